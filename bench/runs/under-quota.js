@@ -18,7 +18,7 @@ const { SlowCpu } = require('../harness/slow-cpu');
 /**
  * The quota of a run, and its effect in the measured window.
  * @typedef {object} Quota
- * @property {number} cores @property {number} of cores of which the quota is a fraction @property {number} periodMs
+ * @property {number} cores @property {number} of cores that the quota is a fraction of @property {number} periodMs
  * @property {number} periods @property {number} throttled periods @property {number} throttledMs
  *
  * @typedef {{cores: number, of: number}} Given

@@ -83,7 +83,9 @@ describe('hostile devices', () => {
     if (receiver) {
       await receiver.record((record) => record.d === 'canary' && record.p.n === song.acked);
       const delivered = receiver.records().filter((record) => record.d === 'canary');
-      expect(delivered.map((record) => record.p.n)).toEqual(Array.from({ length: song.acked }, (_, i) => i + 1));
+      expect(delivered.map((record) => record.p.n)).toEqual(
+        Array.from({ length: song.acked }, (_, i) => i + 1)
+      );
       await receiver.close();
     }
     if (canary) await canary.endAsync(true);

@@ -167,7 +167,7 @@ describe('read-only disk', () => {
   });
 });
 
-/** Node's SQLite calls pwrite64 and fsync, both of which libfiu can fail. */
+/** Node's SQLite calls pwrite64 and fsync; libfiu can make both fail. */
 withFiu(`has all reported rows after ${FAULTS} writes and syncs that libfiu fails`, async () => {
   const journal = path.join(directory, 'journal');
   fs.writeFileSync(journal, '');

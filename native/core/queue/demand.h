@@ -1,4 +1,4 @@
-// Demand: the classes of which the sessions of an uplink could send a batch now. The interface
+// Demand: the classes whose batches the sessions of an uplink could send now. The interface
 // between sessions and batchers in adaptive batching.
 //
 // A session demands a batch when it is up, has room in its window and finds nothing ready. Batchers

@@ -128,7 +128,7 @@ TEST(BrokerReader, LeavesEverythingFromAnInvalidLengthOnToTheOther) {
 }
 
 TEST(BrokerReader, ReadsAPubackUpToItsLimitAndLeavesALargerOne) {
-  const auto of = [](size_t bytes) {  // a PUBACK of this many, of which 4 are its header
+  const auto of = [](size_t bytes) {  // a PUBACK of this many bytes; 4 are its header
     return Packet(0x40, U16(5) + '\x97' + Bytes(bytes - 7, 'x'));
   };
   const Bytes largest = of(BrokerReader::kMaxPubackBytes);

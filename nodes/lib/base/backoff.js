@@ -1,8 +1,8 @@
 'use strict';
 
 /**
- * Exponential back-off with jitter. Each delay is drawn from the upper half of its step, so that many gateways that lost
- * the same broker do not reconnect at the same time.
+ * Exponential back-off with jitter. Each delay is drawn from the upper half of its step, so that many gateways that
+ * lost the same broker do not reconnect at the same time.
  */
 class Backoff {
   /** @param {number} minMs @param {number} maxMs @param {() => number} [random] */

@@ -1,6 +1,6 @@
 'use strict';
-// Reads settings with one part for each class, beginning with class 1, such as 0,0,256,128 or 0,0,7d,1d. Classes missing
-// at the end have 0.
+// Reads settings with one part for each class, beginning with class 1, such as 0,0,256,128 or 0,0,7d,1d. Classes
+// missing at the end have 0.
 
 const { CLASSES, zeroByClass } = require('./classes');
 const { asText, shown } = require('./values');

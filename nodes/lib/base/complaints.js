@@ -5,9 +5,9 @@ const MOST_QUIET_MS = 3600000;
 const MAX_KINDS = 100;
 
 /**
- * Limits the rate of warnings. A kind of problem is reported immediately, then after a minute, and at intervals that double
- * up to an hour while it continues, each time with the number of occurrences. A kind that did not occur for the last
- * interval is new again.
+ * Limits the rate of warnings. A kind of problem is reported immediately, then after a minute, and at intervals that
+ * double up to an hour while it continues, each time with the number of occurrences. A kind that did not occur for the
+ * last interval is new again.
  */
 class Complaints {
   /**

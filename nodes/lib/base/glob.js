@@ -1,6 +1,6 @@
 'use strict';
-// Device globs, the same as in the engine (GlobMatches in native/core/record/rules.cc): * matches any run of characters, ?
-// matches one character (a Unicode code point).
+// Device globs, the same as in the engine (GlobMatches in native/core/record/rules.cc): * matches any run of
+// characters, ? matches one character (a Unicode code point).
 
 /**
  * True if the glob matches the whole id. Takes at most length(glob) * length(id) steps for any glob.

@@ -1,8 +1,8 @@
 'use strict';
 
 /**
- * Limits doorbell work to one portion for each turn of the event loop. The first portion runs immediately, the rest in the
- * following turns, no matter how often the doorbell rings.
+ * Limits doorbell work to one portion for each turn of the event loop. The first portion runs immediately, the rest in
+ * the following turns, no matter how often the doorbell rings.
  * @param {() => boolean} work does one portion, and returns true if there may be more; it must not throw
  * @returns {() => void} the doorbell: call it when there is work
  */

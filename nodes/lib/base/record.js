@@ -48,7 +48,7 @@ function toClass(value, fallback) {
 
 /**
  * @param {unknown} payload
- * @returns {Buffer} a Buffer as it is, a string as UTF-8, anything else as JSON
+ * @returns {Buffer} a Buffer unchanged, a string as UTF-8, anything else as JSON
  */
 function toPayload(payload) {
   // `instanceof` is also true for a Proxy of a Buffer, and false for a Buffer from a function node's sandbox.

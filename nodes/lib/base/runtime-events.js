@@ -2,8 +2,8 @@
 // Listeners on Node-RED's own events.
 
 /**
- * Adds a listener that cannot throw into Node-RED. Node-RED emits its events during a deploy. An exception there aborts the
- * deploy and leaves the flows stopped, for every later deploy too.
+ * Adds a listener that cannot throw into Node-RED. Node-RED emits its events during a deploy. An exception there aborts
+ * the deploy and leaves the flows stopped, for every later deploy too.
  * @param {import('node:events').EventEmitter} events RED.events
  * @param {string} name
  * @param {(...args: any[]) => void} listener

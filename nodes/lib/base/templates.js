@@ -1,6 +1,6 @@
 'use strict';
-// Builds device ids and topics from data of a device. The data is not trusted: it becomes exactly one level of a topic, and
-// characters that a broker refuses are replaced.
+// Builds device ids and topics from data of a device. The data is not trusted: it becomes exactly one level of a topic,
+// and characters that a broker refuses are replaced.
 
 const { shown } = require('./values');
 

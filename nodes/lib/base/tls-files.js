@@ -16,8 +16,8 @@ const NAMES = {
  */
 
 /**
- * Returns the files of a certificate and its key, which the caller reads for each connection or listener, so that renewed
- * ones are used without a restart.
+ * Returns the files of a certificate and its key, which the caller reads for each connection or listener, so that
+ * renewed ones are used without a restart.
  * @param {Partial<Record<Role, string>>} paths
  * @param {string} [meanwhile] see WatchOptions
  * @returns {TlsFiles} its errors have the code TLS_FILE

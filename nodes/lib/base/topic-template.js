@@ -58,7 +58,8 @@ function validateTopicTemplate(template) {
 
 /**
  * REQUIRES: validateTopicTemplate(template) === true.
- * @param {string} template @param {string} gateway value of {gateway}
+ * @param {string} template
+ * @param {string} gateway value of {gateway}
  * @returns {CompiledTopic}
  */
 function compileTopic(template, gateway) {
@@ -91,11 +92,17 @@ function mergeTokens(tokens, gateway, className) {
  * Where the record's strings are in the bytes of a batch.
  * @typedef {object} TopicFields
  * @property {Buffer} buffer
- * @property {number} deviceAt @property {number} deviceLength
- * @property {number} topicAt @property {number} topicLength
+ * @property {number} deviceAt
+ * @property {number} deviceLength
+ * @property {number} topicAt
+ * @property {number} topicLength
  */
 
-/** @param {Part[]} parts @param {TopicFields} fields @returns {number} bytes that writeTopic will write */
+/**
+ * @param {Part[]} parts
+ * @param {TopicFields} fields
+ * @returns {number} bytes that writeTopic will write
+ */
 function topicBytes(parts, fields) {
   let length = 0;
   for (let i = 0; i < parts.length; i++) {
@@ -108,9 +115,13 @@ function topicBytes(parts, fields) {
 }
 
 /**
- * Writes a topic. A device id is one level of the topic: / + # and NUL become _, so that no device can publish in another
- * device's name. The record's own topic is not changed. REQUIRES: topicIsValid(fields), if the template has {topic}.
- * @param {Part[]} parts @param {TopicFields} fields @param {Buffer} out @param {number} at
+ * Writes a topic. A device id is one level of the topic: / + # and NUL become _, so that no device can publish in
+ * another device's name. The record's own topic is not changed. REQUIRES: topicIsValid(fields), if the template has
+ * {topic}.
+ * @param {Part[]} parts
+ * @param {TopicFields} fields
+ * @param {Buffer} out
+ * @param {number} at
  * @returns {number} where the topic ends
  */
 function writeTopic(parts, fields, out, at) {
@@ -130,7 +141,13 @@ function writeTopic(parts, fields, out, at) {
   return at;
 }
 
-/** @param {Buffer} from @param {number} start @param {number} length @param {Buffer} out @param {number} at */
+/**
+ * @param {Buffer} from
+ * @param {number} start
+ * @param {number} length
+ * @param {Buffer} out
+ * @param {number} at
+ */
 function writeLevel(from, start, length, out, at) {
   for (let k = 0; k < length; k++) {
     const byte = from[start + k];

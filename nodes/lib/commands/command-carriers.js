@@ -16,8 +16,9 @@ const { restOf } = require('./command');
  * @property {0 | 1} qos
  * @property {number} expiresAt ms since 1970
  *
- * The result of a delivery. 'offline': the device is not reachable, so the command is stored and tried again after ready().
- * 'busy': tried again after a second. 'timeout': tried again at most twice. An Error means 'refused' with its message.
+ * The result of a delivery. 'offline': the device is not reachable, so the command is stored and tried again after
+ * ready(). 'busy': tried again after a second. 'timeout': tried again at most twice. An Error means 'refused' with its
+ * message.
  * @typedef {'taken' | 'refused' | 'offline' | 'busy' | 'timeout'} Carried
  * @typedef {(command: CommandView) => Promise<Carried> | Carried} Carrier
  *

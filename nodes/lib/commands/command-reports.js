@@ -43,11 +43,11 @@ class Reports {
    */
   add(broker, report) {
     const { reason, ...body } = report.body;
-    const told = { ...report, body: { ...body, ...(reason && { reason }) } };
+    const clean = { ...report, body: { ...body, ...(reason && { reason }) } };
     const publish = this.open_.get(broker);
-    if (publish) return publish(told);
+    if (publish) return publish(clean);
     const waiting = this.waiting_.get(broker) ?? [];
-    waiting.push(told);
+    waiting.push(clean);
     if (waiting.length > MAX_WAITING) {
       waiting.shift();
       this.dropped++;

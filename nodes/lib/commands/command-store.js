@@ -1,6 +1,6 @@
 'use strict';
-// Stores commands that wait for their device in <folder of the log>/commands.db. All changes of one turn of the event loop
-// are one transaction, so a burst costs one sync. Commands are rare, and records are not stored here.
+// Stores commands that wait for their device in <folder of the log>/commands.db. All changes of one turn of the event
+// loop are one transaction, so a burst costs one sync. Commands are rare, and records are not stored here.
 
 const fs = require('node:fs');
 const path = require('node:path');

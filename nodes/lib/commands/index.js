@@ -95,7 +95,8 @@ class Commands {
 
   /**
    * Sends a command of a flow.
-   * @param {{ device: string, topic: string, payload: Buffer, qos: 0 | 1, expiryS?: number }} given with the whole topic
+   * @param {{ device: string, topic: string, payload: Buffer, qos: 0 | 1, expiryS?: number }} given with the whole
+   *   topic
    * @param {import('./command-queues').Watch} watch
    * @throws {Error} with a sentence
    */

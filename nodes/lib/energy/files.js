@@ -7,7 +7,10 @@ const fs = require('node:fs/promises');
 const MAX_POWER = 1e12;
 const MAX_ENERGY = Number.MAX_SAFE_INTEGER;
 
-/** @param {string} folder @returns {Promise<string[]>} in the order of their numbers; empty if it cannot be read */
+/**
+ * @param {string} folder
+ * @returns {Promise<string[]>} in the order of their numbers; empty if it cannot be read
+ */
 async function list(folder) {
   try {
     const names = await fs.readdir(folder);
@@ -26,7 +29,11 @@ async function line(file) {
   }
 }
 
-/** @param {string} file @param {number} most @returns {Promise<number>} a whole number; NaN = none, or above `most` */
+/**
+ * @param {string} file
+ * @param {number} most
+ * @returns {Promise<number>} a whole number; NaN = none, or above `most`
+ */
 async function number(file, most) {
   const text = await line(file);
   const value = /^\d{1,20}$/.test(text) ? Number(text) : NaN;

@@ -1,6 +1,6 @@
 'use strict';
-// Power sensors of /sys/class/hwmon (Linux, Documentation/hwmon/sysfs-interface.rst). Most of them measure only a part of
-// the machine, such as its graphics card. Only sensors known to measure the whole machine are used.
+// Power sensors of /sys/class/hwmon (Linux, Documentation/hwmon/sysfs-interface.rst). Most of them measure only a part
+// of the machine, such as its graphics card. Only sensors known to measure the whole machine are used.
 
 const path = require('node:path');
 const { MAX_ENERGY, MAX_POWER, line, list, number } = require('./files');

@@ -1,6 +1,6 @@
 'use strict';
-// The energy use of this machine. A process has one instance (index.js). Without a sensor it searches for one when its use
-// begins, and then every few minutes.
+// The energy use of this machine. A process has one instance (index.js). Without a sensor it searches for one when its
+// use begins, and then every few minutes.
 
 const { findSensor, joulesBetween, readSensor } = require('./sensor');
 

@@ -38,7 +38,12 @@ async function readSensor({ channels }, now) {
   return values.some(Number.isNaN) ? null : { atMs: now(), values };
 }
 
-/** @param {Sensor} sensor @param {Reading} before @param {Reading} after @returns {number} J; NaN = unknown */
+/**
+ * @param {Sensor} sensor
+ * @param {Reading} before
+ * @param {Reading} after
+ * @returns {number} J; NaN = unknown
+ */
 function joulesBetween({ channels }, before, after) {
   const ms = after.atMs - before.atMs;
   const micro = channels.map(({ kind, range }, i) => {

@@ -1,6 +1,6 @@
 'use strict';
-// The thread of one uplink broker. It starts when an engine uses the broker, and stops when the broker node is closed or
-// the engine has drained. A broker serves one engine at a time, because a session belongs to one queue.
+// The thread of one uplink broker. It starts when an engine uses the broker, and stops when the broker node is closed
+// or the engine has drained. A broker serves one engine at a time, because a session belongs to one queue.
 
 const { NetworkWatch } = require('./network-watch');
 const parts = require('./modules');
@@ -141,12 +141,13 @@ class BrokerLink {
   }
 
   /**
-   * Call it when the broker node is closed. If the engine closes in the same deploy, the thread runs until the engine has
-   * drained.
+   * Call it when the broker node is closed. If the engine closes in the same deploy, the thread runs until the engine
+   * has drained.
    * @param {number} timeoutMs
    */
   async close(timeoutMs) {
-    // Node-RED calls the close handlers of all nodes in one turn. After it, the engine's handler has run if it closes too.
+    // Node-RED calls the close handlers of all nodes in one turn. After it, the engine's handler has run if it closes
+    // too.
     await new Promise((resolve) => setImmediate(resolve));
     if (this.owner_?.closing) await this.owner_.closing;
     this.closed_ = true;

@@ -53,8 +53,8 @@ class Uplinks {
   }
 
   /**
-   * Stops the threads that lose an uplink node in the next plan. Their batches return to the engine, and then follow the
-   * plan in order.
+   * Stops the threads that lose an uplink node in the next plan. Their batches return to the engine, and then follow
+   * the plan in order.
    * @param {UplinkMember[]} members of the next plan
    * @returns {Promise<unknown> | null} null: no thread has to stop
    */

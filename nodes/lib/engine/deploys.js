@@ -1,6 +1,7 @@
 'use strict';
-// Detects when a deploy begins and when its nodes are complete. Node-RED emits 'flows:stopping' and then 'flows:started'.
-// The second event is missing if the flows cannot start. The remaining nodes must continue in that case too.
+// Detects when a deploy begins and when its nodes are complete. Node-RED emits 'flows:stopping' and then
+// 'flows:started'. The second event is missing if the flows cannot start. The remaining nodes must continue in that
+// case too.
 
 const { onRuntimeEvent } = require('../base/runtime-events');
 

@@ -54,7 +54,8 @@ class Registry {
   }
 
   /**
-   * Adds the devices of a node that JavaScript serves: `host.registry.provide({ node, name, protocol: 'ble', devices })`.
+   * Adds the devices of a node that JavaScript serves:
+   * `host.registry.provide({ node, name, protocol: 'ble', devices })`.
    * @param {Provider} provider
    * @returns {() => void} removes them
    */

@@ -14,8 +14,8 @@ const POLL_MS = 50;
 /**
  * @param {Drained} held
  * @param {(stats: EngineStats) => boolean} isDone
- * @param {{ timeoutMs: number, goesOn?: () => boolean, readings?: number, pollMs?: number }} options goesOn: returns false
- *   to stop early; readings: consecutive polls at which `isDone` must be true
+ * @param {{ timeoutMs: number, goesOn?: () => boolean, readings?: number, pollMs?: number }} options goesOn: returns
+ *   false to stop early; readings: consecutive polls at which `isDone` must be true
  * @returns {Promise<boolean>} true if `isDone` became true in time
  */
 async function drain(
@@ -45,7 +45,10 @@ function isSafe(stats) {
   return unsafeRecords(stats) === 0;
 }
 
-/** @param {EngineStats} stats @returns {number} records that are only in memory, including those of open batches */
+/**
+ * @param {EngineStats} stats
+ * @returns {number} records that are only in memory, including those of open batches
+ */
 function unsafeRecords({ heldRecords, unsavedRecords, storedRecords, backlogRecords }) {
   const open = heldRecords.map((held, cls) => held - (storedRecords[cls] - backlogRecords[cls]));
   return sum(unsavedRecords.map((unsaved, cls) => Math.max(unsaved, open[cls])));

@@ -3,11 +3,11 @@
 // constructor creates it, and the node's close handler closes it.
 //
 //   constructor        Members register. Their records wait in the inbox for the first plan. The log opens.
-//   'flows:started'    Compile the live wires, shut members that must not accept records, apply the plan, open listeners,
-//                      attach uplinks.
+//   'flows:started'    Compile the live wires, shut members that must not accept records, apply the plan, open
+//                      listeners, attach uplinks.
 //   'flows:stopping'   A deploy begins. Messages and unknown stages wait until the next 'flows:started', or until it is
 //                      certain that it will not come.
-//   close()            Deliver while there is time, write the rest to the log, and stop the uplinks, the log, the engine.
+//   close()            Deliver while there is time, write the rest to the log, and stop uplinks, log and engine.
 
 const { compile, logName } = require('./plan-compiler');
 const { Complaints } = require('../base/complaints');
@@ -32,9 +32,9 @@ const DRAIN_WITH_LOG_MS = 3000;
 const SAVE_MS = 10000;
 const UPLINK_STOP_MS = 2000;
 const LOG_STOP_MS = 2000;
-const FRONT_STOP_MS = 1000;
+const TLS_STOP_MS = 1000;
 /** Part of Node-RED's close timeout reserved for the steps after the records are safe, and for late timers. */
-const END_MS = UPLINK_STOP_MS + LOG_STOP_MS + FRONT_STOP_MS + 1500;
+const END_MS = UPLINK_STOP_MS + LOG_STOP_MS + TLS_STOP_MS + 1500;
 const FRAME_BYTES = 256 * 1024;
 /** The engine's default. */
 const MAX_DEVICES = 10000;
@@ -137,7 +137,7 @@ class EngineHost {
     ]);
     this.logins = new LoginDispatcher(this.engine, (fn) => this.onBell(fn));
     /** @type {import('./modules').TlsThread | null} */
-    this.front_ = null;
+    this.tls_ = null;
     this.deploys_ = new Deploys(context, {
       begin: () => this.hold_(),
       prepare: () => this.prepare_(),
@@ -168,9 +168,9 @@ class EngineHost {
   }
 
   /** The thread with the TLS and WebSocket listeners for devices. It starts with its first listener. */
-  get front() {
-    this.front_ ??= new (parts.front().TlsThread)(this.engine.token);
-    return this.front_;
+  get tls() {
+    this.tls_ ??= new (parts.tls().TlsThread)(this.engine.token);
+    return this.tls_;
   }
 
   /**
@@ -215,7 +215,10 @@ class EngineHost {
     return byCloud && isServed ? '' : trouble;
   }
 
-  /** @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, commands: object, fronts: object[], waiting: number, unclaimed: number }} */
+  /**
+   * @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, commands: object,
+   *   fronts: object[], waiting: number, unclaimed: number }}
+   */
   snapshot() {
     const { workers, inbox, pump_ } = this;
     return {
@@ -224,8 +227,8 @@ class EngineHost {
       uplinks: this.uplinks.view(),
       log: this.log?.view() ?? null,
       commands: this.commands.view(),
-      fronts: [...this.members_.values()].flatMap(({ id, frontState }) =>
-        frontState ? [{ nodeId: id, ...frontState }] : []
+      fronts: [...this.members_.values()].flatMap(({ id, tlsState }) =>
+        tlsState ? [{ nodeId: id, ...tlsState }] : []
       ),
       waiting: inbox.size,
       unclaimed: pump_.unclaimed
@@ -246,7 +249,7 @@ class EngineHost {
   async close_(isRemoved) {
     const until = performance.now() + this.deploys_.closeTimeoutMs - END_MS;
     this.deploys_.close();
-    this.front_?.hold();
+    this.tls_?.hold();
     this.engine.stopReading();
     this.pump_.paused = false;
     this.inbox.waitForPlan = false;
@@ -262,7 +265,7 @@ class EngineHost {
     this.pump_.close();
     this.closed_ = true;
     this.engine.close();
-    await this.front_?.stop(FRONT_STOP_MS);
+    await this.tls_?.stop(TLS_STOP_MS);
     for (const member of this.members_.values()) member.wires.restore();
     this.tellLeft_(left, sum(stats.storedRecords), isRemoved);
   }

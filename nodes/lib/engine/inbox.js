@@ -1,6 +1,6 @@
 'use strict';
-// Passes messages to the engine. Those that the engine cannot accept yet wait here, in order, up to a limit for each node.
-// `done` of a message is called exactly once.
+// Passes messages to the engine. Those that the engine cannot accept yet wait here, in order, up to a limit for each
+// node. `done` of a message is called exactly once.
 
 const { asError, guard } = require('../base/guard');
 
@@ -12,7 +12,8 @@ const LIMIT = 1000;
  * @typedef {{ args: RecordArgs, ticket: number, done: Done }} Waiting
  *
  * @typedef {object} Pushes the part of the native Engine used here
- * @property {(stage: number, deviceId: string, topic: string, payload: Uint8Array, cls: number, flags: number, ts: number, seq: number, ticket: number) => number} push
+ * @property {(stage: number, deviceId: string, topic: string, payload: Uint8Array, cls: number,
+ *   flags: number, ts: number, seq: number, ticket: number) => number} push
  * @property {() => number[]} takeCompletions
  */
 

@@ -9,11 +9,11 @@ const { shorten } = require('../base/status');
 /**
  * @typedef {import('../../../native/index.js').ListenOptions} ListenOptions
  * @typedef {import('../tls/tls-server').TlsListenerOptions} TlsListenerOptions
- * @typedef {import('../tls/tls-thread').FrontState} FrontState
+ * @typedef {import('../tls/tls-thread').TlsState} TlsState
  *
  * @typedef {object} ListenerParts the listener's part of a Stage
  * @property {ListenOptions} listener
- * @property {Omit<TlsListenerOptions, 'maxConnections'>} [front] for TLS or WebSocket; it has the port, and the
+ * @property {Omit<TlsListenerOptions, 'maxConnections'>} [tls] for TLS or WebSocket; it has the port, and the
  *   transport of `listener` is 'streams'
  * @property {(login: import('../../../native/index.js').Login, member: import('./member').Member) =>
  *   Promise<import('../login/login-dispatcher').Verdict>} [checkLogin] if the login of `listener` is 'ask'
@@ -32,14 +32,14 @@ class Listening {
     this.port = 0;
     /** @type {string} why the listener is not open, for the status */
     this.refused = '';
-    /** @type {FrontState | null} of a front */
+    /** @type {TlsState | null} with TLS or WebSocket */
     this.state = null;
     this.isOpening_ = false;
     this.isClosed_ = false;
     /** Counts opens and closes. The result of an earlier DNS lookup is ignored. */
     this.turn_ = 0;
-    /** Ends the front's listener. */
-    this.closeFront_ = () => {};
+    /** Closes the listener in the TLS thread. */
+    this.closeTls_ = () => {};
   }
 
   /** Opens the listener, if it is not open. */
@@ -71,7 +71,7 @@ class Listening {
       const port = engine.listen(member.stage, listener);
       const { checkLogin } = parts;
       if (checkLogin) logins.serve(member.stage, (login) => checkLogin(login, member));
-      if (parts.front) this.startFront_(parts.front);
+      if (parts.tls) this.startTls_(parts.tls);
       else this.opened_(port);
     } catch (error) {
       this.refuse_(error);
@@ -79,19 +79,19 @@ class Listening {
   }
 
   /** @param {Omit<TlsListenerOptions, 'maxConnections'>} parts */
-  startFront_(parts) {
+  startTls_(parts) {
     const { member_: member } = this;
     // The engine would refuse more connections than this.
     const options = { ...parts, maxConnections: member.host.maxDevices };
     this.isOpening_ = true;
-    const { opened, close } = member.host.front.open(member.stage, options, {
+    const { opened, close } = member.host.tls.open(member.stage, options, {
       onState: (state) => (this.state = state),
       onProblem: (sentence) => member.node.warn(sentence),
       onLost: (error) => this.lose_(error)
     });
-    this.closeFront_ = close;
+    this.closeTls_ = close;
     // False if the listener was closed in the meantime.
-    const isThis = () => this.closeFront_ === close;
+    const isThis = () => this.closeTls_ === close;
     opened.then(
       (port) => isThis() && this.opened_(port),
       (error) => isThis() && this.lose_(error)
@@ -119,7 +119,7 @@ class Listening {
   /** @param {unknown} error reported once */
   refuse_(error) {
     const { member_: member } = this;
-    const { host, port } = this.parts_.front ?? this.parts_.listener;
+    const { host, port } = this.parts_.tls ?? this.parts_.listener;
     const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
     const refused = listenStatus(port, code, message);
     if (refused !== this.refused) member.node.error(listenSentence(host, port, code, message));
@@ -138,8 +138,8 @@ class Listening {
 
   unlisten_() {
     const { member_: member } = this;
-    this.closeFront_();
-    this.closeFront_ = () => {};
+    this.closeTls_();
+    this.closeTls_ = () => {};
     member.host.logins.leave(member.stage);
     member.host.engine.unlisten(member.stage);
   }
@@ -152,7 +152,8 @@ class Listening {
     this.isClosed_ = true;
     this.parts_.endLogins?.();
     if (!this.open && !this.isOpening_) return;
-    // Node-RED calls the close handlers of all nodes in one turn. After it, the engine's handler has run if it closes too.
+    // Node-RED calls the close handlers of all nodes in one turn. After it, the engine's handler has run if it closes
+    // too.
     await new Promise((resolve) => setImmediate(resolve));
     if (!this.member_.host.closing) this.unlisten_();
     this.open = false;

@@ -1,6 +1,6 @@
 'use strict';
-// The log of one engine, as its host sees it: the store thread, its latest state, and its warnings. A persistent problem is
-// reported once instead of every second.
+// The log of one engine, as its host sees it: the store thread, its latest state, and its warnings. A persistent
+// problem is reported once instead of every second.
 
 const parts = require('./modules');
 

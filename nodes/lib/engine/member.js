@@ -110,8 +110,8 @@ class Member {
     return this.listening_?.port ?? 0;
   }
 
-  /** @returns {import('../tls/tls-thread').FrontState | null} of a listener with TLS or WebSocket */
-  get frontState() {
+  /** @returns {import('../tls/tls-thread').TlsState | null} of a listener with TLS or WebSocket */
+  get tlsState() {
     return this.listening_?.state ?? null;
   }
 
@@ -128,7 +128,10 @@ class Member {
     this.listening_?.shut();
   }
 
-  /** @param {Done} done @returns {boolean} true: called `done` with an error, because this node must not accept records */
+  /**
+   * @param {Done} done
+   * @returns {boolean} true: called `done` with an error, because this node must not accept records
+   */
   refuses_(done) {
     const { shut } = this.route ?? {};
     if (shut) done(failure(CODES.NO_ROUTE, shut.sentence));

@@ -1,6 +1,6 @@
 'use strict';
-// The large modules behind the nodes, such as the native addon, the uplink thread and the store thread. They are loaded on
-// first use, so that the palette starts and can report the reason if one of them cannot be loaded.
+// The large modules behind the nodes, such as the native addon, the uplink thread and the store thread. They are loaded
+// on first use, so that the palette starts and can report the reason if one of them cannot be loaded.
 
 /**
  * @typedef {typeof import('../../../native/index.js')} Native
@@ -108,19 +108,19 @@
  * @property {new (options: StoreOptions) => StoreThread} StoreThread
  *
  * @typedef {object} TlsThread the worker thread with the TLS and WebSocket listeners of one engine
- * @property {(stage: number, options: import('../tls/tls-server').TlsListenerOptions, hooks: import('../tls/tls-thread').TlsHooks) =>
- *   { opened: Promise<number>, close: () => void }} open
+ * @property {(stage: number, options: import('../tls/tls-server').TlsListenerOptions, hooks:
+ *   import('../tls/tls-thread').TlsHooks) => { opened: Promise<number>, close: () => void }} open
  * @property {() => void} hold
  * @property {(timeoutMs: number) => Promise<unknown>} stop
  *
  * @typedef {object} Energy
  * @property {new () => { follow(bytes: number): import('../energy').EnergyView | null, stop(): void }} EnergyWatch
  *
- * @typedef {object} Front
+ * @typedef {object} Tls
  * @property {new (token: number) => TlsThread} TlsThread
  */
 
-/** @type {{ native?: Native, uplink?: Uplink, store?: Store, net?: Net, front?: Front, energy?: Energy }} */
+/** @type {{ native?: Native, uplink?: Uplink, store?: Store, net?: Net, tls?: Tls, energy?: Energy }} */
 const replaced = {};
 
 /** @returns {Native} throws the loader's Error if the addon cannot be loaded */
@@ -148,22 +148,22 @@ function energy() {
   return replaced.energy ?? require('../energy/index.js');
 }
 
-/** @returns {Front} */
-function front() {
-  return replaced.front ?? require('../tls/index.js');
+/** @returns {Tls} */
+function tls() {
+  return replaced.tls ?? require('../tls/index.js');
 }
 
 /**
  * Replaces modules in tests. Without an argument it restores the real ones.
- * @param {{ native?: any, uplink?: any, store?: any, net?: any, front?: any, energy?: any }} [parts]
+ * @param {{ native?: any, uplink?: any, store?: any, net?: any, tls?: any, energy?: any }} [parts]
  */
 function replaceModules(parts = {}) {
   replaced.native = parts.native;
   replaced.uplink = parts.uplink;
   replaced.store = parts.store;
   replaced.net = parts.net;
-  replaced.front = parts.front;
+  replaced.tls = parts.tls;
   replaced.energy = parts.energy;
 }
 
-module.exports = { native, uplink, store, net, front, energy, replaceModules };
+module.exports = { native, uplink, store, net, tls, energy, replaceModules };

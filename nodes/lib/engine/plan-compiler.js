@@ -1,11 +1,12 @@
 'use strict';
 // Compiles the live wires of one engine's nodes into the engine's plan. Pure: no RED, no side effects.
 //
-// A wire between two nodes of the same engine is native. Every other wire carries messages. Junctions are transparent. A
-// wire that closes a loop carries messages, because native stages pass records on immediately.
+// A wire between two nodes of the same engine is native. Every other wire carries messages. Junctions are transparent.
+// A wire that closes a loop carries messages, because native stages pass records on immediately.
 //
-// A record may be acknowledged only if a node accepts it. A node of ours that should accept records but cannot (it is inert)
-// shuts every node whose records can reach it. A source without a destination is shut too. A shut node accepts no records.
+// A record may be acknowledged only if a node accepts it. A node of ours that should accept records but cannot (it is
+// inert) shuts every node whose records can reach it. A source without a destination is shut too. A shut node accepts
+// no records.
 
 const crypto = require('node:crypto');
 
@@ -43,8 +44,8 @@ const crypto = require('node:crypto');
  * @property {string[]} origins ids of the sources and ingests that reach it natively (its own, if it is one)
  * @property {Trouble | null} shut why it must not accept records, null = it may
  *
- * @typedef {(id: string) => { type: string, wires?: string[][], name?: string, inert?: Trouble } | null | undefined} GetNode
- *   live nodes only
+ * @typedef {(id: string) => { type: string, wires?: string[][], name?: string, inert?: Trouble } | null | undefined}
+ *   GetNode live nodes only
  * @typedef {{ spec: PlanSpec, routes: Map<string, Route> }} Plan
  */
 
@@ -154,8 +155,17 @@ function shutRoute(member, shut) {
   const { id, stage, kind, protocol, wires } = member;
   const jsWires = wires.map(() => []);
   return {
-    ...{ id, stage, kind, protocol, carriage: 'none', next: [], nativeWires: wires.flat(), jsWires },
-    ...{ wires: [], origins: [], shut }
+    id,
+    stage,
+    kind,
+    protocol,
+    carriage: 'none',
+    next: [],
+    nativeWires: wires.flat(),
+    jsWires,
+    wires: [],
+    origins: [],
+    shut
   };
 }
 

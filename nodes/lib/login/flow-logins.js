@@ -103,7 +103,10 @@ class FlowLogins {
   }
 }
 
-/** @param {Buffer | null} password @returns {string | Buffer | null} a Buffer if it is not valid UTF-8 */
+/**
+ * @param {Buffer | null} password
+ * @returns {string | Buffer | null} a Buffer if it is not valid UTF-8
+ */
 function textOf(password) {
   if (!password) return null;
   const text = password.toString('utf8');

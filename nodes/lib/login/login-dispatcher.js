@@ -65,8 +65,8 @@ class LoginDispatcher {
   }
 
   /**
-   * Asks the login node. Without one the verdict is undefined: a refused device may give up, but a device without an answer
-   * tries again.
+   * Asks the login node. Without one the verdict is undefined: a refused device may give up, but a device without an
+   * answer tries again.
    * @param {Login} login
    * @param {Source} source
    * @returns {Promise<Verdict>}

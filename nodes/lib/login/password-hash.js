@@ -25,7 +25,10 @@ function isAllowed({ ln, r, p }) {
   );
 }
 
-/** @param {string} text @returns {PasswordHash | null} null: not a hash, or its cost is too low or too high */
+/**
+ * @param {string} text
+ * @returns {PasswordHash | null} null: not a hash, or its cost is too low or too high
+ */
 function parseHash(text) {
   const [, ln, r, p, salt, hash] = FORM.exec(text) ?? [];
   if (hash === undefined) return null;
@@ -71,8 +74,8 @@ async function matches(password, known) {
  * @param {Cost} [cost]
  * @returns {PasswordHash}
  */
-function nobody({ ln, r, p } = DEFAULT_COST) {
+function decoyHash({ ln, r, p } = DEFAULT_COST) {
   return { ln, r, p, salt: crypto.randomBytes(SALT_BYTES), hash: crypto.randomBytes(HASH_BYTES) };
 }
 
-module.exports = { DEFAULT_COST, LIMITS, isAllowed, parseHash, hashPassword, matches, nobody };
+module.exports = { DEFAULT_COST, LIMITS, isAllowed, parseHash, hashPassword, matches, decoyHash };

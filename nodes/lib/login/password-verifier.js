@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const { WatchedFiles } = require('../base/watched-files');
 const { FailedAttempts, networkOf } = require('./failed-attempts');
 const { MAX_FILE_BYTES, parsePasswords, passwordProblem, userProblem } = require('./password-file');
-const { matches, nobody } = require('./password-hash');
+const { matches, decoyHash } = require('./password-hash');
 const { WorkQueue } = require('./work-queue');
 
 /** Of libuv's four threads, so that file and DNS operations can still run. */
@@ -14,7 +14,7 @@ const AT_ONCE = 2;
 const MAX_OF_ADDRESS = 1000;
 const MAX_WAITING = 10000;
 const READ_MS = 2000;
-const TOLD = 3;
+const MAX_REPORTED = 3;
 /** Permissions of other users, who could attack the hashes offline. */
 const OTHERS = 0o077;
 
@@ -69,10 +69,12 @@ class PasswordVerifier {
     this.users_ = users;
     this.known_.clear();
     const [first] = users.values();
-    this.nobody_ = nobody(first);
+    this.decoy_ = decoyHash(first);
     if (problems.length > 0) {
-      const more = problems.length > TOLD ? ` And ${problems.length - TOLD} more.` : '';
-      this.warn_(`In ${this.file_}: ${problems.slice(0, TOLD).join(' ')}${more} These users cannot log in.`);
+      const more = problems.length > MAX_REPORTED ? ` And ${problems.length - MAX_REPORTED} more.` : '';
+      this.warn_(
+        `In ${this.file_}: ${problems.slice(0, MAX_REPORTED).join(' ')}${more} These users cannot log in.`
+      );
     }
     this.checkMode_();
   }
@@ -135,7 +137,13 @@ class PasswordVerifier {
     return result;
   }
 
-  /** @param {string} user @param {Buffer} password @param {Buffer} tag @param {string} address @param {number} until */
+  /**
+   * @param {string} user
+   * @param {Buffer} password
+   * @param {Buffer} tag
+   * @param {string} address
+   * @param {number} until
+   */
   async try_(user, password, tag, address, until) {
     const delay = this.attempts_.delay(address);
     if (delay > 0) await this.sleep_(delay);
@@ -153,7 +161,7 @@ class PasswordVerifier {
   /** @param {string} user @param {Buffer} password @param {Buffer} tag @param {number} until */
   async check_(user, password, tag, until) {
     const known = this.users_?.get(user);
-    const target = known ?? this.nobody_ ?? nobody();
+    const target = known ?? this.decoy_ ?? decoyHash();
     const isRight = await this.queue_.run(() => matches(password, target), until - this.now_());
     if (!isRight || !known) return isRight;
     // The file may have changed in the meantime, and the user may have another hash or none.

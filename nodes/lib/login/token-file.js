@@ -61,7 +61,7 @@ class TokenFile {
     this.warn_ = warn;
     this.tokens_ = parseTokens('');
     this.stamp_ = '';
-    this.told_ = '';
+    this.lastWarning_ = '';
   }
 
   /**
@@ -76,7 +76,7 @@ class TokenFile {
       if (stats.size > MAX_FILE_BYTES) throw new Error(`It exceeds ${MAX_FILE_BYTES} bytes.`);
       this.tokens_ = parseTokens(fs.readFileSync(this.path_, 'utf8'));
       this.stamp_ = stamp;
-      this.told_ = '';
+      this.lastWarning_ = '';
       if (stats.mode & OTHERS_MAY_READ) {
         this.tell_(`Other users can read the token file ${this.path_}. Run chmod 640 on it.`);
       }
@@ -97,8 +97,8 @@ class TokenFile {
 
   /** @param {string} sentence reported once */
   tell_(sentence) {
-    if (sentence !== this.told_) this.warn_(sentence);
-    this.told_ = sentence;
+    if (sentence !== this.lastWarning_) this.warn_(sentence);
+    this.lastWarning_ = sentence;
   }
 
   /**

@@ -1,5 +1,6 @@
 'use strict';
-// The engine's counters (native/core/base/counters.h) as metrics: the name without seganet_ and _total, and the help text.
+// The engine's counters (native/core/base/counters.h) as metrics: the name without seganet_ and _total, and the help
+// text.
 
 /** @type {Record<string, [string, string]>} */
 const COUNTERS = {

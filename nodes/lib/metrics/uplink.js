@@ -1,6 +1,6 @@
 'use strict';
-// Metrics of an engine's uplinks, their sessions, and the paths of these. Unknown values (-1, or 0 for a round trip) are
-// left out.
+// Metrics of an engine's uplinks, their sessions, and the paths of these. Unknown values (-1, or 0 for a round trip)
+// are left out.
 
 /** @typedef {import('./text').Exposition} Exposition */
 /** @typedef {import('./text').Labels} Labels */
@@ -132,7 +132,11 @@ function addQuality(out, labels, { actingRole, quality }) {
     .add(labels, (quality.lossPercent ?? NaN) / 100);
 }
 
-/** @param {Exposition} out @param {Labels} labels @param {PathView} path with the subflows of one session */
+/**
+ * @param {Exposition} out
+ * @param {Labels} labels
+ * @param {PathView} path with the subflows of one session
+ */
 function addSubflows(out, labels, path) {
   out
     .gauge('seganet_path_subflows', 'Established subflows of the session on the path.')

@@ -23,7 +23,8 @@ function brokerAddress(url) {
  * @param {string} id of the tls-config node, '' for none
  * @param {any} node core tls-config node
  * @param {string} owner what the TLS node is for, such as "uplink broker", for the error
- * @param {object} [files] its local files. The caller reads them at each connection, so an unreadable file is no error yet
+ * @param {object} [files] its local files. The caller reads them at each connection, so an unreadable file is no error
+ *   yet
  * @returns {object} options of tls.connect(); empty = the system's certificate authorities
  * @throws {Error} with a sentence
  */
@@ -47,8 +48,8 @@ function tlsOptions(id, node, owner, files) {
 const PROPERTIES = { files: { ca: 'ca', cert: 'cert', key: 'key' }, pfx: { pfx: 'p12' } };
 
 /**
- * Returns the local files of a core tls-config node. The node reads them once and keeps no paths, so the paths come from
- * its configuration.
+ * Returns the local files of a core tls-config node. The node reads them once and keeps no paths, so the paths come
+ * from its configuration.
  * @param {Record<string, any> | undefined} config of the tls-config node, as in the flow file
  * @param {(name: string) => unknown} variable value of an environment variable
  * @returns {{ ca?: string, cert?: string, key?: string, pfx?: string } | undefined} undefined if it uses none

@@ -1,5 +1,6 @@
 'use strict';
-// Checks the registered devices of an mqtt devices node, which assign classes to devices, from its list or from JSON text.
+// Checks the registered devices of an mqtt devices node, which assign classes to devices, from its list or from JSON
+// text.
 
 const { CLASS_WORDS } = require('../base/classes');
 const { isBlank } = require('../base/options');

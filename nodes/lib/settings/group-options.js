@@ -98,7 +98,12 @@ function parseSockets(options, count) {
   );
 }
 
-/** @param {string} name @param {string} entered @param {typeof FIELDS[SocketField]} field @param {number} count */
+/**
+ * @param {string} name
+ * @param {string} entered
+ * @param {typeof FIELDS[SocketField]} field
+ * @param {number} count
+ */
 function parseList(name, entered, { max, of }, count) {
   const values = entered.split(',').map((value) => value.trim());
   if (values.length > count) {

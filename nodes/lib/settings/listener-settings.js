@@ -1,6 +1,6 @@
 'use strict';
-// The properties of a device listener, and the listener parts that Member needs. All device nodes use it, so that address,
-// TLS and logins are the same for all protocols.
+// The properties of a device listener, and the listener parts that Member needs. All device nodes use it, so that
+// address, TLS and logins are the same for all protocols.
 
 const { byCertificate, byFlow, byPasswords } = require('../login/login-checkers');
 const { isLoopback } = require('../base/loopback');
@@ -9,6 +9,7 @@ const { secretsOf } = require('./tls-node');
 const HANDSHAKE_MS = 10000;
 /** Most connections before the login: TLS and WebSocket, whose handshakes cost CPU time. */
 const MAX_HALF_OPEN = 1000;
+/** The same for plain connections, which cost only a descriptor. */
 const MAX_SILENT = 8192;
 /** RFC 7301, as registered; RFC 8323, 8.2 for CoAP. */
 const ALPN = { mqtt: ['mqtt'], coap: ['coap'] };
@@ -98,18 +99,18 @@ const listenerRows = /** @type {const} */ ({
 function listenerParts(RED, node, values, protocol) {
   const { transport, host, port } = values;
   const isTls = transport === 'tls' || transport === 'wss';
-  const hasFront = isTls || transport === 'ws';
+  const usesTlsThread = isTls || transport === 'ws';
   checkSafe(values, isTls);
   const listener = {
-    ...(hasFront ? { host: '', port: 0, transport: 'streams' } : { host, port, transport }),
+    ...(usesTlsThread ? { host: '', port: 0, transport: 'streams' } : { host, port, transport }),
     connectTimeoutMs: HANDSHAKE_MS,
-    maxHalfOpen: hasFront ? MAX_HALF_OPEN : MAX_SILENT,
+    maxHalfOpen: usesTlsThread ? MAX_HALF_OPEN : MAX_SILENT,
     login: values.login === 'none' ? 'open' : 'ask'
   };
-  const front = hasFront ? { front: frontOptions(RED, node, values, protocol, isTls) } : {};
+  const tls = usesTlsThread ? { tls: tlsThreadOptions(RED, node, values, protocol, isTls) } : {};
   // Last, because the checker must be closed if a later step throws.
   const checker = checkerOf(values, (sentence) => node.warn(sentence));
-  return /** @type {ListenerParts} */ ({ listener, ...front, ...checker });
+  return /** @type {ListenerParts} */ ({ listener, ...tls, ...checker });
 }
 
 /** @param {ListenerValues} values @param {boolean} isTls @throws {Error} with a sentence */
@@ -152,7 +153,7 @@ function checkSafe({ host, login, clientCert, allowAnonymous, passwordFile, pskF
  * @param {boolean} isTls
  * @returns {Omit<import('../tls/tls-server').TlsListenerOptions, 'maxConnections'>}
  */
-function frontOptions(RED, node, values, protocol, isTls) {
+function tlsThreadOptions(RED, node, values, protocol, isTls) {
   const { transport, host, port, minTls, login, certIdentity, wsPath, wsOrigins, wsMaxKiB } = values;
   const isCertificate = login === 'certificate';
   return {

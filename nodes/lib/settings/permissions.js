@@ -1,6 +1,6 @@
 'use strict';
-// Checks the permissions of a device node, which list the topics that a device may publish and subscribe to, from its list
-// or from JSON text.
+// Checks the permissions of a device node, which list the topics that a device may publish and subscribe to, from its
+// list or from JSON text.
 
 const { isBlank } = require('../base/options');
 const { filterProblem } = require('./rules');

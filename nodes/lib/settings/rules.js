@@ -12,7 +12,8 @@ const KEYS = ['topic', 'device', 'class'];
 const MAX_RULES = 1000;
 
 /**
- * Checks an MQTT topic filter, [MQTT-4.7.1-2] and [MQTT-4.7.1-3]: # only as the last level, wildcards only as a whole level.
+ * Checks an MQTT topic filter, [MQTT-4.7.1-2] and [MQTT-4.7.1-3]: # only as the last level, wildcards only as a whole
+ * level.
  * @param {string} filter
  * @returns {string} why it is not valid, '' if it is
  */

@@ -29,13 +29,14 @@ const { badCharacter } = require('../base/topic-template');
  * @property {string} [minTls] 'TLSv1.3' (default) or 'TLSv1.2'
  * @property {string} gateway value of {gateway}
  * @property {string} [clientId] default: gateway; several sessions append -1, -2 …
- * @property {string | number[][]} [groups] classes by session, most urgent first, default '1,2/3,4'; 'all' = one session
+ * @property {string | number[][]} [groups] classes by session, most urgent first, default '1,2/3,4'; 'all' = one
+ *   session
  * @property {string} [priority] SO_PRIORITY, 0..6, comma-separated by session, '' = defaults
  * @property {string} [dscp] 0..63, by session
  * @property {string} [notSentLowat] most unsent bytes in the kernel, by session
  * @property {string} [sendBuffer] bytes, by session, 0 = the system's
- * @property {number} [reserve] part of the window that only live records of class 1 may fill, 0..1, default 0.25. At least
- *   one place if class 1 shares a session and the window has two or more
+ * @property {number} [reserve] part of the window that only live records of class 1 may fill, 0..1, default 0.25. At
+ *   least one place if class 1 shares a session and the window has two or more
  * @property {string} [username]
  * @property {string} [password]
  * @property {4 | 5 | '4' | '5'} [protocolVersion] default 5
@@ -48,9 +49,11 @@ const { badCharacter } = require('../base/topic-template');
  * @property {number} [connectTimeoutMs] default 15000
  * @property {number} [ackTimeoutMs] reconnect after this time without an acknowledgement, default 15000
  * @property {number} [userTimeoutMs] TCP_USER_TIMEOUT, default 10000, 0 = the system's
- * @property {number} [retryMs] delay after a refused PUBLISH, and before the first attempt of a poison record, default 1000
+ * @property {number} [retryMs] delay after a refused PUBLISH, and before the first attempt of a poison record, default
+ *   1000
  * @property {number} [backlogRate] records of the backlog per second, default 5000, 0 = no limit
- * @property {number} [backlogShare] part of the window that the backlog may fill, 0..1, default 0.5; at least one packet
+ * @property {number} [backlogShare] part of the window that the backlog may fill, 0..1, default 0.5; at least one
+ *   packet
  * @property {boolean} [commands] the cloud may send commands, in their own session, default false
  * @property {string} [commandPrefix] first levels of the command topics, default cmd
  * @property {string} [congestion] congestion control of all sockets, such as cubic; '' (default) = the system's
@@ -62,16 +65,28 @@ const { badCharacter } = require('../base/topic-template');
  * @property {string} [nativePath] module with UplinkSource, default the engine's addon
  */
 
-/** @typedef {'url' | 'username' | 'password' | 'protocolVersion' | 'groups' | 'priority' | 'dscp' | 'notSentLowat' | 'sendBuffer' | 'paths'} Rewritten */
+/**
+ * @typedef {'url' | 'username' | 'password' | 'protocolVersion' | 'groups' | 'priority' | 'dscp' | 'notSentLowat' |
+ *   'sendBuffer' | 'paths'} Rewritten
+ */
 
 /**
  * Classes, client ids and socket options, by session.
  * @typedef {{groups: number[][], clientIds: string[], sockets: import('./group-options').SocketPlan[]}} Groups
  */
 
-/** @typedef {Required<Omit<UplinkOptions, Rewritten>> & import('./broker-url').Address & Groups & {username?: string, password?: string, protocolVersion: 4 | 5, paths: import('./path-options').Wanted[] | null}} CheckedOptions */
+/**
+ * @typedef {Required<Omit<UplinkOptions, Rewritten>> & import('./broker-url').Address & Groups & {username?: string,
+ *   password?: string, protocolVersion: 4 | 5, paths: import('./path-options').Wanted[] | null}} CheckedOptions
+ */
 
-/** @param {string} name @param {unknown} value @param {number} fallback @param {number} min @param {number} max */
+/**
+ * @param {string} name
+ * @param {unknown} value
+ * @param {number} fallback
+ * @param {number} min
+ * @param {number} max
+ */
 function number(name, value, fallback, min, max) {
   if (value === undefined || value === null || value === '') return fallback;
   const n = Number(value);
@@ -81,7 +96,12 @@ function number(name, value, fallback, min, max) {
   return n;
 }
 
-/** @param {string | undefined} value @param {string} fallback @param {readonly string[]} allowed @param {string} name */
+/**
+ * @param {string} name
+ * @param {string | undefined} value
+ * @param {string} fallback
+ * @param {readonly string[]} allowed
+ */
 function oneOf(name, value, fallback, allowed) {
   if (value === undefined || value === '') return fallback;
   if (!allowed.includes(value))

@@ -43,7 +43,7 @@ class LogRecovery {
    * @param {import('./log-options').CheckedOptions} context.options
    * @param {Float64Array} context.rows [0] the last row number used in this process; survives the thread
    * @param {(totals: Totals) => void} context.adopt called with the totals of the database that was opened
-   * @param {() => void} context.lost the database was set aside: none of its rows are there any more
+   * @param {() => void} context.lost the database was set aside with all of its rows
    * @param {() => void} context.wake a recovery was tried; the state may have changed
    * @param {(code: string, reason: string) => void} context.problem
    */

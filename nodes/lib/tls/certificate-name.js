@@ -1,5 +1,5 @@
 'use strict';
-// The device id in a client certificate that an authority of ours has signed.
+// The device id in a client certificate that one of our certificate authorities signed.
 
 const { MAX_DEVICE_BYTES } = require('../base/device-id');
 
@@ -8,7 +8,7 @@ const USED_SAN = /^(DNS|URI|email):/;
 /**
  * @param {import('node:crypto').X509Certificate} certificate
  * @param {'cn' | 'san'} from
- * @returns {string} '' when it has none that is one for sure
+ * @returns {string} '' if the certificate has no unambiguous device id
  */
 function deviceOf(certificate, from) {
   const device = from === 'cn' ? commonName(certificate) : alternativeName(certificate);
@@ -20,13 +20,16 @@ function deviceOf(certificate, from) {
 /** @param {import('node:crypto').X509Certificate} certificate */
 function commonName(certificate) {
   const { CN } = /** @type {{ CN?: string | string[] }} */ (certificate.toLegacyObject().subject ?? {});
-  // Two of them: which one would the authority have checked?
+  // With two common names, it is unknown which one the authority checked.
   return typeof CN === 'string' ? CN : '';
 }
 
-/** The first of the kinds that name somebody. @param {import('node:crypto').X509Certificate} certificate */
+/**
+ * Returns the first alternative name of a used kind.
+ * @param {import('node:crypto').X509Certificate} certificate
+ */
 function alternativeName(certificate) {
-  // A name that could be taken for several is quoted as JSON by Node (CVE-2021-44532).
+  // Node.js quotes an ambiguous name as JSON (CVE-2021-44532).
   const names = (certificate.subjectAltName ?? '').match(/[^:,\s]+:(?:"(?:[^"\\]|\\.)*"|[^,]*)/g) ?? [];
   const name = names.find((each) => USED_SAN.test(each));
   if (!name) return '';

@@ -1,20 +1,20 @@
 'use strict';
-// Who is inside of a front, and who is still at the door. Connections that are not through their handshakes are limited in number and
-// time; one more ends the oldest of them: honest ones are through in milliseconds, so it is most likely one that stalls.
+// Counts the connections of a TLS listener. Connections in their handshakes are limited in number and time. One more
+// ends the oldest of them: a normal handshake takes milliseconds, so the oldest most likely stalls.
 
 /**
- * @typedef {object} GateLimits
- * @property {number} maxConnections in all; one more is refused
+ * @typedef {object} Limits
+ * @property {number} maxConnections in total; one more is refused
  * @property {number} maxHalfOpen
  * @property {number} handshakeTimeoutMs from the accept to the last handshake (TLS, then WebSocket)
  *
  * @typedef {object} Pass
  * @property {(reason: string) => void} end
- * @property {NodeJS.Timeout | null} timer null once it is open
+ * @property {NodeJS.Timeout | null} timer null after the handshakes
  */
 
 class HandshakeLimit {
-  /** @param {GateLimits} limits */
+  /** @param {Limits} limits */
   constructor(limits) {
     this.limits_ = limits;
     /** @type {Set<Pass>} oldest first */
@@ -32,8 +32,8 @@ class HandshakeLimit {
   }
 
   /**
-   * @param {(reason: string) => void} end has to close the connection
-   * @returns {Pass | null} null: there is no room
+   * @param {(reason: string) => void} end must close the connection
+   * @returns {Pass | null} null: no room
    */
   enter(end) {
     const { maxConnections, maxHalfOpen, handshakeTimeoutMs } = this.limits_;
@@ -53,7 +53,11 @@ class HandshakeLimit {
     return pass;
   }
 
-  /** Its handshakes are done. @param {Pass} pass @returns {boolean} false when it was ended before */
+  /**
+   * Call it after the handshakes of a connection.
+   * @param {Pass} pass
+   * @returns {boolean} false if the connection was ended before
+   */
   opened(pass) {
     if (!this.halfOpen_.delete(pass)) return false;
     clearTimeout(pass.timer ?? undefined);
@@ -62,7 +66,7 @@ class HandshakeLimit {
     return true;
   }
 
-  /** @param {Pass} pass once or more often */
+  /** @param {Pass} pass may be removed already */
   leave(pass) {
     clearTimeout(pass.timer ?? undefined);
     this.halfOpen_.delete(pass);

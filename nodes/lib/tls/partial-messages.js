@@ -1,28 +1,30 @@
 'use strict';
 
-/** So much every connection may hold: a device whose message comes in pieces is never in the way of another. */
+/** Every connection may hold this many bytes, so that fragmented messages of one device do not affect another. */
 const FREE_BYTES = 4096;
 const MAX_BYTES = 16 << 20;
 
 /** @typedef {{ refuse: (reason: string) => void }} Holder */
 
-/** What the connections of a listener hold of messages that are not complete. When it is too much, the one that began first ends. */
+/**
+ * Limits the bytes of incomplete messages of a listener. Beyond the limit, the oldest incomplete message is refused.
+ */
 class PartialMessages {
-  /** @param {number} [maxBytes] beyond what is free */
+  /** @param {number} [maxBytes] in addition to FREE_BYTES per connection */
   constructor(maxBytes = MAX_BYTES) {
     this.maxBytes_ = maxBytes;
-    /** Bytes of those that hold more than is free, oldest first. @type {Map<Holder, number>} */
+    /** Holders of more than FREE_BYTES, oldest first. @type {Map<Holder, number>} */
     this.byHolder_ = new Map();
     this.total = 0;
   }
 
-  /** @param {Holder} holder @param {number} bytes that it holds now */
+  /** @param {Holder} holder @param {number} bytes held now */
   set(holder, bytes) {
     const counted = bytes > FREE_BYTES ? bytes : 0;
     const before = this.byHolder_.get(holder) ?? 0;
     if (counted === before) return;
     this.total += counted - before;
-    // A key that is set again keeps its place.
+    // Setting an existing key keeps its place in the order.
     if (counted > 0) this.byHolder_.set(holder, counted);
     else this.byHolder_.delete(holder);
     for (const oldest of this.byHolder_.keys()) {

@@ -1,9 +1,10 @@
 'use strict';
-// Pre-shared keys: one `identity:hexkey` a line, as mosquitto and libcoap read them. Blank lines and those that begin with # are skipped.
+// Pre-shared keys: one `identity:hexkey` per line, the format of mosquitto and libcoap. Blank lines and lines that
+// begin with # are ignored.
 
 const MAX_KEYS = 100000;
 const MIN_KEY_BYTES = 16;
-/** What OpenSSL takes. */
+/** Limit of OpenSSL. */
 const MAX_KEY_BYTES = 64;
 const MAX_IDENTITY_BYTES = 128;
 
@@ -19,7 +20,7 @@ function parseKeys(text) {
     const line = raw.trim();
     if (line === '' || line.startsWith('#')) continue;
     const where = `Line ${index + 1} of the file of pre-shared keys`;
-    // The last colon: an identity may hold one, such as urn:dev:mac:0024befffe804ff1.
+    // The last colon, because an identity may contain colons, such as urn:dev:mac:0024befffe804ff1.
     const at = line.lastIndexOf(':');
     const [identity, hex] = [line.slice(0, at), line.slice(at + 1)];
     if (at < 1 || !/^([0-9a-f]{2})+$/i.test(hex)) {

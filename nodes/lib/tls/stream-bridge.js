@@ -1,7 +1,7 @@
 'use strict';
-// Joins a device's stream and the engine's end of it, each with the back-pressure of the other.
+// Connects a device's stream and the engine's socket, with back-pressure in both directions.
 
-/** What the slower side may take for the rest of the bytes once the other is gone. */
+/** Time for the remaining bytes after the other side has closed. */
 const LINGER_MS = 10000;
 
 /**
@@ -10,7 +10,7 @@ const LINGER_MS = 10000;
  * @param {number} [lingerMs]
  */
 function bridge(far, near, lingerMs = LINGER_MS) {
-  // An end is passed on by pipe(), in either direction for itself: half-closed connections stay half-closed.
+  // pipe() passes on an end in each direction separately, so half-closed connections stay half-closed.
   far.pipe(near);
   near.pipe(far);
   follow(far, near, lingerMs);
@@ -18,18 +18,18 @@ function bridge(far, near, lingerMs = LINGER_MS) {
 }
 
 /**
- * When `one` is gone, `other` goes too, after what it has to write yet.
+ * Closes `other` after `one` has closed, once its pending bytes are written.
  * @param {import('node:stream').Duplex} one
  * @param {import('node:stream').Duplex} other
  * @param {number} lingerMs
  */
 function follow(one, other, lingerMs) {
-  // A reset has nothing to tell that the close does not.
+  // The 'close' event that follows is enough.
   one.on('error', () => {});
   one.on('close', () => {
     if (other.destroyed) return;
     other.unpipe(one);
-    // Read and thrown away, else its end would never be seen.
+    // Read and discard, because otherwise its end would never be detected.
     other.resume();
     other.end();
     const timer = setTimeout(() => other.destroy(), lingerMs);

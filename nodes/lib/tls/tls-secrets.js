@@ -1,5 +1,6 @@
 'use strict';
-// What a TLS listener proves itself with, and knows its devices by. All of it may be in files that are replaced while it runs.
+// The certificate and key of a TLS listener, and the authorities and keys that identify its devices. They may be in
+// files that are replaced while the listener runs.
 
 const crypto = require('node:crypto');
 const tls = require('node:tls');
@@ -20,8 +21,8 @@ const NAMES = {
 class TlsSecrets {
   /**
    * @param {object} options
-   * @param {TlsContents} [options.tls] as contents
-   * @param {TlsFiles} [options.tlsFiles] as files, which win
+   * @param {TlsContents} [options.tls] contents
+   * @param {TlsFiles} [options.tlsFiles] files, which override the contents
    * @param {string} [options.pskFile]
    * @param {'TLSv1.2' | 'TLSv1.3'} options.minTls
    * @param {boolean} options.asksCertificate
@@ -37,7 +38,7 @@ class TlsSecrets {
   }
 
   /**
-   * Reads all, and changes nothing unless all of it can be used.
+   * Reads all files, and changes nothing unless all of them can be used.
    * @returns {import('node:tls').SecureContextOptions} of the server
    * @throws {Error} with a sentence
    */
@@ -66,7 +67,7 @@ class TlsSecrets {
       ...tlsRules({ hasKeys: this.hasKeys, hasCertificate: Boolean(cert) }),
       ...(cert && { cert }),
       ...(key && { key, passphrase }),
-      // Without one Node takes the authorities of the web for the authority of our devices.
+      // Never undefined: Node.js would then accept device certificates of all public authorities.
       ca: this.asksCertificate_ ? ca : []
     };
   }

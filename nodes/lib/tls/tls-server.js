@@ -21,11 +21,12 @@ const MAX_REASONS = 64;
  * @property {'TLSv1.2' | 'TLSv1.3'} minTls
  * @property {import('./tls-secrets').TlsContents} [tls]
  * @property {import('./tls-secrets').TlsFiles} [tlsFiles] read again when they change
- * @property {'no' | 'wanted' | 'required'} clientCert one that is shown has to be good, also where it is only wanted
+ * @property {'no' | 'wanted' | 'required'} clientCert a certificate must be valid, also if it is only wanted
  * @property {'cn' | 'san'} certIdentity
- * @property {boolean} certIsLogin the name in a certificate is the device; else the certificate is asked for beside a login
- * @property {string} [pskFile] of pre-shared keys; the identity is the device
- * @property {string[]} alpn protocols (RFC 7301); a client that offers none of them, but others, is refused
+ * @property {boolean} certIsLogin true: the name in the certificate is the device id; false: the device also needs a
+ *   login
+ * @property {string} [pskFile] of pre-shared keys; the identity is the device id
+ * @property {string[]} alpn protocols (RFC 7301); a client that offers only other protocols is refused
  * @property {import('./web-socket-endpoint').WebSocketOptions} webSocket
  * @property {number} maxConnections
  * @property {number} maxHalfOpen
@@ -35,9 +36,9 @@ const MAX_REASONS = 64;
  */
 
 /**
- * A port where TLS, WebSocket or both end. What comes out of them goes to the engine, as if it came from a device's own socket.
+ * A port that terminates TLS, WebSocket or both. The engine receives the decoded streams as if they were plain sockets.
  *
- * Events: 'problem' (sentence): files that were replaced cannot be used; what was read before stays in use.
+ * Events: 'problem' (sentence): replaced files cannot be used, so the previous version stays in use.
  */
 class TlsServer extends EventEmitter {
   /**
@@ -48,10 +49,10 @@ class TlsServer extends EventEmitter {
     super();
     this.options_ = options;
     this.openStream_ = openStream;
-    this.gate_ = new HandshakeLimit(options);
-    /** Of connections, by their names. @type {Map<string, import('./handshake-limit').Pass>} */
+    this.limit_ = new HandshakeLimit(options);
+    /** By connection name. @type {Map<string, import('./handshake-limit').Pass>} */
     this.passes_ = new Map();
-    /** How often whom what kept out. @type {Map<string, number>} */
+    /** Refused connections by reason. @type {Map<string, number>} */
     this.refused_ = new Map();
     this.accepted_ = 0;
     this.isChecking_ = false;
@@ -68,9 +69,12 @@ class TlsServer extends EventEmitter {
     this.secrets_ = transport === 'ws' ? null : new TlsSecrets({ ...options, asksCertificate: options.clientCert !== 'no' }); // prettier-ignore
     /** @type {tls.Server | null} */
     this.tls_ = null;
-    /** What its handshake has proved. @type {WeakMap<import('node:stream').Duplex, string>} */
+    /** Device ids that a handshake proved. @type {WeakMap<import('node:stream').Duplex, string>} */
     this.devices_ = new WeakMap();
-    /** Identities whose key OpenSSL asked for: not proven before the handshake is done. @type {WeakMap<import('node:stream').Duplex, string>} */
+    /**
+     * Identities whose key OpenSSL requested. They are not proven before the handshake is complete.
+     * @type {WeakMap<import('node:stream').Duplex, string>}
+     */
     this.identities_ = new WeakMap();
   }
 
@@ -82,27 +86,27 @@ class TlsServer extends EventEmitter {
       this.net_.once('error', reject);
       this.net_.listen({ host, port }, () => resolve(undefined));
     });
-    // Without a listener an accept that fails (EMFILE) would end the thread.
+    // Without an 'error' listener, a failed accept (EMFILE) would end the thread.
     this.net_.removeAllListeners('error').on('error', (error) => this.#count(codeOf(error)));
     return /** @type {net.AddressInfo} */ (this.net_.address()).port;
   }
 
-  /** No new connections; those that are open go on. */
+  /** Accepts no more connections. Open connections continue. */
   hold() {
     if (this.net_.listening) this.net_.close();
   }
 
   close() {
     this.hold();
-    this.gate_.endAll('closed');
+    this.limit_.endAll('closed');
   }
 
   get state() {
-    const { open, halfOpen } = this.gate_;
+    const { open, halfOpen } = this.limit_;
     return { open, halfOpen, accepted: this.accepted_, refused: Object.fromEntries(this.refused_) };
   }
 
-  /** Uses files that have been replaced, for connections from now on. */
+  /** Uses replaced files for new connections. */
   async checkFiles() {
     if (this.isChecking_ || !this.secrets_) return;
     this.isChecking_ = true;
@@ -124,7 +128,7 @@ class TlsServer extends EventEmitter {
         allowHalfOpen: true,
         handshakeTimeout: handshakeTimeoutMs,
         requestCert: clientCert !== 'no',
-        // Looked at in #whoIs(), which can tell why.
+        // Checked in #whoIs(), which knows the reason.
         rejectUnauthorized: false,
         ...(alpn.length > 0 && { ALPNProtocols: alpn }),
         ...(secrets.hasKeys && {
@@ -148,7 +152,7 @@ class TlsServer extends EventEmitter {
   #onAccept(socket) {
     this.accepted_++;
     socket.on('error', () => {});
-    const pass = this.gate_.enter((reason) => {
+    const pass = this.limit_.enter((reason) => {
       if (reason !== 'closed') this.#count(reason);
       socket.destroy();
     });
@@ -159,7 +163,7 @@ class TlsServer extends EventEmitter {
     const name = connectionName(socket);
     this.passes_.set(name, pass);
     socket.once('close', () => {
-      this.gate_.leave(pass);
+      this.limit_.leave(pass);
       if (this.passes_.get(name) === pass) this.passes_.delete(name);
     });
     if (this.tls_) this.tls_.emit('connection', socket);
@@ -183,7 +187,7 @@ class TlsServer extends EventEmitter {
   #whoIs(socket) {
     const { clientCert, certIdentity, certIsLogin, pskFile } = this.options_;
     const asked = this.identities_.get(socket);
-    // A handshake with a key has no certificates (RFC 8446, 4.3.2), so a key cannot stand in for one that is required.
+    // A handshake with a key has no certificates (RFC 8446, 4.3.2), so a key cannot replace a required certificate.
     if (asked !== undefined && usedKey(socket) && clientCert !== 'required') return { device: asked };
     const certificate = clientCert === 'no' ? undefined : socket.getPeerX509Certificate();
     if (!certificate) {
@@ -197,12 +201,12 @@ class TlsServer extends EventEmitter {
   }
 
   /**
-   * @param {import('node:stream').Duplex} stream without TLS and frames
-   * @param {net.Socket} socket below it
+   * @param {import('node:stream').Duplex} stream decoded, without TLS and frames
+   * @param {net.Socket} socket the TCP socket below it
    */
   #onOpen(stream, socket) {
     const pass = this.passes_.get(connectionName(socket));
-    if (!pass || !this.gate_.opened(pass)) return void stream.destroy();
+    if (!pass || !this.limit_.opened(pass)) return void stream.destroy();
     const device = this.devices_.get(socket);
     const address = addressOf(socket);
     try {
@@ -221,9 +225,9 @@ class TlsServer extends EventEmitter {
 }
 
 /**
- * True if the finished handshake proved the pre-shared key. OpenSSL asks for the key of an identity also where it then leaves the key
- * unused, such as for a TLS 1.3 suite with another hash. In TLS 1.3 a key that is used counts as a resumed session, and its binder was
- * checked; listeners with keys resume nothing else (see TlsSecrets).
+ * True if the finished handshake proved the pre-shared key. OpenSSL requests the key of an identity even if it then
+ * does not use it, such as for a TLS 1.3 suite with another hash. In TLS 1.3 a used key counts as a resumed session,
+ * whose binder was checked. Listeners with keys resume no other sessions (see TlsSecrets).
  * @param {tls.TLSSocket} socket
  */
 function usedKey(socket) {
@@ -234,7 +238,7 @@ function usedKey(socket) {
 
 /** @param {net.Socket} socket */
 function addressOf({ remoteAddress = '', remotePort = 0 }) {
-  // On :: IPv4 comes in like this (RFC 4291, 2.5.5.2).
+  // A socket on :: shows IPv4 addresses in this form (RFC 4291, 2.5.5.2).
   const address = remoteAddress.replace(/^::ffff:(?=\d+\.)/, '');
   return address.includes(':') ? `[${address}]:${remotePort}` : `${address}:${remotePort}`;
 }

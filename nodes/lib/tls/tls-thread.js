@@ -7,10 +7,10 @@ const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
 
 /**
  * @typedef {import('./tls-server').TlsListenerOptions} TlsListenerOptions
- * @typedef {{ open: number, halfOpen: number, accepted: number, refused: Record<string, number> }} FrontState
+ * @typedef {{ open: number, halfOpen: number, accepted: number, refused: Record<string, number> }} TlsState
  *
  * @typedef {object} TlsHooks
- * @property {(state: FrontState) => void} onState at most once a second
+ * @property {(state: TlsState) => void} onState at most once a second
  * @property {(sentence: string) => void} onProblem
  * @property {(error: Error) => void} onLost the thread died, which closed the listener
  *
@@ -21,8 +21,8 @@ const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
  */
 
 /**
- * The thread that terminates TLS and WebSocket for an engine's devices. It starts with the first listener. If it dies, all
- * its listeners are lost; a caller that opens its listener again starts the next thread.
+ * The thread that terminates TLS and WebSocket for an engine's devices. It starts with the first listener. If it dies,
+ * all its listeners are lost; a caller that opens its listener again starts the next thread.
  */
 class TlsThread {
   /** @param {number} token Engine.token @param {string} [nativePath] */
@@ -44,8 +44,8 @@ class TlsThread {
    * @param {number} stage that is listening already
    * @param {TlsListenerOptions} options
    * @param {TlsHooks} hooks
-   * @returns {{ opened: Promise<number>, close: () => void }} opened resolves to the port; it rejects with an error that
-   *   has the system's code, or a sentence for the user
+   * @returns {{ opened: Promise<number>, close: () => void }} opened resolves to the port; it rejects with an error
+   *   that has the system's code, or a sentence for the user
    */
   open(stage, options, hooks) {
     const id = ++this.lastId_;

@@ -1,8 +1,8 @@
 'use strict';
 
-// Entry of the front's thread: the TLS and WebSocket listeners of one engine.
-// In:  {type: 'open', id, stage, options} · {type: 'close', id} · {type: 'hold'} · {type: 'stop'}
-// Out: {type: 'opened', id, port} · {type: 'refused', id, code, reason} · {type: 'state', id, …} · {type: 'problem', id, reason}
+// Entry point of the TLS thread: the TLS and WebSocket listeners of one engine. In: {type: 'open', id, stage, options}
+// · {type: 'close', id} · {type: 'hold'} · {type: 'stop'} Out: {type: 'opened', id, port} ·
+// {type: 'refused', id, code, reason} · {type: 'state', id, …} · {type: 'problem', id, reason}
 
 const net = require('node:net');
 const { parentPort, workerData } = require('node:worker_threads');
@@ -17,9 +17,9 @@ const native = require(workerData.nativePath);
 
 /** @type {Map<number, TlsServer>} */
 const servers = new Map();
-/** What was told of each, to tell changes only. @type {Map<number, string>} */
-const told = new Map();
-/** Engine's ends that are open, for the end. @type {Set<net.Socket>} */
+/** The last state sent for each server, so that only changes are sent. @type {Map<number, string>} */
+const sentStates = new Map();
+/** Open sockets to the engine. @type {Set<net.Socket>} */
 const nears = new Set();
 
 /** @param {number} stage */
@@ -33,14 +33,18 @@ function opener(stage) {
   };
 }
 
-/** @param {number} id @param {number} stage @param {import('./tls-server').TlsListenerOptions} options */
+/**
+ * @param {number} id
+ * @param {number} stage
+ * @param {import('./tls-server').TlsListenerOptions} options
+ */
 async function open(id, stage, options) {
   const server = new TlsServer(options, opener(stage));
   servers.set(id, server);
   server.on('problem', (reason) => port.postMessage({ type: 'problem', id, reason }));
   try {
     const number = await server.listen();
-    // Closed while it was opened.
+    // Closed while it was being opened.
     if (servers.get(id) !== server) return server.close();
     port.postMessage({ type: 'opened', id, port: number });
   } catch (error) {
@@ -54,19 +58,19 @@ async function open(id, stage, options) {
 function close(id) {
   servers.get(id)?.close();
   servers.delete(id);
-  told.delete(id);
+  sentStates.delete(id);
 }
 
 function report() {
   for (const [id, { state }] of servers) {
     const text = JSON.stringify(state);
-    if (told.get(id) === text) continue;
-    told.set(id, text);
+    if (sentStates.get(id) === text) continue;
+    sentStates.set(id, text);
     port.postMessage({ type: 'state', id, state });
   }
 }
 
-/** The engine has closed its ends: what it sent before goes out, then the thread ends by itself. */
+/** Stops after the engine has closed its sockets: pending bytes are written, and then the thread ends. */
 function stop() {
   for (const timer of timers) clearInterval(timer);
   for (const server of servers.values()) server.hold();

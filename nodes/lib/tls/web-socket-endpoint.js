@@ -1,5 +1,5 @@
 'use strict';
-// The HTTP side of a WebSocket listener: nothing but the handshake of RFC 6455 is answered.
+// The HTTP side of a WebSocket listener. It answers only the handshake of RFC 6455.
 
 const http = require('node:http');
 const { WebSocketServer } = require('ws');
@@ -11,9 +11,9 @@ const MAX_HEADER_BYTES = 8192;
 /**
  * @typedef {object} WebSocketOptions
  * @property {string} path such as /mqtt
- * @property {string} subprotocol that has to be offered
- * @property {string[]} origins pages that may connect; empty = a request with an Origin is treated as any other
- * @property {number} maxFrameBytes of a message, all its frames together
+ * @property {string} subprotocol that the client must offer
+ * @property {string[]} origins pages that may connect; empty = the Origin header is ignored
+ * @property {number} maxFrameBytes of a message, in all its frames
  */
 
 class WebSocketEndpoint {
@@ -37,7 +37,7 @@ class WebSocketEndpoint {
       handleProtocols: () => subprotocol
     });
     webSockets.on('wsClientError', (_error, socket) => this.refuse_(socket, 400, 'handshake'));
-    // Time is the handshakes's business, for all handshakes together.
+    // HandshakeLimit has the timeout, for all handshakes of the connection together.
     this.http_ = http.createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
       onRefused('no WebSocket');
       request.resume();
@@ -55,19 +55,22 @@ class WebSocketEndpoint {
       if (status !== 0) return this.refuse_(socket, status, reason);
       webSockets.handleUpgrade(request, socket, head, (ws) => {
         const stream = new WebSocketStream(ws, onRefused, held);
-        // Before ws's own listener, which may tell of messages that these bytes complete.
+        // Before ws's own listener, which may emit messages that these bytes complete.
         socket.prependListener('data', (/** @type {Buffer} */ { length }) => stream.came(length));
         onOpen(stream, socket);
       });
     });
   }
 
-  /** @param {import('node:stream').Duplex} socket plain, or with its TLS done */
+  /** @param {import('node:stream').Duplex} socket plain, or after its TLS handshake */
   take(socket) {
     this.http_.emit('connection', socket);
   }
 
-  /** @param {http.IncomingMessage} request @returns {[number, string]} status 0: it may come in */
+  /**
+   * @param {http.IncomingMessage} request
+   * @returns {[number, string]} status and reason; status 0: accepted
+   */
   check_({ url = '', headers }) {
     const { path, origins, subprotocol } = this.options_;
     if (url.split('?', 1)[0] !== path) return [404, 'path'];

@@ -1,7 +1,7 @@
 'use strict';
-// Remembers the batches that arrived, to detect duplicates. The memory is bounded: a number of keys for each lane of each
-// gateway's start, a number of lanes, and a total number of keys. The least recently used entries are removed first. A
-// duplicate of a removed entry passes: delivery remains at least once.
+// Remembers the batches that arrived, to detect duplicates. The memory is bounded: a number of keys for each lane of
+// each gateway's start, a number of lanes, and a total number of keys. The least recently used entries are removed
+// first. A duplicate of a removed entry passes: delivery remains at least once.
 
 /** @typedef {import('./record-key').Key} Key */
 
@@ -54,7 +54,8 @@ class KeyWindow {
   }
 
   /**
-   * True if a larger piece that contains this one arrived. The halves of piece n are 2n and 2n + 1, see docs/messages.md.
+   * True if a larger piece that contains this one arrived. The halves of piece n are 2n and 2n + 1, see
+   * docs/messages.md.
    * @param {Map<string, number>} lane
    * @param {Key} key
    * @param {number} count

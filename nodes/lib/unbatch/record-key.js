@@ -37,8 +37,8 @@ function parseKey(text) {
 }
 
 /**
- * Returns the most bytes that the key adds to an envelope. A batch node subtracts them from its limit, so that the envelope
- * does not exceed the configured size.
+ * Returns the most bytes that the key adds to an envelope. A batch node subtracts them from its limit, so that the
+ * envelope does not exceed the configured size.
  * @param {string} gatewayId
  * @returns {number} bytes
  */

@@ -85,8 +85,8 @@ function open({ payload, topic, userProperties = {} }, historySuffix) {
 }
 
 /**
- * Tells an envelope from a single record. In MQTT 5 each message has a key, and an envelope has the same key in its first
- * line. A payload with another key, or none, is a record that a device sent.
+ * Tells an envelope from a single record. In MQTT 5 each message has a key, and an envelope has the same key in its
+ * first line. A payload with another key, or none, is a record that a device sent.
  * @param {Key} key of the message
  * @param {unknown} payload
  * @returns {Envelope | null}

@@ -265,7 +265,7 @@ class TlsThread {
 }
 
 const parts = {
-  front: { TlsThread },
+  tls: { TlsThread },
   native: { Engine },
   store: { StoreThread },
   uplink: { UplinkThread, validateTopicTemplate: (text) => (text.includes('#') ? 'must not hold #' : true) }

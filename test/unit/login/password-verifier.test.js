@@ -150,7 +150,7 @@ describe('the verifier', () => {
     const run = jest.spyOn(verifier.queue_, 'run');
     await verify('b', 'one');
     expect(run).toHaveBeenCalledTimes(1);
-    expect(verifier.nobody_).toMatchObject(CHEAP);
+    expect(verifier.decoy_).toMatchObject(CHEAP);
   });
 
   test('delays a client that fails often, but not a client with a known password', async () => {

@@ -48,7 +48,11 @@ describe('an advertisement', () => {
     [{ services: '180f' }, false]
   ])('matches %j: %s', (config, wanted) => {
     const data = [{ uuid: 'fe9f', data: Buffer.alloc(0) }];
-    const device = advertised('aabb', {}, { localName: 'Thermo 1', serviceUuids: ['180d'], serviceData: data });
+    const device = advertised(
+      'aabb',
+      {},
+      { localName: 'Thermo 1', serviceUuids: ['180d'], serviceData: data }
+    );
     expect(isWanted(settingsOf(config), device)).toBe(wanted);
   });
 

@@ -91,7 +91,7 @@ describe('with a broker', () => {
     await until(() => engine.taken.length === 1000, 5000);
     expect(payloads(engine)).toEqual(numbers(0, 1000));
     expect(engine.taken[0]).toMatchObject({ deviceId: 'a', topic: 'a/x', delivery: qos > 0 });
-    await until(() => source.ledger_.size === 0);
+    await until(() => source.acknowledgements_.size === 0);
   });
 
   test.each(['4', '5'])(
@@ -140,7 +140,7 @@ describe('with a broker', () => {
       }
       engine.isSafeAtOnce = true;
       for (const done of engine.waiting.splice(0)) done();
-      await until(() => engine.taken.length >= 60 && source.ledger_.size === 0, 5000);
+      await until(() => engine.taken.length >= 60 && source.acknowledgements_.size === 0, 5000);
       expect(payloads(engine)).toEqual(numbers(0, 60));
       expect(source.counters.repeated).toBeGreaterThan(0);
     }
@@ -222,7 +222,7 @@ describe('with a broker', () => {
     await publisher.publishAsync('x/y/z', 'long', { qos: 1 });
     await until(() => engine.waiting.length === 1);
     engine.waiting.shift()(Object.assign(new Error('too long'), { code: CODES.TOO_LONG }));
-    await until(() => source.ledger_.size === 0);
+    await until(() => source.acknowledgements_.size === 0);
     expect(source.counters).toMatchObject({ refused: 2, tooLarge: 2 });
     expect(engine.warned).toHaveLength(3);
   });

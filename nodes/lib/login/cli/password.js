@@ -38,7 +38,10 @@ function firstLine(bytes) {
   return line.at(-1) === 0x0d ? line.subarray(0, -1) : line;
 }
 
-/** @param {NodeJS.ReadStream} stream @returns {Promise<Buffer>} limited to the bytes that can matter */
+/**
+ * @param {NodeJS.ReadStream} stream
+ * @returns {Promise<Buffer>} limited to the bytes that can matter
+ */
 async function readAll(stream) {
   const chunks = [];
   let bytes = 0;

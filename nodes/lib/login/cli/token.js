@@ -1,6 +1,6 @@
 'use strict';
-// Tokens of devices that post over HTTP, one `name:$sha256$<hex>:device-glob` per line. A token is long and random, so a
-// plain hash is enough: it cannot be found by guessing.
+// Tokens of devices that post over HTTP, one `name:$sha256$<hex>:device-glob` per line. A token is long and random, so
+// a plain hash is enough: it cannot be found by guessing.
 
 const crypto = require('node:crypto');
 const { parseTokens } = require('../token-file');
@@ -10,7 +10,10 @@ const { EXIT, usage } = require('./usage');
 const TOKEN_BYTES = 32;
 const MAX_GLOB_BYTES = 256;
 
-/** @param {import('./usage').Input} input @param {import('../../base/cli/cli-output').Output} output */
+/**
+ * @param {import('./usage').Input} input
+ * @param {import('../../base/cli/cli-output').Output} output
+ */
 async function token({ file, name, devices }, output) {
   // The same as the name in a line of the file.
   if (!/^[^:\s#][^:\s]{0,127}$/.test(name)) {

@@ -4,7 +4,7 @@ const fs = require('node:fs');
 const { plural } = require('../../base/cli/cli-output');
 const { CliError } = require('../../base/cli/cli-error');
 const { parsePasswords, userProblem } = require('../password-file');
-const { DEFAULT_COST, hashPassword, matches, nobody } = require('../password-hash');
+const { DEFAULT_COST, hashPassword, matches, decoyHash } = require('../password-hash');
 const { linesOf, putLines } = require('./lines');
 const { readPassword } = require('./password');
 const { hasTokens, listTokens } = require('./token');
@@ -50,7 +50,7 @@ async function list({ file }, output) {
 async function check({ file, name, passwordFile }, output) {
   const { users } = parsePasswords(fs.readFileSync(file, 'utf8'));
   const password = await readPassword(passwordFile, false);
-  const isRight = await matches(password, users.get(name) ?? nobody());
+  const isRight = await matches(password, users.get(name) ?? decoyHash());
   await output.note(isRight ? 'The password is right.' : `There is no user ${name} with this password.`);
   return isRight ? EXIT.OK : EXIT.NO;
 }

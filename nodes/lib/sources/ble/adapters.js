@@ -1,5 +1,5 @@
 'use strict';
-// An adapter belongs to one node: two scanners on one radio end each other's connections.
+// Assigns each adapter to one node, because two scanners on one radio would end each other's connections.
 
 /** @type {Map<string, string>} node id by adapter */
 const users = new Map();
@@ -7,7 +7,7 @@ const users = new Map();
 /**
  * @param {string} adapter '' = the system's first
  * @param {string} nodeId
- * @returns {(() => void) | null} gives it back; null while another node has it
+ * @returns {(() => void) | null} releases the adapter; null while another node has it
  */
 function claim(adapter, nodeId) {
   const key = adapter || 'hci0';

@@ -1,11 +1,11 @@
 'use strict';
-// What a device tells to everybody, as JSON, and whether it is one that the node is for.
+// Converts a device's advertisement to JSON, and decides whether the settings of the node include the device.
 
 const { matchesGlob } = require('../../base/glob');
 const { normalUuid } = require('./uuid');
 
 /**
- * @typedef {object} Heard a peripheral of noble, as far as it is used here
+ * @typedef {object} Heard the part of noble's Peripheral used here
  * @property {string} id
  * @property {string} address
  * @property {boolean} connectable
@@ -14,14 +14,23 @@ const { normalUuid } = require('./uuid');
  *   serviceData?: { uuid: string, data: Buffer }[] }} advertisement
  */
 
-/** @param {Heard} heard @returns {string} its address; macOS tells none, and has an id of its own */
+/**
+ * @param {Heard} heard
+ * @returns {string} its address, or the system's id on macOS, which hides addresses
+ */
 const addressOf = ({ address, id }) => (address && address !== 'unknown' ? address : id);
 
-/** Of NUL bytes at the end, as fixed-size names have them, nothing is left. @param {Heard} heard */
+/**
+ * Returns the name without trailing NUL bytes, which fixed-size names have.
+ * @param {Heard} heard
+ */
 // eslint-disable-next-line no-control-regex
 const nameOf = ({ advertisement }) => (advertisement.localName ?? '').replace(/\u0000+$/, '');
 
-/** @param {Heard} heard @returns {Record<string, unknown>} without what changes from one packet to the next */
+/**
+ * @param {Heard} heard
+ * @returns {Record<string, unknown>} without values that change with each packet
+ */
 function describe(heard) {
   const { advertisement, connectable } = heard;
   const { txPowerLevel, manufacturerData, serviceUuids = [], serviceData = [] } = advertisement;

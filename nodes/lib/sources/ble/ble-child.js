@@ -1,10 +1,12 @@
 'use strict';
-// The process that the radio lives in. It is one of its own because the radio's library throws at packets of strangers, takes
-// SIGINT for itself, and needs a serial port driver that works on main threads only. Its end is no harm: BleProcess starts
+// The process of the radio. It is separate because the radio's library throws on malformed packets of unknown devices,
+// handles SIGINT itself, and needs a serial port driver that works on main threads only. If it ends, BleProcess starts
 // another one.
 //
-// parent → child: { start: BleSettings, patienceMs }, { credit: n }, { write: { id, device, path, value } }, { stop: true }
-// child → parent: { state, reason }, { records }, { view }, { linked: [device, on] }, { trouble: [device, reason] }, { answer: [id, result] }
+// parent → child: { start: BleSettings, patienceMs }, { credit: n }, { write: { id, device, path, value } },
+//   { stop: true }
+// child → parent: { state, reason }, { records }, { view }, { linked: [device, on] }, { trouble: [device, reason] },
+//   { answer: [id, result] }
 
 const { Central } = require('./central');
 const { Outbox } = require('./ble-outbox');
@@ -32,7 +34,7 @@ function loadNoble({ adapter, baudRate }) {
 
 /**
  * @param {BleSettings} settings
- * @param {number} patienceMs an adapter that is not on after so long is started anew, in another process
+ * @param {number} patienceMs an adapter that is not on after this time is started again, in another process
  */
 function run(settings, patienceMs) {
   let noble;
@@ -53,7 +55,7 @@ function run(settings, patienceMs) {
   let patience = setTimeout(end, patienceMs);
   let known = '';
   noble.on('stateChange', (/** @type {string} */ state) => {
-    // An adapter that is not there, or not allowed, is also said to be off a little later.
+    // A missing or forbidden adapter is also reported as off shortly afterwards.
     if (state !== 'poweredOff' || !['unsupported', 'unauthorized'].includes(known)) {
       known = state;
       tell({ state, reason: '' });
@@ -68,12 +70,12 @@ function run(settings, patienceMs) {
       end();
     });
   }
-  let told = '';
+  let sent = '';
   setInterval(() => {
     const { advertisementsDropped, valuesDropped, size } = outbox;
     const view = { ...central.view(), advertisementsDropped, valuesDropped, waiting: size };
-    if (JSON.stringify(view) !== told) tell({ view });
-    told = JSON.stringify(view);
+    if (JSON.stringify(view) !== sent) tell({ view });
+    sent = JSON.stringify(view);
   }, VIEW_MS);
 
   process.on('message', (/** @type {any} */ message) => {
@@ -92,17 +94,17 @@ async function leave(noble, central) {
   try {
     noble.stop();
   } catch {
-    // An adapter that never was there has nothing to stop.
+    // Without an adapter, there is nothing to stop.
   }
   end();
 }
 
-/** Messages on their way are sent first. */
+/** Ends the process after pending messages were sent. */
 function end() {
   setTimeout(() => process.exit(0), 100);
 }
 
 process.on('disconnect', () => process.exit(0));
-// The gateway says when to stop; a terminal's Ctrl-C reaches the whole group.
+// Ctrl-C in a terminal reaches the whole process group, but only the gateway stops this process.
 process.on('SIGINT', () => {});
 process.once('message', (/** @type {any} */ { start, patienceMs }) => run(start, patienceMs));

@@ -1,12 +1,12 @@
 'use strict';
 
 /**
- * @typedef {object} Commands of an engine that has them
+ * @typedef {object} Commands of an engine
  * @property {(device: string, fn: (command: { rest: string, payload: Buffer }) => Promise<any>) => () => void} carry
  */
 
 /**
- * Brings commands to devices while they are connected: cmd/{device}/{characteristic}, or cmd/{device}/{service}/{characteristic}.
+ * Delivers commands to connected devices: cmd/{device}/{characteristic}, or cmd/{device}/{service}/{characteristic}.
  * @param {object} host
  * @param {import('./ble-process').BleProcess} radio
  */

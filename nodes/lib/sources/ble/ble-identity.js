@@ -1,5 +1,5 @@
 'use strict';
-// The names that a device has in the gateway: its id, and the topics of its records.
+// The device id and the topics of a device.
 
 const { MAX_DEVICE_BYTES } = require('../../base/device-id');
 const { fill } = require('../../base/templates');
@@ -8,7 +8,7 @@ const { addressOf, nameOf } = require('./advertisement');
 /**
  * @typedef {object} Identity
  * @property {string} address
- * @property {string} name its address where it has none
+ * @property {string} name the address if the device has no name
  * @property {string} device
  */
 

@@ -1,5 +1,5 @@
 'use strict';
-// A connection to one device: what is subscribed and read there, and how long it lasts.
+// A connection to one device, with its subscriptions and reads.
 
 const { decode, nameOf } = require('./gatt-decode');
 const { topicOf } = require('./ble-identity');
@@ -17,7 +17,7 @@ const ANSWER_MS = 5000;
  * @typedef {{ row: Row, service: string, characteristic: any }} Found
  */
 
-/** Ends a link for a reason that a person understands. */
+/** Ends a link for a reason that is shown to the operator. */
 class LinkError extends Error {}
 
 class Link {
@@ -39,13 +39,13 @@ class Link {
     this.found_ = [];
     /** @type {NodeJS.Timeout[]} */
     this.timers_ = [];
-    /** True from the last subscription on. */
+    /** True after the last subscription. */
     this.ready = false;
-    /** Characteristics that the device has, and refused to subscribe. */
+    /** Characteristics whose subscription the device refused. */
     this.refused = 0;
-    /** Why it ended, '' while it has not. */
+    /** Why the link ended, '' = it has not ended. */
     this.ended = '';
-    /** @type {Promise<string>} resolves with the reason when the device is gone */
+    /** @type {Promise<string>} resolves with the reason when the device is disconnected */
     this.gone = new Promise((resolve) => {
       this.resolveGone_ = resolve;
       peripheral.once('disconnect', (/** @type {unknown} */ reason) => resolve(`disconnected (${reason})`));
@@ -53,7 +53,7 @@ class Link {
     void this.gone.then((reason) => this.end_(reason));
   }
 
-  /** @throws {Error} when it cannot be used; it is disconnected then */
+  /** @throws {Error} if the device cannot be used; it is then disconnected */
   async open() {
     try {
       await within(this.peripheral.connectAsync(), CONNECT_MS, 'the connection request');
@@ -66,7 +66,7 @@ class Link {
     }
   }
 
-  /** @returns {Promise<Found[]>} which rows this device has */
+  /** @returns {Promise<Found[]>} the rows whose characteristics this device has */
   async find_() {
     const services = await within(
       this.peripheral.discoverServicesAsync([]),
@@ -86,7 +86,7 @@ class Link {
       );
       for (const characteristic of characteristics) {
         for (const mode of ['notify', 'read', 'write']) {
-          // The first row of each mode: two would tell everything twice.
+          // Only the first row of each mode, because a second one would report every value twice.
           const row = rows.find(
             (each) => each.mode === mode && each.characteristic === normalUuid(characteristic.uuid)
           );
@@ -120,14 +120,14 @@ class Link {
   /** @param {Found} found */
   async subscribe_({ characteristic }) {
     const uuid = normalUuid(characteristic.uuid);
-    // Read answers come by the same event.
+    // Responses to reads cause the same event.
     characteristic.on('data', (/** @type {Buffer} */ value, /** @type {boolean} */ isNotification) => {
       if (isNotification && !this.ended) this.tell_(uuid, value);
     });
     try {
       await within(characteristic.subscribeAsync(), ANSWER_MS, 'a subscription');
     } catch (error) {
-      // noble has no answer for a refusal; the link itself may be well.
+      // noble does not report a refusal, and the link itself may be healthy.
       if (!(error instanceof TooLate)) throw error;
       this.refused++;
     }
@@ -135,7 +135,7 @@ class Link {
 
   /**
    * @param {number} seconds
-   * @param {() => Promise<void>} task never at the same time as itself
+   * @param {() => Promise<void>} task calls never overlap
    * @param {boolean} now
    */
   repeat_(seconds, task, now) {
@@ -145,7 +145,7 @@ class Link {
       busy = true;
       task()
         .catch((error) => {
-          // An ATT transaction that fails to end is the end of the link (volume 3, part F, 3.3.3).
+          // A timed-out ATT transaction ends the link (volume 3, part F, 3.3.3).
           if (error instanceof TooLate) this.close();
         })
         .finally(() => {
@@ -159,7 +159,7 @@ class Link {
   /** @param {Found} found */
   async read_({ characteristic }) {
     const value = await within(characteristic.readAsync(), ANSWER_MS, 'a read');
-    // noble gives an empty value for a refusal.
+    // noble returns an empty value for a refusal.
     if (value.length > 0) this.tell_(normalUuid(characteristic.uuid), value);
   }
 
@@ -185,7 +185,7 @@ class Link {
   }
 
   /**
-   * A command. Only what a row allows may be written.
+   * Executes a command. Only characteristics that a row allows may be written.
    * @param {string} path characteristic, or service/characteristic
    * @param {Buffer} value
    * @returns {Promise<'taken' | 'refused' | 'timeout'>}
@@ -210,13 +210,13 @@ class Link {
     }
   }
 
-  /** Leaves the device. */
+  /** Disconnects the device. */
   close() {
     const { peripheral } = this;
     if (peripheral.state === 'connecting') peripheral.cancelConnect();
     else if (peripheral.state === 'connected') peripheral.disconnect();
     this.end_('closed');
-    // A controller that hangs tells no end.
+    // A hung controller reports no disconnect.
     setTimeout(() => this.resolveGone_?.('no answer to the disconnect request'), ANSWER_MS).unref();
   }
 

@@ -1,10 +1,12 @@
 'use strict';
-// Records on their way from the radio to the engine. The engine takes as many as it has given credit for; the others wait
-// here, in order. An advertisement may be dropped for a newer one, as the air does; a notification only as the last resort.
+// Records from the radio to the engine. The engine grants credit for a number of records. Others wait here, in order.
+// An advertisement may be dropped for a newer one, as happens on the air, but a notification only as a last resort.
 
-/** Records that may be on their way to the engine. */
+/** Records that may be in flight to the engine. */
 const CREDIT = 256;
-/** Of advertisements that wait, and of everything. 10,000 notifications of 20 bytes are a minute of a busy radio. */
+/**
+ * Most waiting advertisements, and most waiting records. A busy radio sends 10,000 notifications of 20 bytes a minute.
+ */
 const MAX_ADVERTISEMENTS = 1000;
 const MAX_WAITING = 10000;
 
@@ -30,7 +32,7 @@ class Outbox {
     /** @type {BleRecord[]} */
     this.waiting_ = [];
     this.advertisements_ = 0;
-    /** Dropped since the start. */
+    /** Advertisements dropped since the start. */
     this.advertisementsDropped = 0;
     this.valuesDropped = 0;
   }
@@ -52,7 +54,7 @@ class Outbox {
     if (record.advertisement) this.advertisements_++;
   }
 
-  /** @param {number} count of records that the engine has taken */
+  /** @param {number} count records that the engine has accepted */
   give(count) {
     this.credit_ += count;
     const records = this.waiting_.splice(0, this.credit_);
@@ -68,7 +70,7 @@ class Outbox {
     this.valuesDropped++;
   }
 
-  /** The oldest one. */
+  /** Drops the oldest one. */
   dropAdvertisement_() {
     const index = this.waiting_.findIndex(({ advertisement }) => advertisement);
     this.waiting_.splice(index, 1);

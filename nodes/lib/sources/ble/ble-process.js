@@ -1,5 +1,5 @@
 'use strict';
-// The gateway's side of the radio's process: starts it, starts it again when it ends, and hands on what it says.
+// The gateway's side of the radio's process. It starts and restarts the process, and passes on its messages.
 
 const { fork } = require('node:child_process');
 const path = require('node:path');
@@ -8,26 +8,31 @@ const { Backoff } = require('../../base/backoff');
 
 const RESTART_MIN_MS = 1000;
 const RESTART_MAX_MS = 60000;
-/** An adapter that is not on after so long is started anew, in another process. */
+/** An adapter that is not on after this time is started again, in another process. */
 const PATIENCE_MS = 10000;
 const STOP_MS = 2000;
 const WRITE_MS = 10000;
-/** Of what a process that died said last. */
+/** Most characters kept of the end of the process's stderr. */
 const TAIL_CHARACTERS = 2000;
 
 /**
  * @typedef {import('./ble-settings').BleSettings} BleSettings
  * @typedef {import('./ble-outbox').BleRecord} BleRecord
- * @typedef {import('./central').View & { advertisementsDropped: number, valuesDropped: number, waiting: number }} ProcessView
+ * @typedef {import('./central').View & { advertisementsDropped: number, valuesDropped: number, waiting: number }}
+ *   ProcessView
  *
- * @typedef {object} FromChild one of these
- * @property {string} [state] @property {string} [reason] @property {ProcessView} [view]
- * @property {[string, boolean]} [linked] @property {[string, string]} [trouble] @property {[number, string]} [answer]
+ * @typedef {object} FromChild a message, which has some of these
+ * @property {string} [state]
+ * @property {string} [reason]
+ * @property {ProcessView} [view]
+ * @property {[string, boolean]} [linked]
+ * @property {[string, string]} [trouble]
+ * @property {[number, string]} [answer]
  * @property {BleRecord[]} [records] their payloads are plain Uint8Arrays
  *
  * @typedef {object} BleEvents
  * @property {[{ state: string, reason: string }]} state noble's states, or missing, broken, died
- * @property {[BleRecord, () => void]} record the function is called once the engine has it, or it is given up
+ * @property {[BleRecord, () => void]} record call the function when the engine has the record, or has refused it
  * @property {[string, boolean]} linked
  * @property {[string, string]} trouble
  */
@@ -36,7 +41,8 @@ const TAIL_CHARACTERS = 2000;
 class BleProcess extends EventEmitter {
   /**
    * @param {BleSettings} settings
-   * @param {{ start?: () => import('node:child_process').ChildProcess, restartMinMs?: number, patienceMs?: number }} [options]
+   * @param {{ start?: () => import('node:child_process').ChildProcess, restartMinMs?: number, patienceMs?: number }}
+   *   [options]
    */
   constructor(settings, options = {}) {
     super();
@@ -66,7 +72,7 @@ class BleProcess extends EventEmitter {
     child.stderr?.setEncoding('utf8').on('data', (text) => (tail = (tail + text).slice(-TAIL_CHARACTERS)));
     const taken = this.creditOf_(child);
     child.on('message', (message) => this.onMessage_(/** @type {FromChild} */ (message), taken));
-    // A process that cannot be started has no exit.
+    // A process that cannot be started emits no 'exit'.
     child.once('error', (error) => this.onEnd_(child, error.message));
     child.once('exit', (code) => this.onEnd_(child, code ? sentenceOf(tail) || `exit code ${code}` : ''));
     child.send({ start: this.settings_, patienceMs: this.patienceMs_ }, () => {});
@@ -106,7 +112,7 @@ class BleProcess extends EventEmitter {
 
   /**
    * @param {import('node:child_process').ChildProcess} child
-   * @returns {() => void} gives back the credit of one record; told in bunches
+   * @returns {() => void} returns the credit of one record; sent in batches
    */
   creditOf_(child) {
     let credit = 0;
@@ -138,7 +144,7 @@ class BleProcess extends EventEmitter {
     });
   }
 
-  /** Lets go of the devices and ends the process. */
+  /** Disconnects the devices and ends the process. */
   async stop() {
     this.stopping_ = true;
     clearTimeout(this.timer_);
@@ -153,7 +159,7 @@ class BleProcess extends EventEmitter {
 
   /** @param {object} message */
   send_(message) {
-    // Without a callback a process that is gone is an 'error' event.
+    // Without a callback, a dead process would cause an 'error' event.
     if (this.child_?.connected) this.child_.send(message, () => {});
   }
 
@@ -182,18 +188,18 @@ const noView = () => ({
   waiting: 0
 });
 
-/** @param {string} tail of stderr @returns {string} what was thrown */
+/** @param {string} tail of stderr @returns {string} the error that was thrown */
 const sentenceOf = (tail) => /^\w*Error.*$/m.exec(tail)?.[0] ?? '';
 
 function startChild() {
   return fork(path.join(__dirname, 'ble-child.js'), [], {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    // It listens to strangers: it need not know the gateway's settings and passwords.
+    // The process handles untrusted packets, so it does not get the gateway's settings and passwords.
     env: Object.fromEntries(
       Object.entries(process.env).filter(([name]) => !/^(SEGANET|NODE_RED)_/.test(name))
     ),
-    // Options of the gateway's own process, such as a debugger's port, are not for this one.
+    // Options of the gateway's own process, such as a debugger's port, must not apply to this one.
     execArgv: []
   });
 }

@@ -1,5 +1,5 @@
 'use strict';
-// What keeps the radio from working: a few words for the canvas, and a sentence with a remedy.
+// Why the radio does not work: a few words for the status, and a sentence with a remedy.
 
 /** @type {Record<string, { shown: string, sentence: string }>} */
 const STATES = {
@@ -41,7 +41,7 @@ const STATES = {
 /**
  * @param {string} state of BleProcess
  * @param {string} [reason] of the system
- * @returns {{ shown: string, sentence: string }} sentence '' where there is nothing to be done
+ * @returns {{ shown: string, sentence: string }} sentence '' if no action is necessary
  */
 function reasonFor(state, reason = '') {
   const known = STATES[state];

@@ -1,5 +1,5 @@
 'use strict';
-// What a ble devices node is set to, checked.
+// Checks the settings of a ble devices node.
 
 const { parseGlobs } = require('./device-globs');
 const { integer, choice, recordClass, text } = require('../../base/options');
@@ -8,7 +8,7 @@ const { asText, shown } = require('../../base/values');
 const { normalUuid, parseUuids } = require('./uuid');
 
 /**
- * @typedef {object} Row what is done with a characteristic
+ * @typedef {object} Row how a characteristic is used
  * @property {string} service normal form; '' = any
  * @property {string} characteristic normal form
  * @property {'notify' | 'read' | 'write'} mode write: commands may write it
@@ -17,11 +17,11 @@ const { normalUuid, parseUuids } = require('./uuid');
  * @typedef {object} BleSettings
  * @property {string} adapter '' = the system's first, hci0, or a serial port
  * @property {number} baudRate of a serial port
- * @property {string[]} services only devices that advertise one of them; none = all
- * @property {string[]} match only devices whose name or address fits one of these globs; none = all
+ * @property {string[]} services only devices that advertise one of them; empty = all
+ * @property {string[]} match only devices whose name or address matches one of these globs; empty = all
  * @property {number} minRssi dBm
  * @property {'changed' | 'all' | 'off'} advertisements
- * @property {number} everyS least time between two advertisements of a device that become records
+ * @property {number} everyS shortest time between two advertisements of a device that become records
  * @property {string[]} connect globs of the devices to connect to
  * @property {number} maxConnections
  * @property {Row[]} rows
@@ -37,7 +37,7 @@ const MODES = /** @type {const} */ (['notify', 'read', 'write']);
 const DEVICE_WORDS = ['address', 'name'];
 const TOPIC_WORDS = ['device', 'address', 'name', 'kind'];
 
-/** Weaker than any receiver hears. */
+/** Weaker than any received signal. */
 const ANY_RSSI = -128;
 
 const schema = {

@@ -1,6 +1,6 @@
 'use strict';
-// The radio: it listens to advertisements, and connects to the devices that it shall, one after the other, for as long as they
-// are there. While noble connects it does not scan, so scanning is begun again after each attempt.
+// The radio. It receives advertisements and connects to the configured devices, one after the other. noble does not
+// scan while it connects, so scanning starts again after each attempt.
 
 const { Backoff } = require('../../base/backoff');
 const { describe, fits, isWanted } = require('./advertisement');
@@ -9,35 +9,35 @@ const { identify, topicOf } = require('./ble-identity');
 const { Link } = require('./ble-link');
 
 const TICK_MS = 1000;
-/** Devices that are remembered: the latest advertisement, the next attempt. The longest silent one is forgotten. */
+/** Most remembered devices. The device that was silent for the longest time is forgotten first. */
 const MAX_SEEN = 5000;
-/** Between two attempts to connect to a device. */
+/** Shortest delay between two attempts to connect to a device. */
 const RETRY_MIN_MS = 1000;
 const RETRY_MAX_MS = 60000;
 const LEAVE_MS = 500;
-/** A link that lasted so long was a good one. */
+/** A link of at least this duration resets the back-off. */
 const GOOD_LINK_MS = 10000;
 
 /**
  * @typedef {import('./ble-settings').BleSettings} BleSettings
  * @typedef {import('./advertisement').Heard} Heard
  *
- * @typedef {object} Seen a device that was heard
+ * @typedef {object} Seen a device that was received
  * @property {any} peripheral
- * @property {string} said its latest advertisement that became a record
+ * @property {string} said the latest advertisement that became a record
  * @property {number} saidAt ms
  * @property {Backoff | null} backoff
  * @property {number} retryAt ms
  *
- * @typedef {object} Report to the gateway
+ * @typedef {object} Report callbacks to the gateway
  * @property {(record: import('./ble-outbox').BleRecord) => void} record
  * @property {(device: string, on: boolean) => void} linked
- * @property {(device: string, reason: string) => void} trouble a device could not be connected or was lost
+ * @property {(device: string, reason: string) => void} trouble called if a connection failed or was lost
  *
  * @typedef {object} View
  * @property {number} connected
  * @property {number} seen
- * @property {number} malformed packets that made no sense
+ * @property {number} malformed packets
  */
 
 class Central {
@@ -54,7 +54,7 @@ class Central {
     this.now_ = options.now ?? (() => performance.now());
     this.wallClock_ = options.wallClock ?? Date.now;
     this.maxSeen_ = options.maxSeen ?? MAX_SEEN;
-    /** @type {Map<string, Seen>} by id, the longest silent one first */
+    /** @type {Map<string, Seen>} by id, least recently received first */
     this.seen_ = new Map();
     /** @type {Map<string, import('./ble-link').Link>} by id */
     this.links_ = new Map();
@@ -68,7 +68,7 @@ class Central {
     this.timer_ = setInterval(() => this.scan_(), TICK_MS);
   }
 
-  /** The adapter is on. */
+  /** Call it when the adapter is on. */
   start() {
     guard(this.noble_, () => this.malformed_++);
     this.scan_();
@@ -93,7 +93,7 @@ class Central {
     return 'offline';
   }
 
-  /** Lets go of all devices. A serial port that is closed at once would never tell them. */
+  /** Disconnects all devices, and waits, because a serial port that closes immediately would not notify them. */
   async stop() {
     this.stopped_ = true;
     clearInterval(this.timer_);
@@ -105,13 +105,13 @@ class Central {
 
   scan_() {
     if (this.stopped_ || this.connecting_ || this.scanning_ || this.noble_.state !== 'poweredOn') return;
-    // Duplicates tell that a device is still there, and has something new to say.
+    // Duplicates show that a device is still in range, and carry new data.
     this.noble_.startScanning([], true, () => {});
   }
 
   /** @param {any} peripheral */
   onDiscover_(peripheral) {
-    // A controller may still scan for the process before this one.
+    // A controller may still scan for the previous process.
     if (this.stopped_ || this.noble_.state !== 'poweredOn') return;
     if (!isWanted(this.settings_, peripheral)) {
       if (!this.seen_.has(peripheral.id)) this.remember_(peripheral);
@@ -147,7 +147,10 @@ class Central {
     }
   }
 
-  /** Makes a record of an advertisement, if it is worth one. @param {Seen} seen */
+  /**
+   * Makes a record of an advertisement, if the settings want one.
+   * @param {Seen} seen
+   */
   tell_(seen) {
     const { advertisements, everyS } = this.settings_;
     if (advertisements === 'off' || this.now_() - seen.saidAt < everyS * 1000) return;
@@ -192,7 +195,7 @@ class Central {
     this.connecting_ = true;
     const since = this.now_();
     try {
-      // Others are heard again as soon as this one is connected; it may take its time to be asked.
+      // Scanning continues as soon as this device is connected, while its services are discovered.
       const opened = link.open();
       await Promise.race([new Promise((resolve) => peripheral.once('connect', resolve)), opened]);
       this.connecting_ = false;

@@ -1,11 +1,11 @@
 'use strict';
-// Values of the characteristics that many sensors have, as the GATT specification supplement defines them. A value that is not
-// as long as its definition wants is no value: sensors do lie about their flags.
+// Decodes values of common characteristics, as the GATT specification supplement defines them. A value of the wrong
+// length is malformed, because some sensors set wrong flags.
 
 /**
  * @callback Decoder
  * @param {Buffer} value
- * @returns {Record<string, unknown> | null} null for what is malformed
+ * @returns {Record<string, unknown> | null} null if the value is malformed
  */
 
 const HEART_FLAG = { WIDE: 1, CONTACT: 2, CONTACT_KNOWN: 4, ENERGY: 8, INTERVALS: 16 };
@@ -20,7 +20,7 @@ function heartRate(value) {
   const energyAt = wide ? 3 : 2;
   const intervalsAt = energyAt + (energy ? 2 : 0);
   const rest = value.length - intervalsAt;
-  // Intervals fill what is left; without them nothing is.
+  // Intervals fill the rest of the value. Without intervals there must be no rest.
   if (intervals ? rest < 2 || rest % 2 !== 0 : rest !== 0) return null;
   /** @type {Record<string, unknown>} */
   const result = { heartRate: wide ? value.readUInt16LE(1) : value[1] };
@@ -28,7 +28,7 @@ function heartRate(value) {
   if (energy) result.energyKj = value.readUInt16LE(energyAt);
   if (intervals) {
     result.rrMs = Array.from({ length: rest / 2 }, (_none, index) =>
-      // Its unit is 1/1024 s.
+      // The unit is 1/1024 s.
       round((value.readUInt16LE(intervalsAt + 2 * index) * 1000) / 1024, 1)
     );
   }
@@ -50,11 +50,11 @@ function battery(value) {
 }
 
 /**
- * A number, little endian, in steps of a power of ten.
+ * Returns a decoder for a little-endian number in steps of a power of ten.
  * @param {string} name of the result
  * @param {number} bytes
  * @param {number} decimals
- * @param {{ signed?: boolean, unknown?: number }} [options] unknown: the value by which a sensor says that it does not know
+ * @param {{ signed?: boolean, unknown?: number }} [options] unknown: the value that means "not known"
  * @returns {Decoder}
  */
 function number(name, bytes, decimals, { signed = false, unknown } = {}) {
@@ -99,7 +99,7 @@ const nameOf = (uuid) => known.get(uuid)?.name ?? uuid;
 /**
  * @param {string} uuid normal form
  * @param {Buffer} value
- * @returns {Record<string, unknown>} what is not known or malformed has its bytes alone, `hex`
+ * @returns {Record<string, unknown>} only `hex` for an unknown characteristic or a malformed value
  */
 function decode(uuid, value) {
   return known.get(uuid)?.decode(value) ?? { hex: value.toString('hex') };

@@ -1,17 +1,17 @@
 'use strict';
-// What noble lacks against strangers. Nothing in here is part of its interface: the version is pinned, and the tests with a
-// virtual controller fail when these doors are gone.
+// Protects noble against untrusted devices. The hooks are not part of its interface: the version is pinned, and the
+// tests with a virtual controller fail if a hook is missing.
 //
-// - It reads fields without looking at the length first, so one packet of one byte, from anybody in range, throws out of its
-//   receiver. Such a packet is counted, and ends the link that it came by.
-// - It remembers every address that it ever heard, and phones change theirs every quarter of an hour.
+// - noble reads fields without checking the length, so a packet of one byte from any device in range makes its receiver
+//   throw. Such a packet is counted, and ends its link.
+// - noble remembers every address that it ever received, and phones change theirs every 15 minutes.
 
 const RISKY = new Set(['leAdvertisingReport', 'leExtendedAdvertisingReport', 'aclDataPkt']);
 
 /**
  * @param {any} noble started
  * @param {() => void} onMalformed
- * @returns {boolean} false where this binding has no such door; a bad packet ends the process then
+ * @returns {boolean} false if this binding has no such hook; a malformed packet then ends the process
  */
 function guard(noble, onMalformed) {
   const hci = noble._bindings?._hci;

@@ -1,10 +1,10 @@
 'use strict';
-// A serial dongle that is pulled. The serial port library does not always notice: once the kernel has hung the port up it reads
-// nothing from it again and again, for ever. That the port's file has gone, or is another one, is sure.
+// Detects an unplugged serial dongle. The serial port library does not always do so: after the kernel has hung up the
+// port, it reads zero bytes in an endless loop. A port whose file is missing or replaced is certainly gone.
 
 const fs = require('node:fs');
 
-/** @param {string} path @returns {string} '' when there is none */
+/** @param {string} path @returns {string} '' if there is no file */
 function identityOf(path) {
   const stats = fs.statSync(path, { throwIfNoEntry: false });
   return stats ? `${stats.dev}:${stats.ino}:${stats.rdev}` : '';
@@ -12,7 +12,7 @@ function identityOf(path) {
 
 /**
  * @param {string} path of the port, e.g. /dev/ttyUSB0, or a link to it
- * @param {() => void} gone called once. A port that never was there is not gone.
+ * @param {() => void} gone called once; not called for a port that never existed
  * @param {number} [everyMs]
  */
 function watchPort(path, gone, everyMs = 1000) {

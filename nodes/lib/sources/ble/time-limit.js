@@ -10,7 +10,7 @@ class TooLate extends Error {
 }
 
 /**
- * noble's promises never settle when a device answers with an error, or not at all.
+ * Limits the time of a promise. noble's promises never settle if a device answers with an error, or not at all.
  * @template T
  * @param {Promise<T>} promise
  * @param {number} ms

@@ -1,14 +1,15 @@
 'use strict';
-// UUIDs of Bluetooth as people write them (180D, 0x180d, 0000180d-0000-1000-8000-00805f9b34fb) and as noble gives them (180d, 18).
+// Bluetooth UUIDs as users write them (180D, 0x180d, 0000180d-0000-1000-8000-00805f9b34fb) and as noble returns them
+// (180d, 18).
 
 const { shown } = require('../../base/values');
 
-/** Core specification, volume 3, part B, 2.5.1: short ones stand for 0000xxxx and this. */
+/** Core specification, volume 3, part B, 2.5.1: a short UUID means 0000xxxx followed by this. */
 const BASE = '00001000800000805f9b34fb';
 
 /**
  * @param {string} text
- * @returns {string} four hexadecimal digits, or 32; '' when it is no UUID
+ * @returns {string} 4 or 32 hexadecimal digits; '' if it is not a UUID
  */
 function normalUuid(text) {
   const digits = text.trim().toLowerCase().replace(/^0x/, '').replaceAll('-', '');

@@ -1,5 +1,5 @@
 'use strict';
-// Reads request bodies within a limit for each, and a budget for all that are in memory.
+// Reads request bodies within a limit for each body, and a budget for all bodies in memory.
 
 const { HttpRefusal, retryAfter } = require('./http-refusal');
 
@@ -10,7 +10,7 @@ const tooLarge = (limit) =>
 class BodyReader {
   /**
    * @param {number} limit bytes of a body
-   * @param {number} budget bytes of all
+   * @param {number} budget bytes of all bodies in memory
    */
   constructor(limit, budget) {
     this.limit = limit;
@@ -18,7 +18,7 @@ class BodyReader {
   }
 
   /**
-   * Before anything is read.
+   * Checks the headers before the body is read.
    * @param {import('node:http').IncomingMessage} request
    * @throws {HttpRefusal}
    */
@@ -39,7 +39,8 @@ class BodyReader {
 
   /**
    * @param {import('node:http').IncomingMessage} request
-   * @returns {Promise<{ body: Buffer, release: () => void }>} release: its memory is free again; once
+   * @returns {Promise<{ body: Buffer, release: () => void }>} release returns the body's memory to the budget; call it
+   *   once
    * @throws {HttpRefusal}
    */
   async read(request) {

@@ -1,6 +1,6 @@
 'use strict';
-// A request's body becomes records: one as it is, or a list as NDJSON or a JSON array. All of a list is checked before any of it is
-// taken.
+// Converts a request body to records: the body is one payload, or a list as NDJSON or a JSON array. The whole list is
+// checked before any of its records is accepted.
 
 const { FLAG } = require('../../base/record');
 const { toClassOrRefuse, toDevice, toTime, toTopic } = require('./record-fields');
@@ -14,17 +14,17 @@ const NORMAL = 3;
 /**
  * @typedef {object} Limits
  * @property {number} maxPayloadBytes of a record
- * @property {number} class of a record that has none, 0 = normal
+ * @property {number} class of a record without one, 0 = normal
  * @property {(device: string) => boolean} allows
  * @property {(device: string, topic: string) => boolean} mayPublish
  *
  * @typedef {object} Document
  * @property {import('../../base/record').RecordArgs[]} records
- * @property {(index: number) => object} place where a record is in the body, for an answer
+ * @property {(index: number) => object} place position of a record in the body, for the response
  */
 
 /**
- * Before the body is read.
+ * Returns the kind of the body, before it is read.
  * @param {import('./http-route').Route} route
  * @param {string} type media type, lower case
  * @returns {'one' | 'lines' | 'array'}
@@ -58,7 +58,12 @@ function readDocument(kind, body, route, limits) {
   return kind === 'lines' ? readLines(text, route, limits) : readArray(text, route, limits);
 }
 
-/** @param {string} text @param {import('./http-route').Route} route @param {Limits} limits @returns {Document} */
+/**
+ * @param {string} text
+ * @param {import('./http-route').Route} route
+ * @param {Limits} limits
+ * @returns {Document}
+ */
 function readLines(text, route, limits) {
   /** @type {number[]} */
   const lines = [];
@@ -73,7 +78,12 @@ function readLines(text, route, limits) {
   return filled({ records, place: (index) => ({ line: lines[index] }) });
 }
 
-/** @param {string} text @param {import('./http-route').Route} route @param {Limits} limits @returns {Document} */
+/**
+ * @param {string} text
+ * @param {import('./http-route').Route} route
+ * @param {Limits} limits
+ * @returns {Document}
+ */
 function readArray(text, route, limits) {
   const items = parse(text);
   if (!Array.isArray(items)) throw new HttpRefusal(400, 'The body must be a JSON array of records.');
@@ -98,7 +108,7 @@ function limitCount(count) {
 }
 
 /**
- * Names the place in what is refused there.
+ * Adds the place to a refusal.
  * @template T
  * @param {{ line?: number, record?: number }} place
  * @param {() => T} read
@@ -167,7 +177,7 @@ function parse(text) {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own sentence quotes the input.
+    // The parser's own message quotes the input.
     throw new HttpRefusal(400, 'This is not valid JSON.');
   }
 }

@@ -1,5 +1,5 @@
 'use strict';
-// The connections of a listener: at most so many, and one more ends the oldest that asks for nothing.
+// Limits the connections of a listener. One more than the limit ends the oldest idle connection.
 
 const { connectionName } = require('../../base/connection-name');
 
@@ -7,45 +7,48 @@ class Connections {
   /** @param {number} max */
   constructor(max) {
     this.max_ = max;
-    /** By the names of their connections; the oldest first. @type {Map<string, { socket: import('node:net').Socket, requests: number }>} */
-    this.guests_ = new Map();
+    /**
+     * By connection name, oldest first.
+     * @type {Map<string, { socket: import('node:net').Socket, requests: number }>}
+     */
+    this.open_ = new Map();
     this.turnedAway = 0;
   }
 
   get size() {
-    return this.guests_.size;
+    return this.open_.size;
   }
 
-  /** @param {import('node:net').Socket} socket the TCP one, also under TLS */
+  /** @param {import('node:net').Socket} socket the TCP socket, also with TLS */
   add(socket) {
     const name = connectionName(socket);
-    if (this.guests_.size >= this.max_ && !this.endIdle_()) {
+    if (this.open_.size >= this.max_ && !this.endIdle_()) {
       this.turnedAway++;
       socket.destroy();
       return;
     }
     const guest = { socket, requests: 0 };
-    this.guests_.set(name, guest);
+    this.open_.set(name, guest);
     socket.once('close', () => {
-      if (this.guests_.get(name) === guest) this.guests_.delete(name);
+      if (this.open_.get(name) === guest) this.open_.delete(name);
     });
   }
 
   /**
    * @param {import('node:net').Socket} socket
-   * @param {number} change of its open requests
+   * @param {number} change of the number of its open requests
    */
   count(socket, change) {
-    const guest = this.guests_.get(connectionName(socket));
+    const guest = this.open_.get(connectionName(socket));
     if (guest) guest.requests += change;
   }
 
-  /** @returns {boolean} false when all are busy */
+  /** @returns {boolean} false if all are busy */
   endIdle_() {
-    for (const [name, { socket, requests }] of this.guests_) {
+    for (const [name, { socket, requests }] of this.open_) {
       if (requests > 0) continue;
       this.turnedAway++;
-      this.guests_.delete(name);
+      this.open_.delete(name);
       socket.destroy();
       return true;
     }
@@ -53,7 +56,7 @@ class Connections {
   }
 
   endAll() {
-    for (const { socket } of this.guests_.values()) socket.destroy();
+    for (const { socket } of this.open_.values()) socket.destroy();
   }
 }
 

@@ -75,14 +75,14 @@ function checkSettings({
 
 /**
  * @param {Pick<Settings, 'login' | 'path' | 'permissions' | 'permissionsJson'>} settings
- * @returns {(device: string, topic: string) => boolean} whether the device may publish to the topic
+ * @returns {(device: string, topic: string) => boolean} true if the device may publish to the topic
  * @throws {Error} with a sentence
  */
 function topicRule({ login, path, permissions, permissionsJson }) {
   const rows = parsePermissions(permissions, permissionsJson);
   if (rows.length > 0) return publishRule(rows);
   if (login === 'none') return () => true;
-  // A token proves a device, so without permissions the device has the topics of its own address.
+  // A token identifies a device. Without permissions, the device may publish to the topics of its own address.
   return (device, topic) => {
     const own = `${path}/${device}`;
     return topic === own || topic.startsWith(`${own}/`);

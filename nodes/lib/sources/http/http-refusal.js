@@ -1,11 +1,11 @@
 'use strict';
 
-/** Why a request is refused; the sentence goes into the answer's body. */
+/** Refuses a request. The sentence is in the response body. */
 class HttpRefusal extends Error {
   /**
    * @param {number} status
    * @param {string} sentence
-   * @param {{ headers?: Record<string, string>, body?: object }} [more] body: further members of the answer
+   * @param {{ headers?: Record<string, string>, body?: object }} [more] body: additional members of the response body
    */
   constructor(status, sentence, { headers = {}, body = {} } = {}) {
     super(sentence);

@@ -1,5 +1,5 @@
 'use strict';
-// What the address of a request says: /{path}, /{path}/{device} or /{path}/{device}/{topic…}?c=class&t=topic&ts=ms&batch=1
+// Parses the target of a request: /{path}, /{path}/{device} or /{path}/{device}/{topic…}?c=class&t=topic&ts=ms&batch=1
 
 const { HttpRefusal } = require('./http-refusal');
 const { toClassOrRefuse, toDevice, toTime, toTopic } = require('./record-fields');
@@ -8,8 +8,8 @@ const { toClassOrRefuse, toDevice, toTime, toTopic } = require('./record-fields'
  * @typedef {object} Route
  * @property {string} device '' = none
  * @property {string} path of the node
- * @property {string} topic of the record: the query's, or the path as sent; '' = it depends on the device
- * @property {number} cls 0 = not said
+ * @property {string} topic of the record: from the query, or the path as sent; '' = depends on the device
+ * @property {number} cls 0 = not given
  * @property {number} ts 0 = now
  * @property {boolean} batch the body is a list of records
  */

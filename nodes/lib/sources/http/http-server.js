@@ -1,5 +1,5 @@
 'use strict';
-// The listener of an http devices node: Node's server, with a limit on everything that a client may hold.
+// The listener of an http devices node: a Node.js server with a limit on every resource that a client can hold.
 
 const http = require('node:http');
 const https = require('node:https');
@@ -10,7 +10,7 @@ const MAX_HEADER_BYTES = 16384;
 const MAX_HEADERS = 64;
 const CHECK_MS = 1000;
 const FILES_EVERY_MS = 10000;
-/** How long, and how much, a client whose request was refused may go on sending: else it would not see the answer. */
+/** Lingering close: how long, and how much, a refused client may continue to send, so that it receives the response. */
 const LINGER_MS = 500;
 const LINGER_BYTES = 1024 * 1024;
 /** @type {Record<string, string>} */
@@ -33,11 +33,11 @@ class HttpServer {
    * @param {import('./http-options').Settings} settings
    * @param {import('./request-handler').RequestHandler} requests
    * @param {Tls | null} tls
-   * @param {(error: Error) => void} onError what is no fault of a client
+   * @param {(error: Error) => void} onError gets errors that a client did not cause
    */
   constructor(settings, requests, tls, onError) {
     this.settings_ = settings;
-    this.intake_ = requests;
+    this.requests_ = requests;
     this.tls_ = tls;
     this.onError_ = onError;
     this.connections = new Connections(settings.maxConnections);
@@ -55,7 +55,7 @@ class HttpServer {
     return address && typeof address === 'object' ? address.port : 0;
   }
 
-  /** @returns {Promise<void>} rejects with the system's code, or what OpenSSL says */
+  /** @returns {Promise<void>} rejects with the system's error code, or an error about the certificate */
   async listen() {
     const { settings_: settings } = this;
     const server = this.make_();
@@ -98,7 +98,10 @@ class HttpServer {
     return server;
   }
 
-  /** Certificates that were renewed are used for new connections. @param {number} now ms */
+  /**
+   * Uses renewed certificates for new connections.
+   * @param {number} now ms
+   */
   async refresh(now) {
     if (!this.files_ || !this.server_ || now - this.filesAt_ < FILES_EVERY_MS) return;
     this.filesAt_ = now;
@@ -108,11 +111,11 @@ class HttpServer {
   }
 
   /**
-   * Takes no more requests; those that are open are answered while there is time.
+   * Accepts no more requests. Open requests are answered while there is time.
    * @param {number} timeoutMs
    */
   async close(timeoutMs) {
-    this.intake_.ending = true;
+    this.requests_.ending = true;
     const server = this.server_;
     this.server_ = null;
     if (!server) return;
@@ -130,7 +133,7 @@ class HttpServer {
     response.once('close', () => this.connections.count(socket, -1));
     response.on('error', () => {});
     try {
-      this.send_(request, response, await this.intake_.answer(request, goOn));
+      this.send_(request, response, await this.requests_.answer(request, goOn));
     } catch (error) {
       this.onError_(/** @type {Error} */ (error));
       this.send_(request, response, {
@@ -141,13 +144,17 @@ class HttpServer {
     }
   }
 
-  /** @param {Request} request @param {Response} response @param {import('./request-handler').Answer} answer */
+  /**
+   * @param {Request} request
+   * @param {Response} response
+   * @param {import('./request-handler').Answer} answer
+   */
   send_(request, response, { status, headers, body }) {
     if (response.destroyed) return;
     const text = body ? `${JSON.stringify(body)}\n` : '';
     response.sendDate = false;
     const isWhole = request.complete;
-    if (!isWhole || this.intake_.ending) response.shouldKeepAlive = false;
+    if (!isWhole || this.requests_.ending) response.shouldKeepAlive = false;
     response.writeHead(status, {
       ...headers,
       ...(body && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
@@ -157,7 +164,10 @@ class HttpServer {
     linger(request, () => response.end());
   }
 
-  /** @param {NodeJS.ErrnoException} error @param {import('node:net').Socket & { _httpMessage?: { headersSent: boolean } }} socket */
+  /**
+   * @param {NodeJS.ErrnoException} error
+   * @param {import('node:net').Socket & { _httpMessage?: { headersSent: boolean } }} socket
+   */
   onBroken_({ code = '' }, socket) {
     this.broken++;
     if (code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
@@ -171,7 +181,8 @@ class HttpServer {
 }
 
 /**
- * Reads on for a moment: a connection that is closed with bytes unread is reset, and the client may never see why.
+ * Lingering close: reads for a short time before the connection closes. Closing with unread bytes resets the
+ * connection, and the client may lose the response.
  * @param {Request} request
  * @param {() => void} end called once
  */

@@ -1,11 +1,11 @@
 'use strict';
-// What the canvas shows under an http devices node.
+// The status of an http devices node.
 
 const { rate } = require('../../base/status');
 
 /**
- * @param {{ port: number, trouble: string, connections: number, isLocked: boolean }} server trouble: why it does not listen;
- *   isLocked: no token is known, so every request is refused
+ * @param {{ port: number, trouble: string, connections: number, isLocked: boolean }} server trouble: why it does not
+ *   listen; isLocked: the token file has no token, so every request is refused
  * @param {import('../../engine/meter').StageRate} rates
  * @param {import('../../../../native/index.js').EngineStats} stats
  * @param {import('../../engine/member').Member} member

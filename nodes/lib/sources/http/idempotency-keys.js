@@ -1,5 +1,5 @@
 'use strict';
-// Jobs by Idempotency-Key, so that a request that is sent again stores nothing twice. In memory: a restart forgets them.
+// Submissions by Idempotency-Key, so that a repeated request stores nothing twice. They are in memory only.
 
 const crypto = require('node:crypto');
 const { Submission } = require('./submission');
@@ -7,56 +7,60 @@ const { HttpRefusal } = require('./http-refusal');
 
 const KEEP_MS = 600000;
 const MAX_KEYS = 10000;
-/** Of all submissions; each record takes a byte. */
+/** Most records of all submissions. Each record takes one byte. */
 const MAX_RECORDS = 1000000;
 
 class IdempotencyKeys {
   /** @param {() => number} [now] ms */
   constructor(now = () => performance.now()) {
     this.now_ = now;
-    /** In the order of their first request. @type {Map<string, { print: string, submission: Submission, at: number }>} */
-    this.jobs_ = new Map();
+    /**
+     * In the order of their first request.
+     * @type {Map<string, { print: string, submission: Submission, at: number }>}
+     */
+    this.submissions_ = new Map();
     this.records_ = 0;
   }
 
   get size() {
-    return this.jobs_.size;
+    return this.submissions_.size;
   }
 
   /**
    * @param {string | undefined} key the header
-   * @param {string} who sends it: keys of others are others
-   * @param {string} target of the request @param {Buffer} body
+   * @param {string} sender each sender has its own keys
+   * @param {string} target of the request
+   * @param {Buffer} body
    * @param {number} total records
-   * @returns {Submission} a new one, or that of the first request with this key
+   * @returns {Submission} a new submission, or that of the first request with this key
    * @throws {HttpRefusal}
    */
-  submission(key, who, target, body, total) {
+  submission(key, sender, target, body, total) {
     if (key === undefined) return new Submission(total);
     if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
       throw new HttpRefusal(400, 'The Idempotency-Key must have 1 to 255 visible ASCII characters.');
     }
     this.expire_(total);
-    const name = `${who} ${key}`;
+    const name = `${sender} ${key}`;
     const print = crypto.createHash('sha256').update(target).update('\0').update(body).digest('base64');
-    const known = this.jobs_.get(name);
+    const known = this.submissions_.get(name);
     if (known && known.print !== print) {
       throw new HttpRefusal(422, 'This Idempotency-Key was used for another request. Use a new one.');
     }
     if (known) return known.submission;
     const submission = new Submission(total);
-    this.jobs_.set(name, { print, submission, at: this.now_() });
+    this.submissions_.set(name, { print, submission, at: this.now_() });
     this.records_ += total;
     return submission;
   }
 
-  /** @param {number} more records that have to fit too */
+  /** @param {number} more records that must fit too */
   expire_(more) {
     const oldest = this.now_() - KEEP_MS;
-    for (const [name, { at, submission }] of this.jobs_) {
-      const fits = this.jobs_.size < MAX_KEYS && this.records_ + more <= MAX_RECORDS;
+    for (const [name, { at, submission }] of this.submissions_) {
+      const fits = this.submissions_.size < MAX_KEYS && this.records_ + more <= MAX_RECORDS;
       if (at > oldest && fits) break;
-      this.jobs_.delete(name);
+      this.submissions_.delete(name);
       this.records_ -= submission.total;
     }
   }

@@ -1,10 +1,10 @@
 'use strict';
-// Opens a server when there is a way for records, and tries again each second while the port is not free.
+// Opens a server when records have a route, and tries again every second while the port is not free.
 
 const { listenSentence, listenStatus } = require('../../engine/listening');
 const { shorten } = require('../../base/status');
 
-/** Requests that are open may end while the engine is emptied. */
+/** Open requests may finish while the engine drains. */
 const CLOSE_MS = 5000;
 const CHECK_MS = 1000;
 
@@ -18,20 +18,23 @@ class PortOpener {
     this.door_ = server;
     this.place_ = place;
     this.error_ = error;
-    /** Why it is not open, for the canvas. */
+    /** Why the server is not open, for the status. */
     this.trouble = '';
     this.isTrying_ = false;
-    /** When the open server was looked at last; 0 = it is not open. */
+    /** Time of the last check of the open server; 0 = not open. */
     this.checkedAt_ = 0;
     this.isClosed_ = false;
     /** @type {Promise<void>} */
     this.tried_ = Promise.resolve();
   }
 
-  /** At each bell: cheap when it is open. @param {boolean} isWanted */
+  /**
+   * Call it at each doorbell. It is cheap while the server is open.
+   * @param {boolean} isWanted
+   */
   tick(isWanted) {
     const now = performance.now();
-    // Each look asks the system for the socket's name; there may be thousands of bells a second.
+    // Each check is a system call (getsockname), and there may be thousands of doorbells a second.
     if (this.checkedAt_ > 0 && now - this.checkedAt_ < CHECK_MS) return;
     this.checkedAt_ = this.door_.port ? now : 0;
     if (this.checkedAt_ > 0) {
@@ -49,14 +52,14 @@ class PortOpener {
       this.trouble = '';
     } catch (error) {
       const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
-      // What is no system's error is about the certificate.
+      // Other errors are about the certificate.
       if (/^E[A-Z]+$/.test(code))
         this.tell_(listenStatus(port, code, message), listenSentence(host, port, code, message));
       else this.tell_('certificate not usable', `Devices cannot connect: ${message}`);
     }
   }
 
-  /** @param {string} shown @param {string} sentence told once */
+  /** @param {string} shown @param {string} sentence reported once */
   tell_(shown, sentence) {
     if (shown !== this.trouble) this.error_(sentence);
     this.trouble = shorten(shown);

@@ -1,12 +1,12 @@
 'use strict';
-// The fields of a record, as a request gives them.
+// Checks the fields of a record in a request.
 
 const { MAX_DEVICE_BYTES } = require('../../base/device-id');
 const { CLASS_WORDS, classOf } = require('../../base/classes');
 const { HttpRefusal } = require('./http-refusal');
 
 const MAX_TOPIC_BYTES = 65535;
-/** The last moment that a Date knows. */
+/** The latest time of a Date. */
 const MAX_TIME_MS = 8.64e15;
 
 /** @param {unknown} value */
@@ -27,7 +27,7 @@ function toTopic(value) {
   return value;
 }
 
-/** @param {unknown} value @returns {number} 0 = not said */
+/** @param {unknown} value @returns {number} 0 = not given */
 function toClassOrRefuse(value) {
   if (value === undefined || value === null || value === '') return 0;
   const cls = typeof value === 'object' ? 0 : classOf(value);

@@ -1,5 +1,5 @@
 'use strict';
-// One request, from its first line to its answer. 200 only when every record is safe.
+// Handles a request from its first line to its response. The status is 200 only if every record is safe.
 
 const { CODES } = require('../../engine/inbox');
 const { BodyReader } = require('./body-reader');
@@ -12,14 +12,15 @@ const { parseTarget } = require('./http-route');
 
 const MIN_BUDGET_BYTES = 16 * 1024 * 1024;
 const MAX_PENDING = 10000;
-const EVERYBODY = { name: '', allows: () => true };
+const ANY_CLIENT = { name: '', allows: () => true };
 
 /**
  * @typedef {import('node:http').IncomingMessage} Request
  * @typedef {{ status: number, headers: Record<string, string>, body: object | null }} Answer
  *
- * @typedef {object} Engine what takes the records
- * @property {(args: import('../../base/record').RecordArgs, done: import('../../engine/inbox').Done) => void} put done when it is safe
+ * @typedef {object} Engine
+ * @property {(args: import('../../base/record').RecordArgs, done: import('../../engine/inbox').Done) => void} put calls
+ *   done when the record is safe
  * @property {() => boolean} hasRoom
  * @property {number} maxPayloadBytes
  */
@@ -28,7 +29,7 @@ class RequestHandler {
   /**
    * @param {import('./http-options').Settings} settings
    * @param {Engine} engine
-   * @param {import('../../login/token-file').TokenFile | null} tokens null = everybody may
+   * @param {import('../../login/token-file').TokenFile | null} tokens null = every client may send
    * @param {() => number} [now] ms
    */
   constructor(settings, engine, tokens, now = () => performance.now()) {
@@ -46,13 +47,13 @@ class RequestHandler {
     /** Refused requests by status. @type {Record<number, number>} */
     this.refused = {};
     this.accepted = 0;
-    /** True: the engine goes, or the node. */
+    /** True while the engine or the node closes. */
     this.ending = false;
   }
 
   /**
    * @param {Request} request
-   * @param {() => void} [goOn] the client may send its body
+   * @param {() => void} [goOn] called when the client may send its body
    * @returns {Promise<Answer>}
    */
   async answer(request, goOn = () => {}) {
@@ -70,12 +71,13 @@ class RequestHandler {
 
   /**
    * @param {Request} request
-   * @param {object | null} cors @param {() => void} goOn
-   * @returns {Promise<number>} records that are safe
+   * @param {object | null} cors
+   * @param {() => void} goOn
+   * @returns {Promise<number>} safe records
    */
   async take_(request, cors, goOn) {
     const { method, headers, url = '' } = request;
-    // A web page can post to an address of this machine, but not without saying where it is from.
+    // A web page can post to an address of this machine, but its browser always sends an Origin.
     if (headers.origin !== undefined && !cors) {
       throw new HttpRefusal(403, 'Web pages may not send records here: see the allowed origins of the node.');
     }
@@ -108,9 +110,12 @@ class RequestHandler {
     }
   }
 
-  /** @param {string | undefined} authorization @returns {import('../../login/token-file').Bearer} */
+  /**
+   * @param {string | undefined} authorization
+   * @returns {import('../../login/token-file').Bearer}
+   */
   bearer_(authorization) {
-    const bearer = this.tokens_ ? this.tokens_.find(authorization) : EVERYBODY;
+    const bearer = this.tokens_ ? this.tokens_.find(authorization) : ANY_CLIENT;
     if (bearer) return bearer;
     const headers = { 'WWW-Authenticate': 'Bearer realm="seganet"' };
     throw new HttpRefusal(401, 'A token is required: Authorization: Bearer …', { headers });
@@ -147,7 +152,10 @@ class RequestHandler {
     if (!submission.isDone) throw this.notSafe_(submission, place(submission.firstOpen));
   }
 
-  /** @param {import('../../base/record').RecordArgs} args @param {import('../../engine/inbox').Done} done */
+  /**
+   * @param {import('../../base/record').RecordArgs} args
+   * @param {import('../../engine/inbox').Done} done
+   */
   put_(args, done) {
     this.pending_++;
     let isOpen = true;
@@ -166,7 +174,10 @@ class RequestHandler {
     }
   }
 
-  /** @param {import('./submission').Submission} submission @param {object} place of the first record that is not safe */
+  /**
+   * @param {import('./submission').Submission} submission
+   * @param {object} place of the first record that is not safe
+   */
   notSafe_({ safe, pending, error }, place) {
     const code = /** @type {{ code?: string } | null} */ (error)?.code;
     const status = code === CODES.TOO_LONG ? 413 : code === CODES.ODD_TOPIC ? 400 : 503;
@@ -177,7 +188,10 @@ class RequestHandler {
     });
   }
 
-  /** @param {Request} request @returns {Record<string, string> | null} null: web pages of its origin may not */
+  /**
+   * @param {Request} request
+   * @returns {Record<string, string> | null} null: web pages of its origin are refused
+   */
   cors_({ headers: { origin } }) {
     if (origin === undefined || !this.origins_.some((each) => each === '*' || each === origin)) return null;
     return {

@@ -5,21 +5,22 @@ const MAX_DEVICES = 10000;
 
 class RequestRates {
   /**
-   * @param {number} rate records a second of one device, 0 = no limit
-   * @param {number} burst records at once, 0 = as many as in a second
+   * @param {number} rate records per second of one device, 0 = no limit
+   * @param {number} burst records at one time, 0 = the records of one second
    */
   constructor(rate, burst) {
     this.rate_ = rate;
     this.burst_ = Math.max(1, burst || rate);
-    /** The one that was asked for least lately first. @type {Map<string, { tokens: number, at: number }>} */
+    /** Least recently used first. @type {Map<string, { tokens: number, at: number }>} */
     this.buckets_ = new Map();
   }
 
   /**
-   * All devices may send, or nothing is counted. More than there are tokens is lent, so that a large document can pass at all.
+   * Takes tokens for all devices, or for none. A device with a full bucket may overdraw it, so that a large document
+   * can pass.
    * @param {Map<string, number>} wanted records by device
    * @param {number} now ms
-   * @returns {number} 0, or seconds until all may
+   * @returns {number} 0, or seconds until all devices may send
    */
   take(wanted, now) {
     if (this.rate_ === 0) return 0;

@@ -1,6 +1,6 @@
 'use strict';
-// The records of one request on their way to safety. With an Idempotency-Key a repeated request goes on with the same submission: what is in
-// the engine is not put in again.
+// The records of one request until they are safe. With an Idempotency-Key, a repeated request continues the same
+// submission: records that are in the engine are not added again.
 
 const NEW = 0;
 const PENDING = 1;
@@ -24,7 +24,7 @@ class Submission {
     return this.safe === this.total;
   }
 
-  /** @returns {number[]} records that have to be put in, in order */
+  /** @returns {number[]} records to put into the engine, in order */
   get open() {
     return [...this.states_.keys()].filter((index) => [NEW, FAILED].includes(this.states_[index]));
   }
@@ -37,7 +37,7 @@ class Submission {
   /**
    * @param {import('../../base/record').RecordArgs[]} records
    * @param {(args: import('../../base/record').RecordArgs, done: import('../../engine/inbox').Done) => void} put
-   * @param {() => boolean} hasRoom false = what is left is not put in
+   * @param {() => boolean} hasRoom false = stop before the next record
    */
   run(records, put, hasRoom) {
     this.error = null;
@@ -60,7 +60,7 @@ class Submission {
 
   /**
    * @param {number} timeoutMs
-   * @returns {Promise<void>} when nothing is pending, or it took too long
+   * @returns {Promise<void>} resolves when no record is pending, or after the timeout
    */
   async settled(timeoutMs) {
     if (this.pending === 0) return;

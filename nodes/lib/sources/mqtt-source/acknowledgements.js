@@ -1,9 +1,11 @@
 'use strict';
-// What a broker's PUBLISH packets are owed: PUBACK or PUBREC when the record is safe, in the order of the packets
-// [MQTT-4.6.0-2], [MQTT-4.6.0-3], and nothing that was handed over is handed over again while the broker remembers its identifier.
+// The acknowledgements for a broker's PUBLISH packets: PUBACK or PUBREC when the record is safe, in the order of the
+// packets [MQTT-4.6.0-2], [MQTT-4.6.0-3]. A message is passed to the engine only once while the broker remembers its
+// identifier.
 //
-// After a new connection to the same session the broker sends again what it has no answer for [MQTT-4.4.0-1]. Some of that is in the
-// engine already: such a packet takes the place of the old one, and is answered when that one's record is safe.
+// After a reconnect to the same session, the broker repeats packets without an acknowledgement [MQTT-4.4.0-1]. Some of
+// their records are in the engine already. Such a packet replaces the old one, and is acknowledged when that record is
+// safe.
 
 const zlib = require('node:zlib');
 
@@ -11,42 +13,43 @@ const PUBACK = 0x40;
 const PUBREC = 0x50;
 const PUBCOMP = 0x70;
 const NOT_FOUND = 0x92;
-/** Places of an old connection that the broker did not ask about again. */
+/** Most acknowledgements of an old connection whose packets the broker did not repeat. */
 const MAX_ORPHANS = 65535;
 
 /**
  * @typedef {Pick<import('./packet-reader').Publish, 'qos' | 'id' | 'dup' | 'topic' | 'payload'>} Asked
  *
- * @typedef {object} Acknowledgement the place of one packet
- * @property {number} qos @property {number} id
- * @property {string} print of topic and payload
+ * @typedef {object} Acknowledgement of one packet
+ * @property {number} qos
+ * @property {number} id
+ * @property {string} print hash of topic and payload
  * @property {boolean} settled
- * @property {number} code 0, or the reason code that MQTT 5 brokers are told
+ * @property {number} code 0, or the reason code for MQTT 5 brokers
  */
 
 class Acknowledgements {
   /** @param {number} protocolVersion 4 or 5 */
   constructor(protocolVersion) {
     this.protocolVersion_ = protocolVersion;
-    /** In the order of their packets. @type {Acknowledgement[]} */
-    this.slots_ = [];
+    /** In the order of the packets. @type {Acknowledgement[]} */
+    this.pending_ = [];
     /** Of earlier connections, by identifier. @type {Map<number, Acknowledgement>} */
     this.orphans_ = new Map();
-    /** QoS 2: PUBREC is sent, PUBREL has not come. @type {Set<number>} */
+    /** QoS 2: PUBREC was sent, and PUBREL has not arrived. @type {Set<number>} */
     this.received_ = new Set();
     /** @type {((bytes: Buffer) => void) | null} */
     this.write_ = null;
     this.isReleasing_ = false;
   }
 
-  /** @returns {number} packets without an answer */
+  /** @returns {number} packets without an acknowledgement */
   get size() {
-    return this.slots_.length;
+    return this.pending_.length;
   }
 
   /**
    * @param {(bytes: Buffer) => void} write
-   * @param {boolean} sessionPresent the broker remembers what it has sent
+   * @param {boolean} sessionPresent true: the broker remembers the packets that it has sent
    */
   connected(write, sessionPresent) {
     this.write_ = write;
@@ -57,7 +60,7 @@ class Acknowledgements {
 
   disconnected() {
     this.write_ = null;
-    for (const slot of this.slots_.splice(0)) this.orphans_.set(slot.id, slot);
+    for (const entry of this.pending_.splice(0)) this.orphans_.set(entry.id, entry);
     for (const id of this.orphans_.keys()) {
       if (this.orphans_.size <= MAX_ORPHANS) break;
       this.orphans_.delete(id);
@@ -66,51 +69,51 @@ class Acknowledgements {
 
   /**
    * @param {Asked} packet of QoS 1 or 2
-   * @returns {Acknowledgement | null} its place, towards settle(); null when its record was handed over before
+   * @returns {Acknowledgement | null} for settle(); null if its record was passed to the engine before
    */
   publish(packet) {
     const { qos, id, dup } = packet;
-    // [MQTT-4.3.3-10] Until PUBREL comes the identifier stands for the same message.
+    // [MQTT-4.3.3-10] Until PUBREL arrives, the identifier denotes the same message.
     if (qos === 2 && this.received_.has(id)) {
       this.send_(PUBREC, id);
       return null;
     }
     const print = printOf(packet);
-    // [MQTT-3.3.1-1] Without DUP it is another message, with an identifier that is free again.
+    // [MQTT-3.3.1-1] Without DUP it is another message that reuses the identifier.
     const before = dup ? this.find_(id) : null;
     const isOrphan = this.orphans_.delete(id);
     if (before && before.qos === qos && before.print === print) {
-      if (isOrphan) this.slots_.push(before);
+      if (isOrphan) this.pending_.push(before);
       this.release_();
       return null;
     }
-    const slot = { qos, id, print, settled: false, code: 0 };
-    this.slots_.push(slot);
-    return slot;
+    const entry = { qos, id, print, settled: false, code: 0 };
+    this.pending_.push(entry);
+    return entry;
   }
 
   /** @param {number} id */
   find_(id) {
-    return this.orphans_.get(id) ?? this.slots_.find((slot) => slot.id === id);
+    return this.orphans_.get(id) ?? this.pending_.find((entry) => entry.id === id);
   }
 
   /**
-   * The record of a place is safe, or will never be one.
-   * @param {Acknowledgement} slot
+   * Call it when the record is safe, or the message will never become a record.
+   * @param {Acknowledgement} entry
    * @param {number} [code] reason code for MQTT 5
    */
-  settle(slot, code = 0) {
-    slot.settled = true;
-    slot.code = code;
+  settle(entry, code = 0) {
+    entry.settled = true;
+    entry.code = code;
     this.release_();
   }
 
   /**
-   * The record of a place is lost, and its message is to come again: it will count as a new one.
-   * @param {Acknowledgement} slot
+   * Call it when the record is lost and the broker must repeat the message, which then counts as a new one.
+   * @param {Acknowledgement} entry
    */
-  abandon(slot) {
-    slot.print = '';
+  abandon(entry) {
+    entry.print = '';
   }
 
   /** @param {number} id [MQTT-4.3.3-11] */
@@ -119,24 +122,24 @@ class Acknowledgements {
     this.send_(PUBCOMP, id, isKnown ? 0 : NOT_FOUND);
   }
 
-  /** What became safe in one turn is answered in one write. */
+  /** Acknowledges the records that became safe in one turn with one write. */
   release_() {
-    if (this.isReleasing_ || !this.slots_[0]?.settled) return;
+    if (this.isReleasing_ || !this.pending_[0]?.settled) return;
     this.isReleasing_ = true;
     queueMicrotask(() => {
       this.isReleasing_ = false;
       let count = 0;
-      while (this.slots_[count]?.settled) count++;
+      while (this.pending_[count]?.settled) count++;
       if (count === 0 || !this.write_) return;
-      this.write_(Buffer.concat(this.slots_.splice(0, count).map((slot) => this.answer_(slot))));
+      this.write_(Buffer.concat(this.pending_.splice(0, count).map((entry) => this.answer_(entry))));
       this.onReleased();
     });
   }
 
-  /** For its owner: there is room again. */
+  /** The owner may replace it. Called when there is room again. */
   onReleased() {}
 
-  /** @param {Acknowledgement} slot */
+  /** @param {Acknowledgement} entry */
   answer_({ qos, id, code }) {
     if (qos === 1) return this.packet_(PUBACK, id, code);
     if (code < 0x80) this.received_.add(id);
@@ -149,8 +152,10 @@ class Acknowledgements {
   }
 
   /**
-   * [MQTT 3.4.2.1] Without a reason code it is 0.
-   * @param {number} type @param {number} id @param {number} code
+   * [MQTT 3.4.2.1] A missing reason code means 0.
+   * @param {number} type
+   * @param {number} id
+   * @param {number} code
    */
   packet_(type, id, code) {
     return code > 0 && this.protocolVersion_ === 5
@@ -159,7 +164,10 @@ class Acknowledgements {
   }
 }
 
-/** Tells two messages apart that an identifier stood for, one after the other. @param {Asked} packet */
+/**
+ * Returns a hash that distinguishes two messages with the same identifier.
+ * @param {Asked} packet
+ */
 function printOf({ topic, payload }) {
   return `${payload.length} ${zlib.crc32(payload)} ${topic}`;
 }

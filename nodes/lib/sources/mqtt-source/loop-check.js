@@ -1,14 +1,14 @@
 'use strict';
-// Recognises a source that would read what its own engine's uplinks publish.
+// Detects a source that would receive messages of its own engine's uplinks.
 
 const { isLoopback } = require('../../base/loopback');
 const { parseBrokerUrl } = require('../../settings/broker-url');
 const { overlaps, plainFilter } = require('./topic-filters');
 
-/** They may stand for several levels. */
+/** Placeholders that may become several levels. */
 const LONG = /\{(topic|device)\}/;
 
-/** @param {string} url @returns {string} host and port, one for all names of this machine */
+/** @param {string} url @returns {string} host and port; the same host for all loopback addresses */
 function placeOf(url) {
   const { host, port } = parseBrokerUrl(url, { takesAliases: true });
   return `${isLoopback(host) ? 'localhost' : host.toLowerCase()}:${port}`;
@@ -17,7 +17,7 @@ function placeOf(url) {
 /**
  * @param {string} template of an uplink node, such as gw/{gateway}/{class}
  * @param {string} gatewayId
- * @returns {string} a filter that matches all that it may become
+ * @returns {string} a filter that matches all topics of the template
  */
 function filterOf(template, gatewayId) {
   const levels = template.replaceAll('{gateway}', gatewayId).split('/');
@@ -31,7 +31,7 @@ function filterOf(template, gatewayId) {
  * @param {{ url: string, filters: string[] }} source
  * @param {ReturnType<import('../../engine/broker-links').Uplinks['targets']>} targets
  * @param {string} gatewayId
- * @returns {string[]} a sentence for each filter that reads what is published
+ * @returns {string[]} a sentence for each filter that matches an uplink's topics
  */
 function findLoops({ url, filters }, targets, gatewayId) {
   const place = placeOf(url);

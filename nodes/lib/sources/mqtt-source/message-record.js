@@ -1,5 +1,5 @@
 'use strict';
-// A PUBLISH of somebody else's broker becomes a record: which device it is from, and its class.
+// Converts a PUBLISH of another broker to a record, with its device and class.
 
 const { MAX_DEVICE_BYTES } = require('../../base/device-id');
 const { classOf } = require('../../base/classes');
@@ -52,7 +52,11 @@ function deviceOf(packet, { deviceFrom, deviceLevel, device }) {
   return id;
 }
 
-/** @param {import('./packet-reader').Publish} packet @param {string} name @returns {string | undefined} the first of that name */
+/**
+ * @param {import('./packet-reader').Publish} packet
+ * @param {string} name
+ * @returns {string | undefined} the first property with the name
+ */
 function property({ userProperties }, name) {
   return userProperties.find(([key]) => key === name)?.[1];
 }

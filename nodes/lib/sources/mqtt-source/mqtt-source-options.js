@@ -1,5 +1,5 @@
 'use strict';
-// Settings of an mqtt source node: what the session, the tap and the reading of its messages need.
+// The settings of an mqtt source node, for the session, the tap and the conversion of messages.
 
 const { tlsOptions } = require('../../settings/broker-options');
 const { isLoopback } = require('../../base/loopback');
@@ -7,7 +7,7 @@ const { integer, choice, recordClass, secret, text } = require('../../base/optio
 const { brokerUrlOf } = require('../../settings/broker-url');
 const { parseFilters } = require('./topic-filters');
 
-/** A record's topic and device id come on top of its payload, and so does what MQTT adds. */
+/** Bytes of a packet in addition to its payload: topic, user properties and headers. */
 const PACKET_EXTRA_BYTES = 70000;
 
 const schema = {
@@ -39,16 +39,19 @@ const schema = {
 /**
  * @typedef {object} SourceOptions
  * @property {import('../../uplink/session/session').SessionOptions} session
- * @property {string[]} filters @property {0 | 1 | 2} qos
- * @property {boolean} persistent @property {number} sessionExpiryS MQTT 5
+ * @property {string[]} filters
+ * @property {0 | 1 | 2} qos
+ * @property {boolean} persistent
+ * @property {number} sessionExpiryS MQTT 5
  * @property {boolean} takeRetained
  * @property {import('./message-record').ReadingOptions} reading
- * @property {number} window packets without an answer @property {number} maxPacketBytes
+ * @property {number} window most packets without an acknowledgement
+ * @property {number} maxPacketBytes
  */
 
 /**
  * @param {Settings} settings
- * @param {{ clientId: string, maxPacketBytes: number, tls: object, tlsFiles?: object }} given clientId: where none is set
+ * @param {{ clientId: string, maxPacketBytes: number, tls: object, tlsFiles?: object }} given clientId: the default
  * @returns {{ options: SourceOptions, warning: string }}
  * @throws {Error} with a sentence
  */
@@ -62,7 +65,7 @@ function sourceOptions(settings, { clientId, maxPacketBytes, tls, tlsFiles = {} 
   if (deviceFrom === 'property' && protocolVersion !== '5')
     throw new Error('Only MQTT 5 has user properties. Choose MQTT 5, or another source for the device id.');
   const options = {
-    // Only what a connection needs of an uplink's options.
+    // Only those options of an uplink that a connection needs.
     session: /** @type {any} */ ({
       ...address,
       tls,

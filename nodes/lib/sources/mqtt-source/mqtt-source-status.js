@@ -1,5 +1,5 @@
 'use strict';
-// What the canvas shows under an mqtt source.
+// The status of an mqtt source node.
 
 const { rate } = require('../../base/status');
 

@@ -1,8 +1,9 @@
 'use strict';
-// A subscription to somebody else's broker: what it sends becomes records, and it hears of a message when its record is safe.
+// A subscription to another broker. Its messages become records, and each message is acknowledged when its record is
+// safe.
 //
-// While more than `window` messages have no answer nothing is read: MQTT 5 brokers are told that number (Receive Maximum), others
-// find their socket full. The keep-alive goes on meanwhile.
+// Reading stops while more than `window` messages wait for their acknowledgement. MQTT 5 brokers know the number as
+// Receive Maximum. For others the socket fills up. The keep-alive continues meanwhile.
 
 const { CODES } = require('../../engine/inbox');
 const { Session } = require('../../uplink/session/session');
@@ -17,13 +18,14 @@ const { subscribe, unsubscribe } = require('./subscription');
  * @typedef {import('./packet-reader').Publish} Publish
  *
  * @typedef {object} SourceHandlers
- * @property {(args: import('../../base/record').RecordArgs, done: import('../../engine/inbox').Done, options: { delivery: boolean }) => void} put
+ * @property {(args: import('../../base/record').RecordArgs, done: import('../../engine/inbox').Done, options: { delivery: boolean }) => void}
+ *   put
  * @property {(sentence: string) => void} warn
  * @property {() => void} [onConnected]
  * @property {() => number} [now] ms
  */
 
-/** Reason codes for MQTT 5 brokers [MQTT 3.4.2.1]: it is acknowledged either way. */
+/** Reason codes for MQTT 5 brokers [MQTT 3.4.2.1]. The message is acknowledged in either case. */
 const REFUSED = 0x83;
 const TOO_LARGE = 0x97;
 const TOPIC_NAME_INVALID = 0x90;
@@ -50,18 +52,18 @@ class Source {
     this.handlers_ = handlers;
     this.now_ = handlers.now ?? (() => performance.now());
     this.filters_ = options.filters.map(plainFilter);
-    this.ledger_ = new Acknowledgements(options.session.protocolVersion);
-    this.ledger_.onReleased = () => this.resume_();
-    /** QoS 0 messages that the engine has no room for yet. */
+    this.acknowledgements_ = new Acknowledgements(options.session.protocolVersion);
+    this.acknowledgements_.onReleased = () => this.resume_();
+    /** QoS 0 messages that wait for room in the engine. */
     this.unanswered_ = 0;
     /** @type {import('./source-client').Reading | null} */
     this.reading_ = null;
-    /** What the broker's session holds, as far as we know. @type {Set<string>} */
+    /** Known subscriptions of the broker's session. @type {Set<string>} */
     this.subscribed_ = new Set();
     this.ending_ = false;
     this.isHeld_ = false;
-    /** @type {Map<string, number>} when a kind of trouble was told last */
-    this.told_ = new Map();
+    /** @type {Map<string, number>} time of the last warning, by kind */
+    this.warnedAt_ = new Map();
     this.pingedAt_ = 0;
     this.counters = { received: 0, refused: 0, ignored: 0, foreign: 0, tooLarge: 0, dropped: 0, repeated: 0 };
     /** @type {import('../../uplink/session/session').State} */
@@ -80,7 +82,7 @@ class Source {
     );
   }
 
-  /** True while the broker is not read because the engine has no room, or the log is slow. */
+  /** True while reading from the broker is paused because the engine has no room, or the log is slow. */
   get waits() {
     return this.reading_?.waits() ?? false;
   }
@@ -90,7 +92,7 @@ class Source {
   }
 
   /**
-   * While nothing takes the records nothing is read: the broker keeps its messages.
+   * Pauses reading while the records have no destination. The broker keeps its messages.
    * @param {boolean} isHeld
    */
   hold(isHeld) {
@@ -98,7 +100,7 @@ class Source {
     if (!isHeld) this.resume_();
   }
 
-  /** Once a second: the broker hears from us also while we do not read its answers to pings. */
+  /** Call it once a second. Sends pings also while reading is paused and mqtt.js gets no PINGRESP. */
   tick() {
     if (!this.waits) return;
     const now = this.now_();
@@ -109,19 +111,19 @@ class Source {
   }
 
   /**
-   * Nothing more is taken; what was is answered while there is time.
-   * @param {boolean} forGood the node is deleted: the broker need not keep anything for it
+   * Stops reading, and acknowledges accepted messages while there is time.
+   * @param {boolean} forGood true: the node was deleted, so the broker's session is ended too
    */
   async stop(forGood) {
     this.ending_ = true;
     const until = this.now_() + END_MS;
-    while (this.ledger_.size > 0 && this.state === 'connected' && this.now_() < until) {
+    while (this.acknowledgements_.size > 0 && this.state === 'connected' && this.now_() < until) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     const client = this.state === 'connected' ? this.reading_?.client : null;
     if (forGood && client) await unsubscribe(client, [...this.subscribed_], UNSUBSCRIBE_MS);
     await new Promise((resolve) => this.session_.stop(() => resolve(undefined)));
-    this.ledger_.disconnected();
+    this.acknowledgements_.disconnected();
     this.state = 'stopped';
   }
 
@@ -130,15 +132,17 @@ class Source {
     const reading = makeReading(parts, this.options_, {
       onPublish: (packet) => this.onPublish_(packet),
       onTooLarge: (size, head) => this.onTooLarge_(size, head),
-      onPubrel: (id) => this.ledger_.pubrel(id),
+      onPubrel: (id) => this.acknowledgements_.pubrel(id),
       hasRoom: () =>
-        !this.ending_ && !this.isHeld_ && this.ledger_.size + this.unanswered_ < this.options_.window
+        !this.ending_ &&
+        !this.isHeld_ &&
+        this.acknowledgements_.size + this.unanswered_ < this.options_.window
     });
     this.reading_ = reading;
-    // The broker may send before its SUBACK, right behind the CONNACK.
+    // The broker may send messages before its SUBACK, directly after the CONNACK.
     reading.client.on('packetreceive', (packet) => {
       if (packet.cmd !== 'connack' || this.reading_ !== reading) return;
-      this.ledger_.connected(reading.write, packet.sessionPresent === true);
+      this.acknowledgements_.connected(reading.write, packet.sessionPresent === true);
     });
     return reading.client;
   }
@@ -172,20 +176,20 @@ class Source {
 
   onDisconnected_() {
     this.reading_ = null;
-    this.ledger_.disconnected();
+    this.acknowledgements_.disconnected();
   }
 
   /** @param {Publish} packet */
   onPublish_(packet) {
-    const { ledger_: acknowledgements, counters } = this;
-    const slot = packet.qos > 0 ? acknowledgements.publish(packet) : undefined;
-    if (slot === null) {
+    const { acknowledgements_: acknowledgements, counters } = this;
+    const acknowledgement = packet.qos > 0 ? acknowledgements.publish(packet) : undefined;
+    if (acknowledgement === null) {
       counters.repeated++;
       return;
     }
     counters.received++;
     /** @param {number} [code] */
-    const settle = (code) => slot && acknowledgements.settle(slot, code);
+    const settle = (code) => acknowledgement && acknowledgements.settle(acknowledgement, code);
     if (packet.retain && !this.options_.takeRetained) {
       counters.ignored++;
       return settle();
@@ -206,47 +210,55 @@ class Source {
       this.tell_('refused', `${/** @type {Error} */ (error).message} The message is dropped.`);
       return settle(REFUSED);
     }
-    this.put_(args, slot);
+    this.put_(args, acknowledgement);
   }
 
   /**
    * @param {import('../../base/record').RecordArgs} args
-   * @param {import('./acknowledgements').Acknowledgement} [slot] for QoS 1 and 2
+   * @param {import('./acknowledgements').Acknowledgement} [acknowledgement] for QoS 1 and 2
    */
-  put_(args, slot) {
-    if (!slot) this.unanswered_++;
-    this.handlers_.put(args, (error) => this.onDone_(slot, error), { delivery: slot !== undefined });
+  put_(args, acknowledgement) {
+    if (!acknowledgement) this.unanswered_++;
+    this.handlers_.put(args, (error) => this.onDone_(acknowledgement, error), {
+      delivery: acknowledgement !== undefined
+    });
   }
 
-  /** @param {import('./acknowledgements').Acknowledgement | undefined} slot @param {(Error & { code?: string }) | undefined} error */
-  onDone_(slot, error) {
+  /**
+   * @param {import('./acknowledgements').Acknowledgement | undefined} acknowledgement
+   * @param {(Error & { code?: string }) | undefined} error
+   */
+  onDone_(acknowledgement, error) {
     const { counters } = this;
-    if (!slot) {
+    if (!acknowledgement) {
       this.unanswered_--;
-      // Not within the tap's own loop.
+      // Not inside the tap's own loop.
       if (this.waits) queueMicrotask(() => this.resume_());
     }
     if (!error) {
-      if (slot) this.ledger_.settle(slot);
+      if (acknowledgement) this.acknowledgements_.settle(acknowledgement);
       return;
     }
     if (error.code === CODES.TOO_LONG) counters.tooLarge++;
     else if (error.code === CODES.REFUSED) counters.refused++;
     else counters.dropped++;
     this.tell_(error.code ?? '', error.message);
-    if (!slot) return;
-    if (error.code === CODES.TOO_LONG) this.ledger_.settle(slot, TOO_LARGE);
-    // The same message would be refused again.
-    else if (error.code === CODES.ODD_TOPIC) this.ledger_.settle(slot, TOPIC_NAME_INVALID);
-    else if (error.code === CODES.REFUSED) this.ledger_.settle(slot, REFUSED);
-    // It was dropped as the engine's settings say, or is a dead letter: sending it again changes nothing.
-    else if (error.code === CODES.DROPPED) this.ledger_.settle(slot);
-    else this.notTaken_(slot);
+    if (!acknowledgement) return;
+    if (error.code === CODES.TOO_LONG) this.acknowledgements_.settle(acknowledgement, TOO_LARGE);
+    // The engine would refuse the same message again.
+    else if (error.code === CODES.ODD_TOPIC)
+      this.acknowledgements_.settle(acknowledgement, TOPIC_NAME_INVALID);
+    else if (error.code === CODES.REFUSED) this.acknowledgements_.settle(acknowledgement, REFUSED);
+    // Dropped by the engine's settings, or a dead letter. Repeating it would change nothing.
+    else if (error.code === CODES.DROPPED) this.acknowledgements_.settle(acknowledgement);
+    else this.notTaken_(acknowledgement);
   }
 
-  /** A record never got into the engine: the broker keeps its message, and sends it again on a new connection. */
-  notTaken_(/** @type {import('./acknowledgements').Acknowledgement} */ slot) {
-    this.ledger_.abandon(slot);
+  /**
+   * Handles a record that never reached the engine. The broker keeps its message and repeats it on a new connection.
+   */
+  notTaken_(/** @type {import('./acknowledgements').Acknowledgement} */ acknowledgement) {
+    this.acknowledgements_.abandon(acknowledgement);
     if (this.ending_) return;
     this.session_.kill(NOT_TAKEN);
   }
@@ -259,14 +271,14 @@ class Source {
       `A message of ${size} bytes exceeds the engine's packet limit. The message is dropped.`
     );
     if (qos === 0) return;
-    const slot = this.ledger_.publish({
+    const acknowledgement = this.acknowledgements_.publish({
       qos: /** @type {1 | 2} */ (qos),
       id,
       dup: false,
       topic: '',
       payload: EMPTY
     });
-    if (slot) this.ledger_.settle(slot, TOO_LARGE);
+    if (acknowledgement) this.acknowledgements_.settle(acknowledgement, TOO_LARGE);
   }
 
   resume_() {
@@ -276,8 +288,8 @@ class Source {
   /** @param {string} kind @param {string} sentence at most once a minute for each kind */
   tell_(kind, sentence) {
     const now = this.now_();
-    if (now - (this.told_.get(kind) ?? -Infinity) < WARN_EVERY_MS) return;
-    this.told_.set(kind, now);
+    if (now - (this.warnedAt_.get(kind) ?? -Infinity) < WARN_EVERY_MS) return;
+    this.warnedAt_.set(kind, now);
     this.handlers_.warn(sentence);
   }
 }

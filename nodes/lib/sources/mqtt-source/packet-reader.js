@@ -1,15 +1,18 @@
 'use strict';
-// PUBLISH and PUBREL as a broker sends them (MQTT 3.1.1 and 5, sections 3.3 and 3.6).
+// Parses PUBLISH and PUBREL packets of a broker (MQTT 3.1.1 and 5, sections 3.3 and 3.6).
 
 /**
  * @typedef {object} Publish
- * @property {string} topic @property {Buffer} payload a view of what was read
- * @property {0 | 1 | 2} qos @property {number} id 0 for QoS 0
- * @property {boolean} dup @property {boolean} retain
- * @property {[string, string][]} userProperties in their order; MQTT 5
+ * @property {string} topic
+ * @property {Buffer} payload a view of the bytes read
+ * @property {0 | 1 | 2} qos
+ * @property {number} id 0 for QoS 0
+ * @property {boolean} dup
+ * @property {boolean} retain
+ * @property {[string, string][]} userProperties in order; MQTT 5
  */
 
-/** The broker broke the protocol; the connection is not to be trusted any more. */
+/** The broker violated the protocol, so the connection must be closed. */
 class MalformedError extends Error {
   /** @param {string} what */
   constructor(what) {
@@ -18,7 +21,10 @@ class MalformedError extends Error {
   }
 }
 
-/** [MQTT 2.2.2.2] Kinds of the properties that a PUBLISH may have. @type {Record<number, 'byte' | 'u32' | 'u16' | 'number' | 'text' | 'data' | 'pair'>} */
+/**
+ * [MQTT 2.2.2.2] Types of the properties that a PUBLISH may have.
+ * @type {Record<number, 'byte' | 'u32' | 'u16' | 'number' | 'text' | 'data' | 'pair'>}
+ */
 const KINDS = {
   0x01: 'byte',
   0x02: 'u32',
@@ -32,12 +38,12 @@ const KINDS = {
 const USER_PROPERTY = 0x26;
 const SUBSCRIPTION_ID = 0x0b;
 const TOPIC_ALIAS = 0x23;
-/** May be there more than once. */
+/** Properties that may occur more than once. */
 const REPEATED = [USER_PROPERTY, SUBSCRIPTION_ID];
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads a packet's body; throws MalformedError where it ends too early. */
+/** Reads a packet's body. Throws MalformedError if it ends too early. */
 class Reader {
   /** @param {Buffer} bytes @param {number} at @param {number} end */
   constructor(bytes, at, end) {
@@ -46,7 +52,7 @@ class Reader {
     this.end = end;
   }
 
-  /** @param {number} length @returns {number} where it begins */
+  /** @param {number} length @returns {number} where the bytes begin */
   take(length) {
     const at = this.at;
     if (at + length > this.end) throw new MalformedError('a packet that ends too early');
@@ -105,7 +111,7 @@ function parsePublish(bytes, at, body, end, protocolVersion) {
   if (dup && qos === 0) throw new MalformedError('a PUBLISH of QoS 0 with the DUP flag'); // [MQTT-3.3.1-2]
   const reader = new Reader(bytes, body, end);
   const topic = reader.text();
-  // [MQTT-3.3.2-2]; an empty one needs a topic alias, and we allow none.
+  // [MQTT-3.3.2-2]. An empty topic requires a topic alias, which we do not allow.
   if (topic === '' || /[+#]/.test(topic)) throw new MalformedError('a PUBLISH without a topic');
   const id = qos === 0 ? 0 : reader.u16();
   if (qos > 0 && id === 0) throw new MalformedError('a PUBLISH without an identifier'); // [MQTT-2.2.1-3]
@@ -155,7 +161,10 @@ function skip(reader, kind) {
 }
 
 /**
- * @param {Buffer} bytes @param {number} at @param {number} body @param {number} end
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @param {number} body
+ * @param {number} end
  * @returns {number} the identifier
  */
 function parsePubrel(bytes, at, body, end) {

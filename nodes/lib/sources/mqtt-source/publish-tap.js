@@ -1,8 +1,9 @@
 'use strict';
-// Takes PUBLISH and PUBREL out of what a broker sends; all other packets are left for mqtt.js, whole and in order.
+// Removes PUBLISH and PUBREL from a broker's byte stream. All other packets go to mqtt.js, whole and in order.
 //
-// mqtt.js answers a PUBLISH before it looks at the next one, and one of QoS 2 (in 3.1.1) before anybody has seen it. A record is
-// safe after some milliseconds, and many have to wait for that side by side, so their answers are ours (acknowledgements.js).
+// mqtt.js acknowledges a PUBLISH before it processes the next one, and a QoS 2 one (in 3.1.1) before the application
+// sees it. A record is safe after some milliseconds, and many must wait in parallel, so we acknowledge them
+// (acknowledgements.js).
 
 const { MalformedError, parsePublish, parsePubrel } = require('./packet-reader');
 
@@ -13,10 +14,10 @@ const EMPTY = Buffer.alloc(0);
 /**
  * @typedef {object} TapHandlers
  * @property {(packet: import('./packet-reader').Publish) => void} onPublish
- * @property {(size: number, head: { qos: number, id: number }) => void} onTooLarge its bytes are not kept
+ * @property {(size: number, head: { qos: number, id: number }) => void} onTooLarge called for a packet that was skipped
  * @property {(id: number) => void} onPubrel
  * @property {(bytes: Buffer) => void} onOther
- * @property {() => boolean} hasRoom false = the next PUBLISH waits, and all that is behind it; then resume()
+ * @property {() => boolean} hasRoom false = the next PUBLISH and all packets behind it wait for resume()
  */
 
 class PublishTap {
@@ -29,11 +30,11 @@ class PublishTap {
     this.protocolVersion_ = protocolVersion;
     this.maxBytes_ = maxBytes;
     this.handlers_ = handlers;
-    /** What is not looked at yet: the beginning of a packet, or what waits for room. @type {Buffer} */
+    /** Unprocessed bytes: the beginning of a packet, or packets that wait for room. @type {Buffer} */
     this.rest_ = EMPTY;
-    /** Bytes that still belong to a packet that is skipped. */
+    /** Remaining bytes of a skipped packet. */
     this.skip_ = 0;
-    /** True while a PUBLISH waits for room: nothing may be read meanwhile. */
+    /** True while a PUBLISH waits for room. The caller must not read more bytes. */
     this.waits = false;
   }
 
@@ -51,7 +52,10 @@ class PublishTap {
     this.resume();
   }
 
-  /** Goes on with what waited. @throws {MalformedError} */
+  /**
+   * Continues with the waiting packets.
+   * @throws {MalformedError}
+   */
   resume() {
     const bytes = this.rest_;
     this.waits = false;
@@ -67,8 +71,10 @@ class PublishTap {
   }
 
   /**
-   * @param {Buffer} bytes @param {number} at @param {number} body
-   * @returns {number} where the next one begins; `at` when this one has to wait
+   * @param {Buffer} bytes
+   * @param {number} at
+   * @param {number} body
+   * @returns {number} where the next packet begins; `at` if this one must wait
    */
   packet_(bytes, at, body) {
     const { handlers_: handlers, maxBytes_: max } = this;
@@ -88,8 +94,11 @@ class PublishTap {
   }
 
   /**
-   * It is answered, but never held: only its identifier is waited for.
-   * @param {Buffer} bytes @param {number} at @param {number} body @param {number} end
+   * Skips a packet that is too large, as soon as its identifier, which the acknowledgement needs, has arrived.
+   * @param {Buffer} bytes
+   * @param {number} at
+   * @param {number} body
+   * @param {number} end
    */
   tooLarge_(bytes, at, body, end) {
     if (bytes[at] >> 4 !== PUBLISH) throw new MalformedError(`a packet of ${end - at} bytes`);
@@ -106,8 +115,9 @@ class PublishTap {
 
 /**
  * [MQTT 2.1.4]
- * @param {Buffer} bytes @param {number} at where a packet begins
- * @returns {number} where its body begins, 0 = its length is not here yet
+ * @param {Buffer} bytes
+ * @param {number} at where a packet begins
+ * @returns {number} where its body begins, 0 = its length is incomplete
  */
 function bodyOf(bytes, at) {
   for (let i = at + 1; i < at + 5; i++) {
@@ -117,7 +127,7 @@ function bodyOf(bytes, at) {
   throw new MalformedError('a length of more than four bytes');
 }
 
-/** @param {Buffer} bytes @param {number} at where a packet begins whose length is here */
+/** @param {Buffer} bytes @param {number} at where a packet begins whose length is complete */
 function lengthOf(bytes, at) {
   let length = 0;
   for (let i = 0; ; i++) {

@@ -1,5 +1,6 @@
 'use strict';
-// mqtt.js for one connection of a source: it connects, subscribes and pings; PUBLISH and PUBREL are ours (tap.js).
+// Uses mqtt.js for one connection of a source. It connects, subscribes and pings. PUBLISH and PUBREL are handled in
+// publish-tap.js.
 
 const { MqttClient } = require('mqtt');
 const { PublishTap } = require('./publish-tap');
@@ -7,9 +8,9 @@ const { PublishTap } = require('./publish-tap');
 /**
  * @typedef {object} Reading one connection's bytes
  * @property {MqttClient} client
- * @property {() => void} resume there is room again
+ * @property {() => void} resume call it when there is room again
  * @property {(bytes: Buffer) => void} write
- * @property {() => boolean} waits for room
+ * @property {() => boolean} waits true while a PUBLISH waits for room
  */
 
 /**
@@ -38,7 +39,7 @@ function makeReading(parts, source, handlers) {
     if (tap.waits) stream.pause();
     else if (stream.isPaused()) stream.resume();
   };
-  // mqtt.js reads its stream by pipe().
+  // mqtt.js reads its stream with pipe().
   stream.pipe = (destination) => {
     others = destination;
     stream.on('data', (bytes) => guarded(() => tap.read(bytes)));

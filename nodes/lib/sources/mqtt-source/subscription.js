@@ -3,15 +3,16 @@
 
 const { refusalName } = require('../../uplink/session/reason-codes');
 
-/** [MQTT 3.8.3.1] Retained messages: when the subscription is new, or never. */
+/** [MQTT 3.8.3.1] Send retained messages if the subscription is new, or never. */
 const WHEN_NEW = 1;
 const NEVER = 2;
 
 /**
  * @param {import('mqtt').MqttClient} client
- * @param {string[]} filters none = nothing to do
+ * @param {string[]} filters may be empty
  * @param {{ qos: 0 | 1 | 2, takeRetained: boolean }} options
- * @param {(refusals: Map<string, string>) => void} done by filter; not called when the connection ends before
+ * @param {(refusals: Map<string, string>) => void} done gets reasons by filter; not called if the connection ends
+ *   before
  */
 function subscribe(client, filters, { qos, takeRetained }, done) {
   if (filters.length === 0) return;

@@ -11,7 +11,7 @@ function plainFilter(filter) {
   return filter.startsWith('$share/') ? filter.split('/').slice(2).join('/') : filter;
 }
 
-/** @param {string} filter @returns {string} what is wrong with it, '' = nothing */
+/** @param {string} filter @returns {string} why it is not valid, '' if it is */
 function filterProblem(filter) {
   if (filter === '') return 'is empty';
   if (Buffer.byteLength(filter) > MAX_FILTER_BYTES) return `exceeds ${MAX_FILTER_BYTES} bytes`;
@@ -34,8 +34,8 @@ function filterProblem(filter) {
 }
 
 /**
- * @param {string} text filters with commas or line feeds between them
- * @returns {string[]} each once
+ * @param {string} text filters separated by commas or line feeds
+ * @returns {string[]} without duplicates
  * @throws {Error} with a sentence
  */
 function parseFilters(text) {
@@ -71,7 +71,7 @@ function matches(filter, topic) {
 /**
  * @param {string} left
  * @param {string} right both filters without $share
- * @returns {boolean} some topic matches both
+ * @returns {boolean} true if some topic matches both
  */
 function overlaps(left, right) {
   return meets(left.split('/'), right.split('/'), true);

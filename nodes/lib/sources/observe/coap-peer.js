@@ -1,5 +1,5 @@
 'use strict';
-// One CoAP server, and one request to it at a time.
+// A client of one CoAP server, with one request at a time.
 
 const crypto = require('node:crypto');
 const { Agent } = require('coap');
@@ -11,15 +11,15 @@ const DEFAULT_MAX_AGE_S = 60;
  * @typedef {import('./coap-url').CoapUrl} CoapUrl
  *
  * @typedef {object} Answer
- * @property {string} code such as 2.05; 0.00 = it reset the request
+ * @property {string} code such as 2.05; 0.00 = the server reset the request
  * @property {Buffer} payload
  * @property {number | undefined} observe number of the notification
- * @property {boolean} blocks put together from blocks, the last of which has no number
+ * @property {boolean} blocks true: assembled from blocks; the last has no notification number
  * @property {number} maxAgeS
  *
  * @typedef {object} Asked
- * @property {(answer: Answer) => void} answer the first one, and what is notified after it
- * @property {(error: Error & { code?: string }) => void} failed at most once, and nothing after it
+ * @property {(answer: Answer) => void} answer called for the first answer, and for notifications after it
+ * @property {(error: Error & { code?: string }) => void} failed called at most once, and last
  */
 
 class Peer {
@@ -33,34 +33,34 @@ class Peer {
   }
 
   /**
-   * @param {CoapSocket} wire
+   * @param {CoapSocket} socket
    * @param {CoapUrl} target
    * @param {{ maxBodyBytes: number, confirmable: boolean, timeoutMs: number }} options
    */
-  constructor(wire, target, options) {
-    this.wire_ = wire;
+  constructor(socket, target, options) {
+    this.socket_ = socket;
     this.target_ = target;
     this.options_ = options;
-    this.agent_ = new Agent({ socket: /** @type {any} */ (wire), type: wire.type });
+    this.agent_ = new Agent({ socket: /** @type {any} */ (socket), type: socket.type });
     this.agent_.on('error', () => {});
-    /** The same for each registration, so that the server replaces the one before (RFC 7641, 3.3.1). */
+    /** The same for each registration, so that the server replaces the previous one (RFC 7641, 3.3.1). */
     this.token_ = crypto.randomBytes(8);
-    /** @type {any} the request that is out, or that observes */
+    /** @type {any} the request in flight, or the observing one */
     this.request_ = null;
     /** @type {Asked | null} */
     this.asked_ = null;
     /** @type {NodeJS.Timeout | undefined} */
     this.timer_ = undefined;
     this.observing_ = false;
-    /** Of the body that comes in blocks. */
+    /** ETag of the body that arrives in blocks. */
     this.etag_ = '';
     this.block_ = -1;
-    wire.on('refused', (code) => this.fail_(code, reasonOf(code)));
-    wire.accept = (datagram) => this.accept_(datagram);
+    socket.on('refused', (code) => this.fail_(code, reasonOf(code)));
+    socket.accept = (datagram) => this.accept_(datagram);
   }
 
   /**
-   * Asks for the resource. What was asked before is forgotten.
+   * Requests the resource. A previous request is dropped.
    * @param {boolean} observe
    * @param {Asked} asked
    */
@@ -74,12 +74,12 @@ class Peer {
     request.on('error', (/** @type {Error} */ error) => {
       if (this.request_ === request) this.fail_('EPROTO', error.message);
     });
-    // The library's own time-out is minutes later than any of ours.
+    // The library's own timeout is minutes later than ours.
     request.on('timeout', () => {});
     request.on('response', (/** @type {any} */ response) => {
       if (this.request_ !== request) return;
       clearTimeout(this.timer_);
-      // Its stream loses codes, and drops what was put together from blocks: it is bypassed.
+      // Bypasses the library's stream, which loses response codes and drops bodies assembled from blocks.
       response.append = (/** @type {any} */ packet) => {
         if (this.request_ === request) this.answer_(packet.code, packet.payload, packet.options);
       };
@@ -87,13 +87,13 @@ class Peer {
       this.answer_(response.code, response.payload, response.options);
     });
     request.end();
-    // Blocks are asked for without it (RFC 7959, 2.6); the first datagram is made.
+    // Requests for further blocks have no Observe option (RFC 7959, 2.6). The first datagram has been created already.
     request._packet.options = request._packet.options.filter(
       (/** @type {{ name: string }} */ { name }) => name !== 'Observe'
     );
   }
 
-  /** Says goodbye to who still notifies, and closes. */
+  /** Cancels the observation and closes. */
   close() {
     const registered = this.observing_;
     this.forget_();
@@ -104,8 +104,8 @@ class Peer {
       request.end();
       this.agent_.abort(request);
     }
-    // Behind the send, which resolves no name any more.
-    setImmediate(() => this.wire_.close());
+    // After the send, which does not need a DNS lookup.
+    setImmediate(() => this.socket_.close());
   }
 
   /** @param {object} more @returns {any} */
@@ -126,7 +126,11 @@ class Peer {
     };
   }
 
-  /** @param {string} code @param {Buffer} payload @param {{ name: string, value: unknown }[]} options */
+  /**
+   * @param {string} code
+   * @param {Buffer} payload
+   * @param {{ name: string, value: unknown }[]} options
+   */
   answer_(code, payload, options) {
     if (payload.length > this.options_.maxBodyBytes) return this.tooLarge_();
     this.asked_?.answer({
@@ -139,7 +143,7 @@ class Peer {
   }
 
   /**
-   * Looks at each block before it is put to the others: the library takes any.
+   * Checks each block before the library appends it, because the library accepts any block.
    * @param {import('./datagram-check').Datagram} datagram
    */
   accept_({ type, messageId, token, etag, block }) {
@@ -150,7 +154,7 @@ class Peer {
     } else if (block !== this.block_ + 1 || (type === 'ack' && messageId !== request._packet.messageId)) {
       return false;
     } else if (etag !== this.etag_) {
-      // Two states of a resource are not put together (RFC 7959, 2.4).
+      // Blocks of two representations must not be combined (RFC 7959, 2.4).
       this.fail_('ECHANGED', 'the representation changed while it was read');
       return false;
     } else if (request._totalPayload.length > this.options_.maxBodyBytes) {
@@ -184,7 +188,7 @@ class Peer {
 }
 
 /**
- * @param {{ name: string, value: unknown }[] | undefined} options the library converts those of the first packet alone
+ * @param {{ name: string, value: unknown }[] | undefined} options the library converts only those of the first packet
  * @param {string} name
  * @returns {number | undefined}
  */

@@ -1,7 +1,7 @@
 'use strict';
-// The socket that the CoAP library works on. It is connected to one server, so the kernel drops what comes from anybody else and
-// tells when nobody listens. It keeps from the library what that takes amiss (measured with 1.5.0): a datagram that the network
-// delivers twice makes it put a block into a body twice; malformed options make it throw.
+// The socket of the CoAP library. It is connected to one server, so the kernel drops datagrams of other senders and
+// reports a closed port. It filters datagrams that the library (measured with 1.5.0) handles incorrectly: for a
+// datagram that the network delivers twice, it appends a block twice, and for malformed options it throws.
 
 const crypto = require('node:crypto');
 const dgram = require('node:dgram');
@@ -10,11 +10,11 @@ const { EventEmitter } = require('node:events');
 const net = require('node:net');
 const { parseDatagram } = require('./datagram-check');
 
-/** A message id means the same message for so long (EXCHANGE_LIFETIME, RFC 7252, 4.8.2). */
+/** How long a message id denotes the same message (EXCHANGE_LIFETIME, RFC 7252, 4.8.2). */
 const LIFETIME_MS = 247000;
 const MAX_REMEMBERED = 128;
 
-/** Words for the canvas. @type {Record<string, string>} */
+/** For the status. @type {Record<string, string>} */
 const REASONS = {
   ECONNREFUSED: 'connection refused',
   ENOTFOUND: 'no such host',
@@ -23,13 +23,13 @@ const REASONS = {
 };
 
 /**
- * @typedef {object} WireEvents
+ * @typedef {object} SocketEvents
  * @property {[Buffer, import('node:dgram').RemoteInfo]} message
- * @property {[string]} refused code: the kernel says that nobody is there
- * @property {[Error]} error for the library; never sent
+ * @property {[string]} refused code of the kernel: the server is not reachable
+ * @property {[Error]} error declared for the library; never emitted
  */
 
-/** @extends {EventEmitter<WireEvents>} */
+/** @extends {EventEmitter<SocketEvents>} */
 class CoapSocket extends EventEmitter {
   /** @param {string} host @param {number} port @returns {Promise<CoapSocket>} */
   static async open(host, port) {
@@ -40,7 +40,7 @@ class CoapSocket extends EventEmitter {
     try {
       await new Promise((resolve, reject) => {
         socket.on('error', reject);
-        // Where the system has no route, this callback has its error, and no 'error' event follows.
+        // Without a route, the callback gets the error, and no 'error' event follows.
         const connected = (/** @type {Error | undefined} */ error) =>
           error ? reject(error) : resolve(undefined);
         socket.connect(port, address, /** @type {() => void} */ (connected));
@@ -57,9 +57,9 @@ class CoapSocket extends EventEmitter {
     super();
     this.type = type;
     this.socket_ = socket;
-    /** @type {(datagram: import('./datagram-check').Datagram) => boolean} false keeps a message from the library */
+    /** @type {(datagram: import('./datagram-check').Datagram) => boolean} false: the library must not get the message */
     this.accept = () => true;
-    /** @type {Map<string, number>} when it came, by the whole datagram's hash */
+    /** @type {Map<string, number>} arrival time, by the hash of the whole datagram */
     this.remembered_ = new Map();
     this.malformed = 0;
     this.closed_ = false;
@@ -68,7 +68,7 @@ class CoapSocket extends EventEmitter {
     socket.on('error', (error) => this.emit('refused', codeOf(error)));
   }
 
-  /** As of dgram.Socket, with the address that is known already. */
+  /** The same as send() of dgram.Socket. The address is ignored, because the socket is connected. */
   send(
     /** @type {Buffer} */ bytes,
     /** @type {number} */ offset,
@@ -79,7 +79,7 @@ class CoapSocket extends EventEmitter {
   ) {
     if (this.closed_) return done(null, 0);
     this.socket_.send(bytes, offset, length, (error) => {
-      // What could not be sent is lost, as anything on a network may be; a refusal comes by 'refused'.
+      // For the library, the datagram is lost, as on any network. The error is reported as 'refused'.
       if (error && !this.closed_) this.emit('refused', codeOf(error));
       done(null, length);
     });
@@ -115,7 +115,8 @@ class CoapSocket extends EventEmitter {
   }
 
   /**
-   * The message id alone does not tell: a device that was started anew counts from its beginning.
+   * True if the datagram is a duplicate. The message id is not enough, because a restarted device counts from the
+   * beginning.
    * @param {Buffer} bytes
    */
   isRepeated_(bytes) {
@@ -130,7 +131,10 @@ class CoapSocket extends EventEmitter {
     return false;
   }
 
-  /** The one before was lost. @param {number} messageId */
+  /**
+   * Acknowledges a duplicate, because the first acknowledgement was lost.
+   * @param {number} messageId
+   */
   acknowledge_(messageId) {
     const empty = Buffer.from([0x60, 0, messageId >> 8, messageId & 255]);
     this.send(empty, 0, empty.length, 0, '', () => {});
@@ -142,7 +146,7 @@ function codeOf({ code = '' }) {
   return code;
 }
 
-/** @param {string} code of the system @returns {string} what it means for an address */
+/** @param {string} code of the system @returns {string} its meaning for an address */
 function reasonOf(code) {
   return REASONS[code] ?? code;
 }

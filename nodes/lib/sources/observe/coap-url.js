@@ -6,16 +6,17 @@ const { shown } = require('../../base/values');
 
 const DEFAULT_PORT = 5683;
 const MAX_CHARACTERS = 1024;
-/** Of one segment of the path and one part of the query (RFC 7252, 5.10). */
+/** Longest path segment and longest query part (RFC 7252, 5.10). */
 const MAX_OPTION_BYTES = 255;
 
 /**
  * @typedef {object} CoapUrl
- * @property {string} url as it was given
+ * @property {string} url as entered
  * @property {string} host a name or an address, without brackets
  * @property {number} port
- * @property {string} path for people and topics, without the first /
- * @property {Buffer[]} uriPath @property {Buffer[]} uriQuery
+ * @property {string} path for display and topics, without the first /
+ * @property {Buffer[]} uriPath
+ * @property {Buffer[]} uriQuery
  * @property {Buffer | null} uriHost for servers with many names; null for an address
  */
 
@@ -45,7 +46,7 @@ function parseCoapUrl(text) {
   if (port === 0) throw new RangeError('must not have port 0.');
   const host = decode(url.hostname.replace(/^\[(.*)\]$/, '$1'));
   const segments = url.pathname.split('/').slice(1).map(decode);
-  // A path that ends in / is one without it: constrained servers know no empty segment.
+  // A trailing / is removed, because constrained servers do not support an empty segment.
   if (segments.at(-1) === '') segments.pop();
   const query = url.search === '' ? [] : url.search.slice(1).split('&').map(decode);
   return {

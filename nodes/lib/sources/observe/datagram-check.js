@@ -1,5 +1,5 @@
 'use strict';
-// What has to be known of a datagram before the library gets it (RFC 7252, 3; RFC 7959, 2.2).
+// Parses a datagram as far as necessary to check it before the CoAP library receives it (RFC 7252, 3; RFC 7959, 2.2).
 
 const ETAG = 4;
 const BLOCK2 = 23;
@@ -18,14 +18,14 @@ const TYPE = /** @type {const} */ (['con', 'non', 'ack', 'rst']);
 
 /**
  * @param {Buffer} bytes
- * @returns {Datagram | null} null for what is no CoAP message
+ * @returns {Datagram | null} null if it is not a CoAP message
  */
 function parseDatagram(bytes) {
   if (bytes.length < 4 || bytes[0] >> 6 !== 1) return null;
   const tokenBytes = bytes[0] & 15;
   if (tokenBytes > 8 || bytes.length < 4 + tokenBytes) return null;
   const code = bytes[1];
-  // An empty message is its header and nothing else (4.1).
+  // An empty message consists of the header only (4.1).
   if (code === 0 && bytes.length !== 4) return null;
   const head = {
     type: TYPE[(bytes[0] >> 4) & 3],

@@ -4,8 +4,8 @@ const HALF = 1 << 23;
 const WINDOW_MS = 128000;
 
 /**
- * Whether a notification is newer than the newest one so far (RFC 7641, 3.4).
- * @param {{ number: number, at: number }} before its number, and when it came, ms
+ * True if a notification is newer than the newest one so far (RFC 7641, 3.4).
+ * @param {{ number: number, at: number }} before its number and its arrival time, ms
  * @param {{ number: number, at: number }} now
  */
 function isFresher(before, now) {

@@ -1,5 +1,5 @@
 'use strict';
-// What a coap observe node is set to, checked.
+// Checks the settings of a coap observe node.
 
 const { MAX_DEVICE_BYTES } = require('../../base/device-id');
 const { integer, text } = require('../../base/options');
@@ -8,7 +8,7 @@ const { checkTemplate, fill } = require('../../base/templates');
 const { parseCoapUrl } = require('./coap-url');
 const { shown } = require('../../base/values');
 
-/** Each has a socket. */
+/** Each resource has its own socket. */
 const MAX_RESOURCES = 500;
 const NORMAL = 3;
 const WORDS = ['host', 'port', 'path'];

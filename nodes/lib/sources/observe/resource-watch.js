@@ -1,5 +1,6 @@
 'use strict';
-// One resource of a device, for as long as the node lives: registered, or read in an interval; again after each failure.
+// Watches one resource of a device for the life of the node: observes it, or polls it at an interval. After a failure
+// it starts again.
 
 const { asError } = require('../../base/guard');
 const { Backoff } = require('../../base/backoff');
@@ -8,14 +9,16 @@ const { reasonOf } = require('./coap-socket');
 
 const RETRY_MIN_MS = 1000;
 const RETRY_MAX_MS = 60000;
-/** Behind the end of Max-Age, before we ask again (RFC 7641, 3.3.1): clocks differ, notifications take time. */
+/**
+ * Delay after the end of Max-Age before we register again (RFC 7641, 3.3.1): clocks differ, notifications take time.
+ */
 const MARGIN_MIN_MS = 5000;
 const MARGIN_SPREAD_MS = 10000;
 const MAX_AGE_MAX_S = 86400;
-/** What a busy server may ask us to wait. */
+/** Longest delay that a busy server may request. */
 const WAIT_MAX_S = 3600;
 
-/** Words for the canvas. @type {Record<string, string>} */
+/** For the status. @type {Record<string, string>} */
 const CODES = {
   '0.00': 'reset by the device',
   4.01: '4.01 unauthorized',
@@ -31,7 +34,7 @@ const CODES = {
 /**
  * @typedef {import('./coap-peer').Answer} Answer
  *
- * @typedef {object} Link the part of Peer that is used here
+ * @typedef {object} Link the part of Peer used here
  * @property {(observe: boolean, asked: import('./coap-peer').Asked) => void} ask
  * @property {() => void} close
  *
@@ -39,11 +42,11 @@ const CODES = {
  * @property {'observe' | 'poll'} mode
  * @property {number} intervalS
  * @property {() => Promise<Link>} open
- * @property {(payload: Buffer, done: () => void) => void} value done: the engine has it
- * @property {(reason: string) => void} [trouble] it failed, at its first time
+ * @property {(payload: Buffer, done: () => void) => void} value calls done when the engine has the value
+ * @property {(reason: string) => void} [trouble] called at the first of consecutive failures
  * @property {() => number} [now] ms
  * @property {() => number} [random]
- * @property {number} [marginMs] least time behind the end of Max-Age
+ * @property {number} [marginMs] shortest delay after the end of Max-Age
  */
 
 class Watch {
@@ -63,7 +66,7 @@ class Watch {
     this.timer_ = undefined;
     /** @type {{ number: number, at: number } | null} the newest notification */
     this.newest_ = null;
-    /** Values that the engine has not taken yet. */
+    /** Values that the engine has not accepted yet. */
     this.waiting_ = 0;
     this.begunAt_ = 0;
     this.stopped_ = false;
@@ -77,7 +80,7 @@ class Watch {
     this.link_ = null;
   }
 
-  /** What goes wrong here is one more failure of the resource. */
+  /** Starts a request. An error counts as a failure of the resource. */
   begin_() {
     this.ask_().catch((error) => this.fail_(error.message));
   }
@@ -85,7 +88,7 @@ class Watch {
   /** @returns {Promise<void>} */
   async ask_() {
     clearTimeout(this.timer_);
-    // A poll that nobody could take would only queue up.
+    // While the engine has not accepted the last value, another poll would only grow the queue.
     if (this.waiting_ > 0 && this.state === 'polling') return this.later_(this.options_.intervalS * 1000);
     this.begunAt_ = this.now_();
     try {
@@ -117,7 +120,7 @@ class Watch {
     this.state = registered ? 'observing' : 'polling';
     this.newest_ = registered ? { number: observe, at: this.now_() } : null;
     if (registered) this.expectWithin_(maxAgeS);
-    // Not observable, or not now: asked again each time.
+    // Not observable now: request an observation again at each poll.
     else this.later_(Math.max(0, this.begunAt_ + this.options_.intervalS * 1000 - this.now_()));
     this.tell_(answer);
   }
@@ -133,7 +136,7 @@ class Watch {
       if (this.newest_ && !isFresher(this.newest_, current)) return;
       this.newest_ = current;
     } else if (!blocks) {
-      // Without a number it is no notification: the device has ended them (3.2).
+      // A response without a number is not a notification: the device ended the observation (3.2).
       this.state = 'polling';
       this.later_(this.options_.intervalS * 1000);
       return this.tell_(answer);
@@ -145,7 +148,7 @@ class Watch {
   /** @param {string} code @param {number} maxAgeS */
   refused_(code, maxAgeS) {
     const waits = code === '5.03' || code === '4.29';
-    // Max-Age says when to come back (RFC 7252, 5.9.3.4).
+    // Max-Age is the time until the next attempt (RFC 7252, 5.9.3.4).
     this.fail_(CODES[code] ?? code, waits ? Math.min(Math.max(maxAgeS, 1), WAIT_MAX_S) * 1000 : undefined);
   }
 
@@ -168,7 +171,7 @@ class Watch {
     const isNew = this.state !== 'failing' || this.reason !== reason;
     this.state = 'failing';
     this.reason = reason;
-    // Another address, another port of ours: what comes late for the old one meets nobody.
+    // The next attempt uses a new local port, so late packets for the old one are dropped.
     this.link_?.close();
     this.link_ = null;
     this.later_(waitMs);

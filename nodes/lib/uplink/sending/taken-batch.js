@@ -140,7 +140,7 @@ class TakenBatch {
     this.queued = false;
   }
 
-  /** True for lines of JSON, the first of which contains the key. */
+  /** True for lines of JSON whose first line contains the key. */
   get isEnvelope() {
     return this.kind === ENVELOPE_KIND || (this.kind === 0 && (this.flags & ENVELOPE_FLAG) !== 0);
   }

@@ -26,7 +26,7 @@ const { remembering, tries } = require('../paths/path-dial');
  * @property {net.Socket} [socket] connected; either socket or fd is set, and cancel() closes it until handOver()
  * @property {number} [fd] connected: one of the two. cancel() closes it, until handOver()
  * @property {string[]} unknown options that were not set
- * @property {string} [noMptcp] error code because of which plain TCP is used instead of MPTCP
+ * @property {string} [noMptcp] error code that made plain TCP replace MPTCP
  * @property {import('../paths/session-paths').Way | null} [way] the path it is bound to
  * @property {number} [handshakeMs] time until the answer, without earlier tries
  */

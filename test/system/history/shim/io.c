@@ -27,7 +27,7 @@ struct Control {
   uint32_t short_writes; // as many of the next writes are cut in half and report so
   uint32_t error;        // errno
   uint32_t drop;         // 1: a failed sync takes back what was written since the last good one
-  uint32_t sync_ms;      // every sync takes so much longer
+  uint32_t sync_ms;      // added to every sync
   uint32_t writes, syncs, injected;
   uint32_t lie;          // 1: syncs report success and do nothing, as some cheap cards do
 };
