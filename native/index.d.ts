@@ -208,7 +208,7 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
       /**
        * Adaptive: the time between two batches of a class on a worker, unless m is reached first, ms, at 3,000 or more
        * records a second of that class; proportionally less below. The first batch after a pause leaves at the end of
-       * its wake-up. Default 5, 0..1000.
+       * its wake-up. Default 2, 0..1000.
        */
       gapMs?: number;
       /** Paper's n: batching starts at this many connected devices and stops below 90 % of it. 0 = always batch. */

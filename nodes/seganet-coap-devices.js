@@ -2,9 +2,10 @@
 
 const { parseDevices } = require('./lib/settings/device-classes');
 const { parsePermissions } = require('./lib/settings/permissions');
-const { listenerParts, listenerSchema } = require('./lib/settings/listener-settings');
+const { listenerParts, listenerRows } = require('./lib/settings/listener-settings');
+const { schemaOf } = require('./lib/settings/rows');
 const { join } = require('./lib/engine/join');
-const { integer, text } = require('./lib/base/options');
+const { choice, integer, text } = require('./lib/base/options');
 const status = require('./lib/base/status');
 
 const MAX_TOPIC_BYTES = 1024;
@@ -17,7 +18,10 @@ const listed = (/** @type {unknown} */ value) => value;
 const path = (/** @type {string} */ fallback) =>
   text(fallback, /^[^/?#\s\0+]+(\/[^/?#\s\0+]+)*$/, 'a path without leading or trailing /, such as r');
 const schema = {
-  ...listenerSchema({ transports: /** @type {const} */ (['udp', 'tcp', 'tls']), port: -1 }),
+  ...schemaOf(listenerRows),
+  transport: choice(/** @type {const} */ (['udp', 'tcp', 'tls']), 'udp'),
+  // -1: the port of the transport.
+  port: integer(0, 65535, -1),
   path: path('r'),
   commandPath: path('cmd'),
   maxBodyKiB: integer(1, 16384, 256),

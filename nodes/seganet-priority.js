@@ -2,15 +2,9 @@
 
 const { onInput } = require('./lib/base/message-input');
 const { join } = require('./lib/engine/join');
-const { recordClass } = require('./lib/base/options');
 const { toRecord } = require('./lib/base/record');
+const { schema } = require('./lib/settings/priority');
 const { parseRules } = require('./lib/settings/rules');
-
-const schema = {
-  rules: (/** @type {unknown} */ value) => value,
-  rulesJson: (/** @type {unknown} */ value) => value,
-  defaultClass: recordClass(0)
-};
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {

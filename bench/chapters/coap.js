@@ -26,11 +26,11 @@ const aroundS = 12;
 const transports = ['tcp', 'udp'];
 
 const gateways = [
-  { name: 'seganet', label: 'SegaNet, answers when safe', env: { SEGANET_BATCH_FLUSH: 'adaptive' } },
+  { name: 'seganet', label: 'SegaNet, answers when safe', env: { 'seganet-batch.flush': 'adaptive' } },
   {
     name: 'seganet-received',
     label: 'SegaNet, answers at once',
-    env: { SEGANET_BATCH_FLUSH: 'adaptive', SEGANET_ACKNOWLEDGE: 'received' }
+    env: { 'seganet-batch.flush': 'adaptive', SEGANET_ACKNOWLEDGE: 'received' }
   }
 ];
 

@@ -61,7 +61,7 @@ function unpin(stage, cores) {
  */
 async function run({ workers, pinned }, plan, { previous }) {
   const cores = allowedCores();
-  const gatewayEnv = { SEGANET_WORKERS: String(workers), SEGANET_CPUS: coresFor(cores, workers) };
+  const gatewayEnv = { SEGANET_WORKERS: String(workers), 'seganet-engine.cpus': coresFor(cores, workers) };
   const shared = { gatewayCpus: undefined, harnessCpus: undefined };
   const profile = { ...loadOf(plan, { devices: plan.sizes.devices ?? DEVICES, gatewayEnv }), ...shared };
   /** @param {import('../runs/stage').Stage} stage */

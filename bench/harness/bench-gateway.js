@@ -5,6 +5,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { Child } = require('./child');
+const { splitSettings, writeFlow } = require('./flow-settings');
 const { root } = require('./gateway');
 const { freePort, waitForPort } = require('./net');
 
@@ -21,6 +22,7 @@ class BenchGateway {
   /**
    * @param {{cloud: import('./cloud').Cloud, env?: Record<string, string>,
    *          cpus?: string, openFiles?: number, statistics?: boolean, flow?: object[]}} options
+   *        env: settings as in flow-settings.js
    *        statistics: opens the admin API, which stats() needs
    *        flow: nodes in addition to those of flows/gateway.json
    */
@@ -33,24 +35,14 @@ class BenchGateway {
     this.child = undefined;
     /** Output of the previous processes. */
     this.history = '';
-    if (options.flow) this.#writeFlow(options.flow);
-  }
-
-  /**
-   * Writes the flow file. The launcher does not change an existing one, because it may be the user's.
-   * @param {object[]} more
-   */
-  #writeFlow(more) {
-    const shipped = JSON.parse(fs.readFileSync(path.join(root, 'flows/gateway.json'), 'utf8'));
-    fs.writeFileSync(path.join(this.home, 'gateway.json'), JSON.stringify([...shipped, ...more]), {
-      mode: 0o600
-    });
+    const { env, properties } = splitSettings(options.env ?? {});
+    this.env = env;
+    if (options.flow || properties.length > 0) writeFlow(this.home, properties, options.flow);
   }
 
   /** The folder of the log. */
   get logFolder() {
-    const { env = {} } = this.options;
-    return env.SEGANET_LOG_DIR || path.join(this.home, 'seganet-log', engineId);
+    return this.env.SEGANET_LOG_DIR || path.join(this.home, 'seganet-log', engineId);
   }
 
   get output() {
@@ -59,7 +51,7 @@ class BenchGateway {
 
   /** Starts the gateway (again) and waits until devices can connect. @returns {Promise<number>} ms until then */
   async start() {
-    const { cloud, env, cpus, openFiles, statistics } = this.options;
+    const { cloud, cpus, openFiles, statistics } = this.options;
     this.port = this.port || (await freePort());
     if (statistics) this.editorPort = this.editorPort || (await freePort());
     // The tester's own configuration must not affect the gateway.
@@ -76,7 +68,7 @@ class BenchGateway {
       SEGANET_RULES: JSON.stringify([{ topic: 'd/+/alarm', class: 1 }]),
       SEGANET_HISTORY: 'suffix', // the sink recognizes the backlog by it
       SEGANET_EDITOR_PORT: statistics ? String(this.editorPort) : 'off',
-      ...env
+      ...this.env
     };
     if (this.child) this.history += this.child.output;
     const since = Date.now();

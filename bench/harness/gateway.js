@@ -1,10 +1,11 @@
 'use strict';
-// The gateway as a user starts it: a child process, configured only by environment variables.
+// The gateway as a user starts it: a child process, configured by environment variables and properties in its flow.
 
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { Child } = require('./child');
+const { splitSettings, writeFlow } = require('./flow-settings');
 const { freePort, waitForPort } = require('./net');
 
 const root = path.join(__dirname, '../..');
@@ -54,12 +55,15 @@ class Gateway {
  * Starts the gateway with `cloud` as its broker and waits until devices can connect and the uplink is connected.
  * @param {import('./cloud').Cloud} cloud
  * @param {{env?: Record<string, string>, cpus?: string, openFiles?: number, gatewayId?: string}} [options]
+ *        env: settings as in flow-settings.js
  * @returns {Promise<Gateway>}
  */
 async function startGateway(cloud, options = {}) {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-home-'));
   const port = await freePort();
   const gatewayId = options.gatewayId || 'gw-test';
+  const settings = splitSettings(options.env ?? {});
+  if (settings.properties.length > 0) writeFlow(settings.env.SEGANET_HOME ?? home, settings.properties);
   // Ignore SEGANET_* variables of the tester's own environment.
   const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('SEGANET_'));
   const env = {
@@ -73,7 +77,7 @@ async function startGateway(cloud, options = {}) {
     SEGANET_UPLINK_TOPIC: 'gw/{gateway}/{class}',
     SEGANET_RULES: JSON.stringify([{ topic: 'd/+/alarm', class: 1 }]),
     SEGANET_EDITOR_PORT: 'off',
-    ...options.env
+    ...settings.env
   };
   const [command, ...args] = gatewayCommand();
   const child = new Child(command, args, { ...options, name: 'gateway', cwd: root, env });

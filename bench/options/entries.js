@@ -11,10 +11,10 @@ const adaptive = {
   name: 'seganet',
   label: 'SegaNet, adaptive',
   system: 'seganet',
-  env: { SEGANET_BATCH_FLUSH: 'adaptive' }
+  env: { 'seganet-batch.flush': 'adaptive' }
 };
 /** Records that wait for a batch do not need frequent wake-ups of the worker. Class 1 waits up to these 10 ms, too. */
-const limits = { SEGANET_BATCH_FLUSH: 'limits', SEGANET_WAKE_US: '10000' };
+const limits = { 'seganet-batch.flush': 'limits', 'seganet-engine.wakeIntervalUs': '10000' };
 /** @type {Entry} */
 const paper = {
   name: 'seganet-paper',
@@ -30,7 +30,7 @@ const frugal = {
   name: 'seganet-frugal',
   label: 'SegaNet, frugal (m = 16 KB, wakes every 50 ms)',
   system: 'seganet',
-  env: { ...limits, SEGANET_BATCH_BYTES: '16384', SEGANET_WAKE_US: '50000' }
+  env: { ...limits, 'seganet-batch.maxBytes': '16384', 'seganet-engine.wakeIntervalUs': '50000' }
 };
 /** @type {Entry} */
 const records = { name: 'seganet-records', label: 'SegaNet, records' };
@@ -47,7 +47,7 @@ function oneWorker(plan) {
       ...adaptive,
       name: 'seganet-1-core',
       label: 'SegaNet, 1 worker, all on one core',
-      env: { ...env, SEGANET_CPUS: String(cores[0]) }
+      env: { ...env, 'seganet-engine.cpus': String(cores[0]) }
     }
   ];
 }

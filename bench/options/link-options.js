@@ -52,7 +52,7 @@ function linkConditions(network, { rate, qdiscs, env, gatewayCpus, harnessCpus, 
     machine: `${allowedCores().length} cores, Linux ${os.release()}, Node ${process.version}`,
     link: `${rate ? shaped : 'not shaped'}; no delay except its queue; TCP ${network.congestion}`,
     records: `${number('payload')} B, QoS 1, open loop; latency from the time at which the device intended to send to the arrival at the cloud's subscriber`,
-    gateway: `acknowledge ${env.SEGANET_ACKNOWLEDGE ?? 'safe'}, ${env.SEGANET_INFLIGHT ?? 32} PUBLISH in flight, ${env.SEGANET_BATCH_MODE ?? 'envelope'} of at most ${env.SEGANET_BATCH_BYTES ?? 1024} B and ${env.SEGANET_BATCH_MS ?? 1000} ms, ${env.SEGANET_MEMORY_MIB ?? 64} MiB`,
+    gateway: `acknowledge ${env.SEGANET_ACKNOWLEDGE ?? 'safe'}, ${env['seganet-uplink-broker.inflight'] ?? 32} PUBLISH in flight, ${env.SEGANET_BATCH_MODE ?? 'envelope'} of at most ${env['seganet-batch.maxBytes'] ?? 1024} B and ${env['seganet-batch.maxDelayMs'] ?? 1000} ms, ${env.SEGANET_MEMORY_MIB ?? 64} MiB`,
     pinned: gatewayCpus ? `gateway on core(s) ${gatewayCpus}, the rest on ${harnessCpus}` : 'not pinned',
     namespaces: network.names,
     loadAverageBefore: os

@@ -29,7 +29,10 @@ const loadTexts = {
     'buffer',
     "output of Node-RED's mqtt in node: buffer (cheapest) | auto-detect (editor's default) | utf8 | json"
   ],
-  env: ['', 'additional variables of the gateway, such as SEGANET_BATCH_MS=100,SEGANET_WORKERS=1'],
+  env: [
+    '',
+    'additional settings of the gateway: variables, and properties of its nodes, such as seganet-batch.maxDelayMs=100,SEGANET_WORKERS=1'
+  ],
   out: ['', 'file for the full results as JSON']
 };
 
@@ -54,8 +57,10 @@ function gatewayEnv(text) {
     .split(',')
     .filter(Boolean)
     .map((pair) => pair.split(/=(.*)/s).slice(0, 2));
-  if (pairs.some(([name, value]) => !/^SEGANET_\w+$/.test(name) || value === undefined)) {
-    fail(`--env must be a list such as SEGANET_BATCH_MS=100, not '${text}'`);
+  if (
+    pairs.some(([name, value]) => !/^(SEGANET_\w+|seganet-[a-z-]+\.\w+)$/.test(name) || value === undefined)
+  ) {
+    fail(`--env must be a list such as seganet-batch.maxDelayMs=100, not '${text}'`);
   }
   return Object.fromEntries(pairs);
 }

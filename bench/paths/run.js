@@ -68,7 +68,7 @@ function stageOf(lab, plan) {
     statistics: true,
     gatewayEnv: {
       SEGANET_RULES: rulesOf(traffic),
-      SEGANET_BATCH_DEVICES: '0',
+      'seganet-batch.minDevices': '0',
       ...(paths && { SEGANET_UPLINK_PATHS: paths }),
       ...env
     },

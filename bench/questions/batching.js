@@ -7,11 +7,10 @@ const { readOptions, fail } = require('../options/options');
 const { turned, medians, ratioCells } = require('../report/pairs');
 const { between } = require('../harness/relay');
 const { conditions, markdown, list, save, badLines } = require('../report/report');
-const { VARIABLES } = require('../../flows/launcher/variables');
 
 const intro = `Usage: node bench/questions/batching.js [options]
 
-Runs the same load with batches sealed by their limits alone (SEGANET_BATCH_FLUSH=limits: 50 devices, 1,024 bytes,
+Runs the same load with batches sealed by their limits alone (seganet-batch.flush=limits: 50 devices, 1,024 bytes,
 1,000 ms) and with batches sealed as soon as the uplink has room (adaptive). A relay between gateway and cloud
 counts TLS records, bytes and TCP segments. It announces segments of 1,460 bytes, as on Ethernet, and its delay is
 part of every latency. With fewer than 50 devices the limits do not batch.
@@ -20,8 +19,8 @@ Use --cells instead of --devices and --rate.`;
 
 /** @type {Record<string, Record<string, string>>} */
 const variants = {
-  limits: { SEGANET_BATCH_FLUSH: 'limits' },
-  adaptive: { SEGANET_BATCH_FLUSH: 'adaptive', SEGANET_BATCH_GAP_MS: '4' }
+  limits: { 'seganet-batch.flush': 'limits' },
+  adaptive: { 'seganet-batch.flush': 'adaptive', 'seganet-batch.gapMs': '4' }
 };
 const names = Object.keys(variants);
 
@@ -115,9 +114,6 @@ async function main() {
     texts: { cells: ['10x1,100x1,100x10,1000x10', 'cells: devices × messages per second of each device'] }
   });
   const cells = readCells(own.cells);
-  if (!VARIABLES.some(({ name }) => name === 'SEGANET_BATCH_FLUSH')) {
-    console.error('This gateway has no SEGANET_BATCH_FLUSH, so both variants are the same.');
-  }
   const facts = {
     ...conditions(profile, repeat),
     load: `${own.cells} × ${profile.seconds} s (warm-up ${profile.warmup} s), QoS 1, ${profile.payload} B, every ${profile.alarmEvery}th an alarm; interleaved rounds: ${repeat}`

@@ -127,13 +127,13 @@ async function main() {
   const { profile, repeat, out, own } = readOptions(intro, {
     defaults: { systems: '', devices: '100', seconds: '15', repeat: '2' },
     numbers: {
-      limit: ['100', 1, 100000, 'records per second that one device may send (SEGANET_DEVICE_RATE)'],
+      limit: ['100', 1, 100000, 'records per second that one device may send (seganet-mqtt-devices.rate)'],
       'half-open': ['5000', 1, 20000, 'silent connections'],
       loris: ['1000', 1, 20000, 'connections that send a byte per second'],
       connects: ['1000', 1, 20000, 'connections per second that open and close']
     }
   });
-  profile.gatewayEnv.SEGANET_DEVICE_RATE ??= String(own.limit);
+  profile.gatewayEnv['seganet-mqtt-devices.rate'] ??= String(own.limit);
   WARMUP.ms = profile.warmup * 1000;
   const names = ['undisturbed', 'flood', 'half-open', 'slow-loris', 'connects'];
   const facts = { ...conditions(profile, repeat), 'limit of a device': `${own.limit} records/s` };

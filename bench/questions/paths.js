@@ -86,7 +86,7 @@ const contextOf = (options, lab) => ({
       ...plan,
       // The user's settings override those of the case.
       env: {
-        ...(options.congestion && { SEGANET_UPLINK_CONGESTION: options.congestion }),
+        ...(options.congestion && { 'seganet-uplink-broker.congestion': options.congestion }),
         ...plan.env,
         ...options.env
       }

@@ -35,7 +35,10 @@ const texts = {
     'auto',
     'auto (half of the cores for the system, half for the harness) | none | SYSTEM:HARNESS core lists, such as 0-2:3'
   ],
-  env: ['', 'additional variables of the gateway, such as SEGANET_BATCH_MS=100,SEGANET_WORKERS=1'],
+  env: [
+    '',
+    'additional settings of the gateway: variables, and properties of its nodes, such as seganet-batch.maxDelayMs=100,SEGANET_WORKERS=1'
+  ],
   out: ['', 'folder for results.json, report.md and the plots; empty = seganet-bench-DATE'],
   from: [
     '',

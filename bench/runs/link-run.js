@@ -44,7 +44,7 @@ async function measureLink(network, plan) {
     harnessCpus: plan.harnessCpus,
     datatype: 'buffer',
     statistics: true,
-    gatewayEnv: { SEGANET_RULES: rulesOf(traffic), SEGANET_BATCH_DEVICES: '0', ...plan.env },
+    gatewayEnv: { SEGANET_RULES: rulesOf(traffic), 'seganet-batch.minDevices': '0', ...plan.env },
     cloudAt: { host: network.there, within: network.inCloud }
   });
   open.add(stage);

@@ -11,7 +11,7 @@ const path = require('node:path');
  * @property {string | undefined} cpus cores of the measured system
  * @property {number} openFiles
  * @property {string} datatype of Node-RED's mqtt in node
- * @property {Record<string, string>} gatewayEnv more SEGANET_* variables
+ * @property {Record<string, string>} gatewayEnv settings as in bench/harness/flow-settings.js
  * @property {boolean} [statistics] the gateway's admin API is open
  * @property {object[]} [flow] nodes in addition to the gateway's flow
  *

@@ -50,13 +50,13 @@ module.exports = [
     'seganet-adaptive',
     'SegaNet Gateway, adaptive batches',
     'The gateway; a batch leaves when its session has room, and grows while there is none.',
-    { SEGANET_BATCH_FLUSH: 'adaptive' }
+    { 'seganet-batch.flush': 'adaptive' }
   ),
   variant(
     'seganet-paper',
     "SegaNet Gateway, the paper's limits",
     "The gateway; a batch leaves at 1 KB or after 1 s (the paper's limits), and workers wake up every 10 ms.",
-    { SEGANET_BATCH_FLUSH: 'limits', SEGANET_WAKE_US: '10000' }
+    { 'seganet-batch.flush': 'limits', 'seganet-engine.wakeIntervalUs': '10000' }
   ),
   variant(
     'seganet-records',

@@ -9,7 +9,7 @@ const selfsigned = require('selfsigned');
 
 const DAY_MS = 24 * 3600 * 1000;
 const LIFETIME_MS = 365 * DAY_MS;
-/** Renewed this long before the end, so that a demo started today still works tomorrow. */
+/** Renewed this long before they expire, so that a demo started today still works tomorrow. */
 const RENEW_MS = 2 * DAY_MS;
 
 /**
@@ -21,13 +21,13 @@ const RENEW_MS = 2 * DAY_MS;
 
 /** @param {number} now */
 function validity(now) {
-  // From an hour ago: a clock that is set back a little must not make them invalid.
+  // Valid since an hour ago: a clock that is set back a little must not make them invalid.
   return { notBeforeDate: new Date(now - 3600 * 1000), notAfterDate: new Date(now + LIFETIME_MS) };
 }
 
 /**
  * @param {number} now
- * @returns {Promise<{ ca: string, cert: string, key: string }>} PEM texts; the authority's key is thrown away
+ * @returns {Promise<{ ca: string, cert: string, key: string }>} PEM texts; the authority's key is discarded
  */
 async function generate(now) {
   const common = /** @type {const} */ ({
@@ -62,7 +62,12 @@ async function generate(now) {
   return { ca: authority.cert, cert: server.cert, key: server.private };
 }
 
-/** @param {string} ca @param {string} cert @param {string} key @param {number} now */
+/**
+ * @param {string} ca
+ * @param {string} cert
+ * @param {string} key
+ * @param {number} now
+ */
 function areUsable(ca, cert, key, now) {
   try {
     const [authority, server] = [ca, cert].map((pem) => new crypto.X509Certificate(pem));
@@ -78,7 +83,7 @@ function areUsable(ca, cert, key, now) {
 }
 
 /**
- * The certificates kept in the folder, made at the first start and renewed before they expire.
+ * Returns the certificates in the folder, which are created at the first start and renewed before they expire.
  * @param {string} folder
  * @param {number} [now] ms since the epoch
  * @returns {Promise<Certificates>}

@@ -1,20 +1,20 @@
 'use strict';
 
-// The demo's cloud: an MQTT 3.1.1 broker on loopback that speaks TLS 1.3 only. For a first look, not for production:
-// it keeps nothing and lets everybody in.
+// The demo's cloud: an MQTT 3.1.1 broker on loopback that supports TLS 1.3 only. It is for trying out the gateway, not
+// for production: it stores nothing and accepts every client.
 //
-// node flows/demo/cloud.js FOLDER [PORT]   FOLDER keeps the certificates; PORT (8883) is only preferred.
-// Tells its parent { url, caFile } when it listens, then { first: topic } at the first record.
+// node flows/demo/cloud.js FOLDER [PORT]   FOLDER contains the certificates; PORT (8883) is only preferred.
+// Sends { url, caFile } to its parent when it listens, then { first: topic } at the first record.
 
 const path = require('path');
 const tls = require('tls');
 const { demoCertificates } = require('./certificates');
-const { liveWithParent, tellParent } = require('./child');
+const { liveWithParent, sendToParent } = require('./child');
 
 const HOST = '127.0.0.1';
 
 /**
- * Listens on the preferred port, or on any free one when that is taken.
+ * Listens on the preferred port, or on any free one if that is taken.
  * @param {tls.Server} server
  * @param {number} preferred
  * @returns {Promise<number>} the port
@@ -41,17 +41,17 @@ async function startCloud(folder, preferredPort) {
   const broker = await Aedes.createBroker();
   broker.once('publish', function onPublish(packet, client) {
     // Aedes publishes its own heartbeat too, without a client.
-    if (client) tellParent({ first: packet.topic });
+    if (client) sendToParent({ first: packet.topic });
     else broker.once('publish', onPublish);
   });
   const server = tls.createServer({ cert, key, minVersion: 'TLSv1.3' }, (socket) => {
-    // Nagle's algorithm would hold back every PUBACK until the one before it is acknowledged.
+    // Nagle's algorithm would delay every PUBACK until the one before it is acknowledged.
     socket.setNoDelay(true);
-    socket.on('error', () => {}); // a gateway that goes away is no event for a cloud
+    socket.on('error', () => {}); // a gateway that disconnects is not an error for a cloud
     broker.handle(socket);
   });
   const port = await listen(server, preferredPort);
-  tellParent({ url: `mqtts://${HOST}:${port}`, caFile });
+  sendToParent({ url: `mqtts://${HOST}:${port}`, caFile });
   return { url: `mqtts://${HOST}:${port}`, caFile };
 }
 

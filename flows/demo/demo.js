@@ -1,6 +1,6 @@
 'use strict';
 
-// The demo's two child processes, seen from the gateway: the cloud before Node-RED starts, the fleet once devices can
+// Starts the demo's two child processes for the gateway: the cloud before Node-RED starts, the fleet once devices can
 // connect.
 
 const { fork } = require('child_process');
@@ -15,14 +15,14 @@ const DEMO_RULES = [{ topic: 'd/+/alarm', class: 1 }];
  * @param {string[]} args
  */
 function start(script, args) {
-  // The gateway's environment holds its secrets and settings; none of them is a child's business.
+  // The gateway's environment contains its secrets and settings, which the children do not need.
   const env = { PATH: process.env.PATH, HOME: process.env.HOME };
   return fork(path.join(__dirname, script), args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env });
 }
 
 /**
  * Starts the demo cloud and waits until it listens.
- * @param {string} folder keeps the certificates
+ * @param {string} folder for the certificates
  * @param {(topic: string) => void} onFirst called when the first record has arrived
  * @returns {Promise<{ child: ChildProcess, settings: Record<string, string> }>} settings: environment variables
  */
@@ -33,7 +33,7 @@ function startCloud(folder, onFirst) {
       if (message.first) onFirst(message.first);
       if (!message.url) return;
       const { url, caFile = '' } = message;
-      // The demo's broker speaks MQTT 3.1.1 only.
+      // The demo's broker supports MQTT 3.1.1 only.
       const uplink = { SEGANET_UPLINK_URL: url, SEGANET_UPLINK_CA: caFile, SEGANET_UPLINK_PROTOCOL: '4' };
       resolve({ child, settings: uplink });
     });
@@ -55,7 +55,7 @@ function startFleet({ host, port }, onConnected) {
   return child;
 }
 
-/** Ends a child of the demo: it ends itself when the channel closes. @param {ChildProcess | undefined} child */
+/** Ends a child of the demo: it exits when the channel closes. @param {ChildProcess | undefined} child */
 function stop(child) {
   if (child?.connected) child.disconnect();
 }

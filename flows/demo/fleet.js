@@ -2,14 +2,14 @@
 
 // A simulated fleet: every device has its own MQTT connection and client id and publishes with QoS 1.
 //
-// node flows/demo/fleet.js [--host 127.0.0.1] [--port 1883] [--devices 64] [--rate 10]     rate: records/s a device
+// node flows/demo/fleet.js [--host 127.0.0.1] [--port 1883] [--devices 64] [--rate 10]     rate: records/s per device
 
 const { parseArgs } = require('util');
 const mqtt = require('mqtt');
-const { liveWithParent, tellParent } = require('./child');
+const { liveWithParent, sendToParent } = require('./child');
 const { nextReading } = require('./readings');
 
-/** A device whose gateway does not acknowledge waits with its next reading, as a device with little memory would. */
+/** A device delays its next reading if the gateway does not acknowledge, as a device with little memory would. */
 const MAX_UNACKNOWLEDGED = 20;
 
 /**
@@ -26,7 +26,7 @@ function startDevice(number, { host, port, periodMs, delayMs }) {
     reconnectPeriod: 1000,
     reconnectOnConnackError: true
   });
-  client.on('error', () => {}); // it tries again by itself
+  client.on('error', () => {}); // it reconnects by itself
   let unacknowledged = 0;
   const publish = () => {
     if (!client.connected || unacknowledged >= MAX_UNACKNOWLEDGED) return;
@@ -34,7 +34,7 @@ function startDevice(number, { host, port, periodMs, delayMs }) {
     unacknowledged++;
     client.publish(`d/${id}/${topic}`, payload, { qos: 1 }, () => unacknowledged--);
   };
-  // Spread over the period, so that the fleet does not speak in chorus.
+  // Spread over the period, so that the devices do not all publish at the same time.
   const start = setTimeout(() => (timer = setInterval(publish, periodMs)), delayMs);
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
@@ -55,7 +55,7 @@ function startFleet({ host, port, devices, rate }) {
   const fleet = Array.from({ length: devices }, (_, i) => {
     const device = startDevice(i + 1, { host, port, periodMs, delayMs: (periodMs * i) / devices });
     device.client.once('connect', () => {
-      if (--waiting === 0) tellParent({ connected: devices });
+      if (--waiting === 0) sendToParent({ connected: devices });
     });
     return device;
   });

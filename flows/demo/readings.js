@@ -1,7 +1,7 @@
 'use strict';
 
-// What the simulated devices measure. Each kind of device is a function of its number and the time, so that a value
-// wanders like a real one and two runs look alike.
+// Generates the readings of the simulated devices. Each kind of device is a function of its number and the time, so
+// that a value changes gradually like a real one and two runs look alike.
 
 /**
  * @typedef {object} Reading
@@ -11,7 +11,12 @@
 
 const MINUTE_MS = 60000;
 
-/** A slow wave between -1 and 1 with its own phase for each device. @param {number} device @param {number} now @param {number} minutes */
+/**
+ * Returns a slow wave between -1 and 1 with its own phase for each device.
+ * @param {number} device
+ * @param {number} now
+ * @param {number} minutes
+ */
 function wave(device, now, minutes) {
   return Math.sin((2 * Math.PI * now) / (minutes * MINUTE_MS) + device * 1.7);
 }
@@ -19,7 +24,11 @@ function wave(device, now, minutes) {
 /** @param {number} value @param {number} digits */
 const round = (value, digits) => Number(value.toFixed(digits));
 
-/** @param {number} device @param {number} now @returns {Reading} */
+/**
+ * @param {number} device
+ * @param {number} now
+ * @returns {Reading}
+ */
 function climate(device, now) {
   return {
     topic: 'climate',
@@ -31,7 +40,12 @@ function climate(device, now) {
   };
 }
 
-/** A probe with several depths: a longer record. @param {number} device @param {number} now @returns {Reading} */
+/**
+ * A probe with several depths: a longer record.
+ * @param {number} device
+ * @param {number} now
+ * @returns {Reading}
+ */
 function soil(device, now) {
   const layers = Array.from({ length: 12 }, (_, i) => ({
     depthCm: 5 + i * 5,
@@ -41,20 +55,25 @@ function soil(device, now) {
   return { topic: 'soil', data: { field: `field-${device % 8}`, layers } };
 }
 
-/** A wearable that sends a short stretch of its signal. @param {number} device @param {number} now @returns {Reading} */
+/**
+ * A wearable that sends a short section of its signal.
+ * @param {number} device
+ * @param {number} now
+ * @returns {Reading}
+ */
 function heart(device, now) {
   const rate = round(72 + 14 * wave(device, now, 3) + Math.random() * 2, 0);
   const beats = Array.from({ length: 24 }, () => round(60000 / rate + (Math.random() - 0.5) * 40, 0));
   return { topic: 'heart', data: { rate, beatsMs: beats, contact: true } };
 }
 
-/** Mostly short records, as in a field: five kinds of eight report the climate, two a heart, one the soil. */
+/** Mostly short records, as in the field: five of eight kinds report the climate, two a heart, one the soil. */
 const KINDS = [climate, heart, climate, climate, soil, climate, heart, climate];
-/** About one alarm in a second from a fleet of 64 devices with 10 records a second each. */
+/** About one alarm per second from a fleet of 64 devices with 10 records per second each. */
 const ALARM_CHANCE = 1 / 640;
 
 /**
- * The next reading of a device. JSON of 100 to 1,000 bytes.
+ * Returns the next reading of a device: JSON of 100 to 1,000 bytes.
  * @param {number} device its number
  * @param {number} now ms since the epoch
  * @param {number} random from 0 to 1

@@ -9,12 +9,10 @@ const net = require('net');
 const path = require('path');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
 const { parseBrokerUrl } = require('../../nodes/lib/settings/broker-url');
-const { parseDevices } = require('../../nodes/lib/settings/device-classes');
 const { parsePermissions } = require('../../nodes/lib/settings/permissions');
 const { parseRules } = require('../../nodes/lib/settings/rules');
 const { schema: engine } = require('../../nodes/lib/settings/engine');
 const { schema: devices } = require('../../nodes/lib/settings/mqtt-devices');
-const { parseCongestion } = require('../../nodes/lib/settings/congestion');
 const { parseGroups } = require('../../nodes/lib/settings/group-options');
 const { parsePaths } = require('../../nodes/lib/settings/path-options');
 const { validateTopicTemplate } = require('../../nodes/lib/base/topic-template');
@@ -103,47 +101,26 @@ function gatewayId(value) {
 
 /** The classes of each session. @type {Check} */
 function sessions(value) {
-  told(() => parseGroups(value));
+  reported(() => parseGroups(value));
   return value;
 }
 
 /** The paths of the uplink. @type {Check} */
 function paths(value) {
-  told(() => parsePaths(value));
+  reported(() => parsePaths(value));
   return value;
-}
-
-/** The uplink's congestion control. @type {Check} */
-function congestion(value) {
-  return told(() => parseCongestion(value));
-}
-
-/** A number for each session; how many there may be is known with SEGANET_SESSIONS only. @param {number} most @returns {Check} */
-function bySession(most) {
-  return (value) => {
-    const isGood = (/** @type {string} */ part) => /^\s*\d*\s*$/.test(part) && Number(part) <= most;
-    if (value.split(',').every(isGood)) return value;
-    throw new Error(
-      `must be a whole number from 0 to ${most} for each session, such as 6,0, not "${shown(value)}"`
-    );
-  };
-}
-
-/** The classes of registered devices, as JSON. @type {Check} */
-function deviceClasses(value) {
-  return JSON.stringify(told(() => parseDevices([], value)));
 }
 
 /** What devices may do, as JSON. @type {Check} */
 function permissions(value) {
-  return JSON.stringify(told(() => parsePermissions([], value)));
+  return JSON.stringify(reported(() => parsePermissions([], value)));
 }
 
 /**
  * What another part says as a sentence of its own.
  * @template T @param {() => T} read @returns {T}
  */
-function told(read) {
+function reported(read) {
   try {
     return read();
   } catch (error) {
@@ -184,7 +161,7 @@ function file(value) {
 
 /** The priority node's rules as JSON. @type {Check} */
 function rules(value) {
-  told(() => parseRules([], value));
+  reported(() => parseRules([], value));
   return value.trim();
 }
 
@@ -206,10 +183,7 @@ module.exports = {
   deviceHost,
   gatewayId,
   sessions,
-  bySession,
   paths,
-  congestion,
-  deviceClasses,
   permissions,
   uplinkUrl,
   file,

@@ -1,9 +1,11 @@
 'use strict';
 
-/** Exit code for a configuration that cannot work (EX_CONFIG of sysexits.h): a supervisor need not try again. */
+/** Exit code for an unusable configuration (EX_CONFIG of sysexits.h): a supervisor should not retry. */
 const EXIT_CONFIG = 78;
 
-/** A mistake of the user, told in sentences with a remedy. Its stack would tell nothing more, so there is none. */
+/**
+ * A mistake in the configuration, described in sentences with a remedy. It has no stack, which would not help the user.
+ */
 class ConfigError extends Error {
   /** @param {string[]} sentences */
   constructor(sentences) {

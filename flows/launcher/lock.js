@@ -1,7 +1,8 @@
-// A lock between processes: a folder with the owner's process id in it (mkdir is atomic everywhere). ES5, see run.js.
+// A lock between processes: a folder that contains the owner's process id (mkdir is atomic everywhere). ES5, see
+// run.js.
 //
-// It saves a second download, nothing more: what it guards is renamed into place whole, so a lock that is wrongly
-// thought stale costs time and never a broken folder.
+// It only saves a second download: the protected folder is renamed into place complete, so a lock that is wrongly
+// considered stale costs time, but never breaks the folder.
 'use strict';
 
 var fs = require('fs');
@@ -20,7 +21,7 @@ function ownerOf(lock) {
   try {
     return Number(fs.readFileSync(path.join(lock, 'pid'), 'utf8'));
   } catch (error) {
-    return 0; // just made, its owner has not written its id yet
+    return 0; // just created, its owner has not written its id yet
   }
 }
 
@@ -34,7 +35,10 @@ function isAlive(pid) {
   }
 }
 
-/** Its owner is dead, or it is too old to believe (another host or container may share the folder). @param {string} lock */
+/**
+ * True if the owner is dead, or the lock is too old to trust (another host or container may share the folder).
+ * @param {string} lock
+ */
 function isStale(lock) {
   var age;
   try {
@@ -48,7 +52,7 @@ function isStale(lock) {
 
 /** @param {string} lock */
 function drop(lock) {
-  // Renamed first: of several processes that find it stale only one succeeds.
+  // Renamed first: of several processes that find it stale, only one succeeds.
   var aside = lock + '.' + process.pid;
   try {
     fs.renameSync(lock, aside);
@@ -63,7 +67,7 @@ function drop(lock) {
 }
 
 /**
- * Takes the lock, waiting for its owner as long as it lives.
+ * Takes the lock. Waits for its owner while that process is alive.
  * @param {string} lock
  * @param {(error: Error | null, release?: () => void) => void} callback
  */

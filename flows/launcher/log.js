@@ -1,14 +1,14 @@
 'use strict';
 
-// What the gateway prints: Node-RED's warnings and errors and what its engines have to say, one line each, and nothing in
-// quiet times.
+// Formats the gateway's output: Node-RED's warnings and errors, and the messages of its engines, one line each. Nothing
+// is printed during normal operation.
 
 const { inspect } = require('util');
 
 const ERROR = 20;
 const WARN = 30;
 
-/** Node-RED warns that projects are off even where the settings say so. */
+/** Node-RED warns that projects are disabled even if the settings disable them. */
 const NOISE = /^Projects disabled/;
 
 /**
@@ -26,13 +26,10 @@ function logLine({ level, type, name, id, msg }) {
   console.error(`${level <= ERROR ? 'error' : 'warning'}:${where} ${text}`);
 }
 
-/**
- * @param {unknown} msg anything that a node logs, which may have no text form
- * @returns {string}
- */
+/** @param {unknown} msg anything that a node logs, which may have no text form @returns {string} */
 function textOf(msg) {
-  const said = /** @type {any} */ (msg)?.message ?? msg;
-  return typeof said === 'object' && said !== null ? inspect(said) : String(said);
+  const value = /** @type {any} */ (msg)?.message ?? msg;
+  return typeof value === 'object' && value !== null ? inspect(value) : String(value);
 }
 
 /** @param {string} line */

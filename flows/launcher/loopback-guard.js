@@ -1,15 +1,15 @@
 'use strict';
 
-// Keeps web pages away from an editor, and from URLs of "http in" nodes, without a password. Only this machine can connect to it, but so can a browser on
-// this machine on behalf of any page: a page whose name is made to resolve to 127.0.0.1 (DNS rebinding), or a page that
-// opens the editor's WebSocket, to which browsers apply no same-origin rule. Both give themselves away by the names
-// they send.
+// Protects an editor and "http in" nodes without a password from web pages. Only this machine can connect to them, but
+// so can a browser on this machine on behalf of any page: a page whose name is made to resolve to 127.0.0.1 (DNS
+// rebinding), or a page that opens the editor's WebSocket, to which browsers apply no same-origin rule. The names in
+// their requests reveal both.
 
 const { isLoopback } = require('../../nodes/lib/base/loopback');
 
 /**
  * @param {import('http').IncomingMessage} request
- * @returns {boolean} whether it was sent to a loopback name, by no page or by a page of the editor itself
+ * @returns {boolean} true if it was sent to a loopback name, without a page or by a page of the editor itself
  */
 function isOwnRequest(request) {
   const { host, origin } = request.headers;

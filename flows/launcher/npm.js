@@ -1,4 +1,4 @@
-// The npm that came with the Node running this, used to install one pinned package. ES5, see run.js.
+// Installs one pinned package with the npm that belongs to the Node.js running this. ES5, see run.js.
 'use strict';
 
 var fs = require('fs');
@@ -10,8 +10,13 @@ var childProcess = require('child_process');
  * @typedef {[command: string, firstArguments: string[]]} NpmCommand
  */
 
-/** The npm of this Node as [command, first arguments]: the one that runs us, the one beside us, or the PATH's. @param {NodeJS.ProcessEnv} env @param {string} execPath
- * @returns {NpmCommand} */
+/**
+ * Returns the npm of this Node.js as [command, first arguments]: the npm that runs this process, the one beside
+ * Node.js, or the one in PATH.
+ * @param {NodeJS.ProcessEnv} env
+ * @param {string} execPath
+ * @returns {NpmCommand}
+ */
 function findNpm(env, execPath) {
   var caller = env.npm_execpath || '';
   var candidates = [
@@ -28,7 +33,11 @@ function findNpm(env, execPath) {
   return ['npm', []];
 }
 
-/** Writes the package.json and the lock file that pin the binary by its checksum. @param {string} folder @param {Pin} pin */
+/**
+ * Writes the package.json and the lock file that pin the binary by its checksum.
+ * @param {string} folder
+ * @param {Pin} pin
+ */
 function writePins(folder, pin) {
   /** @type {Record<string, string>} */
   var dependencies = {};
@@ -48,7 +57,10 @@ function writePins(folder, pin) {
   fs.writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify(lock));
 }
 
-/** npm's environment without what an outer `npm start` set for the project's own folder. @param {NodeJS.ProcessEnv} env */
+/**
+ * Returns npm's environment without variables that an outer `npm start` set for the project's own folder.
+ * @param {NodeJS.ProcessEnv} env
+ */
 function npmEnvironment(env) {
   /** @type {NodeJS.ProcessEnv} */
   var clean = {};
@@ -61,7 +73,7 @@ function npmEnvironment(env) {
 }
 
 /**
- * Installs the package into `folder` and calls back with npm's last words when it failed.
+ * Installs the package into `folder`. Calls back with the end of npm's output if it failed.
  * @param {NpmCommand} npm
  * @param {string} folder
  * @param {Pin} pin
@@ -74,7 +86,7 @@ function install(npm, folder, pin, env, callback) {
     ['install', '--prefix', folder, '--ignore-scripts', '--no-save'],
     ['--no-audit', '--no-fund', '--loglevel=error']
   );
-  // stdout belongs to the script that is about to run, so npm's is read here and only shown when it fails.
+  // stdout belongs to the script that runs next, so npm's output is read here and shown only if npm fails.
   var child = childProcess.spawn(npm[0], args, {
     cwd: folder,
     env: npmEnvironment(env),

@@ -1,7 +1,7 @@
-// Runs a script of this project with a Node that is new enough:  node flows/launcher/run.js SCRIPT [args]
+// Runs a script of this project with a sufficiently new Node.js: node flows/launcher/run.js SCRIPT [args]
 //
-// This file and fetch-node.js are read by whatever Node is installed, however old, so they are written in the
-// language of 2009 (ES5): an old Node must get as far as fetching a new one, not stop at a syntax error.
+// Any installed Node.js, however old, reads this file, fetch-node.js, npm.js and lock.js, so they are written in the
+// language of 2009 (ES5): an old Node.js must be able to fetch a new one instead of failing with a syntax error.
 'use strict';
 
 var path = require('path');
@@ -19,19 +19,23 @@ function isNewEnough(version) {
   return major > MINIMUM[0] || (major === MINIMUM[0] && Number(parts[1]) >= MINIMUM[1]);
 }
 
-/** Runs the script in this very process, as `node SCRIPT` would: no second process, nothing to forward. @param {string} script @param {string[]} args */
+/**
+ * Runs the script in this process, as `node SCRIPT` would: no second process, nothing to forward.
+ * @param {string} script
+ * @param {string[]} args
+ */
 function runHere(script, args) {
   process.argv = [process.execPath, path.resolve(script)].concat(args);
   require('module').runMain();
 }
 
-/** True for a limit of memory, which is meant for the script. @param {string} option of Node */
+/** True for a memory limit, which is meant for the script. @param {string} option of Node.js */
 function isLimit(option) {
   return /^--max-/.test(option);
 }
 
 /**
- * Runs the script with another Node and ends as the script ends: same exit code or same signal.
+ * Runs the script with another Node.js, and ends with the same exit code or signal.
  * @param {string} binary
  * @param {string} script
  * @param {string[]} args
@@ -42,7 +46,7 @@ function runWith(binary, script, args) {
   Object.keys(process.env).forEach(function (name) {
     env[name] = process.env[name];
   });
-  // A script that starts "node" itself must get the same one.
+  // If the script starts "node", it must get the same version.
   env.PATH = path.dirname(binary) + path.delimiter + (env.PATH || '');
   // start.js ends when this process is gone: a supervisor that kills the launcher must not leave a gateway behind.
   env.SEGANET_LAUNCHER_PID = String(process.pid);
@@ -75,7 +79,8 @@ function runWith(binary, script, args) {
 }
 
 /**
- * Ends the script when the npm that runs us is gone: npm stops its shell on a signal, and the shell may not tell us.
+ * Ends the script when the npm that runs this process is gone: npm stops its shell on a signal, and the shell may not
+ * forward it.
  * @param {import('child_process').ChildProcess} child
  */
 function endWithNpm(child) {

@@ -1,6 +1,6 @@
 'use strict';
 
-// npm start: reads the environment, starts the demo when no cloud is named, and runs Node-RED in this process.
+// npm start: reads the environment, starts the demo if no cloud is configured, and runs Node-RED in this process.
 
 const path = require('path');
 const { applyEnvironment, helpTable } = require('./environment');
@@ -28,7 +28,7 @@ Without SEGANET_UPLINK_URL, the gateway connects to a demo cloud on this machine
 /** @typedef {Record<string, string>} Values */
 /** @typedef {Awaited<ReturnType<typeof demo.startCloud>>['child']} ChildProcess */
 
-/** The demo's children, for the end. @type {{ cloud?: ChildProcess, fleet?: ChildProcess }} */
+/** The demo's child processes, which are stopped at the end. @type {{ cloud?: ChildProcess, fleet?: ChildProcess }} */
 const children = {};
 
 /** @param {Values} env */
@@ -48,14 +48,18 @@ async function startDemoCloud(env) {
 
 /** @param {Values} env @param {number} port */
 function startDemoFleet(env, port) {
-  // A listener on all addresses is reached on loopback.
+  // A listener on all addresses is reachable on loopback.
   const host = /^(0\.0\.0\.0|::)$/.test(env.SEGANET_DEVICE_HOST) ? '127.0.0.1' : env.SEGANET_DEVICE_HOST;
   children.fleet = demo.startFleet({ host, port }, (devices) =>
     say(`demo fleet: ${devices} devices connected`)
   );
 }
 
-/** @param {Values} env @param {any} settings of Node-RED @param {boolean} isDemo */
+/**
+ * @param {Values} env
+ * @param {any} settings of Node-RED
+ * @param {boolean} isDemo
+ */
 async function runNodeRed(env, settings, isDemo) {
   const problem = logProblem(env);
   if (problem) console.error(`warning: ${problem}`);
@@ -65,12 +69,12 @@ async function runNodeRed(env, settings, isDemo) {
   watchStart(RED, { flowFile: settings.flowFile, hasEditor });
   watchStatuses(RED, (port) => {
     if (!isDemo) return;
-    // The simulated devices know neither TLS nor passwords.
+    // The simulated devices support neither TLS nor passwords.
     if (env.SEGANET_DEVICE_TRANSPORT === 'tcp' && env.SEGANET_DEVICE_LOGIN === 'none')
       startDemoFleet(env, port);
     else say('demo fleet: not started, because devices need TLS, WebSocket or a login');
   });
-  // Node-RED's own main program: it makes the HTTP server, reads the flow, and stops the nodes on a signal.
+  // Node-RED's own main program: it creates the HTTP server, reads the flow, and stops the nodes on a signal.
   process.argv = [
     process.execPath,
     require.resolve('node-red/red.js'),
@@ -80,7 +84,7 @@ async function runNodeRed(env, settings, isDemo) {
     'seganet-gateway'
   ];
   require(process.argv[1]);
-  // It makes its server after a promise, and listens only when the nodes are loaded.
+  // Node-RED creates its server after a promise, and listens only when the nodes are loaded.
   await new Promise((resolve) => setImmediate(resolve));
   if (!hasEditor) return;
   const server = /** @type {import('http').Server} */ (RED.server);
@@ -93,7 +97,7 @@ async function main() {
     process.stdout.write(HELP);
     return;
   }
-  // All files are the gateway's own: the flow, its secrets, its log.
+  // All files are private to the gateway: the flow, its secrets, its log.
   process.umask(0o077);
   const env = applyEnvironment();
   stopWithParent();
@@ -103,7 +107,7 @@ async function main() {
       `devices: ${env.SEGANET_DEVICE_HOST} is open to the network, and devices need no login; see docs/security.md`
     );
   }
-  // Makes SEGANET_HOME, which the demo needs, too.
+  // Creates SEGANET_HOME, which the demo needs, too.
   const settings = require(SETTINGS);
   const isDemo = !env.SEGANET_UPLINK_URL;
   if (isDemo) await startDemoCloud(env);
@@ -115,7 +119,7 @@ main().catch((error) => {
     console.error(error.message);
     process.exit(EXIT_CONFIG);
   }
-  // Node's list of files that required a missing one tells a user nothing.
+  // Node's list of the files that required a missing one does not help a user.
   const [reason] = error.message.split('\n');
   const remedy = error.code === 'MODULE_NOT_FOUND' ? '. Run "npm install" in the folder of the gateway.' : '';
   console.error(`The gateway cannot start: ${reason}${remedy}`);

@@ -1,18 +1,22 @@
 'use strict';
 
-// What came of the start. Without an editor nobody can mend a flow while it runs, so a gateway that can serve no device
-// ends with an exit code that a supervisor understands. With an editor it stays, and the log and the canvas say why.
+// Checks the result of the start. Without an editor, a flow cannot be corrected while it runs, so a gateway that can
+// serve no device ends with an exit code that a supervisor understands. With an editor it continues, and the log and
+// the canvas show the reason.
 
 const fs = require('fs');
 const { onRuntimeEvent } = require('../../nodes/lib/base/runtime-events');
 const { ConfigError, EXIT_CONFIG } = require('./config-error');
 
-/** @typedef {{ id: string, payload?: { error?: string, types?: string[], modules?: { module: string }[] } }} RuntimeEvent */
+/**
+ * @typedef {{ id: string, payload?: { error?: string, types?: string[], modules?: { module: string }[] } }}
+ *   RuntimeEvent
+ */
 
 /**
- * Node-RED starts without any node when it cannot read its flow.
+ * Checks the flow's file. Node-RED starts without any node when it cannot read its flow.
  * @param {string} file
- * @returns {string} a sentence, '' when the file holds a flow
+ * @returns {string} a sentence, '' when the file contains a flow
  */
 function flowProblem(file) {
   const remedy =
@@ -28,7 +32,7 @@ function flowProblem(file) {
 /**
  * @param {string} file
  * @param {boolean} hasEditor
- * @throws {ConfigError} when it cannot be read and there is no editor
+ * @throws {ConfigError} when the file cannot be read and there is no editor
  */
 function checkFlow(file, hasEditor) {
   const problem = flowProblem(file);
@@ -36,10 +40,7 @@ function checkFlow(file, hasEditor) {
   if (problem) console.error(`error: ${problem}`);
 }
 
-/**
- * @param {any} RED
- * @returns {any[]} the engines of the flow that are not disabled, as they are after the start
- */
+/** @param {any} RED @returns {any[]} the enabled engines of the flow, in their state after the start */
 function enginesOf(RED) {
   /** @type {any[]} */
   const engines = [];
@@ -50,7 +51,7 @@ function enginesOf(RED) {
 }
 
 /**
- * Call before Node-RED starts.
+ * Watches the start. Call it before Node-RED starts.
  * @param {any} RED the node-red module
  * @param {{ flowFile: string, hasEditor: boolean }} options
  */
@@ -83,7 +84,7 @@ function watchStart(RED, { flowFile, hasEditor }) {
   onRuntimeEvent(RED.events, 'runtime-event', follow, report);
   const stop = onRuntimeEvent(RED.events, 'flows:started', check, report);
   if (hasEditor) return;
-  // The last thing that ran has ended, and nobody has asked for that.
+  // The event loop is empty, although the gateway was not stopped.
   process.on('beforeExit', () => {
     report(`Nothing in the flow ${flowFile} keeps the gateway running: it has no enabled engine. Exiting.`);
     process.exit(EXIT_CONFIG);

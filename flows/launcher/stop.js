@@ -1,18 +1,18 @@
 'use strict';
 
-// The end of the gateway. Node-RED itself stops the nodes on a signal, which drains them; here is what it leaves open:
-// an end before it has started, an end that hangs, and an end without a signal.
+// Ends the gateway. Node-RED stops the nodes on a signal, which drains them. This module handles the other cases: an
+// end before the start is complete, an end that hangs, and an end without a signal.
 
 const { say } = require('./log');
 
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
-/** Delivering and writing have their own, shorter limits; this is for nodes of other authors that never finish. */
+/** Delivering and writing have their own, shorter limits; this one is for third-party nodes that never finish. */
 const LIMIT_MS = 27000;
 /**
- * One Ctrl-C arrives several times: from the terminal, from npm and from the launcher. Only a signal later than this
- * is a second wish.
+ * One Ctrl-C arrives several times: from the terminal, from npm and from the launcher. Only a signal after this time is
+ * a second request.
  */
-const SAME_WISH_MS = 1000;
+const SAME_REQUEST_MS = 1000;
 
 /** @param {string} why @param {number} code */
 function leave(why, code) {
@@ -21,8 +21,8 @@ function leave(why, code) {
 }
 
 /**
- * Call before Node-RED is loaded.
- * @param {() => void} onFirst before anything stops
+ * Installs the signal handlers. Call it before Node-RED is loaded.
+ * @param {() => void} onFirst called before anything stops
  */
 function stopOnSignals(onFirst) {
   let firstAt = 0;
@@ -30,7 +30,7 @@ function stopOnSignals(onFirst) {
     process.on(signal, () => {
       if (firstAt === 0) {
         firstAt = performance.now();
-        // Node-RED adds its own listener once it is loaded; alone, we have nothing to drain.
+        // Node-RED adds its own listener once it is loaded. Before that, there is nothing to drain.
         if (process.listenerCount(signal) === 1) process.exit(0);
         say(`stopping (${signal}): delivering held records`);
         onFirst();
@@ -38,7 +38,7 @@ function stopOnSignals(onFirst) {
           () => leave(`error: not stopped after ${LIMIT_MS / 1000} s; exiting now`, 1),
           LIMIT_MS
         ).unref();
-      } else if (performance.now() - firstAt > SAME_WISH_MS) {
+      } else if (performance.now() - firstAt > SAME_REQUEST_MS) {
         leave(`stopping at once (${signal} again): records that are only in memory are lost`, 1);
       }
     });
@@ -46,8 +46,8 @@ function stopOnSignals(onFirst) {
 }
 
 /**
- * Stops when the launcher or the npm that started this process is gone: neither can pass on its own kill -9, and a
- * gateway that nobody knows of would keep its ports.
+ * Stops when the launcher or the npm that started this process is gone: neither can forward its own kill -9, and an
+ * orphaned gateway would keep its ports.
  */
 function stopWithParent() {
   const parent = process.ppid;

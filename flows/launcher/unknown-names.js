@@ -1,16 +1,23 @@
 'use strict';
 
-// Variables whose names begin with SEGANET_ and that the gateway does not know: misspelled ones would be ignored in silence.
+// Finds unknown variables whose names begin with SEGANET_: misspelled ones would be ignored silently.
 
-/** What else reads the environment: the launcher, the addon's loader, and the tests. */
+const { FORMER } = require('./variables');
+
+/** Variables of other readers of the environment: the launcher, the addon's loader, and the tests. */
 const OTHERS =
   /^SEGANET_(CACHE|NATIVE|LAUNCHER_PID|PYTHON|REQUIRE_TOOLS|(TEST|SHIM|OPENSSL|CRC32C|BENCH)_\w+)$/;
 const MAX_EDITS = 4;
 
+/** Variables of the previous release: what the sentence says after the name. @type {Record<string, string>} */
+const RETIRED = {
+  SEGANET_BATCH_FORMAT: 'is no longer a variable: an envelope is always NDJSON. Unset it.'
+};
+
 /**
  * @param {string} from
  * @param {string} to
- * @returns {number} characters to insert, delete or replace (Levenshtein)
+ * @returns {number} number of characters to insert, delete or replace (Levenshtein)
  */
 function edits(from, to) {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
@@ -26,6 +33,20 @@ function edits(from, to) {
 }
 
 /**
+ * @param {typeof FORMER[number]} former
+ * @param {string} value
+ * @returns {string[]} no sentence for its default, which the launcher itself sets for flows that still refer to it
+ */
+function formerProblem({ name, node, property, initial }, value) {
+  if (value === '' || value === initial) return [];
+  const { label } = require(`../../nodes/locales/en-US/${node}.json`);
+  const type = node.replace('seganet-', '').replaceAll('-', ' ');
+  return [
+    `${name} is no longer a variable: set "${label[property]}" (${property}) in the ${type} node of your flow, and unset ${name}.`
+  ];
+}
+
+/**
  * @param {NodeJS.ProcessEnv} env
  * @param {string[]} known
  * @returns {string[]} a sentence for each
@@ -34,7 +55,10 @@ function unknownNames(env, known) {
   const names = Object.keys(env).filter(
     (name) => name.startsWith('SEGANET_') && !known.includes(name) && !OTHERS.test(name)
   );
-  return names.map((name) => {
+  return names.flatMap((name) => {
+    if (Object.hasOwn(RETIRED, name)) return `${name} ${RETIRED[name]}`;
+    const former = FORMER.find((each) => each.name === name);
+    if (former) return formerProblem(former, env[name]?.trim() ?? '');
     const [nearest] = known
       .map((each) => ({ each, distance: edits(name, each) }))
       .sort((a, b) => a.distance - b.distance);

@@ -1,12 +1,16 @@
 'use strict';
 
-// Says on the console what is up, from what the runtime itself reports: a line for the editor when it listens, for each
-// device listener and each uplink when its node says so, and again when that changes.
+// Reports on the console what is running, based on what the runtime itself reports: a line for the editor when it
+// listens, and one for each device listener and each uplink when its node's status shows it, and again when that
+// changes.
 
 const { onRuntimeEvent } = require('../../nodes/lib/base/runtime-events');
 const { say } = require('./log');
 
-/** @typedef {{ id: string, status?: { fill?: string, text?: string } }} NodeStatus without a status for a removed node */
+/**
+ * Without a status for a removed node.
+ * @typedef {{ id: string, status?: { fill?: string, text?: string } }} NodeStatus
+ */
 
 const KINDS = /** @type {Record<string, string>} */ ({
   'seganet-mqtt-devices': 'devices',
@@ -24,7 +28,7 @@ function watchEditor(server) {
 }
 
 /**
- * The whole sentence behind an uplink's red status, which has room for its first words only.
+ * Returns the complete sentence behind an uplink's red status, which has room for its first words only.
  * @param {any} RED
  * @param {string} id of the uplink node
  * @returns {string}
@@ -39,7 +43,7 @@ function reasonOf(RED, id) {
 }
 
 /**
- * A status without its figures, which go stale: those behind the first point, and how long something lasts.
+ * Returns a status without figures, which go stale: those behind the first separator, and durations.
  * @param {string} text
  */
 function withoutFigures(text) {
@@ -51,18 +55,18 @@ function withoutFigures(text) {
  * @param {(port: number) => void} onListening called once, when devices can connect
  */
 function watchStatuses(RED, onListening) {
-  /** @type {Map<string, string>} what was said last, by node */
-  const said = new Map();
+  /** @type {Map<string, string>} the last reported state, by node */
+  const reported = new Map();
   let listening = false;
   const follow = (/** @type {NodeStatus} */ { id, status }) => {
     const kind = KINDS[RED.nodes.getNode(id)?.type];
     const { fill, text = '' } = status ?? {};
-    // Yellow is on its way to something else. A red one is said again when its reason changes.
+    // Yellow is a transition. A red status is reported again when its reason changes.
     if (!kind || (fill !== 'green' && fill !== 'red')) return;
     const port = kind === 'devices' && fill === 'green' ? Number(/^\d+/.exec(text)?.[0]) : 0;
     const state = fill === 'red' ? withoutFigures(text) : `${fill} ${port}`;
-    if (said.get(id) === state) return;
-    said.set(id, state);
+    if (reported.get(id) === state) return;
+    reported.set(id, state);
     const words = (fill === 'red' && reasonOf(RED, id)) || withoutFigures(text);
     say(port ? `devices: MQTT listener on port ${port}` : `${kind}: ${words}`);
     if (port && !listening) {

@@ -1,5 +1,5 @@
-// GoogleTest's own main, but where SEGANET_REQUIRE_TOOLS=1 (CI) promises all that a test may need a
-// test that is skipped has failed, as Jest's do (bench/harness/tools.js).
+// GoogleTest's own main, except that a skipped test fails where SEGANET_REQUIRE_TOOLS=1 (CI)
+// promises everything that a test may need, as in Jest (bench/harness/tools.js).
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -65,7 +65,7 @@ const asan = () =>
 async function unitTests(name, make) {
   console.log(`\n== core tests: ${name}`);
   const out = make();
-  // Address-space randomisation of new kernels is more than GCC 12's TSan can map.
+  // The address-space randomization of new kernels is more than GCC 12's TSan can map.
   const wrap = name === 'tsan' && process.platform === 'linux' ? ['setarch', '-R'] : [];
   const [command, ...args] = [...wrap, path.join(out, 'core_test'), '--gtest_brief=1', '--gtest_shuffle'];
   const shards = os.cpus().length;

@@ -1,4 +1,4 @@
-// What main.cc makes of a test that is skipped: these tests run themselves once more.
+// main.cc's treatment of a skipped test: these tests run themselves again.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

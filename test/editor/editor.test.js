@@ -53,7 +53,7 @@ describe('the editor', () => {
     for (const label of own.values()) expect(label).toMatch(/^[a-z][a-z ]+$/);
   });
 
-  test('finds no fault in the default flow, whose settings all come from the environment', async () => {
+  test('finds no fault in the default flow, whose addresses, files and logins come from the environment', async () => {
     const nodes = await nodesOf(editor.page);
     expect(nodes.filter(({ valid }) => valid === false)).toEqual([]);
   });
@@ -145,10 +145,14 @@ describe('the editor', () => {
     const of = (/** @type {string} */ type) => /** @type {any} */ (nodes.find((node) => node.type === type));
     const batch = of('seganet-batch');
     await openDialog(page, batch);
+    await page.evaluate(() => {
+      const { $ } = /** @type {any} */ (window);
+      $('#node-input-flush').append($('<option>').val('${FLUSH}').text('a variable'));
+    });
     for (const [flush, shown] of /** @type {[string, boolean[]]} */ ([
       ['limits', [true, true, true, false]],
       ['adaptive', [false, false, true, true]],
-      ['${SEGANET_BATCH_FLUSH}', [true, true, true, true]]
+      ['${FLUSH}', [true, true, true, true]]
     ])) {
       await page.selectOption('#node-input-flush', flush);
       const fields = ['minDevices', 'maxBytes', 'maxDelayMs', 'gapMs'].map((name) => `#node-input-${name}`);

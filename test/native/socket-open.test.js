@@ -348,10 +348,10 @@ describe('the interface of a socket', () => {
     socket.write(Buffer.alloc(1000));
     await once(socket, 'data');
     await until(() => mptcpInfo(plain).subflows[0].bytesAcked > 1000, 'the acknowledgement');
-    const told = mptcpInfo(plain);
-    expect(told).toMatchObject({ transport: 'tcp', subflows: [{ unacked: 0, retransmits: 0 }] });
-    expect(told.subflows[0].bytesSent).toBe(1000);
-    expect(told.subflows[0].rttUs).toBeGreaterThan(0);
+    const reported = mptcpInfo(plain);
+    expect(reported).toMatchObject({ transport: 'tcp', subflows: [{ unacked: 0, retransmits: 0 }] });
+    expect(reported.subflows[0].bytesSent).toBe(1000);
+    expect(reported.subflows[0].rttUs).toBeGreaterThan(0);
   });
 
   test.each([

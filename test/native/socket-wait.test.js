@@ -155,10 +155,10 @@ test('reports connected, refused and timed out in a worker', async () => {
     [deaf.port, 50, 'ETIMEDOUT']
   ]) {
     const worker = new Worker(socketWorker, { workerData: { port: to, timeoutMs } });
-    const said = [];
-    worker.on('message', (message) => said.push(message));
+    const logged = [];
+    worker.on('message', (message) => logged.push(message));
     expect(await once(worker, 'exit')).toEqual([0]);
-    expect(said[1]).toBe(end);
+    expect(logged[1]).toBe(end);
   }
 });
 

@@ -151,9 +151,9 @@ test.each([
 test('reports that nodes deployed before their engine do not see it, and the remedy', async () => {
   await load(good.filter(({ id }) => id !== 'engine'));
   await helper.setFlows(good, 'nodes');
-  const said = () => warnings().filter(([id]) => id === 'engine');
-  await until(() => said().length > 0, 'the warning');
-  expect(said()).toEqual([['engine', expect.stringMatching(/^5 nodes were created before.*"Full"/)]]);
+  const logged = () => warnings().filter(([id]) => id === 'engine');
+  await until(() => logged().length > 0, 'the warning');
+  expect(logged()).toEqual([['engine', expect.stringMatching(/^5 nodes were created before.*"Full"/)]]);
   await helper.setFlows(good, 'full');
-  expect(said()).toHaveLength(1);
+  expect(logged()).toHaveLength(1);
 });

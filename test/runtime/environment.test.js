@@ -5,7 +5,9 @@ const os = require('os');
 const path = require('path');
 const selfsigned = require('selfsigned');
 const { hashPassword } = require('../../nodes/lib/login/password-hash');
-const { VARIABLES } = require('../../flows/launcher/variables');
+const shippedFlow = require('../../flows/gateway.json');
+const { FORMER, VARIABLES } = require('../../flows/launcher/variables');
+const { withTable } = require('../../flows/launcher/document');
 const { readEnvironment, applyEnvironment, helpTable } = require('../../flows/launcher/environment');
 const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
 
@@ -46,8 +48,9 @@ describe('the table', () => {
     expect(used).toEqual(expect.arrayContaining(names.filter((name) => !elsewhere.test(name))));
   });
 
-  test('is in docs/configuration.md, row by row', () => {
+  test('is in docs/configuration.md as document.js writes it', () => {
     const page = fs.readFileSync(path.join(ROOT, 'docs', 'configuration.md'), 'utf8');
+    expect(page).toBe(withTable(page));
     for (const { name } of VARIABLES) expect(page).toContain(`| \`${name}\``);
   });
 
@@ -66,13 +69,38 @@ describe('the table', () => {
 
   test('writes the defaults into the environment for the flow', () => {
     /** @type {NodeJS.ProcessEnv} */
-    const env = { SEGANET_BATCH_MS: '0250' };
+    const env = { SEGANET_LOG_MIB: '0250' };
     applyEnvironment(env);
     expect(env).toMatchObject({
-      SEGANET_BATCH_MS: '250',
+      SEGANET_LOG_MIB: '250',
       SEGANET_UPLINK_CA: '',
       SEGANET_EDITOR_PORT: '1880'
     });
+  });
+});
+
+describe('variables of the previous release', () => {
+  const { rows } = require('../../nodes/lib/settings/batch');
+
+  test('are all refused with the property that replaces them', () => {
+    for (const { name, node, property } of FORMER) {
+      const message = problems({ [name]: 'x' });
+      expect(message).toMatch(
+        /^SEGANET_\w+ is no longer a variable: set ".+" \(\w+\) in the .+ node of your flow/
+      );
+      expect([message.includes(name), message.includes(`(${property})`)]).toEqual([true, true]);
+      expect(shippedFlow.find(({ type }) => type === node)[property]).toBe(
+        FORMER.find((each) => each.name === name).initial
+      );
+    }
+  });
+
+  test('have their defaults for flows that still refer to them', () => {
+    /** @type {NodeJS.ProcessEnv} */
+    const env = {};
+    applyEnvironment(env);
+    expect(env.SEGANET_BATCH_FLUSH).toBe(rows.flush.initial);
+    expect(() => applyEnvironment(env)).not.toThrow();
   });
 });
 
@@ -81,13 +109,17 @@ describe('refuses an unusable value with a sentence that names the variable', ()
     ['SEGANET_MQTT_PORT', '65536', /whole number from 0 to 65535, not "65536"/],
     ['SEGANET_MQTT_PORT', '-1', /whole number/],
     ['SEGANET_MQTT_PORT', '1e3', /whole number/],
-    ['SEGANET_BATCH_MS', '5 s', /whole number from 1 to 3600000, not "5 s"/],
+    ['SEGANET_WORKERS', '5 s', /whole number from 0 to 64, not "5 s"/],
     ['SEGANET_BATCH_MODE', 'zip', /must be one of envelope, records, off, not "zip"/],
-    ['SEGANET_BATCH_FORMAT', 'cbor', /must be one of ndjson/],
+    [
+      'SEGANET_BATCH_GAP_MS',
+      '5',
+      /is no longer a variable: set "Minimum gap \(ms\)" \(gapMs\) in the batch node of your flow/
+    ],
+    ['SEGANET_BATCH_FORMAT', 'ndjson', /is no longer a variable: an envelope is always NDJSON/],
     ['SEGANET_EDITOR_PORT', 'on', /whole number/],
     ['SEGANET_DEVICE_HOST', 'a b', /IP address or a host name/],
     ['SEGANET_GATEWAY_ID', 'a/b', /no space, "\/"/],
-    ['SEGANET_CPUS', '1-', /list of cores such as 1-3,5/],
     ['SEGANET_UPLINK_URL', 'broker', /must be a URL such as mqtts:/],
     ['SEGANET_UPLINK_URL', 'https://broker', /must start with mqtts:\/\//],
     ['SEGANET_UPLINK_URL', 'mqtt://broker.example.org', /unencrypted to broker.example.org; write mqtts/],
@@ -97,31 +129,9 @@ describe('refuses an unusable value with a sentence that names the variable', ()
     ['SEGANET_UPLINK_CA', '/', /which is not a file/],
     ['SEGANET_ACKNOWLEDGE', 'maybe', /must be one of safe, stored, received/],
     ['SEGANET_LOG_MIB', '0', /from 1 to 1048576/],
-    ['SEGANET_LOG_TTL', '7w', /must be one to eight times .* such as 0,0,7d,1d, not "7w"/],
-    ['SEGANET_WHEN_FULL', 'panic', /must be one of slow, drop/],
     ['SEGANET_SESSIONS', '1,2/2', /cannot be used: Sessions '1,2\/2' names class 2 twice/],
-    ['SEGANET_RESERVE', '101', /from 0 to 100/],
-    ['SEGANET_UPLINK_PRIORITY', '7', /from 0 to 6 for each session, such as 6,0, not "7"/],
-    ['SEGANET_UPLINK_PRIORITY', '6,0,0', /has 3 parts, but SEGANET_SESSIONS 1,2\/3,4 defines 2/],
     ['SEGANET_UPLINK_PATHS', 'eth0:spare', /'active' or 'backup', not "spare"/],
-    ['SEGANET_UPLINK_CONGESTION', 'Cubic', /'Cubic' is not a congestion control algorithm/],
-    ['SEGANET_UPLINK_DSCP', '64', /from 0 to 63/],
-    ['SEGANET_NOTSENT_LOWAT', '-1', /from 0 to 67108864/],
-    ['SEGANET_SEND_BUFFER', '1 MiB', /from 0 to 67108864/],
-    ['SEGANET_BATCH_FLUSH', 'now', /must be one of limits, adaptive/],
-    ['SEGANET_BATCH_GAP_MS', '1001', /from 0 to 1000/],
-    ['SEGANET_WAKE_US', '100001', /from 0 to 100000/],
-    ['SEGANET_CLASS_WEIGHTS', '8,4,1', /must be one to eight weights: 0 for class 1/],
-    ['SEGANET_AGING_MS', '1h', /whole number/],
-    ['SEGANET_CLASS_RATE', '0,0,0,0,0,0,0,0,1', /must be one to eight whole numbers/],
-    ['SEGANET_CLASS_QUEUE', 'x', /must be one to eight whole numbers/],
-    ['SEGANET_DEVICE_CLASSES', '[{"device":"a"}]', /cannot be used: Registered device 1 has no class/],
-    ['SEGANET_DEVICE_CLASSES', '{', /cannot be used: The registered devices are not valid JSON/],
-    ['SEGANET_BACKLOG_SHARE', '101', /from 1 to 100/],
-    ['SEGANET_BACKLOG_RATE', '-1', /whole number/],
     ['SEGANET_COMMANDS', 'yes', /must be one of off, on/],
-    ['SEGANET_COMMAND_PREFIX', 'cmd/#', /must be a topic such as cmd/],
-    ['SEGANET_COMMAND_PREFIX', 'cmd/', /must be a topic such as cmd/],
     ['SEGANET_HISTORY', 'yes', /must be one of property, suffix, none/],
     ['SEGANET_RULES', '[', /cannot be used: The rules are not valid JSON/],
     ['SEGANET_RULES', '{}', /The rules must be a JSON array/],
@@ -136,8 +146,6 @@ describe('refuses an unusable value with a sentence that names the variable', ()
     ['SEGANET_RULES', '[{"topic":"a/#/b","class":1}]', /may have # only as its last level/],
     ['SEGANET_UPLINK_TOPIC', 'a/{foo}', /unknown placeholder \{foo\}/],
     ['SEGANET_UPLINK_TOPIC', 'a/#', /The topic 'a\/#'/],
-    ['SEGANET_CPUS', '3-1', /list of cores such as 1-3,5, not "3-1"/],
-    ['SEGANET_CPUS', '1023', /names core 1023, which this process may not use\. It may use the cores \d/],
     ['SEGANET_HOME', '~/gateway', /begins with ~, which only a shell expands/],
     ['SEGANET_UPLINK_CA', '~/ca.pem', /begins with ~/],
     ['SEGANET_UPLINK_URL', '', /is empty: set it to the cloud broker, .* or unset it for the demo/],
@@ -160,7 +168,7 @@ describe('refuses an unusable value with a sentence that names the variable', ()
   });
 
   test('reports all wrong values at once', () => {
-    expect(problems({ SEGANET_WORKERS: 'x', SEGANET_INFLIGHT: '0' }).split('\n')).toHaveLength(2);
+    expect(problems({ SEGANET_WORKERS: 'x', SEGANET_LOG_MIB: '0' }).split('\n')).toHaveLength(2);
   });
 
   test('ends npm start with code 78 and the sentence', async () => {
@@ -263,16 +271,8 @@ describe('accepted values', () => {
     ['SEGANET_UPLINK_URL', 'mqtt://[::1]', 'mqtt://[::1]:1883'],
     ['SEGANET_EDITOR_PORT', 'off', 'off'],
     ['SEGANET_DEVICE_HOST', '::1', '::1'],
-    ['SEGANET_CPUS', '0', '0'],
-    ['SEGANET_LOG_TTL', '0,0,7d,1d', '0,0,7d,1d'],
-    ['SEGANET_LOG_TTL', '0,0,10m', '0,0,10m'],
     ['SEGANET_SESSIONS', 'all', 'all'],
     ['SEGANET_SESSIONS', '1/2/3,4', '1/2/3,4'],
-    ['SEGANET_UPLINK_PRIORITY', '5', '5'],
-    ['SEGANET_NOTSENT_LOWAT', ',8192', ',8192'],
-    ['SEGANET_UPLINK_CONGESTION', ' cubic', 'cubic'],
-    ['SEGANET_CLASS_WEIGHTS', '0,5,5', '0,5,5'],
-    ['SEGANET_DEVICE_CLASSES', '[{"device":"pump-*", "class":"high"}]', '[{"device":"pump-*","class":2}]'],
     ['SEGANET_DEVICE_ALLOW_ANONYMOUS', 'true', 'yes'],
     ['SEGANET_LOG_DIR', '/var/lib/../log', '/var/log'],
     ['SEGANET_RULES', ' [ {"device":"pump-*", "class":"High"} ] ', '[ {"device":"pump-*", "class":"High"} ]']

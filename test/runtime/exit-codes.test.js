@@ -45,7 +45,12 @@ const CASES = [
     /engine cannot be loaded .*No engine is running/s,
     { SEGANET_NATIVE: '/bin/true' }
   ],
-  ['a variable names a missing core', 78, /^SEGANET_CPUS names core 1023/, { SEGANET_CPUS: '1023' }],
+  [
+    'a variable is out of range',
+    78,
+    /^SEGANET_WORKERS must be a whole number from 0 to 64/,
+    { SEGANET_WORKERS: '65' }
+  ],
   ['the flow names a missing core', 78, /"cpus" names core 1023/, {}, withEngine({ cpus: '1023' })],
   ['the flow is no JSON', 78, /^The flow \S+gateway.json cannot be read \(.*\)\. Restore it/, {}, '[{'],
   ['the flow is no list', 78, /^The flow \S+gateway.json is not a list of nodes\./, {}, '{}'],

@@ -226,7 +226,7 @@ test('writes one line an entry and omits routine entries', () => {
 });
 
 test('logs informational entries of the engines only', () => {
-  const said = jest.spyOn(console, 'log').mockImplementation(() => {});
+  const logged = jest.spyOn(console, 'log').mockImplementation(() => {});
   logLine({ level: 40, msg: 'Starting flows' });
   logLine({
     level: 40,
@@ -235,8 +235,8 @@ test('logs informational entries of the engines only', () => {
     name: 'plant',
     msg: 'The log in /log is writable again.'
   });
-  expect(said.mock.calls).toEqual([['plant: The log in /log is writable again.']]);
-  said.mockRestore();
+  expect(logged.mock.calls).toEqual([['plant: The log in /log is writable again.']]);
+  logged.mockRestore();
 });
 
 test('logs a status without figures so that it is not logged at each change of them', () => {
@@ -270,11 +270,11 @@ describe('the log folder', () => {
     const file = path.join(temporaryFolder(), 'file');
     fs.writeFileSync(file, '');
     const env = { SEGANET_LOG_DIR: path.join(file, 'log'), SEGANET_HOME: '/nowhere' };
-    const said = logProblem({ ...env, SEGANET_ACKNOWLEDGE: 'safe' });
-    expect(said).toMatch(
+    const logged = logProblem({ ...env, SEGANET_ACKNOWLEDGE: 'safe' });
+    expect(logged).toMatch(
       /file\/log is not writable \(ENOTDIR\): until it is, devices wait whenever the cloud does not/
     );
-    expect(said).toMatch(/Make it writable .* another folder in SEGANET_LOG_DIR\.$/);
+    expect(logged).toMatch(/Make it writable .* another folder in SEGANET_LOG_DIR\.$/);
     expect(logProblem({ ...env, SEGANET_ACKNOWLEDGE: 'received' })).toBe('');
   });
 });

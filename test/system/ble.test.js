@@ -174,8 +174,8 @@ describe('a dongle', () => {
     await bench.kill();
     await eventually(() => radio.state !== 'poweredOn');
     await bench.start();
-    const heard = new Promise((resolve) => radio.once('record', (record) => resolve(record)));
-    expect(JSON.parse(String((await heard).payload))).toMatchObject({ connectable: true });
+    const record = new Promise((resolve) => radio.once('record', (record) => resolve(record)));
+    expect(JSON.parse(String((await record).payload))).toMatchObject({ connectable: true });
   });
 
   test('that is missing is waited for, and the process ends on request', async () => {

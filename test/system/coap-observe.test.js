@@ -310,10 +310,10 @@ describe('a misbehaving device', () => {
   });
 
   test('does not exist, or has no name, and the reason names it', async () => {
-    const nobody = watchOf(`coap://127.0.0.1:${await freeUdpPort()}/x`);
+    const closed = watchOf(`coap://127.0.0.1:${await freeUdpPort()}/x`);
     const nowhere = watchOf('coap://no-such-host.invalid/x');
-    await eventually(() => nobody.reasons.length > 0 && nowhere.reasons.length > 0);
-    expect(nobody.reasons[0]).toBe('connection refused');
+    await eventually(() => closed.reasons.length > 0 && nowhere.reasons.length > 0);
+    expect(closed.reasons[0]).toBe('connection refused');
     expect(nowhere.reasons[0]).toMatch(/no such host|EAI_AGAIN/);
   });
 });

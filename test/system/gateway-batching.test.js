@@ -28,7 +28,7 @@ describe('batching', () => {
   async function start(env) {
     cloud = await startCloud();
     gateway = await startGateway(cloud, {
-      env: { SEGANET_BATCH_FLUSH: 'limits', SEGANET_BATCH_BYTES: String(maxBytes), ...env }
+      env: { 'seganet-batch.flush': 'limits', 'seganet-batch.maxBytes': String(maxBytes), ...env }
     });
     receiver = await receive(cloud);
   }
@@ -56,7 +56,7 @@ describe('batching', () => {
   }
 
   test('sends one PUBLISH a record for 49 devices, and batches of at most 1 KB for 51, in order per device', async () => {
-    await start({ SEGANET_BATCH_MS: '1000' });
+    await start({ 'seganet-batch.maxDelayMs': '1000' });
     devices = await connectDevices(gateway, 49);
     const few = await sendAll(4);
     expect(few.every(({ records }) => records.length === 1)).toBe(true);
@@ -77,7 +77,7 @@ describe('batching', () => {
   });
 
   test('continues batching until fewer than 90 % of n devices are left', async () => {
-    await start({ SEGANET_BATCH_MS: '200' });
+    await start({ 'seganet-batch.maxDelayMs': '200' });
     devices = await connectDevices(gateway, 51);
     const batching = await sendAll(4);
     expect(Math.max(...batching.map(({ records }) => records.length))).toBeGreaterThan(1);
@@ -95,7 +95,7 @@ describe('batching', () => {
 
   test('sends a critical record alone and at once, and a normal one in its batch', async () => {
     const maxDelayMs = 5000;
-    await start({ SEGANET_BATCH_MS: String(maxDelayMs) });
+    await start({ 'seganet-batch.maxDelayMs': String(maxDelayMs) });
     devices = await connectDevices(gateway, 51);
     const sentAt = Date.now();
     // Few enough to stay below m on every worker: only t can seal this batch. A PUBACK waits for the batch, so this
@@ -125,7 +125,7 @@ describe('batching', () => {
   });
 
   test('mixes no classes in a batch under mixed load', async () => {
-    await start({ SEGANET_BATCH_MS: '300' });
+    await start({ 'seganet-batch.maxDelayMs': '300' });
     devices = await connectDevices(gateway, 60);
     await Promise.all(
       devices.map(async (device, i) => {

@@ -82,8 +82,8 @@ describe('hostile devices', () => {
     await song.done;
     if (receiver) {
       await receiver.record((record) => record.d === 'canary' && record.p.n === song.acked);
-      const heard = receiver.records().filter((record) => record.d === 'canary');
-      expect(heard.map((record) => record.p.n)).toEqual(Array.from({ length: song.acked }, (_, i) => i + 1));
+      const delivered = receiver.records().filter((record) => record.d === 'canary');
+      expect(delivered.map((record) => record.p.n)).toEqual(Array.from({ length: song.acked }, (_, i) => i + 1));
       await receiver.close();
     }
     if (canary) await canary.endAsync(true);

@@ -67,11 +67,11 @@ describe('workers', () => {
     );
   });
 
-  test('take number and cores from SEGANET_WORKERS and SEGANET_CPUS, and records still flow', async () => {
+  test('take number and cores from SEGANET_WORKERS and the engine node, and records still flow', async () => {
     const list = cores.slice(0, 2);
     gateway = await startGateway(cloud, {
       gatewayId: 'pin-chosen',
-      env: { SEGANET_WORKERS: String(list.length), SEGANET_CPUS: list.join(',') }
+      env: { SEGANET_WORKERS: String(list.length), 'seganet-engine.cpus': list.join(',') }
     });
     const workers = workersOf(gateway.child.pid);
     expect(workers.map(({ cores: own }) => own).sort()).toEqual(list.map(String).sort());

@@ -46,7 +46,7 @@ test('makes a path that loses every third probe backup, without payload, and act
   const receiver = await lab.listen();
   const often = ['--every', '250', '--backup-after', '1', '--active-after', '1'];
   const { child, log } = await lab.watch('--paths', 'p1,p2', '--auto-backup', ...often);
-  const [sent, [told]] = await Promise.all([
+  const [sent, [reported]] = await Promise.all([
     lab.send(40),
     once(receiver.stdout, 'data'),
     (async () => {
@@ -68,7 +68,7 @@ test('makes a path that loses every third probe backup, without payload, and act
       lab.stopSending();
     })()
   ]);
-  const { received } = JSON.parse(told);
+  const { received } = JSON.parse(reported);
   expect(sent.error).toBe('');
   expect(received).toBe(sent.sent);
   // The broker was notified twice, and no subflow was joined again.

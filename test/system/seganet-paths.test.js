@@ -230,7 +230,7 @@ describe('watch', () => {
   test('leaves a silently dead path in about 2 s; its connection survives, and uses it again afterwards', async () => {
     const receiver = await lab.listen();
     const { log } = await lab.watch(...PATHS);
-    const [sent, [told]] = await Promise.all([
+    const [sent, [reported]] = await Promise.all([
       lab.send(7),
       once(receiver.stdout, 'data'),
       (async () => {
@@ -243,7 +243,7 @@ describe('watch', () => {
         await until(BOTH, 3000);
       })()
     ]);
-    const { received, silenceS } = JSON.parse(told);
+    const { received, silenceS } = JSON.parse(reported);
     expect(sent.error).toBe('');
     expect(received).toBe(sent.sent);
     expect(silenceS).toBeLessThan(4);

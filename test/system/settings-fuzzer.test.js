@@ -47,11 +47,11 @@ test('accepts each odd value of a variable, or refuses it in one line that names
   for (let i = 0; i < 20; i++) {
     for (const { name } of VARIABLES) {
       const value = oddVariable(random);
-      const said = refusal({ [name]: value });
-      if (!said) continue;
+      const logged = refusal({ [name]: value });
+      if (!logged) continue;
       const where = `seed ${seed}, ${name}=${value.slice(0, 200)}`;
-      expect([where, said.split('\n').length]).toEqual([where, 1]);
-      expect([where, said.includes(name), said.includes(SECRET), said.length < 1500]).toEqual([
+      expect([where, logged.split('\n').length]).toEqual([where, 1]);
+      expect([where, logged.includes(name), logged.includes(SECRET), logged.length < 1500]).toEqual([
         where,
         true,
         false,

@@ -39,7 +39,7 @@ const environment = (transport) => ({
   SEGANET_DEVICE_TLS_KEY: server.keyFile,
   SEGANET_DEVICE_LOGIN: 'passwords',
   SEGANET_DEVICE_PASSWORD_FILE: passwords,
-  SEGANET_BATCH_MS: '50'
+  'seganet-batch.maxDelayMs': '50'
 });
 
 test('delivers acknowledged records of a device with a password over TLS under its user name', async () => {

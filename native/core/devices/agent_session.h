@@ -37,7 +37,7 @@ struct IncomingRecord {
   std::string_view payload;
   uint8_t flags = 0;         // kFlag…
   uint8_t record_class = 0;  // 0 = the device named none
-  uint64_t slot = 0;         // handle for AgentSession::Acknowledge; 0 = needs no acknowledgement
+  uint64_t handle = 0;       // for AgentSession::Acknowledge; 0 = needs no acknowledgement
 };
 
 struct RecordAnswer {

@@ -65,7 +65,7 @@ void MqttAgentSession::OnPublish(const mqtt::Publish& publish) {
   record.payload = Text(publish.payload);
   record.flags = FlagsOf(publish.qos, publish.retain);
   record.record_class = ClassSaid(publish.properties);
-  record.slot = publish.slot;
+  record.handle = publish.slot;
   const RecordAnswer answer = owner_->OnRecord(record);
   if (publish.qos == 0) return;
   if (answer.verdict == RecordAnswer::Verdict::kNotTaken) {

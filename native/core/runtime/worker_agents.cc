@@ -227,8 +227,8 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   agent->device->last_seen_us = now_.mono_us;
   agent->device->bucket.Pay(RateOf(*agent), now_.mono_us);
   counters_.Add(Counter::kRecordsReceived);
-  const bool waits = !options_.acknowledge_at_once && incoming.slot != 0;
-  if (waits) record.receipt = agent->ReceiptFor(incoming.slot);
+  const bool waits = !options_.acknowledge_at_once && incoming.handle != 0;
+  if (waits) record.receipt = agent->ReceiptFor(incoming.handle);
   const Passage passage = pipeline_.Run(agent->stage(), record);
   agent->latest_class = passage.record_class;
   record.record_class = passage.record_class;

@@ -35,9 +35,9 @@ struct ExpressOptions {
 
 // Why the feeder must take over.
 enum class LeaveReason : uint8_t {
-  kNone,     // it need not
+  kNone,     // no reason
   kStage,    // a batch waits at an unknown stage, or at one that the express path does not serve
-  kKind,     // a batch of single records
+  kKind,     // a batch of kind kRecords
   kTopic,    // a batch cannot be a PUBLISH (PublishWriter::Prepare)
   kSize,     // a packet is larger than max_packet
   kBacklog,  // there is backlog to send

@@ -87,7 +87,7 @@ TEST(Cpu, AnyTextIsReadOrRefusedAndBounded) {
   }
 }
 
-// A list that names every core a hundred thousand times holds no more memory than its result.
+// A list that names every core a hundred thousand times uses no more memory than its result.
 TEST(Cpu, LongListsCostNoMemory) {
   std::string text = "0-1023";
   for (int i = 0; i < 100'000; ++i) text += ",0-1023";

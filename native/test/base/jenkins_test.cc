@@ -20,7 +20,7 @@ TEST(Jenkins, GivesTheAnswersOfLookup3) {
   EXPECT_EQ(JenkinsHash(kFourScore, 1), 0xcd628161u);
 }
 
-// driver3: the value depends on the bytes alone, not on where they lie.
+// driver3: the value depends only on the bytes, not on their address.
 TEST(Jenkins, IgnoresAlignmentAndNeighbours) {
   const std::string key = "This is the time for all good men to come to the aid of their country";
   for (size_t length = 0; length <= key.size(); ++length) {

@@ -29,7 +29,7 @@ class Owner : public AgentSessionOwner {
     payloads.emplace_back(record.payload);
     classes.push_back(record.record_class);
     flags.push_back(record.flags);
-    slots.push_back(record.slot);
+    slots.push_back(record.handle);
     return answer;
   }
   const std::string& device_id() const override { return device; }

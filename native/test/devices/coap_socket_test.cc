@@ -65,7 +65,7 @@ struct Sockets {
     status = OpenDatagramSockets(host, wanted, count, &fds, &port);
     for (int fd : fds) all.push_back(std::make_unique<CoapSocket>(fd));
   }
-  // The next datagram at any of them, as text; its peer goes to *peer.
+  // Returns the next datagram at any of them, as text; sets *peer to its peer.
   std::string Next(coap::Peer* peer = nullptr, size_t* where = nullptr, bool* multicast = nullptr) {
     std::string text;
     Until([&] {
@@ -198,7 +198,7 @@ TEST(CoapSocket, MoreThanOneBatchLeavesInOrder) {
   for (size_t i = 0; i < many; ++i) ASSERT_EQ(client.Receive(), "answer " + std::to_string(i));
 }
 
-// One that cannot go does not keep others from going.
+// A datagram that cannot be sent does not block others.
 TEST(CoapSocket, WhatTheSystemDoesNotTakeIsCountedAndSkipped) {
   Sockets sockets("127.0.0.1");
   Client client("127.0.0.1", sockets.port);

@@ -11,7 +11,7 @@
 namespace seganet {
 namespace {
 
-// Answers as it is told, and keeps the ids.
+// Gives scripted answers, and keeps the ids.
 class FakeCarrier : public CommandCarrier {
  public:
   CommandStart SendCommand(uint64_t id, const Command&) override {

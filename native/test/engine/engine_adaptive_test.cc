@@ -1,4 +1,4 @@
-// Adaptive batching in a whole engine: devices, workers, and a consumer that takes its time.
+// Adaptive batching in a whole engine: devices, workers, and a slow consumer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ class SlowSession {
 
 class EngineAdaptive : public test::EngineTest {
  protected:
-  // t is so long that nothing leaves because of it.
+  // t is long enough that it seals no batch.
   void StartAdaptive(uint32_t gap_us) {
     std::vector<StageSpec> plan = UsualPlan();
     BatcherOptions& batcher = plan[2].batcher;
@@ -78,7 +78,7 @@ class EngineAdaptive : public test::EngineTest {
   }
 };
 
-// The same devices and the same rate, in front of a fast cloud and a slow one.
+// The same devices and the same rate, with a fast cloud and with a slow one.
 TEST_F(EngineAdaptive, BatchesGrowWithTheTimeThatTheCloudNeeds) {
   StartAdaptive(0);
   const uint16_t port = Listen();
@@ -123,8 +123,8 @@ TEST_F(EngineAdaptive, UnderLightLoadARecordWaitsForTheGap) {
   }
 }
 
-// Each record waits for a session that becomes hungry at about the same time: none is forgotten,
-// though no timer and no other record would bring it.
+// Each record waits for a session whose demand begins at about the same time. None is forgotten,
+// although no timer and no other record would release it.
 TEST_F(EngineAdaptive, NoRecordIsForgottenBetweenABatcherAndItsSession) {
   StartAdaptive(0);
   SlowSession session(engine_.LanesOf(0), std::chrono::microseconds(50));

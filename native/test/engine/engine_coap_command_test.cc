@@ -24,7 +24,7 @@ class EngineCoapCommand : public test::EngineCoapTest {
     m.token = "watch";
     return m;
   }
-  // Sends command `ticket` and returns what became of it.
+  // Sends command `ticket` and returns its end.
   CommandEnd Command(uint32_t ticket, const std::string& device, const std::string& topic,
                      const std::string& payload = "go", int64_t timeout_us = 10'000'000) {
     EXPECT_EQ(Send(ticket, device, topic, payload, timeout_us), PushResult::kOk);
@@ -59,7 +59,7 @@ TEST_F(EngineCoapCommand, AnObserverGetsItAndItsAcknowledgementTakesIt) {
   options.workers = 3;
   Start(options, Plan());
   const uint16_t port = ListenCoap(Transport::kUdp);
-  // From many ports, so that some are received by a worker that does not own the device: its
+  // Uses many ports, so that some are received by a worker that does not own the device: its
   // acknowledgement has to find the owner by its message id.
   for (uint32_t i = 1; i <= 12; ++i) {
     CoapClient device(port);
@@ -185,7 +185,7 @@ TEST_F(EngineCoapCommand, PermissionsSayWhatADeviceMayPostAndObserve) {
   EXPECT_EQ(device.Ask(Observation(&device, "/cmd/pump-1")), kContent);
   EXPECT_EQ(Count(Counter::kNotAllowed), 3u);
   EXPECT_EQ(engine_.devices(), 2) << "who may do nothing does not count";
-  // They may change while devices send.
+  // Permissions may change while devices send.
   settings.permissions[1].publish = {"#"};
   Apply(Plan(settings));
   EXPECT_EQ(device.Post("/r/meter-1/other", "1"), kChanged);

@@ -20,12 +20,12 @@ using test::Until;
 
 constexpr unsigned kChanged = 0x44, kContent = 0x45, kForbidden = 0x83;
 
-// A device's end of a connection.
+// The device's end of a connection.
 class Client : public DeviceClient {
  public:
   using DeviceClient::DeviceClient;
 
-  // The next message but Pings and CSMs; code 0 when the connection or patience ends.
+  // Returns the next message except Pings and CSMs; code 0 when the connection or patience ends.
   CoapMessage Next() {
     for (;;) {
       CoapMessage m = Any();
@@ -99,7 +99,7 @@ TEST_F(EngineCoapTcp, AMessageInPiecesIsOne) {
   EXPECT_EQ(Records(1).size(), 1u);
 }
 
-// What is asked before the device is known has its answer from the acceptor, once.
+// The acceptor answers requests from before the device is known, once.
 TEST_F(EngineCoapTcp, PingsAndDiscoveryAreAnsweredBeforeADeviceIsKnown) {
   Start({}, Plan());
   Client device(ListenTcp());
@@ -189,7 +189,7 @@ TEST_F(EngineCoapTcp, WhoNamesNoDeviceInTimeIsClosed) {
   EXPECT_EQ(Count(Counter::kConnectTimeouts), 2u);
 }
 
-// In each case the connection ends; who can be told why gets an Abort first.
+// The connection ends in each case; an Abort is sent first where possible.
 TEST_F(EngineCoapTcp, BadInputEndsTheConnectionAndHarmsNobody) {
   Start({}, Plan());
   const uint16_t port = ListenTcp();

@@ -44,7 +44,7 @@ TEST_F(EngineCoapUdp, APostIsARecordAndIsAnswered) {
   EXPECT_EQ(Count(Counter::kDatagrams), 1u);
 }
 
-// One far end stays with one socket, so its worker is not the owner of most devices.
+// One far end stays with one socket, so its worker does not own most devices.
 TEST_F(EngineCoapUdp, DevicesOfOtherWorkersAreServedThroughAnySocket) {
   constexpr int kDevices = 40, kEach = 5;
   EngineOptions options;
@@ -72,7 +72,7 @@ TEST_F(EngineCoapUdp, DevicesOfOtherWorkersAreServedThroughAnySocket) {
 TEST_F(EngineCoapUdp, ADeviceMayChangeItsPort) {
   Start({}, Plan());
   const uint16_t port = ListenUdp();
-  // All at once: a port that is given twice, with its message ids, is no other.
+  // All at once: a port that is reused, with its message ids, would be the same far end.
   std::list<CoapClient> ports;
   for (int i = 0; i < 20; ++i) {
     CoapClient& device = ports.emplace_back(port);
@@ -140,7 +140,7 @@ TEST_F(EngineCoapUdp, TheClassIsWhatTheDeviceSaysElseThatOfTheRegister) {
   for (const char* path : {"/r/pump-1", "/r/pump-1?c=1", "/r/pump-1?c=bulk", "/r/other"}) {
     ASSERT_EQ(device.Post(path, "1"), kChanged) << path;
   }
-  // Each class has an answer of its own, so they came in this order.
+  // Each class has a different answer, so they arrived in this order.
   const auto seen = Records(4);
   ASSERT_EQ(seen.size(), 4u);
   std::vector<int> pump;
@@ -242,7 +242,7 @@ TEST_F(EngineCoapUdp, WhatWasSafeBeforeUnlistenIsAnsweredToNobodyAfterIt) {
   ASSERT_EQ(ListenUdp("127.0.0.1", port), port);
   engine_.Flush(0);
   ASSERT_TRUE(Until([this] { return DrainUplink() == 1; }));
-  // The same request again: a new server does not know it, so it is a record once more.
+  // The same request again: a new server does not know it, so it is a record again.
   CoapMessage again = device.Request(test::kCoapPost, "/r/d", "1");
   again.id = 1;
   ASSERT_TRUE(device.Send(CoapBytes(again)));
@@ -260,7 +260,7 @@ TEST_F(EngineCoapUdp, StopReadingEndsReadingAndAnswersGoOn) {
   ASSERT_TRUE(device.Send(CoapBytes(device.Request(test::kCoapPost, "/r/d", "1"))));
   ASSERT_TRUE(Until([this] { return HeldRecords() == 1; }));
   engine_.StopReading();
-  engine_.Flush(0);  // a turn of each worker behind it
+  engine_.Flush(0);  // a turn of each worker after it
   ASSERT_TRUE(device.Send(CoapBytes(device.Request(test::kCoapPost, "/r/d", "2"))));
   ASSERT_TRUE(Until([this] { return DrainUplink() == 1; }));
   const auto answer = device.Receive();
@@ -295,7 +295,7 @@ TEST_F(EngineCoapUdp, ListenTellsWhatIsWrong) {
             EADDRINUSE);
 }
 
-// What comes of each: a code, a reset (kReset), or nothing (0).
+// The result of each: a code, a reset (kReset), or nothing (0).
 TEST_F(EngineCoapUdp, BadInputIsAnsweredOrIgnoredAndHarmsNobody) {
   constexpr unsigned kReset = 0x1000;
   EngineOptions options;

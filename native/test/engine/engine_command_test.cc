@@ -27,7 +27,7 @@ class EngineCommand : public test::EngineTest {
                   int64_t timeout_us = 10'000'000) {
     return engine_.Command({ticket, device, topic, payload, qos, 0}, timeout_us);
   }
-  // The end of the one command that is out.
+  // The end of the only pending command.
   CommandEnd End(uint32_t ticket) {
     std::vector<CommandResult> all;
     EXPECT_TRUE(Until([&] {

@@ -14,7 +14,7 @@ using test::Until;
 
 class EngineLimits : public test::EngineTest {
  protected:
-  // Without a batch stage: each record on its own.
+  // Without a batch stage: each record separately.
   void StartDirect(const EngineOptions& options) {
     Start(options,
           {test::Spec(kIngest, StageKind::kIngest, {kUplink}), test::UplinkStage(kUplink)});

@@ -1,5 +1,5 @@
-// The engine with real devices and the store's end of it: when PUBACKs leave, and what a second run
-// finds.
+// The engine with real devices and the store's end of it: when PUBACKs leave, and the records that
+// a second run finds.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -38,14 +38,14 @@ class EngineLog : public test::EngineTest {
     engine_.store().Opened(0, {});
   }
 
-  // Without a batch stage: each record on its own.
+  // Without a batch stage: each record separately.
   static std::vector<StageSpec> Direct() {
     StageSpec uplink = test::UplinkStage(kUplink);
     uplink.name = "uplink";
     return {Spec(kSource, StageKind::kSource, {kUplink}), uplink};
   }
 
-  // Seals what is due by then and keeps it; false = nothing.
+  // Seals and keeps everything due by then; false = nothing.
   bool Save(bool commit = true, int64_t later_us = 100'000) {
     StoreQueue& store = engine_.store();
     const StoreTask* task = store.Next(MonotonicUs() + later_us);
@@ -64,8 +64,8 @@ class EngineLog : public test::EngineTest {
     return Until([this] { return Save(); });
   }
 
-  // The next row that the engine wants and that is not of the class that the tests use does not
-  // exist.
+  // Reports the next row that the engine requests as missing, if it is not of the class that the
+  // tests use.
   static bool WantedOfNormal(StoreQueue* store, WantedRow* wanted) {
     while (store->Wanted(wanted)) {
       if (wanted->record_class == kNormal) return true;
@@ -170,7 +170,7 @@ TEST_F(EngineLog, ADeviceIsNotReadBeyondAThousandUnacknowledged) {
   const uint64_t read = Count(Counter::kRecordsReceived);
   EXPECT_LE(read, 1024u + 65'536 / 40) << "one read may go beyond";
   EXPECT_LT(read * 47, sent);
-  // Safe by and by, the device is read to the end.
+  // Records become safe one by one, and the device is read to the end.
   std::thread rest([&] { device.Send(std::string_view(packets).substr(sent)); });
   EXPECT_TRUE(Until([this] {
     while (Save()) {

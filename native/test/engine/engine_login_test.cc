@@ -1,5 +1,5 @@
-// Who may be a device: logins that wait for an answer, connections that prove it, and those that
-// never say it.
+// Device identity: logins that wait for an answer, connections that prove the device, and silent
+// ones.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// What waits of an uplink node when a plan gives it other lanes, or none: nothing is acknowledged
-// that is not safe, and nothing is lost that a device believes to be.
+// An uplink node's waiting records when a plan gives it other lanes, or none: no record is
+// acknowledged unless it is safe, and no acknowledged record is lost.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -59,7 +59,8 @@ class EngineMoves : public test::EngineTest {
 
   Outlet* At(uint32_t uplink) { return sessions_.At(engine_.LanesOf(uplink).get()); }
 
-  // Payload of the next batch of lanes `uplink`, which is in flight then; "" = there is none.
+  // Returns the payload of the next batch of lanes `uplink`, which is in flight then; "" = there is
+  // none.
   std::string Take(uint32_t uplink, uint64_t* id = nullptr) {
     std::string payload;
     engine_.LanesOf(uplink)->Take(At(uplink), MonotonicUs(), [&](const Batch& batch) {
@@ -80,7 +81,7 @@ class EngineMoves : public test::EngineTest {
     return all;
   }
 
-  // Commits all that is due; returns the records.
+  // Commits everything due; returns the records.
   uint32_t SaveAll() {
     uint32_t records = 0;
     StoreQueue& store = engine_.store();

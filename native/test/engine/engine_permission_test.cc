@@ -1,4 +1,4 @@
-// What devices may do, and how those that may not are told.
+// Device permissions, and the answers to devices that lack them.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -30,7 +30,7 @@ std::string Field(std::string_view line, std::string_view name) {
                                      : value.substr(0, value.find_first_of(",}\n")));
 }
 
-// What comes once and in order: 0, 1, 2 … of each device and class.
+// Sequences that arrive once and in order: 0, 1, 2 … of each device and class.
 class History {
  public:
   void See(const std::string& device, int record_class, const std::string& payload,
@@ -70,7 +70,7 @@ class EnginePlacement : public test::EngineTest {
     return options;
   }
 
-  // What is called alarm has class 1; what devices send goes out as messages too.
+  // Topics with "alarm" have class 1; devices' records are sent as messages too.
   static std::vector<StageSpec> Plan() {
     StageSpec source = Spec(kSource, StageKind::kSource, {kPriority}, true);
     StageSpec ingest = Spec(kIngest, StageKind::kIngest, {kPriority});
@@ -84,7 +84,7 @@ class EnginePlacement : public test::EngineTest {
     return test::Spec(id, kind, std::move(next), messages);
   }
 
-  // Ids of devices that worker `worker` has, each in a slot of its own.
+  // Ids of devices of worker `worker`, each in a separate slot.
   std::vector<std::string> IdsOf(uint32_t worker, size_t count) {
     std::vector<std::string> ids;
     std::set<uint32_t> slots;
@@ -97,7 +97,7 @@ class EnginePlacement : public test::EngineTest {
     return ids;
   }
 
-  // Takes what is ready for the uplink and acknowledges it.
+  // Takes and acknowledges everything that is ready for the uplink.
   void TakeBatches(History* history) {
     const auto lanes = engine_.LanesOf(0);
     Outlet* outlet = sessions_.At(lanes.get());
@@ -172,7 +172,7 @@ uint64_t PublishUntil(const std::atomic<bool>& stop, std::vector<DeviceClient>* 
 TEST_F(EnginePlacement, ASkewedLoadGetsEvenWhileDevicesPublish) {
   constexpr size_t kDevices = 24, kThreads = 2, kPushed = 6;
   EngineOptions options = Quick();
-  // What is even is uneven again at once, so that devices go there and back.
+  // A balanced load is unbalanced again at once, so that devices move back and forth.
   options.rebalancing.limits.least_gap = 0;
   options.rebalancing.limits.least_ratio = 1;
   options.rebalancing.limits.rest_us = 0;
@@ -217,7 +217,7 @@ TEST_F(EnginePlacement, ASkewedLoadGetsEvenWhileDevicesPublish) {
     turn();
     if (pushes < 20'000) push();
     const auto spread = Spread(ids);
-    // It may be so even that nothing is left to move.
+    // It may be so balanced that nothing is left to move.
     const bool is_enough = engine_.rebalanced().moved >= 30 || MonotonicUs() > enough_us;
     return HasFailure() || (is_enough && spread[0] >= 8 && spread[1] >= 8);
   });
@@ -287,7 +287,7 @@ std::string Neighbour(const std::string& id) {
 TEST_F(EnginePlacement, WhatADeviceLeftBehindGoesWithIt) {
   EngineOptions options = Quick();
   options.rebalancing.record_cost_us = 10;
-  options.rebalancing.limits.lasting_periods = 2;  // the second one is of nothing but this load
+  options.rebalancing.limits.lasting_periods = 2;  // the second one has only this load
   Start(options);
   const uint16_t port = Listen();
   const std::vector<std::string> ids = IdsOf(0, 4);
@@ -299,7 +299,7 @@ TEST_F(EnginePlacement, WhatADeviceLeftBehindGoesWithIt) {
     ASSERT_TRUE(Until([this] { return Count(Counter::kRecordsReceived) == 1; }));
   }
   ASSERT_TRUE(Until([this] { return engine_.devices() == 0; }));
-  // Two parts of five are what fits best.
+  // Two fifths fit best.
   const std::string neighbour = Neighbour(ids[0]);
   PushedLoad load(&engine_, kIngest, {neighbour, neighbour, ids[1], ids[2], ids[3]});
   ASSERT_TRUE(Until([&] {
@@ -383,11 +383,10 @@ TEST_F(EnginePlacement, WorkersTellWhatTheyHave) {
   }
 }
 
-// Rows without a connection give way in a full table, and those that come with their connection are
-// not among them.
+// A full table drops rows without a connection, but never those that move with their connection.
 TEST_F(EnginePlacement, ConnectionsThatMoveToAFullTableStay) {
   EngineOptions options = Quick();
-  options.max_devices = 16;  // 64 rows a worker: all are looked at for the oldest
+  options.max_devices = 16;  // 64 rows a worker: the search for the oldest visits all
   Start(options);
   const uint16_t port = Listen();
   const std::vector<std::string> ids = IdsOf(0, 10);

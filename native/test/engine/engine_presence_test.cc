@@ -22,7 +22,7 @@ class EnginePresence : public test::EngineTest {
     Start({}, std::move(plan));
   }
 
-  // Waits for `n` events; more stay.
+  // Waits for `n` events; further ones stay.
   std::vector<DeviceEvent> Events(size_t n) {
     std::vector<DeviceEvent> all;
     Until([&] {
@@ -42,7 +42,7 @@ TEST_F(EnginePresence, EventsTellWhoCameAndWhyTheyLeft) {
   DeviceClient young(port);
   ASSERT_TRUE(young.Connect("a"));
   for (DeviceEvent& event : Events(2)) events.push_back(std::move(event));
-  ASSERT_TRUE(young.Send("\xF0"));  // AUTH is none of 3.1.1
+  ASSERT_TRUE(young.Send("\xF0"));  // 3.1.1 has no AUTH
   ASSERT_TRUE(young.Send(std::string_view("\0", 1)));
   for (DeviceEvent& event : Events(1)) events.push_back(std::move(event));
   ASSERT_EQ(events.size(), 4u);

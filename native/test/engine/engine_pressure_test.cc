@@ -1,4 +1,4 @@
-// The engine under pressure: more than memory, rings, descriptors or one plan can take.
+// The engine under pressure: more than memory, rings, descriptors or one plan can hold.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -21,7 +21,7 @@ using test::Until;
 
 class EnginePressure : public test::EngineTest {};
 
-// A budget of 1 MiB and 3 MiB of records: the devices wait, nothing is lost, and all of it arrives
+// A budget of 1 MiB and 3 MiB of records: the devices wait, nothing is lost, and everything arrives
 // once the cloud takes it.
 TEST_F(EnginePressure, ATinyBudgetSlowsDevicesAndDropsNothing) {
   EngineOptions options;
@@ -48,7 +48,7 @@ TEST_F(EnginePressure, ATinyBudgetSlowsDevicesAndDropsNothing) {
     return all;
   };
   ASSERT_TRUE(Until([&] { return send_more(), engine_.slowed(); }));
-  // A slowed device is not closed and not read: the amount stands still, near the budget.
+  // A slowed device is neither closed nor read: the amount stays constant, near the budget.
   const uint64_t limit = static_cast<uint64_t>(engine_.budget().limit());
   EXPECT_LT(static_cast<uint64_t>(engine_.budget().held()), 2 * limit);
   uint64_t taken = 0;
@@ -62,8 +62,8 @@ TEST_F(EnginePressure, ATinyBudgetSlowsDevicesAndDropsNothing) {
   EXPECT_EQ(engine_.budget().held(), 0);
 }
 
-// Messages are all that becomes of these records: a Node-RED that does not take them stops the
-// devices, and nothing is dropped.
+// These records become messages only: a Node-RED that does not take them stops the devices, and
+// nothing is dropped.
 TEST_F(EnginePressure, AFullMessageRingSlowsDevices) {
   EngineOptions options;
   options.message_ring_mib = 4;
@@ -77,7 +77,7 @@ TEST_F(EnginePressure, AFullMessageRingSlowsDevices) {
   std::string_view rest = packets;
   const auto send_more = [&] { rest.remove_prefix(device.SendSome(rest)); };
   uint64_t before = 0;
-  // Sends until nothing moves any more.
+  // Sends until progress stops.
   ASSERT_TRUE(Until([&] {
     const size_t left = rest.size();
     send_more();
@@ -98,7 +98,7 @@ TEST_F(EnginePressure, AFullMessageRingSlowsDevices) {
   EXPECT_EQ(AllDropped(), 0u);
 }
 
-// The same for what JavaScript pushes: what has no room as a message waits, and push() says FULL.
+// The same for pushes from JavaScript: a message without room waits, and push() returns FULL.
 TEST_F(EnginePressure, AFullMessageRingHoldsPushesBack) {
   EngineOptions options;
   options.workers = 1;
@@ -122,7 +122,7 @@ TEST_F(EnginePressure, AFullMessageRingHoldsPushesBack) {
 }
 
 // Seven bytes of packet become a hundred of message, eight times over: one read must not
-// acknowledge more of them than the ring takes.
+// acknowledge more of them than the ring holds.
 TEST_F(EnginePressure, SmallPacketsDoNotOverrunTheMessageRing) {
   EngineOptions options;
   options.workers = 1;
@@ -132,14 +132,14 @@ TEST_F(EnginePressure, SmallPacketsDoNotOverrunTheMessageRing) {
   for (uint32_t id : next) plan.push_back(test::Spec(id, StageKind::kPriority, {}, true));
   Start(options, plan);
   DeviceClient device(Listen());
-  // All in one, so that the worker's first read finds as much as it takes.
+  // All in one, so that the worker's first read gets its maximum.
   mqtt_test::ConnectFields fields;
   fields.payload = mqtt_test::Str("d");
   std::string packets = mqtt_test::ConnectPacket(fields);
   constexpr uint64_t kRecords = 60'000;
   for (uint64_t i = 0; i < kRecords; ++i) packets += Publish0("t", "1");
   std::string_view rest = packets;
-  // A Node-RED that takes nothing until nothing more comes.
+  // A Node-RED that takes nothing until nothing more arrives.
   uint64_t before = 0;
   ASSERT_TRUE(Until([&] {
     rest.remove_prefix(device.SendSome(rest));

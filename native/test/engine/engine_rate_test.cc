@@ -25,7 +25,7 @@ class EngineRate : public test::EngineTest {
     for (unsigned id = 1; id <= n; ++id) all += mqtt_test::Publish1("plant/temperature", id, "21");
     return all;
   }
-  // How long the acknowledgements of `n` publishes took, us.
+  // Returns how long the acknowledgements of `n` publishes took, us.
   static int64_t SendAll(DeviceClient* device, unsigned n) {
     const int64_t start = MonotonicUs();
     EXPECT_TRUE(device->Send(Publishes(n)));
@@ -41,7 +41,7 @@ TEST_F(EngineRate, AreReadNoFasterAndLoseNothing) {
   ASSERT_TRUE(fast.Connect("fast"));
   ASSERT_TRUE(other.Connect("other"));
   const int64_t took_us = SendAll(&fast, 120);
-  // 100 beyond the burst; one read brings some more than the bucket has.
+  // 100 beyond the burst; one read takes slightly more than the bucket has.
   EXPECT_GT(took_us, 400'000);
   EXPECT_EQ(Count(Counter::kRecordsReceived), 120u);
   EXPECT_GT(Count(Counter::kThrottled), 0u);
@@ -60,7 +60,7 @@ TEST_F(EngineRate, CountsPacketsThatAreNoRecordsToo) {
   const int64_t start = MonotonicUs();
   ASSERT_TRUE(device.Send(all));
   EXPECT_EQ(device.Receive(size_t{60} * (2 + 5 + 4)).size(), size_t{60} * (2 + 5 + 4));
-  // 160 beyond the burst at 200 a second; one read brings some more than the bucket has.
+  // 160 beyond the burst at 200 a second; one read takes slightly more than the bucket has.
   EXPECT_GT(MonotonicUs() - start, 300'000);
   EXPECT_GT(Count(Counter::kThrottled), 0u);
 }

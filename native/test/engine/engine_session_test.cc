@@ -1,4 +1,4 @@
-// MQTT sessions over connections: what is kept of them, and how devices are told.
+// MQTT sessions over connections: their kept state, and the devices' answers.
 #include <gtest/gtest.h>
 
 #include <memory>

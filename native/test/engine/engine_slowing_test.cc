@@ -23,7 +23,7 @@ using test::UplinkStage;
 // Memory takes about 1,700 of them.
 const std::string kPayload = "\"" + std::string(510, 'x') + "\"";
 
-// Sends without end; what the gateway does not read stays with the device.
+// Sends without end; bytes that the gateway does not read stay with the device.
 class Flood {
  public:
   Flood(uint16_t port, std::string_view id) : device_(port) { fine_ = device_.Connect(id); }
@@ -49,7 +49,7 @@ class Flood {
 
 class EngineSlowing : public test::EngineTest {
  protected:
-  // 1 MiB; devices named alarm… are of class 1, bulk… of class 4, others have no class.
+  // 1 MiB; devices named alarm… have class 1, bulk… class 4, others no class.
   void StartTiny(int workers = 1) {
     EngineOptions options;
     options.memory_mib = 1;
@@ -59,7 +59,7 @@ class EngineSlowing : public test::EngineTest {
     Start(options, {source, Spec(kIngest, StageKind::kIngest, {kUplink}), UplinkStage(kUplink)});
   }
 
-  // Takes and acknowledges what is ready, and notes whose it is.
+  // Takes and acknowledges everything ready, and notes the devices.
   void DrainDevices(std::set<std::string>* seen) {
     uint64_t id = 0;
     const auto lanes = engine_.LanesOf(0);
@@ -89,11 +89,11 @@ TEST_F(EngineSlowing, BulkWaitsWhileAlarmsAreRead) {
   EXPECT_GT(engine_.budget().held(), engine_.budget().limit() / 100 * 75);
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(alarm.Publish("t", "1"));
   EXPECT_EQ(engine_.budget().records(kCritical), 50);
-  // A device that has said nothing yet may have an alarm.
+  // A device that has sent nothing yet may have an alarm.
   DeviceClient unknown(port);
   ASSERT_TRUE(unknown.Connect("somebody"));
   EXPECT_TRUE(unknown.Publish("t", "1"));
-  // One that is known for bulk is not read for the first time.
+  // A device that is registered as bulk is not read for the first time.
   DeviceClient more(port);
   ASSERT_TRUE(more.Connect("bulk-2"));
   ASSERT_TRUE(more.Send(mqtt_test::Publish1("t", 1, "1")));
@@ -132,7 +132,7 @@ TEST_F(EngineSlowing, AtTheEndAlarmsWaitTooAndAllGoOn) {
   EXPECT_EQ(AllDropped(), 0u);
 }
 
-// Full and empty many times over while three classes flood: whoever is paused is read again.
+// Full and empty many times over while three classes flood: every paused device is read again.
 TEST_F(EngineSlowing, NoWakeUpIsLost) {
   StartTiny(2);
   const uint16_t port = Listen();

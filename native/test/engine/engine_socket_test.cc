@@ -179,7 +179,8 @@ TEST_F(EngineSockets, StopReadingEndsAcceptingAndReading) {
   engine_.Flush(0);
   ASSERT_TRUE(Until([this] { return DrainUplink() == 1; })) << "what came before goes on";
   ASSERT_TRUE(device.Send(Publish1("t", 9, "1")));
-  // Two flushes are two turns of each worker behind the packet's arrival: had it read, it had run.
+  // Two flushes are two turns of each worker after the packet's arrival: if it could be read, it
+  // would have been.
   engine_.Flush(0);
   ASSERT_TRUE(device.Send(Publish1("t", 10, "1")));
   engine_.Flush(0);

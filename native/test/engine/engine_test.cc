@@ -28,8 +28,8 @@ class EnginePush : public test::EngineTest {
     }
   }
 
-  // A worker that needs long for a record (the worst pattern of rules_test.cc) and seals batches
-  // only when it is told to.
+  // A worker that takes long for a record (the worst pattern of rules_test.cc) and seals batches
+  // only on request.
   void StartSlow() {
     StageSpec priority = Spec(7, StageKind::kPriority, {kBatch});
     for (int i = 0; i < 127; ++i) hostile_ += "a*";
@@ -273,7 +273,7 @@ TEST_F(EnginePush, EverythingIsSafeAfterClose) {
   EXPECT_EQ(DrainUplink(), 0u);
 }
 
-// No descriptors left for an event loop: an error that says so, and no thread left behind.
+// No descriptors left for an event loop: the error names it, and no thread is left.
 TEST_F(EnginePush, StartFailsCleanlyWithoutDescriptors) {
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -1,4 +1,4 @@
-// Tickets of records that JavaScript pushes: when they come back.
+// Tickets of records that JavaScript pushes: when they return.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Packets that have not come in full: what they may hold, and for how long.
+// Packets that have not arrived in full: how much they may hold, and for how long.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,7 +20,7 @@ constexpr size_t kMostPacket = 262'144;
 
 class EngineUnfinished : public test::EngineTest {
  protected:
-  // The largest packet that is taken.
+  // The largest accepted packet.
   static std::string Largest() {
     std::string packet = Publish1("t", 1, std::string(kMostPacket - 9, 'x'));
     EXPECT_EQ(packet.size(), kMostPacket);
@@ -117,7 +117,7 @@ TEST_F(EngineUnfinished, OneThatDoesNotComeIsClosedAndADeviceThatGetsOnIsNot) {
   DeviceClient busy(port);
   ASSERT_TRUE(busy.Connect("busy"));
   const std::string packet = Publish1("t", 7, std::string(10'000, 'x'));
-  // Each piece ends a packet and begins the next: it always waits for the rest of one.
+  // Each piece ends a packet and begins the next: the rest of one is always missing.
   ASSERT_TRUE(busy.Send(packet.substr(0, 5000)));
   std::vector<DeviceClient> stalled = Stall(port, 1);
   DeviceClient small(port);

@@ -30,10 +30,10 @@ class EngineWill : public test::EngineTest {
     plan[2].batcher.mode = BatchMode::kOff;
     Start({}, std::move(plan));
   }
-  // Waits for the connections to end, so that what they leave is there.
+  // Waits for the connections to end, so that their wills are there.
   Records RecordsAfter(int64_t devices) {
     EXPECT_TRUE(Until([&] { return engine_.devices() == devices; }));
-    engine_.Agents("", 1);  // behind what the workers do
+    engine_.Agents("", 1);  // after the workers' turns
     return TakeRecords();
   }
   static Login WithDelay(uint32_t delay_s) {

@@ -65,7 +65,7 @@ void Set(ChunkEntry* entry, int64_t after_ms, int64_t until_ms, uint32_t record_
   entry->reason = reason;
 }
 
-// What the golden file holds.
+// The content of the golden file.
 std::string Written() {
   const std::string lines = TwoLines(), entries = TwoEntries();
   ChunkEntry single = Entry(10423, 0, 1, "meter-7hall/meter-7{\"kWh\":12.5}");
@@ -109,7 +109,7 @@ struct Reading {
   const ChunkError error;
 };
 
-// Whether the entries of a damaged chunk are some of those of the whole one, in their order.
+// True if the entries of a damaged chunk are some of those of the whole one, in their order.
 bool SomeOf(const std::vector<ChunkEntry>& some, const std::vector<ChunkEntry>& all) {
   size_t at = 0;
   for (const ChunkEntry& entry : some) {
@@ -119,7 +119,7 @@ bool SomeOf(const std::vector<ChunkEntry>& some, const std::vector<ChunkEntry>& 
   return true;
 }
 
-// `value` at `at`, and the checksum that makes it look meant.
+// Writes `value` at `at`, with a matching checksum.
 std::string Patched(std::string chunk, size_t at, std::string_view value, bool in_head) {
   chunk.replace(at, value.size(), value);
   const size_t start = in_head ? 0 : kChunkHeadBytes;
@@ -180,7 +180,7 @@ TEST(Chunk, EveryFlippedBitIsFoundAndCostsAtMostTheBatchesThatItHits) {
     const size_t byte = bit / 8;
     const size_t first_length = kChunkHeadBytes + 40;
     if (byte < kChunkHeadBytes) {
-      // Batches have checksums of their own.
+      // Batches have separate checksums.
       ASSERT_EQ(got.entries.size(), 3u) << "bit " << bit << ", " << Name(got.error);
     } else if (byte < kChunkHeadBytes + ChunkBytes(whole.entries[0]) &&
                (byte < first_length || byte >= first_length + 4)) {

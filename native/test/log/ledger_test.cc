@@ -12,7 +12,7 @@ using Rows = std::vector<int64_t>;
 
 class LedgerTest : public testing::Test {
  protected:
-  // A committed chunk of batches with so many records.
+  // A committed chunk of batches with this many records.
   uint64_t Store(int64_t row, std::vector<uint32_t> records) {
     const uint64_t ticket = ledger_.Seal("n", kNormal, std::move(records));
     ledger_.Committed(ticket, row);

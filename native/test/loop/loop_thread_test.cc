@@ -12,7 +12,7 @@ namespace {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-// In a process of its own: no memory is left for a thread's stack.
+// In a separate process: no memory is left for a thread's stack.
 void StartWithoutRoom() {
   rlimit stack{};
   getrlimit(RLIMIT_STACK, &stack);

@@ -10,7 +10,7 @@ namespace {
 TEST(PollHandle, OneThatCannotWatchClosesLikeAnyOther) {
   uv_loop_t loop;
   ASSERT_EQ(uv_loop_init(&loop), 0);
-  const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);  // epoll takes no files
+  const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);  // epoll does not support files
   ASSERT_GE(file, 0);
   uv_poll_t poll;
   EXPECT_NE(InitPoll(&loop, &poll, file), 0);

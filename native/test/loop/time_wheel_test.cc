@@ -94,7 +94,7 @@ TEST(TimeWheel, ALongSleepLosesNone) {
   for (const Thing& thing : things) EXPECT_EQ(thing.looks, 1);
 }
 
-// Against the definition: each is looked at within a tick of its time, whatever comes and goes.
+// Against the definition: each is visited within a tick of its time, whatever is added and removed.
 TEST(TimeWheel, NoneIsForgotten) {
   std::mt19937 random(20'261);
   TimeWheel wheel(0);

@@ -7,15 +7,15 @@ namespace {
 
 constexpr int64_t kInterval = 700;
 
-// A worker that is woken for each event, `apart_us` from one to the next; returns how long it naps
-// in all.
+// A worker that wakes for each event, `apart_us` from one to the next; returns the total time of
+// its naps.
 int64_t Naps(WakeupModeration* moderation, int64_t from_us, int64_t apart_us, int events) {
   int64_t naps = 0;
   int64_t awake_us = from_us;
   for (int i = 0; i < events; ++i) {
     const int64_t event_us = from_us + i * apart_us;
     moderation->Count();
-    if (event_us < awake_us) continue;  // it came in a nap
+    if (event_us < awake_us) continue;  // it arrived in a nap
     const int64_t nap_us = moderation->NapUs(event_us, true);
     naps += nap_us;
     awake_us = event_us + nap_us;

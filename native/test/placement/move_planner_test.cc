@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kPeriodUs = 5'000'000;
 
-// Workers whose load is that of the slots which they have, and a planner that moves those at once.
+// Workers with the load of their slots, and a planner whose moves take effect at once.
 class PlannerTest : public testing::Test {
  protected:
   // A record a period costs `kCost` of a core of 1,024.
@@ -128,7 +128,7 @@ TEST_F(PlannerTest, MovesAPeriodAreBounded) {
 TEST_F(PlannerTest, ASlotThatWasChosenRests) {
   for (uint32_t i = 0; i < 8; ++i) slots_[i].records = 100;
   std::map<uint32_t, int64_t> chosen;
-  // The load jumps to whatever worker has fewer of the eight slots.
+  // The load jumps to the worker that has fewer of the eight slots.
   for (uint32_t period = 0; period < 200; ++period) {
     for (uint32_t i = 0; i < 8; ++i) {
       slots_[i].records = slots_[i].worker == period / 5 % 2 ? 200 : 1;
@@ -159,8 +159,8 @@ TEST_F(PlannerTest, AWeakCoreGetsWhatItCanDo) {
   EXPECT_GT(loads[1].busy, 0.25);
 }
 
-// Whatever the loads, each period's moves make the larger of the two loads smaller, and in the end
-// no two workers differ for long by more than the limits say, but for slots that are too large.
+// Whatever the loads, each period's moves make the larger of the two loads smaller. In the end no
+// two workers differ for long by more than the limits allow, except for slots that are too large.
 TEST_F(PlannerTest, AnyLoadGetsEven) {
   for (uint32_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);

@@ -29,9 +29,9 @@ std::vector<uint32_t> Assigned(const Capacities& capacities) {
 }
 
 // Pearson's chi-square of k bins has k - 1 degrees of freedom. The ids and the hash are fixed, so
-// the test is no game of luck: the bound only tells a hash that spreads like a random one from one
-// with a pattern on such ids. It is the 99.99 % quantile (a random hash would pass all 30 cases in
-// 99.7 of 100 worlds) by Wilson and Hilferty's approximation with z = 3.719.
+// the test is deterministic: the bound only distinguishes a hash that spreads like a random one
+// from one with a pattern on such ids. It is the 99.99 % quantile (a random hash would pass all 30
+// cases in 99.7 of 100 worlds) by Wilson and Hilferty's approximation with z = 3.719.
 double Bound(double freedom) {
   const double spread = 2 / (9 * freedom);
   return freedom * std::pow(1 - spread + 3.719 * std::sqrt(spread), 3);
@@ -66,7 +66,7 @@ TEST(Placement, SpreadsDevicesEvenlyOverWorkers) {
   }
 }
 
-// These values are in the field: another one would move devices on an update. Where the number of
+// These values are in the field: other values would move devices on an update. Where the number of
 // workers divides that of the slots they are those of (hash × workers) >> 32.
 TEST(Placement, IsStable) {
   Placement four, sixteen, two;

@@ -42,7 +42,7 @@ class PipelineTest : public testing::Test {
     return pipeline_.Run(stage, MakeRecord("d", "t", payload, record_class, now_us));
   }
 
-  // Takes and acknowledges all that waits for an uplink.
+  // Takes and acknowledges everything that waits for an uplink.
   std::vector<Batch> Drain(uint32_t uplink) {
     std::vector<Batch> batches;
     Lanes& lanes = *lanes_[uplink];
@@ -193,7 +193,7 @@ TEST_F(PipelineTest, AChangedStageSealsItsOpenBatchAndFollowsTheOldWires) {
   EXPECT_EQ(HeldRecords(), 0);
 }
 
-// Records that wait to become a message when the stage's only wire goes away.
+// Records that wait to become a message when the stage's only wire is removed.
 TEST_F(PipelineTest, ARecordOnAnotherWayComesBehindThoseOfTheOpenBatch) {
   const StageSpec batch = BatchStage(2, {3});
   Apply({Spec(1, StageKind::kSource, {2}), batch, UplinkStage(3)});

@@ -151,7 +151,7 @@ TEST(CoapCodec, TheKeyedHashHasTheValuesOfItsPaper) {
   EXPECT_EQ(KeyedHash(0x0706050403020100, 0x0f0e0d0c0b0a0908, input), 0xa129ca6149be45e5u);
 }
 
-// A body in blocks of any size comes out as it went in, and no message is over its limit.
+// A body in blocks of any size comes out unchanged, and no message exceeds its limit.
 TEST(CoapCodec, ABodyIsCarriedInBlocksThatFit) {
   const std::string body(1000, 'b');
   for (size_t room = 40; room < 1200; room += 13) {

@@ -1,4 +1,4 @@
-// Commands over UDP: observers, notifications that are acknowledged, sent again, lost and reset.
+// Commands over UDP: observers, and notifications that are acknowledged, repeated, lost and reset.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ TEST(CoapObserve, ACommandIsTakenWhenItsNotificationIsAcknowledged) {
   EXPECT_EQ(sent[0].token, "tok");
   EXPECT_EQ(sent[0].payload, "on");
   EXPECT_TRUE(sent[0].Has(6));
-  // Which of its commands it is.
+  // Identifies one of its commands.
   Bytes location;
   for (const auto& [number, value] : sent[0].options) {
     if (number == 8) location += "/" + value;
@@ -112,7 +112,7 @@ TEST(CoapObserve, AnObserverOfOneCommandGetsNoOther) {
   EXPECT_FALSE(bench.TakeSent().at(0).Has(8));  // it is the resource that it observes
 }
 
-// RFC 7252 4.2: 2..3 s, then twice as long each time, four times.
+// RFC 7252 4.2: 2..3 s, then doubled each time, four times.
 TEST(CoapObserve, ANotificationIsSentAgainAndGivenUp) {
   Bench bench;
   bench.Observe("cmd/dev", "t");
@@ -189,7 +189,7 @@ TEST(CoapObserve, TheFirstOfSeveralObserversTakesACommandForAll) {
   const auto sent = bench.TakeSent();
   ASSERT_EQ(sent.size(), 2u);
   bench.Ask(Datagram(kRst, 0, sent[0].id), "one");
-  EXPECT_EQ(bench.TakeLog(), "");  // the other may take it yet
+  EXPECT_EQ(bench.TakeLog(), "");  // the other may still take it
   bench.Ask(Datagram(kAck, 0, sent[1].id), "two");
   EXPECT_EQ(bench.TakeLog(), "[command 1 0]");
 }
@@ -291,7 +291,7 @@ TEST(CoapObserve, ObserversAreBoundedAndOneMoreIsAnsweredAsAGet) {
   const auto sent = bench.Ask(Get(1, "t", "cmd/dev10", kRegister));
   EXPECT_EQ(sent.at(0).dotted(), 404u);
   EXPECT_FALSE(sent[0].Has(6));
-  // A device's own oldest gives way.
+  // A device's own oldest is replaced.
   for (const char* token : {"a", "b", "c"}) bench.Observe("cmd/dev0", token, "0");
   bench.Command(1, "dev0", "cmd/dev0", "x");
   const auto notified = bench.TakeSent();
@@ -347,7 +347,7 @@ TEST(CoapObserve, AddressesThatProveNothingDisplaceNoObserverThatDid) {
   EXPECT_TRUE(std::any_of(sent.begin(), sent.end(), [](const Read& read) {
     return read.token == "real" && read.payload == "on";
   }));
-  // The table of those that proved nothing is full, and a device that comes now gets in.
+  // The table of unproved addresses is full, and a new device is still accepted.
   bench.Ask(Get(5, "late", "cmd/late", kRegister), "late");
   EXPECT_TRUE(bench.server.Listens("late"));
 }

@@ -1,4 +1,4 @@
-// What the acceptor learns from the first bytes of a connection.
+// The acceptor's knowledge from the first bytes of a connection.
 #include <gtest/gtest.h>
 
 #include <string>

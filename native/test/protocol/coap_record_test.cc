@@ -1,4 +1,4 @@
-// Records over UDP: when 2.04 goes, duplicates, answers that take long, block-wise bodies.
+// Records over UDP: when 2.04 is sent, duplicates, late answers, block-wise bodies.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -58,7 +58,7 @@ TEST(CoapRecord, WhatIsSafeAtOnceIsAnsweredAtOnceAndPutIsTheSame) {
   EXPECT_EQ(bench.TakeLog(), "[dev r/dev 2 con x]");
 }
 
-// The owner's log may be so fast that a record is safe before OnRecord() returned.
+// A fast log may make a record safe before OnRecord() returned.
 TEST(CoapRecord, AcknowledgementsMayComeInsideOfTheCall) {
   class Fast : public Bench {
    public:
@@ -107,7 +107,7 @@ TEST(CoapRecord, ADuplicateIsAnsweredAgainAndHandedOverOnce) {
   Bench bench;
   bench.answer.copies = 1;
   bench.Ask(Post(kCon, 7));
-  EXPECT_TRUE(bench.Ask(Post(kCon, 7)).empty());  // the first one's answer is on its way
+  EXPECT_TRUE(bench.Ask(Post(kCon, 7)).empty());  // the first one's answer is in flight
   bench.Acknowledge(bench.slots[0]);
   const Bytes first = bench.raw.at(0);
   bench.Ask(Post(kCon, 7));
@@ -122,7 +122,7 @@ TEST(CoapRecord, ADuplicateIsAnsweredAgainAndHandedOverOnce) {
   EXPECT_EQ(bench.slots.size(), 2u);
 }
 
-// Else a spoofed far end would get an answer of over three times what was sent in its name.
+// Otherwise a spoofed far end would get an answer of over three times the bytes sent in its name.
 TEST(CoapRecord, AShortMessageDoesNotCallForTheAnswerOfALongOneWithItsId) {
   Bench bench;
   EXPECT_EQ(bench.Ask(Datagram(kCon, kPostCode, 7, "", Path("x/dev/temp"), "21.5")).size(), 1u);
@@ -288,7 +288,7 @@ TEST(CoapRecord, ABlockThatComesTwiceWithAnotherIdCountsOnce) {
   EXPECT_EQ(bench.payload, Bytes(16, 'a') + Bytes(16, 'b') + "c");
 }
 
-// RFC 9175 3: and far ends and topics are apart anyway.
+// RFC 9175 3; far ends and topics are separate anyway.
 TEST(CoapRecord, TwoBodiesOfOneFarEndAreToldApartByTheirRequestTag) {
   Bench bench;
   unsigned id = 1;

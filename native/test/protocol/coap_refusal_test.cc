@@ -1,5 +1,4 @@
-// What a server over UDP says to bad input, and how little it says to who has not proved its
-// address.
+// A server's answers to bad input over UDP, and their limits for an unproved address.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -141,7 +140,7 @@ TEST(CoapRefusal, ErrorsToOneFarEndAreBoundedAndOthersGetTheirs) {
   EXPECT_EQ(bench.Ask(Datagram(kCon, kPostCode, 300, "", Path("x"))).size(), 1u);
 }
 
-// Follows the blocks of a GET as a client does; no answer may be over three times its request.
+// Follows the blocks of a GET like a client; no answer may exceed three times its request.
 Bytes Fetch(Bench* bench, const Options& path, std::string_view token, bool* in_blocks) {
   Bytes body;
   Bytes block = "";

@@ -343,7 +343,7 @@ TEST(CoapStream, BadInputAbortsTheConnectionOrIsRefused) {
     EXPECT_EQ(sent.empty() ? 0 : sent.back().dotted(), c.code) << c.what;
     if (c.reason != CloseReason::kNone) {
       bench.Ask(Csm() + Post("t", "x"));
-      EXPECT_EQ(bench.reason, c.reason) << c.what;  // it stays, and no more is taken
+      EXPECT_EQ(bench.reason, c.reason) << c.what;  // it stays, and takes no more
       EXPECT_EQ(bench.TakeLog(), "") << c.what;
     }
   }

@@ -1,4 +1,4 @@
-// Which resource, device, topic and class a request means, and which worker has to have it.
+// The resource, device, topic and class of a request, and the worker that must get it.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -35,7 +35,7 @@ coap::Refusal Parse(const Options& options, Request* request, const Settings& se
   return ParseRequest(message, settings, request);
 }
 
-// Of the datagram that was routed last.
+// Of the last routed datagram.
 coap::Arrival arrival;
 
 Route RouteTo(const Bytes& datagram, const Settings& settings) {

@@ -103,7 +103,7 @@ TEST(MqttAck, PausesAtTheLimitOfUnacknowledgedPublishes) {
   ASSERT_EQ(device.Feed(ConnectPacket() + Publish1("a", 1, "") + Publish1("a", 2, "")),
             CloseReason::kNone);
   EXPECT_FALSE(device.session.WantsPause());
-  // What was read already is still taken.
+  // Input that was already read is still taken.
   ASSERT_EQ(device.Feed(Publish1("a", 3, "") + Publish1("a", 4, "")), CloseReason::kNone);
   EXPECT_TRUE(device.session.WantsPause());
   EXPECT_EQ(device.publishes, 4u);

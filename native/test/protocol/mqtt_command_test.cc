@@ -7,7 +7,7 @@
 #include "test/support/mqtt_bytes.h"
 #include "test/support/mqtt_recorder.h"
 
-// What is published to a device: subscriptions, the window, answers.
+// Publishes to a device: subscriptions, the window, answers.
 namespace seganet::mqtt {
 namespace {
 

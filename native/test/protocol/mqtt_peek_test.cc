@@ -64,7 +64,7 @@ TEST(MqttPeek, LeavesAnEmptyIdentifierToTheSession) {
 }
 
 TEST(MqttPeek, FindsIdentifierAndCredentialsOfMqtt5) {
-  // A will with properties lies before them, and there is a password without a user name.
+  // A will with properties precedes them, and there is a password without a user name.
   const Bytes connect =
       Packet(0x10, Str("MQTT") + Lit("\x05\x46\x00\x3C") + Lit("\x03\x21\x00\x0A") + Str("dev-1") +
                        Lit("\x05\x18\x00\x00\x00\x05") + Str("w") + Str("gone") + Str("secret"));
@@ -158,7 +158,7 @@ TEST(MqttPeek, KnowsWhatIsNotMqttFromTheFirstByte) {
   for (unsigned first = 0; first < 256; ++first) {
     const ConnectPeek peek = Peek(Bytes(1, static_cast<char>(first)));
     if (first >> 4 == 1) {
-      // The version, which says whether the flags may be set, is yet to come.
+      // The version, which decides whether the flags may be set, has not arrived yet.
       EXPECT_EQ(peek.status, Status::kNeedMore);
     } else {
       EXPECT_EQ(peek.status, Status::kNotConnect);

@@ -144,7 +144,7 @@ TEST(MqttQos2, ARefusalNeedsNoFurtherCopies) {
   EXPECT_EQ(device.TakeOutput(), Lit("\x40\x03\x00\x07\x97"));
 }
 
-// All identifiers there are, in the worst order for a sorted list.
+// All possible identifiers, in the worst order for a sorted list.
 TEST(MqttQos2, HoldsEveryIdentifierInBoundedMemory) {
   Limits limits;
   limits.receive_maximum = 65535;

@@ -23,7 +23,7 @@ using mqtt_test::U16;
 
 const Bytes kConnackOk = Lit("\x20\x02\x00\x00");
 
-// What a connected device may not send, and the reason that it is closed with.
+// Packets that a connected device may not send, and the reason for which it is closed.
 struct Bad {
   const char* what;
   Bytes packet;
@@ -59,7 +59,7 @@ TEST(MqttRefusal, ClosesOnEveryFirstByteThatADeviceMayNotSend) {
     if (type == 3 && (flags & 6) == 6) reason = CloseReason::kQos3;
     const Bytes byte(1, static_cast<char>(first));
     ExpectClosed({"with a body", byte + Lit("\x04\x00\x01\x00\x01"), reason});
-    // The body is not waited for.
+    // The session does not wait for the body.
     Recorder device;
     ASSERT_EQ(device.Feed(ConnectPacket()), CloseReason::kNone);
     EXPECT_EQ(device.Feed(byte), reason) << first;

@@ -84,7 +84,7 @@ TEST(MqttSession, RandomPiecesOfDamagedStreamsAreTheSameAsWhole) {
   for (int round = 0; round < 600; ++round) {
     Bytes stream = good;
     for (unsigned i = random() % 3; i > 0; --i) {
-      // Mostly among the small packets at the beginning, where a change means something.
+      // Mostly among the small packets at the beginning, where a change matters.
       stream[random() % (random() % 4 == 0 ? stream.size() : 400)] = static_cast<char>(random());
     }
     std::vector<size_t> cuts;

@@ -8,7 +8,7 @@
 #include "test/support/mqtt_bytes.h"
 #include "test/support/mqtt_recorder.h"
 
-// What MQTT 5 forbids, the reason code that the device is told, and the counter.
+// Input that MQTT 5 forbids, the reason code sent to the device, and the counter.
 namespace seganet::mqtt {
 namespace {
 

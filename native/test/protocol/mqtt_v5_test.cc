@@ -7,7 +7,7 @@
 #include "test/support/mqtt_bytes.h"
 #include "test/support/mqtt_recorder.h"
 
-// MQTT 5.0 between a device and the session; what is wrong is in mqtt_v5_refusal_test.cc.
+// MQTT 5.0 between a device and the session; errors are in mqtt_v5_refusal_test.cc.
 namespace seganet::mqtt {
 namespace {
 
@@ -23,7 +23,7 @@ using mqtt_test::Span;
 using mqtt_test::Str;
 using mqtt_test::U16;
 
-// What every CONNACK says by default: receive maximum 1024, packets of 262,144 bytes, 16 aliases,
+// The default content of every CONNACK: receive maximum 1024, packets of 262,144 bytes, 16 aliases,
 // no shared subscriptions.
 const Bytes kAlways = Lit("\x21\x04\x00\x27\x00\x04\x00\x00\x22\x00\x10\x2A\x00");
 
@@ -274,7 +274,7 @@ TEST(MqttV5, TheServersDisconnectGivesItsReason) {
   EXPECT_EQ(none.TakeOutput(), "") << "not before the CONNACK";
 }
 
-// Ends the connection as soon as something arrives.
+// Ends the connection as soon as input arrives.
 class Impatient : public Recorder {
  public:
   void OnPublish(const Publish& publish) override {

@@ -1,4 +1,4 @@
-// Adaptive batching: batches that are as large as the uplink's load makes them.
+// Adaptive batching: batches whose size follows the uplink's load.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class AdaptiveBatcher : public testing::Test {
     MakeBusy(&batcher_);
   }
 
-  // So many records of each class came until a gap ago that the gap is the whole one.
+  // Adds enough records of each class, up to a gap ago, that the gap is the whole one.
   void MakeBusy(Batcher* batcher, int64_t per_s = kBusyRecordsPerS) {
     const int64_t end_us = -kGapUs;
     for (int64_t now = end_us - 2 * kRateWindowUs; now <= end_us; now += 1'000) {
@@ -49,7 +49,7 @@ class AdaptiveBatcher : public testing::Test {
     }
     batcher->Flush(SealReason::kFlush);
     sealed_.batches.clear();
-    demand_.Raise(kAllClasses);  // nobody waits any more
+    demand_.Raise(kAllClasses);  // no session waits now
     demand_.Withdraw(kAllClasses);
   }
 
@@ -242,7 +242,7 @@ TEST_F(AdaptiveBatcher, EachClassAsksItsOwnSession) {
   EXPECT_EQ(batcher_.NextDeadline(), kDelayUs);
 }
 
-// Sealing one class feeds the session: the next one of its classes waits for its next demand.
+// Sealing one class feeds the session: its next class waits for its next demand.
 TEST_F(AdaptiveBatcher, ASessionOfSeveralClassesGetsTheMostUrgentFirst) {
   class Lane : public BatchList {
    public:
@@ -324,7 +324,7 @@ TEST_F(AdaptiveBatcher, HasteComesBeforeT) {
 }
 
 // Whatever sessions and links do: nothing is lost or doubled, a class keeps its order, a batch is
-// within the largest m there was, and nothing waits without the session knowing.
+// within the largest m so far, and nothing waits without the session's knowledge.
 TEST_F(AdaptiveBatcher, KeepsItsPromisesOnRandomTraffic) {
   test::Random random;
   demand_.SetBatchBytes(kAllClasses, 4096);

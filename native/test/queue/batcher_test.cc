@@ -223,8 +223,8 @@ TEST(Batcher, OffModePassesRecordsAsTheyAre) {
   EXPECT_EQ(batch.record_class, kBulk);
 }
 
-// Whatever happens: nothing is lost or doubled, a class keeps its order, a batch is of one class
-// and within m unless it is one record, nothing is older than t after OnTime.
+// Invariants: nothing is lost or doubled, a class keeps its order, a batch has one class and is
+// within m unless it is one record, nothing is older than t after OnTime.
 TEST(Batcher, KeepsItsPromisesOnRandomTraffic) {
   test::Random random;
   for (int round = 0; round < 30; ++round) {

@@ -30,7 +30,7 @@ TEST(Budget, IsHighAboveNineTenthsAndLowBelowThreeQuarters) {
   EXPECT_EQ(budget.held(), 0);
 }
 
-// What memory is used for when it runs short is the more urgent classes.
+// Scarce memory is used for the more urgent classes.
 TEST(Budget, LessUrgentClassesWaitAtLessMemoryAndGoOnFifteenPointsLower) {
   Budget budget(1000);
   const auto first_full = [&](uint8_t c) {

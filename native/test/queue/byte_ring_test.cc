@@ -53,7 +53,7 @@ TEST(ByteRing, EmptyEntriesAreEntries) {
   EXPECT_EQ(ring.used(), 0u);
 }
 
-// The promise of max_entry: an empty ring takes it, wherever the indices stand.
+// The promise of max_entry: an empty ring takes it at any position of the indices.
 TEST(ByteRing, TakesTheLargestEntryAtEveryPosition) {
   for (size_t position = 0; position < 4096; position += 8) {
     ByteRing ring(4096);
@@ -87,7 +87,7 @@ TEST(ByteRing, IsFullWithoutHarmAndRecovers) {
   EXPECT_EQ(ring.Front(), "abcdefgh");
 }
 
-// Against the model of a queue, with sizes that wrap in every way and a writer that likes it full.
+// Against the model of a queue, with sizes that wrap in every way and a writer that keeps it full.
 TEST(ByteRing, BehavesLikeAQueue) {
   test::Random random;
   for (int round = 0; round < 20; ++round) {
@@ -116,8 +116,8 @@ TEST(ByteRing, BehavesLikeAQueue) {
   }
 }
 
-// The length of an entry and its filling follow from its number, so that the reader can tell a
-// lost, doubled or torn one.
+// The length of an entry and its filling follow from its number, so that the reader detects a lost,
+// doubled or torn one.
 size_t LengthOf(uint32_t number) { return 4 + (number * 2654435761u >> 22); }
 
 TEST(ByteRing, CarriesEntriesBetweenTwoThreads) {

@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kMs = 1000;
 constexpr size_t kUplinks = 2;
 
-// What the tests know of each record, by the sequence of its batch.
+// The tests' view of each record, by the sequence of its batch.
 class LanesDropRandomTest : public testing::Test, public ReceiptSink {
  protected:
   struct Row {
@@ -94,7 +94,7 @@ class LanesDropRandomTest : public testing::Test, public ReceiptSink {
     lanes_[uplink]->Push(std::move(batch));
   }
 
-  // A batch left memory undelivered. What was spilled is not lost by that.
+  // A batch left memory undelivered. A spilled one is not lost by that.
   void OnGone(const Batch& batch) {
     if (OnDisk(batch.sequence) && !batch.stays()) return;
     counted_.insert(batch.sequence);
@@ -119,8 +119,8 @@ class LanesDropRandomTest : public testing::Test, public ReceiptSink {
     rows_.erase(id);
   }
 
-  // As nodes/lib/store/log-transaction.js: a full disk gives up the oldest row of its least urgent
-  // class, or the chunk that comes in.
+  // As in nodes/lib/store/log-transaction.js: a full disk gives up the oldest row of its least
+  // urgent class, or the new chunk.
   void Save(int64_t later_us, bool fails) {
     const StoreTask* task = desk_.Next(now_us_ + later_us);
     if (task == nullptr) return;
@@ -155,7 +155,7 @@ class LanesDropRandomTest : public testing::Test, public ReceiptSink {
     }
     for (const auto& [id, row] : removed) {
       desk_.Removed(id, row.record_class, static_cast<int64_t>(row.sequences.size()));
-      // Its records are counted, in memory, on disk alone and in flight alike.
+      // Counts its records, whether in memory, on disk alone or in flight.
       for (const uint64_t sequence : row.sequences) {
         if (!delivered_.contains(sequence)) counted_.insert(sequence);
       }
@@ -280,7 +280,7 @@ TEST_F(LanesDropRandomTest, WhatIsAcknowledgedIsDeliveredOnDiskOrCounted) {
       case 7:
         if (session.taken.empty()) break;
         delivered_.insert(session.taken.begin()->second);
-        // What was counted as dropped stays so.
+        // Records counted as dropped stay dropped.
         if (counted_.contains(session.taken.begin()->second)) {
           delivered_.erase(session.taken.begin()->second);
         }
@@ -310,7 +310,7 @@ TEST_F(LanesDropRandomTest, WhatIsAcknowledgedIsDeliveredOnDiskOrCounted) {
     if (i % 20 == 0) Check();
     if (testing::Test::HasFailure()) return;
   }
-  // Once the overload is over all of it is delivered.
+  // After the overload everything is delivered.
   for (int i = 0; i < 100'000 && delivered_.size() + counted_.size() < pushed_.size(); ++i) {
     now_us_ += kMs;
     for (size_t uplink = 0; uplink < kUplinks; ++uplink) {

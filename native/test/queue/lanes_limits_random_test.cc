@@ -45,14 +45,14 @@ class LanesLimitsRandomTest : public test::LanesWithLog {
     return context;
   }
 
-  // As a session whose bell was answered, and that had nothing to take.
+  // Like a session that answered its bell and had nothing to take.
   void Look(Session* session) {
     if (session->outlet == nullptr) return;
     session->bell.Answer();
     session->rings = session->bell.rings();
     if (lanes_->Best(session->outlet, now_us_) != 0) session->rings = -1;
   }
-  // What came, or was held, without time having passed.
+  // Arrivals and holds without any time passed.
   void ExpectThatItWasRung(Session* session) {
     if (session->outlet == nullptr || session->rings < 0) return;
     const int rings = session->bell.rings();
@@ -100,7 +100,7 @@ class LanesLimitsRandomTest : public test::LanesWithLog {
     Commit(chunk_.ticket, row_);
   }
 
-  // As StoreQueue::Loaded.
+  // As in StoreQueue::Loaded.
   void Read(uint8_t c) {
     WantedRow wanted;
     if (!lanes_->WantsBacklog(c) || !ledger_.Wants("one", c, &wanted)) return;

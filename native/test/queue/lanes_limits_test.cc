@@ -1,4 +1,4 @@
-// What a class may have: an age, a rate, a number in memory. And what becomes of an overload.
+// The limits of a class: an age, a rate, a number in memory. And the handling of an overload.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class LanesLimitsTest : public test::LanesWithLog {
     return context;
   }
 
-  // A batch of so many records.
+  // A batch of this many records.
   void PushMany(uint32_t records, uint8_t record_class = kNormal) {
     const Record record = test::MakeRecord("d", "t", "x", record_class, Now());
     BatchPtr batch = StartBatch(BatchKind::kEnvelope, record);
@@ -54,7 +54,7 @@ class LanesLimitsTest : public test::LanesWithLog {
     lanes_->Push(std::move(batch));
   }
 
-  // A disk that is fast: all that is due by then is on it.
+  // A fast disk: everything due by then is on it.
   void Save(int64_t later_us = 60 * kMs) {
     while (const uint64_t ticket = Seal(now_us_ + later_us)) {
       rows_[++row_] = chunk_;
@@ -249,7 +249,7 @@ TEST_F(LanesLimitsTest, TheBatchThatCameLastStaysWhenItsClassIsFullElsewhere) {
   EXPECT_NE(Take(), 0u);
 }
 
-// What was read back counts against the limit; live records have the first half of it.
+// Records read back count against the limit; live records have its first half.
 TEST_F(LanesLimitsTest, TheBacklogIsNotReadIntoAClassThatIsHalfFull) {
   Use(WithQueue(100, false));
   Connect();
@@ -284,7 +284,7 @@ TEST_F(LanesLimitsTest, WhatIsStaleAndOnDiskIsBacklogAlsoWhileTheCloudIsThere) {
   EXPECT_EQ(ledger_.sums().backlog[kNormal], 1);
 }
 
-// The log may have been read beyond what was in flight when its session ended.
+// The log may have been read beyond the records that were in flight when their session ended.
 TEST_F(LanesLimitsTest, WhatWasInFlightBeforeStaysLiveAndDoesNotHoldUpTheRest) {
   Use(Context());
   Connect();
@@ -304,8 +304,8 @@ TEST_F(LanesLimitsTest, WhatWasInFlightBeforeStaysLiveAndDoesNotHoldUpTheRest) {
   EXPECT_EQ(Take(), 0u);
 }
 
-// Twice what the session takes, for a minute: what is delivered is about ten seconds old at most,
-// and when the load has fallen to half of it, it is soon fresh again.
+// Twice the session's rate, for a minute: delivered records are about ten seconds old at most, and
+// they are soon fresh again after the load has fallen to half of it.
 TEST_F(LanesLimitsTest, AnOverloadWhileConnectedIsLikeAnOutage) {
   budget_.SetLimit(64 << 20);
   Use(Context());

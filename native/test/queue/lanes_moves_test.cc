@@ -1,4 +1,4 @@
-// Lanes for what belongs to no uplink node any more.
+// Lanes for records that no longer belong to an uplink node.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Leftovers : public test::LanesWithLog {
  protected:
   int64_t Now() override { return now_us_; }
 
-  // One batch of each payload, out of lanes that its stage has left.
+  // One batch of each payload, from lanes that their stage has left.
   std::vector<BatchPtr> Strays(const std::vector<std::string>& payloads) {
     LanesContext context = Context();
     context.on_strays = [](std::vector<BatchPtr>) {};
@@ -56,7 +56,7 @@ TEST_F(Leftovers, WhatIsSavedIsAcknowledgedAndLeavesMemory) {
 TEST_F(Leftovers, WhatTheLogDoesNotTakeInTimeIsDroppedAndNotAcknowledged) {
   std::vector<BatchPtr> strays = Strays({"a", "b"});
   UseLeftovers();
-  now_us_ += 60'000'000;  // its age does not count: the log is tried for a while in any case
+  now_us_ += 60'000'000;  // its age does not count: the log is always tried for a while
   lanes_->TakeIn(std::move(strays));
   lanes_->Sweep(now_us_ + kLeftoverUs - 1);
   EXPECT_EQ(AllDropped(), 0u);
@@ -72,7 +72,7 @@ TEST_F(Leftovers, WhatTheLogDoesNotTakeInTimeIsDroppedAndNotAcknowledged) {
 TEST_F(Leftovers, WithoutALogNothingWaits) {
   std::vector<BatchPtr> strays = Strays({"a"});
   UseLeftovers(false);
-  // Their engine has no log at all.
+  // Their engine has no log.
   strays[0]->saved = Saved::kNo;
   lanes_->TakeIn(std::move(strays));
   EXPECT_EQ(Dropped(Drop::kUplinkRemoved, kNormal), 1u);

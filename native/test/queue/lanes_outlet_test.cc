@@ -1,4 +1,4 @@
-// Several sessions at one queue: each has its classes, its bell and its window.
+// Several sessions at one queue: each has separate classes, a bell and a window.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -183,8 +183,7 @@ TEST_F(LanesOutletTest, TheSizeOfBatchesIsThatOfTheLinkOfTheirClass) {
   EXPECT_EQ(lanes_->demand()->BatchBytes(kCritical), kFirstBatchBytes);
 }
 
-// Producers, two sessions that come and go, one that looks on, the sweep: for TSan, and for the
-// sums.
+// Producers, two sessions that come and go, an observer, the sweep: for TSan, and for the sums.
 TEST_F(LanesOutletTest, SumsAgreeAfterConcurrentUse) {
   LanesContext context = Context();
   context.on_due = [](int64_t) {};

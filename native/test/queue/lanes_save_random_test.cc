@@ -16,8 +16,8 @@ using test::kMs;
 
 class LanesSaveRandomTest : public test::LanesWithLog {};
 
-// Random traffic, commits that fail, sessions that break. Nobody is told before the record is on
-// disk or acknowledged, everybody once, and everything adds up.
+// Random traffic, commits that fail, sessions that break. No receipt comes before the record is on
+// disk or acknowledged, each comes once, and the sums agree.
 TEST_F(LanesSaveRandomTest, ReceiptsComeOnceAndNotTooEarly) {
   test::Random random;
   Use(Context());

@@ -1,4 +1,4 @@
-// Lanes and the log: what is written, when, who is told, and what comes back.
+// Lanes and the log: which records are written and when, the receipts, and the records that return.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -113,7 +113,7 @@ TEST_F(LanesSaveTest, AFailedCommitTellsNobodyAndIsGivenOutAgainInOrder) {
   const uint64_t second = Seal(later);
   ASSERT_NE(second, first);
   EXPECT_EQ(Payloads(), (std::vector<std::string>{"a", "b", "c"}));
-  Commit(first, 1);  // a late word about a ticket that is over
+  Commit(first, 1);  // a late result of a ticket that is over
   EXPECT_TRUE(desk_.slots.empty());
   Commit(second, 2);
   EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2, 3}));
@@ -199,7 +199,7 @@ TEST_F(LanesSaveTest, DiskFirstNothingLeavesBeforeItIsThere) {
   EXPECT_EQ(Take(), 0u);
   Commit(Seal(MonotonicUs() + 60 * kMs), 1);
   EXPECT_NE(Take(), 0u);
-  // A disk that does not work does not hold an alarm up for ever.
+  // A disk that fails does not hold an alarm up indefinitely.
   Push(kCritical);
   EXPECT_EQ(lanes_->Best(outlet_, MonotonicUs()), 0);
   EXPECT_EQ(lanes_->Best(outlet_, MonotonicUs() + 1001 * kMs), kCritical);
@@ -282,7 +282,7 @@ TEST_F(LanesSaveTest, ALogThatBeginsAnewGetsAllThatMemoryHolds) {
   EXPECT_EQ(ledger_.sums().stored[kNormal], 2);
 }
 
-// Each failed chunk of many that wait costs a walk over itself, not over all that is unsaved.
+// Each failed chunk of many waiting ones costs a walk over itself, not over all unsaved records.
 TEST_F(LanesSaveTest, AFailedChunkGoesBackToTheFrontWithoutAWalkOverAllThatIsUnsaved) {
   budget_.SetLimit(int64_t{1} << 32);
   Use(Context());

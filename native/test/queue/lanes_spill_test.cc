@@ -1,4 +1,4 @@
-// What may leave memory for the log when memory is full, and what may not.
+// Which records may leave memory for the log when memory is full, and which may not.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,14 +35,14 @@ class LanesSpillTest : public test::LanesWithLog {
     return Dropping();
   }
 
-  // The disk gives up a row. Returns what memory does not hold of it.
+  // The disk gives up a row. Returns the records of it that memory does not hold.
   int64_t GiveUpRow(int64_t row, uint8_t record_class, int64_t records) {
     const GoneRow gone = ledger_.Removed(row, record_class, records);
     lanes_->Removed(gone.ticket);
     return gone.lost;
   }
 
-  // All that is due by then is on disk.
+  // Everything due by then is on disk.
   void Save(int64_t later_us) {
     while (const uint64_t ticket = Seal(now_us_ + later_us)) Commit(ticket, ++row_);
   }
@@ -51,7 +51,7 @@ class LanesSpillTest : public test::LanesWithLog {
   int64_t row_ = 0;
 };
 
-// Before, it was spilled where nothing else could go, and was read back behind newer records.
+// Earlier it was spilled where nothing else could be, and was read back behind newer records.
 TEST_F(LanesSpillTest, WhatWasInFlightBeforeIsNotSpilledWhenItsClassIsFull) {
   Use(DroppingAbove(2));
   Connect();
@@ -91,7 +91,7 @@ TEST_F(LanesSpillTest,
   ExpectThatCountersReconcile();
 }
 
-// A full log loses its oldest rows, also such as memory still holds.
+// A full log loses its oldest rows, also those that memory still holds.
 TEST_F(LanesSpillTest, WhatTheLogGaveUpLeavesMemoryAndIsCounted) {
   Use(Context());
   Push(kBulk, "a");

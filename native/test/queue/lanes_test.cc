@@ -32,7 +32,7 @@ class LanesTest : public testing::Test {
     return all;
   }
 
-  // Payload of the best batch, which is then in flight; "" when there is none.
+  // Returns the payload of the best batch, which is then in flight; "" when there is none.
   std::string Take(int64_t now_us = 0) {
     std::string payload;
     lanes_.Take(outlet(), now_us, [&](const Batch& batch) {
@@ -185,7 +185,7 @@ TEST_F(LanesTest, ClearCountsWhatWaitsAndWhatIsOut) {
   EXPECT_FALSE(lanes_.Release(outlet(), last_id_, 0));
 }
 
-// Two producers, a consumer that comes and goes, and one that looks on: for TSan, and for the sums.
+// Two producers, a consumer that comes and goes, and an observer: for TSan, and for the sums.
 TEST_F(LanesTest, SumsAgreeAfterConcurrentUse) {
   constexpr int kProducers = 2, kBatches = 5'000;
   std::atomic<int> producing{kProducers};

@@ -1,4 +1,5 @@
-// Several sessions on one link: who goes next, who is held for others, and who has waited too long.
+// Several sessions on one link: which is next, which is held for others, and which has waited too
+// long.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -43,7 +44,7 @@ class LanesTurnsTest : public test::LanesWithLog {
     for (int i = 0; i < batches; ++i) Push(record_class, std::string(kSize, 'x'));
   }
 
-  // Class that was taken and delivered, 0 = none.
+  // Returns the class that was taken and delivered, 0 = none.
   uint8_t Serve(Outlet* outlet, bool backlog = false) {
     uint64_t id = 0;
     uint8_t taken = 0;
@@ -62,7 +63,7 @@ class LanesTurnsTest : public test::LanesWithLog {
     return taken;
   }
 
-  // Class 3 has taken all that it may while class 2 waits.
+  // Class 3 has taken its maximum while class 2 waits.
   void HoldTheRest() {
     Fill(kHigh, 3);
     Fill(kNormal, 20);

@@ -20,7 +20,7 @@ using Shares = std::array<uint64_t, kClasses + 1>;
 
 class SelectionTest : public testing::Test {
  protected:
-  // Bytes by class of the next `turns` batches, when these classes always have something.
+  // Returns the bytes by class of the next `turns` batches, when these classes always have data.
   Shares Run(ClassMask waiting, int turns) {
     constexpr size_t bytes = 1000;
     Shares shares{};
@@ -66,7 +66,7 @@ TEST_F(SelectionTest, BytesAreSharedByWeightWhateverTheSizesOfTheBatches) {
   uint64_t all = 0;
   for (int i = 0; i < 20'000; ++i) {
     const uint8_t c = selection_.Best(Mask(kHigh, kNormal, kBulk));
-    // The more urgent the smaller, as it is.
+    // The more urgent class is the smaller one here.
     const size_t size = c == kHigh ? random.In<size_t>(1, 300) : random.In<size_t>(1, 65'536);
     selection_.Pay(c, size, Mask(kHigh, kNormal, kBulk));
     bytes[c] += size;
@@ -91,7 +91,7 @@ TEST_F(SelectionTest, AClassThatWasIdleHasSavedNoCredit) {
   const Shares bytes = Run(Mask(kHigh, kBulk), 90);
   EXPECT_NEAR(static_cast<double>(bytes[kHigh]), 80'000, 1000);
   Run(Mask(kHigh), 1000);
-  // And has no debt: what it sent alone, it sent for nothing.
+  // It has no debt either: bytes that it sent alone are free.
   EXPECT_NE(Order(Mask(kHigh, kBulk), 4).find('2'), std::string::npos);
 }
 
@@ -109,7 +109,7 @@ TEST_F(SelectionTest, NoClassStarvesAndTheLargestBatchWaitsForItsShareAlone) {
   EXPECT_GE(before, kMaxWeight);
 }
 
-// Whoever cannot take its turn, because its session has no room, does not lose it.
+// A class that cannot take its turn because its session has no room does not lose it.
 TEST_F(SelectionTest, AClassThatWaitsAndIsPassedOverKeepsItsPlace) {
   for (int i = 0; i < 100; ++i) selection_.Pay(kNormal, 1000, Mask(kHigh, kNormal));
   EXPECT_EQ(Order(Mask(kHigh, kNormal), 200), std::string(200, '2'));

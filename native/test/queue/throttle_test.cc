@@ -76,8 +76,8 @@ TEST_F(ThrottleTest, AClassAtItsOwnLimitStopsAlone) {
   EXPECT_TRUE(throttle_.Relax());
 }
 
-// One fills and asks while another empties and relaxes. What a machine that reorders the two misses
-// is for the worker's sweep, and rare.
+// One fills and requests while another empties and relaxes. The worker's sweep, rarely needed,
+// handles cases that a machine with reordering misses.
 TEST_F(ThrottleTest, AClassThatEmptiesWhileItIsMarkedDoesNotStaySlowed) {
   constexpr int kRounds = 1'000;
   int missed = 0;

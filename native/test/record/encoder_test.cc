@@ -117,7 +117,7 @@ TEST(Frames, CarryARecordThereAndBack) {
     record.ts_ms = random.In<int64_t>(0, 8'640'000'000'000'000);
     const size_t bytes = FrameBytes(device.size(), topic.size(), payload.size());
     ASSERT_EQ(bytes % 8, 0u);
-    // Exactly as long as promised, so that ASan sees a byte too many.
+    // Exactly as long as promised, so that ASan detects one byte too many.
     const std::unique_ptr<char[]> frame(new char[bytes]);
     WriteRecordFrame(record, 4'000'000'000u, frame.get());
     const Record back = ReadRecordFrame(frame.get());

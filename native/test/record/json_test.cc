@@ -17,7 +17,7 @@ bool Json(std::string_view text) {
   return IsJson(text, &has_newline);
 }
 
-// RFC 8259: what a parser must take.
+// RFC 8259: values that a parser must accept.
 TEST(Json, TakesValidValues) {
   for (const char* good : {"null",
                            "true",
@@ -68,7 +68,7 @@ TEST(Json, TakesValidValues) {
   }
 }
 
-// And what it must not.
+// Values that it must refuse.
 TEST(Json, RefusesInvalidValues) {
   for (const char* bad : {"",
                           " ",
@@ -194,7 +194,7 @@ TEST(Json, NestingEndsAtTheLimit) {
   for (int i = 0; i < kMaxJsonDepth - 1; ++i) objects += "{\"a\":";
   EXPECT_TRUE(Json(objects + "{}" + std::string(kMaxJsonDepth - 1, '}')));
   EXPECT_FALSE(Json(objects + "{\"a\":[]}" + std::string(kMaxJsonDepth - 1, '}')));
-  // Levels remember their kind all the way down.
+  // Levels remember their kind to the bottom.
   std::string mixed;
   for (int i = 0; i < kMaxJsonDepth; ++i) mixed += i % 2 ? "[" : "{\"a\":";
   mixed += "1";
@@ -218,8 +218,8 @@ TEST(Json, TellsOfRawLineBreaks) {
   }
 }
 
-// Cut anywhere, a value that ends with a bracket is no value any more, and nothing is read beyond
-// the end (ASan: the copy is as long as the view).
+// When cut anywhere, a value that ends with a bracket is no longer a value, and nothing is read
+// beyond the end (ASan: the copy is as long as the view).
 TEST(Json, EveryCutIsRefused) {
   const std::string whole =
       "{\"a\":[1,-2.5e+3,\"x\\u00e9\\n\xF0\x9F\x8C\xA1\",true,false,null,{}],\"b\":{}}";
@@ -257,7 +257,7 @@ TEST(Json, AnyBytesAsAStringAreJson) {
   }
 }
 
-// RFC 4648, section 10, and all that the alphabet has.
+// RFC 4648, section 10, and the whole alphabet.
 TEST(Base64, GivesTheVectorsOfTheRfc) {
   const auto encoded = [](std::string_view bytes) {
     std::string out = "x";

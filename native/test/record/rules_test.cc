@@ -78,7 +78,7 @@ TEST(TopicFilter, EmptyTopicsMatchOnlyWildcards) {
   EXPECT_FALSE(TopicMatches("/", ""));
 }
 
-// The definition, written down a second time.
+// The definition, written a second time.
 bool SlowMatch(const std::vector<std::string>& filter, const std::vector<std::string>& topic,
                size_t f, size_t t) {
   if (f == filter.size()) return t == topic.size();
@@ -161,7 +161,7 @@ TEST(Glob, AgreesWithTheDefinition) {
 }
 
 // Patterns on which a backtracking matcher takes exponential time: here 256 * 256 steps at most, so
-// ten thousand of them end long before the test's patience does.
+// ten thousand of them end long before the test's time-out.
 TEST(Glob, HostilePatternsTakePolynomialTime) {
   const std::string text(256, 'a');
   std::string glob;

@@ -14,7 +14,7 @@
 
 namespace seganet::coap_test {
 
-// The owner of a server: decides as the test says and writes down what it is told.
+// The owner of a server: gives scripted answers and records events.
 template <typename Base>
 class Owner : public Base {
  public:
@@ -35,7 +35,7 @@ class Owner : public Base {
     log += "[" + Bytes(device) + (on ? " observes]" : " left]");
   }
 
-  // What was logged since the last call.
+  // Entries since the last call.
   Bytes TakeLog() { return std::exchange(log, {}); }
 
   coap::Answer answer;
@@ -55,7 +55,7 @@ class Bench : public Owner<coap::DatagramHandler> {
     sent.emplace_back(peer.text(), datagram);
   }
 
-  // What the server sent to anybody because of this datagram.
+  // The server's packets to any far end because of this datagram.
   std::vector<Read> Ask(std::string_view datagram, std::string_view from = "peer") {
     server.OnDatagram(coap::Peer(from.data(), from.size()), Span(datagram), now_us);
     return TakeSent();
@@ -87,7 +87,7 @@ class Bench : public Owner<coap::DatagramHandler> {
     return all;
   }
 
-  // Observes and acknowledges what comes, so that the far end has proved itself.
+  // Observes and acknowledges notifications, so that the far end has proved itself.
   void Observe(std::string_view path, std::string_view token, std::string_view from = "peer",
                const Options& more = {}) {
     Options options{{6, ""}};
@@ -110,7 +110,7 @@ class Bench : public Owner<coap::DatagramHandler> {
   std::vector<Bytes> raw;  // of the last TakeSent()
 };
 
-// A stream session and what it sends.
+// A stream session and its output.
 class StreamBench : public Owner<coap::Handler> {
  public:
   explicit StreamBench(const coap::Settings& settings = {}, const coap::Limits& limits = {},

@@ -106,7 +106,7 @@ inline Bytes Frame(unsigned code, std::string_view token = "", const Options& op
 inline constexpr unsigned kCsmCode = 0xE1;
 inline Bytes Csm() { return Frame(kCsmCode, "", {{2, Uint(1 << 20)}, {4, ""}}); }
 
-// The path as options, with more behind it.
+// The path as options, followed by more.
 inline Options Path(std::string_view path, const Options& more = {}) {
   Options options;
   for (size_t at = 0; at <= path.size();) {
@@ -118,7 +118,7 @@ inline Options Path(std::string_view path, const Options& more = {}) {
   return options;
 }
 
-// A message as it came from the server; `good` is false when it is not well-formed.
+// A message from the server; `good` is false when it is not well-formed.
 struct Read {
   bool good = false;
   unsigned type = 0, code = 0, id = 0;

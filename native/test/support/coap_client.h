@@ -1,4 +1,4 @@
-// A CoAP device for engine tests: a blocking UDP socket that speaks as much as a test needs.
+// A CoAP device for engine tests: a blocking UDP socket with as much CoAP as a test needs.
 #ifndef SEGANET_TEST_SUPPORT_COAP_CLIENT_H_
 #define SEGANET_TEST_SUPPORT_COAP_CLIENT_H_
 
@@ -34,7 +34,7 @@ struct CoapMessage {
     }
     return std::nullopt;
   }
-  // Of an option that is a number; -1 = it is not there.
+  // Returns an option that is a number; -1 = it is not there.
   int64_t Number(unsigned number) const {
     const auto value = Option(number);
     if (!value) return -1;
@@ -81,7 +81,7 @@ inline std::string CoapBytes(const CoapMessage& m) {
   return bytes;
 }
 
-// Reads options and payload; for what we send ourselves, so without much checking.
+// Reads options and payload; for the tests' own messages, so without much checking.
 inline void ReadCoapBody(std::string_view bytes, CoapMessage* m) {
   unsigned number = 0;
   size_t at = 0;
@@ -110,7 +110,7 @@ class CoapClient {
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     inet_pton(AF_INET, host, &address.sin_addr);
-    // From here on it takes answers from this address alone.
+    // Accepts answers from this address alone from now on.
     open_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   }
   CoapClient(CoapClient&& other) noexcept
@@ -147,7 +147,7 @@ class CoapClient {
     return m;
   }
 
-  // nullopt when nothing comes in time.
+  // nullopt when nothing arrives in time.
   std::optional<CoapMessage> Receive(int timeout_ms = 20'000) {
     const std::optional<std::string> bytes = ReceiveBytes(timeout_ms);
     if (!bytes || bytes->size() < 4) return std::nullopt;
@@ -171,7 +171,7 @@ class CoapClient {
     return std::string(buffer, static_cast<size_t>(n));
   }
 
-  // Sends it and returns the code of the answer with its token, 0 = none came.
+  // Sends it and returns the code of the answer with its token, 0 = no answer.
   unsigned Ask(const CoapMessage& request) {
     if (!Send(CoapBytes(request))) return 0;
     while (auto answer = Receive()) {

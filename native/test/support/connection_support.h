@@ -1,4 +1,4 @@
-// A Connection on a loop of its own, and the far end of its connection as a test plays it.
+// A Connection on a separate loop, and the far end of its connection, which the test controls.
 #ifndef SEGANET_TEST_SUPPORT_CONNECTION_SUPPORT_H_
 #define SEGANET_TEST_SUPPORT_CONNECTION_SUPPORT_H_
 
@@ -45,7 +45,7 @@ inline std::array<int, 2> TcpPair() {
   EXPECT_EQ(connect(ours, name, size), 0);
   const int theirs = accept(listener, nullptr, nullptr);
   close(listener);
-  // A turn of the loop does not wait for the kernel's timers.
+  // A turn of the loop that does not wait for the kernel's timers.
   const int on = 1;
   for (const int fd : {ours, theirs}) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return {ours, theirs};
@@ -74,7 +74,7 @@ class WireTest : public testing::Test, protected Connection::Listener {
     ASSERT_TRUE(RunUntil([this] { return opens_ == 1; }));
   }
 
-  // Turns of the loop, with what the far end does between them. A bound, and not a time.
+  // Turns of the loop, with the far end's work between them. A bound, not a time.
   bool RunUntil(const std::function<bool()>& is_done, int turns = 20'000) {
     for (int i = 0; i < turns; ++i) {
       if (is_done()) return true;
@@ -93,7 +93,7 @@ class WireTest : public testing::Test, protected Connection::Listener {
     ASSERT_EQ(send(theirs_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
-  // What has come by now, `most` at most.
+  // Returns the input so far, `most` at most.
   std::string Hear(size_t most = SIZE_MAX) {
     std::string all;
     char bytes[16384];
@@ -118,7 +118,7 @@ class WireTest : public testing::Test, protected Connection::Listener {
     if (connection_ == nullptr) return;
     std::exchange(connection_, nullptr)->Close([this] { ++closed_; });
   }
-  // Descriptors are given out lowest first.
+  // The system assigns the lowest free descriptor.
   bool IsClosed() const { return fcntl(fd_, F_GETFD) == -1 && errno == EBADF; }
 
   void OnOpen() override {
@@ -152,7 +152,7 @@ class WireTest : public testing::Test, protected Connection::Listener {
   TlsFailure why_;
 };
 
-// `size` bytes of which every stretch is another.
+// Returns `size` bytes in which every stretch differs.
 inline std::string Pattern(size_t size) {
   std::string bytes(size, '\0');
   for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 31 + i / 251);

@@ -1,4 +1,4 @@
-// A device for engine tests: a blocking TCP socket that speaks as much MQTT as a test needs.
+// A device for engine tests: a blocking TCP socket with as much MQTT as a test needs.
 #ifndef SEGANET_TEST_SUPPORT_DEVICE_CLIENT_H_
 #define SEGANET_TEST_SUPPORT_DEVICE_CLIENT_H_
 
@@ -23,7 +23,7 @@ namespace seganet::test {
 
 inline constexpr std::chrono::seconds kPatience{20};  // sanitizers on a busy machine
 
-// Polls until `done` says so; false when patience ends.
+// Polls until `done` returns true; false when patience ends.
 inline bool Until(const std::function<bool()>& done) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (!done()) {
@@ -74,13 +74,13 @@ class DeviceClient {
     return true;
   }
 
-  // As much of `bytes` as the socket takes without waiting.
+  // Sends as much of `bytes` as the socket takes without waiting.
   size_t SendSome(std::string_view bytes) {
     const ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     return n < 0 ? 0 : static_cast<size_t>(n);
   }
 
-  // The next `n` bytes; fewer when the connection or patience ends.
+  // Returns the next `n` bytes; fewer when the connection or patience ends.
   std::string Receive(size_t n) {
     while (input_.size() < n && Fill()) {
     }
@@ -89,7 +89,7 @@ class DeviceClient {
     return bytes;
   }
 
-  // The next packet; what there is of it when the connection or patience ends.
+  // Returns the next packet; an incomplete one when the connection or patience ends.
   std::string ReceivePacket() {
     size_t size = 0;
     size_t header = 1;

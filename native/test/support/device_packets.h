@@ -1,4 +1,4 @@
-// What devices of the engine's tests send beyond a bare CONNECT and PUBLISH.
+// Packets of the engine tests' devices beyond a bare CONNECT and PUBLISH.
 #ifndef SEGANET_TEST_SUPPORT_DEVICE_PACKETS_H_
 #define SEGANET_TEST_SUPPORT_DEVICE_PACKETS_H_
 
@@ -77,7 +77,7 @@ inline Bytes Publish5(std::string_view topic, unsigned id, std::string_view payl
   return Packet(0x32, Str(topic) + U16(id) + Counted(properties) + Bytes(payload));
 }
 
-// Of a PUBLISH with QoS 1 that a device of 3.1.1 got.
+// Of a PUBLISH with QoS 1 that a device of 3.1.1 received.
 inline unsigned PacketId(std::string_view publish) {
   const size_t at =
       4 + (size_t{static_cast<uint8_t>(publish[2])} << 8) + static_cast<uint8_t>(publish[3]);

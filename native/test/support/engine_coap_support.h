@@ -1,4 +1,4 @@
-// An engine whose source speaks CoAP, and what its devices sent.
+// An engine whose source speaks CoAP, and its devices' records.
 #ifndef SEGANET_TEST_SUPPORT_ENGINE_COAP_SUPPORT_H_
 #define SEGANET_TEST_SUPPORT_ENGINE_COAP_SUPPORT_H_
 
@@ -41,7 +41,7 @@ class EngineCoapTest : public EngineTest {
     return bound;
   }
 
-  // Records that have come out as messages since the last call; waits for `n` in all.
+  // Returns the records that became messages since the last call; waits for `n` in all.
   std::vector<Seen> Records(size_t n) {
     std::vector<Seen> seen;
     std::vector<char> frames(1 << 20);

@@ -51,7 +51,7 @@ class EngineTest : public testing::Test {
     return bound;
   }
 
-  // Takes what is ready and acknowledges it; returns its records.
+  // Takes and acknowledges everything ready; returns its records.
   uint32_t DrainUplink() {
     uint32_t records = 0;
     uint64_t id = 0;

@@ -1,5 +1,4 @@
-// An Express on real lanes, with a clock of its own, and the packets that it sent as a broker sees
-// them.
+// An Express on real lanes, with its own clock, and the sent packets as a broker reads them.
 #ifndef SEGANET_TEST_SUPPORT_EXPRESS_SUPPORT_H_
 #define SEGANET_TEST_SUPPORT_EXPRESS_SUPPORT_H_
 
@@ -16,7 +15,7 @@
 
 namespace seganet::test {
 
-// What a broker reads of a PUBLISH of MQTT 3.1.1 [MQTT 3.3].
+// A broker's view of a PUBLISH of MQTT 3.1.1 [MQTT 3.3].
 struct SentPublish {
   uint16_t id = 0;
   bool is_dup = false;

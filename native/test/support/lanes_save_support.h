@@ -1,4 +1,4 @@
-// Lanes with a log that is not there: what tests of writing share.
+// Lanes with a simulated log: helpers shared by the tests of writing.
 #ifndef SEGANET_TEST_SUPPORT_LANES_SAVE_SUPPORT_H_
 #define SEGANET_TEST_SUPPORT_LANES_SAVE_SUPPORT_H_
 
@@ -83,7 +83,7 @@ class LanesWithLog : public testing::Test {
     outlet_ = lanes_->Attach(&bell_);
   }
 
-  // Id of the best batch, which is then in flight; 0 = none.
+  // Returns the id of the best batch, which is then in flight; 0 = none.
   uint64_t Take(bool backlog = false, std::string* payload = nullptr) {
     uint64_t id = 0;
     lanes_->Take(
@@ -97,7 +97,7 @@ class LanesWithLog : public testing::Test {
     return id;
   }
 
-  // Seals what is due at `now`; 0 = nothing.
+  // Seals everything due at `now`; 0 = nothing.
   uint64_t Seal(int64_t now_us) { return lanes_->Seal(now_us, &chunk_) ? chunk_.ticket : 0; }
   void Commit(uint64_t ticket, int64_t row) {
     ledger_.Committed(ticket, row);

@@ -14,14 +14,14 @@
 
 namespace seganet::mqtt_test {
 
-// A session with its owner: writes down every event and collects every byte of output, so that two
-// ways of feeding the same bytes can be compared.
+// A session with its owner: records every event and collects every byte of output, so that two ways
+// of feeding the same bytes can be compared.
 class Recorder : public mqtt::Handler {
  public:
   enum class Ack {
     kAtOnce,
     kNever,
-    kLate,  // in an order that depends on the events alone, not on how they were fed
+    kLate,  // in an order that depends on the events alone, not on the feeding
   };
 
   explicit Recorder(Ack ack = Ack::kAtOnce, const mqtt::Limits& limits = {})

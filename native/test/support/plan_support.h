@@ -1,4 +1,4 @@
-// Stages of plans, short to write.
+// Shorthands for stages of plans.
 #ifndef SEGANET_TEST_SUPPORT_PLAN_SUPPORT_H_
 #define SEGANET_TEST_SUPPORT_PLAN_SUPPORT_H_
 

@@ -19,7 +19,7 @@
 
 namespace seganet::test {
 
-// Pieces with dots between them, each in hex, or xx*n.
+// Pieces separated by dots, each in hex, or xx*n.
 inline std::string FromDotted(const std::string& text) {
   std::string bytes;
   std::istringstream pieces(text);
@@ -84,7 +84,7 @@ inline PublishVector VectorFrom(const std::map<std::string, std::string>& fields
   v.batch.device_bytes = static_cast<uint32_t>(number("device-bytes"));
   v.batch.topic_bytes = static_cast<uint32_t>(number("topic-bytes"));
   v.batch.bytes = FromDotted(text("bytes"));
-  v.stage.topic.fill(TopicFrom("00"));  // of another class: never to be seen
+  v.stage.topic.fill(TopicFrom("00"));  // of another class: must never appear
   v.stage.record_topic.fill(TopicFrom("00"));
   v.stage.topic[v.batch.record_class] = TopicFrom(text("topic"));
   v.stage.record_topic[v.batch.record_class] = TopicFrom(text("record-topic"));

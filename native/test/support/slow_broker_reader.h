@@ -1,4 +1,5 @@
-// What BrokerReader should read, by the book: packet by packet, with all bytes at hand.
+// The expected input of BrokerReader, by the specification: packet by packet, with all bytes at
+// hand.
 #ifndef SEGANET_TEST_SUPPORT_SLOW_BROKER_READER_H_
 #define SEGANET_TEST_SUPPORT_SLOW_BROKER_READER_H_
 

@@ -1,4 +1,4 @@
-// What several tests of the core share.
+// Helpers shared by several tests of the core.
 #ifndef SEGANET_TEST_SUPPORT_SUPPORT_H_
 #define SEGANET_TEST_SUPPORT_SUPPORT_H_
 
@@ -65,8 +65,7 @@ class CountingBell : public Doorbell {
   std::atomic<int> rings_{0};
 };
 
-// The sessions of a test: At(lanes) is an outlet of all classes, attached when it is first asked
-// for.
+// The sessions of a test: At(lanes) is an outlet of all classes, attached at its first use.
 class Sessions {
  public:
   Outlet* At(Lanes* lanes) {

@@ -18,7 +18,7 @@ inline std::string Pem(BIO* written) {
   return {bytes, static_cast<size_t>(size)};
 }
 
-// What a certificate shall say.
+// The content of a certificate.
 struct Wish {
   std::string name = "broker.example";
   long from_s = -3600;  // from now
@@ -30,7 +30,7 @@ struct Wish {
 // A key (EC P-256) and its certificate.
 class Identity {
  public:
-  // Signed by itself.
+  // Self-signed.
   static Identity Own(const Wish& wish) { return Identity(wish, nullptr); }
   static Identity Authority(const std::string& name = "An authority") {
     Wish wish;

@@ -1,4 +1,4 @@
-// An authority, a broker that has a certificate of it, and clients that trust it.
+// An authority, a broker with a certificate of it, and clients that trust it.
 #ifndef SEGANET_TEST_SUPPORT_TLS_FIXTURE_H_
 #define SEGANET_TEST_SUPPORT_TLS_FIXTURE_H_
 
@@ -26,7 +26,7 @@ class TlsTest : public testing::Test {
 
   TlsTest() { options_.ca = authority_.cert(); }
 
-  // Of options_, as they are now.
+  // Of options_, in their current state.
   TlsClient Client() const { return TlsClient(Context(options_)); }
 
   const Identity authority_ = Identity::Authority();

@@ -17,7 +17,7 @@ struct Manners {
   int max_version = TLS1_3_VERSION;
   std::string between = {};    // PEM: certificates sent after the own one
   std::string client_ca = {};  // PEM; not empty = the client must have a certificate of it
-  std::string alpn = {};       // the one protocol that is spoken; empty = none is asked for
+  std::string alpn = {};       // the only protocol spoken; empty = none is required
   std::string ciphers = {};    // of TLS 1.2
   std::string groups = {};     // for the exchange of keys
 };
@@ -55,7 +55,7 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Takes bytes of the network, and reads what they say.
+  // Takes bytes from the network, and reads their content.
   void Receive(std::string_view bytes) {
     BIO_write(SSL_get_rbio(ssl_), bytes.data(), static_cast<int>(bytes.size()));
     ERR_clear_error();
@@ -83,7 +83,7 @@ class Server {
   }
   void Close() { SSL_shutdown(ssl_); }
 
-  // What is to go to the network.
+  // Returns the bytes for the network.
   std::string Take() {
     BIO* const out = SSL_get_wbio(ssl_);
     std::string bytes(BIO_ctrl_pending(out), '\0');
@@ -151,7 +151,7 @@ inline std::string ReadAll(TlsClient* client) {
   return all;
 }
 
-// Carries bytes both ways, in pieces, until nobody has more to say. Returns what the client read.
+// Carries bytes both ways, in pieces, until neither side has more. Returns the client's input.
 inline std::string Carry(TlsClient* client, Server* server, size_t piece = 1 << 20) {
   std::string read;
   for (;;) {

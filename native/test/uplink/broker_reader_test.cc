@@ -43,7 +43,7 @@ Bytes Join(const std::vector<Bytes>& packets) {
 
 Bytes Puback(unsigned id) { return Lit("\x40\x02") + U16(id); }
 
-// What a broker of MQTT 5 sends in a session, with one PUBACK as MQTT 3.1.1 has it.
+// A broker's packets of MQTT 5 in a session, with one PUBACK in the form of MQTT 3.1.1.
 const std::vector<Bytes>& Session() {
   static const std::vector<Bytes> packets = {
       Lit("\x20\x06\0\0\x03\x21\0\x14"),  // CONNACK, Receive Maximum 20
@@ -102,7 +102,7 @@ TEST(BrokerReader, PacketsOfOthersInARowGoOnTogether) {
 }
 
 TEST(BrokerReader, LeavesAPubackWithoutAnIdentifierToTheOther) {
-  // A length in more bytes than needed makes it no longer.
+  // A length in more bytes than needed does not make it longer.
   for (const Bytes& bytes : {Lit("\x40\0"), Lit("\x40\x01\x05"), Lit("\x40\x81\0\x05"),
                              Lit("\x40\x80\x80\0"), Lit("\x40\x81\x80\x80\0\x05")}) {
     BrokerReader reader;
@@ -128,7 +128,7 @@ TEST(BrokerReader, LeavesEverythingFromWhatIsNoLengthOnToTheOther) {
 }
 
 TEST(BrokerReader, ReadsAPubackUpToItsLimitAndLeavesALargerOne) {
-  const auto of = [](size_t bytes) {  // a PUBACK of so many, of which 4 are its header
+  const auto of = [](size_t bytes) {  // a PUBACK of this many, of which 4 are its header
     return Packet(0x40, U16(5) + '\x97' + Bytes(bytes - 7, 'x'));
   };
   const Bytes largest = of(BrokerReader::kMaxPubackBytes);

@@ -1,4 +1,4 @@
-// A connection without TLS; wire_tls_test.cc has that with it.
+// A connection without TLS; connection_tls_test.cc has it with TLS.
 #include <utility>
 
 #include "test/support/connection_support.h"
@@ -11,13 +11,13 @@ using test::Pattern;
 
 class WirePlainTest : public test::WireTest {
  protected:
-  // So that the kernel takes little.
+  // Makes the kernel take little.
   void OpenNarrow() {
     ASSERT_NO_FATAL_FAILURE(OpenPlain());
     const int bytes = 4096;
     setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
   }
-  // All that was written comes, in its order.
+  // All written bytes arrive, in order.
   void ExpectThatItComes(const std::string& all) {
     std::string got;
     far_end_ = [&] { got += Hear(); };
@@ -184,7 +184,7 @@ TEST_F(WirePlainTest, AResetWhilePausedHasItsCodeToo) {
 
 TEST_F(WirePlainTest, AWriteIntoAConnectionThatEndedFailsFromTheLoop) {
   OpenPlain();
-  connection_->Pause(true);  // so that the end is not heard
+  connection_->Pause(true);  // so that the end does not arrive
   Hang();
   connection_->Write("a");
   connection_->Write("b");

@@ -206,7 +206,7 @@ TEST_F(WireTlsTest, MayBeClosedFromEachCallback) {
   }
 }
 
-// What ASan would find.
+// ASan detects an error here.
 TEST_F(WireTlsTest, MayBeClosedAtAnyMoment) {
   test::Random random;
   const auto maybe_close = [&] {

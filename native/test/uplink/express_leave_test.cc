@@ -1,4 +1,5 @@
-// What the express path leaves to the feeder: it says why, and touches nothing of it.
+// What the express path leaves to the feeder: it reports the reason, and leaves the batch
+// untouched.
 #include <cstdint>
 #include <limits>
 
@@ -11,7 +12,7 @@ using test::kMs;
 
 class ExpressRoughTest : public test::ExpressTest {
  protected:
-  // The feeder takes the best batch as if nobody had looked at it.
+  // The feeder takes the best batch as if it had not been inspected.
   void ExpectUntouched(const std::string& payload) {
     const bool taken = shared_->Take(outlet_, Now(), [&](const Batch& batch) {
       EXPECT_EQ(batch.bytes.substr(batch.device_bytes + batch.topic_bytes), payload);

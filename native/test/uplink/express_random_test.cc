@@ -1,4 +1,4 @@
-// Whatever happens: every batch goes, each class in its order, and each is released once.
+// Invariants: every batch is sent, each class in its order, and each is released once.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -19,7 +19,7 @@ class ExpressRandomTest : public test::ExpressTest {
  protected:
   void PutNext(uint8_t c) { Put(c, std::to_string(++pushed_[c])); }
 
-  // What is new of a class comes in order; what comes again is marked.
+  // New batches of a class arrive in order; repeated ones are marked.
   void Hear(const std::vector<SentPublish>& packets) {
     for (const SentPublish& packet : packets) {
       const int c = std::stoi(packet.topic);
@@ -37,7 +37,7 @@ class ExpressRandomTest : public test::ExpressTest {
     }
   }
 
-  // The broker answers one of those on their way.
+  // The broker answers one of those in flight.
   void Answer(Random* random, bool may_refuse) {
     const auto at =
         std::next(on_the_way_.begin(), random->In<ptrdiff_t>(0, std::ssize(on_the_way_) - 1));
@@ -51,7 +51,7 @@ class ExpressRandomTest : public test::ExpressTest {
     on_the_way_.erase(at);
   }
 
-  // The feeder takes over what is on its way, and all of it is there.
+  // The feeder takes over the in-flight batches, and all of them are there.
   void Leave() {
     ASSERT_EQ(express_->window().List().size(), on_the_way_.size());
     for (const auto& [id, flight] : express_->window().List()) {
@@ -65,7 +65,7 @@ class ExpressRandomTest : public test::ExpressTest {
     }
   }
 
-  // Lands, and either the feeder sends what is on its way to the end, or the session is lost.
+  // Leaves, and either the feeder sends the in-flight batches to the end, or the session is lost.
   void BoardAnew(Random* random) {
     ASSERT_NO_FATAL_FAILURE(Leave());
     if (random->OneIn(2)) {

@@ -1,4 +1,4 @@
-// What the express path sends while all is well: in which order, how much, and when it looks again.
+// The express path's sending without failures: in which order, how much, and when it polls again.
 #include "test/support/express_support.h"
 
 namespace seganet {

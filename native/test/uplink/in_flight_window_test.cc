@@ -1,5 +1,5 @@
-// The same rules as of nodes/lib/uplink/sending/in-flight-window.js:
-// test/unit/uplink/in-flight-window.test.js and uplink-reserve.test.js.
+// The same rules as in nodes/lib/uplink/sending/in-flight-window.js:
+// test/unit/uplink/in-flight-window.test.js and test/unit/uplink/reserve.test.js.
 #include "core/uplink/in_flight_window.h"
 
 #include <gtest/gtest.h>
@@ -125,7 +125,8 @@ TEST(FlightsTest, OneIsPassedWhenALaterOneWasAcknowledged) {
   EXPECT_FALSE(flights.IsPassed(*flights.Find(flights.Open(Of(false)))));
 }
 
-// InFlightWindow that are kept in the order of sending and looked for from the front.
+// A slow model of InFlightWindow: its packets are kept in the order of sending and searched from
+// the front.
 struct SlowFlights {
   uint32_t Room(bool is_urgent) const {
     const auto all = static_cast<uint32_t>(list.size());

@@ -136,7 +136,7 @@ TEST(PublishWriter, TheLongestPacketIsWhatALengthOfFourBytesSays) {
   EXPECT_EQ(writer.Prepare(batch, stage, false, true), 268'435'460u);
 }
 
-// The same by the book, in strings.
+// The same by the specification, in strings.
 std::string WrittenSlowly(const PublishVector& v) {
   const Batch& b = v.batch;
   const bool single = b.kind == BatchKind::kSingle;

@@ -1,4 +1,4 @@
-// A connection that stands: what it carries, and how it ends.
+// An established connection: the data that it carries, and its ends.
 #include <random>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ using tls_test::Take;
 
 class TlsClientTest : public tls_test::TlsTest {};
 
-// Of records that are on their way: type, then length without the head of 5.
+// Of records in flight: type, then length without the head of 5.
 std::vector<std::pair<int, size_t>> Records(std::string_view bytes) {
   std::vector<std::pair<int, size_t>> records;
   while (bytes.size() >= 5) {

@@ -1,4 +1,4 @@
-// Certificates, keys and other options that cannot be used, with the codes that Node gives.
+// Unusable certificates, keys and other options, with the codes that Node gives.
 #include <cstring>
 #include <string>
 
@@ -9,7 +9,7 @@ namespace {
 
 using tls_test::Identity;
 
-// What tls.createSecureContext of Node 24 says about the same files.
+// The results of tls.createSecureContext of Node 24 for the same files.
 class TlsFiles : public tls_test::TlsTest {
  protected:
   TlsFiles() {
@@ -31,7 +31,7 @@ class TlsFiles : public tls_test::TlsTest {
   TlsFailure why_;
 };
 
-// As when a file was damaged, with the same length.
+// As in a damaged file of the same length.
 std::string Damaged(std::string pem, const char* bytes) {
   const size_t first = pem.find('\n') + 1;
   return pem.replace(first, strlen(bytes), bytes);

@@ -1,4 +1,4 @@
-// What the two ends agree on; what is refused is in tls_refusal_test.cc.
+// What the two ends agree on; refusals are in tls_refusal_test.cc.
 #include <string>
 
 #include "test/support/tls_fixture.h"

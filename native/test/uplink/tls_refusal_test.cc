@@ -1,4 +1,4 @@
-// Connections that are refused, with the codes that Node gives; files are in tls_files_test.cc.
+// Refused connections, with the codes that Node gives; files are in tls_files_test.cc.
 #include <string>
 
 #include "test/support/tls_fixture.h"
@@ -18,7 +18,7 @@ using tls_test::Take;
 
 constexpr long kDay = 86400;
 
-// How a connection fails. The broker hears about it too.
+// Returns how a connection fails. The broker gets an alert too.
 TlsFailure Failure(const TlsOptions& options, const Identity& broker, const Manners& manners = {}) {
   Server server(broker, manners);
   TlsClient client(Context(options));
@@ -34,7 +34,7 @@ TlsFailure Failure(const TlsOptions& options, const Identity& broker, const Mann
 
 class TlsRefusal : public tls_test::TlsTest {
  protected:
-  // Of a broker that the client should not believe, in both versions.
+  // Cases of a broker that the client should not trust, in both versions.
   std::string Distrust(const Identity& broker, const std::string& between = "") {
     const TlsFailure older =
         Failure(options_, broker, {.max_version = TLS1_2_VERSION, .between = between});
@@ -85,7 +85,7 @@ TEST_F(TlsRefusal, ACertificateThatIsForSomethingElse) {
 }
 
 TEST_F(TlsRefusal, EveryFaultCountsNotOnlyTheLast) {
-  // Nothing is wrong with the leaf, which is looked at last.
+  // The leaf, which is checked last, is correct.
   const Identity between =
       authority_.Issue({.name = "Between", .from_s = -3 * kDay, .to_s = -kDay, .authority = true});
   EXPECT_EQ(Distrust(between.Issue(), between.cert()), "CERT_HAS_EXPIRED");
@@ -158,7 +158,7 @@ TEST_F(TlsRefusal, APortThatDoesNotSpeakTls) {
       continue;
     }
     ASSERT_EQ(client.state(), State::kFailed);
-    // OpenSSL 3.0 and 3.5 do not agree here.
+    // OpenSSL 3.0 and 3.5 differ here.
     const std::string& code = client.failure().code;
     EXPECT_TRUE(code == "ERR_SSL_WRONG_VERSION_NUMBER" || code == "ERR_SSL_PACKET_LENGTH_TOO_LONG")
         << code;

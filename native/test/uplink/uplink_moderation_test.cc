@@ -1,5 +1,4 @@
-// How far apart the turns of the uplink's thread are, with a clock and a sleep in the test's hands:
-// the cases of test/unit/uplink-moderation.test.js.
+// The distance between turns of the uplink's thread; the test controls the clock and the sleep.
 #include "core/uplink/uplink_moderation.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +37,7 @@ class Thread {
       seen.longest_us = std::max(seen.longest_us, time - due);
       ++turns;
       time += kTurnUs;
-      // One turn serves all that came until it.
+      // One turn serves everything that arrived before it.
       while (due <= time - kTurnUs) due += wakes.every_us;
       records = before + static_cast<uint64_t>((time - from) * wakes.records_per_s / 1'000'000);
       moderation.Rest(time, records, wakes.is_waiting);
@@ -80,7 +79,7 @@ TEST(UplinkModeration, BetweenALowRateAndAHighOneTurnsMoveApartEvenly) {
   const int64_t apart_us = UplinkModeration::kBusyUs / 2;
   EXPECT_NEAR(static_cast<double>(thread.moderation.interval_us()), static_cast<double>(apart_us),
               static_cast<double>(apart_us) / 10);
-  // What comes each 200 us is heard of at the end of the nap, or by the next.
+  // An event each 200 us is handled at the end of the nap, or by the next one.
   EXPECT_GT(seen.turns_per_s, 900'000 / (apart_us + 200));
   EXPECT_LT(seen.turns_per_s, 1'100'000 / apart_us);
 }

@@ -1,17 +1,57 @@
 'use strict';
 // Settings of a batch node.
 
-const { integer, choice } = require('../base/options');
+const { schemaOf } = require('./rows');
 
-const schema = {
-  mode: choice(/** @type {const} */ (['envelope', 'records', 'off']), 'envelope'),
-  format: choice(/** @type {const} */ (['ndjson']), 'ndjson'),
-  minDevices: integer(0, 1000000, 50),
-  maxBytes: integer(64, 1048576, 1024),
-  maxDelayMs: integer(1, 3600000, 1000),
-  // A node of an older flow lacks this property and keeps its limits. New nodes are adaptive (seganet-batch.html).
-  flush: choice(/** @type {const} */ (['limits', 'adaptive']), 'limits'),
-  gapMs: integer(0, 1000, 2)
-};
+const rows = /** @type {const} */ ({
+  mode: {
+    type: 'choice',
+    values: ['envelope', 'records', 'off'],
+    default: 'envelope',
+    variable: 'SEGANET_BATCH_MODE',
+    help: 'envelope (many records per PUBLISH), records (one each) or off.'
+  },
+  // Flows of earlier releases name the format of envelopes. There is only one.
+  format: { type: 'choice', values: ['ndjson'], default: 'ndjson', retired: true },
+  minDevices: {
+    type: 'integer',
+    min: 0,
+    max: 1000000,
+    default: 50,
+    formerly: 'SEGANET_BATCH_DEVICES'
+  },
+  maxBytes: {
+    type: 'integer',
+    min: 64,
+    max: 1048576,
+    default: 1024,
+    unit: 'bytes',
+    formerly: 'SEGANET_BATCH_BYTES'
+  },
+  maxDelayMs: {
+    type: 'integer',
+    min: 1,
+    max: 3600000,
+    default: 1000,
+    unit: 'ms',
+    formerly: 'SEGANET_BATCH_MS'
+  },
+  flush: {
+    type: 'choice',
+    values: ['limits', 'adaptive'],
+    // A node of an older flow has no such property and keeps its limits.
+    default: 'limits',
+    initial: 'adaptive',
+    formerly: 'SEGANET_BATCH_FLUSH'
+  },
+  gapMs: {
+    type: 'integer',
+    min: 0,
+    max: 1000,
+    default: 2,
+    unit: 'ms',
+    formerly: 'SEGANET_BATCH_GAP_MS'
+  }
+});
 
-exports.schema = schema;
+module.exports = { rows, schema: schemaOf(rows) };

@@ -1,38 +1,147 @@
 'use strict';
 // Settings of an uplink broker node.
 
-const { integer, choice, secret, text } = require('../base/options');
+const { schemaOf } = require('./rows');
 
-const schema = {
-  url: text('', /^\S+$/, 'an address such as mqtts://host:8883'),
-  tls: text(''),
-  clientId: text('', /^[^/+#\0]{1,128}$/, 'up to 128 characters without /, + and #'),
-  protocolVersion: choice(/** @type {const} */ (['5', '4']), '5'),
-  minTls: choice(/** @type {const} */ (['TLSv1.3', 'TLSv1.2']), 'TLSv1.3'),
-  keepalive: integer(1, 65535, 30),
-  inflight: integer(1, 1024, 32),
-  backlogRate: integer(0, 10000000, 5000),
-  backlogShare: integer(1, 100, 50),
-  // Checked together, because each list has one part per group.
-  groups: text(''),
-  reserve: integer(0, 100, 25),
-  priority: text(''),
-  dscp: text(''),
-  notSentLowat: text(''),
-  sendBuffer: text(''),
-  ackTimeoutMs: integer(1000, 3600000, 15000),
-  userTimeoutMs: integer(0, 3600000, 10000),
-  // Checked with the rest of the uplink's options.
-  congestion: text(''),
-  paths: text(''),
-  pathLossMs: integer(100, 3600000, 1000),
-  reconnectMinMs: integer(10, 600000, 500),
-  reconnectMaxMs: integer(10, 3600000, 5000),
-  commands: choice(/** @type {const} */ (['off', 'on']), 'off'),
-  commandPrefix: text('cmd', /^[^$/+#\0][^+#\0]{0,255}(?<!\/)$/, 'a topic such as cmd, without + and #'),
-  // Credentials are in the credential store. A flow file may have them as properties instead, such as ${NAME}.
-  username: text(''),
-  password: secret
-};
+const MAX_BUFFER_BYTES = 64 * 1024 * 1024;
 
-exports.schema = schema;
+const rows = /** @type {const} */ ({
+  url: {
+    type: 'text',
+    form: 'url',
+    default: '',
+    pattern: /^\S+$/,
+    shape: 'an address such as mqtts://host:8883',
+    variable: 'SEGANET_UPLINK_URL',
+    shown: 'demo cloud',
+    help: 'Cloud broker, `mqtts://HOST:PORT`. Unset: a demo cloud and a simulated fleet.'
+  },
+  tls: { type: 'text', default: '' },
+  clientId: {
+    type: 'text',
+    default: '',
+    pattern: /^[^/+#\0]{1,128}$/,
+    shape: 'up to 128 characters without /, + and #'
+  },
+  // Credentials are a part of the store; a flow file may carry them as properties instead, for ${NAME}.
+  username: {
+    type: 'text',
+    form: 'text',
+    default: '',
+    variable: 'SEGANET_UPLINK_USERNAME',
+    help: 'User name for the broker.'
+  },
+  password: {
+    type: 'secret',
+    form: 'text',
+    variable: 'SEGANET_UPLINK_PASSWORD',
+    help: 'Password for the broker.'
+  },
+  protocolVersion: {
+    type: 'choice',
+    values: ['5', '4'],
+    default: '5',
+    variable: 'SEGANET_UPLINK_PROTOCOL',
+    help: 'MQTT version: 5, or 4 for MQTT 3.1.1.'
+  },
+  minTls: { type: 'choice', values: ['TLSv1.3', 'TLSv1.2'], default: 'TLSv1.3' },
+  paths: {
+    type: 'text',
+    form: 'paths',
+    default: '',
+    variable: 'SEGANET_UPLINK_PATHS',
+    help: 'Interfaces to reach the cloud over, such as `eth0,wwan0:backup`; or `auto`.'
+  },
+  pathLossMs: { type: 'integer', min: 100, max: 3600000, default: 1000, unit: 'ms' },
+  congestion: {
+    type: 'text',
+    default: '',
+    formerly: 'SEGANET_UPLINK_CONGESTION'
+  },
+  keepalive: { type: 'integer', min: 1, max: 65535, default: 30, unit: 's' },
+  reconnectMinMs: { type: 'integer', min: 10, max: 600000, default: 500, unit: 'ms' },
+  reconnectMaxMs: { type: 'integer', min: 10, max: 3600000, default: 5000, unit: 'ms' },
+  ackTimeoutMs: { type: 'integer', min: 1000, max: 3600000, default: 15000, unit: 'ms' },
+  userTimeoutMs: { type: 'integer', min: 0, max: 3600000, default: 10000, unit: 'ms' },
+  inflight: {
+    type: 'integer',
+    min: 1,
+    max: 1024,
+    default: 32,
+    formerly: 'SEGANET_INFLIGHT'
+  },
+  // The lists by session are checked together with the groups: they have at most one part for each.
+  groups: {
+    type: 'text',
+    form: 'groups',
+    default: '',
+    initial: '1,2/3,4',
+    variable: 'SEGANET_SESSIONS',
+    help: 'MQTT sessions with the cloud: commas separate classes, slashes sessions; `all` = one session.'
+  },
+  reserve: {
+    type: 'integer',
+    min: 0,
+    max: 100,
+    default: 25,
+    unit: '%',
+    formerly: 'SEGANET_RESERVE'
+  },
+  priority: {
+    type: 'text',
+    default: '',
+    max: 6,
+    formerly: 'SEGANET_UPLINK_PRIORITY'
+  },
+  dscp: {
+    type: 'text',
+    default: '',
+    max: 63,
+    formerly: 'SEGANET_UPLINK_DSCP'
+  },
+  notSentLowat: {
+    type: 'text',
+    default: '',
+    max: MAX_BUFFER_BYTES,
+    unit: 'bytes',
+    formerly: 'SEGANET_NOTSENT_LOWAT'
+  },
+  sendBuffer: {
+    type: 'text',
+    default: '',
+    max: MAX_BUFFER_BYTES,
+    unit: 'bytes',
+    formerly: 'SEGANET_SEND_BUFFER'
+  },
+  backlogRate: {
+    type: 'integer',
+    min: 0,
+    max: 10000000,
+    default: 5000,
+    formerly: 'SEGANET_BACKLOG_RATE'
+  },
+  backlogShare: {
+    type: 'integer',
+    min: 1,
+    max: 100,
+    default: 50,
+    unit: '%',
+    formerly: 'SEGANET_BACKLOG_SHARE'
+  },
+  commands: {
+    type: 'choice',
+    values: ['off', 'on'],
+    default: 'off',
+    variable: 'SEGANET_COMMANDS',
+    help: 'on: the cloud may send commands to devices (cmd/GATEWAY/DEVICE/…).'
+  },
+  commandPrefix: {
+    type: 'text',
+    default: 'cmd',
+    pattern: /^[^$/+#\0][^+#\0]{0,255}(?<!\/)$/,
+    shape: 'a topic such as cmd, without + and #',
+    formerly: 'SEGANET_COMMAND_PREFIX'
+  }
+});
+
+module.exports = { rows, schema: schemaOf(rows) };

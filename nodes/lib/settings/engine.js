@@ -1,37 +1,124 @@
 'use strict';
 // Settings of an engine node.
 
-const { cpuList } = require('../base/cpus');
-const { integer, choice, text, numbers, durations, weights } = require('../base/options');
+const { schemaOf } = require('./rows');
 
 const MAX_LOG_MIB = 1048576;
-const MAX_RECORDS = 1e9;
-const MAX_RATE = 1e7;
 
-const schema = {
-  gatewayId: text('', /^[^/+#\0]{1,128}$/, 'up to 128 characters without /, + and #'),
-  workers: integer(0, 64, 0),
-  cpus: cpuList(),
-  memoryMiB: integer(1, 65536, 64),
-  maxPacketKiB: integer(1, 16384, 256),
-  maxDevices: integer(1, 1000000, 10000),
-  wakeIntervalUs: integer(0, 100000, 800),
-  rebalance: choice(/** @type {const} */ (['off', 'live']), 'off'),
-  oddTopics: choice(/** @type {const} */ (['refuse', 'accept']), 'refuse'),
-  fastPath: choice(/** @type {const} */ (['auto', 'off']), 'auto'),
-  acknowledge: choice(/** @type {const} */ (['safe', 'stored', 'received']), 'safe'),
-  logDir: text('', /^[^\0]{1,1024}$/, 'a path of at most 1024 characters'),
-  logMiB: integer(1, MAX_LOG_MIB, 1024),
-  logClassMiB: numbers(MAX_LOG_MIB),
-  ttl: durations(),
-  weights: weights(),
-  agingMs: integer(0, 3600000, 5000),
-  classRate: numbers(MAX_RATE),
-  classQueue: numbers(MAX_RECORDS),
-  whenFull: choice(/** @type {const} */ (['slow', 'drop']), 'slow'),
-  patienceMs: integer(0, 60000, 1000),
-  lingerUrgentMs: integer(0, 1000, 10),
-  lingerMs: integer(0, 1000, 50)
-};
+const rows = /** @type {const} */ ({
+  gatewayId: {
+    type: 'text',
+    default: '',
+    pattern: /^[^/+#\0]{1,128}$/,
+    shape: 'up to 128 characters without /, + and #'
+  },
+  workers: {
+    type: 'integer',
+    min: 0,
+    max: 64,
+    default: 0,
+    variable: 'SEGANET_WORKERS',
+    help: 'Worker threads; 0 = one for each allowed core except the first.'
+  },
+  cpus: {
+    type: 'cpus',
+    formerly: 'SEGANET_CPUS'
+  },
+  memoryMiB: {
+    type: 'integer',
+    min: 1,
+    max: 65536,
+    default: 64,
+    unit: 'MiB',
+    variable: 'SEGANET_MEMORY_MIB',
+    help: 'Memory for records. When it is full, devices wait, unless the engine node drops records.'
+  },
+  maxPacketKiB: { type: 'integer', min: 1, max: 16384, default: 256, unit: 'KiB' },
+  maxDevices: { type: 'integer', min: 1, max: 1000000, default: 10000 },
+  wakeIntervalUs: {
+    type: 'integer',
+    min: 0,
+    max: 100000,
+    default: 800,
+    unit: 'µs',
+    formerly: 'SEGANET_WAKE_US'
+  },
+  rebalance: {
+    type: 'choice',
+    values: ['off', 'live'],
+    default: 'off',
+    formerly: 'SEGANET_REBALANCE'
+  },
+  oddTopics: {
+    type: 'choice',
+    values: ['refuse', 'accept'],
+    default: 'refuse',
+    formerly: 'SEGANET_ODD_TOPICS'
+  },
+  fastPath: { type: 'choice', values: ['auto', 'off'], default: 'auto' },
+  acknowledge: {
+    type: 'choice',
+    values: ['safe', 'stored', 'received'],
+    default: 'safe',
+    variable: 'SEGANET_ACKNOWLEDGE',
+    help: 'Acknowledge a record when it is on disk or in the cloud (safe), on disk (stored), or at once (received).'
+  },
+  logDir: {
+    type: 'text',
+    form: 'folder',
+    default: '',
+    pattern: /^[^\0]{1,1024}$/,
+    shape: 'a path of at most 1024 characters',
+    variable: 'SEGANET_LOG_DIR',
+    shown: 'in `SEGANET_HOME`',
+    help: 'Folder of the log, which keeps records that the cloud has not acknowledged.'
+  },
+  logMiB: {
+    type: 'integer',
+    min: 1,
+    max: MAX_LOG_MIB,
+    default: 1024,
+    unit: 'MiB',
+    variable: 'SEGANET_LOG_MIB',
+    help: 'Size limit of the log.'
+  },
+  logClassMiB: { type: 'numbers', max: MAX_LOG_MIB, unit: 'MiB' },
+  ttl: {
+    type: 'durations',
+    formerly: 'SEGANET_LOG_TTL'
+  },
+  weights: {
+    type: 'weights',
+    initial: '0,8,4,1',
+    formerly: 'SEGANET_CLASS_WEIGHTS'
+  },
+  agingMs: {
+    type: 'integer',
+    min: 0,
+    max: 3600000,
+    default: 5000,
+    unit: 'ms',
+    formerly: 'SEGANET_AGING_MS'
+  },
+  classRate: {
+    type: 'numbers',
+    max: 1e7,
+    formerly: 'SEGANET_CLASS_RATE'
+  },
+  classQueue: {
+    type: 'numbers',
+    max: 1e9,
+    formerly: 'SEGANET_CLASS_QUEUE'
+  },
+  whenFull: {
+    type: 'choice',
+    values: ['slow', 'drop'],
+    default: 'slow',
+    formerly: 'SEGANET_WHEN_FULL'
+  },
+  patienceMs: { type: 'integer', min: 0, max: 60000, default: 1000, unit: 'ms' },
+  lingerUrgentMs: { type: 'integer', min: 0, max: 1000, default: 10, unit: 'ms' },
+  lingerMs: { type: 'integer', min: 0, max: 1000, default: 50, unit: 'ms' }
+});
 
-exports.schema = schema;
+module.exports = { rows, schema: schemaOf(rows) };

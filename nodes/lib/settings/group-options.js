@@ -3,6 +3,7 @@
 // Parses the groups of an uplink's classes, each with its own MQTT session, and the socket options of each group.
 
 const { CLASSES } = require('../base/classes');
+const { rows } = require('./broker');
 const { shown } = require('../base/values');
 
 /**
@@ -17,8 +18,7 @@ const { shown } = require('../base/values');
 /** @typedef {'priority' | 'dscp' | 'notSentLowat' | 'sendBuffer'} SocketField */
 
 const ALL = Array.from({ length: CLASSES }, (_, i) => i + 1);
-const DEFAULT_GROUPS = '1,2/3,4';
-const MAX_BUFFER_BYTES = 64 * 1024 * 1024;
+const DEFAULT_GROUPS = rows.groups.initial;
 const HIGHEST_PRIORITY = 6;
 const LOWER_PRIORITY = 2;
 const EXPEDITED = 46; // EF [RFC 3246]
@@ -26,13 +26,13 @@ const UNSENT_BYTES = 16384;
 
 /** @type {Record<SocketField, {max: number, of: (index: number, count: number) => number}>} */
 const FIELDS = {
-  priority: { max: 6, of: priorityOf },
-  dscp: { max: 63, of: (index, count) => (index === 0 && count > 1 ? EXPEDITED : 0) },
+  priority: { max: rows.priority.max, of: priorityOf },
+  dscp: { max: rows.dscp.max, of: (index, count) => (index === 0 && count > 1 ? EXPEDITED : 0) },
   notSentLowat: {
-    max: MAX_BUFFER_BYTES,
+    max: rows.notSentLowat.max,
     of: (index, count) => (index === 0 && count > 1 ? 0 : UNSENT_BYTES)
   },
-  sendBuffer: { max: MAX_BUFFER_BYTES, of: () => 0 }
+  sendBuffer: { max: rows.sendBuffer.max, of: () => 0 }
 };
 
 /** @param {number} index @param {number} count of groups */

@@ -4,7 +4,6 @@
 
 const { byCertificate, byFlow, byPasswords } = require('../login/login-checkers');
 const { isLoopback } = require('../base/loopback');
-const { choice, flag, integer, text } = require('../base/options');
 const { secretsOf } = require('./tls-node');
 
 const HANDSHAKE_MS = 10000;
@@ -15,35 +14,77 @@ const MAX_SILENT = 8192;
 /** RFC 7301, as registered; RFC 8323, 8.2 for CoAP. */
 const ALPN = { mqtt: ['mqtt'], coap: ['coap'] };
 
-/**
- * Returns the properties of a listener, to spread into the node's schema.
- * @template {string} T
- * @param {object} own
- * @param {readonly T[]} own.transports the first is the default
- * @param {number} own.port
- */
-function listenerSchema({ transports, port }) {
-  return {
-    transport: choice(transports, transports[0]),
-    host: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
-    port: integer(0, 65535, port),
-    tls: text(''),
-    minTls: choice(/** @type {const} */ (['TLSv1.2', 'TLSv1.3']), 'TLSv1.2'),
-    login: choice(/** @type {const} */ (['none', 'passwords', 'certificate', 'psk', 'flow']), 'none'),
-    allowAnonymous: flag(false),
-    passwordFile: text(''),
-    identity: choice(/** @type {const} */ (['user', 'clientId']), 'user'),
-    clientCert: choice(/** @type {const} */ (['no', 'wanted', 'required']), 'no'),
-    certIdentity: choice(/** @type {const} */ (['cn', 'san']), 'cn'),
-    pskFile: text(''),
-    wsPath: text('/mqtt', /^\/[^\s?#]{0,255}$/, 'a path such as /mqtt'),
-    wsOrigins: text(''),
-    wsMaxKiB: integer(1, 16384, 1024)
-  };
-}
+/** Settings of every listener; the nodes add the rows of transport and port. */
+const listenerRows = /** @type {const} */ ({
+  host: {
+    type: 'text',
+    form: 'host',
+    default: '127.0.0.1',
+    pattern: /^[0-9a-zA-Z.:-]+$/,
+    shape: 'a local address such as 127.0.0.1 or 0.0.0.0',
+    variable: 'SEGANET_DEVICE_HOST',
+    help: 'Address that devices connect to.'
+  },
+  tls: { type: 'text', default: '' },
+  minTls: {
+    type: 'choice',
+    values: ['TLSv1.2', 'TLSv1.3'],
+    default: 'TLSv1.2',
+    formerly: 'SEGANET_DEVICE_TLS_MIN'
+  },
+  login: {
+    type: 'choice',
+    values: ['none', 'passwords', 'certificate', 'psk', 'flow'],
+    default: 'none',
+    variable: 'SEGANET_DEVICE_LOGIN',
+    help: 'How devices authenticate: none, passwords, certificate, psk or flow.'
+  },
+  allowAnonymous: {
+    type: 'flag',
+    default: false,
+    variable: 'SEGANET_DEVICE_ALLOW_ANONYMOUS',
+    help: 'yes: devices need no login, even on an address other than loopback.'
+  },
+  passwordFile: {
+    type: 'text',
+    form: 'file',
+    default: '',
+    variable: 'SEGANET_DEVICE_PASSWORD_FILE',
+    help: 'File of users and passwords, created by seganet-passwd.'
+  },
+  identity: {
+    type: 'choice',
+    values: ['user', 'clientId'],
+    default: 'user',
+    formerly: 'SEGANET_DEVICE_IDENTITY'
+  },
+  pskFile: {
+    type: 'text',
+    form: 'file',
+    default: '',
+    variable: 'SEGANET_DEVICE_PSK_FILE',
+    help: 'psk: file of identity:hexkey lines.'
+  },
+  clientCert: {
+    type: 'choice',
+    values: ['no', 'wanted', 'required'],
+    default: 'no',
+    variable: 'SEGANET_DEVICE_CLIENT_CERT',
+    help: 'Device certificates with another login: no, wanted (instead of it) or required (in addition to it).'
+  },
+  certIdentity: {
+    type: 'choice',
+    values: ['cn', 'san'],
+    default: 'cn',
+    formerly: 'SEGANET_DEVICE_CERT_IDENTITY'
+  },
+  wsPath: { type: 'text', default: '/mqtt', pattern: /^\/[^\s?#]{0,255}$/, shape: 'a path such as /mqtt' },
+  wsOrigins: { type: 'text', default: '' },
+  wsMaxKiB: { type: 'integer', min: 1, max: 16384, default: 1024, unit: 'KiB' }
+});
 
 /**
- * @typedef {{ [K in keyof ReturnType<typeof listenerSchema>]: any }} ListenerValues result of parseOptions()
+ * @typedef {{ [K in keyof typeof listenerRows | 'transport' | 'port']: any }} ListenerValues result of parseOptions()
  * @typedef {import('../engine/listening').ListenerParts} ListenerParts
  */
 
@@ -152,4 +193,4 @@ function checkerOf({ login, passwordFile, identity }, warn) {
   return login === 'none' ? {} : byCertificate();
 }
 
-module.exports = { listenerSchema, listenerParts };
+module.exports = { listenerRows, listenerParts };

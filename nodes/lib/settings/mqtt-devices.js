@@ -1,27 +1,63 @@
 'use strict';
 // Settings of an mqtt devices node.
 
-const { listenerSchema } = require('./listener-settings');
-const { integer, text } = require('../base/options');
+const { listenerRows } = require('./listener-settings');
+const { schemaOf } = require('./rows');
 
 /** Since version 2, devices without a login are refused on addresses other than loopback. */
 const VERSION = 2;
 
-const listed = (/** @type {unknown} */ value) => value;
-const schema = {
-  version: integer(1, VERSION, 1),
-  ...listenerSchema({ transports: /** @type {const} */ (['tcp', 'tls', 'ws', 'wss']), port: 1883 }),
-  devices: listed,
-  devicesJson: listed,
-  permissions: listed,
-  permissionsJson: listed,
-  presenceTopic: text('', /^[^+#\0]+$/, 'a topic without + and #'),
-  classProperty: text('priority', /^[^\0]{1,128}$/, 'the name of a user property'),
-  rate: integer(0, 1000000, 0),
-  burst: integer(0, 1000000, 0),
-  receiveMaximum: integer(1, 65535, 1024),
-  keepAliveMaxS: integer(0, 65535, 0),
-  sessionExpiryMaxS: integer(0, 604800, 3600)
-};
+const rows = /** @type {const} */ ({
+  version: { type: 'integer', min: 1, max: VERSION, default: 1, initial: VERSION },
+  port: {
+    type: 'integer',
+    min: 0,
+    max: 65535,
+    default: 1883,
+    variable: 'SEGANET_MQTT_PORT',
+    help: 'Port that devices connect to with MQTT; 0 = any free port.'
+  },
+  transport: {
+    type: 'choice',
+    values: ['tcp', 'tls', 'ws', 'wss'],
+    default: 'tcp',
+    variable: 'SEGANET_DEVICE_TRANSPORT',
+    help: 'How devices connect: tcp, tls, ws or wss (WebSocket).'
+  },
+  ...listenerRows,
+  devices: { type: 'list' },
+  devicesJson: {
+    type: 'json',
+    formerly: 'SEGANET_DEVICE_CLASSES'
+  },
+  permissions: { type: 'list' },
+  permissionsJson: {
+    type: 'json',
+    form: 'permissions',
+    variable: 'SEGANET_DEVICE_PERMISSIONS',
+    shown: 'everything',
+    help:
+      'What devices may publish and subscribe to, JSON: ' +
+      '`[{"device":"*","publish":["d/#"],"subscribe":["cmd/#"]}]`.'
+  },
+  presenceTopic: { type: 'text', default: '', pattern: /^[^+#\0]+$/, shape: 'a topic without + and #' },
+  classProperty: {
+    type: 'text',
+    default: 'priority',
+    pattern: /^[^\0]{1,128}$/,
+    shape: 'the name of a user property'
+  },
+  rate: {
+    type: 'integer',
+    min: 0,
+    max: 1000000,
+    default: 0,
+    formerly: 'SEGANET_DEVICE_RATE'
+  },
+  burst: { type: 'integer', min: 0, max: 1000000, default: 0 },
+  receiveMaximum: { type: 'integer', min: 1, max: 65535, default: 1024 },
+  keepAliveMaxS: { type: 'integer', min: 0, max: 65535, default: 0, unit: 's' },
+  sessionExpiryMaxS: { type: 'integer', min: 0, max: 604800, default: 3600, unit: 's' }
+});
 
-module.exports = { schema, VERSION };
+module.exports = { rows, schema: schemaOf(rows), VERSION };

@@ -1,5 +1,6 @@
 'use strict';
 
+const { rows } = require('./broker');
 const { brokerUrlOf } = require('./broker-url');
 const { parseCongestion } = require('./congestion');
 const { clientIdsOf, parseGroups, parseSockets } = require('./group-options');
@@ -98,7 +99,7 @@ function number(name, value, fallback, min, max) {
 /**
  * @param {string | undefined} value
  * @param {string} fallback
- * @param {string[]} allowed
+ * @param {readonly string[]} allowed
  * @param {string} name
  */
 function oneOf(name, value, fallback, allowed) {
@@ -150,41 +151,62 @@ function checkOptions(options, defaultNative) {
   const version = String(options.protocolVersion ?? '');
   const groups = parseGroups(options.groups);
   const clientId = options.clientId || gateway;
-  const reconnectMinMs = number('reconnectMinMs', options.reconnectMinMs, 500, 1, day);
-  const reconnectMaxMs = number('reconnectMaxMs', options.reconnectMaxMs, 5000, 1, day);
+  const reconnectMinMs = number(
+    'reconnectMinMs',
+    options.reconnectMinMs,
+    rows.reconnectMinMs.default,
+    1,
+    day
+  );
+  const reconnectMaxMs = number(
+    'reconnectMaxMs',
+    options.reconnectMaxMs,
+    rows.reconnectMaxMs.default,
+    1,
+    day
+  );
   checkReconnect(reconnectMinMs, reconnectMaxMs);
   return {
     ...brokerUrlOf(options.url, "The broker's address"),
     tls: checkTls(options.tls),
     tlsFiles: options.tlsFiles ?? {},
-    minTls: oneOf('minTls', options.minTls, 'TLSv1.3', ['TLSv1.3', 'TLSv1.2']),
+    minTls: oneOf('minTls', options.minTls, rows.minTls.default, rows.minTls.values),
     gateway,
     clientId,
     groups,
     clientIds: clientIdsOf(clientId, groups.length),
     sockets: parseSockets(options, groups.length),
-    reserve: share('reserve', options.reserve, 0.25),
+    reserve: share('reserve', options.reserve, rows.reserve.default / 100),
     username: options.username || undefined,
     password: options.password || undefined,
-    protocolVersion: oneOf('protocolVersion', version, '5', ['4', '5']) === '5' ? 5 : 4,
-    keepalive: number('keepalive', options.keepalive, 30, 0, 65535),
-    inflight: number('inflight', options.inflight, 32, 1, 1024),
+    protocolVersion:
+      oneOf('protocolVersion', version, rows.protocolVersion.default, rows.protocolVersion.values) === '5'
+        ? 5
+        : 4,
+    keepalive: number('keepalive', options.keepalive, rows.keepalive.default, 0, 65535),
+    inflight: number(
+      'inflight',
+      options.inflight,
+      rows.inflight.default,
+      rows.inflight.min,
+      rows.inflight.max
+    ),
     reconnectMinMs,
     reconnectMaxMs,
     refusedMinMs: number('refusedMinMs', options.refusedMinMs, 30000, 1, day),
     refusedMaxMs: number('refusedMaxMs', options.refusedMaxMs, 300000, 1, day),
     connectTimeoutMs: number('connectTimeoutMs', options.connectTimeoutMs, 15000, 1, day),
-    ackTimeoutMs: number('ackTimeoutMs', options.ackTimeoutMs, 15000, 1, day),
-    userTimeoutMs: number('userTimeoutMs', options.userTimeoutMs, 10000, 0, day),
+    ackTimeoutMs: number('ackTimeoutMs', options.ackTimeoutMs, rows.ackTimeoutMs.default, 1, day),
+    userTimeoutMs: number('userTimeoutMs', options.userTimeoutMs, rows.userTimeoutMs.default, 0, day),
     congestion: parseCongestion(options.congestion),
     paths: parsePaths(options.paths),
-    pathLossMs: number('pathLossMs', options.pathLossMs, 1000, 100, day),
+    pathLossMs: number('pathLossMs', options.pathLossMs, rows.pathLossMs.default, 100, day),
     pathsDir: options.pathsDir ?? '',
     retryMs: number('retryMs', options.retryMs, 1000, 1, day),
-    backlogRate: number('backlogRate', options.backlogRate, 5000, 0, 1e9),
-    backlogShare: share('backlogShare', options.backlogShare, 0.5),
+    backlogRate: number('backlogRate', options.backlogRate, rows.backlogRate.default, 0, 1e9),
+    backlogShare: share('backlogShare', options.backlogShare, rows.backlogShare.default / 100),
     commands: options.commands === true,
-    commandPrefix: checkPrefix(options.commandPrefix || 'cmd'),
+    commandPrefix: checkPrefix(options.commandPrefix || rows.commandPrefix.default),
     stateMs: number('stateMs', options.stateMs, 1000, 10, day),
     nativePath: options.nativePath ?? defaultNative
   };

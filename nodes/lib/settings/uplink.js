@@ -1,15 +1,32 @@
 'use strict';
 // Settings of an uplink node.
 
-const { choice, text } = require('../base/options');
+const { schemaOf } = require('./rows');
 
-const schema = {
-  broker: text(''),
-  topic: text('gw/{gateway}/{class}'),
-  recordTopic: text('{topic}'),
-  qos: choice(/** @type {const} */ (['1', '0']), '1'),
-  history: choice(/** @type {const} */ (['property', 'suffix', 'none']), 'property'),
-  historySuffix: text('/history', /^[^+#{}\0]{1,256}$/, 'up to 256 characters without +, #, { and }')
-};
+const rows = /** @type {const} */ ({
+  broker: { type: 'text', default: '' },
+  topic: {
+    type: 'text',
+    form: 'template',
+    default: 'gw/{gateway}/{class}',
+    variable: 'SEGANET_UPLINK_TOPIC',
+    help: 'Topic of a batch; `{device}` and `{topic}` are also allowed.'
+  },
+  recordTopic: { type: 'text', default: '{topic}' },
+  qos: { type: 'choice', values: ['1', '0'], default: '1' },
+  history: {
+    type: 'choice',
+    values: ['property', 'suffix', 'none'],
+    default: 'property',
+    variable: 'SEGANET_HISTORY',
+    help: 'Mark of records from the log: a user property (MQTT 5), the topic suffix /history, or none.'
+  },
+  historySuffix: {
+    type: 'text',
+    default: '/history',
+    pattern: /^[^+#{}\0]{1,256}$/,
+    shape: 'up to 256 characters without +, #, { and }'
+  }
+});
 
-exports.schema = schema;
+module.exports = { rows, schema: schemaOf(rows) };

@@ -39,10 +39,10 @@ const KINDS = 3;
  * @property {number} at
  * @property {number} end
  */
+/** @typedef {'too short' | 'not a chunk' | 'of a newer version' | 'damaged head' | 'damaged batch' | 'wrong counts'} Fault */
 /**
  * @typedef {object} Reading
- * @property {'' | 'too short' | 'not a chunk' | 'of a newer version' | 'damaged head' | 'damaged batch' | 'wrong counts'}
- *   error '' = intact
+ * @property {'' | Fault} error '' = intact
  * @property {Head | null} head null = it cannot be trusted
  * @property {Entry[]} entries the intact ones
  */

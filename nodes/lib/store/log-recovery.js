@@ -27,8 +27,8 @@ const ASIDE_MS = 60000;
  *     row numbers.
  *  2. Before anything else is written, the WAL is checkpointed with TRUNCATE, on the connection that failed: its index
  *     of the WAL ends at the last commit that was synced, so the frames of the failed one are not copied, and are gone
- *     with the truncation. Every page since the last good checkpoint is written to the database again and synced. SQLite
- *     advances its mark (nBackfill) only after that sync, so a checkpoint that fails starts over with all pages.
+ *     with the truncation. Every page since the last good checkpoint is written to the database again and synced.
+ *     SQLite advances its mark (nBackfill) only after that sync, so a checkpoint that fails starts over with all pages.
  *     A new connection would find the failed frames in the page cache, take them for a commit, and copy their pages
  *     into the database; a power failure in the middle of that would leave a database that no WAL can repair.
  *  3. Then the connection is closed and opened again, and rows above the last good commit are deleted.

@@ -49,7 +49,7 @@ function overview(views) {
 function reasonOf(view, views) {
   const { code, reason } = view;
   // A reason that applies to all sessions needs no list of classes.
-  if (reason === '' || view.isNote || !views.some((one) => one !== view && isWell(one)))
+  if (reason === '' || view.isNote || !views.some((one) => one !== view && isConnected(one)))
     return { code, reason };
   return { code, reason: `${namesOf(view.classes)}: ${reason}${adviceOn(view, views)}` };
 }
@@ -62,11 +62,11 @@ function reasonOf(view, views) {
 function adviceOn(view, views) {
   if (view.code.startsWith('PUBACK')) return '';
   const isTurnedAway = view.state === 'refused' || (view.state === 'disconnected' && !view.everConnected);
-  return isTurnedAway && views.some(isWell) ? ONE_SESSION : '';
+  return isTurnedAway && views.some(isConnected) ? ONE_SESSION : '';
 }
 
 /** @param {View} view */
-function isWell({ state }) {
+function isConnected({ state }) {
   return state === 'connected';
 }
 

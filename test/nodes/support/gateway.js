@@ -84,16 +84,16 @@ function shown(id) {
 
 /** Errors that nodes logged, as [node id, text]. */
 function errors() {
-  return said(helper.log().ERROR);
+  return logged(helper.log().ERROR);
 }
 
 /** @returns {[string, string][]} node id and sentence of each warning since the flow was loaded */
 function warnings() {
-  return said(helper.log().WARN);
+  return logged(helper.log().WARN);
 }
 
 /** @param {number} wanted level of the log @returns {[string, string][]} */
-function said(wanted) {
+function logged(wanted) {
   const entries = helper.log().args.map(([entry]) => entry);
   return entries
     .filter(({ level }) => level === wanted)

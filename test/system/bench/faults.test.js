@@ -65,16 +65,16 @@ describe('the summary of an outage', () => {
     ];
     const result = /** @type {any} */ ({ samples, memory, startMs: 0 });
     const env = { ...profile, gatewayEnv: { SEGANET_MEMORY_MIB: '100', SEGANET_LOG_MIB: '10' } };
-    const told = describeOutage(result, env, { downMs: 1800, upMs: 3000 });
-    expect(told).toMatchObject({
+    const reported = describeOutage(result, env, { downMs: 1800, upMs: 3000 });
+    expect(reported).toMatchObject({
       rssBeforeMB: 100,
       rssMaxMB: 140,
       logMaxMB: 7,
       uplinkBackS: 0.506,
       drainS: 0.9
     });
-    expect(told.before).toEqual({ count: 2, p50: 2, p99: 4, max: 4 });
-    expect(told.draining).toEqual({ count: 1, p50: 3, p99: 3, max: 3 });
+    expect(reported.before).toEqual({ count: 2, p50: 2, p99: 4, max: 4 });
+    expect(reported.draining).toEqual({ count: 1, p50: 3, p99: 3, max: 3 });
   });
 
   test('computes percentiles, of an empty list too', () => {

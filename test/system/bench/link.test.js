@@ -105,8 +105,8 @@ onLink.test('names the requirements and the reason for a user who is not root', 
   expect(obstacle()).toBe('');
   const script = `process.setuid(65534);
     process.stdout.write(require(${JSON.stringify(file('lib/netns.js'))}).obstacle())`;
-  const told = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
-  expect(told.stdout).toMatch(/needs root\. Run it with sudo/);
+  const reported = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+  expect(reported.stdout).toMatch(/needs root\. Run it with sudo/);
 });
 
 needs(...(isRoot ? [...tools, 'python3'] : ['root'])).test(

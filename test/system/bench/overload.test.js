@@ -121,11 +121,11 @@ describe('rotating variants', () => {
 describe('the blocking node', () => {
   test('blocks for the configured time, and reports it', () => {
     const node = /** @type {any} */ (blockingNodes(50, 5).find(({ type }) => type === 'function'));
-    const said = /** @type {string[]} */ ([]);
+    const logged = /** @type {string[]} */ ([]);
     const since = Date.now();
-    new Function('node', node.func)({ warn: (/** @type {string} */ text) => said.push(text) });
+    new Function('node', node.func)({ warn: (/** @type {string} */ text) => logged.push(text) });
     expect(Date.now() - since).toBeGreaterThanOrEqual(50);
-    expect(blocksIn(`warning: ${said[0]}\n`.repeat(3))).toBe(3);
+    expect(blocksIn(`warning: ${logged[0]}\n`.repeat(3))).toBe(3);
   });
 
   test('detects an API that answers late', async () => {

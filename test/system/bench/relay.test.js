@@ -50,18 +50,18 @@ describe('the relay', () => {
 
   /** A server that keeps its input. */
   const listener = () => {
-    const heard = { bytes: Buffer.alloc(0), ends: 0 };
+    const received = { bytes: Buffer.alloc(0), ends: 0 };
     const made = net.createServer((socket) => {
       accepted.push(socket);
-      socket.on('data', (bytes) => (heard.bytes = Buffer.concat([heard.bytes, bytes])));
+      socket.on('data', (bytes) => (received.bytes = Buffer.concat([received.bytes, bytes])));
       socket.on('error', () => {});
-      socket.on('close', () => (heard.ends += 1));
+      socket.on('close', () => (received.ends += 1));
     });
-    return { made, heard };
+    return { made, received };
   };
 
   test('counts records split at every byte', async () => {
-    const { made, heard } = listener();
+    const { made, received } = listener();
     await start(made);
     const stream = Buffer.concat([
       record(22, 3),
@@ -72,16 +72,16 @@ describe('the relay', () => {
     ]);
     for (let cut = 1; cut < stream.length; cut += 1) {
       const before = await relay.read();
-      const size = heard.bytes.length;
+      const size = received.bytes.length;
       const client = await join();
       client.write(stream.subarray(0, cut));
-      await eventually(() => heard.bytes.length === size + cut, { everyMs: 1 });
+      await eventually(() => received.bytes.length === size + cut, { everyMs: 1 });
       client.write(stream.subarray(cut));
-      await eventually(() => heard.bytes.length === size + stream.length, { everyMs: 1 });
+      await eventually(() => received.bytes.length === size + stream.length, { everyMs: 1 });
       const after = await relay.read();
       expect(after.up.records - before.up.records).toBe(5);
       expect(between(before, after).up).toMatchObject({ bytes: stream.length, records: 3 });
-      expect(heard.bytes.subarray(size).equals(stream)).toBe(true);
+      expect(received.bytes.subarray(size).equals(stream)).toBe(true);
       client.destroy();
     }
   });
@@ -103,16 +103,16 @@ describe('the relay', () => {
     ['another protocol', Buffer.from('\x10\x0c\0\x04MQTT')],
     ['a length beyond the limit', Buffer.from([23, 3, 3, 255, 255])]
   ])('passes on and marks %s', async (_, bytes) => {
-    const { made, heard } = listener();
+    const { made, received } = listener();
     await start(made);
     const client = await join();
     client.write(bytes);
-    await eventually(() => heard.bytes.equals(bytes));
+    await eventually(() => received.bytes.equals(bytes));
     expect((await relay.read()).up).toMatchObject({ bytes: bytes.length, records: 0, broken: true });
   });
 
   test('holds back a client that sends to a broker that does not read, and loses nothing', async () => {
-    const { made, heard } = listener();
+    const { made, received } = listener();
     await start(made);
     made.on('connection', (socket) => socket.pause());
     const client = await join();
@@ -128,19 +128,19 @@ describe('the relay', () => {
       return still;
     });
     expect(last).toBeLessThan(size);
-    let got = heard.bytes.length;
+    let got = received.bytes.length;
     accepted[0].removeAllListeners('data').on('data', (bytes) => (got += bytes.length));
     accepted[0].resume();
     await eventually(() => got === size);
   });
 
   test('passes an end on, both ways, after everything before it', async () => {
-    const { made, heard } = listener();
+    const { made, received } = listener();
     await start(made);
     const first = await join();
     first.end(record(23, 5000));
-    await eventually(() => heard.ends === 1);
-    expect(heard.bytes.length).toBe(5005);
+    await eventually(() => received.ends === 1);
+    expect(received.bytes.length).toBe(5005);
     const second = await join();
     second.resume();
     await eventually(() => accepted.length === 2);

@@ -178,8 +178,8 @@ describe(`mutants of a valid history (seed ${seed}; SEGANET_TEST_SEED=${seed} re
       expect(valid).toBe(false);
       expect(Object.keys(counts)).toContain(what);
       // It reports the events, not only the verdict.
-      const told = violations.find((violation) => violation.what === what);
-      expect(told?.text).not.toBe('');
+      const reported = violations.find((violation) => violation.what === what);
+      expect(reported?.text).not.toBe('');
     }
   });
 

@@ -21,16 +21,16 @@ const SMALL_DISK_MIB = 24;
 function environment({ gateway }) {
   return {
     SEGANET_ACKNOWLEDGE: gateway.acknowledge,
-    SEGANET_BATCH_FLUSH: 'limits',
+    'seganet-batch.flush': 'limits',
     SEGANET_BATCH_MODE: gateway.batchMode,
-    SEGANET_BATCH_DEVICES: String(gateway.batchDevices),
-    SEGANET_BATCH_BYTES: String(gateway.batchBytes),
-    SEGANET_BATCH_MS: String(gateway.batchMs),
-    SEGANET_INFLIGHT: String(gateway.inflight),
+    'seganet-batch.minDevices': String(gateway.batchDevices),
+    'seganet-batch.maxBytes': String(gateway.batchBytes),
+    'seganet-batch.maxDelayMs': String(gateway.batchMs),
+    'seganet-uplink-broker.inflight': String(gateway.inflight),
     SEGANET_MEMORY_MIB: String(gateway.memoryMiB),
     SEGANET_LOG_MIB: String(gateway.logMiB),
-    SEGANET_WHEN_FULL: gateway.whenFull,
-    SEGANET_ODD_TOPICS: gateway.oddTopics
+    'seganet-engine.whenFull': gateway.whenFull,
+    'seganet-engine.oddTopics': gateway.oddTopics
   };
 }
 

@@ -31,13 +31,13 @@ async function haveFaults(context) {
   await Promise.all(
     schedule.faults.map(async (fault) => {
       await context.wait(start + fault.at - context.clock());
-      const told = { kind: fault.kind, time: context.clock(), until: Infinity };
-      history.faults.push(told);
+      const reported = { kind: fault.kind, time: context.clock(), until: Infinity };
+      history.faults.push(reported);
       // Faults that last for the whole run end with it.
       const done = faults[fault.kind](context, fault);
       if (fault.for >= FOR_GOOD) return;
       await done;
-      told.until = context.clock();
+      reported.until = context.clock();
     })
   );
   await context.wait(start + schedule.seconds * 1000 - context.clock());
@@ -123,10 +123,10 @@ function keep({ folder, history, system, broker }, result) {
   write('schedule.json', JSON.stringify(schedule, null, 1));
   write('history.json', JSON.stringify({ history, settings }));
   write('verdict.json', JSON.stringify(verdict, null, 1));
-  const told = verdict.violations.map(({ what, text, history: lines }) =>
+  const reported = verdict.violations.map(({ what, text, history: lines }) =>
     [`${what}: ${text}`, ...lines].join('\n  ')
   );
-  write('violations.txt', `${told.join('\n\n')}\n`);
+  write('violations.txt', `${reported.join('\n\n')}\n`);
   write('gateway.log', system.output);
   write('broker.log', broker.output);
 }

@@ -64,8 +64,8 @@ async function tryVariables(env, folder) {
     const { code } = await child.stop('SIGTERM', 40000);
     findings.push(...faultsOf(child.output, entered));
     if (code !== 0) findings.push(`the stop ended with ${code}: ${child.output.slice(-300)}`);
-    const [, said = ''] = /^((?:error|warning):.*)$/m.exec(child.output) ?? [];
-    return { env, sentence: said, code: null, findings: [...new Set(findings)] };
+    const [, logged = ''] = /^((?:error|warning):.*)$/m.exec(child.output) ?? [];
+    return { env, sentence: logged, code: null, findings: [...new Set(findings)] };
   } finally {
     child.kill('SIGKILL');
     fs.rmSync(home, { recursive: true, force: true });
@@ -80,7 +80,7 @@ function judgeEnd(env, { exit, output }, findings) {
   else if (!Object.keys(env).some((name) => output.includes(name))) {
     findings.push(`no sentence names a variable: ${output.slice(-500)}`);
   }
-  if (lines.length > Object.keys(env).length + 3) findings.push(`it said ${lines.length} lines`);
+  if (lines.length > Object.keys(env).length + 3) findings.push(`it printed ${lines.length} lines`);
   const long = lines.find((line) => line.length > 1000);
   if (long) findings.push(`a line of ${long.length} characters`);
   return { sentence: output.trim(), code, findings };

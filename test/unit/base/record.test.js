@@ -25,7 +25,7 @@ test.each([
   ['a boolean, as JSON', false, 'false'],
   ['null, as JSON', null, 'null'],
   ['nothing, as no bytes', undefined, ''],
-  ['a byte array, as it is', new Uint8Array([65, 66]), 'AB']
+  ['a byte array, unchanged', new Uint8Array([65, 66]), 'AB']
 ])('accepts %s as the payload', (_what, payload, bytes) => {
   expect(toRecord({ ...plain, payload }).payload.toString()).toBe(bytes);
 });

@@ -32,7 +32,7 @@ test('reports a listener that throws; neither the emitter nor other listeners no
 });
 
 test('lets the launcher take a node status of any shape', () => {
-  const said = jest.spyOn(console, 'log').mockImplementation(() => {});
+  const logged = jest.spyOn(console, 'log').mockImplementation(() => {});
   const errors = jest.spyOn(console, 'error').mockImplementation(() => {});
   const events = new EventEmitter();
   const nodes = { getNode: () => ({ type: 'seganet-uplink' }), eachNode: () => {} };
@@ -43,6 +43,6 @@ test('lets the launcher take a node status of any shape', () => {
   // Not even these: the guard states its own error.
   for (const shape of [null, undefined, { id: 'u', status: { fill: 'red', text: 5 } }])
     expect(() => events.emit('node-status', shape)).not.toThrow();
-  said.mockRestore();
+  logged.mockRestore();
   errors.mockRestore();
 });

@@ -53,12 +53,12 @@ describe.each([
     'user:S3cret@broker',
     'coap://user:S3cret@broker:99999/x'
   ])('does not repeat the password of %s', (url) => {
-    let said = '';
+    let logged = '';
     try {
       check(url);
     } catch (error) {
-      said = `${error.message} ${error.cause?.message ?? ''}`;
+      logged = `${error.message} ${error.cause?.message ?? ''}`;
     }
-    expect(said).not.toMatch(/S3cret/);
+    expect(logged).not.toMatch(/S3cret/);
   });
 });

@@ -177,15 +177,15 @@ describe('scaling', () => {
         { variant: 'b', round, rate, limit, microseconds: 10 }
       ]);
     /** @param {number[]} found @param {any} [limit] */
-    const said = (found, limit = 'system') => scaling.verdict('Pinning', values(found, limit), 'b', 'a');
-    expect(said([1020, 990, 1010])).toBe(
+    const logged = (found, limit = 'system') => scaling.verdict('Pinning', values(found, limit), 'b', 'a');
+    expect(logged([1020, 990, 1010])).toBe(
       'Pinning does not help here: × 1.01 [0.99..1.02] in messages per second.'
     );
-    expect(said([1400])).toMatch(/^Pinning helps here/);
-    expect(said([700])).toMatch(/^Pinning costs more than it brings here/);
-    expect(said([])).toBe('Pinning: not measured.');
+    expect(logged([1400])).toMatch(/^Pinning helps here/);
+    expect(logged([700])).toMatch(/^Pinning costs more than it brings here/);
+    expect(logged([])).toBe('Pinning: not measured.');
     // Twice the messages are not conclusive where the gateway was not the limit.
-    expect(said([2000], 'harness')).toBe(
+    expect(logged([2000], 'harness')).toBe(
       'Pinning does not help here (the gateway was not the limit): × 1.00 in CPU per message.'
     );
   });

@@ -6,7 +6,7 @@ const { CommandQueues } = require('../../../nodes/lib/commands/command-queues');
 
 /** Queues with their own clock; the test answers attempts and commits. */
 function makeDesk(limits) {
-  const made = { time: 1e12, attempts: [], kept: new Map(), pending: [], removed: [], told: [] };
+  const made = { time: 1e12, attempts: [], kept: new Map(), pending: [], removed: [], reported: [] };
   let row = 0;
   const storage = {
     add: (command, done) => made.pending.push({ command, done }),
@@ -26,7 +26,7 @@ function makeDesk(limits) {
     send: (device, id, more = {}) =>
       queues.submit(
         { id, device, topic: `cmd/${device}/x`, payload: Buffer.from(id), qos: 1, expiresAt: made.time + 60000, origin: null, ...more }, // prettier-ignore
-        (status, reason) => made.told.push([id, status, ...(made.reasons ? [reason] : [])])
+        (status, reason) => made.reported.push([id, status, ...(made.reasons ? [reason] : [])])
       ),
     commit(error = null) {
       for (const { command, done } of made.pending.splice(0)) {
@@ -51,7 +51,7 @@ test('sends commands of one device in sequence, those of two devices in parallel
   expect(queues.tried()).toEqual(['a1', 'b1']);
   queues.attempts[0].done('taken');
   expect(queues.tried()).toEqual(['a1', 'b1', 'a2']);
-  expect(queues.told).toEqual([['a1', 'taken']]);
+  expect(queues.reported).toEqual([['a1', 'taken']]);
 });
 
 test('keeps commands of an absent device, reports them as queued once on disk, and sends them in order on its return', () => {
@@ -59,13 +59,13 @@ test('keeps commands of an absent device, reports them as queued once on disk, a
   queues.auto = 'offline';
   for (const id of ['1', '2', '3']) queues.send('a', id);
   expect(queues.tried()).toEqual(['1']);
-  expect(queues.told).toEqual([]);
+  expect(queues.reported).toEqual([]);
   queues.commit();
-  expect(queues.told).toEqual([['1', 'queued'], ['2', 'queued'], ['3', 'queued']]); // prettier-ignore
+  expect(queues.reported).toEqual([['1', 'queued'], ['2', 'queued'], ['3', 'queued']]); // prettier-ignore
   queues.auto = 'taken';
   queues.queues.wake('a');
   expect(queues.tried()).toEqual(['1', '1', '2', '3']);
-  expect(queues.told.slice(3)).toEqual([['1', 'taken'], ['2', 'taken'], ['3', 'taken']]); // prettier-ignore
+  expect(queues.reported.slice(3)).toEqual([['1', 'taken'], ['2', 'taken'], ['3', 'taken']]); // prettier-ignore
   expect(queues.removed).toEqual([1, 2, 3]);
   expect(queues.queues.view()).toMatchObject({
     waiting: 0,
@@ -83,7 +83,7 @@ test('deletes the row of a command that is taken during its write, and does not 
   queues.auto = 'taken';
   queues.queues.wake('a');
   queues.commit();
-  expect(queues.told).toEqual([['1', 'taken']]);
+  expect(queues.reported).toEqual([['1', 'taken']]);
   expect([...queues.kept]).toEqual([]);
 });
 
@@ -95,9 +95,9 @@ test('keeps a command that exceeds the patience, and those behind it', () => {
   expect(queues.pending).toHaveLength(0);
   queues.pass(1);
   queues.commit();
-  expect(queues.told).toEqual([['1', 'queued'], ['2', 'queued']]); // prettier-ignore
+  expect(queues.reported).toEqual([['1', 'queued'], ['2', 'queued']]); // prettier-ignore
   queues.attempts[0].done('taken');
-  expect(queues.told.at(-1)).toEqual(['1', 'taken']);
+  expect(queues.reported.at(-1)).toEqual(['1', 'taken']);
 });
 
 test('does not miss a device that returned while its command was in flight', () => {
@@ -112,13 +112,13 @@ test('ends a command when its time is over, but not one in flight', () => {
   const queues = makeDesk();
   queues.send('a', 'away', { expiresAt: queues.time + 1000 });
   queues.send('b', 'late', { expiresAt: queues.time });
-  expect(queues.told).toEqual([['late', 'expired']]);
+  expect(queues.reported).toEqual([['late', 'expired']]);
   queues.pass(1000);
   queues.commit();
-  expect(queues.told.slice(1)).toEqual([['away', 'queued']]);
+  expect(queues.reported.slice(1)).toEqual([['away', 'queued']]);
   queues.attempts[0].done('offline');
   queues.pass(1000);
-  expect(queues.told.at(-1)).toEqual(['away', 'expired']);
+  expect(queues.reported.at(-1)).toEqual(['away', 'expired']);
   expect([...queues.kept]).toEqual([]);
 });
 
@@ -127,7 +127,7 @@ test('does not keep a QoS 0 command', () => {
   queues.reasons = true;
   queues.auto = 'offline';
   queues.send('a', '1', { qos: 0 });
-  expect(queues.told).toEqual([
+  expect(queues.reported).toEqual([
     ['1', 'expired', 'The device is not connected. A command with QoS 0 is not kept.']
   ]);
   expect(queues.pending).toHaveLength(0);
@@ -142,7 +142,7 @@ test('ends a command after three time-outs, one a second', () => {
     queues.commit();
     queues.pass(1000);
   }
-  expect(queues.told).toEqual([['1', 'queued'], ['1', 'timeout']]); // prettier-ignore
+  expect(queues.reported).toEqual([['1', 'queued'], ['1', 'timeout']]); // prettier-ignore
   expect(queues.attempts).toHaveLength(3);
 });
 
@@ -154,9 +154,9 @@ test('counts an unanswered attempt as timed out, and ignores its late answer', (
   queues.pass(1000);
   expect(queues.attempts).toHaveLength(2);
   queues.attempts[0].done('taken');
-  expect(queues.told).toEqual([['1', 'queued']]);
+  expect(queues.reported).toEqual([['1', 'queued']]);
   queues.attempts[1].done('taken');
-  expect(queues.told.at(-1)).toEqual(['1', 'taken']);
+  expect(queues.reported.at(-1)).toEqual(['1', 'taken']);
 });
 
 test('tries a silent device again without an event, a few per tick', () => {
@@ -180,10 +180,10 @@ test.each([
   const queues = makeDesk(limits);
   queues.reasons = true;
   for (const id of ['1', '2', '3']) queues.send('a', id);
-  expect(queues.told).toEqual([['3', 'full', why]]);
+  expect(queues.reported).toEqual([['3', 'full', why]]);
   queues.attempts[0].done('taken');
   queues.send('a', '4');
-  expect(queues.told.slice(1)).toEqual([['1', 'taken', '']]);
+  expect(queues.reported.slice(1)).toEqual([['1', 'taken', '']]);
 });
 
 test('reports a command that cannot be kept as full, with the reason', () => {
@@ -192,7 +192,7 @@ test('reports a command that cannot be kept as full, with the reason', () => {
   queues.auto = 'offline';
   queues.send('a', '1');
   queues.commit(new Error('disk full'));
-  expect(queues.told).toEqual([['1', 'full', 'The gateway cannot keep the command: disk full']]);
+  expect(queues.reported).toEqual([['1', 'full', 'The gateway cannot keep the command: disk full']]);
   expect(queues.queues.size).toBe(0);
 });
 
@@ -203,7 +203,7 @@ test('handles a hundred commands taken at once without deep recursion', () => {
   queues.commit();
   queues.auto = 'taken';
   queues.queues.wake('a');
-  expect(queues.told.filter(([, status]) => status === 'taken').map(([id]) => Number(id))).toEqual(
+  expect(queues.reported.filter(([, status]) => status === 'taken').map(([id]) => Number(id))).toEqual(
     Array.from({ length: 100 }, (_, i) => i)
   );
 });
@@ -215,26 +215,26 @@ test('gives up unkept commands at the end, and releases the kept ones from memor
   queues.send('b', 'kept');
   queues.commit();
   queues.queues.close();
-  expect(queues.told).toEqual([['kept', 'queued'], ['open', 'closed']]); // prettier-ignore
+  expect(queues.reported).toEqual([['kept', 'queued'], ['open', 'closed']]); // prettier-ignore
   queues.attempts[0].done('taken');
-  expect(queues.told).toHaveLength(2);
+  expect(queues.reported).toHaveLength(2);
 });
 
 test('sends the commands kept by an earlier run first, and ends them', () => {
   const queues = makeDesk();
-  const told = [];
+  const reported = [];
   const command = { id: 'old', device: 'a', topic: 'cmd/a', payload: Buffer.alloc(0), qos: 1, expiresAt: queues.time + 9e9, origin: null }; // prettier-ignore
-  queues.queues.restore(command, 7, (status) => told.push(status));
+  queues.queues.restore(command, 7, (status) => reported.push(status));
   queues.send('a', 'new');
   queues.auto = 'taken';
   queues.pass(1000);
   expect(queues.tried()).toEqual(['old', 'new']);
-  expect(told).toEqual(['taken']);
+  expect(reported).toEqual(['taken']);
   expect(queues.removed).toEqual([7]);
 });
 
 test('treats an attempt that throws as a refusal, and sends the next command', () => {
-  const told = [];
+  const reported = [];
   const attempts = [() => { throw new Error('no'); }, (done) => done({ end: 'taken' })]; // prettier-ignore
   const queues = new CommandQueues({ attempt: (_command, done) => attempts.shift()(done), storage: { add() {}, remove() {} }, now: () => 0, wall: () => 0 }); // prettier-ignore
   for (const id of ['1', '2']) {
@@ -247,7 +247,7 @@ test('treats an attempt that throws as a refusal, and sends the next command', (
       expiresAt: 1,
       origin: null
     };
-    queues.submit(/** @type {any} */ (command), (status, reason) => told.push([id, status, reason]));
+    queues.submit(/** @type {any} */ (command), (status, reason) => reported.push([id, status, reason]));
   }
-  expect(told).toEqual([['1', 'refused', 'no'], ['2', 'taken', '']]); // prettier-ignore
+  expect(reported).toEqual([['1', 'refused', 'no'], ['2', 'taken', '']]); // prettier-ignore
 });

@@ -12,11 +12,11 @@ const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 
 let folder;
 let stores;
-let said;
+let logged;
 beforeEach(() => {
   folder = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-commands-')), 'log');
   stores = [];
-  said = [];
+  logged = [];
 });
 afterEach(() => {
   for (const store of stores) store.close();
@@ -24,7 +24,7 @@ afterEach(() => {
 });
 
 function open() {
-  const store = new CommandStore(folder, (sentence) => said.push(sentence));
+  const store = new CommandStore(folder, (sentence) => logged.push(sentence));
   stores.push(store);
   return store;
 }
@@ -95,7 +95,7 @@ test.each([
   fs.writeFileSync(file(), damage(fs.readFileSync(file())));
   const second = open();
   expect(second.load()).toEqual([]);
-  expect(said).toEqual([
+  expect(logged).toEqual([
     expect.stringMatching(/renamed to commands\.db\.damaged-.*, and a new one is created/)
   ]);
   expect(fs.readdirSync(folder).some((name) => name.startsWith('commands.db.damaged-'))).toBe(true);
@@ -113,7 +113,7 @@ test.each([
   const before = fs.readFileSync(file());
   const store = open();
   expect(store.load()).toEqual([]);
-  expect(said[0]).toMatch(reason);
+  expect(logged[0]).toMatch(reason);
   await expect(add(store, command('1'))).rejects.toThrow(reason);
   expect(fs.readFileSync(file()).equals(before)).toBe(true);
 });
@@ -133,7 +133,7 @@ test('keeps nothing and reports it when the folder cannot be made', async () => 
   fs.writeFileSync(folder, 'a file');
   const store = open();
   await expect(add(store, command('1'))).rejects.toThrow(/ENOTDIR|EEXIST/);
-  expect(said[0]).toMatch(/cannot be opened/);
+  expect(logged[0]).toMatch(/cannot be opened/);
 });
 
 test('keeps commands that were reported as kept after kill -9', async () => {
@@ -158,15 +158,16 @@ test('keeps commands that were reported as kept after kill -9', async () => {
       if (output.length > 2000 + 500 * round) child.kill('SIGKILL');
     });
     await once(child, 'close');
-    const told = output.split('\n').slice(0, -1).map(Number);
+    const reported = output.split('\n').slice(0, -1).map(Number);
     const store = open();
     const kept = new Set(store.load().map(({ command: { id } }) => Number(id)));
     const rows = store.lastRow_;
     store.close();
-    expect(told.length).toBeGreaterThan(300);
+    expect(reported.length).toBeGreaterThan(300);
     // The third of each was removed; its row may be deleted or still there.
-    for (const number of told) expect([number, kept.has(number) || number % 3 === 0]).toEqual([number, true]);
-    expect(rows).toBeGreaterThanOrEqual(Math.max(...told) - 3);
+    for (const number of reported)
+      expect([number, kept.has(number) || number % 3 === 0]).toEqual([number, true]);
+    expect(rows).toBeGreaterThanOrEqual(Math.max(...reported) - 3);
     fs.rmSync(folder, { recursive: true });
   }
 });
@@ -176,13 +177,13 @@ test('reads a file that was busy at the start once it is free, each command once
   await add(first, command('1'));
   const second = open();
   expect(second.load()).toEqual([]);
-  expect(said).toHaveLength(1);
+  expect(logged).toHaveLength(1);
   expect(second.load()).toEqual([]);
   first.close();
   await add(second, command('2'));
   expect(second.load()).toEqual([{ row: 1, command: command('1') }]);
   expect(second.load()).toEqual([]);
-  expect(said).toHaveLength(1);
+  expect(logged).toHaveLength(1);
 });
 
 test('reports a damaged file in a read-only folder once, and continues', async () => {
@@ -199,7 +200,9 @@ test('reports a damaged file in a read-only folder once, and continues', async (
     await expect(add(store, command('2'))).rejects.toThrow();
     expect(store.load()).toEqual([]);
     store.close();
-    expect(said).toEqual([expect.stringMatching(/commands\.db cannot be .* refused until this works again/)]);
+    expect(logged).toEqual([
+      expect.stringMatching(/commands\.db cannot be .* refused until this works again/)
+    ]);
   } finally {
     rename.mockRestore();
   }

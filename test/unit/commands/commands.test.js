@@ -251,15 +251,15 @@ test('gives a flow the commands that no device takes, or all', async () => {
 
 test("gives pending commands to a flow that comes later, but never a flow's own commands", async () => {
   const got = [];
-  const told = [];
+  const reported = [];
   come('d');
-  made.commands.send({ device: 'e', topic: 'own/topic', payload: Buffer.alloc(0), qos: 1 }, (status) => told.push(status)); // prettier-ignore
+  made.commands.send({ device: 'e', topic: 'own/topic', payload: Buffer.alloc(0), qos: 1 }, (status) => reported.push(status)); // prettier-ignore
   pass(1);
   await turn();
   made.commands.listen({ pattern: '*', all: true, take: ({ device }) => got.push(device) });
   pass(1);
   expect(got).toEqual(['d']);
-  expect(told).toEqual(['queued']);
+  expect(reported).toEqual(['queued']);
   expect(made.engine.sent.filter(({ device }) => device === 'e').at(-1).topic).toBe('own/topic');
 });
 

@@ -23,10 +23,10 @@ afterEach(() => {
 });
 
 function start({ closeTimeoutMs = undefined, Host = EngineHost, native = parts.native } = {}) {
-  const said = { warn: [], error: [], info: [] };
+  const logged = { warn: [], error: [], info: [] };
   const events = new EventEmitter();
   const voice = Object.fromEntries(
-    Object.keys(said).map((level) => [level, (text) => said[level].push(text)])
+    Object.keys(logged).map((level) => [level, (text) => logged[level].push(text)])
   );
   const host = new Host(
     {
@@ -39,7 +39,7 @@ function start({ closeTimeoutMs = undefined, Host = EngineHost, native = parts.n
     },
     { native, events, getNode: () => null, closeTimeoutMs, ...voice }
   );
-  return { host, events, said };
+  return { host, events, logged };
 }
 
 /** An uplink node. */
@@ -119,7 +119,7 @@ test('serves the later stages when a link is requested twice while its thread en
 });
 
 test('holds no messages after a deploy whose flows do not start', () => {
-  const { host, events, said } = start();
+  const { host, events, logged } = start();
   const member = uplink(host, 'u1', new BrokerLink('b', 'cloud', {}));
   deploy(events);
   events.emit('flows:stopping');
@@ -127,23 +127,25 @@ test('holds no messages after a deploy whose flows do not start', () => {
   expect(host.inbox.waitForPlan).toBe(true);
   events.emit('runtime-event', { id: 'runtime-state', payload: { state: 'stop', error: 'missing-types' } });
   expect(host.inbox.waitForPlan).toBe(false);
-  expect(said.warn).toEqual([expect.stringMatching(/^The flows did not start .*node types may be missing/)]);
+  expect(logged.warn).toEqual([
+    expect.stringMatching(/^The flows did not start .*node types may be missing/)
+  ]);
   const done = jest.fn();
   member.put(args, done);
   expect(engines[0].held).toHaveLength(1);
 });
 
 test('holds messages for a limited time when a deploy never ends', async () => {
-  const { events, said, host } = start();
+  const { events, logged, host } = start();
   deploy(events);
   await jest.advanceTimersByTimeAsync(60000);
-  expect(said.warn).toEqual([]);
+  expect(logged.warn).toEqual([]);
   events.emit('flows:stopping');
   await jest.advanceTimersByTimeAsync(29000);
   expect(host.inbox.waitForPlan).toBe(true);
   await jest.advanceTimersByTimeAsync(2000);
   expect(host.inbox.waitForPlan).toBe(false);
-  expect(said.warn).toEqual([expect.stringMatching(/A deploy started long ago/)]);
+  expect(logged.warn).toEqual([expect.stringMatching(/A deploy started long ago/)]);
 });
 
 test.each([
@@ -165,11 +167,11 @@ test.each([
 });
 
 test('says where the records of a deleted engine node are', async () => {
-  const { host, said } = start();
+  const { host, logged } = start();
   engines[0].backlog = 50;
   await host.close(true);
-  expect(said.info).toEqual([]);
-  expect(said.warn).toEqual([
+  expect(logged.info).toEqual([]);
+  expect(logged.warn).toEqual([
     expect.stringMatching(/deleted or disabled while 50 records waited .* stay on disk in \/log/)
   ]);
 });

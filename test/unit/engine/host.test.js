@@ -16,16 +16,16 @@ afterEach(() => {
 });
 
 function hostWith(kinds, log = null) {
-  const said = { warn: [], error: [], info: [] };
+  const logged = { warn: [], error: [], info: [] };
   const events = new EventEmitter();
   const context = {
     native: parts.native,
     events,
     getNode: () => null,
     closeTimeoutMs: 24000,
-    warn: (sentence) => said.warn.push(sentence),
-    error: (sentence) => said.error.push(sentence),
-    info: (sentence) => said.info.push(sentence)
+    warn: (sentence) => logged.warn.push(sentence),
+    error: (sentence) => logged.error.push(sentence),
+    info: (sentence) => logged.info.push(sentence)
   };
   replaceModules(parts);
   const options = { id: 'e', gatewayId: 'gw', fastPath: 'auto', engine: { maxPacketBytes: 1024 }, log, directory: '/nowhere' }; // prettier-ignore
@@ -39,13 +39,13 @@ function hostWith(kinds, log = null) {
     send() {}
   }));
   const members = nodes.map((node, index) => new Member(host, node, { kind: kinds[index], settings: {} }));
-  return { host, members, events, said };
+  return { host, members, events, logged };
 }
 
 const record = { deviceId: 'd', topic: '', payload: Buffer.alloc(1), cls: 3, flags: 0, ts: 0, seq: -1 };
 
 test('closes the engine after ten seconds, and reports how many records are dropped', async () => {
-  const { host, members, events, said } = hostWith(['uplink']);
+  const { host, members, events, logged } = hostWith(['uplink']);
   events.emit('flows:started');
   const done = jest.fn();
   for (let i = 0; i < 3; i++) members[0].put(record, done, { delivery: true });
@@ -55,7 +55,7 @@ test('closes the engine after ten seconds, and reports how many records are drop
   await jest.advanceTimersByTimeAsync(200);
   await closed;
   expect(calls.at(-1)).toBe('engine.close');
-  expect(said.warn).toEqual([
+  expect(logged.warn).toEqual([
     expect.stringMatching(/not delivered when the engine stopped and were dropped: 3\./)
   ]);
   expect(done).toHaveBeenCalledTimes(3);
@@ -72,7 +72,7 @@ test('treats a second close as the first', async () => {
 });
 
 test('reports an exception at the doorbell or in a tick, and continues', () => {
-  const { host, members, events, said } = hostWith(['uplink']);
+  const { host, members, events, logged } = hostWith(['uplink']);
   events.emit('flows:started');
   const rung = jest.fn();
   const fails = (/** @type {string} */ message) => () => {
@@ -85,7 +85,7 @@ test('reports an exception at the doorbell or in a tick, and continues', () => {
   expect(() => engines[0].ring()).not.toThrow();
   jest.advanceTimersByTime(1000);
   expect(rung).toHaveBeenCalledTimes(2);
-  expect(said.error).toEqual([
+  expect(logged.error).toEqual([
     expect.stringMatching(/^Internal error; the gateway continues\. .*events failed/),
     expect.stringContaining('a bell failed'),
     expect.stringContaining('a tick failed')
@@ -93,7 +93,7 @@ test('reports an exception at the doorbell or in a tick, and continues', () => {
 });
 
 test('ignores a late doorbell after the end', async () => {
-  const { host, said } = hostWith([]);
+  const { host, logged } = hostWith([]);
   const closed = host.close();
   await jest.advanceTimersByTimeAsync(100);
   await closed;
@@ -101,7 +101,7 @@ test('ignores a late doorbell after the end', async () => {
     throw new Error('the engine is closed');
   };
   expect(() => engines[0].ring()).not.toThrow();
-  expect(said.error).toEqual([]);
+  expect(logged.error).toEqual([]);
 });
 
 test('holds records until the first plan', () => {
@@ -113,7 +113,7 @@ test('holds records until the first plan', () => {
 });
 
 test('reports a plan that the engine refuses, and keeps the previous plan', () => {
-  const { host, members, events, said } = hostWith(['uplink']);
+  const { host, members, events, logged } = hostWith(['uplink']);
   events.emit('flows:started');
   const before = host.plan;
   engines[0].applyPlan = () => {
@@ -121,7 +121,7 @@ test('reports a plan that the engine refuses, and keeps the previous plan', () =
   };
   events.emit('flows:stopping');
   events.emit('flows:started');
-  expect(said.error).toEqual([expect.stringMatching(/more than 1024\)\. The previous plan stays in use/)]);
+  expect(logged.error).toEqual([expect.stringMatching(/more than 1024\)\. The previous plan stays in use/)]);
   expect(host.plan).toBe(before);
   members[0].put(record, () => {});
   expect(engines[0].held).toHaveLength(1);
@@ -165,7 +165,7 @@ describe('with a log', () => {
   });
 
   test('waits only for the disk without an uplink, and reports what is kept', async () => {
-    const { host, said } = await holding(3, 'disconnected');
+    const { host, logged } = await holding(3, 'disconnected');
     engines[0].onSaveAll = () => setTimeout(() => (engines[0].stored = 3), 400);
     expect(await close(host)).toBeLessThan(700);
     expect(calls.filter((call) => !call.startsWith('flush'))).toEqual([
@@ -175,50 +175,50 @@ describe('with a log', () => {
       'store.stop',
       'engine.close'
     ]);
-    expect(said.warn).toEqual([]);
-    expect(said.info).toEqual([expect.stringMatching(/wait for the cloud: 3\. They are on disk/)]);
+    expect(logged.warn).toEqual([]);
+    expect(logged.info).toEqual([expect.stringMatching(/wait for the cloud: 3\. They are on disk/)]);
   });
 
   test('delivers for three seconds with an uplink, and then writes', async () => {
-    const { host, said } = await holding(2, 'connected');
+    const { host, logged } = await holding(2, 'connected');
     engines[0].onSaveAll = () => (engines[0].stored = 2);
     const ms = await close(host);
     expect(ms).toBeGreaterThanOrEqual(3000);
     expect(ms).toBeLessThan(3500);
-    expect(said.warn).toEqual([]);
+    expect(logged.warn).toEqual([]);
   });
 
   test('does not write what is delivered in time', async () => {
-    const { host, said } = await holding(2, 'connected');
+    const { host, logged } = await holding(2, 'connected');
     setTimeout(() => engines[0].held.splice(0), 1000);
     await close(host);
     expect(calls).not.toContain('saveAll');
-    expect(said).toEqual({ warn: [], error: [], info: [] });
+    expect(logged).toEqual({ warn: [], error: [], info: [] });
   });
 
   test('is not delayed in its stop by a backlog on disk', async () => {
-    const { host, said } = await holding(0, 'connected');
+    const { host, logged } = await holding(0, 'connected');
     engines[0].backlog = 1000;
     expect(await close(host)).toBeLessThan(200);
-    expect(said.info).toEqual([expect.stringMatching(/1000/)]);
+    expect(logged.info).toEqual([expect.stringMatching(/1000/)]);
   });
 
   test('loses only what neither cloud nor disk took in ten seconds, and reports only that', async () => {
-    const { host, said } = await holding(5, 'disconnected');
+    const { host, logged } = await holding(5, 'disconnected');
     engines[0].stored = 2;
     stores[0].emit('state', { state: 'failing', code: 'ENOSPC', reason: 'The disk is full.' });
     const ms = await close(host);
     expect(ms).toBeGreaterThanOrEqual(10000);
     expect(ms).toBeLessThan(10500);
-    expect(said.error).toEqual(['The disk is full.']);
-    expect(said.warn).toEqual([
+    expect(logged.error).toEqual(['The disk is full.']);
+    expect(logged.warn).toEqual([
       'Records that were not delivered when the engine stopped and were dropped: 3. ' +
         'Neither the uplink nor the log took them: The disk is full. Kept on disk for the next start: 2.'
     ]);
   });
 
   test('waits until an open batch is sealed and written', async () => {
-    const { host, said } = await holding(0, 'disconnected');
+    const { host, logged } = await holding(0, 'disconnected');
     const [running] = engines;
     Object.assign(running, { open: 1, backlog: 5 });
     setTimeout(() => Object.assign(running, { open: 0, held: [{}] }), 240);
@@ -226,7 +226,7 @@ describe('with a log', () => {
     const ms = await close(host);
     expect(ms).toBeGreaterThanOrEqual(500);
     expect(ms).toBeLessThan(700);
-    expect(said).toMatchObject({ warn: [], info: [expect.stringMatching(/wait for the cloud: 6\./)] });
+    expect(logged).toMatchObject({ warn: [], info: [expect.stringMatching(/wait for the cloud: 6\./)] });
   });
 
   test('holds devices for a failing disk only where the cloud does not help', () => {

@@ -9,72 +9,72 @@ afterEach(() => replaceModules());
 
 function started(options = {}, store = parts.store) {
   replaceModules({ ...parts, store });
-  const said = [];
+  const logged = [];
   const voice = Object.fromEntries(
-    ['warn', 'error', 'info'].map((level) => [level, (sentence) => said.push(`${level}: ${sentence}`)])
+    ['warn', 'error', 'info'].map((level) => [level, (sentence) => logged.push(`${level}: ${sentence}`)])
   );
   const clock = { ms: 0 };
   const log = new LogLink({ directory: '/log', whenFull: 'slow', ...options }, voice, () => clock.ms);
   log.start(7);
-  return { log, said, clock, store: stores[0] };
+  return { log, logged, clock, store: stores[0] };
 }
 
 const failing = { state: 'failing', code: 'ENOSPC', reason: 'The disk is full. Make room.' };
 const ready = { state: 'ready', code: '', reason: '' };
 
 test('reports trouble once, not each second, and again when it has changed', () => {
-  const { said, store } = started();
+  const { logged, store } = started();
   for (let i = 0; i < 5; i++) store.emit('state', { ...failing, chunks: i });
-  expect(said).toEqual(['error: The disk is full. Make room.']);
+  expect(logged).toEqual(['error: The disk is full. Make room.']);
   store.emit('state', { state: 'failing', code: 'EROFS', reason: 'The disk is read-only.' });
   store.emit('state', ready);
   store.emit('state', ready);
-  expect(said.slice(1)).toEqual([
+  expect(logged.slice(1)).toEqual([
     'error: The disk is read-only.',
     'info: The log in /log is writable again.'
   ]);
 });
 
 test('reports intermittent trouble once a minute', () => {
-  const { said, clock, store } = started();
+  const { logged, clock, store } = started();
   for (let i = 0; i < 60; i++) {
     store.emit('state', failing);
     store.emit('state', ready);
     clock.ms += 900;
   }
-  expect(said).toHaveLength(2);
+  expect(logged).toHaveLength(2);
   clock.ms += 60000;
   store.emit('state', failing);
-  expect(said).toHaveLength(3);
+  expect(logged).toHaveLength(3);
 });
 
 test('warns of a full log, and has a text for an unknown state', () => {
-  const { said, store } = started();
+  const { logged, store } = started();
   store.emit('state', { state: 'full' });
   store.emit('state', { state: 'refused', code: 'EACCES' });
-  expect(said).toEqual([
+  expect(logged).toEqual([
     'warn: The log in /log has reached its limit.',
     'error: The log in /log cannot be written (EACCES).'
   ]);
 });
 
 test('counts damaged chunks, and reports their number', () => {
-  const { said, clock, store } = started();
+  const { logged, clock, store } = started();
   const damaged = { code: 'CORRUPT', reason: 'A chunk is damaged and was set aside.', count: 1 };
   for (let i = 0; i < 4; i++) store.emit('problem', damaged);
   clock.ms += 60000;
   store.emit('problem', damaged);
-  expect(said).toEqual([
+  expect(logged).toEqual([
     'warn: A chunk is damaged and was set aside.',
     'warn: A chunk is damaged and was set aside. (4 times)'
   ]);
 });
 
 test('does not repeat a problem that the state reports', () => {
-  const { said, store } = started();
+  const { logged, store } = started();
   store.emit('state', failing);
   store.emit('problem', { code: 'ENOSPC', reason: 'The disk is full. Make room.', count: 3 });
-  expect(said).toHaveLength(1);
+  expect(logged).toHaveLength(1);
 });
 
 test.each([
@@ -101,7 +101,7 @@ test('lets devices continue while a full log drops', () => {
 });
 
 test('reports a store that cannot start, and continues', async () => {
-  const { log, said } = started(
+  const { log, logged } = started(
     {},
     {
       StoreThread: class {
@@ -111,7 +111,7 @@ test('reports a store that cannot start, and continues', async () => {
       }
     }
   );
-  expect(said).toEqual(['error: The log did not start: No node:sqlite here. Use Node 22.16 or newer.']);
+  expect(logged).toEqual(['error: The log did not start: No node:sqlite here. Use Node 22.16 or newer.']);
   expect(log.trouble()).toBe('log refused');
   await log.stop(10);
 });
@@ -145,18 +145,18 @@ describe('records of uplink nodes that are missing from the flow', () => {
     made.store.emit('state', ready);
     made.log.expect(['u1']);
     made.log.tick();
-    expect(made.said).toEqual([]);
+    expect(made.logged).toEqual([]);
     await look(made, ['u1']);
     for (let i = 0; i < 3; i++) await made.log.tick();
-    expect(made.said).toEqual([
+    expect(made.logged).toEqual([
       expect.stringMatching(
         /^warn: 50 records in the log belong to uplink nodes that are not in the flow .*: gone \(50\).*Restore the nodes.*seganet-log dump \/log --node ID/
       )
     ]);
     await look(made, ['u1']);
-    expect(made.said).toHaveLength(2);
+    expect(made.logged).toHaveLength(2);
     await look(made, ['u1', 'gone']);
-    expect(made.said).toHaveLength(2);
+    expect(made.logged).toHaveLength(2);
   });
 
   test('are looked up once the log is open', async () => {
@@ -164,10 +164,10 @@ describe('records of uplink nodes that are missing from the flow', () => {
     made.store.held = [{ node: 'gone', records: 1 }];
     made.store.emit('state', failing);
     await look(made, []);
-    expect(made.said).toHaveLength(1);
+    expect(made.logged).toHaveLength(1);
     made.store.emit('state', ready);
     made.log.tick();
     await Promise.resolve();
-    expect(made.said.at(-1)).toMatch(/gone \(1\)/);
+    expect(made.logged.at(-1)).toMatch(/gone \(1\)/);
   });
 });

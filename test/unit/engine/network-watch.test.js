@@ -7,7 +7,7 @@ const session = (localAddress, state = 'connected') => ({ state, localAddress })
 
 /** A watch that gets these views in sequence, the last one repeatedly. */
 function watchWith(...views) {
-  const seen = { asked: [], said: [], views: [] };
+  const seen = { asked: [], logged: [], views: [] };
   const check = async (address) => {
     seen.asked.push(address);
     const view = views.length > 1 ? views.shift() : views[0];
@@ -17,7 +17,7 @@ function watchWith(...views) {
   const changed = (view) => seen.views.push(view);
   return {
     ...seen,
-    watch: new NetworkWatch({ check, changed, warn: (sentence) => seen.said.push(sentence) })
+    watch: new NetworkWatch({ check, changed, warn: (sentence) => seen.logged.push(sentence) })
   };
 }
 
@@ -58,10 +58,10 @@ test('inspects again when a session returns with another address', async () => {
 });
 
 test('reports one queue for several sessions once, with the remedy', async () => {
-  const { watch, said, views } = watchWith(bad);
+  const { watch, logged, views } = watchWith(bad);
   watch.follow({ state: 'connected', sessions: [session('10.0.0.1'), session('10.0.0.1')] });
   await jest.advanceTimersByTimeAsync(180000);
-  expect(said).toEqual([
+  expect(logged).toEqual([
     'Urgent records wait behind others in the queue of the interface wwan0: One queue for all. ' +
       '"seganet-net plan --interface wwan0" shows what would let them go first.'
   ]);
@@ -73,10 +73,10 @@ test('reports one queue for several sessions once, with the remedy', async () =>
 
 test('reports a queue that could not be inspected as unknown, with the reason', async () => {
   const reason = "'tc' is not installed. Install iproute2 (apt-get install iproute2).";
-  const { watch, said } = watchWith({ ...bad, kind: 'none', reason });
+  const { watch, logged } = watchWith({ ...bad, kind: 'none', reason });
   watch.follow({ state: 'connected', sessions: [session('10.0.0.1'), session('10.0.0.1')] });
   await settle();
-  expect(said).toEqual([
+  expect(logged).toEqual([
     `Whether urgent records wait behind others in the queue of the interface wwan0 is unknown: ${reason}`
   ]);
   watch.stop();
@@ -89,18 +89,18 @@ test.each([
   ['an interface that does not exist', { ...bad, interface: '' }, 2],
   ['a check that failed', new Error('no such module'), 2]
 ])('does not warn of %s', async (_what, view, count) => {
-  const { watch, said } = watchWith(view);
+  const { watch, logged } = watchWith(view);
   watch.follow({ state: 'connected', sessions: Array.from({ length: count }, () => session('10.0.0.1')) });
   await settle();
-  expect(said).toEqual([]);
+  expect(logged).toEqual([]);
   expect(watch.view).not.toBeNull();
   watch.stop();
 });
 
 test('does not show an answer that comes after the end', async () => {
-  const { watch, views, said } = watchWith(bad);
+  const { watch, views, logged } = watchWith(bad);
   watch.follow({ state: 'connected', sessions: [session('10.0.0.1'), session('10.0.0.1')] });
   watch.stop();
   await settle();
-  expect([views, said, watch.view]).toEqual([[], [], null]);
+  expect([views, logged, watch.view]).toEqual([[], [], null]);
 });

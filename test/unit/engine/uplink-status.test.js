@@ -55,11 +55,11 @@ test.each([
   ],
   [{ sessions: [[1]] }, {}, 'connected · c1 2 · c3 430 ms']
 ])('shows several paths %j with %j: %s', ({ code, sessions = [] }, more, text) => {
-  const told = sessions.map((each) => ({
+  const reported = sessions.map((each) => ({
     state: 'connected',
     paths: each.map((subflows, i) => ({ name: `p${i}`, subflows }))
   }));
-  const state = /** @type {any} */ ({ state: 'connected', code, sessions: told });
+  const state = /** @type {any} */ ({ state: 'connected', code, sessions: reported });
   expect(uplinkShown(state, { ...stats, latency: medians, ...more }, true)).toMatchObject({
     fill: 'green',
     text

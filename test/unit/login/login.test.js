@@ -37,7 +37,7 @@ describe('the hash of a password', () => {
   const good = `$scrypt$ln=14,r=8,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
   test.each([
     ['', 'nothing'],
-    ['secret', 'a password as it is'],
+    ['secret', 'a plain password'],
     [good.replace('ln=14', 'ln=9'), 'costs too little'],
     [good.replace('ln=14', 'ln=19'), 'costs too much'],
     [good.replace('ln=14,r=8', 'ln=18,r=16'), 'takes too much memory'],

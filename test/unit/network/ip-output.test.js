@@ -24,10 +24,10 @@ const RECORDED = [
 
 describe('lines of ip monitor', () => {
   test('are read as recorded', () => {
-    const told = RECORDED.map(parseLine).map(
+    const reported = RECORDED.map(parseLine).map(
       (event) => event && `${event.isGone ? '-' : '+'}${event.kind} ${event.device} ${event.carrier}`
     );
-    expect(told).toEqual([
+    expect(reported).toEqual([
       '+link a0 false',
       '-route a0 null',
       '-route a0 null',

@@ -133,14 +133,14 @@ describe('the hint socket', () => {
   /** @type {string} */
   let file;
   /** @type {import('../../../nodes/lib/network/paths/probe-hints').Hint[]} */
-  let heard;
+  let received;
   /** @type {HintListener} */
   let listener;
   beforeEach(async () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-hints-'));
     file = path.join(folder, 'hint.sock');
-    heard = [];
-    listener = new HintListener(file, (hint) => heard.push(hint));
+    received = [];
+    listener = new HintListener(file, (hint) => received.push(hint));
     await listener.start();
   });
   afterEach(async () => {
@@ -160,8 +160,8 @@ describe('the hint socket', () => {
   test('is open to every user, and is removed with the watcher', async () => {
     expect(fs.statSync(file).mode & 0o777).toBe(0o666);
     new PathHints({ file }).suspect('192.0.2.1', 12.4);
-    await eventually(() => heard.length > 0);
-    expect(heard).toEqual([{ path: '192.0.2.1', rttMs: 12 }]);
+    await eventually(() => received.length > 0);
+    expect(received).toEqual([{ path: '192.0.2.1', rttMs: 12 }]);
     await listener.stop();
     expect(fs.readdirSync(folder)).toEqual([]);
   });
@@ -169,10 +169,10 @@ describe('the hint socket', () => {
   test('replaces one that a killed watcher has left', async () => {
     await listener.stop();
     fs.writeFileSync(file, '');
-    listener = new HintListener(file, (hint) => heard.push(hint));
+    listener = new HintListener(file, (hint) => received.push(hint));
     await listener.start();
     new PathHints({ file }).suspect('eth0', 0);
-    await eventually(() => heard.length > 0);
+    await eventually(() => received.length > 0);
   });
 
   test('closes connections that send something else, too much, or nothing for a second', async () => {
@@ -181,7 +181,7 @@ describe('the hint socket', () => {
     await closed(await connect('GET / HTTP/1.1\r\n\r\n'));
     await closed(await connect('x'.repeat(100_000)));
     await closed(await connect());
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   test('has sixteen connections at most: one more ends the oldest, and is read', async () => {
@@ -190,7 +190,7 @@ describe('the hint socket', () => {
     const ended = new Promise((resolve) => all[0].resume().once('close', resolve));
     await connect('suspect eth0\n');
     await ended;
-    await eventually(() => heard.length === 1);
+    await eventually(() => received.length === 1);
     expect(all.slice(1).every((socket) => !socket.destroyed)).toBe(true);
     for (const socket of all) socket.destroy();
   });
@@ -205,39 +205,39 @@ describe('the hint socket', () => {
 describe('the uplink', () => {
   /** @param {string} file */
   function teller(file) {
-    const told = /** @type {string[]} */ ([]);
+    const reported = /** @type {string[]} */ ([]);
     const clock = { now: 0 };
     const connect = (/** @type {{ path: string }} */ { path: to }) => {
-      told.push(to);
+      reported.push(to);
       return net.connect({ path: to });
     };
-    return { hints: new PathHints({ file, now: () => clock.now, connect }), told, clock };
+    return { hints: new PathHints({ file, now: () => clock.now, connect }), reported, clock };
   }
 
   test('sends a hint on a path twice a second at most', () => {
-    const { hints, told, clock } = teller('/nonexistent/hint.sock');
+    const { hints, reported, clock } = teller('/nonexistent/hint.sock');
     hints.suspect('192.0.2.1', 0);
     clock.now = 499;
     hints.suspect('192.0.2.1', 0);
     hints.suspect('192.0.2.2', 0);
-    expect(told).toHaveLength(2);
+    expect(reported).toHaveLength(2);
     clock.now = 500;
     hints.suspect('192.0.2.1', 0);
-    expect(told).toHaveLength(3);
+    expect(reported).toHaveLength(3);
   });
 
   test.each([
     ['there is no such file', '/nonexistent/hint.sock'],
     ['its name is too long', `/${'x'.repeat(200)}`]
   ])('sends nothing without a listener: %s', async (_, file) => {
-    const { hints, told, clock } = teller(file);
+    const { hints, reported, clock } = teller(file);
     hints.suspect('192.0.2.1', 0);
     await eventually(() => hints.restUntil > 0);
     clock.now = 4999;
     hints.suspect('192.0.2.1', 0);
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
     clock.now = 5000;
     hints.suspect('192.0.2.1', 0);
-    expect(told).toHaveLength(2);
+    expect(reported).toHaveLength(2);
   });
 });

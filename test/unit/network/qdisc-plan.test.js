@@ -105,17 +105,17 @@ describe('htb', () => {
       const { steps, warnings } = makePlan('htb', desired({ capabilities }), facts());
       return {
         line: steps.at(-1)?.args.join(' '),
-        said: warnings.some((text) => text.includes('only DSCP'))
+        logged: warnings.some((text) => text.includes('only DSCP'))
       };
     };
     expect(last({}).line).toMatch(/protocol all prio 30 basic match meta\(priority eq 5\) flowid 1:30$/);
     expect(last({ meta: 'no' }).line).toMatch(
       /prio 30 bpf object-file \/run\/seganet-net\/classifier\.o section classifier$/
     );
-    expect(last({ meta: 'no' }).said).toBe(false);
+    expect(last({ meta: 'no' }).logged).toBe(false);
     expect(last({ meta: 'no', bpf: 'no' })).toMatchObject({
       line: expect.stringContaining('protocol arp'),
-      said: true
+      logged: true
     });
   });
 
@@ -211,19 +211,19 @@ test('takes a scheme that is requested, or refuses it with the reason', () => {
 
 describe('warnings', () => {
   /** @param {string} scheme @param {any} of @param {any} at */
-  const said = (scheme, of, at = facts()) => makePlan(scheme, of, at).warnings.join('\n');
+  const logged = (scheme, of, at = facts()) => makePlan(scheme, of, at).warnings.join('\n');
 
   test('say without a rate that the queue may be elsewhere', () => {
-    expect(said('auto', desired({ rate: 0 }))).toMatch(/No --rate: .*slightly below that of the uplink/);
-    expect(said('auto', desired())).toBe('');
+    expect(logged('auto', desired({ rate: 0 }))).toMatch(/No --rate: .*slightly below that of the uplink/);
+    expect(logged('auto', desired())).toBe('');
     const vlan = facts();
     vlan.link.kind = 'vlan';
-    expect(said('auto', desired({ rate: 0 }), vlan)).toContain('packets never wait in');
+    expect(logged('auto', desired({ rate: 0 }), vlan)).toContain('packets never wait in');
   });
 
   test('say that a root replaces mq, and that strict bands starve', () => {
-    expect(said('htb', desired(), facts('mq'))).toContain('4 transmit queues (mq)');
-    expect(said('tbf-pfifo_fast', desired())).toMatch(/starves the other bands.*\n.*not DSCP/);
+    expect(logged('htb', desired(), facts('mq'))).toContain('4 transmit queues (mq)');
+    expect(logged('tbf-pfifo_fast', desired())).toMatch(/starves the other bands.*\n.*not DSCP/);
   });
 });
 

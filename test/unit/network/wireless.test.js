@@ -36,7 +36,7 @@ describe('/proc/net/wireless', () => {
     ['the top of such a scale', '100.  100. ', null],
     ['no station', '  0     0  ', null],
     ['level 0 as dBm', '  0. -256. ', null],
-    ['what no radio hears', '  0. -121. ', null]
+    ['an impossible level', '  0. -121. ', null]
   ])('%s', (_, values, dbm) => expect(level(values)).toBe(dbm));
 
   test('never throws when damaged at random, and yields no impossible signal (seed 5)', () => {

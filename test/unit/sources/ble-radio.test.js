@@ -11,14 +11,14 @@ const { parseOptions } = require('../../../nodes/lib/base/options');
 
 const settingsOf = (config) => toSettings(parseOptions(config, schema).values);
 
-function heard(id, more = {}, advertisement = {}) {
+function advertised(id, more = {}, advertisement = {}) {
   const address = id.match(/../g).join(':');
   return { id, address, connectable: true, rssi: -60, state: 'disconnected', ...more, advertisement };
 }
 
 describe('an advertisement', () => {
   test('is reported without missing fields', () => {
-    expect(tell(heard('aabb'))).toEqual({ address: 'aa:bb', connectable: true });
+    expect(tell(advertised('aabb'))).toEqual({ address: 'aa:bb', connectable: true });
     const full = {
       localName: 'x\0\0',
       txPowerLevel: 0,
@@ -26,7 +26,7 @@ describe('an advertisement', () => {
       serviceUuids: ['18', '0000180d00001000800000805f9b34fb'],
       serviceData: [{ uuid: 'fe9f', data: Buffer.from([3]) }]
     };
-    expect(tell(heard('aabb', {}, full))).toEqual({
+    expect(tell(advertised('aabb', {}, full))).toEqual({
       address: 'aa:bb',
       name: 'x',
       connectable: true,
@@ -48,14 +48,14 @@ describe('an advertisement', () => {
     [{ services: '180f' }, false]
   ])('matches %j: %s', (config, wanted) => {
     const data = [{ uuid: 'fe9f', data: Buffer.alloc(0) }];
-    const device = heard('aabb', {}, { localName: 'Thermo 1', serviceUuids: ['180d'], serviceData: data });
+    const device = advertised('aabb', {}, { localName: 'Thermo 1', serviceUuids: ['180d'], serviceData: data });
     expect(isWanted(settingsOf(config), device)).toBe(wanted);
   });
 
   test('matches by its address alone without a name', () => {
-    expect(fits([''], heard('aabb'))).toBe(true);
-    expect(fits(['?*:bb'], heard('aabb'))).toBe(true);
-    expect(fits(['x*'], heard('aabb'))).toBe(false);
+    expect(fits([''], advertised('aabb'))).toBe(true);
+    expect(fits(['?*:bb'], advertised('aabb'))).toBe(true);
+    expect(fits(['x*'], advertised('aabb'))).toBe(false);
   });
 });
 
@@ -63,14 +63,14 @@ describe('names', () => {
   const settings = settingsOf({ deviceId: '{name}', topic: 'b/{device}/{kind}' });
 
   test('of strangers become one level of a topic', () => {
-    const identity = identify(settings, heard('aabb', {}, { localName: 'a/b+#*?\u0001é' }));
+    const identity = identify(settings, advertised('aabb', {}, { localName: 'a/b+#*?\u0001é' }));
     expect(identity.device).toBe('a_b_____é');
     expect(topicOf(settings, identity, 'rssi')).toBe('b/a_b_____é/rssi');
   });
 
   test('that are missing or too long are replaced by the address', () => {
-    expect(identify(settings, heard('aabb')).device).toBe('aa:bb');
-    expect(identify(settings, heard('aabb', {}, { localName: 'é'.repeat(129) })).device).toBe('aa:bb');
+    expect(identify(settings, advertised('aabb')).device).toBe('aa:bb');
+    expect(identify(settings, advertised('aabb', {}, { localName: 'é'.repeat(129) })).device).toBe('aa:bb');
   });
 });
 
@@ -156,14 +156,14 @@ describe('the central', () => {
     central.start();
     return report;
   }
-  const hear = (...args) => noble.emit('discover', heard(...args));
+  const advertise = (...args) => noble.emit('discover', advertised(...args));
 
   test('reports an advertisement again when it changed', () => {
     open({});
-    hear('aa', {}, { localName: 'x' });
-    hear('aa', { rssi: -20 }, { localName: 'x' });
+    advertise('aa', {}, { localName: 'x' });
+    advertise('aa', { rssi: -20 }, { localName: 'x' });
     expect(records).toHaveLength(1);
-    hear('aa', {}, { localName: 'y' });
+    advertise('aa', {}, { localName: 'y' });
     expect(records.map(({ payload }) => JSON.parse(payload).name)).toEqual(['x', 'y']);
     expect(records[0]).toMatchObject({
       deviceId: 'aa',
@@ -175,13 +175,13 @@ describe('the central', () => {
 
   test('reports a device at most once in an interval', () => {
     open({ advertisements: 'all', everyS: '10' });
-    for (now of [0, 9999, 10000, 15000, 20000]) hear('aa');
+    for (now of [0, 9999, 10000, 15000, 20000]) advertise('aa');
     expect(records).toHaveLength(3);
   });
 
   test('forgets the device that has been silent for longest', () => {
     open({ advertisements: 'off', connect: 'x', rssiS: '1' }, { maxSeen: 2 });
-    for (const id of ['aa', 'bb', 'aa', 'cc']) hear(id);
+    for (const id of ['aa', 'bb', 'aa', 'cc']) advertise(id);
     expect(noble._cleanupPeriperals.mock.calls).toEqual([['bb']]);
     expect(central.view()).toMatchObject({ seen: 2, connected: 0 });
   });
@@ -199,7 +199,7 @@ describe('the central', () => {
 
   test('retries a failing device with longer and longer pauses', async () => {
     const report = open({ connect: '*', rssiS: '1', advertisements: 'off' });
-    const peripheral = Object.assign(new EventEmitter(), heard('aa'), {
+    const peripheral = Object.assign(new EventEmitter(), advertised('aa'), {
       connectAsync: jest.fn(() => Promise.reject(new Error('no')))
     });
     const attempts = [];

@@ -303,10 +303,10 @@ describe('a watch', () => {
 
 describe('an address that the system cannot send to', () => {
   // A broadcast datagram needs a permission that the socket does not have; without any route it is ENETUNREACH.
-  const everybody = '255.255.255.255';
+  const broadcast = '255.255.255.255';
 
   test('fails to open, with the code of the system', async () => {
-    await expect(CoapSocket.open(everybody, 5683)).rejects.toMatchObject({
+    await expect(CoapSocket.open(broadcast, 5683)).rejects.toMatchObject({
       code: expect.stringMatching(/^(EACCES|ENETUNREACH)$/)
     });
   });
@@ -314,13 +314,13 @@ describe('an address that the system cannot send to', () => {
   test('fails a reading with a sentence', async () => {
     const { resourceOf } = toSettings(parseOptions({}, schema).values);
     const reader = new Reader({ confirmable: true, timeoutMs: 1000, maxBodyBytes: 1000 });
-    await expect(reader.read(resourceOf(`coap://${everybody}/x`))).rejects.toThrow(
+    await expect(reader.read(resourceOf(`coap://${broadcast}/x`))).rejects.toThrow(
       /^coap:\/\/255\.255\.255\.255\/x could not be read: .*(EACCES|ENETUNREACH)/
     );
   });
 
   test('is tried again, and the state names the reason', async () => {
-    const target = parseCoapUrl(`coap://${everybody}/x`);
+    const target = parseCoapUrl(`coap://${broadcast}/x`);
     const failed = jest.fn();
     const watch = new Watch({
       mode: 'observe',

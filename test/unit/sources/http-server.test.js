@@ -258,7 +258,7 @@ describe('clients that hold on', () => {
   const HEAD = 'POST /r/a HTTP/1.1\r\nHost: x\r\n';
 
   test.each([
-    ['says nothing', ''],
+    ['sends nothing', ''],
     ['never ends its header', HEAD],
     ['never ends its body', `${HEAD}Content-Length: 10\r\n\r\n12`]
   ])('closes one that %s', async (_name, bytes) => {

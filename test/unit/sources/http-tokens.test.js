@@ -20,9 +20,9 @@ function write(name, text, mode = 0o600) {
   const file = path.join(folder, name);
   fs.writeFileSync(file, text);
   fs.chmodSync(file, mode);
-  const told = [];
-  const tokens = new TokenFile(file, (sentence) => told.push(sentence));
-  return { file, told, tokens, ok: tokens.refresh() };
+  const reported = [];
+  const tokens = new TokenFile(file, (sentence) => reported.push(sentence));
+  return { file, reported, tokens, ok: tokens.refresh() };
 }
 
 test('limits a token to the devices of its lines, and skips comments', () => {
@@ -62,7 +62,7 @@ test.each([
 });
 
 test('uses a changed file at once; a wrong or missing one changes nothing and is reported once', () => {
-  const { file, tokens, told } = write('changing', `n:$sha256$${hash('one')}:*`);
+  const { file, tokens, reported } = write('changing', `n:$sha256$${hash('one')}:*`);
   fs.writeFileSync(file, `n:$sha256$${hash('two')}:*\n# longer`);
   tokens.refresh();
   expect([tokens.find('Bearer one'), tokens.find('Bearer two')?.name]).toEqual([null, 'n']);
@@ -71,11 +71,11 @@ test('uses a changed file at once; a wrong or missing one changes nothing and is
   fs.rmSync(file);
   expect(tokens.refresh()).toBe(false);
   expect(tokens.find('Bearer two')?.name).toBe('n');
-  expect(told).toEqual([expect.stringMatching(/Line 1/), expect.stringMatching(/ENOENT/)]);
+  expect(reported).toEqual([expect.stringMatching(/Line 1/), expect.stringMatching(/ENOENT/)]);
 });
 
 test('warns of a file that others may read', () => {
-  expect(write('open', '', 0o644).told).toEqual([expect.stringMatching(/chmod 640/)]);
+  expect(write('open', '', 0o644).reported).toEqual([expect.stringMatching(/chmod 640/)]);
 });
 
 test('answers 401 without a token and 403 for a device of others, also in a list', async () => {

@@ -119,8 +119,8 @@ test('never holds a PUBLISH over the limit: reports its identifier and skips its
   const large = publish(0x32, 'a', [0, 5], Buffer.alloc(5000));
   const bytes = Buffer.concat([large, publish(0x30, 'b', 'next')]);
   for (const size of [1, 7, 100, bytes.length]) {
-    const { packets, large: told, tap } = read(bytes, { size });
-    expect(told).toEqual([[large.length, { qos: 1, id: 5 }]]);
+    const { packets, large: reported, tap } = read(bytes, { size });
+    expect(reported).toEqual([[large.length, { qos: 1, id: 5 }]]);
     expect(packets).toMatchObject([{ topic: 'b' }]);
     expect(tap.rest_).toHaveLength(0);
   }

@@ -39,7 +39,7 @@ describe('mend', () => {
     return mend(bytes, row());
   }
 
-  test('leaves a sound chunk as it is', () => {
+  test('leaves a sound chunk unchanged', () => {
     const mended = mend(whole, row());
     expect(mended).toMatchObject({ error: '', rest: null });
     expect(mended.kept?.body).toBe(whole);

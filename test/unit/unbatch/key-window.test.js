@@ -139,9 +139,9 @@ describe('the window', () => {
       let list = [];
       for (let step = 0; step < 100; step++) {
         const text = `g/e/3/${integer(16)}`;
-        const told = window.has(key(text), 1);
-        if (!told) window.add(key(text), 1);
-        expect([round, step, told]).toEqual([round, step, list.includes(text)]);
+        const reported = window.has(key(text), 1);
+        if (!reported) window.add(key(text), 1);
+        expect([round, step, reported]).toEqual([round, step, list.includes(text)]);
         list = [...list.filter((each) => each !== text), text].slice(-size);
       }
     }
@@ -157,9 +157,9 @@ describe('the window', () => {
         const whole = `g${integer(3)}/e/3/${integer(8)}`;
         const text = integer(2) === 0 ? whole : `${whole}.${integer(3)}`;
         const count = 1 + integer(3);
-        const told = window.has(key(text), count);
+        const reported = window.has(key(text), count);
         const most = Math.max(arrived.get(text) ?? 0, arrived.get(whole) ?? 0);
-        if (told) expect([round, step, most >= count]).toEqual([round, step, true]);
+        if (reported) expect([round, step, most >= count]).toEqual([round, step, true]);
         else window.add(key(text), count);
         arrived.set(text, Math.max(arrived.get(text) ?? 0, count));
       }

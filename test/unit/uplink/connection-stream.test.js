@@ -129,17 +129,17 @@ function everyKind(server, client) {
       setTimeout(() => socket.end('bye'), 30);
     }, server());
     const stream = await connect(port, client());
-    const heard = [];
+    const received = [];
     const got = [];
     stream.on('data', (bytes) => got.push(bytes));
-    stream.write(Buffer.alloc(30e6), (error) => heard.push(Boolean(error)));
-    stream.write('behind', (error) => heard.push(Boolean(error)));
+    stream.write(Buffer.alloc(30e6), (error) => received.push(Boolean(error)));
+    stream.write('behind', (error) => received.push(Boolean(error)));
     await Promise.race([
       endOf(stream),
       new Promise((_, reject) => setTimeout(() => reject(new Error('no end')), 5000))
     ]);
-    await until(() => heard.length === 2);
-    expect([Buffer.concat(got).toString(), heard]).toEqual(['bye', [true, true]]);
+    await until(() => received.length === 2);
+    expect([Buffer.concat(got).toString(), received]).toEqual(['bye', [true, true]]);
   });
 
   test('ends when the far end resets it', async () => {

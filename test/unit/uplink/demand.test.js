@@ -9,7 +9,7 @@ const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-be
 function connected(options) {
   const bench = new Bench(options);
   bench.connect();
-  bench.feeder.setUp(true);
+  bench.feeder.reportUp(true);
   return bench;
 }
 
@@ -41,12 +41,12 @@ test('has no demand without a connection, or during a stall', () => {
   bench.pump();
   bench.connect();
   expect(bench.source.demands).toBe(0);
-  bench.feeder.setUp(true);
+  bench.feeder.reportUp(true);
   bench.pump();
-  bench.feeder.setUp(false);
+  bench.feeder.reportUp(false);
   bench.pump();
   expect(bench.source.demands).toBe(1);
-  bench.feeder.setUp(true);
+  bench.feeder.reportUp(true);
   bench.pump();
   expect(bench.source.demands).toBe(2);
 });

@@ -89,7 +89,7 @@ test('never waits on a long round trip', () => {
 
 test("reports the session's demand to the engine again after it leaves", () => {
   const { bench, wire, express } = begin();
-  bench.feeder.setUp(true);
+  bench.feeder.reportUp(true);
   bench.feeder.demand.isTold = true;
   bench.connect();
   expect(express.isActive).toBe(true);

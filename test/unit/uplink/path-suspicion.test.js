@@ -98,7 +98,7 @@ describe('a session', () => {
   /** @type {any} */
   let info;
   /** @type {any[]} */
-  let told;
+  let reported;
   let looks = 0;
   /** @type {PathKeeper} */
   let keeper;
@@ -107,7 +107,7 @@ describe('a session', () => {
   beforeEach(() => {
     jest.useFakeTimers({ now: 0 });
     looks = 0;
-    told = [];
+    reported = [];
     info = { transport: 'mptcp', token: 1, subflows: [subflow(), subflow({ local: BACKUP, unacked: 0 })] };
     session = { client: {}, fd: 7, connected: true, noMptcp: '', kill: jest.fn(), renew: jest.fn() };
     const ways = [{ name: 'eth0', role: 'active', device: 'eth0', addresses: [MAIN] }];
@@ -118,7 +118,7 @@ describe('a session', () => {
         failedAt: () => -Infinity,
         besides: () => [],
         steady: () => undefined,
-        suspect: (/** @type {any[]} */ ...hint) => told.push([Date.now(), ...hint])
+        suspect: (/** @type {any[]} */ ...hint) => reported.push([Date.now(), ...hint])
       }),
       session,
       native: { mptcpInfo: () => (looks++, info) },
@@ -133,13 +133,13 @@ describe('a session', () => {
   test('reports its silent path 320 ms after the last confirmation at the latest, and is not ended', () => {
     for (let dies = 1000; dies < 1250; dies += 10) {
       info.subflows[0] = subflow({ bytesAcked: dies, unacked: 0 });
-      told.length = 0;
+      reported.length = 0;
       jest.advanceTimersByTime(dies - (Date.now() % 10_000));
       info.subflows[0] = subflow({ bytesAcked: dies + 1 });
       jest.advanceTimersByTime(210);
       info.subflows[0] = subflow({ bytesAcked: dies + 1, retransmits: 4 });
       jest.advanceTimersByTime(390);
-      const [[at, address, rttMs]] = told;
+      const [[at, address, rttMs]] = reported;
       expect([address, rttMs]).toEqual([MAIN, 1]);
       expect((at % 10_000) - dies).toBeGreaterThanOrEqual(150);
       expect((at % 10_000) - dies).toBeLessThanOrEqual(320);
@@ -160,7 +160,7 @@ describe('a session', () => {
     expect(looks).toBeGreaterThan(150);
     expect(looks).toBeLessThanOrEqual(210);
     clearInterval(answers);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test('inspects nothing between two checks without a connection', () => {
@@ -168,6 +168,6 @@ describe('a session', () => {
     session.fd = null;
     jest.advanceTimersByTime(1000);
     expect(looks).toBe(1);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });

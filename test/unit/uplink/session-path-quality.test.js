@@ -10,18 +10,24 @@ const ADDRESSES = { eth0: '192.0.2.1', wwan0: '198.51.100.1', lo: '127.0.0.1' };
 
 let time = 0;
 /** @type {any[]} */
-let told = [];
+let reported = [];
 beforeEach(() => {
   time = 1000;
   const since = new Date(Date.now() - 60_000).toISOString();
-  told = Object.keys(ADDRESSES).map((name) => ({ name, role: 'active', state: 'up', why: 'answers', since }));
+  reported = Object.keys(ADDRESSES).map((name) => ({
+    name,
+    role: 'active',
+    state: 'up',
+    why: 'answers',
+    since
+  }));
 });
 
 /** @param {string} text */
 const pathsOf = (text) =>
   new Paths(/** @type {any} */ (parsePaths(text)), {
     now: () => time,
-    read: () => /** @type {any} */ ({ version: 1, paths: told }),
+    read: () => /** @type {any} */ ({ version: 1, paths: reported }),
     defaults: () => [],
     interfaces: /** @type {any} */ (
       () => Object.fromEntries(Object.entries(ADDRESSES).map(([name, address]) => [name, [{ address }]]))
@@ -39,25 +45,25 @@ const order = (paths) => {
 test('tries a path that is backup by its quality after active ones, before dead ones', () => {
   const paths = pathsOf('eth0,wwan0,lo');
   expect(order(paths)).toBe('eth0,wwan0,lo');
-  told[0].actingRole = 'backup';
-  told[2].state = 'down';
+  reported[0].actingRole = 'backup';
+  reported[2].state = 'down';
   expect(order(paths)).toBe('wwan0,eth0,lo');
-  told[0].actingRole = 'active';
+  reported[0].actingRole = 'active';
   expect(order(paths)).toBe('eth0,wwan0,lo');
 });
 
 test('keeps a configured backup as backup, whatever is reported', () => {
-  told[0].actingRole = 'active';
+  reported[0].actingRole = 'active';
   expect(order(pathsOf('eth0:backup,wwan0'))).toBe('wwan0,eth0');
 });
 
 test("does not take roles in the watcher's list alone as quality", () => {
-  Object.assign(told[0], { role: 'backup', actingRole: 'backup' });
+  Object.assign(reported[0], { role: 'backup', actingRole: 'backup' });
   expect(order(pathsOf('eth0,wwan0'))).toBe('eth0,wwan0');
 });
 
 test('changes nothing for advice without action', () => {
-  Object.assign(told[0], { actingRole: 'active', advice: 'backup' });
+  Object.assign(reported[0], { actingRole: 'active', advice: 'backup' });
   expect(order(pathsOf('eth0,wwan0'))).toBe('eth0,wwan0');
 });
 
@@ -67,7 +73,7 @@ test('moves a TCP connection in an orderly way to an active path that has been u
   const by = (/** @type {string} */ local) =>
     /** @type {any} */ ({ transport: 'fallback', token: 0, subflows: [{ local, ...figures }] });
   expect(watch.check(1, by(ADDRESSES.eth0))).toBe(null);
-  told[0].actingRole = 'backup';
+  reported[0].actingRole = 'backup';
   time += 1000;
   expect(watch.check(1, by(ADDRESSES.eth0))).toMatchObject({
     ...{ code: 'PATH_BACK', isReturn: true },
@@ -79,7 +85,7 @@ test('moves a TCP connection in an orderly way to an active path that has been u
 
 test('reports quality, advice and both roles, and nothing for a watcher that does not know them', () => {
   const quality = { linkPercent: 30, signalDbm: -89 };
-  Object.assign(told[0], { actingRole: 'backup', advice: 'backup', adviceWhy: 'it is far', quality });
+  Object.assign(reported[0], { actingRole: 'backup', advice: 'backup', adviceWhy: 'it is far', quality });
   expect(pathsView(pathsOf('eth0,wwan0,lo:backup'), null)).toMatchObject([
     { name: 'eth0', role: 'active', actingRole: 'backup', advice: 'backup', adviceWhy: 'it is far', quality },
     { name: 'wwan0', role: 'active', actingRole: 'active', advice: 'active', adviceWhy: '', quality: null },

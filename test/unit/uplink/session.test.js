@@ -77,8 +77,8 @@ test('gives the socket the options of its group, and knows its descriptor', asyn
   const { session, seen } = makeSession({ url: broker.url }, { socket: { priority: 6, dscp: 46 } });
   expect(session.fd).toBe(null);
   await until(() => seen.connected === 1);
-  const told = { priority: 6, dscp: 46, localAddress: '127.0.0.1' };
-  expect(native.socketInfo(Number(session.fd))).toMatchObject(told);
+  const reported = { priority: 6, dscp: 46, localAddress: '127.0.0.1' };
+  expect(native.socketInfo(Number(session.fd))).toMatchObject(reported);
   await stop(session);
   await until(() => session.fd === null);
   expect(broker.goodbyes).toBe(1);

@@ -51,10 +51,10 @@ async function expectIsolated(bench, topic, to, code = /^UNWANTED$/) {
   await isDelivered(bench);
   expect(bench.failed).toEqual([]);
   expect(bench.last).toMatchObject({ deadLetters: 1, failed: 1 });
-  const told = () => bench.problems.find((problem) => code.test(problem.code));
-  await until(told, 5000, 'the problem');
-  const { reason } = told();
-  if (told().code === 'UNWANTED')
+  const reported = () => bench.problems.find((problem) => code.test(problem.code));
+  await until(reported, 5000, 'the problem');
+  const { reason } = reported();
+  if (reported().code === 'UNWANTED')
     expect(reason).toMatch(
       /closes the connection when a record from the device "pump" \(topic ".*", \d+ bytes\)/
     );
@@ -123,9 +123,9 @@ test('gives up no record when another client takes the session over, and names t
   const bench = connect({ url: broker.url, clientId: 'twice' });
   bench.push(3);
   await isDelivered(bench);
-  const told = () => bench.problems.find(({ code }) => code === 'DISCONNECT 142');
-  await until(told, 5000);
-  expect(told().reason).toMatch(/Another client.*same client id.*"twice"/);
+  const reported = () => bench.problems.find(({ code }) => code === 'DISCONNECT 142');
+  await until(reported, 5000);
+  expect(reported().reason).toMatch(/Another client.*same client id.*"twice"/);
   expect(bench.problems.some(({ code }) => code === 'SUSPECT')).toBe(false);
 });
 

@@ -208,9 +208,9 @@ withBroker('uplink thread', () => {
     await until(() => bench.engine.held.size === 0);
     expect(bench.engine.refused).toHaveLength(1);
     expect(bench.engine.delivered).toHaveLength(1);
-    const told = () => bench.problems.find(({ code }) => code === 'PUBACK_135');
-    await until(told);
-    expect(told().reason).toMatch(/refused a record 5 times \(not authorized/);
+    const reported = () => bench.problems.find(({ code }) => code === 'PUBACK_135');
+    await until(reported);
+    expect(reported().reason).toMatch(/refused a record 5 times \(not authorized/);
     expect(bench.states.at(-1).failed).toBe(1);
   });
 

@@ -113,11 +113,11 @@ for (const [by, addon] of [
     });
 
     test('sends nothing in clear to a port that does not speak TLS', async () => {
-      const heard = [];
+      const chunks = [];
       const server = net.createServer((socket) => {
         socket.on('error', () => {});
         socket.on('data', (bytes) => {
-          heard.push(bytes);
+          chunks.push(bytes);
           socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
         });
       });
@@ -129,7 +129,7 @@ for (const [by, addon] of [
         startUplink(`mqtts://localhost:${port}`, { username: 'u', password: 'secret' })
       );
       expect(reason).toMatch(/does not speak TLS\. Use its TLS port/);
-      expect(Buffer.concat(heard).includes('secret')).toBe(false);
+      expect(Buffer.concat(chunks).includes('secret')).toBe(false);
     });
 
     test('reports a broker that requires a client certificate, or another one', async () => {

@@ -21,6 +21,14 @@ const { Wireless } = require('./wireless');
  * @typedef {(names: string[], now: number) => Map<string, Omit<import('./path-quality').Seen, 'device'>>} Inspect
  */
 
+/**
+ * @typedef {object} QualitySettings
+ * @property {import('./role-advice').Limits} limits
+ * @property {number} everyMs
+ * @property {boolean} acts the advice is applied
+ * @property {Inspect} [inspect]
+ */
+
 /** @returns {Inspect} reads the interfaces of this machine */
 function inspector() {
   const wireless = new Wireless();
@@ -34,10 +42,7 @@ function inspector() {
 }
 
 class QualityWatch {
-  /**
-   * @param {{ limits: import('./role-advice').Limits, everyMs: number, acts: boolean, inspect?: Inspect }} settings acts: the
-   *   advice is applied
-   */
+  /** @param {QualitySettings} settings */
   constructor({ limits, everyMs, acts, inspect = inspector() }) {
     this.acts = acts;
     this.advice_ = new Advice(limits);

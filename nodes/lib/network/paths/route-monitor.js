@@ -7,7 +7,7 @@ const { Lines, parseLine } = require('./monitor-lines');
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
 /** A process that lived this long was healthy: the next pause is short again. */
-const WELL_MS = 60_000;
+const HEALTHY_MS = 60_000;
 
 const ARGS = ['-o', '-4', 'monitor', 'link', 'address', 'route'];
 
@@ -61,7 +61,7 @@ class Monitor {
   over_(why, startedAt) {
     this.child_ = null;
     if (this.isStopped_) return;
-    if (this.now_() - startedAt > WELL_MS) this.pauseMs_ = FIRST_PAUSE_MS;
+    if (this.now_() - startedAt > HEALTHY_MS) this.pauseMs_ = FIRST_PAUSE_MS;
     this.on_.ended(`'ip monitor' ended (${why}); restarting in ${this.pauseMs_} ms`);
     this.timer_ = setTimeout(() => this.start(), this.pauseMs_);
     this.pauseMs_ = Math.min(this.pauseMs_ * 2, LONGEST_PAUSE_MS);

@@ -1,5 +1,5 @@
 'use strict';
-// Sets an interface up: all of it, or nothing.
+// Sets up an interface, completely or not at all.
 
 const { clearRoot, isAsMade, isOurs, rootOf, runAll, stateOf } = require('./qdisc-steps');
 const { fingerprint } = require('./verdict');
@@ -14,7 +14,11 @@ const { EXIT, CliError } = require('../common/network-error');
 /** @typedef {import('./qdisc-state').State} State */
 /** @typedef {import('./inspect-qdisc').Facts} Facts */
 
-/** @param {Facts} facts @param {State | null} state @param {boolean} force */
+/**
+ * @param {Facts} facts
+ * @param {State | null} state
+ * @param {boolean} force
+ */
 function refuseForeign(facts, state, force) {
   const root = rootOf(facts);
   if (force || !root || root.isDefault || isOurs(state, facts)) return;
@@ -28,10 +32,17 @@ function refuseForeign(facts, state, force) {
 
 /**
  * @typedef {object} Change
- * @property {Facts} facts @property {string} scheme @property {Step[]} steps @property {DesiredState} desired
- * @property {string} directory of the state @property {boolean} force
+ * @property {Facts} facts
+ * @property {string} scheme
+ * @property {Step[]} steps
+ * @property {DesiredState} desired
+ * @property {string} directory of the state
+ * @property {boolean} force
  */
-/** @typedef {{ changed: boolean, facts: Facts, state: State, lost: string }} Applied lost: what undo cannot bring back, or '' */
+/**
+ * lost: what undo cannot restore, or ''.
+ * @typedef {{ changed: boolean, facts: Facts, state: State, lost: string }} Applied
+ */
 
 /** @param {Change} change @returns {Promise<Applied>} */
 async function applyChange({ facts, scheme, steps, desired, directory, force }) {
@@ -84,8 +95,19 @@ async function applyChange({ facts, scheme, steps, desired, directory, force }) 
 const linkOf = ({ txqueuelen, gsoMaxSegs }) => ({ txqueuelen, gsoMaxSegs });
 
 /**
- * @param {Error} error @param {{ facts: Facts, old: State | null, desired: DesiredState, directory: string, before: import('./qdisc-state').Before }} was
- * @returns {Promise<InstanceType<typeof CliError>>} what to say
+ * @typedef {object} Previous the state before a change
+ * @property {Facts} facts
+ * @property {State | null} old
+ * @property {DesiredState} desired
+ * @property {string} directory
+ * @property {import('./qdisc-state').Before} before
+ */
+
+/**
+ * Undoes a failed change.
+ * @param {Error} error
+ * @param {Previous} previous
+ * @returns {Promise<InstanceType<typeof CliError>>} the error to report
  */
 async function rollBack(error, { facts, old, desired, directory, before }) {
   const { name } = facts.link;
@@ -93,7 +115,7 @@ async function rollBack(error, { facts, old, desired, directory, before }) {
   try {
     const now = await inspect(name);
     await runAll([...clearRoot(now), ...linkSteps(name, old ? old.before : beforeOf(facts), now.link)]);
-    // Our own earlier set-up comes back as it was made; of what was there by hand, what can be made anew.
+    // Our own earlier set-up is restored as it was made. A set-up made by hand is restored as far as possible.
     if (old?.status === 'applied') {
       await runAll(SCHEMES[old.made.scheme].steps({ ...desired, ...old.made }));
       writeState(directory, old);

@@ -1,13 +1,13 @@
 'use strict';
-// The three bands, most urgent first, and what leads a packet into them.
+// The three bands, most urgent first, and the criteria for their packets.
 
 /**
  * @typedef {object} Band
  * @property {string} name
  * @property {number} minor of the class in htb, shown by tc in hexadecimal
- * @property {number[]} priorities SO_PRIORITY; pfifo_fast's bands have the same ones [sch_generic.c prio2band]
+ * @property {number[]} priorities SO_PRIORITY; the same as in pfifo_fast's bands [sch_generic.c prio2band]
  * @property {{ value: number, name: string }[]} dscp
- * @property {boolean} isDefault takes what nothing else leads anywhere
+ * @property {boolean} isDefault receives packets that no other criterion matches
  */
 
 /** @type {Band[]} */
@@ -35,13 +35,13 @@ const BANDS = [
   }
 ];
 
-/** Band of each of the 16 priorities, as pfifo_fast has it and prio gets it. */
+/** Band of each of the 16 priorities, as pfifo_fast defines it and prio receives it. */
 const PRIOMAP = Array.from({ length: 16 }, (_, priority) => {
   const found = BANDS.findIndex((band) => band.priorities.includes(priority));
   return found < 0 ? BANDS.findIndex((band) => band.isDefault) : found;
 });
 
-/** Of the root that apply makes: its handle is 1:. */
+/** Major number of the root that apply creates: its handle is 1:. */
 const MAJOR = 1;
 
 module.exports = { BANDS, MAJOR, PRIOMAP };

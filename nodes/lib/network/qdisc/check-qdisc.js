@@ -1,14 +1,21 @@
 'use strict';
-// How an interface is set up, and whether that is what apply made of it.
+// Checks the set-up of an interface, and whether it is what apply made.
 
 const { isAsMade, stateOf } = require('./qdisc-steps');
 const { verdictOf } = require('./verdict');
 
 /** @typedef {import('./inspect-qdisc').Facts} Facts */
 
-/** @typedef {import('./verdict').Verdict & { applied: import('./qdisc-state').Made | null, asApplied: boolean }} Checked applied: what apply made, null = it was not here */
+/**
+ * applied: what apply made, null = it did not run here.
+ * @typedef {import('./verdict').Verdict & { applied: import('./qdisc-state').Made | null, asApplied: boolean }} Checked
+ */
 
-/** @param {Facts} facts @param {string} directory @returns {Checked} */
+/**
+ * @param {Facts} facts
+ * @param {string} directory
+ * @returns {Checked}
+ */
 function checkChange(facts, directory) {
   const state = stateOf(directory, facts);
   const verdict = verdictOf(facts);

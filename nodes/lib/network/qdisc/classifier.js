@@ -1,13 +1,13 @@
 'use strict';
-// Lets htb see a packet's priority (SO_PRIORITY), which no filter of every kernel does: an eBPF program for cls_bpf. It is
-// written as an ELF object here, so that nobody needs a compiler.
+// Gives htb access to a packet's priority (SO_PRIORITY), for which not every kernel has a filter: an eBPF program for
+// cls_bpf. It is written as an ELF object here, so that no compiler is needed.
 
 const { BANDS, MAJOR } = require('./bands');
 
-/** Name of the section, and of the program in it: what tc looks for when it is told nothing else. */
+/** Name of the section, and of the program in it: tc's default. */
 const SECTION = 'classifier';
 
-/** Of struct __sk_buff, which is interface of the kernel [linux/bpf.h]. */
+/** Offset in struct __sk_buff, which is part of the kernel's interface [linux/bpf.h]. */
 const SKB_PRIORITY = 32;
 
 // [RFC 9669]
@@ -16,7 +16,12 @@ const MOVE = 0xb7;
 const JUMP_IF_EQUAL = 0x15;
 const EXIT = 0x95;
 
-/** @param {number} opcode @param {number} registers source in the high half @param {number} offset @param {number} value */
+/**
+ * @param {number} opcode
+ * @param {number} registers source in the high half
+ * @param {number} offset
+ * @param {number} value
+ */
 function instruction(opcode, registers, offset, value) {
   const bytes = Buffer.alloc(8);
   bytes.writeUInt8(opcode, 0);
@@ -26,13 +31,13 @@ function instruction(opcode, registers, offset, value) {
   return bytes;
 }
 
-/** Returns the class of a packet, or 0: then the next filter is asked. */
+/** Returns the program, which returns the class of a packet, or 0: then the next filter is tried. */
 function program() {
   const tests = BANDS.filter((band) => !band.isDefault).flatMap((band) => [
     { move: MAJOR * 0x10000 + band.minor },
     ...band.priorities.map((priority) => ({ equals: priority }))
   ]);
-  // [0] loads, the tests follow, then comes "no match" and the exit.
+  // [0] loads, the tests follow, then "no match" and the exit.
   const exit = tests.length + 2;
   return Buffer.concat([
     instruction(LOAD_WORD, 0x12, SKB_PRIORITY, 0),
@@ -54,7 +59,11 @@ const EXECUTABLE = 6; // allocated, with instructions
 const MACHINE_BPF = 247;
 const GLOBAL_FUNCTION = 0x12;
 
-/** @param {Buffer} code @param {number} name @param {number} section */
+/**
+ * @param {Buffer} code
+ * @param {number} name
+ * @param {number} section
+ */
 function symbols(code, name, section) {
   const bytes = Buffer.alloc(48); // the first one is empty
   bytes.writeUInt32LE(name, 24);

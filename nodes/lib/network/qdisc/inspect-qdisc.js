@@ -1,5 +1,5 @@
 'use strict';
-// How an interface is set up now. Needs no rights.
+// Reads the present set-up of an interface. Needs no privileges.
 
 const { parseClasses, parseDefaultRoute, parseFilters, parseLink, parseQdiscs } = require('./tc-output');
 const { complaint, run } = require('../common/run-command');
@@ -7,9 +7,19 @@ const { EXIT, CliError } = require('../common/network-error');
 
 const WITH_CLASSES = new Set(['htb', 'prio']);
 
-/** @typedef {{ link: import('./tc-output').Link, qdiscs: import('./tc-output').Qdisc[], classes: import('./tc-output').Class[], filters: import('./tc-output').Filter[] }} Facts */
+/**
+ * @typedef {object} Facts
+ * @property {import('./tc-output').Link} link
+ * @property {import('./tc-output').Qdisc[]} qdiscs
+ * @property {import('./tc-output').Class[]} classes
+ * @property {import('./tc-output').Filter[]} filters
+ */
 
-/** @param {string} name @param {number} [timeoutMs] of each command @returns {Promise<Facts>} */
+/**
+ * @param {string} name
+ * @param {number} [timeoutMs] of each command
+ * @returns {Promise<Facts>}
+ */
 async function inspect(name, timeoutMs) {
   const [ip, qdisc] = await Promise.all([
     run('ip', ['-j', '-d', 'link', 'show', 'dev', name], { timeoutMs }),
@@ -25,7 +35,7 @@ async function inspect(name, timeoutMs) {
     throw new CliError(`'ip' and 'tc' do not print JSON. ${remedy}`, EXIT.CANNOT);
   }
   const qdiscs = parseQdiscs(qdisc.stdout);
-  // The uplink asks again and again: most interfaces have nothing more to show.
+  // The uplink inspects the interface repeatedly, and most interfaces have nothing else to read.
   if (!qdiscs.some(({ kind }) => WITH_CLASSES.has(kind))) return { link, qdiscs, classes: [], filters: [] };
   const [classes, filters] = await Promise.all([
     run('tc', ['-s', 'class', 'show', 'dev', name], { timeoutMs }),
@@ -41,7 +51,7 @@ function requireSuccess(name, ...results) {
   if (failed) throw new CliError(`The interface '${name}' cannot be read: ${complaint(failed)}`, EXIT.CANNOT);
 }
 
-/** @returns {Promise<string>} the interface of the default route, of IPv6 where IPv4 has none */
+/** @returns {Promise<string>} the interface of the default route, of IPv6 if IPv4 has none */
 async function defaultInterface() {
   for (const family of ['-4', '-6']) {
     const { code, stdout } = await run('ip', [family, '-j', 'route', 'show', 'default']);

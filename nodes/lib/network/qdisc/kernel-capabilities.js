@@ -1,5 +1,5 @@
 'use strict';
-// What the kernel has of what the schemes are made of: 'yes', 'no' or 'unknown'. Pure; probe.js asks.
+// The kernel's features that the schemes need: 'yes', 'no' or 'unknown'. Pure; kernel-probe.js reads them.
 
 /** @typedef {'htb' | 'tbf' | 'prio' | 'fq_codel' | 'u32' | 'meta' | 'bpf'} Part */
 /** @typedef {'yes' | 'no' | 'unknown'} Has */
@@ -8,8 +8,9 @@
 const ROOT = 'qdisc add dev lo root handle 1:';
 
 /**
- * `trial`: lines for `tc -batch` in an empty network namespace, where lo is the only interface; {object} is an eBPF object. `modules` and
- * `config`: without a trial, all of them have to be there. pfifo, bfifo and pfifo_fast are in every kernel that has any.
+ * `trial`: lines for `tc -batch` in an empty network namespace, where lo is the only interface; {object} is an eBPF
+ * object. `modules` and `config`: without a trial, all of them must exist. pfifo, bfifo and pfifo_fast are part of
+ * every kernel that has any qdisc.
  * @type {Record<Part, { trial: string[], modules: string[], config: string[], what: string }>}
  */
 const PARTS = {
@@ -72,10 +73,14 @@ const PART_NAMES = /** @type {Part[]} */ (Object.keys(PARTS));
 const unknownCapabilities = () =>
   /** @type {Capabilities} */ (Object.fromEntries(PART_NAMES.map((part) => [part, 'unknown'])));
 
-/** What a failed trial means. @param {{ code: number, stderr: string }} result @returns {Has} */
+/**
+ * Interprets the result of a trial.
+ * @param {{ code: number, stderr: string }} result
+ * @returns {Has}
+ */
 function readTrial({ code, stderr }) {
   if (code === 0) return 'yes';
-  // A qdisc, a classifier or an ematch that is not there; any other failure says nothing about the kernel.
+  // A qdisc, a classifier or an ematch is missing; any other failure is inconclusive.
   return /unknown|not found|not supported|No ELF library|No such file or directory|Unable to load program|Invalid argument/i.test(
     stderr
   ) && !/Operation not permitted|Permission denied/i.test(stderr)
@@ -84,12 +89,19 @@ function readTrial({ code, stderr }) {
 }
 
 /**
- * @typedef {object} KernelFiles each '' where there is none
- * @property {string} config of the kernel @property {string} builtin modules.builtin @property {string} modules modules.dep
+ * @typedef {object} KernelFiles each '' if it is missing
+ * @property {string} config of the kernel
+ * @property {string} builtin modules.builtin
+ * @property {string} modules modules.dep
  * @property {string} loaded /proc/modules
  */
 
-/** @param {KernelFiles} files @param {string} option without CONFIG_ @param {string} module @returns {Has} */
+/**
+ * @param {KernelFiles} files
+ * @param {string} option without CONFIG_
+ * @param {string} module
+ * @returns {Has}
+ */
 function hasModule(files, option, module) {
   const name = module.replaceAll('_', '[_-]');
   if (new RegExp(`^${name} `, 'm').test(files.loaded)) return 'yes';
@@ -97,7 +109,7 @@ function hasModule(files, option, module) {
   if (file.test(files.builtin) || file.test(files.modules)) return 'yes';
   const set = new RegExp(`^CONFIG_${option}=([ym])$`, 'm').exec(files.config);
   if (set?.[1] === 'y') return 'yes';
-  // Built as a module, but not installed: some images leave modules out.
+  // Built as a module, but not installed: some images omit modules.
   if (set?.[1] === 'm') return files.modules === '' ? 'unknown' : 'no';
   if (files.config !== '') return 'no';
   return files.modules === '' ? 'unknown' : 'no';

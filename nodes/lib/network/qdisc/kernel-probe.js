@@ -1,6 +1,7 @@
 'use strict';
-// Asks the kernel what it has without touching an interface: each part is tried on the lo of a network namespace that exists
-// as long as the trial. (A kernel with modules loads those that it tries.) Where no namespace can be made, files tell.
+// Determines the kernel's features without changing an interface: each part is tried on lo of a network namespace that
+// exists only during the trial. (A kernel with modules loads those that are tried.) If no namespace can be created,
+// files are read instead.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -18,7 +19,7 @@ const { CAPABILITY, hasCapability, mayChangeNetwork } = require('../common/right
 const { run } = require('../common/run-command');
 
 /** @typedef {import('./kernel-capabilities').Capabilities} Capabilities */
-/** @typedef {{ capabilities: Capabilities, how: string }} Probed `how` it was found out, in words */
+/** `how` it was determined, in words. @typedef {{ capabilities: Capabilities, how: string }} Probed */
 
 /** @param {string} file */
 function readText(file) {
@@ -43,7 +44,10 @@ function kernelFiles() {
   };
 }
 
-/** How this process may make a network namespace; null = not at all. @returns {Promise<string[] | null>} arguments of unshare */
+/**
+ * Determines how this process can create a network namespace; null = not at all.
+ * @returns {Promise<string[] | null>} arguments of unshare
+ */
 async function namespaceArguments() {
   const ways = hasCapability(CAPABILITY.SYS_ADMIN) ? [['--net']] : [['--user', '--map-root-user', '--net']];
   for (const way of ways) {
@@ -82,11 +86,15 @@ async function probe() {
   }
 }
 
-/** What the kernel has but would not let this process use. @param {Capabilities} capabilities @returns {Capabilities} */
+/**
+ * Removes features that the kernel has but would not let this process use.
+ * @param {Capabilities} capabilities
+ * @returns {Capabilities}
+ */
 function restrict(capabilities) {
-  // Without the right to change anything this is a plan of what root will do.
+  // Without the privilege to change anything, this is a plan of what root will do.
   if (!mayChangeNetwork()) return capabilities;
-  // CAP_NET_ADMIN alone loads no eBPF, and tc wants to make folders in /sys/fs/bpf for it, which is root's.
+  // CAP_NET_ADMIN alone cannot load eBPF, for which tc creates folders in /sys/fs/bpf, which belongs to root.
   const mayWrite = process.geteuid?.() === 0 || hasCapability(CAPABILITY.DAC_OVERRIDE);
   return mayWrite && hasCapability(CAPABILITY.BPF, CAPABILITY.SYS_ADMIN)
     ? capabilities

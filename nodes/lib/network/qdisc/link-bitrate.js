@@ -7,7 +7,10 @@ const LEAST = 8e3;
 const MOST = 100e9;
 const LIMITS = '8kbit to 100gbit';
 
-/** @param {string} text as tc takes it, always with a unit @returns {number} bits a second; NaN when it is none or out of limits */
+/**
+ * @param {string} text as tc accepts it, always with a unit
+ * @returns {number} bits per second; NaN if it is invalid or out of limits
+ */
 function parseRate(text) {
   const found = /^(\d{1,15}(?:\.\d{1,6})?)(bit|kbit|mbit|gbit)$/i.exec(text);
   if (!found) return NaN;
@@ -15,14 +18,14 @@ function parseRate(text) {
   return rate >= LEAST && rate <= MOST ? rate : NaN;
 }
 
-/** @param {number} rate bits a second @returns {string} the largest unit that shows it without a fraction */
+/** @param {number} rate bits per second @returns {string} in the largest unit that needs no fraction */
 function formatRate(rate) {
   const units = Object.entries(UNITS).reverse();
   const [name, factor] = units.find(([, unit]) => rate >= unit && rate % unit === 0) ?? ['bit', 1];
   return `${rate / factor}${name}`;
 }
 
-/** @param {string} text as tc shows it, such as 1600Kbit @returns {number} bits a second, 0 for what is none */
+/** @param {string} text as tc prints it, such as 1600Kbit @returns {number} bits per second, 0 if it is invalid */
 function readRate(text) {
   const found = /^(\d+(?:\.\d+)?)([KMGT]?)bit$/i.exec(text);
   if (!found) return 0;

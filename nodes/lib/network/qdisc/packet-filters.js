@@ -1,5 +1,5 @@
 'use strict';
-// What leads packets into the bands: DSCP first, then SO_PRIORITY. Pure.
+// The filters that direct packets into the bands: DSCP first, then SO_PRIORITY. Pure.
 
 const { BANDS, MAJOR } = require('./bands');
 
@@ -7,8 +7,11 @@ const { BANDS, MAJOR } = require('./bands');
 /** @typedef {import('./schemes').DesiredState} DesiredState */
 
 /**
- * @param {DesiredState} desired @param {string} parent a qdisc @param {(band: number) => string} flowOf
- * @param {number} pref the lower, the earlier it is asked @returns {Step[]}
+ * @param {DesiredState} desired
+ * @param {string} parent a qdisc
+ * @param {(band: number) => string} flowOf
+ * @param {number} pref lower values are tried first
+ * @returns {Step[]}
  */
 function dscpFilters(desired, parent, flowOf, pref) {
   const { interface: name, capabilities } = desired;
@@ -31,7 +34,12 @@ function dscpFilters(desired, parent, flowOf, pref) {
   );
 }
 
-/** @param {DesiredState} desired @param {string} parent @param {(band: number) => string} flowOf @returns {Step[]} */
+/**
+ * @param {DesiredState} desired
+ * @param {string} parent
+ * @param {(band: number) => string} flowOf
+ * @returns {Step[]}
+ */
 function priorityFilters(desired, parent, flowOf) {
   const { interface: name, capabilities, object } = desired;
   const filter = (/** @type {number} */ pref) => [

@@ -1,5 +1,5 @@
 'use strict';
-// What plan and apply begin with: the interface as it is, what the kernel has, and the commands.
+// The common first part of plan and apply: the present interface, the kernel's features, and the commands.
 
 const path = require('node:path');
 const { defaultInterface, inspect } = require('./inspect-qdisc');
@@ -7,13 +7,32 @@ const { makePlan } = require('./qdisc-plan');
 const { probe } = require('./kernel-probe');
 const { usage } = require('./qdisc-options');
 
-/** @typedef {{ interface: string, rate: number, share: number, scheme: string, stateDir: string, force: boolean, json: boolean }} Options interface '' = of the default route, rate 0 = not shaped */
-/** @typedef {{ facts: import('./inspect-qdisc').Facts, plan: import('./qdisc-plan').Plan, desired: import('./schemes').DesiredState, how: string }} Prepared */
+/**
+ * @typedef {object} Options
+ * @property {string} interface '' = of the default route
+ * @property {number} rate 0 = not shaped
+ * @property {number} share
+ * @property {string} scheme
+ * @property {string} stateDir
+ * @property {boolean} force
+ * @property {boolean} json
+ */
+/**
+ * @typedef {object} Prepared
+ * @property {import('./inspect-qdisc').Facts} facts
+ * @property {import('./qdisc-plan').Plan} plan
+ * @property {import('./schemes').DesiredState} desired
+ * @property {string} how
+ */
 
 /** @param {Options} options @returns {Promise<string>} */
 const interfaceOf = async (options) => options.interface || (await defaultInterface());
 
-/** Written by apply, for tc to load. @param {string} stateDir @param {string} name of the interface */
+/**
+ * Returns the file that apply writes for tc to load.
+ * @param {string} stateDir
+ * @param {string} name of the interface
+ */
 const objectFile = (stateDir, name) => path.join(stateDir, `${name}.o`);
 
 /** @param {Options} options @returns {Promise<Prepared>} */

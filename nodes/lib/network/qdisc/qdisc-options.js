@@ -1,5 +1,5 @@
 'use strict';
-// What is let in: names and numbers that end up in commands run as root.
+// Validates names and numbers that become part of commands run as root.
 
 const { quoted } = require('../common/quoted');
 const { LIMITS, parseRate } = require('./link-bitrate');
@@ -13,16 +13,17 @@ const MOST_SHARE = 45;
 const usage = (message) => new CliError(`${message} See seganet-net --help.`, EXIT.USAGE);
 
 /**
- * The kernel's rule [dev_valid_name: 1 to 15 bytes, no slash, colon or white space, not . or ..], without what is an option, a template or
- * not printable.
- * @param {string} name @returns {string}
+ * The kernel's rule [dev_valid_name: 1 to 15 bytes, no slash, colon or white space, not . or ..], without options,
+ * templates and unprintable characters.
+ * @param {string} name
+ * @returns {string}
  */
 function checkInterface(name) {
   if (/^(?!\.{1,2}$)(?!-)[!-$&-.0-9;-~]{1,15}$/.test(name)) return name;
   throw usage(`--interface takes the name of a network interface such as eth0, not ${quoted(name)}.`);
 }
 
-/** @param {string} text @returns {number} bits a second */
+/** @param {string} text @returns {number} bits per second */
 function checkRate(text) {
   const rate = parseRate(text);
   if (Number.isNaN(rate)) {

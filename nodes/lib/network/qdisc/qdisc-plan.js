@@ -1,5 +1,5 @@
 'use strict';
-// Which scheme, what it takes, and what to know about it.
+// Chooses a scheme, and returns its steps and warnings.
 
 const { EXIT, CliError } = require('../common/network-error');
 const { SCHEMES } = require('./schemes');
@@ -9,11 +9,17 @@ const { SCHEMES } = require('./schemes');
 /** @typedef {import('./inspect-qdisc').Facts} Facts */
 /**
  * @typedef {object} Plan
- * @property {string} scheme @property {Step[]} steps @property {string[]} warnings
- * @property {{ scheme: string, why: string }[]} skipped better ones that cannot be had
+ * @property {string} scheme
+ * @property {Step[]} steps
+ * @property {string[]} warnings
+ * @property {{ scheme: string, why: string }[]} skipped better schemes that are not available
  */
 
-/** @param {string} name @param {import('./kernel-capabilities').Capabilities} has @returns {string} why not, or '' */
+/**
+ * @param {string} name
+ * @param {import('./kernel-capabilities').Capabilities} has
+ * @returns {string} why the scheme is not available, or ''
+ */
 function missing(name, has) {
   const { needs, oneOf = [] } = SCHEMES[name];
   const lacks = needs.filter((part) => has[part] === 'no');
@@ -24,13 +30,21 @@ function missing(name, has) {
   return '';
 }
 
-/** @param {string} name @param {boolean} shapes @returns {string} why not, or '' */
+/**
+ * @param {string} name
+ * @param {boolean} shapes
+ * @returns {string} why the scheme does not fit, or ''
+ */
 function misfit(name, shapes) {
   if (SCHEMES[name].shapes === shapes) return '';
   return shapes ? 'it does not shape: omit --rate' : 'it requires --rate';
 }
 
-/** @param {string} wanted a scheme or auto @param {DesiredState} desired @returns {{ scheme: string, skipped: Plan['skipped'] }} */
+/**
+ * @param {string} wanted a scheme or auto
+ * @param {DesiredState} desired
+ * @returns {{ scheme: string, skipped: Plan['skipped'] }}
+ */
 function choose(wanted, desired) {
   const shapes = desired.rate > 0;
   if (wanted !== 'auto') {
@@ -53,7 +67,12 @@ function choose(wanted, desired) {
   );
 }
 
-/** @param {string} scheme @param {DesiredState} desired @param {Facts} facts @returns {string[]} */
+/**
+ * @param {string} scheme
+ * @param {DesiredState} desired
+ * @param {Facts} facts
+ * @returns {string[]}
+ */
 function warningsOf(scheme, desired, { link, qdiscs }) {
   const { capabilities, rate } = desired;
   const warnings = [];
@@ -89,7 +108,12 @@ function warningsOf(scheme, desired, { link, qdiscs }) {
   return warnings;
 }
 
-/** @param {string} wanted a scheme or auto @param {DesiredState} desired @param {Facts} facts @returns {Plan} */
+/**
+ * @param {string} wanted a scheme or auto
+ * @param {DesiredState} desired
+ * @param {Facts} facts
+ * @returns {Plan}
+ */
 function makePlan(wanted, desired, facts) {
   const { scheme, skipped } = choose(wanted, desired);
   return {

@@ -1,6 +1,6 @@
 'use strict';
-// What apply did, and what was there before: a file an interface, which check and undo read. It is input like any other: nothing in it is
-// run as it stands.
+// The state file of apply: what it did, and the state before that. There is one for each interface, which check and
+// undo read. Its content is validated like any other input; no part of it is run as it is.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -10,12 +10,17 @@ const { EXIT, CliError } = require('../common/network-error');
 
 /** @typedef {{ scheme: string, rate: number, share: number }} Made */
 /** @typedef {{ txqueuelen: number, gsoMaxSegs: number }} LinkSettings */
-/** @typedef {LinkSettings & { kind: string, handle: string, limit: number }} Before limit: of pfifo and bfifo */
+/** limit: of pfifo and bfifo. @typedef {LinkSettings & { kind: string, handle: string, limit: number }} Before */
 /**
  * @typedef {object} State
- * @property {1} version @property {string} interface @property {number} index a new interface of the same name has another
- * @property {'applying' | 'applied'} status applying: it was killed in the middle
- * @property {Made} made @property {Before} before @property {LinkSettings} link as apply left them @property {string[]} fingerprint
+ * @property {1} version
+ * @property {string} interface
+ * @property {number} index a new interface of the same name has another index
+ * @property {'applying' | 'applied'} status applying: apply was killed while it ran
+ * @property {Made} made
+ * @property {Before} before
+ * @property {LinkSettings} link as apply left the settings
+ * @property {string[]} fingerprint
  */
 
 const DEFAULT_DIRECTORY = '/run/seganet-net';
@@ -26,7 +31,11 @@ const fileOf = (directory, name) => path.join(directory, `${name}.json`);
 /** @param {unknown} value */
 const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** @param {any} value @param {string} name @returns {State | null} */
+/**
+ * @param {any} value
+ * @param {string} name
+ * @returns {State | null}
+ */
 function toState(value, name) {
   const { made, before, link } = value ?? {};
   const isSound =
@@ -49,7 +58,11 @@ function toState(value, name) {
   return value;
 }
 
-/** @param {string} directory @param {string} name @returns {State | null} null = apply was not here */
+/**
+ * @param {string} directory
+ * @param {string} name
+ * @returns {State | null} null = apply did not run here
+ */
 function readState(directory, name) {
   const file = fileOf(directory, checkInterface(name));
   let text;
@@ -57,7 +70,7 @@ function readState(directory, name) {
     text = fs.readFileSync(file, 'utf8');
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-    // A folder that others may not read: whoever may change anything can read it.
+    // A folder without read permission: every process that can change the interface can read it.
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') return null;
     throw new CliError(`${file} cannot be read: ${message}`, EXIT.CANNOT);
   }
@@ -65,7 +78,7 @@ function readState(directory, name) {
     const state = toState(JSON.parse(text), name);
     if (state) return state;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new CliError(
     `${file} was not written by 'seganet-net apply'. Remove it; 'tc qdisc del dev ${name} root' restores the default queue of the interface.`,
@@ -86,7 +99,14 @@ function removeState(directory, name) {
   fs.rmSync(fileOf(directory, name), { force: true });
 }
 
-/** One at a time changes an interface. @template T @param {string} directory @param {string} name @param {() => Promise<T>} body @returns {Promise<T>} */
+/**
+ * Runs `body` under the lock of an interface.
+ * @template T
+ * @param {string} directory
+ * @param {string} name
+ * @param {() => Promise<T>} body
+ * @returns {Promise<T>}
+ */
 const locked = (directory, name, body) =>
   lockedBy(
     path.join(directory, `${name}.lock`),

@@ -1,5 +1,5 @@
 'use strict';
-// Runs steps, and knows what of an interface is our own.
+// Runs steps, and determines which parts of an interface's set-up are ours.
 
 const { fingerprint } = require('./verdict');
 const { removeRoot } = require('./restore-qdisc');
@@ -30,20 +30,32 @@ async function runAll(steps) {
 /** @param {Facts} facts */
 const rootOf = (facts) => facts.qdiscs.find(({ parent }) => parent === '');
 
-/** The state of this very interface: one that came later under the same name has nothing of it. @param {string} directory @param {Facts} facts */
+/**
+ * Returns the state of this interface. A later interface with the same name does not inherit it.
+ * @param {string} directory
+ * @param {Facts} facts
+ */
 function stateOf(directory, { link }) {
   const state = readState(directory, link.name);
   return state?.index === link.index ? state : null;
 }
 
-/** Whether what is there is what apply left, or what it was at when it was killed. @param {State | null} state @param {Facts} facts */
+/**
+ * True if the present set-up is what apply left, or what it was working on when it was killed.
+ * @param {State | null} state
+ * @param {Facts} facts
+ */
 function isOurs(state, facts) {
   if (!state) return false;
   if (state.status === 'applying') return rootOf(facts)?.handle === '1:';
   return state.fingerprint.join('\n') === fingerprint(facts).join('\n');
 }
 
-/** Whether all of it, the settings of the interface too, is as apply left it. @param {State} state @param {Facts} facts */
+/**
+ * True if the whole set-up, including the settings of the interface, is as apply left it.
+ * @param {State} state
+ * @param {Facts} facts
+ */
 const isAsMade = (state, facts) =>
   state.status === 'applied' &&
   isOurs(state, facts) &&

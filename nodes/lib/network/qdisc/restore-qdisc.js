@@ -1,10 +1,13 @@
 'use strict';
-// The way back: what an interface had before apply. Pure.
+// Computes the steps that restore an interface's state before apply. Pure.
 
 /** @typedef {import('./qdisc-state').Before} Before */
 /** @typedef {import('./schemes').Step} Step */
 
-/** Those that are made anew by their kind and limit alone; of others only the kernel's own come back by themselves. */
+/**
+ * Qdiscs that can be created again from their kind and limit alone. Of the others, only those that the kernel created
+ * come back by themselves.
+ */
 const SIMPLE = ['pfifo_fast', 'pfifo', 'bfifo', 'pfifo_head_drop', 'mq', 'noqueue'];
 
 /** @param {import('./inspect-qdisc').Facts} facts @returns {Before} */
@@ -19,10 +22,15 @@ function beforeOf({ link, qdiscs }) {
   };
 }
 
-/** @param {Before} before @returns {boolean} whether undo brings it back as it was */
+/** @param {Before} before @returns {boolean} true if undo restores it exactly */
 const comesBack = ({ kind, handle }) => handle === '0:' || SIMPLE.includes(kind);
 
-/** @param {string} name @param {Before} before @param {{ txqueuelen: number, gsoMaxSegs: number }} now @returns {Step[]} */
+/**
+ * @param {string} name
+ * @param {Before} before
+ * @param {{ txqueuelen: number, gsoMaxSegs: number }} now
+ * @returns {Step[]}
+ */
 function linkSteps(name, before, now) {
   const steps = /** @type {Step[]} */ ([]);
   const set = (/** @type {string} */ option, /** @type {number} */ value) =>
@@ -43,7 +51,12 @@ const removeRoot = (name) => ({
   why: 'the kernel gives the interface its default queue'
 });
 
-/** The root again that somebody had made by hand. @param {string} name @param {Before} before @returns {Step[]} */
+/**
+ * Returns the steps that restore a root that was set up by hand.
+ * @param {string} name
+ * @param {Before} before
+ * @returns {Step[]}
+ */
 function rootSteps(name, before) {
   if (before.handle === '0:' || !comesBack(before)) return [];
   const limit = before.limit > 0 ? ['limit', String(before.limit)] : [];

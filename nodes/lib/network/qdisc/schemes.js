@@ -1,5 +1,5 @@
 'use strict';
-// The schemes, best first, as the commands that set them up. Pure: what was measured of them is in docs/network.md.
+// The schemes, best first, as the commands that set them up. Pure. For measurements, see docs/network.md.
 
 const { BANDS, MAJOR, PRIOMAP } = require('./bands');
 const { arpFilter, dscpFilters, priorityFilters } = require('./packet-filters');
@@ -11,22 +11,26 @@ const { formatRate } = require('./link-bitrate');
 /**
  * @typedef {object} DesiredState
  * @property {string} interface
- * @property {number} rate bits a second; 0 = not shaped
+ * @property {number} rate bits per second; 0 = not shaped
  * @property {number} share percent of the rate that each lower band is guaranteed
  * @property {number} mtu bytes
  * @property {string} object file of the eBPF object
  * @property {Capabilities} capabilities
  */
 
-/** Packets that wait in a band are those of this time, so that a full band delays no longer. */
+/** Length of a band: packets of this time, so that a full band delays no longer. */
 const QUEUE_MS = 100;
 const LEAST_PACKETS = 16;
 const MOST_PACKETS = 1000;
-/** Urgent packets are few and small; a burst of them is better late than lost. */
+/** Urgent packets are few and small, and a delayed burst is better than a lost one. */
 const URGENT_PACKETS = 100;
 const ETHERNET_BYTES = 14;
 
-/** @param {number} bytes @param {number} rate bits a second @returns {number} milliseconds on the wire */
+/**
+ * @param {number} bytes
+ * @param {number} rate bits per second
+ * @returns {number} milliseconds of transmission
+ */
 const msOf = (bytes, rate) => (bytes * 8000) / rate;
 
 /** @param {DesiredState} desired @returns {number} packets */
@@ -35,18 +39,34 @@ function packetsOf({ rate, mtu }) {
   return Math.min(Math.max(packets, LEAST_PACKETS), MOST_PACKETS);
 }
 
-/** What may go out at once: some milliseconds, but a few packets. @param {DesiredState} desired @param {number} ms @param {number} packets @returns {string} */
+/**
+ * Returns the bytes that may be sent at once: this many milliseconds, and at least this many packets.
+ * @param {DesiredState} desired
+ * @param {number} ms
+ * @param {number} packets
+ * @returns {string}
+ */
 const burst = ({ rate, mtu }, ms, packets) =>
   `${Math.max(Math.round((rate * ms) / 8000), packets * (mtu + 100))}b`;
 
-/** @param {DesiredState} desired @param {string} why @param {...string} args @returns {Step} */
+/**
+ * @param {DesiredState} desired
+ * @param {string} why
+ * @param {...string} args
+ * @returns {Step}
+ */
 const qdisc = ({ interface: name }, why, ...args) => ({
   tool: 'tc',
   args: ['qdisc', 'add', 'dev', name, ...args],
   why
 });
 
-/** @param {DesiredState} desired @param {string} parent @param {number} i of the band @returns {Step} */
+/**
+ * @param {DesiredState} desired
+ * @param {string} parent
+ * @param {number} i of the band
+ * @returns {Step}
+ */
 function leaf(desired, parent, i) {
   const { capabilities, mtu, rate } = desired;
   const handle = `${i + 1}0:`;
@@ -111,7 +131,12 @@ function htb(desired) {
   ];
 }
 
-/** @param {DesiredState} desired @param {string} where arguments that place it @param {string} handle @returns {Step[]} */
+/**
+ * @param {DesiredState} desired
+ * @param {string} where arguments for its position
+ * @param {string} handle
+ * @returns {Step[]}
+ */
 function prio(desired, where, handle) {
   const flow = (/** @type {number} */ i) => `${handle}${i + 1}`;
   const leaves = desired.rate > 0 || desired.capabilities.fq_codel === 'yes';
@@ -122,7 +147,7 @@ function prio(desired, where, handle) {
       ...where.split(' '),
       ...['handle', handle, 'prio', 'bands', String(BANDS.length), 'priomap', ...PRIOMAP.map(String)]
     ),
-    // Handles 10: to 30: are those of the leaves.
+    // Handles 10: to 30: belong to the leaves.
     ...(leaves ? BANDS.map((_, i) => leaf(desired, flow(i), i)) : []),
     ...dscpFilters(desired, handle, flow, 10)
   ];
@@ -146,7 +171,9 @@ const bandLength = (desired) => ({
 
 /**
  * @typedef {object} Scheme
- * @property {Part[]} needs @property {Part[]} [oneOf] @property {boolean} shapes
+ * @property {Part[]} needs
+ * @property {Part[]} [oneOf]
+ * @property {boolean} shapes
  * @property {(desired: DesiredState) => Step[]} steps
  */
 

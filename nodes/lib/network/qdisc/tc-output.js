@@ -1,32 +1,61 @@
 'use strict';
-// What tc and ip print. `qdisc show` and `link show` are JSON wherever -j exists; classes are not before iproute2 6.8, and
-// filters not in older ones, so those two are read as the text that has been the same for twenty years.
+// Parses the output of tc and ip. `qdisc show` and `link show` are JSON wherever -j exists. Classes are not JSON before
+// iproute2 6.8, and filters not in older versions, so those two are parsed as text, whose format has been the same for
+// twenty years.
 
 const { readRate } = require('./link-bitrate');
 
 /** @typedef {{ bytes: number, packets: number, dropped: number, backlogBytes: number }} Counters */
 /**
- * `parent` is '' for the root. A qdisc that the kernel made by itself has no handle of its own: isDefault.
- * @typedef {Counters & { kind: string, handle: string, parent: string, isDefault: boolean, options: Record<string, any> }} Qdisc
+ * `parent` is '' for the root. isDefault: the kernel created the qdisc by itself, so it has no handle of its own.
+ * @typedef {object} QdiscFields
+ * @property {string} kind
+ * @property {string} handle
+ * @property {string} parent
+ * @property {boolean} isDefault
+ * @property {Record<string, any>} options
  */
+/** @typedef {Counters & QdiscFields} Qdisc */
 /**
- * Rates in bits a second, 0 = none.
- * @typedef {Counters & { kind: string, id: string, parent: string, leaf: string, prio: number, rate: number, ceil: number }} Class
+ * Rates in bits per second, 0 = none.
+ * @typedef {object} ClassFields
+ * @property {string} kind
+ * @property {string} id
+ * @property {string} parent
+ * @property {string} leaf
+ * @property {number} prio
+ * @property {number} rate
+ * @property {number} ceil
  */
-/** @typedef {{ parent: string, protocol: string, pref: number, kind: string, flowid: string, matches: string[] }} Filter */
+/** @typedef {Counters & ClassFields} Class */
+/**
+ * @typedef {object} Filter
+ * @property {string} parent
+ * @property {string} protocol
+ * @property {number} pref
+ * @property {string} kind
+ * @property {string} flowid
+ * @property {string[]} matches
+ */
 /**
  * @typedef {object} Link
- * @property {string} name @property {number} index @property {number} mtu @property {number} txqueuelen packets
- * @property {number} gsoMaxSegs @property {number} queues @property {boolean} isLoopback @property {string} kind of a virtual one
+ * @property {string} name
+ * @property {number} index
+ * @property {number} mtu
+ * @property {number} txqueuelen packets
+ * @property {number} gsoMaxSegs
+ * @property {number} queues
+ * @property {boolean} isLoopback
+ * @property {string} kind of a virtual interface
  */
 
-/** @param {unknown} value @returns {number} whole and not negative */
+/** @param {unknown} value @returns {number} a whole number, not negative */
 const count = (value) => {
   const number = Number(value);
   return Number.isSafeInteger(number) && number >= 0 ? number : 0;
 };
 
-/** @param {string} text @returns {any[]} empty for what is no JSON array */
+/** @param {string} text @returns {any[]} empty if it is not a JSON array */
 function parseArray(text) {
   try {
     const value = JSON.parse(text);
@@ -87,11 +116,11 @@ function parseClasses(text) {
   });
 }
 
-/** @param {string} text of `tc filter show` @returns {Filter[]} only those that match something */
+/** @param {string} text of `tc filter show` @returns {Filter[]} only filters that match something */
 function parseFilters(text) {
   return text.split(/^(?=filter )/m).flatMap((part) => {
     const head = /^filter (?:parent (\S+) )?protocol (\S+) pref (\d+) (\S+) chain \d+ (\S.*)/.exec(part);
-    // The head of a list, and the hash tables of u32, are shown as if they were filters.
+    // The head of a list, and the hash tables of u32, are printed like filters.
     if (!head || /\bht divisor\b/.test(head[5])) return [];
     return [
       {
@@ -124,7 +153,7 @@ function parseLink(json) {
   };
 }
 
-/** The best default route. @param {string} json of `ip -j route show default` @returns {string} its interface, or '' */
+/** @param {string} json of `ip -j route show default` @returns {string} interface of the best default route, or '' */
 function parseDefaultRoute(json) {
   const routes = parseArray(json)
     .filter(({ dst, dev }) => dst === 'default' && typeof dev === 'string')

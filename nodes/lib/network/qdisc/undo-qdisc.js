@@ -1,5 +1,5 @@
 'use strict';
-// Takes back what apply did.
+// Undoes apply.
 
 const { clearRoot, isOurs, rootOf, runAll, stateOf } = require('./qdisc-steps');
 const { isRootOf } = require('./verdict');
@@ -10,9 +10,17 @@ const { removeState } = require('./qdisc-state');
 /** @typedef {import('./qdisc-state').State} State */
 /** @typedef {import('./inspect-qdisc').Facts} Facts */
 
-/** @typedef {{ done: Step[], left: string, state: State | null }} Undone left: what is there and not ours, or '' */
+/**
+ * left: the present root if it is not ours, or ''.
+ * @typedef {{ done: Step[], left: string, state: State | null }} Undone
+ */
 
-/** @param {Facts} facts @param {string} directory @param {boolean} force @returns {Promise<Undone>} */
+/**
+ * @param {Facts} facts
+ * @param {string} directory
+ * @param {boolean} force
+ * @returns {Promise<Undone>}
+ */
 async function undoChange(facts, directory, force) {
   const { name } = facts.link;
   const state = stateOf(directory, facts);
@@ -26,7 +34,7 @@ async function undoChange(facts, directory, force) {
   const { before } = state;
   const done = [
     ...(isForeign ? [] : clearRoot(facts)),
-    // pfifo_fast takes the length of its bands when it is made.
+    // pfifo_fast reads the length of its bands when it is created.
     ...linkSteps(name, before, facts.link)
   ];
   if (!isForeign) done.push(...rootSteps(name, before));

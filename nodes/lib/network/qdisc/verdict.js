@@ -1,5 +1,6 @@
 'use strict';
-// Whether an interface, set up by whomever, lets urgent packets go first; and what its bands have counted. Pure.
+// Determines whether an interface, set up by any program, sends urgent packets first, and what its bands have counted.
+// Pure.
 
 const { BANDS, MAJOR } = require('./bands');
 const { formatRate } = require('./link-bitrate');
@@ -9,15 +10,22 @@ const { formatRate } = require('./link-bitrate');
 /** @typedef {Counters & { name: string }} BandCounters */
 /**
  * @typedef {object} Verdict
- * @property {boolean} ok @property {string} kind the qdisc, or what holds it and the qdisc: tbf-pfifo_fast
- * @property {string} reason a sentence @property {number} rate bits a second, 0 = not shaped @property {BandCounters[]} bands
+ * @property {boolean} ok
+ * @property {string} kind the qdisc, or its container and the qdisc: tbf-pfifo_fast
+ * @property {string} reason a sentence
+ * @property {number} rate bits per second, 0 = not shaped
+ * @property {BandCounters[]} bands
  */
 /** @typedef {{ ok: boolean, kind?: string, reason: string, bands: BandCounters[] }} Inner */
 
 const NOT_SHAPED = 'Not shaped: priority works only where packets wait in this interface, not beyond it.';
 const UNCOUNTED = 'The kernel does not count its bands separately.';
 
-/** @param {string} name @param {Counters} counters @returns {BandCounters} */
+/**
+ * @param {string} name
+ * @param {Counters} counters
+ * @returns {BandCounters}
+ */
 const band = (name, { bytes, packets, dropped, backlogBytes }) => ({
   name,
   bytes,
@@ -29,12 +37,21 @@ const band = (name, { bytes, packets, dropped, backlogBytes }) => ({
 /** @param {Facts} facts @param {string} parent '' = the root */
 const qdiscAt = (facts, parent) => facts.qdiscs.find((qdisc) => qdisc.parent === parent);
 
-/** Names for bands in the order of urgency. @param {string[]} ids @returns {string[]} */
+/**
+ * Returns names for bands in the order of urgency.
+ * @param {string[]} ids
+ * @returns {string[]}
+ */
 function namesOf(ids) {
   return ids.length === BANDS.length ? BANDS.map(({ name }) => name) : ids;
 }
 
-/** Bands by the map of priorities: 6 has to go before 0. @param {Facts} facts @param {import('./tc-output').Qdisc} qdisc @returns {Inner} */
+/**
+ * Checks the bands of the priomap: priority 6 must go before 0.
+ * @param {Facts} facts
+ * @param {import('./tc-output').Qdisc} qdisc
+ * @returns {Inner}
+ */
 function verdictOfPrio(facts, qdisc) {
   const { priomap = [] } = qdisc.options;
   const classes = facts.classes.filter(({ id }) => id.startsWith(qdisc.handle));
@@ -46,7 +63,7 @@ function verdictOfPrio(facts, qdisc) {
   return { ok: true, reason: 'Three bands by SO_PRIORITY.', bands };
 }
 
-/** What a filter looks at, in words. @param {import('./tc-output').Filter} filter */
+/** Returns what a filter matches, in words. @param {import('./tc-output').Filter} filter */
 function sees({ kind, protocol, matches }) {
   if (kind === 'bpf') return 'SO_PRIORITY (eBPF)';
   if (kind === 'basic' && matches.some((match) => match.includes('priority'))) return 'SO_PRIORITY';
@@ -55,7 +72,11 @@ function sees({ kind, protocol, matches }) {
   return `${kind} for ${protocol}`;
 }
 
-/** @param {Facts} facts @param {import('./tc-output').Qdisc} root @returns {Inner} */
+/**
+ * @param {Facts} facts
+ * @param {import('./tc-output').Qdisc} root
+ * @returns {Inner}
+ */
 function verdictOfHtb(facts, root) {
   const parents = new Set(facts.classes.map(({ parent }) => parent));
   const leaves = facts.classes.filter(({ id, kind }) => kind === 'htb' && !parents.has(id));
@@ -84,7 +105,11 @@ function verdictOfHtb(facts, root) {
   return { ok: false, reason: whyNot({ urgent, isSplit, isCaught, standard }), bands };
 }
 
-/** @param {{ urgent: import('./tc-output').Class | undefined, isSplit: boolean, isCaught: boolean, standard: string }} htb @returns {string} */
+/**
+ * @param {{ urgent: import('./tc-output').Class | undefined, isSplit: boolean, isCaught: boolean, standard: string }}
+ *   htb
+ * @returns {string}
+ */
 function whyNot({ urgent, isSplit, isCaught, standard }) {
   if (!urgent) return 'htb has no classes.';
   if (!isSplit) return 'None of the htb classes goes before the others.';
@@ -93,7 +118,11 @@ function whyNot({ urgent, isSplit, isCaught, standard }) {
   return `No filter selects the most urgent class ${urgent.id}.`;
 }
 
-/** @param {Facts} facts @param {import('./tc-output').Qdisc} qdisc that sits in another, or is the root @returns {Inner} */
+/**
+ * @param {Facts} facts
+ * @param {import('./tc-output').Qdisc} qdisc inside another one, or the root
+ * @returns {Inner}
+ */
 function verdictOfInner(facts, qdisc) {
   if (qdisc.kind === 'prio') return verdictOfPrio(facts, qdisc);
   const bands = [band('all', qdisc)];
@@ -149,7 +178,7 @@ function verdictOf(facts) {
   };
 }
 
-/** Which of the qdiscs' settings make the set-up what it is. @type {Record<string, string[]>} */
+/** The settings of each qdisc that define the set-up. @type {Record<string, string[]>} */
 const SETTINGS = {
   htb: ['default'],
   tbf: ['rate', 'burst'],
@@ -158,7 +187,11 @@ const SETTINGS = {
   fq_codel: ['target']
 };
 
-/** What was set up, without what changes by itself: two of the same set-up are equal. @param {Facts} facts @returns {string[]} */
+/**
+ * Returns the set-up without values that change by themselves: two identical set-ups have equal fingerprints.
+ * @param {Facts} facts
+ * @returns {string[]}
+ */
 function fingerprint({ qdiscs, classes, filters }) {
   return [
     ...qdiscs.map(({ kind, handle, parent, options }) => {
@@ -177,13 +210,17 @@ function fingerprint({ qdiscs, classes, filters }) {
   ].sort();
 }
 
-/** Whether the root is one that is made by apply. @param {import('./tc-output').Qdisc | undefined} root @param {string[]} print */
+/**
+ * True if the root is one that apply creates.
+ * @param {import('./tc-output').Qdisc | undefined} root
+ * @param {string[]} print
+ */
 const isRootOf = (root, print) =>
   root !== undefined &&
   root.handle === `${MAJOR}:` &&
   print.some((line) => line.startsWith(`qdisc ${root.kind} ${root.handle} root`));
 
-/** In a word or two. @param {number} rate */
+/** Returns a rate for display. @param {number} rate */
 const rateText = (rate) => (rate > 0 ? formatRate(rate) : 'not shaped');
 
 module.exports = { verdictOf, fingerprint, isRootOf, rateText };

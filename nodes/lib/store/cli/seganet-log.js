@@ -28,8 +28,8 @@ const run = runner(readArguments, async (command, options, output, args) => {
 });
 
 /**
- * Runs the command with the gateway's Node.js, because this one has no node:sqlite. The launcher exits with the exit code
- * of that process.
+ * Runs the command with the gateway's Node.js, because this one has no node:sqlite. The launcher exits with the exit
+ * code of that process.
  * @param {string[]} args
  * @returns {Promise<number>} never settles
  */

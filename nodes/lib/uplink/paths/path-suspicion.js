@@ -4,7 +4,7 @@
 /**
  * Last progress of a subflow. at: when it last confirmed something, or had nothing to confirm; retransmits: the count
  * before that; seen: the count at the last inspection.
- * @typedef {{acked: number, isWaiting: boolean, retransmits: number, seen: number, at: number}} Heard
+ * @typedef {{acked: number, isWaiting: boolean, retransmits: number, seen: number, at: number}} Progress
  */
 
 /**
@@ -31,8 +31,8 @@ class PathSuspicion {
     this.now = now;
     /** @type {unknown} */
     this.connection = null;
-    /** Progress of each subflow, by its addresses. @type {Map<string, Heard>} */
-    this.heard = new Map();
+    /** Progress of each subflow, by its addresses. @type {Map<string, Progress>} */
+    this.progress = new Map();
   }
 
   /**
@@ -41,27 +41,27 @@ class PathSuspicion {
    * @returns {{silent: Subflow[], isWaiting: boolean}} isWaiting: something is not confirmed yet
    */
   inspect(connection, subflows) {
-    const before = connection === this.connection ? this.heard : new Map();
+    const before = connection === this.connection ? this.progress : new Map();
     this.connection = connection;
-    this.heard = new Map();
+    this.progress = new Map();
     /** @type {Subflow[]} */
     const silent = [];
     for (const subflow of subflows) {
       const key = `${subflow.local} ${subflow.remote}`;
       const known = before.get(key);
-      const heard = this.#hear(subflow, known);
-      this.heard.set(key, heard);
-      if (heard.at === known?.at && this.#isSilent(subflow, heard)) silent.push(subflow);
+      const progress = this.#update(subflow, known);
+      this.progress.set(key, progress);
+      if (progress.at === known?.at && this.#isSilent(subflow, progress)) silent.push(subflow);
     }
     return { silent, isWaiting: subflows.some(({ unacked }) => unacked > 0) };
   }
 
   /**
    * @param {Subflow} subflow
-   * @param {Heard | undefined} known
-   * @returns {Heard}
+   * @param {Progress | undefined} known
+   * @returns {Progress}
    */
-  #hear({ unacked, bytesAcked: acked, retransmits: seen }, known) {
+  #update({ unacked, bytesAcked: acked, retransmits: seen }, known) {
     const isWaiting = unacked > 0;
     if (isWaiting && known?.isWaiting && known.acked === acked) return { ...known, seen };
     // A retransmission since the last inspection may cover what is not confirmed yet.
@@ -69,7 +69,7 @@ class PathSuspicion {
     return { acked, isWaiting, retransmits, seen, at: this.now() };
   }
 
-  /** @param {Subflow} subflow @param {Heard} heard */
+  /** @param {Subflow} subflow @param {Progress} progress */
   #isSilent({ rttUs }, { retransmits, seen, at }) {
     const [leastMs, trips] = seen > retransmits ? [AGAIN_MS, AGAIN_ROUND_TRIPS] : [SILENT_MS, ROUND_TRIPS];
     return this.now() - at >= Math.max(leastMs, (trips * rttUs) / 1000);

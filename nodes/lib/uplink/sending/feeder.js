@@ -113,7 +113,7 @@ class Feeder {
   }
 
   /** Reports to the engine whether this session is up. @param {boolean} isUp */
-  setUp(isUp) {
+  reportUp(isUp) {
     this.source?.connected(isUp);
     if (isUp === this.isUp) return;
     this.isUp = isUp;

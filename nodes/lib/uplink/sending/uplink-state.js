@@ -57,7 +57,7 @@ class Status {
   /** Reports to the engine whether the uplink is up. */
   reportToSource() {
     const isUp = this.state === 'connected' && !this.isStalled && !this.isRefused && !this.isStopping;
-    this.feeder.setUp(isUp);
+    this.feeder.reportUp(isUp);
   }
 
   /** Call it several times a second. */

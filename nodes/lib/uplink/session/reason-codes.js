@@ -195,7 +195,7 @@ function explainConnected(error, target) {
  */
 function movedTo(server) {
   if (typeof server !== 'string' || server === '') return '';
-  // It goes into a status line and a log.
+  // The text goes into a status line and a log.
   // eslint-disable-next-line no-control-regex
   return ` The broker names ${server.replace(/[\x00-\x1f\x7f]/g, ' ').slice(0, 100)}.`;
 }

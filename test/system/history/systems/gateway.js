@@ -2,39 +2,37 @@
 // The gateway as `npm start` runs it, on a home folder that outlives the process.
 
 const fs = require('node:fs');
-const path = require('node:path');
 const { Child } = require('../../../../bench/harness/child');
+const { splitSettings, writeFlow } = require('../../../../bench/harness/flow-settings');
 const { root } = require('../../../../bench/harness/gateway');
 const { waitForPort } = require('../../../../bench/harness/net');
 const { ProcessSystem } = require('./process');
 
-const SHIPPED = path.join(root, 'flows', 'gateway.json');
 const RULES = [1, 2, 3, 4].map((recordClass) => ({ topic: `d/+/c${recordClass}`, class: recordClass }));
 
 /**
  * Limits that are fine for a year in the field would make each run wait for them.
- * @type {Record<string, Record<string, string>>}
  */
 const CHANGES = {
-  'seganet-uplink-broker': {
-    reconnectMinMs: '100',
-    reconnectMaxMs: '1000',
-    ackTimeoutMs: '2000',
-    userTimeoutMs: '1500'
-  }
+  'seganet-uplink-broker.reconnectMinMs': '100',
+  'seganet-uplink-broker.reconnectMaxMs': '1000',
+  'seganet-uplink-broker.ackTimeoutMs': '2000',
+  'seganet-uplink-broker.userTimeoutMs': '1500'
 };
 
 class GatewaySystem extends ProcessSystem {
   /**
    * @param {object} options
    * @param {string} options.home @param {number} options.devicePort @param {number} options.uplinkPort @param {number} options.editorPort
-   * @param {string} options.logFolder where its log is @param {Record<string, string>} options.env
+   * @param {string} options.logFolder where its log is @param {Record<string, string>} options.env settings as in flow-settings.js
    */
   constructor(options) {
     super(options);
     this.editorPort = options.editorPort;
     this.logFolder = options.logFolder;
-    this.env = options.env;
+    const { env, properties } = splitSettings({ ...CHANGES, ...options.env });
+    this.env = env;
+    this.properties = properties;
   }
 
   get devicesReset() {
@@ -44,13 +42,7 @@ class GatewaySystem extends ProcessSystem {
   /** A separate flow in its home: the shipped one with shorter limits. */
   prepare() {
     fs.mkdirSync(this.home, { recursive: true, mode: 0o700 });
-    const flow = JSON.parse(fs.readFileSync(SHIPPED, 'utf8')).map((/** @type {any} */ node) => ({
-      ...node,
-      ...CHANGES[node.type]
-    }));
-    const file = path.join(this.home, 'gateway.json');
-    // On the disk: a power cut would remove it, and it is not under test.
-    fs.writeFileSync(file, JSON.stringify(flow, null, 4), { mode: 0o600, flush: true });
+    writeFlow(this.home, this.properties);
   }
 
   spawn() {

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 'use strict';
-// seganet-paths: keeps several paths to the broker healthy for Multipath TCP. For its commands, see seganet-paths --help.
+// seganet-paths: keeps several paths to the broker healthy for Multipath TCP. See seganet-paths --help for its
+// commands.
 
 const { main, runner } = require('../../../base/cli/cli-main');
 const { readArguments } = require('./usage');

@@ -11,7 +11,11 @@ const { EXIT } = require('../../common/network-error');
 const { needRights } = require('../../common/rights');
 const { stepLines, stepsAsJson, summary } = require('./show');
 
-/** @param {import('../prepare-qdisc').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
+/**
+ * @param {import('../prepare-qdisc').Options} options
+ * @param {import('../../../base/cli/cli-output').Output} output
+ * @returns {Promise<number>} the exit code
+ */
 async function apply(options, output) {
   needRights('apply');
   const prepared = await prepare(options);
@@ -21,10 +25,10 @@ async function apply(options, output) {
   const directory = options.stateDir;
   makeDirectory(directory);
   const applied = await locked(directory, name, async () => {
-    // Also for the way back to an earlier set-up.
+    // Also needed to restore an earlier set-up.
     writeWhole(desired.object, classifierObject());
     try {
-      // Again: another may have changed it before the lock was had.
+      // Read again: another process may have changed it before the lock was taken.
       const facts = await inspect(name);
       return await applyChange({ facts, scheme, steps, desired, directory, force: options.force });
     } finally {

@@ -7,7 +7,11 @@ const { interfaceOf } = require('../prepare-qdisc');
 const { EXIT } = require('../../common/network-error');
 const { bandLines, summary } = require('./show');
 
-/** @param {import('../prepare-qdisc').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
+/**
+ * @param {import('../prepare-qdisc').Options} options
+ * @param {import('../../../base/cli/cli-output').Output} output
+ * @returns {Promise<number>} the exit code
+ */
 async function check(options, output) {
   const name = await interfaceOf(options);
   const facts = await inspect(name);

@@ -5,7 +5,11 @@ const { prepare } = require('../prepare-qdisc');
 const { EXIT } = require('../../common/network-error');
 const { shellLine, stepLines, stepsAsJson, summary } = require('./show');
 
-/** What the steps would make of the interface's settings. @param {import('../schemes').Step[]} steps @param {import('../tc-output').Link} link */
+/**
+ * Returns the interface's settings after the steps.
+ * @param {import('../schemes').Step[]} steps
+ * @param {import('../tc-output').Link} link
+ */
 function linkAfter(steps, link) {
   const after = { txqueuelen: link.txqueuelen, gsoMaxSegs: link.gsoMaxSegs };
   for (const { tool, args } of steps) {
@@ -16,7 +20,11 @@ function linkAfter(steps, link) {
   return after;
 }
 
-/** @param {import('../prepare-qdisc').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
+/**
+ * @param {import('../prepare-qdisc').Options} options
+ * @param {import('../../../base/cli/cli-output').Output} output
+ * @returns {Promise<number>} the exit code
+ */
 async function plan(options, output) {
   const { facts, plan: made, desired, how } = await prepare(options);
   const name = facts.link.name;

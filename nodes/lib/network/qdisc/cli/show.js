@@ -6,7 +6,7 @@ const { rateText } = require('../verdict');
 
 /** @typedef {{ tool: string, args: string[], why: string }} Step */
 
-/** As a shell wants it. @param {string} word */
+/** Quotes a word for a shell. @param {string} word */
 const quote = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** @param {Step} step */

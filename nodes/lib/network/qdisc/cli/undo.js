@@ -9,7 +9,11 @@ const { undoChange } = require('../undo-qdisc');
 const { needRights } = require('../../common/rights');
 const { stepLines, stepsAsJson } = require('./show');
 
-/** @param {import('../prepare-qdisc').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
+/**
+ * @param {import('../prepare-qdisc').Options} options
+ * @param {import('../../../base/cli/cli-output').Output} output
+ * @returns {Promise<number>} the exit code
+ */
 async function undo(options, output) {
   needRights('undo');
   const name = await interfaceOf(options);

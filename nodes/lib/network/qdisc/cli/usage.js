@@ -1,5 +1,5 @@
 'use strict';
-// The command line of seganet-net.
+// Reads the command line of seganet-net.
 
 const { readCommandLine } = require('../../../base/cli/usage');
 const {
@@ -68,7 +68,10 @@ const MANUAL = {
   usage
 };
 
-/** @param {string[]} args of the command line @returns {{ command: string, text: string, options: import('../prepare-qdisc').Options | null }} */
+/**
+ * @param {string[]} args of the command line
+ * @returns {{ command: string, text: string, options: import('../prepare-qdisc').Options | null }}
+ */
 function readArguments(args) {
   const { command, text: shown, values } = readCommandLine(MANUAL, args);
   if (!values) return { command, text: shown, options: null };
