@@ -34,7 +34,9 @@ function upToDate() {
   return fs.statSync(output).mtimeMs > changed;
 }
 
-/** @returns {string} the folder of this Node if it includes headers, so that node-gyp need not download them; else '' */
+/**
+ * @returns {string} the folder of this Node if it includes headers, so that node-gyp need not download them; else ''
+ */
 function headers() {
   const folder = path.resolve(path.dirname(process.execPath), '..');
   return fs.existsSync(path.join(folder, 'include', 'node', 'node_api.h')) ? folder : '';

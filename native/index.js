@@ -30,7 +30,10 @@ function prebuilt() {
     : 'this package has no prebuilt engine; install from a checkout';
 }
 
-/** Loads the first file that exists, and no other: if a new build does not load, that must be an error, not run an older one. */
+/**
+ * Loads the first file that exists, and no other: if a new build does not load, that must be an error, not run an
+ * older one.
+ */
 function load() {
   const tried = [];
   for (const file of candidates) {

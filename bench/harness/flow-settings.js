@@ -1,6 +1,6 @@
 'use strict';
-// Settings of a gateway under test, by name: SEGANET_WORKERS is an environment variable, seganet-batch.gapMs is a property of
-// the nodes of that type in its flow.
+// Settings of a gateway under test, by name: SEGANET_WORKERS is an environment variable, seganet-batch.gapMs is a
+// property of the nodes of that type in its flow.
 
 const fs = require('node:fs');
 const path = require('node:path');

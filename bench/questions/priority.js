@@ -1,5 +1,6 @@
 'use strict';
-// Measures priority on the network: bulk data saturates a link, and alarms must pass.  node bench/questions/priority.js --help
+// Measures priority on the network: bulk data saturates a link, and alarms must pass. node
+// bench/questions/priority.js --help
 
 const { fail } = require('../harness/arguments');
 const { latencyOf } = require('../stats/by-class');

@@ -32,7 +32,8 @@ const SHARE = 0.5;
  */
 const CALIBRATION = 0.25;
 /**
- * The system stops for the rest of a period after its quota is used up, so periods must be short compared with the latencies.
+ * The system stops for the rest of a period after its quota is used up, so periods must be short compared with the
+ * latencies.
  */
 const SHORTEST_MS = 10;
 /** The kernel's longest period, and its smallest quota [Documentation/scheduler/sched-bwc.rst]. */

@@ -1,8 +1,8 @@
 'use strict';
 
 // Checks of single values. Each takes the text of an environment variable and returns the text to use;
-// it throws an Error whose message is the rest of a sentence that starts with the variable's name. What a node checks is
-// checked by the node's own function, so that the two cannot differ.
+// it throws an Error whose message is the rest of a sentence that starts with the variable's name. What a node checks
+// is checked by the node's own function, so that the two cannot differ.
 
 const fs = require('fs');
 const net = require('net');

@@ -1,6 +1,7 @@
 'use strict';
 
-// The gateway's environment variables: those of the nodes, whose rows are in nodes/lib/settings, and the launcher's own.
+// The gateway's environment variables: those of the nodes, whose rows are in nodes/lib/settings, and the launcher's
+// own.
 
 const os = require('os');
 const path = require('path');
@@ -84,7 +85,13 @@ function valuesOf(row) {
   return row.type === 'flag' ? '`yes`, `no`' : '';
 }
 
-/** @param {string} name @param {checks.Check} check @param {string} help @param {Partial<Variable>} [more] @returns {Variable} */
+/**
+ * @param {string} name
+ * @param {checks.Check} check
+ * @param {string} help
+ * @param {Partial<Variable>} [more]
+ * @returns {Variable}
+ */
 const own = (name, check, help, more) => ({ name, check, help, values: '', initial: () => '', ...more });
 
 /** @param {string} value */
@@ -142,7 +149,8 @@ const VARIABLES = [
 ];
 
 /**
- * Variables of the previous release that are only properties of nodes now. A flow that still refers to one gets its default.
+ * Variables of the previous release that are only properties of nodes now. A flow that still refers to one gets its
+ * default.
  * @type {{ name: string, node: string, property: string, initial: string }[]}
  */
 const FORMER = Object.entries(TABLE).flatMap(([node, rows]) =>

@@ -1,6 +1,7 @@
 'use strict';
 
-// Native tests: GoogleTest plain, under ASan/UBSan (clang) and, what has threads, under TSan; then a short run of every fuzz target.
+// Native tests: GoogleTest plain, under ASan/UBSan (clang) and, what has threads, under TSan; then a short run of
+// every fuzz target.
 //
 //   npm run test:native [-- --only=plain,asan,tsan,fuzz] [--fuzz-seconds=20]
 //
@@ -61,7 +62,11 @@ const asan = () =>
     LIGHT
   ]);
 
-/** A part of the tests on each core: most of them wait. @param {string} name @param {() => string} make returns the build folder */
+/**
+ * A part of the tests on each core: most of them wait.
+ * @param {string} name
+ * @param {() => string} make returns the build folder
+ */
 async function unitTests(name, make) {
   console.log(`\n== core tests: ${name}`);
   const out = make();

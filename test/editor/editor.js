@@ -53,7 +53,11 @@ function nodesOf(page) {
   });
 }
 
-/** Opens a node's dialog and waits until its slide has ended. @param {Page} page @param {{ id: string, type: string, config: boolean }} node */
+/**
+ * Opens a node's dialog and waits until its slide has ended.
+ * @param {Page} page
+ * @param {{ id: string, type: string, config: boolean }} node
+ */
 async function openDialog(page, { id, type, config }) {
   await page.evaluate(([nodeId, nodeType, isConfig]) => {
     const { RED } = /** @type {any} */ (window);
@@ -64,7 +68,12 @@ async function openDialog(page, { id, type, config }) {
   await settled(page, '.red-ui-tray');
 }
 
-/** Closes it with Done (Update), or with Cancel. @param {Page} page @param {{ config: boolean }} node @param {'ok' | 'cancel'} how */
+/**
+ * Closes it with Done (Update), or with Cancel.
+ * @param {Page} page
+ * @param {{ config: boolean }} node
+ * @param {'ok' | 'cancel'} how
+ */
 async function closeDialog(page, { config }, how) {
   await page.click(`#node-${config ? 'config-' : ''}dialog-${how}`);
   await page.waitForSelector('.red-ui-tray', { state: 'detached' });

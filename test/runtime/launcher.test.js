@@ -32,7 +32,11 @@ function fakeNpm(body = `echo v${VERSION}`) {
   return { file, calls: () => fs.readFileSync(calls, 'utf8').trim().split('\n') };
 }
 
-/** @param {string} cache @param {string} npm @returns {Promise<{ error: Error | null, binary?: string, lines: string[] }>} */
+/**
+ * @param {string} cache
+ * @param {string} npm
+ * @returns {Promise<{ error: Error | null, binary?: string, lines: string[] }>}
+ */
 function ensure(cache, npm, platform = 'linux-x64') {
   /** @type {string[]} */
   const lines = [];

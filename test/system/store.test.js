@@ -1,6 +1,7 @@
 'use strict';
 
-// The store thread and its process: life, death, and a second one. More kills: STORE_KILLS=50 npm test -- test/system/store.test
+// The store thread and its process: life, death, and a second one. More kills: STORE_KILLS=50 npm test --
+// test/system/store.test
 
 const fs = require('node:fs');
 const path = require('node:path');

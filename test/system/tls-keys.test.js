@@ -1,6 +1,6 @@
 'use strict';
-// A pre-shared key proves a device only where the handshake used it: every transport, with and without certificates, both versions of
-// TLS, with and without an earlier session.
+// A pre-shared key proves a device only where the handshake used it: every transport, with and without certificates,
+// both versions of TLS, with and without an earlier session.
 
 const fs = require('node:fs');
 const { Authority } = require('../fixtures/devices/authority');

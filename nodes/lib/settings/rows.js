@@ -1,7 +1,8 @@
 'use strict';
-// A setting is one row: its type, default and limits, and the environment variable that sets it in flows/gateway.json. The
-// parser of the node, the check of the variable, `npm start -- --help` and the table of docs/configuration.md derive from the
-// row. Tests compare the dialogs and the engine's own limits with it.
+// A setting is one row: its type, default and limits, and the environment variable that sets it in
+// flows/gateway.json. The
+// parser of the node, the check of the variable, `npm start -- --help` and the table of docs/configuration.md derive
+// from the row. Tests compare the dialogs and the engine's own limits with it.
 
 const { cpuList } = require('../base/cpus');
 const options = require('../base/options');
@@ -9,8 +10,8 @@ const options = require('../base/options');
 /** @typedef {import('../base/options').Parser<any>} AnyParser */
 
 /**
- * What the text of a variable contains. The launcher checks it more strictly than the node's parser, which leaves it to the
- * code that uses the value (flows/launcher/variables.js).
+ * What the text of a variable contains. The launcher checks it more strictly than the node's parser, which leaves it
+ * to the code that uses the value (flows/launcher/variables.js).
  * @typedef {'host' | 'file' | 'folder' | 'url' | 'groups' | 'paths' | 'template' | 'rules' | 'permissions' | 'text'} Form
  */
 

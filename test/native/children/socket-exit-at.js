@@ -1,6 +1,7 @@
 'use strict';
 
-// Ends its process at the stage of a socket's life that argv[2] names. argv[3]: a port that does not answer; argv[4]: one that does.
+// Ends its process at the stage of a socket's life that argv[2] names. argv[3]: a port that does not answer; argv[4]:
+// one that does.
 
 const { once } = require('node:events');
 const net = require('node:net');

@@ -3,7 +3,8 @@
 
 /**
  * @param {{ stage: number, kind?: number, cls?: number, flags?: number, reason?: number, seq?: number, count?: number,
- *   ts?: number, lastTs?: number, batchId?: number, bytes?: number, device?: string, topic?: string, payload?: Buffer }} fields
+ * ts?: number, lastTs?: number, batchId?: number, bytes?: number, device?: string, topic?: string, payload?: Buffer
+ * }} fields
  */
 function writeFrame(fields) {
   const device = Buffer.from(fields.device ?? '');

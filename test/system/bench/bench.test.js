@@ -25,7 +25,11 @@ function payload(device, seq, { kind = 0, us = Date.now() * 1000 } = {}) {
   return { topic: `d/${id}/${kind ? 'alarm' : 't'}`, body: JSON.stringify({ device: id, seq, k: kind, us }) };
 }
 
-/** @param {number} device @param {number} seq @param {{kind?: number, us?: number, cls?: number, key?: string}} [more] */
+/**
+ * @param {number} device
+ * @param {number} seq
+ * @param {{kind?: number, us?: number, cls?: number, key?: string}} [more]
+ */
 function line(device, seq, more = {}) {
   const { topic, body } = payload(device, seq, more);
   const id = topic.split('/')[1];

@@ -17,7 +17,12 @@ const { needs } = require('../../../bench/harness/tools');
 
 jest.setTimeout(120000);
 
-/** Runs a command of the bench. @param {string} command @param {string[]} args @returns {{printed: string, saved: any}} */
+/**
+ * Runs a command of the bench.
+ * @param {string} command
+ * @param {string[]} args
+ * @returns {{printed: string, saved: any}}
+ */
 function bench(command, args) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-bench-test-'));
   try {

@@ -65,7 +65,10 @@ function probe(bench) {
 }
 
 /**
- * @param {{ at: number, ms: number }[]} samples @param {{ at: number, ms: number }[]} probes @param {number} from @param {number} to
+ * @param {{ at: number, ms: number }[]} samples
+ * @param {{ at: number, ms: number }[]} probes
+ * @param {number} from
+ * @param {number} to
  * @returns {Phase}
  */
 function phase(samples, probes, from, to) {

@@ -95,7 +95,13 @@ async function mqttDevice(url, id, protocolVersion) {
   };
 }
 
-/** Each packet comes in two pieces. @param {number} port @param {string} id @param {number} bytes @returns {Promise<Device>} */
+/**
+ * Each packet comes in two pieces.
+ * @param {number} port
+ * @param {string} id
+ * @param {number} bytes
+ * @returns {Promise<Device>}
+ */
 async function splitDevice(port, id, bytes) {
   const socket = net.connect(port, '127.0.0.1').setNoDelay(true);
   /** @type {(error: Error) => void} */

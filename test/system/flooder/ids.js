@@ -4,8 +4,8 @@
 const native = require('../../../native');
 
 /**
- * Sixteen letters each that lead from one state of MurmurHash64A with libstdc++'s fixed seed to the next: one of each row, in any of
- * 65,536 combinations, is an id of 64 letters with the same std::hash.
+ * Sixteen letters each that lead from one state of MurmurHash64A with libstdc++'s fixed seed to the next: one of each
+ * row, in any of 65,536 combinations, is an id of 64 letters with the same std::hash.
  */
 const STEPS = [
   '04VX3vm66f0gJ4mC t-fIJaytuCEp3Nif Inv1iV9fe-6zqTxr Xd6NRB5XnC1xPf07 7hAQ0-Bb7O8AxLU6 0lWGKpgjCJSMWyaH vQGXXNtfHQEo_Ckf _4CSZYiOxD9DjGGO AwK2pA55Uz5jj7OC toNAiwvqMLZR2w0q mVbiFkSLHgNd4R4J EeWNSLEbFe7g880n boIoOZU0xtqegLK1 kjBNePN2Alukak_L c5DkLtclYI2NrVZw QU8d1TpPnHZXUbhP',

@@ -52,7 +52,10 @@ const AUTH = Buffer.from([0xf0, 0]);
 /**
  * A CoAP message (RFC 7252, 3).
  * @param {object} message
- * @param {number} [message.type] 0 CON, 1 NON @param {number} [message.code] @param {number} message.id @param {Buffer} [message.token]
+ * @param {number} [message.type] 0 CON, 1 NON
+ * @param {number} [message.code]
+ * @param {number} message.id
+ * @param {Buffer} [message.token]
  * @param {string[]} message.path @param {boolean} [message.observe] @param {string | Buffer} [message.payload]
  */
 function coap({ type = 0, code = 2, id, token = Buffer.alloc(0), path, observe = false, payload = '' }) {

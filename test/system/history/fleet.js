@@ -13,7 +13,9 @@ const MIX = [1, 2, 2, 3, 3, 3, 3, 4, 4, 4];
 class Fleet {
   /**
    * @param {object} options
-   * @param {number} options.port @param {number} options.devices @param {number} options.rate records a second, all together
+   * @param {number} options.port
+   * @param {number} options.devices
+   * @param {number} options.rate records a second, all together
    * @param {import('./devices/payload').Shape} options.shape @param {import('./history').History} options.history
    * @param {() => number} options.clock
    */

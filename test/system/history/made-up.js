@@ -68,7 +68,13 @@ function madeUp(seed) {
     });
   };
   const newKey = () => `gw/1/c/${sequence++}`;
-  /** @param {number} connection @param {number} from @param {number} count @param {boolean} acked @param {boolean} [dup] */
+  /**
+   * @param {number} connection
+   * @param {number} from
+   * @param {number} count
+   * @param {boolean} acked
+   * @param {boolean} [dup]
+   */
   const send = (connection, from, count, acked, dup = false) => {
     const batches = [];
     for (let device = 0; device < DEVICES; device += 1) {
@@ -95,7 +101,8 @@ function madeUp(seed) {
   const twice = again.slice(0, 6);
   for (const { records, key } of twice) deliver(records, false, key, integer(2) === 0);
   for (const { records, key } of again) deliver(records, false, key);
-  // An outage: records go to disk. The process dies; one record was taken and neither kept nor acknowledged: the device sends it again.
+  // An outage: records go to disk. The process dies; one record was taken and neither kept nor acknowledged: the
+  // device sends it again.
   clock = 1800;
   const stored = [...send(1, 33, BATCH, true), ...send(1, 36, BATCH, true)];
   send(1, 39, BATCH, false);

@@ -12,8 +12,8 @@ const { nameOf, streamOf } = require('./history');
  */
 
 /**
- * A broker that refuses one PUBLISH and takes the next one, both in flight, has made the swap itself. So a later record is excused
- * if it left before the gateway can have known of the refusal.
+ * A broker that refuses one PUBLISH and takes the next one, both in flight, has made the swap itself. So a later
+ * record is excused if it left before the gateway can have known of the refusal.
  * @param {Refusal[]} refusals of the earlier record @param {Arrival} later @param {number} slackMs
  */
 function isExcused(refusals, later, slackMs) {

@@ -81,7 +81,11 @@ class Proxy {
     for (const relay of this.relays) relay.thaw();
   }
 
-  /** RST in the middle of the next PUBLISH or PUBACK, at the latest after `withinMs`. @param {'publish' | 'puback'} where @param {number} withinMs */
+  /**
+   * RST in the middle of the next PUBLISH or PUBACK, at the latest after `withinMs`.
+   * @param {'publish' | 'puback'} where
+   * @param {number} withinMs
+   */
   async breakNext(where, withinMs) {
     const relays = [...this.relays];
     for (const relay of relays) relay.breakAt = where === 'publish' ? type.PUBLISH : type.PUBACK;

@@ -21,7 +21,10 @@ const QUIET_MS = 13000;
 const QUIET_PEER_MS = 3000;
 const LONGEST_MS = 60000;
 const NUDGE_MS = 2500;
-/** A line of an envelope without its payload: {"d":"dev-000","t":"d/dev-000/c1","ts":…,"s":0,"c":1,"p":} and a line feed. */
+/**
+ * A line of an envelope without its payload: {"d":"dev-000","t":"d/dev-000/c1","ts":…,"s":0,"c":1,"p":} and a line
+ * feed.
+ */
 const LINE_BYTES = 71;
 
 /** @param {Context} context */

@@ -10,7 +10,8 @@ const { EDITS } = require('./faults/flow-edits');
  * @typedef {object} Schedule
  * @property {number} seed @property {string} kind the run's main fault @property {number} seconds of load
  * @property {number} devices @property {number} rate @property {import('./devices/payload').Shape} shape
- * @property {{acknowledge: string, batchMode: string, batchDevices: number, batchBytes: number, batchMs: number, inflight: number, memoryMiB: number, logMiB: number, whenFull: string, oddTopics: string}} gateway
+ * @property {{acknowledge: string, batchMode: string, batchDevices: number, batchBytes: number, batchMs: number,
+ *   inflight: number, memoryMiB: number, logMiB: number, whenFull: string, oddTopics: string}} gateway
  * @property {Fault[]} faults
  * @property {string[]} allowedDrops reasons that explain a missing record
  * @property {string[]} harmlessDrops reasons under which only records without an acknowledgement may be dropped

@@ -6,7 +6,10 @@ const path = require('node:path');
 const { runPages } = require('../../fixtures/editor/dialogs');
 const manifest = require('../../../package.json');
 
-/** A broker closes the connection at a rejected topic; proof of that takes minutes, and the uplink's own tests cover it. */
+/**
+ * A broker closes the connection at a rejected topic; proof of that takes minutes, and the uplink's own tests cover
+ * it.
+ */
 const TOPICS = { topic: 'b/{class}', recordTopic: 'r/{class}' };
 
 /**

@@ -1,6 +1,6 @@
 'use strict';
-// Odd messages to every node with an input, in a real Node-RED, while the engine is full, while the uplink is away and during
-// deploys.  node flows/launcher/run.js test/system/message-fuzzer/run.js --help
+// Odd messages to every node with an input, in a real Node-RED, while the engine is full, while the uplink is away
+// and during deploys. node flows/launcher/run.js test/system/message-fuzzer/run.js --help
 
 const { fork } = require('node:child_process');
 const fs = require('node:fs');

@@ -253,7 +253,10 @@ class Bench {
   }
 }
 
-/** Not the id itself: Node-RED takes each value that is the id of a configuration node for a reference to it. @param {string} id */
+/**
+ * Not the id itself: Node-RED takes each value that is the id of a configuration node for a reference to it.
+ * @param {string} id
+ */
 const nameOf = (id) => `odd ${id}`;
 
 /** @param {{ fill?: string, text?: string } | undefined} status */

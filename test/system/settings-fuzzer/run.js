@@ -1,5 +1,6 @@
 'use strict';
-// Odd settings for every variable and every property.  node flows/launcher/run.js test/system/settings-fuzzer/run.js --help
+// Odd settings for every variable and every property. node flows/launcher/run.js test/system/settings-fuzzer/run.js
+// --help
 
 const fs = require('node:fs');
 const os = require('node:os');

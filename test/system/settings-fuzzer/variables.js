@@ -97,7 +97,11 @@ function isPlain(env) {
   return !names.some((name) => env[name]?.trim());
 }
 
-/** A record must be acknowledged, as its class and the log allow it. @param {number} port @param {Record<string, string>} env */
+/**
+ * A record must be acknowledged, as its class and the log allow it.
+ * @param {number} port
+ * @param {Record<string, string>} env
+ */
 async function publish(port, env) {
   // The cloud is away: without a log devices wait, and the start has reported it.
   if (env.SEGANET_LOG_DIR?.trim()) return [];

@@ -2,7 +2,12 @@
 
 const { textAt, texts } = require('../../../bench/paths/shown');
 
-/** @param {number} ms @param {string} state @param {string} code @param {number[][]} subflows of each path, by session */
+/**
+ * @param {number} ms
+ * @param {string} state
+ * @param {string} code
+ * @param {number[][]} subflows of each path, by session
+ */
 const status = (ms, state, code, subflows) => ({
   ...{ ms, state, code, reason: '', transport: '' },
   paths: subflows.map((each, i) => ({

@@ -1,5 +1,6 @@
 'use strict';
-// The house: imports and includes follow the table of rooms in CONTRIBUTING.md, without circles, and no folder is crowded.
+// The house: imports and includes follow the table of rooms in CONTRIBUTING.md, without circles, and no folder is
+// crowded.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');

@@ -7,8 +7,8 @@ const KINDS = ['source', 'ingest', 'priority', 'batch', 'uplink', 'tap'];
 const inert = { shown: 'wrong setting', sentence: 'The rule is wrong. Correct it.' };
 
 /**
- * Compiles a drawing: { id: [kind of a member, or type of another node, ...targets] }; a type that begins with ! is inert.
- * Settings: by id.
+ * Compiles a drawing: { id: [kind of a member, or type of another node, ...targets] }; a type that begins with ! is
+ * inert. Settings: by id.
  */
 function compiled(drawing, fastPath = 'auto', settings = {}) {
   const nodes = new Map();

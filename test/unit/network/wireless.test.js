@@ -88,7 +88,10 @@ describe('a machine', () => {
   });
   afterEach(() => fs.rmSync(folder, { recursive: true }));
 
-  /** @param {string | null} text of the file, null = there is none @param {(name: string) => Promise<string | null>} iw */
+  /**
+   * @param {string | null} text of the file, null = there is none
+   * @param {(name: string) => Promise<string | null>} iw
+   */
   function machine(text, iw) {
     const file = path.join(folder, 'wireless');
     if (text !== null) fs.writeFileSync(file, text);

@@ -20,7 +20,12 @@ const golden = fromHex(
 const areSomeOf = (some, all) =>
   some.every(({ at, bytes }) => all.some((one) => one.at === at && one.bytes.equals(bytes)));
 
-/** @param {Buffer} bytes @param {number} at @param {number[]} values @param {number} [from] start of the head or entry */
+/**
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @param {number[]} values
+ * @param {number} [from] start of the head or entry
+ */
 function patched(bytes, at, values, from = 0) {
   const copy = Buffer.from(bytes);
   Buffer.from(values).copy(copy, from + at);

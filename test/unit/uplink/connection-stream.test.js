@@ -1,6 +1,7 @@
 'use strict';
 
-// The engine's connections (UplinkConnection) as streams: real TCP and TLS servers of Node on loopback, every kind of end.
+// The engine's connections (UplinkConnection) as streams: real TCP and TLS servers of Node on loopback, every kind of
+// end.
 
 const fs = require('node:fs');
 const net = require('node:net');

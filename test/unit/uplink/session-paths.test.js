@@ -157,7 +157,11 @@ describe('the order', () => {
 });
 
 describe('connecting', () => {
-  /** @param {Paths} paths @param {Record<string, string>} answers of devices: '' = connects, else the code @param {object} [more] */
+  /**
+   * @param {Paths} paths
+   * @param {Record<string, string>} answers of devices: '' = connects, else the code
+   * @param {object} [more]
+   */
   function dial(paths, answers, more = {}) {
     /** @type {any[]} */
     const tried = [];

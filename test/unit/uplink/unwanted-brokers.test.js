@@ -81,7 +81,8 @@ describe.each(versions)('MQTT version %i', (protocolVersion) => {
     );
 
     const { test: mosquittoTest } = needs('mosquitto');
-    // With MQTT 3.1.1 it acknowledges the last two, and drops them; with MQTT 5 it may answer with a PUBACK that refuses them.
+    // With MQTT 3.1.1 it acknowledges the last two, and drops them; with MQTT 5 it may answer with a PUBACK that
+    // refuses them.
     const topics = ['a\u0001b', 'a\ufffeb', ...(protocolVersion === 5 ? ['$SYS/x', '$share/g/x'] : [])];
     mosquittoTest.each(topics)(
       'buries one record with the topic %j, which mosquitto rejects, and the others arrive',

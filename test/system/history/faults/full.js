@@ -9,7 +9,11 @@ const { eventually } = require('../../../../bench/harness/net');
 /** @param {number[] | undefined} byClass */
 const total = (byClass) => (byClass || []).reduce((sum, each) => sum + each, 0);
 
-/** The log fills in an outage; the gateway ends, and starts while the cloud is still away and devices publish. @param {Context} context @param {Fault} fault */
+/**
+ * The log fills in an outage; the gateway ends, and starts while the cloud is still away and devices publish.
+ * @param {Context} context
+ * @param {Fault} fault
+ */
 async function fullLog(context, fault) {
   const { broker, system } = context;
   await broker.stop('SIGKILL');
@@ -24,7 +28,11 @@ async function fullLog(context, fault) {
   await broker.start();
 }
 
-/** Memory and log overflow in an outage under the policy `drop`; then the process is killed. @param {Context} context @param {Fault} fault */
+/**
+ * Memory and log overflow in an outage under the policy `drop`; then the process is killed.
+ * @param {Context} context
+ * @param {Fault} fault
+ */
 async function dropKill(context, fault) {
   const { broker, fleet, system } = context;
   await broker.stop('SIGKILL');

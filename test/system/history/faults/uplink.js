@@ -6,7 +6,11 @@ const { execFileSync } = require('node:child_process');
 /** @typedef {import('../context').Context} Context */
 /** @typedef {import('../schedule').Fault} Fault */
 
-/** A condition of the proxy for a while. @param {(fault: Fault) => object} conditions @param {boolean} [needsReset] CONNACKs count from the next one on */
+/**
+ * A condition of the proxy for a while.
+ * @param {(fault: Fault) => object} conditions
+ * @param {boolean} [needsReset] CONNACKs count from the next one on
+ */
 const condition =
   (conditions, needsReset = false) =>
   /** @param {Context} context @param {Fault} fault */

@@ -23,8 +23,12 @@ const CHANGES = {
 class GatewaySystem extends ProcessSystem {
   /**
    * @param {object} options
-   * @param {string} options.home @param {number} options.devicePort @param {number} options.uplinkPort @param {number} options.editorPort
-   * @param {string} options.logFolder where its log is @param {Record<string, string>} options.env settings as in flow-settings.js
+   * @param {string} options.home
+   * @param {number} options.devicePort
+   * @param {number} options.uplinkPort
+   * @param {number} options.editorPort
+   * @param {string} options.logFolder where its log is
+   * @param {Record<string, string>} options.env settings as in flow-settings.js
    */
   constructor(options) {
     super(options);
