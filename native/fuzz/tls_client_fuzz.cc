@@ -150,7 +150,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     client.Write("a message");
     if (client.state() == State::kOpen) {
       server.Receive(Take(&client));
-      Check(vandal.touched() || server.heard == "a message");
+      Check(vandal.touched() || server.received == "a message");
     }
   }
   client.Close();
