@@ -58,7 +58,7 @@ void Messages(TlsClient* client, Server* server, size_t bytes, int rounds) {
     out.ns += Ns(Clock::now() - start);
     out.allocations += static_cast<double>(allocations - before);
     server->Receive(pending);
-    server->heard.clear();
+    server->received.clear();
     before = allocations;
     start = Clock::now();
     client->Sent(pending.size());
