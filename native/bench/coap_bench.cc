@@ -45,7 +45,7 @@ class Owner : public Base {
  public:
   coap::Answer OnRecord(const coap::Incoming& record) override {
     sum += record.device.size() + record.topic.size() + record.payload.size();
-    handles.push_back(record.slot);
+    handles.push_back(record.handle);
     return {coap::Verdict::kTaken, 1, 0};
   }
   uint64_t sum = 0;

@@ -50,17 +50,17 @@ class Owner : public seganet::mqtt::Handler {
   }
   void OnPublish(const Publish& publish) override {
     sum += publish.topic.size() + publish.payload.size() + publish.payload[0];
-    if (publish.slot == 0) return;
+    if (publish.handle == 0) return;
     if (ack == Ack::kAtOnce) {
-      session->AcknowledgeSlot(publish.slot);
+      session->AcknowledgePublish(publish.handle);
     } else {
-      handles.push_back(publish.slot);
+      handles.push_back(publish.handle);
     }
   }
 
   void AcknowledgeRest() {
     if (ack == Ack::kReversed) std::reverse(handles.begin(), handles.end());
-    for (uint64_t handle : handles) session->AcknowledgeSlot(handle);
+    for (uint64_t handle : handles) session->AcknowledgePublish(handle);
     handles.clear();
   }
 

@@ -41,7 +41,7 @@ class Fuzzed : public seganet::coap_test::Bench {
   seganet::coap::Answer OnRecord(const seganet::coap::Incoming& record) override {
     Check(record.device == route.device && !record.topic.empty());
     Check(handed++ == 0);
-    if (record.slot != 0) slots.push_back(record.slot);
+    if (record.handle != 0) handles.push_back(record.handle);
     return answer;
   }
 
@@ -96,8 +96,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         bench.Wait(static_cast<double>(number) / 200);
         break;
       case 6:
-        if (!bench.slots.empty()) {
-          bench.server.Acknowledge(bench.slots[number % bench.slots.size()], bench.now_us);
+        if (!bench.handles.empty()) {
+          bench.server.Acknowledge(bench.handles[number % bench.handles.size()], bench.now_us);
         }
         break;
       case 7: {

@@ -46,7 +46,7 @@ void CheckSplit(std::string_view stream, const Settings& settings, bool late, ui
   Check(split.log == whole.log);
   Check(split.output == whole.output);
   Check(split.session.unacknowledged() == whole.session.unacknowledged());
-  for (const uint64_t handle : whole.slots) whole.session.Acknowledge(handle);
+  for (const uint64_t handle : whole.handles) whole.session.Acknowledge(handle);
   Check(whole.session.unacknowledged() == 0 || whole.reason != CloseReason::kNone);
 }
 

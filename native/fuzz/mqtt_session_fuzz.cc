@@ -51,7 +51,7 @@ class Device : public Recorder {
     log += publish.content_type().value_or("");
     const size_t waiting = session.unacknowledged();
     if ((mode_ & kRefuses) != 0 && publish.payload.size() % 3 == 0) {
-      session.RefuseSlot(publish.slot, 0x87);
+      session.RefusePublish(publish.handle, 0x87);
     }
     Check(session.unacknowledged() <= waiting);
     Recorder::OnPublish(publish);

@@ -33,7 +33,7 @@ coap::Answer CoapAgentSession::OnRecord(const coap::Incoming& incoming) {
   record.payload = incoming.payload;
   record.flags = incoming.confirmable ? kFlagQos1 : 0;
   record.record_class = incoming.record_class;
-  record.handle = incoming.slot;
+  record.handle = incoming.handle;
   const RecordAnswer answer = owner_->OnRecord(record);
   return CoapAnswer(answer);
 }

@@ -65,7 +65,7 @@ void MqttAgentSession::OnPublish(const mqtt::Publish& publish) {
   record.payload = Text(publish.payload);
   record.flags = FlagsOf(publish.qos, publish.retain);
   record.record_class = ClassSaid(publish.properties);
-  record.handle = publish.slot;
+  record.handle = publish.handle;
   const RecordAnswer answer = owner_->OnRecord(record);
   if (publish.qos == 0) return;
   if (answer.verdict == RecordAnswer::Verdict::kNotTaken) {
@@ -73,13 +73,13 @@ void MqttAgentSession::OnPublish(const mqtt::Publish& publish) {
     not_taken_ = true;
     session_.Disconnect(mqtt::reason::kAdministrative);
   } else if (answer.verdict != RecordAnswer::Verdict::kTaken) {
-    session_.RefuseSlot(publish.slot, answer.verdict == RecordAnswer::Verdict::kNotAllowed
-                                          ? mqtt::reason::kNotAuthorized
-                                          : mqtt::reason::kQuotaExceeded);
+    session_.RefusePublish(publish.handle, answer.verdict == RecordAnswer::Verdict::kNotAllowed
+                                               ? mqtt::reason::kNotAuthorized
+                                               : mqtt::reason::kQuotaExceeded);
   } else if (answer.copies == 0) {
-    session_.AcknowledgeSlot(publish.slot);
+    session_.AcknowledgePublish(publish.handle);
   } else {
-    session_.ExpectAcknowledgements(publish.slot, static_cast<uint16_t>(answer.copies));
+    session_.ExpectAcknowledgements(publish.handle, static_cast<uint16_t>(answer.copies));
   }
 }
 

@@ -42,7 +42,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
     session_.ConsumeOutput(n);
   }
   bool WantsPause() const override { return session_.WantsPause(); }
-  void Acknowledge(uint64_t handle) override { session_.AcknowledgeSlot(handle); }
+  void Acknowledge(uint64_t handle) override { session_.AcknowledgePublish(handle); }
   size_t unacknowledged() const override { return session_.unacknowledged(); }
   void MoveTo(AgentSessionOwner* owner, KeptSessions* kept, Wills* wills) override {
     SEGANET_REQUIRE(unacknowledged() == 0);

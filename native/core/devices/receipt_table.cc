@@ -36,7 +36,7 @@ void ReceiptTable::Visit(const std::vector<Receipt>& receipts,
     const Row& row = rows_[receipt.agent];
     ReceiptHolder* const holder = row.holder;
     if (holder == nullptr || row.life != receipt.life) continue;  // the holder has left
-    (holder->*call)(receipt.slot);  // the holder may leave in this call
+    (holder->*call)(receipt.handle);  // the holder may leave in this call
     if (!holder->dirty_) {
       holder->dirty_ = true;
       dirty_.push_back(holder);

@@ -254,9 +254,9 @@ int64_t Pipeline::NextDeadline() {
   int64_t first = kNever;
   for (const auto& stage : batchers_) {
     if (!stage) continue;
-    ClassMask hurried = 0;
-    for (const Stage* uplink : stage->stage().next) hurried |= uplink->lanes->hurried_classes();
-    stage->batcher().SetHaste(&context_.linger_us, hurried);
+    ClassMask must_write = 0;
+    for (const Stage* uplink : stage->stage().next) must_write |= uplink->lanes->hurried_classes();
+    stage->batcher().SetMaxOpenTime(&context_.linger_us, must_write);
     first = std::min(first, stage->batcher().NextDeadline());
   }
   return first;

@@ -22,7 +22,7 @@ struct PipelineContext {
   ByteRing* messages = nullptr;      // frames for JavaScript; this worker is the writer
   Doorbell* message_bell = nullptr;
   const std::atomic<int64_t>* devices = nullptr;  // connected devices of the whole engine
-  // Maximum time that a batch stays open while its uplink's lanes are hurried, by class, µs.
+  // Maximum time that a batch stays open while its uplink's lanes are must_write, by class, µs.
   std::array<int64_t, kClasses + 1> linger_us{};
 };
 

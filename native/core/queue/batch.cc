@@ -19,7 +19,7 @@ void CountIn(const Record& record, Batch* batch) {
   batch->record_count += 1;
   batch->record_bytes += static_cast<uint32_t>(record.payload.size());
   batch->last_ts_ms = record.ts_ms;
-  if (record.receipt.slot != 0) batch->receipts.push_back(record.receipt);
+  if (record.receipt.handle != 0) batch->receipts.push_back(record.receipt);
 }
 
 BatchPtr SingleBatch(const Record& record) {

@@ -107,7 +107,7 @@ class Batcher {
 
   // Limits how long batches of these classes stay open (by class, µs), even if t is longer, because
   // their devices wait for the log. `longest_us` must stay valid until the next call.
-  void SetHaste(const std::array<int64_t, kClasses + 1>* longest_us, ClassMask classes) {
+  void SetMaxOpenTime(const std::array<int64_t, kClasses + 1>* longest_us, ClassMask classes) {
     longest_us_ = longest_us;
     limited_ = classes;
   }

@@ -51,7 +51,7 @@ class ByteRing {
     }
     PutLength(at, bytes);
     reserved_end_ = at + need;
-    return Slot(at) + kHeader;
+    return At(at) + kHeader;
   }
 
   // Publishes the reserved entry. REQUIRES: Reserve succeeded since the last Commit.
@@ -74,7 +74,7 @@ class ByteRing {
       length = Length(at);
     }
     front_end_ = at + Footprint(length);
-    return {Slot(at) + kHeader, static_cast<size_t>(length)};
+    return {At(at) + kHeader, static_cast<size_t>(length)};
   }
 
   // Removes the oldest entry. REQUIRES: Front returned an entry since the last Pop.
@@ -94,11 +94,11 @@ class ByteRing {
   static constexpr uint64_t kWrap = ~uint64_t{0};
 
   static uint64_t Footprint(uint64_t bytes) { return (kHeader + bytes + 7) & ~uint64_t{7}; }
-  char* Slot(uint64_t at) { return buffer_.get() + (at & (capacity_ - 1)); }
-  void PutLength(uint64_t at, uint64_t length) { std::memcpy(Slot(at), &length, kHeader); }
+  char* At(uint64_t at) { return buffer_.get() + (at & (capacity_ - 1)); }
+  void PutLength(uint64_t at, uint64_t length) { std::memcpy(At(at), &length, kHeader); }
   uint64_t Length(uint64_t at) {
     uint64_t length;
-    std::memcpy(&length, Slot(at), kHeader);
+    std::memcpy(&length, At(at), kHeader);
     return length;
   }
 

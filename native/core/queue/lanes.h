@@ -161,10 +161,10 @@ class Lanes {
   // The classes whose batches are written after the linger time, so that their open batches must be
   // sealed by then.
   ClassMask hurried_classes() const { return hurried_.load(std::memory_order_relaxed); }
-  bool hurried(uint8_t record_class) const {
+  bool must_write(uint8_t record_class) const {
     return (hurried_classes() & MaskOf(record_class)) != 0;
   }
-  bool hurried() const { return hurried_classes() != 0; }
+  bool must_write() const { return hurried_classes() != 0; }
 
   // Returns the number of records that are not on disk, by class.
   std::array<int64_t, kClasses + 1> Unsaved();

@@ -84,7 +84,7 @@ struct LanesContext {
   std::function<void(uint8_t record_class)> on_full;
   // Reports a demand: a session has nothing to send while batchers hold records back (Demand).
   // Called without the mutex; may be empty.
-  std::function<void()> on_hungry;
+  std::function<void()> on_demand;
   // Takes batches that were in flight when these lanes stopped serving their stage. Mandatory if
   // SetStages is called. Called without the mutex.
   std::function<void(std::vector<BatchPtr>)> on_strays;

@@ -205,7 +205,7 @@ void Lanes::RaiseDemand(Outlet* outlet, int64_t now_us) {
     }
     wake = demand_.Raise(empty);
   }
-  if (wake && context_.on_hungry) context_.on_hungry();
+  if (wake && context_.on_demand) context_.on_demand();
 }
 
 void Lanes::SetBatchBytes(Outlet* outlet, uint32_t bytes) {

@@ -29,21 +29,21 @@ bool Lanes::HurriedLocked(uint8_t record_class, int64_t now_us) {
   const int64_t too_old = now_us - save.patience_us;
   const Outlet* outlet = serving_[record_class];
   const Lane& lane = ready_[record_class];
-  const bool hurried = save.disk_first || save_all_ || outlet == nullptr || !outlet->connected ||
-                       context_.budget->crowded(record_class) || outlet->LiveSince() < too_old ||
-                       (!lane.empty() && lane.front()->sealed_us < too_old);
+  const bool must_write = save.disk_first || save_all_ || outlet == nullptr || !outlet->connected ||
+                          context_.budget->crowded(record_class) || outlet->LiveSince() < too_old ||
+                          (!lane.empty() && lane.front()->sealed_us < too_old);
   const ClassMask others = hurried_.load(std::memory_order_relaxed) & ~MaskOf(record_class);
-  hurried_.store(others | (hurried ? MaskOf(record_class) : 0), std::memory_order_relaxed);
-  return hurried;
+  hurried_.store(others | (must_write ? MaskOf(record_class) : 0), std::memory_order_relaxed);
+  return must_write;
 }
 
 // Returns when the first batch of a class must be written; kNever = there is none.
 int64_t Lanes::DueLocked(uint8_t record_class, int64_t now_us) {
-  const bool hurried = HurriedLocked(record_class, now_us);
+  const bool must_write = HurriedLocked(record_class, now_us);
   const UnsavedBatches& unsaved = unsaved_[record_class];
   const Batch* first = unsaved.first();
   if (first == nullptr) return kNever;
-  if (!hurried) return first->sealed_us + context_.save.patience_us;
+  if (!must_write) return first->sealed_us + context_.save.patience_us;
   if (save_all_ || unsaved.bytes() >= kChunkBytes || unsaved.records() >= kChunkRecords) return 0;
   return first->oldest_us + context_.save.linger_us[record_class];
 }

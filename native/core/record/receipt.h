@@ -11,9 +11,9 @@ namespace seganet {
 // Identifies a device's packet that waits for its acknowledgment, on the worker that owns the
 // device. Each copy of a record that is queued for an uplink carries one.
 struct Receipt {
-  uint32_t agent = 0;  // row of the worker's table of agents
-  uint32_t life = 0;   // distinguishes the row's current agent from earlier ones
-  uint64_t slot = 0;   // packet of the agent's session; 0 = no packet waits
+  uint32_t agent = 0;   // row of the worker's table of agents
+  uint32_t life = 0;    // distinguishes the row's current agent from earlier ones
+  uint64_t handle = 0;  // packet of the agent's session; 0 = no packet waits
 };
 
 // The outcome of a record that was pushed with a ticket.

@@ -290,7 +290,7 @@ LanesContext Engine::ContextOfLanes() {
   context.receipts = this;
   context.on_done = [this](const Batch& batch, bool delivered) { OnDone(batch, delivered); };
   context.on_room = [this] { OnRoom(); };
-  context.on_hungry = [this] {
+  context.on_demand = [this] {
     for (const auto& worker : workers_) worker->Nudge();
   };
   context.on_strays = [this](std::vector<BatchPtr> strays) {

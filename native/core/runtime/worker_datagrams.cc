@@ -196,8 +196,8 @@ RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incomi
   record.ts_ms = now_.wall_ms;
   record.arrived_us = now_.mono_us;
   counters_.Add(Counter::kRecordsReceived);
-  const bool waits = !options_.acknowledge_at_once && incoming.slot != 0;
-  if (waits) record.receipt = endpoint->ReceiptFor(incoming.slot);
+  const bool waits = !options_.acknowledge_at_once && incoming.handle != 0;
+  if (waits) record.receipt = endpoint->ReceiptFor(incoming.handle);
   const Passage passage = pipeline_.Run(endpoint->stage(), record);
   record.record_class = passage.record_class;
   CountRecord(device, endpoint->stage(), record);

@@ -13,7 +13,7 @@ void UplinkModeration::Rest(int64_t now_us, uint64_t records, bool is_waiting) {
   Measure(now_us, records);
   const int64_t wait_us = turn_us_ + interval_us_ - now_us;
   turn_us_ = now_us;
-  if (is_waiting || wait_us < kLeastNapUs) return;
+  if (is_waiting || wait_us < kMinSleepUs) return;
   sleep_(wait_us);
   turn_us_ += wait_us;
 }

@@ -24,7 +24,7 @@ class UplinkModeration {
   // Window in which the rate is measured. After a pause, the rate is low.
   static constexpr int64_t kWindowUs = 50'000;
   // Shorter sleeps cost more than they save.
-  static constexpr int64_t kLeastNapUs = 100;
+  static constexpr int64_t kMinSleepUs = 100;
 
   // `sleep` blocks the thread for a number of us.
   explicit UplinkModeration(int64_t now_us, std::function<void(int64_t)> sleep = Sleep);

@@ -29,7 +29,7 @@ class Owner : public AgentSessionOwner {
     payloads.emplace_back(record.payload);
     classes.push_back(record.record_class);
     flags.push_back(record.flags);
-    slots.push_back(record.handle);
+    handles.push_back(record.handle);
     return answer;
   }
   const std::string& device_id() const override { return device; }
@@ -49,7 +49,7 @@ class Owner : public AgentSessionOwner {
   int connects = 0, listening = 0;
   std::vector<std::string> topics, payloads;
   std::vector<int> classes, flags;
-  std::vector<uint64_t> slots;
+  std::vector<uint64_t> handles;
   std::vector<std::pair<uint64_t, bool>> commands;
 };
 
@@ -124,11 +124,11 @@ TEST_F(CoapAgentSessionTest, TheAnswerWaitsForEachCopyToBeSafe) {
   owner_.answer.copies = 2;
   ASSERT_EQ(Feed(CoapFrame(CoapSignal(test::kCoapCsm)) + CoapFrame(Post({"r", "d"}))),
             CloseReason::kNone);
-  ASSERT_EQ(owner_.slots.size(), 1u);
+  ASSERT_EQ(owner_.handles.size(), 1u);
   EXPECT_FALSE(Next());
-  session_->Acknowledge(owner_.slots[0]);
+  session_->Acknowledge(owner_.handles[0]);
   EXPECT_FALSE(Next());
-  session_->Acknowledge(owner_.slots[0]);
+  session_->Acknowledge(owner_.handles[0]);
   ASSERT_TRUE(Next());
 }
 

@@ -38,8 +38,8 @@ TEST(CoapRecord, APostIsAnsweredInItsAcknowledgementOnceItIsSafe) {
   EXPECT_TRUE(bench.Ask(Post(kCon, 7)).empty());
   EXPECT_EQ(bench.TakeLog(), "[dev r/dev/temp 0 con 21.5]");
   EXPECT_EQ(bench.server.unacknowledged(), 1u);
-  EXPECT_TRUE(bench.Acknowledge(bench.slots[0]).empty());
-  const std::vector<Read> sent = bench.Acknowledge(bench.slots[0]);
+  EXPECT_TRUE(bench.Acknowledge(bench.handles[0]).empty());
+  const std::vector<Read> sent = bench.Acknowledge(bench.handles[0]);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].type, kAck);
   EXPECT_EQ(sent[0].dotted(), 204u);
@@ -47,7 +47,7 @@ TEST(CoapRecord, APostIsAnsweredInItsAcknowledgementOnceItIsSafe) {
   EXPECT_EQ(sent[0].token, "tk");
   EXPECT_EQ(bench.server.unacknowledged(), 0u);
   EXPECT_EQ(bench.server.NextDeadline(), INT64_MAX);
-  EXPECT_TRUE(bench.Acknowledge(bench.slots[0]).empty());  // once more than announced
+  EXPECT_TRUE(bench.Acknowledge(bench.handles[0]).empty());  // once more than announced
 }
 
 TEST(CoapRecord, ARecordSafeAtOnceIsAnsweredAtOnceAndPutIsTheSame) {
@@ -64,7 +64,7 @@ TEST(CoapRecord, AcknowledgementsMayComeInsideOfTheCall) {
    public:
     coap::Answer OnRecord(const coap::Incoming& record) override {
       Bench::OnRecord(record);
-      server.Acknowledge(record.slot, now_us);
+      server.Acknowledge(record.handle, now_us);
       return {Verdict::kTaken, 1, 0};
     }
   } bench;
@@ -88,7 +88,7 @@ TEST(CoapRecord, ASlowRecordGetsAnEmptyAcknowledgementAndASeparateAnswer) {
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].code, 0u);
 
-  sent = bench.Acknowledge(bench.slots[0]);
+  sent = bench.Acknowledge(bench.handles[0]);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].type, kCon);
   EXPECT_EQ(sent[0].dotted(), 204u);
@@ -99,7 +99,7 @@ TEST(CoapRecord, ASlowRecordGetsAnEmptyAcknowledgementAndASeparateAnswer) {
   EXPECT_EQ(sent[0].id, id);
   EXPECT_TRUE(bench.Ask(Datagram(kAck, 0, id)).empty());
   EXPECT_TRUE(bench.Wait(300).empty());
-  EXPECT_EQ(bench.slots.size(), 1u);
+  EXPECT_EQ(bench.handles.size(), 1u);
 }
 
 // RFC 7252 4.5.
@@ -108,18 +108,18 @@ TEST(CoapRecord, ADuplicateIsAnsweredAgainAndHandedOverOnce) {
   bench.answer.copies = 1;
   bench.Ask(Post(kCon, 7));
   EXPECT_TRUE(bench.Ask(Post(kCon, 7)).empty());  // the first one's answer is in flight
-  bench.Acknowledge(bench.slots[0]);
+  bench.Acknowledge(bench.handles[0]);
   const Bytes first = bench.raw.at(0);
   bench.Ask(Post(kCon, 7));
   EXPECT_EQ(bench.raw.at(0), first);
   bench.Wait(246);
   EXPECT_EQ(bench.Ask(Post(kCon, 7)).size(), 1u);
-  EXPECT_EQ(bench.slots.size(), 1u);
+  EXPECT_EQ(bench.handles.size(), 1u);
   EXPECT_EQ(bench.server.counters().duplicates, 3u);
 
   bench.Wait(2);  // EXCHANGE_LIFETIME is over: another message
   bench.Ask(Post(kCon, 7));
-  EXPECT_EQ(bench.slots.size(), 2u);
+  EXPECT_EQ(bench.handles.size(), 2u);
 }
 
 // Otherwise a spoofed far end would get an answer of over three times the bytes sent in its name.
@@ -135,7 +135,7 @@ TEST(CoapRecord, TheSameIdOfAnotherFarEndIsNoDuplicate) {
   Bench bench;
   EXPECT_EQ(bench.Ask(Post(kCon, 7), "a").size(), 1u);
   EXPECT_EQ(bench.Ask(Post(kCon, 7), "b").size(), 1u);
-  EXPECT_EQ(bench.slots.size(), 2u);
+  EXPECT_EQ(bench.handles.size(), 2u);
 }
 
 TEST(CoapRecord, ExchangesAreForgottenInTheirOrderWhenThereAreTooMany) {
@@ -145,9 +145,9 @@ TEST(CoapRecord, ExchangesAreForgottenInTheirOrderWhenThereAreTooMany) {
   for (unsigned id = 1; id <= 4; ++id) bench.Ask(Post(kCon, id));
   bench.Ask(Post(kCon, 4));
   bench.Ask(Post(kCon, 2));
-  EXPECT_EQ(bench.slots.size(), 4u);
+  EXPECT_EQ(bench.handles.size(), 4u);
   bench.Ask(Post(kCon, 1));  // forgotten
-  EXPECT_EQ(bench.slots.size(), 5u);
+  EXPECT_EQ(bench.handles.size(), 5u);
 }
 
 TEST(CoapRecord, ANonConfirmablePostIsAnsweredAsOneOnceItIsSafe) {
@@ -157,18 +157,18 @@ TEST(CoapRecord, ANonConfirmablePostIsAnsweredAsOneOnceItIsSafe) {
   EXPECT_EQ(bench.TakeLog(), "[dev r/dev/temp 0 non 21.5]");
   EXPECT_TRUE(bench.Ask(Post(kNon, 7)).empty());  // a duplicate
   EXPECT_TRUE(bench.Wait(10).empty());            // and no empty ACK
-  const auto sent = bench.Acknowledge(bench.slots[0]);
+  const auto sent = bench.Acknowledge(bench.handles[0]);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].type, kNon);
   EXPECT_EQ(sent[0].dotted(), 204u);
-  EXPECT_EQ(bench.slots.size(), 1u);
+  EXPECT_EQ(bench.handles.size(), 1u);
 }
 
 // RFC 7967.
 TEST(CoapRecord, AnUnwantedAnswerIsNotSent) {
   Bench bench;
   EXPECT_TRUE(bench.Ask(Post(kNon, 1, "x", {{258, "\x02"}})).empty());
-  EXPECT_EQ(bench.slots.back(), 0u);
+  EXPECT_EQ(bench.handles.back(), 0u);
   bench.answer.verdict = Verdict::kFull;
   EXPECT_EQ(bench.Ask(Post(kNon, 2, "x", {{258, "\x02"}})).at(0).dotted(), 503u);
   EXPECT_TRUE(bench.Ask(Post(kNon, 3, "x", {{258, "\x1A"}})).empty());
@@ -206,13 +206,13 @@ TEST(CoapRecord, AWithheldRecordIsAnswered503WithWhenToComeAgain) {
     bench.answer.copies = 2;
     EXPECT_TRUE(bench.Ask(Post(kCon, 1)).empty());
     if (late) bench.Wait(3);  // an empty ACK left
-    bench.server.Withhold(bench.slots.back(), 9, bench.now_us);
+    bench.server.Withhold(bench.handles.back(), 9, bench.now_us);
     const auto sent = bench.TakeSent();
     ASSERT_EQ(sent.size(), 1u);
     EXPECT_EQ(sent[0].dotted(), 503u);
     EXPECT_EQ(sent[0].Number(14), 9u);
     EXPECT_EQ(sent[0].type, late ? kCon : kAck);
-    EXPECT_TRUE(bench.Acknowledge(bench.slots.back()).empty()) << "it is answered";
+    EXPECT_TRUE(bench.Acknowledge(bench.handles.back()).empty()) << "it is answered";
   }
 }
 
@@ -256,9 +256,9 @@ TEST(CoapRecord, ABodyOf100KilobytesInBlocksOfEachSizeIsOneRecord) {
     Bench bench;
     bench.answer.copies = 1;
     EXPECT_TRUE(Upload(&bench, body, exponent, &id).empty());
-    ASSERT_EQ(bench.slots.size(), 1u);
+    ASSERT_EQ(bench.handles.size(), 1u);
     EXPECT_EQ(bench.payload, body);
-    const auto sent = bench.Acknowledge(bench.slots[0]);
+    const auto sent = bench.Acknowledge(bench.handles[0]);
     ASSERT_EQ(sent.size(), 1u);
     EXPECT_EQ(sent[0].dotted(), 204u);
     EXPECT_EQ(sent[0].Number(27) & 8u, 0u);
@@ -272,7 +272,7 @@ TEST(CoapRecord, ABodyIsWholeOrNothing) {
     Bench bench;
     const auto sent = Upload(&bench, body, 0, &id, "peer", skip);
     EXPECT_EQ(sent.at(0).dotted(), 408u) << skip;
-    EXPECT_TRUE(bench.slots.empty());
+    EXPECT_TRUE(bench.handles.empty());
   }
 }
 
@@ -318,7 +318,7 @@ TEST(CoapRecord, ABodyOverTheLimitIsRefusedWithTheLimit) {
   }
   EXPECT_EQ(bench.Ask(Post(kCon, id++, "x", third)).at(0).dotted(), 413u);
   EXPECT_EQ(bench.Ask(Post(kCon, id++, "", third)).at(0).dotted(), 408u);  // it was dropped
-  EXPECT_TRUE(bench.slots.empty());
+  EXPECT_TRUE(bench.handles.empty());
 }
 
 TEST(CoapRecord, ADatagramOverTheLimitIsAnsweredWithTheBlockSize) {
@@ -326,7 +326,7 @@ TEST(CoapRecord, ADatagramOverTheLimitIsAnsweredWithTheBlockSize) {
   const auto sent = bench.Ask(Post(kCon, 1, Bytes(1400, 'x')));
   EXPECT_EQ(sent.at(0).dotted(), 413u);
   EXPECT_EQ(sent[0].Number(27), 6u);
-  EXPECT_TRUE(bench.slots.empty());
+  EXPECT_TRUE(bench.handles.empty());
 }
 
 TEST(CoapRecord, HalfFinishedBodiesAreBounded) {

@@ -203,7 +203,7 @@ TEST(CoapRefusal, FarEndsAreForgottenWhenThereAreTooMany) {
   for (unsigned i = 0; i < 5000; ++i) {
     bench.Ask(Datagram(kCon, kPostCode, 1, "", Path("r/dev"), "x"), std::to_string(i));
   }
-  EXPECT_EQ(bench.slots.size(), 5000u);
+  EXPECT_EQ(bench.handles.size(), 5000u);
   EXPECT_LT(bench.server.memory_bytes(), 100'000u);
 }
 

@@ -53,9 +53,9 @@ TEST(CoapStream, RecordsAreAnsweredByTheirTokensInTheOrderOfSafety) {
   bench.answer.copies = 1;
   EXPECT_TRUE(bench.Ask(Csm() + Post("a", "1") + Post("b", "2", {{15, "c=high"}})).empty());
   EXPECT_EQ(bench.TakeLog(), "[dev r/dev/temp 0 con 1][dev r/dev/temp 2 con 2]");
-  EXPECT_TRUE(bench.session.Acknowledge(bench.slots[1]));
-  EXPECT_TRUE(bench.session.Acknowledge(bench.slots[0]));
-  EXPECT_FALSE(bench.session.Acknowledge(bench.slots[0]));
+  EXPECT_TRUE(bench.session.Acknowledge(bench.handles[1]));
+  EXPECT_TRUE(bench.session.Acknowledge(bench.handles[0]));
+  EXPECT_FALSE(bench.session.Acknowledge(bench.handles[0]));
   const auto sent = bench.TakeSent();
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_EQ(sent[0].token, "b");
@@ -68,7 +68,7 @@ TEST(CoapStream, VerdictsAndNoResponseAreAsOverUdp) {
   StreamBench bench;
   bench.Ask(Csm());
   EXPECT_TRUE(bench.Ask(Post("t", "x", {{258, "\x02"}})).empty());
-  EXPECT_EQ(bench.slots.back(), 0u);
+  EXPECT_EQ(bench.handles.back(), 0u);
   bench.answer = {Verdict::kTooFast, 0, 7};
   const auto sent = bench.Ask(Post("t", "x"));
   EXPECT_EQ(sent.at(0).dotted(), 429u);
@@ -108,7 +108,7 @@ TEST(CoapStream, ABodyMayComeInSeveralBlocksAMessage) {
     EXPECT_EQ(sent.at(0).dotted(), more ? 231u : 204u);
   }
   EXPECT_EQ(bench.payload, body);
-  EXPECT_EQ(bench.slots.size(), 1u);
+  EXPECT_EQ(bench.handles.size(), 1u);
 }
 
 TEST(CoapStream, DiscoveryIsAnswered) {
@@ -240,8 +240,8 @@ TEST(CoapStream, ReleaseEndsItWhenAllRequestsAreAnswered) {
   bench.answer.copies = 1;
   bench.Ask(Csm() + Post("t", "x") + Frame(kReleaseCode) + Post("u", "y"));
   EXPECT_EQ(bench.reason, CloseReason::kNone);
-  EXPECT_EQ(bench.slots.size(), 1u);
-  EXPECT_TRUE(bench.session.Acknowledge(bench.slots[0]));
+  EXPECT_EQ(bench.handles.size(), 1u);
+  EXPECT_TRUE(bench.session.Acknowledge(bench.handles[0]));
   EXPECT_EQ(bench.TakeSent().at(0).dotted(), 204u);
   EXPECT_EQ(bench.session.close_reason(), CloseReason::kDisconnected);
 }
@@ -281,7 +281,7 @@ TEST(CoapStream, TooManyRecordsOrTooMuchOutputPauseTheReading) {
   EXPECT_FALSE(bench.session.WantsPause());
   bench.Ask(Post("b", "2"));
   EXPECT_TRUE(bench.session.WantsPause());
-  EXPECT_TRUE(bench.session.Acknowledge(bench.slots[0]));
+  EXPECT_TRUE(bench.session.Acknowledge(bench.handles[0]));
   EXPECT_FALSE(bench.session.WantsPause());
   for (int i = 0; i < 10; ++i) (void)bench.session.Feed(Span(Frame(kPingCode, "p")));
   EXPECT_TRUE(bench.session.WantsPause());
@@ -358,7 +358,7 @@ TEST(CoapStream, TheResultDoesNotDependOnHowTheBytesWereCut) {
   StreamBench whole;
   whole.Ask(stream);
   EXPECT_EQ(whole.reason, CloseReason::kDisconnected);
-  EXPECT_EQ(whole.slots.size(), 3u);
+  EXPECT_EQ(whole.handles.size(), 3u);
   for (size_t cut = 0; cut <= stream.size(); ++cut) {
     StreamBench split;
     split.Ask(stream.substr(0, cut));

@@ -30,11 +30,11 @@ TEST(MqttAck, PubacksLeaveInTheOrderOfArrival) {
     ASSERT_EQ(device.Feed(Publish1("a", id, "x")), CloseReason::kNone);
   }
   device.output.clear();
-  EXPECT_TRUE(device.Acknowledge(device.slots[2]));
-  EXPECT_TRUE(device.Acknowledge(device.slots[1]));
+  EXPECT_TRUE(device.Acknowledge(device.handles[2]));
+  EXPECT_TRUE(device.Acknowledge(device.handles[1]));
   EXPECT_EQ(device.output, "");
   EXPECT_EQ(device.session.unacknowledged(), 3u);
-  EXPECT_TRUE(device.Acknowledge(device.slots[0]));
+  EXPECT_TRUE(device.Acknowledge(device.handles[0]));
   EXPECT_EQ(device.output, Puback(30) + Puback(10) + Puback(20));
   EXPECT_EQ(device.session.unacknowledged(), 0u);
 }
@@ -52,7 +52,7 @@ TEST(MqttAck, RandomOrdersOfAcknowledgementKeepTheOrderOfArrival) {
     for (unsigned i = random() % 60; i > 0; --i) {
       id = id % 65535 + 1;
       ASSERT_EQ(device.Feed(Publish1("a", id, "x")), CloseReason::kNone);
-      waiting.push_back(device.slots.back());
+      waiting.push_back(device.handles.back());
       expected += Puback(id);
     }
     std::shuffle(waiting.begin(), waiting.end(), random);
@@ -70,10 +70,10 @@ TEST(MqttAck, AnIdentifierThatIsStillWaitingIsAnotherPublish) {
   Recorder device(Recorder::Ack::kNever);
   ASSERT_EQ(device.Feed(ConnectPacket() + Publish1("a", 5, "x") + Publish1("a", 5, "x", 0x3A)),
             CloseReason::kNone);
-  ASSERT_EQ(device.slots.size(), 2u);
-  EXPECT_NE(device.slots[0], device.slots[1]);
-  EXPECT_TRUE(device.Acknowledge(device.slots[1]));
-  EXPECT_TRUE(device.Acknowledge(device.slots[0]));
+  ASSERT_EQ(device.handles.size(), 2u);
+  EXPECT_NE(device.handles[0], device.handles[1]);
+  EXPECT_TRUE(device.Acknowledge(device.handles[1]));
+  EXPECT_TRUE(device.Acknowledge(device.handles[0]));
   EXPECT_EQ(device.output, kConnackOk + Puback(5) + Puback(5));
 }
 
@@ -82,8 +82,8 @@ TEST(MqttAck, IgnoresSlotsThatAreNotWaiting) {
   EXPECT_FALSE(device.Acknowledge(0));
   EXPECT_FALSE(device.Acknowledge(1));
   ASSERT_EQ(device.Feed(ConnectPacket() + Publish1("a", 5, "x")), CloseReason::kNone);
-  EXPECT_FALSE(device.Acknowledge(device.slots[0]));
-  EXPECT_FALSE(device.Acknowledge(device.slots[0] + 1));
+  EXPECT_FALSE(device.Acknowledge(device.handles[0]));
+  EXPECT_FALSE(device.Acknowledge(device.handles[0] + 1));
   EXPECT_FALSE(device.Acknowledge(~uint64_t{0}));
   EXPECT_EQ(device.output, kConnackOk + Puback(5));
 }
@@ -92,7 +92,7 @@ TEST(MqttAck, SendsNoPubackOnAClosedSession) {
   Recorder device(Recorder::Ack::kNever);
   ASSERT_EQ(device.Feed(ConnectPacket() + Publish1("a", 5, "x")), CloseReason::kNone);
   ASSERT_EQ(device.Feed(Packet(0xE0, "")), CloseReason::kDisconnected);
-  EXPECT_FALSE(device.Acknowledge(device.slots[0]));
+  EXPECT_FALSE(device.Acknowledge(device.handles[0]));
   EXPECT_EQ(device.output, kConnackOk);
 }
 
@@ -107,9 +107,9 @@ TEST(MqttAck, PausesAtTheLimitOfUnacknowledgedPublishes) {
   ASSERT_EQ(device.Feed(Publish1("a", 3, "") + Publish1("a", 4, "")), CloseReason::kNone);
   EXPECT_TRUE(device.session.WantsPause());
   EXPECT_EQ(device.publishes, 4u);
-  EXPECT_TRUE(device.Acknowledge(device.slots[1]));
+  EXPECT_TRUE(device.Acknowledge(device.handles[1]));
   EXPECT_TRUE(device.session.WantsPause()) << "it cannot leave before the first";
-  EXPECT_TRUE(device.Acknowledge(device.slots[0]));
+  EXPECT_TRUE(device.Acknowledge(device.handles[0]));
   EXPECT_FALSE(device.session.WantsPause());
 }
 
@@ -152,10 +152,11 @@ TEST(MqttAck, GivesMemoryBackAfterABurst) {
     ASSERT_EQ(device.Feed(Publish1("a", id, "")), CloseReason::kNone);
   }
   EXPECT_GE(device.session.memory_bytes(), 20000 * 4u);
-  for (size_t i = device.slots.size(); i-- > 0;) ASSERT_TRUE(device.Acknowledge(device.slots[i]));
+  for (size_t i = device.handles.size(); i-- > 0;)
+    ASSERT_TRUE(device.Acknowledge(device.handles[i]));
   EXPECT_LE(device.session.memory_bytes(), 2048u);
   ASSERT_EQ(device.Feed(Publish1("a", 1, "")), CloseReason::kNone);
-  EXPECT_TRUE(device.Acknowledge(device.slots.back())) << "and it goes on";
+  EXPECT_TRUE(device.Acknowledge(device.handles.back())) << "and it goes on";
 }
 
 }  // namespace

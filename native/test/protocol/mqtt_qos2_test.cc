@@ -53,7 +53,7 @@ TEST(MqttQos2, SendsNoPubrecBeforeTheRecordIsSafe) {
   ASSERT_EQ(device.Feed(Publish2("a", 7, "x", 0x3C)), CloseReason::kNone);
   EXPECT_EQ(device.TakeOutput(), "");
   EXPECT_EQ(device.publishes, 1u);
-  EXPECT_TRUE(device.Acknowledge(device.slots[0]));
+  EXPECT_TRUE(device.Acknowledge(device.handles[0]));
   EXPECT_EQ(device.TakeOutput(), Pubrec(7));
 }
 
@@ -63,10 +63,10 @@ TEST(MqttQos2, AnswersLeaveInTheOrderOfArrivalAcrossBothQos) {
                         Publish2("a", 2, "")),
             CloseReason::kNone);
   device.TakeOutput();
-  EXPECT_TRUE(device.Acknowledge(device.slots[2]));
-  EXPECT_TRUE(device.Acknowledge(device.slots[1]));
+  EXPECT_TRUE(device.Acknowledge(device.handles[2]));
+  EXPECT_TRUE(device.Acknowledge(device.handles[1]));
   EXPECT_EQ(device.TakeOutput(), "");
-  EXPECT_TRUE(device.Acknowledge(device.slots[0]));
+  EXPECT_TRUE(device.Acknowledge(device.handles[0]));
   EXPECT_EQ(device.TakeOutput(), Pubrec(3) + Puback(1) + Pubrec(2));
 }
 
@@ -114,10 +114,10 @@ TEST(MqttQos2, ARefusalOf5FreesTheIdentifier) {
   Recorder device(Recorder::Ack::kNever);
   ASSERT_EQ(device.Feed(Connect5() + Publish5(0x34, "a", 7, "", "x")), CloseReason::kNone);
   device.TakeOutput();
-  EXPECT_TRUE(device.Refuse(device.slots[0], 0x87));
+  EXPECT_TRUE(device.Refuse(device.handles[0], 0x87));
   EXPECT_EQ(device.TakeOutput(), Lit("\x50\x03\x00\x07\x87"));
-  EXPECT_FALSE(device.Refuse(device.slots[0], 0x87)) << "only once";
-  EXPECT_FALSE(device.Acknowledge(device.slots[0]));
+  EXPECT_FALSE(device.Refuse(device.handles[0], 0x87)) << "only once";
+  EXPECT_FALSE(device.Acknowledge(device.handles[0]));
   ASSERT_EQ(device.Feed(Publish5(0x34, "a", 7, "", "y")), CloseReason::kNone);
   EXPECT_EQ(device.publishes, 2u);
 }
@@ -127,8 +127,8 @@ TEST(MqttQos2, ARefusalOf311IsAnAcknowledgement) {
   ASSERT_EQ(device.Feed(ConnectPacket() + Publish2("a", 7, "x") + Publish1("a", 8, "x")),
             CloseReason::kNone);
   device.TakeOutput();
-  EXPECT_TRUE(device.Refuse(device.slots[1], 0x87));
-  EXPECT_TRUE(device.Refuse(device.slots[0], 0x87));
+  EXPECT_TRUE(device.Refuse(device.handles[1], 0x87));
+  EXPECT_TRUE(device.Refuse(device.handles[0], 0x87));
   EXPECT_EQ(device.TakeOutput(), Pubrec(7) + Puback(8));
   ASSERT_EQ(device.Feed(Pubrel(7)), CloseReason::kNone);
   EXPECT_EQ(device.TakeOutput(), Pubcomp(7));
@@ -138,9 +138,9 @@ TEST(MqttQos2, ARefusalNeedsNoFurtherCopies) {
   Recorder device(Recorder::Ack::kNever);
   ASSERT_EQ(device.Feed(Connect5() + Publish5(0x32, "a", 7, "", "x")), CloseReason::kNone);
   device.TakeOutput();
-  device.session.ExpectAcknowledgements(device.slots[0], 3);
-  EXPECT_TRUE(device.Acknowledge(device.slots[0]));
-  EXPECT_TRUE(device.Refuse(device.slots[0], 0x97));
+  device.session.ExpectAcknowledgements(device.handles[0], 3);
+  EXPECT_TRUE(device.Acknowledge(device.handles[0]));
+  EXPECT_TRUE(device.Refuse(device.handles[0], 0x97));
   EXPECT_EQ(device.TakeOutput(), Lit("\x40\x03\x00\x07\x97"));
 }
 

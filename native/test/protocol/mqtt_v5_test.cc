@@ -179,8 +179,8 @@ TEST(MqttV5, TheReceiveMaximumIsEnforced) {
   ASSERT_EQ(device.Feed(Connect5() + Publish5(0x32, "a", 1, "", "") +
                         Publish5(0x34, "a", 2, "", "") + Publish5(0x34, "a", 3, "", "")),
             CloseReason::kNone);
-  EXPECT_TRUE(device.Acknowledge(device.slots[0]));
-  EXPECT_TRUE(device.Acknowledge(device.slots[1]));
+  EXPECT_TRUE(device.Acknowledge(device.handles[0]));
+  EXPECT_TRUE(device.Acknowledge(device.handles[1]));
   ASSERT_EQ(device.Feed(Publish5(0x32, "a", 4, "", "") + Publish5(0x30, "a", 0, "", "")),
             CloseReason::kNone)
       << "the PUBACK made room";

@@ -314,7 +314,7 @@ TEST_F(AdaptiveBatcher, UrgentRecordsNeverWait) {
 TEST_F(AdaptiveBatcher, AShorterLingerPrecedesT) {
   std::array<int64_t, kClasses + 1> linger_us;
   linger_us.fill(20'000);
-  batcher_.SetHaste(&linger_us, MaskOf(kNormal));
+  batcher_.SetMaxOpenTime(&linger_us, MaskOf(kNormal));
   Add(0);
   batcher_.EndTurn(0);
   EXPECT_EQ(batcher_.NextDeadline(), 20'000);

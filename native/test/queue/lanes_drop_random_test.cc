@@ -40,7 +40,7 @@ class LanesDropRandomTest : public testing::Test, public ReceiptSink {
   };
 
   void Return(size_t, std::vector<Receipt> receipts) override {
-    for (const Receipt& receipt : receipts) acknowledged_.insert(receipt.slot);
+    for (const Receipt& receipt : receipts) acknowledged_.insert(receipt.handle);
   }
 
   void Withhold(size_t, std::vector<Receipt>) override {}

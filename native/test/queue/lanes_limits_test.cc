@@ -79,7 +79,7 @@ TEST_F(LanesLimitsTest, ExpiredRecordsLeaveAndAreAcknowledged) {
   Take(false, &payload);
   EXPECT_EQ(payload, "new");
   EXPECT_EQ(Dropped(Drop::kExpired, kNormal), 1u);
-  EXPECT_EQ(desk_.slots, std::vector<uint64_t>{1});
+  EXPECT_EQ(desk_.handles, std::vector<uint64_t>{1});
   EXPECT_EQ(budget_.records(kNormal), 1);
   ExpectThatCountersReconcile();
 }
@@ -115,7 +115,7 @@ TEST_F(LanesLimitsTest, ExpiredRecordsLeaveTheLogAsWell) {
   Commit(ticket, 2);
   EXPECT_EQ(ledger_.TakeFrees(9), std::vector<int64_t>{2});
   EXPECT_EQ(ledger_.sums().stored[kNormal], 0);
-  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2})) << "each gets one receipt";
+  EXPECT_EQ(desk_.handles, (std::vector<uint64_t>{1, 2})) << "each gets one receipt";
   ExpectThatCountersReconcile();
 }
 
@@ -203,7 +203,7 @@ TEST_F(LanesLimitsTest, AboveItsLimitAClassLosesItsOldestRecords) {
   EXPECT_EQ(Dropped(Drop::kQueueFull, kNormal), 50u);
   EXPECT_EQ(AllDropped(), 50u);
   EXPECT_EQ(budget_.records(kNormal), 100);
-  EXPECT_EQ(desk_.slots.size(), 50u);
+  EXPECT_EQ(desk_.handles.size(), 50u);
   std::string payload;
   Take(false, &payload);
   EXPECT_EQ(payload, "50");
@@ -226,10 +226,10 @@ TEST_F(LanesLimitsTest, ALimitWithoutDroppingSlowsAndLosesNothing) {
   Use(WithQueue(100, false));
   Connect();
   for (int i = 0; i < 50; ++i) Push();
-  EXPECT_FALSE(lanes_->hurried(kNormal));
+  EXPECT_FALSE(lanes_->must_write(kNormal));
   for (int i = 0; i < 50; ++i) Push();
-  EXPECT_TRUE(lanes_->hurried(kNormal)) << "so that it gets to the log";
-  EXPECT_FALSE(lanes_->hurried(kHigh));
+  EXPECT_TRUE(lanes_->must_write(kNormal)) << "so that it gets to the log";
+  EXPECT_FALSE(lanes_->must_write(kHigh));
   EXPECT_TRUE(budget_.full(kNormal));
   EXPECT_FALSE(budget_.full(kHigh));
   Push();

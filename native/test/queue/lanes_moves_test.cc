@@ -43,9 +43,9 @@ TEST_F(Leftovers, SavedRecordsAreAcknowledgedAndLeaveMemory) {
   const uint64_t ticket = Seal(now_us_);
   ASSERT_NE(ticket, 0u) << "due at once";
   EXPECT_EQ(Payloads(), (std::vector<std::string>{"a", "b"}));
-  EXPECT_TRUE(desk_.slots.empty());
+  EXPECT_TRUE(desk_.handles.empty());
   Commit(ticket, 1);
-  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(desk_.handles, (std::vector<uint64_t>{1, 2}));
   EXPECT_EQ(budget_.held(), 0);
   EXPECT_EQ(ledger_.sums().backlog[kNormal], 2);
   lanes_->Sweep(now_us_ + 2 * kLeftoverUs);
@@ -64,7 +64,7 @@ TEST_F(Leftovers, RecordsNotSavedInTimeAreDroppedAndNotAcknowledged) {
   lanes_->Sweep(now_us_ + kLeftoverUs + 1);
   EXPECT_EQ(Dropped(Drop::kUplinkRemoved, kNormal), 2u);
   EXPECT_EQ(desk_.withheld, (std::vector<uint64_t>{1, 2}));
-  EXPECT_TRUE(desk_.slots.empty());
+  EXPECT_TRUE(desk_.handles.empty());
   EXPECT_EQ(budget_.held(), 0);
   EXPECT_EQ(Seal(now_us_), 0u);
 }

@@ -23,7 +23,7 @@ class LanesOutletTest : public test::LanesWithLog {
  protected:
   void SetUp() override {
     LanesContext context = Context();
-    context.on_hungry = [this] { ++raised_; };
+    context.on_demand = [this] { ++raised_; };
     Open(std::move(context));
   }
 
@@ -113,9 +113,9 @@ TEST_F(LanesOutletTest, ASessionThatIsDownHasOnlyItsOwnClassesWritten) {
   ConnectBoth(true, false);
   Push(kCritical);
   Push(kBulk);
-  EXPECT_FALSE(lanes_->hurried(kCritical));
-  EXPECT_TRUE(lanes_->hurried(kBulk));
-  EXPECT_TRUE(lanes_->hurried());
+  EXPECT_FALSE(lanes_->must_write(kCritical));
+  EXPECT_TRUE(lanes_->must_write(kBulk));
+  EXPECT_TRUE(lanes_->must_write());
   ASSERT_NE(Seal(Now() + 900 * kMs), 0u);
   EXPECT_EQ(chunk_.record_class, kBulk);
   EXPECT_EQ(Seal(Now() + 900 * kMs), 0u);
@@ -123,8 +123,8 @@ TEST_F(LanesOutletTest, ASessionThatIsDownHasOnlyItsOwnClassesWritten) {
   EXPECT_FALSE(lanes_->WantsBacklog(kBulk));
 
   ConnectBoth(false, true);
-  EXPECT_TRUE(lanes_->hurried(kCritical));
-  EXPECT_FALSE(lanes_->hurried(kBulk));
+  EXPECT_TRUE(lanes_->must_write(kCritical));
+  EXPECT_FALSE(lanes_->must_write(kBulk));
 }
 
 TEST_F(LanesOutletTest, ASessionThatIsSlowHasOnlyItsOwnClassesWritten) {
@@ -133,22 +133,22 @@ TEST_F(LanesOutletTest, ASessionThatIsSlowHasOnlyItsOwnClassesWritten) {
   TakeAt(urgent_);
   const int64_t later = Now() + 1001 * kMs;
   lanes_->NextSave(later);
-  EXPECT_TRUE(lanes_->hurried(kHigh));
-  EXPECT_TRUE(lanes_->hurried(kCritical)) << "the same session";
-  EXPECT_FALSE(lanes_->hurried(kNormal));
+  EXPECT_TRUE(lanes_->must_write(kHigh));
+  EXPECT_TRUE(lanes_->must_write(kCritical)) << "the same session";
+  EXPECT_FALSE(lanes_->must_write(kNormal));
   lanes_->Release(urgent_, id_, later);
   lanes_->NextSave(later);
-  EXPECT_FALSE(lanes_->hurried());
+  EXPECT_FALSE(lanes_->must_write());
 }
 
 TEST_F(LanesOutletTest, ClassesWithoutAnOutletCountAsDown) {
   ConnectBoth(true, true);
   lanes_->NextSave(Now());
-  EXPECT_FALSE(lanes_->hurried());
+  EXPECT_FALSE(lanes_->must_write());
   lanes_->Detach(rest_);
   lanes_->NextSave(Now());
-  EXPECT_FALSE(lanes_->hurried(kHigh));
-  EXPECT_TRUE(lanes_->hurried(kNormal));
+  EXPECT_FALSE(lanes_->must_write(kHigh));
+  EXPECT_TRUE(lanes_->must_write(kNormal));
   EXPECT_FALSE(lanes_->WantsBacklog(kNormal));
 }
 
@@ -226,7 +226,7 @@ TEST_F(LanesOutletTest, SumsAgreeAfterConcurrentUse) {
   sessions.emplace_back(serve, &rest_bell_, kRest);
   while (producing > 0) {
     lanes_->Sweep(MonotonicUs());
-    lanes_->hurried(kBulk);
+    lanes_->must_write(kBulk);
     lanes_->demand()->IsRaised(kBulk);
     std::this_thread::yield();
   }

@@ -21,7 +21,7 @@ class LanesSaveRandomTest : public test::LanesWithLog {};
 TEST_F(LanesSaveRandomTest, ReceiptsComeOnceAndNotTooEarly) {
   test::Random random;
   Use(Context());
-  std::set<uint64_t> safe;  // slots whose record is committed or acknowledged
+  std::set<uint64_t> safe;  // handles whose record is committed or acknowledged
   std::map<uint64_t, std::vector<uint64_t>> tickets;
   std::vector<uint64_t> taken;  // ids; an id is its slot here
   int64_t row = 0;
@@ -54,13 +54,13 @@ TEST_F(LanesSaveRandomTest, ReceiptsComeOnceAndNotTooEarly) {
         break;
       case 5:
         if (!tickets.empty()) {
-          const auto [ticket, slots] = *tickets.begin();
+          const auto [ticket, handles] = *tickets.begin();
           tickets.erase(tickets.begin());
           if (random.OneIn(4)) {
             lanes_->Failed(ticket);
             ledger_.Failed(ticket);
           } else {
-            safe.insert(slots.begin(), slots.end());
+            safe.insert(handles.begin(), handles.end());
             Commit(ticket, ++row);
           }
         }
@@ -74,18 +74,18 @@ TEST_F(LanesSaveRandomTest, ReceiptsComeOnceAndNotTooEarly) {
           taken.clear();
         }
     }
-    for (; looked_at < desk_.slots.size(); ++looked_at) {
-      ASSERT_TRUE(safe.contains(desk_.slots[looked_at])) << desk_.slots[looked_at];
+    for (; looked_at < desk_.handles.size(); ++looked_at) {
+      ASSERT_TRUE(safe.contains(desk_.handles[looked_at])) << desk_.handles[looked_at];
     }
     if (i % 100 == 0) {
-      const std::set<uint64_t> once(desk_.slots.begin(), desk_.slots.end());
-      ASSERT_EQ(once.size(), desk_.slots.size());
+      const std::set<uint64_t> once(desk_.handles.begin(), desk_.handles.end());
+      ASSERT_EQ(once.size(), desk_.handles.size());
     }
   }
   lanes_->SaveAll();
-  for (const auto& [ticket, slots] : tickets) Commit(ticket, ++row);
+  for (const auto& [ticket, handles] : tickets) Commit(ticket, ++row);
   while (const uint64_t ticket = Seal(MonotonicUs())) Commit(ticket, ++row);
-  EXPECT_EQ(desk_.slots.size(), slot_);
+  EXPECT_EQ(desk_.handles.size(), slot_);
   int64_t held = 0, backlog = 0;
   for (uint8_t c = 1; c <= kClasses; ++c) {
     held += budget_.records(c);

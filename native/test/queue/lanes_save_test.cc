@@ -24,7 +24,7 @@ TEST_F(LanesSaveTest, NothingIsWrittenWhileTheCloudAnswers) {
   EXPECT_GE(lanes_->NextSave(MonotonicUs()), before + 1000 * kMs);
   EXPECT_EQ(Seal(MonotonicUs() + 900 * kMs), 0u);
   ASSERT_TRUE(Release(Take()));
-  EXPECT_EQ(desk_.slots, std::vector<uint64_t>{1});
+  EXPECT_EQ(desk_.handles, std::vector<uint64_t>{1});
   EXPECT_EQ(lanes_->NextSave(MonotonicUs()), kNever);
   EXPECT_EQ(Seal(MonotonicUs() + 5000 * kMs), 0u);
 }
@@ -36,12 +36,12 @@ TEST_F(LanesSaveTest, UnacknowledgedRecordsAreWrittenWhenPatienceEnds) {
   Take();
   const uint64_t ticket = Seal(MonotonicUs() + 1001 * kMs);
   ASSERT_NE(ticket, 0u);
-  EXPECT_TRUE(desk_.slots.empty()) << "sealed is not committed";
+  EXPECT_TRUE(desk_.handles.empty()) << "sealed is not committed";
   Commit(ticket, 1);
-  EXPECT_EQ(desk_.slots, std::vector<uint64_t>{1});
+  EXPECT_EQ(desk_.handles, std::vector<uint64_t>{1});
   EXPECT_TRUE(ledger_.TakeFrees(9).empty());
   ASSERT_TRUE(Release(1));
-  EXPECT_EQ(desk_.slots.size(), 1u) << "each gets one receipt";
+  EXPECT_EQ(desk_.handles.size(), 1u) << "each gets one receipt";
   EXPECT_EQ(ledger_.TakeFrees(9), std::vector<int64_t>{1});
 }
 
@@ -92,9 +92,9 @@ TEST_F(LanesSaveTest, ADeliveryDuringTheWriteFreesTheRowAtOnce) {
   Push();
   const uint64_t ticket = Seal(MonotonicUs() + 60 * kMs);
   ASSERT_TRUE(Release(Take()));
-  EXPECT_EQ(desk_.slots.size(), 1u);
+  EXPECT_EQ(desk_.handles.size(), 1u);
   Commit(ticket, 3);
-  EXPECT_EQ(desk_.slots.size(), 1u);
+  EXPECT_EQ(desk_.handles.size(), 1u);
   EXPECT_EQ(ledger_.TakeFrees(9), std::vector<int64_t>{3});
   EXPECT_EQ(ledger_.sums().stored[kNormal], 0);
 }
@@ -108,15 +108,15 @@ TEST_F(LanesSaveTest, AFailedCommitAcknowledgesNothingAndIsOfferedAgainInOrder) 
   Push(kNormal, "c");
   lanes_->Failed(first);
   ledger_.Failed(first);
-  EXPECT_TRUE(desk_.slots.empty());
+  EXPECT_TRUE(desk_.handles.empty());
   EXPECT_EQ(lanes_->Unsaved()[kNormal], 3);
   const uint64_t second = Seal(later);
   ASSERT_NE(second, first);
   EXPECT_EQ(Payloads(), (std::vector<std::string>{"a", "b", "c"}));
   Commit(first, 1);  // a late result of a ticket that is over
-  EXPECT_TRUE(desk_.slots.empty());
+  EXPECT_TRUE(desk_.handles.empty());
   Commit(second, 2);
-  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2, 3}));
+  EXPECT_EQ(desk_.handles, (std::vector<uint64_t>{1, 2, 3}));
 }
 
 TEST_F(LanesSaveTest, AShortOutageLeavesTheRecordsInMemoryAndLive) {
@@ -154,7 +154,7 @@ TEST_F(LanesSaveTest, WhenMemoryIsCrowdedTheOldestIsSpilledAndReadBack) {
   const LedgerSums sums = ledger_.sums();
   EXPECT_EQ(sums.stored[kNormal], 1200);
   EXPECT_EQ(sums.backlog[kNormal] + budget_.records(kNormal), 1200);
-  EXPECT_EQ(desk_.slots.size(), 1200u);
+  EXPECT_EQ(desk_.handles.size(), 1200u);
 
   EXPECT_FALSE(lanes_->WantsBacklog(kNormal)) << "not before the cloud is there";
   Connect();
@@ -214,8 +214,8 @@ TEST_F(LanesSaveTest, DroppingTakesTheLeastUrgentOldestFirstAndItsDeviceGoesOn) 
   const uint64_t bulk = Dropped(Drop::kMemoryFull, kBulk);
   EXPECT_GT(bulk, 0u);
   EXPECT_EQ(Dropped(Drop::kMemoryFull, kNormal), 0u);
-  EXPECT_EQ(desk_.slots.size(), bulk);
-  EXPECT_EQ(desk_.slots.front(), 501u);
+  EXPECT_EQ(desk_.handles.size(), bulk);
+  EXPECT_EQ(desk_.handles.front(), 501u);
   for (int i = 0; i < 400; ++i) Push(kHigh, std::string(1000, 'h'));
   EXPECT_EQ(Dropped(Drop::kMemoryFull, kHigh), 0u);
   EXPECT_FALSE(budget_.high());
@@ -236,7 +236,7 @@ TEST_F(LanesSaveTest, ARefusedRecordBecomesADeadLetterAndTheRestIsDelivered) {
   lanes_->Push(std::move(batch));
   ASSERT_TRUE(Release(Take(), {{1}, 149, "too large"}));
   EXPECT_EQ(Dropped(Drop::kDeadLetter, kNormal), 1u);
-  EXPECT_TRUE(desk_.slots.empty()) << "the device waits until the dead letter is on disk";
+  EXPECT_TRUE(desk_.handles.empty()) << "the device waits until the dead letter is on disk";
   EXPECT_GT(budget_.held(), 0);
   DeadLetter letter;
   ASSERT_TRUE(dead_letters_.Pop(&letter));
@@ -254,7 +254,7 @@ TEST_F(LanesSaveTest, AnUplinkThatLeavesTheFlowKeepsItsRecordsOnDisk) {
   lanes_->Clear(Drop::kUplinkRemoved);
   EXPECT_EQ(Dropped(Drop::kUplinkRemoved, kNormal), 1u);
   EXPECT_EQ(ledger_.sums().backlog[kNormal], 1);
-  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2})) << "its device goes on as well";
+  EXPECT_EQ(desk_.handles, (std::vector<uint64_t>{1, 2})) << "its device goes on as well";
   EXPECT_EQ(budget_.held(), 0);
 }
 
@@ -262,7 +262,7 @@ TEST_F(LanesSaveTest, TheEndOfTheEngineAcknowledgesNothing) {
   Use(Context());
   Push();
   lanes_->Clear(Drop::kClosed);
-  EXPECT_TRUE(desk_.slots.empty());
+  EXPECT_TRUE(desk_.handles.empty());
 }
 
 TEST_F(LanesSaveTest, AFreshLogGetsAllRecordsInMemory) {
@@ -277,7 +277,7 @@ TEST_F(LanesSaveTest, AFreshLogGetsAllRecordsInMemory) {
   ASSERT_NE(Seal(MonotonicUs() + 60 * kMs), 0u);
   EXPECT_EQ(Payloads(), (std::vector<std::string>{"a", "b", "c"}));
   Commit(chunk_.ticket, 2);
-  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2, 3})) << "each gets one receipt";
+  EXPECT_EQ(desk_.handles, (std::vector<uint64_t>{1, 2, 3})) << "each gets one receipt";
   Release(1);
   EXPECT_EQ(ledger_.sums().stored[kNormal], 2);
 }

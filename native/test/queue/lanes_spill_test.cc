@@ -116,7 +116,7 @@ TEST_F(LanesSpillTest, RecordsInFlightThatTheLogGivesUpAreCountedOnceAndMayStill
   const uint64_t first = Take();
   Take();
   Save(1100 * kMs);
-  EXPECT_EQ(desk_.slots.size(), 2u) << "acknowledged because they were on disk";
+  EXPECT_EQ(desk_.handles.size(), 2u) << "acknowledged because they were on disk";
   GiveUpRow(1, kNormal, 2);
   EXPECT_EQ(Dropped(Drop::kLogFull, kNormal), 2u) << "a crash would lose them";
   EXPECT_EQ(lanes_->Unsaved()[kNormal], 0);
@@ -165,12 +165,12 @@ TEST_F(LanesSpillTest, AChunkThatTheLogRefusesLeavesMemoryExceptRecordsInFlight)
   ASSERT_NE(ticket, 0u);
   lanes_->Discard(ticket);
   ledger_.Failed(ticket);
-  EXPECT_EQ(desk_.slots, std::vector<uint64_t>{2}) << "of what is in flight nothing is known";
+  EXPECT_EQ(desk_.handles, std::vector<uint64_t>{2}) << "of what is in flight nothing is known";
   EXPECT_EQ(Dropped(Drop::kLogFull, kNormal), 1u);
   EXPECT_EQ(lanes_->Unsaved()[kNormal], 1);
   EXPECT_EQ(Seal(now_us_ + 9 * kSecond), 0u) << "it is not offered again and again";
   EXPECT_TRUE(Release(id));
-  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{2, 1}));
+  EXPECT_EQ(desk_.handles, (std::vector<uint64_t>{2, 1}));
   ExpectThatCountersReconcile();
 }
 
@@ -185,10 +185,10 @@ TEST_F(LanesSpillTest, RecordsRefusedInFlightAreOfferedAgainAfterTheirReturn) {
   Reattach();
   const uint64_t again = Seal(now_us_ + 60 * kMs);
   ASSERT_NE(again, 0u);
-  EXPECT_TRUE(desk_.slots.empty());
+  EXPECT_TRUE(desk_.handles.empty());
   lanes_->Discard(again);
   ledger_.Failed(again);
-  EXPECT_EQ(desk_.slots.size(), 1u);
+  EXPECT_EQ(desk_.handles.size(), 1u);
   EXPECT_EQ(Dropped(Drop::kLogFull, kNormal), 1u);
   ExpectThatCountersReconcile();
 }

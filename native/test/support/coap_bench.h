@@ -24,7 +24,7 @@ class Owner : public Base {
     log += record.payload.size() > 40 ? std::to_string(record.payload.size()) + " bytes]"
                                       : Bytes(record.payload) + "]";
     payload = record.payload;
-    slots.push_back(record.slot);
+    handles.push_back(record.handle);
     return answer;
   }
   void OnCommandAnswer(uint64_t id, uint8_t result) override {
@@ -41,7 +41,7 @@ class Owner : public Base {
   coap::Answer answer;
   Bytes log;
   Bytes payload;  // of the last record
-  std::vector<uint64_t> slots;
+  std::vector<uint64_t> handles;
 };
 
 // A datagram server, its network and its clock.
@@ -71,8 +71,8 @@ class Bench : public Owner<coap::DatagramHandler> {
     return TakeSent();
   }
 
-  std::vector<Read> Acknowledge(uint64_t slot) {
-    server.Acknowledge(slot, now_us);
+  std::vector<Read> Acknowledge(uint64_t handle) {
+    server.Acknowledge(handle, now_us);
     return TakeSent();
   }
 

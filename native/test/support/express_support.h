@@ -74,7 +74,7 @@ class ExpressTest : public LanesWithLog {
     LanesContext context =
         PlainLanes(&budget_, &latency_, &sequence_, [this](const Batch&, bool) { ++done_; });
     context.clock = [this] { return Now(); };
-    context.on_hungry = [this] { ++woken_; };
+    context.on_demand = [this] { ++woken_; };
     return context;
   }
   void Open(LanesContext context) {

@@ -24,12 +24,12 @@ inline constexpr int64_t kMs = 1000;
 class Desk : public ReceiptSink {
  public:
   void Return(size_t, std::vector<Receipt> receipts) override {
-    for (const Receipt& receipt : receipts) slots.push_back(receipt.slot);
+    for (const Receipt& receipt : receipts) handles.push_back(receipt.handle);
   }
   void Withhold(size_t, std::vector<Receipt> receipts) override {
-    for (const Receipt& receipt : receipts) withheld.push_back(receipt.slot);
+    for (const Receipt& receipt : receipts) withheld.push_back(receipt.handle);
   }
-  std::vector<uint64_t> slots;
+  std::vector<uint64_t> handles;
   std::vector<uint64_t> withheld;
 };
 

@@ -51,14 +51,14 @@ class Recorder : public mqtt::Handler {
     return std::exchange(output, {});
   }
 
-  bool Refuse(uint64_t slot, uint8_t code) {
-    const bool known = session.RefuseSlot(slot, code);
+  bool Refuse(uint64_t handle, uint8_t code) {
+    const bool known = session.RefusePublish(handle, code);
     Drain();
     return known;
   }
 
-  bool Acknowledge(uint64_t slot) {
-    const bool known = session.AcknowledgeSlot(slot);
+  bool Acknowledge(uint64_t handle) {
+    const bool known = session.AcknowledgePublish(handle);
     Drain();
     return known;
   }
@@ -84,13 +84,13 @@ class Recorder : public mqtt::Handler {
     ++publishes;
     last_topic = publish.topic.data();
     if (publish.qos == 0) return;
-    slots.push_back(publish.slot);
+    handles.push_back(publish.handle);
     ids.push_back(publish.packet_id);
-    if (ack_ == Ack::kAtOnce) session.AcknowledgeSlot(publish.slot);
+    if (ack_ == Ack::kAtOnce) session.AcknowledgePublish(publish.handle);
     if (ack_ != Ack::kLate) return;
     for (int i = 0; i < 2; ++i) {
       random_ = random_ * 6364136223846793005u + 1442695040888963407u;
-      session.AcknowledgeSlot(slots[(random_ >> 33) % slots.size()]);
+      session.AcknowledgePublish(handles[(random_ >> 33) % handles.size()]);
     }
   }
 
@@ -114,8 +114,8 @@ class Recorder : public mqtt::Handler {
   std::string log;
   std::string output;
   size_t subscribed = 0;
-  std::vector<uint64_t> slots;  // of all QoS 1 and 2 publishes
-  std::vector<uint16_t> ids;    // the same, their identifiers
+  std::vector<uint64_t> handles;  // of all QoS 1 and 2 publishes
+  std::vector<uint16_t> ids;      // the same, their identifiers
   size_t publishes = 0;
   const char* last_topic = nullptr;
 

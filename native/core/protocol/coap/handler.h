@@ -14,7 +14,7 @@ struct Incoming {
   std::string_view payload;  // any bytes
   uint8_t record_class = 0;  // 0 = the device named no class
   bool confirmable = true;   // CON, or over TCP
-  uint64_t slot = 0;         // handle for Acknowledge(); 0 = the device wants no response
+  uint64_t handle = 0;       // handle for Acknowledge(); 0 = the device wants no response
 };
 
 // The owner's decision about a record, and the response that the device gets.

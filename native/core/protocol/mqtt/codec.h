@@ -85,7 +85,7 @@ struct Publish {
   std::string_view topic;
   std::span<const uint8_t> payload;
   Properties properties;   // 5
-  uint64_t slot = 0;       // handle for AcknowledgeSlot(); 0 with QoS 0
+  uint64_t handle = 0;     // handle for AcknowledgePublish(); 0 with QoS 0
   uint16_t packet_id = 0;  // 0 with QoS 0
   uint8_t qos = 0;
   bool retain = false;

@@ -52,12 +52,12 @@ void ServerSession::SetAssignedId(std::string id) {
   assigned_id_ = std::move(id);
 }
 
-bool ServerSession::AcknowledgeSlot(uint64_t handle) {
+bool ServerSession::AcknowledgePublish(uint64_t handle) {
   if (close_reason_ != CloseReason::kNone) return false;
   return acks_.Acknowledge(handle, [this](const AckQueue::Released& one) { Release(one); });
 }
 
-bool ServerSession::RefuseSlot(uint64_t handle, uint8_t code) {
+bool ServerSession::RefusePublish(uint64_t handle, uint8_t code) {
   SEGANET_REQUIRE(code >= reason::kUnspecified);
   if (close_reason_ != CloseReason::kNone) return false;
   return acks_.Refuse(handle, five() ? code : reason::kSuccess,

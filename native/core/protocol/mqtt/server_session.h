@@ -73,7 +73,8 @@ enum class SendResult : uint8_t {
 
 // Receives the events of a session. The owner implements it. Views are valid during the call only.
 // During a call the owner must not call Feed() or destroy the session. It may call
-// AcknowledgeSlot(), RefuseSlot(), and, except in OnConnect(), SendPublish() and Disconnect().
+// AcknowledgePublish(), RefusePublish(), and, except in OnConnect(), SendPublish() and
+// Disconnect().
 class Handler {
  public:
   virtual ~Handler() = default;
@@ -86,7 +87,7 @@ class Handler {
   // The session then resumes it and sets Session Present.
   virtual ConnectCode OnConnect(const Connect& connect, std::unique_ptr<KeptSession>* kept) = 0;
 
-  // Reports a PUBLISH. QoS 1 and 2: the owner must acknowledge or refuse the handle publish.slot,
+  // Reports a PUBLISH. QoS 1 and 2: the owner must acknowledge or refuse the handle publish.handle,
   // during the call or later. QoS 1: a packet with DUP set, or with an identifier that still waits,
   // is reported like any other: the session does not know what the device lost, and QoS 1 means at
   // least once. QoS 2: an identifier is reported once until its PUBREL, even across connections if
@@ -150,16 +151,16 @@ class ServerSession {
   // The reason does not change after that, and further bytes are ignored.
   [[nodiscard]] CloseReason Feed(std::span<const uint8_t> bytes);
 
-  // Acknowledges the PUBLISH with this handle (Publish::slot). Its PUBACK or PUBREC leaves after
+  // Acknowledges the PUBLISH with this handle (Publish::handle). Its PUBACK or PUBREC leaves after
   // those of all earlier packets [MQTT-4.6.0-2]. False, and no effect, when the handle is not
   // waiting or the session is closed.
-  bool AcknowledgeSlot(uint64_t handle);
+  bool AcknowledgePublish(uint64_t handle);
 
   // Refuses the PUBLISH, in place of all its acknowledgements. 5: the PUBACK or PUBREC carries
   // `code` (0x87, 0x97 …). 3.x: it is acknowledged, because 3.x has no refusal. False as for
-  // AcknowledgeSlot().
+  // AcknowledgePublish().
   // REQUIRES: code >= 0x80.
-  bool RefuseSlot(uint64_t handle, uint8_t code);
+  bool RefusePublish(uint64_t handle, uint8_t code);
 
   // Sets the number of acknowledgements that the PUBLISH needs before its PUBACK leaves.
   // The default is 1.

@@ -100,12 +100,12 @@ Fault ServerSession::OnPublishToAnswer(Publish* publish, uint8_t refusal) {
   } else if (!TakeQuota()) {
     return CloseReason::kReceiveMaximum;
   }
-  publish->slot = acks_.Push(publish->packet_id, publish->qos);
-  if (publish->slot == 0) return CloseReason::kTooManyUnacknowledged;
+  publish->handle = acks_.Push(publish->packet_id, publish->qos);
+  if (publish->handle == 0) return CloseReason::kTooManyUnacknowledged;
   if (refusal == reason::kSuccess) {
     handler_->OnPublish(*publish);
   } else {
-    RefuseSlot(publish->slot, refusal);
+    RefusePublish(publish->handle, refusal);
     handler_->OnRefusedPublish(refusal);
   }
   return {};

@@ -96,17 +96,17 @@ void DatagramImpl::HandOver(const Asker& asker, std::string_view payload, int64_
   record.confirmable = asker.type == Type::kConfirmable;
   Answer answer{Verdict::kFull, 0, 1};
   if (pending_.size() < limits_.max_unacknowledged) {
-    record.slot = waits ? pending_.Add(Pending{asker, request_.block1, 0, false}) : 0;
-    in_hand_ = record.slot;
+    record.handle = waits ? pending_.Add(Pending{asker, request_.block1, 0, false}) : 0;
+    in_hand_ = record.handle;
     early_ = 0;
     answer = handler_->OnRecord(record);
     in_hand_ = 0;
   }
   if (answer.verdict == Verdict::kTaken && waits && answer.copies > early_) {
-    pending_.Find(record.slot)->missing = answer.copies - early_;
-    separate_due_.push_back({now_us + kSeparateAfterUs, record.slot});
+    pending_.Find(record.handle)->missing = answer.copies - early_;
+    separate_due_.push_back({now_us + kSeparateAfterUs, record.handle});
   } else {
-    pending_.Erase(record.slot);
+    pending_.Erase(record.handle);
     if (answer.verdict != Verdict::kTaken) {
       Respond(asker, ReplyTo(answer), now_us);
     } else if (waits) {

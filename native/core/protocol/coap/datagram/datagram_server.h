@@ -75,7 +75,7 @@ class DatagramServer {
   }
 
   // Counts one of the acknowledgements that OnRecord announced (Answer::copies); the last one sends
-  // 2.04. `handle` is Incoming::slot. No effect for an unknown handle.
+  // 2.04. `handle` is Incoming::handle. No effect for an unknown handle.
   void Acknowledge(uint64_t handle, int64_t now_us);
 
   // Sends 5.03 with a Max-Age of retry_s seconds instead of 2.04: the record is lost and was never

@@ -63,17 +63,17 @@ void StreamImpl::HandOver(const Asker& asker, std::string_view payload) {
   Answer answer{Verdict::kFull, 0, 1};
   // The owner stops reading long before this limit, but one read may hold many requests.
   if (pending_.size() < limits_.max_unacknowledged) {
-    record.slot = waits ? pending_.Add(Pending{asker, request_.block1, 0}) : 0;
-    in_hand_ = record.slot;
+    record.handle = waits ? pending_.Add(Pending{asker, request_.block1, 0}) : 0;
+    in_hand_ = record.handle;
     early_ = 0;
     answer = handler_->OnRecord(record);
     in_hand_ = 0;
   }
   const bool is_open = answer.verdict == Verdict::kTaken && waits && answer.copies > early_;
   if (is_open) {
-    pending_.Find(record.slot)->missing = answer.copies - early_;
+    pending_.Find(record.handle)->missing = answer.copies - early_;
   } else {
-    pending_.Erase(record.slot);
+    pending_.Erase(record.handle);
     if (answer.verdict != Verdict::kTaken) {
       Respond(asker, ReplyTo(answer));
     } else if (waits) {

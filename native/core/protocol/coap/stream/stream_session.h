@@ -45,7 +45,7 @@ class StreamSession {
   [[nodiscard]] CloseReason Feed(std::span<const uint8_t> bytes);
 
   // Counts one of the acknowledgements that OnRecord announced (Answer::copies); the last one sends
-  // 2.04. `handle` is Incoming::slot. Responses may leave in any order, because tokens identify
+  // 2.04. `handle` is Incoming::handle. Responses may leave in any order, because tokens identify
   // them. False, and no effect, when the handle is not waiting or the session is closed.
   bool Acknowledge(uint64_t handle);
 
