@@ -159,7 +159,7 @@ describe('with the log', () => {
     [
       'the address of its broker is wrong',
       change('b', { url: 'mqtts:/broker.example.com' }),
-      /must start with mqtts:/
+      /address of the uplink broker must name a host/
     ],
     ['its broker is disabled', change('b', { d: true }), /No uplink broker is chosen, or it is disabled/],
     ['its broker is deleted', remove('b'), /No uplink broker is chosen, or it is disabled/],

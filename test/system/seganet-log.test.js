@@ -197,9 +197,9 @@ describe('verify', () => {
     const { code, lines, err } = seganetLog('verify', log.directory);
     expect(code).toBe(1);
     expect(lines).toEqual([
-      'chunk 4: damaged batch (node n0, class 1); 7 of 8 records are sound',
-      'chunk 7: damaged batch (node n1, class 4); 4 of 8 records are sound',
-      'dead 10: damaged batch (node n1, class 3); 7 of 8 records are sound',
+      'chunk 4: damaged batch (node n0, class 1); 7 of 8 records are intact',
+      'chunk 7: damaged batch (node n1, class 4); 4 of 8 records are intact',
+      'dead 10: damaged batch (node n1, class 3); 7 of 8 records are intact',
       '9 chunks and 1 dead letter with 80 records: 3 faults'
     ]);
     expect(err).toContain(`seganet-log repair ${log.directory}`);

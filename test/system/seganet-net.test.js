@@ -279,7 +279,7 @@ describe('unusable environments', () => {
       for (const command of ['check', 'undo']) {
         expect(lab.net(command)).toMatchObject({
           code: 3,
-          err: expect.stringMatching(/up0\.json is not what .* Remove it/)
+          err: expect.stringMatching(/up0\.json was not written by .* Remove it/)
         });
       }
     }

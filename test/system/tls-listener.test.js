@@ -184,7 +184,7 @@ describe('mqtt.js', () => {
 
   test('reports a thread that dies, and a new one serves', async () => {
     const { bench } = await start({});
-    await bench.front.worker_.terminate();
+    await bench.front.thread_.worker.terminate();
     await until(
       () => bench.lost.length === 1,
       () => 'lost'

@@ -79,7 +79,7 @@ test('pairs runs of the same round in the report and marks where the generator w
     }
   ]);
   expect(warnings).toEqual([
-    'tcp/bare, round 1: the generator used over 85 % of its core, so it may have been the limit.'
+    'tcp/bare, round 1: the generator used more than 85 % of its core and may have been the limit.'
   ]);
   expect(markdown).toContain('node-coap (Node.js)');
 });

@@ -33,7 +33,7 @@ const profile = {
 
 /** @param {string} command @param {string[]} args */
 const bench = (command, args) =>
-  execFileSync(process.execPath, [path.join(root, 'bench', command), ...args], {
+  execFileSync(process.execPath, [path.join(root, 'bench', 'questions', command), ...args], {
     cwd: root,
     encoding: 'utf8'
   });

@@ -18,7 +18,7 @@ const { needs } = require('../../../bench/harness/tools');
 jest.setTimeout(120000);
 
 /** @param {string} command */
-const file = (command) => path.join(root, 'bench', command);
+const file = (command) => path.join(root, 'bench', 'questions', command);
 
 /** @param {number} cls @param {number} intendedMs @param {number} arrivedMs @param {number} [bytes] */
 const sample = (cls, intendedMs, arrivedMs, bytes = 100) => ({

@@ -27,7 +27,7 @@ function bench(command, args) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-bench-test-'));
   try {
     const file = path.join(folder, 'out.json');
-    const all = [path.join(root, 'bench', command), ...args, '--pin', 'none', '--out', file];
+    const all = [path.join(root, 'bench', 'questions', command), ...args, '--pin', 'none', '--out', file];
     const printed = execFileSync(process.execPath, all, {
       cwd: root,
       encoding: 'utf8',
@@ -154,7 +154,7 @@ const withBroker = needs('mosquitto', 'c++');
 withBroker.describe('the commands', () => {
   test('print their options', () => {
     for (const command of ['overload', 'blocked-loop', 'batching']) {
-      const all = [path.join(root, 'bench', `${command}.js`), '--help'];
+      const all = [path.join(root, 'bench', 'questions', `${command}.js`), '--help'];
       const printed = execFileSync(process.execPath, all, { cwd: root, encoding: 'utf8' });
       expect(printed).toMatch(/^Usage: node bench\/.*--devices .*--out /s);
     }

@@ -16,7 +16,7 @@ const { needs } = require('../../../bench/harness/tools');
 
 jest.setTimeout(90000);
 
-const command = path.join(root, 'bench', 'paths.js');
+const command = path.join(root, 'bench', 'questions', 'paths.js');
 
 /** @param {number} cls @param {number} arrivedMs @param {number} [bytes] */
 const sample = (cls, arrivedMs, bytes = 125000) => ({
@@ -93,7 +93,7 @@ describe('the figures', () => {
 
 test('prints its options and its cases for any user', () => {
   const text = execFileSync(process.execPath, [command, '--help'], { encoding: 'utf8' });
-  expect(text).toMatch(/^Usage: node bench\/paths\.js.*aggregation.*death.*backup.*urgent.*--only.*--quick/s);
+  expect(text).toMatch(/^Usage: node bench\/questions\/paths\.js.*aggregation.*death.*backup.*urgent.*--only.*--quick/s);
   const wrong = spawnSync(process.execPath, [command, '--only', 'luck'], { encoding: 'utf8' });
   expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining("'luck' is not known")]);
 });
