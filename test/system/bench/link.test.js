@@ -104,7 +104,7 @@ const onLink = needs(...(isRoot ? tools : ['root']));
 onLink.test('names the requirements and the reason for a user who is not root', () => {
   expect(obstacle()).toBe('');
   const script = `process.setuid(65534);
-    process.stdout.write(require(${JSON.stringify(file('lib/netns.js'))}).obstacle())`;
+    process.stdout.write(require(${JSON.stringify(path.join(root, 'bench', 'harness', 'netns.js'))}).obstacle())`;
   const reported = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
   expect(reported.stdout).toMatch(/needs root\. Run it with sudo/);
 });

@@ -162,7 +162,7 @@ onPaths('on two cables', () => {
     const watches = () =>
       inside(name).some((pid) => {
         try {
-          return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('paths/cli.js\0watch');
+          return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('cli/seganet-paths.js\0watch');
         } catch {
           return false; // ended meanwhile
         }
