@@ -93,7 +93,9 @@ describe('the figures', () => {
 
 test('prints its options and its cases for any user', () => {
   const text = execFileSync(process.execPath, [command, '--help'], { encoding: 'utf8' });
-  expect(text).toMatch(/^Usage: node bench\/questions\/paths\.js.*aggregation.*death.*backup.*urgent.*--only.*--quick/s);
+  expect(text).toMatch(
+    /^Usage: node bench\/questions\/paths\.js.*aggregation.*death.*backup.*urgent.*--only.*--quick/s
+  );
   const wrong = spawnSync(process.execPath, [command, '--only', 'luck'], { encoding: 'utf8' });
   expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining("'luck' is not known")]);
 });
