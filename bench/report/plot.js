@@ -101,7 +101,7 @@ function grid(x, y, plotHeight) {
 }
 
 /**
- * Returns the path, interrupted at values off the axes and without points too close to be told apart.
+ * Returns the path. Values off the axes interrupt it; points that are too close to distinguish are left out.
  * @param {number[][]} pixels @param {boolean} steps
  */
 function pathOf(pixels, steps) {
