@@ -111,7 +111,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto id = static_cast<uint16_t>(1 + input.Number() % 65'535);
   batch.epoch = input.Number();
   batch.sequence = input.Number();
+  const uint8_t how = input.Byte();
+  batch.backlog = how % 2 == 1;
   UplinkStage stage;
+  stage.qos = how / 2 % 4 == 0 ? 0 : 1;
+  stage.history = static_cast<seganet::History>(how / 8 % 3);
+  stage.history_suffix = "suffix";
+  const int64_t key_part = how / 32 == 0 ? seganet::Message::kWhole : how / 32;
   stage.topic[batch.record_class] = ReadTopic(&input);
   stage.record_topic[batch.record_class] = ReadTopic(&input);
   stage.key_raw = CheckedText(&input);
@@ -124,7 +130,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   batch.bytes = strings.device + strings.topic + strings.payload;
 
   PublishWriter writer;
-  const size_t bytes = writer.Prepare(batch, stage, is_v5, retain_available);
+  seganet::Message message = seganet::MessageOf(batch);
+  message.part = key_part;
+  const size_t bytes = writer.Prepare(message, stage, is_v5, retain_available);
   if (bytes == 0) return 0;
   std::string out = "before";
   writer.Write(id, dup, &out);
@@ -140,7 +148,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       mqtt::ParsePublish(header.flags, {packet + header.size, bytes - header.size},
                          is_v5 ? mqtt::kLevel5 : mqtt::kLevel311, SIZE_MAX, &publish);
   Check(!fault);
-  Check(publish.qos == 1 && publish.packet_id == id && publish.dup == dup);
+  Check(publish.qos == stage.qos);
+  if (stage.qos > 0) Check(publish.packet_id == id && publish.dup == dup);
+  const bool has_suffix = batch.backlog && stage.history == seganet::History::kSuffix;
+  Check(!has_suffix || publish.topic.ends_with(stage.history_suffix));
+  Check(writer.topic_bytes() == publish.topic.size());
+  Check(std::string_view(out).substr(6 + writer.topic_at(), writer.topic_bytes()) == publish.topic);
   Check(publish.retain == ((batch.flags & seganet::kFlagRetain) != 0 && retain_available));
   const bool by_record = batch.kind == BatchKind::kSingle;
   const auto& own = (by_record ? stage.record_topic : stage.topic)[batch.record_class];
@@ -151,7 +164,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (part.kind == TopicPart::Kind::kText) is_empty &= part.text.empty();
   }
   CheckLevels(publish.topic, is_empty ? stage.topic[batch.record_class] : own, strings);
-  if (is_v5) Check(publish.UserProperty("seganet-key")->starts_with(stage.key_raw + "/"));
+  if (is_v5) {
+    const auto key = publish.UserProperty("seganet-key");
+    Check(key->starts_with(stage.key_raw + "/"));
+    Check(key_part < 0 || key->ends_with("." + std::to_string(key_part)));
+    const bool is_marked = batch.backlog && stage.history == seganet::History::kProperty;
+    Check(publish.UserProperty("seganet-history").has_value() == is_marked);
+  }
   const bool is_envelope =
       batch.kind == BatchKind::kEnvelope || (batch.flags & seganet::kFlagEnvelope) != 0;
   const std::string_view payload(reinterpret_cast<const char*>(publish.payload.data()),

@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     const seganet::Rule rule{std::string(filter), "", seganet::kHigh};
     Check(seganet::ValidateRules({rule}).ok());
-    Check(seganet::Classify({rule}, 0, "d", text, 4) == (matches ? 2 : 4));
+    Check(seganet::Classifier({rule}, 0).ClassOf("d", text, "", 4) == (matches ? 2 : 4));
   } else {
     Check(!plain || filter.empty() || filter.size() > seganet::kMaxTopicBytes);
   }

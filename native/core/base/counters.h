@@ -22,11 +22,21 @@ namespace seganet {
   X(kConnectionsClosed, "connectionsClosed")                             \
   X(kBytesReceived, "bytesReceived")                                     \
   X(kReads, "reads")                                                     \
-  X(kRecordsReceived, "recordsReceived")   /* without copies */          \
-  X(kRecordsPushed, "recordsPushed")       /* by JavaScript */           \
-  X(kRecordsQueued, "recordsQueued")       /* for an uplink */           \
-  X(kRecordsDelivered, "recordsDelivered") /* PUBACK from the cloud */   \
+  X(kRecordsReceived, "recordsReceived")     /* without copies */        \
+  X(kRecordsPushed, "recordsPushed")         /* by JavaScript */         \
+  X(kRecordsQueued, "recordsQueued")         /* for an uplink */         \
+  X(kRecordsDelivered, "recordsDelivered")   /* PUBACK from the cloud */ \
+  X(kRecordsFiltered, "recordsFiltered")     /* by filter stages */      \
+  X(kWindowsEnded, "windowsEnded")           /* of filter stages */      \
+  X(kWindowsEndedEarly, "windowsEndedEarly") /* part of these */         \
   X(kBatchesSealed, "batchesSealed")                                     \
+  X(kSealedBytes, "sealedBytes")       /* of these batches */            \
+  X(kSealedBySingle, "sealedBySingle") /* by SealReason, its order */    \
+  X(kSealedBySize, "sealedBySize")                                       \
+  X(kSealedByDelay, "sealedByDelay")                                     \
+  X(kSealedByFlush, "sealedByFlush")                                     \
+  X(kSealedByPlan, "sealedByPlan")                                       \
+  X(kSealedByDemand, "sealedByDemand")                                   \
   X(kBatchesDelivered, "batchesDelivered")                               \
   X(kBatchesRedelivered, "batchesRedelivered") /* taken again */         \
   X(kMessagesOut, "messagesOut")               /* to JavaScript */       \
@@ -36,6 +46,7 @@ namespace seganet {
   X(kChunksFreed, "chunksFreed")                                         \
   X(kRecordsRecovered, "recordsRecovered") /* found at startup */        \
   X(kRecordsReplayed, "recordsReplayed")   /* read back */               \
+  X(kRecordsSentAgain, "recordsSentAgain") /* dead letters, queued */    \
   X(kStoreFailures, "storeFailures")       /* chunks not written */      \
   X(kSlowed, "slowed")                     /* times over budget */       \
   X(kHalfOpenEvicted, "halfOpenEvicted")   /* for newer ones */          \
@@ -108,6 +119,7 @@ class SingleWriter {
 struct alignas(64) CounterBlock {
   std::array<SingleWriter, kCounters> counters;
   std::array<std::array<SingleWriter, kClassSlots>, kDrops> drops;
+  std::array<SingleWriter, kClassSlots> delivered;  // records, by class
 
   void Add(Counter c, uint64_t n = 1) { counters[static_cast<size_t>(c)].Add(n); }
   void Add(Drop reason, uint8_t record_class, uint64_t n = 1) {

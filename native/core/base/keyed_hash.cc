@@ -66,6 +66,11 @@ KeyedStringHash::KeyedStringHash() {
   key1_ = uint64_t{random()} << 32 | random();
 }
 
+SecretNumbers SecretNumbers::Random() {
+  std::random_device random;
+  return SecretNumbers(uint64_t{random()} << 32 | random());
+}
+
 uint64_t SecretNumbers::Next() {
   ++count_;
   char bytes[8];

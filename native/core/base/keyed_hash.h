@@ -33,6 +33,8 @@ class KeyedStringHash {
 class SecretNumbers {
  public:
   explicit SecretNumbers(uint64_t secret) : secret_(secret) {}
+  // Returns a sequence with a random secret.
+  static SecretNumbers Random();
   // Returns the next number of the sequence.
   uint64_t Next();
   // Returns a hash of two strings that also depends on where the first one ends.

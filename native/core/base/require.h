@@ -4,7 +4,7 @@
 #ifndef SEGANET_CORE_BASE_REQUIRE_H_
 #define SEGANET_CORE_BASE_REQUIRE_H_
 
-#if defined(SEGANET_CHECK_REQUIRES) || defined(DEBUG)  // DEBUG: node-gyp --debug
+#if defined(SEGANET_CHECK_REQUIRES) || defined(DEBUG)  // CXXFLAGS=-DDEBUG npm run build
 
 #include <cstdio>
 #include <cstdlib>

@@ -104,6 +104,10 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   void Acknowledge(uint64_t handle) override { session_->Acknowledge(handle); }
   // Closes the connection: every protocol's devices send the record again after that.
   void Withhold(uint64_t) override { Close(AgentEnd::kNotTaken); }
+  // Closes the connection if the protocol has no refusal for a record.
+  void Refuse(uint64_t handle) override {
+    if (!session_->Refuse(handle)) Close(AgentEnd::kNotTaken);
+  }
   // Sends pending output.
   void Flush() override;
 
@@ -149,6 +153,7 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   uint8_t paused = 0;
   static constexpr uint8_t kPausedByRate = UINT8_MAX;      // until paused_until_us
   static constexpr uint8_t kPausedByMove = UINT8_MAX - 1;  // its slot is about to leave the worker
+  static constexpr uint8_t kPausedByFlow = UINT8_MAX - 2;  // too many records wait for a flow
   int64_t paused_until_us = 0;
   // Set by the host: the bytes counted for OnBuffered, since when, and the agent's place in the
   // host's list.

@@ -92,6 +92,9 @@ class AgentSessionOwner {
 
 class KeptSessions;
 class Wills;
+namespace mqtt {
+struct KeptSession;
+}  // namespace mqtt
 
 // Thread safety: owned by one worker. It must not be fed or destroyed during a call to its owner.
 class AgentSession {
@@ -112,7 +115,15 @@ class AgentSession {
   // Reports that one copy of the record with this handle is safe.
   virtual void Acknowledge(uint64_t handle) = 0;
 
-  // Returns the number of records with pending Acknowledge calls.
+  // Refuses the record with this handle, because a flow did not deliver it. Returns false if the
+  // protocol has no such answer; the connection must be closed then.
+  virtual bool Refuse(uint64_t handle) {
+    (void)handle;
+    return false;
+  }
+
+  // Returns the number of records with pending Acknowledge calls, and of answers that wait for
+  // Saved().
   virtual size_t unacknowledged() const = 0;
 
   // Continues on another worker, with that worker's agent and tables. REQUIRES: unacknowledged() is
@@ -135,6 +146,17 @@ class AgentSession {
 
   // Appends the protocol's message about the end of the connection, if it has one, to the output.
   virtual void SayGoodbye(AgentEnd end) = 0;
+
+  // Publishes the will of the device now, and drops it: the gateway is about to stop.
+  virtual void PublishWill() {}
+
+  // Returns the state of a session that outlives this connection; null = there is none.
+  virtual mqtt::KeptSession* lasting() { return nullptr; }
+  // The changes up to `ticket` are on disk. Returns true if no answer waits for a later ticket.
+  virtual bool Saved(uint64_t ticket) {
+    (void)ticket;
+    return true;
+  }
 
   // Called last, when the connection has ended. Returns true if the session outlives the
   // connection, and with it the commands that the device did not answer.

@@ -18,23 +18,41 @@ KeptSessions::~KeptSessions() {
   while (!sessions_.empty()) Remove(sessions_.begin());
 }
 
-bool KeptSessions::Put(std::string_view device, uint32_t stage,
+bool KeptSessions::Put(std::string_view device, std::string_view source,
                        std::unique_ptr<mqtt::KeptSession> session, int64_t now_us) {
   if (session == nullptr || session->expiry_s == 0) return false;
   if (const auto old = sessions_.find(device); old != sessions_.end()) Remove(old);
   const int64_t end_us =
       session->expiry_s == kNeverExpires ? kNever : now_us + int64_t{session->expiry_s} * 1'000'000;
-  return Keep(device, stage, std::move(session), end_us);
+  if (!Keep(device, source, std::move(session), end_us)) return false;
+  saves_.Touch(device);
+  return true;
 }
 
 void KeptSessions::PutMoved(Moved moved) {
-  if (Keep(moved.device, moved.stage, std::move(moved.session), moved.end_us)) return;
+  moved.session->ticket = 0;  // it was saved before it moved
+  const bool is_saved = moved.session->saved_end_ms != mqtt::KeptSession::kUnsaved;
+  if (Keep(moved.device, moved.source, std::move(moved.session), moved.end_us)) return;
+  saves_.Ended(moved.device, is_saved);
   ended_(moved.device);
 }
 
-bool KeptSessions::Keep(std::string_view device, uint32_t stage,
+void KeptSessions::Restore(std::string_view device, std::string_view source,
+                           std::unique_ptr<mqtt::KeptSession> session, int64_t end_us) {
+  if (sessions_.contains(device)) return;
+  if (!Keep(device, source, std::move(session), end_us)) saves_.Ended(device, true);
+}
+
+KeptSessions::View KeptSessions::Find(std::string_view device) {
+  const auto it = sessions_.find(device);
+  if (it == sessions_.end()) return {nullptr, 0, nullptr};
+  return {&it->second.source, it->second.end->first, it->second.session.get()};
+}
+
+bool KeptSessions::Keep(std::string_view device, std::string_view source,
                         std::unique_ptr<mqtt::KeptSession> session, int64_t end_us) {
-  const auto bytes = static_cast<int64_t>(session->memory_bytes() + device.size() * 2);
+  const auto bytes =
+      static_cast<int64_t>(session->memory_bytes() + device.size() * 2 + source.size());
   while (sessions_.size() >= limit_ && !ends_.empty()) EndSoonest();
   bool fits = memory_->Add(bytes);
   while (!fits && !ends_.empty()) {
@@ -45,15 +63,23 @@ bool KeptSessions::Keep(std::string_view device, uint32_t stage,
     memory_->Add(-bytes);
     return false;
   }
-  sessions_.emplace(device, Kept{stage, bytes, std::move(session), ends_.emplace(end_us, device)});
+  sessions_.emplace(
+      device, Kept{std::string(source), bytes, std::move(session), ends_.emplace(end_us, device)});
   return true;
 }
 
-std::unique_ptr<mqtt::KeptSession> KeptSessions::Take(std::string_view device, uint32_t stage,
+std::unique_ptr<mqtt::KeptSession> KeptSessions::Take(std::string_view device,
+                                                      std::string_view source, uint32_t most_s,
                                                       int64_t now_us) {
   const auto it = sessions_.find(device);
   if (it == sessions_.end()) return nullptr;
-  if (it->second.stage != stage || it->second.end->first <= now_us) {
+  const int64_t end_us = it->second.end->first;
+  const uint32_t expiry_s = it->second.session->expiry_s;
+  // The limit may have been lowered since the connection ended.
+  const bool is_over =
+      end_us <= now_us || (end_us != kNever && expiry_s > most_s &&
+                           end_us - int64_t{expiry_s - most_s} * 1'000'000 <= now_us);
+  if (it->second.source != source || is_over) {
     End(it);
     return nullptr;
   }
@@ -78,7 +104,8 @@ std::unique_ptr<mqtt::KeptSession> KeptSessions::Remove(Sessions::iterator it) {
 
 void KeptSessions::End(Sessions::iterator it) {
   const std::string device = it->first;
-  Remove(it);
+  const bool is_saved = Remove(it)->saved_end_ms != mqtt::KeptSession::kUnsaved;
+  saves_.Ended(device, is_saved);
   ended_(device);
 }
 

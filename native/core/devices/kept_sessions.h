@@ -13,13 +13,16 @@
 #include <utility>
 #include <vector>
 
+#include "core/devices/session_saves.h"
 #include "core/loop/memory_share.h"
 #include "core/protocol/mqtt/kept_session.h"
 
 namespace seganet {
 
-// Kept in memory only: after a restart of the gateway, a returning device begins a new session and
-// learns that from the session-present flag (3.1.1: 3.2.2.2).
+// With a log, the sessions are also on disk (SessionSaves), and Restore() gets those of an earlier
+// run. Without one, a returning device begins a new session after a restart, and learns that from
+// the session-present flag (3.1.1: 3.2.2.2). A session belongs to the source of its device: another
+// source may have permitted what this one forbids. `source` is a name that no two sources share.
 //
 // Thread safety: owned by one worker.
 class KeptSessions {
@@ -32,17 +35,38 @@ class KeptSessions {
 
   // Keeps a session. If there is no room, the sessions that would expire first end. Returns false
   // if the session is not kept; `ended` is not called for it.
-  bool Put(std::string_view device, uint32_t stage, std::unique_ptr<mqtt::KeptSession> session,
-           int64_t now_us);
+  bool Put(std::string_view device, std::string_view source,
+           std::unique_ptr<mqtt::KeptSession> session, int64_t now_us);
 
-  // Takes out the device's session, or returns null if there is none. A session of another stage
-  // ends, because that stage may have permitted what this one forbids.
-  std::unique_ptr<mqtt::KeptSession> Take(std::string_view device, uint32_t stage, int64_t now_us);
+  // Takes out the device's session, or returns null if there is none. A session of another source
+  // ends, and so does one whose connection ended more than `most_s` ago.
+  std::unique_ptr<mqtt::KeptSession> Take(std::string_view device, std::string_view source,
+                                          uint32_t most_s, int64_t now_us);
+
+  // Adds the session of an earlier run, which ends at `end_us`. If there is no room, the sessions
+  // that would expire first end. No effect if the device has a session.
+  void Restore(std::string_view device, std::string_view source,
+               std::unique_ptr<mqtt::KeptSession> session, int64_t end_us);
+
+  // A kept session, for saving it.
+  struct View {
+    const std::string* source;
+    int64_t end_us;
+    mqtt::KeptSession* session;
+  };
+  // Returns the device's session; its `session` is null if there is none.
+  View Find(std::string_view device);
+  template <typename See>
+  void ForEachDevice(See&& see) const {
+    for (const auto& [device, kept] : sessions_) see(device);
+  }
+  SessionSaves& saves() { return saves_; }
+  const SessionSaves& saves() const { return saves_; }
 
   // The session of a device that moves to another worker, where PutMoved adds it. Its expiry stays.
   struct Moved {
     std::string device;
-    uint32_t stage;
+    std::string source;
     int64_t end_us;
     std::unique_ptr<mqtt::KeptSession> session;
   };
@@ -53,9 +77,9 @@ class KeptSessions {
       const auto at = it++;
       if (!leaves(std::string_view(at->first))) continue;
       std::string device = at->first;
-      const uint32_t stage = at->second.stage;
+      std::string source = at->second.source;
       const int64_t end_us = at->second.end->first;
-      taken.push_back({std::move(device), stage, end_us, Remove(at)});
+      taken.push_back({std::move(device), std::move(source), end_us, Remove(at)});
     }
     return taken;
   }
@@ -72,15 +96,15 @@ class KeptSessions {
 
  private:
   struct Kept {
-    uint32_t stage;
+    std::string source;
     int64_t bytes;
     std::unique_ptr<mqtt::KeptSession> session;
     std::multimap<int64_t, std::string>::iterator end;
   };
   using Sessions = std::map<std::string, Kept, std::less<>>;
 
-  bool Keep(std::string_view device, uint32_t stage, std::unique_ptr<mqtt::KeptSession> session,
-            int64_t end_us);
+  bool Keep(std::string_view device, std::string_view source,
+            std::unique_ptr<mqtt::KeptSession> session, int64_t end_us);
   std::unique_ptr<mqtt::KeptSession> Remove(Sessions::iterator it);
   void End(Sessions::iterator it);
   void EndSoonest() { End(sessions_.find(ends_.begin()->second)); }
@@ -90,6 +114,7 @@ class KeptSessions {
   const Ended ended_;
   Sessions sessions_;
   std::multimap<int64_t, std::string> ends_;  // devices by time
+  SessionSaves saves_;
 };
 
 }  // namespace seganet

@@ -1,5 +1,6 @@
 #include "core/devices/mqtt_agent_session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -49,7 +50,9 @@ mqtt::ConnectCode MqttAgentSession::OnConnect(const mqtt::Connect& connect,
   if (connect.clean_session) {
     kept_->Drop(device);
   } else {
-    *kept = kept_->Take(device, owner_->stage(), MonotonicUs());
+    *kept = Resume(connect);
+    // A new session is saved, too, although not at once.
+    kept_->saves().Touch(device);
   }
   if (*kept != nullptr) {
     wills_->Cancel(device);
@@ -57,6 +60,34 @@ mqtt::ConnectCode MqttAgentSession::OnConnect(const mqtt::Connect& connect,
     wills_->SessionEnded(device);
   }
   return mqtt::ConnectCode::kAccepted;
+}
+
+// Returns the session that continues, with the rights that the device has now; null = none.
+std::unique_ptr<mqtt::KeptSession> MqttAgentSession::Resume(const mqtt::Connect& connect) {
+  const std::string& device = owner_->device_id();
+  std::unique_ptr<mqtt::KeptSession> kept =
+      kept_->Take(device, SourceName(), limits_.session_expiry_max_s, MonotonicUs());
+  if (kept == nullptr) return nullptr;
+  const uint64_t changes = kept->subscriptions.changes();
+  for (const uint64_t id :
+       kept->Restrict([this](std::string_view filter) { return owner_->MaySubscribe(filter); })) {
+    owner_->OnCommandAnswer(id, false);
+  }
+  const uint32_t expiry_s = connect.protocol_level == mqtt::kLevel5 ? connect.session_expiry_s
+                                                                    : limits_.session_expiry_max_s;
+  const uint32_t expiry_now_s = std::min(expiry_s, limits_.session_expiry_max_s);
+  if (expiry_now_s == 0) {
+    kept_->saves().Ended(device, kept->saved_end_ms != mqtt::KeptSession::kUnsaved);
+  } else if (kept->subscriptions.changes() != changes || expiry_now_s != kept->expiry_s) {
+    kept_->saves().Changed(device);
+  }
+  return kept;
+}
+
+// Returns the name by which sessions of this source are known, also after a restart.
+std::string MqttAgentSession::SourceName() const {
+  const std::string& name = owner_->source().name;
+  return name.empty() ? "#" + std::to_string(owner_->stage()) : name;
 }
 
 void MqttAgentSession::OnPublish(const mqtt::Publish& publish) {
@@ -149,10 +180,23 @@ bool MqttAgentSession::Finish(AgentEnd) {
     record = RecordOf(*will);
     delay_s = session_.will_delay_s();
   }
-  const bool kept = kept_->Put(owner_->device_id(), owner_->stage(), session_.Keep(), now);
+  const std::string& device = owner_->device_id();
+  const bool is_saved = session_.is_saved();
+  // A connection that was refused has no part in the device's session.
+  const bool was_connected = session_.connected();
+  if (was_connected) kept_->saves().StopAwaiting(device);
+  const bool kept = kept_->Put(device, SourceName(), session_.Keep(), now);
+  if (!kept && was_connected) kept_->saves().Ended(device, is_saved);
   // 5: 3.1.3.2.2 The will is published when the session ends at the latest.
   if (will != nullptr) wills_->Ended(std::move(record), kept ? delay_s : 0, now);
   return kept;
+}
+
+void MqttAgentSession::PublishWill() {
+  const mqtt::Will* const will = session_.will();
+  if (will == nullptr) return;
+  wills_->Ended(RecordOf(*will), 0, MonotonicUs());
+  session_.DropWill();
 }
 
 WillRecord MqttAgentSession::RecordOf(const mqtt::Will& will) const {

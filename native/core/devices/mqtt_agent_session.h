@@ -43,9 +43,13 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   }
   bool WantsPause() const override { return session_.WantsPause(); }
   void Acknowledge(uint64_t handle) override { session_.AcknowledgePublish(handle); }
-  size_t unacknowledged() const override { return session_.unacknowledged(); }
+  bool Refuse(uint64_t handle) override { return session_.FailPublish(handle); }
+  size_t unacknowledged() const override {
+    return session_.unacknowledged() + session_.unsaved_answers();
+  }
   void MoveTo(AgentSessionOwner* owner, KeptSessions* kept, Wills* wills) override {
     SEGANET_REQUIRE(unacknowledged() == 0);
+    session_.ForgetTicket();
     owner_ = owner;
     kept_ = kept;
     wills_ = wills;
@@ -57,6 +61,12 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   void OnTime(int64_t) override {}
   bool ticks() const override { return false; }
   void SayGoodbye(AgentEnd end) override;
+  void PublishWill() override;
+  mqtt::KeptSession* lasting() override { return session_.lasting(); }
+  bool Saved(uint64_t ticket) override {
+    session_.Saved(ticket);
+    return session_.unsaved_answers() == 0;
+  }
   bool Finish(AgentEnd end) override;
   size_t memory_bytes() const override { return session_.memory_bytes(); }
   size_t buffered_bytes() const override { return session_.buffered_bytes(); }
@@ -75,10 +85,16 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   }
   void OnSubscribed() override { owner_->OnListening(); }
   void OnControl() override { owner_->OnControl(); }
+  uint64_t OnSessionChanged() override { return kept_->saves().Await(owner_->device_id()); }
+  bool IsSaved(uint64_t ticket) override {
+    return kept_->saves().IsSavedOrAwait(ticket, owner_->device_id());
+  }
   void OnCommandAnswer(uint64_t id, uint8_t code) override {
     owner_->OnCommandAnswer(id, code < mqtt::reason::kUnspecified);
   }
 
+  std::string SourceName() const;
+  std::unique_ptr<mqtt::KeptSession> Resume(const mqtt::Connect& connect);
   uint8_t ClassSaid(const mqtt::Properties& properties) const;
   WillRecord RecordOf(const mqtt::Will& will) const;
 

@@ -31,6 +31,13 @@ void PushTickets::Withhold(uint64_t handle) {
   waiting_.erase(it);
 }
 
+void PushTickets::Refuse(uint64_t handle) {
+  const auto it = waiting_.find(handle);
+  if (it == waiting_.end()) return;
+  over_.push_back({.ticket = it->second.ticket, .refused = true});
+  waiting_.erase(it);
+}
+
 void PushTickets::Flush() {
   if (over_.empty()) return;
   done_(over_);

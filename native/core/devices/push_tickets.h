@@ -33,6 +33,7 @@ class PushTickets : public ReceiptHolder {
   // ReceiptHolder
   void Acknowledge(uint64_t handle) override;
   void Withhold(uint64_t handle) override;
+  void Refuse(uint64_t handle) override;
   // Reports the completed tickets.
   void Flush() override;
 

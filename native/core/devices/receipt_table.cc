@@ -30,6 +30,10 @@ void ReceiptTable::Deny(const std::vector<Receipt>& receipts) {
   Visit(receipts, &ReceiptHolder::Withhold);
 }
 
+void ReceiptTable::Refuse(const std::vector<Receipt>& receipts) {
+  Visit(receipts, &ReceiptHolder::Refuse);
+}
+
 void ReceiptTable::Visit(const std::vector<Receipt>& receipts,
                          void (ReceiptHolder::*call)(uint64_t handle)) {
   for (const Receipt& receipt : receipts) {

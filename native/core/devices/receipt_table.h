@@ -19,6 +19,9 @@ class ReceiptHolder {
   // The record with this handle is lost and was never safe: its sender must not get an
   // acknowledgement.
   virtual void Withhold(uint64_t handle) = 0;
+  // The flow did not deliver the record with this handle: its sender gets a refusal, if the
+  // protocol has one.
+  virtual void Refuse(uint64_t handle) { Withhold(handle); }
   // Sends the output that the calls above have produced.
   virtual void Flush() = 0;
 
@@ -53,6 +56,8 @@ class ReceiptTable {
   void Serve(const std::vector<Receipt>& receipts);
   // Withholds all records, then flushes each of their holders once.
   void Deny(const std::vector<Receipt>& receipts);
+  // Refuses all records, then flushes each of their holders once.
+  void Refuse(const std::vector<Receipt>& receipts);
 
  private:
   void Visit(const std::vector<Receipt>& receipts, void (ReceiptHolder::*call)(uint64_t handle));

@@ -50,6 +50,15 @@ class Wills {
   // Publishes all wills. Called when the gateway stops, while records can still be accepted.
   void PublishAll();
 
+  // Publishes the wills for which leaves(stage) is true: their stage is about to leave the plan.
+  template <typename Leaves>
+  void PublishOf(Leaves&& leaves) {
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+      const auto at = it++;
+      if (leaves(at->second.will.stage)) publish_(Remove(at));
+    }
+  }
+
   // Ignores all wills from now on.
   void Mute() { muted_ = true; }
 

@@ -8,12 +8,17 @@
 // The instructions are enabled for one function only, so that the rest runs on any processor.
 #if defined(__x86_64__)
 #include <nmmintrin.h>
+#ifdef __clang__
+// Clang 21 and newer have the instruction as a feature of its own.
+#define SEGANET_CRC32C_TARGET __attribute__((target("sse4.2,crc32")))
+#else
 #define SEGANET_CRC32C_TARGET __attribute__((target("sse4.2")))
+#endif
 #elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
 #include <arm_acle.h>
 #define SEGANET_CRC32C_TARGET
-#elif defined(__aarch64__) && defined(__linux__) && !defined(__clang__)
-// GCC declares the intrinsics without the feature, Clang does not.
+#elif defined(__aarch64__) && defined(__linux__) && (!defined(__clang__) || __clang_major__ >= 16)
+// GCC declares the intrinsics without the feature; Clang does so since version 16.
 #include <arm_acle.h>
 #include <asm/hwcap.h>
 #include <sys/auxv.h>

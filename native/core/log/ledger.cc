@@ -50,6 +50,27 @@ void Ledger::Failed(uint64_t ticket) {
   chunks_.erase(ticket);
 }
 
+bool Ledger::SendAgain(int64_t row, const std::string& node, uint8_t record_class,
+                       std::vector<uint32_t> records) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (row <= max_row_ || by_row_.contains(row)) return false;
+  const uint64_t ticket = next_ticket_++;
+  Chunk& chunk = chunks_[ticket];
+  chunk.node = node;
+  chunk.record_class = record_class;
+  chunk.row = row;
+  chunk.open = records.size();
+  chunk.places.assign(records.size(), Place::kDisk);
+  for (const uint32_t n : records) {
+    sums_.stored[record_class] += n;
+    sums_.backlog[record_class] += n;
+  }
+  chunk.records = std::move(records);
+  by_row_[row] = ticket;
+  RowsOf(node, record_class).spilled[row] = ticket;
+  return true;
+}
+
 bool Ledger::Done(uint64_t ticket, size_t place) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto it = chunks_.find(ticket);

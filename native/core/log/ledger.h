@@ -57,6 +57,12 @@ class Ledger {
   // Reports that the chunk was not written, and removes it.
   void Failed(uint64_t ticket);
 
+  // Adds a chunk of dead letters that the store thread moved to row `row`, to be read like backlog;
+  // `records` has the number of records of each batch. Returns false, without effect, if the row is
+  // not above all rows of earlier runs, or is known.
+  bool SendAgain(int64_t row, const std::string& node, uint8_t record_class,
+                 std::vector<uint32_t> records);
+
   // Reports that batch `place` was delivered or dropped. Ignores unknown tickets. Returns true if
   // the row can now be deleted.
   bool Done(uint64_t ticket, size_t place);

@@ -55,7 +55,9 @@ bool SameRoutes(const Plan& before, const Plan& plan) {
 
 }  // namespace
 
-void Pipeline::SetPlan(std::shared_ptr<const Plan> plan) {
+void Pipeline::SetPlan(std::shared_ptr<const Plan> plan, int64_t now_us) {
+  // Before the batches: the records of windows that end follow the old plan, too.
+  std::vector<std::unique_ptr<Windows>> windows = TakeOverWindows(*plan, now_us);
   std::vector<std::unique_ptr<BatchStage>> next(plan->stages().size());
   // On another route, later records of a device could overtake those of an open batch.
   const bool same_routes = SameRoutes(*plan_, *plan);
@@ -78,6 +80,18 @@ void Pipeline::SetPlan(std::shared_ptr<const Plan> plan) {
     }
   }
   batchers_ = std::move(next);
+  std::vector<std::unique_ptr<Filter>> filters(plan->stages().size());
+  for (const Stage& stage : plan->stages()) {
+    if (stage.spec.kind != StageKind::kFilter) continue;
+    if (stage.spec.filter.mode == FilterMode::kWindow) continue;
+    const Stage* old = plan_->Find(stage.spec.id);
+    const bool is_same = old != nullptr && old->spec.kind == StageKind::kFilter &&
+                         old->spec.filter == stage.spec.filter;
+    filters[stage.index] =
+        is_same ? std::move(filters_[old->index]) : std::make_unique<Filter>(stage.spec.filter);
+  }
+  filters_ = std::move(filters);
+  windows_ = std::move(windows);
   entry_ = nullptr;
   plan_ = std::move(plan);
 }
@@ -110,8 +124,8 @@ void Pipeline::RunStage(const Stage& stage, const Record& record) {
       break;
     case StageKind::kPriority: {
       Record classified = record;
-      classified.record_class = Classify(stage.spec.rules, stage.spec.default_class, record.device,
-                                         record.topic, record.record_class);
+      classified.record_class = stage.classifier.ClassOf(record.device, record.topic,
+                                                         record.payload, record.record_class);
       Forward(stage, classified);
       break;
     }
@@ -122,6 +136,9 @@ void Pipeline::RunStage(const Stage& stage, const Record& record) {
       } else {
         passage_.taken |= stage.takes;
       }
+      break;
+    case StageKind::kFilter:
+      RunFilter(stage, record);
       break;
     case StageKind::kBatch:
       RunBatch(stage, record);
@@ -139,6 +156,26 @@ void Pipeline::Forward(const Stage& stage, const Record& record) {
   for (const Stage* next : stage.next) RunStage(*next, record);
 }
 
+// A record that does not pass counts as taken: the user chose that, so its device gets its
+// acknowledgment at once.
+void Pipeline::RunFilter(const Stage& stage, const Record& record) {
+  if (windows_[stage.index]) {
+    RunWindow(stage, record);
+    return;
+  }
+  Filter& filter = *filters_[stage.index];
+  if (filter.Passes(record)) {
+    const bool was_taken = std::exchange(passage_.taken, false);
+    Forward(stage, record);
+    if (!passage_.taken) filter.Forget();
+    passage_.taken |= was_taken;
+    return;
+  }
+  CountersOf(stage).filtered.Add();
+  context_.counters->Add(Counter::kRecordsFiltered);
+  passage_.taken |= stage.takes;
+}
+
 void Pipeline::RunBatch(const Stage& stage, const Record& record) {
   Ends(record);
   const bool envelope = stage.spec.batcher.mode == BatchMode::kEnvelope;
@@ -146,6 +183,7 @@ void Pipeline::RunBatch(const Stage& stage, const Record& record) {
   if (stage.spec.messages && !envelope) passage_.taken |= RecordMessage(stage, record);
   if (stage.next.empty() && !(stage.spec.messages && envelope)) return;
   passage_.taken = true;
+  if (stage.spec.messages && envelope && Defers(stage, record)) ++passage_.deferred;
   context_.budget->AddRecords(record.record_class, static_cast<int64_t>(stage.next.size()));
   passage_.copies += static_cast<uint32_t>(stage.next.size());
   const int64_t devices = context_.devices->load(std::memory_order_relaxed);
@@ -156,7 +194,10 @@ void Pipeline::OnBatch(const Stage& stage, BatchPtr batch) {
   StageCounters& counters = CountersOf(stage);
   counters.batches.Add();
   counters.records_out.Add(batch->record_count);
-  if (stage.spec.messages && batch->kind == BatchKind::kEnvelope) EnvelopeMessage(stage, *batch);
+  if (stage.spec.messages && batch->kind == BatchKind::kEnvelope) {
+    EnvelopeMessage(stage, batch.get());
+  }
+  batch->deferred = {};
   if (stage.next.empty()) return;
   batch->worker = static_cast<uint32_t>(context_.worker);
   for (size_t i = 0; i + 1 < stage.next.size(); ++i) {
@@ -178,6 +219,7 @@ void Pipeline::PushSingle(const Stage& stage, const Record& record) {
     batch->kind = BatchKind::kEnvelope;
     batch->bytes.assign(record.payload);
   }
+  batch->deferred = {};
   batch->stage = stage.spec.id;
   batch->worker = static_cast<uint32_t>(context_.worker);
   context_.budget->AddRecords(record.record_class, 1);
@@ -215,20 +257,33 @@ bool Pipeline::RecordMessage(const Stage& stage, const Record& record) {
     MessageDropped(stage, record.record_class, 1);
     return false;
   }
-  WriteRecordFrame(record, stage.spec.id, to);
+  Record sent = record;
+  sent.deferral = 0;
+  if (Defers(stage, record)) {
+    sent.deferral = context_.deferred->Keep({record.deferred});
+    ++passage_.deferred;
+  }
+  WriteRecordFrame(sent, stage.spec.id, to);
   context_.messages->Commit();
   context_.counters->Add(Counter::kMessagesOut);
   context_.message_bell->Ring();
   return true;
 }
 
-void Pipeline::EnvelopeMessage(const Stage& stage, const Batch& batch) {
+void Pipeline::EnvelopeMessage(const Stage& stage, Batch* sealed) {
+  const Batch& batch = *sealed;
   FrameHeader h{};
   const size_t bytes = FrameBytes(0, 0, batch.bytes.size());
   char* to = context_.messages->Reserve(bytes);
   if (to == nullptr) {
     MessageDropped(stage, batch.record_class, batch.record_count);
+    if (context_.deferred != nullptr && !batch.deferred.empty()) {
+      context_.deferred->Lose(std::move(sealed->deferred));
+    }
     return;
+  }
+  if (context_.deferred != nullptr && !batch.deferred.empty()) {
+    h.deferral = context_.deferred->Keep(std::move(sealed->deferred));
   }
   h.total_bytes = static_cast<uint32_t>(bytes);
   h.stage = stage.spec.id;
@@ -259,6 +314,9 @@ int64_t Pipeline::NextDeadline() {
     stage->batcher().SetMaxOpenTime(&context_.linger_us, must_write);
     first = std::min(first, stage->batcher().NextDeadline());
   }
+  for (const auto& windows : windows_) {
+    if (windows) first = std::min(first, std::max(windows->NextEnd(), windows_from_us_));
+  }
   return first;
 }
 
@@ -269,6 +327,7 @@ void Pipeline::EndTurn(int64_t now_us) {
 }
 
 void Pipeline::OnTime(int64_t now_us) {
+  EndDueWindows(now_us);
   for (const auto& stage : batchers_) {
     if (stage) stage->batcher().OnTime(now_us);
   }

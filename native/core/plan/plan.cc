@@ -56,6 +56,10 @@ Status ValidateStage(const StageSpec& spec, const ById& by_id) {
     if (Status status = ValidateDeviceClasses(spec.devices); !status.ok()) return status;
     return ValidateSource(spec);
   }
+  if (spec.kind == StageKind::kFilter) {
+    const Status status = Validate(spec.filter);
+    return status.ok() ? status : Status::InvalidArgument(Name(spec) + ": " + status.message());
+  }
   return spec.kind == StageKind::kBatch ? Validate(spec.batcher) : Status();
 }
 
@@ -134,6 +138,7 @@ Plan::Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before,
     stage.shared = old != nullptr ? old->shared : std::make_shared<StageShared>(workers);
     if (stage.spec.kind == StageKind::kUplink) stage.lanes = lanes_of(stage.spec.uplink);
     stage.devices = Register(std::move(stage.spec.devices), old);
+    stage.classifier = Classifier(std::move(stage.spec.rules), stage.spec.default_class);
     by_id_.emplace(stage.spec.id, &stage);
     message_only_ = message_only_ || (stage.spec.messages && stage.spec.next.empty() &&
                                       stage.spec.kind != StageKind::kTap);

@@ -14,6 +14,7 @@
 
 #include "core/base/counters.h"
 #include "core/base/status.h"
+#include "core/plan/filter.h"
 #include "core/queue/batcher.h"
 #include "core/queue/lanes.h"
 #include "core/record/device_classes.h"
@@ -21,7 +22,7 @@
 
 namespace seganet {
 
-enum class StageKind : uint8_t { kSource, kIngest, kPriority, kBatch, kUplink, kTap };
+enum class StageKind : uint8_t { kSource, kIngest, kPriority, kBatch, kUplink, kTap, kFilter };
 
 // Protocol of the devices of a source; kPushed: JavaScript pushes their records.
 enum class Protocol : uint8_t { kMqtt, kCoap, kPushed };
@@ -38,11 +39,17 @@ struct Permission {
 // How a source handles its devices.
 struct SourceSettings {
   Protocol protocol = Protocol::kMqtt;
+  // Name of the source in saved sessions of its devices, 0..kMaxStageName bytes; empty = they are
+  // not saved.
+  std::string name;
   // Records per second of one device, 0 = no limit. MQTT packets without a record count too. Above
   // the limit, an MQTT device is not read for a while and a CoAP device gets 4.29. 0..1,000,000.
   uint32_t rate = 0;
   // Records that a device may send at once, 0 = as many as in a second. 0..1,000,000.
   uint32_t burst = 0;
+  // True: a record that leaves as a message is acknowledged when the flow has delivered it
+  // (DeferredReceipts). False: when JavaScript has the message.
+  bool delivered = false;
   // Topic of the records that report when a device connects or disconnects; empty = none. {device}
   // stands for its id. At most 1,024 bytes, no wildcards.
   std::string presence_topic;
@@ -89,6 +96,7 @@ struct StageSpec {
   std::string name;         // uplink: key of its batches in the log, 0..kMaxStageName bytes
   uint32_t every_n = 0;     // tap: passes every n-th record, 0 and 1 = all
   uint32_t per_second = 0;  // tap: passes at most this many per second, 0 = no limit
+  FilterOptions filter;     // filter
 };
 
 inline constexpr size_t kMaxStages = 1024;
@@ -107,6 +115,7 @@ struct alignas(64) StageCounters {
   SingleWriter records_out;
   SingleWriter batches;
   SingleWriter copies_dropped;
+  SingleWriter filtered;  // records that a filter stage left out
 };
 
 // The state of a stage that survives a change of plan: its counters, one set per worker, and the
@@ -133,6 +142,7 @@ struct Stage {
   // Source: moved from spec.devices; null if there are none. Successive plans share the object
   // while the register is unchanged.
   std::shared_ptr<const DeviceClasses> devices;
+  Classifier classifier;  // priority: made from spec.rules
 };
 
 // Thread safety: immutable after construction.

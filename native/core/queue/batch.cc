@@ -20,6 +20,7 @@ void CountIn(const Record& record, Batch* batch) {
   batch->record_bytes += static_cast<uint32_t>(record.payload.size());
   batch->last_ts_ms = record.ts_ms;
   if (record.receipt.handle != 0) batch->receipts.push_back(record.receipt);
+  if (record.deferred.handle != 0) batch->deferred.push_back(record.deferred);
 }
 
 BatchPtr SingleBatch(const Record& record) {

@@ -67,6 +67,7 @@ struct Batch {
   int64_t oldest_us = 0;  // CLOCK_MONOTONIC when its oldest record arrived
   int64_t sealed_us = 0;  // CLOCK_MONOTONIC when it was pushed to the lanes
   std::vector<Receipt> receipts;
+  std::vector<Receipt> deferred;  // of Record::deferred; empty in the lanes
   std::string bytes;
   // Neighbors in the list of unsaved batches (UnsavedBatches).
   Batch* before = nullptr;

@@ -9,11 +9,23 @@ namespace seganet {
 
 static_assert(kClassSlots == kClasses + 1, "each class is counted");
 
-Lanes::Lanes(LanesContext context) : context_(std::move(context)), live_(context_.selection) {
-  for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    rates_[c].SetRate(context_.limits.rate_per_s[c]);
-  }
+namespace {
+
+// Returns the counter of the batches that were sealed for this reason.
+Counter SealedBy(SealReason reason) {
+  static_assert(static_cast<size_t>(SealReason::kDemand) ==
+                static_cast<size_t>(Counter::kSealedByDemand) -
+                    static_cast<size_t>(Counter::kSealedBySingle));
+  return static_cast<Counter>(static_cast<size_t>(Counter::kSealedBySingle) +
+                              static_cast<size_t>(reason));
 }
+
+}  // namespace
+
+Lanes::Lanes(LanesContext context)
+    : context_(std::move(context)),
+      turns_(&context_, &lanes_, &outlets_),
+      log_(context_.save.log) {}
 
 void Lanes::Push(BatchPtr batch) {
   context_.budget->TakeBytes(batch->Cost());
@@ -28,13 +40,15 @@ void Lanes::Push(BatchPtr batch) {
     batch->epoch = context_.epoch;
     batch->sealed_us = now;
     counters_.Add(Counter::kBatchesSealed);
+    counters_.Add(Counter::kSealedBytes, batch->bytes.size());
+    counters_.Add(SealedBy(batch->reason));
     counters_.Add(Counter::kRecordsQueued, batch->record_count);
-    if (context_.save.log) unsaved_[c].Insert(batch.get());
-    if (ready_[c].empty()) since_[c] = now;
-    ready_[c].push_back(std::move(batch));
+    log_.Insert(batch.get());
+    turns_.BeginWait(c, now);
+    lanes_.ready[c].push_back(std::move(batch));
     TidyLocked(MaskOf(c), now, &leaving);
     LimitRecords(c, &leaving);
-    RingHeldLocked(now);
+    turns_.RingHeld(now);
     due = DueLocked(c, now);
     if (Outlet* outlet = serving_[c]; outlet != nullptr) {
       demand_.Withdraw(outlet->classes);
@@ -57,11 +71,11 @@ void Lanes::Clear(Drop reason) {
     };
     for (const auto& outlet : outlets_) clear(&outlet->in_flight);
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
-      clear(&ready_[c]);
-      clear(&backlog_[c]);
-      backlog_bytes_[c] = 0;
+      clear(&lanes_.ready[c]);
+      clear(&lanes_.backlog[c]);
+      lanes_.backlog_bytes[c] = 0;
     }
-    RingHeldLocked(context_.clock());
+    turns_.RingHeld(context_.clock());
   }
   // Records that end with the engine are not acknowledged.
   if (reason == Drop::kClosed) leaving.receipts.Forget();
@@ -74,13 +88,13 @@ void Lanes::LetGoLocked(BatchPtr batch, Drop reason, Leaving* leaving) {
     DropLocked(std::move(batch), reason, leaving);
     return;
   }
-  LeaveLog(batch.get());
+  log_.Leave(batch.get());
   leaving->Gone(std::move(batch), context_.budget);
 }
 
 // Drops a batch, also on disk.
 void Lanes::DropLocked(BatchPtr batch, Drop reason, Leaving* leaving) {
-  LeaveLog(batch.get());
+  log_.Leave(batch.get());
   if (!batch->given_up) counters_.Add(reason, batch->record_class, batch->record_count);
   leaving->Over(*batch);
   leaving->Gone(std::move(batch), context_.budget);

@@ -6,11 +6,13 @@
 // the cloud responds, and they enforce the limits of the classes. Files:
 //   lanes.cc          adding batches, and removing them for good
 //   lanes_outlets.cc  the sessions' interface
-//   lanes_turns.cc    selection of the next class, and holding of classes
 //   lanes_limits.cc   limits of age, number and memory
 //   lanes_save.cc     selection of the batches to write
 //   lanes_stored.cc   results of writing, and batches read back
 //   lanes_moves.cc    batches that a new plan moves to other lanes
+//
+// Parts of their own: the lanes (lane_set.h), whose turn it is (turns.h), and where batches are in
+// the log (log_batches.h).
 //
 // Here a batch crosses from a worker to the uplink's thread, under a mutex, which is locked per
 // batch, not per record.
@@ -21,7 +23,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,17 +30,17 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/base/counters.h"
 #include "core/base/doorbell.h"
 #include "core/queue/batch.h"
 #include "core/queue/demand.h"
+#include "core/queue/lane_set.h"
 #include "core/queue/lanes_context.h"
+#include "core/queue/log_batches.h"
 #include "core/queue/outlet.h"
-#include "core/queue/rate_limit.h"
-#include "core/queue/unsaved.h"
+#include "core/queue/turns.h"
 
 namespace seganet {
 
@@ -182,7 +183,6 @@ class Lanes {
   static constexpr uint64_t kNoBatch = UINT64_MAX;
 
  private:
-  using Lane = std::deque<BatchPtr>;
   // Batches that left the lanes and are settled after the mutex is released (lanes_leaving.h).
   struct Leaving;
 
@@ -193,16 +193,6 @@ class Lanes {
   // Without the mutex.
   void Settle(Leaving* leaving);
 
-  bool MayLeave(uint8_t record_class, int64_t now_us) const;
-  ClassMask WaitingLocked(const Outlet& outlet, int64_t now_us) const;
-  ClassMask BacklogLocked(const Outlet& outlet, int64_t now_us) const;
-  int64_t WaitingSince(const Outlet& outlet, uint8_t record_class) const;
-  ClassMask ContendersLocked(const Outlet& outlet, int64_t now_us) const;
-  ClassMask HeldLocked(const Outlet& outlet, int64_t now_us) const;
-  uint8_t OverdueLocked(const Outlet& outlet, ClassMask waiting, int64_t now_us) const;
-  uint8_t PickLocked(Outlet* outlet, ClassMask of, int64_t now_us) const;
-  uint8_t PickBacklogLocked(Outlet* outlet, int64_t now_us) const;
-  void RingHeldLocked(int64_t now_us);
   void RestoreLocked(BatchPtr batch);
   bool ServesLocked(uint32_t stage) const {
     return !stages_ || stages_->contains(stage) != context_.leftovers;
@@ -227,33 +217,16 @@ class Lanes {
   int64_t DueLocked(uint8_t record_class, int64_t now_us);
   std::string NodeOf(uint32_t stage) const;
   bool HasRoomToRead(uint8_t record_class) const;
-  void JoinLog(Batch* batch);
-  void LeaveLog(Batch* batch);
-  void UnsaveLocked(const std::vector<Batch*>& batches);
-  static Lane::iterator Find(Lane* lane, const Batch* batch);
 
   const LanesContext context_;
   Demand demand_;
 
   std::mutex mutex_;
-  std::array<Lane, kClasses + 1> ready_;
-  std::array<Lane, kClasses + 1> backlog_;
-  std::array<size_t, kClasses + 1> backlog_bytes_{};
-  // When a batch of the class was last taken, or when the class began to wait.
-  std::array<int64_t, kClasses + 1> since_{};
-  Selection live_;  // of all outlets
-  std::array<RateLimit, kClasses + 1> rates_;
-  std::vector<std::unique_ptr<Outlet>> outlets_;
+  LaneSet lanes_;
+  Outlets outlets_;
   std::array<Outlet*, kClasses + 1> serving_{};  // by class; null = none
-  std::array<UnsavedBatches, kClasses + 1> unsaved_;
-  // Batches of chunks that are being written, by ticket and place; null = the batch has left.
-  std::map<uint64_t, std::vector<Batch*>> saving_;
-  // The same of a committed chunk.
-  struct Stored {
-    std::vector<Batch*> batches;
-    size_t left = 0;  // number of batches that are not null
-  };
-  std::unordered_map<uint64_t, Stored> stored_;      // by ticket
+  Turns turns_;
+  LogBatches log_;
   std::array<uint64_t, kClasses + 1> stay_below_{};  // live batches with lower ids stay in memory
   std::map<uint32_t, std::string> nodes_;
   ClassMask unread_ = 0;  // classes that had no room for backlog at the last WantsBacklog

@@ -33,12 +33,12 @@ bool Lanes::Expired(const Lane& lane, int64_t now_us) const {
 void Lanes::TidyLocked(ClassMask classes, int64_t now_us, Leaving* leaving) {
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     if (!(classes & MaskOf(c))) continue;
-    for (Lane* lane : {&ready_[c], &backlog_[c]}) {
+    for (Lane* lane : {&lanes_.ready[c], &lanes_.backlog[c]}) {
       while (Expired(*lane, now_us)) {
-        if (lane == &backlog_[c]) backlog_bytes_[c] -= lane->front()->bytes.size();
+        if (lane == &lanes_.backlog[c]) lanes_.backlog_bytes[c] -= lane->front()->bytes.size();
         DropLocked(std::move(lane->front()), Drop::kExpired, leaving);
         lane->pop_front();
-        leaving->read_on |= lane == &backlog_[c];
+        leaving->read_on |= lane == &lanes_.backlog[c];
       }
     }
     const int64_t too_old = now_us - kStaleUs;
@@ -51,7 +51,7 @@ void Lanes::TidyLocked(ClassMask classes, int64_t now_us, Leaving* leaving) {
 // that is not on disk. Skips batches that stay in memory.
 void Lanes::Spill(uint8_t record_class, const std::function<bool(const Batch&)>& may_go,
                   Leaving* leaving) {
-  Lane& lane = ready_[record_class];
+  Lane& lane = lanes_.ready[record_class];
   uint64_t& stay_below = stay_below_[record_class];
   auto it = lane.begin();
   if (it != lane.end() && (*it)->id < stay_below) {
@@ -64,7 +64,7 @@ void Lanes::Spill(uint8_t record_class, const std::function<bool(const Batch&)>&
     if (!batch->stays()) {
       if (!batch->on_disk() || !may_go(*batch)) break;
       stay_below = batch->id + 1;
-      LeaveLog(batch);
+      log_.Leave(batch);
       if (context_.ledger->Spilled(batch->chunk, batch->place)) {
         context_.budget->GiveBytes(batch->Cost());
         context_.budget->AddRecords(record_class, -int64_t{batch->record_count});
@@ -74,7 +74,7 @@ void Lanes::Spill(uint8_t record_class, const std::function<bool(const Batch&)>&
       }
       // The log lost its row. It is written again, after newer batches.
       batch->pinned = true;
-      UnsaveLocked({batch});
+      log_.Unsave({batch});
     }
     stay_below = batch->id + 1;
     if (kept != it) *kept = std::move(*it);
@@ -94,8 +94,8 @@ void Lanes::SpillCrowd(Leaving* leaving) {
 
 // Returns the batch of a live lane to drop first: the oldest, but batches that were already sent
 // and are on disk come last. REQUIRES: the lane is not empty.
-Lanes::Lane::iterator Lanes::NextToGo(uint8_t record_class) {
-  Lane& lane = ready_[record_class];
+Lane::iterator Lanes::NextToGo(uint8_t record_class) {
+  Lane& lane = lanes_.ready[record_class];
   SEGANET_REQUIRE(!lane.empty());
   const auto it = std::find_if(lane.begin(), lane.end(), [](const BatchPtr& batch) {
     return !batch->pinned || !batch->on_disk();
@@ -107,7 +107,7 @@ Lanes::Lane::iterator Lanes::NextToGo(uint8_t record_class) {
 // records are in flight, or wait for another uplink, does not lose all new ones. Batches that were
 // already sent stay too.
 void Lanes::LimitRecords(uint8_t record_class, Leaving* leaving) {
-  Lane& lane = ready_[record_class];
+  Lane& lane = lanes_.ready[record_class];
   const auto over = [&](const Batch&) { return context_.budget->over(record_class); };
   while (context_.budget->over(record_class)) {
     Spill(record_class, over, leaving);
@@ -131,13 +131,13 @@ void Lanes::SpillFull(uint8_t record_class) {
     const std::lock_guard<std::mutex> lock(mutex_);
     Spill(record_class, Overflow(record_class), &leaving);
     // The batch that was read last leaves first, so that the rest stays in order.
-    Lane& backlog = backlog_[record_class];
+    Lane& backlog = lanes_.backlog[record_class];
     while (!backlog.empty() && context_.budget->overflows(record_class)) {
       Batch* last = backlog.back().get();
       if (last->pinned || !last->on_disk()) break;
       if (!context_.ledger->Spilled(last->chunk, last->place)) break;
-      LeaveLog(last);
-      backlog_bytes_[record_class] -= last->bytes.size();
+      log_.Leave(last);
+      lanes_.backlog_bytes[record_class] -= last->bytes.size();
       leaving.Gone(std::move(backlog.back()), context_.budget);
       backlog.pop_back();
       unread_ |= MaskOf(record_class);
@@ -148,21 +148,21 @@ void Lanes::SpillFull(uint8_t record_class) {
 
 uint64_t Lanes::FirstToGo(uint8_t record_class) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return ready_[record_class].empty() ? kNoBatch : (*NextToGo(record_class))->id;
+  return lanes_.ready[record_class].empty() ? kNoBatch : (*NextToGo(record_class))->id;
 }
 
 bool Lanes::GiveUpFirst(uint8_t record_class) {
   Leaving leaving;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    Lane& lane = ready_[record_class];
+    Lane& lane = lanes_.ready[record_class];
     if (lane.empty()) return false;
     const auto next = NextToGo(record_class);
     DropLocked(std::move(*next), Drop::kMemoryFull, &leaving);
     lane.erase(next);
     // Batches behind it may be on disk.
     Spill(record_class, Overflow(record_class), &leaving);
-    RingHeldLocked(context_.clock());
+    turns_.RingHeld(context_.clock());
   }
   Settle(&leaving);
   return true;
@@ -176,7 +176,7 @@ void Lanes::Sweep(int64_t now_us) {
     TidyLocked(kAllClasses, now_us, &leaving);
     if (context_.leftovers) GiveUpLocked(now_us - kLeftoverUs, &leaving);
     // A hold may have ended by time alone, and then nothing else rings.
-    RingHeldLocked(now_us);
+    turns_.RingHeld(now_us);
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
       due = std::min(due, DueLocked(c, now_us));
       if ((unread_ & MaskOf(c)) && HasRoomToRead(c)) leaving.read_on = true;

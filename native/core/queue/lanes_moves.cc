@@ -22,7 +22,7 @@ bool IsOlder(const BatchPtr& a, const BatchPtr& b) { return a->id < b->id; }
 // Prepares a batch for other lanes. If a chunk with it is being written, the chunk stays with these
 // lanes, and the batch counts as done in it: the other lanes write it again.
 void Lanes::MoveOutLocked(Batch* batch, Leaving* leaving) {
-  LeaveLog(batch);
+  log_.Leave(batch);
   if (batch->saved != Saved::kUnderWay) return;
   leaving->Over(*batch);
   batch->saved = Saved::kNo;
@@ -34,7 +34,7 @@ void Lanes::TakeStraysLocked(Lane* lane, std::vector<BatchPtr>* strays, Leaving*
   const auto first = std::stable_partition(
       lane->begin(), lane->end(), [this](const BatchPtr& b) { return ServesLocked(b->stage); });
   for (auto it = first; it != lane->end(); ++it) {
-    if ((*it)->backlog) backlog_bytes_[(*it)->record_class] -= (*it)->bytes.size();
+    if ((*it)->backlog) lanes_.backlog_bytes[(*it)->record_class] -= (*it)->bytes.size();
     MoveOutLocked(it->get(), leaving);
   }
   std::move(first, lane->end(), std::back_inserter(*strays));
@@ -48,10 +48,10 @@ std::vector<BatchPtr> Lanes::SetStages(std::set<uint32_t> stages) {
     const std::lock_guard<std::mutex> lock(mutex_);
     stages_ = std::move(stages);
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
-      TakeStraysLocked(&ready_[c], &strays, &leaving);
-      TakeStraysLocked(&backlog_[c], &strays, &leaving);
+      TakeStraysLocked(&lanes_.ready[c], &strays, &leaving);
+      TakeStraysLocked(&lanes_.backlog[c], &strays, &leaving);
     }
-    RingHeldLocked(context_.clock());
+    turns_.RingHeld(context_.clock());
   }
   Settle(&leaving);
   return strays;
@@ -70,19 +70,19 @@ void Lanes::TakeIn(std::vector<BatchPtr> batches) {
       const uint8_t c = batch->record_class;
       if (context_.leftovers) batch->sealed_us = now;
       if (batch->on_disk()) {
-        JoinLog(batch.get());
+        log_.Join(batch.get());
       } else if (context_.save.log && !batch->backlog) {
         batch->saved = Saved::kNo;
-        unsaved_[c].Insert(batch.get());
+        log_.Insert(batch.get());
       }
-      if (batch->backlog) backlog_bytes_[c] += batch->bytes.size();
+      if (batch->backlog) lanes_.backlog_bytes[c] += batch->bytes.size();
       (batch->backlog ? stored : live)[c].push_back(std::move(batch));
     }
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
-      if (ready_[c].empty()) since_[c] = now;
+      turns_.BeginWait(c, now);
       stay_below_[c] = 0;  // older batches may be inserted
       for (auto [lane, more] :
-           {std::pair(&ready_[c], &live[c]), std::pair(&backlog_[c], &stored[c])}) {
+           {std::pair(&lanes_.ready[c], &live[c]), std::pair(&lanes_.backlog[c], &stored[c])}) {
         Lane merged;
         std::merge(std::move_iterator(lane->begin()), std::move_iterator(lane->end()),
                    std::move_iterator(more->begin()), std::move_iterator(more->end()),
@@ -95,7 +95,7 @@ void Lanes::TakeIn(std::vector<BatchPtr> batches) {
       LeaveStoredLocked(&leaving);
       if (!context_.save.log) GiveUpLocked(kNever, &leaving);
     }
-    RingHeldLocked(now);
+    turns_.RingHeld(now);
     for (const auto& outlet : outlets_) {
       demand_.Withdraw(outlet->classes);
       outlet->bell->Ring();
@@ -108,11 +108,11 @@ void Lanes::TakeIn(std::vector<BatchPtr> batches) {
 // Removes batches on disk from memory.
 void Lanes::LeaveStoredLocked(Leaving* leaving) {
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    for (Lane* lane : {&ready_[c], &backlog_[c]}) {
+    for (Lane* lane : {&lanes_.ready[c], &lanes_.backlog[c]}) {
       const auto first = std::stable_partition(lane->begin(), lane->end(),
                                                [](const BatchPtr& b) { return !b->on_disk(); });
       for (auto it = first; it != lane->end(); ++it) {
-        if ((*it)->backlog) backlog_bytes_[c] -= (*it)->bytes.size();
+        if ((*it)->backlog) lanes_.backlog_bytes[c] -= (*it)->bytes.size();
         LetGoLocked(std::move(*it), Drop::kUplinkRemoved, leaving);
       }
       lane->erase(first, lane->end());
@@ -124,12 +124,12 @@ void Lanes::LeaveStoredLocked(Leaving* leaving) {
 // safe.
 void Lanes::GiveUpLocked(int64_t sealed_before_us, Leaving* leaving) {
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    for (Lane* lane : {&ready_[c], &backlog_[c]}) {
+    for (Lane* lane : {&lanes_.ready[c], &lanes_.backlog[c]}) {
       const auto first = std::stable_partition(
           lane->begin(), lane->end(),
           [sealed_before_us](const BatchPtr& b) { return b->sealed_us >= sealed_before_us; });
       for (auto it = first; it != lane->end(); ++it) {
-        if ((*it)->backlog) backlog_bytes_[c] -= (*it)->bytes.size();
+        if ((*it)->backlog) lanes_.backlog_bytes[c] -= (*it)->bytes.size();
         leaving->withheld.Add(it->get());
         LetGoLocked(std::move(*it), Drop::kUplinkRemoved, leaving);
       }

@@ -29,11 +29,11 @@ void Lanes::RestoreLocked(BatchPtr batch) {
   const uint8_t c = batch->record_class;
   if (batch->saved == Saved::kGivenUp && !batch->backlog) {
     batch->saved = Saved::kNo;
-    unsaved_[c].Insert(batch.get());
+    log_.Insert(batch.get());
   }
-  if (!batch->backlog && ready_[c].empty()) since_[c] = context_.clock();
-  if (batch->backlog) backlog_bytes_[c] += batch->bytes.size();
-  (batch->backlog ? backlog_ : ready_)[c].push_front(std::move(batch));
+  if (!batch->backlog) turns_.BeginWait(c, context_.clock());
+  if (batch->backlog) lanes_.backlog_bytes[c] += batch->bytes.size();
+  lanes_.Of(*batch).push_front(std::move(batch));
 }
 
 void Lanes::Detach(Outlet* outlet) {
@@ -61,7 +61,7 @@ void Lanes::Detach(Outlet* outlet) {
       if (serving == outlet) serving = nullptr;
     }
     std::erase_if(outlets_, [outlet](const auto& own) { return own.get() == outlet; });
-    RingHeldLocked(context_.clock());
+    turns_.RingHeld(context_.clock());
   }
   Settle(&leaving);
   if (context_.save.log) context_.wake_log();
@@ -76,12 +76,43 @@ void Lanes::SetConnected(Outlet* outlet, bool connected, int64_t now_us) {
     outlet->connected = connected;
     if (!connected) demand_.Withdraw(outlet->classes);
     TidyLocked(outlet->classes, now_us, &leaving);
-    RingHeldLocked(now_us);
+    turns_.RingHeld(now_us);
     for (uint8_t c = kCritical; c <= kClasses; ++c) HurriedLocked(c, now_us);
   }
   Settle(&leaving);
   // Down: batches are now due earlier. Up: the backlog must be read.
   if (context_.save.log) context_.wake_log();
+}
+
+uint8_t Lanes::Best(Outlet* outlet, int64_t now_us, ClassMask of) {
+  Leaving leaving;
+  uint8_t best = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    TidyLocked(outlet->classes, now_us, &leaving);
+    turns_.RingHeld(now_us);
+    best = turns_.Pick(outlet, of, now_us);
+  }
+  Settle(&leaving);
+  return best;
+}
+
+uint8_t Lanes::BestBacklog(Outlet* outlet, int64_t now_us) {
+  Leaving leaving;
+  uint8_t best = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    TidyLocked(outlet->classes, now_us, &leaving);
+    turns_.RingHeld(now_us);
+    best = turns_.PickBacklog(outlet, now_us);
+  }
+  Settle(&leaving);
+  return best;
+}
+
+int64_t Lanes::RetryUs(Outlet* outlet, int64_t now_us) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return turns_.RetryUs(*outlet, now_us);
 }
 
 bool Lanes::Take(Outlet* outlet, int64_t now_us, const std::function<bool(const Batch&)>& copy,
@@ -91,30 +122,23 @@ bool Lanes::Take(Outlet* outlet, int64_t now_us, const std::function<bool(const 
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     TidyLocked(outlet->classes, now_us, &leaving);
-    const uint8_t c = backlog ? PickBacklogLocked(outlet, now_us) : PickLocked(outlet, of, now_us);
-    Lane& lane = backlog ? backlog_[c] : ready_[c];
+    const uint8_t c =
+        backlog ? turns_.PickBacklog(outlet, now_us) : turns_.Pick(outlet, of, now_us);
+    Lane& lane = backlog ? lanes_.backlog[c] : lanes_.ready[c];
     taken = c != 0 && copy(*lane.front());
     if (taken) {
       const Batch& batch = *lane.front();
-      if (backlog) {
-        outlet->backlog.Pay(c, batch.bytes.size(), BacklogLocked(*outlet, now_us));
-      } else {
-        live_.Pay(c, batch.bytes.size(),
-                  WaitingLocked(*outlet, now_us) | ContendersLocked(*outlet, now_us));
-        since_[c] = now_us;
-      }
-      outlet->taken_us = now_us;
-      rates_[c].Pay(batch.record_count, now_us);
+      turns_.Pay(outlet, batch, now_us);
       if (batch.redelivery) counters_.Add(Counter::kBatchesRedelivered);
       if (backlog) {
-        const size_t before = backlog_bytes_[c];
-        backlog_bytes_[c] -= batch.bytes.size();
-        leaving.read_on |= before >= kReadAheadBytes && backlog_bytes_[c] < kReadAheadBytes;
+        const size_t before = lanes_.backlog_bytes[c];
+        lanes_.backlog_bytes[c] -= batch.bytes.size();
+        leaving.read_on |= before >= kReadAheadBytes && lanes_.backlog_bytes[c] < kReadAheadBytes;
       }
       outlet->in_flight.push_back(std::move(lane.front()));
       lane.pop_front();
     }
-    RingHeldLocked(now_us);
+    turns_.RingHeld(now_us);
   }
   Settle(&leaving);
   return taken;
@@ -142,12 +166,13 @@ bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& 
     if (it == in_flight.end()) return false;
     batch = std::move(*it);
     in_flight.erase(it);
-    LeaveLog(batch.get());
+    log_.Leave(batch.get());
     const auto refused =
         static_cast<uint32_t>(std::min<size_t>(refusal.records.size(), batch->record_count));
     if (delivered) counters_.Add(Counter::kBatchesDelivered);
     if (!batch->given_up) {  // otherwise its records are already counted
       counters_.Add(Counter::kRecordsDelivered, batch->record_count - refused);
+      counters_.delivered[batch->record_class].Add(batch->record_count - refused);
       const Drop reason = context_.dead_letters != nullptr ? Drop::kDeadLetter : Drop::kRefused;
       if (refused > 0) counters_.Add(reason, batch->record_class, refused);
       context_.budget->AddRecords(batch->record_class, -int64_t{batch->record_count});
@@ -173,7 +198,15 @@ bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& 
 
 void Lanes::PushDeadLetter(BatchPtr batch, const Refusal& refusal) {
   context_.budget->GiveBytes(batch->Cost());
+  const uint32_t count = batch->record_count;
   batch = PickRecords(std::move(batch), refusal.records);
+  if (batch->record_count != count) {
+    // The cloud has the other records. A receiver that knows their key would take these for copies
+    // if they were sent again under it.
+    batch->sequence = context_.sequence->fetch_add(1, std::memory_order_relaxed) + 1;
+    if (batch->epoch != context_.epoch) batch->oldest_us = context_.clock();
+    batch->epoch = context_.epoch;
+  }
   context_.budget->TakeBytes(batch->Cost());
   context_.dead_letters->Push({std::move(batch), refusal.code, refusal.reason});
   context_.wake_log();
@@ -186,8 +219,8 @@ int64_t Lanes::OldestUs(Outlet* outlet, int64_t now_us) {
     if (!batch->backlog) oldest = std::min(oldest, batch->oldest_us);
   }
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    if (!(outlet->classes & MaskOf(c)) || ready_[c].empty()) continue;
-    oldest = std::min(oldest, ready_[c].front()->oldest_us);
+    if (!(outlet->classes & MaskOf(c)) || lanes_.ready[c].empty()) continue;
+    oldest = std::min(oldest, lanes_.ready[c].front()->oldest_us);
   }
   return oldest > now_us ? -1 : now_us - oldest;
 }
@@ -197,11 +230,11 @@ void Lanes::RaiseDemand(Outlet* outlet, int64_t now_us) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     // A batch may have arrived since the session checked.
-    if (!outlet->connected || WaitingLocked(*outlet, now_us) != 0) return;
+    if (!outlet->connected || turns_.Waiting(*outlet, now_us) != 0) return;
     ClassMask empty = outlet->classes;
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
       // A class that waits for its rate or the disk would not be sent sooner.
-      if (!ready_[c].empty()) empty &= ~MaskOf(c);
+      if (!lanes_.ready[c].empty()) empty &= ~MaskOf(c);
     }
     wake = demand_.Raise(empty);
   }

@@ -28,7 +28,7 @@ bool Lanes::HurriedLocked(uint8_t record_class, int64_t now_us) {
   if (!save.log) return false;
   const int64_t too_old = now_us - save.patience_us;
   const Outlet* outlet = serving_[record_class];
-  const Lane& lane = ready_[record_class];
+  const Lane& lane = lanes_.ready[record_class];
   const bool must_write = save.disk_first || save_all_ || outlet == nullptr || !outlet->connected ||
                           context_.budget->crowded(record_class) || outlet->LiveSince() < too_old ||
                           (!lane.empty() && lane.front()->sealed_us < too_old);
@@ -40,7 +40,7 @@ bool Lanes::HurriedLocked(uint8_t record_class, int64_t now_us) {
 // Returns when the first batch of a class must be written; kNever = there is none.
 int64_t Lanes::DueLocked(uint8_t record_class, int64_t now_us) {
   const bool must_write = HurriedLocked(record_class, now_us);
-  const UnsavedBatches& unsaved = unsaved_[record_class];
+  const UnsavedBatches& unsaved = log_.unsaved(record_class);
   const Batch* first = unsaved.first();
   if (first == nullptr) return kNever;
   if (!must_write) return first->sealed_us + context_.save.patience_us;
@@ -69,7 +69,7 @@ bool Lanes::Seal(int64_t now_us, SealedChunk* chunk) {
   while (c <= kClasses && DueLocked(c, now_us) > now_us) ++c;
   if (c > kClasses) return false;
 
-  UnsavedBatches& unsaved = unsaved_[c];
+  const UnsavedBatches& unsaved = log_.unsaved(c);
   chunk->node = NodeOf(unsaved.first()->stage);
   ChunkWriter writer(c, context_.epoch);
   std::vector<Batch*> batches;
@@ -94,13 +94,7 @@ bool Lanes::Seal(int64_t now_us, SealedChunk* chunk) {
   chunk->bytes.clear();
   writer.Finish(&chunk->bytes);
   chunk->ticket = context_.ledger->Seal(chunk->node, c, std::move(records));
-  for (size_t i = 0; i < batches.size(); ++i) {
-    unsaved.Remove(batches[i]);
-    batches[i]->saved = Saved::kUnderWay;
-    batches[i]->chunk = chunk->ticket;
-    batches[i]->place = static_cast<uint16_t>(i);
-  }
-  saving_[chunk->ticket] = std::move(batches);
+  log_.Begin(chunk->ticket, std::move(batches));
   return true;
 }
 

@@ -51,7 +51,7 @@ struct SelectionOptions {
 // grows with age would make all classes equally urgent just when their order matters. Weights alone
 // starve no class: while others send, their passes advance and its own does not. Two cases need
 // more: class 1, and a session that cannot send. For these, Lanes serve one batch of a class that
-// sent nothing for aging_us, regardless of its pass (lanes_turns.cc).
+// sent nothing for aging_us, regardless of its pass (turns.cc).
 //
 // Thread safety: none.
 class Selection {

@@ -81,15 +81,39 @@ size_t LineEnd(std::string_view bytes, size_t at) {
   return feed == std::string_view::npos ? bytes.size() : feed + 1;
 }
 
+namespace {
+
+constexpr size_t kEntryHead = 8;
+
+struct EntryLengths {
+  size_t device, topic, payload;
+  size_t all() const { return kEntryHead + device + topic + payload; }
+};
+
+// REQUIRES: `head` has kEntryHead bytes.
+EntryLengths ReadLengths(std::string_view head) {
+  const auto byte = [&](size_t i) { return size_t{static_cast<uint8_t>(head[i])}; };
+  return {byte(1) + 1, byte(2) | byte(3) << 8,
+          byte(4) | byte(5) << 8 | byte(6) << 16 | byte(7) << 24};
+}
+
+}  // namespace
+
 size_t EntryEnd(std::string_view bytes, size_t at) {
   SEGANET_REQUIRE(at < bytes.size());
-  constexpr size_t kHead = 8;
-  if (bytes.size() - at < kHead) return bytes.size();
-  const auto byte = [&](size_t i) { return size_t{static_cast<uint8_t>(bytes[at + i])}; };
-  const size_t device = byte(1) + 1;
-  const size_t topic = byte(2) | byte(3) << 8;
-  const size_t payload = byte(4) | byte(5) << 8 | byte(6) << 16 | byte(7) << 24;
-  return std::min(bytes.size(), at + kHead + device + topic + payload);
+  if (bytes.size() - at < kEntryHead) return bytes.size();
+  return std::min(bytes.size(), at + ReadLengths(bytes.substr(at)).all());
+}
+
+bool ReadEntry(std::string_view bytes, Entry* entry) {
+  if (bytes.size() < kEntryHead) return false;
+  const EntryLengths lengths = ReadLengths(bytes);
+  if (lengths.all() != bytes.size()) return false;
+  entry->flags = static_cast<uint8_t>(bytes[0]);
+  entry->device = bytes.substr(kEntryHead, lengths.device);
+  entry->topic = bytes.substr(kEntryHead + lengths.device, lengths.topic);
+  entry->payload = bytes.substr(kEntryHead + lengths.device + lengths.topic);
+  return true;
 }
 
 }  // namespace seganet

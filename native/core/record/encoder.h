@@ -26,6 +26,15 @@ void AppendEntry(const Record& record, std::string* out);
 size_t LineEnd(std::string_view bytes, size_t at);
 size_t EntryEnd(std::string_view bytes, size_t at);
 
+// An entry of a `records` batch; points into its bytes.
+struct Entry {
+  uint8_t flags = 0;
+  std::string_view device, topic, payload;
+};
+
+// Reads one entry. Returns false if `bytes` are not exactly one.
+bool ReadEntry(std::string_view bytes, Entry* entry);
+
 // Returns the maximum size of the record as an MQTT PUBLISH at QoS 1, which counts against a
 // batch's byte limit.
 inline size_t PublishBytes(const Record& record) {

@@ -23,6 +23,7 @@ void WriteRecordFrame(const Record& record, uint32_t stage, char* to) {
   h.ts_ms = h.last_ts_ms = static_cast<double>(record.ts_ms);
   h.record_bytes = h.payload_bytes;
   h.ticket = record.ticket;
+  h.deferral = record.deferral;
   std::memcpy(to, &h, sizeof h);
   to += sizeof h;
   for (std::string_view part : {record.device, record.topic, record.payload}) {
@@ -43,6 +44,7 @@ Record ReadRecordFrame(const char* frame) {
   record.flags = h.flags;
   record.seq = h.seq;
   record.ticket = h.ticket;
+  record.deferral = h.deferral;
   record.ts_ms = static_cast<int64_t>(h.ts_ms);
   return record;
 }

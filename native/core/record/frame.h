@@ -34,8 +34,10 @@ struct FrameHeader {
   double batch_id;
   uint32_t record_bytes;  // payload bytes of the records, without the encoding's overhead
   uint32_t ticket;
+  uint32_t deferral;  // Record::deferral
+  uint32_t unused;
 };
-static_assert(sizeof(FrameHeader) == 64);
+static_assert(sizeof(FrameHeader) == 72);
 
 // Flag in FrameHeader::flags of frames to a worker: the device's next sequence number replaces seq.
 inline constexpr uint8_t kFlagAssignSeq = 0x80;

@@ -22,6 +22,8 @@ struct Completion {
   bool ok = false;
   // Not ok because no stage took the record: the sender must keep it.
   bool withheld = false;
+  // Not ok because the flow that got the record failed.
+  bool refused = false;
 };
 
 // Returns receipts to their worker. Thread safety: any thread.

@@ -39,6 +39,10 @@ struct Record {
   int64_t ts_ms = 0;       // CLOCK_REALTIME at ingest
   int64_t arrived_us = 0;  // CLOCK_MONOTONIC at ingest
   Receipt receipt;         // the packet to acknowledge when the record is safe
+  Receipt deferred;  // the packet that waits for its messages, too (SourceSettings::delivered)
+  // In a frame, 0 = none. To JavaScript: the message in DeferredReceipts. To a worker: the ticket
+  // of the completion when the record is safe and its messages are delivered.
+  uint32_t deferral = 0;
 };
 
 }  // namespace seganet

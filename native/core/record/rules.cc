@@ -1,5 +1,7 @@
 #include "core/record/rules.h"
 
+#include <utility>
+
 #include "core/base/require.h"
 #include "core/record/record.h"
 
@@ -96,6 +98,7 @@ Status ValidateRules(const std::vector<Rule>& rules) {
   if (rules.size() > kMaxRules) {
     return Status::InvalidArgument("more than " + std::to_string(kMaxRules) + " rules");
   }
+  JsonPaths paths;
   for (size_t i = 0; i < rules.size(); ++i) {
     const Rule& rule = rules[i];
     const std::string which = "rule " + std::to_string(i + 1);
@@ -108,19 +111,40 @@ Status ValidateRules(const std::vector<Rule>& rules) {
     if (rule.device.size() > kMaxDeviceBytes) {
       return Status::InvalidArgument(which + ": device pattern longer than 256 bytes");
     }
+    Condition ignored;
+    if (rule.when.empty()) continue;
+    if (Status status = Condition::Parse(rule.when, &paths, &ignored); !status.ok()) {
+      return Status::InvalidArgument(which + ": " + status.message());
+    }
   }
   return {};
 }
 
-uint8_t Classify(const std::vector<Rule>& rules, uint8_t default_class, std::string_view device,
-                 std::string_view topic, uint8_t current) {
-  SEGANET_REQUIRE(rules.size() <= kMaxRules);  // the whole check would be O(n)
-  for (const Rule& rule : rules) {
+Classifier::Classifier(std::vector<Rule> rules, uint8_t default_class)
+    : rules_(std::move(rules)), conditions_(rules_.size()), default_class_(default_class) {
+  SEGANET_REQUIRE(ValidateRules(rules_).ok());
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    if (!rules_[i].when.empty()) Condition::Parse(rules_[i].when, &paths_, &conditions_[i]);
+  }
+  paths_.Build();
+}
+
+uint8_t Classifier::ClassOf(std::string_view device, std::string_view topic,
+                            std::string_view payload, uint8_t current) const {
+  JsonValues values;
+  bool is_read = false;
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    const Rule& rule = rules_[i];
     if (!rule.topic.empty() && !TopicMatches(rule.topic, topic)) continue;
     if (!rule.device.empty() && !GlobMatches(rule.device, device)) continue;
+    if (!rule.when.empty()) {
+      if (!is_read) paths_.Read(payload, &values);
+      is_read = true;
+      if (!conditions_[i].Holds(paths_, values)) continue;
+    }
     return rule.record_class;
   }
-  return default_class == 0 ? current : default_class;
+  return default_class_ == 0 ? current : default_class_;
 }
 
 }  // namespace seganet

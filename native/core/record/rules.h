@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/record/condition.h"
 
 namespace seganet {
 
@@ -24,24 +25,43 @@ bool TopicMatches(std::string_view filter, std::string_view topic);
 // character, or one byte that is not valid UTF-8. Worst-case time is O(glob * text).
 bool GlobMatches(std::string_view glob, std::string_view text);
 
-// Assigns a class to the records that match. An empty topic or device matches everything.
+// Assigns a class to the records that match all three. An empty topic or device matches everything,
+// as does an empty condition.
 struct Rule {
   std::string topic;   // MQTT topic filter
   std::string device;  // glob
   uint8_t record_class = 3;
+  std::string when = {};  // condition on the payload (record/condition.h)
 
   bool operator==(const Rule&) const = default;
 };
 
 inline constexpr size_t kMaxRules = 1024;
 
-// Checks that there are at most kMaxRules rules, each with a valid class, filter and glob.
+// Checks that there are at most kMaxRules rules, each with a valid class, filter, glob and
+// condition, and that their conditions read at most kMaxPaths different values.
 Status ValidateRules(const std::vector<Rule>& rules);
 
-// Returns the class of the first rule that matches. If none matches, returns `default_class`, or
-// `current` if `default_class` is 0. REQUIRES: ValidateRules(rules).ok().
-uint8_t Classify(const std::vector<Rule>& rules, uint8_t default_class, std::string_view device,
-                 std::string_view topic, uint8_t current);
+// Rules, compiled. Thread safety: immutable after construction.
+class Classifier {
+ public:
+  Classifier() = default;
+  // `default_class` 0: a record that no rule matches keeps its class.
+  // REQUIRES: ValidateRules(rules).ok().
+  Classifier(std::vector<Rule> rules, uint8_t default_class);
+
+  // Returns the class of the first rule that matches. If none matches, returns the default class,
+  // or `current`. Reads the payload at most once, and only if a rule with a condition matches the
+  // topic and the device.
+  uint8_t ClassOf(std::string_view device, std::string_view topic, std::string_view payload,
+                  uint8_t current) const;
+
+ private:
+  std::vector<Rule> rules_;
+  std::vector<Condition> conditions_;  // by rule
+  JsonPaths paths_;
+  uint8_t default_class_ = 0;
+};
 
 }  // namespace seganet
 

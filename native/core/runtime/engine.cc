@@ -61,7 +61,10 @@ Status Engine::Start(const EngineOptions& options) {
           [this](uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
             return workers_[worker]->TakeDatagrams(stage, std::move(datagrams));
           },
-      .exchange = &exchange_};
+      .exchange = &exchange_,
+      .deferred = &deferred_,
+      .sessions = &sessions_,
+      .windows = &windows_};
   const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
   // A packet that a device has begun to send must be read to its end, even if memory is short.
   unfinished_.SetLimit(std::max(quarter, kLeastUnfinished));
@@ -82,6 +85,9 @@ Status Engine::Start(const EngineOptions& options) {
   worker_options.ring_bytes =
       std::max<size_t>(options.message_ring_mib * kMiB, size_t{options.max_packet_bytes} * 4);
   exchange_.Start(options, WorkerCapacities(cpus), &workers_);
+  sessions_.Start(cpus.size(), [this] {
+    for (const auto& worker : workers_) worker->Nudge();
+  });
   for (size_t i = 0; i < cpus.size(); ++i) {
     worker_options.index = i;
     workers_.push_back(std::make_unique<Worker>(worker_options, shared));
@@ -197,16 +203,21 @@ PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
   // Uses the record's class at this point. A later stage may make the record more urgent, but
   // memory that is reserved for class 1 is not for records that only may become class 1.
   if (throttle_.MayGoOn(record.record_class) != Throttle::Verdict::kGoOn) return PushResult::kFull;
+  // Messages that return from a flow have priority over new records of its sources.
+  if (record.deferral != 0 && found->spec.kind == StageKind::kSource &&
+      deferred() >= kMostDeferred) {
+    return PushResult::kFull;
+  }
   const auto route = Route();
   Worker& owner = *workers_[WorkerOf(record.device)];
   return owner.Push(stage, record, assign_seq) ? PushResult::kOk : PushResult::kFull;
 }
 
 uint8_t Engine::ClassOf(uint32_t stage, std::string_view device, std::string_view topic,
-                        uint8_t current) const {
+                        std::string_view payload, uint8_t current) const {
   const Stage* found = plan_->Find(stage);
   if (found == nullptr || found->spec.kind != StageKind::kPriority) return current;
-  return Classify(found->spec.rules, found->spec.default_class, device, topic, current);
+  return found->classifier.ClassOf(device, topic, payload, current);
 }
 
 size_t Engine::TakeMessages(char* to, size_t capacity, size_t* needed) {
@@ -232,6 +243,17 @@ std::vector<Completion> Engine::TakeCompletions() {
   return taken;
 }
 
+void Engine::EndDeferrals(const std::vector<Deferral>& ends) {
+  std::vector<std::vector<Deferral>> by_worker(workers_.size());
+  for (const Deferral& end : ends) {
+    const uint32_t worker = DeferredReceipts::WorkerOf(end.id);
+    if (worker < by_worker.size()) by_worker[worker].push_back(end);
+  }
+  for (size_t i = 0; i < by_worker.size(); ++i) {
+    if (!by_worker[i].empty()) workers_[i]->EndDeferrals(by_worker[i]);
+  }
+}
+
 void Engine::Flush(uint32_t stage) {
   for (const auto& worker : workers_) worker->Flush(stage);
 }
@@ -241,6 +263,11 @@ void Engine::StopReading() {
   exchange_.HoldForever();
   for (uint32_t stage : listening_) acceptor_->Unlisten(stage);
   for (const auto& worker : workers_) worker->StopReading();
+}
+
+void Engine::HoldReading(bool hold) {
+  if (closed_) return;
+  for (const auto& worker : workers_) worker->HoldReading(hold);
 }
 
 void Engine::Close() {
@@ -328,7 +355,7 @@ void Engine::Return(size_t worker, std::vector<Receipt> receipts) {
 }
 
 void Engine::Withhold(size_t worker, std::vector<Receipt> receipts) {
-  if (worker < workers_.size()) workers_[worker]->WithholdReceipts(std::move(receipts));
+  if (worker < workers_.size()) workers_[worker]->WithholdReceipts(receipts);
 }
 
 void Engine::OnRoom() {
@@ -348,7 +375,7 @@ void Engine::Sweep() {
 void Engine::EndUnfinished() {
   const auto most =
       std::max_element(workers_.begin(), workers_.end(), [](const auto& one, const auto& other) {
-        return one->unfinished_bytes() < other->unfinished_bytes();
+        return one->unfinished().bytes() < other->unfinished().bytes();
       });
   (*most)->EndUnfinished();
 }
@@ -367,13 +394,24 @@ std::vector<WorkerInfo> Engine::Workers() const {
   for (uint32_t slot = 0; slot < Placement::kSlots && !slots.empty(); ++slot) {
     ++slots[exchange_.placement().Owner(slot)];
   }
+  const int64_t now = MonotonicUs();
   std::vector<WorkerInfo> infos;
   for (size_t i = 0; i < workers_.size(); ++i) {
     const Worker& worker = *workers_[i];
+    const int64_t silent_us = std::max<int64_t>(0, now - worker.load().measured_us());
     infos.push_back({i, worker.tid(), worker.cpu(), worker.pin_error(), exchange_.capacity(i),
-                     slots[i], worker.busy(), worker.open_agents()});
+                     slots[i], worker.load().busy(), worker.load().connections(), silent_us});
   }
   return infos;
+}
+
+std::array<int64_t, kClasses + 1> Engine::Delivered() {
+  std::array<int64_t, kClasses + 1> sums{};
+  for (const auto& lanes : AllLanes()) {
+    const CounterBlock& block = lanes->counters();
+    for (size_t c = 0; c < sums.size(); ++c) sums[c] += block.delivered[c].Get();
+  }
+  return sums;
 }
 
 void Engine::ReadCounters(std::array<uint64_t, kCounters>* counters,

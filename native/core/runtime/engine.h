@@ -39,6 +39,13 @@ enum class PushResult {
   kOddTopic = 6,  // IsOddTopic, for the topic or the device
 };
 
+enum class RestoreResult : uint8_t {
+  kRestored = 0,
+  kExpired = 1,
+  kDamaged = 2,
+  kTooLate = 3,  // devices may have connected already
+};
+
 struct WorkerInfo {
   size_t index;
   int tid;
@@ -47,7 +54,8 @@ struct WorkerInfo {
   uint32_t capacity;   // of its core; the strongest core has 1024
   uint32_t slots;      // number of slots that it owns, of Placement::kSlots
   double busy;         // Worker::busy
-  uint64_t agents;     // Worker::open_agents
+  uint64_t agents;     // open device connections
+  int64_t silent_us;   // time since the thread made progress
 };
 
 // Thread safety: all members from the thread that created the engine, unless a comment says
@@ -103,12 +111,21 @@ class Engine : private ReceiptSink {
   // Returns the class that a priority stage of the plan assigns, or `current` if there is no such
   // stage.
   uint8_t ClassOf(uint32_t stage, std::string_view device, std::string_view topic,
-                  uint8_t current) const;
+                  std::string_view payload, uint8_t current) const;
 
   // Copies waiting frames into `to`, whole frames only, and returns the bytes. If that is 0 because
   // the next frame is larger than `capacity`, sets `*needed` to that frame's size.
   size_t TakeMessages(char* to, size_t capacity, size_t* needed = nullptr);
   std::vector<Completion> TakeCompletions();
+
+  // Reports what became of messages of records that wait for their flow (DeferredReceipts). Unknown
+  // ids have no effect.
+  void EndDeferrals(const std::vector<Deferral>& ends);
+  // Returns the number of records that wait for a flow.
+  int64_t deferred() const { return deferred_.load(std::memory_order_relaxed); }
+  // Returns the number of open windows. Read it before the number of records in memory: a window is
+  // open until its record is in memory.
+  int64_t windows() const { return windows_.open.load(std::memory_order_acquire); }
 
   // Seals the open batches of a stage; 0 = of all stages.
   void Flush(uint32_t stage);
@@ -116,8 +133,23 @@ class Engine : private ReceiptSink {
   // Makes every record that is not on disk due for writing, from now on. For an orderly stop.
   void SaveAll();
 
-  // Closes the listeners and stops reading devices; their connections stay open until Close.
+  // Restores the MQTT sessions of an earlier run from their rows (session_row.h), one result for
+  // each. `exact`: the earlier run ended in order. Any thread, between Start and Close.
+  std::vector<RestoreResult> RestoreSessions(const std::vector<std::string_view>& rows, bool exact);
+  // Has the store thread save all MQTT sessions as if their connections ended now.
+  // REQUIRES: StopReading was called.
+  void SaveSessions();
+  // The MQTT sessions that the store thread saves.
+  SessionDesk& sessions() { return sessions_; }
+
+  // Closes the listeners, stops reading devices and publishes their wills; the connections stay
+  // open until Close.
   void StopReading();
+
+  // True: no record of a device enters until it is called with false. MQTT devices are not read;
+  // CoAP devices that use UDP get 5.03. Connections stay open, and pushed records enter. Returns
+  // when the records that were read before have passed the plan.
+  void HoldReading(bool hold);
 
   // Stops the threads. Records that are still held are dropped and counted as "closed". Idempotent.
   void Close();
@@ -131,6 +163,9 @@ class Engine : private ReceiptSink {
   const EngineOptions& options() const { return options_; }
   // Returns the records that are neither on disk nor acknowledged by the cloud, by class.
   std::array<int64_t, kClasses + 1> Unsaved();
+
+  // Returns the records that the cloud acknowledged, by class.
+  std::array<int64_t, kClasses + 1> Delivered();
 
   uint32_t WorkerOf(std::string_view device) const;
   std::vector<WorkerInfo> Workers() const;
@@ -176,10 +211,13 @@ class Engine : private ReceiptSink {
   MemoryShare kept_;
   std::atomic<int64_t> devices_{0};
   std::atomic<int64_t> connections_{0};
+  std::atomic<int64_t> deferred_{0};
+  WindowTotals windows_;
   Throttle throttle_{&budget_};
 
   std::shared_ptr<const Plan> plan_;
   std::vector<uint32_t> listening_;
+  SessionDesk sessions_;
   Rebalancer exchange_;
   std::vector<std::unique_ptr<Worker>> workers_;
   PendingLogins logins_;

@@ -43,7 +43,7 @@ std::vector<SlotLoad> Rebalancer::TakeSlotLoads() {
 std::vector<WorkerLoad> Rebalancer::WorkerLoads(const std::vector<SlotLoad>& slots) const {
   std::vector<WorkerLoad> loads;
   for (size_t i = 0; i < workers_->size(); ++i) {
-    loads.push_back({(*workers_)[i]->busy(), capacities_[i]});
+    loads.push_back({(*workers_)[i]->load().busy(), capacities_[i]});
   }
   if (options_.record_cost_us == 0) return loads;
   for (WorkerLoad& load : loads) load.busy = 0;

@@ -30,6 +30,7 @@ struct SlotParcel {
   std::vector<MovedAgent> agents;                // MovedAgent::device is one of them
   std::vector<KeptSessions::Moved> kept;
   std::vector<Wills::Moved> wills;
+  std::vector<std::string> touched;  // SessionSaves::Touch
 };
 
 // The interface of the engine to its workers for moving slots.

@@ -1,6 +1,7 @@
 #include "core/runtime/store_queue.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace seganet {
@@ -180,6 +181,15 @@ void StoreQueue::Removed(int64_t row, uint8_t record_class, int64_t records) {
   counters_.Add(Drop::kLogFull, record_class, static_cast<uint64_t>(gone.lost));
   if (gone.ticket == 0) return;
   for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) lanes->Removed(gone.ticket);
+}
+
+bool StoreQueue::SendAgain(int64_t row, const std::string& node, uint8_t record_class,
+                           std::vector<uint32_t> records) {
+  const uint64_t count = std::accumulate(records.begin(), records.end(), uint64_t{0});
+  if (!ledger_.SendAgain(row, node, record_class, std::move(records))) return false;
+  counters_.Add(Counter::kRecordsSentAgain, count);
+  Wake();
+  return true;
 }
 
 void StoreQueue::Lost() {

@@ -90,6 +90,11 @@ class StoreQueue {
   // The store deleted a row with undelivered records because the log is full.
   void Removed(int64_t row, uint8_t record_class, int64_t records);
 
+  // A dead letter was moved to row `row`, to be sent again; `records` has the number of records of
+  // each batch. Returns false, without effect, if the row is not new.
+  bool SendAgain(int64_t row, const std::string& node, uint8_t record_class,
+                 std::vector<uint32_t> records);
+
   // The log was recreated: nothing that was committed is there anymore.
   void Lost();
 

@@ -30,8 +30,11 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
       inbound_(options.ring_bytes),
       messages_(options.ring_bytes),
       devices_(options.max_devices, shared.devices),
+      deferred_(static_cast<uint32_t>(options.index), shared.deferred),
+      window_receipts_(shared.budget, [this] { Wake(); }),
       pipeline_(PipelineContext{options.index, shared.budget, &counters_, &messages_,
-                                shared.message_bell, shared.devices, options.linger_us}),
+                                shared.message_bell, shared.devices, options.linger_us, &deferred_,
+                                &window_receipts_, shared.windows, &now_}),
       presence_(
           static_cast<uint32_t>(options.index), shared.events, &counters_,
           [this](Device* device, std::string_view topic, std::string_view payload) {
@@ -47,8 +50,10 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
       read_buffer_(kReadBufferBytes),
       tickets_(shared.complete),
       wheel_(MonotonicUs()),
+      unfinished_(shared.unfinished, options.unfinished_us),
       moderation_(options.wake_interval_us) {
   receipt_rows_.Enroll(&tickets_);
+  receipt_rows_.Enroll(&window_receipts_);
   commands_.Add(this);
 }
 
@@ -64,6 +69,7 @@ void Worker::OnStart() {
   uv_timer_start(
       &sweep_timer_, [](uv_timer_t* timer) { static_cast<Worker*>(timer->data)->Sweep(); },
       kSweepMs, kSweepMs);
+  load_.Begin(MonotonicUs());
   // Once per turn of the loop, not once per record.
   uv_prepare_init(loop(), &before_poll_);
   before_poll_.data = this;
@@ -72,6 +78,7 @@ void Worker::OnStart() {
     self->clock_reads_ = 0;
     if (!self->moves_.empty()) self->TryMoves();
     self->pipeline_.EndTurn(MonotonicUs());
+    if (self->kept_.saves().waiting() > 0) self->OfferSessions();
     self->Moderate();
     self->ArmTimer();
   });
@@ -79,6 +86,7 @@ void Worker::OnStart() {
 
 void Worker::OnStop() {
   DrainPending();
+  pipeline_.EndWindows(0, nullptr, MonotonicUs());
   pipeline_.Flush(0, SealReason::kFlush);
   // Devices get the acknowledgements of safe records before their connections end.
   ServeReceipts();
@@ -101,6 +109,8 @@ void Worker::Adopt(Handoff handoff) {
   auto task = [this, handoff = std::move(handoff)] {
     adopting_.fetch_sub(1, std::memory_order_relaxed);
     now_ = Now::Read();
+    // Before the device subscribes.
+    if (shared_.sessions->active() != sessions_active_) ServeSessions();
     auto* agent = new Agent(this, loop(), handoff.fd, handoff.stage, handoff.device,
                             handoff.address, handoff.proven);
     agents_.insert(agent);
@@ -138,8 +148,10 @@ void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
   Call([this, &plan] {
     // Records that push() accepted have stage ids of the old plan.
     DrainPending();
+    // Wills of a stage that leaves have no route in the new plan.
+    wills_.PublishOf([&plan](uint32_t stage) { return plan->Find(stage) == nullptr; });
     const std::shared_ptr<const Plan> before = pipeline_.shared_plan();
-    pipeline_.SetPlan(std::move(plan));
+    pipeline_.SetPlan(std::move(plan), MonotonicUs());
     ++plan_number_;
     RegisterAll(*before);
   });
@@ -148,6 +160,7 @@ void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
 void Worker::Flush(uint32_t stage) {
   Post([this, stage] {
     DrainPending();
+    pipeline_.EndWindows(stage, nullptr, MonotonicUs());
     pipeline_.Flush(stage, SealReason::kFlush);
   });
 }
@@ -166,10 +179,22 @@ void Worker::CloseStage(uint32_t stage) {
 }
 
 void Worker::StopReading() {
-  Post([this] {
+  Call([this] {
     reading_ = false;
     wills_.PublishAll();
+    // [MQTT-3.1.2-8] The gateway is about to close these connections, without a DISCONNECT of the
+    // device. Their records need the pipeline, which is gone when the connections end.
+    for (Agent* agent : agents_) {
+      if (agent->connected()) agent->session().PublishWill();
+    }
     for (const auto& [stage, endpoint] : endpoints_) endpoint->StopReading();
+  });
+}
+
+void Worker::HoldReading(bool hold) {
+  Call([this, hold] {
+    held_ = hold;
+    ResumeAgents();
   });
 }
 
@@ -208,8 +233,10 @@ size_t Worker::TakeMessages(char* to, size_t capacity) {
 void Worker::OnWake() {
   moderation_.Count();
   ServeReceipts();
+  ServeSessions();
   ServePushes();
   ResumeAgents();
+  ResumeAfterFlow();
 }
 
 // While the message ring has no room, pushed records stay in their ring, and push() then returns
@@ -252,12 +279,15 @@ void Worker::RunPushed(std::string_view frame) {
   if (!record.device.empty() && !IdentifyPushed(FrameStage(frame.data()), &record)) {
     counters_.Add(Drop::kTooManyDevices, record.record_class);
     if (AsksForSafety(FrameStage(frame.data()), record)) tickets_.Fail(record.ticket);
+    if (record.deferral != 0) tickets_.Fail(record.deferral);
     return;
   }
   record.arrived_us = now_.mono_us;
   if (record.ts_ms == 0) record.ts_ms = now_.wall_ms;
   const uint32_t stage = FrameStage(frame.data());
-  const uint32_t ticket = AsksForSafety(stage, record) ? std::exchange(record.ticket, 0) : 0;
+  uint32_t ticket = AsksForSafety(stage, record) ? std::exchange(record.ticket, 0) : 0;
+  const bool defers = record.deferral != 0;
+  if (defers) ticket = record.deferral;
   if (ticket == 0) {
     pipeline_.Run(stage, record);
     return;
@@ -265,9 +295,10 @@ void Worker::RunPushed(std::string_view frame) {
   const bool waits = !options_.acknowledge_at_once;
   const uint64_t handle = tickets_.Open(ticket);
   if (waits) record.receipt = tickets_.ReceiptFor(handle);
+  if (defers) record.deferred = tickets_.ReceiptFor(handle);
   const Passage passage = pipeline_.Run(stage, record);
   if (passage.taken) {
-    tickets_.Expect(handle, waits ? passage.copies : 0);
+    tickets_.Expect(handle, (waits ? passage.copies : 0) + passage.deferred);
   } else {
     tickets_.Withhold(handle);
   }
@@ -293,40 +324,6 @@ bool Worker::IdentifyPushed(uint32_t stage, Record* record) {
   }
   record->flags &= static_cast<uint8_t>(~kFlagAssignSeq);
   return true;
-}
-
-void Worker::ReturnReceipts(std::vector<Receipt> receipts) {
-  {
-    const std::lock_guard<std::mutex> lock(receipts_mutex_);
-    if (receipts_.empty()) {
-      receipts_ = std::move(receipts);
-    } else {
-      receipts_.insert(receipts_.end(), receipts.begin(), receipts.end());
-    }
-  }
-  Nudge();
-}
-
-void Worker::WithholdReceipts(std::vector<Receipt> receipts) {
-  {
-    const std::lock_guard<std::mutex> lock(receipts_mutex_);
-    withheld_receipts_.insert(withheld_receipts_.end(), receipts.begin(), receipts.end());
-  }
-  Nudge();
-}
-
-// Writes once per device, regardless of how many of its records are safe.
-void Worker::ServeReceipts() {
-  std::vector<Receipt> withheld;
-  {
-    const std::lock_guard<std::mutex> lock(receipts_mutex_);
-    served_receipts_.swap(receipts_);
-    withheld.swap(withheld_receipts_);
-  }
-  // Closed agents live until the end of the loop's turn.
-  receipt_rows_.Serve(served_receipts_);
-  served_receipts_.clear();
-  receipt_rows_.Deny(withheld);
 }
 
 // Naps if that saves wake-ups. With few devices, no record is delayed.
@@ -357,22 +354,25 @@ void Worker::OnTime() {
 
 void Worker::Sweep() {
   const int64_t now = MonotonicUs();
-  MeasureLoad();
+  load_.Measure(now, agents_.size());
   wheel_.Turn(now, [now](TimeWheel::Item* item) { return static_cast<Agent*>(item)->OnTime(now); });
   lingering_.Sweep(now);
   devices_.Sweep(now);
   commands_.Expire(now);
   wills_.OnTime(now);
   kept_.Expire(now);
+  OfferSessions();
   if (reading_) {
     for (const auto& [stage, endpoint] : endpoints_) endpoint->KeepReading();
   }
-  SweepUnfinished(now);
+  for (Agent* agent : unfinished_.TooSlow(now)) agent->CloseUnfinished();
   // If the records that filled a class leave before the class is marked as full, nothing else
   // resumes its devices (Throttle).
   if (shared_.throttle->Relax()) shared_.resume();
+  ServeReceipts();
   ServePushes();
   ResumeAgents();
+  ResumeAfterFlow();
 }
 
 }  // namespace seganet

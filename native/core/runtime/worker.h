@@ -8,9 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,17 +29,24 @@
 #include "core/devices/push_tickets.h"
 #include "core/devices/rate_pauses.h"
 #include "core/devices/receipt_table.h"
+#include "core/devices/unfinished_packets.h"
 #include "core/devices/wills.h"
 #include "core/loop/loop_thread.h"
 #include "core/loop/memory_share.h"
 #include "core/loop/time_wheel.h"
 #include "core/loop/wakeup_moderation.h"
+#include "core/plan/deferred_receipts.h"
 #include "core/plan/pipeline.h"
 #include "core/queue/byte_ring.h"
 #include "core/queue/throttle.h"
 #include "core/reception/acceptor.h"
 #include "core/reception/lingering_close.h"
+#include "core/runtime/load_meter.h"
+#include "core/runtime/returned_receipts.h"
+#include "core/runtime/session_desk.h"
+#include "core/runtime/session_row.h"
 #include "core/runtime/slot_moves.h"
+#include "core/runtime/window_receipts.h"
 
 namespace seganet {
 
@@ -79,13 +84,16 @@ struct WorkerShared {
   MemoryShare* kept;  // memory for devices that are not connected: sessions and wills
   // Passes datagrams to the worker that owns their devices. Returns false if they are lost.
   std::function<bool(uint32_t worker, uint32_t stage, CrossedDatagrams)> cross;
-  SlotExchange* exchange;  // which worker owns which device
+  SlotExchange* exchange;          // which worker owns which device
+  std::atomic<int64_t>* deferred;  // records that wait for a flow (DeferredReceipts)
+  SessionDesk* sessions;           // to and from the disk
+  WindowTotals* windows;
 };
 
 // Thread safety: Push and TakeMessages from the engine's thread; Adopt, OpenDatagrams,
 // TakeDatagrams, SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, ReturnReceipts,
-// WithholdReceipts, StartCommand, Agents, MoveSlots, Arrive, busy, open_agents and the counters
-// from any thread.
+// WithholdReceipts, EndDeferrals, SaveSessions, RestoreSessions, StartCommand, Agents, MoveSlots,
+// Arrive, load, unfinished().bytes and the counters from any thread.
 class Worker : public LoopThread, private AgentHost, private CommandCarrier, private CoapHost {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
@@ -104,20 +112,23 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
 
   // Replaces the plan; returns when that is done.
   void SetPlan(std::shared_ptr<const Plan> plan);
-  // Seals the open batches of a stage; 0 = of all stages.
+  // Ends the open windows and seals the open batches of a stage; 0 = of all stages.
   void Flush(uint32_t stage);
 
   // Closes the connections and sockets of source stage `stage`; returns when that is done.
   void CloseStage(uint32_t stage);
 
-  // Stops reading devices and publishes the wills that wait.
+  // Stops reading devices and publishes all wills: those that wait, and those of connected devices.
+  // Returns when that is done.
   void StopReading();
+
+  // True: reads no devices until it is called with false. Returns when no read is under way.
+  void HoldReading(bool hold);
 
   // Reads the devices again whose class has room.
   void Resume();
 
-  // Returns the memory of incomplete packets.
-  int64_t unfinished_bytes() const { return unfinished_bytes_.load(std::memory_order_relaxed); }
+  const UnfinishedPackets& unfinished() const { return unfinished_; }
   // Closes the connection that has held the most of that memory for the longest time, if the total
   // still exceeds its limit.
   void EndUnfinished();
@@ -126,7 +137,18 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void ReturnReceipts(std::vector<Receipt> receipts);
   // Reports that records of this worker's devices are lost and were never safe. Any thread, also
   // after Stop.
-  void WithholdReceipts(std::vector<Receipt> receipts);
+  void WithholdReceipts(const std::vector<Receipt>& receipts);
+
+  // Reports what became of messages that this worker kept receipts for. Any thread, also after
+  // Stop.
+  void EndDeferrals(const std::vector<Deferral>& ends);
+
+  // Saves all MQTT sessions as if their connections ended now, and no change after that. Returns
+  // when the sessions are ready for the store thread. REQUIRES: StopReading was called.
+  void SaveSessions();
+  // Adds sessions of an earlier run. REQUIRES: this worker owns their devices, which have not
+  // connected in this run.
+  void RestoreSessions(std::vector<RestoredSession> sessions);
 
   // Sends a command to a device of this worker. REQUIRES: WorkerShared::commands accepted it
   // (Open).
@@ -149,11 +171,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   // Receives slots of another worker.
   void Arrive(std::unique_ptr<SlotParcel> parcel);
 
-  // CPU time divided by elapsed time over about the last second, 0..1; and the number of open
-  // device connections.
-  double busy() const { return busy_.load(std::memory_order_relaxed); }
-  size_t open_agents() const { return open_agents_.load(std::memory_order_relaxed); }
-
+  const LoadMeter& load() const { return load_; }
   const CounterBlock& counters() const { return counters_; }
   const CloseReasonCounters& close_reasons() const { return close_reasons_; }
 
@@ -199,9 +217,16 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void EndMove(size_t index, bool moved);
   bool IsQuiet(const SlotMoves::Leaving& leaving) const;
   bool HandOver(const SlotSet& slots, uint32_t to);
+  void EndWindowsOf(const SlotSet& slots);
   SlotSet TiedSlots(const SlotSet& slots) const;
   void Unpack(SlotParcel* parcel);
-  void MeasureLoad();
+
+  // worker_sessions.cc
+  void ServeSessions();
+  void OfferSessions();
+  SessionSaves::Offer OfferSession(const SessionSaves::Due& due);
+  bool IsCloseEnough(const mqtt::KeptSession& session, int64_t end_ms, int64_t now_ms) const;
+  void AnswerSaved();
 
   void CloseEndpoints(uint32_t stage);
   Device* Locate(CoapEndpoint* endpoint, std::string_view id);
@@ -215,6 +240,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   std::unique_ptr<AgentSession> MakeSession(Agent* agent, const Handoff& handoff);
   void ServePushes();
   void ServeReceipts();
+  void ServeWindows();
   bool MessagesHigh();
   void DrainRing(size_t most);
   void DrainPending();
@@ -227,12 +253,12 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void Moderate();
   void ResumeAgents();
   bool AllMustPause();
+  bool WaitsForFlow(const SourceSettings& source) const;
+  void ResumeAfterFlow();
   bool WaitsForToken(Agent* agent);
   void ResumeRated(int64_t now_us);
   void Register(Agent* agent);
   void RegisterAll(const Plan& before);
-  void ForgetUnfinished(Agent* agent);
-  void SweepUnfinished(int64_t now_us);
   void Emit(const WillRecord& made);
   void CountRecord(Device* device, uint32_t stage, const Record& record);
 
@@ -243,6 +269,8 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   ByteRing inbound_;
   ByteRing messages_;
   DeviceTable devices_;
+  DeferredReceipts deferred_;
+  WindowReceipts window_receipts_;
   Pipeline pipeline_;
   Presence presence_;
   CommandTable commands_;
@@ -255,17 +283,16 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   std::unordered_set<Agent*> agents_;
   TimeWheel wheel_;                                       // of agents
   std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
+  std::vector<Agent*> flow_paused_;                       // Agent::kPausedByFlow
   RatePauses rate_pauses_;
-  std::list<Agent*> unfinished_;  // agents with large incomplete packets, oldest first
-  std::atomic<int64_t> unfinished_bytes_{0};
+  UnfinishedPackets unfinished_;
   std::unordered_map<uint32_t, CoapEndpoint*> endpoints_;  // by stage
   std::atomic<size_t> crossed_bytes_{0};                   // in flight from other workers
   uint32_t plan_number_ = 1;                               // number of the current plan
   bool reading_ = true;
-  std::mutex receipts_mutex_;
-  std::vector<Receipt> receipts_;                // returned; guarded by receipts_mutex_
-  std::vector<Receipt> served_receipts_;         // being served; a member to reuse its memory
-  std::vector<Receipt> withheld_receipts_;       // guarded by receipts_mutex_
+  bool held_ = false;  // by HoldReading
+  ReturnedReceipts returned_;
+  ReturnedReceipts::Taken serving_;              // a member to reuse its memory
   std::atomic<bool> waits_for_messages_{false};  // read by TakeMessages
   Now now_;                                      // time of the current read or wake-up
   LingeringClose lingering_;
@@ -275,14 +302,15 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   uint32_t clock_reads_ = 0;  // device reads since the clock was read
   bool unread_ = false;       // a device has more to read than its share of this turn
   WakeupModeration moderation_;
-  int64_t armed_us_ = kNever;  // due time of deadline_timer_
+  int64_t armed_us_ = kNever;        // due time of deadline_timer_
+  uint64_t committed_sessions_ = 0;  // SessionDesk::committed, as last read
+  bool sessions_active_ = false;     // SessionDesk::active, as last read
+  bool desk_is_full_ = false;        // until the next ServeSessions
+  bool sessions_end_ = false;        // SaveSessions was called
   SlotMoves moves_;
   std::atomic<uint32_t> adopting_{0};  // adopted connections without an agent yet
   std::atomic<uint32_t> arriving_{0};  // parcels in flight to this worker
-  std::atomic<double> busy_{0};
-  std::atomic<size_t> open_agents_{0};
-  int64_t measured_us_ = 0;
-  int64_t measured_cpu_us_ = 0;
+  LoadMeter load_;
 };
 
 }  // namespace seganet

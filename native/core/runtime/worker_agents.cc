@@ -1,4 +1,5 @@
 // Worker: its agents, which of them may be read, and the records that they receive.
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,15 +17,18 @@ constexpr uint32_t kReadsPerClock = 16;
 // bytes, so one read yields few more records than a bucket has tokens.
 constexpr size_t kReadBytesPerToken = 8;
 constexpr size_t kLeastReadBytes = 64;
-
-// Every connection may hold this much of an incomplete packet, so a device whose packets arrive in
-// two pieces never obstructs another.
-constexpr size_t kFreeUnfinished = 4096;
-// Larger incomplete packets need this rate after WorkerOptions::unfinished_us.
-constexpr int64_t kUnfinishedBytesPerS = 256;
-constexpr size_t kUnfinishedLooks = 64;
+// Discarded before a socket is closed.
+constexpr size_t kDiscardBytes = 65'536;
 
 TokenRate RateOf(const Agent& agent) { return {agent.source().rate, agent.source().burst}; }
+
+// Discards what the device has sent, up to kDiscardBytes.
+void Discard(int fd) {
+  char bytes[4096];
+  for (size_t left = kDiscardBytes / sizeof(bytes); left > 0; --left) {
+    if (recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) <= 0) return;
+  }
+}
 
 DeviceEnd EndOf(AgentEnd end) {
   switch (end) {
@@ -47,13 +51,20 @@ DeviceEnd EndOf(AgentEnd end) {
 }  // namespace
 
 // True if devices of every class must pause.
-bool Worker::AllMustPause() { return !reading_ || MessagesHigh(); }
+bool Worker::AllMustPause() { return !reading_ || held_ || MessagesHigh(); }
 
 // A device's next record is assumed to have the class of its latest one. A device that has not sent
 // anything is assumed to send class 1, because that may be an alarm.
 bool Worker::MayRead(Agent* agent) {
   if (agent->paused == Agent::kPausedByMove) return false;
   if (WaitsForToken(agent)) return false;
+  if (WaitsForFlow(agent->source())) {
+    if (agent->paused == 0) {
+      agent->paused = Agent::kPausedByFlow;
+      flow_paused_.push_back(agent);
+    }
+    return false;
+  }
   uint8_t c = agent->latest_class;
   if (c == 0) c = agent->registered_class;
   if (c == 0) c = kCritical;
@@ -67,6 +78,21 @@ bool Worker::MayRead(Agent* agent) {
     paused_[c].push_back(agent);
   }
   return false;
+}
+
+// True if too many records of sources like this one wait for a flow.
+bool Worker::WaitsForFlow(const SourceSettings& source) const {
+  return source.delivered && shared_.deferred->load(std::memory_order_relaxed) >= kMostDeferred;
+}
+
+void Worker::ResumeAfterFlow() {
+  if (flow_paused_.empty() || shared_.deferred->load(std::memory_order_relaxed) >= kMostDeferred) {
+    return;
+  }
+  std::vector<Agent*> agents;
+  agents.swap(flow_paused_);
+  for (Agent* agent : agents) agent->paused = 0;
+  for (Agent* agent : agents) agent->Resume();
 }
 
 std::span<uint8_t> Worker::read_buffer(const Agent& agent) {
@@ -126,60 +152,13 @@ int64_t Worker::OnRead(size_t bytes) {
 }
 
 void Worker::OnBuffered(Agent* agent, size_t bytes, bool is_new) {
-  if (bytes <= kFreeUnfinished) return ForgetUnfinished(agent);
-  if (is_new) ForgetUnfinished(agent);
-  if (agent->unfinished == 0) {
-    agent->unfinished_us = now_.mono_us;
-    agent->unfinished_place = unfinished_.insert(unfinished_.end(), agent);
-  }
-  const auto before = static_cast<int64_t>(std::exchange(agent->unfinished, bytes));
-  const int64_t more = static_cast<int64_t>(bytes) - before;
-  unfinished_bytes_.fetch_add(more, std::memory_order_relaxed);
-  if (!shared_.unfinished->Add(more) && more > 0) shared_.end_unfinished();
-}
-
-void Worker::ForgetUnfinished(Agent* agent) {
-  if (agent->unfinished == 0) return;
-  const auto bytes = static_cast<int64_t>(std::exchange(agent->unfinished, 0));
-  shared_.unfinished->Add(-bytes);
-  unfinished_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-  unfinished_.erase(agent->unfinished_place);
+  if (!unfinished_.Set(agent, bytes, is_new, now_.mono_us)) shared_.end_unfinished();
 }
 
 void Worker::EndUnfinished() {
   Post([this] {
-    if (shared_.unfinished->used() <= shared_.unfinished->limit() || unfinished_.empty()) return;
-    // The cost of a packet is its bytes times its age, so a small packet on a slow link outlasts a
-    // burst of large packets that begin later. Only the oldest packets are compared: young ones
-    // have a low cost.
-    const int64_t now = MonotonicUs();
-    const auto cost = [now](const Agent* agent) {
-      return static_cast<double>(agent->unfinished) *
-             static_cast<double>(now - agent->unfinished_us);
-    };
-    Agent* costliest = nullptr;
-    size_t looked = 0;
-    for (Agent* agent : unfinished_) {
-      if (++looked > kUnfinishedLooks) break;
-      if (costliest == nullptr || cost(agent) > cost(costliest)) costliest = agent;
-    }
-    costliest->CloseUnfinished();
+    if (Agent* const agent = unfinished_.Costliest(MonotonicUs())) agent->CloseUnfinished();
   });
-}
-
-void Worker::SweepUnfinished(int64_t now_us) {
-  std::vector<Agent*> over;
-  for (Agent* agent : unfinished_) {
-    // The worker has paused the device, so the device is not slow.
-    if (!agent->is_read()) agent->unfinished_us = now_us;
-    const int64_t waited_us = now_us - agent->unfinished_us;
-    const int64_t earned_us =
-        static_cast<int64_t>(agent->unfinished) * 1'000'000 / kUnfinishedBytesPerS;
-    const int64_t silent_us = now_us - agent->last_seen_us();
-    if (waited_us <= options_.unfinished_us) continue;
-    if (silent_us > options_.unfinished_us || waited_us > earned_us) over.push_back(agent);
-  }
-  for (Agent* agent : over) agent->CloseUnfinished();
 }
 
 Admission Worker::OnConnect(Agent* agent, std::string_view id) {
@@ -229,12 +208,15 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   counters_.Add(Counter::kRecordsReceived);
   const bool waits = !options_.acknowledge_at_once && incoming.handle != 0;
   if (waits) record.receipt = agent->ReceiptFor(incoming.handle);
+  if (agent->source().delivered && incoming.handle != 0) {
+    record.deferred = agent->ReceiptFor(incoming.handle);
+  }
   const Passage passage = pipeline_.Run(agent->stage(), record);
   agent->latest_class = passage.record_class;
   record.record_class = passage.record_class;
   CountRecord(agent->device, agent->stage(), record);
   if (!passage.taken) return {.verdict = RecordAnswer::Verdict::kNotTaken};
-  return {.copies = waits ? passage.copies : 0};
+  return {.copies = (waits ? passage.copies : 0) + passage.deferred};
 }
 
 // Updates the statistics of the agent registry.
@@ -323,7 +305,7 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
   wheel_.Remove(agent);
   receipt_rows_.Leave(agent);
   Unpause(agent);
-  ForgetUnfinished(agent);
+  unfinished_.Remove(agent);
   Device* const device = agent->device;
   const bool kept = agent->session().Finish(end);
   if (device != nullptr && device->agent == agent) {
@@ -349,6 +331,9 @@ void Worker::OnDescriptor(int fd, AgentEnd end) {
   if (has_reason) {
     lingering_.Take(loop(), fd, MonotonicUs());
   } else {
+    // Closing a socket with unread data resets the connection, and the device may then lose the
+    // DISCONNECT and the acknowledgements before it.
+    if (end == AgentEnd::kStopped) Discard(fd);
     close(fd);
   }
 }

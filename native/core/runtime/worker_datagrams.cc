@@ -158,7 +158,9 @@ RecordAnswer Worker::Admit(Device* device, const SourceSettings& source,
   if (c == 0) c = device->latest_class;
   if (c == 0) c = device->registered_class;
   if (c == 0) c = kCritical;
-  if (!HasRoomFor(c)) return {.verdict = Verdict::kFull, .retry_s = kFullRetryS};
+  if (!HasRoomFor(c) || WaitsForFlow(source)) {
+    return {.verdict = Verdict::kFull, .retry_s = kFullRetryS};
+  }
   device->bucket.Pay(rate, now_.mono_us);
   return {};
 }
@@ -198,13 +200,16 @@ RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incomi
   counters_.Add(Counter::kRecordsReceived);
   const bool waits = !options_.acknowledge_at_once && incoming.handle != 0;
   if (waits) record.receipt = endpoint->ReceiptFor(incoming.handle);
+  if (source.delivered && incoming.handle != 0) {
+    record.deferred = endpoint->ReceiptFor(incoming.handle);
+  }
   const Passage passage = pipeline_.Run(endpoint->stage(), record);
   record.record_class = passage.record_class;
   CountRecord(device, endpoint->stage(), record);
   if (!passage.taken) {
     return {.verdict = RecordAnswer::Verdict::kNotTaken, .retry_s = kNotTakenRetryS};
   }
-  return {.copies = waits ? passage.copies : 0};
+  return {.copies = (waits ? passage.copies : 0) + passage.deferred};
 }
 
 bool Worker::MayObserve(CoapEndpoint* endpoint, std::string_view id) {

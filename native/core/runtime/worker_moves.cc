@@ -6,7 +6,6 @@
 // worker is then sealed behind all of them.
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 #include "core/base/require.h"
@@ -15,32 +14,11 @@
 namespace seganet {
 namespace {
 
-constexpr int64_t kMeasureUs = 1'000'000;
 // RFC 7252 4.8.2, EXCHANGE_LIFETIME: within this time, a message may be repeated, and the CoAP
 // server that can detect the duplicate stays with the worker.
 constexpr int64_t kDatagramUs = 300'000'000;
 
-int64_t ThreadCpuUs() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return int64_t{time.tv_sec} * 1'000'000 + time.tv_nsec / 1000;
-}
-
 }  // namespace
-
-void Worker::MeasureLoad() {
-  const int64_t now = MonotonicUs();
-  open_agents_.store(agents_.size(), std::memory_order_relaxed);
-  const int64_t passed = now - measured_us_;
-  if (passed < kMeasureUs) return;
-  const int64_t cpu_us = ThreadCpuUs();
-  if (measured_us_ != 0) {
-    busy_.store(static_cast<double>(cpu_us - measured_cpu_us_) / static_cast<double>(passed),
-                std::memory_order_relaxed);
-  }
-  measured_us_ = now;
-  measured_cpu_us_ = cpu_us;
-}
 
 // True if this worker may create a row for the device: the row is not about to arrive in a parcel.
 bool Worker::Owns(std::string_view device) const {
@@ -67,11 +45,18 @@ void Worker::MoveSlots(const std::vector<SlotMove>& moves) {
     }
     const std::vector<Agent*> agents(agents_.begin(), agents_.end());
     for (Agent* agent : agents) Freeze(agent);
-    // Records that the devices wait for must not wait for a batch to fill.
+    // Records that the devices wait for must not wait for a batch to fill or for a window to end.
+    EndWindowsOf(slots);
     pipeline_.Flush(0, SealReason::kFlush);
   };
   if (Post(std::move(task))) return;
   for (const SlotMove& move : moves) shared_.exchange->Ended(move, false);
+}
+
+// Windows do not move: those of the devices in these slots end early.
+void Worker::EndWindowsOf(const SlotSet& slots) {
+  const auto leaves = [&](std::string_view device) { return slots[Placement::SlotOf(device)]; };
+  pipeline_.EndWindows(0, leaves, MonotonicUs());
 }
 
 // Stops reading the agent's device if its slot is about to leave.
@@ -90,6 +75,8 @@ void Worker::Unpause(Agent* agent) {
     rate_pauses_.Remove(agent, agent->paused_until_us);
   } else if (paused == Agent::kPausedByMove) {
     moves_.Forget(agent);
+  } else if (paused == Agent::kPausedByFlow) {
+    std::erase(flow_paused_, agent);
   } else if (paused != 0) {
     std::erase(paused_[paused], agent);
   }
@@ -148,10 +135,14 @@ bool Worker::HandOver(const SlotSet& slots, uint32_t to) {
   // JavaScript reads the rings one after the other, so messages in this ring must not be read after
   // those in the other worker's ring.
   if (messages_.used() != 0) return false;
+  // Each worker counts its own tickets of sessions that are not on disk yet.
+  const SessionSaves& saves = kept_.saves();
+  if (saves.waiting() > 0 || saves.has_offers()) return false;
   DrainPending();  // most of the work, before the lock makes others wait
   const std::lock_guard<std::mutex> lock(exchange.routes());
   if (exchange.held() || adopting_.load(std::memory_order_relaxed) != 0) return false;
   DrainPending();
+  EndWindowsOf(slots);
   pipeline_.Flush(0, SealReason::kFlush);
   if (inbound_.used() != 0 || messages_.used() != 0) return false;
   const SlotSet leaving = slots & ~TiedSlots(slots);
@@ -173,6 +164,7 @@ bool Worker::HandOver(const SlotSet& slots, uint32_t to) {
   parcel->devices = devices_.Take([&](const Device& device) { return leaving[device.slot]; });
   parcel->kept = kept_.TakeAll(leaves);
   parcel->wills = wills_.Take(leaves);
+  parcel->touched = kept_.saves().TakeTouched(leaves);
   // Before the table changes: a thread that reads the new owner posts behind the parcel.
   exchange.Deliver(to, std::move(parcel));
   for (uint32_t slot = 0; slot < Placement::kSlots; ++slot) {
@@ -214,6 +206,7 @@ void Worker::Unpack(SlotParcel* parcel) {
     wheel_.Add(agent, now_.mono_us);
     Register(agent);
   }
+  for (const std::string& device : parcel->touched) kept_.saves().Touch(device);
   for (Agent* agent : arrived) agent->Resume();
 }
 

@@ -1,5 +1,4 @@
 // Extracts PUBACKs from the bytes that a broker sends, and passes on all other bytes unchanged.
-// Behaves like nodes/lib/uplink/session/puback-reader.js.
 #ifndef SEGANET_CORE_UPLINK_BROKER_READER_H_
 #define SEGANET_CORE_UPLINK_BROKER_READER_H_
 

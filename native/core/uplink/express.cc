@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/require.h"
+
 namespace seganet {
 namespace {
 
@@ -26,7 +28,9 @@ Express::Express(std::shared_ptr<Lanes> lanes, Outlet* outlet, ExpressOptions op
     : lanes_(std::move(lanes)),
       outlet_(outlet),
       options_(std::move(options)),
-      window_(options_.window, options_.reserved) {}
+      window_(options_.window) {
+  SEGANET_REQUIRE(window_ && window_->open() == 0);
+}
 
 const UplinkStage* Express::StageOf(uint32_t id) const {
   const auto it = std::find_if(options_.stages.begin(), options_.stages.end(),
@@ -46,7 +50,7 @@ LeaveReason Express::Pump(size_t unsent, std::string* out) {
       has_more_ = true;
       return LeaveReason::kNone;
     }
-    if (window_.Room(true) == 0) return Blocked(now_us);
+    if (window_->Room(true) == 0) return Blocked(now_us);
     const bool is_full = unsent + (out->size() - before) >= options_.max_unsent;
     Attempt attempt;
     if (TakeOne(kAllClasses, now_us, is_full, &attempt, out)) continue;
@@ -56,7 +60,7 @@ LeaveReason Express::Pump(size_t unsent, std::string* out) {
     // 1 does not wait for it, nor for unsent bytes of others.
     if (TakeOne(MaskOf(kCritical), now_us, is_full, &attempt, out)) continue;
     if (attempt.reason != LeaveReason::kNone) return attempt.reason;
-    is_full_ = is_full && window_.Room(false) > 0;
+    is_full_ = is_full && window_->Room(false) > 0;
     return Blocked(now_us);
   }
 }
@@ -67,7 +71,7 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
     const bool is_urgent = batch.record_class == kCritical;
     // Class 1 would wait only for its own unsent bytes. They are not counted separately, so it does
     // not wait for unsent bytes at all.
-    if (window_.Room(is_urgent) == 0 || (is_full && !is_urgent)) {
+    if (window_->Room(is_urgent) == 0 || (is_full && !is_urgent)) {
       attempt->has_no_room = true;
       return false;
     }
@@ -77,7 +81,8 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
       attempt->reason = LeaveReason::kStage;
     } else if (batch.kind == BatchKind::kRecords) {
       attempt->reason = LeaveReason::kKind;
-    } else if (size = writer_.Prepare(batch, *stage, options_.is_v5, options_.retain_available);
+    } else if (size = writer_.Prepare(MessageOf(batch), *stage, options_.is_v5,
+                                      options_.retain_available);
                size == 0) {
       attempt->reason = LeaveReason::kTopic;
     } else if (size > options_.max_packet) {
@@ -89,7 +94,7 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
     flight.sent_us = now_us;
     flight.bytes = static_cast<uint32_t>(size);
     flight.is_urgent = is_urgent;
-    const uint16_t id = window_.Open(flight);
+    const uint16_t id = window_->Open(flight);
     if (sample_id_ == 0) sample_id_ = id;
     writer_.Write(id, batch.redelivery, out);
     ++(batch.redelivery ? numbers_.redelivered : numbers_.published);
@@ -121,7 +126,7 @@ LeaveReason Express::Blocked(int64_t now_us) {
 }
 
 LeaveReason Express::Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_us) {
-  const Flight* flight = window_.Find(id);
+  const Flight* flight = window_->Find(id);
   if (!flight) return LeaveReason::kNone;
   if (reason_code >= kFirstRefusal) return LeaveReason::kRefusal;
   numbers_.moved_us = now_us;
@@ -138,7 +143,7 @@ LeaveReason Express::Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_u
     }
   }
   const uint64_t batch = flight->batch;
-  window_.Close(id);
+  window_->Close(id);
   lanes_->Release(outlet_, batch, now_us);
   return LeaveReason::kNone;
 }

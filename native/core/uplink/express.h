@@ -21,8 +21,8 @@
 namespace seganet {
 
 struct ExpressOptions {
-  uint32_t window = 1;           // maximum packets in flight, 1..InFlightWindow::kMaxWindow
-  uint32_t reserved = 0;         // of these, places only for class 1
+  std::shared_ptr<InFlightWindow>
+      window;                    // nothing is in flight, and nobody else uses it meanwhile
   bool is_v5 = false;            // MQTT 5, otherwise 3.1.1
   bool retain_available = true;  // the broker supports RETAIN
   size_t max_packet = SIZE_MAX;  // bytes; a larger packet ends the express path
@@ -91,7 +91,7 @@ class Express {
   void WithdrawDemand() { is_demand_raised_ = false; }
 
   const ExpressNumbers& numbers() const { return numbers_; }
-  const InFlightWindow& window() const { return window_; }
+  const InFlightWindow& window() const { return *window_; }
 
  private:
   struct Attempt;
@@ -103,7 +103,7 @@ class Express {
   const std::shared_ptr<Lanes> lanes_;
   Outlet* const outlet_;
   const ExpressOptions options_;
-  InFlightWindow window_;
+  const std::shared_ptr<InFlightWindow> window_;
   PublishWriter writer_;
   ExpressNumbers numbers_;
   uint16_t sample_id_ = 0;  // packet whose round trip is being measured, 0 = none

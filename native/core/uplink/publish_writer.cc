@@ -14,6 +14,10 @@ constexpr size_t kIdBytes = 2, kLengthBytes = 2;  // of a packet identifier, of 
 
 // [MQTT 3.3.2.3.7] A user property: its identifier, and two strings with their lengths.
 constexpr std::string_view kKeyProperty("\x26\0\x0bseganet-key", 14);
+constexpr std::string_view kHistoryProperty(
+    "\x26\0\x0fseganet-history\0\x01"
+    "1",
+    21);
 constexpr std::string_view kKeyField = "\"k\":\"";
 
 bool IsWildcardOrNul(char c) { return c == '+' || c == '#' || c == '\0'; }
@@ -48,35 +52,51 @@ void WriteLevel(std::string_view device, std::string* out) {
 
 }  // namespace
 
-size_t PublishWriter::Prepare(const Batch& batch, const UplinkStage& stage, bool is_v5,
-                              bool retain_available) {
+Message MessageOf(const Batch& batch) {
   SEGANET_REQUIRE(batch.kind == BatchKind::kSingle || batch.kind == BatchKind::kEnvelope);
-  SEGANET_REQUIRE(!batch.backlog && ValidClass(batch.record_class));
+  const bool is_single = batch.kind == BatchKind::kSingle;
+  const std::string_view bytes = batch.bytes;
+  Message message;
+  // Only a single record has its device and topic before the payload.
+  const size_t payload_at = is_single ? size_t{batch.device_bytes} + batch.topic_bytes : 0;
+  message.device = bytes.substr(0, is_single ? batch.device_bytes : 0);
+  message.topic = bytes.substr(message.device.size(), payload_at - message.device.size());
+  message.payload = bytes.substr(payload_at);
+  message.record_class = batch.record_class;
+  message.is_envelope = !is_single;
+  message.has_lines = !is_single || (batch.flags & kFlagEnvelope) != 0;
+  message.retain = (batch.flags & kFlagRetain) != 0;
+  message.is_history = batch.backlog;
+  message.epoch = batch.epoch;
+  message.sequence = batch.sequence;
+  return message;
+}
+
+size_t PublishWriter::Prepare(const Message& message, const UplinkStage& stage, bool is_v5,
+                              bool retain_available) {
+  SEGANET_REQUIRE(ValidClass(message.record_class));
+  message_ = message;
   stage_ = &stage;
   is_v5_ = is_v5;
-  retain_ = (batch.flags & kFlagRetain) != 0 && retain_available;
-  const bool is_single = batch.kind == BatchKind::kSingle;
-  // Only a single record has its device and topic before the payload.
-  const std::string_view bytes = batch.bytes;
-  const size_t payload_at = is_single ? size_t{batch.device_bytes} + batch.topic_bytes : 0;
-  device_ = bytes.substr(0, is_single ? batch.device_bytes : 0);
-  own_topic_ = bytes.substr(device_.size(), payload_at - device_.size());
-  payload_ = bytes.substr(payload_at);
-  if (!MeasureTopic(batch, stage)) return 0;
-  MakeTail(batch);
-  MeasureField(!is_single || (batch.flags & kFlagEnvelope) != 0, stage);
-  remaining_ = kLengthBytes + topic_bytes_ + kIdBytes + field_bytes_ + payload_.size();
+  retain_ = message.retain && retain_available;
+  if (!MeasureTopic()) return 0;
+  MakeTail();
+  MeasureField();
+  remaining_ = kLengthBytes + topic_bytes_ + (stage.qos > 0 ? kIdBytes : 0) + field_bytes_ +
+               message.payload.size();
   if (is_v5) {
     const size_t key_bytes = stage.key_raw.size() + tail_bytes_;
     if (key_bytes > kMaxText) return 0;
-    property_bytes_ = kKeyProperty.size() + kLengthBytes + key_bytes;
+    has_history_property_ = message.is_history && stage.history == History::kProperty;
+    property_bytes_ = kKeyProperty.size() + kLengthBytes + key_bytes +
+                      (has_history_property_ ? kHistoryProperty.size() : 0);
     remaining_ += LengthBytes(property_bytes_) + property_bytes_;
   }
   if (remaining_ > kMaxRemaining) return 0;
   return 1 + LengthBytes(remaining_) + remaining_;
 }
 
-size_t PublishWriter::TopicBytes(const Topic& topic) const {
+size_t PublishWriter::TopicBytes(const Parts& topic) const {
   size_t bytes = 0;
   for (const TopicPart& part : topic) {
     switch (part.kind) {
@@ -84,10 +104,10 @@ size_t PublishWriter::TopicBytes(const Topic& topic) const {
         bytes += part.text.size();
         break;
       case TopicPart::Kind::kDevice:
-        bytes += device_.size();
+        bytes += message_.device.size();
         break;
       case TopicPart::Kind::kTopic:
-        bytes += own_topic_.size();
+        bytes += message_.topic.size();
         break;
     }
   }
@@ -95,61 +115,71 @@ size_t PublishWriter::TopicBytes(const Topic& topic) const {
 }
 
 // Selects and measures the topic. Returns false if it is not valid in a PUBLISH.
-bool PublishWriter::MeasureTopic(const Batch& batch, const UplinkStage& stage) {
-  const Topic& of_envelopes = stage.topic[batch.record_class];
-  topic_ =
-      batch.kind == BatchKind::kEnvelope ? &of_envelopes : &stage.record_topic[batch.record_class];
+bool PublishWriter::MeasureTopic() {
+  const Parts& of_envelopes = stage_->topic[message_.record_class];
+  topic_ = message_.is_envelope ? &of_envelopes : &stage_->record_topic[message_.record_class];
   topic_bytes_ = TopicBytes(*topic_);
   if (topic_bytes_ == 0) {
     // A record without a topic gets the topic of envelopes.
     topic_ = &of_envelopes;
     topic_bytes_ = TopicBytes(*topic_);
   }
-  return topic_bytes_ > 0 && topic_bytes_ <= kMaxText &&
-         std::none_of(own_topic_.begin(), own_topic_.end(), IsWildcardOrNul);
+  if (topic_bytes_ == 0) return false;
+  const bool has_suffix = message_.is_history && stage_->history == History::kSuffix;
+  suffix_ = has_suffix ? std::string_view(stage_->history_suffix) : std::string_view();
+  topic_bytes_ += suffix_.size();
+  return topic_bytes_ <= kMaxText &&
+         std::none_of(message_.topic.begin(), message_.topic.end(), IsWildcardOrNul);
 }
 
-void PublishWriter::MakeTail(const Batch& batch) {
+void PublishWriter::MakeTail() {
   char* const end = tail_.data() + tail_.size();
   char* at = tail_.data();
   *at++ = '/';
-  at = std::to_chars(at, end, batch.epoch, 36).ptr;
+  at = std::to_chars(at, end, message_.epoch, 36).ptr;
   *at++ = '/';
-  *at++ = static_cast<char>('0' + batch.record_class);
+  *at++ = static_cast<char>('0' + message_.record_class);
   *at++ = '/';
-  at = std::to_chars(at, end, batch.sequence).ptr;
+  at = std::to_chars(at, end, message_.sequence).ptr;
+  if (message_.part >= 0) {
+    *at++ = '.';
+    at = std::to_chars(at, end, message_.part).ptr;
+  }
   tail_bytes_ = static_cast<size_t>(at - tail_.data());
 }
 
 // Measures the key as the first field of an envelope's first line. Only a payload that begins with
 // an object gets it.
-void PublishWriter::MeasureField(bool is_envelope, const UplinkStage& stage) {
+void PublishWriter::MeasureField() {
   field_bytes_ = 0;
-  if (!is_envelope || payload_.empty() || payload_[0] != '{') return;
+  const std::string_view payload = message_.payload;
+  if (!message_.has_lines || payload.empty() || payload[0] != '{') return;
   size_t next = 1;
-  while (next < payload_.size() && static_cast<uint8_t>(payload_[next]) <= ' ') ++next;
-  field_has_comma_ = next == payload_.size() || payload_[next] != '}';
+  while (next < payload.size() && static_cast<uint8_t>(payload[next]) <= ' ') ++next;
+  field_has_comma_ = next == payload.size() || payload[next] != '}';
   field_bytes_ =
-      kKeyField.size() + stage.key_json.size() + tail_bytes_ + (field_has_comma_ ? 2 : 1);
+      kKeyField.size() + stage_->key_json.size() + tail_bytes_ + (field_has_comma_ ? 2 : 1);
 }
 
 void PublishWriter::Write(uint16_t id, bool dup, std::string* out) const {
   SEGANET_REQUIRE(topic_bytes_ > 0 && remaining_ > 0 && remaining_ <= kMaxRemaining);
-  // [MQTT 3.3.1] PUBLISH, DUP, QoS 1, RETAIN.
-  out->push_back(static_cast<char>(0x32 | (dup ? 0x08 : 0) | (retain_ ? 0x01 : 0)));
+  const bool has_qos = stage_->qos > 0;
+  // [MQTT 3.3.1] PUBLISH, DUP (0 at QoS 0 [MQTT-3.3.1-2]), QoS, RETAIN.
+  out->push_back(static_cast<char>(0x30 | (has_qos ? 0x02 : 0) | (dup && has_qos ? 0x08 : 0) |
+                                   (retain_ ? 0x01 : 0)));
   WriteLength(remaining_, out);
   WriteU16(topic_bytes_, out);
   WriteTopic(out);
-  WriteU16(id, out);
+  if (has_qos) WriteU16(id, out);
   if (is_v5_) WriteProperties(out);
   if (field_bytes_ == 0) {
-    out->append(payload_);
+    out->append(message_.payload);
     return;
   }
   out->push_back('{');
   out->append(kKeyField).append(stage_->key_json).append(tail());
   out->append(field_has_comma_ ? "\"," : "\"");
-  out->append(payload_.substr(1));
+  out->append(message_.payload.substr(1));
 }
 
 void PublishWriter::WriteTopic(std::string* out) const {
@@ -159,13 +189,21 @@ void PublishWriter::WriteTopic(std::string* out) const {
         out->append(part.text);
         break;
       case TopicPart::Kind::kDevice:
-        WriteLevel(device_, out);
+        WriteLevel(message_.device, out);
         break;
       case TopicPart::Kind::kTopic:
-        out->append(own_topic_);
+        out->append(message_.topic);
         break;
     }
   }
+  out->append(suffix_);
+}
+
+size_t PublishWriter::topic_at() const { return 1 + LengthBytes(remaining_) + kLengthBytes; }
+
+bool PublishWriter::HasDeviceTopic() const {
+  return std::any_of(topic_->begin(), topic_->end(),
+                     [](const TopicPart& part) { return part.kind != TopicPart::Kind::kText; });
 }
 
 void PublishWriter::WriteProperties(std::string* out) const {
@@ -173,6 +211,7 @@ void PublishWriter::WriteProperties(std::string* out) const {
   out->append(kKeyProperty);
   WriteU16(stage_->key_raw.size() + tail_bytes_, out);
   out->append(stage_->key_raw).append(tail());
+  if (has_history_property_) out->append(kHistoryProperty);
 }
 
 }  // namespace seganet

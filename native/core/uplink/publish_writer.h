@@ -1,6 +1,6 @@
-// Writes live batches as MQTT PUBLISH packets, with the same bytes as
-// nodes/lib/uplink/sending/publish-packet.js, because either may resend a packet of the other.
-// native/test/golden/publish-vectors.txt tests both.
+// Writes batches, or parts of them, as MQTT PUBLISH packets, for the express path and for
+// JavaScript's feeder. native/test/golden/publish-vectors.txt keeps their bytes as they are: a
+// packet has the same bytes each time it is sent, also by a later version.
 #ifndef SEGANET_CORE_UPLINK_PUBLISH_WRITER_H_
 #define SEGANET_CORE_UPLINK_PUBLISH_WRITER_H_
 
@@ -26,10 +26,20 @@ struct TopicPart {
   std::string text;
 };
 
+// How a batch from the log is marked.
+enum class History : uint8_t {
+  kNone,
+  kProperty,  // user property seganet-history (MQTT 5 only)
+  kSuffix,    // of the topic
+};
+
 // The settings of an uplink node for the batches that wait at it. Topics are by class; index 0 is
 // unused.
 struct UplinkStage {
   uint32_t id = 0;
+  uint8_t qos = 1;  // 0 or 1
+  History history = History::kNone;
+  std::string history_suffix;
   std::array<std::vector<TopicPart>, kClasses + 1> topic;         // of envelopes
   std::array<std::vector<TopicPart>, kClasses + 1> record_topic;  // of single records
   // The gateway's name in the key: for an MQTT property, and escaped for a JSON string.
@@ -37,47 +47,72 @@ struct UplinkStage {
   std::string key_json;
 };
 
-// Writes PUBLISH packets at QoS 1 [MQTT 3.3], one at a time: Prepare() measures a packet, Write()
-// writes it. The packet carries the batch's deduplication key, <gateway>/<epoch in base
-// 36>/<class>/<sequence>, as a user property in MQTT 5, and as the field "k" in the first line of
-// an envelope. Use one object for all packets: only *out allocates memory.
+// What one PUBLISH carries: a batch, one of its records, or some of its lines.
+struct Message {
+  std::string_view device, topic;  // of the record; empty for an envelope of ours
+  std::string_view payload;
+  uint8_t record_class = 0;
+  bool is_envelope = false;  // a batch of lines; its topic is the stage's
+  bool has_lines = false;    // lines of JSON, the first of which gets the key
+  bool retain = false;
+  bool is_history = false;
+  uint64_t epoch = 0, sequence = 0;
+  int64_t part = kWhole;  // of its batch, the end of its key
+
+  static constexpr int64_t kWhole = -1;
+};
+
+// Returns the whole batch as one message. REQUIRES: batch.kind is kSingle or kEnvelope.
+Message MessageOf(const Batch& batch);
+
+// Writes PUBLISH packets [MQTT 3.3], one at a time: Prepare() measures a packet, Write() writes it.
+// The packet carries the deduplication key, <gateway>/<epoch in base 36>/<class>/<sequence> and,
+// for a part of a batch, .<part>, as a user property in MQTT 5, and as the field "k" in the first
+// line of an envelope. Use one object for all packets: only *out allocates memory.
 //
 // Thread safety: none.
 class PublishWriter {
  public:
-  // Returns the size of the whole packet in bytes. Returns 0 if the batch does not fit into a
+  // Returns the size of the whole packet in bytes. Returns 0 if the message does not fit into a
   // PUBLISH: the topic is empty or longer than 65,535 bytes, the record's own topic has + # or NUL
   // [MQTT-3.3.2-2], the key is longer than 65,535 bytes, or the packet is longer than 268,435,460
   // bytes [MQTT 2.2.3].
   //
-  // REQUIRES: batch.kind is kSingle or kEnvelope, batch.backlog is false (only JavaScript marks
-  // backlog as history), ValidClass(batch.record_class), and the lanes have set epoch and sequence,
-  // which are below 2^53.
-  size_t Prepare(const Batch& batch, const UplinkStage& stage, bool is_v5, bool retain_available);
+  // REQUIRES: ValidClass(message.record_class).
+  size_t Prepare(const Message& message, const UplinkStage& stage, bool is_v5,
+                 bool retain_available);
 
-  // Appends the packet to `out`. `dup`: it was sent before. REQUIRES: the last Prepare() returned
-  // its size, and the batch and stage are unchanged.
+  // Appends the packet to `out`. `id`: ignored at QoS 0. `dup`: it was sent before. REQUIRES: the
+  // last Prepare() returned its size, and the bytes of the message and the stage are unchanged.
   void Write(uint16_t id, bool dup, std::string* out) const;
 
- private:
-  using Topic = std::vector<TopicPart>;
+  // Return where the topic is in the packet; at QoS 1 the identifier follows. REQUIRES for all
+  // three: Prepare() returned a size.
+  size_t topic_at() const;
+  size_t topic_bytes() const { return topic_bytes_; }
+  // True if the topic contains something of the record.
+  bool HasDeviceTopic() const;
 
-  size_t TopicBytes(const Topic& topic) const;
-  bool MeasureTopic(const Batch& batch, const UplinkStage& stage);
-  void MeasureField(bool is_envelope, const UplinkStage& stage);
-  void MakeTail(const Batch& batch);
+ private:
+  using Parts = std::vector<TopicPart>;
+
+  size_t TopicBytes(const Parts& topic) const;
+  bool MeasureTopic();
+  void MeasureField();
+  void MakeTail();
   std::string_view tail() const { return {tail_.data(), tail_bytes_}; }
 
   void WriteTopic(std::string* out) const;
   void WriteProperties(std::string* out) const;
 
-  // 13 digits of base 36, 20 digits of a sequence, the class and three slashes: at most 37 bytes.
-  static constexpr size_t kMaxTailBytes = 48;
+  // 13 digits of base 36, twice 20 digits, the class, three slashes and a dot: at most 58 bytes.
+  static constexpr size_t kMaxTailBytes = 64;
 
+  Message message_;
   const UplinkStage* stage_ = nullptr;
-  const Topic* topic_ = nullptr;
-  std::string_view device_, own_topic_, payload_;  // point into the batch
-  std::array<char, kMaxTailBytes> tail_;           // of the key: /<epoch>/<class>/<sequence>
+  const Parts* topic_ = nullptr;
+  std::string_view suffix_;               // of the topic
+  std::array<char, kMaxTailBytes> tail_;  // of the key: /<epoch>/<class>/<sequence>[.<part>]
   size_t tail_bytes_ = 0;
   size_t topic_bytes_ = 0;
   size_t field_bytes_ = 0;  // of "k" in the first line, 0 = none
@@ -86,6 +121,7 @@ class PublishWriter {
   bool field_has_comma_ = false;
   bool is_v5_ = false;
   bool retain_ = false;
+  bool has_history_property_ = false;
 };
 
 }  // namespace seganet

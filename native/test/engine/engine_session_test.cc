@@ -174,42 +174,42 @@ class KeptSessionsTest : public testing::Test {
 };
 
 TEST_F(KeptSessionsTest, EndWhenTheirTimeIsOver) {
-  ASSERT_TRUE(kept_.Put("a", 1, Session(10), 0));
-  ASSERT_TRUE(kept_.Put("b", 1, Session(20), 0));
-  ASSERT_TRUE(kept_.Put("c", 1, Session(UINT32_MAX), 0));
-  EXPECT_FALSE(kept_.Put("d", 1, Session(0), 0));
-  EXPECT_FALSE(kept_.Put("d", 1, nullptr, 0));
+  ASSERT_TRUE(kept_.Put("a", "s", Session(10), 0));
+  ASSERT_TRUE(kept_.Put("b", "s", Session(20), 0));
+  ASSERT_TRUE(kept_.Put("c", "s", Session(UINT32_MAX), 0));
+  EXPECT_FALSE(kept_.Put("d", "s", Session(0), 0));
+  EXPECT_FALSE(kept_.Put("d", "s", nullptr, 0));
   kept_.Expire(10 * kSecond);
   EXPECT_EQ(ended_, std::vector<std::string>{"a"});
-  EXPECT_EQ(kept_.Take("b", 1, 20 * kSecond), nullptr) << "in time, in either order";
+  EXPECT_EQ(kept_.Take("b", "s", 100, 20 * kSecond), nullptr) << "in time, in either order";
   EXPECT_EQ(ended_.size(), 2u);
-  EXPECT_NE(kept_.Take("c", 1, INT64_MAX - 1), nullptr);
+  EXPECT_NE(kept_.Take("c", "s", 100, INT64_MAX - 1), nullptr);
   EXPECT_EQ(ended_.size(), 2u);
   EXPECT_EQ(memory_.used(), 0);
 }
 
 TEST_F(KeptSessionsTest, OfAnotherSourceEnd) {
-  ASSERT_TRUE(kept_.Put("a", 1, Session(10), 0));
-  EXPECT_EQ(kept_.Take("a", 2, 0), nullptr);
+  ASSERT_TRUE(kept_.Put("a", "s", Session(10), 0));
+  EXPECT_EQ(kept_.Take("a", "other", 100, 0), nullptr);
   EXPECT_EQ(ended_.size(), 1u);
 }
 
 TEST_F(KeptSessionsTest, AreBoundedAndTheOneThatEndsSoonestGoes) {
-  ASSERT_TRUE(kept_.Put("a", 1, Session(30), 0));
-  ASSERT_TRUE(kept_.Put("b", 1, Session(10), 0));
-  ASSERT_TRUE(kept_.Put("c", 1, Session(20), 0));
-  ASSERT_TRUE(kept_.Put("d", 1, Session(40), 0));
+  ASSERT_TRUE(kept_.Put("a", "s", Session(30), 0));
+  ASSERT_TRUE(kept_.Put("b", "s", Session(10), 0));
+  ASSERT_TRUE(kept_.Put("c", "s", Session(20), 0));
+  ASSERT_TRUE(kept_.Put("d", "s", Session(40), 0));
   EXPECT_EQ(kept_.size(), 3u);
   EXPECT_EQ(ended_, std::vector<std::string>{"b"});
 }
 
 TEST_F(KeptSessionsTest, TakeNoMoreMemoryThanTheyMay) {
-  ASSERT_TRUE(kept_.Put("a", 1, Session(30), 0));
+  ASSERT_TRUE(kept_.Put("a", "s", Session(30), 0));
   memory_.SetLimit(memory_.used() + 10);
-  EXPECT_TRUE(kept_.Put("b", 1, Session(10), 0));
+  EXPECT_TRUE(kept_.Put("b", "s", Session(10), 0));
   EXPECT_EQ(ended_, std::vector<std::string>{"a"});
   memory_.SetLimit(10);
-  EXPECT_FALSE(kept_.Put("c", 1, Session(10), 0));
+  EXPECT_FALSE(kept_.Put("c", "s", Session(10), 0));
   EXPECT_EQ(kept_.size(), 0u);
   EXPECT_EQ(memory_.used(), 0);
 }

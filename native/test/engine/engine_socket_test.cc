@@ -189,6 +189,26 @@ TEST_F(EngineSockets, StopReadingEndsAcceptingAndReading) {
   EXPECT_TRUE(device.ClosedByPeer());
 }
 
+TEST_F(EngineSockets, HoldReadingKeepsRecordsInTheSocketUntilItEnds) {
+  Start();
+  const uint16_t port = Listen();
+  DeviceClient device(port);
+  ASSERT_TRUE(device.Connect("d"));
+  ASSERT_TRUE(device.Publish("t", "1"));
+  engine_.HoldReading(true);
+  ASSERT_TRUE(device.Send(Publish1("t", 9, "2")));
+  DeviceClient late(port);
+  // Two flushes are two turns of each worker after the packet's arrival: if it could be read, it
+  // would have been.
+  engine_.Flush(0);
+  ASSERT_TRUE(device.Send(Publish1("t", 10, "3")));
+  engine_.Flush(0);
+  EXPECT_EQ(Count(Counter::kRecordsReceived), 1u);
+  EXPECT_TRUE(late.open());
+  engine_.HoldReading(false);
+  EXPECT_TRUE(Until([this] { return Count(Counter::kRecordsReceived) == 3; }));
+}
+
 TEST_F(EngineSockets, UnlistenClosesDevicesAndFreesThePort) {
   Start();
   uint16_t port = Listen();

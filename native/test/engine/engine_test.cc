@@ -81,6 +81,8 @@ TEST_F(EnginePush, WorkersAreThreadsOfTheirOwn) {
   std::set<int> tids;
   for (const WorkerInfo& worker : engine_.Workers()) {
     tids.insert(worker.tid);
+    EXPECT_LT(worker.silent_us, 60'000'000)
+        << "a thread that hangs before its first sweep is silent too";
     EXPECT_TRUE(worker.cpu >= 0 || !worker.reason.empty());
   }
   EXPECT_EQ(tids.size(), 5u);
@@ -249,10 +251,10 @@ TEST_F(EnginePush, ClassOfAsksThePrioritiesOfThePlan) {
   StageSpec priority = Spec(7, StageKind::kPriority);
   priority.rules = {{"alarm/#", "", kCritical}};
   Start({}, {priority, Spec(8, StageKind::kTap)});
-  EXPECT_EQ(engine_.ClassOf(7, "d", "alarm/x", kBulk), kCritical);
-  EXPECT_EQ(engine_.ClassOf(7, "d", "x", kBulk), kBulk);
-  EXPECT_EQ(engine_.ClassOf(8, "d", "alarm/x", kBulk), kBulk);
-  EXPECT_EQ(engine_.ClassOf(99, "d", "alarm/x", kBulk), kBulk);
+  EXPECT_EQ(engine_.ClassOf(7, "d", "alarm/x", "", kBulk), kCritical);
+  EXPECT_EQ(engine_.ClassOf(7, "d", "x", "", kBulk), kBulk);
+  EXPECT_EQ(engine_.ClassOf(8, "d", "alarm/x", "", kBulk), kBulk);
+  EXPECT_EQ(engine_.ClassOf(99, "d", "alarm/x", "", kBulk), kBulk);
 }
 
 TEST_F(EnginePush, EverythingIsSafeAfterClose) {

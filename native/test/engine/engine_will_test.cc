@@ -1,6 +1,7 @@
 // Wills of devices on loopback, and when they are published.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -112,6 +113,40 @@ TEST_F(EngineWill, WaitsNoLongerThanTheGatewayReads) {
   device.Close();
   EXPECT_EQ(RecordsAfter(0), Records());
   engine_.StopReading();
+  EXPECT_EQ(RecordsAfter(0), Records{"d will/d gone"});
+}
+
+// [MQTT-3.1.2-8] The gateway closes the connection without a DISCONNECT of the device.
+TEST_F(EngineWill, OfAConnectedDeviceIsPublishedWhenTheGatewayStops) {
+  StartUnbatched();
+  const uint16_t port = Listen();
+  DeviceClient old(port), five(port), left(port);
+  ASSERT_TRUE(Accepted(LogIn(&old, {.id = "old", .will_topic = "will/old"})));
+  ASSERT_TRUE(Accepted(LogIn(&five, WithDelay(60))));
+  ASSERT_TRUE(Accepted(LogIn(&left, {.id = "left", .will_topic = "will/left"})));
+  ASSERT_TRUE(left.Send(test::Packet(0xE0, "")));
+  ASSERT_TRUE(Until([this] { return engine_.devices() == 2; }));
+  engine_.StopReading();
+  Records records = TakeRecords();
+  std::sort(records.begin(), records.end());
+  EXPECT_EQ(records, (Records{"d will/d gone", "old will/old gone"}));
+  EXPECT_EQ(engine_.devices(), 2) << "they still get acknowledgements";
+  engine_.Close();
+  EXPECT_EQ(five.ReceivePacket(), "\xE0\x01\x8B");
+  EXPECT_EQ(TakeRecords(), Records()) << "once";
+}
+
+TEST_F(EngineWill, OfASourceThatLeavesThePlanIsPublishedBeforeItIsGone) {
+  StartUnbatched();
+  DeviceClient device(Listen());
+  ASSERT_TRUE(Accepted(LogIn(&device, WithDelay(60))));
+  device.Close();
+  EXPECT_EQ(RecordsAfter(0), Records());
+  engine_.Unlisten(kSource);
+  std::vector<StageSpec> plan = UsualPlan();
+  plan.erase(plan.begin());
+  plan[1].batcher.mode = BatchMode::kOff;
+  Apply(std::move(plan));
   EXPECT_EQ(RecordsAfter(0), Records{"d will/d gone"});
 }
 

@@ -74,6 +74,28 @@ TEST_F(LedgerTest, OnlySpilledBatchesAreNeededAgain) {
   EXPECT_TRUE(ledger_.Wants("n", kNormal, &wanted_));
 }
 
+TEST_F(LedgerTest, ADeadLetterThatIsSentAgainIsReadLikeBacklogAndFreedWhenItIsDone) {
+  ledger_.Open(10, {0, 0, 0, 2, 0});
+  EXPECT_FALSE(ledger_.SendAgain(10, "n", kNormal, {1})) << "not above the rows of earlier runs";
+  ASSERT_TRUE(ledger_.SendAgain(12, "n", kNormal, {3, 1}));
+  EXPECT_FALSE(ledger_.SendAgain(12, "n", kNormal, {3, 1})) << "the row is known";
+  EXPECT_EQ(stored(), 6);
+  EXPECT_EQ(backlog(), 6);
+  ASSERT_TRUE(ledger_.Wants("n", kNormal, &wanted_));
+  EXPECT_EQ(wanted_.up_to, 10) << "rows of earlier runs come first";
+  ledger_.Missing(wanted_);
+  ASSERT_TRUE(ledger_.Wants("n", kNormal, &wanted_));
+  EXPECT_EQ(wanted_.after, 11);
+  EXPECT_EQ(wanted_.up_to, 12);
+  ASSERT_TRUE(ledger_.Loaded(wanted_, 12, {3, 1}, &ticket_, &needed_));
+  EXPECT_EQ(needed_, (std::vector<bool>{true, true}));
+  EXPECT_FALSE(ledger_.Wants("n", kNormal, &wanted_));
+  EXPECT_FALSE(ledger_.Done(ticket_, 0));
+  EXPECT_TRUE(ledger_.Done(ticket_, 1));
+  EXPECT_EQ(stored(), 2);
+  EXPECT_EQ(ledger_.TakeFrees(9), Rows{12});
+}
+
 TEST_F(LedgerTest, ARowThatDiffersFromItsWriteIsGone) {
   const uint64_t ticket = Store(5, {2, 2});
   ledger_.Spilled(ticket, 0);

@@ -248,6 +248,66 @@ TEST_F(PipelineTest, ARecordThatATapKeepsFromAnUplinkIsTaken) {
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(Run(1).taken) << "it is left out on purpose";
 }
 
+TEST_F(PipelineTest, AFilteredRecordIsTakenAndHasNoCopy) {
+  StageSpec filter = Spec(2, StageKind::kFilter, {3});
+  filter.filter.mode = FilterMode::kChange;
+  Apply({Spec(1, StageKind::kSource, {2}), filter, UplinkStage(3)});
+  EXPECT_EQ(Run(1, "5").copies, 1u);
+  const Passage filtered = Run(1, "5", kBulk);
+  EXPECT_TRUE(filtered.taken) << "the user chose to leave it out";
+  EXPECT_EQ(filtered.copies, 0u);
+  EXPECT_EQ(filtered.record_class, kBulk);
+  EXPECT_EQ(Run(1, "6").copies, 1u);
+  EXPECT_EQ(Drain(0).size(), 2u);
+  EXPECT_EQ(StageOf(2).records_in.Get(), 3u);
+  EXPECT_EQ(StageOf(2).records_out.Get(), 2u);
+  EXPECT_EQ(StageOf(2).filtered.Get(), 1u);
+  EXPECT_EQ(counters_.counters[static_cast<size_t>(Counter::kRecordsFiltered)].Get(), 1u);
+  EXPECT_EQ(Dropped(Drop::kNoRoute), 0u);
+}
+
+TEST_F(PipelineTest, AFilterThatLeadsNowhereTakesNothing) {
+  StageSpec filter = Spec(2, StageKind::kFilter);
+  filter.filter.mode = FilterMode::kChange;
+  Apply({Spec(1, StageKind::kSource, {2}), filter});
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(Run(1, "5").taken);
+}
+
+TEST_F(PipelineTest, AFilterBesideAnotherRouteDecidesOnlyForItsOwn) {
+  StageSpec filter = Spec(2, StageKind::kFilter, {3});
+  filter.filter.when = "$ > 5";
+  Apply({Spec(1, StageKind::kSource, {2, 4}), filter, UplinkStage(3, 10), UplinkStage(4, 11)});
+  EXPECT_EQ(Run(1, "5").copies, 1u);
+  EXPECT_EQ(Run(1, "6").copies, 2u);
+  EXPECT_EQ(Drain(10).size(), 1u);
+  EXPECT_EQ(Drain(11).size(), 2u);
+}
+
+TEST_F(PipelineTest, AFilterKeepsWhatItKnowsWhileItsOptionsStay) {
+  StageSpec filter = Spec(2, StageKind::kFilter, {3});
+  filter.filter.mode = FilterMode::kChange;
+  Apply({Spec(1, StageKind::kSource, {2}), filter, UplinkStage(3)});
+  Run(1, "5");
+  Apply({Spec(9, StageKind::kSource, {2}), UplinkStage(3), filter});
+  EXPECT_EQ(Run(9, "5").copies, 0u);
+  filter.filter.band = 1;
+  Apply({Spec(9, StageKind::kSource, {2}), UplinkStage(3), filter});
+  EXPECT_EQ(Run(9, "5").copies, 1u);
+  Drain(0);
+}
+
+TEST_F(PipelineTest, AChangeForWhichTheMessageRingHasNoRoomPassesWhenItIsSentAgain) {
+  StageSpec filter = Spec(2, StageKind::kFilter, {}, true);
+  filter.filter.mode = FilterMode::kChange;
+  Apply({Spec(1, StageKind::kSource, {2}), filter, Spec(8, StageKind::kSource, {}, true)});
+  while (Run(8, std::string(1000, 'x')).taken) {
+  }
+  EXPECT_FALSE(Run(1, std::string(1000, 'y')).taken);
+  Messages();
+  EXPECT_TRUE(Run(1, std::string(1000, 'y')).taken);
+  EXPECT_EQ(Messages().size(), 1u);
+}
+
 TEST_F(PipelineTest, ARecordThatHasNoRoomAsAMessageIsNotTaken) {
   Apply({Spec(1, StageKind::kSource, {}, true)});
   while (Run(1, std::string(1000, 'x')).taken) {

@@ -134,6 +134,22 @@ TEST(MqttQos2, ARefusalOf311IsAnAcknowledgement) {
   EXPECT_EQ(device.TakeOutput(), Pubcomp(7));
 }
 
+TEST(MqttQos2, AFailureOfTheReceiverIsARefusalOnlyIn5) {
+  Recorder five(Recorder::Ack::kNever);
+  ASSERT_EQ(five.Feed(Connect5() + Publish5(0x32, "a", 7, "", "x")), CloseReason::kNone);
+  five.TakeOutput();
+  EXPECT_TRUE(five.session.FailPublish(five.handles[0]));
+  EXPECT_EQ(five.TakeOutput(), Lit("\x40\x03\x00\x07\x83"));
+  EXPECT_TRUE(five.session.FailPublish(five.handles[0])) << "and has no effect";
+  EXPECT_EQ(five.TakeOutput(), "");
+
+  Recorder older(Recorder::Ack::kNever);
+  ASSERT_EQ(older.Feed(ConnectPacket() + Publish1("a", 8, "x")), CloseReason::kNone);
+  older.TakeOutput();
+  EXPECT_FALSE(older.session.FailPublish(older.handles[0]));
+  EXPECT_EQ(older.TakeOutput(), "") << "the caller closes the connection";
+}
+
 TEST(MqttQos2, ARefusalNeedsNoFurtherCopies) {
   Recorder device(Recorder::Ack::kNever);
   ASSERT_EQ(device.Feed(Connect5() + Publish5(0x32, "a", 7, "", "x")), CloseReason::kNone);

@@ -244,6 +244,18 @@ TEST_F(LanesSaveTest, ARefusedRecordBecomesADeadLetterAndTheRestIsDelivered) {
   EXPECT_EQ(letter.batch->record_count, 1u);
   EXPECT_EQ(letter.batch->receipts.size(), 3u);
   EXPECT_EQ(letter.code, 149u);
+  EXPECT_GT(letter.batch->sequence, 1u) << "its key is not that of the delivered records";
+  EXPECT_EQ(letter.batch->epoch, 7u);
+}
+
+TEST_F(LanesSaveTest, ABatchThatIsRefusedAsAWholeKeepsItsKey) {
+  Use(Context());
+  Connect();
+  Push();
+  ASSERT_TRUE(Release(Take(), {{0}, 149, "too large"}));
+  DeadLetter letter;
+  ASSERT_TRUE(dead_letters_.Pop(&letter));
+  EXPECT_EQ(letter.batch->sequence, 1u);
 }
 
 TEST_F(LanesSaveTest, AnUplinkThatLeavesTheFlowKeepsItsRecordsOnDisk) {

@@ -121,9 +121,24 @@ TEST_F(LanesTest, ReleaseCountsOnceAndRejectsUnknownBatches) {
   EXPECT_EQ(done_, (std::vector<std::pair<uint32_t, bool>>{{5, true}}));
   EXPECT_EQ(Count(Counter::kRecordsDelivered), 1u);
   EXPECT_EQ(Count(Counter::kBatchesDelivered), 1u);
+  EXPECT_EQ(lanes_.counters().delivered[kHigh].Get(), 1u);
   EXPECT_EQ(latency_[kHigh].Max(), 2'000'000u);
   EXPECT_EQ(budget_.held(), 0);
   EXPECT_EQ(budget_.records(kHigh), 0);
+}
+
+TEST_F(LanesTest, CountsSealedBatchesByReasonAndTheirBytes) {
+  BatchPtr single = Make(kNormal);
+  BatchPtr delayed = Make(kNormal);
+  delayed->reason = SealReason::kDelay;
+  const uint64_t bytes = single->bytes.size() + delayed->bytes.size();
+  lanes_.Push(std::move(single));
+  lanes_.Push(std::move(delayed));
+  EXPECT_EQ(Count(Counter::kBatchesSealed), 2u);
+  EXPECT_EQ(Count(Counter::kSealedBySingle), 1u);
+  EXPECT_EQ(Count(Counter::kSealedByDelay), 1u);
+  EXPECT_EQ(Count(Counter::kSealedByDemand), 0u);
+  EXPECT_EQ(Count(Counter::kSealedBytes), bytes);
 }
 
 TEST_F(LanesTest, ARefusedBatchIsADropWithoutLatency) {

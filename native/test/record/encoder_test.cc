@@ -151,7 +151,7 @@ TEST(Frames, HaveTheDocumentedHeader) {
     std::memcpy(&value, frame.data() + at, 8);
     return value;
   };
-  EXPECT_EQ(u32(0), 80u);
+  EXPECT_EQ(u32(0), 88u);
   EXPECT_EQ(u32(4), 9u);
   EXPECT_EQ(std::string(&frame[8], 4), std::string("\0\x04\x02\0", 4));
   EXPECT_EQ(u32(12), 7u);
@@ -163,7 +163,7 @@ TEST(Frames, HaveTheDocumentedHeader) {
   EXPECT_EQ(f64(40), 1.7e12);
   EXPECT_EQ(f64(48), 0);
   EXPECT_EQ(u32(56), 7u);
-  EXPECT_EQ(std::string(&frame[64], 15), "devtopicpayload");
+  EXPECT_EQ(std::string(&frame[72], 15), "devtopicpayload");
 }
 
 }  // namespace

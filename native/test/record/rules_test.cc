@@ -5,12 +5,18 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "test/support/support.h"
 
 namespace seganet {
 namespace {
+
+uint8_t Classify(std::vector<Rule> rules, uint8_t default_class, std::string_view device,
+                 std::string_view topic, uint8_t current, std::string_view payload = "") {
+  return Classifier(std::move(rules), default_class).ClassOf(device, topic, payload, current);
+}
 
 TEST(TopicFilter, KnowsValidOnes) {
   for (const char* good : {"a", "/", "//", "+", "#", "+/+", "/+", "+/", "a/#", "/#", "+/tennis/#",

@@ -59,6 +59,14 @@ inline UplinkStage StageByClass(uint32_t id) {
   return stage;
 }
 
+struct BoardOptions {
+  uint32_t window = 1;    // places
+  uint32_t reserved = 0;  // of these, for class 1
+  size_t max_packet = SIZE_MAX;
+  size_t max_unsent = SIZE_MAX;
+  std::vector<UplinkStage> stages = {};
+};
+
 class ExpressTest : public LanesWithLog {
  protected:
   static constexpr int64_t kSecond = 1'000'000;
@@ -83,11 +91,16 @@ class ExpressTest : public LanesWithLog {
     shared_->SetConnected(outlet_, true, Now());
     Enter({});
   }
-  void Enter(ExpressOptions options) {
+  void Enter(BoardOptions options) {
     if (options.window == 1) options.window = 8;
     BoardAsItIs(std::move(options));
   }
-  void BoardAsItIs(ExpressOptions options) {
+  void BoardAsItIs(BoardOptions board) {
+    ExpressOptions options;
+    options.window = std::make_shared<InFlightWindow>(board.window, board.reserved);
+    options.max_packet = board.max_packet;
+    options.max_unsent = board.max_unsent;
+    options.stages = std::move(board.stages);
     if (options.stages.empty()) options.stages = {StageByClass(1)};
     options.clock = [this] {
       if (tick_us_ != 0) now_us_ += tick_us_;  // others may be reading it

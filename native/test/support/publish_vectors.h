@@ -1,5 +1,4 @@
-// Reads golden/publish-vectors.txt: batches, and their packets as
-// nodes/lib/uplink/sending/publish-packet.js writes them.
+// Reads golden/publish-vectors.txt: batches and their packets, which must never change.
 #ifndef SEGANET_TEST_SUPPORT_PUBLISH_VECTORS_H_
 #define SEGANET_TEST_SUPPORT_PUBLISH_VECTORS_H_
 
@@ -43,8 +42,15 @@ struct PublishVector {
   bool retain_available = false;
   bool dup = false;
   uint16_t id = 0;
+  int64_t part = Message::kWhole;
   std::string packet;  // empty: there is none
 };
+
+inline Message MessageOf(const PublishVector& v) {
+  Message message = seganet::MessageOf(v.batch);
+  message.part = v.part;
+  return message;
+}
 
 inline std::vector<TopicPart> TopicFrom(const std::string& text) {
   std::vector<TopicPart> parts;

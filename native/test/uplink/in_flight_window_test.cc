@@ -1,5 +1,3 @@
-// The same rules as in nodes/lib/uplink/sending/in-flight-window.js:
-// test/unit/uplink/in-flight-window.test.js and test/unit/uplink/reserve.test.js.
 #include "core/uplink/in_flight_window.h"
 
 #include <gtest/gtest.h>
@@ -123,6 +121,83 @@ TEST(InFlightWindowTest, APacketIsPassedWhenALaterOneWasAcknowledged) {
   flights.Close(c);
   EXPECT_TRUE(flights.IsPassed(*flights.Find(b)));
   EXPECT_FALSE(flights.IsPassed(*flights.Find(flights.Open(Of(false)))));
+}
+
+TEST(InFlightWindowTest, TheBrokersLimitHoldsFromTheNextPacketOn) {
+  InFlightWindow flights(8, 2);
+  Fill(&flights, false);
+  flights.SetLimit(4, 1);
+  EXPECT_EQ(flights.Room(true), 0u);
+  EXPECT_EQ(flights.Room(false), 0u);
+  for (uint16_t id = 1; id <= 3; ++id) flights.Close(id);
+  EXPECT_EQ(flights.Room(true), 1u);
+  EXPECT_EQ(flights.Room(false), 0u);
+  flights.SetLimit(100, 0);
+  EXPECT_EQ(flights.Room(false), 5u);
+}
+
+TEST(InFlightWindowTest, ACeilingLimitsWhatIsInFlightAlone) {
+  InFlightWindow flights(8, 0);
+  flights.Wait(false, false);
+  flights.Wait(false, false);
+  flights.SetCeiling(3, 1);
+  EXPECT_EQ(flights.Room(true), 3u);
+  EXPECT_EQ(flights.Room(false), 2u);
+  flights.SetCeiling(InFlightWindow::kNoCeiling, 0);
+  EXPECT_EQ(flights.Room(false), 6u);
+}
+
+TEST(InFlightWindowTest, ARefusedPacketKeepsAPlaceOfItsKind) {
+  InFlightWindow flights(4, 1);
+  flights.Wait(false, true);
+  EXPECT_EQ(flights.Room(true), 3u);
+  EXPECT_EQ(flights.Room(false), 2u);
+  flights.Wait(true, false);
+  EXPECT_EQ(flights.Room(true), 2u);
+  EXPECT_EQ(flights.Room(false), 2u);
+  EXPECT_EQ(flights.backlog(), 1u);
+  flights.EndWait(false, true);
+  flights.EndWait(true, false);
+  EXPECT_EQ(flights.Room(false), 3u);
+  EXPECT_EQ(flights.waiting() + flights.backlog(), 0u);
+}
+
+TEST(InFlightWindowTest, AbandonedPacketsKeepTheirPlacesUntilTheyAreAcknowledged) {
+  InFlightWindow flights(2, 0);
+  Flight old = Of(false);
+  old.is_backlog = true;
+  const uint16_t id = flights.Open(old);
+  flights.Wait(false, true);
+  flights.Abandon();
+  EXPECT_EQ(flights.backlog(), 0u);
+  EXPECT_EQ(flights.Room(false), 1u);
+  flights.Close(id);
+  EXPECT_EQ(flights.backlog(), 0u);
+  EXPECT_EQ(flights.Room(false), 2u);
+}
+
+TEST(InFlightWindowTest, TheNextConnectionHasAllPlacesOfItsLimit) {
+  InFlightWindow flights(8, 0);
+  flights.SetLimit(3, 1);
+  Fill(&flights, false);
+  flights.Close(2);
+  flights.Wait(false, false);
+  flights.Reset();
+  EXPECT_EQ(flights.open() + flights.waiting(), 0u);
+  EXPECT_TRUE(flights.List().empty());
+  EXPECT_EQ(flights.Open(Of(false)), 1);
+  EXPECT_FALSE(flights.IsPassed(*flights.Find(1)));
+  EXPECT_EQ(flights.Room(false), 1u);
+}
+
+TEST(InFlightWindowTest, TimesFollowTheClockOfTheOtherUser) {
+  InFlightWindow flights(2, 0);
+  Flight flight = Of(false);
+  flight.sent_us = 5'000'000;
+  const uint16_t id = flights.Open(flight);
+  flights.ShiftTimes(-4'000'000);
+  EXPECT_EQ(flights.Find(id)->sent_us, 1'000'000);
+  EXPECT_EQ(flights.OldestId(), id);
 }
 
 // A slow model of InFlightWindow: its packets are kept in the order of sending and searched from

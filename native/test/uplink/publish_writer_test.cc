@@ -41,10 +41,10 @@ Batch Single(std::string_view device, std::string_view topic, std::string_view p
 }
 
 // Empty when there is none.
-std::string Written(const Batch& batch, const UplinkStage& stage, bool is_v5 = true,
+std::string Written(const Message& message, const UplinkStage& stage, bool is_v5 = true,
                     bool retain_available = true, uint16_t id = 1, bool dup = false) {
   PublishWriter writer;
-  const size_t size = writer.Prepare(batch, stage, is_v5, retain_available);
+  const size_t size = writer.Prepare(message, stage, is_v5, retain_available);
   std::string out = "before";
   if (size > 0) writer.Write(id, dup, &out);
   EXPECT_EQ(out.size(), 6 + size);
@@ -60,11 +60,12 @@ std::string Difference(const std::string& got, const std::string& wanted) {
          " bytes, not " + std::to_string(wanted.size());
 }
 
-TEST(PublishWriter, EqualsTheJavaScriptWriter) {
+TEST(PublishWriter, WritesTheSameBytesForever) {
   const std::vector<PublishVector> vectors = test::ReadPublishVectors();
   ASSERT_GT(vectors.size(), 200u);
   for (const PublishVector& v : vectors) {
-    const std::string got = Written(v.batch, v.stage, v.is_v5, v.retain_available, v.id, v.dup);
+    const std::string got =
+        Written(MessageOf(v), v.stage, v.is_v5, v.retain_available, v.id, v.dup);
     EXPECT_EQ(Difference(got, v.packet), "") << v.name;
   }
 }
@@ -77,7 +78,7 @@ TEST(PublishWriter, OneObjectWritesThemAllIntoTheRoomThatIsThere) {
   out.reserve(wanted.size());
   const char* const room = out.data();
   for (const PublishVector& v : vectors) {
-    if (writer.Prepare(v.batch, v.stage, v.is_v5, v.retain_available) > 0) {
+    if (writer.Prepare(MessageOf(v), v.stage, v.is_v5, v.retain_available) > 0) {
       writer.Write(v.id, v.dup, &out);
     }
   }
@@ -97,7 +98,7 @@ TEST(PublishWriter, ABatchHasItsKeyWhenItIsTakenFromTheLanes) {
   lanes.Push(SingleBatch(test::MakeRecord("d", "t", "p", kHigh)));
   std::string packet;
   lanes.Take(sessions.At(&lanes), 0, [&](const Batch& batch) {
-    packet = Written(batch, Stage({Text("e")}, {Own()}));
+    packet = Written(MessageOf(batch), Stage({Text("e")}, {Own()}));
     return true;
   });
   EXPECT_EQ(packet, mqtt_test::Lit("\x32\x22\0\x01t\0\x01\x1B\x26\0\x0Bseganet-key\0\x0B"
@@ -106,23 +107,24 @@ TEST(PublishWriter, ABatchHasItsKeyWhenItIsTakenFromTheLanes) {
 
 TEST(PublishWriter, ATopicOfNothingOrWithWildcardsHasNoPacket) {
   const UplinkStage stage = Stage({Own()}, {Own()});
-  EXPECT_EQ(Written(Single("d", "", "p"), stage), "");
+  EXPECT_EQ(Written(MessageOf(Single("d", "", "p")), stage), "");
   for (const std::string_view topic : {"a/+", "#", "+"}) {
-    EXPECT_EQ(Written(Single("d", topic, "p"), stage), "");
+    EXPECT_EQ(Written(MessageOf(Single("d", topic, "p")), stage), "");
   }
-  EXPECT_EQ(Written(Single("d", std::string_view("a\0b", 3), "p"), stage), "");
+  EXPECT_EQ(Written(MessageOf(Single("d", std::string_view("a\0b", 3), "p")), stage), "");
 }
 
 TEST(PublishWriter, RecordsThatMqttCannotExpressHaveNoPacket) {
   UplinkStage stage = Stage({Text("e")}, {Text(std::string(65'530, 'x')), Device()});
-  EXPECT_GT(Written(Single("12345", "t", "p"), stage).size(), 65'535u);
-  EXPECT_EQ(Written(Single("123456", "t", "p"), stage), "");
+  EXPECT_GT(Written(MessageOf(Single("12345", "t", "p")), stage).size(), 65'535u);
+  EXPECT_EQ(Written(MessageOf(Single("123456", "t", "p")), stage), "");
   stage = Stage({Text("e")}, {Own()});
   stage.key_raw.assign(65'535 - 9, 'g');  // and /1000/3/1
-  EXPECT_GT(Written(Single("d", "t", "p"), stage).size(), 65'535u);
+  EXPECT_GT(Written(MessageOf(Single("d", "t", "p")), stage).size(), 65'535u);
   stage.key_raw += 'g';
-  EXPECT_EQ(Written(Single("d", "t", "p"), stage), "");
-  EXPECT_NE(Written(Single("d", "t", "p"), stage, false), "");  // MQTT 3.1.1 has no property for it
+  EXPECT_EQ(Written(MessageOf(Single("d", "t", "p")), stage), "");
+  EXPECT_NE(Written(MessageOf(Single("d", "t", "p")), stage, false),
+            "");  // MQTT 3.1.1 has no property for it
 }
 
 TEST(PublishWriter, TheLongestPacketHasALengthOfFourBytes) {
@@ -131,9 +133,9 @@ TEST(PublishWriter, TheLongestPacketHasALengthOfFourBytes) {
   Batch batch = Single("", "t", "");
   batch.bytes.resize(1 + 268'435'456 - 5);
   batch.bytes[0] = 't';
-  EXPECT_EQ(writer.Prepare(batch, stage, false, true), 0u);
+  EXPECT_EQ(writer.Prepare(MessageOf(batch), stage, false, true), 0u);
   batch.bytes.pop_back();
-  EXPECT_EQ(writer.Prepare(batch, stage, false, true), 268'435'460u);
+  EXPECT_EQ(writer.Prepare(MessageOf(batch), stage, false, true), 268'435'460u);
 }
 
 // The same by the specification, in strings.
@@ -158,28 +160,35 @@ std::string WrittenSlowly(const PublishVector& v) {
   };
   std::string topic = render((single ? v.stage.record_topic : v.stage.topic)[b.record_class]);
   if (topic.empty()) topic = render(v.stage.topic[b.record_class]);
-  if (topic.empty() || topic.size() > 65'535) return "";
+  if (topic.empty()) return "";
+  if (b.backlog && v.stage.history == History::kSuffix) topic += v.stage.history_suffix;
+  if (topic.size() > 65'535) return "";
   if (own.find_first_of(std::string_view("+#\0", 3)) != std::string::npos) return "";
   std::string epoch;
   for (uint64_t rest = b.epoch; rest > 0 || epoch.empty(); rest /= 36) {
     epoch.insert(epoch.begin(), "0123456789abcdefghijklmnopqrstuvwxyz"[rest % 36]);
   }
-  const std::string tail =
+  std::string tail =
       "/" + epoch + "/" + std::to_string(b.record_class) + "/" + std::to_string(b.sequence);
+  if (v.part >= 0) tail += "." + std::to_string(v.part);
   if ((!single || (b.flags & kFlagEnvelope)) && payload.starts_with('{')) {
     size_t next = 1;
     while (next < payload.size() && static_cast<uint8_t>(payload[next]) <= 0x20) ++next;
     const bool is_empty = next < payload.size() && payload[next] == '}';
     payload.insert(1, "\"k\":\"" + v.stage.key_json + tail + (is_empty ? "\"" : "\","));
   }
-  const uint8_t first = 0x32 | (v.dup ? 8 : 0) | ((b.flags & kFlagRetain) && v.retain_available);
+  const bool has_qos = v.stage.qos == 1;
+  const uint8_t first = 0x30 | (has_qos ? 2 : 0) | (v.dup && has_qos ? 8 : 0) |
+                        ((b.flags & kFlagRetain) && v.retain_available);
   std::string properties;
   if (v.is_v5) {
-    properties = mqtt_test::Props('\x26' + mqtt_test::Str("seganet-key") +
-                                  mqtt_test::Str(v.stage.key_raw + tail));
+    const bool is_marked = b.backlog && v.stage.history == History::kProperty;
+    properties = mqtt_test::Props(
+        '\x26' + mqtt_test::Str("seganet-key") + mqtt_test::Str(v.stage.key_raw + tail) +
+        (is_marked ? '\x26' + mqtt_test::Str("seganet-history") + mqtt_test::Str("1") : ""));
   }
-  return mqtt_test::Packet(first,
-                           mqtt_test::Str(topic) + mqtt_test::U16(v.id) + properties + payload);
+  const std::string id = has_qos ? mqtt_test::U16(v.id) : "";
+  return mqtt_test::Packet(first, mqtt_test::Str(topic) + id + properties + payload);
 }
 
 PublishVector AnyVector(test::Random* random) {
@@ -217,6 +226,11 @@ PublishVector AnyVector(test::Random* random) {
   v.batch.flags = random->In<uint8_t>(0, 7);
   v.batch.epoch = random->In<uint64_t>(0, uint64_t{1} << random->In(0, 63));
   v.batch.sequence = random->In<uint64_t>(0, uint64_t{1} << random->In(0, 63));
+  v.batch.backlog = random->OneIn(2);
+  v.stage.qos = random->OneIn(4) ? 0 : 1;
+  v.stage.history = static_cast<History>(random->In(0, 2));
+  v.stage.history_suffix = random->Text(random->In<size_t>(1, 20), "/h");
+  v.part = random->OneIn(2) ? Message::kWhole : random->In<int64_t>(0, INT32_MAX);
   v.is_v5 = random->OneIn(2);
   v.retain_available = random->OneIn(2);
   v.dup = random->OneIn(2);
@@ -228,7 +242,8 @@ TEST(PublishWriter, EqualsASlowWriter) {
   test::Random random;
   for (int round = 0; round < 2000; ++round) {
     const PublishVector v = AnyVector(&random);
-    const std::string got = Written(v.batch, v.stage, v.is_v5, v.retain_available, v.id, v.dup);
+    const std::string got =
+        Written(MessageOf(v), v.stage, v.is_v5, v.retain_available, v.id, v.dup);
     ASSERT_EQ(Difference(got, WrittenSlowly(v)), "") << "round " << round;
   }
 }

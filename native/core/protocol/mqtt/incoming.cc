@@ -36,6 +36,14 @@ void Incoming::Remove(uint16_t packet_id) {
   if (all_.empty()) std::vector<Entry>().swap(all_);
 }
 
+std::vector<uint16_t> Incoming::received() const {
+  std::vector<uint16_t> ids;
+  for (const Entry& entry : all_) {
+    if (entry.state == State::kReceived) ids.push_back(entry.packet_id);
+  }
+  return ids;
+}
+
 void Incoming::RemoveWaiting() {
   std::erase_if(all_, [](const Entry& entry) { return entry.state == State::kWaiting; });
   all_.shrink_to_fit();

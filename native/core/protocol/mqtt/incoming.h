@@ -31,6 +31,9 @@ class Incoming {
   // Removes the identifiers that wait, because their records' receipts will not reach this session.
   void RemoveWaiting();
 
+  // Returns the identifiers in state kReceived, in ascending order.
+  std::vector<uint16_t> received() const;
+
   bool empty() const { return all_.empty(); }
   size_t size() const { return all_.size(); }
   size_t memory_bytes() const { return all_.capacity() * sizeof(Entry); }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,27 @@ struct KeptSession {
   Subscriptions subscriptions;
   Incoming incoming;
   Outgoing outgoing;
+
+  // The owner's ticket of the latest change that must be saved on disk; 0 = none. See
+  // Handler::OnSessionChanged().
+  uint64_t ticket = 0;
+  // For the owner: what is on disk. kUnsaved: nothing. 0: that the device is connected. Otherwise:
+  // when the session ends, ms since 1970.
+  static constexpr int64_t kUnsaved = -1;
+  int64_t saved_end_ms = kUnsaved;
+
+  // Removes the subscriptions that may(filter) forbids, and then the unanswered commands that no
+  // other subscription covers. Returns the ids of these commands.
+  template <typename May>
+  std::vector<uint64_t> Restrict(May&& may) {
+    std::vector<std::string> forbidden;
+    for (const Subscriptions::Subscription& one : subscriptions.all()) {
+      if (!may(one.filter)) forbidden.push_back(one.filter);
+    }
+    if (forbidden.empty()) return {};
+    for (const std::string& filter : forbidden) subscriptions.Remove(filter);
+    return outgoing.RemoveIf([this](std::string_view topic) { return !Listens(topic); });
+  }
 
   // True if a subscription matches.
   bool Listens(std::string_view topic) const { return subscriptions.Listens(topic); }

@@ -15,6 +15,7 @@ inline constexpr uint8_t kNoSubscriptionExisted = 0x11;
 inline constexpr uint8_t kUnspecified = 0x80;  // from here on: failures
 inline constexpr uint8_t kMalformedPacket = 0x81;
 inline constexpr uint8_t kProtocolError = 0x82;
+inline constexpr uint8_t kImplementationSpecific = 0x83;
 inline constexpr uint8_t kUnsupportedVersion = 0x84;
 inline constexpr uint8_t kIdentifierNotValid = 0x85;
 inline constexpr uint8_t kBadCredentials = 0x86;

@@ -64,6 +64,12 @@ bool ServerSession::RefusePublish(uint64_t handle, uint8_t code) {
                       [this](const AckQueue::Released& one) { Release(one); });
 }
 
+bool ServerSession::FailPublish(uint64_t handle) {
+  if (!five()) return false;
+  RefusePublish(handle, reason::kImplementationSpecific);
+  return true;
+}
+
 void ServerSession::Release(const AckQueue::Released& one) {
   if (one.qos == 1) {
     AppendAnswer(&output_, PacketType::kPuback, one.packet_id, one.code);
@@ -94,9 +100,11 @@ void ServerSession::ConsumeOutput(size_t n) {
 }
 
 size_t ServerSession::memory_bytes() const {
-  return partial_.capacity() + output_.capacity() + acks_.memory_bytes() + state_.memory_bytes() -
-         sizeof(state_) + aliases_.memory_bytes() + assigned_id_.capacity() +
-         (will_ ? sizeof(StoredWill) + will_->bytes.capacity() : 0);
+  size_t unsaved = 0;
+  for (const UnsavedAnswer& one : unsaved_answers_) unsaved += sizeof(one) + one.packet.capacity();
+  return unsaved + partial_.capacity() + output_.capacity() + acks_.memory_bytes() +
+         state_.memory_bytes() - sizeof(state_) + aliases_.memory_bytes() +
+         assigned_id_.capacity() + (will_ ? sizeof(StoredWill) + will_->bytes.capacity() : 0);
 }
 
 // Checks what is known before the packet is complete. The order of the checks does not depend on

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,6 +35,9 @@ struct Limits {
   // QoS 1 and 2 PUBLISH packets without PUBACK or PUBREC. From this number on, WantsPause() is
   // true.
   size_t max_unacknowledged = 1024;
+  // SUBACK and UNSUBACK packets that wait until their changes are saved. From this number on,
+  // WantsPause() is true.
+  size_t max_unsaved_answers = 16;
   // Bytes of output that the device has not read. From this number on, WantsPause() is true.
   // SendPublish() exceeds it only with a single packet when no other output waits.
   size_t max_output_bytes = 65536;
@@ -105,6 +109,15 @@ class Handler {
   // with subscriptions was resumed.
   virtual void OnSubscribed() {}
 
+  // The subscriptions of a session that outlives its connection have changed. Returns the ticket of
+  // the change: the answer to the device waits for Saved(). 0 = the answer does not wait.
+  virtual uint64_t OnSessionChanged() { return 0; }
+  // True if the change with this ticket is saved. If not, the owner calls Saved() when it is.
+  virtual bool IsSaved(uint64_t ticket) {
+    (void)ticket;
+    return true;
+  }
+
   // A packet without a record, for rate limits: SUBSCRIBE, UNSUBSCRIBE, PINGREQ, a QoS 2 PUBLISH
   // that was already reported, or a PUBREL with an unknown identifier.
   virtual void OnControl() {}
@@ -162,6 +175,10 @@ class ServerSession {
   // REQUIRES: code >= 0x80.
   bool RefusePublish(uint64_t handle, uint8_t code);
 
+  // Refuses the PUBLISH because its receiver failed: 0x83 in its PUBACK or PUBREC, in place of all
+  // its acknowledgements. False, and no effect, in 3.x, which has no refusal.
+  bool FailPublish(uint64_t handle);
+
   // Sets the number of acknowledgements that the PUBLISH needs before its PUBACK leaves.
   // The default is 1.
   // REQUIRES: the handle is waiting and has no acknowledgement yet, n > 0.
@@ -179,6 +196,21 @@ class ServerSession {
   }
   // Returns the ids of SendPublish() that the device has not answered.
   std::vector<uint64_t> Unanswered() const { return state_.Unanswered(); }
+
+  // The changes up to `ticket` are saved: their SUBACK and UNSUBACK packets leave.
+  void Saved(uint64_t ticket);
+  // SUBACK and UNSUBACK packets that wait for Saved().
+  size_t unsaved_answers() const { return unsaved_answers_.size(); }
+  // The session moved to an owner with other tickets. REQUIRES: no answer waits.
+  void ForgetTicket();
+
+  // The state that outlives the connection, null if none does, or before the CONNECT was accepted.
+  const KeptSession* lasting() const {
+    return connected_ && state_.expiry_s != 0 ? &state_ : nullptr;
+  }
+  KeptSession* lasting() { return connected_ && state_.expiry_s != 0 ? &state_ : nullptr; }
+  // True if the owner saved this session on disk.
+  bool is_saved() const { return state_.saved_end_ms != KeptSession::kUnsaved; }
 
   // Closes the session from this side. 5: sends DISCONNECT with `code` (0x8B, 0x8D, 0x8E, 0x96,
   // 0x97, 0x98) if the device is connected. 3.x: sends nothing. Feed() then returns kDisconnected.
@@ -199,6 +231,7 @@ class ServerSession {
   // false. Feed() still takes bytes that were already read, so at most one read exceeds the limits.
   bool WantsPause() const {
     return acks_.pending() >= limits_.max_unacknowledged ||
+           unsaved_answers_.size() >= limits_.max_unsaved_answers ||
            output_.size() - output_sent_ >= limits_.max_output_bytes;
   }
 
@@ -213,6 +246,8 @@ class ServerSession {
   // The will to publish if the connection ends now [MQTT-3.1.2-8]. Null without a will, before the
   // CONNECT was accepted, and after DISCONNECT [MQTT-3.14.4-3].
   const Will* will() const { return will_ ? &will_->view : nullptr; }
+  // Drops the will: the owner has published it.
+  void DropWill() { will_.reset(); }
   // 5: seconds from the connection's end until the will is published, unless the device reconnects
   // before; at most the session expiry (5: 3.1.3.2.2).
   uint32_t will_delay_s() const;
@@ -261,6 +296,7 @@ class ServerSession {
   void KeepWill(const Will& will);
   void Release(const AckQueue::Released& released);
   char SubscribeCode(const Filter& filter, uint32_t number);
+  void AnswerFilters(std::string answer, bool changed);
   void SendWaiting();
   size_t window() const;
   bool Fits(const OutgoingPublish& publish) const;
@@ -291,6 +327,11 @@ class ServerSession {
   bool may_expire_later_ = false;       // 5: the CONNECT asked for a session expiry
   uint32_t device_maximum_packet_ = 0;  // 0 = any
   KeptSession state_;
+  struct UnsavedAnswer {
+    uint64_t ticket;
+    std::string packet;
+  };
+  std::deque<UnsavedAnswer> unsaved_answers_;  // tickets ascend
   TopicAliases aliases_;
   std::vector<uint8_t> partial_;  // the beginning of a packet
   std::unique_ptr<StoredWill> will_;

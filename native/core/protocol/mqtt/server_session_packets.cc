@@ -1,6 +1,8 @@
 // Packets from a connected device.
 #include <algorithm>
+#include <utility>
 
+#include "core/base/require.h"
 #include "core/protocol/mqtt/encode.h"
 #include "core/protocol/mqtt/server_session.h"
 #include "core/record/odd_topic.h"
@@ -140,6 +142,7 @@ Fault ServerSession::OnSubscribePacket(std::span<const uint8_t> body) {
   // Collected before the SUBACK is appended, because the handler may append PUBACKs to the output.
   std::string codes;
   const size_t before = state_.subscriptions.size();
+  const uint64_t changes = state_.subscriptions.changes();
   for (const Filter& filter : packet.filters) {
     codes.push_back(SubscribeCode(filter, packet.subscription_identifier));
   }
@@ -148,7 +151,7 @@ Fault ServerSession::OnSubscribePacket(std::span<const uint8_t> body) {
   std::string suback;
   AppendSuback(&suback, protocol_level_, packet.packet_id, codes);
   if (!FitsDevice(suback.size())) return CloseReason::kTooLarge;  // 5: [MQTT-3.1.2-24]
-  output_.append(suback);
+  AnswerFilters(std::move(suback), state_.subscriptions.changes() != changes);
   if (state_.subscriptions.size() > before) handler_->OnSubscribed();
   return {};
 }
@@ -176,6 +179,7 @@ Fault ServerSession::OnUnsubscribePacket(std::span<const uint8_t> body) {
                                        limits_.max_filters_per_packet, &packet);
   if (fault) return fault;
   std::string codes;
+  const uint64_t changes = state_.subscriptions.changes();
   for (const Filter& filter : packet.filters) {
     const bool existed = state_.subscriptions.Remove(filter.filter);
     codes.push_back(static_cast<char>(existed ? reason::kSuccess : reason::kNoSubscriptionExisted));
@@ -186,8 +190,32 @@ Fault ServerSession::OnUnsubscribePacket(std::span<const uint8_t> body) {
   std::string unsuback;
   AppendUnsuback(&unsuback, protocol_level_, packet.packet_id, codes);
   if (!FitsDevice(unsuback.size())) return CloseReason::kTooLarge;  // 5: [MQTT-3.1.2-24]
-  output_.append(unsuback);
+  AnswerFilters(std::move(unsuback), state_.subscriptions.changes() != changes);
   return {};
+}
+
+// A SUBACK or UNSUBACK. It waits until the session is on disk, so that a subscription that the
+// device knows to exist survives a crash. 3.8.4 A subscription is in force before its SUBACK.
+void ServerSession::AnswerFilters(std::string answer, bool changed) {
+  if (changed && state_.expiry_s != 0) state_.ticket = handler_->OnSessionChanged();
+  const uint64_t ticket = state_.ticket;
+  if (ticket == 0 || handler_->IsSaved(ticket)) {
+    output_.append(answer);
+  } else {
+    unsaved_answers_.push_back({ticket, std::move(answer)});
+  }
+}
+
+void ServerSession::Saved(uint64_t ticket) {
+  while (!unsaved_answers_.empty() && unsaved_answers_.front().ticket <= ticket) {
+    if (open()) output_.append(unsaved_answers_.front().packet);
+    unsaved_answers_.pop_front();
+  }
+}
+
+void ServerSession::ForgetTicket() {
+  SEGANET_REQUIRE(unsaved_answers_.empty());
+  state_.ticket = 0;
 }
 
 }  // namespace seganet::mqtt

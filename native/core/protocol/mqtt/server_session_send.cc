@@ -50,7 +50,9 @@ SendResult ServerSession::SendPublish(uint64_t id, std::string_view topic,
       outgoing.size() >= window() || outgoing.unsent() > 0 ||
       (!outgoing.empty() && outgoing.content_bytes() + content > limits_.max_command_bytes);
   if (full) return SendResult::kWindowFull;
-  publish.packet_id = outgoing.Add(id, topic, payload);
+  const Outgoing::Item& item = outgoing.Add(id, topic, payload);
+  publish.packet_id = item.packet_id;
+  publish.dup = item.repeated;  // [MQTT-3.3.1-1]
   AppendPublish(&output_, protocol_level_, publish);
   return SendResult::kSent;
 }

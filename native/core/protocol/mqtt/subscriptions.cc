@@ -10,6 +10,7 @@ bool Subscriptions::Add(std::string_view filter, uint8_t qos, uint32_t number, s
                         size_t max_bytes) {
   for (Subscription& one : all_) {
     if (one.filter != filter) continue;
+    if (one.qos != qos || one.number != number) ++changes_;
     one.qos = qos;
     one.number = number;
     return true;
@@ -19,6 +20,7 @@ bool Subscriptions::Add(std::string_view filter, uint8_t qos, uint32_t number, s
   }
   all_.push_back({std::string(filter), number, qos});
   filter_bytes_ += filter.size();
+  ++changes_;
   return true;
 }
 
@@ -28,6 +30,7 @@ bool Subscriptions::Remove(std::string_view filter) {
   if (at == all_.end()) return false;
   filter_bytes_ -= filter.size();
   all_.erase(at);
+  ++changes_;
   return true;
 }
 

@@ -21,6 +21,12 @@ class Subscriptions {
     std::vector<uint32_t> numbers;  // their subscription identifiers (5: 3.3.4)
   };
 
+  struct Subscription {
+    std::string filter;
+    uint32_t number = 0;
+    uint8_t qos = 0;
+  };
+
   // Adds a valid filter, or replaces the subscription with the same filter [MQTT-3.8.4-3]. False,
   // and no effect, when there would be more than `max_count` filters or `max_bytes` bytes of
   // filters. `number` is the subscription identifier, 0 = none.
@@ -38,14 +44,14 @@ class Subscriptions {
   size_t size() const { return all_.size(); }
   size_t memory_bytes() const;
 
+  const std::vector<Subscription>& all() const { return all_; }
+  // Counts the calls of Add() and Remove() that changed something.
+  uint64_t changes() const { return changes_; }
+
  private:
-  struct Subscription {
-    std::string filter;
-    uint32_t number = 0;
-    uint8_t qos = 0;
-  };
   std::vector<Subscription> all_;
   size_t filter_bytes_ = 0;
+  uint64_t changes_ = 0;
 };
 
 }  // namespace seganet::mqtt
