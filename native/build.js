@@ -1,86 +1,65 @@
 'use strict';
 
-// Builds the addon into build/Release unless the existing one is newer than every source. `--force` always builds;
-// `--prebuild` also copies the binary to the place where the published package has it.
-// Runs on any Node that node-gyp runs on. The addon uses Node-API, so it loads in newer Node versions too.
+// Builds the addon of this machine, build/Release/seganet.node: compiles the units whose files changed, and links them.
+// `--force` compiles all; `--pack` also puts the addon to where the published package has it, unless
+// prebuild/main.js made one for this platform.
+// Runs on any Node; the addon uses Node-API, so it loads in newer Node versions too.
+// Environment, as usual: CXX, CXXFLAGS, LDFLAGS, JOBS (compiler processes).
 
 const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
-const { spawnSync } = require('node:child_process');
+const { makeAddon, upToDate } = require('./compile');
+const { localToolchain } = require('./compiler');
+const { units } = require('./sources');
 const target = require('./target');
 
-/** Memory that the largest translation unit needs to compile. */
-const COMPILER_BYTES = 400 * 2 ** 20;
-const output = path.join(__dirname, 'build', 'Release', 'seganet.node');
+const RELEASE = path.join(__dirname, 'build', 'Release');
+const ADDON = path.join(RELEASE, 'seganet.node');
+const PREBUILDS = path.join(__dirname, 'prebuilds');
+const force = process.argv.includes('--force');
 
-/** @param {string} folder @returns {number} modification time of the newest file below it, ms */
-function newest(folder) {
-  return Math.max(
-    ...fs.readdirSync(folder, { withFileTypes: true }).map((entry) => {
-      const name = path.join(folder, entry.name);
-      return entry.isDirectory() ? newest(name) : fs.statSync(name).mtimeMs;
-    })
-  );
-}
+/** @param {string} file @returns {string} */
+const shown = (file) => path.relative(process.cwd(), file);
 
-function upToDate() {
-  if (process.argv.includes('--force') || !fs.existsSync(output)) return false;
-  const changed = Math.max(
-    newest(path.join(__dirname, 'core')),
-    newest(path.join(__dirname, 'binding')),
-    fs.statSync(path.join(__dirname, 'binding.gyp')).mtimeMs
-  );
-  return fs.statSync(output).mtimeMs > changed;
-}
-
-/**
- * @returns {string} the folder of this Node if it includes headers, so that node-gyp need not download them; else ''
- */
-function headers() {
-  const folder = path.resolve(path.dirname(process.execPath), '..');
-  return fs.existsSync(path.join(folder, 'include', 'node', 'node_api.h')) ? folder : '';
-}
-
-/** @returns {number} compiler processes: one per core, but no more than fit into the free memory of a small computer */
-function parallelJobs() {
-  const cores = os.cpus().length || 1;
-  return Math.max(1, Math.min(cores, Math.floor(os.freemem() / COMPILER_BYTES)));
-}
-
-function build() {
-  const gyp = require.resolve('node-gyp/bin/node-gyp.js');
-  const env = { ...process.env };
-  const nodedir = headers();
-  if (nodedir) env.npm_package_config_node_gyp_nodedir = nodedir;
-  const jobs = process.env.JOBS || String(parallelJobs());
-  const done = spawnSync(process.execPath, [gyp, 'rebuild', '--release', '--jobs', jobs], {
-    cwd: __dirname,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    encoding: 'utf8',
-    maxBuffer: 1 << 26
-  });
-  if (done.status === 0) return;
-  process.stderr.write(`${done.stdout || ''}${done.stderr || ''}${done.error ? String(done.error) : ''}\n`);
-  process.stderr.write(
-    'The native engine could not be built. It needs a C++20 compiler (g++ 11 or clang 14 and newer), make and python3:\n' +
-      '  Debian, Raspberry Pi OS: sudo apt-get install g++ make python3\n'
-  );
-  process.exit(done.status || 1);
-}
-
-if (upToDate()) {
-  console.log('native engine: up to date');
-} else {
+async function build() {
+  if (!force && upToDate(ADDON)) return console.log('native engine: up to date');
   console.log('native engine: building; this takes one to several minutes …');
-  build();
-  console.log(`native engine: ${path.relative(process.cwd(), output)}`);
+  await makeAddon({
+    toolchain: localToolchain(),
+    cwd: __dirname,
+    units: units().map((source) => ({ source, name: source.replace(/\.cc$/, '') })),
+    folder: RELEASE,
+    addon: ADDON,
+    force
+  });
+  console.log(`native engine: ${shown(ADDON)}`);
 }
 
-if (process.argv.includes('--prebuild')) {
-  const prebuilt = path.join(__dirname, 'prebuilds', `${target}.node`);
-  fs.mkdirSync(path.dirname(prebuilt), { recursive: true });
-  fs.copyFileSync(output, prebuilt);
-  console.log(`native engine: ${path.relative(process.cwd(), prebuilt)}`);
+/** Removes prebuilt engines of older sources: a package must not contain two versions. */
+function removeStale() {
+  fs.mkdirSync(PREBUILDS, { recursive: true });
+  for (const name of fs.readdirSync(PREBUILDS)) {
+    const file = path.join(PREBUILDS, name);
+    if (upToDate(file)) continue;
+    fs.rmSync(file);
+    console.log(`native engine: removed ${shown(file)}, which is older than its sources`);
+  }
 }
+
+async function pack() {
+  removeStale();
+  const prebuilt = path.join(PREBUILDS, `${target}.node`);
+  if (fs.existsSync(prebuilt)) return;
+  await build();
+  fs.copyFileSync(ADDON, prebuilt);
+  console.log(`native engine: ${shown(prebuilt)}`);
+}
+
+(process.argv.includes('--pack') ? pack() : build()).catch((error) => {
+  console.error(
+    `${error.message}\n` +
+      'The native engine could not be built. It needs a C++20 compiler (g++ 11 or clang 14 and newer):\n' +
+      '  Debian, Raspberry Pi OS: sudo apt-get install g++'
+  );
+  process.exitCode = 1;
+});

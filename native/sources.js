@@ -1,20 +1,26 @@
 'use strict';
 
-// Prints the addon's C++ files, relative to this folder, for binding.gyp. CMakeLists.txt globs the same folders.
+// The addon's C++ files. CMakeLists.txt globs the same folders.
 
 const fs = require('node:fs');
 const path = require('node:path');
 
+/** Folders with the addon's sources, relative to this folder. */
+const FOLDERS = ['core', 'binding'];
+
 /** @param {string} folder @returns {string[]} */
-function sources(folder) {
+function filesIn(folder) {
   return fs
-    .readdirSync(path.join(__dirname, folder), { withFileTypes: true })
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap((entry) => {
-      const name = `${folder}/${entry.name}`;
-      if (entry.isDirectory()) return sources(name);
-      return name.endsWith('.cc') ? [name] : [];
-    });
+    .readdirSync(path.join(__dirname, folder), { recursive: true, encoding: 'utf8' })
+    .map((name) => `${folder}/${name}`)
+    .filter((name) => /\.(cc|h)$/.test(name))
+    .sort();
 }
 
-console.log(['core', 'binding'].flatMap(sources).join(' '));
+/** @returns {string[]} every file with C++ code of the addon, relative to this folder */
+const allFiles = () => FOLDERS.flatMap(filesIn);
+
+/** @returns {string[]} those that are compiled on their own */
+const units = () => allFiles().filter((name) => name.endsWith('.cc'));
+
+module.exports = { allFiles, units };

@@ -2,11 +2,18 @@
 
 // The name of this platform's binary: platform, C library if there are several, architecture.
 
-const fs = require('node:fs');
-
-/** @returns {string} 'musl' on Alpine; a binary supports either musl or glibc */
+/**
+ * @returns {string} 'musl' if the running Node uses musl, as on Alpine; a binary supports either musl or glibc. The
+ *   answer is Node's own: a distribution other than Alpine may use musl, and Alpine can run a Node of glibc.
+ */
 function libc() {
-  return process.platform === 'linux' && fs.existsSync('/etc/alpine-release') ? 'musl' : '';
+  if (process.platform !== 'linux') return '';
+  const report = /** @type {any} */ (process.report);
+  const { excludeNetwork } = report;
+  report.excludeNetwork = true; // otherwise the report looks up names of peers
+  const { header } = report.getReport();
+  report.excludeNetwork = excludeNetwork;
+  return header.glibcVersionRuntime ? '' : 'musl';
 }
 
 module.exports = `${process.platform}${libc()}-${process.arch}`;
