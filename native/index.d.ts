@@ -118,8 +118,11 @@ export interface PlacementStats {
   moved: number;
   /** Slots whose move was undone because something of their devices was in flight for too long. */
   undone: number;
-  /** By worker index: CPU time divided by elapsed time over the last second, 0..1; open device connections; slots. */
-  workers: { busy: number; connections: number; slots: number }[];
+  /**
+   * By worker index: CPU time divided by elapsed time over the last second, 0..1; open device connections; slots; ms
+   * since the thread last made progress, which it does several times a second (-1 = it is starting).
+   */
+  workers: { busy: number; connections: number; slots: number; silentMs: number }[];
 }
 
 export interface Rule {
@@ -127,6 +130,8 @@ export interface Rule {
   topic?: string;
   /** Device glob (* any run, ? one character), matched against the whole device id; absent = any device. */
   device?: string;
+  /** Condition on the payload, as in docs/rules.md, at most 1024 bytes; absent or '' = any payload. */
+  when?: string;
   class: RecordClass;
 }
 
@@ -134,6 +139,8 @@ export type BatchMode = 'envelope' | 'records' | 'off';
 
 /** How a source handles its devices. */
 export interface SourceSettings {
+  /** Names the source in saved sessions of its devices, the same at each start; at most 64 bytes. '' = not saved. */
+  name?: string;
   /** Protocol of the devices. Default 'mqtt'; 'pushed': JavaScript adds their records with push(). */
   protocol?: 'mqtt' | 'coap' | 'pushed';
   /**
@@ -142,6 +149,11 @@ export interface SourceSettings {
    * with 4.29. Range 0..1000000.
    */
   rate?: number;
+  /**
+   * True: a record that leaves as a message is acknowledged when endDeferrals() reports its delivery; default false:
+   * when takeMessages() can return it. While 10,000 records of an engine wait, such sources do not accept more.
+   */
+  delivered?: boolean;
   /** Records that a device may send at once, 0 = as many as in a second. Default 0. */
   burst?: number;
   /**
@@ -178,6 +190,61 @@ export interface SourceSettings {
   commandPath?: string;
   /** CoAP: largest block-wise upload. 1024..16777216, default 262144. */
   maxBodyBytes?: number;
+}
+
+export type Aggregate = 'first' | 'last' | 'min' | 'max' | 'mean' | 'sum' | 'count';
+
+/**
+ * Which records a filter passes. Those that do not pass are acknowledged and counted (StageCounters.filtered). Only the
+ * properties of its mode apply. A filter remembers at most 16,384 devices and topics per worker: one more evicts the one
+ * that was seen least recently, whose next record then passes. What it knows of a device is lost when the device moves
+ * to another worker; a window then ends early.
+ */
+export interface FilterSettings {
+  /**
+   * 'pass', 'block': records for which the condition holds, or does not; 'change': report by exception, by device and
+   * topic; 'rate': at most `records` in each `periodS` of each device; 'range': records whose value lies in a range;
+   * 'window': one record for each window of a device and topic, with the aggregates of its records (docs/rules.md). A
+   * record without any of the values passes.
+   */
+  mode: 'pass' | 'block' | 'change' | 'rate' | 'range' | 'window';
+  /** pass, block: condition on the payload, 1..1024 bytes (docs/rules.md). */
+  when?: string;
+  /** change, range: path of the value, default '$' (the whole payload). */
+  path?: string;
+  /**
+   * change: a number must differ by more than this from the one that passed last, default 0; other values must differ
+   * at all. A record without a value at the path passes.
+   */
+  band?: number;
+  /** change: true if `band` is in percent of the number that passed last. */
+  percent?: boolean;
+  /** change: a record passes if none has passed for this long, s; 0 (default) = only changes. 0..86400. */
+  everyS?: number;
+  /** rate: 1..1000000, default 1. */
+  records?: number;
+  /** rate: s, 1..86400, default 1. A period begins with a record. */
+  periodS?: number;
+  /** window: paths of the values, 1 to 16, each also its name in the payload. */
+  values?: string[];
+  /** window: default all. */
+  aggregates?: Aggregate[];
+  /** window: its length, s. 1..86400, default 60. */
+  windowS?: number;
+  /** window: it also ends when it has this many records; 0 (default) = only by time. 0..1000000. */
+  windowRecords?: number;
+  /** window: true: it begins and ends at multiples of its length since 1970, UTC; false (default): with a record. */
+  aligned?: boolean;
+  /** window: class of its record; 0 (default) = the most urgent one of its records. 0..8. */
+  windowClass?: number;
+  /**
+   * window: true: its records are acknowledged when the window's record is safe; false (default): at once, so a crash
+   * loses the open windows. With true, a window ends early when 512 of its records wait.
+   */
+  hold?: boolean;
+  /** range: low <= value <= high; ±Infinity = open. Anything but a number does not pass. */
+  low?: number;
+  high?: number;
 }
 
 /**
@@ -228,6 +295,7 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
       name?: string;
     }
   | { kind: 'tap'; everyN: number; perSecond: number } // 0 = no limit of that kind; only sampled records pass
+  | ({ kind: 'filter' } & FilterSettings)
 );
 
 export interface PlanSpec {
@@ -360,6 +428,8 @@ export interface StageCounters {
   batches: number;
   /** Copies for JavaScript that were dropped because the message ring was full. */
   copiesDropped: number;
+  /** Records that a filter stage left out. */
+  filtered: number;
 }
 
 export interface LatencySummary {
@@ -386,8 +456,14 @@ export interface EngineStats {
   storedRecords: number[];
   /** Of these, the records that are not in memory. */
   backlogRecords: number[];
+  /** Records that the cloud has acknowledged since the start. */
+  deliveredRecords: number[];
   /** True while the engine does not read from devices because the budget is used up. */
   slowed: boolean;
+  /** Records of sources with `delivered` that wait for a flow. */
+  deferredRecords: number;
+  /** Open windows of filter stages. Their records exist only there. */
+  openWindows: number;
   /** Most urgent class whose devices are not read; 0 = none. */
   slowedFrom: 0 | RecordClass;
   counters: Counters;
@@ -467,7 +543,9 @@ export declare class Engine {
    * Puts one record into a stage. recordClass 0 = 3 (normal); tsMs 0 = now. With Flag.ENVELOPE the payload is a batch
    * of NDJSON lines and deviceId is empty. takeCompletions() returns a ticket other than 0: for an uplink stage when
    * the cloud has acknowledged, for a source or ingest stage when the record is safe (EngineOptions.acknowledge). seq
-   * -1 = the device's next number; a record that returns from a message wire keeps its number.
+   * -1 = the device's next number; a record that returns from a message wire keeps its number. `deferral` is a second
+   * ticket, for any stage, default 0: it is completed when the record is safe and its messages are delivered. With a
+   * ticket too, the stage must be an uplink.
    */
   push(
     stage: number,
@@ -478,10 +556,17 @@ export declare class Engine {
     flags: number,
     tsMs: number,
     seq: number,
-    ticket: number
-  ): 0 | 1 | 2 | 3 | 4;
+    ticket: number,
+    deferral?: number
+  ): 0 | 1 | 2 | 3 | 4 | 5 | 6;
   /** Returns the class that a priority stage would assign; used where a wire carries messages. */
-  classify(stage: number, deviceId: string, topic: string, recordClass: number): RecordClass;
+  classify(
+    stage: number,
+    deviceId: string,
+    topic: string,
+    payload: Uint8Array,
+    recordClass: number
+  ): RecordClass;
   /**
    * Copies waiting messages as frames (nodes/lib/base/frame.js) into `into`. Returns the bytes written, 0 if none is
    * left, or -(needed) if the next frame is larger than `into`.
@@ -489,19 +574,42 @@ export declare class Engine {
   takeMessages(into: Uint8Array): number;
   /**
    * Returns completed tickets as [ticket, result, …]: 1 the record is safe, or acknowledged by the cloud; 0 it was
-   * dropped; 2 nothing holds the record, and it was never safe.
+   * dropped; 2 nothing holds the record, and it was never safe; 3 the flow with its message did not deliver it.
    */
   takeCompletions(): number[];
+  /**
+   * Reports what became of messages whose frames have a deferral: 0 delivered, so their records are acknowledged; 1
+   * refused: MQTT 5 devices get 0x83, CoAP devices 5.03, other connections end; 2 withheld: the connections end, so
+   * that the devices send again. Unknown ids are ignored.
+   */
+  endDeferrals(ids: number[], end: 0 | 1 | 2): void;
   /** Seals the open batches of a batch stage now; 0 = of all stages. */
   flush(stage: number): void;
   /** From now on, writes everything that is not on disk: for an orderly shutdown. Call flush() first. */
   saveAll(): void;
-  /** First step of a shutdown: accepts no new devices and reads no more. */
+  /** Gives up restoring the MQTT sessions of an earlier run (SessionSource). Call it before devices may connect. */
+  endRestore(): void;
+  /** Passes all MQTT sessions to the SessionSource, as if their connections ended now. Call stopReading() first. */
+  saveSessions(): void;
+  /** First step of a shutdown: accepts no new devices, reads no more, and publishes the wills of all devices. */
   stopReading(): void;
+  /**
+   * True: no record of a device enters until it is called with false; records that were read before have passed the
+   * plan when it returns. Pushed records enter. For a change of plans that keeps records in order.
+   */
+  holdReading(hold: boolean): void;
   stats(): EngineStats;
   /** Stops the threads. Idempotent. Records that are still held are counted as dropped (`closed`). */
   close(): void;
 }
+
+/**
+ * Checks the conditions of one node (docs/rules.md). Returns null, or the first that is not valid and why, such as
+ * "column 7: expected …". Together they may read at most 256 different values.
+ */
+export declare function checkConditions(conditions: string[]): { index: number; reason: string } | null;
+/** Returns why a path such as `$.sensors[0].temp` is not valid, '' if it is. */
+export declare function checkPath(path: string): string;
 
 /**
  * Opens a connection to source stage `stage`, which must listen, for a device whose TLS or WebSocket terminates here.
@@ -609,23 +717,116 @@ export interface UplinkConnectionHandlers {
 export interface ExpressSpec {
   /** 0..3; in each turn of the thread, the lowest is served first. */
   order: number;
-  /** Maximum number of packets in flight, 1..1024, and how many of them are reserved for class 1. */
-  window: number;
-  reserved: number;
-  isV5: boolean;
-  retainAvailable: boolean;
   /** A larger packet ends the express path, bytes. */
   maxPacket: number;
   /** While the kernel has this many unsent bytes, only class 1 is started, which waits only for the window. */
   maxUnsent: number;
-  /** QoS 1. Topics by class (index 0 is unused), as pieces: bytes, or a value of the record. */
-  stages: {
-    id: number;
-    topic: (Uint8Array | 'device' | 'topic')[][];
-    recordTopic: (Uint8Array | 'device' | 'topic')[][];
-    keyRaw: Uint8Array;
-    keyJson: Uint8Array;
-  }[];
+}
+
+/** An uplink node's settings for its PUBLISH packets. Topics by class (index 0 is unused). */
+export interface PublishStage {
+  id: number;
+  /** Of envelopes, as pieces: bytes, or a value of the record. */
+  topic: (Uint8Array | 'device' | 'topic')[][];
+  /** Of single records; where it is empty, `topic` is used. */
+  recordTopic: (Uint8Array | 'device' | 'topic')[][];
+  qos: 0 | 1;
+  /** The gateway's name in the key, in UTF-8: for a property, and escaped for a JSON string. */
+  keyRaw: Uint8Array;
+  keyJson: Uint8Array;
+  /** How backlog is marked: not at all, by a user property (MQTT 5), or by a suffix of its topic. */
+  history: 'none' | 'property' | 'suffix';
+  historySuffix: Uint8Array;
+}
+
+/**
+ * The PUBLISH packets of one session. The same batch, stage and part always give the same bytes. The key is
+ * <gateway>/<epoch in base 36>/<class>/<sequence>[.<part>]: a user property in MQTT 5, and the first field of an
+ * envelope.
+ */
+export declare class PublishWriter {
+  constructor();
+  /** Replaces the stages. */
+  setStages(stages: PublishStage[]): void;
+  /** Sets what the broker granted. Initially MQTT 3.1.1 with RETAIN. */
+  setLink(isV5: boolean, retainAvailable: boolean): void;
+  /**
+   * Prepares the packet of a batch or a part of it. Throws TypeError if the stage is not known, or meta and bytes are
+   * not those of a batch.
+   * @param bytes and @param meta as take() of UplinkSource gives them
+   * @param from where its payload begins; kind 2: where its entry begins @param to where that ends
+   * @param part 0..2^31-1, the end of its key; -1 = none
+   * @returns size of the packet in bytes; 0 = MQTT cannot express it: its topic is empty, too long, or has + # or NUL
+   */
+  prepare(
+    stage: number,
+    bytes: Uint8Array,
+    meta: Float64Array,
+    from: number,
+    to: number,
+    part: number
+  ): number;
+  /**
+   * Copies the prepared packet.
+   * @param id packet identifier, ignored at QoS 0 @param dup it was sent before
+   * @returns where the packet ends
+   */
+  write(out: Uint8Array, at: number, id: number, dup: boolean): number;
+  /** The topic of the prepared packet, for display. */
+  topic(): string;
+  /** The topic as a key for tables, its bytes as characters; null when it contains nothing of the record. */
+  deviceTopic(): string | null;
+}
+
+/** The places of the packets in flight of one session. Only JavaScript or the express path uses them at a time. */
+export declare class InFlightWindow {
+  /** @param places 1..1024 @param reserved places only for live records of class 1; one place is always for others */
+  constructor(places: number, reserved: number);
+  /** @param limit packets in flight or waiting, at most `places` @param reserved of these */
+  setLimit(limit: number, reserved: number): void;
+  /** @param ceiling packets in flight, null = no such limit @param reserved of these */
+  setCeiling(ceiling: number | null, reserved: number): void;
+  /** Returns the number of free places. @param isUrgent for a live record of class 1 */
+  room(isUrgent: boolean): number;
+  /** A refused packet, no longer in flight, keeps a place until its next try. */
+  wait(isUrgent: boolean, isBacklog: boolean): void;
+  /** Throws Error if none waits. */
+  endWait(isUrgent: boolean, isBacklog: boolean): void;
+  /**
+   * @param batch its id @param bytes of the packet @param now ms
+   * @returns a packet identifier, 1..places. Throws Error if there is no room.
+   */
+  open(batch: number, bytes: number, now: number, isUrgent: boolean, isBacklog: boolean): number;
+  isOpen(id: number): boolean;
+  /** Frees the place. This and the next two throw Error if the packet is not in flight. */
+  close(id: number): void;
+  /** ms, as given to open() or to leave() of UplinkConnection. */
+  sentAt(id: number): number;
+  /** True if a packet that was sent later was acknowledged. */
+  isPassed(id: number): boolean;
+  /** The packet that has been in flight longest, 0 = none. */
+  oldest(): number;
+  /** All packets in flight, in sending order. */
+  ids(): Uint16Array;
+  /** Nothing waits any more, and what is in flight is no backlog; it keeps its places. */
+  abandon(): void;
+  /** Nothing is in flight, and nothing waits. The limits stay. */
+  reset(): void;
+  readonly inflight: number;
+  readonly waiting: number;
+  /** Packets in flight or waiting that are backlog. */
+  readonly backlog: number;
+}
+
+/** Separates the PUBACKs from all else that a broker sends, on a connection that Node.js makes. */
+export declare class BrokerReader {
+  /**
+   * @param onPubacks gets [identifier, reason code, …] of one read
+   * @param onOther gets all other bytes, in order
+   */
+  constructor(onPubacks: (pairs: Uint16Array) => void, onOther: (bytes: Buffer) => void);
+  /** @param bytes may be split anywhere */
+  read(bytes: Uint8Array): void;
 }
 
 /**
@@ -657,15 +858,16 @@ export declare class UplinkConnection {
   /** certificate: DER of the peer, with TLS. null = closed. */
   describe(): { fd: number; certificate?: Buffer; protocol?: string } | null;
   /**
-   * Enters the express path, after onOpen. REQUIRES: nothing that was taken from the source is in flight, and the
-   * caller does not call its best() and take() until leave().
+   * Enters the express path, after onOpen, with the writer's stages and link, until leave(). REQUIRES: nothing that was
+   * taken from the source is in flight, and the caller uses neither its best() and take() nor the window until leave().
    */
-  enter(source: UplinkSource, spec: ExpressSpec): void;
+  enter(source: UplinkSource, writer: PublishWriter, window: InFlightWindow, spec: ExpressSpec): void;
   /**
-   * Leaves the express path. Returns [identifier, batch id, bytes of the packet, ms since it was sent, …] of the
-   * packets in flight, in sending order.
+   * Leaves the express path. Returns [identifier, batch id, bytes of the packet, …] of the packets in flight, in
+   * sending order. They stay in the window.
+   * @param now ms, by the clock of sentAt() from now on
    */
-  leave(): number[];
+  leave(now: number): number[];
   /**
    * Counters since the express path was entered: [published, redelivered, acknowledged (packets), records, largest
    * packet acknowledged, smoothed and minimum round trip in ms (0 = unknown), ms since the last acknowledgement (-1 =
@@ -689,6 +891,36 @@ export declare class Permissions {
   /** Throws a TypeError that names the invalid row. */
   constructor(rows: Permission[]);
   mayPublish(device: string, topic: string): boolean;
+}
+
+/**
+ * The MQTT sessions of an engine, for the thread that keeps them on disk. Sessions are written when their subscriptions
+ * change; the device's SUBACK or UNSUBACK waits for committed().
+ */
+export declare class SessionSource {
+  /** @param onDoorbell called on this thread when take() has something new; coalesced. One source per engine. */
+  constructor(token: number, onDoorbell: () => void);
+  /** 0: restore() may be called · 1: restored() was called · 2: too late, devices may have connected (endRestore()). */
+  restoring(): 0 | 1 | 2;
+  /**
+   * Restores sessions of an earlier run from their rows. `exact`: that run ended in order, so the rows are exact. Returns
+   * for each row: 0 restored · 1 expired · 2 damaged · 3 too late.
+   */
+  restore(rows: Uint8Array[], exact: boolean): (0 | 1 | 2 | 3)[];
+  /** All rows of earlier runs were restored or deleted. */
+  restored(): void;
+  /**
+   * Returns the sessions to write; row null = delete the session. Returns the same ones until committed() is called.
+   * Acknowledges the doorbell.
+   */
+  take(): { device: string; row: Buffer | null }[];
+  /** All sessions that take() returned are durably on disk. */
+  committed(): void;
+  /** Returns the sessions that are not on disk yet, after Engine.saveSessions(); -1 before. */
+  waiting(): number;
+  /** The sessions cannot be written: no answer waits for them from now on. */
+  disable(): void;
+  close(): void;
 }
 
 /** The store thread's interface to an engine that was created with `log`; one at a time. */
@@ -733,6 +965,11 @@ export declare class StoreSource {
    * in flight.
    */
   removed(row: number, recordClass: RecordClass, records: number): void;
+  /**
+   * A dead letter was moved to the chunk `row`, to be sent again: it is backlog from now on. `records`: the number of
+   * records of each batch. Throws RangeError if the engine knows the row.
+   */
+  sendAgain(row: number, node: string, recordClass: RecordClass, records: number[]): void;
   /**
    * The log was set aside as damaged, and a new one was started: take() returns records in memory again; the others are
    * counted as `corrupt`.
@@ -876,6 +1113,20 @@ export declare function mptcpInfo(fd: number): MptcpInfo;
  * not a socket.
  */
 export declare function renewPriority(fd: number): void;
+
+/**
+ * Sends one datagram to a Unix socket without waiting, as sd_notify(3) does. Throws Error with `code`: ENOENT or
+ * ECONNREFUSED = nobody listens, EAGAIN = the receiver's queue is full.
+ * @param address an absolute path, or @ and a name in Linux's abstract namespace; at most 107 bytes
+ * @param message 1 to 4096 bytes
+ */
+export declare function notify(address: string, message: string): void;
+
+/**
+ * Returns true while a service (NTP, PTP) keeps this machine's clock right, as the kernel knows it (adjtimex(2)); null if
+ * the kernel does not say.
+ */
+export declare function clockSynchronized(): boolean | null;
 
 export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan', 'demand'];
 /** Names of the classes; index = class. */

@@ -15,19 +15,23 @@ const candidates = SEGANET_NATIVE
       path.join(__dirname, 'prebuilds', `${target}.node`)
     ];
 
-/** @returns {string} which prebuilt binaries this package contains; a checkout may contain none */
+/** @returns {string[]} the platforms that this package has an engine for; a checkout may have none */
 function prebuilt() {
-  /** @type {string[]} */
-  let names = [];
   try {
-    names = fs.readdirSync(path.join(__dirname, 'prebuilds')).filter((name) => name.endsWith('.node'));
+    const names = fs.readdirSync(path.join(__dirname, 'prebuilds')).filter((name) => name.endsWith('.node'));
+    return names.map((name) => name.slice(0, -'.node'.length)).sort();
   } catch {
-    // The folder does not exist.
+    return []; // the folder does not exist
   }
-  const platforms = names.map((name) => name.slice(0, -'.node'.length)).join(', ');
-  return platforms
-    ? `this package has an engine for ${platforms}; on other platforms install from a checkout`
-    : 'this package has no prebuilt engine; install from a checkout';
+}
+
+/** @returns {string} what to do if the engine came with the package */
+function installedSolution() {
+  const platforms = prebuilt();
+  if (platforms.length === 0) return 'this package has no prebuilt engine; install from a checkout';
+  const list = `this package has an engine for ${platforms.join(', ')}`;
+  if (!platforms.includes(target)) return `${list}; on other platforms install from a checkout`;
+  return `${list}. It needs glibc 2.28 (Debian 10, Ubuntu 20.04) or musl 1.2.3, or newer; on older systems install from a checkout`;
 }
 
 /**
@@ -49,16 +53,27 @@ function load() {
     `The native engine cannot be loaded on ${target}, Node ${process.versions.node} (Node-API ${process.versions.napi}).\n` +
       `Tried:\n${tried.join('\n')}\n` +
       'Possible solutions:\n' +
-      '  - from a checkout: npm run build (needs g++ 11 or newer, make, python3)\n' +
-      `  - installed from npm: ${prebuilt()}\n` +
+      '  - from a checkout: npm run build (needs g++ 11, clang 14 or newer; Debian: sudo apt-get install g++)\n' +
+      `  - installed from npm: ${installedSolution()}\n` +
       (SEGANET_NATIVE ? '  - SEGANET_NATIVE names the file: correct it or unset it\n' : '')
   );
   throw Object.assign(error, { code: 'ERR_SEGANET_NATIVE' });
 }
 
 const addon = load();
-const { Engine, UplinkSource, StoreSource, openDeviceStream, openSocket, closeSocket, socketInfo } = addon;
-const { Permissions, UplinkConnection, restUplink, mptcpInfo, renewPriority } = addon;
+const {
+  Engine,
+  UplinkSource,
+  StoreSource,
+  SessionSource,
+  openDeviceStream,
+  openSocket,
+  closeSocket,
+  socketInfo
+} = addon;
+const { checkConditions, checkPath } = addon;
+const { Permissions, PublishWriter, InFlightWindow, BrokerReader } = addon;
+const { UplinkConnection, restUplink, mptcpInfo, renewPriority, notify, clockSynchronized } = addon;
 
 /** @param {number} fd @param {number} timeoutMs @returns {Promise<void>} */
 function waitConnect(fd, timeoutMs) {
@@ -73,9 +88,15 @@ module.exports = {
   Engine,
   UplinkSource,
   UplinkConnection,
+  PublishWriter,
+  InFlightWindow,
+  BrokerReader,
   restUplink,
   StoreSource,
+  SessionSource,
   Permissions,
+  checkConditions,
+  checkPath,
   openDeviceStream,
   openSocket,
   waitConnect,
@@ -83,6 +104,8 @@ module.exports = {
   socketInfo,
   mptcpInfo,
   renewPriority,
+  notify,
+  clockSynchronized,
   PushResult: Object.freeze({
     OK: 0,
     FULL: 1,

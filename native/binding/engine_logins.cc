@@ -11,16 +11,10 @@
 namespace seganet::binding {
 namespace {
 
-constexpr double kMaxLogin = 9007199254740991;  // Number.MAX_SAFE_INTEGER
 constexpr size_t kMaxAddressBytes = 256;
 
 Napi::Value Text(Napi::Env env, const std::optional<std::string>& text) {
   return text ? Napi::String::New(env, *text) : env.Null();
-}
-
-bool Fail(Napi::Env env, const char* message) {
-  Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
-  return false;
 }
 
 bool ReadDevice(Napi::Env env, Napi::Value value, std::string* device) {
@@ -68,7 +62,7 @@ Napi::Value EngineWrap::AnswerLogin(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   double id = 0;
   std::optional<std::string> device;
-  if (!ReadNumber(env, info[0], "id", 1, kMaxLogin, &id)) return env.Undefined();
+  if (!ReadNumber(env, info[0], "id", 1, kMaxSafeInteger, &id)) return env.Undefined();
   if (!info[1].IsNull() && !ReadDevice(env, info[1], &device.emplace())) return env.Undefined();
   return Napi::Boolean::New(
       env, handle_->engine.AnswerLogin(static_cast<uint64_t>(id), std::move(device)));

@@ -22,16 +22,12 @@ constexpr uint64_t kMaxEpoch = 9007199254740991;                        // Numbe
 constexpr double kMaxTimeMs = 8.64e15;  // the last date in JavaScript
 
 // The results of takeCompletions().
-enum class CompletionResult { kDropped = 0, kSafe = 1, kWithheld = 2 };
+enum class CompletionResult { kDropped = 0, kSafe = 1, kWithheld = 2, kRefused = 3 };
 
 CompletionResult ResultOf(const Completion& completion) {
   if (completion.ok) return CompletionResult::kSafe;
+  if (completion.refused) return CompletionResult::kRefused;
   return completion.withheld ? CompletionResult::kWithheld : CompletionResult::kDropped;
-}
-
-bool Fail(Napi::Env env, const std::string& message) {
-  Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
-  return false;
 }
 
 // Reads one of `names` and sets `*index` to its index; absent keeps `*index`.
@@ -168,6 +164,7 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::Classify>("classify"),
                       InstanceMethod<&EngineWrap::TakeMessages>("takeMessages"),
                       InstanceMethod<&EngineWrap::TakeCompletions>("takeCompletions"),
+                      InstanceMethod<&EngineWrap::EndDeferrals>("endDeferrals"),
                       InstanceMethod<&EngineWrap::Command>("command"),
                       InstanceMethod<&EngineWrap::TakeCommandResults>("takeCommandResults"),
                       InstanceMethod<&EngineWrap::TakeEvents>("takeEvents"),
@@ -175,6 +172,9 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::Flush>("flush"),
                       InstanceMethod<&EngineWrap::SaveAll>("saveAll"),
                       InstanceMethod<&EngineWrap::StopReading>("stopReading"),
+                      InstanceMethod<&EngineWrap::SaveSessions>("saveSessions"),
+                      InstanceMethod<&EngineWrap::EndRestore>("endRestore"),
+                      InstanceMethod<&EngineWrap::HoldReading>("holdReading"),
                       InstanceMethod<&EngineWrap::Stats>("stats"),
                       InstanceMethod<&EngineWrap::Close>("close")});
 }
@@ -290,6 +290,7 @@ Napi::Value EngineWrap::Push(const Napi::CallbackInfo& info) {
   uint8_t record_class = 0, flags = 0;
   double ts_ms = 0, seq = 0;
   uint32_t ticket = 0;
+  uint32_t deferral = 0;
   if (!ReadInt<uint32_t>(env, info[0], "stage", 1, kAnyStage, &stage) ||
       !ReadString(env, info[1], "deviceId", &device) ||
       !ReadString(env, info[2], "topic", &topic) || !ReadBytes(env, info[3], "payload", &payload) ||
@@ -297,7 +298,9 @@ Napi::Value EngineWrap::Push(const Napi::CallbackInfo& info) {
       !ReadInt<uint8_t>(env, info[5], "flags", 0, kAllFlags, &flags) ||
       !ReadNumber(env, info[6], "tsMs", 0, kMaxTimeMs, &ts_ms) ||
       !ReadNumber(env, info[7], "seq", -1, UINT32_MAX, &seq) ||
-      !ReadInt<uint32_t>(env, info[8], "ticket", 0, UINT32_MAX, &ticket)) {
+      !ReadInt<uint32_t>(env, info[8], "ticket", 0, UINT32_MAX, &ticket) ||
+      (!info[9].IsUndefined() &&
+       !ReadInt<uint32_t>(env, info[9], "deferral", 0, UINT32_MAX, &deferral))) {
     return env.Undefined();
   }
   Record record;
@@ -309,6 +312,7 @@ Napi::Value EngineWrap::Push(const Napi::CallbackInfo& info) {
   record.ts_ms = static_cast<int64_t>(ts_ms);
   record.seq = seq < 0 ? 0 : static_cast<uint32_t>(seq);
   record.ticket = ticket;
+  record.deferral = deferral;
   const PushResult result = handle_->engine.Push(stage, record, seq < 0);
   return Napi::Number::New(env, static_cast<int>(result));
 }
@@ -316,16 +320,18 @@ Napi::Value EngineWrap::Push(const Napi::CallbackInfo& info) {
 Napi::Value EngineWrap::Classify(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   std::string device, topic;
+  Napi::Uint8Array payload;
   uint32_t stage = 0;
   uint8_t current = 0;
   if (!ReadInt<uint32_t>(env, info[0], "stage", 1, kAnyStage, &stage) ||
       !ReadString(env, info[1], "deviceId", &device) ||
-      !ReadString(env, info[2], "topic", &topic) ||
-      !ReadInt<uint8_t>(env, info[3], "recordClass", 0, kClasses, &current)) {
+      !ReadString(env, info[2], "topic", &topic) || !ReadBytes(env, info[3], "payload", &payload) ||
+      !ReadInt<uint8_t>(env, info[4], "recordClass", 0, kClasses, &current)) {
     return env.Undefined();
   }
+  const std::string_view bytes(reinterpret_cast<const char*>(payload.Data()), payload.ByteLength());
   return Napi::Number::New(
-      env, handle_->engine.ClassOf(stage, device, topic, current == 0 ? kNormal : current));
+      env, handle_->engine.ClassOf(stage, device, topic, bytes, current == 0 ? kNormal : current));
 }
 
 Napi::Value EngineWrap::TakeMessages(const Napi::CallbackInfo& info) {
@@ -349,6 +355,24 @@ Napi::Value EngineWrap::TakeCompletions(const Napi::CallbackInfo& info) {
   return flat;
 }
 
+void EngineWrap::EndDeferrals(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  uint8_t end = 0;
+  if (!info[0].IsArray()) {
+    Fail(env, "ids must be an array of numbers");
+    return;
+  }
+  if (!ReadInt<uint8_t>(env, info[1], "end", 0, 2, &end)) return;
+  const auto ids = info[0].As<Napi::Array>();
+  std::vector<Deferral> ends;
+  for (uint32_t i = 0; i < ids.Length(); ++i) {
+    Deferral one{.end = static_cast<DeferralEnd>(end)};
+    if (!ReadInt<uint32_t>(env, ids.Get(i), "ids", 1, UINT32_MAX, &one.id)) return;
+    ends.push_back(one);
+  }
+  handle_->engine.EndDeferrals(ends);
+}
+
 void EngineWrap::Flush(const Napi::CallbackInfo& info) {
   uint32_t stage = 0;
   if (!ReadInt<uint32_t>(info.Env(), info[0], "stage", 0, kAnyStage, &stage)) return;
@@ -358,6 +382,14 @@ void EngineWrap::Flush(const Napi::CallbackInfo& info) {
 void EngineWrap::SaveAll(const Napi::CallbackInfo&) { handle_->engine.SaveAll(); }
 
 void EngineWrap::StopReading(const Napi::CallbackInfo&) { handle_->engine.StopReading(); }
+
+void EngineWrap::SaveSessions(const Napi::CallbackInfo&) { handle_->engine.SaveSessions(); }
+
+void EngineWrap::EndRestore(const Napi::CallbackInfo&) { handle_->engine.sessions().GiveUp(); }
+
+void EngineWrap::HoldReading(const Napi::CallbackInfo& info) {
+  handle_->engine.HoldReading(info[0].ToBoolean().Value());
+}
 
 Napi::Value EngineWrap::Stats(const Napi::CallbackInfo& info) {
   return ReadStats(info.Env(), &handle_->engine);

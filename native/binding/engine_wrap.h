@@ -30,6 +30,7 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   Napi::Value Classify(const Napi::CallbackInfo& info);
   Napi::Value TakeMessages(const Napi::CallbackInfo& info);
   Napi::Value TakeCompletions(const Napi::CallbackInfo& info);
+  void EndDeferrals(const Napi::CallbackInfo& info);
   void Flush(const Napi::CallbackInfo& info);
   // engine_devices.cc
   Napi::Value Command(const Napi::CallbackInfo& info);
@@ -38,6 +39,9 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   Napi::Value Agents(const Napi::CallbackInfo& info);
   void SaveAll(const Napi::CallbackInfo& info);
   void StopReading(const Napi::CallbackInfo& info);
+  void SaveSessions(const Napi::CallbackInfo& info);
+  void EndRestore(const Napi::CallbackInfo& info);
+  void HoldReading(const Napi::CallbackInfo& info);
   Napi::Value Stats(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);
 

@@ -8,18 +8,14 @@
 namespace seganet::binding {
 namespace {
 
-constexpr uint32_t kMaxId = UINT32_MAX;
-
-bool Fail(Napi::Env env, const std::string& message) {
-  Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
-  return false;
-}
+constexpr uint32_t kMaxStageId = UINT32_MAX;
 
 bool ReadKind(Napi::Env env, Napi::Value value, StageKind* kind) {
   static constexpr std::pair<const char*, StageKind> kKinds[] = {
       {"source", StageKind::kSource},     {"ingest", StageKind::kIngest},
       {"priority", StageKind::kPriority}, {"batch", StageKind::kBatch},
-      {"uplink", StageKind::kUplink},     {"tap", StageKind::kTap}};
+      {"uplink", StageKind::kUplink},     {"tap", StageKind::kTap},
+      {"filter", StageKind::kFilter}};
   std::string name;
   if (!ReadString(env, value, "kind", &name)) return false;
   for (const auto& [known, k] : kKinds) {
@@ -28,8 +24,8 @@ bool ReadKind(Napi::Env env, Napi::Value value, StageKind* kind) {
       return true;
     }
   }
-  return Fail(env,
-              "kind '" + name + "' is not one of source, ingest, priority, batch, uplink, tap");
+  return Fail(env, "kind '" + name +
+                       "' is not one of source, ingest, priority, batch, uplink, tap, filter");
 }
 
 bool ReadArray(Napi::Env env, Napi::Value value, const char* name, Napi::Array* array) {
@@ -49,7 +45,8 @@ bool ReadObject(Napi::Env env, Napi::Value value, const char* name, Napi::Object
 bool ReadRule(Napi::Env env, Napi::Value value, Rule* rule) {
   Napi::Object object;
   if (!ReadObject(env, value, "rule", &object)) return false;
-  for (const auto& [name, text] : {std::pair{"topic", &rule->topic}, {"device", &rule->device}}) {
+  for (const auto& [name, text] :
+       {std::pair{"topic", &rule->topic}, {"device", &rule->device}, {"when", &rule->when}}) {
     const Napi::Value part = object.Get(name);
     if (part.IsEmpty()) return false;
     if (!part.IsUndefined() && !ReadString(env, part, name, text)) return false;
@@ -124,9 +121,19 @@ bool ReadProtocol(Napi::Env env, Napi::Object object, Protocol* protocol) {
   return true;
 }
 
+// Reads a property by its truth; absent keeps `*flag`.
+bool ReadFlag(Napi::Object object, const char* name, bool* flag) {
+  const Napi::Value value = object.Get(name);
+  if (value.IsEmpty()) return false;
+  if (!value.IsUndefined()) *flag = value.ToBoolean();
+  return true;
+}
+
 bool ReadSettings(Napi::Env env, Napi::Object object, SourceSettings* settings) {
   SourceSettings& s = *settings;
   return ReadProtocol(env, object, &s.protocol) && ReadPermissions(env, object, &s.permissions) &&
+         ReadFlag(object, "delivered", &s.delivered) &&
+         ReadOptionalString(env, object, "name", kMaxStageName, &s.name) &&
          ReadOption<uint32_t>(env, object, "rate", 0, 1'000'000, &s.rate) &&
          ReadOption<uint32_t>(env, object, "burst", 0, 1'000'000, &s.burst) &&
          ReadOptionalString(env, object, "presenceTopic", 1024, &s.presence_topic) &&
@@ -196,6 +203,90 @@ bool ReadBatch(Napi::Env env, Napi::Object object, BatcherOptions* options) {
          ReadOption<uint8_t>(env, object, "immediateClass", 0, kClasses, &options->immediate_class);
 }
 
+// Reads a property that may be absent; then `*number` keeps its value.
+bool ReadDouble(Napi::Env env, Napi::Object object, const char* name, double* number) {
+  const Napi::Value value = object.Get(name);
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  if (!value.IsNumber()) return Fail(env, std::string(name) + " must be a number");
+  *number = value.As<Napi::Number>().DoubleValue();
+  return true;
+}
+
+// Reads names of aggregates; absent keeps all.
+bool ReadAggregates(Napi::Env env, Napi::Object object, uint8_t* aggregates) {
+  static constexpr std::pair<const char*, uint8_t> kNames[] = {
+      {"first", aggregate::kFirst}, {"last", aggregate::kLast}, {"min", aggregate::kMin},
+      {"max", aggregate::kMax},     {"mean", aggregate::kMean}, {"sum", aggregate::kSum},
+      {"count", aggregate::kCount}};
+  const Napi::Value value = object.Get("aggregates");
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  Napi::Array list;
+  if (!ReadArray(env, value, "aggregates", &list)) return false;
+  *aggregates = 0;
+  for (uint32_t i = 0; i < list.Length(); ++i) {
+    std::string name;
+    if (!ReadString(env, list.Get(i), "aggregate", &name)) return false;
+    uint8_t bit = 0;
+    for (const auto& [known, known_bit] : kNames) bit = name == known ? known_bit : bit;
+    if (bit == 0) {
+      return Fail(env,
+                  "aggregate '" + name + "' is not one of first, last, min, max, mean, sum, count");
+    }
+    *aggregates |= bit;
+  }
+  return true;
+}
+
+bool ReadWindow(Napi::Env env, Napi::Object object, WindowOptions* options) {
+  Napi::Array list;
+  if (!ReadArray(env, object.Get("values"), "values", &list)) return false;
+  if (list.Length() > kMaxWindowValues) return Fail(env, "values: more than 16");
+  for (uint32_t i = 0; i < list.Length(); ++i) {
+    std::string value;
+    if (!ReadString(env, list.Get(i), "value", &value)) return false;
+    if (value.size() > kMaxConditionBytes) return Fail(env, "value must be at most 1024 bytes");
+    options->values.push_back(std::move(value));
+  }
+  return ReadAggregates(env, object, &options->aggregates) &&
+         ReadOption<uint32_t>(env, object, "windowS", 1, kMaxWindowS, &options->length_s) &&
+         ReadOption<uint32_t>(env, object, "windowRecords", 0, kMaxWindowRecords,
+                              &options->records) &&
+         ReadFlag(object, "aligned", &options->aligned) &&
+         ReadOption<uint8_t>(env, object, "windowClass", 0, kClasses, &options->record_class) &&
+         ReadFlag(object, "hold", &options->hold);
+}
+
+bool ReadFilter(Napi::Env env, Napi::Object object, FilterOptions* options) {
+  static constexpr std::pair<const char*, FilterMode> kModes[] = {
+      {"pass", FilterMode::kPass}, {"block", FilterMode::kBlock}, {"change", FilterMode::kChange},
+      {"rate", FilterMode::kRate}, {"range", FilterMode::kRange}, {"window", FilterMode::kWindow}};
+  std::string mode;
+  if (!ReadString(env, object.Get("mode"), "mode", &mode)) return false;
+  bool is_known = false;
+  for (const auto& [name, value] : kModes) {
+    if (mode != name) continue;
+    options->mode = value;
+    is_known = true;
+  }
+  if (!is_known) {
+    return Fail(env, "mode '" + mode + "' is not one of pass, block, change, rate, range, window");
+  }
+  if (options->mode == FilterMode::kWindow) return ReadWindow(env, object, &options->window);
+  const Napi::Value percent = object.Get("percent");
+  if (percent.IsEmpty()) return false;
+  options->percent = !percent.IsUndefined() && percent.ToBoolean();
+  return ReadOptionalString(env, object, "when", kMaxConditionBytes, &options->when) &&
+         ReadOptionalString(env, object, "path", kMaxConditionBytes, &options->path) &&
+         ReadDouble(env, object, "band", &options->band) &&
+         ReadOption<uint32_t>(env, object, "everyS", 0, kMaxFilterS, &options->every_s) &&
+         ReadOption<uint32_t>(env, object, "records", 1, kMaxFilterRecords, &options->records) &&
+         ReadOption<uint32_t>(env, object, "periodS", 1, kMaxFilterS, &options->period_s) &&
+         ReadDouble(env, object, "low", &options->low) &&
+         ReadDouble(env, object, "high", &options->high);
+}
+
 bool ReadName(Napi::Env env, Napi::Value value, std::string* name) {
   if (value.IsEmpty()) return false;
   if (value.IsUndefined()) return true;
@@ -207,12 +298,12 @@ bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {
   Napi::Object object;
   Napi::Array next;
   if (!ReadObject(env, value, "stage", &object)) return false;
-  if (!ReadInt<uint32_t>(env, object.Get("id"), "id", 1, kMaxId, &spec->id)) return false;
+  if (!ReadInt<uint32_t>(env, object.Get("id"), "id", 1, kMaxStageId, &spec->id)) return false;
   if (!ReadKind(env, object.Get("kind"), &spec->kind)) return false;
   if (!ReadArray(env, object.Get("next"), "next", &next)) return false;
   for (uint32_t i = 0; i < next.Length(); ++i) {
     uint32_t id = 0;
-    if (!ReadInt<uint32_t>(env, next.Get(i), "next", 1, kMaxId, &id)) return false;
+    if (!ReadInt<uint32_t>(env, next.Get(i), "next", 1, kMaxStageId, &id)) return false;
     spec->next.push_back(id);
   }
   const Napi::Value messages = object.Get("messages");
@@ -224,11 +315,14 @@ bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {
     case StageKind::kBatch:
       return ReadBatch(env, object, &spec->batcher);
     case StageKind::kUplink:
-      return ReadInt<uint32_t>(env, object.Get("uplink"), "uplink", 0, kMaxId, &spec->uplink) &&
+      return ReadInt<uint32_t>(env, object.Get("uplink"), "uplink", 0, kMaxStageId,
+                               &spec->uplink) &&
              ReadName(env, object.Get("name"), &spec->name);
     case StageKind::kTap:
-      return ReadOption<uint32_t>(env, object, "everyN", 0, kMaxId, &spec->every_n) &&
-             ReadOption<uint32_t>(env, object, "perSecond", 0, kMaxId, &spec->per_second);
+      return ReadOption<uint32_t>(env, object, "everyN", 0, kMaxStageId, &spec->every_n) &&
+             ReadOption<uint32_t>(env, object, "perSecond", 0, kMaxStageId, &spec->per_second);
+    case StageKind::kFilter:
+      return ReadFilter(env, object, &spec->filter);
     case StageKind::kSource:
       return ReadSource(env, object, &spec->devices) && ReadSettings(env, object, &spec->source);
     case StageKind::kIngest:

@@ -4,15 +4,14 @@
 #include <cstring>
 #include <utility>
 
+#include "binding/batch_meta.h"
 #include "binding/node/args.h"
 #include "core/base/clock.h"
 
 namespace seganet::binding {
 namespace {
 
-constexpr napi_type_tag kTag = {0x5e6a4e7a9b1c4d52, 0x8f3b21c67d904ae1};
-constexpr size_t kMetaLength = 16;
-constexpr double kMaxId = 9007199254740991.0;  // Number.MAX_SAFE_INTEGER
+constexpr napi_type_tag kSourceTag = {0x5e6a4e7a9b1c4d52, 0x8f3b21c67d904ae1};
 
 // Reads an array of classes; absent keeps `*classes`.
 bool ReadClasses(Napi::Env env, Napi::Value value, ClassMask* classes) {
@@ -52,32 +51,6 @@ bool ReadRefusal(const Napi::CallbackInfo& info, Refusal* refusal) {
          (info[3].IsUndefined() || ReadString(env, info[3], "reason", &refusal->reason));
 }
 
-// Returns the time since the batch's oldest record arrived. For the backlog, the monotonic clock of
-// an earlier run is meaningless, so the wall clock is used.
-double AgeMs(const Batch& batch, const Now& now) {
-  if (!batch.backlog) return static_cast<double>(now.mono_us - batch.oldest_us) / 1000;
-  return static_cast<double>(std::max<int64_t>(0, now.wall_ms - batch.first_ts_ms));
-}
-
-void WriteMeta(const Batch& batch, const Now& now, double* meta) {
-  meta[0] = static_cast<double>(batch.id);
-  meta[1] = batch.record_class;
-  meta[2] = batch.record_count;
-  meta[3] = batch.stage;
-  meta[4] = static_cast<double>(batch.kind);
-  meta[5] = batch.flags;
-  meta[6] = static_cast<double>(batch.first_ts_ms);
-  meta[7] = static_cast<double>(batch.last_ts_ms);
-  meta[8] = static_cast<double>(batch.reason);
-  meta[9] = batch.redelivery ? 1 : 0;
-  meta[10] = batch.topic_bytes;
-  meta[11] = batch.device_bytes;
-  meta[12] = static_cast<double>(batch.epoch);
-  meta[13] = static_cast<double>(batch.sequence);
-  meta[14] = batch.backlog ? 1 : 0;
-  meta[15] = AgeMs(batch, now);
-}
-
 }  // namespace
 
 Napi::Function SourceWrap::Define(Napi::Env env) {
@@ -113,7 +86,7 @@ SourceWrap::SourceWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Source
     Throw(env, Status::Closed("no open engine has the token " + std::to_string(token)));
     return;
   }
-  info.This().As<Napi::Object>().TypeTag(&kTag);
+  info.This().As<Napi::Object>().TypeTag(&kSourceTag);
   bell_.Open(env, info[2].As<Napi::Function>());
   std::shared_ptr<Lanes> lanes = handle_->engine.LanesOf(uplink);
   outlet_ = lanes->Attach(&bell_, classes);
@@ -141,7 +114,7 @@ SourceWrap::~SourceWrap() {
 }
 
 SourceWrap* SourceWrap::From(Napi::Value value) {
-  if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&kTag)) return nullptr;
+  if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&kSourceTag)) return nullptr;
   return Unwrap(value.As<Napi::Object>());
 }
 
@@ -210,14 +183,9 @@ static bool ReadPlace(const Napi::CallbackInfo& info, size_t at, Place* place) {
   const Napi::Env env = info.Env();
   Napi::Uint8Array into;
   if (!ReadBytes(env, info[at], "into", &into)) return false;
-  if (!info[at + 1].IsTypedArray() ||
-      info[at + 1].As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
-      info[at + 1].As<Napi::TypedArray>().ElementLength() < kMetaLength) {
-    Napi::TypeError::New(env, "meta must be a Float64Array of at least 16")
-        .ThrowAsJavaScriptException();
-    return false;
-  }
-  *place = {into.Data(), into.ByteLength(), info[at + 1].As<Napi::Float64Array>().Data()};
+  double* const meta = ReadMeta(env, info[at + 1]);
+  if (meta == nullptr) return false;
+  *place = {into.Data(), into.ByteLength(), meta};
   return true;
 }
 
@@ -247,7 +215,7 @@ Napi::Value SourceWrap::Look(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   double id = 0;
   Place place;
-  if (!ReadNumber(env, info[0], "id", 0, kMaxId, &id) || !ReadPlace(info, 1, &place)) {
+  if (!ReadNumber(env, info[0], "id", 0, kMaxSafeInteger, &id) || !ReadPlace(info, 1, &place)) {
     return env.Undefined();
   }
   double result = -1;
@@ -260,7 +228,7 @@ Napi::Value SourceWrap::Look(const Napi::CallbackInfo& info) {
 Napi::Value SourceWrap::Release(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   double id = 0;
-  if (!ReadNumber(env, info[0], "id", 0, kMaxId, &id)) return env.Undefined();
+  if (!ReadNumber(env, info[0], "id", 0, kMaxSafeInteger, &id)) return env.Undefined();
   Refusal refusal;
   if (!ReadRefusal(info, &refusal)) return env.Undefined();
   const bool known =

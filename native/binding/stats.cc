@@ -37,12 +37,13 @@ Napi::Value Latency(Napi::Env env, const LatencyByClass& latency) {
 Napi::Value Stages(Napi::Env env, const Plan& plan) {
   Napi::Array rows = Napi::Array::New(env);
   for (const Stage& stage : plan.stages()) {
-    uint64_t in = 0, out = 0, batches = 0, dropped = 0;
+    uint64_t in = 0, out = 0, batches = 0, dropped = 0, filtered = 0;
     for (const StageCounters& worker : stage.shared->counters) {
       in += worker.records_in.Get();
       out += worker.records_out.Get();
       batches += worker.batches.Get();
       dropped += worker.copies_dropped.Get();
+      filtered += worker.filtered.Get();
     }
     Napi::Object row = Napi::Object::New(env);
     row.Set("id", Number(env, stage.spec.id));
@@ -50,6 +51,7 @@ Napi::Value Stages(Napi::Env env, const Plan& plan) {
     row.Set("recordsOut", Number(env, out));
     row.Set("batches", Number(env, batches));
     row.Set("copiesDropped", Number(env, dropped));
+    row.Set("filtered", Number(env, filtered));
     rows.Set(rows.Length(), row);
   }
   return rows;
@@ -65,6 +67,7 @@ Napi::Object PlacementOf(Napi::Env env, const Engine& engine) {
     row.Set("busy", Number(env, worker.busy));
     row.Set("connections", Number(env, worker.agents));
     row.Set("slots", Number(env, worker.slots));
+    row.Set("silentMs", Number(env, worker.silent_us / 1000));
     rows.Set(rows.Length(), row);
   }
   placement.Set("workers", rows);
@@ -85,6 +88,8 @@ Napi::Object ReadStats(Napi::Env env, Engine* engine) {
   stats.Set("budgetBytes", Number(env, engine->budget().limit()));
   stats.Set("slowed", Napi::Boolean::New(env, engine->slowed()));
   stats.Set("slowedFrom", Number(env, engine->slowed_from()));
+  stats.Set("deferredRecords", Number(env, engine->deferred()));
+  stats.Set("openWindows", Number(env, engine->windows()));
   ByClass held{};
   for (uint8_t c = 1; c <= kClasses; ++c) held[c] = engine->budget().records(c);
   const LedgerSums log = engine->store().ledger()->sums();
@@ -92,6 +97,7 @@ Napi::Object ReadStats(Napi::Env env, Engine* engine) {
   stats.Set("unsavedRecords", Numbers(env, engine->Unsaved()));
   stats.Set("storedRecords", Numbers(env, log.stored));
   stats.Set("backlogRecords", Numbers(env, log.backlog));
+  stats.Set("deliveredRecords", Numbers(env, engine->Delivered()));
 
   Napi::Object table = Napi::Object::New(env);
   for (size_t i = 0; i < kCounters; ++i) table.Set(kCounterNames[i], Number(env, counters[i]));

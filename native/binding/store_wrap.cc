@@ -11,9 +11,8 @@
 namespace seganet::binding {
 namespace {
 
-constexpr size_t kMetaLength = 10;
+constexpr size_t kChunkMetaLength = 10;
 constexpr size_t kWantedLength = 3;
-constexpr double kMaxNumber = 9007199254740991.0;  // Number.MAX_SAFE_INTEGER
 
 // Returns the memory of a Float64Array with at least `length` elements; null = an exception is
 // pending.
@@ -33,7 +32,7 @@ double* ReadMeta(Napi::Env env, Napi::Value value, const char* name, size_t leng
 
 bool ReadRow(Napi::Env env, Napi::Value value, const char* name, int64_t* row) {
   double number = 0;
-  if (!ReadNumber(env, value, name, 0, kMaxNumber, &number)) return false;
+  if (!ReadNumber(env, value, name, 0, kMaxSafeInteger, &number)) return false;
   *row = static_cast<int64_t>(number);
   return true;
 }
@@ -48,6 +47,7 @@ Napi::Function StoreWrap::Define(Napi::Env env) {
        InstanceMethod<&StoreWrap::Failed>("failed"), InstanceMethod<&StoreWrap::Dropped>("dropped"),
        InstanceMethod<&StoreWrap::Frees>("frees"), InstanceMethod<&StoreWrap::Freed>("freed"),
        InstanceMethod<&StoreWrap::Lost>("lost"), InstanceMethod<&StoreWrap::Removed>("removed"),
+       InstanceMethod<&StoreWrap::SendAgain>("sendAgain"),
        InstanceMethod<&StoreWrap::Wanted>("wanted"), InstanceMethod<&StoreWrap::Loaded>("loaded"),
        InstanceMethod<&StoreWrap::Missing>("missing"), InstanceMethod<&StoreWrap::Close>("close")});
 }
@@ -128,7 +128,7 @@ Napi::Value StoreWrap::Take(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Napi::Uint8Array into;
   if (!ReadBytes(env, info[0], "into", &into)) return env.Undefined();
-  double* const meta = ReadMeta(env, info[1], "meta", kMetaLength);
+  double* const meta = ReadMeta(env, info[1], "meta", kChunkMetaLength);
   if (meta == nullptr) return env.Undefined();
   const StoreTask* task = queue_ == nullptr ? nullptr : queue_->Next(MonotonicUs());
   if (task == nullptr) return Napi::Number::New(env, -1);
@@ -203,6 +203,33 @@ void StoreWrap::Removed(const Napi::CallbackInfo& info) {
     return;
   }
   if (queue_ != nullptr) queue_->Removed(row, record_class, records);
+}
+
+void StoreWrap::SendAgain(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  int64_t row = 0;
+  std::string node;
+  uint8_t record_class = 0;
+  if (!ReadRow(env, info[0], "row", &row) || !ReadString(env, info[1], "node", &node) ||
+      !ReadInt<uint8_t>(env, info[2], "recordClass", 1, kClasses, &record_class)) {
+    return;
+  }
+  const uint32_t batches = info[3].IsArray() ? info[3].As<Napi::Array>().Length() : 0;
+  if (batches == 0 || batches > UINT16_MAX) {
+    Napi::TypeError::New(env, "records must be an array of 1 to 65535 numbers")
+        .ThrowAsJavaScriptException();
+    return;
+  }
+  std::vector<uint32_t> records(batches);
+  for (uint32_t i = 0; i < batches; ++i) {
+    const Napi::Value number = info[3].As<Napi::Array>().Get(i);
+    if (!ReadInt<uint32_t>(env, number, "records", 1, UINT32_MAX, &records[i])) return;
+  }
+  if (queue_ == nullptr) return;
+  if (!queue_->SendAgain(row, node, record_class, std::move(records))) {
+    Napi::RangeError::New(env, "row must be a row that the engine does not know")
+        .ThrowAsJavaScriptException();
+  }
 }
 
 Napi::Value StoreWrap::Wanted(const Napi::CallbackInfo& info) {

@@ -29,6 +29,7 @@ class StoreWrap : public Napi::ObjectWrap<StoreWrap> {
   void Freed(const Napi::CallbackInfo& info);
   void Lost(const Napi::CallbackInfo& info);
   void Removed(const Napi::CallbackInfo& info);
+  void SendAgain(const Napi::CallbackInfo& info);
   Napi::Value Wanted(const Napi::CallbackInfo& info);
   Napi::Value Loaded(const Napi::CallbackInfo& info);
   void Missing(const Napi::CallbackInfo& info);

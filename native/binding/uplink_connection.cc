@@ -2,6 +2,7 @@
 
 #include <climits>
 
+#include "binding/broker_reader_wrap.h"
 #include "binding/node/args.h"
 #include "binding/node/environment.h"
 #include "binding/uplink_options.h"
@@ -176,19 +177,15 @@ void UplinkConnection::OnData(std::span<const uint8_t> bytes) {
   const Napi::Env env = Env();
   const Napi::HandleScope scope(env);
   // A handler may close this object and release it.
-  const Napi::Value self = Value();
+  [[maybe_unused]] const Napi::Value self = Value();
   // First, so that JavaScript knows the packets that are acknowledged next.
   if (const LeaveReason reason = std::exchange(leave_reason_, LeaveReason::kNone);
       reason != LeaveReason::kNone) {
     CallOnLeave(reason);
   }
   if (!pubacks_.empty()) {
-    Napi::Uint16Array pairs = Napi::Uint16Array::New(env, pubacks_.size() * 2);
+    const Napi::Uint16Array pairs = PairsOf(env, pubacks_);
     if (pairs.IsEmpty()) return;  // the environment is ending
-    for (size_t i = 0; i < pubacks_.size(); ++i) {
-      pairs[2 * i] = pubacks_[i].first;
-      pairs[2 * i + 1] = pubacks_[i].second;
-    }
     pubacks_.clear();
     CallHandler("onPubacks", {pairs});
   }

@@ -76,9 +76,10 @@ class UplinkConnection : public Napi::ObjectWrap<UplinkConnection>,
   std::string others_;
   LeaveReason leave_reason_ = LeaveReason::kNone;  // set if a PUBACK of this read ended express
 
-  std::unique_ptr<Express> express_;  // kept after close() until leave()
-  SourceWrap* source_ = nullptr;      // of the express path
-  UplinkTurns* turns_ = nullptr;      // null: the express path does not send
+  std::unique_ptr<Express> express_;        // kept after close() until leave()
+  std::shared_ptr<InFlightWindow> window_;  // of the express path
+  SourceWrap* source_ = nullptr;            // of the express path
+  UplinkTurns* turns_ = nullptr;            // null: the express path does not send
   int order_ = 0;
   std::string out_;
 };

@@ -1,6 +1,8 @@
 // The express path of an UplinkConnection; the connection itself is in uplink_connection.cc.
 #include <algorithm>
 
+#include "binding/in_flight_window_wrap.h"
+#include "binding/publish_writer_wrap.h"
 #include "binding/uplink_connection.h"
 #include "binding/uplink_options.h"
 #include "core/base/clock.h"
@@ -43,25 +45,35 @@ double AgeMs(int64_t since_us, int64_t now_us) {
 void UplinkConnection::Enter(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   SourceWrap* const source = SourceWrap::From(info[0]);
-  if (!source || !info[1].IsObject()) {
-    Napi::TypeError::New(env, "source must be an UplinkSource, and spec an object")
+  const PublishWriterWrap* const writer = PublishWriterWrap::From(info[1]);
+  const InFlightWindowWrap* const window = InFlightWindowWrap::From(info[2]);
+  if (!source || !writer || !window || !info[3].IsObject()) {
+    Napi::TypeError::New(env,
+                         "source must be an UplinkSource, writer a PublishWriter, window an "
+                         "InFlightWindow, and spec an object")
         .ThrowAsJavaScriptException();
     return;
   }
   ExpressOptions options;
   int order = 0;
-  if (!ReadExpressOptions(env, info[1].As<Napi::Object>(), &options, &order)) return;
+  if (!ReadExpressOptions(env, info[3].As<Napi::Object>(), &options, &order)) return;
+  options.window = window->window();
+  options.stages = writer->stages();
+  options.is_v5 = writer->is_v5();
+  options.retain_available = writer->retain_available();
   UplinkTurns* turns = UplinkTurns::Of(env);
   if (!connection_ || !connection_->is_open() || express_ || !turns || !source->lanes() ||
-      source->has_user()) {
-    Napi::Error::New(
-        env, "the connection or the source is closed, or one is already on the express path")
+      source->has_user() || options.window->open() > 0) {
+    Napi::Error::New(env,
+                     "the connection or the source is closed, one is already on the express path, "
+                     "or packets are in flight")
         .ThrowAsJavaScriptException();
     return;
   }
   order_ = order;
   turns_ = turns;
   source_ = source;
+  window_ = options.window;
   express_ = std::make_unique<Express>(source->lanes(), source->outlet(), std::move(options));
   source->SetUser(this, [this] {
     express_->WithdrawDemand();
@@ -81,6 +93,7 @@ void UplinkConnection::LeaveExpress() {
   StopExpress();
   if (source_) std::exchange(source_, nullptr)->SetUser(nullptr, nullptr);
   express_.reset();
+  window_.reset();
 }
 
 void UplinkConnection::OnSourceClosed() {
@@ -88,21 +101,23 @@ void UplinkConnection::OnSourceClosed() {
   LeaveExpress();
 }
 
-// Returns [identifier, batch, bytes, age in ms] of each packet in flight, in the order of sending.
+// Returns [identifier, batch, bytes] of each packet in flight, in the order of sending.
 Napi::Value UplinkConnection::Leave(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  Napi::Array window = Napi::Array::New(env);
-  if (!express_) return window;
-  const int64_t now_us = MonotonicUs();
+  Napi::Array flights = Napi::Array::New(env);
+  if (!express_) return flights;
+  const std::shared_ptr<InFlightWindow> window = window_;
   uint32_t at = 0;
-  for (const InFlightWindow::Entry& entry : express_->window().List()) {
-    window.Set(at++, entry.id);
-    window.Set(at++, static_cast<double>(entry.flight.batch));
-    window.Set(at++, entry.flight.bytes);
-    window.Set(at++, AgeMs(entry.flight.sent_us, now_us));
+  for (const InFlightWindow::Entry& entry : window->List()) {
+    flights.Set(at++, entry.id);
+    flights.Set(at++, static_cast<double>(entry.flight.batch));
+    flights.Set(at++, entry.flight.bytes);
   }
+  // JavaScript's clock counts from elsewhere.
+  const auto now_us = static_cast<int64_t>(info[0].ToNumber().DoubleValue() * 1000);
+  window->ShiftTimes(now_us - MonotonicUs());
   LeaveExpress();
-  return window;
+  return flights;
 }
 
 void UplinkConnection::Numbers(const Napi::CallbackInfo& info) {

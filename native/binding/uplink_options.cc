@@ -12,12 +12,6 @@ namespace {
 constexpr double kMaxPacketBytes = 268'435'460;  // [MQTT 2.2.3]
 constexpr int kMaxGroups = 4;
 
-bool Fail(Napi::Env env, const std::string& message) {
-  if (env.IsExceptionPending()) return false;  // a getter has thrown, so its value is empty
-  Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
-  return false;
-}
-
 // Reads a string or bytes; absent = empty.
 bool ReadText(Napi::Env env, Napi::Object from, const char* name, std::string* text) {
   const Napi::Value value = from.Get(name);
@@ -49,13 +43,6 @@ bool ReadPiece(Napi::Env env, Napi::Value value, TopicPart* piece) {
   return true;
 }
 
-bool ReadBool(Napi::Object from, const char* name, bool* is) {
-  const Napi::Value value = from.Get(name);
-  if (value.IsEmpty()) return false;
-  *is = value.ToBoolean().Value();
-  return true;
-}
-
 bool ReadTopic(Napi::Env env, Napi::Object from, const char* name,
                std::array<std::vector<TopicPart>, kClasses + 1>* topic) {
   const Napi::Value value = from.Get(name);
@@ -76,6 +63,21 @@ bool ReadTopic(Napi::Env env, Napi::Object from, const char* name,
   return true;
 }
 
+bool ReadHistory(Napi::Env env, Napi::Object from, History* history) {
+  std::string name;
+  if (!ReadString(env, from.Get("history"), "history", &name)) return false;
+  if (name == "none") {
+    *history = History::kNone;
+  } else if (name == "property") {
+    *history = History::kProperty;
+  } else if (name == "suffix") {
+    *history = History::kSuffix;
+  } else {
+    return Fail(env, "history must be none, property or suffix");
+  }
+  return true;
+}
+
 bool ReadStage(Napi::Env env, Napi::Value value, UplinkStage* stage) {
   if (!value.IsObject()) return Fail(env, "a stage must be an object");
   const auto from = value.As<Napi::Object>();
@@ -83,7 +85,10 @@ bool ReadStage(Napi::Env env, Napi::Value value, UplinkStage* stage) {
          ReadTopic(env, from, "topic", &stage->topic) &&
          ReadTopic(env, from, "recordTopic", &stage->record_topic) &&
          ReadText(env, from, "keyRaw", &stage->key_raw) &&
-         ReadText(env, from, "keyJson", &stage->key_json);
+         ReadText(env, from, "keyJson", &stage->key_json) &&
+         ReadInt<uint8_t>(env, from.Get("qos"), "qos", 0, 1, &stage->qos) &&
+         ReadHistory(env, from, &stage->history) &&
+         ReadText(env, from, "historySuffix", &stage->history_suffix);
 }
 
 }  // namespace
@@ -117,26 +122,21 @@ bool ReadTlsOptions(Napi::Env env, Napi::Object from, TlsOptions* options) {
 bool ReadExpressOptions(Napi::Env env, Napi::Object from, ExpressOptions* options, int* order) {
   double max_packet = 0, max_unsent = 0;
   if (!ReadInt<int>(env, from.Get("order"), "order", 0, kMaxGroups - 1, order) ||
-      !ReadInt<uint32_t>(env, from.Get("window"), "window", 1, InFlightWindow::kMaxWindow,
-                         &options->window) ||
-      !ReadInt<uint32_t>(env, from.Get("reserved"), "reserved", 0, InFlightWindow::kMaxWindow,
-                         &options->reserved) ||
       !ReadNumber(env, from.Get("maxPacket"), "maxPacket", 1, kMaxPacketBytes, &max_packet) ||
       !ReadNumber(env, from.Get("maxUnsent"), "maxUnsent", 1, kMaxPacketBytes, &max_unsent)) {
     return false;
   }
   options->max_packet = static_cast<size_t>(max_packet);
   options->max_unsent = static_cast<size_t>(max_unsent);
-  if (!ReadBool(from, "isV5", &options->is_v5) ||
-      !ReadBool(from, "retainAvailable", &options->retain_available)) {
-    return false;
-  }
-  const Napi::Value stages = from.Get("stages");
-  if (!stages.IsArray()) return Fail(env, "stages must be an array");
-  const auto list = stages.As<Napi::Array>();
-  options->stages.resize(list.Length());
+  return true;
+}
+
+bool ReadStages(Napi::Env env, Napi::Value value, std::vector<UplinkStage>* stages) {
+  if (!value.IsArray()) return Fail(env, "stages must be an array");
+  const auto list = value.As<Napi::Array>();
+  stages->resize(list.Length());
   for (uint32_t i = 0; i < list.Length(); ++i) {
-    if (!ReadStage(env, list.Get(i), &options->stages[i])) return false;
+    if (!ReadStage(env, list.Get(i), &(*stages)[i])) return false;
   }
   return true;
 }

@@ -4,13 +4,18 @@
 
 #include <napi.h>
 
+#include <vector>
+
 #include "core/uplink/express.h"
 #include "core/uplink/tls_client.h"
 
 namespace seganet::binding {
 
-// Both return false if a TypeError is pending.
+// They return false if a TypeError is pending.
 bool ReadTlsOptions(Napi::Env env, Napi::Object from, TlsOptions* options);
+// `value`: an array of StageSpec.
+bool ReadStages(Napi::Env env, Napi::Value value, std::vector<UplinkStage>* stages);
+// Reads all but the stages and the window.
 bool ReadExpressOptions(Napi::Env env, Napi::Object from, ExpressOptions* options, int* order);
 
 }  // namespace seganet::binding

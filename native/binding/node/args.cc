@@ -6,6 +6,11 @@
 
 namespace seganet::binding {
 
+bool Fail(Napi::Env env, const std::string& message) {
+  if (!env.IsExceptionPending()) Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
+  return false;
+}
+
 bool ReadNumber(Napi::Env env, Napi::Value value, const char* name, double low, double high,
                 double* number) {
   if (value.IsEmpty()) return false;

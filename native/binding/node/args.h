@@ -15,6 +15,13 @@
 
 namespace seganet::binding {
 
+// Number.MAX_SAFE_INTEGER: the largest whole number whose neighbors a double can tell apart.
+inline constexpr double kMaxSafeInteger = 9007199254740991.0;
+
+// Throws a TypeError and returns false. If an exception is pending already, such as that of a
+// getter, that one stays.
+bool Fail(Napi::Env env, const std::string& message);
+
 // Reads a whole number in [low, high].
 bool ReadNumber(Napi::Env env, Napi::Value value, const char* name, double low, double high,
                 double* number);

@@ -1,0 +1,137 @@
+#include "binding/publish_writer_wrap.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "binding/batch_meta.h"
+#include "binding/node/args.h"
+#include "binding/uplink_options.h"
+
+namespace seganet::binding {
+namespace {
+
+constexpr napi_type_tag kWriterTag = {0x1c7d0b5ae94f4e63, 0xa5d28f03b6714c9d};
+// Memory that a large packet has needed beyond this is freed by the next one.
+constexpr size_t kKeptPacketBytes = 262'144;
+constexpr char kDup = 0x08;
+
+void ThrowTypeError(Napi::Env env, const char* message) {
+  Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
+}
+
+}  // namespace
+
+Napi::Function PublishWriterWrap::Define(Napi::Env env) {
+  return DefineClass(env, "PublishWriter",
+                     {InstanceMethod<&PublishWriterWrap::SetStages>("setStages"),
+                      InstanceMethod<&PublishWriterWrap::SetLink>("setLink"),
+                      InstanceMethod<&PublishWriterWrap::Prepare>("prepare"),
+                      InstanceMethod<&PublishWriterWrap::Write>("write"),
+                      InstanceMethod<&PublishWriterWrap::Topic>("topic"),
+                      InstanceMethod<&PublishWriterWrap::DeviceTopic>("deviceTopic")});
+}
+
+PublishWriterWrap::PublishWriterWrap(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<PublishWriterWrap>(info) {
+  info.This().As<Napi::Object>().TypeTag(&kWriterTag);
+}
+
+PublishWriterWrap* PublishWriterWrap::From(Napi::Value value) {
+  if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&kWriterTag)) return nullptr;
+  return Unwrap(value.As<Napi::Object>());
+}
+
+void PublishWriterWrap::SetStages(const Napi::CallbackInfo& info) {
+  std::vector<UplinkStage> stages;
+  if (!ReadStages(info.Env(), info[0], &stages)) return;
+  packet_.clear();
+  stages_ = std::move(stages);
+}
+
+void PublishWriterWrap::SetLink(const Napi::CallbackInfo& info) {
+  packet_.clear();
+  is_v5_ = info[0].ToBoolean().Value();
+  retain_available_ = info[1].ToBoolean().Value();
+}
+
+Napi::Value PublishWriterWrap::Prepare(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  packet_.clear();
+  Napi::Uint8Array bytes;
+  uint32_t stage_id = 0, from = 0, to = 0;
+  int32_t part = Message::kWhole;
+  if (!ReadInt<uint32_t>(env, info[0], "stage", 0, UINT32_MAX, &stage_id) ||
+      !ReadBytes(env, info[1], "bytes", &bytes)) {
+    return env.Undefined();
+  }
+  const double* const meta = ReadMeta(env, info[2]);
+  if (meta == nullptr || !ReadInt<uint32_t>(env, info[3], "from", 0, UINT32_MAX, &from) ||
+      !ReadInt<uint32_t>(env, info[4], "to", 0, UINT32_MAX, &to) ||
+      !ReadInt<int32_t>(env, info[5], "part", Message::kWhole, INT32_MAX, &part)) {
+    return env.Undefined();
+  }
+  const auto stage = std::find_if(stages_.begin(), stages_.end(),
+                                  [stage_id](const auto& known) { return known.id == stage_id; });
+  Message message;
+  if (stage == stages_.end() ||
+      !MessageFrom(meta, {reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength()}, from,
+                   to, part, &message)) {
+    ThrowTypeError(env, "stage must be known, and bytes and meta those of a batch");
+    return env.Undefined();
+  }
+  const size_t size = writer_.Prepare(message, *stage, is_v5_, retain_available_);
+  if (packet_.capacity() > kKeptPacketBytes && size <= kKeptPacketBytes) packet_ = {};
+  has_id_ = stage->qos > 0;
+  if (size > 0) writer_.Write(/*id=*/0, /*dup=*/false, &packet_);
+  return Napi::Number::New(env, static_cast<double>(size));
+}
+
+Napi::Value PublishWriterWrap::Write(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Uint8Array out;
+  double at = 0;
+  uint16_t id = 0;
+  if (!ReadBytes(env, info[0], "out", &out) ||
+      !ReadNumber(env, info[1], "at", 0, static_cast<double>(out.ByteLength()), &at) ||
+      !ReadInt<uint16_t>(env, info[2], "id", 0, UINT16_MAX, &id)) {
+    return env.Undefined();
+  }
+  const auto from = static_cast<size_t>(at);
+  if (packet_.empty() || out.ByteLength() - from < packet_.size()) {
+    ThrowTypeError(env, "there must be a prepared packet, and room for it in out");
+    return env.Undefined();
+  }
+  uint8_t* const to = out.Data() + from;
+  std::memcpy(to, packet_.data(), packet_.size());
+  if (has_id_) {
+    if (info[3].ToBoolean().Value()) to[0] |= kDup;
+    uint8_t* const id_at = to + writer_.topic_at() + writer_.topic_bytes();
+    id_at[0] = static_cast<uint8_t>(id >> 8);
+    id_at[1] = static_cast<uint8_t>(id & 0xFF);
+  }
+  return Napi::Number::New(env, static_cast<double>(from + packet_.size()));
+}
+
+std::string_view PublishWriterWrap::PreparedTopic() const {
+  if (packet_.empty()) return {};
+  return std::string_view(packet_).substr(writer_.topic_at(), writer_.topic_bytes());
+}
+
+Napi::Value PublishWriterWrap::Topic(const Napi::CallbackInfo& info) {
+  const std::string_view topic = PreparedTopic();
+  return Napi::String::New(info.Env(), topic.data(), topic.size());
+}
+
+Napi::Value PublishWriterWrap::DeviceTopic(const Napi::CallbackInfo& info) {
+  const std::string_view topic = PreparedTopic();
+  if (topic.empty() || !writer_.HasDeviceTopic()) return info.Env().Null();
+  napi_value text = nullptr;
+  // Latin-1 keeps every byte apart, also of a topic that is not valid UTF-8.
+  if (napi_create_string_latin1(info.Env(), topic.data(), topic.size(), &text) != napi_ok) {
+    return info.Env().Null();
+  }
+  return Napi::Value(info.Env(), text);
+}
+
+}  // namespace seganet::binding

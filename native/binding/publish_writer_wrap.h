@@ -1,0 +1,52 @@
+// JavaScript's PublishWriter (native/index.d.ts): the PUBLISH packets of an uplink session.
+#ifndef SEGANET_BINDING_PUBLISH_WRITER_WRAP_H_
+#define SEGANET_BINDING_PUBLISH_WRITER_WRAP_H_
+
+#include <napi.h>
+
+#include <string>
+#include <vector>
+
+#include "core/uplink/publish_writer.h"
+
+namespace seganet::binding {
+
+// Holds what all packets of a session have in common: the stages, and what the broker granted.
+//
+// Thread safety: the thread of its environment.
+class PublishWriterWrap : public Napi::ObjectWrap<PublishWriterWrap> {
+ public:
+  static Napi::Function Define(Napi::Env env);
+
+  // Returns null if the value is not a PublishWriter.
+  static PublishWriterWrap* From(Napi::Value value);
+
+  explicit PublishWriterWrap(const Napi::CallbackInfo& info);
+
+  const std::vector<UplinkStage>& stages() const { return stages_; }
+  bool is_v5() const { return is_v5_; }
+  bool retain_available() const { return retain_available_; }
+
+ private:
+  void SetStages(const Napi::CallbackInfo& info);
+  void SetLink(const Napi::CallbackInfo& info);
+  Napi::Value Prepare(const Napi::CallbackInfo& info);
+  Napi::Value Write(const Napi::CallbackInfo& info);
+  Napi::Value Topic(const Napi::CallbackInfo& info);
+  Napi::Value DeviceTopic(const Napi::CallbackInfo& info);
+
+  std::string_view PreparedTopic() const;
+
+  std::vector<UplinkStage> stages_;
+  bool is_v5_ = false;
+  bool retain_available_ = true;
+  PublishWriter writer_;
+  // The prepared packet, without DUP and identifier; empty = none. A copy, because the batch's
+  // memory belongs to JavaScript.
+  std::string packet_;
+  bool has_id_ = false;
+};
+
+}  // namespace seganet::binding
+
+#endif  // SEGANET_BINDING_PUBLISH_WRITER_WRAP_H_
