@@ -22,6 +22,8 @@ const noHttp = { httpAdminRoot: false, httpNodeRoot: false, disableEditor: true 
 const http = {
   uiHost: env.SEGANET_EDITOR_HOST,
   uiPort: Number(env.SEGANET_EDITOR_PORT),
+  seganetEngineStatusPort: env.SEGANET_STATUS_PORT,
+  seganetEngineStatusHost: env.SEGANET_STATUS_HOST,
   ...(password
     ? authenticated(env.SEGANET_ADMIN_USER, password)
     : { httpAdminMiddleware: guardRequests, httpNodeMiddleware: guardRequests })

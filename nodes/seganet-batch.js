@@ -30,7 +30,7 @@ module.exports = function (RED) {
         member.host.engine.flush(member.stage);
         return done();
       }
-      member.put(toRecord(msg), done);
+      member.put(toRecord(msg), done, { msg });
     });
   }
 

@@ -4,7 +4,8 @@ const { DEFAULT_EXPIRY_S, MAX_EXPIRY_S } = require('./lib/commands/command');
 const { toCommand, toMessage } = require('./lib/commands/command-message');
 const { onInput } = require('./lib/base/message-input');
 const { findHost, leaveInert } = require('./lib/engine/join');
-const { integer, choice, text, parseOptions } = require('./lib/base/options');
+const { integer, choice, text } = require('./lib/base/options');
+const { readSettings } = require('./lib/settings/migrations');
 const { Status } = require('./lib/base/status');
 
 const TICK_MS = 1000;
@@ -25,8 +26,8 @@ module.exports = function (RED) {
    */
   function Command(config) {
     RED.nodes.createNode(this, config);
-    const { values, problems } = parseOptions(config, schema);
-    if (problems.length > 0) return leaveInert(this, 'wrong setting', problems.join(' '));
+    const { values, problems, shown: why } = readSettings(config, schema);
+    if (problems.length > 0) return leaveInert(this, why, problems.join(' '));
     const { engine } = /** @type {{ engine?: string }} */ (/** @type {unknown} */ (config));
     const host = findHost(RED, this, engine);
     if (!host) return;

@@ -4,11 +4,12 @@ const os = require('node:os');
 const path = require('node:path');
 const { EngineHost } = require('./lib/engine/host');
 const { NO_ENGINE } = require('./lib/engine/join');
-const { parseOptions } = require('./lib/base/options');
+const { readSettings } = require('./lib/settings/migrations');
 const { onRuntimeEvent } = require('./lib/base/runtime-events');
 const { schema } = require('./lib/settings/engine');
 const { Status } = require('./lib/base/status');
 const { addEndpoints } = require('./lib/engine/admin');
+const { canvasOf } = require('./lib/engine/canvas');
 const parts = require('./lib/engine/modules');
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -25,8 +26,8 @@ module.exports = function (RED) {
     engines.add(this);
     this.on('close', () => engines.delete(this));
     this.host = null;
-    const { values, problems } = parseOptions(config, schema);
-    if (problems.length > 0) return fail(this, 'wrong setting', problems.join(' '));
+    const { values, problems, shown: why } = readSettings(config, schema);
+    if (problems.length > 0) return fail(this, why, problems.join(' '));
     const { gatewayId, fastPath, maxPacketKiB, logDir, logMiB, logClassMiB, ...rest } = values;
     const { ttl: ttlS, classRate: ratePerS, classQueue: queueRecords, ...engine } = rest;
     const { acknowledge, whenFull } = values;
@@ -38,6 +39,8 @@ module.exports = function (RED) {
     } catch (error) {
       return fail(this, 'engine not loaded', error instanceof Error ? error.message : String(error));
     }
+    const status = new Status(this);
+    this.on('close', () => status.close());
     const log = { directory, limitMiB: logMiB, classLimitMiB: logClassMiB, whenFull };
     try {
       this.host = new EngineHost(
@@ -57,6 +60,11 @@ module.exports = function (RED) {
         {
           native,
           events: RED.events,
+          canvas: () => canvasOf(RED),
+          metric: () =>
+            /** @type {{ metric?: () => boolean }} */ (/** @type {unknown} */ (this)).metric?.() === true,
+          refused: (reason) => showPlan(status, reason),
+          hooks: /** @type {any} */ (RED).hooks,
           closeTimeoutMs: /** @type {{ nodeCloseTimeout?: number }} */ (RED.settings).nodeCloseTimeout,
           getNode: (id) => /** @type {any} */ (RED.nodes.getNode(id)),
           warn: (sentence) => this.warn(sentence),
@@ -105,6 +113,15 @@ function tellOrphans(RED, engine) {
   engine.warn(
     `${orphans} nodes were created before this engine and are not connected to it, so they take no records. Deploy once with "Full", or restart the flows.`
   );
+}
+
+/**
+ * @param {Status} status
+ * @param {string} reason why the plan of the latest deploy is not in use, '' = it is
+ */
+function showPlan(status, reason) {
+  if (reason) status.red('plan refused: the previous one is in use');
+  else if (status.shown) status.set({ fill: 'green', shape: 'dot', text: 'plan in use' });
 }
 
 /**

@@ -6,6 +6,7 @@ const { RequestHandler } = require('./lib/sources/http/request-handler');
 const { PortOpener } = require('./lib/sources/http/port-opener');
 const { checkSettings, schema, topicRule } = require('./lib/sources/http/http-options');
 const { shown } = require('./lib/sources/http/http-status');
+const { deliveryOf } = require('./lib/settings/delivery');
 const { serverTls } = require('./lib/sources/http/http-tls');
 const { TokenFile } = require('./lib/login/token-file');
 
@@ -38,7 +39,9 @@ module.exports = function (RED) {
       return {
         kind: 'source',
         protocol: 'http',
+        delivery: deliveryOf(settings),
         settings: { protocol: 'pushed' },
+        isOpen: () => Boolean(server?.port) && !opener?.trouble,
         shown: (rates, stats, joined) => {
           const { port = 0, connections } = server ?? {};
           const isLocked = tokens?.isEmpty ?? false;

@@ -3,7 +3,8 @@
 const { FlowLogins } = require('./lib/login/flow-logins');
 const { onInput } = require('./lib/base/message-input');
 const { findHost, leaveInert } = require('./lib/engine/join');
-const { integer, parseOptions } = require('./lib/base/options');
+const { integer } = require('./lib/base/options');
+const { readSettings } = require('./lib/settings/migrations');
 const { Status } = require('./lib/base/status');
 
 const TICK_MS = 1000;
@@ -17,8 +18,8 @@ module.exports = function (RED) {
    */
   function Login(config) {
     RED.nodes.createNode(this, config);
-    const { values, problems } = parseOptions(config, schema);
-    if (problems.length > 0) return leaveInert(this, 'wrong setting', problems.join(' '));
+    const { values, problems, shown: why } = readSettings(config, schema);
+    if (problems.length > 0) return leaveInert(this, why, problems.join(' '));
     const { engine } = /** @type {{ engine?: string }} */ (/** @type {unknown} */ (config));
     const host = findHost(RED, this, engine);
     if (!host) return;

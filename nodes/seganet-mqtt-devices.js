@@ -5,7 +5,8 @@ const { parseDevices } = require('./lib/settings/device-classes');
 const { parsePermissions } = require('./lib/settings/permissions');
 const { listenerParts } = require('./lib/settings/listener-settings');
 const { join } = require('./lib/engine/join');
-const { schema, VERSION } = require('./lib/settings/mqtt-devices');
+const { schema } = require('./lib/settings/mqtt-devices');
+const { versionOf } = require('./lib/settings/migrations');
 const status = require('./lib/base/status');
 
 const MAX_TOPIC_BYTES = 1024;
@@ -36,12 +37,8 @@ module.exports = function (RED) {
         keepAliveMaxS,
         sessionExpiryMaxS
       };
-      const parts = listenerParts(
-        RED,
-        this,
-        migrated(values, (sentence) => this.warn(sentence)),
-        'mqtt'
-      );
+      warnOfOlder(this, config, values);
+      const parts = listenerParts(RED, this, values, 'mqtt');
       return { kind: 'source', settings, ...parts, shown };
     });
   }
@@ -50,21 +47,17 @@ module.exports = function (RED) {
 };
 
 /**
- * Keeps a node of an older flow working as before, so that an update does not lock its devices out.
- * @template {{ version: number, host: string, login: string, allowAnonymous: boolean }} T
- * @param {T} values
- * @param {(sentence: string) => void} warn
- * @returns {T}
+ * Warns of a node of an older flow that accepts devices without a login from the network, as it did before.
+ * @param {import('node-red').Node} node
+ * @param {object} config
+ * @param {{ host: string, login: string }} values
  */
-function migrated(values, warn) {
-  if (values.version >= VERSION || values.login !== 'none') return values;
-  if (!isLoopback(values.host)) {
-    warn(
-      `On ${values.host}, any client that reaches the port can pose as any device, as in the version that created this flow. ` +
-        'Open the node, choose a login or confirm that there is none, and deploy.'
-    );
-  }
-  return { ...values, allowAnonymous: true };
+function warnOfOlder(node, config, { host, login }) {
+  if (versionOf(config) > 1 || login !== 'none' || isLoopback(host)) return;
+  node.warn(
+    `On ${host}, any client that reaches the port can pose as any device, as in the version that created this flow. ` +
+      'Open the node, choose a login or confirm that there is none, and deploy.'
+  );
 }
 
 /** @type {NonNullable<import('./lib/engine/member').Stage['shown']>} */

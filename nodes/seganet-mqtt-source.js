@@ -4,6 +4,7 @@ const { tlsFiles } = require('./lib/settings/broker-options');
 const { configOf, given } = require('./lib/base/node-config');
 const { join } = require('./lib/engine/join');
 const { schema, sourceOptions, sourceTls } = require('./lib/sources/mqtt-source/mqtt-source-options');
+const { deliveryOf } = require('./lib/settings/delivery');
 const { findLoops } = require('./lib/sources/mqtt-source/loop-check');
 const { Source } = require('./lib/sources/mqtt-source/mqtt-source');
 const { shown } = require('./lib/sources/mqtt-source/mqtt-source-status');
@@ -41,6 +42,7 @@ module.exports = function (RED) {
       return {
         kind: 'source',
         protocol: 'mqtt',
+        delivery: deliveryOf(settings),
         settings: { protocol: 'pushed' },
         shown: (rates, stats, joined) => shown(source, rates, stats, joined)
       };

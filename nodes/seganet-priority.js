@@ -22,10 +22,16 @@ module.exports = function (RED) {
 
     onInput(this, (msg, send, done) => {
       const record = toRecord(msg);
-      record.cls = member.host.engine.classify(member.stage, record.deviceId, record.topic, record.cls);
+      record.cls = member.host.engine.classify(
+        member.stage,
+        record.deviceId,
+        record.topic,
+        record.payload,
+        record.cls
+      );
       msg.priority = record.cls;
       send(msg);
-      member.pass(record, done);
+      member.pass(record, done, msg);
     });
   }
 

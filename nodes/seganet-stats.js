@@ -1,14 +1,21 @@
 'use strict';
 
 const { findHost, leaveInert } = require('./lib/engine/join');
-const { integer, choice, parseOptions } = require('./lib/base/options');
+const { integer, choice } = require('./lib/base/options');
+const { readSettings } = require('./lib/settings/migrations');
 const { Meter } = require('./lib/engine/meter');
+const { healthOf } = require('./lib/engine/health-endpoints');
+const { Heart } = require('./lib/health');
+const { version } = require('../package.json');
 
 /** Devices in one message. */
 const PAGE = 1000;
+/** A problem that is shorter may be missing in the heartbeat. */
+const LOOK_MS = 1000;
 
 const schema = {
   intervalS: integer(1, 86400, 10),
+  content: choice(/** @type {const} */ (['counters', 'heartbeat']), 'counters'),
   agents: choice(/** @type {const} */ (['off', 'on']), 'off')
 };
 
@@ -20,8 +27,8 @@ module.exports = function (RED) {
    */
   function Stats(config) {
     RED.nodes.createNode(this, config);
-    const { values, problems } = parseOptions(config, schema);
-    if (problems.length > 0) return leaveInert(this, 'wrong setting', problems.join(' '));
+    const { values, problems, shown: why } = readSettings(config, schema);
+    if (problems.length > 0) return leaveInert(this, why, problems.join(' '));
     const host = findHost(
       RED,
       this,
@@ -31,15 +38,25 @@ module.exports = function (RED) {
 
     const meter = new Meter();
     meter.read(host.engine.stats());
+    const heart = values.content === 'heartbeat' ? new Heart({ gateway: host.gatewayId, version }) : null;
     const timer = setInterval(() => {
       if (host.closing) return;
       const stats = host.snapshot();
       const { seconds, stages, counters } = meter.read(stats);
-      const rates = { seconds, counters, stages: Object.fromEntries(stages) };
-      this.send({ topic: 'stats', payload: { ...stats, rates } });
+      if (heart) {
+        const payload = heart.beat(healthOf({ host }), stats, counters, process.uptime());
+        this.send({ topic: 'heartbeat', payload });
+      } else {
+        const rates = { seconds, counters, stages: Object.fromEntries(stages) };
+        this.send({ topic: 'stats', payload: { ...stats, rates } });
+      }
       if (values.agents === 'on') sendAgents(this, host);
     }, values.intervalS * 1000);
-    this.on('close', () => clearInterval(timer));
+    const looks = heart && setInterval(() => heart.look(healthOf({ host })), LOOK_MS);
+    this.on('close', () => {
+      clearInterval(timer);
+      if (looks) clearInterval(looks);
+    });
   }
 
   RED.nodes.registerType('seganet-stats', Stats);

@@ -3,7 +3,8 @@
 const { KeyWindow } = require('./lib/unbatch/key-window');
 const { onInput } = require('./lib/base/message-input');
 const { leaveInert } = require('./lib/engine/join');
-const { integer, text, parseOptions } = require('./lib/base/options');
+const { integer, text } = require('./lib/base/options');
+const { readSettings } = require('./lib/settings/migrations');
 const { Status, rate } = require('./lib/base/status');
 const { open, faultSentence } = require('./lib/unbatch/unbatch');
 
@@ -25,8 +26,8 @@ module.exports = function (RED) {
    */
   function Unbatch(config) {
     RED.nodes.createNode(this, config);
-    const { values, problems } = parseOptions(config, schema);
-    if (problems.length > 0) return leaveInert(this, 'wrong setting', problems.join(' '));
+    const { values, problems, shown: why } = readSettings(config, schema);
+    if (problems.length > 0) return leaveInert(this, why, problems.join(' '));
     const seen = new KeyWindow(values.window, values.lanes, Math.max(MAX_KEYS, values.window));
     const status = new Status(this);
     let records = 0;

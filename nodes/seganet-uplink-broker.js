@@ -3,7 +3,7 @@
 const { BrokerLink } = require('./lib/engine/broker-link');
 const { Complaints } = require('./lib/base/complaints');
 const { configOf, given } = require('./lib/base/node-config');
-const { parseOptions } = require('./lib/base/options');
+const { readSettings } = require('./lib/settings/migrations');
 const { schema } = require('./lib/settings/broker');
 const { brokerAddress, tlsOptions, tlsFiles } = require('./lib/settings/broker-options');
 const { parseGroups, parseSockets } = require('./lib/settings/group-options');
@@ -27,7 +27,7 @@ module.exports = function (RED) {
   function UplinkBroker(config) {
     RED.nodes.createNode(this, config);
     this.link = null;
-    const { values, problems } = parseOptions({ ...config, ...given(this.credentials) }, schema);
+    const { values, problems } = readSettings({ ...config, ...given(this.credentials) }, schema);
     if (problems.length > 0) return fail(this, problems.join(' '));
     const { tls: tlsId, protocolVersion, backlogShare, reserve, username, password, ...rest } = values;
     const options = { ...rest, commands: rest.commands === 'on' };

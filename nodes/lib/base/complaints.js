@@ -10,15 +10,19 @@ const MAX_KINDS = 100;
  * last interval is new again.
  */
 class Complaints {
+  #say;
+  #now;
+  /** @type {Map<string, { saidAt: number, lastAt: number, quietMs: number, kept: number }>} */
+  #kinds;
+
   /**
    * @param {(sentence: string) => void} say
    * @param {() => number} [now] ms
    */
   constructor(say, now = () => performance.now()) {
-    this.say_ = say;
-    this.now_ = now;
-    /** @type {Map<string, { saidAt: number, lastAt: number, quietMs: number, kept: number }>} */
-    this.kinds_ = new Map();
+    this.#say = say;
+    this.#now = now;
+    this.#kinds = new Map();
   }
 
   /**
@@ -27,22 +31,34 @@ class Complaints {
    * @param {number} [count] occurrences
    */
   tell(kind, sentence, count = 1) {
-    const now = this.now_();
-    const before = this.kinds_.get(kind);
+    const isKnown = this.#kinds.has(kind);
+    const kept = this.admit(kind, count);
+    if (kept === null) return;
+    const since = isKnown ? `And ${kept} more times since the last message about this.` : `${count} times.`;
+    this.#say(kept > 0 ? `${sentence} (${since})` : sentence);
+  }
+
+  /**
+   * Counts occurrences, for callers that write the report themselves.
+   * @param {string} kind
+   * @param {number} [count]
+   * @returns {number | null} occurrences besides one that were not reported yet; null = report nothing now
+   */
+  admit(kind, count = 1) {
+    const now = this.#now();
+    const before = this.#kinds.get(kind);
     if (before && now - before.saidAt < before.quietMs) {
       before.kept += count;
       before.lastAt = now;
-      return;
+      return null;
     }
-    this.kinds_.delete(kind);
-    const [oldest] = this.kinds_.keys();
-    if (this.kinds_.size >= MAX_KINDS && oldest !== undefined) this.kinds_.delete(oldest);
+    this.#kinds.delete(kind);
+    const [oldest] = this.#kinds.keys();
+    if (this.#kinds.size >= MAX_KINDS && oldest !== undefined) this.#kinds.delete(oldest);
     const goesOn = before !== undefined && now - before.lastAt < before.quietMs;
     const quietMs = goesOn ? Math.min(MOST_QUIET_MS, before.quietMs * 2) : QUIET_MS;
-    this.kinds_.set(kind, { saidAt: now, lastAt: now, quietMs, kept: 0 });
-    const kept = (before?.kept ?? 0) + count - 1;
-    const since = before ? `And ${kept} more times since the last message about this.` : `${count} times.`;
-    this.say_(kept > 0 ? `${sentence} (${since})` : sentence);
+    this.#kinds.set(kind, { saidAt: now, lastAt: now, quietMs, kept: 0 });
+    return (before?.kept ?? 0) + count - 1;
   }
 }
 

@@ -5,12 +5,13 @@
 //   u8  10 flags                 u8  11 seal reason        u32 12 seq          u32 16 record count
 //   u32 20 device length         u32 24 topic length       u32 28 payload length
 //   f64 32 ts                    f64 40 last ts            f64 48 batch id     u32 56 batch record bytes
+//   u32 64 deferral
 //   then device, topic (UTF-8), payload
 
 const { FLAG } = require('./record');
 
-const HEADER_BYTES = 64;
-const sealReasons = /** @type {const} */ (['single', 'bytes', 'delay', 'flush', 'plan', 'hungry']);
+const HEADER_BYTES = 72;
+const sealReasons = /** @type {const} */ (['single', 'bytes', 'delay', 'flush', 'plan', 'demand']);
 
 /**
  * Where a record entered the flow; absent if the wires do not determine it.
@@ -39,6 +40,15 @@ function frameLength(bytes, at, end) {
  */
 function frameStage(bytes, at) {
   return bytes.readUInt32LE(at + 4);
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @returns {number} id of its records for Engine.endDeferrals(), 0 = no record waits for the flow
+ */
+function frameDeferral(bytes, at) {
+  return bytes.readUInt32LE(at + 64);
 }
 
 /**
@@ -85,4 +95,4 @@ function frameMessage(bytes, at, origin) {
   };
 }
 
-module.exports = { frameLength, frameStage, frameMessage, HEADER_BYTES, sealReasons };
+module.exports = { frameLength, frameStage, frameDeferral, frameMessage, HEADER_BYTES, sealReasons };

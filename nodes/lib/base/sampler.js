@@ -2,30 +2,37 @@
 // Chooses the messages that a tap passes: one in N, and at most a number per second. 0 = no such limit.
 
 class Sampler {
+  #everyN;
+  #perSecond;
+  #now;
+  #seen;
+  #second;
+  #passed;
+
   /**
    * @param {number} everyN
    * @param {number} perSecond
    * @param {() => number} [now] ms
    */
   constructor(everyN, perSecond, now = () => performance.now()) {
-    this.everyN_ = everyN;
-    this.perSecond_ = perSecond;
-    this.now_ = now;
-    this.seen_ = 0;
-    this.second_ = -1;
-    this.passed_ = 0;
+    this.#everyN = everyN;
+    this.#perSecond = perSecond;
+    this.#now = now;
+    this.#seen = 0;
+    this.#second = -1;
+    this.#passed = 0;
   }
 
   /** @returns {boolean} true if the message passes; the first one does */
   pass() {
-    if (this.everyN_ > 0 && this.seen_++ % this.everyN_ !== 0) return false;
-    if (this.perSecond_ === 0) return true;
-    const second = Math.floor(this.now_() / 1000);
-    if (second !== this.second_) {
-      this.second_ = second;
-      this.passed_ = 0;
+    if (this.#everyN > 0 && this.#seen++ % this.#everyN !== 0) return false;
+    if (this.#perSecond === 0) return true;
+    const second = Math.floor(this.#now() / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#passed = 0;
     }
-    return this.passed_++ < this.perSecond_;
+    return this.#passed++ < this.#perSecond;
   }
 }
 

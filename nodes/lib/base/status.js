@@ -11,28 +11,40 @@ const MAX_CHARACTERS = 48;
  */
 
 class Status {
+  #node;
+  #now;
+  #sentAt;
+  #sent;
+  /** @type {Shown | null} */
+  #next;
+  /** @type {NodeJS.Timeout | null} */
+  #timer;
+
   /**
    * @param {{ status(shown: object): void }} node
    * @param {() => number} [now] ms
    */
   constructor(node, now = () => performance.now()) {
-    this.node_ = node;
-    this.now_ = now;
-    this.sentAt_ = -Infinity;
-    this.sent_ = '';
-    /** @type {Shown | null} */
-    this.next_ = null;
-    /** @type {NodeJS.Timeout | null} */
-    this.timer_ = null;
+    this.#node = node;
+    this.#now = now;
+    this.#sentAt = -Infinity;
+    this.#sent = '';
+    this.#next = null;
+    this.#timer = null;
   }
 
   /** @param {Shown} shown */
   set(shown) {
-    this.next_ = shown;
-    if (this.timer_) return;
-    const wait = this.sentAt_ + INTERVAL_MS - this.now_();
-    if (wait <= 0) this.send_();
-    else if (JSON.stringify(shown) !== this.sent_) this.timer_ = setTimeout(() => this.send_(), wait).unref();
+    this.#next = shown;
+    if (this.#timer) return;
+    const wait = this.#sentAt + INTERVAL_MS - this.#now();
+    if (wait <= 0) this.#send();
+    else if (JSON.stringify(shown) !== this.#sent) this.#timer = setTimeout(() => this.#send(), wait).unref();
+  }
+
+  /** @returns {Shown | null} the latest one */
+  get shown() {
+    return this.#next;
   }
 
   /** @param {string} text */
@@ -42,18 +54,18 @@ class Status {
 
   /** Call it when the node is closed. No status follows. */
   close() {
-    if (this.timer_) clearTimeout(this.timer_);
-    this.timer_ = null;
-    this.next_ = null;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#next = null;
   }
 
-  send_() {
-    this.timer_ = null;
-    const text = JSON.stringify(this.next_);
-    if (!this.next_ || text === this.sent_) return;
-    this.sent_ = text;
-    this.sentAt_ = this.now_();
-    this.node_.status(this.next_);
+  #send() {
+    this.#timer = null;
+    const text = JSON.stringify(this.#next);
+    if (!this.#next || text === this.#sent) return;
+    this.#sent = text;
+    this.#sentAt = this.#now();
+    this.#node.status(this.#next);
   }
 }
 

@@ -1,6 +1,6 @@
 'use strict';
 
-// Topic templates. A template is compiled once. The hot path writes topics as bytes, never as strings.
+// Topic templates. A template is compiled once; the engine writes the topics.
 
 const { classNames: CLASS_NAMES } = require('./classes');
 const { shown } = require('./values');
@@ -8,17 +8,8 @@ const { shown } = require('./values');
 const PLACEHOLDERS = ['gateway', 'class', 'device', 'topic'];
 const MAX_TOPIC_BYTES = 65535;
 
-/** Parts of a compiled topic, besides literal bytes: strings of the record. */
-const DEVICE = Symbol('device');
-const TOPIC = Symbol('topic');
-
-const PLUS = 0x2b;
-const HASH = 0x23;
-const SLASH = 0x2f;
-const UNDERSCORE = 0x5f;
-
-/** @typedef {Buffer | typeof DEVICE | typeof TOPIC} Part */
-/** @typedef {{parts: Part[][]}} CompiledTopic parts by class (index 0 unused) */
+/** A part of a compiled topic: literal bytes, or a string of the record. @typedef {Buffer | 'device' | 'topic'} Part */
+/** Parts by class (index 0 unused). @typedef {Part[][]} CompiledTopic */
 
 /**
  * Returns why a text cannot be in a topic name, or ''. [MQTT-3.3.2-2] no wildcards, [MQTT-1.5.4-2] no NUL.
@@ -64,7 +55,7 @@ function validateTopicTemplate(template) {
  */
 function compileTopic(template, gateway) {
   const tokens = template.split(/(\{[^{}]*\})/);
-  return { parts: CLASS_NAMES.map((className) => mergeTokens(tokens, gateway, className)) };
+  return CLASS_NAMES.map((className) => mergeTokens(tokens, gateway, className));
 }
 
 /** @param {string[]} tokens @param {string} gateway @param {string} className */
@@ -81,103 +72,11 @@ function mergeTokens(tokens, gateway, className) {
     else if (token === '{class}') literal += className;
     else if (token === '{device}' || token === '{topic}') {
       close();
-      parts.push(token === '{device}' ? DEVICE : TOPIC);
+      parts.push(token === '{device}' ? 'device' : 'topic');
     } else literal += token;
   }
   close();
   return parts;
 }
 
-/**
- * Where the record's strings are in the bytes of a batch.
- * @typedef {object} TopicFields
- * @property {Buffer} buffer
- * @property {number} deviceAt
- * @property {number} deviceLength
- * @property {number} topicAt
- * @property {number} topicLength
- */
-
-/**
- * @param {Part[]} parts
- * @param {TopicFields} fields
- * @returns {number} bytes that writeTopic will write
- */
-function topicBytes(parts, fields) {
-  let length = 0;
-  for (let i = 0; i < parts.length; i++) {
-    const part = parts[i];
-    if (part === DEVICE) length += fields.deviceLength;
-    else if (part === TOPIC) length += fields.topicLength;
-    else length += /** @type {Buffer} */ (part).length;
-  }
-  return length;
-}
-
-/**
- * Writes a topic. A device id is one level of the topic: / + # and NUL become _, so that no device can publish in
- * another device's name. The record's own topic is not changed. REQUIRES: topicIsValid(fields), if the template has
- * {topic}.
- * @param {Part[]} parts
- * @param {TopicFields} fields
- * @param {Buffer} out
- * @param {number} at
- * @returns {number} where the topic ends
- */
-function writeTopic(parts, fields, out, at) {
-  for (let i = 0; i < parts.length; i++) {
-    const part = parts[i];
-    if (part === DEVICE) at = writeLevel(fields.buffer, fields.deviceAt, fields.deviceLength, out, at);
-    else if (part === TOPIC) {
-      const { buffer, topicAt: from, topicLength: length } = fields;
-      for (let k = 0; k < length; k++) out[at + k] = buffer[from + k];
-      at += length;
-    } else {
-      const bytes = /** @type {Buffer} */ (part);
-      for (let k = 0; k < bytes.length; k++) out[at + k] = bytes[k];
-      at += bytes.length;
-    }
-  }
-  return at;
-}
-
-/**
- * @param {Buffer} from
- * @param {number} start
- * @param {number} length
- * @param {Buffer} out
- * @param {number} at
- */
-function writeLevel(from, start, length, out, at) {
-  for (let k = 0; k < length; k++) {
-    const byte = from[start + k];
-    out[at + k] = byte === SLASH || byte === PLUS || byte === HASH || byte === 0 ? UNDERSCORE : byte;
-  }
-  return at + length;
-}
-
-/**
- * True if the record's topic is valid in a PUBLISH.
- * @param {TopicFields} fields
- */
-function topicIsValid(fields) {
-  const end = fields.topicAt + fields.topicLength;
-  for (let k = fields.topicAt; k < end; k++) {
-    const byte = fields.buffer[k];
-    if (byte === PLUS || byte === HASH || byte === 0) return false;
-  }
-  return true;
-}
-
-module.exports = {
-  CLASS_NAMES,
-  DEVICE,
-  MAX_TOPIC_BYTES,
-  TOPIC,
-  badCharacter,
-  compileTopic,
-  topicBytes,
-  topicIsValid,
-  validateTopicTemplate,
-  writeTopic
-};
+module.exports = { CLASS_NAMES, badCharacter, compileTopic, validateTopicTemplate };

@@ -21,20 +21,27 @@ const REMEDIES = {
 
 /** @template {string} Name */
 class WatchedFiles {
+  #paths;
+  #names;
+  #maxBytes;
+  #code;
+  #meanwhile;
+  /** The state of each file when it was last read. @type {Map<Name, string>} */
+  #stamps;
+
   /**
    * @param {Partial<Record<Name, string>>} paths blank ones are ignored
    * @param {Record<Name, string>} names what each file is, for error messages
    * @param {WatchOptions} [options]
    */
   constructor(paths, names, { maxBytes = Infinity, code = 'FILE', meanwhile = '' } = {}) {
-    this.paths_ = paths;
-    this.names_ = names;
-    this.maxBytes_ = maxBytes;
-    this.code_ = code;
-    this.meanwhile_ = meanwhile;
+    this.#paths = paths;
+    this.#names = names;
+    this.#maxBytes = maxBytes;
+    this.#code = code;
+    this.#meanwhile = meanwhile;
     this.roles = /** @type {Name[]} */ (Object.keys(paths)).filter((role) => paths[role]);
-    /** The state of each file when it was last read. @type {Map<Name, string>} */
-    this.stamps_ = new Map();
+    this.#stamps = new Map();
   }
 
   /**
@@ -45,27 +52,27 @@ class WatchedFiles {
   read() {
     /** @type {Partial<Record<Name, Buffer>>} */
     const contents = {};
-    for (const role of this.roles) contents[role] = this.readOne_(role);
+    for (const role of this.roles) contents[role] = this.#readOne(role);
     return contents;
   }
 
   /** @param {Name} role */
-  readOne_(role) {
-    const path = /** @type {string} */ (this.paths_[role]);
+  #readOne(role) {
+    const path = /** @type {string} */ (this.#paths[role]);
     let fd;
     try {
       fd = fs.openSync(path, 'r');
       const stats = fs.fstatSync(fd);
       // fstat() describes the open file: one that replaces it during the read has another stamp.
-      this.stamps_.set(role, stampOf(stats));
-      if (stats.size > this.maxBytes_) throw new Error(`more than ${this.maxBytes_} bytes`);
+      this.#stamps.set(role, stampOf(stats));
+      if (stats.size > this.#maxBytes) throw new Error(`more than ${this.#maxBytes} bytes`);
       return fs.readFileSync(fd);
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
       const remedy = REMEDIES[code ?? ''] ?? 'Check the file';
-      const end = this.meanwhile_ ? `${remedy}; ${this.meanwhile_}.` : `${remedy}.`;
-      const reason = `The ${this.names_[role]} ${path} cannot be read (${code ?? message}). ${end}`;
-      throw Object.assign(new Error(reason, { cause: error }), { code: this.code_ });
+      const end = this.#meanwhile ? `${remedy}; ${this.#meanwhile}.` : `${remedy}.`;
+      const reason = `The ${this.#names[role]} ${path} cannot be read (${code ?? message}). ${end}`;
+      throw Object.assign(new Error(reason, { cause: error }), { code: this.#code });
     } finally {
       if (fd !== undefined) fs.closeSync(fd);
     }
@@ -77,9 +84,9 @@ class WatchedFiles {
    */
   async haveChanged() {
     for (const role of this.roles) {
-      const path = /** @type {string} */ (this.paths_[role]);
+      const path = /** @type {string} */ (this.#paths[role]);
       const stamp = await fs.promises.stat(path).then(stampOf, () => '');
-      if (stamp !== '' && stamp !== this.stamps_.get(role)) return true;
+      if (stamp !== '' && stamp !== this.#stamps.get(role)) return true;
     }
     return false;
   }

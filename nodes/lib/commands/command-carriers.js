@@ -34,31 +34,38 @@ const { restOf } = require('./command');
 const ENDS = ['taken', 'refused', 'offline', 'busy', 'timeout'];
 
 class Carriers {
+  #native;
+  #wake;
+  /** @type {Map<string, Carrier>} by device id */
+  #byDevice;
+  /** @type {{ pattern: string, fn: Carrier }[]} */
+  #byGlob;
+  /** @type {Set<Listener>} */
+  #listeners;
+  #isHeld;
+
   /**
    * @param {Pick<import('./native-carrier').NativeCarrier, 'send'>} native
    * @param {(pattern: string) => void} wake called when a carrier or flow for these devices was added
    */
   constructor(native, wake) {
-    this.native_ = native;
-    this.wake_ = wake;
-    /** @type {Map<string, Carrier>} by device id */
-    this.byDevice_ = new Map();
-    /** @type {{ pattern: string, fn: Carrier }[]} */
-    this.byGlob_ = [];
-    /** @type {Set<Listener>} */
-    this.listeners_ = new Set();
-    this.isHeld_ = false;
+    this.#native = native;
+    this.#wake = wake;
+    this.#byDevice = new Map();
+    this.#byGlob = [];
+    this.#listeners = new Set();
+    this.#isHeld = false;
   }
 
   /** Makes commands of the cloud wait until resume(), because a flow that handles them may not exist yet. */
   hold() {
-    this.isHeld_ = true;
+    this.#isHeld = true;
   }
 
   resume() {
-    if (!this.isHeld_) return;
-    this.isHeld_ = false;
-    this.wake_('*');
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#wake('*');
   }
 
   /**
@@ -68,13 +75,13 @@ class Carriers {
    */
   carry(pattern, fn) {
     const row = { pattern, fn };
-    if (isGlob(pattern)) this.byGlob_.unshift(row);
-    else this.byDevice_.set(pattern, fn);
+    if (isGlob(pattern)) this.#byGlob.unshift(row);
+    else this.#byDevice.set(pattern, fn);
     const stop = () => {
-      if (this.byDevice_.get(pattern) === fn) this.byDevice_.delete(pattern);
-      this.byGlob_ = this.byGlob_.filter((each) => each !== row);
+      if (this.#byDevice.get(pattern) === fn) this.#byDevice.delete(pattern);
+      this.#byGlob = this.#byGlob.filter((each) => each !== row);
     };
-    const ready = (/** @type {string} */ device = pattern) => this.wake_(device);
+    const ready = (/** @type {string} */ device = pattern) => this.#wake(device);
     ready();
     return Object.assign(stop, { ready });
   }
@@ -84,9 +91,9 @@ class Carriers {
    * @returns {() => void} removes the listener
    */
   listen(listener) {
-    this.listeners_.add(listener);
-    this.wake_(listener.pattern);
-    return () => void this.listeners_.delete(listener);
+    this.#listeners.add(listener);
+    this.#wake(listener.pattern);
+    return () => void this.#listeners.delete(listener);
   }
 
   /**
@@ -95,14 +102,14 @@ class Carriers {
    */
   attempt(command, done) {
     const { device, origin } = command;
-    if (this.isHeld_ && origin) return done({ end: 'busy', reason: 'The flows are starting.' });
-    if (this.give_(command, true)) return done({ end: 'taken' });
+    if (this.#isHeld && origin) return done({ end: 'busy', reason: 'The flows are starting.' });
+    if (this.#give(command, true)) return done({ end: 'taken' });
     const byEngine = () =>
-      this.native_.send(command, (outcome) => {
-        done(outcome.end === 'offline' && this.give_(command, false) ? { end: 'taken' } : outcome);
+      this.#native.send(command, (outcome) => {
+        done(outcome.end === 'offline' && this.#give(command, false) ? { end: 'taken' } : outcome);
       });
     const carrier =
-      this.byDevice_.get(device) ?? this.byGlob_.find(({ pattern }) => matchesGlob(pattern, device))?.fn;
+      this.#byDevice.get(device) ?? this.#byGlob.find(({ pattern }) => matchesGlob(pattern, device))?.fn;
     if (!carrier) return byEngine();
     call(carrier, command).then((outcome) => (outcome.end === 'offline' ? byEngine() : done(outcome)));
   }
@@ -113,10 +120,10 @@ class Carriers {
    * @param {boolean} all
    * @returns {boolean} true if a flow received it
    */
-  give_(command, all) {
+  #give(command, all) {
     const { origin } = command;
     if (!origin) return false;
-    for (const listener of this.listeners_) {
+    for (const listener of this.#listeners) {
       if (listener.all !== all || !matchesGlob(listener.pattern, command.device)) continue;
       listener.take(view(command), origin);
       return true;

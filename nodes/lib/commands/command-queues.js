@@ -69,18 +69,25 @@ const LIMITS = {
 const ENTRY_BYTES = 256;
 
 class CommandQueues {
+  #attempt;
+  #storage;
+  #now;
+  #wall;
+  /** @type {Map<string, Queue>} by device */
+  #queues;
+  #closed;
+
   /** @param {QueuesParts} parts */
   constructor({ attempt, storage, now, wall, limits = {} }) {
-    this.attempt_ = attempt;
-    this.storage_ = storage;
-    this.now_ = now;
-    this.wall_ = wall;
+    this.#attempt = attempt;
+    this.#storage = storage;
+    this.#now = now;
+    this.#wall = wall;
     this.limits = { ...LIMITS, ...limits };
-    /** @type {Map<string, Queue>} by device */
-    this.queues_ = new Map();
+    this.#queues = new Map();
     this.size = 0;
     this.bytes = 0;
-    this.closed_ = false;
+    this.#closed = false;
     /** @type {Record<Status, number>} */
     this.counters = { taken: 0, queued: 0, expired: 0, refused: 0, timeout: 0, full: 0 };
   }
@@ -90,11 +97,11 @@ class CommandQueues {
    * @param {Watch} watch
    */
   submit(command, watch) {
-    const full = this.fullFor_(command);
-    if (command.expiresAt <= this.wall_())
-      this.tell_(watch, 'expired', 'The command had expired when it arrived.');
-    else if (full) this.tell_(watch, 'full', full);
-    else this.enter_(command, watch, 0);
+    const full = this.#fullFor(command);
+    if (command.expiresAt <= this.#wall())
+      this.#tell(watch, 'expired', 'The command had expired when it arrived.');
+    else if (full) this.#tell(watch, 'full', full);
+    else this.#enter(command, watch, 0);
   }
 
   /**
@@ -104,9 +111,9 @@ class CommandQueues {
    * @param {Watch} watch
    */
   restore(command, row, watch) {
-    const queue = this.queueOf_(command.device);
-    queue.parkedUntil ||= this.now_();
-    this.enter_(command, watch, row);
+    const queue = this.#queueOf(command.device);
+    queue.parkedUntil ||= this.#now();
+    this.#enter(command, watch, row);
   }
 
   /**
@@ -115,46 +122,46 @@ class CommandQueues {
    * @returns {boolean} true if a command waits for it
    */
   wake(device) {
-    const queue = this.queues_.get(device);
+    const queue = this.#queues.get(device);
     if (!queue) return false;
     queue.parkedUntil = 0;
     queue.woken = queue.busy !== null;
-    this.pump_(queue);
+    this.#pump(queue);
     return true;
   }
 
   /** @param {(device: string) => boolean} matches */
   wakeAll(matches) {
-    for (const device of [...this.queues_.keys()]) if (matches(device)) this.wake(device);
+    for (const device of [...this.#queues.keys()]) if (matches(device)) this.wake(device);
   }
 
   /** Call it once a second. */
   tick() {
-    const now = this.now_();
+    const now = this.#now();
     let sweeps = this.limits.sweepsPerTick;
-    for (const queue of [...this.queues_.values()]) {
+    for (const queue of [...this.#queues.values()]) {
       for (const entry of [...queue.entries]) {
-        if (entry !== queue.busy && entry.expiresAt <= now) this.finish_(queue, entry, 'expired', '');
+        if (entry !== queue.busy && entry.expiresAt <= now) this.#finish(queue, entry, 'expired', '');
         else if (now - entry.at >= this.limits.patienceMs)
-          this.keep_(queue, entry, 'The device has not acknowledged the command yet.');
+          this.#keep(queue, entry, 'The device has not acknowledged the command yet.');
       }
       if (queue.busy && now - queue.busySince >= this.limits.attemptMs) {
-        this.settle_(queue, queue.attempt, { end: 'timeout', reason: 'The device did not answer.' });
+        this.#settle(queue, queue.attempt, { end: 'timeout', reason: 'The device did not answer.' });
       }
       if (queue.parkedUntil > 0 && queue.parkedUntil <= now && sweeps-- > 0) {
         queue.parkedUntil = 0;
-        this.pump_(queue);
+        this.#pump(queue);
       }
     }
   }
 
   /** Ends the commands that are not stored with 'closed'. */
   close() {
-    this.closed_ = true;
-    for (const { entries } of this.queues_.values()) {
+    this.#closed = true;
+    for (const { entries } of this.#queues.values()) {
       for (const { row, watch } of entries) if (row === 0) watch('closed', 'The engine stopped.');
     }
-    this.queues_.clear();
+    this.#queues.clear();
   }
 
   /** @returns {{ waiting: number, waitingBytes: number, devices: number } & Record<Status, number>} */
@@ -162,7 +169,7 @@ class CommandQueues {
     return {
       waiting: this.size,
       waitingBytes: this.bytes,
-      devices: this.queues_.size,
+      devices: this.#queues.size,
       ...this.counters
     };
   }
@@ -171,17 +178,17 @@ class CommandQueues {
    * @param {Command} command
    * @returns {string} why there is no room, '' if there is
    */
-  fullFor_(command) {
+  #fullFor(command) {
     const { perDevice, total, totalBytes } = this.limits;
-    const ofDevice = this.queues_.get(command.device)?.entries.length ?? 0;
+    const ofDevice = this.#queues.get(command.device)?.entries.length ?? 0;
     if (ofDevice >= perDevice) return `${perDevice} commands already wait for this device.`;
     if (this.size >= total) return `${total} commands already wait.`;
     return this.bytes + costOf(command) > totalBytes ? `${totalBytes} bytes of commands already wait.` : '';
   }
 
   /** @param {string} device */
-  queueOf_(device) {
-    let queue = this.queues_.get(device);
+  #queueOf(device) {
+    let queue = this.#queues.get(device);
     if (!queue) {
       queue = {
         entries: [],
@@ -192,7 +199,7 @@ class CommandQueues {
         woken: false,
         pumping: false
       };
-      this.queues_.set(device, queue);
+      this.#queues.set(device, queue);
     }
     return queue;
   }
@@ -202,34 +209,34 @@ class CommandQueues {
    * @param {Watch} watch
    * @param {number} row
    */
-  enter_(command, watch, row) {
-    const queue = this.queueOf_(command.device);
-    const at = this.now_();
+  #enter(command, watch, row) {
+    const queue = this.#queueOf(command.device);
+    const at = this.#now();
     // On the monotonic clock, because the wall clock may be set while the command waits.
-    const expiresAt = at + command.expiresAt - this.wall_();
+    const expiresAt = at + command.expiresAt - this.#wall();
     const entry = { command, watch, at, expiresAt, row, storing: false, ended: false, attempts: 0 };
     queue.entries.push(entry);
     this.size++;
     this.bytes += costOf(command);
-    if (queue.parkedUntil > 0) this.keep_(queue, entry, '');
-    else this.pump_(queue);
+    if (queue.parkedUntil > 0) this.#keep(queue, entry, '');
+    else this.#pump(queue);
   }
 
   /** @param {Queue} queue */
-  pump_(queue) {
+  #pump(queue) {
     // A carrier may answer before it returns. The loop avoids a deep recursion.
     if (queue.pumping) return;
     queue.pumping = true;
-    while (!queue.busy && queue.parkedUntil === 0 && queue.entries.length > 0 && !this.closed_) {
+    while (!queue.busy && queue.parkedUntil === 0 && queue.entries.length > 0 && !this.#closed) {
       const attempt = ++queue.attempt;
       queue.busy = queue.entries[0];
-      queue.busySince = this.now_();
+      queue.busySince = this.#now();
       queue.woken = false;
       const done = (/** @type {Outcome} */ outcome) => {
-        if (this.settle_(queue, attempt, outcome)) this.pump_(queue);
+        if (this.#settle(queue, attempt, outcome)) this.#pump(queue);
       };
       try {
-        this.attempt_(queue.busy.command, done);
+        this.#attempt(queue.busy.command, done);
       } catch (error) {
         done({ end: 'refused', reason: error instanceof Error ? error.message : String(error) });
       }
@@ -243,15 +250,15 @@ class CommandQueues {
    * @param {Outcome} outcome
    * @returns {boolean} true if the next attempt may start
    */
-  settle_(queue, attempt, { end, reason = '' }) {
+  #settle(queue, attempt, { end, reason = '' }) {
     const entry = queue.busy;
-    if (!entry || queue.attempt !== attempt || this.closed_) return false;
+    if (!entry || queue.attempt !== attempt || this.#closed) return false;
     queue.busy = null;
-    if (end === 'taken' || end === 'refused') this.finish_(queue, entry, end, reason);
+    if (end === 'taken' || end === 'refused') this.#finish(queue, entry, end, reason);
     else if (end === 'timeout' && ++entry.attempts >= this.limits.attempts)
-      this.finish_(queue, entry, end, reason);
-    else if (end !== 'offline') this.park_(queue, this.limits.retryMs, reason);
-    else if (!queue.woken) this.park_(queue, this.limits.sweepMs, reason);
+      this.#finish(queue, entry, end, reason);
+    else if (end !== 'offline') this.#park(queue, this.limits.retryMs, reason);
+    else if (!queue.woken) this.#park(queue, this.limits.sweepMs, reason);
     return true;
   }
 
@@ -260,9 +267,9 @@ class CommandQueues {
    * @param {number} waitMs
    * @param {string} reason
    */
-  park_(queue, waitMs, reason) {
-    queue.parkedUntil = this.now_() + waitMs;
-    for (const entry of [...queue.entries]) this.keep_(queue, entry, reason);
+  #park(queue, waitMs, reason) {
+    queue.parkedUntil = this.#now() + waitMs;
+    for (const entry of [...queue.entries]) this.#keep(queue, entry, reason);
   }
 
   /**
@@ -270,25 +277,25 @@ class CommandQueues {
    * @param {Entry} entry
    * @param {string} why the command waits, '' = the device is not reachable
    */
-  keep_(queue, entry, why) {
+  #keep(queue, entry, why) {
     const reason = why || 'The device is not connected.';
     if (entry.row > 0 || entry.storing) return;
     if (entry.command.qos === 0) {
       if (entry !== queue.busy)
-        this.finish_(queue, entry, 'expired', `${reason} A command with QoS 0 is not kept.`);
+        this.#finish(queue, entry, 'expired', `${reason} A command with QoS 0 is not kept.`);
       return;
     }
     entry.storing = true;
-    this.storage_.add(entry.command, (error, row) => {
+    this.#storage.add(entry.command, (error, row) => {
       entry.storing = false;
-      if (this.closed_) return;
+      if (this.#closed) return;
       if (entry.ended) {
-        if (!error) this.storage_.remove(row);
+        if (!error) this.#storage.remove(row);
       } else if (!error) {
         entry.row = row;
-        this.tell_(entry.watch, 'queued', reason);
+        this.#tell(entry.watch, 'queued', reason);
       } else if (entry !== queue.busy) {
-        this.finish_(queue, entry, 'full', `The gateway cannot keep the command: ${error.message}`);
+        this.#finish(queue, entry, 'full', `The gateway cannot keep the command: ${error.message}`);
       }
     });
   }
@@ -299,15 +306,15 @@ class CommandQueues {
    * @param {Status} status
    * @param {string} reason
    */
-  finish_(queue, entry, status, reason) {
+  #finish(queue, entry, status, reason) {
     const { command } = entry;
     entry.ended = true;
     queue.entries.splice(queue.entries.indexOf(entry), 1);
     this.size--;
     this.bytes -= costOf(command);
-    if (queue.entries.length === 0) this.queues_.delete(command.device);
-    if (entry.row > 0) this.storage_.remove(entry.row);
-    this.tell_(entry.watch, status, reason);
+    if (queue.entries.length === 0) this.#queues.delete(command.device);
+    if (entry.row > 0) this.#storage.remove(entry.row);
+    this.#tell(entry.watch, status, reason);
   }
 
   /**
@@ -315,7 +322,7 @@ class CommandQueues {
    * @param {Status} status
    * @param {string} reason
    */
-  tell_(watch, status, reason) {
+  #tell(watch, status, reason) {
     this.counters[status]++;
     watch(status, reason);
   }

@@ -15,11 +15,14 @@ const MAX_WAITING = 1000;
  */
 
 class Reports {
+  /** @type {Map<string, Publish>} by broker */
+  #open;
+  /** @type {Map<string, Report[]>} */
+  #waiting;
+
   constructor() {
-    /** @type {Map<string, Publish>} by broker */
-    this.open_ = new Map();
-    /** @type {Map<string, Report[]>} */
-    this.waiting_ = new Map();
+    this.#open = new Map();
+    this.#waiting = new Map();
     this.dropped = 0;
   }
 
@@ -29,11 +32,11 @@ class Reports {
    * @returns {() => void} stops the reports to this broker
    */
   open(broker, publish) {
-    this.open_.set(broker, publish);
-    for (const report of this.waiting_.get(broker) ?? []) publish(report);
-    this.waiting_.delete(broker);
+    this.#open.set(broker, publish);
+    for (const report of this.#waiting.get(broker) ?? []) publish(report);
+    this.#waiting.delete(broker);
     return () => {
-      if (this.open_.get(broker) === publish) this.open_.delete(broker);
+      if (this.#open.get(broker) === publish) this.#open.delete(broker);
     };
   }
 
@@ -44,15 +47,15 @@ class Reports {
   add(broker, report) {
     const { reason, ...body } = report.body;
     const clean = { ...report, body: { ...body, ...(reason && { reason }) } };
-    const publish = this.open_.get(broker);
+    const publish = this.#open.get(broker);
     if (publish) return publish(clean);
-    const waiting = this.waiting_.get(broker) ?? [];
+    const waiting = this.#waiting.get(broker) ?? [];
     waiting.push(clean);
     if (waiting.length > MAX_WAITING) {
       waiting.shift();
       this.dropped++;
     }
-    this.waiting_.set(broker, waiting);
+    this.#waiting.set(broker, waiting);
   }
 }
 

@@ -5,6 +5,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { makeFolder, syncDirectory } = require('../store/log-folder');
+const { copyDatabase } = require('../store/database-copy');
 const { DatabaseSync } = require('../store/sqlite');
 
 const FILE = 'commands.db';
@@ -24,32 +25,44 @@ const DAMAGE = [11, 26];
 /** @typedef {{ command: Command, done: (error: Error | null, row: number) => void }} Addition */
 
 class CommandStore {
+  #directory;
+  #file;
+  #warn;
+  #now;
+  #saidAt;
+  /** True if the commands of earlier runs were read, or can never be read. */
+  #isRead;
+  /** Commands of earlier runs, until load() returns them. @type {{ row: number, command: Command }[]} */
+  #found;
+  /** @type {Addition[]} */
+  #adding;
+  /** @type {number[]} */
+  #removing;
+  /** @type {NodeJS.Immediate | null} */
+  #soon;
+  /** @type {NodeJS.Timeout | null} */
+  #later;
+
   /**
    * @param {string} directory created when the first command is stored
    * @param {(sentence: string) => void} warn
    * @param {() => number} [now] ms
    */
   constructor(directory, warn, now = () => performance.now()) {
-    this.directory_ = directory;
-    this.file_ = path.join(directory, FILE);
-    this.warn_ = warn;
-    this.now_ = now;
-    this.saidAt_ = -Infinity;
+    this.#directory = directory;
+    this.#file = path.join(directory, FILE);
+    this.#warn = warn;
+    this.#now = now;
+    this.#saidAt = -Infinity;
     /** @type {DatabaseSync | null} */
-    this.db_ = null;
-    this.lastRow_ = 0;
-    /** True if the commands of earlier runs were read, or can never be read. */
-    this.isRead_ = false;
-    /** Commands of earlier runs, until load() returns them. @type {{ row: number, command: Command }[]} */
-    this.found_ = [];
-    /** @type {Addition[]} */
-    this.adding_ = [];
-    /** @type {number[]} */
-    this.removing_ = [];
-    /** @type {NodeJS.Immediate | null} */
-    this.soon_ = null;
-    /** @type {NodeJS.Timeout | null} */
-    this.later_ = null;
+    this.db = null;
+    this.lastRow = 0;
+    this.#isRead = false;
+    this.#found = [];
+    this.#adding = [];
+    this.#removing = [];
+    this.#soon = null;
+    this.#later = null;
   }
 
   /**
@@ -59,12 +72,12 @@ class CommandStore {
    */
   load() {
     try {
-      if (!this.isRead_ && fs.existsSync(this.file_)) this.open_();
-      this.isRead_ = true;
+      if (!this.#isRead && fs.existsSync(this.#file)) this.#open();
+      this.#isRead = true;
     } catch (error) {
-      this.failed_(error);
+      this.#failed(error);
     }
-    return this.found_.splice(0);
+    return this.#found.splice(0);
   }
 
   /**
@@ -72,50 +85,62 @@ class CommandStore {
    * @param {Addition['done']} done called when the command is on disk, or cannot be stored
    */
   add(command, done) {
-    this.adding_.push({ command, done });
-    this.soon_ ??= setImmediate(() => this.flush());
+    this.#adding.push({ command, done });
+    this.#soon ??= setImmediate(() => this.flush());
   }
 
   /** @param {number} row */
   remove(row) {
-    this.removing_.push(row);
-    this.later_ ??= setTimeout(() => this.flush(), REMOVE_LINGER_MS).unref();
+    this.#removing.push(row);
+    this.#later ??= setTimeout(() => this.flush(), REMOVE_LINGER_MS).unref();
   }
 
   /** Commits pending changes. */
   flush() {
-    if (this.soon_) clearImmediate(this.soon_);
-    if (this.later_) clearTimeout(this.later_);
-    this.soon_ = this.later_ = null;
-    if (this.adding_.length === 0 && this.removing_.length === 0) return;
-    const [additions, removals] = [this.adding_, this.removing_];
-    this.adding_ = [];
-    this.removing_ = [];
+    if (this.#soon) clearImmediate(this.#soon);
+    if (this.#later) clearTimeout(this.#later);
+    this.#soon = this.#later = null;
+    if (this.#adding.length === 0 && this.#removing.length === 0) return;
+    const [additions, removals] = [this.#adding, this.#removing];
+    this.#adding = [];
+    this.#removing = [];
     /** @type {number[]} */
     let rows = [];
     /** @type {Error | null} */
     let failure = null;
     try {
-      rows = this.write_(additions, removals);
+      rows = this.#write(additions, removals);
     } catch (error) {
-      failure = this.failed_(error);
-      if (!isDamage(error)) this.removing_.push(...removals);
+      failure = this.#failed(error);
+      if (!isDamage(error)) this.#removing.push(...removals);
     }
     additions.forEach(({ done }, i) => done(failure, rows[i] ?? 0));
   }
 
-  close() {
+  /**
+   * Copies the stored commands into a new file.
+   * @param {string} file absolute; must not exist
+   * @returns {Promise<boolean>} false: no command was ever stored, so there is no file
+   */
+  async backup(file) {
     this.flush();
-    this.closeDatabase_();
+    if (!fs.existsSync(this.#file)) return false;
+    await copyDatabase(this.#open(), file);
+    return true;
   }
 
-  closeDatabase_() {
+  close() {
+    this.flush();
+    this.#closeDatabase();
+  }
+
+  #closeDatabase() {
     try {
-      this.db_?.close();
+      this.db?.close();
     } catch {
       // The connection is not used again in any case.
     }
-    this.db_ = null;
+    this.db = null;
   }
 
   /**
@@ -123,16 +148,16 @@ class CommandStore {
    * @param {number[]} removals
    * @returns {number[]} rows of the additions
    */
-  write_(additions, removals) {
-    const db = this.open_();
+  #write(additions, removals) {
+    const db = this.#open();
     db.exec('BEGIN IMMEDIATE');
     try {
       const remove = db.prepare('DELETE FROM command WHERE row = ?');
       for (const row of removals) remove.run(row);
       const insert = db.prepare('INSERT INTO command VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
       const rows = additions.map(({ command }) => {
-        insert.run(++this.lastRow_, ...toRow(command));
-        return this.lastRow_;
+        insert.run(++this.lastRow, ...toRow(command));
+        return this.lastRow;
       });
       db.exec('COMMIT');
       return rows;
@@ -142,27 +167,27 @@ class CommandStore {
     }
   }
 
-  open_() {
-    if (this.db_) return this.db_;
-    makeFolder(path.resolve(this.directory_));
-    const isNew = !fs.existsSync(this.file_);
+  #open() {
+    if (this.db) return this.db;
+    makeFolder(path.resolve(this.#directory));
+    const isNew = !fs.existsSync(this.#file);
     // Readable by the gateway's user only. SQLite gives the WAL the same mode.
-    if (isNew) fs.closeSync(fs.openSync(this.file_, 'wx', 0o600));
-    const db = new DatabaseSync(this.file_, { timeout: 0 });
+    if (isNew) fs.closeSync(fs.openSync(this.#file, 'wx', 0o600));
+    const db = new DatabaseSync(this.#file, { timeout: 0 });
     try {
       setUp(db);
       const { row } = db.prepare('SELECT ifnull(max(row), 0) AS row FROM command').get() ?? {};
       // Never reuse a row number whose removal may be pending.
-      this.lastRow_ = Math.max(this.lastRow_, Number(row));
+      this.lastRow = Math.max(this.lastRow, Number(row));
       // Before this run adds rows.
-      if (!this.isRead_) this.found_ = db.prepare('SELECT * FROM command ORDER BY row').all().map(fromRow);
-      this.isRead_ = true;
+      if (!this.#isRead) this.#found = db.prepare('SELECT * FROM command ORDER BY row').all().map(fromRow);
+      this.#isRead = true;
     } catch (error) {
       db.close();
       throw error;
     }
-    if (isNew) syncDirectory(this.directory_);
-    this.db_ = db;
+    if (isNew) syncDirectory(this.#directory);
+    this.db = db;
     return db;
   }
 
@@ -171,28 +196,28 @@ class CommandStore {
    * @param {any} error
    * @returns {Error}
    */
-  failed_(error) {
-    const what = `The commands in ${this.file_} cannot be ${this.db_ ? 'written' : 'opened'} (${error?.message}).`;
-    this.closeDatabase_();
-    const aside = isDamage(error) ? this.setAside_() : '';
+  #failed(error) {
+    const what = `The commands in ${this.#file} cannot be ${this.db ? 'written' : 'opened'} (${error?.message}).`;
+    this.#closeDatabase();
+    const aside = isDamage(error) ? this.#setAside() : '';
     if (aside !== '') {
-      this.warn_(`${what} The file was renamed to ${aside}, and a new one is created.`);
-    } else if (this.now_() - this.saidAt_ >= SAY_AGAIN_MS) {
-      this.saidAt_ = this.now_();
-      this.warn_(`${what} Commands for disconnected devices are refused until this works again.`);
+      this.#warn(`${what} The file was renamed to ${aside}, and a new one is created.`);
+    } else if (this.#now() - this.#saidAt >= SAY_AGAIN_MS) {
+      this.#saidAt = this.#now();
+      this.#warn(`${what} Commands for disconnected devices are refused until this works again.`);
     }
     return error instanceof Error ? error : new Error(String(error));
   }
 
   /** @returns {string} the new name of the file, '' if it could not be renamed */
-  setAside_() {
+  #setAside() {
     // A later attempt could not read it either.
-    this.isRead_ = true;
-    const name = `${this.file_}.damaged-${new Date().toISOString().replaceAll(':', '-')}`;
+    this.#isRead = true;
+    const name = `${this.#file}.damaged-${new Date().toISOString().replaceAll(':', '-')}`;
     try {
       for (const suffix of ['-wal', '-journal', ''])
-        if (fs.existsSync(this.file_ + suffix)) fs.renameSync(this.file_ + suffix, name + suffix);
-      syncDirectory(this.directory_);
+        if (fs.existsSync(this.#file + suffix)) fs.renameSync(this.#file + suffix, name + suffix);
+      syncDirectory(this.#directory);
     } catch {
       return '';
     }

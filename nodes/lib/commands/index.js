@@ -37,40 +37,51 @@ const TICK_MS = 1000;
  */
 
 class Commands {
+  #now;
+  #wall;
+  #native;
+  #carriers;
+  #store;
+  #reports;
+  #desk;
+  #lastId;
+  #tickedAt;
+  #closed;
+
   /** @param {CommandsParts} parts */
   constructor({ engine, directory, warn, now = () => performance.now(), wall = Date.now }) {
-    this.now_ = now;
-    this.wall_ = wall;
-    this.native_ = new NativeCarrier(engine, TIMEOUT_MS);
-    this.carriers_ = new Carriers(this.native_, (pattern) => this.wake(pattern));
-    this.store_ = new CommandStore(directory, warn);
-    this.reports_ = new Reports();
-    this.desk_ = new CommandQueues({
-      attempt: (command, done) => this.carriers_.attempt(command, done),
-      storage: this.store_,
+    this.#now = now;
+    this.#wall = wall;
+    this.#native = new NativeCarrier(engine, TIMEOUT_MS);
+    this.#carriers = new Carriers(this.#native, (pattern) => this.wake(pattern));
+    this.#store = new CommandStore(directory, warn);
+    this.#reports = new Reports();
+    this.#desk = new CommandQueues({
+      attempt: (command, done) => this.#carriers.attempt(command, done),
+      storage: this.#store,
       now,
       wall
     });
-    this.lastId_ = 0;
-    this.tickedAt_ = -Infinity;
-    this.closed_ = false;
-    this.restore_();
+    this.#lastId = 0;
+    this.#tickedAt = -Infinity;
+    this.#closed = false;
+    this.#restore();
   }
 
   /** Restores the commands that an earlier run stored, and tries again later if the file cannot be read now. */
-  restore_() {
-    for (const { row, command } of this.store_.load()) {
-      this.desk_.restore(command, row, (status, reason) => this.tellCloud_(command, status, reason));
+  #restore() {
+    for (const { row, command } of this.#store.load()) {
+      this.#desk.restore(command, row, (status, reason) => this.#tellCloud(command, status, reason));
     }
   }
 
   /** Makes commands of the cloud wait until resume(). Call it while the flows are stopped or not complete. */
   hold() {
-    this.carriers_.hold();
+    this.#carriers.hold();
   }
 
   resume() {
-    this.carriers_.resume();
+    this.#carriers.resume();
   }
 
   /**
@@ -81,7 +92,7 @@ class Commands {
    * @returns {import('./command-carriers').Carrying}
    */
   carry(pattern, fn) {
-    return this.carriers_.carry(pattern, fn);
+    return this.#carriers.carry(pattern, fn);
   }
 
   /**
@@ -90,7 +101,7 @@ class Commands {
    * @returns {() => void} removes the listener
    */
   listen(listener) {
-    return this.carriers_.listen(listener);
+    return this.#carriers.listen(listener);
   }
 
   /**
@@ -103,11 +114,11 @@ class Commands {
   send({ device, topic, payload, qos, expiryS = DEFAULT_EXPIRY_S }, watch) {
     const problem = commandProblem({ device, topic });
     if (problem) throw new Error(problem);
-    if (this.closed_) return watch('closed', 'The engine stopped.');
-    const expiresAt = this.wall_() + expiryS * 1000;
+    if (this.#closed) return watch('closed', 'The engine stopped.');
+    const expiresAt = this.#wall() + expiryS * 1000;
     // Copied, because the flow may change its Buffer later, and the Buffer may be part of a larger one.
     const own = Buffer.from(payload);
-    this.desk_.submit({ id: this.id_(), device, topic, payload: own, qos, expiresAt, origin: null }, watch);
+    this.#desk.submit({ id: this.#id(), device, topic, payload: own, qos, expiresAt, origin: null }, watch);
   }
 
   /**
@@ -120,24 +131,24 @@ class Commands {
     const { device, rest, qos, responseTopic, correlation, expiryS = DEFAULT_EXPIRY_S } = given;
     /** @type {Command} */
     const command = {
-      id: given.id || this.id_(),
+      id: given.id || this.#id(),
       device,
       topic: deviceTopic(device, rest),
       payload: bytes(given.payload),
       qos,
-      expiresAt: this.wall_() + expiryS * 1000,
+      expiresAt: this.#wall() + expiryS * 1000,
       origin: { broker, rest, responseTopic, ...(correlation && { correlation: bytes(correlation) }) }
     };
     let isSafe = false;
     /** @type {import('./command-queues').Watch} */
     const watch = (status, reason) => {
-      this.tellCloud_(command, status, reason);
+      this.#tellCloud(command, status, reason);
       if (!isSafe && status !== 'closed') safe();
       isSafe = true;
     };
     const problem = commandProblem(command);
     if (problem) watch('refused', problem);
-    else if (!this.closed_) this.desk_.submit(command, watch);
+    else if (!this.#closed) this.#desk.submit(command, watch);
   }
 
   /**
@@ -147,35 +158,44 @@ class Commands {
    * @returns {() => void} stops the reports
    */
   reportTo(broker, publish) {
-    return this.reports_.open(broker, publish);
+    return this.#reports.open(broker, publish);
   }
 
   /** @param {string} pattern devices that may be reachable now: id or glob */
   wake(pattern) {
-    if (this.desk_.wake(pattern)) return;
-    this.desk_.wakeAll((device) => matchesGlob(pattern, device));
+    if (this.#desk.wake(pattern)) return;
+    this.#desk.wakeAll((device) => matchesGlob(pattern, device));
   }
 
   /** Call it at each doorbell, and once a second. */
   ring() {
-    this.native_.take();
-    if (this.now_() - this.tickedAt_ < TICK_MS) return;
-    this.tickedAt_ = this.now_();
-    this.restore_();
-    this.desk_.tick();
+    this.#native.take();
+    if (this.#now() - this.#tickedAt < TICK_MS) return;
+    this.#tickedAt = this.#now();
+    this.#restore();
+    this.#desk.tick();
+  }
+
+  /**
+   * Copies the commands on disk into a new file.
+   * @param {string} file absolute; must not exist
+   * @returns {Promise<boolean>} false: there is nothing to copy
+   */
+  backup(file) {
+    return this.#store.backup(file);
   }
 
   /** Closes the queues. Stored commands stay on disk. The others are not acknowledged, so the cloud still has them. */
   close() {
-    if (this.closed_) return;
-    this.closed_ = true;
-    this.store_.flush();
-    this.desk_.close();
-    this.store_.close();
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#store.flush();
+    this.#desk.close();
+    this.#store.close();
   }
 
   view() {
-    return { ...this.desk_.view(), reportsDropped: this.reports_.dropped };
+    return { ...this.#desk.view(), reportsDropped: this.#reports.dropped };
   }
 
   /**
@@ -183,15 +203,15 @@ class Commands {
    * @param {Status | 'closed'} status
    * @param {string} reason
    */
-  tellCloud_({ id, device, origin, topic }, status, reason) {
+  #tellCloud({ id, device, origin, topic }, status, reason) {
     if (!origin || status === 'closed') return;
     const { broker, rest = restOf({ device, topic }), responseTopic, correlation } = origin;
-    const ts = this.wall_();
-    this.reports_.add(broker, { device, rest, responseTopic, correlation, body: { status, id, ts, reason } });
+    const ts = this.#wall();
+    this.#reports.add(broker, { device, rest, responseTopic, correlation, body: { status, id, ts, reason } });
   }
 
-  id_() {
-    return `${this.wall_().toString(36)}-${(++this.lastId_).toString(36)}`;
+  #id() {
+    return `${this.#wall().toString(36)}-${(++this.#lastId).toString(36)}`;
   }
 }
 

@@ -24,16 +24,21 @@ const MAX_TICKET = 0xffffffff;
 /** @typedef {Partial<Pick<import('../../../native/index.js').Engine, 'command' | 'takeCommandResults'>>} CommandEngine */
 
 class NativeCarrier {
+  #engine;
+  #timeoutMs;
+  /** @type {Map<number, (outcome: import('./command-queues').Outcome) => void>} by ticket */
+  #out;
+  #last;
+
   /**
    * @param {CommandEngine} engine
    * @param {number} timeoutMs for the device's acknowledgement
    */
   constructor(engine, timeoutMs) {
-    this.engine_ = engine;
-    this.timeoutMs_ = timeoutMs;
-    /** @type {Map<number, (outcome: import('./command-queues').Outcome) => void>} by ticket */
-    this.out_ = new Map();
-    this.last_ = 0;
+    this.#engine = engine;
+    this.#timeoutMs = timeoutMs;
+    this.#out = new Map();
+    this.#last = 0;
   }
 
   /**
@@ -41,27 +46,27 @@ class NativeCarrier {
    * @param {(outcome: import('./command-queues').Outcome) => void} done called once, possibly before send() returns
    */
   send({ device, topic, payload, qos }, done) {
-    if (!this.engine_.command) return done(OUTCOMES[1]);
-    const ticket = this.ticket_();
-    const answer = ANSWERS[this.engine_.command(ticket, device, topic, payload, qos, this.timeoutMs_)];
+    if (!this.#engine.command) return done(OUTCOMES[1]);
+    const ticket = this.#ticket();
+    const answer = ANSWERS[this.#engine.command(ticket, device, topic, payload, qos, this.#timeoutMs)];
     if (answer) return done(answer);
-    this.out_.set(ticket, done);
+    this.#out.set(ticket, done);
   }
 
   /** Call it when the engine's doorbell rings. */
   take() {
-    const results = this.engine_.takeCommandResults?.() ?? [];
+    const results = this.#engine.takeCommandResults?.() ?? [];
     for (let i = 0; i < results.length; i += 2) {
-      const done = this.out_.get(results[i]);
-      this.out_.delete(results[i]);
+      const done = this.#out.get(results[i]);
+      this.#out.delete(results[i]);
       done?.(OUTCOMES[results[i + 1]] ?? { end: 'refused', reason: `Unknown result ${results[i + 1]}.` });
     }
   }
 
-  ticket_() {
-    do this.last_ = this.last_ === MAX_TICKET ? 1 : this.last_ + 1;
-    while (this.out_.has(this.last_));
-    return this.last_;
+  #ticket() {
+    do this.#last = this.#last === MAX_TICKET ? 1 : this.#last + 1;
+    while (this.#out.has(this.#last));
+    return this.#last;
   }
 }
 

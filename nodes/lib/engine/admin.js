@@ -1,7 +1,14 @@
 'use strict';
-// Read-only admin endpoints: the plan, the counters and the devices of an engine, and the metrics of all engines.
+// Admin endpoints: the plan, the counters, the devices and the dead letters of an engine, the metrics of all engines,
+// and the live view.
 
+const { Complaints } = require('../base/complaints');
+const { addLive } = require('../live');
 const { CONTENT_TYPE, metricsText } = require('../metrics');
+const { addDeadLetterEndpoints } = require('./dead-letter-endpoints');
+const { addHealthEndpoints } = require('./health-endpoints');
+const { openStatusPort } = require('./status-port');
+const parts = require('./modules');
 
 const MAX_AGENTS = 10000;
 const DEFAULT_AGENTS = 100;
@@ -16,6 +23,7 @@ const DEFAULT_AGENTS = 100;
  * @param {Set<EngineNode>} engines all deployed engines, running or not
  */
 function addEndpoints(RED, engines) {
+  const loop = addHealthEndpoints(RED, engines);
   const mayRead = RED.auth.needsPermission('seganet.read');
   /** @param {(host: EngineHost, query: Record<string, unknown>) => object} view throws RangeError for a wrong query */
   const answer = (view) => {
@@ -23,7 +31,9 @@ function addEndpoints(RED, engines) {
       const node = /** @type {EngineNode | null} */ (RED.nodes.getNode(request.params.id));
       if (node?.type !== 'seganet-engine') response.status(404).json({ error: 'There is no such engine.' });
       else if (!node.host || node.host.closing)
-        response.status(503).json({ error: 'The engine is not running.' });
+        response
+          .status(503)
+          .json({ error: `The engine is not running${node.failure ? `: ${node.failure}` : ''}.` });
       else {
         try {
           response.json(view(node.host, request.query));
@@ -47,9 +57,28 @@ function addEndpoints(RED, engines) {
     (/** @type {any} */ _request, /** @type {any} */ response) => {
       // end() instead of send(), which reorders the parameters of the content type.
       response.setHeader('Content-Type', CONTENT_TYPE);
-      response.end(metricsText([...engines].map(engineView)));
+      response.end(metricsText([...engines].map(engineView), processView(loop.maxMs)));
     }
   );
+  addDeadLetterEndpoints(RED);
+  const complaints = new Complaints((sentence) => RED.log.error(sentence));
+  addLive(
+    RED.httpAdmin,
+    mayRead,
+    () => [...engines].map(liveEngine),
+    ({ message, stack = message }) =>
+      complaints.tell(message, `Internal error in the live view. Please report it: ${stack}`)
+  );
+  void openStatusPort(RED);
+}
+
+/**
+ * @param {EngineNode} node
+ * @returns {import('../live/live-stream').LiveEngine}
+ */
+function liveEngine({ id, name = '', host = null, failure = '' }) {
+  const runs = host && !host.closing;
+  return { id, name, host: runs ? host : null, reason: runs ? '' : failure || 'stopped' };
 }
 
 /**
@@ -61,20 +90,42 @@ function engineView({ id, name = '', host }) {
   return { id, name, gateway: host?.gatewayId ?? '', stats: runs ? host.snapshot() : null };
 }
 
+/** @returns {boolean | null} null = unknown */
+function clockSynchronized() {
+  try {
+    return parts.native().clockSynchronized();
+  } catch {
+    // An engine reports that the addon cannot be loaded.
+    return null;
+  }
+}
+
+/** @param {number} loopDelayMs @returns {import('../metrics/process').ProcessView} */
+function processView(loopDelayMs) {
+  const { user, system } = process.cpuUsage();
+  return {
+    cpuSeconds: (user + system) / 1e6,
+    residentBytes: process.memoryUsage.rss(),
+    startedAt: Date.now() / 1000 - process.uptime(),
+    now: Date.now() / 1000,
+    isSynchronized: clockSynchronized(),
+    loopDelaySeconds: loopDelayMs / 1000
+  };
+}
+
 /**
  * @param {EngineHost} host
- * @returns {{ gateway: string, fastPath: string, stages: object[] }} in the order of the stages
+ * @returns {{ gateway: string, fastPath: string, refused: string, stages: object[] }} in the order of the stages;
+ *   refused: why the plan of the latest deploy is not in use, '' = it is
  */
-function planView({ gatewayId: gateway, fastPath, plan }) {
+function planView({ gatewayId: gateway, fastPath, plan, refused, rates }) {
   const routes = plan ? [...plan.routes.values()] : [];
-  const stages = routes.map(({ id, stage, kind, carriage, wires }) => ({
-    node: id,
-    stage,
-    kind,
-    carriage,
-    wires
-  }));
-  return { gateway, fastPath, stages };
+  const stages = routes.map(({ id, stage, kind, carriage, wires }) => {
+    // Each wire carries the whole output of its node.
+    const perS = rates.stages.get(stage)?.recordsOut ?? 0;
+    return { node: id, stage, kind, carriage, wires: wires.map((wire) => ({ ...wire, recordsPerS: perS })) };
+  });
+  return { gateway, fastPath, refused, stages };
 }
 
 /**

@@ -14,6 +14,30 @@ const { anyConnected } = require('./session-summary');
  */
 
 class BrokerLink {
+  #options;
+  /** @type {EngineHost | null} */
+  #owner;
+  /** @type {Set<object>} uplink nodes */
+  #users;
+  /** @type {UplinkThread | null} */
+  #thread;
+  /** @type {number} Engine.token that the thread is attached to */
+  #token;
+  /** Why the broker refuses the session for commands, as last reported. */
+  #refusedCommands;
+  /** Stops the command reports to the thread. */
+  #stopReports;
+  /** @type {Promise<unknown>} a thread that is stopping */
+  #stopping;
+  #isStopping;
+  /** @type {UplinkStages | null} stages of the latest plan, null = the plan does not use this broker */
+  #wanted;
+  #closed;
+  /** When the thread last reported, ms of performance.now(). */
+  #reportedAt;
+  #network;
+  #energy;
+
   /**
    * @param {string} id of the broker node
    * @param {string} name for display
@@ -22,50 +46,54 @@ class BrokerLink {
   constructor(id, name, options) {
     this.id = id;
     this.name = name;
-    this.options_ = options;
-    /** @type {EngineHost | null} */
-    this.owner_ = null;
-    /** @type {Set<object>} uplink nodes */
-    this.users_ = new Set();
-    /** @type {UplinkThread | null} */
-    this.thread_ = null;
-    /** @type {number} Engine.token that the thread is attached to */
-    this.token_ = 0;
-    /** Why the broker refuses the session for commands, as last reported. */
-    this.refusedCommands_ = '';
-    /** Stops the command reports to the thread. */
-    this.stopReports_ = () => {};
-    /** @type {Promise<unknown>} a thread that is stopping */
-    this.stopping_ = Promise.resolve();
-    this.isStopping_ = false;
-    /** @type {UplinkStages | null} stages of the latest plan, null = the plan does not use this broker */
-    this.wanted_ = null;
-    this.closed_ = false;
+    this.#options = options;
+    this.#owner = null;
+    this.#users = new Set();
+    this.#thread = null;
+    this.#token = 0;
+    this.#refusedCommands = '';
+    this.#stopReports = () => {};
+    this.#stopping = Promise.resolve();
+    this.#isStopping = false;
+    this.#wanted = null;
+    this.#closed = false;
+    this.#reportedAt = 0;
     /** @type {UplinkState} */
     this.state = { state: 'stopped' };
     /** kind: see Complaints. @type {(sentence: string, kind?: string, count?: number) => void} */
     this.onProblem = () => {};
-    this.network_ = new NetworkWatch({
+    this.#network = new NetworkWatch({
       check: async (address) => parts.net().checkUplink(address),
       changed: (network) => (this.state = { ...this.state, network }),
       warn: (sentence) => this.onProblem(sentence)
     });
-    this.energy_ = new (parts.energy().EnergyWatch)();
+    this.#energy = new (parts.energy().EnergyWatch)();
   }
 
   /** @returns {string} the broker's address */
   get url() {
-    return /** @type {{ url: string }} */ (this.options_).url;
+    return /** @type {{ url: string }} */ (this.#options).url;
+  }
+
+  /** @returns {number} ms since the thread reported, which it does once a second; -1 = none runs */
+  get silentMs() {
+    return this.#thread ? performance.now() - this.#reportedAt : -1;
+  }
+
+  /** @returns {number | undefined} most PUBLISH packets of a session in flight; the broker may allow fewer */
+  get window() {
+    return /** @type {{ inflight?: number }} */ (this.#options).inflight;
   }
 
   /** @param {UplinkState} state on change, and once a second */
-  follow_(state) {
-    this.network_.follow(state);
-    const energy = this.energy_.follow(state.bytesAcked ?? 0);
-    this.state = { ...state, network: this.network_.view, ...(energy && { energy }) };
+  #follow(state) {
+    this.#reportedAt = performance.now();
+    this.#network.follow(state);
+    const energy = this.#energy.follow(state.bytesAcked ?? 0);
+    this.state = { ...state, network: this.#network.view, ...(energy && { energy }) };
     const { commands } = state;
-    if (commands?.state !== 'refused' || commands.code === this.refusedCommands_) return;
-    this.refusedCommands_ = commands.code;
+    if (commands?.state !== 'refused' || commands.code === this.#refusedCommands) return;
+    this.#refusedCommands = commands.code;
     this.onProblem(`Commands from the cloud do not arrive: ${commands.reason}`);
   }
 
@@ -75,15 +103,15 @@ class BrokerLink {
    * @returns {boolean} false if another engine uses this broker
    */
   claim(host, user) {
-    if (this.owner_ && this.owner_ !== host && this.users_.size > 0) return false;
-    this.owner_ = host;
-    this.users_.add(user);
+    if (this.#owner && this.#owner !== host && this.#users.size > 0) return false;
+    this.#owner = host;
+    this.#users.add(user);
     return true;
   }
 
   /** @param {object} user */
   release(user) {
-    this.users_.delete(user);
+    this.#users.delete(user);
   }
 
   /**
@@ -92,7 +120,7 @@ class BrokerLink {
    * @param {UplinkStages} stages
    */
   announce(host, stages) {
-    if (this.thread_ && this.token_ === host.token) this.thread_.setStages(stages);
+    if (this.#thread && this.#token === host.token) this.#thread.setStages(stages);
   }
 
   /**
@@ -103,18 +131,18 @@ class BrokerLink {
    */
   async serve(host, uplinkNumber, stages) {
     const token = host.token;
-    if (this.thread_ && this.token_ !== token) this.stop(0);
-    this.wanted_ = stages;
-    await this.stopping_;
+    if (this.#thread && this.#token !== token) this.stop(0);
+    this.#wanted = stages;
+    await this.#stopping;
     // More deploys may have happened during the wait. The latest one counts.
-    if (host.closing || this.closed_ || !this.wanted_) return;
-    if (this.thread_) this.thread_.setStages(this.wanted_);
-    else this.start_(host, uplinkNumber, token, this.wanted_);
+    if (host.closing || this.#closed || !this.#wanted) return;
+    if (this.#thread) this.#thread.setStages(this.#wanted);
+    else this.#start(host, uplinkNumber, token, this.#wanted);
   }
 
   /** True while a thread runs or stops. */
   get isBusy() {
-    return this.thread_ !== null || this.isStopping_;
+    return this.#thread !== null || this.#isStopping;
   }
 
   /**
@@ -123,21 +151,21 @@ class BrokerLink {
    * @returns {Promise<unknown>}
    */
   stop(timeoutMs) {
-    const thread = this.thread_;
-    this.thread_ = null;
-    this.wanted_ = null;
+    const thread = this.#thread;
+    this.#thread = null;
+    this.#wanted = null;
     if (thread) {
-      this.isStopping_ = true;
+      this.#isStopping = true;
       const waitMs = anyConnected(this.state) ? timeoutMs : 0;
-      this.network_.stop();
-      this.energy_.stop();
-      this.stopping_ = Promise.resolve(thread.stop(waitMs))
+      this.#network.stop();
+      this.#energy.stop();
+      this.#stopping = Promise.resolve(thread.stop(waitMs))
         .catch((error) => this.onProblem(`The uplink thread did not stop cleanly: ${error.message}`))
-        .finally(() => (this.isStopping_ = false))
-        .finally(this.stopReports_);
+        .finally(() => (this.#isStopping = false))
+        .finally(this.#stopReports);
       this.state = { state: 'stopped' };
     }
-    return this.stopping_;
+    return this.#stopping;
   }
 
   /**
@@ -149,8 +177,8 @@ class BrokerLink {
     // Node-RED calls the close handlers of all nodes in one turn. After it, the engine's handler has run if it closes
     // too.
     await new Promise((resolve) => setImmediate(resolve));
-    if (this.owner_?.closing) await this.owner_.closing;
-    this.closed_ = true;
+    if (this.#owner?.closing) await this.#owner.closing;
+    this.#closed = true;
     await this.stop(timeoutMs);
   }
 
@@ -160,27 +188,28 @@ class BrokerLink {
    * @param {number} token
    * @param {UplinkStages} stages
    */
-  start_(host, uplinkNumber, token, stages) {
+  #start(host, uplinkNumber, token, stages) {
     const { UplinkThread } = parts.uplink();
-    const clientId = /** @type {{ clientId?: string }} */ (this.options_).clientId || host.gatewayId;
+    const clientId = /** @type {{ clientId?: string }} */ (this.#options).clientId || host.gatewayId;
     let thread;
     try {
-      thread = new UplinkThread({ ...this.options_, clientId, gateway: host.gatewayId });
+      thread = new UplinkThread({ ...this.#options, clientId, gateway: host.gatewayId });
     } catch (error) {
       this.state = { state: 'refused', reason: /** @type {Error} */ (error).message };
       throw error;
     }
-    this.thread_ = thread;
-    this.token_ = token;
+    this.#thread = thread;
+    this.#token = token;
+    this.#reportedAt = performance.now();
     this.state = { state: 'connecting' };
     thread.on('state', (state) => {
-      if (this.thread_ === thread) this.follow_(state);
+      if (this.#thread === thread) this.#follow(state);
     });
     thread.on('problem', ({ reason, code, count }) => this.onProblem(reason, code, count));
     thread.on('command', (command) =>
       host.commands.fromCloud(this.id, command, () => thread.answer(command.ack))
     );
-    this.stopReports_ = host.commands.reportTo(this.id, (report) => thread.report(report));
+    this.#stopReports = host.commands.reportTo(this.id, (report) => thread.report(report));
     thread.setStages(stages);
     thread.attach(token, uplinkNumber);
   }

@@ -20,18 +20,21 @@ const { anyConnected } = require('./session-summary');
 const PART_MS = 1000;
 
 class Uplinks {
+  /** @type {Map<string, number>} by broker node id; a broker that is deployed again keeps its queue */
+  #numbers;
+  /** @type {UplinkMember[]} of the current plan */
+  #members;
+
   constructor() {
-    /** @type {Map<string, number>} by broker node id; a broker that is deployed again keeps its queue */
-    this.numbers_ = new Map();
+    this.#numbers = new Map();
     /** @type {Map<BrokerLink, UplinkStages>} with the stages of the current plan */
-    this.links_ = new Map();
-    /** @type {UplinkMember[]} of the current plan */
-    this.members_ = [];
+    this.links = new Map();
+    this.#members = [];
   }
 
   /** @returns {{ name: string, url: string, topics: Topics }[]} the destination of the records, by uplink node */
   targets() {
-    return this.members_.map(({ link, topics }) => ({ name: link.name, url: link.url, topics }));
+    return this.#members.map(({ link, topics }) => ({ name: link.name, url: link.url, topics }));
   }
 
   /**
@@ -39,8 +42,8 @@ class Uplinks {
    * @returns {number} number of the queue, from 1, stable for the life of the engine
    */
   numberOf(brokerId) {
-    const number = this.numbers_.get(brokerId) ?? this.numbers_.size + 1;
-    this.numbers_.set(brokerId, number);
+    const number = this.#numbers.get(brokerId) ?? this.#numbers.size + 1;
+    this.#numbers.set(brokerId, number);
     return number;
   }
 
@@ -60,7 +63,7 @@ class Uplinks {
    */
   part(members) {
     const wanted = byLink(members);
-    const parting = [...this.links_].filter(([link, stages]) => {
+    const parting = [...this.links].filter(([link, stages]) => {
       const goesOn = wanted.get(link) ?? {};
       return link.isBusy && Object.keys(stages).some((stage) => !(stage in goesOn));
     });
@@ -83,10 +86,10 @@ class Uplinks {
    * @param {UplinkMember[]} members
    */
   async reconcile(host, members) {
-    this.members_ = members;
+    this.#members = members;
     const wanted = byLink(members);
-    const unused = [...this.links_.keys()].filter((link) => !wanted.has(link));
-    this.links_ = wanted;
+    const unused = [...this.links.keys()].filter((link) => !wanted.has(link));
+    this.links = wanted;
     await Promise.all([
       ...unused.map((link) => link.stop(0)),
       ...[...wanted].map(([link, stages]) => link.serve(host, this.numberOf(link.id), stages))
@@ -95,27 +98,32 @@ class Uplinks {
 
   /** @param {number} timeoutMs */
   async stop(timeoutMs) {
-    await Promise.all([...this.links_.keys()].map((link) => link.stop(timeoutMs)));
+    await Promise.all([...this.links.keys()].map((link) => link.stop(timeoutMs)));
   }
 
   /** @returns {boolean} true while a broker in use accepts records of at least one class */
   get anyConnected() {
-    return [...this.links_.keys()].some(({ state }) => anyConnected(state));
+    return [...this.links.keys()].some(({ state }) => anyConnected(state));
   }
 
   /** @returns {boolean} true while every broker in use accepts records */
   get allConnected() {
-    return [...this.links_.keys()].every(({ state }) => state.state === 'connected');
+    return [...this.links.keys()].every(({ state }) => state.state === 'connected');
   }
 
   /** @returns {number} brokers in use */
   get size() {
-    return this.links_.size;
+    return this.links.size;
   }
 
   /** @returns {object[]} for the stats node and the admin API */
   view() {
-    return [...this.links_.keys()].map((link) => ({ broker: link.id, name: link.name, ...link.state }));
+    return [...this.links.keys()].map((link) => ({
+      broker: link.id,
+      name: link.name,
+      window: link.window,
+      ...link.state
+    }));
   }
 }
 

@@ -26,68 +26,85 @@ const START_MS = 15000;
  */
 
 class Deploys {
+  #steps;
+  #warn;
+  /** Counts the begins and ends of deploys. A callback of an earlier one is ignored. */
+  #turn;
+  #isUnderWay;
+  #isPreparing;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+  #unfollow;
+
   /**
    * @param {DeployContext} context
    * @param {DeploySteps} steps
    */
   constructor({ events, closeTimeoutMs = CLOSE_TIMEOUT_MS, warn, error }, steps) {
-    this.steps_ = steps;
-    this.warn_ = warn;
+    this.#steps = steps;
+    this.#warn = warn;
     this.closeTimeoutMs = closeTimeoutMs;
-    /** Counts the begins and ends of deploys. A callback of an earlier one is ignored. */
-    this.turn_ = 0;
-    this.isUnderWay_ = false;
-    /** @type {NodeJS.Timeout | undefined} */
-    this.timer_ = undefined;
-    this.unfollow_ = [
-      onRuntimeEvent(events, 'flows:started', () => this.end_(), error),
-      onRuntimeEvent(events, 'flows:stopping', () => this.begin_(), error),
-      onRuntimeEvent(events, 'runtime-event', (event) => this.onRuntime_(event), error)
+    this.#turn = 0;
+    this.#isUnderWay = false;
+    this.#isPreparing = false;
+    this.#timer = undefined;
+    this.#unfollow = [
+      onRuntimeEvent(events, 'flows:started', () => this.#end(), error),
+      onRuntimeEvent(events, 'flows:stopping', () => this.#begin(), error),
+      onRuntimeEvent(events, 'runtime-event', (event) => this.#onRuntime(event), error)
     ];
+  }
+
+  /** True from the begin of a deploy until its plan can be applied. */
+  get isUnderWay() {
+    return this.#isUnderWay || this.#isPreparing;
   }
 
   /** No step is called after this. */
   close() {
-    for (const unfollow of this.unfollow_) unfollow();
-    clearTimeout(this.timer_);
-    this.turn_++;
+    for (const unfollow of this.#unfollow) unfollow();
+    clearTimeout(this.#timer);
+    this.#turn++;
   }
 
-  begin_() {
-    this.turn_++;
-    this.isUnderWay_ = true;
-    clearTimeout(this.timer_);
-    const goOn = () => this.goOn_('A deploy started long ago and has not finished');
-    this.timer_ = setTimeout(goOn, this.closeTimeoutMs + START_MS).unref();
-    this.steps_.begin();
+  #begin() {
+    this.#turn++;
+    this.#isUnderWay = true;
+    clearTimeout(this.#timer);
+    const goOn = () => this.#goOn('A deploy started long ago and has not finished');
+    this.#timer = setTimeout(goOn, this.closeTimeoutMs + START_MS).unref();
+    this.#steps.begin();
   }
 
-  end_() {
-    const turn = ++this.turn_;
-    this.isUnderWay_ = false;
-    clearTimeout(this.timer_);
-    const prepared = this.steps_.prepare();
-    if (!prepared) return this.steps_.apply();
+  #end() {
+    const turn = ++this.#turn;
+    this.#isUnderWay = false;
+    clearTimeout(this.#timer);
+    const prepared = this.#steps.prepare();
+    this.#isPreparing = prepared !== null;
+    if (!prepared) return this.#steps.apply();
     void prepared.then(() => {
-      if (turn === this.turn_) this.steps_.apply();
+      if (turn !== this.#turn) return;
+      this.#isPreparing = false;
+      this.#steps.apply();
     });
   }
 
   /** @param {RuntimeEvent} event of Node-RED */
-  onRuntime_(event) {
-    if (event?.id === 'runtime-state' && event.payload?.error) this.goOn_('The flows did not start');
+  #onRuntime(event) {
+    if (event?.id === 'runtime-state' && event.payload?.error) this.#goOn('The flows did not start');
   }
 
   /**
    * Continues with the remaining nodes after a deploy that closed nodes and created none.
    * @param {string} why begins the warning
    */
-  goOn_(why) {
-    if (!this.isUnderWay_) return;
-    this.warn_(
+  #goOn(why) {
+    if (!this.#isUnderWay) return;
+    this.#warn(
       `${why} (see the log of Node-RED: node types may be missing). The nodes of this engine that still run continue; deploy again.`
     );
-    this.end_();
+    this.#end();
   }
 }
 

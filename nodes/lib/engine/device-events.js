@@ -12,13 +12,16 @@ const MAX_EVENTS = 256;
  */
 
 class DeviceEvents {
+  #engine;
+  /** @type {Set<Follower>} */
+  #followers;
+
   /** @param {{ takeEvents?: (limit: number) => DeviceEvent[] }} engine */
   constructor(engine) {
-    this.engine_ = engine;
-    /** @type {Set<Follower>} */
-    this.followers_ = new Set();
+    this.#engine = engine;
+    this.#followers = new Set();
     /** Call it when the engine's doorbell rings. */
-    this.take = onceATurn(() => this.takeSome_());
+    this.take = onceATurn(() => this.#takeSome());
   }
 
   /**
@@ -26,15 +29,15 @@ class DeviceEvents {
    * @returns {() => void} removes the follower
    */
   follow(follower) {
-    this.followers_.add(follower);
-    return () => void this.followers_.delete(follower);
+    this.#followers.add(follower);
+    return () => void this.#followers.delete(follower);
   }
 
   /** @returns {boolean} true if there may be more */
-  takeSome_() {
-    const events = this.engine_.takeEvents?.(MAX_EVENTS) ?? [];
+  #takeSome() {
+    const events = this.#engine.takeEvents?.(MAX_EVENTS) ?? [];
     for (const event of events) {
-      for (const follower of this.followers_) follower(event);
+      for (const follower of this.#followers) follower(event);
     }
     return events.length > 0;
   }

@@ -42,15 +42,19 @@ const NOTHING = {
 };
 
 class Registry {
+  #engine;
+  #nodeOf;
+  /** @type {Set<Provider>} */
+  #providers;
+
   /**
    * @param {{ agents?: (after: string, limit: number) => AgentInfo[] }} engine
    * @param {(stage: number) => { id: string, name: string, protocol: string } | undefined} nodeOf
    */
   constructor(engine, nodeOf) {
-    this.engine_ = engine;
-    this.nodeOf_ = nodeOf;
-    /** @type {Set<Provider>} */
-    this.providers_ = new Set();
+    this.#engine = engine;
+    this.#nodeOf = nodeOf;
+    this.#providers = new Set();
   }
 
   /**
@@ -60,8 +64,8 @@ class Registry {
    * @returns {() => void} removes them
    */
   provide(provider) {
-    this.providers_.add(provider);
-    return () => void this.providers_.delete(provider);
+    this.#providers.add(provider);
+    return () => void this.#providers.delete(provider);
   }
 
   /**
@@ -72,8 +76,8 @@ class Registry {
    */
   page(after, limit) {
     const rows = new Map();
-    for (const row of this.engine_.agents?.(after, limit) ?? []) rows.set(row.device, this.native_(row));
-    for (const row of this.known_(after)) {
+    for (const row of this.#engine.agents?.(after, limit) ?? []) rows.set(row.device, this.#native(row));
+    for (const row of this.#known(after)) {
       const native = rows.get(row.device) ?? NOTHING;
       rows.set(row.device, { ...native, ...row, connected: native.connected || Boolean(row.connected) });
     }
@@ -84,14 +88,14 @@ class Registry {
   }
 
   /** @param {AgentInfo} row */
-  native_({ stage, ...row }) {
-    const { id: node = '', name = '', protocol = '' } = this.nodeOf_(stage) ?? {};
+  #native({ stage, ...row }) {
+    const { id: node = '', name = '', protocol = '' } = this.#nodeOf(stage) ?? {};
     return { ...row, node, name, protocol };
   }
 
   /** @param {string} after */
-  known_(after) {
-    const providers = [...this.providers_];
+  #known(after) {
+    const providers = [...this.#providers];
     return providers.flatMap(({ node, name, protocol, devices }) =>
       devices()
         .filter(({ device }) => after === '' || compare(device, after) > 0)

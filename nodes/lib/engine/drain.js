@@ -35,14 +35,14 @@ async function drain(
   }
 }
 
-/** @param {EngineStats} stats @returns {boolean} true if the cloud has every record in memory */
-function isDelivered({ heldRecords }) {
-  return sum(heldRecords) === 0;
+/** @param {EngineStats} stats @returns {boolean} true if the cloud has every record in memory and of every window */
+function isDelivered({ heldRecords, openWindows = 0 }) {
+  return sum(heldRecords) === 0 && openWindows === 0;
 }
 
-/** @param {EngineStats} stats @returns {boolean} true if every record is in the cloud or on disk */
+/** @param {EngineStats} stats @returns {boolean} true if each record and window is in the cloud or on disk */
 function isSafe(stats) {
-  return unsafeRecords(stats) === 0;
+  return unsafeRecords(stats) === 0 && !stats.openWindows;
 }
 
 /**

@@ -9,7 +9,7 @@
 //                      certain that it will not come.
 //   close()            Deliver while there is time, write the rest to the log, and stop uplinks, log and engine.
 
-const { compile, logName } = require('./plan-compiler');
+const { Planner } = require('./planner');
 const { Complaints } = require('../base/complaints');
 const { guard } = require('../base/guard');
 const { Inbox } = require('./inbox');
@@ -21,18 +21,20 @@ const { LogLink } = require('./log-link');
 const { Commands } = require('../commands');
 const { DeviceEvents } = require('./device-events');
 const { Deploys } = require('./deploys');
+const { Deliveries } = require('./deliveries');
+const { MessageHooks } = require('./message-hooks');
+const { History } = require('../live');
 const { LoginDispatcher } = require('../login/login-dispatcher');
 const parts = require('./modules');
-const { drain, isDelivered, isSafe, unsafeRecords, sum } = require('./drain');
+const { empty, tellLeft } = require('./ending');
+const { unsafeRecords, sum } = require('./drain');
 
 const TICK_MS = 1000;
-/** Time to deliver the records in memory. Without a log they would be lost; with a log, a short time is enough. */
-const DRAIN_MS = 10000;
-const DRAIN_WITH_LOG_MS = 3000;
-const SAVE_MS = 10000;
 const UPLINK_STOP_MS = 2000;
 const LOG_STOP_MS = 2000;
 const TLS_STOP_MS = 1000;
+/** Longest wait for the MQTT sessions of the last run, before devices may connect. */
+const RESTORE_MS = 10000;
 /** Part of Node-RED's close timeout reserved for the steps after the records are safe, and for late timers. */
 const END_MS = UPLINK_STOP_MS + LOG_STOP_MS + TLS_STOP_MS + 1500;
 const FRAME_BYTES = 256 * 1024;
@@ -59,6 +61,10 @@ const MAX_DEVICES = 10000;
  * @property {typeof import('../../../native/index.js')} native
  * @property {import('node:events').EventEmitter} events RED.events
  * @property {import('./plan-compiler').GetNode} getNode RED.nodes.getNode
+ * @property {() => import('./wire-targets').Canvas} [canvas] reads the live flows
+ * @property {() => boolean} [metric] true while Node-RED logs metrics of messages
+ * @property {(reason: string) => void} [refused] gets why a plan is not in use, '' = it is
+ * @property {import('./message-hooks').Hooks} hooks RED.hooks
  * @property {number} [closeTimeoutMs] longest time that Node-RED waits for a node to close
  * @property {(sentence: string) => void} warn
  * @property {(sentence: string) => void} error
@@ -66,6 +72,25 @@ const MAX_DEVICES = 10000;
  */
 
 class EngineHost {
+  #context;
+  /** @type {Map<string, Member>} by node id */
+  #members;
+  /** @type {Map<string, number>} by node id; a node that is deployed again keeps its stage */
+  #stages;
+  /** Reports an error of the doorbell or a timer, which have no caller. @type {(error: Error) => void} */
+  #onFault;
+  #pump;
+  #hooks;
+  #planner;
+  #meter;
+  #closed;
+  /** @type {Set<() => void>} */
+  #bells;
+  /** @type {import('./modules').TlsThread | null} */
+  #tls;
+  #deploys;
+  #timer;
+
   /**
    * @param {HostOptions} options
    * @param {HostContext} context
@@ -74,25 +99,23 @@ class EngineHost {
     this.id = options.id;
     this.gatewayId = options.gatewayId;
     this.fastPath = options.fastPath;
+    /** Of the log and of other persistent files. */
+    this.directory = options.directory;
     /** Largest payload that the engine accepts. */
     this.maxPacketBytes = options.engine.maxPacketBytes;
     /** Most devices, including connections that have not logged in yet. */
     this.maxDevices = options.engine.maxDevices ?? MAX_DEVICES;
-    this.context_ = context;
+    this.#context = context;
     /** @type {Engine} */
-    this.engine = new context.native.Engine(options.engine, () => this.onDoorbell_());
+    this.engine = new context.native.Engine(options.engine, () => this.#onDoorbell());
     this.workers = this.engine.workers();
     this.acknowledge = options.engine.acknowledge ?? 'received';
     this.log = options.log && new LogLink(options.log, context);
     this.log?.start(this.engine.token);
-    /** @type {Map<string, Member>} by node id */
-    this.members_ = new Map();
-    /** @type {Map<string, number>} by node id; a node that is deployed again keeps its stage */
-    this.stages_ = new Map();
-    /** @type {Map<number, import('./pump').Outlet>} */
-    this.outlets_ = new Map();
+    this.#members = new Map();
+    this.#stages = new Map();
     this.uplinks = new Uplinks();
-    this.commands = this.orEnd_(
+    this.commands = this.#orEnd(
       () =>
         new Commands({
           engine: this.engine,
@@ -102,48 +125,52 @@ class EngineHost {
     );
     // Until the flows that handle commands exist.
     this.commands.hold();
-    this.registry = new Registry(this.engine, (stage) => this.nodeOf_(stage));
+    this.registry = new Registry(this.engine, (stage) => this.#nodeOf(stage));
     this.deviceEvents = new DeviceEvents(this.engine);
     this.deviceEvents.follow(({ kind, device }) => {
       if (kind !== 'disconnected') this.commands.wake(device);
     });
     const complaints = new Complaints((sentence) => context.error(sentence));
-    /**
-     * Reports an error of the doorbell or a timer, which have no caller.
-     * @param {Error} error
-     */
-    this.onFault_ = ({ message, stack = message }) =>
+    this.#onFault = ({ message, stack = message }) =>
       complaints.tell(message, `Internal error; the gateway continues. Please report it: ${stack}`);
-    this.inbox = new Inbox(this.engine, this.onFault_);
-    this.pump_ = new Pump(
+    this.inbox = new Inbox(this.engine, this.#onFault);
+    this.deliveries = new Deliveries((ids, end) => this.engine.endDeferrals(ids, end));
+    this.#hooks = new MessageHooks(context.hooks, this.deliveries, this.id, this.#onFault);
+    this.#pump = new Pump(
       (into) => this.engine.takeMessages(into),
-      (stage) => this.outlets_.get(stage),
+      (stage) => this.#planner.outletOf(stage),
       FRAME_BYTES,
-      this.onFault_
+      this.#onFault,
+      (deferral) => this.deliveries.withhold(deferral)
     );
-    this.meter_ = new Meter();
-    /** @type {Plan | null} */
-    this.plan = null;
+    this.#meter = new Meter();
+    /** Of the last second. @type {Rates} */
+    this.rates = { seconds: 0, stages: new Map(), counters: {} };
+    /** The last hour. */
+    this.history = new History();
+    this.#planner = new Planner(this, context, {
+      pump: this.#pump,
+      hooks: this.#hooks,
+      resume: () => this.#goOn()
+    });
     /** @type {Promise<void> | null} resolves when the host is closed; null = close() was not called */
     this.closing = null;
-    this.closed_ = false;
-    /** @type {Set<() => void>} */
-    this.bells_ = new Set([
+    this.#closed = false;
+    this.#bells = new Set([
       () => this.inbox.run(),
-      () => this.pump_.run(),
+      () => this.#pump.run(),
       // Results before events, so that a device that reconnected in between is tried again.
       () => this.commands.ring(),
       () => this.deviceEvents.take()
     ]);
     this.logins = new LoginDispatcher(this.engine, (fn) => this.onBell(fn));
-    /** @type {import('./modules').TlsThread | null} */
-    this.tls_ = null;
-    this.deploys_ = new Deploys(context, {
-      begin: () => this.hold_(),
-      prepare: () => this.prepare_(),
-      apply: () => this.applyPlan_()
+    this.#tls = null;
+    this.#deploys = new Deploys(context, {
+      begin: () => this.#hold(),
+      prepare: () => this.#prepare(),
+      apply: () => this.#planner.deploy()
     });
-    this.timer_ = setInterval(() => this.tick_(), TICK_MS).unref();
+    this.#timer = setInterval(() => this.tick(), TICK_MS).unref();
   }
 
   /**
@@ -152,7 +179,7 @@ class EngineHost {
    * @param {() => T} make
    * @returns {T}
    */
-  orEnd_(make) {
+  #orEnd(make) {
     try {
       return make();
     } catch (error) {
@@ -169,8 +196,8 @@ class EngineHost {
 
   /** The thread with the TLS and WebSocket listeners for devices. It starts with its first listener. */
   get tls() {
-    this.tls_ ??= new (parts.tls().TlsThread)(this.engine.token);
-    return this.tls_;
+    this.#tls ??= new (parts.tls().TlsThread)(this.engine.token);
+    return this.#tls;
   }
 
   /**
@@ -178,9 +205,33 @@ class EngineHost {
    * @returns {number} number of the stage, from 1, stable for the life of the engine
    */
   stageOf(nodeId) {
-    const stage = this.stages_.get(nodeId) ?? this.stages_.size + 1;
-    this.stages_.set(nodeId, stage);
+    const stage = this.#stages.get(nodeId) ?? this.#stages.size + 1;
+    this.#stages.set(nodeId, stage);
     return stage;
+  }
+
+  /** @returns {Plan | null} in use */
+  get plan() {
+    return this.#planner.plan;
+  }
+
+  /** True while a plan replaces another one step by step. */
+  get isSwapping() {
+    return this.#planner.isSwapping;
+  }
+
+  /** Why the latest plan is not in use, '' = it is. */
+  get refused() {
+    return this.#planner.refused;
+  }
+
+  /**
+   * Keeps a call for later while plans change, if the order of records depends on it.
+   * @param {() => void} call
+   * @returns {boolean} false: make the call now
+   */
+  postpones(call) {
+    return this.#planner.postpones(call);
   }
 
   /**
@@ -189,18 +240,31 @@ class EngineHost {
    * @returns {() => void} removes the function
    */
   onBell(fn) {
-    this.bells_.add(fn);
-    return () => void this.bells_.delete(fn);
+    this.#bells.add(fn);
+    return () => void this.#bells.delete(fn);
+  }
+
+  /** @returns {Member[]} its nodes */
+  get members() {
+    return [...this.#members.values()];
+  }
+
+  /**
+   * @param {string} nodeId
+   * @returns {import('./deliveries').Limit | null} of a source that acknowledges a record when a flow has delivered it
+   */
+  deliveryOf(nodeId) {
+    return this.#members.get(nodeId)?.delivery ?? null;
   }
 
   /** @param {Member} member */
   register(member) {
-    this.members_.set(member.id, member);
+    this.#members.set(member.id, member);
   }
 
   /** @param {Member} member */
   deregister(member) {
-    if (this.members_.get(member.id) === member) this.members_.delete(member.id);
+    if (this.#members.get(member.id) === member) this.#members.delete(member.id);
   }
 
   /**
@@ -209,30 +273,41 @@ class EngineHost {
    */
   waitsFor(stats) {
     const trouble = this.log?.trouble() ?? '';
-    const members = [...this.members_.values()];
-    const isServed = members.every(({ kind, uplink }) => kind !== 'uplink' || uplink);
+    const isServed = this.members.every(({ kind, uplink }) => kind !== 'uplink' || uplink);
     const byCloud = this.acknowledge !== 'stored' && !stats.slowed && this.uplinks.allConnected;
     return byCloud && isServed ? '' : trouble;
   }
 
   /**
    * @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, commands: object,
-   *   fronts: object[], waiting: number, unclaimed: number }}
+   *   fronts: object[], deliveries: object, filters: { nodeId: string, filtered: number }[], waiting: number,
+   *   unclaimed: number }}
    */
   snapshot() {
-    const { workers, inbox, pump_ } = this;
+    const { workers, inbox } = this;
+    const pump = this.#pump;
+    const stats = this.engine.stats();
+    const filtered = new Map(stats.stages.map((row) => [row.id, row.filtered]));
     return {
-      ...this.engine.stats(),
+      ...stats,
       workers,
       uplinks: this.uplinks.view(),
       log: this.log?.view() ?? null,
       commands: this.commands.view(),
-      fronts: [...this.members_.values()].flatMap(({ id, tlsState }) =>
-        tlsState ? [{ nodeId: id, ...tlsState }] : []
-      ),
+      fronts: this.members.flatMap(({ id, tlsState }) => (tlsState ? [{ nodeId: id, ...tlsState }] : [])),
+      filters: this.members
+        .filter(({ kind }) => kind === 'filter')
+        .map(({ id, stage }) => ({ nodeId: id, filtered: filtered.get(stage) ?? 0 })),
       waiting: inbox.size,
-      unclaimed: pump_.unclaimed
+      deliveries: { waiting: this.deliveries.size, ...this.deliveries.counters },
+      unclaimed: pump.unclaimed
     };
+  }
+
+  /** @returns {ReturnType<Member['view']>[]} its nodes, in the order of their stages */
+  nodes() {
+    const members = [...this.#members.values()].sort((a, b) => a.stage - b.stage);
+    return members.map((member) => member.view(this.rates));
   }
 
   /**
@@ -241,82 +316,45 @@ class EngineHost {
    * @returns {Promise<void>}
    */
   close(isRemoved = false) {
-    this.closing ??= this.close_(isRemoved);
+    this.closing ??= this.#close(isRemoved);
     return this.closing;
   }
 
   /** @param {boolean} isRemoved */
-  async close_(isRemoved) {
-    const until = performance.now() + this.deploys_.closeTimeoutMs - END_MS;
-    this.deploys_.close();
-    this.tls_?.hold();
+  async #close(isRemoved) {
+    const until = performance.now() + this.#deploys.closeTimeoutMs - END_MS;
+    this.#deploys.close();
+    this.#planner.close();
+    this.#tls?.hold();
     this.engine.stopReading();
-    this.pump_.paused = false;
+    this.#pump.paused = false;
     this.inbox.waitForPlan = false;
-    await this.empty_(until);
+    await empty(this, until);
     await this.uplinks.stop(UPLINK_STOP_MS);
     this.commands.close();
-    clearInterval(this.timer_);
+    clearInterval(this.#timer);
     this.inbox.run();
+    if (this.log) this.engine.saveSessions();
     await this.log?.stop(LOG_STOP_MS);
     const stats = this.engine.stats();
     const left =
       unsafeRecords(stats) + this.inbox.close('The engine stopped before the record was delivered.');
-    this.pump_.close();
-    this.closed_ = true;
+    this.#pump.close();
+    this.#hooks.use(false);
+    this.deliveries.close();
+    this.#closed = true;
     this.engine.close();
-    await this.tls_?.stop(TLS_STOP_MS);
-    for (const member of this.members_.values()) member.wires.restore();
-    this.tellLeft_(left, sum(stats.storedRecords), isRemoved);
-  }
-
-  /**
-   * Delivers the records in memory while an uplink accepts them. The log, if any, saves the rest.
-   * @param {number} until ms of performance.now()
-   */
-  async empty_(until) {
-    const atMost = (/** @type {number} */ ms) => Math.max(0, Math.min(ms, until - performance.now()));
-    if (!this.log) return drain(this, isDelivered, { timeoutMs: atMost(DRAIN_MS) });
-    const goesOn = () => this.uplinks.anyConnected;
-    if (await drain(this, isDelivered, { timeoutMs: atMost(DRAIN_WITH_LOG_MS), goesOn })) return true;
-    this.engine.saveAll();
-    // Two polls: workers seal the open batches, and only then do these count as unsaved.
-    return drain(this, isSafe, { timeoutMs: atMost(SAVE_MS), readings: 2 });
-  }
-
-  /**
-   * @param {number} lost records
-   * @param {number} kept records
-   * @param {boolean} isRemoved
-   */
-  tellLeft_(lost, kept, isRemoved) {
-    const keeps = kept > 0 ? `Kept on disk for the next start: ${kept}.` : '';
-    if (lost > 0) {
-      const why = this.log
-        ? `Neither the uplink nor the log took them${this.log.reason()}.`
-        : "Check the uplink's status.";
-      this.context_.warn(
-        `Records that were not delivered when the engine stopped and were dropped: ${lost}. ${why} ${keeps}`.trim()
-      );
-    }
-    if (isRemoved && keeps) {
-      const directory = this.log?.view().directory ?? '';
-      this.context_.warn(
-        `The engine node was deleted or disabled while ${kept} records waited for the cloud. They stay on disk in ${directory} and are sent when this engine node and its uplink nodes are back (undo the deletion, or enable them).`
-      );
-    } else if (lost === 0 && keeps) {
-      this.context_.info(
-        `Records that wait for the cloud: ${kept}. They are on disk and are sent when their uplink nodes run again.`
-      );
-    }
+    await this.#tls?.stop(TLS_STOP_MS);
+    for (const member of this.#members.values()) member.wires.restore();
+    tellLeft({ lost: left, kept: sum(stats.storedRecords), isRemoved }, this.log, this.#context);
   }
 
   /**
    * @param {number} stage
    * @returns {{ id: string, name: string, protocol: string } | undefined}
    */
-  nodeOf_(stage) {
-    for (const member of this.members_.values()) {
+  #nodeOf(stage) {
+    for (const member of this.#members.values()) {
       const { id, node, protocol } = member;
       if (member.stage === stage) return { id, name: node.name ?? '', protocol };
     }
@@ -324,73 +362,67 @@ class EngineHost {
   }
 
   /** Call it when a deploy begins. */
-  hold_() {
-    this.pump_.paused = true;
+  #hold() {
+    this.#planner.hurry();
+    this.#pump.paused = true;
     this.inbox.waitForPlan = true;
     this.logins.hold();
+    this.deliveries.hold();
   }
 
   /** @returns {Promise<unknown> | null} resolves when the next plan can be applied */
-  prepare_() {
-    for (const member of this.members_.values()) member.renew();
-    return this.uplinks.part(this.uplinkMembers_());
+  #prepare() {
+    for (const member of this.#members.values()) member.renew();
+    const parting = this.uplinks.part(this.#uplinkMembers());
+    const restoring = this.#restore();
+    return parting && restoring ? Promise.all([parting, restoring]) : (parting ?? restoring);
   }
 
-  uplinkMembers_() {
-    const members = [...this.members_.values()];
-    return members.flatMap(({ stage, uplink }) => (uplink ? [{ stage, ...uplink }] : []));
+  /** @returns {Promise<void> | null} resolves when the sessions of the last run are restored, or will not be */
+  #restore() {
+    const restoring = this.log?.restoring(RESTORE_MS) ?? null;
+    return (
+      restoring &&
+      restoring.then((isRestored) => {
+        if (isRestored || this.#closed) return;
+        this.engine.endRestore();
+        this.#context.warn(
+          `The sessions of MQTT devices could not be read within ${RESTORE_MS / 1000} s${this.log?.reason() ?? ''}. Devices that return begin new sessions.`
+        );
+      })
+    );
   }
 
-  applyPlan_() {
-    if (this.closing) return;
-    const members = [...this.members_.values()];
-    const uplinks = this.uplinkMembers_();
-    try {
-      const plan = compile(
-        members.map((member) => member.planMember()),
-        this.context_.getNode,
-        { fastPath: this.fastPath }
-      );
-      // Before the plan is applied, because their records have no route in it.
-      for (const member of members) if (plan.routes.get(member.id)?.shut) member.shut();
-      this.uplinks.announce(this, uplinks);
-      this.engine.applyPlan(plan.spec);
-      this.plan = plan;
-      this.outlets_ = new Map(members.map((member) => [member.stage, member.follow(plan)]));
-      this.log?.expect(members.filter(({ kind }) => kind === 'uplink').map(({ id }) => logName(id)));
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      this.context_.error(
-        `The wires could not be turned into a plan (${reason}). The previous plan stays in use.`
-      );
-      return this.resume_();
-    }
-    for (const member of members) member.listen();
-    this.uplinks
-      .reconcile(this, uplinks)
-      .catch((error) => this.context_.error(`The uplink did not start: ${error.message}`));
-    this.resume_();
+  #uplinkMembers() {
+    return this.members.flatMap(({ stage, uplink }) => (uplink ? [{ stage, ...uplink }] : []));
   }
 
-  resume_() {
+  /** A plan is in use after a deploy. */
+  #goOn() {
+    this.deliveries.resume((node) => this.#context.getNode(node.id) === node);
     this.inbox.waitForPlan = false;
-    this.pump_.paused = false;
+    this.#pump.paused = false;
     this.logins.resume();
     this.commands.resume();
-    this.onDoorbell_();
+    this.#onDoorbell();
   }
 
-  onDoorbell_() {
-    if (this.closed_) return;
-    for (const fn of this.bells_) guard(fn, this.onFault_);
+  #onDoorbell() {
+    if (this.#closed) return;
+    for (const fn of this.#bells) guard(fn, this.#onFault);
   }
 
-  tick_() {
+  tick() {
     const stats = this.engine.stats();
-    const rates = this.meter_.read(stats);
-    this.onDoorbell_();
+    const rates = this.#meter.read(stats);
+    for (const member of this.#members.values()) member.count(rates);
+    this.rates = rates;
+    this.history.add(stats);
+    this.#onDoorbell();
+    this.deliveries.tick();
     this.log?.tick();
-    for (const member of this.members_.values()) guard(() => member.tick(stats, rates), this.onFault_);
+    if (!this.#deploys.isUnderWay) this.#planner.tick();
+    for (const member of this.#members.values()) guard(() => member.tick(stats, rates), this.#onFault);
   }
 }
 

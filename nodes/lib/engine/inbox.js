@@ -5,15 +5,32 @@
 const { asError, guard } = require('../base/guard');
 
 const LIMIT = 1000;
+/**
+ * The same for messages whose devices wait for the delivery, and while plans change. The engine limits the number of
+ * the former (kMostDeferred), and devices would send a refused record again at once.
+ */
+const DEFERRED_LIMIT = 10000;
 
 /**
  * @typedef {import('../base/record').RecordArgs} RecordArgs
  * @typedef {(error?: Error) => void} Done
- * @typedef {{ args: RecordArgs, ticket: number, done: Done }} Waiting
+ * @typedef {object} Waiting
+ * @property {RecordArgs} args
+ * @property {number} ticket
+ * @property {Done} done
+ * @property {number} safeTicket
+ * @property {Done | null} safe
+ *
+ * @typedef {object} PutOptions
+ * @property {boolean} [delivery] true: `done` is called when the record is safe (source, ingest), or when the cloud has
+ *   acknowledged it (uplink)
+ * @property {Done | null} [safe] called, in addition to `done`, when the record is safe, and delivered by the flows
+ *   that get its messages
+ * @property {boolean} [early] true: enters although the stage is held
  *
  * @typedef {object} Pushes the part of the native Engine used here
  * @property {(stage: number, deviceId: string, topic: string, payload: Uint8Array, cls: number,
- *   flags: number, ts: number, seq: number, ticket: number) => number} push
+ *   flags: number, ts: number, seq: number, ticket: number, deferral?: number) => number} push
  * @property {() => number[]} takeCompletions
  */
 
@@ -28,6 +45,8 @@ const ODD_TOPIC = 6;
 const OK_COMPLETION = 1;
 /** Result of a completion: the engine no longer holds the record, and it was never safe. */
 const WITHHELD = 2;
+/** Result of a completion: the flow that got the record's message did not deliver it. */
+const NOT_DELIVERED = 3;
 
 /** Codes of the errors with which `done` is called. Callers map them to the answer for a device. */
 const CODES = /** @type {const} */ ({
@@ -37,32 +56,43 @@ const CODES = /** @type {const} */ ({
   NO_STAGE: 'SEGANET_NO_STAGE',
   /** The records of the node have no destination. */
   NO_ROUTE: 'SEGANET_NO_ROUTE',
+  /** The record lost its destination after the engine had accepted it. */
+  WITHHELD: 'SEGANET_WITHHELD',
   ODD_TOPIC: 'SEGANET_ODD_TOPIC',
   REFUSED: 'SEGANET_REFUSED',
-  DROPPED: 'SEGANET_DROPPED'
+  DROPPED: 'SEGANET_DROPPED',
+  NOT_DELIVERED: 'SEGANET_NOT_DELIVERED'
 });
 
 class Inbox {
+  #engine;
+  #report;
+  /** @type {Map<number, Waiting[]>} by line: the stage, or minus the stage for early records */
+  #waiting;
+  /** @type {Map<number, Done>} pushes to an uplink that the cloud has not acknowledged, by ticket */
+  #tickets;
+  #lastTicket;
+
   /**
    * @param {Pushes} engine
    * @param {(error: Error) => void} report gets an error that a `done` throws; the other records continue
    */
   constructor(engine, report) {
-    this.engine_ = engine;
-    this.report_ = report;
+    this.#engine = engine;
+    this.#report = report;
     /** True before the first plan and between two plans. Records wait, because their stage may not exist yet. */
     this.waitForPlan = true;
-    /** @type {Map<number, Waiting[]>} by stage */
-    this.waiting_ = new Map();
-    /** @type {Map<number, Done>} pushes to an uplink that the cloud has not acknowledged, by ticket */
-    this.tickets_ = new Map();
-    this.lastTicket_ = 0;
+    /** True for a stage whose records wait while plans change. @type {(stage: number) => boolean} */
+    this.holds = () => false;
+    this.#waiting = new Map();
+    this.#tickets = new Map();
+    this.#lastTicket = 0;
   }
 
   /** @returns {number} messages that wait for room */
   get size() {
     let size = 0;
-    for (const queue of this.waiting_.values()) size += queue.length;
+    for (const queue of this.#waiting.values()) size += queue.length;
     return size;
   }
 
@@ -71,45 +101,53 @@ class Inbox {
    * @returns {boolean}
    */
   waits(stage) {
-    return (this.waiting_.get(stage)?.length ?? 0) > 0;
+    return (this.#waiting.get(stage)?.length ?? 0) > 0;
+  }
+
+  /** True while records wait that enter although their stage is held, or whose stage is not held. */
+  get isBusy() {
+    return [...this.#waiting].some(([line, { length }]) => length > 0 && (line < 0 || !this.holds(line)));
   }
 
   /**
    * @param {number} stage
    * @param {RecordArgs} args
-   * @param {Done} done called when the engine has the record, or with `delivery`, when the cloud acknowledged it
-   * @param {{ delivery?: boolean }} [options]
+   * @param {Done} done called when the engine has the record, or see `delivery`
+   * @param {PutOptions} [options]
    */
-  put(stage, args, done, options = {}) {
-    const item = { args, ticket: options.delivery ? this.newTicket_() : 0, done };
-    const queue = this.waiting_.get(stage);
-    if (!queue?.length && this.tryPush_(stage, item)) return;
+  put(stage, args, done, { delivery = false, safe = null, early = false } = {}) {
+    const ticket = delivery ? this.#newTicket() : 0;
+    const item = { args, ticket, done, safeTicket: safe ? this.#newTicket(ticket) : 0, safe };
+    const line = early ? -stage : stage;
+    const queue = this.#waiting.get(line);
+    if (!queue?.length && this.#tryPush(line, item)) return;
     // Copied, because other nodes also get the message and may write into its payload while it waits here.
     item.args = { ...args, payload: Buffer.from(args.payload) };
-    if (queue && queue.length >= LIMIT) {
-      const sentence = `The engine is full: ${LIMIT} messages already wait. Send less, or give the engine more memory.`;
-      this.end_(done, failure(CODES.FULL, sentence));
+    const limit = safe || this.holds(stage) ? DEFERRED_LIMIT : LIMIT;
+    if (queue && queue.length >= limit) {
+      const sentence = `The engine is full: ${limit} messages already wait. Send less, or give the engine more memory.`;
+      this.#fail(item, failure(CODES.FULL, sentence));
     } else if (queue) {
       queue.push(item);
     } else {
-      this.waiting_.set(stage, [item]);
+      this.#waiting.set(line, [item]);
     }
   }
 
   /** Pushes waiting messages again, and calls `done` of those that the cloud acknowledged. */
   run() {
     for (
-      let pairs = this.engine_.takeCompletions();
+      let pairs = this.#engine.takeCompletions();
       pairs.length > 0;
-      pairs = this.engine_.takeCompletions()
+      pairs = this.#engine.takeCompletions()
     ) {
-      for (let i = 0; i < pairs.length; i += 2) this.complete_(pairs[i], pairs[i + 1]);
+      for (let i = 0; i < pairs.length; i += 2) this.#complete(pairs[i], pairs[i + 1]);
     }
-    for (const [stage, queue] of this.waiting_) {
+    for (const [line, queue] of this.#waiting) {
       let taken = 0;
-      while (taken < queue.length && this.tryPush_(stage, queue[taken])) taken++;
+      while (taken < queue.length && this.#tryPush(line, queue[taken])) taken++;
       queue.splice(0, taken);
-      if (queue.length === 0) this.waiting_.delete(stage);
+      if (queue.length === 0) this.#waiting.delete(line);
     }
   }
 
@@ -120,33 +158,43 @@ class Inbox {
    */
   close(reason) {
     const left = this.size;
-    const open = [...this.waiting_.values()].flat().map(({ done }) => done);
-    open.push(...this.tickets_.values());
-    this.waiting_.clear();
-    this.tickets_.clear();
-    for (const done of open) this.end_(done, failure(CODES.CLOSED, reason));
+    const open = [...this.#waiting.values()]
+      .flat()
+      .flatMap(({ done, safe }) => (safe ? [safe, done] : [done]));
+    open.push(...this.#tickets.values());
+    this.#waiting.clear();
+    this.#tickets.clear();
+    for (const done of open) this.#end(done, failure(CODES.CLOSED, reason));
     return left;
   }
 
   /**
-   * @param {number} stage
+   * @param {number} line
    * @param {Waiting} item
    * @returns {boolean} false if the message must wait
    */
-  tryPush_(stage, { args, ticket, done }) {
+  #tryPush(line, item) {
+    const stage = Math.abs(line);
+    if (line > 0 && this.holds(stage)) return false;
+    const { args, ticket, done, safeTicket, safe } = item;
     const { deviceId, topic, payload, cls, flags, ts, seq } = args;
     let result;
     try {
-      result = this.engine_.push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket);
+      result = this.#engine.push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket, safeTicket);
     } catch (error) {
       // The engine will never accept this record, but may accept those behind it.
       const sentence = `The record of "${deviceId}" was refused: ${asError(error).message}.`;
-      this.end_(done, failure(CODES.REFUSED, sentence));
+      this.#fail(item, failure(CODES.REFUSED, sentence));
       return true;
     }
     if (result === FULL || (result === NO_STAGE && this.waitForPlan)) return false;
-    if (result === OK && ticket) this.tickets_.set(ticket, done);
-    else this.end_(done, result === OK ? undefined : refusal(result));
+    if (result !== OK) {
+      this.#fail(item, refusal(result));
+      return true;
+    }
+    if (safe) this.#tickets.set(safeTicket, safe);
+    if (ticket) this.#tickets.set(ticket, done);
+    else this.#end(done, undefined);
     return true;
   }
 
@@ -154,26 +202,36 @@ class Inbox {
    * @param {number} ticket
    * @param {number} result of takeCompletions()
    */
-  complete_(ticket, result) {
-    const done = this.tickets_.get(ticket);
+  #complete(ticket, result) {
+    const done = this.#tickets.get(ticket);
     if (!done) return;
-    this.tickets_.delete(ticket);
-    this.end_(done, result === OK_COMPLETION ? undefined : incompletion(result));
+    this.#tickets.delete(ticket);
+    this.#end(done, result === OK_COMPLETION ? undefined : incompletion(result));
+  }
+
+  /**
+   * Ends a record that did not reach the engine.
+   * @param {Waiting} item
+   * @param {Error} error
+   */
+  #fail({ done, safe }, error) {
+    if (safe) this.#end(safe, error);
+    this.#end(done, error);
   }
 
   /**
    * @param {Done} done
    * @param {Error | undefined} error
    */
-  end_(done, error) {
-    guard(() => done(error), this.report_);
+  #end(done, error) {
+    guard(() => done(error), this.#report);
   }
 
-  /** @returns {number} 1..2^31-1, not in use */
-  newTicket_() {
-    do this.lastTicket_ = (this.lastTicket_ % 0x7fffffff) + 1;
-    while (this.tickets_.has(this.lastTicket_));
-    return this.lastTicket_;
+  /** @param {number} [other] @returns {number} 1..2^31-1, not in use, not `other` */
+  #newTicket(other = 0) {
+    do this.#lastTicket = (this.#lastTicket % 0x7fffffff) + 1;
+    while (this.#lastTicket === other || this.#tickets.has(this.#lastTicket));
+    return this.#lastTicket;
   }
 }
 
@@ -200,8 +258,14 @@ function refusal(result) {
 function incompletion(result) {
   if (result === WITHHELD) {
     return failure(
-      CODES.NO_ROUTE,
+      CODES.WITHHELD,
       'Nothing takes the record anymore: its uplink node left the flow, or Node-RED is too slow. Send it again.'
+    );
+  }
+  if (result === NOT_DELIVERED) {
+    return failure(
+      CODES.NOT_DELIVERED,
+      'The flow did not deliver the record in time, or one of its nodes failed. Send it again.'
     );
   }
   return failure(
@@ -220,5 +284,6 @@ function failure(code, sentence) {
 
 exports.Inbox = Inbox;
 exports.LIMIT = LIMIT;
+exports.DEFERRED_LIMIT = DEFERRED_LIMIT;
 exports.CODES = CODES;
 exports.failure = failure;

@@ -1,9 +1,11 @@
 'use strict';
 // Joins a data node to its engine. A node that cannot join reports the reason once, and fails each message.
 
-const { parseOptions } = require('../base/options');
 const { Member } = require('./member');
+const { parseOptions } = require('../base/options');
 const { Status } = require('../base/status');
+const { commonSchema } = require('../settings/common');
+const { readSettings } = require('../settings/migrations');
 
 /** Status text of a node whose engine does not exist. */
 const NO_ENGINE = 'no engine';
@@ -71,7 +73,9 @@ function findHost(RED, node, engineId) {
  * @returns {Member | null} null if the node cannot work; it is then inert
  */
 function join(RED, node, config, schema, describe, standIn) {
-  const { values, problems } = parseOptions(config, schema);
+  const { values, problems, shown: why } = readSettings(config, schema);
+  const common = parseOptions(config, commonSchema);
+  problems.push(...common.problems);
   const { engine } = /** @type {{ engine?: string }} */ (config);
   /** @param {Trouble} trouble @param {() => import('./member').Stage} [again] */
   const fail = (trouble, again) => {
@@ -81,15 +85,15 @@ function join(RED, node, config, schema, describe, standIn) {
       return null;
     }
     node.error(trouble.sentence);
-    const member = enroll(host, node, standIn(trouble, host));
+    const member = enroll(host, node, standIn(trouble, host), false);
     member.again = again ?? null;
     return member;
   };
-  if (problems.length > 0) return fail({ shown: 'wrong setting', sentence: problems.join(' ') });
+  if (problems.length > 0) return fail({ shown: why, sentence: problems.join(' ') });
   const host = findHost(RED, node, engine);
   if (!host) return null;
   try {
-    return enroll(host, node, describe(values, host));
+    return enroll(host, node, describe(values, host), common.values.carryAsMessages);
   } catch (error) {
     const { shown = 'wrong setting' } = /** @type {{ shown?: string }} */ (error ?? {});
     const sentence = error instanceof Error ? error.message : String(error);
@@ -102,10 +106,11 @@ function join(RED, node, config, schema, describe, standIn) {
  * @param {EngineHost} host
  * @param {Node} node
  * @param {import('./member').Stage} stage
+ * @param {boolean} asMessages
  * @returns {Member}
  */
-function enroll(host, node, stage) {
-  const member = new Member(host, node, stage);
+function enroll(host, node, stage, asMessages) {
+  const member = new Member(host, node, { ...stage, asMessages });
   node.on('close', (/** @type {() => void} */ done) => void member.close().finally(done));
   return member;
 }

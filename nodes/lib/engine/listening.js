@@ -21,105 +21,113 @@ const { shorten } = require('../base/status');
  */
 
 class Listening {
+  #member;
+  #parts;
+  #isOpening;
+  #isClosed;
+  /** Counts opens and closes. The result of an earlier DNS lookup is ignored. */
+  #turn;
+  /** Closes the listener in the TLS thread. */
+  #closeTls;
+
   /**
    * @param {import('./member').Member} member
    * @param {ListenerParts} parts
    */
   constructor(member, parts) {
-    this.member_ = member;
-    this.parts_ = parts;
+    this.#member = member;
+    this.#parts = parts;
     this.open = false;
     this.port = 0;
     /** @type {string} why the listener is not open, for the status */
     this.refused = '';
     /** @type {TlsState | null} with TLS or WebSocket */
     this.state = null;
-    this.isOpening_ = false;
-    this.isClosed_ = false;
-    /** Counts opens and closes. The result of an earlier DNS lookup is ignored. */
-    this.turn_ = 0;
-    /** Closes the listener in the TLS thread. */
-    this.closeTls_ = () => {};
+    this.#isOpening = false;
+    this.#isClosed = false;
+    this.#turn = 0;
+    this.#closeTls = () => {};
   }
 
   /** Opens the listener, if it is not open. */
   start() {
-    const { parts_: parts } = this;
-    if (this.open || this.isOpening_ || this.isClosed_) return;
+    const parts = this.#parts;
+    if (this.open || this.#isOpening || this.#isClosed) return;
     const { host } = parts.listener;
-    if (!host || net.isIP(host)) return this.listen_(parts.listener);
+    if (!host || net.isIP(host)) return this.#listen(parts.listener);
     // The engine accepts only addresses, because a synchronous DNS lookup would block Node-RED.
-    this.isOpening_ = true;
-    const { turn_: turn } = this;
+    this.#isOpening = true;
+    const turn = this.#turn;
     const isWanted = () => {
-      if (turn !== this.turn_) return false;
-      this.isOpening_ = false;
-      return !this.isClosed_;
+      if (turn !== this.#turn) return false;
+      this.#isOpening = false;
+      return !this.#isClosed;
     };
     dns.promises.lookup(host).then(
-      ({ address }) => isWanted() && this.listen_({ ...parts.listener, host: address }),
+      ({ address }) => isWanted() && this.#listen({ ...parts.listener, host: address }),
       (error) =>
-        isWanted() && this.refuse_(Object.assign(new Error(error.message), { code: 'EADDRNOTAVAIL' }))
+        isWanted() && this.#refuse(Object.assign(new Error(error.message), { code: 'EADDRNOTAVAIL' }))
     );
   }
 
   /** @param {ListenOptions} listener */
-  listen_(listener) {
-    const { member_: member, parts_: parts } = this;
+  #listen(listener) {
+    const member = this.#member;
+    const parts = this.#parts;
     const { engine, logins } = member.host;
     try {
       const port = engine.listen(member.stage, listener);
       const { checkLogin } = parts;
       if (checkLogin) logins.serve(member.stage, (login) => checkLogin(login, member));
-      if (parts.tls) this.startTls_(parts.tls);
-      else this.opened_(port);
+      if (parts.tls) this.#startTls(parts.tls);
+      else this.#opened(port);
     } catch (error) {
-      this.refuse_(error);
+      this.#refuse(error);
     }
   }
 
   /** @param {Omit<TlsListenerOptions, 'maxConnections'>} parts */
-  startTls_(parts) {
-    const { member_: member } = this;
+  #startTls(parts) {
+    const member = this.#member;
     // The engine would refuse more connections than this.
     const options = { ...parts, maxConnections: member.host.maxDevices };
-    this.isOpening_ = true;
+    this.#isOpening = true;
     const { opened, close } = member.host.tls.open(member.stage, options, {
       onState: (state) => (this.state = state),
       onProblem: (sentence) => member.node.warn(sentence),
-      onLost: (error) => this.lose_(error)
+      onLost: (error) => this.#lose(error)
     });
-    this.closeTls_ = close;
+    this.#closeTls = close;
     // False if the listener was closed in the meantime.
-    const isThis = () => this.closeTls_ === close;
+    const isThis = () => this.#closeTls === close;
     opened.then(
-      (port) => isThis() && this.opened_(port),
-      (error) => isThis() && this.lose_(error)
+      (port) => isThis() && this.#opened(port),
+      (error) => isThis() && this.#lose(error)
     );
   }
 
   /** @param {number} port */
-  opened_(port) {
-    this.isOpening_ = false;
-    if (this.isClosed_) return;
+  #opened(port) {
+    this.#isOpening = false;
+    if (this.#isClosed) return;
     this.port = port;
     this.open = true;
     this.refused = '';
   }
 
   /** @param {Error} error */
-  lose_(error) {
-    if (this.isClosed_ || !(this.open || this.isOpening_)) return;
-    this.isOpening_ = false;
+  #lose(error) {
+    if (this.#isClosed || !(this.open || this.#isOpening)) return;
+    this.#isOpening = false;
     this.open = false;
-    this.unlisten_();
-    this.refuse_(error);
+    this.#unlisten();
+    this.#refuse(error);
   }
 
   /** @param {unknown} error reported once */
-  refuse_(error) {
-    const { member_: member } = this;
-    const { host, port } = this.parts_.tls ?? this.parts_.listener;
+  #refuse(error) {
+    const member = this.#member;
+    const { host, port } = this.#parts.tls ?? this.#parts.listener;
     const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
     const refused = listenStatus(port, code, message);
     if (refused !== this.refused) member.node.error(listenSentence(host, port, code, message));
@@ -129,17 +137,17 @@ class Listening {
 
   /** Closes the listener until the next start(), and disconnects its devices. */
   shut() {
-    this.turn_++;
-    if (this.open || this.isOpening_) this.unlisten_();
+    this.#turn++;
+    if (this.open || this.#isOpening) this.#unlisten();
     this.open = false;
-    this.isOpening_ = false;
+    this.#isOpening = false;
     this.refused = '';
   }
 
-  unlisten_() {
-    const { member_: member } = this;
-    this.closeTls_();
-    this.closeTls_ = () => {};
+  #unlisten() {
+    const member = this.#member;
+    this.#closeTls();
+    this.#closeTls = () => {};
     member.host.logins.leave(member.stage);
     member.host.engine.unlisten(member.stage);
   }
@@ -149,13 +157,13 @@ class Listening {
    * acknowledgements.
    */
   async close() {
-    this.isClosed_ = true;
-    this.parts_.endLogins?.();
-    if (!this.open && !this.isOpening_) return;
+    this.#isClosed = true;
+    this.#parts.endLogins?.();
+    if (!this.open && !this.#isOpening) return;
     // Node-RED calls the close handlers of all nodes in one turn. After it, the engine's handler has run if it closes
     // too.
     await new Promise((resolve) => setImmediate(resolve));
-    if (!this.member_.host.closing) this.unlisten_();
+    if (!this.#member.host.closing) this.#unlisten();
     this.open = false;
   }
 }

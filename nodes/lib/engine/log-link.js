@@ -16,26 +16,38 @@ const MOST_NAMED = 5;
 const LOOK_AFTER_MS = 2000;
 
 class LogLink {
+  #options;
+  #voice;
+  #now;
+  /** @type {import('./modules').StoreThread | null} */
+  #thread;
+  /** @type {Map<string, { at: number, unsaid: number }>} last warning by kind, and occurrences since */
+  #said;
+  #troubled;
+  /** When the thread last reported, ms of now(). */
+  #reportedAt;
+  /** @type {Set<string>} names of the uplink nodes of the plan */
+  #names;
+  /** When to check for records of other uplink nodes, ms of now(). */
+  #lookAt;
+
   /**
    * @param {StoreOptions} options
    * @param {Voice} voice
    * @param {() => number} [now] ms
    */
   constructor(options, voice, now = () => performance.now()) {
-    this.options_ = options;
-    this.voice_ = voice;
-    this.now_ = now;
-    /** @type {import('./modules').StoreThread | null} */
-    this.thread_ = null;
+    this.#options = options;
+    this.#voice = voice;
+    this.#now = now;
+    this.#thread = null;
     /** @type {StoreState} */
     this.state = { state: 'opening' };
-    /** @type {Map<string, { at: number, unsaid: number }>} last warning by kind, and occurrences since */
-    this.said_ = new Map();
-    this.troubled_ = false;
-    /** @type {Set<string>} names of the uplink nodes of the plan */
-    this.names_ = new Set();
-    /** When to check for records of other uplink nodes, ms of now(). */
-    this.lookAt_ = Infinity;
+    this.#said = new Map();
+    this.#troubled = false;
+    this.#reportedAt = 0;
+    this.#names = new Set();
+    this.#lookAt = Infinity;
   }
 
   /**
@@ -44,15 +56,16 @@ class LogLink {
    */
   start(token) {
     try {
-      const thread = new (parts.store().StoreThread)(this.options_);
-      this.thread_ = thread;
+      const thread = new (parts.store().StoreThread)(this.#options);
+      this.#thread = thread;
+      this.#reportedAt = this.#now();
       // After stop(), the last reason for an error is more useful than the state 'stopped'.
-      thread.on('state', (state) => this.thread_ && this.follow_(state));
-      thread.on('problem', (problem) => this.problem_(problem));
+      thread.on('state', (state) => this.#thread && this.#follow(state));
+      thread.on('problem', (problem) => this.#problem(problem));
       thread.attach(token);
     } catch (error) {
       const reason = `The log did not start: ${error instanceof Error ? error.message : error}`;
-      this.follow_({ state: 'refused', code: 'START', reason });
+      this.#follow({ state: 'refused', code: 'START', reason });
     }
   }
 
@@ -61,39 +74,90 @@ class LogLink {
    * @param {string[]} names of its uplink nodes
    */
   expect(names) {
-    this.names_ = new Set(names);
-    this.lookAt_ = this.now_() + LOOK_AFTER_MS;
+    this.#names = new Set(names);
+    this.#lookAt = this.#now() + LOOK_AFTER_MS;
+  }
+
+  /** @returns {number} ms since the thread reported, which it does once a second; -1 = none runs */
+  get silentMs() {
+    return this.#thread ? this.#now() - this.#reportedAt : -1;
   }
 
   /** Once a second. */
   tick() {
-    if (this.now_() < this.lookAt_ || !['ready', 'full'].includes(this.state.state)) return;
-    this.lookAt_ = Infinity;
-    this.thread_?.holdings().then((holdings) => this.tellStrangers_(holdings));
+    if (this.#now() < this.#lookAt || !['ready', 'full'].includes(this.state.state)) return;
+    this.#lookAt = Infinity;
+    this.#thread?.holdings().then((holdings) => this.#tellStrangers(holdings));
   }
 
   /** @param {import('./modules').Holding[]} holdings */
-  tellStrangers_(holdings) {
-    const strangers = holdings.filter(({ node }) => !this.names_.has(node));
+  #tellStrangers(holdings) {
+    const strangers = holdings.filter(({ node }) => !this.#names.has(node));
     if (strangers.length === 0) return;
     const list = strangers.slice(0, MOST_NAMED).map(({ node, records }) => `${node} (${records})`);
     if (strangers.length > MOST_NAMED) list.push(`and ${strangers.length - MOST_NAMED} others`);
     const count = strangers.reduce((all, { records }) => all + records, 0);
-    const { directory } = this.options_;
-    this.voice_.warn(
+    const { directory } = this.#options;
+    this.#voice.warn(
       `${count} records in the log belong to uplink nodes that are not in the flow (deleted or disabled): ${list.join(', ')}. They stay on disk and are not sent. Restore the nodes with these ids (undo the deletion, import the previous flow, or enable them), or stop the gateway and export the records with "seganet-log dump ${directory} --node ID".`
     );
   }
 
+  /**
+   * @param {number} timeoutMs
+   * @returns {Promise<boolean> | null} resolves to true when the MQTT sessions of an earlier run are restored, false if
+   *   that takes too long; null: nothing to wait for
+   */
+  restoring(timeoutMs) {
+    const restoring = this.#thread?.restoring;
+    if (!restoring) return null;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), timeoutMs);
+      void restoring.then(() => {
+        clearTimeout(timer);
+        resolve(true);
+      });
+    });
+  }
+
+  /**
+   * Copies the log into a new file while it is in use.
+   * @param {string} file absolute; must not exist
+   * @returns {Promise<void>}
+   */
+  async backup(file) {
+    if (!this.#thread) throw new Error('The log is not open.');
+    await this.#thread.backup(file);
+  }
+
+  /**
+   * @param {{ after: number, limit: number }} page of dead letters
+   * @returns {Promise<import('./modules').DeadLetterPage>}
+   */
+  async deadLetters(page) {
+    if (!this.#thread) throw new Error('The log is not open.');
+    return this.#thread.deadLetters(page);
+  }
+
+  /**
+   * Sends dead letters again if their uplink nodes are in the plan.
+   * @param {number[] | null} rows null = all
+   * @returns {Promise<import('./modules').SentAgain>}
+   */
+  async sendAgain(rows) {
+    if (!this.#thread) throw new Error('The log is not open.');
+    return this.#thread.sendAgain(rows, [...this.#names]);
+  }
+
   /** @returns {StoreState & { directory: string }} for the stats node and the admin API */
   view() {
-    return { directory: this.options_.directory, ...this.state };
+    return { directory: this.#options.directory, ...this.state };
   }
 
   /** @returns {string} for a status: why records are not written, '' while they are */
   trouble() {
     const { state, code = '' } = this.state;
-    if (state === 'full') return this.options_.whenFull === 'drop' ? '' : 'log full';
+    if (state === 'full') return this.#options.whenFull === 'drop' ? '' : 'log full';
     if (state === 'refused') return /BUSY|LOCK|IN_USE/i.test(code) ? 'log in use' : 'log refused';
     if (state !== 'failing') return '';
     if (/ENOSPC|EDQUOT|FULL/i.test(code)) return 'disk full';
@@ -111,37 +175,38 @@ class LogLink {
    * @param {number} timeoutMs
    */
   async stop(timeoutMs) {
-    const thread = this.thread_;
-    this.thread_ = null;
+    const thread = this.#thread;
+    this.#thread = null;
     await thread?.stop(timeoutMs);
     this.state = { ...this.state, state: 'stopped' };
   }
 
   /** @param {StoreState} state on change, and once a second */
-  follow_(state) {
+  #follow(state) {
     const { state: name, code = '', reason = '' } = state;
+    this.#reportedAt = this.#now();
     const changed = name !== this.state.state || code !== this.state.code;
     this.state = state;
     if (!changed) return;
-    const { directory } = this.options_;
+    const { directory } = this.#options;
     const troubled = name === 'refused' || name === 'failing' || name === 'full';
     if (troubled) {
       const full = name === 'full';
       const what = full ? 'has reached its limit' : `cannot be written (${code || name})`;
       const sentence = reason || `The log in ${directory} ${what}.`;
-      this.once_(`${name} ${code}`, 1, () => this.voice_[full ? 'warn' : 'error'](sentence));
-    } else if (name === 'ready' && this.troubled_) {
-      this.once_(name, 1, () => this.voice_.info(`The log in ${directory} is writable again.`));
+      this.#once(`${name} ${code}`, 1, () => this.#voice[full ? 'warn' : 'error'](sentence));
+    } else if (name === 'ready' && this.#troubled) {
+      this.#once(name, 1, () => this.#voice.info(`The log in ${directory} is writable again.`));
     }
-    this.troubled_ = troubled || (this.troubled_ && name !== 'ready');
+    this.#troubled = troubled || (this.#troubled && name !== 'ready');
   }
 
   /** @param {{ code: string, reason: string, count?: number }} problem such as a damaged chunk */
-  problem_({ code, reason, count = 1 }) {
+  #problem({ code, reason, count = 1 }) {
     // The state has already reported it.
-    if (this.troubled_ && code === this.state.code) return;
-    this.once_(`problem ${code}`, count, (times) =>
-      this.voice_.warn(times > 1 ? `${reason} (${times} times)` : reason)
+    if (this.#troubled && code === this.state.code) return;
+    this.#once(`problem ${code}`, count, (times) =>
+      this.#voice.warn(times > 1 ? `${reason} (${times} times)` : reason)
     );
   }
 
@@ -150,13 +215,13 @@ class LogLink {
    * @param {number} count
    * @param {(times: number) => void} say called at most once a minute for one kind
    */
-  once_(what, count, say) {
-    const before = this.said_.get(what);
-    if (before && this.now_() - before.at < SAY_AGAIN_MS) {
+  #once(what, count, say) {
+    const before = this.#said.get(what);
+    if (before && this.#now() - before.at < SAY_AGAIN_MS) {
       before.unsaid += count;
       return;
     }
-    this.said_.set(what, { at: this.now_(), unsaid: 0 });
+    this.#said.set(what, { at: this.#now(), unsaid: 0 });
     say(count + (before?.unsaid ?? 0));
   }
 }

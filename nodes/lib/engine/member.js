@@ -5,6 +5,7 @@ const { CODES, failure } = require('./inbox');
 const { Wires } = require('./wires');
 const { Listening } = require('./listening');
 const { Status, shorten, rate } = require('../base/status');
+const { isBatch, toEnvelope, toRecord } = require('../base/record');
 
 /**
  * @typedef {import('../../../native/index.js').EngineStats} EngineStats
@@ -23,14 +24,30 @@ const { Status, shorten, rate } = require('../base/status');
  * @property {object} settings the stage's own fields of StageSpec
  * @property {string} [protocol] for msg.source of its records; default by kind
  * @property {Omit<import('./broker-links').UplinkMember, 'stage'>} [uplink]
+ * @property {() => boolean} [isOpen] of a node that opens its port itself: true while it accepts devices
+ * @property {import('./deliveries').Limit | null} [delivery] of a source that acknowledges a record when the flow has
+ *   delivered it; null: when Node-RED has its message
+ * @property {boolean} [asMessages] true: the user wants its output as messages
  * @property {(rates: StageRate, stats: EngineStats, member: Member) => import('../base/status').Shown} [shown]
  *
  * @typedef {StageParts & ListenerParts} Stage a node's contribution to the plan
  */
 
-const STILL = { recordsIn: 0, recordsOut: 0, batches: 0, copiesDropped: 0 };
+/** For messages of stages whose sources are unknown. Their senders have limits of their own. */
+const LONGEST = { timeoutMs: 3600000, acknowledges: false };
+const STILL = { recordsIn: 0, recordsOut: 0, batches: 0, copiesDropped: 0, filtered: 0 };
 
 class Member {
+  #settings;
+  #shown;
+  /** Records that it passed on in JavaScript since count(). */
+  #passed;
+  /** Why the member is shut, as last reported. */
+  #said;
+  /** For a node to which devices connect. */
+  #listening;
+  #isOpen;
+
   /**
    * @param {import('./host').EngineHost} host
    * @param {import('./wires').WiredNode} node
@@ -43,20 +60,23 @@ class Member {
     this.kind = stage.kind;
     this.stage = host.stageOf(node.id);
     this.uplink = stage.uplink;
-    this.settings_ = stage.settings;
+    this.delivery = stage.delivery ?? null;
+    /** True: the user wants its output as messages. */
+    this.asMessages = stage.asMessages ?? false;
+    this.#settings = stage.settings;
     this.protocol = stage.protocol ?? (stage.kind === 'source' ? 'mqtt' : 'ingest');
-    this.shown_ = stage.shown ?? shownRate;
+    this.#shown = stage.shown ?? shownRate;
+    this.#isOpen = stage.isOpen;
     this.wires = new Wires(node);
     this.status = new Status(node);
     /** @type {Route | null} */
     this.route = null;
-    /** Why the member is shut, as last reported. */
-    this.said_ = '';
+    this.#said = '';
+    this.#passed = 0;
     /** Stand-in only: makes the real stage, or throws. @type {(() => Stage) | null} */
     this.again = null;
     const { listener, ...parts } = stage;
-    /** For a node to which devices connect. */
-    this.listening_ = listener ? new Listening(this, { listener, ...parts }) : null;
+    this.#listening = listener ? new Listening(this, { listener, ...parts }) : null;
     host.register(this);
   }
 
@@ -64,10 +84,11 @@ class Member {
   renew() {
     if (!this.again) return;
     try {
-      const { settings, uplink, shown } = this.again();
-      this.settings_ = settings;
+      const { settings, uplink, delivery, shown } = this.again();
+      this.#settings = settings;
+      this.delivery = delivery ?? null;
       this.uplink = uplink;
-      this.shown_ = shown ?? shownRate;
+      this.#shown = shown ?? shownRate;
       this.again = null;
     } catch {
       // Already reported.
@@ -76,43 +97,97 @@ class Member {
 
   /** @returns {import('./plan-compiler').PlanMember} */
   planMember() {
-    const { id, stage, kind, protocol, settings_: settings, wires } = this;
-    return { id, stage, kind, protocol, settings, wires: wires.drawn };
+    const { id, stage, kind, protocol, wires, asMessages } = this;
+    const settings = this.delivery ? { ...this.#settings, delivered: true } : this.#settings;
+    return { id, stage, kind, protocol, settings, wires: wires.drawn, asMessages };
   }
 
   /**
    * Applies the member's route of a new plan.
    * @param {Plan} plan
-   * @returns {import('./pump').Outlet}
    */
   follow(plan) {
     const route = /** @type {Route} */ (plan.routes.get(this.id));
     this.route = route;
     const sentence = route.shut?.sentence ?? '';
-    if (sentence && sentence !== this.said_) this.node.error(sentence);
-    this.said_ = sentence;
+    if (sentence && sentence !== this.#said) this.node.error(sentence);
+    this.#said = sentence;
     this.wires.apply(route.jsWires, route.nativeWires);
+  }
+
+  /**
+   * Returns where the engine's messages of this node go.
+   * @param {Plan} plan
+   * @param {import('./plan-swap').Rest} [rest] for messages of the previous plan
+   * @returns {import('./pump').Outlet}
+   */
+  outlet(plan, rest) {
+    const route = /** @type {Route} */ (plan.routes.get(this.id));
     const [origin] = route.origins.length === 1 ? route.origins : [];
     const protocol = (origin && plan.routes.get(origin)?.protocol) || 'ingest';
+    const limit = this.#limit(route);
+    const { deliveries } = this.host;
+    const isHeard = rest
+      ? rest.enter.length + rest.send.length > 0
+      : route.jsWires.some((port) => port.length > 0);
     return {
-      send: (msg) => this.node.send(msg),
+      send: (msg) => {
+        for (const stage of rest?.enter ?? []) this.#enter(stage, msg);
+        this.wires.send(msg, rest?.send);
+      },
+      // A message that the previous plan sent may have no wire in this one.
+      follow: (msg, deferral) =>
+        isHeard ? deliveries.start(msg, deferral, this.node, limit) : deliveries.withhold(deferral),
       origin: origin ? { protocol, nodeId: origin } : undefined
+    };
+  }
+
+  /**
+   * Puts the record or batch of a message into a stage that now follows natively.
+   * @param {number} stage
+   * @param {Record<string, any>} msg
+   */
+  #enter(stage, msg) {
+    const { deliveries, inbox } = this.host;
+    const done = (/** @type {Error | undefined} */ error) => error && this.node.error(error, msg);
+    inbox.put(stage, isBatch(msg) ? toEnvelope(msg) : toRecord(msg), done, {
+      early: true,
+      safe: deliveries.comesBack(msg)
+    });
+  }
+
+  /**
+   * Returns the strictest limit of the sources whose records this node sends.
+   * @param {Route} route
+   * @returns {import('./deliveries').Limit}
+   */
+  #limit({ origins }) {
+    const limits = origins.flatMap((id) => this.host.deliveryOf(id) ?? []);
+    if (limits.length === 0) return LONGEST;
+    return {
+      timeoutMs: Math.min(...limits.map(({ timeoutMs }) => timeoutMs)),
+      acknowledges: limits.every(({ acknowledges }) => acknowledges)
     };
   }
 
   /** True while this node's device listener is open. */
   get listening() {
-    return this.listening_?.open ?? false;
+    return this.#listening?.open ?? false;
+  }
+
+  /** @returns {boolean | null} true while devices can connect to this node; null if none connect to it */
+  get accepts() {
+    return this.#listening?.open ?? this.#isOpen?.() ?? null;
   }
 
   /** The port on which the node listens. */
   get port() {
-    return this.listening_?.port ?? 0;
+    return this.#listening?.port ?? 0;
   }
 
   /** @returns {import('../tls/tls-thread').TlsState | null} of a listener with TLS or WebSocket */
   get tlsState() {
-    return this.listening_?.state ?? null;
+    return this.#listening?.state ?? null;
   }
 
   /**
@@ -120,19 +195,19 @@ class Member {
    * tries again.
    */
   listen() {
-    if (!this.route?.shut) this.listening_?.start();
+    if (!this.route?.shut) this.#listening?.start();
   }
 
   /** Call it before a plan in which this node must not accept records. */
   shut() {
-    this.listening_?.shut();
+    this.#listening?.shut();
   }
 
   /**
    * @param {Done} done
    * @returns {boolean} true: called `done` with an error, because this node must not accept records
    */
-  refuses_(done) {
+  #refuses(done) {
     const { shut } = this.route ?? {};
     if (shut) done(failure(CODES.NO_ROUTE, shut.sentence));
     return Boolean(shut);
@@ -142,31 +217,53 @@ class Member {
    * Puts a record into this node's own stage.
    * @param {RecordArgs} args
    * @param {Done} done
-   * @param {{ delivery?: boolean }} [options]
+   * @param {{ delivery?: boolean, msg?: object }} [options] msg: the message that became the record
    */
-  put(args, done, options) {
-    if (this.refuses_(done)) return;
-    this.host.inbox.put(this.stage, args, done, options);
+  put(args, done, { delivery = false, msg } = {}) {
+    if (this.#refuses(done)) return;
+    if (delivery && this.delivery) return this.host.inbox.put(this.stage, args, () => {}, { safe: done });
+    this.host.inbox.put(this.stage, args, done, { delivery, safe: this.host.deliveries.comesBack(msg) });
   }
 
   /**
    * Passes a record to every stage that follows natively.
    * @param {RecordArgs} args
    * @param {Done} done
+   * @param {object} msg the message that became the record
    */
-  pass(args, done) {
-    if (this.refuses_(done)) return;
+  pass(args, done, msg) {
+    this.#passed++;
+    this.#passOn(args, done, msg);
+  }
+
+  /** Counts a message that it sends on without a record. */
+  passMessage() {
+    this.#passed++;
+  }
+
+  /**
+   * Adds what it passed on in JavaScript to its rates. Call it once for each reading of the counters.
+   * @param {Rates} rates
+   */
+  count({ seconds, stages }) {
+    const perS = this.#passed / Math.max(seconds, 0.001);
+    this.#passed = 0;
+    const row = stages.get(this.stage);
+    if (!row) return;
+    row.recordsIn = hundredths(row.recordsIn + perS);
+    row.recordsOut = hundredths(row.recordsOut + perS);
+  }
+
+  /** @param {RecordArgs} args @param {Done} done @param {object} msg */
+  #passOn(args, done, msg) {
+    if (this.host.postpones(() => this.#passOn(args, done, msg))) return;
+    if (this.#refuses(done)) return;
     const next = this.route?.next ?? [];
-    let open = next.length;
-    /** @type {Error | undefined} */
-    let failed;
-    if (open === 0) done();
-    for (const stage of next) {
-      this.host.inbox.put(stage, args, (error) => {
-        failed ??= error;
-        if (--open === 0) done(failed);
-      });
-    }
+    if (next.length === 0) return done();
+    const isSafe = this.host.deliveries.comesBack(msg);
+    const each = afterAll(next.length, done);
+    const safe = isSafe && afterAll(next.length, isSafe);
+    for (const stage of next) this.host.inbox.put(stage, args, each, { safe });
   }
 
   /**
@@ -176,24 +273,75 @@ class Member {
    */
   tick(stats, rates) {
     if (this.route?.shut) return this.status.red(this.route.shut.shown);
-    if (this.listening_?.refused) return this.listen();
+    if (this.#listening?.refused) return this.listen();
     if (this.host.inbox.waits(this.stage))
       return this.status.set({ fill: 'yellow', shape: 'ring', text: 'slowed' });
-    const shown = this.shown_(rates.stages.get(this.stage) ?? STILL, stats, this);
+    const shown = this.#shown(rates.stages.get(this.stage) ?? STILL, stats, this);
     this.status.set({ ...shown, text: shorten(shown.text) });
+  }
+
+  /**
+   * Returns the node as the live view shows it: its rates, the carriage of each wire, its status.
+   * @param {Rates} rates
+   */
+  view(rates) {
+    const { id, node, kind, protocol, route } = this;
+    const { recordsIn, recordsOut, batches } = rates.stages.get(this.stage) ?? STILL;
+    return {
+      id,
+      name: node.name ?? '',
+      type: node.type,
+      kind,
+      protocol: kind === 'source' || kind === 'ingest' ? protocol : '',
+      port: this.listening ? this.port : 0,
+      carriage: route?.carriage ?? 'none',
+      wires: route?.wires ?? [],
+      inPerS: recordsIn,
+      outPerS: recordsOut,
+      batchesPerS: batches,
+      status: this.status.shown
+    };
   }
 
   /** @returns {string} ends a status text with the carriage of the output */
   carriage() {
-    return this.route && this.route.carriage !== 'none' ? ` · ${this.route.carriage}` : '';
+    const { carriage = 'none', veto = '' } = this.route ?? {};
+    const why = veto && ` (${veto})`;
+    return carriage === 'none' ? '' : ` · ${carriage}${why}`;
   }
 
   /** Call it when the node is closed. */
   async close() {
     this.status.close();
     this.host.deregister(this);
-    await this.listening_?.close();
+    await this.#listening?.close();
   }
+}
+
+/**
+ * @param {number} count
+ * @param {Done} done gets the first error. A stage that leads nowhere, such as a tap that samples, is no error while
+ *   another one takes the record
+ * @returns {Done} to be called `count` times
+ */
+function afterAll(count, done) {
+  let open = count;
+  let isTaken = false;
+  /** @type {(Error & { code?: string }) | undefined} */
+  let noRoute;
+  /** @type {Error | undefined} */
+  let failed;
+  return (/** @type {(Error & { code?: string }) | undefined} */ error) => {
+    if (!error) isTaken = true;
+    else if (error.code === CODES.NO_ROUTE) noRoute ??= error;
+    else failed ??= error;
+    if (--open === 0) done(failed ?? (isTaken ? undefined : noRoute));
+  };
+}
+
+/** @param {number} value */
+function hundredths(value) {
+  return Math.round(value * 100) / 100;
 }
 
 /** @type {NonNullable<Stage['shown']>} */

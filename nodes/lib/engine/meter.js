@@ -3,17 +3,22 @@
 
 /**
  * @typedef {import('../../../native/index.js').EngineStats} EngineStats
- * @typedef {{ recordsIn: number, recordsOut: number, batches: number, copiesDropped: number }} StageRate
+ * @typedef {{ recordsIn: number, recordsOut: number, batches: number, copiesDropped: number,
+ *   filtered: number }} StageRate
  * @typedef {{ seconds: number, stages: Map<number, StageRate>, counters: Record<string, number> }} Rates
  */
 
 class Meter {
+  #now;
+  #at;
+  /** @type {EngineStats | null} */
+  #last;
+
   /** @param {() => number} [now] ms */
   constructor(now = () => performance.now()) {
-    this.now_ = now;
-    this.at_ = now();
-    /** @type {EngineStats | null} */
-    this.last_ = null;
+    this.#now = now;
+    this.#at = now();
+    this.#last = null;
   }
 
   /**
@@ -21,11 +26,11 @@ class Meter {
    * @returns {Rates} since the previous reading; zeros for the first
    */
   read(stats) {
-    const now = this.now_();
-    const seconds = Math.max((now - this.at_) / 1000, 0.001);
-    const before = this.last_;
-    this.at_ = now;
-    this.last_ = stats;
+    const now = this.#now();
+    const seconds = Math.max((now - this.#at) / 1000, 0.001);
+    const before = this.#last;
+    this.#at = now;
+    this.#last = stats;
     // A counter that is new or decreased, because its stage was created again, counts from zero.
     const per = (/** @type {number} */ value, /** @type {number | undefined} */ old) =>
       before ? round((value - (old !== undefined && old <= value ? old : 0)) / seconds) : 0;
@@ -37,7 +42,8 @@ class Meter {
           recordsIn: per(stage.recordsIn, was?.recordsIn),
           recordsOut: per(stage.recordsOut, was?.recordsOut),
           batches: per(stage.batches, was?.batches),
-          copiesDropped: per(stage.copiesDropped, was?.copiesDropped)
+          copiesDropped: per(stage.copiesDropped, was?.copiesDropped),
+          filtered: per(stage.filtered, was?.filtered)
         };
         return [stage.id, rates];
       })

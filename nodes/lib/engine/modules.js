@@ -84,8 +84,17 @@
  * @typedef {object} StoreThread the worker thread with the database of one engine's log
  * @property {(event: 'state' | 'problem', listener: (event: any) => void) => unknown} on
  * @property {(token: number) => unknown} attach
+ * @property {Promise<void> | null} [restoring] resolves when the MQTT sessions of an earlier run are restored; null =
+ *   they are
  * @property {() => Promise<Holding[]>} holdings records on disk, by uplink node
+ * @property {(file: string) => Promise<void>} backup copies the log into a new file
+ * @property {(page: { after: number, limit: number }) => Promise<DeadLetterPage>} deadLetters
+ * @property {(rows: number[] | null, nodes: string[]) => Promise<SentAgain>} sendAgain rows: null = all; nodes: uplink
+ *   nodes of the flow
  * @property {(timeoutMs: number) => Promise<boolean>} stop
+ *
+ * @typedef {{ letters: import('../store/dead-letters').Letter[], next: number | null }} DeadLetterPage
+ * @typedef {import('../store/dead-letters').Outcome & { failure: string }} SentAgain
  *
  * @typedef {{ node: string, records: number }} Holding node: logName of an uplink node
  *

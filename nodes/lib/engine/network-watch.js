@@ -12,6 +12,18 @@ const UNKNOWN = 'none';
  */
 
 class NetworkWatch {
+  #check;
+  #changed;
+  #warn;
+  /** Local addresses of the connected sessions, the most urgent first. @type {string[]} */
+  #addresses;
+  #sessions;
+  #warned;
+  /** @type {NodeJS.Timeout | null} */
+  #timer;
+  /** Counts the stops. The result of a check that began before a stop is ignored. */
+  #run;
+
   /**
    * @param {object} context
    * @param {(localAddress: string) => Promise<NetworkView | null>} context.check
@@ -19,19 +31,16 @@ class NetworkWatch {
    * @param {(sentence: string) => void} context.warn
    */
   constructor({ check, changed, warn }) {
-    this.check_ = check;
-    this.changed_ = changed;
-    this.warn_ = warn;
+    this.#check = check;
+    this.#changed = changed;
+    this.#warn = warn;
     /** @type {NetworkView | null} null = unknown yet */
     this.view = null;
-    /** Local addresses of the connected sessions, the most urgent first. @type {string[]} */
-    this.addresses_ = [];
-    this.sessions_ = 0;
-    this.warned_ = false;
-    /** @type {NodeJS.Timeout | null} */
-    this.timer_ = null;
-    /** Counts the stops. The result of a check that began before a stop is ignored. */
-    this.run_ = 0;
+    this.#addresses = [];
+    this.#sessions = 0;
+    this.#warned = false;
+    this.#timer = null;
+    this.#run = 0;
   }
 
   /** @param {UplinkState} state */
@@ -39,49 +48,49 @@ class NetworkWatch {
     const addresses = sessions.flatMap(({ state, localAddress }) =>
       state === 'connected' && localAddress ? [localAddress] : []
     );
-    const isNew = addresses.length > this.addresses_.length || addresses[0] !== this.addresses_[0];
-    this.addresses_ = addresses;
-    this.sessions_ = sessions.length;
+    const isNew = addresses.length > this.#addresses.length || addresses[0] !== this.#addresses[0];
+    this.#addresses = addresses;
+    this.#sessions = sessions.length;
     if (addresses.length === 0 || !isNew) return;
-    this.timer_ ??= setInterval(() => this.look_(), EVERY_MS).unref();
-    this.look_();
+    this.#timer ??= setInterval(() => this.#look(), EVERY_MS).unref();
+    this.#look();
   }
 
   stop() {
-    this.run_++;
-    if (this.timer_) clearInterval(this.timer_);
-    this.timer_ = null;
-    this.addresses_ = [];
+    this.#run++;
+    if (this.#timer) clearInterval(this.#timer);
+    this.#timer = null;
+    this.#addresses = [];
     this.view = null;
   }
 
-  async look_() {
-    const [address] = this.addresses_;
+  async #look() {
+    const [address] = this.#addresses;
     if (!address) return;
-    const run = this.run_;
+    const run = this.#run;
     let view;
     try {
-      view = await this.check_(address);
+      view = await this.#check(address);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       view = { interface: '', ok: false, kind: 'none', reason, bands: [] };
     }
-    if (run !== this.run_) return;
+    if (run !== this.#run) return;
     this.view = view;
-    this.changed_(view);
-    this.tell_();
+    this.#changed(view);
+    this.#tell();
   }
 
-  tell_() {
+  #tell() {
     const { view } = this;
     // A single session has no order, and loopback has no queue. For an interface that was not found, nothing is known.
-    const matters = view && !view.ok && view.interface && view.interface !== 'lo' && this.sessions_ > 1;
-    if (!matters || this.warned_) return;
-    this.warned_ = true;
+    const matters = view && !view.ok && view.interface && view.interface !== 'lo' && this.#sessions > 1;
+    if (!matters || this.#warned) return;
+    this.#warned = true;
     const wait = `records wait behind others in the queue of the interface ${view.interface}`;
     const why = view.reason.replace(/\.$/, '');
-    if (view.kind === UNKNOWN) return this.warn_(`Whether urgent ${wait} is unknown: ${why}.`);
-    this.warn_(
+    if (view.kind === UNKNOWN) return this.#warn(`Whether urgent ${wait} is unknown: ${why}.`);
+    this.#warn(
       `Urgent ${wait}: ${why}. ` +
         `"seganet-net plan --interface ${view.interface}" shows what would let them go first.`
     );

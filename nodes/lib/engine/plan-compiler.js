@@ -1,14 +1,13 @@
 'use strict';
 // Compiles the live wires of one engine's nodes into the engine's plan. Pure: no RED, no side effects.
 //
-// A wire between two nodes of the same engine is native. Every other wire carries messages. Junctions are transparent.
-// A wire that closes a loop carries messages, because native stages pass records on immediately.
-//
-// A record may be acknowledged only if a node accepts it. A node of ours that should accept records but cannot (it is
-// inert) shuts every node whose records can reach it. A source without a destination is shut too. A shut node accepts
-// no records.
+// A wire between two nodes of the same engine is native. Every other wire carries messages. Nodes that only pass
+// messages on are transparent (wire-targets.js). A wire that closes a loop carries messages, because native stages pass
+// records on immediately. So does a wire where something waits for messages: see `vetoOf`.
 
 const crypto = require('node:crypto');
+const { shutBy } = require('./plan-takers');
+const { WireTargets } = require('./wire-targets');
 
 /**
  * @typedef {import('../../../native/index.js').PlanSpec} PlanSpec
@@ -23,9 +22,14 @@ const crypto = require('node:crypto');
  * @property {string} [protocol] of a source or ingest
  * @property {object} settings the stage's own fields of StageSpec
  * @property {string[][]} wires as drawn, by output
+ * @property {boolean} [asMessages] true: the user wants its output as messages
+ *
+ * @typedef {object} Veto why a wire between two nodes of the engine carries messages
+ * @property {string} shown a word for the status; '' = the nodes' kinds or the drawing are the reason
+ * @property {string} reason for the plan view
  *
  * @typedef {object} WireView one wire, as the plan view shows it
- * @property {string} to id of the node behind the junctions
+ * @property {string} to id of the node behind junctions, link nodes and subflows
  * @property {'native' | 'message'} carriage
  * @property {string} reason why it is not native, else ''
  *
@@ -41,48 +45,57 @@ const crypto = require('node:crypto');
  * @property {string[]} nativeWires drawn wires (node ids) on which the node must not send messages
  * @property {string[][]} jsWires wires that carry messages, by output
  * @property {WireView[]} wires
+ * @property {{ place: number, wire: string, to: string, stage: number }[]} ways from output 1; place: of the drawn wire
+ *   among them; stage 0: as messages
+ * @property {string} veto word of the first veto among its wires, '' = none
  * @property {string[]} origins ids of the sources and ingests that reach it natively (its own, if it is one)
  * @property {Trouble | null} shut why it must not accept records, null = it may
  *
- * @typedef {(id: string) => { type: string, wires?: string[][], name?: string, inert?: Trouble } | null | undefined}
- *   GetNode live nodes only
- * @typedef {{ spec: PlanSpec, routes: Map<string, Route> }} Plan
+ * @typedef {import('./wire-targets').GetNode} GetNode
+ * @typedef {Omit<import('./wire-targets').Canvas, 'getNode'>} CanvasParts
+ * @typedef {CanvasParts & { fastPath: 'auto' | 'off', veto?: Veto | null }} Options veto: for all wires
+ * @typedef {{ to: string, veto: Veto | null }} Way from a node to another; null: native
+ * @typedef {{ spec: PlanSpec, routes: Map<string, Route>, hops: number }} Plan hops: most nodes that a message crosses
+ *   between two nodes of the engine, or to another one
  */
 
 /** Longest name of an uplink stage in the log, bytes. */
 const MAX_NAME_BYTES = 64;
 
-const NATIVE_TARGETS = ['priority', 'batch', 'uplink', 'tap'];
-/** Node types that lose records if they are inert. Other nodes only observe records, or receive none. */
-const MUST_TAKE = ['seganet-priority', 'seganet-batch', 'seganet-uplink', 'seganet-ingest'];
+const NATIVE_TARGETS = ['priority', 'filter', 'batch', 'uplink', 'tap'];
+/** @type {Veto} */
+const OUTSIDE = { shown: '', reason: 'not a node of this engine' };
+/** @type {Veto} */
+const LOOP = { shown: '', reason: 'closes a loop' };
+/** A record takes each way, as a message does. @type {Veto} */
+const SECOND = { shown: '', reason: 'a second way to the same node' };
+/** @type {Veto} */
+const MANY = { shown: '', reason: 'too many ways lead from it' };
 
 /**
  * @param {Kind} from
  * @param {Kind} to
  * @returns {string} why a wire between the two cannot be native, '' if it can
  */
-function veto(from, to) {
+function misfit(from, to) {
   if (!NATIVE_TARGETS.includes(to)) return `${to} reads messages`;
   if (from === 'batch' && to !== 'uplink') return 'batches go natively to uplinks only';
   return '';
 }
 
 /**
- * Returns the nodes behind a wire, through junctions. Missing and disabled nodes are left out.
- * @param {string} id
- * @param {Map<string, PlanMember>} members
- * @param {GetNode} getNode
- * @param {Set<string>} [seen] junctions already visited
- * @returns {string[]}
+ * Returns why a wire to a node must carry messages although it could be native: someone waits for its messages.
+ * @param {PlanMember} from
+ * @param {string} waiter name of a Complete node, '' = none
+ * @param {Options} options
+ * @returns {Veto | null}
  */
-function leaves(id, members, getNode, seen = new Set()) {
-  if (members.has(id)) return [id];
-  const node = getNode(id);
-  if (!node) return [];
-  if (node.type !== 'junction') return [id];
-  if (seen.has(id)) return [];
-  seen.add(id);
-  return (node.wires ?? []).flat().flatMap((next) => leaves(next, members, getNode, seen));
+function vetoOf(from, waiter, { fastPath, veto = null }) {
+  if (fastPath === 'off') return { shown: 'fast path off', reason: 'the fast path is off' };
+  if (veto) return veto;
+  if (from.asMessages) return { shown: 'chosen', reason: 'the node is set to carry messages' };
+  // A node completes messages, not records, so the Complete node would wait in vain.
+  return waiter ? { shown: 'complete', reason: `the Complete node "${waiter}" waits for messages` } : null;
 }
 
 /**
@@ -110,25 +123,37 @@ function loopClosers(edges) {
 
 /**
  * @param {PlanMember} member
- * @param {(from: PlanMember, to: string) => string} reasonFor returns why a wire is not native, '' if it is
- * @param {(wire: string) => string[]} behind
+ * @param {(from: PlanMember, wire: string) => Way[]} waysOf
  * @param {Map<string, PlanMember>} members
  * @returns {Route}
  */
-function routeOf(member, reasonFor, behind, members) {
+function routeOf(member, waysOf, members) {
   const [first = [], ...others] = member.wires;
-  /** @type {Map<string, WireView>} */
-  const views = new Map();
+  /** @type {WireView[]} */
+  const wires = [];
   /** @type {string[]} */
   const nativeWires = [];
   /** @type {string[]} */
   const js = [];
-  for (const wire of first) {
-    const targets = behind(wire).map((to) => ({ to, reason: reasonFor(member, to) }));
-    for (const { to, reason } of targets) {
-      views.set(to, { to, carriage: reason ? 'message' : 'native', reason });
+  /** @type {Set<string>} */
+  const taken = new Set();
+  let shownVeto = '';
+  /** @type {Route['ways']} */
+  const ways = [];
+  for (const [place, wire] of first.entries()) {
+    const targets = waysOf(member, wire).map(({ to, veto }) => ({
+      to,
+      veto: veto ?? (taken.has(to) ? SECOND : null)
+    }));
+    for (const [index, target] of targets.entries()) {
+      if (!target.veto && targets.findIndex(({ to }) => to === target.to) < index) target.veto = SECOND;
+      const { to, veto } = target;
+      if (!veto) taken.add(to);
+      ways.push({ place, wire, to, stage: veto ? 0 : (members.get(to)?.stage ?? 0) });
+      shownVeto ||= veto?.shown ?? '';
+      wires.push({ to, carriage: veto ? 'message' : 'native', reason: veto?.reason ?? '' });
     }
-    const messages = targets.filter(({ reason }) => reason).map(({ to }) => to);
+    const messages = targets.filter(({ veto }) => veto).map(({ to }) => to);
     if (messages.length < targets.length || targets.length === 0) {
       nativeWires.push(wire);
       js.push(...messages);
@@ -136,14 +161,20 @@ function routeOf(member, reasonFor, behind, members) {
       js.push(wire);
     }
   }
-  const wires = [...views.values()];
-  const next = wires
-    .filter(({ carriage }) => carriage === 'native')
-    .map(({ to }) => /** @type {PlanMember} */ (members.get(to)).stage);
+  const next = [...taken].map((to) => /** @type {PlanMember} */ (members.get(to)).stage);
   const carriage = next.length ? (js.length ? 'both' : 'native') : js.length ? 'message' : 'none';
-  const jsWires = member.wires.length ? [[...new Set(js)], ...others] : [];
+  const jsWires = member.wires.length ? [js, ...others] : [];
   const { id, stage, kind, protocol } = member;
-  return { id, stage, kind, protocol, carriage, next, nativeWires, jsWires, wires, origins: [], shut: null };
+  const origins = /** @type {string[]} */ ([]);
+  const view = {
+    carriage: /** @type {Carriage} */ (carriage),
+    wires,
+    veto: shownVeto,
+    ways,
+    origins,
+    shut: null
+  };
+  return { id, stage, kind, protocol, next, nativeWires, jsWires, ...view };
 }
 
 /**
@@ -164,73 +195,10 @@ function shutRoute(member, shut) {
     nativeWires: wires.flat(),
     jsWires,
     wires: [],
+    veto: '',
+    ways: [],
     origins: [],
     shut
-  };
-}
-
-/**
- * True for a tap that samples. Without another destination, the records that it skips would be acknowledged and lost.
- * @param {PlanMember} member
- */
-function onlyLooks({ kind, settings }) {
-  const { everyN = 0, perSecond = 0 } = /** @type {{ everyN?: number, perSecond?: number }} */ (settings);
-  return kind === 'tap' && (everyN > 1 || perSecond > 0);
-}
-
-/**
- * Follows a member's records over native and message wires between our nodes.
- * @param {PlanMember} from
- * @param {Map<string, PlanMember>} members
- * @param {(wire: string) => string[]} behind
- * @param {GetNode} getNode
- * @returns {Trouble | null} why it must not accept records
- */
-function shutBy(from, members, behind, getNode) {
-  const seen = new Set([from]);
-  let isTaken = false;
-  for (const member of seen) {
-    isTaken ||= member.kind === 'uplink';
-    for (const to of (member.wires[0] ?? []).flatMap(behind)) {
-      const next = members.get(to);
-      if (next) {
-        seen.add(next);
-        continue;
-      }
-      const node = getNode(to);
-      if (!node?.inert) isTaken ||= !onlyLooks(member);
-      else if (MUST_TAKE.includes(node.type)) return shutByNode(node.name || to, node.inert);
-    }
-  }
-  const isOrigin = from.kind === 'source' || from.kind === 'ingest';
-  return isTaken || !isOrigin ? null : noRoute(from);
-}
-
-/**
- * @param {string} name
- * @param {Trouble} trouble
- * @returns {Trouble}
- */
-function shutByNode(name, { shown, sentence }) {
-  const why = sentence ? `${shown}: ${sentence}` : `${shown}.`;
-  return {
-    shown: `→ ${name}: ${shown}`,
-    sentence: `No records are taken, because the node "${name}" in their path cannot take them (${why.replace(/\.$/, '')}). Correct that node and deploy.`
-  };
-}
-
-/**
- * @param {PlanMember} member
- * @returns {Trouble}
- */
-function noRoute({ wires }) {
-  const isWired = (wires[0] ?? []).length > 0;
-  const what = isWired
-    ? 'the downstream nodes are deleted or disabled, lead nowhere, or only sample (tap)'
-    : 'the node is wired to nothing';
-  return {
-    shown: `no route: ${isWired ? 'nothing takes records' : 'wired to nothing'}`,
-    sentence: `No records are taken, because nothing would take them: ${what}. Wire it to an uplink node, or to another node that takes records, and deploy.`
   };
 }
 
@@ -257,7 +225,7 @@ function traceOrigins(routes) {
 }
 
 /**
- * Returns the name under which the log keeps the records of an uplink node.
+ * Returns the name under which the log keeps the records of an uplink node, and the sessions of a source.
  * @param {string} id of the Node-RED node; it is long for a node in nested subflows
  * @returns {string} 1 to 64 bytes, the same at each start
  */
@@ -267,60 +235,78 @@ function logName(id) {
 }
 
 /**
+ * Returns what each wire leads to, and why it is not native.
+ * @param {Map<string, PlanMember>} members
+ * @param {WireTargets} targets
+ * @param {Options} options
+ * @returns {(from: PlanMember, wire: string) => Way[]}
+ */
+function judge(members, targets, options) {
+  const { waiterOf = () => '' } = options;
+  return (from, wire) => {
+    const behind = targets.behind(wire);
+    // The message wire itself leads to all of them.
+    if (!behind) return [{ to: wire, veto: MANY }];
+    return behind.to.map((to) => {
+      const target = members.get(to);
+      if (!target) return { to, veto: OUTSIDE };
+      const reason = misfit(from.kind, target.kind);
+      return {
+        to,
+        veto: reason ? { shown: '', reason } : vetoOf(from, behind.waiter || waiterOf(to), options)
+      };
+    });
+  };
+}
+
+/**
  * @param {PlanMember[]} list
  * @param {GetNode} getNode
- * @param {{ fastPath: 'auto' | 'off' }} options
+ * @param {Options} options
  * @returns {Plan}
  */
 function compile(list, getNode, options) {
   const ordered = [...list].sort((left, right) => left.stage - right.stage);
   const members = new Map(ordered.map((member) => [member.id, member]));
-  /** @param {string} wire */
-  const behind = (wire) => [...new Set(leaves(wire, members, getNode))];
-  /** @type {(from: PlanMember, to: string) => string} */
-  const staticReason = (from, to) => {
-    if (options.fastPath === 'off') return 'the fast path is off';
-    const target = members.get(to);
-    return target ? veto(from.kind, target.kind) : 'not a node of this engine';
-  };
+  const targets = new WireTargets((id) => members.has(id), { ...options, getNode });
+  const judged = judge(members, targets, options);
   /** @type {Map<string, Trouble>} */
   const shut = new Map();
+  const behind = (/** @type {string} */ wire) => [...new Set(targets.behind(wire)?.to ?? [wire])];
   for (const member of ordered) {
     const trouble = shutBy(member, members, behind, getNode);
     if (trouble) shut.set(member.id, trouble);
   }
   const edges = new Map(
     ordered.map((from) => {
-      const targets = (from.wires[0] ?? []).flatMap(behind);
-      return [from.id, targets.filter((to) => staticReason(from, to) === '')];
+      const ways = (from.wires[0] ?? []).flatMap((wire) => judged(from, wire));
+      return [from.id, ways.filter(({ veto }) => !veto).map(({ to }) => to)];
     })
   );
   const closers = loopClosers(edges);
-  /** @type {(from: PlanMember, to: string) => string} */
-  const reasonFor = (from, to) =>
-    staticReason(from, to) || (closers.has(`${from.id} ${to}`) ? 'closes a loop' : '');
+  /** @type {(from: PlanMember, wire: string) => Way[]} */
+  const waysOf = (from, wire) =>
+    judged(from, wire).map(({ to, veto }) => ({
+      to,
+      veto: veto ?? (closers.has(`${from.id} ${to}`) ? LOOP : null)
+    }));
 
   const routes = new Map(
     ordered.map((member) => {
       const trouble = shut.get(member.id);
-      const route = trouble ? shutRoute(member, trouble) : routeOf(member, reasonFor, behind, members);
-      return [member.id, route];
+      return [member.id, trouble ? shutRoute(member, trouble) : routeOf(member, waysOf, members)];
     })
   );
   traceOrigins(routes);
-  const stages = ordered.map((member) => {
-    const { next, jsWires } = /** @type {Route} */ (routes.get(member.id));
-    const messages = jsWires.some((port) => port.length > 0);
-    return /** @type {StageSpec} */ ({
-      id: member.stage,
-      kind: member.kind,
-      next,
-      messages,
-      ...(member.kind === 'uplink' && { name: logName(member.id) }),
-      ...member.settings
-    });
-  });
-  return { spec: { stages }, routes };
+  const stages = ordered.map((member) => stageOf(member, /** @type {Route} */ (routes.get(member.id))));
+  return { spec: { stages }, routes, hops: targets.deepest + 1 };
+}
+
+/** @param {PlanMember} member @param {Route} route */
+function stageOf({ id, stage, kind, settings }, { next, jsWires }) {
+  const messages = jsWires.some((port) => port.length > 0);
+  const name = kind === 'uplink' || kind === 'source' ? { name: logName(id) } : {};
+  return /** @type {StageSpec} */ ({ id: stage, kind, next, messages, ...name, ...settings });
 }
 
 module.exports = { compile, logName };

@@ -12,35 +12,38 @@ const MAX_ADDRESSES = 10000;
 
 /** Counts failed logins by address. After several failures, the next login of the address is delayed. */
 class FailedAttempts {
+  #now;
+  /** Least recent first. @type {Map<string, { failures: number, at: number }>} */
+  #byAddress;
+
   /** @param {() => number} [now] ms */
   constructor(now = () => performance.now()) {
-    this.now_ = now;
-    /** Least recent first. @type {Map<string, { failures: number, at: number }>} */
-    this.byAddress_ = new Map();
+    this.#now = now;
+    this.#byAddress = new Map();
   }
 
   /** @param {string} address such as 192.0.2.7:40312 @returns {number} ms to wait */
   delay(address) {
-    const known = this.byAddress_.get(networkOf(address));
-    if (!known || known.failures < FREE || this.now_() - known.at > FORGET_MS) return 0;
+    const known = this.#byAddress.get(networkOf(address));
+    if (!known || known.failures < FREE || this.#now() - known.at > FORGET_MS) return 0;
     return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(known.failures - FREE, 10));
   }
 
   /** @param {string} address */
   failed(address) {
     const network = networkOf(address);
-    const known = this.byAddress_.get(network);
-    const now = this.now_();
+    const known = this.#byAddress.get(network);
+    const now = this.#now();
     const failures = known && now - known.at <= FORGET_MS ? known.failures + 1 : 1;
-    this.byAddress_.delete(network);
-    this.byAddress_.set(network, { failures, at: now });
-    if (this.byAddress_.size <= MAX_ADDRESSES) return;
-    const [oldest] = this.byAddress_.keys();
-    this.byAddress_.delete(oldest);
+    this.#byAddress.delete(network);
+    this.#byAddress.set(network, { failures, at: now });
+    if (this.#byAddress.size <= MAX_ADDRESSES) return;
+    const [oldest] = this.#byAddress.keys();
+    this.#byAddress.delete(oldest);
   }
 
   get size() {
-    return this.byAddress_.size;
+    return this.#byAddress.size;
   }
 }
 

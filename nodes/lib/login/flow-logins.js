@@ -16,21 +16,30 @@ const SHOWN_MS = 60000;
  */
 
 class FlowLogins {
+  #send;
+  #timeoutMs;
+  /** @type {Map<string, Question>} */
+  #open;
+  #allowed;
+  #refused;
+  #unanswered;
+  #now;
+  #unansweredAt;
+
   /**
    * @param {(msg: object) => void} send
    * @param {number} timeoutMs
    * @param {() => number} [now] ms
    */
   constructor(send, timeoutMs, now = () => performance.now()) {
-    this.send_ = send;
-    this.timeoutMs_ = timeoutMs;
-    /** @type {Map<string, Question>} */
-    this.open_ = new Map();
-    this.allowed_ = 0;
-    this.refused_ = 0;
-    this.unanswered_ = 0;
-    this.now_ = now;
-    this.unansweredAt_ = -Infinity;
+    this.#send = send;
+    this.#timeoutMs = timeoutMs;
+    this.#open = new Map();
+    this.#allowed = 0;
+    this.#refused = 0;
+    this.#unanswered = 0;
+    this.#now = now;
+    this.#unansweredAt = -Infinity;
   }
 
   /**
@@ -39,26 +48,26 @@ class FlowLogins {
    * @returns {Promise<Verdict>}
    */
   ask({ clientId, user, password, address }, source) {
-    if (this.open_.size >= MAX_OPEN) return Promise.resolve(undefined);
+    if (this.#open.size >= MAX_OPEN) return Promise.resolve(undefined);
     // Random, so that a forged message cannot answer for the flow.
     const loginId = crypto.randomUUID();
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
-        this.unanswered_++;
-        this.unansweredAt_ = this.now_();
+        this.#unanswered++;
+        this.#unansweredAt = this.#now();
         question.settle(null);
-      }, this.timeoutMs_);
+      }, this.#timeoutMs);
       /** @type {Question} */
       const question = {
         clientId,
         settle: (verdict) => {
           clearTimeout(timer);
-          this.open_.delete(loginId);
+          this.#open.delete(loginId);
           resolve(verdict);
         }
       };
-      this.open_.set(loginId, question);
-      this.send_({ topic: 'login', loginId, clientId, user, password: textOf(password), address, source });
+      this.#open.set(loginId, question);
+      this.#send({ topic: 'login', loginId, clientId, user, password: textOf(password), address, source });
     });
   }
 
@@ -67,39 +76,41 @@ class FlowLogins {
    * @returns {string} why it is not a valid answer, '' if it is
    */
   answer({ loginId, allowed, deviceId }) {
-    const question = typeof loginId === 'string' ? this.open_.get(loginId) : undefined;
+    const question = typeof loginId === 'string' ? this.#open.get(loginId) : undefined;
     if (!question) {
       return 'msg.loginId does not match a pending login. Return the question with msg.allowed set before its timeout.';
     }
     // Only true allows the login, so that a faulty flow allows none.
     if (allowed !== true) {
-      this.refused_++;
+      this.#refused++;
       question.settle(null);
       return allowed === false ? '' : 'msg.allowed is neither true nor false, so the device is refused.';
     }
     const device = deviceId ?? question.clientId;
     if (typeof device !== 'string' || device === '' || Buffer.byteLength(device) > MAX_DEVICE_BYTES) {
-      this.refused_++;
+      this.#refused++;
       question.settle(null);
       return `msg.deviceId must be text of 1 to ${MAX_DEVICE_BYTES} bytes, so the device is refused.`;
     }
-    this.allowed_++;
+    this.#allowed++;
     question.settle(device);
     return '';
   }
 
   /** @returns {import('../base/status').Shown} */
   shown() {
-    const { allowed_: allowed, refused_: refused, unanswered_: unanswered } = this;
+    const allowed = this.#allowed;
+    const refused = this.#refused;
+    const unanswered = this.#unanswered;
     const tail = unanswered > 0 ? ` · ${unanswered} not answered` : '';
     const text = `${allowed} allowed · ${refused} refused${tail}`;
-    if (this.now_() - this.unansweredAt_ < SHOWN_MS) return { fill: 'yellow', shape: 'ring', text };
+    if (this.#now() - this.#unansweredAt < SHOWN_MS) return { fill: 'yellow', shape: 'ring', text };
     return { fill: allowed > 0 ? 'green' : 'grey', shape: 'dot', text };
   }
 
   /** Ends the open questions without a verdict. The devices try again, and the next node may answer. */
   close() {
-    for (const { settle } of [...this.open_.values()]) settle(undefined);
+    for (const { settle } of [...this.#open.values()]) settle(undefined);
   }
 }
 

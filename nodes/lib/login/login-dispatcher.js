@@ -18,22 +18,29 @@ const MAX_LOGINS = 64;
 const MAX_HELD = 1000;
 
 class LoginDispatcher {
+  #engine;
+  #onBell;
+  /** @type {Map<number, Checker>} by stage */
+  #checkers;
+  /** @type {(() => void) | null} */
+  #endBell;
+  /** Logins that wait for the end of a deploy; null = no deploy. @type {(() => void)[] | null} */
+  #held;
+  #run;
+
   /**
    * @param {Pick<import('../../../native/index.js').Engine, 'takeLogins' | 'answerLogin'>} engine
    * @param {(fn: () => void) => () => void} onBell
    */
   constructor(engine, onBell) {
-    this.engine_ = engine;
-    this.onBell_ = onBell;
-    /** @type {Map<number, Checker>} by stage */
-    this.checkers_ = new Map();
-    /** @type {(() => void) | null} */
-    this.endBell_ = null;
+    this.#engine = engine;
+    this.#onBell = onBell;
+    this.#checkers = new Map();
+    this.#endBell = null;
     /** The login node's checker, if the engine has a login node. @type {FlowChecker | null} */
     this.flow = null;
-    /** Logins that wait for the end of a deploy; null = no deploy. @type {(() => void)[] | null} */
-    this.held_ = null;
-    this.run_ = onceATurn(() => this.takeSome_());
+    this.#held = null;
+    this.#run = onceATurn(() => this.#takeSome());
   }
 
   /**
@@ -41,26 +48,26 @@ class LoginDispatcher {
    * @param {Checker} check must not throw
    */
   serve(stage, check) {
-    this.checkers_.set(stage, check);
-    this.endBell_ ??= this.onBell_(this.run_);
+    this.#checkers.set(stage, check);
+    this.#endBell ??= this.#onBell(this.#run);
   }
 
   /** @param {number} stage */
   leave(stage) {
-    this.checkers_.delete(stage);
-    if (this.checkers_.size > 0) return;
-    this.endBell_?.();
-    this.endBell_ = null;
+    this.#checkers.delete(stage);
+    if (this.#checkers.size > 0) return;
+    this.#endBell?.();
+    this.#endBell = null;
   }
 
   /** Call it when a deploy begins. Until resume(), the login node and the nodes behind it may be missing. */
   hold() {
-    this.held_ ??= [];
+    this.#held ??= [];
   }
 
   resume() {
-    const held = this.held_ ?? [];
-    this.held_ = null;
+    const held = this.#held ?? [];
+    this.#held = null;
     for (const go of held) go();
   }
 
@@ -72,33 +79,33 @@ class LoginDispatcher {
    * @returns {Promise<Verdict>}
    */
   async ask(login, source) {
-    const { held_: held } = this;
+    const held = this.#held;
     if (held && held.length >= MAX_HELD) return undefined;
     if (held) await new Promise((resolve) => held.push(() => resolve(undefined)));
     return this.flow?.(login, source);
   }
 
   /** @returns {boolean} true if there may be more */
-  takeSome_() {
-    const logins = this.checkers_.size > 0 ? this.engine_.takeLogins(MAX_LOGINS) : [];
+  #takeSome() {
+    const logins = this.#checkers.size > 0 ? this.#engine.takeLogins(MAX_LOGINS) : [];
     for (const login of logins) {
-      const check = this.checkers_.get(login.stage);
+      const check = this.#checkers.get(login.stage);
       // Without a checker, the listener is closing, and its connections end with it.
-      if (check) void this.answer_(login, check);
+      if (check) void this.#answer(login, check);
     }
     return logins.length > 0;
   }
 
   /** @param {Login} login @param {Checker} check */
-  async answer_(login, check) {
+  async #answer(login, check) {
     const verdict = await check(login).catch(() => null);
     // The engine may have been closed in the meantime. There is no listener then.
-    if (verdict === undefined || this.checkers_.size === 0) return;
+    if (verdict === undefined || this.#checkers.size === 0) return;
     try {
-      this.engine_.answerLogin(login.id, verdict);
+      this.#engine.answerLogin(login.id, verdict);
     } catch {
       // The engine did not accept the device id.
-      this.engine_.answerLogin(login.id, null);
+      this.#engine.answerLogin(login.id, null);
     }
   }
 }

@@ -26,6 +26,23 @@ const OTHERS = 0o077;
  * attacker with one address delays the others by no more than these checks.
  */
 class PasswordVerifier {
+  #file;
+  #warn;
+  #withinMs;
+  #sleep;
+  #attempts;
+  #now;
+  #asked;
+  #files;
+  #secret;
+  /** Keyed hash of the correct password, by user. @type {Map<string, Buffer>} */
+  #known;
+  /** Running checks, by user and keyed hash. @type {Map<string, Promise<boolean | undefined>>} */
+  #running;
+  #timer;
+  /** Password hashes by user. @type {Map<string, import('./password-hash').PasswordHash> | undefined} */
+  #users;
+
   /**
    * @throws {Error} with a sentence if the file cannot be read
    * @param {string} file
@@ -36,62 +53,60 @@ class PasswordVerifier {
    * @param {() => number} [options.now]
    */
   constructor(file, { warn, withinMs = 8000, sleep = wait, now = () => performance.now() }) {
-    this.file_ = file;
-    this.warn_ = warn;
-    this.withinMs_ = withinMs;
-    this.sleep_ = sleep;
-    this.attempts_ = new FailedAttempts(now);
-    this.now_ = now;
-    this.queue_ = new WorkQueue({ atOnce: () => AT_ONCE, maxWaiting: MAX_WAITING, now });
+    this.#file = file;
+    this.#warn = warn;
+    this.#withinMs = withinMs;
+    this.#sleep = sleep;
+    this.#attempts = new FailedAttempts(now);
+    this.#now = now;
+    this.queue = new WorkQueue({ atOnce: () => AT_ONCE, maxWaiting: MAX_WAITING, now });
     /** Queues of the addresses with a check in progress. @type {Map<string, WorkQueue>} */
-    this.addresses_ = new Map();
-    this.asked_ = 0;
-    this.files_ = new WatchedFiles(
+    this.addresses = new Map();
+    this.#asked = 0;
+    this.#files = new WatchedFiles(
       { passwords: file },
       { passwords: 'password file' },
       {
         maxBytes: MAX_FILE_BYTES
       }
     );
-    this.secret_ = crypto.randomBytes(32);
-    /** Keyed hash of the correct password, by user. @type {Map<string, Buffer>} */
-    this.known_ = new Map();
-    /** Running checks, by user and keyed hash. @type {Map<string, Promise<boolean | undefined>>} */
-    this.running_ = new Map();
+    this.#secret = crypto.randomBytes(32);
+    this.#known = new Map();
+    this.#running = new Map();
     this.read();
-    this.timer_ = setInterval(() => void this.refresh(), READ_MS).unref();
+    this.#timer = setInterval(() => void this.refresh(), READ_MS).unref();
   }
 
   /** Reads the file. */
   read() {
-    const { passwords = Buffer.alloc(0) } = this.files_.read();
+    const { passwords = Buffer.alloc(0) } = this.#files.read();
     const { users, problems } = parsePasswords(passwords.toString('utf8'));
-    this.users_ = users;
-    this.known_.clear();
+    this.#users = users;
+    this.#known.clear();
     const [first] = users.values();
-    this.decoy_ = decoyHash(first);
+    this.decoy = decoyHash(first);
     if (problems.length > 0) {
       const more = problems.length > MAX_REPORTED ? ` And ${problems.length - MAX_REPORTED} more.` : '';
-      this.warn_(
-        `In ${this.file_}: ${problems.slice(0, MAX_REPORTED).join(' ')}${more} These users cannot log in.`
+      this.#warn(
+        `In ${this.#file}: ${problems.slice(0, MAX_REPORTED).join(' ')}${more} These users cannot log in.`
       );
     }
-    this.checkMode_();
+    this.#checkMode();
   }
 
-  checkMode_() {
-    const { mode } = fs.statSync(this.file_);
+  #checkMode() {
+    const { mode } = fs.statSync(this.#file);
     if (mode & OTHERS) {
-      this.warn_(`Other users can read or write ${this.file_}. Make it private: chmod 600 ${this.file_}`);
+      this.#warn(`Other users can read or write ${this.#file}. Make it private: chmod 600 ${this.#file}`);
     }
   }
 
   /** Reads the file again if it changed. If it cannot be read, the previous users stay valid. */
   async refresh() {
     try {
-      if (await this.files_.haveChanged()) this.read();
+      if (await this.#files.haveChanged()) this.read();
     } catch (error) {
-      this.warn_(`${/** @type {Error} */ (error).message} The previous users stay valid.`);
+      this.#warn(`${/** @type {Error} */ (error).message} The previous users stay valid.`);
     }
   }
 
@@ -103,19 +118,19 @@ class PasswordVerifier {
    */
   async verify(user, password, address) {
     if (!user || !password || userProblem(user) || passwordProblem(password)) {
-      this.attempts_.failed(address);
+      this.#attempts.failed(address);
       return false;
     }
-    const tag = crypto.createHmac('sha256', this.secret_).update(`${user}\0`).update(password).digest();
-    const known = this.known_.get(user);
+    const tag = crypto.createHmac('sha256', this.#secret).update(`${user}\0`).update(password).digest();
+    const known = this.#known.get(user);
     if (known && crypto.timingSafeEqual(known, tag)) return true;
-    if (this.asked_ >= MAX_WAITING) return undefined;
-    const until = this.now_() + this.withinMs_;
-    this.asked_++;
+    if (this.#asked >= MAX_WAITING) return undefined;
+    const until = this.#now() + this.#withinMs;
+    this.#asked++;
     try {
-      return await this.inTurn_(address, () => this.try_(user, password, tag, address, until));
+      return await this.#inTurn(address, () => this.#try(user, password, tag, address, until));
     } finally {
-      this.asked_--;
+      this.#asked--;
     }
   }
 
@@ -124,16 +139,16 @@ class PasswordVerifier {
    * @param {string} address
    * @param {() => Promise<boolean | undefined>} work
    */
-  async inTurn_(address, work) {
+  async #inTurn(address, work) {
     const network = networkOf(address);
-    let turns = this.addresses_.get(network);
+    let turns = this.addresses.get(network);
     if (!turns) {
-      const atOnce = () => (this.attempts_.delay(address) > 0 ? 1 : AT_ONCE);
-      turns = new WorkQueue({ atOnce, maxWaiting: MAX_OF_ADDRESS, now: this.now_ });
-      this.addresses_.set(network, turns);
+      const atOnce = () => (this.#attempts.delay(address) > 0 ? 1 : AT_ONCE);
+      turns = new WorkQueue({ atOnce, maxWaiting: MAX_OF_ADDRESS, now: this.#now });
+      this.addresses.set(network, turns);
     }
-    const result = await turns.run(work, this.withinMs_);
-    if (turns.isIdle && this.addresses_.get(network) === turns) this.addresses_.delete(network);
+    const result = await turns.run(work, this.#withinMs);
+    if (turns.isIdle && this.addresses.get(network) === turns) this.addresses.delete(network);
     return result;
   }
 
@@ -144,36 +159,36 @@ class PasswordVerifier {
    * @param {string} address
    * @param {number} until
    */
-  async try_(user, password, tag, address, until) {
-    const delay = this.attempts_.delay(address);
-    if (delay > 0) await this.sleep_(delay);
+  async #try(user, password, tag, address, until) {
+    const delay = this.#attempts.delay(address);
+    if (delay > 0) await this.#sleep(delay);
     const key = `${tag.toString('base64')}${user}`;
-    let check = this.running_.get(key);
+    let check = this.#running.get(key);
     if (!check) {
-      check = this.check_(user, password, tag, until).finally(() => this.running_.delete(key));
-      this.running_.set(key, check);
+      check = this.#check(user, password, tag, until).finally(() => this.#running.delete(key));
+      this.#running.set(key, check);
     }
     const isRight = await check;
-    if (isRight === false) this.attempts_.failed(address);
+    if (isRight === false) this.#attempts.failed(address);
     return isRight;
   }
 
   /** @param {string} user @param {Buffer} password @param {Buffer} tag @param {number} until */
-  async check_(user, password, tag, until) {
-    const known = this.users_?.get(user);
-    const target = known ?? this.decoy_ ?? decoyHash();
-    const isRight = await this.queue_.run(() => matches(password, target), until - this.now_());
+  async #check(user, password, tag, until) {
+    const known = this.#users?.get(user);
+    const target = known ?? this.decoy ?? decoyHash();
+    const isRight = await this.queue.run(() => matches(password, target), until - this.#now());
     if (!isRight || !known) return isRight;
     // The file may have changed in the meantime, and the user may have another hash or none.
-    if (this.users_?.get(user) !== known) return undefined;
-    this.known_.set(user, tag);
+    if (this.#users?.get(user) !== known) return undefined;
+    this.#known.set(user, tag);
     return true;
   }
 
   close() {
-    clearInterval(this.timer_);
-    for (const turns of this.addresses_.values()) turns.close();
-    this.queue_.close();
+    clearInterval(this.#timer);
+    for (const turns of this.addresses.values()) turns.close();
+    this.queue.close();
   }
 }
 

@@ -52,16 +52,22 @@ function parseTokens(text) {
 }
 
 class TokenFile {
+  #path;
+  #warn;
+  #tokens;
+  #stamp;
+  #lastWarning;
+
   /**
    * @param {string} path
    * @param {(sentence: string) => void} warn
    */
   constructor(path, warn) {
-    this.path_ = path;
-    this.warn_ = warn;
-    this.tokens_ = parseTokens('');
-    this.stamp_ = '';
-    this.lastWarning_ = '';
+    this.#path = path;
+    this.#warn = warn;
+    this.#tokens = parseTokens('');
+    this.#stamp = '';
+    this.#lastWarning = '';
   }
 
   /**
@@ -70,21 +76,21 @@ class TokenFile {
    */
   refresh() {
     try {
-      const stats = fs.statSync(this.path_);
+      const stats = fs.statSync(this.#path);
       const stamp = `${stats.mtimeMs} ${stats.ino} ${stats.size}`;
-      if (stamp === this.stamp_) return true;
+      if (stamp === this.#stamp) return true;
       if (stats.size > MAX_FILE_BYTES) throw new Error(`It exceeds ${MAX_FILE_BYTES} bytes.`);
-      this.tokens_ = parseTokens(fs.readFileSync(this.path_, 'utf8'));
-      this.stamp_ = stamp;
-      this.lastWarning_ = '';
+      this.#tokens = parseTokens(fs.readFileSync(this.#path, 'utf8'));
+      this.#stamp = stamp;
+      this.#lastWarning = '';
       if (stats.mode & OTHERS_MAY_READ) {
-        this.tell_(`Other users can read the token file ${this.path_}. Run chmod 640 on it.`);
+        this.#tell(`Other users can read the token file ${this.#path}. Run chmod 640 on it.`);
       }
       return true;
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-      this.tell_(
-        `The token file ${this.path_} cannot be used: ${code ? `it cannot be read (${code}).` : message}`
+      this.#tell(
+        `The token file ${this.#path} cannot be used: ${code ? `it cannot be read (${code}).` : message}`
       );
       return false;
     }
@@ -92,13 +98,13 @@ class TokenFile {
 
   /** True while the file has no token, so that no request can be allowed. */
   get isEmpty() {
-    return this.tokens_.size === 0;
+    return this.#tokens.size === 0;
   }
 
   /** @param {string} sentence reported once */
-  tell_(sentence) {
-    if (sentence !== this.lastWarning_) this.warn_(sentence);
-    this.lastWarning_ = sentence;
+  #tell(sentence) {
+    if (sentence !== this.#lastWarning) this.#warn(sentence);
+    this.#lastWarning = sentence;
   }
 
   /**
@@ -109,7 +115,7 @@ class TokenFile {
     const [, token] = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? '') ?? [];
     if (!token || token.length > MAX_TOKEN_CHARACTERS) return null;
     // The lookup uses the hash, so its duration reveals nothing about the tokens.
-    const found = this.tokens_.get(crypto.createHash('sha256').update(token).digest('hex'));
+    const found = this.#tokens.get(crypto.createHash('sha256').update(token).digest('hex'));
     if (!found) return null;
     return {
       name: found.name,

@@ -2,6 +2,13 @@
 
 /** Runs a limited number of jobs at a time, in order. A job that waited longer than its deadline is skipped. */
 class WorkQueue {
+  #atOnce;
+  #maxWaiting;
+  #now;
+  #running;
+  /** @type {{ deadline: number, start: () => void, skip: () => void }[]} */
+  #waiting;
+
   /**
    * @param {object} limits
    * @param {() => number} limits.atOnce called before each job
@@ -9,12 +16,11 @@ class WorkQueue {
    * @param {() => number} [limits.now] ms
    */
   constructor({ atOnce, maxWaiting, now = () => performance.now() }) {
-    this.atOnce_ = atOnce;
-    this.maxWaiting_ = maxWaiting;
-    this.now_ = now;
-    this.running_ = 0;
-    /** @type {{ deadline: number, start: () => void, skip: () => void }[]} */
-    this.waiting_ = [];
+    this.#atOnce = atOnce;
+    this.#maxWaiting = maxWaiting;
+    this.#now = now;
+    this.#running = 0;
+    this.#waiting = [];
   }
 
   /**
@@ -24,39 +30,39 @@ class WorkQueue {
    * @returns {Promise<T | undefined>} undefined: skipped, because there was no room or no time
    */
   run(work, withinMs) {
-    if (this.waiting_.length >= this.maxWaiting_) return Promise.resolve(undefined);
+    if (this.#waiting.length >= this.#maxWaiting) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
       const start = () => {
-        this.running_++;
+        this.#running++;
         work()
           .finally(() => {
-            this.running_--;
-            this.next_();
+            this.#running--;
+            this.#next();
           })
           .then(resolve, reject);
       };
-      this.waiting_.push({ deadline: this.now_() + withinMs, start, skip: () => resolve(undefined) });
-      this.next_();
+      this.#waiting.push({ deadline: this.#now() + withinMs, start, skip: () => resolve(undefined) });
+      this.#next();
     });
   }
 
-  next_() {
-    while (this.running_ < this.atOnce_()) {
-      const first = this.waiting_.shift();
+  #next() {
+    while (this.#running < this.#atOnce()) {
+      const first = this.#waiting.shift();
       if (!first) return;
-      if (first.deadline < this.now_()) first.skip();
+      if (first.deadline < this.#now()) first.skip();
       else first.start();
     }
   }
 
   /** True if no job runs or waits. */
   get isIdle() {
-    return this.running_ === 0 && this.waiting_.length === 0;
+    return this.#running === 0 && this.#waiting.length === 0;
   }
 
   /** Skips all waiting jobs. */
   close() {
-    for (const { skip } of this.waiting_.splice(0)) skip();
+    for (const { skip } of this.#waiting.splice(0)) skip();
   }
 }
 

@@ -22,6 +22,8 @@ const HELD = /** @type {const} */ ([
   ['backlogRecords', 'backlog', 'Of these, the records that are not in memory.']
 ]);
 const LOG_STATES = ['opening', 'ready', 'full', 'failing', 'refused', 'stopped'];
+/** `timedOut` is not one of them: such a record is also delivered or refused. */
+const DELIVERY_ENDS = /** @type {const} */ (['delivered', 'refused', 'withheld']);
 const COMMAND_ENDS = /** @type {const} */ (['taken', 'refused', 'expired', 'timeout', 'full', 'queued']);
 
 /** @param {Exposition} out @param {Labels} labels of the engine @param {Snapshot} stats */
@@ -35,7 +37,7 @@ function addEngine(out, labels, stats) {
   addCounters(out, labels, stats.counters);
   addRecords(out, labels, stats);
   addLatency(out, labels, stats.latency);
-  for (const [worker, { busy, connections }] of (stats.placement?.workers ?? []).entries()) {
+  for (const [worker, { busy, connections, silentMs }] of (stats.placement?.workers ?? []).entries()) {
     const own = { ...labels, worker };
     out
       .gauge(
@@ -43,8 +45,20 @@ function addEngine(out, labels, stats) {
         'CPU time of a worker thread divided by elapsed time, over the last second.'
       )
       .add(own, busy);
+    out
+      .gauge(
+        'seganet_worker_silent_seconds',
+        'Time since a worker thread made progress, which it does several times a second.'
+      )
+      .add(own, silentMs >= 0 ? silentMs / 1000 : NaN);
     out.gauge('seganet_worker_connections', 'Device connections on a worker thread.').add(own, connections);
   }
+  const left = out.counter('seganet_filter_records_total', 'Records that a filter node left out.');
+  for (const { nodeId, filtered } of stats.filters ?? []) left.add({ ...labels, node: nodeId }, filtered);
+  out
+    .gauge('seganet_windows_open', 'Open windows of filter nodes. Their records exist only there.')
+    .add(labels, stats.openWindows ?? 0);
+  addDeliveries(out, labels, stats);
   addLog(out, labels, stats.log);
   addCommands(out, labels, stats.commands);
 }
@@ -77,6 +91,20 @@ function addLatency(out, labels, rows) {
     summary.add(own, row.count, '_count');
     longest.add(own, seconds(row.max));
   }
+}
+
+/**
+ * Adds the records whose devices wait for a flow.
+ * @param {Exposition} out
+ * @param {Labels} labels
+ * @param {{ deferredRecords: number, deliveries: any }} stats
+ */
+function addDeliveries(out, labels, { deferredRecords, deliveries }) {
+  out
+    .gauge('seganet_deferred_records', 'Records whose devices wait until a flow has delivered them.')
+    .add(labels, deferredRecords);
+  const ends = out.counter('seganet_deliveries_total', 'Records that waited for a flow, by outcome.');
+  for (const end of DELIVERY_ENDS) ends.add({ ...labels, end }, deliveries?.[end]);
 }
 
 /** @param {Exposition} out @param {Labels} labels @param {any} log null = no log */

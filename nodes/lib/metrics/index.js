@@ -4,6 +4,7 @@
 const { CONTENT_TYPE, Exposition } = require('./text');
 const { addEngine } = require('./engine');
 const { addUplink } = require('./uplink');
+const { addProcess } = require('./process');
 const { version } = require('../../../package.json');
 
 /** @typedef {import('./engine').Snapshot} Snapshot */
@@ -11,10 +12,15 @@ const { version } = require('../../../package.json');
 
 /** @typedef {{id: string, name: string, gateway: string, stats: Snapshot | null}} EngineView stats null = not running */
 
-/** @param {EngineView[]} engines @returns {string} */
-function metricsText(engines) {
+/**
+ * @param {EngineView[]} engines
+ * @param {import('./process').ProcessView} [process] without it, the metrics of the process are left out
+ * @returns {string}
+ */
+function metricsText(engines, process) {
   const out = new Exposition();
   out.gauge('seganet_build_info', 'Version of the gateway.').add({ version }, 1);
+  if (process) addProcess(out, process);
   for (const { id, name, gateway, stats } of engines) {
     const labels = { engine: id };
     out.gauge('seganet_engine_info', 'Names of the engines.').add({ ...labels, name, gateway }, 1);

@@ -10,6 +10,7 @@
 /** @typedef {import('../uplink/paths/path-view').PathView} PathView */
 
 const PATH_STATES = ['up', 'down', 'probing', 'unknown'];
+const STATES = ['connected', 'connecting', 'stalled', 'reconnecting', 'disconnected', 'refused', 'stopped'];
 const TRANSPORTS = ['mptcp', 'fallback', 'tcp', 'unknown'];
 
 /** @param {Exposition} out @param {Labels} engine @param {Uplink} uplink */
@@ -19,6 +20,8 @@ function addUplink(out, engine, uplink) {
   out
     .gauge('seganet_uplink_connected', '1 if all sessions of the uplink accept records.')
     .add(labels, uplink.state === 'connected');
+  const state = out.gauge('seganet_uplink_state', 'State of the uplink as a whole: 1 for the current state.');
+  for (const each of STATES) state.add({ ...labels, state: each }, uplink.state === each);
   out
     .counter('seganet_uplink_redelivered_packets_total', 'PUBLISH packets sent again.')
     .add(labels, uplink.redelivered);
@@ -53,6 +56,8 @@ function addSession(out, uplink, session) {
   out
     .gauge('seganet_session_connected', '1 if the session accepts records.')
     .add(labels, session.state === 'connected');
+  const state = out.gauge('seganet_session_state', 'State of the session: 1 for the current state.');
+  for (const each of STATES) state.add({ ...labels, state: each }, session.state === each);
   out
     .gauge('seganet_session_inflight_packets', 'PUBLISH packets that the broker has not acknowledged.')
     .add(labels, session.inflight);

@@ -1,6 +1,7 @@
 'use strict';
 // Settings of a batch node.
 
+const { commonRows } = require('./common');
 const { schemaOf } = require('./rows');
 
 const rows = /** @type {const} */ ({
@@ -11,8 +12,6 @@ const rows = /** @type {const} */ ({
     variable: 'SEGANET_BATCH_MODE',
     help: 'envelope (many records per PUBLISH), records (one each) or off.'
   },
-  // Flows of earlier releases name the format of envelopes. There is only one.
-  format: { type: 'choice', values: ['ndjson'], default: 'ndjson', retired: true },
   minDevices: {
     type: 'integer',
     min: 0,
@@ -39,9 +38,7 @@ const rows = /** @type {const} */ ({
   flush: {
     type: 'choice',
     values: ['limits', 'adaptive'],
-    // A node of an older flow has no such property and keeps its limits.
-    default: 'limits',
-    initial: 'adaptive',
+    default: 'adaptive',
     formerly: 'SEGANET_BATCH_FLUSH'
   },
   gapMs: {
@@ -54,4 +51,4 @@ const rows = /** @type {const} */ ({
   }
 });
 
-module.exports = { rows, schema: schemaOf(rows) };
+module.exports = { rows: { ...rows, ...commonRows }, schema: schemaOf(rows) };

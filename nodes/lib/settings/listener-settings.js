@@ -4,6 +4,7 @@
 
 const { byCertificate, byFlow, byPasswords } = require('../login/login-checkers');
 const { isLoopback } = require('../base/loopback');
+const { deliveryOf, deliveryRows } = require('./delivery');
 const { secretsOf } = require('./tls-node');
 
 const HANDSHAKE_MS = 10000;
@@ -80,7 +81,8 @@ const listenerRows = /** @type {const} */ ({
   },
   wsPath: { type: 'text', default: '/mqtt', pattern: /^\/[^\s?#]{0,255}$/, shape: 'a path such as /mqtt' },
   wsOrigins: { type: 'text', default: '' },
-  wsMaxKiB: { type: 'integer', min: 1, max: 16384, default: 1024, unit: 'KiB' }
+  wsMaxKiB: { type: 'integer', min: 1, max: 16384, default: 1024, unit: 'KiB' },
+  ...deliveryRows
 });
 
 /**
@@ -93,7 +95,7 @@ const listenerRows = /** @type {const} */ ({
  * @param {import('node-red').Node} node
  * @param {ListenerValues} values
  * @param {'mqtt' | 'coap'} protocol
- * @returns {ListenerParts} to spread into the stage
+ * @returns {ListenerParts & { delivery: import('../engine/deliveries').Limit | null }} to spread into the stage
  * @throws {Error} with a sentence
  */
 function listenerParts(RED, node, values, protocol) {
@@ -110,7 +112,7 @@ function listenerParts(RED, node, values, protocol) {
   const tls = usesTlsThread ? { tls: tlsThreadOptions(RED, node, values, protocol, isTls) } : {};
   // Last, because the checker must be closed if a later step throws.
   const checker = checkerOf(values, (sentence) => node.warn(sentence));
-  return /** @type {ListenerParts} */ ({ listener, ...tls, ...checker });
+  return /** @type {any} */ ({ listener, ...tls, ...checker, delivery: deliveryOf(values) });
 }
 
 /** @param {ListenerValues} values @param {boolean} isTls @throws {Error} with a sentence */

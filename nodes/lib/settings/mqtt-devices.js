@@ -2,13 +2,10 @@
 // Settings of an mqtt devices node.
 
 const { listenerRows } = require('./listener-settings');
+const { commonRows } = require('./common');
 const { schemaOf } = require('./rows');
 
-/** Since version 2, devices without a login are refused on addresses other than loopback. */
-const VERSION = 2;
-
 const rows = /** @type {const} */ ({
-  version: { type: 'integer', min: 1, max: VERSION, default: 1, initial: VERSION },
   port: {
     type: 'integer',
     min: 0,
@@ -60,4 +57,4 @@ const rows = /** @type {const} */ ({
   sessionExpiryMaxS: { type: 'integer', min: 0, max: 604800, default: 3600, unit: 's' }
 });
 
-module.exports = { rows, schema: schemaOf(rows), VERSION };
+module.exports = { rows: { ...rows, ...commonRows }, schema: schemaOf(rows) };

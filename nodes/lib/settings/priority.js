@@ -1,6 +1,7 @@
 'use strict';
 // Settings of a priority node.
 
+const { commonRows } = require('./common');
 const { schemaOf } = require('./rows');
 
 const rows = /** @type {const} */ ({
@@ -14,4 +15,4 @@ const rows = /** @type {const} */ ({
   defaultClass: { type: 'class', default: 0, initial: '' }
 });
 
-module.exports = { rows, schema: schemaOf(rows) };
+module.exports = { rows: { ...rows, ...commonRows }, schema: schemaOf(rows) };

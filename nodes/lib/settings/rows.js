@@ -24,7 +24,6 @@ const options = require('../base/options');
  * @property {string | number | boolean} [initial] value of a new node and of the variable, if it is not `default`
  * @property {Form} [form]
  * @property {string} [unit]
- * @property {boolean} [retired] only flows of earlier releases have the property
  */
 
 /**

@@ -8,7 +8,7 @@ const { shown } = require('../base/values');
 
 /** @typedef {import('../../../native/index.js').Rule} Rule */
 
-const KEYS = ['topic', 'device', 'class'];
+const KEYS = ['topic', 'device', 'when', 'class'];
 const MAX_RULES = 1000;
 
 /**
@@ -30,6 +30,20 @@ function filterProblem(filter) {
 }
 
 /**
+ * Checks the conditions of a node with the engine's own parser, which is loaded only if there are any.
+ * @param {string[]} conditions '' = none
+ * @returns {{ index: number, sentence: string } | null} the first that is not valid
+ */
+function conditionProblem(conditions) {
+  const given = conditions.flatMap((text, index) => (text ? [{ text, index }] : []));
+  if (given.length === 0) return null;
+  const found = require('../../../native/index.js').checkConditions(given.map(({ text }) => text));
+  if (!found) return null;
+  const { text, index } = given[found.index];
+  return { index, sentence: `the condition "${shown(text)}" is invalid (${found.reason}).` };
+}
+
+/**
  * @param {unknown} given
  * @param {number} index
  * @param {boolean} isStrict refuses unknown keys, which are typing errors in JSON text
@@ -43,14 +57,17 @@ function parseRule(given, index, isStrict) {
   const rule = /** @type {Record<string, unknown>} */ (given);
   const unknown = Object.keys(rule).find((name) => !KEYS.includes(name));
   if (isStrict && unknown !== undefined) {
-    throw new RangeError(`${where} has the unknown key "${shown(unknown)}": use topic, device and class.`);
+    throw new RangeError(
+      `${where} has the unknown key "${shown(unknown)}": use topic, device, when and class.`
+    );
   }
-  for (const name of ['topic', 'device']) {
+  for (const name of ['topic', 'device', 'when']) {
     if (!isBlank(rule[name]) && typeof rule[name] !== 'string')
       throw new RangeError(`${where}: "${name}" must be text.`);
   }
   const topic = isBlank(rule.topic) ? '' : String(rule.topic);
   const device = isBlank(rule.device) ? '' : String(rule.device);
+  const when = isBlank(rule.when) ? '' : String(rule.when);
   const problem = topic && filterProblem(topic);
   if (problem) throw new RangeError(`${where}: the topic filter "${shown(topic)}" ${problem}.`);
   if (Buffer.byteLength(device) > 256)
@@ -62,7 +79,12 @@ function parseRule(given, index, isStrict) {
     throw new RangeError(`${where}: ${/** @type {Error} */ (error).message}`, { cause: error });
   }
   if (!cls) throw new RangeError(`${where} has no class: use ${CLASS_WORDS}.`);
-  return /** @type {Rule} */ ({ ...(topic && { topic }), ...(device && { device }), class: cls });
+  return /** @type {Rule} */ ({
+    ...(topic && { topic }),
+    ...(device && { device }),
+    ...(when && { when }),
+    class: cls
+  });
 }
 
 /**
@@ -87,7 +109,10 @@ function parseRules(list, json) {
     throw new RangeError('The rules must be a JSON array: [{"topic": "alarm/#", "class": 1}].');
   if (rules.length > MAX_RULES)
     throw new RangeError(`There are ${rules.length} rules; at most ${MAX_RULES} are allowed.`);
-  return rules.map((rule, index) => parseRule(rule, index, isWritten));
+  const parsed = rules.map((rule, index) => parseRule(rule, index, isWritten));
+  const problem = conditionProblem(parsed.map(({ when = '' }) => when));
+  if (problem) throw new RangeError(`Rule ${problem.index + 1}: ${problem.sentence}`);
+  return parsed;
 }
 
-module.exports = { parseRules, filterProblem };
+module.exports = { parseRules, filterProblem, conditionProblem };

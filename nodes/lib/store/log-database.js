@@ -135,6 +135,25 @@ class Database {
   }
 
   /**
+   * Undoes moves of dead letters to chunks that may not be durable.
+   * @param {import('./dead-letters').Moved[]} moved
+   */
+  restoreDead(moved) {
+    if (moved.length === 0) return;
+    this.begin();
+    try {
+      for (const { from, row, at, code, reason } of moved) {
+        this.statements.restoreDead.run(from, at, code, reason, row);
+        this.statements.deleteChunk.all(row);
+      }
+      this.commit();
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+  }
+
+  /**
    * Rewrites the index, and the node and class of a row.
    * @param {number} row
    * @param {string} node
@@ -226,6 +245,17 @@ function prepare(db) {
     deadSums: db.prepare('SELECT count(*) AS count, ifnull(sum(length(body)), 0) AS bytes FROM dead'),
     quarantineSums: db.prepare(
       'SELECT count(*) AS count, ifnull(sum(length(body)), 0) AS bytes FROM quarantine'
+    ),
+    deadHeads: db.prepare(
+      'SELECT id, node, class, at, code, reason, records, length(body) AS bytes FROM dead WHERE id > ? ORDER BY id LIMIT ?'
+    ),
+    deadHead: db.prepare('SELECT node, class, at, code, reason, records FROM dead WHERE id = ?'),
+    deadBody: db.prepare('SELECT body FROM dead WHERE id = ?'),
+    deadIds: db.prepare('SELECT id FROM dead WHERE id > ? AND id <= ? ORDER BY id LIMIT ?'),
+    newestDead: db.prepare('SELECT ifnull(max(id), 0) AS id FROM dead'),
+    deleteDead: db.prepare('DELETE FROM dead WHERE id = ?'),
+    restoreDead: db.prepare(
+      'INSERT OR IGNORE INTO dead SELECT ?, node, class, ?, ?, ?, records, body FROM chunk WHERE id = ?'
     ),
     insertChunk: db.prepare('INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
     insertDead: db.prepare('INSERT INTO dead VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),

@@ -82,20 +82,21 @@ function identity(file) {
  * Renames an unusable file, so that a new one can be created. Nothing is deleted.
  * @param {string} directory
  * @param {Date} now
+ * @param {string} [name] of the database
  * @returns {string} its new name
  */
-function setAside(directory, now) {
-  const file = path.join(directory, FILE);
+function setAside(directory, now, name = FILE) {
+  const file = path.join(directory, name);
   const stamp = now.toISOString().replaceAll(':', '-');
-  let name = `${file}.damaged-${stamp}`;
-  for (let i = 2; fs.existsSync(name); i++) name = `${file}.damaged-${stamp}-${i}`;
+  let aside = `${file}.damaged-${stamp}`;
+  for (let i = 2; fs.existsSync(aside); i++) aside = `${file}.damaged-${stamp}-${i}`;
   // The database is renamed last: a WAL without its database is useless, but a database without its WAL would be used
   // again.
   for (const suffix of [...COMPANIONS].reverse()) {
-    if (fs.existsSync(file + suffix)) fs.renameSync(file + suffix, name + suffix);
+    if (fs.existsSync(file + suffix)) fs.renameSync(file + suffix, aside + suffix);
   }
   syncDirectory(directory);
-  return name;
+  return aside;
 }
 
 /**
@@ -104,9 +105,10 @@ function setAside(directory, now) {
  * would "work". Rewriting marks the frames dirty again, so that this sync is reliable. REQUIRES: the lock is held by a
  * connection that has written nothing.
  * @param {string} directory
+ * @param {string} [name] of the database
  */
-function rewriteWal(directory) {
-  const wal = path.join(directory, `${FILE}-wal`);
+function rewriteWal(directory, name = FILE) {
+  const wal = path.join(directory, `${name}-wal`);
   if (sizeOf(wal) === 0) return;
   const fd = fs.openSync(wal, 'r+');
   try {

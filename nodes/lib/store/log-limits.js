@@ -95,6 +95,17 @@ class Limits {
   }
 
   /**
+   * @param {{ recordClass: number, limit: 'class' | 'total' }} full
+   * @returns {string} a sentence
+   */
+  explain({ recordClass, limit }) {
+    const [total, own] = [this.total, this.byClass[recordClass]].map((bytes) => bytes / 2 ** 20);
+    return limit === 'total'
+      ? `The log has reached its limit of ${total} MiB. It continues when the cloud has acknowledged records; raise the limit if outages last longer.`
+      : `The log has reached the limit of class ${recordClass}, ${own} MiB. It continues when the cloud has acknowledged records of that class.`;
+  }
+
+  /**
    * Selects a victim for policy 'drop' when the chunk does not fit: the class whose oldest chunk is removed, or 0 = the
    * incoming chunk is dropped, because all chunks on disk are more urgent, or because it would not fit in any case.
    * @param {Usage} usage

@@ -71,6 +71,8 @@ class LogRecovery {
     this.damages = 0;
     this.asideAt = -Infinity;
     this.lastGoodRow = -1;
+    /** Dead letters of a transaction that has not been committed yet. @type {import('./dead-letters').Moved[]} */
+    this.moving = [];
     /** @type {NodeJS.Timeout | undefined} */
     this.retryTimer = undefined;
     this.isClosed = false;
@@ -95,6 +97,7 @@ class LogRecovery {
   good() {
     this.damages = 0;
     this.lastGoodRow = this.rows[0];
+    this.moving = [];
   }
 
   /**
@@ -201,7 +204,12 @@ class LogRecovery {
       this.#take(connect(this.directory));
       this.isStale = false;
     }
-    if (this.database?.deleteAbove(this.lastGoodRow)) this.adopt(this.database.totals());
+    // Before the chunks that they became are deleted.
+    this.database?.restoreDead(this.moving);
+    const isRestored = this.moving.length > 0;
+    this.moving = [];
+    const isDeleted = this.database?.deleteAbove(this.lastGoodRow);
+    if (this.database && (isRestored || isDeleted)) this.adopt(this.database.totals());
     this.isBroken = false;
   }
 

@@ -1,5 +1,6 @@
 'use strict';
 
+const { copyDatabase } = require('./database-copy');
 const { LogRecovery } = require('./log-recovery');
 const { Limits, Usage } = require('./log-limits');
 const { Pending } = require('./pending-removals');
@@ -117,7 +118,7 @@ class Store {
       return { state, code: why.code, reason: why.reason };
     }
     if (isBroken) return { state: 'opening', code: '', reason: '' };
-    if (this.full) return { state: 'full', code: 'LOG_FULL', reason: this.#whyFull(this.full) };
+    if (this.full) return { state: 'full', code: 'LOG_FULL', reason: this.limits.explain(this.full) };
     return { state: 'ready', code: '', reason: '' };
   }
 
@@ -128,9 +129,21 @@ class Store {
     try {
       return this.recovery.database?.holdings() ?? [];
     } catch (error) {
-      this.#fault(error);
+      this.fault(error);
       return [];
     }
+  }
+
+  /**
+   * Copies the log into a new file, with every commit made before this call.
+   * @param {string} file
+   * @returns {Promise<void>} rejects if the log cannot be read now
+   */
+  async backup(file) {
+    const { database, isBroken } = this.recovery;
+    if (!database || isBroken) throw new Error(this.condition.reason || 'The log is not open.');
+    // A copy in progress would keep the database locked beyond the stop.
+    await copyDatabase(database.db, file, () => this.stopping !== null || this.isStopped);
   }
 
   /** Call it once a second. */
@@ -194,7 +207,7 @@ class Store {
     } catch (error) {
       database.rollback();
       for (const ticket of tx.tickets) source.failed(ticket);
-      this.#fault(error);
+      this.fault(error);
       return;
     }
     this.#committed(tx, source);
@@ -269,7 +282,7 @@ class Store {
       database.checkpoint('PASSIVE');
       this.walBytes = 0;
     } catch (error) {
-      this.#fault(error);
+      this.fault(error);
     }
   }
 
@@ -283,13 +296,13 @@ class Store {
     } catch (error) {
       // The index is damaged, without which no chunk can be found.
       this.recovery.damages++;
-      this.#fault(error);
+      this.fault(error);
       return -1;
     }
   }
 
-  /** @param {any} error */
-  #fault(error) {
+  /** Handles a failure of the database. Throws errors that the disk did not cause. @param {any} error */
+  fault(error) {
     if (error.row !== undefined) this.pending.stuck.add(error.row);
     this.recovery.fault(error);
     this.changed();
@@ -323,7 +336,7 @@ class Store {
       this.#adopt(database.totals());
       this.ring();
     } catch (error) {
-      this.#fault(error);
+      this.fault(error);
     }
   }
 
@@ -378,14 +391,6 @@ class Store {
     this.detach();
     this.recovery.close();
     this.stopping?.done(inTime);
-  }
-
-  /** @param {NonNullable<Store['full']>} full */
-  #whyFull({ recordClass, limit }) {
-    const { limitMiB, classLimitMiB } = this.options;
-    return limit === 'total'
-      ? `The log has reached its limit of ${limitMiB} MiB. It continues when the cloud has acknowledged records; raise the limit if outages last longer.`
-      : `The log has reached the limit of class ${recordClass}, ${classLimitMiB[recordClass]} MiB. It continues when the cloud has acknowledged records of that class.`;
   }
 }
 

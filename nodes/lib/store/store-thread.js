@@ -25,6 +25,8 @@ const { checkOptions } = require('./log-options');
  * @property {number} bytesWritten by the thread's write calls, including WAL and checkpoints
  */
 
+/** @typedef {{ failure: string, value?: unknown }} Answer failure: a sentence, '' = there is a value */
+
 const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
 /** Time that the thread may take beyond its time-out to finish a commit and close the database. */
 const GRACE_MS = 5000;
@@ -71,6 +73,15 @@ class StoreThread extends EventEmitter {
     this.past = { commits: 0, bytesWritten: 0, deadRemoved: 0 };
     /** Callers that wait for holdings(). @type {((holdings: { node: string, records: number }[]) => void)[]} */
     this.asked = [];
+    /** Callers of #ask(), by the number of their question. @type {Map<number, (answer: Answer) => void>} */
+    this.asking = new Map();
+    this.questions = 0;
+    /** MQTT sessions of an earlier run that were restored. */
+    this.restoredSessions = 0;
+    /** @type {(() => void) | undefined} */
+    this.endRestoring = undefined;
+    /** Resolves when the MQTT sessions of an earlier run are restored. @type {Promise<void> | null} */
+    this.restoring = new Promise((resolve) => (this.endRestoring = resolve));
     /** @type {Promise<boolean> | null} */
     this.stopping = null;
     /** @type {boolean | undefined} */
@@ -107,6 +118,50 @@ class StoreThread extends EventEmitter {
   }
 
   /**
+   * Copies the log into a new file while it is in use. The copy has every record that was reported as stored before
+   * this call.
+   * @param {string} file absolute; must not exist
+   * @returns {Promise<void>} rejects if the log cannot be read, or the file cannot be written
+   */
+  async backup(file) {
+    await this.#ask('backup', { file });
+  }
+
+  /**
+   * Returns a page of dead letters, the oldest first.
+   * @param {{ after: number, limit: number }} page after: row; limit: 1 to 50
+   * @returns {Promise<{ letters: import('./dead-letters').Letter[], next: number | null }>} rejects with a sentence if
+   *   the log cannot be read
+   */
+  deadLetters(page) {
+    return this.#ask('deadLetters', { page });
+  }
+
+  /**
+   * Sends dead letters again.
+   * @param {number[] | null} rows null = all
+   * @param {string[]} nodes uplink nodes of the flow; the dead letters of others stay
+   * @returns {Promise<import('./dead-letters').Outcome & { failure: string }>} rejects if the log is not open
+   */
+  sendAgain(rows, nodes) {
+    return this.#ask('sendAgain', { rows, nodes });
+  }
+
+  /**
+   * @param {string} what
+   * @param {object} message
+   * @returns {Promise<any>} rejects with a sentence
+   */
+  async #ask(what, message) {
+    if (!this.thread.isRunning || this.stopping) throw new Error('The log is not open.');
+    const id = ++this.questions;
+    this.thread.post({ type: 'ask', id, what, ...message });
+    const { failure, value } = await new Promise((resolve) => this.asking.set(id, resolve));
+    if (failure) throw new Error(failure);
+    return value;
+  }
+
+  /**
    * Commits pending records (Engine.saveAll() makes all of them pending) and pending deletions, closes the database and
    * ends the thread.
    * @param {number} timeoutMs longest time for the commits
@@ -127,9 +182,24 @@ class StoreThread extends EventEmitter {
       for (const name of COUNTERS) message[name] += this.past[name];
       if (message.state === 'ready') this.thread.markHealthy();
       this.#update(message);
-    } else if (type === 'problem') this.emit('problem', message);
+    } else if (type === 'sessions') this.#restored(message.restored);
+    else if (type === 'problem') this.emit('problem', message);
     else if (type === 'holdings') this.asked.shift()?.(message.holdings);
+    else if (type === 'answer') this.#answer(message.id, message);
     else if (type === 'stopped') this.stoppedInTime = message.inTime;
+  }
+
+  /** @param {number} sessions */
+  #restored(sessions) {
+    this.restoring = null;
+    this.restoredSessions += sessions;
+    this.endRestoring?.();
+  }
+
+  /** @param {number} id @param {Answer} answer */
+  #answer(id, answer) {
+    this.asking.get(id)?.(answer);
+    this.asking.delete(id);
   }
 
   /** @param {StoreState} state */
@@ -145,6 +215,7 @@ class StoreThread extends EventEmitter {
    */
   #onExit(cause, restartMs) {
     for (const resolve of this.asked.splice(0)) resolve([]);
+    for (const id of [...this.asking.keys()]) this.#answer(id, { failure: 'The thread of the log ended.' });
     for (const name of COUNTERS) this.past[name] = this.state[name];
     if (this.stopping) return;
     const reason = `The thread of the log ended unexpectedly (${cause}). It restarts in ${restartMs} ms.`;

@@ -2,20 +2,29 @@
 
 // Entry of the store thread: one folder, one engine.
 // In:  {type: 'attach', token} · {type: 'holdings'} · {type: 'stop', timeoutMs}
+//      {type: 'ask', id, what: 'backup' | 'deadLetters' | 'sendAgain', …}
 // Out: {type: 'state', …} · {type: 'problem', …} · {type: 'holdings', holdings} · {type: 'stopped', inTime}
+//      {type: 'answer', id, failure, value} · {type: 'sessions', restored}
 
 const fs = require('node:fs');
 const { parentPort, workerData } = require('node:worker_threads');
+const { DeadLetterDesk } = require('./dead-letter-desk');
 const { fileBytes } = require('./log-folder');
 const { Store } = require('./log-store');
+const { SessionStore } = require('./session-store');
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
 /** @type {import('./log-options').CheckedOptions} */
 const options = workerData.options;
-/** @type {{StoreSource: new (token: number, onDoorbell: () => void) => import('../../../native').StoreSource}} */
+/**
+ * @type {{StoreSource: new (token: number, onDoorbell: () => void) => import('../../../native').StoreSource,
+ *   SessionSource?: new (token: number, onDoorbell: () => void) => import('../../../native').SessionSource}}
+ */
 const native = require(options.nativePath);
 
 const STATE_MS = 1000;
+/** Longest time for the last sessions. */
+const SESSIONS_STOP_MS = 1500;
 
 /** @type {Map<string, {reason: string, count: number}>} */
 const problems = new Map();
@@ -38,6 +47,14 @@ const store = new Store({
     if (`${state} ${code}` !== reported) report();
   }
 });
+
+const sessions = new SessionStore({
+  directory: options.directory,
+  problem,
+  restored: (restored) => port.postMessage({ type: 'sessions', restored })
+});
+
+const deadLetters = new DeadLetterDesk(store);
 
 /**
  * Returns the bytes that this thread passed to write calls, which are all that SQLite writes: chunks, WAL, checkpoints.
@@ -84,6 +101,7 @@ function fileBytesOrZero() {
 
 function everySecond() {
   store.tick();
+  sessions.tick();
   report();
   for (const [code, { reason, count }] of problems)
     port.postMessage({ type: 'problem', code, reason, count });
@@ -94,13 +112,38 @@ function everySecond() {
 function attach(token) {
   try {
     store.attach(new native.StoreSource(token, () => store.ring()));
+    if (native.SessionSource) sessions.attach(new native.SessionSource(token, () => sessions.ring()));
+    else port.postMessage({ type: 'sessions', restored: 0 });
   } catch (error) {
     problem('ENGINE', `The log cannot reach its engine: ${error}.`);
   }
 }
 
+/** @type {Record<string, (message: any) => unknown>} */
+const ANSWERS = {
+  backup: ({ file }) => store.backup(file),
+  deadLetters: ({ page }) => deadLetters.list(page),
+  sendAgain: ({ rows, nodes }) => deadLetters.sendAgain(rows, nodes)
+};
+
+/**
+ * Answers a question; failure '' = there is a value.
+ * @param {{ id: number, what: string } & Record<string, unknown>} message
+ */
+async function answer({ id, what, ...message }) {
+  try {
+    port.postMessage({ type: 'answer', id, failure: '', value: await ANSWERS[what](message) });
+  } catch (error) {
+    port.postMessage({ type: 'answer', id, failure: String(/** @type {any} */ (error)?.message ?? error) });
+  }
+}
+
+let isStopping = false;
+
 /** @param {number} timeoutMs */
-function stop(timeoutMs) {
+async function stop(timeoutMs) {
+  isStopping = true;
+  await sessions.stop(Math.min(timeoutMs, SESSIONS_STOP_MS));
   store.stop(timeoutMs, (inTime) => {
     clearInterval(second);
     everySecond();
@@ -112,7 +155,8 @@ function stop(timeoutMs) {
 port.on('message', (message) => {
   if (message.type === 'attach') attach(message.token);
   else if (message.type === 'holdings') port.postMessage({ type: 'holdings', holdings: store.holdings() });
-  else if (message.type === 'stop' && !store.stopping) stop(message.timeoutMs);
+  else if (message.type === 'ask') void answer(message);
+  else if (message.type === 'stop' && !isStopping) void stop(message.timeoutMs);
 });
 
 const second = setInterval(everySecond, STATE_MS);

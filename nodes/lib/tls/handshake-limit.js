@@ -14,21 +14,25 @@
  */
 
 class HandshakeLimit {
+  #limits;
+  /** @type {Set<Pass>} oldest first */
+  #halfOpen;
+  /** @type {Set<Pass>} */
+  #open;
+
   /** @param {Limits} limits */
   constructor(limits) {
-    this.limits_ = limits;
-    /** @type {Set<Pass>} oldest first */
-    this.halfOpen_ = new Set();
-    /** @type {Set<Pass>} */
-    this.open_ = new Set();
+    this.#limits = limits;
+    this.#halfOpen = new Set();
+    this.#open = new Set();
   }
 
   get halfOpen() {
-    return this.halfOpen_.size;
+    return this.#halfOpen.size;
   }
 
   get open() {
-    return this.open_.size;
+    return this.#open.size;
   }
 
   /**
@@ -36,10 +40,10 @@ class HandshakeLimit {
    * @returns {Pass | null} null: no room
    */
   enter(end) {
-    const { maxConnections, maxHalfOpen, handshakeTimeoutMs } = this.limits_;
-    if (this.halfOpen_.size + this.open_.size >= maxConnections) return null;
-    if (this.halfOpen_.size >= maxHalfOpen) {
-      const [oldest] = this.halfOpen_;
+    const { maxConnections, maxHalfOpen, handshakeTimeoutMs } = this.#limits;
+    if (this.#halfOpen.size + this.#open.size >= maxConnections) return null;
+    if (this.#halfOpen.size >= maxHalfOpen) {
+      const [oldest] = this.#halfOpen;
       this.leave(oldest);
       oldest.end('evicted');
     }
@@ -49,7 +53,7 @@ class HandshakeLimit {
       this.leave(pass);
       end('time-out');
     }, handshakeTimeoutMs);
-    this.halfOpen_.add(pass);
+    this.#halfOpen.add(pass);
     return pass;
   }
 
@@ -59,23 +63,23 @@ class HandshakeLimit {
    * @returns {boolean} false if the connection was ended before
    */
   opened(pass) {
-    if (!this.halfOpen_.delete(pass)) return false;
+    if (!this.#halfOpen.delete(pass)) return false;
     clearTimeout(pass.timer ?? undefined);
     pass.timer = null;
-    this.open_.add(pass);
+    this.#open.add(pass);
     return true;
   }
 
   /** @param {Pass} pass may be removed already */
   leave(pass) {
     clearTimeout(pass.timer ?? undefined);
-    this.halfOpen_.delete(pass);
-    this.open_.delete(pass);
+    this.#halfOpen.delete(pass);
+    this.#open.delete(pass);
   }
 
   /** @param {string} reason */
   endAll(reason) {
-    for (const pass of [...this.halfOpen_, ...this.open_]) {
+    for (const pass of [...this.#halfOpen, ...this.#open]) {
       this.leave(pass);
       pass.end(reason);
     }

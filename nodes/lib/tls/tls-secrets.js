@@ -19,6 +19,11 @@ const NAMES = {
 /** @typedef {{ ca?: string | Buffer, cert?: string | Buffer, key?: string | Buffer, passphrase?: string }} TlsContents */
 
 class TlsSecrets {
+  #contents;
+  #files;
+  #minTls;
+  #asksCertificate;
+
   /**
    * @param {object} options
    * @param {TlsContents} [options.tls] contents
@@ -28,10 +33,10 @@ class TlsSecrets {
    * @param {boolean} options.asksCertificate
    */
   constructor({ tls: contents = {}, tlsFiles = {}, pskFile = '', minTls, asksCertificate }) {
-    this.contents_ = contents;
-    this.files_ = new WatchedFiles({ ...tlsFiles, psk: pskFile }, NAMES, { maxBytes: MAX_FILE_BYTES });
-    this.minTls_ = minTls;
-    this.asksCertificate_ = asksCertificate;
+    this.#contents = contents;
+    this.#files = new WatchedFiles({ ...tlsFiles, psk: pskFile }, NAMES, { maxBytes: MAX_FILE_BYTES });
+    this.#minTls = minTls;
+    this.#asksCertificate = asksCertificate;
     this.hasKeys = pskFile !== '';
     /** @type {Map<string, Buffer>} pre-shared keys by identity */
     this.keys = new Map();
@@ -43,13 +48,13 @@ class TlsSecrets {
    * @throws {Error} with a sentence
    */
   read() {
-    const { psk, ...files } = this.files_.read();
-    const given = { ...this.contents_, ...files };
+    const { psk, ...files } = this.#files.read();
+    const given = { ...this.#contents, ...files };
     const keys = psk ? parseKeys(psk.toString('utf8')) : new Map();
     if (!this.hasKeys && (!given.cert || !given.key)) {
       throw new Error('The TLS node of the devices has no certificate or no private key. Add both there.');
     }
-    if (this.asksCertificate_ && !given.ca) {
+    if (this.#asksCertificate && !given.ca) {
       throw new Error(
         "The TLS node of the devices has no CA certificate, so no device's certificate could be verified. Add it there."
       );
@@ -63,18 +68,18 @@ class TlsSecrets {
   /** @param {TlsContents} given @returns {import('node:tls').SecureContextOptions} */
   #options({ ca, cert, key, passphrase }) {
     return {
-      minVersion: this.minTls_,
+      minVersion: this.#minTls,
       ...tlsRules({ hasKeys: this.hasKeys, hasCertificate: Boolean(cert) }),
       ...(cert && { cert }),
       ...(key && { key, passphrase }),
       // Never undefined: Node.js would then accept device certificates of all public authorities.
-      ca: this.asksCertificate_ ? ca : []
+      ca: this.#asksCertificate ? ca : []
     };
   }
 
   /** @returns {Promise<boolean>} */
   haveChanged() {
-    return this.files_.haveChanged();
+    return this.#files.haveChanged();
   }
 }
 

@@ -41,24 +41,42 @@ const MAX_REASONS = 64;
  * Events: 'problem' (sentence): replaced files cannot be used, so the previous version stays in use.
  */
 class TlsServer extends EventEmitter {
+  #options;
+  #openStream;
+  #limit;
+  /** By connection name. @type {Map<string, import('./handshake-limit').Pass>} */
+  #passes;
+  /** Refused connections by reason. @type {Map<string, number>} */
+  #refused;
+  #accepted;
+  #isChecking;
+  #net;
+  #webSockets;
+  #secrets;
+  /** Device ids that a handshake proved. @type {WeakMap<import('node:stream').Duplex, string>} */
+  #devices;
+  /**
+   * Identities whose key OpenSSL requested. They are not proven before the handshake is complete.
+   * @type {WeakMap<import('node:stream').Duplex, string>}
+   */
+  #identities;
+
   /**
    * @param {TlsListenerOptions} options
    * @param {(peer: StreamPeer) => import('node:stream').Duplex} openStream the engine's end; may throw
    */
   constructor(options, openStream) {
     super();
-    this.options_ = options;
-    this.openStream_ = openStream;
-    this.limit_ = new HandshakeLimit(options);
-    /** By connection name. @type {Map<string, import('./handshake-limit').Pass>} */
-    this.passes_ = new Map();
-    /** Refused connections by reason. @type {Map<string, number>} */
-    this.refused_ = new Map();
-    this.accepted_ = 0;
-    this.isChecking_ = false;
+    this.#options = options;
+    this.#openStream = openStream;
+    this.#limit = new HandshakeLimit(options);
+    this.#passes = new Map();
+    this.#refused = new Map();
+    this.#accepted = 0;
+    this.#isChecking = false;
     const { transport, webSocket } = options;
-    this.net_ = net.createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS }, (socket) => this.#onAccept(socket)); // prettier-ignore
-    this.webSockets_ =
+    this.#net = net.createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS }, (socket) => this.#onAccept(socket)); // prettier-ignore
+    this.#webSockets =
       transport === 'tls'
         ? null
         : new WebSocketEndpoint(
@@ -66,62 +84,57 @@ class TlsServer extends EventEmitter {
             (stream, socket) => this.#onOpen(stream, /** @type {net.Socket} */ (socket)),
             (reason) => this.#count(reason)
           );
-    this.secrets_ = transport === 'ws' ? null : new TlsSecrets({ ...options, asksCertificate: options.clientCert !== 'no' }); // prettier-ignore
+    this.#secrets = transport === 'ws' ? null : new TlsSecrets({ ...options, asksCertificate: options.clientCert !== 'no' }); // prettier-ignore
     /** @type {tls.Server | null} */
-    this.tls_ = null;
-    /** Device ids that a handshake proved. @type {WeakMap<import('node:stream').Duplex, string>} */
-    this.devices_ = new WeakMap();
-    /**
-     * Identities whose key OpenSSL requested. They are not proven before the handshake is complete.
-     * @type {WeakMap<import('node:stream').Duplex, string>}
-     */
-    this.identities_ = new WeakMap();
+    this.tls = null;
+    this.#devices = new WeakMap();
+    this.#identities = new WeakMap();
   }
 
   /** @returns {Promise<number>} the port; rejects with an Error that has the system's code, or a sentence */
   async listen() {
-    if (this.secrets_) this.tls_ = this.#makeTls(this.secrets_);
-    const { host, port } = this.options_;
+    if (this.#secrets) this.tls = this.#makeTls(this.#secrets);
+    const { host, port } = this.#options;
     await new Promise((resolve, reject) => {
-      this.net_.once('error', reject);
-      this.net_.listen({ host, port }, () => resolve(undefined));
+      this.#net.once('error', reject);
+      this.#net.listen({ host, port }, () => resolve(undefined));
     });
     // Without an 'error' listener, a failed accept (EMFILE) would end the thread.
-    this.net_.removeAllListeners('error').on('error', (error) => this.#count(codeOf(error)));
-    return /** @type {net.AddressInfo} */ (this.net_.address()).port;
+    this.#net.removeAllListeners('error').on('error', (error) => this.#count(codeOf(error)));
+    return /** @type {net.AddressInfo} */ (this.#net.address()).port;
   }
 
   /** Accepts no more connections. Open connections continue. */
   hold() {
-    if (this.net_.listening) this.net_.close();
+    if (this.#net.listening) this.#net.close();
   }
 
   close() {
     this.hold();
-    this.limit_.endAll('closed');
+    this.#limit.endAll('closed');
   }
 
   get state() {
-    const { open, halfOpen } = this.limit_;
-    return { open, halfOpen, accepted: this.accepted_, refused: Object.fromEntries(this.refused_) };
+    const { open, halfOpen } = this.#limit;
+    return { open, halfOpen, accepted: this.#accepted, refused: Object.fromEntries(this.#refused) };
   }
 
   /** Uses replaced files for new connections. */
   async checkFiles() {
-    if (this.isChecking_ || !this.secrets_) return;
-    this.isChecking_ = true;
+    if (this.#isChecking || !this.#secrets) return;
+    this.#isChecking = true;
     try {
-      if (await this.secrets_.haveChanged()) this.tls_?.setSecureContext(this.secrets_.read());
+      if (await this.#secrets.haveChanged()) this.tls?.setSecureContext(this.#secrets.read());
     } catch (error) {
       this.emit('problem', `${/** @type {Error} */ (error).message} The previous version stays in use.`);
     } finally {
-      this.isChecking_ = false;
+      this.#isChecking = false;
     }
   }
 
   /** @param {TlsSecrets} secrets */
   #makeTls(secrets) {
-    const { clientCert, handshakeTimeoutMs, alpn } = this.options_;
+    const { clientCert, handshakeTimeoutMs, alpn } = this.#options;
     const server = tls.createServer(
       {
         ...secrets.read(),
@@ -134,7 +147,7 @@ class TlsServer extends EventEmitter {
         ...(secrets.hasKeys && {
           pskCallback: (socket, identity) => {
             const key = secrets.keys.get(identity) ?? null;
-            if (key) this.identities_.set(socket, identity);
+            if (key) this.#identities.set(socket, identity);
             return key;
           }
         })
@@ -150,9 +163,9 @@ class TlsServer extends EventEmitter {
 
   /** @param {net.Socket} socket */
   #onAccept(socket) {
-    this.accepted_++;
+    this.#accepted++;
     socket.on('error', () => {});
-    const pass = this.limit_.enter((reason) => {
+    const pass = this.#limit.enter((reason) => {
       if (reason !== 'closed') this.#count(reason);
       socket.destroy();
     });
@@ -161,13 +174,13 @@ class TlsServer extends EventEmitter {
       return void socket.destroy();
     }
     const name = connectionName(socket);
-    this.passes_.set(name, pass);
+    this.#passes.set(name, pass);
     socket.once('close', () => {
-      this.limit_.leave(pass);
-      if (this.passes_.get(name) === pass) this.passes_.delete(name);
+      this.#limit.leave(pass);
+      if (this.#passes.get(name) === pass) this.#passes.delete(name);
     });
-    if (this.tls_) this.tls_.emit('connection', socket);
-    else this.webSockets_?.take(socket);
+    if (this.tls) this.tls.emit('connection', socket);
+    else this.#webSockets?.take(socket);
   }
 
   /** @param {tls.TLSSocket} socket */
@@ -178,15 +191,15 @@ class TlsServer extends EventEmitter {
       this.#count(refusal);
       return void socket.destroy();
     }
-    if (device) this.devices_.set(socket, device);
-    if (this.webSockets_) this.webSockets_.take(socket);
+    if (device) this.#devices.set(socket, device);
+    if (this.#webSockets) this.#webSockets.take(socket);
     else this.#onOpen(socket, socket);
   }
 
   /** @param {tls.TLSSocket} socket @returns {{ device?: string, refusal?: string }} */
   #whoIs(socket) {
-    const { clientCert, certIdentity, certIsLogin, pskFile } = this.options_;
-    const asked = this.identities_.get(socket);
+    const { clientCert, certIdentity, certIsLogin, pskFile } = this.#options;
+    const asked = this.#identities.get(socket);
     // A handshake with a key has no certificates (RFC 8446, 4.3.2), so a key cannot replace a required certificate.
     if (asked !== undefined && usedKey(socket) && clientCert !== 'required') return { device: asked };
     const certificate = clientCert === 'no' ? undefined : socket.getPeerX509Certificate();
@@ -205,12 +218,12 @@ class TlsServer extends EventEmitter {
    * @param {net.Socket} socket the TCP socket below it
    */
   #onOpen(stream, socket) {
-    const pass = this.passes_.get(connectionName(socket));
-    if (!pass || !this.limit_.opened(pass)) return void stream.destroy();
-    const device = this.devices_.get(socket);
+    const pass = this.#passes.get(connectionName(socket));
+    if (!pass || !this.#limit.opened(pass)) return void stream.destroy();
+    const device = this.#devices.get(socket);
     const address = addressOf(socket);
     try {
-      bridge(stream, this.openStream_({ address, ...(device && { device }) }));
+      bridge(stream, this.#openStream({ address, ...(device && { device }) }));
     } catch (error) {
       this.#count(codeOf(error));
       stream.destroy();
@@ -219,8 +232,8 @@ class TlsServer extends EventEmitter {
 
   /** @param {string} reason */
   #count(reason) {
-    const known = this.refused_.size < MAX_REASONS || this.refused_.has(reason) ? reason : 'other';
-    this.refused_.set(known, (this.refused_.get(known) ?? 0) + 1);
+    const known = this.#refused.size < MAX_REASONS || this.#refused.has(reason) ? reason : 'other';
+    this.#refused.set(known, (this.#refused.get(known) ?? 0) + 1);
   }
 }
 

@@ -25,19 +25,23 @@ const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
  * all its listeners are lost; a caller that opens its listener again starts the next thread.
  */
 class TlsThread {
+  /** @type {Map<number, Opened>} */
+  #listeners;
+  #lastId;
+  #stopping;
+
   /** @param {number} token Engine.token @param {string} [nativePath] */
   constructor(token, nativePath = DEFAULT_NATIVE) {
-    this.thread_ = new ManagedThread({
+    this.thread = new ManagedThread({
       file: path.join(__dirname, 'tls-worker.js'),
       name: 'seganet-front',
       workerData: () => ({ token, nativePath }),
-      onMessage: (message) => this.onMessage_(message),
-      onExit: (cause) => this.onExit_(cause)
+      onMessage: (message) => this.#onMessage(message),
+      onExit: (cause) => this.#onExit(cause)
     });
-    /** @type {Map<number, Opened>} */
-    this.listeners_ = new Map();
-    this.lastId_ = 0;
-    this.stopping_ = false;
+    this.#listeners = new Map();
+    this.#lastId = 0;
+    this.#stopping = false;
   }
 
   /**
@@ -48,21 +52,21 @@ class TlsThread {
    *   that has the system's code, or a sentence for the user
    */
   open(stage, options, hooks) {
-    const id = ++this.lastId_;
-    if (!this.thread_.isRunning) this.thread_.start();
-    const opened = new Promise((resolve, reject) => this.listeners_.set(id, { hooks, resolve, reject }));
-    this.thread_.post({ type: 'open', id, stage, options });
+    const id = ++this.#lastId;
+    if (!this.thread.isRunning) this.thread.start();
+    const opened = new Promise((resolve, reject) => this.#listeners.set(id, { hooks, resolve, reject }));
+    this.thread.post({ type: 'open', id, stage, options });
     const close = () => {
-      this.listeners_.delete(id);
-      this.thread_.post({ type: 'close', id });
+      this.#listeners.delete(id);
+      this.thread.post({ type: 'close', id });
     };
     return { opened, close };
   }
 
   /** Accepts no more connections. Open connections continue. */
   hold() {
-    this.stopping_ = true;
-    this.thread_.post({ type: 'hold' });
+    this.#stopping = true;
+    this.thread.post({ type: 'hold' });
   }
 
   /**
@@ -70,28 +74,28 @@ class TlsThread {
    * @param {number} timeoutMs
    */
   async stop(timeoutMs) {
-    this.stopping_ = true;
-    await this.thread_.stop({ type: 'stop' }, timeoutMs);
+    this.#stopping = true;
+    await this.thread.stop({ type: 'stop' }, timeoutMs);
   }
 
   /** @param {any} message */
-  onMessage_({ type, id, ...message }) {
-    const listener = this.listeners_.get(id);
+  #onMessage({ type, id, ...message }) {
+    const listener = this.#listeners.get(id);
     if (!listener) return;
     if (type === 'opened') listener.resolve(message.port);
     else if (type === 'state') listener.hooks.onState(message.state);
     else if (type === 'problem') listener.hooks.onProblem(message.reason);
     else if (type === 'refused') {
-      this.listeners_.delete(id);
+      this.#listeners.delete(id);
       listener.reject(Object.assign(new Error(message.reason), { code: message.code }));
     }
   }
 
   /** @param {string} cause */
-  onExit_(cause) {
-    const lost = [...this.listeners_.values()];
-    this.listeners_.clear();
-    if (this.stopping_) return;
+  #onExit(cause) {
+    const lost = [...this.#listeners.values()];
+    this.#listeners.clear();
+    if (this.#stopping) return;
     const error = new Error(`The thread for TLS and WebSocket ended unexpectedly (${cause}).`);
     for (const { hooks, reject } of lost) {
       reject(error);

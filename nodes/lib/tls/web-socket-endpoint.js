@@ -17,14 +17,18 @@ const MAX_HEADER_BYTES = 8192;
  */
 
 class WebSocketEndpoint {
+  #options;
+  #onRefused;
+  #http;
+
   /**
    * @param {WebSocketOptions} options
    * @param {(stream: WebSocketStream, socket: import('node:stream').Duplex) => void} onOpen
    * @param {(reason: string) => void} onRefused
    */
   constructor(options, onOpen, onRefused) {
-    this.options_ = options;
-    this.onRefused_ = onRefused;
+    this.#options = options;
+    this.#onRefused = onRefused;
     const held = new PartialMessages();
     const { subprotocol, maxFrameBytes: maxPayload } = options;
     const webSockets = new WebSocketServer({
@@ -36,23 +40,23 @@ class WebSocketEndpoint {
       // [MQTT-6.0.0-4]
       handleProtocols: () => subprotocol
     });
-    webSockets.on('wsClientError', (_error, socket) => this.refuse_(socket, 400, 'handshake'));
+    webSockets.on('wsClientError', (_error, socket) => this.#refuse(socket, 400, 'handshake'));
     // HandshakeLimit has the timeout, for all handshakes of the connection together.
-    this.http_ = http.createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
+    this.#http = http.createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
       onRefused('no WebSocket');
       request.resume();
       response.writeHead(426, { Upgrade: 'websocket', Connection: 'close' });
       response.end('This port serves MQTT over WebSocket.\n');
     });
-    this.http_.on('clientError', (error, socket) => {
+    this.#http.on('clientError', (error, socket) => {
       const { code = 'ERROR' } = /** @type {NodeJS.ErrnoException} */ (error);
-      if (code !== 'ECONNRESET') this.refuse_(socket, code === 'HPE_HEADER_OVERFLOW' ? 431 : 400, code);
+      if (code !== 'ECONNRESET') this.#refuse(socket, code === 'HPE_HEADER_OVERFLOW' ? 431 : 400, code);
       else socket.destroy();
     });
-    this.http_.on('upgrade', (request, socket, head) => {
+    this.#http.on('upgrade', (request, socket, head) => {
       socket.on('error', () => {});
-      const [status, reason] = this.check_(request);
-      if (status !== 0) return this.refuse_(socket, status, reason);
+      const [status, reason] = this.#check(request);
+      if (status !== 0) return this.#refuse(socket, status, reason);
       webSockets.handleUpgrade(request, socket, head, (ws) => {
         const stream = new WebSocketStream(ws, onRefused, held);
         // Before ws's own listener, which may emit messages that these bytes complete.
@@ -64,15 +68,15 @@ class WebSocketEndpoint {
 
   /** @param {import('node:stream').Duplex} socket plain, or after its TLS handshake */
   take(socket) {
-    this.http_.emit('connection', socket);
+    this.#http.emit('connection', socket);
   }
 
   /**
    * @param {http.IncomingMessage} request
    * @returns {[number, string]} status and reason; status 0: accepted
    */
-  check_({ url = '', headers }) {
-    const { path, origins, subprotocol } = this.options_;
+  #check({ url = '', headers }) {
+    const { path, origins, subprotocol } = this.#options;
     if (url.split('?', 1)[0] !== path) return [404, 'path'];
     const { origin } = headers;
     if (origins.length > 0 && !(origin && origins.includes(origin.toLowerCase()))) return [403, 'origin'];
@@ -83,8 +87,8 @@ class WebSocketEndpoint {
   }
 
   /** @param {import('node:stream').Duplex} socket @param {number} status @param {string} reason */
-  refuse_(socket, status, reason) {
-    this.onRefused_(reason);
+  #refuse(socket, status, reason) {
+    this.#onRefused(reason);
     if (!socket.writable) return void socket.destroy();
     const head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
     socket.end(head, () => socket.destroy());

@@ -18,6 +18,15 @@ const MAX_FIRST_BYTES = 65536 + 1024;
  * would accept text frames, and would queue pongs without limit for a peer that does not read.
  */
 class WebSocketStream extends Duplex {
+  #ws;
+  #onRefused;
+  #held;
+  /** Bytes of an incomplete message, which ws keeps until it is complete. */
+  #heldBytes;
+  #latestBytes;
+  /** True after the engine's first bytes. */
+  #isKnown;
+
   /**
    * @param {import('ws').WebSocket} ws made with autoPong: false
    * @param {(reason: string) => void} onRefused
@@ -25,17 +34,15 @@ class WebSocketStream extends Duplex {
    */
   constructor(ws, onRefused, held) {
     super();
-    this.ws_ = ws;
-    this.onRefused_ = onRefused;
-    this.held_ = held;
-    /** Bytes of an incomplete message, which ws keeps until it is complete. */
-    this.heldBytes_ = 0;
-    this.latestBytes_ = 0;
-    /** True after the engine's first bytes. */
-    this.isKnown_ = false;
+    this.#ws = ws;
+    this.#onRefused = onRefused;
+    this.#held = held;
+    this.#heldBytes = 0;
+    this.#latestBytes = 0;
+    this.#isKnown = false;
     ws.on('message', (/** @type {Buffer} */ data, isBinary) => {
       // The remaining bytes are at most those of the latest read, after this message and its header.
-      this.hold_(Math.max(0, Math.min(this.heldBytes_ - data.length - MAX_HEADER_BYTES, this.latestBytes_)));
+      this.#hold(Math.max(0, Math.min(this.#heldBytes - data.length - MAX_HEADER_BYTES, this.#latestBytes)));
       if (this.destroyed) return;
       if (!isBinary) {
         // [MQTT-6.0.0-1] A frame of another kind ends the connection.
@@ -64,27 +71,27 @@ class WebSocketStream extends Duplex {
    * @param {number} bytes including frame headers
    */
   came(bytes) {
-    this.latestBytes_ = bytes;
-    this.hold_(this.heldBytes_ + bytes);
-    if (!this.isKnown_ && this.heldBytes_ > MAX_FIRST_BYTES) this.refuse('too much before the CONNECT');
+    this.#latestBytes = bytes;
+    this.#hold(this.#heldBytes + bytes);
+    if (!this.#isKnown && this.#heldBytes > MAX_FIRST_BYTES) this.refuse('too much before the CONNECT');
   }
 
   /** @param {string} reason */
   refuse(reason) {
     if (this.destroyed) return;
-    this.onRefused_(reason);
-    this.ws_.close(TOO_BIG);
+    this.#onRefused(reason);
+    this.#ws.close(TOO_BIG);
     this.destroy();
   }
 
   /** @param {number} bytes */
-  hold_(bytes) {
-    this.held_.set(this, bytes);
-    this.heldBytes_ = bytes;
+  #hold(bytes) {
+    this.#held.set(this, bytes);
+    this.#heldBytes = bytes;
   }
 
   _read() {
-    if (this.ws_.isPaused) this.ws_.resume();
+    if (this.#ws.isPaused) this.#ws.resume();
   }
 
   /**
@@ -93,9 +100,9 @@ class WebSocketStream extends Duplex {
    * @param {(error?: Error | null) => void} done
    */
   _write(chunk, _encoding, done) {
-    this.isKnown_ = true;
-    if (this.ws_.readyState !== this.ws_.OPEN) return done();
-    this.ws_.send(chunk, { binary: true }, (error) => done(error));
+    this.#isKnown = true;
+    if (this.#ws.readyState !== this.#ws.OPEN) return done();
+    this.#ws.send(chunk, { binary: true }, (error) => done(error));
   }
 
   /**
@@ -103,14 +110,14 @@ class WebSocketStream extends Duplex {
    * @param {(error?: Error | null) => void} done
    */
   _final(done) {
-    this.ws_.close(NORMAL);
+    this.#ws.close(NORMAL);
     done();
   }
 
   /** @param {Error | null} error @param {(error?: Error | null) => void} done */
   _destroy(error, done) {
-    this.hold_(0);
-    if (this.ws_.readyState !== this.ws_.CLOSED && !this.writableFinished) this.ws_.terminate();
+    this.#hold(0);
+    if (this.#ws.readyState !== this.#ws.CLOSED && !this.writableFinished) this.#ws.terminate();
     done(error);
   }
 }

@@ -9,28 +9,34 @@
 const MAX_PIECE = 1024;
 
 class KeyWindow {
+  #keys;
+  #mostLanes;
+  #total;
+  #size;
+  /** @type {Map<string, Map<string, number>>} by gateway/epoch/class, then by sequence[.part]: its records */
+  #lanes;
+
   /**
    * @param {number} keys remembered for each lane
    * @param {number} lanes
    * @param {number} [total] keys remembered in all lanes together
    */
   constructor(keys, lanes, total = keys * lanes) {
-    this.keys_ = keys;
-    this.mostLanes_ = lanes;
-    this.total_ = total;
-    this.size_ = 0;
-    /** @type {Map<string, Map<string, number>>} by gateway/epoch/class, then by sequence[.part]: its records */
-    this.lanes_ = new Map();
+    this.#keys = keys;
+    this.#mostLanes = lanes;
+    this.#total = total;
+    this.#size = 0;
+    this.#lanes = new Map();
   }
 
   /** @returns {number} remembered lanes */
   get lanes() {
-    return this.lanes_.size;
+    return this.#lanes.size;
   }
 
   /** @returns {number} remembered keys, in all lanes together */
   get size() {
-    return this.size_;
+    return this.#size;
   }
 
   /**
@@ -41,15 +47,15 @@ class KeyWindow {
    * @returns {boolean}
    */
   has(key, count, isPiece = false) {
-    const lane = this.lanes_.get(laneOf(key));
+    const lane = this.#lanes.get(laneOf(key));
     if (!lane) return false;
-    refresh(this.lanes_, laneOf(key));
+    refresh(this.#lanes, laneOf(key));
     if (refresh(lane, partOf(key)) >= count) return true;
     // If the whole batch arrived, so did each of its parts.
     if (key.part !== null && refresh(lane, String(key.sequence)) >= count) return true;
     return (
       isPiece &&
-      (this.hasLarger_(lane, key, count) || this.halves_(lane, key.sequence, key.part ?? 1) >= count)
+      (this.#hasLarger(lane, key, count) || this.#halves(lane, key.sequence, key.part ?? 1) >= count)
     );
   }
 
@@ -61,7 +67,7 @@ class KeyWindow {
    * @param {number} count
    * @returns {boolean}
    */
-  hasLarger_(lane, { sequence, part }, count) {
+  #hasLarger(lane, { sequence, part }, count) {
     for (let piece = (part ?? 1) >> 1; piece > 1; piece >>= 1) {
       if (refresh(lane, `${sequence}.${piece}`) >= count) return true;
     }
@@ -75,12 +81,12 @@ class KeyWindow {
    * @param {number} piece
    * @returns {number}
    */
-  halves_(lane, sequence, piece) {
+  #halves(lane, sequence, piece) {
     // A gateway never uses larger numbers, and each level would double the work.
     if (piece >= MAX_PIECE) return 0;
     let sum = 0;
     for (const half of [2 * piece, 2 * piece + 1]) {
-      const count = refresh(lane, `${sequence}.${half}`) ?? this.halves_(lane, sequence, half);
+      const count = refresh(lane, `${sequence}.${half}`) ?? this.#halves(lane, sequence, half);
       if (count === 0) return 0;
       sum += count;
     }
@@ -92,36 +98,36 @@ class KeyWindow {
    * @param {number} count
    */
   add(key, count) {
-    let lane = refresh(this.lanes_, laneOf(key));
+    let lane = refresh(this.#lanes, laneOf(key));
     if (!lane) {
       lane = new Map();
-      this.lanes_.set(laneOf(key), lane);
-      if (this.lanes_.size > this.mostLanes_) this.forgetLane_();
+      this.#lanes.set(laneOf(key), lane);
+      if (this.#lanes.size > this.#mostLanes) this.#forgetLane();
     }
-    if (!lane.delete(partOf(key))) this.size_++;
+    if (!lane.delete(partOf(key))) this.#size++;
     lane.set(partOf(key), count);
-    if (lane.size > this.keys_) this.forgetKey_(lane);
-    if (this.size_ > this.total_) this.forgetOldest_();
+    if (lane.size > this.#keys) this.#forgetKey(lane);
+    if (this.#size > this.#total) this.#forgetOldest();
   }
 
-  forgetLane_() {
-    const [[name, lane]] = this.lanes_;
-    this.size_ -= lane.size;
-    this.lanes_.delete(name);
+  #forgetLane() {
+    const [[name, lane]] = this.#lanes;
+    this.#size -= lane.size;
+    this.#lanes.delete(name);
   }
 
   /** @param {Map<string, number>} lane */
-  forgetKey_(lane) {
+  #forgetKey(lane) {
     const [oldest] = lane.keys();
     lane.delete(oldest);
-    this.size_--;
+    this.#size--;
   }
 
   /** Removes the oldest key of the least recently used lane. */
-  forgetOldest_() {
-    const [[name, lane]] = this.lanes_;
-    this.forgetKey_(lane);
-    if (lane.size === 0) this.lanes_.delete(name);
+  #forgetOldest() {
+    const [[name, lane]] = this.#lanes;
+    this.#forgetKey(lane);
+    if (lane.size === 0) this.#lanes.delete(name);
   }
 }
 

@@ -50,7 +50,8 @@ class Group {
     const socket = options.sockets[index];
     const isShared = this.classes.includes(MOST_URGENT) && this.classes.length > 1;
     this.feeder = new Feeder({
-      window: new InFlightWindow(options.inflight, isShared ? options.reserve : null),
+      native,
+      window: new InFlightWindow(native, options.inflight, isShared ? options.reserve : null),
       output: new Output(
         (ids) => this.feeder.written(ids),
         socket.notSentLowat > 0 ? SHORT_BYTES : LONG_BYTES

@@ -7,7 +7,7 @@ const { version } = require('../../../../package.json');
 /** @typedef {(message: string) => Error} Usage makes the error for a wrong command line */
 /** @typedef {import('node:util').ParseArgsConfig['options']} OptionSpecs */
 /** @typedef {Record<string, string | boolean | undefined>} Values of the options */
-/** @typedef {{ says: string, more: string, options: string[] }} Command */
+/** @typedef {{ says: string, more: string, options: string[], operand?: string }} Command operand: its name, if one is needed */
 /**
  * @typedef {object} Manual
  * @property {string} name
@@ -19,7 +19,10 @@ const { version } = require('../../../../package.json');
  * @property {string} documents
  * @property {Usage} usage
  */
-/** @typedef {{ command: string, text: string, values: Values | null }} Read values null: only print the text */
+/**
+ * @typedef {{ command: string, text: string, values: Values | null, operand: string }} Read values null: only print the
+ *   text
+ */
 
 /** @param {Manual} manual */
 const help = ({ name, purpose, options, commands, exits, documents }) => `${name} <command> [options]
@@ -27,9 +30,7 @@ const help = ({ name, purpose, options, commands, exits, documents }) => `${name
 ${purpose}
 
 commands
-${Object.entries(commands)
-  .map(([command, { says }]) => `  ${command.padEnd(8)}${says}`)
-  .join('\n')}
+${commandLines(commands).join('\n')}
 
 options
 ${Object.values(options).join('\n')}
@@ -40,13 +41,23 @@ ${exits}
 
 What it does and why: ${documents} in the package.`;
 
+/** @param {Record<string, Command>} commands @returns {string[]} */
+function commandLines(commands) {
+  const rows = Object.entries(commands).map(([command, { says, operand = '' }]) => ({
+    head: `${command} ${operand}`.trim(),
+    says
+  }));
+  const width = Math.max(8, ...rows.map(({ head }) => head.length + 2));
+  return rows.map(({ head, says }) => `  ${head.padEnd(width)}${says}`);
+}
+
 /**
  * @param {Manual} manual
  * @param {string} command
  */
 function helpOf({ name, options, commands, exits }, command) {
-  const { says, more, options: names } = commands[command];
-  return `${name} ${command} [options]: ${says}.
+  const { says, more, options: names, operand = '' } = commands[command];
+  return `${name} ${command} [options]${operand && ` ${operand}`}: ${says}.
 ${more}
 
 ${names.map((option) => options[option]).join('\n')}
@@ -95,19 +106,25 @@ function readCommand(args, { help: text, commands, usage }) {
 function readCommandLine(manual, args) {
   if (args.length === 0) throw manual.usage('The command is missing.');
   const [command, ...rest] = args;
-  if (command === '--version') return { command, text: version, values: null };
+  if (command === '--version') return { command, text: version, values: null, operand: '' };
   const isHelp = args.includes('--help') || args.includes('-h') || command === 'help';
   const topic = Object.keys(manual.commands).find(
     (name) => name === command || (command === 'help' && name === rest[0])
   );
-  if (isHelp) return { command: 'help', text: topic ? helpOf(manual, topic) : help(manual), values: null };
+  if (isHelp) {
+    return { command: 'help', text: topic ? helpOf(manual, topic) : help(manual), values: null, operand: '' };
+  }
   if (!topic) throw manual.usage(`There is no command '${command}'.`);
   const specs = manual.commands[topic].options.map((name) => [
     name,
     { type: manual.flags.includes(name) ? 'boolean' : 'string' }
   ]);
-  const { values } = parseOptions(rest, Object.fromEntries(specs), manual.usage);
-  return { command: topic, text: '', values };
+  const { operand: wanted = '' } = manual.commands[topic];
+  const read = parseOptions(rest, Object.fromEntries(specs), manual.usage, wanted !== '');
+  const { values, positionals } = read;
+  if (wanted !== '' && positionals.length === 0) throw manual.usage(`${wanted} is missing.`);
+  if (positionals.length > 1) throw manual.usage(`'${positionals[1]}' is one argument too many.`);
+  return { command: topic, text: '', values, operand: positionals[0] ?? '' };
 }
 
 module.exports = { parseOptions, readCommand, readCommandLine };

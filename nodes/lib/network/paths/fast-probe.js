@@ -10,15 +10,22 @@ const ROUND_TRIPS = 3;
 const MOST_IN_A_ROW = 5;
 
 class FastProbe {
+  #everyMs;
+  #patienceMs;
+  #left;
+  #countedAt;
+  /** Answer times, smoothed as in RFC 6298; -1 = there was none. */
+  #smoothedMs;
+  #spreadMs;
+
   /** @param {{ everyMs: number, timeoutMs: number }} settings of probes @param {number} now ms */
   constructor({ everyMs, timeoutMs }, now) {
-    this.everyMs_ = everyMs;
-    this.patienceMs_ = timeoutMs;
-    this.left_ = MOST_IN_A_ROW;
-    this.countedAt_ = now;
-    /** Answer times, smoothed as in RFC 6298; -1 = there was none. */
-    this.smoothedMs_ = -1;
-    this.spreadMs_ = 0;
+    this.#everyMs = everyMs;
+    this.#patienceMs = timeoutMs;
+    this.#left = MOST_IN_A_ROW;
+    this.#countedAt = now;
+    this.#smoothedMs = -1;
+    this.#spreadMs = 0;
     /** Time-out of the present fast probe, 0 = there is none. */
     this.timeoutMs = 0;
   }
@@ -29,13 +36,13 @@ class FastProbe {
 
   /** @param {number} ms that an answer took */
   answered(ms) {
-    if (this.smoothedMs_ < 0) {
-      this.smoothedMs_ = ms;
-      this.spreadMs_ = ms / 2;
+    if (this.#smoothedMs < 0) {
+      this.#smoothedMs = ms;
+      this.#spreadMs = ms / 2;
       return;
     }
-    this.spreadMs_ += (Math.abs(ms - this.smoothedMs_) - this.spreadMs_) / 4;
-    this.smoothedMs_ += (ms - this.smoothedMs_) / 8;
+    this.#spreadMs += (Math.abs(ms - this.#smoothedMs) - this.#spreadMs) / 4;
+    this.#smoothedMs += (ms - this.#smoothedMs) / 8;
   }
 
   /**
@@ -46,13 +53,13 @@ class FastProbe {
    */
   begin(rttMs, now) {
     if (this.isOn) return false;
-    this.left_ = Math.min(MOST_IN_A_ROW, this.left_ + (now - this.countedAt_) / this.everyMs_);
-    this.countedAt_ = now;
-    if (this.left_ < 1) return false;
-    this.left_--;
-    const known = Math.max(ROUND_TRIPS * this.smoothedMs_, this.smoothedMs_ + 4 * this.spreadMs_);
+    this.#left = Math.min(MOST_IN_A_ROW, this.#left + (now - this.#countedAt) / this.#everyMs);
+    this.#countedAt = now;
+    if (this.#left < 1) return false;
+    this.#left--;
+    const known = Math.max(ROUND_TRIPS * this.#smoothedMs, this.#smoothedMs + 4 * this.#spreadMs);
     const ms = Math.max(LEAST_MS, known, ROUND_TRIPS * rttMs);
-    this.timeoutMs = Math.min(this.patienceMs_, this.smoothedMs_ < 0 ? Infinity : Math.ceil(ms));
+    this.timeoutMs = Math.min(this.#patienceMs, this.#smoothedMs < 0 ? Infinity : Math.ceil(ms));
     return true;
   }
 

@@ -38,23 +38,26 @@ function parseLine(line) {
 
 /** Splits a stream into lines, regardless of how it is cut. */
 class Lines {
+  #rest;
+  #isTooLong;
+
   constructor() {
-    this.rest_ = '';
-    this.isTooLong_ = false;
+    this.#rest = '';
+    this.#isTooLong = false;
   }
 
   /** @param {string} chunk @returns {string[]} */
   push(chunk) {
-    const parts = (this.rest_ + chunk).split('\n');
-    this.rest_ = /** @type {string} */ (parts.pop());
+    const parts = (this.#rest + chunk).split('\n');
+    this.#rest = /** @type {string} */ (parts.pop());
     const lines = [];
     for (const part of parts) {
-      if (!this.isTooLong_ && part.length <= MOST_LINE) lines.push(part);
-      this.isTooLong_ = false;
+      if (!this.#isTooLong && part.length <= MOST_LINE) lines.push(part);
+      this.#isTooLong = false;
     }
-    if (this.rest_.length > MOST_LINE) {
-      this.rest_ = '';
-      this.isTooLong_ = true;
+    if (this.#rest.length > MOST_LINE) {
+      this.#rest = '';
+      this.#isTooLong = true;
     }
     return lines;
   }

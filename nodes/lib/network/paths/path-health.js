@@ -22,10 +22,18 @@ const MOST_GOODS = 32;
 const PATIENCE_MS = 30_000;
 
 class Health {
+  #settings;
+  #fastProbe;
+  #address;
+  #hasLink;
+  #misses;
+  #goods;
+  #needed;
+
   /** @param {Settings} settings @param {number} now ms, of any monotonic clock */
   constructor(settings, now) {
-    this.settings_ = settings;
-    this.fastProbe_ = new FastProbe(settings, now);
+    this.#settings = settings;
+    this.#fastProbe = new FastProbe(settings, now);
     /** @type {Name} */
     this.state = 'probing';
     this.why = 'not tried yet';
@@ -34,11 +42,11 @@ class Health {
     this.isKnown = false;
     /** ms; Infinity = no link to probe over. */
     this.nextProbeAt = Infinity;
-    this.address_ = '';
-    this.hasLink_ = false;
-    this.misses_ = 0;
-    this.goods_ = 0;
-    this.needed_ = 1;
+    this.#address = '';
+    this.#hasLink = false;
+    this.#misses = 0;
+    this.#goods = 0;
+    this.#needed = 1;
   }
 
   /** @param {Link} link @param {number} now */
@@ -50,25 +58,25 @@ class Health {
         : address === ''
           ? 'no IPv4 address'
           : '';
-    const isOther = address !== '' && this.address_ !== '' && address !== this.address_;
-    if (address !== '') this.address_ = address;
+    const isOther = address !== '' && this.#address !== '' && address !== this.#address;
+    if (address !== '') this.#address = address;
     if (missing !== '') {
-      this.hasLink_ = false;
+      this.#hasLink = false;
       this.nextProbeAt = Infinity;
-      this.down_(missing, now);
+      this.#down(missing, now);
       return;
     }
-    if (this.hasLink_ && !isOther) return;
-    this.hasLink_ = true;
-    this.misses_ = 0;
-    this.goods_ = 0;
-    this.fastProbe_.end();
-    if (!this.settings_.probes) {
-      this.up_('the link is up', now);
+    if (this.#hasLink && !isOther) return;
+    this.#hasLink = true;
+    this.#misses = 0;
+    this.#goods = 0;
+    this.#fastProbe.end();
+    if (!this.#settings.probes) {
+      this.#up('the link is up', now);
       return;
     }
     // An endpoint that is added at the moment of carrier fails: its only SYN finds no neighbor yet.
-    this.set_(
+    this.#set(
       'probing',
       isOther ? `new address ${address}` : this.isKnown ? 'the link is back' : this.why,
       now
@@ -78,12 +86,12 @@ class Health {
 
   /** Time-out of a probe that is sent now. */
   get timeoutMs() {
-    return this.fastProbe_.isOn ? this.fastProbe_.timeoutMs : this.settings_.timeoutMs;
+    return this.#fastProbe.isOn ? this.#fastProbe.timeoutMs : this.#settings.timeoutMs;
   }
 
   /** True if the next probe is a double probe. Its result counts for both. */
   get isFastProbe() {
-    return this.fastProbe_.isOn;
+    return this.#fastProbe.isOn;
   }
 
   /**
@@ -93,7 +101,7 @@ class Health {
    * @returns {boolean} true if a probe is to be sent now
    */
   suspect(rttMs, now) {
-    if (this.state !== 'up' || !this.settings_.probes || !this.fastProbe_.begin(rttMs, now)) return false;
+    if (this.state !== 'up' || !this.#settings.probes || !this.#fastProbe.begin(rttMs, now)) return false;
     this.nextProbeAt = now;
     return true;
   }
@@ -104,26 +112,26 @@ class Health {
    * @param {number} [tookMs]
    */
   probed({ ok, why }, now, tookMs = 0) {
-    if (!this.hasLink_) return;
-    if (ok) this.fastProbe_.answered(tookMs);
-    const sent = this.fastProbe_.isOn ? 2 : 1;
-    this.fastProbe_.end();
+    if (!this.#hasLink) return;
+    if (ok) this.#fastProbe.answered(tookMs);
+    const sent = this.#fastProbe.isOn ? 2 : 1;
+    this.#fastProbe.end();
     if (ok === null) {
       // No probe was sent, so nothing is known about the path.
       if (this.state === 'probing') this.why = why;
-      this.nextProbeAt = now + this.settings_.everyMs;
-    } else if (ok) this.good_(why, now);
-    else this.miss_(why, now, sent);
+      this.nextProbeAt = now + this.#settings.everyMs;
+    } else if (ok) this.#good(why, now);
+    else this.#miss(why, now, sent);
   }
 
   /** @param {string} why @param {number} now */
-  good_(why, now) {
-    this.misses_ = 0;
-    this.goods_++;
-    if (this.state !== 'up' && this.goods_ >= this.needed_) this.up_(why, now);
+  #good(why, now) {
+    this.#misses = 0;
+    this.#goods++;
+    if (this.state !== 'up' && this.#goods >= this.#needed) this.#up(why, now);
     if (this.state === 'down')
-      this.set_('probing', `${why}; ${this.needed_} answers in a row are needed`, now);
-    this.nextProbeAt = now + (this.state === 'up' ? this.settings_.everyMs : RETRY_MS);
+      this.#set('probing', `${why}; ${this.#needed} answers in a row are needed`, now);
+    this.nextProbeAt = now + (this.state === 'up' ? this.#settings.everyMs : RETRY_MS);
   }
 
   /**
@@ -131,31 +139,31 @@ class Health {
    * @param {number} now
    * @param {number} sent
    */
-  miss_(why, now, sent) {
-    this.goods_ = 0;
-    this.misses_ += sent;
-    if (this.state !== 'down' && this.misses_ >= MISSES) this.down_(why, now);
+  #miss(why, now, sent) {
+    this.#goods = 0;
+    this.#misses += sent;
+    if (this.state !== 'down' && this.#misses >= MISSES) this.#down(why, now);
     const isOld = this.state === 'down' && now - this.since > PATIENCE_MS;
-    this.nextProbeAt = now + (isOld ? this.settings_.everyMs : RETRY_MS);
+    this.nextProbeAt = now + (isOld ? this.#settings.everyMs : RETRY_MS);
   }
 
   /** @param {string} why @param {number} now */
-  up_(why, now) {
+  #up(why, now) {
     this.isKnown = true;
-    this.set_('up', why, now);
+    this.#set('up', why, now);
   }
 
   /** @param {string} why @param {number} now */
-  down_(why, now) {
+  #down(why, now) {
     if (this.state === 'up') {
       const isFlap = now - this.since < STABLE_MS;
-      this.needed_ = isFlap ? Math.min(this.needed_ * 2, MOST_GOODS) : 2;
-    } else this.needed_ = Math.max(this.needed_, 2);
+      this.#needed = isFlap ? Math.min(this.#needed * 2, MOST_GOODS) : 2;
+    } else this.#needed = Math.max(this.#needed, 2);
     this.isKnown = true;
-    this.misses_ = 0;
-    this.goods_ = 0;
-    this.fastProbe_.end();
-    if (this.state !== 'down' || this.why !== why) this.set_('down', why, now);
+    this.#misses = 0;
+    this.#goods = 0;
+    this.#fastProbe.end();
+    if (this.state !== 'down' || this.why !== why) this.#set('down', why, now);
   }
 
   /**
@@ -163,7 +171,7 @@ class Health {
    * @param {string} why
    * @param {number} now
    */
-  set_(state, why, now) {
+  #set(state, why, now) {
     if (this.state !== state) this.since = now;
     this.state = state;
     this.why = why;

@@ -47,30 +47,37 @@ function linkPercentOf(dbm) {
 const rounded = (value, digits = 0) => Math.round(value * 10 ** digits) / 10 ** digits;
 
 class Quality {
+  #windowMs;
+  /** @type {number | null} */
+  #rttMs;
+  #answeredAt;
+  #device;
+  /** @type {{ at: number, dbm: number }[]} */
+  #signals;
+  /** @type {{ at: number, rx: number, tx: number }[]} */
+  #bytes;
+
   /** @param {number} everyMs interval between probes */
   constructor(everyMs) {
-    this.windowMs_ = PERIODS * everyMs;
+    this.#windowMs = PERIODS * everyMs;
     /** @type {{ at: number, ok: boolean }[]} */
-    this.probes_ = [];
-    /** @type {number | null} */
-    this.rttMs_ = null;
-    this.answeredAt_ = -Infinity;
-    this.device_ = '';
-    /** @type {{ at: number, dbm: number }[]} */
-    this.signals_ = [];
-    /** @type {{ at: number, rx: number, tx: number }[]} */
-    this.bytes_ = [];
+    this.probes = [];
+    this.#rttMs = null;
+    this.#answeredAt = -Infinity;
+    this.#device = '';
+    this.#signals = [];
+    this.#bytes = [];
   }
 
   /** @param {Probed} probed @param {number} now */
   probed({ ok, ms, counts }, now) {
     if (ok === null) return;
     // Losses on a dead path say nothing about its quality after it recovers.
-    if (counts) this.probes_ = this.probes_.concat({ at: now, ok }).slice(-MOST_PROBES);
+    if (counts) this.probes = this.probes.concat({ at: now, ok }).slice(-MOST_PROBES);
     if (!ok) return;
-    const old = this.answeredAt_ > now - this.windowMs_ ? this.rttMs_ : null;
-    this.rttMs_ = old === null ? ms : old + (ms - old) * SMOOTHING;
-    this.answeredAt_ = now;
+    const old = this.#answeredAt > now - this.#windowMs ? this.#rttMs : null;
+    this.#rttMs = old === null ? ms : old + (ms - old) * SMOOTHING;
+    this.#answeredAt = now;
   }
 
   /**
@@ -79,45 +86,45 @@ class Quality {
    * @param {number} now
    */
   seen({ device, dbm, bytes }, now) {
-    const last = this.bytes_.at(-1);
-    const isNew = device !== this.device_ || !bytes || (last && (bytes.rx < last.rx || bytes.tx < last.tx));
-    if (isNew) this.bytes_ = [];
-    if (device !== this.device_) this.signals_ = [];
-    this.device_ = device;
+    const last = this.#bytes.at(-1);
+    const isNew = device !== this.#device || !bytes || (last && (bytes.rx < last.rx || bytes.tx < last.tx));
+    if (isNew) this.#bytes = [];
+    if (device !== this.#device) this.#signals = [];
+    this.#device = device;
     const isRecent = (/** @type {{ at: number }} */ { at }) => at >= now - WINDOW_MS;
-    this.signals_ = this.signals_.filter(isRecent);
-    this.bytes_ = this.bytes_.filter(isRecent);
-    if (dbm !== null) this.signals_.push({ at: now, dbm });
-    if (bytes) this.bytes_.push({ at: now, ...bytes });
+    this.#signals = this.#signals.filter(isRecent);
+    this.#bytes = this.#bytes.filter(isRecent);
+    if (dbm !== null) this.#signals.push({ at: now, dbm });
+    if (bytes) this.#bytes.push({ at: now, ...bytes });
   }
 
   /** @param {number} now @returns {Figures} */
   figures(now) {
-    const isRecent = (/** @type {{ at: number }} */ { at }) => at > now - this.windowMs_;
-    this.probes_ = this.probes_.filter(isRecent);
-    const { length } = this.signals_;
-    const dbm = length > 0 ? this.signals_.reduce((sum, signal) => sum + signal.dbm, 0) / length : null;
-    const isHeard = this.answeredAt_ > now - this.windowMs_;
+    const isRecent = (/** @type {{ at: number }} */ { at }) => at > now - this.#windowMs;
+    this.probes = this.probes.filter(isRecent);
+    const { length } = this.#signals;
+    const dbm = length > 0 ? this.#signals.reduce((sum, signal) => sum + signal.dbm, 0) / length : null;
+    const isHeard = this.#answeredAt > now - this.#windowMs;
     return {
       signalDbm: dbm === null ? null : rounded(dbm),
       linkPercent: dbm === null ? null : rounded(linkPercentOf(dbm)),
-      rttMs: isHeard && this.rttMs_ !== null ? rounded(this.rttMs_, 1) : null,
-      lossPercent: this.loss_(),
-      txBytesPerSecond: this.rate_('tx'),
-      rxBytesPerSecond: this.rate_('rx')
+      rttMs: isHeard && this.#rttMs !== null ? rounded(this.#rttMs, 1) : null,
+      lossPercent: this.#loss(),
+      txBytesPerSecond: this.#rate('tx'),
+      rxBytesPerSecond: this.#rate('rx')
     };
   }
 
-  loss_() {
-    const { length } = this.probes_;
+  #loss() {
+    const { length } = this.probes;
     if (length < LEAST_PROBES) return null;
-    return rounded((this.probes_.filter(({ ok }) => !ok).length / length) * 100);
+    return rounded((this.probes.filter(({ ok }) => !ok).length / length) * 100);
   }
 
   /** @param {'rx' | 'tx'} way */
-  rate_(way) {
-    const [first] = this.bytes_;
-    const last = this.bytes_.at(-1);
+  #rate(way) {
+    const [first] = this.#bytes;
+    const last = this.#bytes.at(-1);
     if (!last || last.at <= first.at) return null;
     return rounded(((last[way] - first[way]) / (last.at - first.at)) * 1000);
   }

@@ -46,29 +46,40 @@ const QUALITY_MS = 1000;
  */
 
 class Watcher {
+  #settings;
+  /** By name. @type {Map<string, Watched>} */
+  #paths;
+  #hasMptcp;
+  #isStopped;
+  /** @type {Promise<void> | null} */
+  #working;
+  #isWanted;
+  #complaint;
+  /** @type {NodeJS.Timeout | undefined} */
+  #settle;
+  /** @type {NodeJS.Timeout | undefined} */
+  #tick;
+  /** @type {NodeJS.Timeout[]} */
+  #intervals;
+
   /** @param {Parts} parts @param {import('./path-health').Settings} settings */
   constructor(parts, settings) {
-    this.parts_ = parts;
-    this.settings_ = settings;
-    /** By name. @type {Map<string, Watched>} */
-    this.paths_ = new Map();
-    this.hasMptcp_ = false;
-    this.isStopped_ = false;
-    /** @type {Promise<void> | null} */
-    this.working_ = null;
-    this.isWanted_ = false;
-    this.complaint_ = '';
-    /** @type {NodeJS.Timeout | undefined} */
-    this.settle_ = undefined;
-    /** @type {NodeJS.Timeout | undefined} */
-    this.tick_ = undefined;
-    /** @type {NodeJS.Timeout[]} */
-    this.intervals_ = [];
+    this.parts = parts;
+    this.#settings = settings;
+    this.#paths = new Map();
+    this.#hasMptcp = false;
+    this.#isStopped = false;
+    this.#working = null;
+    this.#isWanted = false;
+    this.#complaint = '';
+    this.#settle = undefined;
+    this.#tick = undefined;
+    this.#intervals = [];
   }
 
   /** Starts watching. Resolves when the network is in the desired state for the first time. */
   async start() {
-    this.intervals_ = [
+    this.#intervals = [
       setInterval(() => this.work(), EVERY_MS),
       setInterval(() => this.#report(), HEARTBEAT_MS),
       setInterval(() => this.#evaluate(), QUALITY_MS)
@@ -78,20 +89,20 @@ class Watcher {
 
   /** Stops watching. Resolves when running work is done. */
   async stop() {
-    this.isStopped_ = true;
-    clearTimeout(this.settle_);
-    clearTimeout(this.tick_);
-    this.intervals_.forEach((interval) => clearInterval(interval));
-    await this.working_;
+    this.#isStopped = true;
+    clearTimeout(this.#settle);
+    clearTimeout(this.#tick);
+    this.#intervals.forEach((interval) => clearInterval(interval));
+    await this.#working;
     // Without a watch, these paths would never become active again.
-    if (this.parts_.qualityWatch?.rest()) await this.#workOnce().catch(() => {});
+    if (this.parts.qualityWatch?.rest()) await this.#workOnce().catch(() => {});
   }
 
   /** @param {import('./monitor-lines').Event} event */
   event({ kind, device, carrier }) {
-    const watched = [...this.paths_.values()].filter(({ path }) => path.interface === device);
+    const watched = [...this.#paths.values()].filter(({ path }) => path.interface === device);
     // With a routing daemon, there are thousands of route events on other interfaces.
-    if (kind === 'route' && watched.length === 0 && this.paths_.size > 0) return;
+    if (kind === 'route' && watched.length === 0 && this.#paths.size > 0) return;
     // Without delay: packets in flight on this path must move to another now.
     if (kind === 'link' && carrier === false && watched.length > 0) void this.work();
     else this.#workIn(SETTLE_MS);
@@ -102,25 +113,25 @@ class Watcher {
    * @returns {Promise<void>} never rejects
    */
   work() {
-    this.isWanted_ = true;
-    this.working_ ??= this.#workAll().finally(() => {
-      this.working_ = null;
+    this.#isWanted = true;
+    this.#working ??= this.#workAll().finally(() => {
+      this.#working = null;
     });
-    return this.working_;
+    return this.#working;
   }
 
   /** @param {number} ms */
   #workIn(ms) {
-    if (this.isStopped_) return;
-    this.settle_ ??= setTimeout(() => {
-      this.settle_ = undefined;
+    if (this.#isStopped) return;
+    this.#settle ??= setTimeout(() => {
+      this.#settle = undefined;
       void this.work();
     }, ms);
   }
 
   async #workAll() {
-    while (this.isWanted_ && !this.isStopped_) {
-      this.isWanted_ = false;
+    while (this.#isWanted && !this.#isStopped) {
+      this.#isWanted = false;
       try {
         await this.#workOnce();
         this.#complain('');
@@ -135,38 +146,38 @@ class Watcher {
   }
 
   async #workOnce() {
-    const seen = await this.parts_.view();
-    this.hasMptcp_ = seen.facts.mptcp;
+    const seen = await this.parts.view();
+    this.#hasMptcp = seen.facts.mptcp;
     this.#follow(seen.paths);
-    const list = [...this.paths_.values()];
+    const list = [...this.#paths.values()];
     const fates = new Map(
       fatesOf(list.map(({ health: { state, isKnown }, isStale }) => ({ state, isKnown, isStale }))).map(
         (fate, i) => [list[i].path.name, fate]
       )
     );
-    const { qualityWatch } = this.parts_;
+    const { qualityWatch } = this.parts;
     const paths = qualityWatch
       ? seen.paths.map((path) => ({ ...path, role: qualityWatch.roleOf(path) }))
       : seen.paths;
     const prepared = prepare({ ...seen, paths }, ({ name }) => fates.get(name) ?? 'kept');
-    await this.parts_.change(prepared);
+    await this.parts.change(prepared);
     for (const watched of list) this.#done(watched, fates.get(watched.path.name) ?? 'kept', prepared);
   }
 
   /** @param {Path[]} paths their present state */
   #follow(paths) {
-    for (const name of this.paths_.keys()) {
-      if (!paths.some((path) => path.name === name)) this.paths_.delete(name);
+    for (const name of this.#paths.keys()) {
+      if (!paths.some((path) => path.name === name)) this.#paths.delete(name);
     }
-    const now = this.parts_.now();
+    const now = this.parts.now();
     for (const path of paths) {
-      let watched = this.paths_.get(path.name);
+      let watched = this.#paths.get(path.name);
       if (!watched) {
-        const health = new Health(this.settings_, now);
-        const since = this.parts_.calendar();
+        const health = new Health(this.#settings, now);
+        const since = this.parts.calendar();
         const asking = { isAsking: false, asked: 0, askedAt: 0 };
         watched = { path, health, isStale: false, ...asking, endpointId: 0, lastNote: '', since };
-        this.paths_.set(path.name, watched);
+        this.#paths.set(path.name, watched);
       }
       watched.path = path;
       watched.health.link(path, now);
@@ -201,15 +212,15 @@ class Watcher {
     const isSame = watched.lastNote.startsWith(`${health.state}:`);
     watched.lastNote = note;
     if (isSame && health.state === 'up') return;
-    if (!isSame) watched.since = this.parts_.calendar();
-    this.parts_.log(path.name, health.state, health.why);
+    if (!isSame) watched.since = this.parts.calendar();
+    this.parts.log(path.name, health.state, health.why);
   }
 
   /** @param {string} message '' = resolved */
   #complain(message) {
-    if (message === this.complaint_) return;
-    this.complaint_ = message;
-    this.parts_.log(
+    if (message === this.#complaint) return;
+    this.#complaint = message;
+    this.parts.log(
       '',
       message === '' ? 'done' : 'failed',
       message === '' ? 'the failed step has succeeded' : message
@@ -217,8 +228,8 @@ class Watcher {
   }
 
   #report() {
-    if (this.isStopped_) return;
-    const paths = [...this.paths_.values()].map(({ path, health, since, endpointId }) => ({
+    if (this.#isStopped) return;
+    const paths = [...this.#paths.values()].map(({ path, health, since, endpointId }) => ({
       name: path.name,
       interface: path.interface,
       address: path.address,
@@ -227,9 +238,9 @@ class Watcher {
       why: health.why,
       since: new Date(since).toISOString(),
       endpointId,
-      ...this.parts_.qualityWatch?.report(path, this.parts_.now())
+      ...this.parts.qualityWatch?.report(path, this.parts.now())
     }));
-    this.parts_.report(this.hasMptcp_, paths);
+    this.parts.report(this.#hasMptcp, paths);
   }
 
   /**
@@ -237,9 +248,9 @@ class Watcher {
    * that.
    */
   #evaluate() {
-    const { qualityWatch, log, now } = this.parts_;
+    const { qualityWatch, log, now } = this.parts;
     if (!qualityWatch) return;
-    const subjects = [...this.paths_.values()].map(({ path, health }) => ({
+    const subjects = [...this.#paths.values()].map(({ path, health }) => ({
       path,
       isUp: health.state === 'up'
     }));
@@ -255,20 +266,20 @@ class Watcher {
 
   /** Schedules the next probe. */
   #schedule() {
-    clearTimeout(this.tick_);
-    const { ask } = this.parts_;
-    if (this.isStopped_ || !ask) return;
+    clearTimeout(this.#tick);
+    const { ask } = this.parts;
+    if (this.#isStopped || !ask) return;
     const next = Math.min(
-      ...[...this.paths_.values()].map(({ isAsking, health }) => (isAsking ? Infinity : health.nextProbeAt))
+      ...[...this.#paths.values()].map(({ isAsking, health }) => (isAsking ? Infinity : health.nextProbeAt))
     );
     if (next === Infinity) return;
-    this.tick_ = setTimeout(() => this.#askDue(ask), Math.max(0, next - this.parts_.now()));
+    this.#tick = setTimeout(() => this.#askDue(ask), Math.max(0, next - this.parts.now()));
   }
 
   /** @param {NonNullable<Parts['ask']>} ask */
   #askDue(ask) {
-    const now = this.parts_.now();
-    for (const watched of this.paths_.values()) {
+    const now = this.parts.now();
+    for (const watched of this.#paths.values()) {
       if (!watched.isAsking && watched.health.nextProbeAt <= now) void this.#ask(watched, ask);
     }
     this.#schedule();
@@ -279,7 +290,7 @@ class Watcher {
     const { address } = watched.path;
     const before = watched.health.state;
     const asked = ++watched.asked;
-    watched.askedAt = this.parts_.now();
+    watched.askedAt = this.parts.now();
     watched.isAsking = true;
     const { isFastProbe, timeoutMs } = watched.health;
     const { path } = watched;
@@ -287,13 +298,13 @@ class Watcher {
     // A later probe has replaced this one.
     if (asked !== watched.asked) return;
     watched.isAsking = false;
-    if (this.isStopped_) return;
-    const now = this.parts_.now();
+    if (this.#isStopped) return;
+    const now = this.parts.now();
     // An answer for an address that the path no longer has is ignored.
     if (watched.path.address === address) {
       const tookMs = now - watched.askedAt;
       const counts = !isFastProbe && before === 'up' && watched.health.state === 'up';
-      this.parts_.qualityWatch?.probed(path.name, { ok: answer.ok, ms: tookMs, counts }, now);
+      this.parts.qualityWatch?.probed(path.name, { ok: answer.ok, ms: tookMs, counts }, now);
       watched.health.probed(answer, now, tookMs);
     }
     this.#note(watched);
@@ -307,11 +318,11 @@ class Watcher {
    * @param {import('./probe-hints').Hint} hint
    */
   suspect({ path: named, rttMs }) {
-    const all = [...this.paths_.values()];
+    const all = [...this.#paths.values()];
     const watched = all.find(({ path }) => path.name === named || path.address === named);
     const hasOther = all.some((other) => other !== watched && other.health.state === 'up');
-    if (this.isStopped_ || !watched || !hasOther) return;
-    if (!watched.health.suspect(rttMs, this.parts_.now())) return;
+    if (this.#isStopped || !watched || !hasOther) return;
+    if (!watched.health.suspect(rttMs, this.parts.now())) return;
     // A pending probe no longer counts.
     watched.asked++;
     watched.isAsking = false;

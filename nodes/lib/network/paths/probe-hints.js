@@ -27,9 +27,12 @@ function parseHint(line) {
 
 /** Reads the hints of one connection, split in any way. */
 class HintReader {
+  #rest;
+  #bytes;
+
   constructor() {
-    this.rest_ = '';
-    this.bytes_ = 0;
+    this.#rest = '';
+    this.#bytes = 0;
   }
 
   /**
@@ -37,35 +40,40 @@ class HintReader {
    * @returns {{ hints: Hint[], isWrong: boolean }} isWrong: end the connection
    */
   push(chunk) {
-    this.bytes_ += chunk.length;
-    if (this.bytes_ > MOST_BYTES) return { hints: [], isWrong: true };
-    const lines = (this.rest_ + chunk).split('\n');
-    this.rest_ = /** @type {string} */ (lines.pop());
+    this.#bytes += chunk.length;
+    if (this.#bytes > MOST_BYTES) return { hints: [], isWrong: true };
+    const lines = (this.#rest + chunk).split('\n');
+    this.#rest = /** @type {string} */ (lines.pop());
     const hints = lines.map(parseHint);
     return { hints: hints.filter((hint) => hint !== null), isWrong: hints.includes(null) };
   }
 }
 
 class HintListener {
+  #file;
+  #onHint;
+  /** The oldest first. @type {Set<net.Socket>} */
+  #sockets;
+  #server;
+
   /** @param {string} file of the socket @param {(hint: Hint) => void} onHint */
   constructor(file, onHint) {
-    this.file_ = file;
-    this.onHint_ = onHint;
-    /** The oldest first. @type {Set<net.Socket>} */
-    this.sockets_ = new Set();
-    this.server_ = net.createServer((socket) => this.#take(socket));
+    this.#file = file;
+    this.#onHint = onHint;
+    this.#sockets = new Set();
+    this.#server = net.createServer((socket) => this.#take(socket));
   }
 
   /** Starts listening. REQUIRES: the lock of its folder. @returns {Promise<void>} rejects with the system's error */
   start() {
     // Left over from a watch that was killed.
-    fs.rmSync(this.file_, { force: true });
+    fs.rmSync(this.#file, { force: true });
     return new Promise((resolve, reject) => {
-      this.server_.once('error', reject);
-      this.server_.listen({ path: this.file_, readableAll: true, writableAll: true }, () => {
-        this.server_.off('error', reject);
+      this.#server.once('error', reject);
+      this.#server.listen({ path: this.#file, readableAll: true, writableAll: true }, () => {
+        this.#server.off('error', reject);
         // It continues with the connections that it has.
-        this.server_.on('error', () => {});
+        this.#server.on('error', () => {});
         resolve();
       });
     });
@@ -73,25 +81,25 @@ class HintListener {
 
   /** Stops listening, and removes the socket's file. @returns {Promise<void>} */
   stop() {
-    for (const socket of this.sockets_) socket.destroy();
-    return new Promise((resolve) => this.server_.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+    return new Promise((resolve) => this.#server.close(() => resolve()));
   }
 
   /** @param {net.Socket} socket */
   #take(socket) {
     const reader = new HintReader();
-    const [oldest] = this.sockets_;
-    if (this.sockets_.size >= MOST_CONNECTIONS) oldest.destroy();
-    this.sockets_.add(socket);
+    const [oldest] = this.#sockets;
+    if (this.#sockets.size >= MOST_CONNECTIONS) oldest.destroy();
+    this.#sockets.add(socket);
     const over = setTimeout(() => socket.destroy(), PATIENCE_MS);
     socket.on('error', () => {});
     socket.once('close', () => {
       clearTimeout(over);
-      this.sockets_.delete(socket);
+      this.#sockets.delete(socket);
     });
     socket.setEncoding('latin1').on('data', (chunk) => {
       const { hints, isWrong } = reader.push(String(chunk));
-      for (const hint of hints) this.onHint_(hint);
+      for (const hint of hints) this.#onHint(hint);
       if (isWrong) socket.destroy();
     });
   }

@@ -42,16 +42,22 @@ function inspector() {
 }
 
 class QualityWatch {
+  #advice;
+  #everyMs;
+  #inspect;
+  /** By name. @type {Map<string, InstanceType<typeof Quality>>} */
+  #qualities;
+  /** By name. @type {Map<string, import('./role-advice').Advised>} */
+  #advised;
+
   /** @param {QualitySettings} settings */
   constructor({ limits, everyMs, acts, inspect = inspector() }) {
     this.acts = acts;
-    this.advice_ = new Advice(limits);
-    this.everyMs_ = everyMs;
-    this.inspect_ = inspect;
-    /** By name. @type {Map<string, InstanceType<typeof Quality>>} */
-    this.qualities_ = new Map();
-    /** By name. @type {Map<string, import('./role-advice').Advised>} */
-    this.advised_ = new Map();
+    this.#advice = new Advice(limits);
+    this.#everyMs = everyMs;
+    this.#inspect = inspect;
+    this.#qualities = new Map();
+    this.#advised = new Map();
   }
 
   /**
@@ -60,7 +66,7 @@ class QualityWatch {
    * @param {number} now
    */
   probed(name, probed, now) {
-    this.qualityOf_(name).probed(probed, now);
+    this.#qualityOf(name).probed(probed, now);
   }
 
   /**
@@ -70,27 +76,27 @@ class QualityWatch {
    * @returns {{ name: string, role: Role, why: string }[]} paths whose advice has changed
    */
   evaluate(subjects, now) {
-    const seen = this.inspect_(
+    const seen = this.#inspect(
       subjects.map(({ path }) => path.interface),
       now
     );
     for (const { path } of subjects) {
       const nothing = { dbm: null, bytes: null };
-      this.qualityOf_(path.name).seen(
+      this.#qualityOf(path.name).seen(
         { device: path.interface, ...(seen.get(path.interface) ?? nothing) },
         now
       );
     }
-    for (const name of this.qualities_.keys()) {
-      if (!subjects.some(({ path }) => path.name === name)) this.qualities_.delete(name);
+    for (const name of this.#qualities.keys()) {
+      if (!subjects.some(({ path }) => path.name === name)) this.#qualities.delete(name);
     }
-    const before = this.advised_;
+    const before = this.#advised;
     const rated = subjects.map(({ path: { name, role }, isUp }) => {
-      return { name, role, isUp, quality: this.qualityOf_(name).figures(now) };
+      return { name, role, isUp, quality: this.#qualityOf(name).figures(now) };
     });
-    this.advised_ = this.advice_.evaluate(rated, now);
+    this.#advised = this.#advice.evaluate(rated, now);
     return rated.flatMap(({ name, role }) => {
-      const advised = /** @type {import('./role-advice').Advised} */ (this.advised_.get(name));
+      const advised = /** @type {import('./role-advice').Advised} */ (this.#advised.get(name));
       return advised.role === (before.get(name)?.role ?? role) ? [] : [{ name, ...advised }];
     });
   }
@@ -101,13 +107,13 @@ class QualityWatch {
    * @returns {Role}
    */
   roleOf({ name, role }) {
-    return this.acts ? (this.advised_.get(name)?.role ?? role) : role;
+    return this.acts ? (this.#advised.get(name)?.role ?? role) : role;
   }
 
   /** Restores the configured roles from now on. @returns {boolean} true if that changes a role */
   rest() {
     const isChange =
-      this.acts && [...this.advised_.values()].some(({ role, why }) => role === 'backup' && why !== '');
+      this.acts && [...this.#advised.values()].some(({ role, why }) => role === 'backup' && why !== '');
     this.acts = false;
     return isChange;
   }
@@ -118,15 +124,15 @@ class QualityWatch {
    * @returns {QualityReport}
    */
   report(path, now) {
-    const { role, why } = this.advised_.get(path.name) ?? { role: path.role, why: '' };
-    const quality = this.qualityOf_(path.name).figures(now);
+    const { role, why } = this.#advised.get(path.name) ?? { role: path.role, why: '' };
+    const quality = this.#qualityOf(path.name).figures(now);
     return { quality, actingRole: this.roleOf(path), advice: role, adviceWhy: why };
   }
 
   /** @param {string} name */
-  qualityOf_(name) {
-    const quality = this.qualities_.get(name) ?? new Quality(this.everyMs_);
-    this.qualities_.set(name, quality);
+  #qualityOf(name) {
+    const quality = this.#qualities.get(name) ?? new Quality(this.#everyMs);
+    this.#qualities.set(name, quality);
     return quality;
   }
 }

@@ -67,12 +67,16 @@ const score = ({ quality: { linkPercent, lossPercent } }) =>
  * configured as backup.
  */
 class Advice {
+  #limits;
+  #margin;
+  /** By name. @type {Map<string, State>} */
+  #states;
+
   /** @param {Limits} limits */
   constructor(limits) {
-    this.limits_ = limits;
-    this.margin_ = withMargin(limits);
-    /** By name. @type {Map<string, State>} */
-    this.states_ = new Map();
+    this.#limits = limits;
+    this.#margin = withMargin(limits);
+    this.#states = new Map();
   }
 
   /**
@@ -82,27 +86,27 @@ class Advice {
    * @returns {Map<string, Advised>} by name
    */
   evaluate(paths, now) {
-    const cases = paths.map((path) => this.caseOf_(path));
-    this.states_ = new Map(cases.map(({ path, state }) => [path.name, state]));
+    const cases = paths.map((path) => this.#caseOf(path));
+    this.#states = new Map(cases.map(({ path, state }) => [path.name, state]));
     const isCarrying = (/** @type {Case} */ { path, state }) => path.isUp && state.role === 'active';
-    if (!cases.some(isCarrying)) this.bestActive_(cases);
+    if (!cases.some(isCarrying)) this.#bestActive(cases);
     const healthy = cases.filter((each) => isCarrying(each) && each.complaint === '').length;
-    for (const each of cases) if (each.path.role === 'active') this.decide_(each, healthy > 0, now);
+    for (const each of cases) if (each.path.role === 'active') this.#decide(each, healthy > 0, now);
     return new Map(cases.map(({ path, state: { role, why } }) => [path.name, { role, why }]));
   }
 
   /** @param {Subject} path @returns {Case} */
-  caseOf_(path) {
-    const old = this.states_.get(path.name);
+  #caseOf(path) {
+    const old = this.#states.get(path.name);
     // With 'auto', the role may be different after the interface was missing.
     const isOther = !old || (path.role === 'backup' && old.role === 'active');
     const state = isOther ? { role: path.role, why: '', since: null } : old;
-    const complaint = complaintOf(path.quality, this.limits_);
-    return { path, state, complaint, isGood: complaintOf(path.quality, this.margin_) === '' };
+    const complaint = complaintOf(path.quality, this.#limits);
+    return { path, state, complaint, isGood: complaintOf(path.quality, this.#margin) === '' };
   }
 
   /** Makes the best path active at once. @param {Case[]} cases */
-  bestActive_(cases) {
+  #bestActive(cases) {
     const [best] = cases
       .filter(({ path }) => path.isUp && path.role === 'active')
       .sort((a, b) => score(b.path) - score(a.path));
@@ -114,8 +118,8 @@ class Advice {
    * @param {boolean} isAnyHealthy an active path is up, and is not bad
    * @param {number} now
    */
-  decide_({ path, state, complaint, isGood }, isAnyHealthy, now) {
-    const { backupAfterMs, activeAfterMs } = this.limits_;
+  #decide({ path, state, complaint, isGood }, isAnyHealthy, now) {
+    const { backupAfterMs, activeAfterMs } = this.#limits;
     const isActive = state.role === 'active';
     // A bad path is not among the healthy ones, so another path is. The bad path may go down and up meanwhile.
     const isDue = isActive ? complaint !== '' && isAnyHealthy : path.isUp && (isGood || !isAnyHealthy);

@@ -61,15 +61,21 @@ const askIw = (name) =>
 
 /** Reads the levels at every call, and never waits for `iw`: its last answer counts until the next one. */
 class Wireless {
+  #file;
+  #folder;
+  #iw;
+  /** @type {Map<string, number | null>} */
+  #answers;
+  /** When iw runs again, by interface. @type {Map<string, number>} */
+  #dueAt;
+
   /** @param {{ file?: string, folder?: string, iw?: (name: string) => Promise<string | null> }} [world] */
   constructor({ file = '/proc/net/wireless', folder = '/sys/class/net', iw = askIw } = {}) {
-    this.file_ = file;
-    this.folder_ = folder;
-    this.iw_ = iw;
-    /** @type {Map<string, number | null>} */
-    this.answers_ = new Map();
-    /** When iw runs again, by interface. @type {Map<string, number>} */
-    this.dueAt_ = new Map();
+    this.#file = file;
+    this.#folder = folder;
+    this.#iw = iw;
+    this.#answers = new Map();
+    this.#dueAt = new Map();
   }
 
   /**
@@ -78,13 +84,13 @@ class Wireless {
    * @returns {Map<string, number | null>} dBm; null: no Wi-Fi, or unknown
    */
   read(names, now) {
-    const levels = this.levels_();
-    return new Map(names.map((name) => [name, levels.get(name) ?? this.byIw_(name, now)]));
+    const levels = this.#levels();
+    return new Map(names.map((name) => [name, levels.get(name) ?? this.#byIw(name, now)]));
   }
 
-  levels_() {
+  #levels() {
     try {
-      return parseWireless(fs.readFileSync(this.file_, 'utf8'));
+      return parseWireless(fs.readFileSync(this.#file, 'utf8'));
     } catch {
       // A kernel without wireless extensions does not have this file.
       return new Map();
@@ -97,19 +103,19 @@ class Wireless {
    * @param {string} name
    * @param {number} now
    */
-  byIw_(name, now) {
+  #byIw(name, now) {
     const isWireless =
       name !== '' &&
-      ['phy80211', 'wireless'].some((entry) => fs.existsSync(path.join(this.folder_, name, entry)));
+      ['phy80211', 'wireless'].some((entry) => fs.existsSync(path.join(this.#folder, name, entry)));
     if (!isWireless) return null;
-    if (now >= (this.dueAt_.get(name) ?? -Infinity)) {
-      this.dueAt_.set(name, Infinity);
-      void this.iw_(name).then((text) => {
-        this.answers_.set(name, text === null ? null : parseIw(text));
-        this.dueAt_.set(name, now + (text === null ? IW_AGAIN_MS : IW_EVERY_MS));
+    if (now >= (this.#dueAt.get(name) ?? -Infinity)) {
+      this.#dueAt.set(name, Infinity);
+      void this.#iw(name).then((text) => {
+        this.#answers.set(name, text === null ? null : parseIw(text));
+        this.#dueAt.set(name, now + (text === null ? IW_AGAIN_MS : IW_EVERY_MS));
       });
     }
-    return this.answers_.get(name) ?? null;
+    return this.#answers.get(name) ?? null;
   }
 }
 

@@ -21,6 +21,16 @@ const ANSWER_MS = 5000;
 class LinkError extends Error {}
 
 class Link {
+  #settings;
+  #emit;
+  #wallClock;
+  /** @type {Found[]} */
+  #found;
+  /** @type {NodeJS.Timeout[]} */
+  #timers;
+  /** @type {((reason: string) => void) | undefined} */
+  #resolveGone;
+
   /**
    * @param {object} options
    * @param {any} options.peripheral of noble
@@ -32,13 +42,11 @@ class Link {
   constructor({ peripheral, identity, settings, emit, wallClock = Date.now }) {
     this.peripheral = peripheral;
     this.identity = identity;
-    this.settings_ = settings;
-    this.emit_ = emit;
-    this.wallClock_ = wallClock;
-    /** @type {Found[]} */
-    this.found_ = [];
-    /** @type {NodeJS.Timeout[]} */
-    this.timers_ = [];
+    this.#settings = settings;
+    this.#emit = emit;
+    this.#wallClock = wallClock;
+    this.#found = [];
+    this.#timers = [];
     /** True after the last subscription. */
     this.ready = false;
     /** Characteristics whose subscription the device refused. */
@@ -47,18 +55,18 @@ class Link {
     this.ended = '';
     /** @type {Promise<string>} resolves with the reason when the device is disconnected */
     this.gone = new Promise((resolve) => {
-      this.resolveGone_ = resolve;
+      this.#resolveGone = resolve;
       peripheral.once('disconnect', (/** @type {unknown} */ reason) => resolve(`disconnected (${reason})`));
     });
-    void this.gone.then((reason) => this.end_(reason));
+    void this.gone.then((reason) => this.#end(reason));
   }
 
   /** @throws {Error} if the device cannot be used; it is then disconnected */
   async open() {
     try {
       await within(this.peripheral.connectAsync(), CONNECT_MS, 'the connection request');
-      this.found_ = await this.find_();
-      await this.start_();
+      this.#found = await this.#find();
+      await this.#start();
       this.ready = true;
     } catch (error) {
       this.close();
@@ -67,7 +75,7 @@ class Link {
   }
 
   /** @returns {Promise<Found[]>} the rows whose characteristics this device has */
-  async find_() {
+  async #find() {
     const services = await within(
       this.peripheral.discoverServicesAsync([]),
       DISCOVER_MS,
@@ -77,7 +85,7 @@ class Link {
     const found = [];
     for (const service of services) {
       const uuid = normalUuid(service.uuid);
-      const rows = this.settings_.rows.filter((row) => row.service === '' || row.service === uuid);
+      const rows = this.#settings.rows.filter((row) => row.service === '' || row.service === uuid);
       if (rows.length === 0) continue;
       const characteristics = await within(
         service.discoverCharacteristicsAsync([]),
@@ -94,35 +102,35 @@ class Link {
         }
       }
     }
-    if (found.length === 0 && this.settings_.rows.length > 0) {
+    if (found.length === 0 && this.#settings.rows.length > 0) {
       throw new LinkError('the device has none of the characteristics');
     }
     return found;
   }
 
-  async start_() {
-    for (const found of this.found_) {
-      if (found.row.mode === 'notify') await this.subscribe_(found);
-      if (found.row.mode === 'read') this.repeat_(found.row.intervalS, () => this.read_(found), true);
+  async #start() {
+    for (const found of this.#found) {
+      if (found.row.mode === 'notify') await this.#subscribe(found);
+      if (found.row.mode === 'read') this.#repeat(found.row.intervalS, () => this.#read(found), true);
     }
-    if (this.settings_.rssiS > 0) this.repeat_(this.settings_.rssiS, () => this.measure_(), true);
-    const notify = this.found_.filter(({ row }) => row.mode === 'notify').length;
+    if (this.#settings.rssiS > 0) this.#repeat(this.#settings.rssiS, () => this.#measure(), true);
+    const notify = this.#found.filter(({ row }) => row.mode === 'notify').length;
     if (
       notify > 0 &&
-      notify === this.found_.length &&
+      notify === this.#found.length &&
       this.refused === notify &&
-      this.settings_.rssiS === 0
+      this.#settings.rssiS === 0
     ) {
       throw new LinkError('the device refused every subscription');
     }
   }
 
   /** @param {Found} found */
-  async subscribe_({ characteristic }) {
+  async #subscribe({ characteristic }) {
     const uuid = normalUuid(characteristic.uuid);
     // Responses to reads cause the same event.
     characteristic.on('data', (/** @type {Buffer} */ value, /** @type {boolean} */ isNotification) => {
-      if (isNotification && !this.ended) this.tell_(uuid, value);
+      if (isNotification && !this.ended) this.#tell(uuid, value);
     });
     try {
       await within(characteristic.subscribeAsync(), ANSWER_MS, 'a subscription');
@@ -138,7 +146,7 @@ class Link {
    * @param {() => Promise<void>} task calls never overlap
    * @param {boolean} now
    */
-  repeat_(seconds, task, now) {
+  #repeat(seconds, task, now) {
     let busy = false;
     const run = () => {
       if (busy || this.ended) return;
@@ -152,36 +160,37 @@ class Link {
           busy = false;
         });
     };
-    this.timers_.push(setInterval(run, seconds * 1000));
+    this.#timers.push(setInterval(run, seconds * 1000));
     if (now) run();
   }
 
   /** @param {Found} found */
-  async read_({ characteristic }) {
+  async #read({ characteristic }) {
     const value = await within(characteristic.readAsync(), ANSWER_MS, 'a read');
     // noble returns an empty value for a refusal.
-    if (value.length > 0) this.tell_(normalUuid(characteristic.uuid), value);
+    if (value.length > 0) this.#tell(normalUuid(characteristic.uuid), value);
   }
 
-  async measure_() {
+  async #measure() {
     const rssi = await within(this.peripheral.updateRssiAsync(), ANSWER_MS, 'a signal measurement');
-    this.add_('rssi', Buffer.from(JSON.stringify({ rssi })));
+    this.#add('rssi', Buffer.from(JSON.stringify({ rssi })));
   }
 
   /**
    * @param {string} uuid
    * @param {Buffer} value
    */
-  tell_(uuid, value) {
-    const raw = this.settings_.payload === 'raw';
-    this.add_(nameOf(uuid), raw ? Buffer.from(value) : Buffer.from(JSON.stringify(decode(uuid, value))));
+  #tell(uuid, value) {
+    const raw = this.#settings.payload === 'raw';
+    this.#add(nameOf(uuid), raw ? Buffer.from(value) : Buffer.from(JSON.stringify(decode(uuid, value))));
   }
 
   /** @param {string} kind @param {Buffer} payload */
-  add_(kind, payload) {
-    const { identity, settings_ } = this;
-    const topic = topicOf(settings_, identity, kind);
-    this.emit_({ deviceId: identity.device, topic, payload, ts: this.wallClock_(), advertisement: false });
+  #add(kind, payload) {
+    const { identity } = this;
+    const settings = this.#settings;
+    const topic = topicOf(settings, identity, kind);
+    this.#emit({ deviceId: identity.device, topic, payload, ts: this.#wallClock(), advertisement: false });
   }
 
   /**
@@ -192,7 +201,7 @@ class Link {
    */
   async write(path, value) {
     const [characteristic, service = ''] = path.split('/').map(normalUuid).reverse();
-    const found = this.found_.find(
+    const found = this.#found.find(
       (each) =>
         each.row.mode === 'write' &&
         each.row.characteristic === characteristic &&
@@ -215,16 +224,16 @@ class Link {
     const { peripheral } = this;
     if (peripheral.state === 'connecting') peripheral.cancelConnect();
     else if (peripheral.state === 'connected') peripheral.disconnect();
-    this.end_('closed');
+    this.#end('closed');
     // A hung controller reports no disconnect.
-    setTimeout(() => this.resolveGone_?.('no answer to the disconnect request'), ANSWER_MS).unref();
+    setTimeout(() => this.#resolveGone?.('no answer to the disconnect request'), ANSWER_MS).unref();
   }
 
   /** @param {string} reason */
-  end_(reason) {
+  #end(reason) {
     if (this.ended) return;
     this.ended = reason;
-    for (const timer of this.timers_) clearInterval(timer);
+    for (const timer of this.#timers) clearInterval(timer);
   }
 }
 

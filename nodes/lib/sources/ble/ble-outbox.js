@@ -20,61 +20,68 @@ const MAX_WAITING = 10000;
  */
 
 class Outbox {
+  #send;
+  #credit;
+  #maxAdvertisements;
+  #maxWaiting;
+  /** @type {BleRecord[]} */
+  #waiting;
+  #advertisements;
+
   /**
    * @param {(records: BleRecord[]) => void} send
    * @param {{ credit?: number, maxAdvertisements?: number, maxWaiting?: number }} [limits]
    */
   constructor(send, limits = {}) {
-    this.send_ = send;
-    this.credit_ = limits.credit ?? CREDIT;
-    this.maxAdvertisements_ = limits.maxAdvertisements ?? MAX_ADVERTISEMENTS;
-    this.maxWaiting_ = limits.maxWaiting ?? MAX_WAITING;
-    /** @type {BleRecord[]} */
-    this.waiting_ = [];
-    this.advertisements_ = 0;
+    this.#send = send;
+    this.#credit = limits.credit ?? CREDIT;
+    this.#maxAdvertisements = limits.maxAdvertisements ?? MAX_ADVERTISEMENTS;
+    this.#maxWaiting = limits.maxWaiting ?? MAX_WAITING;
+    this.#waiting = [];
+    this.#advertisements = 0;
     /** Advertisements dropped since the start. */
     this.advertisementsDropped = 0;
     this.valuesDropped = 0;
   }
 
   get size() {
-    return this.waiting_.length;
+    return this.#waiting.length;
   }
 
   /** @param {BleRecord} record */
   add(record) {
-    if (this.credit_ > 0 && this.waiting_.length === 0) {
-      this.credit_--;
-      this.send_([record]);
+    if (this.#credit > 0 && this.#waiting.length === 0) {
+      this.#credit--;
+      this.#send([record]);
       return;
     }
-    if (record.advertisement && this.advertisements_ >= this.maxAdvertisements_) this.dropAdvertisement_();
-    if (this.waiting_.length >= this.maxWaiting_) this.makeRoom_();
-    this.waiting_.push(record);
-    if (record.advertisement) this.advertisements_++;
+    if (record.advertisement && this.#advertisements >= this.#maxAdvertisements) this.#dropAdvertisement();
+    if (this.#waiting.length >= this.#maxWaiting) this.#makeRoom();
+    this.#waiting.push(record);
+    if (record.advertisement) this.#advertisements++;
   }
 
   /** @param {number} count records that the engine has accepted */
   give(count) {
-    this.credit_ += count;
-    const records = this.waiting_.splice(0, this.credit_);
+    this.#credit += count;
+    const records = this.#waiting.splice(0, this.#credit);
     if (records.length === 0) return;
-    this.credit_ -= records.length;
-    for (const { advertisement } of records) if (advertisement) this.advertisements_--;
-    this.send_(records);
+    this.#credit -= records.length;
+    for (const { advertisement } of records) if (advertisement) this.#advertisements--;
+    this.#send(records);
   }
 
-  makeRoom_() {
-    if (this.advertisements_ > 0) return this.dropAdvertisement_();
-    this.waiting_.shift();
+  #makeRoom() {
+    if (this.#advertisements > 0) return this.#dropAdvertisement();
+    this.#waiting.shift();
     this.valuesDropped++;
   }
 
   /** Drops the oldest one. */
-  dropAdvertisement_() {
-    const index = this.waiting_.findIndex(({ advertisement }) => advertisement);
-    this.waiting_.splice(index, 1);
-    this.advertisements_--;
+  #dropAdvertisement() {
+    const index = this.#waiting.findIndex(({ advertisement }) => advertisement);
+    this.#waiting.splice(index, 1);
+    this.#advertisements--;
     this.advertisementsDropped++;
   }
 }

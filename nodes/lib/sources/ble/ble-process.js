@@ -39,6 +39,17 @@ const TAIL_CHARACTERS = 2000;
 
 /** @extends {EventEmitter<BleEvents>} */
 class BleProcess extends EventEmitter {
+  #settings;
+  #start;
+  #backoff;
+  #patienceMs;
+  /** @type {Map<number, (result: string) => void>} */
+  #writes;
+  #lastWrite;
+  #stopping;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+
   /**
    * @param {BleSettings} settings
    * @param {{ start?: () => import('node:child_process').ChildProcess, restartMinMs?: number, patienceMs?: number }}
@@ -46,80 +57,78 @@ class BleProcess extends EventEmitter {
    */
   constructor(settings, options = {}) {
     super();
-    this.settings_ = settings;
-    this.start_ = options.start ?? startChild;
-    this.backoff_ = new Backoff(options.restartMinMs ?? RESTART_MIN_MS, RESTART_MAX_MS);
-    this.patienceMs_ = options.patienceMs ?? PATIENCE_MS;
+    this.#settings = settings;
+    this.#start = options.start ?? startChild;
+    this.#backoff = new Backoff(options.restartMinMs ?? RESTART_MIN_MS, RESTART_MAX_MS);
+    this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
     this.state = 'starting';
     /** @type {ProcessView} */
     this.view = noView();
-    /** @type {Map<number, (result: string) => void>} */
-    this.writes_ = new Map();
-    this.lastWrite_ = 0;
-    this.stopping_ = false;
+    this.#writes = new Map();
+    this.#lastWrite = 0;
+    this.#stopping = false;
     /** @type {Set<string>} devices that are connected */
     this.linked = new Set();
-    /** @type {NodeJS.Timeout | undefined} */
-    this.timer_ = undefined;
-    this.run_();
+    this.#timer = undefined;
+    this.#run();
   }
 
-  run_() {
-    const child = this.start_();
-    this.child_ = child;
+  #run() {
+    const child = this.#start();
+    this.child = child;
     this.view = noView();
     let tail = '';
     child.stderr?.setEncoding('utf8').on('data', (text) => (tail = (tail + text).slice(-TAIL_CHARACTERS)));
-    const taken = this.creditOf_(child);
-    child.on('message', (message) => this.onMessage_(/** @type {FromChild} */ (message), taken));
+    const taken = this.#creditOf(child);
+    child.on('message', (message) => this.#onMessage(/** @type {FromChild} */ (message), taken));
     // A process that cannot be started emits no 'exit'.
-    child.once('error', (error) => this.onEnd_(child, error.message));
-    child.once('exit', (code) => this.onEnd_(child, code ? sentenceOf(tail) || `exit code ${code}` : ''));
-    child.send({ start: this.settings_, patienceMs: this.patienceMs_ }, () => {});
+    child.once('error', (error) => this.#onEnd(child, error.message));
+    child.once('exit', (code) => this.#onEnd(child, code ? sentenceOf(tail) || `exit code ${code}` : ''));
+    child.send({ start: this.#settings, patienceMs: this.#patienceMs }, () => {});
   }
 
   /** @param {FromChild} message @param {() => void} taken */
-  onMessage_(message, taken) {
-    if (message.state) this.setState_(message.state, message.reason ?? '');
+  #onMessage(message, taken) {
+    if (message.state) this.#setState(message.state, message.reason ?? '');
     if (message.view) this.view = message.view;
-    if (message.linked) this.link_(...message.linked);
+    if (message.linked) this.#link(...message.linked);
     if (message.trouble) this.emit('trouble', ...message.trouble);
-    if (message.answer) this.answer_(...message.answer);
+    if (message.answer) this.#answer(...message.answer);
     for (const record of message.records ?? []) {
       this.emit('record', { ...record, payload: Buffer.from(record.payload) }, taken);
     }
   }
 
   /** @param {string} state @param {string} reason */
-  setState_(state, reason) {
-    if (state === 'poweredOn') this.backoff_.reset();
+  #setState(state, reason) {
+    if (state === 'poweredOn') this.#backoff.reset();
     this.state = state;
     this.emit('state', { state, reason });
   }
 
   /** @param {string} device @param {boolean} on */
-  link_(device, on) {
+  #link(device, on) {
     if (on) this.linked.add(device);
     else this.linked.delete(device);
     this.emit('linked', device, on);
   }
 
   /** @param {number} id @param {string} result */
-  answer_(id, result) {
-    this.writes_.get(id)?.(result);
-    this.writes_.delete(id);
+  #answer(id, result) {
+    this.#writes.get(id)?.(result);
+    this.#writes.delete(id);
   }
 
   /**
    * @param {import('node:child_process').ChildProcess} child
    * @returns {() => void} returns the credit of one record; sent in batches
    */
-  creditOf_(child) {
+  #creditOf(child) {
     let credit = 0;
     return () => {
       if (credit++ > 0) return;
       setImmediate(() => {
-        if (child === this.child_) this.send_({ credit });
+        if (child === this.child) this.#send({ credit });
         credit = 0;
       });
     };
@@ -133,48 +142,48 @@ class BleProcess extends EventEmitter {
    */
   write(device, target, value) {
     if (!this.linked.has(device)) return Promise.resolve('offline');
-    const id = ++this.lastWrite_;
+    const id = ++this.#lastWrite;
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.answer_(id, 'timeout'), WRITE_MS).unref();
-      this.writes_.set(id, (result) => {
+      const timer = setTimeout(() => this.#answer(id, 'timeout'), WRITE_MS).unref();
+      this.#writes.set(id, (result) => {
         clearTimeout(timer);
         resolve(result);
       });
-      this.send_({ write: { id, device, path: target, value } });
+      this.#send({ write: { id, device, path: target, value } });
     });
   }
 
   /** Disconnects the devices and ends the process. */
   async stop() {
-    this.stopping_ = true;
-    clearTimeout(this.timer_);
-    const child = this.child_;
+    this.#stopping = true;
+    clearTimeout(this.#timer);
+    const child = this.child;
     if (!child || child.exitCode !== null || child.signalCode !== null || !child.pid) return;
     const exited = new Promise((resolve) => child.once('exit', resolve));
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
-    this.send_({ stop: true });
+    this.#send({ stop: true });
     await exited;
     clearTimeout(timer);
   }
 
   /** @param {object} message */
-  send_(message) {
+  #send(message) {
     // Without a callback, a dead process would cause an 'error' event.
-    if (this.child_?.connected) this.child_.send(message, () => {});
+    if (this.child?.connected) this.child.send(message, () => {});
   }
 
   /**
    * @param {import('node:child_process').ChildProcess} child
    * @param {string} reason '' for an orderly end
    */
-  onEnd_(child, reason) {
-    if (this.child_ !== child) return;
-    this.child_ = undefined;
-    for (const id of [...this.writes_.keys()]) this.answer_(id, 'timeout');
-    for (const device of [...this.linked]) this.link_(device, false);
-    if (this.stopping_) return;
-    if (reason) this.setState_('died', reason);
-    this.timer_ = setTimeout(() => this.run_(), this.backoff_.next()).unref();
+  #onEnd(child, reason) {
+    if (this.child !== child) return;
+    this.child = undefined;
+    for (const id of [...this.#writes.keys()]) this.#answer(id, 'timeout');
+    for (const device of [...this.linked]) this.#link(device, false);
+    if (this.#stopping) return;
+    if (reason) this.#setState('died', reason);
+    this.#timer = setTimeout(() => this.#run(), this.#backoff.next()).unref();
   }
 }
 

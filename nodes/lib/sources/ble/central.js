@@ -41,6 +41,22 @@ const GOOD_LINK_MS = 10000;
  */
 
 class Central {
+  #noble;
+  #settings;
+  #report;
+  #now;
+  #wallClock;
+  #maxSeen;
+  /** @type {Map<string, Seen>} by id, least recently received first */
+  #seen;
+  /** @type {Map<string, import('./ble-link').Link>} by id */
+  #links;
+  #connecting;
+  #scanning;
+  #stopped;
+  #malformed;
+  #timer;
+
   /**
    * @param {any} noble
    * @param {BleSettings} settings
@@ -48,36 +64,34 @@ class Central {
    * @param {{ now?: () => number, wallClock?: () => number, maxSeen?: number }} [options]
    */
   constructor(noble, settings, report, options = {}) {
-    this.noble_ = noble;
-    this.settings_ = settings;
-    this.report_ = report;
-    this.now_ = options.now ?? (() => performance.now());
-    this.wallClock_ = options.wallClock ?? Date.now;
-    this.maxSeen_ = options.maxSeen ?? MAX_SEEN;
-    /** @type {Map<string, Seen>} by id, least recently received first */
-    this.seen_ = new Map();
-    /** @type {Map<string, import('./ble-link').Link>} by id */
-    this.links_ = new Map();
-    this.connecting_ = false;
-    this.scanning_ = false;
-    this.stopped_ = false;
-    this.malformed_ = 0;
-    noble.on('scanStart', () => (this.scanning_ = true));
-    noble.on('scanStop', () => (this.scanning_ = false));
-    noble.on('discover', (/** @type {any} */ peripheral) => this.onDiscover_(peripheral));
-    this.timer_ = setInterval(() => this.scan_(), TICK_MS);
+    this.#noble = noble;
+    this.#settings = settings;
+    this.#report = report;
+    this.#now = options.now ?? (() => performance.now());
+    this.#wallClock = options.wallClock ?? Date.now;
+    this.#maxSeen = options.maxSeen ?? MAX_SEEN;
+    this.#seen = new Map();
+    this.#links = new Map();
+    this.#connecting = false;
+    this.#scanning = false;
+    this.#stopped = false;
+    this.#malformed = 0;
+    noble.on('scanStart', () => (this.#scanning = true));
+    noble.on('scanStop', () => (this.#scanning = false));
+    noble.on('discover', (/** @type {any} */ peripheral) => this.#onDiscover(peripheral));
+    this.#timer = setInterval(() => this.#scan(), TICK_MS);
   }
 
   /** Call it when the adapter is on. */
   start() {
-    guard(this.noble_, () => this.malformed_++);
-    this.scan_();
+    guard(this.#noble, () => this.#malformed++);
+    this.#scan();
   }
 
   /** @returns {View} */
   view() {
-    const connected = [...this.links_.values()].filter(({ ready }) => ready).length;
-    return { connected, seen: this.seen_.size, malformed: this.malformed_ };
+    const connected = [...this.#links.values()].filter(({ ready }) => ready).length;
+    return { connected, seen: this.#seen.size, malformed: this.#malformed };
   }
 
   /**
@@ -87,7 +101,7 @@ class Central {
    * @returns {Promise<'taken' | 'refused' | 'timeout' | 'offline'>}
    */
   async write(device, path, value) {
-    for (const link of this.links_.values()) {
+    for (const link of this.#links.values()) {
       if (link.ready && link.identity.device === device) return link.write(path, value);
     }
     return 'offline';
@@ -95,36 +109,36 @@ class Central {
 
   /** Disconnects all devices, and waits, because a serial port that closes immediately would not notify them. */
   async stop() {
-    this.stopped_ = true;
-    clearInterval(this.timer_);
-    const links = [...this.links_.values()];
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    const links = [...this.#links.values()];
     for (const link of links) link.close();
     const left = Promise.all(links.filter(({ ready }) => ready).map(({ gone }) => gone));
     await Promise.race([left, new Promise((resolve) => setTimeout(resolve, LEAVE_MS))]);
   }
 
-  scan_() {
-    if (this.stopped_ || this.connecting_ || this.scanning_ || this.noble_.state !== 'poweredOn') return;
+  #scan() {
+    if (this.#stopped || this.#connecting || this.#scanning || this.#noble.state !== 'poweredOn') return;
     // Duplicates show that a device is still in range, and carry new data.
-    this.noble_.startScanning([], true, () => {});
+    this.#noble.startScanning([], true, () => {});
   }
 
   /** @param {any} peripheral */
-  onDiscover_(peripheral) {
+  #onDiscover(peripheral) {
     // A controller may still scan for the previous process.
-    if (this.stopped_ || this.noble_.state !== 'poweredOn') return;
-    if (!isWanted(this.settings_, peripheral)) {
-      if (!this.seen_.has(peripheral.id)) this.remember_(peripheral);
+    if (this.#stopped || this.#noble.state !== 'poweredOn') return;
+    if (!isWanted(this.#settings, peripheral)) {
+      if (!this.#seen.has(peripheral.id)) this.#remember(peripheral);
       return;
     }
-    const seen = this.remember_(peripheral);
-    this.tell_(seen);
-    this.maybeConnect_(seen);
+    const seen = this.#remember(peripheral);
+    this.#tell(seen);
+    this.#maybeConnect(seen);
   }
 
   /** @param {any} peripheral @returns {Seen} */
-  remember_(peripheral) {
-    const seen = this.seen_.get(peripheral.id) ?? {
+  #remember(peripheral) {
+    const seen = this.#seen.get(peripheral.id) ?? {
       peripheral,
       said: '',
       saidAt: -Infinity,
@@ -132,17 +146,17 @@ class Central {
       retryAt: -Infinity
     };
     seen.peripheral = peripheral;
-    this.seen_.delete(peripheral.id);
-    this.seen_.set(peripheral.id, seen);
-    if (this.seen_.size > this.maxSeen_) this.forgetOldest_();
+    this.#seen.delete(peripheral.id);
+    this.#seen.set(peripheral.id, seen);
+    if (this.#seen.size > this.#maxSeen) this.#forgetOldest();
     return seen;
   }
 
-  forgetOldest_() {
-    for (const [id, { peripheral }] of this.seen_) {
-      if (this.links_.has(id)) continue;
-      this.seen_.delete(id);
-      forget(this.noble_, peripheral);
+  #forgetOldest() {
+    for (const [id, { peripheral }] of this.#seen) {
+      if (this.#links.has(id)) continue;
+      this.#seen.delete(id);
+      forget(this.#noble, peripheral);
       return;
     }
   }
@@ -151,75 +165,75 @@ class Central {
    * Makes a record of an advertisement, if the settings want one.
    * @param {Seen} seen
    */
-  tell_(seen) {
-    const { advertisements, everyS } = this.settings_;
-    if (advertisements === 'off' || this.now_() - seen.saidAt < everyS * 1000) return;
+  #tell(seen) {
+    const { advertisements, everyS } = this.#settings;
+    if (advertisements === 'off' || this.#now() - seen.saidAt < everyS * 1000) return;
     const { peripheral } = seen;
     const facts = describe(peripheral);
     const said = JSON.stringify(facts);
     if (advertisements === 'changed' && said === seen.said) return;
     seen.said = said;
-    seen.saidAt = this.now_();
-    const identity = identify(this.settings_, peripheral);
-    this.report_.record({
+    seen.saidAt = this.#now();
+    const identity = identify(this.#settings, peripheral);
+    this.#report.record({
       deviceId: identity.device,
-      topic: topicOf(this.settings_, identity, 'advertisement'),
+      topic: topicOf(this.#settings, identity, 'advertisement'),
       payload: Buffer.from(JSON.stringify({ ...facts, rssi: peripheral.rssi })),
-      ts: this.wallClock_(),
+      ts: this.#wallClock(),
       advertisement: true
     });
   }
 
   /** @param {Seen} seen */
-  maybeConnect_(seen) {
-    const { connect, maxConnections } = this.settings_;
+  #maybeConnect(seen) {
+    const { connect, maxConnections } = this.#settings;
     const { peripheral } = seen;
-    if (this.connecting_ || this.links_.size >= maxConnections || this.links_.has(peripheral.id)) return;
-    if (!peripheral.connectable || !fits(connect, peripheral) || this.now_() < seen.retryAt) return;
-    void this.connect_(seen);
+    if (this.#connecting || this.#links.size >= maxConnections || this.#links.has(peripheral.id)) return;
+    if (!peripheral.connectable || !fits(connect, peripheral) || this.#now() < seen.retryAt) return;
+    void this.#connect(seen);
   }
 
   /** @param {Seen} seen */
-  async connect_(seen) {
+  async #connect(seen) {
     const { peripheral } = seen;
-    const identity = identify(this.settings_, peripheral);
-    const emit = this.report_.record;
+    const identity = identify(this.#settings, peripheral);
+    const emit = this.#report.record;
     const link = new Link({
       peripheral,
       identity,
-      settings: this.settings_,
+      settings: this.#settings,
       emit,
-      wallClock: this.wallClock_
+      wallClock: this.#wallClock
     });
-    this.links_.set(peripheral.id, link);
-    this.connecting_ = true;
-    const since = this.now_();
+    this.#links.set(peripheral.id, link);
+    this.#connecting = true;
+    const since = this.#now();
     try {
       // Scanning continues as soon as this device is connected, while its services are discovered.
       const opened = link.open();
       await Promise.race([new Promise((resolve) => peripheral.once('connect', resolve)), opened]);
-      this.connecting_ = false;
-      this.scan_();
+      this.#connecting = false;
+      this.#scan();
       await opened;
-      this.report_.linked(identity.device, true);
+      this.#report.linked(identity.device, true);
       const reason = await link.gone;
-      this.report_.linked(identity.device, false);
-      if (!this.stopped_) this.report_.trouble(identity.device, reason);
+      this.#report.linked(identity.device, false);
+      if (!this.#stopped) this.#report.trouble(identity.device, reason);
     } catch (error) {
-      this.report_.trouble(identity.device, error instanceof Error ? error.message : String(error));
+      this.#report.trouble(identity.device, error instanceof Error ? error.message : String(error));
     } finally {
-      this.connecting_ = false;
-      this.links_.delete(peripheral.id);
-      this.putOff_(seen, this.now_() - since);
-      this.scan_();
+      this.#connecting = false;
+      this.#links.delete(peripheral.id);
+      this.#putOff(seen, this.#now() - since);
+      this.#scan();
     }
   }
 
   /** @param {Seen} seen @param {number} lastedMs */
-  putOff_(seen, lastedMs) {
+  #putOff(seen, lastedMs) {
     seen.backoff ??= new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
     if (lastedMs >= GOOD_LINK_MS) seen.backoff.reset();
-    seen.retryAt = this.now_() + seen.backoff.next();
+    seen.retryAt = this.#now() + seen.backoff.next();
   }
 }
 

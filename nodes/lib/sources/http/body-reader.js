@@ -14,7 +14,7 @@ class BodyReader {
    */
   constructor(limit, budget) {
     this.limit = limit;
-    this.free_ = budget;
+    this.free = budget;
   }
 
   /**
@@ -25,13 +25,13 @@ class BodyReader {
   check({ headers }) {
     const length = Number(headers['content-length'] ?? 0);
     if (length > this.limit) throw tooLarge(this.limit);
-    if (length > this.free_) throw this.full_();
+    if (length > this.free) throw this.#full();
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
       throw new HttpRefusal(415, 'The body must not be compressed.');
     }
   }
 
-  full_() {
+  #full() {
     return new HttpRefusal(503, 'Too many bytes are being received at once. Try again.', {
       headers: retryAfter(1)
     });
@@ -50,7 +50,7 @@ class BodyReader {
     let isHeld = true;
     let isWhole = false;
     const release = () => {
-      if (isHeld) this.free_ += size;
+      if (isHeld) this.free += size;
       isHeld = false;
     };
     const body = new Promise((resolve, reject) => {
@@ -64,9 +64,9 @@ class BodyReader {
       /** @param {Buffer} chunk */
       const take = (chunk) => {
         size += chunk.length;
-        this.free_ -= chunk.length;
+        this.free -= chunk.length;
         if (size > this.limit) fail(tooLarge(this.limit));
-        else if (this.free_ < 0) fail(this.full_());
+        else if (this.free < 0) fail(this.#full());
         else chunks.push(chunk);
       };
       request.on('data', take);

@@ -4,33 +4,36 @@
 const { connectionName } = require('../../base/connection-name');
 
 class Connections {
+  #max;
+  /**
+   * By connection name, oldest first.
+   * @type {Map<string, { socket: import('node:net').Socket, requests: number }>}
+   */
+  #open;
+
   /** @param {number} max */
   constructor(max) {
-    this.max_ = max;
-    /**
-     * By connection name, oldest first.
-     * @type {Map<string, { socket: import('node:net').Socket, requests: number }>}
-     */
-    this.open_ = new Map();
+    this.#max = max;
+    this.#open = new Map();
     this.turnedAway = 0;
   }
 
   get size() {
-    return this.open_.size;
+    return this.#open.size;
   }
 
   /** @param {import('node:net').Socket} socket the TCP socket, also with TLS */
   add(socket) {
     const name = connectionName(socket);
-    if (this.open_.size >= this.max_ && !this.endIdle_()) {
+    if (this.#open.size >= this.#max && !this.#endIdle()) {
       this.turnedAway++;
       socket.destroy();
       return;
     }
     const guest = { socket, requests: 0 };
-    this.open_.set(name, guest);
+    this.#open.set(name, guest);
     socket.once('close', () => {
-      if (this.open_.get(name) === guest) this.open_.delete(name);
+      if (this.#open.get(name) === guest) this.#open.delete(name);
     });
   }
 
@@ -39,16 +42,16 @@ class Connections {
    * @param {number} change of the number of its open requests
    */
   count(socket, change) {
-    const guest = this.open_.get(connectionName(socket));
+    const guest = this.#open.get(connectionName(socket));
     if (guest) guest.requests += change;
   }
 
   /** @returns {boolean} false if all are busy */
-  endIdle_() {
-    for (const [name, { socket, requests }] of this.open_) {
+  #endIdle() {
+    for (const [name, { socket, requests }] of this.#open) {
       if (requests > 0) continue;
       this.turnedAway++;
-      this.open_.delete(name);
+      this.#open.delete(name);
       socket.destroy();
       return true;
     }
@@ -56,7 +59,7 @@ class Connections {
   }
 
   endAll() {
-    for (const { socket } of this.open_.values()) socket.destroy();
+    for (const { socket } of this.#open.values()) socket.destroy();
   }
 }
 

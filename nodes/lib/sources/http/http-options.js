@@ -4,6 +4,8 @@
 const { isLoopback } = require('../../base/loopback');
 const { choice, flag, integer, recordClass, text } = require('../../base/options');
 const { parsePermissions, publishRule } = require('../../settings/permissions');
+const { deliveryRows } = require('../../settings/delivery');
+const { schemaOf } = require('../../settings/rows');
 const { shown } = require('../../base/values');
 
 const listed = (/** @type {unknown} */ value) => value;
@@ -31,7 +33,8 @@ const schema = {
   bodyTimeoutS: integer(1, 3600, 30),
   keepAliveS: integer(1, 3600, 15),
   safeTimeoutS: integer(1, 600, 10),
-  corsOrigins: text('')
+  corsOrigins: text(''),
+  ...schemaOf(deliveryRows)
 };
 
 /** @typedef {{ [K in keyof typeof schema]: ReturnType<(typeof schema)[K]> }} Settings */

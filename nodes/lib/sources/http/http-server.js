@@ -29,6 +29,15 @@ const BROKEN = {
  */
 
 class HttpServer {
+  #settings;
+  #requests;
+  #tls;
+  #onError;
+  #files;
+  #filesAt;
+  /** @type {http.Server | https.Server | null} */
+  #server;
+
   /**
    * @param {import('./http-options').Settings} settings
    * @param {import('./request-handler').RequestHandler} requests
@@ -36,29 +45,27 @@ class HttpServer {
    * @param {(error: Error) => void} onError gets errors that a client did not cause
    */
   constructor(settings, requests, tls, onError) {
-    this.settings_ = settings;
-    this.requests_ = requests;
-    this.tls_ = tls;
-    this.onError_ = onError;
+    this.#settings = settings;
+    this.#requests = requests;
+    this.#tls = tls;
+    this.#onError = onError;
     this.connections = new Connections(settings.maxConnections);
-    this.files_ = tls?.files ? watchTlsFiles(tls.files) : null;
-    this.filesAt_ = 0;
+    this.#files = tls?.files ? watchTlsFiles(tls.files) : null;
+    this.#filesAt = 0;
     this.broken = 0;
-    this.open_ = 0;
-    /** @type {http.Server | https.Server | null} */
-    this.server_ = null;
+    this.#server = null;
   }
 
   /** @returns {number} 0 = not listening */
   get port() {
-    const address = this.server_?.listening ? this.server_.address() : null;
+    const address = this.#server?.listening ? this.#server.address() : null;
     return address && typeof address === 'object' ? address.port : 0;
   }
 
   /** @returns {Promise<void>} rejects with the system's error code, or an error about the certificate */
   async listen() {
-    const { settings_: settings } = this;
-    const server = this.make_();
+    const settings = this.#settings;
+    const server = this.#make();
     await new Promise((resolve, reject) => {
       server.once('error', reject);
       server.listen(settings.port, settings.host, () => {
@@ -66,12 +73,12 @@ class HttpServer {
         resolve(undefined);
       });
     });
-    server.on('error', this.onError_);
-    this.server_ = server;
+    server.on('error', this.#onError);
+    this.#server = server;
   }
 
-  make_() {
-    const { headerTimeoutS, bodyTimeoutS, keepAliveS } = this.settings_;
+  #make() {
+    const { headerTimeoutS, bodyTimeoutS, keepAliveS } = this.#settings;
     const options = {
       headersTimeout: headerTimeoutS * 1000,
       requestTimeout: bodyTimeoutS * 1000,
@@ -79,21 +86,21 @@ class HttpServer {
       connectionsCheckingInterval: CHECK_MS,
       maxHeaderSize: MAX_HEADER_BYTES
     };
-    const server = this.tls_
+    const server = this.#tls
       ? https.createServer({
           ...options,
-          ...this.tls_.options,
-          ...this.files_?.read(),
+          ...this.#tls.options,
+          ...this.#files?.read(),
           handshakeTimeout: headerTimeoutS * 1000
         })
       : http.createServer(options);
     server.maxHeadersCount = MAX_HEADERS;
     server.on('connection', (socket) => this.connections.add(socket));
-    server.on('request', (request, response) => this.serve_(request, response));
+    server.on('request', (request, response) => this.#serve(request, response));
     server.on('checkContinue', (request, response) =>
-      this.serve_(request, response, () => response.writeContinue())
+      this.#serve(request, response, () => response.writeContinue())
     );
-    server.on('clientError', (error, socket) => this.onBroken_(error, /** @type {any} */ (socket)));
+    server.on('clientError', (error, socket) => this.#onBroken(error, /** @type {any} */ (socket)));
     server.on('tlsClientError', () => void this.broken++);
     return server;
   }
@@ -103,11 +110,11 @@ class HttpServer {
    * @param {number} now ms
    */
   async refresh(now) {
-    if (!this.files_ || !this.server_ || now - this.filesAt_ < FILES_EVERY_MS) return;
-    this.filesAt_ = now;
-    if (!(await this.files_.haveChanged())) return;
-    const server = /** @type {https.Server} */ (this.server_);
-    server?.setSecureContext({ .../** @type {Tls} */ (this.tls_).options, ...this.files_.read() });
+    if (!this.#files || !this.#server || now - this.#filesAt < FILES_EVERY_MS) return;
+    this.#filesAt = now;
+    if (!(await this.#files.haveChanged())) return;
+    const server = /** @type {https.Server} */ (this.#server);
+    server?.setSecureContext({ .../** @type {Tls} */ (this.#tls).options, ...this.#files.read() });
   }
 
   /**
@@ -115,9 +122,9 @@ class HttpServer {
    * @param {number} timeoutMs
    */
   async close(timeoutMs) {
-    this.requests_.ending = true;
-    const server = this.server_;
-    this.server_ = null;
+    this.#requests.ending = true;
+    const server = this.#server;
+    this.#server = null;
     if (!server) return;
     const closed = new Promise((resolve) => server.close(() => resolve(undefined)));
     server.closeIdleConnections();
@@ -127,16 +134,16 @@ class HttpServer {
   }
 
   /** @param {Request} request @param {Response} response @param {() => void} [goOn] */
-  async serve_(request, response, goOn) {
+  async #serve(request, response, goOn) {
     const { socket } = request;
     this.connections.count(socket, 1);
     response.once('close', () => this.connections.count(socket, -1));
     response.on('error', () => {});
     try {
-      this.send_(request, response, await this.requests_.answer(request, goOn));
+      this.#send(request, response, await this.#requests.answer(request, goOn));
     } catch (error) {
-      this.onError_(/** @type {Error} */ (error));
-      this.send_(request, response, {
+      this.#onError(/** @type {Error} */ (error));
+      this.#send(request, response, {
         status: 500,
         headers: {},
         body: { error: 'Internal error in the gateway.' }
@@ -149,12 +156,12 @@ class HttpServer {
    * @param {Response} response
    * @param {import('./request-handler').Answer} answer
    */
-  send_(request, response, { status, headers, body }) {
+  #send(request, response, { status, headers, body }) {
     if (response.destroyed) return;
     const text = body ? `${JSON.stringify(body)}\n` : '';
     response.sendDate = false;
     const isWhole = request.complete;
-    if (!isWhole || this.requests_.ending) response.shouldKeepAlive = false;
+    if (!isWhole || this.#requests.ending) response.shouldKeepAlive = false;
     response.writeHead(status, {
       ...headers,
       ...(body && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
@@ -168,7 +175,7 @@ class HttpServer {
    * @param {NodeJS.ErrnoException} error
    * @param {import('node:net').Socket & { _httpMessage?: { headersSent: boolean } }} socket
    */
-  onBroken_({ code = '' }, socket) {
+  #onBroken({ code = '' }, socket) {
     this.broken++;
     if (code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
       return void socket.destroy();

@@ -13,7 +13,7 @@ const { rate } = require('../../base/status');
  */
 function shown({ port, trouble, connections, isLocked }, rates, stats, member) {
   if (trouble) return { fill: 'red', shape: 'ring', text: trouble };
-  if (!port) return { fill: 'yellow', shape: 'ring', text: 'opener' };
+  if (!port) return { fill: 'yellow', shape: 'ring', text: 'opening' };
   if (isLocked) return { fill: 'red', shape: 'ring', text: 'no usable token in the token file' };
   const waits = member.host.waitsFor(stats);
   if (waits) return { fill: 'red', shape: 'ring', text: `waiting: ${waits}` };

@@ -11,19 +11,23 @@ const MAX_KEYS = 10000;
 const MAX_RECORDS = 1000000;
 
 class IdempotencyKeys {
+  #now;
+  /**
+   * In the order of their first request.
+   * @type {Map<string, { print: string, submission: Submission, at: number }>}
+   */
+  #submissions;
+  #records;
+
   /** @param {() => number} [now] ms */
   constructor(now = () => performance.now()) {
-    this.now_ = now;
-    /**
-     * In the order of their first request.
-     * @type {Map<string, { print: string, submission: Submission, at: number }>}
-     */
-    this.submissions_ = new Map();
-    this.records_ = 0;
+    this.#now = now;
+    this.#submissions = new Map();
+    this.#records = 0;
   }
 
   get size() {
-    return this.submissions_.size;
+    return this.#submissions.size;
   }
 
   /**
@@ -40,28 +44,28 @@ class IdempotencyKeys {
     if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
       throw new HttpRefusal(400, 'The Idempotency-Key must have 1 to 255 visible ASCII characters.');
     }
-    this.expire_(total);
+    this.#expire(total);
     const name = `${sender} ${key}`;
     const print = crypto.createHash('sha256').update(target).update('\0').update(body).digest('base64');
-    const known = this.submissions_.get(name);
+    const known = this.#submissions.get(name);
     if (known && known.print !== print) {
       throw new HttpRefusal(422, 'This Idempotency-Key was used for another request. Use a new one.');
     }
     if (known) return known.submission;
     const submission = new Submission(total);
-    this.submissions_.set(name, { print, submission, at: this.now_() });
-    this.records_ += total;
+    this.#submissions.set(name, { print, submission, at: this.#now() });
+    this.#records += total;
     return submission;
   }
 
   /** @param {number} more records that must fit too */
-  expire_(more) {
-    const oldest = this.now_() - KEEP_MS;
-    for (const [name, { at, submission }] of this.submissions_) {
-      const fits = this.submissions_.size < MAX_KEYS && this.records_ + more <= MAX_RECORDS;
+  #expire(more) {
+    const oldest = this.#now() - KEEP_MS;
+    for (const [name, { at, submission }] of this.#submissions) {
+      const fits = this.#submissions.size < MAX_KEYS && this.#records + more <= MAX_RECORDS;
       if (at > oldest && fits) break;
-      this.submissions_.delete(name);
-      this.records_ -= submission.total;
+      this.#submissions.delete(name);
+      this.#records -= submission.total;
     }
   }
 }

@@ -26,6 +26,15 @@ const ANY_CLIENT = { name: '', allows: () => true };
  */
 
 class RequestHandler {
+  #settings;
+  #engine;
+  #tokens;
+  #now;
+  #origins;
+  #mayPublish;
+  #rates;
+  #once;
+
   /**
    * @param {import('./http-options').Settings} settings
    * @param {Engine} engine
@@ -33,17 +42,17 @@ class RequestHandler {
    * @param {() => number} [now] ms
    */
   constructor(settings, engine, tokens, now = () => performance.now()) {
-    this.settings_ = settings;
-    this.engine_ = engine;
-    this.tokens_ = tokens;
-    this.now_ = now;
-    this.origins_ = originsOf(settings.corsOrigins);
-    this.mayPublish_ = topicRule(settings);
+    this.#settings = settings;
+    this.#engine = engine;
+    this.#tokens = tokens;
+    this.#now = now;
+    this.#origins = originsOf(settings.corsOrigins);
+    this.#mayPublish = topicRule(settings);
     const limit = settings.maxBodyKiB * 1024;
-    this.bodies_ = new BodyReader(limit, Math.max(MIN_BUDGET_BYTES, 4 * limit));
-    this.rates_ = new RequestRates(settings.rate, settings.burst);
-    this.once_ = new IdempotencyKeys(now);
-    this.pending_ = 0;
+    this.bodies = new BodyReader(limit, Math.max(MIN_BUDGET_BYTES, 4 * limit));
+    this.#rates = new RequestRates(settings.rate, settings.burst);
+    this.#once = new IdempotencyKeys(now);
+    this.pending = 0;
     /** Refused requests by status. @type {Record<number, number>} */
     this.refused = {};
     this.accepted = 0;
@@ -57,10 +66,10 @@ class RequestHandler {
    * @returns {Promise<Answer>}
    */
   async answer(request, goOn = () => {}) {
-    const cors = this.cors_(request);
+    const cors = this.#cors(request);
     try {
       if (request.method === 'OPTIONS' && cors) return { status: 204, headers: cors, body: null };
-      const accepted = await this.take_(request, cors, goOn);
+      const accepted = await this.#take(request, cors, goOn);
       return { status: 200, headers: { ...cors }, body: { accepted } };
     } catch (error) {
       if (!(error instanceof HttpRefusal)) throw error;
@@ -75,35 +84,35 @@ class RequestHandler {
    * @param {() => void} goOn
    * @returns {Promise<number>} safe records
    */
-  async take_(request, cors, goOn) {
+  async #take(request, cors, goOn) {
     const { method, headers, url = '' } = request;
     // A web page can post to an address of this machine, but its browser always sends an Origin.
     if (headers.origin !== undefined && !cors) {
       throw new HttpRefusal(403, 'Web pages may not send records here: see the allowed origins of the node.');
     }
-    const route = parseTarget(url, this.settings_.path);
+    const route = parseTarget(url, this.#settings.path);
     if (method !== 'POST')
       throw new HttpRefusal(405, 'Send records with POST.', { headers: { Allow: 'POST' } });
-    const bearer = this.bearer_(headers.authorization);
+    const bearer = this.#bearer(headers.authorization);
     if (route.device && !bearer.allows(route.device))
       throw new HttpRefusal(403, 'The token is not for this device.');
     const [type] = (headers['content-type'] ?? '').toLowerCase().split(';');
     const kind = kindOf(route, type.trim());
-    this.checkRoom_();
-    this.bodies_.check(request);
+    this.#checkRoom();
+    this.bodies.check(request);
     goOn();
-    const { body, release } = await this.bodies_.read(request);
+    const { body, release } = await this.bodies.read(request);
     try {
       const document = readDocument(kind, body, route, {
-        maxPayloadBytes: this.engine_.maxPayloadBytes,
-        class: this.settings_.class,
+        maxPayloadBytes: this.#engine.maxPayloadBytes,
+        class: this.#settings.class,
         allows: bearer.allows,
-        mayPublish: this.mayPublish_
+        mayPublish: this.#mayPublish
       });
       const key = headers['idempotency-key'];
       const once = Array.isArray(key) ? key[0] : key;
-      const submission = this.once_.submission(once, bearer.name, url, body, document.records.length);
-      await this.run_(submission, document);
+      const submission = this.#once.submission(once, bearer.name, url, body, document.records.length);
+      await this.#run(submission, document);
       return submission.safe;
     } finally {
       release();
@@ -114,16 +123,16 @@ class RequestHandler {
    * @param {string | undefined} authorization
    * @returns {import('../../login/token-file').Bearer}
    */
-  bearer_(authorization) {
-    const bearer = this.tokens_ ? this.tokens_.find(authorization) : ANY_CLIENT;
+  #bearer(authorization) {
+    const bearer = this.#tokens ? this.#tokens.find(authorization) : ANY_CLIENT;
     if (bearer) return bearer;
     const headers = { 'WWW-Authenticate': 'Bearer realm="seganet"' };
     throw new HttpRefusal(401, 'A token is required: Authorization: Bearer …', { headers });
   }
 
-  checkRoom_() {
+  #checkRoom() {
     if (this.ending) throw new HttpRefusal(503, 'The gateway is stopping.', { headers: retryAfter(5) });
-    if (this.engine_.hasRoom() && this.pending_ < MAX_PENDING) return;
+    if (this.#engine.hasRoom() && this.pending < MAX_PENDING) return;
     throw new HttpRefusal(503, 'The engine is full.', { headers: retryAfter(2), body: { accepted: 0 } });
   }
 
@@ -131,43 +140,43 @@ class RequestHandler {
    * @param {import('./submission').Submission} submission
    * @param {import('./body-records').Document} document
    */
-  async run_(submission, { records, place }) {
+  async #run(submission, { records, place }) {
     /** @type {Map<string, number>} */
     const wanted = new Map();
     for (const index of submission.open) {
       const { deviceId } = records[index];
       wanted.set(deviceId, (wanted.get(deviceId) ?? 0) + 1);
     }
-    const waitS = this.rates_.take(wanted, this.now_());
+    const waitS = this.#rates.take(wanted, this.#now());
     if (waitS > 0) {
       const more = { headers: retryAfter(waitS), body: { accepted: submission.safe } };
       throw new HttpRefusal(429, 'The device sends too fast.', more);
     }
     submission.run(
       records,
-      (args, done) => this.put_(args, done),
-      () => this.engine_.hasRoom() && this.pending_ < MAX_PENDING
+      (args, done) => this.#put(args, done),
+      () => this.#engine.hasRoom() && this.pending < MAX_PENDING
     );
-    await submission.settled(this.settings_.safeTimeoutS * 1000);
-    if (!submission.isDone) throw this.notSafe_(submission, place(submission.firstOpen));
+    await submission.settled(this.#settings.safeTimeoutS * 1000);
+    if (!submission.isDone) throw this.#notSafe(submission, place(submission.firstOpen));
   }
 
   /**
    * @param {import('../../base/record').RecordArgs} args
    * @param {import('../../engine/inbox').Done} done
    */
-  put_(args, done) {
-    this.pending_++;
+  #put(args, done) {
+    this.pending++;
     let isOpen = true;
     const settle = (/** @type {Error | undefined} */ error) => {
       if (!isOpen) return;
       isOpen = false;
-      this.pending_--;
+      this.pending--;
       if (!error) this.accepted++;
       done(error);
     };
     try {
-      this.engine_.put(args, settle);
+      this.#engine.put(args, settle);
     } catch (error) {
       settle(/** @type {Error} */ (error));
       throw error;
@@ -178,7 +187,7 @@ class RequestHandler {
    * @param {import('./submission').Submission} submission
    * @param {object} place of the first record that is not safe
    */
-  notSafe_({ safe, pending, error }, place) {
+  #notSafe({ safe, pending, error }, place) {
     const code = /** @type {{ code?: string } | null} */ (error)?.code;
     const status = code === CODES.TOO_LONG ? 413 : code === CODES.ODD_TOPIC ? 400 : 503;
     const why = error?.message ?? (pending ? 'The records are not safe yet.' : 'The engine is full.');
@@ -192,8 +201,8 @@ class RequestHandler {
    * @param {Request} request
    * @returns {Record<string, string> | null} null: web pages of its origin are refused
    */
-  cors_({ headers: { origin } }) {
-    if (origin === undefined || !this.origins_.some((each) => each === '*' || each === origin)) return null;
+  #cors({ headers: { origin } }) {
+    if (origin === undefined || !this.#origins.some((each) => each === '*' || each === origin)) return null;
     return {
       'Access-Control-Allow-Origin': origin,
       'Access-Control-Allow-Methods': 'POST',

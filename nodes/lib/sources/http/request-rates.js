@@ -4,15 +4,18 @@
 const MAX_DEVICES = 10000;
 
 class RequestRates {
+  #rate;
+  #burst;
+
   /**
    * @param {number} rate records per second of one device, 0 = no limit
    * @param {number} burst records at one time, 0 = the records of one second
    */
   constructor(rate, burst) {
-    this.rate_ = rate;
-    this.burst_ = Math.max(1, burst || rate);
+    this.#rate = rate;
+    this.#burst = Math.max(1, burst || rate);
     /** Least recently used first. @type {Map<string, { tokens: number, at: number }>} */
-    this.buckets_ = new Map();
+    this.buckets = new Map();
   }
 
   /**
@@ -23,25 +26,25 @@ class RequestRates {
    * @returns {number} 0, or seconds until all devices may send
    */
   take(wanted, now) {
-    if (this.rate_ === 0) return 0;
+    if (this.#rate === 0) return 0;
     let waitS = 0;
     for (const device of wanted.keys())
-      waitS = Math.max(waitS, (1 - this.bucket_(device, now).tokens) / this.rate_);
+      waitS = Math.max(waitS, (1 - this.#bucket(device, now).tokens) / this.#rate);
     if (waitS > 0) return waitS;
-    for (const [device, count] of wanted) this.bucket_(device, now).tokens -= count;
+    for (const [device, count] of wanted) this.#bucket(device, now).tokens -= count;
     return 0;
   }
 
   /** @param {string} device @param {number} now */
-  bucket_(device, now) {
-    const bucket = this.buckets_.get(device) ?? { tokens: this.burst_, at: now };
-    bucket.tokens = Math.min(this.burst_, bucket.tokens + ((now - bucket.at) / 1000) * this.rate_);
+  #bucket(device, now) {
+    const bucket = this.buckets.get(device) ?? { tokens: this.#burst, at: now };
+    bucket.tokens = Math.min(this.#burst, bucket.tokens + ((now - bucket.at) / 1000) * this.#rate);
     bucket.at = now;
-    this.buckets_.delete(device);
-    this.buckets_.set(device, bucket);
-    for (const oldest of this.buckets_.keys()) {
-      if (this.buckets_.size <= MAX_DEVICES) break;
-      this.buckets_.delete(oldest);
+    this.buckets.delete(device);
+    this.buckets.set(device, bucket);
+    for (const oldest of this.buckets.keys()) {
+      if (this.buckets.size <= MAX_DEVICES) break;
+      this.buckets.delete(oldest);
     }
     return bucket;
   }

@@ -8,16 +8,19 @@ const SAFE = 2;
 const FAILED = 3;
 
 class Submission {
+  #states;
+  /** @type {Set<() => void>} */
+  #waiters;
+
   /** @param {number} total records */
   constructor(total) {
     this.total = total;
-    this.states_ = new Uint8Array(total);
+    this.#states = new Uint8Array(total);
     this.pending = 0;
     this.safe = 0;
     /** Of the latest failure. @type {(Error & { code?: string }) | null} */
     this.error = null;
-    /** @type {Set<() => void>} */
-    this.waiters_ = new Set();
+    this.#waiters = new Set();
   }
 
   get isDone() {
@@ -26,12 +29,12 @@ class Submission {
 
   /** @returns {number[]} records to put into the engine, in order */
   get open() {
-    return [...this.states_.keys()].filter((index) => [NEW, FAILED].includes(this.states_[index]));
+    return [...this.#states.keys()].filter((index) => [NEW, FAILED].includes(this.#states[index]));
   }
 
   /** @returns {number} the first record that is not safe */
   get firstOpen() {
-    return this.states_.findIndex((state) => state !== SAFE);
+    return this.#states.findIndex((state) => state !== SAFE);
   }
 
   /**
@@ -43,19 +46,19 @@ class Submission {
     this.error = null;
     for (const index of this.open) {
       if (!hasRoom()) break;
-      this.states_[index] = PENDING;
+      this.#states[index] = PENDING;
       this.pending++;
-      put(records[index], (error) => this.settle_(index, error));
+      put(records[index], (error) => this.#settle(index, error));
     }
   }
 
   /** @param {number} index @param {Error} [error] */
-  settle_(index, error) {
-    this.states_[index] = error ? FAILED : SAFE;
+  #settle(index, error) {
+    this.#states[index] = error ? FAILED : SAFE;
     this.pending--;
     if (error) this.error ??= error;
     else this.safe++;
-    if (this.pending === 0) for (const resolve of this.waiters_) resolve();
+    if (this.pending === 0) for (const resolve of this.#waiters) resolve();
   }
 
   /**
@@ -67,11 +70,11 @@ class Submission {
     await new Promise((resolve) => {
       const end = () => {
         clearTimeout(timer);
-        this.waiters_.delete(end);
+        this.#waiters.delete(end);
         resolve(undefined);
       };
       const timer = setTimeout(end, timeoutMs);
-      this.waiters_.add(end);
+      this.#waiters.add(end);
     });
   }
 }

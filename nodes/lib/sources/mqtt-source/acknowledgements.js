@@ -28,23 +28,28 @@ const MAX_ORPHANS = 65535;
  */
 
 class Acknowledgements {
+  #protocolVersion;
+  /** QoS 2: PUBREC was sent, and PUBREL has not arrived. @type {Set<number>} */
+  #received;
+  /** @type {((bytes: Buffer) => void) | null} */
+  #write;
+  #isReleasing;
+
   /** @param {number} protocolVersion 4 or 5 */
   constructor(protocolVersion) {
-    this.protocolVersion_ = protocolVersion;
+    this.#protocolVersion = protocolVersion;
     /** In the order of the packets. @type {Acknowledgement[]} */
-    this.pending_ = [];
+    this.pending = [];
     /** Of earlier connections, by identifier. @type {Map<number, Acknowledgement>} */
-    this.orphans_ = new Map();
-    /** QoS 2: PUBREC was sent, and PUBREL has not arrived. @type {Set<number>} */
-    this.received_ = new Set();
-    /** @type {((bytes: Buffer) => void) | null} */
-    this.write_ = null;
-    this.isReleasing_ = false;
+    this.orphans = new Map();
+    this.#received = new Set();
+    this.#write = null;
+    this.#isReleasing = false;
   }
 
   /** @returns {number} packets without an acknowledgement */
   get size() {
-    return this.pending_.length;
+    return this.pending.length;
   }
 
   /**
@@ -52,18 +57,18 @@ class Acknowledgements {
    * @param {boolean} sessionPresent true: the broker remembers the packets that it has sent
    */
   connected(write, sessionPresent) {
-    this.write_ = write;
+    this.#write = write;
     if (sessionPresent) return;
-    this.orphans_.clear();
-    this.received_.clear();
+    this.orphans.clear();
+    this.#received.clear();
   }
 
   disconnected() {
-    this.write_ = null;
-    for (const entry of this.pending_.splice(0)) this.orphans_.set(entry.id, entry);
-    for (const id of this.orphans_.keys()) {
-      if (this.orphans_.size <= MAX_ORPHANS) break;
-      this.orphans_.delete(id);
+    this.#write = null;
+    for (const entry of this.pending.splice(0)) this.orphans.set(entry.id, entry);
+    for (const id of this.orphans.keys()) {
+      if (this.orphans.size <= MAX_ORPHANS) break;
+      this.orphans.delete(id);
     }
   }
 
@@ -74,27 +79,27 @@ class Acknowledgements {
   publish(packet) {
     const { qos, id, dup } = packet;
     // [MQTT-4.3.3-10] Until PUBREL arrives, the identifier denotes the same message.
-    if (qos === 2 && this.received_.has(id)) {
-      this.send_(PUBREC, id);
+    if (qos === 2 && this.#received.has(id)) {
+      this.#send(PUBREC, id);
       return null;
     }
     const print = printOf(packet);
     // [MQTT-3.3.1-1] Without DUP it is another message that reuses the identifier.
-    const before = dup ? this.find_(id) : null;
-    const isOrphan = this.orphans_.delete(id);
+    const before = dup ? this.#find(id) : null;
+    const isOrphan = this.orphans.delete(id);
     if (before && before.qos === qos && before.print === print) {
-      if (isOrphan) this.pending_.push(before);
-      this.release_();
+      if (isOrphan) this.pending.push(before);
+      this.#release();
       return null;
     }
     const entry = { qos, id, print, settled: false, code: 0 };
-    this.pending_.push(entry);
+    this.pending.push(entry);
     return entry;
   }
 
   /** @param {number} id */
-  find_(id) {
-    return this.orphans_.get(id) ?? this.pending_.find((entry) => entry.id === id);
+  #find(id) {
+    return this.orphans.get(id) ?? this.pending.find((entry) => entry.id === id);
   }
 
   /**
@@ -105,7 +110,7 @@ class Acknowledgements {
   settle(entry, code = 0) {
     entry.settled = true;
     entry.code = code;
-    this.release_();
+    this.#release();
   }
 
   /**
@@ -118,20 +123,20 @@ class Acknowledgements {
 
   /** @param {number} id [MQTT-4.3.3-11] */
   pubrel(id) {
-    const isKnown = this.received_.delete(id);
-    this.send_(PUBCOMP, id, isKnown ? 0 : NOT_FOUND);
+    const isKnown = this.#received.delete(id);
+    this.#send(PUBCOMP, id, isKnown ? 0 : NOT_FOUND);
   }
 
   /** Acknowledges the records that became safe in one turn with one write. */
-  release_() {
-    if (this.isReleasing_ || !this.pending_[0]?.settled) return;
-    this.isReleasing_ = true;
+  #release() {
+    if (this.#isReleasing || !this.pending[0]?.settled) return;
+    this.#isReleasing = true;
     queueMicrotask(() => {
-      this.isReleasing_ = false;
+      this.#isReleasing = false;
       let count = 0;
-      while (this.pending_[count]?.settled) count++;
-      if (count === 0 || !this.write_) return;
-      this.write_(Buffer.concat(this.pending_.splice(0, count).map((entry) => this.answer_(entry))));
+      while (this.pending[count]?.settled) count++;
+      if (count === 0 || !this.#write) return;
+      this.#write(Buffer.concat(this.pending.splice(0, count).map((entry) => this.#answer(entry))));
       this.onReleased();
     });
   }
@@ -140,15 +145,15 @@ class Acknowledgements {
   onReleased() {}
 
   /** @param {Acknowledgement} entry */
-  answer_({ qos, id, code }) {
-    if (qos === 1) return this.packet_(PUBACK, id, code);
-    if (code < 0x80) this.received_.add(id);
-    return this.packet_(PUBREC, id, code);
+  #answer({ qos, id, code }) {
+    if (qos === 1) return this.#packet(PUBACK, id, code);
+    if (code < 0x80) this.#received.add(id);
+    return this.#packet(PUBREC, id, code);
   }
 
   /** @param {number} type @param {number} id @param {number} [code] */
-  send_(type, id, code = 0) {
-    this.write_?.(this.packet_(type, id, code));
+  #send(type, id, code = 0) {
+    this.#write?.(this.#packet(type, id, code));
   }
 
   /**
@@ -157,8 +162,8 @@ class Acknowledgements {
    * @param {number} id
    * @param {number} code
    */
-  packet_(type, id, code) {
-    return code > 0 && this.protocolVersion_ === 5
+  #packet(type, id, code) {
+    return code > 0 && this.#protocolVersion === 5
       ? Buffer.from([type, 3, id >> 8, id & 255, code])
       : Buffer.from([type, 2, id >> 8, id & 255]);
   }

@@ -5,6 +5,8 @@ const { tlsOptions } = require('../../settings/broker-options');
 const { isLoopback } = require('../../base/loopback');
 const { integer, choice, recordClass, secret, text } = require('../../base/options');
 const { brokerUrlOf } = require('../../settings/broker-url');
+const { deliveryRows } = require('../../settings/delivery');
+const { schemaOf } = require('../../settings/rows');
 const { parseFilters } = require('./topic-filters');
 
 /** Bytes of a packet in addition to its payload: topic, user properties and headers. */
@@ -31,7 +33,8 @@ const schema = {
   window: integer(1, 1000, 100),
   keepalive: integer(5, 65535, 30),
   reconnectMinMs: integer(10, 600000, 500),
-  reconnectMaxMs: integer(10, 3600000, 30000)
+  reconnectMaxMs: integer(10, 3600000, 30000),
+  ...schemaOf(deliveryRows)
 };
 
 /** @typedef {{ [K in keyof typeof schema]: ReturnType<(typeof schema)[K]> }} Settings */

@@ -42,53 +42,63 @@ const NOT_TAKEN = {
 };
 
 class Source {
+  #options;
+  #handlers;
+  #now;
+  #filters;
+  /** QoS 0 messages that wait for room in the engine. */
+  #unanswered;
+  #ending;
+  #isHeld;
+  /** @type {Map<string, number>} time of the last warning, by kind */
+  #warnedAt;
+  #pingedAt;
+
   /**
    * @param {import('./mqtt-source-options').SourceOptions} options
    * @param {SourceHandlers} handlers
    * @param {import('../../uplink/session/dial').Native} [native]
    */
   constructor(options, handlers, native) {
-    this.options_ = options;
-    this.handlers_ = handlers;
-    this.now_ = handlers.now ?? (() => performance.now());
-    this.filters_ = options.filters.map(plainFilter);
-    this.acknowledgements_ = new Acknowledgements(options.session.protocolVersion);
-    this.acknowledgements_.onReleased = () => this.resume_();
-    /** QoS 0 messages that wait for room in the engine. */
-    this.unanswered_ = 0;
+    this.#options = options;
+    this.#handlers = handlers;
+    this.#now = handlers.now ?? (() => performance.now());
+    this.#filters = options.filters.map(plainFilter);
+    this.acknowledgements = new Acknowledgements(options.session.protocolVersion);
+    this.acknowledgements.onReleased = () => this.#resume();
+    this.#unanswered = 0;
     /** @type {import('./source-client').Reading | null} */
-    this.reading_ = null;
+    this.reading = null;
     /** Known subscriptions of the broker's session. @type {Set<string>} */
-    this.subscribed_ = new Set();
-    this.ending_ = false;
-    this.isHeld_ = false;
-    /** @type {Map<string, number>} time of the last warning, by kind */
-    this.warnedAt_ = new Map();
-    this.pingedAt_ = 0;
+    this.subscribed = new Set();
+    this.#ending = false;
+    this.#isHeld = false;
+    this.#warnedAt = new Map();
+    this.#pingedAt = 0;
     this.counters = { received: 0, refused: 0, ignored: 0, foreign: 0, tooLarge: 0, dropped: 0, repeated: 0 };
     /** @type {import('../../uplink/session/session').State} */
     this.state = 'stopped';
     /** @type {Reason | null} */
     this.why = null;
-    this.session_ = new Session(
+    this.session = new Session(
       options.session,
       {
-        onState: (state, why) => this.onState_(state, why),
-        onConnected: (link) => this.onConnected_(link.sessionPresent === true),
-        onDisconnected: () => this.onDisconnected_()
+        onState: (state, why) => this.onState(state, why),
+        onConnected: (link) => this.#onConnected(link.sessionPresent === true),
+        onDisconnected: () => this.#onDisconnected()
       },
       native,
-      (parts) => this.open_(parts)
+      (parts) => this.#open(parts)
     );
   }
 
   /** True while reading from the broker is paused because the engine has no room, or the log is slow. */
   get waits() {
-    return this.reading_?.waits() ?? false;
+    return this.reading?.waits() ?? false;
   }
 
   start() {
-    this.session_.start();
+    this.session.start();
   }
 
   /**
@@ -96,18 +106,18 @@ class Source {
    * @param {boolean} isHeld
    */
   hold(isHeld) {
-    this.isHeld_ = isHeld;
-    if (!isHeld) this.resume_();
+    this.#isHeld = isHeld;
+    if (!isHeld) this.#resume();
   }
 
   /** Call it once a second. Sends pings also while reading is paused and mqtt.js gets no PINGRESP. */
   tick() {
     if (!this.waits) return;
-    const now = this.now_();
-    if (now - this.pingedAt_ < (this.options_.session.keepalive * 1000) / 2) return;
-    this.pingedAt_ = now;
-    this.reading_?.write(PINGREQ);
-    this.session_.alive();
+    const now = this.#now();
+    if (now - this.#pingedAt < (this.#options.session.keepalive * 1000) / 2) return;
+    this.#pingedAt = now;
+    this.reading?.write(PINGREQ);
+    this.session.alive();
   }
 
   /**
@@ -115,73 +125,72 @@ class Source {
    * @param {boolean} forGood true: the node was deleted, so the broker's session is ended too
    */
   async stop(forGood) {
-    this.ending_ = true;
-    const until = this.now_() + END_MS;
-    while (this.acknowledgements_.size > 0 && this.state === 'connected' && this.now_() < until) {
+    this.#ending = true;
+    const until = this.#now() + END_MS;
+    while (this.acknowledgements.size > 0 && this.state === 'connected' && this.#now() < until) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    const client = this.state === 'connected' ? this.reading_?.client : null;
-    if (forGood && client) await unsubscribe(client, [...this.subscribed_], UNSUBSCRIBE_MS);
-    await new Promise((resolve) => this.session_.stop(() => resolve(undefined)));
-    this.acknowledgements_.disconnected();
+    const client = this.state === 'connected' ? this.reading?.client : null;
+    if (forGood && client) await unsubscribe(client, [...this.subscribed], UNSUBSCRIBE_MS);
+    await new Promise((resolve) => this.session.stop(() => resolve(undefined)));
+    this.acknowledgements.disconnected();
     this.state = 'stopped';
   }
 
   /** @param {import('../../uplink/session/mqtt-client').ClientParts} parts */
-  open_(parts) {
-    const reading = makeReading(parts, this.options_, {
-      onPublish: (packet) => this.onPublish_(packet),
-      onTooLarge: (size, head) => this.onTooLarge_(size, head),
-      onPubrel: (id) => this.acknowledgements_.pubrel(id),
+  #open(parts) {
+    const reading = makeReading(parts, this.#options, {
+      onPublish: (packet) => this.#onPublish(packet),
+      onTooLarge: (size, head) => this.#onTooLarge(size, head),
+      onPubrel: (id) => this.acknowledgements.pubrel(id),
       hasRoom: () =>
-        !this.ending_ &&
-        !this.isHeld_ &&
-        this.acknowledgements_.size + this.unanswered_ < this.options_.window
+        !this.#ending && !this.#isHeld && this.acknowledgements.size + this.#unanswered < this.#options.window
     });
-    this.reading_ = reading;
+    this.reading = reading;
     // The broker may send messages before its SUBACK, directly after the CONNACK.
     reading.client.on('packetreceive', (packet) => {
-      if (packet.cmd !== 'connack' || this.reading_ !== reading) return;
-      this.acknowledgements_.connected(reading.write, packet.sessionPresent === true);
+      if (packet.cmd !== 'connack' || this.reading !== reading) return;
+      this.acknowledgements.connected(reading.write, packet.sessionPresent === true);
     });
     return reading.client;
   }
 
   /** @param {import('../../uplink/session/session').State} state @param {Reason | null} why */
-  onState_(state, why) {
+  onState(state, why) {
     this.state = state;
     const reason = why?.reason.replace(/ in the broker node/g, ' in the node') ?? '';
     if (why && reason !== this.why?.reason && ['refused', 'disconnected'].includes(state)) {
-      this.handlers_.warn(reason);
+      this.#handlers.warn(reason);
     }
     this.why = state === 'connected' ? null : why ? { ...why, reason } : this.why;
   }
 
   /** @param {boolean} sessionPresent */
-  onConnected_(sessionPresent) {
-    const { reading_: reading, options_: options } = this;
+  #onConnected(sessionPresent) {
+    const { reading } = this;
+    const options = this.#options;
     if (!reading) return;
-    if (!sessionPresent) this.subscribed_.clear();
-    const missing = options.filters.filter((filter) => !this.subscribed_.has(filter));
+    if (!sessionPresent) this.subscribed.clear();
+    const missing = options.filters.filter((filter) => !this.subscribed.has(filter));
     subscribe(reading.client, missing, options, (refusals) => {
-      for (const filter of missing) if (!refusals.has(filter)) this.subscribed_.add(filter);
+      for (const filter of missing) if (!refusals.has(filter)) this.subscribed.add(filter);
       for (const [filter, reason] of refusals) {
-        this.handlers_.warn(
+        this.#handlers.warn(
           `The broker refused the topic filter "${filter}" (${reason}). Check the rights of this client at the broker.`
         );
       }
     });
-    this.handlers_.onConnected?.();
+    this.#handlers.onConnected?.();
   }
 
-  onDisconnected_() {
-    this.reading_ = null;
-    this.acknowledgements_.disconnected();
+  #onDisconnected() {
+    this.reading = null;
+    this.acknowledgements.disconnected();
   }
 
   /** @param {Publish} packet */
-  onPublish_(packet) {
-    const { acknowledgements_: acknowledgements, counters } = this;
+  #onPublish(packet) {
+    const { acknowledgements, counters } = this;
     const acknowledgement = packet.qos > 0 ? acknowledgements.publish(packet) : undefined;
     if (acknowledgement === null) {
       counters.repeated++;
@@ -190,13 +199,13 @@ class Source {
     counters.received++;
     /** @param {number} [code] */
     const settle = (code) => acknowledgement && acknowledgements.settle(acknowledgement, code);
-    if (packet.retain && !this.options_.takeRetained) {
+    if (packet.retain && !this.#options.takeRetained) {
       counters.ignored++;
       return settle();
     }
-    if (!this.filters_.some((filter) => matches(filter, packet.topic))) {
+    if (!this.#filters.some((filter) => matches(filter, packet.topic))) {
       counters.foreign++;
-      this.tell_(
+      this.#tell(
         'foreign',
         `The broker's session still has an earlier subscription, which delivered "${packet.topic}". Choose another client id, or end the session at the broker.`
       );
@@ -204,22 +213,22 @@ class Source {
     }
     let args;
     try {
-      args = toRecordArgs(packet, this.options_.reading);
+      args = toRecordArgs(packet, this.#options.reading);
     } catch (error) {
       counters.refused++;
-      this.tell_('refused', `${/** @type {Error} */ (error).message} The message is dropped.`);
+      this.#tell('refused', `${/** @type {Error} */ (error).message} The message is dropped.`);
       return settle(REFUSED);
     }
-    this.put_(args, acknowledgement);
+    this.#put(args, acknowledgement);
   }
 
   /**
    * @param {import('../../base/record').RecordArgs} args
    * @param {import('./acknowledgements').Acknowledgement} [acknowledgement] for QoS 1 and 2
    */
-  put_(args, acknowledgement) {
-    if (!acknowledgement) this.unanswered_++;
-    this.handlers_.put(args, (error) => this.onDone_(acknowledgement, error), {
+  #put(args, acknowledgement) {
+    if (!acknowledgement) this.#unanswered++;
+    this.#handlers.put(args, (error) => this.#onDone(acknowledgement, error), {
       delivery: acknowledgement !== undefined
     });
   }
@@ -228,69 +237,69 @@ class Source {
    * @param {import('./acknowledgements').Acknowledgement | undefined} acknowledgement
    * @param {(Error & { code?: string }) | undefined} error
    */
-  onDone_(acknowledgement, error) {
+  #onDone(acknowledgement, error) {
     const { counters } = this;
     if (!acknowledgement) {
-      this.unanswered_--;
+      this.#unanswered--;
       // Not inside the tap's own loop.
-      if (this.waits) queueMicrotask(() => this.resume_());
+      if (this.waits) queueMicrotask(() => this.#resume());
     }
     if (!error) {
-      if (acknowledgement) this.acknowledgements_.settle(acknowledgement);
+      if (acknowledgement) this.acknowledgements.settle(acknowledgement);
       return;
     }
     if (error.code === CODES.TOO_LONG) counters.tooLarge++;
     else if (error.code === CODES.REFUSED) counters.refused++;
     else counters.dropped++;
-    this.tell_(error.code ?? '', error.message);
+    this.#tell(error.code ?? '', error.message);
     if (!acknowledgement) return;
-    if (error.code === CODES.TOO_LONG) this.acknowledgements_.settle(acknowledgement, TOO_LARGE);
+    if (error.code === CODES.TOO_LONG) this.acknowledgements.settle(acknowledgement, TOO_LARGE);
     // The engine would refuse the same message again.
     else if (error.code === CODES.ODD_TOPIC)
-      this.acknowledgements_.settle(acknowledgement, TOPIC_NAME_INVALID);
-    else if (error.code === CODES.REFUSED) this.acknowledgements_.settle(acknowledgement, REFUSED);
+      this.acknowledgements.settle(acknowledgement, TOPIC_NAME_INVALID);
+    else if (error.code === CODES.REFUSED) this.acknowledgements.settle(acknowledgement, REFUSED);
     // Dropped by the engine's settings, or a dead letter. Repeating it would change nothing.
-    else if (error.code === CODES.DROPPED) this.acknowledgements_.settle(acknowledgement);
-    else this.notTaken_(acknowledgement);
+    else if (error.code === CODES.DROPPED) this.acknowledgements.settle(acknowledgement);
+    else this.#notTaken(acknowledgement);
   }
 
   /**
    * Handles a record that never reached the engine. The broker keeps its message and repeats it on a new connection.
    */
-  notTaken_(/** @type {import('./acknowledgements').Acknowledgement} */ acknowledgement) {
-    this.acknowledgements_.abandon(acknowledgement);
-    if (this.ending_) return;
-    this.session_.kill(NOT_TAKEN);
+  #notTaken(/** @type {import('./acknowledgements').Acknowledgement} */ acknowledgement) {
+    this.acknowledgements.abandon(acknowledgement);
+    if (this.#ending) return;
+    this.session.kill(NOT_TAKEN);
   }
 
   /** @param {number} size @param {{ qos: number, id: number }} head */
-  onTooLarge_(size, { qos, id }) {
+  #onTooLarge(size, { qos, id }) {
     this.counters.tooLarge++;
-    this.tell_(
+    this.#tell(
       'tooLarge',
       `A message of ${size} bytes exceeds the engine's packet limit. The message is dropped.`
     );
     if (qos === 0) return;
-    const acknowledgement = this.acknowledgements_.publish({
+    const acknowledgement = this.acknowledgements.publish({
       qos: /** @type {1 | 2} */ (qos),
       id,
       dup: false,
       topic: '',
       payload: EMPTY
     });
-    if (acknowledgement) this.acknowledgements_.settle(acknowledgement, TOO_LARGE);
+    if (acknowledgement) this.acknowledgements.settle(acknowledgement, TOO_LARGE);
   }
 
-  resume_() {
-    this.reading_?.resume();
+  #resume() {
+    this.reading?.resume();
   }
 
   /** @param {string} kind @param {string} sentence at most once a minute for each kind */
-  tell_(kind, sentence) {
-    const now = this.now_();
-    if (now - (this.warnedAt_.get(kind) ?? -Infinity) < WARN_EVERY_MS) return;
-    this.warnedAt_.set(kind, now);
-    this.handlers_.warn(sentence);
+  #tell(kind, sentence) {
+    const now = this.#now();
+    if (now - (this.#warnedAt.get(kind) ?? -Infinity) < WARN_EVERY_MS) return;
+    this.#warnedAt.set(kind, now);
+    this.#handlers.warn(sentence);
   }
 }
 

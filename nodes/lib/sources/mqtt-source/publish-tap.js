@@ -21,19 +21,24 @@ const EMPTY = Buffer.alloc(0);
  */
 
 class PublishTap {
+  #protocolVersion;
+  #maxBytes;
+  #handlers;
+  /** Remaining bytes of a skipped packet. */
+  #skip;
+
   /**
    * @param {number} protocolVersion 4 or 5
    * @param {number} maxBytes of a packet
    * @param {TapHandlers} handlers
    */
   constructor(protocolVersion, maxBytes, handlers) {
-    this.protocolVersion_ = protocolVersion;
-    this.maxBytes_ = maxBytes;
-    this.handlers_ = handlers;
+    this.#protocolVersion = protocolVersion;
+    this.#maxBytes = maxBytes;
+    this.#handlers = handlers;
     /** Unprocessed bytes: the beginning of a packet, or packets that wait for room. @type {Buffer} */
-    this.rest_ = EMPTY;
-    /** Remaining bytes of a skipped packet. */
-    this.skip_ = 0;
+    this.rest = EMPTY;
+    this.#skip = 0;
     /** True while a PUBLISH waits for room. The caller must not read more bytes. */
     this.waits = false;
   }
@@ -43,12 +48,12 @@ class PublishTap {
    * @throws {MalformedError}
    */
   read(chunk) {
-    if (this.skip_ > 0) {
-      const skipped = Math.min(this.skip_, chunk.length);
-      this.skip_ -= skipped;
+    if (this.#skip > 0) {
+      const skipped = Math.min(this.#skip, chunk.length);
+      this.#skip -= skipped;
       chunk = chunk.subarray(skipped);
     }
-    this.rest_ = this.rest_.length > 0 ? Buffer.concat([this.rest_, chunk]) : chunk;
+    this.rest = this.rest.length > 0 ? Buffer.concat([this.rest, chunk]) : chunk;
     this.resume();
   }
 
@@ -57,17 +62,17 @@ class PublishTap {
    * @throws {MalformedError}
    */
   resume() {
-    const bytes = this.rest_;
+    const bytes = this.rest;
     this.waits = false;
     let at = 0;
     while (at < bytes.length) {
       const body = bodyOf(bytes, at);
       if (body === 0) break;
-      const next = this.packet_(bytes, at, body);
+      const next = this.#packet(bytes, at, body);
       if (next === at) break;
       at = next;
     }
-    this.rest_ = at < bytes.length ? bytes.subarray(at) : EMPTY;
+    this.rest = at < bytes.length ? bytes.subarray(at) : EMPTY;
   }
 
   /**
@@ -76,18 +81,19 @@ class PublishTap {
    * @param {number} body
    * @returns {number} where the next packet begins; `at` if this one must wait
    */
-  packet_(bytes, at, body) {
-    const { handlers_: handlers, maxBytes_: max } = this;
+  #packet(bytes, at, body) {
+    const handlers = this.#handlers;
+    const max = this.#maxBytes;
     const type = bytes[at] >> 4;
     const end = body + lengthOf(bytes, at);
     const isPublish = type === PUBLISH;
-    if (end - at > max) return this.tooLarge_(bytes, at, body, end);
+    if (end - at > max) return this.#tooLarge(bytes, at, body, end);
     if (end > bytes.length) return at;
     if (isPublish && !handlers.hasRoom()) {
       this.waits = true;
       return at;
     }
-    if (isPublish) handlers.onPublish(parsePublish(bytes, at, body, end, this.protocolVersion_));
+    if (isPublish) handlers.onPublish(parsePublish(bytes, at, body, end, this.#protocolVersion));
     else if (type === PUBREL) handlers.onPubrel(parsePubrel(bytes, at, body, end));
     else handlers.onOther(bytes.subarray(at, end));
     return end;
@@ -100,15 +106,15 @@ class PublishTap {
    * @param {number} body
    * @param {number} end
    */
-  tooLarge_(bytes, at, body, end) {
+  #tooLarge(bytes, at, body, end) {
     if (bytes[at] >> 4 !== PUBLISH) throw new MalformedError(`a packet of ${end - at} bytes`);
     const qos = (bytes[at] >> 1) & 3;
     if (bytes.length < body + 2) return at;
     const idAt = body + 2 + bytes.readUInt16BE(body);
     if (idAt + 2 > end) throw new MalformedError('a packet that ends too early');
     if (qos > 0 && bytes.length < idAt + 2) return at;
-    this.handlers_.onTooLarge(end - at, { qos, id: qos > 0 ? bytes.readUInt16BE(idAt) : 0 });
-    this.skip_ = Math.max(0, end - bytes.length);
+    this.#handlers.onTooLarge(end - at, { qos, id: qos > 0 ? bytes.readUInt16BE(idAt) : 0 });
+    this.#skip = Math.max(0, end - bytes.length);
     return Math.min(end, bytes.length);
   }
 }

@@ -23,6 +23,23 @@ const DEFAULT_MAX_AGE_S = 60;
  */
 
 class Peer {
+  #socket;
+  #target;
+  #options;
+  #agent;
+  /** The same for each registration, so that the server replaces the previous one (RFC 7641, 3.3.1). */
+  #token;
+  /** @type {any} the request in flight, or the observing one */
+  #request;
+  /** @type {Asked | null} */
+  #asked;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+  #observing;
+  /** ETag of the body that arrives in blocks. */
+  #etag;
+  #block;
+
   /**
    * @param {CoapUrl} target
    * @param {{ maxBodyBytes: number, confirmable: boolean, timeoutMs: number }} options
@@ -38,25 +55,20 @@ class Peer {
    * @param {{ maxBodyBytes: number, confirmable: boolean, timeoutMs: number }} options
    */
   constructor(socket, target, options) {
-    this.socket_ = socket;
-    this.target_ = target;
-    this.options_ = options;
-    this.agent_ = new Agent({ socket: /** @type {any} */ (socket), type: socket.type });
-    this.agent_.on('error', () => {});
-    /** The same for each registration, so that the server replaces the previous one (RFC 7641, 3.3.1). */
-    this.token_ = crypto.randomBytes(8);
-    /** @type {any} the request in flight, or the observing one */
-    this.request_ = null;
-    /** @type {Asked | null} */
-    this.asked_ = null;
-    /** @type {NodeJS.Timeout | undefined} */
-    this.timer_ = undefined;
-    this.observing_ = false;
-    /** ETag of the body that arrives in blocks. */
-    this.etag_ = '';
-    this.block_ = -1;
-    socket.on('refused', (code) => this.fail_(code, reasonOf(code)));
-    socket.accept = (datagram) => this.accept_(datagram);
+    this.#socket = socket;
+    this.#target = target;
+    this.#options = options;
+    this.#agent = new Agent({ socket: /** @type {any} */ (socket), type: socket.type });
+    this.#agent.on('error', () => {});
+    this.#token = crypto.randomBytes(8);
+    this.#request = null;
+    this.#asked = null;
+    this.#timer = undefined;
+    this.#observing = false;
+    this.#etag = '';
+    this.#block = -1;
+    socket.on('refused', (code) => this.#fail(code, reasonOf(code)));
+    socket.accept = (datagram) => this.#accept(datagram);
   }
 
   /**
@@ -65,26 +77,26 @@ class Peer {
    * @param {Asked} asked
    */
   ask(observe, asked) {
-    this.forget_();
-    this.asked_ = asked;
-    this.timer_ = setTimeout(() => this.fail_('ETIMEDOUT', 'no answer'), this.options_.timeoutMs);
+    this.#forget();
+    this.#asked = asked;
+    this.#timer = setTimeout(() => this.#fail('ETIMEDOUT', 'no answer'), this.#options.timeoutMs);
     /** @type {any} */
-    const request = this.agent_.request(this.parameters_(observe ? { observe: true } : {}));
-    this.request_ = request;
+    const request = this.#agent.request(this.#parameters(observe ? { observe: true } : {}));
+    this.#request = request;
     request.on('error', (/** @type {Error} */ error) => {
-      if (this.request_ === request) this.fail_('EPROTO', error.message);
+      if (this.#request === request) this.#fail('EPROTO', error.message);
     });
     // The library's own timeout is minutes later than ours.
     request.on('timeout', () => {});
     request.on('response', (/** @type {any} */ response) => {
-      if (this.request_ !== request) return;
-      clearTimeout(this.timer_);
+      if (this.#request !== request) return;
+      clearTimeout(this.#timer);
       // Bypasses the library's stream, which loses response codes and drops bodies assembled from blocks.
       response.append = (/** @type {any} */ packet) => {
-        if (this.request_ === request) this.answer_(packet.code, packet.payload, packet.options);
+        if (this.#request === request) this.#answer(packet.code, packet.payload, packet.options);
       };
-      this.observing_ = observe;
-      this.answer_(response.code, response.payload, response.options);
+      this.#observing = observe;
+      this.#answer(response.code, response.payload, response.options);
     });
     request.end();
     // Requests for further blocks have no Observe option (RFC 7959, 2.6). The first datagram has been created already.
@@ -95,28 +107,28 @@ class Peer {
 
   /** Cancels the observation and closes. */
   close() {
-    const registered = this.observing_;
-    this.forget_();
+    const registered = this.#observing;
+    this.#forget();
     if (registered) {
-      const request = this.agent_.request(this.parameters_({ observe: 1, confirmable: false }));
+      const request = this.#agent.request(this.#parameters({ observe: 1, confirmable: false }));
       request.on('error', () => {});
       request.on('timeout', () => {});
       request.end();
-      this.agent_.abort(request);
+      this.#agent.abort(request);
     }
     // After the send, which does not need a DNS lookup.
-    setImmediate(() => this.socket_.close());
+    setImmediate(() => this.#socket.close());
   }
 
   /** @param {object} more @returns {any} */
-  parameters_(more) {
-    const { host, port, uriPath, uriQuery, uriHost } = this.target_;
+  #parameters(more) {
+    const { host, port, uriPath, uriQuery, uriHost } = this.#target;
     return {
       hostname: host,
       port,
       method: 'GET',
-      confirmable: this.options_.confirmable,
-      token: this.token_,
+      confirmable: this.#options.confirmable,
+      token: this.#token,
       options: {
         ...(uriHost && { 'Uri-Host': uriHost }),
         ...(uriPath.length > 0 && { 'Uri-Path': uriPath }),
@@ -131,9 +143,9 @@ class Peer {
    * @param {Buffer} payload
    * @param {{ name: string, value: unknown }[]} options
    */
-  answer_(code, payload, options) {
-    if (payload.length > this.options_.maxBodyBytes) return this.tooLarge_();
-    this.asked_?.answer({
+  #answer(code, payload, options) {
+    if (payload.length > this.#options.maxBodyBytes) return this.#tooLarge();
+    this.#asked?.answer({
       code,
       payload: Buffer.from(payload),
       observe: uint(options, 'Observe'),
@@ -146,44 +158,44 @@ class Peer {
    * Checks each block before the library appends it, because the library accepts any block.
    * @param {import('./datagram-check').Datagram} datagram
    */
-  accept_({ type, messageId, token, etag, block }) {
-    const request = this.request_;
-    if (!request || block < 0 || token !== this.token_.toString('hex')) return true;
+  #accept({ type, messageId, token, etag, block }) {
+    const request = this.#request;
+    if (!request || block < 0 || token !== this.#token.toString('hex')) return true;
     if (block === 0) {
       request._totalPayload = Buffer.alloc(0);
-    } else if (block !== this.block_ + 1 || (type === 'ack' && messageId !== request._packet.messageId)) {
+    } else if (block !== this.#block + 1 || (type === 'ack' && messageId !== request._packet.messageId)) {
       return false;
-    } else if (etag !== this.etag_) {
+    } else if (etag !== this.#etag) {
       // Blocks of two representations must not be combined (RFC 7959, 2.4).
-      this.fail_('ECHANGED', 'the representation changed while it was read');
+      this.#fail('ECHANGED', 'the representation changed while it was read');
       return false;
-    } else if (request._totalPayload.length > this.options_.maxBodyBytes) {
-      this.tooLarge_();
+    } else if (request._totalPayload.length > this.#options.maxBodyBytes) {
+      this.#tooLarge();
       return false;
     }
-    this.block_ = block;
-    this.etag_ = etag;
+    this.#block = block;
+    this.#etag = etag;
     return true;
   }
 
-  tooLarge_() {
-    this.fail_('EMSGSIZE', `more than ${this.options_.maxBodyBytes} bytes`);
+  #tooLarge() {
+    this.#fail('EMSGSIZE', `more than ${this.#options.maxBodyBytes} bytes`);
   }
 
   /** @param {string} code @param {string} reason */
-  fail_(code, reason) {
-    const asked = this.asked_;
-    this.forget_();
+  #fail(code, reason) {
+    const asked = this.#asked;
+    this.#forget();
     asked?.failed(Object.assign(new Error(reason), { code }));
   }
 
-  forget_() {
-    clearTimeout(this.timer_);
-    if (this.request_) this.agent_.abort(this.request_);
-    this.request_ = null;
-    this.asked_ = null;
-    this.observing_ = false;
-    this.block_ = -1;
+  #forget() {
+    clearTimeout(this.#timer);
+    if (this.#request) this.#agent.abort(this.#request);
+    this.#request = null;
+    this.#asked = null;
+    this.#observing = false;
+    this.#block = -1;
   }
 }
 

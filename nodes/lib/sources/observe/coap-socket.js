@@ -31,6 +31,11 @@ const REASONS = {
 
 /** @extends {EventEmitter<SocketEvents>} */
 class CoapSocket extends EventEmitter {
+  #socket;
+  /** @type {Map<string, number>} arrival time, by the hash of the whole datagram */
+  #remembered;
+  #closed;
+
   /** @param {string} host @param {number} port @returns {Promise<CoapSocket>} */
   static async open(host, port) {
     const { address, family } = net.isIP(host)
@@ -56,15 +61,14 @@ class CoapSocket extends EventEmitter {
   constructor(socket, type) {
     super();
     this.type = type;
-    this.socket_ = socket;
+    this.#socket = socket;
     /** @type {(datagram: import('./datagram-check').Datagram) => boolean} false: the library must not get the message */
     this.accept = () => true;
-    /** @type {Map<string, number>} arrival time, by the hash of the whole datagram */
-    this.remembered_ = new Map();
+    this.#remembered = new Map();
     this.malformed = 0;
-    this.closed_ = false;
+    this.#closed = false;
     socket.removeAllListeners('error');
-    socket.on('message', (bytes, from) => this.receive_(bytes, from));
+    socket.on('message', (bytes, from) => this.#receive(bytes, from));
     socket.on('error', (error) => this.emit('refused', codeOf(error)));
   }
 
@@ -77,34 +81,34 @@ class CoapSocket extends EventEmitter {
     /** @type {string} */ _address,
     /** @type {(error: Error | null, bytes: number) => void} */ done
   ) {
-    if (this.closed_) return done(null, 0);
-    this.socket_.send(bytes, offset, length, (error) => {
+    if (this.#closed) return done(null, 0);
+    this.#socket.send(bytes, offset, length, (error) => {
       // For the library, the datagram is lost, as on any network. The error is reported as 'refused'.
-      if (error && !this.closed_) this.emit('refused', codeOf(error));
+      if (error && !this.#closed) this.emit('refused', codeOf(error));
       done(null, length);
     });
   }
 
   address() {
-    return this.socket_.address();
+    return this.#socket.address();
   }
 
   close() {
-    if (this.closed_) return;
-    this.closed_ = true;
-    this.socket_.close();
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#socket.close();
     this.removeAllListeners();
   }
 
   /** @param {Buffer} bytes @param {import('node:dgram').RemoteInfo} from */
-  receive_(bytes, from) {
+  #receive(bytes, from) {
     const datagram = parseDatagram(bytes);
     if (!datagram) {
       this.malformed++;
       return;
     }
-    if (this.isRepeated_(bytes)) {
-      if (datagram.type === 'con') this.acknowledge_(datagram.messageId);
+    if (this.#isRepeated(bytes)) {
+      if (datagram.type === 'con') this.#acknowledge(datagram.messageId);
       return;
     }
     try {
@@ -119,15 +123,15 @@ class CoapSocket extends EventEmitter {
    * beginning.
    * @param {Buffer} bytes
    */
-  isRepeated_(bytes) {
+  #isRepeated(bytes) {
     const key = crypto.hash('sha1', bytes, 'base64');
     const now = performance.now();
-    const before = this.remembered_.get(key);
+    const before = this.#remembered.get(key);
     if (before !== undefined && now - before < LIFETIME_MS) return true;
-    this.remembered_.delete(key);
-    this.remembered_.set(key, now);
-    const [oldest] = this.remembered_.keys();
-    if (this.remembered_.size > MAX_REMEMBERED && oldest) this.remembered_.delete(oldest);
+    this.#remembered.delete(key);
+    this.#remembered.set(key, now);
+    const [oldest] = this.#remembered.keys();
+    if (this.#remembered.size > MAX_REMEMBERED && oldest) this.#remembered.delete(oldest);
     return false;
   }
 
@@ -135,7 +139,7 @@ class CoapSocket extends EventEmitter {
    * Acknowledges a duplicate, because the first acknowledgement was lost.
    * @param {number} messageId
    */
-  acknowledge_(messageId) {
+  #acknowledge(messageId) {
     const empty = Buffer.from([0x60, 0, messageId >> 8, messageId & 255]);
     this.send(empty, 0, empty.length, 0, '', () => {});
   }

@@ -12,15 +12,21 @@ const MAX_WAITING = 1000;
  */
 
 class Reader {
+  #options;
+  /** @type {Wanted[]} */
+  #waiting;
+  /** @type {Set<Peer>} */
+  #peers;
+  #busy;
+  #closed;
+
   /** @param {{ confirmable: boolean, timeoutMs: number, maxBodyBytes: number }} options */
   constructor(options) {
-    this.options_ = options;
-    /** @type {Wanted[]} */
-    this.waiting_ = [];
-    /** @type {Set<Peer>} */
-    this.peers_ = new Set();
-    this.busy_ = 0;
-    this.closed_ = false;
+    this.#options = options;
+    this.#waiting = [];
+    this.#peers = new Set();
+    this.#busy = 0;
+    this.#closed = false;
   }
 
   /**
@@ -28,46 +34,46 @@ class Reader {
    * @returns {Promise<Buffer>} rejects with a sentence
    */
   read(resource) {
-    if (this.waiting_.length >= MAX_WAITING) {
+    if (this.#waiting.length >= MAX_WAITING) {
       return Promise.reject(
         new Error(`${MAX_WAITING} resources already wait to be read. Send fewer requests.`)
       );
     }
     return new Promise((resolve, reject) => {
-      this.waiting_.push({ resource, resolve, reject });
-      this.next_();
+      this.#waiting.push({ resource, resolve, reject });
+      this.#next();
     });
   }
 
   close() {
-    this.closed_ = true;
-    for (const { reject } of this.waiting_.splice(0)) reject(new Error('The node is closed.'));
-    for (const peer of this.peers_) peer.close();
+    this.#closed = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(new Error('The node is closed.'));
+    for (const peer of this.#peers) peer.close();
   }
 
-  next_() {
-    if (this.busy_ >= MAX_AT_ONCE) return;
-    const wanted = this.waiting_.shift();
+  #next() {
+    if (this.#busy >= MAX_AT_ONCE) return;
+    const wanted = this.#waiting.shift();
     if (!wanted) return;
-    this.busy_++;
+    this.#busy++;
     const { url } = wanted.resource.target;
-    this.get_(wanted.resource)
+    this.#get(wanted.resource)
       .then(wanted.resolve, (error) =>
         wanted.reject(new Error(`${url} could not be read: ${error.message}.`))
       )
       .finally(() => {
-        this.busy_--;
-        this.next_();
+        this.#busy--;
+        this.#next();
       });
   }
 
   /** @param {Resource} resource @returns {Promise<Buffer>} */
-  async get_({ target }) {
-    const peer = await Peer.open(target, this.options_);
-    this.peers_.add(peer);
+  async #get({ target }) {
+    const peer = await Peer.open(target, this.#options);
+    this.#peers.add(peer);
     try {
       return await new Promise((resolve, reject) => {
-        if (this.closed_) return reject(new Error('the node is closed'));
+        if (this.#closed) return reject(new Error('the node is closed'));
         peer.ask(false, {
           answer: ({ code, payload }) => {
             if (code.startsWith('2.')) resolve(payload);
@@ -77,7 +83,7 @@ class Reader {
         });
       });
     } finally {
-      this.peers_.delete(peer);
+      this.#peers.delete(peer);
       peer.close();
     }
   }

@@ -50,138 +50,149 @@ const CODES = {
  */
 
 class Watch {
+  #options;
+  #now;
+  #random;
+  #backoff;
+  /** @type {Link | null} */
+  #link;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+  /** @type {{ number: number, at: number } | null} the newest notification */
+  #newest;
+  /** Values that the engine has not accepted yet. */
+  #waiting;
+  #begunAt;
+  #stopped;
+
   /** @param {WatchOptions} options */
   constructor(options) {
-    this.options_ = options;
-    this.now_ = options.now ?? (() => performance.now());
-    this.random_ = options.random ?? Math.random;
-    this.backoff_ = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS, this.random_);
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+    this.#random = options.random ?? Math.random;
+    this.#backoff = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS, this.#random);
     /** @type {'starting' | 'observing' | 'polling' | 'failing'} */
     this.state = 'starting';
     /** Why it fails. */
     this.reason = '';
-    /** @type {Link | null} */
-    this.link_ = null;
-    /** @type {NodeJS.Timeout | undefined} */
-    this.timer_ = undefined;
-    /** @type {{ number: number, at: number } | null} the newest notification */
-    this.newest_ = null;
-    /** Values that the engine has not accepted yet. */
-    this.waiting_ = 0;
-    this.begunAt_ = 0;
-    this.stopped_ = false;
-    this.begin_();
+    this.#link = null;
+    this.#timer = undefined;
+    this.#newest = null;
+    this.#waiting = 0;
+    this.#begunAt = 0;
+    this.#stopped = false;
+    this.#begin();
   }
 
   stop() {
-    this.stopped_ = true;
-    clearTimeout(this.timer_);
-    this.link_?.close();
-    this.link_ = null;
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    this.#link?.close();
+    this.#link = null;
   }
 
   /** Starts a request. An error counts as a failure of the resource. */
-  begin_() {
-    this.ask_().catch((error) => this.fail_(error.message));
+  #begin() {
+    this.#ask().catch((error) => this.#fail(error.message));
   }
 
   /** @returns {Promise<void>} */
-  async ask_() {
-    clearTimeout(this.timer_);
+  async #ask() {
+    clearTimeout(this.#timer);
     // While the engine has not accepted the last value, another poll would only grow the queue.
-    if (this.waiting_ > 0 && this.state === 'polling') return this.later_(this.options_.intervalS * 1000);
-    this.begunAt_ = this.now_();
+    if (this.#waiting > 0 && this.state === 'polling') return this.#later(this.#options.intervalS * 1000);
+    this.#begunAt = this.#now();
     try {
-      this.link_ ??= await this.options_.open();
+      this.#link ??= await this.#options.open();
     } catch (error) {
       const { code, message } = asError(error);
-      return this.fail_(code ? reasonOf(code) : message);
+      return this.#fail(code ? reasonOf(code) : message);
     }
-    const link = this.link_;
-    if (this.stopped_) return link.close();
+    const link = this.#link;
+    if (this.#stopped) return link.close();
     let first = true;
-    link.ask(this.options_.mode === 'observe', {
+    link.ask(this.#options.mode === 'observe', {
       answer: (answer) => {
-        if (first) this.onFirst_(answer);
-        else this.onNotification_(answer);
+        if (first) this.#onFirst(answer);
+        else this.#onNotification(answer);
         first = false;
       },
-      failed: (error) => this.fail_(error.message)
+      failed: (error) => this.#fail(error.message)
     });
   }
 
   /** @param {Answer} answer */
-  onFirst_(answer) {
+  #onFirst(answer) {
     const { code, observe, maxAgeS } = answer;
-    if (!code.startsWith('2.')) return this.refused_(code, maxAgeS);
-    this.backoff_.reset();
+    if (!code.startsWith('2.')) return this.#refused(code, maxAgeS);
+    this.#backoff.reset();
     this.reason = '';
-    const registered = this.options_.mode === 'observe' && observe !== undefined;
+    const registered = this.#options.mode === 'observe' && observe !== undefined;
     this.state = registered ? 'observing' : 'polling';
-    this.newest_ = registered ? { number: observe, at: this.now_() } : null;
-    if (registered) this.expectWithin_(maxAgeS);
+    this.#newest = registered ? { number: observe, at: this.#now() } : null;
+    if (registered) this.#expectWithin(maxAgeS);
     // Not observable now: request an observation again at each poll.
-    else this.later_(Math.max(0, this.begunAt_ + this.options_.intervalS * 1000 - this.now_()));
-    this.tell_(answer);
+    else this.#later(Math.max(0, this.#begunAt + this.#options.intervalS * 1000 - this.#now()));
+    this.#tell(answer);
   }
 
   /** @param {Answer} answer */
-  onNotification_(answer) {
+  #onNotification(answer) {
     const { code, observe, blocks, maxAgeS } = answer;
     // An error is the last notification (RFC 7641, 4.2).
-    if (!code.startsWith('2.')) return this.refused_(code, maxAgeS);
-    const now = this.now_();
+    if (!code.startsWith('2.')) return this.#refused(code, maxAgeS);
+    const now = this.#now();
     if (observe !== undefined) {
       const current = { number: observe, at: now };
-      if (this.newest_ && !isFresher(this.newest_, current)) return;
-      this.newest_ = current;
+      if (this.#newest && !isFresher(this.#newest, current)) return;
+      this.#newest = current;
     } else if (!blocks) {
       // A response without a number is not a notification: the device ended the observation (3.2).
       this.state = 'polling';
-      this.later_(this.options_.intervalS * 1000);
-      return this.tell_(answer);
+      this.#later(this.#options.intervalS * 1000);
+      return this.#tell(answer);
     }
-    this.expectWithin_(maxAgeS);
-    this.tell_(answer);
+    this.#expectWithin(maxAgeS);
+    this.#tell(answer);
   }
 
   /** @param {string} code @param {number} maxAgeS */
-  refused_(code, maxAgeS) {
+  #refused(code, maxAgeS) {
     const waits = code === '5.03' || code === '4.29';
     // Max-Age is the time until the next attempt (RFC 7252, 5.9.3.4).
-    this.fail_(CODES[code] ?? code, waits ? Math.min(Math.max(maxAgeS, 1), WAIT_MAX_S) * 1000 : undefined);
+    this.#fail(CODES[code] ?? code, waits ? Math.min(Math.max(maxAgeS, 1), WAIT_MAX_S) * 1000 : undefined);
   }
 
   /** @param {number} maxAgeS */
-  expectWithin_(maxAgeS) {
-    const { marginMs = MARGIN_MIN_MS } = this.options_;
-    const margin = marginMs + MARGIN_SPREAD_MS * this.random_();
-    this.later_(Math.min(maxAgeS, MAX_AGE_MAX_S) * 1000 + margin);
+  #expectWithin(maxAgeS) {
+    const { marginMs = MARGIN_MIN_MS } = this.#options;
+    const margin = marginMs + MARGIN_SPREAD_MS * this.#random();
+    this.#later(Math.min(maxAgeS, MAX_AGE_MAX_S) * 1000 + margin);
   }
 
   /** @param {Answer} answer */
-  tell_({ payload }) {
-    this.waiting_++;
-    this.options_.value(payload, () => this.waiting_--);
+  #tell({ payload }) {
+    this.#waiting++;
+    this.#options.value(payload, () => this.#waiting--);
   }
 
   /** @param {string} reason @param {number} [waitMs] */
-  fail_(reason, waitMs = this.backoff_.next()) {
-    if (this.stopped_) return;
+  #fail(reason, waitMs = this.#backoff.next()) {
+    if (this.#stopped) return;
     const isNew = this.state !== 'failing' || this.reason !== reason;
     this.state = 'failing';
     this.reason = reason;
     // The next attempt uses a new local port, so late packets for the old one are dropped.
-    this.link_?.close();
-    this.link_ = null;
-    this.later_(waitMs);
-    if (isNew) this.options_.trouble?.(reason);
+    this.#link?.close();
+    this.#link = null;
+    this.#later(waitMs);
+    if (isNew) this.#options.trouble?.(reason);
   }
 
   /** @param {number} ms */
-  later_(ms) {
-    clearTimeout(this.timer_);
-    if (!this.stopped_) this.timer_ = setTimeout(() => this.begin_(), ms);
+  #later(ms) {
+    clearTimeout(this.#timer);
+    if (!this.#stopped) this.#timer = setTimeout(() => this.#begin(), ms);
   }
 }
 

@@ -1,7 +1,5 @@
 'use strict';
 
-const { DEVICE, TOPIC } = require('../../base/topic-template');
-
 /** @typedef {import('../../../../native').UplinkSource} UplinkSource */
 /** @typedef {import('./uplink-stage').Stage} Stage */
 /** @typedef {import('../session/connection-stream').ConnectionStream} ConnectionStream */
@@ -66,16 +64,16 @@ class Express {
     this.heldSince = 0;
     /** Earliest time of the next try. */
     this.restUntil = 0;
-    /** In the engine's format; null = the express path cannot carry them. @type {object[] | null} */
-    this.stages = [];
+    /** It carries the packets of all stages. */
+    this.carriesAll = false;
     this.numbers = new Float64Array(FIELDS);
     /** The values that the sender has counted already. */
     this.counted = new Float64Array(FIELDS);
   }
 
-  /** Number of packets in flight. */
+  /** Number of packets in flight on the express path. */
   get open() {
-    return this.isActive ? this.numbers[OPEN] : 0;
+    return this.isActive ? this.window.inflight : 0;
   }
 
   get isBlocked() {
@@ -93,12 +91,11 @@ class Express {
   }
 
   /**
-   * Stores the stages. QoS 0 packets are done when they are written, which only the feeder handles.
+   * QoS 0 packets are done when they are written, which only the feeder handles.
    * @param {Map<number, Stage>} stages
    */
   setStages(stages) {
-    const all = [...stages];
-    this.stages = all.every(([, { qos }]) => qos === 1) ? all.map(specOf) : null;
+    this.carriesAll = stages.size > 0 && [...stages.values()].every(({ qos }) => qos === 1);
     this.restUntil = 0;
   }
 
@@ -108,8 +105,7 @@ class Express {
     return (
       this.wire !== null &&
       !this.wire.isOver &&
-      this.stages !== null &&
-      this.stages.length > 0 &&
+      this.carriesAll &&
       this.now() >= this.restUntil &&
       window.ceiling === Infinity &&
       window.waiting === 0 &&
@@ -152,19 +148,14 @@ class Express {
 
   /** @param {UplinkSource} source */
   #enter(source) {
-    const { sender, window, stages } = this;
+    const { sender, window } = this;
     const link = /** @type {import('./feeder').Link} */ (sender.link);
     const limit = link.maximumPacketSize > 0 ? link.maximumPacketSize : sender.poison.limit - 1;
     const { wire } = /** @type {ConnectionStream} */ (this.wire);
-    wire.enter(source, {
+    wire.enter(source, sender.writer, window.places, {
       order: this.order,
-      window: window.limit,
-      reserved: window.reserved,
-      isV5: link.protocolVersion === 5,
-      retainAvailable: link.retainAvailable,
       maxPacket: Math.min(limit, MAX_PACKET_BYTES),
-      maxUnsent: this.unsent,
-      stages: /** @type {any} */ (stages)
+      maxUnsent: this.unsent
     });
     this.counted.fill(0);
     this.numbers.fill(0);
@@ -182,11 +173,10 @@ class Express {
     this.isActive = false;
     this.restUntil = this.now() + (REST_MS[why] ?? OTHER_REST_MS);
     const { wire } = /** @type {ConnectionStream} */ (this.wire);
-    const flights = wire.leave();
-    for (let i = 0; i < flights.length; i += 4) {
-      const [id, number, bytes, ageMs] = flights.slice(i, i + 4);
-      const batch = source ? this.taken.adopt(source, number) : null;
-      this.window.adopt(id, batch, bytes, this.now() - ageMs);
+    const flights = wire.leave(this.now());
+    for (let i = 0; i < flights.length; i += 3) {
+      const [id, number, bytes] = flights.slice(i, i + 3);
+      this.window.adopt(id, source ? this.taken.adopt(source, number) : null, 0, bytes);
     }
     this.sender.liveness.flying = null;
   }
@@ -212,22 +202,6 @@ class Express {
       numbers[OPEN] > 0 ? { ageMs: numbers[OLDEST], isPassed: numbers[PASSED] === 1 } : null;
     counted.set(numbers);
   }
-}
-
-/** @param {[number, Stage]} stage */
-function specOf([id, { topic, recordTopic, key }]) {
-  return {
-    id,
-    topic: topic.parts.map(partsOf),
-    recordTopic: recordTopic.parts.map(partsOf),
-    keyRaw: key.raw,
-    keyJson: key.json
-  };
-}
-
-/** @param {import('../../base/topic-template').Part[]} parts */
-function partsOf(parts) {
-  return parts.map((part) => (part === DEVICE ? 'device' : part === TOPIC ? 'topic' : part));
 }
 
 exports.Express = Express;

@@ -14,6 +14,7 @@
 
 /**
  * @typedef {object} FeederOptions
+ * @property {Pick<typeof import('../../../../native'), 'PublishWriter'>} native
  * @property {import('./in-flight-window').InFlightWindow} window
  * @property {import('./output').Output} output
  * @property {import('./pacer').Pacer} pacer

@@ -137,6 +137,7 @@ class Feeder {
   setStages(stages) {
     this.#leave();
     for (const [id, stage] of stages) this.stages.set(id, stage);
+    this.sender.writer.setStages([...this.stages].map(([id, stage]) => ({ id, ...stage })));
     this.express.setStages(this.stages);
     this.stageMissing = false;
     this.schedule();
@@ -181,7 +182,7 @@ class Feeder {
 
   /** Number of packets in flight. */
   get inflight() {
-    return this.window.inflight + this.express.open;
+    return this.window.inflight;
   }
 
   /** A chunk was given to the kernel. @param {number[]} ids its QoS 0 packets */

@@ -123,7 +123,7 @@ class Liveness {
     const { window } = this;
     const id = window.oldest();
     if (id === 0) return null;
-    return { ageMs: this.now() - window.sentAt[id], isPassed: window.serial[id] < window.ackedSerial };
+    return { ageMs: this.now() - window.places.sentAt(id), isPassed: window.places.isPassed(id) };
   }
 
   /** The connection is given up because acknowledgements are missing. */

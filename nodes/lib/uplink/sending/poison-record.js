@@ -388,7 +388,7 @@ class PoisonRecord {
 
   /** @param {InFlightWindow} window @param {number} id */
   #wasAtOnce(window, id) {
-    return this.now() - window.sentAt[id] <= AT_ONCE_MS;
+    return this.now() - window.places.sentAt(id) <= AT_ONCE_MS;
   }
 
   /** @param {InFlightWindow} window */

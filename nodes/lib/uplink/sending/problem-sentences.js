@@ -39,12 +39,11 @@ function refusedForGood(name) {
 }
 
 /**
- * @param {import('./taken-batch').TakenBatch} batch after locate()
+ * @param {string} device '' = unknown
  * @param {string} topic '' = unknown
  * @param {number} size of its packet in bytes
  */
-function recordName({ buffer, deviceAt, deviceLength }, topic, size) {
-  const device = buffer.toString('utf8', deviceAt, deviceAt + deviceLength);
+function recordName(device, topic, size) {
   const who = device === '' ? '' : ` from the device ${readable(device)}`;
   return `a record${who} (${topic === '' ? '' : `topic ${readable(topic)}, `}${size} bytes)`;
 }

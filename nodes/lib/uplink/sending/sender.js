@@ -2,7 +2,6 @@
 
 const { SENT, DONE, AGAIN, LATER } = require('./taken-batch');
 const { DetachedBatches } = require('./detached-batches');
-const { Publish } = require('./publish-packet');
 const { Liveness } = require('./liveness');
 const { Quota } = require('./broker-quota');
 const { Refusals, isFinal } = require('./refusals');
@@ -48,7 +47,10 @@ class Sender {
     this.liveness = new Liveness(options.window, options.now);
     this.refusals = new Refusals(options.window, retryMs);
     this.quota = new Quota(options.window, options.now);
-    this.packet = new Publish();
+    /** Writes the packets; also the express path's. */
+    this.writer = new options.native.PublishWriter();
+    /** Bytes of the prepared packet. */
+    this.size = 0;
     this.poison = new PoisonRecord({
       now: options.now,
       trialMs: retryMs,
@@ -82,6 +84,7 @@ class Sender {
   connected(link, write) {
     this.link = this.lastLink = link;
     this.window.setLimit(link.receiveMaximum);
+    this.writer.setLink(link.protocolVersion === 5, link.retainAvailable);
     this.output.open(write);
     this.liveness.connected();
     // A broker that gives its limit makes guesses unnecessary.
@@ -131,14 +134,19 @@ class Sender {
    */
   #describe(batch, packet, size) {
     const isPrepared = this.#prepare(batch, packet);
-    return recordName(batch, isPrepared ? this.packet.topicText() : '', size);
+    return recordName(batch.deviceOf(packet), isPrepared ? this.writer.topic() : '', size);
   }
 
-  /** @param {TakenBatch} batch @param {number} packet */
+  /**
+   * Measures a packet.
+   * @param {TakenBatch} batch
+   * @param {number} packet
+   * @returns {boolean} false: its topic is not valid in a PUBLISH, or its stage is not known
+   */
   #prepare(batch, packet) {
-    const stage = this.handlers.stageOf(batch.stage);
-    const { lastLink } = this;
-    return stage !== undefined && lastLink !== null && this.packet.prepare(batch, packet, stage, lastLink);
+    const isKnown = this.handlers.stageOf(batch.stage) !== undefined && this.lastLink !== null;
+    this.size = isKnown ? batch.prepare(packet, this.writer) : 0;
+    return this.size > 0;
   }
 
   /**
@@ -147,7 +155,7 @@ class Sender {
    * @returns {string | null}
    */
   #topicOf(batch, packet) {
-    return this.#prepare(batch, packet) ? this.packet.deviceTopic() : null;
+    return this.#prepare(batch, packet) ? this.writer.deviceTopic() : null;
   }
 
   /** True if nothing is refused, suspected or waiting to be sent again. */
@@ -177,8 +185,8 @@ class Sender {
    */
   send(batch, index, stage) {
     const link = /** @type {Link} */ (this.link);
-    const { packet, poison } = this;
-    if (!packet.prepare(batch, index, stage, link)) {
+    const { poison, writer } = this;
+    if (!this.#prepare(batch, index)) {
       const reason = 'A record was refused: its topic is empty, too long or contains +, # or NUL.';
       batch.pending--;
       this.#bury(batch, index, 'BAD_TOPIC', TOPIC_NAME_INVALID, reason);
@@ -186,8 +194,8 @@ class Sender {
     }
     // [MQTT-3.2.2-15] At most the broker's Maximum Packet Size.
     const limit = link.maximumPacketSize;
-    const { size } = packet;
-    const topic = poison.needsTopics ? packet.deviceTopic() : null;
+    const { size } = this;
+    const topic = poison.needsTopics ? writer.deviceTopic() : null;
     const isOverLimit = limit > 0 && size > limit;
     const proof = isOverLimit ? 'size' : poison.proofOf(size, topic);
     if (proof !== '') {
@@ -245,15 +253,15 @@ class Sender {
    * @param {Stage} stage
    */
   #write(batch, index, stage) {
-    const { output, packet } = this;
+    const { output, size } = this;
     const now = this.now();
     const isAgain = batch.states[index] === AGAIN;
     batch.pending--;
     batch.states[index] = SENT;
-    const id = this.window.open(batch, index, packet.size, now);
+    const id = this.window.open(batch, index, size, now);
     if (stage.qos && PoisonRecord.goesAlone(batch, index)) this.poison.wentAlone(id);
-    const out = output.reserve(packet.size);
-    output.filled(packet.write(out, output.end, stage.qos ? id : 0, isAgain), batch.isUrgent);
+    const out = output.reserve(size);
+    output.filled(this.writer.write(out, output.end, id, isAgain), batch.isUrgent);
     if (stage.qos) this.liveness.sent(id, now);
     else output.doneWhenWritten(id);
     if (isAgain) this.redelivered++;
@@ -402,16 +410,16 @@ class Sender {
 
   /** Sends the poison record alone. REQUIRES: it is set aside, nothing is in flight. */
   try() {
-    const { poison, packet, link } = this;
+    const { poison, link } = this;
     const { batch, packet: index } = /** @type {import('./poison-record').Accused} */ (poison.first);
     if (!link || !this.#prepare(batch, index)) return;
-    if (link.maximumPacketSize > 0 && packet.size > link.maximumPacketSize) {
+    if (link.maximumPacketSize > 0 && this.size > link.maximumPacketSize) {
       this.#resume(poison.dismiss());
       return;
     }
     batch.sendAgain(index);
     poison.tried();
-    this.#write(batch, index, packet.stage);
+    this.#write(batch, index, /** @type {Stage} */ (this.handlers.stageOf(batch.stage)));
   }
 
   /** Drops all suspicions. */

@@ -1,7 +1,6 @@
 'use strict';
 
 const { cut, readPieces } = require('./envelope-pieces');
-const { MAX_TAIL_BYTES, writeTail } = require('./record-keys');
 
 /** @typedef {import('./envelope-pieces').Piece} Piece */
 
@@ -21,20 +20,26 @@ const KEPT_BYTES = 65536;
 const ENVELOPE_KIND = 1;
 const RECORDS_KIND = 2;
 const ENVELOPE_FLAG = 4; // Flag.ENVELOPE of the engine
-const WHOLE = -1;
 const MOST_URGENT = 1;
+const META_FIELDS = 16;
+/** Bytes before the strings of an entry of a batch of records. */
+const ENTRY_HEAD = 8;
+/** The packet is the whole batch. */
+const WHOLE = -1;
 
 /**
  * A batch taken from the engine and not released yet. Its bytes stay here until then, because they are sent again after
  * a reconnect. Objects are reused.
  *
  * A batch becomes one packet or more: one for each record of a batch of records, one for a single record or an
- * envelope, and as many as needed for an envelope that was cut. locate(i) points the fields flags … payloadEnd and
- * `number` at packet i.
+ * envelope, and as many as needed for an envelope that was cut.
  */
 class TakenBatch {
   constructor() {
     this.buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
+    /** The head, as take() of UplinkSource fills it. */
+    this.meta = new Float64Array(META_FIELDS);
+    /** Where the records of a batch of records begin, and where the last one ends. */
     this.starts = new Uint32Array(64);
     this.states = new Uint8Array(64);
     this.tries = new Uint8Array(64);
@@ -42,9 +47,6 @@ class TakenBatch {
     this.takenBefore = new Float64Array(64);
     /** Consecutive connections that the broker closed while the packet was in flight; see poison-record.js. */
     this.drops = new Uint8Array(64);
-    /** /<epoch>/<class>/<sequence>, see record-keys.js. */
-    this.tail = Buffer.allocUnsafeSlow(MAX_TAIL_BYTES);
-    this.tailLength = 0;
     this.id = 0;
     this.order = 0;
     this.takenAt = 0;
@@ -73,15 +75,9 @@ class TakenBatch {
     this.deadCode = 0;
     this.deadReason = '';
 
-    this.flags = 0;
-    this.deviceAt = 0;
-    this.deviceLength = 0;
-    this.topicAt = 0;
-    this.topicLength = 0;
+    /** Where the payload of a single record or an envelope is. */
     this.payloadAt = 0;
     this.payloadEnd = 0;
-    /** The end of this packet's key, -1 = nothing. */
-    this.number = WHOLE;
   }
 
   /** Makes room for a batch of this many bytes. @param {number} bytes */
@@ -98,13 +94,13 @@ class TakenBatch {
   }
 
   /**
-   * Reads the head and finds the packets of the batch in `buffer`.
+   * Finds the packets of the batch in `meta` and `buffer`.
    * @param {number} length bytes of the batch
-   * @param {Float64Array} meta as take() of UplinkSource fills it
    * @param {number} order increases with every batch
    * @param {number} now
    */
-  load(length, meta, order, now) {
+  load(length, order, now) {
+    const { meta } = this;
     this.id = meta[0];
     this.class = meta[1];
     this.records = meta[2];
@@ -114,20 +110,13 @@ class TakenBatch {
     this.isUrgent = this.class === MOST_URGENT && !this.isBacklog;
     this.order = order;
     this.takenAt = now;
-    this.tailLength = writeTail(this.tail, meta[12], meta[1], meta[13]);
     this.parts = null;
     this.dead = null;
-    this.number = WHOLE;
     if (this.kind === RECORDS_KIND) this.count = this.#findRecords(length);
     else {
       this.count = 1;
-      this.flags = meta[5];
       // Only a single record has its strings before the payload.
-      this.deviceAt = 0;
-      this.deviceLength = this.kind === 0 ? meta[11] : 0;
-      this.topicAt = this.deviceLength;
-      this.topicLength = this.kind === 0 ? meta[10] : 0;
-      this.payloadAt = this.topicAt + this.topicLength;
+      this.payloadAt = this.kind === 0 ? meta[10] + meta[11] : 0;
       this.payloadEnd = length;
     }
     const first = meta[9] ? AGAIN : NEW;
@@ -142,18 +131,24 @@ class TakenBatch {
 
   /** True for lines of JSON whose first line contains the key. */
   get isEnvelope() {
-    return this.kind === ENVELOPE_KIND || (this.kind === 0 && (this.flags & ENVELOPE_FLAG) !== 0);
+    return this.kind === ENVELOPE_KIND || (this.kind === 0 && (this.meta[5] & ENVELOPE_FLAG) !== 0);
   }
 
-  /** @param {number} length */
+  /**
+   * Finds the entries: u8 flags, u8 device length - 1, u16 topic length, u32 payload length, device, topic, payload.
+   * @param {number} length
+   * @returns {number} how many there are
+   */
   #findRecords(length) {
+    const { buffer } = this;
     let count = 0;
     for (let at = 0; at < length; count++) {
-      if (count === this.starts.length) this.#widen();
+      if (count + 1 === this.starts.length) this.#widen();
       this.starts[count] = at;
-      this.#read(at);
-      at = this.payloadEnd;
+      const strings = buffer[at + 1] + 1 + buffer.readUInt16LE(at + 2);
+      at += ENTRY_HEAD + strings + buffer.readUInt32LE(at + 4);
     }
+    this.starts[count] = length;
     return count;
   }
 
@@ -172,33 +167,27 @@ class TakenBatch {
     this.drops.set(drops);
   }
 
-  /**
-   * Reads u8 flags, u8 device length - 1, u16 topic length, u32 payload length, device, topic, payload.
-   * @param {number} at
-   */
-  #read(at) {
-    const b = this.buffer;
-    this.flags = b[at];
-    this.deviceLength = b[at + 1] + 1;
-    this.topicLength = b[at + 2] | (b[at + 3] << 8);
-    this.deviceAt = at + 8;
-    this.topicAt = this.deviceAt + this.deviceLength;
-    this.payloadAt = this.topicAt + this.topicLength;
-    this.payloadEnd =
-      this.payloadAt + ((b[at + 4] | (b[at + 5] << 8) | (b[at + 6] << 16) | (b[at + 7] << 24)) >>> 0);
+  /** @param {number} packet @returns {string} the device whose record it is, '' = it may have several */
+  deviceOf(packet) {
+    const { buffer, kind, meta, starts } = this;
+    const at = kind === RECORDS_KIND ? starts[packet] + ENTRY_HEAD : 0;
+    const length = kind === RECORDS_KIND ? buffer[starts[packet] + 1] + 1 : kind === 0 ? meta[11] : 0;
+    return buffer.toString('utf8', at, at + length);
   }
 
-  /** Points the fields flags … payloadEnd and `number` at a packet. @param {number} packet */
-  locate(packet) {
-    if (this.kind === RECORDS_KIND) {
-      this.#read(this.starts[packet]);
-      this.number = packet;
-    } else if (this.parts) {
-      const part = this.parts[packet];
-      this.payloadAt = part.from;
-      this.payloadEnd = part.to;
-      this.number = part.number;
-    }
+  /**
+   * Measures one packet.
+   * @param {number} packet
+   * @param {import('../../../../native').PublishWriter} writer
+   * @returns {number} its size in bytes; 0: its topic is not valid in a PUBLISH
+   */
+  prepare(packet, writer) {
+    const { stage, buffer, meta, starts } = this;
+    if (this.kind === RECORDS_KIND)
+      return writer.prepare(stage, buffer, meta, starts[packet], starts[packet + 1], packet);
+    const part = this.parts?.[packet];
+    if (part) return writer.prepare(stage, buffer, meta, part.from, part.to, part.number);
+    return writer.prepare(stage, buffer, meta, this.payloadAt, this.payloadEnd, WHOLE);
   }
 
   /**

@@ -4,7 +4,6 @@ const { TakenBatch } = require('./taken-batch');
 
 /** @typedef {import('../../../../native').UplinkSource} UplinkSource */
 
-const META_FIELDS = 16;
 const SPARE_SLOTS = 64;
 const EMPTY = -1;
 /** Results of take(). */
@@ -25,7 +24,6 @@ class TakenBatches {
     /** @type {TakenBatch[]} */
     this.spare = [];
     this.order = 0;
-    this.meta = new Float64Array(META_FIELDS);
   }
 
   get size() {
@@ -45,16 +43,16 @@ class TakenBatches {
    */
   take(source, backlog, isUrgent) {
     const batch = this.spare.pop() ?? new TakenBatch();
-    let length = source.take(batch.buffer, this.meta, backlog, isUrgent);
+    let length = source.take(batch.buffer, batch.meta, backlog, isUrgent);
     if (length < EMPTY) {
       batch.grow(-length - 2);
-      length = source.take(batch.buffer, this.meta, backlog, isUrgent);
+      length = source.take(batch.buffer, batch.meta, backlog, isUrgent);
     }
     if (length < 0) {
       this.spare.push(batch);
       return length < EMPTY ? TRY_AGAIN : NOTHING;
     }
-    batch.load(length, this.meta, ++this.order, this.now());
+    batch.load(length, ++this.order, this.now());
     if (!batch.isBacklog) this.live++;
     this.records += batch.records;
     this.batches.add(batch);
@@ -69,16 +67,16 @@ class TakenBatches {
    */
   adopt(source, id) {
     const batch = this.spare.pop() ?? new TakenBatch();
-    let length = source.look(id, batch.buffer, this.meta);
+    let length = source.look(id, batch.buffer, batch.meta);
     if (length < EMPTY) {
       batch.grow(-length - 2);
-      length = source.look(id, batch.buffer, this.meta);
+      length = source.look(id, batch.buffer, batch.meta);
     }
     if (length < 0) {
       this.spare.push(batch);
       return null;
     }
-    batch.load(length, this.meta, ++this.order, this.now());
+    batch.load(length, ++this.order, this.now());
     batch.fly();
     this.live++;
     this.batches.add(batch);

@@ -1,6 +1,5 @@
 'use strict';
 
-const { keyPrefix } = require('./record-keys');
 const { badCharacter, compileTopic, validateTopicTemplate } = require('../../base/topic-template');
 
 /** @typedef {'property' | 'suffix' | 'none'} History */
@@ -19,14 +18,8 @@ const { badCharacter, compileTopic, validateTopicTemplate } = require('../../bas
 /** @typedef {Required<Omit<StageOptions, 'gateway' | 'qos'>> & {gateway?: string, qos: 0 | 1}} CheckedStage */
 
 /**
- * An uplink node as the uplink's thread uses it.
- * @typedef {object} Stage
- * @property {import('../../base/topic-template').CompiledTopic} topic
- * @property {import('../../base/topic-template').CompiledTopic} recordTopic
- * @property {0 | 1} qos
- * @property {import('./record-keys').KeyPrefix} key
- * @property {History} history
- * @property {Buffer} historySuffix
+ * An uplink node as the uplink's thread and the engine use it.
+ * @typedef {Omit<import('../../../../native').PublishStage, 'id'>} Stage
  */
 
 /**
@@ -68,7 +61,8 @@ function compileStage({ topic, recordTopic, qos, history, historySuffix, gateway
     topic: compileTopic(topic, name),
     recordTopic: compileTopic(recordTopic, name),
     qos,
-    key: keyPrefix(name),
+    keyRaw: Buffer.from(name),
+    keyJson: Buffer.from(JSON.stringify(name).slice(1, -1)),
     history,
     historySuffix: Buffer.from(historySuffix)
   };

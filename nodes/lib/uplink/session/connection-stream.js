@@ -151,9 +151,14 @@ function wrongIdentity(name, der) {
   }
 }
 
-/** @param {Uint16Array} pairs @param {(id: number, reasonCode: number) => void} onPuback */
+/**
+ * Passes on the PUBACKs of one read.
+ * @param {Uint16Array} pairs
+ * @param {(id: number, reasonCode: number) => void} onPuback
+ */
 function passEach(pairs, onPuback) {
   for (let i = 0; i < pairs.length; i += 2) onPuback(pairs[i], pairs[i + 1]);
 }
 
 exports.ConnectionStream = ConnectionStream;
+exports.passEach = passEach;

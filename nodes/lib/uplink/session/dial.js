@@ -6,7 +6,7 @@ const { remembering, tries } = require('../paths/path-dial');
 
 /** @typedef {import('../../../../native').UplinkSocketOptions} SocketOptions */
 /** @typedef {typeof import('../../../../native')} Addon */
-/** @typedef {Partial<Pick<Addon, 'openSocket' | 'waitConnect' | 'closeSocket' | 'UplinkConnection'>>} Native */
+/** @typedef {Partial<Pick<Addon, 'openSocket' | 'waitConnect' | 'closeSocket' | 'UplinkConnection' | 'BrokerReader'>>} Native */
 
 /**
  * @typedef {object} DialOptions

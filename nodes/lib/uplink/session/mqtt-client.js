@@ -1,9 +1,8 @@
 'use strict';
 
 const { MqttClient } = require('mqtt');
-const { PubackReader } = require('./puback-reader');
 const { nameOf, secure } = require('./connection-options');
-const { ConnectionStream } = require('./connection-stream');
+const { ConnectionStream, passEach } = require('./connection-stream');
 
 /** @typedef {import('node:net').Socket | ConnectionStream} Stream */
 
@@ -23,6 +22,7 @@ const { ConnectionStream } = require('./connection-stream');
  * @typedef {object} ClientParts
  * @property {import('./session').SessionOptions} options
  * @property {Stream} stream of openStream(); the caller ends it, even if no client can be made
+ * @property {import('./dial').Native} [native] the addon; onPuback on Node's socket needs it
  * @property {number} timeoutMs until the CONNACK
  * @property {(error: Error) => void} onError of the stream
  * @property {(id: number, reasonCode: number) => void} [onPuback] receives the PUBACKs instead of mqtt.js
@@ -38,12 +38,18 @@ const NO_PUBACK = new Error('acknowledged by its owner');
  * @param {ClientParts} parts
  * @returns {MqttClient}
  */
-function makeClient({ options, stream, timeoutMs, onPuback, onPublish }) {
+function makeClient({ options, stream, native, timeoutMs, onPuback, onPublish }) {
   if (onPuback && !(stream instanceof ConnectionStream)) {
-    // mqtt.js reads its stream with pipe(), and receives everything but the PUBACKs.
+    const { BrokerReader } = /** @type {typeof import('../../../../native')} */ (native);
+    // mqtt.js reads its stream with pipe(), and receives everything but the PUBACKs. A PUBACK on its way through a
+    // pipe, a list of buffers, a parser, a queue and a turn of nextTick would cost more than all other work for a
+    // PUBLISH (bench/questions/uplink-publish.js).
     stream.pipe = (destination) => {
-      const tap = new PubackReader(onPuback, (bytes) => destination.write(bytes));
-      stream.on('data', (bytes) => tap.read(bytes));
+      const reader = new BrokerReader(
+        (pairs) => passEach(pairs, onPuback),
+        (bytes) => destination.write(bytes)
+      );
+      stream.on('data', (bytes) => reader.read(bytes));
       return destination;
     };
   }

@@ -272,7 +272,7 @@ class Session {
     dial.handOver();
     try {
       const timeoutMs = dial.leftMs();
-      client = this.makeClient({ options, stream, timeoutMs, onError, onPuback, onPublish });
+      client = this.makeClient({ options, stream, native, timeoutMs, onError, onPuback, onPublish });
       this.#begin(client, socket ?? null);
     } catch (error) {
       this.client = this.socket = null;

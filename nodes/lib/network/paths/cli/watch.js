@@ -20,26 +20,30 @@ const RESOLVE_MS = 60_000;
 
 /** The broker's IPv4 address. The last one is kept while no path answers. */
 class Resolver {
+  #host;
+  #askedAt;
+  #isAsking;
+
   /** @param {string} host */
   constructor(host) {
-    this.host_ = host;
+    this.#host = host;
     this.address = net.isIPv4(host) ? host : '';
     this.why = `looking up ${host}`;
-    this.askedAt_ = -Infinity;
-    this.isAsking_ = false;
+    this.#askedAt = -Infinity;
+    this.#isAsking = false;
   }
 
   /** @param {number} now */
   refresh(now) {
-    const isDue = now - this.askedAt_ > (this.address === '' ? 1000 : RESOLVE_MS);
-    if (net.isIPv4(this.host_) || this.isAsking_ || !isDue) return;
-    this.askedAt_ = now;
-    this.isAsking_ = true;
+    const isDue = now - this.#askedAt > (this.address === '' ? 1000 : RESOLVE_MS);
+    if (net.isIPv4(this.#host) || this.#isAsking || !isDue) return;
+    this.#askedAt = now;
+    this.#isAsking = true;
     dns
-      .lookup(this.host_, { family: 4 })
+      .lookup(this.#host, { family: 4 })
       .then(({ address }) => (this.address = address))
-      .catch(({ code }) => (this.why = `${this.host_} cannot be resolved: ${code}`))
-      .finally(() => (this.isAsking_ = false));
+      .catch(({ code }) => (this.why = `${this.#host} cannot be resolved: ${code}`))
+      .finally(() => (this.#isAsking = false));
   }
 }
 

@@ -1,0 +1,58 @@
+'use strict';
+// The live view: the stream, and the page and the sidebar that show it.
+
+const { History } = require('./history');
+const { LiveStream } = require('./live-stream');
+const { parseLiveQuery } = require('./live-query');
+const { StatusServer } = require('./status-server');
+const { pageFiles, pageFile, textsFor, HEADERS } = require('./page-files');
+
+/** @typedef {import('./live-stream').LiveEngine} LiveEngine */
+
+/**
+ * Adds GET /seganet/live (the stream), /seganet/ (the page) and the page's files to the admin API.
+ * @param {any} app Express
+ * @param {any} mayRead middleware that checks the permission for the stream
+ * @param {() => LiveEngine[]} engines
+ * @param {(error: Error) => void} onFault
+ */
+function addLive(app, mayRead, engines, onFault) {
+  const stream = new LiveStream(engines, { onFault });
+  app.get('/seganet/live', mayRead, (/** @type {any} */ request, /** @type {any} */ response) => {
+    if (stream.isFull) {
+      response.setHeader('Retry-After', '10');
+      return response.status(503).json({ error: 'Too many viewers. Close another one.' });
+    }
+    let query;
+    try {
+      query = parseLiveQuery(request.query);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      return response.status(400).json({ error: error.message });
+    }
+    // Express answers HEAD with the handler of GET.
+    if (request.method === 'HEAD') return response.status(200).end();
+    stream.add(response, query);
+  });
+  const sendFile = (/** @type {string} */ name) => {
+    const { type, file } = pageFile(name);
+    return (/** @type {any} */ _request, /** @type {any} */ response) =>
+      response.sendFile(file, { headers: { ...HEADERS, 'Content-Type': type } });
+  };
+  for (const name of pageFiles()) app.get(`/seganet/${name}`, sendFile(name));
+  const sendPage = sendFile('index.html');
+  app.get('/seganet', (/** @type {any} */ request, /** @type {any} */ response) => {
+    // Without the slash, the page would look for its files in the folder above.
+    if (request.path.endsWith('/')) sendPage(request, response);
+    else response.redirect('seganet/');
+  });
+  app.get('/seganet/texts.json', (/** @type {any} */ request, /** @type {any} */ response) => {
+    const asked = typeof request.query.lng === 'string' ? [request.query.lng] : [];
+    const { language, file } = textsFor([...asked, ...request.acceptsLanguages()]);
+    response.sendFile(file, {
+      headers: { ...HEADERS, 'Content-Language': language, Vary: 'Accept-Language' }
+    });
+  });
+}
+
+module.exports = { addLive, History, StatusServer };

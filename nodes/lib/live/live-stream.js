@@ -1,0 +1,173 @@
+'use strict';
+// Sends one snapshot a second to each viewer of the live stream. Without a viewer there is no timer, and nothing is
+// read or computed. What viewers of one engine share is computed and serialized once.
+
+const { guard } = require('../base/guard');
+const { EngineView } = require('./snapshot');
+const { Viewer } = require('./viewer');
+
+const INTERVAL_MS = 1000;
+/** Most viewers at a time. */
+const MAX_VIEWERS = 16;
+
+/**
+ * @typedef {import('../engine/host').EngineHost} EngineHost
+ * @typedef {import('./live-query').LiveQuery} LiveQuery
+ *
+ * @typedef {object} LiveEngine a deployed engine
+ * @property {string} id of the node
+ * @property {string} name
+ * @property {EngineHost | null} host null = not running
+ * @property {string} reason why it is not running, '' = it runs
+ *
+ * @typedef {{ text: string, host: EngineHost }} Shared text: JSON object of the engine's snapshot, without devices
+ */
+
+class LiveStream {
+  #engines;
+  #now;
+  #intervalMs;
+  #onFault;
+  /** @type {Set<Viewer>} */
+  #viewers;
+  /** Engines that a viewer has selected, by id. @type {Map<string, EngineView>} */
+  #views;
+  /** Snapshots of this second, by engine id. @type {Map<string, Shared>} */
+  #shared;
+  /** @type {NodeJS.Timeout | null} */
+  #timer;
+
+  /**
+   * @param {() => LiveEngine[]} engines
+   * @param {{ onFault?: (error: Error) => void, now?: () => number, intervalMs?: number }} [options] onFault: reports
+   *   an error in this code, which has no caller; now: ms
+   */
+  constructor(engines, options = {}) {
+    const { onFault = () => {}, now = () => performance.now(), intervalMs = INTERVAL_MS } = options;
+    this.#onFault = onFault;
+    this.#engines = engines;
+    this.#now = now;
+    this.#intervalMs = intervalMs;
+    this.#viewers = new Set();
+    this.#views = new Map();
+    this.#shared = new Map();
+    this.#timer = null;
+  }
+
+  /** Viewers that are connected. */
+  get size() {
+    return this.#viewers.size;
+  }
+
+  get isFull() {
+    return this.#viewers.size >= MAX_VIEWERS;
+  }
+
+  /**
+   * Adds a viewer and sends its first snapshot at once. REQUIRES: not isFull.
+   * @param {import('node:http').ServerResponse} response
+   * @param {LiveQuery} query
+   */
+  add(response, query) {
+    const viewer = new Viewer(response, query, this.#now());
+    this.#viewers.add(viewer);
+    response.on('close', () => this.#remove(viewer));
+    // A connection that breaks ends with 'close', too.
+    response.on('error', () => {});
+    this.#timer ??= setInterval(() => this.#tick(), this.#intervalMs).unref();
+    this.#send(viewer, this.#engines());
+  }
+
+  /** @param {Viewer} viewer */
+  #remove(viewer) {
+    this.#viewers.delete(viewer);
+    if (this.#viewers.size > 0) return;
+    if (this.#timer) clearInterval(this.#timer);
+    this.#timer = null;
+    this.#views.clear();
+    this.#shared.clear();
+  }
+
+  #tick() {
+    const now = this.#now();
+    this.#shared.clear();
+    const engines = this.#engines();
+    const used = new Set();
+    for (const viewer of this.#viewers) {
+      const chosen = chosenOf(engines, viewer.query);
+      if (chosen) used.add(chosen.id);
+      if (viewer.isReady(now)) this.#send(viewer, engines);
+      if (viewer.isOver(now)) viewer.end(now);
+    }
+    for (const id of this.#views.keys()) if (!used.has(id)) this.#views.delete(id);
+  }
+
+  /**
+   * Sends the newest snapshot. An error ends this connection and nothing else.
+   * @param {Viewer} viewer
+   * @param {LiveEngine[]} engines
+   */
+  #send(viewer, engines) {
+    guard(
+      () => this.#write(viewer, engines),
+      (error) => {
+        viewer.end(this.#now());
+        this.#onFault(error);
+      }
+    );
+  }
+
+  /**
+   * @param {Viewer} viewer
+   * @param {LiveEngine[]} engines
+   */
+  #write(viewer, engines) {
+    const list = engines.map(({ id, name, host, reason }) => ({ id, name, running: host !== null, reason }));
+    const chosen = chosenOf(engines, viewer.query);
+    const head = JSON.stringify({ at: Date.now(), engines: list, engine: chosen?.id ?? null });
+    const shared = chosen?.host ? this.#sharedOf(chosen.id, chosen.host) : null;
+    if (!chosen || !shared) return viewer.send('snapshot', head);
+    const { devices } = viewer.query;
+    const page = devices ? /** @type {EngineView} */ (this.#views.get(chosen.id)).devices(devices) : null;
+    // One object of the members of three.
+    const members = [head, shared.text, JSON.stringify({ devicePage: page })].map((json) =>
+      json.slice(1, -1)
+    );
+    viewer.send('snapshot', `{${members.join(',')}}`);
+    const { history } = shared.host;
+    const version = `${chosen.id} ${history.written}`;
+    if (viewer.history === version) return;
+    viewer.history = version;
+    viewer.send('history', JSON.stringify({ engine: chosen.id, ...history.view() }));
+  }
+
+  /**
+   * @param {string} id
+   * @param {EngineHost} host
+   * @returns {Shared}
+   */
+  #sharedOf(id, host) {
+    const done = this.#shared.get(id);
+    if (done?.host === host) return done;
+    let view = this.#views.get(id);
+    if (view?.host !== host) {
+      view = new EngineView(host, this.#now);
+      this.#views.set(id, view);
+    }
+    const shared = { text: JSON.stringify(view.read()), host };
+    this.#shared.set(id, shared);
+    return shared;
+  }
+}
+
+/**
+ * @param {LiveEngine[]} engines
+ * @param {LiveQuery} query
+ * @returns {LiveEngine | undefined}
+ */
+function chosenOf(engines, { engine }) {
+  return engine ? engines.find(({ id }) => id === engine) : engines[0];
+}
+
+exports.LiveStream = LiveStream;
+exports.MAX_VIEWERS = MAX_VIEWERS;

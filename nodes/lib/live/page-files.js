@@ -1,0 +1,56 @@
+'use strict';
+// The files of the status page. They contain no data, like the files of the editor: the data needs the login.
+
+const fs = require('node:fs');
+const path = require('node:path');
+
+const FOLDER = path.join(__dirname, 'page');
+const LOCALES = path.join(__dirname, '..', '..', 'locales');
+const DEFAULT_LANGUAGE = 'en-US';
+const CATALOG = 'seganet-sidebar.json';
+
+/** By extension. Only files of these kinds are served. @type {Record<string, string>} */
+const TYPES = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8'
+};
+
+const HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  // Checked again at each load, so that an update of the package has an effect.
+  'Cache-Control': 'no-cache'
+};
+
+/** @returns {string[]} names of the files, index.html included */
+function pageFiles() {
+  return fs.readdirSync(FOLDER).filter((name) => TYPES[path.extname(name)]);
+}
+
+/**
+ * @param {string} name one of pageFiles()
+ * @returns {{ type: string, file: string }}
+ */
+function pageFile(name) {
+  return { type: TYPES[path.extname(name)], file: path.join(FOLDER, name) };
+}
+
+/**
+ * Returns the texts of the page in the first of these languages that exists, else in English.
+ * @param {string[]} wanted such as de-DE, de
+ * @returns {{ language: string, file: string }}
+ */
+function textsFor(wanted) {
+  const folders = fs.readdirSync(LOCALES);
+  const catalogOf = (/** @type {string} */ language) => path.join(LOCALES, language, CATALOG);
+  for (const each of wanted) {
+    const found = folders.find((name) => name === each || name.split('-')[0] === each.split('-')[0]);
+    if (found && fs.existsSync(catalogOf(found))) return { language: found, file: catalogOf(found) };
+  }
+  return { language: DEFAULT_LANGUAGE, file: catalogOf(DEFAULT_LANGUAGE) };
+}
+
+module.exports = { pageFiles, pageFile, textsFor, HEADERS };

@@ -1,0 +1,123 @@
+// The devices: searched, sorted and paged by the gateway, so that only one page of them crosses the network.
+
+import { h, setText, Table } from './dom.mjs';
+import { count, duration, visible } from './format.mjs';
+
+/** Wait after a key before the search starts, ms. */
+const TYPING_MS = 300;
+
+/** Columns whose first press sorts from the largest value. */
+const LARGEST_FIRST = ['rate', 'records'];
+
+export class Devices {
+  #t;
+  #table;
+  #search;
+  #status;
+  #back;
+  #next;
+  #changed;
+  #sort = 'device';
+  #descending = false;
+  #page = 1;
+
+  /** changed(): called when the query has changed */
+  constructor(t, id, changed) {
+    this.#t = t;
+    this.#changed = changed;
+    let typing;
+    const search = () => {
+      clearTimeout(typing);
+      typing = setTimeout(() => this.#turn(1), TYPING_MS);
+    };
+    this.#search = h('input', { type: 'search', id, maxlength: '256', autocomplete: 'off', oninput: search });
+    this.#table = new Table({
+      label: t('section.devices'),
+      none: t('devices.none'),
+      onSort: (key) => this.#sortBy(key),
+      columns: [
+        { label: t('devices.device'), sort: 'device' },
+        { label: t('devices.rate'), sort: 'rate', numeric: true },
+        { label: t('devices.seen'), sort: 'seen', numeric: true },
+        { label: t('devices.class'), sort: 'class', numeric: true },
+        { label: t('devices.protocol'), sort: 'protocol' },
+        { label: t('devices.worker'), sort: 'worker', numeric: true },
+        { label: t('devices.records'), sort: 'records', numeric: true },
+        { label: t('devices.node'), sort: 'node' },
+        { label: t('devices.state') },
+        { label: t('devices.address') }
+      ]
+    });
+    this.#status = h('span', { class: 'pages' });
+    const button = (key, step) =>
+      h('button', { type: 'button', onclick: () => this.#turn(this.#page + step) }, t(key));
+    this.#back = button('devices.back', -1);
+    this.#next = button('devices.next', 1);
+    this.element = h(
+      'div',
+      {},
+      h(
+        'p',
+        { class: 'controls', role: 'search' },
+        h('label', { for: id }, t('devices.search')),
+        this.#search
+      ),
+      this.#table.element,
+      h('p', { class: 'controls' }, this.#back, this.#status, this.#next)
+    );
+    this.#table.sorted(this.#sort, this.#descending);
+  }
+
+  /** The members of the stream's query. */
+  get query() {
+    const sort = `${this.#descending ? '-' : ''}${this.#sort}`;
+    return { devices: 'on', q: this.#search.value, sort, page: String(this.#page) };
+  }
+
+  #turn(page) {
+    this.#page = Math.max(1, page);
+    this.#changed();
+  }
+
+  #sortBy(key) {
+    this.#descending = key === this.#sort ? !this.#descending : LARGEST_FIRST.includes(key);
+    this.#sort = key;
+    this.#table.sorted(key, this.#descending);
+    this.#turn(1);
+  }
+
+  update({ devicePage: found, workers }) {
+    if (!found) return;
+    const t = this.#t;
+    this.#page = found.page;
+    this.#back.disabled = found.page <= 1;
+    this.#next.disabled = found.page >= found.pages;
+    const age = found.ageMs >= 2000 ? t('devices.age', { time: duration(found.ageMs) }) : '';
+    const cut = found.cut ? t('devices.cut', { number: found.known }) : '';
+    const told = { page: found.page, pages: found.pages, found: found.found, known: found.known };
+    setText(this.#status, [t('devices.page', told), age, cut].filter(Boolean).join(' '));
+    this.#table.update(found.rows.map((row) => this.#row(row, workers)));
+  }
+
+  #row(row, workers) {
+    const t = this.#t;
+    const core = workers[row.worker]?.core ?? -1;
+    const [state, name] = row.connected ? ['ok', row.listening ? 'listening' : 'connected'] : ['off', 'away'];
+    return [
+      visible(row.device),
+      count(row.ratePerS),
+      duration(row.silentMs),
+      row.class === 0 ? '–' : String(row.class),
+      visible(row.protocol),
+      row.worker < 0
+        ? '–'
+        : core < 0
+          ? String(row.worker)
+          : t('devices.onCore', { worker: row.worker, core }),
+      count(row.records),
+      visible(row.name || row.node),
+      { text: t(`devices.${name}`), state },
+      visible(row.address)
+    ];
+  }
+}

@@ -1,0 +1,205 @@
+// The live view: the same component in the page and in the editor's sidebar.
+
+import { Charts } from './charts.mjs';
+import { LiveConnection } from './connection.mjs';
+import { DeadLetters } from './dead-letters.mjs';
+import { Devices } from './devices.mjs';
+import { h, setText } from './dom.mjs';
+import { count, visible } from './format.mjs';
+import { SECTIONS, markOf, nodeText, summary } from './sections.mjs';
+
+/** Sections that are open at first in the sidebar; the page opens all. */
+const OPEN_IN_SIDEBAR = ['uplinks', 'classes'];
+
+export class Panel {
+  #t;
+  #connection;
+  #engines;
+  #state;
+  #told;
+  #announcer;
+  #selected;
+  #selection = null;
+  #summary;
+  #parts;
+  #devices;
+  #deadLetters;
+  #charts;
+  #details;
+  #isWanted = false;
+  #announced = new Map();
+  #body;
+
+  /**
+   * t: returns a text; root: folder of the page's files; token(): the login; isSidebar; onLogin(mayWrite): called when
+   * a login is needed, one that may also change something or one that reads; returns false if there is no way to log in
+   */
+  constructor({ t, root, token, isSidebar = false, onLogin = () => false }) {
+    this.#t = t;
+    this.#connection = new LiveConnection({
+      url: `${root}live`,
+      token,
+      handlers: {
+        snapshot: (snapshot) => this.#show(snapshot),
+        history: (history) => this.#charts.history(history),
+        state: (state) => {
+          this.#showState(state);
+          if (state === 'login') onLogin(false);
+        }
+      }
+    });
+    const id = (name) => `seganet-live-${name}`;
+    this.#engines = h('select', { id: id('engine'), onchange: () => this.#restart() });
+    this.#state = h('span', { class: 'state' });
+    this.#announcer = h('p', { class: 'unseen', role: 'status', 'aria-live': 'polite' });
+    this.#selected = h('p', { class: 'selected', hidden: true });
+    this.#summary = summary(t);
+    this.#parts = SECTIONS.map(([name, make]) => ({ name, ...make(t) }));
+    this.#devices = new Devices(t, id('search'), () => this.#restart());
+    const ask = (engine, query, body) =>
+      askGateway(`${root}engines/${encodeURIComponent(engine)}/dead-letters${query}`, token(), body);
+    this.#deadLetters = new DeadLetters({ t, ask, onLogin: () => onLogin(true) });
+    this.#charts = new Charts(t, id('range'));
+    const all = [...this.#parts, { name: 'deadLetters', element: this.#deadLetters.element }];
+    all.push({ name: 'devices', element: this.#devices.element });
+    all.push({ name: 'charts', element: this.#charts.element });
+    this.#details = new Map(
+      all.map(({ name, element }) => {
+        const open = !isSidebar || OPEN_IN_SIDEBAR.includes(name);
+        const title = h('summary', {}, h('h2', {}, t(`section.${name}`)));
+        return [name, h('details', { open, 'data-section': name }, title, element)];
+      })
+    );
+    const { devices, charts } = Object.fromEntries(this.#details);
+    devices.addEventListener('toggle', () => this.#restart());
+    charts.addEventListener('toggle', () => this.#charts.draw());
+    this.#told = h('p', { class: 'note' });
+    const head = h('p', { class: 'controls' });
+    head.append(h('label', { for: id('engine') }, t('engine')), this.#engines, this.#state);
+    this.#body = h('div', { hidden: true }, this.#summary.element, ...this.#details.values());
+    this.element = h('div', { class: 'seganet-live' });
+    this.element.append(head, this.#announcer, this.#selected, this.#told, this.#body);
+  }
+
+  /** Starts or stops the stream. Call it when the panel becomes visible or hidden. */
+  setVisible(isVisible) {
+    this.#isWanted = isVisible;
+    if (isVisible) {
+      this.#showState('connecting');
+      this.#restart();
+    } else this.#connection.stop();
+  }
+
+  /**
+   * Shows what the editor has selected: { node: id, engine: id } for a node, with `to` for a wire to that node; null =
+   * nothing.
+   */
+  select(selection) {
+    this.#selection = selection;
+    this.#selected.hidden = selection === null;
+    setText(this.#selected, selection ? this.#t('selected.waiting') : '');
+    const { engine } = selection ?? {};
+    if (!engine || engine === this.#engines.value) return;
+    if ([...this.#engines.options].some(({ value }) => value === engine)) {
+      this.#engines.value = engine;
+      this.#restart();
+    }
+  }
+
+  #restart() {
+    if (!this.#isWanted) return;
+    const devices = this.#details.get('devices').open ? this.#devices.query : { devices: 'off' };
+    this.#connection.start({ engine: this.#engines.value ?? '', ...devices });
+  }
+
+  #showState(state) {
+    setText(this.#state, this.#t(`connection.${state}`));
+    this.#state.dataset.state = { live: 'ok', connecting: 'warn' }[state] ?? 'bad';
+    if (state !== 'connecting') this.#announce('connection', state, this.#t(`connection.${state}`));
+  }
+
+  /** Tells a screen reader that a state has changed; the first state of anything is no change. */
+  #announce(what, state, text) {
+    const before = this.#announced.get(what);
+    this.#announced.set(what, state);
+    if (before !== undefined && before !== state) setText(this.#announcer, text);
+  }
+
+  #show(snapshot) {
+    this.#showEngines(snapshot);
+    const isRunning = snapshot.summary !== undefined;
+    this.#body.hidden = !isRunning;
+    const { engines, engine } = snapshot;
+    const { reason = '' } = engines.find(({ id }) => id === engine) ?? {};
+    const trouble =
+      engine === null ? this.#t('noEngine') : this.#t('notRunning', { reason: visible(reason) });
+    this.#told.hidden = isRunning;
+    setText(this.#told, isRunning ? '' : trouble);
+    if (!isRunning) return;
+    this.#summary.update(snapshot);
+    // A closed section costs nothing.
+    for (const { name, update } of this.#parts) if (this.#details.get(name).open) update(snapshot);
+    if (this.#details.get('deadLetters').open) this.#deadLetters.update(snapshot);
+    this.#devices.update(snapshot);
+    this.#charts.add(snapshot);
+    this.#showSelected(snapshot);
+    this.#tellChanges(snapshot);
+  }
+
+  #showEngines({ engines, engine }) {
+    const wanted = engines.map(({ id, name }) => [id, visible(name || id)]);
+    const select = this.#engines;
+    const shown = [...select.options].map(({ value, text }) => [value, text]);
+    if (JSON.stringify(shown) !== JSON.stringify(wanted))
+      select.replaceChildren(...wanted.map(([value, text]) => h('option', { value }, text)));
+    if (engine !== null && select.value !== engine) select.value = engine;
+  }
+
+  #showSelected({ nodes }) {
+    if (!this.#selection) return;
+    const t = this.#t;
+    const { node: id, to } = this.#selection;
+    const node = nodes.find((each) => each.id === id);
+    if (!node) return setText(this.#selected, t('selected.unknown'));
+    const rate = count(node.outPerS);
+    const wire = to && node.wires.find((each) => each.to === to);
+    if (wire) {
+      const carriage = t(`carriage.${wire.carriage}`);
+      const why = wire.reason ? t('selected.why', { reason: visible(wire.reason) }) : '';
+      return setText(this.#selected, `${t('selected.wire', { carriage, rate })} ${why}`.trim());
+    }
+    const carriage = t(`carriage.${node.carriage}`);
+    const told = { node: nodeText(node), carriage, in: count(node.inPerS), out: rate };
+    setText(this.#selected, t(node.wires.length > 0 ? 'selected.node' : 'selected.end', told));
+  }
+
+  #tellChanges({ uplinks, summary: { slowedFrom, waitsFor }, log }) {
+    const t = this.#t;
+    for (const { broker, name, state } of uplinks) {
+      const text = t.optional(`state.${state}`) ?? state;
+      this.#announce(`uplink ${broker}`, state, t('told.uplink', { name: visible(name), state: text }));
+    }
+    if (log) {
+      const text = t.optional(`state.${log.state}`) ?? log.state;
+      this.#announce('log', log.state, t('told.log', { state: text }));
+    }
+    this.#announce('slowed', slowedFrom, t(slowedFrom > 0 ? 'told.slowed' : 'told.notSlowed'));
+    this.#announce('waits', waitsFor, waitsFor ? t('summary.waits', { reason: visible(waitsFor) }) : '');
+    const worst = uplinks.map(({ state }) => markOf(state));
+    this.element.dataset.worst = ['bad', 'warn'].find((mark) => worst.includes(mark)) ?? 'ok';
+  }
+}
+
+/** Sends a request with the login, and the body as JSON if there is one. Returns { status, value }. */
+async function askGateway(url, token, body) {
+  const headers = token ? { authorization: `Bearer ${token}` } : {};
+  const options = body
+    ? {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { ...headers, 'content-type': 'application/json' }
+      }
+    : { headers };
+  const response = await fetch(url, { ...options, cache: 'no-store' });
+  return { status: response.status, value: await response.json().catch(() => null) };
+}

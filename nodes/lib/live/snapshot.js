@@ -1,0 +1,210 @@
+'use strict';
+// The live view of one engine: what a viewer gets every second. It exists only while a viewer selects the engine.
+
+const { DevicePages } = require('./device-pages');
+const { DrainTime } = require('./drain-time');
+const { sum } = require('./history');
+
+/** Nodes of a snapshot. A flow with more shows the first ones. */
+const MAX_NODES = 200;
+/** Classes that are shown even if they have no records. */
+const NAMED_CLASSES = 4;
+const SEAL_REASONS = ['Single', 'Size', 'Delay', 'Flush', 'Plan', 'Demand'];
+
+/**
+ * @typedef {import('../engine/host').EngineHost} EngineHost
+ * @typedef {import('../engine/modules').UplinkState & { broker: string, name: string, window?: number }} Uplink
+ * @typedef {ReturnType<EngineHost['snapshot']>} Stats
+ * @typedef {import('./live-query').DeviceQuery} DeviceQuery
+ */
+
+class EngineView {
+  #host;
+  #now;
+  #drain = new DrainTime();
+  #devices;
+  /** Records delivered by class at the previous reading. @type {{ at: number, counts: number[] } | null} */
+  #delivered = null;
+
+  /**
+   * @param {EngineHost} host
+   * @param {() => number} [now] ms
+   */
+  constructor(host, now = () => performance.now()) {
+    this.#host = host;
+    this.#now = now;
+    this.#devices = new DevicePages(host.registry, now);
+  }
+
+  /** @returns {EngineHost} */
+  get host() {
+    return this.#host;
+  }
+
+  /** @param {DeviceQuery} query */
+  devices(query) {
+    return this.#devices.page(query);
+  }
+
+  /** Reads the engine. Call it about once a second. @returns {object} see docs/status-page.md */
+  read() {
+    const host = this.#host;
+    const now = this.#now();
+    const stats = host.snapshot();
+    const { counters } = host.rates;
+    const perS = (/** @type {string} */ name) => counters[name] ?? 0;
+    const waiting = sum(stats.heldRecords) + sum(stats.backlogRecords);
+    const nodes = host.nodes();
+    return {
+      gateway: host.gatewayId,
+      summary: {
+        devices: stats.devices,
+        receivedPerS: perS('recordsReceived'),
+        pushedPerS: perS('recordsPushed'),
+        deliveredPerS: perS('recordsDelivered'),
+        received: stats.counters.recordsReceived ?? 0,
+        pushed: stats.counters.recordsPushed ?? 0,
+        delivered: stats.counters.recordsDelivered ?? 0,
+        dropped: sum(Object.values(stats.drops).map(sum)),
+        memoryBytes: stats.heldBytes,
+        memoryLimitBytes: stats.budgetBytes,
+        slowedFrom: stats.slowedFrom ?? 0,
+        waitsFor: host.waitsFor(stats)
+      },
+      classes: classesOf(stats, this.#perClass(now, stats)),
+      batches: batchesOf(stats, counters),
+      drain: this.#drain.read(now, waiting, perS('recordsDelivered')),
+      uplinks: /** @type {Uplink[]} */ (stats.uplinks).map(uplinkOf),
+      log: stats.log,
+      workers: workersOf(stats),
+      commands: stats.commands,
+      nodes: nodes.slice(0, MAX_NODES),
+      nodesLeftOut: Math.max(0, nodes.length - MAX_NODES)
+    };
+  }
+
+  /**
+   * @param {number} now
+   * @param {Stats} stats
+   * @returns {number[] | null} records delivered per second by class; null at the first reading
+   */
+  #perClass(now, { deliveredRecords: counts }) {
+    const before = this.#delivered;
+    this.#delivered = { at: now, counts };
+    if (!before) return null;
+    const seconds = Math.max((now - before.at) / 1000, 0.001);
+    // The count of an uplink that was removed is gone.
+    const rate = (/** @type {number} */ more) => Math.round((Math.max(0, more) * 10) / seconds) / 10;
+    return counts.map((count, index) => rate(count - before.counts[index]));
+  }
+}
+
+/**
+ * @param {Stats} stats
+ * @param {number[] | null} perClass
+ */
+function classesOf(stats, perClass) {
+  const { heldRecords, storedRecords, backlogRecords, drops, latency } = stats;
+  return heldRecords.flatMap((inMemory, recordClass) => {
+    const times = latency.find((row) => row.class === recordClass);
+    const dropped = Object.fromEntries(
+      Object.entries(drops).flatMap(([reason, counts]) =>
+        counts[recordClass] > 0 ? [[reason, counts[recordClass]]] : []
+      )
+    );
+    const count = inMemory + storedRecords[recordClass] + stats.deliveredRecords[recordClass];
+    const isUsed = count > 0 || Object.keys(dropped).length > 0;
+    // Class 0: dropped before a class was known.
+    if (!isUsed && (recordClass === 0 || recordClass > NAMED_CLASSES)) return [];
+    return {
+      class: recordClass,
+      deliveredPerS: perClass?.[recordClass] ?? null,
+      delivered: stats.deliveredRecords[recordClass],
+      inMemory,
+      onDisk: storedRecords[recordClass],
+      backlog: backlogRecords[recordClass],
+      p50: times?.p50 ?? null,
+      p99: times?.p99 ?? null,
+      drops: dropped
+    };
+  });
+}
+
+/**
+ * @param {Stats} stats
+ * @param {Record<string, number>} perS rates of the counters
+ */
+function batchesOf({ counters }, perS) {
+  const mean = (/** @type {Record<string, number>} */ from, /** @type {string} */ name) =>
+    from.batchesSealed > 0 && from[name] !== undefined ? from[name] / from.batchesSealed : null;
+  // Of the last second if there was a batch, else since the start.
+  const recent = perS.batchesSealed > 0 ? perS : counters;
+  return {
+    sealed: counters.batchesSealed ?? 0,
+    perS: perS.batchesSealed ?? 0,
+    meanRecords: mean(recent, 'recordsQueued'),
+    meanBytes: mean(recent, 'sealedBytes'),
+    reasons: Object.fromEntries(
+      SEAL_REASONS.map((reason) => [reason.toLowerCase(), counters[`sealedBy${reason}`] ?? 0])
+    )
+  };
+}
+
+/** @param {Stats} stats */
+function workersOf({ workers, placement }) {
+  return /** @type {import('../../../native/index.js').WorkerInfo[]} */ (workers).map(
+    ({ index, cpu, reason }) => {
+      const { busy = null, connections = 0 } = placement?.workers[index] ?? {};
+      return { index, core: cpu, reason, busy, connections };
+    }
+  );
+}
+
+/** @param {Uplink} uplink */
+function uplinkOf(uplink) {
+  const { broker, name, state, code = '', reason = '', window, redelivered = 0, deadLetters = 0 } = uplink;
+  const { commands, network, sessions = [] } = uplink;
+  return {
+    broker,
+    name,
+    state,
+    code,
+    reason,
+    window: window ?? null,
+    redelivered,
+    deadLetters,
+    commands: commands ? { state: commands.state, reason: commands.reason } : null,
+    network: network ? { interface: network.interface, ok: network.ok, reason: network.reason } : null,
+    sessions: sessions.map(sessionOf)
+  };
+}
+
+/** @param {import('../engine/modules').SessionState} session */
+function sessionOf(session) {
+  const { classes, clientId, state, code, reason, rttMs, oldestMs, inflight, transport = '' } = session;
+  return {
+    classes,
+    clientId,
+    state,
+    code,
+    reason,
+    rttMs,
+    oldestMs,
+    inflight,
+    backlogInflight: session.backlogInflight,
+    acknowledged: session.acknowledged,
+    transport,
+    paths: (session.paths ?? []).map((path) => ({
+      name: path.name,
+      state: path.state,
+      role: path.role,
+      interface: path.interface,
+      address: path.address,
+      subflows: path.subflows,
+      rttMs: path.rttMs,
+      bytesAcked: path.bytesAcked
+    }))
+  };
+}
+
+exports.EngineView = EngineView;

@@ -1,0 +1,141 @@
+'use strict';
+// The status page on a port of its own: an HTTP server that passes only the requests of the page to Node-RED's server,
+// which checks the login as it does for the editor. The editor and the rest of the admin API cannot be reached here.
+
+const http = require('node:http');
+const https = require('node:https');
+const { isLoopback } = require('../base/loopback');
+
+/** Open connections; one more is closed at once. The live stream alone has up to 16. */
+const MAX_CONNECTIONS = 64;
+/** Time for a whole request, and for its head, ms. A client that sends slower gets 408. */
+const REQUEST_MS = 15000;
+const HEAD_MS = 10000;
+const CHECK_MS = 2000;
+/** A connection on which nothing moves for this long ends, ms. The live stream sends once a second. */
+const IDLE_MS = 60000;
+const MAX_HEAD_BYTES = 16 << 10;
+const MAX_BODY_BYTES = 64 << 10;
+/** Logins that are checked at the same time. Each costs a tenth of a second of processor time. */
+const MAX_LOGINS = 2;
+
+/** Paths below the root of the admin API, by method. */
+const GET =
+  /^(seganet\/?|seganet\/(live|texts\.json|[a-z-]+\.(html|css|mjs)|engines\/[^/]+\/dead-letters)|auth\/login)$/;
+const POST = /^(seganet\/engines\/[^/]+\/dead-letters|auth\/token)$/;
+
+/**
+ * @typedef {object} StatusServerOptions
+ * @property {string} host
+ * @property {number} port 0 = any free one
+ * @property {string} root of the admin API, begins and ends with /
+ * @property {boolean} hasLogin
+ * @property {import('node:https').ServerOptions | null} tls null = plain HTTP
+ * @property {(request: http.IncomingMessage, response: http.ServerResponse) => void} pass gets the requests of the page
+ */
+
+class StatusServer {
+  #options;
+  #server;
+  #logins = 0;
+
+  /**
+   * @param {StatusServerOptions} options
+   * @throws {Error} with a sentence if the page would be open to the network without a login
+   */
+  constructor(options) {
+    const { host, hasLogin, tls } = options;
+    if (!hasLogin && !isLoopback(host)) {
+      throw new Error(
+        `The status page would be open to the network at ${host} without a login. Set a login for the editor (adminAuth), or use 127.0.0.1.`
+      );
+    }
+    this.#options = options;
+    const limits = {
+      requestTimeout: REQUEST_MS,
+      headersTimeout: HEAD_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      maxHeaderSize: MAX_HEAD_BYTES
+    };
+    const answer = (
+      /** @type {http.IncomingMessage} */ request,
+      /** @type {http.ServerResponse} */ response
+    ) => this.#answer(request, response);
+    this.#server = tls
+      ? https.createServer({ ...tls, ...limits }, answer)
+      : http.createServer(limits, answer);
+    this.#server.maxConnections = MAX_CONNECTIONS;
+    this.#server.setTimeout(IDLE_MS);
+    // A handshake that does not end is no request yet.
+    if (tls) /** @type {any} */ (this.#server).handshakeTimeout = HEAD_MS;
+  }
+
+  /** @returns {Promise<number>} the port; rejects if it cannot be opened */
+  open() {
+    const { host, port } = this.#options;
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host, () => {
+        this.#server.off('error', reject);
+        this.#server.on('error', () => {});
+        // It must not keep a Node-RED alive that ends.
+        this.#server.unref();
+        resolve(/** @type {import('node:net').AddressInfo} */ (this.#server.address()).port);
+      });
+    });
+  }
+
+  close() {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  /** @param {http.IncomingMessage} request @param {http.ServerResponse} response */
+  #answer(request, response) {
+    const { root, hasLogin, pass } = this.#options;
+    if (!hasLogin && !isOwn(request))
+      return refuse(response, 403, 'Only http://127.0.0.1 and http://localhost.');
+    const [path] = (request.url ?? '').split('?');
+    const { method = '' } = request;
+    if (path === '/' && root !== '/seganet/') {
+      response.writeHead(302, { location: `${root}seganet/` });
+      return response.end();
+    }
+    const below = path.startsWith(root) ? path.slice(root.length) : '';
+    const isRead = ['GET', 'HEAD'].includes(method);
+    if (!(isRead ? GET.test(below) : method === 'POST' && POST.test(below)))
+      return refuse(response, 404, 'Only the status page is here.');
+    if (isRead) return pass(request, response);
+    const length = Number(request.headers['content-length'] ?? NaN);
+    if (!(length <= MAX_BODY_BYTES))
+      return refuse(response, 413, 'The body is too long, or of unknown length.');
+    if (below === 'auth/token') {
+      if (this.#logins >= MAX_LOGINS) return refuse(response, 429, 'Too many logins at the same time.');
+      this.#logins++;
+      response.once('close', () => this.#logins--);
+    }
+    pass(request, response);
+  }
+}
+
+/**
+ * Returns whether a request was sent to a loopback name, by no page or by a page from here. Without a login, this keeps
+ * out pages of other sites, also those whose name resolves to 127.0.0.1.
+ * @param {http.IncomingMessage} request
+ */
+function isOwn({ headers: { host = '', origin } }) {
+  try {
+    const { hostname } = new URL(`http://${host}`);
+    return isLoopback(hostname) && (origin === undefined || new URL(origin).host === host);
+  } catch {
+    return false;
+  }
+}
+
+/** @param {http.ServerResponse} response @param {number} status @param {string} sentence */
+function refuse(response, status, sentence) {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
+  response.end(`${sentence}\n`);
+}
+
+module.exports = { StatusServer, MAX_CONNECTIONS, MAX_LOGINS, MAX_BODY_BYTES };
