@@ -60,4 +60,20 @@ function stop(child) {
   if (child?.connected) child.disconnect();
 }
 
-module.exports = { startCloud, startFleet, stop, DEMO_RULES };
+/** Packages of the demo's cloud, which an installed gateway does not have. */
+const PACKAGES = ['aedes', 'selfsigned'];
+
+/** @returns {string} why the demo cannot start, as a sentence; '' = it can */
+function missing() {
+  try {
+    for (const name of PACKAGES) require.resolve(name);
+    return '';
+  } catch {
+    return (
+      'SEGANET_UPLINK_URL is not set, and the demo is only in a checkout. Set it to the cloud broker, for example ' +
+      'mqtts://broker.example.org:8883, in the environment or in gateway.env.'
+    );
+  }
+}
+
+module.exports = { missing, startCloud, startFleet, stop, DEMO_RULES };

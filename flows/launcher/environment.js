@@ -39,6 +39,22 @@ function editorProblems(values) {
         'leave it on 127.0.0.1 and reach it through "ssh -L 1880:127.0.0.1:1880".'
     ];
   }
+  return statusProblems(values);
+}
+
+/** @param {Values} values @returns {string[]} */
+function statusProblems({ SEGANET_STATUS_PORT: port, SEGANET_STATUS_HOST: host, ...values }) {
+  if (port === 'off') return [];
+  if (values.SEGANET_EDITOR_PORT === 'off') {
+    return [
+      "SEGANET_STATUS_PORT needs the editor's HTTP server, which checks the login, but SEGANET_EDITOR_PORT is off. Set a port for the editor; it may stay on 127.0.0.1."
+    ];
+  }
+  if (!isLoopback(host) && !values.SEGANET_ADMIN_USER) {
+    return [
+      `SEGANET_STATUS_HOST ${host} would open the status page to the network without a password. Set SEGANET_ADMIN_USER and SEGANET_ADMIN_PASSWORD_HASH, or leave it on 127.0.0.1.`
+    ];
+  }
   return [];
 }
 

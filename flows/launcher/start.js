@@ -10,8 +10,10 @@ const { watchEditor, watchStatuses } = require('./watch');
 const { checkFlow, watchStart } = require('./started');
 const { guardUpgrades } = require('./loopback-guard');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
+const { onRuntimeEvent } = require('../../nodes/lib/base/runtime-events');
 const { logProblem } = require('./home');
-const { say } = require('./log');
+const { forgetRepeated, say, sayLast, warn } = require('./log');
+const { GatewayService } = require('../service/gateway-service');
 const demo = require('../demo/demo');
 
 const SETTINGS = path.join(__dirname, '..', '..', 'settings.js');
@@ -59,13 +61,16 @@ function startDemoFleet(env, port) {
  * @param {Values} env
  * @param {any} settings of Node-RED
  * @param {boolean} isDemo
+ * @param {GatewayService} service
  */
-async function runNodeRed(env, settings, isDemo) {
+async function runNodeRed(env, settings, isDemo, service) {
   const problem = logProblem(env);
-  if (problem) console.error(`warning: ${problem}`);
+  if (problem) warn(problem);
   const hasEditor = settings.httpAdminRoot !== false;
   checkFlow(settings.flowFile, hasEditor);
   const RED = require('node-red');
+  await service.follow(RED);
+  onRuntimeEvent(RED.events, 'flows:starting', forgetRepeated, warn);
   watchStart(RED, { flowFile: settings.flowFile, hasEditor });
   watchStatuses(RED, (port) => {
     if (!isDemo) return;
@@ -101,27 +106,45 @@ async function main() {
   process.umask(0o077);
   const env = applyEnvironment();
   stopWithParent();
-  stopOnSignals(() => demo.stop(children.fleet));
+  const service = new GatewayService({
+    home: env.SEGANET_HOME,
+    hasEditor: env.SEGANET_EDITOR_PORT !== 'off',
+    report: warn
+  });
+  stopOnSignals(() => {
+    service.stopping();
+    demo.stop(children.fleet);
+  });
   if (!isLoopback(env.SEGANET_DEVICE_HOST) && env.SEGANET_DEVICE_LOGIN === 'none') {
     say(
       `devices: ${env.SEGANET_DEVICE_HOST} is open to the network, and devices need no login; see docs/security.md`
     );
   }
+  const isDemo = !env.SEGANET_UPLINK_URL;
+  const lacks = isDemo ? demo.missing() : '';
+  if (lacks) throw new ConfigError([lacks]);
   // Creates SEGANET_HOME, which the demo needs, too.
   const settings = require(SETTINGS);
-  const isDemo = !env.SEGANET_UPLINK_URL;
   if (isDemo) await startDemoCloud(env);
-  await runNodeRed(env, settings, isDemo);
+  await runNodeRed(env, settings, isDemo, service);
 }
 
-main().catch((error) => {
+/** @param {any} error of main() */
+function fail(error) {
   if (error instanceof ConfigError) {
-    console.error(error.message);
+    sayLast(error.message);
     process.exit(EXIT_CONFIG);
   }
   // Node's list of the files that required a missing one does not help a user.
   const [reason] = error.message.split('\n');
-  const remedy = error.code === 'MODULE_NOT_FOUND' ? '. Run "npm install" in the folder of the gateway.' : '';
-  console.error(`The gateway cannot start: ${reason}${remedy}`);
+  const remedy =
+    error.code === 'MODULE_NOT_FOUND'
+      ? '. Run "npm install" in the folder of the gateway, or "npm install -g node-red" if it is installed globally.'
+      : '';
+  sayLast(`The gateway cannot start: ${reason}${remedy}`);
   process.exit(1);
-});
+}
+
+if (require.main === module) main().catch(fail);
+
+module.exports = { fail, main };

@@ -7,6 +7,7 @@
 const fs = require('fs');
 const { onRuntimeEvent } = require('../../nodes/lib/base/runtime-events');
 const { ConfigError, EXIT_CONFIG } = require('./config-error');
+const log = require('./log');
 
 /**
  * @typedef {{ id: string, payload?: { error?: string, types?: string[], modules?: { module: string }[] } }}
@@ -37,7 +38,7 @@ function flowProblem(file) {
 function checkFlow(file, hasEditor) {
   const problem = flowProblem(file);
   if (problem && !hasEditor) throw new ConfigError([problem]);
-  if (problem) console.error(`error: ${problem}`);
+  if (problem) log.fail(problem);
 }
 
 /** @param {any} RED @returns {any[]} the enabled engines of the flow, in their state after the start */
@@ -56,7 +57,7 @@ function enginesOf(RED) {
  * @param {{ flowFile: string, hasEditor: boolean }} options
  */
 function watchStart(RED, { flowFile, hasEditor }) {
-  const report = (/** @type {string} */ sentence) => console.error(`error: ${sentence}`);
+  const report = log.fail;
   /** @param {string} sentence @param {number} code */
   const fail = (sentence, code) => {
     report(sentence);

@@ -3,7 +3,7 @@
 // Ends the gateway. Node-RED stops the nodes on a signal, which drains them. This module handles the other cases: an
 // end before the start is complete, an end that hangs, and an end without a signal.
 
-const { say } = require('./log');
+const { say, sayLast } = require('./log');
 
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 /** Delivering and writing have their own, shorter limits; this one is for third-party nodes that never finish. */
@@ -16,7 +16,7 @@ const SAME_REQUEST_MS = 1000;
 
 /** @param {string} why @param {number} code */
 function leave(why, code) {
-  console.error(why);
+  sayLast(why);
   process.exit(code);
 }
 

@@ -6,6 +6,7 @@
 const os = require('os');
 const path = require('path');
 const { initialOf, parserOf } = require('../../nodes/lib/settings/rows');
+const { choice } = require('../../nodes/lib/base/options');
 const { TABLE } = require('../../nodes/lib/settings/table');
 const checks = require('./checks');
 
@@ -140,11 +141,29 @@ const VARIABLES = [
     'Address of the editor; any address other than loopback requires a password.',
     always('127.0.0.1')
   ),
+  own(
+    'SEGANET_STATUS_PORT',
+    checks.portOrOff,
+    'Port of the status page alone, without the editor, or `off`.',
+    always('off')
+  ),
+  own(
+    'SEGANET_STATUS_HOST',
+    checks.host,
+    'Address of that port; any address other than loopback requires a password.',
+    always('127.0.0.1')
+  ),
   own('SEGANET_ADMIN_USER', checks.text, 'User name for the editor.'),
   own(
     'SEGANET_ADMIN_PASSWORD_HASH',
     checks.text,
     "bcrypt hash of the editor's password (`npx node-red admin hash-pw`)."
+  ),
+  own(
+    'SEGANET_LOG_FORMAT',
+    checks.property(choice(['text', 'json'], 'text')),
+    'Form of the messages on standard output and standard error.',
+    { ...always('text'), values: '`text`, `json`' }
   )
 ];
 

@@ -5,7 +5,7 @@
 // changes.
 
 const { onRuntimeEvent } = require('../../nodes/lib/base/runtime-events');
-const { say } = require('./log');
+const { fail, say } = require('./log');
 
 /**
  * Without a status for a removed node.
@@ -74,7 +74,7 @@ function watchStatuses(RED, onListening) {
       onListening(port);
     }
   };
-  onRuntimeEvent(RED.events, 'node-status', follow, (sentence) => console.error(`error: ${sentence}`));
+  onRuntimeEvent(RED.events, 'node-status', follow, fail);
 }
 
 module.exports = { watchEditor, watchStatuses, withoutFigures };

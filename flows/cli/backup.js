@@ -1,0 +1,169 @@
+'use strict';
+
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const path = require('node:path');
+const { CliError } = require('../../nodes/lib/base/cli/cli-error');
+const { plural, size } = require('../../nodes/lib/base/cli/cli-output');
+const { copyDatabase } = require('../../nodes/lib/store/database-copy');
+const { explain } = require('../../nodes/lib/store/cli/open');
+const { loadSqlite } = require('../../nodes/lib/store/cli/sqlite');
+const { version } = require('../../package.json');
+const { ArchiveWriter, FORMAT, MANIFEST } = require('./archive');
+const { COPY_MS, ask, askJson, isRunning } = require('./gateway-client');
+const { DATABASES, entriesOf, homeFiles, isAside, logFolders } = require('./home-files');
+const { environmentOf, homeOf, settingsOf } = require('./home-settings');
+const { EXIT } = require('./usage');
+
+/** @typedef {import('../../nodes/lib/base/cli/cli-output').Output} Output */
+/** @typedef {import('./home-files').LogFolder} LogFolder */
+
+/** Variables that name files. A backup has those inside the gateway's folder. */
+const FILE_VARIABLES = /_(FILE|CA|CERT|KEY)$/;
+
+/**
+ * @param {import('./usage').Options} options
+ * @param {Output} output
+ * @returns {Promise<number>} the exit code
+ */
+async function backup({ home: given, file, force }, output) {
+  process.umask(0o077);
+  const home = homeOf(given);
+  if (!fs.existsSync(path.join(home, 'gateway.json'))) {
+    throw new CliError(`There is no gateway in ${home}. Name its folder with --home.`, EXIT.CANNOT);
+  }
+  if (fs.existsSync(file) && !force) {
+    throw new CliError(`${file} exists. Choose another name, or replace it with --force.`, EXIT.CANNOT);
+  }
+  const { values: settings } = settingsOf(environmentOf(home));
+  const runs = await isRunning(home);
+  /** @type {LogFolder[]} */
+  const running = runs ? await askJson(home, '/engines') : [];
+  const draft = `${file}.${crypto.randomBytes(4).toString('hex')}.part`;
+  const archive = new ArchiveWriter(draft);
+  try {
+    const logs = logFolders(home, settings, running);
+    const manifest = { format: FORMAT, version, created: new Date().toISOString(), home, logs };
+    await archive.addText(MANIFEST, `${JSON.stringify(manifest, null, 2)}\n`);
+    // The databases are first: a record that is stored later may come from a newer flow, which is harmless.
+    for (const log of logs) {
+      const isOpen = running.some(({ directory }) => path.resolve(directory) === path.resolve(log.directory));
+      await addDatabases(archive, home, log, isOpen, path.dirname(draft));
+    }
+    const { files, odd } = homeFiles(
+      home,
+      logs.map(({ directory }) => directory)
+    );
+    for (const name of files) await addFile(archive, `home/${name}`, path.join(home, name));
+    await archive.end();
+    fs.renameSync(draft, file);
+    syncFolder(path.dirname(file));
+    await report(output, { home, file, files: files.length, logs: logs.length, odd, settings });
+    return EXIT.OK;
+  } catch (error) {
+    await archive.abort();
+    throw inWords(error, file);
+  } finally {
+    fs.rmSync(draft, { force: true });
+  }
+}
+
+/**
+ * @param {import('./archive').ArchiveWriter} archive
+ * @param {string} home
+ * @param {LogFolder} log
+ * @param {boolean} isOpen the running gateway holds it
+ * @param {string} temporary folder for a copy
+ */
+async function addDatabases(archive, home, { engine, directory }, isOpen, temporary) {
+  const names = entriesOf(directory);
+  for (const name of DATABASES) {
+    const entry = `log/${engine}/${name}`;
+    if (isOpen) {
+      const response = await ask(home, `/engines/${encodeURIComponent(engine)}/${name}`, COPY_MS);
+      const bytes = Number(response.headers['content-length'] ?? 0);
+      if (response.statusCode === 200)
+        await archive.add({ name: entry, size: bytes, mode: 0o600, mtimeMs: Date.now() }, response);
+      else response.resume();
+    } else if (names.includes(name)) await addClosed(archive, entry, path.join(directory, name), temporary);
+  }
+  for (const name of names.filter(isAside)) {
+    await addFile(archive, `log/${engine}/${name}`, path.join(directory, name));
+  }
+}
+
+/**
+ * Adds a database that no gateway has open.
+ * @param {import('./archive').ArchiveWriter} archive
+ * @param {string} entry
+ * @param {string} file
+ * @param {string} temporary
+ */
+async function addClosed(archive, entry, file, temporary) {
+  const { DatabaseSync } = loadSqlite();
+  const copy = path.join(temporary, `.backup-${crypto.randomBytes(6).toString('hex')}.db`);
+  try {
+    const db = new DatabaseSync(file, { readOnly: true, timeout: 0 });
+    try {
+      // Reports a database in use. SQLite's backup API would only say that it failed.
+      db.prepare('SELECT count(*) FROM sqlite_schema').get();
+      await copyDatabase(db, copy);
+    } finally {
+      db.close();
+    }
+    await addFile(archive, entry, copy);
+  } catch (error) {
+    throw explain(error, file);
+  } finally {
+    fs.rmSync(copy, { force: true });
+  }
+}
+
+/** @param {import('./archive').ArchiveWriter} archive @param {string} name @param {string} file */
+async function addFile(archive, name, file) {
+  const { size: bytes, mode, mtimeMs } = fs.statSync(file);
+  const body = bytes > 0 ? fs.createReadStream(file, { end: bytes - 1 }) : [];
+  await archive.add({ name: name.split(path.sep).join('/'), size: bytes, mode, mtimeMs }, body);
+}
+
+/**
+ * @param {Output} output
+ * @param {{ home: string, file: string, files: number, logs: number, odd: string[], settings: Record<string, string> }}
+ *   done
+ */
+async function report(output, { home, file, files, logs, odd, settings }) {
+  for (const name of odd)
+    await output.note(`seganet-gateway: Not in the backup: ${name} is not a regular file.`);
+  for (const [name, value] of Object.entries(settings)) {
+    if (path.isAbsolute(value) && FILE_VARIABLES.test(name) && path.relative(home, value).startsWith('..')) {
+      await output.note(`seganet-gateway: Not in the backup: ${value} (${name}) is outside ${home}.`);
+    }
+  }
+  const hash = crypto.createHash('sha256');
+  for await (const part of fs.createReadStream(file)) hash.update(part);
+  output.line(`${file}: ${plural(files, 'file')}, ${plural(logs, 'log')}, ${size(fs.statSync(file).size)}`);
+  output.line(`SHA-256 ${hash.digest('hex')}`);
+}
+
+/** @param {string} folder */
+function syncFolder(folder) {
+  const fd = fs.openSync(folder, 'r');
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** @param {any} error @param {string} file @returns {Error} */
+function inWords(error, file) {
+  const { code = '', message } = error;
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new CliError(`There is no space left for ${file}. Nothing was written.`, EXIT.CANNOT);
+  if (/^E[A-Z]+$/.test(code) || !(error instanceof CliError)) {
+    return new CliError(`The backup ${file} cannot be written: ${message}`, EXIT.CANNOT);
+  }
+  return error;
+}
+
+module.exports = { backup, syncFolder };

@@ -1,0 +1,194 @@
+'use strict';
+// Checks of the gateway's folder, its flow, and the ports that the flow needs.
+
+const crypto = require('node:crypto');
+const dgram = require('node:dgram');
+const fs = require('node:fs');
+const net = require('node:net');
+const path = require('node:path');
+const { hasCapability } = require('./capabilities');
+const { wantedPorts } = require('./flow-ports');
+
+/** @typedef {import('./check').Finding} Finding */
+/** @typedef {import('./flow-ports').Wanted} Wanted */
+
+/**
+ * @param {string} home
+ * @param {NodeJS.ProcessEnv} env
+ * @param {boolean} runs the gateway is running, so that its ports are in use
+ * @returns {Promise<Finding[]>}
+ */
+async function checkFlow(home, env, runs) {
+  const file = path.join(home, 'gateway.json');
+  const folder = checkHome(home);
+  if (folder.result === 'problem') return [folder];
+  if (!fs.existsSync(file)) {
+    const text = 'There is no flow yet: the first start creates it, and so does seganet-gateway init.';
+    return [folder, { about: 'flow', result: 'note', text }, ...(await checkPorts([], env, runs))];
+  }
+  const { flow, problem } = readFlow(file);
+  if (problem) return [folder, { about: 'flow', result: 'problem', text: problem }];
+  return [
+    folder,
+    ...checkEngines(flow, file),
+    ...checkCredentials(home),
+    ...checkBluetooth(flow),
+    ...(await checkPorts(flow, env, runs))
+  ];
+}
+
+/** @param {string} home @returns {Finding} */
+function checkHome(home) {
+  const about = 'folder';
+  const closed = `This user cannot use ${home}. Run the command as the gateway's user, or change the owner.`;
+  /** @type {fs.Stats | undefined} */
+  let stat;
+  try {
+    stat = fs.statSync(home, { throwIfNoEntry: false });
+  } catch {
+    return { about, result: 'problem', text: closed };
+  }
+  if (!stat)
+    return {
+      about,
+      result: 'note',
+      text: `${home} does not exist yet. Create it with seganet-gateway init.`
+    };
+  if (!stat.isDirectory()) {
+    return { about, result: 'problem', text: `${home} is not a folder. Name another one with --home.` };
+  }
+  if (stat.mode & 0o022) {
+    const text = `${home} is writable by other users, who could change the flow. Run "chmod 700 ${home}".`;
+    return { about, result: 'problem', text };
+  }
+  try {
+    fs.accessSync(home, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
+  } catch {
+    return { about, result: 'problem', text: closed };
+  }
+  return { about, result: 'ok', text: `${home} is private and writable.` };
+}
+
+/** @param {string} file @returns {{ flow: any[], problem: string }} */
+function readFlow(file) {
+  const remedy = 'Restore it from a backup, or remove it to get the shipped flow.';
+  try {
+    const flow = JSON.parse(fs.readFileSync(file, 'utf8'));
+    if (Array.isArray(flow)) return { flow, problem: '' };
+    return { flow: [], problem: `The flow ${file} is not a list of nodes. ${remedy}` };
+  } catch (error) {
+    return {
+      flow: [],
+      problem: `The flow ${file} cannot be read (${/** @type {Error} */ (error).message}). ${remedy}`
+    };
+  }
+}
+
+/** @param {any[]} flow @param {string} file @returns {Finding[]} */
+function checkEngines(flow, file) {
+  const own = Object.keys(require('../../package.json')['node-red'].nodes);
+  const unknown = flow.find(({ type = '' }) => type.startsWith('seganet-') && !own.includes(type));
+  if (unknown) {
+    const text = `The flow ${file} needs ${unknown.type}, which this version does not have. Install the version that wrote it.`;
+    return [{ about: 'flow', result: 'problem', text }];
+  }
+  const engines = flow.filter(({ type, d }) => type === 'seganet-engine' && !d);
+  if (engines.length === 0) {
+    const text = `The flow ${file} has no enabled engine, so it serves no device. Add one in the editor.`;
+    return [{ about: 'flow', result: 'problem', text }];
+  }
+  return [
+    {
+      about: 'flow',
+      result: 'ok',
+      text: `${flow.length} nodes, ${engines.length === 1 ? '1 engine' : `${engines.length} engines`}.`
+    }
+  ];
+}
+
+/** @param {any[]} flow @returns {Finding[]} */
+function checkBluetooth(flow) {
+  const isUsed = flow.some(({ type, d }) => type === 'seganet-ble-devices' && !d);
+  if (!isUsed || process.platform !== 'linux' || hasCapability('CAP_NET_RAW')) return [];
+  const text =
+    'The flow uses Bluetooth, which needs CAP_NET_RAW: see docs/ble.md. seganet-gateway install-service adds it to the unit.';
+  return [{ about: 'rights', result: 'note', text }];
+}
+
+/** @param {string} home @returns {Finding[]} */
+function checkCredentials(home) {
+  const [secretFile, file] = ['credential-secret', 'gateway_cred.json'].map((name) => path.join(home, name));
+  if (!fs.existsSync(secretFile) || !fs.existsSync(file)) return [];
+  const about = 'passwords';
+  try {
+    const secret = fs.readFileSync(secretFile, 'utf8').trim();
+    if (!/^[0-9a-f]{64}$/.test(secret)) throw new Error(`${secretFile} is damaged`);
+    const { $: sealed } = JSON.parse(fs.readFileSync(file, 'utf8'));
+    const key = crypto.createHash('sha256').update(secret).digest();
+    const decipher = crypto.createDecipheriv('aes-256-ctr', key, Buffer.from(sealed.slice(0, 32), 'hex'));
+    JSON.parse(decipher.update(sealed.slice(32), 'base64', 'utf8') + decipher.final('utf8'));
+    return [{ about, result: 'ok', text: 'The passwords of the flow can be decrypted.' }];
+  } catch (error) {
+    const text =
+      `The passwords of the flow cannot be decrypted (${/** @type {Error} */ (error).message}). ` +
+      `Restore ${secretFile} and ${file} from the same backup, or remove both and enter the passwords again.`;
+    return [{ about, result: 'problem', text }];
+  }
+}
+
+/**
+ * @param {any[]} flow
+ * @param {NodeJS.ProcessEnv} env
+ * @param {boolean} runs
+ * @returns {Promise<Finding[]>}
+ */
+async function checkPorts(flow, env, runs) {
+  const wanted = wantedPorts(flow, env);
+  const names = wanted.map(({ protocol, port }) => `${port}/${protocol}`).join(', ');
+  if (runs) return [{ about: 'ports', result: 'ok', text: `The running gateway has its ports (${names}).` }];
+  /** @type {Finding[]} */
+  const findings = [];
+  for (const each of wanted) {
+    const text = await tryPort(each);
+    if (text) findings.push({ about: 'ports', result: 'problem', text });
+  }
+  if (findings.length > 0) return findings;
+  return [{ about: 'ports', result: 'ok', text: names ? `Free: ${names}.` : 'None is needed.' }];
+}
+
+/** @param {Wanted} wanted @returns {Promise<string>} a sentence, '' = the port is free */
+async function tryPort({ host, port, protocol, what }) {
+  const error = await (protocol === 'tcp' ? tryTcp(host, port) : tryUdp(host, port));
+  if (!error) return '';
+  const where = `Port ${port}/${protocol} (${what})`;
+  if (error.code === 'EADDRINUSE') {
+    return `${where} is used by another program. Stop it, or choose another port.`;
+  }
+  if (error.code === 'EACCES') {
+    return `${where} is not allowed for this user. Choose a port from 1024 on, or give the service CAP_NET_BIND_SERVICE.`;
+  }
+  if (error.code === 'EADDRNOTAVAIL') return `${where}: ${host} is not an address of this machine.`;
+  return `${where} cannot be opened: ${error.message}.`;
+}
+
+/** @param {string} host @param {number} port @returns {Promise<NodeJS.ErrnoException | null>} */
+function tryTcp(host, port) {
+  return new Promise((resolve) => {
+    const server = net.createServer();
+    server.once('error', resolve);
+    server.listen({ port, ...(host && { host }), exclusive: true }, () => server.close(() => resolve(null)));
+  });
+}
+
+/** @param {string} host @param {number} port @returns {Promise<NodeJS.ErrnoException | null>} */
+function tryUdp(host, port) {
+  return new Promise((resolve) => {
+    const socket = dgram.createSocket(net.isIPv4(host) ? 'udp4' : 'udp6');
+    socket.once('error', resolve);
+    socket.bind({ port, ...(host && { address: host }), exclusive: true }, () =>
+      socket.close(() => resolve(null))
+    );
+  });
+}
+
+exports.checkFlow = checkFlow;

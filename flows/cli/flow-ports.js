@@ -1,0 +1,50 @@
+'use strict';
+// The ports that a gateway opens: those of its flow, and the editor's.
+
+const fs = require('node:fs');
+const { resolved } = require('./home-files');
+
+/** Nodes with a port for devices. */
+const TYPES = ['seganet-mqtt-devices', 'seganet-http-devices', 'seganet-coap-devices'];
+
+/** @typedef {{ host: string, port: number, protocol: 'tcp' | 'udp', what: string }} Wanted */
+
+/**
+ * @param {any[]} flow
+ * @param {NodeJS.ProcessEnv} env with the value of every variable
+ * @returns {Wanted[]} fixed ports; 0 = any free one is not listed
+ */
+function wantedPorts(flow, env) {
+  const off = new Set(flow.filter(({ type, disabled }) => type === 'tab' && disabled).map(({ id }) => id));
+  /** @type {Wanted[]} */
+  const wanted = flow
+    .filter(({ type, d, z }) => TYPES.includes(type) && !d && !off.has(z))
+    .map(({ type, id, name, host, port, transport }) => ({
+      host: resolved(host, env),
+      port: Number(resolved(port, env)),
+      protocol:
+        type === 'seganet-coap-devices' && !/^(tcp|tls)$/.test(resolved(transport, env)) ? 'udp' : 'tcp',
+      what: `the node ${name || id}`
+    }));
+  if (env.SEGANET_EDITOR_PORT !== 'off') {
+    const [host, port] = [env.SEGANET_EDITOR_HOST ?? '', Number(env.SEGANET_EDITOR_PORT)];
+    wanted.push({ host, port, protocol: 'tcp', what: 'the editor' });
+  }
+  if ((env.SEGANET_STATUS_PORT ?? 'off') !== 'off') {
+    const [host, port] = [env.SEGANET_STATUS_HOST ?? '', Number(env.SEGANET_STATUS_PORT)];
+    wanted.push({ host, port, protocol: 'tcp', what: 'the status page' });
+  }
+  return wanted.filter(({ port }) => port > 0 && port < 65536);
+}
+
+/** @param {string} file @returns {any[]} the nodes of a flow, none if it cannot be read */
+function nodesOf(file) {
+  try {
+    const nodes = JSON.parse(fs.readFileSync(file, 'utf8'));
+    return Array.isArray(nodes) ? nodes : [];
+  } catch {
+    return [];
+  }
+}
+
+module.exports = { nodesOf, wantedPorts };

@@ -1,0 +1,110 @@
+'use strict';
+// The gateway's folder and its settings file, gateway.env: lines of NAME=value, as systemd and Node read them.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { parseEnv } = require('node:util');
+const { CliError } = require('../../nodes/lib/base/cli/cli-error');
+const { ConfigError } = require('../launcher/config-error');
+const { readEnvironment } = require('../launcher/environment');
+const { VARIABLES } = require('../launcher/variables');
+const { EXIT } = require('./usage');
+
+const SETTINGS_FILE = 'gateway.env';
+
+/**
+ * @param {string} given --home, '' = not given
+ * @param {NodeJS.ProcessEnv} [env]
+ * @returns {string} absolute
+ */
+function homeOf(given, env = process.env) {
+  return path.resolve(given || env.SEGANET_HOME?.trim() || path.join(os.homedir(), '.seganet'));
+}
+
+/**
+ * Returns the environment of a gateway in this folder: gateway.env, and over it the environment.
+ * @param {string} home
+ * @param {NodeJS.ProcessEnv} [env] of the process; not changed
+ * @returns {NodeJS.ProcessEnv}
+ * @throws {CliError} if the file cannot be read
+ */
+function environmentOf(home, env = process.env) {
+  const file = path.join(home, SETTINGS_FILE);
+  /** @type {NodeJS.ProcessEnv} */
+  let settings = {};
+  try {
+    if (fs.existsSync(file)) settings = parseEnv(fs.readFileSync(file, 'utf8'));
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error);
+    throw new CliError(
+      `${file} cannot be read: ${message}. Run the command as the gateway's user.`,
+      EXIT.CANNOT
+    );
+  }
+  return { ...settings, ...env, SEGANET_HOME: home };
+}
+
+/** A comment, an empty line, or NAME=value. Node ignores other lines silently. */
+const LINE = /^\s*(#.*)?$|^\s*(export\s+)?[A-Za-z_]\w*\s*=/;
+
+/**
+ * Returns the lines of gateway.env that set nothing, and whether others can read it.
+ * @param {string} home
+ * @returns {{ problems: string[], notes: string[] }} sentences
+ */
+function settingsFileProblems(home) {
+  const file = path.join(home, SETTINGS_FILE);
+  if (!fs.existsSync(file)) return { problems: [], notes: [] };
+  const lines = fs.readFileSync(file, 'utf8').split(/\r?\n/);
+  const wrong = lines.flatMap((line, i) => (LINE.test(line) ? [] : [i + 1]));
+  const isOpen = (fs.statSync(file).mode & 0o077) !== 0;
+  return {
+    problems: wrong.map(
+      (number) => `Line ${number} of ${file} is not NAME=value. Correct it, or make it a comment with #.`
+    ),
+    notes: isOpen
+      ? [`${file} is accessible to other users, and may contain passwords. Run "chmod 600 ${file}".`]
+      : []
+  };
+}
+
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {{ values: Record<string, string>, problems: string[] }} values: the defaults if there are problems
+ */
+function settingsOf(env) {
+  try {
+    return { values: readEnvironment(env), problems: [] };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const values = Object.fromEntries(
+      VARIABLES.map(({ name, initial }) => [name, env[name]?.trim() || initial()])
+    );
+    return { values, problems: error.message.split('\n') };
+  }
+}
+
+/** Returns the first content of gateway.env: every variable, commented out. */
+function settingsTemplate() {
+  const plain = (/** @type {string} */ markdown) => markdown.replaceAll('`', '');
+  const blocks = VARIABLES.filter(({ name }) => name !== 'SEGANET_HOME').map(
+    ({ name, help, values, shown, initial }) => {
+      const lines = [`# ${plain(help)}`];
+      if (values) lines.push(`# Values: ${plain(values)}`);
+      if (shown) lines.push(`# Default: ${plain(shown)}`);
+      // Quotes keep a # of a value.
+      const value = shown ? '' : initial();
+      lines.push(`#${name}=${/[\s#'"$]/.test(value) ? `'${value}'` : value}`);
+      return lines.join('\n');
+    }
+  );
+  return `# Settings of the gateway, read at its start. Remove the # of a line to set it.
+# A variable that is set in the environment wins. What each one means: docs/configuration.md.
+# Enclose a value with $, # or spaces in single quotes.
+
+${blocks.join('\n\n')}
+`;
+}
+
+module.exports = { SETTINGS_FILE, environmentOf, homeOf, settingsFileProblems, settingsOf, settingsTemplate };

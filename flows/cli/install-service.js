@@ -1,0 +1,156 @@
+'use strict';
+// The systemd unit of the gateway.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { CliError } = require('../../nodes/lib/base/cli/cli-error');
+const { replaceFile } = require('../../nodes/lib/base/replace-file');
+const { neededCapabilities } = require('./capabilities');
+const { nodesOf, wantedPorts } = require('./flow-ports');
+const { SETTINGS_FILE, environmentOf, settingsOf } = require('./home-settings');
+const { EXIT } = require('./usage');
+
+const UNIT = 'seganet-gateway.service';
+const STATE = '/var/lib/seganet';
+/** Folders of users. */
+const PRIVATE = /^\/(home|root)\//;
+
+/**
+ * @typedef {object} UnitParts
+ * @property {string} node absolute path of Node
+ * @property {string} command absolute path of seganet-gateway.js
+ * @property {string} home absolute
+ * @property {string} user
+ * @property {{ name: string, why: string }[]} capabilities
+ * @property {boolean} bluetooth
+ */
+
+/** @param {UnitParts} parts @returns {string} */
+function unit({ node, command, home, user, capabilities, bluetooth }) {
+  const isState = path.dirname(home) === '/var/lib';
+  const names = capabilities.map(({ name }) => name).join(' ');
+  const whys = capabilities.map(({ name, why }) => `# ${name}: ${why}.`);
+  const families = ['AF_INET', 'AF_INET6', 'AF_UNIX', 'AF_NETLINK', ...(bluetooth ? ['AF_BLUETOOTH'] : [])];
+  const lines = [
+    '# Written by seganet-gateway install-service. What each line is for: docs/raspberry-pi.md.',
+    '[Unit]',
+    'Description=SegaNet Gateway',
+    'Wants=network-online.target time-sync.target',
+    'After=network-online.target time-sync.target',
+    'StartLimitIntervalSec=0',
+    '',
+    '[Service]',
+    'Type=notify',
+    'NotifyAccess=main',
+    `ExecStart=${quoted(node)} --max-semi-space-size=1 ${quoted(command)} start`,
+    `Environment=${quoted(`SEGANET_HOME=${home}`)}`,
+    `User=${user}`,
+    'UMask=0077',
+    ...(isState ? [`StateDirectory=${path.basename(home)}`, 'StateDirectoryMode=0700'] : []),
+    '',
+    '# Ready when the flows run and the listeners are open; alive while all threads of the engine make progress.',
+    'TimeoutStartSec=90',
+    'TimeoutStopSec=30',
+    'WatchdogSec=30',
+    'Restart=on-failure',
+    'RestartSec=5',
+    '# 78: the settings or the flow are wrong, which another start does not cure.',
+    'RestartPreventExitStatus=78',
+    'LimitNOFILE=65536',
+    '',
+    'NoNewPrivileges=yes',
+    ...whys,
+    `AmbientCapabilities=${names}`,
+    `CapabilityBoundingSet=${names}`,
+    'ProtectSystem=strict',
+    ...(isState ? [] : [`ReadWritePaths=${quoted(home)}`]),
+    `ProtectHome=${[home, command, node].some((file) => PRIVATE.test(file)) ? 'read-only' : 'yes'}`,
+    'PrivateTmp=yes',
+    'ProtectKernelTunables=yes',
+    'ProtectKernelModules=yes',
+    'ProtectKernelLogs=yes',
+    'ProtectControlGroups=yes',
+    'ProtectClock=yes',
+    'ProtectHostname=yes',
+    'RestrictNamespaces=yes',
+    'RestrictRealtime=yes',
+    'RestrictSUIDSGID=yes',
+    'LockPersonality=yes',
+    'SystemCallArchitectures=native',
+    `RestrictAddressFamilies=${families.join(' ')}`,
+    '',
+    '[Install]',
+    'WantedBy=multi-user.target'
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** @param {string} text @returns {string} one word of a unit's line; % and $ stand for themselves */
+function quoted(text) {
+  const plain = text.replaceAll('%', '%%').replaceAll('$', '$$$$');
+  return /[\s"'\\]/.test(plain) ? `"${plain.replace(/["\\]/g, '\\$&')}"` : plain;
+}
+
+/**
+ * @param {import('./usage').Options} options
+ * @param {import('../../nodes/lib/base/cli/cli-output').Output} output
+ * @returns {Promise<number>} the exit code
+ */
+async function installService({ home: given, print, user, unitDir, force }, output) {
+  const home = given || STATE;
+  const env = environmentOf(home);
+  const flow = nodesOf(path.join(home, 'gateway.json'));
+  const ports = wantedPorts(flow, { ...env, ...settingsOf(env).values }).map(({ port }) => port);
+  const text = unit({
+    node: process.execPath,
+    command: path.join(__dirname, 'seganet-gateway.js'),
+    home,
+    user,
+    capabilities: neededCapabilities(flow, ports),
+    bluetooth: flow.some(({ type }) => type === 'seganet-ble-devices')
+  });
+  await tellPrivate([process.execPath, __filename], user, output);
+  if (print) {
+    output.line(text.trimEnd());
+    return EXIT.OK;
+  }
+  const file = path.join(unitDir, UNIT);
+  if (fs.existsSync(file) && !force) {
+    throw new CliError(
+      `${file} exists. Replace it with --force, or look at the new one with --print.`,
+      EXIT.CANNOT
+    );
+  }
+  try {
+    replaceFile(file, text, 0o644);
+  } catch (error) {
+    throw new CliError(
+      `${file} cannot be written: ${/** @type {Error} */ (error).message}. Run the command as root, or use --print.`,
+      EXIT.CANNOT
+    );
+  }
+  output.line(`Written: ${file}. Next:`);
+  output.line(
+    `  useradd --system --home-dir ${home} --shell /usr/sbin/nologin ${user}   # if there is no such user`
+  );
+  output.line(`  seganet-gateway init --home ${home} && chown -R ${user}: ${home}`);
+  output.line(`  editor ${path.join(home, SETTINGS_FILE)}`);
+  output.line('  systemctl daemon-reload && systemctl enable --now seganet-gateway');
+  return EXIT.OK;
+}
+
+/**
+ * Warns about files that the service's user may not be able to read.
+ * @param {string[]} files
+ * @param {string} user
+ * @param {import('../../nodes/lib/base/cli/cli-output').Output} output
+ */
+async function tellPrivate(files, user, output) {
+  const file = files.find((each) => PRIVATE.test(each));
+  if (!file) return;
+  await output.note(
+    `seganet-gateway: Warning: ${file} is in a home folder. The user ${user} must be able to read it; better install Node and the gateway globally.`
+  );
+}
+
+module.exports = { installService, quoted, unit };

@@ -1,0 +1,192 @@
+'use strict';
+
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const path = require('node:path');
+const { CliError } = require('../../nodes/lib/base/cli/cli-error');
+const { plural } = require('../../nodes/lib/base/cli/cli-output');
+const { openToRead } = require('../../nodes/lib/store/cli/open');
+const { unpack } = require('./archive');
+const { syncFolder } = require('./backup');
+const { isRunning } = require('./gateway-client');
+const { entriesOf, logFolders } = require('./home-files');
+const { environmentOf, homeOf, settingsOf } = require('./home-settings');
+const { EXIT } = require('./usage');
+
+/** @typedef {import('../../nodes/lib/base/cli/cli-output').Output} Output */
+
+/** @param {string} message */
+const cannot = (message) => new CliError(message, EXIT.CANNOT);
+
+/**
+ * @param {import('./usage').Options} options
+ * @param {Output} output
+ * @returns {Promise<number>} the exit code
+ */
+async function restore({ home: given, file, force }, output) {
+  process.umask(0o077);
+  const home = realOf(homeOf(given));
+  if (!fs.statSync(file, { throwIfNoEntry: false })?.isFile()) throw cannot(`${file} is not a file.`);
+  await refuse(home, force);
+  const stage = `${home}.restore-${crypto.randomBytes(4).toString('hex')}`;
+  try {
+    fs.mkdirSync(stage, { mode: 0o700 });
+  } catch (error) {
+    throw cannot(`${stage} cannot be created: ${/** @type {Error} */ (error).message}.`);
+  }
+  try {
+    const manifest = await unpack(file, stage).catch((error) => {
+      throw inWords(error, file, home);
+    });
+    const restored = arrange(stage);
+    adopt(restored, home);
+    syncTree(restored);
+    const aside = swap(restored, home);
+    output.line(
+      `${home}: restored the backup of ${manifest.created}, ${plural(manifest.logs.length, 'log')}`
+    );
+    if (aside) output.line(`The folder that was there is ${aside}.`);
+    await tellElsewhere(home, manifest, output);
+    return EXIT.OK;
+  } finally {
+    fs.rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+/** @param {string} home @returns {string} without symbolic links, so that the folder itself is replaced */
+function realOf(home) {
+  return fs.existsSync(home) ? fs.realpathSync(home) : home;
+}
+
+/**
+ * Throws if the folder must not be replaced.
+ * @param {string} home
+ * @param {boolean} force
+ */
+async function refuse(home, force) {
+  if (await isRunning(home)) {
+    throw cannot(`The gateway in ${home} is running. Stop it, and run the command again.`);
+  }
+  const stat = fs.statSync(home, { throwIfNoEntry: false });
+  if (!stat) return;
+  if (!stat.isDirectory()) throw cannot(`${home} is not a folder.`);
+  if (fs.statSync(path.dirname(home)).dev !== stat.dev) {
+    throw cannot(
+      `${home} is a mount point, which cannot be replaced at once. Restore into a folder below it with --home.`
+    );
+  }
+  if (fs.readdirSync(home).length > 0 && !force) {
+    throw cannot(`${home} is not empty. Choose another folder with --home, or set it aside with --force.`);
+  }
+  // A gateway of a Node-RED that has no control socket still holds its log.
+  const { values } = settingsOf(environmentOf(home));
+  for (const { directory } of logFolders(home, values)) {
+    const log = path.join(directory, 'log.db');
+    if (fs.statSync(log, { throwIfNoEntry: false })?.size) checkClosed(log);
+  }
+}
+
+/** Throws if a gateway has the log open; a damaged log may be replaced. @param {string} log */
+function checkClosed(log) {
+  try {
+    openToRead(log).close();
+  } catch (error) {
+    if (/in use by another process/.test(/** @type {Error} */ (error).message)) throw error;
+  }
+}
+
+/**
+ * Puts the unpacked files where a gateway expects them, and opens each log.
+ * @param {string} stage
+ * @returns {string} the new folder of the gateway
+ */
+function arrange(stage) {
+  const [restored, logs] = [path.join(stage, 'home'), path.join(stage, 'log')];
+  fs.mkdirSync(restored, { recursive: true, mode: 0o700 });
+  const target = path.join(restored, 'seganet-log');
+  fs.mkdirSync(target, { recursive: true, mode: 0o700 });
+  for (const engine of entriesOf(logs)) {
+    fs.renameSync(path.join(logs, engine), path.join(target, engine));
+    const log = path.join(target, engine, 'log.db');
+    if (!fs.existsSync(log)) continue;
+    openToRead(log).close();
+    // What SQLite leaves behind a reader.
+    for (const suffix of ['-wal', '-shm']) fs.rmSync(log + suffix, { force: true });
+  }
+  return restored;
+}
+
+/**
+ * Gives the files to the owner of the folder that they replace, or of the folder above it.
+ * @param {string} restored
+ * @param {string} home
+ */
+function adopt(restored, home) {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = fs.statSync(fs.existsSync(home) ? home : path.dirname(home));
+  for (const name of ['', ...fs.readdirSync(restored, { recursive: true, encoding: 'utf8' })]) {
+    fs.chownSync(path.join(restored, name), uid, gid);
+  }
+}
+
+/** Syncs each folder; the files are synced already. @param {string} folder */
+function syncTree(folder) {
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) syncTree(path.join(folder, entry.name));
+  }
+  syncFolder(folder);
+}
+
+/**
+ * Replaces the folder by renaming.
+ * @param {string} restored
+ * @param {string} home
+ * @returns {string} the new name of the folder that was there, '' = there was none, or an empty one
+ */
+function swap(restored, home) {
+  let aside = '';
+  if (entriesOf(home).length > 0) {
+    aside = `${home}.before-${new Date().toISOString().replaceAll(':', '-')}`;
+    fs.renameSync(home, aside);
+  }
+  try {
+    // rename() replaces an empty folder.
+    fs.renameSync(restored, home);
+  } catch (error) {
+    if (aside) fs.renameSync(aside, home);
+    throw error;
+  }
+  syncFolder(path.dirname(home));
+  return aside;
+}
+
+/**
+ * Reports logs whose engines look for them elsewhere.
+ * @param {string} home
+ * @param {import('./archive').Manifest} manifest
+ * @param {Output} output
+ */
+async function tellElsewhere(home, manifest, output) {
+  for (const { engine, directory } of manifest.logs) {
+    if (directory === path.join(manifest.home, 'seganet-log', engine)) continue;
+    await output.note(
+      `seganet-gateway: The log of ${engine} was in ${directory} and is now in ${path.join(home, 'seganet-log', engine)}. ` +
+        'Move it there before the start, or unset SEGANET_LOG_DIR.'
+    );
+  }
+}
+
+/** @param {any} error @param {string} file @param {string} home @returns {Error} */
+function inWords(error, file, home) {
+  const { code = '', message } = error;
+  if (error instanceof CliError) return error;
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    return cannot(`There is no space left beside ${home}. Nothing was changed.`);
+  }
+  if (/^Z_/.test(code))
+    return cannot(`${file} cannot be restored: it is damaged (${message}). Nothing was changed.`);
+  if (/^E[A-Z]+$/.test(code)) return cannot(`${file} cannot be restored: ${message}. Nothing was changed.`);
+  return cannot(`${file} cannot be restored: ${message}. Nothing was changed.`);
+}
+
+exports.restore = restore;

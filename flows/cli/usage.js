@@ -1,0 +1,127 @@
+'use strict';
+// Reads the command line of seganet-gateway.
+
+const path = require('node:path');
+const { CliError } = require('../../nodes/lib/base/cli/cli-error');
+const { readCommandLine } = require('../../nodes/lib/base/cli/usage');
+
+const EXIT = /** @type {const} */ ({ OK: 0, DEGRADED: 1, USAGE: 2, NOT_RUNNING: 2, CANNOT: 3, CONFIG: 78 });
+
+const DEFAULT_UNITS = '/etc/systemd/system';
+
+const OPTIONS = {
+  home: `  --home DIR         the gateway's folder; default: SEGANET_HOME, else ~/.seganet`,
+  force: `  --force            backup, install-service: replace the existing file;
+                     restore: set the existing folder aside as DIR.before-<time>`,
+  print: `  --print            print the unit and install nothing`,
+  user: `  --user NAME        user of the service; default seganet`,
+  'unit-dir': `  --unit-dir DIR     folder for the unit; default ${DEFAULT_UNITS}`,
+  json: `  --json             print one JSON object`
+};
+
+/** @typedef {keyof typeof OPTIONS} Name */
+
+/** @type {Record<string, { says: string, more: string, options: Name[], operand?: string }>} */
+const COMMANDS = {
+  init: {
+    says: 'creates the folder with settings, starter flow and log folder; overwrites nothing',
+    more: `The settings are in gateway.env: one line for each environment variable of the gateway, all commented out.`,
+    options: ['home']
+  },
+  start: {
+    says: 'runs the gateway in the foreground, as npm start does',
+    more: `Reads gateway.env first; a variable that is set in the environment wins. Ends in order on SIGTERM or SIGINT.`,
+    options: ['home']
+  },
+  check: {
+    says: 'checks settings, flow, engine, ports, rights, disk and clock without starting',
+    more: `Exit code 0: the gateway can start. 78: a sentence for each problem says what to change.`,
+    options: ['home', 'json']
+  },
+  status: {
+    says: 'shows what the running gateway does',
+    more: `Exit code 0: it works. 1: it is degraded, and a sentence for each problem says why. 2: it is not running.
+Run it as the gateway's user or as root.`,
+    options: ['home', 'json']
+  },
+  backup: {
+    says: 'writes flow, settings, passwords and log into one file, also while the gateway runs',
+    more: `The file is a tar archive (gzip) with SHA-256 checksums. It contains secrets: keep it as safe as the gateway.
+It has every record that was stored before the command. While the gateway runs, the copy of the log needs free space
+beside the log. node_modules and the demo's files are not included.`,
+    operand: 'FILE',
+    options: ['home', 'force']
+  },
+  restore: {
+    says: 'restores a backup, completely or not at all',
+    more: `Refuses while the gateway runs, and refuses a folder that is not empty without --force. Records of the log that the
+cloud has already are sent again.`,
+    operand: 'FILE',
+    options: ['home', 'force']
+  },
+  'install-service': {
+    says: 'writes a systemd unit for the gateway, or prints it',
+    more: `The unit runs as an unprivileged user with the watchdog on. Its capabilities are those that the flow needs.
+The folder of the service is /var/lib/seganet unless --home names another one.`,
+    options: ['home', 'print', 'user', 'unit-dir', 'force']
+  }
+};
+
+const EXITS = `exit codes
+  0  done; status: it works              1  status: degraded
+  2  wrong usage; status: not running    3  not possible: a sentence says why
+  78 check, start: the configuration is wrong`;
+
+/** @param {string} message */
+const usage = (message) => new CliError(`${message} See seganet-gateway --help.`, EXIT.USAGE);
+
+const MANUAL = {
+  name: 'seganet-gateway',
+  purpose: 'Sets up, runs, checks and backs up a SegaNet gateway on a machine without a screen.',
+  options: OPTIONS,
+  flags: ['force', 'print', 'json'],
+  commands: COMMANDS,
+  exits: EXITS,
+  documents: 'docs/cli.md and docs/operations.md',
+  usage
+};
+
+/**
+ * @typedef {object} Options
+ * @property {string} home absolute; '' = not given
+ * @property {string} file operand, absolute; '' = none
+ * @property {boolean} force
+ * @property {boolean} print
+ * @property {boolean} json
+ * @property {string} user
+ * @property {string} unitDir
+ */
+
+/**
+ * @param {string[]} args of the command line
+ * @returns {{ command: string, text: string, options: Options | null }} options null: only print the text
+ */
+function readArguments(args) {
+  const { command, text: shown, values, operand } = readCommandLine(MANUAL, args);
+  if (!values) return { command, text: shown, options: null };
+  const text = (/** @type {Name} */ name) => /** @type {string | undefined} */ (values[name]);
+  for (const name of /** @type {const} */ (['home', 'unit-dir'])) {
+    const given = text(name);
+    if (given === '' || given?.includes('\0')) throw usage(`--${name} takes a folder.`);
+  }
+  const user = text('user') ?? 'seganet';
+  if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user)) throw usage('--user takes the name of a user of this machine.');
+  const given = text('home');
+  const options = {
+    home: given === undefined ? '' : path.resolve(given),
+    file: operand && path.resolve(operand),
+    force: values.force === true,
+    print: values.print === true,
+    json: values.json === true,
+    user,
+    unitDir: path.resolve(text('unit-dir') ?? DEFAULT_UNITS)
+  };
+  return { command, text: '', options };
+}
+
+module.exports = { COMMANDS, EXIT, readArguments, usage };

@@ -1,0 +1,191 @@
+'use strict';
+// The socket through which commands of the same user ask the running gateway: HTTP on a Unix socket in SEGANET_HOME. It
+// works without an editor and needs no password, because only the gateway's user and root can open it.
+//
+//   GET /status                          the state as JSON
+//   GET /engines                         [{ engine, directory }]: the engines whose databases can be copied
+//   GET /engines/<id>/log.db             a copy of the log with all that was stored before the request
+//   GET /engines/<id>/commands.db        the same of the stored commands; 204 = there are none
+
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const http = require('node:http');
+const path = require('node:path');
+
+const SOCKET = 'gateway.sock';
+/** Longest path of a Unix socket, bytes. */
+const MAX_PATH = 107;
+const COPY = /^backup-[0-9a-f]{12}\.db(-journal|-wal|-shm)?$/;
+/** Space that must stay free beside a copy. */
+const HEADROOM_BYTES = 16 << 20;
+
+/** @param {string} home @returns {string} */
+const socketIn = (home) => path.join(home, SOCKET);
+
+/**
+ * @typedef {object} Copied a running engine
+ * @property {string} id
+ * @property {string} directory of its databases
+ * @property {((file: string) => Promise<unknown>) | null} log copies the log into a new file; null = there is none
+ * @property {(file: string) => Promise<boolean>} commands
+ */
+
+class ControlSocket {
+  #file;
+  #state;
+  #engines;
+  #report;
+  /** @type {http.Server | null} */
+  #server;
+  #isCopying;
+
+  /**
+   * @param {object} parts
+   * @param {string} parts.home
+   * @param {() => object} parts.state
+   * @param {() => Copied[]} parts.engines
+   * @param {(sentence: string) => void} parts.report
+   */
+  constructor({ home, state, engines, report }) {
+    this.#file = socketIn(home);
+    this.#state = state;
+    this.#engines = engines;
+    this.#report = report;
+    this.#server = null;
+    this.#isCopying = false;
+  }
+
+  /**
+   * Opens the socket. A failure is reported and does not stop the gateway.
+   * @returns {Promise<boolean>}
+   */
+  async open() {
+    if (Buffer.byteLength(this.#file) > MAX_PATH) {
+      this.#report(`${this.#file} is longer than the ${MAX_PATH} bytes of a socket's path${WITHOUT}`);
+      return false;
+    }
+    try {
+      if (await answers(this.#file)) {
+        this.#report(`Another gateway uses ${path.dirname(this.#file)}${WITHOUT}`);
+        return false;
+      }
+      fs.rmSync(this.#file, { force: true });
+      const server = http.createServer((request, response) => void this.#handle(request, response));
+      await new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(this.#file, () => resolve(undefined));
+      });
+      fs.chmodSync(this.#file, 0o600);
+      server.on('error', (error) => this.#report(`${this.#file}: ${error.message}`));
+      // The gateway ends when its flows end.
+      server.unref();
+      this.#server = server;
+      return true;
+    } catch (error) {
+      this.#report(`${this.#file} cannot be opened (${/** @type {Error} */ (error).message})${WITHOUT}`);
+      return false;
+    }
+  }
+
+  close() {
+    this.#server?.close();
+    this.#server = null;
+  }
+
+  /** @param {http.IncomingMessage} request @param {http.ServerResponse} response */
+  async #handle(request, response) {
+    request.resume();
+    try {
+      const [, what = '', id = '', name = ''] = (request.url ?? '').split('/').map(decodeURIComponent);
+      if (request.method !== 'GET') return answer(response, 405, { error: 'Only GET is allowed.' });
+      if (what === 'status' && id === '') return answer(response, 200, this.#state());
+      if (what === 'engines' && id === '') {
+        const rows = this.#engines().map((each) => ({ engine: each.id, directory: each.directory }));
+        return answer(response, 200, rows);
+      }
+      const engine = this.#engines().find((each) => each.id === id);
+      const copy = name === 'log.db' ? engine?.log : name === 'commands.db' ? engine?.commands : undefined;
+      if (what !== 'engines' || !engine || copy === undefined)
+        return answer(response, 404, { error: 'There is no such engine or database.' });
+      if (copy === null) return answer(response, 204, null);
+      await this.#send(response, engine.directory, name, copy);
+    } catch (error) {
+      const { message } = /** @type {Error} */ (error);
+      if (response.headersSent) response.destroy();
+      else answer(response, 500, { error: message });
+    }
+  }
+
+  /**
+   * Sends a copy of a database. The copy is a temporary file beside it.
+   * @param {http.ServerResponse} response
+   * @param {string} directory
+   * @param {string} name
+   * @param {(file: string) => Promise<unknown>} copy
+   */
+  async #send(response, directory, name, copy) {
+    if (this.#isCopying) return answer(response, 409, { error: 'Another backup is being made.' });
+    this.#isCopying = true;
+    const file = path.join(directory, `backup-${crypto.randomBytes(6).toString('hex')}.db`);
+    try {
+      removeCopies(directory);
+      if (!fs.existsSync(path.join(directory, name))) return answer(response, 204, null);
+      const short = missingSpace(directory, name);
+      if (short) return answer(response, 507, { error: short });
+      if ((await copy(file)) === false) return answer(response, 204, null);
+      response.writeHead(200, { 'Content-Length': fs.statSync(file).size });
+      await new Promise((resolve, reject) => {
+        const stream = fs.createReadStream(file);
+        stream.once('error', reject);
+        response.once('close', resolve);
+        stream.pipe(response);
+      });
+    } finally {
+      fs.rmSync(file, { force: true });
+      this.#isCopying = false;
+    }
+  }
+}
+
+const WITHOUT = '. "seganet-gateway status" and "backup" do not reach this gateway.';
+
+/** @param {http.ServerResponse} response @param {number} status @param {object | null} body */
+function answer(response, status, body) {
+  response.writeHead(status, { 'Content-Type': 'application/json' });
+  response.end(body === null ? undefined : JSON.stringify(body));
+}
+
+/** Removes the copies of a gateway that was killed meanwhile. @param {string} directory */
+function removeCopies(directory) {
+  const names = fs.existsSync(directory) ? fs.readdirSync(directory) : [];
+  for (const name of names) if (COPY.test(name)) fs.rmSync(path.join(directory, name), { force: true });
+}
+
+/** @param {string} directory @param {string} name @returns {string} a sentence, '' = there is room */
+function missingSpace(directory, name) {
+  const sizes = [name, `${name}-wal`].map(
+    (each) => fs.statSync(path.join(directory, each), { throwIfNoEntry: false })?.size ?? 0
+  );
+  const wanted = sizes[0] + sizes[1] + HEADROOM_BYTES;
+  const { bavail, bsize } = fs.statfsSync(directory);
+  if (bavail * bsize >= wanted) return '';
+  const mib = (/** @type {number} */ bytes) => Math.ceil(bytes / 2 ** 20);
+  return `The copy of the log needs ${mib(wanted)} MiB in ${directory}, which has ${mib(bavail * bsize)} MiB. Make room there.`;
+}
+
+/** @param {string} file @returns {Promise<boolean>} true if a process listens on this socket */
+function answers(file) {
+  const net = require('node:net');
+  return new Promise((resolve) => {
+    const socket = net.connect(file);
+    socket.once('connect', () => socket.destroy() && resolve(true));
+    socket.once('error', () => resolve(false));
+  });
+}
+
+exports.ControlSocket = ControlSocket;
+exports.MAX_PATH = MAX_PATH;
+exports.SOCKET = SOCKET;
+exports.answers = answers;
+exports.removeCopies = removeCopies;
+exports.socketIn = socketIn;
