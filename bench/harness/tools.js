@@ -34,8 +34,9 @@ function havePythonModule(module) {
   return found;
 }
 
-/** @param {string} name A command, or `python:MODULE`. @returns {boolean} */
+/** @param {string} name A command, `python:MODULE`, or the absolute path of a file. @returns {boolean} */
 function haveTool(name) {
+  if (path.isAbsolute(name)) return fs.existsSync(name);
   if (name.startsWith('python:')) return havePythonModule(name.slice('python:'.length));
   // Debian installs mosquitto in /usr/sbin, which is not in a user's PATH.
   const folders = [...(process.env.PATH || '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin'];

@@ -20,6 +20,8 @@ const { MemorySource } = require('../harness/memory-source');
 const SECONDS = Number(process.argv[2] ?? 3);
 const INFLIGHT = 1024;
 const EPOCH = Date.now() * 1024;
+/** Nobody subscribes to what is published here. */
+const NO_SUBSCRIBER = 'PUBACK_16';
 
 /** Returns an engine that is never empty: it always has the same batch. */
 function endless(batch) {
@@ -70,13 +72,14 @@ async function measureFeeder(broker, batch, perSecond) {
   };
   const output = new Output((ids) => feeder.written(ids), options.sockets[0].notSentLowat);
   const feeder = new Feeder({
-    window: new InFlightWindow(INFLIGHT),
+    native,
+    window: new InFlightWindow(native, INFLIGHT),
     output,
     pacer: new Pacer({ rate: 0, share: 0.5, now: () => performance.now() }),
     schedule,
     delay: setTimeout,
     now: () => performance.now(),
-    problem: console.error
+    problem: (code, reason) => code !== NO_SUBSCRIBER && console.error(code, reason)
   });
   feeder.setStages(new Map([[1, compileStage(checkStage({}), 'gw1')]]));
   const source = endless(batch);

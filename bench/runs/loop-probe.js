@@ -26,7 +26,8 @@ function blockingNodes(blockMs, everyS) {
       id: 'bench-block',
       type: 'function',
       z: 'bench-tab',
-      func: `const end = Date.now() + ${blockMs};\nwhile (Date.now() < end);\nnode.warn('blocked ${blockMs} ms');`,
+      // With the time, because the log counts identical messages instead of repeating them.
+      func: `const end = Date.now() + ${blockMs};\nwhile (Date.now() < end);\nnode.warn('blocked ${blockMs} ms until ' + end);`,
       outputs: 0,
       wires: []
     }
