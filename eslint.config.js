@@ -58,6 +58,12 @@ module.exports = [
     languageOptions: { globals: globals.browser }
   },
   {
+    // The status page and the sidebar.
+    files: ['nodes/lib/live/page/*.mjs'],
+    languageOptions: { ecmaVersion: 2024, sourceType: 'module', globals: globals.browser },
+    rules: { ...rules, strict: 'off' }
+  },
+  {
     files: ['nodes/**/*.html'],
     plugins: { html },
     languageOptions: {

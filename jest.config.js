@@ -3,6 +3,22 @@
 /** System suites that tell in a minute that the product works: `npm test` runs them, too. */
 const SMOKE = ['gateway', 'commands', 'front-gateway', 'http-devices', 'coap-clients'];
 
+/** Suites of other folders that take half a minute or more: they run with the system suites. */
+const LONG = [
+  'editor/dead-letters',
+  'editor/german',
+  'editor/newcomer',
+  'editor/scenarios',
+  'editor/status-page',
+  'runtime/dead-letters',
+  'runtime/gateway-backup',
+  'runtime/gateway-install',
+  'runtime/health',
+  'runtime/service-manager',
+  'unit/uplink/unwanted-brokers',
+  'unit/uplink/uplink-tls'
+];
+
 /** @type {import('jest').Config} */
 const common = {
   testEnvironment: 'node',
@@ -10,6 +26,7 @@ const common = {
 };
 const ignored = ['/node_modules/'];
 const smoke = SMOKE.map((name) => `<rootDir>/test/system/${name}.test.js`);
+const long = LONG.map((name) => `<rootDir>/test/${name}.test.js`);
 
 /** @type {import('jest').Config} */
 module.exports = {
@@ -22,12 +39,12 @@ module.exports = {
       ...common,
       displayName: 'quick',
       testMatch: ['<rootDir>/test/{unit,native,nodes,runtime,editor}/**/*.test.js', ...smoke],
-      testPathIgnorePatterns: ignored
+      testPathIgnorePatterns: [...ignored, ...long]
     },
     {
       ...common,
       displayName: 'system',
-      testMatch: ['<rootDir>/test/system/**/*.test.js'],
+      testMatch: ['<rootDir>/test/system/**/*.test.js', ...long],
       testPathIgnorePatterns: [...ignored, ...smoke]
     }
   ]

@@ -2,12 +2,11 @@
 
 // The editor as a user sees it: the nodes in a real browser, against a running gateway.
 
-const path = require('path');
 const { lockInterfaces } = require('../fixtures/network/interfaces-lock');
 const { needs } = require('../../bench/harness/tools');
 const { cleanUp } = require('../runtime/process');
-const { openEditor, nodesOf, openDialog, closeDialog } = require('./editor');
-const { startDemo } = require('./gateway');
+const { browserPath, openEditor, nodesOf, openDialog, closeDialog } = require('./support/editor');
+const { startDemo } = require('./support/gateway');
 const flow = require('../../flows/gateway.json');
 const manifest = require('../../package.json');
 
@@ -16,13 +15,6 @@ const TYPES = Object.keys(manifest['node-red'].nodes);
 /** Those that the default flow uses. */
 const inFlow = flow.map(({ type }) => type).filter((type) => TYPES.includes(type));
 const CONFIG_TYPES = ['seganet-engine', 'seganet-uplink-broker'];
-
-/** @returns {string} the browser in the PATH */
-function browserPath() {
-  const folders = (process.env.PATH ?? '').split(path.delimiter);
-  const files = folders.map((folder) => path.join(folder, 'chromium'));
-  return files.find((file) => require('fs').existsSync(file)) ?? 'chromium';
-}
 
 describe('the editor', () => {
   /** @type {Awaited<ReturnType<typeof openEditor>>} */
@@ -174,6 +166,56 @@ describe('the editor', () => {
     await page.click('.seganet-sockets summary');
     expect(await page.isVisible('#node-config-input-dscp')).toBe(true);
     await closeDialog(page, broker, 'cancel');
+  }, 60000);
+
+  test('shows a node of an older flow as the gateway runs it, saves that, and marks a newer node as invalid', async () => {
+    const { page } = editor;
+    const engine = (await nodesOf(page)).find(({ type }) => type === 'seganet-engine')?.id;
+    const add = (/** @type {object} */ properties) =>
+      page.evaluate((given) => {
+        const { RED } = /** @type {any} */ (window);
+        const z = RED.workspaces.active();
+        const [node] = RED.nodes.import([{ z, x: 100, y: 100, wires: [], ...given }], {
+          addFlow: false
+        }).nodes;
+        RED.editor.validateNode(node);
+        return { id: node.id, valid: node.valid, errors: node.validationErrors ?? [] };
+      }, properties);
+    const saved = (/** @type {string} */ id) =>
+      page.evaluate((nodeId) => {
+        const { RED } = /** @type {any} */ (window);
+        const { version, flush, allowAnonymous, valid } = RED.nodes.node(nodeId);
+        RED.nodes.remove(nodeId);
+        return { version: Number(version), flush, allowAnonymous, valid };
+      }, id);
+
+    const batch = { id: 'old-batch', type: 'seganet-batch', engine, mode: 'envelope', maxBytes: '2048' };
+    expect((await add(batch)).valid).toBe(true);
+    await openDialog(page, { ...batch, config: false });
+    expect(await page.inputValue('#node-input-flush')).toBe('limits');
+    expect(await page.isVisible('#node-input-maxBytes')).toBe(true);
+    await closeDialog(page, { config: false }, 'ok');
+    expect(await saved(batch.id)).toMatchObject({ version: 2, flush: 'limits', valid: true });
+
+    const listener = { id: 'old-mqtt', type: 'seganet-mqtt-devices', engine, host: '0.0.0.0', port: '1884' };
+    expect((await add(listener)).errors.join()).not.toMatch(/any client/);
+    await openDialog(page, { ...listener, config: false });
+    expect(await page.isChecked('#node-input-allowAnonymous')).toBe(true);
+    await closeDialog(page, { config: false }, 'ok');
+    expect(await saved(listener.id)).toMatchObject({ version: 2, allowAnonymous: true, valid: true });
+
+    const newer = await add({ ...batch, id: 'new-batch', version: 3 });
+    expect([newer.valid, newer.errors.join()]).toEqual([
+      false,
+      expect.stringMatching(/A newer version of SegaNet Gateway made this node \(version 3;.*up to 2\)/)
+    ]);
+    // The editor keeps the version of a node whose type has no migrations, too.
+    const tap = await add({ id: 'new-tap', type: 'seganet-tap', engine, version: 2 });
+    expect([tap.valid, await saved('new-batch'), await saved('new-tap')]).toMatchObject([
+      false,
+      { version: 3 },
+      { version: 2 }
+    ]);
   }, 60000);
 
   test('shows values from the environment in the lists of a device node, and hides no row for them', async () => {

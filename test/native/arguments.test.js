@@ -64,10 +64,20 @@ const methods = [
   ['applyPlan', () => engine, 'applyPlan', [usualPlan()], [['plan|stages|trap', new Set()]]],
   ['listen', () => engine, 'listen', [stage.source, { host: '127.0.0.1', port: 0 }], [['stage', new Set()], ['options|host|trap', new Set()]]], // prettier-ignore
   ['unlisten', () => engine, 'unlisten', [1], [['stage', new Set()]]],
-  ['push', () => engine, 'push', [stage.ingest, 'd', 't', Buffer.from('1'), 0, 0, 0, -1, 0], [
+  ['push', () => engine, 'push', [stage.ingest, 'd', 't', Buffer.from('1'), 0, 0, 0, -1, 0, 0], [
       ['stage', new Set()], ['deviceId', strings], ['topic', strings], ['payload', new Set(['detached'])], ['recordClass', new Set()],
-      ['flags', new Set()], ['tsMs', new Set()], ['seq', new Set(['-1'])], ['ticket', new Set()]]], // prettier-ignore
-  ['classify', () => engine, 'classify', [stage.batch, 'd', 't', 3], [['stage', new Set()], ['deviceId', strings], ['topic', strings], ['recordClass', new Set()]]], // prettier-ignore
+      ['flags', new Set()], ['tsMs', new Set()], ['seq', new Set(['-1'])], ['ticket', new Set()], ['deferral', new Set(['undefined'])]]], // prettier-ignore
+  [
+    'endDeferrals',
+    () => engine,
+    'endDeferrals',
+    [[64], 0],
+    [
+      ['ids', new Set(['[]'])],
+      ['end', new Set()]
+    ]
+  ],
+  ['classify', () => engine, 'classify', [stage.batch, 'd', 't', Buffer.from('1'), 3], [['stage', new Set()], ['deviceId', strings], ['topic', strings], ['payload', new Set(['detached'])], ['recordClass', new Set()]]], // prettier-ignore
   ['takeMessages', () => engine, 'takeMessages', [Buffer.alloc(64)], [['into', new Set(['detached'])]]],
   ['flush', () => engine, 'flush', [0], [['stage', new Set()]]],
   [

@@ -87,7 +87,7 @@ test('answers every call after close', () => {
   expect(() => new UplinkSource(token, 0, () => {})).toThrow(closed);
   engine.unlisten(stage.source);
   expect(pushOne(engine)).toBe(PushResult.CLOSED);
-  expect(engine.classify(stage.batch, 'd', 't', 2)).toBe(2);
+  expect(engine.classify(stage.batch, 'd', 't', Buffer.from('1'), 2)).toBe(2);
   expect(engine.takeMessages(Buffer.alloc(100))).toBe(0);
   expect(engine.takeCompletions()).toEqual([]);
   engine.flush(0);

@@ -95,7 +95,7 @@ test.each(numbers)('$name has the same limits', ({ row, option, call, own }) => 
 
 test('every whole number of the table is tried', () => {
   // The gateway's JavaScript uses these itself.
-  const elsewhere = ['agingMs', 'logMiB', 'version', 'port', 'wsMaxKiB'];
+  const elsewhere = ['agingMs', 'logMiB', 'version', 'port', 'wsMaxKiB', 'deliveryTimeoutS'];
   for (const [type, , options] of given) {
     const names = Object.entries(TABLE[type]).filter(([, row]) => row.type === 'integer');
     const missing = names.map(([name]) => name).filter((name) => !(name in options));
@@ -131,8 +131,7 @@ const choices = [
   ['seganet-engine', 'acknowledge'],
   ['seganet-engine', 'whenFull'],
   ['seganet-batch', 'mode'],
-  ['seganet-batch', 'flush'],
-  ['seganet-batch', 'format']
+  ['seganet-batch', 'flush']
 ];
 
 test.each(choices)('%s %s has the same choices', (type, name) => {

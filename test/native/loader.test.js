@@ -87,6 +87,13 @@ test('names the platforms that the package holds, and no others', () => {
   expect(stderr).not.toMatch(/arm64/);
 });
 
+test('states what the prebuilt engine of this platform needs if it does not load', () => {
+  put(PREBUILT, 'damaged');
+  expect(load().stderr).toContain(
+    `this package has an engine for ${target}. It needs glibc 2.28 (Debian 10, Ubuntu 20.04) or musl 1.2.3, or newer`
+  );
+});
+
 test('names both places when nothing is there', () => {
   const { stderr } = load();
   expect(stderr).toContain(`${BUILD}: not found`);

@@ -11,6 +11,8 @@ const {
   Engine,
   UplinkSource,
   UplinkConnection,
+  PublishWriter,
+  InFlightWindow,
   openSocket,
   waitConnect,
   closeSocket
@@ -22,24 +24,23 @@ const wireWorker = require.resolve('./children/connection-worker');
 /** @param {number} fd */
 const isOpen = (fd) => fs.existsSync(`/proc/self/fd/${fd}`);
 const byClass = Array.from({ length: 9 }, () => [Buffer.from('t')]);
-const spec = Object.freeze({
-  order: 0,
-  window: 16,
-  reserved: 0,
-  isV5: false,
-  retainAvailable: true,
-  maxPacket: 1 << 20,
-  maxUnsent: 65536,
-  stages: [
-    {
-      id: stage.uplink,
-      topic: byClass,
-      recordTopic: byClass,
-      keyRaw: Buffer.from('g'),
-      keyJson: Buffer.from('g')
-    }
-  ]
-});
+const spec = Object.freeze({ order: 0, maxPacket: 1 << 20, maxUnsent: 65536 });
+const stages = [
+  {
+    ...{ id: stage.uplink, topic: byClass, recordTopic: byClass, qos: /** @type {const} */ (1) },
+    ...{ keyRaw: Buffer.from('g'), keyJson: Buffer.from('g') },
+    ...{ history: /** @type {const} */ ('none'), historySuffix: Buffer.alloc(0) }
+  }
+];
+
+/** Enters the express path with a window of its own. */
+function enter(wire, source, options = spec) {
+  const writer = new PublishWriter();
+  writer.setStages(stages);
+  const window = new InFlightWindow(16, 0);
+  wire.enter(source, writer, window, options);
+  return window;
+}
 /** @returns {import('../../native').UplinkWireHandlers} */
 const handlers = () => ({
   onOpen() {},
@@ -136,7 +137,7 @@ test('allows in-flight batches to be taken over after close()', async () => {
   const source = new UplinkSource(engine.token, 0, () => {});
   const wire = await openWire();
   source.connected(true);
-  wire.enter(source, spec);
+  const window = enter(wire, source);
   expect(alarm(engine)).toBe(true);
   const numbers = new Float64Array(13);
   await until(() => {
@@ -146,10 +147,17 @@ test('allows in-flight batches to be taken over after close()', async () => {
   wire.close();
   wire.numbers(numbers);
   expect([...numbers.subarray(0, 4)]).toEqual([1, 0, 0, 1]);
-  const [id, batch, bytes] = wire.leave();
+  const [id, batch, bytes] = wire.leave(5000);
   expect([id, bytes > 0]).toEqual([1, true]);
+  // It stays in flight, with its time by the clock of leave().
+  expect([...window.ids()]).toEqual([1]);
+  expect(window.sentAt(1)).toBeLessThanOrEqual(5000);
+  expect(window.sentAt(1)).toBeGreaterThan(0);
+  const next = await openWire();
+  expect(() => next.enter(source, new PublishWriter(), window, spec)).toThrow('packets are in flight');
+  next.close();
   expect(source.look(batch, Buffer.alloc(65536), new Float64Array(16))).toBeGreaterThan(0);
-  expect(wire.leave()).toEqual([]);
+  expect(wire.leave(0)).toEqual([]);
   expect(source.release(batch)).toBe(true);
   source.close();
   engine.close();
@@ -160,15 +168,15 @@ test('carries a connection on a source, and a closed source ends it', async () =
   const engine = makeEngine();
   const source = new UplinkSource(engine.token, 0, () => {});
   const [first, second] = [await openWire(), await openWire()];
-  first.enter(source, spec);
-  expect(() => second.enter(source, spec)).toThrow('already on the express path');
+  enter(first, source);
+  expect(() => enter(second, source)).toThrow('already on the express path');
   first.close();
-  expect(() => second.enter(source, spec)).toThrow('already on the express path');
-  first.leave();
-  second.enter(source, spec);
+  expect(() => enter(second, source)).toThrow('already on the express path');
+  first.leave(0);
+  enter(second, source);
   source.close();
-  expect(second.leave()).toEqual([]);
-  expect(() => second.enter(source, spec)).toThrow('the source is closed');
+  expect(second.leave(0)).toEqual([]);
+  expect(() => enter(second, source)).toThrow('the source is closed');
   second.close();
   engine.close();
 });
@@ -177,9 +185,9 @@ test('propagates the exception of any getter', async () => {
   const engine = makeEngine();
   const source = new UplinkSource(engine.token, 0, () => {});
   const wire = await openWire();
-  /** @param {(copy: any) => any} place @param {string | number} key */
-  const spoilt = (place, key) => {
-    const copy = structuredClone(spec);
+  /** @param {any} options @param {(copy: any) => any} place @param {string | number} key */
+  const spoilt = (options, place, key) => {
+    const copy = structuredClone(options);
     Object.defineProperty(place(copy), key, {
       get() {
         throw new Error('of the getter');
@@ -187,14 +195,18 @@ test('propagates the exception of any getter', async () => {
     });
     return copy;
   };
-  const specs = [
-    ...Object.keys(spec).map((key) => spoilt((copy) => copy, key)),
-    ...Object.keys(spec.stages[0]).map((key) => spoilt((copy) => copy.stages[0], key)),
-    spoilt((copy) => copy.stages, 0),
-    spoilt((copy) => copy.stages[0].topic, 3),
-    spoilt((copy) => (copy.stages[0].topic[3] = [0]), 0)
+  for (const key of Object.keys(spec)) {
+    const wrong = spoilt(spec, (copy) => copy, key);
+    expect(() => enter(wire, source, wrong)).toThrow('of the getter');
+  }
+  const writer = new PublishWriter();
+  const lists = [
+    ...Object.keys(stages[0]).map((key) => spoilt(stages, (copy) => copy[0], key)),
+    spoilt(stages, (copy) => copy, 0),
+    spoilt(stages, (copy) => copy[0].topic, 3),
+    spoilt(stages, (copy) => (copy[0].topic[3] = [0]), 0)
   ];
-  for (const wrong of specs) expect(() => wire.enter(source, wrong)).toThrow('of the getter');
+  for (const wrong of lists) expect(() => writer.setStages(wrong)).toThrow('of the getter');
   wire.close();
   source.close();
   engine.close();
@@ -204,7 +216,7 @@ test('enters only when it is open', async () => {
   const engine = makeEngine();
   const source = new UplinkSource(engine.token, 0, () => {});
   const wire = new UplinkConnection(await connect(), null, handlers());
-  expect(() => wire.enter(source, spec)).toThrow('the connection or the source is closed');
+  expect(() => enter(wire, source)).toThrow('the connection or the source is closed');
   wire.close();
   source.close();
   engine.close();
@@ -220,7 +232,9 @@ test.each([false, true])(
       for (let i = 0; i < 20; i++) if (alarm(engine)) pushed++;
     }, 1);
     for (let i = 0; i < 25; i++) {
-      const worker = new Worker(wireWorker, { workerData: { token: engine.token, port, spec, tellsAll } });
+      const worker = new Worker(wireWorker, {
+        workerData: { token: engine.token, port, spec, stages, tellsAll }
+      });
       await once(worker, 'message');
       await new Promise((resolve) => setTimeout(resolve, i % 5));
       await worker.terminate();
@@ -229,10 +243,10 @@ test.each([false, true])(
     const source = new UplinkSource(engine.token, 0, () => {});
     const wire = await openWire({});
     source.connected(true);
-    wire.enter(source, spec);
+    enter(wire, source);
     await until(() => engine.stats().counters.recordsDelivered === pushed, 'all deliveries');
     wire.close();
-    wire.leave();
+    wire.leave(0);
     source.close();
     engine.close();
     await until(() => fs.readdirSync('/proc/self/fd').length <= before + 1, 'the descriptors');

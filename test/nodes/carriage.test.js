@@ -150,7 +150,7 @@ test('lets the plan and the counters be read', async () => {
     stage: 2,
     kind: 'priority',
     carriage: 'native',
-    wires: [{ to: 'batch', carriage: 'native', reason: '' }]
+    wires: [{ to: 'batch', carriage: 'native', reason: '', recordsPerS: 0 }]
   });
   const stats = await helper.request().get('/seganet/engines/engine/stats').expect(200);
   expect(stats.body).toMatchObject({

@@ -122,7 +122,7 @@ describe('devices', () => {
     const changed = path.map((item) => (item.id === 'devices' ? { ...item, port: '1885' } : item));
     await helper.setFlows(changed, 'nodes');
     expect(calls).toContain('unlisten');
-    host.tick_();
+    host.tick();
     expect(errors()).toEqual([
       ['devices', expect.stringMatching(/1885 is used by another node or another program\. Stop it/)]
     ]);
@@ -132,7 +132,7 @@ describe('devices', () => {
       text: 'port 1885 in use'
     });
     engines[0].refuseListen = null;
-    host.tick_();
+    host.tick();
     expect(engines[0].ports.get(1)).toBe(1885);
   });
 });
@@ -164,9 +164,9 @@ describe('messages into the engine', () => {
     engines[0].full = 2;
     const ended = outcome('in', record);
     await until(() => engines[0].full === 1);
-    helper.getNode('engine').host.tick_();
+    helper.getNode('engine').host.tick();
     expect(shown('in')).toMatchObject({ fill: 'yellow', text: 'slowed' });
-    helper.getNode('engine').host.tick_();
+    helper.getNode('engine').host.tick();
     expect(await ended).toBeUndefined();
   });
 
@@ -256,11 +256,11 @@ describe('uplink', () => {
     await load(path);
     await until(() => threads.length === 1);
     const { host } = helper.getNode('engine');
-    host.tick_();
+    host.tick();
     expect(shown('cloud')).toEqual({ fill: 'green', shape: 'dot', text: 'connected · 3 ms' });
     threads[0].emit('state', { state: 'disconnected', code: 'ECONNREFUSED', reason: 'long' });
     engines[0].backlog = 12345;
-    host.tick_();
+    host.tick();
     await until(() => shown('cloud').fill === 'red');
     expect(shown('cloud').text).toBe('disconnected: ECONNREFUSED · 12.3 k kept');
   });
@@ -334,7 +334,14 @@ describe('end', () => {
     await until(() => threads.length === 1);
     calls.length = 0;
     await helper.clearFlows();
-    expect(calls).toEqual(['stopReading', 'flush 0', 'thread.stop 1', 'store.stop', 'engine.close']);
+    expect(calls).toEqual([
+      'stopReading',
+      'flush 0',
+      'thread.stop 1',
+      'saveSessions',
+      'store.stop',
+      'engine.close'
+    ]);
     expect(warnings()).toEqual([]);
   });
 
@@ -348,7 +355,7 @@ describe('end', () => {
     expect(calls).not.toContain('thread.stop 1');
     engines[0].acknowledge();
     await closed;
-    expect(calls.slice(-3)).toEqual(['thread.stop 1', 'store.stop', 'engine.close']);
+    expect(calls.slice(-4)).toEqual(['thread.stop 1', 'saveSessions', 'store.stop', 'engine.close']);
   });
 
   test('leaves no listener on Node-RED after the end', async () => {
@@ -371,4 +378,13 @@ test('sends counters and rates from the stats node', async () => {
     waiting: 0,
     rates: { stages: { 1: { recordsIn: 0 } } }
   });
+});
+
+test('sends a heartbeat from the stats node instead of the counters', async () => {
+  const settings = { intervalS: '1', content: 'heartbeat' };
+  await load([...path, node('stats', 'stats', settings, 'out'), node('out', 'helper')]);
+  const msg = await new Promise((resolve) => helper.getNode('out').on('input', resolve));
+  expect(msg.topic).toBe('heartbeat');
+  expect(msg.payload).toMatchObject({ gateway: 'gw1', uplink: 'connected', devices: 0, dropped: 0 });
+  expect(msg.payload).not.toHaveProperty('counters');
 });

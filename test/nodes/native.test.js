@@ -1,42 +1,12 @@
 'use strict';
 // The nodes with the real engine. The uplink is read in this thread, so that the published data can be compared.
 
-const { EventEmitter } = require('node:events');
 const { helper, tab, engine, broker, node, load, inbox, until, errors, parts } = require('./support/gateway');
 const { replaceModules } = require('../../nodes/lib/engine/modules');
-
-// `npm install` builds the addon: where it cannot be loaded, these tests fail and report the reason.
-const native = require('../../native');
-
-/** Lines of envelopes, as [class, device, topic, sequence, payload]. */
-let lines = [];
-
-/** Acknowledges at once all batches that the engine has ready. */
-class Puller extends EventEmitter {
-  setStages() {}
-  attach(token, uplink) {
-    this.source = new native.UplinkSource(token, uplink, () => this.pull());
-    this.pull();
-  }
-  pull() {
-    const into = Buffer.alloc(65536);
-    const meta = new Float64Array(16);
-    for (let length = this.source.take(into, meta); length >= 0; length = this.source.take(into, meta)) {
-      const text = into.toString('utf8', meta[4] === 0 ? 0 : meta[10] + meta[11], length);
-      for (const line of text.split('\n').filter(Boolean)) {
-        const { c, d, t, s, p } = JSON.parse(line);
-        lines.push([c, d, t, s, p]);
-      }
-      this.source.release(meta[0]);
-    }
-  }
-  async stop() {
-    this.source.close();
-  }
-}
+const { native, Puller, lines } = require('./support/puller');
 
 beforeAll(() => helper.startServer());
-beforeEach(() => (lines = []));
+beforeEach(() => lines.splice(0));
 afterEach(async () => {
   await helper.unload();
   replaceModules();
@@ -84,7 +54,7 @@ describe('with the native engine (needs npm run build)', () => {
       ['off', 'batch'],
       ['auto', 'middle']
     ]) {
-      lines = [];
+      lines.splice(0);
       results.push(order(await run(fastPath, middle)));
       await helper.unload();
     }
@@ -99,7 +69,7 @@ describe('with the native engine (needs npm run build)', () => {
       ['auto', 'batch'],
       ['off', 'middle']
     ]) {
-      lines = [];
+      lines.splice(0);
       const arrived = await run(fastPath, middle);
       for (const key of ['1 d0', '3 d0', '3 d1', '3 d2', '3 d3']) {
         const numbers = arrived

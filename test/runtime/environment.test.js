@@ -44,7 +44,7 @@ describe('the table', () => {
     const used = [...flow.matchAll(/\$\{(SEGANET_[A-Z_]+)\}/g)].map(([, name]) => name);
     const names = VARIABLES.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(used));
-    const elsewhere = /HOME|USERNAME|PASSWORD|EDITOR|ADMIN/;
+    const elsewhere = /HOME|USERNAME|PASSWORD|EDITOR|STATUS|ADMIN|LOG_FORMAT/;
     expect(used).toEqual(expect.arrayContaining(names.filter((name) => !elsewhere.test(name))));
   });
 
@@ -99,7 +99,7 @@ describe('variables of the previous release', () => {
     /** @type {NodeJS.ProcessEnv} */
     const env = {};
     applyEnvironment(env);
-    expect(env.SEGANET_BATCH_FLUSH).toBe(rows.flush.initial);
+    expect(env.SEGANET_BATCH_FLUSH).toBe(rows.flush.default);
     expect(() => applyEnvironment(env)).not.toThrow();
   });
 });
@@ -291,6 +291,17 @@ describe('the editor', () => {
       expect(problems({ SEGANET_EDITOR_HOST: host, ...password })).toBe('');
     }
   );
+
+  test('applies to the port of the status page, too, which needs the HTTP server of the editor', () => {
+    const open = { SEGANET_STATUS_PORT: '8080', SEGANET_STATUS_HOST: '0.0.0.0' };
+    expect(problems(open)).toMatch(/SEGANET_STATUS_HOST 0.0.0.0 .* without a password/);
+    expect(problems({ ...open, SEGANET_STATUS_PORT: 'off' })).toBe('');
+    expect(problems({ SEGANET_STATUS_PORT: '8080' })).toBe('');
+    expect(problems({ ...open, SEGANET_ADMIN_USER: 'admin', SEGANET_ADMIN_PASSWORD_HASH: HASH })).toBe('');
+    expect(problems({ SEGANET_STATUS_PORT: '8080', SEGANET_EDITOR_PORT: 'off' })).toMatch(
+      /SEGANET_STATUS_PORT needs .* SEGANET_EDITOR_PORT is off/
+    );
+  });
 
   test.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('needs no password on %s', (host) => {
     expect(problems({ SEGANET_EDITOR_HOST: host })).toBe('');

@@ -9,7 +9,7 @@ const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./pro
 
 afterEach(cleanUp);
 
-/** @returns {{ copies: [string, string][], command: string[] }} of the last stage */
+/** @returns {{ copies: [string, string][], command: string[], health: string[] }} of the last stage */
 function lastStage() {
   const text = fs.readFileSync(path.join(ROOT, 'docker', 'Dockerfile'), 'utf8');
   const lines = text.slice(text.lastIndexOf('\nFROM ')).split('\n');
@@ -21,7 +21,8 @@ function lastStage() {
       return /** @type {[string, string]} */ ([found[1], found[2]]);
     });
   const command = lines.flatMap((line) => (line.startsWith('CMD ') ? JSON.parse(line.slice(4)) : []));
-  return { copies, command };
+  const [, health = '[]'] = /^HEALTHCHECK .* CMD (\[.*\])$/m.exec(lines.join('\n')) ?? [];
+  return { copies, command, health: JSON.parse(health) };
 }
 
 /** The files of the build stage at a place. @param {string} from @param {string} to */
@@ -32,7 +33,7 @@ function copy(from, to) {
 }
 
 test('has every file that the gateway needs: records reach the cloud of its demo', async () => {
-  const { copies, command } = lastStage();
+  const { copies, command, health } = lastStage();
   const gateway = temporaryFolder();
   for (const [from, to] of copies) copy(from, path.join(gateway, to));
   const [node, ...args] = command;
@@ -45,6 +46,12 @@ test('has every file that the gateway needs: records reach the cloud of its demo
   });
   const { child, says, ended } = run(process.execPath, args, { cwd: gateway, env });
   await says(/demo cloud: the first record/, 60000);
+  const [, port] = await says(/MQTT listener on port (\d+)/);
+  const check = () =>
+    run(process.execPath, health.slice(1), { cwd: gateway, env: { ...env, SEGANET_MQTT_PORT: port } }).ended;
+  expect(health[0]).toBe('node');
+  expect(await check()).toMatchObject({ code: 0, output: expect.stringMatching(/port for devices is open/) });
   child.kill('SIGTERM');
   expect(await ended).toMatchObject({ code: 0 });
+  expect((await check()).code).toBe(1);
 }, 180000);

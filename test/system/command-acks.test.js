@@ -61,12 +61,12 @@ class Publisher {
     });
     this.client.on('close', () => this.closes++);
     this.client.on('error', () => {});
-    this.timer = setInterval(() => this.publish_(`${id}-${++this.sent}`), 5);
+    this.timer = setInterval(() => this.#publish(`${id}-${++this.sent}`), 5);
     publishers.push(this);
   }
 
   /** @param {string} payload */
-  publish_(payload) {
+  #publish(payload) {
     this.client.publish(`d/${payload.split('-')[0]}`, payload, { qos: 1 }, (error) => {
       if (!error) this.acknowledged.add(payload);
     });

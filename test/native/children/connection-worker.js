@@ -3,18 +3,22 @@
 // A worker_threads Worker with a connection of the engine and its active express path, as in the uplink's thread.
 
 const { parentPort, workerData } = require('node:worker_threads');
-const { UplinkSource, UplinkConnection, openSocket, waitConnect } = require('../../../native');
+const native = require('../../../native');
 
-const { token, port, spec, tellsAll } = workerData;
+const { UplinkSource, UplinkConnection, PublishWriter, InFlightWindow, openSocket, waitConnect } = native;
+const { token, port, spec, stages, tellsAll } = workerData;
 
 async function run() {
   const source = new UplinkSource(token, 0, () => {});
   const { fd } = openSocket('127.0.0.1', port, {});
   await waitConnect(fd, 5000);
+  const writer = new PublishWriter();
+  writer.setStages(stages);
+  const window = new InFlightWindow(16, 0);
   const wire = new UplinkConnection(fd, null, {
     onOpen() {
       source.connected(true);
-      if (!tellsAll) wire.enter(source, spec);
+      if (!tellsAll) wire.enter(source, writer, window, spec);
       parentPort?.postMessage('open');
     },
     onBytes() {},
@@ -23,8 +27,9 @@ async function run() {
     onDrain() {},
     onEnd() {},
     onLeave() {
-      wire.leave();
-      wire.enter(source, spec);
+      wire.leave(0);
+      window.reset();
+      wire.enter(source, writer, window, spec);
     }
   });
   if (!tellsAll) return;

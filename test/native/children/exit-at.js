@@ -9,9 +9,13 @@ const { stage, usualPlan, until, connectDevice } = require('../support/addon');
 
 const payload = Buffer.from('{"v":1}');
 
+/** An engine that nothing refers to may close before the process ends. @type {Engine[]} */
+const engines = [];
+
 /** @param {() => void} [onDoorbell] */
 function start(onDoorbell = () => {}) {
   const engine = new Engine({ workers: 2, memoryMiB: 8 }, onDoorbell);
+  engines.push(engine);
   engine.applyPlan(usualPlan());
   return engine;
 }

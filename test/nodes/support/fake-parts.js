@@ -115,7 +115,7 @@ class Engine {
   classOf(stage, { topic, cls }) {
     return stage.rules.find((rule) => rule.topic === topic)?.class ?? (stage.defaultClass || cls);
   }
-  classify(id, _deviceId, topic, cls) {
+  classify(id, _deviceId, topic, _payload, cls) {
     return this.classOf(this.stage(id), { topic, cls });
   }
   command(ticket, deviceId, topic, payload, qos) {
@@ -157,13 +157,19 @@ class Engine {
     calls.push('saveAll');
     this.onSaveAll?.();
   }
+  holdReading(hold) {
+    calls.push(`holdReading ${hold}`);
+  }
   stopReading() {
     calls.push('stopReading');
+  }
+  saveSessions() {
+    calls.push('saveSessions');
   }
   stats() {
     const stages = this.plan.stages.map(({ id }) => {
       const records = this.pushes.filter(({ stage }) => stage === id).length;
-      return { id, recordsIn: records, recordsOut: records, batches: 0, copiesDropped: 0 };
+      return { id, recordsIn: records, recordsOut: records, batches: 0, copiesDropped: 0, filtered: 0 };
     });
     const stored = Math.min(this.stored, this.held.length);
     const normal = (count) => [0, 0, 0, count, 0, 0, 0, 0, 0];
@@ -177,6 +183,7 @@ class Engine {
       backlogRecords: normal(this.backlog),
       slowed: false,
       counters: {},
+      deliveredRecords: normal(0),
       drops: {},
       latency: [],
       stages

@@ -15,6 +15,7 @@ const names = [
   'mqtt-source',
   'ingest',
   'priority',
+  'filter',
   'batch',
   'uplink',
   'tap',

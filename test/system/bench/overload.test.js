@@ -153,7 +153,7 @@ describe('the blocking node', () => {
 const withBroker = needs('mosquitto', 'c++');
 withBroker.describe('the commands', () => {
   test('print their options', () => {
-    for (const command of ['overload', 'blocked-loop', 'batching']) {
+    for (const command of ['overload', 'blocked-loop', 'batching', 'live-view', 'scrape']) {
       const all = [path.join(root, 'bench', 'questions', `${command}.js`), '--help'];
       const printed = execFileSync(process.execPath, all, { cwd: root, encoding: 'utf8' });
       expect(printed).toMatch(/^Usage: node bench\/.*--devices .*--out /s);
@@ -170,6 +170,21 @@ withBroker.describe('the commands', () => {
     expect(blocked).toMatchObject({ variant: 'blocked', verdict: { lost: 0 }, cleanEnd: true });
     expect(blocked.blocks).toBeGreaterThanOrEqual(2);
     expect(Math.max(...blocked.answers)).toBeGreaterThan(600);
+  });
+
+  test('sends a snapshot a second to the viewers in a short run of live-view', () => {
+    const times = ['--seconds', '5', '--warmup', '1'];
+    const { printed, saved } = bench('live-view.js', ['--devices', '10', '--repeat', '1', ...times]);
+    expect(printed).toMatch(/\| searched \/ none \| [-+]/);
+    expect(printed).not.toContain('these results prove nothing');
+    const counts = Object.fromEntries(
+      saved.runs.map((/** @type {any} */ { variant, snapshots }) => [variant, snapshots])
+    );
+    expect(counts.none).toBe(0);
+    for (const variant of ['viewed', 'searched']) {
+      expect(counts[variant]).toBeGreaterThanOrEqual(3);
+      expect(counts[variant]).toBeLessThanOrEqual(8);
+    }
   });
 
   test("counts the cloud's traffic in a short run of batching", () => {

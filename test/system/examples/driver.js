@@ -77,7 +77,7 @@ const examples = {
   },
   '06': async ({ nodeRed }) => {
     await nodeRed.shows('counters', /counters/, 30000);
-    await nodeRed.shows(CLOUD, /counters/, 30000);
+    await nodeRed.shows(CLOUD, /lastProblem/, 30000);
   },
   '07': async ({ nodeRed }) => {
     await nodeRed.shows('live', /room/, 30000);
@@ -185,6 +185,26 @@ const examples = {
   16: async ({ nodeRed }) => {
     await publish('d/pump-1/t', '{"mark":16}', { username: 'pump-1', password: 'secret-1' });
     await nodeRed.shows(CLOUD, /mark/);
+  },
+  17: async ({ nodeRed }) => {
+    const client = await publish('t/x', '{"temp":20,"mark":"first"}');
+    await nodeRed.shows(CLOUD, /first/);
+    // The second value is the same, so only the alarm after it arrives.
+    await client.publishAsync('t/x', '{"temp":20.5,"mark":"same"}', { qos: 1 });
+    await client.publishAsync('t/x', '{"temp":91,"mark":"alarm"}', { qos: 1 });
+    await client.publishAsync('t/x', '{"temp":21,"mark":"last"}', { qos: 1 });
+    await nodeRed.shows(CLOUD, /alarm/);
+    await nodeRed.shows(CLOUD, /last/);
+    if (nodeRed.shown.some(({ msg }) => /same/.test(msg))) throw new Error('a filtered record arrived');
+  },
+  18: async ({ nodeRed }) => {
+    const client = await publish('t/x', '{"temp":20,"pressure":1013,"mark":"calm"}');
+    await client.publishAsync('t/x', '{"temp":91,"mark":"alarm"}', { qos: 1 });
+    await client.publishAsync('t/x', '{"mark":"other"}', { qos: 1 });
+    await nodeRed.shows(CLOUD, /alarm/);
+    await nodeRed.shows(CLOUD, /other/);
+    await nodeRed.shows(CLOUD, /pressure.*mean.*1013/, 20000);
+    if (nodeRed.shown.some(({ msg }) => /calm/.test(msg))) throw new Error('a record of a window arrived');
   }
 };
 

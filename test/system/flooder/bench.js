@@ -37,37 +37,41 @@ function nodesFor(ports, passwordFile) {
 }
 
 class Bench {
+  #folder;
+  #flow;
+  #receiver;
+
   async start() {
     this.cloud = await startCloud();
     const names = ['mqtt', 'coap', 'http', 'ws', 'passwords', 'login', 'editor'];
     /** @type {Record<string, number>} */
     this.ports = {};
     for (const name of names) this.ports[name] = await freePort();
-    this.folder_ = fs.mkdtempSync(path.join(require('node:os').tmpdir(), 'seganet-flood-'));
-    const passwordFile = path.join(this.folder_, 'passwords');
+    this.#folder = fs.mkdtempSync(path.join(require('node:os').tmpdir(), 'seganet-flood-'));
+    const passwordFile = path.join(this.#folder, 'passwords');
     fs.writeFileSync(passwordFile, `nobody:${HASH}\n`, { mode: 0o600 });
-    this.flow_ = homeWith(nodesFor(this.ports, passwordFile));
+    this.#flow = homeWith(nodesFor(this.ports, passwordFile));
     this.gateway = await startGateway(this.cloud, {
       openFiles: 20000,
       env: {
-        SEGANET_HOME: this.flow_.home,
+        SEGANET_HOME: this.#flow.home,
         SEGANET_EDITOR_PORT: String(this.ports.editor),
         SEGANET_WORKERS: '2'
       }
     });
     this.ports.mqtt = this.gateway.port;
     for (const name of ['http', 'ws', 'passwords', 'login', 'editor']) await waitForPort(this.ports[name]);
-    await this.receive_();
+    await this.#receive();
   }
 
-  async receive_() {
+  async #receive() {
     /** Numbers of records that arrived, by honest device. @type {Map<string, Set<number>>} */
     this.arrived = new Map();
     const { plainPort } = /** @type {import('../../../bench/harness/cloud').Cloud} */ (this.cloud);
-    this.receiver_ = await mqtt.connectAsync(`mqtt://127.0.0.1:${plainPort}`, {
+    this.#receiver = await mqtt.connectAsync(`mqtt://127.0.0.1:${plainPort}`, {
       clientId: `receiver-${process.pid}`
     });
-    this.receiver_.on('message', (_topic, payload) => {
+    this.#receiver.on('message', (_topic, payload) => {
       // Most of it comes from hostile devices, and is ignored.
       if (!payload.includes('"d":"honest-')) return;
       for (const { d, p } of parseEnvelope(payload)) {
@@ -76,7 +80,7 @@ class Bench {
         this.arrived?.get(d)?.add(p.n);
       }
     });
-    await this.receiver_.subscribeAsync('gw/#', { qos: 0 });
+    await this.#receiver.subscribeAsync('gw/#', { qos: 0 });
   }
 
   get alive() {
@@ -118,11 +122,11 @@ class Bench {
   }
 
   async close() {
-    await this.receiver_?.endAsync(true);
+    await this.#receiver?.endAsync(true);
     const exit = this.gateway?.alive ? await this.gateway.stop(30000) : this.gateway?.child.exit;
     await this.cloud?.close();
-    this.flow_?.remove();
-    if (this.folder_) fs.rmSync(this.folder_, { recursive: true, force: true });
+    this.#flow?.remove();
+    if (this.#folder) fs.rmSync(this.#folder, { recursive: true, force: true });
     return exit;
   }
 }

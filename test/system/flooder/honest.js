@@ -21,6 +21,9 @@ const pause = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(
 const body = (/** @type {number} */ n) => `{"n":${n}}`;
 
 class Honest {
+  /** @type {Device[]} */
+  #devices;
+
   constructor() {
     /** Acknowledged numbers, by device. @type {Map<string, number[]>} */
     this.acknowledged = new Map();
@@ -31,19 +34,18 @@ class Honest {
     this.isOver = false;
     /** @type {Promise<void>[]} */
     this.songs = [];
-    /** @type {Device[]} */
-    this.devices_ = [];
+    this.#devices = [];
   }
 
   /** @param {string} id @param {Device} device */
   start(id, device) {
     this.acknowledged.set(id, []);
-    this.devices_.push(device);
-    this.songs.push(this.sing_(id, device));
+    this.#devices.push(device);
+    this.songs.push(this.#sing(id, device));
   }
 
   /** @param {string} id @param {Device} device */
-  async sing_(id, device) {
+  async #sing(id, device) {
     for (let n = 1; !this.isOver; n++) {
       const at = performance.now();
       /** @type {NodeJS.Timeout | undefined} */
@@ -68,7 +70,7 @@ class Honest {
   async stop() {
     this.isOver = true;
     await Promise.all(this.songs);
-    for (const device of this.devices_) device.close();
+    for (const device of this.#devices) device.close();
   }
 }
 

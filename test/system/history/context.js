@@ -67,7 +67,7 @@ class Context {
   /** @param {string} peer @param {number[]} ports */
   #build(peer, [devicePort, uplinkPort, brokerPort, editorPort]) {
     const { schedule, folder, history, clock } = this;
-    const { isOurs, isLying = false, env: more = {}, make } = systems[peer];
+    const { isOurs, isLying = false, isUnordered = false, env: more = {}, make } = systems[peer];
     const has = (/** @type {string} */ kind) => schedule.faults.some((fault) => fault.kind === kind);
     this.image = isOurs && has('power-cut') ? this.#closes(new Image(folder)) : null;
     this.smallDisk = isOurs && has('disk-full') ? this.#closes(new SmallDisk(folder, SMALL_DISK_MIB)) : null;
@@ -83,6 +83,7 @@ class Context {
     const env = Object.assign(environment(schedule), more, preload, ...shims.map((shim) => shim.env));
     const { logFolder } = this;
     this.isOurs = isOurs;
+    this.isUnordered = isUnordered;
     this.system = make({ home, devicePort, uplinkPort, editorPort, logFolder, env });
     this.broker = new CloudBroker(folder, brokerPort);
     const window = isOurs ? schedule.gateway.inflight : 65535;

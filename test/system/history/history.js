@@ -46,6 +46,8 @@
  * @property {string[]} allowedDrops drop reasons that this run may have and that explain a missing record
  * @property {string[]} harmlessDrops drop reasons that it may have for records without an acknowledgement
  * @property {number} slackMs how long a PUBLISH may be in flight after a refusal was written
+ * @property {boolean} [isUnordered] true: the order of a device is not checked, because a deploy removes messages from
+ *  a flow
  * @property {boolean} oneBacklog false when two uplink nodes had a backlog: each is sent in order, in parallel with the
  *  other
  * @property {boolean} settled true if the end was quiet: everything had time to arrive

@@ -11,19 +11,20 @@ Puts a gateway with real devices and a real broker through faults drawn from a s
 arrival, and checks that no acknowledged record was lost, swapped, changed or repeated more often than allowed. Exit code 0: every
 run was valid; 1: a run was not, and its files are kept; 2: wrong options.`;
 
-/** mode → faults, runs. @type {Record<string, {kinds: string[], runs: number}>} */
+/** mode → faults, runs, peer. @type {Record<string, {kinds: string[], runs: number, peer?: string}>} */
 const MODES = {
   mixed: { kinds: KINDS, runs: 20 },
   'power-cut': { kinds: ['power-cut'], runs: 50 },
   'write-failures': { kinds: ['write-failures'], runs: 60 },
-  deploys: { kinds: PEOPLE, runs: 300 }
+  deploys: { kinds: PEOPLE, runs: 300 },
+  flow: { kinds: ['kill', 'kill-in-outage', 'kill-deploy', 'deploy', 'term'], runs: 50, peer: 'gateway-flow' }
 };
 
 /** name → default, what. @type {Record<string, [string, string]>} */
 const options = {
   runs: [
     '',
-    'number of runs, each with its own seed (20; 50 in mode power-cut; 60 in mode write-failures, with several failures each; 300 in mode deploys)'
+    'number of runs, each with its own seed (20; 50 in mode power-cut; 60 in mode write-failures, with several failures each; 50 in mode flow; 300 in mode deploys)'
   ],
   seed: [
     '1',
@@ -33,7 +34,10 @@ const options = {
   parallel: ['2', 'concurrent runs'],
   mode: ['mixed', `${Object.keys(MODES).join(' | ')}`],
   faults: ['', `comma-separated: ${KINDS.join(', ')}`],
-  peer: ['gateway', `comma-separated, each gets the same schedules: ${Object.keys(systems).join(', ')}`],
+  peer: [
+    '',
+    `comma-separated, each gets the same schedules (gateway; gateway-flow in mode flow): ${Object.keys(systems).join(', ')}`
+  ],
   out: ['', 'folder for the files of runs that are not valid (a new one in the temporary folder)'],
   json: ['', 'file for all verdicts']
 };
@@ -83,7 +87,9 @@ function readOptions(args) {
     help: values.help ? help() : '',
     check: values.check || '',
     peers: /** @type {string[]} */ (
-      values.peer.split(',').map((peer) => oneOf('peer', peer, Object.keys(systems)))
+      (values.peer || mode.peer || 'gateway')
+        .split(',')
+        .map((peer) => oneOf('peer', peer, Object.keys(systems)))
     ),
     kinds,
     runs: number('runs', values.runs || String(mode.runs), 1, 100000),

@@ -91,7 +91,7 @@ async function settle(context) {
 const total = (byClass) => (byClass || []).reduce((sum, each) => sum + each, 0);
 
 /** @param {Context} context @param {boolean} settled @returns {import('./history').Settings} */
-function settingsOf({ schedule, history }, settled) {
+function settingsOf({ schedule, history, isUnordered }, settled) {
   const shortest = payloadOf(
     { ...schedule.shape, maxPad: schedule.shape.minPad, bigEvery: 0 },
     'dev-000',
@@ -113,6 +113,7 @@ function settingsOf({ schedule, history }, settled) {
     allowedDrops: schedule.allowedDrops,
     harmlessDrops: schedule.harmlessDrops,
     slackMs: 250,
+    isUnordered,
     oneBacklog: !schedule.faults.some(({ steps }) => steps?.some(({ edit }) => edit === COPY)),
     settled
   };

@@ -54,7 +54,8 @@ function instrument() {
     const complete = node._complete;
     node._complete = function (/** @type {any} */ msg, /** @type {any} */ error) {
       const entry = sent.get(msg);
-      if (entry) ended(entry, error);
+      // While plans change, the next node may get the same message.
+      if (entry?.node === id) ended(entry, error);
       return complete.call(this, msg, error);
     };
   }

@@ -85,7 +85,11 @@ function makeFlow({ url, folder, version = 0 }) {
     }
   }
   flow.push({ id: 'catch', type: 'catch', z: 'tab', x: 0, y: 0, scope: null, wires: [['sink']] });
-  const scope = flow.filter(({ type }) => type.startsWith('seganet-')).map(({ id }) => id);
+  // A wire to a node that a Complete node waits for carries messages; here most wires shall be native.
+  const ends = new Set(flow.flatMap(({ wires = [] }) => wires.flat()));
+  const scope = flow
+    .filter(({ id, type }) => type.startsWith('seganet-') && !ends.has(id))
+    .map(({ id }) => id);
   flow.push({ id: 'complete', type: 'complete', z: 'tab', x: 0, y: 0, scope, wires: [['sink']] });
   flow.push({ id: 'sink', type: 'fuzz-sink', z: 'tab', x: 0, y: 0, wires: [], name: `v${version}` });
   return flow;

@@ -132,12 +132,14 @@ class Cloud {
 }
 
 class Bench {
+  #cloud;
+
   /** @param {string} folder */
   constructor(folder) {
     this.folder = folder;
     /** @type {Map<string, { fill?: string, text?: string }>} */
     this.statuses = new Map();
-    this.cloud_ = new Cloud();
+    this.#cloud = new Cloud();
   }
 
   async start() {
@@ -152,7 +154,7 @@ class Bench {
         ...Object.fromEntries(clean),
         SEGANET_HOME: this.home,
         SEGANET_EDITOR_PORT: '0',
-        SEGANET_UPLINK_URL: `mqtt://127.0.0.1:${await this.cloud_.start()}`
+        SEGANET_UPLINK_URL: `mqtt://127.0.0.1:${await this.#cloud.start()}`
       }
     });
     const found = await this.child.until((output) => /editor: (http:\S+)/.exec(output), 60000);
@@ -195,14 +197,14 @@ class Bench {
     for (const node of silent()) {
       findings.push(`${tell(node)} shows ${brief(this.statuses.get(node.id))} after ${SETTLE_MS} ms`);
     }
-    for (const node of nodes) findings.push(...(await this.judge_(node, output)));
+    for (const node of nodes) findings.push(...(await this.#judge(node, output)));
     findings.push(...faultsOf(output, JSON.stringify(nodes)));
-    findings.push(...(await this.canary_()));
+    findings.push(...(await this.#canary()));
     return findings;
   }
 
   /** @param {any} node @param {string} output */
-  async judge_(node, output) {
+  async #judge(node, output) {
     const { fill, text = '' } = this.statuses.get(node.id) ?? {};
     const lines = output.split('\n').filter((line) => line.includes(`:${nameOf(node.id)}]`));
     const problem = lines.find((line) => line.length > 1500);
@@ -219,7 +221,7 @@ class Bench {
   }
 
   /** A record of a device must always be acknowledged: flows run, and the engine of the base lives. */
-  async canary_() {
+  async #canary() {
     const state = await fetch(`${this.url}flows/state`).then(
       (answer) => answer.json(),
       () => ({})
@@ -247,7 +249,7 @@ class Bench {
   async stop() {
     this.comms?.terminate();
     const exit = await this.child?.stop('SIGTERM', 40000);
-    await this.cloud_.stop();
+    await this.#cloud.stop();
     if (this.home) fs.rmSync(this.home, { recursive: true, force: true });
     return exit;
   }

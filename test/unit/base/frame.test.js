@@ -1,6 +1,7 @@
 'use strict';
 
-const { frameLength, frameStage, frameMessage } = require('../../../nodes/lib/base/frame');
+const native = require('../../../native');
+const { frameLength, frameStage, frameMessage, sealReasons } = require('../../../nodes/lib/base/frame');
 const { writeFrame } = require('../../nodes/support/frames');
 
 test('turns a record frame into a record message', () => {
@@ -86,4 +87,8 @@ test('refuses strings that do not fit into the frame', () => {
   const bytes = writeFrame({ stage: 1 });
   bytes.writeUInt32LE(1, 28);
   expect(() => frameMessage(bytes, 0, undefined)).toThrow(/is truncated/);
+});
+
+test('names the reasons to seal a batch as the engine does', () => {
+  expect(sealReasons).toEqual(native.SealReason);
 });

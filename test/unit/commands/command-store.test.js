@@ -56,6 +56,25 @@ test('restores kept commands unchanged and in order, and no removed ones', async
   ]);
 });
 
+test('copies the kept commands while it is in use, also those that are not on disk yet', async () => {
+  const store = open();
+  const to = fs.mkdtempSync(path.join(path.dirname(folder), 'copy-'));
+  expect(await store.backup(path.join(to, 'commands.db'))).toBe(false);
+  expect(fs.readdirSync(to)).toEqual([]);
+  await add(store, command('1'));
+  const pending = add(store, command('2'));
+  expect(await store.backup(path.join(to, 'commands.db'))).toBe(true);
+  await pending;
+  await add(store, command('3'));
+  const copied = new CommandStore(to, (sentence) => logged.push(sentence));
+  stores.push(copied);
+  expect(copied.load()).toEqual([
+    { row: 1, command: command('1') },
+    { row: 2, command: command('2') }
+  ]);
+  expect(logged).toEqual([]);
+});
+
 test('continues the numbers of an earlier run in a later one', async () => {
   const first = open();
   for (const id of ['1', '2']) await add(first, command(id));
@@ -79,7 +98,7 @@ test('creates no file before the first command is kept, and then for this user a
 test('commits a burst in one transaction', async () => {
   const store = open();
   await add(store, command('0'));
-  const commits = jest.spyOn(store.db_, 'exec');
+  const commits = jest.spyOn(store.db, 'exec');
   await Promise.all(Array.from({ length: 1000 }, (_, i) => add(store, command(String(i)))));
   expect(commits.mock.calls.flat()).toEqual(['BEGIN IMMEDIATE', 'COMMIT']);
 });
@@ -161,7 +180,7 @@ test('keeps commands that were reported as kept after kill -9', async () => {
     const reported = output.split('\n').slice(0, -1).map(Number);
     const store = open();
     const kept = new Set(store.load().map(({ command: { id } }) => Number(id)));
-    const rows = store.lastRow_;
+    const rows = store.lastRow;
     store.close();
     expect(reported.length).toBeGreaterThan(300);
     // The third of each was removed; its row may be deleted or still there.

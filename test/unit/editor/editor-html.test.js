@@ -51,6 +51,8 @@ const unchecked = {
 
 /** Properties that an editable list edits. */
 const lists = ['rules', 'devices', 'permissions', 'characteristics', 'resources'];
+/** Properties that the user does not edit. */
+const hidden = ['version'];
 
 describe.each(types)('%s', (type) => {
   const { html, keys, prefix, definition } = pages[type];
@@ -73,7 +75,7 @@ describe.each(types)('%s', (type) => {
 
   test('makes each property editable and uses no reserved name', () => {
     for (const name of [...Object.keys(definition.defaults), ...Object.keys(definition.credentials ?? {})]) {
-      if (!lists.includes(name)) expect(html).toContain(`id="${field}-${name}"`);
+      if (![...lists, ...hidden].includes(name)) expect(html).toContain(`id="${field}-${name}"`);
       expect(name).not.toMatch(/^(.|id|type|wires|inputs|outputs|info|icon|valid|changed)$/);
     }
     const shared = Object.keys(definition.credentials ?? {}).filter((name) => name in definition.defaults);
@@ -133,7 +135,27 @@ describe.each(types)('%s', (type) => {
   });
 });
 
-const flows = fs.readdirSync(examplesDir).filter((name) => name.endsWith('.json'));
+describe('the icons', () => {
+  const files = fs.readdirSync(path.join(nodesDir, 'icons')).sort();
+
+  test('are one for each node of the palette', () => {
+    expect(visible.map((type) => pages[type].definition.icon).sort()).toEqual(files);
+  });
+
+  test.each(files)('%s has the size, the color and the line of the others', (name) => {
+    const svg = read('icons', name);
+    expect(svg).toMatch(/^<svg width="40" height="60" viewBox="0 0 40 60" /);
+    expect(svg).toContain('<g fill="none" stroke="#fff" stroke-width="2.5" ');
+    // Node-RED lays the white icon over the color of the node.
+    const colors = [...svg.matchAll(/(?:fill|stroke)="([^"]+)"/g)].map(([, color]) => color);
+    expect(colors.filter((color) => !['none', '#fff'].includes(color))).toEqual([]);
+  });
+});
+
+const flows = fs
+  .readdirSync(examplesDir, { recursive: true })
+  .map(String)
+  .filter((name) => name.endsWith('.json'));
 const examples = flows.map((name) => [
   name,
   JSON.parse(fs.readFileSync(path.join(examplesDir, name), 'utf8'))
@@ -168,10 +190,16 @@ describe.each(examples)('example %s', (_name, flow) => {
   test('gives its seganet nodes exactly the properties of their type, all valid', () => {
     for (const item of flow.filter(({ type }) => type in pages)) {
       const { defaults, category } = pages[item.type].definition;
-      const { id, type, z, x, y, wires, ...properties } = item;
+      const { id, type, z, x, y, wires, g, credentials, ...properties } = item;
+      expect(Object.keys(credentials ?? {}).every((name) => name in pages[type].definition.credentials)).toBe(
+        true
+      );
+      expect(g === undefined || byId.get(g)?.nodes.includes(id)).toBe(true);
       expect([id, Object.keys(properties).sort()]).toEqual([id, Object.keys(defaults).sort()]);
       expect([id, x !== undefined && y !== undefined && Boolean(z)]).toEqual([id, category !== 'config']);
       for (const [name, value] of Object.entries(properties)) {
+        // The editor does not validate a reference to an environment variable.
+        if (/^\$\{[A-Z_]+\}$/.test(value)) continue;
         const verdict = defaults[name].validate?.call(item, value, { label: name }) ?? true;
         expect([type, name, verdict]).toEqual([type, name, true]);
       }
@@ -208,9 +236,37 @@ describe('validators return reasons', () => {
     ['seganet-uplink', 'topic', 'gw/{gate}', /unknown placeholder \{gate\}/],
     ['seganet-uplink', 'topic', 'gw/{gateway', /brace/],
     ['seganet-uplink', 'recordTopic', 'a/#', /nothing can be published/],
+    [
+      'seganet-priority',
+      'rules',
+      [{ when: 'a >', class: 1 }],
+      /Rule 1: the condition .*column 4: expected a number/
+    ],
+    ['seganet-priority', 'rulesJson', '[{"when":"a","class":1}]', /column 2: expected ==/],
+    ['seganet-filter', 'mode', 'some', /from the list/],
+    ['seganet-filter', 'when', '', /Enter a condition/, { mode: 'pass' }],
+    ['seganet-filter', 'when', 'a = 1', /column 3: use == to compare/, { mode: 'block' }],
+    ['seganet-filter', 'path', 'a.', /column 3: expected a name/, { mode: 'change' }],
+    ['seganet-filter', 'band', '-1', /must be a number from 0/, { mode: 'change' }],
+    ['seganet-filter', 'everyS', '86401', /from 0 to 86400/, { mode: 'change' }],
+    ['seganet-filter', 'records', '0', /from 1 to/, { mode: 'rate' }],
+    ['seganet-filter', 'periodS', '1.5', /whole number/, { mode: 'rate' }],
+    ['seganet-filter', 'low', 'x', /must be a number/, { mode: 'range' }],
+    ['seganet-filter', 'high', '1', /must not end below/, { mode: 'range', low: '2' }],
+    ['seganet-filter', 'values', ' ,', /Enter the paths/, { mode: 'window' }],
+    ['seganet-filter', 'values', 'a,b.', /column 3: expected a name/, { mode: 'window' }],
+    ['seganet-filter', 'values', 'a, b,a', /value a is there twice/, { mode: 'window' }],
+    ['seganet-filter', 'values', 'a,'.repeat(17), /at most 16/, { mode: 'window' }],
+    ['seganet-filter', 'aggregates', 'min median', /median is not one of first/, { mode: 'window' }],
+    ['seganet-filter', 'windowS', '0', /from 1 to 86400/, { mode: 'window' }],
+    ['seganet-filter', 'windowRecords', '-1', /from 0 to/, { mode: 'window' }],
+    ['seganet-filter', 'windowStart', 'noon', /from the list/, { mode: 'window' }],
+    ['seganet-filter', 'windowClass', '9', /from the list/, { mode: 'window' }],
+    ['seganet-filter', 'acknowledge', 'never', /from the list/, { mode: 'window' }],
     ['seganet-tap', 'everyN', '-1', /from 0 to/],
     ['seganet-stats', 'intervalS', '0', /from 1 to/],
     ['seganet-stats', 'agents', 'maybe', /from the list/],
+    ['seganet-stats', 'content', 'some', /from the list/],
     ['seganet-command', 'take', 'some', /from the list/],
     ['seganet-command', 'expiryS', '0', /from 1 to/],
     ['seganet-command', 'devices', 'é'.repeat(129), /at most 256 bytes/],

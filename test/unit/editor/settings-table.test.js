@@ -19,7 +19,7 @@ function definitionOf(type) {
 
 describe.each(Object.entries(TABLE))('the dialog of %s', (type, rows) => {
   const { defaults, credentials = {} } = definitionOf(type);
-  const settings = Object.entries(rows).filter(([name, { retired }]) => !retired && !(name in credentials));
+  const settings = Object.entries(rows).filter(([name]) => !(name in credentials));
   const isGood = (name, value) => {
     const { validate } = defaults[name];
     // TLS and a login are on where another setting requires them.
@@ -38,7 +38,7 @@ describe.each(Object.entries(TABLE))('the dialog of %s', (type, rows) => {
   };
 
   test('have the same settings', () => {
-    const others = ['name', 'engine'];
+    const others = ['name', 'engine', 'version'];
     const names = Object.keys(defaults).filter((name) => !others.includes(name));
     expect(settings.map(([name]) => name).sort()).toEqual(names.sort());
   });

@@ -141,7 +141,7 @@ describe('with a log', () => {
     made.events.emit('flows:started');
     for (let i = 0; i < count; i++) made.members[0].put(record, () => {});
     const link = { state: { state }, stop: async () => calls.push('uplink.stop') };
-    made.host.uplinks.links_ = new Set([link]);
+    made.host.uplinks.links = new Set([link]);
     calls.length = 0;
     return made;
   }
@@ -172,6 +172,7 @@ describe('with a log', () => {
       'stopReading',
       'saveAll',
       'uplink.stop',
+      'saveSessions',
       'store.stop',
       'engine.close'
     ]);
@@ -233,7 +234,7 @@ describe('with a log', () => {
     const { host, members } = hostWith(['uplink'], log);
     const link = { state: { state: 'connected' } };
     members[0].uplink = { link };
-    host.uplinks.links_ = new Map([[link, {}]]);
+    host.uplinks.links = new Map([[link, {}]]);
     const stats = { slowed: false };
     expect(host.waitsFor(stats)).toBe('');
     stores[0].emit('state', { state: 'failing', code: 'ENOSPC', reason: 'full' });

@@ -1,6 +1,6 @@
 'use strict';
 
-const { Inbox, LIMIT } = require('../../../nodes/lib/engine/inbox');
+const { Inbox, LIMIT, DEFERRED_LIMIT } = require('../../../nodes/lib/engine/inbox');
 
 const args = (topic) => ({
   deviceId: 'd',
@@ -217,4 +217,62 @@ test('ends a record with an odd topic with a sentence that names the remedy', ()
   expect(error.message).toMatch(
     /begins with \$ or contains a control character.*accept such topics in the engine/
   );
+});
+
+describe('a message whose device waits for its delivery', () => {
+  /** @param {(stage: number, topic: string) => number} answer */
+  function tracked(answer) {
+    const engine = engineThat(answer);
+    /** @type {number[]} */
+    const deferrals = [];
+    const { push } = engine;
+    engine.push = function (...all) {
+      deferrals.push(all[9]);
+      return push.apply(this, all);
+    };
+    return { engine, deferrals, inbox: inboxOf(engine) };
+  }
+
+  test('has two ends: the engine has it, and it is safe', () => {
+    const { engine, deferrals, inbox } = tracked(() => 0);
+    const [done, safe] = [jest.fn(), jest.fn()];
+    inbox.put(1, args('a'), done, { delivery: true, safe });
+    const [{ ticket }] = engine.taken;
+    expect(deferrals[0]).not.toBe(ticket);
+    engine.completions.push(deferrals[0], 1);
+    inbox.run();
+    expect([done.mock.calls, safe.mock.calls]).toEqual([[], [[undefined]]]);
+    engine.completions.push(ticket, 1);
+    inbox.run();
+    expect(done.mock.calls).toEqual([[undefined]]);
+  });
+
+  test('fails with a reason of its own when a later flow did not deliver it', () => {
+    const { engine, deferrals, inbox } = tracked(() => 0);
+    const safe = jest.fn();
+    inbox.put(1, args('a'), () => {}, { safe });
+    engine.completions.push(deferrals[0], 3);
+    inbox.run();
+    expect(safe.mock.calls[0][0].code).toBe('SEGANET_NOT_DELIVERED');
+  });
+
+  test('ends both with the error when the engine refuses it, or closes', () => {
+    for (const answer of [5, 1]) {
+      const { inbox } = tracked(() => answer);
+      const [done, safe] = [jest.fn(), jest.fn()];
+      inbox.put(1, args('a'), done, { safe });
+      inbox.close('The engine stopped.');
+      expect(safe.mock.calls[0][0]).toBeInstanceOf(Error);
+      expect(done.mock.calls[0][0]).toBeInstanceOf(Error);
+    }
+  });
+
+  test('waits for room even if many others wait', () => {
+    const { inbox } = tracked(() => 1);
+    const [waiting, safe] = [jest.fn(), jest.fn()];
+    for (let i = 0; i < DEFERRED_LIMIT; i++) inbox.put(1, args('a'), waiting, { safe: waiting });
+    expect(waiting).not.toHaveBeenCalled();
+    inbox.put(1, args('b'), () => {}, { safe });
+    expect(safe.mock.calls[0][0].code).toBe('SEGANET_FULL');
+  });
 });

@@ -4,7 +4,7 @@ const { Meter } = require('../../../nodes/lib/engine/meter');
 const { Sampler } = require('../../../nodes/lib/base/sampler');
 
 const stats = (recordsIn, delivered) => ({
-  stages: [{ id: 1, recordsIn, recordsOut: recordsIn, batches: 0, copiesDropped: 0 }],
+  stages: [{ id: 1, recordsIn, recordsOut: recordsIn, batches: 0, copiesDropped: 0, filtered: 0 }],
   counters: { delivered }
 });
 

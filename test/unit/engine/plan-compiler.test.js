@@ -33,7 +33,7 @@ const chain = {
 test('makes a straight chain native from end to end', () => {
   const { spec, routes } = compiled(chain);
   expect(spec.stages).toEqual([
-    { id: 1, kind: 'source', next: [2], messages: false },
+    { id: 1, kind: 'source', name: 'devices', next: [2], messages: false },
     { id: 2, kind: 'priority', next: [3], messages: false },
     { id: 3, kind: 'batch', next: [4], messages: false },
     { id: 4, kind: 'uplink', next: [], messages: false, name: 'cloud' }

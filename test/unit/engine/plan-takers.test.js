@@ -3,7 +3,7 @@
 
 const { compile } = require('../../../nodes/lib/engine/plan-compiler');
 
-const KINDS = ['source', 'ingest', 'priority', 'batch', 'uplink', 'tap'];
+const KINDS = ['source', 'ingest', 'priority', 'filter', 'batch', 'uplink', 'tap'];
 const inert = { shown: 'wrong setting', sentence: 'The rule is wrong. Correct it.' };
 
 /**
@@ -28,11 +28,14 @@ function compiled(drawing, fastPath = 'auto', settings = {}) {
 const wrong = { shown: '→ bad node: wrong setting', sentence: expect.stringMatching(/"bad node".*Correct/) };
 
 describe.each(['auto', 'off'])('with the fast path %s', (fastPath) => {
-  test.each(['priority', 'batch', 'uplink', 'ingest'])('shuts the source of an inert %s node', (type) => {
-    const { routes, stageOf } = compiled({ devices: ['source', 'bad'], bad: [`!${type}`] }, fastPath);
-    expect(routes.get('devices').shut).toEqual(wrong);
-    expect(stageOf('devices')).toMatchObject({ next: [], messages: false });
-  });
+  test.each(['priority', 'filter', 'batch', 'uplink', 'ingest'])(
+    'shuts the source of an inert %s node',
+    (type) => {
+      const { routes, stageOf } = compiled({ devices: ['source', 'bad'], bad: [`!${type}`] }, fastPath);
+      expect(routes.get('devices').shut).toEqual(wrong);
+      expect(stageOf('devices')).toMatchObject({ next: [], messages: false });
+    }
+  );
 
   test('shuts every node upstream of an inert one', () => {
     const { routes } = compiled(

@@ -130,7 +130,7 @@ describe('the verifier', () => {
   test('does not repeat a successful check until the file changes', async () => {
     const { verifier, verify, write } = await make([['a', 'one']]);
     expect(await verify('a', 'one')).toBe(true);
-    const run = jest.spyOn(verifier.queue_, 'run');
+    const run = jest.spyOn(verifier.queue, 'run');
     expect(await verify('a', 'one')).toBe(true);
     expect(run).not.toHaveBeenCalled();
     await write([['a', 'two two']]);
@@ -140,17 +140,17 @@ describe('the verifier', () => {
 
   test('shares one check between identical concurrent questions', async () => {
     const { verifier, verify } = await make([['a', 'one']]);
-    const run = jest.spyOn(verifier.queue_, 'run');
+    const run = jest.spyOn(verifier.queue, 'run');
     expect(await Promise.all([verify('a', 'one'), verify('a', 'one')])).toEqual([true, true]);
     expect(run).toHaveBeenCalledTimes(1);
   });
 
   test('checks an unknown user like a known one', async () => {
     const { verifier, verify } = await make([['a', 'one']]);
-    const run = jest.spyOn(verifier.queue_, 'run');
+    const run = jest.spyOn(verifier.queue, 'run');
     await verify('b', 'one');
     expect(run).toHaveBeenCalledTimes(1);
-    expect(verifier.decoy_).toMatchObject(CHEAP);
+    expect(verifier.decoy).toMatchObject(CHEAP);
   });
 
   test('delays a client that fails often, but not a client with a known password', async () => {
@@ -187,7 +187,7 @@ describe('the verifier', () => {
     expect(refused).toBeGreaterThan(5);
     expect(refused).toBeLessThan(14);
     expect(answers.filter((isRight) => isRight === undefined)).toHaveLength(300 - refused);
-    expect(verifier.addresses_.size).toBe(0);
+    expect(verifier.addresses.size).toBe(0);
   });
 
   test('keeps the users when the file is gone or bad, and warns when others may read it', async () => {

@@ -6,6 +6,7 @@ const { COUNTERS } = require('../../../nodes/lib/metrics/counters');
 const { metricsText } = require('../../../nodes/lib/metrics');
 const { Exposition, Family } = require('../../../nodes/lib/metrics/text');
 const { parseMetrics } = require('../../fixtures/gateway/prometheus');
+const { documentedMetrics } = require('../../fixtures/gateway/metrics-page');
 
 const zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0];
 
@@ -77,8 +78,10 @@ const stats = (more) => ({
   backlogRecords: zeros,
   drops: { expired: [0, 0, 0, 2, 0, 0, 0, 0, 0], noRoute: [5, ...zeros.slice(1)] },
   latency: [{ class: 3, count: 990, p50: 1.5, p90: 2, p99: 9, max: 30 }],
-  placement: { workers: [{ busy: 0.25, connections: 64, slots: 1024 }] },
+  placement: { workers: [{ busy: 0.25, connections: 64, slots: 1024, silentMs: 120 }] },
   log: { state: 'ready', bytes: 100, limitBytes: 1000, fileBytes: 4096, dead: 0, quarantined: 0 },
+  deferredRecords: 5,
+  deliveries: { waiting: 5, delivered: 40, refused: 2, withheld: 1, timedOut: 2 },
   commands: { taken: 3, refused: 0, expired: 0, timeout: 1, full: 0, queued: 2, waiting: 1 },
   uplinks: [uplink()],
   ...more
@@ -112,6 +115,9 @@ test("has the engine's counters, with class and reason", () => {
   expect(of('seganet_worker_busy_ratio', { worker: '0' })).toBe(0.25);
   expect(of('seganet_log_state', { state: 'ready' })).toBe(1);
   expect(of('seganet_log_state', { state: 'full' })).toBe(0);
+  expect(of('seganet_deferred_records')).toBe(5);
+  for (const [end, count] of Object.entries({ delivered: 40, refused: 2, withheld: 1 }))
+    expect([end, of('seganet_deliveries_total', { end })]).toEqual([end, count]);
   expect(of('seganet_commands_total', { end: 'timeout' })).toBe(1);
   expect(families.get('seganet_records_received_total')).toMatchObject({
     type: 'counter',
@@ -207,6 +213,57 @@ test("has the machine's energy once, where it is known", () => {
   expect(valueOf(families, 'seganet_uplink_energy_joules_per_byte', { engine: 'e2', uplink: 'b2' })).toBe(
     undefined
   );
+});
+
+test('is documented in docs/metrics.md: the conditional metrics, which few machines have', () => {
+  const energy = { source: 'rapl psys', watts: 12.5, joulesPerMegabyte: 80 };
+  const filters = [{ nodeId: 'f1', filtered: 3 }];
+  const families = read(engine({ stats: stats({ filters, uplinks: [uplink({ energy })] }) }));
+  const conditional = [...documentedMetrics()].filter(([, { isConditional }]) => isConditional);
+  expect(conditional.length).toBeGreaterThan(10);
+  for (const [name, { type, labels, unit }] of conditional) {
+    const family = families.get(name);
+    const used = new Set(family?.samples.flatMap((sample) => Object.keys(sample.labels)));
+    expect([name, family?.type, [...used].sort()]).toEqual([name, type, labels]);
+    expect(unit).toMatch(/./);
+  }
+  const known = documentedMetrics();
+  expect([...families.keys()].filter((name) => !known.has(name))).toEqual([]);
+});
+
+test("has the process's figures and the gateway's clock, if they are given", () => {
+  const view = {
+    cpuSeconds: 1.5,
+    residentBytes: 2e8,
+    startedAt: 1e9,
+    now: 1e9 + 60,
+    isSynchronized: false,
+    loopDelaySeconds: 0.002
+  };
+  const families = parseMetrics(metricsText([], view));
+  expect([...families].map(([name, { type, samples }]) => [name, type, samples[0].value])).toEqual([
+    ['seganet_build_info', 'gauge', 1],
+    ['process_cpu_seconds_total', 'counter', 1.5],
+    ['process_resident_memory_bytes', 'gauge', 2e8],
+    ['process_start_time_seconds', 'gauge', 1e9],
+    ['seganet_clock_seconds', 'gauge', 1e9 + 60],
+    ['seganet_clock_synchronized', 'gauge', 0],
+    ['seganet_event_loop_delay_seconds', 'gauge', 0.002]
+  ]);
+  expect(
+    parseMetrics(metricsText([], { ...view, isSynchronized: null })).has('seganet_clock_synchronized')
+  ).toBe(false);
+});
+
+test('shows one state of an uplink and of a session, such as stalled', () => {
+  const stalled = uplink({ state: 'stalled', sessions: [session(1), session(2, { state: 'stalled' })] });
+  const families = read(engine({ stats: stats({ uplinks: [stalled] }) }));
+  expect(valueOf(families, 'seganet_uplink_state', { state: 'stalled' })).toBe(1);
+  expect(valueOf(families, 'seganet_uplink_state', { state: 'connected' })).toBe(0);
+  expect(valueOf(families, 'seganet_session_state', { session: '1', state: 'connected' })).toBe(1);
+  expect(valueOf(families, 'seganet_session_state', { session: '2', state: 'stalled' })).toBe(1);
+  expect(valueOf(families, 'seganet_session_state', { session: '2', state: 'connected' })).toBe(0);
+  expect(valueOf(families, 'seganet_worker_silent_seconds', { worker: '0' })).toBe(0.12);
 });
 
 test('distinguishes many engines with many uplinks, each family once', () => {

@@ -75,7 +75,7 @@ describe('probes', () => {
     const quality = new Quality(60_000);
     for (let i = 0; i < 10_000; i++) quality.probed(i % 2 ? good() : bad, i);
     expect(quality.figures(10_000).lossPercent).toBe(50);
-    expect(quality.probes_.length).toBeLessThanOrEqual(200);
+    expect(quality.probes.length).toBeLessThanOrEqual(200);
   });
 });
 

@@ -113,7 +113,7 @@ test('counts lost probes while the path is up', async () => {
   let asked = 0;
   const bad = async (/** @type {any} */ path) =>
     path.name === 'eth0' && asked++ % 3 === 0 ? { ok: false, why: 'silent' } : ask(path);
-  Object.assign(/** @type {any} */ (watcher).parts_, { ask: bad });
+  Object.assign(/** @type {any} */ (watcher).parts, { ask: bad });
   await pass(20_000);
   expect(world.done).toEqual(['change id 231 backup']);
   expect(world.log).toEqual([expect.stringMatching(/^eth0: backup: \d+ % of the probes had no answer/)]);
@@ -125,7 +125,7 @@ test('does not count fast probes as loss', async () => {
   const { ask } = world.parts();
   const bad = async (/** @type {any} */ path, /** @type {number} */ timeoutMs) =>
     path.name === 'eth0' && timeoutMs < 700 ? { ok: false, why: 'silent' } : ask(path);
-  Object.assign(/** @type {any} */ (watcher).parts_, { ask: bad });
+  Object.assign(/** @type {any} */ (watcher).parts, { ask: bad });
   watcher.suspect({ path: 'eth0', rttMs: 0 });
   await pass(10_000);
   expect(world.status.paths[0].quality).toMatchObject({ lossPercent: 0 });

@@ -17,6 +17,29 @@ test('cleans rules of the dialog', () => {
   ]);
 });
 
+test('keeps conditions on the payload, and names the rule of a wrong one', () => {
+  expect(
+    parseRules(
+      [
+        { when: ' temp > 80 ', class: 1 },
+        { when: ' ', class: 2 }
+      ],
+      ''
+    )
+  ).toEqual([{ when: ' temp > 80 ', class: 1 }, { class: 2 }]);
+  const wrong = () => parseRules([], '[{"class":1},{"when":"temp >","class":1}]');
+  expect(wrong).toThrow(
+    /^Rule 2: the condition "temp >" is invalid \(column 7: expected a number or a string after >\)\.$/
+  );
+  expect(() => parseRules([{ when: 1, class: 1 }], '')).toThrow('Rule 1: "when" must be text.');
+});
+
+test('allows conditions that read at most 256 different values together', () => {
+  const reading = (count) => Array.from({ length: count }, (_, i) => ({ when: `m${i} > 0`, class: 1 }));
+  expect(parseRules(reading(256), '')).toHaveLength(256);
+  expect(() => parseRules(reading(257), '')).toThrow(/^Rule 257: .*more than 256 values/);
+});
+
 test('prefers JSON text to the list when it is not blank', () => {
   expect(parseRules([{ class: 1 }], '[{"class":3}]')).toEqual([{ class: 3 }]);
   expect(parseRules([{ class: 1 }], ' ')).toEqual([{ class: 1 }]);

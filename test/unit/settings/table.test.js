@@ -1,8 +1,6 @@
 'use strict';
 // The rows of the settings: each is complete, and the parsers follow it.
 
-const { parseOptions } = require('../../../nodes/lib/base/options');
-const { schema: batch } = require('../../../nodes/lib/settings/batch');
 const { initialOf, parserOf } = require('../../../nodes/lib/settings/rows');
 const { TABLE } = require('../../../nodes/lib/settings/table');
 
@@ -21,16 +19,4 @@ test.each(all)('$name accepts its own values and explains its variable', ({ row 
 test('no variable sets two properties', () => {
   const names = all.flatMap(({ row }) => row.variable ?? []);
   expect(names).toEqual([...new Set(names)]);
-});
-
-describe('a batch node of an earlier flow', () => {
-  test.each([undefined, '', 'ndjson', '${SEGANET_BATCH_FORMAT}'])('keeps the format %j', (format) => {
-    const { values, problems } = parseOptions({ format }, batch);
-    expect([values.format, problems]).toEqual(['ndjson', []]);
-  });
-
-  test('with another format is refused', () => {
-    const [problem] = parseOptions({ format: 'cbor' }, batch).problems;
-    expect(problem).toMatch(/^"format" must be one of ndjson, not "cbor"/);
-  });
 });

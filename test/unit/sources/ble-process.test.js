@@ -69,7 +69,7 @@ test('gets back the credit of accepted events, in groups', async () => {
 test('is killed at the end when it does not respond', async () => {
   open("process.on('message', () => {}); say({ state: 'poweredOn', reason: '' })", 'deaf.js', '');
   await once('state');
-  const { pid } = /** @type {any} */ (radio).child_;
+  const { pid } = /** @type {any} */ (radio).child;
   await radio.stop();
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
 });

@@ -191,7 +191,7 @@ describe('unsafe', () => {
     };
     const key = { 'Idempotency-Key': 'k' };
     expect((await post('/r/a', '1', key)).status).toBe(500);
-    expect(requests.pending_).toBe(0);
+    expect(requests.pending).toBe(0);
     expect(errors.splice(0).map(({ message }) => message)).toEqual(['not taken']);
     engine.put = put;
     expect(await post('/r/a', '1', key)).toMatchObject({ status: 200, body: { accepted: 1 } });
@@ -342,17 +342,17 @@ describe('clients that hold on', () => {
 
   test('gives the bodies of all clients together a budget', async () => {
     const { server, requests } = await open({ maxBodyKiB: 1024 });
-    requests.bodies_.free_ = 1000;
+    requests.bodies.free = 1000;
     const half = `${HEAD}Content-Length: 900\r\n\r\n${'x'.repeat(600)}`;
     const first = raw(server.port, half, 500);
-    await until(() => requests.bodies_.free_ === 400);
+    await until(() => requests.bodies.free === 400);
     const { text } = await raw(
       server.port,
       `${HEAD}Content-Length: 600\r\nConnection: close\r\n\r\n${'x'.repeat(600)}`
     );
     expect(text).toMatch(/^HTTP\/1.1 503 [^]*Retry-After: 1/);
     await first;
-    await until(() => requests.bodies_.free_ === 1000);
+    await until(() => requests.bodies.free === 1000);
   });
 
   test('leaves nothing behind when a client disconnects in the middle', async () => {

@@ -95,7 +95,7 @@ test('answers 401 without a token and 403 for a device of others, also in a list
 test('remembers the rates of a bounded number of devices', () => {
   const rates = new RequestRates(1, 1);
   for (let i = 0; i < MAX_DEVICES + 5; i++) rates.take(new Map([[`d${i}`, 1]]), 0);
-  expect(rates.buckets_.size).toBe(MAX_DEVICES);
+  expect(rates.buckets.size).toBe(MAX_DEVICES);
 });
 
 test('passes a list larger than the burst, and charges it later', () => {

@@ -112,8 +112,8 @@ describe('after a new connection to the same session', () => {
   test('bounds the places that are never claimed again', () => {
     const { acknowledgements } = bench();
     for (let id = 1; id <= 70000; id++)
-      acknowledgements.pending_.push({ qos: 1, id, print: '', settled: false, code: 0 });
+      acknowledgements.pending.push({ qos: 1, id, print: '', settled: false, code: 0 });
     acknowledgements.disconnected();
-    expect(acknowledgements.orphans_.size).toBe(65535);
+    expect(acknowledgements.orphans.size).toBe(65535);
   });
 });

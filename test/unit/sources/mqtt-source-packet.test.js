@@ -122,7 +122,7 @@ test('never holds a PUBLISH over the limit: reports its identifier and skips its
     const { packets, large: reported, tap } = read(bytes, { size });
     expect(reported).toEqual([[large.length, { qos: 1, id: 5 }]]);
     expect(packets).toMatchObject([{ topic: 'b' }]);
-    expect(tap.rest_).toHaveLength(0);
+    expect(tap.rest).toHaveLength(0);
   }
 });
 

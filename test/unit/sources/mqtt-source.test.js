@@ -65,7 +65,7 @@ describe('with a broker', () => {
       isStopped = true;
     };
     cleanups.push(() => stop());
-    const ready = () => until(() => source.subscribed_.size > 0, 5000, 'the subscription');
+    const ready = () => until(() => source.subscribed.size > 0, 5000, 'the subscription');
     return { source, engine, ready, stop, clientId };
   }
 
@@ -91,7 +91,7 @@ describe('with a broker', () => {
     await until(() => engine.taken.length === 1000, 5000);
     expect(payloads(engine)).toEqual(numbers(0, 1000));
     expect(engine.taken[0]).toMatchObject({ deviceId: 'a', topic: 'a/x', delivery: qos > 0 });
-    await until(() => source.acknowledgements_.size === 0);
+    await until(() => source.acknowledgements.size === 0);
   });
 
   test.each(['4', '5'])(
@@ -131,7 +131,7 @@ describe('with a broker', () => {
       await burst('b/x', 0, 60, qos);
       await until(() => engine.taken.length === 20);
       for (let i = 0; i < 3; i++) {
-        source.reading_.client.stream.destroy();
+        source.reading.client.stream.destroy();
         await until(() => source.state !== 'connected');
         await until(() => source.state === 'connected');
         // QoS 2 holds also when the answer is lost with the next connection; with QoS 1 that message would arrive
@@ -140,7 +140,7 @@ describe('with a broker', () => {
       }
       engine.isSafeAtOnce = true;
       for (const done of engine.waiting.splice(0)) done();
-      await until(() => engine.taken.length >= 60 && source.acknowledgements_.size === 0, 5000);
+      await until(() => engine.taken.length >= 60 && source.acknowledgements.size === 0, 5000);
       expect(payloads(engine)).toEqual(numbers(0, 60));
       expect(source.counters.repeated).toBeGreaterThan(0);
     }
@@ -222,7 +222,7 @@ describe('with a broker', () => {
     await publisher.publishAsync('x/y/z', 'long', { qos: 1 });
     await until(() => engine.waiting.length === 1);
     engine.waiting.shift()(Object.assign(new Error('too long'), { code: CODES.TOO_LONG }));
-    await until(() => source.acknowledgements_.size === 0);
+    await until(() => source.acknowledgements.size === 0);
     expect(source.counters).toMatchObject({ refused: 2, tooLarge: 2 });
     expect(engine.warned).toHaveLength(3);
   });
@@ -264,9 +264,9 @@ describe('reports a broker that refuses', () => {
     Object.assign(options.session, { refusedMinMs: 20, refusedMaxMs: 30 });
     const source = new Source(options, { put: () => {}, warn: (text) => warned.push(text) });
     let attempts = 0;
-    source.session_.handlers.onState = (state, why) => {
+    source.session.handlers.onState = (state, why) => {
       if (state === 'refused') attempts++;
-      source.onState_(state, why);
+      source.onState(state, why);
     };
     source.start();
     await until(() => attempts >= 3);

@@ -288,7 +288,7 @@ describe('pre-shared keys', () => {
     const front = await clients.start({ pskFile: keyFile(`meter-1:${key.toString('hex')}\n`) });
     // The key is bound to SHA-256: with this suite OpenSSL skips it, right or wrong, and uses the certificate of the
     // listener.
-    front.front.tls_.setSecureContext({ ...clients.own, ciphers: 'TLS_AES_256_GCM_SHA384' });
+    front.front.tls.setSecureContext({ ...clients.own, ciphers: 'TLS_AES_256_GCM_SHA384' });
     const client = psk('meter-1', Buffer.alloc(16, 1), {
       ciphers: 'TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256'
     });

@@ -11,7 +11,11 @@ function begin(options) {
   const wire = {
     isOver: false,
     onLeave: () => {},
-    wire: { enter: (_, spec) => boarded.push(spec), leave: () => [], numbers: (into) => into.fill(0) }
+    wire: {
+      enter: (_source, _writer, window, spec) => boarded.push({ ...spec, room: window.room(false) }),
+      leave: () => [],
+      numbers: (into) => into.fill(0)
+    }
   };
   const bench = new FeederBench({ wire, ...options });
   bench.source.look = () => -1;
@@ -23,12 +27,11 @@ function begin(options) {
 function beginBusy() {
   const begun = begin();
   const { bench, express } = begun;
-  const { stages } = express;
-  express.stages = null;
+  express.carriesAll = false;
   bench.connect();
   bench.source.push({ topic: 'first' });
   bench.pump();
-  express.stages = stages;
+  express.carriesAll = true;
   return begun;
 }
 
@@ -39,7 +42,7 @@ const acknowledge = (bench) => {
 test("enters with nothing in flight, with the window and the broker's limits", () => {
   const { bench, boarded } = begin({ inflight: 8, reserve: 0.25, maximumPacketSize: 500 });
   bench.connect();
-  expect(boarded).toMatchObject([{ order: 0, window: 8, reserved: 2, maxPacket: 500, isV5: true }]);
+  expect(boarded).toMatchObject([{ order: 0, room: 6, maxPacket: 500 }]);
   bench.source.push({ topic: 'engine' });
   bench.pump();
   expect(bench.packets).toEqual([]);

@@ -1,12 +1,13 @@
 'use strict';
 
+const native = require('../../../native');
 const { InFlightWindow } = require('../../../nodes/lib/uplink/sending/in-flight-window');
 const { Backoff } = require('../../../nodes/lib/base/backoff');
 
-const slot = /** @type {any} */ ({});
+const slot = /** @type {any} */ ({ id: 1, isUrgent: false, isBacklog: false });
 
 test("takes room as the smaller of the window and the broker's Receive Maximum", () => {
-  const window = new InFlightWindow(32);
+  const window = new InFlightWindow(native, 32);
   expect(window.room).toBe(32);
   window.setLimit(5);
   expect(window.room).toBe(5);
@@ -15,7 +16,7 @@ test("takes room as the smaller of the window and the broker's Receive Maximum",
 });
 
 test('never assigns an identifier twice, and uses every one in turn', () => {
-  const window = new InFlightWindow(4);
+  const window = new InFlightWindow(native, 4);
   const open = new Set();
   const seen = new Set();
   for (let i = 0; i < 100; i++) {
@@ -35,7 +36,7 @@ test('never assigns an identifier twice, and uses every one in turn', () => {
 });
 
 test('takes the packet sent first as the oldest, whatever its identifier', () => {
-  const window = new InFlightWindow(3);
+  const window = new InFlightWindow(native, 3);
   const [a, b] = [window.open(slot, 0, 10, 0), window.open(slot, 0, 10, 0)];
   expect(window.oldest()).toBe(a);
   window.close(a);
@@ -45,7 +46,7 @@ test('takes the packet sent first as the oldest, whatever its identifier', () =>
 });
 
 test('keeps the identifier of an abandoned packet until it is acknowledged', () => {
-  const window = new InFlightWindow(2);
+  const window = new InFlightWindow(native, 2);
   const id = window.open(slot, 0, 10, 0);
   window.abandon();
   expect(window.room).toBe(1);

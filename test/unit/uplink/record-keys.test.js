@@ -3,31 +3,7 @@
 // The de-duplication key: in the first line of an envelope, and as a user property.
 
 const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-bench');
-const { keyBytes, keyPrefix, writeKey, writeTail } = require('../../../nodes/lib/uplink/sending/record-keys');
-
 const keysOf = (bench) => bench.packets.map((packet) => packet.properties.userProperties['seganet-key']);
-
-test.each([
-  [1, 1, 0],
-  [1763712000123 * 1024 + 77, 4, 9],
-  [2 ** 53 - 1, 2, 2 ** 53 - 1],
-  [0, 3, 1000]
-])('for epoch %d, class %d, sequence %d', (epoch, recordClass, sequence) => {
-  const tail = Buffer.alloc(48);
-  const slot = /** @type {any} */ ({
-    tail,
-    tailLength: writeTail(tail, epoch, recordClass, sequence),
-    number: -1
-  });
-  const out = Buffer.alloc(100);
-  for (const number of [-1, 0, 9, 10, 12345]) {
-    slot.number = number;
-    const text = `gw/${epoch.toString(36)}/${recordClass}/${sequence}${number < 0 ? '' : `.${number}`}`;
-    const { raw } = keyPrefix('gw');
-    expect(out.toString('latin1', 3, writeKey(raw, slot, out, 3))).toBe(text);
-    expect(keyBytes(raw, slot)).toBe(text.length);
-  }
-});
 
 test("is the first field of an envelope's first line, and a property", () => {
   const bench = new Bench();

@@ -19,6 +19,8 @@ jest.setTimeout(30000);
 
 /** The addon in a Node that exports no OpenSSL. */
 const withoutTls = { ...native, UplinkConnection: class extends native.UplinkConnection {} };
+/** An addon without sockets of its own. */
+const nodeSockets = { BrokerReader: native.BrokerReader };
 Object.defineProperty(withoutTls.UplinkConnection, 'hasTls', { value: false });
 
 /** @type {(() => unknown)[]} */
@@ -109,7 +111,11 @@ for (const [by, addon, kind] of [
 
 test('lets Node make the sockets where the addon has none, and reports unset options once', async () => {
   const broker = await startBroker();
-  const { session, seen } = makeSession({ url: broker.url }, { socket: { priority: 6, dscp: 0 } }, {});
+  const { session, seen } = makeSession(
+    { url: broker.url },
+    { socket: { priority: 6, dscp: 0 } },
+    nodeSockets
+  );
   for (let i = 1; i <= 3; i++) {
     await until(() => seen.connected === i);
     session.renew({ code: 'TEST', reason: 'again', refused: false });

@@ -198,9 +198,9 @@ const networks = [
 
 test.each(networks)(
   'makes no dead letter on a flapping network: one that resets its connections %s',
-  (_, make_) => {
+  (_, makeNetwork) => {
     const random = dice();
-    const isReset = make_(random);
+    const isReset = makeNetwork(random);
     // PUBACKs take a while, so that a reset finds packets in flight.
     const bench = make();
     const waiting = [];

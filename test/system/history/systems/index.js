@@ -4,9 +4,12 @@
 const { BridgeSystem } = require('./bridge');
 const { GatewaySystem } = require('./gateway');
 const { NodeRedSystem } = require('./nodered');
+const { ThroughFlowSystem } = require('./through-flow');
 
 /**
- * @type {Record<string, {what: string, isOurs: boolean, isLying?: boolean, env?: Record<string, string>, make: (options: any) => any}>}
+ * isUnordered: a record whose message a deploy removed comes again behind later records of its device.
+ *
+ * @type {Record<string, {what: string, isOurs: boolean, isLying?: boolean, isUnordered?: boolean, env?: Record<string, string>, make: (options: any) => any}>}
  */
 const systems = {
   gateway: { what: 'the SegaNet gateway', isOurs: true, make: (options) => new GatewaySystem(options) },
@@ -15,6 +18,18 @@ const systems = {
     isOurs: true,
     env: { SEGANET_ACKNOWLEDGE: 'received' },
     make: (options) => new GatewaySystem(options)
+  },
+  'gateway-flow': {
+    what: 'the same with a function and a delay node behind the devices, acknowledged when delivered',
+    isOurs: true,
+    isUnordered: true,
+    make: (options) => new ThroughFlowSystem(options, 'delivered')
+  },
+  'gateway-flow-handed-over': {
+    what: 'the same, acknowledged when handed over: crashes must show losses',
+    isOurs: true,
+    isUnordered: true,
+    make: (options) => new ThroughFlowSystem(options, 'handedOver')
   },
   'gateway-lying-disk': {
     what: 'the same on a disk that reports writes it has not done: power cuts must show losses',
