@@ -9,7 +9,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
 const { startCloud } = require('../../bench/harness/cloud');
-const { freePort } = require('../../bench/harness/net');
+const { freePort, waitForPort } = require('../../bench/harness/net');
 const { needs } = require('../../bench/harness/tools');
 const { connectDevice, receive } = require('../fixtures/devices/device');
 const { NodeRed, install, installFromRegistry } = require('../fixtures/gateway/palette');
@@ -115,6 +115,9 @@ describe('the package, installed offline and without scripts', () => {
     const port = await freePort();
     await nodeRed.deploy(flow(port, cloud.plainPort));
     const receiver = await receive(cloud);
+    await waitForPort(port, '127.0.0.1', PATIENCE_MS).catch((error) => {
+      throw new Error(`${error.message}\n${JSON.stringify([...nodeRed.statuses])}\n${nodeRed.child.output}`);
+    });
     const device = await connectDevice({ url: `mqtt://127.0.0.1:${port}` }, 'pump-1');
     await device.publishAsync('d/pump-1/t', '{"t":21.5}', { qos: 1 });
     const record = await receiver.record(({ d }) => d === 'pump-1', 60_000);

@@ -82,10 +82,9 @@ describe('commits', () => {
     source.free(rows[1]);
     await made.save({ bytes: 100 });
     expect(made.events('freed')[1].rows).toEqual([rows[1]]);
-    const before = performance.now();
+    // By time alone it would be one event for all of them.
     for (const row of rows.slice(2, 1200)) source.free(row);
     await until(() => made.events('freed').length >= 4);
-    expect(performance.now() - before).toBeLessThan(90);
     await until(() => made.events('freed').flatMap((event) => event.rows).length === 1200);
     await made.stop();
     expect(inspect(made.directory).chunks.map(({ id }) => id)).toEqual([...rows.slice(1200), 1401]);
