@@ -545,7 +545,8 @@ export declare class Engine {
    * the cloud has acknowledged, for a source or ingest stage when the record is safe (EngineOptions.acknowledge). seq
    * -1 = the device's next number; a record that returns from a message wire keeps its number. `deferral` is a second
    * ticket, for any stage, default 0: it is completed when the record is safe and its messages are delivered. With a
-   * ticket too, the stage must be an uplink.
+   * ticket too, the stage must be an uplink. `trace`: a traceparent of W3C Trace Context, directly followed by its
+   * tracestate; '' (default) = none.
    */
   push(
     stage: number,
@@ -557,7 +558,8 @@ export declare class Engine {
     tsMs: number,
     seq: number,
     ticket: number,
-    deferral?: number
+    deferral?: number,
+    trace?: string
   ): 0 | 1 | 2 | 3 | 4 | 5 | 6;
   /** Returns the class that a priority stage would assign; used where a wire carries messages. */
   classify(

@@ -47,7 +47,7 @@ module.exports = function (RED) {
 
     onInput(this, (msg, send, done) => {
       const opened = open(msg, values.historySuffix);
-      const { key, historical, envelope } = opened;
+      const { key, historical, envelope, trace } = opened;
       const count = envelope ? envelope.count : 1;
       const damaged = envelope !== null && envelope.faults.length > 0;
       if (key && seen.has(key, count, envelope !== null)) {
@@ -58,7 +58,7 @@ module.exports = function (RED) {
       if (key && !damaged) seen.add(key, count);
       records += envelope ? envelope.records.length : 1;
       if (envelope) sendRecords(msg, send, opened, RED.util.generateId);
-      else send(Object.assign(msg, { batch: { ...key, index: 0, count, historical } }));
+      else send(Object.assign(msg, trace, { batch: { ...key, index: 0, count, historical } }));
       done(damaged ? new Error(faultSentence(envelope)) : undefined);
     });
     this.on('close', () => {

@@ -12,6 +12,7 @@
 #include "binding/stats.h"
 #include "core/base/clock.h"
 #include "core/record/record.h"
+#include "core/record/trace_context.h"
 
 namespace seganet::binding {
 namespace {
@@ -28,6 +29,11 @@ CompletionResult ResultOf(const Completion& completion) {
   if (completion.ok) return CompletionResult::kSafe;
   if (completion.refused) return CompletionResult::kRefused;
   return completion.withheld ? CompletionResult::kWithheld : CompletionResult::kDropped;
+}
+
+bool ReadTrace(Napi::Env env, Napi::Value value, std::string* trace) {
+  if (!ReadString(env, value, "trace", trace)) return false;
+  return ValidTrace(*trace) || Fail(env, "trace must be a traceparent, followed by a tracestate");
 }
 
 // Reads one of `names` and sets `*index` to its index; absent keeps `*index`.
@@ -284,7 +290,7 @@ void EngineWrap::Unlisten(const Napi::CallbackInfo& info) {
 
 Napi::Value EngineWrap::Push(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  std::string device, topic;
+  std::string device, topic, trace;
   Napi::Uint8Array payload;
   uint32_t stage = 0;
   uint8_t record_class = 0, flags = 0;
@@ -300,13 +306,15 @@ Napi::Value EngineWrap::Push(const Napi::CallbackInfo& info) {
       !ReadNumber(env, info[7], "seq", -1, UINT32_MAX, &seq) ||
       !ReadInt<uint32_t>(env, info[8], "ticket", 0, UINT32_MAX, &ticket) ||
       (!info[9].IsUndefined() &&
-       !ReadInt<uint32_t>(env, info[9], "deferral", 0, UINT32_MAX, &deferral))) {
+       !ReadInt<uint32_t>(env, info[9], "deferral", 0, UINT32_MAX, &deferral)) ||
+      (!info[10].IsUndefined() && !ReadTrace(env, info[10], &trace))) {
     return env.Undefined();
   }
   Record record;
   record.device = device;
   record.topic = topic;
   record.payload = {reinterpret_cast<const char*>(payload.Data()), payload.ByteLength()};
+  record.trace = trace;
   record.record_class = record_class == 0 ? kNormal : record_class;
   record.flags = flags;
   record.ts_ms = static_cast<int64_t>(ts_ms);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/protocol/mqtt/codec.h"
+#include "core/record/trace_context.h"
 #include "core/uplink/publish_writer.h"
 
 namespace {
@@ -106,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Batch batch;
   batch.kind = input.Flag() ? BatchKind::kEnvelope : BatchKind::kSingle;
   const bool is_v5 = input.Flag(), retain_available = input.Flag(), dup = input.Flag();
-  batch.flags = input.Byte() % 8;
+  batch.flags = input.Byte() % 16;
   batch.record_class = static_cast<uint8_t>(1 + input.Byte() % seganet::kClasses);
   const auto id = static_cast<uint16_t>(1 + input.Number() % 65'535);
   batch.epoch = input.Number();
@@ -131,6 +132,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   PublishWriter writer;
   seganet::Message message = seganet::MessageOf(batch);
+  const std::string trace(message.trace);
+  Check(seganet::ValidTrace(trace) && message.payload.size() <= strings.payload.size());
+  strings.payload.resize(message.payload.size());
   message.part = key_part;
   const size_t bytes = writer.Prepare(message, stage, is_v5, retain_available);
   if (bytes == 0) return 0;
@@ -170,6 +174,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Check(key_part < 0 || key->ends_with("." + std::to_string(key_part)));
     const bool is_marked = batch.backlog && stage.history == seganet::History::kProperty;
     Check(publish.UserProperty("seganet-history").has_value() == is_marked);
+    const auto parent = publish.UserProperty("traceparent");
+    const auto state = publish.UserProperty("tracestate");
+    Check(std::string(parent.value_or("")) + std::string(state.value_or("")) == trace);
   }
   const bool is_envelope =
       batch.kind == BatchKind::kEnvelope || (batch.flags & seganet::kFlagEnvelope) != 0;

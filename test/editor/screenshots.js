@@ -127,7 +127,7 @@ async function newcomerPictures(executablePath) {
   const nodeRed = await NodeRed.start(await installPalette(place), { patienceMs: 180_000 });
   const browser = await chromium.launch({ executablePath, args: ARGUMENTS });
   try {
-    const page = await browser.newPage({ viewport: { width: 1240, height: 560 } });
+    const page = await browser.newPage({ viewport: { width: 1480, height: 560 } });
     const devicePort = await freePort();
     const ids = await buildFlow(page, {
       url: `http://${nodeRed.address}/`,

@@ -45,7 +45,11 @@ const change = (id, changes) => (nodes) =>
 /** @param {string} id @returns {(nodes: any[]) => any[]} */
 const remove = (id) => (nodes) => nodes.filter((node) => node.id !== id);
 
-/** A device that publishes with QoS 1 all the time, and repeats messages without a PUBACK after each connection. */
+/**
+ * A device that publishes with QoS 1 all the time, and repeats messages without a PUBACK after each connection. mqtt.js
+ * does that itself, except for messages that it got while it repeated others on a connection that closed: it reports an
+ * error for them.
+ */
 class Publisher {
   /** @param {string} id */
   constructor(id) {
@@ -69,6 +73,7 @@ class Publisher {
   #publish(payload) {
     this.client.publish(`d/${payload.split('-')[0]}`, payload, { qos: 1 }, (error) => {
       if (!error) this.acknowledged.add(payload);
+      else if (!this.client.disconnecting) setTimeout(() => this.#publish(payload), 50);
     });
   }
 

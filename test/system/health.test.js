@@ -37,8 +37,15 @@ test('answers 503 while a worker thread hangs, and 200 when it continues', async
     return { status: response.status, ...(await response.json()) };
   };
   await until(async () => (await health()).status === 200, { what: 'a healthy gateway' });
-  const stats = await (await fetch(`${editor}seganet/engines/seganet-engine-1/stats`)).json();
-  const release = await holdThread(stats.workers[1].tid);
+  // It is healthy while it starts, too: the engine may not exist yet.
+  const tid = await until(
+    async () => {
+      const response = await fetch(`${editor}seganet/engines/seganet-engine-1/stats`);
+      return response.ok && (await response.json()).workers[1]?.tid;
+    },
+    { what: 'the second worker', within: 60000 }
+  );
+  const release = await holdThread(tid);
   const sick = await until(
     async () => {
       const body = await health();

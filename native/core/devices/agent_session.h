@@ -35,6 +35,7 @@ enum class Admission : uint8_t {
 struct IncomingRecord {
   std::string_view topic;
   std::string_view payload;
+  std::string_view trace;    // as Record::trace
   uint8_t flags = 0;         // kFlag…
   uint8_t record_class = 0;  // 0 = the device named none
   uint64_t handle = 0;       // for AgentSession::Acknowledge; 0 = needs no acknowledgement

@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/record/class_name.h"
 #include "core/record/record.h"
+#include "core/record/trace_context.h"
 
 namespace seganet {
 namespace {
@@ -16,6 +17,14 @@ std::string_view Text(std::span<const uint8_t> bytes) {
 
 uint8_t FlagsOf(uint8_t qos, bool retain) {
   return static_cast<uint8_t>((qos > 0 ? kFlagQos1 : 0) | (retain ? kFlagRetain : 0));
+}
+
+// The user properties are those of the W3C's draft of Trace Context for MQTT.
+std::string_view TraceOf(const mqtt::Properties& properties, std::string* buffer) {
+  if (properties.empty()) return {};
+  const auto parent = properties.UserProperty("traceparent");
+  if (!parent) return {};
+  return MakeTrace(*parent, properties.UserProperty("tracestate").value_or(""), buffer);
 }
 
 }  // namespace
@@ -94,6 +103,8 @@ void MqttAgentSession::OnPublish(const mqtt::Publish& publish) {
   IncomingRecord record;
   record.topic = publish.topic;
   record.payload = Text(publish.payload);
+  std::string trace;
+  record.trace = TraceOf(publish.properties, &trace);
   record.flags = FlagsOf(publish.qos, publish.retain);
   record.record_class = ClassSaid(publish.properties);
   record.handle = publish.handle;

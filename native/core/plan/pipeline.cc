@@ -251,7 +251,7 @@ void Pipeline::MessageDropped(const Stage& stage, uint8_t record_class, uint32_t
 }
 
 bool Pipeline::RecordMessage(const Stage& stage, const Record& record) {
-  const size_t bytes = FrameBytes(record.device.size(), record.topic.size(), record.payload.size());
+  const size_t bytes = FrameBytes(record);
   char* to = context_.messages->Reserve(bytes);
   if (to == nullptr) {
     MessageDropped(stage, record.record_class, 1);
@@ -273,7 +273,7 @@ bool Pipeline::RecordMessage(const Stage& stage, const Record& record) {
 void Pipeline::EnvelopeMessage(const Stage& stage, Batch* sealed) {
   const Batch& batch = *sealed;
   FrameHeader h{};
-  const size_t bytes = FrameBytes(0, 0, batch.bytes.size());
+  const size_t bytes = FrameBytes(batch.bytes.size());
   char* to = context_.messages->Reserve(bytes);
   if (to == nullptr) {
     MessageDropped(stage, batch.record_class, batch.record_count);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/record/encoder.h"
+#include "core/record/trace_context.h"
 
 namespace seganet {
 
@@ -27,11 +28,14 @@ BatchPtr SingleBatch(const Record& record) {
   BatchPtr batch = StartBatch(BatchKind::kSingle, record);
   CountIn(record, batch.get());
   batch->flags = record.flags;
+  if (!record.trace.empty()) batch->flags |= kFlagTrace;
   batch->ticket = record.ticket;
   batch->device_bytes = static_cast<uint32_t>(record.device.size());
   batch->topic_bytes = static_cast<uint32_t>(record.topic.size());
-  batch->bytes.reserve(record.device.size() + record.topic.size() + record.payload.size());
+  batch->bytes.reserve(record.device.size() + record.topic.size() + record.payload.size() +
+                       StoredTraceBytes(record.trace));
   batch->bytes.append(record.device).append(record.topic).append(record.payload);
+  AppendStoredTrace(record.trace, &batch->bytes);
   return batch;
 }
 

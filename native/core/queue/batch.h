@@ -14,7 +14,7 @@ namespace seganet {
 
 // The values are part of the log format and of the interface to JavaScript.
 enum class BatchKind : uint8_t {
-  kSingle = 0,    // bytes = device, topic and payload of one record, published unchanged
+  kSingle = 0,    // bytes = device, topic, payload and trace of one record, published unchanged
   kEnvelope = 1,  // bytes = NDJSON lines, published as one message
   kRecords = 2,   // bytes = entries (record/encoder.h), each published as a message
 };

@@ -5,6 +5,7 @@
 
 #include "core/base/require.h"
 #include "core/record/json.h"
+#include "core/record/trace_context.h"
 
 namespace seganet {
 namespace {
@@ -59,20 +60,27 @@ void AppendNdjson(const Record& record, std::string* out) {
   numbers.Add(",\"s\":", record.seq);
   numbers.Add(",\"c\":", uint32_t{record.record_class});
   out->append(numbers.text());
+  if (!record.trace.empty()) {
+    out->append(",\"traceparent\":\"").append(TraceparentOf(record.trace)).push_back('"');
+    const std::string_view state = TracestateOf(record.trace);
+    if (!state.empty()) out->append(",\"tracestate\":\"").append(state).push_back('"');
+  }
   AppendPayload(record.payload, out);
   out->append("}\n");
 }
 
 void AppendEntry(const Record& record, std::string* out) {
   SEGANET_REQUIRE(!record.device.empty() && record.device.size() <= kMaxDeviceBytes);
-  SEGANET_REQUIRE(record.topic.size() <= kMaxTopicBytes && record.payload.size() <= UINT32_MAX);
-  out->push_back(static_cast<char>(record.flags));
+  SEGANET_REQUIRE(record.topic.size() <= kMaxTopicBytes && record.payload.size() <= UINT32_MAX - 2 * kMaxTraceBytes);
+  out->push_back(static_cast<char>(record.flags | (record.trace.empty() ? 0 : kFlagTrace)));
   out->push_back(static_cast<char>(record.device.size() - 1));
   AppendLittleEndian(static_cast<uint32_t>(record.topic.size()), 2, out);
-  AppendLittleEndian(static_cast<uint32_t>(record.payload.size()), 4, out);
+  const size_t stored = record.payload.size() + StoredTraceBytes(record.trace);
+  AppendLittleEndian(static_cast<uint32_t>(stored), 4, out);
   out->append(record.device);
   out->append(record.topic);
   out->append(record.payload);
+  AppendStoredTrace(record.trace, out);
 }
 
 size_t LineEnd(std::string_view bytes, size_t at) {
@@ -113,6 +121,8 @@ bool ReadEntry(std::string_view bytes, Entry* entry) {
   entry->device = bytes.substr(kEntryHead, lengths.device);
   entry->topic = bytes.substr(kEntryHead + lengths.device, lengths.topic);
   entry->payload = bytes.substr(kEntryHead + lengths.device + lengths.topic);
+  entry->trace = {};
+  if (entry->flags & kFlagTrace) entry->trace = TakeStoredTrace(&entry->payload);
   return true;
 }
 

@@ -11,12 +11,14 @@
 namespace seganet {
 
 // Appends one NDJSON line: {"d":device,"t":topic,"ts":ms,"s":seq,"c":class,"p":payload} and \n. A
+// record with a trace has "traceparent" and possibly "tracestate" before the payload. A
 // JSON payload is embedded unchanged, except that line breaks in its white space become spaces. Any
 // other payload becomes "b":"<base64>".
 void AppendNdjson(const Record& record, std::string* out);
 
 // Appends one entry of a `records` batch: u8 flags, u8 device length - 1, u16 topic length, u32
-// payload length (little endian), device, topic, payload.
+// payload length (little endian), device, topic, payload. The flags and the stored payload include
+// the trace.
 // REQUIRES: the lengths of device and topic are within the limits of record.h, and the payload is
 // below 4 GiB.
 void AppendEntry(const Record& record, std::string* out);
@@ -29,7 +31,7 @@ size_t EntryEnd(std::string_view bytes, size_t at);
 // An entry of a `records` batch; points into its bytes.
 struct Entry {
   uint8_t flags = 0;
-  std::string_view device, topic, payload;
+  std::string_view device, topic, payload, trace;
 };
 
 // Reads one entry. Returns false if `bytes` are not exactly one.
@@ -38,7 +40,9 @@ bool ReadEntry(std::string_view bytes, Entry* entry);
 // Returns the maximum size of the record as an MQTT PUBLISH at QoS 1, which counts against a
 // batch's byte limit.
 inline size_t PublishBytes(const Record& record) {
-  return 9 + record.topic.size() + record.payload.size();  // header 5, topic length 2, packet id 2
+  // Header 5, topic length 2, packet id 2; the names of the trace's user properties and all lengths.
+  const size_t trace = record.trace.empty() ? 0 : 31 + record.trace.size();
+  return 9 + record.topic.size() + record.payload.size() + trace;
 }
 
 }  // namespace seganet

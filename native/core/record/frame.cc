@@ -1,6 +1,7 @@
 #include "core/record/frame.h"
 
 #include <cstring>
+#include <utility>
 
 #include "core/base/require.h"
 
@@ -9,8 +10,7 @@ namespace seganet {
 void WriteRecordFrame(const Record& record, uint32_t stage, char* to) {
   SEGANET_REQUIRE(reinterpret_cast<uintptr_t>(to) % 8 == 0);
   FrameHeader h{};
-  h.total_bytes = static_cast<uint32_t>(
-      FrameBytes(record.device.size(), record.topic.size(), record.payload.size()));
+  h.total_bytes = static_cast<uint32_t>(FrameBytes(record));
   h.stage = stage;
   h.kind = static_cast<uint8_t>(FrameKind::kRecord);
   h.record_class = record.record_class;
@@ -20,13 +20,14 @@ void WriteRecordFrame(const Record& record, uint32_t stage, char* to) {
   h.device_bytes = static_cast<uint32_t>(record.device.size());
   h.topic_bytes = static_cast<uint32_t>(record.topic.size());
   h.payload_bytes = static_cast<uint32_t>(record.payload.size());
+  h.trace_bytes = static_cast<uint32_t>(record.trace.size());
   h.ts_ms = h.last_ts_ms = static_cast<double>(record.ts_ms);
   h.record_bytes = h.payload_bytes;
   h.ticket = record.ticket;
   h.deferral = record.deferral;
   std::memcpy(to, &h, sizeof h);
   to += sizeof h;
-  for (std::string_view part : {record.device, record.topic, record.payload}) {
+  for (std::string_view part : {record.device, record.topic, record.payload, record.trace}) {
     if (!part.empty()) std::memcpy(to, part.data(), part.size());
     to += part.size();
   }
@@ -37,9 +38,13 @@ Record ReadRecordFrame(const char* frame) {
   std::memcpy(&h, frame, sizeof h);
   const char* strings = frame + sizeof h;
   Record record;
-  record.device = {strings, h.device_bytes};
-  record.topic = {strings + h.device_bytes, h.topic_bytes};
-  record.payload = {strings + h.device_bytes + h.topic_bytes, h.payload_bytes};
+  for (auto [part, bytes] : {std::pair(&record.device, h.device_bytes),
+                             std::pair(&record.topic, h.topic_bytes),
+                             std::pair(&record.payload, h.payload_bytes),
+                             std::pair(&record.trace, h.trace_bytes)}) {
+    *part = {strings, bytes};
+    strings += bytes;
+  }
   record.record_class = h.record_class;
   record.flags = h.flags;
   record.seq = h.seq;

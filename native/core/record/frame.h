@@ -16,7 +16,7 @@ static_assert(sizeof(size_t) == 8, "the engine needs a 64-bit platform");
 enum class FrameKind : uint8_t { kRecord = 0, kEnvelope = 1 };
 
 // The layout in memory is as declared; all supported platforms are little endian. After the header
-// come device, topic, payload, and padding to a multiple of 8.
+// come device, topic, payload, trace, and padding to a multiple of 8.
 struct FrameHeader {
   uint32_t total_bytes;  // header, strings, payload, padding
   uint32_t stage;
@@ -35,19 +35,22 @@ struct FrameHeader {
   uint32_t record_bytes;  // payload bytes of the records, without the encoding's overhead
   uint32_t ticket;
   uint32_t deferral;  // Record::deferral
-  uint32_t unused;
+  uint32_t trace_bytes;
 };
 static_assert(sizeof(FrameHeader) == 72);
 
 // Flag in FrameHeader::flags of frames to a worker: the device's next sequence number replaces seq.
 inline constexpr uint8_t kFlagAssignSeq = 0x80;
 
-// Returns the size of a frame with strings of these lengths.
-inline size_t FrameBytes(size_t device, size_t topic, size_t payload) {
-  return (sizeof(FrameHeader) + device + topic + payload + 7) & ~size_t{7};
+// Returns the size of a frame with this many bytes after the header.
+inline size_t FrameBytes(size_t bytes) { return (sizeof(FrameHeader) + bytes + 7) & ~size_t{7}; }
+// Returns the size of a record's frame.
+inline size_t FrameBytes(const Record& record) {
+  return FrameBytes(record.device.size() + record.topic.size() + record.payload.size() +
+                    record.trace.size());
 }
 
-// Writes a record's frame. REQUIRES: `to` has room for FrameBytes(...) bytes and is 8-aligned.
+// Writes a record's frame. REQUIRES: `to` has room for FrameBytes(record) bytes and is 8-aligned.
 void WriteRecordFrame(const Record& record, uint32_t stage, char* to);
 
 // Reads the record in a frame. Its views point into `frame`; arrived_us stays 0.

@@ -22,6 +22,8 @@ inline constexpr bool ValidClass(int c) { return c >= kCritical && c <= kClasses
 inline constexpr uint8_t kFlagQos1 = 1;      // QoS 1 or 2, CoAP confirmable
 inline constexpr uint8_t kFlagRetain = 2;    // publish it with RETAIN
 inline constexpr uint8_t kFlagEnvelope = 4;  // the payload is a batch of NDJSON lines
+// Only in batches and in the log: a trace follows the payload (record/trace_context.h).
+inline constexpr uint8_t kFlagTrace = 8;
 
 // Limits for records from any source. The device of an envelope is empty.
 inline constexpr size_t kMaxDeviceBytes = 256;
@@ -32,6 +34,7 @@ struct Record {
   std::string_view device;   // 1..kMaxDeviceBytes bytes of UTF-8
   std::string_view topic;    // 0..kMaxTopicBytes bytes of UTF-8
   std::string_view payload;  // any bytes
+  std::string_view trace;    // as MakeTrace() returns it; empty = none
   uint8_t record_class = kNormal;
   uint8_t flags = 0;
   uint32_t seq = 0;        // of this device since the engine started

@@ -203,8 +203,7 @@ void Worker::Resume() {
 }
 
 bool Worker::Push(uint32_t stage, const Record& record, bool assign_seq) {
-  char* to = inbound_.Reserve(
-      FrameBytes(record.device.size(), record.topic.size(), record.payload.size()));
+  char* to = inbound_.Reserve(FrameBytes(record));
   if (to == nullptr) return false;
   Record marked = record;
   if (assign_seq) marked.flags |= kFlagAssignSeq;

@@ -194,6 +194,7 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   record.device = agent->device->id;
   record.topic = incoming.topic;
   record.payload = incoming.payload;
+  record.trace = incoming.trace;
   if (incoming.record_class != 0) {
     record.record_class = incoming.record_class;
   } else if (agent->registered_class != 0) {

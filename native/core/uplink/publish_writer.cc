@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/base/require.h"
+#include "core/record/trace_context.h"
 
 namespace seganet {
 namespace {
@@ -18,6 +19,8 @@ constexpr std::string_view kHistoryProperty(
     "\x26\0\x0fseganet-history\0\x01"
     "1",
     21);
+constexpr std::string_view kTraceparentProperty("\x26\0\x0btraceparent", 14);
+constexpr std::string_view kTracestateProperty("\x26\0\x0atracestate", 13);
 constexpr std::string_view kKeyField = "\"k\":\"";
 
 bool IsWildcardOrNul(char c) { return c == '+' || c == '#' || c == '\0'; }
@@ -37,6 +40,26 @@ void WriteLength(size_t value, std::string* out) {
 void WriteU16(size_t value, std::string* out) {
   out->push_back(static_cast<char>(value >> 8));
   out->push_back(static_cast<char>(value & 0xFF));
+}
+
+size_t TracePropertyBytes(std::string_view trace) {
+  if (trace.empty()) return 0;
+  const size_t parent = kTraceparentProperty.size() + kLengthBytes + kTraceparentBytes;
+  const std::string_view state = TracestateOf(trace);
+  return parent +
+         (state.empty() ? 0 : kTracestateProperty.size() + kLengthBytes + state.size());
+}
+
+void WriteTraceProperties(std::string_view trace, std::string* out) {
+  if (trace.empty()) return;
+  out->append(kTraceparentProperty);
+  WriteU16(kTraceparentBytes, out);
+  out->append(TraceparentOf(trace));
+  const std::string_view state = TracestateOf(trace);
+  if (state.empty()) return;
+  out->append(kTracestateProperty);
+  WriteU16(state.size(), out);
+  out->append(state);
 }
 
 // A device id is one level of the topic. Separators, wildcards and NUL in it become _, so that no
@@ -62,6 +85,9 @@ Message MessageOf(const Batch& batch) {
   message.device = bytes.substr(0, is_single ? batch.device_bytes : 0);
   message.topic = bytes.substr(message.device.size(), payload_at - message.device.size());
   message.payload = bytes.substr(payload_at);
+  if (is_single && (batch.flags & kFlagTrace) != 0) {
+    message.trace = TakeStoredTrace(&message.payload);
+  }
   message.record_class = batch.record_class;
   message.is_envelope = !is_single;
   message.has_lines = !is_single || (batch.flags & kFlagEnvelope) != 0;
@@ -89,7 +115,8 @@ size_t PublishWriter::Prepare(const Message& message, const UplinkStage& stage, 
     if (key_bytes > kMaxText) return 0;
     has_history_property_ = message.is_history && stage.history == History::kProperty;
     property_bytes_ = kKeyProperty.size() + kLengthBytes + key_bytes +
-                      (has_history_property_ ? kHistoryProperty.size() : 0);
+                      (has_history_property_ ? kHistoryProperty.size() : 0) +
+                      TracePropertyBytes(message.trace);
     remaining_ += LengthBytes(property_bytes_) + property_bytes_;
   }
   if (remaining_ > kMaxRemaining) return 0;
@@ -212,6 +239,7 @@ void PublishWriter::WriteProperties(std::string* out) const {
   WriteU16(stage_->key_raw.size() + tail_bytes_, out);
   out->append(stage_->key_raw).append(tail());
   if (has_history_property_) out->append(kHistoryProperty);
+  WriteTraceProperties(message_.trace, out);
 }
 
 }  // namespace seganet

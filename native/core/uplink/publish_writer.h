@@ -51,6 +51,7 @@ struct UplinkStage {
 struct Message {
   std::string_view device, topic;  // of the record; empty for an envelope of ours
   std::string_view payload;
+  std::string_view trace;  // Record::trace, as user properties in MQTT 5
   uint8_t record_class = 0;
   bool is_envelope = false;  // a batch of lines; its topic is the stage's
   bool has_lines = false;    // lines of JSON, the first of which gets the key
@@ -68,7 +69,7 @@ Message MessageOf(const Batch& batch);
 // Writes PUBLISH packets [MQTT 3.3], one at a time: Prepare() measures a packet, Write() writes it.
 // The packet carries the deduplication key, <gateway>/<epoch in base 36>/<class>/<sequence> and,
 // for a part of a batch, .<part>, as a user property in MQTT 5, and as the field "k" in the first
-// line of an envelope. Use one object for all packets: only *out allocates memory.
+// line of an envelope. The trace of a single record follows the key as user properties. Use one object for all packets: only *out allocates memory.
 //
 // Thread safety: none.
 class PublishWriter {

@@ -10,6 +10,7 @@
 
 #include "core/record/frame.h"
 #include "core/record/json.h"
+#include "core/record/trace_context.h"
 #include "test/support/support.h"
 
 namespace seganet {
@@ -115,7 +116,12 @@ TEST(Frames, CarryARecordThereAndBack) {
     record.seq = random.In<uint32_t>(0, UINT32_MAX);
     record.ticket = random.In<uint32_t>(0, UINT32_MAX);
     record.ts_ms = random.In<int64_t>(0, 8'640'000'000'000'000);
-    const size_t bytes = FrameBytes(device.size(), topic.size(), payload.size());
+    std::string trace;
+    if (random.OneIn(3)) {
+      record.trace = MakeTrace("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                               std::string(random.In<size_t>(0, 600), 'a'), &trace);
+    }
+    const size_t bytes = FrameBytes(record);
     ASSERT_EQ(bytes % 8, 0u);
     // Exactly as long as promised, so that ASan detects one byte too many.
     const std::unique_ptr<char[]> frame(new char[bytes]);
@@ -125,6 +131,7 @@ TEST(Frames, CarryARecordThereAndBack) {
     ASSERT_EQ(back.device, record.device);
     ASSERT_EQ(back.topic, record.topic);
     ASSERT_EQ(back.payload, record.payload);
+    ASSERT_EQ(back.trace, record.trace);
     ASSERT_EQ(back.record_class, record.record_class);
     ASSERT_EQ(back.flags, record.flags);
     ASSERT_EQ(back.seq, record.seq);
@@ -139,7 +146,7 @@ TEST(Frames, HaveTheDocumentedHeader) {
   record.flags = kFlagRetain;
   record.seq = 7;
   record.ts_ms = 1'700'000'000'000;
-  std::vector<char> frame(FrameBytes(3, 5, 7), '\xAA');
+  std::vector<char> frame(FrameBytes(record), '\xAA');
   WriteRecordFrame(record, 9, frame.data());
   const auto u32 = [&frame](size_t at) {
     uint32_t value;

@@ -51,7 +51,7 @@ class EngineCoapTest : public EngineTest {
         const Record r = ReadRecordFrame(frames.data() + at);
         seen.push_back({std::string(r.device), std::string(r.topic), std::string(r.payload),
                         r.record_class, r.flags, r.seq});
-        at += FrameBytes(r.device.size(), r.topic.size(), r.payload.size());
+        at += FrameBytes(r);
       }
       return seen.size() >= n;
     });

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/record/trace_context.h"
 #include "test/support/mqtt_bytes.h"
 #include "test/support/publish_vectors.h"
 #include "test/support/support.h"
@@ -138,6 +139,10 @@ TEST(PublishWriter, TheLongestPacketHasALengthOfFourBytes) {
   EXPECT_EQ(writer.Prepare(MessageOf(batch), stage, false, true), 268'435'460u);
 }
 
+std::string UserProperty(std::string_view name, const std::string& value) {
+  return '\x26' + mqtt_test::Str(name) + mqtt_test::Str(value);
+}
+
 // The same by the specification, in strings.
 std::string WrittenSlowly(const PublishVector& v) {
   const Batch& b = v.batch;
@@ -145,6 +150,14 @@ std::string WrittenSlowly(const PublishVector& v) {
   const std::string device = single ? b.bytes.substr(0, b.device_bytes) : "";
   const std::string own = single ? b.bytes.substr(b.device_bytes, b.topic_bytes) : "";
   std::string payload = b.bytes.substr(device.size() + own.size());
+  std::string trace;
+  if (single && (b.flags & kFlagTrace) != 0) {  // AnyVector() stores one
+    const size_t end = payload.size() - 2;
+    const size_t at = end - (static_cast<uint8_t>(payload[end]) +
+                             static_cast<uint8_t>(payload[end + 1]) * size_t{256});
+    trace = payload.substr(at, end - at);
+    payload.resize(at);
+  }
   std::string level = device;
   std::replace_if(
       level.begin(), level.end(),
@@ -184,8 +197,10 @@ std::string WrittenSlowly(const PublishVector& v) {
   if (v.is_v5) {
     const bool is_marked = b.backlog && v.stage.history == History::kProperty;
     properties = mqtt_test::Props(
-        '\x26' + mqtt_test::Str("seganet-key") + mqtt_test::Str(v.stage.key_raw + tail) +
-        (is_marked ? '\x26' + mqtt_test::Str("seganet-history") + mqtt_test::Str("1") : ""));
+        UserProperty("seganet-key", v.stage.key_raw + tail) +
+        (is_marked ? UserProperty("seganet-history", "1") : "") +
+        (trace.empty() ? "" : UserProperty("traceparent", trace.substr(0, 55))) +
+        (trace.size() > 55 ? UserProperty("tracestate", trace.substr(55)) : ""));
   }
   const std::string id = has_qos ? mqtt_test::U16(v.id) : "";
   return mqtt_test::Packet(first, mqtt_test::Str(topic) + id + properties + payload);
@@ -220,10 +235,17 @@ PublishVector AnyVector(test::Random* random) {
   const std::string own = string(random->OneIn(4) ? "ab/+" : "ab/", 40).substr(0, 65'535);
   std::string payload = string("{} \n\t1", 200);
   if (random->OneIn(2)) payload.insert(0, "{");
+  const bool is_traced = random->OneIn(2);
+  if (is_traced) {
+    AppendStoredTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" +
+                          random->Text(random->In<size_t>(0, 512), "a=,"),
+                      &payload);
+  }
   v.batch = Single(device, own, payload);
   if (random->OneIn(2)) v.batch.kind = BatchKind::kEnvelope;
   v.batch.record_class = random->In<uint8_t>(kCritical, kClasses);
   v.batch.flags = random->In<uint8_t>(0, 7);
+  if (is_traced && v.batch.kind == BatchKind::kSingle) v.batch.flags |= kFlagTrace;
   v.batch.epoch = random->In<uint64_t>(0, uint64_t{1} << random->In(0, 63));
   v.batch.sequence = random->In<uint64_t>(0, uint64_t{1} << random->In(0, 63));
   v.batch.backlog = random->OneIn(2);

@@ -5,10 +5,11 @@
 //   u8  10 flags                 u8  11 seal reason        u32 12 seq          u32 16 record count
 //   u32 20 device length         u32 24 topic length       u32 28 payload length
 //   f64 32 ts                    f64 40 last ts            f64 48 batch id     u32 56 batch record bytes
-//   u32 64 deferral
-//   then device, topic (UTF-8), payload
+//   u32 64 deferral           u32 68 trace length
+//   then device, topic (UTF-8), payload, trace (trace-context.js)
 
 const { FLAG } = require('./record');
+const { traceFields } = require('./trace-context');
 
 const HEADER_BYTES = 72;
 const sealReasons = /** @type {const} */ (['single', 'bytes', 'delay', 'flush', 'plan', 'demand']);
@@ -62,7 +63,8 @@ function frameMessage(bytes, at, origin) {
   const deviceEnd = at + HEADER_BYTES + bytes.readUInt32LE(at + 20);
   const topicEnd = deviceEnd + bytes.readUInt32LE(at + 24);
   const payloadEnd = topicEnd + bytes.readUInt32LE(at + 28);
-  if (payloadEnd > at + bytes.readUInt32LE(at))
+  const traceEnd = payloadEnd + bytes.readUInt32LE(at + 68);
+  if (traceEnd > at + bytes.readUInt32LE(at))
     throw new RangeError(`message frame at byte ${at} is truncated`);
   const payload = Buffer.from(bytes.subarray(topicEnd, payloadEnd));
   const priority = bytes[at + 9];
@@ -91,6 +93,7 @@ function frameMessage(bytes, at, origin) {
     seq: bytes.readUInt32LE(at + 12),
     qos: flags & FLAG.QOS1 ? 1 : 0,
     retain: (flags & FLAG.RETAIN) !== 0,
+    ...traceFields(bytes.toString('latin1', payloadEnd, traceEnd)),
     ...(origin && { source: { ...origin } })
   };
 }

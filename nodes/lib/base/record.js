@@ -4,6 +4,7 @@
 const { types } = require('node:util');
 const { MAX_DEVICE_BYTES } = require('./device-id');
 const { CLASS_WORDS, classNames, classOf } = require('./classes');
+const { traceOf } = require('./trace-context');
 const { shown } = require('./values');
 
 const NORMAL = 3;
@@ -22,6 +23,7 @@ const FLAG = { QOS1: 1, RETAIN: 2, ENVELOPE: 4 };
  * @property {number} flags Flag bits of the native API
  * @property {number} ts ms since the epoch, 0 = now
  * @property {number} seq -1 = the device's next number
+ * @property {string} [trace] trace context as traceOf() returns it
  */
 
 /** A message that cannot become a record. `message` gives the reason and a remedy. */
@@ -138,7 +140,8 @@ function toRecord(msg, given = {}) {
     cls: given.cls || toClass(msg.priority, NORMAL),
     flags: (Number(msg.qos) >= 1 ? FLAG.QOS1 : 0) | (msg.retain === true ? FLAG.RETAIN : 0),
     ts: toTimestamp(msg.ts),
-    seq: given.seq ?? toSequence(msg.seq)
+    seq: given.seq ?? toSequence(msg.seq),
+    trace: traceOf(msg.traceparent, msg.tracestate)
   };
 }
 

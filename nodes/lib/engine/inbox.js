@@ -30,7 +30,7 @@ const DEFERRED_LIMIT = 10000;
  *
  * @typedef {object} Pushes the part of the native Engine used here
  * @property {(stage: number, deviceId: string, topic: string, payload: Uint8Array, cls: number,
- *   flags: number, ts: number, seq: number, ticket: number, deferral?: number) => number} push
+ *   flags: number, ts: number, seq: number, ticket: number, deferral?: number, trace?: string) => number} push
  * @property {() => number[]} takeCompletions
  */
 
@@ -177,10 +177,10 @@ class Inbox {
     const stage = Math.abs(line);
     if (line > 0 && this.holds(stage)) return false;
     const { args, ticket, done, safeTicket, safe } = item;
-    const { deviceId, topic, payload, cls, flags, ts, seq } = args;
+    const { deviceId, topic, payload, cls, flags, ts, seq, trace = '' } = args;
     let result;
     try {
-      result = this.#engine.push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket, safeTicket);
+      result = this.#engine.push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket, safeTicket, trace);
     } catch (error) {
       // The engine will never accept this record, but may accept those behind it.
       const sentence = `The record of "${deviceId}" was refused: ${asError(error).message}.`;

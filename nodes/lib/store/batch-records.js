@@ -1,6 +1,7 @@
 'use strict';
 // Splits a batch into its records: kind 0 is one record, kind 1 lines of NDJSON, kind 2 entries (docs/log-format.md).
 
+const { splitTrace } = require('../base/trace-context');
 const { asBuffer } = require('./log-chunk');
 
 const KIND = /** @type {const} */ ({ SINGLE: 0, ENVELOPE: 1, RECORDS: 2 });
@@ -8,8 +9,8 @@ const RECORD_HEAD_BYTES = 8;
 const NEWLINE = 10;
 
 /**
- * A record of kind 0 or 2; the buffers are views into the batch.
- * @typedef {{ device: Buffer, topic: Buffer, payload: Buffer, flags: number }} Parts
+ * A record of kind 0 or 2; the buffers are views into the batch. trace: as traceOf() of trace-context.js returns it.
+ * @typedef {{ device: Buffer, topic: Buffer, payload: Buffer, flags: number, trace: string }} Parts
  */
 
 /**
@@ -24,7 +25,7 @@ function splitSingle(batch) {
   return {
     device: bytes.subarray(0, topicAt),
     topic: bytes.subarray(topicAt, payloadAt),
-    payload: bytes.subarray(payloadAt),
+    ...splitTrace(bytes.subarray(payloadAt), batch.flags),
     flags: batch.flags
   };
 }
@@ -61,7 +62,7 @@ function* splitEntries(entries) {
     yield {
       device: bytes.subarray(deviceAt, topicAt),
       topic: bytes.subarray(topicAt, payloadAt),
-      payload: bytes.subarray(payloadAt, end),
+      ...splitTrace(bytes.subarray(payloadAt, end), bytes[at]),
       flags: bytes[at]
     };
     at = end;

@@ -4,6 +4,7 @@
 
 const { types } = require('node:util');
 const { CLASSES } = require('../base/classes');
+const { traceFields, traceOf } = require('../base/trace-context');
 const { parseKey } = require('./record-key');
 
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -22,6 +23,8 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
  * @property {number} ts
  * @property {number} seq
  * @property {unknown} payload parsed JSON, or a Buffer
+ * @property {string} [traceparent] trace context (W3C), if the record has one
+ * @property {string} [tracestate]
  *
  * @typedef {object} Envelope
  * @property {Key | null} key null if the gateway sends none
@@ -68,7 +71,9 @@ function readEnvelope(payload) {
  * Parses a message from the cloud's broker, which is an envelope or a single record.
  * @param {Record<string, any>} msg from the core mqtt in node
  * @param {string} historySuffix end of the topics of historical records; '' = none
- * @returns {{ key: Key | null, historical: boolean, envelope: Envelope | null }} envelope null for a single record
+ * @returns {{ key: Key | null, historical: boolean, envelope: Envelope | null,
+ *   trace: { traceparent?: string, tracestate?: string } }} envelope null for a single record; trace: properties for the
+ *   message of a single record
  * @throws {EnvelopeError} with a sentence
  */
 function open({ payload, topic, userProperties = {} }, historySuffix) {
@@ -78,10 +83,11 @@ function open({ payload, topic, userProperties = {} }, historySuffix) {
   if (!key) {
     const envelope = readEnvelope(payload);
     if (envelope.count === 0) throw new EnvelopeError('The envelope is empty.');
-    return { key: envelope.key, historical, envelope };
+    return { key: envelope.key, historical, envelope, trace: {} };
   }
   const envelope = envelopeOf(key, payload);
-  return { key, historical, envelope };
+  const { traceparent, tracestate } = userProperties;
+  return { key, historical, envelope, trace: traceFields(traceOf(first(traceparent), first(tracestate))) };
 }
 
 /**
@@ -158,7 +164,7 @@ function parse(line) {
 function recordOf(fields) {
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
     throw new TypeError('is not an object');
-  const { d, t, ts, s, c, b } = fields;
+  const { d, t, ts, s, c, b, traceparent, tracestate } = fields;
   if (typeof d !== 'string' || d === '') throw new TypeError('has no device (d)');
   if (typeof t !== 'string') throw new TypeError('has no topic (t)');
   if (typeof ts !== 'number') throw new TypeError('has no time (ts)');
@@ -169,7 +175,8 @@ function recordOf(fields) {
   if (!isJson && (typeof b !== 'string' || b.length % 4 !== 0 || !BASE64.test(b)))
     throw new TypeError('has a payload that is not base64 (b)');
   const payload = isJson ? fields.p : Buffer.from(/** @type {string} */ (b), 'base64');
-  return { topic: t, deviceId: d, priority: Number(c), ts, seq: Number(s), payload };
+  const trace = traceFields(traceOf(traceparent, tracestate));
+  return { topic: t, deviceId: d, priority: Number(c), ts, seq: Number(s), payload, ...trace };
 }
 
 /**

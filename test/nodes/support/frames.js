@@ -4,14 +4,15 @@
 /**
  * @param {{ stage: number, kind?: number, cls?: number, flags?: number, reason?: number, seq?: number, count?: number,
  * ts?: number, lastTs?: number, batchId?: number, bytes?: number, deferral?: number, device?: string, topic?: string,
- * payload?: Buffer
+ * payload?: Buffer, trace?: string
  * }} fields
  */
 function writeFrame(fields) {
   const device = Buffer.from(fields.device ?? '');
   const topic = Buffer.from(fields.topic ?? '');
   const payload = fields.payload ?? Buffer.alloc(0);
-  const length = Math.ceil((72 + device.length + topic.length + payload.length) / 8) * 8;
+  const trace = Buffer.from(fields.trace ?? '');
+  const length = Math.ceil((72 + device.length + topic.length + payload.length + trace.length) / 8) * 8;
   const frame = Buffer.alloc(length);
   frame.writeUInt32LE(length, 0);
   frame.writeUInt32LE(fields.stage, 4);
@@ -29,7 +30,8 @@ function writeFrame(fields) {
   frame.writeDoubleLE(fields.batchId ?? 0, 48);
   frame.writeUInt32LE(fields.bytes ?? 0, 56);
   frame.writeUInt32LE(fields.deferral ?? 0, 64);
-  Buffer.concat([device, topic, payload]).copy(frame, 72);
+  frame.writeUInt32LE(trace.length, 68);
+  Buffer.concat([device, topic, payload, trace]).copy(frame, 72);
   return frame;
 }
 

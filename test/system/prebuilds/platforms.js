@@ -27,8 +27,11 @@ function nodeOf(target) {
   }
   if (emulator.length === 0) return { command: [node], tools: [node] };
   const root = `/usr/${machine}-linux-gnu`;
+  // The loader must not search /usr/lib/aarch64-linux-gnu, which a machine with Debian's multiarch has: with libraries
+  // from both places Node hangs.
+  const libraries = ['-E', 'LD_LIBRARY_PATH=/lib'];
   return {
-    command: [...emulator, '-L', root, node],
+    command: [...emulator, ...libraries, '-L', root, node],
     tools: [...emulator, `${root}/lib/libstdc++.so.6`, node]
   };
 }

@@ -31,6 +31,17 @@ test('turns a record frame into a record message', () => {
   });
 });
 
+test('turns the trace of a record into properties', () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const bytes = writeFrame({ stage: 1, payload: Buffer.from('x'), trace: `${traceparent}a=b` });
+  expect(frameMessage(bytes, 0, undefined)).toMatchObject({
+    payload: Buffer.from('x'),
+    traceparent,
+    tracestate: 'a=b'
+  });
+  expect(frameMessage(writeFrame({ stage: 1 }), 0, undefined)).not.toHaveProperty('traceparent');
+});
+
 test('omits the source of a record whose origin is unknown', () => {
   expect(frameMessage(writeFrame({ stage: 1 }), 0, undefined)).not.toHaveProperty('source');
 });

@@ -14,7 +14,8 @@ test('makes a message a normal record stamped with the current time', () => {
     cls: 3,
     flags: 0,
     ts: 0,
-    seq: -1
+    seq: -1,
+    trace: ''
   });
 });
 

@@ -72,6 +72,20 @@ describe('accepted', () => {
     ]);
   });
 
+  test('the trace context of the request, or of a record of its own', async () => {
+    const { post, engine } = await open();
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const own = traceparent.replace('4bf9', '5bf9');
+    await post('/r/a', '1', { ...JSON_TYPE, traceparent, tracestate: 'a=b' });
+    const list = JSON.stringify([
+      { deviceId: 'a', payload: 1 },
+      { deviceId: 'a', payload: 2, traceparent: own }
+    ]);
+    await post('/r/', list, { ...JSON_TYPE, traceparent });
+    await post('/r/a', '1', { ...JSON_TYPE, traceparent: 'nonsense' });
+    expect(engine.taken.map(({ trace }) => trace)).toEqual([`${traceparent}a=b`, traceparent, own, '']);
+  });
+
   test('sends 200 when the last record is safe', async () => {
     const { post, engine } = await open();
     engine.isSafeAtOnce = false;

@@ -35,6 +35,20 @@ test('takes an envelope apart', () => {
   ]);
 });
 
+test('keeps the trace context of a record', () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const traced = ndjson(line({ traceparent, tracestate: 'a=b' }), line({ traceparent: 'nonsense' }));
+  const { records } = readEnvelope(Buffer.from(traced));
+  expect(records[0]).toMatchObject({ traceparent, tracestate: 'a=b' });
+  expect(records[1]).not.toHaveProperty('traceparent');
+  const single = {
+    topic: 't',
+    payload: Buffer.from('1'),
+    userProperties: { 'seganet-key': KEY, traceparent }
+  };
+  expect(open(single, '')).toMatchObject({ envelope: null, trace: { traceparent } });
+});
+
 test('takes a payload of 11 MiB, and refuses text that is almost base64', () => {
   const large = Buffer.alloc(11 << 20, 1);
   const { records, faults } = readEnvelope(ndjson(line({ p: undefined, b: large.toString('base64') })));

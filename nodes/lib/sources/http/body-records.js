@@ -3,6 +3,7 @@
 // checked before any of its records is accepted.
 
 const { FLAG } = require('../../base/record');
+const { traceOf } = require('../../base/trace-context');
 const { toClassOrRefuse, toDevice, toTime, toTopic } = require('./record-fields');
 const { HttpRefusal } = require('./http-refusal');
 
@@ -17,6 +18,7 @@ const NORMAL = 3;
  * @property {number} class of a record without one, 0 = normal
  * @property {(device: string) => boolean} allows
  * @property {(device: string, topic: string) => boolean} mayPublish
+ * @property {string} [trace] context of the request, as traceOf() returns it; of each record without its own
  *
  * @typedef {object} Document
  * @property {import('../../base/record').RecordArgs[]} records
@@ -128,7 +130,7 @@ function listed(item, route, limits) {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) {
     throw new HttpRefusal(400, 'A record must be an object such as {"deviceId": "pump-1", "payload": 21.5}.');
   }
-  const { deviceId, topic, payload, class: cls, ts } = /** @type {Record<string, unknown>} */ (item);
+  const { deviceId, topic, payload, class: cls, ts, traceparent, tracestate } = /** @type {Record<string, unknown>} */ (item);
   if (payload === undefined) throw new HttpRefusal(400, 'The record has no "payload".');
   const device = toDevice(deviceId ?? route.device);
   if (route.device !== '' && device !== route.device) {
@@ -141,14 +143,15 @@ function listed(item, route, limits) {
       topic: toTopic(topic ?? own),
       cls: toClassOrRefuse(cls) || route.cls,
       ts: toTime(ts) || route.ts,
-      payload: Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload))
+      payload: Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload)),
+      trace: traceOf(traceparent, tracestate)
     },
     limits
   );
 }
 
 /**
- * @param {{ deviceId: string, topic: string, payload: Buffer, cls: number, ts: number }} fields
+ * @param {{ deviceId: string, topic: string, payload: Buffer, cls: number, ts: number, trace?: string }} fields
  * @param {Limits} limits
  * @returns {import('../../base/record').RecordArgs}
  */
@@ -160,7 +163,7 @@ function recordOf(fields, limits) {
   if (fields.payload.length > limits.maxPayloadBytes) {
     throw new HttpRefusal(413, `The payload of a record may have at most ${limits.maxPayloadBytes} bytes.`);
   }
-  return { ...fields, cls: fields.cls || limits.class || NORMAL, flags: FLAG.QOS1, seq: -1 };
+  return { ...fields, cls: fields.cls || limits.class || NORMAL, flags: FLAG.QOS1, seq: -1, trace: fields.trace || limits.trace };
 }
 
 /** @param {Buffer} body */

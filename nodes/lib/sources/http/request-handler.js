@@ -2,6 +2,7 @@
 // Handles a request from its first line to its response. The status is 200 only if every record is safe.
 
 const { CODES } = require('../../engine/inbox');
+const { traceOf } = require('../../base/trace-context');
 const { BodyReader } = require('./body-reader');
 const { kindOf, readDocument } = require('./body-records');
 const { originsOf, topicRule } = require('./http-options');
@@ -107,7 +108,8 @@ class RequestHandler {
         maxPayloadBytes: this.#engine.maxPayloadBytes,
         class: this.#settings.class,
         allows: bearer.allows,
-        mayPublish: this.#mayPublish
+        mayPublish: this.#mayPublish,
+        trace: traceOf(headers.traceparent, headers.tracestate)
       });
       const key = headers['idempotency-key'];
       const once = Array.isArray(key) ? key[0] : key;
@@ -206,7 +208,7 @@ class RequestHandler {
     return {
       'Access-Control-Allow-Origin': origin,
       'Access-Control-Allow-Methods': 'POST',
-      'Access-Control-Allow-Headers': 'Authorization, Content-Type, Idempotency-Key',
+      'Access-Control-Allow-Headers': 'Authorization, Content-Type, Idempotency-Key, Traceparent, Tracestate',
       'Access-Control-Max-Age': '600',
       Vary: 'Origin'
     };

@@ -4,6 +4,7 @@
 const { MAX_DEVICE_BYTES } = require('../../base/device-id');
 const { classOf } = require('../../base/classes');
 const { FLAG, RecordError } = require('../../base/record');
+const { traceOf } = require('../../base/trace-context');
 
 const NORMAL = 3;
 
@@ -32,7 +33,8 @@ function toRecordArgs(packet, options) {
     cls: named || options.class || NORMAL,
     flags: (qos > 0 ? FLAG.QOS1 : 0) | (retain ? FLAG.RETAIN : 0),
     ts: 0,
-    seq: -1
+    seq: -1,
+    trace: traceOf(property(packet, 'traceparent'), property(packet, 'tracestate'))
   };
 }
 

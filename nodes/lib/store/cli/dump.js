@@ -1,5 +1,6 @@
 'use strict';
 
+const { traceFields } = require('../../base/trace-context');
 const { KIND, batchKey, splitEntries, splitLines, splitSingle } = require('../batch-records');
 const { readChunk } = require('../log-chunk');
 const { checkRows } = require('./check');
@@ -40,9 +41,9 @@ function payloadMember(payload) {
 function envelopeLine(line) {
   try {
     const text = utf8.decode(line);
-    const { d: device, t: topic, ts, s: seq, p, b } = JSON.parse(text);
+    const { d: device, t: topic, ts, s: seq, p, b, traceparent, tracestate } = JSON.parse(text);
     if (typeof device !== 'string') return null;
-    const fields = { device, topic, ts, seq };
+    const fields = { device, topic, ts, seq, traceparent, tracestate };
     if (p === undefined) return { fields, payload: `"base64":${JSON.stringify(b)}` };
     const as = text.slice(text.indexOf(',"p":') + 5, text.lastIndexOf('}'));
     return { fields, payload: `"payload":${asJson(Buffer.from(as)) || JSON.stringify(p)}` };
@@ -67,7 +68,8 @@ function* records(entry) {
         ts: entry.firstTs,
         // Records of one batch share its times.
         ...(entry.lastTs !== entry.firstTs && { lastTs: entry.lastTs }),
-        ...(parts.flags & RETAIN_FLAG && { retain: true })
+        ...(parts.flags & RETAIN_FLAG && { retain: true }),
+        ...traceFields(parts.trace)
       },
       payload: payloadMember(parts.payload)
     };
