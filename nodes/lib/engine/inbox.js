@@ -180,7 +180,19 @@ class Inbox {
     const { deviceId, topic, payload, cls, flags, ts, seq, trace = '' } = args;
     let result;
     try {
-      result = this.#engine.push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket, safeTicket, trace);
+      result = this.#engine.push(
+        stage,
+        deviceId,
+        topic,
+        payload,
+        cls,
+        flags,
+        ts,
+        seq,
+        ticket,
+        safeTicket,
+        trace
+      );
     } catch (error) {
       // The engine will never accept this record, but may accept those behind it.
       const sentence = `The record of "${deviceId}" was refused: ${asError(error).message}.`;

@@ -72,8 +72,8 @@ function readEnvelope(payload) {
  * @param {Record<string, any>} msg from the core mqtt in node
  * @param {string} historySuffix end of the topics of historical records; '' = none
  * @returns {{ key: Key | null, historical: boolean, envelope: Envelope | null,
- *   trace: { traceparent?: string, tracestate?: string } }} envelope null for a single record; trace: properties for the
- *   message of a single record
+ *   trace: { traceparent?: string, tracestate?: string } }} envelope null for a single record; trace: properties for
+ *   the message of a single record
  * @throws {EnvelopeError} with a sentence
  */
 function open({ payload, topic, userProperties = {} }, historySuffix) {

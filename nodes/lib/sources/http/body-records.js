@@ -130,7 +130,15 @@ function listed(item, route, limits) {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) {
     throw new HttpRefusal(400, 'A record must be an object such as {"deviceId": "pump-1", "payload": 21.5}.');
   }
-  const { deviceId, topic, payload, class: cls, ts, traceparent, tracestate } = /** @type {Record<string, unknown>} */ (item);
+  const {
+    deviceId,
+    topic,
+    payload,
+    class: cls,
+    ts,
+    traceparent,
+    tracestate
+  } = /** @type {Record<string, unknown>} */ (item);
   if (payload === undefined) throw new HttpRefusal(400, 'The record has no "payload".');
   const device = toDevice(deviceId ?? route.device);
   if (route.device !== '' && device !== route.device) {
@@ -163,7 +171,13 @@ function recordOf(fields, limits) {
   if (fields.payload.length > limits.maxPayloadBytes) {
     throw new HttpRefusal(413, `The payload of a record may have at most ${limits.maxPayloadBytes} bytes.`);
   }
-  return { ...fields, cls: fields.cls || limits.class || NORMAL, flags: FLAG.QOS1, seq: -1, trace: fields.trace || limits.trace };
+  return {
+    ...fields,
+    cls: fields.cls || limits.class || NORMAL,
+    flags: FLAG.QOS1,
+    seq: -1,
+    trace: fields.trace || limits.trace
+  };
 }
 
 /** @param {Buffer} body */
