@@ -71,7 +71,8 @@ void AppendNdjson(const Record& record, std::string* out) {
 
 void AppendEntry(const Record& record, std::string* out) {
   SEGANET_REQUIRE(!record.device.empty() && record.device.size() <= kMaxDeviceBytes);
-  SEGANET_REQUIRE(record.topic.size() <= kMaxTopicBytes && record.payload.size() <= UINT32_MAX - 2 * kMaxTraceBytes);
+  SEGANET_REQUIRE(record.topic.size() <= kMaxTopicBytes &&
+                  record.payload.size() <= UINT32_MAX - 2 * kMaxTraceBytes);
   out->push_back(static_cast<char>(record.flags | (record.trace.empty() ? 0 : kFlagTrace)));
   out->push_back(static_cast<char>(record.device.size() - 1));
   AppendLittleEndian(static_cast<uint32_t>(record.topic.size()), 2, out);

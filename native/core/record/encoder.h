@@ -40,7 +40,8 @@ bool ReadEntry(std::string_view bytes, Entry* entry);
 // Returns the maximum size of the record as an MQTT PUBLISH at QoS 1, which counts against a
 // batch's byte limit.
 inline size_t PublishBytes(const Record& record) {
-  // Header 5, topic length 2, packet id 2; the names of the trace's user properties and all lengths.
+  // Header 5, topic length 2, packet id 2; the names of the trace's user properties and all
+  // lengths.
   const size_t trace = record.trace.empty() ? 0 : 31 + record.trace.size();
   return 9 + record.topic.size() + record.payload.size() + trace;
 }

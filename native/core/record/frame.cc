@@ -38,10 +38,9 @@ Record ReadRecordFrame(const char* frame) {
   std::memcpy(&h, frame, sizeof h);
   const char* strings = frame + sizeof h;
   Record record;
-  for (auto [part, bytes] : {std::pair(&record.device, h.device_bytes),
-                             std::pair(&record.topic, h.topic_bytes),
-                             std::pair(&record.payload, h.payload_bytes),
-                             std::pair(&record.trace, h.trace_bytes)}) {
+  for (auto [part, bytes] :
+       {std::pair(&record.device, h.device_bytes), std::pair(&record.topic, h.topic_bytes),
+        std::pair(&record.payload, h.payload_bytes), std::pair(&record.trace, h.trace_bytes)}) {
     *part = {strings, bytes};
     strings += bytes;
   }

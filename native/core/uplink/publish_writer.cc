@@ -46,8 +46,7 @@ size_t TracePropertyBytes(std::string_view trace) {
   if (trace.empty()) return 0;
   const size_t parent = kTraceparentProperty.size() + kLengthBytes + kTraceparentBytes;
   const std::string_view state = TracestateOf(trace);
-  return parent +
-         (state.empty() ? 0 : kTracestateProperty.size() + kLengthBytes + state.size());
+  return parent + (state.empty() ? 0 : kTracestateProperty.size() + kLengthBytes + state.size());
 }
 
 void WriteTraceProperties(std::string_view trace, std::string* out) {

@@ -69,7 +69,8 @@ Message MessageOf(const Batch& batch);
 // Writes PUBLISH packets [MQTT 3.3], one at a time: Prepare() measures a packet, Write() writes it.
 // The packet carries the deduplication key, <gateway>/<epoch in base 36>/<class>/<sequence> and,
 // for a part of a batch, .<part>, as a user property in MQTT 5, and as the field "k" in the first
-// line of an envelope. The trace of a single record follows the key as user properties. Use one object for all packets: only *out allocates memory.
+// line of an envelope. The trace of a single record follows the key as user properties. Use one
+// object for all packets: only *out allocates memory.
 //
 // Thread safety: none.
 class PublishWriter {

@@ -196,11 +196,11 @@ std::string WrittenSlowly(const PublishVector& v) {
   std::string properties;
   if (v.is_v5) {
     const bool is_marked = b.backlog && v.stage.history == History::kProperty;
-    properties = mqtt_test::Props(
-        UserProperty("seganet-key", v.stage.key_raw + tail) +
-        (is_marked ? UserProperty("seganet-history", "1") : "") +
-        (trace.empty() ? "" : UserProperty("traceparent", trace.substr(0, 55))) +
-        (trace.size() > 55 ? UserProperty("tracestate", trace.substr(55)) : ""));
+    properties =
+        mqtt_test::Props(UserProperty("seganet-key", v.stage.key_raw + tail) +
+                         (is_marked ? UserProperty("seganet-history", "1") : "") +
+                         (trace.empty() ? "" : UserProperty("traceparent", trace.substr(0, 55))) +
+                         (trace.size() > 55 ? UserProperty("tracestate", trace.substr(55)) : ""));
   }
   const std::string id = has_qos ? mqtt_test::U16(v.id) : "";
   return mqtt_test::Packet(first, mqtt_test::Str(topic) + id + properties + payload);
