@@ -85,7 +85,7 @@ class KafkaBroker {
       { stdio: ['ignore', out, out], cwd: this.folder }
     );
     fs.closeSync(out);
-    await waitForPort(this.port, START_MS);
+    await waitForPort(this.port, '127.0.0.1', START_MS);
   }
 
   /** Kills the process as `kill -9` does. */

@@ -1,5 +1,5 @@
 'use strict';
-// The engine, its log and the thread of a Kafka cluster in this process, without Node-RED; and a reader of topics.
+// The engine, its log and the thread of a Kafka cluster in this process, without Node-RED.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -133,38 +133,4 @@ class Rig {
   }
 }
 
-/** Makes topics with this number of partitions. @param {string} address @param {string[]} topics */
-async function createTopics(address, topics, partitions = 4, configs = []) {
-  const { Admin } = require('@platformatic/kafka');
-  const admin = new Admin({ clientId: 'admin', bootstrapBrokers: [address] });
-  await admin.createTopics({ topics, partitions, replicas: 1, configs });
-  await admin.close();
-}
-
-/** Reads topics from the start until `isEnough` returns true. */
-async function readTopics(address, topics, isEnough, timeoutMs = 60000) {
-  const { Consumer } = require('@platformatic/kafka');
-  const consumer = new Consumer({
-    groupId: `reader-${Date.now()}-${Math.random()}`,
-    clientId: 'reader',
-    bootstrapBrokers: [address]
-  });
-  const got = [];
-  try {
-    const stream = await consumer.consume({ topics, mode: 'earliest', autocommit: false, maxWaitTime: 100 });
-    stream.on('error', () => {});
-    stream.on('data', (message) => got.push(message));
-    await eventually(() => isEnough(got), { timeoutMs, what: `the records in ${topics} (${got.length})` });
-    await stream.close();
-  } finally {
-    await consumer.close(true);
-  }
-  return got;
-}
-
-/** Headers as text. @param {any} message */
-function headersOf({ headers }) {
-  return Object.fromEntries([...headers].map(([name, value]) => [String(name), String(value)]));
-}
-
-module.exports = { Rig, clusterOf, createTopics, headersOf, readTopics };
+module.exports = { Rig, clusterOf };
