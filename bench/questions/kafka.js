@@ -9,8 +9,8 @@ const path = require('node:path');
 const readline = require('node:readline');
 const { readArguments } = require('../harness/arguments');
 const { build } = require('../harness/build');
-const { KafkaBroker, kafkaTools } = require('../harness/kafka-broker');
-const { createTopics } = require('../harness/kafka-client');
+const { KafkaBroker, kafkaTools } = require('../harness/kafka/broker');
+const { createTopics } = require('../harness/kafka/client');
 const { haveTool } = require('../harness/tools');
 const { markdown, save } = require('../report/report');
 
@@ -27,7 +27,7 @@ without the broker and the generator, which share the machine: latencies are upp
 class Gateway {
   /** @param {string} broker @param {string} folder @param {string} mode */
   constructor(broker, folder, mode) {
-    const program = path.join(__dirname, '../harness/kafka-gateway.js');
+    const program = path.join(__dirname, '../harness/kafka/gateway.js');
     this.child = spawn(process.execPath, [program, broker, folder, mode], {
       stdio: ['pipe', 'pipe', 'inherit']
     });

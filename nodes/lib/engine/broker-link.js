@@ -84,9 +84,10 @@ class BrokerLink {
     return this.#thread ? performance.now() - this.#reportedAt : -1;
   }
 
-  /** @returns {number | undefined} most PUBLISH packets of a session in flight; the broker may allow fewer */
+  /** @returns {number | undefined} most packets of a session, or records of a class in Kafka, in flight */
   get window() {
-    return /** @type {{ inflight?: number }} */ (this.#options).inflight;
+    const { inflight, window } = /** @type {{ inflight?: number, window?: number }} */ (this.#options);
+    return inflight ?? window;
   }
 
   /** @param {UplinkState} state on change, and once a second */

@@ -8,7 +8,7 @@ const path = require('node:path');
 const coap = require('coap');
 const mqtt = require('mqtt');
 const { startMosquitto } = require('../../../bench/harness/cloud');
-const { KafkaBroker } = require('../../../bench/harness/kafka-broker');
+const { KafkaBroker } = require('../../../bench/harness/kafka/broker');
 const { eventually, waitForPort } = require('../../../bench/harness/net');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 

@@ -2,9 +2,9 @@
 // The broker is killed with SIGKILL three times under load: no acknowledged record may be lost, and the records of a
 // device must stay in order.
 
-const { KafkaBroker, kafkaTools } = require('../../../bench/harness/kafka-broker');
+const { KafkaBroker, kafkaTools } = require('../../../bench/harness/kafka/broker');
 const { needs } = require('../../../bench/harness/tools');
-const { createTopics, readTopics } = require('../../../bench/harness/kafka-client');
+const { createTopics, readTopics } = require('../../../bench/harness/kafka/client');
 const { Rig } = require('./rig');
 
 const { test } = needs(...kafkaTools());

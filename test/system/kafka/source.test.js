@@ -1,8 +1,8 @@
 'use strict';
 // The kafka source with a real broker: commits after a record is safe, rebalances, and a broker that is killed.
 
-const { KafkaBroker, kafkaTools } = require('../../../bench/harness/kafka-broker');
-const { KafkaClient } = require('../../../bench/harness/kafka-client');
+const { KafkaBroker, kafkaTools } = require('../../../bench/harness/kafka/broker');
+const { KafkaClient } = require('../../../bench/harness/kafka/client');
 const { eventually } = require('../../../bench/harness/net');
 const { needs } = require('../../../bench/harness/tools');
 const { parseOptions } = require('../../../nodes/lib/base/options');

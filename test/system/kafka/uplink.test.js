@@ -2,8 +2,8 @@
 // The thread of a Kafka cluster between the real engine and a real broker.
 
 const { makeCertificates } = require('../../../bench/harness/certificates');
-const { KafkaBroker, kafkaTools } = require('../../../bench/harness/kafka-broker');
-const { createTopics, readTopics } = require('../../../bench/harness/kafka-client');
+const { KafkaBroker, kafkaTools } = require('../../../bench/harness/kafka/broker');
+const { createTopics, readTopics } = require('../../../bench/harness/kafka/client');
 const { eventually } = require('../../../bench/harness/net');
 const { needs } = require('../../../bench/harness/tools');
 const { partitionOf } = require('../../../nodes/lib/uplink/kafka/murmur2');
@@ -95,6 +95,7 @@ describe('the kafka uplink', () => {
     for (const message of got) {
       const [first] = linesOf([message]);
       expect(first.k).toBe(message.headers.key);
+      expect(Number(message.headers.count)).toBe(linesOf([message]).length);
       expect(first.k).toMatch(/^gw1\/[0-9a-z]+\/3\/\d+\.\d+$/);
     }
     expect(rig.state).toMatchObject({ state: 'connected', deadLetters: 0 });

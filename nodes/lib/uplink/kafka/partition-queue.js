@@ -122,6 +122,15 @@ class PartitionQueue {
     if (this.items.length > 0) this.parts.ready(this);
   }
 
+  /** The session is new: what was in flight on the old one is sent again at once. */
+  retry() {
+    if (this.sent > 0) this.life++;
+    this.sent = 0;
+    this.waitsUntil = 0;
+    this.backoff.reset();
+    if (this.items.length > 0) this.parts.ready(this);
+  }
+
   /** Takes all records out of the queue. Answers to what is in flight no longer count. @returns {Item[]} in order */
   clear() {
     this.life++;

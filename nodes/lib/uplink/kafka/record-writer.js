@@ -47,6 +47,8 @@ class Place {
   constructor() {
     this.isEnvelope = false;
     this.part = -1;
+    /** Lines of a piece of an envelope; -1 = it is whole. */
+    this.count = -1;
     /** @type {Buffer} */
     this.device = EMPTY;
     /** @type {Buffer} */
@@ -61,7 +63,7 @@ class Place {
   find(batch, packet) {
     const { buffer, kind, meta, starts } = batch;
     this.isEnvelope = batch.isEnvelope;
-    this.part = -1;
+    this.part = this.count = -1;
     this.trace = EMPTY;
     if (kind === RECORDS_KIND) {
       const at = starts[packet] + ENTRY_HEAD;
@@ -82,8 +84,10 @@ class Place {
     this.value = piece
       ? buffer.subarray(piece.from, piece.to)
       : buffer.subarray(batch.payloadAt, batch.payloadEnd);
-    if (piece) this.part = piece.number;
-    else if (kind !== ENVELOPE_KIND && meta[5] & TRACE_FLAG) this.#cutTrace();
+    if (piece) {
+      this.part = piece.number;
+      this.count = piece.end - piece.first;
+    } else if (kind !== ENVELOPE_KIND && meta[5] & TRACE_FLAG) this.#cutTrace();
     return this;
   }
 
@@ -162,7 +166,7 @@ class RecordWriter {
     if (place.topic.length > 0) headers.set(NAMES.topic, place.topic);
     headers.set(NAMES.ts, head.ts);
     if (!head.lastTs.equals(head.ts)) headers.set(NAMES.lastTs, head.lastTs);
-    if (isEnvelope) headers.set(NAMES.count, head.count);
+    if (isEnvelope) headers.set(NAMES.count, place.count < 0 ? head.count : Buffer.from(String(place.count)));
     headers.set(NAMES.class, CLASSES[batch.class]);
     const recordKey = place.part < 0 ? head.key : `${head.key}.${place.part}`;
     headers.set(NAMES.key, Buffer.from(recordKey));

@@ -41,9 +41,11 @@ class Topic {
     /** Why the topic takes no records; '' = it does. */
     this.reason = '';
     this.code = '';
-    this.troubledAt = 0;
+    this.troubledAt = -1;
     this.isLooking = false;
     this.isForgotten = false;
+    /** Number of looks so far. */
+    this.looks = 0;
     this.backoff = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
   }
 
@@ -66,9 +68,11 @@ class Topic {
   look() {
     if (this.isLooking) return;
     this.isLooking = true;
+    const number = ++this.looks;
     this.parts.look(this.name, this.create, (error, partitions) => {
+      // A later look of a new session may have replaced this one.
+      if (this.isForgotten || number !== this.looks) return;
       this.isLooking = false;
-      if (this.isForgotten) return;
       if (error || partitions < 1) this.#onError(meaningOf(error));
       else this.#onFound(partitions);
     });
@@ -76,8 +80,9 @@ class Topic {
 
   /** @param {number} partitions */
   #onFound(partitions) {
+    if (this.queues.length > 0) return;
     this.reason = this.code = '';
-    this.troubledAt = 0;
+    this.troubledAt = -1;
     this.backoff.reset();
     this.queues = Array.from({ length: partitions }, (_, i) => this.parts.queueFor(this.name, i));
     for (const item of this.waiting.splice(0)) this.#place(item);
@@ -90,7 +95,7 @@ class Topic {
     if (meaning.kind === 'topic') {
       this.reason = topicSentence(this.name, meaning);
       this.code = meaning.code;
-      this.troubledAt ||= parts.now();
+      if (this.troubledAt < 0) this.troubledAt = parts.now();
       if (this.isOfRecord && parts.now() - this.troubledAt >= (parts.giveUpMs ?? GIVE_UP_MS))
         this.#giveUp(meaning);
     }
@@ -111,11 +116,9 @@ class Topic {
 
   /** The session is up again: what waited may go. */
   resume() {
+    this.isLooking = false;
     if (this.waiting.length > 0) this.look();
-    for (const queue of this.queues) {
-      queue.waitsUntil = 0;
-      if (queue.items.length > 0) this.parts.ready(queue);
-    }
+    for (const queue of this.queues) queue.retry();
   }
 
   /** The records are no longer ours. */

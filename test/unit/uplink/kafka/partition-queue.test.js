@@ -128,3 +128,14 @@ test('acknowledges every record once and in order, whatever fails', () => {
     expect([seed, bench.acknowledged]).toEqual([seed, expected]);
   }
 });
+
+test('sends again on a new session what was in flight on the old one', () => {
+  const bench = new Bench();
+  bench.add(2);
+  bench.queue.retry();
+  expect(bench.requests).toHaveLength(2);
+  bench.requests[0].done();
+  expect(bench.acknowledged).toEqual([]);
+  bench.requests[1].done();
+  expect(bench.acknowledged).toEqual([0, 1]);
+});

@@ -3,7 +3,7 @@
 
 const path = require('node:path');
 const { Worker } = require('node:worker_threads');
-const { eventually } = require('./net');
+const { eventually } = require('../net');
 
 /**
  * A record that was read.
@@ -20,7 +20,7 @@ const { eventually } = require('./net');
 class KafkaClient {
   /** @param {string} address of a broker without a login */
   constructor(address) {
-    this.worker = new Worker(path.join(__dirname, 'kafka-client-worker.js'), { workerData: { address } });
+    this.worker = new Worker(path.join(__dirname, 'client-worker.js'), { workerData: { address } });
     this.lastId = 0;
     /** @type {Map<number, { resolve: (value: any) => void, reject: (error: Error) => void }>} */
     this.calls = new Map();

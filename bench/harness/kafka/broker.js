@@ -6,8 +6,8 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { promisify } = require('node:util');
-const { freePort } = require('./broker');
-const { waitForPort } = require('./net');
+const { freePort } = require('../broker');
+const { waitForPort } = require('../net');
 
 const run = promisify(execFile);
 const START_MS = 120000;
