@@ -24,7 +24,8 @@ const CLUSTER = 'c2VnYW5ldC1rYWZrYS10ZQ';
 
 /** The names of the tools that a test needs: `needs(...kafkaTools())`. @returns {string[]} */
 function kafkaTools() {
-  return ['java', path.join(process.env.SEGANET_KAFKA || '/SEGANET_KAFKA is not set', 'complete')];
+  const { SEGANET_KAFKA: folder } = process.env;
+  return ['java', folder ? path.join(folder, 'complete') : '/jars of Kafka (SEGANET_KAFKA=$(.ci/kafka))'];
 }
 
 class KafkaBroker {
