@@ -96,13 +96,13 @@ class Rig {
   /**
    * @param {string} device
    * @param {string | Buffer} payload
-   * @param {{ cls?: number, topic?: string }} [options]
+   * @param {{ cls?: number, topic?: string, trace?: string }} [options]
    * @returns {number} the ticket; 0 = the engine has no room
    */
-  push(device, payload, { cls = NORMAL, topic = 'hall/temp' } = {}) {
+  push(device, payload, { cls = NORMAL, topic = 'hall/temp', trace = '' } = {}) {
     const ticket = ++this.lastTicket;
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
-    const result = this.engine.push(INGEST, device, topic, bytes, cls, 1, 0, -1, ticket);
+    const result = this.engine.push(INGEST, device, topic, bytes, cls, 1, 0, -1, ticket, 0, trace);
     if (result === 0) return ticket;
     this.lastTicket--;
     return 0;

@@ -11,6 +11,7 @@ const { KafkaSource } = require('../../../nodes/lib/sources/kafka-source/kafka-s
 const { clusterOf } = require('./rig');
 
 const { describe } = needs(...kafkaTools());
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const PARTITIONS = [0, 1, 2, 3];
 
 jest.setTimeout(240000);
@@ -98,7 +99,7 @@ describe('the kafka source', () => {
         numbers.map((n) => ({
           key: `dev-${partition}`,
           value: String(n),
-          headers: { class: '1', topic: 'a/b' }
+          headers: { class: '1', topic: 'a/b', traceparent: TRACE }
         }))
       );
     }
@@ -119,7 +120,8 @@ describe('the kafka source', () => {
     expect(reader.got[0].args).toMatchObject({
       deviceId: expect.stringMatching(/^dev-\d$/),
       topic: 'a/b',
-      cls: 1
+      cls: 1,
+      trace: TRACE
     });
     expect(reader.got[0].args.ts).toBeGreaterThan(1.6e12);
     inOrder(reader);

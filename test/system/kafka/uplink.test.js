@@ -116,6 +116,22 @@ describe('the kafka uplink', () => {
     await rig.reach('connected');
   });
 
+  test.each(['records', 'off'])(
+    'writes the trace of a record as headers, not into its value (mode %s)',
+    async (mode) => {
+      const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+      await createTopics(broker.address, [`${own}.normal`], 1);
+      const rig = start({ mode });
+      rig.push('d', '{"a":1}', { trace: `${trace}vendor=x` });
+      rig.push('d', '{"a":2}');
+      await rig.allDone();
+      const got = await readTopics(broker.address, [`${own}.normal`], ({ length }) => length >= 2);
+      expect(got.map(({ value }) => String(value))).toEqual(['{"a":1}', '{"a":2}']);
+      expect(got[0].headers).toMatchObject({ traceparent: trace, tracestate: 'vendor=x' });
+      expect(got[1].headers).not.toHaveProperty('traceparent');
+    }
+  );
+
   test('gives up a record that is too large, and sends those before and behind it', async () => {
     await createTopics(broker.address, [`${own}.normal`], 1);
     const rig = start({ batch: { maxBytes: 300000 } });

@@ -4,6 +4,7 @@
 const { MAX_DEVICE_BYTES } = require('../../base/device-id');
 const { classOf } = require('../../base/classes');
 const { FLAG, RecordError } = require('../../base/record');
+const { traceOf } = require('../../base/trace-context');
 
 const NORMAL = 3;
 const MAX_TOPIC_BYTES = 65535;
@@ -44,7 +45,8 @@ function toRecordArgs(message, options) {
     cls: named || options.class || NORMAL,
     flags: FLAG.QOS1,
     ts: ts > 0 ? ts : 0,
-    seq: -1
+    seq: -1,
+    trace: traceOf(header(message, 'traceparent'), header(message, 'tracestate'))
   };
 }
 
