@@ -8,6 +8,7 @@ const path = require('node:path');
 const coap = require('coap');
 const mqtt = require('mqtt');
 const { startMosquitto } = require('../../../bench/harness/cloud');
+const { KafkaBroker } = require('../../../bench/harness/kafka/broker');
 const { eventually, waitForPort } = require('../../../bench/harness/net');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 
@@ -205,6 +206,22 @@ const examples = {
     await nodeRed.shows(CLOUD, /other/);
     await nodeRed.shows(CLOUD, /pressure.*mean.*1013/, 20000);
     if (nodeRed.shown.some(({ msg }) => /calm/.test(msg))) throw new Error('a record of a window arrived');
+  },
+  19: async ({ nodeRed, idOf }) => {
+    // Without a broker it reports that, and continues.
+    const status = () => nodeRed.statuses.get(idOf('seganet-kafka-uplink'))?.text;
+    await eventually(() => /ECONNREFUSED/.test(status() ?? ''), { timeoutMs: 60000, what: 'the reason' });
+    if (!process.env.SEGANET_KAFKA) return;
+    const lines = ['auto.create.topics.enable=true', 'num.partitions=2'];
+    const broker = await new KafkaBroker({ port: 9092, lines }).start();
+    try {
+      await nodeRed.inject(idOf('inject', 'alarm'));
+      await nodeRed.inject(idOf('inject', 'temperature'));
+      await nodeRed.shows('arrived in Kafka', /fire/, 90000);
+      await nodeRed.shows('arrived in Kafka', /room-1/, 60000);
+    } finally {
+      await broker.stop();
+    }
   }
 };
 
