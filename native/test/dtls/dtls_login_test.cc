@@ -94,15 +94,16 @@ TEST_F(DtlsLogin, ResumesASessionFromAnotherAddressWithItsIdentity) {
   for (const bool tickets : {true, false}) {
     DtlsWish wish = Pump();
     wish.tickets = tickets;
-    const auto first = Connect(wish, "a:1");
+    const auto first = Connect(wish, tickets ? "a:1" : "a:2");
     ASSERT_TRUE(first->open());
     wish.session = first->session();
-    const auto second = Connect(wish, "b:2");
+    const std::string moved = tickets ? "b:1" : "b:2";
+    const auto second = Connect(wish, moved);
     SSL_SESSION_free(wish.session);
     ASSERT_TRUE(second->open());
     EXPECT_TRUE(second->resumed()) << tickets;
     second->Write("moved");
-    Carry(second.get(), "b:2");
+    Carry(second.get(), moved);
     EXPECT_EQ(TakeLog(), "[pump-1 moved]");
   }
   EXPECT_EQ(server_->counters().resumed, 2u);
