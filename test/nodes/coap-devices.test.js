@@ -106,7 +106,10 @@ describe('with DTLS', () => {
     fs.rmSync(pskFile);
     await load(flow(keys));
     expect(errors()).toEqual([
-      ['devices', expect.stringMatching(/Devices cannot connect\. The file of pre-shared keys .* cannot be read/)]
+      [
+        'devices',
+        expect.stringMatching(/Devices cannot connect\. The file of pre-shared keys .* cannot be read/)
+      ]
     ]);
   });
 });
@@ -117,7 +120,11 @@ test.each([
   ['.well-known', { path: '.well-known' }, /different paths/],
   ['an unknown transport', { transport: 'quic' }, /"transport" must be one of udp, tcp, tls, dtls/],
   ['a session that ends at once', { sessionIdleS: '1' }, /"sessionIdleS" must be a whole number from 60/],
-  ['DTLS with keys but no key file', { transport: 'dtls', login: 'psk' }, /file of pre-shared keys is missing/],
+  [
+    'DTLS with keys but no key file',
+    { transport: 'dtls', login: 'psk' },
+    /file of pre-shared keys is missing/
+  ],
   ['DTLS on the network without a login', { transport: 'dtls', host: '0.0.0.0' }, /any client that reaches/],
   ['passwords', { login: 'passwords', passwordFile: '/x' }, /cannot log in with a user and password/],
   ['keys without TLS', { login: 'psk', pskFile: '/x' }, /require TLS/],

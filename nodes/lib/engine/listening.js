@@ -94,7 +94,7 @@ class Listening {
     }
   }
 
-  /** Uses replaced files for new handshakes. @param {DtlsSecrets} secrets */
+  /** Uses replaced files for new handshakes. @param {import('../tls/dtls-secrets').DtlsSecrets} secrets */
   #watch(secrets) {
     const { node, stage, host } = this.#member;
     const complain = () => {

@@ -33,7 +33,7 @@ beforeEach(() => {
   devices = [];
 });
 afterEach(async () => {
-  await Promise.all(devices.map((device) => device.close()));
+  await Promise.all(devices.map((each) => each.close()));
   engine.close();
   authority.remove();
 });
@@ -72,6 +72,12 @@ withOpenssl('takes the identity of a key as the device, and serves no other to i
   expect(engine.take().length).toBe(1);
 });
 
+withOpenssl('speaks the suite that RFC 7252 requires of small devices', async () => {
+  const [, , ...key] = psk('pump-1');
+  const pump = device(listen(KEYS), '-cipher', 'PSK-AES128-CCM8:@SECLEVEL=0', ...key);
+  expect(await pump.post('r/pump-1/temp', '21.5')).toBe('2.04');
+});
+
 withOpenssl('takes the name of a certificate as the device', async () => {
   const port = listen({ ...own(), deviceCertificate: 'required' });
   const { certFile, keyFile } = authority.issue({ name: 'pump-7' });
@@ -81,17 +87,20 @@ withOpenssl('takes the name of a certificate as the device', async () => {
   await engine.recordsOf('pump-7');
 });
 
-withOpenssl('refuses wrong keys, unknown identities and missing certificates, and serves others', async () => {
-  const port = listen({ ...own(), ...KEYS });
-  const wrong = device(port, ...psk('pump-1', HEX.replace('30', '31')));
-  const unknown = device(port, ...psk('pump-3'));
-  const keyless = device(port, '-cipher', 'ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256');
-  const pump = device(port, ...psk('pump-1'));
-  expect(await pump.post('r/pump-1/temp', '1')).toBe('2.04');
-  await eventually(() => stats().counters.dtlsRefused >= 2, { what: 'refusals' });
-  expect(stats().counters.dtlsHandshakes).toBe(1);
-  expect([wrong, unknown, keyless].flatMap(({ messages }) => messages)).toEqual([]);
-});
+withOpenssl(
+  'refuses wrong keys, unknown identities and missing certificates, and serves others',
+  async () => {
+    const port = listen({ ...own(), ...KEYS });
+    const wrong = device(port, ...psk('pump-1', HEX.replace('30', '31')));
+    const unknown = device(port, ...psk('pump-3'));
+    const keyless = device(port, '-cipher', 'ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256');
+    const pump = device(port, ...psk('pump-1'));
+    expect(await pump.post('r/pump-1/temp', '1')).toBe('2.04');
+    await eventually(() => stats().counters.dtlsRefused >= 2, { what: 'refusals' });
+    expect(stats().counters.dtlsHandshakes).toBe(1);
+    expect([wrong, unknown, keyless].flatMap(({ messages }) => messages)).toEqual([]);
+  }
+);
 
 withOpenssl('resumes a session from another port with the identity that it proved', async () => {
   const port = listen(KEYS);
@@ -112,7 +121,11 @@ withOpenssl('answers a flood of ClientHellos with cookies only, and serves other
   const port = listen(KEYS);
   const sockets = Array.from({ length: 50 }, () => dgram.createSocket('udp4'));
   // A ClientHello as short as one can be: one suite, no extensions.
-  const body = Buffer.concat([Buffer.from('fefd', 'hex'), Buffer.alloc(32, 90), Buffer.from('0000000400a800ff0100', 'hex')]);
+  const body = Buffer.concat([
+    Buffer.from('fefd', 'hex'),
+    Buffer.alloc(32, 90),
+    Buffer.from('0000000400a800ff0100', 'hex')
+  ]);
   const size = Buffer.from([0, 0, body.length]);
   const message = Buffer.concat([Buffer.from([1]), size, Buffer.from([0, 0, 0, 0, 0]), size, body]);
   const record = Buffer.concat([

@@ -7,7 +7,8 @@ const { execFileSync } = require('node:child_process');
 const { needs } = require('../../../bench/harness/tools');
 
 const addon = path.join(__dirname, '..', '..', '..', 'native', 'build', 'Release', 'seganet.node');
-const OPENSSL = /^(ASN1|BIO|BN|CRYPTO|DTLS|DTLSv1|ERR|EVP|GENERAL_NAME|GENERAL_NAMES|OPENSSL|OpenSSL|PEM|RAND|SSL|TLS|X509|X509V3|d2i|i2d)_/;
+const OPENSSL =
+  /^(ASN1|BIO|BN|CRYPTO|DTLS|DTLSv1|ERR|EVP|GENERAL_NAME|GENERAL_NAMES|OPENSSL|OpenSSL|PEM|RAND|SSL|TLS|X509|X509V3|d2i|i2d)_/;
 
 const { test: withNm } = needs('nm');
 
