@@ -82,6 +82,7 @@ void Handshakes(const char* name, const DtlsOptions& options, DtlsWish wish, boo
   for (int i = 0; i < n; ++i) {
     const auto client = bench.Connect(wish, "c" + std::to_string(i));
     if (client->resumed() != resume) std::exit(1);
+    client->Close();  // else OpenSSL would not resume the session again
   }
   SSL_SESSION_free(wish.session);
   std::printf("%-44s %8.0f us  %8.0f /s\n", name, bench.seconds() / n * 1e6, n / bench.seconds());

@@ -16,7 +16,13 @@ DtlsConnection::DtlsConnection(std::shared_ptr<const DtlsContext> context, Datag
   SEGANET_REQUIRE(context_ != nullptr && pipe_ != nullptr);
 }
 
-DtlsConnection::~DtlsConnection() { SSL_free(ssl_); }
+DtlsConnection::~DtlsConnection() {
+  // Without this mark, OpenSSL would not resume the session by its id.
+  if (state_ == State::kOpen || state_ == State::kEnded) {
+    SSL_set_shutdown(ssl_, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+  }
+  SSL_free(ssl_);
+}
 
 void DtlsConnection::Start(std::span<const uint8_t> hello) {
   SEGANET_REQUIRE(ssl_ == nullptr);

@@ -128,6 +128,7 @@
   X(SSL_get_current_cipher)          \
   X(SSL_get_psk_identity)            \
   X(SSL_session_reused)              \
+  X(SSL_set_shutdown)                \
   X(SSL_set_accept_state)            \
   X(X509_NAME_ENTRY_get_data)        \
   X(X509_NAME_get_entry)             \

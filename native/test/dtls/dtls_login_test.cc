@@ -97,6 +97,9 @@ TEST_F(DtlsLogin, ResumesASessionFromAnotherAddressWithItsIdentity) {
     const auto first = Connect(wish, tickets ? "a:1" : "a:2");
     ASSERT_TRUE(first->open());
     wish.session = first->session();
+    first->Close();
+    Carry(first.get(), tickets ? "a:1" : "a:2");
+    EXPECT_EQ(TakeLog(), "[pump-1 ended]");
     const std::string moved = tickets ? "b:1" : "b:2";
     const auto second = Connect(wish, moved);
     SSL_SESSION_free(wish.session);
