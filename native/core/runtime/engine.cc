@@ -136,7 +136,8 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
   if (std::find(listening_.begin(), listening_.end(), stage) != listening_.end()) {
     return Status::InvalidArgument("stage " + std::to_string(stage) + " is already listening");
   }
-  if (spec.transport == Transport::kUdp) return ListenDatagrams(*source, spec, bound_port);
+  if (spec.transport == Transport::kUdp || spec.transport == Transport::kDtls)
+    return ListenDatagrams(*source, spec, bound_port);
   std::unique_ptr<Handshake> handshake =
       MakeHandshake(source->spec.source, options_.max_packet_bytes, options_.odd_topics);
   if (handshake == nullptr) {

@@ -10,6 +10,7 @@ const mqtt = require('mqtt');
 const { startMosquitto } = require('../../../bench/harness/cloud');
 const { KafkaBroker } = require('../../../bench/harness/kafka/broker');
 const { eventually, waitForPort } = require('../../../bench/harness/net');
+const { DtlsDevice } = require('../../fixtures/devices/dtls-device');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 
 const CLOUD = 'arrived in the cloud';
@@ -222,6 +223,22 @@ const examples = {
     } finally {
       await broker.stop();
     }
+  },
+  20: async ({ nodeRed, flow }) => {
+    // The step of its comment: the node is red until the file exists, and reports it.
+    const key = '0123456789abcdef0123456789abcdef';
+    fs.writeFileSync(path.join(userDir, 'seganet-keys'), `pump-1:${key}\n`, { mode: 0o600 });
+    await nodeRed.deploy(flow);
+    await eventually(
+      async () => {
+        const pump = new DtlsDevice(5684, ['-cipher', 'PSK', '-psk_identity', 'pump-1', '-psk', key]);
+        const code = await pump.post('r/pump-1/temperature', '{"mark":20}');
+        await pump.close();
+        return code === '2.04';
+      },
+      { timeoutMs: 20000, everyMs: 200, what: 'the DTLS device gets 2.04' }
+    );
+    await nodeRed.shows(CLOUD, /mark/);
   }
 };
 
