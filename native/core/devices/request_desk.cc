@@ -199,7 +199,7 @@ void RequestDesk::Clear(uint32_t stage) {
   }
   found->second.first += found->second.events.size();
   found->second.events.clear();
-  std::erase_if(asks_, [stage](const auto& row) { return row.second.stage == stage; });
+  // Requests to devices stay until JavaScript drops them.
 }
 
 }  // namespace seganet

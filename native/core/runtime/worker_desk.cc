@@ -159,7 +159,6 @@ void Worker::Forget(DeskRow* row, const std::string& reason) {
   row->session->Forget();
   agent->Forget();
   Register(agent);
-  shared_.desk->Forget(row->session->connection());
   shared_.desk->Gone(row->session->connection(), device, reason);
   AddUnidentified(row);
 }
@@ -302,6 +301,7 @@ void Worker::OnRecorded(uint32_t stage, uint64_t handle, DeskRecorded result) {
 void Worker::OnOutput(DeskSession* session) { desk_output_.push_back(session->connection()); }
 
 void Worker::OnExpired(DeskSession* session) {
+  shared_.desk->Forget(session->connection());
   Forget(&desk_rows_.at(session->connection()), "expired");
 }
 
