@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "binding/desk_options_reader.h"
+#include "binding/desk/desk_options_reader.h"
 #include "binding/node/args.h"
 #include "binding/plan_reader.h"
 #include "binding/stats.h"

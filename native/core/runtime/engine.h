@@ -15,9 +15,9 @@
 
 #include "core/base/doorbell.h"
 #include "core/base/status.h"
+#include "core/devices/desk/request_desk.h"
 #include "core/devices/device_events.h"
 #include "core/devices/pending_commands.h"
-#include "core/devices/request_desk.h"
 #include "core/loop/memory_share.h"
 #include "core/plan/plan.h"
 #include "core/queue/budget.h"

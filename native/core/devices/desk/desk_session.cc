@@ -1,4 +1,4 @@
-#include "core/devices/desk_session.h"
+#include "core/devices/desk/desk_session.h"
 
 #include <utility>
 

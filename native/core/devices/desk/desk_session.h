@@ -1,6 +1,6 @@
 // The session of a CoAP connection whose requests go to the request desk.
-#ifndef SEGANET_CORE_DEVICES_DESK_SESSION_H_
-#define SEGANET_CORE_DEVICES_DESK_SESSION_H_
+#ifndef SEGANET_CORE_DEVICES_DESK_DESK_SESSION_H_
+#define SEGANET_CORE_DEVICES_DESK_DESK_SESSION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 #include "core/base/clock.h"
 #include "core/devices/agent_session.h"
-#include "core/devices/device_asks.h"
-#include "core/devices/request_desk.h"
+#include "core/devices/desk/device_asks.h"
+#include "core/devices/desk/request_desk.h"
 #include "core/protocol/coap/stream/stream_session.h"
 #include "core/reception/desk_options.h"
 
@@ -139,4 +139,4 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
 
 }  // namespace seganet
 
-#endif  // SEGANET_CORE_DEVICES_DESK_SESSION_H_
+#endif  // SEGANET_CORE_DEVICES_DESK_DESK_SESSION_H_

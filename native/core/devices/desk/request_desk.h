@@ -1,7 +1,7 @@
 // The request desk: requests of devices that JavaScript answers, and answers of devices to requests
 // of JavaScript.
-#ifndef SEGANET_CORE_DEVICES_REQUEST_DESK_H_
-#define SEGANET_CORE_DEVICES_REQUEST_DESK_H_
+#ifndef SEGANET_CORE_DEVICES_DESK_REQUEST_DESK_H_
+#define SEGANET_CORE_DEVICES_DESK_REQUEST_DESK_H_
 
 #include <array>
 #include <cstddef>
@@ -138,4 +138,4 @@ class RequestDesk {
 
 }  // namespace seganet
 
-#endif  // SEGANET_CORE_DEVICES_REQUEST_DESK_H_
+#endif  // SEGANET_CORE_DEVICES_DESK_REQUEST_DESK_H_

@@ -1,6 +1,6 @@
 // Reads the options of a listener with a request desk (DeskOptions in native/index.d.ts).
-#ifndef SEGANET_BINDING_DESK_OPTIONS_READER_H_
-#define SEGANET_BINDING_DESK_OPTIONS_READER_H_
+#ifndef SEGANET_BINDING_DESK_DESK_OPTIONS_READER_H_
+#define SEGANET_BINDING_DESK_DESK_OPTIONS_READER_H_
 
 #include <napi.h>
 
@@ -15,4 +15,4 @@ bool ReadDeskOptions(Napi::Env env, Napi::Value value, uint32_t max_half_open, L
 
 }  // namespace seganet::binding
 
-#endif  // SEGANET_BINDING_DESK_OPTIONS_READER_H_
+#endif  // SEGANET_BINDING_DESK_DESK_OPTIONS_READER_H_

@@ -1,4 +1,4 @@
-#include "binding/desk_options_reader.h"
+#include "binding/desk/desk_options_reader.h"
 
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-#include "core/devices/device_asks.h"
+#include "core/devices/desk/device_asks.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // Requests of the gateway to the devices of one worker. Requests that observe the same resource
 // share one observation at the device.
-#ifndef SEGANET_CORE_DEVICES_DEVICE_ASKS_H_
-#define SEGANET_CORE_DEVICES_DEVICE_ASKS_H_
+#ifndef SEGANET_CORE_DEVICES_DESK_DEVICE_ASKS_H_
+#define SEGANET_CORE_DEVICES_DESK_DEVICE_ASKS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -109,4 +109,4 @@ class DeviceAsks {
 
 }  // namespace seganet
 
-#endif  // SEGANET_CORE_DEVICES_DEVICE_ASKS_H_
+#endif  // SEGANET_CORE_DEVICES_DESK_DEVICE_ASKS_H_

@@ -1,4 +1,4 @@
-#include "core/devices/request_desk.h"
+#include "core/devices/desk/request_desk.h"
 
 #include <algorithm>
 #include <utility>
