@@ -341,6 +341,96 @@ export interface ListenOptions {
    * the oldest of them. Default 8192, range 1..65536.
    */
   maxHalfOpen?: number;
+  /** CoAP over TCP and streams, login 'open': requests go to takeDesk(). */
+  desk?: DeskOptions;
+}
+
+/**
+ * A listener whose requests go to JavaScript (the request desk). Its connections begin without a device;
+ * identifyConnection() gives them one. Until then, requests that do not go to the desk get 4.01, except
+ * /.well-known/core.
+ */
+export interface DeskOptions {
+  /**
+   * Requests whose path begins with one of these go to the desk: segments separated by /, '' = all requests. At most 64,
+   * of 256 bytes.
+   */
+  prefixes: string[];
+  /** True: the first message need not be a CSM (RFC 8323 5.3). Default false. */
+  csmOptional?: boolean;
+  /** Critical options beyond those of RFC 7252 that these requests may have; others get 4.02. At most 64. */
+  knownOptions?: number[];
+  /**
+   * A connection that is silent for this long gets a Ping, and is closed after the same time again, s. Default 20, 0 =
+   * never, range 0..86400.
+   */
+  pingS?: number;
+  /** A connection without a device is closed after this time, ms. Default 10000, range 1..3600000. */
+  identifyTimeoutMs?: number;
+  /** Bytes that a connection without a device may send. Default 8192, range 64..1048576. */
+  maxBytesBefore?: number;
+  /** Requests of a connection without a device that have no answer; one more gets 5.03. Default 8, range 1..1024. */
+  maxAskedBefore?: number;
+  /** The same with a device. Default 64. */
+  maxAsked?: number;
+  /** Observations of a connection that the desk serves; one more is answered without Observe. Default 256. */
+  maxObservers?: number;
+  /** Requests to a device that have no answer; one more gets 5.03. Default 32, range 1..1024. */
+  maxAsks?: number;
+  /** Observations at a device. Default 64, range 0..4096. */
+  maxObservations?: number;
+}
+
+/** Something that a request desk learns. */
+export type DeskEvent =
+  | {
+      /** A request; answerRequest() must follow. */
+      kind: 'asked';
+      connection: number;
+      /** '' = the connection has no device. */
+      device: string;
+      address: string;
+      /** StreamPeer.note. */
+      note: string;
+      /** The method, 1..7. */
+      code: number;
+      token: Buffer;
+      path: string[];
+      query: string[];
+      /** In ascending order, without those of the URI and of blocks. */
+      options: [number, Buffer][];
+      payload: Buffer;
+    }
+  | { kind: 'gone'; connection: number; device: string; reason: string }
+  | {
+      /** Of askDevice(). */
+      kind: 'answer';
+      handle: number;
+      code: number;
+      options: [number, Buffer][];
+      payload: Buffer;
+      /** False: notifications follow. */
+      last: boolean;
+    }
+  | {
+      /** Of recordOfConnection(): 0 safe, 1 full, 2 not allowed, 3 not taken, 4 unknown, the connection ended. */
+      kind: 'recorded';
+      handle: number;
+      result: 0 | 1 | 2 | 3 | 4;
+    };
+
+/** A request to a device. */
+export interface DeviceRequest {
+  /** 1 GET, 2 POST, 3 PUT, 4 DELETE, 5 FETCH, 6 PATCH, 7 iPATCH. */
+  method: number;
+  /** At most 128 segments of 255 bytes. */
+  path: string[];
+  query: string[];
+  /** In any order; those of the URI, of blocks and Observe are ignored. At most 256, of 1034 bytes. */
+  options: [number: number, value: Uint8Array][];
+  payload: Uint8Array;
+  /** Requests with the same method, path, query and Accept share one observation at the device. */
+  observe: boolean;
 }
 
 /** A pending login of a client. */
@@ -361,6 +451,8 @@ export interface StreamPeer {
   address: string;
   /** The device that the peer has proven to be (certificate, pre-shared key); it needs no login then. */
   device?: string;
+  /** For a request desk: DeskEvent.note. At most 4096 bytes. */
+  note?: string;
 }
 
 /** The outcome of a command. */
@@ -532,6 +624,54 @@ export declare class Engine {
    * @returns false if the login no longer waits
    */
   answerLogin(id: number, device: string | null): boolean;
+  /**
+   * Returns the oldest events of the request desk of a listener. At most 1,024 requests of the engine have no answer;
+   * further ones get 5.03 with Max-Age 1. Of the notifications of an observation, only the latest waits.
+   * @param limit 1..10000; if this many are returned, there may be more, for which the doorbell does not ring again
+   */
+  takeDesk(stage: number, limit: number): DeskEvent[];
+  /**
+   * Answers a request of a connection. To a request with Observe 0, further answers with Observe are notifications,
+   * until one has no Observe or is an error. A large payload goes in blocks.
+   * @param code 0x40..0xBF @param options in any order; those of blocks are ignored
+   * @returns false if the connection has closed. These and the following calls keep their order.
+   */
+  answerRequest(
+    connection: number,
+    token: Uint8Array,
+    code: number,
+    options: [number: number, value: Uint8Array][],
+    payload: Uint8Array
+  ): boolean;
+  /**
+   * The connection has proven to be `device`, and moves to its worker. An older connection of the device is closed.
+   * @param untilMs since 1970; then the device is forgotten. 0 = no end
+   * @returns false if the connection has closed or has another device, or the id is not allowed
+   */
+  identifyConnection(connection: number, device: string, owner: string, untilMs: number): boolean;
+  /** Takes the device from a connection, which stays open. @param reason 1 to 64 bytes */
+  forgetConnection(connection: number, reason: string): boolean;
+  /** Sends Release and closes the connection. @param reason 1 to 64 bytes */
+  closeConnection(connection: number, reason: string): boolean;
+  /**
+   * Makes a record of the connection's device. After OK, takeDesk() returns `handle`.
+   * @returns a PushResult; NO_STAGE: the connection has closed
+   */
+  recordOfConnection(
+    connection: number,
+    handle: number,
+    topic: string,
+    payload: Uint8Array,
+    recordClass: number
+  ): 0 | 2 | 3 | 4 | 6;
+  /**
+   * Sends a request to a device with a connection of a request desk. takeDesk(stage) returns its answers: those of the
+   * device, 5.03 if it has no connection or too many requests are open, 5.04 after timeoutMs (1..3600000).
+   * @returns a handle; 0: 16,384 requests are open, or the engine is closed
+   */
+  askDevice(stage: number, device: string, request: DeviceRequest, timeoutMs: number): number;
+  /** Ends a request or an observation. No effect for an unknown handle. */
+  cancelAsk(handle: number): void;
   /**
    * Sends a command to a connected device. takeCommandResults() returns the ticket.
    * @param ticket 1..2^32-1, not one that is pending @param topic as the device receives it

@@ -12,6 +12,7 @@ namespace seganet::binding {
 namespace {
 
 constexpr size_t kMaxAddressBytes = 256;
+constexpr size_t kMaxNoteBytes = 4096;
 
 Napi::Value Text(Napi::Env env, const std::optional<std::string>& text) {
   return text ? Napi::String::New(env, *text) : env.Null();
@@ -30,6 +31,10 @@ bool ReadPeer(Napi::Env env, Napi::Value value, StreamPeer* peer) {
   if (peer->address.size() > kMaxAddressBytes) {
     return Fail(env, "address must be at most 256 bytes");
   }
+  const Napi::Value note = object.Get("note");
+  if (note.IsEmpty()) return false;
+  if (!note.IsUndefined() && !ReadString(env, note, "note", &peer->note)) return false;
+  if (peer->note.size() > kMaxNoteBytes) return Fail(env, "note must be at most 4096 bytes");
   const Napi::Value device = object.Get("device");
   if (device.IsEmpty()) return false;
   return device.IsUndefined() || ReadDevice(env, device, &peer->device);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "binding/desk/desk_options_reader.h"
 #include "binding/listener/dtls_options.h"
 #include "binding/node/args.h"
 #include "binding/plan_reader.h"
@@ -138,7 +139,9 @@ bool ReadListenOptions(Napi::Env env, Napi::Object object, ListenSpec* spec) {
   spec->ask_login = login == 1;
   spec->connect_timeout_us = int64_t{timeout_ms} * 1000;
   spec->max_half_open = half_open;
-  return true;
+  const Napi::Value desk = object.Get("desk");
+  if (desk.IsEmpty()) return false;
+  return desk.IsUndefined() || ReadDeskOptions(env, desk, half_open, spec);
 }
 
 }  // namespace
@@ -153,6 +156,14 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::Unlisten>("unlisten"),
                       InstanceMethod<&EngineWrap::TakeLogins>("takeLogins"),
                       InstanceMethod<&EngineWrap::AnswerLogin>("answerLogin"),
+                      InstanceMethod<&EngineWrap::TakeDesk>("takeDesk"),
+                      InstanceMethod<&EngineWrap::AnswerRequest>("answerRequest"),
+                      InstanceMethod<&EngineWrap::IdentifyConnection>("identifyConnection"),
+                      InstanceMethod<&EngineWrap::ForgetConnection>("forgetConnection"),
+                      InstanceMethod<&EngineWrap::CloseConnection>("closeConnection"),
+                      InstanceMethod<&EngineWrap::RecordOfConnection>("recordOfConnection"),
+                      InstanceMethod<&EngineWrap::AskDevice>("askDevice"),
+                      InstanceMethod<&EngineWrap::CancelAsk>("cancelAsk"),
                       InstanceMethod<&EngineWrap::Push>("push"),
                       InstanceMethod<&EngineWrap::Classify>("classify"),
                       InstanceMethod<&EngineWrap::TakeMessages>("takeMessages"),

@@ -27,6 +27,15 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   // engine_logins.cc
   Napi::Value TakeLogins(const Napi::CallbackInfo& info);
   Napi::Value AnswerLogin(const Napi::CallbackInfo& info);
+  // engine_desk.cc
+  Napi::Value TakeDesk(const Napi::CallbackInfo& info);
+  Napi::Value AnswerRequest(const Napi::CallbackInfo& info);
+  Napi::Value IdentifyConnection(const Napi::CallbackInfo& info);
+  Napi::Value ForgetConnection(const Napi::CallbackInfo& info);
+  Napi::Value CloseConnection(const Napi::CallbackInfo& info);
+  Napi::Value RecordOfConnection(const Napi::CallbackInfo& info);
+  Napi::Value AskDevice(const Napi::CallbackInfo& info);
+  void CancelAsk(const Napi::CallbackInfo& info);
   Napi::Value Push(const Napi::CallbackInfo& info);
   Napi::Value Classify(const Napi::CallbackInfo& info);
   Napi::Value TakeMessages(const Napi::CallbackInfo& info);

@@ -46,7 +46,7 @@ Agent::Agent(AgentHost* host, uv_loop_t* loop, MovedAgent moved)
   last_seen_us_ = moved.last_seen_us;
   latest_class = moved.latest_class;
   device = moved.device;
-  connected_ = true;
+  connected_ = device != nullptr;
   host_->OnBuffered(this, session_->buffered_bytes(), true);
 }
 
@@ -172,7 +172,7 @@ void Agent::Close(AgentEnd end) {
 }
 
 MovedAgent Agent::Leave() {
-  SEGANET_REQUIRE(connected_ && session_->unacknowledged() == 0);
+  SEGANET_REQUIRE(session_->unacknowledged() == 0);
   closing_ = true;
   host_->OnBuffered(this, 0, true);
   MovedAgent moved{fd_,           stage_,       device_id_, address_, std::move(session_),
@@ -181,6 +181,25 @@ MovedAgent Agent::Leave() {
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
            [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });
   return moved;
+}
+
+Admission Agent::Identify(std::string device_id) {
+  SEGANET_REQUIRE(!connected_ && !closing_);
+  device_id_ = std::move(device_id);
+  proven_ = true;
+  return OnConnect();
+}
+
+void Agent::Forget() {
+  device_id_.clear();
+  proven_ = false;
+  connected_ = false;
+  device = nullptr;
+}
+
+void Agent::CloseFor(CloseReason reason) {
+  close_reason_ = reason;
+  Close(EndOf(reason));
 }
 
 Admission Agent::OnConnect() {

@@ -35,7 +35,7 @@ struct MovedAgent {
   int64_t last_seen_us = 0;
   uint8_t latest_class = 0;
   bool proven = false;       // Agent::proven
-  Device* device = nullptr;  // its row, which moves with it
+  Device* device = nullptr;  // its row, which moves with it; null = not connected yet
 };
 
 // The interface of a worker to its agents.
@@ -124,8 +124,16 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   int64_t OnTime(int64_t now_us);
 
   // Gives up the connection for another worker to continue, and deletes the agent without a call to
-  // the host. REQUIRES: connected, and nothing is unacknowledged.
+  // the host. REQUIRES: nothing is unacknowledged.
   MovedAgent Leave();
+
+  // The connection has proven to be `device_id`. Asks the host for admission.
+  // REQUIRES: not connected, and not closing.
+  Admission Identify(std::string device_id);
+  // The connection has no device any more.
+  void Forget();
+  // Closes the connection if its session has found a reason outside of Feed.
+  void CloseFor(CloseReason reason);
 
   const std::string& device_id() const override { return device_id_; }
   const std::string& address() const { return address_; }
@@ -184,9 +192,9 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   AgentHost* const host_;
   const int fd_;
   const uint32_t stage_;
-  const std::string device_id_;
+  std::string device_id_;
   const std::string address_;
-  const bool proven_;
+  bool proven_;
   std::unique_ptr<AgentSession> session_;
   uv_poll_t poll_;
   int64_t last_seen_us_;

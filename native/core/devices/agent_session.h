@@ -22,6 +22,7 @@ enum class AgentEnd {
   kTooMuch,    // the rest of a packet did not arrive in time, or incomplete packets took too much
                // memory
   kNotTaken,   // nothing took its record, so the device must keep it
+  kDismissed,  // JavaScript ended it
 };
 
 // Whether a device may be served on its connection.
@@ -91,6 +92,7 @@ class AgentSessionOwner {
   ~AgentSessionOwner() = default;
 };
 
+class DeskSession;
 class KeptSessions;
 class Wills;
 namespace mqtt {
@@ -150,6 +152,9 @@ class AgentSession {
 
   // Publishes the will of the device now, and drops it: the gateway is about to stop.
   virtual void PublishWill() {}
+
+  // Returns this session if its requests go to the request desk; otherwise null.
+  virtual DeskSession* desk() { return nullptr; }
 
   // Returns the state of a session that outlives this connection; null = there is none.
   virtual mqtt::KeptSession* lasting() { return nullptr; }

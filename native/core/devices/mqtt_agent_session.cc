@@ -176,6 +176,7 @@ void MqttAgentSession::SayGoodbye(AgentEnd end) {
     case AgentEnd::kTooMuch:
       session_.Disconnect(mqtt::reason::kQuotaExceeded);
       return;
+    case AgentEnd::kDismissed:
     case AgentEnd::kNotTaken:
       session_.Disconnect(mqtt::reason::kAdministrative);
       return;

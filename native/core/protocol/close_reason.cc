@@ -50,6 +50,8 @@ const char* Name(CloseReason reason) {
       return "coapSignal";
     case CloseReason::kCoapAborted:
       return "coapAborted";
+    case CloseReason::kUnread:
+      return "unread";
     case CloseReason::kNotAllowed:
       return "notAllowed";
     case CloseReason::kNotTaken:

@@ -32,6 +32,7 @@ enum class CloseReason : uint8_t {
   kCoapMalformed,           // CoAP over TCP: a message that cannot be parsed
   kCoapSignal,              // CoAP over TCP: no CSM first, or an unknown critical option
   kCoapAborted,             // CoAP over TCP: the device sent Abort
+  kUnread,                  // CoAP over TCP: the peer does not read its notifications
   kNotAllowed,              // the login was refused
   kNotTaken,                // no stage takes the record, so it must not be acknowledged
   kUnfinished,              // an incomplete packet timed out, or too many were incomplete

@@ -120,7 +120,7 @@ void Acceptor::Accept(Listener* listener) {
     socklen_t length = sizeof address;
     const int fd = AcceptDevice(listener->fd, reinterpret_cast<sockaddr*>(&address), &length);
     if (fd >= 0) {
-      Admit(listener, fd, {AddressText(address), {}});
+      Admit(listener, fd, {AddressText(address), {}, {}});
       continue;
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;

@@ -16,6 +16,7 @@
 #include "core/base/counters.h"
 #include "core/loop/loop_thread.h"
 #include "core/protocol/close_reason.h"
+#include "core/reception/desk_options.h"
 #include "core/reception/handshake.h"
 #include "core/reception/pending_logins.h"
 
@@ -31,6 +32,10 @@ struct Handoff {
   bool made_up_id = false;  // the device sent no id, and the gateway generated one
   size_t answered = 0;      // CoAP: messages within this many first bytes have been answered
   bool proven = false;      // a login, a certificate or a key has proven `device`
+  // Not null: the requests go to the request desk, and `device` is empty.
+  std::shared_ptr<const DeskOptions> desk;
+  uint64_t connection = 0;  // RequestDesk::Open
+  std::string note;         // StreamPeer::note
 };
 
 enum class Transport : uint8_t { kTcp, kUdp, kStreams, kDtls };
@@ -52,12 +57,15 @@ struct ListenSpec {
   // kDtls only.
   std::shared_ptr<const DtlsContext> dtls;   // REQUIRED, not null
   int64_t session_idle_us = 86'400'000'000;  // silent sessions are ended after this time
+  // CoAP over kTcp and kStreams: the requests go to the request desk; null = they do not.
+  std::shared_ptr<const DeskOptions> desk;
 };
 
 // A connection whose TLS or WebSocket terminates outside of the engine.
 struct StreamPeer {
   std::string address;  // for display
   std::string device;   // the id that the peer has proven; empty = it has proven none
+  std::string note;     // for the request desk, for example of the peer's certificate
 };
 
 struct AcceptorOptions {

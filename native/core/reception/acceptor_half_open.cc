@@ -91,7 +91,9 @@ void Acceptor::Say(HalfOpen* connection, std::string_view answer) {
 void Acceptor::Introduce(HalfOpen* connection, Introduction introduction) {
   connection->level = introduction.level;
   connection->made_up_id = introduction.made_up;
-  if (!connection->peer.device.empty()) {
+  if (connection->listener->spec.desk != nullptr) {
+    HandOver(connection, {}, false);
+  } else if (!connection->peer.device.empty()) {
     HandOver(connection, connection->peer.device, true);
   } else if (connection->listener->spec.ask_login) {
     AskLogin(connection, std::move(introduction));
@@ -136,7 +138,10 @@ void Acceptor::HandOver(HalfOpen* connection, std::string device, bool proven) {
                   std::move(connection->peer.address),
                   connection->made_up_id,
                   connection->answered,
-                  proven};
+                  proven,
+                  connection->listener->spec.desk,
+                  0,
+                  std::move(connection->peer.note)};
   Forget(connection);
   dispatch_(std::move(handoff));
 }

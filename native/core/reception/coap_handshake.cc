@@ -41,4 +41,12 @@ Introduction CoapHandshake::Listen(std::string_view bytes, size_t answered) cons
 
 std::string CoapHandshake::LoginRefusal(uint8_t) const { return std::string(kNotAllowed); }
 
+std::string DeskHandshake::InitialBytes() const { return coap::InitialBytes(settings_); }
+
+Introduction DeskHandshake::Listen(std::string_view, size_t) const {
+  Introduction introduction;
+  introduction.status = Introduction::Status::kDevice;
+  return introduction;
+}
+
 }  // namespace seganet

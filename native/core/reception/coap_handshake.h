@@ -27,6 +27,21 @@ class CoapHandshake : public Handshake {
   const coap::Settings settings_;
 };
 
+// A connection of a listener with a request desk: its worker gets it with the first bytes, because
+// its device becomes known later.
+class DeskHandshake : public Handshake {
+ public:
+  explicit DeskHandshake(coap::Settings settings) : settings_(std::move(settings)) {}
+
+  std::string InitialBytes() const override;
+  Introduction Listen(std::string_view bytes, size_t answered) const override;
+  bool TrustsProof() const override { return false; }
+  std::string LoginRefusal(uint8_t) const override { return {}; }
+
+ private:
+  const coap::Settings settings_;
+};
+
 }  // namespace seganet
 
 #endif  // SEGANET_CORE_RECEPTION_COAP_HANDSHAKE_H_

@@ -77,7 +77,11 @@ class MqttHandshake : public Handshake {
 }  // namespace
 
 std::unique_ptr<Handshake> MakeHandshake(const SourceSettings& settings, size_t max_packet_bytes,
-                                         bool odd_topics) {
+                                         bool odd_topics, bool has_desk) {
+  if (settings.protocol == Protocol::kCoap && has_desk) {
+    return std::make_unique<DeskHandshake>(CoapSettings(settings, max_packet_bytes, odd_topics));
+  }
+  if (has_desk) return nullptr;
   if (settings.protocol == Protocol::kCoap) {
     return std::make_unique<CoapHandshake>(CoapSettings(settings, max_packet_bytes, odd_topics));
   }

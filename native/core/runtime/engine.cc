@@ -64,7 +64,14 @@ Status Engine::Start(const EngineOptions& options) {
       .exchange = &exchange_,
       .deferred = &deferred_,
       .sessions = &sessions_,
-      .windows = &windows_};
+      .windows = &windows_,
+      .desk = &desk_,
+      .desk_arrive =
+          [this](uint32_t worker, uint64_t connection, std::shared_ptr<DeskParcel> parcel) {
+            if (!workers_[worker]->ArriveAtDesk(connection, std::move(parcel))) {
+              desk_.Close(connection, {}, "stopped");
+            }
+          }};
   const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
   // A packet that a device has begun to send must be read to its end, even if memory is short.
   unfinished_.SetLimit(std::max(quarter, kLeastUnfinished));
@@ -104,7 +111,11 @@ Status Engine::Start(const EngineOptions& options) {
   acceptor_ = std::make_unique<Acceptor>(acceptor_options, &connections_, &logins_,
                                          [this](Handoff handoff) {
                                            const auto route = Route();
-                                           const uint32_t owner = WorkerOf(handoff.device);
+                                           uint32_t owner = WorkerOf(handoff.device);
+                                           if (handoff.desk) {
+                                             owner = next_desk_worker_++ % workers_.size();
+                                             handoff.connection = desk_.Open(handoff.stage, owner);
+                                           }
                                            workers_[owner]->Adopt(std::move(handoff));
                                          });
   Status status = acceptor_->Start("seganet-accept", LoopThread::kUnpinned);
@@ -136,10 +147,13 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
   if (std::find(listening_.begin(), listening_.end(), stage) != listening_.end()) {
     return Status::InvalidArgument("stage " + std::to_string(stage) + " is already listening");
   }
-  if (spec.transport == Transport::kUdp || spec.transport == Transport::kDtls)
-    return ListenDatagrams(*source, spec, bound_port);
-  std::unique_ptr<Handshake> handshake =
-      MakeHandshake(source->spec.source, options_.max_packet_bytes, options_.odd_topics);
+  const bool is_udp = spec.transport == Transport::kUdp || spec.transport == Transport::kDtls;
+  if (spec.desk && (is_udp || spec.ask_login)) {
+    return Status::InvalidArgument("a listener with a desk needs TCP or streams, and login open");
+  }
+  if (is_udp) return ListenDatagrams(*source, spec, bound_port);
+  std::unique_ptr<Handshake> handshake = MakeHandshake(
+      source->spec.source, options_.max_packet_bytes, options_.odd_topics, spec.desk != nullptr);
   if (handshake == nullptr) {
     return Status::InvalidArgument("the devices of stage " + std::to_string(stage) +
                                    " do not connect");
@@ -185,6 +199,7 @@ void Engine::Unlisten(uint32_t stage) {
   const SlotExchange::Hold hold(&exchange_);
   acceptor_->Unlisten(stage);
   for (const auto& worker : workers_) worker->CloseStage(stage);
+  desk_.Clear(stage);
 }
 
 PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {

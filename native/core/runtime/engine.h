@@ -15,6 +15,7 @@
 
 #include "core/base/doorbell.h"
 #include "core/base/status.h"
+#include "core/devices/desk/request_desk.h"
 #include "core/devices/device_events.h"
 #include "core/devices/pending_commands.h"
 #include "core/loop/memory_share.h"
@@ -102,6 +103,32 @@ class Engine : private ReceiptSink {
   // command.deadline_us. Returns kFull if too many commands are in flight.
   PushResult Command(seganet::Command command, int64_t timeout_us);
   std::vector<CommandResult> TakeCommandResults() { return commands_.Take(); }
+
+  // The request desk, for connections of a listener with ListenSpec::desk. A connection has a
+  // number; the calls with an unknown one have no effect, and return false.
+  //
+  // Returns the oldest events of source stage `stage`, at most `most`.
+  std::vector<DeskEvent> TakeDesk(uint32_t stage, size_t most) { return desk_.Take(stage, most); }
+  // Answers a request (StreamSession::Answer).
+  bool AnswerRequest(uint64_t connection, std::string token, uint8_t code,
+                     coap::OptionValues options, std::string payload);
+  // The connection has proven to be a device. It moves to the worker of the device, and an older
+  // connection of the device is closed. False also if the connection has another device, or the id
+  // is not allowed.
+  bool IdentifyConnection(uint64_t connection, DeskIdentity identity);
+  // The connection stays, without a device.
+  bool ForgetConnection(uint64_t connection, std::string reason);
+  bool CloseConnection(uint64_t connection, std::string reason);
+  // Makes a record of the connection's device; `handle` comes back in a kRecorded event after kOk.
+  // kNoStage: the connection is unknown.
+  PushResult RecordOfConnection(uint64_t connection, uint64_t handle, std::string topic,
+                                std::string payload, uint8_t record_class);
+  // Sends a request to a device. Returns its handle, under which the answers arrive as events of
+  // `stage` (DeviceAsks); 0 = too many requests are open, or the engine is closed. Sets ask.handle
+  // and ask.deadline_us.
+  uint64_t AskDevice(uint32_t stage, DeviceAsk ask, int64_t timeout_us);
+  // Ends a request or an observation. An event that waits may still arrive.
+  void CancelAsk(uint64_t handle);
 
   std::vector<DeviceEvent> TakeEvents(size_t most = DeviceEvents::kMost) {
     return events_.Take(most);
@@ -191,6 +218,7 @@ class Engine : private ReceiptSink {
   void OnDone(const Batch& batch, bool delivered);
   void Complete(const std::vector<Completion>& completions);
   void OnRoom();
+  Worker* WorkerAtDesk(uint64_t connection);
   void Sweep();
   void ResumeWorkers();
   void EndUnfinished();
@@ -210,6 +238,8 @@ class Engine : private ReceiptSink {
   LatencyByClass latency_;
   DeviceEvents events_{bell_};
   PendingCommands commands_{bell_};
+  RequestDesk desk_{bell_};
+  uint32_t next_desk_worker_ = 0;  // used by the acceptor's thread
   MemoryShare unfinished_;
   MemoryShare kept_;
   std::atomic<int64_t> devices_{0};

@@ -40,6 +40,9 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
           [this](Device* device, std::string_view topic, std::string_view payload) {
             Emit({device->id, device->stage, std::string(topic), std::string(payload), kFlagQos1});
           }),
+      device_asks_([this](uint64_t handle, const coap::AskAnswer& answer, bool last) {
+        shared_.desk->Give(handle, answer.code, answer.options, answer.payload, last);
+      }),
       commands_(shared.commands, (uint64_t{options.index} << 48) + 1),
       wills_(shared.kept, [this](const WillRecord& will) { Emit(will); }),
       kept_(options.max_kept, shared.kept,
@@ -93,6 +96,7 @@ void Worker::OnStop() {
   // Presence and will records would be dropped, and nothing reads events anymore.
   presence_.Mute();
   wills_.Mute();
+  device_asks_.EndAll();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
   lingering_.CloseAll();
@@ -105,6 +109,7 @@ void Worker::OnStop() {
 
 void Worker::Adopt(Handoff handoff) {
   const int fd = handoff.fd;
+  const uint64_t connection = handoff.connection;
   adopting_.fetch_add(1, std::memory_order_relaxed);
   auto task = [this, handoff = std::move(handoff)] {
     adopting_.fetch_sub(1, std::memory_order_relaxed);
@@ -116,7 +121,7 @@ void Worker::Adopt(Handoff handoff) {
     agents_.insert(agent);
     receipt_rows_.Enroll(agent);
     Register(agent);
-    agent->SetSession(MakeSession(agent, handoff));
+    agent->SetSession(handoff.desk ? MakeDeskSession(agent, handoff) : MakeSession(agent, handoff));
     OnRead(handoff.bytes.size());
     wheel_.Add(agent, now_.mono_us);
     if (!moves_.empty()) Freeze(agent);
@@ -126,6 +131,7 @@ void Worker::Adopt(Handoff handoff) {
     adopting_.fetch_sub(1, std::memory_order_relaxed);
     close(fd);
     shared_.connections->fetch_sub(1, std::memory_order_relaxed);
+    if (connection != 0) shared_.desk->Close(connection, {}, {});
   }
 }
 
@@ -358,6 +364,7 @@ void Worker::Sweep() {
   lingering_.Sweep(now);
   devices_.Sweep(now);
   commands_.Expire(now);
+  SweepDesk(now);
   wills_.OnTime(now);
   kept_.Expire(now);
   OfferSessions();

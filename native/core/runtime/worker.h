@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@
 #include "core/devices/agent_registry.h"
 #include "core/devices/coap_endpoint.h"
 #include "core/devices/command_table.h"
+#include "core/devices/desk/desk_session.h"
+#include "core/devices/desk/device_asks.h"
+#include "core/devices/desk/request_desk.h"
 #include "core/devices/device_events.h"
 #include "core/devices/device_table.h"
 #include "core/devices/kept_sessions.h"
@@ -64,6 +68,12 @@ struct WorkerOptions {
   std::array<int64_t, kClasses + 1> linger_us{};  // PipelineContext::linger_us
 };
 
+// A connection of the request desk that moves to the worker of its device.
+struct DeskParcel {
+  MovedAgent agent;
+  DeskIdentity identity;
+};
+
 // Objects and callbacks that the workers of an engine share. They outlive the workers.
 struct WorkerShared {
   Budget* budget;
@@ -88,6 +98,10 @@ struct WorkerShared {
   std::atomic<int64_t>* deferred;  // records that wait for a flow (DeferredReceipts)
   SessionDesk* sessions;           // to and from the disk
   WindowTotals* windows;
+  RequestDesk* desk;
+  // Passes a connection, or null if it is closed, to the worker that expects it.
+  std::function<void(uint32_t worker, uint64_t connection, std::shared_ptr<DeskParcel>)>
+      desk_arrive;
 };
 
 // How a source receives datagrams; the same on all workers.
@@ -100,9 +114,14 @@ struct DatagramSpec {
 
 // Thread safety: Push and TakeMessages from the engine's thread; Adopt, OpenDatagrams, RenewDtls,
 // TakeDatagrams, SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, ReturnReceipts,
-// WithholdReceipts, EndDeferrals, SaveSessions, RestoreSessions, StartCommand, Agents, MoveSlots,
-// Arrive, load, unfinished().bytes and the counters from any thread.
-class Worker : public LoopThread, private AgentHost, private CommandCarrier, private CoapHost {
+// WithholdReceipts, EndDeferrals, SaveSessions, RestoreSessions, StartCommand, the calls of the
+// request desk, Agents, MoveSlots, Arrive, load, unfinished().bytes and the counters from any
+// thread.
+class Worker : public LoopThread,
+               private AgentHost,
+               private CommandCarrier,
+               private CoapHost,
+               private DeskHost {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
   ~Worker() override;
@@ -164,6 +183,23 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   // (Open).
   void StartCommand(Command command);
 
+  // The request desk: Engine documents these. No effect for a connection that is closed.
+  void AnswerAtDesk(uint64_t connection, std::string token, uint8_t code,
+                    coap::OptionValues options, std::string payload);
+  void RecordAtDesk(uint64_t connection, uint64_t handle, std::string topic, std::string payload,
+                    uint8_t record_class);
+  void ForgetAtDesk(uint64_t connection, std::string reason);
+  void CloseAtDesk(uint64_t connection, std::string reason);
+  void AskDevice(DeviceAsk ask);
+  void CancelAsk(uint64_t handle);
+  // Identifies a connection and passes it to worker `to`. REQUIRES: if that is another worker,
+  // ExpectAtDesk was called there.
+  void IdentifyAtDesk(uint64_t connection, DeskIdentity identity, uint32_t to);
+  // Calls for the connection wait until ArriveAtDesk.
+  void ExpectAtDesk(uint64_t connection);
+  // Takes over a connection that was expected; null = it is closed. False if the thread has ended.
+  bool ArriveAtDesk(uint64_t connection, std::shared_ptr<DeskParcel> parcel);
+
   // Returns ListAgents of this worker's devices.
   std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
 
@@ -218,6 +254,37 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void OnDatagramCommandAnswer(uint64_t id, uint8_t result) override;
   uint32_t OwnerOf(std::string_view device) override;
   void Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) override;
+
+  // DeskHost
+  bool OnAsked(DeskSession* session, const coap::Asked& asked) override;
+  void OnAskAnswer(uint64_t id, const coap::AskAnswer& answer) override;
+  void OnRecorded(uint32_t stage, uint64_t handle, DeskRecorded result) override;
+  void OnOutput(DeskSession* session) override;
+  void OnExpired(DeskSession* session) override;
+
+  // worker_desk.cc
+  struct DeskRow {
+    Agent* agent = nullptr;
+    DeskSession* session = nullptr;       // of the agent
+    std::list<uint64_t>::iterator place;  // in unidentified_
+    bool is_unidentified = false;
+    int64_t identify_by_us = 0;
+    int64_t set_up_by_us = 0;  // when its observations are set up at the latest, 0 = they are
+  };
+  using DeskOp = std::function<void(DeskRow*)>;
+  std::unique_ptr<AgentSession> MakeDeskSession(Agent* agent, const Handoff& handoff);
+  void AddUnidentified(DeskRow* row);
+  void RemoveUnidentified(DeskRow* row);
+  void Dismiss(const DeskRow& row, const std::string& reason);
+  void AtDesk(uint64_t connection, DeskOp op);
+  void RunAtDesk(uint64_t connection, const DeskOp& op);
+  void FlushDesk();
+  void Forget(DeskRow* row, const std::string& reason);
+  void Identify(DeskRow* row, const DeskIdentity& identity);
+  void SetUp(DeskRow* row, int64_t now_us);
+  std::shared_ptr<DeskParcel> TakeFromDesk(uint64_t connection, const DeskIdentity& identity);
+  void OnDeskClosed(DeskSession* session, AgentEnd end);
+  void SweepDesk(int64_t now_us);
 
   // worker_moves.cc
   bool Owns(std::string_view device) const;
@@ -285,6 +352,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   WindowReceipts window_receipts_;
   Pipeline pipeline_;
   Presence presence_;
+  DeviceAsks device_asks_;
   CommandTable commands_;
   Wills wills_;
   KeptSessions kept_;
@@ -314,11 +382,16 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   uint32_t clock_reads_ = 0;  // device reads since the clock was read
   bool unread_ = false;       // a device has more to read than its share of this turn
   WakeupModeration moderation_;
-  int64_t armed_us_ = kNever;        // due time of deadline_timer_
-  uint64_t committed_sessions_ = 0;  // SessionDesk::committed, as last read
-  bool sessions_active_ = false;     // SessionDesk::active, as last read
-  bool desk_is_full_ = false;        // until the next ServeSessions
-  bool sessions_end_ = false;        // SaveSessions was called
+  int64_t armed_us_ = kNever;                        // due time of deadline_timer_
+  uint64_t committed_sessions_ = 0;                  // SessionDesk::committed, as last read
+  bool sessions_active_ = false;                     // SessionDesk::active, as last read
+  bool desk_is_full_ = false;                        // until the next ServeSessions
+  bool sessions_end_ = false;                        // SaveSessions was called
+  std::unordered_map<uint64_t, DeskRow> desk_rows_;  // by connection
+  std::unordered_map<uint64_t, std::vector<DeskOp>> expected_;  // by connection
+  std::list<uint64_t> unidentified_;                            // connections, oldest first
+  std::vector<uint64_t> desk_output_;                           // connections with output
+  std::vector<uint64_t> to_set_up_;                             // connections, see SetUp
   SlotMoves moves_;
   std::atomic<uint32_t> adopting_{0};  // adopted connections without an agent yet
   std::atomic<uint32_t> arriving_{0};  // parcels in flight to this worker

@@ -43,6 +43,7 @@ DeviceEnd EndOf(AgentEnd end) {
     case AgentEnd::kNotTaken:
       return DeviceEnd::kStopped;
     case AgentEnd::kClosed:
+    case AgentEnd::kDismissed:
       break;
   }
   return DeviceEnd::kClosed;
@@ -308,6 +309,7 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
   Unpause(agent);
   unfinished_.Remove(agent);
   Device* const device = agent->device;
+  if (DeskSession* const session = agent->session().desk()) OnDeskClosed(session, end);
   const bool kept = agent->session().Finish(end);
   if (device != nullptr && device->agent == agent) {
     if (!kept) commands_.Gone(device->id);
@@ -328,7 +330,8 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
 
 void Worker::OnDescriptor(int fd, AgentEnd end) {
   const bool has_reason = end == AgentEnd::kProtocol || end == AgentEnd::kTooMuch ||
-                          end == AgentEnd::kTakenOver || end == AgentEnd::kNotTaken;
+                          end == AgentEnd::kTakenOver || end == AgentEnd::kNotTaken ||
+                          end == AgentEnd::kDismissed;
   if (has_reason) {
     lingering_.Take(loop(), fd, MonotonicUs());
   } else {

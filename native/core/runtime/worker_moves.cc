@@ -61,6 +61,8 @@ void Worker::EndWindowsOf(const SlotSet& slots) {
 
 // Stops reading the agent's device if its slot is about to leave.
 void Worker::Freeze(Agent* agent) {
+  // Connections of the request desk tie their slots (TiedSlots).
+  if (agent->session().desk() != nullptr) return;
   SlotMoves::Leaving* const leaving = moves_.Find(Placement::SlotOf(agent->device_id()));
   if (leaving == nullptr) return;
   Unpause(agent);
@@ -114,11 +116,16 @@ void Worker::EndMove(size_t index, bool moved) {
   shared_.exchange->Ended(leaving.move, moved);
 }
 
-// Returns the slots that cannot leave this worker: a device has a command in flight, or speaks CoAP
-// over UDP, whose server does not move.
+// Returns the slots that cannot leave this worker: a device has a command in flight, speaks CoAP
+// over UDP, whose server does not move, or uses the request desk, whose operations are under way to
+// this worker.
 SlotSet Worker::TiedSlots(const SlotSet& slots) const {
   SlotSet tied;
   commands_.ForEachDevice([&](std::string_view device) { tied.set(Placement::SlotOf(device)); });
+  device_asks_.ForEachDevice([&](std::string_view device) { tied.set(Placement::SlotOf(device)); });
+  for (const auto& [connection, row] : desk_rows_) {
+    if (!row.session->device().empty()) tied.set(Placement::SlotOf(row.session->device()));
+  }
   const int64_t since_us = MonotonicUs() - kDatagramUs;
   devices_.ForEach([&](const Device& device) {
     if (!slots[device.slot]) return;

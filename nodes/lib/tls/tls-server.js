@@ -12,6 +12,7 @@ const { WebSocketEndpoint } = require('./web-socket-endpoint');
 
 const KEEP_ALIVE_MS = 60000;
 const MAX_REASONS = 64;
+const MAX_NAME_BYTES = 512;
 
 /**
  * @typedef {object} TlsListenerOptions can be cloned into another thread
@@ -25,6 +26,7 @@ const MAX_REASONS = 64;
  * @property {'cn' | 'san'} certIdentity
  * @property {boolean} certIsLogin true: the name in the certificate is the device id; false: the device also needs a
  *   login
+ * @property {boolean} [certNote] true: a request desk gets the valid certificate of a connection
  * @property {string} [pskFile] of pre-shared keys; the identity is the device id
  * @property {string[]} alpn protocols (RFC 7301); a client that offers only other protocols is refused
  * @property {import('./web-socket-endpoint').WebSocketOptions} webSocket
@@ -55,6 +57,8 @@ class TlsServer extends EventEmitter {
   #secrets;
   /** Device ids that a handshake proved. @type {WeakMap<import('node:stream').Duplex, string>} */
   #devices;
+  /** For a request desk: certificates that a handshake proved, as JSON. @type {WeakMap<import('node:stream').Duplex, string>} */
+  #notes;
   /**
    * Identities whose key OpenSSL requested. They are not proven before the handshake is complete.
    * @type {WeakMap<import('node:stream').Duplex, string>}
@@ -88,6 +92,7 @@ class TlsServer extends EventEmitter {
     /** @type {tls.Server | null} */
     this.tls = null;
     this.#devices = new WeakMap();
+    this.#notes = new WeakMap();
     this.#identities = new WeakMap();
   }
 
@@ -208,6 +213,7 @@ class TlsServer extends EventEmitter {
       return clientCert === 'required' ? { refusal: 'no certificate' } : {};
     }
     if (!socket.authorized) return { refusal: String(socket.authorizationError ?? 'certificate') };
+    if (this.#options.certNote) this.#notes.set(socket, noteOf(certificate));
     if (!certIsLogin) return {};
     const device = deviceOf(certificate, certIdentity);
     return device ? { device } : { refusal: 'no name in the certificate' };
@@ -221,9 +227,10 @@ class TlsServer extends EventEmitter {
     const pass = this.#passes.get(connectionName(socket));
     if (!pass || !this.#limit.opened(pass)) return void stream.destroy();
     const device = this.#devices.get(socket);
+    const note = this.#notes.get(socket);
     const address = addressOf(socket);
     try {
-      bridge(stream, this.#openStream({ address, ...(device && { device }) }));
+      bridge(stream, this.#openStream({ address, ...(device && { device }), ...(note && { note }) }));
     } catch (error) {
       this.#count(codeOf(error));
       stream.destroy();
@@ -254,6 +261,19 @@ function addressOf({ remoteAddress = '', remotePort = 0 }) {
   // A socket on :: shows IPv4 addresses in this form (RFC 4291, 2.5.5.2).
   const address = remoteAddress.replace(/^::ffff:(?=\d+\.)/, '');
   return address.includes(':') ? `[${address}]:${remotePort}` : `${address}:${remotePort}`;
+}
+
+/**
+ * Returns what a request desk learns of a certificate, as JSON. Long names are left out, because the engine takes 4096
+ * bytes.
+ * @param {import('node:crypto').X509Certificate} certificate
+ */
+function noteOf({ subject, subjectAltName = '', issuer, fingerprint256 }) {
+  const known = { subject, subjectAltName, issuer };
+  const short = Object.entries(known).filter(
+    ([, value]) => value && Buffer.byteLength(value) <= MAX_NAME_BYTES
+  );
+  return JSON.stringify({ ...Object.fromEntries(short), fingerprint256 });
 }
 
 /** @param {unknown} error */

@@ -1,5 +1,5 @@
-// Numbers that the CoAP specifications assign: RFC 7252 12, RFC 7641, RFC 7959, RFC 7967, RFC 8323
-// 11, RFC 8516, RFC 9175.
+// Numbers that the CoAP specifications assign: RFC 7252 12, RFC 7641, RFC 7959, RFC 7967, RFC 8132,
+// RFC 8323 11, RFC 8516, RFC 8768, RFC 9175.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_CODES_H_
 #define SEGANET_CORE_PROTOCOL_COAP_CODES_H_
 
@@ -16,6 +16,13 @@ enum Code : uint8_t {
   kGet = 1,
   kPost = 2,
   kPut = 3,
+  kDelete = 4,
+  kFetch = 5,  // RFC 8132: only forwarded, as the next two
+  kPatch = 6,
+  kIPatch = 7,
+  kCreated = 0x41,             // 2.01
+  kDeleted = 0x42,             // 2.02
+  kValid = 0x43,               // 2.03
   kChanged = 0x44,             // 2.04
   kContent = 0x45,             // 2.05
   kContinue = 0x5F,            // 2.31
@@ -31,8 +38,12 @@ enum Code : uint8_t {
   kEntityTooLarge = 0x8D,      // 4.13
   kUnsupportedFormat = 0x8F,   // 4.15
   kTooManyRequests = 0x9D,     // 4.29
+  kInternalError = 0xA0,       // 5.00
+  kBadGateway = 0xA2,          // 5.02
   kUnavailable = 0xA3,         // 5.03
+  kGatewayTimeout = 0xA4,      // 5.04
   kProxying = 0xA5,            // 5.05
+  kHopLimitReached = 0xA8,     // 5.08
   kCsm = 0xE1,                 // 7.01
   kPing = 0xE2,
   kPong = 0xE3,

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/protocol/coap/exchange.h"
+
 namespace seganet::coap {
 
 // A record from a device, reassembled if it came in blocks. Views are valid during the call only.
@@ -73,6 +75,19 @@ class Handler {
   virtual bool MayObserve(std::string_view device) {
     (void)device;
     return true;
+  }
+
+  // A request under one of StreamOptions::prefixes. True: StreamSession::Answer() follows, in this
+  // call or later. False: the peer gets 5.03 with Max-Age 1.
+  virtual bool OnAsked(const Asked& asked) {
+    (void)asked;
+    return false;
+  }
+
+  // The device's answer to StreamSession::Ask(): one call, or one for each notification.
+  virtual void OnAskAnswer(uint64_t id, const AskAnswer& answer) {
+    (void)id;
+    (void)answer;
   }
 
   // `on` is true at each registration, repeated ones included: commands may be sent. It is false

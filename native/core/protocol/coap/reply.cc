@@ -57,6 +57,7 @@ void AppendBody(const Reply& reply, std::string* out) {
 // Maximum bytes of a Block2 option with the payload marker, and of a Size2 option after it.
 constexpr size_t kBlockOverhead = 2 + 3 + 1;
 constexpr size_t kSizeOverhead = 1 + 4;
+constexpr size_t kBertBytes = 1024;  // one block of several in a message
 
 }  // namespace
 
@@ -114,8 +115,16 @@ void AppendReply(std::string_view token, const Reply& reply, std::string* out) {
   AppendFrame(reply.code, token, body, out);
 }
 
+void AppendOptions(const OptionValues& options, std::string_view payload, std::string* out) {
+  OptionWriter writer(out);
+  for (const OptionValue& option : options) writer.Add(option.number, option.value);
+  if (payload.empty()) return;
+  out->push_back('\xFF');
+  out->append(payload);
+}
+
 bool CarryBody(std::string_view body, const std::optional<Block>& wanted, size_t overhead,
-               size_t max_bytes, Reply* reply) {
+               size_t max_bytes, Reply* reply, bool bert) {
   const bool first = !wanted || wanted->number == 0;
   const bool any_size = !wanted || wanted->exponent == Block::kBert;
   if (first && (any_size || body.size() <= wanted->size()) &&
@@ -127,6 +136,14 @@ bool CarryBody(std::string_view body, const std::optional<Block>& wanted, size_t
   }
   const size_t offset = wanted ? wanted->offset() : 0;
   if (offset >= body.size()) return false;
+  const size_t room = max_bytes - std::min(max_bytes, overhead + kBlockOverhead + kSizeOverhead);
+  if (bert && any_size && room >= 2 * kBertBytes) {
+    reply->payload = body.substr(offset, room / kBertBytes * kBertBytes);
+    reply->block2 = Block{static_cast<uint32_t>(offset / kBertBytes),
+                          offset + reply->payload.size() < body.size(), Block::kBert};
+    if (first) reply->size2 = static_cast<uint32_t>(body.size());
+    return true;
+  }
   int exponent =
       wanted ? std::min(wanted->exponent, Block::kLargestExponent) : Block::kLargestExponent;
   while (exponent >= 0 && overhead + kBlockOverhead + (size_t{16} << exponent) > max_bytes) {

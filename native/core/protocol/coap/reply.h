@@ -10,6 +10,7 @@
 
 #include "core/protocol/coap/block.h"
 #include "core/protocol/coap/codes.h"
+#include "core/protocol/coap/exchange.h"
 
 namespace seganet::coap {
 
@@ -57,10 +58,16 @@ void AppendReply(std::string_view token, const Reply& reply, std::string* out);
 
 // Makes the reply carry `body`, or the block of it that the request asks for in `wanted`. The block
 // begins at wanted->offset() and is made smaller if the message would exceed max_bytes. `overhead`
-// is the size of the message without payload, Block2 and Size2. False, and the reply is unchanged,
-// when not even 16 bytes fit or the block is past the end. The payload is a view of `body`.
+// is the size of the message without payload, Block2 and Size2. With `bert`, a reply may carry
+// several blocks (RFC 8323 6), unless `wanted` asks for a smaller block. False, and the reply is
+// unchanged, when not even 16 bytes fit or the block is past the end. The payload is a view of
+// `body`.
 bool CarryBody(std::string_view body, const std::optional<Block>& wanted, size_t overhead,
-               size_t max_bytes, Reply* reply);
+               size_t max_bytes, Reply* reply, bool bert = false);
+
+// Appends the options in ascending order of their numbers, which `options` must have, and the
+// payload with its marker.
+void AppendOptions(const OptionValues& options, std::string_view payload, std::string* out);
 
 }  // namespace seganet::coap
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "core/protocol/coap/commands.h"
+#include "core/protocol/coap/exchange.h"
 #include "core/protocol/coap/handle_table.h"
 #include "core/protocol/coap/message.h"
 #include "core/protocol/coap/observers.h"
@@ -24,19 +27,26 @@
 
 namespace seganet::coap {
 
-// Split over four files. stream_session.cc: bytes and messages; stream_signals.cc: signals and
-// time; stream_requests.cc: records; stream_commands.cc: discovery, commands and observers. The
-// public functions are documented at StreamSession.
+// Split over six files. stream_session.cc: bytes and messages; stream_signals.cc: signals and time;
+// stream_requests.cc: records; stream_commands.cc: discovery, commands and observers;
+// stream_desk.cc: requests for the desk; stream_asks.cc: requests to the device. The public
+// functions are documented at StreamSession.
 class StreamImpl {
  public:
   StreamImpl(Handler* handler, const Settings& settings, const Limits& limits, std::string device,
-             int64_t now_us);
+             int64_t now_us, const StreamOptions& options);
 
   CloseReason Feed(std::span<const uint8_t> bytes);
   bool Acknowledge(uint64_t handle);
   CommandStart Start(uint64_t id, std::string_view topic, std::string_view payload);
   bool OnTime(int64_t now_us);
   void Release();
+  void Identify(std::string device);
+  void Forget();
+  bool Answer(std::string_view token, uint8_t code, OptionValues options, std::string_view payload);
+  size_t asked() const { return open_asked_; }
+  AskStart Ask(uint64_t id, const RequestSpec& request);
+  void Cancel(uint64_t id);
 
   std::string_view output() const { return std::string_view(output_).substr(output_sent_); }
   void ConsumeOutput(size_t n);
@@ -73,6 +83,47 @@ class StreamImpl {
     int64_t since_us = -1;  // the first OnTime() after it was sent
   };
 
+  // A request at the desk, by its token.
+  struct AtDesk {
+    uint8_t no_response = 0;
+    bool is_open = true;    // without an answer; false = an observation
+    bool observes = false;  // the request registers an observation
+    std::optional<Block> block1;
+    std::optional<Block> block2;
+    std::string key;  // of its answer's body
+  };
+  // The body of an answer whose further blocks the peer may request.
+  struct SentBody {
+    std::string key;
+    uint8_t code = 0;
+    OptionValues options;
+    std::string body;
+    int64_t sent_us = 0;
+  };
+  // A request of a peer for the desk, as it is read.
+  struct DeskRequest {
+    Asked asked;
+    std::optional<Block> block1;
+    std::optional<Block> block2;
+    std::optional<uint32_t> observe;
+    uint8_t no_response = 0;
+  };
+  // A request to the device.
+  struct Asking {
+    uint64_t id = 0;
+    uint8_t code = 0;
+    OptionValues options;  // of each of its messages
+    bool observes = false;
+    bool answered = false;  // an observation whose first answer came
+    uint64_t token = 0;     // of the request
+    uint64_t fetch = 0;     // of the request for the next block, 0 = none
+    std::string upload;     // the body, while it is sent in blocks
+    size_t uploaded = 0;    // bytes of it that were sent
+    uint8_t exponent = 0;   // SZX of its blocks
+    AskAnswer whole;        // the beginning of an answer in blocks
+  };
+
+  bool is_anonymous() const { return options_.identifies && device_.empty(); }
   bool IsOpen() const { return close_reason_ == CloseReason::kNone && !draining_; }
   bool FinishPartial(std::span<const uint8_t>* bytes);
   // Closes the session and returns false for an invalid header.
@@ -95,6 +146,31 @@ class StreamImpl {
   void Finish(const Asker& asker, const std::optional<Block>& block1);
   void Respond(const Asker& asker, const Reply& reply);
 
+  bool IsForDesk(const Message& message) const;
+  void OnAsked(const Message& message);
+  Refusal ReadAsked(const Message& message, DeskRequest* request) const;
+  // False when the request was answered.
+  bool TakeUpload(const Asker& asker, const std::string& key, DeskRequest* request);
+  void PassOn(const DeskRequest& request, std::string key);
+  void SendAnswer(std::string_view token, const AtDesk& row, uint8_t code, OptionValues options,
+                  std::string_view body);
+  void KeepBody(const std::string& key, uint8_t code, const OptionValues& options,
+                std::string_view body);
+  void DropOldBodies();
+  void EndAtDesk(std::string_view token);
+  size_t desk_bytes() const;
+  // The largest message that the peer takes.
+  size_t peer_limit() const;
+  bool takes_bert() const { return peer_takes_blocks_ && peer_max_bytes_ > kBaseMessageBytes; }
+
+  void OnResponse(const Message& message);
+  // Sends the request of `asking`, or its next block.
+  bool SendAsk(Asking* asking);
+  void TakeAnswerBlock(Asking* asking, AskAnswer answer, const Block& block);
+  void FetchBlock(Asking* asking, const Block& block);
+  void GiveAnswer(Asking* asking, AskAnswer answer);
+  void EraseAsking(uint64_t id);
+
   void OnDiscovery(const Asker& asker);
   void OnCommands(const Asker& asker);
   void Represent(const Asker& asker);
@@ -106,7 +182,9 @@ class StreamImpl {
   Handler* const handler_;
   const Settings settings_;
   const Limits limits_;
-  const std::string device_;
+  const StreamOptions options_;
+  std::string device_;
+  size_t bytes_before_ = 0;  // received without a device
 
   CloseReason close_reason_ = CloseReason::kNone;
   bool draining_ = false;   // Release came while records were not safe yet
@@ -128,6 +206,13 @@ class StreamImpl {
   std::deque<InFlight> in_flight_;
   uint64_t pings_ = 0;
   uint32_t observe_ = 0;
+
+  std::map<std::string, AtDesk, std::less<>> at_desk_;  // by token
+  size_t open_asked_ = 0;
+  std::vector<SentBody> bodies_;         // oldest first
+  std::map<uint64_t, Asking> asking_;    // by id
+  std::map<uint64_t, uint64_t> tokens_;  // ids by token
+  uint64_t last_token_ = 0;
 
   int64_t now_us_;  // of the last OnTime(), or of the constructor
   int64_t heard_us_ = -1;

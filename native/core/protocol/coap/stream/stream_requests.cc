@@ -7,8 +7,12 @@
 namespace seganet::coap {
 
 void StreamImpl::OnRequest(const Message& message) {
+  if (!options_.prefixes.empty() && IsForDesk(message)) return OnAsked(message);
   Refusal refusal = ParseRequest(message, settings_, &request_);
   const Asker asker{Token(message.token), request_.no_response};
+  if (is_anonymous() && request_.resource != Resource::kDiscovery) {
+    return Respond(asker, ReplyTo(Refusal{kUnauthorized, "Sign in first."}));
+  }
   if (refusal.code == kEmpty) refusal = CheckMethod(message.code, request_);
   if (refusal.code == kEmpty && !request_.device.empty() && request_.device != device_) {
     refusal = {kForbidden, "This connection belongs to another device."};
@@ -60,7 +64,7 @@ void StreamImpl::HandOver(const Asker& asker, std::string_view payload) {
   record.topic = request_.topic;
   record.payload = payload;
   record.record_class = request_.record_class;
-  Answer answer{Verdict::kFull, 0, 1};
+  coap::Answer answer{Verdict::kFull, 0, 1};
   // The owner stops reading long before this limit, but one read may hold many requests.
   if (pending_.size() < limits_.max_unacknowledged) {
     record.handle = waits ? pending_.Add(Pending{asker, request_.block1, 0}) : 0;

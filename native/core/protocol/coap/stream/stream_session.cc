@@ -20,10 +20,11 @@ Limits OfOne(Limits limits) {
 }  // namespace
 
 StreamImpl::StreamImpl(Handler* handler, const Settings& settings, const Limits& limits,
-                       std::string device, int64_t now_us)
+                       std::string device, int64_t now_us, const StreamOptions& options)
     : handler_(handler),
       settings_(settings),
       limits_(OfOne(limits)),
+      options_(options),
       device_(std::move(device)),
       uploads_(limits, settings.max_body_bytes),
       observers_(limits_),
@@ -31,6 +32,12 @@ StreamImpl::StreamImpl(Handler* handler, const Settings& settings, const Limits&
 
 CloseReason StreamImpl::Feed(std::span<const uint8_t> bytes) {
   if (!bytes.empty()) heard_ = true;
+  if (is_anonymous() && close_reason_ == CloseReason::kNone) {
+    bytes_before_ += bytes.size();
+    if (bytes_before_ > options_.max_bytes_before) {
+      Close(CloseReason::kTooLarge, "Too many bytes before the device is known.");
+    }
+  }
   while (!bytes.empty() && IsOpen()) {
     if (!partial_.empty()) {
       if (!FinishPartial(&bytes)) break;
@@ -85,7 +92,7 @@ void StreamImpl::OnFrame(const StreamFrame& frame, std::span<const uint8_t> body
   Message message;
   message.code = frame.code;
   message.token = frame.token;
-  if (!has_csm_ && frame.code != kCsm) {  // RFC 8323 5.3
+  if (!has_csm_ && !options_.csm_optional && frame.code != kCsm) {  // RFC 8323 5.3
     return Close(CloseReason::kCoapSignal, "The first message must be a CSM.");
   }
   if (!ParseBody(body, &message)) {
@@ -101,7 +108,7 @@ void StreamImpl::OnFrame(const StreamFrame& frame, std::span<const uint8_t> body
     case 2:
     case 4:
     case 5:
-      return;  // a response, but the server sends no requests
+      return OnResponse(message);
     default:
       return Close(CloseReason::kCoapMalformed, "The code is in a reserved class.");
   }
@@ -126,12 +133,13 @@ size_t StreamImpl::memory_bytes() const {
   const size_t latest = latest_ ? latest_->payload.size() + latest_->topic.size() : 0;
   return partial_.capacity() + output_.capacity() + pending_.memory_bytes() +
          uploads_.memory_bytes() + observers_.memory_bytes() + latest +
-         in_flight_.size() * sizeof(InFlight);
+         in_flight_.size() * sizeof(InFlight) + desk_bytes();
 }
 
 StreamSession::StreamSession(Handler* handler, const Settings& settings, const Limits& limits,
-                             std::string device, int64_t now_us)
-    : impl_(std::make_unique<StreamImpl>(handler, settings, limits, std::move(device), now_us)) {}
+                             std::string device, int64_t now_us, const StreamOptions& options)
+    : impl_(std::make_unique<StreamImpl>(handler, settings, limits, std::move(device), now_us,
+                                         options)) {}
 
 StreamSession::~StreamSession() = default;
 
@@ -141,6 +149,17 @@ bool StreamSession::Acknowledge(uint64_t handle) { return impl_->Acknowledge(han
 CommandStart StreamSession::Command(uint64_t id, std::string_view topic, std::string_view payload) {
   return impl_->Start(id, topic, payload);
 }
+void StreamSession::Identify(std::string device) { impl_->Identify(std::move(device)); }
+void StreamSession::Forget() { impl_->Forget(); }
+bool StreamSession::Answer(std::string_view token, uint8_t code, OptionValues options,
+                           std::string_view payload) {
+  return impl_->Answer(token, code, std::move(options), payload);
+}
+size_t StreamSession::asked() const { return impl_->asked(); }
+AskStart StreamSession::Ask(uint64_t id, const RequestSpec& request) {
+  return impl_->Ask(id, request);
+}
+void StreamSession::Cancel(uint64_t id) { impl_->Cancel(id); }
 bool StreamSession::OnTime(int64_t now_us) { return impl_->OnTime(now_us); }
 void StreamSession::Release() { impl_->Release(); }
 std::string_view StreamSession::output() const { return impl_->output(); }

@@ -1,4 +1,4 @@
-// The server's end of CoAP over TCP or TLS.
+// The gateway's end of CoAP over TCP or TLS.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_STREAM_STREAM_SESSION_H_
 #define SEGANET_CORE_PROTOCOL_COAP_STREAM_STREAM_SESSION_H_
 
@@ -10,15 +10,20 @@
 #include <string_view>
 
 #include "core/protocol/close_reason.h"
+#include "core/protocol/coap/exchange.h"
 #include "core/protocol/coap/handler.h"
 #include "core/protocol/coap/settings.h"
+#include "core/protocol/coap/stream/stream_options.h"
 
 namespace seganet::coap {
 
 class StreamImpl;
 
-// The server's end of one device's CoAP connection over TCP or TLS (RFC 8323): bytes in, events and
-// bytes out. It has no socket, no clock and no thread. The acceptor sends our CSM: InitialBytes().
+// The gateway's end of one CoAP connection over TCP or TLS (RFC 8323): bytes in, events and bytes
+// out. It has no socket, no clock and no thread. The acceptor sends our CSM: InitialBytes().
+//
+// The gateway is the server of records and commands. With StreamOptions it also passes requests to
+// a desk (Answer) and is the client of the device's own resources (Ask).
 //
 // When Feed() returns a reason, the owner sends output() and closes the socket. kDisconnected: the
 // device sent Release.
@@ -31,7 +36,7 @@ class StreamSession {
   // Serves `device`; requests that name another device get 4.03. now_us: as for OnTime().
   // REQUIRES: handler outlives the session.
   StreamSession(Handler* handler, const Settings& settings, const Limits& limits,
-                std::string device, int64_t now_us);
+                std::string device, int64_t now_us, const StreamOptions& options = {});
   ~StreamSession();
   StreamSession(const StreamSession&) = delete;
   StreamSession& operator=(const StreamSession&) = delete;
@@ -52,6 +57,29 @@ class StreamSession {
   // Sends a notification and a Ping, whose Pong confirms that the device took it (RFC 8323 5.4). A
   // command in blocks is taken when the device requests its last block.
   CommandStart Command(uint64_t id, std::string_view topic, std::string_view payload);
+
+  // Sets the device of the connection, which had none.
+  // REQUIRES: StreamOptions::identifies, and !device.empty().
+  void Identify(std::string device);
+  // The connection has no device any more. Its observations at the desk end without an answer, and
+  // its requests to the device end without OnAskAnswer().
+  void Forget();
+
+  // Answers the request with this token (OnAsked). If the request registers an observation and
+  // `options` has Observe, further calls send notifications, until one has no Observe or is an
+  // error. The body goes in blocks if it does not fit into a message of the peer (RFC 7959, 3.4;
+  // RFC 8323 6). False, and no effect, when no request or observation has this token.
+  bool Answer(std::string_view token, uint8_t code, OptionValues options, std::string_view payload);
+  // Requests at the desk without an answer.
+  size_t asked() const;
+
+  // Sends a request to the device. After kSent, OnAskAnswer(id) follows, unless Cancel() or
+  // Forget() is called or the session ends. Tokens are never used again, so late answers are
+  // ignored. REQUIRES: `id` is not in use.
+  AskStart Ask(uint64_t id, const RequestSpec& request);
+  // Ends a request. An observation is deregistered at the device (RFC 7641 3.6). No effect for an
+  // unknown id.
+  void Cancel(uint64_t id);
 
   // Must be called about once a second with the time of a monotonic clock, us. False when the
   // device did not answer a Ping: the owner then closes the connection.

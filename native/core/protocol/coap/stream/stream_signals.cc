@@ -8,7 +8,7 @@
 namespace seganet::coap {
 namespace {
 
-std::string TokenOf(uint64_t ping) {
+std::string PingToken(uint64_t ping) {
   std::string token(8, '\0');
   for (size_t i = 0; i < 8; ++i) token[i] = static_cast<char>(ping >> (56 - 8 * i));
   return token;
@@ -86,7 +86,7 @@ bool StreamImpl::TakeSignalOption(uint8_t code, uint16_t number, std::string_vie
 uint64_t StreamImpl::SendPing(bool custody) {
   std::string body;
   if (custody) OptionWriter(&body).Add(kCustody, {});
-  AppendFrame(kPing, TokenOf(++pings_), body, &output_);
+  AppendFrame(kPing, PingToken(++pings_), body, &output_);
   return pings_;
 }
 
@@ -95,9 +95,9 @@ uint64_t StreamImpl::SendPing(bool custody) {
 void StreamImpl::OnPong(std::string_view token) {
   const auto answered =
       std::find_if(in_flight_.begin(), in_flight_.end(), [token](const InFlight& sent) {
-        return sent.ping != 0 && (token.empty() || TokenOf(sent.ping) == token);
+        return sent.ping != 0 && (token.empty() || PingToken(sent.ping) == token);
       });
-  const bool is_idle = token.empty() || TokenOf(idle_ping_) == token;
+  const bool is_idle = token.empty() || PingToken(idle_ping_) == token;
   if (idle_ping_ != 0 && is_idle && (answered == in_flight_.end() || idle_ping_ < answered->ping)) {
     idle_ping_ = 0;
   } else if (answered != in_flight_.end()) {
@@ -116,6 +116,7 @@ void StreamImpl::End(uint64_t id, uint8_t result) {
 bool StreamImpl::OnTime(int64_t now_us) {
   now_us_ = now_us;
   uploads_.OnTime(now_us);
+  DropOldBodies();
   for (InFlight& sent : in_flight_) {
     if (sent.since_us < 0) sent.since_us = now_us;
   }

@@ -1,0 +1,146 @@
+#include "core/devices/desk/desk_session.h"
+
+#include <utility>
+
+#include "core/base/require.h"
+#include "core/devices/coap_convert.h"
+#include "core/record/record.h"
+
+namespace seganet {
+namespace {
+
+// Separates handles of JavaScript's records from those of the stream session, whose handles have
+// fewer bits.
+constexpr uint64_t kRecordBit = uint64_t{1} << 63;
+
+coap::Limits LimitsOf(coap::Limits limits, const DeskOptions& options) {
+  limits.idle_ping_s = options.ping_s;
+  return limits;
+}
+
+DeskRecorded ResultOf(RecordAnswer::Verdict verdict) {
+  switch (verdict) {
+    case RecordAnswer::Verdict::kTaken:
+      return DeskRecorded::kSafe;
+    case RecordAnswer::Verdict::kFull:
+    case RecordAnswer::Verdict::kTooFast:
+      return DeskRecorded::kFull;
+    case RecordAnswer::Verdict::kNotAllowed:
+      return DeskRecorded::kNotAllowed;
+    case RecordAnswer::Verdict::kNotTaken:
+      return DeskRecorded::kNotTaken;
+  }
+  return DeskRecorded::kNotTaken;
+}
+
+}  // namespace
+
+DeskSession::DeskSession(DeskHost* host, AgentSessionOwner* owner, uint64_t connection,
+                         const DeskOptions& options, const coap::Settings& settings,
+                         coap::Limits limits, std::string address, std::string note)
+    : host_(host),
+      owner_(owner),
+      connection_(connection),
+      options_(options),
+      address_(std::move(address)),
+      note_(std::move(note)),
+      command_path_(settings.command_path),
+      session_(this, settings, LimitsOf(limits, options), {}, MonotonicUs(), options.stream) {}
+
+void DeskSession::Identify(const DeskIdentity& identity) {
+  SEGANET_REQUIRE(device().empty() || device() == identity.device);
+  if (device().empty()) session_.Identify(identity.device);
+  identity_ = identity;
+}
+
+void DeskSession::Forget() {
+  session_.Forget();
+  identity_ = {};
+}
+
+void DeskSession::Record(uint64_t handle, const IncomingRecord& record) {
+  if (device().empty())
+    return host_->OnRecorded(owner_->stage(), handle, DeskRecorded::kNotAllowed);
+  const uint64_t own = kRecordBit | ++last_record_;
+  IncomingRecord marked = record;
+  marked.handle = own;
+  const RecordAnswer answer = owner_->OnRecord(marked);
+  if (answer.verdict == RecordAnswer::Verdict::kTaken && answer.copies > 0) {
+    records_[own] = {handle, answer.copies};
+  } else {
+    host_->OnRecorded(owner_->stage(), handle, ResultOf(answer.verdict));
+  }
+}
+
+void DeskSession::Acknowledge(uint64_t handle) {
+  if ((handle & kRecordBit) == 0) {
+    session_.Acknowledge(handle);
+    return;
+  }
+  const auto found = records_.find(handle);
+  if (found == records_.end() || --found->second.missing > 0) return;
+  const uint64_t own = found->second.handle;
+  records_.erase(found);
+  host_->OnRecorded(owner_->stage(), own, DeskRecorded::kSafe);
+}
+
+bool DeskSession::Refuse(uint64_t handle) {
+  if ((handle & kRecordBit) == 0) return false;
+  const auto found = records_.find(handle);
+  if (found == records_.end()) return true;
+  const uint64_t own = found->second.handle;
+  records_.erase(found);
+  host_->OnRecorded(owner_->stage(), own, DeskRecorded::kNotTaken);
+  return true;
+}
+
+coap::Answer DeskSession::OnRecord(const coap::Incoming& incoming) {
+  IncomingRecord record;
+  record.topic = incoming.topic;
+  record.payload = incoming.payload;
+  record.flags = incoming.confirmable ? kFlagQos1 : 0;
+  record.record_class = incoming.record_class;
+  record.handle = incoming.handle;
+  return CoapAnswer(owner_->OnRecord(record));
+}
+
+CommandStart DeskSession::Command(uint64_t id, std::string_view topic, std::string_view payload,
+                                  uint8_t) {
+  return FromCoap(session_.Command(id, CoapCommandTopic(topic, device(), command_path_), payload));
+}
+
+void DeskSession::OnCommandAnswer(uint64_t id, uint8_t result) {
+  // The outcome of a lost command is unknown: it ends by its timeout or with its connection.
+  if (result != coap::kCommandLost) owner_->OnCommandAnswer(id, result == coap::kCommandTaken);
+}
+
+bool DeskSession::MayObserve(std::string_view device) {
+  return owner_->MaySubscribe(CoapCommandFilter(device));
+}
+
+void DeskSession::OnObserved(std::string_view, bool on) {
+  if (on) owner_->OnListening();
+}
+
+void DeskSession::OnTime(int64_t now_us) {
+  if (!session_.OnTime(now_us)) silent_ = true;
+  if (!device().empty() && now_us >= identity_.until_us) host_->OnExpired(this);
+}
+
+void DeskSession::SayGoodbye(AgentEnd end) {
+  // RFC 8323 5.5
+  if (end == AgentEnd::kStopped || end == AgentEnd::kNotTaken || end == AgentEnd::kTakenOver ||
+      end == AgentEnd::kDismissed) {
+    session_.Release();
+  }
+}
+
+bool DeskSession::Finish(AgentEnd) {
+  for (const auto& [own, waiting] : records_) {
+    host_->OnRecorded(owner_->stage(), waiting.handle, DeskRecorded::kLost);
+  }
+  records_.clear();
+  return false;
+}
+
+}  // namespace seganet

@@ -1,0 +1,142 @@
+// The session of a CoAP connection whose requests go to the request desk.
+#ifndef SEGANET_CORE_DEVICES_DESK_DESK_SESSION_H_
+#define SEGANET_CORE_DEVICES_DESK_DESK_SESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/devices/agent_session.h"
+#include "core/devices/desk/device_asks.h"
+#include "core/devices/desk/request_desk.h"
+#include "core/protocol/coap/stream/stream_session.h"
+#include "core/reception/desk_options.h"
+
+namespace seganet {
+
+class DeskSession;
+
+// The worker's interface to its desk sessions.
+class DeskHost {
+ public:
+  // A request of the peer. Returns false if the desk is full.
+  virtual bool OnAsked(DeskSession* session, const coap::Asked& asked) = 0;
+  virtual void OnAskAnswer(uint64_t id, const coap::AskAnswer& answer) = 0;
+  virtual void OnRecorded(uint32_t stage, uint64_t handle, DeskRecorded result) = 0;
+  // The session has output outside of Feed().
+  virtual void OnOutput(DeskSession* session) = 0;
+  // The identity is over: the worker calls Forget().
+  virtual void OnExpired(DeskSession* session) = 0;
+
+ protected:
+  ~DeskHost() = default;
+};
+
+// What JavaScript found out about a connection.
+struct DeskIdentity {
+  std::string device;
+  std::string owner;          // kept for JavaScript; '' = none
+  int64_t until_us = kNever;  // CLOCK_MONOTONIC
+};
+
+class DeskSession final : public AgentSession, public AskLink, private coap::Handler {
+ public:
+  // `note` is that of StreamPeer.
+  DeskSession(DeskHost* host, AgentSessionOwner* owner, uint64_t connection,
+              const DeskOptions& options, const coap::Settings& settings, coap::Limits limits,
+              std::string address, std::string note);
+
+  uint64_t connection() const { return connection_; }
+  const std::string& device() const { return session_.device(); }
+  const std::string& address() const { return address_; }
+  const std::string& note() const { return note_; }
+  const DeskOptions& options() const { return options_; }
+  // Why JavaScript ends the connection; '' = it does not.
+  std::string end_reason;
+  // Requests that JavaScript knows and has not answered.
+  size_t asked() const { return session_.asked(); }
+  CloseReason close_reason() const { return session_.close_reason(); }
+
+  // REQUIRES: no device, or the same one.
+  void Identify(const DeskIdentity& identity);
+  void Forget();
+  bool Answer(std::string_view token, uint8_t code, coap::OptionValues options,
+              std::string_view payload) {
+    return session_.Answer(token, code, std::move(options), payload);
+  }
+  // Makes a record of the device. OnRecorded() reports its outcome.
+  void Record(uint64_t handle, const IncomingRecord& record);
+  void SetHost(DeskHost* host) { host_ = host; }
+
+  // AskLink
+  coap::AskStart Ask(uint64_t id, const coap::RequestSpec& request) override {
+    host_->OnOutput(this);
+    return session_.Ask(id, request);
+  }
+  void Cancel(uint64_t id) override {
+    host_->OnOutput(this);
+    session_.Cancel(id);
+  }
+
+  // AgentSession
+  CloseReason Feed(std::span<const uint8_t> bytes) override { return session_.Feed(bytes); }
+  std::string_view output() const override { return session_.output(); }
+  void ConsumeOutput(size_t n) override { session_.ConsumeOutput(n); }
+  bool WantsPause() const override { return session_.WantsPause(); }
+  void Acknowledge(uint64_t handle) override;
+  bool Refuse(uint64_t handle) override;
+  size_t unacknowledged() const override { return session_.unacknowledged() + records_.size(); }
+  void MoveTo(AgentSessionOwner* owner, KeptSessions*, Wills*) override { owner_ = owner; }
+  CommandStart Command(uint64_t id, std::string_view topic, std::string_view payload,
+                       uint8_t qos) override;
+  bool listening() const override { return session_.listening(); }
+  // The session detects silence itself with a Ping; after that, the limit is exceeded at once.
+  int64_t silence_limit_us() const override { return silent_ ? 1 : 0; }
+  void OnTime(int64_t now_us) override;
+  void SayGoodbye(AgentEnd end) override;
+  bool Finish(AgentEnd end) override;
+  DeskSession* desk() override { return this; }
+  size_t memory_bytes() const override { return session_.memory_bytes(); }
+  size_t buffered_bytes() const override { return session_.buffered_bytes(); }
+  size_t partial_bytes() const override { return session_.partial_bytes(); }
+
+ private:
+  // A record of JavaScript that is not safe yet.
+  struct Waiting {
+    uint64_t handle = 0;
+    uint32_t missing = 0;
+  };
+
+  // coap::Handler
+  coap::Answer OnRecord(const coap::Incoming& incoming) override;
+  void OnCommandAnswer(uint64_t id, uint8_t result) override;
+  bool MayObserve(std::string_view device) override;
+  void OnObserved(std::string_view device, bool on) override;
+  bool OnAsked(const coap::Asked& asked) override { return host_->OnAsked(this, asked); }
+  void OnAskAnswer(uint64_t id, const coap::AskAnswer& answer) override {
+    host_->OnAskAnswer(id, answer);
+  }
+
+  DeskHost* host_;
+  AgentSessionOwner* owner_;
+  const uint64_t connection_;
+  const DeskOptions options_;
+  const std::string address_, note_;
+  const std::string command_path_;
+  DeskIdentity identity_;
+  coap::StreamSession session_;
+  bool silent_ = false;  // did not answer a Ping
+  // Records of JavaScript by their handle at the agent, which has the highest bit.
+  std::map<uint64_t, Waiting> records_;
+  uint64_t last_record_ = 0;
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_DEVICES_DESK_DESK_SESSION_H_

@@ -1,0 +1,205 @@
+#include "core/devices/desk/request_desk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/protocol/coap/codes.h"
+
+namespace seganet {
+
+size_t DeskEvent::bytes() const {
+  size_t sum = sizeof(DeskEvent) + device.size() + reason.size() + address.size() + note.size() +
+               payload.size();
+  for (const auto& segment : path) sum += sizeof segment + segment.size();
+  for (const auto& one : query) sum += sizeof one + one.size();
+  for (const auto& option : options) sum += sizeof option + option.value.size();
+  return sum;
+}
+
+uint64_t RequestDesk::Open(uint32_t stage, uint32_t worker) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  connections_[++last_connection_] = {stage, worker, {}, false};
+  return last_connection_;
+}
+
+std::optional<uint32_t> RequestDesk::WorkerOf(uint64_t connection) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = connections_.find(connection);
+  if (found == connections_.end()) return std::nullopt;
+  return found->second.worker;
+}
+
+std::optional<uint32_t> RequestDesk::Move(uint64_t connection, std::string_view device,
+                                          uint32_t to) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = connections_.find(connection);
+  if (found == connections_.end()) return std::nullopt;
+  Connection& row = found->second;
+  if (!row.device.empty() && row.device != device) return std::nullopt;
+  row.device = device;
+  return std::exchange(row.worker, to);
+}
+
+void RequestDesk::Forget(uint64_t connection) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = connections_.find(connection);
+  if (found != connections_.end()) found->second.device.clear();
+}
+
+// REQUIRES: mutex_ is held. The caller rings the bell.
+uint64_t RequestDesk::Add(uint32_t stage, DeskEvent event) {
+  Queue& queue = queues_[stage];
+  bytes_ += event.bytes();
+  queue.events.push_back(std::move(event));
+  return queue.first + queue.events.size() - 1;
+}
+
+bool RequestDesk::Ask(DeskEvent request) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = connections_.find(request.connection);
+    if (found == connections_.end() || open_ >= kMostAsked || waiting_ >= kMostAsked ||
+        bytes_ + request.bytes() > kMostBytes) {
+      return false;
+    }
+    found->second.is_known = true;
+    ++open_;
+    ++waiting_;
+    request.kind = DeskEventKind::kAsked;
+    Add(found->second.stage, std::move(request));
+  }
+  bell_->Ring();
+  return true;
+}
+
+void RequestDesk::Answered(size_t n) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  open_ -= std::min(open_, n);
+}
+
+void RequestDesk::Close(uint64_t connection, std::string device, std::string reason) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = connections_.find(connection);
+    if (found == connections_.end()) return;
+    const Connection row = std::move(found->second);
+    connections_.erase(found);
+    if (!row.is_known) return;
+    DeskEvent event;
+    event.kind = DeskEventKind::kGone;
+    event.connection = connection;
+    event.device = std::move(device);
+    event.reason = std::move(reason);
+    Add(row.stage, std::move(event));
+  }
+  bell_->Ring();
+}
+
+void RequestDesk::Gone(uint64_t connection, std::string device, std::string reason) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = connections_.find(connection);
+    if (found == connections_.end()) return;
+    DeskEvent event;
+    event.kind = DeskEventKind::kGone;
+    event.connection = connection;
+    event.device = std::move(device);
+    event.reason = std::move(reason);
+    Add(found->second.stage, std::move(event));
+  }
+  bell_->Ring();
+}
+
+uint64_t RequestDesk::OpenAsk(uint32_t stage, const std::string& device) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (asks_.size() >= kMostAsks) return 0;
+  asks_[++last_ask_] = {stage, device, 0};
+  return last_ask_;
+}
+
+void RequestDesk::Give(uint64_t handle, uint8_t code, const coap::OptionValues& options,
+                       std::string_view payload, bool last) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = asks_.find(handle);
+    if (found == asks_.end()) return;
+    DeskEvent event;
+    event.kind = DeskEventKind::kAnswer;
+    event.handle = handle;
+    event.code = code;
+    event.last = last;
+    if (bytes_ + payload.size() > kMostBytes) {
+      event.code = coap::kUnavailable;
+    } else {
+      event.options = options;
+      event.payload = payload;
+    }
+    AskRow& row = found->second;
+    Queue& queue = queues_[row.stage];
+    // RFC 7641 1.3: the observer needs the latest state, not each state.
+    if (row.number >= queue.first) {
+      DeskEvent& waits = queue.events[row.number - queue.first];
+      bytes_ -= waits.bytes();
+      waits = std::move(event);
+      bytes_ += waits.bytes();
+    } else {
+      row.number = Add(row.stage, std::move(event));
+    }
+    if (last) asks_.erase(found);
+  }
+  bell_->Ring();
+}
+
+std::optional<std::string> RequestDesk::Drop(uint64_t handle) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = asks_.find(handle);
+  if (found == asks_.end()) return std::nullopt;
+  std::string device = std::move(found->second.device);
+  asks_.erase(found);
+  return device;
+}
+
+void RequestDesk::Recorded(uint32_t stage, uint64_t handle, DeskRecorded result) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    DeskEvent event;
+    event.kind = DeskEventKind::kRecorded;
+    event.handle = handle;
+    event.recorded = result;
+    Add(stage, std::move(event));
+  }
+  bell_->Ring();
+}
+
+std::vector<DeskEvent> RequestDesk::Take(uint32_t stage, size_t most) {
+  bell_->Answer();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = queues_.find(stage);
+  if (found == queues_.end()) return {};
+  Queue& queue = found->second;
+  std::vector<DeskEvent> taken;
+  while (!queue.events.empty() && taken.size() < most) {
+    taken.push_back(std::move(queue.events.front()));
+    queue.events.pop_front();
+    ++queue.first;
+    const DeskEvent& event = taken.back();
+    bytes_ -= event.bytes();
+    if (event.kind == DeskEventKind::kAsked) --waiting_;
+  }
+  return taken;
+}
+
+void RequestDesk::Clear(uint32_t stage) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = queues_.find(stage);
+  if (found == queues_.end()) return;
+  for (const DeskEvent& event : found->second.events) {
+    bytes_ -= event.bytes();
+    if (event.kind == DeskEventKind::kAsked) --waiting_;
+  }
+  found->second.first += found->second.events.size();
+  found->second.events.clear();
+  // Requests to devices stay until JavaScript drops them.
+}
+
+}  // namespace seganet

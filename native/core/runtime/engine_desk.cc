@@ -1,0 +1,89 @@
+// Engine: the request desk.
+#include <utility>
+
+#include "core/record/odd_topic.h"
+#include "core/runtime/engine.h"
+
+namespace seganet {
+
+Worker* Engine::WorkerAtDesk(uint64_t connection) {
+  if (closed_) return nullptr;
+  const std::optional<uint32_t> worker = desk_.WorkerOf(connection);
+  return worker ? workers_[*worker].get() : nullptr;
+}
+
+bool Engine::AnswerRequest(uint64_t connection, std::string token, uint8_t code,
+                           coap::OptionValues options, std::string payload) {
+  Worker* const worker = WorkerAtDesk(connection);
+  if (worker == nullptr) return false;
+  worker->AnswerAtDesk(connection, std::move(token), code, std::move(options), std::move(payload));
+  return true;
+}
+
+bool Engine::IdentifyConnection(uint64_t connection, DeskIdentity identity) {
+  if (closed_ || identity.device.empty() || identity.device.size() > kMaxDeviceBytes ||
+      (!options_.odd_topics && IsOddTopic(identity.device))) {
+    return false;
+  }
+  const auto route = Route();
+  const uint32_t to = WorkerOf(identity.device);
+  const std::optional<uint32_t> from = desk_.Move(connection, identity.device, to);
+  if (!from) return false;
+  if (*from != to) workers_[to]->ExpectAtDesk(connection);
+  workers_[*from]->IdentifyAtDesk(connection, std::move(identity), to);
+  return true;
+}
+
+bool Engine::ForgetConnection(uint64_t connection, std::string reason) {
+  Worker* const worker = WorkerAtDesk(connection);
+  if (worker == nullptr) return false;
+  // At once, so that the next identity may be another one.
+  desk_.Forget(connection);
+  worker->ForgetAtDesk(connection, std::move(reason));
+  return true;
+}
+
+bool Engine::CloseConnection(uint64_t connection, std::string reason) {
+  Worker* const worker = WorkerAtDesk(connection);
+  if (worker == nullptr) return false;
+  worker->CloseAtDesk(connection, std::move(reason));
+  return true;
+}
+
+PushResult Engine::RecordOfConnection(uint64_t connection, uint64_t handle, std::string topic,
+                                      std::string payload, uint8_t record_class) {
+  if (closed_) return PushResult::kClosed;
+  if (topic.empty() || topic.size() > kMaxTopicBytes ||
+      payload.size() > options_.max_packet_bytes) {
+    return PushResult::kTooLong;
+  }
+  if (topic.find_first_of(std::string_view("+#\0", 3)) != std::string::npos ||
+      (!options_.odd_topics && IsOddTopic(topic))) {
+    return PushResult::kOddTopic;
+  }
+  Worker* const worker = WorkerAtDesk(connection);
+  if (worker == nullptr) return PushResult::kNoStage;
+  worker->RecordAtDesk(connection, handle, std::move(topic), std::move(payload), record_class);
+  return PushResult::kOk;
+}
+
+uint64_t Engine::AskDevice(uint32_t stage, DeviceAsk ask, int64_t timeout_us) {
+  if (closed_) return 0;
+  ask.handle = desk_.OpenAsk(stage, ask.device);
+  if (ask.handle == 0) return 0;
+  ask.deadline_us = MonotonicUs() + timeout_us;
+  const uint64_t handle = ask.handle;
+  const auto route = Route();
+  workers_[WorkerOf(ask.device)]->AskDevice(std::move(ask));
+  return handle;
+}
+
+void Engine::CancelAsk(uint64_t handle) {
+  if (closed_) return;
+  const std::optional<std::string> device = desk_.Drop(handle);
+  if (!device) return;
+  const auto route = Route();
+  workers_[WorkerOf(*device)]->CancelAsk(handle);
+}
+
+}  // namespace seganet

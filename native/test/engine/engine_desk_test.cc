@@ -1,0 +1,346 @@
+// The engine with a request desk: devices over TCP that JavaScript identifies, on loopback.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "test/support/coap_stream_bytes.h"
+#include "test/support/engine_coap_support.h"
+
+namespace seganet {
+namespace {
+
+using test::CoapFrame;
+using test::CoapMessage;
+using test::CoapSignal;
+using test::DeviceClient;
+using test::Until;
+
+constexpr unsigned kChanged = 0x44, kContent = 0x45, kUnauthorized = 0x81, kUnavailable = 0xA3,
+                   kTimeout = 0xA4;
+
+// A peer's end of a connection. Sends no CSM.
+class Client : public DeviceClient {
+ public:
+  using DeviceClient::DeviceClient;
+
+  // Returns the next message except CSMs; code 0 when the connection or patience ends.
+  CoapMessage Next() {
+    for (;;) {
+      if (auto m = test::TakeCoapFrame(&bytes_)) {
+        if (m->code != test::kCoapCsm) return *m;
+        continue;
+      }
+      const std::string more = Receive(1);
+      if (more.empty()) return {};
+      bytes_ += more;
+    }
+  }
+  void Request(unsigned code, std::vector<std::string> path, std::string token,
+               std::string payload = "", bool observe = false) {
+    CoapMessage m = CoapSignal(code, std::move(token));
+    if (observe) m.options.emplace_back(6, "");
+    for (std::string& segment : path) m.options.emplace_back(11, std::move(segment));
+    m.payload = std::move(payload);
+    Send(CoapFrame(m));
+  }
+  void Respond(const CoapMessage& to, unsigned code, std::string payload, bool observe = false) {
+    CoapMessage m = CoapSignal(code, to.token);
+    if (observe) m.options.emplace_back(6, std::string(1, static_cast<char>(++observe_)));
+    m.payload = std::move(payload);
+    Send(CoapFrame(m));
+  }
+
+ private:
+  std::string bytes_;
+  unsigned char observe_ = 0;
+};
+
+class EngineDesk : public test::EngineCoapTest {
+ protected:
+  uint16_t ListenDesk(DeskOptions options = {}) {
+    options.stream.identifies = true;
+    options.stream.csm_optional = true;
+    options.stream.prefixes = {"d"};
+    uint16_t bound = 0;
+    const Status status = engine_.Listen(
+        kSource, {.desk = std::make_shared<const DeskOptions>(std::move(options))}, &bound);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return bound;
+  }
+
+  // Returns the next event of the desk.
+  DeskEvent Event() {
+    Until([&] {
+      const auto more = engine_.TakeDesk(kSource, 100);
+      events_.insert(events_.end(), more.begin(), more.end());
+      return !events_.empty();
+    });
+    if (events_.empty()) return {};
+    DeskEvent event = events_.front();
+    events_.erase(events_.begin());
+    return event;
+  }
+
+  // Makes a request, and returns it as the desk sees it.
+  DeskEvent Asked(Client* client, std::string token = "t") {
+    client->Request(test::kCoapPost, {"d", "x"}, std::move(token), "body");
+    DeskEvent event = Event();
+    EXPECT_EQ(event.kind, DeskEventKind::kAsked);
+    return event;
+  }
+
+  // Signs a connection in.
+  uint64_t SignIn(Client* client, const std::string& device, int64_t until_us = kNever) {
+    const DeskEvent asked = Asked(client);
+    EXPECT_EQ(asked.device, "");
+    EXPECT_TRUE(engine_.IdentifyConnection(asked.connection, {device, "owner", until_us}));
+    EXPECT_TRUE(engine_.AnswerRequest(asked.connection, asked.token, kChanged, {}, "in"));
+    EXPECT_EQ(client->Next().code, kChanged);
+    return asked.connection;
+  }
+
+  uint64_t Ask(const std::string& device, bool observe = false, int64_t timeout_us = 10'000'000) {
+    DeviceAsk ask;
+    ask.device = device;
+    ask.request.code = 1;
+    ask.request.path = {"light"};
+    ask.request.observe = observe;
+    return engine_.AskDevice(kSource, std::move(ask), timeout_us);
+  }
+
+  void ExpectAnswer(uint64_t handle, unsigned code, const std::string& payload, bool last = true) {
+    const DeskEvent event = Event();
+    EXPECT_EQ(event.kind, DeskEventKind::kAnswer);
+    EXPECT_EQ(event.handle, handle);
+    EXPECT_EQ(event.code, code) << event.payload;
+    EXPECT_EQ(event.last, last);
+    if (!payload.empty()) EXPECT_EQ(event.payload, payload);
+  }
+
+  void ExpectGone(uint64_t connection, const std::string& device, const std::string& reason) {
+    const DeskEvent event = Event();
+    EXPECT_EQ(event.kind, DeskEventKind::kGone);
+    EXPECT_EQ(event.connection, connection);
+    EXPECT_EQ(event.device, device);
+    EXPECT_EQ(event.reason, reason);
+  }
+
+  std::vector<DeskEvent> events_;
+};
+
+TEST_F(EngineDesk, RequestsReachTheDeskAndItsAnswersReachThePeer) {
+  Start({}, Plan());
+  Client client(ListenDesk());
+  const DeskEvent asked = Asked(&client, "tok");
+  EXPECT_EQ(asked.device, "");
+  EXPECT_EQ(asked.code, 2);
+  EXPECT_EQ(asked.path, (std::vector<std::string>{"d", "x"}));
+  EXPECT_EQ(asked.payload, "body");
+  EXPECT_EQ(asked.token, "tok");
+  EXPECT_EQ(asked.address.substr(0, 10), "127.0.0.1:");
+  EXPECT_TRUE(engine_.AnswerRequest(asked.connection, "tok", kContent, {{12, "f"}}, "yes"));
+  const CoapMessage answer = client.Next();
+  EXPECT_EQ(answer.code, kContent);
+  EXPECT_EQ(answer.token, "tok");
+  EXPECT_EQ(answer.payload, "yes");
+  client.Request(test::kCoapPost, {"r", "dev", "t"}, "u", "1");
+  EXPECT_EQ(client.Next().code, kUnauthorized);
+}
+
+// Many devices, so that connections stay on their worker and move to the other one.
+TEST_F(EngineDesk, AnIdentifiedConnectionServesItsDeviceOnItsWorker) {
+  Start({}, Plan());
+  const uint16_t port = ListenDesk();
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 16; ++i) {
+    const std::string device = "dev" + std::to_string(i);
+    clients.push_back(std::make_unique<Client>(port));
+    const DeskEvent asked = Asked(clients.back().get());
+    ASSERT_TRUE(engine_.IdentifyConnection(asked.connection, {device, "", kNever}));
+    // These follow the connection to its worker, in their order; so do bytes that come meanwhile.
+    clients.back()->Request(test::kCoapPost, {"r", device, "t"}, "r", "1");
+    ASSERT_TRUE(engine_.AnswerRequest(asked.connection, asked.token, kChanged, {}, "in"));
+    ASSERT_EQ(engine_.RecordOfConnection(asked.connection, 7, "topic", "of js", 0),
+              PushResult::kOk);
+    const DeskEvent recorded = Event();
+    EXPECT_EQ(recorded.kind, DeskEventKind::kRecorded);
+    EXPECT_EQ(recorded.handle, 7u);
+    EXPECT_EQ(recorded.recorded, DeskRecorded::kSafe);
+    std::vector<std::string> tokens{clients.back()->Next().token, clients.back()->Next().token};
+    std::sort(tokens.begin(), tokens.end());
+    EXPECT_EQ(tokens, (std::vector<std::string>{"r", "t"}));
+  }
+  const auto seen = Records(32);
+  EXPECT_EQ(seen.size(), 32u);
+  EXPECT_EQ(engine_.Agents("", 100).size(), 16u);
+  for (const auto& agent : engine_.Agents("", 100)) {
+    EXPECT_TRUE(agent.connected);
+    EXPECT_EQ(agent.worker, engine_.WorkerOf(agent.device));
+  }
+}
+
+TEST_F(EngineDesk, ANewConnectionOfADeviceReplacesTheOlderOne) {
+  Start({}, Plan());
+  const uint16_t port = ListenDesk();
+  Client first(port), second(port);
+  const uint64_t one = SignIn(&first, "dev");
+  const DeskEvent asked = Asked(&second);
+  EXPECT_TRUE(engine_.IdentifyConnection(asked.connection, {"dev", "", kNever}));
+  ExpectGone(one, "dev", "takenOver");
+  EXPECT_EQ(first.Next().code, test::kCoapRelease);
+  EXPECT_EQ(first.Next().code, 0u) << "closed";
+  EXPECT_FALSE(engine_.AnswerRequest(one, "t", kChanged, {}, ""));
+  EXPECT_FALSE(engine_.IdentifyConnection(asked.connection, {"other", "", kNever}))
+      << "a connection has one device";
+  EXPECT_TRUE(engine_.IdentifyConnection(asked.connection, {"dev", "", kNever}));
+  const uint64_t handle = Ask("dev");
+  CoapMessage get = second.Next();
+  EXPECT_EQ(get.code, 1u);
+  second.Respond(get, kContent, "on");
+  ExpectAnswer(handle, kContent, "on");
+}
+
+TEST_F(EngineDesk, AForgottenConnectionStaysAndMayBecomeAnotherDevice) {
+  Start({}, Plan());
+  Client client(ListenDesk());
+  const uint64_t connection = SignIn(&client, "dev");
+  EXPECT_TRUE(engine_.ForgetConnection(connection, "signedOut"));
+  ExpectGone(connection, "dev", "signedOut");
+  ExpectAnswer(Ask("dev"), kUnavailable, "The device is not connected.");
+  EXPECT_EQ(SignIn(&client, "other"), connection);
+  EXPECT_TRUE(engine_.CloseConnection(connection, "deleted"));
+  ExpectGone(connection, "other", "deleted");
+  EXPECT_EQ(client.Next().code, test::kCoapRelease);
+  EXPECT_EQ(client.Next().code, 0u);
+}
+
+TEST_F(EngineDesk, AnIdentityEndsAtItsTime) {
+  Start({}, Plan());
+  Client client(ListenDesk());
+  const uint64_t connection = SignIn(&client, "dev", MonotonicUs() + 300'000);
+  ExpectGone(connection, "dev", "expired");
+  EXPECT_EQ(Asked(&client).device, "");
+}
+
+TEST_F(EngineDesk, ConnectionsWithoutADeviceAreClosedAfterTheirTime) {
+  Start({}, Plan());
+  DeskOptions options;
+  options.identify_timeout_us = 300'000;
+  Client client(ListenDesk(options));
+  const DeskEvent asked = Asked(&client);
+  ExpectGone(asked.connection, "", "timeout");
+  EXPECT_EQ(client.Next().code, test::kCoapRelease);
+  EXPECT_EQ(client.Next().code, 0u);
+}
+
+TEST_F(EngineDesk, TooManyConnectionsWithoutADeviceCloseTheOldest) {
+  Start({.workers = 1}, Plan());
+  DeskOptions options;
+  options.max_unidentified = 2;
+  const uint16_t port = ListenDesk(options);
+  Client first(port), second(port), third(port);
+  const DeskEvent asked = Asked(&first);
+  Asked(&second);
+  third.Request(test::kCoapPost, {"d", "x"}, "t");
+  ExpectGone(asked.connection, "", "evicted");
+  EXPECT_EQ(Event().kind, DeskEventKind::kAsked);
+}
+
+TEST_F(EngineDesk, ASilentConnectionGetsAPingAndIsClosed) {
+  Start({}, Plan());
+  DeskOptions options;
+  options.ping_s = 1;
+  Client client(ListenDesk(options));
+  const uint64_t connection = SignIn(&client, "dev");
+  EXPECT_EQ(client.Next().code, test::kCoapPing);
+  ExpectGone(connection, "dev", "silent");
+}
+
+TEST_F(EngineDesk, RequestsToADeviceEndWithAnAnswerOr503Or504) {
+  Start({}, Plan());
+  Client client(ListenDesk());
+  ExpectAnswer(Ask("dev"), kUnavailable, "");
+  SignIn(&client, "dev");
+  const uint64_t late = Ask("dev", false, 300'000);
+  const CoapMessage get = client.Next();
+  EXPECT_EQ(get.token.size(), 1u);
+  ExpectAnswer(late, kTimeout, "");
+  client.Respond(get, kContent, "late");
+  std::vector<uint64_t> handles;
+  for (int i = 0; i < 33; ++i) handles.push_back(Ask("dev"));
+  ExpectAnswer(handles.back(), kUnavailable, "Too many requests of the device are open.");
+  for (int i = 0; i < 32; ++i) {
+    const CoapMessage m = client.Next();
+    EXPECT_NE(m.token, get.token);
+    if (i == 5) client.Respond(m, kContent, "five");
+  }
+  ExpectAnswer(handles[5], kContent, "five");
+  client.Close();
+  std::vector<uint64_t> failed;
+  for (int i = 0; i < 32; ++i) {
+    const DeskEvent event = Event();
+    if (event.kind == DeskEventKind::kAnswer) {
+      EXPECT_EQ(event.code, kUnavailable);
+      failed.push_back(event.handle);
+    }
+  }
+  EXPECT_EQ(failed.size(), 31u);
+}
+
+TEST_F(EngineDesk, ObservationsAreSharedAndSurviveAReconnect) {
+  Start({}, Plan());
+  const uint16_t port = ListenDesk();
+  auto device = std::make_unique<Client>(port);
+  const uint64_t connection = SignIn(device.get(), "dev");
+  const uint64_t one = Ask("dev", true);
+  CoapMessage get = device->Next();
+  ASSERT_EQ(get.options.front().first, 6u);
+  device->Respond(get, kContent, "1", true);
+  ExpectAnswer(one, kContent, "1", false);
+  const uint64_t two = Ask("dev", true);
+  ExpectAnswer(two, kContent, "1", false);  // the latest one, without a request to the device
+  device->Respond(get, kContent, "2", true);
+  ExpectAnswer(one, kContent, "2", false);
+  ExpectAnswer(two, kContent, "2", false);
+
+  device->Close();
+  ExpectGone(connection, "dev", "closed");
+  device = std::make_unique<Client>(port);
+  SignIn(device.get(), "dev");
+  get = device->Next();
+  ASSERT_EQ(get.code, 1u);
+  ASSERT_EQ(get.options.front().first, 6u) << "it is set up again";
+  device->Respond(get, kContent, "3", true);
+  ExpectAnswer(one, kContent, "3", false);
+  ExpectAnswer(two, kContent, "3", false);
+
+  engine_.CancelAsk(one);
+  device->Respond(get, kContent, "4", true);
+  ExpectAnswer(two, kContent, "4", false);
+  engine_.CancelAsk(two);
+  const CoapMessage end = device->Next();
+  ASSERT_EQ(end.code, 1u);
+  EXPECT_EQ(end.token, get.token);
+  EXPECT_EQ(end.options.front(), (std::pair<unsigned, std::string>(6, "\x01")));
+}
+
+TEST_F(EngineDesk, AStalledDeskRefusesRequestsAndKeepsTheConnections) {
+  Start({}, Plan());
+  DeskOptions options;
+  options.stream.max_asked_before = 1024;
+  options.stream.max_bytes_before = 1 << 20;
+  Client client(ListenDesk(options));
+  for (int i = 0; i < 1025; ++i) {
+    client.Request(1, {"d"}, std::string{static_cast<char>(i >> 8), static_cast<char>(i), 'x'});
+  }
+  const CoapMessage refused = client.Next();
+  EXPECT_EQ(refused.code, kUnavailable);
+  EXPECT_EQ(refused.Number(14), 1);
+}
+
+}  // namespace
+}  // namespace seganet

@@ -1,0 +1,196 @@
+'use strict';
+
+const { CoapDesk } = require('../../../nodes/lib/sources/coap-desk/coap-desk');
+const { answerCode, dotted, methodCode, methodOf } = require('../../../nodes/lib/sources/coap-desk/codes');
+
+/** An engine with scripted events, which records calls. */
+class FakeEngine {
+  constructor() {
+    this.calls = [];
+    this.events = [];
+    this.handle = 1;
+    this.pushed = 0;
+  }
+  takeDesk(stage, limit) {
+    this.stage = stage;
+    return this.events.splice(0, limit);
+  }
+  #call(name, args, result) {
+    this.calls.push([name, ...args]);
+    return result;
+  }
+  answerRequest = (...args) => this.#call('answer', args, true);
+  identifyConnection = (...args) => this.#call('identify', args, true);
+  forgetConnection = (...args) => this.#call('forget', args, true);
+  closeConnection = (...args) => this.#call('close', args, true);
+  recordOfConnection = (...args) => this.#call('record', args, this.pushed);
+  askDevice = (...args) => this.#call('ask', args, this.handle === 0 ? 0 : this.handle++);
+  cancelAsk = (...args) => this.#call('cancel', args);
+}
+
+const EMPTY = Buffer.alloc(0);
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+function open() {
+  const engine = new FakeEngine();
+  const seen = [];
+  const faults = [];
+  let ring = () => {};
+  let rings = true;
+  const desk = new CoapDesk(
+    engine,
+    7,
+    (fn) => {
+      ring = fn;
+      return () => (rings = false);
+    },
+    {
+      asked: (request) => seen.push(request),
+      gone: (...args) => seen.push(args),
+      fault: (error) => faults.push(error.message)
+    }
+  );
+  const give = (...events) => {
+    engine.events.push(...events);
+    ring();
+  };
+  return { desk, engine, seen, faults, give, rings: () => rings };
+}
+
+const asked = {
+  kind: 'asked',
+  connection: 3,
+  device: '',
+  address: '192.0.2.7:4711',
+  note: '',
+  code: 2,
+  token: Buffer.from('t'),
+  path: ['a', 'b'],
+  query: ['c=d'],
+  options: [[12, Buffer.from([50])]],
+  payload: Buffer.from('x')
+};
+
+describe('the request desk', () => {
+  test('passes requests and departures on', () => {
+    const { engine, seen, give } = open();
+    give(
+      asked,
+      { ...asked, note: '{"subject":"CN=x"}' },
+      { kind: 'gone', connection: 3, device: 'd', reason: 'closed' }
+    );
+    const { connection, device, path, query, options, payload, token } = asked;
+    const request = { connection, device, method: 'POST', path, query, options, payload, token };
+    expect(seen[0]).toEqual({ ...request, peer: { address: '192.0.2.7:4711' } });
+    expect(seen[1].peer.certificate).toEqual({ subject: 'CN=x' });
+    expect(seen[2]).toEqual([3, 'd', 'closed']);
+    expect(engine.stage).toBe(7);
+  });
+
+  test('continues after a hook that throws', () => {
+    const { desk, engine, faults, give } = open();
+    const answers = [];
+    const bad = desk.ask('d', { path: ['x'] }, () => {
+      throw new Error('broken');
+    });
+    const good = desk.ask('d', { path: ['x'] }, (answer) => answers.push(answer.code));
+    const answer = { kind: 'answer', code: 0x45, options: [], payload: EMPTY, last: true };
+    give({ ...answer, handle: bad }, { ...answer, handle: good });
+    expect(faults).toEqual(['broken']);
+    expect(answers).toEqual([0x45]);
+    expect(engine.events).toEqual([]);
+  });
+
+  test('takes a flood in portions', async () => {
+    const { seen, give } = open();
+    give(...Array.from({ length: 600 }, () => asked));
+    expect(seen).toHaveLength(256);
+    await turn();
+    await turn();
+    expect(seen).toHaveLength(600);
+  });
+
+  test('answers by number or text, identifies, forgets and closes', () => {
+    const { desk, engine } = open();
+    const token = Buffer.from('t');
+    desk.answer(3, token, '2.05', [[12, Buffer.from([50])]], Buffer.from('y'));
+    desk.answer(3, token, 0x84);
+    desk.identify(3, { device: 'd' });
+    desk.identify(3, { device: 'd', owner: 'o', until: 1e12, replace: true });
+    desk.identify(3, { device: 'd', until: Infinity });
+    desk.forget(3, 'signedOut');
+    desk.close(3, 'deleted');
+    expect(engine.calls).toEqual([
+      ['answer', 3, token, 0x45, [[12, Buffer.from([50])]], Buffer.from('y')],
+      ['answer', 3, token, 0x84, [], EMPTY],
+      ['identify', 3, 'd', '', 0],
+      ['identify', 3, 'd', 'o', 1e12],
+      ['identify', 3, 'd', '', 0],
+      ['forget', 3, 'signedOut'],
+      ['close', 3, 'deleted']
+    ]);
+    // @ts-expect-error only true
+    expect(() => desk.identify(3, { device: 'd', replace: false })).toThrow(TypeError);
+    expect(() => desk.answer(3, token, '9.99')).toThrow(TypeError);
+  });
+
+  test('ends an ask with its last answer or cancel(), and only once', () => {
+    const { desk, engine, give } = open();
+    const answers = [];
+    const handle = desk.ask('d', { path: ['x'], observe: true }, (answer) => answers.push(answer));
+    const answer = { kind: 'answer', handle, code: 0x45, options: [], payload: EMPTY, last: false };
+    give(answer);
+    desk.cancel(handle);
+    desk.cancel(handle);
+    give(answer);
+    expect(answers).toEqual([{ code: 0x45, options: [], payload: EMPTY, last: false }]);
+    expect(engine.calls).toEqual([
+      [
+        'ask',
+        7,
+        'd',
+        { method: 1, path: ['x'], query: [], options: [], payload: EMPTY, observe: true },
+        10000
+      ],
+      ['cancel', handle]
+    ]);
+  });
+
+  test('answers 5.03 with Max-Age 1 when the engine takes no request', async () => {
+    const { desk, engine } = open();
+    engine.handle = 0;
+    const answers = [];
+    desk.ask('d', { path: [] }, (answer) => answers.push(answer));
+    expect(answers).toEqual([]);
+    await turn();
+    expect(answers).toEqual([{ code: 0xa3, options: [[14, Buffer.from([1])]], payload: EMPTY, last: true }]);
+  });
+
+  test('resolves a record with what became of it', async () => {
+    const { desk, engine, give } = open();
+    const results = [0, 1, 2, 3, 4].map(() => desk.record(3, 'topic', EMPTY));
+    give(...[0, 1, 2, 3, 4].map((result) => ({ kind: 'recorded', handle: result + 1, result })));
+    expect(await Promise.all(results)).toEqual(['safe', 'full', 'notAllowed', 'notTaken', 'lost']);
+    engine.pushed = 6;
+    expect(await desk.record(3, '#', EMPTY, 1)).toBe('oddTopic');
+    expect(engine.calls.at(-1)).toEqual(['record', 3, 6, '#', EMPTY, 1]);
+  });
+
+  test('cancels what is open at its end', async () => {
+    const { desk, engine, rings } = open();
+    const handle = desk.ask('d', { path: [] }, () => {});
+    const record = desk.record(3, 't', EMPTY);
+    desk.end();
+    expect(await record).toBe('lost');
+    expect(engine.calls.at(-1)).toEqual(['cancel', handle]);
+    expect(rings()).toBe(false);
+  });
+});
+
+test('codes and methods have the names of RFC 7252', () => {
+  expect(dotted(0x45)).toBe('2.05');
+  expect(answerCode('5.03')).toBe(0xa3);
+  expect(methodOf(methodCode('iPATCH'))).toBe('iPATCH');
+  expect(() => methodCode('get')).toThrow(TypeError);
+  for (const code of ['2.5', '1.00', '6.00', '2.32', '']) expect(() => answerCode(code)).toThrow(TypeError);
+});
