@@ -80,7 +80,7 @@ async function openPages(browser, port) {
   const editor = await browser.newPage();
   await editor.goto(`http://127.0.0.1:${port}/`);
   await editor.waitForSelector('.red-ui-palette-node[data-palette-type="seganet-uplink"]');
-  await editor.evaluate(() => /** @type {any} */ (globalThis).RED.sidebar.show('seganet'));
+  await editor.evaluate(() => /** @type {any} */ (globalThis).RED.sidebar.show('seganet-sidebar'));
   await editor.waitForSelector('.seganet-live');
   return page;
 }
