@@ -2,6 +2,15 @@
 // The acceptance list against the control plane, over a test transport.
 
 const { acceptance } = require('../../fixtures/ocf/acceptance');
+const { edges } = require('../../fixtures/ocf/acceptance-edges');
+const { hostile } = require('../../fixtures/ocf/acceptance-hostile');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');
 
+jest.setTimeout(120000);
+
 describe('the control plane', () => acceptance(() => startControlPlane()));
+
+describe('the control plane at its edges', () => edges((options) => startControlPlane(options)));
+
+describe('the control plane and hostile clients', () =>
+  hostile(() => startControlPlane(), { rounds: 300, seed: Number(process.env.SEGANET_SEED ?? 1) }));

@@ -61,15 +61,13 @@ async function signUp(cloud, peer, request) {
 
 /** @param {OcfCloud} cloud @param {Peer} peer @param {Request} request @returns {Promise<Answer>} */
 async function remove(cloud, peer, request) {
-  const [first] = queryValues(request, 'di');
-  const isSignedIn = cloud.sessions.isSignedIn(peer);
-  const di = asUuid(first ?? (isSignedIn ? peer.di : ''));
+  const di = asUuid(queryValues(request, 'di')[0] ?? '');
   if (!di) throw new Refusal('4.00', 'The query must have di, a UUID.');
   const [token] = queryValues(request, 'accesstoken');
   const [uid] = queryValues(request, 'uid');
   cloud.attempts.check(peer.address);
   const owner = (await cloud.grants.of(di))?.uid;
-  const isOwn = isSignedIn && peer.di === di && owner === peer.uid;
+  const isOwn = cloud.sessions.isSignedIn(peer) && peer.di === di && owner === peer.uid;
   if (token === undefined ? !isOwn : !(await isTokenOf(cloud, di, owner, token))) {
     throw wrong(cloud, peer, 'The access token is not valid for this device.');
   }
