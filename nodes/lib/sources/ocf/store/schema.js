@@ -14,6 +14,7 @@ const VERSIONS = [
    CREATE TABLE account (uid TEXT PRIMARY KEY, issuer TEXT NOT NULL, sub TEXT NOT NULL, created BIGINT NOT NULL, UNIQUE (issuer, sub)){keyed};
    CREATE TABLE code (hash {bytes} PRIMARY KEY, uid TEXT NOT NULL, expires BIGINT NOT NULL){keyed};
    CREATE TABLE redeemed (hash {bytes} PRIMARY KEY, di TEXT NOT NULL, uid TEXT NOT NULL, expires BIGINT NOT NULL){keyed};
+   CREATE INDEX redeemed_device ON redeemed (di);
    CREATE TABLE device (di TEXT PRIMARY KEY, uid TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, access {bytes}, expires BIGINT NOT NULL, refresh {bytes}, refresh_before {bytes}, before_until BIGINT NOT NULL, refreshed BIGINT NOT NULL, last_ins BIGINT NOT NULL, created BIGINT NOT NULL){keyed};
    CREATE INDEX device_user ON device (uid, di);
    CREATE TABLE spent (hash {bytes} PRIMARY KEY, di TEXT NOT NULL, at BIGINT NOT NULL){keyed};
