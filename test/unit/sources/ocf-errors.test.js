@@ -193,6 +193,17 @@ describe('the error table', () => {
       throw new Error('The disk is full.');
     };
     expect((await device.request('POST', '/oic/ps/a', { body: { t: 1 } })).code).toBe('5.03');
+    for (const [outcome, code] of Object.entries({
+      full: '5.03',
+      notTaken: '5.03',
+      lost: '5.03',
+      notAllowed: '4.03',
+      tooLong: '4.13',
+      oddTopic: '4.00'
+    })) {
+      cloud.desk.save = async () => outcome;
+      expect((await device.request('POST', '/oic/ps/a', { body: { t: 1 } })).code).toBe(code);
+    }
     cloud.desk.save = save;
     expect((await device.request('POST', '/oic/ps/a', { body: { t: 2 } })).code).toBe('2.04');
     await eventually(() => seen.length > 0, 'the second post');
@@ -206,6 +217,21 @@ describe('the error table', () => {
     expect((await bob.request('GET', '/oic/ps/rooms/1')).code).toBe('4.04');
     expect((await bob.request('GET', '/oic/ps')).value).toEqual({ topiclist: [] });
     expect((await bob.request('PUT', '/oic/ps/rooms/1')).code).toBe('2.01');
+  });
+
+  test('a connection may sign out and in again at once, also as another device', async () => {
+    const user = newUser();
+    const device = await lamp(user);
+    const other = await connected();
+    await other.signUp(await cloud.codeFor(user));
+    const controller = await signedIn(user);
+    await Promise.all([device.request('POST', '/oic/sec/session', { body: {} }), device.signIn()]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect((await controller.request('GET', device.href)).code).toBe('2.05');
+    const asOther = { di: other.di, uid: other.uid, accesstoken: other.access, login: true };
+    expect((await device.request('POST', '/oic/sec/session', { body: asOther })).code).toBe('2.04');
+    expect((await controller.request('GET', device.href)).code).toBe('5.03');
+    expect((await controller.request('GET', `/oic/route/${other.di}/light/1`)).code).toBe('2.05');
   });
 
   test('the presence events have their reasons', async () => {

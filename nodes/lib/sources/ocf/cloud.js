@@ -14,7 +14,7 @@ const { asRefusal, refuse, send } = require('./replies');
 const { checkCritical } = require('./route-options');
 const { Route } = require('./route');
 const { session } = require('./session');
-const { Sessions } = require('./sessions');
+const { EXPIRY_GRACE_MS, Sessions } = require('./sessions');
 const { core, ping } = require('./small-resources');
 const { Topics } = require('./topics');
 const { Upkeep } = require('./upkeep');
@@ -23,25 +23,28 @@ const { Upkeep } = require('./upkeep');
 /** @typedef {import('./coap').Option} Option */
 /** @typedef {import('./sessions').Peer} Peer */
 /** @typedef {import('./replies').Answer} Answer */
-/** @typedef {{ code: string, options: Option[], payload: Buffer }} DeviceAnswer */
+/** @typedef {{ code: number, options: Option[], payload: Buffer, last: boolean }} DeviceAnswer last: none follows */
 /** @typedef {{ method: string, path: string[], query: string[], options: Option[], payload: Buffer, observe: boolean, timeoutMs: number }} Question */
-/** @typedef {(connection: number, token: Buffer, code: string, options: Option[], payload: Buffer) => unknown} Answering */
-/** @typedef {(connection: number, topic: string, payload: Buffer, recordClass?: number) => unknown} Recording */
+/**
+ * @typedef {(connection: number, token: Buffer, code: string | number, options: Option[], payload: Buffer) => unknown}
+ *   Answering
+ */
+/** @typedef {(connection: number, topic: string, payload: Buffer, recordClass?: number) => Promise<string>} Recording */
 /** @typedef {{ device: string, owner: string, until: number, replace: true }} DeskSession */
 /**
  * The transport below the cloud. A connection is a number, and keeps it until gone() reports its end.
  * @typedef {object} Desk
  * @property {Answering} answer
  *   repeated with an Observe option for each notification
- * @property {(connection: number, session: DeskSession) => unknown} identify
- *   until: ms since 1970, 0 = no end. Closes an older connection of the device
- * @property {(connection: number, reason: string) => unknown} forget
+ * @property {(connection: number, session: DeskSession) => boolean} identify
+ *   false: the connection has closed, or the id is not allowed. until: ms since 1970, 0 = no end. Closes an older connection of the device
+ * @property {(connection: number, reason: string) => unknown} forget the connection stays open
  * @property {(connection: number, reason: string) => unknown} close
  * @property {(device: string, question: Question, onAnswer: (answer: DeviceAnswer) => void) => unknown} ask
  *   returns a handle; that a device is offline or too slow comes as an answer
  * @property {(handle: any) => unknown} cancel
  * @property {Recording} record
- *   resolves when the record is safe
+ *   resolves to 'safe' when the record is safe, or to the reason why it will not be
  */
 /**
  * @typedef {object} Events what the owner of the cloud may want to know
@@ -55,6 +58,7 @@ const { Upkeep } = require('./upkeep');
 const MOST_QUEUED = 64;
 /** The answer to a deletion leaves before the connection closes. */
 const DELETED_CLOSE_MS = 500;
+const SIGNED_OUT = 'signedOut';
 
 /** Resources for which no sign-in is needed, by path. @type {Map<string, (cloud: OcfCloud, peer: Peer, request: Request) => Promise<Answer>>} */
 const OPEN = new Map([
@@ -145,12 +149,20 @@ class OcfCloud {
   }
 
   /**
-   * The desk lost a connection.
+   * The desk lost a connection, or took the device from one that stays open: after forget(), and at the end that
+   * identify() named.
    * @param {number} connection
-   * @param {string} _device
+   * @param {string} device
    * @param {string} reason
    */
-  gone(connection, _device, reason) {
+  gone(connection, device, reason) {
+    // The sign-out is done already, and the connection may have signed in again.
+    if (reason === SIGNED_OUT) return;
+    const open = this.sessions.peek(connection);
+    if (open && reason === 'expired' && !open.isClosing) {
+      if (open.di === device && !this.sessions.isSignedIn(open)) this.leave(open, open.endReason);
+      return;
+    }
     const peer = this.sessions.take(connection);
     if (peer) this.leave(peer, reason);
   }
@@ -222,17 +234,19 @@ class OcfCloud {
   async signIn(peer, found) {
     const { di, uid, until } = found;
     if (peer.isGone) return;
-    if (peer.di !== '' && (peer.di !== di || peer.uid !== uid)) this.leave(peer, 'signedOut');
+    if (peer.di !== '' && (peer.di !== di || peer.uid !== uid)) this.signOut(peer);
     const { wasOn } = this.sessions.signIn(peer, found);
     try {
       /** @type {DeskSession} */
       const proven = {
         device: di,
         owner: uid,
-        until: until === Infinity ? 0 : until,
+        // The desk is the second to end the session: until then, the device may sign in again.
+        until: until === Infinity ? 0 : until + EXPIRY_GRACE_MS,
         replace: true
       };
-      await this.desk.identify(peer.connection, proven);
+      if (!this.desk.identify(peer.connection, proven))
+        throw new Refusal('4.03', 'The device id is not allowed.');
       // The device may have been deleted while its token was checked.
       if ((await this.grants.of(di))?.uid !== uid)
         throw new Refusal('4.01', 'The access token is not valid.');
@@ -241,6 +255,22 @@ class OcfCloud {
       throw error;
     }
     if (!wasOn) this.#tell(di, 'on', 'signedIn');
+  }
+
+  /** Ends the session of a connection that stays open. @param {Peer} peer */
+  signOut(peer) {
+    this.leave(peer, SIGNED_OUT);
+    this.desk.forget(peer.connection, SIGNED_OUT);
+  }
+
+  /** Closes a connection. @param {Peer} peer @param {string} reason */
+  closePeer(peer, reason) {
+    peer.isClosing = true;
+    try {
+      this.desk.close(peer.connection, reason);
+    } catch (error) {
+      this.problem(error);
+    }
   }
 
   /** Ends the session of a connection, if it has one. @param {Peer} peer @param {string} reason */
@@ -273,7 +303,7 @@ class OcfCloud {
     if (peer) {
       this.sessions.signOut(peer);
       this.#tell(di, 'off', 'deleted', viewers);
-      this.later(DELETED_CLOSE_MS, () => this.desk.close(peer.connection, 'deleted'));
+      this.later(DELETED_CLOSE_MS, () => this.closePeer(peer, 'deleted'));
     }
     this.route.recheck(di).catch((error) => this.problem(error));
   }

@@ -109,8 +109,7 @@ class Route {
       handle = desk.ask(di, this.#question(request, path, options, true), (answer) => {
         if (!isOpen) return;
         answered();
-        const goesOn = answer.code.startsWith('2.') && hasOption(answer, OPTION.OBSERVE);
-        if (!goesOn) close();
+        if (answer.last || !hasOption(answer, OPTION.OBSERVE)) close();
         if (!peer.isGone) this.#pass(answer, request, di);
       });
     } catch (error) {

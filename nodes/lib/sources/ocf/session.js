@@ -41,10 +41,7 @@ async function signIn(cloud, peer, body) {
 async function signOut(cloud, peer, body) {
   const isOther = peer.di !== '' && Object.hasOwn(body, 'di') && uuidOf(body, 'di') !== peer.di;
   if (isOther) throw new Refusal('4.03', 'Another device is signed in on this connection.');
-  if (peer.di !== '') {
-    cloud.leave(peer, 'signedOut');
-    cloud.desk.forget(peer.connection, 'signedOut');
-  }
+  if (peer.di !== '') cloud.signOut(peer);
   return { code: '2.04', body: {} };
 }
 

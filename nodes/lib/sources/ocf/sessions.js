@@ -18,6 +18,8 @@ class Peer {
     /** End of the session in ms since 1970, Infinity = none. */
     this.until = 0;
     this.isGone = false;
+    /** The cloud has told the desk to close it. */
+    this.isClosing = false;
     this.relations = new Relations();
     /** ms: the connection is closed if it is silent until then, Infinity = the client asked for no watch. */
     this.silentUntil = Infinity;
@@ -53,6 +55,11 @@ class Sessions {
       this.#byConnection.set(connection, peer);
     }
     return peer;
+  }
+
+  /** @param {number} connection @returns {Peer | undefined} */
+  peek(connection) {
+    return this.#byConnection.get(connection);
   }
 
   /** @param {number} connection @returns {Peer | undefined} */

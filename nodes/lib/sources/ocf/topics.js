@@ -90,7 +90,9 @@ class Topics {
       throw new Refusal('5.03', 'There is no room for more topics.', 60);
     }
     const types = queryValues(request, 'rt').slice(0, 16);
-    own.set(name, { name, types, latest: encode({}), subscribers: new Set() });
+    const latest = encode({});
+    own.set(name, { name, types, latest, subscribers: new Set() });
+    this.#latestBytes += latest.length;
     this.#users.set(uid, own);
     this.#count++;
     const location = name.slice(1).split('/');
@@ -111,16 +113,13 @@ class Topics {
     if (request.payload.length === 0) throw new Refusal('4.12', 'The post has no payload.');
     checkMap(request);
     const { desk, options } = this.#cloud;
-    const saved = desk.record(
-      peer.connection,
-      topic.name.slice('/oic/'.length),
-      request.payload,
-      options.recordClass
-    );
-    Promise.resolve(saved).then(
-      () => {
-        this.#publish(topic, request.payload);
-        this.#cloud.answer(request, '2.04', [], Buffer.alloc(0));
+    const subject = topic.name.slice('/oic/'.length);
+    desk.record(peer.connection, subject, request.payload, options.recordClass).then(
+      (outcome) => {
+        if (outcome === 'safe') {
+          this.#publish(topic, request.payload);
+          this.#cloud.answer(request, '2.04', [], Buffer.alloc(0));
+        } else if (!peer.isGone) refuse(desk, request, notSaved(outcome));
       },
       (error) => {
         this.#cloud.problem(error);
@@ -178,6 +177,14 @@ class Topics {
   get size() {
     return this.#count;
   }
+}
+
+/** @param {string} outcome of a record, other than safe @returns {Refusal} */
+function notSaved(outcome) {
+  if (outcome === 'notAllowed') return new Refusal('4.03', 'The device may not send records.');
+  if (outcome === 'tooLong') return new Refusal('4.13', 'The post or its topic is too long.');
+  if (outcome === 'oddTopic') return new Refusal('4.00', 'The topic has characters that brokers refuse.');
+  return new Refusal('5.03', 'The gateway cannot take the post at present.', outcome === 'full' ? 1 : 30);
 }
 
 /** @param {number} number @returns {import('./coap').Option} */

@@ -44,15 +44,11 @@ class Upkeep {
 
   /** Closes connections whose session or watch is over. */
   endOverdue() {
-    const { desk, sessions } = this.#cloud;
+    const { sessions } = this.#cloud;
     for (const { peer, reason } of sessions.overdue()) {
       this.#cloud.leave(peer, reason);
       peer.silentUntil = Infinity;
-      try {
-        desk.close(peer.connection, reason);
-      } catch (error) {
-        this.#cloud.problem(error);
-      }
+      this.#cloud.closePeer(peer, reason);
     }
   }
 
