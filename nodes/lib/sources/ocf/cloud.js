@@ -37,7 +37,8 @@ const { Upkeep } = require('./upkeep');
  * @property {Answering} answer
  *   repeated with an Observe option for each notification
  * @property {(connection: number, session: DeskSession) => boolean} identify
- *   false: the connection has closed, or the id is not allowed. until: ms since 1970, 0 = no end. Closes an older connection of the device
+ *   false: the connection has closed, or the id is not allowed. Closes an older connection of the device. until: ms
+ *   since 1970, 0 = no end
  * @property {(connection: number, reason: string) => unknown} forget the connection stays open
  * @property {(connection: number, reason: string) => unknown} close
  * @property {(device: string, question: Question, onAnswer: (answer: DeviceAnswer) => void) => unknown} ask
