@@ -8,9 +8,11 @@ const { startControlPlane } = require('../../fixtures/ocf/control-plane');
 
 jest.setTimeout(120000);
 
-describe('the control plane', () => acceptance(() => startControlPlane()));
+describe('the control plane, with its store in a thread', () =>
+  acceptance(() => startControlPlane({}, { isThreaded: true })));
 
-describe('the control plane at its edges', () => edges((options) => startControlPlane(options)));
+describe('the control plane at its edges', () =>
+  edges((options) => startControlPlane(options, { isThreaded: true })));
 
 describe('the control plane and hostile clients', () =>
   hostile(() => startControlPlane(), { rounds: 300, seed: Number(process.env.SEGANET_SEED ?? 1) }));

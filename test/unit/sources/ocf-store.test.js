@@ -3,12 +3,13 @@
 
 const fs = require('node:fs');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
-const { SqliteStore } = require('../../../nodes/lib/sources/ocf/store');
+const { SqliteStore, StoreThread } = require('../../../nodes/lib/sources/ocf/store');
 const { READS, WRITES } = require('../../../nodes/lib/sources/ocf/store/operations');
 const { findSql } = require('../../../nodes/lib/sources/ocf/store/links');
 const { hashOf, newPair } = require('../../../nodes/lib/sources/ocf/tokens');
 const { newCode } = require('../../../nodes/lib/sources/ocf/access-codes');
 const { newFile } = require('../../fixtures/ocf/control-plane');
+const { eventually } = require('../../fixtures/ocf/scenes');
 
 const NOW = 1e12;
 let store, file;
@@ -262,4 +263,31 @@ test('a cloud id is bound to a store with devices', async () => {
   await signUp(1);
   expect(await store.write('claim', { sid: 'a' })).toBe('b');
   expect(Object.keys(WRITES)).toContain('claim');
+});
+
+test('a store in a thread has the same operations, and comes back after its thread died', async () => {
+  await store.close();
+  const reports = [];
+  const threaded = await StoreThread.open(file, (sentence) => reports.push(sentence));
+  const { uid } = await newCode(threaded, 'alice');
+  const isThere = async () => (await threaded.read('users')).map((user) => user.uid).includes(uid);
+  expect(await isThere()).toBe(true);
+  await expect(
+    threaded.write('publish', { di: diOf(1), name: '', links: [], expires: 0, most: 1 })
+  ).resolves.toEqual({
+    problem: 'device'
+  });
+  const open = threaded.read('users');
+  threaded.crash();
+  await expect(open).rejects.toThrow('not available');
+  await eventually(() => isThere().catch(() => false), 'the next thread');
+  expect(reports).toEqual([expect.stringMatching(/ended .* starts again/)]);
+  const last = threaded.write('removeOldCodes', { now: 0 });
+  await threaded.close();
+  await expect(last).resolves.toBeUndefined();
+  await expect(threaded.read('users')).rejects.toThrow('closed');
+  const other = newFile();
+  fs.writeFileSync(other, 'This is no database, but a text of some length.'.repeat(100));
+  await expect(StoreThread.open(other)).rejects.toThrow(/not a database/);
+  await expect(StoreThread.open('/proc/none/x.db')).rejects.toThrow(/ENOENT|none/);
 });

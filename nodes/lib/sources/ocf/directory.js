@@ -80,7 +80,8 @@ function asLink(link) {
     href: link.href,
     types: typesOf(link),
     shown: isDiscoverable(link),
-    body: encode(Object.fromEntries(kept))
+    // A copy: the bytes may go to another thread, and a view would take its whole buffer with it.
+    body: new Uint8Array(encode(Object.fromEntries(kept)))
   };
 }
 
