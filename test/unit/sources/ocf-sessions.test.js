@@ -64,6 +64,19 @@ test('a controller that leaves ends its observation at the device', async () => 
   expect(cloud.cloud.route.observations).toBe(0);
 });
 
+test('an observation that ends before its first answer is answered, too', async () => {
+  const user = newUser();
+  const device = await lamp(user);
+  const controller = await signedIn(user);
+  device.serve = () => undefined;
+  const open = controller.request('GET', device.href, { observe: 0 });
+  await eventually(() => device.requests.length === 1, 'the request at the device');
+  await controller.request('POST', '/oic/sec/session', { body: {} });
+  expect((await open).code).toBe('5.03');
+  // The device gets the end of the observation, as far as it knows of it.
+  await eventually(() => device.requests.some(({ observe }) => observe === 1), 'the end at the device');
+});
+
 test('a guest sees the presence of a shared device, and its observation ends with the share', async () => {
   const device = await lamp(newUser());
   const guest = await signedIn(newUser());

@@ -218,7 +218,7 @@ class OcfCloud {
   /**
    * Sends an answer or notification outside of a request's turn.
    * @param {Request} request
-   * @param {string} code
+   * @param {string | number} code
    * @param {Option[]} options
    * @param {Buffer} payload
    */

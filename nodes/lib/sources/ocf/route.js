@@ -7,14 +7,14 @@ const { allows } = require('./grants');
 const { segmentsProblem } = require('./href');
 const { Refusal } = require('./refusal');
 const { observeWish } = require('./relations');
-const { asRefusal, refuse } = require('./replies');
+const { refuse } = require('./replies');
 const { forController, forDevice } = require('./route-options');
 
 /** @typedef {import('./cloud').OcfCloud} OcfCloud */
 /** @typedef {import('./cloud').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./sessions').Peer} Peer */
 /** @typedef {import('./coap').Request} Request */
-/** @typedef {{ di: string, uid: string, request: Request, drop: () => void }} Observation */
+/** @typedef {{ di: string, uid: string, request: Request, drop: (refusal?: Refusal) => void }} Observation */
 
 const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'FETCH', 'PATCH', 'iPATCH']);
 
@@ -96,6 +96,7 @@ class Route {
     /** @type {Observation} */
     const observation = { di, uid: peer.uid, request, drop: () => {} };
     let isOpen = true;
+    let isAnswered = false;
     let remove = () => {};
     const close = () => {
       isOpen = false;
@@ -108,6 +109,7 @@ class Route {
     try {
       handle = desk.ask(di, this.#question(request, path, options, true), (answer) => {
         if (!isOpen) return;
+        isAnswered = true;
         answered();
         if (answer.last || !hasOption(answer, OPTION.OBSERVE)) close();
         if (!peer.isGone) this.#pass(answer, request, di);
@@ -117,13 +119,16 @@ class Route {
       throw error;
     }
     if (!isOpen) return;
-    observation.drop = () => {
+    observation.drop = (refusal) => {
       if (!isOpen) return;
       close();
       desk.cancel(handle);
+      // Every request gets an answer, also one whose client has lost interest.
+      const last = refusal ?? (isAnswered ? null : new Refusal('5.03', 'The observation was ended.'));
+      if (last && !peer.isGone) refuse(desk, request, last);
     };
     this.#observations.add(observation);
-    remove = peer.relations.add(request.token, observation.drop);
+    remove = peer.relations.add(request.token, () => observation.drop());
   }
 
   /** Counts a request until the returned function is called, which may happen more than once. @param {string} di */
@@ -159,8 +164,7 @@ class Route {
 
   /** @param {DeviceAnswer} answer @param {Request} request @param {string} di */
   #pass({ code, options, payload }, request, di) {
-    const { connection, token } = request;
-    this.#cloud.desk.answer(connection, token, code, forController(options, request, di), payload);
+    this.#cloud.answer(request, code, forController(options, request, di), payload);
   }
 
   /**
@@ -173,9 +177,7 @@ class Route {
       try {
         await this.#checkRights(observation.di, observation.uid, 'GET');
       } catch (error) {
-        if (!(error instanceof Refusal)) continue;
-        observation.drop();
-        refuse(this.#cloud.desk, observation.request, asRefusal(error));
+        if (error instanceof Refusal) observation.drop(error);
       }
     }
   }
