@@ -240,6 +240,11 @@ async function countDevices(tx) {
   return Number((await tx.get('SELECT count(*) AS n FROM device'))?.n);
 }
 
+/** Returns the id of the cloud to which the store belongs, '' = none. @param {Transaction} tx @returns {Promise<string>} */
+async function sid(tx) {
+  return (await tx.get("SELECT value FROM meta WHERE name = 'sid'"))?.value ?? '';
+}
+
 /**
  * Binds the database to a cloud id. Devices know the cloud by its id, so another one would cut them off.
  * @param {Transaction} tx
@@ -268,5 +273,6 @@ module.exports = {
   removeOldCodes,
   users,
   countDevices,
+  sid,
   claim
 };

@@ -9,6 +9,7 @@ const READS = {
   redeemedFor: accounts.redeemedFor,
   checkToken: accounts.checkToken,
   users: accounts.users,
+  sid: accounts.sid,
   countDevices: accounts.countDevices,
   find: links.find,
   access: links.access,
