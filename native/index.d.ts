@@ -302,15 +302,34 @@ export interface PlanSpec {
   stages: StageSpec[];
 }
 
+/** PEM files and keys of a DTLS listener. Invalid ones throw an Error with OpenSSL's code. */
+export interface DtlsOptions {
+  cert?: string | Buffer;
+  key?: string | Buffer;
+  passphrase?: string;
+  /** Signs the devices' certificates. Required unless deviceCertificate is 'no'. */
+  ca?: string | Buffer;
+  /** Pre-shared keys, 1 to 64 bytes, of the identities at the same index. With them, a device needs a key or certificate. */
+  identities?: string[];
+  keys?: Buffer[];
+  deviceCertificate?: 'no' | 'wanted' | 'required';
+  /** The device id in a certificate: its common name (default), or its first alternative name. */
+  idFrom?: 'cn' | 'san';
+}
+
 export interface ListenOptions {
   host: string;
   /** 0 = any free port. */
   port: number;
   /**
    * 'tcp' (default); 'udp' (CoAP): a socket on every worker; 'streams': no port, connections come only from
-   * openDeviceStream().
+   * openDeviceStream(); 'dtls' (CoAP): as 'udp', with DTLS 1.2.
    */
-  transport?: 'tcp' | 'udp' | 'streams';
+  transport?: 'tcp' | 'udp' | 'streams' | 'dtls';
+  /** Required with 'dtls', where connectTimeoutMs and maxHalfOpen are those of handshakes. */
+  dtls?: DtlsOptions;
+  /** 'dtls': a session ends after this silence, s. Default 86400, range 1..2592000. */
+  sessionIdleS?: number;
   /** Connections whose login is not complete after this long are closed, ms. Default 10000. */
   connectTimeoutMs?: number;
   /**
@@ -590,6 +609,8 @@ export declare class Engine {
   applyPlan(plan: PlanSpec): void;
   /** Opens the device listener of a source stage. Throws Error with `code` (EADDRINUSE, EACCES …). Returns the port. */
   listen(stage: number, options: ListenOptions): number;
+  /** Uses these files and keys for new DTLS handshakes of the stage. Sessions made before are not resumed. */
+  renewDtls(stage: number, dtls: DtlsOptions): void;
   /** Closes the listener and its devices' connections. Accepted records are still processed. */
   unlisten(stage: number): void;
   /**

@@ -19,9 +19,10 @@ const path = (/** @type {string} */ fallback) =>
   text(fallback, /^[^/?#\s\0+]+(\/[^/?#\s\0+]+)*$/, 'a path without leading or trailing /, such as r');
 const schema = {
   ...schemaOf(listenerRows),
-  transport: choice(/** @type {const} */ (['udp', 'tcp', 'tls']), 'udp'),
+  transport: choice(/** @type {const} */ (['udp', 'tcp', 'tls', 'dtls']), 'udp'),
   // -1: the port of the transport.
   port: integer(0, 65535, -1),
+  sessionIdleS: integer(60, 2592000, 86400),
   path: path('r'),
   commandPath: path('cmd'),
   maxBodyKiB: integer(1, 16384, 256),
@@ -60,7 +61,7 @@ module.exports = function (RED) {
         rate,
         burst
       };
-      const port = values.port >= 0 ? values.port : values.transport === 'tls' ? COAPS_PORT : COAP_PORT;
+      const port = values.port >= 0 ? values.port : /tls$/.test(values.transport) ? COAPS_PORT : COAP_PORT;
       return {
         kind: 'source',
         protocol: 'coap',
@@ -93,7 +94,7 @@ function check({ path: records, commandPath, presenceTopic, login }) {
   }
   if (!['none', 'certificate', 'psk'].includes(login)) {
     throw new Error(
-      'CoAP devices cannot log in with a user and password. Choose certificates or pre-shared keys over TLS.'
+      'CoAP devices cannot log in with a user and password. Choose certificates or pre-shared keys over TLS or DTLS.'
     );
   }
 }

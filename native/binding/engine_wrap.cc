@@ -1,13 +1,13 @@
 #include "binding/engine_wrap.h"
 
 #include <array>
-#include <initializer_list>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "binding/desk/desk_options_reader.h"
+#include "binding/listener/dtls_options.h"
 #include "binding/node/args.h"
 #include "binding/plan_reader.h"
 #include "binding/stats.h"
@@ -35,26 +35,6 @@ CompletionResult ResultOf(const Completion& completion) {
 bool ReadTrace(Napi::Env env, Napi::Value value, std::string* trace) {
   if (!ReadString(env, value, "trace", trace)) return false;
   return ValidTrace(*trace) || Fail(env, "trace must be a traceparent, followed by a tracestate");
-}
-
-// Reads one of `names` and sets `*index` to its index; absent keeps `*index`.
-bool ReadChoice(Napi::Env env, Napi::Object object, const char* name,
-                std::initializer_list<const char*> names, size_t* index) {
-  const Napi::Value value = object.Get(name);
-  if (value.IsEmpty()) return false;
-  if (value.IsUndefined()) return true;
-  std::string text;
-  if (!ReadString(env, value, name, &text)) return false;
-  std::string all;
-  size_t i = 0;
-  for (const char* candidate : names) {
-    if (text == candidate) {
-      *index = i;
-      return true;
-    }
-    all += (i++ == 0 ? "" : ", ") + std::string(candidate);
-  }
-  return Fail(env, std::string(name) + " '" + text + "' is not one of " + all);
 }
 
 // Reads a number for each class; absent keeps `*values`. Elements before `first`, including [0],
@@ -143,13 +123,19 @@ bool ReadListenOptions(Napi::Env env, Napi::Object object, ListenSpec* spec) {
   uint32_t half_open = 8192;
   if (!ReadString(env, object.Get("host"), "host", &spec->host) ||
       !ReadInt<uint16_t>(env, object.Get("port"), "port", 0, 65'535, &spec->port) ||
-      !ReadChoice(env, object, "transport", {"tcp", "udp", "streams"}, &transport) ||
+      !ReadChoice(env, object, "transport", {"tcp", "udp", "streams", "dtls"}, &transport) ||
       !ReadChoice(env, object, "login", {"open", "ask"}, &login) ||
       !ReadOption(env, object, "connectTimeoutMs", 1u, 3'600'000u, &timeout_ms) ||
       !ReadOption(env, object, "maxHalfOpen", 1u, 65'536u, &half_open)) {
     return false;
   }
+  uint32_t idle_s = 86'400;
+  if (!ReadOption(env, object, "sessionIdleS", 1u, 2'592'000u, &idle_s)) return false;
+  spec->session_idle_us = int64_t{idle_s} * 1'000'000;
   spec->transport = static_cast<Transport>(transport);
+  if (spec->transport == Transport::kDtls && !ReadDtls(env, object.Get("dtls"), &spec->dtls)) {
+    return false;
+  }
   spec->ask_login = login == 1;
   spec->connect_timeout_us = int64_t{timeout_ms} * 1000;
   spec->max_half_open = half_open;
@@ -166,6 +152,7 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::WorkerOf>("workerOf"),
                       InstanceMethod<&EngineWrap::ApplyPlan>("applyPlan"),
                       InstanceMethod<&EngineWrap::Listen>("listen"),
+                      InstanceMethod<&EngineWrap::RenewDtls>("renewDtls"),
                       InstanceMethod<&EngineWrap::Unlisten>("unlisten"),
                       InstanceMethod<&EngineWrap::TakeLogins>("takeLogins"),
                       InstanceMethod<&EngineWrap::AnswerLogin>("answerLogin"),
@@ -291,6 +278,18 @@ Napi::Value EngineWrap::Listen(const Napi::CallbackInfo& info) {
     return env.Undefined();
   }
   return Napi::Number::New(env, bound);
+}
+
+void EngineWrap::RenewDtls(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  uint32_t stage = 0;
+  std::shared_ptr<const DtlsContext> context;
+  if (!ReadInt<uint32_t>(env, info[0], "stage", 1, kAnyStage, &stage) ||
+      !ReadDtls(env, info[1], &context)) {
+    return;
+  }
+  const Status status = handle_->engine.RenewDtls(stage, std::move(context));
+  if (!status.ok()) Throw(env, status);
 }
 
 void EngineWrap::Unlisten(const Napi::CallbackInfo& info) {

@@ -22,6 +22,7 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   Napi::Value WorkerOf(const Napi::CallbackInfo& info);
   void ApplyPlan(const Napi::CallbackInfo& info);
   Napi::Value Listen(const Napi::CallbackInfo& info);
+  void RenewDtls(const Napi::CallbackInfo& info);
   void Unlisten(const Napi::CallbackInfo& info);
   // engine_logins.cc
   Napi::Value TakeLogins(const Napi::CallbackInfo& info);

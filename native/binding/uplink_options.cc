@@ -12,21 +12,6 @@ namespace {
 constexpr double kMaxPacketBytes = 268'435'460;  // [MQTT 2.2.3]
 constexpr int kMaxGroups = 4;
 
-// Reads a string or bytes; absent = empty.
-bool ReadText(Napi::Env env, Napi::Object from, const char* name, std::string* text) {
-  const Napi::Value value = from.Get(name);
-  if (value.IsEmpty()) return false;
-  if (value.IsUndefined() || value.IsNull()) return true;
-  if (value.IsString()) {
-    *text = value.As<Napi::String>().Utf8Value();
-    return true;
-  }
-  Napi::Uint8Array bytes;
-  if (!ReadBytes(env, value, name, &bytes)) return false;
-  text->assign(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
-  return true;
-}
-
 // Reads a piece of a topic: literal bytes, or 'device' or 'topic' for the record's value.
 bool ReadPiece(Napi::Env env, Napi::Value value, TopicPart* piece) {
   if (value.IsEmpty()) return false;

@@ -1,6 +1,9 @@
 'use strict';
 // The settings of the coap devices node and their effect.
 
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
 const {
   helper,
   tab,
@@ -78,11 +81,51 @@ test('passes its settings to the engine', async () => {
   });
 });
 
+describe('with DTLS', () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-test-'));
+  const pskFile = path.join(folder, 'keys');
+  beforeEach(() => fs.writeFileSync(pskFile, `pump-1:${'ab'.repeat(16)}\n`, { mode: 0o600 }));
+  afterEach(() => fs.rmSync(pskFile, { force: true }));
+  afterAll(() => fs.rmSync(folder, { recursive: true }));
+  const keys = { transport: 'dtls', login: 'psk', pskFile, port: '', sessionIdleS: '3600' };
+
+  test('gives the engine the keys of the file and asks it for no login', async () => {
+    await load(flow(keys));
+    expect(errors()).toEqual([]);
+    expect(engines[0].listened).toMatchObject({
+      host: '127.0.0.1',
+      port: 5684,
+      transport: 'dtls',
+      sessionIdleS: 3600,
+      dtls: { identities: ['pump-1'], keys: [Buffer.alloc(16, 0xab)], deviceCertificate: 'no', idFrom: 'cn' }
+    });
+    expect(engines[0].listened.login).toBeUndefined();
+  });
+
+  test('refuses a missing key file with a sentence', async () => {
+    fs.rmSync(pskFile);
+    await load(flow(keys));
+    expect(errors()).toEqual([
+      [
+        'devices',
+        expect.stringMatching(/Devices cannot connect\. The file of pre-shared keys .* cannot be read/)
+      ]
+    ]);
+  });
+});
+
 test.each([
   ['a path with / at its end', { path: 'r/' }, /"path" must be a path without/],
   ['the same path for both', { path: 'x', commandPath: 'x' }, /different paths/],
   ['.well-known', { path: '.well-known' }, /different paths/],
-  ['an unknown transport', { transport: 'dtls' }, /"transport" must be one of udp, tcp, tls/],
+  ['an unknown transport', { transport: 'quic' }, /"transport" must be one of udp, tcp, tls, dtls/],
+  ['a session that ends at once', { sessionIdleS: '1' }, /"sessionIdleS" must be a whole number from 60/],
+  [
+    'DTLS with keys but no key file',
+    { transport: 'dtls', login: 'psk' },
+    /file of pre-shared keys is missing/
+  ],
+  ['DTLS on the network without a login', { transport: 'dtls', host: '0.0.0.0' }, /any client that reaches/],
   ['passwords', { login: 'passwords', passwordFile: '/x' }, /cannot log in with a user and password/],
   ['keys without TLS', { login: 'psk', pskFile: '/x' }, /require TLS/],
   ['the network without a login', { host: '0.0.0.0' }, /any client that reaches this port/],

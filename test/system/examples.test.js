@@ -11,7 +11,7 @@ const { needs } = require('../../bench/harness/tools');
 
 // Examples have the usual ports, which may be in use on this machine: a separate network has only theirs.
 const isRoot = process.getuid?.() === 0;
-const { describe } = needs('unshare', 'ip', 'mosquitto', ...(isRoot ? [] : ['root']));
+const { describe } = needs('unshare', 'ip', 'mosquitto', 'openssl', ...(isRoot ? [] : ['root']));
 
 describe('every example', () => {
   /** @type {Map<string, string>} the error, by example */

@@ -45,6 +45,39 @@ bool ReadBytes(Napi::Env env, Napi::Value value, const char* name, Napi::Uint8Ar
   return false;
 }
 
+bool ReadText(Napi::Env env, Napi::Object from, const char* name, std::string* text) {
+  const Napi::Value value = from.Get(name);
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined() || value.IsNull()) return true;
+  if (value.IsString()) {
+    *text = value.As<Napi::String>().Utf8Value();
+    return true;
+  }
+  Napi::Uint8Array bytes;
+  if (!ReadBytes(env, value, name, &bytes)) return false;
+  text->assign(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
+  return true;
+}
+
+bool ReadChoice(Napi::Env env, Napi::Object object, const char* name,
+                std::initializer_list<const char*> names, size_t* index) {
+  const Napi::Value value = object.Get(name);
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  std::string text;
+  if (!ReadString(env, value, name, &text)) return false;
+  std::string all;
+  size_t i = 0;
+  for (const char* candidate : names) {
+    if (text == candidate) {
+      *index = i;
+      return true;
+    }
+    all += (i++ == 0 ? "" : ", ") + std::string(candidate);
+  }
+  return Fail(env, std::string(name) + " '" + text + "' is not one of " + all);
+}
+
 Napi::Error SystemError(Napi::Env env, const std::string& message, int error) {
   Napi::Error thrown = Napi::Error::New(env, message);
   thrown.Set("code", Napi::String::New(env, uv_err_name(-error)));

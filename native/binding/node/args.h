@@ -8,7 +8,9 @@
 
 #include <napi.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "core/base/status.h"
@@ -48,6 +50,13 @@ bool ReadString(Napi::Env env, Napi::Value value, const char* name, std::string*
 
 // Reads a Buffer or Uint8Array.
 bool ReadBytes(Napi::Env env, Napi::Value value, const char* name, Napi::Uint8Array* bytes);
+
+// Reads a property with a string or bytes; absent or null = empty.
+bool ReadText(Napi::Env env, Napi::Object from, const char* name, std::string* text);
+
+// Reads a property with one of `names`; absent = `*index` keeps its value.
+bool ReadChoice(Napi::Env env, Napi::Object object, const char* name,
+                std::initializer_list<const char*> names, size_t* index);
 
 // Returns an Error whose `code` is the name of errno value `error`.
 Napi::Error SystemError(Napi::Env env, const std::string& message, int error);

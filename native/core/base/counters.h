@@ -62,6 +62,13 @@ namespace seganet {
   X(kDatagramsIgnored, "datagramsIgnored")     /* multicast, errors */   \
   X(kDatagramsDuplicate, "datagramsDuplicate") /* resent by the peer */  \
   X(kDatagramsSentAgain, "datagramsSentAgain") /* by the gateway */      \
+  X(kDtlsChallenges, "dtlsChallenges")         /* cookies sent */        \
+  X(kDtlsHandshakes, "dtlsHandshakes")         /* completed */           \
+  X(kDtlsResumed, "dtlsResumed")               /* of these */            \
+  X(kDtlsRefused, "dtlsRefused")               /* failed handshakes */   \
+  X(kDtlsLimited, "dtlsLimited")               /* over a host's rate */  \
+  X(kDtlsIgnored, "dtlsIgnored")               /* no session */          \
+  X(kDtlsEnded, "dtlsEnded")                   /* sessions */            \
   X(kCoapRefused, "coapRefused")               /* 4.xx and 5.xx */       \
   X(kCoapPeersLost, "coapPeersLost")           /* no acknowledgment */
 

@@ -134,6 +134,18 @@ void Address(const coap::Peer& peer, sockaddr_storage* address, NearEndControl* 
   SetControl(IPPROTO_IP, IP_PKTINFO, info, control, message);
 }
 
+std::string HostOf(const coap::Peer& peer) {
+  if (peer.size == sizeof(Ends6)) {
+    const auto ends = From<Ends6>(peer.bytes.data());
+    const bool is_v4 = IN6_IS_ADDR_V4MAPPED(&ends.far);
+    const auto* const bytes = reinterpret_cast<const char*>(&ends.far);
+    return is_v4 ? std::string(bytes + 12, 4) : std::string(bytes, 8);
+  }
+  if (peer.size != sizeof(Ends4)) return "";
+  const auto ends = From<Ends4>(peer.bytes.data());
+  return {reinterpret_cast<const char*>(&ends.far), sizeof ends.far};
+}
+
 std::string FarEnd(const coap::Peer& peer) {
   char text[INET6_ADDRSTRLEN] = "";
   if (peer.size == sizeof(Ends6)) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "core/protocol/coap/peer.h"
 
@@ -28,6 +29,9 @@ coap::Peer PeerOf(const msghdr& message, bool* multicast);
 // that refer to them.
 void Address(const coap::Peer& peer, sockaddr_storage* address, NearEndControl* control,
              msghdr* message);
+
+// Returns the bytes of the remote host, without its port. The hosts of an IPv6 /64 are one.
+std::string HostOf(const coap::Peer& peer);
 
 }  // namespace seganet
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/devices/coap_address.h"
 #include "core/devices/coap_convert.h"
 #include "core/loop/poll_handle.h"
 
@@ -11,6 +12,10 @@ namespace {
 
 // Batches per wake-up: a flood leaves time for the worker's connections and receipts.
 constexpr int kBatchesPerTurn = 8;
+
+std::string_view Text(std::span<const uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle); }
 
@@ -25,6 +30,10 @@ CoapEndpoint::CoapEndpoint(CoapHost* host, uv_loop_t* loop, int fd, CounterBlock
       server_(this, options.settings, options.limits, options.worker, options.workers,
               options.seed),
       crossing_(options.workers) {
+  if (options.dtls != nullptr) {
+    dtls_.reset(new DtlsServer(this, options.dtls_limits, options.worker, options.cookie_secret,
+                               options.dtls));
+  }
   error_ = InitPoll(loop, &poll_, fd);
   uv_timer_init(loop, &timer_);
   poll_.data = this;
@@ -49,22 +58,31 @@ void CoapEndpoint::OnReadable() {
     host_->OnDatagrams(batch.size(), bytes);
     now_us_ = MonotonicUs();
     for (const ReceivedDatagram& each : batch) {
-      const uint32_t owner = WorkerFor(server_.Read(each.bytes));
-      if (owner == options_.worker || each.multicast) {
-        OnRead(each.peer, each.multicast);
-        continue;
+      if (dtls_ == nullptr) {
+        Deliver(each.peer, {}, each.bytes, each.multicast);
+      } else if (each.multicast) {
+        counters_->Add(Counter::kDatagramsIgnored);  // RFC 7252 8: DTLS has no groups
+      } else {
+        dtls_->OnDatagram(each.peer, each.bytes, now_us_);
       }
-      CrossedDatagrams& crossing = crossing_[owner];
-      crossing.entries.push_back({each.peer, static_cast<uint32_t>(each.bytes.size())});
-      crossing.bytes.append(reinterpret_cast<const char*>(each.bytes.data()), each.bytes.size());
     }
     if (batch.size() < CoapSocket::kBatch) break;
   }
+  Flush();
+}
+
+void CoapEndpoint::Deliver(const coap::Peer& peer, std::string_view device,
+                           std::span<const uint8_t> datagram, bool multicast) {
+  const uint32_t owner = WorkerFor(server_.Read(datagram));
+  if (owner == options_.worker || multicast) return OnRead(peer, device, multicast);
+  crossing_[owner].Add(CrossedDatagrams::Kind::kArrived, peer, device, Text(datagram));
+}
+
+void CoapEndpoint::CrossAll() {
   for (uint32_t worker = 0; worker < crossing_.size(); ++worker) {
     if (crossing_[worker].entries.empty()) continue;
     host_->Cross(worker, options_.stage, std::exchange(crossing_[worker], {}));
   }
-  Flush();
 }
 
 uint32_t CoapEndpoint::WorkerFor(const coap::Route& route) const {
@@ -84,19 +102,40 @@ void CoapEndpoint::OnCrossed(const CrossedDatagrams& datagrams) {
   if (closing_) return;
   host_->OnDatagrams(0, 0);  // counted where they were received
   now_us_ = MonotonicUs();
-  const auto* at = reinterpret_cast<const uint8_t*>(datagrams.bytes.data());
+  std::string_view rest = datagrams.bytes;
   for (const CrossedDatagrams::Entry& each : datagrams.entries) {
-    server_.Read({at, each.size});
-    OnRead(each.peer, false);
-    at += each.size;
+    const std::string_view device = rest.substr(0, each.device_size);
+    const std::string_view datagram = rest.substr(each.device_size, each.size);
+    rest.remove_prefix(each.device_size + each.size);
+    switch (each.kind) {
+      case CrossedDatagrams::Kind::kArrived:
+        server_.Read({reinterpret_cast<const uint8_t*>(datagram.data()), datagram.size()});
+        OnRead(each.peer, device, false);
+        break;
+      case CrossedDatagrams::Kind::kLeaves:
+        if (dtls_ != nullptr) dtls_->Send(each.peer, datagram);
+        break;
+      case CrossedDatagrams::Kind::kEnded:
+        server_.Forget(each.peer, device);
+        break;
+    }
   }
   Flush();
 }
 
-void CoapEndpoint::OnRead(const coap::Peer& peer, bool multicast) {
+void CoapEndpoint::OnRead(const coap::Peer& peer, std::string_view device, bool multicast) {
   at_hand_ = &peer;
+  proven_ = device;
   server_.OnRead(peer, now_us_, multicast);
   at_hand_ = nullptr;
+  proven_ = {};
+}
+
+// A session that has proven a device id serves no other device.
+bool CoapEndpoint::MayBe(std::string_view device) {
+  if (proven_.empty() || device == proven_) return true;
+  counters_->Add(Counter::kNotAllowed);
+  return false;
 }
 
 coap::Answer CoapEndpoint::OnRecord(const coap::Incoming& incoming) {
@@ -114,8 +153,35 @@ void CoapEndpoint::OnObserved(std::string_view device, bool on) {
 }
 
 void CoapEndpoint::Send(const coap::Peer& peer, std::string_view datagram) {
-  socket_.Send(peer, datagram);
+  if (dtls_ == nullptr) return socket_.Send(peer, datagram);
+  const uint32_t worker = DtlsServer::WorkerOf(peer);
+  if (worker == options_.worker) {
+    dtls_->Send(peer, datagram);
+  } else {
+    crossing_[worker].Add(CrossedDatagrams::Kind::kLeaves, peer, {}, datagram);
+  }
 }
+
+void CoapEndpoint::SendSealed(const coap::Peer& address, std::string_view datagram) {
+  socket_.Send(address, datagram);
+}
+
+void CoapEndpoint::OnOpened(const coap::Peer& session, const coap::Peer& /*address*/,
+                            std::string_view device, std::span<const uint8_t> message) {
+  Deliver(session, device, message, false);
+}
+
+// The device may have sent requests on any worker: it may have moved, and a session that has proven
+// no id may serve several devices.
+void CoapEndpoint::OnEnded(const coap::Peer& session, std::string_view device) {
+  for (uint32_t worker = 0; worker < crossing_.size(); ++worker) {
+    if (worker == options_.worker) continue;
+    crossing_[worker].Add(CrossedDatagrams::Kind::kEnded, session, device, {});
+  }
+  server_.Forget(session, device);
+}
+
+std::string CoapEndpoint::HostOf(const coap::Peer& address) { return seganet::HostOf(address); }
 
 // Many calls come between two flushes; all of them use one reading of the clock.
 void CoapEndpoint::Acknowledge(uint64_t handle) {
@@ -130,7 +196,10 @@ void CoapEndpoint::Withhold(uint64_t handle) {
 
 CommandStart CoapEndpoint::SendCommand(uint64_t id, const Command& command) {
   // The device may have begun to observe before a connection proved its id.
-  if (host_->IsProven(command.device)) return CommandStart::kOffline;
+  if (host_->IsProven(command.device)) {
+    if (dtls_ == nullptr) return CommandStart::kOffline;
+    server_.Retain(command.device, &DtlsServer::IsProven);
+  }
   if (!server_.Listens(command.device)) {
     return host_->IsAt(this, command.device) ? CommandStart::kNotListening : CommandStart::kOffline;
   }
@@ -145,6 +214,7 @@ CommandStart CoapEndpoint::SendCommand(uint64_t id, const Command& command) {
 void CoapEndpoint::Flush() {
   acknowledging_ = false;
   if (closing_) return;
+  CrossAll();
   if (const size_t lost = socket_.Flush(); lost > 0) {
     counters_->Add(Counter::kDatagramsLost, lost);
   }
@@ -166,12 +236,31 @@ void CoapEndpoint::Count() {
   add(Counter::kDatagramsIgnored, now.silenced, &counted_.silenced);
   add(Counter::kDatagramsSentAgain, now.retransmitted, &counted_.retransmitted);
   add(Counter::kCoapPeersLost, now.lost_peers, &counted_.lost_peers);
+  CountDtls();
+}
+
+void CoapEndpoint::CountDtls() {
+  if (dtls_ == nullptr) return;
+  const DtlsCounters& now = dtls_->counters();
+  const auto add = [this](Counter counter, uint64_t value, uint64_t* counted) {
+    if (value == *counted) return;
+    counters_->Add(counter, value - *counted);
+    *counted = value;
+  };
+  add(Counter::kDtlsChallenges, now.challenges, &dtls_counted_.challenges);
+  add(Counter::kDtlsHandshakes, now.handshakes, &dtls_counted_.handshakes);
+  add(Counter::kDtlsResumed, now.resumed, &dtls_counted_.resumed);
+  add(Counter::kDtlsRefused, now.refused, &dtls_counted_.refused);
+  add(Counter::kDtlsLimited, now.limited, &dtls_counted_.limited);
+  add(Counter::kDtlsIgnored, now.ignored, &dtls_counted_.ignored);
+  add(Counter::kDtlsEnded, now.ended, &dtls_counted_.ended);
 }
 
 // A later deadline does not rearm the timer; it is checked when the timer fires. Most records are
 // safe long before their empty acknowledgement is due.
 void CoapEndpoint::ArmTimer() {
-  const int64_t deadline = server_.NextDeadline();
+  int64_t deadline = server_.NextDeadline();
+  if (dtls_ != nullptr) deadline = std::min(deadline, dtls_->NextDeadline());
   if (deadline >= armed_us_) return;
   armed_us_ = deadline;
   const int64_t wait_us = std::max<int64_t>(0, deadline - MonotonicUs());
@@ -182,12 +271,15 @@ void CoapEndpoint::ArmTimer() {
 
 void CoapEndpoint::OnTime() {
   armed_us_ = kNever;
-  server_.OnTime(MonotonicUs());
+  now_us_ = MonotonicUs();
+  server_.OnTime(now_us_);
+  if (dtls_ != nullptr) dtls_->OnTime(now_us_);
   Flush();
 }
 
 void CoapEndpoint::Close() {
   if (closing_) return;
+  if (dtls_ != nullptr) dtls_->Close();
   Flush();
   closing_ = true;
   const auto closed = [](uv_handle_t* handle) {

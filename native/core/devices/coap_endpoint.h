@@ -6,8 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/clock.h"
@@ -16,20 +19,34 @@
 #include "core/devices/coap_socket.h"
 #include "core/devices/command_table.h"
 #include "core/devices/receipt_table.h"
+#include "core/dtls/dtls_server.h"
 #include "core/protocol/coap/datagram/datagram_server.h"
 
 namespace seganet {
 
 class CoapEndpoint;
 
-// Datagrams that one worker's socket received for another worker.
+// Datagrams that cross from one worker to another.
 struct CrossedDatagrams {
+  enum class Kind : uint8_t {
+    kArrived,  // to the worker that owns their device
+    kLeaves,   // to the worker that has the peer's DTLS session, which encrypts it
+    kEnded,    // the peer's DTLS session has ended; no datagram
+  };
   struct Entry {
     coap::Peer peer;
-    uint32_t size;
+    uint32_t size = 0;
+    uint16_t device_size = 0;  // of the id that the peer's DTLS session has proven
+    Kind kind = Kind::kArrived;
   };
+  void Add(Kind kind, const coap::Peer& peer, std::string_view device, std::string_view datagram) {
+    entries.push_back(
+        {peer, static_cast<uint32_t>(datagram.size()), static_cast<uint16_t>(device.size()), kind});
+    bytes.append(device).append(datagram);
+  }
+
   std::vector<Entry> entries;
-  std::string bytes;  // of all entries, concatenated
+  std::string bytes;  // of all entries, concatenated: the device, then the datagram
 };
 
 // The interface of a worker to its endpoints.
@@ -42,7 +59,8 @@ class CoapHost {
   virtual void OnObserved(CoapEndpoint* endpoint, std::string_view device, bool on) = 0;
   // True if the device's latest record came through this endpoint.
   virtual bool IsAt(CoapEndpoint* endpoint, std::string_view device) = 0;
-  // True if a connection has proven this device id, so its commands must not go over datagrams.
+  // True if a connection or session has proven this device id. Its commands must not go to a peer
+  // that has not proven it.
   virtual bool IsProven(std::string_view device) = 0;
   virtual void OnDatagramCommandAnswer(uint64_t id, uint8_t result) = 0;
   // Returns the worker that owns the device.
@@ -64,16 +82,24 @@ struct CoapEndpointOptions {
   coap::Settings settings;
   coap::Limits limits;
   uint64_t seed = 0;  // secret and random
+  // With DTLS: its rules, or null. `cookie_secret` is the same on all workers of the port.
+  std::shared_ptr<const DtlsContext> dtls;
+  DtlsLimits dtls_limits;
+  HelloCookies::Secret cookie_secret{};
 };
 
 // The records of a device stay in order because they run on the worker that owns the device. The
 // kernel may deliver a datagram to another worker's socket; it then crosses to the owner. The
 // answer leaves through the owner's own socket, which has the same address and port.
 //
+// A DTLS session stays on the worker whose socket receives its datagrams: there it is decrypted and
+// encrypted, and both the requests and their answers cross in plain text.
+//
 // Thread safety: owned by one worker. Deletes itself when its handles are closed.
 class CoapEndpoint final : public ReceiptHolder,
                            public CommandCarrier,
-                           private coap::DatagramHandler {
+                           private coap::DatagramHandler,
+                           private DtlsHandler {
  public:
   // Takes ownership of the descriptor.
   CoapEndpoint(CoapHost* host, uv_loop_t* loop, int fd, CounterBlock* counters,
@@ -90,7 +116,12 @@ class CoapEndpoint final : public ReceiptHolder,
     if (!uv_is_active(reinterpret_cast<uv_handle_t*>(&poll_))) Poll();
   }
 
-  // Processes datagrams of this worker's devices that another worker received.
+  // Uses this context for new DTLS handshakes. No effect without DTLS.
+  void RenewDtls(std::shared_ptr<const DtlsContext> context) {
+    if (dtls_ != nullptr) dtls_->SetContext(std::move(context));
+  }
+
+  // Processes datagrams that another worker passed on.
   void OnCrossed(const CrossedDatagrams& datagrams);
 
   // ReceiptHolder
@@ -109,8 +140,10 @@ class CoapEndpoint final : public ReceiptHolder,
 
   uint32_t stage() const { return options_.stage; }
   size_t memory_bytes() const { return server_.memory_bytes(); }
-  // Returns the peer of the datagram being processed, or null.
+  // Returns the peer of the datagram being processed, or null; with DTLS, its session.
   const coap::Peer* at_hand() const { return at_hand_; }
+  // True if the DTLS session of the datagram being processed has proven its device id.
+  bool proves() const { return !proven_.empty(); }
 
  private:
   ~CoapEndpoint() override = default;
@@ -118,17 +151,30 @@ class CoapEndpoint final : public ReceiptHolder,
   // coap::DatagramHandler
   coap::Answer OnRecord(const coap::Incoming& incoming) override;
   void OnCommandAnswer(uint64_t id, uint8_t result) override;
+  bool MayBe(std::string_view device) override;
   bool MayObserve(std::string_view device) override;
   void OnObserved(std::string_view device, bool on) override;
   void Send(const coap::Peer& peer, std::string_view datagram) override;
 
+  // DtlsHandler
+  void SendSealed(const coap::Peer& address, std::string_view datagram) override;
+  void OnOpened(const coap::Peer& session, const coap::Peer& address, std::string_view device,
+                std::span<const uint8_t> message) override;
+  void OnEnded(const coap::Peer& session, std::string_view device) override;
+  std::string HostOf(const coap::Peer& address) override;
+
   void Poll();
   void OnReadable();
   uint32_t WorkerFor(const coap::Route& route) const;
-  void OnRead(const coap::Peer& peer, bool multicast);
+  // Handles a datagram here, or passes it to the worker that owns its device.
+  void Deliver(const coap::Peer& peer, std::string_view device, std::span<const uint8_t> datagram,
+               bool multicast);
+  void OnRead(const coap::Peer& peer, std::string_view device, bool multicast);
+  void CrossAll();
   void ArmTimer();
   void OnTime();
   void Count();
+  void CountDtls();
   void HandleClosed();
 
   CoapHost* const host_;
@@ -136,9 +182,12 @@ class CoapEndpoint final : public ReceiptHolder,
   const CoapEndpointOptions options_;
   CoapSocket socket_;
   coap::DatagramServer server_;
+  std::unique_ptr<DtlsServer> dtls_;        // null without DTLS
   coap::DatagramCounters counted_;          // part of the server's counters that is in counters_
+  DtlsCounters dtls_counted_;               // the same of dtls_
   std::vector<CrossedDatagrams> crossing_;  // by worker, of the current turn
   const coap::Peer* at_hand_ = nullptr;
+  std::string_view proven_;  // the device of at_hand_'s session; empty = none
   uv_poll_t poll_;
   uv_timer_t timer_;
   int64_t armed_us_ = kNever;

@@ -38,7 +38,9 @@ struct Handoff {
   std::string note;         // StreamPeer::note
 };
 
-enum class Transport : uint8_t { kTcp, kUdp, kStreams };
+enum class Transport : uint8_t { kTcp, kUdp, kStreams, kDtls };
+
+class DtlsContext;
 
 // How a source listens.
 struct ListenSpec {
@@ -50,7 +52,11 @@ struct ListenSpec {
   bool ask_login = false;                   // each login waits for Acceptor::AnswerLogin
   // Maximum number of half-open connections. One more, or one over the engine's limit of
   // connections, closes the oldest of them.
+  // With kDtls: handshakes in progress, of all workers.
   size_t max_half_open = 8192;
+  // kDtls only.
+  std::shared_ptr<const DtlsContext> dtls;   // REQUIRED, not null
+  int64_t session_idle_us = 86'400'000'000;  // silent sessions are ended after this time
   // CoAP over kTcp and kStreams: the requests go to the request desk; null = they do not.
   std::shared_ptr<const DeskOptions> desk;
 };

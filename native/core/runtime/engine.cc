@@ -147,10 +147,11 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
   if (std::find(listening_.begin(), listening_.end(), stage) != listening_.end()) {
     return Status::InvalidArgument("stage " + std::to_string(stage) + " is already listening");
   }
-  if (spec.desk && (spec.transport == Transport::kUdp || spec.ask_login)) {
+  const bool is_udp = spec.transport == Transport::kUdp || spec.transport == Transport::kDtls;
+  if (spec.desk && (is_udp || spec.ask_login)) {
     return Status::InvalidArgument("a listener with a desk needs TCP or streams, and login open");
   }
-  if (spec.transport == Transport::kUdp) return ListenDatagrams(*source, spec, bound_port);
+  if (is_udp) return ListenDatagrams(*source, spec, bound_port);
   std::unique_ptr<Handshake> handshake = MakeHandshake(
       source->spec.source, options_.max_packet_bytes, options_.odd_topics, spec.desk != nullptr);
   if (handshake == nullptr) {

@@ -104,7 +104,15 @@ struct WorkerShared {
       desk_arrive;
 };
 
-// Thread safety: Push and TakeMessages from the engine's thread; Adopt, OpenDatagrams,
+// How a source receives datagrams; the same on all workers.
+struct DatagramSpec {
+  uint64_t seed = 0;  // secret and random, as the next one
+  HelloCookies::Secret cookie_secret{};
+  std::shared_ptr<const DtlsContext> dtls;  // null = without DTLS
+  DtlsLimits dtls_limits;                   // of one worker
+};
+
+// Thread safety: Push and TakeMessages from the engine's thread; Adopt, OpenDatagrams, RenewDtls,
 // TakeDatagrams, SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, ReturnReceipts,
 // WithholdReceipts, EndDeferrals, SaveSessions, RestoreSessions, StartCommand, the calls of the
 // request desk, Agents, MoveSlots, Arrive, load, unfinished().bytes and the counters from any
@@ -121,9 +129,11 @@ class Worker : public LoopThread,
   // Takes ownership of a device's connection.
   void Adopt(Handoff handoff);
 
-  // Takes ownership of a UDP socket of source stage `stage`, whose devices speak CoAP. `seed` is
-  // secret and random. Returns an error if the socket cannot be watched; it is closed then.
-  Status OpenDatagrams(uint32_t stage, int fd, uint64_t seed);
+  // Takes ownership of a UDP socket of source stage `stage`, whose devices speak CoAP. Returns an
+  // error if the socket cannot be watched; it is closed then.
+  Status OpenDatagrams(uint32_t stage, int fd, const DatagramSpec& spec);
+  // Uses this context for new DTLS handshakes at the source.
+  void RenewDtls(uint32_t stage, std::shared_ptr<const DtlsContext> context);
 
   // Processes datagrams of this worker's devices that another worker received. Returns false, and
   // drops them, if too many are in flight already.
@@ -299,7 +309,9 @@ class Worker : public LoopThread,
   Device* Locate(CoapEndpoint* endpoint, std::string_view id);
   void Arrive(CoapEndpoint* endpoint, Device* device);
   bool ObservesElsewhere(const CoapEndpoint* except, std::string_view device) const;
-  RecordAnswer Admit(Device* device, const SourceSettings& source, const coap::Incoming& incoming);
+  bool MayServe(CoapEndpoint* endpoint, Device* device);
+  RecordAnswer Admit(CoapEndpoint* endpoint, Device* device, const SourceSettings& source,
+                     const coap::Incoming& incoming);
   bool HasRoomFor(uint8_t record_class);
   // CommandCarrier, for the agents
   CommandStart SendCommand(uint64_t id, const Command& command) override;

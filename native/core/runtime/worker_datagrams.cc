@@ -26,7 +26,7 @@ size_t BytesOf(const CrossedDatagrams& datagrams) {
 
 }  // namespace
 
-Status Worker::OpenDatagrams(uint32_t stage, int fd, uint64_t seed) {
+Status Worker::OpenDatagrams(uint32_t stage, int fd, const DatagramSpec& spec) {
   int error = UV_ECANCELED;  // the thread has ended
   const bool runs = Call([&] {
     CoapEndpointOptions options;
@@ -36,7 +36,11 @@ Status Worker::OpenDatagrams(uint32_t stage, int fd, uint64_t seed) {
     options.settings = CoapSettings(pipeline_.plan().SettingsOf(stage), options_.max_packet_bytes,
                                     options_.odd_topics);
     options.limits = CoapLimits(options.settings, options_.max_devices / kRowsPerConnection);
-    options.seed = seed;
+    options.seed = spec.seed;
+    options.dtls = spec.dtls;
+    options.dtls_limits = spec.dtls_limits;
+    options.cookie_secret = spec.cookie_secret;
+    options.settings.proven_addresses = spec.dtls != nullptr;
     auto* endpoint = new CoapEndpoint(this, loop(), fd, &counters_, options);
     error = endpoint->error();
     if (error != 0) {
@@ -51,6 +55,13 @@ Status Worker::OpenDatagrams(uint32_t stage, int fd, uint64_t seed) {
   if (!runs) close(fd);
   if (error == 0) return {};
   return Status::System(std::string("cannot watch the port: ") + uv_strerror(error), -error);
+}
+
+void Worker::RenewDtls(uint32_t stage, std::shared_ptr<const DtlsContext> context) {
+  Post([this, stage, context = std::move(context)] {
+    const auto it = endpoints_.find(stage);
+    if (it != endpoints_.end()) it->second->RenewDtls(context);
+  });
 }
 
 // Closes the endpoints of a stage; 0 = of all stages.
@@ -133,16 +144,27 @@ void Worker::Arrive(CoapEndpoint* endpoint, Device* device) {
   const uint32_t hash = JenkinsHash(peer->text(), 0);
   if (hash == device->far_end_hash && !device->address.empty()) return;
   device->far_end_hash = hash;
-  device->address = FarEnd(*peer);
+  device->address = FarEnd(DtlsServer::IsSession(*peer) ? DtlsServer::AddressOf(*peer) : *peer);
+}
+
+// True if the datagram being processed may use this device id: it has proven it, or nothing has.
+bool Worker::MayServe(CoapEndpoint* endpoint, Device* device) {
+  if (!endpoint->proves()) return device->proven_at == 0;
+  device->proven_at = endpoint->stage();
+  // A connection that has proven nothing ends, as in OnConnect().
+  if (device->agent != nullptr && !device->agent->proven()) {
+    counters_.Add(Counter::kTakeOvers);
+    device->agent->Close(AgentEnd::kTakenOver);
+  }
+  return true;
 }
 
 // A datagram socket is always read, because a device without an answer sends again. Records without
 // room are refused instead, with a time to retry.
-RecordAnswer Worker::Admit(Device* device, const SourceSettings& source,
+RecordAnswer Worker::Admit(CoapEndpoint* endpoint, Device* device, const SourceSettings& source,
                            const coap::Incoming& incoming) {
   using Verdict = RecordAnswer::Verdict;
-  // A datagram proves no id.
-  if (device->proven_at != 0 ||
+  if (!MayServe(endpoint, device) ||
       (device->permissions && !device->permissions->MayPublish(incoming.topic))) {
     counters_.Add(Counter::kNotAllowed);
     return {.verdict = Verdict::kNotAllowed};
@@ -180,7 +202,7 @@ RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incomi
     return {.verdict = RecordAnswer::Verdict::kFull, .retry_s = retry_s};
   }
   const SourceSettings& source = pipeline_.plan().SettingsOf(endpoint->stage());
-  const RecordAnswer admitted = Admit(device, source, incoming);
+  const RecordAnswer admitted = Admit(endpoint, device, source, incoming);
   if (admitted.verdict != RecordAnswer::Verdict::kNotAllowed) Arrive(endpoint, device);
   if (admitted.verdict != RecordAnswer::Verdict::kTaken) return admitted;
 
@@ -213,9 +235,9 @@ RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incomi
 }
 
 bool Worker::MayObserve(CoapEndpoint* endpoint, std::string_view id) {
-  const Device* device = Locate(endpoint, id);
+  Device* device = Locate(endpoint, id);
   if (device == nullptr) return false;
-  if (device->proven_at == 0) {
+  if (MayServe(endpoint, device)) {
     if (!device->permissions) return true;
     const std::string filter = CoapCommandFilter(id);
     if (!filter.empty() && device->permissions->MaySubscribe(filter)) return true;

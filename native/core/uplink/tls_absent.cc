@@ -1,5 +1,5 @@
 // Implementation without OpenSSL 3 headers: no context can be made, and therefore no client.
-#include "core/uplink/openssl.h"
+#include "core/tls/openssl.h"
 
 #ifndef SEGANET_OPENSSL
 

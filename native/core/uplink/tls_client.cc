@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/require.h"
-#include "core/uplink/openssl.h"
+#include "core/tls/openssl.h"
 
 #ifdef SEGANET_OPENSSL
 

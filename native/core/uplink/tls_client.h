@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/tls/tls_failure.h"
 #include "core/uplink/tls_context.h"
-#include "core/uplink/tls_failure.h"
 
 struct bio_st;
 struct ssl_st;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/uplink/tls_failure.h"
+#include "core/tls/tls_failure.h"
 
 struct ssl_ctx_st;
 
@@ -37,9 +37,6 @@ inline constexpr char kTlsCiphers[] =
 // Thread safety: immutable after construction.
 class TlsContext {
  public:
-  // Maximum size of each PEM file. Node's default list of authorities has about 0.2 MiB.
-  static constexpr size_t kMaxPemBytes = 4 << 20;
-
   // False if this Node has no OpenSSL 3, or if the addon was built without its headers. Then Make
   // fails.
   static bool Available();

@@ -170,7 +170,7 @@ TEST_F(EngineLogin, AStreamIsADeviceLikeAnyOther) {
   Start();
   ListenWith({.transport = Transport::kStreams});
   int fd = -1;
-  ASSERT_TRUE(engine_.OpenStream(kSource, {"192.0.2.1:7", {}}, &fd).ok());
+  ASSERT_TRUE(engine_.OpenStream(kSource, {"192.0.2.1:7", {}, {}}, &fd).ok());
   DeviceClient device{DeviceClient::FromFd{fd}};
   ASSERT_TRUE(device.Connect("d"));
   EXPECT_TRUE(device.Publish("t", "1"));
@@ -183,7 +183,7 @@ TEST_F(EngineLogin, AProvedDeviceNeedsNoLogin) {
   Start();
   ListenWith({.transport = Transport::kStreams, .ask_login = true});
   int fd = -1;
-  ASSERT_TRUE(engine_.OpenStream(kSource, {"192.0.2.1:7", "by-certificate"}, &fd).ok());
+  ASSERT_TRUE(engine_.OpenStream(kSource, {"192.0.2.1:7", "by-certificate", {}}, &fd).ok());
   DeviceClient device{DeviceClient::FromFd{fd}};
   EXPECT_TRUE(device.Connect("claims-another"));
   EXPECT_TRUE(engine_.TakeLogins().empty());

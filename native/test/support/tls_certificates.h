@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "core/uplink/openssl.h"
+#include "core/tls/openssl.h"
 
 namespace seganet::tls_test {
 

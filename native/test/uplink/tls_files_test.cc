@@ -110,7 +110,7 @@ TEST_F(TlsFiles, Limits) {
   options_.ciphers = "no such cipher";
   EXPECT_EQ(Code(), "ERR_SSL_NO_CIPHER_MATCH");
   options_.ciphers.clear();
-  options_.ca.resize(TlsContext::kMaxPemBytes, '\n');
+  options_.ca.resize(kMaxPemBytes, '\n');
   EXPECT_EQ(Code(), "");
   options_.ca += '\n';
   EXPECT_EQ(Code(), "ERR_OUT_OF_RANGE");

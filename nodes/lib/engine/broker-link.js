@@ -1,6 +1,7 @@
 'use strict';
-// The thread of one uplink broker. It starts when an engine uses the broker, and stops when the broker node is closed
-// or the engine has drained. A broker serves one engine at a time, because a session belongs to one queue.
+// The thread of one uplink broker or Kafka cluster. It starts when an engine uses the broker, and stops when the broker
+// node is closed or the engine has drained. A broker serves one engine at a time, because a session belongs to one
+// queue.
 
 const { NetworkWatch } = require('./network-watch');
 const parts = require('./modules');
@@ -15,6 +16,7 @@ const { anyConnected } = require('./session-summary');
 
 class BrokerLink {
   #options;
+  #threadClass;
   /** @type {EngineHost | null} */
   #owner;
   /** @type {Set<object>} uplink nodes */
@@ -42,9 +44,11 @@ class BrokerLink {
    * @param {string} id of the broker node
    * @param {string} name for display
    * @param {object} options of UplinkThread, without the gateway id
+   * @param {() => import('./modules').UplinkThreadClass} [threadClass] default: the thread of an MQTT broker
    */
-  constructor(id, name, options) {
+  constructor(id, name, options, threadClass = () => parts.uplink().UplinkThread) {
     this.id = id;
+    this.#threadClass = threadClass;
     this.name = name;
     this.#options = options;
     this.#owner = null;
@@ -70,7 +74,7 @@ class BrokerLink {
     this.#energy = new (parts.energy().EnergyWatch)();
   }
 
-  /** @returns {string} the broker's address */
+  /** @returns {string} the broker's address; kafka://… of a Kafka cluster */
   get url() {
     return /** @type {{ url: string }} */ (this.#options).url;
   }
@@ -80,9 +84,10 @@ class BrokerLink {
     return this.#thread ? performance.now() - this.#reportedAt : -1;
   }
 
-  /** @returns {number | undefined} most PUBLISH packets of a session in flight; the broker may allow fewer */
+  /** @returns {number | undefined} most packets of a session, or records of a class in Kafka, in flight */
   get window() {
-    return /** @type {{ inflight?: number }} */ (this.#options).inflight;
+    const { inflight, window } = /** @type {{ inflight?: number, window?: number }} */ (this.#options);
+    return inflight ?? window;
   }
 
   /** @param {UplinkState} state on change, and once a second */
@@ -189,7 +194,7 @@ class BrokerLink {
    * @param {UplinkStages} stages
    */
   #start(host, uplinkNumber, token, stages) {
-    const { UplinkThread } = parts.uplink();
+    const UplinkThread = this.#threadClass();
     const clientId = /** @type {{ clientId?: string }} */ (this.#options).clientId || host.gatewayId;
     let thread;
     try {

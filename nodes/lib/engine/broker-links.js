@@ -7,12 +7,14 @@ const { anyConnected } = require('./session-summary');
  * @typedef {import('./broker-link').BrokerLink} BrokerLink
  * @typedef {import('./broker-link').UplinkStages} UplinkStages
  * @typedef {import('./host').EngineHost} EngineHost
- * @typedef {object} Topics
+ * @typedef {object} MqttTopics
  * @property {string} topic
  * @property {string} recordTopic
  * @property {0 | 1} qos
  * @property {'property' | 'suffix' | 'none'} history how records of the backlog are marked
  * @property {string} historySuffix
+ * @typedef {{ topic: string, envelopeTopic: string, create: boolean, source?: string }} KafkaTopics
+ * @typedef {MqttTopics | KafkaTopics} Topics
  * @typedef {{ stage: number, link: BrokerLink, topics: Topics }} UplinkMember
  */
 
@@ -32,9 +34,18 @@ class Uplinks {
     this.#members = [];
   }
 
-  /** @returns {{ name: string, url: string, topics: Topics }[]} the destination of the records, by uplink node */
+  /** @returns {{ name: string, url: string, topics: MqttTopics }[]} MQTT destinations, by uplink node */
   targets() {
-    return this.#members.map(({ link, topics }) => ({ name: link.name, url: link.url, topics }));
+    return this.#members.flatMap(({ link, topics }) =>
+      'recordTopic' in topics ? [{ name: link.name, url: link.url, topics }] : []
+    );
+  }
+
+  /** @returns {{ id: string, topics: KafkaTopics }[]} the Kafka destination of the records, by kafka uplink node */
+  kafkaTargets() {
+    return this.#members.flatMap(({ link, topics }) =>
+      'envelopeTopic' in topics ? [{ id: link.id, topics }] : []
+    );
   }
 
   /**

@@ -5,6 +5,9 @@ const dns = require('node:dns');
 const net = require('node:net');
 
 const { shorten } = require('../base/status');
+const { DtlsSecrets } = require('../tls');
+
+const FILES_MS = 5000;
 
 /**
  * @typedef {import('../../../native/index.js').ListenOptions} ListenOptions
@@ -15,6 +18,7 @@ const { shorten } = require('../base/status');
  * @property {ListenOptions} listener
  * @property {Omit<TlsListenerOptions, 'maxConnections'>} [tls] for TLS or WebSocket; it has the port, and the
  *   transport of `listener` is 'streams'
+ * @property {import('../tls/dtls-secrets').DtlsListenerOptions} [dtls] if the transport of `listener` is 'dtls'
  * @property {(login: import('../../../native/index.js').Login, member: import('./member').Member) =>
  *   Promise<import('../login/login-dispatcher').Verdict>} [checkLogin] if the login of `listener` is 'ask'
  * @property {() => void} [endLogins] called when the node is closed
@@ -33,6 +37,8 @@ class Listening {
   #turn;
   /** Closes the listener in the TLS thread. */
   #closeTls;
+  /** Checks the files of a DTLS listener. @type {NodeJS.Timeout | undefined} */
+  #filesTimer;
 
   /**
    * @param {import('./member').Member} member
@@ -99,7 +105,9 @@ class Listening {
     const parts = this.#parts;
     const { engine, logins } = member.host;
     try {
-      const port = engine.listen(member.stage, listener);
+      const secrets = parts.dtls && new DtlsSecrets(parts.dtls);
+      const port = engine.listen(member.stage, secrets ? { ...listener, dtls: secrets.read() } : listener);
+      if (secrets) this.#watch(secrets);
       const { checkLogin } = parts;
       if (checkLogin) logins.serve(member.stage, (login) => checkLogin(login, member));
       if (parts.tls) this.#startTls(parts.tls);
@@ -107,6 +115,37 @@ class Listening {
     } catch (error) {
       this.#refuse(error);
     }
+  }
+
+  /** Uses replaced files for new handshakes. @param {import('../tls/dtls-secrets').DtlsSecrets} secrets */
+  #watch(secrets) {
+    const { node, stage, host } = this.#member;
+    const complain = () => {
+      const sentence = secrets.complaint();
+      if (sentence) node.warn(sentence);
+    };
+    complain();
+    let isChecking = false;
+    const check = async () => {
+      if (isChecking) return;
+      isChecking = true;
+      try {
+        if (!(await secrets.areDue()) || this.#filesTimer !== timer) return;
+        host.engine.renewDtls(stage, secrets.read());
+        complain();
+      } catch (error) {
+        node.warn(`${/** @type {Error} */ (error).message} The previous version stays in use.`);
+      } finally {
+        isChecking = false;
+      }
+    };
+    const timer = setInterval(check, FILES_MS).unref();
+    this.#filesTimer = timer;
+  }
+
+  #unwatch() {
+    clearInterval(this.#filesTimer);
+    this.#filesTimer = undefined;
   }
 
   /** @param {Omit<TlsListenerOptions, 'maxConnections'>} parts */
@@ -171,6 +210,7 @@ class Listening {
     const member = this.#member;
     this.#closeTls();
     this.#closeTls = () => {};
+    this.#unwatch();
     member.host.logins.leave(member.stage);
     member.host.engine.unlisten(member.stage);
   }
@@ -181,6 +221,7 @@ class Listening {
    */
   async close() {
     this.#isClosed = true;
+    this.#unwatch();
     this.#parts.endLogins?.();
     if (this.open || this.#isOpening) await this.#leave();
     await this.#parts.end?.();

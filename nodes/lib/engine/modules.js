@@ -75,6 +75,8 @@
  * @property {UplinkThreadClass} UplinkThread
  * @property {(template: string) => unknown} validateTopicTemplate
  *
+ * @typedef {{ UplinkThread: UplinkThreadClass }} Kafka
+ *
  * @typedef {object} StoreOptions
  * @property {string} directory
  * @property {number} limitMiB
@@ -129,7 +131,7 @@
  * @property {new (token: number) => TlsThread} TlsThread
  */
 
-/** @type {{ native?: Native, uplink?: Uplink, store?: Store, net?: Net, tls?: Tls, energy?: Energy }} */
+/** @type {{ native?: Native, uplink?: Uplink, kafka?: Kafka, store?: Store, net?: Net, tls?: Tls, energy?: Energy }} */
 const replaced = {};
 
 /** @returns {Native} throws the loader's Error if the addon cannot be loaded */
@@ -140,6 +142,11 @@ function native() {
 /** @returns {Uplink} */
 function uplink() {
   return replaced.uplink ?? require('../uplink/index.js');
+}
+
+/** @returns {Kafka} */
+function kafka() {
+  return replaced.kafka ?? require('../uplink/kafka/index.js');
 }
 
 /** @returns {Store} */
@@ -164,15 +171,16 @@ function tls() {
 
 /**
  * Replaces modules in tests. Without an argument it restores the real ones.
- * @param {{ native?: any, uplink?: any, store?: any, net?: any, tls?: any, energy?: any }} [parts]
+ * @param {{ native?: any, uplink?: any, kafka?: any, store?: any, net?: any, tls?: any, energy?: any }} [parts]
  */
 function replaceModules(parts = {}) {
   replaced.native = parts.native;
   replaced.uplink = parts.uplink;
+  replaced.kafka = parts.kafka;
   replaced.store = parts.store;
   replaced.net = parts.net;
   replaced.tls = parts.tls;
   replaced.energy = parts.energy;
 }
 
-module.exports = { native, uplink, store, net, tls, energy, replaceModules };
+module.exports = { native, uplink, kafka, store, net, tls, energy, replaceModules };

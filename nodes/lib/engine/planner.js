@@ -91,7 +91,7 @@ class Planner {
   deploy() {
     if (this.#isClosed) return;
     const { members, uplinks } = this.#host;
-    const served = members.flatMap(({ stage, uplink }) => (uplink ? [{ stage, ...uplink }] : []));
+    let served = servedBy(members, null);
     const isIn = (/** @type {unknown} */ error) => {
       if (this.#isClosed) return;
       if (error) this.#keepOld(asError(error));
@@ -108,6 +108,7 @@ class Planner {
       const plan = this.#compile(this.#veto());
       // Before the plan is applied, because their records have no route in it.
       for (const member of members) if (plan.routes.get(member.id)?.shut) member.shut();
+      served = servedBy(members, plan);
       uplinks.announce(this.#host, served);
       this.#hooks.use(this.#host.deliveries.size > 0 || members.some(({ delivery }) => delivery));
       this.#change(plan, isIn);
@@ -214,6 +215,21 @@ class Planner {
     );
     this.#context.refused?.(message);
   }
+}
+
+/**
+ * Returns the uplink stages. A kafka uplink names the protocol of its source, if there is only one.
+ * @param {import('./member').Member[]} members
+ * @param {Plan | null} plan
+ */
+function servedBy(members, plan) {
+  return members.flatMap(({ id, stage, uplink }) => {
+    if (!uplink) return [];
+    const origins = plan?.routes.get(id)?.origins ?? [];
+    const source = origins.length === 1 ? plan?.routes.get(origins[0])?.protocol : '';
+    const topics = 'envelopeTopic' in uplink.topics ? { ...uplink.topics, source } : uplink.topics;
+    return [{ stage, ...uplink, topics }];
+  });
 }
 
 exports.Planner = Planner;

@@ -64,6 +64,13 @@ const COUNTERS = {
   datagramsDuplicate: ['datagrams_duplicate', 'Datagrams retransmitted by devices.'],
   datagramsSentAgain: ['datagrams_sent_again', 'Datagrams retransmitted by the gateway.'],
   coapRefused: ['coap_refused', 'Requests over UDP answered with 4.xx or 5.xx.'],
+  dtlsChallenges: ['dtls_challenges', 'ClientHellos answered with a cookie.'],
+  dtlsHandshakes: ['dtls_handshakes', 'Completed DTLS handshakes, resumed ones included.'],
+  dtlsResumed: ['dtls_resumed', 'DTLS handshakes that resumed a session.'],
+  dtlsRefused: ['dtls_refused', 'Failed DTLS handshakes.'],
+  dtlsLimited: ['dtls_limited', "ClientHellos over their host's rate."],
+  dtlsIgnored: ['dtls_ignored', 'Datagrams that belong to no DTLS session.'],
+  dtlsEnded: ['dtls_ended', 'Ended DTLS sessions.'],
   coapPeersLost: ['coap_peers_lost', 'Peers that acknowledged nothing after four retransmissions.']
 };
 

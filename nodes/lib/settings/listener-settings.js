@@ -10,6 +10,8 @@ const { secretsOf } = require('./tls-node');
 const HANDSHAKE_MS = 10000;
 /** Most connections before the login: TLS and WebSocket, whose handshakes cost CPU time. */
 const MAX_HALF_OPEN = 1000;
+/** The same for DTLS, where each can take 270 KiB (docs/coap.md, Limits). */
+const MAX_DTLS_HALF_OPEN = 512;
 /** The same for plain connections, which cost only a descriptor. */
 const MAX_SILENT = 8192;
 /** RFC 7301, as registered; RFC 8323, 8.2 for CoAP. */
@@ -102,7 +104,8 @@ function listenerParts(RED, node, values, protocol) {
   const { transport, host, port } = values;
   const isTls = transport === 'tls' || transport === 'wss';
   const usesTlsThread = isTls || transport === 'ws';
-  checkSafe(values, isTls);
+  checkSafe(values, isTls || transport === 'dtls');
+  if (transport === 'dtls') return { ...dtlsParts(RED, node, values), delivery: deliveryOf(values) };
   const listener = {
     ...(usesTlsThread ? { host: '', port: 0, transport: 'streams' } : { host, port, transport }),
     connectTimeoutMs: HANDSHAKE_MS,
@@ -115,11 +118,38 @@ function listenerParts(RED, node, values, protocol) {
   return /** @type {any} */ ({ listener, ...tls, ...checker, delivery: deliveryOf(values) });
 }
 
-/** @param {ListenerValues} values @param {boolean} isTls @throws {Error} with a sentence */
+/**
+ * DTLS ends in the engine, which proves the device's id in the handshake. There is no other login.
+ * @param {import('node-red').NodeAPI} RED
+ * @param {import('node-red').Node} node
+ * @param {ListenerValues & { sessionIdleS?: any }} values
+ * @returns {ListenerParts}
+ */
+function dtlsParts(RED, node, values) {
+  const { host, port, login, clientCert, certIdentity, sessionIdleS } = values;
+  return {
+    listener: {
+      host,
+      port,
+      transport: 'dtls',
+      connectTimeoutMs: HANDSHAKE_MS,
+      maxHalfOpen: MAX_DTLS_HALF_OPEN,
+      sessionIdleS
+    },
+    dtls: {
+      ...secretsOf(RED, node, values.tls),
+      ...(login === 'psk' && { pskFile: values.pskFile }),
+      clientCert: login === 'certificate' ? 'required' : clientCert,
+      certIdentity
+    }
+  };
+}
+
+/** @param {ListenerValues} values @param {boolean} isTls with TLS or DTLS @throws {Error} with a sentence */
 function checkSafe({ host, login, clientCert, allowAnonymous, passwordFile, pskFile }, isTls) {
   if ((login === 'certificate' || login === 'psk' || clientCert !== 'no') && !isTls) {
     throw new Error(
-      'Certificates and pre-shared keys require TLS. Choose the transport tls or wss in the node.'
+      'Certificates and pre-shared keys require TLS or DTLS. Choose such a transport in the node.'
     );
   }
   if (login === 'passwords' && !passwordFile) {

@@ -1,5 +1,6 @@
 'use strict';
 
+const { DtlsSecrets } = require('./dtls-secrets');
 const { TlsThread } = require('./tls-thread');
 
-module.exports = { TlsThread };
+module.exports = { DtlsSecrets, TlsThread };

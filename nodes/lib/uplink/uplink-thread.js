@@ -6,7 +6,14 @@ const { ManagedThread } = require('../base/managed-thread');
 const { checkOptions } = require('../settings/uplink-options');
 const { checkStage } = require('./sending/uplink-stage');
 
-/** @typedef {import('./sending/uplink-stage').StageOptions} StageOptions */
+/**
+ * What differs by the kind of cloud.
+ * @typedef {object} Kind
+ * @property {string} file the module that the thread runs
+ * @property {string} name of the thread, as the operating system shows it
+ * @property {(options: any, defaultNative: string) => { groups: number[][] }} checkOptions throws TypeError
+ * @property {(stage: any) => object} checkStage throws TypeError
+ */
 
 const COUNTERS = /** @type {const} */ ([
   'published',
@@ -24,6 +31,13 @@ const NOTHING = zeros(COUNTERS);
 const SESSION_COUNTERS = /** @type {const} */ (['published', 'acknowledged', 'connects', 'bytesAcked']);
 const IDLE = { rttMs: 0, oldestMs: -1, inflight: 0, backlogInflight: 0, quotaWait: 0, sessions: [] };
 const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
+/** @type {Kind} */
+const MQTT = {
+  file: path.join(__dirname, 'uplink-worker.js'),
+  name: 'seganet-uplink',
+  checkOptions,
+  checkStage
+};
 /** Time that the thread may take beyond its time-out to send DISCONNECT. */
 const GRACE_MS = 1000;
 
@@ -64,11 +78,13 @@ const GRACE_MS = 1000;
 class UplinkThread extends EventEmitter {
   /**
    * Throws TypeError with a sentence for the user.
-   * @param {import('../settings/uplink-options').UplinkOptions} options
+   * @param {any} options as checkOptions of the kind reads them
+   * @param {Kind} [kind] of the cloud, default: an MQTT broker
    */
-  constructor(options) {
+  constructor(options, kind = MQTT) {
     super();
-    this.options = checkOptions(options, DEFAULT_NATIVE);
+    this.kind = kind;
+    this.options = kind.checkOptions(options, DEFAULT_NATIVE);
     /** @type {{token: number, uplink: number} | null} */
     this.engine = null;
     /** @type {Record<string, object>} */
@@ -89,8 +105,8 @@ class UplinkThread extends EventEmitter {
     /** @type {boolean | undefined} */
     this.stoppedInTime = undefined;
     this.thread = new ManagedThread({
-      file: path.join(__dirname, 'uplink-worker.js'),
-      name: 'seganet-uplink',
+      file: kind.file,
+      name: kind.name,
       workerData: () => ({ options: this.options, generation: ++this.generation }),
       onStart: () => this.#onStart(),
       onMessage: (message) => this.#onMessage(message),
@@ -112,10 +128,12 @@ class UplinkThread extends EventEmitter {
 
   /**
    * Adds or replaces uplink stages; call it before applyPlan(). Throws TypeError with a sentence for the user.
-   * @param {Record<string, StageOptions>} stages by stage id
+   * @param {Record<string, any>} stages by stage id, as checkStage of the kind reads them
    */
   setStages(stages) {
-    const checked = Object.fromEntries(Object.entries(stages).map(([id, stage]) => [id, checkStage(stage)]));
+    const checked = Object.fromEntries(
+      Object.entries(stages).map(([id, stage]) => [id, this.kind.checkStage(stage)])
+    );
     Object.assign(this.stages, checked);
     this.thread.post({ type: 'stages', stages: this.stages });
   }

@@ -274,6 +274,7 @@ class TlsThread {
 const parts = {
   tls: { TlsThread },
   native: { Engine },
+  kafka: { UplinkThread },
   store: { StoreThread },
   uplink: { UplinkThread, validateTopicTemplate: (text) => (text.includes('#') ? 'must not hold #' : true) }
 };

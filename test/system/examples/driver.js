@@ -8,7 +8,9 @@ const path = require('node:path');
 const coap = require('coap');
 const mqtt = require('mqtt');
 const { startMosquitto } = require('../../../bench/harness/cloud');
+const { KafkaBroker } = require('../../../bench/harness/kafka/broker');
 const { eventually, waitForPort } = require('../../../bench/harness/net');
+const { DtlsDevice } = require('../../fixtures/devices/dtls-device');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 
 const CLOUD = 'arrived in the cloud';
@@ -205,6 +207,38 @@ const examples = {
     await nodeRed.shows(CLOUD, /other/);
     await nodeRed.shows(CLOUD, /pressure.*mean.*1013/, 20000);
     if (nodeRed.shown.some(({ msg }) => /calm/.test(msg))) throw new Error('a record of a window arrived');
+  },
+  19: async ({ nodeRed, idOf }) => {
+    // Without a broker it reports that, and continues.
+    const status = () => nodeRed.statuses.get(idOf('seganet-kafka-uplink'))?.text;
+    await eventually(() => /ECONNREFUSED/.test(status() ?? ''), { timeoutMs: 60000, what: 'the reason' });
+    if (!process.env.SEGANET_KAFKA) return;
+    const lines = ['auto.create.topics.enable=true', 'num.partitions=2'];
+    const broker = await new KafkaBroker({ port: 9092, lines }).start();
+    try {
+      await nodeRed.inject(idOf('inject', 'alarm'));
+      await nodeRed.inject(idOf('inject', 'temperature'));
+      await nodeRed.shows('arrived in Kafka', /fire/, 90000);
+      await nodeRed.shows('arrived in Kafka', /room-1/, 60000);
+    } finally {
+      await broker.stop();
+    }
+  },
+  20: async ({ nodeRed, flow }) => {
+    // The step of its comment: the node is red until the file exists, and reports it.
+    const key = '0123456789abcdef0123456789abcdef';
+    fs.writeFileSync(path.join(userDir, 'seganet-keys'), `pump-1:${key}\n`, { mode: 0o600 });
+    await nodeRed.deploy(flow);
+    await eventually(
+      async () => {
+        const pump = new DtlsDevice(5684, ['-cipher', 'PSK', '-psk_identity', 'pump-1', '-psk', key]);
+        const code = await pump.post('r/pump-1/temperature', '{"mark":20}');
+        await pump.close();
+        return code === '2.04';
+      },
+      { timeoutMs: 20000, everyMs: 200, what: 'the DTLS device gets 2.04' }
+    );
+    await nodeRed.shows(CLOUD, /mark/);
   }
 };
 

@@ -38,9 +38,14 @@ function settingsOf({ defaults }) {
   return Object.fromEntries(Object.entries(defaults).map(([name, { value }]) => [name, value]));
 }
 
+/** It reads messages by the same code as an uplink node, and there is no Kafka cluster that takes its records. */
+const LEFT_OUT = 'seganet-kafka-uplink';
+
 /** @returns {string[]} types that messages can be sent to */
 function inputTypes() {
-  return Object.entries(definitions()).flatMap(([type, { inputs = 0 }]) => (inputs > 0 ? [type] : []));
+  return Object.entries(definitions()).flatMap(([type, { inputs = 0 }]) =>
+    inputs > 0 && type !== LEFT_OUT ? [type] : []
+  );
 }
 
 /**

@@ -26,7 +26,7 @@ const OUTSIDE =
 /** Their messages are not records. */
 const NO_RECORDS = ['seganet-stats', 'seganet-login', 'seganet-command', 'seganet-unbatch'];
 /** They come from the engine or broker that the node names, which has reported the reason. */
-const OF_ANOTHER = /^(engine not|wrong setting|broker: )/;
+const OF_ANOTHER = /^(engine not|wrong setting|broker: |cluster: |no cluster)/;
 
 /** The nodes that each odd node depends on, and a path for a record that must always work. */
 const BASE = [
@@ -39,6 +39,7 @@ const BASE = [
     url: '${SEGANET_UPLINK_URL}',
     protocolVersion: '4'
   },
+  { id: 'k0', type: 'seganet-kafka', name: 'cluster', brokers: '127.0.0.1:1', security: 'plaintext' },
   {
     ...{
       id: 'canary',
@@ -78,8 +79,10 @@ function drawNode(random, types, number) {
   const around = {
     ...('engine' in defaults && { engine: 'e0' }),
     ...('broker' in defaults && { broker: 'b0' }),
+    ...('cluster' in defaults && { cluster: 'k0' }),
     ...('port' in defaults && { port: '0' }),
     ...(type === 'seganet-uplink-broker' && { url: 'mqtt://127.0.0.1:1' }),
+    ...(type === 'seganet-kafka' && { brokers: '127.0.0.1:1' }),
     ...(type === 'seganet-mqtt-source' && { url: 'mqtt://127.0.0.1:1', topics: 'a/#' })
   };
   // Node-RED itself looks nodes up by such an id, which is text.
@@ -105,7 +108,8 @@ function drawNode(random, types, number) {
       deviceIdType: 'str',
       wires: [[]]
     },
-    'seganet-uplink-broker': { ...user, type: 'seganet-uplink', engine: 'e0', broker: id, wires: [] }
+    'seganet-uplink-broker': { ...user, type: 'seganet-uplink', engine: 'e0', broker: id, wires: [] },
+    'seganet-kafka': { ...user, type: 'seganet-kafka-uplink', engine: 'e0', cluster: id, wires: [] }
   };
   const uses = users[/** @type {keyof typeof users} */ (type)];
   return uses

@@ -162,7 +162,7 @@ describe('README.md', () => {
 
   test('links every node to its section of docs/nodes.md', () => {
     const types = Object.keys(JSON.parse(read('package.json'))['node-red'].nodes);
-    const names = types.map((type) => type.replace('seganet-', ''));
+    const names = types.map((type) => type.replace('seganet-', '').replace(/^kafka$/, 'kafka-cluster'));
     const linked = [...readme.matchAll(/\]\(docs\/nodes\.md#([^)]+)\)/g)].map(([, anchor]) => anchor);
     expect(linked.sort()).toEqual(names.sort());
   });

@@ -65,6 +65,12 @@ class Handler {
     (void)result;
   }
 
+  // True if the request in progress may be for this device. On false it gets 4.03.
+  virtual bool MayBe(std::string_view device) {
+    (void)device;
+    return true;
+  }
+
   // True if the device may observe commands. On false it gets 4.03.
   virtual bool MayObserve(std::string_view device) {
     (void)device;

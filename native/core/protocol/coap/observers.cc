@@ -67,6 +67,31 @@ bool Observers::Remove(std::string_view device, const Peer& peer, std::string_vi
   return false;
 }
 
+std::vector<std::string> Observers::RemovePeer(const Peer& peer, std::string_view device) {
+  std::vector<std::string> devices;
+  auto it = device.empty() ? by_device_.begin() : by_device_.find(device);
+  while (it != by_device_.end()) {
+    const auto next = device.empty() ? std::next(it) : by_device_.end();
+    std::string name = it->first;
+    if (ErasePeer(it, peer) > 0) devices.push_back(std::move(name));
+    it = next;
+  }
+  return devices;
+}
+
+size_t Observers::ErasePeer(Devices::iterator device, const Peer& peer) {
+  size_t erased = 0;
+  // Erase() removes the device's row with its last observer.
+  size_t left = device->second.size();
+  for (size_t at = left; at-- > 0;) {
+    if (!(device->second[at].peer == peer)) continue;
+    Erase(device, at);
+    ++erased;
+    if (--left == 0) break;
+  }
+  return erased;
+}
+
 void Observers::DropOldest(Devices::iterator device, bool proved) {
   const std::vector<Observer>& all = device->second;
   for (size_t at = 0; at < all.size(); ++at) {

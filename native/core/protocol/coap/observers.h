@@ -52,6 +52,10 @@ class Observers {
   // False when there is no such observer.
   bool Remove(std::string_view device, const Peer& peer, std::string_view token);
 
+  // Removes the peer's observers of the device; of all devices if `device` is empty, which walks
+  // all observers. Returns the devices that had some.
+  std::vector<std::string> RemovePeer(const Peer& peer, std::string_view device);
+
   // Returns the observers of the device, oldest first; empty if it has none.
   const std::vector<Observer>& Of(std::string_view device) const;
 
@@ -61,6 +65,8 @@ class Observers {
  private:
   using Devices = std::map<std::string, std::vector<Observer>, std::less<>>;
 
+  // Removes the peer's observers of a device. Returns their number.
+  size_t ErasePeer(Devices::iterator device, const Peer& peer);
   void Erase(Devices::iterator device, size_t at);
   void DropOldest(Devices::iterator device, bool proved);
   static size_t BytesOf(const Observer& observer) {

@@ -24,6 +24,8 @@ struct Settings {
   size_t max_body_bytes = 262144;
   // True accepts topics and devices for which IsOddTopic() is true.
   bool odd_topics = false;
+  // Each peer is a DTLS session, whose handshake has proven its address.
+  bool proven_addresses = false;
 };
 
 // Bounds on memory and work. For a DatagramServer they apply to all its devices together, for a

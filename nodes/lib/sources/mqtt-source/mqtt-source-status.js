@@ -4,7 +4,7 @@
 const { rate } = require('../../base/status');
 
 /**
- * @param {import('./mqtt-source').Source | null} source
+ * @param {{ state: string, why: { code: string, reason: string } | null, waits: boolean } | null} source
  * @param {import('../../engine/meter').StageRate} rates
  * @param {import('../../../../native/index.js').EngineStats} stats
  * @param {import('../../engine/member').Member} member

@@ -41,7 +41,7 @@ void DatagramImpl::OnCommands(const Asker& asker, int64_t now_us) {
 }
 
 bool DatagramImpl::Register(const Asker& asker, int64_t now_us) {
-  const bool proved = far_ends_.Touch(asker.peer).proved;
+  const bool proved = settings_.proven_addresses || far_ends_.Touch(asker.peer).proved;
   Observer observer{asker.peer, std::string(asker.token.text()), request_.topic,
                     Block::kLargestExponent, proved};
   if (request_.block2) {

@@ -44,6 +44,8 @@ class DatagramImpl {
   void Withhold(uint64_t handle, uint32_t retry_s, int64_t now_us);
   CommandStart Start(uint64_t id, std::string_view device, std::string_view topic,
                      std::string_view payload, int64_t now_us);
+  void Forget(const Peer& peer, std::string_view device);
+  void Retain(std::string_view device, bool (*keep)(const Peer& peer));
   int64_t NextDeadline() const;
   void OnTime(int64_t now_us);
   bool Listens(std::string_view device) const { return !observers_.Of(device).empty(); }

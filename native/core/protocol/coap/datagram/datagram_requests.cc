@@ -29,6 +29,12 @@ void DatagramImpl::OnRequest(const Peer& peer, int64_t now_us) {
     reply.block1 = Block{};  // RFC 7959 2.9.3: asks for blocks of this size
     return Respond(asker, reply, now_us);
   }
+  const bool has_device =
+      request_.resource == Resource::kRecords || request_.resource == Resource::kCommands;
+  if (has_device && !handler_->MayBe(request_.device)) {
+    const Refusal foreign{kForbidden, "This session belongs to another device."};
+    return Respond(asker, ReplyTo(foreign), now_us);
+  }
   switch (request_.resource) {
     case Resource::kRecords:
       return OnRecords(asker, message, now_us);
@@ -154,7 +160,9 @@ void DatagramImpl::AnswerLate(const Pending& pending, const Reply& reply, int64_
 }
 
 size_t DatagramImpl::RoomFor(const Asker& asker) {
-  if (far_ends_.Touch(asker.peer).proved) return settings_.max_message_bytes;
+  if (settings_.proven_addresses || far_ends_.Touch(asker.peer).proved) {
+    return settings_.max_message_bytes;
+  }
   return std::min(settings_.max_message_bytes, 3 * asker.request_bytes);  // RFC 9175 2.4
 }
 

@@ -90,6 +90,21 @@ void DatagramImpl::OnTime(int64_t now_us) {
   }
 }
 
+void DatagramImpl::Forget(const Peer& peer, std::string_view only) {
+  for (const Outgoing& message : outbox_.Drop(peer)) OnFailed(peer, message, kCommandLost);
+  for (const std::string& device : observers_.RemovePeer(peer, only)) {
+    if (!Listens(device)) handler_->OnObserved(device, false);
+  }
+}
+
+void DatagramImpl::Retain(std::string_view device, bool (*keep)(const Peer& peer)) {
+  std::vector<Peer> gone;
+  for (const Observer& observer : observers_.Of(device)) {
+    if (!keep(observer.peer)) gone.push_back(observer.peer);
+  }
+  for (const Peer& peer : gone) Forget(peer, device);
+}
+
 // Drops the deadlines of answered records.
 void DatagramImpl::DropDone() {
   const auto drop = [this](std::deque<Due>* due) {
@@ -143,6 +158,14 @@ void DatagramServer::Withhold(uint64_t handle, uint32_t retry_s, int64_t now_us)
 CommandStart DatagramServer::Command(uint64_t id, std::string_view device, std::string_view topic,
                                      std::string_view payload, int64_t now_us) {
   return impl_->Start(id, device, topic, payload, now_us);
+}
+
+void DatagramServer::Forget(const Peer& peer, std::string_view device) {
+  impl_->Forget(peer, device);
+}
+
+void DatagramServer::Retain(std::string_view device, bool (*keep)(const Peer& peer)) {
+  impl_->Retain(device, keep);
 }
 
 int64_t DatagramServer::NextDeadline() const { return impl_->NextDeadline(); }

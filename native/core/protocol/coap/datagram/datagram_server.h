@@ -88,6 +88,13 @@ class DatagramServer {
   CommandStart Command(uint64_t id, std::string_view device, std::string_view topic,
                        std::string_view payload, int64_t now_us);
 
+  // Ends what belongs to a peer that cannot be reached any more: its registrations, and the
+  // commands that only it could take (kCommandLost). `device`: the only one that it registered for;
+  // empty = any.
+  void Forget(const Peer& peer, std::string_view device);
+  // Removes the device's observers whose peers `keep` does not accept.
+  void Retain(std::string_view device, bool (*keep)(const Peer& peer));
+
   // The latest time for the next OnTime(), us; INT64_MAX = not needed.
   int64_t NextDeadline() const;
   void OnTime(int64_t now_us);

@@ -59,6 +59,15 @@ std::optional<Outgoing> Outbox::Take(const Peer& peer, uint16_t id, int64_t now_
   return taken;
 }
 
+std::vector<Outgoing> Outbox::Drop(const Peer& peer) {
+  const auto queue = queues_.find(peer);
+  if (queue == queues_.end()) return {};
+  timers_.erase({queue->second.deadline_us, &*queue});
+  std::vector<Outgoing> dropped(queue->second.messages.begin(), queue->second.messages.end());
+  Remove(queue);
+  return dropped;
+}
+
 void Outbox::OnTime(int64_t now_us, std::vector<Lost>* lost) {
   while (deadline_us() <= now_us) {
     const auto queue = queues_.find(timers_.begin()->second->first);

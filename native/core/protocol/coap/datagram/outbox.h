@@ -47,6 +47,9 @@ class Outbox {
   // to, if there is one. Sends the next message of the peer.
   std::optional<Outgoing> Take(const Peer& peer, uint16_t id, int64_t now_us);
 
+  // Removes and returns the messages of a peer.
+  std::vector<Outgoing> Drop(const Peer& peer);
+
   // Retransmits what is due. When a peer stays silent after MAX_RETRANSMIT, appends all its
   // messages to `lost`.
   void OnTime(int64_t now_us, std::vector<Lost>* lost);

@@ -1,6 +1,6 @@
-#include "core/uplink/tls_failure.h"
+#include "core/tls/tls_failure.h"
 
-#include "core/uplink/openssl.h"
+#include "core/tls/openssl.h"
 
 #ifdef SEGANET_OPENSSL
 

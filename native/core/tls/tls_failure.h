@@ -1,7 +1,7 @@
 // Reasons for failures of TLS connections and their files, with the codes of Node's TLSSocket and
 // tls.createSecureContext, which nodes/lib/uplink/session/reason-codes.js explains to users.
-#ifndef SEGANET_CORE_UPLINK_TLS_FAILURE_H_
-#define SEGANET_CORE_UPLINK_TLS_FAILURE_H_
+#ifndef SEGANET_CORE_TLS_TLS_FAILURE_H_
+#define SEGANET_CORE_TLS_TLS_FAILURE_H_
 
 #include <string>
 
@@ -29,4 +29,4 @@ TlsFailure CertificateFailure(long verify_error);
 
 }  // namespace seganet
 
-#endif  // SEGANET_CORE_UPLINK_TLS_FAILURE_H_
+#endif  // SEGANET_CORE_TLS_TLS_FAILURE_H_

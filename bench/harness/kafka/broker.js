@@ -1,0 +1,196 @@
+'use strict';
+// A real Kafka broker (KRaft, one node) from the jars that .ci/kafka gets. SEGANET_KAFKA names their folder.
+
+const { execFile, spawn } = require('node:child_process');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { promisify } = require('node:util');
+const { freePort } = require('../broker');
+const { waitForPort } = require('../net');
+
+const run = promisify(execFile);
+const START_MS = 120000;
+/** A cluster id is 16 bytes in base64url. */
+const CLUSTER = 'c2VnYW5ldC1rYWZrYS10ZQ';
+
+/**
+ * @typedef {object} BrokerOptions
+ * @property {string[]} [lines] of server.properties; they replace the harness's own
+ * @property {number} [port] default: a free one
+ * @property {{ user: string, password: string, mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512' }} [login]
+ * @property {{ pem: string }} [tls] file with the private key and the certificates of the broker, in PEM
+ */
+
+/** The names of the tools that a test needs: `needs(...kafkaTools())`. @returns {string[]} */
+function kafkaTools() {
+  const { SEGANET_KAFKA: folder } = process.env;
+  return ['java', folder ? path.join(folder, 'complete') : '/jars of Kafka (SEGANET_KAFKA=$(.ci/kafka))'];
+}
+
+class KafkaBroker {
+  /** @param {BrokerOptions} [options] */
+  constructor(options = {}) {
+    this.options = options;
+    this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-kafka-'));
+    /** @type {import('node:child_process').ChildProcess | null} */
+    this.child = null;
+    this.port = 0;
+    /** Without a login and TLS. */
+    this.plainPort = 0;
+    this.log = path.join(this.folder, 'broker.log');
+  }
+
+  /** The address for clients. */
+  get address() {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  /** The address without a login and TLS, for tests that check what arrived. */
+  get plainAddress() {
+    return `127.0.0.1:${this.plainPort}`;
+  }
+
+  /** Formats the storage and starts the broker. @returns {Promise<this>} */
+  async start() {
+    this.plainPort = this.options.port ?? (await freePort());
+    const controller = await freePort();
+    const isPlain = !this.options.login && !this.options.tls;
+    this.port = isPlain ? this.plainPort : await freePort();
+    fs.writeFileSync(path.join(this.folder, 'server.properties'), this.#properties(controller, isPlain));
+    const { login } = this.options;
+    const scram =
+      login && login.mechanism !== 'PLAIN'
+        ? ['--add-scram', `${login.mechanism}=[name=${login.user},password=${login.password}]`]
+        : [];
+    await run('java', [
+      ...this.#java('64m'),
+      'kafka.tools.StorageTool',
+      'format',
+      '-t',
+      CLUSTER,
+      '-c',
+      path.join(this.folder, 'server.properties'),
+      ...scram
+    ]);
+    await this.again();
+    return this;
+  }
+
+  /** Starts the broker with the storage that it has. */
+  async again() {
+    const out = fs.openSync(this.log, 'a');
+    this.child = spawn(
+      'java',
+      [...this.#java('384m'), 'kafka.Kafka', path.join(this.folder, 'server.properties')],
+      { stdio: ['ignore', out, out], cwd: this.folder }
+    );
+    fs.closeSync(out);
+    await waitForPort(this.port, '127.0.0.1', START_MS);
+  }
+
+  /** Kills the process as `kill -9` does. */
+  async kill() {
+    await this.#end('SIGKILL');
+  }
+
+  /** Ends the broker and removes its storage. */
+  async stop() {
+    await this.#end('SIGKILL');
+    fs.rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** @param {NodeJS.Signals} signal */
+  async #end(signal) {
+    const { child } = this;
+    this.child = null;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await ended;
+  }
+
+  /** @param {string} heap */
+  #java(heap) {
+    const config = path.join(this.folder, 'log4j2.yaml');
+    if (!fs.existsSync(config)) fs.writeFileSync(config, LOGGING);
+    return [
+      `-Xmx${heap}`,
+      '-XX:+UseSerialGC',
+      '-XX:TieredStopAtLevel=1',
+      `-Dlog4j2.configurationFile=${config}`,
+      '-cp',
+      path.join(process.env.SEGANET_KAFKA ?? '', 'lib', '*')
+    ];
+  }
+
+  /** @param {number} controller port @param {boolean} isPlain */
+  #properties(controller, isPlain) {
+    const { lines = [], login, tls } = this.options;
+    const kind = `${login ? 'SASL_' : ''}${tls ? 'SSL' : 'PLAINTEXT'}`;
+    const names = isPlain ? ['PLAIN'] : ['PLAIN', 'CLIENT'];
+    const at = { PLAIN: this.plainPort, CLIENT: this.port };
+    const listeners = names.map((name) => `${name}://127.0.0.1:${at[/** @type {keyof typeof at} */ (name)]}`);
+    const all = [
+      'process.roles=broker,controller',
+      'node.id=1',
+      `listeners=${[...listeners, `CONTROLLER://127.0.0.1:${controller}`].join(',')}`,
+      `advertised.listeners=${listeners.join(',')}`,
+      'controller.listener.names=CONTROLLER',
+      'inter.broker.listener.name=PLAIN',
+      `controller.quorum.voters=1@127.0.0.1:${controller}`,
+      `listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAIN:PLAINTEXT,CLIENT:${kind}`,
+      `log.dirs=${path.join(this.folder, 'data')}`,
+      'offsets.topic.replication.factor=1',
+      'offsets.topic.num.partitions=1',
+      'transaction.state.log.replication.factor=1',
+      'transaction.state.log.min.isr=1',
+      'group.initial.rebalance.delay.ms=0',
+      'auto.create.topics.enable=false',
+      // A lone broker is fenced until its session of before its death has ended.
+      'broker.session.timeout.ms=3000',
+      'broker.heartbeat.interval.ms=500',
+      ...(login ? loginLines(login) : []),
+      ...(tls ? tlsLines(tls) : []),
+      ...lines
+    ];
+    // The last line of a name counts.
+    const byName = new Map(all.map((line) => [line.slice(0, line.indexOf('=')), line]));
+    return `${[...byName.values()].join('\n')}\n`;
+  }
+}
+
+/** @param {NonNullable<BrokerOptions['login']>} login */
+function loginLines({ user, password, mechanism }) {
+  const listener = 'listener.name.client';
+  const jaas =
+    mechanism === 'PLAIN'
+      ? `org.apache.kafka.common.security.plain.PlainLoginModule required user_${user}="${password}";`
+      : 'org.apache.kafka.common.security.scram.ScramLoginModule required;';
+  return [
+    `sasl.enabled.mechanisms=${mechanism}`,
+    `${listener}.sasl.enabled.mechanisms=${mechanism}`,
+    `${listener}.${mechanism.toLowerCase()}.sasl.jaas.config=${jaas}`
+  ];
+}
+
+/** @param {{ pem: string }} tls */
+function tlsLines({ pem }) {
+  return ['ssl.keystore.type=PEM', `ssl.keystore.location=${pem}`, 'ssl.client.auth=none'];
+}
+
+const LOGGING = `Configuration:
+  status: "error"
+  Appenders:
+    Console:
+      name: "out"
+      PatternLayout:
+        pattern: "%d %p %m%n"
+  Loggers:
+    Root:
+      level: "WARN"
+      AppenderRef:
+        - ref: "out"
+`;
+
+module.exports = { KafkaBroker, kafkaTools };

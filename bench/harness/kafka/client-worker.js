@@ -1,0 +1,92 @@
+'use strict';
+// Entry of the thread of a KafkaClient. In: {id, call, args}. Out: {id, value} or {id, error}; {records} when read.
+
+const { parentPort, workerData } = require('node:worker_threads');
+const { Admin, Consumer, Producer } = require('@platformatic/kafka');
+
+const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
+const options = { clientId: 'harness', bootstrapBrokers: [workerData.address], retries: 20, retryDelay: 250 };
+const ACKS_ALL = -1;
+/** Kafka's TOPIC_ALREADY_EXISTS. */
+const EXISTS = 36;
+
+/** @type {any} */
+let consumer = null;
+/** @type {any} */
+let producer = null;
+
+/** @type {Record<string, (...args: any[]) => Promise<unknown>>} */
+const calls = {
+  async createTopics(topics, partitions, configs) {
+    const admin = new Admin(options);
+    try {
+      await admin.createTopics({ topics, partitions, replicas: 1, configs });
+    } catch (error) {
+      if (!(/** @type {any} */ (error).findBy?.('apiCode', EXISTS))) throw error;
+    } finally {
+      await admin.close();
+    }
+  },
+
+  /** One request for each partition: a part of a larger request may fail. */
+  async produce(topic, partition, records) {
+    producer ??= new Producer(options);
+    const bytes = (/** @type {string | undefined} */ text) =>
+      text === undefined ? undefined : Buffer.from(text);
+    const messages = records.map((/** @type {any} */ { key, value, headers = {} }) => ({
+      topic,
+      partition,
+      key: bytes(key),
+      value: bytes(value),
+      headers: new Map(Object.entries(headers).map(([name, text]) => [bytes(name), bytes(text)]))
+    }));
+    await producer.send({ messages, acks: ACKS_ALL });
+  },
+
+  async read(topics) {
+    consumer = new Consumer({ ...options, groupId: `harness-${process.hrtime.bigint()}` });
+    consumer.on('error', () => {});
+    const stream = await consumer.consume({ topics, mode: 'earliest', autocommit: false, maxWaitTime: 100 });
+    stream.on('error', () => {});
+    /** @type {object[]} */
+    let waiting = [];
+    stream.on('data', (/** @type {any} */ { topic, partition, offset, key, value, headers, timestamp }) => {
+      waiting.push({
+        topic,
+        partition,
+        offset: Number(offset),
+        key: new Uint8Array(key ?? []),
+        value: new Uint8Array(value ?? []),
+        headers: Object.fromEntries([...headers].map(([name, text]) => [String(name), String(text)])),
+        timestamp: Number(timestamp)
+      });
+      if (waiting.length > 1) return;
+      setImmediate(() => {
+        port.postMessage({ records: waiting });
+        waiting = [];
+      });
+    });
+  },
+
+  /** Returns the committed offsets of a group, by partition. */
+  async committed(groupId, topic, partitions) {
+    const admin = new Admin(options);
+    try {
+      const topics = [{ name: topic, partitionIndexes: partitions }];
+      const [group] = await admin.listConsumerGroupOffsets({ groups: [{ groupId, topics }] });
+      return group.topics.flatMap((/** @type {any} */ each) =>
+        each.partitions.map((/** @type {any} */ { committedOffset }) => Number(committedOffset))
+      );
+    } finally {
+      await admin.close();
+    }
+  }
+};
+
+port.on('message', async ({ id, call, args }) => {
+  try {
+    port.postMessage({ id, value: await calls[call](...args) });
+  } catch (error) {
+    port.postMessage({ id, error: String(/** @type {Error} */ (error).stack) });
+  }
+});

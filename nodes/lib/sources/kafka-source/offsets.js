@@ -1,0 +1,122 @@
+'use strict';
+// The records of a consumer that were handed over, by partition. An offset may be committed when all records before it
+// are safe.
+
+/**
+ * @typedef {object} Entry
+ * @property {number} id
+ * @property {bigint} offset
+ * @property {boolean} isDone
+ *
+ * @typedef {object} Partition
+ * @property {string} topic
+ * @property {number} partition
+ * @property {Entry[]} entries since the last commit, in order
+ * @property {number} done number of entries at the head that are done
+ * @property {bigint} last offset
+ * @property {number} leaderEpoch of the last record
+ *
+ * @typedef {{ topic: string, partition: number, offset: bigint, leaderEpoch: number }} Commit offset: of the next
+ *   record to read
+ */
+
+class Offsets {
+  /** @type {Map<string, Partition>} */
+  #partitions = new Map();
+  /** @type {Map<number, { partition: Partition, entry: Entry }>} records that are not done, by id */
+  #open = new Map();
+  #lastId = 0;
+
+  /** Number of records that are not done. */
+  get size() {
+    return this.#open.size;
+  }
+
+  /**
+   * Adds a record that was read.
+   * @param {string} topic
+   * @param {number} partition
+   * @param {bigint} offset
+   * @param {number} leaderEpoch
+   * @returns {number} its id; 0 = it was added before, and is not committed
+   */
+  add(topic, partition, offset, leaderEpoch) {
+    const key = `${topic}:${partition}`;
+    let known = this.#partitions.get(key);
+    if (known && offset <= known.last) {
+      // After a rebalance, the consumer reads again from the last commit.
+      if (known.entries.some((entry) => entry.offset === offset)) return 0;
+      // It was committed before: the group was reset, or the topic was made again.
+      this.#drop(key, known);
+      known = undefined;
+    }
+    if (!known) {
+      known = { topic, partition, entries: [], done: 0, last: offset, leaderEpoch };
+      this.#partitions.set(key, known);
+    }
+    const entry = { id: ++this.#lastId, offset, isDone: false };
+    known.entries.push(entry);
+    known.last = offset;
+    known.leaderEpoch = leaderEpoch;
+    this.#open.set(entry.id, { partition: known, entry });
+    return entry.id;
+  }
+
+  /** A record is safe, or will never be one. Ids that are not known are ignored. @param {number} id */
+  done(id) {
+    const found = this.#open.get(id);
+    if (!found) return;
+    this.#open.delete(id);
+    const { partition, entry } = found;
+    entry.isDone = true;
+    while (partition.entries[partition.done]?.isDone) partition.done++;
+  }
+
+  /** Returns what may be committed and is not. @returns {Commit[]} */
+  due() {
+    return [...this.#partitions.values()]
+      .filter(({ done }) => done > 0)
+      .map(({ topic, partition, entries, done, leaderEpoch }) => ({
+        topic,
+        partition,
+        offset: entries[done - 1].offset + 1n,
+        leaderEpoch
+      }));
+  }
+
+  /** The cluster has committed these. @param {Commit[]} commits of due() */
+  committed(commits) {
+    for (const { topic, partition, offset } of commits) {
+      const known = this.#partitions.get(`${topic}:${partition}`);
+      if (!known) continue;
+      let count = 0;
+      while (count < known.done && known.entries[count].offset < offset) count++;
+      known.entries.splice(0, count);
+      known.done -= count;
+    }
+  }
+
+  /**
+   * Forgets the partitions that another consumer of the group has now.
+   * @param {(topic: string, partition: number) => boolean} isOurs
+   */
+  keep(isOurs) {
+    for (const [key, known] of this.#partitions) {
+      if (!isOurs(known.topic, known.partition)) this.#drop(key, known);
+    }
+  }
+
+  /** Forgets everything: the consumer reads again from the last commits. */
+  clear() {
+    this.#partitions.clear();
+    this.#open.clear();
+  }
+
+  /** @param {string} key @param {Partition} known */
+  #drop(key, known) {
+    for (const { id } of known.entries) this.#open.delete(id);
+    this.#partitions.delete(key);
+  }
+}
+
+exports.Offsets = Offsets;

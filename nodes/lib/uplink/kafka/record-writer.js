@@ -1,0 +1,224 @@
+'use strict';
+// Turns the packets of a batch into Kafka records. The same batch and packet always give the same record.
+
+const { escapeName, isTopicName } = require('../../base/kafka-names');
+
+/** @typedef {import('../sending/taken-batch').TakenBatch} TakenBatch */
+/** @typedef {import('./stage').Stage} Stage */
+
+/**
+ * A record for the client.
+ * @typedef {object} Message
+ * @property {string} topic
+ * @property {number} partition
+ * @property {Buffer} key
+ * @property {Buffer} value
+ * @property {Map<Buffer, Buffer>} headers
+ * @property {bigint} timestamp ms since 1970
+ */
+
+const RECORDS_KIND = 2;
+const ENVELOPE_KIND = 1;
+const ENTRY_HEAD = 8;
+/** Flag of a record whose payload is followed by its trace and the length of that in two bytes (docs/log-format.md). */
+const TRACE_FLAG = 8;
+const TRACEPARENT_BYTES = 55;
+const BRACE = 0x7b;
+/** Bytes of a record that are not its value: key, headers, lengths. */
+const OVERHEAD = 160;
+const EMPTY = Buffer.alloc(0);
+const ONE = Buffer.from('1');
+const NAMES = {
+  topic: Buffer.from('topic'),
+  ts: Buffer.from('ts'),
+  lastTs: Buffer.from('lastTs'),
+  class: Buffer.from('class'),
+  count: Buffer.from('count'),
+  source: Buffer.from('source'),
+  key: Buffer.from('key'),
+  history: Buffer.from('history'),
+  traceparent: Buffer.from('traceparent'),
+  tracestate: Buffer.from('tracestate')
+};
+const CLASSES = Array.from({ length: 9 }, (_, i) => Buffer.from(String(i)));
+
+/** Where a packet is in the bytes of its batch. */
+class Place {
+  constructor() {
+    this.isEnvelope = false;
+    this.part = -1;
+    /** Lines of a piece of an envelope; -1 = it is whole. */
+    this.count = -1;
+    /** @type {Buffer} */
+    this.device = EMPTY;
+    /** @type {Buffer} */
+    this.topic = EMPTY;
+    /** @type {Buffer} */
+    this.value = EMPTY;
+    /** @type {Buffer} traceparent and tracestate */
+    this.trace = EMPTY;
+  }
+
+  /** @param {TakenBatch} batch @param {number} packet */
+  find(batch, packet) {
+    const { buffer, kind, meta, starts } = batch;
+    this.isEnvelope = batch.isEnvelope;
+    this.part = this.count = -1;
+    this.trace = EMPTY;
+    if (kind === RECORDS_KIND) {
+      const at = starts[packet] + ENTRY_HEAD;
+      const deviceEnd = at + buffer[starts[packet] + 1] + 1;
+      const topicEnd = deviceEnd + buffer.readUInt16LE(starts[packet] + 2);
+      this.device = buffer.subarray(at, deviceEnd);
+      this.topic = buffer.subarray(deviceEnd, topicEnd);
+      this.value = buffer.subarray(topicEnd, starts[packet + 1]);
+      this.part = packet;
+      if (buffer[starts[packet]] & TRACE_FLAG) this.#cutTrace();
+      return this;
+    }
+    const deviceBytes = kind === ENVELOPE_KIND ? 0 : meta[11];
+    const topicBytes = kind === ENVELOPE_KIND ? 0 : meta[10];
+    const piece = batch.parts?.[packet];
+    this.device = buffer.subarray(0, deviceBytes);
+    this.topic = buffer.subarray(deviceBytes, deviceBytes + topicBytes);
+    this.value = piece
+      ? buffer.subarray(piece.from, piece.to)
+      : buffer.subarray(batch.payloadAt, batch.payloadEnd);
+    if (piece) {
+      this.part = piece.number;
+      this.count = piece.end - piece.first;
+    } else if (kind !== ENVELOPE_KIND && meta[5] & TRACE_FLAG) this.#cutTrace();
+    return this;
+  }
+
+  #cutTrace() {
+    const { value } = this;
+    const end = value.length - 2;
+    const start = end < 0 ? -1 : end - value.readUInt16LE(end);
+    if (start < 0 || end - start < TRACEPARENT_BYTES) return;
+    this.trace = value.subarray(start, end);
+    this.value = value.subarray(0, start);
+  }
+}
+
+/** Makes the records of one gateway. */
+class RecordWriter {
+  /** @param {string} gateway */
+  constructor(gateway) {
+    this.gateway = gateway;
+    this.gatewayKey = Buffer.from(gateway);
+    this.place = new Place();
+    /** The batch that `head` belongs to, by its order. */
+    this.order = -1;
+    this.head = { key: '', ts: EMPTY, lastTs: EMPTY, count: EMPTY, timestamp: 0n };
+    /** Sources by name. @type {Map<string, Buffer>} */
+    this.sources = new Map();
+  }
+
+  /** Returns the cost of a record in bytes. @param {TakenBatch} batch @param {number} packet */
+  bytesOf(batch, packet) {
+    const { value, topic } = this.place.find(batch, packet);
+    return value.length + topic.length + OVERHEAD;
+  }
+
+  /**
+   * Returns the name of the topic of a packet; '' = there is no valid one.
+   * @param {TakenBatch} batch
+   * @param {number} packet
+   * @param {Stage} stage
+   */
+  topicOf(batch, packet, stage) {
+    const place = this.place.find(batch, packet);
+    // A flow that made the envelope may have chosen its topic.
+    if (place.isEnvelope && place.topic.length > 0) return checked(place.topic.toString());
+    let name = '';
+    for (const part of (place.isEnvelope ? stage.envelopeTopic : stage.topic)[batch.class])
+      name += typeof part === 'string' ? part : escapeName(part.of === 'device' ? place.device : place.topic);
+    return checked(name);
+  }
+
+  /**
+   * Returns the key of a packet, which decides the partition: the device, so that its records stay in order. An
+   * envelope has several devices and the gateway's key, so that all envelopes of a topic stay in order.
+   * @param {TakenBatch} batch
+   * @param {number} packet
+   * @returns {Buffer}
+   */
+  keyOf(batch, packet) {
+    const { isEnvelope, device } = this.place.find(batch, packet);
+    return isEnvelope || device.length === 0 ? this.gatewayKey : device;
+  }
+
+  /**
+   * @param {TakenBatch} batch
+   * @param {number} packet
+   * @param {string} topic
+   * @param {number} partition
+   * @param {Stage} stage
+   * @returns {Message} refers to the bytes of the batch
+   */
+  write(batch, packet, topic, partition, stage) {
+    if (this.order !== batch.order) this.#readHead(batch);
+    const { head } = this;
+    const place = this.place.find(batch, packet);
+    const { isEnvelope, device } = place;
+    const headers = new Map();
+    if (place.topic.length > 0) headers.set(NAMES.topic, place.topic);
+    headers.set(NAMES.ts, head.ts);
+    if (!head.lastTs.equals(head.ts)) headers.set(NAMES.lastTs, head.lastTs);
+    if (isEnvelope) headers.set(NAMES.count, place.count < 0 ? head.count : Buffer.from(String(place.count)));
+    headers.set(NAMES.class, CLASSES[batch.class]);
+    const recordKey = place.part < 0 ? head.key : `${head.key}.${place.part}`;
+    headers.set(NAMES.key, Buffer.from(recordKey));
+    // The sources of an earlier run are not known.
+    if (batch.isBacklog) headers.set(NAMES.history, ONE);
+    else if (stage.source !== '') headers.set(NAMES.source, this.#source(stage.source));
+    if (place.trace.length > 0) {
+      headers.set(NAMES.traceparent, place.trace.subarray(0, TRACEPARENT_BYTES));
+      if (place.trace.length > TRACEPARENT_BYTES)
+        headers.set(NAMES.tracestate, place.trace.subarray(TRACEPARENT_BYTES));
+    }
+    const key = isEnvelope || device.length === 0 ? this.gatewayKey : device;
+    const value = isEnvelope ? withKey(place.value, recordKey) : place.value;
+    return { topic, partition, key, value, headers, timestamp: head.timestamp };
+  }
+
+  /** @param {TakenBatch} batch */
+  #readHead(batch) {
+    const { meta } = batch;
+    this.order = batch.order;
+    this.head = {
+      key: `${this.gateway}/${meta[12].toString(36)}/${batch.class}/${meta[13]}`,
+      ts: Buffer.from(String(meta[6])),
+      lastTs: Buffer.from(String(meta[7])),
+      count: Buffer.from(String(batch.records)),
+      timestamp: BigInt(Math.round(meta[6]))
+    };
+  }
+
+  /** @param {string} name */
+  #source(name) {
+    const known = this.sources.get(name) ?? Buffer.from(name);
+    this.sources.set(name, known);
+    return known;
+  }
+}
+
+/**
+ * Returns an envelope with its key as the first field of its first line, as an MQTT uplink sends it.
+ * @param {Buffer} lines
+ * @param {string} recordKey
+ */
+function withKey(lines, recordKey) {
+  if (lines[0] !== BRACE) return lines;
+  const isEmpty = /^\{\s*\}/.test(lines.toString('latin1', 0, 64));
+  const field = `{"k":${JSON.stringify(recordKey)}${isEmpty ? '' : ','}`;
+  return Buffer.concat([Buffer.from(field), lines.subarray(1)]);
+}
+
+/** @param {string} name */
+function checked(name) {
+  return isTopicName(name) ? name : '';
+}
+
+exports.RecordWriter = RecordWriter;

@@ -1,0 +1,63 @@
+'use strict';
+
+const { BrokerLink } = require('./lib/engine/broker-link');
+const { kafka } = require('./lib/engine/modules');
+const { Complaints } = require('./lib/base/complaints');
+const { configOf, given } = require('./lib/base/node-config');
+const { tlsFiles } = require('./lib/settings/broker-options');
+const { readSettings } = require('./lib/settings/migrations');
+const { schema } = require('./lib/settings/kafka');
+const { clusterOptions } = require('./lib/settings/kafka-options');
+
+const STOP_MS = 2000;
+
+/**
+ * failure: why the node has no link. options: for sources.
+ * @typedef {import('node-red').Node & { link?: BrokerLink | null, failure?: string,
+ *   options?: Omit<import('./lib/settings/kafka-options').KafkaOptions, 'gateway'> }} ClusterNode
+ */
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {ClusterNode}
+   * @param {import('node-red').NodeDef} config
+   */
+  function Cluster(config) {
+    RED.nodes.createNode(this, config);
+    this.link = null;
+    const { values, problems } = readSettings({ ...config, ...given(this.credentials) }, schema);
+    if (problems.length > 0) return fail(this, problems.join(' '));
+    try {
+      const files = tlsFiles(configOf(RED, values.tls), (name) =>
+        RED.util.evaluateNodeProperty(name, 'env', this, {})
+      );
+      const node = values.tls ? RED.nodes.getNode(values.tls) : null;
+      const { options, warning } = clusterOptions(values, { node, files });
+      if (warning) this.warn(warning);
+      const name = config.name || options.brokers[0].host;
+      const link = new BrokerLink(this.id, name, options, () => kafka().UplinkThread);
+      const complaints = new Complaints((sentence) => this.warn(sentence));
+      link.onProblem = (sentence, kind = sentence, count = 1) => complaints.tell(kind, sentence, count);
+      this.options = options;
+      this.link = link;
+      this.on('close', (/** @type {() => void} */ done) => void link.close(STOP_MS).finally(done));
+    } catch (error) {
+      fail(this, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  RED.nodes.registerType('seganet-kafka', Cluster, {
+    credentials: { username: { type: 'text' }, password: { type: 'password' } }
+  });
+};
+
+/**
+ * Reports a failure. A config node has no status, so the nodes that use it repeat the sentence.
+ * @param {ClusterNode} node
+ * @param {string} sentence
+ */
+function fail(node, sentence) {
+  node.failure = sentence;
+  node.error(sentence);
+}

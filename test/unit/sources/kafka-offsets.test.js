@@ -1,0 +1,77 @@
+'use strict';
+
+const { Offsets } = require('../../../nodes/lib/sources/kafka-source/offsets');
+const { seeded } = require('../../fixtures/gateway/random');
+
+test('commits up to the first record that is not safe', () => {
+  const offsets = new Offsets();
+  const ids = [10n, 11n, 13n].map((offset) => offsets.add('t', 0, offset, 5));
+  offsets.done(ids[1]);
+  expect(offsets.due()).toEqual([]);
+  offsets.done(ids[0]);
+  expect(offsets.due()).toEqual([{ topic: 't', partition: 0, offset: 12n, leaderEpoch: 5 }]);
+  offsets.committed(offsets.due());
+  expect(offsets.due()).toEqual([]);
+  offsets.done(ids[2]);
+  expect(offsets.due()).toMatchObject([{ offset: 14n }]);
+  expect(offsets.size).toBe(0);
+});
+
+test('knows a record that is read again after a rebalance, and begins again where the group was reset', () => {
+  const offsets = new Offsets();
+  const first = offsets.add('t', 0, 1n, 0);
+  offsets.add('t', 0, 2n, 0);
+  expect(offsets.add('t', 0, 1n, 0)).toBe(0);
+  offsets.done(first);
+  offsets.committed(offsets.due());
+  expect(offsets.size).toBe(1);
+  expect(offsets.add('t', 0, 0n, 0)).toBeGreaterThan(0);
+  expect(offsets.size).toBe(1);
+});
+
+test('forgets partitions that another member has, and ignores what becomes safe then', () => {
+  const offsets = new Offsets();
+  const [a, b] = [offsets.add('t', 0, 1n, 0), offsets.add('t', 1, 1n, 0)];
+  offsets.keep((_topic, partition) => partition === 1);
+  offsets.done(a);
+  offsets.done(b);
+  expect(offsets.due()).toMatchObject([{ partition: 1, offset: 2n }]);
+});
+
+test('never commits a record that is not safe, whatever the order of events', () => {
+  const seed = Number(process.env.SEED ?? Date.now() % 1e9);
+  const { integer } = seeded(seed);
+  for (let round = 0; round < 200; round++) {
+    const offsets = new Offsets();
+    /** Safe offsets, commits and read positions by partition. */
+    const state = [0, 1].map(() => ({ safe: new Set(), committed: 0, at: 0, open: new Map() }));
+    for (let step = 0; step < 200; step++) {
+      const partition = integer(2);
+      const own = state[partition];
+      const kind = integer(10);
+      if (kind < 5) {
+        const id = offsets.add('t', partition, BigInt(own.at), 0);
+        if (id > 0) own.open.set(id, own.at);
+        own.at++;
+      } else if (kind < 8 && own.open.size > 0) {
+        const [id, offset] = [...own.open][integer(own.open.size)];
+        own.open.delete(id);
+        own.safe.add(offset);
+        offsets.done(id);
+      } else if (kind === 8) {
+        const due = offsets.due();
+        for (const commit of due) {
+          const { safe, committed } = state[commit.partition];
+          for (let at = committed; at < Number(commit.offset); at++)
+            expect([seed, safe.has(at)]).toEqual([seed, true]);
+          state[commit.partition].committed = Math.max(committed, Number(commit.offset));
+        }
+        offsets.committed(due);
+      } else if (integer(4) === 0) {
+        // A rebalance: read again from the last commit; sometimes the partition was away.
+        if (integer(2) === 0) offsets.keep((_topic, each) => each !== partition);
+        own.at = own.committed;
+      }
+    }
+  }
+});

@@ -1,0 +1,92 @@
+'use strict';
+
+const { PartitionQueue } = require('../../../../nodes/lib/uplink/kafka/partition-queue');
+const { Topic } = require('../../../../nodes/lib/uplink/kafka/topic');
+
+const missing = () =>
+  Object.assign(new Error('no topic'), { apiId: 'UNKNOWN_TOPIC_OR_PARTITION', apiCode: 3 });
+
+/** @param {{ isOfRecord?: boolean }} [options] */
+function bench({ isOfRecord = false } = {}) {
+  const all = { clock: 0, looks: [], timers: [], buried: [], ready: [], troubles: [] };
+  const topic = new Topic('t', false, isOfRecord, {
+    look: (_name, _create, done) => all.looks.push(done),
+    queueFor: (name, partition) => {
+      const parts = { topic: name, partition, maxBytes: 1000, now: () => all.clock, ready: () => {} };
+      return new PartitionQueue(/** @type {any} */ (parts));
+    },
+    keyOf: ({ packet }) => Buffer.from(`device-${packet % 5}`),
+    ready: (queue) => all.ready.push(queue),
+    bury: (item, _meaning, reason) => all.buried.push([item.packet, reason]),
+    onTrouble: (_meaning, reason) => all.troubles.push(reason),
+    now: () => all.clock,
+    delay: (fn) => all.timers.push(fn)
+  });
+  const add = (/** @type {number} */ packet) =>
+    topic.add(/** @type {any} */ ({ batch: {}, packet, bytes: 10 }));
+  return { ...all, all, topic, add };
+}
+
+test('asks once for the partitions, and keeps the order of a key', () => {
+  const { topic, add, looks } = bench();
+  for (let i = 0; i < 20; i++) add(i);
+  expect(looks).toHaveLength(1);
+  looks[0](null, 3);
+  expect(topic.queues).toHaveLength(3);
+  for (const { items } of topic.queues) {
+    const packets = items.map(({ packet }) => packet);
+    expect(packets).toEqual([...packets].sort((a, b) => a - b));
+  }
+  expect(topic.queues.flatMap(({ items }) => items)).toHaveLength(20);
+});
+
+test('waits for a missing topic indefinitely, and says so', () => {
+  const { all, topic, add, looks, timers, buried } = bench();
+  add(1);
+  for (let i = 0; i < 50; i++) {
+    looks.at(-1)(missing(), 0);
+    all.clock += 10000;
+    timers.at(-1)();
+  }
+  expect(topic.reason).toMatch(/"t" does not exist/);
+  expect(buried).toEqual([]);
+  looks.at(-1)(null, 1);
+  expect(topic.reason).toBe('');
+  expect(topic.queues[0].items).toHaveLength(1);
+});
+
+test('gives records up after a minute where the topic depends on the record', () => {
+  const { all, topic, add, looks, timers, buried } = bench({ isOfRecord: true });
+  add(1);
+  looks[0](missing(), 0);
+  expect(buried).toEqual([]);
+  all.clock = 60000;
+  timers[0]();
+  looks[1](missing(), 0);
+  expect(buried).toEqual([[1, expect.stringMatching(/took no records for a minute/)]]);
+  // The next records are given up at once.
+  add(2);
+  looks[2](missing(), 0);
+  expect(buried).toHaveLength(2);
+  expect(topic.reason).toBe('');
+});
+
+test('takes the records of all partitions back when one refuses the topic', () => {
+  const { topic, add, looks } = bench();
+  for (let i = 0; i < 10; i++) add(i);
+  looks[0](null, 2);
+  topic.refused({ kind: 'topic', code: 'UNKNOWN_TOPIC_OR_PARTITION', number: 3, detail: '' });
+  expect(topic.waiting).toHaveLength(10);
+  expect(topic.queues).toEqual([]);
+});
+
+test('ignores the answer to a look of an earlier session', () => {
+  const { topic, add, looks } = bench();
+  add(1);
+  topic.resume();
+  expect(looks).toHaveLength(2);
+  looks[0](missing(), 0);
+  expect(topic.reason).toBe('');
+  looks[1](null, 1);
+  expect(topic.queues).toHaveLength(1);
+});
