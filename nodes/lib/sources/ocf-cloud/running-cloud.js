@@ -12,6 +12,9 @@ const { OcfCloud, StoreThread, accessCodes } = require('../ocf');
 const openFiles = new Set();
 
 /**
+ * @typedef {InstanceType<typeof OcfCloud>} Cloud
+ * @typedef {InstanceType<typeof StoreThread>} Store
+ *
  * @typedef {object} Parts
  * @property {string} file of the store
  * @property {string} sid '' = that of the store, or a new one
@@ -26,9 +29,9 @@ const openFiles = new Set();
 
 class RunningCloud {
   #parts;
-  /** @type {StoreThread | null} */
+  /** @type {Store | null} */
   #store = null;
-  /** @type {OcfCloud | null} */
+  /** @type {Cloud | null} */
   #cloud = null;
   /** @type {CoapDesk | null} */
   #desk = null;
@@ -83,14 +86,14 @@ class RunningCloud {
     fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     const store = await StoreThread.open(file, warn);
     this.#store = store;
-    this.sid = this.#parts.sid.toLowerCase() || (await store.read('sid')) || randomUUID();
+    this.sid = this.#parts.sid.toLowerCase() || (await store.read('cloudId')) || randomUUID();
     const desk = new CoapDesk(engine, stage, onBell, {
       asked: (request) => cloud.asked(request),
       gone: (connection, device, reason) => cloud.gone(connection, device, reason),
       fault: problem
     });
     this.#desk = desk;
-    /** @type {OcfCloud} */
+    /** @type {Cloud} */
     const cloud = new OcfCloud({
       desk,
       store,

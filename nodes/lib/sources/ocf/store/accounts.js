@@ -240,8 +240,8 @@ async function countDevices(tx) {
   return Number((await tx.get('SELECT count(*) AS n FROM device'))?.n);
 }
 
-/** Returns the id of the cloud to which the store belongs, '' = none. @param {Transaction} tx @returns {Promise<string>} */
-async function sid(tx) {
+/** @param {Transaction} tx @returns {Promise<string>} the id of the cloud to which the database belongs, '' = none */
+async function cloudId(tx) {
   return (await tx.get("SELECT value FROM meta WHERE name = 'sid'"))?.value ?? '';
 }
 
@@ -273,6 +273,6 @@ module.exports = {
   removeOldCodes,
   users,
   countDevices,
-  sid,
+  cloudId,
   claim
 };

@@ -9,7 +9,7 @@ const READS = {
   redeemedFor: accounts.redeemedFor,
   checkToken: accounts.checkToken,
   users: accounts.users,
-  sid: accounts.sid,
+  cloudId: accounts.cloudId,
   countDevices: accounts.countDevices,
   find: links.find,
   access: links.access,
