@@ -241,8 +241,8 @@ const examples = {
     );
     await nodeRed.shows(CLOUD, /mark/);
   },
-  20: async ({ nodeRed }) => {
-    const log = path.join(userDir, 'seganet-log', 'a20e000000000000', 'ocf.db');
+  21: async ({ nodeRed }) => {
+    const log = path.join(userDir, 'seganet-log', 'a21e000000000000', 'ocf.db');
     await waitForPort(5683, '127.0.0.1', 30000);
     const command = path.join(userDir, 'node_modules', '.bin', 'seganet-accounts');
     const code = execFileSync(process.execPath, [command, 'code', 'alice', '--store', log], {
