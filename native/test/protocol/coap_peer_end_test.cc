@@ -48,7 +48,7 @@ TEST(CoapPeerEnd, EndsRegistrationsAndCommandsOfThePeer) {
   bench.TakeLog();
   EXPECT_EQ(bench.Command(7, "dev", "cmd/dev/x", "on"), CommandStart::kSent);
   bench.server.Forget(coap::Peer("gone", 4), "dev");
-  EXPECT_EQ(bench.TakeLog(), "[command 7 1][dev left]");
+  EXPECT_EQ(bench.TakeLog(), "[dev left][command 7 1]");
   EXPECT_FALSE(bench.server.Listens("dev"));
   EXPECT_TRUE(bench.server.Listens("other"));
   bench.TakeSent();
@@ -80,7 +80,7 @@ TEST(CoapPeerEnd, RetainsOnlyAcceptedObservers) {
   EXPECT_EQ(bench.TakeSent().size(), 1u);
   bench.server.Retain("dev", [](const coap::Peer&) { return false; });
   EXPECT_FALSE(bench.server.Listens("dev"));
-  EXPECT_EQ(bench.TakeLog(), "[command 7 1][dev left]");
+  EXPECT_EQ(bench.TakeLog(), "[dev left][command 7 1]");
 }
 
 class OneDevice : public Bench {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/tls/pem_files.h"
 #include "test/support/tls_fixture.h"
 
 namespace seganet {
