@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const { resolved } = require('./home-files');
 
 /** Nodes with a port for devices. */
-const TYPES = ['seganet-mqtt-devices', 'seganet-http-devices', 'seganet-coap-devices'];
+const TYPES = ['seganet-mqtt-devices', 'seganet-http-devices', 'seganet-coap-devices', 'seganet-ocf-cloud'];
 
 /** @typedef {{ host: string, port: number, protocol: 'tcp' | 'udp', what: string }} Wanted */
 

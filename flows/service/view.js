@@ -4,7 +4,12 @@
 const { version } = require('../../package.json');
 
 /** Nodes that listen for devices. They show a status as soon as they listen, or why they do not. */
-const LISTENERS = ['seganet-mqtt-devices', 'seganet-coap-devices', 'seganet-http-devices'];
+const LISTENERS = [
+  'seganet-mqtt-devices',
+  'seganet-coap-devices',
+  'seganet-http-devices',
+  'seganet-ocf-cloud'
+];
 
 /**
  * @typedef {{ fill?: string, text?: string }} Shown the status of a node

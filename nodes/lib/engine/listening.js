@@ -22,12 +22,16 @@ const FILES_MS = 5000;
  * @property {(login: import('../../../native/index.js').Login, member: import('./member').Member) =>
  *   Promise<import('../login/login-dispatcher').Verdict>} [checkLogin] if the login of `listener` is 'ask'
  * @property {() => void} [endLogins] called when the node is closed
+ * @property {() => Promise<void>} [prepare] must resolve before the listener opens. If it rejects (with a
+ *   sentence, and with `shown` for the status), it is called again after a second
+ * @property {() => Promise<void>} [end] called when the node is closed, after the listener is
  */
 
 class Listening {
   #member;
   #parts;
   #isOpening;
+  #isPrepared;
   #isClosed;
   /** Counts opens and closes. The result of an earlier DNS lookup is ignored. */
   #turn;
@@ -50,6 +54,7 @@ class Listening {
     /** @type {TlsState | null} with TLS or WebSocket */
     this.state = null;
     this.#isOpening = false;
+    this.#isPrepared = !parts.prepare;
     this.#isClosed = false;
     this.#turn = 0;
     this.#closeTls = () => {};
@@ -59,20 +64,38 @@ class Listening {
   start() {
     const parts = this.#parts;
     if (this.open || this.#isOpening || this.#isClosed) return;
+    if (parts.prepare && !this.#isPrepared) return this.#prepare(parts.prepare);
     const { host } = parts.listener;
     if (!host || net.isIP(host)) return this.#listen(parts.listener);
     // The engine accepts only addresses, because a synchronous DNS lookup would block Node-RED.
-    this.#isOpening = true;
-    const turn = this.#turn;
-    const isWanted = () => {
-      if (turn !== this.#turn) return false;
-      this.#isOpening = false;
-      return !this.#isClosed;
-    };
+    const isWanted = this.#wait();
     dns.promises.lookup(host).then(
       ({ address }) => isWanted() && this.#listen({ ...parts.listener, host: address }),
       (error) =>
         isWanted() && this.#refuse(Object.assign(new Error(error.message), { code: 'EADDRNOTAVAIL' }))
+    );
+  }
+
+  /** @returns {() => boolean} ends the wait; false if the listener was closed meanwhile */
+  #wait() {
+    this.#isOpening = true;
+    const turn = this.#turn;
+    return () => {
+      if (turn !== this.#turn) return false;
+      this.#isOpening = false;
+      return !this.#isClosed;
+    };
+  }
+
+  /** @param {() => Promise<void>} prepare */
+  #prepare(prepare) {
+    const isWanted = this.#wait();
+    prepare().then(
+      () => {
+        this.#isPrepared = true;
+        if (isWanted()) this.start();
+      },
+      (error) => isWanted() && this.#refuse(error)
     );
   }
 
@@ -167,8 +190,8 @@ class Listening {
   #refuse(error) {
     const member = this.#member;
     const { host, port } = this.#parts.tls ?? this.#parts.listener;
-    const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
-    const refused = listenStatus(port, code, message);
+    const { code = '', message, shown } = /** @type {NodeJS.ErrnoException & { shown?: string }} */ (error);
+    const refused = shown ?? listenStatus(port, code, message);
     if (refused !== this.refused) member.node.error(listenSentence(host, port, code, message));
     this.refused = refused;
     member.status.red(refused);
@@ -200,7 +223,11 @@ class Listening {
     this.#isClosed = true;
     this.#unwatch();
     this.#parts.endLogins?.();
-    if (!this.open && !this.#isOpening) return;
+    if (this.open || this.#isOpening) await this.#leave();
+    await this.#parts.end?.();
+  }
+
+  async #leave() {
     // Node-RED calls the close handlers of all nodes in one turn. After it, the engine's handler has run if it closes
     // too.
     await new Promise((resolve) => setImmediate(resolve));

@@ -11,6 +11,7 @@ const { startMosquitto } = require('../../../bench/harness/cloud');
 const { KafkaBroker } = require('../../../bench/harness/kafka/broker');
 const { eventually, waitForPort } = require('../../../bench/harness/net');
 const { DtlsDevice } = require('../../fixtures/devices/dtls-device');
+const { Client } = require('../../fixtures/ocf/client');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 
 const CLOUD = 'arrived in the cloud';
@@ -239,6 +240,25 @@ const examples = {
       { timeoutMs: 20000, everyMs: 200, what: 'the DTLS device gets 2.04' }
     );
     await nodeRed.shows(CLOUD, /mark/);
+  },
+  21: async ({ nodeRed }) => {
+    const log = path.join(userDir, 'seganet-log', 'a21e000000000000', 'ocf.db');
+    await waitForPort(5683, '127.0.0.1', 30000);
+    const command = path.join(userDir, 'node_modules', '.bin', 'seganet-accounts');
+    const code = execFileSync(process.execPath, [command, 'code', 'alice', '--store', log], {
+      encoding: 'utf8'
+    });
+    const client = await Client.open({ host: '127.0.0.1', port: 5683 });
+    try {
+      await client.signUp(code.trim());
+      await client.signIn();
+      await client.request('PUT', '/oic/ps/room');
+      const { code: answer } = await client.request('POST', '/oic/ps/room', { body: { mark: 20 } });
+      if (answer !== '2.04') throw new Error(`the post got ${answer}`);
+    } finally {
+      client.destroy();
+    }
+    await nodeRed.shows(CLOUD, /ps\/room/);
   }
 };
 

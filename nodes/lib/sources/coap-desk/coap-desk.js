@@ -139,7 +139,7 @@ class CoapDesk {
    * too many of its requests are open; 5.04 if it does not answer in time.
    * @param {string} device
    * @param {object} request
-   * @param {import('./codes').Method} [request.method]
+   * @param {string} [request.method] such as GET
    * @param {string[]} request.path
    * @param {string[]} [request.query]
    * @param {Option[]} [request.options]

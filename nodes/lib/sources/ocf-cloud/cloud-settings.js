@@ -1,0 +1,106 @@
+'use strict';
+// Checks the settings of an ocf cloud node.
+
+const os = require('node:os');
+const { isLoopback } = require('../../base/loopback');
+const { choice, integer, text } = require('../../base/options');
+const { LIMITS } = require('../ocf');
+
+const PORTS = { tcp: 5683, tls: 5684 };
+const ENDPOINT = /^coaps?\+tcp:\/\/[^\s/?#@]+$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const MAX_TOPIC_BYTES = 1024;
+/** Largest body that passes between a controller and a device. */
+const MAX_BODY_BYTES = 256 * 1024;
+/** A new device signs up and in within it; a person may be part of that. */
+const IDENTIFY_MS = 60000;
+
+const limited = (/** @type {string} */ name, /** @type {number} */ fallback) =>
+  integer(...LIMITS[name], fallback);
+const schema = {
+  transport: choice(/** @type {const} */ (['tcp', 'tls']), 'tcp'),
+  host: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
+  // -1: the port of the transport.
+  port: integer(0, 65535, -1),
+  tls: text(''),
+  minTls: choice(/** @type {const} */ (['TLSv1.2', 'TLSv1.3']), 'TLSv1.2'),
+  clientCert: choice(/** @type {const} */ (['no', 'wanted', 'required']), 'no'),
+  sid: text('', UUID, 'a UUID'),
+  endpoint: text('', ENDPOINT, 'an address such as coaps+tcp://cloud.example:5684'),
+  storeFile: text(''),
+  accessSeconds: limited('accessSeconds', 3600),
+  refreshDays: limited('refreshDays', 90),
+  keepAliveS: integer(0, 86400, 20),
+  requestTimeoutMs: limited('requestTimeoutMs', 10000),
+  mostDevices: limited('mostDevices', 10000),
+  presenceTopic: text('', /^[^+#\0]+$/, 'a topic without + and #')
+};
+
+/** @typedef {{ [K in keyof typeof schema]: ReturnType<(typeof schema)[K]> }} Values */
+
+/**
+ * Checks the properties that depend on each other.
+ * @param {Values} values
+ * @returns {string} a warning, '' = none
+ * @throws {RangeError} with a sentence
+ */
+function check({ transport, host, endpoint, accessSeconds, presenceTopic }) {
+  if (accessSeconds === 0) {
+    throw new RangeError(
+      'An access token cannot end at once. Enter its lifetime in seconds, or -1 for no end.'
+    );
+  }
+  if (Buffer.byteLength(presenceTopic) > MAX_TOPIC_BYTES) {
+    throw new RangeError(`The presence topic exceeds ${MAX_TOPIC_BYTES} bytes. Choose a shorter one.`);
+  }
+  if (transport === 'tls' && endpoint.startsWith('coap+tcp:')) {
+    throw new RangeError(
+      'The address for devices begins with coap+tcp, but the listener uses TLS. Begin it with coaps+tcp.'
+    );
+  }
+  const isExposed = transport === 'tcp' && !isLoopback(host) && !endpoint.startsWith('coaps');
+  return isExposed
+    ? `On ${host}, tokens of devices cross the network without encryption. Choose TLS, unless only devices are on that network.`
+    : '';
+}
+
+/**
+ * Returns the values that a listener of the engine needs.
+ * @param {Values} values
+ */
+function listenerValues({ transport, host, port, tls, minTls, clientCert }) {
+  return {
+    transport,
+    host,
+    port: port >= 0 ? port : PORTS[transport],
+    tls,
+    minTls,
+    clientCert,
+    // A device proves its id by its token.
+    login: 'none',
+    allowAnonymous: true,
+    certIdentity: 'cn',
+    passwordFile: '',
+    identity: '',
+    pskFile: '',
+    wsPath: '/',
+    wsOrigins: '',
+    wsMaxKiB: 1,
+    acknowledgeMessages: 'handedOver',
+    deliveryTimeoutS: 30,
+    onDeliveryTimeout: 'refuse'
+  };
+}
+
+/**
+ * Returns where devices reach the cloud, if the user has not told.
+ * @param {Values} values
+ * @param {number} port
+ */
+function defaultEndpoint({ transport, host }, port) {
+  const isAny = /^(0\.0\.0\.0|::)$/.test(host);
+  const name = isAny ? os.hostname() : host.includes(':') ? `[${host}]` : host;
+  return `${transport === 'tls' ? 'coaps' : 'coap'}+tcp://${name}:${port}`;
+}
+
+module.exports = { schema, check, listenerValues, defaultEndpoint, MAX_BODY_BYTES, IDENTIFY_MS };

@@ -1,0 +1,136 @@
+'use strict';
+// An OCF cloud at work: its store, its control plane, and the request desk of its listener.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { randomUUID } = require('node:crypto');
+const { asError, guard } = require('../../base/guard');
+const { CoapDesk } = require('../coap-desk/coap-desk');
+const { OcfCloud, StoreThread, accessCodes } = require('../ocf');
+
+/** The store's files that are open, because two clouds with one store would not know of each other's sessions. */
+const openFiles = new Set();
+
+/**
+ * @typedef {InstanceType<typeof OcfCloud>} Cloud
+ * @typedef {InstanceType<typeof StoreThread>} Store
+ *
+ * @typedef {object} Parts
+ * @property {string} file of the store
+ * @property {string} sid '' = that of the store, or a new one
+ * @property {() => string} endpoint
+ * @property {Partial<import('../ocf/options').Options>} options
+ * @property {import('../coap-desk/coap-desk').DeskEngine} engine
+ * @property {number} stage
+ * @property {(fn: () => void) => () => void} onBell
+ * @property {(sentence: string) => void} warn
+ * @property {(error: Error) => void} problem something failed that is not a client's fault
+ */
+
+class RunningCloud {
+  #parts;
+  /** @type {Store | null} */
+  #store = null;
+  /** @type {Cloud | null} */
+  #cloud = null;
+  /** @type {CoapDesk | null} */
+  #desk = null;
+  /** Devices that are signed in. */
+  #on = 0;
+  /** @type {Promise<void>} */
+  #opening = Promise.resolve();
+
+  /** @param {Parts} parts */
+  constructor(parts) {
+    this.#parts = parts;
+    /** The cloud's id, '' before open(). */
+    this.sid = '';
+  }
+
+  /** Devices that are signed in. */
+  get on() {
+    return this.#on;
+  }
+
+  /** Devices that have signed up. */
+  get devices() {
+    return this.#cloud?.deviceCount ?? 0;
+  }
+
+  /**
+   * Opens the store and starts the cloud. It may be called again after an error.
+   * @throws {Error} with a sentence, and with `shown` for the status
+   */
+  async open() {
+    this.#opening = this.#open();
+    await this.#opening;
+  }
+
+  async #open() {
+    const { file } = this.#parts;
+    if (openFiles.has(file)) {
+      throw failure(`The store ${file} is in use by another ocf cloud node. Enter another file.`);
+    }
+    openFiles.add(file);
+    try {
+      await this.#start();
+    } catch (error) {
+      await this.#end();
+      const { message } = asError(error);
+      throw failure(/^[A-Z].*\.$/s.test(message) ? message : `The store cannot be used: ${message}.`);
+    }
+  }
+
+  async #start() {
+    const { file, endpoint, options, engine, stage, onBell, warn, problem } = this.#parts;
+    fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    const store = await StoreThread.open(file, warn);
+    this.#store = store;
+    this.sid = this.#parts.sid.toLowerCase() || (await store.read('cloudId')) || randomUUID();
+    const desk = new CoapDesk(engine, stage, onBell, {
+      asked: (request) => cloud.asked(request),
+      gone: (connection, device, reason) => cloud.gone(connection, device, reason),
+      fault: problem
+    });
+    this.#desk = desk;
+    /** @type {Cloud} */
+    const cloud = new OcfCloud({
+      desk,
+      store,
+      users: accessCodes,
+      options: { ...options, sid: this.sid, endpoint },
+      events: {
+        presence: ({ state }) => void (this.#on += state === 'on' ? 1 : -1),
+        tokenReused: ({ di, address }) =>
+          warn(
+            `A refresh token of the device ${di} was used again from ${address}, so there is a copy of it. Its tokens are revoked, and it needs a new access code.`
+          ),
+        problem
+      }
+    });
+    this.#cloud = cloud;
+    await cloud.start();
+  }
+
+  /** Ends the cloud. Its listener must be closed. */
+  async close() {
+    await this.#opening.catch(() => {});
+    await this.#end();
+  }
+
+  async #end() {
+    const { file, problem } = this.#parts;
+    guard(() => this.#cloud?.close(), problem);
+    guard(() => this.#desk?.end(), problem);
+    const store = this.#store;
+    this.#cloud = this.#desk = this.#store = null;
+    this.#on = 0;
+    await store?.close();
+    openFiles.delete(file);
+  }
+}
+
+/** @param {string} sentence */
+const failure = (sentence) => Object.assign(new Error(sentence), { shown: 'store not usable' });
+
+exports.RunningCloud = RunningCloud;

@@ -1,0 +1,55 @@
+'use strict';
+// Users that exist by access codes alone: the operator makes a code for a user, and the user gives it to a device.
+
+const { randomBytes } = require('node:crypto');
+const { hashOf, userId } = require('./tokens');
+
+/** Distinguishes these users from those of OpenID providers. */
+const ISSUER = 'urn:seganet:access-codes';
+/** 24 characters of 5 bits, 120 bits: none can be mistaken for another one. */
+const CODE_CHARACTERS = 24;
+const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789X';
+const MINUTE_MS = 60000;
+const MOST_MINUTES = 1440;
+
+/** @typedef {'accessCode' | 'wrong' | { issuer: string, sub: string }} Exchanged */
+/**
+ * What exchanges the code of a sign-up for a user.
+ * @typedef {object} Users
+ * @property {(code: string, device: { di: string, provider: string }) => Promise<Exchanged>} exchange
+ *   accessCode: the store knows whether the code is right. Rejects if the provider cannot be reached.
+ */
+
+/** @type {Users} */
+const accessCodes = { exchange: async () => 'accessCode' };
+
+/** @param {string} name @returns {string} what is wrong with a user's name, '' if nothing is */
+function userProblem(name) {
+  return /^[^\p{Cc}\p{Z}:/]{1,128}$/u.test(name)
+    ? ''
+    : 'must have 1 to 128 characters without spaces, colons and slashes';
+}
+
+/** @param {string} name @returns {string} the user's id */
+function userIdOf(name) {
+  return userId(ISSUER, name);
+}
+
+/**
+ * Makes an access code for one sign-up.
+ * @param {import('./store/operations').Store} store
+ * @param {string} name of the user
+ * @param {{ minutes?: number, now?: number }} [options]
+ * @returns {Promise<{ code: string, uid: string, expires: number }>}
+ */
+async function newCode(store, name, { minutes = 10, now = Date.now() } = {}) {
+  const problem = userProblem(name);
+  if (problem) throw new RangeError(`The user name ${problem}.`);
+  const code = [...randomBytes(CODE_CHARACTERS)].map((byte) => ALPHABET[byte & 31]).join('');
+  const expires = now + minutes * MINUTE_MS;
+  const uid = userIdOf(name);
+  await store.write('addCode', { issuer: ISSUER, sub: name, uid, hash: hashOf(code), expires, now });
+  return { code, uid, expires };
+}
+
+module.exports = { accessCodes, newCode, userIdOf, userProblem, ISSUER, MOST_MINUTES };

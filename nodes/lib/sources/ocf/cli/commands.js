@@ -1,0 +1,133 @@
+'use strict';
+
+const fs = require('node:fs');
+const { CliError } = require('../../../base/cli/cli-error');
+const { plural, table } = require('../../../base/cli/cli-output');
+const { newCode, userProblem, ISSUER } = require('../access-codes');
+const { asUuid } = require('../bodies');
+const { SqliteStore } = require('../store');
+const { EXIT, usage } = require('./usage');
+
+/** @typedef {import('./usage').Input} Input */
+/** @typedef {import('../../../base/cli/cli-output').Output} Output */
+/** @typedef {import('../store/operations').Store} Store */
+/** @typedef {{ uid: string, issuer: string, sub: string, devices: number }} User */
+
+/**
+ * Runs a command with the open database.
+ * @param {string} command
+ * @param {Input} input
+ * @param {Output} output
+ * @returns {Promise<number>} exit code
+ */
+async function execute(command, input, output) {
+  const store = open(input.store);
+  try {
+    return await commands[command](store, input, output);
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError(`${input.store} cannot be used: ${/** @type {Error} */ (error).message}`, EXIT.CANNOT);
+  } finally {
+    await store.close();
+  }
+}
+
+/** @param {string} file @returns {Store} */
+function open(file) {
+  if (!fs.existsSync(file)) {
+    throw new CliError(
+      `There is no database ${file}. The gateway creates it when an OCF cloud is deployed. Set its path with --store.`,
+      EXIT.CANNOT
+    );
+  }
+  try {
+    return new SqliteStore(file);
+  } catch (error) {
+    throw new CliError(`${file} cannot be opened: ${/** @type {Error} */ (error).message}`, EXIT.CANNOT);
+  }
+}
+
+/** @type {Record<string, (store: Store, input: Input, output: Output) => Promise<number>>} */
+const commands = {
+  async code(store, { names: [name], minutes }, output) {
+    const problem = userProblem(name);
+    if (problem) throw usage(`The user name ${problem}.`);
+    const { code } = await newCode(store, name, { minutes });
+    await output.note(
+      `One device can sign up as ${name} with this code in the next ${plural(minutes, 'minute')}:`
+    );
+    await output.line(code);
+    return EXIT.OK;
+  },
+
+  async users(store, { json }, output) {
+    const users = (await store.read('users')).map((user) => ({ ...user, name: user.sub }));
+    if (json) {
+      const shown = users.map(({ name, uid, issuer, devices }) => ({ name, uid, issuer, devices }));
+      await output.line(JSON.stringify({ users: shown }));
+    } else {
+      const rows = users.map(({ name, devices, uid }) => [name, String(devices), uid]);
+      for (const line of table(['user', 'devices', 'id'], rows)) await output.line(line);
+    }
+    return EXIT.OK;
+  },
+
+  async devices(store, { names: [name], json }, output) {
+    const users = await store.read('users');
+    const uid = name === undefined ? undefined : userNamed(users, name).uid;
+    const names = new Map(users.map((user) => [user.uid, user.sub]));
+    const devices = (await store.read('devices', { uid })).map((device) => ({
+      di: device.di,
+      user: names.get(device.uid) ?? device.uid,
+      links: Number(device.links),
+      name: device.name
+    }));
+    if (json) {
+      await output.line(JSON.stringify({ devices }));
+    } else {
+      const rows = devices.map((device) => [device.di, device.user, String(device.links), device.name]);
+      for (const line of table(['device', 'user', 'links', 'name'], rows)) await output.line(line);
+    }
+    return EXIT.OK;
+  },
+
+  async share(store, { names: [device, name, rights] }, output) {
+    const given = { r: 'r', rw: 'rw', none: '' }[rights];
+    if (given === undefined) throw usage(`The rights are r, rw or none, not '${rights}'.`);
+    const { uid } = userNamed(await store.read('users'), name);
+    const di = asUuid(device);
+    const problem = await store.write('share', { di, uid, rights: /** @type {'' | 'r' | 'rw'} */ (given) });
+    if (problem === 'device') throw new CliError(`There is no device ${device}.`, EXIT.NO);
+    if (problem === 'owner') throw usage(`${name} owns the device.`);
+    await output.note(given ? `${name} has the rights ${given}.` : `${name} has no rights.`);
+    return EXIT.OK;
+  },
+
+  async delete(store, { names: [name] }, output) {
+    const di = asUuid(name);
+    if (di && (await store.write('removeDevice', { di }))) {
+      await output.note(`The device ${di} was deleted.`);
+      return EXIT.OK;
+    }
+    const { uid } = userNamed(await store.read('users'), name);
+    const { devices } = await store.write('removeUser', { uid });
+    await output.note(`${name} was deleted, with ${plural(devices.length, 'device')}.`);
+    return EXIT.OK;
+  }
+};
+
+/**
+ * Returns the user with a name or id. A user of access codes comes before one of a provider with the same name.
+ * @param {User[]} users
+ * @param {string} name
+ */
+function userNamed(users, name) {
+  const found =
+    users.find((user) => user.sub === name && user.issuer === ISSUER) ??
+    users.find((user) => user.uid === name) ??
+    users.find((user) => user.sub === name);
+  if (!found) throw new CliError(`There is no user or device ${name}.`, EXIT.NO);
+  return found;
+}
+
+exports.execute = execute;

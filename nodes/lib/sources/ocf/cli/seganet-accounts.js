@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+'use strict';
+// seganet-accounts manages users and devices of the OCF cloud. See seganet-accounts --help.
+
+const { main, runner } = require('../../../base/cli/cli-main');
+const { readArguments } = require('./usage');
+
+const run = runner(readArguments, (command, input, output) =>
+  require('./commands').execute(command, input, output)
+);
+
+if (require.main === module) main('seganet-accounts', run);
+
+module.exports = { run };

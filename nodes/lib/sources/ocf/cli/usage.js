@@ -1,0 +1,77 @@
+'use strict';
+// The command line of seganet-accounts.
+
+const os = require('node:os');
+const path = require('node:path');
+const { CliError } = require('../../../base/cli/cli-error');
+const { parseOptions, readCommand } = require('../../../base/cli/usage');
+const { MOST_MINUTES } = require('../access-codes');
+
+const EXIT = { OK: 0, NO: 1, USAGE: 2, CANNOT: 3 };
+const DEFAULT_MINUTES = 10;
+
+const HELP = `seganet-accounts <command> [options] [<name> ...]
+
+Manages the users and devices of the OCF cloud of a SegaNet gateway. The gateway may run meanwhile: it notices changes
+within some seconds.
+
+commands
+  code USER           prints an access code with which one device can sign up as this user; creates the user if necessary
+                        --minutes N       time in which the code is valid: 1 to ${MOST_MINUTES}, default ${DEFAULT_MINUTES}
+  users               lists the users: name, number of devices, id
+  devices [USER]      lists the devices, or those of one user: id, user, links, name
+  share DEVICE USER RIGHTS
+                      shares a device with another user: r (read), rw (read and write), or none
+  delete DEVICE|USER  deletes a device with its tokens, links and shares, or a user with all devices; a deleted device is
+                      disconnected, and must sign up again with a new code
+
+options
+  --store FILE        the database of accounts; default: ocf.db in SEGANET_HOME, else in ~/.seganet
+  --json              users, devices: print one JSON object
+
+  --help, --version
+
+exit codes
+  0  done                      1  there is no such user or device
+  2  wrong usage               3  the database is missing, or cannot be read or written
+
+docs/ocf.md in the package describes the cloud.`;
+
+/** Least and most names after each command. @type {Record<string, [number, number]>} */
+const NAMES = { code: [1, 1], users: [0, 0], devices: [0, 1], share: [3, 3], delete: [1, 1] };
+
+/** @typedef {{ names: string[], store: string, minutes: number, json: boolean }} Input */
+
+/** @param {string} message */
+const usage = (message) => new CliError(`${message} See seganet-accounts --help.`, EXIT.USAGE);
+
+/** @param {NodeJS.ProcessEnv} [env] */
+function defaultStore(env = process.env) {
+  return path.join(env.SEGANET_HOME?.trim() || path.join(os.homedir(), '.seganet'), 'ocf.db');
+}
+
+/**
+ * @param {string[]} args
+ * @returns {{ command: string, text: string, options: Input | null }} options null: only print the text
+ */
+function readArguments(args) {
+  const { command, rest, text } = readCommand(args, { help: HELP, commands: NAMES, usage });
+  if (text !== '') return { command, text, options: null };
+  /** @type {NonNullable<import('node:util').ParseArgsConfig['options']>} */
+  const specs = { store: { type: 'string' } };
+  if (command === 'code') specs.minutes = { type: 'string' };
+  if (command === 'users' || command === 'devices') specs.json = { type: 'boolean' };
+  const { values, positionals } = parseOptions(rest, specs, usage, true);
+  const [least, most] = NAMES[command];
+  if (positionals.length < least)
+    throw usage(`'${command}' needs ${least === 1 ? 'a name' : 'three names'}.`);
+  if (positionals.length > most) throw usage(`'${positionals[most]}' is one argument too many.`);
+  const minutes = values.minutes === undefined ? DEFAULT_MINUTES : Number(values.minutes);
+  if (!Number.isInteger(minutes) || minutes < 1 || minutes > MOST_MINUTES) {
+    throw usage(`--minutes takes a whole number from 1 to ${MOST_MINUTES}.`);
+  }
+  const store = path.resolve(String(values.store ?? defaultStore()));
+  return { command, text: '', options: { names: positionals, store, minutes, json: values.json === true } };
+}
+
+module.exports = { EXIT, readArguments, usage };

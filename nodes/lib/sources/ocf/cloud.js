@@ -1,0 +1,359 @@
+'use strict';
+
+const { answerFormat } = require('./bodies');
+const { account, tokenRefresh } = require('./account');
+const { Attempts } = require('./attempts');
+const { FORMAT } = require('./coap');
+const { directory } = require('./directory');
+const { discovery } = require('./discovery');
+const { Grants } = require('./grants');
+const { withDefaults } = require('./options');
+const { Presence } = require('./presence');
+const { Refusal } = require('./refusal');
+const { asRefusal, refuse, send } = require('./replies');
+const { checkCritical } = require('./route-options');
+const { Route } = require('./route');
+const { session } = require('./session');
+const { EXPIRY_GRACE_MS, Sessions } = require('./sessions');
+const { core, ping } = require('./small-resources');
+const { Topics } = require('./topics');
+const { Upkeep } = require('./upkeep');
+
+/** @typedef {import('./coap').Request} Request */
+/** @typedef {import('./coap').Option} Option */
+/** @typedef {import('./sessions').Peer} Peer */
+/** @typedef {import('./replies').Answer} Answer */
+/** @typedef {{ code: number, options: Option[], payload: Buffer, last: boolean }} DeviceAnswer last: none follows */
+/** @typedef {{ method: string, path: string[], query: string[], options: Option[], payload: Buffer, observe: boolean, timeoutMs: number }} Question */
+/**
+ * @typedef {(connection: number, token: Buffer, code: string | number, options: Option[], payload: Buffer) => unknown}
+ *   Answering
+ */
+/** @typedef {(connection: number, topic: string, payload: Buffer, recordClass?: number) => Promise<string>} Recording */
+/** @typedef {{ device: string, owner: string, until: number, replace: true }} DeskSession */
+/**
+ * The transport below the cloud. A connection is a number, and keeps it until gone() reports its end.
+ * @typedef {object} Desk
+ * @property {Answering} answer
+ *   repeated with an Observe option for each notification
+ * @property {(connection: number, session: DeskSession) => boolean} identify
+ *   false: the connection has closed, or the id is not allowed. Closes an older connection of the device. until: ms
+ *   since 1970, 0 = no end
+ * @property {(connection: number, reason: string) => unknown} forget the connection stays open
+ * @property {(connection: number, reason: string) => unknown} close
+ * @property {(device: string, question: Question, onAnswer: (answer: DeviceAnswer) => void) => unknown} ask
+ *   returns a handle; that a device is offline or too slow comes as an answer
+ * @property {(handle: any) => unknown} cancel
+ * @property {Recording} record
+ *   resolves to 'safe' when the record is safe, or to the reason why it will not be
+ */
+/**
+ * @typedef {object} Events what the owner of the cloud may want to know
+ * @property {(event: { di: string, state: 'on' | 'off', reason: string }) => void} [presence]
+ * @property {(event: { di: string, uid: string, address: string }) => void} [tokenReused] somebody has a copy of a
+ *   device's refresh token; its tokens were revoked
+ * @property {(error: Error) => void} [problem] something failed that is not the client's fault
+ */
+
+/** Requests of a connection that wait for earlier ones. */
+const MOST_QUEUED = 64;
+/** The answer to a deletion leaves before the connection closes. */
+const DELETED_CLOSE_MS = 500;
+const SIGNED_OUT = 'signedOut';
+
+/** Resources for which no sign-in is needed, by path. @type {Map<string, (cloud: OcfCloud, peer: Peer, request: Request) => Promise<Answer>>} */
+const OPEN = new Map([
+  ['oic/sec/account', account],
+  ['oic/account', account],
+  ['oic/sec/session', session],
+  ['oic/account/session', session],
+  ['oic/sec/tokenrefresh', tokenRefresh],
+  ['oic/account/tokenrefresh', tokenRefresh],
+  ['oic/ping', ping],
+  ['.well-known/core', (_cloud, _peer, request) => core(request)]
+]);
+/** Resources of older clients, which expect plain CBOR unless they ask for OCF's format. */
+const PLAIN = new Set(['oic/prs', 'oic/ps', 'oic/ping']);
+
+/**
+ * The control plane of an OCF cloud: accounts, sessions, directory, presence, topics, and the way to devices. It keeps
+ * no connection itself; the desk does.
+ */
+class OcfCloud {
+  #upkeep;
+  #devices = 0;
+  /** @type {Set<NodeJS.Timeout>} */
+  #timers = new Set();
+
+  /**
+   * @param {object} parts
+   * @param {Desk} parts.desk
+   * @param {import('./store/operations').Store} parts.store
+   * @param {import('./access-codes').Users} parts.users
+   * @param {Partial<import('./options').Options> & Pick<import('./options').Options, 'sid' | 'endpoint'>} parts.options
+   * @param {Events} [parts.events]
+   * @param {() => number} [parts.now] ms since 1970
+   */
+  constructor({ desk, store, users, options, events = {}, now = Date.now }) {
+    this.desk = desk;
+    this.store = store;
+    this.users = users;
+    this.options = withDefaults(options);
+    this.events = events;
+    this.now = now;
+    this.attempts = new Attempts(now);
+    this.sessions = new Sessions(now);
+    this.grants = new Grants(store);
+    this.presence = new Presence(this);
+    this.topics = new Topics(this);
+    this.route = new Route(this);
+    this.#upkeep = new Upkeep(this);
+  }
+
+  /**
+   * Must be called before the first request.
+   * @throws {Error} if the store belongs to a cloud with another id and has devices
+   */
+  async start() {
+    const known = await this.store.write('claim', { sid: this.options.sid });
+    if (known !== this.options.sid) {
+      throw new Error(
+        `The store belongs to the cloud ${known} and has signed-up devices, which would not find a cloud with the id ${this.options.sid}. Set the cloud id to ${known}, or use another store.`
+      );
+    }
+    await this.recount();
+    this.#upkeep.start();
+  }
+
+  /** Stops all timers. The store stays open. */
+  close() {
+    this.#upkeep.stop();
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  /**
+   * Answers a request. Never throws. Requests of a connection take effect in their order.
+   * @param {Request} request
+   */
+  asked(request) {
+    const peer = this.sessions.peerOf(request);
+    if (peer.silentMs > 0) peer.silentUntil = this.now() + peer.silentMs;
+    if (peer.queued >= MOST_QUEUED) {
+      this.#refuse(request, new Refusal('5.03', 'The connection has too many unanswered requests.', 1));
+      return;
+    }
+    peer.queued++;
+    const work = () => this.#handle(peer, request);
+    peer.last = (peer.last ? peer.last.then(work) : work()).then(() => {
+      if (--peer.queued === 0) peer.last = null;
+    });
+  }
+
+  /**
+   * The desk lost a connection, or took the device from one that stays open: after forget(), and at the end that
+   * identify() named.
+   * @param {number} connection
+   * @param {string} device
+   * @param {string} reason
+   */
+  gone(connection, device, reason) {
+    // The sign-out is done already, and the connection may have signed in again.
+    if (reason === SIGNED_OUT) return;
+    const open = this.sessions.peek(connection);
+    if (open && reason === 'expired' && !open.isClosing) {
+      if (open.di === device && !this.sessions.isSignedIn(open)) this.leave(open, open.endReason);
+      return;
+    }
+    const peer = this.sessions.take(connection);
+    if (peer) this.leave(peer, reason);
+  }
+
+  /** @param {Peer} peer @param {Request} request */
+  async #handle(peer, request) {
+    try {
+      await this.#dispatch(peer, request);
+    } catch (error) {
+      if (!(error instanceof Refusal)) this.problem(error);
+      if (!peer.isGone) this.#refuse(request, asRefusal(error));
+    }
+  }
+
+  /** @param {Peer} peer @param {Request} request */
+  async #dispatch(peer, request) {
+    if (peer.isGone) return;
+    checkCritical(request);
+    const path = request.path.join('/');
+    const open = OPEN.get(path);
+    if (!open) this.sessions.checkSignedIn(peer);
+    if (path.startsWith('oic/route/')) {
+      await this.route.forward(peer, request);
+      return;
+    }
+    const [first, second] = request.path;
+    const usual = PLAIN.has(`${first}/${second}`) ? FORMAT.CBOR : FORMAT.OCF;
+    const isText = path === '.well-known/core';
+    const format = isText ? FORMAT.LINKS : answerFormat(request, usual);
+    const answer = await (open ? open(this, peer, request) : this.#signedIn(peer, request, path, format));
+    if (answer && !peer.isGone) send(this.desk, request, answer, format);
+  }
+
+  /** @param {Peer} peer @param {Request} request @param {string} path @param {number} format */
+  async #signedIn(peer, request, path, format) {
+    if (path === 'oic/rd') return directory(this, peer, request);
+    if (path === 'oic/res') return discovery(this, peer, request, format);
+    if (path === 'oic/prs') return this.presence.answer(peer, request, format);
+    if (path === 'oic/ps' || path.startsWith('oic/ps/')) return this.topics.answer(peer, request, format);
+    throw new Refusal('4.04', 'The cloud has no such resource.');
+  }
+
+  /** @param {Request} request @param {Refusal} refusal */
+  #refuse(request, refusal) {
+    try {
+      refuse(this.desk, request, refusal);
+    } catch (error) {
+      this.problem(error);
+    }
+  }
+
+  /**
+   * Sends an answer or notification outside of a request's turn.
+   * @param {Request} request
+   * @param {string | number} code
+   * @param {Option[]} options
+   * @param {Buffer} payload
+   */
+  answer({ connection, token }, code, options, payload) {
+    try {
+      this.desk.answer(connection, token, code, options, payload);
+    } catch (error) {
+      // The connection may have ended; what else went wrong is worth a message, but must not stop other notifications.
+      this.problem(error);
+    }
+  }
+
+  /** @param {Peer} peer @param {{ di: string, uid: string, until: number }} found */
+  async signIn(peer, found) {
+    const { di, uid, until } = found;
+    if (peer.isGone) return;
+    if (peer.di !== '' && (peer.di !== di || peer.uid !== uid)) this.signOut(peer);
+    const { wasOn } = this.sessions.signIn(peer, found);
+    try {
+      /** @type {DeskSession} */
+      const proven = {
+        device: di,
+        owner: uid,
+        // The desk is the second to end the session: until then, the device may sign in again.
+        until: until === Infinity ? 0 : until + EXPIRY_GRACE_MS,
+        replace: true
+      };
+      if (!this.desk.identify(peer.connection, proven))
+        throw new Refusal('4.03', 'The device id is not allowed.');
+      // The device may have been deleted while its token was checked.
+      if ((await this.grants.of(di))?.uid !== uid)
+        throw new Refusal('4.01', 'The access token is not valid.');
+    } catch (error) {
+      this.sessions.signOut(peer);
+      throw error;
+    }
+    if (!wasOn) this.#tell(di, 'on', 'signedIn');
+  }
+
+  /** Ends the session of a connection that stays open. @param {Peer} peer */
+  signOut(peer) {
+    this.leave(peer, SIGNED_OUT);
+    this.desk.forget(peer.connection, SIGNED_OUT);
+  }
+
+  /** Closes a connection. @param {Peer} peer @param {string} reason */
+  closePeer(peer, reason) {
+    peer.isClosing = true;
+    try {
+      this.desk.close(peer.connection, reason);
+    } catch (error) {
+      this.problem(error);
+    }
+  }
+
+  /** Ends the session of a connection, if it has one. @param {Peer} peer @param {string} reason */
+  leave(peer, reason) {
+    const di = this.sessions.signOut(peer);
+    if (di) this.#tell(di, 'off', reason);
+  }
+
+  /** @param {string} di @param {'on' | 'off'} state @param {string} reason @param {string[]} [viewers] */
+  #tell(di, state, reason, viewers) {
+    this.presence.changed(di, state, viewers);
+    this.events.presence?.({ di, state, reason });
+  }
+
+  /** Deletes a device with its tokens, links and shares, and ends what others have with it. @param {string} di */
+  async deleteDevice(di) {
+    const viewers = await this.grants.viewers(di);
+    if (await this.store.write('removeDevice', { di })) this.#devices--;
+    this.dropDevice(di, viewers);
+  }
+
+  /**
+   * Ends the session and the observations of a device that is no longer signed up.
+   * @param {string} di
+   * @param {string[]} viewers users that could see it
+   */
+  dropDevice(di, viewers) {
+    this.grants.forget(di);
+    const peer = this.sessions.of(di);
+    if (peer) {
+      this.sessions.signOut(peer);
+      this.#tell(di, 'off', 'deleted', viewers);
+      this.later(DELETED_CLOSE_MS, () => this.closePeer(peer, 'deleted'));
+    }
+    this.route.recheck(di).catch((error) => this.problem(error));
+  }
+
+  /** @param {string} di @param {string} uid @param {'' | 'r' | 'rw'} rights @returns {Promise<string>} '' = done */
+  async share(di, uid, rights) {
+    const problem = await this.store.write('share', { di, uid, rights });
+    this.grants.forget(di);
+    await this.route.recheck(di);
+    return problem;
+  }
+
+  /** @param {string} di that has signed up */
+  deviceAdded(di) {
+    this.#devices++;
+    this.grants.forget(di);
+  }
+
+  async recount() {
+    this.#devices = await this.store.read('countDevices');
+  }
+
+  get isFull() {
+    return this.#devices >= this.options.mostDevices;
+  }
+
+  get deviceCount() {
+    return this.#devices;
+  }
+
+  /** @param {Request} request @returns {string} */
+  endpointFor(request) {
+    const { endpoint } = this.options;
+    return typeof endpoint === 'function' ? endpoint(request) : endpoint;
+  }
+
+  /** @param {number} ms @param {() => void} work that close() cancels */
+  later(ms, work) {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      work();
+    }, ms);
+    this.#timers.add(timer);
+  }
+
+  /** @param {unknown} error */
+  problem(error) {
+    this.events.problem?.(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+exports.OcfCloud = OcfCloud;

@@ -1,0 +1,130 @@
+'use strict';
+// Which options pass between a controller and a device. iotivity-lite closes its whole connection on an Accept or a
+// Content-Format that it does not know, and on a critical option that it does not know: without this filter, any
+// controller could take any of its devices offline.
+
+const { speaksOcf } = require('./bodies');
+const { FORMAT, KNOWN_CRITICAL, OCF_VERSION, OPTION, uint, uintOption } = require('./coap');
+const { Refusal } = require('./refusal');
+
+/** @typedef {import('./coap').Option} Option */
+/** @typedef {import('./coap').Request} Request */
+
+/**
+ * Options that go to a device as they are, and their lengths (RFC 7252 section 5.10, RFC 7959). Path, query and Observe
+ * go separately.
+ * @type {Map<number, { least: number, most: number, repeats: boolean }>}
+ */
+const TO_DEVICE = new Map([
+  [OPTION.IF_MATCH, { least: 0, most: 8, repeats: true }],
+  [OPTION.ETAG, { least: 1, most: 8, repeats: true }],
+  [OPTION.IF_NONE_MATCH, { least: 0, most: 0, repeats: false }],
+  [OPTION.BLOCK2, { least: 0, most: 3, repeats: false }],
+  [OPTION.BLOCK1, { least: 0, most: 3, repeats: false }],
+  [OPTION.SIZE2, { least: 0, most: 4, repeats: false }],
+  [OPTION.SIZE1, { least: 0, most: 4, repeats: false }]
+]);
+
+/** Repeated options of one kind that pass. */
+const MOST_REPEATED = 8;
+const MOST_QUERY = 32;
+
+/** Options of a device's answer that a controller gets; others could make it reject the answer. */
+const TO_CONTROLLER = new Set([
+  OPTION.ETAG,
+  OPTION.OBSERVE,
+  OPTION.LOCATION_PATH,
+  OPTION.CONTENT_FORMAT,
+  OPTION.MAX_AGE,
+  OPTION.LOCATION_QUERY,
+  OPTION.BLOCK2,
+  OPTION.BLOCK1,
+  OPTION.SIZE2,
+  OPTION.SIZE1,
+  OPTION.OCF_CONTENT_VERSION
+]);
+
+/** @param {Request} request @throws {Refusal} 4.02 for a critical option that is unknown, 5.05 for a proxy request */
+function checkCritical({ options }) {
+  for (const [number] of options) {
+    if (number === OPTION.PROXY_URI || number === OPTION.PROXY_SCHEME) {
+      throw new Refusal('5.05', 'The cloud is no proxy for other addresses.');
+    }
+    if (number % 2 === 1 && !KNOWN_CRITICAL.has(number)) {
+      throw new Refusal('4.02', `The option ${number} is critical and not supported.`);
+    }
+  }
+}
+
+/**
+ * Returns the options for a device.
+ * @param {Request} request that passed checkCritical()
+ * @returns {Option[]}
+ * @throws {Refusal} 4.02, 4.06, 4.15
+ */
+function forDevice(request) {
+  if (request.query.length > MOST_QUERY || request.query.some((part) => Buffer.byteLength(part) > 255)) {
+    throw new Refusal('4.02', `A request may have ${MOST_QUERY} query options of at most 255 bytes.`);
+  }
+  /** @type {Option[]} */
+  const options = [];
+  /** @type {Map<number, number>} */
+  const counts = new Map();
+  for (const [number, value] of request.options) {
+    const rule = TO_DEVICE.get(number);
+    if (!rule) continue;
+    const count = (counts.get(number) ?? 0) + 1;
+    counts.set(number, count);
+    const isFine =
+      value.length >= rule.least && value.length <= rule.most && count <= (rule.repeats ? MOST_REPEATED : 1);
+    if (isFine) options.push([number, value]);
+    else if (number % 2 === 1) throw new Refusal('4.02', `The option ${number} is malformed or repeated.`);
+  }
+  if (!isCbor(uintOption(request, OPTION.ACCEPT))) {
+    throw new Refusal('4.06', 'Devices answer in CBOR: accept 60 or 10000.');
+  }
+  if (!isCbor(uintOption(request, OPTION.CONTENT_FORMAT))) {
+    throw new Refusal('4.15', 'Devices take CBOR: the content format must be 60 or 10000.');
+  }
+  options.push([OPTION.ACCEPT, uint(FORMAT.OCF)], [OPTION.OCF_ACCEPT_VERSION, uint(OCF_VERSION)]);
+  if (request.payload.length > 0) {
+    options.push([OPTION.CONTENT_FORMAT, uint(FORMAT.OCF)], [OPTION.OCF_CONTENT_VERSION, uint(OCF_VERSION)]);
+  }
+  return options;
+}
+
+/** @param {number | undefined} format */
+function isCbor(format) {
+  return format === undefined || format === FORMAT.CBOR || format === FORMAT.OCF;
+}
+
+/**
+ * Returns the options of a device's answer for a controller.
+ * @param {Option[]} options
+ * @param {Request} request of the controller
+ * @param {string} di
+ * @returns {Option[]}
+ */
+function forController(options, request, di) {
+  const wants60 = uintOption(request, OPTION.ACCEPT) === FORMAT.CBOR;
+  const getsVersion = speaksOcf(request) && !wants60;
+  // A new resource is reached through the cloud, too.
+  const isLocated = options.some(([number]) => number === OPTION.LOCATION_PATH);
+  /** @type {Option[]} */
+  const prefix = isLocated
+    ? ['oic', 'route', di].map((segment) => [OPTION.LOCATION_PATH, Buffer.from(segment)])
+    : [];
+  const passed = options.filter(
+    ([number]) => TO_CONTROLLER.has(number) && (number !== OPTION.OCF_CONTENT_VERSION || getsVersion)
+  );
+  return [
+    ...prefix,
+    ...passed.map(([number, value]) =>
+      number === OPTION.CONTENT_FORMAT && wants60 && uintOption({ options }, number) === FORMAT.OCF
+        ? /** @type {Option} */ ([number, uint(FORMAT.CBOR)])
+        : /** @type {Option} */ ([number, value])
+    )
+  ];
+}
+
+module.exports = { checkCritical, forDevice, forController };

@@ -1,0 +1,55 @@
+'use strict';
+// Resources that anyone may use before signing in: /oic/ping and /.well-known/core.
+
+const { mapOf } = require('./bodies');
+const { FORMAT, OPTION, uint } = require('./coap');
+const { Refusal } = require('./refusal');
+const { checkMethod } = require('./replies');
+
+/** @typedef {import('./replies').Answer} Answer */
+
+const MINUTE_MS = 60000;
+/** Suggested intervals in minutes. */
+const INTERVALS = [1, 2, 4, 8];
+const MOST_MINUTES = 1440;
+/** A connection may be late by a tenth of its interval. */
+const TOLERANCE = 1.1;
+
+/**
+ * The keep-alive of older clients: they name an interval and ask within it. Newer ones use Ping (RFC 8323).
+ * @param {import('./cloud').OcfCloud} cloud
+ * @param {import('./sessions').Peer} peer
+ * @param {import('./coap').Request} request
+ * @returns {Promise<Answer>}
+ */
+async function ping(cloud, peer, request) {
+  checkMethod(request, 'GET', 'PUT', 'POST');
+  if (request.method === 'GET') return { code: '2.05', body: { inarray: INTERVALS } };
+  const minutes = mapOf(request).in;
+  if (typeof minutes !== 'number' || !Number.isInteger(minutes) || minutes < 1 || minutes > MOST_MINUTES) {
+    throw new Refusal('4.00', `in must be a whole number of minutes from 1 to ${MOST_MINUTES}.`);
+  }
+  peer.silentMs = minutes * MINUTE_MS * TOLERANCE;
+  peer.silentUntil = cloud.now() + peer.silentMs;
+  return { code: '2.03' };
+}
+
+const CORE = [
+  '</oic/sec/account>;rt="oic.r.account"',
+  '</oic/sec/session>;rt="oic.r.session"',
+  '</oic/sec/tokenrefresh>;rt="oic.r.tokenrefresh"',
+  '</oic/rd>;rt="oic.wk.rd"',
+  '</oic/res>;rt="oic.wk.res"',
+  '</oic/prs>;obs',
+  '</oic/ps>',
+  '</oic/ping>'
+].join(',');
+
+/** @param {import('./coap').Request} request @returns {Promise<Answer>} in link format (RFC 6690) */
+async function core(request) {
+  checkMethod(request, 'GET');
+  const options = /** @type {import('./coap').Option[]} */ ([[OPTION.CONTENT_FORMAT, uint(FORMAT.LINKS)]]);
+  return { code: '2.05', options, encoded: Buffer.from(CORE) };
+}
+
+module.exports = { ping, core };

@@ -1,0 +1,54 @@
+'use strict';
+// All operations on the database by name. A store runs each as one transaction: a read may run at any time, a write is
+// durable when its promise resolves.
+
+const accounts = require('./accounts');
+const links = require('./links');
+
+const READS = {
+  redeemedFor: accounts.redeemedFor,
+  checkToken: accounts.checkToken,
+  users: accounts.users,
+  cloudId: accounts.cloudId,
+  countDevices: accounts.countDevices,
+  find: links.find,
+  access: links.access,
+  visible: links.visible,
+  devices: links.devices
+};
+
+const WRITES = {
+  addCode: accounts.addCode,
+  signUp: accounts.signUp,
+  useToken: accounts.useToken,
+  refresh: accounts.refresh,
+  removeDevice: accounts.removeDevice,
+  removeUser: accounts.removeUser,
+  removeOldCodes: accounts.removeOldCodes,
+  claim: accounts.claim,
+  publish: links.publish,
+  unpublish: links.unpublish,
+  removeOldLinks: links.removeOldLinks,
+  share: links.share
+};
+
+/** @typedef {typeof READS} Reads */
+/** @typedef {typeof WRITES} Writes */
+/**
+ * @template {(...args: any[]) => any} F
+ * @typedef {Parameters<F>[1]} Input of an operation
+ */
+/**
+ * @template {(...args: any[]) => any} F
+ * @typedef {Promise<Awaited<ReturnType<F>>>} Result of an operation
+ */
+/**
+ * What every store has.
+ * @typedef {object} Store
+ * @property {<N extends keyof Reads>(name: N, input?: Input<Reads[N]>) => Result<Reads[N]>} read
+ * @property {<N extends keyof Writes>(name: N, input: Input<Writes[N]>) => Result<Writes[N]>} write
+ * @property {() => Promise<boolean>} wasChanged true if another process changed the database since the last call
+ * @property {() => Promise<void>} close
+ */
+
+module.exports = { READS, WRITES };

@@ -1,0 +1,30 @@
+'use strict';
+// The tables of accounts and directory. Times are milliseconds since 1970, 0 = never. Only SHA-256 hashes of tokens and
+// codes are stored.
+
+/** "SGO1": distinguishes our database from those of other programs. */
+const APPLICATION_ID = 0x53474f31;
+
+/**
+ * What each version adds to the one before it. `{bytes}` and `{keyed}` stand for what SQLite and PostgreSQL write
+ * differently. A database of a later version is not changed.
+ */
+const VERSIONS = [
+  `CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL){keyed};
+   CREATE TABLE account (uid TEXT PRIMARY KEY, issuer TEXT NOT NULL, sub TEXT NOT NULL, created BIGINT NOT NULL, UNIQUE (issuer, sub)){keyed};
+   CREATE TABLE code (hash {bytes} PRIMARY KEY, uid TEXT NOT NULL, expires BIGINT NOT NULL){keyed};
+   CREATE TABLE redeemed (hash {bytes} PRIMARY KEY, di TEXT NOT NULL, uid TEXT NOT NULL, expires BIGINT NOT NULL){keyed};
+   CREATE INDEX redeemed_device ON redeemed (di);
+   CREATE TABLE device (di TEXT PRIMARY KEY, uid TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, access {bytes}, expires BIGINT NOT NULL, refresh {bytes}, refresh_before {bytes}, before_until BIGINT NOT NULL, refreshed BIGINT NOT NULL, last_ins BIGINT NOT NULL, created BIGINT NOT NULL){keyed};
+   CREATE INDEX device_user ON device (uid, di);
+   CREATE TABLE spent (hash {bytes} PRIMARY KEY, di TEXT NOT NULL, at BIGINT NOT NULL){keyed};
+   CREATE INDEX spent_device ON spent (di, at);
+   CREATE TABLE share (di TEXT NOT NULL, uid TEXT NOT NULL, rights TEXT NOT NULL, PRIMARY KEY (di, uid)){keyed};
+   CREATE INDEX share_user ON share (uid, di);
+   CREATE TABLE link (di TEXT NOT NULL, href TEXT NOT NULL, ins BIGINT NOT NULL, expires BIGINT NOT NULL, shown INTEGER NOT NULL, body {bytes} NOT NULL, PRIMARY KEY (di, href)){keyed};
+   CREATE INDEX link_expires ON link (expires) WHERE expires > 0;
+   CREATE TABLE link_type (rt TEXT NOT NULL, di TEXT NOT NULL, href TEXT NOT NULL, PRIMARY KEY (rt, di, href)){keyed};
+   CREATE INDEX link_type_link ON link_type (di, href);`
+];
+
+module.exports = { APPLICATION_ID, VERSIONS };

@@ -1,0 +1,134 @@
+'use strict';
+
+const path = require('node:path');
+const { ManagedThread } = require('../../../base/managed-thread');
+
+/** @typedef {import('./operations').Store} Store */
+
+const WORKER_FILE = path.join(__dirname, 'store-worker.js');
+const END_LIMIT_MS = 10000;
+/** Calls that have no result. Beyond that, a call fails at once, so that memory stays bounded. */
+const MOST_OPEN = 8192;
+
+/**
+ * A SqliteStore in a thread of its own, so that a slow disk does not hold up Node-RED. If the thread dies, calls fail
+ * until the next one has opened the file.
+ * @implements {Store}
+ */
+class StoreThread {
+  #thread;
+  /** @type {Map<number, { resolve: (value: any) => void, reject: (error: Error) => void }>} */
+  #open = new Map();
+  #lastId = 0;
+  #isReady = false;
+  #isClosed = false;
+  /** @type {((problem: string) => void) | null} */
+  #opened = null;
+
+  /**
+   * Use open().
+   * @param {string} file
+   * @param {(sentence: string) => void} report
+   */
+  constructor(file, report) {
+    this.#thread = new ManagedThread({
+      file: WORKER_FILE,
+      name: 'seganet-ocf-db',
+      workerData: () => ({ file }),
+      restarts: true,
+      onMessage: (message) => this.#take(message),
+      onExit: (cause, restartMs) => {
+        this.#isReady = false;
+        this.#failAll(new Error('The database is not available.'));
+        this.#opened?.(`${file}: ${cause}`);
+        if (restartMs >= 0 && !this.#opened) {
+          report(`The thread of the database ${file} ended (${cause}). It starts again in ${restartMs} ms.`);
+        }
+      }
+    });
+  }
+
+  /**
+   * Opens the file, and creates it if necessary.
+   * @param {string} file absolute
+   * @param {(sentence: string) => void} [report] gets what happens to the thread later
+   * @returns {Promise<StoreThread>}
+   * @throws {Error} if the file cannot be used
+   */
+  static async open(file, report = () => {}) {
+    const store = new StoreThread(file, report);
+    const problem = await new Promise((resolve) => {
+      store.#opened = resolve;
+      store.#thread.start();
+    });
+    store.#opened = null;
+    if (problem) {
+      await store.close();
+      throw new Error(problem);
+    }
+    return store;
+  }
+
+  /** @type {Store['read']} */
+  read(name, input) {
+    return this.#call({ kind: 'read', name, input });
+  }
+
+  /** @type {Store['write']} */
+  write(name, input) {
+    return this.#call({ kind: 'write', name, input });
+  }
+
+  /** @returns {Promise<boolean>} */
+  wasChanged() {
+    return this.#call({ kind: 'wasChanged' });
+  }
+
+  /** Commits what waits, and ends the thread. */
+  async close() {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#thread.stop({ kind: 'end' }, END_LIMIT_MS);
+    this.#failAll(new Error('The database is closed.'));
+  }
+
+  /** Ends the thread as a crash would, for tests. */
+  crash() {
+    this.#thread.terminate();
+  }
+
+  /** @param {object} call @returns {Promise<any>} */
+  #call(call) {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(new Error('The database is closed.'));
+      if (!this.#isReady) return reject(new Error('The database is not available.'));
+      if (this.#open.size >= MOST_OPEN) return reject(new Error('The database is too busy.'));
+      const id = ++this.#lastId;
+      this.#open.set(id, { resolve, reject });
+      this.#thread.post({ ...call, id });
+    });
+  }
+
+  /** @param {any} message */
+  #take({ kind, id, result, message, code, reason }) {
+    if (kind === 'ready') {
+      this.#isReady = true;
+      this.#thread.markHealthy();
+      this.#opened?.('');
+      return;
+    }
+    if (kind === 'failed') return this.#opened?.(reason);
+    const call = this.#open.get(id);
+    this.#open.delete(id);
+    if (kind === 'done') call?.resolve(result);
+    else call?.reject(Object.assign(new Error(message), code ? { code } : {}));
+  }
+
+  /** @param {Error} error */
+  #failAll(error) {
+    for (const { reject } of this.#open.values()) reject(error);
+    this.#open.clear();
+  }
+}
+
+exports.StoreThread = StoreThread;

@@ -1,0 +1,200 @@
+'use strict';
+// /oic/ps: topics to which devices post and that others observe. A topic belongs to the user who created it. Each post
+// is a record of the gateway; only the latest value of a topic is in memory.
+
+const { checkMap, encode, formatOptions } = require('./bodies');
+const { OPTION, queryValues, uint } = require('./coap');
+const { segmentsProblem } = require('./href');
+const { Refusal } = require('./refusal');
+const { observeNumbers, observeWish } = require('./relations');
+const { asRefusal, checkMethod, refuse } = require('./replies');
+
+/** @typedef {import('./cloud').OcfCloud} OcfCloud */
+/** @typedef {import('./sessions').Peer} Peer */
+/** @typedef {import('./coap').Request} Request */
+/** @typedef {import('./replies').Answer} Answer */
+/** @typedef {{ request: Request, format: number, next: () => number, remove: () => void }} Subscriber */
+/**
+ * @typedef {object} Topic
+ * @property {string} name such as /oic/ps/rooms
+ * @property {string[]} types
+ * @property {Buffer} latest
+ * @property {Set<Subscriber>} subscribers
+ */
+
+const LIMITS = {
+  segments: 8,
+  nameBytes: 200,
+  topicsOfUser: 1024,
+  topics: 16384,
+  subscribers: 1024,
+  latestBytes: 32 << 20
+};
+
+class Topics {
+  #cloud;
+  /** By user, by name. @type {Map<string, Map<string, Topic>>} */
+  #users = new Map();
+  #count = 0;
+  #latestBytes = 0;
+
+  /** @param {OcfCloud} cloud */
+  constructor(cloud) {
+    this.#cloud = cloud;
+  }
+
+  /**
+   * @param {Peer} peer
+   * @param {Request} request
+   * @param {number} format of the answer
+   * @returns {Promise<Answer | undefined>} undefined: the answer follows later
+   */
+  async answer(peer, request, format) {
+    const [, , ...segments] = request.path;
+    if (segments.length === 0) return this.#list(peer, request);
+    checkMethod(request, 'GET', 'PUT', 'POST', 'DELETE');
+    if (request.method === 'PUT') return this.#create(peer, request, segments);
+    const name = nameOf(segments);
+    const topic = this.#users.get(peer.uid)?.get(name);
+    if (!topic) throw new Refusal('4.04', 'There is no such topic.');
+    if (request.method === 'POST') return this.#post(peer, request, topic);
+    if (request.method === 'DELETE') return this.#remove(peer.uid, topic);
+    return this.#get(peer, request, topic, format);
+  }
+
+  /** @param {Peer} peer @param {Request} request @returns {Answer} */
+  #list(peer, request) {
+    checkMethod(request, 'GET');
+    const types = queryValues(request, 'rt');
+    const all = [...(this.#users.get(peer.uid)?.values() ?? [])];
+    const found = all.filter((topic) => types.length === 0 || topic.types.some((rt) => types.includes(rt)));
+    return { code: '2.05', body: { topiclist: found.map(({ name }) => name) } };
+  }
+
+  /** @param {Peer} peer @param {Request} request @param {string[]} segments @returns {Answer} */
+  #create({ uid }, request, segments) {
+    const problem = segmentsProblem(segments);
+    if (problem || segments.some((segment) => segment === '')) {
+      throw new Refusal('4.00', `The topic ${problem || 'must not have empty segments'}.`);
+    }
+    const name = nameOf(segments);
+    if (segments.length > LIMITS.segments || Buffer.byteLength(name) > LIMITS.nameBytes) {
+      throw new Refusal(
+        '4.00',
+        `A topic has at most ${LIMITS.segments} segments and ${LIMITS.nameBytes} bytes.`
+      );
+    }
+    const own = this.#users.get(uid) ?? new Map();
+    if (own.has(name)) throw new Refusal('4.03', 'The topic exists already.');
+    if (own.size >= LIMITS.topicsOfUser || this.#count >= LIMITS.topics) {
+      throw new Refusal('5.03', 'There is no room for more topics.', 60);
+    }
+    const types = queryValues(request, 'rt').slice(0, 16);
+    const latest = encode({});
+    own.set(name, { name, types, latest, subscribers: new Set() });
+    this.#latestBytes += latest.length;
+    this.#users.set(uid, own);
+    this.#count++;
+    const location = name.slice(1).split('/');
+    return {
+      code: '2.01',
+      options: location.map((segment) => [OPTION.LOCATION_PATH, Buffer.from(segment)])
+    };
+  }
+
+  /**
+   * Makes the post a record, and answers when it is safe. Other requests of the connection do not wait for that.
+   * @param {Peer} peer
+   * @param {Request} request
+   * @param {Topic} topic
+   * @returns {undefined}
+   */
+  #post(peer, request, topic) {
+    if (request.payload.length === 0) throw new Refusal('4.12', 'The post has no payload.');
+    checkMap(request);
+    const { desk, options } = this.#cloud;
+    const subject = topic.name.slice('/oic/'.length);
+    desk.record(peer.connection, subject, request.payload, options.recordClass).then(
+      (outcome) => {
+        if (outcome === 'safe') {
+          this.#publish(topic, request.payload);
+          this.#cloud.answer(request, '2.04', [], Buffer.alloc(0));
+        } else if (!peer.isGone) refuse(desk, request, notSaved(outcome));
+      },
+      (error) => {
+        this.#cloud.problem(error);
+        if (!peer.isGone) refuse(desk, request, asRefusal(error));
+      }
+    );
+  }
+
+  /** @param {Topic} topic @param {Buffer} payload */
+  #publish(topic, payload) {
+    const grown = this.#latestBytes + payload.length - topic.latest.length;
+    // Without room, subscribers still get the value; who asks later gets the one of before.
+    if (grown <= LIMITS.latestBytes) {
+      this.#latestBytes = grown;
+      topic.latest = payload;
+    }
+    for (const { request, format, next } of topic.subscribers) {
+      const options = [observe(next()), ...formatOptions(request, format)];
+      this.#cloud.answer(request, '2.05', options, payload);
+    }
+  }
+
+  /** @param {Peer} peer @param {Request} request @param {Topic} topic @param {number} format @returns {Answer} */
+  #get(peer, request, topic, format) {
+    const wish = observeWish(request);
+    if (wish === 'end') peer.relations.end(request.token);
+    if (wish !== 'start') return { code: '2.05', encoded: topic.latest };
+    peer.relations.check();
+    if (topic.subscribers.size >= LIMITS.subscribers) {
+      throw new Refusal('5.03', 'The topic has too many subscribers.', 60);
+    }
+    /** @type {Subscriber} */
+    const subscriber = { request, format, next: observeNumbers(), remove: () => {} };
+    subscriber.remove = peer.relations.add(request.token, () => topic.subscribers.delete(subscriber));
+    topic.subscribers.add(subscriber);
+    return { code: '2.05', encoded: topic.latest, options: [observe(subscriber.next())] };
+  }
+
+  /** @param {string} uid @param {Topic} topic @returns {Answer} */
+  #remove(uid, topic) {
+    const own = this.#users.get(uid);
+    own?.delete(topic.name);
+    if (own?.size === 0) this.#users.delete(uid);
+    this.#count--;
+    this.#latestBytes -= topic.latest.length;
+    // RFC 7641 section 3.2: an error ends the observation.
+    for (const { request, remove } of topic.subscribers) {
+      remove();
+      this.#cloud.answer(request, '4.04', [], Buffer.from('The topic was deleted.'));
+    }
+    topic.subscribers.clear();
+    return { code: '2.02' };
+  }
+
+  get size() {
+    return this.#count;
+  }
+}
+
+/** @param {string} outcome of a record, other than safe @returns {Refusal} */
+function notSaved(outcome) {
+  if (outcome === 'notAllowed') return new Refusal('4.03', 'The device may not send records.');
+  if (outcome === 'tooLong') return new Refusal('4.13', 'The post or its topic is too long.');
+  if (outcome === 'oddTopic') return new Refusal('4.00', 'The topic has characters that brokers refuse.');
+  return new Refusal('5.03', 'The gateway cannot take the post at present.', outcome === 'full' ? 1 : 30);
+}
+
+/** @param {number} number @returns {import('./coap').Option} */
+function observe(number) {
+  return [OPTION.OBSERVE, uint(number)];
+}
+
+/** @param {string[]} segments */
+function nameOf(segments) {
+  return `/oic/ps/${segments.join('/')}`;
+}
+
+module.exports = { Topics, LIMITS };

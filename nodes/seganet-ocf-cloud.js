@@ -1,0 +1,87 @@
+'use strict';
+
+const path = require('node:path');
+const { Complaints } = require('./lib/base/complaints');
+const { join } = require('./lib/engine/join');
+const { listenerParts } = require('./lib/settings/listener-settings');
+const settings = require('./lib/sources/ocf-cloud/cloud-settings');
+const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
+const { DESK_OPTIONS } = require('./lib/sources/ocf');
+const status = require('./lib/base/status');
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function OcfCloud(config) {
+    RED.nodes.createNode(this, config);
+    const complaints = new Complaints((sentence) => this.error(sentence));
+    /** @type {import('./lib/engine/member').Member | null} */
+    let joined = null;
+    joined = join(RED, this, config, settings.schema, (values, host) => {
+      const warning = settings.check(values);
+      const { keepAliveS, presenceTopic, sid, endpoint, storeFile, ...rest } = values;
+      const { accessSeconds, refreshDays, requestTimeoutMs, mostDevices } = rest;
+      const parts = listenerParts(RED, this, settings.listenerValues(values), 'coap');
+      if (warning) this.warn(warning);
+      const cloud = new RunningCloud({
+        file: storeFile ? path.resolve(storeFile) : path.join(host.directory, 'ocf.db'),
+        sid,
+        endpoint: () => endpoint || settings.defaultEndpoint(values, joined?.port ?? 0),
+        options: { accessSeconds, refreshDays, requestTimeoutMs, mostDevices },
+        engine: host.engine,
+        stage: host.stageOf(this.id),
+        onBell: (fn) => host.onBell(fn),
+        warn: (sentence) => this.warn(sentence),
+        problem: (error) =>
+          complaints.tell(error.message, `The cloud could not do something: ${error.message}`)
+      });
+      return {
+        kind: 'source',
+        protocol: 'ocf',
+        settings: {
+          protocol: 'coap',
+          maxBodyBytes: settings.MAX_BODY_BYTES,
+          ...(presenceTopic && { presenceTopic })
+        },
+        ...parts,
+        listener: {
+          ...parts.listener,
+          desk: { ...DESK_OPTIONS, pingS: keepAliveS, identifyTimeoutMs: settings.IDENTIFY_MS }
+        },
+        // The certificate does not replace the token: one certificate may serve several devices.
+        ...(parts.tls && { tls: { ...parts.tls, certIsLogin: false, certNote: true } }),
+        prepare: async () => {
+          await cloud.open();
+          this.log(`The cloud has the id ${cloud.sid}.`);
+        },
+        end: async () => {
+          // An engine that ends still acknowledges records, and the cloud still answers for it.
+          await host.closing?.catch(() => {});
+          await cloud.close();
+        },
+        shown: (rates, stats, member) => shown(cloud, rates, stats, member)
+      };
+    });
+  }
+
+  RED.nodes.registerType('seganet-ocf-cloud', OcfCloud);
+};
+
+/**
+ * @param {RunningCloud} cloud
+ * @param {import('./lib/engine/meter').StageRate} rates
+ * @param {import('../native/index.js').EngineStats} stats
+ * @param {import('./lib/engine/member').Member} member
+ * @returns {import('./lib/base/status').Shown}
+ */
+function shown(cloud, rates, stats, member) {
+  const trouble = member.host.waitsFor(stats);
+  if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };
+  if (!member.listening) return { fill: 'yellow', shape: 'ring', text: 'opening' };
+  const figures = `${cloud.on} of ${cloud.devices} devices on · ${status.rate(rates.recordsOut)}/s`;
+  if (stats.slowed) return { fill: 'yellow', shape: 'ring', text: `slowed (memory) · ${figures}` };
+  return { fill: 'green', shape: 'dot', text: `${member.port} · ${figures}` };
+}

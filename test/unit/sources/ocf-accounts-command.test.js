@@ -1,0 +1,106 @@
+'use strict';
+// seganet-accounts as operators run it, beside a running cloud.
+
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
+const path = require('node:path');
+const { randomUUID } = require('node:crypto');
+const { startControlPlane, newFile } = require('../../fixtures/ocf/control-plane');
+const { LIGHT, eventually, scenes } = require('../../fixtures/ocf/scenes');
+
+const command = path.join(__dirname, '../../../nodes/lib/sources/ocf/cli/seganet-accounts.js');
+
+jest.setTimeout(120000);
+let cloud;
+beforeAll(async () => {
+  cloud = await startControlPlane();
+});
+afterAll(() => cloud?.stop());
+const { connected } = scenes(() => cloud);
+
+/** @param {string[]} args */
+async function accounts(...args) {
+  const child = spawn(process.execPath, [command, ...args], {
+    env: { ...process.env, SEGANET_HOME: '/none' }
+  });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (text) => (stdout += text));
+  child.stderr.on('data', (text) => (stderr += text));
+  const [status] = await once(child, 'close');
+  return { status, stdout, stderr };
+}
+const here = (...args) => accounts(...args, '--store', cloud.file);
+
+test('a device signs up with a code of the command; users and devices list it; share and delete take effect at once', async () => {
+  const code = await here('code', 'alice');
+  expect(code).toMatchObject({ status: 0, stderr: expect.stringMatching(/alice.*10 minutes/) });
+  const device = await connected();
+  expect((await device.signUp(code.stdout.trim())).code).toBe('2.04');
+  await device.signIn();
+  await device.publish([LIGHT]);
+  const guest = await connected();
+  await guest.signUp((await here('code', 'bob', '--minutes', '1')).stdout.trim());
+  await guest.signIn();
+
+  expect((await here('users')).stdout).toMatch(
+    /^user +devices +id\nalice +1 +[0-9a-f-]{36}\nbob +1 +[0-9a-f-]{36}\n$/
+  );
+  const { users } = JSON.parse((await here('users', '--json')).stdout);
+  expect(users.map(({ name, devices }) => [name, devices])).toEqual([
+    ['alice', 1],
+    ['bob', 1]
+  ]);
+  const { devices } = JSON.parse((await here('devices', 'alice', '--json')).stdout);
+  expect(devices).toEqual([{ di: device.di, user: 'alice', links: 1, name: 'lamp' }]);
+  expect((await here('devices')).stdout.split('\n')).toHaveLength(4);
+
+  device.serve = () => ({ body: { on: true } });
+  const href = `/oic/route/${device.di}/light/1`;
+  const codes = async () => [
+    (await guest.request('GET', href)).code,
+    (await guest.request('POST', href, { body: {} })).code
+  ];
+  expect(await codes()).toEqual(['4.03', '4.03']);
+  expect((await here('share', device.di, 'bob', 'r')).status).toBe(0);
+  await eventually(async () => (await codes())[0] === '2.05', 'the guest reads');
+  expect(await codes()).toEqual(['2.05', '4.03']);
+  expect((await guest.request('GET', '/oic/res')).value).toHaveLength(1);
+  expect((await here('share', device.di, 'bob', 'rw')).status).toBe(0);
+  await eventually(async () => (await codes())[1] === '2.05', 'the guest writes');
+  const seen = [];
+  await guest.request('GET', href, { observe: 0, onNext: (answer) => seen.push(answer.code) });
+  expect((await here('share', device.di, 'bob', 'none')).status).toBe(0);
+  await eventually(async () => (await codes())[0] === '4.03', 'the guest reads no longer');
+
+  expect((await here('delete', device.di)).status).toBe(0);
+  await device.closed;
+  expect((await here('delete', 'bob')).stderr).toMatch(/bob was deleted, with 1 device\./);
+  await guest.closed;
+  expect((await here('users')).stdout).toMatch(/alice +0/);
+});
+
+test('wrong use and unknown names end with a sentence and their exit code', async () => {
+  const cases = [
+    [['code'], 2, /needs a name/],
+    [['code', 'a b'], 2, /user name/],
+    [['code', 'carol', '--minutes', '0'], 2, /--minutes takes/],
+    [['devices', 'nobody'], 1, /no user or device nobody/],
+    [['delete', randomUUID()], 1, /no user or device/],
+    [['share', randomUUID(), 'alice', 'x'], 2, /rights are/],
+    [['share', randomUUID(), 'alice', 'r'], 1, /no device/],
+    [['users', 'x'], 2, /too many/]
+  ];
+  await here('code', 'alice');
+  for (const [args, status, text] of cases) {
+    expect([args, await here(...args)]).toEqual([
+      args,
+      expect.objectContaining({ status, stderr: expect.stringMatching(text) })
+    ]);
+  }
+  expect(await accounts('users')).toMatchObject({
+    status: 3,
+    stderr: expect.stringMatching(/There is no database \/none\/ocf.db/)
+  });
+  expect(await accounts('users', '--store', newFile())).toMatchObject({ status: 3 });
+  expect((await accounts('--help')).stdout).toMatch(/^seganet-accounts <command>/);
+});
