@@ -120,7 +120,7 @@ async function once(profile, isObserved, everyS) {
 
 async function main() {
   const { profile, repeat, out, own } = readOptions(intro, {
-    defaults: { systems: '', devices: '1000', rate: '10', seconds: '45', warmup: '20' },
+    defaults: { systems: '', devices: '1000', rate: '10', seconds: '70', warmup: '40' },
     numbers: { every: ['15', 1, 600, 'seconds from one scrape to the next'] }
   });
   const variants = { none: false, observed: true };
