@@ -8,8 +8,10 @@ const { browserPath, openEditor, openDialog, closeDialog, openStatusPage } = req
 const manifest = require('../../package.json');
 
 const { describe, test } = needs('chromium');
-jest.setTimeout(60000);
+jest.setTimeout(120000);
 
+/** Configuration nodes of the flow below, by type. @type {Record<string, string>} */
+const CONFIGS = { 'seganet-engine': 'gw', 'seganet-uplink-broker': 'broker', 'seganet-kafka': 'cluster' };
 const TYPES = Object.keys(manifest['node-red'].nodes);
 /** @param {string} type @returns {any} */
 const catalogOf = (type) => require(`../../nodes/locales/de/${type}.json`);
@@ -30,6 +32,7 @@ describe('in German', () => {
       { id: 'tab', type: 'tab', label: 'deutsch' },
       { id: 'gw', type: 'seganet-engine', workers: '1', acknowledge: 'received' },
       { id: 'broker', type: 'seganet-uplink-broker', url: 'mqtt://127.0.0.1:1' },
+      { id: 'cluster', type: 'seganet-kafka', brokers: '127.0.0.1:1' },
       { ...place, id: 'out', y: 80, type: 'seganet-uplink', engine: 'gw', broker: 'broker', wires: [] },
       { ...place, id: 'lost', y: 160, type: 'seganet-priority', engine: '', wires: [[]] }
     ]);
@@ -59,12 +62,13 @@ describe('in German', () => {
   test('shows every dialog and every help in German', async () => {
     const { page, errors } = await openIn('de-DE');
     for (const type of TYPES) {
-      const config = ['seganet-engine', 'seganet-uplink-broker'].includes(type);
-      const id = await page.evaluate(([name, isConfig]) => {
+      const config = Object.hasOwn(CONFIGS, type);
+      const node = CONFIGS[type];
+      const id = await page.evaluate(([name, known]) => {
         const { RED } = /** @type {any} */ (window);
-        if (isConfig) return name === 'seganet-engine' ? 'gw' : 'broker';
+        if (known) return known;
         return RED.nodes.add(RED.view.createNode(name, 400, 100).node, { source: 'palette' }).id;
-      }, /** @type {const} */ ([type, config]));
+      }, /** @type {const} */ ([type, node]));
       await openDialog(page, { id, type, config });
       const shown = await page.$$eval('.red-ui-tray form [data-i18n]', (all) =>
         all.map((each) => [
