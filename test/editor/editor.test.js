@@ -14,7 +14,7 @@ const { describe, test } = needs('chromium');
 const TYPES = Object.keys(manifest['node-red'].nodes);
 /** Those that the default flow uses. */
 const inFlow = flow.map(({ type }) => type).filter((type) => TYPES.includes(type));
-const CONFIG_TYPES = ['seganet-engine', 'seganet-uplink-broker'];
+const CONFIG_TYPES = ['seganet-engine', 'seganet-uplink-broker', 'seganet-kafka'];
 
 describe('the editor', () => {
   /** @type {Awaited<ReturnType<typeof openEditor>>} */
