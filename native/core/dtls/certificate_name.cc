@@ -24,7 +24,7 @@ struct FreeNames {
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
 };
 
-std::string Checked(std::string name) { return IsDeviceName(name) ? name : std::string(); }
+std::string Checked(const std::string& name) { return IsDeviceName(name) ? name : std::string(); }
 
 }  // namespace
 

@@ -80,7 +80,7 @@ class Engine : private ReceiptSink {
   Status Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_port);
 
   // Uses this context for new handshakes of a stage that listens with DTLS. No effect for another.
-  Status RenewDtls(uint32_t stage, std::shared_ptr<const DtlsContext> context);
+  Status RenewDtls(uint32_t stage, const std::shared_ptr<const DtlsContext>& context);
 
   // Closes the stage's listener and the connections of its devices; returns when that is done.
   void Unlisten(uint32_t stage);

@@ -46,7 +46,7 @@ Status Engine::ListenDatagrams(const Stage& source, const ListenSpec& spec, uint
   return status;
 }
 
-Status Engine::RenewDtls(uint32_t stage, std::shared_ptr<const DtlsContext> context) {
+Status Engine::RenewDtls(uint32_t stage, const std::shared_ptr<const DtlsContext>& context) {
   if (closed_) return Status::Closed("the engine is closed");
   if (context == nullptr) return Status::InvalidArgument("no context");
   for (const auto& worker : workers_) worker->RenewDtls(stage, context);

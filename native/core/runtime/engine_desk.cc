@@ -74,7 +74,8 @@ uint64_t Engine::AskDevice(uint32_t stage, DeviceAsk ask, int64_t timeout_us) {
   ask.deadline_us = MonotonicUs() + timeout_us;
   const uint64_t handle = ask.handle;
   const auto route = Route();
-  workers_[WorkerOf(ask.device)]->AskDevice(std::move(ask));
+  Worker& owner = *workers_[WorkerOf(ask.device)];
+  owner.AskDevice(std::move(ask));
   return handle;
 }
 

@@ -198,7 +198,7 @@ class Worker : public LoopThread,
   // Calls for the connection wait until ArriveAtDesk.
   void ExpectAtDesk(uint64_t connection);
   // Takes over a connection that was expected; null = it is closed. False if the thread has ended.
-  bool ArriveAtDesk(uint64_t connection, std::shared_ptr<DeskParcel> parcel);
+  bool ArriveAtDesk(uint64_t connection, const std::shared_ptr<DeskParcel>& parcel);
 
   // Returns ListAgents of this worker's devices.
   std::vector<AgentInfo> Agents(const std::string& after, size_t limit);

@@ -203,7 +203,7 @@ std::shared_ptr<DeskParcel> Worker::TakeFromDesk(uint64_t connection,
   return std::make_shared<DeskParcel>(DeskParcel{agent->Leave(), identity});
 }
 
-bool Worker::ArriveAtDesk(uint64_t connection, std::shared_ptr<DeskParcel> parcel) {
+bool Worker::ArriveAtDesk(uint64_t connection, const std::shared_ptr<DeskParcel>& parcel) {
   const bool posted = Post([this, connection, parcel] {
     adopting_.fetch_sub(1, std::memory_order_relaxed);
     const auto waits = expected_.find(connection);

@@ -10,8 +10,8 @@ namespace seganet {
 size_t DeskEvent::bytes() const {
   size_t sum = sizeof(DeskEvent) + device.size() + reason.size() + address.size() + note.size() +
                payload.size();
-  for (const auto& segment : path) sum += sizeof segment + segment.size();
-  for (const auto& one : query) sum += sizeof one + one.size();
+  for (const auto& segment : path) sum += sizeof(std::string) + segment.size();
+  for (const auto& one : query) sum += sizeof(std::string) + one.size();
   for (const auto& option : options) sum += sizeof option + option.value.size();
   return sum;
 }

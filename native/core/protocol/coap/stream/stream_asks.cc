@@ -185,7 +185,7 @@ void StreamImpl::OnResponse(const Message& message) {
     return GiveAnswer(&asking,
                       AskFailure("The device ended a body in blocks without its last block."));
   }
-  GiveAnswer(&asking, std::move(answer));
+  GiveAnswer(&asking, answer);
 }
 
 void StreamImpl::TakeAnswerBlock(Asking* asking, AskAnswer answer, const Block& block) {
@@ -206,7 +206,10 @@ void StreamImpl::TakeAnswerBlock(Asking* asking, AskAnswer answer, const Block& 
   if (whole.payload.size() > settings_.max_body_bytes) {
     return GiveAnswer(asking, AskFailure("The device's answer is too large."));
   }
-  if (!block.more) return GiveAnswer(asking, std::move(whole));
+  if (!block.more) {
+    const AskAnswer complete = std::move(whole);  // GiveAnswer() clears asking->whole
+    return GiveAnswer(asking, complete);
+  }
   const bool fits = block.exponent == Block::kBert
                         ? !whole.payload.empty() && whole.payload.size() % block.size() == 0
                         : whole.payload.size() == block.offset() + block.size();
@@ -230,7 +233,7 @@ void StreamImpl::FetchBlock(Asking* asking, const Block& block) {
   AppendFrame(asking->code, UintBytes(asking->fetch), message, &output_);
 }
 
-void StreamImpl::GiveAnswer(Asking* asking, AskAnswer answer) {
+void StreamImpl::GiveAnswer(Asking* asking, const AskAnswer& answer) {
   const uint64_t id = asking->id;
   // The device still has the observation if the failure is ours, or that of a later block.
   const bool failed = asking->observes && !answer.observed &&

@@ -168,7 +168,8 @@ class StreamImpl {
   bool SendAsk(Asking* asking);
   void TakeAnswerBlock(Asking* asking, AskAnswer answer, const Block& block);
   void FetchBlock(Asking* asking, const Block& block);
-  void GiveAnswer(Asking* asking, AskAnswer answer);
+  // REQUIRES: `answer` is not a part of `asking`.
+  void GiveAnswer(Asking* asking, const AskAnswer& answer);
   void EraseAsking(uint64_t id);
 
   void OnDiscovery(const Asker& asker);
