@@ -67,8 +67,8 @@ Status Engine::Start(const EngineOptions& options) {
       .windows = &windows_,
       .desk = &desk_,
       .desk_arrive =
-          [this](uint32_t worker, uint64_t connection, std::shared_ptr<DeskParcel> parcel) {
-            if (!workers_[worker]->ArriveAtDesk(connection, std::move(parcel))) {
+          [this](uint32_t worker, uint64_t connection, const std::shared_ptr<DeskParcel>& parcel) {
+            if (!workers_[worker]->ArriveAtDesk(connection, parcel)) {
               desk_.Close(connection, {}, "stopped");
             }
           }};
