@@ -3,7 +3,9 @@
 // Native tests: GoogleTest plain, under ASan/UBSan (clang) and, what has threads, under TSan; then a short run of
 // every fuzz target. Step arm64, which must be named, emulates a 64-bit Arm machine (arm64.cmake says what it needs).
 //
-//   npm run test:native [-- --only=plain,asan,tsan,fuzz,arm64] [--fuzz-seconds=20]
+//   npm run test:native [-- --only=plain,asan,tsan,fuzz,arm64] [--fuzz-seconds=20] [--build-only]
+//
+// --build-only compiles what the steps need, and runs nothing.
 //
 // Needs cmake, ninja or make, GoogleTest, libuv and OpenSSL 3 with headers; clang for ASan and the fuzz targets
 // (Debian: cmake ninja-build libgtest-dev libuv1-dev libssl-dev pkg-config clang libclang-rt-dev).
@@ -16,6 +18,7 @@ const { promisify } = require('node:util');
 
 const native = path.resolve(__dirname, '..');
 const jobs = String(os.cpus().length);
+const buildOnly = process.argv.includes('--build-only');
 
 /** @param {string} name @param {string} fallback */
 function option(name, fallback) {
@@ -85,6 +88,7 @@ const asan = () =>
 async function unitTests(name, make) {
   console.log(`\n== core tests: ${name}`);
   const out = make();
+  if (buildOnly) return;
   const wrap = WRAPPERS[name] ?? [];
   const options = ['--gtest_brief=1', '--gtest_shuffle', ...(OPTIONS[name] ?? [])];
   const [command, ...args] = [...wrap, path.join(out, 'core_test'), ...options];
@@ -116,6 +120,7 @@ async function fuzz() {
   const seconds = option('fuzz-seconds', '20');
   console.log(`\n== fuzz targets: ${seconds} s each`);
   const out = asan();
+  if (buildOnly) return;
   const names = fs
     .readdirSync(path.join(native, 'fuzz'))
     .filter((file) => file.endsWith('_fuzz.cc'))
@@ -168,7 +173,7 @@ for (const name of wanted) {
 
 async function main() {
   for (const [name, step] of Object.entries(steps)) if (wanted.includes(name)) await step();
-  console.log('\nnative tests: all passed');
+  console.log(buildOnly ? '\nnative tests: compiled' : '\nnative tests: all passed');
 }
 
 main();

@@ -9,8 +9,11 @@ const { backup } = require('./sqlite');
 const STEP_PAGES = 256;
 const TRIES = 100;
 const RETRY_MS = 20;
-/** SQLite's primary result codes BUSY and LOCKED: a transaction was open at the first step. */
-const IN_USE = [5, 6];
+/**
+ * SQLite's primary result codes BUSY and LOCKED: a transaction was open at the first step. Node.js 24 reports it with
+ * code 0, "not an error", as it asks the connection of the new file.
+ */
+const IN_USE = [0, 5, 6];
 
 /**
  * Copies all of a database into a new file with SQLite's backup API. The copy contains every commit made through `db`
@@ -31,7 +34,7 @@ async function copyDatabase(db, file, isCanceled = () => false) {
       return;
     } catch (error) {
       for (const suffix of ['', '-journal', '-wal', '-shm']) fs.rmSync(file + suffix, { force: true });
-      const { errcode = 0 } = /** @type {{ errcode?: number }} */ (error);
+      const { errcode = 1 } = /** @type {{ errcode?: number }} */ (error);
       if (tries === TRIES || isCanceled() || !IN_USE.includes(errcode & 0xff)) throw error;
       await sleep(RETRY_MS);
     }
