@@ -6,7 +6,7 @@ const { join } = require('./lib/engine/join');
 const { listenerParts } = require('./lib/settings/listener-settings');
 const settings = require('./lib/sources/ocf-cloud/cloud-settings');
 const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
-const { DESK_OPTIONS } = require('./lib/sources/ocf');
+const { DESK_OPTIONS, isPostgresUrl } = require('./lib/sources/ocf');
 const status = require('./lib/base/status');
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -27,7 +27,11 @@ module.exports = function (RED) {
       const parts = listenerParts(RED, this, settings.listenerValues(values), 'coap');
       if (warning) this.warn(warning);
       const cloud = new RunningCloud({
-        file: storeFile ? path.resolve(storeFile) : path.join(host.directory, 'ocf.db'),
+        file: isPostgresUrl(storeFile)
+          ? storeFile
+          : storeFile
+            ? path.resolve(storeFile)
+            : path.join(host.directory, 'ocf.db'),
         sid,
         endpoint: () => endpoint || settings.defaultEndpoint(values, joined?.port ?? 0),
         options: { accessSeconds, refreshDays, requestTimeoutMs, mostDevices },

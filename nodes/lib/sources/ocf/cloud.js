@@ -309,6 +309,16 @@ class OcfCloud {
     this.route.recheck(di).catch((error) => this.problem(error));
   }
 
+  /**
+   * Ends the session of a device whose tokens were revoked, after the time in which it may sign in with new ones.
+   * @param {string} di
+   */
+  endSoon(di) {
+    const peer = this.sessions.of(di);
+    const end = this.now() + EXPIRY_GRACE_MS;
+    if (peer && peer.until > end) Object.assign(peer, { until: end, endReason: 'revoked' });
+  }
+
   /** @param {string} di @param {string} uid @param {'' | 'r' | 'rw'} rights @returns {Promise<string>} '' = done */
   async share(di, uid, rights) {
     const problem = await this.store.write('share', { di, uid, rights });

@@ -55,22 +55,34 @@ class Upkeep {
   async #maintain() {
     const { store } = this.#cloud;
     const now = this.#cloud.now();
-    if (this.#ticks % CHANGES_TICKS === 0 && (await store.wasChanged())) await this.reconcile();
+    if (this.#ticks % CHANGES_TICKS === 0) {
+      const changes = await store.takeChanges();
+      if (changes.length > 0) await this.reconcile(changes);
+    }
     if (this.#ticks % LINKS_TICKS === 0) while (await store.write('removeOldLinks', { now }));
     if (this.#ticks % CODES_TICKS === 0) await store.write('removeOldCodes', { now });
   }
 
-  /** Applies what another process changed in the store: deleted devices, other shares. */
-  async reconcile() {
+  /**
+   * Applies what another process changed in the store: deleted devices, revoked tokens, other shares.
+   * @param {'all' | string[]} [changes] devices
+   */
+  async reconcile(changes = 'all') {
     const { grants, route, sessions } = this.#cloud;
+    const isChanged = (/** @type {string} */ di) => changes === 'all' || changes.includes(di);
+    const signedIn = [...sessions.signedIn()].filter(({ di }) => isChanged(di));
     const before = new Map();
-    for (const { di } of sessions.signedIn()) before.set(di, await grants.viewers(di));
-    grants.forget();
+    for (const { di } of signedIn) before.set(di, await grants.viewers(di));
+    if (changes === 'all') grants.forget();
+    else for (const di of changes) grants.forget(di);
     await this.#cloud.recount();
-    for (const { di, uid } of [...sessions.signedIn()]) {
-      if ((await grants.of(di))?.uid !== uid) this.#cloud.dropDevice(di, before.get(di) ?? []);
+    for (const { di, uid } of signedIn) {
+      const found = await grants.of(di);
+      if (found?.uid !== uid) this.#cloud.dropDevice(di, before.get(di) ?? []);
+      else if (found.isRevoked) this.#cloud.endSoon(di);
     }
-    await route.recheck();
+    if (changes === 'all') await route.recheck();
+    else for (const di of changes) await route.recheck(di);
   }
 }
 

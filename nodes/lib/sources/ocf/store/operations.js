@@ -32,6 +32,19 @@ const WRITES = {
   share: links.share
 };
 
+/**
+ * What other gateways with the same store must know of a write: the devices of which the owner, the rights or the
+ * tokens changed, or `all`. A write that is missing changes nothing that a gateway keeps in memory.
+ * @type {Record<string, (input: any, result: any) => 'all' | string[]>}
+ */
+const CHANGES = {
+  signUp: ({ di }, { problem, isNew }) => (problem === '' && isNew ? [di] : []),
+  refresh: ({ di }, result) => (result === 'reused' ? [di] : []),
+  removeDevice: ({ di }, wasThere) => (wasThere ? [di] : []),
+  removeUser: () => 'all',
+  share: ({ di }, problem) => (problem === '' ? [di] : [])
+};
+
 /** @typedef {typeof READS} Reads */
 /** @typedef {typeof WRITES} Writes */
 /**
@@ -47,8 +60,9 @@ const WRITES = {
  * @typedef {object} Store
  * @property {<N extends keyof Reads>(name: N, input?: Input<Reads[N]>) => Result<Reads[N]>} read
  * @property {<N extends keyof Writes>(name: N, input: Input<Writes[N]>) => Result<Writes[N]>} write
- * @property {() => Promise<boolean>} wasChanged true if another process changed the database since the last call
+ * @property {() => Promise<'all' | string[]>} takeChanges returns the devices of which other processes changed the
+ *   owner, the rights or the tokens since the last call; `all` if they are not known
  * @property {() => Promise<void>} close
  */
 
-module.exports = { READS, WRITES };
+module.exports = { READS, WRITES, CHANGES };

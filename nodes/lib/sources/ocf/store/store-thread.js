@@ -79,9 +79,9 @@ class StoreThread {
     return this.#call({ kind: 'write', name, input });
   }
 
-  /** @returns {Promise<boolean>} */
-  wasChanged() {
-    return this.#call({ kind: 'wasChanged' });
+  /** @type {Store['takeChanges']} */
+  takeChanges() {
+    return this.#call({ kind: 'takeChanges' });
   }
 
   /** Commits what waits, and ends the thread. */
