@@ -2,8 +2,8 @@
 // Accounts and directory in PostgreSQL, which several gateways may share.
 //
 // Writes share transactions, as in SQLite. A transaction holds one advisory lock, so those of all gateways run one
-// after the other, and an operation needs no other care for concurrency. Reads have connections of their own, and wait for no
-// write.
+// after the other, and an operation needs no other care for concurrency. Reads have connections of their own, and
+// wait for no write.
 //
 // The answer to a COMMIT may be lost. Then nobody knows whether the transaction was applied, so its writes stay open.
 // Each transaction sets the number of its batch in the row of this store in the table `writer`. When the connection is
