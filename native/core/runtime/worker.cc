@@ -41,6 +41,10 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
             Emit({device->id, device->stage, std::string(topic), std::string(payload), kFlagQos1});
           }),
       device_asks_([this](uint64_t handle, const coap::AskAnswer& answer, bool last) {
+        if (Forwardings::IsHandle(handle)) {
+          if (const auto forwarding = forwardings_.Take(handle)) EndForward(*forwarding, answer);
+          return;
+        }
         shared_.desk->Give(handle, answer.code, answer.options, answer.payload, last);
       }),
       commands_(shared.commands, (uint64_t{options.index} << 48) + 1),
@@ -82,6 +86,8 @@ void Worker::OnStart() {
     if (!self->moves_.empty()) self->TryMoves();
     self->pipeline_.EndTurn(MonotonicUs());
     if (self->kept_.saves().waiting() > 0) self->OfferSessions();
+    // Answers and requests that reads of this turn forwarded leave together.
+    self->FlushDesk();
     self->Moderate();
     self->ArmTimer();
   });
