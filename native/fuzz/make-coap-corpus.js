@@ -94,7 +94,12 @@ const CSM = frame(0xe1, [
 const post = frame(POST, uri('r/dev/t'), '21.5', 'a');
 const mode = (/** @type {number} */ bits) => Buffer.from([7, bits]);
 
-/** The requests of a peer, and the device's answers. @param {number} bits @param {Buffer[]} asked @param {Buffer[]} given */
+/**
+ * The requests of a peer, and the device's answers.
+ * @param {number} bits of the mode
+ * @param {Buffer[]} asked
+ * @param {Buffer[]} given
+ */
 function forward(bits, asked, given) {
   const answers = Buffer.concat(given);
   return [...asked, answers, Buffer.from([answers.length >> 8, answers.length & 255, bits])];
