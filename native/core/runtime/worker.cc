@@ -339,7 +339,10 @@ bool Worker::IdentifyPushed(uint32_t stage, Record* record) {
 
 // Naps if that saves wake-ups. With few devices, no record is delayed.
 void Worker::Moderate() {
-  const bool may = !std::exchange(unread_, false) && agents_.size() >= kModeratedDevices;
+  // A peer waits for the answer to a forwarded request, and for nothing else.
+  const bool forwards = forwarding_out_ > 0 || forwardings_.size() > 0;
+  const bool may =
+      !std::exchange(unread_, false) && !forwards && agents_.size() >= kModeratedDevices;
   const int64_t nap_us = moderation_.NapUs(MonotonicUs(), may);
   if (nap_us == 0) return;
   const timespec nap{0, nap_us * 1000};

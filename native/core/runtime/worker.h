@@ -298,7 +298,7 @@ class Worker : public LoopThread,
 
   // worker_forward.cc
   void Forward(const DeskSession& session, const coap::Asked& asked, ForwardPlan plan);
-  void StartForward(uint64_t connection, DeviceAsk ask, Forwarding forwarding);
+  void StartForward(uint64_t connection, DeviceAsk ask, const Forwarding& forwarding);
   void EndForward(const Forwarding& forwarding, const coap::AskAnswer& answer);
   void AnswerForward(const Forwarding& forwarding, const coap::AskAnswer& answer);
   coap::Taker HoldAtDesk(DeskSession* session, const coap::Asked& asked);
@@ -413,8 +413,9 @@ class Worker : public LoopThread,
   std::vector<uint64_t> desk_output_;                           // connections with output
   std::vector<uint64_t> to_set_up_;                             // connections, see SetUp
   ForwardTable forward_table_;
-  Forwardings forwardings_;  // to devices of this worker
-  size_t held_bytes_ = 0;    // DeskSession::held()
+  Forwardings forwardings_;    // to devices of this worker
+  size_t forwarding_out_ = 0;  // from peers of this worker, without an answer
+  size_t held_bytes_ = 0;      // DeskSession::held()
   SlotMoves moves_;
   std::atomic<uint32_t> adopting_{0};  // adopted connections without an agent yet
   std::atomic<uint32_t> arriving_{0};  // parcels in flight to this worker

@@ -114,6 +114,7 @@ void Worker::ReleaseHeld(DeskSession* session) {
 
 void Worker::Forward(const DeskSession& session, const coap::Asked& asked, ForwardPlan plan) {
   counters_.Add(Counter::kRequestsForwarded);
+  ++forwarding_out_;
   DeviceAsk ask;
   ask.device = plan.row->device;
   ask.request = std::move(plan.request);
@@ -123,7 +124,7 @@ void Worker::Forward(const DeskSession& session, const coap::Asked& asked, Forwa
       index, session.connection(), asked.id, std::string(asked.token), ask.device, plan.shape};
   const uint64_t connection = plan.row->connection;
   if (plan.row->worker == index) {
-    return StartForward(connection, std::move(ask), std::move(forwarding));
+    return StartForward(connection, std::move(ask), forwarding);
   }
   shared_.at_worker(plan.row->worker,
                     [connection, ask = std::move(ask), forwarding = std::move(forwarding)](
@@ -131,7 +132,7 @@ void Worker::Forward(const DeskSession& session, const coap::Asked& asked, Forwa
 }
 
 // On the worker of the device.
-void Worker::StartForward(uint64_t connection, DeviceAsk ask, Forwarding forwarding) {
+void Worker::StartForward(uint64_t connection, DeviceAsk ask, const Forwarding& forwarding) {
   // The device may have left since the worker of the peer decided.
   const auto row = desk_rows_.find(connection);
   const bool is_there = row != desk_rows_.end() && row->second.session->device() == ask.device;
@@ -151,6 +152,7 @@ void Worker::EndForward(const Forwarding& forwarding, const coap::AskAnswer& ans
 
 // On the worker of the peer, whose connection may be gone.
 void Worker::AnswerForward(const Forwarding& forwarding, const coap::AskAnswer& answer) {
+  --forwarding_out_;
   const auto row = desk_rows_.find(forwarding.connection);
   if (row == desk_rows_.end()) return;
   DeskSession* const session = row->second.session;
@@ -164,7 +166,8 @@ void Worker::AnswerForward(const Forwarding& forwarding, const coap::AskAnswer& 
 // Tells all workers who may use the device of a connection.
 void Worker::Publish(const DeskRow& row) {
   const DeskSession& session = *row.session;
-  if (session.options().forward == nullptr || session.identity().owner.empty()) return;
+  if (session.options().forward == nullptr) return;
+  if (session.identity().owner.empty()) return Withdraw(session);
   auto made = std::make_shared<ForwardRow>();
   made->device = session.device();
   made->owner = session.identity().owner;
@@ -182,7 +185,7 @@ void Worker::Publish(const DeskRow& row) {
 }
 
 void Worker::Withdraw(const DeskSession& session) {
-  if (session.options().forward == nullptr || session.identity().owner.empty()) return;
+  if (session.options().forward == nullptr) return;
   const std::string& device = session.device();
   const uint64_t connection = session.connection();
   forward_table_.Remove(device, connection);
