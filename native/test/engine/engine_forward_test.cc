@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <random>
@@ -10,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "test/support/engine_desk_support.h"
+#include "test/support/engine_forward_support.h"
 
 namespace seganet {
 namespace {
@@ -22,87 +21,10 @@ using test::kCoapGet;
 using test::kCoapPost;
 using test::Until;
 using Client = test::DeskClient;
-using CoapOptions = decltype(CoapMessage::options);
 
-constexpr unsigned kCreated = 0x41, kContent = 0x45, kUnavailable = 0xA3, kTimeout = 0xA4;
+constexpr unsigned kCreated = 0x41, kContent = 0x45, kUnavailable = 0xA3;
 
-class EngineForward : public test::EngineDeskTest {
- protected:
-  // Requests to d/f/{device}/… are forwarded.
-  uint16_t ListenForward(int64_t timeout_us = 10'000'000, size_t max_asks = 32) {
-    auto forward = std::make_shared<ForwardOptions>();
-    forward->prefix = {"d", "f"};
-    forward->timeout_us = timeout_us;
-    forward->options = {{.number = 4, .least_bytes = 1, .most_bytes = 8, .most = 2}};
-    forward->answer_options = {4, 8, 12, 14, 2053};
-    forward->format = ForwardFormat{.value = 10000,
-                                    .alias = 60,
-                                    .accept_option = 2049,
-                                    .content_option = 2053,
-                                    .version = 2048};
-    DeskOptions options;
-    options.forward = std::move(forward);
-    options.stream.known_options = {2049, 2053};
-    options.stream.max_asks = max_asks;
-    return ListenDesk(std::move(options));
-  }
-
-  uint64_t Forwarded() {
-    std::array<uint64_t, kCounters> counters{};
-    std::array<std::array<uint64_t, kClassSlots>, kDrops> drops{};
-    std::array<uint64_t, kCloseReasonCount> reasons{};
-    engine_.ReadCounters(&counters, &drops, &reasons);
-    return counters[static_cast<size_t>(Counter::kRequestsForwarded)];
-  }
-
-  static void SendTo(Client* client, const std::string& device, std::string token,
-                     unsigned code = kCoapGet, CoapOptions more = {}, std::string payload = "") {
-    CoapMessage m = CoapSignal(code, std::move(token));
-    for (const std::string& segment :
-         {std::string("d"), std::string("f"), device, std::string("light")}) {
-      m.options.emplace_back(11, segment);
-    }
-    m.options.insert(m.options.end(), more.begin(), more.end());
-    std::stable_sort(m.options.begin(), m.options.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    m.payload = std::move(payload);
-    client->Send(CoapFrame(m));
-  }
-
-  // The desk gets the request, and answers it with 4.04.
-  void ExpectAtDesk(Client* client, const std::string& token) {
-    const DeskEvent event = Event();
-    EXPECT_EQ(event.kind, DeskEventKind::kAsked);
-    EXPECT_EQ(event.token, token);
-    EXPECT_TRUE(engine_.AnswerRequest(event.connection, event.token, 0x84, {}, ""));
-    EXPECT_EQ(client->Next().code, 0x84u);
-  }
-  // Sends the request `a`. False if the desk got it, because the worker does not know the device
-  // yet; it is answered then.
-  bool TryOnce(Client* client, const std::string& device = "dev") {
-    const uint64_t before = Forwarded();
-    SendTo(client, device, "a");
-    std::vector<DeskEvent> asked;
-    Until([&] {
-      asked = engine_.TakeDesk(kSource, 10);
-      return !asked.empty() || Forwarded() > before;
-    });
-    if (asked.empty()) return true;
-    EXPECT_TRUE(engine_.AnswerRequest(asked[0].connection, asked[0].token, 0x84, {}, ""));
-    EXPECT_EQ(client->Next().code, 0x84u);
-    return false;
-  }
-  // The device gets a request and answers it.
-  static void ExpectThrough(Client* client, Client* device, const std::string& token) {
-    const CoapMessage asked = device->Next();
-    EXPECT_NE(asked.code, 0u) << token;
-    device->Respond(asked, kContent, "for " + token);
-    const CoapMessage answer = client->Next();
-    EXPECT_EQ(answer.code, kContent);
-    EXPECT_EQ(answer.token, token);
-    EXPECT_EQ(answer.payload, "for " + token);
-  }
-};
+using EngineForward = test::EngineForwardTest;
 
 TEST_F(EngineForward, ARequestOfTheOwnerPassesWithoutTheDesk) {
   Start({.workers = 1}, Plan());
@@ -213,52 +135,6 @@ TEST_F(EngineForward, WhatIsNotUnderstoodGoesToTheDesk) {
   ExpectThrough(&client, &device, "9");
 }
 
-TEST_F(EngineForward, ADeviceThatDoesNotAnswerEndsIn504AndItsLateAnswerIsDropped) {
-  Start({}, Plan());
-  const uint16_t port = ListenForward(300'000);
-  Client device(port), client(port);
-  SignIn(&device, "dev");
-  SignIn(&client, "ctl");
-  ASSERT_TRUE(Until([&] { return TryOnce(&client); }));
-  const CoapMessage asked = device.Next();
-  EXPECT_EQ(client.Next().code, kTimeout);
-  device.Respond(asked, kContent, "late");
-  SendTo(&client, "dev", "b");
-  const CoapMessage next = device.Next();
-  EXPECT_NE(next.token, asked.token);
-  device.Respond(next, kContent, "in time");
-  const CoapMessage answer = client.Next();
-  EXPECT_EQ(answer.token, "b");
-  EXPECT_EQ(answer.payload, "in time");
-}
-
-TEST_F(EngineForward, TooManyRequestsAndALostDeviceEndIn503) {
-  Start({.workers = 1}, Plan());
-  const uint16_t port = ListenForward(10'000'000, 4);
-  auto device = std::make_unique<Client>(port);
-  Client client(port);
-  SignIn(device.get(), "dev");
-  SignIn(&client, "ctl");
-  for (char c = 'a'; c <= 'e'; ++c) SendTo(&client, "dev", std::string(1, c));
-  const CoapMessage busy = client.Next();
-  EXPECT_EQ(busy.token, "e");
-  EXPECT_EQ(busy.code, kUnavailable);
-  EXPECT_EQ(busy.Number(14), 1);
-  device->Close();
-  std::string ended;
-  for (int i = 0; i < 4; ++i) {
-    const CoapMessage answer = client.Next();
-    EXPECT_EQ(answer.code, kUnavailable);
-    EXPECT_EQ(answer.Number(14), -1);
-    ended += answer.token;
-  }
-  std::sort(ended.begin(), ended.end());
-  EXPECT_EQ(ended, "abcd");
-  EXPECT_EQ(Event().kind, DeskEventKind::kGone);
-  SendTo(&client, "dev", "f");
-  ExpectAtDesk(&client, "f");
-}
-
 TEST_F(EngineForward, ARequestDoesNotOvertakeAnEarlierOneAtTheDesk) {
   Start({.workers = 1}, Plan());
   const uint16_t port = ListenForward();
@@ -331,6 +207,15 @@ TEST_F(EngineForward, AConnectionThatBecomesAnotherDeviceGetsItsOpenAnswers) {
     client.Close();
     EXPECT_EQ(Event().kind, DeskEventKind::kGone);
   }
+}
+
+TEST_F(EngineForward, ADeviceMayAskItself) {
+  Start({.workers = 1}, Plan());
+  Client device(ListenForward());
+  SignIn(&device, "dev");
+  SendTo(&device, "dev", "a");
+  ExpectThrough(&device, &device, "a");
+  EXPECT_EQ(Forwarded(), 1u);
 }
 
 // Every request gets its own answer, whichever workers the two connections have.

@@ -14,7 +14,7 @@
 
 namespace seganet::test {
 
-inline constexpr unsigned kDeskChanged = 0x44;  // 2.04
+inline constexpr unsigned kDeskChanged = 0x44, kDeskContent = 0x45;  // 2.04, 2.05
 
 // A peer's end of a connection. Sends no CSM.
 class DeskClient : public DeviceClient {

@@ -1,5 +1,5 @@
 'use strict';
-// What the OCF cloud tells a desk that forwards requests by itself: whose device it is, who else may use it, until when.
+// What the OCF cloud tells a desk that forwards requests itself: whose device it is, who else may use it, until when.
 
 const { forwardOptions } = require('../../../nodes/lib/sources/ocf/route-options');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');

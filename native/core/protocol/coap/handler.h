@@ -57,7 +57,8 @@ enum class Taker : uint8_t {
 };
 
 // Receives the events of a server. The owner implements it. Views are valid during the call only.
-// During a call the owner may call the server's Acknowledge(), but no other function of the server.
+// During a call the owner may call the server's Acknowledge(), and during OnAsked() and
+// OnAskAnswer() a stream's Answer(), AnswerOwn() and Ask(), but no other function of the server.
 class Handler {
  public:
   virtual ~Handler() = default;
