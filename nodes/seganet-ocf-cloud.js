@@ -6,7 +6,7 @@ const { join } = require('./lib/engine/join');
 const { listenerParts } = require('./lib/settings/listener-settings');
 const settings = require('./lib/sources/ocf-cloud/cloud-settings');
 const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
-const { DESK_OPTIONS } = require('./lib/sources/ocf');
+const { deskOptions } = require('./lib/sources/ocf');
 const status = require('./lib/base/status');
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -49,7 +49,11 @@ module.exports = function (RED) {
         ...parts,
         listener: {
           ...parts.listener,
-          desk: { ...DESK_OPTIONS, pingS: keepAliveS, identifyTimeoutMs: settings.IDENTIFY_MS }
+          desk: {
+            ...deskOptions({ requestTimeoutMs }),
+            pingS: keepAliveS,
+            identifyTimeoutMs: settings.IDENTIFY_MS
+          }
         },
         // The certificate does not replace the token: one certificate may serve several devices.
         ...(parts.tls && { tls: { ...parts.tls, certIsLogin: false, certNote: true } }),

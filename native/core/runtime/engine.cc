@@ -71,6 +71,11 @@ Status Engine::Start(const EngineOptions& options) {
             if (!workers_[worker]->ArriveAtDesk(connection, parcel)) {
               desk_.Close(connection, {}, "stopped");
             }
+          },
+      .at_worker =
+          [this](uint32_t worker, std::function<void(Worker*)> task) {
+            Worker* const to = workers_[worker].get();
+            to->Post([to, task = std::move(task)] { task(to); });
           }};
   const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
   // A packet that a device has begun to send must be read to its end, even if memory is short.

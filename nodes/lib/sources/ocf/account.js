@@ -120,7 +120,10 @@ async function tokenRefresh(cloud, peer, request) {
 function revoked(cloud, di, uid, address) {
   const session = cloud.sessions.of(di);
   const end = cloud.now() + EXPIRY_GRACE_MS;
-  if (session && session.until > end) Object.assign(session, { until: end, endReason: 'revoked' });
+  if (session && session.until > end) {
+    Object.assign(session, { until: end, endReason: 'revoked' });
+    cloud.forwarding.start(session);
+  }
   cloud.events.tokenReused?.({ di, uid, address });
 }
 

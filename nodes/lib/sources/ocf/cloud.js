@@ -6,6 +6,7 @@ const { Attempts } = require('./attempts');
 const { FORMAT } = require('./coap');
 const { directory } = require('./directory');
 const { discovery } = require('./discovery');
+const { Forwarding } = require('./forwarding');
 const { Grants } = require('./grants');
 const { withDefaults } = require('./options');
 const { Presence } = require('./presence');
@@ -14,7 +15,7 @@ const { asRefusal, refuse, send } = require('./replies');
 const { checkCritical } = require('./route-options');
 const { Route } = require('./route');
 const { session } = require('./session');
-const { EXPIRY_GRACE_MS, Sessions } = require('./sessions');
+const { Sessions } = require('./sessions');
 const { core, ping } = require('./small-resources');
 const { Topics } = require('./topics');
 const { Upkeep } = require('./upkeep');
@@ -30,15 +31,27 @@ const { Upkeep } = require('./upkeep');
  *   Answering
  */
 /** @typedef {(connection: number, topic: string, payload: Buffer, recordClass?: number) => Promise<string>} Recording */
-/** @typedef {{ device: string, owner: string, until: number, replace: true }} DeskSession */
+/**
+ * @typedef {object} DeskSession
+ * @property {string} device
+ * @property {string} owner
+ * @property {number} until ms since 1970, 0 = no end
+ * @property {number} forwardUntil the same for the requests that the desk forwards, if it does
+ * @property {true} replace
+ */
 /**
  * The transport below the cloud. A connection is a number, and keeps it until gone() reports its end.
  * @typedef {object} Desk
  * @property {Answering} answer
  *   repeated with an Observe option for each notification
  * @property {(connection: number, session: DeskSession) => boolean} identify
- *   false: the connection has closed, or the id is not allowed. Closes an older connection of the device. until: ms
- *   since 1970, 0 = no end
+ *   false: the connection has closed, or the id is not allowed. Closes an older connection of the device. Called again
+ *   when the ends change
+ * @property {(connection: number, owner: string, rights: 'r' | 'rw') => unknown} [grant] the desk forwards requests to
+ *   devices: those of the owner, and of the users in grant(), until forget() or revoke()
+ * @property {(connection: number, owner: string) => unknown} [revoke]
+ * @property {(connection: number, token: Buffer) => unknown} [settled] a request without an answer was passed on: what
+ *   the desk forwards cannot overtake it
  * @property {(connection: number, reason: string) => unknown} forget the connection stays open
  * @property {(connection: number, reason: string) => unknown} close
  * @property {(device: string, question: Question, onAnswer: (answer: DeviceAnswer) => void) => unknown} ask
@@ -107,6 +120,7 @@ class OcfCloud {
     this.presence = new Presence(this);
     this.topics = new Topics(this);
     this.route = new Route(this);
+    this.forwarding = new Forwarding(this);
     this.#upkeep = new Upkeep(this);
   }
 
@@ -233,25 +247,20 @@ class OcfCloud {
 
   /** @param {Peer} peer @param {{ di: string, uid: string, until: number }} found */
   async signIn(peer, found) {
-    const { di, uid, until } = found;
+    const { di, uid } = found;
     if (peer.isGone) return;
     if (peer.di !== '' && (peer.di !== di || peer.uid !== uid)) this.signOut(peer);
     const { wasOn } = this.sessions.signIn(peer, found);
     try {
-      /** @type {DeskSession} */
-      const proven = {
-        device: di,
-        owner: uid,
-        // The desk is the second to end the session: until then, the device may sign in again.
-        until: until === Infinity ? 0 : until + EXPIRY_GRACE_MS,
-        replace: true
-      };
-      if (!this.desk.identify(peer.connection, proven))
+      if (!this.desk.identify(peer.connection, this.forwarding.identity(peer)))
         throw new Refusal('4.03', 'The device id is not allowed.');
       // The device may have been deleted while its token was checked.
       if ((await this.grants.of(di))?.uid !== uid)
         throw new Refusal('4.01', 'The access token is not valid.');
+      await this.forwarding.share(di);
+      this.forwarding.start(peer);
     } catch (error) {
+      this.forwarding.stop(peer);
       this.sessions.signOut(peer);
       throw error;
     }
@@ -302,6 +311,7 @@ class OcfCloud {
     this.grants.forget(di);
     const peer = this.sessions.of(di);
     if (peer) {
+      this.forwarding.stop(peer);
       this.sessions.signOut(peer);
       this.#tell(di, 'off', 'deleted', viewers);
       this.later(DELETED_CLOSE_MS, () => this.closePeer(peer, 'deleted'));
@@ -313,6 +323,7 @@ class OcfCloud {
   async share(di, uid, rights) {
     const problem = await this.store.write('share', { di, uid, rights });
     this.grants.forget(di);
+    await this.forwarding.share(di);
     await this.route.recheck(di);
     return problem;
   }

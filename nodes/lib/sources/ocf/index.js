@@ -4,14 +4,23 @@ const { accessCodes, newCode } = require('./access-codes');
 const { OPTION } = require('./coap');
 const { OcfCloud } = require('./cloud');
 const { DEFAULTS, LIMITS } = require('./options');
+const { forwardOptions } = require('./route-options');
 const { StoreThread } = require('./store');
 
-/** What a listener of the engine must do for the cloud: pass it these requests, with these critical options. */
-const DESK_OPTIONS = {
-  prefixes: ['oic', '.well-known'],
-  // iotivity-lite sends none.
-  csmOptional: true,
-  knownOptions: [OPTION.OCF_ACCEPT_VERSION, OPTION.OCF_CONTENT_VERSION]
-};
+/**
+ * Returns what a listener of the engine must do for the cloud: pass it these requests, with these critical options, and
+ * forward requests to devices.
+ * @param {{ requestTimeoutMs: number }} options
+ */
+function deskOptions({ requestTimeoutMs }) {
+  return {
+    prefixes: ['oic', '.well-known'],
+    // iotivity-lite sends none.
+    csmOptional: true,
+    knownOptions: [OPTION.OCF_ACCEPT_VERSION, OPTION.OCF_CONTENT_VERSION],
+    maxAsks: DEFAULTS.mostOpen,
+    forward: forwardOptions(requestTimeoutMs)
+  };
+}
 
-module.exports = { OcfCloud, StoreThread, accessCodes, newCode, DESK_OPTIONS, DEFAULTS, LIMITS };
+module.exports = { OcfCloud, StoreThread, accessCodes, newCode, deskOptions, DEFAULTS, LIMITS };

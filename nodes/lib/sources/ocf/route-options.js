@@ -127,4 +127,31 @@ function forController(options, request, di) {
   ];
 }
 
-module.exports = { checkCritical, forDevice, forController };
+/**
+ * Returns the same rules for the engine, which forwards what fits them (ForwardOptions in native/index.d.ts).
+ * @param {number} timeoutMs
+ * @returns {import('../../../../native/index.js').ForwardOptions}
+ */
+function forwardOptions(timeoutMs) {
+  return {
+    prefix: 'oic/route',
+    timeoutMs,
+    options: [...TO_DEVICE].map(([number, { least, most, repeats }]) => [
+      number,
+      least,
+      most,
+      repeats ? MOST_REPEATED : 1
+    ]),
+    mostQueries: MOST_QUERY,
+    answerOptions: [...TO_CONTROLLER],
+    format: {
+      value: FORMAT.OCF,
+      alias: FORMAT.CBOR,
+      acceptOption: OPTION.OCF_ACCEPT_VERSION,
+      contentOption: OPTION.OCF_CONTENT_VERSION,
+      version: OCF_VERSION
+    }
+  };
+}
+
+module.exports = { checkCritical, forDevice, forController, forwardOptions };

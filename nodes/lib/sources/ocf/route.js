@@ -53,6 +53,7 @@ class Route {
     }
     if (wish === 'start') this.#observe(di, peer, request, path, options);
     else this.#ask(di, peer, request, path, options);
+    this.#cloud.desk.settled?.(request.connection, request.token);
   }
 
   /** @param {string} di @param {string} uid @param {string} method @throws {Refusal} 4.04, 4.03 */

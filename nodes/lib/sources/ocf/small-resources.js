@@ -31,6 +31,7 @@ async function ping(cloud, peer, request) {
   }
   peer.silentMs = minutes * MINUTE_MS * TOLERANCE;
   peer.silentUntil = cloud.now() + peer.silentMs;
+  cloud.forwarding.start(peer);
   return { code: '2.03' };
 }
 

@@ -62,13 +62,14 @@ class Upkeep {
 
   /** Applies what another process changed in the store: deleted devices, other shares. */
   async reconcile() {
-    const { grants, route, sessions } = this.#cloud;
+    const { forwarding, grants, route, sessions } = this.#cloud;
     const before = new Map();
     for (const { di } of sessions.signedIn()) before.set(di, await grants.viewers(di));
     grants.forget();
     await this.#cloud.recount();
     for (const { di, uid } of [...sessions.signedIn()]) {
       if ((await grants.of(di))?.uid !== uid) this.#cloud.dropDevice(di, before.get(di) ?? []);
+      else await forwarding.share(di);
     }
     await route.recheck();
   }
