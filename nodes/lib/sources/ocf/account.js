@@ -121,6 +121,7 @@ function revoked(cloud, di, uid, address) {
   const session = cloud.sessions.of(di);
   const end = cloud.now() + EXPIRY_GRACE_MS;
   if (session && session.until > end) Object.assign(session, { until: end, endReason: 'revoked' });
+  cloud.tallies.tokensReused++;
   cloud.events.tokenReused?.({ di, uid, address });
 }
 

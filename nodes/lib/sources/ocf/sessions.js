@@ -21,6 +21,8 @@ class Peer {
     /** The cloud has told the desk to close it. */
     this.isClosing = false;
     this.relations = new Relations();
+    /** Resources of its unanswered requests, by token. @type {Map<string, string>} */
+    this.unanswered = new Map();
     /** ms: the connection is closed if it is silent until then, Infinity = the client asked for no watch. */
     this.silentUntil = Infinity;
     this.silentMs = 0;
@@ -145,8 +147,13 @@ class Sessions {
     return this.#byDevice.values();
   }
 
+  /** Connections that have sent a request. */
   get size() {
     return this.#byConnection.size;
+  }
+
+  get signedInCount() {
+    return this.#byDevice.size;
   }
 }
 
