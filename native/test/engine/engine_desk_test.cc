@@ -340,6 +340,30 @@ TEST_F(EngineDesk, AStalledDeskRefusesRequestsAndKeepsTheConnections) {
   const CoapMessage refused = client.Next();
   EXPECT_EQ(refused.code, kUnavailable);
   EXPECT_EQ(refused.Number(14), 1);
+  const DeskFigures figures = engine_.desk_figures();
+  EXPECT_EQ(figures.passed, 1024u);
+  EXPECT_EQ(figures.refused, 1u);
+  EXPECT_EQ(figures.answered, 0u);
+  EXPECT_EQ(figures.events, 1024u);
+  EXPECT_GT(figures.bytes, 1024 * sizeof(DeskEvent));
+}
+
+TEST_F(EngineDesk, CountsWhatPassesInBothDirections) {
+  Start({}, Plan());
+  Client device(ListenDesk());
+  SignIn(&device, "d1");
+  const uint64_t handle = Ask("d1");
+  EXPECT_EQ(engine_.desk_figures().open_asks, 1u);
+  device.Respond(device.Next(), kContent, "on");
+  ExpectAnswer(handle, kContent, "on");
+  const DeskFigures figures = engine_.desk_figures();
+  EXPECT_EQ(figures.passed, 1u);
+  EXPECT_EQ(figures.answered, 1u);
+  EXPECT_EQ(figures.refused, 0u);
+  EXPECT_EQ(figures.asked, 1u);
+  EXPECT_EQ(figures.open_asks, 0u);
+  EXPECT_EQ(figures.events, 0u);
+  EXPECT_EQ(figures.bytes, 0u);
 }
 
 }  // namespace
