@@ -283,7 +283,8 @@ class EngineHost {
 
   /**
    * @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, commands: object,
-   *   fronts: object[], sources: SourceFigures[], deliveries: object, filters: { nodeId: string, filtered: number }[], waiting: number,
+   *   fronts: object[], sources: SourceFigures[], deliveries: object,
+   *   filters: { nodeId: string, filtered: number }[], waiting: number,
    *   unclaimed: number }}
    */
   snapshot() {

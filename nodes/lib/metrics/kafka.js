@@ -64,7 +64,13 @@ function addKafkaSource(out, labels, figures) {
   for (const [topic, offsets] of Object.entries(consumer?.lag ?? {})) lag.add({ ...labels, topic }, offsets);
 }
 
-/** Adds the code of the reason why something does not work. @param {Exposition} out @param {string} name @param {Labels} labels @param {string} code */
+/**
+ * Adds the code of the reason why something does not work.
+ * @param {Exposition} out
+ * @param {string} name
+ * @param {Labels} labels
+ * @param {string} code '' = it works
+ */
 function addTrouble(out, name, labels, code) {
   if (code === '') return;
   out

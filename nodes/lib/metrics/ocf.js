@@ -7,7 +7,11 @@
 
 const STORE_CALLS = /** @type {const} */ (['read', 'write']);
 
-/** @param {Exposition} out @param {Labels} labels of the engine and the node @param {CloudFigures} figures null = closed */
+/**
+ * @param {Exposition} out
+ * @param {Labels} labels of the engine and the node
+ * @param {CloudFigures} figures null = closed
+ */
 function addCloud(out, labels, figures) {
   out.gauge('seganet_ocf_up', '1 if the cloud is open.').add(labels, figures !== null);
   if (!figures) return;

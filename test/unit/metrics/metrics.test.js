@@ -7,6 +7,7 @@ const { metricsText } = require('../../../nodes/lib/metrics');
 const { Exposition, Family } = require('../../../nodes/lib/metrics/text');
 const { parseMetrics } = require('../../fixtures/gateway/prometheus');
 const { documentedMetrics } = require('../../fixtures/gateway/metrics-page');
+const { cloud, desk, kafkaSource, producer, source } = require('../../fixtures/gateway/source-figures');
 
 const zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0];
 
@@ -213,93 +214,6 @@ test("has the machine's energy once, where it is known", () => {
   expect(valueOf(families, 'seganet_uplink_energy_joules_per_byte', { engine: 'e2', uplink: 'b2' })).toBe(
     undefined
   );
-});
-
-const producer = {
-  ...{ group: 2, code: 'TOPIC_AUTHORIZATION_FAILED', requests: 12, sent: 50, retried: 8, refusals: 3 },
-  ...{ acknowledged: 40, bytesAcked: 9000, deadLetters: 1, inflight: 2 },
-  ...{ topics: 3, partitions: 9, refusedTopics: 1 }
-};
-const kafkaSource = {
-  ...{
-    state: 'refused',
-    code: 'GROUP_AUTHORIZATION_FAILED',
-    reason: '',
-    waits: false,
-    group: 'g',
-    topics: ['in']
-  },
-  counters: { received: 9, safe: 6, refused: 1, tooLarge: 2, dropped: 0 },
-  consumer: { unsafe: 3, committed: 5, rebalances: 2, partitions: 4, lag: { in: 17, 'in-2': 0 } }
-};
-const cloud = {
-  ...{ devices: 7, mostDevices: 10000, on: 4, connections: 5, tokensReused: 1, forwarded: 2, topics: 6 },
-  requests: [
-    { resource: 'route', code: '2.xx', count: 11 },
-    { resource: 'account', code: '4.xx', count: 3 }
-  ],
-  attempts: { wrong: 3, limited: 2 },
-  observations: { route: 3, presence: 1, topic: 0 },
-  store: {
-    read: { done: 20, failed: 1, seconds: 0.25 },
-    write: { done: 4, failed: 0, seconds: 0.125 },
-    waiting: 1
-  }
-};
-const desk = {
-  ...{ passed: 30, answered: 29, refused: 1, asked: 12, full: 2, openAsks: 3, events: 4, bytes: 2048 }
-};
-const source = (/** @type {string} */ protocol, /** @type {object | null} */ figures) => ({
-  ...{ nodeId: `${protocol}-1`, name: '', protocol, figures }
-});
-
-test('has the figures of a Kafka uplink beside those of every uplink', () => {
-  const families = read(engine({ stats: stats({ uplinks: [uplink({ producers: [producer] })] }) }));
-  const of = (name, labels) => valueOf(families, `seganet_kafka_${name}`, { session: '2', ...labels });
-  expect(of('sent_records_total')).toBe(50);
-  expect(of('retried_records_total')).toBe(8);
-  expect(of('dead_letter_records_total')).toBe(1);
-  expect(of('partitions')).toBe(9);
-  expect(of('trouble', { code: 'TOPIC_AUTHORIZATION_FAILED' })).toBe(1);
-  const calm = uplink({ producers: [{ ...producer, code: '' }] });
-  expect(read(engine({ stats: stats({ uplinks: [calm] }) })).has('seganet_kafka_trouble')).toBe(false);
-});
-
-test('has the lag of a kafka source by topic, and omits what it does not know', () => {
-  const families = read(engine({ stats: stats({ sources: [source('kafka', kafkaSource)] }) }));
-  const of = (name, labels) =>
-    valueOf(families, `seganet_kafka_source_${name}`, { node: 'kafka-1', ...labels });
-  expect(of('lag_records', { topic: 'in' })).toBe(17);
-  expect(of('lag_records', { topic: 'in-2' })).toBe(0);
-  expect(of('records_total', { end: 'too_large' })).toBe(2);
-  expect(of('state', { state: 'refused' })).toBe(1);
-  expect(of('state', { state: 'connected' })).toBe(0);
-  const early = { ...kafkaSource, consumer: null };
-  const few = read(engine({ stats: stats({ sources: [source('kafka', early), source('kafka', null)] }) }));
-  expect(few.has('seganet_kafka_source_lag_records')).toBe(false);
-  expect(few.has('seganet_kafka_source_unsafe_records')).toBe(false);
-});
-
-test('has the figures of an OCF cloud, and of the request desk only with a cloud', () => {
-  const families = read(engine({ stats: stats({ desk, sources: [source('ocf', cloud)] }) }));
-  const of = (name, labels) => valueOf(families, `seganet_ocf_${name}`, { node: 'ocf-1', ...labels });
-  expect(of('up')).toBe(1);
-  expect(of('devices_on')).toBe(4);
-  expect(of('requests_total', { resource: 'route', code: '2.xx' })).toBe(11);
-  expect(of('attempts_refused_total', { reason: 'limited' })).toBe(2);
-  const calls = families.get('seganet_ocf_store_seconds')?.samples.map(({ name, value }) => [name, value]);
-  expect(calls).toEqual([
-    ['seganet_ocf_store_seconds_sum', 0.25],
-    ['seganet_ocf_store_seconds_count', 20],
-    ['seganet_ocf_store_seconds_sum', 0.125],
-    ['seganet_ocf_store_seconds_count', 4]
-  ]);
-  expect(valueOf(families, 'seganet_desk_requests_total', { end: 'refused' })).toBe(1);
-  expect(valueOf(families, 'seganet_desk_waiting_bytes')).toBe(2048);
-  const closed = read(engine({ stats: stats({ desk, sources: [source('ocf', null)] }) }));
-  expect(valueOf(closed, 'seganet_ocf_up')).toBe(0);
-  expect(closed.has('seganet_ocf_devices')).toBe(false);
-  expect(read(engine({ stats: stats({ desk }) })).has('seganet_desk_requests_total')).toBe(false);
 });
 
 test('is documented in docs/metrics.md: the conditional metrics, which few machines have', () => {
