@@ -340,6 +340,19 @@ TEST_F(EngineDesk, AStalledDeskRefusesRequestsAndKeepsTheConnections) {
   const CoapMessage refused = client.Next();
   EXPECT_EQ(refused.code, kUnavailable);
   EXPECT_EQ(refused.Number(14), 1);
+}
+
+TEST_F(EngineDesk, CountsARequestThatTheFullDeskRefuses) {
+  Start({}, Plan());
+  DeskOptions options;
+  // Above the limit of the engine, so that the desk refuses and not the connection.
+  options.stream.max_asked_before = 2048;
+  options.stream.max_bytes_before = 1 << 20;
+  Client client(ListenDesk(options));
+  for (int i = 0; i < 1025; ++i) {
+    client.Request(1, {"d"}, std::string{static_cast<char>(i >> 8), static_cast<char>(i), 'x'});
+  }
+  EXPECT_EQ(client.Next().code, kUnavailable);
   const DeskFigures figures = engine_.desk_figures();
   EXPECT_EQ(figures.passed, 1024u);
   EXPECT_EQ(figures.refused, 1u);
