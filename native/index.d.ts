@@ -614,6 +614,27 @@ export interface EngineStats {
   latency: LatencySummary[];
   stages: StageCounters[];
   placement: PlacementStats;
+  desk: DeskStats;
+}
+
+/** The request desks of all listeners: totals since the start, and the present state. */
+export interface DeskStats {
+  /** Requests of devices that were passed to takeDesk(). */
+  passed: number;
+  /** Of these, requests that were answered, or whose connection ended. */
+  answered: number;
+  /** Requests of devices that found no room and were answered with 5.03. */
+  refused: number;
+  /** Requests to devices by askDevice(). */
+  asked: number;
+  /** Requests to devices that found no room. */
+  full: number;
+  /** Requests to devices, and observations, that are open. */
+  openAsks: number;
+  /** Events that wait for takeDesk(). */
+  events: number;
+  /** Bytes of these events. */
+  bytes: number;
 }
 
 export declare class Engine {

@@ -66,6 +66,7 @@ module.exports = function (RED) {
           await host.closing?.catch(() => {});
           await cloud.close();
         },
+        figures: () => cloud.figures(),
         shown: (rates, stats, member) => shown(cloud, rates, stats, member)
       };
     });

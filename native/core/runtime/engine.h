@@ -109,6 +109,8 @@ class Engine : private ReceiptSink {
   //
   // Returns the oldest events of source stage `stage`, at most `most`.
   std::vector<DeskEvent> TakeDesk(uint32_t stage, size_t most) { return desk_.Take(stage, most); }
+  // What passes through the request desks of all listeners.
+  DeskFigures desk_figures() const { return desk_.figures(); }
   // Answers a request (StreamSession::Answer).
   bool AnswerRequest(uint64_t connection, std::string token, uint8_t code,
                      coap::OptionValues options, std::string payload);

@@ -231,5 +231,42 @@ TEST_F(EngineDesk, AStalledDeskRefusesRequestsAndKeepsTheConnections) {
   EXPECT_EQ(refused.Number(14), 1);
 }
 
+TEST_F(EngineDesk, CountsARequestThatTheFullDeskRefuses) {
+  Start({}, Plan());
+  DeskOptions options;
+  // Above the limit of the engine, so that the desk refuses and not the connection.
+  options.stream.max_asked_before = 2048;
+  options.stream.max_bytes_before = 1 << 20;
+  Client client(ListenDesk(options));
+  for (int i = 0; i < 1025; ++i) {
+    client.Request(1, {"d"}, std::string{static_cast<char>(i >> 8), static_cast<char>(i), 'x'});
+  }
+  EXPECT_EQ(client.Next().code, kUnavailable);
+  const DeskFigures figures = engine_.desk_figures();
+  EXPECT_EQ(figures.passed, 1024u);
+  EXPECT_EQ(figures.refused, 1u);
+  EXPECT_EQ(figures.answered, 0u);
+  EXPECT_EQ(figures.events, 1024u);
+  EXPECT_GT(figures.bytes, 1024 * sizeof(DeskEvent));
+}
+
+TEST_F(EngineDesk, CountsWhatPassesInBothDirections) {
+  Start({}, Plan());
+  Client device(ListenDesk());
+  SignIn(&device, "d1");
+  const uint64_t handle = Ask("d1");
+  EXPECT_EQ(engine_.desk_figures().open_asks, 1u);
+  device.Respond(device.Next(), kContent, "on");
+  ExpectAnswer(handle, kContent, "on");
+  const DeskFigures figures = engine_.desk_figures();
+  EXPECT_EQ(figures.passed, 1u);
+  EXPECT_EQ(figures.answered, 1u);
+  EXPECT_EQ(figures.refused, 0u);
+  EXPECT_EQ(figures.asked, 1u);
+  EXPECT_EQ(figures.open_asks, 0u);
+  EXPECT_EQ(figures.events, 0u);
+  EXPECT_EQ(figures.bytes, 0u);
+}
+
 }  // namespace
 }  // namespace seganet

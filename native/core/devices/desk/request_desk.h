@@ -53,6 +53,18 @@ struct DeskEvent {
   size_t bytes() const;
 };
 
+// What passes through the desk: totals since the start, then the present state.
+struct DeskFigures {
+  uint64_t passed = 0;    // requests of devices that were queued
+  uint64_t answered = 0;  // of these, answered, or their connection ended
+  uint64_t refused = 0;   // requests of devices that found no room
+  uint64_t asked = 0;     // requests to devices
+  uint64_t full = 0;      // requests to devices that found no room
+  size_t open_asks = 0;   // requests to devices and observations that are open
+  size_t events = 0;      // that wait for JavaScript
+  size_t bytes = 0;       // of these events
+};
+
 // The queues to JavaScript, one for each source stage, and the places of the connections.
 //
 // Bounds: at most kMostAsked requests of the engine have no answer, and as many wait to be taken.
@@ -106,6 +118,8 @@ class RequestDesk {
   // Drops the events of a stage, which has no listener any more.
   void Clear(uint32_t stage);
 
+  DeskFigures figures() const;
+
  private:
   struct Connection {
     uint32_t stage = 0;
@@ -131,6 +145,7 @@ class RequestDesk {
   std::unordered_map<uint64_t, Connection> connections_;
   std::unordered_map<uint64_t, AskRow> asks_;
   std::map<uint32_t, Queue> queues_;  // by stage
+  DeskFigures totals_;                // only the members that count
   size_t open_ = 0;                   // requests without an answer
   size_t waiting_ = 0;                // requests in the queues
   size_t bytes_ = 0;                  // in the queues

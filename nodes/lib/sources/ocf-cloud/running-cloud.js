@@ -57,6 +57,13 @@ class RunningCloud {
     return this.#cloud?.deviceCount ?? 0;
   }
 
+  /** Returns what the metrics and the live view show; null while the cloud is not open. */
+  figures() {
+    const cloud = this.#cloud;
+    const store = this.#store;
+    return cloud && store ? { ...cloud.figures(), store: store.figures() } : null;
+  }
+
   /**
    * Opens the store and starts the cloud. It may be called again after an error.
    * @throws {Error} with a sentence, and with `shown` for the status

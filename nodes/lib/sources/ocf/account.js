@@ -124,6 +124,7 @@ function revoked(cloud, di, uid, address) {
     Object.assign(session, { until: end, endReason: 'revoked' });
     cloud.forwarding.start(session);
   }
+  cloud.tallies.tokensReused++;
   cloud.events.tokenReused?.({ di, uid, address });
 }
 

@@ -17,6 +17,7 @@ const { Route } = require('./route');
 const { session } = require('./session');
 const { Sessions } = require('./sessions');
 const { core, ping } = require('./small-resources');
+const { Tallies, reporting } = require('./tallies');
 const { Topics } = require('./topics');
 const { Upkeep } = require('./upkeep');
 
@@ -108,7 +109,10 @@ class OcfCloud {
    * @param {() => number} [parts.now] ms since 1970
    */
   constructor({ desk, store, users, options, events = {}, now = Date.now }) {
-    this.desk = desk;
+    this.tallies = new Tallies();
+    this.desk = reporting(desk, (connection, token, code) =>
+      this.tallies.answered(this.sessions.peek(connection), token, code)
+    );
     this.store = store;
     this.users = users;
     this.options = withDefaults(options);
@@ -151,6 +155,7 @@ class OcfCloud {
    */
   asked(request) {
     const peer = this.sessions.peerOf(request);
+    this.tallies.asked(peer, request);
     if (peer.silentMs > 0) peer.silentUntil = this.now() + peer.silentMs;
     if (peer.queued >= MOST_QUEUED) {
       this.#refuse(request, new Refusal('5.03', 'The connection has too many unanswered requests.', 1));
@@ -344,6 +349,23 @@ class OcfCloud {
 
   get deviceCount() {
     return this.#devices;
+  }
+
+  /** Returns what the metrics and the live view show. Totals are those since the start. */
+  figures() {
+    const { sessions, route, presence, topics, tallies, attempts } = this;
+    return {
+      devices: this.#devices,
+      mostDevices: this.options.mostDevices,
+      on: sessions.signedInCount,
+      connections: sessions.size,
+      requests: tallies.requests,
+      attempts: { wrong: attempts.wrong, limited: attempts.limited },
+      tokensReused: tallies.tokensReused,
+      forwarded: route.unanswered,
+      observations: { route: route.observations, presence: presence.size, topic: topics.subscribers },
+      topics: topics.size
+    };
   }
 
   /** @param {Request} request @returns {string} */

@@ -183,6 +183,13 @@ class Route {
     }
   }
 
+  /** Requests that devices have not answered. */
+  get unanswered() {
+    let sum = 0;
+    for (const count of this.#open.values()) sum += count;
+    return sum;
+  }
+
   get observations() {
     return this.#observations.size;
   }

@@ -23,6 +23,8 @@ class Peer {
     this.relations = new Relations();
     /** With whom the device is shared, as the desk knows it. @type {Map<string, string>} */
     this.granted = new Map();
+    /** Resources of its unanswered requests, by token. @type {Map<string, string>} */
+    this.unanswered = new Map();
     /** ms: the connection is closed if it is silent until then, Infinity = the client asked for no watch. */
     this.silentUntil = Infinity;
     this.silentMs = 0;
@@ -148,8 +150,13 @@ class Sessions {
     return this.#byDevice.values();
   }
 
+  /** Connections that have sent a request. */
   get size() {
     return this.#byConnection.size;
+  }
+
+  get signedInCount() {
+    return this.#byDevice.size;
   }
 }
 

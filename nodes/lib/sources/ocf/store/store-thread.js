@@ -4,6 +4,8 @@ const path = require('node:path');
 const { ManagedThread } = require('../../../base/managed-thread');
 
 /** @typedef {import('./operations').Store} Store */
+/** @typedef {{ resolve: (value: any) => void, reject: (error: Error) => void, tally: Tally | null, at: number }} Call */
+/** Calls since the start: seconds of those that ended. @typedef {{ done: number, failed: number, seconds: number }} Tally */
 
 const WORKER_FILE = path.join(__dirname, 'store-worker.js');
 const END_LIMIT_MS = 10000;
@@ -17,8 +19,9 @@ const MOST_OPEN = 8192;
  */
 class StoreThread {
   #thread;
-  /** @type {Map<number, { resolve: (value: any) => void, reject: (error: Error) => void }>} */
+  /** @type {Map<number, Call>} */
   #open = new Map();
+  #calls = { read: newTally(), write: newTally() };
   #lastId = 0;
   #isReady = false;
   #isClosed = false;
@@ -84,6 +87,12 @@ class StoreThread {
     return this.#call({ kind: 'wasChanged' });
   }
 
+  /** Returns the calls since the start, and those that have no result yet. */
+  figures() {
+    const { read, write } = this.#calls;
+    return { read: { ...read }, write: { ...write }, waiting: this.#open.size };
+  }
+
   /** Commits what waits, and ends the thread. */
   async close() {
     if (this.#isClosed) return;
@@ -97,14 +106,19 @@ class StoreThread {
     this.#thread.terminate();
   }
 
-  /** @param {object} call @returns {Promise<any>} */
+  /** @param {{ kind: 'read' | 'write' | 'wasChanged', name?: string, input?: unknown }} call @returns {Promise<any>} */
   #call(call) {
+    const tally = call.kind === 'wasChanged' ? null : this.#calls[call.kind];
     return new Promise((resolve, reject) => {
-      if (this.#isClosed) return reject(new Error('The database is closed.'));
-      if (!this.#isReady) return reject(new Error('The database is not available.'));
-      if (this.#open.size >= MOST_OPEN) return reject(new Error('The database is too busy.'));
+      const refuse = (/** @type {string} */ reason) => {
+        if (tally) tally.failed++;
+        reject(new Error(reason));
+      };
+      if (this.#isClosed) return refuse('The database is closed.');
+      if (!this.#isReady) return refuse('The database is not available.');
+      if (this.#open.size >= MOST_OPEN) return refuse('The database is too busy.');
       const id = ++this.#lastId;
-      this.#open.set(id, { resolve, reject });
+      this.#open.set(id, { resolve, reject, tally, at: performance.now() });
       this.#thread.post({ ...call, id });
     });
   }
@@ -119,16 +133,27 @@ class StoreThread {
     }
     if (kind === 'failed') return this.#opened?.(reason);
     const call = this.#open.get(id);
+    if (!call) return;
     this.#open.delete(id);
-    if (kind === 'done') call?.resolve(result);
-    else call?.reject(Object.assign(new Error(message), code ? { code } : {}));
+    if (call.tally) {
+      call.tally[kind === 'done' ? 'done' : 'failed']++;
+      call.tally.seconds += (performance.now() - call.at) / 1000;
+    }
+    if (kind === 'done') call.resolve(result);
+    else call.reject(Object.assign(new Error(message), code ? { code } : {}));
   }
 
   /** @param {Error} error */
   #failAll(error) {
-    for (const { reject } of this.#open.values()) reject(error);
+    for (const { reject, tally } of this.#open.values()) {
+      if (tally) tally.failed++;
+      reject(error);
+    }
     this.#open.clear();
   }
 }
+
+/** @returns {Tally} */
+const newTally = () => ({ done: 0, failed: 0, seconds: 0 });
 
 exports.StoreThread = StoreThread;
