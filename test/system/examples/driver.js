@@ -11,7 +11,7 @@ const { startMosquitto } = require('../../../bench/harness/cloud');
 const { KafkaBroker } = require('../../../bench/harness/kafka/broker');
 const { eventually, waitForPort } = require('../../../bench/harness/net');
 const { DtlsDevice } = require('../../fixtures/devices/dtls-device');
-const { Client } = require('../../fixtures/ocf/client');
+const { Client } = require('../../../flows/demo/ocf/client');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 
 const CLOUD = 'arrived in the cloud';
