@@ -41,7 +41,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
             Emit({device->id, device->stage, std::string(topic), std::string(payload), kFlagQos1});
           }),
       device_asks_([this](uint64_t handle, const coap::AskAnswer& answer, bool last) {
-        shared_.desk->Give(handle, answer.code, answer.options, answer.payload, last);
+        shared_.desk->Give(handle, answer, last);
       }),
       commands_(shared.commands, (uint64_t{options.index} << 48) + 1),
       wills_(shared.kept, [this](const WillRecord& will) { Emit(will); }),
