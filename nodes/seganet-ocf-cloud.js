@@ -18,11 +18,12 @@ module.exports = function (RED) {
   function OcfCloud(config) {
     RED.nodes.createNode(this, config);
     const complaints = new Complaints((sentence) => this.error(sentence));
+    const warnings = new Complaints((sentence) => this.warn(sentence));
     /** @type {import('./lib/engine/member').Member | null} */
     let joined = null;
     joined = join(RED, this, config, settings.schema, (values, host) => {
       const warning = settings.check(values);
-      const { keepAliveS, presenceTopic, sid, endpoint, storeFile, ...rest } = values;
+      const { keepAliveS, presenceTopic, recordTypes, sid, endpoint, storeFile, ...rest } = values;
       const { accessSeconds, refreshDays, requestTimeoutMs, mostDevices } = rest;
       const parts = listenerParts(RED, this, settings.listenerValues(values), 'coap');
       if (warning) this.warn(warning);
@@ -30,11 +31,18 @@ module.exports = function (RED) {
         file: storeFile ? path.resolve(storeFile) : path.join(host.directory, 'ocf.db'),
         sid,
         endpoint: () => endpoint || settings.defaultEndpoint(values, joined?.port ?? 0),
-        options: { accessSeconds, refreshDays, requestTimeoutMs, mostDevices },
+        options: {
+          accessSeconds,
+          refreshDays,
+          requestTimeoutMs,
+          mostDevices,
+          recordTypes: recordTypes.split(/[\s,]+/).filter(Boolean)
+        },
         engine: host.engine,
         stage: host.stageOf(this.id),
         onBell: (fn) => host.onBell(fn),
         warn: (sentence) => this.warn(sentence),
+        unrecorded: (_di, sentence) => warnings.tell(sentence, sentence),
         problem: (error) =>
           complaints.tell(error.message, `The cloud could not do something: ${error.message}`)
       });
