@@ -5,6 +5,7 @@ const { Complaints } = require('./lib/base/complaints');
 const { join } = require('./lib/engine/join');
 const { listenerParts } = require('./lib/settings/listener-settings');
 const settings = require('./lib/sources/ocf-cloud/cloud-settings');
+const { setCloud } = require('./lib/sources/ocf-cloud/clouds');
 const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
 const { DESK_OPTIONS } = require('./lib/sources/ocf');
 const status = require('./lib/base/status');
@@ -63,11 +64,13 @@ module.exports = function (RED) {
         ...(parts.tls && { tls: { ...parts.tls, certIsLogin: false, certNote: true } }),
         prepare: async () => {
           await cloud.open();
+          setCloud(this.id, cloud.cloud);
           this.log(`The cloud has the id ${cloud.sid}.`);
         },
         end: async () => {
           // An engine that ends still acknowledges records, and the cloud still answers for it.
           await host.closing?.catch(() => {});
+          setCloud(this.id, null);
           await cloud.close();
         },
         shown: (rates, stats, member) => shown(cloud, rates, stats, member)

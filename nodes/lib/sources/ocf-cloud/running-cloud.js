@@ -53,6 +53,11 @@ class RunningCloud {
     return this.#on;
   }
 
+  /** @returns {Cloud | null} null while it is not open */
+  get cloud() {
+    return this.#cloud;
+  }
+
   /** Devices that have signed up. */
   get devices() {
     return this.#cloud?.deviceCount ?? 0;

@@ -6,10 +6,11 @@ const { RequestFailure, deskQuestion, failureOf } = require('./own-requests');
 
 /** @typedef {import('./cloud').OcfCloud} OcfCloud */
 /** @typedef {import('./cloud').DeviceAnswer} DeviceAnswer */
+/** @typedef {InstanceType<typeof RequestFailure>} Failure */
 /**
  * @typedef {object} ObservationHooks
  * @property {(answer: DeviceAnswer, goesOn: boolean) => void} answered goesOn false: the device ends the observation
- * @property {(failure: InstanceType<typeof RequestFailure>) => 'again' | 'end'} failed the device did not answer, or was deleted (then
+ * @property {(failure: Failure) => 'again' | 'end'} failed the device did not answer, or was deleted (then
  *   the result has no effect)
  */
 /** @typedef {{ di: string, path: string[], query: string[], timeoutMs: number }} Observed */
@@ -159,7 +160,7 @@ class OwnObservations {
     this.#pump(own.observed.di);
   }
 
-  /** @param {OwnObservation} own @param {InstanceType<typeof RequestFailure>} failure */
+  /** @param {OwnObservation} own @param {Failure} failure */
   #failed(own, failure) {
     own.handle = null;
     own.state = 'paused';
