@@ -438,6 +438,8 @@ export type DeskEvent =
       payload: Buffer;
       /** False: notifications follow. */
       last: boolean;
+      /** True: it is not of the device; the payload is a sentence of the gateway. */
+      failed: boolean;
     }
   | {
       /** Of recordOfConnection(): 0 safe, 1 full, 2 not allowed, 3 not taken, 4 unknown, the connection ended. */

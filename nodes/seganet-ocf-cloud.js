@@ -5,6 +5,7 @@ const { Complaints } = require('./lib/base/complaints');
 const { join } = require('./lib/engine/join');
 const { listenerParts } = require('./lib/settings/listener-settings');
 const settings = require('./lib/sources/ocf-cloud/cloud-settings');
+const { setCloud } = require('./lib/sources/ocf-cloud/clouds');
 const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
 const { deskOptions } = require('./lib/sources/ocf');
 const status = require('./lib/base/status');
@@ -18,11 +19,12 @@ module.exports = function (RED) {
   function OcfCloud(config) {
     RED.nodes.createNode(this, config);
     const complaints = new Complaints((sentence) => this.error(sentence));
+    const warnings = new Complaints((sentence) => this.warn(sentence));
     /** @type {import('./lib/engine/member').Member | null} */
     let joined = null;
     joined = join(RED, this, config, settings.schema, (values, host) => {
       const warning = settings.check(values);
-      const { keepAliveS, presenceTopic, sid, endpoint, storeFile, ...rest } = values;
+      const { keepAliveS, presenceTopic, recordTypes, sid, endpoint, storeFile, ...rest } = values;
       const { accessSeconds, refreshDays, requestTimeoutMs, mostDevices } = rest;
       const parts = listenerParts(RED, this, settings.listenerValues(values), 'coap');
       if (warning) this.warn(warning);
@@ -30,11 +32,18 @@ module.exports = function (RED) {
         file: storeFile ? path.resolve(storeFile) : path.join(host.directory, 'ocf.db'),
         sid,
         endpoint: () => endpoint || settings.defaultEndpoint(values, joined?.port ?? 0),
-        options: { accessSeconds, refreshDays, requestTimeoutMs, mostDevices },
+        options: {
+          accessSeconds,
+          refreshDays,
+          requestTimeoutMs,
+          mostDevices,
+          recordTypes: recordTypes.split(/[\s,]+/).filter(Boolean)
+        },
         engine: host.engine,
         stage: host.stageOf(this.id),
         onBell: (fn) => host.onBell(fn),
         warn: (sentence) => this.warn(sentence),
+        unrecorded: (_di, sentence) => warnings.tell(sentence, sentence),
         problem: (error) =>
           complaints.tell(error.message, `The cloud could not do something: ${error.message}`)
       });
@@ -59,11 +68,13 @@ module.exports = function (RED) {
         ...(parts.tls && { tls: { ...parts.tls, certIsLogin: false, certNote: true } }),
         prepare: async () => {
           await cloud.open();
+          setCloud(this.id, cloud.cloud);
           this.log(`The cloud has the id ${cloud.sid}.`);
         },
         end: async () => {
           // An engine that ends still acknowledges records, and the cloud still answers for it.
           await host.closing?.catch(() => {});
+          setCloud(this.id, null);
           await cloud.close();
         },
         figures: () => cloud.figures(),

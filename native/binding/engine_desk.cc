@@ -70,7 +70,10 @@ Napi::Object EventOf(Napi::Env env, const DeskEvent& event) {
   if (event.kind == DeskEventKind::kAnswer || event.kind == DeskEventKind::kRecorded) {
     row.Set("handle", Number(env, event.handle));
   }
-  if (event.kind == DeskEventKind::kAnswer) row.Set("last", Napi::Boolean::New(env, event.last));
+  if (event.kind == DeskEventKind::kAnswer) {
+    row.Set("last", Napi::Boolean::New(env, event.last));
+    row.Set("failed", Napi::Boolean::New(env, event.failed));
+  }
   if (event.kind == DeskEventKind::kRecorded) {
     row.Set("result", Napi::Number::New(env, static_cast<int>(event.recorded)));
   }

@@ -45,7 +45,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
           if (const auto forwarding = forwardings_.Take(handle)) EndForward(*forwarding, answer);
           return;
         }
-        shared_.desk->Give(handle, answer.code, answer.options, answer.payload, last);
+        shared_.desk->Give(handle, answer, last);
       }),
       commands_(shared.commands, (uint64_t{options.index} << 48) + 1),
       wills_(shared.kept, [this](const WillRecord& will) { Emit(will); }),

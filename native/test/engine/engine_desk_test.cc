@@ -180,6 +180,22 @@ TEST_F(EngineDesk, RequestsToADeviceEndWithAnAnswerOr503Or504) {
   EXPECT_EQ(failed.size(), 31u);
 }
 
+TEST_F(EngineDesk, TellsAFailureOfTheGatewayFromAnErrorOfTheDevice) {
+  Start({}, Plan());
+  Client client(ListenDesk());
+  const auto failed = [this](uint64_t handle) {
+    const DeskEvent event = Event();
+    EXPECT_EQ(event.handle, handle);
+    EXPECT_EQ(event.code, kUnavailable);
+    return event.failed;
+  };
+  EXPECT_TRUE(failed(Ask("dev")));
+  SignIn(&client, "dev");
+  const uint64_t handle = Ask("dev");
+  client.Respond(client.Next(), kUnavailable, "busy");
+  EXPECT_FALSE(failed(handle));
+}
+
 TEST_F(EngineDesk, ObservationsAreSharedAndSurviveAReconnect) {
   Start({}, Plan());
   const uint16_t port = ListenDesk();

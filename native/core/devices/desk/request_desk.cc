@@ -125,8 +125,7 @@ uint64_t RequestDesk::OpenAsk(uint32_t stage, const std::string& device) {
   return last_ask_;
 }
 
-void RequestDesk::Give(uint64_t handle, uint8_t code, const coap::OptionValues& options,
-                       std::string_view payload, bool last) {
+void RequestDesk::Give(uint64_t handle, const coap::AskAnswer& answer, bool last) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = asks_.find(handle);
@@ -134,13 +133,15 @@ void RequestDesk::Give(uint64_t handle, uint8_t code, const coap::OptionValues& 
     DeskEvent event;
     event.kind = DeskEventKind::kAnswer;
     event.handle = handle;
-    event.code = code;
+    event.code = answer.code;
     event.last = last;
-    if (bytes_ + payload.size() > kMostBytes) {
+    event.failed = answer.failed;
+    if (bytes_ + answer.payload.size() > kMostBytes) {
       event.code = coap::kUnavailable;
+      event.failed = true;
     } else {
-      event.options = options;
-      event.payload = payload;
+      event.options = answer.options;
+      event.payload = answer.payload;
     }
     AskRow& row = found->second;
     Queue& queue = queues_[row.stage];

@@ -48,6 +48,7 @@ struct DeskEvent {
   std::string payload;
   uint64_t handle = 0;  // kAnswer: of the request; kRecorded: of the record
   bool last = true;     // kAnswer: no notification follows
+  bool failed = false;  // kAnswer: not of the device, but of the gateway
   DeskRecorded recorded = DeskRecorded::kSafe;
 
   size_t bytes() const;
@@ -106,8 +107,7 @@ class RequestDesk {
   // place. Its events go to the queue of `stage`.
   uint64_t OpenAsk(uint32_t stage, const std::string& device);
   // The device's answer. No effect for an unknown handle. With `last` its place is free.
-  void Give(uint64_t handle, uint8_t code, const coap::OptionValues& options,
-            std::string_view payload, bool last);
+  void Give(uint64_t handle, const coap::AskAnswer& answer, bool last);
   // JavaScript wants no further answer. Returns the device; nothing for an unknown handle.
   std::optional<std::string> Drop(uint64_t handle);
 

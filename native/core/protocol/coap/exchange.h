@@ -53,6 +53,7 @@ struct AskAnswer {
   OptionValues options;  // in ascending order, without the options of blocks
   std::string payload;
   bool observed = false;  // notifications follow
+  bool failed = false;    // not of the device: the gateway says why there is no answer
 };
 
 // The result of StreamSession::Ask().

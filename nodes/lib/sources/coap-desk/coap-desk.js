@@ -51,6 +51,7 @@ const NOT_PUSHED = ['safe', 'full', 'tooLong', 'lost', 'lost', 'notTaken', 'oddT
  * @property {[number, Buffer][]} options
  * @property {Buffer} payload
  * @property {boolean} last false: it is of an observation, and notifications follow
+ * @property {boolean} failed true: it is not of the device; the payload is a sentence of the gateway
  *
  * @typedef {object} Hooks
  * @property {(request: DeskRequest) => void} asked must lead to answer(), unless the connection ends
@@ -237,10 +238,10 @@ class CoapDesk {
       case 'gone':
         return this.#hooks.gone(event.connection, event.device, event.reason);
       case 'answer': {
-        const { handle, code, options, payload, last } = event;
+        const { handle, code, options, payload, last, failed } = event;
         const onAnswer = this.#asks.get(handle);
         if (last) this.#asks.delete(handle);
-        return onAnswer?.({ code, options, payload, last });
+        return onAnswer?.({ code, options, payload, last, failed });
       }
       default: {
         const resolve = this.#records.get(event.handle);
@@ -265,7 +266,8 @@ const full = () => ({
   code: UNAVAILABLE,
   options: [[MAX_AGE, Buffer.from([1])]],
   payload: EMPTY,
-  last: true
+  last: true,
+  failed: true
 });
 
 exports.CoapDesk = CoapDesk;

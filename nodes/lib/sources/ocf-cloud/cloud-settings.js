@@ -9,6 +9,8 @@ const { LIMITS } = require('../ocf');
 const PORTS = { tcp: 5683, tls: 5684 };
 const ENDPOINT = /^coaps?\+tcp:\/\/[^\s/?#@]+$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** Resource types of at most 64 characters, separated by commas or spaces. */
+const RECORD_TYPES = /^[^\s,]{1,64}([\s,]+[^\s,]{1,64}){0,15}$/;
 const MAX_TOPIC_BYTES = 1024;
 /** Largest body that passes between a controller and a device. */
 const MAX_BODY_BYTES = 256 * 1024;
@@ -33,6 +35,7 @@ const schema = {
   keepAliveS: integer(0, 86400, 20),
   requestTimeoutMs: limited('requestTimeoutMs', 10000),
   mostDevices: limited('mostDevices', 10000),
+  recordTypes: text('', RECORD_TYPES, 'a list of at most 16 resource types, or *'),
   presenceTopic: text('', /^[^+#\0]+$/, 'a topic without + and #')
 };
 

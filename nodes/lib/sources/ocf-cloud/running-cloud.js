@@ -24,6 +24,7 @@ const openFiles = new Set();
  * @property {number} stage
  * @property {(fn: () => void) => () => void} onBell
  * @property {(sentence: string) => void} warn
+ * @property {(di: string, sentence: string) => void} unrecorded a resource or value of a device is no record
  * @property {(error: Error) => void} problem something failed that is not a client's fault
  */
 
@@ -50,6 +51,11 @@ class RunningCloud {
   /** Devices that are signed in. */
   get on() {
     return this.#on;
+  }
+
+  /** @returns {Cloud | null} null while it is not open */
+  get cloud() {
+    return this.#cloud;
   }
 
   /** Devices that have signed up. */
@@ -89,7 +95,7 @@ class RunningCloud {
   }
 
   async #start() {
-    const { file, endpoint, options, engine, stage, onBell, warn, problem } = this.#parts;
+    const { file, endpoint, options, engine, stage, onBell, warn, unrecorded, problem } = this.#parts;
     fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     const store = await StoreThread.open(file, warn);
     this.#store = store;
@@ -112,6 +118,7 @@ class RunningCloud {
           warn(
             `A refresh token of the device ${di} was used again from ${address}, so there is a copy of it. Its tokens are revoked, and it needs a new access code.`
           ),
+        unrecorded: ({ di, why }) => unrecorded(di, `The device ${di} ${why}.`),
         problem
       }
     });

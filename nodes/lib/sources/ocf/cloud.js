@@ -8,7 +8,10 @@ const { directory } = require('./directory');
 const { discovery } = require('./discovery');
 const { Forwarding } = require('./forwarding');
 const { Grants } = require('./grants');
+const { ObservedRecords } = require('./observed-records');
 const { withDefaults } = require('./options');
+const { OwnObservations } = require('./own-observations');
+const { OwnRequests } = require('./own-requests');
 const { Presence } = require('./presence');
 const { Refusal } = require('./refusal');
 const { asRefusal, refuse, send } = require('./replies');
@@ -25,7 +28,14 @@ const { Upkeep } = require('./upkeep');
 /** @typedef {import('./coap').Option} Option */
 /** @typedef {import('./sessions').Peer} Peer */
 /** @typedef {import('./replies').Answer} Answer */
-/** @typedef {{ code: number, options: Option[], payload: Buffer, last: boolean }} DeviceAnswer last: none follows */
+/**
+ * @typedef {object} DeviceAnswer
+ * @property {number} code such as 0x45
+ * @property {Option[]} options
+ * @property {Buffer} payload
+ * @property {boolean} last none follows
+ * @property {boolean} [failed] it is not of the device: the payload is a sentence of the desk
+ */
 /** @typedef {{ method: string, path: string[], query: string[], options: Option[], payload: Buffer, observe: boolean, timeoutMs: number }} Question */
 /**
  * @typedef {(connection: number, token: Buffer, code: string | number, options: Option[], payload: Buffer) => unknown}
@@ -66,6 +76,8 @@ const { Upkeep } = require('./upkeep');
  * @property {(event: { di: string, state: 'on' | 'off', reason: string }) => void} [presence]
  * @property {(event: { di: string, uid: string, address: string }) => void} [tokenReused] somebody has a copy of a
  *   device's refresh token; its tokens were revoked
+ * @property {(event: { di: string, why: string }) => void} [unrecorded] a resource that should be recorded is not, or a
+ *   value of it; why: completes "The device …"
  * @property {(error: Error) => void} [problem] something failed that is not the client's fault
  */
 
@@ -86,6 +98,8 @@ const OPEN = new Map([
   ['oic/ping', ping],
   ['.well-known/core', (_cloud, _peer, request) => core(request)]
 ]);
+/** Resources by which a device changes what can be observed. */
+const CHANGING = new Set(['oic/sec/session', 'oic/account/session', 'oic/rd']);
 /** Resources of older clients, which expect plain CBOR unless they ask for OCF's format. */
 const PLAIN = new Set(['oic/prs', 'oic/ps', 'oic/ping']);
 
@@ -125,6 +139,10 @@ class OcfCloud {
     this.topics = new Topics(this);
     this.route = new Route(this);
     this.forwarding = new Forwarding(this);
+    this.ownRequests = new OwnRequests(this);
+    this.ownObservations = new OwnObservations(this);
+    this.observedRecords = new ObservedRecords(this);
+    this.isClosed = false;
     this.#upkeep = new Upkeep(this);
   }
 
@@ -143,8 +161,12 @@ class OcfCloud {
     this.#upkeep.start();
   }
 
-  /** Stops all timers. The store stays open. */
+  /** Stops all timers and requests of its own. The store stays open. */
   close() {
+    this.isClosed = true;
+    this.ownRequests.close();
+    this.observedRecords.close();
+    this.ownObservations.close();
     this.#upkeep.stop();
     for (const timer of this.#timers) clearTimeout(timer);
   }
@@ -214,6 +236,14 @@ class OcfCloud {
     const format = isText ? FORMAT.LINKS : answerFormat(request, usual);
     const answer = await (open ? open(this, peer, request) : this.#signedIn(peer, request, path, format));
     if (answer && !peer.isGone) send(this.desk, request, answer, format);
+    // After the answer, because a device may expect it before any request.
+    if (CHANGING.has(path) && peer.di !== '') this.#observe(peer.di);
+  }
+
+  /** @param {string} di that has signed in, or changed its links */
+  #observe(di) {
+    this.ownObservations.on(di);
+    this.observedRecords.changed(di);
   }
 
   /** @param {Peer} peer @param {Request} request @param {string} path @param {number} format */
@@ -296,6 +326,10 @@ class OcfCloud {
 
   /** @param {string} di @param {'on' | 'off'} state @param {string} reason @param {string[]} [viewers] */
   #tell(di, state, reason, viewers) {
+    if (state === 'off') {
+      this.observedRecords.off(di);
+      this.ownObservations.off(di);
+    }
     this.presence.changed(di, state, viewers);
     this.events.presence?.({ di, state, reason });
   }
@@ -321,6 +355,7 @@ class OcfCloud {
       this.#tell(di, 'off', 'deleted', viewers);
       this.later(DELETED_CLOSE_MS, () => this.closePeer(peer, 'deleted'));
     }
+    this.ownObservations.deleted(di);
     this.route.recheck(di).catch((error) => this.problem(error));
   }
 

@@ -86,8 +86,21 @@ function forDevice(request) {
   if (!isCbor(uintOption(request, OPTION.CONTENT_FORMAT))) {
     throw new Refusal('4.15', 'Devices take CBOR: the content format must be 60 or 10000.');
   }
-  options.push([OPTION.ACCEPT, uint(FORMAT.OCF)], [OPTION.OCF_ACCEPT_VERSION, uint(OCF_VERSION)]);
-  if (request.payload.length > 0) {
+  return [...options, ...formatsFor(request.payload)];
+}
+
+/**
+ * Returns the options that every device understands: what it gets, and what it shall answer in.
+ * @param {Uint8Array} payload
+ * @returns {Option[]}
+ */
+function formatsFor(payload) {
+  /** @type {Option[]} */
+  const options = [
+    [OPTION.ACCEPT, uint(FORMAT.OCF)],
+    [OPTION.OCF_ACCEPT_VERSION, uint(OCF_VERSION)]
+  ];
+  if (payload.length > 0) {
     options.push([OPTION.CONTENT_FORMAT, uint(FORMAT.OCF)], [OPTION.OCF_CONTENT_VERSION, uint(OCF_VERSION)]);
   }
   return options;
@@ -154,4 +167,4 @@ function forwardOptions(timeoutMs) {
   };
 }
 
-module.exports = { checkCritical, forDevice, forController, forwardOptions };
+module.exports = { checkCritical, forDevice, formatsFor, forController, forwardOptions };

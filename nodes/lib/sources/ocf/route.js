@@ -48,7 +48,7 @@ class Route {
     if (wish === 'end') peer.relations.end(request.token);
     if (!this.#cloud.sessions.isReachable(di)) throw new Refusal('5.03', 'The device is offline.');
     if (wish === 'start') peer.relations.check();
-    if ((this.#open.get(di) ?? 0) >= this.#cloud.options.mostOpen) {
+    if (this.isFull(di)) {
       throw new Refusal('5.03', 'The device has too many unanswered requests.', 1);
     }
     if (wish === 'start') this.#observe(di, peer, request, path, options);
@@ -72,7 +72,7 @@ class Route {
    * @param {import('./coap').Option[]} options
    */
   #ask(di, peer, request, path, options) {
-    const answered = this.#count(di);
+    const answered = this.count(di);
     try {
       this.#cloud.desk.ask(di, this.#question(request, path, options, false), (answer) => {
         answered();
@@ -93,7 +93,7 @@ class Route {
    */
   #observe(di, peer, request, path, options) {
     const { desk } = this.#cloud;
-    const answered = this.#count(di);
+    const answered = this.count(di);
     /** @type {Observation} */
     const observation = { di, uid: peer.uid, request, drop: () => {} };
     let isOpen = true;
@@ -132,8 +132,13 @@ class Route {
     remove = peer.relations.add(request.token, () => observation.drop());
   }
 
+  /** True if the device has as many unanswered requests as it may have. @param {string} di */
+  isFull(di) {
+    return (this.#open.get(di) ?? 0) >= this.#cloud.options.mostOpen;
+  }
+
   /** Counts a request until the returned function is called, which may happen more than once. @param {string} di */
-  #count(di) {
+  count(di) {
     this.#open.set(di, (this.#open.get(di) ?? 0) + 1);
     let isOpen = true;
     return () => {

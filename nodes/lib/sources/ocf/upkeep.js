@@ -32,6 +32,7 @@ class Upkeep {
 
   #tick() {
     this.endOverdue();
+    this.#cloud.observedRecords.expire();
     this.#ticks++;
     // A slow store must not pile up work.
     if (this.#work) return;
@@ -62,7 +63,7 @@ class Upkeep {
 
   /** Applies what another process changed in the store: deleted devices, other shares. */
   async reconcile() {
-    const { forwarding, grants, route, sessions } = this.#cloud;
+    const { forwarding, grants, ownObservations, route, sessions } = this.#cloud;
     const before = new Map();
     for (const { di } of sessions.signedIn()) before.set(di, await grants.viewers(di));
     grants.forget();
@@ -71,6 +72,7 @@ class Upkeep {
       if ((await grants.of(di))?.uid !== uid) this.#cloud.dropDevice(di, before.get(di) ?? []);
       else await forwarding.share(di);
     }
+    for (const di of ownObservations.devices()) if (!(await grants.of(di))) ownObservations.deleted(di);
     await route.recheck();
   }
 }

@@ -12,6 +12,7 @@ const READS = {
   cloudId: accounts.cloudId,
   countDevices: accounts.countDevices,
   find: links.find,
+  linksOf: links.linksOf,
   access: links.access,
   visible: links.visible,
   devices: links.devices
