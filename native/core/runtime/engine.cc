@@ -113,16 +113,16 @@ Status Engine::Start(const EngineOptions& options) {
   acceptor_options.max_connections = options.max_devices;
   // The sweep runs on the acceptor's thread, which has the least to do.
   acceptor_options.on_sweep = [this] { Sweep(); };
-  acceptor_ = std::make_unique<Acceptor>(acceptor_options, &connections_, &logins_,
-                                         [this](Handoff handoff) {
-                                           const auto route = Route();
-                                           uint32_t owner = WorkerOf(handoff.device);
-                                           if (handoff.desk) {
-                                             owner = next_desk_worker_++ % workers_.size();
-                                             handoff.connection = desk_.Open(handoff.stage, owner);
-                                           }
-                                           workers_[owner]->Adopt(std::move(handoff));
-                                         });
+  acceptor_ = std::make_unique<Acceptor>(
+      acceptor_options, &connections_, &logins_, [this](Handoff handoff) {
+        const auto route = Route();
+        uint32_t owner = WorkerOf(handoff.device);
+        if (handoff.desk) {
+          owner = static_cast<uint32_t>(next_desk_worker_++ % workers_.size());
+          handoff.connection = desk_.Open(handoff.stage, owner);
+        }
+        workers_[owner]->Adopt(std::move(handoff));
+      });
   Status status = acceptor_->Start("seganet-accept", LoopThread::kUnpinned);
   if (!status.ok()) Close();
   return status;
