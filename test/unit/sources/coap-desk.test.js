@@ -175,7 +175,9 @@ describe('the request desk', () => {
     desk.ask('d', { path: [] }, (answer) => answers.push(answer));
     expect(answers).toEqual([]);
     await turn();
-    expect(answers).toEqual([{ code: 0xa3, options: [[14, Buffer.from([1])]], payload: EMPTY, last: true }]);
+    expect(answers).toEqual([
+      { code: 0xa3, options: [[14, Buffer.from([1])]], payload: EMPTY, last: true, failed: true }
+    ]);
   });
 
   test('resolves a record with what became of it', async () => {
