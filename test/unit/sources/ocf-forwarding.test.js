@@ -11,9 +11,8 @@ let calls = [];
 /** As forwardUntil: a time in the past. */
 const OVER = 1;
 
-beforeAll(async () => {
-  cloud = await startControlPlane({ accessSeconds: -1 });
-  const { desk } = cloud;
+/** @param {any} desk */
+function prepareDesk(desk) {
   const identify = desk.identify.bind(desk);
   desk.identify = (connection, session) => {
     calls.push(['identify', session.owner, session.forwardUntil]);
@@ -22,6 +21,10 @@ beforeAll(async () => {
   desk.grant = (_connection, owner, rights) => calls.push(['grant', owner, rights]);
   desk.revoke = (_connection, owner) => calls.push(['revoke', owner]);
   desk.settled = () => calls.push(['settled']);
+}
+
+beforeAll(async () => {
+  cloud = await startControlPlane({ accessSeconds: -1 }, { prepareDesk });
 });
 afterAll(() => cloud?.stop());
 beforeEach(async () => {

@@ -80,7 +80,11 @@ function reporting(desk, onAnswer) {
     close: (connection, reason) => desk.close(connection, reason),
     ask: (device, question, onAnswerOfDevice) => desk.ask(device, question, onAnswerOfDevice),
     cancel: (handle) => desk.cancel(handle),
-    record: (connection, topic, payload, recordClass) => desk.record(connection, topic, payload, recordClass)
+    record: (connection, topic, payload, recordClass) => desk.record(connection, topic, payload, recordClass),
+    // A desk that cannot forward does not have these.
+    grant: desk.grant && ((connection, owner, rights) => desk.grant?.(connection, owner, rights)),
+    revoke: desk.revoke && ((connection, owner) => desk.revoke?.(connection, owner)),
+    settled: desk.settled && ((connection, token) => desk.settled?.(connection, token))
   };
 }
 
