@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 const { lamp, signedIn } = scenes(() => cloud);
 
-test('a device is reached by its owner after its sign-in, and no more after its deletion', async () => {
+test('the desk forwards to a device for its owner after the sign-in, and stops when the device is deleted', async () => {
   const device = await signedIn(newUser());
   // Nothing before the sign-in is checked.
   expect(calls).toEqual([
@@ -47,7 +47,7 @@ test('a device is reached by its owner after its sign-in, and no more after its 
   expect(calls).toEqual([['identify', device.uid, OVER]]);
 });
 
-test('users with whom a device is shared are told at its sign-in and when that changes', async () => {
+test('the desk learns the users of a shared device at its sign-in, and each change of them', async () => {
   const device = await signedIn(newUser());
   const guest = await signedIn(newUser());
   const other = await signedIn(newUser());
@@ -80,7 +80,7 @@ test('users with whom a device is shared are told at its sign-in and when that c
   ]);
 });
 
-test('another process that changes shares is noticed', async () => {
+test('the desk learns shares that another process changes', async () => {
   const device = await signedIn(newUser());
   const guest = await signedIn(newUser());
   calls = [];
@@ -91,7 +91,7 @@ test('another process that changes shares is noticed', async () => {
   expect(calls).toEqual([['grant', guest.uid, 'r']]);
 });
 
-test('a connection that is watched by its requests shows all of them', async () => {
+test('the desk does not forward for a connection that uses /oic/ping', async () => {
   const device = await signedIn(newUser());
   calls = [];
   expect((await device.request('PUT', '/oic/ping', { body: { in: 1 } })).code).toBe('2.03');
@@ -101,7 +101,7 @@ test('a connection that is watched by its requests shows all of them', async () 
   expect(calls.map(([, , until]) => until)).toEqual([OVER, OVER]);
 });
 
-test('a session whose tokens are revoked is forwarded until its new end', async () => {
+test('the desk forwards until the earlier end of a session whose tokens are revoked', async () => {
   const device = await signedIn(newUser());
   const old = device.refreshToken;
   await device.refresh();
@@ -111,7 +111,7 @@ test('a session whose tokens are revoked is forwarded until its new end', async 
   expect(calls).toEqual([['identify', device.uid, cloud.cloud.sessions.of(device.di).until]]);
 });
 
-test('a request that JavaScript passes on is settled, and a refused one is not', async () => {
+test('JavaScript settles a request that it passes on, and not one that it refuses', async () => {
   const user = newUser();
   const device = await lamp(user);
   const controller = await signedIn(user);
