@@ -59,8 +59,17 @@ const HTTP_LINKS = parseLinks(Buffer.from('</hc>;rt="core.hc"'));
  * @returns {string} link format
  */
 function coreLinks(cloud, request) {
+  return filtered(cloud.hasHttp ? [...CORE_LINKS, ...HTTP_LINKS] : CORE_LINKS, request);
+}
+
+/** As coreLinks(), but what there is over HTTP. @param {{ query: string[] }} request @returns {string} */
+function httpLinks(request) {
+  return filtered(HTTP_LINKS, request);
+}
+
+/** @param {import('./link-format').Link[]} links @param {{ query: string[] }} request @returns {string} */
+function filtered(links, request) {
   const filters = queryPairs(request);
-  const links = cloud.hasHttp ? [...CORE_LINKS, ...HTTP_LINKS] : CORE_LINKS;
   const found = links.filter(({ target, attributes }) =>
     filters.every(([name, wanted]) =>
       name === 'href' ? isMatch(target, wanted) : hasAttribute(attributes, name, wanted)
@@ -79,4 +88,4 @@ async function core(cloud, request) {
   return { code: '2.05', encoded: Buffer.from(coreLinks(cloud, request)) };
 }
 
-module.exports = { ping, core, coreLinks };
+module.exports = { ping, core, httpLinks };
