@@ -21,16 +21,17 @@ class HttpProxy {
   /**
    * @param {import('../ocf/cloud').OcfCloud} cloud
    * @param {Settings} settings
-   * @param {(error: Error) => void} onError
+   * @param {(error: Error) => void} onError gets errors that a client did not cause
+   * @param {(sentence: string) => void} report gets why the port is not open
    * @param {Partial<typeof import('./proxy-handler').LIMITS>} [limits]
    */
-  constructor(cloud, settings, onError, limits) {
+  constructor(cloud, settings, onError, report, limits) {
     const { tls, ...place } = settings;
     this.#cloud = cloud;
     this.#handler = new ProxyHandler(cloud, limits);
     const all = { ...TIMES, maxConnections: MOST_CONNECTIONS, ...place };
     this.#server = new HttpServer(all, this.#handler, tls, onError);
-    this.#opener = new PortOpener(this.#server, place, (sentence) => onError(new Error(sentence)));
+    this.#opener = new PortOpener(this.#server, place, report);
     cloud.hasHttp = true;
   }
 
@@ -65,4 +66,6 @@ class HttpProxy {
   }
 }
 
-module.exports = { HttpProxy, TIMES, MOST_CONNECTIONS };
+exports.HttpProxy = HttpProxy;
+exports.TIMES = TIMES;
+exports.MOST_CONNECTIONS = MOST_CONNECTIONS;
