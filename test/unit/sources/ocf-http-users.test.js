@@ -186,16 +186,33 @@ test(`opens at most ${STREAMS} streams of a user here`, async () => {
 
 test('keeps only the latest value for a client that does not read', async () => {
   const { client, token, path } = await scene();
-  const big = 'x'.repeat(60000);
-  const stream = await listen(proxy, path, token);
+  const patient = await startProxy(cloud, {}, { heartbeatMs: 60000 });
+  const stream = await listen(patient, path, token);
   stream.response.pause();
   const [observer] = client.observers;
+  const big = 'x'.repeat(60000);
   for (let i = 0; i < 400; i++) client.respond(observer.token, { observe: i + 3, body: { i, big } });
   // The device's answers have all arrived when this request is answered.
   expect((await ask(proxy, path, { token })).status).toBe(200);
   stream.response.resume();
   await eventually(() => stream.text.includes('"i":399'), 'the last value arrives');
-  expect(stream.events().length).toBeLessThan(390);
+  expect(stream.events().length).toBeLessThan(400);
+  await patient.close();
+});
+
+test('cuts off a client that does not read for three heartbeats', async () => {
+  const { client, token, path } = await scene();
+  const stream = await listen(proxy, path, token);
+  stream.response.pause();
+  const [observer] = client.observers;
+  const big = 'x'.repeat(60000);
+  let next = 3;
+  await eventually(() => {
+    // More than the buffers of both sockets take.
+    for (let i = 0; i < 10; i++) client.respond(observer.token, { observe: ++next, body: { big } });
+    return proxy.streams === 0;
+  }, 'the stream ends');
+  await eventually(() => client.observers.length === 0, 'the observation ends');
 });
 
 test(`survives any address, and shows nobody another user's device (seed ${seed})`, async () => {
