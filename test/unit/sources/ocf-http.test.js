@@ -3,7 +3,7 @@
 
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');
 const { ask, startProxy, tokenFor } = require('../../fixtures/ocf/http-client');
-const { encode } = require('../../fixtures/ocf/client');
+const { encode } = require('../../../flows/demo/ocf/client');
 const { LIGHT, newUser, scenes } = require('../../fixtures/ocf/scenes');
 
 jest.setTimeout(60000);
