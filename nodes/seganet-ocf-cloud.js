@@ -7,6 +7,7 @@ const { listenerParts } = require('./lib/settings/listener-settings');
 const settings = require('./lib/sources/ocf-cloud/cloud-settings');
 const { setCloud } = require('./lib/sources/ocf-cloud/clouds');
 const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
+const { serverTls } = require('./lib/sources/http/http-tls');
 const { deskOptions } = require('./lib/sources/ocf');
 const status = require('./lib/base/status');
 
@@ -23,11 +24,12 @@ module.exports = function (RED) {
     /** @type {import('./lib/engine/member').Member | null} */
     let joined = null;
     joined = join(RED, this, config, settings.schema, (values, host) => {
-      const warning = settings.check(values);
+      const exposed = settings.check(values);
       const { keepAliveS, presenceTopic, recordTypes, sid, endpoint, storeFile, ...rest } = values;
-      const { accessSeconds, refreshDays, requestTimeoutMs, mostDevices } = rest;
+      const { accessSeconds, refreshDays, requestTimeoutMs, mostDevices, httpPort, httpHost } = rest;
       const parts = listenerParts(RED, this, settings.listenerValues(values), 'coap');
-      if (warning) this.warn(warning);
+      const httpTls = httpPort > 0 ? serverTls(RED, this, values.httpTls) : null;
+      for (const sentence of exposed) this.warn(sentence);
       const cloud = new RunningCloud({
         file: storeFile ? path.resolve(storeFile) : path.join(host.directory, 'ocf.db'),
         sid,
@@ -39,11 +41,13 @@ module.exports = function (RED) {
           mostDevices,
           recordTypes: recordTypes.split(/[\s,]+/).filter(Boolean)
         },
+        http: httpPort > 0 ? { host: httpHost, port: httpPort, tls: httpTls } : null,
         engine: host.engine,
         stage: host.stageOf(this.id),
         onBell: (fn) => host.onBell(fn),
         warn: (sentence) => this.warn(sentence),
         unrecorded: (_di, sentence) => warnings.tell(sentence, sentence),
+        report: (sentence) => this.error(sentence),
         problem: (error) =>
           complaints.tell(error.message, `The cloud could not do something: ${error.message}`)
       });
@@ -97,6 +101,8 @@ function shown(cloud, rates, stats, member) {
   const trouble = member.host.waitsFor(stats);
   if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };
   if (!member.listening) return { fill: 'yellow', shape: 'ring', text: 'opening' };
+  const { httpTrouble } = cloud;
+  if (httpTrouble) return { fill: 'yellow', shape: 'ring', text: `HTTP: ${httpTrouble}` };
   const figures = `${cloud.on} of ${cloud.devices} devices on · ${status.rate(rates.recordsOut)}/s`;
   if (stats.slowed) return { fill: 'yellow', shape: 'ring', text: `slowed (memory) · ${figures}` };
   return { fill: 'green', shape: 'dot', text: `${member.port} · ${figures}` };

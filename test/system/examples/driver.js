@@ -50,19 +50,27 @@ async function publish(topic, payload, options) {
 }
 
 /**
+ * Runs seganet-accounts with the file of an engine's ocf cloud.
+ * @param {string} engine id
+ * @param {string[]} args
+ * @returns {string} what it prints
+ */
+function accounts(engine, ...args) {
+  const store = path.join(userDir, 'seganet-log', engine, 'ocf.db');
+  const command = path.join(userDir, 'node_modules', '.bin', 'seganet-accounts');
+  const options = /** @type {const} */ ({ encoding: 'utf8' });
+  return execFileSync(process.execPath, [command, ...args, '--store', store], options).trim();
+}
+
+/**
  * A device of alice, signed in at the cloud of an example.
  * @param {string} engine id of its node
  * @param {string} [di]
  */
 async function ocfDevice(engine, di = randomUUID()) {
   await waitForPort(5683, '127.0.0.1', 30000);
-  const store = path.join(userDir, 'seganet-log', engine, 'ocf.db');
-  const command = path.join(userDir, 'node_modules', '.bin', 'seganet-accounts');
-  const code = execFileSync(process.execPath, [command, 'code', 'alice', '--store', store], {
-    encoding: 'utf8'
-  });
   const client = Object.assign(await Client.open({ host: '127.0.0.1', port: 5683 }), { di });
-  await client.signUp(code.trim());
+  await client.signUp(accounts(engine, 'code', 'alice'));
   await client.signIn();
   return client;
 }
@@ -282,6 +290,22 @@ const examples = {
       await lamp.publish([LIGHT]);
       await nodeRed.inject(inject);
       await nodeRed.shows('answers', /on/);
+    } finally {
+      lamp.destroy();
+    }
+  },
+  23: async ({ nodeRed, flow, idOf }) => {
+    // The steps of its comment.
+    await waitForPort(5683, '127.0.0.1', 30000);
+    const di = randomUUID();
+    const token = accounts('a23e000000000000', 'token', 'alice');
+    const text = JSON.stringify(flow).replaceAll('Bearer TOKEN"', `Bearer ${token}"`);
+    await nodeRed.deploy(JSON.parse(text.replaceAll('/hc/DEVICE/light/1"', `/hc/${di}/light/1"`)));
+    await waitForPort(8086, '127.0.0.1', 30000);
+    const lamp = asLamp(await ocfDevice('a23e000000000000', di));
+    try {
+      await nodeRed.inject(idOf('inject', 'now'));
+      await nodeRed.shows('answer', /on/);
     } finally {
       lamp.destroy();
     }

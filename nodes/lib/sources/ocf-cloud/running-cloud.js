@@ -6,6 +6,7 @@ const path = require('node:path');
 const { randomUUID } = require('node:crypto');
 const { asError, guard } = require('../../base/guard');
 const { CoapDesk } = require('../coap-desk/coap-desk');
+const { HttpProxy } = require('../ocf-http/http-proxy');
 const { OcfCloud, StoreThread, accessCodes } = require('../ocf');
 
 /** The store's files that are open, because two clouds with one store would not know of each other's sessions. */
@@ -25,6 +26,8 @@ const openFiles = new Set();
  * @property {(fn: () => void) => () => void} onBell
  * @property {(sentence: string) => void} warn
  * @property {(di: string, sentence: string) => void} unrecorded a resource or value of a device is no record
+ * @property {import('../ocf-http/http-proxy').Settings | null} http null = no HTTP port
+ * @property {(sentence: string) => void} report gets why the HTTP port is not open
  * @property {(error: Error) => void} problem something failed that is not a client's fault
  */
 
@@ -36,6 +39,9 @@ class RunningCloud {
   #cloud = null;
   /** @type {CoapDesk | null} */
   #desk = null;
+  /** @type {HttpProxy | null} */
+  #http = null;
+  #endHttpBell = () => {};
   /** Devices that are signed in. */
   #on = 0;
   /** @type {Promise<void>} */
@@ -56,6 +62,11 @@ class RunningCloud {
   /** @returns {Cloud | null} null while it is not open */
   get cloud() {
     return this.#cloud;
+  }
+
+  /** Why there is no HTTP port, '' = it is open, or not wanted. */
+  get httpTrouble() {
+    return this.#http?.trouble ?? '';
   }
 
   /** Devices that have signed up. */
@@ -124,6 +135,17 @@ class RunningCloud {
     });
     this.#cloud = cloud;
     await cloud.start();
+    this.#openHttp(cloud);
+  }
+
+  /** @param {Cloud} cloud */
+  #openHttp(cloud) {
+    const { http, onBell, problem, report } = this.#parts;
+    if (!http) return;
+    const proxy = new HttpProxy(cloud, http, problem, report);
+    this.#http = proxy;
+    this.#endHttpBell = onBell(() => proxy.tick());
+    proxy.tick();
   }
 
   /** Ends the cloud. Its listener must be closed. */
@@ -134,6 +156,10 @@ class RunningCloud {
 
   async #end() {
     const { file, problem } = this.#parts;
+    // Requests over HTTP that are open may still be answered.
+    this.#endHttpBell();
+    await this.#http?.close();
+    this.#http = null;
     guard(() => this.#cloud?.close(), problem);
     guard(() => this.#desk?.end(), problem);
     const store = this.#store;

@@ -80,6 +80,13 @@ function answerFormat(request, usual = FORMAT.OCF) {
   throw new Refusal('4.06', 'The answer is available in the formats 60 and 10000 (CBOR).');
 }
 
+/** @param {Request} request @throws {Refusal} 4.06 if the client does not accept link format */
+function checkLinkFormat(request) {
+  const accept = uintOption(request, OPTION.ACCEPT);
+  if (accept === undefined || accept === FORMAT.LINKS) return;
+  throw new Refusal('4.06', 'The answer is available in the format 40 (link format).');
+}
+
 /** True if the client sent an OCF version, and so understands one. @param {Request} request */
 function speaksOcf(request) {
   return hasOption(request, OPTION.OCF_ACCEPT_VERSION) || hasOption(request, OPTION.OCF_CONTENT_VERSION);
@@ -149,6 +156,7 @@ module.exports = {
   checkMap,
   checkContentFormat,
   answerFormat,
+  checkLinkFormat,
   formatOptions,
   speaksOcf,
   textOf,

@@ -1,6 +1,6 @@
 'use strict';
 
-const { answerFormat } = require('./bodies');
+const { answerFormat, checkLinkFormat } = require('./bodies');
 const { account, tokenRefresh } = require('./account');
 const { Attempts } = require('./attempts');
 const { FORMAT } = require('./coap');
@@ -8,12 +8,14 @@ const { directory } = require('./directory');
 const { discovery } = require('./discovery');
 const { Forwarding } = require('./forwarding');
 const { Grants } = require('./grants');
+const { Lookups } = require('./lookups');
 const { ObservedRecords } = require('./observed-records');
 const { withDefaults } = require('./options');
 const { OwnObservations } = require('./own-observations');
 const { OwnRequests } = require('./own-requests');
 const { Presence } = require('./presence');
 const { Refusal } = require('./refusal');
+const { registrations } = require('./registrations');
 const { asRefusal, refuse, send } = require('./replies');
 const { checkCritical } = require('./route-options');
 const { Route } = require('./route');
@@ -23,6 +25,7 @@ const { core, ping } = require('./small-resources');
 const { Tallies, reporting } = require('./tallies');
 const { Topics } = require('./topics');
 const { Upkeep } = require('./upkeep');
+const { UserTokens } = require('./user-tokens');
 
 /** @typedef {import('./coap').Request} Request */
 /** @typedef {import('./coap').Option} Option */
@@ -96,10 +99,12 @@ const OPEN = new Map([
   ['oic/sec/tokenrefresh', tokenRefresh],
   ['oic/account/tokenrefresh', tokenRefresh],
   ['oic/ping', ping],
-  ['.well-known/core', (_cloud, _peer, request) => core(request)]
+  ['.well-known/core', (cloud, _peer, request) => core(cloud, request)]
 ]);
 /** Resources by which a device changes what can be observed. */
 const CHANGING = new Set(['oic/sec/session', 'oic/account/session', 'oic/rd']);
+/** Resources of RFC 9176, whose bodies are link format (RFC 6690). */
+const LINK_FORMAT = /^(rd(\/.*)?|rd-lookup\/(res|ep))$/s;
 /** Resources of older clients, which expect plain CBOR unless they ask for OCF's format. */
 const PLAIN = new Set(['oic/prs', 'oic/ps', 'oic/ping']);
 
@@ -137,6 +142,10 @@ class OcfCloud {
     this.grants = new Grants(store);
     this.presence = new Presence(this);
     this.topics = new Topics(this);
+    this.lookups = new Lookups(this);
+    this.userTokens = new UserTokens(this);
+    /** True while requests over HTTP are taken, too. */
+    this.hasHttp = false;
     this.route = new Route(this);
     this.forwarding = new Forwarding(this);
     this.ownRequests = new OwnRequests(this);
@@ -232,8 +241,9 @@ class OcfCloud {
     }
     const [first, second] = request.path;
     const usual = PLAIN.has(`${first}/${second}`) ? FORMAT.CBOR : FORMAT.OCF;
-    const isText = path === '.well-known/core';
-    const format = isText ? FORMAT.LINKS : answerFormat(request, usual);
+    let format = FORMAT.LINKS;
+    if (LINK_FORMAT.test(path)) checkLinkFormat(request);
+    else if (path !== '.well-known/core') format = answerFormat(request, usual);
     const answer = await (open ? open(this, peer, request) : this.#signedIn(peer, request, path, format));
     if (answer && !peer.isGone) send(this.desk, request, answer, format);
     // After the answer, because a device may expect it before any request.
@@ -252,6 +262,8 @@ class OcfCloud {
     if (path === 'oic/res') return discovery(this, peer, request, format);
     if (path === 'oic/prs') return this.presence.answer(peer, request, format);
     if (path === 'oic/ps' || path.startsWith('oic/ps/')) return this.topics.answer(peer, request, format);
+    if (path === 'rd' || path.startsWith('rd/')) return registrations(this, peer, request);
+    if (path === 'rd-lookup/res' || path === 'rd-lookup/ep') return this.lookups.answer(peer, request);
     throw new Refusal('4.04', 'The cloud has no such resource.');
   }
 
@@ -357,6 +369,7 @@ class OcfCloud {
     }
     this.ownObservations.deleted(di);
     this.route.recheck(di).catch((error) => this.problem(error));
+    this.lookups.changed();
   }
 
   /** @param {string} di @param {string} uid @param {'' | 'r' | 'rw'} rights @returns {Promise<string>} '' = done */
@@ -365,6 +378,7 @@ class OcfCloud {
     this.grants.forget(di);
     await this.forwarding.share(di);
     await this.route.recheck(di);
+    this.lookups.changed();
     return problem;
   }
 

@@ -14,7 +14,7 @@ const { StoreThread } = require('./store');
  */
 function deskOptions({ requestTimeoutMs }) {
   return {
-    prefixes: ['oic', '.well-known'],
+    prefixes: ['oic', '.well-known', 'rd', 'rd-lookup'],
     // iotivity-lite sends none.
     csmOptional: true,
     knownOptions: [OPTION.OCF_ACCEPT_VERSION, OPTION.OCF_CONTENT_VERSION],

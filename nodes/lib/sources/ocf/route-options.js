@@ -9,6 +9,7 @@ const { Refusal } = require('./refusal');
 
 /** @typedef {import('./coap').Option} Option */
 /** @typedef {import('./coap').Request} Request */
+/** @typedef {Pick<Request, 'query' | 'options' | 'payload'>} Wanted */
 
 /**
  * Options that go to a device as they are, and their lengths (RFC 7252 section 5.10, RFC 7959). Path, query and Observe
@@ -28,6 +29,7 @@ const TO_DEVICE = new Map([
 /** Repeated options of one kind that pass. */
 const MOST_REPEATED = 8;
 const MOST_QUERY = 32;
+const MOST_FORMAT = 65535;
 
 /** Options of a device's answer that a controller gets; others could make it reject the answer. */
 const TO_CONTROLLER = new Set([
@@ -57,29 +59,13 @@ function checkCritical({ options }) {
 }
 
 /**
- * Returns the options for a device.
- * @param {Request} request that passed checkCritical()
+ * Returns the options for an OCF device.
+ * @param {Wanted} request that passed checkCritical()
  * @returns {Option[]}
  * @throws {Refusal} 4.02, 4.06, 4.15
  */
 function forDevice(request) {
-  if (request.query.length > MOST_QUERY || request.query.some((part) => Buffer.byteLength(part) > 255)) {
-    throw new Refusal('4.02', `A request may have ${MOST_QUERY} query options of at most 255 bytes.`);
-  }
-  /** @type {Option[]} */
-  const options = [];
-  /** @type {Map<number, number>} */
-  const counts = new Map();
-  for (const [number, value] of request.options) {
-    const rule = TO_DEVICE.get(number);
-    if (!rule) continue;
-    const count = (counts.get(number) ?? 0) + 1;
-    counts.set(number, count);
-    const isFine =
-      value.length >= rule.least && value.length <= rule.most && count <= (rule.repeats ? MOST_REPEATED : 1);
-    if (isFine) options.push([number, value]);
-    else if (number % 2 === 1) throw new Refusal('4.02', `The option ${number} is malformed or repeated.`);
-  }
+  const options = passing(request);
   if (!isCbor(uintOption(request, OPTION.ACCEPT))) {
     throw new Refusal('4.06', 'Devices answer in CBOR: accept 60 or 10000.');
   }
@@ -102,6 +88,45 @@ function formatsFor(payload) {
   ];
   if (payload.length > 0) {
     options.push([OPTION.CONTENT_FORMAT, uint(FORMAT.OCF)], [OPTION.OCF_CONTENT_VERSION, uint(OCF_VERSION)]);
+  }
+  return options;
+}
+
+/**
+ * Returns the options for an endpoint of the RFC 9176 directory, which takes any format and knows no OCF version.
+ * @param {Wanted} request that passed checkCritical()
+ * @returns {Option[]}
+ * @throws {Refusal} 4.02
+ */
+function forEndpoint(request) {
+  const options = passing(request);
+  for (const number of [OPTION.ACCEPT, OPTION.CONTENT_FORMAT]) {
+    const value = uintOption(request, number);
+    if (value === undefined || (number === OPTION.CONTENT_FORMAT && request.payload.length === 0)) continue;
+    if (!(value <= MOST_FORMAT)) throw new Refusal('4.02', `The option ${number} is malformed.`);
+    options.push([number, uint(value)]);
+  }
+  return options;
+}
+
+/** @param {Wanted} request @returns {Option[]} those that pass to any device @throws {Refusal} 4.02 */
+function passing(request) {
+  if (request.query.length > MOST_QUERY || request.query.some((part) => Buffer.byteLength(part) > 255)) {
+    throw new Refusal('4.02', `A request may have ${MOST_QUERY} query options of at most 255 bytes.`);
+  }
+  /** @type {Option[]} */
+  const options = [];
+  /** @type {Map<number, number>} */
+  const counts = new Map();
+  for (const [number, value] of request.options) {
+    const rule = TO_DEVICE.get(number);
+    if (!rule) continue;
+    const count = (counts.get(number) ?? 0) + 1;
+    counts.set(number, count);
+    const isFine =
+      value.length >= rule.least && value.length <= rule.most && count <= (rule.repeats ? MOST_REPEATED : 1);
+    if (isFine) options.push([number, value]);
+    else if (number % 2 === 1) throw new Refusal('4.02', `The option ${number} is malformed or repeated.`);
   }
   return options;
 }
@@ -167,4 +192,4 @@ function forwardOptions(timeoutMs) {
   };
 }
 
-module.exports = { checkCritical, forDevice, formatsFor, forController, forwardOptions };
+module.exports = { checkCritical, forDevice, forEndpoint, formatsFor, forController, forwardOptions };

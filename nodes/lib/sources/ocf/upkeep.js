@@ -33,6 +33,7 @@ class Upkeep {
   #tick() {
     this.endOverdue();
     this.#cloud.observedRecords.expire();
+    this.#cloud.userTokens.endExpired();
     this.#ticks++;
     // A slow store must not pile up work.
     if (this.#work) return;
@@ -58,12 +59,18 @@ class Upkeep {
     const now = this.#cloud.now();
     if (this.#ticks % CHANGES_TICKS === 0 && (await store.wasChanged())) await this.reconcile();
     if (this.#ticks % LINKS_TICKS === 0) while (await store.write('removeOldLinks', { now }));
-    if (this.#ticks % CODES_TICKS === 0) await store.write('removeOldCodes', { now });
+    if (this.#ticks % LINKS_TICKS === 0 && (await store.write('removeOldEndpoints', { now }))) {
+      this.#cloud.lookups.changed();
+    }
+    if (this.#ticks % CODES_TICKS === 0) {
+      await store.write('removeOldCodes', { now });
+      await store.write('removeOldUserTokens', { now });
+    }
   }
 
-  /** Applies what another process changed in the store: deleted devices, other shares. */
+  /** Applies what another process changed in the store: deleted devices, other shares, revoked tokens. */
   async reconcile() {
-    const { forwarding, grants, ownObservations, route, sessions } = this.#cloud;
+    const { forwarding, grants, lookups, ownObservations, route, sessions, userTokens } = this.#cloud;
     const before = new Map();
     for (const { di } of sessions.signedIn()) before.set(di, await grants.viewers(di));
     grants.forget();
@@ -74,6 +81,8 @@ class Upkeep {
     }
     for (const di of ownObservations.devices()) if (!(await grants.of(di))) ownObservations.deleted(di);
     await route.recheck();
+    await userTokens.recheck();
+    lookups.changed();
   }
 }
 

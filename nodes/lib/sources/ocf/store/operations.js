@@ -3,7 +3,9 @@
 // durable when its promise resolves.
 
 const accounts = require('./accounts');
+const endpoints = require('./endpoints');
 const links = require('./links');
+const userTokens = require('./user-tokens');
 
 const READS = {
   redeemedFor: accounts.redeemedFor,
@@ -15,7 +17,11 @@ const READS = {
   linksOf: links.linksOf,
   access: links.access,
   visible: links.visible,
-  devices: links.devices
+  devices: links.devices,
+  checkUserToken: userTokens.checkUserToken,
+  userTokens: userTokens.userTokens,
+  endpoint: endpoints.endpoint,
+  endpoints: endpoints.endpoints
 };
 
 const WRITES = {
@@ -30,7 +36,14 @@ const WRITES = {
   publish: links.publish,
   unpublish: links.unpublish,
   removeOldLinks: links.removeOldLinks,
-  share: links.share
+  share: links.share,
+  addUserToken: userTokens.addUserToken,
+  removeUserToken: userTokens.removeUserToken,
+  removeOldUserTokens: userTokens.removeOldUserTokens,
+  register: endpoints.register,
+  renew: endpoints.renew,
+  removeEndpoint: endpoints.removeEndpoint,
+  removeOldEndpoints: endpoints.removeOldEndpoints
 };
 
 /** @typedef {typeof READS} Reads */
