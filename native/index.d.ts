@@ -379,6 +379,33 @@ export interface DeskOptions {
   maxAsks?: number;
   /** Observations at a device. Default 64, range 0..4096. */
   maxObservations?: number;
+  /** Requests that pass from one device's connection to another's without JavaScript. Default: none. */
+  forward?: ForwardOptions;
+}
+
+/**
+ * A request to /{prefix}/{device}/{path} goes to the device as a request to /{path}, if both connections have devices of
+ * this listener and the asking one's owner has the other device, or a grant (grantConnection). All other requests go to
+ * takeDesk(): those with Observe, to devices without a connection, without a right, with options of another form. The
+ * failures of askDevice() are answers here, too: 5.03 and 5.04.
+ */
+export interface ForwardOptions {
+  /** Segments separated by /. 1 to 256 bytes. */
+  prefix: string;
+  /** For the device's answer. Default 10000, range 1..3600000. */
+  timeoutMs?: number;
+  /** Options that pass to the device, with their size in bytes, and how often they may occur. Others are left out. */
+  options: [number: number, leastBytes: number, mostBytes: number, times: number][];
+  /** Uri-Query options of a request. Default 32, range 0..128. */
+  mostQueries?: number;
+  /** Options that pass back. Location-Path gets /{prefix}/{device}. */
+  answerOptions: number[];
+  /**
+   * The one content format of the devices, `value`: requests get it as Accept and Content-Format, each with a `version`
+   * in an option beside it. Peers may name `alias` instead; those that accept it get it in the answer. Only peers that
+   * send one of the two options get `contentOption`.
+   */
+  format?: { value: number; alias: number; acceptOption: number; contentOption: number; version: number };
 }
 
 /** Something that a request desk learns. */
@@ -411,6 +438,8 @@ export type DeskEvent =
       payload: Buffer;
       /** False: notifications follow. */
       last: boolean;
+      /** True: it is not of the device; the payload is a sentence of the gateway. */
+      failed: boolean;
     }
   | {
       /** Of recordOfConnection(): 0 safe, 1 full, 2 not allowed, 3 not taken, 4 unknown, the connection ended. */
@@ -587,6 +616,27 @@ export interface EngineStats {
   latency: LatencySummary[];
   stages: StageCounters[];
   placement: PlacementStats;
+  desk: DeskStats;
+}
+
+/** The request desks of all listeners: totals since the start, and the present state. */
+export interface DeskStats {
+  /** Requests of devices that were passed to takeDesk(). */
+  passed: number;
+  /** Of these, requests that were answered, or whose connection ended. */
+  answered: number;
+  /** Requests of devices that found no room and were answered with 5.03. */
+  refused: number;
+  /** Requests to devices by askDevice(). */
+  asked: number;
+  /** Requests to devices that found no room. */
+  full: number;
+  /** Requests to devices, and observations, that are open. */
+  openAsks: number;
+  /** Events that wait for takeDesk(). */
+  events: number;
+  /** Bytes of these events. */
+  bytes: number;
 }
 
 export declare class Engine {
@@ -645,10 +695,29 @@ export declare class Engine {
   ): boolean;
   /**
    * The connection has proven to be `device`, and moves to its worker. An older connection of the device is closed.
+   * A further call with the same device changes the times and the owner.
    * @param untilMs since 1970; then the device is forgotten. 0 = no end
+   * @param forwardUntilMs requests of the connection and to it are forwarded until then (ForwardOptions). 0 = untilMs
    * @returns false if the connection has closed or has another device, or the id is not allowed
    */
-  identifyConnection(connection: number, device: string, owner: string, untilMs: number): boolean;
+  identifyConnection(
+    connection: number,
+    device: string,
+    owner: string,
+    untilMs: number,
+    forwardUntilMs?: number
+  ): boolean;
+  /**
+   * Tells that a request without an answer was passed on, such as by askDevice(): later requests of its connection, which
+   * the workers forward, cannot overtake it any more.
+   */
+  settleRequest(connection: number, token: Uint8Array): boolean;
+  /**
+   * Lets another owner use the device of a connection by requests that the workers forward, until the connection has
+   * another device or none. At most 256 owners; requests of others go to takeDesk().
+   * @param owner 1 to 256 bytes @param rights 0 = none, 1 = GET and FETCH, 2 = all
+   */
+  grantConnection(connection: number, owner: string, rights: 0 | 1 | 2): boolean;
   /** Takes the device from a connection, which stays open. @param reason 1 to 64 bytes */
   forgetConnection(connection: number, reason: string): boolean;
   /** Sends Release and closes the connection. @param reason 1 to 64 bytes */

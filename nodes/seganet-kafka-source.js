@@ -35,6 +35,7 @@ module.exports = function (RED) {
         protocol: 'kafka',
         delivery: deliveryOf(settings),
         settings: { protocol: 'pushed' },
+        figures: () => source?.figures() ?? null,
         shown: (rates, stats, joined) => shown(source, rates, stats, joined)
       };
     });

@@ -5,8 +5,10 @@ const { Complaints } = require('./lib/base/complaints');
 const { join } = require('./lib/engine/join');
 const { listenerParts } = require('./lib/settings/listener-settings');
 const settings = require('./lib/sources/ocf-cloud/cloud-settings');
+const { setCloud } = require('./lib/sources/ocf-cloud/clouds');
 const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
-const { DESK_OPTIONS, isPostgresUrl } = require('./lib/sources/ocf');
+const { serverTls } = require('./lib/sources/http/http-tls');
+const { deskOptions, isPostgresUrl } = require('./lib/sources/ocf');
 const status = require('./lib/base/status');
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -18,14 +20,16 @@ module.exports = function (RED) {
   function OcfCloud(config) {
     RED.nodes.createNode(this, config);
     const complaints = new Complaints((sentence) => this.error(sentence));
+    const warnings = new Complaints((sentence) => this.warn(sentence));
     /** @type {import('./lib/engine/member').Member | null} */
     let joined = null;
     joined = join(RED, this, config, settings.schema, (values, host) => {
-      const warning = settings.check(values);
-      const { keepAliveS, presenceTopic, sid, endpoint, storeFile, ...rest } = values;
-      const { accessSeconds, refreshDays, requestTimeoutMs, mostDevices } = rest;
+      const exposed = settings.check(values);
+      const { keepAliveS, presenceTopic, recordTypes, sid, endpoint, storeFile, ...rest } = values;
+      const { accessSeconds, refreshDays, requestTimeoutMs, mostDevices, httpPort, httpHost } = rest;
       const parts = listenerParts(RED, this, settings.listenerValues(values), 'coap');
-      if (warning) this.warn(warning);
+      const httpTls = httpPort > 0 ? serverTls(RED, this, values.httpTls) : null;
+      for (const sentence of exposed) this.warn(sentence);
       const cloud = new RunningCloud({
         file: isPostgresUrl(storeFile)
           ? storeFile
@@ -34,11 +38,20 @@ module.exports = function (RED) {
             : path.join(host.directory, 'ocf.db'),
         sid,
         endpoint: () => endpoint || settings.defaultEndpoint(values, joined?.port ?? 0),
-        options: { accessSeconds, refreshDays, requestTimeoutMs, mostDevices },
+        options: {
+          accessSeconds,
+          refreshDays,
+          requestTimeoutMs,
+          mostDevices,
+          recordTypes: recordTypes.split(/[\s,]+/).filter(Boolean)
+        },
+        http: httpPort > 0 ? { host: httpHost, port: httpPort, tls: httpTls } : null,
         engine: host.engine,
         stage: host.stageOf(this.id),
         onBell: (fn) => host.onBell(fn),
         warn: (sentence) => this.warn(sentence),
+        unrecorded: (_di, sentence) => warnings.tell(sentence, sentence),
+        report: (sentence) => this.error(sentence),
         problem: (error) =>
           complaints.tell(error.message, `The cloud could not do something: ${error.message}`)
       });
@@ -53,19 +66,26 @@ module.exports = function (RED) {
         ...parts,
         listener: {
           ...parts.listener,
-          desk: { ...DESK_OPTIONS, pingS: keepAliveS, identifyTimeoutMs: settings.IDENTIFY_MS }
+          desk: {
+            ...deskOptions({ requestTimeoutMs }),
+            pingS: keepAliveS,
+            identifyTimeoutMs: settings.IDENTIFY_MS
+          }
         },
         // The certificate does not replace the token: one certificate may serve several devices.
         ...(parts.tls && { tls: { ...parts.tls, certIsLogin: false, certNote: true } }),
         prepare: async () => {
           await cloud.open();
+          setCloud(this.id, cloud.cloud);
           this.log(`The cloud has the id ${cloud.sid}.`);
         },
         end: async () => {
           // An engine that ends still acknowledges records, and the cloud still answers for it.
           await host.closing?.catch(() => {});
+          setCloud(this.id, null);
           await cloud.close();
         },
+        figures: () => cloud.figures(),
         shown: (rates, stats, member) => shown(cloud, rates, stats, member)
       };
     });
@@ -85,6 +105,8 @@ function shown(cloud, rates, stats, member) {
   const trouble = member.host.waitsFor(stats);
   if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };
   if (!member.listening) return { fill: 'yellow', shape: 'ring', text: 'opening' };
+  const { httpTrouble } = cloud;
+  if (httpTrouble) return { fill: 'yellow', shape: 'ring', text: `HTTP: ${httpTrouble}` };
   const figures = `${cloud.on} of ${cloud.devices} devices on · ${status.rate(rates.recordsOut)}/s`;
   if (stats.slowed) return { fill: 'yellow', shape: 'ring', text: `slowed (memory) · ${figures}` };
   return { fill: 'green', shape: 'dot', text: `${member.port} · ${figures}` };

@@ -26,6 +26,17 @@ function wantedPorts(flow, env) {
         type === 'seganet-coap-devices' && !/^(tcp|tls)$/.test(resolved(transport, env)) ? 'udp' : 'tcp',
       what: `the node ${name || id}`
     }));
+  for (const node of flow) {
+    const { type, id, name, d, z, httpHost, httpPort } = node;
+    if (type !== 'seganet-ocf-cloud' || d || off.has(z) || !httpPort) continue;
+    const what = `HTTP of the node ${name || id}`;
+    wanted.push({
+      host: resolved(httpHost, env),
+      port: Number(resolved(httpPort, env)),
+      protocol: 'tcp',
+      what
+    });
+  }
   if (env.SEGANET_EDITOR_PORT !== 'off') {
     const [host, port] = [env.SEGANET_EDITOR_HOST ?? '', Number(env.SEGANET_EDITOR_PORT)];
     wanted.push({ host, port, protocol: 'tcp', what: 'the editor' });

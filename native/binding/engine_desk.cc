@@ -15,6 +15,7 @@ constexpr uint32_t kMaxOptions = 256;
 constexpr uint32_t kMaxSegments = 128;
 constexpr size_t kMaxSegmentBytes = 255;
 constexpr size_t kMaxReasonBytes = 64;
+constexpr size_t kMaxOwnerBytes = 256;
 
 const char* NameOf(DeskEventKind kind) {
   static constexpr const char* kNames[] = {"asked", "gone", "answer", "recorded"};
@@ -69,7 +70,10 @@ Napi::Object EventOf(Napi::Env env, const DeskEvent& event) {
   if (event.kind == DeskEventKind::kAnswer || event.kind == DeskEventKind::kRecorded) {
     row.Set("handle", Number(env, event.handle));
   }
-  if (event.kind == DeskEventKind::kAnswer) row.Set("last", Napi::Boolean::New(env, event.last));
+  if (event.kind == DeskEventKind::kAnswer) {
+    row.Set("last", Napi::Boolean::New(env, event.last));
+    row.Set("failed", Napi::Boolean::New(env, event.failed));
+  }
   if (event.kind == DeskEventKind::kRecorded) {
     row.Set("result", Napi::Number::New(env, static_cast<int>(event.recorded)));
   }
@@ -86,6 +90,15 @@ bool ReadBuffer(Napi::Env env, Napi::Value value, const char* name, std::string*
   if (!ReadBytes(env, value, name, &array)) return false;
   bytes->assign(reinterpret_cast<const char*>(array.Data()), array.ByteLength());
   return true;
+}
+
+// Returns the time of CLOCK_MONOTONIC, us. 0 = never.
+int64_t MonotonicOf(double wall_ms) {
+  constexpr int64_t kMostMs = int64_t{1} << 50;
+  if (wall_ms <= 0) return kNever;
+  const Now now = Now::Read();
+  const int64_t left_ms = static_cast<int64_t>(wall_ms) - now.wall_ms;
+  return left_ms < kMostMs ? now.mono_us + left_ms * 1000 : kNever;
 }
 
 bool ReadReason(Napi::Env env, Napi::Value value, std::string* reason) {
@@ -196,20 +209,46 @@ Napi::Value EngineWrap::IdentifyConnection(const Napi::CallbackInfo& info) {
   uint64_t connection = 0;
   DeskIdentity identity;
   double until_ms = 0;
+  double forward_until_ms = 0;
   if (!ReadConnection(env, info[0], &connection) ||
       !ReadString(env, info[1], "device", &identity.device) ||
       !ReadString(env, info[2], "owner", &identity.owner) ||
-      !ReadNumber(env, info[3], "untilMs", 0, kMaxSafeInteger, &until_ms)) {
+      !ReadNumber(env, info[3], "untilMs", 0, kMaxSafeInteger, &until_ms) ||
+      (!info[4].IsUndefined() &&
+       !ReadNumber(env, info[4], "forwardUntilMs", 0, kMaxSafeInteger, &forward_until_ms))) {
     return env.Undefined();
   }
-  if (until_ms > 0) {
-    const Now now = Now::Read();
-    const int64_t left_ms = static_cast<int64_t>(until_ms) - now.wall_ms;
-    constexpr int64_t kMostMs = int64_t{1} << 50;
-    if (left_ms < kMostMs) identity.until_us = now.mono_us + left_ms * 1000;
-  }
+  identity.until_us = MonotonicOf(until_ms);
+  identity.forward_until_us = MonotonicOf(forward_until_ms > 0 ? forward_until_ms : until_ms);
   return Napi::Boolean::New(env,
                             handle_->engine.IdentifyConnection(connection, std::move(identity)));
+}
+
+Napi::Value EngineWrap::SettleRequest(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  uint64_t connection = 0;
+  std::string token;
+  if (!ReadConnection(env, info[0], &connection) || !ReadBuffer(env, info[1], "token", &token)) {
+    return env.Undefined();
+  }
+  return Napi::Boolean::New(env, handle_->engine.SettleRequest(connection, token));
+}
+
+Napi::Value EngineWrap::GrantConnection(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  uint64_t connection = 0;
+  std::string owner;
+  uint8_t rights = 0;
+  if (!ReadConnection(env, info[0], &connection) || !ReadString(env, info[1], "owner", &owner) ||
+      !ReadInt<uint8_t>(env, info[2], "rights", 0, 2, &rights)) {
+    return env.Undefined();
+  }
+  if (owner.empty() || owner.size() > kMaxOwnerBytes) {
+    Fail(env, "owner must be 1 to 256 bytes");
+    return env.Undefined();
+  }
+  return Napi::Boolean::New(
+      env, handle_->engine.GrantConnection(connection, owner, static_cast<GrantRights>(rights)));
 }
 
 Napi::Value EngineWrap::ForgetConnection(const Napi::CallbackInfo& info) {

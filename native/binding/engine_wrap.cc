@@ -159,6 +159,8 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::TakeDesk>("takeDesk"),
                       InstanceMethod<&EngineWrap::AnswerRequest>("answerRequest"),
                       InstanceMethod<&EngineWrap::IdentifyConnection>("identifyConnection"),
+                      InstanceMethod<&EngineWrap::SettleRequest>("settleRequest"),
+                      InstanceMethod<&EngineWrap::GrantConnection>("grantConnection"),
                       InstanceMethod<&EngineWrap::ForgetConnection>("forgetConnection"),
                       InstanceMethod<&EngineWrap::CloseConnection>("closeConnection"),
                       InstanceMethod<&EngineWrap::RecordOfConnection>("recordOfConnection"),

@@ -31,6 +31,8 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   Napi::Value TakeDesk(const Napi::CallbackInfo& info);
   Napi::Value AnswerRequest(const Napi::CallbackInfo& info);
   Napi::Value IdentifyConnection(const Napi::CallbackInfo& info);
+  Napi::Value SettleRequest(const Napi::CallbackInfo& info);
+  Napi::Value GrantConnection(const Napi::CallbackInfo& info);
   Napi::Value ForgetConnection(const Napi::CallbackInfo& info);
   Napi::Value CloseConnection(const Napi::CallbackInfo& info);
   Napi::Value RecordOfConnection(const Napi::CallbackInfo& info);

@@ -74,6 +74,19 @@ Napi::Object PlacementOf(Napi::Env env, const Engine& engine) {
   return placement;
 }
 
+Napi::Object DeskOf(Napi::Env env, const DeskFigures& figures) {
+  Napi::Object desk = Napi::Object::New(env);
+  desk.Set("passed", Number(env, figures.passed));
+  desk.Set("answered", Number(env, figures.answered));
+  desk.Set("refused", Number(env, figures.refused));
+  desk.Set("asked", Number(env, figures.asked));
+  desk.Set("full", Number(env, figures.full));
+  desk.Set("openAsks", Number(env, figures.open_asks));
+  desk.Set("events", Number(env, figures.events));
+  desk.Set("bytes", Number(env, figures.bytes));
+  return desk;
+}
+
 }  // namespace
 
 Napi::Object ReadStats(Napi::Env env, Engine* engine) {
@@ -120,6 +133,7 @@ Napi::Object ReadStats(Napi::Env env, Engine* engine) {
   stats.Set("latency", Latency(env, engine->latency()));
   stats.Set("stages", Stages(env, *engine->plan()));
   stats.Set("placement", PlacementOf(env, *engine));
+  stats.Set("desk", DeskOf(env, engine->desk_figures()));
   return stats;
 }
 

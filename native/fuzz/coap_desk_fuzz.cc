@@ -59,12 +59,13 @@ class Desk : public seganet::coap::Handler {
     log += "[record " + std::string(record.topic) + "]";
     return {};
   }
-  bool OnAsked(const seganet::coap::Asked& asked) override {
+  seganet::coap::Taker OnAsked(const seganet::coap::Asked& asked) override {
     log += "[" + std::to_string(asked.code);
     for (const auto segment : asked.path) log += "/" + std::string(segment);
     log += " " + std::to_string(asked.payload.size()) + "]";
     tokens.emplace_back(asked.token);
-    return (mode_ & 8) == 0 || asked.payload.size() % 2 == 0;
+    const bool taken = (mode_ & 8) == 0 || asked.payload.size() % 2 == 0;
+    return taken ? seganet::coap::Taker::kDesk : seganet::coap::Taker::kNone;
   }
   void OnAskAnswer(uint64_t id, const seganet::coap::AskAnswer& answer) override {
     Check(id >= 1 && id <= 6);

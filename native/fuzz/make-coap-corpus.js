@@ -1,7 +1,7 @@
 'use strict';
 // Writes the seeds of the CoAP fuzzers: node native/fuzz/make-coap-corpus.js
-// Streams end with two bytes that coap_stream_fuzz.cc reads as its mode; the others are the steps of
-// coap_datagram_fuzz.cc.
+// Streams end with two bytes that coap_stream_fuzz.cc reads as its mode; "forward" ones are inputs of
+// coap_forward_fuzz.cc; the others are the steps of coap_datagram_fuzz.cc.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -94,6 +94,20 @@ const CSM = frame(0xe1, [
 const post = frame(POST, uri('r/dev/t'), '21.5', 'a');
 const mode = (/** @type {number} */ bits) => Buffer.from([7, bits]);
 
+/**
+ * The requests of a peer, and the device's answers.
+ * @param {number} bits of the mode
+ * @param {Buffer[]} asked
+ * @param {Buffer[]} given
+ */
+function forward(bits, asked, given) {
+  const answers = Buffer.concat(given);
+  return [...asked, answers, Buffer.from([answers.length >> 8, answers.length & 255, bits])];
+}
+const light = uri('f/d/light', [15, 'if=a'], [17, [60]], [2049, [8, 0]]);
+/** @param {number} token @param {Option[]} options */
+const given = (token, options) => frame(0x45, options, 'on', String.fromCharCode(token));
+
 /** @type {Record<string, Buffer[]>} */
 const seeds = {
   post: [send(datagram(CON, POST, 7, uri('r/d/t', [15, 'c=1']), '21.5', 'tk'))],
@@ -120,6 +134,13 @@ const seeds = {
     mode(1)
   ],
   'stream-anonymous': [frame(0xe2, [], '', 'p'), frame(GET, uri('.well-known/core')), post, mode(1)],
+  forward: forward(0, [frame(GET, uri('f/d/x', [17, [60]]), '', 'a')], [given(1, [[4, 'e']])]),
+  'forward-format': forward(
+    3,
+    [1, 2, 3].map((number) => frame(POST, [[4, 'e'], ...light], 'on', `t${number}`)),
+    [given(2, [[8, 'x'], [12, [0x27, 0x10]], [2053, [8, 0]]]), given(1, [[12, [60]]])] // prettier-ignore
+  ),
+  'forward-desk': forward(7, [frame(GET, [[6, ''], ...light], '', 'o'), frame(GET, uri('x'), '', 'p')], []),
   'stream-no-csm': [post, mode(0)],
   'stream-bad-csm': [frame(0xe1, [[1, '']]), mode(0)],
   'stream-huge': [Buffer.from([0xf0, 255, 255, 255, 255, 2]), mode(3)],

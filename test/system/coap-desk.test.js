@@ -219,6 +219,57 @@ describe('a request desk', () => {
     await eventually(() => two.closed);
   });
 
+  test('forwards requests between devices: those of the owner, and those that a grant allows', async () => {
+    const forward = { prefix: 'd/f', timeoutMs: 300, options: [[4, 1, 8, 1]], answerOptions: [4, 8] };
+    const { desk, engine, requests, signIn } = open({ forward }, () => ({ code: '4.03' }));
+    const device = await signIn('dev');
+    const asker = await signIn('asker');
+    const [{ connection }] = requests;
+    const path = ['d', 'f', 'dev', 'light'].map((part) => [11, part]);
+    /** Sends a request, and answers it at the device if it comes there. Returns the code of the asker's answer. */
+    const ask = async (code) => {
+      let answer = null;
+      asker.send({ code, token: 'a', options: path });
+      void asker.next().then((message) => (answer = message));
+      await eventually(() => {
+        const got = device.inbox.shift();
+        if (got) device.send({ code: 0x45, token: got.token });
+        return answer;
+      });
+      return answer.code;
+    };
+    // The workers learn of a device, and of changes, one after the other.
+    await eventually(async () => (await ask(GET)) === 0x45);
+    const forwarded = engine.stats().counters.requestsForwarded;
+    expect(forwarded).toBeGreaterThan(0);
+
+    asker.send({ code: GET, token: 'b', options: [[4, 'e'], [14, 'x'], ...path] }); // prettier-ignore
+    const got = await device.next();
+    expect(got.options).toEqual([
+      [4, Buffer.from('e')],
+      [11, Buffer.from('light')]
+    ]);
+    device.send({ code: 0x41, token: got.token, options: [[8, 'new'], [12, [60]]], payload: 'made' }); // prettier-ignore
+    const answer = await asker.next();
+    expect(answer).toMatchObject({ code: 0x41, token: Buffer.from('b'), payload: Buffer.from('made') });
+    expect(answer.options.map(([, value]) => value.toString())).toEqual(['d', 'f', 'dev', 'new']);
+
+    asker.send({ code: POST, token: 'c', options: path });
+    const late = await device.next();
+    expect((await asker.next()).code).toBe(0xa4);
+    device.send({ code: 0x45, token: late.token, payload: 'late' });
+
+    desk.identify(connection, { device: 'dev', owner: 'other' });
+    await eventually(async () => (await ask(GET)) === 0x83);
+    desk.grant(connection, 'me', 'r');
+    await eventually(async () => (await ask(GET)) === 0x45);
+    expect(await ask(POST)).toBe(0x83);
+    desk.grant(connection, 'me', 'rw');
+    await eventually(async () => (await ask(POST)) === 0x45);
+    desk.revoke(connection, 'me');
+    await eventually(async () => (await ask(GET)) === 0x83);
+  });
+
   test('refuses options that no listener has', () => {
     const { engine } = open();
     engine.unlisten(SOURCE);
@@ -229,6 +280,25 @@ describe('a request desk', () => {
     expect(() => listen({ prefixes: [''], pingS: -1 })).toThrow(/pingS/);
     expect(() => listen({ prefixes: [''] }, { login: 'ask' })).toThrow(/login open/);
     expect(() => listen({ prefixes: [''] }, { transport: 'udp' })).toThrow(/TCP or streams/);
+    const forward = { prefix: 'a', options: [], answerOptions: [] };
+    const wrong = (more) => () => listen({ prefixes: [''], forward: { ...forward, ...more } });
+    expect(() => listen({ prefixes: [''], forward: 1 })).toThrow(/forward must be an object/);
+    expect(wrong({ prefix: '' })).toThrow(/1 to 256 bytes/);
+    expect(wrong({ prefix: 'a//b' })).toThrow(/empty segments/);
+    expect(wrong({ prefix: 'a/' })).toThrow(/empty segments/);
+    expect(wrong({ timeoutMs: 0 })).toThrow(/timeoutMs/);
+    expect(wrong({ options: 1 })).toThrow(/forward.options must be an array/);
+    expect(wrong({ options: [4] })).toThrow(/number, least, most, times/);
+    expect(wrong({ options: [[4, 0, 2000, 1]] })).toThrow(/most bytes/);
+    expect(wrong({ options: [[4, 0, 8, 0]] })).toThrow(/times/);
+    expect(wrong({ answerOptions: [0] })).toThrow(/answerOptions/);
+    expect(wrong({ answerOptions: Array(65).fill(4) })).toThrow(/at most 64/);
+    expect(wrong({ format: 1 })).toThrow(/forward.format must be an object/);
+    expect(wrong({ format: { value: 1, alias: 2, acceptOption: 0 } })).toThrow(/acceptOption/);
+    expect(() => engine.grantConnection(1, '', 1)).toThrow(/1 to 256 bytes/);
+    expect(() => engine.grantConnection(1, 'o', 3)).toThrow(/from 0 to 2/);
+    expect(engine.grantConnection(99, 'o', 1)).toBe(false);
+    expect(engine.settleRequest(99, Buffer.alloc(1))).toBe(false);
     expect(() => engine.answerRequest(1, Buffer.alloc(9), 0x45, [], Buffer.alloc(0))).toThrow(/8 bytes/);
     expect(engine.answerRequest(99, Buffer.alloc(1), 0x45, [], Buffer.alloc(0))).toBe(false);
     expect(engine.identifyConnection(99, 'd', '', 0)).toBe(false);

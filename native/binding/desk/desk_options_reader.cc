@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "binding/desk/forward_options_reader.h"
 #include "binding/node/args.h"
 
 namespace seganet::binding {
@@ -72,6 +73,7 @@ bool ReadDeskOptions(Napi::Env env, Napi::Value value, uint32_t max_half_open, L
                   &stream.max_observations)) {
     return false;
   }
+  if (!ReadForwardOptions(env, object.Get("forward"), &desk->forward)) return false;
   desk->identify_timeout_us = int64_t{timeout_ms} * 1000;
   desk->max_unidentified = max_half_open;
   spec->desk = std::move(desk);

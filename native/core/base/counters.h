@@ -70,7 +70,8 @@ namespace seganet {
   X(kDtlsIgnored, "dtlsIgnored")               /* no session */          \
   X(kDtlsEnded, "dtlsEnded")                   /* sessions */            \
   X(kCoapRefused, "coapRefused")               /* 4.xx and 5.xx */       \
-  X(kCoapPeersLost, "coapPeersLost")           /* no acknowledgment */
+  X(kCoapPeersLost, "coapPeersLost")           /* no acknowledgment */   \
+  X(kRequestsForwarded, "requestsForwarded")   /* between devices */
 
 enum class Counter : size_t {
 #define X(id, name) id,

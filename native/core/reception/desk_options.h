@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "core/protocol/coap/stream/stream_options.h"
+#include "core/reception/forward_options.h"
 
 namespace seganet {
 
@@ -18,6 +20,8 @@ struct DeskOptions {
   int64_t identify_timeout_us = 10'000'000;
   // Connections without a device, of the listener. One more closes the oldest of its worker.
   size_t max_unidentified = 8192;
+  // Requests that the workers forward; null = none.
+  std::shared_ptr<const ForwardOptions> forward;
 };
 
 }  // namespace seganet

@@ -71,6 +71,11 @@ Status Engine::Start(const EngineOptions& options) {
             if (!workers_[worker]->ArriveAtDesk(connection, parcel)) {
               desk_.Close(connection, {}, "stopped");
             }
+          },
+      .at_worker =
+          [this](uint32_t worker, std::function<void(Worker*)> task) {
+            Worker* const to = workers_[worker].get();
+            to->Post([to, task = std::move(task)] { task(to); });
           }};
   const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
   // A packet that a device has begun to send must be read to its end, even if memory is short.
@@ -108,16 +113,16 @@ Status Engine::Start(const EngineOptions& options) {
   acceptor_options.max_connections = options.max_devices;
   // The sweep runs on the acceptor's thread, which has the least to do.
   acceptor_options.on_sweep = [this] { Sweep(); };
-  acceptor_ = std::make_unique<Acceptor>(acceptor_options, &connections_, &logins_,
-                                         [this](Handoff handoff) {
-                                           const auto route = Route();
-                                           uint32_t owner = WorkerOf(handoff.device);
-                                           if (handoff.desk) {
-                                             owner = next_desk_worker_++ % workers_.size();
-                                             handoff.connection = desk_.Open(handoff.stage, owner);
-                                           }
-                                           workers_[owner]->Adopt(std::move(handoff));
-                                         });
+  acceptor_ = std::make_unique<Acceptor>(
+      acceptor_options, &connections_, &logins_, [this](Handoff handoff) {
+        const auto route = Route();
+        uint32_t owner = WorkerOf(handoff.device);
+        if (handoff.desk) {
+          owner = static_cast<uint32_t>(next_desk_worker_++ % workers_.size());
+          handoff.connection = desk_.Open(handoff.stage, owner);
+        }
+        workers_[owner]->Adopt(std::move(handoff));
+      });
   Status status = acceptor_->Start("seganet-accept", LoopThread::kUnpinned);
   if (!status.ok()) Close();
   return status;

@@ -109,6 +109,8 @@ class Engine : private ReceiptSink {
   //
   // Returns the oldest events of source stage `stage`, at most `most`.
   std::vector<DeskEvent> TakeDesk(uint32_t stage, size_t most) { return desk_.Take(stage, most); }
+  // What passes through the request desks of all listeners.
+  DeskFigures desk_figures() const { return desk_.figures(); }
   // Answers a request (StreamSession::Answer).
   bool AnswerRequest(uint64_t connection, std::string token, uint8_t code,
                      coap::OptionValues options, std::string payload);
@@ -116,6 +118,12 @@ class Engine : private ReceiptSink {
   // connection of the device is closed. False also if the connection has another device, or the id
   // is not allowed.
   bool IdentifyConnection(uint64_t connection, DeskIdentity identity);
+  // A request that has no answer yet cannot be overtaken any more by later ones of its connection,
+  // because JavaScript has passed it on (StreamSession::Settle).
+  bool SettleRequest(uint64_t connection, const std::string& token);
+  // Lets another owner use the device of a connection, until it is forgotten: by requests that the
+  // workers forward (ForwardOptions). At most kMostGrants a connection.
+  bool GrantConnection(uint64_t connection, const std::string& owner, GrantRights rights);
   // The connection stays, without a device.
   bool ForgetConnection(uint64_t connection, std::string reason);
   bool CloseConnection(uint64_t connection, std::string reason);

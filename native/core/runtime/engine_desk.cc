@@ -34,6 +34,20 @@ bool Engine::IdentifyConnection(uint64_t connection, DeskIdentity identity) {
   return true;
 }
 
+bool Engine::SettleRequest(uint64_t connection, const std::string& token) {
+  Worker* const worker = WorkerAtDesk(connection);
+  if (worker == nullptr) return false;
+  worker->SettleAtDesk(connection, token);
+  return true;
+}
+
+bool Engine::GrantConnection(uint64_t connection, const std::string& owner, GrantRights rights) {
+  Worker* const worker = WorkerAtDesk(connection);
+  if (worker == nullptr) return false;
+  worker->GrantAtDesk(connection, owner, rights);
+  return true;
+}
+
 bool Engine::ForgetConnection(uint64_t connection, std::string reason) {
   Worker* const worker = WorkerAtDesk(connection);
   if (worker == nullptr) return false;

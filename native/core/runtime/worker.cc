@@ -41,7 +41,11 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
             Emit({device->id, device->stage, std::string(topic), std::string(payload), kFlagQos1});
           }),
       device_asks_([this](uint64_t handle, const coap::AskAnswer& answer, bool last) {
-        shared_.desk->Give(handle, answer.code, answer.options, answer.payload, last);
+        if (Forwardings::IsHandle(handle)) {
+          if (const auto forwarding = forwardings_.Take(handle)) EndForward(*forwarding, answer);
+          return;
+        }
+        shared_.desk->Give(handle, answer, last);
       }),
       commands_(shared.commands, (uint64_t{options.index} << 48) + 1),
       wills_(shared.kept, [this](const WillRecord& will) { Emit(will); }),
@@ -82,6 +86,8 @@ void Worker::OnStart() {
     if (!self->moves_.empty()) self->TryMoves();
     self->pipeline_.EndTurn(MonotonicUs());
     if (self->kept_.saves().waiting() > 0) self->OfferSessions();
+    // Answers and requests that reads of this turn forwarded leave together.
+    self->FlushDesk();
     self->Moderate();
     self->ArmTimer();
   });
@@ -333,7 +339,10 @@ bool Worker::IdentifyPushed(uint32_t stage, Record* record) {
 
 // Naps if that saves wake-ups. With few devices, no record is delayed.
 void Worker::Moderate() {
-  const bool may = !std::exchange(unread_, false) && agents_.size() >= kModeratedDevices;
+  // A peer waits for the answer to a forwarded request, and for nothing else.
+  const bool forwards = forwarding_out_ > 0 || forwardings_.size() > 0;
+  const bool may =
+      !std::exchange(unread_, false) && !forwards && agents_.size() >= kModeratedDevices;
   const int64_t nap_us = moderation_.NapUs(MonotonicUs(), may);
   if (nap_us == 0) return;
   const timespec nap{0, nap_us * 1000};

@@ -24,6 +24,8 @@
 #include "core/devices/command_table.h"
 #include "core/devices/desk/desk_session.h"
 #include "core/devices/desk/device_asks.h"
+#include "core/devices/desk/forward_table.h"
+#include "core/devices/desk/forwardings.h"
 #include "core/devices/desk/request_desk.h"
 #include "core/devices/device_events.h"
 #include "core/devices/device_table.h"
@@ -74,6 +76,8 @@ struct DeskParcel {
   DeskIdentity identity;
 };
 
+class Worker;
+
 // Objects and callbacks that the workers of an engine share. They outlive the workers.
 struct WorkerShared {
   Budget* budget;
@@ -102,6 +106,9 @@ struct WorkerShared {
   // Passes a connection, or null if it is closed, to the worker that expects it.
   std::function<void(uint32_t worker, uint64_t connection, std::shared_ptr<DeskParcel>)>
       desk_arrive;
+  // Runs a task on another worker, in the order of the calls of one worker. No effect if that
+  // worker has stopped.
+  std::function<void(uint32_t worker, std::function<void(Worker*)> task)> at_worker;
 };
 
 // How a source receives datagrams; the same on all workers.
@@ -190,6 +197,8 @@ class Worker : public LoopThread,
                     uint8_t record_class);
   void ForgetAtDesk(uint64_t connection, std::string reason);
   void CloseAtDesk(uint64_t connection, std::string reason);
+  void SettleAtDesk(uint64_t connection, const std::string& token);
+  void GrantAtDesk(uint64_t connection, const std::string& owner, GrantRights rights);
   void AskDevice(DeviceAsk ask);
   void CancelAsk(uint64_t handle);
   // Identifies a connection and passes it to worker `to`. REQUIRES: if that is another worker,
@@ -256,7 +265,7 @@ class Worker : public LoopThread,
   void Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) override;
 
   // DeskHost
-  bool OnAsked(DeskSession* session, const coap::Asked& asked) override;
+  coap::Taker OnAsked(DeskSession* session, const coap::Asked& asked) override;
   void OnAskAnswer(uint64_t id, const coap::AskAnswer& answer) override;
   void OnRecorded(uint32_t stage, uint64_t handle, DeskRecorded result) override;
   void OnOutput(DeskSession* session) override;
@@ -278,6 +287,7 @@ class Worker : public LoopThread,
   void Dismiss(const DeskRow& row, const std::string& reason);
   void AtDesk(uint64_t connection, DeskOp op);
   void RunAtDesk(uint64_t connection, const DeskOp& op);
+  void QueueOutput(DeskSession* session);
   void FlushDesk();
   void Forget(DeskRow* row, const std::string& reason);
   void Identify(DeskRow* row, const DeskIdentity& identity);
@@ -285,6 +295,16 @@ class Worker : public LoopThread,
   std::shared_ptr<DeskParcel> TakeFromDesk(uint64_t connection, const DeskIdentity& identity);
   void OnDeskClosed(DeskSession* session, AgentEnd end);
   void SweepDesk(int64_t now_us);
+
+  // worker_forward.cc
+  void Forward(const DeskSession& session, const coap::Asked& asked, ForwardPlan plan);
+  void StartForward(uint64_t connection, DeviceAsk ask, const Forwarding& forwarding);
+  void EndForward(const Forwarding& forwarding, const coap::AskAnswer& answer);
+  void AnswerForward(const Forwarding& forwarding, const coap::AskAnswer& answer);
+  coap::Taker HoldAtDesk(DeskSession* session, const coap::Asked& asked);
+  void ReleaseHeld(DeskSession* session);
+  void Publish(const DeskRow& row);
+  void Withdraw(const DeskSession& session);
 
   // worker_moves.cc
   bool Owns(std::string_view device) const;
@@ -392,6 +412,10 @@ class Worker : public LoopThread,
   std::list<uint64_t> unidentified_;                            // connections, oldest first
   std::vector<uint64_t> desk_output_;                           // connections with output
   std::vector<uint64_t> to_set_up_;                             // connections, see SetUp
+  ForwardTable forward_table_;
+  Forwardings forwardings_;    // to devices of this worker
+  size_t forwarding_out_ = 0;  // from peers of this worker, without an answer
+  size_t held_bytes_ = 0;      // DeskSession::held()
   SlotMoves moves_;
   std::atomic<uint32_t> adopting_{0};  // adopted connections without an agent yet
   std::atomic<uint32_t> arriving_{0};  // parcels in flight to this worker

@@ -39,10 +39,6 @@ const char* DeskReason(AgentEnd end) {
   return "closed";
 }
 
-std::vector<std::string> Copies(const std::vector<std::string_view>& views) {
-  return {views.begin(), views.end()};
-}
-
 }  // namespace
 
 std::unique_ptr<AgentSession> Worker::MakeDeskSession(Agent* agent, const Handoff& handoff) {
@@ -91,11 +87,16 @@ void Worker::AtDesk(uint64_t connection, DeskOp op) {
 
 void Worker::RunAtDesk(uint64_t connection, const DeskOp& op) {
   if (const auto row = desk_rows_.find(connection); row != desk_rows_.end()) {
-    desk_output_.push_back(connection);
+    QueueOutput(row->second.session);
     op(&row->second);
   } else if (const auto waits = expected_.find(connection); waits != expected_.end()) {
     waits->second.push_back(op);
   }
+}
+
+void Worker::QueueOutput(DeskSession* session) {
+  if (std::exchange(session->is_queued, true)) return;
+  desk_output_.push_back(session->connection());
 }
 
 // Sends what the calls since the last one have produced.
@@ -104,6 +105,7 @@ void Worker::FlushDesk() {
     const auto row = desk_rows_.find(desk_output_.back());
     desk_output_.pop_back();
     if (row == desk_rows_.end()) continue;
+    row->second.session->is_queued = false;
     Agent* const agent = row->second.agent;
     const CloseReason reason = row->second.session->close_reason();
     if (reason != CloseReason::kNone) {
@@ -122,6 +124,7 @@ void Worker::AnswerAtDesk(uint64_t connection, std::string token, uint8_t code,
     row->session->Answer(token, code, options, payload);
     shared_.desk->Answered(before - row->session->asked());
     SetUp(row, now_.mono_us);
+    ReleaseHeld(row->session);
   });
 }
 
@@ -156,11 +159,13 @@ void Worker::Forget(DeskRow* row, const std::string& reason) {
   presence_.Disconnected(agent->device, agent->source(), DeviceEnd::kClosed);
   row->set_up_by_us = 0;
   std::erase(to_set_up_, row->session->connection());
+  Withdraw(*row->session);
   row->session->Forget();
   agent->Forget();
   Register(agent);
   shared_.desk->Gone(row->session->connection(), device, reason);
   AddUnidentified(row);
+  ReleaseHeld(row->session);
 }
 
 void Worker::ExpectAtDesk(uint64_t connection) {
@@ -195,6 +200,9 @@ std::shared_ptr<DeskParcel> Worker::TakeFromDesk(uint64_t connection,
     return nullptr;
   }
   RemoveUnidentified(&row);
+  SEGANET_REQUIRE(row.session->held().empty());
+  // Their answers would come to this worker.
+  row.session->EndOwn();
   desk_rows_.erase(found);
   Unpause(agent);
   agents_.erase(agent);
@@ -214,6 +222,8 @@ bool Worker::ArriveAtDesk(uint64_t connection, const std::shared_ptr<DeskParcel>
     auto* agent = new Agent(this, loop(), std::move(parcel->agent));
     DeskSession* const session = agent->session().desk();
     session->SetHost(this);
+    session->is_queued = false;
+    QueueOutput(session);
     session->MoveTo(agent->owner(), &kept_, &wills_);
     agents_.insert(agent);
     receipt_rows_.Enroll(agent);
@@ -236,7 +246,11 @@ bool Worker::ArriveAtDesk(uint64_t connection, const std::shared_ptr<DeskParcel>
 void Worker::Identify(DeskRow* row, const DeskIdentity& identity) {
   DeskSession* const session = row->session;
   Agent* const agent = row->agent;
-  if (session->device() == identity.device) return session->Identify(identity);
+  if (session->device() == identity.device) {
+    session->Identify(identity);
+    if (row->set_up_by_us == 0) Publish(*row);
+    return;
+  }
   if (!session->device().empty()) return Dismiss(*row, "busy");
   RemoveUnidentified(row);
   const Admission admission = agent->Identify(identity.device);
@@ -256,6 +270,7 @@ void Worker::SetUp(DeskRow* row, int64_t now_us) {
   row->set_up_by_us = 0;
   std::erase(to_set_up_, row->session->connection());
   device_asks_.Connected(row->session->device(), row->session);
+  Publish(*row);
 }
 
 void Worker::AskDevice(DeviceAsk ask) {
@@ -275,21 +290,6 @@ void Worker::CancelAsk(uint64_t handle) {
   });
 }
 
-bool Worker::OnAsked(DeskSession* session, const coap::Asked& asked) {
-  DeskEvent event;
-  event.connection = session->connection();
-  event.device = session->device();
-  event.address = session->address();
-  event.note = session->note();
-  event.code = asked.code;
-  event.token = asked.token;
-  event.path = Copies(asked.path);
-  event.query = Copies(asked.query);
-  event.options = asked.options;
-  event.payload = asked.payload;
-  return shared_.desk->Ask(std::move(event));
-}
-
 void Worker::OnAskAnswer(uint64_t id, const coap::AskAnswer& answer) {
   device_asks_.Answered(id, answer);
 }
@@ -298,7 +298,7 @@ void Worker::OnRecorded(uint32_t stage, uint64_t handle, DeskRecorded result) {
   shared_.desk->Recorded(stage, handle, result);
 }
 
-void Worker::OnOutput(DeskSession* session) { desk_output_.push_back(session->connection()); }
+void Worker::OnOutput(DeskSession* session) { QueueOutput(session); }
 
 void Worker::OnExpired(DeskSession* session) {
   shared_.desk->Forget(session->connection());
@@ -310,6 +310,8 @@ void Worker::OnDeskClosed(DeskSession* session, AgentEnd end) {
   RemoveUnidentified(&row->second);
   std::erase(to_set_up_, session->connection());
   desk_rows_.erase(row);
+  held_bytes_ -= session->held_bytes();
+  if (!session->device().empty()) Withdraw(*session);
   if (!session->device().empty()) device_asks_.Gone(session->device());
   shared_.desk->Answered(session->asked());
   const std::string& reason = session->end_reason;

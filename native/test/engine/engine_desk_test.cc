@@ -7,130 +7,19 @@
 #include <utility>
 #include <vector>
 
-#include "test/support/coap_stream_bytes.h"
-#include "test/support/engine_coap_support.h"
+#include "test/support/engine_desk_support.h"
 
 namespace seganet {
 namespace {
 
-using test::CoapFrame;
 using test::CoapMessage;
-using test::CoapSignal;
-using test::DeviceClient;
 using test::Until;
+using Client = test::DeskClient;
 
 constexpr unsigned kChanged = 0x44, kContent = 0x45, kUnauthorized = 0x81, kUnavailable = 0xA3,
                    kTimeout = 0xA4;
 
-// A peer's end of a connection. Sends no CSM.
-class Client : public DeviceClient {
- public:
-  using DeviceClient::DeviceClient;
-
-  // Returns the next message except CSMs; code 0 when the connection or patience ends.
-  CoapMessage Next() {
-    for (;;) {
-      if (auto m = test::TakeCoapFrame(&bytes_)) {
-        if (m->code != test::kCoapCsm) return *m;
-        continue;
-      }
-      const std::string more = Receive(1);
-      if (more.empty()) return {};
-      bytes_ += more;
-    }
-  }
-  void Request(unsigned code, std::vector<std::string> path, std::string token,
-               std::string payload = "", bool observe = false) {
-    CoapMessage m = CoapSignal(code, std::move(token));
-    if (observe) m.options.emplace_back(6, "");
-    for (std::string& segment : path) m.options.emplace_back(11, std::move(segment));
-    m.payload = std::move(payload);
-    Send(CoapFrame(m));
-  }
-  void Respond(const CoapMessage& to, unsigned code, std::string payload, bool observe = false) {
-    CoapMessage m = CoapSignal(code, to.token);
-    if (observe) m.options.emplace_back(6, std::string(1, static_cast<char>(++observe_)));
-    m.payload = std::move(payload);
-    Send(CoapFrame(m));
-  }
-
- private:
-  std::string bytes_;
-  unsigned char observe_ = 0;
-};
-
-class EngineDesk : public test::EngineCoapTest {
- protected:
-  uint16_t ListenDesk(DeskOptions options = {}) {
-    options.stream.identifies = true;
-    options.stream.csm_optional = true;
-    options.stream.prefixes = {"d"};
-    uint16_t bound = 0;
-    const Status status = engine_.Listen(
-        kSource, {.desk = std::make_shared<const DeskOptions>(std::move(options))}, &bound);
-    EXPECT_TRUE(status.ok()) << status.message();
-    return bound;
-  }
-
-  // Returns the next event of the desk.
-  DeskEvent Event() {
-    Until([&] {
-      const auto more = engine_.TakeDesk(kSource, 100);
-      events_.insert(events_.end(), more.begin(), more.end());
-      return !events_.empty();
-    });
-    if (events_.empty()) return {};
-    DeskEvent event = events_.front();
-    events_.erase(events_.begin());
-    return event;
-  }
-
-  // Makes a request, and returns it as the desk sees it.
-  DeskEvent Asked(Client* client, std::string token = "t") {
-    client->Request(test::kCoapPost, {"d", "x"}, std::move(token), "body");
-    DeskEvent event = Event();
-    EXPECT_EQ(event.kind, DeskEventKind::kAsked);
-    return event;
-  }
-
-  // Signs a connection in.
-  uint64_t SignIn(Client* client, const std::string& device, int64_t until_us = kNever) {
-    const DeskEvent asked = Asked(client);
-    EXPECT_EQ(asked.device, "");
-    EXPECT_TRUE(engine_.IdentifyConnection(asked.connection, {device, "owner", until_us}));
-    EXPECT_TRUE(engine_.AnswerRequest(asked.connection, asked.token, kChanged, {}, "in"));
-    EXPECT_EQ(client->Next().code, kChanged);
-    return asked.connection;
-  }
-
-  uint64_t Ask(const std::string& device, bool observe = false, int64_t timeout_us = 10'000'000) {
-    DeviceAsk ask;
-    ask.device = device;
-    ask.request.code = 1;
-    ask.request.path = {"light"};
-    ask.request.observe = observe;
-    return engine_.AskDevice(kSource, std::move(ask), timeout_us);
-  }
-
-  void ExpectAnswer(uint64_t handle, unsigned code, const std::string& payload, bool last = true) {
-    const DeskEvent event = Event();
-    EXPECT_EQ(event.kind, DeskEventKind::kAnswer);
-    EXPECT_EQ(event.handle, handle);
-    EXPECT_EQ(event.code, code) << event.payload;
-    EXPECT_EQ(event.last, last);
-    if (!payload.empty()) EXPECT_EQ(event.payload, payload);
-  }
-
-  void ExpectGone(uint64_t connection, const std::string& device, const std::string& reason) {
-    const DeskEvent event = Event();
-    EXPECT_EQ(event.kind, DeskEventKind::kGone);
-    EXPECT_EQ(event.connection, connection);
-    EXPECT_EQ(event.device, device);
-    EXPECT_EQ(event.reason, reason);
-  }
-
-  std::vector<DeskEvent> events_;
-};
+using EngineDesk = test::EngineDeskTest;
 
 TEST_F(EngineDesk, RequestsReachTheDeskAndItsAnswersReachThePeer) {
   Start({}, Plan());
@@ -291,6 +180,22 @@ TEST_F(EngineDesk, RequestsToADeviceEndWithAnAnswerOr503Or504) {
   EXPECT_EQ(failed.size(), 31u);
 }
 
+TEST_F(EngineDesk, TellsAFailureOfTheGatewayFromAnErrorOfTheDevice) {
+  Start({}, Plan());
+  Client client(ListenDesk());
+  const auto failed = [this](uint64_t handle) {
+    const DeskEvent event = Event();
+    EXPECT_EQ(event.handle, handle);
+    EXPECT_EQ(event.code, kUnavailable);
+    return event.failed;
+  };
+  EXPECT_TRUE(failed(Ask("dev")));
+  SignIn(&client, "dev");
+  const uint64_t handle = Ask("dev");
+  client.Respond(client.Next(), kUnavailable, "busy");
+  EXPECT_FALSE(failed(handle));
+}
+
 TEST_F(EngineDesk, ObservationsAreSharedAndSurviveAReconnect) {
   Start({}, Plan());
   const uint16_t port = ListenDesk();
@@ -340,6 +245,43 @@ TEST_F(EngineDesk, AStalledDeskRefusesRequestsAndKeepsTheConnections) {
   const CoapMessage refused = client.Next();
   EXPECT_EQ(refused.code, kUnavailable);
   EXPECT_EQ(refused.Number(14), 1);
+}
+
+TEST_F(EngineDesk, CountsARequestThatTheFullDeskRefuses) {
+  Start({}, Plan());
+  DeskOptions options;
+  // Above the limit of the engine, so that the desk refuses and not the connection.
+  options.stream.max_asked_before = 2048;
+  options.stream.max_bytes_before = 1 << 20;
+  Client client(ListenDesk(options));
+  for (int i = 0; i < 1025; ++i) {
+    client.Request(1, {"d"}, std::string{static_cast<char>(i >> 8), static_cast<char>(i), 'x'});
+  }
+  EXPECT_EQ(client.Next().code, kUnavailable);
+  const DeskFigures figures = engine_.desk_figures();
+  EXPECT_EQ(figures.passed, 1024u);
+  EXPECT_EQ(figures.refused, 1u);
+  EXPECT_EQ(figures.answered, 0u);
+  EXPECT_EQ(figures.events, 1024u);
+  EXPECT_GT(figures.bytes, 1024 * sizeof(DeskEvent));
+}
+
+TEST_F(EngineDesk, CountsWhatPassesInBothDirections) {
+  Start({}, Plan());
+  Client device(ListenDesk());
+  SignIn(&device, "d1");
+  const uint64_t handle = Ask("d1");
+  EXPECT_EQ(engine_.desk_figures().open_asks, 1u);
+  device.Respond(device.Next(), kContent, "on");
+  ExpectAnswer(handle, kContent, "on");
+  const DeskFigures figures = engine_.desk_figures();
+  EXPECT_EQ(figures.passed, 1u);
+  EXPECT_EQ(figures.answered, 1u);
+  EXPECT_EQ(figures.refused, 0u);
+  EXPECT_EQ(figures.asked, 1u);
+  EXPECT_EQ(figures.open_asks, 0u);
+  EXPECT_EQ(figures.events, 0u);
+  EXPECT_EQ(figures.bytes, 0u);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ class DeskBench : public coap::Handler {
     log += "[record " + Bytes(record.topic) + "]";
     return {};
   }
-  bool OnAsked(const coap::Asked& asked) override {
+  coap::Taker OnAsked(const coap::Asked& asked) override {
     log += "[" + std::to_string(asked.code) + " ";
     for (const auto segment : asked.path) log += "/" + Bytes(segment);
     for (const auto query : asked.query) log += "?" + Bytes(query);
@@ -66,7 +66,9 @@ class DeskBench : public coap::Handler {
     payload = asked.payload;
     log += payload.size() > 40 ? " " + std::to_string(payload.size()) + " bytes]"
                                : " " + payload + "]";
-    return takes;
+    asked_id = asked.id;
+    reuses_token = asked.reuses_token;
+    return taker;
   }
   void OnAskAnswer(uint64_t id, const coap::AskAnswer& answer) override {
     log += "[answer " + std::to_string(id) + " " + std::to_string(answer.code >> 5) + "." +
@@ -92,7 +94,9 @@ class DeskBench : public coap::Handler {
   int64_t now_us = int64_t{1} << 40;
   coap::StreamSession session;
   CloseReason reason = CloseReason::kNone;
-  bool takes = true;
+  coap::Taker taker = coap::Taker::kDesk;
+  uint64_t asked_id = 0;  // of the latest request
+  bool reuses_token = false;
   Bytes log, payload;
 };
 
@@ -189,7 +193,7 @@ TEST(CoapDeskStream, RequestsBeyondTheLimitGet503WithMaxAge) {
   EXPECT_EQ(bench.Feed(Get("1", "a")).at(0).dotted(), 400u) << "the token is in use";
   bench.session.Answer("1", Dotted(205), {}, "");
   bench.Sent();
-  bench.takes = false;
+  bench.taker = coap::Taker::kNone;
   EXPECT_EQ(bench.Feed(Get("5", "a")).at(0).dotted(), 503u) << "the desk is full";
   EXPECT_EQ(bench.session.asked(), 2u);
 }
@@ -462,6 +466,69 @@ TEST(CoapDeskStream, RequestsToTheDeviceAreLimited) {
   EXPECT_EQ(bench.session.Ask(5, large), AskStart::kTooLarge);
   bench.session.Release();
   EXPECT_EQ(bench.session.Ask(6, To("x")), AskStart::kClosed);
+}
+
+TEST(CoapDeskStream, TheOwnerAnswersTheRequestsThatItTook) {
+  DeskBench bench;
+  bench.taker = coap::Taker::kOwner;
+  EXPECT_TRUE(bench.Feed(Get("t", "a")).empty());
+  const uint64_t id = bench.asked_id;
+  EXPECT_EQ(bench.session.asked(), 0u);
+  EXPECT_EQ(bench.session.unsettled(), 0u);
+  EXPECT_FALSE(bench.session.Answer("t", Dotted(205), {}, "of the desk"));
+  EXPECT_FALSE(bench.session.AnswerOwn("t", id + 1, Dotted(205), {}, "of another request"));
+  EXPECT_EQ(bench.Feed(Get("t", "a")).at(0).dotted(), 400u) << "the token is in use";
+  EXPECT_TRUE(bench.session.AnswerOwn("t", id, Dotted(205), {{12, "f"}}, "own"));
+  const auto sent = bench.Sent();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].token, "t");
+  EXPECT_EQ(sent[0].payload, "own");
+  EXPECT_FALSE(bench.session.AnswerOwn("t", id, Dotted(205), {}, "again"));
+}
+
+TEST(CoapDeskStream, ARequestThatTheOwnerTookMayGoToTheDesk) {
+  DeskBench bench;
+  bench.taker = coap::Taker::kOwner;
+  bench.Feed(Get("t", "a"));
+  EXPECT_FALSE(bench.session.PassToDesk("u", bench.asked_id));
+  EXPECT_TRUE(bench.session.PassToDesk("t", bench.asked_id));
+  EXPECT_EQ(bench.session.asked(), 1u);
+  EXPECT_EQ(bench.session.unsettled(), 1u);
+  bench.session.Settle("t");
+  bench.session.Settle("t");
+  EXPECT_EQ(bench.session.unsettled(), 0u);
+  EXPECT_TRUE(bench.session.Answer("t", Dotted(205), {}, "of the desk"));
+  EXPECT_EQ(bench.session.asked(), 0u);
+  EXPECT_EQ(bench.Sent().at(0).payload, "of the desk");
+}
+
+TEST(CoapDeskStream, OwnRequestsCountAndEndWith503) {
+  StreamOptions options = DeskOptions();
+  options.max_asked_before = 2;
+  DeskBench bench(options);
+  bench.Feed(Get("d", "a"));
+  bench.taker = coap::Taker::kOwner;
+  bench.Feed(Get("o", "a"));
+  EXPECT_EQ(bench.session.unsettled(), 1u);
+  EXPECT_EQ(bench.Feed(Get("x", "a")).at(0).dotted(), 503u);
+  bench.session.EndOwn();
+  const auto ended = bench.Sent();
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].token, "o");
+  EXPECT_EQ(ended[0].dotted(), 503u);
+  EXPECT_EQ(bench.session.asked(), 1u);
+}
+
+TEST(CoapDeskStream, ARequestWithTheTokenOfAnObservationIsMarked) {
+  DeskBench bench;
+  bench.Feed(Observe("t", "a"));
+  EXPECT_FALSE(bench.reuses_token);
+  EXPECT_TRUE(bench.session.Answer("t", Dotted(205), {{6, "\x01"}}, "1"));
+  bench.Feed(Get("t", "a"));
+  EXPECT_TRUE(bench.reuses_token);
+  EXPECT_TRUE(bench.session.Answer("t", Dotted(205), {}, "2"));
+  bench.Feed(Get("t", "a"));
+  EXPECT_FALSE(bench.reuses_token);
 }
 
 }  // namespace

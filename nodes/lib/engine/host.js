@@ -49,6 +49,9 @@ const MAX_DEVICES = 10000;
  * @typedef {import('./plan-compiler').Plan} Plan
  * @typedef {import('./meter').Rates} Rates
  *
+ * Figures of a node that only its own protocol has; null: none at present.
+ * @typedef {{ nodeId: string, name: string, protocol: string, figures: any }} SourceFigures
+ *
  * @typedef {object} HostOptions
  * @property {string} id of the engine node
  * @property {string} gatewayId
@@ -280,7 +283,8 @@ class EngineHost {
 
   /**
    * @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, commands: object,
-   *   fronts: object[], deliveries: object, filters: { nodeId: string, filtered: number }[], waiting: number,
+   *   fronts: object[], sources: SourceFigures[], deliveries: object,
+   *   filters: { nodeId: string, filtered: number }[], waiting: number,
    *   unclaimed: number }}
    */
   snapshot() {
@@ -295,6 +299,9 @@ class EngineHost {
       log: this.log?.view() ?? null,
       commands: this.commands.view(),
       fronts: this.members.flatMap(({ id, tlsState }) => (tlsState ? [{ nodeId: id, ...tlsState }] : [])),
+      sources: this.members.flatMap(({ id, node, protocol, figures }) =>
+        figures ? [{ nodeId: id, name: node.name ?? '', protocol, figures: figures() }] : []
+      ),
       filters: this.members
         .filter(({ kind }) => kind === 'filter')
         .map(({ id, stage }) => ({ nodeId: id, filtered: filtered.get(stage) ?? 0 })),

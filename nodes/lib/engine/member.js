@@ -29,6 +29,8 @@ const { isBatch, toEnvelope, toRecord } = require('../base/record');
  *   delivered it; null: when Node-RED has its message
  * @property {boolean} [asMessages] true: the user wants its output as messages
  * @property {(rates: StageRate, stats: EngineStats, member: Member) => import('../base/status').Shown} [shown]
+ * @property {() => object | null} [figures] the node's own figures, for the metrics and the live view; null = none at
+ *   present
  *
  * @typedef {StageParts & ListenerParts} Stage a node's contribution to the plan
  */
@@ -67,6 +69,7 @@ class Member {
     this.protocol = stage.protocol ?? (stage.kind === 'source' ? 'mqtt' : 'ingest');
     this.#shown = stage.shown ?? shownRate;
     this.#isOpen = stage.isOpen;
+    this.figures = stage.figures ?? null;
     this.wires = new Wires(node);
     this.status = new Status(node);
     /** @type {Route | null} */

@@ -32,6 +32,7 @@
  * @property {number} [backlogInflight]
  * @property {number} [connects] connections that the broker accepted
  * @property {number} [bytesAcked] bytes that TCP confirmed on these connections
+ * @property {import('../uplink/kafka/kafka-group').GroupFigures[]} [producers] of a Kafka cluster: one for each session
  * @property {SessionState[]} [sessions] one for each group of classes, the most urgent first
  * @property {{ state: string, code: string, reason: string } & Record<string, unknown>} [commands] state of the session
  *   for commands, if commands are on

@@ -71,7 +71,8 @@ const COUNTERS = {
   dtlsLimited: ['dtls_limited', "ClientHellos over their host's rate."],
   dtlsIgnored: ['dtls_ignored', 'Datagrams that belong to no DTLS session.'],
   dtlsEnded: ['dtls_ended', 'Ended DTLS sessions.'],
-  coapPeersLost: ['coap_peers_lost', 'Peers that acknowledged nothing after four retransmissions.']
+  coapPeersLost: ['coap_peers_lost', 'Peers that acknowledged nothing after four retransmissions.'],
+  requestsForwarded: ['requests_forwarded', 'CoAP requests that a worker passed from one device to another.']
 };
 
 /**

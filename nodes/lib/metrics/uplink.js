@@ -2,6 +2,8 @@
 // Metrics of an engine's uplinks, their sessions, and the paths of these. Unknown values (-1, or 0 for a round trip)
 // are left out.
 
+const { addProducer } = require('./kafka');
+
 /** @typedef {import('./text').Exposition} Exposition */
 /** @typedef {import('./text').Labels} Labels */
 /** @typedef {import('../engine/modules').UplinkState} UplinkState */
@@ -36,6 +38,7 @@ function addUplink(out, engine, uplink) {
     .add(labels, uplink.refusals);
   out.counter('seganet_uplink_failed_packets_total', 'PUBLISH packets given up.').add(labels, uplink.failed);
   for (const session of uplink.sessions ?? []) addSession(out, labels, session);
+  for (const producer of uplink.producers ?? []) addProducer(out, labels, producer);
   const first = uplink.sessions?.[0]?.paths ?? [];
   for (const path of first) addPath(out, { ...labels, path: path.name }, path);
   const perByte = (uplink.energy?.joulesPerMegabyte ?? NaN) / 1e6;

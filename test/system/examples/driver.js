@@ -3,6 +3,7 @@
 // folder with the palette is the argument; each line on stdout is { example, error }.
 
 const { execFileSync } = require('node:child_process');
+const { randomUUID } = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const coap = require('coap');
@@ -11,7 +12,8 @@ const { startMosquitto } = require('../../../bench/harness/cloud');
 const { KafkaBroker } = require('../../../bench/harness/kafka/broker');
 const { eventually, waitForPort } = require('../../../bench/harness/net');
 const { DtlsDevice } = require('../../fixtures/devices/dtls-device');
-const { Client } = require('../../fixtures/ocf/client');
+const { Client } = require('../../../flows/demo/ocf/client');
+const { asLamp, LIGHT } = require('../../../flows/demo/ocf/lamp');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 
 const CLOUD = 'arrived in the cloud';
@@ -44,6 +46,32 @@ const devices = [];
 async function publish(topic, payload, options) {
   const client = await device(options);
   await client.publishAsync(topic, payload, { qos: 1 });
+  return client;
+}
+
+/**
+ * Runs seganet-accounts with the file of an engine's ocf cloud.
+ * @param {string} engine id
+ * @param {string[]} args
+ * @returns {string} what it prints
+ */
+function accounts(engine, ...args) {
+  const store = path.join(userDir, 'seganet-log', engine, 'ocf.db');
+  const command = path.join(userDir, 'node_modules', '.bin', 'seganet-accounts');
+  const options = /** @type {const} */ ({ encoding: 'utf8' });
+  return execFileSync(process.execPath, [command, ...args, '--store', store], options).trim();
+}
+
+/**
+ * A device of alice, signed in at the cloud of an example.
+ * @param {string} engine id of its node
+ * @param {string} [di]
+ */
+async function ocfDevice(engine, di = randomUUID()) {
+  await waitForPort(5683, '127.0.0.1', 30000);
+  const client = Object.assign(await Client.open({ host: '127.0.0.1', port: 5683 }), { di });
+  await client.signUp(accounts(engine, 'code', 'alice'));
+  await client.signIn();
   return client;
 }
 
@@ -242,16 +270,8 @@ const examples = {
     await nodeRed.shows(CLOUD, /mark/);
   },
   21: async ({ nodeRed }) => {
-    const log = path.join(userDir, 'seganet-log', 'a21e000000000000', 'ocf.db');
-    await waitForPort(5683, '127.0.0.1', 30000);
-    const command = path.join(userDir, 'node_modules', '.bin', 'seganet-accounts');
-    const code = execFileSync(process.execPath, [command, 'code', 'alice', '--store', log], {
-      encoding: 'utf8'
-    });
-    const client = await Client.open({ host: '127.0.0.1', port: 5683 });
+    const client = await ocfDevice('a21e000000000000');
     try {
-      await client.signUp(code.trim());
-      await client.signIn();
       await client.request('PUT', '/oic/ps/room');
       const { code: answer } = await client.request('POST', '/oic/ps/room', { body: { mark: 20 } });
       if (answer !== '2.04') throw new Error(`the post got ${answer}`);
@@ -259,6 +279,36 @@ const examples = {
       client.destroy();
     }
     await nodeRed.shows(CLOUD, /ps\/room/);
+  },
+  22: async ({ nodeRed, flow, idOf }) => {
+    const di = randomUUID();
+    const inject = idOf('inject');
+    flow.find(({ id }) => id === inject).props.find(({ p }) => p === 'deviceId').v = di;
+    await nodeRed.deploy(flow);
+    const lamp = asLamp(await ocfDevice('a22e000000000000', di));
+    try {
+      await lamp.publish([LIGHT]);
+      await nodeRed.inject(inject);
+      await nodeRed.shows('answers', /on/);
+    } finally {
+      lamp.destroy();
+    }
+  },
+  23: async ({ nodeRed, flow, idOf }) => {
+    // The steps of its comment.
+    await waitForPort(5683, '127.0.0.1', 30000);
+    const di = randomUUID();
+    const token = accounts('a23e000000000000', 'token', 'alice');
+    const text = JSON.stringify(flow).replaceAll('Bearer TOKEN"', `Bearer ${token}"`);
+    await nodeRed.deploy(JSON.parse(text.replaceAll('/hc/DEVICE/light/1"', `/hc/${di}/light/1"`)));
+    await waitForPort(8086, '127.0.0.1', 30000);
+    const lamp = asLamp(await ocfDevice('a23e000000000000', di));
+    try {
+      await nodeRed.inject(idOf('inject', 'now'));
+      await nodeRed.shows('answer', /on/);
+    } finally {
+      lamp.destroy();
+    }
   }
 };
 

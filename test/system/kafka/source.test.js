@@ -152,6 +152,20 @@ describe('the kafka source', () => {
     expect(next.texts.map(Number).sort((a, b) => a - b)).toEqual([9, 13, 17, 21, 25, 29, 33, 37]);
   });
 
+  test('reports its partitions and its lag, which ends with the commits', async () => {
+    await produce(0, 40);
+    const reader = read({}, false);
+    await reader.has(40);
+    const figures = () => reader.source.figures();
+    await eventually(() => figures().consumer?.lag[topic] === 40, { timeoutMs: 30000, what: 'a lag of 40' });
+    expect(figures()).toMatchObject({ state: 'connected', code: '', counters: { received: 40, safe: 0 } });
+    expect(figures().consumer).toMatchObject({ unsafe: 40, committed: 0, partitions: 4 });
+    for (const { done } of reader.got) done();
+    await eventually(() => figures().consumer?.lag[topic] === 0, { timeoutMs: 30000, what: 'no lag' });
+    expect(figures().counters.safe).toBe(40);
+    expect(figures().consumer).toMatchObject({ unsafe: 0, committed: 40 });
+  });
+
   test('pauses while the window is full, and keeps its place in the group', async () => {
     await produce(0, 400);
     const reader = read({ window: 20 }, false);

@@ -108,12 +108,23 @@ describe('the kafka uplink', () => {
     const state = await rig.reach('refused');
     expect(state.reason).toMatch(new RegExp(`topic "${own}\\.bulk" does not exist`));
     expect(state.sessions[0].state).toBe('connected');
+    expect(state.producers[1]).toMatchObject({
+      code: 'UNKNOWN_TOPIC_OR_PARTITION',
+      refusedTopics: 1,
+      inflight: 1
+    });
     rig.push('d', 'normal');
     await eventually(() => rig.completed.has(2), { timeoutMs: 30000, what: 'class 3' });
     expect(rig.completed.has(1)).toBe(false);
     await createTopics(broker.address, [`${own}.bulk`]);
     await rig.allDone();
     await rig.reach('connected');
+    const [, { requests, ...counts }] = await eventually(
+      () => rig.state.producers[1].acknowledged === 2 && rig.state.producers,
+      { what: 'two acknowledged records' }
+    );
+    expect(requests).toBeGreaterThanOrEqual(2);
+    expect(counts).toMatchObject({ sent: 2, retried: 0, inflight: 0, topics: 2, partitions: 8, code: '' });
   });
 
   test.each(['records', 'off'])(

@@ -38,6 +38,8 @@ function settingsOf({ defaults }) {
   return Object.fromEntries(Object.entries(defaults).map(([name, { value }]) => [name, value]));
 }
 
+/** Types whose output is no record. */
+const MESSAGES = new Set(['seganet-unbatch', 'seganet-command', 'seganet-login', 'seganet-ocf-request']);
 /** It reads messages by the same code as an uplink node, and there is no Kafka cluster that takes its records. */
 const LEFT_OUT = 'seganet-kafka-uplink';
 
@@ -79,7 +81,7 @@ function makeFlow({ url, folder, version = 0 }) {
       const isLast = (all[type].outputs ?? 0) === 0;
       const to = type === 'seganet-batch' ? own('cloud') : own('collect');
       const name = type.replace('seganet-', '');
-      const isMessage = type === 'seganet-unbatch' || type === 'seganet-command' || type === 'seganet-login';
+      const isMessage = MESSAGES.has(type);
       make(type, own(name), {
         name: `v${version}`,
         wires: isLast ? [] : [[isMessage ? 'sink' : to]],

@@ -6,7 +6,7 @@ const { randomUUID } = require('node:crypto');
 const { promisify } = require('node:util');
 const { eventually } = require('../../../bench/harness/net');
 const { needs, python } = require('../../../bench/harness/tools');
-const { encode } = require('../../fixtures/ocf/client');
+const { encode } = require('../../../flows/demo/ocf/client');
 const { startGatewayCloud } = require('../../fixtures/ocf/gateway-cloud');
 const { newUser, scenes } = require('../../fixtures/ocf/scenes');
 

@@ -7,7 +7,7 @@ const path = require('node:path');
 const tls = require('node:tls');
 const { makeCertificates } = require('../../../bench/harness/certs');
 const { needs } = require('../../../bench/harness/tools');
-const { Client } = require('../../fixtures/ocf/client');
+const { Client } = require('../../../flows/demo/ocf/client');
 const { startGatewayCloud } = require('../../fixtures/ocf/gateway-cloud');
 const { newUser, LIGHT } = require('../../fixtures/ocf/scenes');
 

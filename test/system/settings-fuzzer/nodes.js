@@ -24,7 +24,13 @@ const SILENT = ['seganet-stats'];
 const OUTSIDE =
   /^(disconnected|reconnecting|connecting|refused|waiting|bluetooth|no adapter|\d+ of \d+ fail)/i;
 /** Their messages are not records. */
-const NO_RECORDS = ['seganet-stats', 'seganet-login', 'seganet-command', 'seganet-unbatch'];
+const NO_RECORDS = [
+  'seganet-stats',
+  'seganet-login',
+  'seganet-command',
+  'seganet-ocf-request',
+  'seganet-unbatch'
+];
 /** They come from the engine or broker that the node names, which has reported the reason. */
 const OF_ANOTHER = /^(engine not|wrong setting|broker: |cluster: |no cluster)/;
 

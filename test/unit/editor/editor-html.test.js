@@ -47,7 +47,8 @@ const unchecked = {
   engine: 'the editor checks it',
   broker: 'the editor checks it',
   cluster: 'the editor checks it',
-  tls: 'the editor checks it'
+  tls: 'the editor checks it',
+  httpTls: 'the editor checks it'
 };
 
 /** Properties that an editable list edits. */

@@ -7,6 +7,7 @@ const { metricsText } = require('../../../nodes/lib/metrics');
 const { Exposition, Family } = require('../../../nodes/lib/metrics/text');
 const { parseMetrics } = require('../../fixtures/gateway/prometheus');
 const { documentedMetrics } = require('../../fixtures/gateway/metrics-page');
+const { cloud, desk, kafkaSource, producer, source } = require('../../fixtures/gateway/source-figures');
 
 const zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0];
 
@@ -218,7 +219,9 @@ test("has the machine's energy once, where it is known", () => {
 test('is documented in docs/metrics.md: the conditional metrics, which few machines have', () => {
   const energy = { source: 'rapl psys', watts: 12.5, joulesPerMegabyte: 80 };
   const filters = [{ nodeId: 'f1', filtered: 3 }];
-  const families = read(engine({ stats: stats({ filters, uplinks: [uplink({ energy })] }) }));
+  const sources = [source('ocf', cloud), source('kafka', kafkaSource)];
+  const uplinks = [uplink({ energy, producers: [producer] })];
+  const families = read(engine({ stats: stats({ filters, uplinks, sources, desk }) }));
   const conditional = [...documentedMetrics()].filter(([, { isConditional }]) => isConditional);
   expect(conditional.length).toBeGreaterThan(10);
   for (const [name, { type, labels, unit }] of conditional) {

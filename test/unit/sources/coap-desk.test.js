@@ -21,6 +21,8 @@ class FakeEngine {
   }
   answerRequest = (...args) => this.#call('answer', args, true);
   identifyConnection = (...args) => this.#call('identify', args, true);
+  grantConnection = (...args) => this.#call('grant', args, true);
+  settleRequest = (...args) => this.#call('settle', args, true);
   forgetConnection = (...args) => this.#call('forget', args, true);
   closeConnection = (...args) => this.#call('close', args, true);
   recordOfConnection = (...args) => this.#call('record', args, this.pushed);
@@ -118,14 +120,24 @@ describe('the request desk', () => {
     desk.identify(3, { device: 'd' });
     desk.identify(3, { device: 'd', owner: 'o', until: 1e12, replace: true });
     desk.identify(3, { device: 'd', until: Infinity });
+    desk.identify(3, { device: 'd', owner: 'o', forwardUntil: 0.5 });
+    desk.grant(3, 'a', 'r');
+    desk.grant(3, 'b', 'rw');
+    desk.revoke(3, 'a');
+    desk.settled(3, token);
     desk.forget(3, 'signedOut');
     desk.close(3, 'deleted');
     expect(engine.calls).toEqual([
       ['answer', 3, token, 0x45, [[12, Buffer.from([50])]], Buffer.from('y')],
       ['answer', 3, token, 0x84, [], EMPTY],
-      ['identify', 3, 'd', '', 0],
-      ['identify', 3, 'd', 'o', 1e12],
-      ['identify', 3, 'd', '', 0],
+      ['identify', 3, 'd', '', 0, 0],
+      ['identify', 3, 'd', 'o', 1e12, 0],
+      ['identify', 3, 'd', '', 0, 0],
+      ['identify', 3, 'd', 'o', 0, 1],
+      ['grant', 3, 'a', 1],
+      ['grant', 3, 'b', 2],
+      ['grant', 3, 'a', 0],
+      ['settle', 3, token],
       ['forget', 3, 'signedOut'],
       ['close', 3, 'deleted']
     ]);
@@ -163,7 +175,9 @@ describe('the request desk', () => {
     desk.ask('d', { path: [] }, (answer) => answers.push(answer));
     expect(answers).toEqual([]);
     await turn();
-    expect(answers).toEqual([{ code: 0xa3, options: [[14, Buffer.from([1])]], payload: EMPTY, last: true }]);
+    expect(answers).toEqual([
+      { code: 0xa3, options: [[14, Buffer.from([1])]], payload: EMPTY, last: true, failed: true }
+    ]);
   });
 
   test('resolves a record with what became of it', async () => {

@@ -17,6 +17,20 @@ test('commits up to the first record that is not safe', () => {
   expect(offsets.size).toBe(0);
 });
 
+test('knows the first offset that is not committed, and counts the records whose offsets were', () => {
+  const offsets = new Offsets();
+  expect(offsets.uncommitted('t', 0)).toBe(null);
+  const ids = [10n, 11n, 13n].map((offset) => offsets.add('t', 0, offset, 5));
+  expect(offsets.uncommitted('t', 0)).toBe(10n);
+  offsets.done(ids[0]);
+  expect(offsets.uncommitted('t', 0)).toBe(10n);
+  offsets.committed(offsets.due());
+  expect([offsets.uncommitted('t', 0), offsets.commits]).toEqual([11n, 1]);
+  for (const id of ids) offsets.done(id);
+  offsets.committed(offsets.due());
+  expect([offsets.uncommitted('t', 0), offsets.commits]).toEqual([14n, 3]);
+});
+
 test('knows a record that is read again after a rebalance, and begins again where the group was reset', () => {
   const offsets = new Offsets();
   const first = offsets.add('t', 0, 1n, 0);

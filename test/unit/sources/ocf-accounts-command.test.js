@@ -84,6 +84,32 @@ test('a device signs up with a code of the command; users and devices list it; s
   expect((await here('users')).stdout).toMatch(/alice +0/);
 });
 
+test('makes, lists and revokes tokens for HTTP', async () => {
+  const made = await here('token', 'dave', '--days', '2');
+  expect(made).toMatchObject({ status: 0, stderr: expect.stringMatching(/dave.*2 days.*[0-9a-f]{12}/) });
+  expect(made.stdout).toMatch(/^[\w-]{43}\n$/);
+  await here('token', 'erin');
+  const { tokens } = JSON.parse((await here('tokens', 'dave', '--json')).stdout);
+  expect(tokens).toEqual([
+    {
+      id: expect.stringMatching(/^[0-9a-f]{12}$/),
+      user: 'dave',
+      expires: expect.stringMatching(/^20.*Z$/)
+    }
+  ]);
+  expect((await here('tokens')).stdout).toMatch(/^token +user +expires\n[^]*dave[^]*\n$/);
+  expect((await here('revoke', tokens[0].id)).stderr).toMatch(/was revoked/);
+  expect(await here('revoke', tokens[0].id)).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/no token/)
+  });
+  expect(JSON.parse((await here('tokens', 'dave', '--json')).stdout).tokens).toEqual([]);
+  expect((await here('token', 'dave', '--days', '0')).status).toBe(2);
+  expect((await here('tokens', 'nobody')).status).toBe(1);
+  expect((await here('delete', 'erin')).status).toBe(0);
+  expect(JSON.parse((await here('tokens', '--json')).stdout).tokens).toEqual([]);
+});
+
 test('wrong use and unknown names end with a sentence and their exit code', async () => {
   const cases = [
     [['code'], 2, /needs a name/],

@@ -12,6 +12,7 @@ const { PostgresStore } = require('../../../nodes/lib/sources/ocf/store');
 const { newCode } = require('../../../nodes/lib/sources/ocf/access-codes');
 const { hashOf, newPair } = require('../../../nodes/lib/sources/ocf/tokens');
 const { findSql } = require('../../../nodes/lib/sources/ocf/store/links');
+const { Client } = require('../../../flows/demo/ocf/client');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');
 const { LIGHT, eventually, scenes } = require('../../fixtures/ocf/scenes');
 const { PASSWORD, TOOLS, startPostgres } = require('../../fixtures/ocf/postgres-server');
@@ -135,15 +136,18 @@ test('a crash of the server loses no acknowledged sign-up, and the store comes b
     }
   };
   const work = Array.from({ length: 20 }, worker);
-  await eventually(() => acknowledged.length > 100, 'sign-ups');
-  await server.stop('SIGKILL');
-  const before = acknowledged.length;
-  await eventually(() => reports.length > 0, 'the report');
-  await expect(store.read('users')).rejects.toThrow('not available');
-  await expect(store.write('removeOldCodes', { now: 0 })).rejects.toThrow('not available');
-  await server.start();
-  await eventually(() => acknowledged.length > before + 20, 'sign-ups after the crash');
-  isOver = true;
+  try {
+    await eventually(() => acknowledged.length > 100, 'sign-ups');
+    await server.stop('SIGKILL');
+    const before = acknowledged.length;
+    await eventually(() => reports.length > 0, 'the report');
+    await expect(store.read('users')).rejects.toThrow('not available');
+    await expect(store.write('removeOldCodes', { now: 0 })).rejects.toThrow('not available');
+    await server.start();
+    await eventually(() => acknowledged.length > before + 20, 'sign-ups after the crash');
+  } finally {
+    isOver = true;
+  }
   await Promise.all(work);
   const kept = new Set((await store.read('devices', {})).map(({ di }) => di));
   expect(acknowledged.filter((di) => !kept.has(di))).toEqual([]);
@@ -225,7 +229,6 @@ test('two gateways with one store see what the other changes', async () => {
     startControlPlane({}, { ...parts, opened: await open(url) }),
     startControlPlane({}, { ...parts, opened: await open(url) })
   ]);
-  const { Client } = require('../../fixtures/ocf/client');
   const device = await Client.open(here);
   expect((await device.signUp(await there.codeFor('alice'))).code).toBe('2.04');
   await device.signIn();

@@ -3,7 +3,7 @@
 
 const { randomUUID } = require('node:crypto');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');
-const { Client } = require('../../fixtures/ocf/client');
+const { Client } = require('../../../flows/demo/ocf/client');
 const { random } = require('../../fixtures/ocf/acceptance-hostile');
 const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
 

@@ -1,5 +1,6 @@
 #include "core/devices/desk/desk_session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/require.h"
@@ -56,6 +57,31 @@ void DeskSession::Identify(const DeskIdentity& identity) {
 void DeskSession::Forget() {
   session_.Forget();
   identity_ = {};
+  grants_.clear();
+}
+
+bool DeskSession::Grant(const std::string& owner, GrantRights rights) {
+  const auto found =
+      std::find_if(grants_.begin(), grants_.end(),
+                   [&owner](const DeviceGrant& each) { return each.owner == owner; });
+  if (found != grants_.end()) grants_.erase(found);
+  if (rights == GrantRights::kNone) return true;
+  if (grants_.size() >= kMostGrants) return false;
+  grants_.push_back({owner, rights});
+  return true;
+}
+
+void DeskSession::Hold(HeldRequest request) {
+  held_bytes_ += request.event.bytes();
+  held_.push_back(std::move(request));
+}
+
+HeldRequest DeskSession::TakeHeld() {
+  SEGANET_REQUIRE(!held_.empty());
+  HeldRequest request = std::move(held_.front());
+  held_.pop_front();
+  held_bytes_ -= request.event.bytes();
+  return request;
 }
 
 void DeskSession::Record(uint64_t handle, const IncomingRecord& record) {

@@ -4,16 +4,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/clock.h"
 #include "core/devices/agent_session.h"
 #include "core/devices/desk/device_asks.h"
+#include "core/devices/desk/forward_table.h"
 #include "core/devices/desk/request_desk.h"
 #include "core/protocol/coap/stream/stream_session.h"
 #include "core/reception/desk_options.h"
@@ -25,8 +28,8 @@ class DeskSession;
 // The worker's interface to its desk sessions.
 class DeskHost {
  public:
-  // A request of the peer. Returns false if the desk is full.
-  virtual bool OnAsked(DeskSession* session, const coap::Asked& asked) = 0;
+  // A request of the peer. Returns kNone if the desk is full.
+  virtual coap::Taker OnAsked(DeskSession* session, const coap::Asked& asked) = 0;
   virtual void OnAskAnswer(uint64_t id, const coap::AskAnswer& answer) = 0;
   virtual void OnRecorded(uint32_t stage, uint64_t handle, DeskRecorded result) = 0;
   // The session has output outside of Feed().
@@ -41,8 +44,17 @@ class DeskHost {
 // What JavaScript found out about a connection.
 struct DeskIdentity {
   std::string device;
-  std::string owner;          // kept for JavaScript; '' = none
+  std::string owner;          // '' = none
   int64_t until_us = kNever;  // CLOCK_MONOTONIC
+  // Requests of the device, and to it, are forwarded until then.
+  int64_t forward_until_us = kNever;
+};
+
+// A request that waits until the desk has decided about earlier ones.
+struct HeldRequest {
+  uint64_t id = 0;  // this and the next one: of coap::Asked
+  bool reuses_token = false;
+  DeskEvent event;
 };
 
 class DeskSession final : public AgentSession, public AskLink, private coap::Handler {
@@ -59,8 +71,13 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   const DeskOptions& options() const { return options_; }
   // Why JavaScript ends the connection; '' = it does not.
   std::string end_reason;
-  // Requests that JavaScript knows and has not answered.
+  // The worker will send its output.
+  bool is_queued = false;
+  const DeskIdentity& identity() const { return identity_; }
+  uint32_t stage() const { return owner_->stage(); }
+  // Requests that JavaScript knows and has not answered, and those of them that are not settled.
   size_t asked() const { return session_.asked(); }
+  size_t unsettled() const { return session_.unsettled(); }
   CloseReason close_reason() const { return session_.close_reason(); }
 
   // REQUIRES: no device, or the same one.
@@ -70,6 +87,26 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
               std::string_view payload) {
     return session_.Answer(token, code, std::move(options), payload);
   }
+  void Settle(std::string_view token) { session_.Settle(token); }
+  bool AnswerOwn(std::string_view token, uint64_t id, uint8_t code, coap::OptionValues options,
+                 std::string_view payload) {
+    return session_.AnswerOwn(token, id, code, std::move(options), payload);
+  }
+  bool PassToDesk(std::string_view token, uint64_t id) { return session_.PassToDesk(token, id); }
+  void EndOwn() { session_.EndOwn(); }
+
+  // Requests of the peer that must not overtake those at the desk, oldest first.
+  const std::deque<HeldRequest>& held() const { return held_; }
+  size_t held_bytes() const { return held_bytes_; }
+  void Hold(HeldRequest request);
+  // REQUIRES: held() is not empty.
+  HeldRequest TakeHeld();
+
+  // Who may use the device, beside its owner. Forget() ends all grants. False, and no effect, if
+  // there are kMostGrants already.
+  bool Grant(const std::string& owner, GrantRights rights);
+  const std::vector<DeviceGrant>& grants() const { return grants_; }
+
   // Makes a record of the device. OnRecorded() reports its outcome.
   void Record(uint64_t handle, const IncomingRecord& record);
   void SetHost(DeskHost* host) { host_ = host; }
@@ -102,7 +139,7 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   void SayGoodbye(AgentEnd end) override;
   bool Finish(AgentEnd end) override;
   DeskSession* desk() override { return this; }
-  size_t memory_bytes() const override { return session_.memory_bytes(); }
+  size_t memory_bytes() const override { return session_.memory_bytes() + held_bytes_; }
   size_t buffered_bytes() const override { return session_.buffered_bytes(); }
   size_t partial_bytes() const override { return session_.partial_bytes(); }
 
@@ -118,7 +155,7 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   void OnCommandAnswer(uint64_t id, uint8_t result) override;
   bool MayObserve(std::string_view device) override;
   void OnObserved(std::string_view device, bool on) override;
-  bool OnAsked(const coap::Asked& asked) override { return host_->OnAsked(this, asked); }
+  coap::Taker OnAsked(const coap::Asked& asked) override { return host_->OnAsked(this, asked); }
   void OnAskAnswer(uint64_t id, const coap::AskAnswer& answer) override {
     host_->OnAskAnswer(id, answer);
   }
@@ -132,6 +169,9 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   DeskIdentity identity_;
   coap::StreamSession session_;
   bool silent_ = false;  // did not answer a Ping
+  std::vector<DeviceGrant> grants_;
+  std::deque<HeldRequest> held_;
+  size_t held_bytes_ = 0;
   // Records of JavaScript by their handle at the agent, which has the highest bit.
   std::map<uint64_t, Waiting> records_;
   uint64_t last_record_ = 0;

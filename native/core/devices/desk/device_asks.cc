@@ -37,6 +37,7 @@ void DeviceAsks::Fail(uint64_t handle, uint8_t code, std::string_view why, bool 
   coap::AskAnswer answer;
   answer.code = code;
   answer.payload = why;
+  answer.failed = true;
   if (busy) answer.options.push_back({coap::kMaxAge, "\x01"});
   answer_(handle, answer, true);
 }

@@ -60,8 +60,10 @@ bool RequestDesk::Ask(DeskEvent request) {
     const auto found = connections_.find(request.connection);
     if (found == connections_.end() || open_ >= kMostAsked || waiting_ >= kMostAsked ||
         bytes_ + request.bytes() > kMostBytes) {
+      ++totals_.refused;
       return false;
     }
+    ++totals_.passed;
     found->second.is_known = true;
     ++open_;
     ++waiting_;
@@ -74,7 +76,9 @@ bool RequestDesk::Ask(DeskEvent request) {
 
 void RequestDesk::Answered(size_t n) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  open_ -= std::min(open_, n);
+  const size_t answered = std::min(open_, n);
+  open_ -= answered;
+  totals_.answered += answered;
 }
 
 void RequestDesk::Close(uint64_t connection, std::string device, std::string reason) {
@@ -112,13 +116,16 @@ void RequestDesk::Gone(uint64_t connection, std::string device, std::string reas
 
 uint64_t RequestDesk::OpenAsk(uint32_t stage, const std::string& device) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (asks_.size() >= kMostAsks) return 0;
+  if (asks_.size() >= kMostAsks) {
+    ++totals_.full;
+    return 0;
+  }
+  ++totals_.asked;
   asks_[++last_ask_] = {stage, device, 0};
   return last_ask_;
 }
 
-void RequestDesk::Give(uint64_t handle, uint8_t code, const coap::OptionValues& options,
-                       std::string_view payload, bool last) {
+void RequestDesk::Give(uint64_t handle, const coap::AskAnswer& answer, bool last) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = asks_.find(handle);
@@ -126,13 +133,15 @@ void RequestDesk::Give(uint64_t handle, uint8_t code, const coap::OptionValues& 
     DeskEvent event;
     event.kind = DeskEventKind::kAnswer;
     event.handle = handle;
-    event.code = code;
+    event.code = answer.code;
     event.last = last;
-    if (bytes_ + payload.size() > kMostBytes) {
+    event.failed = answer.failed;
+    if (bytes_ + answer.payload.size() > kMostBytes) {
       event.code = coap::kUnavailable;
+      event.failed = true;
     } else {
-      event.options = options;
-      event.payload = payload;
+      event.options = answer.options;
+      event.payload = answer.payload;
     }
     AskRow& row = found->second;
     Queue& queue = queues_[row.stage];
@@ -200,6 +209,15 @@ void RequestDesk::Clear(uint32_t stage) {
   found->second.first += found->second.events.size();
   found->second.events.clear();
   // Requests to devices stay until JavaScript drops them.
+}
+
+DeskFigures RequestDesk::figures() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  DeskFigures figures = totals_;
+  figures.open_asks = asks_.size();
+  for (const auto& [stage, queue] : queues_) figures.events += queue.events.size();
+  figures.bytes = bytes_;
+  return figures;
 }
 
 }  // namespace seganet

@@ -48,9 +48,22 @@ struct DeskEvent {
   std::string payload;
   uint64_t handle = 0;  // kAnswer: of the request; kRecorded: of the record
   bool last = true;     // kAnswer: no notification follows
+  bool failed = false;  // kAnswer: not of the device, but of the gateway
   DeskRecorded recorded = DeskRecorded::kSafe;
 
   size_t bytes() const;
+};
+
+// What passes through the desk: totals since the start, then the present state.
+struct DeskFigures {
+  uint64_t passed = 0;    // requests of devices that were queued
+  uint64_t answered = 0;  // of these, answered, or their connection ended
+  uint64_t refused = 0;   // requests of devices that found no room
+  uint64_t asked = 0;     // requests to devices
+  uint64_t full = 0;      // requests to devices that found no room
+  size_t open_asks = 0;   // requests to devices and observations that are open
+  size_t events = 0;      // that wait for JavaScript
+  size_t bytes = 0;       // of these events
 };
 
 // The queues to JavaScript, one for each source stage, and the places of the connections.
@@ -94,8 +107,7 @@ class RequestDesk {
   // place. Its events go to the queue of `stage`.
   uint64_t OpenAsk(uint32_t stage, const std::string& device);
   // The device's answer. No effect for an unknown handle. With `last` its place is free.
-  void Give(uint64_t handle, uint8_t code, const coap::OptionValues& options,
-            std::string_view payload, bool last);
+  void Give(uint64_t handle, const coap::AskAnswer& answer, bool last);
   // JavaScript wants no further answer. Returns the device; nothing for an unknown handle.
   std::optional<std::string> Drop(uint64_t handle);
 
@@ -105,6 +117,8 @@ class RequestDesk {
   std::vector<DeskEvent> Take(uint32_t stage, size_t most);
   // Drops the events of a stage, which has no listener any more.
   void Clear(uint32_t stage);
+
+  DeskFigures figures() const;
 
  private:
   struct Connection {
@@ -131,6 +145,7 @@ class RequestDesk {
   std::unordered_map<uint64_t, Connection> connections_;
   std::unordered_map<uint64_t, AskRow> asks_;
   std::map<uint32_t, Queue> queues_;  // by stage
+  DeskFigures totals_;                // only the members that count
   size_t open_ = 0;                   // requests without an answer
   size_t waiting_ = 0;                // requests in the queues
   size_t bytes_ = 0;                  // in the queues

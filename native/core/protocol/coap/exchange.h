@@ -23,7 +23,9 @@ inline constexpr size_t kMaxOptionBytes = 1034;  // Proxy-Uri is the longest (RF
 
 // A request of a peer, reassembled if it came in blocks. Views are valid during the call only.
 struct Asked {
-  uint8_t code = 0;  // the method
+  uint64_t id = 0;            // number of the request at its session, never 0
+  bool reuses_token = false;  // the peer has an observation with this token
+  uint8_t code = 0;           // the method
   std::string_view token;
   std::vector<std::string_view> path;   // UTF-8 without U+0000, no "." or ".."
   std::vector<std::string_view> query;  // UTF-8 without U+0000
@@ -51,6 +53,7 @@ struct AskAnswer {
   OptionValues options;  // in ascending order, without the options of blocks
   std::string payload;
   bool observed = false;  // notifications follow
+  bool failed = false;    // not of the device: the gateway says why there is no answer
 };
 
 // The result of StreamSession::Ask().

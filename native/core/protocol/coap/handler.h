@@ -49,8 +49,16 @@ enum class CommandStart : uint8_t {
   kTooLarge,      // for the device, or a topic segment is over 255 bytes
 };
 
+// Who answers a request of Handler::OnAsked().
+enum class Taker : uint8_t {
+  kNone,   // the session: 5.03 with Max-Age 1
+  kDesk,   // StreamSession::Answer() follows, in this call or later
+  kOwner,  // StreamSession::AnswerOwn() or PassToDesk() follows, in this call or later
+};
+
 // Receives the events of a server. The owner implements it. Views are valid during the call only.
-// During a call the owner may call the server's Acknowledge(), but no other function of the server.
+// During a call the owner may call the server's Acknowledge(), and during OnAsked() and
+// OnAskAnswer() a stream's Answer(), AnswerOwn() and Ask(), but no other function of the server.
 class Handler {
  public:
   virtual ~Handler() = default;
@@ -77,11 +85,10 @@ class Handler {
     return true;
   }
 
-  // A request under one of StreamOptions::prefixes. True: StreamSession::Answer() follows, in this
-  // call or later. False: the peer gets 5.03 with Max-Age 1.
-  virtual bool OnAsked(const Asked& asked) {
+  // A request under one of StreamOptions::prefixes.
+  virtual Taker OnAsked(const Asked& asked) {
     (void)asked;
-    return false;
+    return Taker::kNone;
   }
 
   // The device's answer to StreamSession::Ask(): one call, or one for each notification.

@@ -2,6 +2,7 @@
 // The file in which `seganet-paths watch` reports the states of the paths to the gateway.
 
 const fs = require('node:fs');
+const path = require('node:path');
 const { isAlive, writeWhole } = require('../../base/cli/state-folder');
 const { defaultDirectory, fileOf } = require('./paths-state');
 
@@ -35,8 +36,20 @@ function writeStatus(directory, status) {
   writeWhole(fileOf(directory, 'status'), `${JSON.stringify(status)}\n`);
 }
 
-/** @param {string} directory */
-const removeStatus = (directory) => fs.rmSync(fileOf(directory, 'status'), { force: true });
+/**
+ * Removes the file, and what a watch that was killed while it wrote has left beside it.
+ * @param {string} directory
+ */
+function removeStatus(directory) {
+  const file = fileOf(directory, 'status');
+  fs.rmSync(file, { force: true });
+  const start = `${path.basename(file)}.`;
+  const names = fs.existsSync(directory) ? fs.readdirSync(directory) : [];
+  for (const name of names) {
+    const pid = name.startsWith(start) ? Number(name.slice(start.length)) : NaN;
+    if (Number.isSafeInteger(pid) && !isAlive(pid)) fs.rmSync(path.join(directory, name), { force: true });
+  }
+}
 
 /**
  * @param {string} [directory]

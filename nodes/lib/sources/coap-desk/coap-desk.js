@@ -22,7 +22,8 @@ const NOT_PUSHED = ['safe', 'full', 'tooLong', 'lost', 'lost', 'notTaken', 'oddT
  * @typedef {import('../../../../native/index.js').Engine} Engine
  * @typedef {import('../../../../native/index.js').DeskEvent} DeskEvent
  * @typedef {Pick<Engine, 'takeDesk' | 'answerRequest' | 'identifyConnection' | 'forgetConnection' |
- *   'closeConnection' | 'recordOfConnection' | 'askDevice' | 'cancelAsk'>} DeskEngine
+ *   'settleRequest' | 'grantConnection' | 'closeConnection' | 'recordOfConnection' | 'askDevice' |
+ *   'cancelAsk'>} DeskEngine
  * @typedef {[number: number, value: Uint8Array]} Option
  *
  * @typedef {'safe' | 'full' | 'notAllowed' | 'notTaken' | 'lost' | 'tooLong' | 'oddTopic'} Recorded what became of a
@@ -50,6 +51,7 @@ const NOT_PUSHED = ['safe', 'full', 'tooLong', 'lost', 'lost', 'notTaken', 'oddT
  * @property {[number, Buffer][]} options
  * @property {Buffer} payload
  * @property {boolean} last false: it is of an observation, and notifications follow
+ * @property {boolean} failed true: it is not of the device; the payload is a sentence of the gateway
  *
  * @typedef {object} Hooks
  * @property {(request: DeskRequest) => void} asked must lead to answer(), unless the connection ends
@@ -107,13 +109,39 @@ class CoapDesk {
    * @param {string} identity.device 1 to 256 bytes
    * @param {string} [identity.owner]
    * @param {number} [identity.until] ms since 1970; 0 and Infinity = no end. At the end it is forgotten ('expired')
+   * @param {number} [identity.forwardUntil] ms since 1970: requests of the connection, and to it, are forwarded until
+   *   then (DeskOptions.forward); 0 = `until`. A further call with the same device changes the ends
    * @param {true} [identity.replace] an older connection is always replaced
    * @returns {boolean} false if the connection has closed or has another device, or the id is not allowed
    */
-  identify(connection, { device, owner = '', until = 0, replace = true }) {
+  identify(connection, { device, owner = '', until = 0, forwardUntil = 0, replace = true }) {
     if (replace !== true) throw new TypeError('replace must be true');
-    const untilMs = Number.isFinite(until) ? Math.max(1, Math.trunc(until)) : 0;
-    return this.#engine.identifyConnection(connection, device, owner, until === 0 ? 0 : untilMs);
+    return this.#engine.identifyConnection(connection, device, owner, whole(until), whole(forwardUntil));
+  }
+
+  /**
+   * Lets another owner use the device of a connection by requests that are forwarded, until forget().
+   * @param {number} connection
+   * @param {string} owner 1 to 256 bytes
+   * @param {'r' | 'rw'} rights r: GET and FETCH
+   */
+  grant(connection, owner, rights) {
+    return this.#engine.grantConnection(connection, owner, rights === 'rw' ? 2 : 1);
+  }
+
+  /** Ends a grant. @param {number} connection @param {string} owner */
+  revoke(connection, owner) {
+    return this.#engine.grantConnection(connection, owner, 0);
+  }
+
+  /**
+   * A request that has no answer yet was passed on: forwarded requests of its connection, which would have overtaken
+   * it, need not wait any longer.
+   * @param {number} connection
+   * @param {Uint8Array} token
+   */
+  settled(connection, token) {
+    return this.#engine.settleRequest(connection, token);
   }
 
   /**
@@ -210,10 +238,10 @@ class CoapDesk {
       case 'gone':
         return this.#hooks.gone(event.connection, event.device, event.reason);
       case 'answer': {
-        const { handle, code, options, payload, last } = event;
+        const { handle, code, options, payload, last, failed } = event;
         const onAnswer = this.#asks.get(handle);
         if (last) this.#asks.delete(handle);
-        return onAnswer?.({ code, options, payload, last });
+        return onAnswer?.({ code, options, payload, last, failed });
       }
       default: {
         const resolve = this.#records.get(event.handle);
@@ -230,12 +258,16 @@ function requestOf({ connection, device, address, note, code, path, query, optio
   return { connection, device, peer, method: methodOf(code), path, query, options, payload, token };
 }
 
+/** @param {number} ms since 1970, 0 and Infinity = no end */
+const whole = (ms) => (ms === 0 || !Number.isFinite(ms) ? 0 : Math.max(1, Math.trunc(ms)));
+
 /** @returns {DeviceAnswer} the engine takes no further request */
 const full = () => ({
   code: UNAVAILABLE,
   options: [[MAX_AGE, Buffer.from([1])]],
   payload: EMPTY,
-  last: true
+  last: true,
+  failed: true
 });
 
 exports.CoapDesk = CoapDesk;

@@ -28,6 +28,14 @@ const BROKEN = {
  * @property {import('../../settings/uplink-options').TlsFiles} [files] read again when they change
  */
 
+/**
+ * @typedef {Pick<import('./http-options').Settings, 'host' | 'port' | 'maxConnections' | 'headerTimeoutS' |
+ *   'bodyTimeoutS' | 'keepAliveS'>} Settings
+ * @typedef {object} Requests
+ * @property {(request: Request, goOn?: () => void) => Promise<import('./request-handler').Answer>} answer
+ * @property {boolean} ending true while the engine or the node closes
+ */
+
 class HttpServer {
   #settings;
   #requests;
@@ -39,8 +47,8 @@ class HttpServer {
   #server;
 
   /**
-   * @param {import('./http-options').Settings} settings
-   * @param {import('./request-handler').RequestHandler} requests
+   * @param {Settings} settings
+   * @param {Requests} requests
    * @param {Tls | null} tls
    * @param {(error: Error) => void} onError gets errors that a client did not cause
    */
@@ -156,18 +164,20 @@ class HttpServer {
    * @param {Response} response
    * @param {import('./request-handler').Answer} answer
    */
-  #send(request, response, { status, headers, body }) {
+  #send(request, response, { status, headers, body, bytes, stream }) {
     if (response.destroyed) return;
-    const text = body ? `${JSON.stringify(body)}\n` : '';
+    const content = body ? Buffer.from(`${JSON.stringify(body)}\n`) : bytes;
     response.sendDate = false;
     const isWhole = request.complete;
     if (!isWhole || this.#requests.ending) response.shouldKeepAlive = false;
     response.writeHead(status, {
       ...headers,
-      ...(body && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
+      ...(body && { 'Content-Type': 'application/json' }),
+      ...(content && { 'Content-Length': content.length })
     });
-    if (isWhole || request.destroyed) return void response.end(text);
-    response.write(text);
+    if (stream) return stream(response);
+    if (isWhole || request.destroyed) return void response.end(content);
+    if (content) response.write(content);
     linger(request, () => response.end());
   }
 

@@ -17,7 +17,13 @@ const ANY_CLIENT = { name: '', allows: () => true };
 
 /**
  * @typedef {import('node:http').IncomingMessage} Request
- * @typedef {{ status: number, headers: Record<string, string>, body: object | null }} Answer
+ *
+ * @typedef {object} Answer
+ * @property {number} status
+ * @property {Record<string, string>} headers
+ * @property {object | null} body becomes JSON; null = none
+ * @property {Buffer | null} [bytes] a body of another type, which the headers name
+ * @property {(response: import('node:http').ServerResponse) => void} [stream] writes the body after the headers
  *
  * @typedef {object} Engine
  * @property {(args: import('../../base/record').RecordArgs, done: import('../../engine/inbox').Done) => void} put calls

@@ -3,9 +3,19 @@
 const { Backoff } = require('../../base/backoff');
 const { ClientOptions } = require('../../uplink/kafka/client-options');
 const { accessSentence, meaningOf } = require('../../uplink/kafka/errors');
+const { Lag } = require('./lag');
 const { Offsets } = require('./offsets');
 
 /** @typedef {'connecting' | 'connected' | 'disconnected' | 'refused' | 'stopped'} State */
+
+/**
+ * @typedef {object} ConsumerFigures
+ * @property {number} unsafe records that were read and are not safe
+ * @property {number} committed records whose offsets were committed, since the start
+ * @property {number} rebalances
+ * @property {number} partitions that are assigned
+ * @property {Record<string, number>} lag offsets from the last commit to the end, by topic; unknown ones are missing
+ */
 
 const COMMIT_MS = 200;
 const COMMIT_RETRY_MS = 500;
@@ -56,6 +66,8 @@ class Consuming {
     this.#clientOptions = new ClientOptions(cluster, clientId);
     this.#backoff = new Backoff(cluster.reconnectMinMs, cluster.reconnectMaxMs);
     this.offsets = new Offsets();
+    this.rebalances = 0;
+    this.lag = new Lag(this.offsets);
     /** @type {State} */
     this.state = 'stopped';
     /** @type {{ code: string, reason: string } | null} */
@@ -65,6 +77,18 @@ class Consuming {
   /** True while reading is paused because the engine has no room, or the records have no destination. */
   get waits() {
     return this.#isHeld || this.offsets.size >= this.#options.window;
+  }
+
+  /** @returns {ConsumerFigures} */
+  figures() {
+    const { offsets, rebalances, lag } = this;
+    const partitions = this.#assigned().reduce((sum, each) => sum + each.partitions.length, 0);
+    return { unsafe: offsets.size, committed: offsets.commits, rebalances, partitions, lag: lag.byTopic };
+  }
+
+  /** @returns {{ topic: string, partitions: number[] }[]} */
+  #assigned() {
+    return this.state === 'connected' ? (this.#consumer?.assignments ?? []) : [];
   }
 
   start() {
@@ -110,6 +134,7 @@ class Consuming {
       stream.on('data', (/** @type {any} */ message) => life === this.#life && this.#onMessage(message));
       this.#backoff.reset();
       this.#set('connected', null);
+      this.lag.follow(consumer, stream);
       this.#pace();
     } catch (error) {
       if (life === this.#life) this.#failed(error);
@@ -118,6 +143,7 @@ class Consuming {
 
   /** Another member of the group may have partitions now that were ours. */
   #rebalanced() {
+    this.rebalances++;
     const assigned = new Set(
       (this.#consumer?.assignments ?? []).flatMap((/** @type {any} */ { topic, partitions }) =>
         partitions.map((/** @type {number} */ partition) => `${topic}:${partition}`)
@@ -243,6 +269,7 @@ class Consuming {
     const stream = this.#stream;
     this.#consumer = this.#stream = null;
     this.#batch = [];
+    this.lag.stop();
     stream?.removeAllListeners('data');
     stream?.removeAllListeners('close');
     stream?.on('error', () => {});

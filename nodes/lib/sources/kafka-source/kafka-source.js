@@ -22,6 +22,7 @@ const WARN_EVERY_MS = 60000;
 const FINAL = /** @type {string[]} */ ([CODES.TOO_LONG, CODES.ODD_TOPIC, CODES.REFUSED, CODES.DROPPED]);
 
 class KafkaSource {
+  #options;
   #handlers;
   #reading;
   #thread;
@@ -40,6 +41,7 @@ class KafkaSource {
    * @param {SourceHandlers} handlers
    */
   constructor(options, reading, handlers) {
+    this.#options = options;
     this.#handlers = handlers;
     this.#reading = reading;
     this.#safe = [];
@@ -47,12 +49,14 @@ class KafkaSource {
     this.#isEnding = false;
     this.#isHeld = false;
     this.#warnedAt = new Map();
-    this.counters = { received: 0, refused: 0, tooLarge: 0, dropped: 0 };
+    this.counters = { received: 0, safe: 0, refused: 0, tooLarge: 0, dropped: 0 };
     /** @type {import('./consuming').State} */
     this.state = 'stopped';
     /** @type {{ code: string, reason: string } | null} */
     this.why = null;
     this.waits = false;
+    /** Of the thread's consumer. @type {import('./consuming').ConsumerFigures | null} */
+    this.consumer = null;
     this.#thread = new ManagedThread({
       file: path.join(__dirname, 'source-worker.js'),
       name: 'seganet-kafka-in',
@@ -90,8 +94,28 @@ class KafkaSource {
     else if (message.type === 'stopped') this.#thread.terminate();
   }
 
-  /** @param {{ state: import('./consuming').State, code: string, reason: string, waits: boolean }} state */
-  #onState({ state, code, reason, waits }) {
+  /** Returns what the metrics and the live view show. */
+  figures() {
+    const { state, why, waits, counters, consumer } = this;
+    const { group, topics } = this.#options;
+    return {
+      state,
+      code: why?.code ?? '',
+      reason: why?.reason ?? '',
+      waits,
+      group,
+      topics,
+      counters,
+      consumer
+    };
+  }
+
+  /**
+   * @param {{ state: import('./consuming').State, code: string, reason: string, waits: boolean,
+   *   consumer: import('./consuming').ConsumerFigures }} state
+   */
+  #onState({ state, code, reason, waits, consumer }) {
+    this.consumer = consumer;
     if (state === 'connected') this.#thread.markHealthy();
     this.state = state;
     this.waits = waits;
@@ -119,8 +143,11 @@ class KafkaSource {
   /** @param {number} id @param {number} round @param {(Error & { code?: string }) | undefined} error */
   #onDone(id, round, error) {
     if (round !== this.#round) return;
-    if (!error) return this.#settle(id);
     const { counters } = this;
+    if (!error) {
+      counters.safe++;
+      return this.#settle(id);
+    }
     const { code = '' } = error;
     if (code === CODES.TOO_LONG) counters.tooLarge++;
     else if (code === CODES.REFUSED) counters.refused++;
@@ -148,6 +175,7 @@ class KafkaSource {
   #onExit(cause, restartMs) {
     this.#round++;
     this.#safe = [];
+    this.consumer = null;
     if (this.#isEnding) return;
     this.state = 'disconnected';
     this.why = { code: 'THREAD', reason: `The thread of the source ended unexpectedly (${cause}).` };

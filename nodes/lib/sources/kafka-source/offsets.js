@@ -26,6 +26,8 @@ class Offsets {
   /** @type {Map<number, { partition: Partition, entry: Entry }>} records that are not done, by id */
   #open = new Map();
   #lastId = 0;
+  /** Records whose offsets were committed, since the start. */
+  commits = 0;
 
   /** Number of records that are not done. */
   get size() {
@@ -93,7 +95,19 @@ class Offsets {
       while (count < known.done && known.entries[count].offset < offset) count++;
       known.entries.splice(0, count);
       known.done -= count;
+      this.commits += count;
     }
+  }
+
+  /**
+   * Returns the first offset that is not committed.
+   * @param {string} topic
+   * @param {number} partition
+   * @returns {bigint | null} null: nothing was read
+   */
+  uncommitted(topic, partition) {
+    const known = this.#partitions.get(`${topic}:${partition}`);
+    return known ? (known.entries[0]?.offset ?? known.last + 1n) : null;
   }
 
   /**

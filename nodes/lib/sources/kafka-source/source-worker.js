@@ -3,7 +3,7 @@
 // Entry of the thread of a kafka source: one consumer of a group.
 // In:  {type: 'done', ids} records that are safe · {type: 'again'} a record was not taken: read again from the last
 //      commit · {type: 'hold', isHeld} · {type: 'stop', timeoutMs}
-// Out: {type: 'records', records} · {type: 'state', state, code, reason, waits} · {type: 'stopped'}
+// Out: {type: 'records', records} · {type: 'state', state, code, reason, waits, consumer} · {type: 'stopped'}
 
 const { parentPort, workerData } = require('node:worker_threads');
 const { Consuming } = require('./consuming');
@@ -22,7 +22,8 @@ const timer = setInterval(report, STATE_MS);
 
 function report() {
   const { state, why, waits } = consuming;
-  port.postMessage({ type: 'state', state, code: why?.code ?? '', reason: why?.reason ?? '', waits });
+  const [code, reason] = [why?.code ?? '', why?.reason ?? ''];
+  port.postMessage({ type: 'state', state, code, reason, waits, consumer: consuming.figures() });
 }
 
 /** Waits for the records that were handed over, and commits them. @param {number} timeoutMs */

@@ -9,6 +9,8 @@ const { LIMITS } = require('../ocf');
 const PORTS = { tcp: 5683, tls: 5684 };
 const ENDPOINT = /^coaps?\+tcp:\/\/[^\s/?#@]+$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** Resource types of at most 64 characters, separated by commas or spaces. */
+const RECORD_TYPES = /^[^\s,]{1,64}([\s,]+[^\s,]{1,64}){0,15}$/;
 const MAX_TOPIC_BYTES = 1024;
 /** Largest body that passes between a controller and a device. */
 const MAX_BODY_BYTES = 256 * 1024;
@@ -33,7 +35,12 @@ const schema = {
   keepAliveS: integer(0, 86400, 20),
   requestTimeoutMs: limited('requestTimeoutMs', 10000),
   mostDevices: limited('mostDevices', 10000),
-  presenceTopic: text('', /^[^+#\0]+$/, 'a topic without + and #')
+  recordTypes: text('', RECORD_TYPES, 'a list of at most 16 resource types, or *'),
+  presenceTopic: text('', /^[^+#\0]+$/, 'a topic without + and #'),
+  // 0: no HTTP port.
+  httpPort: integer(1, 65535, 0),
+  httpHost: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
+  httpTls: text('')
 };
 
 /** @typedef {{ [K in keyof typeof schema]: ReturnType<(typeof schema)[K]> }} Values */
@@ -41,10 +48,11 @@ const schema = {
 /**
  * Checks the properties that depend on each other.
  * @param {Values} values
- * @returns {string} a warning, '' = none
+ * @returns {string[]} warnings
  * @throws {RangeError} with a sentence
  */
-function check({ transport, host, endpoint, accessSeconds, presenceTopic }) {
+function check(values) {
+  const { transport, host, endpoint, accessSeconds, presenceTopic } = values;
   if (accessSeconds === 0) {
     throw new RangeError(
       'An access token cannot end at once. Enter its lifetime in seconds, or -1 for no end.'
@@ -58,10 +66,19 @@ function check({ transport, host, endpoint, accessSeconds, presenceTopic }) {
       'The address for devices begins with coap+tcp, but the listener uses TLS. Begin it with coaps+tcp.'
     );
   }
-  const isExposed = transport === 'tcp' && !isLoopback(host) && !endpoint.startsWith('coaps');
-  return isExposed
-    ? `On ${host}, tokens of devices cross the network without encryption. Choose TLS, unless only devices are on that network.`
-    : '';
+  const warnings = [];
+  if (transport === 'tcp' && !isLoopback(host) && !endpoint.startsWith('coaps')) {
+    warnings.push(
+      `On ${host}, tokens of devices cross the network without encryption. Choose TLS, unless only devices are on that network.`
+    );
+  }
+  const { httpPort, httpHost, httpTls } = values;
+  if (httpPort > 0 && !httpTls && !isLoopback(httpHost)) {
+    warnings.push(
+      `On ${httpHost}, tokens of users cross the network without encryption. Choose a TLS node for HTTP.`
+    );
+  }
+  return warnings;
 }
 
 /**

@@ -6,6 +6,7 @@ const path = require('node:path');
 const { randomUUID } = require('node:crypto');
 const { asError, guard } = require('../../base/guard');
 const { CoapDesk } = require('../coap-desk/coap-desk');
+const { HttpProxy } = require('../ocf-http/http-proxy');
 const { OcfCloud, accessCodes, isPostgresUrl, openStore } = require('../ocf');
 
 /** The store's files that are open, because two clouds with one store would not know of each other's sessions. */
@@ -24,6 +25,9 @@ const openFiles = new Set();
  * @property {number} stage
  * @property {(fn: () => void) => () => void} onBell
  * @property {(sentence: string) => void} warn
+ * @property {(di: string, sentence: string) => void} unrecorded a resource or value of a device is no record
+ * @property {import('../ocf-http/http-proxy').Settings | null} http null = no HTTP port
+ * @property {(sentence: string) => void} report gets why the HTTP port is not open
  * @property {(error: Error) => void} problem something failed that is not a client's fault
  */
 
@@ -35,6 +39,9 @@ class RunningCloud {
   #cloud = null;
   /** @type {CoapDesk | null} */
   #desk = null;
+  /** @type {HttpProxy | null} */
+  #http = null;
+  #endHttpBell = () => {};
   /** Devices that are signed in. */
   #on = 0;
   /** @type {Promise<void>} */
@@ -52,9 +59,26 @@ class RunningCloud {
     return this.#on;
   }
 
+  /** @returns {Cloud | null} null while it is not open */
+  get cloud() {
+    return this.#cloud;
+  }
+
+  /** Why there is no HTTP port, '' = it is open, or not wanted. */
+  get httpTrouble() {
+    return this.#http?.trouble ?? '';
+  }
+
   /** Devices that have signed up. */
   get devices() {
     return this.#cloud?.deviceCount ?? 0;
+  }
+
+  /** Returns what the metrics and the live view show; null while the cloud is not open. */
+  figures() {
+    const cloud = this.#cloud;
+    const store = this.#store;
+    return cloud && store ? { ...cloud.figures(), store: store.figures() } : null;
   }
 
   /**
@@ -82,7 +106,7 @@ class RunningCloud {
   }
 
   async #start() {
-    const { file, endpoint, options, engine, stage, onBell, warn, problem } = this.#parts;
+    const { file, endpoint, options, engine, stage, onBell, warn, unrecorded, problem } = this.#parts;
     if (!isPostgresUrl(file)) fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     const store = await openStore(file, { report: warn });
     this.#store = store;
@@ -105,11 +129,23 @@ class RunningCloud {
           warn(
             `A refresh token of the device ${di} was used again from ${address}, so there is a copy of it. Its tokens are revoked, and it needs a new access code.`
           ),
+        unrecorded: ({ di, why }) => unrecorded(di, `The device ${di} ${why}.`),
         problem
       }
     });
     this.#cloud = cloud;
     await cloud.start();
+    this.#openHttp(cloud);
+  }
+
+  /** @param {Cloud} cloud */
+  #openHttp(cloud) {
+    const { http, onBell, problem, report } = this.#parts;
+    if (!http) return;
+    const proxy = new HttpProxy(cloud, http, problem, report);
+    this.#http = proxy;
+    this.#endHttpBell = onBell(() => proxy.tick());
+    proxy.tick();
   }
 
   /** Ends the cloud. Its listener must be closed. */
@@ -120,6 +156,10 @@ class RunningCloud {
 
   async #end() {
     const { file, problem } = this.#parts;
+    // Requests over HTTP that are open may still be answered.
+    this.#endHttpBell();
+    await this.#http?.close();
+    this.#http = null;
     guard(() => this.#cloud?.close(), problem);
     guard(() => this.#desk?.end(), problem);
     const store = this.#store;

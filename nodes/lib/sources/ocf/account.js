@@ -118,6 +118,7 @@ async function tokenRefresh(cloud, peer, request) {
  */
 function revoked(cloud, di, uid, address) {
   cloud.endSoon(di);
+  cloud.tallies.tokensReused++;
   cloud.events.tokenReused?.({ di, uid, address });
 }
 

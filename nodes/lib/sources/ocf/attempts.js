@@ -12,6 +12,9 @@ class Attempts {
   #now;
   /** Times of the last failures, oldest first; least recent address first. @type {Map<string, number[]>} */
   #byAddress = new Map();
+  /** Wrong attempts, and attempts that were not checked because of the limit, since the start. */
+  wrong = 0;
+  limited = 0;
 
   /** @param {() => number} now ms */
   constructor(now) {
@@ -25,12 +28,14 @@ class Attempts {
   check(address) {
     const times = this.#recent(networkOf(address));
     if (times.length < MOST_FAILURES) return;
+    this.limited++;
     const seconds = Math.ceil((times[0] + WINDOW_MS - this.#now()) / 1000);
     throw new Refusal('4.29', `There were too many wrong attempts. Try again in ${seconds} s.`, seconds);
   }
 
   /** @param {string} address */
   failed(address) {
+    this.wrong++;
     const network = networkOf(address);
     const times = this.#recent(network);
     this.#byAddress.delete(network);

@@ -80,6 +80,13 @@ function answerFormat(request, usual = FORMAT.OCF) {
   throw new Refusal('4.06', 'The answer is available in the formats 60 and 10000 (CBOR).');
 }
 
+/** @param {Request} request @throws {Refusal} 4.06 if the client does not accept link format */
+function checkLinkFormat(request) {
+  const accept = uintOption(request, OPTION.ACCEPT);
+  if (accept === undefined || accept === FORMAT.LINKS) return;
+  throw new Refusal('4.06', 'The answer is available in the format 40 (link format).');
+}
+
 /** True if the client sent an OCF version, and so understands one. @param {Request} request */
 function speaksOcf(request) {
   return hasOption(request, OPTION.OCF_ACCEPT_VERSION) || hasOption(request, OPTION.OCF_CONTENT_VERSION);
@@ -113,6 +120,8 @@ function textOf(body, name, most = 1024) {
   const value = Object.hasOwn(body, name) ? body[name] : undefined;
   if (typeof value !== 'string' || value === '') throw new Refusal('4.00', `${name} must be a text.`);
   if (value.length > most) throw new Refusal('4.00', `${name} has more than ${most} characters.`);
+  // PostgreSQL has no NUL in texts.
+  if (value.includes('\0')) throw new Refusal('4.00', `${name} must not have the character NUL.`);
   return value;
 }
 
@@ -149,6 +158,7 @@ module.exports = {
   checkMap,
   checkContentFormat,
   answerFormat,
+  checkLinkFormat,
   formatOptions,
   speaksOcf,
   textOf,

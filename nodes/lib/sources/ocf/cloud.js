@@ -1,44 +1,71 @@
 'use strict';
 
-const { answerFormat } = require('./bodies');
+const { answerFormat, checkLinkFormat } = require('./bodies');
 const { account, tokenRefresh } = require('./account');
 const { Attempts } = require('./attempts');
 const { FORMAT } = require('./coap');
 const { directory } = require('./directory');
 const { discovery } = require('./discovery');
+const { Forwarding } = require('./forwarding');
 const { Grants } = require('./grants');
+const { Lookups } = require('./lookups');
+const { ObservedRecords } = require('./observed-records');
 const { withDefaults } = require('./options');
+const { OwnObservations } = require('./own-observations');
+const { OwnRequests } = require('./own-requests');
 const { Presence } = require('./presence');
 const { Refusal } = require('./refusal');
+const { registrations } = require('./registrations');
 const { asRefusal, refuse, send } = require('./replies');
 const { checkCritical } = require('./route-options');
 const { Route } = require('./route');
 const { session } = require('./session');
 const { EXPIRY_GRACE_MS, Sessions } = require('./sessions');
 const { core, ping } = require('./small-resources');
+const { Tallies, reporting } = require('./tallies');
 const { Topics } = require('./topics');
 const { Upkeep } = require('./upkeep');
+const { UserTokens } = require('./user-tokens');
 
 /** @typedef {import('./coap').Request} Request */
 /** @typedef {import('./coap').Option} Option */
 /** @typedef {import('./sessions').Peer} Peer */
 /** @typedef {import('./replies').Answer} Answer */
-/** @typedef {{ code: number, options: Option[], payload: Buffer, last: boolean }} DeviceAnswer last: none follows */
+/**
+ * @typedef {object} DeviceAnswer
+ * @property {number} code such as 0x45
+ * @property {Option[]} options
+ * @property {Buffer} payload
+ * @property {boolean} last none follows
+ * @property {boolean} [failed] it is not of the device: the payload is a sentence of the desk
+ */
 /** @typedef {{ method: string, path: string[], query: string[], options: Option[], payload: Buffer, observe: boolean, timeoutMs: number }} Question */
 /**
  * @typedef {(connection: number, token: Buffer, code: string | number, options: Option[], payload: Buffer) => unknown}
  *   Answering
  */
 /** @typedef {(connection: number, topic: string, payload: Buffer, recordClass?: number) => Promise<string>} Recording */
-/** @typedef {{ device: string, owner: string, until: number, replace: true }} DeskSession */
+/**
+ * @typedef {object} DeskSession
+ * @property {string} device
+ * @property {string} owner
+ * @property {number} until ms since 1970, 0 = no end
+ * @property {number} forwardUntil the same for the requests that the desk forwards, if it does
+ * @property {true} replace
+ */
 /**
  * The transport below the cloud. A connection is a number, and keeps it until gone() reports its end.
  * @typedef {object} Desk
  * @property {Answering} answer
  *   repeated with an Observe option for each notification
  * @property {(connection: number, session: DeskSession) => boolean} identify
- *   false: the connection has closed, or the id is not allowed. Closes an older connection of the device. until: ms
- *   since 1970, 0 = no end
+ *   false: the connection has closed, or the id is not allowed. Closes an older connection of the device. Called again
+ *   when the ends change
+ * @property {(connection: number, owner: string, rights: 'r' | 'rw') => unknown} [grant] the desk forwards requests to
+ *   devices: those of the owner, and of the users in grant(), until forget() or revoke()
+ * @property {(connection: number, owner: string) => unknown} [revoke]
+ * @property {(connection: number, token: Buffer) => unknown} [settled] a request without an answer was passed on: what
+ *   the desk forwards cannot overtake it
  * @property {(connection: number, reason: string) => unknown} forget the connection stays open
  * @property {(connection: number, reason: string) => unknown} close
  * @property {(device: string, question: Question, onAnswer: (answer: DeviceAnswer) => void) => unknown} ask
@@ -52,6 +79,8 @@ const { Upkeep } = require('./upkeep');
  * @property {(event: { di: string, state: 'on' | 'off', reason: string }) => void} [presence]
  * @property {(event: { di: string, uid: string, address: string }) => void} [tokenReused] somebody has a copy of a
  *   device's refresh token; its tokens were revoked
+ * @property {(event: { di: string, why: string }) => void} [unrecorded] a resource that should be recorded is not, or a
+ *   value of it; why: completes "The device …"
  * @property {(error: Error) => void} [problem] something failed that is not the client's fault
  */
 
@@ -70,8 +99,12 @@ const OPEN = new Map([
   ['oic/sec/tokenrefresh', tokenRefresh],
   ['oic/account/tokenrefresh', tokenRefresh],
   ['oic/ping', ping],
-  ['.well-known/core', (_cloud, _peer, request) => core(request)]
+  ['.well-known/core', (cloud, _peer, request) => core(cloud, request)]
 ]);
+/** Resources by which a device changes what can be observed. */
+const CHANGING = new Set(['oic/sec/session', 'oic/account/session', 'oic/rd']);
+/** Resources of RFC 9176, whose bodies are link format (RFC 6690). */
+const LINK_FORMAT = /^(rd(\/.*)?|rd-lookup\/(res|ep))$/s;
 /** Resources of older clients, which expect plain CBOR unless they ask for OCF's format. */
 const PLAIN = new Set(['oic/prs', 'oic/ps', 'oic/ping']);
 
@@ -95,7 +128,10 @@ class OcfCloud {
    * @param {() => number} [parts.now] ms since 1970
    */
   constructor({ desk, store, users, options, events = {}, now = Date.now }) {
-    this.desk = desk;
+    this.tallies = new Tallies();
+    this.desk = reporting(desk, (connection, token, code) =>
+      this.tallies.answered(this.sessions.peek(connection), token, code)
+    );
     this.store = store;
     this.users = users;
     this.options = withDefaults(options);
@@ -106,7 +142,16 @@ class OcfCloud {
     this.grants = new Grants(store);
     this.presence = new Presence(this);
     this.topics = new Topics(this);
+    this.lookups = new Lookups(this);
+    this.userTokens = new UserTokens(this);
+    /** True while requests over HTTP are taken, too. */
+    this.hasHttp = false;
     this.route = new Route(this);
+    this.forwarding = new Forwarding(this);
+    this.ownRequests = new OwnRequests(this);
+    this.ownObservations = new OwnObservations(this);
+    this.observedRecords = new ObservedRecords(this);
+    this.isClosed = false;
     this.#upkeep = new Upkeep(this);
   }
 
@@ -125,8 +170,12 @@ class OcfCloud {
     this.#upkeep.start();
   }
 
-  /** Stops all timers. The store stays open. */
+  /** Stops all timers and requests of its own. The store stays open. */
   close() {
+    this.isClosed = true;
+    this.ownRequests.close();
+    this.observedRecords.close();
+    this.ownObservations.close();
     this.#upkeep.stop();
     for (const timer of this.#timers) clearTimeout(timer);
   }
@@ -137,6 +186,7 @@ class OcfCloud {
    */
   asked(request) {
     const peer = this.sessions.peerOf(request);
+    this.tallies.asked(peer, request);
     if (peer.silentMs > 0) peer.silentUntil = this.now() + peer.silentMs;
     if (peer.queued >= MOST_QUEUED) {
       this.#refuse(request, new Refusal('5.03', 'The connection has too many unanswered requests.', 1));
@@ -191,10 +241,19 @@ class OcfCloud {
     }
     const [first, second] = request.path;
     const usual = PLAIN.has(`${first}/${second}`) ? FORMAT.CBOR : FORMAT.OCF;
-    const isText = path === '.well-known/core';
-    const format = isText ? FORMAT.LINKS : answerFormat(request, usual);
+    let format = FORMAT.LINKS;
+    if (LINK_FORMAT.test(path)) checkLinkFormat(request);
+    else if (path !== '.well-known/core') format = answerFormat(request, usual);
     const answer = await (open ? open(this, peer, request) : this.#signedIn(peer, request, path, format));
     if (answer && !peer.isGone) send(this.desk, request, answer, format);
+    // After the answer, because a device may expect it before any request.
+    if (CHANGING.has(path) && peer.di !== '') this.#observe(peer.di);
+  }
+
+  /** @param {string} di that has signed in, or changed its links */
+  #observe(di) {
+    this.ownObservations.on(di);
+    this.observedRecords.changed(di);
   }
 
   /** @param {Peer} peer @param {Request} request @param {string} path @param {number} format */
@@ -203,6 +262,8 @@ class OcfCloud {
     if (path === 'oic/res') return discovery(this, peer, request, format);
     if (path === 'oic/prs') return this.presence.answer(peer, request, format);
     if (path === 'oic/ps' || path.startsWith('oic/ps/')) return this.topics.answer(peer, request, format);
+    if (path === 'rd' || path.startsWith('rd/')) return registrations(this, peer, request);
+    if (path === 'rd-lookup/res' || path === 'rd-lookup/ep') return this.lookups.answer(peer, request);
     throw new Refusal('4.04', 'The cloud has no such resource.');
   }
 
@@ -233,25 +294,20 @@ class OcfCloud {
 
   /** @param {Peer} peer @param {{ di: string, uid: string, until: number }} found */
   async signIn(peer, found) {
-    const { di, uid, until } = found;
+    const { di, uid } = found;
     if (peer.isGone) return;
     if (peer.di !== '' && (peer.di !== di || peer.uid !== uid)) this.signOut(peer);
     const { wasOn } = this.sessions.signIn(peer, found);
     try {
-      /** @type {DeskSession} */
-      const proven = {
-        device: di,
-        owner: uid,
-        // The desk is the second to end the session: until then, the device may sign in again.
-        until: until === Infinity ? 0 : until + EXPIRY_GRACE_MS,
-        replace: true
-      };
-      if (!this.desk.identify(peer.connection, proven))
+      if (!this.desk.identify(peer.connection, this.forwarding.identity(peer)))
         throw new Refusal('4.03', 'The device id is not allowed.');
       // The device may have been deleted while its token was checked.
       if ((await this.grants.of(di))?.uid !== uid)
         throw new Refusal('4.01', 'The access token is not valid.');
+      await this.forwarding.share(di);
+      this.forwarding.start(peer);
     } catch (error) {
+      this.forwarding.stop(peer);
       this.sessions.signOut(peer);
       throw error;
     }
@@ -282,6 +338,10 @@ class OcfCloud {
 
   /** @param {string} di @param {'on' | 'off'} state @param {string} reason @param {string[]} [viewers] */
   #tell(di, state, reason, viewers) {
+    if (state === 'off') {
+      this.observedRecords.off(di);
+      this.ownObservations.off(di);
+    }
     this.presence.changed(di, state, viewers);
     this.events.presence?.({ di, state, reason });
   }
@@ -302,11 +362,14 @@ class OcfCloud {
     this.grants.forget(di);
     const peer = this.sessions.of(di);
     if (peer) {
+      this.forwarding.stop(peer);
       this.sessions.signOut(peer);
       this.#tell(di, 'off', 'deleted', viewers);
       this.later(DELETED_CLOSE_MS, () => this.closePeer(peer, 'deleted'));
     }
+    this.ownObservations.deleted(di);
     this.route.recheck(di).catch((error) => this.problem(error));
+    this.lookups.changed();
   }
 
   /**
@@ -316,14 +379,18 @@ class OcfCloud {
   endSoon(di) {
     const peer = this.sessions.of(di);
     const end = this.now() + EXPIRY_GRACE_MS;
-    if (peer && peer.until > end) Object.assign(peer, { until: end, endReason: 'revoked' });
+    if (!peer || peer.until <= end) return;
+    Object.assign(peer, { until: end, endReason: 'revoked' });
+    this.forwarding.start(peer);
   }
 
   /** @param {string} di @param {string} uid @param {'' | 'r' | 'rw'} rights @returns {Promise<string>} '' = done */
   async share(di, uid, rights) {
     const problem = await this.store.write('share', { di, uid, rights });
     this.grants.forget(di);
+    await this.forwarding.share(di);
     await this.route.recheck(di);
+    this.lookups.changed();
     return problem;
   }
 
@@ -343,6 +410,23 @@ class OcfCloud {
 
   get deviceCount() {
     return this.#devices;
+  }
+
+  /** Returns what the metrics and the live view show. Totals are those since the start. */
+  figures() {
+    const { sessions, route, presence, topics, tallies, attempts } = this;
+    return {
+      devices: this.#devices,
+      mostDevices: this.options.mostDevices,
+      on: sessions.signedInCount,
+      connections: sessions.size,
+      requests: tallies.requests,
+      attempts: { wrong: attempts.wrong, limited: attempts.limited },
+      tokensReused: tallies.tokensReused,
+      forwarded: route.unanswered,
+      observations: { route: route.observations, presence: presence.size, topic: topics.subscribers },
+      topics: topics.size
+    };
   }
 
   /** @param {Request} request @returns {string} */

@@ -13,7 +13,8 @@
  * @property {number} requestTimeoutMs time in which a device must answer
  * @property {number} mostOpen unanswered requests of a device
  * @property {number} mostDevices
- * @property {number | undefined} recordClass class of the records of posts; undefined: the gateway's rules decide
+ * @property {readonly string[]} recordTypes types of the published resources that become records, `*` = any
+ * @property {number | undefined} recordClass class of the records; undefined: the gateway's rules decide
  */
 
 const DEFAULTS = {
@@ -23,6 +24,7 @@ const DEFAULTS = {
   requestTimeoutMs: 10000,
   mostOpen: 32,
   mostDevices: 10000,
+  recordTypes: [],
   recordClass: undefined
 };
 

@@ -32,6 +32,13 @@ class Presence {
     this.#cloud = cloud;
   }
 
+  /** Requests that watch presence. */
+  get size() {
+    let sum = 0;
+    for (const own of this.#watchers.values()) sum += own.size;
+    return sum;
+  }
+
   /** @param {Peer} peer @param {Request} request @param {number} format @returns {Promise<Answer>} */
   async answer(peer, request, format) {
     checkMethod(request, 'GET');

@@ -9,6 +9,7 @@ const { Refusal } = require('./refusal');
 
 /** @typedef {import('./coap').Option} Option */
 /** @typedef {import('./coap').Request} Request */
+/** @typedef {Pick<Request, 'query' | 'options' | 'payload'>} Wanted */
 
 /**
  * Options that go to a device as they are, and their lengths (RFC 7252 section 5.10, RFC 7959). Path, query and Observe
@@ -28,6 +29,7 @@ const TO_DEVICE = new Map([
 /** Repeated options of one kind that pass. */
 const MOST_REPEATED = 8;
 const MOST_QUERY = 32;
+const MOST_FORMAT = 65535;
 
 /** Options of a device's answer that a controller gets; others could make it reject the answer. */
 const TO_CONTROLLER = new Set([
@@ -57,12 +59,58 @@ function checkCritical({ options }) {
 }
 
 /**
- * Returns the options for a device.
- * @param {Request} request that passed checkCritical()
+ * Returns the options for an OCF device.
+ * @param {Wanted} request that passed checkCritical()
  * @returns {Option[]}
  * @throws {Refusal} 4.02, 4.06, 4.15
  */
 function forDevice(request) {
+  const options = passing(request);
+  if (!isCbor(uintOption(request, OPTION.ACCEPT))) {
+    throw new Refusal('4.06', 'Devices answer in CBOR: accept 60 or 10000.');
+  }
+  if (!isCbor(uintOption(request, OPTION.CONTENT_FORMAT))) {
+    throw new Refusal('4.15', 'Devices take CBOR: the content format must be 60 or 10000.');
+  }
+  return [...options, ...formatsFor(request.payload)];
+}
+
+/**
+ * Returns the options that every device understands: what it gets, and what it shall answer in.
+ * @param {Uint8Array} payload
+ * @returns {Option[]}
+ */
+function formatsFor(payload) {
+  /** @type {Option[]} */
+  const options = [
+    [OPTION.ACCEPT, uint(FORMAT.OCF)],
+    [OPTION.OCF_ACCEPT_VERSION, uint(OCF_VERSION)]
+  ];
+  if (payload.length > 0) {
+    options.push([OPTION.CONTENT_FORMAT, uint(FORMAT.OCF)], [OPTION.OCF_CONTENT_VERSION, uint(OCF_VERSION)]);
+  }
+  return options;
+}
+
+/**
+ * Returns the options for an endpoint of the RFC 9176 directory, which takes any format and knows no OCF version.
+ * @param {Wanted} request that passed checkCritical()
+ * @returns {Option[]}
+ * @throws {Refusal} 4.02
+ */
+function forEndpoint(request) {
+  const options = passing(request);
+  for (const number of [OPTION.ACCEPT, OPTION.CONTENT_FORMAT]) {
+    const value = uintOption(request, number);
+    if (value === undefined || (number === OPTION.CONTENT_FORMAT && request.payload.length === 0)) continue;
+    if (!(value <= MOST_FORMAT)) throw new Refusal('4.02', `The option ${number} is malformed.`);
+    options.push([number, uint(value)]);
+  }
+  return options;
+}
+
+/** @param {Wanted} request @returns {Option[]} those that pass to any device @throws {Refusal} 4.02 */
+function passing(request) {
   if (request.query.length > MOST_QUERY || request.query.some((part) => Buffer.byteLength(part) > 255)) {
     throw new Refusal('4.02', `A request may have ${MOST_QUERY} query options of at most 255 bytes.`);
   }
@@ -79,16 +127,6 @@ function forDevice(request) {
       value.length >= rule.least && value.length <= rule.most && count <= (rule.repeats ? MOST_REPEATED : 1);
     if (isFine) options.push([number, value]);
     else if (number % 2 === 1) throw new Refusal('4.02', `The option ${number} is malformed or repeated.`);
-  }
-  if (!isCbor(uintOption(request, OPTION.ACCEPT))) {
-    throw new Refusal('4.06', 'Devices answer in CBOR: accept 60 or 10000.');
-  }
-  if (!isCbor(uintOption(request, OPTION.CONTENT_FORMAT))) {
-    throw new Refusal('4.15', 'Devices take CBOR: the content format must be 60 or 10000.');
-  }
-  options.push([OPTION.ACCEPT, uint(FORMAT.OCF)], [OPTION.OCF_ACCEPT_VERSION, uint(OCF_VERSION)]);
-  if (request.payload.length > 0) {
-    options.push([OPTION.CONTENT_FORMAT, uint(FORMAT.OCF)], [OPTION.OCF_CONTENT_VERSION, uint(OCF_VERSION)]);
   }
   return options;
 }
@@ -127,4 +165,31 @@ function forController(options, request, di) {
   ];
 }
 
-module.exports = { checkCritical, forDevice, forController };
+/**
+ * Returns the same rules for the engine, which forwards what fits them (ForwardOptions in native/index.d.ts).
+ * @param {number} timeoutMs
+ * @returns {import('../../../../native/index.js').ForwardOptions}
+ */
+function forwardOptions(timeoutMs) {
+  return {
+    prefix: 'oic/route',
+    timeoutMs,
+    options: [...TO_DEVICE].map(([number, { least, most, repeats }]) => [
+      number,
+      least,
+      most,
+      repeats ? MOST_REPEATED : 1
+    ]),
+    mostQueries: MOST_QUERY,
+    answerOptions: [...TO_CONTROLLER],
+    format: {
+      value: FORMAT.OCF,
+      alias: FORMAT.CBOR,
+      acceptOption: OPTION.OCF_ACCEPT_VERSION,
+      contentOption: OPTION.OCF_CONTENT_VERSION,
+      version: OCF_VERSION
+    }
+  };
+}
+
+module.exports = { checkCritical, forDevice, forEndpoint, formatsFor, forController, forwardOptions };

@@ -6,15 +6,25 @@ const { OPTION, hasOption } = require('./coap');
 const { allows } = require('./grants');
 const { segmentsProblem } = require('./href');
 const { Refusal } = require('./refusal');
+const { viaOf } = require('./registrations');
 const { observeWish } = require('./relations');
 const { refuse } = require('./replies');
-const { forController, forDevice } = require('./route-options');
+const { forController, forDevice, forEndpoint } = require('./route-options');
 
 /** @typedef {import('./cloud').OcfCloud} OcfCloud */
 /** @typedef {import('./cloud').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./sessions').Peer} Peer */
 /** @typedef {import('./coap').Request} Request */
-/** @typedef {{ di: string, uid: string, request: Request, drop: (refusal?: Refusal) => void }} Observation */
+/** @typedef {import('./coap').Option} Option */
+/** @typedef {Pick<Request, 'method' | 'path' | 'query' | 'options' | 'payload'>} Wanted path: on the device */
+/**
+ * Where answers go.
+ * @typedef {object} Taker
+ * @property {string} uid the user
+ * @property {(answer: DeviceAnswer) => void} take
+ * @property {(refusal: Refusal) => void} end the observation was ended without a last answer of the device
+ */
+/** @typedef {{ via: string, uid: string, drop: (refusal?: Refusal) => void }} Observation via: device */
 
 const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'FETCH', 'PATCH', 'iPATCH']);
 
@@ -31,28 +41,60 @@ class Route {
   }
 
   /**
-   * Passes a request on. Its answer follows later.
+   * Passes on the request of a connection. Its answer follows later.
    * @param {Peer} peer
    * @param {Request} request
    */
   async forward(peer, request) {
     const [, , first, ...path] = request.path;
     const di = asUuid(first ?? '');
+    const { method, query, options, payload, token } = request;
+    /** @type {Wanted} */
+    const wanted = { method, path, query, options, payload };
+    const checked = await this.check(di, peer.uid, wanted);
+    // A connection that ended meanwhile would keep its observation.
+    if (peer.isGone) return;
+    /** @type {Taker} */
+    const taker = {
+      uid: peer.uid,
+      take: ({ code, options: all, payload: body }) => {
+        if (!peer.isGone) this.#cloud.answer(request, code, forController(all, request, di), body);
+      },
+      end: (refusal) => {
+        if (!peer.isGone) refuse(this.#cloud.desk, request, refusal);
+      }
+    };
+    const wish = observeWish(request);
+    if (wish === 'end') peer.relations.end(token);
+    this.checkOpen(checked.via);
+    if (wish === 'start') {
+      peer.relations.check();
+      let remove = () => {};
+      const drop = this.observe(checked, taker, () => remove());
+      if (drop) remove = peer.relations.add(token, drop);
+    } else this.ask(checked, taker);
+    this.#cloud.desk.settled?.(request.connection, token);
+  }
+
+  /**
+   * Checks whether a user may send a request to a device or endpoint.
+   * @param {string} di '' = none
+   * @param {string} uid
+   * @param {Wanted} wanted
+   * @returns {Promise<{ via: string, question: import('./cloud').Question }>} via: the device with the connection
+   * @throws {Refusal}
+   */
+  async check(di, uid, wanted) {
+    const { method, path, query, payload } = wanted;
     if (!di || path.length === 0) throw new Refusal('4.04', 'There is no such device.');
-    if (!METHODS.has(request.method)) throw new Refusal('4.05', 'The method is not known.');
-    await this.#checkRights(di, peer.uid, request.method);
+    if (!METHODS.has(method)) throw new Refusal('4.05', 'The method is not known.');
+    const via = await viaOf(this.#cloud, di);
+    await this.#checkRights(via || di, uid, method);
     const problem = segmentsProblem(path);
     if (problem) throw new Refusal('4.00', `The path ${problem}.`);
-    const options = forDevice(request);
-    const wish = observeWish(request);
-    if (wish === 'end') peer.relations.end(request.token);
-    if (!this.#cloud.sessions.isReachable(di)) throw new Refusal('5.03', 'The device is offline.');
-    if (wish === 'start') peer.relations.check();
-    if ((this.#open.get(di) ?? 0) >= this.#cloud.options.mostOpen) {
-      throw new Refusal('5.03', 'The device has too many unanswered requests.', 1);
-    }
-    if (wish === 'start') this.#observe(di, peer, request, path, options);
-    else this.#ask(di, peer, request, path, options);
+    const options = via ? forEndpoint(wanted) : forDevice(wanted);
+    const timeoutMs = this.#cloud.options.requestTimeoutMs;
+    return { via: via || di, question: { method, path, query, options, payload, observe: false, timeoutMs } };
   }
 
   /** @param {string} di @param {string} uid @param {string} method @throws {Refusal} 4.04, 4.03 */
@@ -63,19 +105,25 @@ class Route {
       throw new Refusal('4.03', 'The user has no right to do this with the device.');
   }
 
+  /** @param {string} via @throws {Refusal} 5.03 if the device takes no request at present */
+  checkOpen(via) {
+    if (!this.#cloud.sessions.isReachable(via)) throw new Refusal('5.03', 'The device is offline.');
+    if (this.isFull(via)) {
+      throw new Refusal('5.03', 'The device has too many unanswered requests.', 1);
+    }
+  }
+
   /**
-   * @param {string} di
-   * @param {Peer} peer
-   * @param {Request} request
-   * @param {string[]} path
-   * @param {import('./coap').Option[]} options
+   * Sends a request that passed check() and checkOpen().
+   * @param {{ via: string, question: import('./cloud').Question }} checked
+   * @param {Taker} taker
    */
-  #ask(di, peer, request, path, options) {
-    const answered = this.#count(di);
+  ask({ via, question }, { take }) {
+    const answered = this.count(via);
     try {
-      this.#cloud.desk.ask(di, this.#question(request, path, options, false), (answer) => {
+      this.#cloud.desk.ask(via, question, (answer) => {
         answered();
-        if (!peer.isGone) this.#pass(answer, request, di);
+        take(answer);
       });
     } catch (error) {
       answered();
@@ -84,55 +132,61 @@ class Route {
   }
 
   /**
-   * @param {string} di
-   * @param {Peer} peer
-   * @param {Request} request
-   * @param {string[]} path
-   * @param {import('./coap').Option[]} options
+   * Starts an observation with a GET that passed check() and checkOpen().
+   * @param {{ via: string, question: import('./cloud').Question }} checked
+   * @param {Taker} taker
+   * @param {() => void} onEnd called once when it ends, for whatever reason, unless null is returned
+   * @returns {(() => void) | null} ends it; null: it has ended already
    */
-  #observe(di, peer, request, path, options) {
+  observe({ via, question }, { uid, take, end }, onEnd) {
     const { desk } = this.#cloud;
-    const answered = this.#count(di);
+    const answered = this.count(via);
     /** @type {Observation} */
-    const observation = { di, uid: peer.uid, request, drop: () => {} };
+    const observation = { via, uid, drop: () => {} };
     let isOpen = true;
     let isAnswered = false;
-    let remove = () => {};
+    let isStarted = false;
     const close = () => {
       isOpen = false;
       answered();
-      remove();
+      if (isStarted) onEnd();
       this.#observations.delete(observation);
     };
     /** @type {unknown} */
     let handle;
     try {
-      handle = desk.ask(di, this.#question(request, path, options, true), (answer) => {
+      handle = desk.ask(via, { ...question, observe: true }, (answer) => {
         if (!isOpen) return;
         isAnswered = true;
         answered();
         if (answer.last || !hasOption(answer, OPTION.OBSERVE)) close();
-        if (!peer.isGone) this.#pass(answer, request, di);
+        take(answer);
       });
     } catch (error) {
       close();
       throw error;
     }
-    if (!isOpen) return;
+    if (!isOpen) return null;
+    isStarted = true;
     observation.drop = (refusal) => {
       if (!isOpen) return;
       close();
       desk.cancel(handle);
       // Every request gets an answer, also one whose client has lost interest.
       const last = refusal ?? (isAnswered ? null : new Refusal('5.03', 'The observation was ended.'));
-      if (last && !peer.isGone) refuse(desk, request, last);
+      if (last) end(last);
     };
     this.#observations.add(observation);
-    remove = peer.relations.add(request.token, () => observation.drop());
+    return () => observation.drop();
+  }
+
+  /** True if the device has as many unanswered requests as it may have. @param {string} di */
+  isFull(di) {
+    return (this.#open.get(di) ?? 0) >= this.#cloud.options.mostOpen;
   }
 
   /** Counts a request until the returned function is called, which may happen more than once. @param {string} di */
-  #count(di) {
+  count(di) {
     this.#open.set(di, (this.#open.get(di) ?? 0) + 1);
     let isOpen = true;
     return () => {
@@ -145,41 +199,25 @@ class Route {
   }
 
   /**
-   * @param {Request} request
-   * @param {string[]} path
-   * @param {import('./coap').Option[]} options
-   * @param {boolean} observe
-   */
-  #question({ method, query, payload }, path, options, observe) {
-    return {
-      method,
-      path,
-      query,
-      options,
-      payload,
-      observe,
-      timeoutMs: this.#cloud.options.requestTimeoutMs
-    };
-  }
-
-  /** @param {DeviceAnswer} answer @param {Request} request @param {string} di */
-  #pass({ code, options, payload }, request, di) {
-    this.#cloud.answer(request, code, forController(options, request, di), payload);
-  }
-
-  /**
    * Ends the observations whose users may no longer see the device.
    * @param {string} [di] all devices if it is missing
    */
   async recheck(di) {
     for (const observation of [...this.#observations]) {
-      if (di !== undefined && observation.di !== di) continue;
+      if (di !== undefined && observation.via !== di) continue;
       try {
-        await this.#checkRights(observation.di, observation.uid, 'GET');
+        await this.#checkRights(observation.via, observation.uid, 'GET');
       } catch (error) {
         if (error instanceof Refusal) observation.drop(error);
       }
     }
+  }
+
+  /** Requests that devices have not answered. */
+  get unanswered() {
+    let sum = 0;
+    for (const count of this.#open.values()) sum += count;
+    return sum;
   }
 
   get observations() {

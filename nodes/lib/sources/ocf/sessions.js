@@ -21,6 +21,10 @@ class Peer {
     /** The cloud has told the desk to close it. */
     this.isClosing = false;
     this.relations = new Relations();
+    /** With whom the device is shared, as the desk knows it. @type {Map<string, string>} */
+    this.granted = new Map();
+    /** Resources of its unanswered requests, by token. @type {Map<string, string>} */
+    this.unanswered = new Map();
     /** ms: the connection is closed if it is silent until then, Infinity = the client asked for no watch. */
     this.silentUntil = Infinity;
     this.silentMs = 0;
@@ -123,6 +127,7 @@ class Sessions {
   /** @param {Peer} peer */
   #strip(peer) {
     Object.assign(peer, { di: '', uid: '', until: 0 });
+    peer.granted.clear();
     peer.relations.endAll();
   }
 
@@ -145,8 +150,13 @@ class Sessions {
     return this.#byDevice.values();
   }
 
+  /** Connections that have sent a request. */
   get size() {
     return this.#byConnection.size;
+  }
+
+  get signedInCount() {
+    return this.#byDevice.size;
   }
 }
 

@@ -2,7 +2,8 @@
 // Resources that anyone may use before signing in: /oic/ping and /.well-known/core.
 
 const { mapOf } = require('./bodies');
-const { FORMAT, OPTION, uint } = require('./coap');
+const { queryPairs } = require('./coap');
+const { hasAttribute, isMatch, parseLinks, writeLinks } = require('./link-format');
 const { Refusal } = require('./refusal');
 const { checkMethod } = require('./replies');
 
@@ -31,6 +32,7 @@ async function ping(cloud, peer, request) {
   }
   peer.silentMs = minutes * MINUTE_MS * TOLERANCE;
   peer.silentUntil = cloud.now() + peer.silentMs;
+  cloud.forwarding.start(peer);
   return { code: '2.03' };
 }
 
@@ -42,14 +44,48 @@ const CORE = [
   '</oic/res>;rt="oic.wk.res"',
   '</oic/prs>;obs',
   '</oic/ps>',
-  '</oic/ping>'
-].join(',');
+  '</oic/ping>',
+  '</rd>;rt="core.rd";ct=40',
+  '</rd-lookup/res>;rt="core.rd-lookup-res";ct=40;obs',
+  '</rd-lookup/ep>;rt="core.rd-lookup-ep";ct=40;obs'
+];
+const CORE_LINKS = parseLinks(Buffer.from(CORE.join(',')));
+const HTTP_LINKS = parseLinks(Buffer.from('</hc>;rt="core.hc"'));
 
-/** @param {import('./coap').Request} request @returns {Promise<Answer>} in link format (RFC 6690) */
-async function core(request) {
-  checkMethod(request, 'GET');
-  const options = /** @type {import('./coap').Option[]} */ ([[OPTION.CONTENT_FORMAT, uint(FORMAT.LINKS)]]);
-  return { code: '2.05', options, encoded: Buffer.from(CORE) };
+/**
+ * Returns the cloud's resources, or those that fit a query such as rt=core.rd* (RFC 6690 section 4.1).
+ * @param {import('./cloud').OcfCloud} cloud
+ * @param {{ query: string[] }} request
+ * @returns {string} link format
+ */
+function coreLinks(cloud, request) {
+  return filtered(cloud.hasHttp ? [...CORE_LINKS, ...HTTP_LINKS] : CORE_LINKS, request);
 }
 
-module.exports = { ping, core };
+/** As coreLinks(), but what there is over HTTP. @param {{ query: string[] }} request @returns {string} */
+function httpLinks(request) {
+  return filtered(HTTP_LINKS, request);
+}
+
+/** @param {import('./link-format').Link[]} links @param {{ query: string[] }} request @returns {string} */
+function filtered(links, request) {
+  const filters = queryPairs(request);
+  const found = links.filter(({ target, attributes }) =>
+    filters.every(([name, wanted]) =>
+      name === 'href' ? isMatch(target, wanted) : hasAttribute(attributes, name, wanted)
+    )
+  );
+  return writeLinks(found);
+}
+
+/**
+ * @param {import('./cloud').OcfCloud} cloud
+ * @param {import('./coap').Request} request
+ * @returns {Promise<Answer>} in link format (RFC 6690)
+ */
+async function core(cloud, request) {
+  checkMethod(request, 'GET');
+  return { code: '2.05', encoded: Buffer.from(coreLinks(cloud, request)) };
+}
+
+module.exports = { ping, core, httpLinks };

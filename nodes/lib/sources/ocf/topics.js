@@ -37,6 +37,8 @@ class Topics {
   #users = new Map();
   #count = 0;
   #latestBytes = 0;
+  /** Of all topics. */
+  #subscribers = 0;
 
   /** @param {OcfCloud} cloud */
   constructor(cloud) {
@@ -153,8 +155,11 @@ class Topics {
     }
     /** @type {Subscriber} */
     const subscriber = { request, format, next: observeNumbers(), remove: () => {} };
-    subscriber.remove = peer.relations.add(request.token, () => topic.subscribers.delete(subscriber));
+    subscriber.remove = peer.relations.add(request.token, () => {
+      if (topic.subscribers.delete(subscriber)) this.#subscribers--;
+    });
     topic.subscribers.add(subscriber);
+    this.#subscribers++;
     return { code: '2.05', encoded: topic.latest, options: [observe(subscriber.next())] };
   }
 
@@ -170,12 +175,17 @@ class Topics {
       remove();
       this.#cloud.answer(request, '4.04', [], Buffer.from('The topic was deleted.'));
     }
+    this.#subscribers -= topic.subscribers.size;
     topic.subscribers.clear();
     return { code: '2.02' };
   }
 
   get size() {
     return this.#count;
+  }
+
+  get subscribers() {
+    return this.#subscribers;
   }
 }
 

@@ -1,8 +1,9 @@
 'use strict';
 
+const { USER_TOKENS } = require('./store/operations');
+
 const TICK_MS = 1000;
-/** Ticks between looks for changes by other processes, and between deletions of what is expired. */
-const CHANGES_TICKS = 2;
+/** Ticks between deletions of what is expired. */
 const LINKS_TICKS = 10;
 const CODES_TICKS = 60;
 
@@ -32,6 +33,8 @@ class Upkeep {
 
   #tick() {
     this.endOverdue();
+    this.#cloud.observedRecords.expire();
+    this.#cloud.userTokens.endExpired();
     this.#ticks++;
     // A slow store must not pile up work.
     if (this.#work) return;
@@ -55,21 +58,25 @@ class Upkeep {
   async #maintain() {
     const { store } = this.#cloud;
     const now = this.#cloud.now();
-    if (this.#ticks % CHANGES_TICKS === 0) {
-      const changes = await store.takeChanges();
-      if (changes.length > 0) await this.reconcile(changes);
-    }
+    const changes = await store.takeChanges();
+    if (changes.length > 0) await this.reconcile(changes);
     if (this.#ticks % LINKS_TICKS === 0) while (await store.write('removeOldLinks', { now }));
-    if (this.#ticks % CODES_TICKS === 0) await store.write('removeOldCodes', { now });
+    if (this.#ticks % LINKS_TICKS === 0 && (await store.write('removeOldEndpoints', { now }))) {
+      this.#cloud.lookups.changed();
+    }
+    if (this.#ticks % CODES_TICKS === 0) {
+      await store.write('removeOldCodes', { now });
+      await store.write('removeOldUserTokens', { now });
+    }
   }
 
   /**
-   * Applies what another process changed in the store: deleted devices, revoked tokens, other shares.
-   * @param {'all' | string[]} [changes] devices
+   * Applies what another process changed in the store: deleted devices, revoked tokens, other shares, endpoints.
+   * @param {import('./store/operations').Changes} [changes]
    */
   async reconcile(changes = 'all') {
-    const { grants, route, sessions } = this.#cloud;
-    const isChanged = (/** @type {string} */ di) => changes === 'all' || changes.includes(di);
+    const { forwarding, grants, lookups, ownObservations, route, sessions, userTokens } = this.#cloud;
+    const isChanged = (/** @type {string} */ what) => changes === 'all' || changes.includes(what);
     const signedIn = [...sessions.signedIn()].filter(({ di }) => isChanged(di));
     const before = new Map();
     for (const { di } of signedIn) before.set(di, await grants.viewers(di));
@@ -78,11 +85,20 @@ class Upkeep {
     await this.#cloud.recount();
     for (const { di, uid } of signedIn) {
       const found = await grants.of(di);
-      if (found?.uid !== uid) this.#cloud.dropDevice(di, before.get(di) ?? []);
-      else if (found.isRevoked) this.#cloud.endSoon(di);
+      if (found?.uid !== uid) {
+        this.#cloud.dropDevice(di, before.get(di) ?? []);
+        continue;
+      }
+      if (found.isRevoked) this.#cloud.endSoon(di);
+      await forwarding.share(di);
+    }
+    for (const di of ownObservations.devices()) {
+      if (isChanged(di) && !(await grants.of(di))) ownObservations.deleted(di);
     }
     if (changes === 'all') await route.recheck();
     else for (const di of changes) await route.recheck(di);
+    if (isChanged(USER_TOKENS)) await userTokens.recheck();
+    lookups.changed();
   }
 }
 

@@ -71,6 +71,10 @@ class Channel {
     this.wasStalled = false;
     this.rttMs = 0;
     this.published = 0;
+    /** Requests, the records in them, and of these the records that an earlier request contained. */
+    this.requests = 0;
+    this.sent = 0;
+    this.retried = 0;
     this.acknowledged = 0;
     this.redelivered = 0;
     this.failed = 0;
@@ -233,7 +237,7 @@ class Channel {
     else this.published += count;
     for (let packet = 0; packet < count; packet++) {
       batch.states[packet] = SENT;
-      const item = { batch, packet, bytes: writer.bytesOf(batch, packet) };
+      const item = { batch, packet, bytes: writer.bytesOf(batch, packet), wasSent: false };
       this.#opened(item);
       const name = writer.topicOf(batch, packet, stage);
       if (name === '')
@@ -303,6 +307,12 @@ class Channel {
    */
   #send(items, topic, partition, done) {
     const { writer, session } = this.parts;
+    this.requests++;
+    this.sent += items.length;
+    for (const item of items) {
+      if (item.wasSent) this.retried++;
+      item.wasSent = true;
+    }
     const messages = items.map(({ batch, packet }) =>
       writer.write(batch, packet, topic, partition, /** @type {Stage} */ (this.stages.get(batch.stage)))
     );
@@ -360,7 +370,8 @@ class Channel {
       const halves = [packet, packet + 1].map((each) => ({
         batch,
         packet: each,
-        bytes: writer.bytesOf(batch, each)
+        bytes: writer.bytesOf(batch, each),
+        wasSent: false
       }));
       for (const half of halves) {
         batch.states[half.packet] = SENT;

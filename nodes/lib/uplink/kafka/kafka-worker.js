@@ -48,7 +48,8 @@ function problem(code, reason) {
 
 function report() {
   const views = groups.map((group) => group.view());
-  port.postMessage({ type: 'state', ...overview(/** @type {any} */ (views)) });
+  const producers = groups.map((group) => group.figures());
+  port.postMessage({ type: 'state', ...overview(/** @type {any} */ (views)), producers });
 }
 
 /** Schedules one turn for all events of one turn of the event loop. */

@@ -4,7 +4,7 @@ const { Backoff } = require('../../base/backoff');
 const { meaningOf } = require('./errors');
 
 /** @typedef {import('../sending/taken-batch').TakenBatch} TakenBatch */
-/** A packet of a batch. @typedef {{ batch: TakenBatch, packet: number, bytes: number }} Item */
+/** A packet of a batch. @typedef {{ batch: TakenBatch, packet: number, bytes: number, wasSent?: boolean }} Item */
 
 const MAX_RECORDS = 5000;
 const RETRY_MIN_MS = 100;

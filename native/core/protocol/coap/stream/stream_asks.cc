@@ -64,6 +64,7 @@ AskAnswer AskFailure(std::string_view why) {
   AskAnswer answer;
   answer.code = kBadGateway;
   answer.payload = why;
+  answer.failed = true;
   return answer;
 }
 

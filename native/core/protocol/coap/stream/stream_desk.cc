@@ -171,6 +171,8 @@ void StreamImpl::OnAsked(const Message& message) {
   }
   if (refusal.code == kEmpty && releasing_) refusal = {kUnavailable, "The gateway is stopping."};
   const auto same = at_desk_.find(message.token);
+  request.asked.id = ++last_asked_;
+  request.asked.reuses_token = same != at_desk_.end();
   if (refusal.code == kEmpty && same != at_desk_.end() && same->second.is_open) {
     refusal = {kBadRequest, "The token is in use."};
   }
@@ -218,31 +220,82 @@ void StreamImpl::PassOn(const DeskRequest& request, std::string key) {
   if (row.block1) row.block1->more = false;
   row.block2 = request.block2;
   row.key = std::move(key);
+  row.id = request.asked.id;
   const size_t most = is_anonymous() ? options_.max_asked_before : options_.max_asked;
-  const bool has_room = open_asked_ < most;
-  if (has_room) {
+  if (open_asked_ < most) {
     // A new registration replaces the observation with its token (RFC 7641 4.1).
     at_desk_.insert_or_assign(token, row);
     ++open_asked_;
-    if (handler_->OnAsked(request.asked)) return;
-    EndAtDesk(token);
+    const Taker taker = handler_->OnAsked(request.asked);
+    const auto found = at_desk_.find(token);
+    // It may have been answered in that call.
+    const bool is_open =
+        found != at_desk_.end() && found->second.id == row.id && found->second.is_open;
+    if (taker != Taker::kNone) {
+      if (is_open) SetTaker(&found->second, taker);
+      return;
+    }
+    --open_asked_;
+    at_desk_.erase(found);
   }
   Reply reply = ReplyTo(Refusal{kUnavailable, "Too many requests wait. Try again."});
   reply.max_age = 1;
   Respond({Token(token), request.no_response}, reply);
 }
 
-void StreamImpl::EndAtDesk(std::string_view token) {
-  const auto row = at_desk_.find(token);
-  if (row == at_desk_.end()) return;
-  if (row->second.is_open) --open_asked_;
-  at_desk_.erase(row);
+void StreamImpl::SetTaker(AtDesk* row, Taker taker) {
+  const auto is_unsettled = [row] { return row->taker == Taker::kDesk && !row->is_settled; };
+  if (row->taker == Taker::kOwner) --own_asked_;
+  if (is_unsettled()) --unsettled_;
+  row->taker = taker;
+  if (row->taker == Taker::kOwner) ++own_asked_;
+  if (is_unsettled()) ++unsettled_;
+}
+
+void StreamImpl::Settle(std::string_view token) {
+  const auto found = at_desk_.find(token);
+  if (found == at_desk_.end()) return;
+  AtDesk& row = found->second;
+  if (row.is_open && row.taker == Taker::kDesk && !row.is_settled) --unsettled_;
+  row.is_settled = true;
+}
+
+bool StreamImpl::PassToDesk(std::string_view token, uint64_t id) {
+  const auto found = at_desk_.find(token);
+  if (found == at_desk_.end() || found->second.id != id) return false;
+  SetTaker(&found->second, Taker::kDesk);
+  return true;
+}
+
+bool StreamImpl::AnswerOwn(std::string_view token, uint64_t id, uint8_t code, OptionValues options,
+                           std::string_view payload) {
+  const auto found = at_desk_.find(token);
+  if (found == at_desk_.end() || found->second.id != id) return false;
+  return AnswerRow(found, code, std::move(options), payload);
+}
+
+void StreamImpl::EndOwn() {
+  for (auto row = at_desk_.begin(); row != at_desk_.end();) {
+    const auto current = row++;
+    if (current->second.is_open && current->second.taker == Taker::kOwner) {
+      AnswerRow(current, kUnavailable, {}, "The session of this connection has changed.");
+    }
+  }
 }
 
 bool StreamImpl::Answer(std::string_view token, uint8_t code, OptionValues options,
                         std::string_view payload) {
   const auto found = at_desk_.find(token);
-  if (found == at_desk_.end() || close_reason_ != CloseReason::kNone) return false;
+  if (found == at_desk_.end()) return false;
+  // What the desk was asked under this token before has ended.
+  if (found->second.is_open && found->second.taker == Taker::kOwner) return false;
+  return AnswerRow(found, code, std::move(options), payload);
+}
+
+bool StreamImpl::AnswerRow(AtDeskRows::iterator found, uint8_t code, OptionValues options,
+                           std::string_view payload) {
+  if (close_reason_ != CloseReason::kNone) return false;
+  const std::string_view token = found->first;
   AtDesk& row = found->second;
   const auto is_observe = [](const OptionValue& option) { return option.number == kObserve; };
   const size_t relations = at_desk_.size() - open_asked_;
@@ -257,7 +310,10 @@ bool StreamImpl::Answer(std::string_view token, uint8_t code, OptionValues optio
     return false;
   }
   SendAnswer(token, row, code, std::move(options), payload);
-  if (row.is_open) --open_asked_;
+  if (row.is_open) {
+    SetTaker(&row, Taker::kNone);
+    --open_asked_;
+  }
   row.is_open = false;
   row.block1.reset();
   row.no_response = 0;

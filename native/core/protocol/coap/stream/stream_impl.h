@@ -17,6 +17,7 @@
 #include "core/protocol/coap/commands.h"
 #include "core/protocol/coap/exchange.h"
 #include "core/protocol/coap/handle_table.h"
+#include "core/protocol/coap/handler.h"
 #include "core/protocol/coap/message.h"
 #include "core/protocol/coap/observers.h"
 #include "core/protocol/coap/reply.h"
@@ -44,7 +45,13 @@ class StreamImpl {
   void Identify(std::string device);
   void Forget();
   bool Answer(std::string_view token, uint8_t code, OptionValues options, std::string_view payload);
-  size_t asked() const { return open_asked_; }
+  size_t asked() const { return open_asked_ - own_asked_; }
+  void Settle(std::string_view token);
+  size_t unsettled() const { return unsettled_; }
+  bool AnswerOwn(std::string_view token, uint64_t id, uint8_t code, OptionValues options,
+                 std::string_view payload);
+  bool PassToDesk(std::string_view token, uint64_t id);
+  void EndOwn();
   AskStart Ask(uint64_t id, const RequestSpec& request);
   void Cancel(uint64_t id);
 
@@ -83,11 +90,14 @@ class StreamImpl {
     int64_t since_us = -1;  // the first OnTime() after it was sent
   };
 
-  // A request at the desk, by its token.
+  // A request at the desk or at the owner, by its token.
   struct AtDesk {
+    uint64_t id = 0;
+    Taker taker = Taker::kNone;  // kNone: Handler::OnAsked() has not returned
     uint8_t no_response = 0;
-    bool is_open = true;    // without an answer; false = an observation
-    bool observes = false;  // the request registers an observation
+    bool is_open = true;      // without an answer; false = an observation
+    bool is_settled = false;  // Settle()
+    bool observes = false;    // the request registers an observation
     std::optional<Block> block1;
     std::optional<Block> block2;
     std::string key;  // of its answer's body
@@ -157,7 +167,11 @@ class StreamImpl {
   void KeepBody(const std::string& key, uint8_t code, const OptionValues& options,
                 std::string_view body);
   void DropOldBodies();
-  void EndAtDesk(std::string_view token);
+  using AtDeskRows = std::map<std::string, AtDesk, std::less<>>;
+  // Gives an open request to `taker`; kNone: it is open no more.
+  void SetTaker(AtDesk* row, Taker taker);
+  bool AnswerRow(AtDeskRows::iterator found, uint8_t code, OptionValues options,
+                 std::string_view payload);
   size_t desk_bytes() const;
   // The largest message that the peer takes.
   size_t peer_limit() const;
@@ -208,8 +222,11 @@ class StreamImpl {
   uint64_t pings_ = 0;
   uint32_t observe_ = 0;
 
-  std::map<std::string, AtDesk, std::less<>> at_desk_;  // by token
-  size_t open_asked_ = 0;
+  AtDeskRows at_desk_;  // by token
+  uint64_t last_asked_ = 0;
+  size_t open_asked_ = 0;  // with those of the owner
+  size_t own_asked_ = 0;   // of the owner
+  size_t unsettled_ = 0;
   std::vector<SentBody> bodies_;         // oldest first
   std::map<uint64_t, Asking> asking_;    // by id
   std::map<uint64_t, uint64_t> tokens_;  // ids by token

@@ -156,6 +156,16 @@ bool StreamSession::Answer(std::string_view token, uint8_t code, OptionValues op
   return impl_->Answer(token, code, std::move(options), payload);
 }
 size_t StreamSession::asked() const { return impl_->asked(); }
+void StreamSession::Settle(std::string_view token) { impl_->Settle(token); }
+size_t StreamSession::unsettled() const { return impl_->unsettled(); }
+bool StreamSession::AnswerOwn(std::string_view token, uint64_t id, uint8_t code,
+                              OptionValues options, std::string_view payload) {
+  return impl_->AnswerOwn(token, id, code, std::move(options), payload);
+}
+bool StreamSession::PassToDesk(std::string_view token, uint64_t id) {
+  return impl_->PassToDesk(token, id);
+}
+void StreamSession::EndOwn() { impl_->EndOwn(); }
 AskStart StreamSession::Ask(uint64_t id, const RequestSpec& request) {
   return impl_->Ask(id, request);
 }

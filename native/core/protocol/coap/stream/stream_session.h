@@ -72,6 +72,19 @@ class StreamSession {
   bool Answer(std::string_view token, uint8_t code, OptionValues options, std::string_view payload);
   // Requests at the desk without an answer.
   size_t asked() const;
+  // The desk has decided about a request: later requests cannot overtake it. No effect for a token
+  // without such a request.
+  void Settle(std::string_view token);
+  // Requests at the desk that are neither answered nor settled.
+  size_t unsettled() const;
+
+  // The same as Answer() for a request that the owner took (Taker::kOwner); `id` is Asked::id.
+  bool AnswerOwn(std::string_view token, uint64_t id, uint8_t code, OptionValues options,
+                 std::string_view payload);
+  // Leaves a request that the owner took to the desk. False, and no effect, for an unknown one.
+  bool PassToDesk(std::string_view token, uint64_t id);
+  // Answers all requests that the owner took with 5.03.
+  void EndOwn();
 
   // Sends a request to the device. After kSent, OnAskAnswer(id) follows, unless Cancel() or
   // Forget() is called or the session ends. Tokens are never used again, so late answers are

@@ -6,6 +6,7 @@ const { plural, table } = require('../../../base/cli/cli-output');
 const { newCode, userProblem, ISSUER } = require('../access-codes');
 const { asUuid } = require('../bodies');
 const { PostgresStore, SqliteStore, isPostgresUrl } = require('../store');
+const { MOST_TOKENS, newUserToken } = require('../user-tokens');
 const { EXIT, usage } = require('./usage');
 
 /** @typedef {import('./usage').Input} Input */
@@ -62,6 +63,47 @@ const commands = {
       `One device can sign up as ${name} with this code in the next ${plural(minutes, 'minute')}:`
     );
     await output.line(code);
+    return EXIT.OK;
+  },
+
+  async token(store, { names: [name], days }, output) {
+    const problem = userProblem(name);
+    if (problem) throw usage(`The user name ${problem}.`);
+    const made = await newUserToken(store, name, { days });
+    if (!made) throw new CliError(`${name} has ${MOST_TOKENS} tokens already. Revoke one.`, EXIT.NO);
+    await output.note(
+      `${name} can reach devices over HTTP with this token for ${plural(days, 'day')} (its id is ${made.id}):`
+    );
+    await output.line(made.token);
+    return EXIT.OK;
+  },
+
+  async tokens(store, { names: [name], json }, output) {
+    const users = await store.read('users');
+    const uid = name === undefined ? undefined : userNamed(users, name).uid;
+    const names = new Map(users.map((user) => [user.uid, user.sub]));
+    const all = await store.read('userTokens', { now: Date.now() });
+    const tokens = all
+      .filter((each) => uid === undefined || each.uid === uid)
+      .map(({ id, uid: owner, expires }) => ({
+        id,
+        user: names.get(owner) ?? owner,
+        expires: new Date(Number(expires)).toISOString()
+      }));
+    if (json) {
+      await output.line(JSON.stringify({ tokens }));
+    } else {
+      const rows = tokens.map(({ id, user, expires }) => [id, user, expires]);
+      for (const line of table(['token', 'user', 'expires'], rows)) await output.line(line);
+    }
+    return EXIT.OK;
+  },
+
+  async revoke(store, { names: [id] }, output) {
+    if (!(await store.write('removeUserToken', { id: id.toLowerCase() }))) {
+      throw new CliError(`There is no token with the id ${id}. List them with 'tokens'.`, EXIT.NO);
+    }
+    await output.note(`The token ${id} was revoked.`);
     return EXIT.OK;
   },
 

@@ -8,9 +8,11 @@ const { CliError } = require('../../../base/cli/cli-error');
 const { parseOptions, readCommand } = require('../../../base/cli/usage');
 const { MOST_MINUTES } = require('../access-codes');
 const { isPostgresUrl } = require('../store/postgres-url');
+const { MOST_DAYS } = require('../user-tokens');
 
 const EXIT = { OK: 0, NO: 1, USAGE: 2, CANNOT: 3 };
 const DEFAULT_MINUTES = 10;
+const DEFAULT_DAYS = 90;
 
 const HELP = `seganet-accounts <command> [options] [<name> ...]
 
@@ -20,6 +22,10 @@ within some seconds.
 commands
   code USER           prints an access code with which one device can sign up as this user; creates the user if necessary
                         --minutes N       time in which the code is valid: 1 to ${MOST_MINUTES}, default ${DEFAULT_MINUTES}
+  token USER          prints a token with which this user reaches devices over HTTP; creates the user if necessary
+                        --days N          time in which the token is valid: 1 to ${MOST_DAYS}, default ${DEFAULT_DAYS}
+  tokens [USER]       lists the valid tokens for HTTP, or those of one user: id, user, end
+  revoke ID           revokes the token for HTTP with this id
   users               lists the users: name, number of devices, id
   devices [USER]      lists the devices, or those of one user: id, user, links, name
   share DEVICE USER RIGHTS
@@ -30,20 +36,30 @@ commands
 options
   --store FILE|URL    the database of accounts: a file, or postgres://user@host/database, with the password in PGPASSWORD
                       or PGPASSFILE; default: the ocf.db in SEGANET_HOME (else ~/.seganet) or in one of its log folders
-  --json              users, devices: print one JSON object
+  --json              users, devices, tokens: print one JSON object
 
   --help, --version
 
 exit codes
-  0  done                      1  there is no such user or device
+  0  done                      1  there is no such user, device or token, or the user has too many tokens
   2  wrong usage               3  the database is missing, or cannot be read or written
 
 docs/ocf.md in the package describes the cloud.`;
 
 /** Least and most names after each command. @type {Record<string, [number, number]>} */
-const NAMES = { code: [1, 1], users: [0, 0], devices: [0, 1], share: [3, 3], delete: [1, 1] };
+const NAMES = {
+  code: [1, 1],
+  token: [1, 1],
+  tokens: [0, 1],
+  revoke: [1, 1],
+  users: [0, 0],
+  devices: [0, 1],
+  share: [3, 3],
+  delete: [1, 1]
+};
+const LISTS = new Set(['users', 'devices', 'tokens']);
 
-/** @typedef {{ names: string[], store: string, minutes: number, json: boolean }} Input */
+/** @typedef {{ names: string[], store: string, minutes: number, days: number, json: boolean }} Input */
 
 /** @param {string} message */
 const usage = (message) => new CliError(`${message} See seganet-accounts --help.`, EXIT.USAGE);
@@ -88,19 +104,26 @@ function readArguments(args) {
   /** @type {NonNullable<import('node:util').ParseArgsConfig['options']>} */
   const specs = { store: { type: 'string' } };
   if (command === 'code') specs.minutes = { type: 'string' };
-  if (command === 'users' || command === 'devices') specs.json = { type: 'boolean' };
+  if (command === 'token') specs.days = { type: 'string' };
+  if (LISTS.has(command)) specs.json = { type: 'boolean' };
   const { values, positionals } = parseOptions(rest, specs, usage, true);
   const [least, most] = NAMES[command];
   if (positionals.length < least)
     throw usage(`'${command}' needs ${least === 1 ? 'a name' : 'three names'}.`);
   if (positionals.length > most) throw usage(`'${positionals[most]}' is one argument too many.`);
-  const minutes = values.minutes === undefined ? DEFAULT_MINUTES : Number(values.minutes);
-  if (!Number.isInteger(minutes) || minutes < 1 || minutes > MOST_MINUTES) {
-    throw usage(`--minutes takes a whole number from 1 to ${MOST_MINUTES}.`);
-  }
+  const minutes = wholeNumber('minutes', values.minutes, MOST_MINUTES, DEFAULT_MINUTES);
+  const days = wholeNumber('days', values.days, MOST_DAYS, DEFAULT_DAYS);
   const given = values.store === undefined ? defaultStore() : String(values.store);
   const store = isPostgresUrl(given) ? given : path.resolve(given);
-  return { command, text: '', options: { names: positionals, store, minutes, json: values.json === true } };
+  const json = values.json === true;
+  return { command, text: '', options: { names: positionals, store, minutes, days, json } };
+}
+
+/** @param {string} name @param {unknown} value @param {number} most @param {number} fallback @returns {number} */
+function wholeNumber(name, value, most, fallback) {
+  const number = value === undefined ? fallback : Number(value);
+  if (Number.isInteger(number) && number >= 1 && number <= most) return number;
+  throw usage(`--${name} takes a whole number from 1 to ${most}.`);
 }
 
 module.exports = { EXIT, readArguments, usage };

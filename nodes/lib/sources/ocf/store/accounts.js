@@ -191,7 +191,7 @@ async function refresh(tx, { di, uid, hash, tokens, now, idleSince }) {
 }
 
 /**
- * Deletes a device with its tokens, links and shares.
+ * Deletes a device with its tokens, links, shares and the endpoints that it registered.
  * @param {Transaction} tx
  * @param {{ di: string }} input
  * @returns {Promise<boolean>} false: there was none
@@ -200,11 +200,12 @@ async function removeDevice(tx, { di }) {
   for (const table of ['link_type', 'link', 'share', 'spent', 'redeemed']) {
     await tx.run(`DELETE FROM ${table} WHERE di = $1`, di);
   }
+  await tx.run('DELETE FROM endpoint WHERE via = $1', di);
   return (await tx.run('DELETE FROM device WHERE di = $1', di)) > 0;
 }
 
 /**
- * Deletes a user with all devices, codes and shares.
+ * Deletes a user with all devices, codes, tokens and shares.
  * @param {Transaction} tx
  * @param {{ uid: string }} input
  * @returns {Promise<{ isKnown: boolean, devices: string[] }>}
@@ -212,7 +213,9 @@ async function removeDevice(tx, { di }) {
 async function removeUser(tx, { uid }) {
   const devices = (await tx.all('SELECT di FROM device WHERE uid = $1 ORDER BY di', uid)).map(({ di }) => di);
   for (const di of devices) await removeDevice(tx, { di });
-  for (const table of ['code', 'redeemed', 'share']) await tx.run(`DELETE FROM ${table} WHERE uid = $1`, uid);
+  for (const table of ['code', 'redeemed', 'share', 'user_token']) {
+    await tx.run(`DELETE FROM ${table} WHERE uid = $1`, uid);
+  }
   return { isKnown: (await tx.run('DELETE FROM account WHERE uid = $1', uid)) > 0, devices };
 }
 
@@ -262,6 +265,7 @@ async function claim(tx, { sid }) {
 }
 
 module.exports = {
+  addUser,
   addCode,
   redeemedFor,
   signUp,

@@ -140,6 +140,27 @@ async function find(tx, { uid, types, devices: dis, now, most }) {
 }
 
 /**
+ * Returns the links of a device that have one of the types, in the order of their numbers.
+ * @param {Transaction} tx
+ * @param {{ di: string, types: string[], now: number }} input types: at least one, `*` = any
+ * @returns {Promise<{ href: string, expires: number, body: Uint8Array }[]>} expires: ms since 1970, 0 = never
+ */
+async function linksOf(tx, { di, types, now }) {
+  const marks = types.map((_type, i) => `$${i + 3}`).join(', ');
+  const byType = types.includes('*')
+    ? ''
+    : `AND EXISTS (SELECT 1 FROM link_type AS t WHERE t.di = l.di AND t.href = l.href AND t.rt IN (${marks}))`;
+  const sql = [
+    'SELECT l.href, l.expires, l.body FROM link AS l',
+    'WHERE l.di = $1 AND (l.expires = 0 OR l.expires > $2)',
+    byType,
+    'ORDER BY l.ins'
+  ].join(' ');
+  const rows = await tx.all(sql, di, now, ...(byType ? types : []));
+  return rows.map(({ href, expires, body }) => ({ href, expires: Number(expires), body }));
+}
+
+/**
  * Returns who may see a device.
  * @param {Transaction} tx
  * @param {{ di: string }} input
@@ -201,6 +222,7 @@ module.exports = {
   removeOldLinks,
   findSql,
   find,
+  linksOf,
   access,
   visible,
   share,

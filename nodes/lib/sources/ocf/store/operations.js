@@ -3,7 +3,9 @@
 // durable when its promise resolves.
 
 const accounts = require('./accounts');
+const endpoints = require('./endpoints');
 const links = require('./links');
+const userTokens = require('./user-tokens');
 
 const READS = {
   redeemedFor: accounts.redeemedFor,
@@ -12,9 +14,14 @@ const READS = {
   cloudId: accounts.cloudId,
   countDevices: accounts.countDevices,
   find: links.find,
+  linksOf: links.linksOf,
   access: links.access,
   visible: links.visible,
-  devices: links.devices
+  devices: links.devices,
+  checkUserToken: userTokens.checkUserToken,
+  userTokens: userTokens.userTokens,
+  endpoint: endpoints.endpoint,
+  endpoints: endpoints.endpoints
 };
 
 const WRITES = {
@@ -29,20 +36,37 @@ const WRITES = {
   publish: links.publish,
   unpublish: links.unpublish,
   removeOldLinks: links.removeOldLinks,
-  share: links.share
+  share: links.share,
+  addUserToken: userTokens.addUserToken,
+  removeUserToken: userTokens.removeUserToken,
+  removeOldUserTokens: userTokens.removeOldUserTokens,
+  register: endpoints.register,
+  renew: endpoints.renew,
+  removeEndpoint: endpoints.removeEndpoint,
+  removeOldEndpoints: endpoints.removeOldEndpoints
 };
 
+/** What changed: endpoints of the directory, and tokens of users. Devices are named by their ids, which are UUIDs. */
+const [ENDPOINTS, USER_TOKENS] = ['endpoints', 'userTokens'];
+
+/** @typedef {'all' | string[]} Changes devices of which the owner, the rights or the tokens changed, ENDPOINTS, USER_TOKENS */
+
 /**
- * What other gateways with the same store must know of a write: the devices of which the owner, the rights or the
- * tokens changed, or `all`. A write that is missing changes nothing that a gateway keeps in memory.
- * @type {Record<string, (input: any, result: any) => 'all' | string[]>}
+ * What other gateways with the same store must know of a write. A write that is missing changes nothing that a gateway
+ * keeps in memory.
+ * @type {Record<string, (input: any, result: any) => Changes>}
  */
 const CHANGES = {
   signUp: ({ di }, { problem, isNew }) => (problem === '' && isNew ? [di] : []),
   refresh: ({ di }, result) => (result === 'reused' ? [di] : []),
   removeDevice: ({ di }, wasThere) => (wasThere ? [di] : []),
   removeUser: () => 'all',
-  share: ({ di }, problem) => (problem === '' ? [di] : [])
+  share: ({ di }, problem) => (problem === '' ? [di] : []),
+  removeUserToken: (_input, wasThere) => (wasThere ? [USER_TOKENS] : []),
+  register: (_input, problem) => (problem === '' ? [ENDPOINTS] : []),
+  renew: (_input, isKnown) => (isKnown ? [ENDPOINTS] : []),
+  removeEndpoint: (_input, wasThere) => (wasThere ? [ENDPOINTS] : []),
+  removeOldEndpoints: (_input, wereThere) => (wereThere ? [ENDPOINTS] : [])
 };
 
 /** @typedef {typeof READS} Reads */
@@ -60,9 +84,10 @@ const CHANGES = {
  * @typedef {object} Store
  * @property {<N extends keyof Reads>(name: N, input?: Input<Reads[N]>) => Result<Reads[N]>} read
  * @property {<N extends keyof Writes>(name: N, input: Input<Writes[N]>) => Result<Writes[N]>} write
- * @property {() => Promise<'all' | string[]>} takeChanges returns the devices of which other processes changed the
- *   owner, the rights or the tokens since the last call; `all` if they are not known
+ * @property {() => Promise<Changes>} takeChanges returns what other processes changed since the last call; `all` if
+ *   that is not known
+ * @property {() => ReturnType<import('./call-figures').CallFigures['snapshot']>} figures
  * @property {() => Promise<void>} close
  */
 
-module.exports = { READS, WRITES, CHANGES };
+module.exports = { READS, WRITES, CHANGES, ENDPOINTS, USER_TOKENS };

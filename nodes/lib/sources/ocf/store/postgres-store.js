@@ -14,6 +14,7 @@
 // and all requests may be repeated.
 
 const { randomUUID } = require('node:crypto');
+const { CallFigures } = require('./call-figures');
 const { GroupCommit, closed } = require('./group-commit');
 const { CHANGES, READS, WRITES } = require('./operations');
 const { loadPg, newClient } = require('./postgres-client');
@@ -47,6 +48,7 @@ class PostgresStore {
   /** @type {{ run: (reader: Connection) => Promise<any>, resolve: (value: any) => void, reject: (error: Error) => void }[]} */
   #reads = [];
   #writes = new GroupCommit((take) => this.#commit(take));
+  #figures = new CallFigures();
   #report;
   #shown;
   #isClosed = false;
@@ -126,6 +128,11 @@ class PostgresStore {
 
   /** @type {Store['read']} */
   read(name, input) {
+    return this.#figures.count('read', this.#read(name, input));
+  }
+
+  /** @type {Store['read']} */
+  #read(name, input) {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(closed());
       if (!this.#readers.some(({ isUp }) => isUp)) return reject(away());
@@ -137,7 +144,12 @@ class PostgresStore {
   }
 
   /** @type {Store['write']} */
-  async write(name, input) {
+  write(name, input) {
+    return this.#figures.count('write', this.#write(name, input));
+  }
+
+  /** @type {Store['write']} */
+  async #write(name, input) {
     if (!this.#isClosed && !this.#writer.isUp) throw away();
     return this.#writes.write(name, input);
   }
@@ -147,6 +159,11 @@ class PostgresStore {
     const changes = this.#changes;
     this.#changes = new Set();
     return changes === 'all' ? changes : [...changes];
+  }
+
+  /** @type {Store['figures']} */
+  figures() {
+    return this.#figures.snapshot();
   }
 
   /** Commits what waits, and ends the connections. */

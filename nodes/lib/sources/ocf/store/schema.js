@@ -1,6 +1,6 @@
 'use strict';
-// The tables of accounts and directory. Times are milliseconds since 1970, 0 = never. Only SHA-256 hashes of tokens and
-// codes are stored.
+// The tables of accounts and directories. Times are milliseconds since 1970, 0 = never. Only SHA-256 hashes of tokens
+// and codes are stored.
 
 /** "SGO1": distinguishes our database from those of other programs. */
 const APPLICATION_ID = 0x53474f31;
@@ -24,7 +24,14 @@ const VERSIONS = [
    CREATE TABLE link (di TEXT NOT NULL, href TEXT NOT NULL, ins BIGINT NOT NULL, expires BIGINT NOT NULL, shown INTEGER NOT NULL, body {bytes} NOT NULL, PRIMARY KEY (di, href)){keyed};
    CREATE INDEX link_expires ON link (expires) WHERE expires > 0;
    CREATE TABLE link_type (rt TEXT NOT NULL, di TEXT NOT NULL, href TEXT NOT NULL, PRIMARY KEY (rt, di, href)){keyed};
-   CREATE INDEX link_type_link ON link_type (di, href);`
+   CREATE INDEX link_type_link ON link_type (di, href);`,
+  `CREATE TABLE user_token (hash {bytes} PRIMARY KEY, id TEXT NOT NULL UNIQUE, uid TEXT NOT NULL, expires BIGINT NOT NULL, created BIGINT NOT NULL){keyed};
+   CREATE INDEX user_token_user ON user_token (uid);
+   CREATE TABLE endpoint (di TEXT PRIMARY KEY, uid TEXT NOT NULL, via TEXT NOT NULL, ep TEXT NOT NULL, base TEXT NOT NULL, lt BIGINT NOT NULL, expires BIGINT NOT NULL, attributes {bytes} NOT NULL, links {bytes} NOT NULL){keyed};
+   CREATE INDEX endpoint_user ON endpoint (uid);
+   CREATE INDEX endpoint_via ON endpoint (via);
+   CREATE INDEX endpoint_expires ON endpoint (expires);`,
+  'CREATE INDEX user_token_expires ON user_token (expires);'
 ];
 
 module.exports = { APPLICATION_ID, VERSIONS };

@@ -5,6 +5,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { makeFolder, syncDirectory } = require('../../../store/log-folder');
 const { DatabaseSync } = require('../../../store/sqlite');
+const { CallFigures } = require('./call-figures');
 const { GroupCommit, closed } = require('./group-commit');
 const { READS, WRITES } = require('./operations');
 const { APPLICATION_ID, VERSIONS } = require('./schema');
@@ -22,6 +23,7 @@ class SqliteStore {
   #writes = new GroupCommit((take) => this.#commit(take));
   #isClosed = false;
   #version = 0;
+  #figures = new CallFigures();
   /** Commits so far, for tests of the grouping. */
   commits = 0;
 
@@ -48,14 +50,19 @@ class SqliteStore {
   }
 
   /** @type {import('./operations').Store['read']} */
-  async read(name, input) {
+  read(name, input) {
+    return this.#figures.count('read', this.#read(name, input));
+  }
+
+  /** @type {import('./operations').Store['read']} */
+  async #read(name, input) {
     if (this.#isClosed) throw closed();
     return /** @type {any} */ (READS[name])(this.#reader, input);
   }
 
   /** @type {import('./operations').Store['write']} */
   write(name, input) {
-    return this.#writes.write(name, input);
+    return this.#figures.count('write', this.#writes.write(name, input));
   }
 
   /** @type {import('./operations').Store['takeChanges']} */
@@ -64,6 +71,11 @@ class SqliteStore {
     const before = this.#version;
     this.#version = this.#dataVersion();
     return this.#version === before ? [] : 'all';
+  }
+
+  /** @type {import('./operations').Store['figures']} */
+  figures() {
+    return this.#figures.snapshot();
   }
 
   /** Commits what waits, and closes the file. */

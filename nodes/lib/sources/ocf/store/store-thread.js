@@ -2,8 +2,10 @@
 
 const path = require('node:path');
 const { ManagedThread } = require('../../../base/managed-thread');
+const { CallFigures } = require('./call-figures');
 
 /** @typedef {import('./operations').Store} Store */
+/** @typedef {{ resolve: (value: any) => void, reject: (error: Error) => void }} Call */
 
 const WORKER_FILE = path.join(__dirname, 'store-worker.js');
 const END_LIMIT_MS = 10000;
@@ -17,8 +19,9 @@ const MOST_OPEN = 8192;
  */
 class StoreThread {
   #thread;
-  /** @type {Map<number, { resolve: (value: any) => void, reject: (error: Error) => void }>} */
+  /** @type {Map<number, Call>} */
   #open = new Map();
+  #figures = new CallFigures();
   #lastId = 0;
   #isReady = false;
   #isClosed = false;
@@ -71,17 +74,22 @@ class StoreThread {
 
   /** @type {Store['read']} */
   read(name, input) {
-    return this.#call({ kind: 'read', name, input });
+    return this.#figures.count('read', this.#call({ kind: 'read', name, input }));
   }
 
   /** @type {Store['write']} */
   write(name, input) {
-    return this.#call({ kind: 'write', name, input });
+    return this.#figures.count('write', this.#call({ kind: 'write', name, input }));
   }
 
   /** @type {Store['takeChanges']} */
   takeChanges() {
     return this.#call({ kind: 'takeChanges' });
+  }
+
+  /** @type {Store['figures']} */
+  figures() {
+    return this.#figures.snapshot();
   }
 
   /** Commits what waits, and ends the thread. */
@@ -97,12 +105,13 @@ class StoreThread {
     this.#thread.terminate();
   }
 
-  /** @param {object} call @returns {Promise<any>} */
+  /** @param {{ kind: 'read' | 'write' | 'takeChanges', name?: any, input?: any }} call @returns {Promise<any>} */
   #call(call) {
     return new Promise((resolve, reject) => {
-      if (this.#isClosed) return reject(new Error('The database is closed.'));
-      if (!this.#isReady) return reject(new Error('The database is not available.'));
-      if (this.#open.size >= MOST_OPEN) return reject(new Error('The database is too busy.'));
+      const refuse = (/** @type {string} */ reason) => reject(new Error(reason));
+      if (this.#isClosed) return refuse('The database is closed.');
+      if (!this.#isReady) return refuse('The database is not available.');
+      if (this.#open.size >= MOST_OPEN) return refuse('The database is too busy.');
       const id = ++this.#lastId;
       this.#open.set(id, { resolve, reject });
       this.#thread.post({ ...call, id });
@@ -119,9 +128,10 @@ class StoreThread {
     }
     if (kind === 'failed') return this.#opened?.(reason);
     const call = this.#open.get(id);
+    if (!call) return;
     this.#open.delete(id);
-    if (kind === 'done') call?.resolve(result);
-    else call?.reject(Object.assign(new Error(message), code ? { code } : {}));
+    if (kind === 'done') call.resolve(result);
+    else call.reject(Object.assign(new Error(message), code ? { code } : {}));
   }
 
   /** @param {Error} error */

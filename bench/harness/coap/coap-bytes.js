@@ -1,0 +1,42 @@
+'use strict';
+// Bytes of CoAP over TCP (RFC 8323 section 3.2) for load generators.
+
+/** @typedef {[number: number, value: Uint8Array | string]} Option */
+
+/**
+ * Returns the nibble for a number in an option's head, and the bytes that follow it.
+ * @param {number} value
+ * @returns {[number, Buffer]}
+ */
+function extended(value) {
+  if (value < 13) return [value, Buffer.alloc(0)];
+  if (value < 269) return [13, Buffer.from([value - 13])];
+  return [14, Buffer.from([(value - 269) >> 8, (value - 269) & 255])];
+}
+
+/**
+ * Returns options and payload as they are in a message.
+ * @param {Option[]} options in ascending order
+ * @param {Uint8Array} [payload]
+ */
+function coapBody(options, payload = Buffer.alloc(0)) {
+  const parts = [];
+  let last = 0;
+  for (const [number, value] of options) {
+    const bytes = Buffer.from(/** @type {string} */ (value));
+    const [delta, moreDelta] = extended(number - last);
+    const [size, moreSize] = extended(bytes.length);
+    parts.push(Buffer.from([(delta << 4) | size]), moreDelta, moreSize, bytes);
+    last = number;
+  }
+  if (payload.length > 0) parts.push(Buffer.from([0xff]), payload);
+  return Buffer.concat(parts);
+}
+
+/** Returns a message with a token of one byte. @param {number} code @param {Buffer} body of coapBody() */
+function coapFrame(code, body) {
+  const [nibble, more] = extended(body.length);
+  return Buffer.concat([Buffer.from([(nibble << 4) | 1]), more, Buffer.from([code, 1]), body]);
+}
+
+module.exports = { coapBody, coapFrame };

@@ -1,0 +1,86 @@
+'use strict';
+// The metrics of OCF clouds, and of the request desk that serves them.
+
+/** @typedef {import('./text').Exposition} Exposition @typedef {import('./text').Labels} Labels */
+/** @typedef {ReturnType<import('../sources/ocf-cloud/running-cloud').RunningCloud['figures']>} CloudFigures */
+/** @typedef {import('../../../native/index.js').DeskStats} DeskStats */
+
+const STORE_CALLS = /** @type {const} */ (['read', 'write']);
+
+/**
+ * @param {Exposition} out
+ * @param {Labels} labels of the engine and the node
+ * @param {CloudFigures} figures null = closed
+ */
+function addCloud(out, labels, figures) {
+  out.gauge('seganet_ocf_up', '1 if the cloud is open.').add(labels, figures !== null);
+  if (!figures) return;
+  const { attempts, observations, store } = figures;
+  out.gauge('seganet_ocf_devices', 'Devices that are signed up.').add(labels, figures.devices);
+  out.gauge('seganet_ocf_devices_limit', 'Most devices that may sign up.').add(labels, figures.mostDevices);
+  out.gauge('seganet_ocf_devices_on', 'Devices that are signed in.').add(labels, figures.on);
+  out
+    .gauge('seganet_ocf_connections', 'Connections that have sent a request.')
+    .add(labels, figures.connections);
+  const requests = out.counter(
+    'seganet_ocf_requests_total',
+    "Answered requests, by resource and by the class of the answer's code."
+  );
+  for (const { resource, code, count } of figures.requests)
+    requests.add({ ...labels, resource, code }, count);
+  const refused = out.counter(
+    'seganet_ocf_attempts_refused_total',
+    'Refused attempts to sign up, sign in, refresh or delete: wrong, or limited because too many before were wrong.'
+  );
+  for (const [reason, count] of Object.entries(attempts)) refused.add({ ...labels, reason }, count);
+  out
+    .counter(
+      'seganet_ocf_tokens_reused_total',
+      'Refresh tokens that were used again, so that the tokens of the device were revoked.'
+    )
+    .add(labels, figures.tokensReused);
+  out
+    .gauge('seganet_ocf_forwarded_requests_open', 'Forwarded requests that devices have not answered.')
+    .add(labels, figures.forwarded);
+  const observed = out.gauge('seganet_ocf_observations', 'Open observations, by kind.');
+  for (const [kind, count] of Object.entries(observations)) observed.add({ ...labels, kind }, count);
+  out.gauge('seganet_ocf_topics', 'Topics of /oic/ps.').add(labels, figures.topics);
+  const calls = out.family(
+    'seganet_ocf_store_seconds',
+    'summary',
+    'Time of calls to the file of accounts, and their number.'
+  );
+  const failed = out.counter('seganet_ocf_store_failed_total', 'Failed calls to the file of accounts.');
+  for (const call of STORE_CALLS) {
+    const row = store[call];
+    calls.add({ ...labels, call }, row.seconds, '_sum');
+    calls.add({ ...labels, call }, row.done, '_count');
+    failed.add({ ...labels, call }, row.failed);
+  }
+  out
+    .gauge('seganet_ocf_store_waiting', 'Calls to the file of accounts without a result.')
+    .add(labels, store.waiting);
+}
+
+/** @param {Exposition} out @param {Labels} labels of the engine @param {DeskStats} desk */
+function addDesk(out, labels, desk) {
+  const requests = out.counter(
+    'seganet_desk_requests_total',
+    'Requests of devices, by what the desk did: passed to JavaScript, answered, or refused for lack of room.'
+  );
+  for (const end of /** @type {const} */ (['passed', 'answered', 'refused']))
+    requests.add({ ...labels, end }, desk[end]);
+  const asks = out.counter(
+    'seganet_desk_asks_total',
+    'Requests to devices, by what the desk did: sent, or refused for lack of room.'
+  );
+  asks.add({ ...labels, end: 'sent' }, desk.asked);
+  asks.add({ ...labels, end: 'refused' }, desk.full);
+  out
+    .gauge('seganet_desk_asks_open', 'Requests to devices, and observations, that are open.')
+    .add(labels, desk.openAsks);
+  out.gauge('seganet_desk_waiting_events', 'Events that wait for JavaScript.').add(labels, desk.events);
+  out.gauge('seganet_desk_waiting_bytes', 'Bytes of these events.').add(labels, desk.bytes);
+}
+
+module.exports = { addCloud, addDesk };

@@ -1,0 +1,185 @@
+'use strict';
+// Observations of the gateway itself at devices of its cloud. Each waits while its device is signed out, and is set up
+// when it signs in. While the device changes its connection without signing out, the desk does that.
+
+const { RequestFailure, deskQuestion, failureOf } = require('./own-requests');
+
+/** @typedef {import('./cloud').OcfCloud} OcfCloud */
+/** @typedef {import('./cloud').DeviceAnswer} DeviceAnswer */
+/** @typedef {InstanceType<typeof RequestFailure>} Failure */
+/**
+ * @typedef {object} ObservationHooks
+ * @property {(answer: DeviceAnswer, goesOn: boolean) => void} answered goesOn false: the device ends the observation
+ * @property {(failure: Failure) => 'again' | 'end'} failed the device did not answer, or was deleted (then
+ *   the result has no effect)
+ */
+/** @typedef {{ di: string, path: string[], query: string[], timeoutMs: number }} Observed */
+
+/** Observations of one device that have no answer yet. More would take the place of controllers' requests. */
+const MOST_ASKING = 4;
+const RETRY_MS = 1000;
+const MOST_RETRY_MS = 60000;
+const EMPTY = Buffer.alloc(0);
+
+class OwnObservation {
+  /** @type {NodeJS.Timeout | null} */
+  timer = null;
+  /** @type {unknown} */
+  handle = null;
+  failures = 0;
+  /** waiting: for its device or turn. @type {'waiting' | 'paused' | 'asking' | 'active' | 'ended'} */
+  state = 'waiting';
+
+  /** @param {Observed} observed @param {ObservationHooks} hooks @param {(own: OwnObservation) => void} remove */
+  constructor(observed, hooks, remove) {
+    this.observed = observed;
+    this.hooks = hooks;
+    this.remove = remove;
+  }
+
+  /** Ends it without another call of a hook. */
+  end() {
+    if (this.state !== 'ended') this.remove(this);
+  }
+}
+
+class OwnObservations {
+  #cloud;
+  /** @type {Map<string, Set<OwnObservation>>} */
+  #devices = new Map();
+  #size = 0;
+
+  /** @param {OcfCloud} cloud */
+  constructor(cloud) {
+    this.#cloud = cloud;
+  }
+
+  /**
+   * @param {Observed} observed a signed-up device, which may be offline
+   * @param {ObservationHooks} hooks none is called in this call
+   * @returns {OwnObservation}
+   */
+  start(observed, hooks) {
+    const own = new OwnObservation(observed, hooks, (each) => this.#end(each));
+    const all = this.#devices.get(observed.di) ?? new Set();
+    this.#devices.set(observed.di, all.add(own));
+    this.#size++;
+    this.#pump(observed.di);
+    return own;
+  }
+
+  /** A device has signed in, and got the answer. @param {string} di */
+  on(di) {
+    for (const own of this.#devices.get(di) ?? []) if (own.state === 'paused') this.#wait(own);
+    this.#pump(di);
+  }
+
+  /** A device has left. @param {string} di */
+  off(di) {
+    for (const own of this.#devices.get(di) ?? []) this.#wait(own);
+  }
+
+  /** A device was deleted. @param {string} di */
+  deleted(di) {
+    for (const own of [...(this.#devices.get(di) ?? [])]) {
+      own.end();
+      own.hooks.failed(new RequestFailure('deleted', 'The device was deleted.'));
+    }
+  }
+
+  /** @returns {string[]} devices with observations */
+  devices() {
+    return [...this.#devices.keys()];
+  }
+
+  /** Ends all, without a call of their hooks. */
+  close() {
+    for (const all of [...this.#devices.values()]) for (const own of [...all]) own.end();
+  }
+
+  /** Lets an observation wait for its device or turn. @param {OwnObservation} own */
+  #wait(own) {
+    if (own.timer) clearTimeout(own.timer);
+    if (own.state === 'asking' || own.state === 'active') this.#cloud.desk.cancel(own.handle);
+    own.timer = own.handle = null;
+    own.state = 'waiting';
+  }
+
+  /** @param {OwnObservation} own */
+  #end(own) {
+    const { di } = own.observed;
+    this.#wait(own);
+    own.state = 'ended';
+    const all = this.#devices.get(di);
+    all?.delete(own);
+    if (all?.size === 0) this.#devices.delete(di);
+    this.#size--;
+    this.#pump(di);
+  }
+
+  /** Asks the device for those that wait. @param {string} di */
+  #pump(di) {
+    const all = this.#devices.get(di);
+    if (!all || this.#cloud.isClosed || !this.#cloud.sessions.isReachable(di)) return;
+    let asking = 0;
+    for (const { state } of all) if (state === 'asking') asking++;
+    for (const own of all) {
+      if (asking >= MOST_ASKING) return;
+      if (own.state !== 'waiting') continue;
+      this.#ask(own);
+      asking++;
+    }
+  }
+
+  /** @param {OwnObservation} own */
+  #ask(own) {
+    const { di, path, query, timeoutMs } = own.observed;
+    const question = { ...deskQuestion({ method: 'GET', path, query, payload: EMPTY }), observe: true };
+    own.state = 'asking';
+    /** @type {unknown} */
+    const handle = this.#cloud.desk.ask(di, { ...question, timeoutMs }, (answer) => {
+      if (own.handle === handle && own.state !== 'ended') this.#answered(own, answer);
+    });
+    own.handle = handle;
+  }
+
+  /** @param {OwnObservation} own @param {DeviceAnswer} answer */
+  #answered(own, answer) {
+    if (!answer.last) {
+      own.state = 'active';
+      own.failures = 0;
+      // Without its bytes, which found no room; the next notification has them.
+      if (!answer.failed) own.hooks.answered(answer, true);
+    } else if (answer.failed) {
+      this.#failed(own, failureOf(answer));
+    } else {
+      own.state = 'paused';
+      own.end();
+      own.hooks.answered(answer, false);
+    }
+    this.#pump(own.observed.di);
+  }
+
+  /** @param {OwnObservation} own @param {Failure} failure */
+  #failed(own, failure) {
+    own.handle = null;
+    own.state = 'paused';
+    const isBrief = failure.reason === 'offline' || failure.reason === 'busy';
+    if (!isBrief && own.hooks.failed(failure) === 'end') own.end();
+    if (/** @type {string} */ (own.state) !== 'paused') return;
+    // The worker of the device may not know its connection yet, although the cloud does.
+    const delayMs = Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** own.failures++);
+    own.timer = setTimeout(() => {
+      this.#wait(own);
+      this.#pump(own.observed.di);
+    }, delayMs);
+    own.timer.unref();
+  }
+
+  get size() {
+    return this.#size;
+  }
+}
+
+exports.OwnObservations = OwnObservations;
+exports.OwnObservation = OwnObservation;
