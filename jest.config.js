@@ -3,19 +3,25 @@
 /** System suites that tell in a minute that the product works: `npm test` runs them, too. */
 const SMOKE = ['gateway', 'commands', 'front-gateway', 'http-devices', 'coap-clients'];
 
-/** Suites of other folders that take half a minute or more: they run with the system suites. */
+/** Suites of other folders that take a quarter of a minute or more: they run with the system suites. */
 const LONG = [
   'editor/dead-letters',
   'editor/german',
   'editor/newcomer',
   'editor/scenarios',
   'editor/status-page',
+  'nodes/plan-random',
   'runtime/dead-letters',
   'runtime/gateway-backup',
   'runtime/gateway-install',
   'runtime/health',
+  'runtime/package',
   'runtime/service-manager',
+  'unit/uplink/blackhole',
+  'unit/uplink/express-leaves',
   'unit/uplink/unwanted-brokers',
+  'unit/uplink/uplink-limits',
+  'unit/uplink/uplink-thread',
   'unit/uplink/uplink-tls'
 ];
 

@@ -130,7 +130,7 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   // The connection has proven to be `device_id`. Asks the host for admission.
   // REQUIRES: not connected, and not closing.
   Admission Identify(std::string device_id);
-  // The connection has no device any more.
+  // The connection no longer has a device.
   void Forget();
   // Closes the connection if its session has found a reason outside of Feed.
   void CloseFor(CloseReason reason);

@@ -82,7 +82,7 @@ class JsonPaths {
   friend class JsonValues;
 };
 
-// The values that one Read() found. About 6 KiB, of which only those of existing paths are written:
+// The values that one Read() found. About 6 KiB; only those of existing paths are written:
 // make one on the stack.
 class JsonValues {
  public:

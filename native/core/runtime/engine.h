@@ -118,7 +118,7 @@ class Engine : private ReceiptSink {
   // connection of the device is closed. False also if the connection has another device, or the id
   // is not allowed.
   bool IdentifyConnection(uint64_t connection, DeskIdentity identity);
-  // A request that has no answer yet cannot be overtaken any more by later ones of its connection,
+  // A request that has no answer yet can no longer be overtaken by later ones of its connection,
   // because JavaScript has passed it on (StreamSession::Settle).
   bool SettleRequest(uint64_t connection, const std::string& token);
   // Lets another owner use the device of a connection, until it is forgotten: by requests that the

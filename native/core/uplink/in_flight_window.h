@@ -41,7 +41,7 @@ class InFlightWindow {
   // Returns the number of free places for packets of class 1, or of the other classes.
   uint32_t Room(bool is_urgent) const;
 
-  // A refused packet, which is not in flight any more, starts or ends its wait.
+  // A refused packet, which is no longer in flight, starts or ends its wait.
   void Wait(bool is_urgent, bool is_backlog);
   // REQUIRES: such a packet waits.
   void EndWait(bool is_urgent, bool is_backlog);
@@ -56,7 +56,7 @@ class InFlightWindow {
   // Removes a packet that was acknowledged. REQUIRES: Find(id) != nullptr.
   void Close(uint16_t id);
 
-  // The batches belong to nobody any more: nothing waits, and packets in flight count as no
+  // The batches no longer have an owner: nothing waits, and packets in flight count as no
   // backlog. They keep their places until they are acknowledged.
   void Abandon();
   // The connection is gone: nothing is in flight, and nothing waits. The limits stay.

@@ -54,7 +54,7 @@ struct Message {
   std::string_view trace;  // Record::trace, as user properties in MQTT 5
   uint8_t record_class = 0;
   bool is_envelope = false;  // a batch of lines; its topic is the stage's
-  bool has_lines = false;    // lines of JSON, the first of which gets the key
+  bool has_lines = false;    // lines of JSON; the first one gets the key
   bool retain = false;
   bool is_history = false;
   uint64_t epoch = 0, sequence = 0;

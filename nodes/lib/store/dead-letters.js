@@ -48,7 +48,7 @@ const MAX_TEXT = 256;
  * @property {number} strangers left because their uplink node is not in the flow
  * @property {number} damaged left because they cannot be read
  * @property {number} noRoom left because the log has no room
- * @property {number} gone rows that are no dead letters (any more)
+ * @property {number} gone rows that are not dead letters, or no longer
  */
 
 /** @returns {Outcome} */

@@ -58,7 +58,7 @@ class DeviceAsks {
   // The answer of a link.
   void Answered(uint64_t id, const coap::AskAnswer& answer);
 
-  // The device has a connection, or has none any more. Connected() sets its observations up again.
+  // The device has a connection, or no longer has one. Connected() sets its observations up again.
   // REQUIRES (Connected): Gone() was called for its previous connection.
   void Connected(const std::string& device, AskLink* link);
   void Gone(std::string_view device);

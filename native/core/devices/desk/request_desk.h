@@ -91,7 +91,7 @@ class RequestDesk {
   // Moves a connection to worker `to`, for `device`. Returns the worker that has it. Nothing, and
   // no effect, for an unknown connection, or one that has another device.
   std::optional<uint32_t> Move(uint64_t connection, std::string_view device, uint32_t to);
-  // The connection has no device any more.
+  // The connection no longer has a device.
   void Forget(uint64_t connection);
 
   // Queues a request. False, and no effect, when too many wait: the peer gets 5.03.
@@ -115,7 +115,7 @@ class RequestDesk {
 
   // Takes out the oldest events of a stage, at most `most`. Events that remain do not ring again.
   std::vector<DeskEvent> Take(uint32_t stage, size_t most);
-  // Drops the events of a stage, which has no listener any more.
+  // Drops the events of a stage, which no longer has a listener.
   void Clear(uint32_t stage);
 
   DeskFigures figures() const;

@@ -88,7 +88,7 @@ class DatagramServer {
   CommandStart Command(uint64_t id, std::string_view device, std::string_view topic,
                        std::string_view payload, int64_t now_us);
 
-  // Ends what belongs to a peer that cannot be reached any more: its registrations, and the
+  // Ends what belongs to a peer that can no longer be reached: its registrations, and the
   // commands that only it could take (kCommandLost). `device`: the only one that it registered for;
   // empty = any.
   void Forget(const Peer& peer, std::string_view device);

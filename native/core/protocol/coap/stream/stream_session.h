@@ -61,7 +61,7 @@ class StreamSession {
   // Sets the device of the connection, which had none.
   // REQUIRES: StreamOptions::identifies, and !device.empty().
   void Identify(std::string device);
-  // The connection has no device any more. Its observations at the desk end without an answer, and
+  // The connection no longer has a device. Its observations at the desk end without an answer, and
   // its requests to the device end without OnAskAnswer().
   void Forget();
 
