@@ -17,6 +17,7 @@ const LONG = [
   'runtime/health',
   'runtime/package',
   'runtime/service-manager',
+  'unit/sources/ocf-postgres',
   'unit/uplink/blackhole',
   'unit/uplink/express-leaves',
   'unit/uplink/unwanted-brokers',

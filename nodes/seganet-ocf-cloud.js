@@ -8,7 +8,7 @@ const settings = require('./lib/sources/ocf-cloud/cloud-settings');
 const { setCloud } = require('./lib/sources/ocf-cloud/clouds');
 const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
 const { serverTls } = require('./lib/sources/http/http-tls');
-const { deskOptions } = require('./lib/sources/ocf');
+const { deskOptions, isPostgresUrl } = require('./lib/sources/ocf');
 const status = require('./lib/base/status');
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -31,7 +31,11 @@ module.exports = function (RED) {
       const httpTls = httpPort > 0 ? serverTls(RED, this, values.httpTls) : null;
       for (const sentence of exposed) this.warn(sentence);
       const cloud = new RunningCloud({
-        file: storeFile ? path.resolve(storeFile) : path.join(host.directory, 'ocf.db'),
+        file: isPostgresUrl(storeFile)
+          ? storeFile
+          : storeFile
+            ? path.resolve(storeFile)
+            : path.join(host.directory, 'ocf.db'),
         sid,
         endpoint: () => endpoint || settings.defaultEndpoint(values, joined?.port ?? 0),
         options: {

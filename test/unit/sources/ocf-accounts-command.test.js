@@ -3,9 +3,11 @@
 
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
+const fs = require('node:fs');
 const path = require('node:path');
 const { randomUUID } = require('node:crypto');
 const { startControlPlane, newFile } = require('../../fixtures/ocf/control-plane');
+const { SqliteStore } = require('../../../nodes/lib/sources/ocf/store');
 const { LIGHT, eventually, scenes } = require('../../fixtures/ocf/scenes');
 
 const command = path.join(__dirname, '../../../nodes/lib/sources/ocf/cli/seganet-accounts.js');
@@ -19,9 +21,12 @@ afterAll(() => cloud?.stop());
 const { connected } = scenes(() => cloud);
 
 /** @param {string[]} args */
-async function accounts(...args) {
+const accounts = (...args) => accountsIn('/none', ...args);
+
+/** @param {string} home @param {string[]} args */
+async function accountsIn(home, ...args) {
   const child = spawn(process.execPath, [command, ...args], {
-    env: { ...process.env, SEGANET_HOME: '/none' }
+    env: { ...process.env, SEGANET_HOME: home, SEGANET_LOG_DIR: '' }
   });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (text) => (stdout += text));
@@ -129,4 +134,18 @@ test('wrong use and unknown names end with a sentence and their exit code', asyn
   });
   expect(await accounts('users', '--store', newFile())).toMatchObject({ status: 3 });
   expect((await accounts('--help')).stdout).toMatch(/^seganet-accounts <command>/);
+});
+
+test('without --store, it finds the database in the folder of an engine, and names them if there are several', async () => {
+  const home = path.dirname(newFile());
+  for (const id of ['one', 'two']) {
+    const folder = path.join(home, 'seganet-log', id);
+    fs.mkdirSync(folder, { recursive: true });
+    await new SqliteStore(path.join(folder, 'ocf.db')).close();
+    if (id === 'one') expect(await accountsIn(home, 'users')).toMatchObject({ status: 0 });
+  }
+  expect(await accountsIn(home, 'users')).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/several databases: .*one.ocf\.db, .*two.ocf\.db.*--store/)
+  });
 });

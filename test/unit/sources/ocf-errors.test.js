@@ -278,7 +278,7 @@ describe('what fails outside of the client', () => {
       ...store,
       read: (...args) => (isUp ? store.read(...args) : broken()),
       write: (...args) => (isUp ? store.write(...args) : broken()),
-      wasChanged: async () => false,
+      takeChanges: async () => [],
       close: () => store.close()
     });
     const cloud = await startControlPlane({}, { wrap });

@@ -7,17 +7,17 @@ const { randomUUID } = require('node:crypto');
 const { asError, guard } = require('../../base/guard');
 const { CoapDesk } = require('../coap-desk/coap-desk');
 const { HttpProxy } = require('../ocf-http/http-proxy');
-const { OcfCloud, StoreThread, accessCodes } = require('../ocf');
+const { OcfCloud, accessCodes, isPostgresUrl, openStore } = require('../ocf');
 
 /** The store's files that are open, because two clouds with one store would not know of each other's sessions. */
 const openFiles = new Set();
 
 /**
  * @typedef {InstanceType<typeof OcfCloud>} Cloud
- * @typedef {InstanceType<typeof StoreThread>} Store
+ * @typedef {import('../ocf/store/operations').Store} Store
  *
  * @typedef {object} Parts
- * @property {string} file of the store
+ * @property {string} file of the store, or the URL of a PostgreSQL database
  * @property {string} sid '' = that of the store, or a new one
  * @property {() => string} endpoint
  * @property {Partial<import('../ocf/options').Options>} options
@@ -92,7 +92,7 @@ class RunningCloud {
 
   async #open() {
     const { file } = this.#parts;
-    if (openFiles.has(file)) {
+    if (openFiles.has(file) && !isPostgresUrl(file)) {
       throw failure(`The store ${file} is in use by another ocf cloud node. Enter another file.`);
     }
     openFiles.add(file);
@@ -107,8 +107,8 @@ class RunningCloud {
 
   async #start() {
     const { file, endpoint, options, engine, stage, onBell, warn, unrecorded, problem } = this.#parts;
-    fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-    const store = await StoreThread.open(file, warn);
+    if (!isPostgresUrl(file)) fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    const store = await openStore(file, { report: warn });
     this.#store = store;
     this.sid = this.#parts.sid.toLowerCase() || (await store.read('cloudId')) || randomUUID();
     const desk = new CoapDesk(engine, stage, onBell, {

@@ -5,7 +5,6 @@ const { asUuid, mapOf, optionalText, textOf, uuidOf } = require('./bodies');
 const { queryValues } = require('./coap');
 const { Refusal } = require('./refusal');
 const { checkMethod } = require('./replies');
-const { EXPIRY_GRACE_MS } = require('./sessions');
 const { expiresIn, hashOf, newPair, userId } = require('./tokens');
 
 /** @typedef {import('./cloud').OcfCloud} OcfCloud */
@@ -118,12 +117,7 @@ async function tokenRefresh(cloud, peer, request) {
  * @param {string} address
  */
 function revoked(cloud, di, uid, address) {
-  const session = cloud.sessions.of(di);
-  const end = cloud.now() + EXPIRY_GRACE_MS;
-  if (session && session.until > end) {
-    Object.assign(session, { until: end, endReason: 'revoked' });
-    cloud.forwarding.start(session);
-  }
+  cloud.endSoon(di);
   cloud.tallies.tokensReused++;
   cloud.events.tokenReused?.({ di, uid, address });
 }

@@ -120,6 +120,8 @@ function textOf(body, name, most = 1024) {
   const value = Object.hasOwn(body, name) ? body[name] : undefined;
   if (typeof value !== 'string' || value === '') throw new Refusal('4.00', `${name} must be a text.`);
   if (value.length > most) throw new Refusal('4.00', `${name} has more than ${most} characters.`);
+  // PostgreSQL has no NUL in texts.
+  if (value.includes('\0')) throw new Refusal('4.00', `${name} must not have the character NUL.`);
   return value;
 }
 

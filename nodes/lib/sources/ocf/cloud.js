@@ -20,7 +20,7 @@ const { asRefusal, refuse, send } = require('./replies');
 const { checkCritical } = require('./route-options');
 const { Route } = require('./route');
 const { session } = require('./session');
-const { Sessions } = require('./sessions');
+const { EXPIRY_GRACE_MS, Sessions } = require('./sessions');
 const { core, ping } = require('./small-resources');
 const { Tallies, reporting } = require('./tallies');
 const { Topics } = require('./topics');
@@ -370,6 +370,18 @@ class OcfCloud {
     this.ownObservations.deleted(di);
     this.route.recheck(di).catch((error) => this.problem(error));
     this.lookups.changed();
+  }
+
+  /**
+   * Ends the session of a device whose tokens were revoked, after the time in which it may sign in with new ones.
+   * @param {string} di
+   */
+  endSoon(di) {
+    const peer = this.sessions.of(di);
+    const end = this.now() + EXPIRY_GRACE_MS;
+    if (!peer || peer.until <= end) return;
+    Object.assign(peer, { until: end, endReason: 'revoked' });
+    this.forwarding.start(peer);
   }
 
   /** @param {string} di @param {string} uid @param {'' | 'r' | 'rw'} rights @returns {Promise<string>} '' = done */

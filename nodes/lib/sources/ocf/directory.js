@@ -92,17 +92,20 @@ function typesOf(link) {
     const isFine =
       Array.isArray(list) &&
       list.length <= MOST_TYPES &&
-      list.every(
-        (each) => typeof each === 'string' && each !== '' && Buffer.byteLength(each) <= MOST_TYPE_BYTES
-      );
+      list.every((each) => typeof each === 'string' && isType(each));
     if (!isFine) {
       throw new Refusal(
         '4.00',
-        `${name} of a link must be a list of at most ${MOST_TYPES} texts of 1 to ${MOST_TYPE_BYTES} bytes.`
+        `${name} of a link must be a list of at most ${MOST_TYPES} texts of 1 to ${MOST_TYPE_BYTES} bytes without NUL.`
       );
     }
   }
   return /** @type {string[]} */ (link.rt ?? []);
+}
+
+/** @param {string} text */
+function isType(text) {
+  return text !== '' && Buffer.byteLength(text) <= MOST_TYPE_BYTES && !text.includes('\0');
 }
 
 /** @param {{ p?: any }} link @returns {boolean} true without a policy, too */

@@ -30,6 +30,8 @@ async function discovery(cloud, peer, request, format) {
   if (types.length > MOST_TYPES || devices.length > MOST_DEVICES) {
     throw new Refusal('4.00', `The query may have ${MOST_TYPES} times rt and ${MOST_DEVICES} times di.`);
   }
+  if (types.some((type) => type.includes('\0')))
+    throw new Refusal('4.00', 'rt must not have the character NUL.');
   const now = cloud.now();
   const found = await cloud.store.read('find', { uid: peer.uid, types, devices, now, most: MOST_FOUND });
   if (found.length > MOST_FOUND) {

@@ -2,13 +2,14 @@
 // Who may see and use a device: its owner everything, and users with whom it is shared read it, or read and write it.
 
 /** @typedef {'' | 'r' | 'rw'} Rights */
+/** @typedef {{ uid: string, shares: Map<string, string>, isRevoked: boolean }} Access isRevoked: its tokens were */
 
 const MOST_KNOWN = 10000;
 const READING = new Set(['GET', 'FETCH']);
 
 class Grants {
   #store;
-  /** Least recent first. @type {Map<string, { uid: string, shares: Map<string, string> }>} */
+  /** Least recent first. @type {Map<string, Access>} */
   #known = new Map();
   /** Increases with every change, so that an answer of the store from before it is not kept. */
   #epoch = 0;
@@ -21,7 +22,7 @@ class Grants {
   /**
    * Returns who may see a device, from memory if possible.
    * @param {string} di
-   * @returns {Promise<{ uid: string, shares: Map<string, string> } | null>} null: there is no such device
+   * @returns {Promise<Access | null>} null: there is no such device
    */
   async of(di) {
     const known = this.#known.get(di);
@@ -29,7 +30,12 @@ class Grants {
     const epoch = this.#epoch;
     const row = await this.#store.read('access', { di });
     if (!row) return null;
-    const found = { uid: row.uid, shares: new Map(row.shares.map(({ uid, rights }) => [uid, rights])) };
+    const { uid: owner, isRevoked } = row;
+    const found = {
+      uid: owner,
+      isRevoked,
+      shares: new Map(row.shares.map(({ uid, rights }) => [uid, rights]))
+    };
     if (epoch === this.#epoch) this.#keep(di, found);
     return found;
   }
@@ -59,7 +65,7 @@ class Grants {
     else this.#known.delete(di);
   }
 
-  /** @param {string} di @param {{ uid: string, shares: Map<string, string> }} found */
+  /** @param {string} di @param {Access} found */
   #keep(di, found) {
     this.#known.set(di, found);
     if (this.#known.size <= MOST_KNOWN) return;

@@ -1,8 +1,9 @@
 'use strict';
 
+const { USER_TOKENS } = require('./store/operations');
+
 const TICK_MS = 1000;
-/** Ticks between looks for changes by other processes, and between deletions of what is expired. */
-const CHANGES_TICKS = 2;
+/** Ticks between deletions of what is expired. */
 const LINKS_TICKS = 10;
 const CODES_TICKS = 60;
 
@@ -57,7 +58,8 @@ class Upkeep {
   async #maintain() {
     const { store } = this.#cloud;
     const now = this.#cloud.now();
-    if (this.#ticks % CHANGES_TICKS === 0 && (await store.wasChanged())) await this.reconcile();
+    const changes = await store.takeChanges();
+    if (changes.length > 0) await this.reconcile(changes);
     if (this.#ticks % LINKS_TICKS === 0) while (await store.write('removeOldLinks', { now }));
     if (this.#ticks % LINKS_TICKS === 0 && (await store.write('removeOldEndpoints', { now }))) {
       this.#cloud.lookups.changed();
@@ -68,20 +70,34 @@ class Upkeep {
     }
   }
 
-  /** Applies what another process changed in the store: deleted devices, other shares, revoked tokens. */
-  async reconcile() {
+  /**
+   * Applies what another process changed in the store: deleted devices, revoked tokens, other shares, endpoints.
+   * @param {import('./store/operations').Changes} [changes]
+   */
+  async reconcile(changes = 'all') {
     const { forwarding, grants, lookups, ownObservations, route, sessions, userTokens } = this.#cloud;
+    const isChanged = (/** @type {string} */ what) => changes === 'all' || changes.includes(what);
+    const signedIn = [...sessions.signedIn()].filter(({ di }) => isChanged(di));
     const before = new Map();
-    for (const { di } of sessions.signedIn()) before.set(di, await grants.viewers(di));
-    grants.forget();
+    for (const { di } of signedIn) before.set(di, await grants.viewers(di));
+    if (changes === 'all') grants.forget();
+    else for (const di of changes) grants.forget(di);
     await this.#cloud.recount();
-    for (const { di, uid } of [...sessions.signedIn()]) {
-      if ((await grants.of(di))?.uid !== uid) this.#cloud.dropDevice(di, before.get(di) ?? []);
-      else await forwarding.share(di);
+    for (const { di, uid } of signedIn) {
+      const found = await grants.of(di);
+      if (found?.uid !== uid) {
+        this.#cloud.dropDevice(di, before.get(di) ?? []);
+        continue;
+      }
+      if (found.isRevoked) this.#cloud.endSoon(di);
+      await forwarding.share(di);
     }
-    for (const di of ownObservations.devices()) if (!(await grants.of(di))) ownObservations.deleted(di);
-    await route.recheck();
-    await userTokens.recheck();
+    for (const di of ownObservations.devices()) {
+      if (isChanged(di) && !(await grants.of(di))) ownObservations.deleted(di);
+    }
+    if (changes === 'all') await route.recheck();
+    else for (const di of changes) await route.recheck(di);
+    if (isChanged(USER_TOKENS)) await userTokens.recheck();
     lookups.changed();
   }
 }

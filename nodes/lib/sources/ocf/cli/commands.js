@@ -5,8 +5,8 @@ const { CliError } = require('../../../base/cli/cli-error');
 const { plural, table } = require('../../../base/cli/cli-output');
 const { newCode, userProblem, ISSUER } = require('../access-codes');
 const { asUuid } = require('../bodies');
+const { PostgresStore, SqliteStore, isPostgresUrl } = require('../store');
 const { MOST_TOKENS, newUserToken } = require('../user-tokens');
-const { SqliteStore } = require('../store');
 const { EXIT, usage } = require('./usage');
 
 /** @typedef {import('./usage').Input} Input */
@@ -22,7 +22,7 @@ const { EXIT, usage } = require('./usage');
  * @returns {Promise<number>} exit code
  */
 async function execute(command, input, output) {
-  const store = open(input.store);
+  const store = await open(input.store);
   try {
     return await commands[command](store, input, output);
   } catch (error) {
@@ -33,8 +33,13 @@ async function execute(command, input, output) {
   }
 }
 
-/** @param {string} file @returns {Store} */
-function open(file) {
+/** @param {string} file path or URL @returns {Promise<Store>} */
+async function open(file) {
+  if (isPostgresUrl(file)) {
+    return PostgresStore.open(file, { creates: false }).catch((error) => {
+      throw new CliError(error.message, EXIT.CANNOT);
+    });
+  }
   if (!fs.existsSync(file)) {
     throw new CliError(
       `There is no database ${file}. The gateway creates it when an OCF cloud is deployed. Set its path with --store.`,

@@ -1,11 +1,13 @@
 'use strict';
 // The command line of seganet-accounts.
 
+const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { CliError } = require('../../../base/cli/cli-error');
 const { parseOptions, readCommand } = require('../../../base/cli/usage');
 const { MOST_MINUTES } = require('../access-codes');
+const { isPostgresUrl } = require('../store/postgres-url');
 const { MOST_DAYS } = require('../user-tokens');
 
 const EXIT = { OK: 0, NO: 1, USAGE: 2, CANNOT: 3 };
@@ -32,7 +34,8 @@ commands
                       disconnected, and must sign up again with a new code
 
 options
-  --store FILE        the database of accounts; default: ocf.db in SEGANET_HOME, else in ~/.seganet
+  --store FILE|URL    the database of accounts: a file, or postgres://user@host/database, with the password in PGPASSWORD
+                      or PGPASSFILE; default: the ocf.db in SEGANET_HOME (else ~/.seganet) or in one of its log folders
   --json              users, devices, tokens: print one JSON object
 
   --help, --version
@@ -61,9 +64,34 @@ const LISTS = new Set(['users', 'devices', 'tokens']);
 /** @param {string} message */
 const usage = (message) => new CliError(`${message} See seganet-accounts --help.`, EXIT.USAGE);
 
-/** @param {NodeJS.ProcessEnv} [env] */
+/**
+ * Returns the only database of accounts in the gateway's folder: ocf.db, or seganet-log/<engine id>/ocf.db, where a
+ * cloud without a file of its own has it.
+ * @param {NodeJS.ProcessEnv} [env]
+ * @returns {string} absolute; ocf.db in the folder if there is none
+ * @throws {CliError} that names them if there are several
+ */
 function defaultStore(env = process.env) {
-  return path.join(env.SEGANET_HOME?.trim() || path.join(os.homedir(), '.seganet'), 'ocf.db');
+  const home = path.resolve(env.SEGANET_HOME?.trim() || path.join(os.homedir(), '.seganet'));
+  const logs = env.SEGANET_LOG_DIR?.trim() || path.join(home, 'seganet-log');
+  const folders = [home, logs, ...foldersIn(logs)];
+  const found = [...new Set(folders.map((folder) => path.resolve(folder, 'ocf.db')))].filter((file) =>
+    fs.existsSync(file)
+  );
+  if (found.length > 1) {
+    throw usage(`There are several databases: ${found.join(', ')}. Choose one with --store.`);
+  }
+  return found[0] ?? path.join(home, 'ocf.db');
+}
+
+/** @param {string} folder @returns {string[]} the folders in it, none if it cannot be read */
+function foldersIn(folder) {
+  try {
+    const entries = fs.readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => path.join(folder, name));
+  } catch {
+    return [];
+  }
 }
 
 /**
@@ -85,7 +113,8 @@ function readArguments(args) {
   if (positionals.length > most) throw usage(`'${positionals[most]}' is one argument too many.`);
   const minutes = wholeNumber('minutes', values.minutes, MOST_MINUTES, DEFAULT_MINUTES);
   const days = wholeNumber('days', values.days, MOST_DAYS, DEFAULT_DAYS);
-  const store = path.resolve(String(values.store ?? defaultStore()));
+  const given = values.store === undefined ? defaultStore() : String(values.store);
+  const store = isPostgresUrl(given) ? given : path.resolve(given);
   const json = values.json === true;
   return { command, text: '', options: { names: positionals, store, minutes, days, json } };
 }

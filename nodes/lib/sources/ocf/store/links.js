@@ -164,13 +164,15 @@ async function linksOf(tx, { di, types, now }) {
  * Returns who may see a device.
  * @param {Transaction} tx
  * @param {{ di: string }} input
- * @returns {Promise<{ uid: string, shares: { uid: string, rights: string }[] } | null>} null: there is no such device
+ * @returns {Promise<{ uid: string, isRevoked: boolean, shares: { uid: string, rights: string }[] } | null>} null: there
+ *   is no such device. isRevoked: its tokens were
  */
 async function access(tx, { di }) {
-  const device = await tx.get('SELECT uid FROM device WHERE di = $1', di);
+  const device = await tx.get('SELECT uid, access FROM device WHERE di = $1', di);
   if (!device) return null;
   const shares = await tx.all('SELECT uid, rights FROM share WHERE di = $1', di);
-  return { uid: device.uid, shares: shares.map(({ uid, rights }) => ({ uid, rights })) };
+  const isRevoked = device.access === null;
+  return { uid: device.uid, isRevoked, shares: shares.map(({ uid, rights }) => ({ uid, rights })) };
 }
 
 /**

@@ -46,6 +46,29 @@ const WRITES = {
   removeOldEndpoints: endpoints.removeOldEndpoints
 };
 
+/** What changed: endpoints of the directory, and tokens of users. Devices are named by their ids, which are UUIDs. */
+const [ENDPOINTS, USER_TOKENS] = ['endpoints', 'userTokens'];
+
+/** @typedef {'all' | string[]} Changes devices of which the owner, the rights or the tokens changed, ENDPOINTS, USER_TOKENS */
+
+/**
+ * What other gateways with the same store must know of a write. A write that is missing changes nothing that a gateway
+ * keeps in memory.
+ * @type {Record<string, (input: any, result: any) => Changes>}
+ */
+const CHANGES = {
+  signUp: ({ di }, { problem, isNew }) => (problem === '' && isNew ? [di] : []),
+  refresh: ({ di }, result) => (result === 'reused' ? [di] : []),
+  removeDevice: ({ di }, wasThere) => (wasThere ? [di] : []),
+  removeUser: () => 'all',
+  share: ({ di }, problem) => (problem === '' ? [di] : []),
+  removeUserToken: (_input, wasThere) => (wasThere ? [USER_TOKENS] : []),
+  register: (_input, problem) => (problem === '' ? [ENDPOINTS] : []),
+  renew: (_input, isKnown) => (isKnown ? [ENDPOINTS] : []),
+  removeEndpoint: (_input, wasThere) => (wasThere ? [ENDPOINTS] : []),
+  removeOldEndpoints: (_input, wereThere) => (wereThere ? [ENDPOINTS] : [])
+};
+
 /** @typedef {typeof READS} Reads */
 /** @typedef {typeof WRITES} Writes */
 /**
@@ -61,8 +84,10 @@ const WRITES = {
  * @typedef {object} Store
  * @property {<N extends keyof Reads>(name: N, input?: Input<Reads[N]>) => Result<Reads[N]>} read
  * @property {<N extends keyof Writes>(name: N, input: Input<Writes[N]>) => Result<Writes[N]>} write
- * @property {() => Promise<boolean>} wasChanged true if another process changed the database since the last call
+ * @property {() => Promise<Changes>} takeChanges returns what other processes changed since the last call; `all` if
+ *   that is not known
+ * @property {() => ReturnType<import('./call-figures').CallFigures['snapshot']>} figures
  * @property {() => Promise<void>} close
  */
 
-module.exports = { READS, WRITES };
+module.exports = { READS, WRITES, CHANGES, ENDPOINTS, USER_TOKENS };

@@ -30,7 +30,8 @@ const VERSIONS = [
    CREATE TABLE endpoint (di TEXT PRIMARY KEY, uid TEXT NOT NULL, via TEXT NOT NULL, ep TEXT NOT NULL, base TEXT NOT NULL, lt BIGINT NOT NULL, expires BIGINT NOT NULL, attributes {bytes} NOT NULL, links {bytes} NOT NULL){keyed};
    CREATE INDEX endpoint_user ON endpoint (uid);
    CREATE INDEX endpoint_via ON endpoint (via);
-   CREATE INDEX endpoint_expires ON endpoint (expires);`
+   CREATE INDEX endpoint_expires ON endpoint (expires);`,
+  'CREATE INDEX user_token_expires ON user_token (expires);'
 ];
 
 module.exports = { APPLICATION_ID, VERSIONS };

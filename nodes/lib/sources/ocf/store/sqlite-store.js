@@ -5,17 +5,14 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { makeFolder, syncDirectory } = require('../../../store/log-folder');
 const { DatabaseSync } = require('../../../store/sqlite');
+const { CallFigures } = require('./call-figures');
+const { GroupCommit, closed } = require('./group-commit');
 const { READS, WRITES } = require('./operations');
 const { APPLICATION_ID, VERSIONS } = require('./schema');
 
 /** @typedef {import('./accounts').Transaction} Transaction */
-/** @typedef {{ run: (tx: Transaction) => Promise<unknown>, resolve: (value: any) => void, reject: (error: Error) => void }} Job */
+/** @typedef {import('./group-commit').Job} Job */
 
-/** ms from the first write to its commit. */
-const COLLECT_MS = 3;
-const MOST_IN_COMMIT = 256;
-/** Writes that wait. Beyond that, a write fails at once, so that memory stays bounded. */
-const MOST_WAITING = 4096;
 /** ms that SQLite waits for another process, such as seganet-accounts. */
 const BUSY_MS = 2000;
 const JOURNAL_LIMIT = 16 << 20;
@@ -23,14 +20,10 @@ const JOURNAL_LIMIT = 16 << 20;
 class SqliteStore {
   #db;
   #reader;
-  /** @type {Job[]} */
-  #waiting = [];
-  /** @type {NodeJS.Timeout | null} */
-  #timer = null;
-  /** @type {Promise<void> | null} */
-  #committing = null;
+  #writes = new GroupCommit((take) => this.#commit(take));
   #isClosed = false;
   #version = 0;
+  #figures = new CallFigures();
   /** Commits so far, for tests of the grouping. */
   commits = 0;
 
@@ -57,37 +50,39 @@ class SqliteStore {
   }
 
   /** @type {import('./operations').Store['read']} */
-  async read(name, input) {
+  read(name, input) {
+    return this.#figures.count('read', this.#read(name, input));
+  }
+
+  /** @type {import('./operations').Store['read']} */
+  async #read(name, input) {
     if (this.#isClosed) throw closed();
     return /** @type {any} */ (READS[name])(this.#reader, input);
   }
 
   /** @type {import('./operations').Store['write']} */
   write(name, input) {
-    return new Promise((resolve, reject) => {
-      if (this.#isClosed) return reject(closed());
-      if (this.#waiting.length >= MOST_WAITING) return reject(new Error('The database is too busy.'));
-      const run = (/** @type {Transaction} */ tx) => /** @type {any} */ (WRITES[name])(tx, input);
-      this.#waiting.push({ run, resolve, reject });
-      this.#schedule();
-    });
+    return this.#figures.count('write', this.#writes.write(name, input));
   }
 
-  /** @returns {Promise<boolean>} */
-  async wasChanged() {
-    if (this.#isClosed) return false;
+  /** @type {import('./operations').Store['takeChanges']} */
+  async takeChanges() {
+    if (this.#isClosed) return [];
     const before = this.#version;
     this.#version = this.#dataVersion();
-    return this.#version !== before;
+    return this.#version === before ? [] : 'all';
+  }
+
+  /** @type {import('./operations').Store['figures']} */
+  figures() {
+    return this.#figures.snapshot();
   }
 
   /** Commits what waits, and closes the file. */
   async close() {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    if (this.#timer) clearTimeout(this.#timer);
-    await this.#committing;
-    await this.#commitAll();
+    await this.#writes.close();
     this.#reader.close();
     this.tx.close();
   }
@@ -97,29 +92,19 @@ class SqliteStore {
     return Number(this.#db.prepare('PRAGMA data_version').get()?.data_version);
   }
 
-  #schedule() {
-    if (this.#timer || this.#committing) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      this.#committing = this.#commitAll().finally(() => {
-        this.#committing = null;
-        if (this.#waiting.length > 0 && !this.#isClosed) this.#schedule();
-      });
-    }, COLLECT_MS);
-  }
-
-  async #commitAll() {
-    while (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, MOST_IN_COMMIT));
-  }
-
-  /** @param {Job[]} jobs */
-  async #commit(jobs) {
+  /** @param {() => Job | undefined} take */
+  async #commit(take) {
+    /** @type {Job[]} */
+    const jobs = [];
     /** @type {(() => void)[]} */
     const outcomes = [];
     const db = this.#db;
     try {
-      db.exec('BEGIN IMMEDIATE');
-      for (const job of jobs) outcomes.push(await this.#runOne(job));
+      for (let job = take(); job; job = take()) {
+        jobs.push(job);
+        if (jobs.length === 1) db.exec('BEGIN IMMEDIATE');
+        outcomes.push(await this.#runOne(job));
+      }
       db.exec('COMMIT');
       this.commits++;
     } catch (error) {
@@ -135,11 +120,11 @@ class SqliteStore {
    * @param {Job} job
    * @returns {Promise<() => void>} settles its promise
    */
-  async #runOne({ run, resolve, reject }) {
+  async #runOne({ name, input, resolve, reject }) {
     const db = this.#db;
     db.exec('SAVEPOINT operation');
     try {
-      const result = await run(this.tx);
+      const result = await /** @type {any} */ (WRITES[name])(this.tx, input);
       db.exec('RELEASE operation');
       return () => resolve(result);
     } catch (error) {
@@ -228,10 +213,6 @@ function setUp(db, file) {
 /** @param {import('node:sqlite').DatabaseSync} db @param {string} name @returns {number} */
 function pragma(db, name) {
   return Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
-}
-
-function closed() {
-  return new Error('The database is closed.');
 }
 
 exports.SqliteStore = SqliteStore;

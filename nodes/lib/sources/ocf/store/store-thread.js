@@ -2,10 +2,10 @@
 
 const path = require('node:path');
 const { ManagedThread } = require('../../../base/managed-thread');
+const { CallFigures } = require('./call-figures');
 
 /** @typedef {import('./operations').Store} Store */
-/** @typedef {{ resolve: (value: any) => void, reject: (error: Error) => void, tally: Tally | null, at: number }} Call */
-/** Calls since the start: seconds of those that ended. @typedef {{ done: number, failed: number, seconds: number }} Tally */
+/** @typedef {{ resolve: (value: any) => void, reject: (error: Error) => void }} Call */
 
 const WORKER_FILE = path.join(__dirname, 'store-worker.js');
 const END_LIMIT_MS = 10000;
@@ -21,7 +21,7 @@ class StoreThread {
   #thread;
   /** @type {Map<number, Call>} */
   #open = new Map();
-  #calls = { read: newTally(), write: newTally() };
+  #figures = new CallFigures();
   #lastId = 0;
   #isReady = false;
   #isClosed = false;
@@ -74,23 +74,22 @@ class StoreThread {
 
   /** @type {Store['read']} */
   read(name, input) {
-    return this.#call({ kind: 'read', name, input });
+    return this.#figures.count('read', this.#call({ kind: 'read', name, input }));
   }
 
   /** @type {Store['write']} */
   write(name, input) {
-    return this.#call({ kind: 'write', name, input });
+    return this.#figures.count('write', this.#call({ kind: 'write', name, input }));
   }
 
-  /** @returns {Promise<boolean>} */
-  wasChanged() {
-    return this.#call({ kind: 'wasChanged' });
+  /** @type {Store['takeChanges']} */
+  takeChanges() {
+    return this.#call({ kind: 'takeChanges' });
   }
 
-  /** Returns the calls since the start, and those that have no result yet. */
+  /** @type {Store['figures']} */
   figures() {
-    const { read, write } = this.#calls;
-    return { read: { ...read }, write: { ...write }, waiting: this.#open.size };
+    return this.#figures.snapshot();
   }
 
   /** Commits what waits, and ends the thread. */
@@ -106,19 +105,15 @@ class StoreThread {
     this.#thread.terminate();
   }
 
-  /** @param {{ kind: 'read' | 'write' | 'wasChanged', name?: string, input?: unknown }} call @returns {Promise<any>} */
+  /** @param {{ kind: 'read' | 'write' | 'takeChanges', name?: any, input?: any }} call @returns {Promise<any>} */
   #call(call) {
-    const tally = call.kind === 'wasChanged' ? null : this.#calls[call.kind];
     return new Promise((resolve, reject) => {
-      const refuse = (/** @type {string} */ reason) => {
-        if (tally) tally.failed++;
-        reject(new Error(reason));
-      };
+      const refuse = (/** @type {string} */ reason) => reject(new Error(reason));
       if (this.#isClosed) return refuse('The database is closed.');
       if (!this.#isReady) return refuse('The database is not available.');
       if (this.#open.size >= MOST_OPEN) return refuse('The database is too busy.');
       const id = ++this.#lastId;
-      this.#open.set(id, { resolve, reject, tally, at: performance.now() });
+      this.#open.set(id, { resolve, reject });
       this.#thread.post({ ...call, id });
     });
   }
@@ -135,25 +130,15 @@ class StoreThread {
     const call = this.#open.get(id);
     if (!call) return;
     this.#open.delete(id);
-    if (call.tally) {
-      call.tally[kind === 'done' ? 'done' : 'failed']++;
-      call.tally.seconds += (performance.now() - call.at) / 1000;
-    }
     if (kind === 'done') call.resolve(result);
     else call.reject(Object.assign(new Error(message), code ? { code } : {}));
   }
 
   /** @param {Error} error */
   #failAll(error) {
-    for (const { reject, tally } of this.#open.values()) {
-      if (tally) tally.failed++;
-      reject(error);
-    }
+    for (const { reject } of this.#open.values()) reject(error);
     this.#open.clear();
   }
 }
-
-/** @returns {Tally} */
-const newTally = () => ({ done: 0, failed: 0, seconds: 0 });
 
 exports.StoreThread = StoreThread;

@@ -24,7 +24,7 @@ try {
 function run(open, { kind, name, input }) {
   if (kind === 'read') return open.read(name, input);
   if (kind === 'write') return open.write(name, input);
-  return open.wasChanged();
+  return open.takeChanges();
 }
 
 port.on('message', async (call) => {

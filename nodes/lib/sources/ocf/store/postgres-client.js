@@ -1,0 +1,92 @@
+'use strict';
+// Loads the PostgreSQL client, which the user installs, and finds the password.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { tlsOf } = require('./postgres-url');
+
+const PACKAGE = 'pg';
+const VERSION = '8.23.1';
+const CONNECT_MS = 5000;
+/** The server ends a statement after STATEMENT_MS; a connection without an answer after this time is dead. */
+const ANSWER_MS = 15000;
+/** Numbers of types: int8 is a text in the client by default; times and counts here fit a number. */
+const INT8 = 20;
+
+/**
+ * @param {() => any} [load] for tests
+ * @returns {any} the module
+ * @throws {Error} with a sentence
+ */
+function loadPg(load = () => require(PACKAGE)) {
+  try {
+    return load();
+  } catch (error) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    const isMissing = code === 'MODULE_NOT_FOUND' && message.includes(`'${PACKAGE}'`);
+    throw new Error(
+      isMissing
+        ? `A PostgreSQL store needs the package ${PACKAGE}, which is not installed. Install it in the same folder as the gateway: npm install ${PACKAGE}@${VERSION}.`
+        : `The package ${PACKAGE} does not load (${message}). Install it again.`,
+      { cause: error }
+    );
+  }
+}
+
+/**
+ * Returns the password of PGPASSWORD, or of a line host:port:database:user:password in PGPASSFILE, else ~/.pgpass.
+ * @param {import('./postgres-url').Address} address
+ * @param {NodeJS.ProcessEnv} [env]
+ * @returns {string} '' = none
+ */
+function passwordOf({ host, port, database, user }, env = process.env) {
+  if (env.PGPASSWORD) return env.PGPASSWORD;
+  const file = env.PGPASSFILE || path.join(os.homedir(), '.pgpass');
+  let lines;
+  try {
+    // As libpq: a file that others can read is not used.
+    if ((fs.statSync(file).mode & 0o077) !== 0) return '';
+    lines = fs.readFileSync(file, 'utf8').split(/\r?\n/);
+  } catch {
+    return '';
+  }
+  const wanted = [host, String(port), database, user];
+  for (const line of lines) {
+    if (line.startsWith('#')) continue;
+    const fields = (line.match(/(\\.|[^:\\])+|(?<=:|^)(?=:|$)/g) ?? []).map((field) =>
+      field.replace(/\\(.)/g, '$1')
+    );
+    if (fields.length === 5 && wanted.every((value, i) => fields[i] === '*' || fields[i] === value))
+      return fields[4];
+  }
+  return '';
+}
+
+/**
+ * @param {any} pg the module
+ * @param {import('./postgres-url').Address} address
+ * @param {string} password '' = of PGPASSWORD or PGPASSFILE
+ * @returns {any} a client that is not connected yet
+ */
+function newClient(pg, address, password) {
+  const { host, port, user, database } = address;
+  return new pg.Client({
+    host,
+    port,
+    user,
+    database,
+    password: async () => password || passwordOf(address),
+    ssl: tlsOf(address),
+    application_name: 'seganet-gateway',
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: ANSWER_MS,
+    keepAlive: true,
+    types: {
+      getTypeParser: (/** @type {number} */ type, /** @type {string} */ format) =>
+        type === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(type, format)
+    }
+  });
+}
+
+module.exports = { loadPg, newClient, passwordOf };
