@@ -21,7 +21,8 @@ const READS = {
   checkUserToken: userTokens.checkUserToken,
   userTokens: userTokens.userTokens,
   endpoint: endpoints.endpoint,
-  endpoints: endpoints.endpoints
+  endpoints: endpoints.endpoints,
+  countEndpoints: endpoints.countEndpoints
 };
 
 const WRITES = {
