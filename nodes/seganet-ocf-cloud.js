@@ -2,6 +2,7 @@
 
 const path = require('node:path');
 const { Complaints } = require('./lib/base/complaints');
+const { given } = require('./lib/base/node-config');
 const { join } = require('./lib/engine/join');
 const { listenerParts } = require('./lib/settings/listener-settings');
 const settings = require('./lib/sources/ocf-cloud/cloud-settings');
@@ -23,7 +24,8 @@ module.exports = function (RED) {
     const warnings = new Complaints((sentence) => this.warn(sentence));
     /** @type {import('./lib/engine/member').Member | null} */
     let joined = null;
-    joined = join(RED, this, config, settings.schema, (values, host) => {
+    const all = { ...config, ...given(/** @type {any} */ (this).credentials) };
+    joined = join(RED, this, all, settings.schema, (values, host) => {
       const exposed = settings.check(values);
       const { keepAliveS, presenceTopic, recordTypes, sid, endpoint, storeFile, ...rest } = values;
       const { accessSeconds, refreshDays, requestTimeoutMs, mostDevices, httpPort, httpHost } = rest;
@@ -46,12 +48,14 @@ module.exports = function (RED) {
           recordTypes: recordTypes.split(/[\s,]+/).filter(Boolean)
         },
         http: httpPort > 0 ? { host: httpHost, port: httpPort, tls: httpTls } : null,
+        oidc: settings.oidcSettings(values),
         engine: host.engine,
         stage: host.stageOf(this.id),
         onBell: (fn) => host.onBell(fn),
         warn: (sentence) => this.warn(sentence),
         unrecorded: (_di, sentence) => warnings.tell(sentence, sentence),
         report: (sentence) => this.error(sentence),
+        log: (sentence) => this.log(sentence),
         problem: (error) =>
           complaints.tell(error.message, `The cloud could not do something: ${error.message}`)
       });
@@ -91,7 +95,9 @@ module.exports = function (RED) {
     });
   }
 
-  RED.nodes.registerType('seganet-ocf-cloud', OcfCloud);
+  RED.nodes.registerType('seganet-ocf-cloud', OcfCloud, {
+    credentials: { clientSecret: { type: 'password' } }
+  });
 };
 
 /**
@@ -105,8 +111,9 @@ function shown(cloud, rates, stats, member) {
   const trouble = member.host.waitsFor(stats);
   if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };
   if (!member.listening) return { fill: 'yellow', shape: 'ring', text: 'opening' };
-  const { httpTrouble } = cloud;
+  const { httpTrouble, usersTrouble } = cloud;
   if (httpTrouble) return { fill: 'yellow', shape: 'ring', text: `HTTP: ${httpTrouble}` };
+  if (usersTrouble) return { fill: 'yellow', shape: 'ring', text: `users: ${usersTrouble}` };
   const figures = `${cloud.on} of ${cloud.devices} devices on · ${status.rate(rates.recordsOut)}/s`;
   if (stats.slowed) return { fill: 'yellow', shape: 'ring', text: `slowed (memory) · ${figures}` };
   return { fill: 'green', shape: 'dot', text: `${member.port} · ${figures}` };

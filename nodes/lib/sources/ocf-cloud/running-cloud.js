@@ -8,6 +8,7 @@ const { asError, guard } = require('../../base/guard');
 const { CoapDesk } = require('../coap-desk/coap-desk');
 const { HttpProxy } = require('../ocf-http/http-proxy');
 const { OcfCloud, accessCodes, isPostgresUrl, openStore } = require('../ocf');
+const { Issuer, OidcUsers } = require('../ocf-oidc');
 
 /** The store's files that are open, because two clouds with one store would not know of each other's sessions. */
 const openFiles = new Set();
@@ -27,7 +28,10 @@ const openFiles = new Set();
  * @property {(sentence: string) => void} warn
  * @property {(di: string, sentence: string) => void} unrecorded a resource or value of a device is no record
  * @property {import('../ocf-http/http-proxy').Settings | null} http null = no HTTP port
+ * @property {(import('../ocf-oidc/issuer').Settings & { provider: string }) | null} oidc the OpenID provider of users,
+ *   null = none
  * @property {(sentence: string) => void} report gets why the HTTP port is not open
+ * @property {(sentence: string) => void} log
  * @property {(error: Error) => void} problem something failed that is not a client's fault
  */
 
@@ -42,6 +46,8 @@ class RunningCloud {
   /** @type {HttpProxy | null} */
   #http = null;
   #endHttpBell = () => {};
+  /** @type {InstanceType<typeof Issuer> | null} */
+  #issuer = null;
   /** Devices that are signed in. */
   #on = 0;
   /** @type {Promise<void>} */
@@ -67,6 +73,11 @@ class RunningCloud {
   /** Why there is no HTTP port, '' = it is open, or not wanted. */
   get httpTrouble() {
     return this.#http?.trouble ?? '';
+  }
+
+  /** Why users of the OpenID provider cannot sign devices up, '' = they can, or there is no provider. */
+  get usersTrouble() {
+    return this.#issuer?.trouble ?? '';
   }
 
   /** Devices that have signed up. */
@@ -123,7 +134,7 @@ class RunningCloud {
     const cloud = new OcfCloud({
       desk,
       store,
-      users: accessCodes,
+      users: this.#users(store),
       options: { ...options, sid: this.sid, endpoint },
       events: {
         presence: ({ state }) => void (this.#on += state === 'on' ? 1 : -1),
@@ -138,6 +149,16 @@ class RunningCloud {
     this.#cloud = cloud;
     await cloud.start();
     this.#openHttp(cloud);
+  }
+
+  /** @param {Store} store @returns {import('../ocf/access-codes').Users} */
+  #users(store) {
+    const { oidc, warn, log } = this.#parts;
+    if (!oidc) return accessCodes;
+    const issuer = new Issuer(oidc, { warn, log });
+    this.#issuer = issuer;
+    issuer.start();
+    return new OidcUsers({ issuer, provider: oidc.provider, store });
   }
 
   /** @param {Cloud} cloud */
@@ -162,6 +183,8 @@ class RunningCloud {
     this.#endHttpBell();
     await this.#http?.close();
     this.#http = null;
+    this.#issuer?.close();
+    this.#issuer = null;
     guard(() => this.#cloud?.close(), problem);
     guard(() => this.#desk?.end(), problem);
     const store = this.#store;

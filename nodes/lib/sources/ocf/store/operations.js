@@ -9,6 +9,7 @@ const userTokens = require('./user-tokens');
 
 const READS = {
   redeemedFor: accounts.redeemedFor,
+  codeState: accounts.codeState,
   checkToken: accounts.checkToken,
   users: accounts.users,
   cloudId: accounts.cloudId,
