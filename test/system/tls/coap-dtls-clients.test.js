@@ -1,18 +1,21 @@
 'use strict';
-// Californium (Scandium) over DTLS into the real engine (docs/coap.md, Interoperability).
+// Californium (Scandium) and aiocoap (tinydtls) over DTLS into the real engine (docs/coap.md, Interoperability).
 
 const fs = require('node:fs');
+const path = require('node:path');
 const { Authority } = require('../../fixtures/devices/authority');
 const { Californium, californiumTools } = require('../../fixtures/devices/californium');
 const { CoapEngine } = require('../../fixtures/devices/coap-engine');
+const { Child } = require('../../../bench/harness/child');
 const { eventually } = require('../../../bench/harness/net');
-const { needs } = require('../../../bench/harness/tools');
+const { needs, python } = require('../../../bench/harness/tools');
 
 const KEY = '0123456789abcdef';
 const HEX = Buffer.from(KEY).toString('hex');
 const KEYS = { identities: ['pump-1'], keys: [Buffer.from(KEY)] };
 
 const { test } = needs('openssl', ...californiumTools());
+const aiocoap = needs('openssl', 'python:aiocoap', 'python:DTLSSocket');
 
 jest.setTimeout(60000);
 
@@ -73,4 +76,31 @@ test('a certificate proves the device of Californium', async () => {
   const pump = device({ pem, ca: authority.caFile });
   expect((await pump.ask('POST', `${uri}/r/pump-7/temp`, { payload: '1' })).code).toBe('2.04');
   expect((await pump.ask('POST', `${uri}/r/pump-8/temp`, { payload: '1' })).code).toBe('4.03');
+});
+
+aiocoap.test('a key proves the device of aiocoap: posts, 4.03, large bodies, a command', async () => {
+  const uri = listen(KEYS);
+  const steps = [
+    { uri: `${uri}/r/pump-1/temp`, payload: '21.5' },
+    { uri: `${uri}/r/pump-2/temp`, payload: '99' },
+    { uri: `${uri}/r/pump-1/file`, size: 20000 },
+    { uri: `${uri}/cmd/pump-1`, method: 'GET', observe: 1 }
+  ];
+  const dtls = { psk: { ascii: KEY }, 'client-identity': { ascii: 'pump-1' } };
+  const script = path.join(__dirname, '../../fixtures/devices/coap-device.py');
+  const child = new Child(python(), [
+    script,
+    JSON.stringify(steps),
+    JSON.stringify({ [`${uri}/*`]: { dtls } })
+  ]);
+  await engine.listening('pump-1');
+  expect(await engine.command('pump-1', 'cmd/pump-1/valve', 'open')).toBe(0);
+  await child.exited;
+  const lines = child.jsonLines();
+  expect(lines.map(({ code = '', notified = '' }) => code.slice(0, 4) + notified)).toEqual([
+    ...['2.04', '4.03', '2.04', '2.05'],
+    'open'
+  ]);
+  const [first, large] = await engine.recordsOf('pump-1', 2);
+  expect([String(first.payload), large.payload.length]).toEqual(['21.5', 20000]);
 });
