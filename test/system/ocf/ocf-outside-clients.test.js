@@ -29,7 +29,7 @@ const withCalifornium = needs('openssl', ...californiumTools());
 const withDirectory = needs('coap-rd-notls', 'openssl', ...californiumTools());
 const canRun = [withGoCoap, withLibcoap, withCalifornium].some(({ missing }) => missing.length === 0);
 
-jest.setTimeout(120000);
+jest.setTimeout(180000);
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-ocf-'));
 /** @type {any} */
@@ -38,6 +38,8 @@ let cloud;
 let files;
 /** The two clouds: URI, host and port, access code for a device of a user. @type {Record<'tcp' | 'tls', any>} */
 let clouds;
+/** @type {Californium | undefined} */
+let shared;
 
 beforeAll(async () => {
   if (!canRun) return;
@@ -62,6 +64,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   const problems = cloud?.problems();
+  await shared?.close();
   await clouds?.tls.store.close();
   await cloud?.stop();
   fs.rmSync(folder, { recursive: true, force: true });
@@ -70,8 +73,9 @@ afterAll(async () => {
 const { connected, lamp } = scenes(() => cloud);
 
 /** A client of Californium that asks for and sends CBOR. @param {string} uri */
-function californium(uri) {
-  const client = new Californium({ ca: files.ca });
+async function californium(uri) {
+  const client = (shared ??= new Californium());
+  await client.use({ ca: files.ca });
   /** @param {string} method @param {string} target @param {any} [body] */
   const ask = async (method, target, body) => {
     const format = body ? { format: CBOR, payload: encode(body) } : {};
@@ -191,28 +195,24 @@ for (const transport of /** @type {const} */ (['tcp', 'tls'])) {
   withCalifornium.test(`Californium signs up and in over ${transport}, without a CSM`, async () => {
     const { uri, codeFor } = clouds[transport];
     const user = newUser();
-    const { client, ask, notified } = californium(uri);
-    try {
-      expect((await ask('GET', '/oic/res')).code).toBe('4.01');
-      const accesstoken = await codeFor(user);
-      const account = { di: randomUUID(), authprovider: 'seganet', devicetype: 'device', accesstoken };
-      const up = await ask('POST', '/oic/sec/account', account);
-      expect(up.code).toBe('2.04');
-      const login = { di: account.di, uid: up.value.uid, accesstoken: up.value.accesstoken, login: true };
-      expect((await ask('POST', '/oic/sec/session', login)).code).toBe('2.04');
-      expect(await ask('GET', '/oic/res')).toMatchObject({ code: '2.05', value: [] });
-      if (transport === 'tls') return;
-      const device = await lamp(user);
-      expect((await ask('GET', '/oic/res?rt=core.light')).value[0].di).toBe(device.di);
-      expect(await ask('OBSERVE', device.href)).toMatchObject({ code: '2.05', value: { on: false } });
-      expect(await ask('POST', device.href, { on: true })).toMatchObject({
-        code: '2.04',
-        value: { on: true }
-      });
-      await eventually(() => notified().some(({ on }) => on), { timeoutMs: 20000, what: 'the notification' });
-    } finally {
-      await client.close();
-    }
+    const { ask, notified } = await californium(uri);
+    expect((await ask('GET', '/oic/res')).code).toBe('4.01');
+    const accesstoken = await codeFor(user);
+    const account = { di: randomUUID(), authprovider: 'seganet', devicetype: 'device', accesstoken };
+    const up = await ask('POST', '/oic/sec/account', account);
+    expect(up.code).toBe('2.04');
+    const login = { di: account.di, uid: up.value.uid, accesstoken: up.value.accesstoken, login: true };
+    expect((await ask('POST', '/oic/sec/session', login)).code).toBe('2.04');
+    expect(await ask('GET', '/oic/res')).toMatchObject({ code: '2.05', value: [] });
+    if (transport === 'tls') return;
+    const device = await lamp(user);
+    expect((await ask('GET', '/oic/res?rt=core.light')).value[0].di).toBe(device.di);
+    expect(await ask('OBSERVE', device.href)).toMatchObject({ code: '2.05', value: { on: false } });
+    expect(await ask('POST', device.href, { on: true })).toMatchObject({
+      code: '2.04',
+      value: { on: true }
+    });
+    await eventually(() => notified().some(({ on }) => on), { timeoutMs: 20000, what: 'the notification' });
   });
 }
 
@@ -220,7 +220,7 @@ for (const transport of /** @type {const} */ (['tcp', 'tls'])) {
 withDirectory.test("registers as libcoap's directory does", async () => {
   const port = await freePort();
   const rd = new Child('coap-rd-notls', ['-A', '127.0.0.1', '-p', String(port)]);
-  const { client, ask } = californium(clouds.tcp.uri);
+  const { client, ask } = await californium(clouds.tcp.uri);
   /** @param {string} base @returns {Promise<any[]>} what the RFC fixes */
   const seen = async (base) => {
     /** @param {string} method @param {string} target @param {string} [payload] */
@@ -239,7 +239,6 @@ withDirectory.test("registers as libcoap's directory does", async () => {
     expect(ours).toEqual(['2.05', LINKS, '/rd', '2.01', true]);
     expect(await seen(`coap://127.0.0.1:${port}`)).toEqual(ours);
   } finally {
-    await client.close();
     await rd.stop();
   }
 });

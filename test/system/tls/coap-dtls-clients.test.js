@@ -17,21 +17,19 @@ const KEYS = { identities: ['pump-1'], keys: [Buffer.from(KEY)] };
 const { test } = needs('openssl', ...californiumTools());
 const aiocoap = needs('openssl', 'python:aiocoap', 'python:DTLSSocket');
 
-jest.setTimeout(60000);
+jest.setTimeout(120000);
 
 /** @type {Authority} */
 let authority;
 /** @type {CoapEngine} */
 let engine;
-/** @type {Californium[]} */
-let clients;
+/** @type {Californium | undefined} */
+let shared;
 beforeEach(() => {
   authority = new Authority();
   engine = new CoapEngine({}, { acknowledge: 'safe' });
-  clients = [];
 });
-afterEach(async () => {
-  await Promise.all(clients.map((each) => each.close()));
+afterEach(() => {
   engine.close();
   authority.remove();
 });
@@ -42,17 +40,19 @@ function listen(dtls) {
   return `coaps://127.0.0.1:${port}`;
 }
 
+afterAll(() => shared?.close());
+
 /** @param {Record<string, string>} settings */
-function device(settings) {
-  const made = new Californium(settings);
-  clients.push(made);
-  return made;
+async function device(settings) {
+  shared ??= new Californium();
+  await shared.use(settings);
+  return shared;
 }
 
 test('a key proves the device of Californium: posts, 4.03, large bodies, a command', async () => {
   const uri = listen(KEYS);
   // The suite that RFC 7252 requires of small devices.
-  const pump = device({ identity: 'pump-1', key: HEX, suite: 'TLS_PSK_WITH_AES_128_CCM_8' });
+  const pump = await device({ identity: 'pump-1', key: HEX, suite: 'TLS_PSK_WITH_AES_128_CCM_8' });
   const body = Buffer.alloc(20000, 'seganet ');
   expect((await pump.ask('POST', `${uri}/r/pump-1/temp`, { payload: '21.5' })).code).toBe('2.04');
   expect((await pump.ask('POST', `${uri}/r/pump-2/temp`, { payload: '99' })).code).toBe('4.03');
@@ -64,7 +64,10 @@ test('a key proves the device of Californium: posts, 4.03, large bodies, a comma
   await engine.listening('pump-1');
   expect((await observing).code).toBe('2.05');
   expect(await engine.command('pump-1', 'cmd/pump-1/valve', 'open')).toBe(0);
-  await eventually(() => pump.notified().some((each) => String(each) === 'open'), { what: 'the command' });
+  await eventually(() => pump.notified().some((each) => String(each) === 'open'), {
+    timeoutMs: 30000,
+    what: 'the command'
+  });
 });
 
 test('a certificate proves the device of Californium', async () => {
@@ -73,7 +76,7 @@ test('a certificate proves the device of Californium', async () => {
   const { certFile, keyFile } = authority.issue({ name: 'pump-7' });
   const pem = authority.file('pump-7.pem');
   fs.writeFileSync(pem, fs.readFileSync(keyFile, 'utf8') + fs.readFileSync(certFile, 'utf8'));
-  const pump = device({ pem, ca: authority.caFile });
+  const pump = await device({ pem, ca: authority.caFile });
   expect((await pump.ask('POST', `${uri}/r/pump-7/temp`, { payload: '1' })).code).toBe('2.04');
   expect((await pump.ask('POST', `${uri}/r/pump-8/temp`, { payload: '1' })).code).toBe('4.03');
 });
