@@ -181,7 +181,7 @@ async function main() {
   try {
     const { sent, verdict, state, cpu, rssKiB } = await run(brokers, given, folder);
     const lost = verdict.lost(sent);
-    const { twice, disorder, historical, foreign, otherKey, records } = verdict;
+    const { twice, disorder, historical, foreign, bare, otherKey, records } = verdict;
     const retried = state.producers.reduce(
       (/** @type {number} */ sum, /** @type {any} */ each) => sum + each.retried,
       0
@@ -197,6 +197,7 @@ async function main() {
         outOfOrder: disorder,
         historical,
         foreign,
+        withoutSeq: bare,
         copiesWithAnotherKey: otherKey,
         retried,
         deadLetters: state.deadLetters,
@@ -206,7 +207,7 @@ async function main() {
         load: os.loadavg().map((each) => Number(each.toFixed(1)))
       })
     );
-    const isBad = lost + disorder + foreign + otherKey + state.deadLetters > 0 || sent.acked < sent.sent;
+    const isBad = lost + disorder + foreign + bare + otherKey + state.deadLetters > 0 || sent.acked < sent.sent;
     process.exitCode = isBad ? 1 : 0;
   } finally {
     await brokers.stop();

@@ -16,6 +16,8 @@ class Verdict {
     this.disorder = 0;
     this.historical = 0;
     this.foreign = 0;
+    /** Records without a sequence number of their own. */
+    this.bare = 0;
     /** Second copies with another key than the first. */
     this.otherKey = 0;
     /** Keys of the records. @type {Map<string, string>} */
@@ -27,6 +29,7 @@ class Verdict {
     this.records++;
     const [, device, text, kind] = NUMBER.exec(Buffer.from(value).toString('latin1')) ?? [];
     if (device === undefined) return void this.foreign++;
+    if (headers.seq === undefined) this.bare++;
     const lane = `${device} ${kind}`;
     const number = Number(text);
     let numbers = this.arrived.get(lane);
