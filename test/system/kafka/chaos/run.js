@@ -207,7 +207,8 @@ async function main() {
         load: os.loadavg().map((each) => Number(each.toFixed(1)))
       })
     );
-    const isBad = lost + disorder + foreign + bare + otherKey + state.deadLetters > 0 || sent.acked < sent.sent;
+    const isBad =
+      lost + disorder + foreign + bare + otherKey + state.deadLetters > 0 || sent.acked < sent.sent;
     process.exitCode = isBad ? 1 : 0;
   } finally {
     await brokers.stop();
