@@ -293,6 +293,8 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
       uplink: number;
       /** Name under which the log keeps its batches, across runs; at most 64 bytes. */
       name?: string;
+      /** Its records carry their own ts and seq behind the payload (flag 16, docs/log-format.md). Default false. */
+      stamps?: boolean;
     }
   | { kind: 'tap'; everyN: number; perSecond: number } // 0 = no limit of that kind; only sampled records pass
   | ({ kind: 'filter' } & FilterSettings)
