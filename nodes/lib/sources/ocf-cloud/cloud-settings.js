@@ -5,6 +5,7 @@ const os = require('node:os');
 const { isLoopback } = require('../../base/loopback');
 const { choice, integer, text } = require('../../base/options');
 const { LIMITS } = require('../ocf');
+const region = require('./region-settings');
 
 const PORTS = { tcp: 5683, tls: 5684 };
 const ENDPOINT = /^coaps?\+tcp:\/\/[^\s/?#@]+$/;
@@ -40,7 +41,8 @@ const schema = {
   // 0: no HTTP port.
   httpPort: integer(1, 65535, 0),
   httpHost: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
-  httpTls: text('')
+  httpTls: text(''),
+  ...region.schema
 };
 
 /** @typedef {{ [K in keyof typeof schema]: ReturnType<(typeof schema)[K]> }} Values */

@@ -7,6 +7,7 @@ const { randomUUID } = require('node:crypto');
 const { asError, guard } = require('../../base/guard');
 const { CoapDesk } = require('../coap-desk/coap-desk');
 const { HttpProxy } = require('../ocf-http/http-proxy');
+const { RunningRegion } = require('../ocf-regions/running-region');
 const { OcfCloud, accessCodes, isPostgresUrl, openStore } = require('../ocf');
 
 /** The store's files that are open, because two clouds with one store would not know of each other's sessions. */
@@ -27,6 +28,7 @@ const openFiles = new Set();
  * @property {(sentence: string) => void} warn
  * @property {(di: string, sentence: string) => void} unrecorded a resource or value of a device is no record
  * @property {import('../ocf-http/http-proxy').Settings | null} http null = no HTTP port
+ * @property {import('../ocf-regions/running-region').RegionSettings | null} region null = the cloud has one gateway
  * @property {(sentence: string) => void} report gets why the HTTP port is not open
  * @property {(error: Error) => void} problem something failed that is not a client's fault
  */
@@ -42,6 +44,8 @@ class RunningCloud {
   /** @type {HttpProxy | null} */
   #http = null;
   #endHttpBell = () => {};
+  /** @type {InstanceType<typeof RunningRegion> | null} */
+  #region = null;
   /** Devices that are signed in. */
   #on = 0;
   /** @type {Promise<void>} */
@@ -69,6 +73,11 @@ class RunningCloud {
     return this.#http?.trouble ?? '';
   }
 
+  /** What is wrong with other regions, '' = nothing. */
+  get regionTrouble() {
+    return this.#region?.trouble ?? '';
+  }
+
   /** Devices that have signed up. */
   get devices() {
     return this.#cloud?.deviceCount ?? 0;
@@ -79,7 +88,12 @@ class RunningCloud {
     const cloud = this.#cloud;
     const store = this.#store;
     if (!cloud || !store) return null;
-    return { ...cloud.figures(), store: store.figures(), http: this.#http?.figures() ?? null };
+    return {
+      ...cloud.figures(),
+      store: store.figures(),
+      http: this.#http?.figures() ?? null,
+      region: this.#region?.figures() ?? null
+    };
   }
 
   /**
@@ -137,7 +151,16 @@ class RunningCloud {
     });
     this.#cloud = cloud;
     await cloud.start();
+    this.#openRegion(cloud);
     this.#openHttp(cloud);
+  }
+
+  /** @param {Cloud} cloud */
+  #openRegion(cloud) {
+    const { region, warn } = this.#parts;
+    if (!region) return;
+    this.#region = new RunningRegion(region, cloud, warn);
+    this.#region.open();
   }
 
   /** @param {Cloud} cloud */
@@ -162,6 +185,8 @@ class RunningCloud {
     this.#endHttpBell();
     await this.#http?.close();
     this.#http = null;
+    await this.#region?.close();
+    this.#region = null;
     guard(() => this.#cloud?.close(), problem);
     guard(() => this.#desk?.end(), problem);
     const store = this.#store;

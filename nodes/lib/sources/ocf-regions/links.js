@@ -96,11 +96,12 @@ class Links {
       this.counts.refused++;
       socket.destroy();
     });
-    this.#server = server;
     await new Promise((resolve, reject) => {
       server.once('error', reject);
       server.listen(listen, () => resolve(undefined));
     });
+    this.#server = server;
+    if (this.#isClosed) server.close();
     server.removeAllListeners('error').on('error', () => {});
     this.#filesTimer = setInterval(() => void this.#checkFiles(), this.#limits.filesMs);
     this.#filesTimer.unref();

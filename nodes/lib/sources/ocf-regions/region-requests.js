@@ -1,6 +1,6 @@
 'use strict';
-// Requests between gateways: those of a controller for a device that is signed in at another region, with the user whose
-// right was checked. Only gateways with a trusted certificate can send them.
+// Requests between gateways: those of a controller for a device that is signed in at another region, with the user
+// whose right was checked. Only gateways with a trusted certificate can send them.
 
 const { asUuid } = require('../ocf/bodies');
 const { OPTION, uint, uintOption } = require('../ocf/coap');

@@ -184,8 +184,8 @@ class Regions {
   /** The device signed in at another region. @param {string} di */
   #lose(di) {
     // Before that, the epoch of a session of this gateway is not known.
-    if (!this.isReady || !this.#cloud.sessions.of(di)) return;
-    this.counts.takenOver++;
+    if (!this.isReady) return;
+    if (this.#cloud.sessions.of(di)) this.counts.takenOver++;
     this.#cloud.takenElsewhere(di);
   }
 

@@ -2,7 +2,7 @@
 // A region at work: its part of the presence topic, and its links.
 
 const { Complaints } = require('../../base/complaints');
-const { guard } = require('../../base/guard');
+const { asError, guard } = require('../../base/guard');
 const { Links } = require('./links');
 const { PresenceThread } = require('./presence-thread');
 const { Regions } = require('./regions');
@@ -29,12 +29,20 @@ const { Regions } = require('./regions');
  * @property {import('./links').LinksParts['limits']} [limits]
  */
 
+const LISTEN_RETRY_MS = 1000;
+
 class RunningRegion {
   #settings;
   #cloud;
   #regions;
   #links;
   #log;
+  #tell;
+  #isClosed = false;
+  /** @type {NodeJS.Timeout | undefined} */
+  #retry;
+  /** Why the port is not open, '' = it is. */
+  #portTrouble = '';
 
   /**
    * @param {RegionSettings} settings
@@ -47,6 +55,7 @@ class RunningRegion {
     const tell = (/** @type {string} */ sentence) => complaints.tell(sentence, sentence);
     const safely = (/** @type {() => void} */ work) => guard(work, (error) => cloud.problem(error));
     this.#settings = settings;
+    this.#tell = tell;
     this.#cloud = cloud;
     const regions = new Regions({
       own,
@@ -71,18 +80,36 @@ class RunningRegion {
       restarted: () => safely(() => regions.repeat()),
       report: tell
     });
-    this.port = 0;
   }
 
-  /** @throws {Error} if the port or the certificate cannot be used */
-  async open() {
-    this.port = await this.#links.listen();
+  /** Opens the port, and again until it succeeds: until then, only this gateway connects to others. */
+  open() {
     this.#cloud.elsewhere = this.#regions;
     this.#log.start();
+    void this.#listen();
+  }
+
+  async #listen() {
+    try {
+      await this.#links.listen();
+      this.#portTrouble = '';
+    } catch (error) {
+      const { code, message } = asError(error);
+      const { host, port } = this.#settings.listen;
+      this.#portTrouble = code ?? 'wrong certificate';
+      this.#tell(
+        code
+          ? `The port ${host}:${port} for other regions cannot be opened (${code}). Trying again.`
+          : message
+      );
+      if (!this.#isClosed) this.#retry = setTimeout(() => void this.#listen(), LISTEN_RETRY_MS);
+    }
   }
 
   /** Its devices are off for the other regions. */
   async close() {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
     this.#regions.leave();
     this.#regions.close();
     await this.#links.close();
@@ -91,6 +118,7 @@ class RunningRegion {
 
   /** What is wrong, for the status; '' = nothing. */
   get trouble() {
+    if (this.#portTrouble) return `port: ${this.#portTrouble}`;
     const { state, reason } = this.#log;
     if (!this.#regions.isReady) return state === 'refused' ? 'Kafka refused' : 'presence is being read';
     if (state !== 'connected' && reason !== '') return 'presence stands still (Kafka)';

@@ -380,8 +380,12 @@ class OcfCloud {
     return this.sessions.of(di) ? 'on' : this.elsewhere.stateOf(di);
   }
 
-  /** A device signed in at another gateway: its connection here is released. @param {string} di */
+  /**
+   * A device signed in at another gateway: its connection here is released, and observations through it end.
+   * @param {string} di
+   */
   takenElsewhere(di) {
+    this.route.lost(di, new Refusal('5.03', 'The device signed in at another gateway.'));
     const peer = this.sessions.of(di);
     if (!peer) return;
     this.forwarding.stop(peer);

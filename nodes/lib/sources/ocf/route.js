@@ -242,6 +242,15 @@ class Route {
     }
   }
 
+  /**
+   * Ends the observations through a device that does not come back to this gateway.
+   * @param {string} via
+   * @param {Refusal} refusal
+   */
+  lost(via, refusal) {
+    for (const observation of [...this.#observations]) if (observation.via === via) observation.drop(refusal);
+  }
+
   /** Requests that devices have not answered. */
   get unanswered() {
     let sum = 0;
