@@ -138,11 +138,11 @@ class Link {
    */
   end(reason) {
     if (!this.isOpen) return;
-    if (reason !== 'closed') this.#write({ code: reason === 'protocol' ? SIGNAL.ABORT : SIGNAL.RELEASE });
     this.isOpen = false;
     clearInterval(this.#pingTimer);
-    if (reason === 'silent' || reason === 'slow') this.#stream.destroy();
-    else this.#closeSoon();
+    // A peer that does not read would not get a last message, either.
+    if (reason === 'silent' || reason === 'slow' || this.#stream.destroyed) this.#stream.destroy();
+    else this.#closeSoon(reason);
     const asks = [...this.#asks.values()];
     this.#asks.clear();
     const served = [...this.#served.values()];
@@ -155,11 +155,12 @@ class Link {
     this.#hooks.ended(reason);
   }
 
-  /** Lets the last message leave. */
-  #closeSoon() {
+  /** Lets the last message leave. @param {string} reason */
+  #closeSoon(reason) {
     const stream = this.#stream;
     stream.resume();
-    stream.end();
+    if (reason === 'closed') stream.end();
+    else stream.end(encodeMessage({ code: reason === 'protocol' ? SIGNAL.ABORT : SIGNAL.RELEASE }));
     const timer = setTimeout(() => stream.destroy(), 1000);
     timer.unref();
     stream.once('close', () => clearTimeout(timer));
