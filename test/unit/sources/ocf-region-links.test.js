@@ -32,11 +32,11 @@ describe('messages', () => {
     options: Array.from({ length: random.below(6) }, () => [random.below(70000) % 65536, bytes(400)]).sort(
       ([x], [y]) => x - y
     ),
-    payload: bytes(3000)
+    payload: bytes(400)
   });
 
   test('are the same after the way, wherever the stream is cut', () => {
-    for (let round = 0; round < 100; round++) {
+    for (let round = 0; round < 60; round++) {
       const all = [message(), message(), message()];
       const stream = Buffer.concat(all.map((each) => encodeMessage(each)));
       const reader = new MessageReader();
@@ -52,7 +52,7 @@ describe('messages', () => {
 
   test('bytes that are no message are an error of the reader, and nothing else', () => {
     let errors = 0;
-    for (let round = 0; round < 3000; round++) {
+    for (let round = 0; round < 1500; round++) {
       const stream = round % 2 ? bytes(60) : encodeMessage(message());
       for (let n = random.below(4); n > 0 && stream.length > 0; n--)
         stream[random.below(Math.min(20, stream.length))] = random.below(256);
@@ -63,7 +63,7 @@ describe('messages', () => {
         errors++;
       }
     }
-    expect(errors).toBeGreaterThan(100);
+    expect(errors).toBeGreaterThan(50);
   });
 
   test.each([
