@@ -7,6 +7,7 @@ const { join } = require('./lib/engine/join');
 const { listenerParts } = require('./lib/settings/listener-settings');
 const settings = require('./lib/sources/ocf-cloud/cloud-settings');
 const { setCloud } = require('./lib/sources/ocf-cloud/clouds');
+const { regionSettings } = require('./lib/sources/ocf-cloud/region-settings');
 const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
 const { serverTls } = require('./lib/sources/http/http-tls');
 const { deskOptions, isPostgresUrl } = require('./lib/sources/ocf');
@@ -31,6 +32,7 @@ module.exports = function (RED) {
       const { accessSeconds, refreshDays, requestTimeoutMs, mostDevices, httpPort, httpHost } = rest;
       const parts = listenerParts(RED, this, settings.listenerValues(values), 'coap');
       const httpTls = httpPort > 0 ? serverTls(RED, this, values.httpTls) : null;
+      const region = regionSettings(RED, this, values, host.gatewayId);
       for (const sentence of exposed) this.warn(sentence);
       const cloud = new RunningCloud({
         file: isPostgresUrl(storeFile)
@@ -47,6 +49,7 @@ module.exports = function (RED) {
           mostDevices,
           recordTypes: recordTypes.split(/[\s,]+/).filter(Boolean)
         },
+        region,
         http: httpPort > 0 ? { host: httpHost, port: httpPort, tls: httpTls } : null,
         oidc: settings.oidcSettings(values),
         engine: host.engine,
@@ -111,9 +114,10 @@ function shown(cloud, rates, stats, member) {
   const trouble = member.host.waitsFor(stats);
   if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };
   if (!member.listening) return { fill: 'yellow', shape: 'ring', text: 'opening' };
-  const { httpTrouble, usersTrouble } = cloud;
+  const { httpTrouble, usersTrouble, regionTrouble } = cloud;
   if (httpTrouble) return { fill: 'yellow', shape: 'ring', text: `HTTP: ${httpTrouble}` };
   if (usersTrouble) return { fill: 'yellow', shape: 'ring', text: `users: ${usersTrouble}` };
+  if (regionTrouble) return { fill: 'yellow', shape: 'ring', text: `regions: ${regionTrouble}` };
   const figures = `${cloud.on} of ${cloud.devices} devices on · ${status.rate(rates.recordsOut)}/s`;
   if (stats.slowed) return { fill: 'yellow', shape: 'ring', text: `slowed (memory) · ${figures}` };
   return { fill: 'green', shape: 'dot', text: `${member.port} · ${figures}` };

@@ -5,6 +5,7 @@ const os = require('node:os');
 const { isLoopback } = require('../../base/loopback');
 const { choice, integer, secret, text } = require('../../base/options');
 const { LIMITS } = require('../ocf');
+const region = require('./region-settings');
 
 const PORTS = { tcp: 5683, tls: 5684 };
 const ENDPOINT = /^coaps?\+tcp:\/\/[^\s/?#@]+$/;
@@ -48,7 +49,8 @@ const schema = {
   clientId: text('', /^[\x21-\x7e]{1,256}$/, 'at most 256 characters without spaces'),
   clientSecret: secret,
   provider: text('', /^[^\p{Cc}]{1,64}$/u, 'at most 64 characters'),
-  redirectUri: text('', REDIRECT, 'an address such as https://accounts.example/code')
+  redirectUri: text('', REDIRECT, 'an address such as https://accounts.example/code'),
+  ...region.schema
 };
 
 /** @typedef {{ [K in keyof typeof schema]: ReturnType<(typeof schema)[K]> }} Values */

@@ -7,6 +7,7 @@ const { randomUUID } = require('node:crypto');
 const { asError, guard } = require('../../base/guard');
 const { CoapDesk } = require('../coap-desk/coap-desk');
 const { HttpProxy } = require('../ocf-http/http-proxy');
+const { RunningRegion } = require('../ocf-regions/running-region');
 const { OcfCloud, accessCodes, isPostgresUrl, openStore } = require('../ocf');
 const { Issuer, OidcUsers } = require('../ocf-oidc');
 
@@ -30,6 +31,7 @@ const openFiles = new Set();
  * @property {import('../ocf-http/http-proxy').Settings | null} http null = no HTTP port
  * @property {(import('../ocf-oidc/issuer').Settings & { provider: string }) | null} oidc the OpenID provider of users,
  *   null = none
+ * @property {import('../ocf-regions/running-region').RegionSettings | null} region null = the cloud has one gateway
  * @property {(sentence: string) => void} report gets why the HTTP port is not open
  * @property {(sentence: string) => void} log
  * @property {(error: Error) => void} problem something failed that is not a client's fault
@@ -48,6 +50,8 @@ class RunningCloud {
   #endHttpBell = () => {};
   /** @type {InstanceType<typeof Issuer> | null} */
   #issuer = null;
+  /** @type {InstanceType<typeof RunningRegion> | null} */
+  #region = null;
   /** Devices that are signed in. */
   #on = 0;
   /** @type {Promise<void>} */
@@ -80,6 +84,11 @@ class RunningCloud {
     return this.#issuer?.trouble ?? '';
   }
 
+  /** What is wrong with other regions, '' = nothing. */
+  get regionTrouble() {
+    return this.#region?.trouble ?? '';
+  }
+
   /** Devices that have signed up. */
   get devices() {
     return this.#cloud?.deviceCount ?? 0;
@@ -90,7 +99,12 @@ class RunningCloud {
     const cloud = this.#cloud;
     const store = this.#store;
     if (!cloud || !store) return null;
-    return { ...cloud.figures(), store: store.figures(), http: this.#http?.figures() ?? null };
+    return {
+      ...cloud.figures(),
+      store: store.figures(),
+      http: this.#http?.figures() ?? null,
+      region: this.#region?.figures() ?? null
+    };
   }
 
   /**
@@ -148,6 +162,7 @@ class RunningCloud {
     });
     this.#cloud = cloud;
     await cloud.start();
+    this.#openRegion(cloud);
     this.#openHttp(cloud);
   }
 
@@ -159,6 +174,14 @@ class RunningCloud {
     this.#issuer = issuer;
     issuer.start();
     return new OidcUsers({ issuer, provider: oidc.provider, store });
+  }
+
+  /** @param {Cloud} cloud */
+  #openRegion(cloud) {
+    const { region, warn } = this.#parts;
+    if (!region) return;
+    this.#region = new RunningRegion(region, cloud, warn);
+    this.#region.open();
   }
 
   /** @param {Cloud} cloud */
@@ -185,6 +208,8 @@ class RunningCloud {
     this.#http = null;
     this.#issuer?.close();
     this.#issuer = null;
+    await this.#region?.close();
+    this.#region = null;
     guard(() => this.#cloud?.close(), problem);
     guard(() => this.#desk?.end(), problem);
     const store = this.#store;
