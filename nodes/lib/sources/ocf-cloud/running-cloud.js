@@ -141,6 +141,7 @@ class RunningCloud {
       asked: (request) => cloud.asked(request),
       answered: (connection, token, code) => cloud.answered(connection, token, code),
       gone: (connection, device, reason) => cloud.gone(connection, device, reason),
+      posted: (topic, number, payload) => cloud.topics.posted(topic, number, payload),
       fault: problem
     });
     this.#desk = desk;

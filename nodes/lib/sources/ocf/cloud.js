@@ -46,7 +46,19 @@ const { UserTokens } = require('./user-tokens');
  * @typedef {(connection: number, token: Buffer, code: string | number, options: Option[], payload: Buffer) => unknown}
  *   Answering
  */
-/** @typedef {(connection: number, topic: string, payload: Buffer, recordClass?: number) => Promise<string>} Recording */
+/**
+ * @typedef {(connection: number, topic: string, payload: Buffer, recordClass?: number, post?: number) => Promise<string>}
+ *   Recording post: number of a topic
+ */
+/**
+ * Topics whose posts the desk makes records of by itself.
+ * @typedef {object} DeskTopics
+ * @property {(owner: string, name: string, subject: string, recordClass?: number) => number} openTopic 0: all its posts
+ *   are requests
+ * @property {(topic: number) => unknown} closeTopic
+ * @property {(topic: number, on: boolean) => unknown} followTopic each post goes to Topics.posted()
+ * @property {(topic: number) => Promise<{ number: number, payload: Buffer } | null>} latestPost
+ */
 /**
  * @typedef {object} DeskSession
  * @property {string} device
@@ -76,6 +88,7 @@ const { UserTokens } = require('./user-tokens');
  * @property {(handle: any) => unknown} cancel
  * @property {Recording} record
  *   resolves to 'safe' when the record is safe, or to the reason why it will not be
+ * @property {DeskTopics} [topics] without it, all posts are requests
  */
 /**
  * @typedef {object} Events what the owner of the cloud may want to know
