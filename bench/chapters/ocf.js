@@ -43,6 +43,9 @@ const counts = (plan) => (plan.sizes.devices ? [plan.sizes.devices] : plan.all ?
 /** @param {Plan} plan @param {number} full */
 const sized = (plan, full) => plan.sizes.devices ?? (plan.quick ? Math.min(full, 20) : full);
 
+/** The length of the plan includes the warm-up. @param {Plan} plan */
+const secondsOf = ({ seconds, warmup }) => seconds - warmup;
+
 /** @param {Plan} plan */
 const rateOf = (plan) => (plan.quick ? 500 : paper.rate);
 
@@ -101,7 +104,8 @@ async function onStage(plan, options, work) {
 /** @param {Plan} plan @param {Way} way @param {number} devices @param {{ burst?: number }} [more] @returns {Case} */
 function postCase(plan, way, devices, { burst } = {}) {
   const { kafka, shared } = ways[way];
-  const { seconds, warmup } = plan;
+  const { warmup } = plan;
+  const seconds = secondsOf(plan);
   return {
     key: `${burst ? 'burst' : 'poisson'}-${devices}/${way}`,
     label: `${devices} devices, ${burst ? `${burst} posts at once` : `${rateOf(plan)} posts/s`}, ${way}`,
@@ -158,7 +162,7 @@ function discoveryCase(plan) {
   return {
     key: `discovery-${devices}`,
     label: `${controllers} controllers find links of a type among ${devices} devices × ${LINKS} links`,
-    seconds: plan.seconds + plan.warmup + aroundS + devices / 2000,
+    seconds: plan.seconds + aroundS + devices / 2000,
     run: async ({ signal }) => {
       const { discovery, fillStore } = modules();
       /** @type {any} */
@@ -173,7 +177,8 @@ function discoveryCase(plan) {
       return onStage(plan, { connections: controllers, fill, signal }, async (stage) => {
         const { accounts, ...store } = filled;
         const { rate, type } = find;
-        const { seconds, warmup } = plan;
+        const { warmup } = plan;
+        const seconds = secondsOf(plan);
         return { store, ...(await discovery(stage, { accounts, type, rate, seconds, warmup })) };
       });
     }
