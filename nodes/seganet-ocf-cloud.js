@@ -4,6 +4,7 @@ const path = require('node:path');
 const { Complaints } = require('./lib/base/complaints');
 const { join } = require('./lib/engine/join');
 const { listenerParts } = require('./lib/settings/listener-settings');
+const { addCloudEndpoints } = require('./lib/sources/ocf-cloud/cloud-endpoints');
 const settings = require('./lib/sources/ocf-cloud/cloud-settings');
 const { setCloud } = require('./lib/sources/ocf-cloud/clouds');
 const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
@@ -86,12 +87,14 @@ module.exports = function (RED) {
           await cloud.close();
         },
         figures: () => cloud.figures(),
+        list: (query) => cloud.list(query),
         shown: (rates, stats, member) => shown(cloud, rates, stats, member)
       };
     });
   }
 
   RED.nodes.registerType('seganet-ocf-cloud', OcfCloud);
+  addCloudEndpoints(RED);
 };
 
 /**
