@@ -29,7 +29,7 @@ const DEFAULT_SIZE = 25;
  * @typedef {object} CloudQuery which page of an OCF cloud
  * @property {string} node id of the cloud, '' = the first
  * @property {typeof SHOWS[number]} show all devices, those that are signed in, or users
- * @property {string} q in lower case, '' = all
+ * @property {string} q '' = all
  * @property {number} page from 1
  * @property {number} size rows of a page, 1..100
  *
@@ -65,7 +65,7 @@ function cloudQuery(given) {
   const node = text(given, 'ocfNode', 64);
   const show = /** @type {CloudQuery['show']} */ (text(given, 'ocfShow', 16) || 'devices');
   if (!SHOWS.includes(show)) throw new RangeError(`ocfShow must be one of ${SHOWS.join(', ')}.`);
-  const q = text(given, 'ocfQ', MAX_SEARCH).toLowerCase();
+  const q = text(given, 'ocfQ', MAX_SEARCH);
   const page = whole(given, 'ocfPage', 1, MAX_PAGE);
   return { node, show, q, page, size: whole(given, 'size', DEFAULT_SIZE, MAX_SIZE) };
 }

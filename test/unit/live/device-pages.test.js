@@ -52,7 +52,7 @@ describe('a query', () => {
     expect(parseLiveQuery({ ocf: 'on' }).cloud).toEqual(page);
     expect(
       parseLiveQuery({ ocf: 'on', ocfNode: 'n', ocfShow: 'users', ocfQ: 'ALICE', ocfPage: '3' }).cloud
-    ).toEqual({ ...page, node: 'n', show: 'users', q: 'alice', page: 3 });
+    ).toEqual({ ...page, node: 'n', show: 'users', q: 'ALICE', page: 3 });
     expect(parseLiveQuery({ ocfShow: 'users' }).cloud).toBeNull();
   });
 

@@ -49,7 +49,7 @@ async function post(action, body, { id = ID, type = 'application/json' } = {}) {
 test('searches devices by id, name, type and user, and pages them', async () => {
   const own = await signedIn('Ann_1');
   const links = [{ href: '/a', rt: ['x.a'], if: ['oic.if.r'], p: { bm: 3 } }];
-  const body = { di: own.di, ttl: 0, n: '100% Lamp!', links };
+  const body = { di: own.di, ttl: 0, n: '100% Lamp! ÜBER', links };
   expect((await own.request('POST', '/oic/rd', { body })).code).toBe('2.04');
   for (let n = 0; n < 24; n++) await (await connected()).signUp(await cloud.codeFor('ben'));
   const all = await list();
@@ -59,12 +59,12 @@ test('searches devices by id, name, type and user, and pages them', async () => 
   const dis = [all, await list({ page: 2 }), last].flatMap(({ rows }) => rows.map(({ di }) => di));
   expect(dis).toEqual([...dis].sort());
   expect(new Set(dis).size).toBe(25);
-  for (const q of ['ann_1', '100% lamp!', own.di.slice(9, 23)]) {
+  for (const q of ['ann_1', 'ANN', '100% lamp!', 'ÜBER', own.di.slice(9, 23)]) {
     const found = await list({ q });
     expect([q, found.found, found.rows]).toEqual([
       q,
       1,
-      [expect.objectContaining({ di: own.di, user: 'Ann_1', name: '100% Lamp!', links: 1, on: true })]
+      [expect.objectContaining({ di: own.di, user: 'Ann_1', name: '100% Lamp! ÜBER', links: 1, on: true })]
     ]);
     expect(found.rows[0].address).toMatch(/^127\.0\.0\.1:\d+$/);
     expect(found.rows[0].since).toBeGreaterThan(0);

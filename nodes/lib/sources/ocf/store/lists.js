@@ -4,7 +4,7 @@
 const { countDevices } = require('./accounts');
 
 /** @typedef {import('./accounts').Transaction} Transaction */
-/** @typedef {{ q: string, page: number, size: number }} Search q: in lower case, '' = all; page: from 1 */
+/** @typedef {{ q: string, page: number, size: number }} Search q: '' = all; page: from 1 */
 /**
  * @template T
  * @typedef {{ known: number, found: number, page: number, pages: number, rows: T[] }} Page page: the last one if the
@@ -14,11 +14,19 @@ const { countDevices } = require('./accounts');
 /** @typedef {{ uid: string, user: string, devices: number, created: number }} UserRow */
 
 const DEVICES = 'FROM device d LEFT JOIN account a ON a.uid = d.uid';
-const DEVICE_TEXT = "lower(d.di || ' ' || d.name || ' ' || d.kind || ' ' || coalesce(a.sub, ''))";
-const USER_TEXT = 'lower(sub)';
+const DEVICE_TEXT = "d.di || ' ' || d.name || ' ' || d.kind || ' ' || coalesce(a.sub, '')";
 
-/** @param {string} q @returns {string} a pattern of LIKE with the escape character ! */
-const patternOf = (q) => `%${q.replace(/[!%_]/g, '!$&')}%`;
+/**
+ * Returns the condition of a search, and its values. lower() of SQLite changes only ASCII letters, so the text is
+ * searched as it is, too.
+ * @param {string} text
+ * @param {string} q
+ */
+function searching(text, q) {
+  if (q === '') return { where: '', values: [] };
+  const where = `WHERE (lower(${text}) LIKE $1 ESCAPE '!' OR ${text} LIKE $2 ESCAPE '!')`;
+  return { where, values: [q.toLowerCase(), q].map((each) => `%${each.replace(/[!%_]/g, '!$&')}%`) };
+}
 
 /** @param {number} found @param {Search} search */
 function place(found, { page, size }) {
@@ -36,8 +44,7 @@ function place(found, { page, size }) {
 async function deviceList(tx, { only, ...search }) {
   const { q, size } = search;
   const known = await countDevices(tx);
-  const where = q === '' ? '' : `WHERE ${DEVICE_TEXT} LIKE $1 ESCAPE '!'`;
-  const values = q === '' ? [] : [patternOf(q)];
+  const { where, values } = searching(DEVICE_TEXT, q);
   if (only) {
     const dis = await matchesOf(tx, new Set(only), where, values);
     const { offset, ...shown } = place(dis.length, search);
@@ -89,8 +96,7 @@ async function rowsOf(tx, dis) {
 async function userList(tx, search) {
   const { q, size } = search;
   const known = Number((await tx.get('SELECT count(*) AS n FROM account'))?.n);
-  const where = q === '' ? '' : `WHERE ${USER_TEXT} LIKE $1 ESCAPE '!'`;
-  const values = q === '' ? [] : [patternOf(q)];
+  const { where, values } = searching('sub', q);
   const found =
     q === '' ? known : Number((await tx.get(`SELECT count(*) AS n FROM account ${where}`, ...values))?.n);
   const { offset, ...shown } = place(found, search);
