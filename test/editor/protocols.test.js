@@ -10,7 +10,7 @@ const { cloudFlow } = require('../fixtures/ocf/gateway-cloud');
 const { newCode } = require('../../nodes/lib/sources/ocf');
 const { SqliteStore } = require('../../nodes/lib/sources/ocf/store');
 const { until } = require('../runtime/process');
-const { lowestContrast, overflow } = require('./support/appearance');
+const { lowestContrast, misfits, overflow } = require('./support/appearance');
 const { browserPath, openEditor, openStatusPage } = require('./support/editor');
 
 const { describe, test } = needs('chromium');
@@ -170,6 +170,7 @@ describe('OCF clouds and Kafka', () => {
     expect(source).toMatch(/orders: –/);
     await page.setViewportSize({ width: 320, height: 640 });
     expect(await overflow(page)).toBe(0);
+    expect(await misfits(page)).toEqual([]);
     for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
       await page.emulateMedia({ colorScheme });
       const { ratio, text } = await lowestContrast(page, 'main');

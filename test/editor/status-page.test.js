@@ -8,7 +8,7 @@ const { startFlow } = require('../fixtures/gateway/deployed');
 const { freePort, waitForPort } = require('../../bench/harness/net');
 const { needs } = require('../../bench/harness/tools');
 const { until, cleanUp } = require('../runtime/process');
-const { lowestContrast, overflow } = require('./support/appearance');
+const { lowestContrast, misfits, overflow } = require('./support/appearance');
 const { browserPath, openEditor, openStatusPage } = require('./support/editor');
 const { startDemo } = require('./support/gateway');
 
@@ -247,12 +247,7 @@ describe('with hostile device ids', () => {
   test.each([320, 360])('fits a phone of %i pixels', async (width) => {
     const { page, errors } = await openPage({ width, height: 640 });
     expect(await overflow(page)).toBe(0);
-    const small = await page.$$eval('.controls :is(select, input, button)', (all) =>
-      all
-        .map((each) => each.getBoundingClientRect())
-        .filter((box) => box.height < 24 || box.right > innerWidth)
-    );
-    expect(small).toEqual([]);
+    expect(await misfits(page)).toEqual([]);
     expect(errors).toEqual([]);
   });
 

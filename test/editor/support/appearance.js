@@ -49,4 +49,14 @@ function lowestContrast(page, root) {
   }, root);
 }
 
-module.exports = { lowestContrast, overflow };
+/** Visible controls that are too small for a finger, or beyond the window. @param {Page} page */
+function misfits(page) {
+  return page.$$eval('.controls :is(select, input, button)', (all) =>
+    all
+      .filter((each) => each.getClientRects().length > 0)
+      .map((each) => each.getBoundingClientRect())
+      .filter((box) => box.height < 24 || box.right > innerWidth)
+  );
+}
+
+module.exports = { lowestContrast, misfits, overflow };

@@ -12,7 +12,7 @@ export class Confirm {
 
   constructor(t) {
     this.#text = h('p');
-    this.#yes = h('button', { type: 'button', onclick: () => this.#close(true) });
+    this.#yes = h('button', { type: 'button', onclick: () => this.#close(true) }, t('confirm.title'));
     this.#no = h('button', { type: 'button', onclick: () => this.#close(false) }, t('confirm.no'));
     const attributes = {
       class: 'confirm',
