@@ -5,6 +5,7 @@ const { Complaints } = require('./lib/base/complaints');
 const { given } = require('./lib/base/node-config');
 const { join } = require('./lib/engine/join');
 const { listenerParts } = require('./lib/settings/listener-settings');
+const { addCloudEndpoints } = require('./lib/sources/ocf-cloud/cloud-endpoints');
 const settings = require('./lib/sources/ocf-cloud/cloud-settings');
 const { setCloud } = require('./lib/sources/ocf-cloud/clouds');
 const { regionSettings } = require('./lib/sources/ocf-cloud/region-settings');
@@ -93,6 +94,7 @@ module.exports = function (RED) {
           await cloud.close();
         },
         figures: () => cloud.figures(),
+        list: (query) => cloud.list(query),
         shown: (rates, stats, member) => shown(cloud, rates, stats, member)
       };
     });
@@ -101,6 +103,7 @@ module.exports = function (RED) {
   RED.nodes.registerType('seganet-ocf-cloud', OcfCloud, {
     credentials: { clientSecret: { type: 'password' } }
   });
+  addCloudEndpoints(RED);
 };
 
 /**

@@ -5,6 +5,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { randomUUID } = require('node:crypto');
 const { asError, guard } = require('../../base/guard');
+const { listOf } = require('./cloud-lists');
 const { CoapDesk } = require('../coap-desk/coap-desk');
 const { HttpProxy } = require('../ocf-http/http-proxy');
 const { RunningRegion } = require('../ocf-regions/running-region');
@@ -105,6 +106,14 @@ class RunningCloud {
       http: this.#http?.figures() ?? null,
       region: this.#region?.figures() ?? null
     };
+  }
+
+  /**
+   * Returns a page of the devices or users for the live view; null while the cloud is not open.
+   * @param {import('./cloud-lists').ListQuery} query
+   */
+  async list(query) {
+    return this.#cloud && listOf(this.#cloud, query);
   }
 
   /**

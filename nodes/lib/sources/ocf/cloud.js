@@ -406,11 +406,17 @@ class OcfCloud {
     this.closePeer(peer, TAKEN_OVER);
   }
 
-  /** Deletes a device with its tokens, links and shares, and ends what others have with it. @param {string} di */
+  /**
+   * Deletes a device with its tokens, links and shares, and ends what others have with it.
+   * @param {string} di
+   * @returns {Promise<boolean>} false: there was none
+   */
   async deleteDevice(di) {
     const viewers = await this.grants.viewers(di);
-    if (await this.store.write('removeDevice', { di })) this.#devices--;
+    const wasThere = await this.store.write('removeDevice', { di });
+    if (wasThere) this.#devices--;
     this.dropDevice(di, viewers);
+    return wasThere;
   }
 
   /**

@@ -5,6 +5,7 @@
 const accounts = require('./accounts');
 const endpoints = require('./endpoints');
 const links = require('./links');
+const lists = require('./lists');
 const userTokens = require('./user-tokens');
 
 const READS = {
@@ -23,7 +24,9 @@ const READS = {
   userTokens: userTokens.userTokens,
   endpoint: endpoints.endpoint,
   endpoints: endpoints.endpoints,
-  countEndpoints: endpoints.countEndpoints
+  countEndpoints: endpoints.countEndpoints,
+  deviceList: lists.deviceList,
+  userList: lists.userList
 };
 
 const WRITES = {
