@@ -1,10 +1,10 @@
 'use strict';
 // What regions do when links, clocks, Kafka, or other gateways fail.
 
-const { needs } = require('../../../bench/harness/tools');
-const { claimRecord } = require('../../../nodes/lib/sources/ocf-regions/presence-record');
-const { RegionRig } = require('../../fixtures/ocf/region-rig');
-const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
+const { needs } = require('../../../../bench/harness/tools');
+const { claimRecord } = require('../../../../nodes/lib/sources/ocf-regions/presence-record');
+const { RegionRig } = require('../../../fixtures/ocf/region-rig');
+const { eventually, newUser, scenes } = require('../../../fixtures/ocf/scenes');
 
 const { describe } = needs('openssl');
 const HOUR_MS = 3600000;
@@ -168,7 +168,7 @@ describe('regions that fail', () => {
     const user = newUser();
     const device = await here.lamp(user);
     await eventually(() => b.cloud.stateOf(device.di) === 'on', 'the other region knows it');
-    const { Regions } = require('../../../nodes/lib/sources/ocf-regions/regions');
+    const { Regions } = require('../../../../nodes/lib/sources/ocf-regions/regions');
     const published = [];
     const early = new Regions({ own: a.own, cloud: a.cloud, publish: (all) => published.push(...all) });
     early.signedIn(device.di, device.uid);

@@ -1,10 +1,10 @@
 'use strict';
 // Two and three regions of one cloud, with real links and a presence topic in memory.
 
-const { needs } = require('../../../bench/harness/tools');
-const { RELEASE } = require('../../../flows/demo/ocf/coap-tcp');
-const { RegionRig } = require('../../fixtures/ocf/region-rig');
-const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
+const { needs } = require('../../../../bench/harness/tools');
+const { RELEASE } = require('../../../../flows/demo/ocf/coap-tcp');
+const { RegionRig } = require('../../../fixtures/ocf/region-rig');
+const { eventually, newUser, scenes } = require('../../../fixtures/ocf/scenes');
 
 const { describe } = needs('openssl');
 const USER_OPTION = 65002;

@@ -1,15 +1,15 @@
 'use strict';
 // Where devices of a cloud with several regions are signed in: claims, their order, bounds, and records of the topic.
 
-const { PresenceTable, compareClaims } = require('../../../nodes/lib/sources/ocf-regions/presence-table');
+const { PresenceTable, compareClaims } = require('../../../../nodes/lib/sources/ocf-regions/presence-table');
 const {
   MOST_EPOCH,
   claimRecord,
   markerRecord,
   parseRecord
-} = require('../../../nodes/lib/sources/ocf-regions/presence-record');
-const { parseAddress } = require('../../../nodes/lib/sources/ocf-regions/address');
-const { seeded } = require('../../fixtures/ocf/seeded');
+} = require('../../../../nodes/lib/sources/ocf-regions/presence-record');
+const { parseAddress } = require('../../../../nodes/lib/sources/ocf-regions/address');
+const { seeded } = require('../../../fixtures/ocf/seeded');
 
 const DI = '0f1b9a52-75dc-4a27-9b4b-0d0e8c1f7a11';
 const UID = '5b7ff4b1-3a4f-4d8e-bc55-a6c5d1b87f0a';

@@ -3,20 +3,20 @@
 
 const net = require('node:net');
 const tls = require('node:tls');
-const { needs } = require('../../../bench/harness/tools');
-const { Link } = require('../../../nodes/lib/sources/ocf-regions/link');
+const { needs } = require('../../../../bench/harness/tools');
+const { Link } = require('../../../../nodes/lib/sources/ocf-regions/link');
 const {
   MOST_MESSAGE_BYTES,
   MessageError,
   MessageReader,
   SIGNAL,
   encodeMessage
-} = require('../../../nodes/lib/sources/ocf-regions/link-messages');
-const { USER } = require('../../../nodes/lib/sources/ocf-regions/region-requests');
-const { Authority } = require('../../fixtures/devices/authority');
-const { RegionRig } = require('../../fixtures/ocf/region-rig');
-const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
-const { seeded } = require('../../fixtures/ocf/seeded');
+} = require('../../../../nodes/lib/sources/ocf-regions/link-messages');
+const { USER } = require('../../../../nodes/lib/sources/ocf-regions/region-requests');
+const { Authority } = require('../../../fixtures/devices/authority');
+const { RegionRig } = require('../../../fixtures/ocf/region-rig');
+const { eventually, newUser, scenes } = require('../../../fixtures/ocf/scenes');
+const { seeded } = require('../../../fixtures/ocf/seeded');
 
 const { describe } = needs('openssl');
 
