@@ -82,7 +82,7 @@ Settings ReadSettings(int argc, char** argv) {
       static_cast<size_t>(options.Integer("request-bytes", 0, settings.udp ? 1400 : 60000));
   settings.window = static_cast<size_t>(options.Integer("window", 1, 60000));
   settings.hellos = ReadList(options.Text("hellos"));
-  settings.hello_steps = static_cast<size_t>(options.Integer("hello-steps", 1, 16));
+  settings.hello_steps = static_cast<size_t>(options.Integer("hello-steps", 1, 20000));
   settings.hellos_at_once = static_cast<size_t>(options.Integer("hellos-at-once", 0, 20000));
   settings.hello_seconds = options.Number("hello-seconds", 0.1, 3600);
   settings.answers = options.Text("answers");
