@@ -215,6 +215,16 @@ describe('the kafka uplink', () => {
     await eventually(() => rig.state.deadLetters === 1, { what: 'one dead letter' });
   });
 
+  test('connects although brokers of its list are away', async () => {
+    await createTopics(broker.address, [`${own}.normal`], 1);
+    const rig = start({}, { brokers: `127.0.0.1:1, ${broker.address}, 127.0.0.1:2` });
+    rig.push('d', 'one');
+    await rig.allDone();
+    const got = await readTopics(broker.address, [`${own}.normal`], ({ length }) => length >= 1);
+    expect(got.map(({ value }) => String(value))).toEqual(['one']);
+    expect(rig.state.state).toBe('connected');
+  });
+
   test('reports a cluster that does not answer, and connects when it does', async () => {
     const rig = start({}, { brokers: '127.0.0.1:1' });
     const state = await rig.reach('disconnected');
