@@ -131,8 +131,16 @@ describe('two gateways of one cloud', () => {
     const controller = await there.signedIn(user);
     const second = await there.signedIn(user);
 
-    // Read and observe: one observation at the device for two controllers at the other gateway.
+    // The option that names a user to another gateway is nothing on an ordinary connection.
+    const stranger = await there.signedIn(newUser());
     await answers(controller, device.href, '2.05');
+    for (const each of [stranger, await here.signedIn(newUser())]) {
+      const options = [[65002, Buffer.from(controller.uid)]];
+      expect((await each.request('GET', device.href, { options })).code).toBe('4.03');
+    }
+    expect(device.requests).toHaveLength(1);
+
+    // Read and observe: one observation at the device for two controllers at the other gateway.
     const seen = [[], []];
     for (const [i, client] of [controller, second].entries()) {
       const first = await client.request('GET', device.href, {

@@ -5,6 +5,7 @@
 const tls = require('node:tls');
 const net = require('node:net');
 const { Backoff } = require('../../base/backoff');
+const { connectionName } = require('../../base/connection-name');
 const { OPTION } = require('../ocf/coap');
 const { parseAddress } = require('./address');
 const { Link } = require('./link');
@@ -48,6 +49,8 @@ const POST = 2;
 const CODE = { CHANGED: 0x44, BAD_REQUEST: 0x80, FORBIDDEN: 0x83, UNAVAILABLE: 0xa3 };
 const MOST_HELLO_BYTES = 1024;
 const EMPTY = Buffer.alloc(0);
+/** Time for the last messages of links. */
+const CLOSE_MS = 1500;
 
 class Links {
   #parts;
@@ -60,8 +63,10 @@ class Links {
   #wanted = new Set();
   /** Connections that have not shown who they are. @type {Set<OpenLink>} */
   #unknown = new Set();
-  /** Connections in the handshake. @type {Set<net.Socket>} */
+  /** Connections to the port. @type {Set<net.Socket>} */
   #sockets = new Set();
+  /** Names of those that have not shown who they are. @type {Set<string>} */
+  #strangers = new Set();
   /** @type {import('node:tls').Server | null} */
   #server = null;
   /** @type {NodeJS.Timeout | undefined} */
@@ -164,17 +169,24 @@ class Links {
     if (!server?.listening) return;
     await new Promise((resolve) => {
       server.close(() => resolve(undefined));
-      for (const socket of this.#sockets) socket.setTimeout(2000, () => socket.destroy());
+      const timer = setTimeout(() => {
+        for (const socket of this.#sockets) socket.destroy();
+      }, CLOSE_MS);
+      server.once('close', () => clearTimeout(timer));
     });
   }
 
   /** @param {net.Socket} socket */
   #enter(socket) {
     this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
     socket.on('error', () => {});
-    const { mostLinks, mostUnknown } = this.#limits;
-    if (this.#sockets.size <= mostLinks + mostUnknown) return;
+    const name = connectionName(socket);
+    this.#strangers.add(name);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#strangers.delete(name);
+    });
+    if (this.#strangers.size <= this.#limits.mostUnknown) return;
     this.counts.refused++;
     socket.destroy();
   }
@@ -197,6 +209,7 @@ class Links {
           }
           clearTimeout(timer);
           this.#unknown.delete(link);
+          this.#strangers.delete(connectionName(socket));
           ci = answer.peer;
           this.counts.accepted++;
           this.#add(ci, { link, isDialed: false });
@@ -233,7 +246,8 @@ class Links {
     if (this.#isClosed || (!before && this.#links.size >= this.#limits.mostLinks)) {
       return refuse(CODE.UNAVAILABLE, 'There is no room for another region.');
     }
-    if (before?.isDialed && own < hello.ci) return refuse(CODE.UNAVAILABLE, 'There is a link already.');
+    const isDialing = Boolean(before?.isDialed ?? this.#dials.get(hello.ci)?.socket);
+    if (isDialing && own < hello.ci) return refuse(CODE.UNAVAILABLE, 'There is a link already.');
     return { code: CODE.CHANGED, answer: { ci: own, sid: sid(), peer: hello.ci } };
   }
 
@@ -351,7 +365,8 @@ class Links {
     this.#links.delete(ci);
     this.counts.lost++;
     this.#parts.down(ci);
-    this.#dialSoon(ci, this.#limits.minMs);
+    const { minMs, secondMs } = this.#limits;
+    this.#dialSoon(ci, this.#parts.own < ci ? minMs : minMs + secondMs);
   }
 }
 

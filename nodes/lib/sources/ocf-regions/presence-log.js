@@ -21,9 +21,13 @@ const { markerRecord } = require('./presence-record');
  * @property {() => any} load the client's module
  * @property {(records: Published[], isCaughtUp: boolean) => void} records
  * @property {() => void} onState
+ * @property {(sentence: string) => void} warn
  */
 
 const ACKS_ALL = -1;
+/** Kafka's type of a resource. */
+const TOPIC = 2;
+const CLEANUP = 'cleanup.policy';
 /** Kafka chooses. */
 const DEFAULT_REPLICAS = -1;
 const MOST_SENT = 500;
@@ -108,6 +112,7 @@ class PresenceLog {
       };
       const admin = add(new Admin(base));
       const partitions = await this.#topic(admin);
+      await this.#checkCompaction(admin);
       if (life !== this.#life) return;
       this.#partitions = partitions;
       const consumer = add(
@@ -163,7 +168,7 @@ class PresenceLog {
         topics: [topic],
         partitions: 1,
         replicas: DEFAULT_REPLICAS,
-        configs: [{ name: 'cleanup.policy', value: 'compact' }]
+        configs: [{ name: CLEANUP, value: 'compact' }]
       });
     } catch (error) {
       // Another region may have been faster.
@@ -172,6 +177,23 @@ class PresenceLog {
     const partitions = await count();
     if (partitions > 0) return partitions;
     throw new Error(`The topic "${topic}" was created and is not there yet`);
+  }
+
+  /** Warns if the topic forgets devices. @param {any} admin */
+  async #checkCompaction(admin) {
+    const { topic } = this.#options;
+    try {
+      const resources = [{ resourceType: TOPIC, resourceName: topic, configurationKeys: [CLEANUP] }];
+      const [{ configs = [] } = {}] = await admin.describeConfigs({ resources });
+      const policy = configs.find((/** @type {any} */ { name }) => name === CLEANUP)?.value;
+      if (policy === undefined || policy === 'compact') return;
+    } catch {
+      // Kafka does not allow it: the operator who set that knows the topic.
+      return;
+    }
+    this.#parts.warn(
+      `The topic "${topic}" is not compacted only, so Kafka forgets where devices are signed in. Set its ${CLEANUP} to compact.`
+    );
   }
 
   /** @param {string} instance */

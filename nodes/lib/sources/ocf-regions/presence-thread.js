@@ -68,6 +68,7 @@ class PresenceThread {
   /** @param {any} message */
   #take(message) {
     if (message.type === 'records') return this.#hooks.records(message.records, message.isCaughtUp);
+    if (message.type === 'warning') return this.#complaints.tell('topic', message.sentence);
     if (message.type === 'stopped') return this.#thread.terminate();
     const { state, reason, isCaughtUp, waiting } = message;
     const wasCaughtUp = this.isCaughtUp;

@@ -3,7 +3,7 @@
 // Entry of the thread of a region's presence topic.
 // In:  {type: 'publish', records} · {type: 'stop', timeoutMs}
 // Out: {type: 'records', records, isCaughtUp} · {type: 'state', state, code, reason, isCaughtUp, waiting}
-//      · {type: 'stopped'}
+//      · {type: 'warning', sentence} · {type: 'stopped'}
 
 const { parentPort, workerData } = require('node:worker_threads');
 const { loadClient } = require('../../uplink/kafka/client');
@@ -15,7 +15,8 @@ const STATE_MS = 1000;
 const log = new PresenceLog(workerData.options, {
   load: loadClient,
   records: (records, isCaughtUp) => port.postMessage({ type: 'records', records, isCaughtUp }),
-  onState: report
+  onState: report,
+  warn: (sentence) => port.postMessage({ type: 'warning', sentence })
 });
 const timer = setInterval(report, STATE_MS);
 

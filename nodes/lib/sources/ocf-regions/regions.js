@@ -35,6 +35,7 @@ class Regions {
   #unknownMs;
   /** @type {Links | null} */
   #links = null;
+  #isClosed = false;
   /** Regions without a link: the timer until they are unknown, null = they are. @type {Map<string, NodeJS.Timeout | null>} */
   #lost = new Map();
   /** Devices whose last record in the topic is older than the claim of this region. @type {Set<string>} */
@@ -59,6 +60,7 @@ class Regions {
 
   /** Ends all timers. */
   close() {
+    this.#isClosed = true;
     for (const timer of this.#lost.values()) if (timer) clearTimeout(timer);
     this.#lost.clear();
   }
@@ -258,7 +260,7 @@ class Regions {
 
   /** A link is missing. @param {string} ci */
   down(ci) {
-    if (this.#lost.has(ci) || !this.table.hasDevices(ci)) return;
+    if (this.#isClosed || this.#lost.has(ci) || !this.table.hasDevices(ci)) return;
     const timer = setTimeout(() => {
       this.#lost.set(ci, null);
       this.#changedAt(ci);
