@@ -2,6 +2,7 @@
 
 const path = require('node:path');
 const { Complaints } = require('./lib/base/complaints');
+const { given } = require('./lib/base/node-config');
 const { join } = require('./lib/engine/join');
 const { listenerParts } = require('./lib/settings/listener-settings');
 const settings = require('./lib/sources/ocf-cloud/cloud-settings');
@@ -23,9 +24,10 @@ module.exports = function (RED) {
     const warnings = new Complaints((sentence) => this.warn(sentence));
     /** @type {import('./lib/engine/member').Member | null} */
     let joined = null;
-    joined = join(RED, this, config, settings.schema, (values, host) => {
+    joined = join(RED, this, { ...config, ...given(this.credentials) }, settings.schema, (values, host) => {
       const exposed = settings.check(values);
-      const { keepAliveS, presenceTopic, recordTypes, sid, endpoint, storeFile, ...rest } = values;
+      const { keepAliveS, presenceTopic, recordTypes, sid, endpoint, storeFile, storePassword, ...rest } =
+        values;
       const { accessSeconds, refreshDays, requestTimeoutMs, mostDevices, httpPort, httpHost } = rest;
       const parts = listenerParts(RED, this, settings.listenerValues(values), 'coap');
       const httpTls = httpPort > 0 ? serverTls(RED, this, values.httpTls) : null;
@@ -36,6 +38,7 @@ module.exports = function (RED) {
           : storeFile
             ? path.resolve(storeFile)
             : path.join(host.directory, 'ocf.db'),
+        password: storePassword,
         sid,
         endpoint: () => endpoint || settings.defaultEndpoint(values, joined?.port ?? 0),
         options: {
@@ -91,7 +94,9 @@ module.exports = function (RED) {
     });
   }
 
-  RED.nodes.registerType('seganet-ocf-cloud', OcfCloud);
+  RED.nodes.registerType('seganet-ocf-cloud', OcfCloud, {
+    credentials: { storePassword: { type: 'password' } }
+  });
 };
 
 /**
