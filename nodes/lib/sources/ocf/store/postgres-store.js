@@ -344,6 +344,12 @@ function away() {
 /** @param {any} error @param {string} shown */
 function asSentence(error, shown) {
   if (/^[A-Z].*\.$/s.test(error.message)) return error;
+  if (/password must be a (non-empty )?string/.test(error.message)) {
+    return new Error(
+      `The database ${shown} asks for a password. Enter it in the node, or set PGPASSWORD or PGPASSFILE.`,
+      { cause: error }
+    );
+  }
   return new Error(`The database ${shown} cannot be used: ${error.message || error.code}.`, { cause: error });
 }
 
