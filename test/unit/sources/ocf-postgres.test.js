@@ -239,7 +239,11 @@ test('two gateways with one store see what the other changes', async () => {
   await guest.signIn();
   // A device signs in at the other gateway with the tokens of this one.
   const elsewhere = await Client.open(there);
-  Object.assign(elsewhere, { di: guest.di, uid: guest.uid, accessToken: guest.accessToken });
+  const tokens = await guest.signUp(await there.codeFor('bob'));
+  expect(tokens.code).toBe('2.04');
+  await guest.signIn();
+  Object.assign(elsewhere, { di: guest.di, uid: guest.uid });
+  expect((await elsewhere.signIn(guest.access)).code).toBe('2.04');
   const href = `/oic/route/${device.di}/light/1`;
   const read = async () => (await guest.request('GET', href)).code;
   expect(await read()).toBe('4.03');
@@ -247,6 +251,16 @@ test('two gateways with one store see what the other changes', async () => {
   await eventually(async () => (await read()) === '2.05', 'the guest reads');
   await there.cloud.share(device.di, guest.uid, '');
   await eventually(async () => (await read()) === '4.03', 'the guest reads no longer');
+  const gid = (await device.request('POST', '/oic/acl/group', { body: { gname: 'home' } })).value.gid;
+  const shared = { devices: [device.di], rights: 'r' };
+  await device.request('POST', '/oic/acl/group', { body: shared, query: [`gid=${gid}`] });
+  const news = [];
+  await elsewhere.request('GET', '/oic/acl/invite', { observe: 0, onNext: ({ value }) => news.push(value) });
+  await device.request('POST', '/oic/acl/invite', { body: { invite: [{ gid, mid: guest.uid }] } });
+  await eventually(() => news.length > 0, 'the invitation');
+  expect(news[0].invited).toMatchObject([{ gid, gname: 'home' }]);
+  await elsewhere.request('POST', '/oic/acl/invite', { body: { gid, accept: true } });
+  await eventually(async () => (await read()) === '2.05', 'the member reads');
   await there.cloud.deleteDevice(device.di);
   await device.closed;
   for (const client of [guest, elsewhere, device]) client.destroy();

@@ -11,7 +11,7 @@ const BY_PATH = new Map([
   ['oic/account/tokenrefresh', 'tokenrefresh'],
   ['.well-known/core', 'core']
 ]);
-const BY_SECOND = new Set(['rd', 'res', 'route', 'prs', 'ps', 'ping']);
+const BY_SECOND = new Set(['rd', 'res', 'route', 'prs', 'ps', 'ping', 'acl']);
 
 /** Names the resource of a path. A path that the cloud does not have is 'other'. @param {string[]} path */
 function resourceOf(path) {
