@@ -2,11 +2,15 @@
 // Prometheus itself: it scrapes a gateway, evaluates the alert rules and answers every question of the dashboard.
 
 const { spawnSync } = require('node:child_process');
+const { randomUUID } = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const mqtt = require('mqtt');
 const { needs } = require('../../bench/harness/tools');
-const { freePort } = require('../../bench/harness/net');
+const { freePort, waitForPort } = require('../../bench/harness/net');
+const { Client } = require('../../flows/demo/ocf/client');
+const { startFlow } = require('../fixtures/gateway/deployed');
+const { cloudFlow } = require('../fixtures/ocf/gateway-cloud');
 const { ScriptedBroker } = require('../fixtures/uplink/scripted-broker');
 const { startGateway } = require('../runtime/gateway');
 const { ROOT, run, until, temporaryFolder, cleanUp } = require('../runtime/process');
@@ -29,7 +33,7 @@ describe('promtool', () => {
   test('accepts the alert rules', () => {
     expect(promtool(['check', 'rules', RULES])).toEqual({
       status: 0,
-      output: expect.stringMatching(/SUCCESS: 14 rules found/)
+      output: expect.stringMatching(/SUCCESS: 23 rules found/)
     });
   });
 
@@ -61,6 +65,28 @@ describe('Prometheus', () => {
   let broker;
   let editor = '';
   let server = '';
+  /** @type {Awaited<ReturnType<typeof startOther>>} */
+  let other;
+
+  /** A gateway with an OCF cloud that has refused requests, and with Kafka nodes whose cluster does not answer. */
+  async function startOther() {
+    const [port, httpPort] = [await freePort(), await freePort()];
+    const place = { z: 'tab', x: 100, y: 200, engine: 'engine' };
+    const home = temporaryFolder();
+    const node = { httpPort: String(httpPort) };
+    const more = [
+      { id: 'cluster', type: 'seganet-kafka', brokers: '127.0.0.1:1' },
+      { ...place, id: 'in', type: 'seganet-kafka-source', cluster: 'cluster', topics: 'a', wires: [['to']] },
+      { ...place, id: 'to', type: 'seganet-kafka-uplink', cluster: 'cluster', wires: [] }
+    ];
+    const gateway = await startFlow(cloudFlow(home, port, { node, more }));
+    for (const each of [port, httpPort]) await waitForPort(each, '127.0.0.1', 30000);
+    const wrong = await Client.open({ host: '127.0.0.1', port });
+    await wrong.request('POST', '/oic/sec/account', { body: { di: randomUUID(), accesstoken: 'wrong' } });
+    wrong.destroy();
+    await fetch(`http://127.0.0.1:${httpPort}/hc/`);
+    return { gateway, target: `127.0.0.1:${gateway.adminPort}` };
+  }
 
   beforeAll(async () => {
     broker = await ScriptedBroker.start();
@@ -73,6 +99,9 @@ describe('Prometheus', () => {
     ends.push(() => clearInterval(timer));
     ends.push(() => device.endAsync(true));
 
+    other = await startOther();
+    ends.push(() => other.gateway.stop());
+
     const folder = temporaryFolder();
     const config = {
       global: { scrape_interval: '1s', evaluation_interval: '1s' },
@@ -81,7 +110,7 @@ describe('Prometheus', () => {
         {
           job_name: 'seganet',
           metrics_path: '/seganet/metrics',
-          static_configs: [{ targets: [new URL(editor).host] }]
+          static_configs: [{ targets: [new URL(editor).host, other.target] }]
         }
       ]
     };
@@ -135,7 +164,7 @@ describe('Prometheus', () => {
 
   test("answers every panel of the dashboard with the gateway's data", async () => {
     /** Panels that have nothing to show while all is well. */
-    const quiet = ['Drops, by reason', 'Backlog, by class', 'Time until the backlog is sent'];
+    const quiet = ['Drops, by reason', 'Backlog, by class', 'Time until the backlog is sent', 'Lag'];
     const { panels } = JSON.parse(fs.readFileSync(DASHBOARD, 'utf8'));
     const targets = panels.flatMap((/** @type {any} */ { title, targets: own = [] }) =>
       own.map((/** @type {any} */ { expr }) => ({ title, expr }))
@@ -178,7 +207,9 @@ describe('Prometheus', () => {
       const rules = groups.flatMap((/** @type {any} */ group) => group.rules);
       expect(rules.filter((/** @type {any} */ { health }) => health === 'err')).toEqual([]);
       return rules
-        .flatMap((/** @type {any} */ { name, state }) => (state === 'inactive' ? [] : [name]))
+        .flatMap((/** @type {any} */ { name, alerts: all }) =>
+          all.some((/** @type {any} */ { labels }) => labels.instance !== other.target) ? [name] : []
+        )
         .filter((/** @type {string} */ name) => name !== 'SeganetClockNotSynchronized');
     };
     await until(async () => (await alerts()).length === 0, { what: 'no alerts' });

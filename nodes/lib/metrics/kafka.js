@@ -20,6 +20,7 @@ const GAUGES = /** @type {const} */ ([
   ['inflight', 'inflight_records', 'Records that were taken and are not acknowledged.'],
   ['topics', 'topics', 'Topics in use.'],
   ['partitions', 'partitions', 'Partitions of these topics.'],
+  ['partitionsInFlight', 'partitions_in_flight', 'Of these, partitions with a request that is not answered.'],
   ['refusedTopics', 'refused_topics', 'Topics that take no records: they do not exist, or are not allowed.']
 ]);
 

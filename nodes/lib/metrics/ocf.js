@@ -45,6 +45,9 @@ function addCloud(out, labels, figures) {
   const observed = out.gauge('seganet_ocf_observations', 'Open observations, by kind.');
   for (const [kind, count] of Object.entries(observations)) observed.add({ ...labels, kind }, count);
   out.gauge('seganet_ocf_topics', 'Topics of /oic/ps.').add(labels, figures.topics);
+  out
+    .gauge('seganet_ocf_endpoints', 'Endpoints that are registered in the resource directory.')
+    .add(labels, figures.endpoints);
   const calls = out.family(
     'seganet_ocf_store_seconds',
     'summary',
@@ -60,6 +63,27 @@ function addCloud(out, labels, figures) {
   out
     .gauge('seganet_ocf_store_waiting', 'Calls to the file of accounts without a result.')
     .add(labels, store.waiting);
+  if (figures.http) addHttp(out, labels, figures.http);
+}
+
+/** @param {Exposition} out @param {Labels} labels @param {NonNullable<NonNullable<CloudFigures>['http']>} http */
+function addHttp(out, labels, http) {
+  out.gauge('seganet_ocf_http_up', '1 if the HTTP port is open.').add(labels, http.port > 0);
+  const requests = out.counter(
+    'seganet_ocf_http_requests_total',
+    'Answered requests over HTTP, by the class of the status.'
+  );
+  for (const { code, count } of http.requests) requests.add({ ...labels, code }, count);
+  out
+    .gauge('seganet_ocf_http_requests_open', 'Requests over HTTP that are not answered.')
+    .add(labels, http.open);
+  out.gauge('seganet_ocf_http_streams', 'Open streams of events.').add(labels, http.streams);
+  out.gauge('seganet_ocf_http_connections', 'Connections to the HTTP port.').add(labels, http.connections);
+  const refused = out.counter(
+    'seganet_ocf_http_logins_refused_total',
+    'Refused logins over HTTP: without a token, with a wrong one, or after too many wrong ones.'
+  );
+  for (const [reason, count] of Object.entries(http.refused)) refused.add({ ...labels, reason }, count);
 }
 
 /** @param {Exposition} out @param {Labels} labels of the engine @param {DeskStats} desk */

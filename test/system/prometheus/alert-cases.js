@@ -20,6 +20,19 @@ const clock = (/** @type {string} */ values) =>
 const up = (/** @type {string} */ job, /** @type {string} */ values) =>
   `up{instance="gw:1880",job="${job}"} ${values}`;
 
+const ocf = (/** @type {string} */ metric, /** @type {string} */ values) =>
+  `seganet_ocf_${metric}{${engine},node="cloud"} ${values}`;
+const attempts = (/** @type {string} */ values) =>
+  `seganet_ocf_attempts_refused_total{${engine},node="cloud",reason="wrong"} ${values}`;
+const storeFailed = (/** @type {string} */ call, /** @type {string} */ values) =>
+  `seganet_ocf_store_failed_total{${engine},node="cloud",call="${call}"} ${values}`;
+const refusedTopics = (/** @type {string} */ values) =>
+  `seganet_kafka_refused_topics{${engine},uplink="k1",session="2"} ${values}`;
+const kafkaSource = (/** @type {string} */ state, values = '1x30') =>
+  `seganet_kafka_source_state{${engine},node="in",state="${state}"} ${values}`;
+const lag = (/** @type {string} */ values) =>
+  `seganet_kafka_source_lag_records{${engine},node="in",topic="t"} ${values}`;
+
 const synchronized = (/** @type {string} */ values) =>
   `seganet_clock_synchronized{instance="gw:1880",job="seganet"} ${values}`;
 
@@ -90,6 +103,46 @@ const CASES = {
   SeganetClockWrong: {
     fires: [[clock('100+60x30')], [clock('-30+60x30')]],
     quiet: [[clock('0+60x30')], [clock('3+60x30')]]
+  },
+  SeganetOcfCloudDown: {
+    fires: [[ocf('up', '0x30')]],
+    quiet: [[ocf('up', '1x30')], [ocf('up', '1x18 0x2')]]
+  },
+  SeganetOcfHttpDown: {
+    fires: [[ocf('http_up', '0x30')]],
+    quiet: [[ocf('http_up', '1x30')], [ocf('up', '0x30')]]
+  },
+  SeganetOcfStoreFailing: {
+    fires: [[storeFailed('write', '0x16 3x10')], [storeFailed('read', '0+1x30')]],
+    quiet: [[storeFailed('write', '3x30'), storeFailed('read', '0x30')]]
+  },
+  SeganetOcfCloudNearlyFull: {
+    fires: [[ocf('devices', '910x30'), ocf('devices_limit', '1000x30')]],
+    quiet: [[ocf('devices', '890x30'), ocf('devices_limit', '1000x30')]]
+  },
+  SeganetOcfAttemptsRefused: {
+    fires: [[attempts('0+20x30')]],
+    quiet: [[attempts('0+5x30')], [attempts('5000x30')]]
+  },
+  SeganetOcfTokenReused: {
+    fires: [[ocf('tokens_reused_total', '0x12 1x20')]],
+    quiet: [[ocf('tokens_reused_total', '1x30')]]
+  },
+  SeganetKafkaTopicRefused: {
+    fires: [[refusedTopics('1x30')]],
+    quiet: [[refusedTopics('0x30')], [refusedTopics('0x19 1')]]
+  },
+  SeganetKafkaSourceDown: {
+    fires: ['connecting', 'disconnected', 'refused', 'stopped'].map((state) => [kafkaSource(state)]),
+    quiet: [
+      [kafkaSource('connected'), kafkaSource('disconnected', '0x30')],
+      [kafkaSource('refused', '0x19 1')]
+    ]
+  },
+  SeganetKafkaLagGrowing: {
+    fires: [[lag('0+5000x30')]],
+    // It shrinks, is small, or has just begun to grow.
+    quiet: [[lag('500000-5000x30')], [lag('0+10x30')], [lag('0x15 0+50000x6')], [lag('50000x30')]]
   }
 };
 

@@ -20,7 +20,7 @@ function unknownIn(expression) {
   const known = new Set(TARGET);
   const problems = selectors.flatMap(({ metric, labels }) => {
     if (metric === 'up') return [];
-    const found = metrics.get(metric) ?? metrics.get(metric.replace(/_count$/, ''));
+    const found = metrics.get(metric) ?? metrics.get(metric.replace(/_(count|sum)$/, ''));
     if (!found) return [metric];
     for (const label of found.labels) known.add(label);
     return labels.filter((label) => !TARGET.includes(label) && !found.labels.includes(label));
@@ -96,7 +96,11 @@ describe('the dashboard', () => {
       ...['seganet_devices', 'records_received_total', 'delivery_latency_seconds_count', 'records_in_memory'],
       ...['delivery_latency_seconds', 'records_dropped_total', 'session_state', 'records_backlog'],
       ...['log_bytes', 'log_dead_letters', 'worker_busy_ratio', 'resident_memory_bytes', 'cpu_seconds_total'],
-      ...['deferred_records', 'deliveries_total']
+      ...['deferred_records', 'deliveries_total'],
+      ...['ocf_devices_on', 'ocf_requests_total', 'ocf_attempts_refused_total', 'ocf_store_seconds'],
+      ...['ocf_http_requests_total', 'ocf_http_streams', 'ocf_endpoints'],
+      ...['kafka_source_state', 'kafka_source_lag_records', 'kafka_retried_records_total'],
+      ...['kafka_dead_letter_records_total', 'kafka_partitions_in_flight']
     ];
     expect(shown.filter((name) => !text.includes(name))).toEqual([]);
   });

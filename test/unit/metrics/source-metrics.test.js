@@ -65,6 +65,13 @@ test('has the figures of an OCF cloud, and of the request desk only with a cloud
   expect(of('devices_on')).toBe(4);
   expect(of('requests_total', { resource: 'route', code: '2.xx' })).toBe(11);
   expect(of('attempts_refused_total', { reason: 'limited' })).toBe(2);
+  expect(of('endpoints')).toBe(3);
+  expect(of('http_up')).toBe(1);
+  expect(of('http_requests_total', { code: '4xx' })).toBe(5);
+  expect(of('http_streams')).toBe(2);
+  expect(of('http_logins_refused_total', { reason: 'wrong' })).toBe(3);
+  const noPort = read(engine({ stats: stats({ desk, sources: [source('ocf', { ...cloud, http: null })] }) }));
+  expect(noPort.has('seganet_ocf_http_up')).toBe(false);
   const calls = families.get('seganet_ocf_store_seconds')?.samples.map(({ name, value }) => [name, value]);
   expect(calls).toEqual([
     ['seganet_ocf_store_seconds_sum', 0.25],

@@ -36,6 +36,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 function open() {
   const engine = new FakeEngine();
   const seen = [];
+  const answers = [];
   const faults = [];
   let ring = () => {};
   let rings = true;
@@ -48,6 +49,7 @@ function open() {
     },
     {
       asked: (request) => seen.push(request),
+      answered: (...args) => answers.push(args),
       gone: (...args) => seen.push(args),
       fault: (error) => faults.push(error.message)
     }
@@ -56,7 +58,7 @@ function open() {
     engine.events.push(...events);
     ring();
   };
-  return { desk, engine, seen, faults, give, rings: () => rings };
+  return { desk, engine, seen, answers, faults, give, rings: () => rings };
 }
 
 const asked = {
@@ -113,10 +115,14 @@ describe('the request desk', () => {
   });
 
   test('answers by number or text, identifies, forgets and closes', () => {
-    const { desk, engine } = open();
+    const { desk, engine, answers } = open();
     const token = Buffer.from('t');
     desk.answer(3, token, '2.05', [[12, Buffer.from([50])]], Buffer.from('y'));
     desk.answer(3, token, 0x84);
+    expect(answers).toEqual([
+      [3, token, 0x45],
+      [3, token, 0x84]
+    ]);
     desk.identify(3, { device: 'd' });
     desk.identify(3, { device: 'd', owner: 'o', until: 1e12, replace: true });
     desk.identify(3, { device: 'd', until: Infinity });

@@ -5,6 +5,7 @@ const { randomUUID } = require('node:crypto');
 const { resourceOf } = require('../../../nodes/lib/sources/ocf/tallies');
 const { MOST_FAILURES } = require('../../../nodes/lib/sources/ocf/attempts');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');
+const { ask, startProxy, tokenFor } = require('../../fixtures/ocf/http-client');
 const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
 
 jest.setTimeout(60000);
@@ -19,7 +20,10 @@ test('names the resource of each path', () => {
     ['oic/sec/account/more', 'other'],
     ['oic', 'other'],
     ['', 'other'],
-    ['x/rd', 'other']
+    ['x/rd', 'other'],
+    ['rd', 'registration'],
+    ['rd/1', 'registration'],
+    ['rd-lookup/ep', 'lookup']
   ];
   for (const [path, name] of cases) expect([path, resourceOf(path.split('/'))]).toEqual([path, name]);
 });
@@ -99,6 +103,51 @@ describe('the figures of a cloud', () => {
     await device.signIn();
     expect((await device.refresh(used)).code).toBe('4.01');
     expect(figures().tokensReused - before.tokensReused).toBe(1);
+  });
+
+  test('keep the latest refused requests without queries, which may have tokens', async () => {
+    const client = await connected();
+    const wrong = { body: { di: randomUUID(), accesstoken: 'secret' } };
+    expect((await client.request('POST', '/oic/sec/account', wrong)).code).toBe('4.01');
+    const query = [`di=${randomUUID()}`, 'accesstoken=secret'];
+    expect((await client.request('DELETE', '/oic/sec/account', { query })).code).toBe('4.01');
+    const [latest, before] = figures().refused;
+    expect([latest.request, before.request]).toEqual(['DELETE /oic/sec/account', 'POST /oic/sec/account']);
+    expect(before).toMatchObject({ code: '4.01', di: '', reason: 'The access code is not valid.' });
+    expect(before.address).toMatch(/^127\.0\.0\.1:\d+$/);
+    expect(JSON.stringify(figures())).not.toContain('secret');
+    for (let n = 0; n < 30; n++) await client.request('GET', `/oic/${'x'.repeat(200)}`);
+    expect(figures().refused.length).toBe(20);
+    expect(figures().refused[0].request.length).toBeLessThan(140);
+  });
+
+  test('have the endpoints of the directory and the requests over HTTP', async () => {
+    const user = newUser();
+    const device = await signedIn(user);
+    const proxy = await startProxy(cloud);
+    try {
+      const start = figures().endpoints;
+      const links = { query: ['ep=node'], format: 40, accept: null, payload: Buffer.from('</t>;rt=temp') };
+      const answer = await device.request('POST', '/rd', links);
+      expect(answer.code).toBe('2.01');
+      await eventually(() => figures().endpoints === start + 1, 'the endpoint is counted');
+      device.serve = () => ({ code: '2.05', body: { on: true } });
+      const token = await tokenFor(cloud, user);
+      expect((await ask(proxy, `/hc/${device.di}/t`, { token })).status).toBe(200);
+      expect((await ask(proxy, `/hc/${device.di}/t?accesstoken=secret`)).status).toBe(401);
+      expect((await ask(proxy, `/hc/${device.di}/t`, { token: 'wrong' })).status).toBe(401);
+      expect(proxy.figures()).toMatchObject({
+        requests: [
+          { code: '2xx', count: 1 },
+          { code: '4xx', count: 2 }
+        ],
+        ...{ open: 0, streams: 0, refused: { missing: 1, wrong: 1, limited: 0 } }
+      });
+      const [, before] = figures().refused;
+      expect(before).toMatchObject({ request: `HTTP GET /hc/${device.di}/t`, code: '401' });
+    } finally {
+      await proxy.close();
+    }
   });
 
   test('have the calls to the store and their time', async () => {

@@ -55,6 +55,8 @@ const NOT_PUSHED = ['safe', 'full', 'tooLong', 'lost', 'lost', 'notTaken', 'oddT
  *
  * @typedef {object} Hooks
  * @property {(request: DeskRequest) => void} asked must lead to answer(), unless the connection ends
+ * @property {(connection: number, token: Uint8Array, code: number) => void} [answered] an answer or a notification
+ *   leaves, code such as 0x45
  * @property {(connection: number, device: string, reason: string) => void} gone the connection has closed, or it no
  *   longer has `device` (forget(), expiry). Reasons of the engine: closed, protocol, silent, takenOver, expired,
  *   timeout, evicted, refused, busy, notTaken, stopped
@@ -99,7 +101,9 @@ class CoapDesk {
    * @returns {boolean} false if the connection has closed
    */
   answer(connection, token, code, options = [], payload = EMPTY) {
-    return this.#engine.answerRequest(connection, token, answerCode(code), options, payload);
+    const number = answerCode(code);
+    this.#hooks.answered?.(connection, token, number);
+    return this.#engine.answerRequest(connection, token, number, options, payload);
   }
 
   /**

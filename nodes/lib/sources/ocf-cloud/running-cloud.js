@@ -79,7 +79,8 @@ class RunningCloud {
   figures() {
     const cloud = this.#cloud;
     const store = this.#store;
-    return cloud && store ? { ...cloud.figures(), store: store.figures() } : null;
+    if (!cloud || !store) return null;
+    return { ...cloud.figures(), store: store.figures(), http: this.#http?.figures() ?? null };
   }
 
   /**
@@ -115,6 +116,7 @@ class RunningCloud {
     this.sid = this.#parts.sid.toLowerCase() || (await store.read('cloudId')) || randomUUID();
     const desk = new CoapDesk(engine, stage, onBell, {
       asked: (request) => cloud.asked(request),
+      answered: (connection, token, code) => cloud.answered(connection, token, code),
       gone: (connection, device, reason) => cloud.gone(connection, device, reason),
       fault: problem
     });

@@ -58,6 +58,12 @@ class HttpProxy {
     return this.#server.connections.size;
   }
 
+  /** Returns what the metrics and the live view show. */
+  figures() {
+    const { port, trouble, connections } = this;
+    return { port, trouble, connections, ...this.#handler.figures() };
+  }
+
   /** Ends all streams. Open requests are answered while there is time. */
   async close() {
     this.#cloud.hasHttp = false;

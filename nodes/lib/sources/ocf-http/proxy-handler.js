@@ -56,6 +56,10 @@ class ProxyHandler {
   /** By user. @type {Map<string, Set<(status: number, error: string) => void>>} */
   #streams = new Map();
   #streamCount = 0;
+  /** Answers by the class of their status, such as 2xx. @type {Map<string, number>} */
+  #answers = new Map();
+  /** Refused logins: without a token, with a wrong one, after too many wrong ones. */
+  #refused = { missing: 0, wrong: 0, limited: 0 };
 
   /** @param {OcfCloud} cloud @param {Partial<typeof LIMITS>} [limits] */
   constructor(cloud, limits = {}) {
@@ -72,10 +76,27 @@ class ProxyHandler {
    * @returns {Promise<Answer>}
    */
   async answer(request, goOn = () => {}) {
+    const answer = await this.#answerOf(request, goOn);
+    const code = `${Math.trunc(answer.status / 100)}xx`;
+    this.#answers.set(code, (this.#answers.get(code) ?? 0) + 1);
+    return answer;
+  }
+
+  /** @param {Request} request @param {() => void} goOn @returns {Promise<Answer>} */
+  async #answerOf(request, goOn) {
     try {
       return await this.#take(request, goOn);
     } catch (error) {
-      const { status, headers, body } = this.#refusalOf(error);
+      const refusal = this.#refusalOf(error);
+      const { status, headers, body } = refusal;
+      this.#cloud.refusals.add({
+        address: addressOf(request.socket),
+        di: '',
+        method: `HTTP ${request.method}`,
+        path: (request.url ?? '').split('?')[0],
+        code: String(status),
+        reason: refusal.message
+      });
       return { status, headers: { 'Cache-Control': 'no-store', ...SAFE, ...headers }, body };
     }
   }
@@ -116,14 +137,18 @@ class ProxyHandler {
   async #bearer({ headers: { authorization }, socket }) {
     const challenge = 'Bearer realm="seganet"';
     if (authorization === undefined) {
+      this.#refused.missing++;
       const more = { headers: { 'WWW-Authenticate': challenge } };
       throw new HttpRefusal(401, 'Send a token of seganet-accounts: Authorization: Bearer TOKEN.', more);
     }
     const token = BEARER.exec(authorization)?.[1] ?? '';
-    const address = `${socket.remoteAddress ?? ''}:${socket.remotePort ?? 0}`;
     // A malformed header counts as a wrong token.
-    const bearer = await this.#cloud.userTokens.find(token, address);
+    const bearer = await this.#cloud.userTokens.find(token, addressOf(socket)).catch((error) => {
+      if (error instanceof Refusal) this.#refused.limited++;
+      throw error;
+    });
     if (bearer) return bearer;
+    this.#refused.wrong++;
     const more = { headers: { 'WWW-Authenticate': `${challenge}, error="invalid_token"` } };
     throw new HttpRefusal(401, 'The token is wrong, revoked or expired.', more);
   }
@@ -316,6 +341,21 @@ class ProxyHandler {
   get open() {
     return this.#open;
   }
+
+  /** Returns what the metrics and the live view show. Totals are those since the start. */
+  figures() {
+    return {
+      requests: [...this.#answers].map(([code, count]) => ({ code, count })),
+      open: this.#open,
+      streams: this.#streamCount,
+      refused: { ...this.#refused }
+    };
+  }
+}
+
+/** @param {import('node:net').Socket} socket @returns {string} such as 192.0.2.7:40312 */
+function addressOf({ remoteAddress = '', remotePort = 0 }) {
+  return `${remoteAddress}:${remotePort}`;
 }
 
 /** @param {EventStream} stream @param {DeviceAnswer} answer */

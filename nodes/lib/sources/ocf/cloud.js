@@ -16,6 +16,7 @@ const { withDefaults } = require('./options');
 const { OwnObservations } = require('./own-observations');
 const { OwnRequests } = require('./own-requests');
 const { Presence } = require('./presence');
+const { RecentRefusals } = require('./recent-refusals');
 const { Refusal } = require('./refusal');
 const { registrations } = require('./registrations');
 const { asRefusal, refuse, send } = require('./replies');
@@ -24,7 +25,7 @@ const { Route } = require('./route');
 const { session } = require('./session');
 const { EXPIRY_GRACE_MS, Sessions } = require('./sessions');
 const { core, ping } = require('./small-resources');
-const { Tallies, reporting } = require('./tallies');
+const { Tallies } = require('./tallies');
 const { Topics } = require('./topics');
 const { Upkeep } = require('./upkeep');
 const { UserTokens } = require('./user-tokens');
@@ -56,7 +57,8 @@ const { UserTokens } = require('./user-tokens');
  * @property {true} replace
  */
 /**
- * The transport below the cloud. A connection is a number, and keeps it until gone() reports its end.
+ * The transport below the cloud. A connection is a number, and keeps it until gone() reports its end. The desk reports
+ * each answer that it sends to answered().
  * @typedef {object} Desk
  * @property {Answering} answer
  *   repeated with an Observe option for each notification
@@ -117,6 +119,7 @@ const PLAIN = new Set(['oic/prs', 'oic/ps', 'oic/ping']);
 class OcfCloud {
   #upkeep;
   #devices = 0;
+  #endpoints = 0;
   /** @type {Set<NodeJS.Timeout>} */
   #timers = new Set();
 
@@ -131,15 +134,14 @@ class OcfCloud {
    */
   constructor({ desk, store, users, options, events = {}, now = Date.now }) {
     this.tallies = new Tallies();
-    this.desk = reporting(desk, (connection, token, code) =>
-      this.tallies.answered(this.sessions.peek(connection), token, code)
-    );
+    this.desk = desk;
     this.store = store;
     this.users = users;
     this.options = withDefaults(options);
     this.events = events;
     this.now = now;
     this.attempts = new Attempts(now);
+    this.refusals = new RecentRefusals(now);
     this.sessions = new Sessions(now);
     this.grants = new Grants(store);
     this.presence = new Presence(this);
@@ -200,6 +202,16 @@ class OcfCloud {
     peer.last = (peer.last ? peer.last.then(work) : work()).then(() => {
       if (--peer.queued === 0) peer.last = null;
     });
+  }
+
+  /**
+   * The desk sends an answer or a notification, which all leave through it.
+   * @param {number} connection
+   * @param {Uint8Array} token
+   * @param {string | number} code
+   */
+  answered(connection, token, code) {
+    this.tallies.answered(this.sessions.peek(connection), token, code);
   }
 
   /**
@@ -275,6 +287,10 @@ class OcfCloud {
 
   /** @param {Request} request @param {Refusal} refusal */
   #refuse(request, refusal) {
+    const { connection, peer, method, path } = request;
+    const di = this.sessions.peek(connection)?.di ?? '';
+    const { code, message: reason } = refusal;
+    this.refusals.add({ address: peer.address, di, method, path: `/${path.join('/')}`, code, reason });
     try {
       refuse(this.desk, request, refusal);
     } catch (error) {
@@ -415,6 +431,7 @@ class OcfCloud {
 
   async recount() {
     this.#devices = await this.store.read('countDevices');
+    this.#endpoints = await this.store.read('countEndpoints', { now: this.now() });
   }
 
   get isFull() {
@@ -438,7 +455,9 @@ class OcfCloud {
       tokensReused: tallies.tokensReused,
       forwarded: route.unanswered,
       observations: { route: route.observations, presence: presence.size, topic: topics.subscribers },
-      topics: topics.size
+      topics: topics.size,
+      refused: this.refusals.list(),
+      endpoints: this.#endpoints
     };
   }
 

@@ -42,6 +42,8 @@ class Lookups {
   #stale = new Set();
   /** @type {Promise<void> | null} */
   #work = null;
+  /** Increases when endpoints, or who may see them, may have changed. */
+  changes = 0;
 
   /** @param {OcfCloud} cloud */
   constructor(cloud) {
@@ -79,6 +81,7 @@ class Lookups {
 
   /** Notifies those for whom a lookup has another result. @param {string[]} [uids] all users if it is missing */
   changed(uids) {
+    this.changes++;
     if (this.#watchers.size === 0) return;
     const affected = uids && new Set(uids);
     for (const each of this.#watchers) if (!affected || affected.has(each.uid)) this.#stale.add(each);

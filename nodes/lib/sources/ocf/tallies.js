@@ -11,12 +11,19 @@ const BY_PATH = new Map([
   ['oic/account/tokenrefresh', 'tokenrefresh'],
   ['.well-known/core', 'core']
 ]);
+/** Resources of RFC 9176, by the first segment. @type {Map<string, string>} */
+const BY_FIRST = new Map([
+  ['rd', 'registration'],
+  ['rd-lookup', 'lookup']
+]);
 const BY_SECOND = new Set(['rd', 'res', 'route', 'prs', 'ps', 'ping', 'acl']);
 
 /** Names the resource of a path. A path that the cloud does not have is 'other'. @param {string[]} path */
 function resourceOf(path) {
   const known = BY_PATH.get(path.join('/'));
   if (known) return known;
+  const directory = BY_FIRST.get(path[0]);
+  if (directory) return directory;
   return path[0] === 'oic' && BY_SECOND.has(path[1]) ? path[1] : 'other';
 }
 
@@ -43,11 +50,11 @@ class Tallies {
   /**
    * An answer leaves. Notifications, which follow the first answer, are not counted.
    * @param {import('./sessions').Peer | undefined} peer
-   * @param {Buffer} token
+   * @param {Uint8Array} token
    * @param {string | number} answer code
    */
   answered(peer, token, answer) {
-    const name = token.toString('latin1');
+    const name = Buffer.from(token).toString('latin1');
     const resource = peer?.unanswered.get(name);
     if (resource === undefined) return;
     peer?.unanswered.delete(name);
@@ -63,29 +70,4 @@ class Tallies {
   }
 }
 
-/**
- * Returns a desk that reports each answer.
- * @param {import('./cloud').Desk} desk
- * @param {(connection: number, token: Buffer, code: string | number) => void} onAnswer
- * @returns {import('./cloud').Desk}
- */
-function reporting(desk, onAnswer) {
-  return {
-    answer: (connection, token, code, options, payload) => {
-      onAnswer(connection, token, code);
-      return desk.answer(connection, token, code, options, payload);
-    },
-    identify: (connection, session) => desk.identify(connection, session),
-    forget: (connection, reason) => desk.forget(connection, reason),
-    close: (connection, reason) => desk.close(connection, reason),
-    ask: (device, question, onAnswerOfDevice) => desk.ask(device, question, onAnswerOfDevice),
-    cancel: (handle) => desk.cancel(handle),
-    record: (connection, topic, payload, recordClass) => desk.record(connection, topic, payload, recordClass),
-    // A desk that cannot forward does not have these.
-    grant: desk.grant && ((connection, owner, rights) => desk.grant?.(connection, owner, rights)),
-    revoke: desk.revoke && ((connection, owner) => desk.revoke?.(connection, owner)),
-    settled: desk.settled && ((connection, token) => desk.settled?.(connection, token))
-  };
-}
-
-module.exports = { Tallies, reporting, resourceOf };
+module.exports = { Tallies, resourceOf };

@@ -13,6 +13,8 @@ class Upkeep {
   /** @type {NodeJS.Timeout | null} */
   #timer = null;
   #ticks = 0;
+  /** Changes of the directory that the number of endpoints includes. */
+  #counted = 0;
   /** @type {Promise<void> | null} */
   #work = null;
 
@@ -56,13 +58,17 @@ class Upkeep {
   }
 
   async #maintain() {
-    const { store } = this.#cloud;
+    const { lookups, store } = this.#cloud;
     const now = this.#cloud.now();
     const changes = await store.takeChanges();
     if (changes.length > 0) await this.reconcile(changes);
     if (this.#ticks % LINKS_TICKS === 0) while (await store.write('removeOldLinks', { now }));
     if (this.#ticks % LINKS_TICKS === 0 && (await store.write('removeOldEndpoints', { now }))) {
-      this.#cloud.lookups.changed();
+      lookups.changed();
+    }
+    if (this.#counted !== lookups.changes) {
+      this.#counted = lookups.changes;
+      await this.#cloud.recount();
     }
     if (this.#ticks % CODES_TICKS === 0) {
       await store.write('removeOldCodes', { now });

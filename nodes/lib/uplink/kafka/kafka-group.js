@@ -37,6 +37,7 @@ const { RecordWriter } = require('./record-writer');
  * @property {number} inflight records that were taken and are not acknowledged
  * @property {number} topics
  * @property {number} partitions
+ * @property {number} partitionsInFlight of these, partitions with a request that is not answered
  * @property {number} refusedTopics topics that take no records
  */
 
@@ -232,6 +233,10 @@ class KafkaGroup {
       inflight: sum(({ openRecords }) => openRecords),
       topics: topics.length,
       partitions: topics.reduce((total, { queues }) => total + queues.length, 0),
+      partitionsInFlight: topics.reduce(
+        (total, { queues }) => total + queues.filter(({ sent }) => sent > 0).length,
+        0
+      ),
       refusedTopics: topics.filter(({ reason }) => reason !== '').length
     };
   }

@@ -83,4 +83,9 @@ async function endpoints(tx, { uid, now, most }) {
   return (await tx.all(sql, uid, now, most + 1)).map(readable);
 }
 
-module.exports = { register, renew, removeEndpoint, removeOldEndpoints, endpoint, endpoints };
+/** @param {Transaction} tx @param {{ now: number }} input @returns {Promise<number>} endpoints of all users */
+async function countEndpoints(tx, { now }) {
+  return Number((await tx.get('SELECT count(*) AS n FROM endpoint WHERE expires > $1', now))?.n);
+}
+
+module.exports = { register, renew, removeEndpoint, removeOldEndpoints, endpoint, endpoints, countEndpoints };

@@ -23,6 +23,7 @@ const READS = {
   userTokens: userTokens.userTokens,
   endpoint: endpoints.endpoint,
   endpoints: endpoints.endpoints,
+  countEndpoints: endpoints.countEndpoints,
   groups: groups.groups,
   invitations: groups.invitations
 };
