@@ -13,7 +13,9 @@ const { LIGHT, eventually, scenes } = require('../../fixtures/ocf/scenes');
 const { newHome, startFlow } = require('../../fixtures/gateway/deployed');
 
 const { test } = needs(...TOOLS);
-jest.setTimeout(120000);
+jest.setTimeout(240000);
+/** A server that starts after a crash takes its time on a busy machine. */
+const SLOW_MS = 60000;
 
 const root = path.join(__dirname, '../../..');
 const command = path.join(root, 'nodes/lib/sources/ocf/cli/seganet-accounts.js');
@@ -42,11 +44,15 @@ test('the node asks for a password, and gets it as a credential, which no file o
   [port, home] = [await freePort(), newHome()];
   flow = cloudFlow(home, port, { node: { storeFile: url } });
   gateway = await startFlow(flow, home);
-  await eventually(() => /asks for a password\. Enter it in the node/.test(gateway.output), 'the sentence');
+  await eventually(
+    () => /asks for a password\. Enter it in the node/.test(gateway.output),
+    'the sentence',
+    SLOW_MS
+  );
   const withPassword = (storePassword) =>
     flow.map((node) => (node.id === 'cloud' ? { ...node, credentials: { storePassword } } : node));
   await gateway.deploy(withPassword('wr0ng'));
-  await eventually(() => /password authentication failed/.test(gateway.output), 'the refusal');
+  await eventually(() => /password authentication failed/.test(gateway.output), 'the refusal', SLOW_MS);
   await gateway.deploy(withPassword(PASSWORD));
   await waitForPort(port, '127.0.0.1', 30000);
   const flows = fs.readFileSync(path.join(home, 'gateway.json'), 'utf8');
@@ -73,22 +79,30 @@ test('a device signs up, waits out a crash of the server with 5.03 and never 4.0
     return device;
   };
   const answers = [];
-  await eventually(async () => {
-    answers.push((await (await again()).signIn()).code);
-    return answers.at(-1) === '5.03';
-  }, 'the refusal');
+  await eventually(
+    async () => {
+      answers.push((await (await again()).signIn()).code);
+      return answers.at(-1) === '5.03';
+    },
+    'the refusal',
+    SLOW_MS
+  );
   answers.push((await device.refresh()).code);
   await server.start();
-  await eventually(async () => {
-    answers.push((await (await again()).signIn()).code);
-    return answers.at(-1) === '2.04';
-  }, 'the sign-in');
+  await eventually(
+    async () => {
+      answers.push((await (await again()).signIn()).code);
+      return answers.at(-1) === '2.04';
+    },
+    'the sign-in',
+    SLOW_MS
+  );
   expect([...new Set(answers)].sort()).toEqual(['2.04', '5.03']);
   expect(JSON.parse(await accounts('devices', '--json')).devices).toMatchObject([
     { di: device.di, user: 'alice', links: 1 }
   ]);
   const isBack = () => /is not available.*5\.03[^]*is available again/.test(gateway.output);
-  await eventually(isBack, 'the report');
+  await eventually(isBack, 'the report', SLOW_MS);
 });
 
 test('seganet-accounts deletes the device of a running gateway, which closes its connection', async () => {

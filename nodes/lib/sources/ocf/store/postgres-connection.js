@@ -156,7 +156,8 @@ class PostgresConnection {
 
   #again() {
     if (this.#isClosed) return;
-    this.#timer = setTimeout(() => this.start().catch(() => this.#again()), this.#backoff.next());
+    // A process that has nothing else to do may end.
+    this.#timer = setTimeout(() => this.start().catch(() => this.#again()), this.#backoff.next()).unref();
   }
 }
 
