@@ -8,6 +8,7 @@ const LONG = [
   'editor/dead-letters',
   'editor/german',
   'editor/newcomer',
+  'editor/protocols',
   'editor/scenarios',
   'editor/status-page',
   'nodes/plan-random',

@@ -293,6 +293,8 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
       uplink: number;
       /** Name under which the log keeps its batches, across runs; at most 64 bytes. */
       name?: string;
+      /** Its records carry their own ts and seq behind the payload (flag 16, docs/log-format.md). Default false. */
+      stamps?: boolean;
     }
   | { kind: 'tap'; everyN: number; perSecond: number } // 0 = no limit of that kind; only sampled records pass
   | ({ kind: 'filter' } & FilterSettings)
@@ -381,6 +383,28 @@ export interface DeskOptions {
   maxObservations?: number;
   /** Requests that pass from one device's connection to another's without JavaScript. Default: none. */
   forward?: ForwardOptions;
+  /** Posts to topics that become records without JavaScript (openTopic). Default: none. */
+  posts?: PostOptions;
+}
+
+/**
+ * A POST to /{prefix}/{topic} is a record of the connection's device if its owner's topic is open (openTopic) and its
+ * session lasts (forwardUntilMs). It gets 2.04 when the record is safe, and the limits and refusals are those of records
+ * that are posted to {CoAP path}/{device}. All other requests go to takeDesk(): those with a query, with an option of
+ * blocks, Observe, No-Response or another option that is not listed, and those with another body.
+ */
+export interface PostOptions {
+  /** Segments separated by /. 1 to 256 bytes. */
+  prefix: string;
+  /** Values that Accept and Content-Format may have, if they are present. At most 64. */
+  formats: number[];
+  /** Other options that such a request may have. At most 64. */
+  ignoredOptions: number[];
+  /**
+   * The body is a CBOR map with text keys and no tags: its most bytes (default 65536), maps and arrays in one another
+   * (16), and items (8192).
+   */
+  body: { bytes?: number; depth?: number; items?: number };
 }
 
 /**
@@ -446,6 +470,20 @@ export type DeskEvent =
       kind: 'recorded';
       handle: number;
       result: 0 | 1 | 2 | 3 | 4;
+    }
+  | {
+      /** A post to a topic of followTopic(), in the order of the numbers; `handle` is the topic. */
+      kind: 'posted';
+      handle: number;
+      number: number;
+      payload: Buffer;
+    }
+  | {
+      /** Of askLatestPost(): the latest post; number 0 = there is none. */
+      kind: 'latest';
+      handle: number;
+      number: number;
+      payload: Buffer;
     };
 
 /** A request to a device. */
@@ -724,6 +762,7 @@ export declare class Engine {
   closeConnection(connection: number, reason: string): boolean;
   /**
    * Makes a record of the connection's device. After OK, takeDesk() returns `handle`.
+   * @param post a topic that the record is a post to; 0 = to none
    * @returns a PushResult; NO_STAGE: the connection has closed
    */
   recordOfConnection(
@@ -731,8 +770,26 @@ export declare class Engine {
     handle: number,
     topic: string,
     payload: Uint8Array,
-    recordClass: number
+    recordClass: number,
+    post?: number
   ): 0 | 2 | 3 | 4 | 6;
+  /**
+   * Opens a topic: posts of its owner's connections to it become records (PostOptions). One with the same owner and name
+   * is closed. Its latest post stays in memory; those of all topics have at most 32 MiB, without room a topic keeps its
+   * earlier one.
+   * @param owner 1 to 256 bytes @param name the path after the prefix, 1 to 1024 bytes @param subject topic of the records
+   * @param recordClass 0 = by the rules
+   * @returns a number that is not used again; 0: 65,536 are open, or the subject is not allowed
+   */
+  openTopic(stage: number, owner: string, name: string, subject: string, recordClass: number): number;
+  /** Closes a topic: its posts go to takeDesk(). No effect for an unknown one. */
+  closeTopic(topic: number): void;
+  /**
+   * True: takeDesk() returns each post to the topic that becomes safe. If too many wait, posts get 5.03 with Max-Age 1.
+   */
+  followTopic(topic: number, on: boolean): void;
+  /** takeDesk(stage) returns the latest post that is safe, with this handle. */
+  askLatestPost(stage: number, handle: number, topic: number): void;
   /**
    * Sends a request to a device with a connection of a request desk. takeDesk(stage) returns its answers: those of the
    * device, 5.03 if it has no connection or too many requests are open, 5.04 after timeoutMs (1..3600000).

@@ -29,7 +29,7 @@ module.exports = function (RED) {
         const link = claimLink(RED, this, cluster, host, CLUSTER);
         return {
           kind: 'uplink',
-          settings: { uplink: host.uplinks.numberOf(link.id) },
+          settings: { uplink: host.uplinks.numberOf(link.id), stamps: true },
           uplink: { link, topics: { topic, envelopeTopic, create: createTopics === 'on' } },
           shown: (_rates, stats) => uplinkShown(link.state, stats, host.uplinks.size === 1)
         };
@@ -37,7 +37,7 @@ module.exports = function (RED) {
       // As for an unreachable cluster, records wait and the log keeps them.
       (wrong, host) => ({
         kind: 'uplink',
-        settings: { uplink: host.uplinks.numberWithout(this.id) },
+        settings: { uplink: host.uplinks.numberWithout(this.id), stamps: true },
         shown: (_rates, stats) => heldShown(wrong.shown, stats, host.uplinks.size === 0)
       })
     );

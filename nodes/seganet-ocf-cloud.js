@@ -5,8 +5,10 @@ const { Complaints } = require('./lib/base/complaints');
 const { given } = require('./lib/base/node-config');
 const { join } = require('./lib/engine/join');
 const { listenerParts } = require('./lib/settings/listener-settings');
+const { addCloudEndpoints } = require('./lib/sources/ocf-cloud/cloud-endpoints');
 const settings = require('./lib/sources/ocf-cloud/cloud-settings');
 const { setCloud } = require('./lib/sources/ocf-cloud/clouds');
+const { regionSettings } = require('./lib/sources/ocf-cloud/region-settings');
 const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
 const { serverTls } = require('./lib/sources/http/http-tls');
 const { deskOptions, isPostgresUrl } = require('./lib/sources/ocf');
@@ -24,13 +26,15 @@ module.exports = function (RED) {
     const warnings = new Complaints((sentence) => this.warn(sentence));
     /** @type {import('./lib/engine/member').Member | null} */
     let joined = null;
-    joined = join(RED, this, { ...config, ...given(this.credentials) }, settings.schema, (values, host) => {
+    const all = { ...config, ...given(/** @type {any} */ (this).credentials) };
+    joined = join(RED, this, all, settings.schema, (values, host) => {
       const exposed = settings.check(values);
       const { keepAliveS, presenceTopic, recordTypes, sid, endpoint, storeFile, storePassword, ...rest } =
         values;
       const { accessSeconds, refreshDays, requestTimeoutMs, mostDevices, httpPort, httpHost } = rest;
       const parts = listenerParts(RED, this, settings.listenerValues(values), 'coap');
       const httpTls = httpPort > 0 ? serverTls(RED, this, values.httpTls) : null;
+      const region = regionSettings(RED, this, values, host.gatewayId);
       for (const sentence of exposed) this.warn(sentence);
       const cloud = new RunningCloud({
         file: isPostgresUrl(storeFile)
@@ -48,13 +52,16 @@ module.exports = function (RED) {
           mostDevices,
           recordTypes: recordTypes.split(/[\s,]+/).filter(Boolean)
         },
+        region,
         http: httpPort > 0 ? { host: httpHost, port: httpPort, tls: httpTls } : null,
+        oidc: settings.oidcSettings(values),
         engine: host.engine,
         stage: host.stageOf(this.id),
         onBell: (fn) => host.onBell(fn),
         warn: (sentence) => this.warn(sentence),
         unrecorded: (_di, sentence) => warnings.tell(sentence, sentence),
         report: (sentence) => this.error(sentence),
+        log: (sentence) => this.log(sentence),
         problem: (error) =>
           complaints.tell(error.message, `The cloud could not do something: ${error.message}`)
       });
@@ -89,14 +96,16 @@ module.exports = function (RED) {
           await cloud.close();
         },
         figures: () => cloud.figures(),
+        list: (query) => cloud.list(query),
         shown: (rates, stats, member) => shown(cloud, rates, stats, member)
       };
     });
   }
 
   RED.nodes.registerType('seganet-ocf-cloud', OcfCloud, {
-    credentials: { storePassword: { type: 'password' } }
+    credentials: { storePassword: { type: 'password' }, clientSecret: { type: 'password' } }
   });
+  addCloudEndpoints(RED);
 };
 
 /**
@@ -110,8 +119,10 @@ function shown(cloud, rates, stats, member) {
   const trouble = member.host.waitsFor(stats);
   if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };
   if (!member.listening) return { fill: 'yellow', shape: 'ring', text: 'opening' };
-  const { httpTrouble } = cloud;
+  const { httpTrouble, usersTrouble, regionTrouble } = cloud;
   if (httpTrouble) return { fill: 'yellow', shape: 'ring', text: `HTTP: ${httpTrouble}` };
+  if (usersTrouble) return { fill: 'yellow', shape: 'ring', text: `users: ${usersTrouble}` };
+  if (regionTrouble) return { fill: 'yellow', shape: 'ring', text: `regions: ${regionTrouble}` };
   const figures = `${cloud.on} of ${cloud.devices} devices on · ${status.rate(rates.recordsOut)}/s`;
   if (stats.slowed) return { fill: 'yellow', shape: 'ring', text: `slowed (memory) · ${figures}` };
   return { fill: 'green', shape: 'dot', text: `${member.port} · ${figures}` };

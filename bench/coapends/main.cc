@@ -21,9 +21,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,27 +29,14 @@
 #include "../common/clock.h"
 #include "../common/coap.h"
 #include "../common/histogram.h"
+#include "../common/list.h"
 #include "../common/listen.h"
 #include "../common/options.h"
 
 namespace bench {
 namespace {
 
-constexpr uint8_t kGet = 0x01, kContent = 0x45, kPing = 0xE2, kPong = 0xE3;
-
-std::vector<std::string> ReadList(const std::string& file) {
-  std::vector<std::string> list;
-  if (file.empty()) return list;
-  std::ifstream in(file, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  for (size_t at = 0; at + 4 <= bytes.size();) {
-    uint32_t size = 0;
-    std::memcpy(&size, bytes.data() + at, 4);
-    list.push_back(bytes.substr(at + 4, size));
-    at += 4 + size;
-  }
-  return list;
-}
+constexpr uint8_t kContent = 0x45;
 
 struct Totals {
   uint64_t answered = 0;  // 2.xx, in the measured time
@@ -157,7 +141,7 @@ class Ends {
 
   void Get(Connection* connection, size_t slot, int64_t now_us) {
     const char token[2] = {static_cast<char>(slot), static_cast<char>(slot >> 8)};
-    coap::Append(connection->out, kGet, {token, 2}, bodies_[next_++ % bodies_.size()]);
+    coap::Append(connection->out, coap::kGet, {token, 2}, bodies_[next_++ % bodies_.size()]);
     connection->sent_us[slot] = now_us;
   }
 
@@ -201,7 +185,8 @@ class Ends {
   bool Take(Connection* connection, const coap::Message& message, int64_t now_us) {
     const unsigned code_class = message.code >> 5;
     if (code_class == 7) {
-      if (message.code == kPing) coap::Append(connection->out, kPong, message.token, {});
+      if (message.code == coap::kPing)
+        coap::Append(connection->out, coap::kPong, message.token, {});
       return true;
     }
     if (code_class == 0) {

@@ -8,43 +8,55 @@
 
 #include "../common/coap.h"
 #include "../loadgen/schedule.h"
+#include "connection.h"
 #include "settings.h"
 
 namespace bench {
 
-// One device: its own TCP connection or UDP socket, and its requests in flight. Over UDP they are
-// confirmable (RFC 7252, 4.2): retransmitted after 2 to 3 s, then 4 to 6 s and so on, four times.
+// One device: its requests on a connection. Over UDP they are confirmable (RFC 7252, 4.2):
+// retransmitted after 2 to 3 s, then 4 to 6 s and so on, four times.
 //
 // Thread safety: none; one thread owns all devices.
 class CoapDevice {
  public:
-  CoapDevice(uint32_t number, const CoapFleet& fleet);
-  ~CoapDevice();
+  CoapDevice(uint32_t number, Connection* connection, const CoapFleet& fleet);
   CoapDevice(const CoapDevice&) = delete;
   CoapDevice& operator=(const CoapDevice&) = delete;
 
-  bool Connect(int epoll);
   // Sets when sending begins, and when a closed loop ends.
   void SetTimes(int64_t start_us, int64_t end_us) {
     start_us_ = start_us;
     end_us_ = end_us;
   }
-  // Adds a due request. Returns true if none was due before.
-  bool AddDue() { return due_++ == seq_; }
-  // Posts due requests, or in closed mode fills the window. Returns false if the connection is
-  // lost.
-  bool Pump();
-  // Handles epoll events. Returns false if the connection is lost.
-  bool OnEvents(uint32_t events);
+  // Adds due requests. Returns true if none was due before.
+  bool AddDue(uint64_t count = 1) {
+    const bool first = due_ == seq_;
+    due_ += count;
+    return first;
+  }
+  // Appends due requests to the connection's bytes while it has room, or in closed mode fills the
+  // window.
+  void Pump();
+  // There is room, for which the device waited.
+  void Resume() {
+    waits_ = false;
+    Pump();
+  }
+  // An answer. `seq`: the lower bits of the request's sequence number.
+  void OnAnswer(uint16_t seq, uint8_t code, size_t bytes, int64_t now_us);
+  // UDP: an empty acknowledgement or a reset.
+  void OnEmpty(const coap::Datagram& message);
   // Retransmits requests whose time-out has expired.
   void Retransmit(int64_t now_us);
 
-  bool settled() const { return flights_.empty() && (fleet_.settings.closed || due_ == seq_); }
-  uint64_t unsent() const { return fleet_.settings.closed ? 0 : due_ - seq_; }
+  Connection& connection() { return connection_; }
+  bool settled() const { return flights_.empty() && (closed() || due_ == seq_); }
+  uint64_t unsent() const { return closed() ? 0 : due_ - seq_; }
   // Returns {"device":0,"kind":0,"issued":20,"unacked":[[4,4]]}; unacked: without a 2.xx answer.
   std::string StreamJson() const;
 
  private:
+  bool closed() const { return fleet_.settings.mode == Mode::kClosed; }
   // The device's number among those of all generators.
   uint32_t record_device() const { return fleet_.settings.first + number_; }
 
@@ -60,23 +72,19 @@ class CoapDevice {
   };
 
   void Post(int64_t intended_us, int64_t now_us);
-  // Appends the whole message to out_.
+  // Appends the whole message to the connection's bytes.
   void AppendRequest(uint32_t seq, const Flight& flight);
-  bool Flush();
-  bool Read();
-  bool OnStream(std::string_view in, int64_t now_us);
-  void OnDatagram(std::string_view in, int64_t now_us);
-  void OnAnswer(std::string_view token, uint8_t code, size_t bytes, int64_t now_us);
-  // Returns the index of the flight with this message identifier, flights_.size() if there is none.
+  // Returns options and payload.
+  std::string RequestBody(uint32_t seq, const Flight& flight) const;
+  void WaitForRoom();
   size_t FindId(uint16_t id) const;
   void Done(size_t index, bool good);
 
   const uint32_t number_;
   const CoapFleet fleet_;
-  int fd_ = -1;
-  std::string options_;         // Uri-Path, and the marker of the payload
-  std::string in_;              // the start of a message
-  std::string out_;             // bytes to write
+  Connection& connection_;
+  const uint16_t index_;        // on the connection
+  std::string options_;         // and the marker of the payload
   std::deque<Flight> flights_;  // the last one has sequence number seq_ - 1
   std::vector<uint32_t> failed_;
   Arrivals arrivals_;  // intended time of the next request
@@ -87,6 +95,7 @@ class CoapDevice {
   uint64_t due_ = 0;
   uint32_t seq_ = 0;
   uint16_t id_ = 0;
+  bool waits_ = false;  // in the connection's list
 };
 
 }  // namespace bench

@@ -9,11 +9,16 @@
 // a bare server need.
 namespace bench::coap {
 
+inline constexpr uint8_t kGet = 0x01;
 inline constexpr uint8_t kPost = 0x02;
 inline constexpr uint8_t kPut = 0x03;
 inline constexpr uint8_t kChanged = 0x44;
 inline constexpr uint8_t kCsm = 0xE1;
+inline constexpr uint8_t kPing = 0xE2;
+inline constexpr uint8_t kPong = 0xE3;
 inline constexpr uint8_t kUriPath = 11;
+inline constexpr uint8_t kContentFormat = 12;
+inline constexpr uint8_t kUriQuery = 15;
 
 struct Message {
   uint8_t code = 0;

@@ -31,6 +31,7 @@ const programs = {
   coapgen: {
     files: [
       'coapgen/main.cc',
+      'coapgen/connection.cc',
       'coapgen/device.cc',
       'coapgen/settings.cc',
       'loadgen/schedule.cc',

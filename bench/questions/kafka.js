@@ -2,15 +2,13 @@
 // How soon and at which cost are records in Kafka, acknowledged by all replicas?
 //   node bench/questions/kafka.js --help
 
-const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const readline = require('node:readline');
 const { readArguments } = require('../harness/arguments');
-const { build } = require('../harness/build');
 const { KafkaBroker, kafkaTools } = require('../harness/kafka/broker');
 const { createTopics } = require('../harness/kafka/client');
+const { Gateway, load } = require('../harness/kafka/gateway-process');
 const { haveTool } = require('../harness/tools');
 const { markdown, save } = require('../report/report');
 
@@ -20,48 +18,6 @@ Devices publish with QoS 1 at random times (Poisson) to an engine whose kafka up
 KRaft, on this machine) with acks=all. A PUBACK leaves when Kafka has acknowledged the record, or when it is on disk,
 whichever is first; so the latency is that from the intended sending time to safe. CPU is that of the gateway's process,
 without the broker and the generator, which share the machine: latencies are upper bounds.`;
-
-/** @typedef {{ cpu: { user: number, system: number }, rssKiB: number, state: any, counters: any }} Reading */
-
-/** The process of the gateway. */
-class Gateway {
-  /** @param {string} broker @param {string} folder @param {string} mode */
-  constructor(broker, folder, mode) {
-    const program = path.join(__dirname, '../harness/kafka/gateway.js');
-    this.child = spawn(process.execPath, [program, broker, folder, mode], {
-      stdio: ['pipe', 'pipe', 'inherit']
-    });
-    this.lines = readline.createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
-  }
-
-  /** @returns {Promise<any>} its next line */
-  async next() {
-    const { value, done } = await this.lines.next();
-    if (done) throw new Error('the gateway ended');
-    return JSON.parse(value);
-  }
-
-  /** @returns {Promise<Reading>} */
-  read() {
-    this.child.stdin.write('\n');
-    return this.next();
-  }
-
-  async stop() {
-    const ended = new Promise((resolve) => this.child.once('exit', resolve));
-    this.child.stdin.end();
-    await ended;
-  }
-}
-
-/** @param {Record<string, string | number>} options of loadgen @returns {Promise<any>} its result */
-async function load(options) {
-  const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const child = spawn(build('loadgen'), flags, { stdio: ['ignore', 'ignore', 'inherit'] });
-  const code = await new Promise((resolve) => child.once('exit', resolve));
-  if (code !== 0) throw new Error(`loadgen ended with ${code}`);
-  return JSON.parse(fs.readFileSync(String(options.out), 'utf8'));
-}
 
 /**
  * @param {KafkaBroker} broker

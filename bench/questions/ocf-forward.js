@@ -10,7 +10,7 @@ const { FORMAT, OCF_VERSION, OPTION, uint } = require('../../nodes/lib/sources/o
 const { readArguments } = require('../harness/arguments');
 const { build } = require('../harness/build');
 const { Child } = require('../harness/child');
-const { coapBody } = require('../harness/coap/coap-bytes');
+const { coapBody, writeList } = require('../harness/coap/coap-bytes');
 const { freePort, waitForPort } = require('../harness/net');
 const { startOcfGateway } = require('../harness/coap/ocf-gateway');
 const { allowedCores, readGroup } = require('../harness/proc');
@@ -39,17 +39,6 @@ const columns = [
   ['controllers cores', (run) => run.cpuSeconds / run.seconds, 2],
   ['devices cores', (run) => run.deviceCores, 2]
 ];
-
-/** Writes blobs as coapends reads them. @param {string} file @param {Buffer[]} blobs */
-function writeList(file, blobs) {
-  const parts = blobs.flatMap((blob) => {
-    const size = Buffer.alloc(4);
-    size.writeUInt32LE(blob.length);
-    return [size, blob];
-  });
-  fs.writeFileSync(file, Buffer.concat(parts));
-  return file;
-}
 
 /** @param {string} di @param {string} variant */
 function request(di, variant) {

@@ -1,19 +1,15 @@
 'use strict';
 // Runs a CoAP server under load: at its capacity, then at a fraction of it.
 
-const fs = require('node:fs');
-const os = require('node:os');
-const path = require('node:path');
-const { Child } = require('../harness/child');
 const { freePort, waitForPort } = require('../harness/net');
-const { build } = require('../harness/build');
+const { generate } = require('./coapgen');
 const { startServer } = require('./coap-servers');
 const { loadOf } = require('./load');
 const { readCpu } = require('../harness/proc');
 const { Stage, sleep } = require('./stage');
 
 /** @typedef {import('../options/chapter').Plan} Plan @typedef {import('./coap-servers').Transport} Transport */
-/** @typedef {Record<string, string | number>} LoadOptions of coapgen */
+/** @typedef {import('./coapgen').LoadOptions} LoadOptions */
 
 /** Returns the options of a step from the result of the previous one. @typedef {(before: any) => LoadOptions} Step */
 
@@ -40,24 +36,6 @@ const coapNode = (port, transport) => ({
 
 /** Returns the first core of a list: one worker, and one core for a server with one thread. @param {string} [cpus] */
 const oneCore = (cpus) => cpus && (cpus.match(/\d+/) ?? [])[0];
-
-/** @param {number} port @param {LoadOptions} options @param {string | undefined} cpus @param {number} openFiles */
-async function generate(port, options, cpus, openFiles) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-coap-'));
-  const file = path.join(folder, 'load.json');
-  const flags = Object.entries({ port, ...options, out: file }).flatMap(([name, value]) => [
-    `--${name}`,
-    String(value)
-  ]);
-  try {
-    const child = new Child(build('coapgen'), flags, { name: 'coapgen', cpus, openFiles });
-    const { code } = await child.exited;
-    if (code !== 0) throw new Error(`coapgen failed:\n${child.output}`);
-    return JSON.parse(fs.readFileSync(file, 'utf8'));
-  } finally {
-    fs.rmSync(folder, { recursive: true, force: true });
-  }
-}
 
 /**
  * @param {Plan} plan @param {number} pid of the server's group @param {number} port @param {Step[]} steps
@@ -134,4 +112,4 @@ async function runGateway(plan, transport, env, steps, signal) {
   }
 }
 
-module.exports = { runServer, runGateway };
+module.exports = { oneCore, runServer, runGateway };

@@ -1,5 +1,6 @@
 #include "tally.h"
 
+#include "../common/base64.h"
 #include "split.h"
 
 namespace bench {
@@ -8,8 +9,13 @@ namespace {
 constexpr size_t kMaxSeconds = 7200;  // of the arrivals' time line
 
 // True if the topic is d/DEVICE/ followed by the level of the record's kind. For a normal record it
-// may be the level of any class, except "alarm".
+// may be the level of any class, except "alarm", or the topic ps/DEVICE.
 bool IsRecordTopic(std::string_view topic, const Record& record) {
+  if (topic.starts_with("ps/")) {
+    char device[9];
+    WriteDevice(device, record.device);
+    return record.kind == kNormal && topic.substr(3) == std::string_view(device, sizeof device);
+  }
   char front[12];
   *WriteDevice(WriteText(front, "d/"), record.device) = '/';
   if (!topic.starts_with(std::string_view(front, sizeof front))) return false;
@@ -18,11 +24,13 @@ bool IsRecordTopic(std::string_view topic, const Record& record) {
   return topic != kLevelOfKind[kAlarm] && ClassOfTopic(topic) != 0;
 }
 
-// {"d":device,"t":topic,"ts":ms,"s":seq,"c":class,"p":payload}
+// {"d":device,"t":topic,"ts":ms,"s":seq,"c":class,"p":payload}, or "b":"base64" for a payload that
+// is not JSON.
 struct Line {
   std::string_view topic;
   std::string_view payload;
   int64_t record_class = 0;
+  bool base64 = false;
 };
 
 // Parses a line. It searches the keys before "p" in this order, so that the same keys in a payload
@@ -44,6 +52,11 @@ bool ParseLine(std::string_view text, bool keyed, Line* line) {
       TakeNumber(&at, end, ",\"c\":", &line->record_class) &&
       std::string_view(at, end).starts_with(",\"p\":")) {
     payload = static_cast<size_t>(at - text.data()) + 1;
+  } else if (std::string_view(at, end).starts_with(",\"b\":\"") && text.ends_with("\"}")) {
+    constexpr size_t kKey = 6;  // of ,"b":"
+    line->base64 = true;
+    line->payload = std::string_view(at + kKey, static_cast<size_t>(end - at) - kKey - 2);
+    return true;
   } else {
     payload = text.find("\"p\":", topic_end);
     if (payload == std::string_view::npos ||
@@ -127,7 +140,12 @@ void Tally::AddLine(std::string_view text, Delivery& delivery) {
   if (delivery.first_class != record_class) delivery.mixed = true;
   if (delivery.topic_class != 0 && delivery.topic_class != record_class) ++class_mismatches_;
   delivery.record_class = delivery.topic_class != 0 ? delivery.topic_class : record_class;
-  AddRecord(line.topic, line.payload, delivery);
+  std::string decoded;
+  if (line.base64 && !DecodeBase64(line.payload, &decoded)) {
+    ++bad_lines_;
+    return;
+  }
+  AddRecord(line.topic, line.base64 ? decoded : line.payload, delivery);
 }
 
 void Tally::AddRecord(std::string_view topic, std::string_view payload, Delivery delivery) {

@@ -5,7 +5,7 @@
 #include "binding/node/args.h"
 #include "core/record/encoder.h"
 #include "core/record/record.h"
-#include "core/record/trace_context.h"
+#include "core/record/stored_payload.h"
 
 namespace seganet::binding {
 namespace {
@@ -107,7 +107,7 @@ bool MessageFrom(const double* meta, std::string_view bytes, size_t from, size_t
   message->is_envelope = kind == static_cast<int>(BatchKind::kEnvelope);
   message->has_lines = message->is_envelope || (flags & kFlagEnvelope) != 0;
   if (message->is_envelope) return true;
-  if ((flags & kFlagTrace) != 0) message->trace = TakeStoredTrace(&message->payload);
+  message->trace = TakeTail(static_cast<uint8_t>(flags), &message->payload).trace;
   if (!IsNumber(meta[kDeviceBytes]) || !IsNumber(meta[kTopicBytes])) return false;
   const auto device = static_cast<size_t>(meta[kDeviceBytes]);
   const auto topic = static_cast<size_t>(meta[kTopicBytes]);

@@ -16,9 +16,11 @@ constexpr uint32_t kMaxSegments = 128;
 constexpr size_t kMaxSegmentBytes = 255;
 constexpr size_t kMaxReasonBytes = 64;
 constexpr size_t kMaxOwnerBytes = 256;
+constexpr size_t kMaxNameBytes = 1024;
 
 const char* NameOf(DeskEventKind kind) {
-  static constexpr const char* kNames[] = {"asked", "gone", "answer", "recorded"};
+  static constexpr const char* kNames[] = {"asked",    "gone",   "answer",
+                                           "recorded", "posted", "latest"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -67,8 +69,12 @@ Napi::Object EventOf(Napi::Env env, const DeskEvent& event) {
     row.Set("options", Options(env, event.options));
     row.Set("payload", Bytes(env, event.payload));
   }
-  if (event.kind == DeskEventKind::kAnswer || event.kind == DeskEventKind::kRecorded) {
+  if (event.kind != DeskEventKind::kAsked && event.kind != DeskEventKind::kGone) {
     row.Set("handle", Number(env, event.handle));
+  }
+  if (event.kind == DeskEventKind::kPosted || event.kind == DeskEventKind::kLatest) {
+    row.Set("number", Number(env, event.number));
+    row.Set("payload", Bytes(env, event.payload));
   }
   if (event.kind == DeskEventKind::kAnswer) {
     row.Set("last", Napi::Boolean::New(env, event.last));
@@ -83,6 +89,10 @@ Napi::Object EventOf(Napi::Env env, const DeskEvent& event) {
 bool ReadConnection(Napi::Env env, Napi::Value value, uint64_t* connection) {
   return ReadInt<uint64_t>(env, value, "connection", 1, static_cast<uint64_t>(kMaxSafeInteger),
                            connection);
+}
+
+bool ReadTopic(Napi::Env env, Napi::Value value, uint64_t* topic) {
+  return ReadInt<uint64_t>(env, value, "topic", 1, static_cast<uint64_t>(kMaxSafeInteger), topic);
 }
 
 bool ReadBuffer(Napi::Env env, Napi::Value value, const char* name, std::string* bytes) {
@@ -275,6 +285,7 @@ Napi::Value EngineWrap::RecordOfConnection(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   uint64_t connection = 0;
   uint64_t handle = 0;
+  uint64_t post = 0;
   std::string topic, payload;
   uint8_t record_class = 0;
   if (!ReadConnection(env, info[0], &connection) ||
@@ -282,12 +293,15 @@ Napi::Value EngineWrap::RecordOfConnection(const Napi::CallbackInfo& info) {
                          &handle) ||
       !ReadString(env, info[2], "topic", &topic) ||
       !ReadBuffer(env, info[3], "payload", &payload) ||
-      !ReadInt<uint8_t>(env, info[4], "recordClass", 0, kClasses, &record_class)) {
+      !ReadInt<uint8_t>(env, info[4], "recordClass", 0, kClasses, &record_class) ||
+      (!info[5].IsUndefined() &&
+       !ReadInt<uint64_t>(env, info[5], "post", 0, static_cast<uint64_t>(kMaxSafeInteger),
+                          &post))) {
     return env.Undefined();
   }
-  return Napi::Number::New(
-      env, static_cast<int>(handle_->engine.RecordOfConnection(connection, handle, std::move(topic),
-                                                               std::move(payload), record_class)));
+  const PushResult result = handle_->engine.RecordOfConnection(
+      connection, handle, std::move(topic), std::move(payload), record_class, post);
+  return Napi::Number::New(env, static_cast<int>(result));
 }
 
 Napi::Value EngineWrap::AskDevice(const Napi::CallbackInfo& info) {
@@ -310,6 +324,50 @@ void EngineWrap::CancelAsk(const Napi::CallbackInfo& info) {
     return;
   }
   handle_->engine.CancelAsk(handle);
+}
+
+Napi::Value EngineWrap::OpenTopic(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  DeskTopicSpec spec;
+  if (!ReadInt<uint32_t>(env, info[0], "stage", 1, UINT32_MAX, &spec.stage) ||
+      !ReadString(env, info[1], "owner", &spec.owner) ||
+      !ReadString(env, info[2], "name", &spec.name) ||
+      !ReadString(env, info[3], "subject", &spec.subject) ||
+      !ReadInt<uint8_t>(env, info[4], "recordClass", 0, kClasses, &spec.record_class)) {
+    return env.Undefined();
+  }
+  if (spec.owner.empty() || spec.owner.size() > kMaxOwnerBytes || spec.name.empty() ||
+      spec.name.size() > kMaxNameBytes) {
+    Fail(env, "owner must be 1 to 256 bytes, and name 1 to 1024");
+    return env.Undefined();
+  }
+  const uint64_t id = handle_->engine.OpenTopic(std::move(spec));
+  return Napi::Number::New(env, static_cast<double>(id));
+}
+
+void EngineWrap::CloseTopic(const Napi::CallbackInfo& info) {
+  uint64_t topic = 0;
+  if (ReadTopic(info.Env(), info[0], &topic)) handle_->engine.CloseTopic(topic);
+}
+
+void EngineWrap::FollowTopic(const Napi::CallbackInfo& info) {
+  uint64_t topic = 0;
+  if (!ReadTopic(info.Env(), info[0], &topic)) return;
+  handle_->engine.FollowTopic(topic, info[1].ToBoolean());
+}
+
+void EngineWrap::AskLatestPost(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  uint32_t stage = 0;
+  uint64_t handle = 0;
+  uint64_t topic = 0;
+  if (!ReadInt<uint32_t>(env, info[0], "stage", 1, UINT32_MAX, &stage) ||
+      !ReadInt<uint64_t>(env, info[1], "handle", 1, static_cast<uint64_t>(kMaxSafeInteger),
+                         &handle) ||
+      !ReadTopic(env, info[2], &topic)) {
+    return;
+  }
+  handle_->engine.AskLatest(stage, handle, topic);
 }
 
 }  // namespace seganet::binding

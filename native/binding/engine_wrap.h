@@ -38,6 +38,10 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   Napi::Value RecordOfConnection(const Napi::CallbackInfo& info);
   Napi::Value AskDevice(const Napi::CallbackInfo& info);
   void CancelAsk(const Napi::CallbackInfo& info);
+  Napi::Value OpenTopic(const Napi::CallbackInfo& info);
+  void CloseTopic(const Napi::CallbackInfo& info);
+  void FollowTopic(const Napi::CallbackInfo& info);
+  void AskLatestPost(const Napi::CallbackInfo& info);
   Napi::Value Push(const Napi::CallbackInfo& info);
   Napi::Value Classify(const Napi::CallbackInfo& info);
   Napi::Value TakeMessages(const Napi::CallbackInfo& info);

@@ -317,7 +317,8 @@ bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {
     case StageKind::kUplink:
       return ReadInt<uint32_t>(env, object.Get("uplink"), "uplink", 0, kMaxStageId,
                                &spec->uplink) &&
-             ReadName(env, object.Get("name"), &spec->name);
+             ReadName(env, object.Get("name"), &spec->name) &&
+             ReadFlag(object, "stamps", &spec->stamps);
     case StageKind::kTap:
       return ReadOption<uint32_t>(env, object, "everyN", 0, kMaxStageId, &spec->every_n) &&
              ReadOption<uint32_t>(env, object, "perSecond", 0, kMaxStageId, &spec->per_second);

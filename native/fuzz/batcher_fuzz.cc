@@ -11,6 +11,7 @@
 
 #include "core/queue/batcher.h"
 #include "core/record/encoder.h"
+#include "core/record/stored_payload.h"
 
 namespace {
 
@@ -34,7 +35,8 @@ class Input {
 
 class Model : public seganet::Batcher::Sink {
  public:
-  explicit Model(const seganet::BatcherOptions& options) : options_(options) {}
+  Model(const seganet::BatcherOptions& options, bool is_stamped)
+      : options_(options), is_stamped_(is_stamped) {}
 
   void OnBatch(BatchPtr batch) override {
     Check(batch->record_count > 0);
@@ -55,9 +57,10 @@ class Model : public seganet::Batcher::Sink {
     if (options_.mode == BatchMode::kEnvelope) {
       seganet::AppendNdjson(record, &in);
     } else if (options_.mode == BatchMode::kRecords) {
-      seganet::AppendEntry(record, &in);
+      seganet::AppendEntry(record, &in, is_stamped_);
     } else {
-      in.append(record.device).append(record.topic).append(record.payload);
+      in.append(record.device).append(record.topic);
+      seganet::AppendStored(record, is_stamped_, &in);
     }
   }
 
@@ -75,6 +78,7 @@ class Model : public seganet::Batcher::Sink {
 
  private:
   const seganet::BatcherOptions options_;
+  const bool is_stamped_;
   std::array<std::string, seganet::kClasses + 1> in_, out_;
   uint64_t count_ = 0;
 };
@@ -113,8 +117,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.max_delay_ms = 1 + input.Byte();
   options.immediate_class = input.Byte() % (seganet::kClasses + 1);
   Check(seganet::Validate(options).ok());
-  Model model(options);
+  const bool is_stamped = how >= 128;
+  Model model(options, is_stamped);
   seganet::Batcher batcher(options, &model);
+  batcher.SetStamped(is_stamped);
   std::array<Demand, 2> demands;
   batcher.SetDemands({&demands[0], &demands[1]});
   int64_t now = 0;

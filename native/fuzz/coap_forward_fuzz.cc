@@ -1,7 +1,7 @@
 // Forwards the requests of a peer to a device, and the device's answers back, both with any bytes.
 // Checks what reaches either side, and the counts of requests that the desk and the owner have. An
 // input is the bytes of the peer, those of the device, the number of the latter (2 bytes) and the
-// mode.
+// mode. With mode 8, posts to p/… are records; some are held before.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/devices/desk/desk_topics.h"
 #include "core/devices/desk/forward_rules.h"
 #include "core/protocol/coap/stream/stream_session.h"
 #include "test/support/coap_bytes.h"
@@ -19,6 +20,7 @@ namespace {
 using seganet::ForwardFormat;
 using seganet::ForwardOptions;
 using seganet::ForwardShape;
+using seganet::PostOptions;
 using seganet::coap::AskAnswer;
 using seganet::coap::Asked;
 using seganet::coap::AskStart;
@@ -64,6 +66,15 @@ ForwardOptions Forward(uint8_t mode) {
   return options;
 }
 
+PostOptions Posts() {
+  PostOptions options;
+  options.prefix = {"p"};
+  options.formats = {60, 10'000};
+  options.ignored_options = {2049, kVersion};
+  options.body = {.bytes = 256, .depth = 3, .items = 16};
+  return options;
+}
+
 class Gateway;
 
 class Device : public seganet::coap::Handler {
@@ -91,10 +102,32 @@ class Gateway : public seganet::coap::Handler {
     peer.Identify("c");
   }
 
-  seganet::coap::Answer OnRecord(const seganet::coap::Incoming&) override { return {}; }
+  // All requests go to the desk, so every record is a post.
+  seganet::coap::Answer OnRecord(const seganet::coap::Incoming& record) override {
+    Check(record.context == this && record.topic == "topic" && record.handle != 0);
+    Check(seganet::IsCborMap(record.payload, posts_.body));
+    if (record.payload.size() % 3 == 0) return {seganet::coap::Verdict::kNotTaken, 0, 1};
+    ++posted_;
+    seganet::coap::Answer answer;
+    answer.copies = record.payload.size() % 3 == 1 ? 1 : 0;
+    if (answer.copies > 0) unsafe_.push_back(record.handle);
+    return answer;
+  }
+  void OnSafe(uint64_t) override { ++safe_; }
+
+  bool IsRecord(const Asked& asked, seganet::coap::Incoming* record) override {
+    if (!IsPost(asked) || asked.id % 3 == 0) return false;
+    record->topic = "topic";
+    record->context = this;
+    return true;
+  }
 
   Taker OnAsked(const Asked& asked) override {
     const std::string token(asked.token);
+    if (IsPost(asked)) {
+      posts_held_.push_back({asked.id, token, std::string(asked.payload)});
+      return Taker::kOwner;
+    }
     if (seganet::ForwardDevice(options_, asked.path) != "d") return ToDesk(token);
     Request request{asked.id, token, {}};
     seganet::coap::RequestSpec spec;
@@ -143,6 +176,21 @@ class Gateway : public seganet::coap::Handler {
       peer.Answer(token, 0x45, {}, "desk");
     }
     Check(peer.unsettled() == 0);
+    for (const Held& post : posts_held_) {
+      seganet::coap::Incoming record;
+      record.topic = "topic";
+      record.payload = post.payload;
+      record.context = this;
+      const bool done = peer.RecordOwn(post.token, post.id, record);
+      Check(done || peer.close_reason() != seganet::CloseReason::kNone);
+      Check(!peer.RecordOwn(post.token, post.id, record));
+    }
+    for (const uint64_t handle : unsafe_) {
+      const bool done = peer.Acknowledge(handle);
+      Check(done || peer.close_reason() != seganet::CloseReason::kNone);
+    }
+    const bool is_open = peer.close_reason() == seganet::CloseReason::kNone;
+    Check(!is_open || (safe_ == posted_ && peer.unacknowledged() == 0));
     peer.EndOwn();
     Check(peer.asked() == 0 || peer.close_reason() != seganet::CloseReason::kNone);
   }
@@ -157,6 +205,17 @@ class Gateway : public seganet::coap::Handler {
     ForwardShape shape;
   };
 
+  struct Held {
+    uint64_t id = 0;
+    std::string token, payload;
+  };
+
+  bool IsPost(const Asked& asked) const {
+    if ((mode_ & 8) == 0 || !seganet::IsPost(posts_, asked)) return false;
+    Check(asked.code == 2 && asked.query.empty() && asked.path.size() >= 2 && asked.is_plain);
+    return true;
+  }
+
   Taker ToDesk(const std::string& token) {
     if ((mode_ & 4) != 0 && token.size() % 2 == 1) return Taker::kNone;
     tokens_.push_back(token);
@@ -167,6 +226,11 @@ class Gateway : public seganet::coap::Handler {
   const ForwardOptions options_;
   std::map<uint64_t, Request> own_;  // forwarded or held, by id
   std::vector<std::string> tokens_;  // of requests at the desk
+  const PostOptions posts_ = Posts();
+  std::vector<Held> posts_held_;
+  std::vector<uint64_t> unsafe_;  // handles of records
+  size_t posted_ = 0;             // records of posts
+  size_t safe_ = 0;
 };
 
 void Device::OnAskAnswer(uint64_t id, const AskAnswer& answer) { gateway_->Answer(id, answer); }

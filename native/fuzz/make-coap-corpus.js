@@ -21,7 +21,7 @@ function nibble(value, more) {
   return 14;
 }
 
-/** @param {Option[]} options @param {string} payload */
+/** @param {Option[]} options @param {string | number[]} payload */
 function body(options, payload) {
   /** @type {Buffer[]} */
   const parts = [];
@@ -34,7 +34,7 @@ function body(options, payload) {
     parts.push(Buffer.from([first, ...more]), bytes);
     last = number;
   }
-  if (payload) parts.push(Buffer.from([0xff]), Buffer.from(payload));
+  if (payload.length > 0) parts.push(Buffer.from([0xff]), Buffer.from(/** @type {any} */ (payload)));
   return Buffer.concat(parts);
 }
 
@@ -60,7 +60,7 @@ const datagram = (type, code, id, options = [], payload = '', token = '') =>
     body(options, payload)
   ]);
 
-/** @param {number} code @param {Option[]} options */
+/** @param {number} code @param {Option[]} options @param {string | number[]} payload @param {string} token */
 function frame(code, options = [], payload = '', token = '') {
   const rest = body(options, payload);
   /** @type {number[]} */
@@ -141,6 +141,13 @@ const seeds = {
     [given(2, [[8, 'x'], [12, [0x27, 0x10]], [2053, [8, 0]]]), given(1, [[12, [60]]])] // prettier-ignore
   ),
   'forward-desk': forward(7, [frame(GET, [[6, ''], ...light], '', 'o'), frame(GET, uri('x'), '', 'p')], []),
+  'forward-posts': forward(
+    8,
+    [[1], [0x18, 99], [0x19, 1, 0]].map((value, i) =>
+      frame(POST, uri('p/a', [12, [60]], [2049, [8, 0]]), [0xa1, 0x61, 0x74, ...value], `t${i}`)
+    ),
+    []
+  ),
   'stream-no-csm': [post, mode(0)],
   'stream-bad-csm': [frame(0xe1, [[1, '']]), mode(0)],
   'stream-huge': [Buffer.from([0xf0, 255, 255, 255, 255, 2]), mode(3)],

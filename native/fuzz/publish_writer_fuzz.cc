@@ -107,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Batch batch;
   batch.kind = input.Flag() ? BatchKind::kEnvelope : BatchKind::kSingle;
   const bool is_v5 = input.Flag(), retain_available = input.Flag(), dup = input.Flag();
-  batch.flags = input.Byte() % 16;
+  batch.flags = input.Byte() % 32;
   batch.record_class = static_cast<uint8_t>(1 + input.Byte() % seganet::kClasses);
   const auto id = static_cast<uint16_t>(1 + input.Number() % 65'535);
   batch.epoch = input.Number();

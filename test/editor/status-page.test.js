@@ -8,6 +8,7 @@ const { startFlow } = require('../fixtures/gateway/deployed');
 const { freePort, waitForPort } = require('../../bench/harness/net');
 const { needs } = require('../../bench/harness/tools');
 const { until, cleanUp } = require('../runtime/process');
+const { lowestContrast, misfits, overflow } = require('./support/appearance');
 const { browserPath, openEditor, openStatusPage } = require('./support/editor');
 const { startDemo } = require('./support/gateway');
 
@@ -40,51 +41,6 @@ const live = (page) =>
  */
 const devices = (page, isWanted) =>
   until(async () => isWanted(await column(page, 'devices')), { what: 'other devices' });
-
-/** How far the page is wider than its window. @param {Page} page */
-const overflow = (page) =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-
-/** The lowest contrast of a text with its background. @param {Page} page @param {string} root */
-function lowestContrast(page, root) {
-  return page.evaluate((selector) => {
-    const context = /** @type {CanvasRenderingContext2D} */ (
-      document.createElement('canvas').getContext('2d')
-    );
-    const rgba = (/** @type {string} */ color) => {
-      context.clearRect(0, 0, 1, 1);
-      context.fillStyle = color;
-      context.fillRect(0, 0, 1, 1);
-      return [...context.getImageData(0, 0, 1, 1).data];
-    };
-    const light = (/** @type {number[]} */ color) => {
-      const [r, g, b] = color.map((each) => {
-        const part = each / 255;
-        return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-      });
-      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const behind = (/** @type {Element | null} */ element) => {
-      for (let at = element; at; at = at.parentElement) {
-        const color = rgba(getComputedStyle(at).backgroundColor);
-        if (color[3] === 255) return color;
-      }
-      return [255, 255, 255, 255];
-    };
-    let worst = { ratio: 21, text: '' };
-    for (const element of document.querySelectorAll(`${selector} *`)) {
-      const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent?.trim());
-      const isShown = element.getClientRects().length > 0 && !element.matches(':disabled, .unseen');
-      if (!own || !isShown) continue;
-      const pair = [light(rgba(getComputedStyle(element).color)), light(behind(element))].sort(
-        (a, b) => b - a
-      );
-      const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
-      if (ratio < worst.ratio) worst = { ratio, text: `${element.tagName} ${element.textContent}` };
-    }
-    return worst;
-  }, root);
-}
 
 describe('with hostile device ids', () => {
   /** @type {import('../fixtures/gateway/deployed').Deployed} */
@@ -291,12 +247,7 @@ describe('with hostile device ids', () => {
   test.each([320, 360])('fits a phone of %i pixels', async (width) => {
     const { page, errors } = await openPage({ width, height: 640 });
     expect(await overflow(page)).toBe(0);
-    const small = await page.$$eval('.controls :is(select, input, button)', (all) =>
-      all
-        .map((each) => each.getBoundingClientRect())
-        .filter((box) => box.height < 24 || box.right > innerWidth)
-    );
-    expect(small).toEqual([]);
+    expect(await misfits(page)).toEqual([]);
     expect(errors).toEqual([]);
   });
 

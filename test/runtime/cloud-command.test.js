@@ -6,6 +6,7 @@ const net = require('node:net');
 const path = require('node:path');
 const { freePort } = require('../../bench/harness/net');
 const { Client } = require('../../flows/demo/ocf/client');
+const { logIn } = require('../fixtures/ocf/login');
 const {
   accepts,
   childrenOf,
@@ -30,8 +31,9 @@ function cloud(args, env) {
 
 /** @param {Record<string, string>} [env] */
 async function startCloud(env) {
-  const [port, editorPort] = [await freePort(), await freePort()];
-  const started = cloud(['--port', `${port}`, '--editor-port', `${editorPort}`, '--every', '1'], env);
+  const [port, editorPort, loginPort] = [await freePort(), await freePort(), await freePort()];
+  const ports = ['--port', `${port}`, '--editor-port', `${editorPort}`, '--login-port', `${loginPort}`];
+  const started = cloud([...ports, '--every', '1'], env);
   await started.says(/notification 1: the lamp is on/, START_MS);
   return { ...started, port, output: () => started.output };
 }
@@ -76,6 +78,16 @@ test('lets a device of alice in with the printed code, shows notifications, and 
   const client = await Client.open({ host: '127.0.0.1', port });
   expect((await client.signUp(code)).code).toBe('2.04');
   expect((await client.signIn()).code).toBe('2.04');
+  // A code of the login page is one of the same alice; bob is another user.
+  const [, page, alice, bob] = await says(/more codes +(\S+)\/ +\(log in as alice: (\S+), or bob: (\S+)\)/);
+  const [second, other] = [
+    await Client.open({ host: '127.0.0.1', port }),
+    await Client.open({ host: '127.0.0.1', port })
+  ];
+  expect((await second.signUp(await logIn(page, 'alice', alice))).value.uid).toBe(client.uid);
+  expect((await other.signUp(await logIn(page, 'bob', bob))).code).toBe('2.04');
+  expect(other.uid).not.toBe(client.uid);
+  for (const each of [second, other]) each.destroy();
   const { value } = await client.request('GET', '/oic/res', { query: ['rt=core.light'] });
   expect(value).toHaveLength(1);
   client.destroy();

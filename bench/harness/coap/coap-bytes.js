@@ -1,6 +1,8 @@
 'use strict';
 // Bytes of CoAP over TCP (RFC 8323 section 3.2) for load generators.
 
+const fs = require('node:fs');
+
 /** @typedef {[number: number, value: Uint8Array | string]} Option */
 
 /**
@@ -39,4 +41,50 @@ function coapFrame(code, body) {
   return Buffer.concat([Buffer.from([(nibble << 4) | 1]), more, Buffer.from([code, 1]), body]);
 }
 
-module.exports = { coapBody, coapFrame };
+/**
+ * Returns the payload of a message.
+ * @param {Buffer} body options and payload
+ */
+function payloadOf(body) {
+  let at = 0;
+  const more = (/** @type {number} */ nibble) => {
+    if (nibble < 13) return nibble;
+    at += nibble - 12;
+    return nibble === 13 ? body[at - 1] + 13 : body.readUInt16BE(at - 2) + 269;
+  };
+  while (at < body.length && body[at] !== 0xff) {
+    const head = body[at++];
+    more(head >> 4);
+    const size = more(head & 15);
+    at += size;
+  }
+  return body.subarray(at + 1);
+}
+
+/**
+ * Writes byte strings as the load generators read them (bench/common/list.h).
+ * @param {string} file @param {Buffer[]} list
+ */
+function writeList(file, list) {
+  const parts = list.flatMap((bytes) => {
+    const size = Buffer.alloc(4);
+    size.writeUInt32LE(bytes.length);
+    return [size, bytes];
+  });
+  fs.writeFileSync(file, Buffer.concat(parts));
+  return file;
+}
+
+/** @param {string} file @returns {Buffer[]} */
+function readList(file) {
+  const bytes = fs.readFileSync(file);
+  const list = [];
+  for (let at = 0; at + 4 <= bytes.length;) {
+    const end = at + 4 + bytes.readUInt32LE(at);
+    list.push(bytes.subarray(at + 4, end));
+    at = end;
+  }
+  return list;
+}
+
+module.exports = { coapBody, coapFrame, payloadOf, writeList, readList };

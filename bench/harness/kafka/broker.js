@@ -1,5 +1,6 @@
 'use strict';
-// A real Kafka broker (KRaft, one node) from the jars that .ci/kafka gets. SEGANET_KAFKA names their folder.
+// A real Kafka broker (KRaft) from the jars that .ci/kafka gets. SEGANET_KAFKA names their folder. It is a cluster of
+// its own, or a member of a KafkaCluster (cluster.js).
 
 const { execFile, spawn } = require('node:child_process');
 const fs = require('node:fs');
@@ -20,6 +21,8 @@ const CLUSTER = 'c2VnYW5ldC1rYWZrYS10ZQ';
  * @property {number} [port] default: a free one
  * @property {{ user: string, password: string, mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512' }} [login]
  * @property {{ pem: string }} [tls] file with the private key and the certificates of the broker, in PEM
+ * @property {{ id: number, port: number, voters: string }} [member] of a cluster: its node id, the port of its
+ *   controller and all voters
  */
 
 /** The names of the tools that a test needs: `needs(...kafkaTools())`. @returns {string[]} */
@@ -54,10 +57,10 @@ class KafkaBroker {
   /** Formats the storage and starts the broker. @returns {Promise<this>} */
   async start() {
     this.plainPort = this.options.port ?? (await freePort());
-    const controller = await freePort();
+    const member = this.options.member ?? (await lone());
     const isPlain = !this.options.login && !this.options.tls;
     this.port = isPlain ? this.plainPort : await freePort();
-    fs.writeFileSync(path.join(this.folder, 'server.properties'), this.#properties(controller, isPlain));
+    fs.writeFileSync(path.join(this.folder, 'server.properties'), this.#properties(member, isPlain));
     const { login } = this.options;
     const scram =
       login && login.mechanism !== 'PLAIN'
@@ -87,6 +90,33 @@ class KafkaBroker {
     );
     fs.closeSync(out);
     await waitForPort(this.port, '127.0.0.1', START_MS);
+  }
+
+  /**
+   * Reads topics from their start with Kafka's own console consumer.
+   * @param {string} pattern regular expression of their names
+   * @param {number} count of records; it waits for them for a minute at most
+   * @returns {Promise<string[]>} their values
+   */
+  async consoleConsumer(pattern, count) {
+    const { stdout } = await run(
+      'java',
+      [
+        ...this.#java('128m'),
+        'org.apache.kafka.tools.consumer.ConsoleConsumer',
+        '--bootstrap-server',
+        this.plainAddress,
+        '--include',
+        pattern,
+        '--from-beginning',
+        '--max-messages',
+        String(count),
+        '--timeout-ms',
+        '60000'
+      ],
+      { maxBuffer: 64 * 1024 * 1024 }
+    );
+    return stdout.split('\n').slice(0, -1);
   }
 
   /** Kills the process as `kill -9` does. */
@@ -124,8 +154,8 @@ class KafkaBroker {
     ];
   }
 
-  /** @param {number} controller port @param {boolean} isPlain */
-  #properties(controller, isPlain) {
+  /** @param {NonNullable<BrokerOptions['member']>} member @param {boolean} isPlain */
+  #properties(member, isPlain) {
     const { lines = [], login, tls } = this.options;
     const kind = `${login ? 'SASL_' : ''}${tls ? 'SSL' : 'PLAINTEXT'}`;
     const names = isPlain ? ['PLAIN'] : ['PLAIN', 'CLIENT'];
@@ -133,12 +163,12 @@ class KafkaBroker {
     const listeners = names.map((name) => `${name}://127.0.0.1:${at[/** @type {keyof typeof at} */ (name)]}`);
     const all = [
       'process.roles=broker,controller',
-      'node.id=1',
-      `listeners=${[...listeners, `CONTROLLER://127.0.0.1:${controller}`].join(',')}`,
+      `node.id=${member.id}`,
+      `listeners=${[...listeners, `CONTROLLER://127.0.0.1:${member.port}`].join(',')}`,
       `advertised.listeners=${listeners.join(',')}`,
       'controller.listener.names=CONTROLLER',
       'inter.broker.listener.name=PLAIN',
-      `controller.quorum.voters=1@127.0.0.1:${controller}`,
+      `controller.quorum.voters=${member.voters}`,
       `listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAIN:PLAINTEXT,CLIENT:${kind}`,
       `log.dirs=${path.join(this.folder, 'data')}`,
       'offsets.topic.replication.factor=1',
@@ -158,6 +188,12 @@ class KafkaBroker {
     const byName = new Map(all.map((line) => [line.slice(0, line.indexOf('=')), line]));
     return `${[...byName.values()].join('\n')}\n`;
   }
+}
+
+/** Returns the only member of a cluster. @returns {Promise<NonNullable<BrokerOptions['member']>>} */
+async function lone() {
+  const port = await freePort();
+  return { id: 1, port, voters: `1@127.0.0.1:${port}` };
 }
 
 /** @param {NonNullable<BrokerOptions['login']>} login */

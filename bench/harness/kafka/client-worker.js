@@ -2,10 +2,19 @@
 // Entry of the thread of a KafkaClient. In: {id, call, args}. Out: {id, value} or {id, error}; {records} when read.
 
 const { parentPort, workerData } = require('node:worker_threads');
-const { Admin, Consumer, Producer } = require('@platformatic/kafka');
+const {
+  AclOperations,
+  AclPermissionTypes,
+  Admin,
+  Consumer,
+  Producer,
+  ResourcePatternTypes,
+  ResourceTypes
+} = require('@platformatic/kafka');
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
-const options = { clientId: 'harness', bootstrapBrokers: [workerData.address], retries: 20, retryDelay: 250 };
+const bootstrapBrokers = workerData.address.split(',');
+const options = { clientId: 'harness', bootstrapBrokers, retries: 20, retryDelay: 250 };
 const ACKS_ALL = -1;
 /** Kafka's TOPIC_ALREADY_EXISTS. */
 const EXISTS = 36;
@@ -17,10 +26,10 @@ let producer = null;
 
 /** @type {Record<string, (...args: any[]) => Promise<unknown>>} */
 const calls = {
-  async createTopics(topics, partitions, configs) {
+  async createTopics(topics, partitions, configs, replicas) {
     const admin = new Admin(options);
     try {
-      await admin.createTopics({ topics, partitions, replicas: 1, configs });
+      await admin.createTopics({ topics, partitions, replicas, configs });
     } catch (error) {
       if (!(/** @type {any} */ (error).findBy?.('apiCode', EXISTS))) throw error;
     } finally {
@@ -66,6 +75,37 @@ const calls = {
         waiting = [];
       });
     });
+  },
+
+  /** Returns the leaders of a topic, by partition. */
+  async leaders(topic) {
+    const admin = new Admin(options);
+    try {
+      const { topics } = await admin.metadata({ topics: [topic], forceUpdate: true });
+      return topics.get(topic)?.partitions.map((/** @type {any} */ { leader }) => leader) ?? [];
+    } finally {
+      await admin.close();
+    }
+  },
+
+  /** Adds or removes the permission of a user to use a topic. */
+  async allow(user, topic, operation, isAllowed) {
+    const admin = new Admin(options);
+    const acl = {
+      resourceType: ResourceTypes.TOPIC,
+      resourceName: topic,
+      resourcePatternType: ResourcePatternTypes.LITERAL,
+      principal: `User:${user}`,
+      host: '*',
+      operation: AclOperations[/** @type {keyof typeof AclOperations} */ (operation)],
+      permissionType: AclPermissionTypes.ALLOW
+    };
+    try {
+      if (isAllowed) await admin.createAcls({ creations: [acl] });
+      else await admin.deleteAcls({ filters: [acl] });
+    } finally {
+      await admin.close();
+    }
   },
 
   /** Returns the committed offsets of a group, by partition. */

@@ -18,7 +18,7 @@ const { eventually } = require('../net');
  */
 
 class KafkaClient {
-  /** @param {string} address of a broker without a login */
+  /** @param {string} address of a broker without a login, or of several, separated by commas */
   constructor(address) {
     this.worker = new Worker(path.join(__dirname, 'client-worker.js'), { workerData: { address } });
     this.lastId = 0;
@@ -58,8 +58,23 @@ class KafkaClient {
   }
 
   /** @param {string[]} topics @param {number} partitions @param {{ name: string, value: string }[]} configs */
-  createTopics(topics, partitions = 4, configs = []) {
-    return this.#call('createTopics', topics, partitions, configs);
+  createTopics(topics, partitions = 4, configs = [], replicas = 1) {
+    return this.#call('createTopics', topics, partitions, configs, replicas);
+  }
+
+  /** @param {string} topic @returns {Promise<number[]>} node ids, by partition; -1 = there is no leader */
+  leaders(topic) {
+    return this.#call('leaders', topic);
+  }
+
+  /**
+   * Adds or removes an ACL of a topic.
+   * @param {string} user
+   * @param {string} topic
+   * @param {'WRITE' | 'DESCRIBE' | 'CREATE'} operation
+   */
+  allow(user, topic, operation, isAllowed = true) {
+    return this.#call('allow', user, topic, operation, isAllowed);
   }
 
   /**
@@ -88,9 +103,9 @@ class KafkaClient {
 }
 
 /** @param {string} address @param {string[]} topics */
-async function createTopics(address, topics, partitions = 4, configs = []) {
+async function createTopics(address, topics, partitions = 4, configs = [], replicas = 1) {
   const client = new KafkaClient(address);
-  await client.createTopics(topics, partitions, configs).finally(() => client.close());
+  await client.createTopics(topics, partitions, configs, replicas).finally(() => client.close());
 }
 
 /**

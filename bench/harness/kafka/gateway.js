@@ -1,6 +1,6 @@
 'use strict';
 // Entry of a process: an engine with an MQTT listener, a log and a kafka uplink, without Node-RED.
-//   node bench/harness/kafka/gateway.js BROKER DIRECTORY MODE
+//   node bench/harness/kafka/gateway.js BROKERS DIRECTORY MODE [SETTINGS of the cluster node, as JSON]
 // Standard output, one JSON object per line: {"port":…} when devices can connect and the uplink is connected; then for
 // each line on standard input {"cpu":{user,system} in µs,"rssKiB":…,"state":…,"counters":…}. It ends with its input.
 
@@ -12,7 +12,7 @@ const { clusterOptions } = require('../../../nodes/lib/settings/kafka-options');
 const { StoreThread } = require('../../../nodes/lib/store');
 const { UplinkThread } = require('../../../nodes/lib/uplink/kafka');
 
-const [brokers, directory, mode] = process.argv.slice(2);
+const [brokers, directory, mode, settings = '{}'] = process.argv.slice(2);
 const SOURCE = 1;
 const PRIORITY = 2;
 const BATCH = 3;
@@ -44,7 +44,7 @@ engine.applyPlan({
       next: [UPLINK],
       messages: false
     },
-    { id: UPLINK, kind: 'uplink', uplink: QUEUE, name: 'cloud', next: [], messages: false }
+    { id: UPLINK, kind: 'uplink', uplink: QUEUE, name: 'cloud', stamps: true, next: [], messages: false }
   ]
 });
 const limits = {
@@ -54,7 +54,7 @@ const limits = {
 };
 const store = new StoreThread({ directory, ...limits });
 store.attach(engine.token);
-const { values } = parseOptions({ brokers, security: 'plaintext' }, schema);
+const { values } = parseOptions({ brokers, security: 'plaintext', ...JSON.parse(settings) }, schema);
 const { options } = clusterOptions(values, { node: null, files: undefined });
 const thread = new UplinkThread({ ...options, gateway: 'bench' });
 /** @type {any} */

@@ -14,9 +14,10 @@ const TAB = 'tab';
  * @param {string} parts.sid the cloud's id
  * @param {string} parts.storeFile
  * @param {string} parts.kafka brokers, '' = none
+ * @param {object} parts.users properties of the cloud node for its OpenID provider
  * @returns {Record<string, any>[]}
  */
-function cloudFlow({ home, port, sid, storeFile, kafka }) {
+function cloudFlow({ home, port, sid, storeFile, kafka, users }) {
   const place = { z: TAB, engine: ENGINE };
   const shared = [
     { id: TAB, type: 'tab', label: 'OCF cloud' },
@@ -29,6 +30,7 @@ function cloudFlow({ home, port, sid, storeFile, kafka }) {
       port: String(port),
       sid,
       storeFile,
+      ...users,
       x: 130,
       y: 100,
       wires: [kafka ? ['records', 'batch'] : ['records']]

@@ -12,6 +12,7 @@ const { stopWithParent } = require('../../launcher/stop');
 const { EXIT, HELP, readArguments } = require('./arguments');
 const { cloudFlow } = require('./flow');
 const { Gateway, HOST, isFree } = require('./gateway');
+const { startLogin } = require('./login');
 const { startScene } = require('./scene');
 
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
@@ -30,8 +31,9 @@ const say = (sentence) => print(`${new Date().toTimeString().slice(0, 8)} ${sent
  * @param {Options} options
  * @throws {CliError}
  */
-async function checkPorts({ port, editorPort }) {
-  for (const [name, each] of Object.entries({ '--port': port, '--editor-port': editorPort })) {
+async function checkPorts({ port, editorPort, loginPort }) {
+  const ports = { '--port': port, '--editor-port': editorPort, '--login-port': loginPort };
+  for (const [name, each] of Object.entries(ports)) {
     if (await isFree(each)) continue;
     throw new CliError(
       `Port ${each} is taken, perhaps by another gateway. End that program, or choose another port with ${name}.`,
@@ -75,11 +77,21 @@ async function start(options, onEnd) {
   const store = new SqliteStore(storeFile);
   onEnd(() => store.close());
   const sid = (await store.read('cloudId')) || randomUUID();
-  const { port, editorPort, kafka, everySeconds } = options;
-  const flow = cloudFlow({ home, port, sid, storeFile, kafka });
+  const { port, editorPort, loginPort, kafka, everySeconds } = options;
+  const login = await startLogin({ home, port: loginPort, warn: (sentence) => print(`login: ${sentence}`) });
+  onEnd(login.stop);
+  const { issuer } = login.client;
+  const flow = cloudFlow({
+    home,
+    port,
+    sid,
+    storeFile,
+    kafka,
+    users: { ...login.client, provider: PROVIDER }
+  });
   const gateway = new Gateway({ home, flow, editorPort });
   onEnd(() => gateway.stop());
-  const codeOf = async () => (await newCode(store, 'alice', { minutes: CODE_MINUTES })).code;
+  const codeOf = async () => (await newCode(store, 'alice', { minutes: CODE_MINUTES, issuer })).code;
   const [lamp, controller, own] = [await codeOf(), await codeOf(), await codeOf()];
   await gateway.listens(port);
   print(`The cloud is ready, on this machine only. Ctrl-C ends it.
@@ -89,7 +101,7 @@ async function start(options, onEnd) {
   access code  ${own}  (one device of alice, ${CODE_MINUTES} minutes)
   provider     ${PROVIDER}
   editor       http://${HOST}:${editorPort}/
-  more codes   node flows/launcher/run.js nodes/lib/sources/ocf/cli/seganet-accounts.js code bob --store ${storeFile}
+  more codes   ${issuer}/  (log in as ${login.users.map(({ user, password }) => `${user}: ${password}`).join(', or ')})
 ${kafka && `  records      Kafka ${kafka}, topic seganet.normal\n`}`);
   gateway.follow((line) => print(`gateway: ${line}`));
   gateway.ended.then((how) => fail(new Error(`The gateway ended (${how}).\n${gateway.output.trim()}`)));

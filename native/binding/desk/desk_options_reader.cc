@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "binding/desk/forward_options_reader.h"
+#include "binding/desk/post_options_reader.h"
 #include "binding/node/args.h"
 
 namespace seganet::binding {
@@ -73,7 +74,10 @@ bool ReadDeskOptions(Napi::Env env, Napi::Value value, uint32_t max_half_open, L
                   &stream.max_observations)) {
     return false;
   }
-  if (!ReadForwardOptions(env, object.Get("forward"), &desk->forward)) return false;
+  if (!ReadForwardOptions(env, object.Get("forward"), &desk->forward) ||
+      !ReadPostOptions(env, object.Get("posts"), &desk->posts)) {
+    return false;
+  }
   desk->identify_timeout_us = int64_t{timeout_ms} * 1000;
   desk->max_unidentified = max_half_open;
   spec->desk = std::move(desk);

@@ -1,9 +1,9 @@
 #include "binding/desk/forward_options_reader.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "binding/desk/path_prefix.h"
 #include "binding/node/args.h"
 #include "core/protocol/coap/exchange.h"
 
@@ -11,24 +11,8 @@ namespace seganet::binding {
 namespace {
 
 constexpr uint32_t kMaxOptions = 64;
-constexpr size_t kMaxPrefixBytes = 256;
 constexpr size_t kMaxTimes = 64;
 constexpr uint16_t kMaxNumber = 65'535;
-
-bool ReadPrefix(Napi::Env env, Napi::Value value, ForwardOptions* forward) {
-  std::string prefix;
-  if (!ReadString(env, value, "forward.prefix", &prefix)) return false;
-  if (prefix.empty() || prefix.size() > kMaxPrefixBytes) {
-    return Fail(env, "forward.prefix must be a path of 1 to 256 bytes, such as a/b");
-  }
-  for (size_t at = 0; at <= prefix.size();) {
-    const size_t end = std::min(prefix.find('/', at), prefix.size());
-    if (end == at) return Fail(env, "forward.prefix must not have empty segments");
-    forward->prefix.push_back(prefix.substr(at, end - at));
-    at = end + 1;
-  }
-  return true;
-}
 
 // Calls read(element) for each element of an array. Returns false after it has thrown.
 template <typename Read>
@@ -94,8 +78,7 @@ bool ReadForwardOptions(Napi::Env env, Napi::Value value,
   const auto object = value.As<Napi::Object>();
   auto read = std::make_shared<ForwardOptions>();
   uint32_t timeout_ms = 10'000;
-  const Napi::Value prefix = object.Get("prefix");
-  if (prefix.IsEmpty() || !ReadPrefix(env, prefix, read.get()) ||
+  if (!ReadPathPrefix(env, object.Get("prefix"), "forward.prefix", &read->prefix) ||
       !ReadOption(env, object, "timeoutMs", 1u, 3'600'000u, &timeout_ms) ||
       !ReadOption(env, object, "mostQueries", size_t{0}, size_t{128}, &read->most_queries)) {
     return false;

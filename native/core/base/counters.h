@@ -71,7 +71,8 @@ namespace seganet {
   X(kDtlsEnded, "dtlsEnded")                   /* sessions */            \
   X(kCoapRefused, "coapRefused")               /* 4.xx and 5.xx */       \
   X(kCoapPeersLost, "coapPeersLost")           /* no acknowledgment */   \
-  X(kRequestsForwarded, "requestsForwarded")   /* between devices */
+  X(kRequestsForwarded, "requestsForwarded")   /* between devices */     \
+  X(kRequestsRecorded, "requestsRecorded")     /* posts to topics */
 
 enum class Counter : size_t {
 #define X(id, name) id,

@@ -22,8 +22,13 @@ class Pipeline::BatchStage : public Batcher::Sink {
   void MoveTo(const Stage* stage) {
     stage_ = stage;
     std::vector<Demand*> uplinks;
-    for (const Stage* uplink : stage->next) uplinks.push_back(uplink->lanes->demand());
+    bool is_stamped = false;
+    for (const Stage* uplink : stage->next) {
+      uplinks.push_back(uplink->lanes->demand());
+      is_stamped |= uplink->spec.stamps;
+    }
     batcher_.SetDemands(std::move(uplinks));
+    batcher_.SetStamped(is_stamped);
   }
 
   const Stage& stage() const { return *stage_; }
@@ -213,7 +218,7 @@ void Pipeline::Queue(const Stage& uplink, BatchPtr batch) {
 }
 
 void Pipeline::PushSingle(const Stage& stage, const Record& record) {
-  BatchPtr batch = SingleBatch(record);
+  BatchPtr batch = SingleBatch(record, stage.spec.stamps);
   // An envelope to which a flow gave a topic is published there, like a record.
   if ((record.flags & kFlagEnvelope) && record.topic.empty()) {
     batch->kind = BatchKind::kEnvelope;

@@ -94,6 +94,7 @@ struct StageSpec {
   BatcherOptions batcher;            // batch
   uint32_t uplink = 0;               // uplink: number of its lanes
   std::string name;         // uplink: key of its batches in the log, 0..kMaxStageName bytes
+  bool stamps = false;      // uplink: its records carry their own time and number, 12 bytes
   uint32_t every_n = 0;     // tap: passes every n-th record, 0 and 1 = all
   uint32_t per_second = 0;  // tap: passes at most this many per second, 0 = no limit
   FilterOptions filter;     // filter

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/record/encoder.h"
-#include "core/record/trace_context.h"
+#include "core/record/stored_payload.h"
 
 namespace seganet {
 
@@ -24,18 +24,17 @@ void CountIn(const Record& record, Batch* batch) {
   if (record.deferred.handle != 0) batch->deferred.push_back(record.deferred);
 }
 
-BatchPtr SingleBatch(const Record& record) {
+BatchPtr SingleBatch(const Record& record, bool is_stamped) {
   BatchPtr batch = StartBatch(BatchKind::kSingle, record);
   CountIn(record, batch.get());
-  batch->flags = record.flags;
-  if (!record.trace.empty()) batch->flags |= kFlagTrace;
+  batch->flags = static_cast<uint8_t>(record.flags | StoredFlags(record, is_stamped));
   batch->ticket = record.ticket;
   batch->device_bytes = static_cast<uint32_t>(record.device.size());
   batch->topic_bytes = static_cast<uint32_t>(record.topic.size());
-  batch->bytes.reserve(record.device.size() + record.topic.size() + record.payload.size() +
-                       StoredTraceBytes(record.trace));
-  batch->bytes.append(record.device).append(record.topic).append(record.payload);
-  AppendStoredTrace(record.trace, &batch->bytes);
+  batch->bytes.reserve(record.device.size() + record.topic.size() +
+                       StoredBytes(record, is_stamped));
+  batch->bytes.append(record.device).append(record.topic);
+  AppendStored(record, is_stamped, &batch->bytes);
   return batch;
 }
 

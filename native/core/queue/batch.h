@@ -91,8 +91,9 @@ BatchPtr StartBatch(BatchKind kind, const Record& record);
 // Adds a record to the counts, times and receipts. The caller appends its bytes.
 void CountIn(const Record& record, Batch* batch);
 
-// Returns a batch of one record that is published unchanged.
-BatchPtr SingleBatch(const Record& record);
+// Returns a batch of one record that is published unchanged. `is_stamped`: time and number follow
+// the payload (record/stored_payload.h).
+BatchPtr SingleBatch(const Record& record, bool is_stamped = false);
 
 // Returns the part of a batch that the log stores. The entry's bytes point into the batch.
 ChunkEntry EntryOf(const Batch& batch);

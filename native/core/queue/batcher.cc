@@ -53,7 +53,7 @@ size_t Batcher::MaxBytes(uint8_t record_class) const {
 
 void Batcher::Add(const Record& record, uint32_t devices) {
   if (options_.mode == BatchMode::kOff) {
-    sink_->OnBatch(SingleBatch(record));
+    sink_->OnBatch(SingleBatch(record, is_stamped_));
     return;
   }
   const bool wait = Batching(devices) && record.record_class > options_.immediate_class;
@@ -62,7 +62,7 @@ void Batcher::Add(const Record& record, uint32_t devices) {
   if (envelope) {
     AppendNdjson(record, &encoded_);
   } else {
-    AppendEntry(record, &encoded_);
+    AppendEntry(record, &encoded_, is_stamped_);
   }
   const size_t size = envelope ? encoded_.size() : PublishBytes(record);
   const size_t max_bytes = MaxBytes(record.record_class);

@@ -91,6 +91,10 @@ class Batcher {
   // batcher.
   void SetDemands(std::vector<Demand*> uplinks) { uplinks_ = std::move(uplinks); }
 
+  // Sets whether each record that is added from now on keeps its own time and number, which an
+  // envelope has in any case. Initially false.
+  void SetStamped(bool is_stamped) { is_stamped_ = is_stamped; }
+
   // Adds a record. `devices` is the number of connected devices, which decides whether to batch.
   void Add(const Record& record, uint32_t devices);
 
@@ -142,6 +146,7 @@ class Batcher {
   const BatcherOptions options_;
   Sink* const sink_;
   bool batching_ = false;
+  bool is_stamped_ = false;
   const std::array<int64_t, kClasses + 1>* longest_us_ = nullptr;
   ClassMask limited_ = 0;
   std::vector<Demand*> uplinks_;

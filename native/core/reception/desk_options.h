@@ -8,6 +8,7 @@
 
 #include "core/protocol/coap/stream/stream_options.h"
 #include "core/reception/forward_options.h"
+#include "core/reception/post_options.h"
 
 namespace seganet {
 
@@ -22,6 +23,8 @@ struct DeskOptions {
   size_t max_unidentified = 8192;
   // Requests that the workers forward; null = none.
   std::shared_ptr<const ForwardOptions> forward;
+  // Requests that the workers make records of; null = none.
+  std::shared_ptr<const PostOptions> posts;
 };
 
 }  // namespace seganet

@@ -5,6 +5,7 @@
 
 #include "core/base/require.h"
 #include "core/record/json.h"
+#include "core/record/stored_payload.h"
 #include "core/record/trace_context.h"
 
 namespace seganet {
@@ -69,19 +70,17 @@ void AppendNdjson(const Record& record, std::string* out) {
   out->append("}\n");
 }
 
-void AppendEntry(const Record& record, std::string* out) {
+void AppendEntry(const Record& record, std::string* out, bool is_stamped) {
   SEGANET_REQUIRE(!record.device.empty() && record.device.size() <= kMaxDeviceBytes);
   SEGANET_REQUIRE(record.topic.size() <= kMaxTopicBytes &&
                   record.payload.size() <= UINT32_MAX - 2 * kMaxTraceBytes);
-  out->push_back(static_cast<char>(record.flags | (record.trace.empty() ? 0 : kFlagTrace)));
+  out->push_back(static_cast<char>(record.flags | StoredFlags(record, is_stamped)));
   out->push_back(static_cast<char>(record.device.size() - 1));
   AppendLittleEndian(static_cast<uint32_t>(record.topic.size()), 2, out);
-  const size_t stored = record.payload.size() + StoredTraceBytes(record.trace);
-  AppendLittleEndian(static_cast<uint32_t>(stored), 4, out);
+  AppendLittleEndian(static_cast<uint32_t>(StoredBytes(record, is_stamped)), 4, out);
   out->append(record.device);
   out->append(record.topic);
-  out->append(record.payload);
-  AppendStoredTrace(record.trace, out);
+  AppendStored(record, is_stamped, out);
 }
 
 size_t LineEnd(std::string_view bytes, size_t at) {
@@ -122,8 +121,7 @@ bool ReadEntry(std::string_view bytes, Entry* entry) {
   entry->device = bytes.substr(kEntryHead, lengths.device);
   entry->topic = bytes.substr(kEntryHead + lengths.device, lengths.topic);
   entry->payload = bytes.substr(kEntryHead + lengths.device + lengths.topic);
-  entry->trace = {};
-  if (entry->flags & kFlagTrace) entry->trace = TakeStoredTrace(&entry->payload);
+  entry->trace = TakeTail(entry->flags, &entry->payload).trace;
   return true;
 }
 

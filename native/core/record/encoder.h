@@ -18,10 +18,10 @@ void AppendNdjson(const Record& record, std::string* out);
 
 // Appends one entry of a `records` batch: u8 flags, u8 device length - 1, u16 topic length, u32
 // payload length (little endian), device, topic, payload. The flags and the stored payload include
-// the trace.
+// the trace, and with `is_stamped` the record's time and number (stored_payload.h).
 // REQUIRES: the lengths of device and topic are within the limits of record.h, and the payload is
 // below 4 GiB.
-void AppendEntry(const Record& record, std::string* out);
+void AppendEntry(const Record& record, std::string* out, bool is_stamped = false);
 
 // Return the end of the NDJSON line, or of the entry of a `records` batch, that begins at `at`; at
 // most bytes.size(). REQUIRES: at < bytes.size().

@@ -24,6 +24,9 @@ inline constexpr uint8_t kFlagRetain = 2;    // publish it with RETAIN
 inline constexpr uint8_t kFlagEnvelope = 4;  // the payload is a batch of NDJSON lines
 // Only in batches and in the log: a trace follows the payload (record/trace_context.h).
 inline constexpr uint8_t kFlagTrace = 8;
+// Only in batches and in the log: time and number of the record follow the payload
+// (record/stored_payload.h).
+inline constexpr uint8_t kFlagStamp = 16;
 
 // Limits for records from any source. The device of an envelope is empty.
 inline constexpr size_t kMaxDeviceBytes = 256;

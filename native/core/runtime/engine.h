@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -128,9 +129,21 @@ class Engine : private ReceiptSink {
   bool ForgetConnection(uint64_t connection, std::string reason);
   bool CloseConnection(uint64_t connection, std::string reason);
   // Makes a record of the connection's device; `handle` comes back in a kRecorded event after kOk.
-  // kNoStage: the connection is unknown.
+  // kNoStage: the connection is unknown. `post`: the record is a post to this topic, 0 = to none.
   PushResult RecordOfConnection(uint64_t connection, uint64_t handle, std::string topic,
-                                std::string payload, uint8_t record_class);
+                                std::string payload, uint8_t record_class, uint64_t post = 0);
+  // Opens a topic: posts of its owner's connections become records without JavaScript
+  // (DeskOptions::posts). Sets spec.id, and returns it; 0 if kMostTopics are open, or the owner,
+  // the name or the subject is not allowed. A topic with the same owner and name is closed.
+  uint64_t OpenTopic(DeskTopicSpec spec);
+  static constexpr size_t kMostTopics = 65'536;
+  // No effect for an unknown topic, as for the next two.
+  void CloseTopic(uint64_t id);
+  // True: JavaScript gets a kPosted event for each post that becomes safe.
+  void FollowTopic(uint64_t id, bool on);
+  // A kLatest event with the latest post that is safe follows, for `handle`. It has each post that
+  // was answered before this call.
+  void AskLatest(uint32_t stage, uint64_t handle, uint64_t id);
   // Sends a request to a device. Returns its handle, under which the answers arrive as events of
   // `stage` (DeviceAsks); 0 = too many requests are open, or the engine is closed. Sets ask.handle
   // and ask.deadline_us.
@@ -247,7 +260,9 @@ class Engine : private ReceiptSink {
   DeviceEvents events_{bell_};
   PendingCommands commands_{bell_};
   RequestDesk desk_{bell_};
-  uint32_t next_desk_worker_ = 0;  // used by the acceptor's thread
+  uint64_t last_topic_ = 0;
+  std::unordered_set<uint64_t> topics_;  // that are open
+  uint32_t next_desk_worker_ = 0;        // used by the acceptor's thread
   MemoryShare unfinished_;
   MemoryShare kept_;
   std::atomic<int64_t> devices_{0};

@@ -65,7 +65,7 @@ bool Engine::CloseConnection(uint64_t connection, std::string reason) {
 }
 
 PushResult Engine::RecordOfConnection(uint64_t connection, uint64_t handle, std::string topic,
-                                      std::string payload, uint8_t record_class) {
+                                      std::string payload, uint8_t record_class, uint64_t post) {
   if (closed_) return PushResult::kClosed;
   if (topic.empty() || topic.size() > kMaxTopicBytes ||
       payload.size() > options_.max_packet_bytes) {
@@ -77,8 +77,40 @@ PushResult Engine::RecordOfConnection(uint64_t connection, uint64_t handle, std:
   }
   Worker* const worker = WorkerAtDesk(connection);
   if (worker == nullptr) return PushResult::kNoStage;
-  worker->RecordAtDesk(connection, handle, std::move(topic), std::move(payload), record_class);
+  worker->RecordAtDesk(connection, handle, std::move(topic), std::move(payload), record_class,
+                       post);
   return PushResult::kOk;
+}
+
+uint64_t Engine::OpenTopic(DeskTopicSpec spec) {
+  const std::string& subject = spec.subject;
+  if (closed_ || topics_.size() >= kMostTopics || spec.owner.empty() || spec.name.empty() ||
+      spec.name.find('\0') != std::string::npos || subject.empty() ||
+      subject.size() > kMaxTopicBytes ||
+      subject.find_first_of(std::string_view("+#\0", 3)) != std::string::npos ||
+      (!options_.odd_topics && IsOddTopic(subject))) {
+    return 0;
+  }
+  spec.id = ++last_topic_;
+  topics_.insert(spec.id);
+  for (const auto& worker : workers_) worker->OpenTopic(spec);
+  return spec.id;
+}
+
+void Engine::CloseTopic(uint64_t id) {
+  if (closed_ || topics_.erase(id) == 0) return;
+  for (const auto& worker : workers_) worker->CloseTopic(id);
+}
+
+void Engine::FollowTopic(uint64_t id, bool on) {
+  if (closed_ || !topics_.contains(id)) return;
+  for (const auto& worker : workers_) worker->FollowTopic(id, on);
+}
+
+void Engine::AskLatest(uint32_t stage, uint64_t handle, uint64_t id) {
+  desk_.AskLatest(stage, handle, closed_ ? 1 : workers_.size());
+  if (closed_) return desk_.GiveLatest(stage, handle, 0, {});
+  for (const auto& worker : workers_) worker->AskLatest(stage, handle, id);
 }
 
 uint64_t Engine::AskDevice(uint32_t stage, DeviceAsk ask, int64_t timeout_us) {

@@ -58,7 +58,8 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
       tickets_(shared.complete),
       wheel_(MonotonicUs()),
       unfinished_(shared.unfinished, options.unfinished_us),
-      moderation_(options.wake_interval_us) {
+      moderation_(options.wake_interval_us),
+      topics_(DeskTopics::kMostBytes / options.workers) {
   receipt_rows_.Enroll(&tickets_);
   receipt_rows_.Enroll(&window_receipts_);
   commands_.Add(this);

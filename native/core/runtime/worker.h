@@ -23,6 +23,7 @@
 #include "core/devices/coap_endpoint.h"
 #include "core/devices/command_table.h"
 #include "core/devices/desk/desk_session.h"
+#include "core/devices/desk/desk_topics.h"
 #include "core/devices/desk/device_asks.h"
 #include "core/devices/desk/forward_table.h"
 #include "core/devices/desk/forwardings.h"
@@ -193,8 +194,14 @@ class Worker : public LoopThread,
   // The request desk: Engine documents these. No effect for a connection that is closed.
   void AnswerAtDesk(uint64_t connection, std::string token, uint8_t code,
                     coap::OptionValues options, std::string payload);
+  // `post`: id of a topic that the record is a post to, 0 = none.
   void RecordAtDesk(uint64_t connection, uint64_t handle, std::string topic, std::string payload,
-                    uint8_t record_class);
+                    uint8_t record_class, uint64_t post);
+  void OpenTopic(DeskTopicSpec spec);
+  void CloseTopic(uint64_t id);
+  void FollowTopic(uint64_t id, bool on);
+  // RequestDesk::GiveLatest() follows, at once if the thread has ended.
+  void AskLatest(uint32_t stage, uint64_t handle, uint64_t id);
   void ForgetAtDesk(uint64_t connection, std::string reason);
   void CloseAtDesk(uint64_t connection, std::string reason);
   void SettleAtDesk(uint64_t connection, const std::string& token);
@@ -266,6 +273,10 @@ class Worker : public LoopThread,
 
   // DeskHost
   coap::Taker OnAsked(DeskSession* session, const coap::Asked& asked) override;
+  DeskTopic* OnPost(DeskSession* session, const coap::Asked& asked) override;
+  bool TakeRoom(size_t bytes) override { return topics_.Take(bytes); }
+  void GiveRoom(size_t bytes) override { topics_.Give(bytes); }
+  void OnPosted(DeskTopic* topic, std::string_view payload) override;
   void OnAskAnswer(uint64_t id, const coap::AskAnswer& answer) override;
   void OnRecorded(uint32_t stage, uint64_t handle, DeskRecorded result) override;
   void OnOutput(DeskSession* session) override;
@@ -305,6 +316,9 @@ class Worker : public LoopThread,
   void ReleaseHeld(DeskSession* session);
   void Publish(const DeskRow& row);
   void Withdraw(const DeskSession& session);
+
+  // worker_topics.cc
+  DeskTopic* TopicOf(const DeskSession& session, const coap::Asked& asked);
 
   // worker_moves.cc
   bool Owns(std::string_view device) const;
@@ -412,6 +426,7 @@ class Worker : public LoopThread,
   std::list<uint64_t> unidentified_;                            // connections, oldest first
   std::vector<uint64_t> desk_output_;                           // connections with output
   std::vector<uint64_t> to_set_up_;                             // connections, see SetUp
+  DeskTopics topics_;
   ForwardTable forward_table_;
   Forwardings forwardings_;    // to devices of this worker
   size_t forwarding_out_ = 0;  // from peers of this worker, without an answer

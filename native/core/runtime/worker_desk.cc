@@ -129,15 +129,15 @@ void Worker::AnswerAtDesk(uint64_t connection, std::string token, uint8_t code,
 }
 
 void Worker::RecordAtDesk(uint64_t connection, uint64_t handle, std::string topic,
-                          std::string payload, uint8_t record_class) {
-  AtDesk(connection, [handle, topic = std::move(topic), payload = std::move(payload),
-                      record_class](DeskRow* row) {
+                          std::string payload, uint8_t record_class, uint64_t post) {
+  AtDesk(connection, [this, handle, topic = std::move(topic), payload = std::move(payload),
+                      record_class, post](DeskRow* row) {
     IncomingRecord record;
     record.topic = topic;
     record.payload = payload;
     record.flags = kFlagQos1;
     record.record_class = record_class;
-    row->session->Record(handle, record);
+    row->session->Record(handle, record, topics_.Find(post));
   });
 }
 
@@ -311,6 +311,7 @@ void Worker::OnDeskClosed(DeskSession* session, AgentEnd end) {
   std::erase(to_set_up_, session->connection());
   desk_rows_.erase(row);
   held_bytes_ -= session->held_bytes();
+  topics_.Give(session->post_room());
   if (!session->device().empty()) Withdraw(*session);
   if (!session->device().empty()) device_asks_.Gone(session->device());
   shared_.desk->Answered(session->asked());

@@ -51,6 +51,7 @@ coap::Asked AskedOf(const HeldRequest& request) {
   coap::Asked asked;
   asked.id = request.id;
   asked.reuses_token = request.reuses_token;
+  asked.is_plain = request.is_plain;
   asked.code = event.code;
   asked.token = event.token;
   asked.path = Views(event.path);
@@ -72,6 +73,9 @@ coap::AskAnswer NoRoom() {
 
 coap::Taker Worker::OnAsked(DeskSession* session, const coap::Asked& asked) {
   if (!session->held().empty()) return HoldAtDesk(session, asked);
+  if (session->unsettled() > 0 && TopicOf(*session, asked) != nullptr) {
+    return HoldAtDesk(session, asked);
+  }
   std::optional<ForwardPlan> plan = PlanForward(forward_table_, *session, asked, now_.mono_us);
   if (!plan) {
     const bool taken = shared_.desk->Ask(EventOf(*session, asked));
@@ -83,7 +87,7 @@ coap::Taker Worker::OnAsked(DeskSession* session, const coap::Asked& asked) {
 }
 
 coap::Taker Worker::HoldAtDesk(DeskSession* session, const coap::Asked& asked) {
-  HeldRequest request{asked.id, asked.reuses_token, EventOf(*session, asked)};
+  HeldRequest request{asked.id, asked.reuses_token, asked.is_plain, EventOf(*session, asked)};
   const size_t bytes = request.event.bytes();
   if (held_bytes_ + bytes > kMostHeldBytes) return coap::Taker::kNone;
   held_bytes_ += bytes;
@@ -94,13 +98,19 @@ coap::Taker Worker::HoldAtDesk(DeskSession* session, const coap::Asked& asked) {
 void Worker::ReleaseHeld(DeskSession* session) {
   while (!session->held().empty()) {
     const HeldRequest& next = session->held().front();
-    std::optional<ForwardPlan> plan =
-        PlanForward(forward_table_, *session, AskedOf(next), now_.mono_us);
-    if (plan && session->unsettled() > 0) return;
+    const coap::Asked asked = AskedOf(next);
+    std::optional<ForwardPlan> plan = PlanForward(forward_table_, *session, asked, now_.mono_us);
+    DeskTopic* const topic = plan ? nullptr : TopicOf(*session, asked);
+    if ((plan || topic != nullptr) && session->unsettled() > 0) return;
     held_bytes_ -= next.event.bytes();
     HeldRequest request = session->TakeHeld();
     if (plan) {
       Forward(*session, AskedOf(request), std::move(*plan));
+      continue;
+    }
+    if (topic != nullptr) {
+      counters_.Add(Counter::kRequestsRecorded);
+      session->RecordOwn(request.event.token, request.id, topic, request.event.payload);
       continue;
     }
     const std::string token = request.event.token;

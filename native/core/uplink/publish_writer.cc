@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/base/require.h"
+#include "core/record/stored_payload.h"
 #include "core/record/trace_context.h"
 
 namespace seganet {
@@ -84,9 +85,7 @@ Message MessageOf(const Batch& batch) {
   message.device = bytes.substr(0, is_single ? batch.device_bytes : 0);
   message.topic = bytes.substr(message.device.size(), payload_at - message.device.size());
   message.payload = bytes.substr(payload_at);
-  if (is_single && (batch.flags & kFlagTrace) != 0) {
-    message.trace = TakeStoredTrace(&message.payload);
-  }
+  if (is_single) message.trace = TakeTail(batch.flags, &message.payload).trace;
   message.record_class = batch.record_class;
   message.is_envelope = !is_single;
   message.has_lines = !is_single || (batch.flags & kFlagEnvelope) != 0;

@@ -205,6 +205,36 @@ TEST(Batcher, RecordsModeCountsPublishBytesAndKeepsEntries) {
   EXPECT_EQ(sealed.batches[0]->bytes, entry + entry);
 }
 
+TEST(Batcher, KeepsTheTimeAndTheNumberOfEachRecordIfAnUplinkWantsThem) {
+  for (const BatchMode mode : {BatchMode::kRecords, BatchMode::kOff}) {
+    BatchList sealed;
+    Batcher batcher(Options(mode), &sealed);
+    batcher.SetStamped(true);
+    Record record = MakeRecord("dev", "topic", "12345");
+    record.ts_ms = 1'763'712'000'123;
+    record.seq = 4'000'000'000;
+    batcher.Add(record, 10);
+    batcher.SetStamped(false);
+    batcher.Add(record, 10);
+    batcher.Flush(SealReason::kFlush);
+    std::string all;
+    for (const BatchPtr& batch : sealed.batches) {
+      all += batch->bytes;
+      EXPECT_EQ(batch->record_bytes, 5 * batch->record_count);
+    }
+    std::string stamped, plain;
+    if (mode == BatchMode::kRecords) {
+      AppendEntry(record, &stamped, true);
+      AppendEntry(record, &plain);
+    } else {
+      stamped = SingleBatch(record, true)->bytes;
+      plain = SingleBatch(record)->bytes;
+    }
+    EXPECT_EQ(all, stamped + plain);
+    EXPECT_EQ(stamped.size(), plain.size() + 12);
+  }
+}
+
 TEST(Batcher, OffModePassesRecordsAsTheyAre) {
   BatchList sealed;
   Batcher batcher(Options(BatchMode::kOff), &sealed);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/record/stored_payload.h"
 #include "core/record/trace_context.h"
 #include "test/support/mqtt_bytes.h"
 #include "test/support/publish_vectors.h"
@@ -151,7 +152,9 @@ std::string WrittenSlowly(const PublishVector& v) {
   const std::string own = single ? b.bytes.substr(b.device_bytes, b.topic_bytes) : "";
   std::string payload = b.bytes.substr(device.size() + own.size());
   std::string trace;
-  if (single && (b.flags & kFlagTrace) != 0) {  // AnyVector() stores one
+  // AnyVector() stores both.
+  if (single && (b.flags & kFlagStamp) != 0) payload.resize(payload.size() - kStampBytes);
+  if (single && (b.flags & kFlagTrace) != 0) {
     const size_t end = payload.size() - 2;
     const size_t at = end - (static_cast<uint8_t>(payload[end]) +
                              static_cast<uint8_t>(payload[end + 1]) * size_t{256});
@@ -241,11 +244,14 @@ PublishVector AnyVector(test::Random* random) {
                           random->Text(random->In<size_t>(0, 512), "a=,"),
                       &payload);
   }
+  const bool is_stamped = random->OneIn(2);
+  if (is_stamped) payload += random->Bytes(kStampBytes);
   v.batch = Single(device, own, payload);
   if (random->OneIn(2)) v.batch.kind = BatchKind::kEnvelope;
   v.batch.record_class = random->In<uint8_t>(kCritical, kClasses);
   v.batch.flags = random->In<uint8_t>(0, 7);
   if (is_traced && v.batch.kind == BatchKind::kSingle) v.batch.flags |= kFlagTrace;
+  if (is_stamped && v.batch.kind == BatchKind::kSingle) v.batch.flags |= kFlagStamp;
   v.batch.epoch = random->In<uint64_t>(0, uint64_t{1} << random->In(0, 63));
   v.batch.sequence = random->In<uint64_t>(0, uint64_t{1} << random->In(0, 63));
   v.batch.backlog = random->OneIn(2);

@@ -90,6 +90,12 @@ class BrokerLink {
     return inflight ?? window;
   }
 
+  /** @returns {string[] | undefined} addresses of the brokers of a Kafka cluster that its node names */
+  get brokers() {
+    const { brokers } = /** @type {{ brokers?: { host: string, port: number }[] }} */ (this.#options);
+    return brokers?.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
+  }
+
   /** @param {UplinkState} state on change, and once a second */
   #follow(state) {
     this.#reportedAt = performance.now();

@@ -133,6 +133,7 @@ class Uplinks {
       broker: link.id,
       name: link.name,
       window: link.window,
+      ...(link.brokers && { brokers: link.brokers }),
       ...link.state
     }));
   }

@@ -31,6 +31,7 @@ const { isBatch, toEnvelope, toRecord } = require('../base/record');
  * @property {(rates: StageRate, stats: EngineStats, member: Member) => import('../base/status').Shown} [shown]
  * @property {() => object | null} [figures] the node's own figures, for the metrics and the live view; null = none at
  *   present
+ * @property {import('../live/list-pages').List} [list] a page of the node's own list, for the live view
  *
  * @typedef {StageParts & ListenerParts} Stage a node's contribution to the plan
  */
@@ -70,6 +71,7 @@ class Member {
     this.#shown = stage.shown ?? shownRate;
     this.#isOpen = stage.isOpen;
     this.figures = stage.figures ?? null;
+    this.list = stage.list ?? null;
     this.wires = new Wires(node);
     this.status = new Status(node);
     /** @type {Route | null} */

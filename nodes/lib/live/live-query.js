@@ -1,6 +1,7 @@
 'use strict';
 // The query of a viewer: which engine, and which page of its devices.
 
+const SHOWS = /** @type {const} */ (['devices', 'on', 'users']);
 const SORTS = /** @type {const} */ ([
   'device',
   'protocol',
@@ -25,7 +26,15 @@ const DEFAULT_SIZE = 25;
  * @property {number} page from 1; above the last page = the last page
  * @property {number} size rows of a page, 1..100
  *
- * @typedef {{ engine: string, devices: DeviceQuery | null }} LiveQuery engine: id, '' = the first; devices: null = none
+ * @typedef {object} CloudQuery which page of an OCF cloud
+ * @property {string} node id of the cloud, '' = the first
+ * @property {typeof SHOWS[number]} show all devices, those that are signed in, or users
+ * @property {string} q '' = all
+ * @property {number} page from 1
+ * @property {number} size rows of a page, 1..100
+ *
+ * @typedef {{ engine: string, devices: DeviceQuery | null, cloud: CloudQuery | null }} LiveQuery engine: id, '' = the
+ *   first; devices, cloud: null = none
  */
 
 /**
@@ -35,8 +44,7 @@ const DEFAULT_SIZE = 25;
  */
 function parseLiveQuery(given) {
   const engine = text(given, 'engine', 64);
-  const devices = text(given, 'devices', 16) || 'on';
-  if (devices !== 'on' && devices !== 'off') throw new RangeError('devices must be on or off.');
+  const hasDevices = isOn(given, 'devices', 'on');
   const q = text(given, 'q', MAX_SEARCH).toLowerCase();
   const sortText = text(given, 'sort', 32) || 'device';
   const descending = sortText.startsWith('-');
@@ -45,7 +53,28 @@ function parseLiveQuery(given) {
     throw new RangeError(`sort must be one of ${SORTS.join(', ')}, with - in front for descending.`);
   const page = whole(given, 'page', 1, MAX_PAGE);
   const size = whole(given, 'size', DEFAULT_SIZE, MAX_SIZE);
-  return { engine, devices: devices === 'on' ? { q, sort, descending, page, size } : null };
+  return {
+    engine,
+    devices: hasDevices ? { q, sort, descending, page, size } : null,
+    cloud: isOn(given, 'ocf', 'off') ? cloudQuery(given) : null
+  };
+}
+
+/** @param {Record<string, unknown>} given @returns {CloudQuery} @throws {RangeError} */
+function cloudQuery(given) {
+  const node = text(given, 'ocfNode', 64);
+  const show = /** @type {CloudQuery['show']} */ (text(given, 'ocfShow', 16) || 'devices');
+  if (!SHOWS.includes(show)) throw new RangeError(`ocfShow must be one of ${SHOWS.join(', ')}.`);
+  const q = text(given, 'ocfQ', MAX_SEARCH);
+  const page = whole(given, 'ocfPage', 1, MAX_PAGE);
+  return { node, show, q, page, size: whole(given, 'size', DEFAULT_SIZE, MAX_SIZE) };
+}
+
+/** @param {Record<string, unknown>} given @param {string} name @param {'on' | 'off'} blank */
+function isOn(given, name, blank) {
+  const value = text(given, name, 16) || blank;
+  if (value !== 'on' && value !== 'off') throw new RangeError(`${name} must be on or off.`);
+  return value === 'on';
 }
 
 /**

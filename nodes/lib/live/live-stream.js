@@ -127,12 +127,14 @@ class LiveStream {
     const head = JSON.stringify({ at: Date.now(), engines: list, engine: chosen?.id ?? null });
     const shared = chosen?.host ? this.#sharedOf(chosen.id, chosen.host) : null;
     if (!chosen || !shared) return viewer.send('snapshot', head);
-    const { devices } = viewer.query;
-    const page = devices ? /** @type {EngineView} */ (this.#views.get(chosen.id)).devices(devices) : null;
+    const { devices, cloud } = viewer.query;
+    const view = /** @type {EngineView} */ (this.#views.get(chosen.id));
+    const pages = JSON.stringify({
+      devicePage: devices ? view.devices(devices) : null,
+      cloudPage: cloud ? view.cloudPage(cloud) : null
+    });
     // One object of the members of three.
-    const members = [head, shared.text, JSON.stringify({ devicePage: page })].map((json) =>
-      json.slice(1, -1)
-    );
+    const members = [head, shared.text, pages].map((json) => json.slice(1, -1));
     viewer.send('snapshot', `{${members.join(',')}}`);
     const { history } = shared.host;
     const version = `${chosen.id} ${history.written}`;

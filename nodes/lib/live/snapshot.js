@@ -4,6 +4,8 @@
 const { DevicePages } = require('./device-pages');
 const { DrainTime } = require('./drain-time');
 const { sum } = require('./history');
+const { ListPages } = require('./list-pages');
+const { StoreStates, cloudsOf, kafkaSourcesOf, kafkaUplinksOf } = require('./protocols');
 
 /** Nodes of a snapshot. A flow with more shows the first ones. */
 const MAX_NODES = 200;
@@ -13,8 +15,10 @@ const SEAL_REASONS = ['Single', 'Size', 'Delay', 'Flush', 'Plan', 'Demand'];
 
 /**
  * @typedef {import('../engine/host').EngineHost} EngineHost
- * @typedef {import('../engine/modules').UplinkState & { broker: string, name: string, window?: number }} Uplink
+ * @typedef {import('../engine/modules').UplinkState & { broker: string, name: string, window?: number,
+ *   brokers?: string[] }} Uplink
  * @typedef {ReturnType<EngineHost['snapshot']>} Stats
+ * @typedef {import('./live-query').CloudQuery} CloudQuery
  * @typedef {import('./live-query').DeviceQuery} DeviceQuery
  */
 
@@ -23,6 +27,8 @@ class EngineView {
   #now;
   #drain = new DrainTime();
   #devices;
+  #lists;
+  #stores = new StoreStates();
   /** Records delivered by class at the previous reading. @type {{ at: number, counts: number[] } | null} */
   #delivered = null;
 
@@ -34,6 +40,7 @@ class EngineView {
     this.#host = host;
     this.#now = now;
     this.#devices = new DevicePages(host.registry, now);
+    this.#lists = new ListPages(now);
   }
 
   /** @returns {EngineHost} */
@@ -44,6 +51,15 @@ class EngineView {
   /** @param {DeviceQuery} query */
   devices(query) {
     return this.#devices.page(query);
+  }
+
+  /** @param {CloudQuery} query @returns {object | null} null = not read yet, or there is no such cloud */
+  cloudPage(query) {
+    const clouds = this.#host.members.filter(({ protocol, list }) => protocol === 'ocf' && list);
+    const cloud = query.node ? clouds.find(({ id }) => id === query.node) : clouds[0];
+    if (!cloud?.list) return null;
+    const page = this.#lists.page(cloud.list, { ...query, node: cloud.id });
+    return page && { node: cloud.id, ...page };
   }
 
   /** Reads the engine. Call it about once a second. @returns {object} see docs/status-page.md */
@@ -78,6 +94,11 @@ class EngineView {
       log: stats.log,
       workers: workersOf(stats),
       commands: stats.commands,
+      clouds: cloudsOf(stats.sources, this.#stores, now),
+      kafka: {
+        uplinks: kafkaUplinksOf(/** @type {Uplink[]} */ (stats.uplinks)),
+        sources: kafkaSourcesOf(stats.sources)
+      },
       nodes: nodes.slice(0, MAX_NODES),
       nodesLeftOut: Math.max(0, nodes.length - MAX_NODES)
     };

@@ -110,6 +110,11 @@ class PasswordVerifier {
     }
   }
 
+  /** True if the file has the user. @param {string} user */
+  isKnown(user) {
+    return this.#users?.has(user) ?? false;
+  }
+
   /**
    * @param {string | null} user
    * @param {Buffer | null} password

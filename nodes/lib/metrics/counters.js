@@ -72,7 +72,8 @@ const COUNTERS = {
   dtlsIgnored: ['dtls_ignored', 'Datagrams that belong to no DTLS session.'],
   dtlsEnded: ['dtls_ended', 'Ended DTLS sessions.'],
   coapPeersLost: ['coap_peers_lost', 'Peers that acknowledged nothing after four retransmissions.'],
-  requestsForwarded: ['requests_forwarded', 'CoAP requests that a worker passed from one device to another.']
+  requestsForwarded: ['requests_forwarded', 'CoAP requests that a worker passed from one device to another.'],
+  requestsRecorded: ['requests_recorded', 'CoAP posts to topics that a worker took without JavaScript.']
 };
 
 /**

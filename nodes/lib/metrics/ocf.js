@@ -64,6 +64,7 @@ function addCloud(out, labels, figures) {
     .gauge('seganet_ocf_store_waiting', 'Calls to the file of accounts without a result.')
     .add(labels, store.waiting);
   if (figures.http) addHttp(out, labels, figures.http);
+  if (figures.region) addRegion(out, labels, figures.region);
 }
 
 /** @param {Exposition} out @param {Labels} labels @param {NonNullable<NonNullable<CloudFigures>['http']>} http */
@@ -84,6 +85,48 @@ function addHttp(out, labels, http) {
     'Refused logins over HTTP: without a token, with a wrong one, or after too many wrong ones.'
   );
   for (const [reason, count] of Object.entries(http.refused)) refused.add({ ...labels, reason }, count);
+}
+
+/** @param {Exposition} out @param {Labels} labels @param {NonNullable<NonNullable<CloudFigures>['region']>} region */
+function addRegion(out, labels, region) {
+  const { connections, counts, links, log, missing } = region;
+  const isUp = log.state === 'connected';
+  out
+    .gauge('seganet_ocf_region_ready', '1 if the presence topic was read from its start.')
+    .add(labels, region.isReady);
+  out.gauge('seganet_ocf_region_topic_up', '1 if Kafka takes and gives presence.').add(labels, isUp);
+  out
+    .gauge('seganet_ocf_region_topic_waiting', 'Presence records that Kafka has not taken.')
+    .add(labels, log.waiting);
+  out.gauge('seganet_ocf_region_devices', 'Devices in the presence table.').add(labels, region.devices);
+  out
+    .counter('seganet_ocf_region_devices_refused_total', 'Devices that found no room in the presence table.')
+    .add(labels, region.refused);
+  const records = out.counter(
+    'seganet_ocf_region_records_total',
+    'Presence records: read, invalid (a part of those read), or repeated because a later record of the topic was older.'
+  );
+  records.add({ ...labels, kind: 'read' }, counts.records);
+  records.add({ ...labels, kind: 'invalid' }, counts.invalid);
+  records.add({ ...labels, kind: 'repeated' }, counts.repeated);
+  out
+    .counter('seganet_ocf_region_taken_over_total', 'Devices that signed in at another gateway.')
+    .add(labels, counts.takenOver);
+  const linked = out.gauge('seganet_ocf_region_links', 'Other gateways, by whether there is a link.');
+  linked.add({ ...labels, state: 'up' }, links.length);
+  linked.add({ ...labels, state: 'missing' }, missing.length);
+  const ends = out.counter(
+    'seganet_ocf_region_links_total',
+    'Links: accepted, connected by this gateway, refused, lost.'
+  );
+  ends.add({ ...labels, end: 'accepted' }, connections.accepted);
+  ends.add({ ...labels, end: 'connected' }, connections.connects);
+  ends.add({ ...labels, end: 'refused' }, connections.refused);
+  ends.add({ ...labels, end: 'lost' }, connections.lost);
+  const open = out.gauge('seganet_ocf_region_requests_open', 'Requests and observations over links.');
+  const sum = (/** @type {'open' | 'served'} */ name) => links.reduce((all, link) => all + link[name], 0);
+  open.add({ ...labels, side: 'asked' }, sum('open'));
+  open.add({ ...labels, side: 'served' }, sum('served'));
 }
 
 /** @param {Exposition} out @param {Labels} labels of the engine @param {DeskStats} desk */

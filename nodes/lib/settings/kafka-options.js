@@ -30,8 +30,8 @@ const { checkReconnect } = require('./uplink-options');
 
 /**
  * Options of the thread of the uplinks.
- * @typedef {ClusterOptions & {gateway: string, window: number, requestBytes: number, backlogRate: number,
- *   backlogShare: number, stateMs?: number, nativePath?: string}} KafkaOptions
+ * @typedef {ClusterOptions & {gateway: string, window: number, requestBytes: number, compression: string,
+ *   backlogRate: number, backlogShare: number, stateMs?: number, nativePath?: string}} KafkaOptions
  */
 
 /**

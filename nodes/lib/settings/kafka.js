@@ -27,6 +27,7 @@ const rows = /** @type {const} */ ({
   reconnectMinMs: { type: 'integer', min: 10, max: 600000, default: 500, unit: 'ms' },
   reconnectMaxMs: { type: 'integer', min: 10, max: 3600000, default: 5000, unit: 'ms' },
   window: { type: 'integer', min: 1, max: 100000, default: 2000 },
+  compression: { type: 'choice', values: ['none', 'gzip', 'snappy', 'lz4', 'zstd'], default: 'none' },
   requestKiB: { type: 'integer', min: 1, max: 65536, default: 512, unit: 'KiB' },
   backlogRate: { type: 'integer', min: 0, max: 10000000, default: 5000 },
   backlogShare: { type: 'integer', min: 1, max: 100, default: 50, unit: '%' }

@@ -1,7 +1,7 @@
 'use strict';
 // Splits a batch into its records: kind 0 is one record, kind 1 lines of NDJSON, kind 2 entries (docs/log-format.md).
 
-const { splitTrace } = require('../base/trace-context');
+const { splitStored } = require('../base/stored-payload');
 const { asBuffer } = require('./log-chunk');
 
 const KIND = /** @type {const} */ ({ SINGLE: 0, ENVELOPE: 1, RECORDS: 2 });
@@ -10,7 +10,7 @@ const NEWLINE = 10;
 
 /**
  * A record of kind 0 or 2; the buffers are views into the batch. trace: as traceOf() of trace-context.js returns it.
- * @typedef {{ device: Buffer, topic: Buffer, payload: Buffer, flags: number, trace: string }} Parts
+ * @typedef {{ device: Buffer, topic: Buffer, flags: number } & import('../base/stored-payload').Stored} Parts
  */
 
 /**
@@ -25,7 +25,7 @@ function splitSingle(batch) {
   return {
     device: bytes.subarray(0, topicAt),
     topic: bytes.subarray(topicAt, payloadAt),
-    ...splitTrace(bytes.subarray(payloadAt), batch.flags),
+    ...splitStored(bytes.subarray(payloadAt), batch.flags),
     flags: batch.flags
   };
 }
@@ -62,7 +62,7 @@ function* splitEntries(entries) {
     yield {
       device: bytes.subarray(deviceAt, topicAt),
       topic: bytes.subarray(topicAt, payloadAt),
-      ...splitTrace(bytes.subarray(payloadAt, end), bytes[at]),
+      ...splitStored(bytes.subarray(payloadAt, end), bytes[at]),
       flags: bytes[at]
     };
     at = end;

@@ -25,8 +25,11 @@ const SUMS = /** @type {const} */ ([
 const ONE_SESSION =
   ' Another session of this gateway is connected: if the broker allows one client id only, choose one session ("Sessions: all") in the broker node.';
 
-/** @param {View[]} views of all sessions, the most urgent first */
-function overview(views) {
+/**
+ * @param {View[]} views of all sessions, the most urgent first
+ * @param {{ mayBeOne?: boolean }} [options] mayBeOne: the user may choose a single session
+ */
+function overview(views, { mayBeOne = true } = {}) {
   const worst = views.reduce((a, b) => (ORDER.indexOf(b.state) < ORDER.indexOf(a.state) ? b : a));
   /** @param {'oldestMs' | 'quotaWait'} name */
   const most = (name) => Math.max(...views.map((view) => view[name]));
@@ -36,7 +39,11 @@ function overview(views) {
   return {
     state: worst.state,
     // A temporary refusal by the broker is not a state of its own.
-    ...reasonOf(worst.code === '' ? (views.find(({ code }) => code !== '') ?? worst) : worst, views),
+    ...reasonOf(
+      worst.code === '' ? (views.find(({ code }) => code !== '') ?? worst) : worst,
+      views,
+      mayBeOne
+    ),
     rttMs: views[0].rttMs,
     oldestMs: most('oldestMs'),
     quotaWait: most('quotaWait'),
@@ -45,13 +52,13 @@ function overview(views) {
   };
 }
 
-/** @param {View} view @param {View[]} views */
-function reasonOf(view, views) {
+/** @param {View} view @param {View[]} views @param {boolean} mayBeOne */
+function reasonOf(view, views, mayBeOne) {
   const { code, reason } = view;
   // A reason that applies to all sessions needs no list of classes.
   if (reason === '' || view.isNote || !views.some((one) => one !== view && isConnected(one)))
     return { code, reason };
-  return { code, reason: `${namesOf(view.classes)}: ${reason}${adviceOn(view, views)}` };
+  return { code, reason: `${namesOf(view.classes)}: ${reason}${mayBeOne ? adviceOn(view, views) : ''}` };
 }
 
 /**

@@ -13,6 +13,7 @@ const { KafkaBroker } = require('../../../bench/harness/kafka/broker');
 const { eventually, waitForPort } = require('../../../bench/harness/net');
 const { DtlsDevice } = require('../../fixtures/devices/dtls-device');
 const { Client } = require('../../../flows/demo/ocf/client');
+const { Authority } = require('../../fixtures/devices/authority');
 const { asLamp, LIGHT } = require('../../../flows/demo/ocf/lamp');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 
@@ -306,6 +307,34 @@ const examples = {
     try {
       await nodeRed.inject(idOf('inject', 'now'));
       await nodeRed.shows('answer', /on/);
+    } finally {
+      lamp.destroy();
+    }
+  },
+  24: async ({ nodeRed, flow, idOf }) => {
+    // The steps of its comment.
+    const authority = new Authority();
+    try {
+      const { certFile, keyFile } = authority.issue({ san: 'IP:127.0.0.1' });
+      fs.copyFileSync(authority.caFile, path.join(userDir, 'region-ca.pem'));
+      fs.copyFileSync(certFile, path.join(userDir, 'region.pem'));
+      fs.copyFileSync(keyFile, path.join(userDir, 'region.key'));
+    } finally {
+      authority.remove();
+    }
+    await nodeRed.deploy(flow);
+    const lamp = asLamp(await ocfDevice('a24e000000000000'));
+    try {
+      // Without a broker it reports that, and serves its own devices.
+      await waitForPort(5685, '127.0.0.1', 30000);
+      const status = () => nodeRed.statuses.get(idOf('seganet-ocf-cloud'))?.text;
+      await eventually(() => /regions: presence/.test(status() ?? ''), {
+        timeoutMs: 60000,
+        what: 'the reason'
+      });
+      await lamp.publish([LIGHT]);
+      const { code: answer } = await lamp.request('GET', lamp.href);
+      if (answer !== '2.05') throw new Error(`the request got ${answer}`);
     } finally {
       lamp.destroy();
     }

@@ -59,7 +59,7 @@ class Rig {
           messages: false,
           ...batch
         },
-        { id: UPLINK, kind: 'uplink', uplink: QUEUE, name: 'cloud', next: [], messages: false }
+        { id: UPLINK, kind: 'uplink', uplink: QUEUE, name: 'cloud', stamps: true, next: [], messages: false }
       ]
     });
     this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-kafka-rig-'));
@@ -96,13 +96,13 @@ class Rig {
   /**
    * @param {string} device
    * @param {string | Buffer} payload
-   * @param {{ cls?: number, topic?: string, trace?: string }} [options]
+   * @param {{ cls?: number, topic?: string, trace?: string, ts?: number, seq?: number }} [options]
    * @returns {number} the ticket; 0 = the engine has no room
    */
-  push(device, payload, { cls = NORMAL, topic = 'hall/temp', trace = '' } = {}) {
+  push(device, payload, { cls = NORMAL, topic = 'hall/temp', trace = '', ts = 0, seq = -1 } = {}) {
     const ticket = ++this.lastTicket;
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
-    const result = this.engine.push(INGEST, device, topic, bytes, cls, 1, 0, -1, ticket, 0, trace);
+    const result = this.engine.push(INGEST, device, topic, bytes, cls, 1, ts, seq, ticket, 0, trace);
     if (result === 0) return ticket;
     this.lastTicket--;
     return 0;

@@ -76,6 +76,52 @@ describe('the kafka uplink', () => {
     }
   });
 
+  test.each(['records', 'off'])('writes the own time and number of each record (mode %s)', async (mode) => {
+    await createTopics(broker.address, [`${own}.normal`], 1);
+    const rig = start({ mode, batch: { flush: 'limits', maxDelayMs: 300 } });
+    const from = Date.now() - 1000000;
+    for (let i = 0; i < 50; i++) rig.push('d', `{"i":${i}}`, { ts: from + i * i, seq: 4294967245 + i });
+    await rig.allDone();
+    const got = await readTopics(broker.address, [`${own}.normal`], ({ length }) => length >= 50);
+    const seen = got.map(({ value, timestamp, headers: { ts, seq } }) => [String(value), timestamp, ts, seq]);
+    expect(seen).toEqual(
+      Array.from({ length: 50 }, (_, i) => {
+        const ts = from + i * i;
+        return [`{"i":${i}}`, ts, String(ts), String(4294967245 + i)];
+      })
+    );
+    expect(got.every(({ headers }) => headers.lastTs === undefined)).toBe(true);
+  });
+
+  test('compresses requests by each algorithm, which the console consumer of Kafka can read', async () => {
+    const algorithms = ['gzip', 'snappy', 'lz4', 'zstd'];
+    const batch = { flush: 'limits', maxDelayMs: 300, maxBytes: 100000 };
+    const RECORDS = 200;
+    await createTopics(
+      broker.address,
+      algorithms.map((name) => `${own}.${name}`),
+      1
+    );
+    const valueOf = (/** @type {string} */ name, /** @type {number} */ i) =>
+      `${name} ${i} ${'x'.repeat(500)}`;
+    for (const name of algorithms) {
+      const rig = start({ stage: { topic: `${own}.${name}` }, batch }, { compression: name });
+      for (let i = 0; i < RECORDS; i++) rig.push('d', valueOf(name, i));
+    }
+    for (const rig of rigs) await rig.allDone();
+    const lines = await broker.consoleConsumer(`${own}[.].*`, RECORDS * algorithms.length);
+    for (const name of algorithms) {
+      const expected = Array.from({ length: RECORDS }, (_, i) => valueOf(name, i));
+      expect(lines.filter((line) => line.startsWith(name))).toEqual(expected);
+      const file = path.join(broker.folder, 'data', `${own}.${name}-0`, '00000000000000000000.log');
+      const { size } = fs.statSync(file);
+      expect([name, size > 0 && size < (RECORDS * 500) / 2]).toEqual([name, true]);
+    }
+    const topics = algorithms.map((name) => `${own}.${name}`);
+    const got = await readTopics(broker.address, topics, ({ length }) => length >= lines.length);
+    expect(got.map(({ value }) => String(value)).sort()).toEqual([...lines].sort());
+  });
+
   test('writes envelopes with the key of the gateway, and cuts one that is too large for the topic', async () => {
     await createTopics(broker.address, [`${own}.normal`], 3, [{ name: 'max.message.bytes', value: '6000' }]);
     const rig = start({ mode: 'envelope', batch: { flush: 'limits', maxBytes: 30000, maxDelayMs: 200 } });
@@ -167,6 +213,16 @@ describe('the kafka uplink', () => {
     expect(message.headers.topic).toBe('hall/a b');
     expect(rig.state.deadLetters + rig.states.length).toBeGreaterThan(0);
     await eventually(() => rig.state.deadLetters === 1, { what: 'one dead letter' });
+  });
+
+  test('connects although brokers of its list are away', async () => {
+    await createTopics(broker.address, [`${own}.normal`], 1);
+    const rig = start({}, { brokers: `127.0.0.1:1, ${broker.address}, 127.0.0.1:2` });
+    rig.push('d', 'one');
+    await rig.allDone();
+    const got = await readTopics(broker.address, [`${own}.normal`], ({ length }) => length >= 1);
+    expect(got.map(({ value }) => String(value))).toEqual(['one']);
+    expect(rig.state.state).toBe('connected');
   });
 
   test('reports a cluster that does not answer, and connects when it does', async () => {

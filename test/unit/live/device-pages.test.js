@@ -42,12 +42,27 @@ describe('a query', () => {
   test('asks for the first page of all devices by default', () => {
     expect(parseLiveQuery({})).toEqual({
       engine: '',
-      devices: { q: '', sort: 'device', descending: false, page: 1, size: 25 }
+      devices: { q: '', sort: 'device', descending: false, page: 1, size: 25 },
+      cloud: null
     });
+  });
+
+  test('asks for a page of an OCF cloud only if it is told so', () => {
+    const page = { node: '', show: 'devices', q: '', page: 1, size: 25 };
+    expect(parseLiveQuery({ ocf: 'on' }).cloud).toEqual(page);
+    expect(
+      parseLiveQuery({ ocf: 'on', ocfNode: 'n', ocfShow: 'users', ocfQ: 'ALICE', ocfPage: '3' }).cloud
+    ).toEqual({ ...page, node: 'n', show: 'users', q: 'ALICE', page: 3 });
+    expect(parseLiveQuery({ ocfShow: 'users' }).cloud).toBeNull();
   });
 
   test.each([
     [{ devices: 'maybe' }, 'devices must be on or off.'],
+    [{ ocf: '1' }, 'ocf must be on or off.'],
+    [{ ocf: 'on', ocfShow: 'tokens' }, 'ocfShow must be one of devices, on, users.'],
+    [{ ocf: 'on', ocfPage: '0' }, 'ocfPage must be a number from 1 to 100000.'],
+    [{ ocf: 'on', ocfQ: 'x'.repeat(257) }, 'ocfQ must be a text of at most 256 characters.'],
+    [{ ocf: 'on', ocfNode: ['a'] }, 'ocfNode must be a text of at most 64 characters.'],
     [{ sort: 'password' }, /^sort must be one of device,/],
     [{ page: '0' }, 'page must be a number from 1 to 100000.'],
     [{ page: '1e3' }, 'page must be a number from 1 to 100000.'],

@@ -11,7 +11,7 @@ const { until } = require('../../runtime/process');
 const zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /** An engine's host; `reads` counts its snapshots, `scans` its device lists. */
-function makeHost({ padding = '' } = {}) {
+function makeHost({ padding = '', sources = [], members = [] } = {}) {
   const host = {
     reads: 0,
     scans: 0,
@@ -25,6 +25,7 @@ function makeHost({ padding = '' } = {}) {
         return { agents: [], next: null };
       }
     },
+    members,
     nodes: () => [],
     waitsFor: () => '',
     snapshot() {
@@ -43,6 +44,7 @@ function makeHost({ padding = '' } = {}) {
         latency: [],
         workers: [],
         uplinks: [],
+        sources,
         log: padding ? { reason: padding } : null,
         commands: {}
       };

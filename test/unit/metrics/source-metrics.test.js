@@ -72,6 +72,16 @@ test('has the figures of an OCF cloud, and of the request desk only with a cloud
   expect(of('http_logins_refused_total', { reason: 'wrong' })).toBe(3);
   const noPort = read(engine({ stats: stats({ desk, sources: [source('ocf', { ...cloud, http: null })] }) }));
   expect(noPort.has('seganet_ocf_http_up')).toBe(false);
+  expect(of('region_ready')).toBe(1);
+  expect(of('region_topic_waiting')).toBe(3);
+  expect(of('region_records_total', { kind: 'repeated' })).toBe(4);
+  expect(of('region_links', { state: 'missing' })).toBe(2);
+  expect(of('region_links_total', { end: 'lost' })).toBe(11);
+  expect(of('region_requests_open', { side: 'served' })).toBe(7);
+  const alone = read(
+    engine({ stats: stats({ desk, sources: [source('ocf', { ...cloud, region: null })] }) })
+  );
+  expect(alone.has('seganet_ocf_region_ready')).toBe(false);
   const calls = families.get('seganet_ocf_store_seconds')?.samples.map(({ name, value }) => [name, value]);
   expect(calls).toEqual([
     ['seganet_ocf_store_seconds_sum', 0.25],

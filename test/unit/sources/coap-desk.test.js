@@ -28,6 +28,10 @@ class FakeEngine {
   recordOfConnection = (...args) => this.#call('record', args, this.pushed);
   askDevice = (...args) => this.#call('ask', args, this.handle === 0 ? 0 : this.handle++);
   cancelAsk = (...args) => this.#call('cancel', args);
+  openTopic = (...args) => this.#call('open', args, this.handle++);
+  closeTopic = (...args) => this.#call('close', args);
+  followTopic = (...args) => this.#call('follow', args);
+  askLatestPost = (...args) => this.#call('latest', args);
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -51,6 +55,7 @@ function open() {
       asked: (request) => seen.push(request),
       answered: (...args) => answers.push(args),
       gone: (...args) => seen.push(args),
+      posted: (...args) => seen.push(args),
       fault: (error) => faults.push(error.message)
     }
   );
@@ -193,7 +198,7 @@ describe('the request desk', () => {
     expect(await Promise.all(results)).toEqual(['safe', 'full', 'notAllowed', 'notTaken', 'lost']);
     engine.pushed = 6;
     expect(await desk.record(3, '#', EMPTY, 1)).toBe('oddTopic');
-    expect(engine.calls.at(-1)).toEqual(['record', 3, 6, '#', EMPTY, 1]);
+    expect(engine.calls.at(-1)).toEqual(['record', 3, 6, '#', EMPTY, 1, 0]);
   });
 
   test('cancels what is open at its end', async () => {
@@ -213,4 +218,43 @@ test('codes and methods have the names of RFC 7252', () => {
   expect(methodOf(methodCode('iPATCH'))).toBe('iPATCH');
   expect(() => methodCode('get')).toThrow(TypeError);
   for (const code of ['2.5', '1.00', '6.00', '2.32', '']) expect(() => answerCode(code)).toThrow(TypeError);
+});
+
+describe('topics of the request desk', () => {
+  test('are opened and closed, and their posts come while they are followed', async () => {
+    const { desk, engine, seen, give } = open();
+    const topic = desk.topics.openTopic('alice', 'a/b', 'ps/a/b');
+    expect(topic).toBe(1);
+    desk.topics.followTopic(topic, true);
+    give({ kind: 'posted', handle: topic, number: 5, payload: Buffer.from('x') });
+    await turn();
+    expect(seen).toEqual([[topic, 5, Buffer.from('x')]]);
+    desk.topics.followTopic(topic, false);
+    desk.topics.closeTopic(topic);
+    // No effect for a topic that is closed.
+    desk.topics.closeTopic(topic);
+    desk.topics.followTopic(topic, true);
+    expect(await desk.topics.latestPost(topic)).toBe(null);
+    expect(engine.calls).toEqual([
+      ['open', 7, 'alice', 'a/b', 'ps/a/b', 0],
+      ['follow', topic, true],
+      ['follow', topic, false],
+      ['close', topic]
+    ]);
+  });
+
+  test('have a latest post, and the end of the desk answers all questions', async () => {
+    const { desk, engine, give } = open();
+    const topic = desk.topics.openTopic('alice', 'a', 'ps/a', 3);
+    const [first, second, third] = [1, 2, 3].map(() => desk.topics.latestPost(topic));
+    give(
+      { kind: 'latest', handle: 2, number: 9, payload: Buffer.from('y') },
+      { kind: 'latest', handle: 1, number: 0, payload: EMPTY }
+    );
+    expect(await first).toBe(null);
+    expect(await second).toEqual({ number: 9, payload: Buffer.from('y') });
+    desk.end();
+    expect(await third).toBe(null);
+    expect(engine.calls.at(-1)).toEqual(['close', topic]);
+  });
 });

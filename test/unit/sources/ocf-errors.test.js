@@ -128,6 +128,7 @@ describe('the error table', () => {
       expect([path, (await device.request(method, path)).code]).toEqual([path, '4.05']);
     }
     expect((await device.request('GET', '/oic/res', { accept: 50 })).code).toBe('4.06');
+    expect((await device.request('GET', '/.well-known/core', { accept: 50 })).code).toBe('4.06');
     expect((await device.request('POST', '/oic/rd', { body: {}, format: 50 })).code).toBe('4.15');
     const core = await device.request('GET', '/.well-known/core', { accept: null });
     expect(core).toMatchObject({

@@ -84,16 +84,18 @@ HeldRequest DeskSession::TakeHeld() {
   return request;
 }
 
-void DeskSession::Record(uint64_t handle, const IncomingRecord& record) {
+void DeskSession::Record(uint64_t handle, const IncomingRecord& record, DeskTopic* topic) {
   if (device().empty())
     return host_->OnRecorded(owner_->stage(), handle, DeskRecorded::kNotAllowed);
   const uint64_t own = kRecordBit | ++last_record_;
   IncomingRecord marked = record;
   marked.handle = own;
   const RecordAnswer answer = owner_->OnRecord(marked);
-  if (answer.verdict == RecordAnswer::Verdict::kTaken && answer.copies > 0) {
-    records_[own] = {handle, answer.copies};
+  const bool taken = answer.verdict == RecordAnswer::Verdict::kTaken;
+  if (taken && answer.copies > 0) {
+    records_[own] = {handle, answer.copies, KeepPost(topic, record.payload)};
   } else {
+    if (taken && topic != nullptr) host_->OnPosted(topic, record.payload);
     host_->OnRecorded(owner_->stage(), handle, ResultOf(answer.verdict));
   }
 }
@@ -105,18 +107,73 @@ void DeskSession::Acknowledge(uint64_t handle) {
   }
   const auto found = records_.find(handle);
   if (found == records_.end() || --found->second.missing > 0) return;
-  const uint64_t own = found->second.handle;
+  const Waiting waiting = std::move(found->second);
   records_.erase(found);
-  host_->OnRecorded(owner_->stage(), own, DeskRecorded::kSafe);
+  EndPost(waiting.post);
+  host_->OnRecorded(owner_->stage(), waiting.handle, DeskRecorded::kSafe);
+}
+
+// A topic that JavaScript follows gets each post. The number of records that wait bounds those.
+DeskSession::Post DeskSession::KeepPost(DeskTopic* topic, std::string_view payload) {
+  if (topic == nullptr) return {};
+  Post post;
+  post.topic = topic->shared_from_this();
+  if (host_->TakeRoom(payload.size())) {
+    post.room = payload.size();
+    post_room_ += post.room;
+  } else if (!topic->is_followed) {
+    return {};
+  }
+  post.payload = payload;
+  return post;
+}
+
+void DeskSession::EndPost(const Post& post) {
+  if (post.topic == nullptr) return;
+  DropPost(post);
+  host_->OnPosted(post.topic.get(), post.payload);
+}
+
+void DeskSession::DropPost(const Post& post) {
+  post_room_ -= post.room;
+  host_->GiveRoom(post.room);
+}
+
+bool DeskSession::IsRecord(const coap::Asked& asked, coap::Incoming* record) {
+  DeskTopic* const topic = host_->OnPost(this, asked);
+  if (topic == nullptr) return false;
+  record->topic = topic->spec.subject;
+  record->record_class = topic->spec.record_class;
+  record->context = topic;
+  return true;
+}
+
+bool DeskSession::RecordOwn(std::string_view token, uint64_t id, DeskTopic* topic,
+                            std::string_view payload) {
+  coap::Incoming record;
+  record.topic = topic->spec.subject;
+  record.record_class = topic->spec.record_class;
+  record.context = topic;
+  record.payload = payload;
+  return session_.RecordOwn(token, id, record);
+}
+
+void DeskSession::OnSafe(uint64_t handle) {
+  const auto found = posts_.empty() ? posts_.end() : posts_.find(handle);
+  if (found == posts_.end()) return;
+  const Post post = std::move(found->second);
+  posts_.erase(found);
+  EndPost(post);
 }
 
 bool DeskSession::Refuse(uint64_t handle) {
   if ((handle & kRecordBit) == 0) return false;
   const auto found = records_.find(handle);
   if (found == records_.end()) return true;
-  const uint64_t own = found->second.handle;
+  const Waiting waiting = std::move(found->second);
   records_.erase(found);
-  host_->OnRecorded(owner_->stage(), own, DeskRecorded::kNotTaken);
+  DropPost(waiting.post);
+  host_->OnRecorded(owner_->stage(), waiting.handle, DeskRecorded::kNotTaken);
   return true;
 }
 
@@ -127,7 +184,16 @@ coap::Answer DeskSession::OnRecord(const coap::Incoming& incoming) {
   record.flags = incoming.confirmable ? kFlagQos1 : 0;
   record.record_class = incoming.record_class;
   record.handle = incoming.handle;
-  return CoapAnswer(owner_->OnRecord(record));
+  const RecordAnswer answer = owner_->OnRecord(record);
+  auto* const topic = static_cast<DeskTopic*>(incoming.context);
+  if (topic != nullptr && answer.verdict == RecordAnswer::Verdict::kTaken) {
+    if (answer.copies == 0) {
+      host_->OnPosted(topic, incoming.payload);
+    } else if (Post post = KeepPost(topic, incoming.payload); post.topic != nullptr) {
+      posts_.emplace(incoming.handle, std::move(post));
+    }
+  }
+  return CoapAnswer(answer);
 }
 
 CommandStart DeskSession::Command(uint64_t id, std::string_view topic, std::string_view payload,

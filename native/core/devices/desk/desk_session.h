@@ -10,11 +10,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/base/clock.h"
 #include "core/devices/agent_session.h"
+#include "core/devices/desk/desk_topics.h"
 #include "core/devices/desk/device_asks.h"
 #include "core/devices/desk/forward_table.h"
 #include "core/devices/desk/request_desk.h"
@@ -30,6 +32,13 @@ class DeskHost {
  public:
   // A request of the peer. Returns kNone if the desk is full.
   virtual coap::Taker OnAsked(DeskSession* session, const coap::Asked& asked) = 0;
+  // Returns the topic of a request that is a record at once; null for any other request.
+  virtual DeskTopic* OnPost(DeskSession* session, const coap::Asked& asked) = 0;
+  // A post is not safe yet: takes room for its payload. False if there is none.
+  virtual bool TakeRoom(size_t bytes) = 0;
+  virtual void GiveRoom(size_t bytes) = 0;
+  // A post is safe.
+  virtual void OnPosted(DeskTopic* topic, std::string_view payload) = 0;
   virtual void OnAskAnswer(uint64_t id, const coap::AskAnswer& answer) = 0;
   virtual void OnRecorded(uint32_t stage, uint64_t handle, DeskRecorded result) = 0;
   // The session has output outside of Feed().
@@ -46,14 +55,15 @@ struct DeskIdentity {
   std::string device;
   std::string owner;          // '' = none
   int64_t until_us = kNever;  // CLOCK_MONOTONIC
-  // Requests of the device, and to it, are forwarded until then.
+  // Requests of the device, and to it, are forwarded until then, and its posts are records.
   int64_t forward_until_us = kNever;
 };
 
 // A request that waits until the desk has decided about earlier ones.
 struct HeldRequest {
-  uint64_t id = 0;  // this and the next one: of coap::Asked
+  uint64_t id = 0;  // this and the next two: of coap::Asked
   bool reuses_token = false;
+  bool is_plain = false;
   DeskEvent event;
 };
 
@@ -93,6 +103,8 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
     return session_.AnswerOwn(token, id, code, std::move(options), payload);
   }
   bool PassToDesk(std::string_view token, uint64_t id) { return session_.PassToDesk(token, id); }
+  // Makes a record of a post that was held.
+  bool RecordOwn(std::string_view token, uint64_t id, DeskTopic* topic, std::string_view payload);
   void EndOwn() { session_.EndOwn(); }
 
   // Requests of the peer that must not overtake those at the desk, oldest first.
@@ -107,8 +119,11 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   bool Grant(const std::string& owner, GrantRights rights);
   const std::vector<DeviceGrant>& grants() const { return grants_; }
 
-  // Makes a record of the device. OnRecorded() reports its outcome.
-  void Record(uint64_t handle, const IncomingRecord& record);
+  // Makes a record of the device. OnRecorded() reports its outcome. If `topic` is not null, the
+  // record is a post to it.
+  void Record(uint64_t handle, const IncomingRecord& record, DeskTopic* topic);
+  // Room that posts have which are not safe yet (DeskHost::TakeRoom).
+  size_t post_room() const { return post_room_; }
   void SetHost(DeskHost* host) { host_ = host; }
 
   // AskLink
@@ -139,16 +154,28 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   void SayGoodbye(AgentEnd end) override;
   bool Finish(AgentEnd end) override;
   DeskSession* desk() override { return this; }
-  size_t memory_bytes() const override { return session_.memory_bytes() + held_bytes_; }
+  size_t memory_bytes() const override {
+    return session_.memory_bytes() + held_bytes_ + post_room_;
+  }
   size_t buffered_bytes() const override { return session_.buffered_bytes(); }
   size_t partial_bytes() const override { return session_.partial_bytes(); }
 
  private:
+  // A post that is not safe yet.
+  struct Post {
+    std::shared_ptr<DeskTopic> topic;  // null = the record is no post
+    std::string payload;
+    size_t room = 0;
+  };
   // A record of JavaScript that is not safe yet.
   struct Waiting {
     uint64_t handle = 0;
     uint32_t missing = 0;
+    Post post;
   };
+  Post KeepPost(DeskTopic* topic, std::string_view payload);
+  void EndPost(const Post& post);
+  void DropPost(const Post& post);
 
   // coap::Handler
   coap::Answer OnRecord(const coap::Incoming& incoming) override;
@@ -156,6 +183,8 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   bool MayObserve(std::string_view device) override;
   void OnObserved(std::string_view device, bool on) override;
   coap::Taker OnAsked(const coap::Asked& asked) override { return host_->OnAsked(this, asked); }
+  bool IsRecord(const coap::Asked& asked, coap::Incoming* record) override;
+  void OnSafe(uint64_t handle) override;
   void OnAskAnswer(uint64_t id, const coap::AskAnswer& answer) override {
     host_->OnAskAnswer(id, answer);
   }
@@ -175,6 +204,8 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   // Records of JavaScript by their handle at the agent, which has the highest bit.
   std::map<uint64_t, Waiting> records_;
   uint64_t last_record_ = 0;
+  std::unordered_map<uint64_t, Post> posts_;  // by handle at the stream session
+  size_t post_room_ = 0;
 };
 
 }  // namespace seganet

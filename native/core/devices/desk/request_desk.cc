@@ -69,6 +69,7 @@ bool RequestDesk::Ask(DeskEvent request) {
     ++waiting_;
     request.kind = DeskEventKind::kAsked;
     Add(found->second.stage, std::move(request));
+    CheckCrowd();
   }
   bell_->Ring();
   return true;
@@ -180,6 +181,60 @@ void RequestDesk::Recorded(uint32_t stage, uint64_t handle, DeskRecorded result)
   bell_->Ring();
 }
 
+uint64_t RequestDesk::Posted(uint32_t stage, uint64_t topic, std::string_view payload) {
+  DeskEvent event;
+  event.kind = DeskEventKind::kPosted;
+  event.handle = topic;
+  event.payload = payload;
+  uint64_t number = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    number = event.number = NextPost();
+    ++waiting_;
+    Add(stage, std::move(event));
+    CheckCrowd();
+  }
+  bell_->Ring();
+  return number;
+}
+
+void RequestDesk::AskLatest(uint32_t stage, uint64_t handle, size_t workers) {
+  Latest latest;
+  latest.missing = workers;
+  latest.event.kind = DeskEventKind::kLatest;
+  latest.event.handle = handle;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  latest_[{stage, handle}] = std::move(latest);
+}
+
+void RequestDesk::GiveLatest(uint32_t stage, uint64_t handle, uint64_t number,
+                             std::string_view payload) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = latest_.find({stage, handle});
+    if (found == latest_.end()) return;
+    Latest& latest = found->second;
+    if (number > latest.event.number) {
+      latest.event.number = number;
+      latest.event.payload = payload;
+    }
+    if (--latest.missing > 0) return;
+    Add(stage, std::move(latest.event));
+    latest_.erase(found);
+  }
+  bell_->Ring();
+}
+
+// REQUIRES: mutex_ is held, as for CheckCrowd(). The event leaves its queue.
+void RequestDesk::Remove(const DeskEvent& event) {
+  bytes_ -= event.bytes();
+  if (event.kind == DeskEventKind::kAsked || event.kind == DeskEventKind::kPosted) --waiting_;
+}
+
+void RequestDesk::CheckCrowd() {
+  crowded_.store(waiting_ >= kMostAsked || bytes_ >= kMostBytes / 2, std::memory_order_relaxed);
+}
+
 std::vector<DeskEvent> RequestDesk::Take(uint32_t stage, size_t most) {
   bell_->Answer();
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -191,10 +246,9 @@ std::vector<DeskEvent> RequestDesk::Take(uint32_t stage, size_t most) {
     taken.push_back(std::move(queue.events.front()));
     queue.events.pop_front();
     ++queue.first;
-    const DeskEvent& event = taken.back();
-    bytes_ -= event.bytes();
-    if (event.kind == DeskEventKind::kAsked) --waiting_;
+    Remove(taken.back());
   }
+  CheckCrowd();
   return taken;
 }
 
@@ -202,10 +256,8 @@ void RequestDesk::Clear(uint32_t stage) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = queues_.find(stage);
   if (found == queues_.end()) return;
-  for (const DeskEvent& event : found->second.events) {
-    bytes_ -= event.bytes();
-    if (event.kind == DeskEventKind::kAsked) --waiting_;
-  }
+  for (const DeskEvent& event : found->second.events) Remove(event);
+  CheckCrowd();
   found->second.first += found->second.events.size();
   found->second.events.clear();
   // Requests to devices stay until JavaScript drops them.

@@ -4,6 +4,7 @@
 #define SEGANET_CORE_DEVICES_DESK_REQUEST_DESK_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/doorbell.h"
@@ -20,7 +22,7 @@
 
 namespace seganet {
 
-enum class DeskEventKind : uint8_t { kAsked, kGone, kAnswer, kRecorded };
+enum class DeskEventKind : uint8_t { kAsked, kGone, kAnswer, kRecorded, kPosted, kLatest };
 
 // What became of a record of RequestDesk (JavaScript's DeskRecorded, native/index.d.ts).
 enum class DeskRecorded : uint8_t {
@@ -46,7 +48,10 @@ struct DeskEvent {
   std::vector<std::string> query;
   coap::OptionValues options;  // kAsked, kAnswer
   std::string payload;
-  uint64_t handle = 0;  // kAnswer: of the request; kRecorded: of the record
+  // kAnswer: of the request; kRecorded: of the record; kPosted: of the topic; kLatest: of the
+  // question.
+  uint64_t handle = 0;
+  uint64_t number = 0;  // kPosted, kLatest: of the post, 0 = there is none
   bool last = true;     // kAnswer: no notification follows
   bool failed = false;  // kAnswer: not of the device, but of the gateway
   DeskRecorded recorded = DeskRecorded::kSafe;
@@ -68,8 +73,9 @@ struct DeskFigures {
 
 // The queues to JavaScript, one for each source stage, and the places of the connections.
 //
-// Bounds: at most kMostAsked requests of the engine have no answer, and as many wait to be taken.
-// Each known connection leaves one kGone, each open request one answer: a newer notification
+// Bounds: at most kMostAsked requests of the engine have no answer, and as many wait to be taken,
+// with the posts to topics that JavaScript follows. Posts that were accepted before may add to
+// that. Each known connection leaves one kGone, each open request one answer: a newer notification
 // replaces one that waits.
 //
 // Thread safety: any thread.
@@ -113,6 +119,18 @@ class RequestDesk {
 
   void Recorded(uint32_t stage, uint64_t handle, DeskRecorded result);
 
+  // Returns the number of the next post that is safe. Posts of all workers have one order.
+  uint64_t NextPost() { return last_post_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  // Queues a post to a topic that JavaScript follows, and returns its number. Posts are in the
+  // order of their numbers.
+  uint64_t Posted(uint32_t stage, uint64_t topic, std::string_view payload);
+  // True if a post to such a topic must go to Ask(), which refuses it if there is no room.
+  bool is_crowded() const { return crowded_.load(std::memory_order_relaxed); }
+  // Starts a question for the latest post to a topic, which `workers` answer.
+  void AskLatest(uint32_t stage, uint64_t handle, size_t workers);
+  // The answer of a worker; number 0 = it has no post. The last one queues the latest post.
+  void GiveLatest(uint32_t stage, uint64_t handle, uint64_t number, std::string_view payload);
+
   // Takes out the oldest events of a stage, at most `most`. Events that remain do not ring again.
   std::vector<DeskEvent> Take(uint32_t stage, size_t most);
   // Drops the events of a stage, which no longer has a listener.
@@ -136,7 +154,14 @@ class RequestDesk {
     uint64_t first = 1;  // number of events.front()
     std::deque<DeskEvent> events;
   };
+  // A question for the latest post to a topic.
+  struct Latest {
+    size_t missing = 0;  // answers of workers
+    DeskEvent event;
+  };
   uint64_t Add(uint32_t stage, DeskEvent event);
+  void Remove(const DeskEvent& event);
+  void CheckCrowd();
 
   Doorbell* const bell_;
   mutable std::mutex mutex_;
@@ -144,11 +169,14 @@ class RequestDesk {
   uint64_t last_ask_ = 0;
   std::unordered_map<uint64_t, Connection> connections_;
   std::unordered_map<uint64_t, AskRow> asks_;
-  std::map<uint32_t, Queue> queues_;  // by stage
-  DeskFigures totals_;                // only the members that count
-  size_t open_ = 0;                   // requests without an answer
-  size_t waiting_ = 0;                // requests in the queues
-  size_t bytes_ = 0;                  // in the queues
+  std::map<uint32_t, Queue> queues_;                        // by stage
+  DeskFigures totals_;                                      // only the members that count
+  size_t open_ = 0;                                         // requests without an answer
+  size_t waiting_ = 0;                                      // requests and posts in the queues
+  size_t bytes_ = 0;                                        // in the queues
+  std::map<std::pair<uint32_t, uint64_t>, Latest> latest_;  // by stage and handle
+  std::atomic<uint64_t> last_post_{0};
+  std::atomic<bool> crowded_{false};
 };
 
 }  // namespace seganet

@@ -25,6 +25,7 @@ inline constexpr size_t kMaxOptionBytes = 1034;  // Proxy-Uri is the longest (RF
 struct Asked {
   uint64_t id = 0;            // number of the request at its session, never 0
   bool reuses_token = false;  // the peer has an observation with this token
+  bool is_plain = false;      // one message, without No-Response and the options of blocks
   uint8_t code = 0;           // the method
   std::string_view token;
   std::vector<std::string_view> path;   // UTF-8 without U+0000, no "." or ".."

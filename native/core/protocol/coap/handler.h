@@ -17,6 +17,7 @@ struct Incoming {
   uint8_t record_class = 0;  // 0 = the device named no class
   bool confirmable = true;   // CON, or over TCP
   uint64_t handle = 0;       // handle for Acknowledge(); 0 = the device wants no response
+  void* context = nullptr;   // as IsRecord() set it
 };
 
 // The owner's decision about a record, and the response that the device gets.
@@ -53,7 +54,7 @@ enum class CommandStart : uint8_t {
 enum class Taker : uint8_t {
   kNone,   // the session: 5.03 with Max-Age 1
   kDesk,   // StreamSession::Answer() follows, in this call or later
-  kOwner,  // StreamSession::AnswerOwn() or PassToDesk() follows, in this call or later
+  kOwner,  // StreamSession::AnswerOwn(), RecordOwn() or PassToDesk() follows, in this call or later
 };
 
 // Receives the events of a server. The owner implements it. Views are valid during the call only.
@@ -90,6 +91,18 @@ class Handler {
     (void)asked;
     return Taker::kNone;
   }
+
+  // True if a request, before OnAsked(), is a record: OnRecord() follows instead, unless too many
+  // records are not safe yet. Sets the topic, the class and the context. The request is plain, and
+  // no other request or observation has its token.
+  virtual bool IsRecord(const Asked& asked, Incoming* record) {
+    (void)asked;
+    (void)record;
+    return false;
+  }
+
+  // The record with this handle is safe; its 2.04 follows.
+  virtual void OnSafe(uint64_t handle) { (void)handle; }
 
   // The device's answer to StreamSession::Ask(): one call, or one for each notification.
   virtual void OnAskAnswer(uint64_t id, const AskAnswer& answer) {

@@ -136,7 +136,7 @@ export class DeadLetters {
     );
   }
 
-  #one = (row) => void this.#send({ rows: [row] });
+  #one = (row) => void this.#send({ rows: [Number(row)] });
 
   async #send(body) {
     const t = this.#t;

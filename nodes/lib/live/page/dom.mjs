@@ -37,8 +37,8 @@ export function setAttribute(element, name, value) {
  * A table with a header row, whose rows are updated in place.
  *   columns   { label, numeric, sort: key of a sortable column }
  *   onSort    called with the key of the header that was pressed
- * A cell is a text, { text, state: ok | warn | bad | off, title }, or a button { action: text, disabled, key, onPress }
- * that calls onPress(key). The first cell of a row is its header.
+ * A cell is a text, { text, state: ok | warn | bad | off, title }, or a button { action: text, label: its name
+ * for a screen reader, disabled, key, onPress } that calls onPress(key). The first cell of a row is its header.
  */
 export class Table {
   #body;
@@ -111,13 +111,14 @@ export class Table {
 }
 
 /** Puts a button into a cell, or updates the one that is there, so that it keeps the focus. */
-function fillButton(cell, { action, disabled, key, onPress }) {
+function fillButton(cell, { action, label = null, disabled, key, onPress }) {
   let button = cell.querySelector('button');
   if (!button) {
-    button = h('button', { type: 'button', onclick: () => onPress(Number(button.dataset.key)) });
+    button = h('button', { type: 'button', onclick: () => onPress(button.dataset.key) });
     cell.replaceChildren(button);
   }
   setText(button, action);
+  setAttribute(button, 'aria-label', label);
   button.disabled = disabled;
   button.dataset.key = key;
 }

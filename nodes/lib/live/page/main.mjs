@@ -1,6 +1,6 @@
 // The page. It uses the login of the editor in this browser, if there is one, or asks for a name and a password and
-// gets a token that may only read the live view. To send dead letters again it asks once more, for a token that may
-// also do that. The token ends with the tab.
+// gets a token that may only read the live view. To change something, such as to send dead letters again, it asks once
+// more, for a token that may also do that. The token ends with the tab.
 
 import { h, setText } from './dom.mjs';
 import { Panel } from './panel.mjs';
@@ -35,7 +35,7 @@ async function logIn(username, password, mayWrite) {
   return true;
 }
 
-/** A form for the login; mayWrite: one that may send dead letters again; done(): called when it has succeeded. */
+/** A form for the login; mayWrite: one that may also change something; done(): called when it has succeeded. */
 function loginForm(t, mayWrite, done) {
   const field = (name, type, autocomplete) => {
     const id = `seganet-${name}`;

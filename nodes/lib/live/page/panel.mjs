@@ -1,15 +1,22 @@
 // The live view: the same component in the page and in the editor's sidebar.
 
 import { Charts } from './charts.mjs';
+import { Clouds } from './clouds.mjs';
 import { LiveConnection } from './connection.mjs';
 import { DeadLetters } from './dead-letters.mjs';
 import { Devices } from './devices.mjs';
 import { h, setText } from './dom.mjs';
 import { count, visible } from './format.mjs';
+import { kafka } from './kafka.mjs';
 import { SECTIONS, markOf, nodeText, summary } from './sections.mjs';
 
+/** Sections that only read the snapshot, in their order. */
+const [UPLINKS, ...OTHERS] = SECTIONS;
+const PARTS = [UPLINKS, ['kafka', kafka], ...OTHERS];
 /** Sections that are open at first in the sidebar; the page opens all. */
 const OPEN_IN_SIDEBAR = ['uplinks', 'classes'];
+/** Sections that a flow may not need. */
+const OPTIONAL = ['kafka', 'ocf'];
 
 export class Panel {
   #t;
@@ -24,6 +31,7 @@ export class Panel {
   #parts;
   #devices;
   #deadLetters;
+  #clouds;
   #charts;
   #details;
   #isWanted = false;
@@ -54,24 +62,30 @@ export class Panel {
     this.#announcer = h('p', { class: 'unseen', role: 'status', 'aria-live': 'polite' });
     this.#selected = h('p', { class: 'selected', hidden: true });
     this.#summary = summary(t);
-    this.#parts = SECTIONS.map(([name, make]) => ({ name, ...make(t) }));
+    this.#parts = PARTS.map(([name, make]) => ({ name, ...make(t) }));
     this.#devices = new Devices(t, id('search'), () => this.#restart());
-    const ask = (engine, query, body) =>
-      askGateway(`${root}engines/${encodeURIComponent(engine)}/dead-letters${query}`, token(), body);
-    this.#deadLetters = new DeadLetters({ t, ask, onLogin: () => onLogin(true) });
+    const ask = (path, body) => askGateway(`${root}${path}`, token(), body);
+    const askLetters = (engine, query, body) =>
+      ask(`engines/${encodeURIComponent(engine)}/dead-letters${query}`, body);
+    this.#deadLetters = new DeadLetters({ t, ask: askLetters, onLogin: () => onLogin(true) });
+    const changed = () => this.#restart();
+    this.#clouds = new Clouds({ t, id, ask, onLogin: () => onLogin(true), changed });
     this.#charts = new Charts(t, id('range'));
     const all = [...this.#parts, { name: 'deadLetters', element: this.#deadLetters.element }];
     all.push({ name: 'devices', element: this.#devices.element });
+    all.push({ name: 'ocf', element: this.#clouds.element });
     all.push({ name: 'charts', element: this.#charts.element });
     this.#details = new Map(
       all.map(({ name, element }) => {
         const open = !isSidebar || OPEN_IN_SIDEBAR.includes(name);
         const title = h('summary', {}, h('h2', {}, t(`section.${name}`)));
-        return [name, h('details', { open, 'data-section': name }, title, element)];
+        // A flow may have neither.
+        const hidden = OPTIONAL.includes(name);
+        return [name, h('details', { open, hidden, 'data-section': name }, title, element)];
       })
     );
-    const { devices, charts } = Object.fromEntries(this.#details);
-    devices.addEventListener('toggle', () => this.#restart());
+    const { devices, ocf, charts } = Object.fromEntries(this.#details);
+    for (const each of [devices, ocf]) each.addEventListener('toggle', () => this.#restart());
     charts.addEventListener('toggle', () => this.#charts.draw());
     this.#told = h('p', { class: 'note' });
     const head = h('p', { class: 'controls' });
@@ -109,7 +123,9 @@ export class Panel {
   #restart() {
     if (!this.#isWanted) return;
     const devices = this.#details.get('devices').open ? this.#devices.query : { devices: 'off' };
-    this.#connection.start({ engine: this.#engines.value ?? '', ...devices });
+    const { open, hidden } = this.#details.get('ocf');
+    const clouds = open && !hidden ? this.#clouds.query : {};
+    this.#connection.start({ engine: this.#engines.value ?? '', ...devices, ...clouds });
   }
 
   #showState(state) {
@@ -138,12 +154,25 @@ export class Panel {
     if (!isRunning) return;
     this.#summary.update(snapshot);
     // A closed section costs nothing.
-    for (const { name, update } of this.#parts) if (this.#details.get(name).open) update(snapshot);
+    for (const { name, update, isPresent = () => true } of this.#parts) {
+      const details = this.#details.get(name);
+      details.hidden = !isPresent(snapshot);
+      if (details.open && !details.hidden) update(snapshot);
+    }
+    this.#showClouds(snapshot);
     if (this.#details.get('deadLetters').open) this.#deadLetters.update(snapshot);
     this.#devices.update(snapshot);
     this.#charts.add(snapshot);
     this.#showSelected(snapshot);
     this.#tellChanges(snapshot);
+  }
+
+  #showClouds(snapshot) {
+    const details = this.#details.get('ocf');
+    const before = details.hidden;
+    details.hidden = !this.#clouds.isPresent(snapshot);
+    if (details.open && !details.hidden) this.#clouds.update(snapshot);
+    if (before !== details.hidden) this.#restart();
   }
 
   #showEngines({ engines, engine }) {

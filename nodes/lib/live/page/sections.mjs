@@ -13,6 +13,8 @@ const STATES = {
   opening: 'warn',
   probing: 'warn',
   full: 'warn',
+  paused: 'warn',
+  busy: 'warn',
   stalled: 'bad',
   disconnected: 'bad',
   refused: 'bad',
@@ -26,7 +28,7 @@ const FILLS = { green: 'ok', yellow: 'warn', red: 'bad' };
 export const markOf = (state) => STATES[state] ?? 'off';
 
 /** Returns the known states, reasons and kinds in words; others as they are. */
-const word = (t, group, name) => t.optional(`${group}.${name}`) ?? visible(name);
+export const word = (t, group, name) => t.optional(`${group}.${name}`) ?? visible(name);
 
 const classText = (t, number) => {
   const name = t.optional(`class.${number}`);
@@ -34,7 +36,7 @@ const classText = (t, number) => {
 };
 
 /** Returns ascending numbers as ranges, such as 1, 2 or 3–8; texts as they are. */
-function ranges(values) {
+export function ranges(values) {
   const runs = [];
   for (const each of values) {
     const run = runs.at(-1);
@@ -146,7 +148,7 @@ function classes(t) {
 }
 
 /** A list of names and values. */
-function facts(t, group, names) {
+export function facts(t, group, names) {
   const values = names.map((name) => [name, h('dd')]);
   const rows = values.map(([name, value]) => h('div', {}, h('dt', {}, t(`${group}.${name}`)), value));
   const element = h('dl', {}, ...rows);

@@ -5,6 +5,7 @@
 const { guard } = require('../../base/guard');
 const { onceATurn } = require('../../base/once-a-turn');
 const { answerCode, methodCode, methodOf } = require('./codes');
+const { DeskTopics } = require('./desk-topics');
 
 /** Most events per turn, so that a flood of requests leaves Node-RED time for other work. */
 const MAX_EVENTS = 256;
@@ -23,7 +24,7 @@ const NOT_PUSHED = ['safe', 'full', 'tooLong', 'lost', 'lost', 'notTaken', 'oddT
  * @typedef {import('../../../../native/index.js').DeskEvent} DeskEvent
  * @typedef {Pick<Engine, 'takeDesk' | 'answerRequest' | 'identifyConnection' | 'forgetConnection' |
  *   'settleRequest' | 'grantConnection' | 'closeConnection' | 'recordOfConnection' | 'askDevice' |
- *   'cancelAsk'>} DeskEngine
+ *   'cancelAsk'> & import('./desk-topics').TopicEngine} DeskEngine
  * @typedef {[number: number, value: Uint8Array]} Option
  *
  * @typedef {'safe' | 'full' | 'notAllowed' | 'notTaken' | 'lost' | 'tooLong' | 'oddTopic'} Recorded what became of a
@@ -60,6 +61,8 @@ const NOT_PUSHED = ['safe', 'full', 'tooLong', 'lost', 'lost', 'notTaken', 'oddT
  * @property {(connection: number, device: string, reason: string) => void} gone the connection has closed, or it no
  *   longer has `device` (forget(), expiry). Reasons of the engine: closed, protocol, silent, takenOver, expired,
  *   timeout, evicted, refused, busy, notTaken, stopped
+ * @property {(topic: number, number: number, payload: Buffer) => void} [posted] a post to a topic that
+ *   followTopic() follows is safe. Posts come in the order of their numbers
  * @property {(error: Error) => void} fault gets what `asked`, `gone` or a callback throws
  */
 
@@ -73,7 +76,6 @@ class CoapDesk {
   /** @type {Map<number, (recorded: Recorded) => void>} by handle */
   #records;
   #lastRecord;
-
   /**
    * @param {DeskEngine} engine
    * @param {number} stage
@@ -87,6 +89,7 @@ class CoapDesk {
     this.#asks = new Map();
     this.#records = new Map();
     this.#lastRecord = 0;
+    this.topics = new DeskTopics(engine, stage);
     this.#endBell = onBell(onceATurn(() => this.#takeSome()));
   }
 
@@ -205,11 +208,12 @@ class CoapDesk {
    * @param {string} topic
    * @param {Uint8Array} payload
    * @param {number} [recordClass] 1..8; 0 = that of the device
+   * @param {number} [post] of topics.openTopic(): the record is a post to that topic; 0 = to none
    * @returns {Promise<Recorded>} when it is safe, or will not be
    */
-  record(connection, topic, payload, recordClass = 0) {
+  record(connection, topic, payload, recordClass = 0, post = 0) {
     const handle = ++this.#lastRecord;
-    const result = this.#engine.recordOfConnection(connection, handle, topic, payload, recordClass);
+    const result = this.#engine.recordOfConnection(connection, handle, topic, payload, recordClass, post);
     if (result !== 0) return Promise.resolve(NOT_PUSHED[result] ?? 'notTaken');
     return new Promise((resolve) => this.#records.set(handle, resolve));
   }
@@ -220,6 +224,7 @@ class CoapDesk {
     for (const handle of [...this.#asks.keys()]) this.cancel(handle);
     for (const resolve of this.#records.values()) resolve('lost');
     this.#records.clear();
+    this.topics.end();
   }
 
   /** @returns {boolean} true if there may be more */
@@ -247,6 +252,10 @@ class CoapDesk {
         if (last) this.#asks.delete(handle);
         return onAnswer?.({ code, options, payload, last, failed });
       }
+      case 'posted':
+        return this.#hooks.posted?.(event.handle, event.number, event.payload);
+      case 'latest':
+        return this.topics.answered(event);
       default: {
         const resolve = this.#records.get(event.handle);
         this.#records.delete(event.handle);

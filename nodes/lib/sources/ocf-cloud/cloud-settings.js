@@ -5,9 +5,12 @@ const os = require('node:os');
 const { isLoopback } = require('../../base/loopback');
 const { choice, integer, secret, text } = require('../../base/options');
 const { LIMITS, isPostgresUrl, parsePostgresUrl } = require('../ocf');
+const region = require('./region-settings');
 
 const PORTS = { tcp: 5683, tls: 5684 };
 const ENDPOINT = /^coaps?\+tcp:\/\/[^\s/?#@]+$/;
+const ISSUER = /^https?:\/\/[^\s?#@]{1,1000}$/;
+const REDIRECT = /^[a-z][a-z0-9+.-]*:[^\s#]{1,1000}$/i;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Resource types of at most 64 characters, separated by commas or spaces. */
 const RECORD_TYPES = /^[^\s,]{1,64}([\s,]+[^\s,]{1,64}){0,15}$/;
@@ -41,7 +44,14 @@ const schema = {
   // 0: no HTTP port.
   httpPort: integer(1, 65535, 0),
   httpHost: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
-  httpTls: text('')
+  httpTls: text(''),
+  // '': users by access codes alone.
+  issuer: text('', ISSUER, 'an address such as https://accounts.example'),
+  clientId: text('', /^[\x21-\x7e]{1,256}$/, 'at most 256 characters without spaces'),
+  clientSecret: secret,
+  provider: text('', /^[^\p{Cc}]{1,64}$/u, 'at most 64 characters'),
+  redirectUri: text('', REDIRECT, 'an address such as https://accounts.example/code'),
+  ...region.schema
 };
 
 /** @typedef {{ [K in keyof typeof schema]: ReturnType<(typeof schema)[K]> }} Values */
@@ -67,6 +77,7 @@ function check(values) {
       'The address for devices begins with coap+tcp, but the listener uses TLS. Begin it with coaps+tcp.'
     );
   }
+  checkIssuer(values);
   const warnings = [];
   if (transport === 'tcp' && !isLoopback(host) && !endpoint.startsWith('coaps')) {
     warnings.push(
@@ -86,6 +97,30 @@ function check(values) {
     );
   }
   return warnings;
+}
+
+/** @param {Values} values @throws {RangeError} */
+function checkIssuer({ issuer, clientId, redirectUri }) {
+  if (!issuer) return;
+  const url = URL.parse(issuer);
+  if (!url) throw new RangeError('The issuer is not an address. Enter one such as https://accounts.example.');
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    throw new RangeError('The issuer must begin with https, unless it is on this machine.');
+  }
+  if (!clientId) throw new RangeError('The issuer needs a client id. Enter the one that it gave the cloud.');
+  if (!redirectUri) {
+    throw new RangeError(
+      'The issuer needs the redirect URI with which codes are requested. Enter the one that is registered there.'
+    );
+  }
+}
+
+/**
+ * Returns the settings of the OpenID provider.
+ * @param {Values} values
+ */
+function oidcSettings({ issuer, clientId, clientSecret, provider, redirectUri }) {
+  return issuer ? { issuer, clientId, clientSecret, provider, redirectUri } : null;
 }
 
 /**
@@ -127,4 +162,12 @@ function defaultEndpoint({ transport, host }, port) {
   return `${transport === 'tls' ? 'coaps' : 'coap'}+tcp://${name}:${port}`;
 }
 
-module.exports = { schema, check, listenerValues, defaultEndpoint, MAX_BODY_BYTES, IDENTIFY_MS };
+module.exports = {
+  schema,
+  check,
+  listenerValues,
+  oidcSettings,
+  defaultEndpoint,
+  MAX_BODY_BYTES,
+  IDENTIFY_MS
+};

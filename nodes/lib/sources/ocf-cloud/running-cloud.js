@@ -5,9 +5,12 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { randomUUID } = require('node:crypto');
 const { asError, guard } = require('../../base/guard');
+const { listOf } = require('./cloud-lists');
 const { CoapDesk } = require('../coap-desk/coap-desk');
 const { HttpProxy } = require('../ocf-http/http-proxy');
+const { RunningRegion } = require('../ocf-regions/running-region');
 const { OcfCloud, accessCodes, isPostgresUrl, openStore } = require('../ocf');
+const { Issuer, OidcUsers } = require('../ocf-oidc');
 
 /** The store's files that are open, because two clouds with one store would not know of each other's sessions. */
 const openFiles = new Set();
@@ -28,7 +31,11 @@ const openFiles = new Set();
  * @property {(sentence: string) => void} warn
  * @property {(di: string, sentence: string) => void} unrecorded a resource or value of a device is no record
  * @property {import('../ocf-http/http-proxy').Settings | null} http null = no HTTP port
+ * @property {(import('../ocf-oidc/issuer').Settings & { provider: string }) | null} oidc the OpenID provider of users,
+ *   null = none
+ * @property {import('../ocf-regions/running-region').RegionSettings | null} region null = the cloud has one gateway
  * @property {(sentence: string) => void} report gets why the HTTP port is not open
+ * @property {(sentence: string) => void} log
  * @property {(error: Error) => void} problem something failed that is not a client's fault
  */
 
@@ -43,6 +50,10 @@ class RunningCloud {
   /** @type {HttpProxy | null} */
   #http = null;
   #endHttpBell = () => {};
+  /** @type {InstanceType<typeof Issuer> | null} */
+  #issuer = null;
+  /** @type {InstanceType<typeof RunningRegion> | null} */
+  #region = null;
   /** Devices that are signed in. */
   #on = 0;
   /** @type {Promise<void>} */
@@ -70,6 +81,16 @@ class RunningCloud {
     return this.#http?.trouble ?? '';
   }
 
+  /** Why users of the OpenID provider cannot sign devices up, '' = they can, or there is no provider. */
+  get usersTrouble() {
+    return this.#issuer?.trouble ?? '';
+  }
+
+  /** What is wrong with other regions, '' = nothing. */
+  get regionTrouble() {
+    return this.#region?.trouble ?? '';
+  }
+
   /** Devices that have signed up. */
   get devices() {
     return this.#cloud?.deviceCount ?? 0;
@@ -80,7 +101,20 @@ class RunningCloud {
     const cloud = this.#cloud;
     const store = this.#store;
     if (!cloud || !store) return null;
-    return { ...cloud.figures(), store: store.figures(), http: this.#http?.figures() ?? null };
+    return {
+      ...cloud.figures(),
+      store: store.figures(),
+      http: this.#http?.figures() ?? null,
+      region: this.#region?.figures() ?? null
+    };
+  }
+
+  /**
+   * Returns a page of the devices or users for the live view; null while the cloud is not open.
+   * @param {import('./cloud-lists').ListQuery} query
+   */
+  async list(query) {
+    return this.#cloud && listOf(this.#cloud, query);
   }
 
   /**
@@ -118,6 +152,7 @@ class RunningCloud {
       asked: (request) => cloud.asked(request),
       answered: (connection, token, code) => cloud.answered(connection, token, code),
       gone: (connection, device, reason) => cloud.gone(connection, device, reason),
+      posted: (topic, number, payload) => cloud.topics.posted(topic, number, payload),
       fault: problem
     });
     this.#desk = desk;
@@ -125,7 +160,7 @@ class RunningCloud {
     const cloud = new OcfCloud({
       desk,
       store,
-      users: accessCodes,
+      users: this.#users(store),
       options: { ...options, sid: this.sid, endpoint },
       events: {
         presence: ({ state }) => void (this.#on += state === 'on' ? 1 : -1),
@@ -139,7 +174,26 @@ class RunningCloud {
     });
     this.#cloud = cloud;
     await cloud.start();
+    this.#openRegion(cloud);
     this.#openHttp(cloud);
+  }
+
+  /** @param {Store} store @returns {import('../ocf/access-codes').Users} */
+  #users(store) {
+    const { oidc, warn, log } = this.#parts;
+    if (!oidc) return accessCodes;
+    const issuer = new Issuer(oidc, { warn, log });
+    this.#issuer = issuer;
+    issuer.start();
+    return new OidcUsers({ issuer, provider: oidc.provider, store });
+  }
+
+  /** @param {Cloud} cloud */
+  #openRegion(cloud) {
+    const { region, warn } = this.#parts;
+    if (!region) return;
+    this.#region = new RunningRegion(region, cloud, warn);
+    this.#region.open();
   }
 
   /** @param {Cloud} cloud */
@@ -164,6 +218,10 @@ class RunningCloud {
     this.#endHttpBell();
     await this.#http?.close();
     this.#http = null;
+    this.#issuer?.close();
+    this.#issuer = null;
+    await this.#region?.close();
+    this.#region = null;
     guard(() => this.#cloud?.close(), problem);
     guard(() => this.#desk?.end(), problem);
     const store = this.#store;

@@ -24,7 +24,7 @@ const { targetOf } = require('./target');
 /** @typedef {import('../http/request-handler').Answer} Answer */
 /** @typedef {import('../ocf/cloud').OcfCloud} OcfCloud */
 /** @typedef {import('../ocf/cloud').DeviceAnswer} DeviceAnswer */
-/** @typedef {{ via: string, question: import('../ocf/cloud').Question }} Checked */
+/** @typedef {import('../ocf/route').Checked} Checked */
 /** @typedef {{ uid: string, expires: number, key: string }} Bearer */
 
 const LIMITS = {

@@ -30,25 +30,25 @@ function userProblem(name) {
     : 'must have 1 to 128 characters without spaces, colons and slashes';
 }
 
-/** @param {string} name @returns {string} the user's id */
-function userIdOf(name) {
-  return userId(ISSUER, name);
+/** @param {string} name @param {string} [issuer] of the user @returns {string} the user's id */
+function userIdOf(name, issuer = ISSUER) {
+  return userId(issuer, name);
 }
 
 /**
  * Makes an access code for one sign-up.
  * @param {import('./store/operations').Store} store
  * @param {string} name of the user
- * @param {{ minutes?: number, now?: number }} [options]
+ * @param {{ minutes?: number, issuer?: string, now?: number }} [options] issuer: for a user of an OpenID provider
  * @returns {Promise<{ code: string, uid: string, expires: number }>}
  */
-async function newCode(store, name, { minutes = 10, now = Date.now() } = {}) {
+async function newCode(store, name, { minutes = 10, issuer = ISSUER, now = Date.now() } = {}) {
   const problem = userProblem(name);
   if (problem) throw new RangeError(`The user name ${problem}.`);
   const code = [...randomBytes(CODE_CHARACTERS)].map((byte) => ALPHABET[byte & 31]).join('');
   const expires = now + minutes * MINUTE_MS;
-  const uid = userIdOf(name);
-  await store.write('addCode', { issuer: ISSUER, sub: name, uid, hash: hashOf(code), expires, now });
+  const uid = userIdOf(name, issuer);
+  await store.write('addCode', { issuer, sub: name, uid, hash: hashOf(code), expires, now });
   return { code, uid, expires };
 }
 

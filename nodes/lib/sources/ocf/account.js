@@ -36,7 +36,7 @@ async function signUp(cloud, peer, request) {
   // A provider revokes everything when a code is used twice, so a repeated sign-up does not ask it.
   const found = isRepeated ? 'accessCode' : await cloud.users.exchange(code, { di, provider });
   if (found === 'wrong') throw wrong(cloud, peer, 'The access code is not valid.');
-  const identity = found === 'accessCode' ? null : { ...found, uid: userId(found.issuer, found.sub) };
+  const identity = found === 'accessCode' ? null : identityOf(found);
   const pair = newPair(now, cloud.options.accessSeconds);
   const result = await cloud.store.write('signUp', {
     hash,
@@ -57,6 +57,9 @@ async function signUp(cloud, peer, request) {
   const tokens = { accesstoken: access, refreshtoken: refresh, expiresin: expiresIn(stored.expires, now) };
   return { code: '2.04', body: { ...tokens, uid: result.uid, redirecturi: '' } };
 }
+
+/** @param {{ issuer: string, sub: string }} user */
+const identityOf = ({ issuer, sub }) => ({ issuer, sub, uid: userId(issuer, sub) });
 
 /** @param {OcfCloud} cloud @param {Peer} peer @param {Request} request @returns {Promise<Answer>} */
 async function remove(cloud, peer, request) {

@@ -6,6 +6,7 @@ const { Attempts } = require('./attempts');
 const { FORMAT } = require('./coap');
 const { directory } = require('./directory');
 const { discovery } = require('./discovery');
+const { NOWHERE } = require('./elsewhere');
 const { Forwarding } = require('./forwarding');
 const { Grants } = require('./grants');
 const { group, verify } = require('./groups');
@@ -47,7 +48,19 @@ const { UserTokens } = require('./user-tokens');
  * @typedef {(connection: number, token: Buffer, code: string | number, options: Option[], payload: Buffer) => unknown}
  *   Answering
  */
-/** @typedef {(connection: number, topic: string, payload: Buffer, recordClass?: number) => Promise<string>} Recording */
+/**
+ * @typedef {(connection: number, topic: string, payload: Buffer, recordClass?: number, post?: number) => Promise<string>}
+ *   Recording post: number of a topic
+ */
+/**
+ * Topics whose posts the desk makes records of by itself.
+ * @typedef {object} DeskTopics
+ * @property {(owner: string, name: string, subject: string, recordClass?: number) => number} openTopic 0: all its posts
+ *   are requests
+ * @property {(topic: number) => unknown} closeTopic
+ * @property {(topic: number, on: boolean) => unknown} followTopic each post goes to Topics.posted()
+ * @property {(topic: number) => Promise<{ number: number, payload: Buffer } | null>} latestPost
+ */
 /**
  * @typedef {object} DeskSession
  * @property {string} device
@@ -77,6 +90,7 @@ const { UserTokens } = require('./user-tokens');
  * @property {(handle: any) => unknown} cancel
  * @property {Recording} record
  *   resolves to 'safe' when the record is safe, or to the reason why it will not be
+ * @property {DeskTopics} [topics] without it, all posts are requests
  */
 /**
  * @typedef {object} Events what the owner of the cloud may want to know
@@ -93,6 +107,7 @@ const MOST_QUEUED = 64;
 /** The answer to a deletion leaves before the connection closes. */
 const DELETED_CLOSE_MS = 500;
 const SIGNED_OUT = 'signedOut';
+const TAKEN_OVER = 'takenOver';
 
 /** Resources for which no sign-in is needed, by path. @type {Map<string, (cloud: OcfCloud, peer: Peer, request: Request) => Promise<Answer>>} */
 const OPEN = new Map([
@@ -156,6 +171,8 @@ class OcfCloud {
     this.ownRequests = new OwnRequests(this);
     this.ownObservations = new OwnObservations(this);
     this.observedRecords = new ObservedRecords(this);
+    /** Devices at other gateways of the cloud. @type {import('./elsewhere').Elsewhere} */
+    this.elsewhere = NOWHERE;
     this.isClosed = false;
     this.#upkeep = new Upkeep(this);
   }
@@ -319,6 +336,7 @@ class OcfCloud {
     const { di, uid } = found;
     if (peer.isGone) return;
     if (peer.di !== '' && (peer.di !== di || peer.uid !== uid)) this.signOut(peer);
+    const wasElsewhere = this.elsewhere.stateOf(di) === 'on';
     const { wasOn } = this.sessions.signIn(peer, found);
     try {
       if (!this.desk.identify(peer.connection, this.forwarding.identity(peer)))
@@ -333,7 +351,8 @@ class OcfCloud {
       this.sessions.signOut(peer);
       throw error;
     }
-    if (!wasOn) this.#tell(di, 'on', 'signedIn');
+    this.elsewhere.signedIn(di, uid);
+    if (!wasOn) this.#tell(di, 'on', 'signedIn', { isSeen: wasElsewhere });
   }
 
   /** Ends the session of a connection that stays open. @param {Peer} peer */
@@ -358,21 +377,52 @@ class OcfCloud {
     if (di) this.#tell(di, 'off', reason);
   }
 
-  /** @param {string} di @param {'on' | 'off'} state @param {string} reason @param {string[]} [viewers] */
-  #tell(di, state, reason, viewers) {
+  /**
+   * @param {string} di
+   * @param {'on' | 'off'} state here
+   * @param {string} reason
+   * @param {{ viewers?: string[], isSeen?: boolean }} [more] isSeen: those that watch the device know its state
+   */
+  #tell(di, state, reason, { viewers, isSeen = false } = {}) {
     if (state === 'off') {
       this.observedRecords.off(di);
       this.ownObservations.off(di);
+      this.elsewhere.signedOut(di, reason === 'deleted');
     }
-    this.presence.changed(di, state, viewers);
+    const shown = this.stateOf(di);
+    if (!isSeen && !(state === 'off' && shown === 'on')) this.presence.changed(di, shown, viewers);
     this.events.presence?.({ di, state, reason });
   }
 
-  /** Deletes a device with its tokens, links and shares, and ends what others have with it. @param {string} di */
+  /** Whether a device is signed in, here or elsewhere. @param {string} di @returns {import('./elsewhere').State} */
+  stateOf(di) {
+    return this.sessions.of(di) ? 'on' : this.elsewhere.stateOf(di);
+  }
+
+  /**
+   * A device signed in at another gateway: its connection here is released, and observations through it end.
+   * @param {string} di
+   */
+  takenElsewhere(di) {
+    this.route.lost(di, new Refusal('5.03', 'The device signed in at another gateway.'));
+    const peer = this.sessions.of(di);
+    if (!peer) return;
+    this.forwarding.stop(peer);
+    this.leave(peer, TAKEN_OVER);
+    this.closePeer(peer, TAKEN_OVER);
+  }
+
+  /**
+   * Deletes a device with its tokens, links and shares, and ends what others have with it.
+   * @param {string} di
+   * @returns {Promise<boolean>} false: there was none
+   */
   async deleteDevice(di) {
     const viewers = await this.grants.viewers(di);
-    if (await this.store.write('removeDevice', { di })) this.#devices--;
+    const wasThere = await this.store.write('removeDevice', { di });
+    if (wasThere) this.#devices--;
     this.dropDevice(di, viewers);
+    return wasThere;
   }
 
   /**
@@ -386,7 +436,7 @@ class OcfCloud {
     if (peer) {
       this.forwarding.stop(peer);
       this.sessions.signOut(peer);
-      this.#tell(di, 'off', 'deleted', viewers);
+      this.#tell(di, 'off', 'deleted', { viewers });
       this.later(DELETED_CLOSE_MS, () => this.closePeer(peer, 'deleted'));
     }
     this.ownObservations.deleted(di);

@@ -1,5 +1,6 @@
 'use strict';
-// Tells the desk which requests to /oic/route it may pass to devices by itself. All others come to Route.
+// Tells the desk which requests to /oic/route it may pass to devices by itself, and until when posts to /oic/ps are
+// records at once. All others come to Route and Topics.
 
 const { allows } = require('./grants');
 const { EXPIRY_GRACE_MS } = require('./sessions');

@@ -1,15 +1,16 @@
 'use strict';
 
 const { accessCodes, newCode } = require('./access-codes');
-const { OPTION } = require('./coap');
+const { LIMITS: BODY } = require('./cbor-bounds');
+const { FORMAT, OPTION } = require('./coap');
 const { OcfCloud } = require('./cloud');
 const { DEFAULTS, LIMITS } = require('./options');
 const { forwardOptions } = require('./route-options');
 const { isPostgresUrl, openStore, parsePostgresUrl } = require('./store');
 
 /**
- * Returns what a listener of the engine must do for the cloud: pass it these requests, with these critical options, and
- * forward requests to devices.
+ * Returns what a listener of the engine must do for the cloud: pass it these requests, with these critical options,
+ * forward requests to devices, and make records of posts to topics.
  * @param {{ requestTimeoutMs: number }} options
  */
 function deskOptions({ requestTimeoutMs }) {
@@ -19,7 +20,13 @@ function deskOptions({ requestTimeoutMs }) {
     csmOptional: true,
     knownOptions: [OPTION.OCF_ACCEPT_VERSION, OPTION.OCF_CONTENT_VERSION],
     maxAsks: DEFAULTS.mostOpen,
-    forward: forwardOptions(requestTimeoutMs)
+    forward: forwardOptions(requestTimeoutMs),
+    posts: {
+      prefix: 'oic/ps',
+      formats: [FORMAT.CBOR, FORMAT.OCF],
+      ignoredOptions: [OPTION.OCF_ACCEPT_VERSION, OPTION.OCF_CONTENT_VERSION],
+      body: BODY
+    }
   };
 }
 

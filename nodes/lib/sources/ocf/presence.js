@@ -10,7 +10,7 @@ const { checkMethod } = require('./replies');
 /** @typedef {import('./sessions').Peer} Peer */
 /** @typedef {import('./coap').Request} Request */
 /** @typedef {import('./replies').Answer} Answer */
-/** @typedef {'on' | 'off'} State */
+/** @typedef {import('./elsewhere').State} State */
 /**
  * @typedef {object} Watcher
  * @property {Request} request
@@ -85,7 +85,7 @@ class Presence {
   async #list(uid, devices) {
     const visible = await this.#cloud.store.read('visible', { uid });
     const shown = devices ? visible.filter((di) => devices.has(di)) : visible;
-    return { prslist: shown.map((di) => ({ di, state: this.#cloud.sessions.of(di) ? 'on' : 'off' })) };
+    return { prslist: shown.map((di) => ({ di, state: this.#cloud.stateOf(di) })) };
   }
 
   /** @param {string} uid @param {Watcher} watcher @returns {() => void} ends it */

@@ -24,6 +24,11 @@ const { forController, forDevice, forEndpoint } = require('./route-options');
  * @property {(answer: DeviceAnswer) => void} take
  * @property {(refusal: Refusal) => void} end the observation was ended without a last answer of the device
  */
+/**
+ * A request that may be sent. di: device or endpoint; via: the device with the connection; hops: for a request of
+ * another gateway, how many more may pass it on
+ * @typedef {{ di: string, via: string, question: import('./cloud').Question, hops?: number }} Checked
+ */
 /** @typedef {{ via: string, uid: string, drop: (refusal?: Refusal) => void }} Observation via: device */
 
 const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'FETCH', 'PATCH', 'iPATCH']);
@@ -81,20 +86,36 @@ class Route {
    * @param {string} di '' = none
    * @param {string} uid
    * @param {Wanted} wanted
-   * @returns {Promise<{ via: string, question: import('./cloud').Question }>} via: the device with the connection
+   * @returns {Promise<Checked>}
    * @throws {Refusal}
    */
   async check(di, uid, wanted) {
+    return this.prepare(di, wanted, (via) => this.#checkRights(via, uid, wanted.method));
+  }
+
+  /**
+   * As check(), for a request whose right another gateway of the cloud has checked.
+   * @param {string} di
+   * @param {Wanted} wanted
+   * @param {(via: string) => Promise<void>} [checkRights]
+   * @returns {Promise<Checked>}
+   * @throws {Refusal}
+   */
+  async prepare(di, wanted, checkRights = async () => {}) {
     const { method, path, query, payload } = wanted;
     if (!di || path.length === 0) throw new Refusal('4.04', 'There is no such device.');
     if (!METHODS.has(method)) throw new Refusal('4.05', 'The method is not known.');
     const via = await viaOf(this.#cloud, di);
-    await this.#checkRights(via || di, uid, method);
+    await checkRights(via || di);
     const problem = segmentsProblem(path);
     if (problem) throw new Refusal('4.00', `The path ${problem}.`);
     const options = via ? forEndpoint(wanted) : forDevice(wanted);
     const timeoutMs = this.#cloud.options.requestTimeoutMs;
-    return { via: via || di, question: { method, path, query, options, payload, observe: false, timeoutMs } };
+    return {
+      di,
+      via: via || di,
+      question: { method, path, query, options, payload, observe: false, timeoutMs }
+    };
   }
 
   /** @param {string} di @param {string} uid @param {string} method @throws {Refusal} 4.04, 4.03 */
@@ -107,21 +128,28 @@ class Route {
 
   /** @param {string} via @throws {Refusal} 5.03 if the device takes no request at present */
   checkOpen(via) {
-    if (!this.#cloud.sessions.isReachable(via)) throw new Refusal('5.03', 'The device is offline.');
+    if (!this.#cloud.sessions.isReachable(via)) this.#cloud.elsewhere.check(via);
     if (this.isFull(via)) {
       throw new Refusal('5.03', 'The device has too many unanswered requests.', 1);
     }
   }
 
+  /** @param {Checked} checked @param {string} uid @returns {import('./elsewhere').Way} */
+  #wayTo({ di, via, hops }, uid) {
+    const { desk, elsewhere, sessions } = this.#cloud;
+    return (sessions.isReachable(via) ? null : elsewhere.through({ di, via, uid, hops })) ?? desk;
+  }
+
   /**
    * Sends a request that passed check() and checkOpen().
-   * @param {{ via: string, question: import('./cloud').Question }} checked
+   * @param {Checked} checked
    * @param {Taker} taker
    */
-  ask({ via, question }, { take }) {
+  ask(checked, { uid, take }) {
+    const { via, question } = checked;
     const answered = this.count(via);
     try {
-      this.#cloud.desk.ask(via, question, (answer) => {
+      this.#wayTo(checked, uid).ask(via, question, (answer) => {
         answered();
         take(answer);
       });
@@ -133,13 +161,14 @@ class Route {
 
   /**
    * Starts an observation with a GET that passed check() and checkOpen().
-   * @param {{ via: string, question: import('./cloud').Question }} checked
+   * @param {Checked} checked
    * @param {Taker} taker
    * @param {() => void} onEnd called once when it ends, for whatever reason, unless null is returned
    * @returns {(() => void) | null} ends it; null: it has ended already
    */
-  observe({ via, question }, { uid, take, end }, onEnd) {
-    const { desk } = this.#cloud;
+  observe(checked, { uid, take, end }, onEnd) {
+    const { via, question } = checked;
+    const way = this.#wayTo(checked, uid);
     const answered = this.count(via);
     /** @type {Observation} */
     const observation = { via, uid, drop: () => {} };
@@ -155,7 +184,7 @@ class Route {
     /** @type {unknown} */
     let handle;
     try {
-      handle = desk.ask(via, { ...question, observe: true }, (answer) => {
+      handle = way.ask(via, { ...question, observe: true }, (answer) => {
         if (!isOpen) return;
         isAnswered = true;
         answered();
@@ -171,7 +200,7 @@ class Route {
     observation.drop = (refusal) => {
       if (!isOpen) return;
       close();
-      desk.cancel(handle);
+      way.cancel(handle);
       // Every request gets an answer, also one whose client has lost interest.
       const last = refusal ?? (isAnswered ? null : new Refusal('5.03', 'The observation was ended.'));
       if (last) end(last);
@@ -211,6 +240,15 @@ class Route {
         if (error instanceof Refusal) observation.drop(error);
       }
     }
+  }
+
+  /**
+   * Ends the observations through a device that does not come back to this gateway.
+   * @param {string} via
+   * @param {Refusal} refusal
+   */
+  lost(via, refusal) {
+    for (const observation of [...this.#observations]) if (observation.via === via) observation.drop(refusal);
   }
 
   /** Requests that devices have not answered. */

@@ -1,7 +1,7 @@
 'use strict';
 // Resources that anyone may use before signing in: /oic/ping and /.well-known/core.
 
-const { mapOf } = require('./bodies');
+const { checkLinkFormat, mapOf } = require('./bodies');
 const { queryPairs } = require('./coap');
 const { hasAttribute, isMatch, parseLinks, writeLinks } = require('./link-format');
 const { Refusal } = require('./refusal');
@@ -88,6 +88,7 @@ function filtered(links, request) {
  */
 async function core(cloud, request) {
   checkMethod(request, 'GET');
+  checkLinkFormat(request);
   return { code: '2.05', encoded: Buffer.from(coreLinks(cloud, request)) };
 }
 

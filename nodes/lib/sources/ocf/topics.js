@@ -1,6 +1,7 @@
 'use strict';
 // /oic/ps: topics to which devices post and that others observe. A topic belongs to the user who created it. Each post
-// is a record of the gateway; only the latest value of a topic is in memory.
+// is a record of the gateway; only the latest value of a topic is in memory. A desk with topics takes most posts by
+// itself and keeps the latest values; the others come as requests.
 
 const { checkMap, encode, formatOptions } = require('./bodies');
 const { OPTION, queryValues, uint } = require('./coap');
@@ -18,8 +19,11 @@ const { asRefusal, checkMethod, refuse } = require('./replies');
  * @typedef {object} Topic
  * @property {string} name such as /oic/ps/rooms
  * @property {string[]} types
- * @property {Buffer} latest
+ * @property {Buffer} latest the latest value that this process knows
+ * @property {number} number of that post at the desk, 0 = none
  * @property {Set<Subscriber>} subscribers
+ * @property {number} id at the desk, 0 = all posts come as requests
+ * @property {number} following subscribers, and requests that may become one
  */
 
 const LIMITS = {
@@ -37,6 +41,8 @@ class Topics {
   #users = new Map();
   #count = 0;
   #latestBytes = 0;
+  /** By id at the desk. @type {Map<number, Topic>} */
+  #byId = new Map();
   /** Of all topics. */
   #subscribers = 0;
 
@@ -58,7 +64,7 @@ class Topics {
     if (request.method === 'PUT') return this.#create(peer, request, segments);
     const name = nameOf(segments);
     const topic = this.#users.get(peer.uid)?.get(name);
-    if (!topic) throw new Refusal('4.04', 'There is no such topic.');
+    if (!topic) throw unknown();
     if (request.method === 'POST') return this.#post(peer, request, topic);
     if (request.method === 'DELETE') return this.#remove(peer.uid, topic);
     return this.#get(peer, request, topic, format);
@@ -93,7 +99,11 @@ class Topics {
     }
     const types = queryValues(request, 'rt').slice(0, 16);
     const latest = encode({});
-    own.set(name, { name, types, latest, subscribers: new Set() });
+    const { desk, options } = this.#cloud;
+    const id = desk.topics?.openTopic(uid, segments.join('/'), subjectOf(name), options.recordClass) ?? 0;
+    const topic = { name, types, latest, number: 0, subscribers: new Set(), id, following: 0 };
+    own.set(name, topic);
+    if (id !== 0) this.#byId.set(id, topic);
     this.#latestBytes += latest.length;
     this.#users.set(uid, own);
     this.#count++;
@@ -115,11 +125,12 @@ class Topics {
     if (request.payload.length === 0) throw new Refusal('4.12', 'The post has no payload.');
     checkMap(request);
     const { desk, options } = this.#cloud;
-    const subject = topic.name.slice('/oic/'.length);
-    desk.record(peer.connection, subject, request.payload, options.recordClass).then(
+    const { id, name } = topic;
+    desk.record(peer.connection, subjectOf(name), request.payload, options.recordClass, id).then(
       (outcome) => {
         if (outcome === 'safe') {
-          this.#publish(topic, request.payload);
+          // Otherwise the desk does it.
+          if (id === 0) this.#publish(topic, request.payload);
           this.#cloud.answer(request, '2.04', [], Buffer.alloc(0));
         } else if (!peer.isGone) refuse(desk, request, notSaved(outcome));
       },
@@ -128,6 +139,20 @@ class Topics {
         if (!peer.isGone) refuse(desk, request, asRefusal(error));
       }
     );
+    desk.settled?.(request.connection, request.token);
+  }
+
+  /**
+   * A post to a topic that is followed at the desk is safe.
+   * @param {number} id
+   * @param {number} number
+   * @param {Buffer} payload
+   */
+  posted(id, number, payload) {
+    const topic = this.#byId.get(id);
+    if (!topic) return;
+    topic.number = number;
+    this.#publish(topic, payload);
   }
 
   /** @param {Topic} topic @param {Buffer} payload */
@@ -144,23 +169,61 @@ class Topics {
     }
   }
 
-  /** @param {Peer} peer @param {Request} request @param {Topic} topic @param {number} format @returns {Answer} */
-  #get(peer, request, topic, format) {
+  /**
+   * @param {Peer} peer
+   * @param {Request} request
+   * @param {Topic} topic
+   * @param {number} format
+   * @returns {Promise<Answer | undefined>}
+   */
+  async #get(peer, request, topic, format) {
     const wish = observeWish(request);
     if (wish === 'end') peer.relations.end(request.token);
-    if (wish !== 'start') return { code: '2.05', encoded: topic.latest };
-    peer.relations.check();
-    if (topic.subscribers.size >= LIMITS.subscribers) {
-      throw new Refusal('5.03', 'The topic has too many subscribers.', 60);
+    if (wish !== 'start') return { code: '2.05', encoded: await this.#latest(topic) };
+    checkRoom(peer, topic);
+    // Before the question for the latest value, so that no post is lost between both.
+    this.#follow(topic, 1);
+    try {
+      const latest = await this.#latest(topic);
+      if (peer.isGone) return undefined;
+      this.#cloud.sessions.checkSignedIn(peer);
+      if (this.#users.get(peer.uid)?.get(topic.name) !== topic) throw unknown();
+      checkRoom(peer, topic);
+      const number = this.#subscribe(peer, request, topic, format);
+      return { code: '2.05', encoded: latest, options: [observe(number)] };
+    } finally {
+      this.#follow(topic, -1);
     }
+  }
+
+  /** @param {Peer} peer @param {Request} request @param {Topic} topic @param {number} format @returns {number} */
+  #subscribe(peer, request, topic, format) {
     /** @type {Subscriber} */
     const subscriber = { request, format, next: observeNumbers(), remove: () => {} };
     subscriber.remove = peer.relations.add(request.token, () => {
-      if (topic.subscribers.delete(subscriber)) this.#subscribers--;
+      if (!topic.subscribers.delete(subscriber)) return;
+      this.#subscribers--;
+      this.#follow(topic, -1);
     });
     topic.subscribers.add(subscriber);
     this.#subscribers++;
-    return { code: '2.05', encoded: topic.latest, options: [observe(subscriber.next())] };
+    this.#follow(topic, 1);
+    return subscriber.next();
+  }
+
+  /** @param {Topic} topic @param {1 | -1} change */
+  #follow(topic, change) {
+    const before = topic.following;
+    topic.following += change;
+    if ((before === 0) !== (topic.following === 0) && topic.id !== 0) {
+      this.#cloud.desk.topics?.followTopic(topic.id, topic.following > 0);
+    }
+  }
+
+  /** Returns the latest value, of the desk or of a notification. @param {Topic} topic @returns {Promise<Buffer>} */
+  async #latest(topic) {
+    const found = topic.id === 0 ? null : await this.#cloud.desk.topics?.latestPost(topic.id);
+    return found && found.number > topic.number ? found.payload : topic.latest;
   }
 
   /** @param {string} uid @param {Topic} topic @returns {Answer} */
@@ -170,6 +233,7 @@ class Topics {
     if (own?.size === 0) this.#users.delete(uid);
     this.#count--;
     this.#latestBytes -= topic.latest.length;
+    if (this.#byId.delete(topic.id)) this.#cloud.desk.topics?.closeTopic(topic.id);
     // RFC 7641 section 3.2: an error ends the observation.
     for (const { request, remove } of topic.subscribers) {
       remove();
@@ -189,6 +253,18 @@ class Topics {
   }
 }
 
+/** @param {Peer} peer @param {Topic} topic @throws {Refusal} 5.03 if there is no room for one more subscriber */
+function checkRoom(peer, topic) {
+  peer.relations.check();
+  if (topic.subscribers.size >= LIMITS.subscribers) {
+    throw new Refusal('5.03', 'The topic has too many subscribers.', 60);
+  }
+}
+
+function unknown() {
+  return new Refusal('4.04', 'There is no such topic.');
+}
+
 /** @param {string} outcome of a record, other than safe @returns {Refusal} */
 function notSaved(outcome) {
   if (outcome === 'notAllowed') return new Refusal('4.03', 'The device may not send records.');
@@ -200,6 +276,11 @@ function notSaved(outcome) {
 /** @param {number} number @returns {import('./coap').Option} */
 function observe(number) {
   return [OPTION.OBSERVE, uint(number)];
+}
+
+/** @param {string} name @returns {string} topic of the records, such as ps/rooms */
+function subjectOf(name) {
+  return name.slice('/oic/'.length);
 }
 
 /** @param {string[]} segments */

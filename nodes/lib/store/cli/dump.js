@@ -65,15 +65,18 @@ function* records(entry) {
       fields: {
         device: parts.device.toString(),
         topic: parts.topic.toString(),
-        ts: entry.firstTs,
-        // Records of one batch share its times.
-        ...(entry.lastTs !== entry.firstTs && { lastTs: entry.lastTs }),
+        ...(parts.stamp ?? timesOf(entry)),
         ...(parts.flags & RETAIN_FLAG && { retain: true }),
         ...traceFields(parts.trace)
       },
       payload: payloadMember(parts.payload)
     };
   }
+}
+
+/** Returns the times of a batch, for its records that have none of their own. @param {Entry} entry */
+function timesOf({ firstTs, lastTs }) {
+  return { ts: firstTs, ...(lastTs !== firstTs && { lastTs }) };
 }
 
 /**

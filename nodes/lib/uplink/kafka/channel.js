@@ -3,6 +3,7 @@
 const { Demand } = require('../sending/demand');
 const { TakenBatches, TRY_AGAIN } = require('../sending/taken-batches');
 const { DONE, SENT } = require('../sending/taken-batch');
+const { accessSentence } = require('./errors');
 const { PartitionQueue } = require('./partition-queue');
 const { Topic } = require('./topic');
 
@@ -338,6 +339,7 @@ class Channel {
   /** @param {Meaning} meaning */
   #failed(meaning) {
     this.refusals++;
+    if (meaning.kind === 'access') this.parts.problem(meaning.code, accessSentence(meaning));
     if (meaning.kind === 'connection' || meaning.kind === 'access') this.parts.session.suspect(meaning);
     else
       this.parts.problem(

@@ -93,6 +93,9 @@ function accessSentence({ code, detail }) {
   if (CERTIFICATE.test(code)) {
     return `The certificate of the Kafka cluster is not accepted (${code}). Correct the TLS node of the cluster.`;
   }
+  if (code === 'CLUSTER_AUTHORIZATION_FAILED') {
+    return `The Kafka cluster does not allow this gateway's user to do this (${detail}). Add the ACL of the cluster; the records wait.`;
+  }
   return `The Kafka cluster refuses this gateway (${detail}). Check the user name, the password and the mechanism in the cluster node.`;
 }
 

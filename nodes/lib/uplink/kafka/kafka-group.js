@@ -74,7 +74,8 @@ class KafkaGroup {
         const producer = new Producer({
           ...clientOptions.read(),
           maxInflights: REQUESTS,
-          metadataMaxAge: METADATA_MS
+          metadataMaxAge: METADATA_MS,
+          compression: options.compression
         });
         // Each failure reaches a callback, too.
         producer.on('error', () => {});

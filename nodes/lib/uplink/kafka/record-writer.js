@@ -2,6 +2,7 @@
 // Turns the packets of a batch into Kafka records. The same batch and packet always give the same record.
 
 const { escapeName, isTopicName } = require('../../base/kafka-names');
+const { STAMP_BYTES, STAMP_FLAG } = require('../../base/stored-payload');
 
 /** @typedef {import('../sending/taken-batch').TakenBatch} TakenBatch */
 /** @typedef {import('./stage').Stage} Stage */
@@ -22,6 +23,7 @@ const ENVELOPE_KIND = 1;
 const ENTRY_HEAD = 8;
 /** Flag of a record whose payload is followed by its trace and the length of that in two bytes (docs/log-format.md). */
 const TRACE_FLAG = 8;
+const WORD = 2 ** 32;
 const TRACEPARENT_BYTES = 55;
 const BRACE = 0x7b;
 /** Bytes of a record that are not its value: key, headers, lengths. */
@@ -32,6 +34,7 @@ const NAMES = {
   topic: Buffer.from('topic'),
   ts: Buffer.from('ts'),
   lastTs: Buffer.from('lastTs'),
+  seq: Buffer.from('seq'),
   class: Buffer.from('class'),
   count: Buffer.from('count'),
   source: Buffer.from('source'),
@@ -57,6 +60,9 @@ class Place {
     this.value = EMPTY;
     /** @type {Buffer} traceparent and tracestate */
     this.trace = EMPTY;
+    /** Own time of the record, ms since 1970; -1 = only its batch has times. */
+    this.ts = -1;
+    this.seq = 0;
   }
 
   /** @param {TakenBatch} batch @param {number} packet */
@@ -65,6 +71,7 @@ class Place {
     this.isEnvelope = batch.isEnvelope;
     this.part = this.count = -1;
     this.trace = EMPTY;
+    this.ts = -1;
     if (kind === RECORDS_KIND) {
       const at = starts[packet] + ENTRY_HEAD;
       const deviceEnd = at + buffer[starts[packet] + 1] + 1;
@@ -73,7 +80,7 @@ class Place {
       this.topic = buffer.subarray(deviceEnd, topicEnd);
       this.value = buffer.subarray(topicEnd, starts[packet + 1]);
       this.part = packet;
-      if (buffer[starts[packet]] & TRACE_FLAG) this.#cutTrace();
+      this.#cutTail(buffer[starts[packet]]);
       return this;
     }
     const deviceBytes = kind === ENVELOPE_KIND ? 0 : meta[11];
@@ -87,8 +94,23 @@ class Place {
     if (piece) {
       this.part = piece.number;
       this.count = piece.end - piece.first;
-    } else if (kind !== ENVELOPE_KIND && meta[5] & TRACE_FLAG) this.#cutTrace();
+    } else if (kind !== ENVELOPE_KIND) this.#cutTail(meta[5]);
     return this;
+  }
+
+  /** @param {number} flags of the record */
+  #cutTail(flags) {
+    if (flags & STAMP_FLAG) this.#cutStamp();
+    if (flags & TRACE_FLAG) this.#cutTrace();
+  }
+
+  #cutStamp() {
+    const { value } = this;
+    const at = value.length - STAMP_BYTES;
+    if (at < 0) return;
+    this.ts = value.readUInt32LE(at) + value.readInt32LE(at + 4) * WORD;
+    this.seq = value.readUInt32LE(at + 8);
+    this.value = value.subarray(0, at);
   }
 
   #cutTrace() {
@@ -111,6 +133,8 @@ class RecordWriter {
     /** The batch that `head` belongs to, by its order. */
     this.order = -1;
     this.head = { key: '', ts: EMPTY, lastTs: EMPTY, count: EMPTY, timestamp: 0n };
+    /** The latest time of a record: many records have the same one. */
+    this.time = { at: -1, ts: EMPTY, timestamp: 0n };
     /** Sources by name. @type {Map<string, Buffer>} */
     this.sources = new Map();
   }
@@ -164,8 +188,15 @@ class RecordWriter {
     const { isEnvelope, device } = place;
     const headers = new Map();
     if (place.topic.length > 0) headers.set(NAMES.topic, place.topic);
-    headers.set(NAMES.ts, head.ts);
-    if (!head.lastTs.equals(head.ts)) headers.set(NAMES.lastTs, head.lastTs);
+    const isStamped = place.ts >= 0;
+    if (isStamped) {
+      this.#readTime(place.ts);
+      headers.set(NAMES.ts, this.time.ts);
+      headers.set(NAMES.seq, Buffer.from(String(place.seq)));
+    } else {
+      headers.set(NAMES.ts, head.ts);
+      if (!head.lastTs.equals(head.ts)) headers.set(NAMES.lastTs, head.lastTs);
+    }
     if (isEnvelope) headers.set(NAMES.count, place.count < 0 ? head.count : Buffer.from(String(place.count)));
     headers.set(NAMES.class, CLASSES[batch.class]);
     const recordKey = place.part < 0 ? head.key : `${head.key}.${place.part}`;
@@ -180,7 +211,8 @@ class RecordWriter {
     }
     const key = isEnvelope || device.length === 0 ? this.gatewayKey : device;
     const value = isEnvelope ? withKey(place.value, recordKey) : place.value;
-    return { topic, partition, key, value, headers, timestamp: head.timestamp };
+    const { timestamp } = isStamped ? this.time : head;
+    return { topic, partition, key, value, headers, timestamp };
   }
 
   /** @param {TakenBatch} batch */
@@ -194,6 +226,12 @@ class RecordWriter {
       count: Buffer.from(String(batch.records)),
       timestamp: BigInt(Math.round(meta[6]))
     };
+  }
+
+  /** @param {number} at ms since 1970 */
+  #readTime(at) {
+    if (this.time.at === at) return;
+    this.time = { at, ts: Buffer.from(String(at)), timestamp: BigInt(at) };
   }
 
   /** @param {string} name */

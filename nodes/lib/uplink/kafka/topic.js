@@ -96,8 +96,9 @@ class Topic {
       this.reason = topicSentence(this.name, meaning);
       this.code = meaning.code;
       if (this.troubledAt < 0) this.troubledAt = parts.now();
-      if (this.isOfRecord && parts.now() - this.troubledAt >= (parts.giveUpMs ?? GIVE_UP_MS))
-        this.#giveUp(meaning);
+      // A missing permission is the operator's error, so its records wait: an ACL may concern all topics.
+      const mayGiveUp = this.isOfRecord && meaning.code !== 'TOPIC_AUTHORIZATION_FAILED';
+      if (mayGiveUp && parts.now() - this.troubledAt >= (parts.giveUpMs ?? GIVE_UP_MS)) this.#giveUp(meaning);
     }
     parts.onTrouble(meaning, this.reason);
     if (this.waiting.length > 0) parts.delay(() => this.look(), this.backoff.next());

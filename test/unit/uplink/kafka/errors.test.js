@@ -51,3 +51,9 @@ test('names the topic and the remedy', () => {
   expect(topicSentence('a', { code: 'UNKNOWN_TOPIC_OR_PARTITION' })).toMatch(/"a" does not exist.*Create it/);
   expect(topicSentence('a', { code: 'TOPIC_AUTHORIZATION_FAILED' })).toMatch(/does not allow.*ACL/);
 });
+
+test('names the permission that is missing, not the password, if the cluster does not allow something', () => {
+  const meaning = meaningOf(protocol('CLUSTER_AUTHORIZATION_FAILED', 31, 'Cluster authorization failed.'));
+  expect(meaning.kind).toBe('access');
+  expect(accessSentence(meaning)).toMatch(/does not allow .*Add the ACL of the cluster; the records wait/);
+});

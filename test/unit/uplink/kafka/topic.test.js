@@ -55,6 +55,21 @@ test('waits for a missing topic indefinitely, and says so', () => {
   expect(topic.queues[0].items).toHaveLength(1);
 });
 
+test('holds records that it may not write, even where the topic depends on the record', () => {
+  const { all, topic, add, looks, timers, buried } = bench({ isOfRecord: true });
+  const forbidden = Object.assign(new Error('no'), { apiId: 'TOPIC_AUTHORIZATION_FAILED', apiCode: 29 });
+  add(1);
+  for (let i = 0; i < 50; i++) {
+    looks.at(-1)(forbidden, 0);
+    all.clock += 10000;
+    timers.at(-1)();
+  }
+  expect(buried).toEqual([]);
+  expect(topic.reason).toMatch(/does not allow this gateway to write/);
+  looks.at(-1)(null, 1);
+  expect(topic.queues[0].items).toHaveLength(1);
+});
+
 test('gives records up after a minute where the topic depends on the record', () => {
   const { all, topic, add, looks, timers, buried } = bench({ isOfRecord: true });
   add(1);

@@ -177,6 +177,13 @@ void StreamImpl::OnAsked(const Message& message) {
     refusal = {kBadRequest, "The token is in use."};
   }
   if (refusal.code != kEmpty) return Respond(asker, ReplyTo(refusal));
+  request.asked.is_plain = !request.block1 && !request.block2 && request.no_response == 0;
+  if (request.asked.is_plain && same == at_desk_.end() &&
+      request.asked.payload.size() <= settings_.max_body_bytes) {
+    Incoming record;
+    record.payload = request.asked.payload;
+    if (handler_->IsRecord(request.asked, &record)) return HandOver(asker, {}, record);
+  }
   std::string key = static_cast<char>(message.code) + BodyKey(message);
   if (request.block2 && request.block2->number > 0) {
     const auto kept = std::find_if(bodies_.begin(), bodies_.end(),
@@ -264,6 +271,19 @@ bool StreamImpl::PassToDesk(std::string_view token, uint64_t id) {
   const auto found = at_desk_.find(token);
   if (found == at_desk_.end() || found->second.id != id) return false;
   SetTaker(&found->second, Taker::kDesk);
+  return true;
+}
+
+bool StreamImpl::RecordOwn(std::string_view token, uint64_t id, const Incoming& record) {
+  const auto found = at_desk_.find(token);
+  if (found == at_desk_.end() || found->second.id != id) return false;
+  SEGANET_REQUIRE(found->second.is_open && found->second.taker == Taker::kOwner);
+  if (close_reason_ != CloseReason::kNone) return false;
+  const Asker asker{Token(token), found->second.no_response};
+  SetTaker(&found->second, Taker::kNone);
+  --open_asked_;
+  at_desk_.erase(found);
+  HandOver(asker, {}, record);
   return true;
 }
 

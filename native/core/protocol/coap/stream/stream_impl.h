@@ -51,6 +51,7 @@ class StreamImpl {
   bool AnswerOwn(std::string_view token, uint64_t id, uint8_t code, OptionValues options,
                  std::string_view payload);
   bool PassToDesk(std::string_view token, uint64_t id);
+  bool RecordOwn(std::string_view token, uint64_t id, const Incoming& record);
   void EndOwn();
   AskStart Ask(uint64_t id, const RequestSpec& request);
   void Cancel(uint64_t id);
@@ -152,7 +153,7 @@ class StreamImpl {
   void OnRequest(const Message& message);
   void OnRecords(const Asker& asker, const Message& message);
   bool TakeBlock(const Asker& asker, const Message& message, std::string_view* payload);
-  void HandOver(const Asker& asker, std::string_view payload);
+  void HandOver(const Asker& asker, const std::optional<Block>& block1, Incoming record);
   void Finish(const Asker& asker, const std::optional<Block>& block1);
   void Respond(const Asker& asker, const Reply& reply);
 

@@ -39,7 +39,12 @@ void StreamImpl::OnRecords(const Asker& asker, const Message& message) {
   if (payload.size() > settings_.max_body_bytes) {
     return Respond(asker, ReplyTo(Uploads::Step::kTooLarge, {}, settings_.max_body_bytes));
   }
-  HandOver(asker, payload);
+  Incoming record;
+  record.device = request_.device;
+  record.topic = request_.topic;
+  record.payload = payload;
+  record.record_class = request_.record_class;
+  HandOver(asker, request_.block1, record);
 }
 
 bool StreamImpl::TakeBlock(const Asker& asker, const Message& message, std::string_view* payload) {
@@ -57,17 +62,12 @@ bool StreamImpl::TakeBlock(const Asker& asker, const Message& message, std::stri
   return false;
 }
 
-void StreamImpl::HandOver(const Asker& asker, std::string_view payload) {
+void StreamImpl::HandOver(const Asker& asker, const std::optional<Block>& block1, Incoming record) {
   const bool waits = (asker.no_response & 2) == 0;
-  Incoming record;
-  record.device = request_.device;
-  record.topic = request_.topic;
-  record.payload = payload;
-  record.record_class = request_.record_class;
   coap::Answer answer{Verdict::kFull, 0, 1};
   // The owner stops reading long before this limit, but one read may hold many requests.
   if (pending_.size() < limits_.max_unacknowledged) {
-    record.handle = waits ? pending_.Add(Pending{asker, request_.block1, 0}) : 0;
+    record.handle = waits ? pending_.Add(Pending{asker, block1, 0}) : 0;
     in_hand_ = record.handle;
     early_ = 0;
     answer = handler_->OnRecord(record);
@@ -81,7 +81,8 @@ void StreamImpl::HandOver(const Asker& asker, std::string_view payload) {
     if (answer.verdict != Verdict::kTaken) {
       Respond(asker, ReplyTo(answer));
     } else if (waits) {
-      Finish(asker, request_.block1);
+      handler_->OnSafe(record.handle);
+      Finish(asker, block1);
     }
   }
   if (whole_.capacity() > 0) whole_ = {};
@@ -96,6 +97,7 @@ bool StreamImpl::Acknowledge(uint64_t handle) {
   Pending* const found = pending_.Find(handle);
   if (found == nullptr) return false;
   if (--found->missing > 0) return true;
+  handler_->OnSafe(handle);
   Finish(found->asker, found->block1);
   pending_.Erase(handle);
   if (draining_ && pending_.empty()) close_reason_ = CloseReason::kDisconnected;

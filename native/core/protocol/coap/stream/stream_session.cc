@@ -165,6 +165,9 @@ bool StreamSession::AnswerOwn(std::string_view token, uint64_t id, uint8_t code,
 bool StreamSession::PassToDesk(std::string_view token, uint64_t id) {
   return impl_->PassToDesk(token, id);
 }
+bool StreamSession::RecordOwn(std::string_view token, uint64_t id, const Incoming& record) {
+  return impl_->RecordOwn(token, id, record);
+}
 void StreamSession::EndOwn() { impl_->EndOwn(); }
 AskStart StreamSession::Ask(uint64_t id, const RequestSpec& request) {
   return impl_->Ask(id, request);

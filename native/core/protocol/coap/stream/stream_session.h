@@ -83,6 +83,9 @@ class StreamSession {
                  std::string_view payload);
   // Leaves a request that the owner took to the desk. False, and no effect, for an unknown one.
   bool PassToDesk(std::string_view token, uint64_t id);
+  // Makes a record of a plain request that the owner took: OnRecord() follows in this call, and its
+  // answer is that of any record. Sets record.handle. False, and no effect, for an unknown request.
+  bool RecordOwn(std::string_view token, uint64_t id, const Incoming& record);
   // Answers all requests that the owner took with 5.03.
   void EndOwn();
 

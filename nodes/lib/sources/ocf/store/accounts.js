@@ -57,6 +57,18 @@ async function redeemedFor(tx, { hash, di, now }) {
 }
 
 /**
+ * Returns what is known of a code. own: it is an access code; used: a device signed up with it.
+ * @param {Transaction} tx
+ * @param {{ hash: Uint8Array, now: number }} input
+ * @returns {Promise<'own' | 'used' | ''>}
+ */
+async function codeState(tx, { hash, now }) {
+  if (await tx.get('SELECT expires FROM code WHERE hash = $1', hash)) return 'own';
+  const redeemed = await tx.get('SELECT expires FROM redeemed WHERE hash = $1', hash);
+  return redeemed && redeemed.expires > now ? 'used' : '';
+}
+
+/**
  * Signs a device up. The identity is null if the code is one of our own access codes.
  * @param {Transaction} tx
  * @param {{ hash: Uint8Array, di: string, kind: string, tokens: Hashes, now: number, redeemedUntil: number,
@@ -270,6 +282,7 @@ module.exports = {
   addUser,
   addCode,
   redeemedFor,
+  codeState,
   signUp,
   checkToken,
   useToken,

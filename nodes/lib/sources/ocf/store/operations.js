@@ -6,10 +6,12 @@ const accounts = require('./accounts');
 const endpoints = require('./endpoints');
 const groups = require('./groups');
 const links = require('./links');
+const lists = require('./lists');
 const userTokens = require('./user-tokens');
 
 const READS = {
   redeemedFor: accounts.redeemedFor,
+  codeState: accounts.codeState,
   checkToken: accounts.checkToken,
   users: accounts.users,
   cloudId: accounts.cloudId,
@@ -24,6 +26,8 @@ const READS = {
   endpoint: endpoints.endpoint,
   endpoints: endpoints.endpoints,
   countEndpoints: endpoints.countEndpoints,
+  deviceList: lists.deviceList,
+  userList: lists.userList,
   groups: groups.groups,
   invitations: groups.invitations
 };

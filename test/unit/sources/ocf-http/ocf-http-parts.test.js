@@ -7,11 +7,11 @@ const {
   LIMITS,
   jsonOf,
   readJson
-} = require('../../../nodes/lib/sources/ocf-http/cbor-json');
-const { conditionsOf, entityTag } = require('../../../nodes/lib/sources/ocf-http/conditions');
-const { cborOf } = require('../../../nodes/lib/sources/ocf-http/json-cbor');
-const { Accepted, formatOf, typeOf } = require('../../../nodes/lib/sources/ocf-http/media-types');
-const { locationOf, targetOf } = require('../../../nodes/lib/sources/ocf-http/target');
+} = require('../../../../nodes/lib/sources/ocf-http/cbor-json');
+const { conditionsOf, entityTag } = require('../../../../nodes/lib/sources/ocf-http/conditions');
+const { cborOf } = require('../../../../nodes/lib/sources/ocf-http/json-cbor');
+const { Accepted, formatOf, typeOf } = require('../../../../nodes/lib/sources/ocf-http/media-types');
+const { locationOf, targetOf } = require('../../../../nodes/lib/sources/ocf-http/target');
 
 const seed = Number(process.env.SEGANET_SEED ?? 1);
 const DI = '11111111-2222-4333-8444-555555555555';

@@ -2,9 +2,9 @@
 // What a client of the HTTP port of the OCF cloud can hold or send: sizes, times, connections, open requests.
 
 const net = require('node:net');
-const { startControlPlane } = require('../../fixtures/ocf/control-plane');
-const { ask, startProxy, tokenFor } = require('../../fixtures/ocf/http-client');
-const { LIGHT, eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
+const { startControlPlane } = require('../../../fixtures/ocf/control-plane');
+const { ask, startProxy, tokenFor } = require('../../../fixtures/ocf/http-client');
+const { LIGHT, eventually, newUser, scenes } = require('../../../fixtures/ocf/scenes');
 
 jest.setTimeout(60000);
 const CONNECTIONS = 4;

@@ -1,11 +1,11 @@
 'use strict';
 // Who may use the HTTP port of the OCF cloud, streams of events, and hostile requests.
 
-const { startControlPlane } = require('../../fixtures/ocf/control-plane');
-const { ask, listen, startProxy, tokenFor } = require('../../fixtures/ocf/http-client');
-const { LIGHT, eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
-const { MOST_FAILURES } = require('../../../nodes/lib/sources/ocf/attempts');
-const { MOST_TOKENS, newUserToken } = require('../../../nodes/lib/sources/ocf/user-tokens');
+const { startControlPlane } = require('../../../fixtures/ocf/control-plane');
+const { ask, listen, startProxy, tokenFor } = require('../../../fixtures/ocf/http-client');
+const { LIGHT, eventually, newUser, scenes } = require('../../../fixtures/ocf/scenes');
+const { MOST_FAILURES } = require('../../../../nodes/lib/sources/ocf/attempts');
+const { MOST_TOKENS, newUserToken } = require('../../../../nodes/lib/sources/ocf/user-tokens');
 
 jest.setTimeout(60000);
 const seed = Number(process.env.SEGANET_SEED ?? 1);
@@ -33,7 +33,7 @@ async function scene() {
 
 /** Notices what seganet-accounts changed, as the cloud does it every two seconds. */
 async function reconcile() {
-  const upkeep = new (require('../../../nodes/lib/sources/ocf/upkeep').Upkeep)(cloud.cloud);
+  const upkeep = new (require('../../../../nodes/lib/sources/ocf/upkeep').Upkeep)(cloud.cloud);
   await upkeep.reconcile();
 }
 

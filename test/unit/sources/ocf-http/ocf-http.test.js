@@ -1,10 +1,10 @@
 'use strict';
 // Requests over HTTP to devices of the OCF cloud, over real sockets on both sides.
 
-const { startControlPlane } = require('../../fixtures/ocf/control-plane');
-const { ask, startProxy, tokenFor } = require('../../fixtures/ocf/http-client');
-const { encode } = require('../../../flows/demo/ocf/client');
-const { LIGHT, newUser, scenes } = require('../../fixtures/ocf/scenes');
+const { startControlPlane } = require('../../../fixtures/ocf/control-plane');
+const { ask, startProxy, tokenFor } = require('../../../fixtures/ocf/http-client');
+const { encode } = require('../../../../flows/demo/ocf/client');
+const { LIGHT, newUser, scenes } = require('../../../fixtures/ocf/scenes');
 
 jest.setTimeout(60000);
 const [ETAG, LOCATION_PATH, FORMAT, MAX_AGE, LOCATION_QUERY] = [4, 8, 12, 14, 20];

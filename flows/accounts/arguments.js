@@ -1,0 +1,123 @@
+'use strict';
+// The command line of the provider.
+
+const path = require('node:path');
+const { CliError } = require('../../nodes/lib/base/cli/cli-error');
+const { parseOptions } = require('../../nodes/lib/base/cli/usage');
+const { isLoopback } = require('../../nodes/lib/base/loopback');
+
+const EXIT = { OK: 0, CANNOT: 1, USAGE: 2 };
+const DEFAULT_PORT = 3000;
+const LEAST_SECRET = 16;
+
+const HELP = `npm run accounts -- --users FILE [options]
+
+Runs an OpenID provider for the users of an OCF cloud, for one machine or a small site. A user logs in with a password on
+its page, and gets an access code for a device. Enter the printed issuer, client id and secret in the ocf cloud node.
+
+options
+  --users FILE         users and passwords, as seganet-passwd creates them
+  --store FILE         an SQLite file for keys, sessions and grants; without it they end with this process
+  --host ADDRESS       default 127.0.0.1; another address needs TLS and SEGANET_ACCOUNTS_SECRET
+  --port N             default ${DEFAULT_PORT}
+  --issuer URL         address under which browsers and the cloud reach this server; default http://ADDRESS:PORT
+  --cert FILE          certificate chain for TLS, PEM
+  --key FILE           its private key, PEM
+  --client ID          client id of the cloud; default seganet-cloud
+  --redirect URL       another page that may get codes, besides /code of this server; can be repeated
+  --help
+
+variables
+  SEGANET_ACCOUNTS_SECRET   the client secret of the cloud, at least ${LEAST_SECRET} characters; without it, a new one is printed at
+                            each start
+
+exit codes
+  0  ended by a signal           1  it could not start
+  2  wrong usage
+
+docs/ocf.md#users describes users of the cloud.`;
+
+/**
+ * @typedef {object} Options
+ * @property {string} users
+ * @property {string} store '' = memory only
+ * @property {string} host
+ * @property {number} port
+ * @property {string} issuer '' = the address of the server
+ * @property {{ cert: string, key: string } | null} tls files
+ * @property {{ id: string, secret: string, redirectUris: string[] }} client secret '' = a new one
+ */
+
+/** @param {string} message */
+const usage = (message) => new CliError(`${message} See npm run accounts -- --help.`, EXIT.USAGE);
+
+/**
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} [env]
+ * @returns {Options | null} null: print the help
+ * @throws {CliError}
+ */
+function readArguments(args, env = process.env) {
+  /** @type {NonNullable<import('node:util').ParseArgsConfig['options']>} */
+  const specs = { help: { type: 'boolean', short: 'h' }, redirect: { type: 'string', multiple: true } };
+  for (const name of ['users', 'store', 'host', 'port', 'issuer', 'cert', 'key', 'client']) {
+    specs[name] = { type: 'string' };
+  }
+  const values = /** @type {Record<string, any>} */ (parseOptions(args, specs, usage).values);
+  if (values.help) return null;
+  const { users, store, host = '127.0.0.1', issuer = '', cert, key, client = 'seganet-cloud' } = values;
+  if (!users) throw usage('--users is missing. Create the file with seganet-passwd.');
+  if (!cert !== !key) throw usage('--cert and --key belong together.');
+  if (!/^[\w.-]{1,128}$/.test(client))
+    throw usage('--client takes 1 to 128 letters, digits, dots and dashes.');
+  const secret = env.SEGANET_ACCOUNTS_SECRET ?? '';
+  if (secret && (secret.length < LEAST_SECRET || !/^[\x21-\x7e]+$/.test(secret))) {
+    throw usage(
+      `SEGANET_ACCOUNTS_SECRET must have at least ${LEAST_SECRET} printable characters without spaces.`
+    );
+  }
+  if (issuer) checkIssuer(issuer);
+  if (!isLoopback(host)) {
+    if (!cert) throw usage(`On ${host}, passwords cross the network. Set --cert and --key.`);
+    if (!secret) throw usage(`On ${host}, the client secret must be set: SEGANET_ACCOUNTS_SECRET.`);
+    if (!issuer) throw usage(`On ${host}, the address for browsers must be set: --issuer.`);
+  }
+  for (const each of values.redirect ?? []) checkRedirect(each);
+  return {
+    users: path.resolve(users),
+    store: store ? path.resolve(store) : '',
+    host,
+    port: portOf(values.port),
+    issuer: issuer.replace(/\/$/, ''),
+    tls: cert ? { cert: path.resolve(cert), key: path.resolve(key) } : null,
+    client: { id: client, secret, redirectUris: values.redirect ?? [] }
+  };
+}
+
+/** @param {unknown} value @returns {number} */
+function portOf(value) {
+  const port = value === undefined ? DEFAULT_PORT : Number(value);
+  if (/^\d{1,5}$/.test(String(value ?? port)) && port <= 65535) return port;
+  throw usage('--port takes a whole number from 0 to 65535.');
+}
+
+/** @param {string} text */
+function checkIssuer(text) {
+  const url = URL.parse(text);
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  if (!url || !isSafe || url.search || url.hash || url.username || url.pathname !== '/') {
+    throw usage(
+      '--issuer takes an address such as https://accounts.example, without a path; http only on loopback.'
+    );
+  }
+}
+
+/** @param {string} text */
+function checkRedirect(text) {
+  const url = URL.parse(text);
+  if (!url || url.hash || !['https:', 'http:'].includes(url.protocol)) {
+    throw usage(`--redirect takes an address that begins with https:// or http://, not '${text}'.`);
+  }
+}
+
+module.exports = { EXIT, HELP, readArguments };

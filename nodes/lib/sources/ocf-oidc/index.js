@@ -1,0 +1,4 @@
+'use strict';
+
+exports.Issuer = require('./issuer').Issuer;
+exports.OidcUsers = require('./oidc-users').OidcUsers;

@@ -1,0 +1,335 @@
+'use strict';
+
+const { randomUUID } = require('node:crypto');
+const { Backoff } = require('../../base/backoff');
+const { ClientOptions } = require('../../uplink/kafka/client-options');
+const { accessSentence, meaningOf } = require('../../uplink/kafka/errors');
+const { partitionOf } = require('../../uplink/kafka/murmur2');
+const { markerRecord } = require('./presence-record');
+
+/** @typedef {'connecting' | 'connected' | 'disconnected' | 'refused' | 'stopped'} State */
+/** @typedef {{ key: string, value: string | null }} Published */
+/**
+ * @typedef {object} LogOptions
+ * @property {import('../../settings/kafka-options').ClusterOptions} cluster
+ * @property {string} clientId
+ * @property {string} topic
+ * @property {string} ci address of this region
+ */
+/**
+ * @typedef {object} LogParts
+ * @property {() => any} load the client's module
+ * @property {(records: Published[], isCaughtUp: boolean) => void} records
+ * @property {() => void} onState
+ */
+
+const ACKS_ALL = -1;
+/** Kafka chooses. */
+const DEFAULT_REPLICAS = -1;
+const MOST_SENT = 500;
+const MOST_READ = 1000;
+const JOIN_MS = 30000;
+const SESSION_MS = 30000;
+const HEARTBEAT_MS = 2000;
+const FETCH_MS = 500;
+const CLOSE_MS = 5000;
+const MOST_KEPT_BYTES = 2048;
+
+/**
+ * Reads the presence topic from its start, again after each loss of the cluster, and writes to it. What cannot be
+ * written waits: the last value of each key.
+ */
+class PresenceLog {
+  #options;
+  #parts;
+  #clientOptions;
+  #backoff;
+  /** Increases with each connection: events of an earlier one do not count. */
+  #life = 0;
+  /** Clients of this connection. @type {any[]} */
+  #clients = [];
+  /** @type {any} */
+  #producer = null;
+  /** @type {NodeJS.Timeout | undefined} */
+  #restart;
+  /** @type {Map<string, string | null>} */
+  #waiting = new Map();
+  #isSending = false;
+  #partitions = 0;
+  /** Partitions whose marker of this connection was read. @type {Set<number>} */
+  #marked = new Set();
+  /** @type {Published[]} */
+  #batch = [];
+
+  /** @param {LogOptions} options @param {LogParts} parts */
+  constructor(options, parts) {
+    const { cluster, clientId } = options;
+    this.#options = options;
+    this.#parts = parts;
+    this.#clientOptions = new ClientOptions(cluster, clientId);
+    this.#backoff = new Backoff(cluster.reconnectMinMs, cluster.reconnectMaxMs);
+    /** @type {State} */
+    this.state = 'stopped';
+    /** @type {{ code: string, reason: string } | null} */
+    this.why = null;
+    /** True while everything that was in the topic at the start of this connection has been read. */
+    this.isCaughtUp = false;
+  }
+
+  /** Records that are not written yet. */
+  get waiting() {
+    return this.#waiting.size;
+  }
+
+  start() {
+    this.#set('connecting', null);
+    void this.#open(++this.#life);
+  }
+
+  /** @param {Published[]} records */
+  publish(records) {
+    for (const { key, value } of records) {
+      // The last value goes last.
+      this.#waiting.delete(key);
+      this.#waiting.set(key, value);
+    }
+    void this.#send();
+  }
+
+  /** @param {number} life */
+  async #open(life) {
+    try {
+      const { Admin, Consumer, Producer } = this.#parts.load();
+      const base = { ...this.#clientOptions.read(), retries: 1, retryDelay: 200 };
+      const add = (/** @type {any} */ client) => {
+        client.on('error', () => {});
+        this.#clients.push(client);
+        return client;
+      };
+      const admin = add(new Admin(base));
+      const partitions = await this.#topic(admin);
+      if (life !== this.#life) return;
+      this.#partitions = partitions;
+      const consumer = add(
+        new Consumer({
+          ...base,
+          requestTimeout: 2 * JOIN_MS,
+          // Each connection reads everything, so no group has more than one member, and none commits.
+          groupId: `${this.#options.topic}-${randomUUID()}`,
+          sessionTimeout: SESSION_MS,
+          rebalanceTimeout: JOIN_MS,
+          heartbeatInterval: HEARTBEAT_MS,
+          autocommit: false
+        })
+      );
+      const producer = add(new Producer(base));
+      const stream = await consumer.consume({
+        topics: [this.#options.topic],
+        mode: 'earliest',
+        autocommit: false,
+        maxWaitTime: FETCH_MS
+      });
+      if (life !== this.#life) return void stream.close(() => {});
+      stream.on('error', (/** @type {unknown} */ error) => life === this.#life && this.#failed(error));
+      stream.on('close', () => life === this.#life && this.#failed(new Error('The stream ended.')));
+      const instance = randomUUID();
+      stream.on('data', (/** @type {any} */ message) => life === this.#life && this.#read(message, instance));
+      this.#producer = producer;
+      await this.#mark(instance);
+      if (life !== this.#life) return;
+      this.#backoff.reset();
+      this.#set('connected', null);
+      void this.#send();
+    } catch (error) {
+      if (life === this.#life) this.#failed(error);
+    }
+  }
+
+  /** Finds the topic, or creates it. @param {any} admin @returns {Promise<number>} its partitions */
+  async #topic(admin) {
+    const { topic } = this.#options;
+    const count = async () => {
+      const found = await admin.metadata({ topics: [topic], autocreateTopics: false, forceUpdate: true });
+      return found.topics.get(topic)?.partitionsCount ?? 0;
+    };
+    try {
+      const partitions = await count();
+      if (partitions > 0) return partitions;
+    } catch (error) {
+      if (meaningOf(error).kind !== 'topic') throw error;
+    }
+    try {
+      await admin.createTopics({
+        topics: [topic],
+        partitions: 1,
+        replicas: DEFAULT_REPLICAS,
+        configs: [{ name: 'cleanup.policy', value: 'compact' }]
+      });
+    } catch (error) {
+      // Another region may have been faster.
+      if (meaningOf(error).code !== 'TOPIC_ALREADY_EXISTS') throw error;
+    }
+    const partitions = await count();
+    if (partitions > 0) return partitions;
+    throw new Error(`The topic "${topic}" was created and is not there yet`);
+  }
+
+  /** @param {string} instance */
+  async #mark(instance) {
+    const { ci } = this.#options;
+    const all = Array.from({ length: this.#partitions }, (_, i) => ({
+      partition: i,
+      ...markerRecord(ci, instance, i)
+    }));
+    await this.#produce(all);
+  }
+
+  /** @param {(Published & { partition?: number })[]} records */
+  async #produce(records) {
+    const { topic } = this.#options;
+    await this.#producer.send({
+      messages: records.map(({ key, value, partition }) => {
+        const bytes = Buffer.from(key);
+        return {
+          topic,
+          key: bytes,
+          value: value === null ? undefined : Buffer.from(value),
+          partition: partition ?? partitionOf(bytes, this.#partitions)
+        };
+      }),
+      acks: ACKS_ALL,
+      idempotent: false,
+      autocreateTopics: false,
+      repeatOnStaleMetadata: false
+    });
+  }
+
+  /** Writes what waits, one request at a time, so that the records of a device stay in order. */
+  async #send() {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    const life = this.#life;
+    try {
+      while (this.state === 'connected' && this.#waiting.size > 0 && life === this.#life) {
+        const sent = [...this.#waiting].slice(0, MOST_SENT);
+        await this.#produce(sent.map(([key, value]) => ({ key, value })));
+        for (const [key, value] of sent) if (this.#waiting.get(key) === value) this.#waiting.delete(key);
+      }
+    } catch (error) {
+      if (life === this.#life) this.#failed(error);
+    } finally {
+      this.#isSending = false;
+    }
+    if (life !== this.#life && this.state === 'connected') void this.#send();
+  }
+
+  /** @param {any} message of the client @param {string} instance */
+  #read({ key, value, partition }, instance) {
+    const isFine = key && key.length <= MOST_KEPT_BYTES && (value?.length ?? 0) <= MOST_KEPT_BYTES;
+    const record = isFine
+      ? { key: key.toString(), value: value ? value.toString() : null }
+      : { key: '', value: null };
+    this.#batch.push(record);
+    const isMarker = isFine && this.#isOwnMarker(record, instance, partition);
+    if (isMarker) this.#marked.add(partition);
+    if (isMarker && this.#marked.size >= this.#partitions && !this.isCaughtUp) {
+      this.isCaughtUp = true;
+      this.#flush(true);
+      this.#parts.onState();
+    } else if (this.#batch.length >= MOST_READ) this.#flush(this.isCaughtUp);
+    else if (this.#batch.length === 1) setImmediate(() => this.#flush(this.isCaughtUp));
+  }
+
+  /** @param {Published} record @param {string} instance @param {number} partition */
+  #isOwnMarker({ key, value }, instance, partition) {
+    const own = markerRecord(this.#options.ci, instance, partition);
+    return key === own.key && value === own.value;
+  }
+
+  /** @param {boolean} isCaughtUp */
+  #flush(isCaughtUp) {
+    const records = this.#batch.splice(0);
+    if (records.length > 0) this.#parts.records(records, isCaughtUp);
+  }
+
+  /** @param {unknown} error */
+  #failed(error) {
+    this.#life++;
+    void this.#drop();
+    clearTimeout(this.#restart);
+    const meaning = meaningOf(error);
+    const code = /** @type {NodeJS.ErrnoException} */ (error)?.code ?? '';
+    const { reconnectMaxMs } = this.#options.cluster;
+    if (['NO_CLIENT', 'NODE_VERSION', 'TLS_FILE'].includes(code)) {
+      this.#set('refused', { code, reason: /** @type {Error} */ (error).message });
+      return this.#again(reconnectMaxMs);
+    }
+    const { topic } = this.#options;
+    const isRefused = meaning.kind === 'access' || /AUTHORIZATION_FAILED$/.test(meaning.code);
+    if (isRefused) {
+      const isTopic = meaning.kind !== 'access';
+      const reason = isTopic
+        ? `The cluster does not allow this gateway to use the topic "${topic}" (${meaning.code}). Allow it (ACL Create, Read, Write and Describe, and Read for groups that begin with its name).`
+        : accessSentence(meaning);
+      this.#set('refused', { code: meaning.code, reason });
+      return this.#again(reconnectMaxMs);
+    }
+    const reason = `The presence of other regions cannot be read from Kafka (${meaning.detail}). Trying again.`;
+    this.#set('disconnected', { code: meaning.code, reason });
+    this.#again(this.#backoff.next());
+  }
+
+  /** @param {number} ms */
+  #again(ms) {
+    const life = ++this.#life;
+    this.#restart = setTimeout(() => void this.#open(life), ms);
+  }
+
+  /** Closes the clients of this connection. */
+  async #drop() {
+    const clients = this.#clients;
+    this.#clients = [];
+    this.#producer = null;
+    this.#batch = [];
+    this.#marked.clear();
+    this.isCaughtUp = false;
+    await Promise.all(clients.map(closed));
+  }
+
+  /** Writes what waits, and ends. @param {number} timeoutMs */
+  async stop(timeoutMs) {
+    clearTimeout(this.#restart);
+    const until = performance.now() + timeoutMs;
+    while (this.state === 'connected' && this.#waiting.size > 0 && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    this.#life++;
+    this.#set('stopped', null);
+    await this.#drop();
+  }
+
+  /** @param {State} state @param {{ code: string, reason: string } | null} why */
+  #set(state, why) {
+    this.state = state;
+    this.why = why;
+    this.#parts.onState();
+  }
+}
+
+/** @param {any} client @returns {Promise<void>} */
+function closed(client) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, CLOSE_MS);
+    const done = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    try {
+      client.close(true, done);
+    } catch {
+      done();
+    }
+  });
+}
+
+exports.PresenceLog = PresenceLog;

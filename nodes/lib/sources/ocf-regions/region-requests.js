@@ -1,0 +1,119 @@
+'use strict';
+// Requests between gateways: those of a controller for a device that is signed in at another region, with the user
+// whose right was checked. Only gateways with a trusted certificate can send them.
+
+const { asUuid } = require('../ocf/bodies');
+const { OPTION, uint, uintOption } = require('../ocf/coap');
+const { Refusal } = require('../ocf/refusal');
+const { observeWish } = require('../ocf/relations');
+const { asRefusal } = require('../ocf/replies');
+const { checkCritical } = require('../ocf/route-options');
+const { answerCode, methodCode, methodOf } = require('../coap-desk/codes');
+
+/** @typedef {import('../ocf/coap').Option} Option */
+/** @typedef {import('../ocf/elsewhere').Passage} Passage */
+/** @typedef {import('./link').Incoming} Incoming */
+/** @typedef {InstanceType<typeof import('../ocf').OcfCloud>} Cloud */
+
+/** RFC 8768. */
+const HOP_LIMIT = 16;
+const HOPS = 16;
+/** The user, as text. Elective and unsafe to forward, from the range for experiments (RFC 7252, 12.2). */
+const USER = 65002;
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * @param {Passage} passage
+ * @param {import('../ocf/cloud').Question} question
+ * @returns {import('./link').Outgoing}
+ */
+function outgoing({ di, uid, hops = HOPS }, { method, path, query, options, payload, observe, timeoutMs }) {
+  /** @type {Option[]} */
+  const own = [
+    [HOP_LIMIT, uint(hops)],
+    [USER, Buffer.from(uid)]
+  ];
+  return {
+    code: methodCode(method),
+    path: ['oic', 'route', di, ...path],
+    query,
+    options: [...options, ...own],
+    payload,
+    observe,
+    timeoutMs
+  };
+}
+
+/**
+ * Answers a request of another gateway. Never throws.
+ * @param {Cloud} cloud
+ * @param {Incoming} incoming
+ */
+async function serve(cloud, incoming) {
+  const { answer } = incoming;
+  let isEnded = false;
+  incoming.onEnd(() => (isEnded = true));
+  const refuse = (/** @type {Refusal} */ { code, message, maxAge }) => {
+    /** @type {Option[]} */
+    const options = maxAge === undefined ? [] : [[OPTION.MAX_AGE, uint(maxAge)]];
+    answer(answerCode(code), options, Buffer.from(message));
+  };
+  try {
+    const { request, passage } = read(incoming.message);
+    const checked = await cloud.route.prepare(passage.di, request);
+    if (isEnded) return;
+    const isHere = cloud.sessions.isReachable(checked.via);
+    // RFC 8768, section 3: each gateway that passes the request on takes one.
+    const hops = isHere ? passage.hops : passage.hops - 1;
+    if (hops < 1) throw new Refusal('5.08', `The hop limit was reached at ${cloud.endpointFor(request)}.`);
+    cloud.route.checkOpen(checked.via);
+    /** @type {import('../ocf/route').Taker} */
+    const taker = {
+      uid: passage.uid,
+      take: ({ code, options, payload }) => answer(code, options, payload),
+      end: refuse
+    };
+    if (observeWish(request) === 'start') {
+      const drop = cloud.route.observe({ ...checked, hops }, taker, () => {});
+      if (drop) incoming.onEnd(drop);
+    } else cloud.route.ask({ ...checked, hops }, taker);
+  } catch (error) {
+    if (!(error instanceof Refusal)) cloud.problem(error);
+    refuse(asRefusal(error));
+  }
+}
+
+/**
+ * @param {import('./link-messages').Message} message
+ * @returns {{ request: import('../ocf/coap').Request, passage: { di: string, uid: string, hops: number } }} path: that
+ *   on the device
+ * @throws {Refusal}
+ */
+function read({ code, token, options, payload }) {
+  const texts = (/** @type {number} */ wanted) =>
+    options.filter(([number]) => number === wanted).map(([, value]) => value.toString());
+  const [first, second, third = '', ...path] = texts(OPTION.URI_PATH);
+  const method = methodOf(code);
+  if (first !== 'oic' || second !== 'route') throw new Refusal('4.04', 'A gateway has no such resource.');
+  if (!method) throw new Refusal('4.05', 'The method is not known.');
+  const request = {
+    connection: 0,
+    device: '',
+    peer: { address: '' },
+    method,
+    path,
+    query: texts(OPTION.URI_QUERY),
+    options: options.filter(([number]) => number !== OPTION.URI_PATH && number !== OPTION.URI_QUERY),
+    payload: payload ?? EMPTY,
+    token
+  };
+  checkCritical(request);
+  const user = options.filter(([number]) => number === USER).map(([, value]) => value.toString());
+  const uid = user.length === 1 ? asUuid(user[0]) : '';
+  if (!uid) throw new Refusal('4.00', 'The request names no user.');
+  const hops = uintOption(request, HOP_LIMIT) ?? HOPS;
+  if (!(hops >= 1 && hops <= 255)) throw new Refusal('4.00', 'The hop limit must be 1 to 255.');
+  return { request, passage: { di: asUuid(third), uid, hops } };
+}
+
+module.exports = { outgoing, serve, HOP_LIMIT, HOPS, USER };

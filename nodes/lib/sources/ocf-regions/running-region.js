@@ -1,0 +1,155 @@
+'use strict';
+// A region at work: its part of the presence topic, and its links.
+
+const { Complaints } = require('../../base/complaints');
+const { asError, guard } = require('../../base/guard');
+const { Links } = require('./links');
+const { PresenceThread } = require('./presence-thread');
+const { Regions } = require('./regions');
+
+/** @typedef {import('./presence-thread').ThreadHooks} ThreadHooks */
+/**
+ * @typedef {object} Log
+ * @property {() => void} start
+ * @property {(records: import('./presence-log').Published[]) => void} publish
+ * @property {() => Promise<void>} stop
+ * @property {string} state
+ * @property {string} reason
+ * @property {number} waiting
+ */
+/**
+ * @typedef {object} RegionSettings
+ * @property {string} own address of this region
+ * @property {{ host: string, port: number }} listen
+ * @property {InstanceType<typeof import('./peers').LinkSecrets>} secrets
+ * @property {readonly string[]} names of certificates, see isPeer()
+ * @property {(hooks: ThreadHooks) => Log} openLog
+ * @property {number} [mostDevices]
+ * @property {number} [unknownMs]
+ * @property {import('./links').LinksParts['limits']} [limits]
+ */
+
+const LISTEN_RETRY_MS = 1000;
+
+class RunningRegion {
+  #settings;
+  #cloud;
+  #regions;
+  #links;
+  #log;
+  #tell;
+  #isClosed = false;
+  /** @type {NodeJS.Timeout | undefined} */
+  #retry;
+  /** Why the port is not open, '' = it is. */
+  #portTrouble = '';
+
+  /**
+   * @param {RegionSettings} settings
+   * @param {import('./regions').Cloud} cloud
+   * @param {(sentence: string) => void} report
+   */
+  constructor(settings, cloud, report) {
+    const { own, listen, secrets, names, openLog, mostDevices, unknownMs, limits } = settings;
+    const complaints = new Complaints(report);
+    const tell = (/** @type {string} */ sentence) => complaints.tell(sentence, sentence);
+    const safely = (/** @type {() => void} */ work) => guard(work, (error) => cloud.problem(error));
+    this.#settings = settings;
+    this.#tell = tell;
+    this.#cloud = cloud;
+    const regions = new Regions({
+      own,
+      cloud,
+      publish: (records) => this.#log.publish(records),
+      mostDevices,
+      unknownMs
+    });
+    this.#regions = regions;
+    this.#links = new Links({
+      ...{ own, listen, secrets, names, limits },
+      sid: () => cloud.options.sid,
+      asked: (incoming) => safely(() => regions.serve(incoming)),
+      up: (ci) => safely(() => regions.up(ci)),
+      down: (ci) => safely(() => regions.down(ci)),
+      report: tell
+    });
+    regions.use(this.#links);
+    this.#log = openLog({
+      records: (records, isCaughtUp) => safely(() => regions.take(records, isCaughtUp)),
+      caughtUp: () => safely(() => regions.ready()),
+      restarted: () => safely(() => regions.repeat()),
+      report: tell
+    });
+  }
+
+  /** Opens the port, and again until it succeeds: until then, only this gateway connects to others. */
+  open() {
+    this.#cloud.elsewhere = this.#regions;
+    this.#log.start();
+    void this.#listen();
+  }
+
+  async #listen() {
+    try {
+      await this.#links.listen();
+      this.#portTrouble = '';
+    } catch (error) {
+      const { code, message } = asError(error);
+      const { host, port } = this.#settings.listen;
+      this.#portTrouble = code ?? 'wrong certificate';
+      this.#tell(
+        code
+          ? `The port ${host}:${port} for other regions cannot be opened (${code}). Trying again.`
+          : message
+      );
+      if (!this.#isClosed) this.#retry = setTimeout(() => void this.#listen(), LISTEN_RETRY_MS);
+    }
+  }
+
+  /** Its devices are off for the other regions. */
+  async close() {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    this.#regions.leave();
+    this.#regions.close();
+    await this.#links.close();
+    await this.#log.stop();
+  }
+
+  /** What is wrong, for the status; '' = nothing. */
+  get trouble() {
+    if (this.#portTrouble) return `port: ${this.#portTrouble}`;
+    const { state, reason } = this.#log;
+    if (!this.#regions.isReady) return state === 'refused' ? 'Kafka refused' : 'presence is being read';
+    if (state !== 'connected' && reason !== '') return 'presence stands still (Kafka)';
+    if (this.#regions.table.isFull) return 'presence table full';
+    const missing = this.#links.missing().length;
+    return missing > 0 ? `${missing} not reachable` : '';
+  }
+
+  /** Returns what the metrics and the live view show. Totals are those since the start. */
+  figures() {
+    const { table, isReady, counts } = this.#regions;
+    const links = this.#links.all().map(({ ci, link }) => ({ ci, open: link.open, served: link.served }));
+    return {
+      own: this.#settings.own,
+      isReady,
+      log: { state: this.#log.state, reason: this.#log.reason, waiting: this.#log.waiting },
+      devices: table.size,
+      refused: table.refused,
+      counts: { ...counts },
+      links,
+      missing: this.#links.missing(),
+      connections: { ...this.#links.counts }
+    };
+  }
+}
+
+/**
+ * Returns what opens the presence topic in Kafka.
+ * @param {import('./presence-log').LogOptions} options
+ * @returns {(hooks: ThreadHooks) => Log}
+ */
+const kafkaLog = (options) => (hooks) => new PresenceThread(options, hooks);
+
+module.exports = { RunningRegion, kafkaLog };

@@ -1,0 +1,224 @@
+'use strict';
+// Brokers die under load.  SEGANET_KAFKA=$(.ci/kafka) npm run test:kafka -- --help
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { readArguments } = require('../../../../bench/harness/arguments');
+const { KafkaBroker, kafkaTools } = require('../../../../bench/harness/kafka/broker');
+const { KafkaClient } = require('../../../../bench/harness/kafka/client');
+const { KafkaCluster } = require('../../../../bench/harness/kafka/cluster');
+const { Gateway, load } = require('../../../../bench/harness/kafka/gateway-process');
+const { eventually } = require('../../../../bench/harness/net');
+const { haveTool } = require('../../../../bench/harness/tools');
+const { Verdict } = require('./verdict');
+
+const intro = `Usage: SEGANET_KAFKA=$(.ci/kafka) npm run test:kafka -- [options]
+
+Devices publish over MQTT with QoS 1 to an engine with a log, whose kafka uplink writes to real brokers. The brokers are
+killed with SIGKILL and started again. At the end all topics are read: no acknowledged record may be missing, and the
+first copies of the records of a device and class must be in order, live and historical ones each. With --brokers=3 the
+broker that leads the partition of the first device is killed; with --brokers=1, the only one. Exit code 1 if a record
+is lost or out of order, or if no verdict is possible.`;
+
+const TOPICS = ['seganet.critical', 'seganet.normal'];
+const READ_MS = 600000;
+/** Nothing more is expected after this time without a record. */
+const QUIET_MS = 60000;
+const sleep = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const note = (/** @type {string} */ text) =>
+  console.log(`${new Date().toISOString().slice(11, 19)}  load ${os.loadavg()[0].toFixed(1)}  ${text}`);
+
+function options() {
+  const given = readArguments(intro, {
+    numbers: {
+      brokers: ['1', 1, 3, '1, or 3 with three replicas of each partition'],
+      rate: ['15000', 1, 1000000, 'messages per second of all devices together'],
+      devices: ['100', 1, 50000, 'devices, each with its own connection'],
+      payload: ['109', 80, 65536, 'bytes of a message'],
+      partitions: ['4', 1, 1000, 'of each topic'],
+      kills: ['3', 0, 1000, 'how often a broker is killed'],
+      seconds: ['15', 1, 3600, 'time before each kill, and after the last start'],
+      away: ['1', 0, 86400, 'seconds from a kill to the start of the broker'],
+      start: ['12', 1, 600, 'seconds that a broker needs to start, for the length of the load'],
+      drain: ['120', 1, 600, 'longest wait for the last PUBACKs, s']
+    },
+    texts: {
+      compression: ['none', 'none, gzip, snappy, lz4 or zstd'],
+      mode: ['records', 'batch mode: records or off']
+    }
+  });
+  const names = [
+    'brokers',
+    'rate',
+    'devices',
+    'payload',
+    'partitions',
+    'kills',
+    'seconds',
+    'away',
+    'start',
+    'drain'
+  ];
+  const numbers = Object.fromEntries(names.map((name) => [name, given.number(name)]));
+  if (numbers.brokers === 2) throw new Error('Two brokers have no majority when one is away: use 1 or 3.');
+  return {
+    .../** @type {Record<'brokers' | 'rate' | 'devices' | 'payload' | 'partitions' | 'kills' | 'seconds' | 'away' |
+      'start' | 'drain', number>} */ (numbers),
+    compression: given.text('compression'),
+    mode: given.text('mode')
+  };
+}
+
+/** One broker, or a cluster. */
+class Brokers {
+  /** @param {number} count */
+  constructor(count) {
+    this.count = count;
+    this.cluster = count > 1 ? new KafkaCluster(count) : null;
+    /** @type {KafkaBroker | null} */
+    this.lone = count > 1 ? null : new KafkaBroker();
+  }
+
+  get addresses() {
+    return this.cluster?.addresses ?? /** @type {KafkaBroker} */ (this.lone).address;
+  }
+
+  async start() {
+    await (this.cluster ?? this.lone)?.start();
+  }
+
+  async stop() {
+    await (this.cluster ?? this.lone)?.stop();
+  }
+
+  /** Kills the leader of the first partition. @returns {Promise<KafkaBroker>} the broker that is dead */
+  async kill() {
+    if (this.lone) {
+      await this.lone.kill();
+      return this.lone;
+    }
+    const client = new KafkaClient(this.addresses);
+    const [leader] = await client.leaders('seganet.normal').finally(() => client.close());
+    const broker = /** @type {KafkaCluster} */ (this.cluster).broker(leader);
+    note(`broker ${leader} leads`);
+    await broker.kill();
+    return broker;
+  }
+}
+
+/** @param {Brokers} brokers @param {ReturnType<typeof options>} given @param {{ isOver: boolean }} generator */
+async function killBrokers(brokers, { kills, seconds, away }, generator) {
+  for (let i = 1; i <= kills; i++) {
+    await sleep(seconds * 1000);
+    if (generator.isOver) throw new Error('the load ended before the last kill: raise --start');
+    const broker = await brokers.kill();
+    note(`kill ${i} of ${kills}`);
+    await sleep(away * 1000);
+    await broker.again();
+    note('started again');
+  }
+}
+
+/**
+ * Reads all records until everything that was sent has arrived, or nothing comes any more.
+ * @param {string} addresses @param {number} sent
+ */
+async function judge(addresses, sent) {
+  const verdict = new Verdict();
+  const client = new KafkaClient(addresses);
+  // A group takes a while to begin.
+  let at = Infinity;
+  try {
+    await client.read(TOPICS, (records) => {
+      at = Date.now();
+      for (const record of records) verdict.add(record);
+    });
+    const isOver = () => verdict.distinct >= sent || Date.now() - at > QUIET_MS;
+    await eventually(isOver, { timeoutMs: READ_MS, everyMs: 200, what: 'records in Kafka' });
+    return verdict;
+  } finally {
+    await client.close();
+  }
+}
+
+/** @param {Brokers} brokers @param {ReturnType<typeof options>} given @param {string} folder */
+async function run(brokers, given, folder) {
+  const { rate, devices, payload, partitions, kills, seconds, away, start, drain, compression, mode } = given;
+  await brokers.start();
+  const client = new KafkaClient(brokers.addresses);
+  await client.createTopics(TOPICS, partitions, [], Math.min(3, brokers.count)).finally(() => client.close());
+  const gateway = new Gateway(brokers.addresses, path.join(folder, 'log'), mode, { compression });
+  try {
+    const { port } = await gateway.next();
+    const length = Math.ceil((kills + 1) * seconds + kills * (away + start));
+    note(`${devices} devices send ${rate} messages/s for ${length} s`);
+    const generator = { isOver: false };
+    const sending = load({
+      port,
+      devices,
+      payload,
+      arrivals: 'poisson',
+      rate: rate / devices,
+      seconds: length,
+      drain,
+      out: path.join(folder, 'load')
+    }).finally(() => (generator.isOver = true));
+    const [sent] = await Promise.all([sending, killBrokers(brokers, given, generator)]);
+    note(`sent ${sent.sent}, acknowledged ${sent.acked}`);
+    const verdict = await judge(brokers.addresses, sent.sent);
+    const { cpu, rssKiB, state } = await gateway.read();
+    return { sent, verdict, cpu, rssKiB, state };
+  } finally {
+    await gateway.stop();
+  }
+}
+
+async function main() {
+  const given = options();
+  const missing = kafkaTools().filter((tool) => !haveTool(tool));
+  if (missing.length > 0) throw new Error(`needs ${missing.join(', ')}`);
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-kafka-chaos-'));
+  const brokers = new Brokers(given.brokers);
+  try {
+    const { sent, verdict, state, cpu, rssKiB } = await run(brokers, given, folder);
+    const lost = verdict.lost(sent);
+    const { twice, disorder, historical, foreign, bare, otherKey, records } = verdict;
+    const retried = state.producers.reduce(
+      (/** @type {number} */ sum, /** @type {any} */ each) => sum + each.retried,
+      0
+    );
+    console.log(
+      JSON.stringify({
+        ...given,
+        sent: sent.sent,
+        acknowledged: sent.acked,
+        inKafka: records,
+        lost,
+        twice,
+        outOfOrder: disorder,
+        historical,
+        foreign,
+        withoutSeq: bare,
+        copiesWithAnotherKey: otherKey,
+        retried,
+        deadLetters: state.deadLetters,
+        ackMs: { p50: sent.ackUs.p50 / 1000, p99: sent.ackUs.p99 / 1000, max: sent.ackUs.max / 1000 },
+        gatewayCpuS: (cpu.user + cpu.system) / 1e6,
+        rssMiB: Math.round(rssKiB / 1024),
+        load: os.loadavg().map((each) => Number(each.toFixed(1)))
+      })
+    );
+    const isBad =
+      lost + disorder + foreign + bare + otherKey + state.deadLetters > 0 || sent.acked < sent.sent;
+    process.exitCode = isBad ? 1 : 0;
+  } finally {
+    await brokers.stop();
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+main().catch((error) => {
+  console.error(error.stack);
+  process.exit(1);
+});
