@@ -29,7 +29,8 @@ module.exports = function (RED) {
     const all = { ...config, ...given(/** @type {any} */ (this).credentials) };
     joined = join(RED, this, all, settings.schema, (values, host) => {
       const exposed = settings.check(values);
-      const { keepAliveS, presenceTopic, recordTypes, sid, endpoint, storeFile, ...rest } = values;
+      const { keepAliveS, presenceTopic, recordTypes, sid, endpoint, storeFile, storePassword, ...rest } =
+        values;
       const { accessSeconds, refreshDays, requestTimeoutMs, mostDevices, httpPort, httpHost } = rest;
       const parts = listenerParts(RED, this, settings.listenerValues(values), 'coap');
       const httpTls = httpPort > 0 ? serverTls(RED, this, values.httpTls) : null;
@@ -41,6 +42,7 @@ module.exports = function (RED) {
           : storeFile
             ? path.resolve(storeFile)
             : path.join(host.directory, 'ocf.db'),
+        password: storePassword,
         sid,
         endpoint: () => endpoint || settings.defaultEndpoint(values, joined?.port ?? 0),
         options: {
@@ -101,7 +103,7 @@ module.exports = function (RED) {
   }
 
   RED.nodes.registerType('seganet-ocf-cloud', OcfCloud, {
-    credentials: { clientSecret: { type: 'password' } }
+    credentials: { storePassword: { type: 'password' }, clientSecret: { type: 'password' } }
   });
   addCloudEndpoints(RED);
 };

@@ -84,6 +84,40 @@ test('a device signs up with a code of the command; users and devices list it; s
   expect((await here('users')).stdout).toMatch(/alice +0/);
 });
 
+test('makes, fills, lists and deletes groups', async () => {
+  await Promise.all(['fay', 'gus'].map((name) => here('code', name)));
+  const device = await connected();
+  await device.signUp((await here('code', 'fay')).stdout.trim());
+  const gid = (await here('group', 'create', 'fay', 'At home')).stdout.trim();
+  expect(gid).toMatch(/^[0-9a-f-]{36}$/);
+  expect(await here('group', 'share', gid, device.di, 'rw')).toMatchObject({ status: 0 });
+  expect((await here('group', 'add', gid, 'gus')).stderr).toMatch(/gus is a member\./);
+  const { groups } = JSON.parse((await here('groups', 'gus', '--json')).stdout);
+  expect(groups).toMatchObject([
+    { gid, name: 'At home', owner: 'fay', devices: [{ di: device.di, rights: 'rw' }] }
+  ]);
+  expect(groups[0].members.sort()).toEqual(['fay', 'gus']);
+  expect((await cloud.store.read('access', { di: device.di })).shares).toMatchObject([{ rights: 'rw' }]);
+  expect((await here('groups')).stdout).toMatch(
+    /^group +name +owner +members +devices\n.*At home +fay +2 +1\n$/
+  );
+  expect(await here('group', 'remove', gid, 'fay')).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/cannot leave/)
+  });
+  expect(await here('group', 'share', gid, device.di, 'x')).toMatchObject({ status: 2 });
+  expect(await here('group', 'rename', gid)).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/group add GROUP USER;/)
+  });
+  expect((await here('group', 'delete', gid)).stderr).toMatch(/was deleted; it had 1 device\./);
+  expect(await here('group', 'delete', gid)).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/no such group/)
+  });
+  expect((await cloud.store.read('access', { di: device.di })).shares).toEqual([]);
+});
+
 test('makes, lists and revokes tokens for HTTP', async () => {
   const made = await here('token', 'dave', '--days', '2');
   expect(made).toMatchObject({ status: 0, stderr: expect.stringMatching(/dave.*2 days.*[0-9a-f]{12}/) });

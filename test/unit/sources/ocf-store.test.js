@@ -4,6 +4,7 @@
 const fs = require('node:fs');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 const { SqliteStore, StoreThread } = require('../../../nodes/lib/sources/ocf/store');
+const { GroupCommit } = require('../../../nodes/lib/sources/ocf/store/group-commit');
 const { findSql } = require('../../../nodes/lib/sources/ocf/store/links');
 const { hashOf, newPair } = require('../../../nodes/lib/sources/ocf/tokens');
 const { newCode } = require('../../../nodes/lib/sources/ocf/access-codes');
@@ -38,6 +39,21 @@ describe('a store in SQLite', () =>
       return Number(n);
     }
   }));
+
+test('too many waiting writes fail at once', async () => {
+  const done = [];
+  const commits = new GroupCommit(async (take) => {
+    for (let job = take(); job; job = take()) done.push(job.resolve(job.input));
+  });
+  const waiting = Array.from({ length: 4096 }, (_, i) => commits.write('none', i));
+  await expect(commits.write('none', 0)).rejects.toThrow('too busy');
+  expect((await Promise.all(waiting)).at(-1)).toBe(4095);
+  const last = commits.write('none', 'last');
+  await commits.close();
+  expect(await last).toBe('last');
+  await expect(commits.write('none', 0)).rejects.toThrow('closed');
+  expect(done).toHaveLength(4097);
+});
 
 let store, file;
 beforeEach(() => {

@@ -4,7 +4,7 @@
 const os = require('node:os');
 const { isLoopback } = require('../../base/loopback');
 const { choice, integer, secret, text } = require('../../base/options');
-const { LIMITS } = require('../ocf');
+const { LIMITS, isPostgresUrl, parsePostgresUrl } = require('../ocf');
 const region = require('./region-settings');
 
 const PORTS = { tcp: 5683, tls: 5684 };
@@ -33,6 +33,7 @@ const schema = {
   sid: text('', UUID, 'a UUID'),
   endpoint: text('', ENDPOINT, 'an address such as coaps+tcp://cloud.example:5684'),
   storeFile: text(''),
+  storePassword: secret,
   accessSeconds: limited('accessSeconds', 3600),
   refreshDays: limited('refreshDays', 90),
   keepAliveS: integer(0, 86400, 20),
@@ -83,7 +84,13 @@ function check(values) {
       `On ${host}, tokens of devices cross the network without encryption. Choose TLS, unless only devices are on that network.`
     );
   }
-  const { httpPort, httpHost, httpTls } = values;
+  const { httpPort, httpHost, httpTls, storeFile } = values;
+  const store = isPostgresUrl(storeFile) ? parsePostgresUrl(storeFile) : null;
+  if (store && !store.isLocal && store.mode === 'disable') {
+    warnings.push(
+      `The accounts cross the network to ${store.host} without encryption. Remove sslmode=disable from the address.`
+    );
+  }
   if (httpPort > 0 && !httpTls && !isLoopback(httpHost)) {
     warnings.push(
       `On ${httpHost}, tokens of users cross the network without encryption. Choose a TLS node for HTTP.`

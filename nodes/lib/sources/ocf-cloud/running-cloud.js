@@ -21,6 +21,7 @@ const openFiles = new Set();
  *
  * @typedef {object} Parts
  * @property {string} file of the store, or the URL of a PostgreSQL database
+ * @property {string} password of that database, '' = of PGPASSWORD or PGPASSFILE
  * @property {string} sid '' = that of the store, or a new one
  * @property {() => string} endpoint
  * @property {Partial<import('../ocf/options').Options>} options
@@ -141,9 +142,10 @@ class RunningCloud {
   }
 
   async #start() {
-    const { file, endpoint, options, engine, stage, onBell, warn, unrecorded, problem } = this.#parts;
+    const { file, password, endpoint, options, engine, stage, onBell, warn, unrecorded, problem } =
+      this.#parts;
     if (!isPostgresUrl(file)) fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-    const store = await openStore(file, { report: warn });
+    const store = await openStore(file, { password, report: warn });
     this.#store = store;
     this.sid = this.#parts.sid.toLowerCase() || (await store.read('cloudId')) || randomUUID();
     const desk = new CoapDesk(engine, stage, onBell, {

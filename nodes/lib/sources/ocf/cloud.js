@@ -9,6 +9,8 @@ const { discovery } = require('./discovery');
 const { NOWHERE } = require('./elsewhere');
 const { Forwarding } = require('./forwarding');
 const { Grants } = require('./grants');
+const { group, verify } = require('./groups');
+const { Invitations } = require('./invitations');
 const { Lookups } = require('./lookups');
 const { ObservedRecords } = require('./observed-records');
 const { withDefaults } = require('./options');
@@ -160,6 +162,7 @@ class OcfCloud {
     this.presence = new Presence(this);
     this.topics = new Topics(this);
     this.lookups = new Lookups(this);
+    this.invitations = new Invitations(this);
     this.userTokens = new UserTokens(this);
     /** True while requests over HTTP are taken, too. */
     this.hasHttp = false;
@@ -291,6 +294,9 @@ class OcfCloud {
     if (path === 'oic/res') return discovery(this, peer, request, format);
     if (path === 'oic/prs') return this.presence.answer(peer, request, format);
     if (path === 'oic/ps' || path.startsWith('oic/ps/')) return this.topics.answer(peer, request, format);
+    if (path === 'oic/acl/group') return group(this, peer, request);
+    if (path === 'oic/acl/invite') return this.invitations.answer(peer, request, format);
+    if (path === 'oic/acl/verify') return verify(this, peer, request);
     if (path === 'rd' || path.startsWith('rd/')) return registrations(this, peer, request);
     if (path === 'rd-lookup/res' || path === 'rd-lookup/ep') return this.lookups.answer(peer, request);
     throw new Refusal('4.04', 'The cloud has no such resource.');
@@ -453,11 +459,18 @@ class OcfCloud {
   /** @param {string} di @param {string} uid @param {'' | 'r' | 'rw'} rights @returns {Promise<string>} '' = done */
   async share(di, uid, rights) {
     const problem = await this.store.write('share', { di, uid, rights });
-    this.grants.forget(di);
-    await this.forwarding.share(di);
-    await this.route.recheck(di);
-    this.lookups.changed();
+    await this.sharesChanged([di]);
     return problem;
+  }
+
+  /** Applies the rights that users have now, and ends what is no longer allowed. @param {string[]} devices */
+  async sharesChanged(devices) {
+    for (const di of devices) this.grants.forget(di);
+    for (const di of devices) {
+      await this.forwarding.share(di);
+      await this.route.recheck(di);
+    }
+    if (devices.length > 0) this.lookups.changed();
   }
 
   /** @param {string} di that has signed up */

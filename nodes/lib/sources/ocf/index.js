@@ -6,7 +6,7 @@ const { FORMAT, OPTION } = require('./coap');
 const { OcfCloud } = require('./cloud');
 const { DEFAULTS, LIMITS } = require('./options');
 const { forwardOptions } = require('./route-options');
-const { isPostgresUrl, openStore } = require('./store');
+const { isPostgresUrl, openStore, parsePostgresUrl } = require('./store');
 
 /**
  * Returns what a listener of the engine must do for the cloud: pass it these requests, with these critical options,
@@ -30,4 +30,14 @@ function deskOptions({ requestTimeoutMs }) {
   };
 }
 
-module.exports = { OcfCloud, accessCodes, isPostgresUrl, openStore, newCode, deskOptions, DEFAULTS, LIMITS };
+module.exports = {
+  OcfCloud,
+  accessCodes,
+  isPostgresUrl,
+  openStore,
+  parsePostgresUrl,
+  newCode,
+  deskOptions,
+  DEFAULTS,
+  LIMITS
+};

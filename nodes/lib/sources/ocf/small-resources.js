@@ -45,6 +45,9 @@ const CORE = [
   '</oic/prs>;obs',
   '</oic/ps>',
   '</oic/ping>',
+  '</oic/acl/group>',
+  '</oic/acl/invite>;obs',
+  '</oic/acl/verify>',
   '</rd>;rt="core.rd";ct=40',
   '</rd-lookup/res>;rt="core.rd-lookup-res";ct=40;obs',
   '</rd-lookup/ep>;rt="core.rd-lookup-ep";ct=40;obs'

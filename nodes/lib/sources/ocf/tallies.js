@@ -16,7 +16,7 @@ const BY_FIRST = new Map([
   ['rd', 'registration'],
   ['rd-lookup', 'lookup']
 ]);
-const BY_SECOND = new Set(['rd', 'res', 'route', 'prs', 'ps', 'ping']);
+const BY_SECOND = new Set(['rd', 'res', 'route', 'prs', 'ps', 'ping', 'acl']);
 
 /** Names the resource of a path. A path that the cloud does not have is 'other'. @param {string[]} path */
 function resourceOf(path) {

@@ -1,6 +1,6 @@
 'use strict';
 
-const { USER_TOKENS } = require('./store/operations');
+const { INVITATIONS, USER_TOKENS } = require('./store/operations');
 
 const TICK_MS = 1000;
 /** Ticks between deletions of what is expired. */
@@ -73,6 +73,7 @@ class Upkeep {
     if (this.#ticks % CODES_TICKS === 0) {
       await store.write('removeOldCodes', { now });
       await store.write('removeOldUserTokens', { now });
+      if (await store.write('removeOldInvitations', { now })) this.#cloud.invitations.changed();
     }
   }
 
@@ -104,6 +105,7 @@ class Upkeep {
     if (changes === 'all') await route.recheck();
     else for (const di of changes) await route.recheck(di);
     if (isChanged(USER_TOKENS)) await userTokens.recheck();
+    if (isChanged(INVITATIONS)) this.#cloud.invitations.changed();
     lookups.changed();
   }
 }

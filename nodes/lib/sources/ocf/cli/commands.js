@@ -3,16 +3,17 @@
 const fs = require('node:fs');
 const { CliError } = require('../../../base/cli/cli-error');
 const { plural, table } = require('../../../base/cli/cli-output');
-const { newCode, userProblem, ISSUER } = require('../access-codes');
+const { newCode, userProblem } = require('../access-codes');
 const { asUuid } = require('../bodies');
 const { PostgresStore, SqliteStore, isPostgresUrl } = require('../store');
 const { MOST_TOKENS, newUserToken } = require('../user-tokens');
+const { group, groups } = require('./group-commands');
 const { EXIT, usage } = require('./usage');
+const { userNamed } = require('./users');
 
 /** @typedef {import('./usage').Input} Input */
 /** @typedef {import('../../../base/cli/cli-output').Output} Output */
 /** @typedef {import('../store/operations').Store} Store */
-/** @typedef {{ uid: string, issuer: string, sub: string, devices: number }} User */
 
 /**
  * Runs a command with the open database.
@@ -55,6 +56,9 @@ async function open(file) {
 
 /** @type {Record<string, (store: Store, input: Input, output: Output) => Promise<number>>} */
 const commands = {
+  group,
+  groups,
+
   async code(store, { names: [name], minutes }, output) {
     const problem = userProblem(name);
     if (problem) throw usage(`The user name ${problem}.`);
@@ -162,19 +166,5 @@ const commands = {
     return EXIT.OK;
   }
 };
-
-/**
- * Returns the user with a name or id. A user of access codes comes before one of a provider with the same name.
- * @param {User[]} users
- * @param {string} name
- */
-function userNamed(users, name) {
-  const found =
-    users.find((user) => user.sub === name && user.issuer === ISSUER) ??
-    users.find((user) => user.uid === name) ??
-    users.find((user) => user.sub === name);
-  if (!found) throw new CliError(`There is no user or device ${name}.`, EXIT.NO);
-  return found;
-}
 
 exports.execute = execute;

@@ -30,18 +30,26 @@ commands
   devices [USER]      lists the devices, or those of one user: id, user, links, name
   share DEVICE USER RIGHTS
                       shares a device with another user: r (read), rw (read and write), or none
+  groups [USER]       lists the groups, or those of one user: id, name, owner, members, devices
+  group create USER NAME
+                      makes a group that the user owns, and prints its id
+  group add|remove GROUP USER
+                      makes a user a member without an invitation, or removes a member with the devices shared by it
+  group share GROUP DEVICE RIGHTS
+                      shares a device of a member with the group: r, rw or none
+  group delete GROUP  deletes a group
   delete DEVICE|USER  deletes a device with its tokens, links and shares, or a user with all devices; a deleted device is
                       disconnected, and must sign up again with a new code
 
 options
   --store FILE|URL    the database of accounts: a file, or postgres://user@host/database, with the password in PGPASSWORD
                       or PGPASSFILE; default: the ocf.db in SEGANET_HOME (else ~/.seganet) or in one of its log folders
-  --json              users, devices, tokens: print one JSON object
+  --json              users, devices, tokens, groups: print one JSON object
 
   --help, --version
 
 exit codes
-  0  done                      1  there is no such user, device or token, or the user has too many tokens
+  0  done                      1  there is no such user, device, token or group, or a limit is reached
   2  wrong usage               3  the database is missing, or cannot be read or written
 
 docs/ocf.md in the package describes the cloud.`;
@@ -55,9 +63,11 @@ const NAMES = {
   users: [0, 0],
   devices: [0, 1],
   share: [3, 3],
+  groups: [0, 1],
+  group: [2, 4],
   delete: [1, 1]
 };
-const LISTS = new Set(['users', 'devices', 'tokens']);
+const LISTS = new Set(['users', 'devices', 'tokens', 'groups']);
 
 /** @typedef {{ names: string[], store: string, minutes: number, days: number, json: boolean }} Input */
 
@@ -109,7 +119,9 @@ function readArguments(args) {
   const { values, positionals } = parseOptions(rest, specs, usage, true);
   const [least, most] = NAMES[command];
   if (positionals.length < least)
-    throw usage(`'${command}' needs ${least === 1 ? 'a name' : 'three names'}.`);
+    throw usage(
+      `'${command}' needs ${least === 1 ? 'a name' : least === 2 ? 'more arguments' : 'three names'}.`
+    );
   if (positionals.length > most) throw usage(`'${positionals[most]}' is one argument too many.`);
   const minutes = wholeNumber('minutes', values.minutes, MOST_MINUTES, DEFAULT_MINUTES);
   const days = wholeNumber('days', values.days, MOST_DAYS, DEFAULT_DAYS);

@@ -2,6 +2,7 @@
 // Operations on users, codes and the tokens of devices. Each runs as one transaction.
 
 const { timingSafeEqual } = require('node:crypto');
+const { removeUserOfGroups } = require('./groups');
 
 /**
  * What an operation may do in its transaction. The statements use the part of SQL that SQLite and PostgreSQL share, and
@@ -209,7 +210,7 @@ async function refresh(tx, { di, uid, hash, tokens, now, idleSince }) {
  * @returns {Promise<boolean>} false: there was none
  */
 async function removeDevice(tx, { di }) {
-  for (const table of ['link_type', 'link', 'share', 'spent', 'redeemed']) {
+  for (const table of ['link_type', 'link', 'share', 'direct_share', 'group_device', 'spent', 'redeemed']) {
     await tx.run(`DELETE FROM ${table} WHERE di = $1`, di);
   }
   await tx.run('DELETE FROM endpoint WHERE via = $1', di);
@@ -217,7 +218,7 @@ async function removeDevice(tx, { di }) {
 }
 
 /**
- * Deletes a user with all devices, codes, tokens and shares.
+ * Deletes a user with all devices, codes, tokens, shares and own groups.
  * @param {Transaction} tx
  * @param {{ uid: string }} input
  * @returns {Promise<{ isKnown: boolean, devices: string[] }>}
@@ -225,7 +226,8 @@ async function removeDevice(tx, { di }) {
 async function removeUser(tx, { uid }) {
   const devices = (await tx.all('SELECT di FROM device WHERE uid = $1 ORDER BY di', uid)).map(({ di }) => di);
   for (const di of devices) await removeDevice(tx, { di });
-  for (const table of ['code', 'redeemed', 'share', 'user_token']) {
+  await removeUserOfGroups(tx, uid);
+  for (const table of ['code', 'redeemed', 'share', 'direct_share', 'user_token']) {
     await tx.run(`DELETE FROM ${table} WHERE uid = $1`, uid);
   }
   return { isKnown: (await tx.run('DELETE FROM account WHERE uid = $1', uid)) > 0, devices };

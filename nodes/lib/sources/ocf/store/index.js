@@ -1,7 +1,7 @@
 'use strict';
 
 const { PostgresStore } = require('./postgres-store');
-const { isPostgresUrl } = require('./postgres-url');
+const { isPostgresUrl, parsePostgresUrl } = require('./postgres-url');
 const { SqliteStore } = require('./sqlite-store');
 const { StoreThread } = require('./store-thread');
 
@@ -17,4 +17,4 @@ function openStore(place, { password = '', report } = {}) {
     : StoreThread.open(place, report);
 }
 
-module.exports = { PostgresStore, SqliteStore, StoreThread, isPostgresUrl, openStore };
+module.exports = { PostgresStore, SqliteStore, StoreThread, isPostgresUrl, openStore, parsePostgresUrl };

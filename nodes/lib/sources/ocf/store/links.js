@@ -1,6 +1,8 @@
 'use strict';
 // Operations on published links, and on who may see a device.
 
+const { settle } = require('./groups');
+
 /** @typedef {import('./accounts').Transaction} Transaction */
 /** @typedef {{ href: string, types: string[], shown: boolean, body: Uint8Array }} Link body: the link as the device sent it */
 /** @typedef {{ di: string, href: string, ins: number, body: Uint8Array }} Found */
@@ -188,7 +190,7 @@ async function visible(tx, { uid }) {
 }
 
 /**
- * Shares a device with a user, or ends that.
+ * Shares a device with a user, or ends that. Rights of a group stay.
  * @param {Transaction} tx
  * @param {{ di: string, uid: string, rights: '' | 'r' | 'rw' }} input rights: '' = none
  * @returns {Promise<'' | 'device' | 'user' | 'owner'>} what is wrong: unknown device, unknown user, the user owns it
@@ -198,8 +200,9 @@ async function share(tx, { di, uid, rights }) {
   if (!device) return 'device';
   if (!(await tx.get('SELECT uid FROM account WHERE uid = $1', uid))) return 'user';
   if (device.uid === uid) return 'owner';
-  await tx.run('DELETE FROM share WHERE di = $1 AND uid = $2', di, uid);
-  if (rights) await tx.run('INSERT INTO share (di, uid, rights) VALUES ($1, $2, $3)', di, uid, rights);
+  await tx.run('DELETE FROM direct_share WHERE di = $1 AND uid = $2', di, uid);
+  if (rights) await tx.run('INSERT INTO direct_share (di, uid, rights) VALUES ($1, $2, $3)', di, uid, rights);
+  await settle(tx, di);
   return '';
 }
 

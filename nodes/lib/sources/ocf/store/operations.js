@@ -4,6 +4,7 @@
 
 const accounts = require('./accounts');
 const endpoints = require('./endpoints');
+const groups = require('./groups');
 const links = require('./links');
 const lists = require('./lists');
 const userTokens = require('./user-tokens');
@@ -26,7 +27,9 @@ const READS = {
   endpoints: endpoints.endpoints,
   countEndpoints: endpoints.countEndpoints,
   deviceList: lists.deviceList,
-  userList: lists.userList
+  userList: lists.userList,
+  groups: groups.groups,
+  invitations: groups.invitations
 };
 
 const WRITES = {
@@ -48,13 +51,22 @@ const WRITES = {
   register: endpoints.register,
   renew: endpoints.renew,
   removeEndpoint: endpoints.removeEndpoint,
-  removeOldEndpoints: endpoints.removeOldEndpoints
+  removeOldEndpoints: endpoints.removeOldEndpoints,
+  createGroup: groups.createGroup,
+  removeGroup: groups.removeGroup,
+  shareWithGroup: groups.shareWithGroup,
+  invite: groups.invite,
+  acceptInvitation: groups.acceptInvitation,
+  addMember: groups.addMember,
+  removeInvitation: groups.removeInvitation,
+  removeMember: groups.removeMember,
+  removeOldInvitations: groups.removeOldInvitations
 };
 
-/** What changed: endpoints of the directory, and tokens of users. Devices are named by their ids, which are UUIDs. */
-const [ENDPOINTS, USER_TOKENS] = ['endpoints', 'userTokens'];
+/** What changed, beside devices, which are named by their ids. */
+const [ENDPOINTS, INVITATIONS, USER_TOKENS] = ['endpoints', 'invitations', 'userTokens'];
 
-/** @typedef {'all' | string[]} Changes devices of which the owner, the rights or the tokens changed, ENDPOINTS, USER_TOKENS */
+/** @typedef {'all' | string[]} Changes devices of which the owner, the rights or the tokens changed, and the above */
 
 /**
  * What other gateways with the same store must know of a write. A write that is missing changes nothing that a gateway
@@ -71,7 +83,14 @@ const CHANGES = {
   register: (_input, problem) => (problem === '' ? [ENDPOINTS] : []),
   renew: (_input, isKnown) => (isKnown ? [ENDPOINTS] : []),
   removeEndpoint: (_input, wasThere) => (wasThere ? [ENDPOINTS] : []),
-  removeOldEndpoints: (_input, wereThere) => (wereThere ? [ENDPOINTS] : [])
+  removeOldEndpoints: (_input, wereThere) => (wereThere ? [ENDPOINTS] : []),
+  shareWithGroup: (_input, { devices }) => devices,
+  removeMember: (_input, { devices }) => devices,
+  invite: (_input, problem) => (problem === '' ? [INVITATIONS] : []),
+  removeInvitation: (_input, wasThere) => (wasThere ? [INVITATIONS] : []),
+  acceptInvitation: (_input, { problem, devices }) => (problem === '' ? [...devices, INVITATIONS] : []),
+  addMember: (_input, { problem, devices }) => (problem === '' ? [...devices, INVITATIONS] : []),
+  removeGroup: (_input, { problem, devices }) => (problem === '' ? [...devices, INVITATIONS] : [])
 };
 
 /** @typedef {typeof READS} Reads */
@@ -95,4 +114,4 @@ const CHANGES = {
  * @property {() => Promise<void>} close
  */
 
-module.exports = { READS, WRITES, CHANGES, ENDPOINTS, USER_TOKENS };
+module.exports = { READS, WRITES, CHANGES, ENDPOINTS, INVITATIONS, USER_TOKENS };

@@ -4,7 +4,7 @@ const { Backoff } = require('../../../base/backoff');
 
 /** @typedef {import('./accounts').Transaction} Transaction */
 
-const [LEAST_BACKOFF_MS, MOST_BACKOFF_MS] = [100, 10000];
+const [LEAST_BACKOFF_MS, MOST_BACKOFF_MS] = [100, 3000];
 /** The writer met a server that only reads: another one was promoted. */
 const READ_ONLY = '25006';
 
@@ -156,7 +156,8 @@ class PostgresConnection {
 
   #again() {
     if (this.#isClosed) return;
-    this.#timer = setTimeout(() => this.start().catch(() => this.#again()), this.#backoff.next());
+    // A process that has nothing else to do may end.
+    this.#timer = setTimeout(() => this.start().catch(() => this.#again()), this.#backoff.next()).unref();
   }
 }
 

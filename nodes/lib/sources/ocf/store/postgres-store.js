@@ -32,6 +32,8 @@ const MOST_READS = 4096;
 /** Time in which the outcome of a transaction must be known. */
 const OUTCOME_MS = 30000;
 const PROBE_MS = 100;
+/** Time that close() gives to the writes that wait. */
+const CLOSE_MS = 5000;
 /** Changed devices that one transaction tells others by name; beyond that, they look at everything. */
 const MOST_TOLD = 64;
 const CHANNEL = 'seganet_ocf';
@@ -170,12 +172,15 @@ class PostgresStore {
   async close() {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    // A server that does not answer must not hold up the gateway's end.
+    const timer = setTimeout(() => this.drop(), CLOSE_MS);
     await this.#writes.close();
+    clearTimeout(timer);
     for (const { reject } of this.#reads.splice(0)) reject(closed());
     for (const each of [this.#writer, ...this.#readers]) each.close();
   }
 
-  /** Ends the connections as a failing network would, for tests. */
+  /** Ends the connections as a failing network would. */
   drop() {
     for (const each of [this.#writer, ...this.#readers]) each.drop();
   }
@@ -339,6 +344,12 @@ function away() {
 /** @param {any} error @param {string} shown */
 function asSentence(error, shown) {
   if (/^[A-Z].*\.$/s.test(error.message)) return error;
+  if (/password must be a (non-empty )?string/.test(error.message)) {
+    return new Error(
+      `The database ${shown} asks for a password. Enter it in the node, or set PGPASSWORD or PGPASSFILE.`,
+      { cause: error }
+    );
+  }
   return new Error(`The database ${shown} cannot be used: ${error.message || error.code}.`, { cause: error });
 }
 

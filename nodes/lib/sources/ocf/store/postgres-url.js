@@ -16,6 +16,7 @@ const MODES = ['disable', 'require', 'verify-ca', 'verify-full'];
  * @property {string} user
  * @property {string} database
  * @property {string} mode of TLS
+ * @property {boolean} isLocal on this machine
  * @property {Record<'ca' | 'cert' | 'key', string>} files '' = none
  * @property {string} shown the address without parameters, for messages
  */
@@ -48,9 +49,9 @@ function parsePostgresUrl(text) {
       );
     }
   }
-  const host = given.get('host') || decodeURIComponent(url.hostname.replace(/^\[(.*)\]$/, '$1'));
-  const user = given.get('user') || decodeURIComponent(url.username);
-  const database = decodeURIComponent(url.pathname.slice(1));
+  const host = given.get('host') || decoded(url.hostname.replace(/^\[(.*)\]$/, '$1'));
+  const user = given.get('user') || decoded(url.username);
+  const database = decoded(url.pathname.slice(1));
   if (!host || !user || !database || database.includes('/') || /[,\s\0]/.test(`${host}${user}${database}`)) {
     throw new RangeError(
       'The address of the store must name one host, a user and a database: postgres://user@host/database.'
@@ -65,7 +66,16 @@ function parsePostgresUrl(text) {
   const port = Number(url.port || DEFAULT_PORT);
   const shownHost = host.includes(':') ? `[${host}]` : host;
   const shown = `postgres://${user}@${shownHost}:${port}/${database}`;
-  return { host, port, user, database, mode, files: { ca, cert, key }, shown };
+  return { host, port, user, database, mode, isLocal, files: { ca, cert, key }, shown };
+}
+
+/** @param {string} text @returns {string} '' if it is malformed */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
 }
 
 /**

@@ -31,7 +31,21 @@ const VERSIONS = [
    CREATE INDEX endpoint_user ON endpoint (uid);
    CREATE INDEX endpoint_via ON endpoint (via);
    CREATE INDEX endpoint_expires ON endpoint (expires);`,
-  'CREATE INDEX user_token_expires ON user_token (expires);'
+  'CREATE INDEX user_token_expires ON user_token (expires);',
+  // share: the rights of users at devices, from whatever reason; direct_share: those that the owner gave to one user.
+  `CREATE TABLE direct_share (di TEXT NOT NULL, uid TEXT NOT NULL, rights TEXT NOT NULL, PRIMARY KEY (di, uid)){keyed};
+   CREATE INDEX direct_share_user ON direct_share (uid);
+   INSERT INTO direct_share (di, uid, rights) SELECT di, uid, rights FROM share;
+   CREATE TABLE user_group (gid TEXT PRIMARY KEY, uid TEXT NOT NULL, name TEXT NOT NULL, created BIGINT NOT NULL){keyed};
+   CREATE INDEX user_group_user ON user_group (uid);
+   CREATE TABLE group_member (gid TEXT NOT NULL, uid TEXT NOT NULL, PRIMARY KEY (gid, uid)){keyed};
+   CREATE INDEX group_member_user ON group_member (uid, gid);
+   CREATE TABLE group_device (gid TEXT NOT NULL, di TEXT NOT NULL, rights TEXT NOT NULL, PRIMARY KEY (gid, di)){keyed};
+   CREATE INDEX group_device_device ON group_device (di, gid);
+   CREATE TABLE group_invitation (gid TEXT NOT NULL, uid TEXT NOT NULL, inviter TEXT NOT NULL, expires BIGINT NOT NULL, PRIMARY KEY (gid, uid)){keyed};
+   CREATE INDEX group_invitation_user ON group_invitation (uid);
+   CREATE INDEX group_invitation_inviter ON group_invitation (inviter);
+   CREATE INDEX group_invitation_expires ON group_invitation (expires);`
 ];
 
 module.exports = { APPLICATION_ID, VERSIONS };
