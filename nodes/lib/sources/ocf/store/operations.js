@@ -6,12 +6,14 @@ const accounts = require('./accounts');
 const endpoints = require('./endpoints');
 const links = require('./links');
 const lists = require('./lists');
+const providerTokens = require('./provider-tokens');
 const userTokens = require('./user-tokens');
 
 const READS = {
   redeemedFor: accounts.redeemedFor,
   codeState: accounts.codeState,
   checkToken: accounts.checkToken,
+  providerToken: providerTokens.providerToken,
   users: accounts.users,
   cloudId: accounts.cloudId,
   countDevices: accounts.countDevices,
@@ -33,6 +35,8 @@ const WRITES = {
   addCode: accounts.addCode,
   signUp: accounts.signUp,
   useToken: accounts.useToken,
+  markProviderToken: providerTokens.markProviderToken,
+  confirmProviderToken: providerTokens.confirmProviderToken,
   refresh: accounts.refresh,
   removeDevice: accounts.removeDevice,
   removeUser: accounts.removeUser,

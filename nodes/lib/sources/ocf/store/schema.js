@@ -31,7 +31,8 @@ const VERSIONS = [
    CREATE INDEX endpoint_user ON endpoint (uid);
    CREATE INDEX endpoint_via ON endpoint (via);
    CREATE INDEX endpoint_expires ON endpoint (expires);`,
-  'CREATE INDEX user_token_expires ON user_token (expires);'
+  'CREATE INDEX user_token_expires ON user_token (expires);',
+  'CREATE TABLE provider_token (di TEXT PRIMARY KEY, sealed {bytes} NOT NULL, asked BIGINT NOT NULL, uncertain INTEGER NOT NULL){keyed};'
 ];
 
 module.exports = { APPLICATION_ID, VERSIONS };
