@@ -22,7 +22,7 @@ describe('a cloud with a provider', () => {
   let cloud;
   beforeAll(async () => {
     provider = await startProvider();
-    cloud = await startGatewayCloud({ node: provider.node });
+    cloud = await startGatewayCloud({ node: { ...provider.node, asksAgain: true } });
   });
   afterAll(async () => {
     const problems = cloud?.problems();
@@ -81,6 +81,17 @@ describe('a cloud with a provider', () => {
       what: 'the sign-up after the provider came back'
     });
     expect(next.uid).toBe(device.uid);
+  });
+
+  test('a user who is no longer in the password file gets 4.01 at a refresh; others go on', async () => {
+    const [alice, bob] = [await signedUp('alice'), await signedUp('bob')];
+    for (const each of [alice, bob]) expect((await each.refresh()).code).toBe('2.04');
+    await provider.setUsers(['alice']);
+    await eventually(async () => (await bob.refresh()).code === '4.01', {
+      timeoutMs: 20000,
+      what: 'the refusal of bob'
+    });
+    expect((await alice.refresh()).code).toBe('2.04');
   });
 });
 

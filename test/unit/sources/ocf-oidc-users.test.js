@@ -157,7 +157,7 @@ describe('the settings of the issuer', () => {
   };
 
   test('are taken as they are', () => {
-    expect(check({})).toEqual({ ...right, provider: '' });
+    expect(check({})).toEqual({ ...right, provider: '', asksAgain: false });
     expect(check({ issuer: 'http://127.0.0.1:3000', provider: 'house' })).toMatchObject({
       provider: 'house'
     });
@@ -170,6 +170,7 @@ describe('the settings of the issuer', () => {
     [{ issuer: 'https://u:p@accounts.example' }, /must be an address/],
     [{ clientId: '' }, /needs a client id/],
     [{ clientId: 'a b' }, /without spaces/],
+    [{ clientSecret: '', asksAgain: true }, /with a client secret/],
     [{ redirectUri: '' }, /needs the redirect URI/],
     [{ redirectUri: '/code' }, /must be an address/],
     [{ provider: 'x'.repeat(65) }, /at most 64/]

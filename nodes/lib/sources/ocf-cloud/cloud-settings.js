@@ -3,7 +3,7 @@
 
 const os = require('node:os');
 const { isLoopback } = require('../../base/loopback');
-const { choice, integer, secret, text } = require('../../base/options');
+const { choice, flag, integer, secret, text } = require('../../base/options');
 const { LIMITS, isPostgresUrl, parsePostgresUrl } = require('../ocf');
 const region = require('./region-settings');
 
@@ -51,6 +51,7 @@ const schema = {
   clientSecret: secret,
   provider: text('', /^[^\p{Cc}]{1,64}$/u, 'at most 64 characters'),
   redirectUri: text('', REDIRECT, 'an address such as https://accounts.example/code'),
+  asksAgain: flag(false),
   ...region.schema
 };
 
@@ -100,7 +101,7 @@ function check(values) {
 }
 
 /** @param {Values} values @throws {RangeError} */
-function checkIssuer({ issuer, clientId, redirectUri }) {
+function checkIssuer({ issuer, clientId, clientSecret, redirectUri, asksAgain }) {
   if (!issuer) return;
   const url = URL.parse(issuer);
   if (!url) throw new RangeError('The issuer is not an address. Enter one such as https://accounts.example.');
@@ -113,14 +114,19 @@ function checkIssuer({ issuer, clientId, redirectUri }) {
       'The issuer needs the redirect URI with which codes are requested. Enter the one that is registered there.'
     );
   }
+  if (asksAgain && !clientSecret) {
+    throw new RangeError(
+      'The provider can be asked again only with a client secret, which encrypts what is kept for it. Enter the secret.'
+    );
+  }
 }
 
 /**
  * Returns the settings of the OpenID provider.
  * @param {Values} values
  */
-function oidcSettings({ issuer, clientId, clientSecret, provider, redirectUri }) {
-  return issuer ? { issuer, clientId, clientSecret, provider, redirectUri } : null;
+function oidcSettings({ issuer, clientId, clientSecret, provider, redirectUri, asksAgain }) {
+  return issuer ? { issuer, clientId, clientSecret, provider, redirectUri, asksAgain } : null;
 }
 
 /**

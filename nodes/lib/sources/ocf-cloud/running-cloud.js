@@ -10,7 +10,7 @@ const { CoapDesk } = require('../coap-desk/coap-desk');
 const { HttpProxy } = require('../ocf-http/http-proxy');
 const { RunningRegion } = require('../ocf-regions/running-region');
 const { OcfCloud, accessCodes, isPostgresUrl, openStore } = require('../ocf');
-const { Issuer, OidcUsers } = require('../ocf-oidc');
+const { Issuer, OidcUsers, TokenSealer } = require('../ocf-oidc');
 
 /** The store's files that are open, because two clouds with one store would not know of each other's sessions. */
 const openFiles = new Set();
@@ -31,8 +31,8 @@ const openFiles = new Set();
  * @property {(sentence: string) => void} warn
  * @property {(di: string, sentence: string) => void} unrecorded a resource or value of a device is no record
  * @property {import('../ocf-http/http-proxy').Settings | null} http null = no HTTP port
- * @property {(import('../ocf-oidc/issuer').Settings & { provider: string }) | null} oidc the OpenID provider of users,
- *   null = none
+ * @property {(import('../ocf-oidc/issuer').Settings & { provider: string, asksAgain: boolean }) | null} oidc the
+ *   OpenID provider of users, null = none; asksAgain: at each refresh
  * @property {import('../ocf-regions/running-region').RegionSettings | null} region null = the cloud has one gateway
  * @property {(sentence: string) => void} report gets why the HTTP port is not open
  * @property {(sentence: string) => void} log
@@ -185,7 +185,9 @@ class RunningCloud {
     const issuer = new Issuer(oidc, { warn, log });
     this.#issuer = issuer;
     issuer.start();
-    return new OidcUsers({ issuer, provider: oidc.provider, store });
+    const { provider, asksAgain, clientSecret } = oidc;
+    const sealer = asksAgain ? new TokenSealer(clientSecret, oidc.issuer) : null;
+    return new OidcUsers({ issuer, provider, sealer, store, warn });
   }
 
   /** @param {Cloud} cloud */

@@ -1,4 +1,5 @@
 'use strict';
 
 exports.Issuer = require('./issuer').Issuer;
+exports.TokenSealer = require('./token-sealer').TokenSealer;
 exports.OidcUsers = require('./oidc-users').OidcUsers;

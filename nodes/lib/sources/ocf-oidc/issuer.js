@@ -11,6 +11,8 @@ const RETRY_MS = 2000;
 const MOST_RETRY_MS = 60000;
 /** The provider's metadata is read again after this time. */
 const METADATA_MS = 3600000;
+/** Errors of the system without a connection. */
+const UNSENT = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN']);
 /** OpenID Connect Core, section 2. */
 const SUBJECT = /^[^\p{Cc}]{1,255}$/u;
 
@@ -24,8 +26,11 @@ const SUBJECT = /^[^\p{Cc}]{1,255}$/u;
  */
 /** @typedef {{ issuer: string, sub: string, refreshToken: string }} Login refreshToken '' = there is none */
 
-/** The provider gave no answer that tells whether a code is right. */
-class Unavailable extends Error {}
+/** The provider gave no answer that tells whether a code or token is right. */
+class Unavailable extends Error {
+  /** False: the request cannot have reached the provider. */
+  wasSent = true;
+}
 
 class Issuer {
   #settings;
@@ -85,14 +90,30 @@ class Issuer {
   }
 
   /**
+   * Asks for new tokens of a user, which tells whether the provider still allows the user.
+   * @param {string} refreshToken
+   * @returns {Promise<{ refreshToken: string } | null>} the token for the next question, '' = the same one; null: the
+   *   provider refuses it
+   * @throws {Unavailable}
+   */
+  renew(refreshToken) {
+    return this.#ask(async (oauth, config) => {
+      const tokens = await oauth.refreshTokenGrant(config, refreshToken);
+      return { refreshToken: tokens.refresh_token ?? '' };
+    });
+  }
+
+  /**
    * @template T
    * @param {(oauth: any, config: any) => Promise<T>} question
    * @returns {Promise<T | null>} null: the provider refuses the code or token
    * @throws {Unavailable}
    */
   async #ask(question) {
+    let isReady = false;
     try {
       const config = await this.#current();
+      isReady = true;
       const answer = await question(this.#oauth, config).catch((error) => {
         if (error?.error === 'invalid_grant') return null;
         throw error;
@@ -100,7 +121,7 @@ class Issuer {
       this.#reached();
       return answer;
     } catch (error) {
-      throw this.#failed(error);
+      throw Object.assign(this.#failed(error), { wasSent: isReady && !isUnsent(error) });
     }
   }
 
@@ -180,6 +201,14 @@ class Issuer {
     }
     return new Unavailable(sentence);
   }
+}
+
+/** True if there was no connection for the request. @param {any} error */
+function isUnsent(error) {
+  for (let each = error; each instanceof Error; each = /** @type {any} */ (each.cause)) {
+    if (UNSENT.has(/** @type {NodeJS.ErrnoException} */ (each).code ?? '')) return true;
+  }
+  return false;
 }
 
 /**

@@ -3,6 +3,7 @@
 
 const { Refusal } = require('../ocf/refusal');
 const { hashOf } = require('../ocf/tokens');
+const { Confirmations } = require('./confirmations');
 
 /**
  * A provider revokes everything if a code comes twice, so the result of each code is kept: as long as a device may
@@ -24,6 +25,9 @@ const CODE = /^[\x20-\x7e]+$/;
 class OidcUsers {
   #issuer;
   #provider;
+  #sealer;
+  #confirmations;
+  #warn;
   #store;
   #now;
   /** By the hash of the code, oldest first. @type {Map<string, Kept>} */
@@ -32,12 +36,17 @@ class OidcUsers {
 
   /**
    * @param {object} parts
-   * @param {Pick<import('./issuer').Issuer, 'exchange'>} parts.issuer
+   * @param {Pick<import('./issuer').Issuer, 'exchange' | 'renew'>} parts.issuer
    * @param {string} parts.provider name that devices give the provider, '' = any
-   * @param {Pick<import('../ocf/store/operations').Store, 'read'>} parts.store
+   * @param {import('./token-sealer').TokenSealer | null} [parts.sealer] null: the provider is not asked again
+   * @param {Pick<import('../ocf/store/operations').Store, 'read' | 'write'>} parts.store
+   * @param {(sentence: string) => void} [parts.warn]
    * @param {() => number} [parts.now] ms
    */
-  constructor({ issuer, provider, store, now = Date.now }) {
+  constructor({ issuer, provider, sealer = null, store, warn = () => {}, now = Date.now }) {
+    this.#sealer = sealer;
+    this.#warn = warn;
+    this.#confirmations = sealer && new Confirmations({ issuer, sealer, store, warn, now });
     this.#issuer = issuer;
     this.#provider = provider;
     this.#store = store;
@@ -57,13 +66,18 @@ class OidcUsers {
     return this.#ask(key, code, di);
   }
 
+  /** @param {{ di: string }} device @returns {Promise<boolean>} false: the provider refuses the user of the device */
+  async confirm({ di }) {
+    return this.#confirmations ? this.#confirmations.confirm(di) : true;
+  }
+
   /** @param {string} key @param {string} code @param {string} di @returns {Promise<Exchanged>} */
   #ask(key, code, di) {
     if (this.#open >= MOST_OPEN) {
       throw new Refusal('5.03', 'Too many sign-ups wait for the provider of users.', BUSY_SECONDS);
     }
     this.#open++;
-    const result = this.#exchange(code).finally(() => this.#open--);
+    const result = this.#exchange(code, di).finally(() => this.#open--);
     this.#kept.delete(key);
     this.#kept.set(key, { di, until: this.#now() + KEEP_MS, result });
     this.#forgetOld();
@@ -72,15 +86,27 @@ class OidcUsers {
     return result;
   }
 
-  /** @param {string} code @returns {Promise<Exchanged>} */
-  async #exchange(code) {
+  /** @param {string} code @param {string} di @returns {Promise<Exchanged>} */
+  async #exchange(code, di) {
     try {
       const login = await this.#issuer.exchange(code);
-      return login ? { issuer: login.issuer, sub: login.sub } : 'wrong';
+      if (!login) return 'wrong';
+      const { issuer, sub, refreshToken } = login;
+      return { issuer, sub, sealed: this.#seal(refreshToken, di) };
     } catch {
       // The issuer has reported the reason. With 4.01, a device would forget its cloud.
       throw new Refusal('5.03', 'The provider of users cannot be reached at present.', UNAVAILABLE_SECONDS);
     }
+  }
+
+  /** @param {string} refreshToken @param {string} di @returns {Buffer | null} */
+  #seal(refreshToken, di) {
+    if (!this.#sealer) return null;
+    if (refreshToken) return this.#sealer.seal(refreshToken, di);
+    this.#warn(
+      `The provider of users gave no refresh token for the device ${di}, so it cannot be asked again. Ask for the scope offline_access at the login.`
+    );
+    return null;
   }
 
   #forgetOld() {

@@ -12,12 +12,16 @@ const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789X';
 const MINUTE_MS = 60000;
 const MOST_MINUTES = 1440;
 
-/** @typedef {'accessCode' | 'wrong' | { issuer: string, sub: string }} Exchanged */
+/**
+ * sealed: the refresh token of the provider, to be kept.
+ * @typedef {'accessCode' | 'wrong' | { issuer: string, sub: string, sealed?: Uint8Array | null }} Exchanged
+ */
 /**
  * What exchanges the code of a sign-up for a user.
  * @typedef {object} Users
  * @property {(code: string, device: { di: string, provider: string }) => Promise<Exchanged>} exchange
  *   accessCode: the store knows whether the code is right. Rejects if the provider cannot be reached.
+ * @property {(device: { di: string }) => Promise<boolean>} [confirm] false: the provider refuses the user of a device
  */
 
 /** @type {Users} */

@@ -43,6 +43,7 @@ async function signUp(cloud, peer, request) {
     di,
     kind,
     identity,
+    sealed: found === 'accessCode' ? null : found.sealed,
     now,
     tokens: pair.stored,
     redeemedUntil: now + REPEAT_MS,
@@ -107,6 +108,10 @@ async function tokenRefresh(cloud, peer, request) {
   });
   if (result === 'reused') revoked(cloud, di, uid, peer.address);
   if (result !== 'done') throw wrong(cloud, peer, 'The refresh token is not valid.');
+  if ((await cloud.users.confirm?.({ di })) === false) {
+    cloud.endSoon(di);
+    throw new Refusal('4.01', 'The provider of users refuses the user of the device.');
+  }
   const { access, refresh, stored } = pair;
   const answer = { accesstoken: access, refreshtoken: refresh, expiresin: expiresIn(stored.expires, now) };
   return { code: '2.04', body: answer };

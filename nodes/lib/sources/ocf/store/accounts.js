@@ -3,6 +3,7 @@
 
 const { timingSafeEqual } = require('node:crypto');
 const { removeUserOfGroups } = require('./groups');
+const { keepProviderToken } = require('./provider-tokens');
 
 /**
  * What an operation may do in its transaction. The statements use the part of SQL that SQLite and PostgreSQL share, and
@@ -72,10 +73,11 @@ async function codeState(tx, { hash, now }) {
  * Signs a device up. The identity is null if the code is one of our own access codes.
  * @param {Transaction} tx
  * @param {{ hash: Uint8Array, di: string, kind: string, tokens: Hashes, now: number, redeemedUntil: number,
- *   isFull: boolean, identity: { issuer: string, sub: string, uid: string } | null }} input
+ *   isFull: boolean, identity: { issuer: string, sub: string, uid: string } | null, sealed?: Uint8Array | null }} input
+ *   sealed: the refresh token of the provider
  * @returns {Promise<{ problem: '' | 'code' | 'owned' | 'full', uid: string, isNew: boolean }>}
  */
-async function signUp(tx, { hash, di, kind, tokens, now, redeemedUntil, isFull, identity }) {
+async function signUp(tx, { hash, di, kind, tokens, now, redeemedUntil, isFull, identity, sealed = null }) {
   let uid = await redeemedFor(tx, { hash, di, now });
   const isRepeated = uid !== '';
   if (!uid && identity) uid = identity.uid;
@@ -89,6 +91,7 @@ async function signUp(tx, { hash, di, kind, tokens, now, redeemedUntil, isFull, 
   if (!device && isFull) return { problem: 'full', uid: '', isNew: false };
   if (identity) await addUser(tx, { ...identity, now });
   if (!isRepeated) {
+    await keepProviderToken(tx, { di, sealed, now });
     await tx.run('DELETE FROM code WHERE hash = $1', hash);
     await tx.run(
       `INSERT INTO redeemed (hash, di, uid, expires) VALUES ($1, $2, $3, $4)
@@ -210,7 +213,17 @@ async function refresh(tx, { di, uid, hash, tokens, now, idleSince }) {
  * @returns {Promise<boolean>} false: there was none
  */
 async function removeDevice(tx, { di }) {
-  for (const table of ['link_type', 'link', 'share', 'direct_share', 'group_device', 'spent', 'redeemed']) {
+  const tables = [
+    'link_type',
+    'link',
+    'share',
+    'direct_share',
+    'group_device',
+    'spent',
+    'redeemed',
+    'provider_token'
+  ];
+  for (const table of tables) {
     await tx.run(`DELETE FROM ${table} WHERE di = $1`, di);
   }
   await tx.run('DELETE FROM endpoint WHERE via = $1', di);

@@ -7,12 +7,14 @@ const endpoints = require('./endpoints');
 const groups = require('./groups');
 const links = require('./links');
 const lists = require('./lists');
+const providerTokens = require('./provider-tokens');
 const userTokens = require('./user-tokens');
 
 const READS = {
   redeemedFor: accounts.redeemedFor,
   codeState: accounts.codeState,
   checkToken: accounts.checkToken,
+  providerToken: providerTokens.providerToken,
   users: accounts.users,
   cloudId: accounts.cloudId,
   countDevices: accounts.countDevices,
@@ -36,6 +38,8 @@ const WRITES = {
   addCode: accounts.addCode,
   signUp: accounts.signUp,
   useToken: accounts.useToken,
+  markProviderToken: providerTokens.markProviderToken,
+  confirmProviderToken: providerTokens.confirmProviderToken,
   refresh: accounts.refresh,
   removeDevice: accounts.removeDevice,
   removeUser: accounts.removeUser,

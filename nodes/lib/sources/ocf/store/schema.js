@@ -45,7 +45,8 @@ const VERSIONS = [
    CREATE TABLE group_invitation (gid TEXT NOT NULL, uid TEXT NOT NULL, inviter TEXT NOT NULL, expires BIGINT NOT NULL, PRIMARY KEY (gid, uid)){keyed};
    CREATE INDEX group_invitation_user ON group_invitation (uid);
    CREATE INDEX group_invitation_inviter ON group_invitation (inviter);
-   CREATE INDEX group_invitation_expires ON group_invitation (expires);`
+   CREATE INDEX group_invitation_expires ON group_invitation (expires);`,
+  'CREATE TABLE provider_token (di TEXT PRIMARY KEY, sealed {bytes} NOT NULL, asked BIGINT NOT NULL, uncertain INTEGER NOT NULL){keyed};'
 ];
 
 module.exports = { APPLICATION_ID, VERSIONS };
