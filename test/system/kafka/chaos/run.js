@@ -141,8 +141,8 @@ async function judge(addresses, sent) {
   let at = Infinity;
   try {
     await client.read(TOPICS, (records) => {
-      at = Date.now();
       for (const record of records) verdict.add(record);
+      at = Date.now();
     });
     const isOver = () => verdict.distinct >= sent || Date.now() - at > QUIET_MS;
     await eventually(isOver, { timeoutMs: READ_MS, everyMs: 200, what: 'records in Kafka' });
@@ -158,7 +158,10 @@ async function run(brokers, given, folder) {
   await brokers.start();
   const client = new KafkaClient(brokers.addresses);
   await client.createTopics(TOPICS, partitions, [], Math.min(3, brokers.count)).finally(() => client.close());
-  const gateway = new Gateway(brokers.addresses, path.join(folder, 'log'), mode, { compression });
+  const gateway = new Gateway(brokers.addresses, path.join(folder, 'log'), mode, {
+    compression,
+    backlogRate: 0
+  });
   try {
     const { port } = await gateway.next();
     note(`${devices} devices send ${rate} messages/s`);
