@@ -16,6 +16,8 @@ const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPor
 const bootstrapBrokers = workerData.address.split(',');
 const options = { clientId: 'harness', bootstrapBrokers, retries: 20, retryDelay: 250 };
 const ACKS_ALL = -1;
+/** Most records of a message to the main thread: a fetch may have a million. */
+const MOST = 1000;
 /** Kafka's TOPIC_ALREADY_EXISTS. */
 const EXISTS = 36;
 
@@ -59,6 +61,10 @@ const calls = {
     stream.on('error', () => {});
     /** @type {object[]} */
     let waiting = [];
+    const post = () => {
+      if (waiting.length > 0) port.postMessage({ records: waiting });
+      waiting = [];
+    };
     stream.on('data', (/** @type {any} */ { topic, partition, offset, key, value, headers, timestamp }) => {
       waiting.push({
         topic,
@@ -69,11 +75,8 @@ const calls = {
         headers: Object.fromEntries([...headers].map(([name, text]) => [String(name), String(text)])),
         timestamp: Number(timestamp)
       });
-      if (waiting.length > 1) return;
-      setImmediate(() => {
-        port.postMessage({ records: waiting });
-        waiting = [];
-      });
+      if (waiting.length === MOST) post();
+      else if (waiting.length === 1) setImmediate(post);
     });
   },
 

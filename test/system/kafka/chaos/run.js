@@ -23,6 +23,8 @@ is lost or out of order, or if no verdict is possible.`;
 
 const TOPICS = ['seganet.critical', 'seganet.normal'];
 const READ_MS = 600000;
+/** Length of the load of one generator. */
+const SLICE_S = 20;
 /** Nothing more is expected after this time without a record. */
 const QUIET_MS = 60000;
 const sleep = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -34,13 +36,12 @@ function options() {
     numbers: {
       brokers: ['1', 1, 3, '1, or 3 with three replicas of each partition'],
       rate: ['15000', 1, 1000000, 'messages per second of all devices together'],
-      devices: ['100', 1, 50000, 'devices, each with its own connection'],
+      devices: ['100', 1, 1000, 'devices, each with its own connection'],
       payload: ['109', 80, 65536, 'bytes of a message'],
       partitions: ['4', 1, 1000, 'of each topic'],
       kills: ['3', 0, 1000, 'how often a broker is killed'],
       seconds: ['15', 1, 3600, 'time before each kill, and after the last start'],
       away: ['1', 0, 86400, 'seconds from a kill to the start of the broker'],
-      start: ['12', 1, 600, 'seconds that a broker needs to start, for the length of the load'],
       drain: ['120', 1, 600, 'longest wait for the last PUBACKs, s']
     },
     texts: {
@@ -48,23 +49,12 @@ function options() {
       mode: ['records', 'batch mode: records or off']
     }
   });
-  const names = [
-    'brokers',
-    'rate',
-    'devices',
-    'payload',
-    'partitions',
-    'kills',
-    'seconds',
-    'away',
-    'start',
-    'drain'
-  ];
+  const names = ['brokers', 'rate', 'devices', 'payload', 'partitions', 'kills', 'seconds', 'away', 'drain'];
   const numbers = Object.fromEntries(names.map((name) => [name, given.number(name)]));
   if (numbers.brokers === 2) throw new Error('Two brokers have no majority when one is away: use 1 or 3.');
   return {
     .../** @type {Record<'brokers' | 'rate' | 'devices' | 'payload' | 'partitions' | 'kills' | 'seconds' | 'away' |
-      'start' | 'drain', number>} */ (numbers),
+      'drain', number>} */ (numbers),
     compression: given.text('compression'),
     mode: given.text('mode')
   };
@@ -107,17 +97,37 @@ class Brokers {
   }
 }
 
-/** @param {Brokers} brokers @param {ReturnType<typeof options>} given @param {{ isOver: boolean }} generator */
-async function killBrokers(brokers, { kills, seconds, away }, generator) {
+/** @param {Brokers} brokers @param {ReturnType<typeof options>} given */
+async function killBrokers(brokers, { kills, seconds, away }) {
   for (let i = 1; i <= kills; i++) {
     await sleep(seconds * 1000);
-    if (generator.isOver) throw new Error('the load ended before the last kill: raise --start');
     const broker = await brokers.kill();
     note(`kill ${i} of ${kills}`);
     await sleep(away * 1000);
     await broker.again();
     note('started again');
   }
+  await sleep(seconds * 1000);
+}
+
+/**
+ * Sends until the kills are over, however long the brokers need: one generator after another, each with other devices.
+ * @param {number} port @param {ReturnType<typeof options>} given @param {string} out file of a generator's result
+ * @param {() => boolean} isOver
+ */
+async function sendUntil(port, { rate, devices, payload, drain }, out, isOver) {
+  const sum = { sent: 0, acked: 0, seconds: 0 };
+  /** By generator, ms. @type {{ p50: number, p99: number, max: number }[]} */
+  const ackMs = [];
+  const common = { port, devices, payload, drain, out, arrivals: 'poisson', rate: rate / devices };
+  for (let first = 0; !isOver(); first += devices) {
+    const one = await load({ ...common, 'first-device': first, seconds: SLICE_S });
+    sum.sent += one.sent;
+    sum.acked += one.acked;
+    sum.seconds += SLICE_S;
+    ackMs.push({ p50: one.ackUs.p50 / 1000, p99: one.ackUs.p99 / 1000, max: one.ackUs.max / 1000 });
+  }
+  return { ...sum, ackMs };
 }
 
 /**
@@ -131,8 +141,8 @@ async function judge(addresses, sent) {
   let at = Infinity;
   try {
     await client.read(TOPICS, (records) => {
-      at = Date.now();
       for (const record of records) verdict.add(record);
+      at = Date.now();
     });
     const isOver = () => verdict.distinct >= sent || Date.now() - at > QUIET_MS;
     await eventually(isOver, { timeoutMs: READ_MS, everyMs: 200, what: 'records in Kafka' });
@@ -144,27 +154,22 @@ async function judge(addresses, sent) {
 
 /** @param {Brokers} brokers @param {ReturnType<typeof options>} given @param {string} folder */
 async function run(brokers, given, folder) {
-  const { rate, devices, payload, partitions, kills, seconds, away, start, drain, compression, mode } = given;
+  const { rate, devices, partitions, compression, mode } = given;
   await brokers.start();
   const client = new KafkaClient(brokers.addresses);
   await client.createTopics(TOPICS, partitions, [], Math.min(3, brokers.count)).finally(() => client.close());
-  const gateway = new Gateway(brokers.addresses, path.join(folder, 'log'), mode, { compression });
+  const gateway = new Gateway(brokers.addresses, path.join(folder, 'log'), mode, {
+    compression,
+    backlogRate: 0
+  });
   try {
     const { port } = await gateway.next();
-    const length = Math.ceil((kills + 1) * seconds + kills * (away + start));
-    note(`${devices} devices send ${rate} messages/s for ${length} s`);
-    const generator = { isOver: false };
-    const sending = load({
-      port,
-      devices,
-      payload,
-      arrivals: 'poisson',
-      rate: rate / devices,
-      seconds: length,
-      drain,
-      out: path.join(folder, 'load')
-    }).finally(() => (generator.isOver = true));
-    const [sent] = await Promise.all([sending, killBrokers(brokers, given, generator)]);
+    note(`${devices} devices send ${rate} messages/s`);
+    let isOver = false;
+    const [sent] = await Promise.all([
+      sendUntil(port, given, path.join(folder, 'load'), () => isOver),
+      killBrokers(brokers, given).finally(() => (isOver = true))
+    ]);
     note(`sent ${sent.sent}, acknowledged ${sent.acked}`);
     const verdict = await judge(brokers.addresses, sent.sent);
     const { cpu, rssKiB, state } = await gateway.read();
@@ -203,7 +208,8 @@ async function main() {
         copiesWithAnotherKey: otherKey,
         retried,
         deadLetters: state.deadLetters,
-        ackMs: { p50: sent.ackUs.p50 / 1000, p99: sent.ackUs.p99 / 1000, max: sent.ackUs.max / 1000 },
+        loadSeconds: sent.seconds,
+        ackMs: sent.ackMs,
         gatewayCpuS: (cpu.user + cpu.system) / 1e6,
         rssMiB: Math.round(rssKiB / 1024),
         load: os.loadavg().map((each) => Number(each.toFixed(1)))
