@@ -29,13 +29,8 @@ async function iotivity(programs, folder, report) {
   /** The arguments of a program that signs up. @param {string} name @param {string} code */
   const account = (name, code) => [name, code, uri, sid, 'seganet'];
   const { cwd, command } = placeOf(path.join(programs, 'cloud_server'), folder);
-  /** @param {string} code */
-  const start = (code) => {
-    const [first, ...rest] = [...command, ...account('lamp', code)];
-    return new Child(first, rest, { name: 'cloud_server', cwd });
-  };
-  const code = await cloud.codeFor(USER);
-  const device = start(code);
+  const [first, ...rest] = [...command, ...account('lamp', await cloud.codeFor(USER))];
+  const device = new Child(first, rest, { name: 'cloud_server', cwd });
   try {
     await report.step('A, 5: signs up, without a CSM', async () => {
       await device.until((output) => output.includes('-Registered'), WAIT.timeoutMs);
