@@ -50,8 +50,8 @@ class PresenceLog {
   #backoff;
   /** Increases with each connection: events of an earlier one do not count. */
   #life = 0;
-  /** Clients of this connection. @type {any[]} */
-  #clients = [];
+  /** They close the clients of this connection. @type {((done: () => void) => void)[]} */
+  #closers = [];
   /** @type {any} */
   #producer = null;
   /** @type {NodeJS.Timeout | undefined} */
@@ -104,13 +104,14 @@ class PresenceLog {
   async #open(life) {
     try {
       const { Admin, Consumer, Producer } = this.#parts.load();
-      const base = { ...this.#clientOptions.read(), retries: 1, retryDelay: 200 };
-      const add = (/** @type {any} */ client) => {
+      const base = { ...this.#clientOptions.read(), retries: 3, retryDelay: 300 };
+      /** @param {any} client @param {unknown[]} [force] what its close() takes before the callback */
+      const add = (client, force = [true]) => {
         client.on('error', () => {});
-        this.#clients.push(client);
+        this.#closers.push((done) => client.close(...force, done));
         return client;
       };
-      const admin = add(new Admin(base));
+      const admin = add(new Admin(base), []);
       const partitions = await this.#topic(admin);
       await this.#checkCompaction(admin);
       if (life !== this.#life) return;
@@ -309,13 +310,13 @@ class PresenceLog {
 
   /** Closes the clients of this connection. */
   async #drop() {
-    const clients = this.#clients;
-    this.#clients = [];
+    const closers = this.#closers;
+    this.#closers = [];
     this.#producer = null;
     this.#batch = [];
     this.#marked.clear();
     this.isCaughtUp = false;
-    await Promise.all(clients.map(closed));
+    await Promise.all(closers.map(closed));
   }
 
   /** Writes what waits, and ends. @param {number} timeoutMs */
@@ -338,8 +339,8 @@ class PresenceLog {
   }
 }
 
-/** @param {any} client @returns {Promise<void>} */
-function closed(client) {
+/** @param {(done: () => void) => void} close @returns {Promise<void>} */
+function closed(close) {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, CLOSE_MS);
     const done = () => {
@@ -347,7 +348,7 @@ function closed(client) {
       resolve();
     };
     try {
-      client.close(true, done);
+      close(done);
     } catch {
       done();
     }

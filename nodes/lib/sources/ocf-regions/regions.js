@@ -115,7 +115,9 @@ class Regions {
   /** @param {string} di @param {boolean} isDeleted */
   signedOut(di, isDeleted) {
     const known = this.table.get(di);
-    if (known?.ci !== this.#own) return;
+    const isOwn = known?.ci === this.#own;
+    // A region where the device is on deletes the record when it ends the session.
+    if (!known || !(isOwn || (isDeleted && !known.isOn))) return;
     if (isDeleted) {
       this.table.remove(di);
       this.#publish([{ key: di, value: null }]);

@@ -438,7 +438,7 @@ class OcfCloud {
       this.sessions.signOut(peer);
       this.#tell(di, 'off', 'deleted', { viewers });
       this.later(DELETED_CLOSE_MS, () => this.closePeer(peer, 'deleted'));
-    }
+    } else this.elsewhere.signedOut(di, true);
     this.ownObservations.deleted(di);
     this.route.recheck(di).catch((error) => this.problem(error));
     this.lookups.changed();

@@ -22,7 +22,7 @@ const { Refusal } = require('./refusal');
  * @property {(via: string) => void} check throws a Refusal if requests cannot reach the device through another region
  * @property {(passage: Passage) => Way | null} through null: the device is not signed in at another region
  * @property {(di: string, uid: string) => void} signedIn the device is signed in here now
- * @property {(di: string, isDeleted: boolean) => void} signedOut it no longer is
+ * @property {(di: string, isDeleted: boolean) => void} signedOut it no longer is, or was deleted
  */
 
 /** A cloud with one region. @type {Elsewhere} */

@@ -46,13 +46,16 @@ describe('messages', () => {
         found.push(...reader.feed(stream.subarray(at, at + size)));
         at += size;
       }
-      expect(found).toEqual(all);
+      // Jest compares buffers byte by byte, which takes long.
+      expect(Buffer.concat(found.map((each) => encodeMessage(each))).equals(stream)).toBe(true);
+      const shape = ({ code, token, options }) => [code, token.length, options.map(([number]) => number)];
+      expect(found.map(shape)).toEqual(all.map(shape));
     }
   });
 
   test('bytes that are no message are an error of the reader, and nothing else', () => {
     let errors = 0;
-    for (let round = 0; round < 1500; round++) {
+    for (let round = 0; round < 1000; round++) {
       const stream = round % 2 ? bytes(60) : encodeMessage(message());
       for (let n = random.below(4); n > 0 && stream.length > 0; n--)
         stream[random.below(Math.min(20, stream.length))] = random.below(256);

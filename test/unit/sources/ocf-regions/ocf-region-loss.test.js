@@ -131,6 +131,13 @@ describe('regions that fail', () => {
     await eventually(() => seen.includes('off'), 'the watcher sees it');
     expect(rig.topic.last(device.di)).toBeUndefined();
     expect(b.cloud.elsewhere.table.get(device.di)).toBeUndefined();
+    // The region where it was last on is not the one that deletes it.
+    const other = await here.lamp(user);
+    await other.request('POST', '/oic/sec/session', { body: { login: false } });
+    await eventually(() => b.cloud.elsewhere.table.get(other.di)?.isOn === false, 'it is off');
+    await b.cloud.deleteDevice(other.di);
+    expect(rig.topic.last(other.di)).toBeUndefined();
+    await eventually(() => !a.cloud.elsewhere.table.get(other.di), 'it is forgotten');
   });
 
   test('requests that go around in a ring end with 5.08', async () => {

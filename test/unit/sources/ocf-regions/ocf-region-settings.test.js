@@ -2,11 +2,11 @@
 // The settings of an ocf cloud node that is a region, and the certificates that it trusts.
 
 const crypto = require('node:crypto');
-const { needs } = require('../../../bench/harness/tools');
-const { parseOptions } = require('../../../nodes/lib/base/options');
-const { regionSettings, schema } = require('../../../nodes/lib/sources/ocf-cloud/region-settings');
-const { LinkSecrets, isPeer, parseNames } = require('../../../nodes/lib/sources/ocf-regions/peers');
-const { Authority } = require('../../fixtures/devices/authority');
+const { needs } = require('../../../../bench/harness/tools');
+const { parseOptions } = require('../../../../nodes/lib/base/options');
+const { regionSettings, schema } = require('../../../../nodes/lib/sources/ocf-cloud/region-settings');
+const { LinkSecrets, isPeer, parseNames } = require('../../../../nodes/lib/sources/ocf-regions/peers');
+const { Authority } = require('../../../fixtures/devices/authority');
 
 const { describe } = needs('openssl');
 const ADDRESS = 'coaps+tcp://gateway-1.example:5685';
