@@ -356,6 +356,23 @@ TEST_F(EnginePost, WithoutATakerAPostIsRefusedAsARecord) {
   EXPECT_EQ(Latest(topic), "none");
 }
 
+TEST_F(EnginePost, AQuestionIsAnsweredEvenIfTheListenerCloses) {
+  Start({.workers = 2}, Plan());
+  const uint16_t port = ListenPosts();
+  Client client(port);
+  SignIn(&client, "dev");
+  const uint64_t topic = Open("t");
+  Post(&client, {"t"}, "a", Body(1));
+  ExpectChanged(&client, "a");
+  engine_.AskLatest(kSource, 5, topic);
+  engine_.Unlisten(kSource);
+  DeskEvent event;
+  while (event.kind != DeskEventKind::kLatest) event = Event();
+  EXPECT_EQ(event.handle, 5u);
+  EXPECT_EQ(event.payload, Body(1));
+  EXPECT_EQ(Latest(topic), Body(1)) << "the topic outlives the listener";
+}
+
 TEST_F(EnginePost, TopicsHaveALimitAndNoOddNames) {
   Start({.workers = 1}, Plan());
   EXPECT_EQ(Open(""), 0u);

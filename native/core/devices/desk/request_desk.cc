@@ -256,10 +256,16 @@ void RequestDesk::Clear(uint32_t stage) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = queues_.find(stage);
   if (found == queues_.end()) return;
-  for (const DeskEvent& event : found->second.events) Remove(event);
+  Queue& queue = found->second;
+  std::deque<DeskEvent> events;
+  queue.first += queue.events.size();
+  events.swap(queue.events);
+  for (DeskEvent& event : events) {
+    Remove(event);
+    // JavaScript waits for the answer, whether there are connections or not.
+    if (event.kind == DeskEventKind::kLatest) Add(stage, std::move(event));
+  }
   CheckCrowd();
-  found->second.first += found->second.events.size();
-  found->second.events.clear();
   // Requests to devices stay until JavaScript drops them.
 }
 

@@ -133,7 +133,7 @@ class RequestDesk {
 
   // Takes out the oldest events of a stage, at most `most`. Events that remain do not ring again.
   std::vector<DeskEvent> Take(uint32_t stage, size_t most);
-  // Drops the events of a stage, which no longer has a listener.
+  // Drops the events of a stage that no longer has a listener, except kLatest.
   void Clear(uint32_t stage);
 
   DeskFigures figures() const;
