@@ -26,7 +26,7 @@ class TokenSealer {
     return Buffer.concat([iv, cipher.getAuthTag(), text]);
   }
 
-  /** @param {Uint8Array} sealed @param {string} di @returns {string | null} null: of another key or device, or damaged */
+  /** @param {Uint8Array} sealed @param {string} di @returns {string | null} null: another key or device, or damaged */
   open(sealed, di) {
     try {
       const iv = sealed.subarray(0, IV_BYTES);
