@@ -190,4 +190,4 @@ async function settle(stage, { answered, first, devices }) {
   };
 }
 
-module.exports = { posts, settle, REQUEST_BYTES };
+module.exports = { Posters, posts, settle, REQUEST_BYTES };
