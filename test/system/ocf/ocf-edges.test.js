@@ -64,6 +64,7 @@ describe('an ocf cloud node', () => {
       const device = await lamp(newUser());
       await eventually(() => device.observers.length > 0, 'the gateway observes the lamp');
       const stored = async () => (await cloud.gateway.stats('engine')).counters.recordsStored;
+      await eventually(async () => (await stored()) >= 2, 'presence and first value are on disk');
       const before = await stored();
       const [observer] = device.observers;
       for (let mark = 1; mark <= 20; mark++) {
