@@ -47,6 +47,28 @@ describe('the error table', () => {
     await client.ping();
   });
 
+  test('4.00: a text with the character NUL, which PostgreSQL cannot store', async () => {
+    const device = await lamp(newUser());
+    const { di, uid } = device;
+    const link = { ...LIGHT, ins: 0 };
+    const cases = [
+      ['/oic/sec/account', { di, accesstoken: 'x\0' }],
+      ['/oic/sec/account', { di, accesstoken: 'x', devicetype: 'a\0b' }],
+      ['/oic/sec/session', { di, uid, accesstoken: '\0', login: true }],
+      ['/oic/sec/tokenrefresh', { di, uid, refreshtoken: '\0' }],
+      ['/oic/rd', { di, ttl: 600, n: 'lamp\0', links: [link] }],
+      ['/oic/rd', { di, ttl: 600, links: [{ ...link, href: '/a\0' }] }],
+      ['/oic/rd', { di, ttl: 600, links: [{ ...link, rt: ['a\0'] }] }],
+      ['/oic/acl/group', { gname: '\0' }]
+    ];
+    for (const [path, body] of cases) {
+      const { code } = await device.request('POST', path, { body });
+      expect([path, body, code]).toEqual([path, body, '4.00']);
+    }
+    expect((await device.request('GET', '/oic/res', { query: ['rt=a\0'] })).code).toBe('4.00');
+    expect(cloud.problems()).toEqual([]);
+  });
+
   test('4.00: a publish without links, with a wrong link, or with a wrong time to live', async () => {
     const device = await signedIn(newUser());
     const { di } = device;
