@@ -13,7 +13,7 @@ const { Browser } = require('../../../fixtures/ocf/login');
 
 const REDIRECT = 'http://127.0.0.1/code';
 const CLIENT = { id: 'seganet-cloud', secret: 'a-secret-of-this-run' };
-const START_MS = 300000;
+const START_MS = 900000;
 
 /** @param {string} name @param {boolean} isRight */
 function check(name, isRight) {
