@@ -9,6 +9,8 @@ const { PasswordVerifier } = require('../../../nodes/lib/login/password-verifier
 
 const HOST = '127.0.0.1';
 const USERS = ['alice', 'bob'];
+/** The passwords are random, so a higher cost protects nothing. */
+const COST = { ln: 10, r: 8, p: 1 };
 
 /**
  * @typedef {object} Login
@@ -30,7 +32,7 @@ const USERS = ['alice', 'bob'];
 async function startLogin({ home, port, warn }) {
   const { startServer, Storage } = loadAccounts();
   const users = USERS.map((user) => ({ user, password: randomBytes(9).toString('base64url') }));
-  const hashes = await Promise.all(users.map(({ password }) => hashPassword(Buffer.from(password))));
+  const hashes = await Promise.all(users.map(({ password }) => hashPassword(Buffer.from(password), COST)));
   const file = path.join(home, 'users');
   fs.writeFileSync(file, users.map(({ user }, i) => `${user}:${hashes[i]}\n`).join(''), { mode: 0o600 });
   const passwords = new PasswordVerifier(file, { warn });
