@@ -1,10 +1,12 @@
 'use strict';
 // CBOR of clients: what is decoded, what is refused before that, and how answers are joined.
 
+const { isDeepStrictEqual } = require('node:util');
 const cbor = require('cbor');
 const { decode, encode, mapOf } = require('../../../nodes/lib/sources/ocf/bodies');
 const { LIMITS, problemOf } = require('../../../nodes/lib/sources/ocf/cbor-bounds');
 const { array, extended, text } = require('../../../nodes/lib/sources/ocf/cbor-pieces');
+const { decodePlain, encodePlain } = require('../../../nodes/lib/sources/ocf/cbor-plain');
 const { random } = require('../../fixtures/ocf/acceptance-hostile');
 
 const hex = (digits) => Buffer.from(digits.replaceAll(' ', ''), 'hex');
@@ -131,4 +133,89 @@ test('pieces of CBOR join to what an encoder makes', () => {
     Object.keys(cbor.decodeFirstSync(extended(large, [text('a'), encode(0), text('b'), encode(0)])))
   ).toHaveLength(24);
   expect(cbor.decodeFirstSync(array(Array(70000).fill(encode(0))))).toHaveLength(70000);
+});
+
+describe('plain values', () => {
+  /** @param {() => number} next 0 to 1 @param {number} depth @returns {unknown} */
+  const valueOf = (next, depth) => {
+    const whole = (/** @type {number} */ below) => Math.floor(next() * below);
+    const sizes = [0, 1, 23, 24, 255, 256];
+    const bounds = [0, 23, 24, 255, 256, 65535, 65536, 2 ** 32 - 1];
+    const few = () => Array.from({ length: whole(5) }, () => valueOf(next, depth - 1));
+    const kinds = [
+      () => bounds[whole(bounds.length)],
+      () => -bounds[1 + whole(bounds.length - 1)],
+      () => ['', 'a', 'é', '\u{1f600}', '\ud800', '\0'][whole(6)].repeat(1 + whole(30)),
+      () => [true, false, null][whole(3)],
+      () => Buffer.alloc(sizes[whole(sizes.length)], 7),
+      () => (depth > 0 ? few() : 0),
+      () => (depth > 0 ? Object.fromEntries(few().map((value, i) => [`k${i}\u00e9`, value])) : {})
+    ];
+    return kinds[whole(kinds.length)]();
+  };
+
+  test('are written as by the package cbor, and read', () => {
+    const seed = Number(process.env.SEGANET_SEED ?? 11);
+    const next = random(seed);
+    for (let i = 0; i < 300; i++) {
+      const value = valueOf(next, 3);
+      const plain = encodePlain(value);
+      expect(plain).not.toBeNull();
+      if (!plain?.equals(cbor.encodeOne(value, { highWaterMark: 1 << 20 }))) {
+        throw new Error(`seed ${seed}, value ${i}: ${JSON.stringify(value)}`);
+      }
+      // Text with a replacement character is for the package.
+      const read = decodePlain(plain);
+      if (read || !JSON.stringify(value).includes('\\ud800'))
+        expect(isDeepStrictEqual(read, { value })).toBe(true);
+    }
+  });
+
+  test('of another kind are left to the package', () => {
+    const deep = JSON.parse('['.repeat(17) + ']'.repeat(17));
+    const others = [
+      1.5,
+      -0,
+      2 ** 32,
+      -(2 ** 32),
+      NaN,
+      1n,
+      undefined,
+      () => {},
+      Symbol('a'),
+      new Map(),
+      new Date(0)
+    ];
+    for (const value of [...others, new Uint8Array(2), new cbor.Tagged(1, 2), Object.create(null), deep]) {
+      expect(encodePlain(value)).toBeNull();
+      if (typeof value === 'object') expect(encodePlain({ a: [value] })).toBeNull();
+    }
+    expect(decodePlain(Buffer.from('a2616101616102', 'hex'))).toBeNull();
+    expect(() => decode(hex('a2 61 61 01 61 61 02'))).toThrow('invalid');
+    expect(encode({ a: 1.5, b: [2 ** 40] })).toEqual(cbor.encodeOne({ a: 1.5, b: [2 ** 40] }));
+  });
+
+  test('of random bytes are read as by the package, or left to it', () => {
+    const next = random(Number(process.env.SEGANET_SEED ?? 12));
+    let read = 0;
+    for (let i = 0; i < 600; i++) {
+      const value = valueOf(next, 3);
+      const bytes = encode(value);
+      if (bytes.length > 2000) continue;
+      for (let n = Math.floor(next() * 3); n > 0; n--)
+        bytes[Math.floor(next() * bytes.length)] = next() * 256;
+      const found = decodePlain(bytes.subarray(0, bytes.length - Math.floor(next() * 2)));
+      if (!found) continue;
+      read++;
+      const cut = encodePlain(found.value);
+      expect(
+        cbor.decodeFirstSync(bytes.subarray(0, bytes.length), {
+          preventDuplicateKeys: true,
+          extendedResults: true
+        }).value
+      ).toEqual(found.value);
+      expect(cut).not.toBeNull();
+    }
+    expect(read).toBeGreaterThan(50);
+  });
 });

@@ -3,6 +3,7 @@
 
 const cbor = require('cbor');
 const { problemOf } = require('./cbor-bounds');
+const { decodePlain, encodePlain } = require('./cbor-plain');
 const { FORMAT, OCF_VERSION, OPTION, hasOption, uint, uintOption } = require('./coap');
 const { Refusal } = require('./refusal');
 
@@ -14,6 +15,8 @@ const MOST_ENCODED_BYTES = 64 << 20;
 
 /** @param {unknown} value @returns {Buffer} */
 function encode(value) {
+  const plain = encodePlain(value);
+  if (plain) return plain;
   // The types of the package do not know the options of its stream.
   return cbor.encodeOne(value, /** @type {object} */ ({ highWaterMark: MOST_ENCODED_BYTES }));
 }
@@ -48,6 +51,8 @@ function checkMap(request) {
 
 /** @param {Buffer} payload that passed problemOf() @returns {any} */
 function decode(payload) {
+  const plain = decodePlain(payload);
+  if (plain) return plain.value;
   try {
     return cbor.decodeFirstSync(payload, { preventDuplicateKeys: true });
   } catch (error) {

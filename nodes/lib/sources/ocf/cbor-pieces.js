@@ -40,4 +40,4 @@ function extended(map, pairs) {
   return Buffer.concat([head(MAP, (map[0] & 31) + pairs.length / 2), map.subarray(1), ...pairs]);
 }
 
-module.exports = { MOST_SHORT, text, array, extended };
+module.exports = { MOST_SHORT, head, text, array, extended };
