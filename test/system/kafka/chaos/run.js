@@ -27,6 +27,7 @@ const READ_MS = 600000;
 const SLICE_S = 20;
 /** Nothing more is expected after this time without a record. */
 const QUIET_MS = 60000;
+const PROGRESS_MS = 15000;
 const sleep = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const note = (/** @type {string} */ text) =>
   console.log(`${new Date().toISOString().slice(11, 19)}  load ${os.loadavg()[0].toFixed(1)}  ${text}`);
@@ -139,6 +140,10 @@ async function judge(addresses, sent) {
   const client = new KafkaClient(addresses);
   // A group takes a while to begin.
   let at = Infinity;
+  const progress = setInterval(
+    () => note(`read ${verdict.records}, distinct ${verdict.distinct}`),
+    PROGRESS_MS
+  );
   try {
     await client.read(TOPICS, (records) => {
       for (const record of records) verdict.add(record);
@@ -148,6 +153,7 @@ async function judge(addresses, sent) {
     await eventually(isOver, { timeoutMs: READ_MS, everyMs: 200, what: 'records in Kafka' });
     return verdict;
   } finally {
+    clearInterval(progress);
     await client.close();
   }
 }
