@@ -22,7 +22,7 @@ broker that leads the partition of the first device is killed; with --brokers=1,
 is lost or out of order, or if no verdict is possible.`;
 
 const TOPICS = ['seganet.critical', 'seganet.normal'];
-const READ_MS = 600000;
+const READ_MS = 1800000;
 /** Length of the load of one generator. */
 const SLICE_S = 20;
 /** The uplink has nothing left to send if Kafka gets no record for this time. */
