@@ -187,6 +187,13 @@ async function run(brokers, given, folder) {
   }
 }
 
+/** Returns the lowest and the highest value of all generators. @param {Record<'p50' | 'p99' | 'max', number>[]} all */
+function rangesOf(all) {
+  const names = /** @type {const} */ (['p50', 'p99', 'max']);
+  const range = (/** @type {number[]} */ values) => [Math.min(...values), Math.max(...values)];
+  return Object.fromEntries(names.map((name) => [name, range(all.map((each) => each[name]))]));
+}
+
 async function main() {
   const given = options();
   const missing = kafkaTools().filter((tool) => !haveTool(tool));
@@ -217,7 +224,7 @@ async function main() {
         retried,
         deadLetters: state.deadLetters,
         loadSeconds: sent.seconds,
-        ackMs: sent.ackMs,
+        ackMs: rangesOf(sent.ackMs),
         gatewayCpuS: (cpu.user + cpu.system) / 1e6,
         rssMiB: Math.round(rssKiB / 1024),
         load: os.loadavg().map((each) => Number(each.toFixed(1)))
