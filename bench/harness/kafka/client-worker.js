@@ -16,8 +16,13 @@ const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPor
 const bootstrapBrokers = workerData.address.split(',');
 const options = { clientId: 'harness', bootstrapBrokers, retries: 20, retryDelay: 250 };
 const ACKS_ALL = -1;
+/** A busy machine must not cost the reader its partitions. */
+const SESSION_MS = 300000;
+const FETCH = { maxBytes: 4 * 1024 * 1024, maxBytesPerPartition: 1024 * 1024 };
 /** Most records of a message to the main thread: a fetch may have a million. */
 const MOST = 1000;
+/** Kafka's timestamp for the end of a partition. */
+const LATEST = -1n;
 /** Kafka's TOPIC_ALREADY_EXISTS. */
 const EXISTS = 36;
 
@@ -55,9 +60,21 @@ const calls = {
   },
 
   async read(topics) {
-    consumer = new Consumer({ ...options, groupId: `harness-${process.hrtime.bigint()}` });
+    const groupId = `harness-${process.hrtime.bigint()}`;
+    consumer = new Consumer({
+      ...options,
+      groupId,
+      sessionTimeout: SESSION_MS,
+      rebalanceTimeout: SESSION_MS
+    });
     consumer.on('error', () => {});
-    const stream = await consumer.consume({ topics, mode: 'earliest', autocommit: false, maxWaitTime: 100 });
+    const stream = await consumer.consume({
+      topics,
+      mode: 'earliest',
+      autocommit: false,
+      maxWaitTime: 100,
+      ...FETCH
+    });
     stream.on('error', () => {});
     /** @type {object[]} */
     let waiting = [];
@@ -78,6 +95,23 @@ const calls = {
       if (waiting.length === MOST) post();
       else if (waiting.length === 1) setImmediate(post);
     });
+  },
+
+  /** Returns the number of records in topics that never removed any. */
+  async count(topics, partitions) {
+    const admin = new Admin(options);
+    const of = (/** @type {number} */ partitionIndex) => ({ partitionIndex, timestamp: LATEST });
+    const ends = Array.from({ length: partitions }, (_, i) => of(i));
+    try {
+      const listed = await admin.listOffsets({
+        topics: topics.map((/** @type {string} */ name) => ({ name, partitions: ends }))
+      });
+      return listed
+        .flatMap((/** @type {any} */ each) => each.partitions)
+        .reduce((/** @type {number} */ sum, /** @type {any} */ { offset }) => sum + Number(offset), 0);
+    } finally {
+      await admin.close();
+    }
   },
 
   /** Returns the leaders of a topic, by partition. */

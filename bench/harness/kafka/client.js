@@ -62,6 +62,11 @@ class KafkaClient {
     return this.#call('createTopics', topics, partitions, configs, replicas);
   }
 
+  /** @param {string[]} topics @param {number} partitions of each @returns {Promise<number>} of all their records */
+  count(topics, partitions) {
+    return this.#call('count', topics, partitions);
+  }
+
   /** @param {string} topic @returns {Promise<number[]>} node ids, by partition; -1 = there is no leader */
   leaders(topic) {
     return this.#call('leaders', topic);

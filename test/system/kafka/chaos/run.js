@@ -22,11 +22,12 @@ broker that leads the partition of the first device is killed; with --brokers=1,
 is lost or out of order, or if no verdict is possible.`;
 
 const TOPICS = ['seganet.critical', 'seganet.normal'];
-const READ_MS = 600000;
+const READ_MS = 1800000;
 /** Length of the load of one generator. */
 const SLICE_S = 20;
-/** Nothing more is expected after this time without a record. */
+/** The uplink has nothing left to send if Kafka gets no record for this time. */
 const QUIET_MS = 60000;
+const PROGRESS_MS = 15000;
 const sleep = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const note = (/** @type {string} */ text) =>
   console.log(`${new Date().toISOString().slice(11, 19)}  load ${os.loadavg()[0].toFixed(1)}  ${text}`);
@@ -131,23 +132,30 @@ async function sendUntil(port, { rate, devices, payload, drain }, out, isOver) {
 }
 
 /**
- * Reads all records until everything that was sent has arrived, or nothing comes any more.
- * @param {string} addresses @param {number} sent
+ * Reads all records of Kafka, until everything that was sent has arrived, or the uplink has nothing left to send.
+ * @param {string} addresses @param {number} sent @param {number} partitions
  */
-async function judge(addresses, sent) {
+async function judge(addresses, sent, partitions) {
   const verdict = new Verdict();
   const client = new KafkaClient(addresses);
-  // A group takes a while to begin.
-  let at = Infinity;
+  let total = 0;
+  let grewAt = Date.now();
+  const progress = setInterval(() => note(`read ${verdict.records} of ${total}`), PROGRESS_MS);
   try {
     await client.read(TOPICS, (records) => {
       for (const record of records) verdict.add(record);
-      at = Date.now();
     });
-    const isOver = () => verdict.distinct >= sent || Date.now() - at > QUIET_MS;
-    await eventually(isOver, { timeoutMs: READ_MS, everyMs: 200, what: 'records in Kafka' });
+    const isOver = async () => {
+      if (verdict.distinct >= sent) return true;
+      const count = await client.count(TOPICS, partitions);
+      if (count > total) grewAt = Date.now();
+      total = count;
+      return verdict.records >= total && Date.now() - grewAt > QUIET_MS;
+    };
+    await eventually(isOver, { timeoutMs: READ_MS, everyMs: 1000, what: 'all records of Kafka' });
     return verdict;
   } finally {
+    clearInterval(progress);
     await client.close();
   }
 }
@@ -171,12 +179,19 @@ async function run(brokers, given, folder) {
       killBrokers(brokers, given).finally(() => (isOver = true))
     ]);
     note(`sent ${sent.sent}, acknowledged ${sent.acked}`);
-    const verdict = await judge(brokers.addresses, sent.sent);
+    const verdict = await judge(brokers.addresses, sent.sent, partitions);
     const { cpu, rssKiB, state } = await gateway.read();
     return { sent, verdict, cpu, rssKiB, state };
   } finally {
     await gateway.stop();
   }
+}
+
+/** Returns the lowest and the highest value of all generators. @param {Record<'p50' | 'p99' | 'max', number>[]} all */
+function rangesOf(all) {
+  const names = /** @type {const} */ (['p50', 'p99', 'max']);
+  const range = (/** @type {number[]} */ values) => [Math.min(...values), Math.max(...values)];
+  return Object.fromEntries(names.map((name) => [name, range(all.map((each) => each[name]))]));
 }
 
 async function main() {
@@ -209,7 +224,7 @@ async function main() {
         retried,
         deadLetters: state.deadLetters,
         loadSeconds: sent.seconds,
-        ackMs: sent.ackMs,
+        ackMs: rangesOf(sent.ackMs),
         gatewayCpuS: (cpu.user + cpu.system) / 1e6,
         rssMiB: Math.round(rssKiB / 1024),
         load: os.loadavg().map((each) => Number(each.toFixed(1)))
