@@ -78,6 +78,8 @@ class PresenceLog {
     this.why = null;
     /** True while everything that was in the topic at the start of this connection has been read. */
     this.isCaughtUp = false;
+    /** Connections that were tried. */
+    this.attempts = 0;
   }
 
   /** Records that are not written yet. */
@@ -102,6 +104,7 @@ class PresenceLog {
 
   /** @param {number} life */
   async #open(life) {
+    this.attempts++;
     try {
       const { Admin, Consumer, Producer } = this.#parts.load();
       const base = { ...this.#clientOptions.read(), retries: 3, retryDelay: 300 };

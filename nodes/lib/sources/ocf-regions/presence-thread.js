@@ -30,6 +30,8 @@ class PresenceThread {
   isCaughtUp = false;
   /** Records that are not written yet. */
   waiting = 0;
+  /** Connections to the cluster that the thread has tried. */
+  attempts = 0;
 
   /** @param {import('./presence-log').LogOptions} options @param {ThreadHooks} hooks */
   constructor(options, hooks) {
@@ -70,9 +72,9 @@ class PresenceThread {
     if (message.type === 'records') return this.#hooks.records(message.records, message.isCaughtUp);
     if (message.type === 'warning') return this.#complaints.tell('topic', message.sentence);
     if (message.type === 'stopped') return this.#thread.terminate();
-    const { state, reason, isCaughtUp, waiting } = message;
+    const { state, reason, isCaughtUp, waiting, attempts } = message;
     const wasCaughtUp = this.isCaughtUp;
-    Object.assign(this, { state, reason, isCaughtUp, waiting });
+    Object.assign(this, { state, reason, isCaughtUp, waiting, attempts });
     if (state === 'connected') this.#thread.markHealthy();
     if (reason) this.#complaints.tell(state, reason);
     if (isCaughtUp && !wasCaughtUp) this.#hooks.caughtUp();

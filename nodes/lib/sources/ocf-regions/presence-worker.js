@@ -2,7 +2,7 @@
 
 // Entry of the thread of a region's presence topic.
 // In:  {type: 'publish', records} · {type: 'stop', timeoutMs}
-// Out: {type: 'records', records, isCaughtUp} · {type: 'state', state, code, reason, isCaughtUp, waiting}
+// Out: {type: 'records', records, isCaughtUp} · {type: 'state', state, code, reason, isCaughtUp, waiting, attempts}
 //      · {type: 'warning', sentence} · {type: 'stopped'}
 
 const { parentPort, workerData } = require('node:worker_threads');
@@ -21,9 +21,9 @@ const log = new PresenceLog(workerData.options, {
 const timer = setInterval(report, STATE_MS);
 
 function report() {
-  const { state, why, isCaughtUp, waiting } = log;
+  const { state, why, isCaughtUp, waiting, attempts } = log;
   const [code, reason] = [why?.code ?? '', why?.reason ?? ''];
-  port.postMessage({ type: 'state', state, code, reason, isCaughtUp, waiting });
+  port.postMessage({ type: 'state', state, code, reason, isCaughtUp, waiting, attempts });
 }
 
 /** @param {number} timeoutMs */
