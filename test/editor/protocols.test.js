@@ -11,7 +11,7 @@ const { newCode } = require('../../nodes/lib/sources/ocf');
 const { SqliteStore } = require('../../nodes/lib/sources/ocf/store');
 const { until } = require('../runtime/process');
 const { lowestContrast, misfits, overflow } = require('./support/appearance');
-const { browserPath, openEditor, openStatusPage } = require('./support/editor');
+const { browserPath, closeDialog, openDialog, openEditor, openStatusPage } = require('./support/editor');
 
 const { describe, test } = needs('chromium');
 jest.setTimeout(90000);
@@ -192,6 +192,67 @@ describe('OCF clouds and Kafka', () => {
     await page.click(`${OCF} summary`);
     await wanted;
     await pages(page, /^Seite 1 von 2: 30 von 30 Geräten\.$/);
+    expect(errors).toEqual([]);
+  });
+
+  test('the dialog of an ocf cloud keeps every field, shows TLS only with TLS, and its HTTP port opens', async () => {
+    const { page, errors } = opened;
+    const node = { id: 'cloud', type: 'seganet-ocf-cloud', config: false };
+    const isShown = (/** @type {string} */ name) => page.isVisible(`#node-input-${name}`);
+    await openDialog(page, node);
+    await page.fill('#node-input-port', '5683');
+    expect([await isShown('minTls'), await isShown('clientCert'), await isShown('httpPort')]).toEqual([
+      ...[false, false, true]
+    ]);
+    await page.selectOption('#node-input-transport', 'tls');
+    expect([await isShown('minTls'), await isShown('clientCert')]).toEqual([true, true]);
+    expect(await page.inputValue('#node-input-port')).toBe('5684');
+    await page.selectOption('#node-input-transport', 'tcp');
+    expect(await page.inputValue('#node-input-port')).toBe('5683');
+    const httpPort = String(await freePort());
+    /** @type {Record<string, string>} */
+    const fields = {
+      ...{ name: 'plant', host: '127.0.0.1', port: String(place.port), sid: randomUUID() },
+      ...{ endpoint: 'coap+tcp://cloud.example:5683', accessSeconds: '-1', refreshDays: '30' },
+      ...{ keepAliveS: '0', requestTimeoutMs: '5000', mostDevices: '50', recordTypes: 'x.a, x.b' },
+      ...{ presenceTopic: 'p/{device}', httpPort, httpHost: 'localhost' }
+    };
+    for (const [name, value] of Object.entries(fields)) await page.fill(`#node-input-${name}`, value);
+    await closeDialog(page, node, 'ok');
+    const kept = () =>
+      page.evaluate(() => {
+        const { RED } = /** @type {any} */ (window);
+        const { validationErrors, ...node } = RED.nodes.node('cloud');
+        // The engine of this flow has settings of a test only.
+        const why = [...(validationErrors ?? [])].filter((reason) => !reason.startsWith('Engine: '));
+        return { ...node, why, _def: null, users: null };
+      });
+    expect(await kept()).toMatchObject({ ...fields, transport: 'tcp', why: [] });
+
+    const wrong = {
+      ...{ httpPort: '70000', httpHost: 'a b', sid: 'x', endpoint: 'http://x', accessSeconds: '0' },
+      ...{ mostDevices: '0', presenceTopic: 'a/#', recordTypes: 'x'.repeat(65) }
+    };
+    await openDialog(page, node);
+    for (const [name, value] of Object.entries(wrong)) await page.fill(`#node-input-${name}`, value);
+    // The last one is checked when it loses the focus.
+    await page.focus('#node-input-name');
+    const marked = await page.$$eval('.red-ui-tray .input-error', (all) =>
+      all.map(({ id }) => id.replace('node-input-', ''))
+    );
+    expect(marked.filter((name) => name !== 'engine').sort()).toEqual(Object.keys(wrong).sort());
+    await closeDialog(page, node, 'cancel');
+
+    // The cloud keeps the id of its devices.
+    await openDialog(page, node);
+    await page.fill('#node-input-sid', '');
+    await page.fill('#node-input-httpHost', '127.0.0.1');
+    await closeDialog(page, node, 'ok');
+    const flow = await page.evaluate(() => /** @type {any} */ (window).RED.nodes.createCompleteNodeSet());
+    await gateway.deploy(flow);
+    await waitForPort(Number(httpPort), '127.0.0.1', 30000);
+    const answer = await fetch(`http://127.0.0.1:${httpPort}/hc/`);
+    expect(answer.status).toBe(401);
     expect(errors).toEqual([]);
   });
 });
