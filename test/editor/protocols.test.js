@@ -222,10 +222,10 @@ describe('OCF clouds and Kafka', () => {
     const kept = () =>
       page.evaluate(() => {
         const { RED } = /** @type {any} */ (window);
-        const { validationErrors, ...node } = RED.nodes.node('cloud');
+        const { validationErrors, ...found } = RED.nodes.node('cloud');
         // The engine of this flow has settings of a test only.
         const why = [...(validationErrors ?? [])].filter((reason) => !reason.startsWith('Engine: '));
-        return { ...node, why, _def: null, users: null };
+        return { ...found, why, _def: null, users: null };
       });
     expect(await kept()).toMatchObject({ ...fields, transport: 'tcp', why: [] });
 
