@@ -71,9 +71,10 @@ describe('the kafka uplink of a user with few permissions', () => {
     for (let i = 0; i < 20; i++) rig.push('d', String(i));
     const state = await rig.reach('refused');
     expect(state).toMatchObject({ code: 'TOPIC_AUTHORIZATION_FAILED', deadLetters: 0 });
-    expect(state.reason).toBe(
-      `Classes 2–8 wait: The cluster does not allow this gateway to write to the topic "${topic}". Allow it (ACL Write and Describe); the records wait.`
+    expect(state.reason).toContain(
+      `The cluster does not allow this gateway to write to the topic "${topic}". Allow it (ACL Write and Describe); the records wait.`
     );
+    expect(state.reason).not.toMatch(/Another session/);
     expect(rig.completed.size).toBe(0);
     await client.allow('gateway', topic, 'WRITE');
     await client.allow('gateway', topic, 'DESCRIBE');
