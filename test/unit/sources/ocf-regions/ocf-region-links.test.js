@@ -20,7 +20,7 @@ const { seeded } = require('../../../fixtures/ocf/seeded');
 
 const { describe } = needs('openssl');
 
-jest.setTimeout(30000);
+jest.setTimeout(120000);
 
 describe('messages', () => {
   const random = seeded();

@@ -10,7 +10,7 @@ const { describe } = needs('openssl');
 const HOUR_MS = 3600000;
 const UNKNOWN_MS = 300;
 
-jest.setTimeout(30000);
+jest.setTimeout(120000);
 
 describe('regions that fail', () => {
   /** @type {RegionRig} */

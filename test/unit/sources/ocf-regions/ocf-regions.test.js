@@ -9,7 +9,7 @@ const { eventually, newUser, scenes } = require('../../../fixtures/ocf/scenes');
 const { describe } = needs('openssl');
 const USER_OPTION = 65002;
 
-jest.setTimeout(20000);
+jest.setTimeout(120000);
 
 describe('regions', () => {
   /** @type {RegionRig} */
