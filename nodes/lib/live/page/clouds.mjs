@@ -184,6 +184,12 @@ export class Clouds {
       this.#engine = place;
       this.#confirm.cancel();
       this.#tell('');
+      // Buttons in rows of another cloud would act on this one.
+      this.#devices.update([]);
+      this.#users.update([]);
+      setText(this.#status, '');
+      this.#page = 1;
+      this.#changed();
     }
     this.#showFacts(cloud);
     this.#make.disabled = !cloud.isOpen;

@@ -44,6 +44,10 @@ class BodyReader {
    * @throws {HttpRefusal}
    */
   async read(request) {
+    // The events of such a request are over, so none of them would come.
+    if (request.destroyed && !request.readableEnded) {
+      throw new HttpRefusal(400, 'The request ended too early.');
+    }
     /** @type {Buffer[]} */
     const chunks = [];
     let size = 0;

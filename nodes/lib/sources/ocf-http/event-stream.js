@@ -32,6 +32,11 @@ class EventStream {
     this.#timer = setInterval(() => this.#beat(), heartbeatMs);
   }
 
+  /** True if it has ended, also before attach(). */
+  get isOver() {
+    return this.#isOver;
+  }
+
   /** Starts to write. @param {import('node:http').ServerResponse} response whose head was written */
   attach(response) {
     this.#response = response;

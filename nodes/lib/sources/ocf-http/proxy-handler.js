@@ -184,7 +184,12 @@ class ProxyHandler {
     try {
       const payload = body.length > 0 ? await this.#payload(request, di, body, options) : body;
       const wanted = { method: method === 'HEAD' ? 'GET' : method, path, query, options, payload };
-      if (isStream) return await this.#observe(request, bearer, di, wanted);
+      if (isStream) {
+        // The token may have ended while the body was read.
+        const valid = await this.#bearer(request);
+        if (request.socket.destroyed) throw new HttpRefusal(400, 'The request ended too early.');
+        return await this.#observe(request, valid, di, wanted);
+      }
       const { route } = this.#cloud;
       const checked = await route.check(di, bearer.uid, wanted);
       route.checkOpen(checked.via);
@@ -296,6 +301,8 @@ class ProxyHandler {
   async #start(stream, { uid }, di, wanted, onStart) {
     const { route } = this.#cloud;
     const checked = await route.check(di, uid, wanted);
+    // Nothing would end an observation that starts now.
+    if (stream.isOver) return opened(stream);
     route.checkOpen(checked.via);
     return new Promise((resolve, reject) => {
       let isFirst = true;

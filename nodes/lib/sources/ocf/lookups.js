@@ -25,12 +25,17 @@ const { checkMethod } = require('./replies');
  * @property {Kind} kind
  * @property {() => number} next number of a notification
  * @property {string | null} last what the client has; null: nothing yet
+ * @property {() => void} end
  */
 
 /** Endpoints that one lookup reads, and links in an answer. */
 const MOST_ENDPOINTS = 1024;
 const MOST_LINKS = 8192;
 const MOST_FILTERS = 16;
+/** Bytes of the links that one lookup reads: they are parsed in the thread of all requests. */
+const MOST_LINK_BYTES = 4 << 20;
+/** Time until lookups are read again after the store has failed. */
+const AGAIN_MS = 5000;
 /** @type {import('./coap').Option} */
 const FORMATTED = [OPTION.CONTENT_FORMAT, uint(FORMAT.LINKS)];
 
@@ -60,21 +65,24 @@ class Lookups {
     if (wish !== 'start') return answerOf(found(await this.#entries(uid, request), kind, request));
     peer.relations.check();
     /** @type {Watcher} */
-    const watcher = { request, uid, kind, next: observeNumbers(), last: null };
+    const watcher = { request, uid, kind, next: observeNumbers(), last: null, end: () => {} };
     // Before the entries are read, so that no change between them is lost.
     this.#watchers.add(watcher);
-    const end = () => {
+    const forget = () => {
       this.#watchers.delete(watcher);
       this.#stale.delete(watcher);
     };
-    const remove = peer.relations.add(request.token, end);
+    const remove = peer.relations.add(request.token, forget);
+    watcher.end = () => {
+      remove();
+      forget();
+    };
     try {
       watcher.last = found(await this.#entries(uid, request), kind, request);
       setImmediate(() => this.#work ?? this.#start());
       return answerOf(watcher.last, [[OPTION.OBSERVE, uint(watcher.next())]]);
     } catch (error) {
-      remove();
-      end();
+      watcher.end();
       throw error;
     }
   }
@@ -103,15 +111,30 @@ class Lookups {
       const { uid } = ready[0];
       const own = ready.filter((each) => each.uid === uid);
       for (const each of own) this.#stale.delete(each);
-      const entries = await this.#entries(uid, ready[0].request);
-      for (const each of own) if (this.#watchers.has(each)) this.#send(each, entries);
+      try {
+        const entries = await this.#entries(uid, ready[0].request);
+        for (const each of own) if (this.#watchers.has(each)) this.#send(each, entries);
+      } catch (error) {
+        for (const each of own) if (this.#watchers.has(each)) this.#stale.add(each);
+        this.#cloud.later(AGAIN_MS, () => this.#work ?? this.#start());
+        throw error;
+      }
     }
   }
 
   /** @param {Watcher} watcher @param {Entry[]} entries */
   #send(watcher, entries) {
     const { request, kind, next, last } = watcher;
-    const text = found(entries, kind, request);
+    let text;
+    try {
+      text = found(entries, kind, request);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // A notification with an error ends the observation (RFC 7641 section 4.2).
+      watcher.end();
+      this.#cloud.answer(request, error.code, [], Buffer.from(error.message));
+      return;
+    }
     if (text === last) return;
     watcher.last = text;
     const options = /** @type {import('./coap').Option[]} */ ([[OPTION.OBSERVE, uint(next())], FORMATTED]);
@@ -123,7 +146,9 @@ class Lookups {
     const input = { uid, now: this.#cloud.now(), most: MOST_ENDPOINTS };
     const rows = await this.#cloud.store.read('endpoints', input);
     const origin = this.#cloud.endpointFor(request);
-    return rows.slice(0, MOST_ENDPOINTS).map((row) => entryOf(row, origin));
+    let bytes = 0;
+    const read = rows.filter(({ links }) => (bytes += links.length) <= MOST_LINK_BYTES);
+    return read.slice(0, MOST_ENDPOINTS).map((row) => entryOf(row, origin));
   }
 
   get size() {

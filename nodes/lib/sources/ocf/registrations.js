@@ -19,7 +19,7 @@ const LIMITS = { endpoints: 256, name: 63, base: 255, attributes: 16, valueBytes
 /** Lifetimes in s (RFC 9176 section 5). */
 const LIFETIME = { usual: 90000, least: 1, most: 2 ** 32 - 1 };
 /** Names of lookups and links, which a registration cannot have. `proxy` is an extension that is not supported. */
-const RESERVED = new Set(['page', 'count', 'rt', 'href', 'anchor', 'proxy']);
+const RESERVED = new Set(['page', 'count', 'rt', 'href', 'anchor', 'proxy', 'di']);
 const NAME = /^[!#$&+\-.^_`|~0-9A-Za-z]+$/;
 const BASE = /^[a-z][a-z0-9+.-]*:\/\/[^\s<>"\\^`{|}/?#@]+(\/[^\s<>"\\^`{|}?#]*)?$/i;
 
@@ -90,14 +90,15 @@ async function renew(cloud, request, found) {
   const { lt, base, attributes } = parametersOf(pairs);
   const changed = new Set(attributes.map(([name]) => name));
   const kept = attributesOf(found).filter(([name]) => !changed.has(name));
-  if (kept.length + attributes.length > LIMITS.attributes) throw tooMany();
+  const all = [...kept, ...attributes];
+  if (all.filter(([name]) => name !== 'd').length > LIMITS.attributes) throw tooMany();
   const seconds = lt ?? found.lt;
   const isDone = await cloud.store.write('renew', {
     di: found.di,
     base: base ?? found.base,
     lt: seconds,
     expires: cloud.now() + seconds * 1000,
-    attributes: json([...kept, ...attributes])
+    attributes: json(all)
   });
   if (!isDone) throw new Refusal('4.04', 'There is no such registration.');
   await tell(cloud, found);

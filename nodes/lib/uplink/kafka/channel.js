@@ -69,6 +69,8 @@ class Channel {
     this.openBacklog = 0;
     /** When the cluster last acknowledged a record of this class, or the session began. */
     this.movedAt = 0;
+    /** When the cluster last acknowledged a record of this class; -1 = never. */
+    this.tookAt = -1;
     this.wasStalled = false;
     this.rttMs = 0;
     this.published = 0;
@@ -270,6 +272,7 @@ class Channel {
         if (item.batch.open === 0) this.#release(item.batch);
       },
       onTrouble: (meaning, reason) => this.#onTrouble(meaning, reason),
+      tookAt: () => this.tookAt,
       now: this.now,
       delay: this.parts.delay
     });
@@ -287,7 +290,10 @@ class Channel {
       delay: this.parts.delay,
       send: (items, name, number, done) => this.#send(items, name, number, done),
       ready: (queue) => this.#ready(queue),
-      acknowledged: (items, rttMs) => this.#acknowledged(items, rttMs),
+      acknowledged: (items, rttMs) => {
+        this.topics.get(topic)?.took();
+        this.#acknowledged(items, rttMs);
+      },
       refused: (queue, meaning) => this.topics.get(queue.topic)?.refused(meaning),
       unfit: (item, meaning) => this.#unfit(item, meaning),
       failed: (meaning) => this.#failed(meaning)
@@ -322,7 +328,7 @@ class Channel {
 
   /** @param {Item[]} items @param {number} rttMs */
   #acknowledged(items, rttMs) {
-    this.movedAt = this.now();
+    this.movedAt = this.tookAt = this.now();
     this.rttMs = this.rttMs === 0 ? rttMs : this.rttMs + (rttMs - this.rttMs) / 8;
     for (const item of items) {
       const { batch, packet, bytes } = item;

@@ -12,6 +12,7 @@ const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 5000;
 /** A topic whose name depends on the record is given up after this time: one device must not stop the others. */
 const GIVE_UP_MS = 60000;
+const FORBIDDEN = 'TOPIC_AUTHORIZATION_FAILED';
 
 /**
  * @typedef {object} TopicsParts
@@ -21,6 +22,7 @@ const GIVE_UP_MS = 60000;
  * @property {(queue: PartitionQueue) => void} ready
  * @property {(item: Item, meaning: Meaning, reason: string) => void} bury
  * @property {(meaning: Meaning, reason: string) => void} onTrouble
+ * @property {() => number} tookAt when a topic of the class took records for the last time, as now(); -1 = never
  * @property {() => number} now ms, monotonic
  * @property {(fn: () => void, ms: number) => void} delay
  * @property {number} [giveUpMs]
@@ -41,7 +43,9 @@ class Topic {
     /** Why the topic takes no records; '' = it does. */
     this.reason = '';
     this.code = '';
+    /** Since when the cluster has given the same reason; -1 = it takes records. */
     this.troubledAt = -1;
+    this.troubleCode = '';
     this.isLooking = false;
     this.isForgotten = false;
     /** Number of looks so far. */
@@ -82,10 +86,17 @@ class Topic {
   #onFound(partitions) {
     if (this.queues.length > 0) return;
     this.reason = this.code = '';
-    this.troubledAt = -1;
-    this.backoff.reset();
+    // A cluster that shows a topic may still refuse its records.
+    if (this.troubleCode !== FORBIDDEN) this.took();
     this.queues = Array.from({ length: partitions }, (_, i) => this.parts.queueFor(this.name, i));
     for (const item of this.waiting.splice(0)) this.#place(item);
+  }
+
+  /** The cluster has acknowledged records. */
+  took() {
+    this.troubledAt = -1;
+    this.troubleCode = '';
+    this.backoff.reset();
   }
 
   /** @param {Meaning} meaning */
@@ -95,9 +106,14 @@ class Topic {
     if (meaning.kind === 'topic') {
       this.reason = topicSentence(this.name, meaning);
       this.code = meaning.code;
-      if (this.troubledAt < 0) this.troubledAt = parts.now();
-      // A missing permission is the operator's error, so its records wait: an ACL may concern all topics.
-      const mayGiveUp = this.isOfRecord && meaning.code !== 'TOPIC_AUTHORIZATION_FAILED';
+      if (this.troubledAt < 0 || this.troubleCode !== meaning.code) {
+        this.troubledAt = parts.now();
+        this.troubleCode = meaning.code;
+      }
+      // A missing permission is the operator's error, so its records wait. If other topics take records meanwhile, only
+      // names that devices chose are forbidden.
+      const isHeld = meaning.code === FORBIDDEN && parts.tookAt() <= this.troubledAt;
+      const mayGiveUp = this.isOfRecord && !isHeld;
       if (mayGiveUp && parts.now() - this.troubledAt >= (parts.giveUpMs ?? GIVE_UP_MS)) this.#giveUp(meaning);
     }
     parts.onTrouble(meaning, this.reason);

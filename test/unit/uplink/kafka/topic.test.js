@@ -8,7 +8,7 @@ const missing = () =>
 
 /** @param {{ isOfRecord?: boolean }} [options] */
 function bench({ isOfRecord = false } = {}) {
-  const all = { clock: 0, looks: [], timers: [], buried: [], ready: [], troubles: [] };
+  const all = { clock: 0, tookAt: -1, looks: [], timers: [], buried: [], ready: [], troubles: [] };
   const topic = new Topic('t', false, isOfRecord, {
     look: (_name, _create, done) => all.looks.push(done),
     queueFor: (name, partition) => {
@@ -19,6 +19,7 @@ function bench({ isOfRecord = false } = {}) {
     ready: (queue) => all.ready.push(queue),
     bury: (item, _meaning, reason) => all.buried.push([item.packet, reason]),
     onTrouble: (_meaning, reason) => all.troubles.push(reason),
+    tookAt: () => all.tookAt,
     now: () => all.clock,
     delay: (fn) => all.timers.push(fn)
   });
@@ -68,6 +69,54 @@ test('holds records that it may not write, even where the topic depends on the r
   expect(topic.reason).toMatch(/does not allow this gateway to write/);
   looks.at(-1)(null, 1);
   expect(topic.queues[0].items).toHaveLength(1);
+});
+
+test('counts the minute from the time at which a topic is allowed', () => {
+  const { all, topic, add, looks, timers, buried } = bench({ isOfRecord: true });
+  const forbidden = Object.assign(new Error('no'), { apiId: 'TOPIC_AUTHORIZATION_FAILED', apiCode: 29 });
+  add(1);
+  looks.at(-1)(forbidden, 0);
+  all.clock = 3600000;
+  timers.at(-1)();
+  looks.at(-1)(missing(), 0);
+  expect(buried).toEqual([]);
+  timers.at(-1)();
+  looks.at(-1)(null, 1);
+  expect(topic.queues[0].items).toHaveLength(1);
+});
+
+test('gives up records of a forbidden name that a device chose, if other topics take records', () => {
+  const { all, add, looks, timers, buried } = bench({ isOfRecord: true });
+  const forbidden = Object.assign(new Error('no'), { apiId: 'TOPIC_AUTHORIZATION_FAILED', apiCode: 29 });
+  add(1);
+  looks.at(-1)(forbidden, 0);
+  all.tookAt = all.clock = 30000;
+  timers.at(-1)();
+  looks.at(-1)(forbidden, 0);
+  expect(buried).toEqual([]);
+  all.clock = 60000;
+  timers.at(-1)();
+  looks.at(-1)(forbidden, 0);
+  expect(buried).toEqual([[1, expect.stringMatching(/took no records for a minute/)]]);
+});
+
+test('looks more rarely if the cluster shows the topic, but refuses its records each time', () => {
+  const { topic, add, looks, timers } = bench();
+  const meaning = /** @type {any} */ ({ kind: 'topic', code: 'TOPIC_AUTHORIZATION_FAILED', detail: 'no' });
+  const next = jest.spyOn(topic.backoff, 'next');
+  const waits = [];
+  add(1);
+  for (let i = 0; i < 6; i++) {
+    looks.at(-1)(null, 1);
+    topic.refused(meaning);
+    waits.push(next.mock.results.at(-1)?.value);
+    timers.at(-1)();
+  }
+  expect(waits.at(-1)).toBeGreaterThan(2000);
+  topic.took();
+  looks.at(-1)(null, 1);
+  topic.refused(meaning);
+  expect(next.mock.results.at(-1)?.value).toBeLessThanOrEqual(500);
 });
 
 test('gives records up after a minute where the topic depends on the record', () => {
