@@ -67,7 +67,9 @@ class Lab {
   picture() {
     const [link] = JSON.parse(this.run('ip', '-j', '-d', 'link', 'show', 'dev', this.interface));
     const { txqlen, gso_max_segs: gso, qdisc } = link;
-    return { txqlen, gso, qdisc, queues: this.tc('qdisc', 'show', 'dev', this.interface) };
+    // The kernel sends packets of its own, which htb counts.
+    const queues = this.tc('qdisc', 'show', 'dev', this.interface).replace(/direct_packets_stat \d+ /, '');
+    return { txqlen, gso, qdisc, queues };
   }
 
   /** @param {string} command @param {string[]} args */

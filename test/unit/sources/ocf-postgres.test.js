@@ -173,6 +173,8 @@ test('a crash of the server loses no acknowledged sign-up, and the store comes b
     isOver = true;
   }
   await Promise.all(work);
+  // The connections of reads come back on their own.
+  await eventually(() => store.isUp, 'all connections', SLOW_MS);
   const kept = new Set((await store.read('devices', {})).map(({ di }) => di));
   expect(acknowledged.filter((di) => !kept.has(di))).toEqual([]);
   await eventually(() => reports.length > 1, 'the second report', SLOW_MS);

@@ -3,7 +3,7 @@
 
 const { OPTION, hasOption, uint, uintOption } = require('../ocf/coap');
 const { Backlog } = require('./backlog');
-const { MOST_MESSAGE_BYTES, MessageReader, SIGNAL, encodeMessage } = require('./link-messages');
+const { MOST_MESSAGE_BYTES, MOST_OPTIONS, MessageReader, SIGNAL, encodeMessage } = require('./link-messages');
 
 /** @typedef {import('../ocf/cloud').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('../ocf/coap').Option} Option */
@@ -35,8 +35,12 @@ const LIMITS = {
   mostBytes: 16 << 20
 };
 const EMPTY = Buffer.alloc(0);
-const CODE = { EMPTY: 0, CONTENT: 0x45, UNAVAILABLE: 0xa3, GATEWAY_TIMEOUT: 0xa4 };
+const CODE = { EMPTY: 0, CONTENT: 0x45, BAD_GATEWAY: 0xa2, UNAVAILABLE: 0xa3, GATEWAY_TIMEOUT: 0xa4 };
 const GET = 1;
+/** Classes of answers. */
+const ANSWERS = [2, 4, 5];
+/** Most bytes that the head of an option has. */
+const OPTION_HEAD = 5;
 /** Option of CSM: Max-Message-Size (RFC 8323, 5.3.1). */
 const MAX_MESSAGE_SIZE = 2;
 /** The other gateway answers within the time that it gives its device. */
@@ -198,7 +202,8 @@ class Link {
     if (code === SIGNAL.ABORT) return this.end('aborted');
     if (kind === 7 || code === CODE.EMPTY) return;
     if (kind === 0) return this.#serve(message);
-    this.#answered(message);
+    if (ANSWERS.includes(kind)) this.#answered(message);
+    else this.end('protocol');
   }
 
   /** @param {Message} message */
@@ -234,6 +239,17 @@ class Link {
       onEnd: (work) => backlog.add(work),
       answer: (answerCode, options, payload) => {
         if (this.#served.get(key) !== entry) return;
+        // Written as it is, it would end the link for all.
+        const size = options.reduce((sum, [, { length }]) => sum + OPTION_HEAD + length, payload.length + 1);
+        if (options.length > MOST_OPTIONS || size > MOST_MESSAGE_BYTES) {
+          this.#served.delete(key);
+          this.#write({
+            code: CODE.BAD_GATEWAY,
+            token,
+            payload: Buffer.from('The answer of the device is too large.')
+          });
+          return entry.end();
+        }
         const goesOn = observe === 0 && answerCode >> 5 === 2 && hasOption({ options }, OPTION.OBSERVE);
         if (!goesOn) this.#served.delete(key);
         this.#write({ code: answerCode, token, options, payload });

@@ -106,8 +106,11 @@ class Links {
       server.listen(listen, () => resolve(undefined));
     });
     this.#server = server;
-    if (this.#isClosed) server.close();
     server.removeAllListeners('error').on('error', () => {});
+    if (this.#isClosed) {
+      server.close();
+      return 0;
+    }
     this.#filesTimer = setInterval(() => void this.#checkFiles(), this.#limits.filesMs);
     this.#filesTimer.unref();
     return /** @type {net.AddressInfo} */ (server.address()).port;
@@ -246,7 +249,9 @@ class Links {
     if (this.#isClosed || (!before && this.#links.size >= this.#limits.mostLinks)) {
       return refuse(CODE.UNAVAILABLE, 'There is no room for another region.');
     }
-    const isDialing = Boolean(before?.isDialed ?? this.#dials.get(hello.ci)?.socket);
+    const dialed = this.#dials.get(hello.ci)?.socket;
+    // An attempt that has not reached the other side may never do so.
+    const isDialing = before?.isDialed ?? Boolean(dialed && !dialed.connecting);
     if (isDialing && own < hello.ci) return refuse(CODE.UNAVAILABLE, 'There is a link already.');
     return { code: CODE.CHANGED, answer: { ci: own, sid: sid(), peer: hello.ci } };
   }

@@ -40,6 +40,8 @@ class Regions {
   #lost = new Map();
   /** Devices whose last record in the topic is older than the claim of this region. @type {Set<string>} */
   #stale = new Set();
+  /** Devices with a deletion in the topic that is not applied yet. @type {Set<string>} */
+  #deleted = new Set();
   /** True when the topic was read from its start. Until then, the epochs of earlier sign-ins are not known. */
   isReady = false;
   counts = { records: 0, invalid: 0, takenOver: 0, repeated: 0 };
@@ -142,10 +144,21 @@ class Regions {
       const record = parseRecord(key, value);
       this.counts.records++;
       if (!record) this.counts.invalid++;
-      else if (record.kind === 'claim') this.#takeClaim(record.di, record.claim);
-      else if (record.kind === 'deleted') this.#takeDeletion(record.di);
+      else if (record.kind === 'claim') {
+        this.#deleted.delete(record.di);
+        this.#takeClaim(record.di, record.claim);
+      } else if (record.kind === 'deleted' && this.table.get(record.di)) this.#deleted.add(record.di);
     }
-    if (isCaughtUp && this.isReady) this.#correct();
+    if (!isCaughtUp) return;
+    this.#delete();
+    if (this.isReady) this.#correct();
+  }
+
+  /** While the topic is read again, a later record may replace a deletion, so those are applied at its end. */
+  #delete() {
+    const deleted = [...this.#deleted];
+    this.#deleted.clear();
+    for (const di of deleted) this.#takeDeletion(di);
   }
 
   /** Publishes the claims of this region that are not the last ones in the topic. */
@@ -153,7 +166,12 @@ class Regions {
     const found = [...this.#stale].map((di) => ({ di, claim: this.table.get(di) }));
     this.#stale.clear();
     for (const { di, claim } of found) {
-      if (claim?.ci !== this.#own) continue;
+      const peer = this.#cloud.sessions.of(di);
+      if (claim?.ci !== this.#own) {
+        // Another region gave it up, and it is here.
+        if (peer && claim && !claim.isOn) this.signedIn(di, peer.uid);
+        continue;
+      }
       this.counts.repeated++;
       this.#publish([claimRecord(di, claim)]);
     }
@@ -170,6 +188,7 @@ class Regions {
     if (merged !== 'newer') return;
     this.#follow(before, claim);
     if (claim.ci !== this.#own && claim.isOn) this.#lose(di);
+    else if (claim.ci !== this.#own && this.#cloud.sessions.of(di)) this.#stale.add(di);
     this.#notify(di, stateBefore);
   }
 
@@ -177,8 +196,9 @@ class Regions {
   #takeDeletion(di) {
     const before = this.table.get(di);
     if (!before) return;
-    // An own device that has signed up again, or that another region deleted: its store decides.
-    if (before.ci === this.#own && before.isOn) return void this.#stale.add(di);
+    // A device that has signed up again, or that another region deleted: the store decides.
+    const isHere = before.ci === this.#own && before.isOn && this.#cloud.sessions.of(di);
+    if (isHere) return void this.#stale.add(di);
     const stateBefore = this.#cloud.stateOf(di);
     this.table.remove(di);
     this.#follow(before, undefined);
@@ -229,7 +249,9 @@ class Regions {
 
   /** The topic was read from its start. */
   ready() {
-    if (this.isReady) return;
+    this.#delete();
+    // The topic may have been created again since.
+    if (this.isReady) return this.repeat();
     this.isReady = true;
     const here = new Map([...this.#cloud.sessions.signedIn()].map(({ di, uid }) => [di, uid]));
     // Of an earlier run of this gateway.

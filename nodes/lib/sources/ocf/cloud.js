@@ -328,6 +328,16 @@ class OcfCloud {
     } catch (error) {
       // The connection may have ended; what else went wrong is worth a message, but must not stop other notifications.
       this.problem(error);
+      this.#answerBadly(connection, token);
+    }
+  }
+
+  /** A request without an answer would keep its place at the desk. @param {number} connection @param {Buffer} token */
+  #answerBadly(connection, token) {
+    try {
+      this.desk.answer(connection, token, '5.02', [], Buffer.alloc(0));
+    } catch {
+      // Reported above.
     }
   }
 
@@ -348,9 +358,11 @@ class OcfCloud {
       this.forwarding.start(peer);
     } catch (error) {
       this.forwarding.stop(peer);
-      this.sessions.signOut(peer);
+      if (this.sessions.signOut(peer) && wasOn) this.#tell(di, 'off', 'refused');
       throw error;
     }
+    // The connection may have ended, or the device may be at another gateway meanwhile.
+    if (!this.sessions.of(di)) return;
     this.elsewhere.signedIn(di, uid);
     if (!wasOn) this.#tell(di, 'on', 'signedIn', { isSeen: wasElsewhere });
   }

@@ -28,6 +28,9 @@ const TO_DEVICE = new Map([
 
 /** Repeated options of one kind that pass. */
 const MOST_REPEATED = 8;
+/** The desk takes no longer values (RFC 7252: none is), and no more options, in an answer. */
+const MOST_VALUE_BYTES = 1034;
+const MOST_PASSED = 64;
 const MOST_QUERY = 32;
 const MOST_FORMAT = 65535;
 
@@ -152,9 +155,14 @@ function forController(options, request, di) {
   const prefix = isLocated
     ? ['oic', 'route', di].map((segment) => [OPTION.LOCATION_PATH, Buffer.from(segment)])
     : [];
-  const passed = options.filter(
-    ([number]) => TO_CONTROLLER.has(number) && (number !== OPTION.OCF_CONTENT_VERSION || getsVersion)
-  );
+  const passed = options
+    .filter(
+      ([number, { length }]) =>
+        TO_CONTROLLER.has(number) &&
+        length <= MOST_VALUE_BYTES &&
+        (number !== OPTION.OCF_CONTENT_VERSION || getsVersion)
+    )
+    .slice(0, MOST_PASSED);
   return [
     ...prefix,
     ...passed.map(([number, value]) =>
