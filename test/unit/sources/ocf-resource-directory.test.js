@@ -270,6 +270,30 @@ test('notifies all observers of lookups although the store fails once', async ()
   expect(cloud.problems().splice(0)).toMatchObject([{ message: 'The store fails.' }]);
 });
 
+test('reads again once, however often lookups change while the store fails', async () => {
+  const device = await signedIn(newUser());
+  const seen = await observed(device, 'ep');
+  const works = [];
+  jest.spyOn(cloud.cloud, 'later').mockImplementation((_ms, work) => works.push(work));
+  let isBroken = true;
+  changeRows((rows) => {
+    if (isBroken) throw new Error('The store fails.');
+    return rows;
+  });
+  await register(device, ['ep=one']);
+  await eventually(() => cloud.problems().length === 1, 'the first failure');
+  cloud.cloud.lookups.changed();
+  await eventually(() => cloud.problems().length === 2, 'the second failure');
+  expect(works).toHaveLength(1);
+  works[0]();
+  await eventually(() => cloud.problems().length === 3, 'the third failure');
+  cloud.problems().length = 0;
+  expect(works).toHaveLength(2);
+  isBroken = false;
+  works[1]();
+  await eventually(() => seen.length === 1, 'the notification');
+});
+
 test('ends an observation whose result has too many links with an error, and no other', async () => {
   const device = await signedIn(newUser());
   await register(device, ['ep=one'], Array.from({ length: 256 }, (_, i) => `</${i}>`).join());
