@@ -207,6 +207,14 @@ describe('options on the way to a device', () => {
       [14, 5]
     ]);
   });
+
+  test('an answer has no more options, and no longer ones, than the desk takes', () => {
+    const long = [4, Buffer.alloc(1035)];
+    const longest = [4, Buffer.alloc(1034)];
+    const numbers = (options) => forController(options, request(), 'di').map(([number]) => number);
+    expect(numbers([long, longest, [14, uint(5)]])).toEqual([4, 14]);
+    expect(numbers(Array(300).fill(longest))).toHaveLength(64);
+  });
 });
 
 test('a path of a device is one that comes back unchanged from its segments', () => {

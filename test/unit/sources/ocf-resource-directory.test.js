@@ -18,6 +18,7 @@ afterAll(async () => {
   await cloud.stop();
 });
 const { connected, signedIn } = scenes(() => cloud);
+afterEach(() => jest.restoreAllMocks());
 
 /** @param {any} client @param {string[]} query @param {string} [links] @param {object} [more] */
 const register = (client, query, links = LINKS, more = {}) =>
@@ -166,9 +167,17 @@ test('refuses what is wrong, and keeps what was registered', async () => {
       '4.00',
       ['ep=a', `base=${base}`]
     ]),
-    ...['page=1', 'count=1', 'rt=x', 'href=x', 'anchor=x', 'proxy=on', 'a b=c', `a=${'b'.repeat(256)}`].map(
-      (more) => ['4.00', ['ep=a', more]]
-    ),
+    ...[
+      'page=1',
+      'count=1',
+      'rt=x',
+      'href=x',
+      'anchor=x',
+      'proxy=on',
+      'di=x',
+      'a b=c',
+      `a=${'b'.repeat(256)}`
+    ].map((more) => ['4.00', ['ep=a', more]]),
     ['4.00', ['ep=a', ...Array.from({ length: LIMITS.attributes + 1 }, (_, i) => `a${i}=1`)]]
   ];
   for (const [code, query] of wrong) {
@@ -215,6 +224,111 @@ test('notifies observers of a lookup when its result changes', async () => {
   ]);
   reader.destroy();
   await eventually(() => cloud.cloud.lookups.size === 0, 'the observation ends with its connection');
+});
+
+/** Observes a lookup, and returns the answers that follow the first. @param {any} client @param {string} kind */
+async function observed(client, kind) {
+  const seen = [];
+  const first = await lookup(client, kind, [], { observe: 0, onNext: (answer) => seen.push(answer) });
+  expect(first.code).toBe('2.05');
+  return seen;
+}
+
+/** Replaces the endpoints that lookups read. @param {(rows: any[], uid: string) => any[]} change */
+function changeRows(change) {
+  const { store } = cloud.cloud;
+  const read = store.read.bind(store);
+  jest.spyOn(store, 'read').mockImplementation(async (operation, input) => {
+    const rows = await read(operation, input);
+    return operation === 'endpoints' ? change(rows, input.uid) : rows;
+  });
+}
+
+test('notifies all observers of lookups although the store fails once', async () => {
+  const device = await signedIn(newUser());
+  const guest = await signedIn(newUser());
+  await cloud.cloud.share(device.di, guest.uid, 'r');
+  const seen = [await observed(device, 'ep'), await observed(guest, 'ep')];
+  const waits = [];
+  const { later } = cloud.cloud;
+  jest.spyOn(cloud.cloud, 'later').mockImplementation((ms, work) => {
+    waits.push(ms);
+    later.call(cloud.cloud, 0, work);
+  });
+  let failures = 1;
+  changeRows((rows) => {
+    if (failures-- > 0) throw new Error('The store fails.');
+    return rows;
+  });
+  await register(device, ['ep=one']);
+  await eventually(() => seen.every(({ length }) => length === 1), 'both are notified');
+  expect(seen.map(([{ code, value }]) => [code, value.includes('ep="one"')])).toEqual([
+    ['2.05', true],
+    ['2.05', true]
+  ]);
+  expect(waits).toEqual([5000]);
+  expect(cloud.problems().splice(0)).toMatchObject([{ message: 'The store fails.' }]);
+});
+
+test('reads again once, however often lookups change while the store fails', async () => {
+  const device = await signedIn(newUser());
+  const seen = await observed(device, 'ep');
+  const works = [];
+  jest.spyOn(cloud.cloud, 'later').mockImplementation((_ms, work) => works.push(work));
+  let isBroken = true;
+  changeRows((rows) => {
+    if (isBroken) throw new Error('The store fails.');
+    return rows;
+  });
+  await register(device, ['ep=one']);
+  await eventually(() => cloud.problems().length === 1, 'the first failure');
+  cloud.cloud.lookups.changed();
+  await eventually(() => cloud.problems().length === 2, 'the second failure');
+  expect(works).toHaveLength(1);
+  works[0]();
+  await eventually(() => cloud.problems().length === 3, 'the third failure');
+  cloud.problems().length = 0;
+  expect(works).toHaveLength(2);
+  isBroken = false;
+  works[1]();
+  await eventually(() => seen.length === 1, 'the notification');
+});
+
+test('ends an observation whose result has too many links with an error, and no other', async () => {
+  const device = await signedIn(newUser());
+  await register(device, ['ep=one'], Array.from({ length: 256 }, (_, i) => `</${i}>`).join());
+  const tooMany = await observed(device, 'res');
+  const endpoints = await observed(device, 'ep');
+  changeRows((rows) => Array(33).fill(rows[0]));
+  cloud.cloud.lookups.changed();
+  await eventually(() => tooMany.length === 1 && endpoints.length === 1, 'both are notified');
+  expect(tooMany[0]).toMatchObject({ code: '4.00', observe: undefined });
+  expect(tooMany[0].value).toContain('More than 8192 links');
+  expect([endpoints[0].code, targets(endpoints[0]).length]).toEqual(['2.05', 33]);
+  expect(cloud.cloud.lookups.size).toBe(1);
+});
+
+test('reads at most 4 MiB of links for a lookup', async () => {
+  const device = await signedIn(newUser());
+  await register(device, ['ep=one']);
+  const text = JSON.stringify([{ target: '/a', attributes: [] }]);
+  // JSON may end with spaces.
+  changeRows((rows) => Array(6).fill({ ...rows[0], links: Buffer.from(text.padEnd(1 << 20)) }));
+  expect(targets(await lookup(device, 'ep'))).toHaveLength(4);
+});
+
+test(`renews an endpoint with a sector and ${LIMITS.attributes} attributes`, async () => {
+  const device = await signedIn(newUser());
+  const attributes = Array.from({ length: LIMITS.attributes }, (_, i) => `a${i}=1`);
+  const created = await register(device, ['ep=one', 'd=sector', ...attributes]);
+  expect(created.code).toBe('2.01');
+  const renew = (/** @type {string[]} */ query) =>
+    device.request('POST', locationOf(created), { query, accept: null });
+  expect((await renew(['a0=2'])).code).toBe('2.04');
+  expect((await renew(['more=1'])).code).toBe('4.00');
+  const found = (await lookup(device, 'ep', ['d=sector', 'a0=2', 'a1=1'])).payload.toString();
+  expect(found).toContain('ep="one"');
+  expect(found).not.toContain('more');
 });
 
 test('forgets an endpoint at the end of its lifetime, and with its device', async () => {

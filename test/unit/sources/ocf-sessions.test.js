@@ -144,3 +144,28 @@ test('clients that vanish at any moment leave no session, observation or error',
   expect(cloud.problems()).toEqual([]);
   expect((await device.request('GET', '/oic/ps')).value).toEqual({ topiclist: ['/oic/ps/a'] });
 });
+
+test('an answer that the desk does not take becomes 5.02', async () => {
+  const user = newUser();
+  const device = await lamp(user);
+  const controller = await signedIn(user);
+  const send = cloud.desk.answer.bind(cloud.desk);
+  jest.spyOn(cloud.desk, 'answer').mockImplementation((...all) => {
+    if (all[2] !== '5.02') throw new RangeError('The answer is too large.');
+    return send(...all);
+  });
+  expect((await controller.request('GET', device.href)).code).toBe('5.02');
+  jest.restoreAllMocks();
+  expect((await controller.request('GET', device.href)).code).toBe('2.05');
+  expect(cloud.problems().splice(0)).toMatchObject([{ message: 'The answer is too large.' }]);
+});
+
+test('what is to be done later is not done after the end', async () => {
+  const own = await startControlPlane();
+  const timers = jest.spyOn(global, 'setTimeout');
+  own.cloud.close();
+  own.cloud.later(54321, () => {});
+  expect(timers.mock.calls.filter(([, ms]) => ms === 54321)).toEqual([]);
+  jest.restoreAllMocks();
+  await own.stop();
+});

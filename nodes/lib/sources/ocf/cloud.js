@@ -531,6 +531,7 @@ class OcfCloud {
 
   /** @param {number} ms @param {() => void} work that close() cancels */
   later(ms, work) {
+    if (this.isClosed) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       work();

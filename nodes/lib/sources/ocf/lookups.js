@@ -47,6 +47,8 @@ class Lookups {
   #stale = new Set();
   /** @type {Promise<void> | null} */
   #work = null;
+  /** True while lookups will be read again, because the store has failed. */
+  #isWaiting = false;
   /** Increases when endpoints, or who may see them, may have changed. */
   changes = 0;
 
@@ -116,10 +118,20 @@ class Lookups {
         for (const each of own) if (this.#watchers.has(each)) this.#send(each, entries);
       } catch (error) {
         for (const each of own) if (this.#watchers.has(each)) this.#stale.add(each);
-        this.#cloud.later(AGAIN_MS, () => this.#work ?? this.#start());
+        this.#again();
         throw error;
       }
     }
+  }
+
+  /** One attempt at a time, however many fail until then. */
+  #again() {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#cloud.later(AGAIN_MS, () => {
+      this.#isWaiting = false;
+      if (!this.#work) this.#start();
+    });
   }
 
   /** @param {Watcher} watcher @param {Entry[]} entries */

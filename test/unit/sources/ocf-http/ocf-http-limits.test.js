@@ -4,6 +4,7 @@
 const net = require('node:net');
 const { startControlPlane } = require('../../../fixtures/ocf/control-plane');
 const { ask, startProxy, tokenFor } = require('../../../fixtures/ocf/http-client');
+const { newUserToken } = require('../../../../nodes/lib/sources/ocf/user-tokens');
 const { LIGHT, eventually, newUser, scenes } = require('../../../fixtures/ocf/scenes');
 
 jest.setTimeout(60000);
@@ -35,6 +36,7 @@ beforeEach(async () => {
 /** @type {net.Socket[]} */
 let sockets = [];
 afterEach(async () => {
+  jest.restoreAllMocks();
   for (const socket of sockets) socket.destroy();
   sockets = [];
   await eventually(() => proxy.connections === 0, 'connections end');
@@ -114,4 +116,69 @@ test(`keeps at most ${CONNECTIONS} connections, and ends idle ones first`, async
   await eventually(() => proxy.connections === CONNECTIONS, 'they are open');
   expect((await ask(proxy, path, { token })).status).toBe(200);
   expect(idle.filter(({ isClosed }) => isClosed).length).toBeGreaterThan(0);
+});
+
+/** Holds the calls of a method until goOn(). @param {any} object @param {string} method */
+function hold(object, method) {
+  const real = object[method].bind(object);
+  let goOn = () => {};
+  const held = new Promise((resolve) => (goOn = () => resolve(undefined)));
+  const spy = jest.spyOn(object, method).mockImplementation((...all) => held.then(() => real(...all)));
+  return { spy, goOn };
+}
+
+test('starts no observation for a client that has left', async () => {
+  const { spy, goOn } = hold(cloud.cloud.route, 'check');
+  const authorized = `Host: x\r\nAuthorization: Bearer ${token}\r\n`;
+  const { socket } = raw(`GET ${path} HTTP/1.1\r\n${authorized}Accept: text/event-stream\r\n\r\n`);
+  await eventually(() => spy.mock.calls.length === 1, 'the right is checked');
+  socket.destroy();
+  await eventually(() => proxy.connections === 0 && proxy.streams === 0, 'the client has left');
+  goOn();
+  await spy.mock.results[0].value;
+  expect((await ask(proxy, path, { token })).status).toBe(200);
+  // The device got this request only.
+  expect(client.requests.map(({ observe }) => observe)).toEqual([undefined]);
+  expect(cloud.cloud.route.observations).toBe(0);
+});
+
+test('forgets a request whose client leaves before its body is read', async () => {
+  const { spy, goOn } = hold(cloud.cloud.userTokens, 'find');
+  const head = `Host: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
+  const { socket } = raw(`POST ${path} HTTP/1.1\r\n${head}Content-Length: 9\r\n\r\n{`);
+  await eventually(() => spy.mock.calls.length === 1, 'the token is checked');
+  socket.destroy();
+  await eventually(() => proxy.connections === 0, 'the client has left');
+  goOn();
+  await spy.mock.results[0].value;
+  expect((await ask(proxy, path, { token })).status).toBe(200);
+  expect(proxy.figures().open).toBe(0);
+  expect(client.requests).toHaveLength(1);
+});
+
+test('opens no stream with a token that was revoked while the body was awaited', async () => {
+  const user = newUser();
+  const { di } = await lamp(user);
+  const { token: revoked, id } = /** @type {any} */ (await newUserToken(cloud.store, user));
+  // The body may take longer than at the other port.
+  const patient = await startProxy(cloud);
+  try {
+    const socket = net.connect(patient.port, '127.0.0.1');
+    sockets.push(socket);
+    let text = '';
+    socket.on('data', (chunk) => (text += chunk));
+    socket.write(
+      `GET /hc/${di}${LIGHT.href} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${revoked}\r\n` +
+        'Accept: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n'
+    );
+    await eventually(() => patient.figures().open === 1, 'the body is awaited');
+    expect(await cloud.store.write('removeUserToken', { id })).toBe(true);
+    await cloud.cloud.userTokens.recheck();
+    socket.write('0\r\n\r\n');
+    await eventually(() => text.includes('\r\n'), 'an answer');
+    expect(text).toMatch(/^HTTP\/1\.1 401 /);
+    expect(patient.streams).toBe(0);
+  } finally {
+    await patient.close();
+  }
 });

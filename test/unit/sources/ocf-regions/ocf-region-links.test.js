@@ -7,6 +7,7 @@ const { needs } = require('../../../../bench/harness/tools');
 const { Link } = require('../../../../nodes/lib/sources/ocf-regions/link');
 const {
   MOST_MESSAGE_BYTES,
+  MOST_OPTIONS,
   MessageError,
   MessageReader,
   SIGNAL,
@@ -114,7 +115,7 @@ describe('a link', () => {
     const reader = new MessageReader();
     far.on('data', (all) => codes.push(...reader.feed(all).map(({ code }) => code)));
     const ends = [];
-    const link = new Link(near, { asked: () => {}, ended: (reason) => ends.push(reason) }, { pingMs: 50 });
+    const link = new Link(near, { asked: () => {}, ended: (reason) => ends.push(reason) }, { pingMs: 500 });
     const answer = await ask(link);
     expect(answer).toMatchObject({ code: 0xa3, last: true, failed: true });
     expect(ends).toEqual(['silent']);
@@ -183,6 +184,42 @@ describe('a link', () => {
     expect(ended).toBe(2);
     stop();
   });
+
+  test('an answer of a device that is too large is 5.02, and the link stays', async () => {
+    const [near, far, stop] = await pair();
+    const options = (/** @type {number} */ count) =>
+      Array.from({ length: count }, () => [4, Buffer.from([1])]);
+    const answers = [
+      [0x45, options(MOST_OPTIONS + 1), Buffer.alloc(0)],
+      [0x45, [], Buffer.alloc(MOST_MESSAGE_BYTES)],
+      [0x45, options(MOST_OPTIONS), Buffer.from('x')]
+    ];
+    const served = new Link(near, {
+      asked: (incoming) => incoming.answer(...answers[incoming.message.token.at(-1) - 1]),
+      ended: () => {}
+    });
+    const link = new Link(far, { asked: () => {}, ended: () => {} });
+    const got = [];
+    for (let i = 0; i < answers.length; i++) got.push((await ask(link)).code);
+    expect(got).toEqual([0xa2, 0xa2, 0x45]);
+    expect([link.isOpen, served.isOpen, served.served]).toEqual([true, true, 0]);
+    link.end('closing');
+    stop();
+  });
+
+  test.each([0x21, 0xc1])(
+    'a message of the class of the code %i, which does not exist, ends it',
+    async (code) => {
+      const [near, far, stop] = await pair();
+      const ends = [];
+      const link = new Link(near, { asked: () => {}, ended: (reason) => ends.push(reason) });
+      const open = ask(link);
+      far.write(encodeMessage({ code, token: Buffer.from([0, 0, 0, 1]) }));
+      expect((await open).code).toBe(0xa3);
+      expect(ends).toEqual(['protocol']);
+      stop();
+    }
+  );
 });
 
 describe('gateways with a certificate', () => {
