@@ -89,12 +89,13 @@ const CHANGES = {
   removeEndpoint: (_input, wasThere) => (wasThere ? [ENDPOINTS] : []),
   removeOldEndpoints: (_input, wereThere) => (wereThere ? [ENDPOINTS] : []),
   shareWithGroup: (_input, { devices }) => devices,
-  removeMember: (_input, { devices }) => devices,
+  removeMember: (_input, { problem, devices }) => (problem === '' ? [...devices, INVITATIONS] : []),
   invite: (_input, problem) => (problem === '' ? [INVITATIONS] : []),
   removeInvitation: (_input, wasThere) => (wasThere ? [INVITATIONS] : []),
   acceptInvitation: (_input, { problem, devices }) => (problem === '' ? [...devices, INVITATIONS] : []),
   addMember: (_input, { problem, devices }) => (problem === '' ? [...devices, INVITATIONS] : []),
-  removeGroup: (_input, { problem, devices }) => (problem === '' ? [...devices, INVITATIONS] : [])
+  removeGroup: (_input, { problem, devices }) => (problem === '' ? [...devices, INVITATIONS] : []),
+  removeOldInvitations: (_input, wereThere) => (wereThere ? [INVITATIONS] : [])
 };
 
 /** @typedef {typeof READS} Reads */
