@@ -1,6 +1,6 @@
 'use strict';
-// All operations on the database by name. A store runs each as one transaction: a read may run at any time, a write is
-// durable when its promise resolves.
+// All operations on the database by name. A store runs each write as one transaction, which is durable when its promise
+// resolves. A read may run at any time, and its statements may see different commits.
 
 const accounts = require('./accounts');
 const endpoints = require('./endpoints');
