@@ -20,7 +20,8 @@ options
   --store FILE         an SQLite file for keys, sessions and grants; without it they end with this process
   --host ADDRESS       default 127.0.0.1; another address needs TLS and SEGANET_ACCOUNTS_SECRET
   --port N             default ${DEFAULT_PORT}
-  --issuer URL         address under which browsers and the cloud reach this server; default http://ADDRESS:PORT
+  --issuer URL         address under which browsers and the cloud reach this server: https with --cert, else http;
+                       default http://ADDRESS:PORT, with --cert https://ADDRESS:PORT
   --cert FILE          certificate chain for TLS, PEM
   --key FILE           its private key, PEM
   --client ID          client id of the cloud; default seganet-cloud
@@ -76,7 +77,7 @@ function readArguments(args, env = process.env) {
       `SEGANET_ACCOUNTS_SECRET must have at least ${LEAST_SECRET} printable characters without spaces.`
     );
   }
-  if (issuer) checkIssuer(issuer);
+  if (issuer) checkIssuer(issuer, Boolean(cert));
   if (!isLoopback(host)) {
     if (!cert) throw usage(`On ${host}, passwords cross the network. Set --cert and --key.`);
     if (!secret) throw usage(`On ${host}, the client secret must be set: SEGANET_ACCOUNTS_SECRET.`);
@@ -88,7 +89,8 @@ function readArguments(args, env = process.env) {
     store: store ? path.resolve(store) : '',
     host,
     port: portOf(values.port),
-    issuer: issuer.replace(/\/$/, ''),
+    // As browsers write it in the header Origin.
+    issuer: issuer && new URL(issuer).origin,
     tls: cert ? { cert: path.resolve(cert), key: path.resolve(key) } : null,
     client: { id: client, secret, redirectUris: values.redirect ?? [] }
   };
@@ -101,13 +103,22 @@ function portOf(value) {
   throw usage('--port takes a whole number from 0 to 65535.');
 }
 
-/** @param {string} text */
-function checkIssuer(text) {
+/** @param {string} text @param {boolean} hasTls */
+function checkIssuer(text, hasTls) {
   const url = URL.parse(text);
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
   if (!url || !isSafe || url.search || url.hash || url.username || url.pathname !== '/') {
     throw usage(
       '--issuer takes an address such as https://accounts.example, without a path; http only on loopback.'
+    );
+  }
+  // The provider does not trust a proxy that ends TLS before it.
+  if (hasTls && url.protocol === 'http:') {
+    throw usage('With --cert, this server uses TLS: --issuer must begin with https.');
+  }
+  if (!hasTls && url.protocol === 'https:') {
+    throw usage(
+      'An --issuer with https needs TLS in this server, also behind a proxy. Set --cert and --key.'
     );
   }
 }

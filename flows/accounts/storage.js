@@ -9,6 +9,8 @@ const { DatabaseSync } = require('node:sqlite');
 const MOST_ROWS = 10000;
 const OPEN_MODELS = new Set(['Session', 'Interaction']);
 const CLEAN_MS = 60000;
+/** ms that SQLite waits for another process, such as a backup. */
+const BUSY_MS = 2000;
 const DAY_SECONDS = 86400;
 const LONGEST_SECONDS = 400 * DAY_SECONDS;
 
@@ -33,10 +35,18 @@ class Storage {
   constructor(file) {
     // It has keys and refresh tokens.
     if (file && !fs.existsSync(file)) fs.closeSync(fs.openSync(file, 'wx', 0o600));
-    this.#db = new DatabaseSync(file || ':memory:');
+    this.#db = new DatabaseSync(file || ':memory:', { timeout: BUSY_MS });
     this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;');
     this.#db.exec(TABLES);
-    this.#timer = setInterval(() => this.removeOld(), CLEAN_MS).unref();
+    this.#timer = setInterval(() => this.#clean(), CLEAN_MS).unref();
+  }
+
+  #clean() {
+    try {
+      this.removeOld();
+    } catch {
+      // The file is locked, or the disk is full: the next time will do, because reads skip what has expired.
+    }
   }
 
   removeOld() {
@@ -81,7 +91,7 @@ class Storage {
 
       /** @param {string} id @param {Record<string, any>} payload @param {number} [expiresIn] s */
       async upsert(id, payload, expiresIn = LONGEST_SECONDS) {
-        if (OPEN_MODELS.has(this.model)) this.#checkRoom();
+        if (OPEN_MODELS.has(this.model)) this.#checkRoom(id);
         const sql = `INSERT INTO item (model, id, grant_id, uid, payload, expires) VALUES (?, ?, ?, ?, ?, ?)
           ON CONFLICT (model, id) DO UPDATE SET grant_id = excluded.grant_id, uid = excluded.uid,
             payload = excluded.payload, expires = excluded.expires`;
@@ -91,7 +101,9 @@ class Storage {
         db.prepare(sql).run(this.model, id, isGrant ? null : grantId, uid, JSON.stringify(payload), expires);
       }
 
-      #checkRoom() {
+      /** A login in progress goes on when there is no room for others. @param {string} id */
+      #checkRoom(id) {
+        if (db.prepare('SELECT 1 FROM item WHERE model = ? AND id = ?').get(this.model, id)) return;
         const { n } = /** @type {any} */ (
           db.prepare('SELECT count(*) AS n FROM item WHERE model = ?').get(this.model)
         );

@@ -5,6 +5,7 @@ const net = require('node:net');
 const path = require('node:path');
 const { eventually } = require('../../bench/harness/net');
 const { readArguments } = require('../../flows/accounts/arguments');
+const { MOST_ROWS, Storage } = require('../../flows/accounts/storage');
 const { Browser, logIn, shownCode } = require('../fixtures/ocf/login');
 const { SECRET, accounts, passwordOf, startProvider } = require('../fixtures/ocf/provider');
 
@@ -19,11 +20,33 @@ describe('the command line', () => {
     [['--users', 'x', '--cert', 'c'], {}, /--cert and --key belong together/],
     [['--users', 'x', '--redirect', 'javascript:alert(1)'], {}, /--redirect takes an address/],
     [['--users', 'x', '--issuer', 'http://accounts.example'], {}, /--issuer takes an address/],
+    [['--users', 'x', '--issuer', 'https://accounts.example'], {}, /needs TLS.*Set --cert and --key/],
+    [
+      ['--users', 'x', '--issuer', 'http://localhost:3000', '--cert', 'c', '--key', 'k'],
+      {},
+      /must begin with https/
+    ],
     [['--users', 'x'], { SEGANET_ACCOUNTS_SECRET: 'short' }, /at least 16/],
     [['--users', 'x', '--host', '0.0.0.0'], { SEGANET_ACCOUNTS_SECRET: SECRET }, /Set --cert and --key/],
     [['--users', 'x', '--host', '0.0.0.0', '--cert', 'c', '--key', 'k'], {}, /SEGANET_ACCOUNTS_SECRET/]
   ])('%j with %j is refused', (args, env, sentence) => {
     expect(() => readArguments(args, /** @type {any} */ (env))).toThrow(sentence);
+  });
+
+  test('the issuer is what browsers send as Origin', () => {
+    const args = ['--users', 'x', '--issuer', 'HTTPS://Accounts.Example:443/', '--cert', 'c', '--key', 'k'];
+    expect(readArguments(args, {})?.issuer).toBe('https://accounts.example');
+    expect(readArguments(['--users', 'x'], {})?.issuer).toBe('');
+  });
+
+  test('a full provider refuses new logins, and not those in progress', async () => {
+    const storage = new Storage('');
+    const logins = new storage.Adapter('Interaction');
+    for (let i = 0; i < MOST_ROWS; i++) await logins.upsert(`${i}`, {}, 60);
+    await expect(logins.upsert('new', {}, 60)).rejects.toThrow('too many logins');
+    await logins.upsert('7', { result: 'yes' }, 60);
+    expect(await logins.find('7')).toEqual({ result: 'yes' });
+    storage.close();
   });
 
   test('a wrong option ends with code 2, a missing file with 1, the help with 0', async () => {

@@ -95,6 +95,21 @@ test('users decline, withdraw, leave and are removed', async () => {
   expect(await codeOf(post(owner, GROUP, { devices: [other.di], rights: 'r' }, [`gid=${gid}`]))).toBe('4.03');
 });
 
+test('an invitation ends with the membership of the inviter, and its user gets a notification', async () => {
+  const [owner, member, other] = await Promise.all([1, 2, 3].map(() => signedIn(newUser())));
+  const gid = await make(owner);
+  await invite(owner, gid, member.uid);
+  await reply(member, gid, true);
+  await invite(member, gid, other.uid);
+  const news = [];
+  const first = await other.request('GET', INVITE, { observe: 0, onNext: ({ value }) => news.push(value) });
+  expect(first.value.invited).toHaveLength(1);
+  expect(await codeOf(remove(owner, GROUP, `gid=${gid}`, `mid=${member.uid}`))).toBe('2.02');
+  await eventually(() => news.length > 0, 'the notification');
+  expect(news).toEqual([{ invited: [], invite: [] }]);
+  expect(await codeOf(reply(other, gid, true))).toBe('4.04');
+});
+
 test('what is malformed is 4.00 with a sentence', async () => {
   const client = await signedIn(newUser());
   const gid = await make(client);

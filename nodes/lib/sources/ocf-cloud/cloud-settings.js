@@ -158,7 +158,7 @@ function listenerValues({ transport, host, port, tls, minTls, clientCert }) {
 }
 
 /**
- * Returns where devices reach the cloud, if the user has not told.
+ * Returns where devices reach the cloud, if the user has not set it.
  * @param {Values} values
  * @param {number} port
  */

@@ -58,6 +58,9 @@ class RunningCloud {
   #on = 0;
   /** @type {Promise<void>} */
   #opening = Promise.resolve();
+  #isClosed = false;
+  /** True while the store's file is in openFiles because of this cloud. */
+  #hasFile = false;
 
   /** @param {Parts} parts */
   constructor(parts) {
@@ -118,20 +121,27 @@ class RunningCloud {
   }
 
   /**
-   * Opens the store and starts the cloud. It may be called again after an error.
+   * Opens the store and starts the cloud. It may be called again after an error, and while it opens: a deploy may shut
+   * and start the listener meanwhile.
    * @throws {Error} with a sentence, and with `shown` for the status
    */
   async open() {
-    this.#opening = this.#open();
+    this.#opening = this.#opening
+      .catch(() => {})
+      .then(() => (this.#cloud || this.#isClosed ? undefined : this.#open()));
     await this.#opening;
+    if (this.#isClosed) throw failure('The node of the cloud was closed.');
   }
 
   async #open() {
     const { file } = this.#parts;
-    if (openFiles.has(file) && !isPostgresUrl(file)) {
-      throw failure(`The store ${file} is in use by another ocf cloud node. Enter another file.`);
+    if (!isPostgresUrl(file)) {
+      if (openFiles.has(file)) {
+        throw failure(`The store ${file} is in use by another ocf cloud node. Enter another file.`);
+      }
+      openFiles.add(file);
+      this.#hasFile = true;
     }
-    openFiles.add(file);
     try {
       await this.#start();
     } catch (error) {
@@ -147,7 +157,9 @@ class RunningCloud {
     if (!isPostgresUrl(file)) fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     const store = await openStore(file, { password, report: warn });
     this.#store = store;
-    this.sid = this.#parts.sid.toLowerCase() || (await store.read('cloudId')) || randomUUID();
+    // Gateways that start together with a new store get the same id.
+    this.sid =
+      this.#parts.sid.toLowerCase() || (await store.write('claim', { sid: randomUUID(), isNew: true }));
     const desk = new CoapDesk(engine, stage, onBell, {
       asked: (request) => cloud.asked(request),
       answered: (connection, token, code) => cloud.answered(connection, token, code),
@@ -208,8 +220,9 @@ class RunningCloud {
     proxy.tick();
   }
 
-  /** Ends the cloud. Its listener must be closed. */
+  /** Ends the cloud, which does not open again. Its listener must be closed. */
   async close() {
+    this.#isClosed = true;
     await this.#opening.catch(() => {});
     await this.#end();
   }
@@ -230,7 +243,8 @@ class RunningCloud {
     this.#cloud = this.#desk = this.#store = null;
     this.#on = 0;
     await store?.close();
-    openFiles.delete(file);
+    if (this.#hasFile) openFiles.delete(file);
+    this.#hasFile = false;
   }
 }
 

@@ -8,7 +8,7 @@ const { hashOf, userId } = require('./tokens');
 const ISSUER = 'urn:seganet:access-codes';
 /** 24 characters of 5 bits, 120 bits: none can be mistaken for another one. */
 const CODE_CHARACTERS = 24;
-const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789X';
+const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789L';
 const MINUTE_MS = 60000;
 const MOST_MINUTES = 1440;
 

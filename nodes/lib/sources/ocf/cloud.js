@@ -452,7 +452,7 @@ class OcfCloud {
       this.later(DELETED_CLOSE_MS, () => this.closePeer(peer, 'deleted'));
     } else this.elsewhere.signedOut(di, true);
     this.ownObservations.deleted(di);
-    this.route.recheck(di).catch((error) => this.problem(error));
+    this.route.recheck(di).catch((error) => this.#applyLater(error));
     this.lookups.changed();
   }
 
@@ -475,14 +475,28 @@ class OcfCloud {
     return problem;
   }
 
-  /** Applies the rights that users have now, and ends what is no longer allowed. @param {string[]} devices */
+  /**
+   * Applies the rights that users have now, and ends what is no longer allowed. Never throws: the change is in the
+   * store, so its client must get a success.
+   * @param {string[]} devices
+   */
   async sharesChanged(devices) {
     for (const di of devices) this.grants.forget(di);
-    for (const di of devices) {
-      await this.forwarding.share(di);
-      await this.route.recheck(di);
+    try {
+      for (const di of devices) {
+        await this.forwarding.share(di);
+        await this.route.recheck(di);
+      }
+    } catch (error) {
+      this.#applyLater(error);
     }
     if (devices.length > 0) this.lookups.changed();
+  }
+
+  /** Reports why a change of the store was not applied in full; upkeep applies it. @param {unknown} error */
+  #applyLater(error) {
+    this.#upkeep.catchUp();
+    this.problem(error);
   }
 
   /** @param {string} di that has signed up */

@@ -9,7 +9,7 @@ const READING = new Set(['GET', 'FETCH']);
 
 class Grants {
   #store;
-  /** Least recent first. @type {Map<string, Access>} */
+  /** Oldest first. @type {Map<string, Access>} */
   #known = new Map();
   /** Increases with every change, so that an answer of the store from before it is not kept. */
   #epoch = 0;

@@ -112,7 +112,7 @@ async function remove(cloud, { uid }, request, gid) {
     : await cloud.store.write('removeGroup', { gid, uid });
   check(problem);
   await cloud.sharesChanged(devices);
-  if (!mid) cloud.invitations.changed();
+  cloud.invitations.changed();
   return { code: '2.02' };
 }
 

@@ -230,16 +230,20 @@ class Route {
   /**
    * Ends the observations whose users may no longer see the device.
    * @param {string} [di] all devices if it is missing
+   * @throws {Error} after the last one, if the store failed for any
    */
   async recheck(di) {
+    let failure = null;
     for (const observation of [...this.#observations]) {
       if (di !== undefined && observation.via !== di) continue;
       try {
         await this.#checkRights(observation.via, observation.uid, 'GET');
       } catch (error) {
         if (error instanceof Refusal) observation.drop(error);
+        else failure = error;
       }
     }
+    if (failure) throw failure;
   }
 
   /**

@@ -17,6 +17,8 @@ class Upkeep {
   #counted = 0;
   /** @type {Promise<void> | null} */
   #work = null;
+  /** True if something that is kept in memory may be older than the store. */
+  #isBehind = false;
 
   /** @param {import('./cloud').OcfCloud} cloud */
   constructor(cloud) {
@@ -61,7 +63,17 @@ class Upkeep {
     const { lookups, store } = this.#cloud;
     const now = this.#cloud.now();
     const changes = await store.takeChanges();
-    if (changes.length > 0) await this.reconcile(changes);
+    if (this.#isBehind || changes.length > 0) {
+      const seen = this.#isBehind ? 'all' : changes;
+      this.#isBehind = false;
+      try {
+        await this.reconcile(seen);
+      } catch (error) {
+        // The store reports each change once.
+        this.#isBehind = true;
+        throw error;
+      }
+    }
     if (this.#ticks % LINKS_TICKS === 0) while (await store.write('removeOldLinks', { now }));
     if (this.#ticks % LINKS_TICKS === 0 && (await store.write('removeOldEndpoints', { now }))) {
       lookups.changed();
@@ -77,18 +89,28 @@ class Upkeep {
     }
   }
 
+  /** A change was not applied in full: the next tick compares everything with the store. */
+  catchUp() {
+    this.#isBehind = true;
+  }
+
   /**
    * Applies what another process changed in the store: deleted devices, revoked tokens, other shares, endpoints.
+   * Rights are forgotten even if it throws, so that no request uses an old one.
    * @param {import('./store/operations').Changes} [changes]
+   * @throws {Error} of the store; it must be called again with all changes
    */
   async reconcile(changes = 'all') {
     const { forwarding, grants, lookups, ownObservations, route, sessions, userTokens } = this.#cloud;
     const isChanged = (/** @type {string} */ what) => changes === 'all' || changes.includes(what);
     const signedIn = [...sessions.signedIn()].filter(({ di }) => isChanged(di));
     const before = new Map();
-    for (const { di } of signedIn) before.set(di, await grants.viewers(di));
-    if (changes === 'all') grants.forget();
-    else for (const di of changes) grants.forget(di);
+    try {
+      for (const { di } of signedIn) before.set(di, await grants.viewers(di));
+    } finally {
+      if (changes === 'all') grants.forget();
+      else for (const di of changes) grants.forget(di);
+    }
     await this.#cloud.recount();
     for (const { di, uid } of signedIn) {
       const found = await grants.of(di);

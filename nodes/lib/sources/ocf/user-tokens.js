@@ -37,7 +37,7 @@ async function newUserToken(store, name, { days = 90, now = Date.now() } = {}) {
 /** Finds the user of a token, and reports when a token ends. */
 class UserTokens {
   #cloud;
-  /** Right tokens by their hash in hex, least recent first. @type {Map<string, Bearer>} */
+  /** Right tokens by their hash in hex, oldest first. @type {Map<string, Bearer>} */
   #known = new Map();
   /** What ends with a token, by its hash in hex. @type {Map<string, { expires: number, ends: Set<() => void> }>} */
   #held = new Map();

@@ -170,7 +170,7 @@ async function spend(tx, di, now) {
 
 /**
  * Replaces the tokens of a device. The refresh token of before stays valid until the new access token was used, because
- * the answer may be lost. A used-up refresh token shows that somebody has a copy: both tokens of the device are
+ * the answer may be lost. A used-up refresh token shows that there is a copy: both tokens of the device are
  * revoked.
  * @param {Transaction} tx
  * @param {{ di: string, uid: string, hash: Uint8Array, tokens: Hashes, now: number, idleSince: number }} input
@@ -278,12 +278,12 @@ async function cloudId(tx) {
 /**
  * Binds the database to a cloud id. Devices know the cloud by its id, so another one would cut them off.
  * @param {Transaction} tx
- * @param {{ sid: string }} input
+ * @param {{ sid: string, isNew?: boolean }} input isNew: the id is used only if the database has none
  * @returns {Promise<string>} the id in the database
  */
-async function claim(tx, { sid }) {
+async function claim(tx, { sid, isNew = false }) {
   const known = (await tx.get("SELECT value FROM meta WHERE name = 'sid'"))?.value;
-  if (known === sid || (known && (await countDevices(tx)) > 0)) return known;
+  if (known === sid || (known && (isNew || (await countDevices(tx)) > 0))) return known;
   await tx.run(
     "INSERT INTO meta (name, value) VALUES ('sid', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
     sid

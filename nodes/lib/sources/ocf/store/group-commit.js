@@ -6,7 +6,10 @@
 /** ms from the first write to its commit. */
 const COLLECT_MS = 3;
 const MOST_IN_COMMIT = 256;
-/** A commit takes no further write after this time in ms, so that a slow database does not hold a lock for long. */
+/**
+ * A commit takes no further write after this time in ms, so that a slow database does not hold a lock for long. It
+ * begins with the second write.
+ */
 const MOST_COMMIT_MS = 250;
 /** Writes that wait. Beyond that, a write fails at once, so that memory stays bounded. */
 const MOST_WAITING = 4096;
@@ -73,11 +76,12 @@ class GroupCommit {
 
   async #commitAll() {
     while (this.#waiting.length > 0) {
-      const began = Date.now();
+      let began = 0;
       let taken = 0;
       await this.#commit(() => {
-        if (taken >= MOST_IN_COMMIT || (taken > 0 && Date.now() - began > MOST_COMMIT_MS)) return undefined;
-        taken++;
+        if (taken >= MOST_IN_COMMIT || (taken > 1 && Date.now() - began > MOST_COMMIT_MS)) return undefined;
+        // The first write waits for the lock, which others may hold for long.
+        if (++taken === 2) began = Date.now();
         return this.#waiting.shift();
       });
     }

@@ -201,7 +201,8 @@ async function removeInvitation(tx, { gid, uid, mid }) {
 }
 
 /**
- * Removes a member with the devices that the member shares: members leave, and the owner removes others.
+ * Removes a member with the devices that the member shares and the invitations that the member sent: members leave,
+ * and the owner removes others.
  * @param {Transaction} tx
  * @param {{ gid: string, uid?: string, mid: string }} input uid: who does it, missing for the administrator
  * @returns {Promise<Outcome>} problem: `group` if there is none for the user, `owner` if only the owner may do it,
@@ -215,6 +216,7 @@ async function removeMember(tx, { gid, uid, mid }) {
   const devices = await devicesOf(tx, gid);
   const sql = 'DELETE FROM group_member WHERE gid = $1 AND uid = $2';
   if ((await tx.run(sql, gid, mid)) === 0) return failed('member');
+  await tx.run('DELETE FROM group_invitation WHERE gid = $1 AND inviter = $2', gid, mid);
   for (const di of devices) {
     const device = await tx.get('SELECT uid FROM device WHERE di = $1', di);
     if (device?.uid === mid) await tx.run('DELETE FROM group_device WHERE gid = $1 AND di = $2', gid, di);

@@ -1,6 +1,6 @@
 'use strict';
-// All operations on the database by name. A store runs each as one transaction: a read may run at any time, a write is
-// durable when its promise resolves.
+// All operations on the database by name. A store runs each write as one transaction, which is durable when its promise
+// resolves. A read may run at any time, and its statements may see different commits.
 
 const accounts = require('./accounts');
 const endpoints = require('./endpoints');
@@ -89,12 +89,13 @@ const CHANGES = {
   removeEndpoint: (_input, wasThere) => (wasThere ? [ENDPOINTS] : []),
   removeOldEndpoints: (_input, wereThere) => (wereThere ? [ENDPOINTS] : []),
   shareWithGroup: (_input, { devices }) => devices,
-  removeMember: (_input, { devices }) => devices,
+  removeMember: (_input, { problem, devices }) => (problem === '' ? [...devices, INVITATIONS] : []),
   invite: (_input, problem) => (problem === '' ? [INVITATIONS] : []),
   removeInvitation: (_input, wasThere) => (wasThere ? [INVITATIONS] : []),
   acceptInvitation: (_input, { problem, devices }) => (problem === '' ? [...devices, INVITATIONS] : []),
   addMember: (_input, { problem, devices }) => (problem === '' ? [...devices, INVITATIONS] : []),
-  removeGroup: (_input, { problem, devices }) => (problem === '' ? [...devices, INVITATIONS] : [])
+  removeGroup: (_input, { problem, devices }) => (problem === '' ? [...devices, INVITATIONS] : []),
+  removeOldInvitations: (_input, wereThere) => (wereThere ? [INVITATIONS] : [])
 };
 
 /** @typedef {typeof READS} Reads */

@@ -11,6 +11,8 @@ const VERSION = '8.23.1';
 const CONNECT_MS = 5000;
 /** The server ends a statement after STATEMENT_MS; a connection without an answer after this time is dead. */
 const ANSWER_MS = 15000;
+/** Silence of the server before the first probe of the connection. */
+const KEEP_ALIVE_MS = 10000;
 /** Numbers of types: int8 is a text in the client by default; times and counts here fit a number. */
 const INT8 = 20;
 
@@ -82,6 +84,8 @@ function newClient(pg, address, password) {
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: ANSWER_MS,
     keepAlive: true,
+    // The default of the system is two hours, in which a listening connection may be dead.
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: {
       getTypeParser: (/** @type {number} */ type, /** @type {string} */ format) =>
         type === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(type, format)

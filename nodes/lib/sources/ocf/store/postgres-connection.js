@@ -5,8 +5,12 @@ const { Backoff } = require('../../../base/backoff');
 /** @typedef {import('./accounts').Transaction} Transaction */
 
 const [LEAST_BACKOFF_MS, MOST_BACKOFF_MS] = [100, 3000];
-/** The writer met a server that only reads: another one was promoted. */
-const READ_ONLY = '25006';
+/**
+ * Codes of errors after which a connection cannot be used: connection failures (08), the writer met a server that only
+ * reads because another one was promoted (25006), time limits of transactions (25P03, 25P04), the server ends (57P0x),
+ * internal errors (XX).
+ */
+const LOSSES = /^(08...|25006|25P03|25P04|57P0\d|XX\d{3})$/;
 
 /**
  * Settings of a session. A gateway that hangs must not hold the lock of writes; an acknowledged write must be on the
@@ -135,8 +139,8 @@ class PostgresConnection {
     try {
       return await client.query(query);
     } catch (/** @type {any} */ error) {
-      // Errors of the server have a severity, those of the network none.
-      const isLost = error.severity !== 'ERROR' || error.code === READ_ONLY;
+      // Errors of the server have a severity, in its language; those of the network have none.
+      const isLost = !error.severity || LOSSES.test(error.code);
       if (isLost) this.#lost(client, error);
       throw isLost ? Object.assign(error, { isLoss: true }) : error;
     }

@@ -5,13 +5,13 @@
 // after the other, and an operation needs no other care for concurrency. Reads have connections of their own, and
 // wait for no write.
 //
-// The answer to a COMMIT may be lost. Then nobody knows whether the transaction was applied, so its writes stay open.
+// The answer to a COMMIT may be lost. The outcome of the transaction is then unknown, so its writes stay open.
 // Each transaction sets the number of its batch in the row of this store in the table `writer`. When the connection is
 // back, the store takes the lock, which it gets only after the earlier transaction has ended, and reads the row: the
 // number of the batch means committed, another one means not applied. The row is replicated with the data, so this also
 // holds after a failover; the server's transaction numbers would not. Without an answer in 30 s the writes fail with
-// OUTCOME_UNKNOWN. Nothing is ever sent twice: that is up to the client, to whom 5.03 says nothing about the outcome,
-// and all requests may be repeated.
+// OUTCOME_UNKNOWN. The store never sends a write twice. The client may repeat its request: 5.03 does not mean that the
+// change was not made.
 
 const { randomUUID } = require('node:crypto');
 const { CallFigures } = require('./call-figures');

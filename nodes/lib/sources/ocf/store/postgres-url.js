@@ -6,7 +6,7 @@ const { isLoopback } = require('../../../base/loopback');
 
 const DEFAULT_PORT = 5432;
 const PARAMETERS = new Set(['host', 'user', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey']);
-/** allow and prefer are missing: they fall back to no encryption when somebody in between asks for it. */
+/** allow and prefer are missing: they fall back to no encryption when an attacker on the path asks for it. */
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full'];
 
 /**

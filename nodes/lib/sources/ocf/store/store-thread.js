@@ -25,6 +25,8 @@ class StoreThread {
   #lastId = 0;
   #isReady = false;
   #isClosed = false;
+  /** True if a thread ended, and with it what it knew of changes by others. */
+  #hasMissed = false;
   /** @type {((problem: string) => void) | null} */
   #opened = null;
 
@@ -83,8 +85,11 @@ class StoreThread {
   }
 
   /** @type {Store['takeChanges']} */
-  takeChanges() {
-    return this.#call({ kind: 'takeChanges' });
+  async takeChanges() {
+    const changes = await this.#call({ kind: 'takeChanges' });
+    if (!this.#hasMissed) return changes;
+    this.#hasMissed = false;
+    return 'all';
   }
 
   /** @type {Store['figures']} */
@@ -123,7 +128,8 @@ class StoreThread {
     if (kind === 'ready') {
       this.#isReady = true;
       this.#thread.markHealthy();
-      this.#opened?.('');
+      if (this.#opened) this.#opened('');
+      else this.#hasMissed = true;
       return;
     }
     if (kind === 'failed') return this.#opened?.(reason);
