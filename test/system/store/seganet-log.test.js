@@ -77,7 +77,8 @@ describe('an unusable log', () => {
       ['another program', (db) => db.exec('PRAGMA application_id = 7'), /another program/],
       [
         'a newer gateway',
-        (db) => db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${USER_VERSION + 1}`),
+        (db) =>
+          db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${USER_VERSION + 1}`),
         new RegExp(`newer gateway \\(format ${USER_VERSION + 1};`)
       ]
     ];

@@ -54,7 +54,10 @@ test('the launcher shows the whole reason of an uplink to a broker and to Kafka'
     { id: 'u', type: 'seganet-uplink', broker: 'b' },
     { id: 'k', type: 'seganet-kafka-uplink', cluster: 'c' }
   ];
-  const links = { b: { state: 'refused', reason: 'not authorized' }, c: { state: 'waiting', reason: 'no answer' } };
+  const links = {
+    b: { state: 'refused', reason: 'not authorized' },
+    c: { state: 'waiting', reason: 'no answer' }
+  };
   const nodes = {
     getNode: (id) => configs.find((config) => config.id === id) ?? { link: { state: links[id] } },
     eachNode: (fn) => configs.forEach(fn)
