@@ -14,7 +14,8 @@ const { fail, say } = require('./log');
 
 const KINDS = /** @type {Record<string, string>} */ ({
   'seganet-mqtt-devices': 'devices',
-  'seganet-uplink': 'uplink'
+  'seganet-uplink': 'uplink',
+  'seganet-kafka-uplink': 'uplink'
 });
 
 /**
@@ -35,8 +36,8 @@ function watchEditor(server) {
  */
 function reasonOf(RED, id) {
   let broker = '';
-  RED.nodes.eachNode((/** @type {{ id: string, broker?: string }} */ config) => {
-    if (config.id === id) broker = config.broker ?? '';
+  RED.nodes.eachNode((/** @type {{ id: string, broker?: string, cluster?: string }} */ config) => {
+    if (config.id === id) broker = config.broker ?? config.cluster ?? '';
   });
   const { state = '', reason = '' } = RED.nodes.getNode(broker)?.link?.state ?? {};
   return reason && `${state}: ${reason}`;

@@ -10,7 +10,14 @@
  */
 
 /** Node types that lose records if they are inert. Other nodes only observe records, or receive none. */
-const MUST_TAKE = ['seganet-priority', 'seganet-filter', 'seganet-batch', 'seganet-uplink', 'seganet-ingest'];
+const MUST_TAKE = [
+  'seganet-priority',
+  'seganet-filter',
+  'seganet-batch',
+  'seganet-uplink',
+  'seganet-kafka-uplink',
+  'seganet-ingest'
+];
 
 /**
  * True for a tap that samples. Without another destination, the records that it skips would be acknowledged and lost.

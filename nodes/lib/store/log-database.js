@@ -55,6 +55,8 @@ class Database {
     }
     checkIds(pragma(db, 'application_id'), pragma(db, 'user_version'), this.file);
     checkSchema(db);
+    // What is added to an older log may be more than an older program can read.
+    if (pragma(db, 'user_version') < USER_VERSION) db.exec(`PRAGMA user_version = ${USER_VERSION}`);
     const mode = db.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
     if (mode !== 'wal') {
       const message = `SQLite keeps the journal mode ${mode}; the log needs WAL`;

@@ -9,7 +9,7 @@ const { spawnSync } = require('node:child_process');
 const { seganetLog, startSeganetLog, script } = require('../../fixtures/store/log-command');
 const { LogDatabase, sample, TS } = require('../../fixtures/store/log-database');
 const { loadSqlite } = require('../../../nodes/lib/store/cli/sqlite');
-const { APPLICATION_ID } = require('../../../nodes/lib/store/log-schema');
+const { APPLICATION_ID, USER_VERSION } = require('../../../nodes/lib/store/log-schema');
 
 const commands = [['inspect'], ['verify'], ['dump'], ['repair'], ['dead'], ['dead', '--requeue']];
 
@@ -77,8 +77,9 @@ describe('an unusable log', () => {
       ['another program', (db) => db.exec('PRAGMA application_id = 7'), /another program/],
       [
         'a newer gateway',
-        (db) => db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 2`),
-        /newer gateway \(format 2/
+        (db) =>
+          db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${USER_VERSION + 1}`),
+        new RegExp(`newer gateway \\(format ${USER_VERSION + 1};`)
       ]
     ];
     for (const [, change, words] of others) {

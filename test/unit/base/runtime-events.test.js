@@ -46,3 +46,26 @@ test('lets the launcher take a node status of any shape', () => {
   logged.mockRestore();
   errors.mockRestore();
 });
+
+test('the launcher shows the whole reason of an uplink to a broker and to Kafka', () => {
+  const logged = jest.spyOn(console, 'log').mockImplementation(() => {});
+  const events = new EventEmitter();
+  const configs = [
+    { id: 'u', type: 'seganet-uplink', broker: 'b' },
+    { id: 'k', type: 'seganet-kafka-uplink', cluster: 'c' }
+  ];
+  const links = {
+    b: { state: 'refused', reason: 'not authorized' },
+    c: { state: 'waiting', reason: 'no answer' }
+  };
+  const nodes = {
+    getNode: (id) => configs.find((config) => config.id === id) ?? { link: { state: links[id] } },
+    eachNode: (fn) => configs.forEach(fn)
+  };
+  watchStatuses({ events, nodes }, () => {});
+  for (const { id } of configs) events.emit('node-status', { id, status: { fill: 'red', text: 'not' } });
+  const lines = logged.mock.calls.flat().join('\n');
+  logged.mockRestore();
+  expect(lines).toContain('uplink: refused: not authorized');
+  expect(lines).toContain('uplink: waiting: no answer');
+});

@@ -28,7 +28,7 @@ function compiled(drawing, fastPath = 'auto', settings = {}) {
 const wrong = { shown: '→ bad node: wrong setting', sentence: expect.stringMatching(/"bad node".*Correct/) };
 
 describe.each(['auto', 'off'])('with the fast path %s', (fastPath) => {
-  test.each(['priority', 'filter', 'batch', 'uplink', 'ingest'])(
+  test.each(['priority', 'filter', 'batch', 'uplink', 'kafka-uplink', 'ingest'])(
     'shuts the source of an inert %s node',
     (type) => {
       const { routes, stageOf } = compiled({ devices: ['source', 'bad'], bad: [`!${type}`] }, fastPath);
@@ -36,6 +36,14 @@ describe.each(['auto', 'off'])('with the fast path %s', (fastPath) => {
       expect(stageOf('devices')).toMatchObject({ next: [], messages: false });
     }
   );
+
+  test('shuts the source of an inert uplink to Kafka beside a working uplink', () => {
+    const { routes } = compiled(
+      { devices: ['source', 'cloud', 'bad'], cloud: ['uplink'], bad: ['!kafka-uplink'] },
+      fastPath
+    );
+    expect(routes.get('devices').shut).toEqual(wrong);
+  });
 
   test('shuts every node upstream of an inert one', () => {
     const { routes } = compiled(

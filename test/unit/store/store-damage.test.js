@@ -7,6 +7,7 @@ const path = require('node:path');
 const { Rig, inspect, temporaryFolder, until } = require('../../fixtures/store/store-files');
 const { body } = require('../../fixtures/store/memory-store-source');
 const { seeded } = require('../../fixtures/gateway/random');
+const { USER_VERSION } = require('../../../nodes/lib/store/log-schema');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 
 /** STORE_ROUNDS=1000 for a long run. */
@@ -337,6 +338,20 @@ describe('the file', () => {
   });
 });
 
+test('a log of an older version is raised to the present one, and keeps its records', async () => {
+  await makeLog(2);
+  const older = new DatabaseSync(log());
+  older.exec(`PRAGMA user_version = ${USER_VERSION - 1}`);
+  older.close();
+  const made = rig();
+  await until(() => made.state === 'ready');
+  await made.stop();
+  const db = new DatabaseSync(log());
+  expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: USER_VERSION });
+  db.close();
+  expect(inspect(directory).chunks).toHaveLength(2);
+});
+
 describe('refused, and left unchanged', () => {
   const untouched = async (made, bytes, code) => {
     await until(() => made.state === 'refused');
@@ -359,7 +374,7 @@ describe('refused, and left unchanged', () => {
   test('is a log of a newer version, until it is gone', async () => {
     await makeLog(2);
     const db = new DatabaseSync(log());
-    db.exec('PRAGMA user_version = 2');
+    db.exec(`PRAGMA user_version = ${USER_VERSION + 1}`);
     db.close();
     fs.rmSync(path.join(directory, 'log.reserve'));
     const bytes = fs.readFileSync(log());

@@ -223,7 +223,7 @@ class Topics {
   /** Returns the latest value, of the desk or of a notification. @param {Topic} topic @returns {Promise<Buffer>} */
   async #latest(topic) {
     const found = topic.id === 0 ? null : await this.#cloud.desk.topics?.latestPost(topic.id);
-    return found && found.number > topic.number ? found.payload : topic.latest;
+    return found && found.number >= topic.number ? found.payload : topic.latest;
   }
 
   /** @param {string} uid @param {Topic} topic @returns {Answer} */
