@@ -314,7 +314,7 @@ test('access codes are random, long, and for users with a plain name', async () 
     await newCode(store, 'alice', { now: 0 }),
     await newCode(store, 'alice', { now: 0, minutes: 1 })
   ];
-  for (const { code } of codes) expect(code).toMatch(/^[a-zX2-9]{24}$/);
+  for (const { code } of codes) expect(code).toMatch(/^[a-zL2-9]{24}$/);
   expect(codes[0].code).not.toBe(codes[1].code);
   expect(written.map(({ expires }) => expires)).toEqual([600000, 60000]);
   expect(['alice', 'a@b', 'é'].map(userProblem)).toEqual(['', '', '']);
