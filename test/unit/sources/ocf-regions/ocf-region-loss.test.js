@@ -1,6 +1,7 @@
 'use strict';
 // What regions do when links, clocks, Kafka, or other gateways fail.
 
+const tls = require('node:tls');
 const { needs } = require('../../../../bench/harness/tools');
 const { claimRecord } = require('../../../../nodes/lib/sources/ocf-regions/presence-record');
 const { RegionRig } = require('../../../fixtures/ocf/region-rig');
@@ -26,7 +27,10 @@ describe('regions that fail', () => {
     // Its clock is an hour behind.
     b = await rig.start({ unknownMs: UNKNOWN_MS, passed: -HOUR_MS });
   });
-  afterEach(() => rig?.stop());
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await rig?.stop();
+  });
 
   const answers = (client, device, code) =>
     eventually(async () => {
@@ -138,6 +142,29 @@ describe('regions that fail', () => {
     await b.cloud.deleteDevice(other.di);
     expect(rig.topic.last(other.di)).toBeUndefined();
     await eventually(() => !a.cloud.elsewhere.table.get(other.di), 'it is forgotten');
+  });
+
+  test('a connection that reaches the other side replaces an attempt that never does', async () => {
+    await rig.stop();
+    rig = new RegionRig();
+    const limits = { helloMs: 600000 };
+    const both = [await rig.start({ limits }), await rig.start({ limits })];
+    // The region with the smaller address connects first.
+    [a, b] = both.sort((x, y) => (x.own < y.own ? -1 : 1));
+    const connect = /** @type {any} */ (tls.connect);
+    let held = 0;
+    jest.spyOn(tls, 'connect').mockImplementation((/** @type {any} */ options) => {
+      if (options.port !== b.linkPort) return connect(options);
+      held++;
+      return connect({ ...options, host: 'b.invalid', lookup: () => {} });
+    });
+    const user = newUser();
+    const back = await there.lamp(user);
+    await eventually(() => held === 1, 'the attempt');
+    const device = await here.lamp(user);
+    await answers(await there.signedIn(user), device, '2.05');
+    await answers(await here.signedIn(user), back, '2.05');
+    expect(held).toBe(1);
   });
 
   test('requests that go around in a ring end with 5.08', async () => {
