@@ -58,7 +58,8 @@ class Link {
   #served = new Map();
   #pingTimer;
   #heardAt = performance.now();
-  #isPinged = false;
+  /** When the Ping was sent that has no answer yet; -1 = there is none. */
+  #pingedAt = -1;
   isOpen = true;
 
   /**
@@ -171,11 +172,15 @@ class Link {
   }
 
   #watch() {
-    const silentMs = performance.now() - this.#heardAt;
+    const now = performance.now();
     const { pingMs } = this.#limits;
-    if (silentMs >= 2 * pingMs) return this.end('silent');
-    if (silentMs < pingMs || this.#isPinged) return;
-    this.#isPinged = true;
+    if (this.#pingedAt >= 0) {
+      if (now - this.#pingedAt >= pingMs) this.end('silent');
+      return;
+    }
+    // A gateway that was busy has not read yet, so a link never ends without a Ping.
+    if (now - this.#heardAt < pingMs) return;
+    this.#pingedAt = now;
     this.#write({ code: SIGNAL.PING, token: EMPTY });
   }
 
@@ -183,7 +188,7 @@ class Link {
   #receive(bytes) {
     if (!this.isOpen) return;
     this.#heardAt = performance.now();
-    this.#isPinged = false;
+    this.#pingedAt = -1;
     let messages;
     try {
       messages = this.#reader.feed(bytes);
