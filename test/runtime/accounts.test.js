@@ -1,8 +1,11 @@
 'use strict';
 // npm run accounts, for real: its command line, and its pages against a browser and against attackers.
 
+const fs = require('node:fs');
 const net = require('node:net');
+const os = require('node:os');
 const path = require('node:path');
+const { DatabaseSync } = require('node:sqlite');
 const { eventually } = require('../../bench/harness/net');
 const { readArguments } = require('../../flows/accounts/arguments');
 const { MOST_ROWS, Storage } = require('../../flows/accounts/storage');
@@ -40,9 +43,13 @@ describe('the command line', () => {
   });
 
   test('a full provider refuses new logins, and not those in progress', async () => {
-    const storage = new Storage('');
+    const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'accounts-')), 'store.db');
+    const storage = new Storage(file);
     const logins = new storage.Adapter('Interaction');
-    for (let i = 0; i < MOST_ROWS; i++) await logins.upsert(`${i}`, {}, 60);
+    const db = new DatabaseSync(file);
+    db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MOST_ROWS})
+      INSERT INTO item (model, id, payload, expires) SELECT 'Interaction', i, '{}', 100000000000 FROM n`);
+    db.close();
     await expect(logins.upsert('new', {}, 60)).rejects.toThrow('too many logins');
     await logins.upsert('7', { result: 'yes' }, 60);
     expect(await logins.find('7')).toEqual({ result: 'yes' });

@@ -56,6 +56,20 @@ test('too many waiting writes fail at once', async () => {
   expect(done).toHaveLength(4097);
 });
 
+test('the time before the first write of a commit, as for a lock, does not end the commit', async () => {
+  const taken = [];
+  const commits = new GroupCommit(async (take) => {
+    const jobs = [take()];
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    for (let job = take(); job; job = take()) jobs.push(job);
+    taken.push(jobs.length);
+    for (const { resolve } of jobs) resolve(undefined);
+  });
+  await Promise.all([1, 2, 3].map((i) => commits.write('none', i)));
+  await commits.close();
+  expect(taken).toEqual([3]);
+});
+
 let store, file;
 beforeEach(() => {
   file = newFile();
