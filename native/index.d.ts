@@ -775,8 +775,9 @@ export declare class Engine {
   ): 0 | 2 | 3 | 4 | 6;
   /**
    * Opens a topic: posts of its owner's connections to it become records (PostOptions). One with the same owner and name
-   * is closed. Its latest post stays in memory; those of all topics have at most 32 MiB, without room a topic keeps its
-   * earlier one.
+   * is closed. Its latest post stays in memory. The latest posts of all topics, with the posts that are not safe yet,
+   * have at most 32 MiB, shared equally by the workers: posts that are not safe yet at most half of a worker's part, the
+   * latest posts of one owner an eighth. Without room, a topic keeps its earlier post.
    * @param owner 1 to 256 bytes @param name the path after the prefix, 1 to 1024 bytes @param subject topic of the records
    * @param recordClass 0 = by the rules
    * @returns a number that is not used again; 0: 65,536 are open, or the subject is not allowed
@@ -788,7 +789,7 @@ export declare class Engine {
    * True: takeDesk() returns each post to the topic that becomes safe. If too many wait, posts get 5.03 with Max-Age 1.
    */
   followTopic(topic: number, on: boolean): void;
-  /** takeDesk(stage) returns the latest post that is safe, with this handle. */
+  /** takeDesk(stage) returns the latest post that is safe and had room (openTopic), with this handle. */
   askLatestPost(stage: number, handle: number, topic: number): void;
   /**
    * Sends a request to a device with a connection of a request desk. takeDesk(stage) returns its answers: those of the

@@ -133,14 +133,19 @@ bool Agent::SendOutput() {
 void Agent::Flush() {
   if (closing_ || !SendOutput() || paused) return;
   if (events_ != UV_READABLE && !session_->WantsPause()) {
-    last_seen_us_ = MonotonicUs();
+    EndPause();
     Poll(UV_READABLE);
   }
 }
 
+void Agent::EndPause() {
+  last_seen_us_ = MonotonicUs();
+  session_->OnResumed();
+}
+
 void Agent::Resume() {
   if (closing_) return;
-  last_seen_us_ = MonotonicUs();
+  EndPause();
   Poll(session_->output().empty() ? UV_READABLE : UV_WRITABLE);
 }
 

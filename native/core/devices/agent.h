@@ -185,6 +185,8 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   }
 
   void Poll(int events);
+  // The device was not read, which is not a silence of the device.
+  void EndPause();
   void OnReadable();
   bool Feed(std::span<const uint8_t> bytes);
   bool SendOutput();

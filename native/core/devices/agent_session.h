@@ -146,6 +146,8 @@ class AgentSession {
   // Handles the protocol's own timeouts. Called several times a second if ticks() is true.
   virtual void OnTime(int64_t now_us) = 0;
   virtual bool ticks() const { return true; }
+  // The agent reads the device again after a pause, which is not a silence of the device.
+  virtual void OnResumed() {}
 
   // Appends the protocol's message about the end of the connection, if it has one, to the output.
   virtual void SayGoodbye(AgentEnd end) = 0;

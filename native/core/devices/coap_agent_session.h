@@ -39,6 +39,10 @@ class CoapAgentSession final : public AgentSession, private coap::Handler {
   // The session detects silence itself with a Ping; after that, the limit is exceeded at once.
   int64_t silence_limit_us() const override { return silent_ ? 1 : 0; }
   void OnTime(int64_t now_us) override;
+  void OnResumed() override {
+    silent_ = false;
+    session_.OnResumed();
+  }
   void SayGoodbye(AgentEnd end) override;
   size_t memory_bytes() const override { return session_.memory_bytes(); }
   size_t buffered_bytes() const override { return session_.buffered_bytes(); }

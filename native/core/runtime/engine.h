@@ -141,8 +141,8 @@ class Engine : private ReceiptSink {
   void CloseTopic(uint64_t id);
   // True: JavaScript gets a kPosted event for each post that becomes safe.
   void FollowTopic(uint64_t id, bool on);
-  // A kLatest event with the latest post that is safe follows, for `handle`. It has each post that
-  // was answered before this call.
+  // A kLatest event with the latest post that is safe follows, for `handle`: a post that was
+  // answered before this call, or a later one, if there is room (DeskTopics); else an earlier one.
   void AskLatest(uint32_t stage, uint64_t handle, uint64_t id);
   // Sends a request to a device. Returns its handle, under which the answers arrive as events of
   // `stage` (DeviceAsks); 0 = too many requests are open, or the engine is closed. Sets ask.handle

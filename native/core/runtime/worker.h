@@ -274,6 +274,7 @@ class Worker : public LoopThread,
   // DeskHost
   coap::Taker OnAsked(DeskSession* session, const coap::Asked& asked) override;
   DeskTopic* OnPost(DeskSession* session, const coap::Asked& asked) override;
+  void OnPostTaken() override { counters_.Add(Counter::kRequestsRecorded); }
   bool TakeRoom(size_t bytes) override { return topics_.Take(bytes); }
   void GiveRoom(size_t bytes) override { topics_.Give(bytes); }
   void OnPosted(DeskTopic* topic, std::string_view payload) override;

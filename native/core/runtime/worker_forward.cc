@@ -109,7 +109,6 @@ void Worker::ReleaseHeld(DeskSession* session) {
       continue;
     }
     if (topic != nullptr) {
-      counters_.Add(Counter::kRequestsRecorded);
       session->RecordOwn(request.event.token, request.id, topic, request.event.payload);
       continue;
     }

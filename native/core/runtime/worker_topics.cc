@@ -28,9 +28,7 @@ DeskTopic* Worker::TopicOf(const DeskSession& session, const coap::Asked& asked)
 DeskTopic* Worker::OnPost(DeskSession* session, const coap::Asked& asked) {
   // It must not overtake an earlier request.
   if (!session->held().empty() || session->unsettled() > 0) return nullptr;
-  DeskTopic* const topic = TopicOf(*session, asked);
-  if (topic != nullptr) counters_.Add(Counter::kRequestsRecorded);
-  return topic;
+  return TopicOf(*session, asked);
 }
 
 void Worker::OnPosted(DeskTopic* topic, std::string_view payload) {

@@ -192,6 +192,30 @@ TEST_F(CoapAgentSessionTest, ASilentDeviceIsPingedAndThenOver) {
   EXPECT_GT(session_->silence_limit_us(), 0) << "the agent closes it at its next look";
 }
 
+TEST_F(CoapAgentSessionTest, APauseOfTheGatewayIsNotASilenceOfTheDevice) {
+  ASSERT_EQ(Feed(CoapSignal(test::kCoapCsm)), CloseReason::kNone);
+  const int64_t idle_us = int64_t{coap::Limits().idle_ping_s} * 1'000'000;
+  const int64_t resumed_us = 1 + 3 * idle_us;
+  session_->OnTime(1);
+  session_->OnTime(1 + idle_us);
+  session_->OnTime(resumed_us);
+  ASSERT_GT(session_->silence_limit_us(), 0);
+  ASSERT_TRUE(Next()) << "the Ping";
+  session_->OnResumed();
+  EXPECT_EQ(session_->silence_limit_us(), 0);
+  session_->OnTime(resumed_us);
+  session_->OnTime(resumed_us + idle_us - 1);
+  EXPECT_EQ(session_->silence_limit_us(), 0);
+  EXPECT_FALSE(Next());
+  // Silence after the pause counts as before.
+  session_->OnTime(resumed_us + idle_us);
+  const auto ping = Next();
+  ASSERT_TRUE(ping);
+  EXPECT_EQ(ping->code, test::kCoapPing);
+  session_->OnTime(resumed_us + 2 * idle_us);
+  EXPECT_GT(session_->silence_limit_us(), 0);
+}
+
 TEST_F(CoapAgentSessionTest, ReleaseEndsItAndAStopSaysRelease) {
   ASSERT_EQ(Feed(CoapSignal(test::kCoapCsm)), CloseReason::kNone);
   session_->SayGoodbye(AgentEnd::kStopped);

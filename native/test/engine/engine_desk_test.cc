@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,8 @@ namespace seganet {
 namespace {
 
 using test::CoapMessage;
+using test::kCoapGet;
+using test::kCoapPost;
 using test::Until;
 using Client = test::DeskClient;
 
@@ -147,6 +151,44 @@ TEST_F(EngineDesk, ASilentConnectionGetsAPingAndIsClosed) {
   const uint64_t connection = SignIn(&client, "dev");
   EXPECT_EQ(client.Next().code, test::kCoapPing);
   ExpectGone(connection, "dev", "silent");
+}
+
+TEST_F(EngineDesk, APauseOfTheGatewayIsNotASilenceOfThePeer) {
+  Start({.workers = 1, .acknowledge = Acknowledge::kSafe}, Plan({}, false));
+  DeskOptions options;
+  options.ping_s = 1;
+  Client client(ListenDesk(options));
+  SignIn(&client, "dev");
+  const auto most = static_cast<uint32_t>(coap::Limits().max_stream_unacknowledged);
+  for (uint32_t i = 0; i < most; ++i) client.Request(kCoapPost, {"r", "dev"}, "r", "1");
+  // Nothing has the records, so the gateway does not read what follows.
+  Until([&] { return Count(Counter::kRecordsReceived) == most; });
+  client.Send(test::CoapFrame(test::CoapSignal(test::kCoapPing)));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2'500));
+  uint32_t delivered = 0;
+  Until([&] { return (delivered += DrainUplink()) == most; });
+  client.Request(kCoapPost, {"d", "x"}, "alive");
+  const DeskEvent event = Event();
+  EXPECT_EQ(event.kind, DeskEventKind::kAsked) << event.reason;
+  EXPECT_EQ(event.token, "alive");
+}
+
+TEST_F(EngineDesk, TheEndOfAListenerEndsWhatJavaScriptBegan) {
+  Start({.workers = 1, .acknowledge = Acknowledge::kSafe}, Plan({}, false));
+  Client client(ListenDesk());
+  const uint64_t connection = SignIn(&client, "dev");
+  ASSERT_EQ(engine_.RecordOfConnection(connection, 7, "t", "1", 0), PushResult::kOk);
+  const uint64_t handle = Ask("dev");
+  EXPECT_EQ(client.Next().code, kCoapGet);
+  engine_.Unlisten(kSource);
+  bool gone = false, lost = false, answered = false;
+  while (!gone || !lost || !answered) {
+    const DeskEvent event = Event();
+    ASSERT_NE(event.kind, DeskEventKind::kAsked) << "no event came";
+    gone |= event.kind == DeskEventKind::kGone && event.connection == connection;
+    lost |= event.kind == DeskEventKind::kRecorded && event.recorded == DeskRecorded::kLost;
+    answered |= event.kind == DeskEventKind::kAnswer && event.handle == handle;
+  }
 }
 
 TEST_F(EngineDesk, RequestsToADeviceEndWithAnAnswerOr503Or504) {

@@ -210,6 +210,17 @@ describe('the request desk', () => {
     expect(engine.calls.at(-1)).toEqual(['cancel', handle]);
     expect(rings()).toBe(false);
   });
+
+  test('takes what is left at its end, and tells nobody', async () => {
+    const { desk, engine, seen, faults } = open();
+    engine.events.push(...Array.from({ length: 600 }, (_, i) => ({ ...asked, connection: i })));
+    engine.events.push({ kind: 'gone', connection: 1, device: 'd', reason: 'stopped' });
+    desk.end();
+    await turn();
+    expect(engine.events).toEqual([]);
+    expect(seen).toEqual([]);
+    expect(faults).toEqual([]);
+  });
 });
 
 test('codes and methods have the names of RFC 7252', () => {

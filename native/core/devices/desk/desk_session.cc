@@ -187,6 +187,7 @@ coap::Answer DeskSession::OnRecord(const coap::Incoming& incoming) {
   const RecordAnswer answer = owner_->OnRecord(record);
   auto* const topic = static_cast<DeskTopic*>(incoming.context);
   if (topic != nullptr && answer.verdict == RecordAnswer::Verdict::kTaken) {
+    host_->OnPostTaken();
     if (answer.copies == 0) {
       host_->OnPosted(topic, incoming.payload);
     } else if (Post post = KeepPost(topic, incoming.payload); post.topic != nullptr) {

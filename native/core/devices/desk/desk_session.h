@@ -34,6 +34,8 @@ class DeskHost {
   virtual coap::Taker OnAsked(DeskSession* session, const coap::Asked& asked) = 0;
   // Returns the topic of a request that is a record at once; null for any other request.
   virtual DeskTopic* OnPost(DeskSession* session, const coap::Asked& asked) = 0;
+  // A request of OnPost(), or of RecordOwn(), became a record.
+  virtual void OnPostTaken() = 0;
   // A post is not safe yet: takes room for its payload. False if there is none.
   virtual bool TakeRoom(size_t bytes) = 0;
   virtual void GiveRoom(size_t bytes) = 0;
@@ -122,7 +124,7 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   // Makes a record of the device. OnRecorded() reports its outcome. If `topic` is not null, the
   // record is a post to it.
   void Record(uint64_t handle, const IncomingRecord& record, DeskTopic* topic);
-  // Room that posts have which are not safe yet (DeskHost::TakeRoom).
+  // Bytes of room that posts hold until they are safe (DeskHost::TakeRoom).
   size_t post_room() const { return post_room_; }
   void SetHost(DeskHost* host) { host_ = host; }
 
@@ -151,6 +153,10 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   // The session detects silence itself with a Ping; after that, the limit is exceeded at once.
   int64_t silence_limit_us() const override { return silent_ ? 1 : 0; }
   void OnTime(int64_t now_us) override;
+  void OnResumed() override {
+    silent_ = false;
+    session_.OnResumed();
+  }
   void SayGoodbye(AgentEnd end) override;
   bool Finish(AgentEnd end) override;
   DeskSession* desk() override { return this; }

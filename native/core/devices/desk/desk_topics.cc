@@ -55,10 +55,11 @@ void DeskTopics::Close(uint64_t id) {
   if (found == by_id_.end()) return;
   DeskTopic* const topic = found->second;
   by_id_.erase(found);
+  const std::string kept = key_;
   bytes_ -= topic->latest.size();
+  ChangeOwner(*topic, topic->latest.size(), 0);
   topic->latest = {};
   topic->is_open = false;
-  const std::string kept = key_;
   SetKey(topic->spec.stage, topic->spec.owner);
   key_ += topic->spec.name;
   by_key_.erase(key_);
@@ -85,13 +86,34 @@ DeskTopic* DeskTopics::Find(uint32_t stage, std::string_view owner,
 bool DeskTopics::Take(size_t bytes) {
   if (!HasRoom(bytes)) return false;
   bytes_ += bytes;
+  pending_ += bytes;
+  return true;
+}
+
+bool DeskTopics::ChangeOwner(const DeskTopic& topic, size_t before, size_t after) {
+  SetKey(topic.spec.stage, topic.spec.owner);
+  const auto found = by_owner_.find(key_);
+  const size_t sum = (found == by_owner_.end() ? 0 : found->second) - before + after;
+  if (after > before && sum > most_bytes_ / kOwnerShare) return false;
+  if (found != by_owner_.end()) {
+    if (sum == 0) {
+      by_owner_.erase(found);
+    } else {
+      found->second = sum;
+    }
+  } else if (sum > 0) {
+    by_owner_.emplace(key_, sum);
+  }
   return true;
 }
 
 void DeskTopics::Keep(DeskTopic* topic, std::string_view payload, uint64_t number) {
   SEGANET_REQUIRE(topic->is_open);
   const size_t others = bytes_ - topic->latest.size();
-  if (others + payload.size() > most_bytes_) return;
+  if (others + payload.size() > most_bytes_ ||
+      !ChangeOwner(*topic, topic->latest.size(), payload.size())) {
+    return;
+  }
   bytes_ = others + payload.size();
   // A short post after a long one must not keep the memory of the long one.
   if (topic->latest.capacity() > 2 * payload.size() + 64) topic->latest = {};

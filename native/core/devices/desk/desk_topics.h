@@ -41,13 +41,16 @@ struct DeskTopic : std::enable_shared_from_this<DeskTopic> {
 // The open topics, with the latest post of each on this worker. Each worker has all topics, so that
 // a post needs no lock.
 //
-// Bounds: the latest posts, and posts that are not safe yet, have at most `most_bytes`. Without
+// Bounds: the latest posts, and posts that are not safe yet, have at most `most_bytes`; posts that
+// are not safe yet have at most half of it, and the latest posts of one owner an eighth. Without
 // room, a topic keeps its earlier post.
 //
 // Thread safety: owned by one worker.
 class DeskTopics {
  public:
   static constexpr size_t kMostBytes = 32u << 20;  // of all workers together
+  static constexpr size_t kPendingShare = 2;       // 1/2 of the bytes
+  static constexpr size_t kOwnerShare = 8;         // 1/8 of the bytes
 
   explicit DeskTopics(size_t most_bytes) : most_bytes_(most_bytes) {}
 
@@ -60,22 +63,36 @@ class DeskTopics {
 
   // Takes room for a post that is not safe yet. Give() must follow if this is true.
   bool Take(size_t bytes);
-  void Give(size_t bytes) { bytes_ -= bytes; }
-  bool HasRoom(size_t bytes) const { return bytes_ + bytes <= most_bytes_; }
+  void Give(size_t bytes) {
+    bytes_ -= bytes;
+    pending_ -= bytes;
+  }
+  // True if Take() would be true.
+  bool HasRoom(size_t bytes) const {
+    return bytes_ + bytes <= most_bytes_ && pending_ + bytes <= most_bytes_ / kPendingShare;
+  }
   // Makes a post the latest one, if there is room. REQUIRES: the topic is open.
   void Keep(DeskTopic* topic, std::string_view payload, uint64_t number);
 
   size_t size() const { return by_id_.size(); }
   size_t bytes() const { return bytes_; }
+  // Owners with latest posts.
+  size_t owners() const { return by_owner_.size(); }
 
  private:
   void SetKey(uint32_t stage, std::string_view owner);
+  // Replaces `before` bytes of the latest posts of the topic's owner by `after`. False, and no
+  // effect, if the owner has no room. Changes key_.
+  bool ChangeOwner(const DeskTopic& topic, size_t before, size_t after);
 
   const size_t most_bytes_;
   size_t bytes_ = 0;
-  std::string key_;  // a member to reuse its memory
+  size_t pending_ = 0;  // of these, of posts that are not safe yet
+  std::string key_;     // a member to reuse its memory
   std::unordered_map<std::string, std::shared_ptr<DeskTopic>> by_key_;
   std::unordered_map<uint64_t, DeskTopic*> by_id_;
+  // Bytes of the latest posts by source and owner (SetKey()), never 0.
+  std::unordered_map<std::string, size_t> by_owner_;
 };
 
 // True if the options leave the request to the worker: its method, path, query, options and body.

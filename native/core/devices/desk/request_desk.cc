@@ -6,6 +6,11 @@
 #include "core/protocol/coap/codes.h"
 
 namespace seganet {
+namespace {
+
+bool IsCounted(const DeskEvent& event) { return event.kind != DeskEventKind::kLatest; }
+
+}  // namespace
 
 size_t DeskEvent::bytes() const {
   size_t sum = sizeof(DeskEvent) + device.size() + reason.size() + address.size() + note.size() +
@@ -49,7 +54,7 @@ void RequestDesk::Forget(uint64_t connection) {
 // REQUIRES: mutex_ is held. The caller rings the bell.
 uint64_t RequestDesk::Add(uint32_t stage, DeskEvent event) {
   Queue& queue = queues_[stage];
-  bytes_ += event.bytes();
+  if (IsCounted(event)) bytes_ += event.bytes();
   queue.events.push_back(std::move(event));
   return queue.first + queue.events.size() - 1;
 }
@@ -227,7 +232,7 @@ void RequestDesk::GiveLatest(uint32_t stage, uint64_t handle, uint64_t number,
 
 // REQUIRES: mutex_ is held, as for CheckCrowd(). The event leaves its queue.
 void RequestDesk::Remove(const DeskEvent& event) {
-  bytes_ -= event.bytes();
+  if (IsCounted(event)) bytes_ -= event.bytes();
   if (event.kind == DeskEventKind::kAsked || event.kind == DeskEventKind::kPosted) --waiting_;
 }
 
@@ -262,8 +267,11 @@ void RequestDesk::Clear(uint32_t stage) {
   events.swap(queue.events);
   for (DeskEvent& event : events) {
     Remove(event);
-    // JavaScript waits for the answer, whether there are connections or not.
-    if (event.kind == DeskEventKind::kLatest) Add(stage, std::move(event));
+    if (event.kind == DeskEventKind::kAsked || event.kind == DeskEventKind::kPosted) continue;
+    // JavaScript waits for the outcome, whether there are connections or not.
+    const auto ask = event.kind == DeskEventKind::kAnswer ? asks_.find(event.handle) : asks_.end();
+    const uint64_t number = Add(stage, std::move(event));
+    if (ask != asks_.end()) ask->second.number = number;
   }
   CheckCrowd();
   // Requests to devices stay until JavaScript drops them.

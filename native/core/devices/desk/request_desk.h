@@ -76,15 +76,16 @@ struct DeskFigures {
 // Bounds: at most kMostAsked requests of the engine have no answer, and as many wait to be taken,
 // with the posts to topics that JavaScript follows. Posts that were accepted before may add to
 // that. Each known connection leaves one kGone, each open request one answer: a newer notification
-// replaces one that waits.
+// replaces one that waits. Each question leaves one kLatest, which kMostBytes does not count:
+// JavaScript asks it for one of at most kMostAsked requests, so as many wait, with a post each.
 //
 // Thread safety: any thread.
 class RequestDesk {
  public:
   static constexpr size_t kMostAsked = 1024;
   static constexpr size_t kMostAsks = 16'384;
-  // Bytes that wait for JavaScript. Above it, requests are refused, and answers lose their payload
-  // and become 5.03.
+  // Bytes that wait for JavaScript, except kLatest. Above it, requests are refused, and answers
+  // lose their payload and become 5.03.
   static constexpr size_t kMostBytes = 32u << 20;
 
   // `bell` rings when events wait; it outlives this.
@@ -133,7 +134,8 @@ class RequestDesk {
 
   // Takes out the oldest events of a stage, at most `most`. Events that remain do not ring again.
   std::vector<DeskEvent> Take(uint32_t stage, size_t most);
-  // Drops the events of a stage that no longer has a listener, except kLatest.
+  // Drops the requests and posts of a stage that no longer has a listener. The other events stay:
+  // they tell JavaScript the end of a connection, or the outcome of what it began.
   void Clear(uint32_t stage);
 
   DeskFigures figures() const;

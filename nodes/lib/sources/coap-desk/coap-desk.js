@@ -225,6 +225,8 @@ class CoapDesk {
     for (const resolve of this.#records.values()) resolve('lost');
     this.#records.clear();
     this.topics.end();
+    // What is left neither holds memory nor reaches the next desk of the stage.
+    while (this.#engine.takeDesk(this.#stage, MAX_EVENTS).length > 0);
   }
 
   /** @returns {boolean} true if there may be more */

@@ -52,7 +52,7 @@ class DeskTopics {
   }
 
   /**
-   * Returns the latest post that is safe: each one that was answered before this call, or a later one.
+   * Returns the latest post that is safe and had room: each one that was answered before this call, or a later one.
    * @param {number} topic
    * @returns {Promise<Post | null>} null: there is none, or the topic is closed
    */

@@ -41,6 +41,8 @@ class StreamImpl {
   bool Acknowledge(uint64_t handle);
   CommandStart Start(uint64_t id, std::string_view topic, std::string_view payload);
   bool OnTime(int64_t now_us);
+  // The Pong of an open Ping may still come.
+  void OnResumed() { heard_ = true; }
   void Release();
   void Identify(std::string device);
   void Forget();
@@ -235,7 +237,7 @@ class StreamImpl {
 
   int64_t now_us_;  // of the last OnTime(), or of the constructor
   int64_t heard_us_ = -1;
-  bool heard_ = true;  // bytes came since OnTime()
+  bool heard_ = true;  // bytes came since OnTime(), or reading resumed
   bool pinged_ = false;
   uint64_t idle_ping_ = 0;  // number of an unanswered idle Ping, 0 = none
 

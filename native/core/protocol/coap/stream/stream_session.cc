@@ -174,6 +174,7 @@ AskStart StreamSession::Ask(uint64_t id, const RequestSpec& request) {
 }
 void StreamSession::Cancel(uint64_t id) { impl_->Cancel(id); }
 bool StreamSession::OnTime(int64_t now_us) { return impl_->OnTime(now_us); }
+void StreamSession::OnResumed() { impl_->OnResumed(); }
 void StreamSession::Release() { impl_->Release(); }
 std::string_view StreamSession::output() const { return impl_->output(); }
 void StreamSession::ConsumeOutput(size_t n) { impl_->ConsumeOutput(n); }

@@ -100,6 +100,8 @@ class StreamSession {
   // Must be called about once a second with the time of a monotonic clock, us. False when the
   // device did not answer a Ping: the owner then closes the connection.
   [[nodiscard]] bool OnTime(int64_t now_us);
+  // The owner reads the socket again after a pause, which is not a silence of the device.
+  void OnResumed();
 
   // Asks the device to disconnect (Release, 7.04), before a stop. Later requests get 5.03.
   void Release();
