@@ -164,13 +164,19 @@ TEST_F(EngineDesk, APauseOfTheGatewayIsNotASilenceOfThePeer) {
   // Nothing has the records, so the gateway does not read what follows.
   Until([&] { return Count(Counter::kRecordsReceived) == most; });
   client.Send(test::CoapFrame(test::CoapSignal(test::kCoapPing)));
-  std::this_thread::sleep_for(std::chrono::milliseconds(2'500));
+  std::this_thread::sleep_for(std::chrono::seconds(3));
   uint32_t delivered = 0;
   Until([&] { return (delivered += DrainUplink()) == most; });
   client.Request(kCoapPost, {"d", "x"}, "alive");
   const DeskEvent event = Event();
   EXPECT_EQ(event.kind, DeskEventKind::kAsked) << event.reason;
   EXPECT_EQ(event.token, "alive");
+  // One Ping came during the pause. The next one shows that the connection stayed open.
+  int pings = 0;
+  for (CoapMessage m = client.Next(); m.code != 0; m = client.Next()) {
+    if (m.code == test::kCoapPing && ++pings == 2) break;
+  }
+  EXPECT_EQ(pings, 2);
 }
 
 TEST_F(EngineDesk, TheEndOfAListenerEndsWhatJavaScriptBegan) {
