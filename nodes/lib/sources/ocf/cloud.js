@@ -243,7 +243,11 @@ class OcfCloud {
     if (reason === SIGNED_OUT) return;
     const open = this.sessions.peek(connection);
     if (open && reason === 'expired' && !open.isClosing) {
-      if (open.di === device && !this.sessions.isSignedIn(open)) this.leave(open, open.endReason);
+      if (open.di !== device || this.sessions.isSignedIn(open)) return;
+      const { endReason } = open;
+      this.leave(open, endReason);
+      // Upkeep would have done so, if the desk had not been faster.
+      this.closePeer(open, endReason);
       return;
     }
     const peer = this.sessions.take(connection);
