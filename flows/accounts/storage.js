@@ -80,7 +80,7 @@ class Storage {
     return this.#secret('cookies', () => randomBytes(32).toString('base64url'));
   }
 
-  /** Returns the class of which oidc-provider makes one object for each kind of item. */
+  /** Returns the class; oidc-provider makes one object of it for each kind of item. */
   get Adapter() {
     const db = this.#db;
     return class Adapter {

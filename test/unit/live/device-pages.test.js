@@ -47,7 +47,7 @@ describe('a query', () => {
     });
   });
 
-  test('asks for a page of an OCF cloud only if it is told so', () => {
+  test('asks for a page of an OCF cloud only if the query names it', () => {
     const page = { node: '', show: 'devices', q: '', page: 1, size: 25 };
     expect(parseLiveQuery({ ocf: 'on' }).cloud).toEqual(page);
     expect(

@@ -244,7 +244,7 @@ async function removeOldInvitations(tx, { now }) {
 }
 
 /**
- * Returns the groups of which a user is a member, by name.
+ * Returns the groups that have the user as a member, by name.
  * @param {Transaction} tx
  * @param {{ uid?: string }} input all groups without it
  * @returns {Promise<Group[]>}

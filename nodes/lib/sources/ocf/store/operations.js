@@ -70,7 +70,7 @@ const WRITES = {
 /** What changed, beside devices, which are named by their ids. */
 const [ENDPOINTS, INVITATIONS, USER_TOKENS] = ['endpoints', 'invitations', 'userTokens'];
 
-/** @typedef {'all' | string[]} Changes devices of which the owner, the rights or the tokens changed, and the above */
+/** @typedef {'all' | string[]} Changes devices whose owner, rights or tokens changed, and the above */
 
 /**
  * What other gateways with the same store must know of a write. A write that is missing changes nothing that a gateway
