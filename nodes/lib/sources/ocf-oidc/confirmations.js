@@ -58,7 +58,7 @@ class Confirmations {
       return true;
     }
     if (this.#open.size > MOST_OPEN) return this.#unanswered(kept.asked);
-    // If the answer is lost, the provider may have replaced the token, and a refusal then proves nothing about the user.
+    // If the answer is lost, the provider may have replaced the token. A refusal then proves nothing about the user.
     await store.write('markProviderToken', { di, isUncertain: true });
     /** @type {{ refreshToken: string } | null} */
     let answer;
