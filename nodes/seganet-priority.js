@@ -22,16 +22,19 @@ module.exports = function (RED) {
 
     onInput(this, (msg, send, done) => {
       const record = toRecord(msg);
-      record.cls = member.host.engine.classify(
-        member.stage,
-        record.deviceId,
-        record.topic,
-        record.payload,
-        record.cls
-      );
-      msg.priority = record.cls;
-      send(msg);
-      member.pass(record, done, msg);
+      // Without the plan, the engine has no rules for this node, or those of the previous deploy.
+      member.whenPlanned(() => {
+        record.cls = member.host.engine.classify(
+          member.stage,
+          record.deviceId,
+          record.topic,
+          record.payload,
+          record.cls
+        );
+        msg.priority = record.cls;
+        send(msg);
+        member.pass(record, done, msg);
+      }, done);
     });
   }
 

@@ -96,4 +96,40 @@ describe('with the native engine (needs npm run build)', () => {
       Array.from({ length: 50 }, (_, i) => [String(i), 1, i])
     );
   });
+
+  test('classifies a message that comes before the first plan by the rules of the plan', async () => {
+    const real = () => replaceModules({ native, uplink: { ...parts.uplink, UplinkThread: Puller } });
+    const ended = [];
+    const early = (i) => ({ deviceId: 'd', topic: i % 2 ? 'alarm/x' : 'temp', payload: { i } });
+    // Node-RED delivers what a function node, which the deploy did not touch, sends to the new node.
+    helper._events.prependOnceListener('flows:started', () => {
+      const rank = helper.getNode('rank');
+      rank._complete = (msg, error) => ended.push([msg.payload.i, error?.code]);
+      for (let i = 0; i < 1003; i++) rank.receive(early(i));
+    });
+    await load(path('auto', 'batch'), {}, [real]);
+    const { engine: running } = helper.getNode('engine').host;
+    await until(() => {
+      running.flush(0);
+      return lines.length >= 1000;
+    }, '1000 records at the uplink');
+    const taken = [...lines].sort((a, b) => a[4].i - b[4].i).map(([cls, , , , { i }]) => [cls, i]);
+    expect(taken).toEqual(Array.from({ length: 1000 }, (_, i) => [i % 2 ? 1 : 3, i]));
+    expect(ended.filter(([, code]) => code)).toEqual([1000, 1001, 1002].map((i) => [i, 'SEGANET_FULL']));
+  });
+
+  test('ends messages that came before the first plan when the node closes first', async () => {
+    const real = () => replaceModules({ native, uplink: { ...parts.uplink, UplinkThread: Puller } });
+    let ended = '';
+    let closed = Promise.resolve();
+    helper._events.prependOnceListener('flows:started', () => {
+      const rank = helper.getNode('rank');
+      rank._complete = (_msg, error) => (ended = error?.code ?? 'done');
+      rank.receive({ deviceId: 'd', topic: 'temp', payload: 'x' });
+      closed = rank.close();
+    });
+    await load(path('auto', 'batch'), {}, [real]);
+    await closed;
+    expect(ended).toBe('SEGANET_CLOSED');
+  });
 });

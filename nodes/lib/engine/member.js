@@ -1,7 +1,8 @@
 'use strict';
 // A node of an engine: its stage, its wires, its route in the current plan, and its status.
 
-const { CODES, failure } = require('./inbox');
+const { CODES, LIMIT, failure } = require('./inbox');
+const { guard } = require('../base/guard');
 const { Wires } = require('./wires');
 const { Listening } = require('./listening');
 const { Status, shorten, rate } = require('../base/status');
@@ -45,6 +46,8 @@ class Member {
   #shown;
   /** Records that it passed on in JavaScript since count(). */
   #passed;
+  /** Messages that came before the first plan with this node. @type {{ go: () => void, done: Done }[]} */
+  #early;
   /** Why the member is shut, as last reported. */
   #said;
   /** For a node to which devices connect. */
@@ -78,6 +81,7 @@ class Member {
     this.route = null;
     this.#said = '';
     this.#passed = 0;
+    this.#early = [];
     /** Stand-in only: makes the real stage, or throws. @type {(() => Stage) | null} */
     this.again = null;
     const { listener, ...parts } = stage;
@@ -118,6 +122,23 @@ class Member {
     if (sentence && sentence !== this.#said) this.node.error(sentence);
     this.#said = sentence;
     this.wires.apply(route.jsWires, route.nativeWires);
+    for (const { go, done } of this.#early.splice(0)) guard(go, done);
+  }
+
+  /**
+   * Handles a message when the engine knows the stage and its settings: now, or, in order, when the first plan with this
+   * node is in use. Node-RED delivers messages to a new node before that, for example from a function node that a deploy
+   * did not touch.
+   * @param {() => void} go
+   * @param {Done} done called with an error if too many messages wait, or if the node closes before
+   */
+  whenPlanned(go, done) {
+    if (this.route) return go();
+    if (this.#early.length >= LIMIT) {
+      const sentence = `The deploy is not finished: ${LIMIT} messages already wait for it. Send the message again.`;
+      return done(failure(CODES.FULL, sentence));
+    }
+    this.#early.push({ go, done });
   }
 
   /**
@@ -317,6 +338,8 @@ class Member {
 
   /** Call it when the node is closed. */
   async close() {
+    const closed = failure(CODES.CLOSED, 'The node closed before its first plan was in use.');
+    for (const { done } of this.#early.splice(0)) done(closed);
     this.status.close();
     this.host.deregister(this);
     await this.#listening?.close();
