@@ -126,9 +126,9 @@ class Member {
   }
 
   /**
-   * Handles a message when the engine knows the stage and its settings: now, or, in order, when the first plan with this
-   * node is in use. Node-RED delivers messages to a new node before that, for example from a function node that a deploy
-   * did not touch.
+   * Handles a message when the engine knows the stage and its settings: now, or, in order, when the first plan with
+   * this node is in use. Node-RED delivers messages to a new node before that, for example from a function node that a
+   * deploy did not touch.
    * @param {() => void} go
    * @param {Done} done called with an error if too many messages wait, or if the node closes before
    */
