@@ -298,9 +298,28 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
     }
   | { kind: 'tap'; everyN: number; perSecond: number } // 0 = no limit of that kind; only sampled records pass
   | ({ kind: 'filter' } & FilterSettings)
+  | {
+      /**
+       * Passes a record of the device 'part:name' to the stage of `next` that belongs to its part, as device 'name'. The
+       * part is what precedes the first ':'. A record without a part of this list is not taken (drop reason noPart), nor
+       * is one of a part above its limits (partFull). On the side of the device (receipts, commands, statistics) the
+       * whole id stays. A later plan may change the parts: records of parts that stay keep their order and open batches.
+       */
+      kind: 'split';
+      /** One for each stage of `next`: unique names of 1 to 64 bytes without ':'. At most 1024. */
+      parts: string[];
+      /** Records per second of all devices of a part, 0 = no limit. A second's worth may come at once. 0..1000000. */
+      rates?: number[];
+      /**
+       * Bytes of a part that may wait for its uplinks, in memory and in the log together, 0 = no limit. 0..2^50. Open
+       * batches, and rows of an earlier run that were not read yet, do not count.
+       */
+      budgets?: number[];
+    }
 );
 
 export interface PlanSpec {
+  /** At most 4096. */
   stages: StageSpec[];
 }
 
@@ -864,7 +883,8 @@ export declare class Engine {
   takeMessages(into: Uint8Array): number;
   /**
    * Returns completed tickets as [ticket, result, …]: 1 the record is safe, or acknowledged by the cloud; 0 it was
-   * dropped; 2 nothing holds the record, and it was never safe; 3 the flow with its message did not deliver it.
+   * dropped; 2 nothing holds the record, and it was never safe; 3 the flow with its message did not deliver it; 4 and
+   * 5 as 2, because a split stage has no part of this name, or the part is above its limits.
    */
   takeCompletions(): number[];
   /**

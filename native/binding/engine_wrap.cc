@@ -24,12 +24,22 @@ constexpr uint64_t kMaxEpoch = 9007199254740991;                        // Numbe
 constexpr double kMaxTimeMs = 8.64e15;  // the last date in JavaScript
 
 // The results of takeCompletions().
-enum class CompletionResult { kDropped = 0, kSafe = 1, kWithheld = 2, kRefused = 3 };
+enum class CompletionResult {
+  kDropped = 0,
+  kSafe = 1,
+  kWithheld = 2,
+  kRefused = 3,
+  kNoPart = 4,
+  kPartFull = 5
+};
 
 CompletionResult ResultOf(const Completion& completion) {
   if (completion.ok) return CompletionResult::kSafe;
   if (completion.refused) return CompletionResult::kRefused;
-  return completion.withheld ? CompletionResult::kWithheld : CompletionResult::kDropped;
+  if (!completion.withheld) return CompletionResult::kDropped;
+  if (completion.why == Untaken::kNoPart) return CompletionResult::kNoPart;
+  return completion.why == Untaken::kPartFull ? CompletionResult::kPartFull
+                                              : CompletionResult::kWithheld;
 }
 
 bool ReadTrace(Napi::Env env, Napi::Value value, std::string* trace) {

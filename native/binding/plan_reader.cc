@@ -15,7 +15,7 @@ bool ReadKind(Napi::Env env, Napi::Value value, StageKind* kind) {
       {"source", StageKind::kSource},     {"ingest", StageKind::kIngest},
       {"priority", StageKind::kPriority}, {"batch", StageKind::kBatch},
       {"uplink", StageKind::kUplink},     {"tap", StageKind::kTap},
-      {"filter", StageKind::kFilter}};
+      {"filter", StageKind::kFilter},     {"split", StageKind::kSplit}};
   std::string name;
   if (!ReadString(env, value, "kind", &name)) return false;
   for (const auto& [known, k] : kKinds) {
@@ -24,8 +24,9 @@ bool ReadKind(Napi::Env env, Napi::Value value, StageKind* kind) {
       return true;
     }
   }
-  return Fail(env, "kind '" + name +
-                       "' is not one of source, ingest, priority, batch, uplink, tap, filter");
+  return Fail(env,
+              "kind '" + name +
+                  "' is not one of source, ingest, priority, batch, uplink, tap, filter, split");
 }
 
 bool ReadArray(Napi::Env env, Napi::Value value, const char* name, Napi::Array* array) {
@@ -287,6 +288,37 @@ bool ReadFilter(Napi::Env env, Napi::Object object, FilterOptions* options) {
          ReadDouble(env, object, "high", &options->high);
 }
 
+// Reads a number for each part; absent keeps the parts' values.
+template <typename T>
+bool ReadByPart(Napi::Env env, Napi::Object object, const char* name, T most,
+                std::vector<SplitPart>* parts, T SplitPart::*member) {
+  const Napi::Value value = object.Get(name);
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  Napi::Array list;
+  if (!ReadArray(env, value, name, &list)) return false;
+  if (list.Length() != parts->size()) {
+    return Fail(env, std::string(name) + " and parts must have the same length");
+  }
+  for (uint32_t i = 0; i < list.Length(); ++i) {
+    if (!ReadInt<T>(env, list.Get(i), name, 0, most, &((*parts)[i].*member))) return false;
+  }
+  return true;
+}
+
+bool ReadSplit(Napi::Env env, Napi::Object object, std::vector<SplitPart>* parts) {
+  Napi::Array list;
+  if (!ReadArray(env, object.Get("parts"), "parts", &list)) return false;
+  if (list.Length() > kMaxParts) return Fail(env, "parts: more than 1024");
+  for (uint32_t i = 0; i < list.Length(); ++i) {
+    SplitPart part;
+    if (!ReadString(env, list.Get(i), "part", &part.name)) return false;
+    parts->push_back(std::move(part));
+  }
+  return ReadByPart<uint32_t>(env, object, "rates", kMaxPartRate, parts, &SplitPart::rate) &&
+         ReadByPart<uint64_t>(env, object, "budgets", kMaxPartBudget, parts, &SplitPart::budget);
+}
+
 bool ReadName(Napi::Env env, Napi::Value value, std::string* name) {
   if (value.IsEmpty()) return false;
   if (value.IsUndefined()) return true;
@@ -324,6 +356,8 @@ bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {
              ReadOption<uint32_t>(env, object, "perSecond", 0, kMaxStageId, &spec->per_second);
     case StageKind::kFilter:
       return ReadFilter(env, object, &spec->filter);
+    case StageKind::kSplit:
+      return ReadSplit(env, object, &spec->parts);
     case StageKind::kSource:
       return ReadSource(env, object, &spec->devices) && ReadSettings(env, object, &spec->source);
     case StageKind::kIngest:
@@ -357,7 +391,7 @@ bool ReadPlan(Napi::Env env, Napi::Value value, std::vector<StageSpec>* stages) 
   Napi::Array array;
   if (!ReadObject(env, value, "plan", &plan)) return false;
   if (!ReadArray(env, plan.Get("stages"), "stages", &array)) return false;
-  if (array.Length() > kMaxStages) return Fail(env, "stages: more than 1024");
+  if (array.Length() > kMaxStages) return Fail(env, "stages: more than 4096");
   for (uint32_t i = 0; i < array.Length(); ++i) {
     StageSpec spec;
     if (!ReadStage(env, array.Get(i), &spec)) return false;

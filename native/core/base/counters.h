@@ -84,19 +84,21 @@ inline constexpr size_t kCounters = static_cast<size_t>(Counter::kCount);
 extern const std::array<const char*, kCounters> kCounterNames;
 
 // Why a record did not reach the cloud, or why its copy did not reach a message wire.
-#define SEGANET_DROPS(X)                                                            \
-  X(kNoRoute, "noRoute")                 /* the node is wired to nothing */         \
-  X(kMessageRingFull, "messageRingFull") /* Node-RED was too slow */                \
-  X(kRefused, "refused")                 /* by the cloud, permanently */            \
-  X(kClosed, "closed")                   /* held when the engine stopped */         \
-  X(kUplinkRemoved, "uplinkRemoved")     /* its uplink was removed from the flow */ \
-  X(kTooManyDevices, "tooManyDevices")   /* device table full */                    \
-  X(kExpired, "expired")                 /* older than its class allows */          \
-  X(kDeadLetter, "deadLetter")           /* refused permanently, kept in the log */ \
-  X(kCorrupt, "corrupt")                 /* damaged on disk */                      \
-  X(kLogFull, "logFull")                 /* log full, configured to drop */         \
-  X(kMemoryFull, "memoryFull")           /* memory full, configured to drop */      \
-  X(kQueueFull, "queueFull")             /* class limit reached, configured to drop */
+#define SEGANET_DROPS(X)                                                               \
+  X(kNoRoute, "noRoute")                 /* the node is wired to nothing */            \
+  X(kMessageRingFull, "messageRingFull") /* Node-RED was too slow */                   \
+  X(kRefused, "refused")                 /* by the cloud, permanently */               \
+  X(kClosed, "closed")                   /* held when the engine stopped */            \
+  X(kUplinkRemoved, "uplinkRemoved")     /* its uplink was removed from the flow */    \
+  X(kTooManyDevices, "tooManyDevices")   /* device table full */                       \
+  X(kExpired, "expired")                 /* older than its class allows */             \
+  X(kDeadLetter, "deadLetter")           /* refused permanently, kept in the log */    \
+  X(kCorrupt, "corrupt")                 /* damaged on disk */                         \
+  X(kLogFull, "logFull")                 /* log full, configured to drop */            \
+  X(kMemoryFull, "memoryFull")           /* memory full, configured to drop */         \
+  X(kQueueFull, "queueFull")             /* class limit reached, configured to drop */ \
+  X(kNoPart, "noPart")                   /* the device id names no part of a split */  \
+  X(kPartFull, "partFull")               /* the part is above its rate or budget */
 
 enum class Drop : size_t {
 #define X(id, name) id,

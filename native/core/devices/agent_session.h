@@ -49,12 +49,30 @@ struct RecordAnswer {
     kTooFast,     // over the device's rate; only for protocols that can report it
     kNotAllowed,  // the source's permissions forbid it
     kNotTaken,    // nothing stores, sends or forwards it
+    kNoPart,      // its device id names no part of a split stage
+    kPartFull,    // its part is above its rate or budget
   };
   Verdict verdict = Verdict::kTaken;
   // kTaken: the number of Acknowledge calls to come; 0 = the record is as safe as it gets.
   uint32_t copies = 0;
-  uint32_t retry_s = 0;  // kFull, kTooFast, kNotTaken: when to try again
+  uint32_t retry_s = 0;  // kFull, kTooFast, kNotTaken, kPartFull: when to try again
 };
+
+// When a device should try again whose part is above its rate or budget.
+inline constexpr uint32_t kPartFullRetryS = 5;
+
+// Returns the answer for a record that no stage took; `retry_s` applies to Untaken::kNoRoute.
+inline RecordAnswer AnswerOf(Untaken why, uint32_t retry_s) {
+  switch (why) {
+    case Untaken::kNoRoute:
+      break;
+    case Untaken::kNoPart:
+      return {.verdict = RecordAnswer::Verdict::kNoPart};
+    case Untaken::kPartFull:
+      return {.verdict = RecordAnswer::Verdict::kPartFull, .retry_s = kPartFullRetryS};
+  }
+  return {.verdict = RecordAnswer::Verdict::kNotTaken, .retry_s = retry_s};
+}
 
 enum class CommandStart : uint8_t {
   kSent,          // AgentSessionOwner::OnCommandAnswer reports its outcome

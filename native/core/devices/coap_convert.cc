@@ -14,8 +14,10 @@ coap::Verdict VerdictOf(RecordAnswer::Verdict verdict) {
     case RecordAnswer::Verdict::kFull:
       return coap::Verdict::kFull;
     case RecordAnswer::Verdict::kTooFast:
+    case RecordAnswer::Verdict::kPartFull:
       return coap::Verdict::kTooFast;
     case RecordAnswer::Verdict::kNotAllowed:
+    case RecordAnswer::Verdict::kNoPart:
       return coap::Verdict::kNotAllowed;
     case RecordAnswer::Verdict::kNotTaken:
       return coap::Verdict::kNotTaken;

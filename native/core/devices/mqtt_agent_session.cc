@@ -110,19 +110,47 @@ void MqttAgentSession::OnPublish(const mqtt::Publish& publish) {
   record.handle = publish.handle;
   const RecordAnswer answer = owner_->OnRecord(record);
   if (publish.qos == 0) return;
-  if (answer.verdict == RecordAnswer::Verdict::kNotTaken) {
-    // A refusal in a PUBACK would make most clients drop the record, and 3.x has no such PUBACK.
-    not_taken_ = true;
-    session_.Disconnect(mqtt::reason::kAdministrative);
-  } else if (answer.verdict != RecordAnswer::Verdict::kTaken) {
-    session_.RefusePublish(publish.handle, answer.verdict == RecordAnswer::Verdict::kNotAllowed
-                                               ? mqtt::reason::kNotAuthorized
-                                               : mqtt::reason::kQuotaExceeded);
-  } else if (answer.copies == 0) {
-    session_.AcknowledgePublish(publish.handle);
-  } else {
-    session_.ExpectAcknowledgements(publish.handle, static_cast<uint16_t>(answer.copies));
+  switch (answer.verdict) {
+    case RecordAnswer::Verdict::kTaken:
+      if (answer.copies == 0) {
+        session_.AcknowledgePublish(publish.handle);
+      } else {
+        session_.ExpectAcknowledgements(publish.handle, static_cast<uint16_t>(answer.copies));
+      }
+      return;
+    case RecordAnswer::Verdict::kFull:
+    case RecordAnswer::Verdict::kTooFast:
+      session_.RefusePublish(publish.handle, mqtt::reason::kQuotaExceeded);
+      return;
+    case RecordAnswer::Verdict::kNotAllowed:
+      session_.RefusePublish(publish.handle, mqtt::reason::kNotAuthorized);
+      return;
+    case RecordAnswer::Verdict::kPartFull:
+      RefuseOrEnd(publish.handle, mqtt::reason::kQuotaExceeded);
+      return;
+    case RecordAnswer::Verdict::kNoPart:
+      RefuseOrEnd(publish.handle, mqtt::reason::kNotAuthorized);
+      return;
+    case RecordAnswer::Verdict::kNotTaken:
+      // A refusal in a PUBACK would make most clients drop the record.
+      EndUntaken();
+      return;
   }
+}
+
+// The PUBACK of MQTT 3.x has no reason code: its connection ends, so that the device keeps the
+// record.
+void MqttAgentSession::RefuseOrEnd(uint64_t handle, uint8_t code) {
+  if (session_.protocol_level() == mqtt::kLevel5) {
+    session_.RefusePublish(handle, code);
+  } else {
+    EndUntaken();
+  }
+}
+
+void MqttAgentSession::EndUntaken() {
+  not_taken_ = true;
+  session_.Disconnect(mqtt::reason::kAdministrative);
 }
 
 uint8_t MqttAgentSession::ClassSaid(const mqtt::Properties& properties) const {

@@ -93,6 +93,8 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
     owner_->OnCommandAnswer(id, code < mqtt::reason::kUnspecified);
   }
 
+  void RefuseOrEnd(uint64_t handle, uint8_t code);
+  void EndUntaken();
   std::string SourceName() const;
   std::unique_ptr<mqtt::KeptSession> Resume(const mqtt::Connect& connect);
   uint8_t ClassSaid(const mqtt::Properties& properties) const;

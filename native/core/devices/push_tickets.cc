@@ -24,10 +24,10 @@ void PushTickets::Acknowledge(uint64_t handle) {
   waiting_.erase(it);
 }
 
-void PushTickets::Withhold(uint64_t handle) {
+void PushTickets::Withhold(uint64_t handle, Untaken why) {
   const auto it = waiting_.find(handle);
   if (it == waiting_.end()) return;
-  over_.push_back({.ticket = it->second.ticket, .withheld = true});
+  over_.push_back({.ticket = it->second.ticket, .withheld = true, .why = why});
   waiting_.erase(it);
 }
 

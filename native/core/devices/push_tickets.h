@@ -27,12 +27,15 @@ class PushTickets : public ReceiptHolder {
   // gets. To be called once, after the record has run.
   void Expect(uint64_t handle, uint32_t copies);
 
+  // Ends a ticket whose record no stage took.
+  void Withhold(uint64_t handle, Untaken why);
+
   // Ends a ticket whose record was not accepted.
   void Fail(uint32_t ticket) { over_.push_back({ticket}); }
 
   // ReceiptHolder
   void Acknowledge(uint64_t handle) override;
-  void Withhold(uint64_t handle) override;
+  void Withhold(uint64_t handle) override { Withhold(handle, Untaken::kNoRoute); }
   void Refuse(uint64_t handle) override;
   // Reports the completed tickets.
   void Flush() override;

@@ -77,6 +77,7 @@ bool Ledger::Done(uint64_t ticket, size_t place) {
   if (it == chunks_.end()) return false;
   Chunk& chunk = it->second;
   if (place >= chunk.places.size() || chunk.places[place] == Place::kDone) return false;
+  LeftDiskLocked(&chunk, place);
   chunk.places[place] = Place::kDone;
   --chunk.open;
   if (chunk.row == 0) return false;
@@ -84,7 +85,7 @@ bool Ledger::Done(uint64_t ticket, size_t place) {
   return chunk.open == 0 && Free(ticket, chunk);
 }
 
-bool Ledger::Spilled(uint64_t ticket, size_t place) {
+bool Ledger::Spilled(uint64_t ticket, size_t place, size_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto it = chunks_.find(ticket);
   if (it == chunks_.end()) return false;
@@ -92,9 +93,31 @@ bool Ledger::Spilled(uint64_t ticket, size_t place) {
   SEGANET_REQUIRE(chunk.row != 0);
   if (place >= chunk.places.size() || chunk.places[place] != Place::kMemory) return false;
   chunk.places[place] = Place::kDisk;
+  chunk.bytes.resize(chunk.places.size());
+  chunk.bytes[place] = bytes;
+  DiskBytesLocked(chunk.node).fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   sums_.backlog[chunk.record_class] += chunk.records[place];
   RowsOf(chunk.node, chunk.record_class).spilled[chunk.row] = ticket;
   return true;
+}
+
+std::atomic<int64_t>& Ledger::DiskBytesLocked(const std::string& node) {
+  std::shared_ptr<std::atomic<int64_t>>& bytes = disk_bytes_[node];
+  if (!bytes) bytes = std::make_shared<std::atomic<int64_t>>(0);
+  return *bytes;
+}
+
+std::shared_ptr<const std::atomic<int64_t>> Ledger::DiskBytes(const std::string& node) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  DiskBytesLocked(node);
+  return disk_bytes_[node];
+}
+
+// The batch is no longer only on disk.
+void Ledger::LeftDiskLocked(Chunk* chunk, size_t place) {
+  if (place >= chunk->bytes.size()) return;
+  const size_t bytes = std::exchange(chunk->bytes[place], 0);
+  DiskBytesLocked(chunk->node).fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
 }
 
 bool Ledger::Free(uint64_t ticket, const Chunk& chunk) {
@@ -174,6 +197,7 @@ bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint
   for (size_t i = 0; i < records.size(); ++i) {
     if (chunk.places[i] != Place::kDisk) continue;
     chunk.places[i] = Place::kMemory;
+    LeftDiskLocked(&chunk, i);
     (*needed)[i] = true;
     sums_.backlog[chunk.record_class] -= records[i];
   }
@@ -218,9 +242,10 @@ GoneRow Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
     return {records, 0};
   }
   const uint64_t ticket = known->second;
-  const Chunk& chunk = chunks_[ticket];
+  Chunk& chunk = chunks_[ticket];
   int64_t lost = 0;
   for (size_t i = 0; i < chunk.places.size(); ++i) {
+    LeftDiskLocked(&chunk, i);
     if (chunk.places[i] == Place::kDone) continue;
     sums_.stored[chunk.record_class] -= chunk.records[i];
     if (chunk.places[i] == Place::kDisk) lost += chunk.records[i];
@@ -235,6 +260,7 @@ GoneRow Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
 std::array<int64_t, kClasses + 1> Ledger::Lost() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::array<int64_t, kClasses + 1> lost = sums_.backlog;
+  for (const auto& [node, bytes] : disk_bytes_) bytes->store(0, std::memory_order_relaxed);
   // Chunks that are being written go to the new log.
   std::erase_if(chunks_, [](const auto& entry) { return entry.second.row != 0; });
   by_row_.clear();

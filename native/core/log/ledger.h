@@ -8,8 +8,11 @@
 #define SEGANET_CORE_LOG_LEDGER_H_
 
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -67,9 +70,14 @@ class Ledger {
   // the row can now be deleted.
   bool Done(uint64_t ticket, size_t place);
 
-  // Reports that batch `place` leaves memory and must be read again later. Returns false if the log
-  // does not have it, because its row was removed or is damaged. REQUIRES: the chunk is committed.
-  bool Spilled(uint64_t ticket, size_t place);
+  // Reports that batch `place`, of this many bytes, leaves memory and must be read again later.
+  // Returns false if the log does not have it, because its row was removed or is damaged. REQUIRES:
+  // the chunk is committed.
+  bool Spilled(uint64_t ticket, size_t place, size_t bytes = 0);
+
+  // Returns the bytes of an uplink node's batches that are only on disk. Excludes rows of earlier
+  // runs that were not read yet. The same object for the same node.
+  std::shared_ptr<const std::atomic<int64_t>> DiskBytes(const std::string& node);
 
   // Returns at most `most` rows to delete. They stay handed over until Freed, which reports that
   // they are deleted, or Returned, which makes them available again.
@@ -112,6 +120,7 @@ class Ledger {
     size_t open = 0;  // batches that are not done
     std::vector<uint32_t> records;
     std::vector<Place> places;
+    std::vector<size_t> bytes;  // of batches that are only on disk; empty until there are some
   };
   // The rows of one uplink node and class.
   struct Rows {
@@ -122,6 +131,8 @@ class Ledger {
   using RowsKey = std::pair<std::string, uint8_t>;
 
   Rows& RowsOf(const std::string& node, uint8_t record_class);
+  std::atomic<int64_t>& DiskBytesLocked(const std::string& node);
+  void LeftDiskLocked(Chunk* chunk, size_t place);
   bool Free(uint64_t ticket, const Chunk& chunk);
   bool IsFreeLocked(int64_t row) const;
   GoneRow GoneLocked(int64_t row, uint8_t record_class, int64_t records);
@@ -136,6 +147,7 @@ class Ledger {
   std::vector<int64_t> frees_;   // rows to delete
   std::vector<int64_t> handed_;  // rows that TakeFrees handed over
   LedgerSums sums_;
+  std::map<std::string, std::shared_ptr<std::atomic<int64_t>>> disk_bytes_;  // by node
 };
 
 }  // namespace seganet

@@ -33,11 +33,14 @@ class Pipeline::BatchStage : public Batcher::Sink {
 
   const Stage& stage() const { return *stage_; }
   Batcher& batcher() { return batcher_; }
+  bool listed() const { return listed_; }
+  void SetListed(bool listed) { listed_ = listed; }
 
  private:
   Pipeline* const pipeline_;
   const Stage* stage_;
   Batcher batcher_;
+  bool listed_ = false;  // in busy_
 };
 
 Pipeline::Pipeline(const PipelineContext& context)
@@ -48,12 +51,68 @@ Pipeline::~Pipeline() = default;
 
 namespace {
 
-// True if each stage of `before` exists in `plan` with the same next stages.
+// The stages of `before` that records reach only by parts that the split stages of `plan` no longer
+// have. No later record can overtake theirs.
+class GoneParts {
+ public:
+  GoneParts(const Plan& before, const Plan& plan)
+      : plan_(plan), feeders_(before.stages().size()), known_(before.stages().size()) {
+    for (const Stage& stage : before.stages()) {
+      for (size_t i = 0; i < stage.next.size(); ++i) {
+        feeders_[stage.next[i]->index].push_back({&stage, i});
+      }
+    }
+  }
+
+  bool Has(const Stage& stage) {
+    Known& known = known_[stage.index];
+    if (known != Known::kNo && known != Known::kYes) {
+      const std::vector<Feeder>& feeders = feeders_[stage.index];
+      const bool all =
+          !feeders.empty() && std::all_of(feeders.begin(), feeders.end(),
+                                          [this](const Feeder& feeder) { return IsGone(feeder); });
+      known = all ? Known::kYes : Known::kNo;
+    }
+    return known == Known::kYes;
+  }
+
+ private:
+  enum class Known : uint8_t { kUnknown, kNo, kYes };
+  struct Feeder {
+    const Stage* stage;
+    size_t next;  // index of the fed stage in stage->next
+  };
+
+  bool IsGone(const Feeder& feeder) {
+    const Stage* now = plan_.Find(feeder.stage->spec.id);
+    if (now == nullptr) return Has(*feeder.stage);
+    if (feeder.stage->split == nullptr || now->split == nullptr) return false;
+    return now->split->PartOf(feeder.stage->spec.parts[feeder.next].name) == nullptr;
+  }
+
+  const Plan& plan_;
+  std::vector<std::vector<Feeder>> feeders_;  // by index of the fed stage
+  std::vector<Known> known_;                  // the same
+};
+
+// True if each part that both stages have leads to the same stage. New parts had no records.
+bool SameParts(const Stage& before, const Stage& now) {
+  for (size_t i = 0; i < before.spec.parts.size(); ++i) {
+    const Split::Part* part = now.split->PartOf(before.spec.parts[i].name);
+    if (part != nullptr && now.spec.next[part->index()] != before.spec.next[i]) return false;
+  }
+  return true;
+}
+
+// True if the records of each stage of `before` take the same way in `plan`, so that none can
+// overtake an earlier one that waits in an open batch.
 bool SameRoutes(const Plan& before, const Plan& plan) {
-  const auto is_same = [&plan](const Stage& stage) {
-    const Stage* other = plan.Find(stage.spec.id);
-    return other != nullptr && other->spec.kind == stage.spec.kind &&
-           other->spec.next == stage.spec.next;
+  GoneParts gone(before, plan);
+  const auto is_same = [&](const Stage& stage) {
+    const Stage* now = plan.Find(stage.spec.id);
+    if (now == nullptr) return gone.Has(stage);
+    if (now->spec.kind != stage.spec.kind) return false;
+    return stage.split != nullptr ? SameParts(stage, *now) : now->spec.next == stage.spec.next;
   };
   return std::all_of(before.stages().begin(), before.stages().end(), is_same);
 }
@@ -79,10 +138,9 @@ void Pipeline::SetPlan(std::shared_ptr<const Plan> plan, int64_t now_us) {
       old->batcher().Flush(SealReason::kPlan);
     }
   }
-  for (const Stage& stage : plan->stages()) {
-    if (stage.spec.kind == StageKind::kBatch && !next[stage.index]) {
-      next[stage.index] = std::make_unique<BatchStage>(this, &stage);
-    }
+  busy_.clear();
+  for (const auto& stage : next) {
+    if (stage && stage->listed()) busy_.push_back(stage.get());
   }
   batchers_ = std::move(next);
   std::vector<std::unique_ptr<Filter>> filters(plan->stages().size());
@@ -97,6 +155,10 @@ void Pipeline::SetPlan(std::shared_ptr<const Plan> plan, int64_t now_us) {
   }
   filters_ = std::move(filters);
   windows_ = std::move(windows);
+  window_stages_.clear();
+  for (const auto& each : windows_) {
+    if (each) window_stages_.push_back(each.get());
+  }
   entry_ = nullptr;
   plan_ = std::move(plan);
 }
@@ -106,9 +168,9 @@ Passage Pipeline::Run(uint32_t id, const Record& record) {
   if (entry_ == nullptr || entry_->spec.id != id) entry_ = plan_->Find(id);
   const Stage* stage = entry_;
   passage_ = {};
-  ring_was_full_ = false;
+  is_counted_ = false;
   if (stage != nullptr) RunStage(*stage, record);
-  if (!passage_.taken && !ring_was_full_) {
+  if (!passage_.taken && !is_counted_) {
     context_.counters->Add(Drop::kNoRoute, record.record_class);
   }
   if (passage_.record_class == 0) passage_.record_class = record.record_class;
@@ -144,6 +206,9 @@ void Pipeline::RunStage(const Stage& stage, const Record& record) {
       break;
     case StageKind::kFilter:
       RunFilter(stage, record);
+      break;
+    case StageKind::kSplit:
+      RunSplit(stage, record);
       break;
     case StageKind::kBatch:
       RunBatch(stage, record);
@@ -181,6 +246,33 @@ void Pipeline::RunFilter(const Stage& stage, const Record& record) {
   passage_.taken |= stage.takes;
 }
 
+// The record goes on without the part in its device id. The receipts keep the whole id's agent.
+void Pipeline::RunSplit(const Stage& stage, const Record& record) {
+  const Split::Route route = stage.split->Find(record.device);
+  if (route.part == nullptr) {
+    passage_.untaken = Untaken::kNoPart;
+    context_.counters->Add(Drop::kNoPart, record.record_class);
+    is_counted_ = true;
+    return;
+  }
+  if (!route.part->Admits(record.arrived_us)) {
+    passage_.untaken = Untaken::kPartFull;
+    context_.counters->Add(Drop::kPartFull, record.record_class);
+    is_counted_ = true;
+    return;
+  }
+  CountersOf(stage).records_out.Add();
+  Record inner = record;
+  inner.device = route.device;
+  RunStage(*stage.next[route.part->index()], inner);
+}
+
+Pipeline::BatchStage* Pipeline::BatcherOf(const Stage& stage) {
+  std::unique_ptr<BatchStage>& made = batchers_[stage.index];
+  if (!made) made = std::make_unique<BatchStage>(this, &stage);
+  return made.get();
+}
+
 void Pipeline::RunBatch(const Stage& stage, const Record& record) {
   Ends(record);
   const bool envelope = stage.spec.batcher.mode == BatchMode::kEnvelope;
@@ -192,7 +284,19 @@ void Pipeline::RunBatch(const Stage& stage, const Record& record) {
   context_.budget->AddRecords(record.record_class, static_cast<int64_t>(stage.next.size()));
   passage_.copies += static_cast<uint32_t>(stage.next.size());
   const int64_t devices = context_.devices->load(std::memory_order_relaxed);
-  batchers_[stage.index]->batcher().Add(record, static_cast<uint32_t>(devices));
+  BatchStage* const to = BatcherOf(stage);
+  to->batcher().Add(record, static_cast<uint32_t>(devices));
+  if (to->listed() || !to->batcher().has_open()) return;
+  to->SetListed(true);
+  busy_.push_back(to);
+}
+
+// Removes the stages without an open batch from busy_.
+void Pipeline::DropIdle() {
+  std::erase_if(busy_, [](BatchStage* stage) {
+    stage->SetListed(stage->batcher().has_open());
+    return !stage->listed();
+  });
 }
 
 void Pipeline::OnBatch(const Stage& stage, BatchPtr batch) {
@@ -252,7 +356,7 @@ void Pipeline::MessageDropped(const Stage& stage, uint8_t record_class, uint32_t
   CountersOf(stage).copies_dropped.Add(records);
   if (!stage.next.empty()) return;
   context_.counters->Add(Drop::kMessageRingFull, record_class, records);
-  ring_was_full_ = true;
+  is_counted_ = true;
 }
 
 bool Pipeline::RecordMessage(const Stage& stage, const Record& record) {
@@ -312,35 +416,31 @@ void Pipeline::EnvelopeMessage(const Stage& stage, Batch* sealed) {
 
 int64_t Pipeline::NextDeadline() {
   int64_t first = kNever;
-  for (const auto& stage : batchers_) {
-    if (!stage) continue;
+  DropIdle();
+  for (BatchStage* const stage : busy_) {
     ClassMask must_write = 0;
     for (const Stage* uplink : stage->stage().next) must_write |= uplink->lanes->hurried_classes();
     stage->batcher().SetMaxOpenTime(&context_.linger_us, must_write);
     first = std::min(first, stage->batcher().NextDeadline());
   }
-  for (const auto& windows : windows_) {
-    if (windows) first = std::min(first, std::max(windows->NextEnd(), windows_from_us_));
+  for (const Windows* const windows : window_stages_) {
+    first = std::min(first, std::max(windows->NextEnd(), windows_from_us_));
   }
   return first;
 }
 
 void Pipeline::EndTurn(int64_t now_us) {
-  for (const auto& stage : batchers_) {
-    if (stage) stage->batcher().EndTurn(now_us);
-  }
+  for (BatchStage* const stage : busy_) stage->batcher().EndTurn(now_us);
 }
 
 void Pipeline::OnTime(int64_t now_us) {
   EndDueWindows(now_us);
-  for (const auto& stage : batchers_) {
-    if (stage) stage->batcher().OnTime(now_us);
-  }
+  for (BatchStage* const stage : busy_) stage->batcher().OnTime(now_us);
 }
 
 void Pipeline::Flush(uint32_t id, SealReason reason) {
-  for (const auto& stage : batchers_) {
-    if (stage && (id == 0 || stage->stage().spec.id == id)) stage->batcher().Flush(reason);
+  for (BatchStage* const stage : busy_) {
+    if (id == 0 || stage->stage().spec.id == id) stage->batcher().Flush(reason);
   }
 }
 

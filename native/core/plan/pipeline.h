@@ -53,6 +53,7 @@ struct Passage {
   // filter that leads to such a stage left it out on purpose. A record that no stage took must not
   // be acknowledged.
   bool taken = false;
+  Untaken untaken = Untaken::kNoRoute;  // not taken: why
 };
 
 // Thread safety: owned by one worker.
@@ -69,7 +70,8 @@ class Pipeline {
   void SetPlan(std::shared_ptr<const Plan> plan, int64_t now_us = 0);
 
   // Puts a record into stage `id`. Counts a record that no stage takes as "no route", or as
-  // "message ring full" if it was only to become a message.
+  // "message ring full" if it was only to become a message. A split stage counts each record that
+  // it refuses ("no part", "part full").
   Passage Run(uint32_t id, const Record& record);
 
   // Ends a turn: the worker has put in all records of one wake-up (Batcher::EndTurn).
@@ -116,6 +118,9 @@ class Pipeline {
   void Queue(const Stage& uplink, BatchPtr batch);
   void PushSingle(const Stage& stage, const Record& record);
   void RunFilter(const Stage& stage, const Record& record);
+  void RunSplit(const Stage& stage, const Record& record);
+  BatchStage* BatcherOf(const Stage& stage);
+  void DropIdle();
   void RunWindow(const Stage& stage, const Record& record);
   void OnWindow(const Stage& stage, Window* window, WindowEnd end);
   void EndDueWindows(int64_t now_us);
@@ -131,15 +136,19 @@ class Pipeline {
   const PipelineContext context_;
   std::shared_ptr<const Plan> plan_;
   const Stage* entry_ = nullptr;  // stage of plan_ that the latest record entered
-  std::vector<std::unique_ptr<BatchStage>>
-      batchers_;                                   // index as Plan::stages(), null for other kinds
+  // Index as Plan::stages(); null for other kinds, and for stages that had no record yet.
+  std::vector<std::unique_ptr<BatchStage>> batchers_;
+  // Those that may have an open batch. A turn costs nothing for the others, such as the batch
+  // stages of a split whose parts are silent.
+  std::vector<BatchStage*> busy_;
   std::vector<std::unique_ptr<Filter>> filters_;   // the same
   WindowTotals own_windows_;                       // if the context has none
   std::vector<std::unique_ptr<Windows>> windows_;  // the same, for filters of FilterMode::kWindow
+  std::vector<Windows*> window_stages_;            // those of windows_ that are not null
   int64_t windows_from_us_ = INT64_MIN;  // until then, windows wait for room in the message ring
   uint64_t next_envelope_ = 1;           // for ids of batch messages
   Passage passage_;                      // of the current record
-  bool ring_was_full_ = false;           // the current record was counted as "message ring full"
+  bool is_counted_ = false;              // the current record is counted as dropped
 };
 
 }  // namespace seganet

@@ -89,11 +89,11 @@ void Pipeline::OnWindow(const Stage& stage, Window* window, WindowEnd end) {
     if (window->has_deferred) record.deferred = held;
   }
   const Passage outer = std::exchange(passage_, {});
-  const bool outer_was_full = std::exchange(ring_was_full_, false);
+  const bool outer_is_counted = std::exchange(is_counted_, false);
   Forward(stage, record);
   const Passage mine = std::exchange(passage_, outer);
-  const bool was_full = std::exchange(ring_was_full_, outer_was_full);
-  if (!mine.taken && !was_full) context_.counters->Add(Drop::kNoRoute, record.record_class);
+  const bool is_counted = std::exchange(is_counted_, outer_is_counted);
+  if (!mine.taken && !is_counted) context_.counters->Add(Drop::kNoRoute, record.record_class);
   if (held.handle == 0) return;
   if (mine.taken) {
     context_.held->Expect(held.handle, (window->has_receipts ? mine.copies : 0) + mine.deferred);
@@ -103,8 +103,7 @@ void Pipeline::OnWindow(const Stage& stage, Window* window, WindowEnd end) {
 }
 
 void Pipeline::EndDueWindows(int64_t now_us) {
-  for (const auto& windows : windows_) {
-    if (!windows) continue;
+  for (Windows* const windows : window_stages_) {
     for (size_t ended = 0; ended < kWindowsPerTurn; ended += kWindowsPerLook) {
       if (windows->NextEnd() > now_us) break;
       if (MessagesHigh()) {

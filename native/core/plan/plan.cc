@@ -60,6 +60,14 @@ Status ValidateStage(const StageSpec& spec, const ById& by_id) {
     const Status status = Validate(spec.filter);
     return status.ok() ? status : Status::InvalidArgument(Name(spec) + ": " + status.message());
   }
+  if (spec.kind == StageKind::kSplit) {
+    if (spec.messages) return Status::InvalidArgument(Name(spec) + ": a split has no messages");
+    if (spec.parts.size() != spec.next.size()) {
+      return Status::InvalidArgument(Name(spec) + ": parts and next must have the same length");
+    }
+    const Status status = ValidateParts(spec.parts);
+    return status.ok() ? status : Status::InvalidArgument(Name(spec) + ": " + status.message());
+  }
   return spec.kind == StageKind::kBatch ? Validate(spec.batcher) : Status();
 }
 
@@ -76,14 +84,18 @@ bool HasCycle(const StageSpec& spec, const ById& by_id, std::unordered_map<uint3
   return false;
 }
 
-// Returns the number of stages that one record put into `spec` runs through, at most kMaxVisits
+// Returns the largest number of stages that one record put into `spec` runs through, at most
+// kMaxVisits
 // + 1. REQUIRES: there are no cycles.
 size_t Visits(const StageSpec& spec, const ById& by_id,
               std::unordered_map<uint32_t, size_t>* known) {
   if (const auto it = known->find(spec.id); it != known->end()) return it->second;
   size_t visits = 1;
   for (uint32_t id : spec.next) {
-    visits = std::min(visits + Visits(*by_id.at(id), by_id, known), kMaxVisits + 1);
+    const size_t more = Visits(*by_id.at(id), by_id, known);
+    // A split passes a record to one stage only.
+    visits = spec.kind == StageKind::kSplit ? std::max(visits, more + 1) : visits + more;
+    visits = std::min(visits, kMaxVisits + 1);
   }
   return (*known)[spec.id] = visits;
 }
@@ -127,7 +139,7 @@ Status ValidatePlan(const std::vector<StageSpec>& stages) {
 }
 
 Plan::Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before,
-           const LanesOf& lanes_of)
+           const LanesOf& lanes_of, const StoredOf& stored_of)
     : stages_(specs.size()) {
   SEGANET_REQUIRE(ValidatePlan(specs).ok());
   for (size_t i = 0; i < specs.size(); ++i) {
@@ -148,6 +160,25 @@ Plan::Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before,
   }
   std::vector<bool> seen(stages_.size());
   for (Stage& stage : stages_) FindTakers(&stage, &seen);
+  for (Stage& stage : stages_) {
+    if (stage.spec.kind != StageKind::kSplit) continue;
+    std::vector<Holdings> holdings(stage.next.size());
+    for (size_t i = 0; i < stage.next.size(); ++i) {
+      FindHoldings(*stage.next[i], stored_of, &holdings[i]);
+    }
+    const Stage* old = before == nullptr ? nullptr : before->Find(stage.spec.id);
+    stage.split = std::make_unique<const Split>(stage.spec.parts, std::move(holdings),
+                                                old == nullptr ? nullptr : old->split.get());
+  }
+}
+
+// Adds what waits for the uplinks that a stage leads to. REQUIRES: there are no cycles.
+void Plan::FindHoldings(const Stage& stage, const StoredOf& stored_of, Holdings* holdings) {
+  if (stage.lanes != nullptr) holdings->AddLanes(stage.lanes);
+  if (stage.spec.kind == StageKind::kUplink && stored_of && !stage.spec.name.empty()) {
+    holdings->AddStored(stored_of(stage.spec.name));
+  }
+  for (const Stage* next : stage.next) FindHoldings(*next, stored_of, holdings);
 }
 
 // Sets `takes` of a stage and of all stages behind it. REQUIRES: there are no cycles.

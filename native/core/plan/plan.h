@@ -15,6 +15,7 @@
 #include "core/base/counters.h"
 #include "core/base/status.h"
 #include "core/plan/filter.h"
+#include "core/plan/split.h"
 #include "core/queue/batcher.h"
 #include "core/queue/lanes.h"
 #include "core/record/device_classes.h"
@@ -22,7 +23,16 @@
 
 namespace seganet {
 
-enum class StageKind : uint8_t { kSource, kIngest, kPriority, kBatch, kUplink, kTap, kFilter };
+enum class StageKind : uint8_t {
+  kSource,
+  kIngest,
+  kPriority,
+  kBatch,
+  kUplink,
+  kTap,
+  kFilter,
+  kSplit
+};
 
 // Protocol of the devices of a source; kPushed: JavaScript pushes their records.
 enum class Protocol : uint8_t { kMqtt, kCoap, kPushed };
@@ -93,14 +103,16 @@ struct StageSpec {
   uint8_t default_class = 0;         // priority: class if no rule matches, 0 = the record's
   BatcherOptions batcher;            // batch
   uint32_t uplink = 0;               // uplink: number of its lanes
-  std::string name;         // uplink: key of its batches in the log, 0..kMaxStageName bytes
-  bool stamps = false;      // uplink: its records carry their own time and number, 12 bytes
-  uint32_t every_n = 0;     // tap: passes every n-th record, 0 and 1 = all
-  uint32_t per_second = 0;  // tap: passes at most this many per second, 0 = no limit
-  FilterOptions filter;     // filter
+  std::string name;              // uplink: key of its batches in the log, 0..kMaxStageName bytes
+  bool stamps = false;           // uplink: its records carry their own time and number, 12 bytes
+  uint32_t every_n = 0;          // tap: passes every n-th record, 0 and 1 = all
+  uint32_t per_second = 0;       // tap: passes at most this many per second, 0 = no limit
+  FilterOptions filter;          // filter
+  std::vector<SplitPart> parts;  // split: one for each stage of `next`
 };
 
-inline constexpr size_t kMaxStages = 1024;
+// A split with kMaxParts parts has a batch and an uplink stage for each of them.
+inline constexpr size_t kMaxStages = 4096;
 inline constexpr size_t kMaxStageName = 64;
 // Maximum number of stages that one record runs through, on all of its routes together. The number
 // multiplies where routes split and join.
@@ -143,17 +155,22 @@ struct Stage {
   // Source: moved from spec.devices; null if there are none. Successive plans share the object
   // while the register is unchanged.
   std::shared_ptr<const DeviceClasses> devices;
-  Classifier classifier;  // priority: made from spec.rules
+  Classifier classifier;               // priority: made from spec.rules
+  std::unique_ptr<const Split> split;  // split: made from spec.parts and next
 };
 
 // Thread safety: immutable after construction.
 class Plan {
  public:
   using LanesOf = std::function<std::shared_ptr<Lanes>(uint32_t uplink)>;
+  using StoredOf = std::function<BytesOnDisk(const std::string& name)>;
 
   // Makes a plan for this many workers. Stages that `before` (may be null) has too keep their
-  // counters. `lanes_of` returns the lanes of an uplink. REQUIRES: ValidatePlan(specs).ok().
-  Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before, const LanesOf& lanes_of);
+  // counters. `lanes_of` returns the lanes of an uplink. `stored_of` returns the bytes that only
+  // the log holds of an uplink stage with this name; empty = there is no log. REQUIRES:
+  // ValidatePlan(specs).ok().
+  Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before, const LanesOf& lanes_of,
+       const StoredOf& stored_of = {});
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
@@ -174,6 +191,7 @@ class Plan {
 
  private:
   static bool FindTakers(Stage* stage, std::vector<bool>* seen);
+  static void FindHoldings(const Stage& stage, const StoredOf& stored_of, Holdings* holdings);
 
   std::vector<Stage> stages_;
   std::unordered_map<uint32_t, const Stage*> by_id_;

@@ -73,6 +73,7 @@ void Batcher::Add(const Record& record, uint32_t devices) {
   }
   ++open.counted;
   if (!open.batch) {
+    ++open_batches_;
     open.batch = StartBatch(envelope ? BatchKind::kEnvelope : BatchKind::kRecords, record);
     open.size = 0;
     open.held = false;
@@ -91,6 +92,7 @@ void Batcher::Add(const Record& record, uint32_t devices) {
 
 void Batcher::Seal(Open* open, SealReason reason) {
   open->batch->reason = reason;
+  --open_batches_;
   sink_->OnBatch(std::exchange(open->batch, nullptr));
 }
 

@@ -119,6 +119,9 @@ class Batcher {
   // Seals every open batch, most urgent class first.
   void Flush(SealReason reason);
 
+  // True if a batch is open. Without one, EndTurn, OnTime and Flush have no effect.
+  bool has_open() const { return open_batches_ > 0; }
+
   const BatcherOptions& options() const { return options_; }
 
  private:
@@ -152,6 +155,7 @@ class Batcher {
   std::vector<Demand*> uplinks_;
   std::string encoded_;                  // buffer for the current record, reused
   std::array<Open, kClasses + 1> open_;  // index = class
+  size_t open_batches_ = 0;
 };
 
 }  // namespace seganet

@@ -24,11 +24,12 @@ Counter SealedBy(SealReason reason) {
 
 Lanes::Lanes(LanesContext context)
     : context_(std::move(context)),
+      memory_(context_.budget),
       turns_(&context_, &lanes_, &outlets_),
       log_(context_.save.log) {}
 
 void Lanes::Push(BatchPtr batch) {
-  context_.budget->TakeBytes(batch->Cost());
+  memory_.Take(*batch);
   const uint8_t c = batch->record_class;
   Leaving leaving;
   int64_t due = kNever;
@@ -84,12 +85,13 @@ void Lanes::Clear(Drop reason) {
 
 // Removes a batch from memory. A batch on disk is read again later; any other is dropped.
 void Lanes::LetGoLocked(BatchPtr batch, Drop reason, Leaving* leaving) {
-  if (!batch->on_disk() || !context_.ledger->Spilled(batch->chunk, batch->place)) {
+  if (!batch->on_disk() ||
+      !context_.ledger->Spilled(batch->chunk, batch->place, batch->bytes.size())) {
     DropLocked(std::move(batch), reason, leaving);
     return;
   }
   log_.Leave(batch.get());
-  leaving->Gone(std::move(batch), context_.budget);
+  leaving->Gone(std::move(batch), &memory_);
 }
 
 // Drops a batch, also on disk.
@@ -97,7 +99,7 @@ void Lanes::DropLocked(BatchPtr batch, Drop reason, Leaving* leaving) {
   log_.Leave(batch.get());
   if (!batch->given_up) counters_.Add(reason, batch->record_class, batch->record_count);
   leaving->Over(*batch);
-  leaving->Gone(std::move(batch), context_.budget);
+  leaving->Gone(std::move(batch), &memory_);
 }
 
 void Lanes::Settle(Leaving* leaving) {

@@ -38,6 +38,7 @@
 #include "core/queue/demand.h"
 #include "core/queue/lane_set.h"
 #include "core/queue/lanes_context.h"
+#include "core/queue/lanes_memory.h"
 #include "core/queue/log_batches.h"
 #include "core/queue/outlet.h"
 #include "core/queue/turns.h"
@@ -61,6 +62,10 @@ class Lanes {
   void Sweep(int64_t now_us);
 
   const CounterBlock& counters() const { return counters_; }
+
+  // Returns the bytes of the batches in memory that wait here or are in flight, as the memory
+  // budget counts them.
+  int64_t held_bytes() const { return memory_.bytes(); }
 
   // Returns the demand of the sessions, for the batchers.
   Demand* demand() { return &demand_; }
@@ -219,6 +224,7 @@ class Lanes {
   bool HasRoomToRead(uint8_t record_class) const;
 
   const LanesContext context_;
+  LanesMemory memory_;
   Demand demand_;
 
   std::mutex mutex_;

@@ -60,12 +60,10 @@ struct Lanes::Leaving {
   }
 
   // The batch leaves memory.
-  void Gone(BatchPtr batch, Budget* budget) {
+  void Gone(BatchPtr batch, LanesMemory* memory) {
     receipts.Add(batch.get());
-    budget->GiveBytes(batch->Cost());
-    if (!batch->given_up) {
-      budget->AddRecords(batch->record_class, -int64_t{batch->record_count});
-    }
+    memory->Give(*batch);
+    if (!batch->given_up) memory->GiveRecords(*batch);
     gone.push_back(std::move(batch));
   }
 };

@@ -65,9 +65,9 @@ void Lanes::Spill(uint8_t record_class, const std::function<bool(const Batch&)>&
       if (!batch->on_disk() || !may_go(*batch)) break;
       stay_below = batch->id + 1;
       log_.Leave(batch);
-      if (context_.ledger->Spilled(batch->chunk, batch->place)) {
-        context_.budget->GiveBytes(batch->Cost());
-        context_.budget->AddRecords(record_class, -int64_t{batch->record_count});
+      if (context_.ledger->Spilled(batch->chunk, batch->place, batch->bytes.size())) {
+        memory_.Give(*batch);
+        memory_.GiveRecords(*batch);
         leaving->room = true;
         it->reset();
         continue;
@@ -135,10 +135,10 @@ void Lanes::SpillFull(uint8_t record_class) {
     while (!backlog.empty() && context_.budget->overflows(record_class)) {
       Batch* last = backlog.back().get();
       if (last->pinned || !last->on_disk()) break;
-      if (!context_.ledger->Spilled(last->chunk, last->place)) break;
+      if (!context_.ledger->Spilled(last->chunk, last->place, last->bytes.size())) break;
       log_.Leave(last);
       lanes_.backlog_bytes[record_class] -= last->bytes.size();
-      leaving.Gone(std::move(backlog.back()), context_.budget);
+      leaving.Gone(std::move(backlog.back()), &memory_);
       backlog.pop_back();
       unread_ |= MaskOf(record_class);
     }

@@ -23,6 +23,7 @@ bool IsOlder(const BatchPtr& a, const BatchPtr& b) { return a->id < b->id; }
 // lanes, and the batch counts as done in it: the other lanes write it again.
 void Lanes::MoveOutLocked(Batch* batch, Leaving* leaving) {
   log_.Leave(batch);
+  memory_.MoveOut(*batch);
   if (batch->saved != Saved::kUnderWay) return;
   leaving->Over(*batch);
   batch->saved = Saved::kNo;
@@ -68,6 +69,7 @@ void Lanes::TakeIn(std::vector<BatchPtr> batches) {
     std::array<Lane, kClasses + 1> stored;
     for (BatchPtr& batch : batches) {
       const uint8_t c = batch->record_class;
+      memory_.MoveIn(*batch);
       if (context_.leftovers) batch->sealed_us = now;
       if (batch->on_disk()) {
         log_.Join(batch.get());

@@ -49,7 +49,7 @@ void Lanes::Detach(Outlet* outlet) {
       batch->redelivery = true;
       batch->pinned = true;
       if (batch->given_up) {
-        leaving.Gone(std::move(batch), context_.budget);
+        leaving.Gone(std::move(batch), &memory_);
       } else if (ServesLocked(batch->stage)) {
         RestoreLocked(std::move(batch));
       } else {
@@ -190,14 +190,14 @@ bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& 
   Leaving leaving;
   leaving.receipts.Add(batch.get());
   leaving.Over(*batch);
-  context_.budget->GiveBytes(batch->Cost());
+  memory_.Give(*batch);
   leaving.room = true;
   Settle(&leaving);
   return true;
 }
 
 void Lanes::PushDeadLetter(BatchPtr batch, const Refusal& refusal) {
-  context_.budget->GiveBytes(batch->Cost());
+  memory_.Give(*batch);
   const uint32_t count = batch->record_count;
   batch = PickRecords(std::move(batch), refusal.records);
   if (batch->record_count != count) {

@@ -103,7 +103,7 @@ void Lanes::PushBacklog(std::vector<BatchPtr> batches) {
     batch->backlog = true;
     batch->saved = Saved::kYes;
     log_.Join(batch.get());
-    context_.budget->TakeBytes(batch->Cost());
+    memory_.Take(*batch);
     context_.budget->AddRecords(batch->record_class, batch->record_count);
     counters_.Add(Counter::kRecordsReplayed, batch->record_count);
     const uint8_t c = batch->record_class;

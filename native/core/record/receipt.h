@@ -16,12 +16,20 @@ struct Receipt {
   uint64_t handle = 0;  // packet of the agent's session; 0 = no packet waits
 };
 
+// Why no stage took a record.
+enum class Untaken : uint8_t {
+  kNoRoute,   // nothing stores, sends or forwards it
+  kNoPart,    // its device id names no part of a split stage
+  kPartFull,  // its part is above its rate or budget
+};
+
 // The outcome of a record that was pushed with a ticket.
 struct Completion {
   uint32_t ticket = 0;
   bool ok = false;
   // Not ok because no stage took the record: the sender must keep it.
   bool withheld = false;
+  Untaken why = Untaken::kNoRoute;  // withheld: the reason, if it is known
   // Not ok because the flow that got the record failed.
   bool refused = false;
 };

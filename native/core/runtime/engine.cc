@@ -131,8 +131,10 @@ Status Engine::Start(const EngineOptions& options) {
 Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
   if (closed_) return Status::Closed("the engine is closed");
   if (Status status = ValidatePlan(stages); !status.ok()) return status;
-  auto plan = std::make_shared<const Plan>(std::move(stages), workers_.size(), plan_.get(),
-                                           [this](uint32_t uplink) { return LanesOf(uplink); });
+  auto plan = std::make_shared<const Plan>(
+      std::move(stages), workers_.size(), plan_.get(),
+      [this](uint32_t uplink) { return LanesOf(uplink); },
+      [this](const std::string& name) { return store_.ledger()->DiskBytes(name); });
   const SlotExchange::Hold hold(&exchange_);
   // Before any batch waits at a new stage: the log stores it under the stage's name.
   store_.SetPlan(*plan);

@@ -256,7 +256,7 @@ LoadResult StoreQueue::Loaded(int64_t row, int64_t records, std::string_view bod
       continue;
     }
     if (route.lanes == nullptr) {  // its node has just been removed from the plan
-      ledger_.Spilled(ticket, i);
+      ledger_.Spilled(ticket, i, entries[i].bytes.size());
       continue;
     }
     BatchPtr batch = BatchOf(entries[i], head.record_class, head.epoch);

@@ -312,7 +312,7 @@ void Worker::RunPushed(std::string_view frame) {
   if (passage.taken) {
     tickets_.Expect(handle, (waits ? passage.copies : 0) + passage.deferred);
   } else {
-    tickets_.Withhold(handle);
+    tickets_.Withhold(handle, passage.untaken);
   }
 }
 

@@ -217,7 +217,7 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   agent->latest_class = passage.record_class;
   record.record_class = passage.record_class;
   CountRecord(agent->device, agent->stage(), record);
-  if (!passage.taken) return {.verdict = RecordAnswer::Verdict::kNotTaken};
+  if (!passage.taken) return AnswerOf(passage.untaken, 0);
   return {.copies = (waits ? passage.copies : 0) + passage.deferred};
 }
 

@@ -228,9 +228,7 @@ RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incomi
   const Passage passage = pipeline_.Run(endpoint->stage(), record);
   record.record_class = passage.record_class;
   CountRecord(device, endpoint->stage(), record);
-  if (!passage.taken) {
-    return {.verdict = RecordAnswer::Verdict::kNotTaken, .retry_s = kNotTakenRetryS};
-  }
+  if (!passage.taken) return AnswerOf(passage.untaken, kNotTakenRetryS);
   return {.copies = (waits ? passage.copies : 0) + passage.deferred};
 }
 

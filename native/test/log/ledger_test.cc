@@ -43,6 +43,28 @@ TEST_F(LedgerTest, ARowIsFreeWhenAllOfItIsDone) {
   EXPECT_EQ(ledger_.TakeFrees(9), Rows{});
 }
 
+TEST_F(LedgerTest, BytesOfANodeCountWhileTheyAreOnlyOnDisk) {
+  const auto bytes = ledger_.DiskBytes("n");
+  EXPECT_EQ(ledger_.DiskBytes("n"), bytes) << "always the same object";
+  const uint64_t ticket = Store(1, {2, 3});
+  EXPECT_EQ(bytes->load(), 0);
+  EXPECT_TRUE(ledger_.Spilled(ticket, 0, 100));
+  EXPECT_TRUE(ledger_.Spilled(ticket, 1, 20));
+  EXPECT_FALSE(ledger_.Spilled(ticket, 1, 20));
+  EXPECT_EQ(bytes->load(), 120);
+  EXPECT_EQ(ledger_.DiskBytes("other")->load(), 0);
+  ledger_.Wants("n", kNormal, &wanted_);
+  ASSERT_TRUE(ledger_.Loaded(wanted_, 1, {2, 3}, &ticket_, &needed_));
+  EXPECT_EQ(bytes->load(), 0);
+  EXPECT_TRUE(ledger_.Spilled(ticket, 0, 100));
+  ledger_.Removed(1, kNormal, 5);
+  EXPECT_EQ(bytes->load(), 0) << "the log was full";
+  EXPECT_TRUE(ledger_.Spilled(Store(2, {1}), 0, 7));
+  EXPECT_EQ(bytes->load(), 7);
+  ledger_.Lost();
+  EXPECT_EQ(bytes->load(), 0);
+}
+
 TEST_F(LedgerTest, ChunksOfEarlierRunsAreReadInOrderThenThoseOfThisOne) {
   EXPECT_TRUE(ledger_.Open(10, {0, 0, 0, 7, 0}));
   EXPECT_FALSE(ledger_.Open(99, {0, 0, 0, 9, 0})) << "a thread that starts again finds known rows";

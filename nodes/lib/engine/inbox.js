@@ -47,6 +47,10 @@ const OK_COMPLETION = 1;
 const WITHHELD = 2;
 /** Result of a completion: the flow that got the record's message did not deliver it. */
 const NOT_DELIVERED = 3;
+/** Result of a completion: the device id names no part of a split stage, such as a tenant. */
+const NO_PART = 4;
+/** Result of a completion: the part of the device is above its rate or waiting bytes. */
+const PART_FULL = 5;
 
 /** Codes of the errors with which `done` is called. Callers map them to the answer for a device. */
 const CODES = /** @type {const} */ ({
@@ -56,6 +60,10 @@ const CODES = /** @type {const} */ ({
   NO_STAGE: 'SEGANET_NO_STAGE',
   /** The records of the node have no destination. */
   NO_ROUTE: 'SEGANET_NO_ROUTE',
+  /** The device belongs to no part (tenant) that the flow has. */
+  NO_PART: 'SEGANET_NO_PART',
+  /** The part (tenant) of the device is above its limits. */
+  PART_FULL: 'SEGANET_PART_FULL',
   /** The record lost its destination after the engine had accepted it. */
   WITHHELD: 'SEGANET_WITHHELD',
   ODD_TOPIC: 'SEGANET_ODD_TOPIC',
@@ -278,6 +286,13 @@ function incompletion(result) {
     return failure(
       CODES.NOT_DELIVERED,
       'The flow did not deliver the record in time, or one of its nodes failed. Send it again.'
+    );
+  }
+  if (result === NO_PART) return failure(CODES.NO_PART, 'The device belongs to no tenant of the flow.');
+  if (result === PART_FULL) {
+    return failure(
+      CODES.PART_FULL,
+      'The tenant of the device is above its rate or its waiting bytes. Send the record again later.'
     );
   }
   return failure(

@@ -29,6 +29,7 @@ const { isBatch, toEnvelope, toRecord } = require('../base/record');
  * @property {import('./deliveries').Limit | null} [delivery] of a source that acknowledges a record when the flow has
  *   delivered it; null: when Node-RED has its message
  * @property {boolean} [asMessages] true: the user wants its output as messages
+ * @property {boolean} [tenant] of a source: true: its device ids begin with a tenant that was proven
  * @property {(rates: StageRate, stats: EngineStats, member: Member) => import('../base/status').Shown} [shown]
  * @property {() => object | null} [figures] the node's own figures, for the metrics and the live view; null = none at
  *   present
@@ -69,6 +70,7 @@ class Member {
     this.delivery = stage.delivery ?? null;
     /** True: the user wants its output as messages. */
     this.asMessages = stage.asMessages ?? false;
+    this.tenant = stage.tenant ?? false;
     this.#settings = stage.settings;
     this.protocol = stage.protocol ?? (stage.kind === 'source' ? 'mqtt' : 'ingest');
     this.#shown = stage.shown ?? shownRate;
@@ -93,8 +95,9 @@ class Member {
   renew() {
     if (!this.again) return;
     try {
-      const { settings, uplink, delivery, shown } = this.again();
+      const { settings, uplink, delivery, shown, tenant } = this.again();
       this.#settings = settings;
+      this.tenant = tenant ?? false;
       this.delivery = delivery ?? null;
       this.uplink = uplink;
       this.#shown = shown ?? shownRate;
@@ -106,9 +109,9 @@ class Member {
 
   /** @returns {import('./plan-compiler').PlanMember} */
   planMember() {
-    const { id, stage, kind, protocol, wires, asMessages } = this;
+    const { id, stage, kind, protocol, wires, asMessages, tenant } = this;
     const settings = this.delivery ? { ...this.#settings, delivered: true } : this.#settings;
-    return { id, stage, kind, protocol, settings, wires: wires.drawn, asMessages };
+    return { id, stage, kind, protocol, settings, wires: wires.drawn, asMessages, tenant };
   }
 
   /**

@@ -23,6 +23,7 @@ const { WireTargets } = require('./wire-targets');
  * @property {object} settings the stage's own fields of StageSpec
  * @property {string[][]} wires as drawn, by output
  * @property {boolean} [asMessages] true: the user wants its output as messages
+ * @property {boolean} [tenant] of a source: true: its device ids begin with a tenant that was proven
  *
  * @typedef {object} Veto why a wire between two nodes of the engine carries messages
  * @property {string} shown a word for the status; '' = the nodes' kinds or the drawing are the reason
@@ -62,7 +63,7 @@ const { WireTargets } = require('./wire-targets');
 /** Longest name of an uplink stage in the log, bytes. */
 const MAX_NAME_BYTES = 64;
 
-const NATIVE_TARGETS = ['priority', 'filter', 'batch', 'uplink', 'tap'];
+const NATIVE_TARGETS = ['priority', 'filter', 'batch', 'uplink', 'tap', 'split'];
 /** @type {Veto} */
 const OUTSIDE = { shown: '', reason: 'not a node of this engine' };
 /** @type {Veto} */

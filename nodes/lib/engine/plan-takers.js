@@ -1,7 +1,8 @@
 'use strict';
 // Finds the nodes that must not accept records. A record may be acknowledged only if a node accepts it. A node of ours
 // that should accept records but cannot (it is inert) shuts every node whose records can reach it. A source without a
-// destination is shut too. A shut node accepts no records.
+// destination is shut too, and so is a source whose devices prove no tenant, if its records can reach a node that
+// serves tenants: a device could choose its tenant. A shut node accepts no records.
 
 /**
  * @typedef {import('./plan-compiler').PlanMember} PlanMember
@@ -16,6 +17,7 @@ const MUST_TAKE = [
   'seganet-batch',
   'seganet-uplink',
   'seganet-kafka-uplink',
+  'seganet-tenants',
   'seganet-ingest'
 ];
 
@@ -40,7 +42,8 @@ function shutBy(from, members, behind, getNode) {
   const seen = new Set([from]);
   let isTaken = false;
   for (const member of seen) {
-    isTaken ||= member.kind === 'uplink';
+    if (member.kind === 'split' && from.kind === 'source' && !from.tenant) return noTenant();
+    isTaken ||= member.kind === 'uplink' || member.kind === 'split';
     for (const to of (member.wires[0] ?? []).flatMap(behind)) {
       const next = members.get(to);
       if (next) {
@@ -66,6 +69,16 @@ function shutByNode(name, { shown, sentence }) {
   return {
     shown: `→ ${name}: ${shown}`,
     sentence: `No records are taken, because the node "${name}" in their path cannot take them (${why.replace(/\.$/, '')}). Correct that node and deploy.`
+  };
+}
+
+/** @returns {Trouble} */
+function noTenant() {
+  return {
+    shown: 'no tenant rule',
+    sentence:
+      'No records are taken, because they lead to tenants, and this node does not say from what the tenant of a device ' +
+      'is known. Choose "Tenant from" in the node, or wire it elsewhere, and deploy.'
   };
 }
 

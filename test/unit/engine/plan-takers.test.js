@@ -3,7 +3,7 @@
 
 const { compile } = require('../../../nodes/lib/engine/plan-compiler');
 
-const KINDS = ['source', 'ingest', 'priority', 'filter', 'batch', 'uplink', 'tap'];
+const KINDS = ['source', 'ingest', 'priority', 'filter', 'batch', 'uplink', 'tap', 'split'];
 const inert = { shown: 'wrong setting', sentence: 'The rule is wrong. Correct it.' };
 
 /**
@@ -18,7 +18,8 @@ function compiled(drawing, fastPath = 'auto', settings = {}) {
     const type = what.replace('!', 'seganet-');
     nodes.set(id, { type, wires, name: `${id} node`, ...(what.startsWith('!') && { inert }) });
     if (KINDS.includes(what)) {
-      members.push({ id, stage: members.length + 1, kind: what, settings: settings[id] ?? {}, wires });
+      const { tenant = false, ...own } = settings[id] ?? {};
+      members.push({ id, stage: members.length + 1, kind: what, settings: own, wires, tenant });
     }
   }
   const { spec, routes } = compile(members, (id) => nodes.get(id), { fastPath });
@@ -36,6 +37,28 @@ describe.each(['auto', 'off'])('with the fast path %s', (fastPath) => {
       expect(stageOf('devices')).toMatchObject({ next: [], messages: false });
     }
   );
+
+  test('shuts a source without tenants that leads to tenants, and no other', () => {
+    const { routes } = compiled(
+      {
+        open: ['source', 'rank'],
+        own: ['source', 'rank'],
+        flow: ['ingest', 'rank'],
+        rank: ['priority', 'all'],
+        all: ['split'],
+        plain: ['source', 'cloud'],
+        cloud: ['uplink']
+      },
+      fastPath,
+      { own: { tenant: true } }
+    );
+    expect(routes.get('open').shut).toEqual({
+      shown: 'no tenant rule',
+      sentence: expect.stringMatching(/"Tenant from"/)
+    });
+    for (const id of ['own', 'flow', 'plain', 'rank']) expect(routes.get(id).shut).toBeNull();
+    expect(routes.get('rank').carriage).toBe(fastPath === 'auto' ? 'native' : 'message');
+  });
 
   test('shuts the source of an inert uplink to Kafka beside a working uplink', () => {
     const { routes } = compiled(

@@ -25,8 +25,10 @@ DeskRecorded ResultOf(RecordAnswer::Verdict verdict) {
       return DeskRecorded::kSafe;
     case RecordAnswer::Verdict::kFull:
     case RecordAnswer::Verdict::kTooFast:
+    case RecordAnswer::Verdict::kPartFull:
       return DeskRecorded::kFull;
     case RecordAnswer::Verdict::kNotAllowed:
+    case RecordAnswer::Verdict::kNoPart:
       return DeskRecorded::kNotAllowed;
     case RecordAnswer::Verdict::kNotTaken:
       return DeskRecorded::kNotTaken;

@@ -27,10 +27,11 @@ enum class DeskEventKind : uint8_t { kAsked, kGone, kAnswer, kRecorded, kPosted,
 // What became of a record of RequestDesk (JavaScript's DeskRecorded, native/index.d.ts).
 enum class DeskRecorded : uint8_t {
   kSafe = 0,
-  kFull = 1,        // memory has no room, or the device exceeds its rate
-  kNotAllowed = 2,  // the connection has no device, or the source's permissions forbid it
-  kNotTaken = 3,    // nothing stores, sends or forwards it, or the flow refused it
-  kLost = 4,        // the connection ended first: the outcome is unknown
+  kFull = 1,  // memory or the part has no room, or the device exceeds its rate
+  kNotAllowed =
+      2,          // the connection has no device or no part, or the source's permissions forbid it
+  kNotTaken = 3,  // nothing stores, sends or forwards it, or the flow refused it
+  kLost = 4,      // the connection ended first: the outcome is unknown
 };
 
 // Something that JavaScript learns. The members of its kind are set.
