@@ -1,5 +1,6 @@
 'use strict';
 
+const { ChannelCounters } = require('./channel-counters');
 const { Demand } = require('../sending/demand');
 const { TakenBatches, TRY_AGAIN } = require('../sending/taken-batches');
 const { DONE, SENT } = require('../sending/taken-batch');
@@ -32,6 +33,7 @@ const INVALID_TOPIC = 17;
  * @property {import('../sending/pacer').Pacer} pacer
  * @property {import('./record-writer').RecordWriter} writer
  * @property {InstanceType<typeof import('./cluster-session').ClusterSession>} session
+ * @property {import('./leader-requests').LeaderRequests} requests
  * @property {() => void} schedule requests a pump() later in this turn of the loop
  * @property {(fn: () => void, ms: number) => void} delay
  * @property {() => number} now ms, monotonic
@@ -57,8 +59,6 @@ class Channel {
     this.stages = new Map();
     /** @type {Map<string, Topic>} */
     this.topics = new Map();
-    /** Queues that may send. @type {Set<PartitionQueue>} */
-    this.readyQueues = new Set();
     this.taking = true;
     /** A batch that waits for its stage. @type {TakenBatch | null} */
     this.unplaced = null;
@@ -73,17 +73,7 @@ class Channel {
     this.tookAt = -1;
     this.wasStalled = false;
     this.rttMs = 0;
-    this.published = 0;
-    /** Requests, the records in them, and of these the records that an earlier request contained. */
-    this.requests = 0;
-    this.sent = 0;
-    this.retried = 0;
-    this.acknowledged = 0;
-    this.redelivered = 0;
-    this.failed = 0;
-    this.deadLetters = 0;
-    this.refusals = 0;
-    this.bytesAcked = 0;
+    this.counters = new ChannelCounters();
   }
 
   /** @param {UplinkSource} source */
@@ -103,7 +93,6 @@ class Channel {
   detach() {
     for (const topic of this.topics.values()) topic.forget();
     this.topics.clear();
-    this.readyQueues.clear();
     this.taken.forget();
     this.unplaced = null;
     this.openRecords = this.openBytes = this.openBacklog = 0;
@@ -174,7 +163,7 @@ class Channel {
     return this.openRecords >= this.parts.window || this.openBytes >= WINDOW_BYTES;
   }
 
-  /** Takes what there is room for, and sends what may be sent, for a few ms at most. */
+  /** Takes what there is room for, for a few ms at most. */
   pump() {
     if (!this.parts.session.isConnected) return;
     const until = this.now() + TURN_MS;
@@ -182,10 +171,6 @@ class Channel {
       if (this.now() <= until) continue;
       this.parts.schedule();
       break;
-    }
-    for (const queue of this.readyQueues) {
-      this.readyQueues.delete(queue);
-      if (queue.isReady) queue.send();
     }
   }
 
@@ -236,8 +221,7 @@ class Channel {
     const { writer } = this.parts;
     const { count } = batch;
     batch.pending = 0;
-    if (batch.meta[9]) this.redelivered += count;
-    else this.published += count;
+    this.counters.take(count, Boolean(batch.meta[9]));
     for (let packet = 0; packet < count; packet++) {
       batch.states[packet] = SENT;
       const item = { batch, packet, bytes: writer.bytesOf(batch, packet), wasSent: false };
@@ -266,7 +250,7 @@ class Channel {
       look: (each, create, done) => this.parts.session.look(each, create, done),
       queueFor: (each, partition) => this.#queueFor(each, partition),
       keyOf: ({ batch, packet }) => this.parts.writer.keyOf(batch, packet),
-      ready: (queue) => this.#ready(queue),
+      ready: (queue) => this.parts.requests.add(queue),
       bury: (item, { number, code }, reason) => {
         this.#bury(item, number, code, reason);
         if (item.batch.open === 0) this.#release(item.batch);
@@ -289,7 +273,7 @@ class Channel {
       now: this.now,
       delay: this.parts.delay,
       send: (items, name, number, done) => this.#send(items, name, number, done),
-      ready: (queue) => this.#ready(queue),
+      ready: (queue) => this.parts.requests.add(queue),
       acknowledged: (items, rttMs) => {
         this.topics.get(topic)?.took();
         this.#acknowledged(items, rttMs);
@@ -300,12 +284,6 @@ class Channel {
     });
   }
 
-  /** @param {PartitionQueue} queue */
-  #ready(queue) {
-    this.readyQueues.add(queue);
-    this.parts.schedule();
-  }
-
   /**
    * @param {Item[]} items
    * @param {string} topic
@@ -313,17 +291,12 @@ class Channel {
    * @param {(error: unknown) => void} done
    */
   #send(items, topic, partition, done) {
-    const { writer, session } = this.parts;
-    this.requests++;
-    this.sent += items.length;
-    for (const item of items) {
-      if (item.wasSent) this.retried++;
-      item.wasSent = true;
-    }
+    const { writer, requests } = this.parts;
+    this.counters.send(items);
     const messages = items.map(({ batch, packet }) =>
-      writer.write(batch, packet, topic, partition, /** @type {Stage} */ (this.stages.get(batch.stage)))
+      writer.write(batch, packet, /** @type {Stage} */ (this.stages.get(batch.stage)))
     );
-    session.send(messages, done);
+    requests.put(messages, topic, partition, done);
   }
 
   /** @param {Item[]} items @param {number} rttMs */
@@ -331,11 +304,10 @@ class Channel {
     this.movedAt = this.tookAt = this.now();
     this.rttMs = this.rttMs === 0 ? rttMs : this.rttMs + (rttMs - this.rttMs) / 8;
     for (const item of items) {
-      const { batch, packet, bytes } = item;
+      const { batch, packet } = item;
       batch.states[packet] = DONE;
       batch.open--;
-      this.acknowledged++;
-      this.bytesAcked += bytes;
+      this.counters.acknowledge(item);
       this.#closed(item);
       if (batch.open === 0) this.#release(batch);
     }
@@ -344,7 +316,7 @@ class Channel {
 
   /** @param {Meaning} meaning */
   #failed(meaning) {
-    this.refusals++;
+    this.counters.refusals++;
     if (meaning.kind === 'access') this.parts.problem(meaning.code, accessSentence(meaning));
     if (meaning.kind === 'connection' || meaning.kind === 'access') this.parts.session.suspect(meaning);
     else
@@ -356,7 +328,7 @@ class Channel {
 
   /** @param {Meaning} meaning @param {string} reason */
   #onTrouble(meaning, reason) {
-    this.refusals++;
+    this.counters.refusals++;
     if (reason !== '') this.parts.problem(meaning.code, reason);
     else if (meaning.kind === 'connection' || meaning.kind === 'access') this.parts.session.suspect(meaning);
     this.parts.onStatus();
@@ -371,7 +343,7 @@ class Channel {
   #unfit(item, meaning) {
     const { batch, packet, bytes } = item;
     const { writer } = this.parts;
-    this.refusals++;
+    this.counters.refusals++;
     if (meaning.kind === 'size' && batch.split(packet)) {
       batch.pending = 0;
       this.#closed(item);
@@ -435,8 +407,8 @@ class Channel {
   #bury(item, number, code, reason) {
     this.parts.problem(code, reason);
     this.#closed(item);
-    this.failed++;
-    this.deadLetters += item.batch.bury(item.packet, number, reason);
+    this.counters.failed++;
+    this.counters.deadLetters += item.batch.bury(item.packet, number, reason);
   }
 
   /** @param {TakenBatch} batch */

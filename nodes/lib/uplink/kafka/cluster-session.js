@@ -2,6 +2,7 @@
 
 const { Backoff } = require('../../base/backoff');
 const { accessSentence, meaningOf } = require('./errors');
+const { Leaders } = require('./leaders');
 
 /** @typedef {import('./errors').Meaning} Meaning */
 /** @typedef {'connecting' | 'connected' | 'reconnecting' | 'disconnected' | 'refused' | 'stopped'} State */
@@ -11,9 +12,8 @@ const { accessSentence, meaningOf } = require('./errors');
 const CHECK_MS = 5000;
 /** Time beyond the client's own limits after which a call counts as failed. */
 const GRACE_MS = 2000;
-const ACKS_ALL = -1;
 const NO_ANSWER = 'PLT_KFK_NETWORK';
-/** Most requests of one connection without an answer; each partition has at most one per class. */
+/** Most requests of one connection without an answer: one with records, and some about the cluster. */
 const REQUESTS = 64;
 const METADATA_MS = 60000;
 
@@ -21,7 +21,8 @@ const METADATA_MS = 60000;
  * @typedef {object} SessionParts
  * @property {Pick<import('../../settings/kafka-options').ClusterOptions, 'connectTimeoutMs' | 'ackTimeoutMs' |
  *   'reconnectMinMs' | 'reconnectMaxMs'>} options
- * @property {() => any} open makes a producer; throws an Error with a sentence
+ * @property {() => { producer: any, api: InstanceType<typeof import('./produce-api').ProduceApi> }} open makes a producer; throws an Error
+ *   with a sentence
  * @property {() => void} onState
  * @property {() => void} onConnected
  * @property {() => number} now ms, monotonic
@@ -49,6 +50,9 @@ class ClusterSession {
     this.everConnected = false;
     /** @type {any} the client's producer */
     this.producer = null;
+    /** Of the latest producer. @type {any} */
+    this.api = null;
+    this.leaders = new Leaders();
     this.answeredAt = 0;
     this.isProbing = false;
     this.localAddress = '';
@@ -74,7 +78,7 @@ class ClusterSession {
   }
 
   /**
-   * Gets the number of partitions of a topic.
+   * Gets the number of partitions of a topic, and who leads them.
    * @param {string} topic
    * @param {boolean} create the cluster may create the topic
    * @param {(error: unknown, partitions: number) => void} done
@@ -86,33 +90,31 @@ class ClusterSession {
           { topics: [topic], autocreateTopics: create, forceUpdate: true, retries: 0 },
           callback
         ),
-      (error, metadata) => done(error, error ? 0 : (metadata.topics.get(topic)?.partitionsCount ?? 0))
+      (error, metadata) => {
+        if (!error) this.leaders.learn(metadata);
+        done(error, error ? 0 : (metadata.topics.get(topic)?.partitionsCount ?? 0));
+      }
     );
   }
 
   /**
-   * Sends records of one partition in one request, which all in-sync replicas must acknowledge.
-   * @param {import('./record-writer').Message[]} messages
-   * @param {(error: unknown) => void} done
+   * Sends one request to a broker.
+   * @param {number} broker its id
+   * @param {import('./produce-api').Part[]} parts
+   * @param {(error: unknown, results: Map<string, import('./produce-api').Result>) => void} done
    */
-  send(messages, done) {
+  produce(broker, parts, done) {
+    const { api } = this;
     this.#call(
       (producer, callback) =>
-        producer.send(
-          {
-            messages,
-            acks: ACKS_ALL,
-            idempotent: false,
-            autocreateTopics: false,
-            repeatOnStaleMetadata: false
-          },
-          callback
+        producer.connections.get(
+          this.leaders.broker(broker),
+          (/** @type {unknown} */ error, /** @type {any} */ connection) => {
+            if (error) callback(error, undefined);
+            else api.send(connection, parts, callback);
+          }
         ),
-      (error) => {
-        // The next attempt asks who leads the partition.
-        if (error) this.producer?.clearMetadata();
-        done(error);
-      }
+      done
     );
   }
 
@@ -208,7 +210,7 @@ class ClusterSession {
     this.#close();
     this.isProbing = false;
     try {
-      this.producer = this.parts.open();
+      ({ producer: this.producer, api: this.api } = this.parts.open());
     } catch (error) {
       const { code = 'CLIENT', message } = /** @type {NodeJS.ErrnoException} */ (error);
       this.#set('refused', { code, reason: message });
@@ -217,12 +219,25 @@ class ClusterSession {
     this.#reach((error) => {
       if (attempt !== this.#attempt) return;
       if (error) return this.#failed(meaningOf(error));
-      this.connects++;
-      this.everConnected = true;
-      this.backoff.reset();
-      this.#set('connected', null);
-      this.parts.onConnected();
+      this.#call(
+        (producer, callback) => producer.listApis(callback),
+        (failure, apis) => {
+          if (attempt !== this.#attempt) return;
+          if (failure) return this.#failed(meaningOf(failure));
+          this.api.negotiate(apis);
+          this.#connected();
+        }
+      );
     });
+  }
+
+  #connected() {
+    this.connects++;
+    this.everConnected = true;
+    this.backoff.reset();
+    this.leaders = new Leaders();
+    this.#set('connected', null);
+    this.parts.onConnected();
   }
 
   /** @param {Meaning} meaning */

@@ -4,6 +4,8 @@ const { Channel } = require('./channel');
 const { ClientOptions } = require('./client-options');
 const { ClusterSession, METADATA_MS, REQUESTS } = require('./cluster-session');
 const { loadClient } = require('./client');
+const { LeaderRequests } = require('./leader-requests');
+const { ProduceApi } = require('./produce-api');
 const { RecordWriter } = require('./record-writer');
 
 /** @typedef {import('../../settings/kafka-options').CheckedOptions} CheckedOptions */
@@ -27,7 +29,7 @@ const { RecordWriter } = require('./record-writer');
  * @typedef {object} GroupFigures
  * @property {number} group from 1
  * @property {string} code of the reason why records wait, '' = none
- * @property {number} requests
+ * @property {number} requests each to one broker, with records of several partitions
  * @property {number} sent records in these requests
  * @property {number} retried of these, records that an earlier request contained
  * @property {number} refusals requests and topics that failed or were refused
@@ -70,23 +72,25 @@ class KafkaGroup {
     this.session = new ClusterSession({
       options,
       open: () => {
-        const { Producer } = load();
-        const producer = new Producer({
+        const client = load();
+        const producer = new client.Producer({
           ...clientOptions.read(),
           maxInflights: REQUESTS,
-          metadataMaxAge: METADATA_MS,
-          compression: options.compression
+          metadataMaxAge: METADATA_MS
         });
         // Each failure reaches a callback, too.
         producer.on('error', () => {});
-        return producer;
+        const { compression, ackTimeoutMs: timeoutMs } = options;
+        return { producer, api: new ProduceApi(client, { compression, timeoutMs }) };
       },
       onState: () => this.#changed(),
       onConnected: () => {
+        this.requests.reset();
         for (const channel of this.channels) channel.connected();
       },
       now
     });
+    this.requests = new LeaderRequests({ session: this.session, schedule: () => this.schedule() });
     const writer = new RecordWriter(options.gateway);
     this.channels = this.classes.map(
       (recordClass) =>
@@ -97,6 +101,7 @@ class KafkaGroup {
           pacer: parts.pacer,
           writer,
           session: this.session,
+          requests: this.requests,
           schedule: () => this.schedule(),
           delay: (fn, ms) => setTimeout(fn, ms),
           now,
@@ -116,6 +121,7 @@ class KafkaGroup {
     if (!this.isPumpWanted) return;
     this.isPumpWanted = false;
     for (const channel of this.channels) channel.pump();
+    this.requests.turn();
   }
 
   /**
@@ -189,7 +195,7 @@ class KafkaGroup {
   view() {
     const { channels, session } = this;
     const sums = Object.fromEntries(
-      SUMS.map((name) => [name, channels.reduce((sum, channel) => sum + channel[name], 0)])
+      SUMS.map((name) => [name, channels.reduce((sum, channel) => sum + channel.counters[name], 0)])
     );
     const busy = channels.filter(({ rttMs }) => rttMs > 0);
     return {
@@ -224,13 +230,13 @@ class KafkaGroup {
     return {
       group: this.index + 1,
       code: this.#shownState().code,
-      requests: sum(({ requests }) => requests),
-      sent: sum(({ sent }) => sent),
-      retried: sum(({ retried }) => retried),
-      refusals: sum(({ refusals }) => refusals),
-      acknowledged: sum(({ acknowledged }) => acknowledged),
-      bytesAcked: sum(({ bytesAcked }) => bytesAcked),
-      deadLetters: sum(({ deadLetters }) => deadLetters),
+      requests: this.requests.requests,
+      sent: sum(({ counters }) => counters.sent),
+      retried: sum(({ counters }) => counters.retried),
+      refusals: sum(({ counters }) => counters.refusals),
+      acknowledged: sum(({ counters }) => counters.acknowledged),
+      bytesAcked: sum(({ counters }) => counters.bytesAcked),
+      deadLetters: sum(({ counters }) => counters.deadLetters),
       inflight: sum(({ openRecords }) => openRecords),
       topics: topics.length,
       partitions: topics.reduce((total, { queues }) => total + queues.length, 0),

@@ -83,6 +83,11 @@ class PartitionQueue {
     });
   }
 
+  /** The request cannot be made. REQUIRES: isReady. @param {unknown} error */
+  fail(error) {
+    this.#onError(meaningOf(error));
+  }
+
   /** @param {number} rttMs */
   #onSuccess(rttMs) {
     const done = this.items.splice(0, this.sent);

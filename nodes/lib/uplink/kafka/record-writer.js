@@ -8,14 +8,12 @@ const { STAMP_BYTES, STAMP_FLAG } = require('../../base/stored-payload');
 /** @typedef {import('./stage').Stage} Stage */
 
 /**
- * A record for the client.
+ * A record for Kafka.
  * @typedef {object} Message
- * @property {string} topic
- * @property {number} partition
  * @property {Buffer} key
  * @property {Buffer} value
- * @property {Map<Buffer, Buffer>} headers
- * @property {bigint} timestamp ms since 1970
+ * @property {Buffer[]} headers names and values in turn
+ * @property {number} timestamp ms since 1970
  */
 
 const RECORDS_KIND = 2;
@@ -132,9 +130,9 @@ class RecordWriter {
     this.place = new Place();
     /** The batch that `head` belongs to, by its order. */
     this.order = -1;
-    this.head = { key: '', ts: EMPTY, lastTs: EMPTY, count: EMPTY, timestamp: 0n };
+    this.head = { key: '', ts: EMPTY, lastTs: EMPTY, count: EMPTY, timestamp: 0 };
     /** The latest time of a record: many records have the same one. */
-    this.time = { at: -1, ts: EMPTY, timestamp: 0n };
+    this.time = { timestamp: -1, ts: EMPTY };
     /** Sources by name. @type {Map<string, Buffer>} */
     this.sources = new Map();
   }
@@ -176,43 +174,43 @@ class RecordWriter {
   /**
    * @param {TakenBatch} batch
    * @param {number} packet
-   * @param {string} topic
-   * @param {number} partition
    * @param {Stage} stage
    * @returns {Message} refers to the bytes of the batch
    */
-  write(batch, packet, topic, partition, stage) {
+  write(batch, packet, stage) {
     if (this.order !== batch.order) this.#readHead(batch);
     const { head } = this;
     const place = this.place.find(batch, packet);
     const { isEnvelope, device } = place;
-    const headers = new Map();
-    if (place.topic.length > 0) headers.set(NAMES.topic, place.topic);
+    /** @type {Buffer[]} */
+    const headers = [];
+    if (place.topic.length > 0) headers.push(NAMES.topic, place.topic);
     const isStamped = place.ts >= 0;
     if (isStamped) {
       this.#readTime(place.ts);
-      headers.set(NAMES.ts, this.time.ts);
-      headers.set(NAMES.seq, Buffer.from(String(place.seq)));
+      headers.push(NAMES.ts, this.time.ts);
+      headers.push(NAMES.seq, Buffer.from(String(place.seq)));
     } else {
-      headers.set(NAMES.ts, head.ts);
-      if (!head.lastTs.equals(head.ts)) headers.set(NAMES.lastTs, head.lastTs);
+      headers.push(NAMES.ts, head.ts);
+      if (!head.lastTs.equals(head.ts)) headers.push(NAMES.lastTs, head.lastTs);
     }
-    if (isEnvelope) headers.set(NAMES.count, place.count < 0 ? head.count : Buffer.from(String(place.count)));
-    headers.set(NAMES.class, CLASSES[batch.class]);
+    if (isEnvelope)
+      headers.push(NAMES.count, place.count < 0 ? head.count : Buffer.from(String(place.count)));
+    headers.push(NAMES.class, CLASSES[batch.class]);
     const recordKey = place.part < 0 ? head.key : `${head.key}.${place.part}`;
-    headers.set(NAMES.key, Buffer.from(recordKey));
+    headers.push(NAMES.key, Buffer.from(recordKey));
     // The sources of an earlier run are not known.
-    if (batch.isBacklog) headers.set(NAMES.history, ONE);
-    else if (stage.source !== '') headers.set(NAMES.source, this.#source(stage.source));
+    if (batch.isBacklog) headers.push(NAMES.history, ONE);
+    else if (stage.source !== '') headers.push(NAMES.source, this.#source(stage.source));
     if (place.trace.length > 0) {
-      headers.set(NAMES.traceparent, place.trace.subarray(0, TRACEPARENT_BYTES));
+      headers.push(NAMES.traceparent, place.trace.subarray(0, TRACEPARENT_BYTES));
       if (place.trace.length > TRACEPARENT_BYTES)
-        headers.set(NAMES.tracestate, place.trace.subarray(TRACEPARENT_BYTES));
+        headers.push(NAMES.tracestate, place.trace.subarray(TRACEPARENT_BYTES));
     }
     const key = isEnvelope || device.length === 0 ? this.gatewayKey : device;
     const value = isEnvelope ? withKey(place.value, recordKey) : place.value;
     const { timestamp } = isStamped ? this.time : head;
-    return { topic, partition, key, value, headers, timestamp };
+    return { key, value, headers, timestamp };
   }
 
   /** @param {TakenBatch} batch */
@@ -224,14 +222,13 @@ class RecordWriter {
       ts: Buffer.from(String(meta[6])),
       lastTs: Buffer.from(String(meta[7])),
       count: Buffer.from(String(batch.records)),
-      timestamp: BigInt(Math.round(meta[6]))
+      timestamp: Math.round(meta[6])
     };
   }
 
   /** @param {number} at ms since 1970 */
   #readTime(at) {
-    if (this.time.at === at) return;
-    this.time = { at, ts: Buffer.from(String(at)), timestamp: BigInt(at) };
+    if (this.time.timestamp !== at) this.time = { timestamp: at, ts: Buffer.from(String(at)) };
   }
 
   /** @param {string} name */
