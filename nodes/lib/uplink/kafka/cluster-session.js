@@ -5,6 +5,7 @@ const { accessSentence, meaningOf } = require('./errors');
 const { Leaders } = require('./leaders');
 
 /** @typedef {import('./errors').Meaning} Meaning */
+/** @typedef {InstanceType<typeof import('./produce-api').ProduceApi>} Api */
 /** @typedef {'connecting' | 'connected' | 'reconnecting' | 'disconnected' | 'refused' | 'stopped'} State */
 /** @typedef {{ code: string, reason: string }} Why */
 
@@ -21,8 +22,7 @@ const METADATA_MS = 60000;
  * @typedef {object} SessionParts
  * @property {Pick<import('../../settings/kafka-options').ClusterOptions, 'connectTimeoutMs' | 'ackTimeoutMs' |
  *   'reconnectMinMs' | 'reconnectMaxMs'>} options
- * @property {() => { producer: any, api: InstanceType<typeof import('./produce-api').ProduceApi> }} open makes a producer; throws an Error
- *   with a sentence
+ * @property {() => { producer: any, api: Api }} open makes a producer; throws an Error with a sentence
  * @property {() => void} onState
  * @property {() => void} onConnected
  * @property {() => number} now ms, monotonic
@@ -50,8 +50,8 @@ class ClusterSession {
     this.everConnected = false;
     /** @type {any} the client's producer */
     this.producer = null;
-    /** Of the latest producer. @type {any} */
-    this.api = null;
+    /** Of the latest producer. @type {Api} */
+    this.api = /** @type {any} */ (null);
     this.leaders = new Leaders();
     this.answeredAt = 0;
     this.isProbing = false;

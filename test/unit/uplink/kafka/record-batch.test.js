@@ -6,7 +6,7 @@ const { Worker } = require('node:worker_threads');
 const { isSupported } = require('../../../../nodes/lib/uplink/kafka/client');
 const { seeded } = require('../../../fixtures/gateway/random');
 
-const WORKER = path.join(__dirname, '../../../fixtures/kafka/batch-worker.js');
+const WORKER = path.join(__dirname, '../../../fixtures/kafka/protocol-worker.js');
 const suite = isSupported(process.versions.node) ? describe : describe.skip;
 
 /** @param {ReturnType<typeof seeded>} random @param {number} most */
