@@ -25,7 +25,7 @@ class ChannelCounters {
     }
   }
 
-  /** A batch was taken from the engine. @param {number} packets @param {boolean} wasGiven in an earlier run, or before a loss of the session */
+  /** A batch was taken from the engine. @param {number} packets @param {boolean} wasGiven it was taken before */
   take(packets, wasGiven) {
     if (wasGiven) this.redelivered += packets;
     else this.published += packets;

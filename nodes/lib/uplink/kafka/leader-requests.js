@@ -6,7 +6,7 @@ const { nameOf } = require('./produce-api');
 /** @typedef {import('./partition-queue').PartitionQueue} PartitionQueue */
 /** @typedef {import('./produce-api').Part & { done: (error: unknown) => void }} OpenPart */
 
-/** A request gets no further partition from this size on. A broker takes 100 MiB, unless it was configured otherwise. */
+/** A request gets no further partition from this size on. A broker takes 100 MiB if it is not configured. */
 const ENOUGH_BYTES = 1024 * 1024;
 /** Kafka's LEADER_NOT_AVAILABLE. */
 const NO_LEADER = 5;
