@@ -8,8 +8,16 @@
 const STATES = ['connecting', 'connected', 'disconnected', 'refused', 'stopped'];
 /** Counters of a group: field, name, help. */
 const COUNTERS = /** @type {const} */ ([
-  ['requests', 'requests', 'Produce requests, those that were sent again included; one has records of several partitions.'],
-  ['refusals', 'failed_requests', 'Parts of requests, one for each partition, that failed or were refused; most are sent again.'],
+  [
+    'requests',
+    'requests',
+    'Produce requests, those that were sent again included; one has records of several partitions.'
+  ],
+  [
+    'refusals',
+    'failed_requests',
+    'Parts of requests, one for each partition, that failed or were refused; most are sent again.'
+  ],
   ['sent', 'sent_records', 'Records in these requests, each attempt counted.'],
   ['retried', 'retried_records', 'Of these, records that an earlier request contained.'],
   ['acknowledged', 'acknowledged_records', 'Records that all in-sync replicas have.'],

@@ -206,6 +206,24 @@ describe('the kafka uplink', () => {
     });
   });
 
+  test('keeps the records of all classes that share a partition, each class in order', async () => {
+    await createTopics(broker.address, [`${own}.all`], 1);
+    const rig = start({ stage: { topic: `${own}.all` } });
+    await rig.reach('connected');
+    for (let i = 0; i < 2000; i++) {
+      rig.push('d', String(i), { cls: 2 + (i % 7) });
+      if (i % 100 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    await rig.allDone();
+    const got = await readTopics(broker.address, [`${own}.all`], ({ length }) => length >= 2000);
+    const values = got.map(({ value }) => Number(value));
+    expect(new Set(values).size).toBe(2000);
+    for (let cls = 0; cls < 7; cls++) {
+      const ofClass = values.filter((value) => value % 7 === cls);
+      expect(ofClass).toEqual([...ofClass].sort((a, b) => a - b));
+    }
+  });
+
   test('escapes the topic of a record, and gives up one whose name is too long', async () => {
     await createTopics(broker.address, [`${own}.hall.a_20b`]);
     const rig = start({ stage: { topic: `${own}.{topic}` }, mode: 'off' });

@@ -101,13 +101,18 @@ class LeaderRequests {
   #send(lane) {
     const { session } = this;
     const parts = (this.forming = /** @type {OpenPart[]} */ ([]));
+    // Brokers read a partition that a request names twice only once. Classes may share a topic.
+    const names = new Set();
     let bytes = 0;
     for (const queue of lane.queues) {
       if (bytes >= ENOUGH_BYTES) break;
+      const name = nameOf(queue.topic, queue.partition);
+      if (names.has(name)) continue;
       lane.queues.delete(queue);
       if (!queue.isReady) continue;
       if (session.leaders.of(queue.topic, queue.partition) !== lane.leader) this.#route(queue);
       else {
+        names.add(name);
         queue.send();
         bytes += parts[parts.length - 1].batch.bytes.length;
       }

@@ -59,12 +59,11 @@ class Bench {
     /** @type {Map<string, PartitionQueue>} */
     this.queues = new Map();
     for (const [topic, all] of Object.entries(topics))
-      for (let i = 0; i < all.length; i++) this.#makeQueue(topic, i, maxBytes);
+      for (let i = 0; i < all.length; i++) this.makeQueue(topic, i, maxBytes);
   }
 
-  /** @param {string} topic @param {number} partition @param {number} maxBytes */
-  #makeQueue(topic, partition, maxBytes) {
-    const name = `${topic}/${partition}`;
+  /** @param {string} topic @param {number} partition @param {number} maxBytes @param {string} [name] of the queue */
+  makeQueue(topic, partition, maxBytes, name = `${topic}/${partition}`) {
     const queue = new PartitionQueue({
       topic,
       partition,
@@ -213,6 +212,20 @@ test('waits for a partition without a leader, while the other partitions go on',
   bench.topics.a = [3, 1];
   bench.wait();
   expect(bench.shown()[1]).toEqual([3, { 'a/0': [1] }]);
+});
+
+test('names a partition once in a request, although two classes have records for it', () => {
+  const bench = new Bench({ a: [1, 1] });
+  bench.makeQueue('a', 0, 1e6, 'class 5');
+  bench.add('a/0', 1);
+  bench.add('class 5', 2);
+  bench.add('a/1', 3);
+  bench.leaders.turn();
+  expect(bench.shown()).toEqual([[1, { 'a/0': [1], 'a/1': [3] }]]);
+  bench.answer();
+  expect(bench.shown()).toEqual([[1, { 'a/0': [2] }]]);
+  bench.answer();
+  expect(bench.acknowledged).toEqual({ 'a/0': [1], 'a/1': [3], 'class 5': [2] });
 });
 
 test('limits the size of a request, and begins the next one with the partitions that have waited', () => {
