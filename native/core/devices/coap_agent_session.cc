@@ -1,17 +1,17 @@
 #include "core/devices/coap_agent_session.h"
 
+#include <utility>
+
 #include "core/base/clock.h"
 #include "core/devices/coap_convert.h"
 #include "core/record/record.h"
 
 namespace seganet {
 
-CoapAgentSession::CoapAgentSession(AgentSessionOwner* owner, const coap::Settings& settings,
-                                   const coap::Limits& limits, const std::string& device,
-                                   size_t answered)
-    : owner_(owner),
-      command_path_(settings.command_path),
-      session_(this, settings, limits, device, MonotonicUs()) {
+CoapAgentSession::CoapAgentSession(AgentSessionOwner* owner,
+                                   std::shared_ptr<const coap::StreamSetup> setup,
+                                   const std::string& device, size_t answered)
+    : owner_(owner), setup_(std::move(setup)), session_(this, setup_, device, MonotonicUs()) {
   session_.SkipAnswered(answered);
 }
 
@@ -40,8 +40,8 @@ coap::Answer CoapAgentSession::OnRecord(const coap::Incoming& incoming) {
 
 CommandStart CoapAgentSession::Command(uint64_t id, std::string_view topic,
                                        std::string_view payload, uint8_t) {
-  return FromCoap(
-      session_.Command(id, CoapCommandTopic(topic, session_.device(), command_path_), payload));
+  const std::string& path = setup_->settings.command_path;
+  return FromCoap(session_.Command(id, CoapCommandTopic(topic, session_.device(), path), payload));
 }
 
 void CoapAgentSession::OnCommandAnswer(uint64_t id, uint8_t result) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,8 +18,8 @@ namespace seganet {
 class CoapAgentSession final : public AgentSession, private coap::Handler {
  public:
   // The acceptor has answered the messages within the first `answered` bytes (coap::StreamPeek).
-  CoapAgentSession(AgentSessionOwner* owner, const coap::Settings& settings,
-                   const coap::Limits& limits, const std::string& device, size_t answered);
+  CoapAgentSession(AgentSessionOwner* owner, std::shared_ptr<const coap::StreamSetup> setup,
+                   const std::string& device, size_t answered);
 
   CloseReason Feed(std::span<const uint8_t> bytes) override;
   std::string_view output() const override { return session_.output(); }
@@ -56,7 +57,7 @@ class CoapAgentSession final : public AgentSession, private coap::Handler {
   void OnObserved(std::string_view device, bool on) override;
 
   AgentSessionOwner* owner_;
-  const std::string command_path_;
+  const std::shared_ptr<const coap::StreamSetup> setup_;
   coap::StreamSession session_;
   bool connected_ = false;
   bool silent_ = false;  // did not answer a Ping

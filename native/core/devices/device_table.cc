@@ -24,13 +24,16 @@ Device* DeviceTable::Get(std::string_view id, int64_t now_us) {
   device->id = id;
   device->slot = static_cast<uint16_t>(Placement::SlotOf(id));
   device->last_seen_us = now_us;
-  return devices_.emplace(device->id, std::move(device)).first->second.get();
+  const std::string_view key = device->id;
+  return devices_.emplace(key, std::move(device)).first->second.get();
 }
 
 Device* DeviceTable::Put(std::unique_ptr<Device> device) {
   if (devices_.size() >= limit_) EvictOne();
-  const std::string_view id = device->id;
-  return devices_.insert_or_assign(std::string(id), std::move(device)).first->second.get();
+  const std::string_view key = device->id;
+  // The key of an earlier row must not outlive it.
+  devices_.erase(key);
+  return devices_.emplace(key, std::move(device)).first->second.get();
 }
 
 // Checks only a few buckets, continuing where the last call ended: in a flood of new ids, each must

@@ -124,8 +124,8 @@ class DeviceTable {
   std::atomic<int64_t>* const connected_;
   int64_t next_due_us_ = kNever;  // no device stops counting before this time
   size_t next_bucket_ = 0;
-  std::unordered_map<std::string, std::unique_ptr<Device>, KeyedStringHash, std::equal_to<>>
-      devices_;
+  // The keys point into the rows.
+  std::unordered_map<std::string_view, std::unique_ptr<Device>, KeyedStringHash> devices_;
 };
 
 }  // namespace seganet

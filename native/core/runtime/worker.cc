@@ -9,7 +9,6 @@
 
 #include "core/devices/coap_agent_session.h"
 #include "core/devices/mqtt_agent_session.h"
-#include "core/reception/coap_listener_settings.h"
 #include "core/record/frame.h"
 
 namespace seganet {
@@ -54,6 +53,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
               commands_.Gone(device);
               wills_.SessionEnded(device);
             }),
+      setups_(options.max_packet_bytes, options.odd_topics),
       read_buffer_(kReadBufferBytes),
       tickets_(shared.complete),
       wheel_(MonotonicUs()),
@@ -145,9 +145,8 @@ void Worker::Adopt(Handoff handoff) {
 std::unique_ptr<AgentSession> Worker::MakeSession(Agent* agent, const Handoff& handoff) {
   const SourceSettings& source = agent->source();
   if (source.protocol == Protocol::kCoap) {
-    const coap::Settings settings =
-        CoapSettings(source, options_.max_packet_bytes, options_.odd_topics);
-    return std::make_unique<CoapAgentSession>(agent->owner(), settings, CoapLimits(settings, 1),
+    return std::make_unique<CoapAgentSession>(agent->owner(),
+                                              setups_.Get(agent->stage(), source, nullptr),
                                               handoff.device, handoff.answered);
   }
   auto session = std::make_unique<MqttAgentSession>(
@@ -166,6 +165,7 @@ void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
     const std::shared_ptr<const Plan> before = pipeline_.shared_plan();
     pipeline_.SetPlan(std::move(plan), MonotonicUs());
     ++plan_number_;
+    setups_.Clear();
     RegisterAll(*before);
   });
 }

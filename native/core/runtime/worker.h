@@ -48,6 +48,7 @@
 #include "core/queue/throttle.h"
 #include "core/reception/acceptor.h"
 #include "core/reception/lingering_close.h"
+#include "core/reception/stream_setups.h"
 #include "core/runtime/load_meter.h"
 #include "core/runtime/returned_receipts.h"
 #include "core/runtime/session_desk.h"
@@ -392,6 +393,7 @@ class Worker : public LoopThread,
   Wills wills_;
   KeptSessions kept_;
 
+  StreamSetups setups_;
   std::vector<uint8_t> read_buffer_;
   ReceiptTable receipt_rows_;
   PushTickets tickets_;

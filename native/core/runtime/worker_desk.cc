@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/base/require.h"
-#include "core/reception/coap_listener_settings.h"
 #include "core/runtime/worker.h"
 
 namespace seganet {
@@ -42,12 +41,11 @@ const char* DeskReason(AgentEnd end) {
 }  // namespace
 
 std::unique_ptr<AgentSession> Worker::MakeDeskSession(Agent* agent, const Handoff& handoff) {
-  const coap::Settings settings =
-      CoapSettings(agent->source(), options_.max_packet_bytes, options_.odd_topics);
+  auto setup = setups_.Get(agent->stage(), agent->source(), handoff.desk.get());
   DeskHost* const host = this;
-  auto session = std::make_unique<DeskSession>(host, agent->owner(), handoff.connection,
-                                               *handoff.desk, settings, CoapLimits(settings, 1),
-                                               handoff.address, handoff.note);
+  auto session =
+      std::make_unique<DeskSession>(host, agent->owner(), handoff.connection, handoff.desk,
+                                    std::move(setup), handoff.address, handoff.note);
   DeskRow& row = desk_rows_[handoff.connection];
   row.agent = agent;
   row.session = session.get();

@@ -59,8 +59,11 @@ class CoapAgentSessionTest : public testing::Test {
     SourceSettings source;
     source.class_property = "c";
     settings_ = CoapSettings(source, 65'536);
-    session_ =
-        std::make_unique<CoapAgentSession>(&owner_, settings_, CoapLimits(settings_, 100), "d", 0);
+    session_ = std::make_unique<CoapAgentSession>(
+        &owner_,
+        std::make_shared<const coap::StreamSetup>(settings_, CoapLimits(settings_, 100),
+                                                  coap::StreamOptions{}),
+        "d", 0);
   }
   CloseReason Feed(const std::string& bytes) {
     const CloseReason reason =

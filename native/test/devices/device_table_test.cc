@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <string>
+#include <utility>
 
 namespace seganet {
 namespace {
@@ -21,6 +22,18 @@ TEST_F(DeviceTableTest, KeepsTheSequenceOfADeviceThatComesBack) {
   table.Get("b", 0);
   EXPECT_EQ(table.Get("a", 5)->next_seq, 7u);
   EXPECT_EQ(table.size(), 2u);
+}
+
+TEST_F(DeviceTableTest, ARowFromAnotherTableReplacesTheOneWithItsId) {
+  DeviceTable table(10, &connected_);
+  table.Get("a", 0)->next_seq = 7;
+  DeviceTable other(10, &connected_);
+  other.Get("a", 0)->next_seq = 8;
+  for (auto& row : other.Take([](const Device&) { return true; })) table.Put(std::move(row));
+  EXPECT_EQ(other.size(), 0u);
+  EXPECT_EQ(table.size(), 1u);
+  EXPECT_EQ(table.Find("a")->next_seq, 8u);
+  EXPECT_EQ(table.Get("a", 1)->next_seq, 8u);
 }
 
 TEST_F(DeviceTableTest, CountsADeviceOnceAndForgetsItWhenItIsSilent) {

@@ -14,11 +14,6 @@ namespace {
 // fewer bits.
 constexpr uint64_t kRecordBit = uint64_t{1} << 63;
 
-coap::Limits LimitsOf(coap::Limits limits, const DeskOptions& options) {
-  limits.idle_ping_s = options.ping_s;
-  return limits;
-}
-
 DeskRecorded ResultOf(RecordAnswer::Verdict verdict) {
   switch (verdict) {
     case RecordAnswer::Verdict::kTaken:
@@ -39,16 +34,17 @@ DeskRecorded ResultOf(RecordAnswer::Verdict verdict) {
 }  // namespace
 
 DeskSession::DeskSession(DeskHost* host, AgentSessionOwner* owner, uint64_t connection,
-                         const DeskOptions& options, const coap::Settings& settings,
-                         coap::Limits limits, std::string address, std::string note)
+                         std::shared_ptr<const DeskOptions> options,
+                         std::shared_ptr<const coap::StreamSetup> setup, std::string address,
+                         std::string note)
     : host_(host),
       owner_(owner),
       connection_(connection),
-      options_(options),
+      options_(std::move(options)),
+      setup_(std::move(setup)),
       address_(std::move(address)),
       note_(std::move(note)),
-      command_path_(settings.command_path),
-      session_(this, settings, LimitsOf(limits, options), {}, MonotonicUs(), options.stream) {}
+      session_(this, setup_, {}, MonotonicUs()) {}
 
 void DeskSession::Identify(const DeskIdentity& identity) {
   SEGANET_REQUIRE(device().empty() || device() == identity.device);
@@ -201,7 +197,8 @@ coap::Answer DeskSession::OnRecord(const coap::Incoming& incoming) {
 
 CommandStart DeskSession::Command(uint64_t id, std::string_view topic, std::string_view payload,
                                   uint8_t) {
-  return FromCoap(session_.Command(id, CoapCommandTopic(topic, device(), command_path_), payload));
+  return FromCoap(session_.Command(
+      id, CoapCommandTopic(topic, device(), setup_->settings.command_path), payload));
 }
 
 void DeskSession::OnCommandAnswer(uint64_t id, uint8_t result) {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <span>
@@ -72,15 +72,17 @@ struct HeldRequest {
 class DeskSession final : public AgentSession, public AskLink, private coap::Handler {
  public:
   // `note` is that of StreamPeer.
+  // The options are those of the listener, `setup` has their part for the stream.
   DeskSession(DeskHost* host, AgentSessionOwner* owner, uint64_t connection,
-              const DeskOptions& options, const coap::Settings& settings, coap::Limits limits,
-              std::string address, std::string note);
+              std::shared_ptr<const DeskOptions> options,
+              std::shared_ptr<const coap::StreamSetup> setup, std::string address,
+              std::string note);
 
   uint64_t connection() const { return connection_; }
   const std::string& device() const { return session_.device(); }
   const std::string& address() const { return address_; }
   const std::string& note() const { return note_; }
-  const DeskOptions& options() const { return options_; }
+  const DeskOptions& options() const { return *options_; }
   // Why JavaScript ends the connection; '' = it does not.
   std::string end_reason;
   // The worker will send its output.
@@ -110,7 +112,7 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   void EndOwn() { session_.EndOwn(); }
 
   // Requests of the peer that must not overtake those at the desk, oldest first.
-  const std::deque<HeldRequest>& held() const { return held_; }
+  const std::list<HeldRequest>& held() const { return held_; }
   size_t held_bytes() const { return held_bytes_; }
   void Hold(HeldRequest request);
   // REQUIRES: held() is not empty.
@@ -198,14 +200,15 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   DeskHost* host_;
   AgentSessionOwner* owner_;
   const uint64_t connection_;
-  const DeskOptions options_;
+  // All connections of the listener share these two.
+  const std::shared_ptr<const DeskOptions> options_;
+  const std::shared_ptr<const coap::StreamSetup> setup_;
   const std::string address_, note_;
-  const std::string command_path_;
   DeskIdentity identity_;
   coap::StreamSession session_;
   bool silent_ = false;  // did not answer a Ping
   std::vector<DeviceGrant> grants_;
-  std::deque<HeldRequest> held_;
+  std::list<HeldRequest> held_;  // an empty one has no memory, unlike a deque
   size_t held_bytes_ = 0;
   // Records of JavaScript by their handle at the agent, which has the highest bit.
   std::map<uint64_t, Waiting> records_;

@@ -49,7 +49,12 @@ class HandleTable {
     places_[at].handle = 0;
     places_[at].next_free = free_;
     free_ = at;
-    if (--size_ > 0 || places_.size() <= kKept) return;
+    if (--size_ == 0 && places_.size() > kKept) ReleaseIfEmpty();
+  }
+
+  // Frees the memory of an empty table. Its handles are still never used again.
+  void ReleaseIfEmpty() {
+    if (size_ > 0 || places_.empty()) return;
     std::vector<Place>().swap(places_);
     free_ = kNone;
   }

@@ -2,6 +2,7 @@
 #ifndef SEGANET_CORE_PROTOCOL_COAP_REQUEST_H_
 #define SEGANET_CORE_PROTOCOL_COAP_REQUEST_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +36,12 @@ struct Request {
   // Used by Uri during parsing: the segments separated by '/', and where each begins.
   std::string path;
   std::vector<uint32_t> starts;
+
+  // The memory that it keeps, beyond sizeof.
+  size_t memory_bytes() const {
+    return device.capacity() + topic.capacity() + path.capacity() +
+           starts.capacity() * sizeof(uint32_t);
+  }
 };
 
 // Why a request is refused: a code and a diagnostic text. kEmpty = not refused.

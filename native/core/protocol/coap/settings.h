@@ -26,6 +26,8 @@ struct Settings {
   bool odd_topics = false;
   // Each peer is a DTLS session, whose handshake has proven its address.
   bool proven_addresses = false;
+
+  bool operator==(const Settings&) const = default;
 };
 
 // Bounds on memory and work. For a DatagramServer they apply to all its devices together, for a
@@ -63,6 +65,8 @@ struct Limits {
   // A stream that is silent for this many seconds gets a Ping; after the same time without an
   // answer it is closed. 0 = never.
   uint32_t idle_ping_s = 120;
+
+  bool operator==(const Limits&) const = default;
 };
 
 }  // namespace seganet::coap

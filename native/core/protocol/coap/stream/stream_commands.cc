@@ -24,7 +24,7 @@ void StreamImpl::OnDiscovery(const Asker& asker) {
 bool StreamImpl::RespondBody(const Asker& asker, Reply reply, std::string_view body) {
   std::string head;
   AppendReply(asker.token.text(), reply, &head);
-  if (!CarryBody(body, request_.block2, head.size() + kLengthBytes, peer_max_bytes_, &reply)) {
+  if (!CarryBody(body, request_->block2, head.size() + kLengthBytes, peer_max_bytes_, &reply)) {
     Respond(asker, ReplyTo(Refusal{kBadRequest, "There is no such block, or no room for it."}));
     return false;
   }
@@ -37,14 +37,16 @@ void StreamImpl::OnCommands(const Asker& asker) {
   if (!handler_->MayObserve(device_)) {
     return Respond(asker, ReplyTo(Refusal{kForbidden, "This device may not observe commands."}));
   }
-  const bool first = !request_.block2 || request_.block2->number == 0;
-  if (first && request_.observe == 0u) {
-    Observer observer{{}, std::string(asker.token.text()), request_.topic, Block::kLargestExponent};
-    if (request_.block2) {
-      observer.exponent = std::min(request_.block2->exponent, Block::kLargestExponent);
+  const bool first = !request_->block2 || request_->block2->number == 0;
+  if (first && request_->observe == 0u) {
+    Observer observer{
+        {}, std::string(asker.token.text()), request_->topic, Block::kLargestExponent};
+    if (request_->block2) {
+      observer.exponent = std::min(request_->block2->exponent, Block::kLargestExponent);
     }
     std::string gone;  // unused: there is one device
-    if (observers_.Add(device_, std::move(observer), &gone)) {
+    if (commands_ == nullptr) commands_ = std::make_unique<CommandState>(limits_);
+    if (commands_->observers.Add(device_, std::move(observer), &gone)) {
       // The response carries no command: a renewed registration must not deliver an old command
       // again.
       Reply reply;
@@ -54,22 +56,24 @@ void StreamImpl::OnCommands(const Asker& asker) {
       return handler_->OnObserved(device_, true);
     }
   }
-  if (first && request_.observe == 1u && observers_.Remove(device_, {}, asker.token.text()) &&
-      !listening()) {
+  if (first && request_->observe == 1u && commands_ != nullptr &&
+      commands_->observers.Remove(device_, {}, asker.token.text()) && !listening()) {
     handler_->OnObserved(device_, false);
   }
   Represent(asker);
 }
 
 void StreamImpl::Represent(const Asker& asker) {
-  if (!latest_ || (!request_.topic.empty() && request_.topic != latest_->topic)) {
+  const Command* const latest =
+      commands_ != nullptr && commands_->latest ? &*commands_->latest : nullptr;
+  if (latest == nullptr || (!request_->topic.empty() && request_->topic != latest->topic)) {
     return Respond(asker, ReplyTo(Refusal{kNotFound, "There is no command."}));
   }
   Reply reply;
   reply.code = kContent;
-  reply.etag = latest_->etag;
-  const bool last = RespondBody(asker, reply, latest_->payload);
-  if (!request_.block2 || request_.block2->number == 0) return;
+  reply.etag = latest->etag;
+  const bool last = RespondBody(asker, reply, latest->payload);
+  if (!request_->block2 || request_->block2->number == 0) return;
   for (InFlight& sent : in_flight_) {
     if (sent.ping != 0) continue;
     sent.since_us = -1;  // progress: its time starts again
@@ -101,7 +105,8 @@ bool StreamImpl::Notify(const Observer& observer, const std::string& topic,
 }
 
 CommandStart StreamImpl::Start(uint64_t id, std::string_view topic, std::string_view payload) {
-  const std::vector<Observer>& all = observers_.Of(device_);
+  if (!listening()) return CommandStart::kNotListening;
+  const std::vector<Observer>& all = commands_->observers.Of(device_);
   const auto wants = [topic](const Observer& observer) { return observer.Wants(topic); };
   if (!IsOpen() || std::none_of(all.begin(), all.end(), wants)) return CommandStart::kNotListening;
   if (payload.size() > settings_.max_body_bytes || !IsLocation(topic)) {
@@ -124,7 +129,7 @@ CommandStart StreamImpl::Start(uint64_t id, std::string_view topic, std::string_
   // As for MQTT: a single large command may exceed the limit when no other output waits.
   const size_t waiting = output().size();
   if (waiting != 0 && waiting + out.size() > limits_.max_output_bytes) return CommandStart::kBusy;
-  latest_ = std::move(command);
+  commands_->latest = std::move(command);
   output_.append(out);
   InFlight sent{id, 0, -1};
   if (!in_blocks) {

@@ -202,13 +202,13 @@ void StreamImpl::OnAsked(const Message& message) {
     return Respond(asker, ReplyTo(Uploads::Step::kTooLarge, {}, settings_.max_body_bytes));
   }
   PassOn(request, std::move(key));
-  if (whole_.capacity() > 0) whole_ = {};
+  if (!whole_.empty()) ReleaseWhole();
 }
 
 bool StreamImpl::TakeUpload(const Asker& asker, const std::string& key, DeskRequest* request) {
   const Block& block = *request->block1;
   const Uploads::Step step =
-      uploads_.Add(key, device_, block, request->asked.payload, true, now_us_, &whole_);
+      uploads().Add(key, device_, block, request->asked.payload, true, now_us_, &whole_);
   if (step == Uploads::Step::kWhole) {
     request->asked.payload = whole_;
     return true;

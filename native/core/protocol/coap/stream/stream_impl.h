@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +23,7 @@
 #include "core/protocol/coap/reply.h"
 #include "core/protocol/coap/request.h"
 #include "core/protocol/coap/stream/stream_session.h"
+#include "core/protocol/coap/stream/stream_setup.h"
 #include "core/protocol/coap/token.h"
 #include "core/protocol/coap/uploads.h"
 
@@ -34,8 +35,8 @@ namespace seganet::coap {
 // functions are documented at StreamSession.
 class StreamImpl {
  public:
-  StreamImpl(Handler* handler, const Settings& settings, const Limits& limits, std::string device,
-             int64_t now_us, const StreamOptions& options);
+  StreamImpl(Handler* handler, std::shared_ptr<const StreamSetup> setup, std::string device,
+             int64_t now_us);
 
   CloseReason Feed(std::span<const uint8_t> bytes);
   bool Acknowledge(uint64_t handle);
@@ -66,7 +67,7 @@ class StreamImpl {
   }
   CloseReason close_reason() const { return close_reason_; }
   const std::string& device() const { return device_; }
-  bool listening() const { return observers_.size() > 0; }
+  bool listening() const { return commands_ != nullptr && commands_->observers.size() > 0; }
   size_t unacknowledged() const { return pending_.size(); }
   size_t buffered_bytes() const { return partial_.capacity(); }
   size_t partial_bytes() const { return partial_.size(); }
@@ -91,6 +92,14 @@ class StreamImpl {
     uint64_t id = 0;
     uint64_t ping = 0;      // 0: sent in blocks, and taken with the request of the last block
     int64_t since_us = -1;  // the first OnTime() after it was sent
+  };
+
+  // The commands of a device that observes them.
+  struct CommandState {
+    explicit CommandState(const Limits& limits) : observers(limits) {}
+
+    Observers observers;
+    std::optional<Command> latest;
   };
 
   // A request at the desk or at the owner, by its token.
@@ -138,6 +147,15 @@ class StreamImpl {
 
   bool is_anonymous() const { return options_.identifies && device_.empty(); }
   bool IsOpen() const { return close_reason_ == CloseReason::kNone && !draining_; }
+  // Frees the memory of empty buffers.
+  void ReleaseBuffers();
+  Uploads& uploads() {
+    if (uploads_ == nullptr)
+      uploads_ = std::make_unique<Uploads>(limits_, settings_.max_body_bytes);
+    return *uploads_;
+  }
+  // Frees the body that its blocks completed.
+  void ReleaseWhole() { std::string().swap(whole_); }
   bool FinishPartial(std::span<const uint8_t>* bytes);
   // Closes the session and returns false for an invalid header.
   bool CheckFrame(const StreamFrame& frame);
@@ -198,9 +216,10 @@ class StreamImpl {
   void End(uint64_t id, uint8_t result);
 
   Handler* const handler_;
-  const Settings settings_;
-  const Limits limits_;
-  const StreamOptions options_;
+  const std::shared_ptr<const StreamSetup> setup_;
+  const Settings& settings_;  // this and the next two: of setup_
+  const Limits& limits_;
+  const StreamOptions& options_;
   std::string device_;
   size_t bytes_before_ = 0;  // received without a device
 
@@ -218,10 +237,10 @@ class StreamImpl {
   HandleTable<Pending> pending_;
   uint64_t in_hand_ = 0;  // handle of the record in Handler::OnRecord(), 0 = none
   uint32_t early_ = 0;    // its acknowledgements inside of that call
-  Uploads uploads_;
-  Observers observers_;
-  std::optional<Command> latest_;
-  std::deque<InFlight> in_flight_;
+  // Null while there is nothing in them, because an idle session should be small.
+  std::unique_ptr<Uploads> uploads_;
+  std::unique_ptr<CommandState> commands_;
+  std::vector<InFlight> in_flight_;  // oldest first, at most Limits::max_commands_in_flight
   uint64_t pings_ = 0;
   uint32_t observe_ = 0;
 
@@ -241,7 +260,8 @@ class StreamImpl {
   bool pinged_ = false;
   uint64_t idle_ping_ = 0;  // number of an unanswered idle Ping, 0 = none
 
-  Request request_;    // the request in progress; kept for its memory
+  // The request in progress; kept for its memory, until the session is idle.
+  std::unique_ptr<Request> request_;
   std::string whole_;  // the body that its blocks completed
 };
 

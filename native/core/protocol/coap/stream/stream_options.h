@@ -33,6 +33,8 @@ struct StreamOptions {
   // Requests to the device without an answer, and observations at the device.
   size_t max_asks = 32;
   size_t max_observations = 64;
+
+  bool operator==(const StreamOptions&) const = default;
 };
 
 }  // namespace seganet::coap

@@ -8,20 +8,21 @@ namespace seganet::coap {
 
 void StreamImpl::OnRequest(const Message& message) {
   if (!options_.prefixes.empty() && IsForDesk(message)) return OnAsked(message);
-  Refusal refusal = ParseRequest(message, settings_, &request_);
-  const Asker asker{Token(message.token), request_.no_response};
-  if (is_anonymous() && request_.resource != Resource::kDiscovery) {
+  if (request_ == nullptr) request_ = std::make_unique<Request>();
+  Refusal refusal = ParseRequest(message, settings_, request_.get());
+  const Asker asker{Token(message.token), request_->no_response};
+  if (is_anonymous() && request_->resource != Resource::kDiscovery) {
     return Respond(asker, ReplyTo(Refusal{kUnauthorized, "Sign in first."}));
   }
-  if (refusal.code == kEmpty) refusal = CheckMethod(message.code, request_);
-  if (refusal.code == kEmpty && !request_.device.empty() && request_.device != device_) {
+  if (refusal.code == kEmpty) refusal = CheckMethod(message.code, *request_);
+  if (refusal.code == kEmpty && !request_->device.empty() && request_->device != device_) {
     refusal = {kForbidden, "This connection belongs to another device."};
   }
   if (refusal.code == kEmpty && releasing_) {
     refusal = {kUnavailable, "The gateway is stopping."};
   }
   if (refusal.code != kEmpty) return Respond(asker, ReplyTo(refusal));
-  switch (request_.resource) {
+  switch (request_->resource) {
     case Resource::kRecords:
       return OnRecords(asker, message);
     case Resource::kCommands:
@@ -35,24 +36,24 @@ void StreamImpl::OnRequest(const Message& message) {
 
 void StreamImpl::OnRecords(const Asker& asker, const Message& message) {
   std::string_view payload = message.payload;
-  if (request_.block1 && !TakeBlock(asker, message, &payload)) return;
+  if (request_->block1 && !TakeBlock(asker, message, &payload)) return;
   if (payload.size() > settings_.max_body_bytes) {
     return Respond(asker, ReplyTo(Uploads::Step::kTooLarge, {}, settings_.max_body_bytes));
   }
   Incoming record;
-  record.device = request_.device;
-  record.topic = request_.topic;
+  record.device = request_->device;
+  record.topic = request_->topic;
   record.payload = payload;
-  record.record_class = request_.record_class;
-  HandOver(asker, request_.block1, record);
+  record.record_class = request_->record_class;
+  HandOver(asker, request_->block1, record);
 }
 
 bool StreamImpl::TakeBlock(const Asker& asker, const Message& message, std::string_view* payload) {
-  const Block& block = *request_.block1;
+  const Block& block = *request_->block1;
   Uploads::Step step = Uploads::Step::kTooLarge;
-  if (request_.size1.value_or(0) <= settings_.max_body_bytes) {
-    step = uploads_.Add(BodyKey(message), request_.device, block, message.payload, true, now_us_,
-                        &whole_);
+  if (request_->size1.value_or(0) <= settings_.max_body_bytes) {
+    step = uploads().Add(BodyKey(message), request_->device, block, message.payload, true, now_us_,
+                         &whole_);
   }
   if (step == Uploads::Step::kWhole) {
     *payload = whole_;
@@ -85,7 +86,7 @@ void StreamImpl::HandOver(const Asker& asker, const std::optional<Block>& block1
       Finish(asker, block1);
     }
   }
-  if (whole_.capacity() > 0) whole_ = {};
+  if (!whole_.empty()) ReleaseWhole();
 }
 
 bool StreamImpl::Acknowledge(uint64_t handle) {

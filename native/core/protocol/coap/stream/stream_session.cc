@@ -11,23 +11,16 @@ namespace {
 
 constexpr size_t kKeptBytes = 4096;  // an empty buffer keeps this much
 
-// A stream serves one device, so the limits of one device apply.
-Limits OfOne(Limits limits) {
-  limits.max_observers = limits.max_observers_per_device;
-  return limits;
-}
-
 }  // namespace
 
-StreamImpl::StreamImpl(Handler* handler, const Settings& settings, const Limits& limits,
-                       std::string device, int64_t now_us, const StreamOptions& options)
+StreamImpl::StreamImpl(Handler* handler, std::shared_ptr<const StreamSetup> setup,
+                       std::string device, int64_t now_us)
     : handler_(handler),
-      settings_(settings),
-      limits_(OfOne(limits)),
-      options_(options),
+      setup_(std::move(setup)),
+      settings_(setup_->settings),
+      limits_(setup_->limits),
+      options_(setup_->options),
       device_(std::move(device)),
-      uploads_(limits, settings.max_body_bytes),
-      observers_(limits_),
       now_us_(now_us) {}
 
 CloseReason StreamImpl::Feed(std::span<const uint8_t> bytes) {
@@ -129,17 +122,35 @@ void StreamImpl::ConsumeOutput(size_t n) {
   if (output_.capacity() > kKeptBytes) output_.shrink_to_fit();
 }
 
-size_t StreamImpl::memory_bytes() const {
-  const size_t latest = latest_ ? latest_->payload.size() + latest_->topic.size() : 0;
-  return partial_.capacity() + output_.capacity() + pending_.memory_bytes() +
-         uploads_.memory_bytes() + observers_.memory_bytes() + latest +
-         in_flight_.size() * sizeof(InFlight) + desk_bytes();
+void StreamImpl::ReleaseBuffers() {
+  if (partial_.empty()) partial_.shrink_to_fit();
+  if (output_.empty()) output_.shrink_to_fit();
+  if (bodies_.empty()) bodies_.shrink_to_fit();
+  if (in_flight_.empty()) in_flight_.shrink_to_fit();
+  pending_.ReleaseIfEmpty();
+  ReleaseWhole();
+  request_.reset();
 }
+
+size_t StreamImpl::memory_bytes() const {
+  size_t bytes = partial_.capacity() + output_.capacity() + whole_.capacity() +
+                 pending_.memory_bytes() + in_flight_.capacity() * sizeof(InFlight) + desk_bytes();
+  if (request_ != nullptr) bytes += sizeof(Request) + request_->memory_bytes();
+  if (uploads_ != nullptr) bytes += sizeof(Uploads) + uploads_->memory_bytes();
+  if (commands_ == nullptr) return bytes;
+  const auto& latest = commands_->latest;
+  return bytes + sizeof(CommandState) + commands_->observers.memory_bytes() +
+         (latest ? latest->payload.size() + latest->topic.size() : 0);
+}
+
+StreamSession::StreamSession(Handler* handler, std::shared_ptr<const StreamSetup> setup,
+                             std::string device, int64_t now_us)
+    : impl_(std::make_unique<StreamImpl>(handler, std::move(setup), std::move(device), now_us)) {}
 
 StreamSession::StreamSession(Handler* handler, const Settings& settings, const Limits& limits,
                              std::string device, int64_t now_us, const StreamOptions& options)
-    : impl_(std::make_unique<StreamImpl>(handler, settings, limits, std::move(device), now_us,
-                                         options)) {}
+    : StreamSession(handler, std::make_shared<const StreamSetup>(settings, limits, options),
+                    std::move(device), now_us) {}
 
 StreamSession::~StreamSession() = default;
 

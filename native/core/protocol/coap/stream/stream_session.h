@@ -14,6 +14,7 @@
 #include "core/protocol/coap/handler.h"
 #include "core/protocol/coap/settings.h"
 #include "core/protocol/coap/stream/stream_options.h"
+#include "core/protocol/coap/stream/stream_setup.h"
 
 namespace seganet::coap {
 
@@ -35,6 +36,9 @@ class StreamSession {
 
   // Serves `device`; requests that name another device get 4.03. now_us: as for OnTime().
   // REQUIRES: handler outlives the session.
+  StreamSession(Handler* handler, std::shared_ptr<const StreamSetup> setup, std::string device,
+                int64_t now_us);
+  // The same with a setup of its own.
   StreamSession(Handler* handler, const Settings& settings, const Limits& limits,
                 std::string device, int64_t now_us, const StreamOptions& options = {});
   ~StreamSession();
@@ -98,7 +102,8 @@ class StreamSession {
   void Cancel(uint64_t id);
 
   // Must be called about once a second with the time of a monotonic clock, us. False when the
-  // device did not answer a Ping: the owner then closes the connection.
+  // device did not answer a Ping: the owner then closes the connection. A session that was silent
+  // for a second frees its empty buffers.
   [[nodiscard]] bool OnTime(int64_t now_us);
   // The owner reads the socket again after a pause, which is not a silence of the device.
   void OnResumed();

@@ -115,7 +115,10 @@ void StreamImpl::End(uint64_t id, uint8_t result) {
 
 bool StreamImpl::OnTime(int64_t now_us) {
   now_us_ = now_us;
-  uploads_.OnTime(now_us);
+  if (uploads_ != nullptr) {
+    uploads_->OnTime(now_us);
+    if (uploads_->size() == 0) uploads_.reset();
+  }
   DropOldBodies();
   for (InFlight& sent : in_flight_) {
     if (sent.since_us < 0) sent.since_us = now_us;
@@ -129,6 +132,7 @@ bool StreamImpl::OnTime(int64_t now_us) {
     pinged_ = false;
     return true;
   }
+  if (now_us - heard_us_ >= kSecondUs) ReleaseBuffers();
   const int64_t idle_us = limits_.idle_ping_s * kSecondUs;
   if (idle_us == 0 || now_us - heard_us_ < idle_us) return true;
   if (!pinged_) idle_ping_ = SendPing(false);
