@@ -2,8 +2,10 @@
 // Who may see and use a device: its owner everything, and users with whom it is shared read it, or read and write it.
 
 /** @typedef {'' | 'r' | 'rw'} Rights */
-/** @typedef {{ uid: string, shares: Map<string, string>, isRevoked: boolean }} Access isRevoked: its tokens were */
+/** @typedef {{ uid: string, shares: ReadonlyMap<string, string>, isRevoked: boolean }} Access isRevoked: its tokens were */
 
+/** Most devices are not shared. @type {ReadonlyMap<string, string>} */
+const NO_SHARES = new Map();
 const MOST_KNOWN = 10000;
 const READING = new Set(['GET', 'FETCH']);
 
@@ -34,7 +36,7 @@ class Grants {
     const found = {
       uid: owner,
       isRevoked,
-      shares: new Map(row.shares.map(({ uid, rights }) => [uid, rights]))
+      shares: row.shares.length > 0 ? new Map(row.shares.map(({ uid, rights }) => [uid, rights])) : NO_SHARES
     };
     if (epoch === this.#epoch) this.#keep(di, found);
     return found;

@@ -2,6 +2,7 @@
 
 const { OPTION, uintOption } = require('./coap');
 const { Refusal } = require('./refusal');
+const { SmallMap } = require('../../base/small-map');
 
 /** @typedef {import('./coap').Request} Request */
 
@@ -11,8 +12,8 @@ const OBSERVE_MODULUS = 1 << 24;
 
 /** The observations that a connection has, of any kind, by their tokens. */
 class Relations {
-  /** @type {Map<string, () => void>} */
-  #ends = new Map();
+  /** @type {SmallMap<string, () => void>} */
+  #ends = new SmallMap();
 
   /**
    * Adds an observation; one with the same token ends. REQUIRES: isFull() is false.

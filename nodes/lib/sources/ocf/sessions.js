@@ -2,6 +2,7 @@
 
 const { Refusal } = require('./refusal');
 const { Relations } = require('./relations');
+const { SmallMap } = require('../../base/small-map');
 
 /** Time after the end of a token in which the device may sign in again on its connection. */
 const EXPIRY_GRACE_MS = 30000;
@@ -21,10 +22,10 @@ class Peer {
     /** The cloud has told the desk to close it. */
     this.isClosing = false;
     this.relations = new Relations();
-    /** With whom the device is shared, as the desk knows it. @type {Map<string, string>} */
-    this.granted = new Map();
-    /** Resources of its unanswered requests, by token. @type {Map<string, string>} */
-    this.unanswered = new Map();
+    /** With whom the device is shared, as the desk knows it. @type {SmallMap<string, string>} */
+    this.granted = new SmallMap();
+    /** Resources of its unanswered requests, by token. @type {SmallMap<string, string>} */
+    this.unanswered = new SmallMap();
     /** ms: the connection is closed if it is silent until then, Infinity = the client asked for no watch. */
     this.silentUntil = Infinity;
     this.silentMs = 0;
