@@ -5,8 +5,8 @@ const { isDeepStrictEqual } = require('node:util');
 const cbor = require('cbor');
 const { decode, encode, mapOf } = require('../../../nodes/lib/sources/ocf/bodies');
 const { LIMITS, problemOf } = require('../../../nodes/lib/sources/ocf/cbor-bounds');
-const { array, extended, text } = require('../../../nodes/lib/sources/ocf/cbor-pieces');
 const { decodePlain, encodePlain } = require('../../../nodes/lib/sources/ocf/cbor-plain');
+const { encodeFound } = require('../../../nodes/lib/sources/ocf/store/found-links');
 const { random } = require('../../fixtures/ocf/acceptance-hostile');
 
 const hex = (digits) => Buffer.from(digits.replaceAll(' ', ''), 'hex');
@@ -123,16 +123,60 @@ describe('bounds of CBOR', () => {
   });
 });
 
-test('pieces of CBOR join to what an encoder makes', () => {
-  const items = Array.from({ length: 300 }, (_, i) => ({ href: 'x'.repeat(i) }));
-  expect(cbor.decodeFirstSync(array(items.map(encode)))).toEqual(items);
-  const map = extended(encode({ rt: ['a'] }), [text('ä'.repeat(200)), encode(1), text('b'), encode([2])]);
-  expect(cbor.decodeFirstSync(map)).toEqual({ rt: ['a'], ['ä'.repeat(200)]: 1, b: [2] });
-  const large = encode(Object.fromEntries(Array.from({ length: 22 }, (_, i) => [`k${i}`, i])));
-  expect(
-    Object.keys(cbor.decodeFirstSync(extended(large, [text('a'), encode(0), text('b'), encode(0)])))
-  ).toHaveLength(24);
-  expect(cbor.decodeFirstSync(array(Array(70000).fill(encode(0))))).toHaveLength(70000);
+describe('found links', () => {
+  const endpoint = 'coaps+tcp://cloud.example:5684';
+  const eps = [{ ep: endpoint, pri: 1 }];
+  /** @param {number} i @param {object} [body] */
+  const found = (i, body = { rt: ['a'] }) => ({
+    di: `d${i % 3}`,
+    href: `/ä${'x'.repeat(i)}`,
+    ins: i * 40,
+    expires: 0,
+    body: new Uint8Array(encode(body))
+  });
+  /** @param {ReturnType<typeof found>} link @param {object} [body] */
+  const shown = ({ di, href, ins }, body = { rt: ['a'] }) => ({
+    ...body,
+    anchor: `ocf://${di}`,
+    href: `/oic/route/${di}${href}`,
+    ins,
+    eps
+  });
+
+  test('join to what an encoder makes', () => {
+    for (const count of [0, 1, 23, 24, 255, 256, 300]) {
+      const links = Array.from({ length: count }, (_, i) => found(i));
+      const bytes = encodeFound(links, { endpoint, isGrouped: false });
+      expect(bytes.buffer.byteLength).toBe(bytes.length);
+      expect(decode(Buffer.from(bytes))).toEqual(links.map((link) => shown(link)));
+    }
+  });
+
+  test('are grouped by device for older clients', () => {
+    const links = Array.from({ length: 7 }, (_, i) => found(i));
+    const groups = decode(Buffer.from(encodeFound(links, { endpoint, isGrouped: true })));
+    const of = (di) => links.filter((link) => link.di === di).map((link) => shown(link));
+    expect(groups).toEqual(['d0', 'd1', 'd2'].map((di) => ({ di, links: of(di) })));
+  });
+
+  test('keep a map whose head grows, and any body', () => {
+    const body = Object.fromEntries(Array.from({ length: 22 }, (_, i) => [`k${i}`, 'é'.repeat(i * 9)]));
+    const link = found(70000, body);
+    const bytes = Buffer.from(encodeFound([link], { endpoint, isGrouped: false }));
+    expect(decode(bytes)).toEqual([shown(link, body)]);
+  });
+
+  test('are encoded in any size', () => {
+    const next = random(Number(process.env.SEGANET_SEED) || 7);
+    for (let round = 0; round < 50; round++) {
+      const size = () => Math.floor(next() * 400);
+      const links = Array.from({ length: 1 + (size() % 20) }, () => found(size(), { n: '€'.repeat(size()) }));
+      const isGrouped = next() < 0.5;
+      const parts = decode(Buffer.from(encodeFound(links, { endpoint: '€'.repeat(size()), isGrouped })));
+      const flat = isGrouped ? parts.flatMap((each) => each.links) : parts;
+      expect(flat.map(({ ins }) => ins).sort()).toEqual(links.map(({ ins }) => ins).sort());
+    }
+  });
 });
 
 describe('plain values', () => {

@@ -3,12 +3,12 @@
 // with whom the registering device is shared.
 
 const { FORMAT, OPTION, queryPairs, uint } = require('./coap');
-const { ROUTE } = require('./discovery');
 const { hasAttribute, isMatch, writeLinks } = require('./link-format');
 const { Refusal } = require('./refusal');
 const { attributesOf } = require('./registrations');
 const { observeNumbers, observeWish } = require('./relations');
 const { checkMethod } = require('./replies');
+const { ROUTE } = require('./store/found-links');
 
 /** @typedef {import('./cloud').OcfCloud} OcfCloud */
 /** @typedef {import('./sessions').Peer} Peer */

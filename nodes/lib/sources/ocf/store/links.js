@@ -5,7 +5,7 @@ const { settle } = require('./groups');
 
 /** @typedef {import('./accounts').Transaction} Transaction */
 /** @typedef {{ href: string, types: string[], shown: boolean, body: Uint8Array }} Link body: the link as the device sent it */
-/** @typedef {{ di: string, href: string, ins: number, body: Uint8Array }} Found */
+/** @typedef {{ di: string, href: string, ins: number, expires: number, body: Uint8Array }} Found expires: ms since 1970, 0 = never */
 
 /** Expired links that one transaction deletes. */
 const SWEEP_LINKS = 500;
@@ -99,7 +99,7 @@ async function removeOldLinks(tx, { now }) {
 function findSql({ isShared, byType, byDevice }) {
   const own = isShared ? 'share' : 'device';
   return [
-    `SELECT l.di, l.href, l.ins, l.body FROM ${own} AS d`,
+    `SELECT l.di, l.href, l.ins, l.expires, l.body FROM ${own} AS d`,
     byType
       ? 'CROSS JOIN link_type AS t CROSS JOIN link AS l WHERE t.di = d.di AND t.rt = $4 AND l.di = t.di AND l.href = t.href'
       : 'CROSS JOIN link AS l WHERE l.di = d.di',
@@ -131,6 +131,7 @@ async function find(tx, { uid, types, devices: dis, now, most }) {
             di: row.di,
             href: row.href,
             ins: Number(row.ins),
+            expires: Number(row.expires),
             body: row.body
           });
         }

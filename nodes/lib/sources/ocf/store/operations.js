@@ -4,6 +4,7 @@
 
 const accounts = require('./accounts');
 const endpoints = require('./endpoints');
+const foundLinks = require('./found-links');
 const groups = require('./groups');
 const links = require('./links');
 const lists = require('./lists');
@@ -19,6 +20,7 @@ const READS = {
   cloudId: accounts.cloudId,
   countDevices: accounts.countDevices,
   find: links.find,
+  discover: foundLinks.discover,
   linksOf: links.linksOf,
   access: links.access,
   visible: links.visible,

@@ -5,6 +5,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { makeFolder, syncDirectory } = require('../../../store/log-folder');
 const { DatabaseSync } = require('../../../store/sqlite');
+const { AnswerCache } = require('./answer-cache');
 const { CallFigures } = require('./call-figures');
 const { GroupCommit, closed } = require('./group-commit');
 const { READS, WRITES } = require('./operations');
@@ -24,6 +25,7 @@ class SqliteStore {
   #isClosed = false;
   #version = 0;
   #figures = new CallFigures();
+  #answers = new AnswerCache();
   /** Commits so far, for tests of the grouping. */
   commits = 0;
 
@@ -46,7 +48,7 @@ class SqliteStore {
     if (isNew) syncDirectory(directory);
     this.#db = db;
     this.tx = new Connection(db);
-    this.#version = this.#dataVersion();
+    this.#version = this.tx.dataVersion();
   }
 
   /** @type {import('./operations').Store['read']} */
@@ -57,7 +59,20 @@ class SqliteStore {
   /** @type {import('./operations').Store['read']} */
   async #read(name, input) {
     if (this.#isClosed) throw closed();
+    if (name === 'discover') return /** @type {any} */ (this.#discover(/** @type {any} */ (input)));
     return /** @type {any} */ (READS[name])(this.#reader, input);
+  }
+
+  /** @param {Parameters<typeof READS.discover>[1]} input */
+  async #discover({ now, ...input }) {
+    const key = JSON.stringify(input);
+    const version = this.#reader.dataVersion();
+    const known = this.#answers.get(version, key, now);
+    if (known) return known;
+    const found = await READS.discover(this.#reader, { ...input, now });
+    // Its statements may have seen different commits.
+    if (found && this.#reader.dataVersion() === version) this.#answers.set(version, key, now, found);
+    return found;
   }
 
   /** @type {import('./operations').Store['write']} */
@@ -69,7 +84,7 @@ class SqliteStore {
   async takeChanges() {
     if (this.#isClosed) return [];
     const before = this.#version;
-    this.#version = this.#dataVersion();
+    this.#version = this.tx.dataVersion();
     return this.#version === before ? [] : 'all';
   }
 
@@ -85,11 +100,6 @@ class SqliteStore {
     await this.#writes.close();
     this.#reader.close();
     this.tx.close();
-  }
-
-  /** The value changes when another connection commits; #db itself makes all our own changes. */
-  #dataVersion() {
-    return Number(this.#db.prepare('PRAGMA data_version').get()?.data_version);
   }
 
   /** @param {() => Job | undefined} take */
@@ -160,6 +170,11 @@ class Connection {
   /** @type {Transaction['run']} */
   async run(sql, ...values) {
     return Number(this.#statement(sql).run(named(values)).changes);
+  }
+
+  /** Returns a number that changes when another connection commits, also one of this process. */
+  dataVersion() {
+    return Number(this.#statement('PRAGMA data_version').get()?.data_version);
   }
 
   close() {

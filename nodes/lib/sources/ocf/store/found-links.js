@@ -1,0 +1,107 @@
+'use strict';
+// The answer of a discovery, encoded: links as their devices published them, but leading through the cloud.
+
+const { CborBlock } = require('./cbor-block');
+const { find } = require('./links');
+
+/** @typedef {import('./accounts').Transaction} Transaction */
+/** @typedef {import('./links').Found} Found */
+/**
+ * @typedef {object} Wanted beside the input of find()
+ * @property {string} endpoint of the cloud
+ * @property {boolean} isGrouped a map for each device, as older clients expect
+ */
+/** @typedef {{ body: Uint8Array, until: number }} FoundLinks until: ms since 1970, when a link expires; Infinity = never */
+
+/** Path under which a device can be reached through the cloud. */
+const ROUTE = '/oic/route';
+const [ANCHOR, HREF, INS, EPS, EP, PRI, DI, LINKS] = 'anchor href ins eps ep pri di links'
+  .split(' ')
+  .map((name) => CborBlock.text(name));
+/** Entries that each link gets; a published link has fewer than 20 (bodies). */
+const ADDED = 4;
+/** Most bytes of what a link gets, beside its device, its path and the endpoints. */
+const AROUND = 128;
+
+/**
+ * Returns the links of find(), encoded.
+ * @param {Transaction} tx
+ * @param {Parameters<typeof find>[1] & Wanted} input
+ * @returns {Promise<FoundLinks | null>} null: there are more than `most`
+ */
+async function discover(tx, { endpoint, isGrouped, ...query }) {
+  const found = await find(tx, query);
+  if (found.length > query.most) return null;
+  const ends = found.map(({ expires }) => expires || Infinity);
+  return { body: encodeFound(found, { endpoint, isGrouped }), until: Math.min(Infinity, ...ends) };
+}
+
+/**
+ * @param {Found[]} found
+ * @param {Wanted} wanted
+ * @returns {Uint8Array} with a buffer of its own
+ */
+function encodeFound(found, { endpoint, isGrouped }) {
+  const eps = endpoints(endpoint);
+  const most = found.reduce((sum, link) => sum + sizeOf(link) + eps.length, AROUND);
+  const block = new CborBlock(most);
+  if (!isGrouped) {
+    block.array(found.length);
+    for (const link of found) append(block, link, eps);
+    return block.take();
+  }
+  const devices = byDevice(found);
+  block.array(devices.size);
+  for (const [di, links] of devices) {
+    block.map(2);
+    block.bytes(DI);
+    block.text(di);
+    block.bytes(LINKS);
+    block.array(links.length);
+    for (const link of links) append(block, link, eps);
+  }
+  return block.take();
+}
+
+/** @param {string} endpoint @returns {Uint8Array} */
+function endpoints(endpoint) {
+  const block = new CborBlock(AROUND + 3 * endpoint.length);
+  block.array(1);
+  block.map(2);
+  block.bytes(EP);
+  block.text(endpoint);
+  block.bytes(PRI);
+  block.number(1);
+  return block.take();
+}
+
+/** @param {Found[]} found @returns {Map<string, Found[]>} */
+function byDevice(found) {
+  /** @type {Map<string, Found[]>} */
+  const devices = new Map();
+  for (const link of found) {
+    const own = devices.get(link.di);
+    if (own) own.push(link);
+    else devices.set(link.di, [link]);
+  }
+  return devices;
+}
+
+/** Most bytes that a link takes: a device is written three times, and a text has at most 3 bytes a unit. @param {Found} link */
+const sizeOf = ({ di, href, body }) => AROUND + body.length + 3 * (3 * di.length + href.length);
+
+/** @param {CborBlock} block @param {Found} link @param {Uint8Array} eps */
+function append(block, { di, href, ins, body }, eps) {
+  block.map((body[0] & 31) + ADDED);
+  block.bytes(body.subarray(1));
+  block.bytes(ANCHOR);
+  block.text(`ocf://${di}`);
+  block.bytes(HREF);
+  block.text(`${ROUTE}/${di}${href}`);
+  block.bytes(INS);
+  block.number(ins);
+  block.bytes(EPS);
+  block.bytes(eps);
+}
+
+module.exports = { ROUTE, discover, encodeFound };
