@@ -8,6 +8,7 @@ const path = require('node:path');
 const { randomUUID } = require('node:crypto');
 const { startControlPlane, newFile } = require('../../fixtures/ocf/control-plane');
 const { SqliteStore } = require('../../../nodes/lib/sources/ocf/store');
+const { userId } = require('../../../nodes/lib/sources/ocf/tokens');
 const { LIGHT, eventually, scenes } = require('../../fixtures/ocf/scenes');
 
 const command = path.join(__dirname, '../../../nodes/lib/sources/ocf/cli/seganet-accounts.js');
@@ -82,6 +83,42 @@ test('a device signs up with a code of the command; users and devices list it; s
   expect((await here('delete', 'bob')).stderr).toMatch(/bob was deleted, with 1 device\./);
   await guest.closed;
   expect((await here('users')).stdout).toMatch(/alice +0/);
+});
+
+test('--issuer names a user of a provider, who is another one than a user of access codes', async () => {
+  const issuer = 'https://accounts.example';
+  const code = await here('code', 'auth0|kim', '--issuer', issuer);
+  expect(code).toMatchObject({ status: 0 });
+  const device = await connected();
+  expect((await device.signUp(code.stdout.trim())).code).toBe('2.04');
+  expect(device.uid).toBe(userId(issuer, 'auth0|kim'));
+  expect((await here('token', 'auth0|kim', '--issuer', issuer)).status).toBe(0);
+  const { tokens } = JSON.parse((await here('tokens', device.uid, '--json')).stdout);
+  expect(tokens.map(({ user }) => user)).toEqual(['auth0|kim']);
+  const own = await here('code', 'auth0|kim');
+  expect(own).toMatchObject({
+    status: 0,
+    stderr: expect.stringMatching(
+      /not the auth0\|kim of a provider. For that one, add --issuer https:.*example\./
+    )
+  });
+  const namesOf = async (...args) =>
+    JSON.parse((await here('devices', 'auth0|kim', '--json', ...args)).stdout);
+  expect(await namesOf()).toEqual({ devices: [] });
+  expect(await namesOf('--issuer', issuer)).toMatchObject({ devices: [{ di: device.di }] });
+  expect((await here('users')).stdout).toMatch(
+    /^user +devices +id +issuer\n(.*\n)*auth0\|kim +1 +[0-9a-f-]{36} +https:\/\/accounts\.example\n/
+  );
+  expect((await here('delete', 'auth0|kim', '--issuer', issuer)).stderr).toMatch(/deleted, with 1 device/);
+  expect(await here('delete', 'auth0|kim', '--issuer', issuer)).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/no user of https:\/\/accounts\.example auth0\|kim/)
+  });
+  expect((await here('delete', 'auth0|kim')).status).toBe(0);
+  for (const wrong of ['accounts.example', 'https://a.example/?x', '']) {
+    expect(await here('code', 'kim', '--issuer', wrong)).toMatchObject({ status: 2 });
+  }
+  expect(await here('code', 'a\u0007', '--issuer', issuer)).toMatchObject({ status: 2 });
 });
 
 test('makes, fills, lists and deletes groups', async () => {

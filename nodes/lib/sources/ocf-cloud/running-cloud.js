@@ -10,7 +10,7 @@ const { CoapDesk } = require('../coap-desk/coap-desk');
 const { HttpProxy } = require('../ocf-http/http-proxy');
 const { RunningRegion } = require('../ocf-regions/running-region');
 const { OcfCloud, accessCodes, isPostgresUrl, openStore } = require('../ocf');
-const { Issuer, OidcUsers, TokenSealer } = require('../ocf-oidc');
+const { AccessTokens, Issuer, OidcUsers, TokenSealer } = require('../ocf-oidc');
 
 /** The store's files that are open, because two clouds with one store would not know of each other's sessions. */
 const openFiles = new Set();
@@ -197,9 +197,10 @@ class RunningCloud {
     const issuer = new Issuer(oidc, { warn, log });
     this.#issuer = issuer;
     issuer.start();
-    const { provider, asksAgain, clientSecret } = oidc;
+    const { provider, asksAgain, clientId, clientSecret } = oidc;
     const sealer = asksAgain ? new TokenSealer(clientSecret, oidc.issuer) : null;
-    return new OidcUsers({ issuer, provider, sealer, store, warn });
+    const accessTokens = new AccessTokens({ issuer, audience: clientId, warn });
+    return new OidcUsers({ issuer, provider, sealer, accessTokens, store, warn });
   }
 
   /** @param {Cloud} cloud */

@@ -25,7 +25,7 @@ const { targetOf } = require('./target');
 /** @typedef {import('../ocf/cloud').OcfCloud} OcfCloud */
 /** @typedef {import('../ocf/cloud').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('../ocf/route').Checked} Checked */
-/** @typedef {{ uid: string, expires: number, key: string }} Bearer */
+/** @typedef {import('../ocf/user-tokens').Bearer & { key: string }} Bearer */
 
 const LIMITS = {
   bodyBytes: 262144,
@@ -40,7 +40,8 @@ const LIMITS = {
   heartbeatMs: 15000
 };
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'];
-const BEARER = /^Bearer +([\w~+/.-]{1,512}=*) *$/i;
+/** Signed tokens are long. */
+const BEARER = /^Bearer +([\w~+/.-]{1,8192}=*) *$/i;
 const CORE = /^\/\.well-known\/core(\?(.*))?$/s;
 /** Interfaces of a link whose resource can only be read. */
 const READING = new Set(['oic.if.r', 'oic.if.s', 'oic.if.ll']);
@@ -139,12 +140,12 @@ class ProxyHandler {
     if (authorization === undefined) {
       this.#refused.missing++;
       const more = { headers: { 'WWW-Authenticate': challenge } };
-      throw new HttpRefusal(401, 'Send a token of seganet-accounts: Authorization: Bearer TOKEN.', more);
+      throw new HttpRefusal(401, 'Send a token: Authorization: Bearer TOKEN.', more);
     }
     const token = BEARER.exec(authorization)?.[1] ?? '';
     // A malformed header counts as a wrong token.
     const bearer = await this.#cloud.userTokens.find(token, addressOf(socket)).catch((error) => {
-      if (error instanceof Refusal) this.#refused.limited++;
+      if (error instanceof Refusal && error.code === '4.29') this.#refused.limited++;
       throw error;
     });
     if (bearer) return bearer;

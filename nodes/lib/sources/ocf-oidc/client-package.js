@@ -1,6 +1,9 @@
 'use strict';
 // Loads the OpenID Connect client, which users of a provider install beside the gateway.
 
+const { createRequire } = require('node:module');
+const { pathToFileURL } = require('node:url');
+
 const PACKAGE = 'openid-client';
 const VERSION = '6.8.9';
 
@@ -23,4 +26,10 @@ async function loadClient(load = () => import(PACKAGE)) {
   }
 }
 
-exports.loadClient = loadClient;
+/** @returns {Promise<any>} jose, on which the OpenID Connect client depends: it verifies signed tokens */
+async function loadJose() {
+  const ofClient = createRequire(require.resolve(PACKAGE));
+  return import(pathToFileURL(ofClient.resolve('jose')).href);
+}
+
+module.exports = { loadClient, loadJose };

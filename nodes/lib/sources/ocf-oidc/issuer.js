@@ -2,6 +2,7 @@
 // The client of an OpenID provider: exchanges the authorization code that a device brought for the user's id.
 
 const { isLoopback } = require('../../base/loopback');
+const { SUBJECT } = require('../ocf/access-codes');
 const { loadClient } = require('./client-package');
 
 /** Time for one request to the provider. A device waits for its answer meanwhile. */
@@ -13,8 +14,6 @@ const MOST_RETRY_MS = 60000;
 const METADATA_MS = 3600000;
 /** Errors of the system without a connection. */
 const UNSENT = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN']);
-/** OpenID Connect Core, section 2. */
-const SUBJECT = /^[^\p{Cc}]{1,255}$/u;
 
 /**
  * @typedef {object} Settings
@@ -101,6 +100,21 @@ class Issuer {
       const tokens = await oauth.refreshTokenGrant(config, refreshToken);
       return { refreshToken: tokens.refresh_token ?? '' };
     });
+  }
+
+  /**
+   * Returns the provider's metadata (OpenID Connect Discovery, section 3).
+   * @returns {Promise<{ issuer: string, jwks_uri?: string }>}
+   * @throws {Unavailable}
+   */
+  async metadata() {
+    // It is looked for at intervals already.
+    if (!this.#config && this.trouble) throw new Unavailable(`The provider of users is ${this.trouble}.`);
+    try {
+      return (await this.#current()).serverMetadata();
+    } catch (error) {
+      throw this.#failed(error);
+    }
   }
 
   /**

@@ -27,6 +27,7 @@ class OidcUsers {
   #provider;
   #sealer;
   #confirmations;
+  #accessTokens;
   #warn;
   #store;
   #now;
@@ -39,12 +40,23 @@ class OidcUsers {
    * @param {Pick<import('./issuer').Issuer, 'exchange' | 'renew'>} parts.issuer
    * @param {string} parts.provider name that devices give the provider, '' = any
    * @param {import('./token-sealer').TokenSealer | null} [parts.sealer] null: the provider is not asked again
+   * @param {Pick<import('./access-tokens').AccessTokens, 'verify'> | null} [parts.accessTokens] null: the provider's
+   *   access tokens are not accepted
    * @param {Pick<import('../ocf/store/operations').Store, 'read' | 'write'>} parts.store
    * @param {(sentence: string) => void} [parts.warn]
    * @param {() => number} [parts.now] ms
    */
-  constructor({ issuer, provider, sealer = null, store, warn = () => {}, now = Date.now }) {
+  constructor({
+    issuer,
+    provider,
+    sealer = null,
+    accessTokens = null,
+    store,
+    warn = () => {},
+    now = Date.now
+  }) {
     this.#sealer = sealer;
+    this.#accessTokens = accessTokens;
     this.#warn = warn;
     this.#confirmations = sealer && new Confirmations({ issuer, sealer, store, warn, now });
     this.#issuer = issuer;
@@ -69,6 +81,11 @@ class OidcUsers {
   /** @param {{ di: string }} device @returns {Promise<boolean>} false: the provider refuses the user of the device */
   async confirm({ di }) {
     return this.#confirmations ? this.#confirmations.confirm(di) : true;
+  }
+
+  /** @type {NonNullable<Users['bearer']>} */
+  async bearer(token) {
+    return this.#accessTokens ? this.#accessTokens.verify(token) : null;
   }
 
   /** @param {string} key @param {string} code @param {string} di @returns {Promise<Exchanged>} */

@@ -9,6 +9,7 @@ const ISSUER = 'urn:seganet:access-codes';
 /** 24 characters of 5 bits, 120 bits: none can be mistaken for another one. */
 const CODE_CHARACTERS = 24;
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789L';
+const SUBJECT = /^[^\p{Cc}]{1,255}$/u;
 const MINUTE_MS = 60000;
 const MOST_MINUTES = 1440;
 
@@ -22,13 +23,22 @@ const MOST_MINUTES = 1440;
  * @property {(code: string, device: { di: string, provider: string }) => Promise<Exchanged>} exchange
  *   accessCode: the store knows whether the code is right. Rejects if the provider cannot be reached.
  * @property {(device: { di: string }) => Promise<boolean>} [confirm] false: the provider refuses the user of a device
+ * @property {(token: string) => Promise<{ issuer: string, sub: string, expires: number } | null>} [bearer] the user of
+ *   an access token of the provider; expires: ms; null: wrong or expired. Rejects with a Refusal if the provider cannot
+ *   be reached.
  */
 
 /** @type {Users} */
 const accessCodes = { exchange: async () => 'accessCode' };
 
-/** @param {string} name @returns {string} what is wrong with a user's name, '' if nothing is */
-function userProblem(name) {
+/**
+ * @param {string} name
+ * @param {string} [issuer] of the user
+ * @returns {string} what is wrong with a user's name, '' if nothing is
+ */
+function userProblem(name, issuer = ISSUER) {
+  // OpenID Connect Core, section 2: the provider chooses the characters.
+  if (issuer !== ISSUER) return SUBJECT.test(name) ? '' : 'must have 1 to 255 characters, none for control';
   return /^[^\p{Cc}\p{Z}:/]{1,128}$/u.test(name)
     ? ''
     : 'must have 1 to 128 characters without spaces, colons and slashes';
@@ -47,7 +57,7 @@ function userIdOf(name, issuer = ISSUER) {
  * @returns {Promise<{ code: string, uid: string, expires: number }>}
  */
 async function newCode(store, name, { minutes = 10, issuer = ISSUER, now = Date.now() } = {}) {
-  const problem = userProblem(name);
+  const problem = userProblem(name, issuer);
   if (problem) throw new RangeError(`The user name ${problem}.`);
   const code = [...randomBytes(CODE_CHARACTERS)].map((byte) => ALPHABET[byte & 31]).join('');
   const expires = now + minutes * MINUTE_MS;
@@ -56,4 +66,4 @@ async function newCode(store, name, { minutes = 10, issuer = ISSUER, now = Date.
   return { code, uid, expires };
 }
 
-module.exports = { accessCodes, newCode, userIdOf, userProblem, ISSUER, MOST_MINUTES };
+module.exports = { accessCodes, newCode, userIdOf, userProblem, ISSUER, SUBJECT, MOST_MINUTES };

@@ -1,8 +1,9 @@
 'use strict';
-// Tokens with which users reach their devices over HTTP. They belong to no device, and seganet-accounts makes them.
+// Tokens with which users reach their devices over HTTP. They belong to no device. seganet-accounts makes them, or they
+// are access tokens of the provider of users (RFC 9068).
 
 const { ISSUER, userIdOf, userProblem } = require('./access-codes');
-const { hashOf, newToken } = require('./tokens');
+const { hashOf, newToken, userId } = require('./tokens');
 
 const DAY_MS = 86400000;
 const MOST_DAYS = 3650;
@@ -13,23 +14,28 @@ const ID_CHARACTERS = 12;
 /** Tokens that were presented and are right. */
 const MOST_KNOWN = 10000;
 
-/** @typedef {{ uid: string, expires: number }} Bearer expires: ms */
+/** An access token of a provider is verified again after this time, because the provider may withdraw its key. */
+const VERIFIED_MS = 60000;
+/** A signed token (RFC 7515, section 7.1). Tokens of seganet-accounts have no dots. */
+const SIGNED = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+/** @typedef {{ uid: string, expires: number, isStored: boolean }} Bearer expires: ms; isStored: of seganet-accounts */
 
 /**
  * Makes a token for a user.
  * @param {import('./store/operations').Store} store
  * @param {string} name of the user
- * @param {{ days?: number, now?: number }} [options]
+ * @param {{ days?: number, issuer?: string, now?: number }} [options] issuer: for a user of an OpenID provider
  * @returns {Promise<{ token: string, id: string, expires: number } | null>} null: the user has too many
  */
-async function newUserToken(store, name, { days = 90, now = Date.now() } = {}) {
-  const problem = userProblem(name);
+async function newUserToken(store, name, { days = 90, issuer = ISSUER, now = Date.now() } = {}) {
+  const problem = userProblem(name, issuer);
   if (problem) throw new RangeError(`The user name ${problem}.`);
   const token = newToken();
   const hash = hashOf(token);
   const id = hash.toString('hex').slice(0, ID_CHARACTERS);
   const expires = now + days * DAY_MS;
-  const user = { issuer: ISSUER, sub: name, uid: userIdOf(name), now };
+  const user = { issuer, sub: name, uid: userIdOf(name, issuer), now };
   const isAdded = await store.write('addUserToken', { ...user, hash, id, expires, most: MOST_TOKENS });
   return isAdded ? { token, id, expires } : null;
 }
@@ -37,9 +43,9 @@ async function newUserToken(store, name, { days = 90, now = Date.now() } = {}) {
 /** Finds the user of a token, and reports when a token ends. */
 class UserTokens {
   #cloud;
-  /** Right tokens by their hash in hex, oldest first. @type {Map<string, Bearer>} */
+  /** Right tokens by their hash in hex, oldest first. until: ms. @type {Map<string, Bearer & { until: number }>} */
   #known = new Map();
-  /** What ends with a token, by its hash in hex. @type {Map<string, { expires: number, ends: Set<() => void> }>} */
+  /** What ends with a token, by its hash in hex. @type {Map<string, { expires: number, isStored: boolean, ends: Set<() => void> }>} */
   #held = new Map();
 
   /** @param {import('./cloud').OcfCloud} cloud */
@@ -53,24 +59,36 @@ class UserTokens {
    * @param {string} token
    * @param {string} address of the client
    * @returns {Promise<Bearer & { key: string } | null>} null: wrong, revoked or expired
-   * @throws {import('./refusal').Refusal} 4.29
+   * @throws {import('./refusal').Refusal} 4.29; 5.03 if the provider of users cannot be reached
    */
   async find(token, address) {
-    const { attempts, store, now } = this.#cloud;
+    const { attempts, now } = this.#cloud;
     const hash = hashOf(token);
     const key = hash.toString('hex');
     const known = this.#known.get(key);
-    if (known && known.expires > now()) return { ...known, key };
+    if (known && known.until > now()) return bearerOf(known, key);
     this.#known.delete(key);
     attempts.check(address);
-    const found = await store.read('checkUserToken', { hash, now: now() });
+    const found = await this.#check(token, hash);
     if (!found) {
       attempts.failed(address);
       return null;
     }
-    this.#known.set(key, found);
+    const until = found.isStored ? found.expires : Math.min(found.expires, now() + VERIFIED_MS);
+    this.#known.set(key, { ...found, until });
     if (this.#known.size > MOST_KNOWN) this.#known.delete(this.#known.keys().next().value ?? '');
-    return { ...found, key };
+    return bearerOf(found, key);
+  }
+
+  /** @param {string} token @param {Buffer} hash @returns {Promise<Bearer | null>} */
+  async #check(token, hash) {
+    const { store, users, now } = this.#cloud;
+    if (users.bearer && SIGNED.test(token)) {
+      const user = await users.bearer(token);
+      return user && { uid: userId(user.issuer, user.sub), expires: user.expires, isStored: false };
+    }
+    const found = await store.read('checkUserToken', { hash, now: now() });
+    return found && { ...found, isStored: true };
   }
 
   /**
@@ -79,8 +97,8 @@ class UserTokens {
    * @param {() => void} end
    * @returns {() => void} cancels it
    */
-  onEnd({ key, expires }, end) {
-    const own = this.#held.get(key) ?? { expires, ends: new Set() };
+  onEnd({ key, expires, isStored }, end) {
+    const own = this.#held.get(key) ?? { expires, isStored, ends: new Set() };
     this.#held.set(key, own);
     own.ends.add(end);
     return () => {
@@ -91,7 +109,8 @@ class UserTokens {
 
   /** Checks the tokens in use again: another process may have revoked them. */
   async recheck() {
-    for (const key of new Set([...this.#known.keys(), ...this.#held.keys()])) {
+    const stored = [...this.#known, ...this.#held].filter(([, { isStored }]) => isStored);
+    for (const key of new Set(stored.map(([each]) => each))) {
       const input = { hash: Buffer.from(key, 'hex'), now: this.#cloud.now() };
       if (!(await this.#cloud.store.read('checkUserToken', input))) this.#end(key);
     }
@@ -111,5 +130,8 @@ class UserTokens {
     this.#held.delete(key);
   }
 }
+
+/** @param {Bearer} bearer @param {string} key */
+const bearerOf = ({ uid, expires, isStored }, key) => ({ uid, expires, isStored, key });
 
 module.exports = { UserTokens, newUserToken, MOST_DAYS, MOST_TOKENS };

@@ -3,13 +3,13 @@
 const fs = require('node:fs');
 const { CliError } = require('../../../base/cli/cli-error');
 const { plural, table } = require('../../../base/cli/cli-output');
-const { newCode, userProblem } = require('../access-codes');
+const { ISSUER, newCode, userProblem } = require('../access-codes');
 const { asUuid } = require('../bodies');
 const { PostgresStore, SqliteStore, isPostgresUrl } = require('../store');
 const { MOST_TOKENS, newUserToken } = require('../user-tokens');
 const { group, groups } = require('./group-commands');
 const { EXIT, usage } = require('./usage');
-const { userNamed } = require('./users');
+const { otherUserNote, userNamed } = require('./users');
 
 /** @typedef {import('./usage').Input} Input */
 /** @typedef {import('../../../base/cli/cli-output').Output} Output */
@@ -54,15 +54,30 @@ async function open(file) {
   }
 }
 
+/**
+ * Checks the name of a user for whom something is made.
+ * @param {Store} store
+ * @param {string} name
+ * @param {string} issuer '' = a user of access codes
+ * @param {Output} output gets a note if the user may not be the one that is meant
+ * @returns {Promise<{ issuer?: string }>}
+ */
+async function ownerOf(store, name, issuer, output) {
+  const problem = userProblem(name, issuer || undefined);
+  if (problem) throw usage(`The user name ${problem}.`);
+  const note = issuer ? '' : otherUserNote(await store.read('users'), name);
+  if (note) await output.note(note);
+  return issuer ? { issuer } : {};
+}
+
 /** @type {Record<string, (store: Store, input: Input, output: Output) => Promise<number>>} */
 const commands = {
   group,
   groups,
 
-  async code(store, { names: [name], minutes }, output) {
-    const problem = userProblem(name);
-    if (problem) throw usage(`The user name ${problem}.`);
-    const { code } = await newCode(store, name, { minutes });
+  async code(store, { names: [name], issuer, minutes }, output) {
+    const of = await ownerOf(store, name, issuer, output);
+    const { code } = await newCode(store, name, { minutes, ...of });
     await output.note(
       `One device can sign up as ${name} with this code in the next ${plural(minutes, 'minute')}:`
     );
@@ -70,10 +85,9 @@ const commands = {
     return EXIT.OK;
   },
 
-  async token(store, { names: [name], days }, output) {
-    const problem = userProblem(name);
-    if (problem) throw usage(`The user name ${problem}.`);
-    const made = await newUserToken(store, name, { days });
+  async token(store, { names: [name], issuer, days }, output) {
+    const of = await ownerOf(store, name, issuer, output);
+    const made = await newUserToken(store, name, { days, ...of });
     if (!made) throw new CliError(`${name} has ${MOST_TOKENS} tokens already. Revoke one.`, EXIT.NO);
     await output.note(
       `${name} can reach devices over HTTP with this token for ${plural(days, 'day')} (its id is ${made.id}):`
@@ -82,9 +96,9 @@ const commands = {
     return EXIT.OK;
   },
 
-  async tokens(store, { names: [name], json }, output) {
+  async tokens(store, { names: [name], issuer, json }, output) {
     const users = await store.read('users');
-    const uid = name === undefined ? undefined : userNamed(users, name).uid;
+    const uid = name === undefined ? undefined : userNamed(users, name, issuer).uid;
     const names = new Map(users.map((user) => [user.uid, user.sub]));
     const all = await store.read('userTokens', { now: Date.now() });
     const tokens = all
@@ -117,15 +131,20 @@ const commands = {
       const shown = users.map(({ name, uid, issuer, devices }) => ({ name, uid, issuer, devices }));
       await output.line(JSON.stringify({ users: shown }));
     } else {
-      const rows = users.map(({ name, devices, uid }) => [name, String(devices), uid]);
-      for (const line of table(['user', 'devices', 'id'], rows)) await output.line(line);
+      const hasProvider = users.some(({ issuer }) => issuer !== ISSUER);
+      const rows = users.map(({ name, devices, uid, issuer }) => [
+        ...[name, String(devices), uid],
+        ...(hasProvider ? [issuer === ISSUER ? '-' : issuer] : [])
+      ]);
+      const columns = ['user', 'devices', 'id', ...(hasProvider ? ['issuer'] : [])];
+      for (const line of table(columns, rows)) await output.line(line);
     }
     return EXIT.OK;
   },
 
-  async devices(store, { names: [name], json }, output) {
+  async devices(store, { names: [name], issuer, json }, output) {
     const users = await store.read('users');
-    const uid = name === undefined ? undefined : userNamed(users, name).uid;
+    const uid = name === undefined ? undefined : userNamed(users, name, issuer).uid;
     const names = new Map(users.map((user) => [user.uid, user.sub]));
     const devices = (await store.read('devices', { uid })).map((device) => ({
       di: device.di,
@@ -142,10 +161,10 @@ const commands = {
     return EXIT.OK;
   },
 
-  async share(store, { names: [device, name, rights] }, output) {
+  async share(store, { names: [device, name, rights], issuer }, output) {
     const given = { r: 'r', rw: 'rw', none: '' }[rights];
     if (given === undefined) throw usage(`The rights are r, rw or none, not '${rights}'.`);
-    const { uid } = userNamed(await store.read('users'), name);
+    const { uid } = userNamed(await store.read('users'), name, issuer);
     const di = asUuid(device);
     const problem = await store.write('share', { di, uid, rights: /** @type {'' | 'r' | 'rw'} */ (given) });
     if (problem === 'device') throw new CliError(`There is no device ${device}.`, EXIT.NO);
@@ -154,13 +173,13 @@ const commands = {
     return EXIT.OK;
   },
 
-  async delete(store, { names: [name] }, output) {
+  async delete(store, { names: [name], issuer }, output) {
     const di = asUuid(name);
     if (di && (await store.write('removeDevice', { di }))) {
       await output.note(`The device ${di} was deleted.`);
       return EXIT.OK;
     }
-    const { uid } = userNamed(await store.read('users'), name);
+    const { uid } = userNamed(await store.read('users'), name, issuer);
     const { devices } = await store.write('removeUser', { uid });
     await output.note(`${name} was deleted, with ${plural(devices.length, 'device')}.`);
     return EXIT.OK;

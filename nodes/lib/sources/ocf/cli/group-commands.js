@@ -38,9 +38,9 @@ function check(problem) {
 }
 
 /** @param {Store} store @param {Input} input @param {Output} output @returns {Promise<number>} */
-async function groups(store, { names: [name], json }, output) {
+async function groups(store, { names: [name], issuer, json }, output) {
   const users = await store.read('users');
-  const uid = name === undefined ? undefined : userNamed(users, name).uid;
+  const uid = name === undefined ? undefined : userNamed(users, name, issuer).uid;
   const names = new Map(users.map((user) => [user.uid, user.sub]));
   const nameOf = (/** @type {string} */ id) => names.get(id) ?? id;
   const found = (await store.read('groups', { uid })).map((each) => ({
@@ -59,14 +59,14 @@ async function groups(store, { names: [name], json }, output) {
 }
 
 /** @param {Store} store @param {Input} input @param {Output} output @returns {Promise<number>} */
-async function group(store, { names: [verb, ...args] }, output) {
+async function group(store, { names: [verb, ...args], issuer }, output) {
   const wanted = Object.hasOwn(VERBS, verb) ? VERBS[verb] : null;
   if (!wanted || args.length !== wanted.length) {
     const forms = Object.entries(VERBS).map(([each, words]) => `group ${each} ${words.join(' ')}`);
     throw usage(`The forms are: ${forms.join('; ')}.`);
   }
   const users = await store.read('users');
-  if (verb === 'create') return create(store, userNamed(users, args[0]), args[1], output);
+  if (verb === 'create') return create(store, userNamed(users, args[0], issuer), args[1], output);
   const gid = asUuid(args[0]);
   if (verb === 'share') return share(store, gid, args, output);
   if (verb === 'delete') {
@@ -75,7 +75,7 @@ async function group(store, { names: [verb, ...args] }, output) {
     await output.note(`The group ${gid} was deleted; it had ${plural(devices.length, 'device')}.`);
     return EXIT.OK;
   }
-  const { uid: mid, sub } = userNamed(users, args[1]);
+  const { uid: mid, sub } = userNamed(users, args[1], issuer);
   if (verb === 'remove') {
     check((await store.write('removeMember', { gid, mid })).problem);
     await output.note(`${sub} is no longer a member.`);

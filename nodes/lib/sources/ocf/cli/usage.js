@@ -24,9 +24,10 @@ commands
                         --minutes N       time in which the code is valid: 1 to ${MOST_MINUTES}, default ${DEFAULT_MINUTES}
   token USER          prints a token with which this user reaches devices over HTTP; creates the user if necessary
                         --days N          time in which the token is valid: 1 to ${MOST_DAYS}, default ${DEFAULT_DAYS}
+                      a cloud with an issuer also takes the access tokens of its users, without this command
   tokens [USER]       lists the valid tokens for HTTP, or those of one user: id, user, end
   revoke ID           revokes the token for HTTP with this id
-  users               lists the users: name, number of devices, id
+  users               lists the users: name, number of devices, id, and the issuer of each if there is a provider
   devices [USER]      lists the devices, or those of one user: id, user, links, name
   share DEVICE USER RIGHTS
                       shares a device with another user: r (read), rw (read and write), or none
@@ -42,6 +43,8 @@ commands
                       disconnected, and must sign up again with a new code
 
 options
+  --issuer URL        USER is the user with this id (claim sub) at the provider with this issuer, as in the ocf cloud node;
+                      without it, code and token are for a user of access codes alone, and other commands prefer one
   --store FILE|URL    the database of accounts: a file, or postgres://user@host/database, with the password in PGPASSWORD
                       or PGPASSFILE; default: the ocf.db in SEGANET_HOME (else ~/.seganet) or in one of its log folders
   --json              users, devices, tokens, groups: print one JSON object
@@ -67,9 +70,12 @@ const NAMES = {
   group: [2, 4],
   delete: [1, 1]
 };
+/** Commands that name a user. */
+const OF_USER = new Set(['code', 'token', 'tokens', 'devices', 'share', 'groups', 'group', 'delete']);
+const ISSUER = /^https?:\/\/[^\s?#@]{1,1000}$/;
 const LISTS = new Set(['users', 'devices', 'tokens', 'groups']);
 
-/** @typedef {{ names: string[], store: string, minutes: number, days: number, json: boolean }} Input */
+/** @typedef {{ names: string[], store: string, issuer: string, minutes: number, days: number, json: boolean }} Input issuer: '' = none */
 
 /** @param {string} message */
 const usage = (message) => new CliError(`${message} See seganet-accounts --help.`, EXIT.USAGE);
@@ -115,6 +121,7 @@ function readArguments(args) {
   const specs = { store: { type: 'string' } };
   if (command === 'code') specs.minutes = { type: 'string' };
   if (command === 'token') specs.days = { type: 'string' };
+  if (OF_USER.has(command)) specs.issuer = { type: 'string' };
   if (LISTS.has(command)) specs.json = { type: 'boolean' };
   const { values, positionals } = parseOptions(rest, specs, usage, true);
   const [least, most] = NAMES[command];
@@ -128,7 +135,11 @@ function readArguments(args) {
   const given = values.store === undefined ? defaultStore() : String(values.store);
   const store = isPostgresUrl(given) ? given : path.resolve(given);
   const json = values.json === true;
-  return { command, text: '', options: { names: positionals, store, minutes, days, json } };
+  const issuer = values.issuer === undefined ? '' : String(values.issuer);
+  if (values.issuer !== undefined && !ISSUER.test(issuer)) {
+    throw usage('--issuer takes the address of a provider, such as https://accounts.example.');
+  }
+  return { command, text: '', options: { names: positionals, store, issuer, minutes, days, json } };
 }
 
 /** @param {string} name @param {unknown} value @param {number} most @param {number} fallback @returns {number} */
