@@ -89,7 +89,7 @@ function addHttp(out, labels, http) {
 
 /** @param {Exposition} out @param {Labels} labels @param {NonNullable<NonNullable<CloudFigures>['region']>} region */
 function addRegion(out, labels, region) {
-  const { connections, counts, links, log, missing } = region;
+  const { connections, counts, log, peers } = region;
   const isUp = log.state === 'connected';
   out
     .gauge('seganet_ocf_region_ready', '1 if the presence topic was read from its start.')
@@ -113,8 +113,21 @@ function addRegion(out, labels, region) {
     .counter('seganet_ocf_region_taken_over_total', 'Devices that signed in at another gateway.')
     .add(labels, counts.takenOver);
   const linked = out.gauge('seganet_ocf_region_links', 'Other gateways, by whether there is a link.');
-  linked.add({ ...labels, state: 'up' }, links.length);
-  linked.add({ ...labels, state: 'missing' }, missing.length);
+  const up = peers.filter(({ isUp }) => isUp).length;
+  linked.add({ ...labels, state: 'up' }, up);
+  linked.add({ ...labels, state: 'missing' }, peers.length - up);
+  const linkUp = out.gauge(
+    'seganet_ocf_region_link_up',
+    '1 if there is a link to another gateway, by region.'
+  );
+  const devices = out.gauge(
+    'seganet_ocf_region_devices_on',
+    'Devices that are signed in at another gateway, by region.'
+  );
+  for (const { ci, isUp: isLinked, devices: count } of peers) {
+    linkUp.add({ ...labels, region: ci }, isLinked);
+    devices.add({ ...labels, region: ci }, count);
+  }
   const ends = out.counter(
     'seganet_ocf_region_links_total',
     'Links: accepted, connected by this gateway, refused, lost.'
@@ -124,7 +137,7 @@ function addRegion(out, labels, region) {
   ends.add({ ...labels, end: 'refused' }, connections.refused);
   ends.add({ ...labels, end: 'lost' }, connections.lost);
   const open = out.gauge('seganet_ocf_region_requests_open', 'Requests and observations over links.');
-  const sum = (/** @type {'open' | 'served'} */ name) => links.reduce((all, link) => all + link[name], 0);
+  const sum = (/** @type {'open' | 'served'} */ name) => peers.reduce((all, peer) => all + peer[name], 0);
   open.add({ ...labels, side: 'asked' }, sum('open'));
   open.add({ ...labels, side: 'served' }, sum('served'));
 }

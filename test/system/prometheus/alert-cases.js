@@ -26,6 +26,8 @@ const attempts = (/** @type {string} */ values) =>
   `seganet_ocf_attempts_refused_total{${engine},node="cloud",reason="wrong"} ${values}`;
 const storeFailed = (/** @type {string} */ call, /** @type {string} */ values) =>
   `seganet_ocf_store_failed_total{${engine},node="cloud",call="${call}"} ${values}`;
+const regionLink = (/** @type {string} */ values) =>
+  `seganet_ocf_region_link_up{${engine},node="cloud",region="coaps+tcp://b.example:5685"} ${values}`;
 const refusedTopics = (/** @type {string} */ values) =>
   `seganet_kafka_refused_topics{${engine},uplink="k1",session="2"} ${values}`;
 const kafkaSource = (/** @type {string} */ state, values = '1x30') =>
@@ -127,6 +129,10 @@ const CASES = {
   SeganetOcfTokenReused: {
     fires: [[ocf('tokens_reused_total', '0x12 1x20')]],
     quiet: [[ocf('tokens_reused_total', '1x30')]]
+  },
+  SeganetOcfRegionUnreachable: {
+    fires: [[regionLink('0x30')]],
+    quiet: [[regionLink('1x30')], [regionLink('1x16 0x4')]]
   },
   SeganetKafkaTopicRefused: {
     fires: [[refusedTopics('1x30')]],

@@ -76,6 +76,9 @@ test('has the figures of an OCF cloud, and of the request desk only with a cloud
   expect(of('region_topic_waiting')).toBe(3);
   expect(of('region_records_total', { kind: 'repeated' })).toBe(4);
   expect(of('region_links', { state: 'missing' })).toBe(2);
+  const regionOf = (/** @type {string} */ name) => ({ region: `coaps+tcp://${name}.example:5685` });
+  expect([of('region_link_up', regionOf('b')), of('region_link_up', regionOf('d'))]).toEqual([1, 0]);
+  expect(of('region_devices_on', regionOf('c'))).toBe(2);
   expect(of('region_links_total', { end: 'lost' })).toBe(11);
   expect(of('region_requests_open', { side: 'served' })).toBe(7);
   const alone = read(

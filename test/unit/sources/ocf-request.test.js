@@ -17,7 +17,7 @@ function setUp() {
   const cloud = {
     isClosed: false,
     grants: { of: async () => ({ uid: 'u' }) },
-    sessions: { isReachable: () => true },
+    route: { ownWayTo: () => ({}) },
     ownRequests: {
       send: () => new Promise((resolve, reject) => sends.push({ resolve, reject }))
     },

@@ -4,6 +4,7 @@
 import { Confirm } from './confirm.mjs';
 import { h, setText, Table } from './dom.mjs';
 import { count, duration, visible } from './format.mjs';
+import { regions } from './regions.mjs';
 import { facts, markOf, word } from './sections.mjs';
 
 /** Wait after a key before the search starts, ms. */
@@ -22,6 +23,7 @@ export class Clouds {
   #cloud;
   #cloudRow;
   #facts;
+  #regions;
   #search;
   #show;
   #devices;
@@ -56,6 +58,7 @@ export class Clouds {
       this.#cloud
     );
     this.#facts = facts(t, 'ocf', FACTS);
+    this.#regions = regions(t);
     this.#confirm = new Confirm(t);
     this.#told = h('p', { class: 'note', role: 'status' });
     this.#code = h('p', { hidden: true });
@@ -65,6 +68,7 @@ export class Clouds {
       {},
       this.#cloudRow,
       this.#facts.element,
+      this.#regions.element,
       this.#searchRow(id),
       this.#devices.element,
       this.#users.element,
@@ -192,6 +196,7 @@ export class Clouds {
       this.#changed();
     }
     this.#showFacts(cloud);
+    this.#regions.update(cloud.region ?? null, at);
     this.#make.disabled = !cloud.isOpen;
     this.#refused.update((cloud.refused ?? []).map((row) => this.#refusedRow(row)));
     // A page of before another choice may still arrive.
@@ -280,13 +285,13 @@ export class Clouds {
       visible(row.di),
       visible(row.user),
       visible(row.name) || '–',
-      { text: t(row.on ? 'ocf.isOn' : 'ocf.isOff'), state: row.on ? 'ok' : 'off' },
+      this.#presence(row),
       row.on && row.since > 0
         ? { text: duration(Math.max(0, at - row.since)), title: this.#time(row.since) }
         : '–',
       count(row.links),
       visible(row.kind) || '–',
-      visible(row.address) || '–',
+      visible(row.address || row.region) || '–',
       {
         action: t('ocf.delete'),
         label: t('ocf.deleteOne', { device: visible(row.di) }),
@@ -295,6 +300,15 @@ export class Clouds {
         onPress: this.#askDelete
       }
     ];
+  }
+
+  /** A device may be signed in at another region. */
+  #presence({ on, state }) {
+    const t = this.#t;
+    if (on) return { text: t('ocf.isOn'), state: 'ok' };
+    if (state === 'on') return { text: t('ocf.isElsewhere'), state: 'ok' };
+    if (state === 'unknown') return { text: t('ocf.isUnknown'), state: 'warn' };
+    return { text: t('ocf.isOff'), state: 'off' };
   }
 
   #askDelete = (di) => {

@@ -9,13 +9,15 @@
  * @param {ListQuery} query
  * @returns {Promise<object>} see docs/status-page.md
  */
-async function listOf({ sessions, store }, { show, ...search }) {
+async function listOf(cloud, { show, ...search }) {
+  const { elsewhere, sessions, store } = cloud;
   if (show === 'users') return { show, ...(await store.read('userList', search)) };
   const only = show === 'on' ? [...sessions.signedIn()].map(({ di }) => di) : null;
   const found = await store.read('deviceList', { ...search, only });
   const rows = found.rows.map((row) => {
     const peer = sessions.of(row.di);
-    return { ...row, on: peer !== undefined, since: peer?.since ?? 0, address: peer?.address ?? '' };
+    const here = { on: peer !== undefined, since: peer?.since ?? 0, address: peer?.address ?? '' };
+    return { ...row, ...here, state: cloud.stateOf(row.di), region: peer ? '' : elsewhere.regionOf(row.di) };
   });
   return { show, ...found, rows };
 }

@@ -9,6 +9,7 @@ const { connectionName } = require('../../base/connection-name');
 const { OPTION } = require('../ocf/coap');
 const { parseAddress } = require('./address');
 const { Link } = require('./link');
+const { LinkStates } = require('./link-states');
 const { isPeer, isTrusted } = require('./peers');
 
 /** @typedef {import('./link').Incoming} Incoming */
@@ -24,6 +25,7 @@ const { isPeer, isTrusted } = require('./peers');
  * @property {(ci: string) => void} up
  * @property {(ci: string) => void} down
  * @property {(sentence: string) => void} report
+ * @property {() => number} [now] ms since 1970
  * @property {Partial<typeof LIMITS> & { link?: Partial<typeof import('./link').LIMITS> }} [limits]
  */
 /** @typedef {{ backoff: Backoff, timer: NodeJS.Timeout | undefined, socket: import('node:tls').TLSSocket | null }} Dial */
@@ -72,12 +74,14 @@ class Links {
   /** @type {NodeJS.Timeout | undefined} */
   #filesTimer;
   #isClosed = false;
+  #states;
   counts = { accepted: 0, refused: 0, connects: 0, lost: 0 };
 
   /** @param {LinksParts} parts */
   constructor(parts) {
     this.#parts = parts;
     this.#limits = { ...LIMITS, ...parts.limits };
+    this.#states = new LinkStates(parts.now);
   }
 
   /**
@@ -140,6 +144,7 @@ class Links {
       return;
     }
     this.#wanted.add(ci);
+    this.#states.wanted(ci);
     if (!this.#links.has(ci)) this.#dialSoon(ci, this.#parts.own < ci ? 0 : this.#limits.secondMs);
   }
 
@@ -150,11 +155,18 @@ class Links {
     clearTimeout(dial?.timer);
     dial?.socket?.destroy();
     this.#dials.delete(ci);
+    if (!this.#links.has(ci)) this.#states.forget(ci);
   }
 
-  /** @returns {{ ci: string, link: OpenLink }[]} */
+  /**
+   * Returns the regions with a link, and those that are wanted. open, served: requests and observations of this side and
+   * of the other one
+   */
   all() {
-    return [...this.#links].map(([ci, { link }]) => ({ ci, link }));
+    return this.#states.all().map((state) => {
+      const { open = 0, served = 0 } = this.#links.get(state.ci)?.link ?? {};
+      return { ...state, open, served };
+    });
   }
 
   /** Regions that are wanted and cannot be reached. @returns {string[]} */
@@ -217,10 +229,10 @@ class Links {
           this.counts.accepted++;
           this.#add(ci, { link, isDialed: false });
         },
-        ended: () => {
+        ended: (reason) => {
           clearTimeout(timer);
           this.#unknown.delete(link);
-          if (ci !== '') this.#remove(ci, link);
+          if (ci !== '') this.#remove(ci, link, reason);
         }
       },
       this.#limits.link
@@ -298,6 +310,7 @@ class Links {
       dial.socket = null;
       socket.destroy();
       if (typeof why === 'string') report(`The region ${ci} cannot be reached: ${why}`);
+      this.#states.failed(ci, why);
       this.#dialSoon(ci, dial.backoff.next());
     };
     socket.on('error', failed);
@@ -329,8 +342,8 @@ class Links {
           if (isUp) this.#parts.asked(incoming, ci);
           else incoming.answer(CODE.UNAVAILABLE, [], EMPTY);
         },
-        ended: () => {
-          if (isUp) this.#remove(ci, link);
+        ended: (reason) => {
+          if (isUp) this.#remove(ci, link, reason);
           else failed(new Error('closed'));
         }
       },
@@ -361,14 +374,17 @@ class Links {
     this.#dials.delete(ci);
     dial?.socket?.destroy();
     before?.link.end('replaced');
+    this.#states.up(ci);
     this.#parts.up(ci);
   }
 
-  /** @param {string} ci @param {OpenLink} link */
-  #remove(ci, link) {
+  /** @param {string} ci @param {OpenLink} link @param {string} reason */
+  #remove(ci, link, reason) {
     if (this.#links.get(ci)?.link !== link) return;
     this.#links.delete(ci);
     this.counts.lost++;
+    if (this.#wanted.has(ci)) this.#states.lost(ci, reason);
+    else this.#states.forget(ci);
     this.#parts.down(ci);
     const { minMs, secondMs } = this.#limits;
     this.#dialSoon(ci, this.#parts.own < ci ? minMs : minMs + secondMs);

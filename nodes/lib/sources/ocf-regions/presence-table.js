@@ -92,6 +92,11 @@ class PresenceTable {
     return this.#on.has(ci);
   }
 
+  /** @param {string} ci @returns {number} devices that are on there */
+  countAt(ci) {
+    return this.#on.get(ci)?.size ?? 0;
+  }
+
   /** @returns {Iterable<[string, Claim]>} */
   entries() {
     return this.#claims.entries();

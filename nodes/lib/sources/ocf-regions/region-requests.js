@@ -3,13 +3,14 @@
 // whose right was checked. Only gateways with a trusted certificate can send them.
 
 const { asUuid } = require('../ocf/bodies');
-const { OPTION, uint, uintOption } = require('../ocf/coap');
+const { OPTION, hasOption, uint, uintOption } = require('../ocf/coap');
 const { Refusal } = require('../ocf/refusal');
 const { observeWish } = require('../ocf/relations');
 const { asRefusal } = require('../ocf/replies');
 const { checkCritical } = require('../ocf/route-options');
 const { answerCode, methodCode, methodOf } = require('../coap-desk/codes');
 
+/** @typedef {import('../ocf/cloud').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('../ocf/coap').Option} Option */
 /** @typedef {import('../ocf/elsewhere').Passage} Passage */
 /** @typedef {import('./link').Incoming} Incoming */
@@ -20,6 +21,8 @@ const HOP_LIMIT = 16;
 const HOPS = 16;
 /** The user, as text. Elective and unsafe to forward, from the range for experiments (RFC 7252, 12.2). */
 const USER = 65002;
+/** In answers: a gateway made it, not the device. Elective, from the same range. */
+const OF_GATEWAY = 65006;
 const EMPTY = Buffer.alloc(0);
 
 /**
@@ -45,6 +48,17 @@ function outgoing({ di, uid, hops = HOPS }, { method, path, query, options, payl
 }
 
 /**
+ * Returns an answer from another gateway as the desk would report it.
+ * @param {DeviceAnswer} answer
+ * @returns {DeviceAnswer}
+ */
+function received(answer) {
+  if (!hasOption(answer, OF_GATEWAY)) return answer;
+  const options = answer.options.filter(([number]) => number !== OF_GATEWAY);
+  return { ...answer, options, failed: true };
+}
+
+/**
  * Answers a request of another gateway. Never throws.
  * @param {Cloud} cloud
  * @param {Incoming} incoming
@@ -56,7 +70,7 @@ async function serve(cloud, incoming) {
   const refuse = (/** @type {Refusal} */ { code, message, maxAge }) => {
     /** @type {Option[]} */
     const options = maxAge === undefined ? [] : [[OPTION.MAX_AGE, uint(maxAge)]];
-    answer(answerCode(code), options, Buffer.from(message));
+    answer(answerCode(code), [...options, [OF_GATEWAY, EMPTY]], Buffer.from(message));
   };
   try {
     const { request, passage } = read(incoming.message);
@@ -70,7 +84,8 @@ async function serve(cloud, incoming) {
     /** @type {import('../ocf/route').Taker} */
     const taker = {
       uid: passage.uid,
-      take: ({ code, options, payload }) => answer(code, options, payload),
+      take: ({ code, options, payload, failed }) =>
+        answer(code, failed ? [...options, [OF_GATEWAY, EMPTY]] : options, payload),
       end: refuse
     };
     if (observeWish(request) === 'start') {
@@ -116,4 +131,4 @@ function read({ code, token, options, payload }) {
   return { request, passage: { di: asUuid(third), uid, hops } };
 }
 
-module.exports = { outgoing, serve, HOP_LIMIT, HOPS, USER };
+module.exports = { outgoing, received, serve, HOP_LIMIT, HOPS, USER };

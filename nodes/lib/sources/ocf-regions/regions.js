@@ -4,7 +4,7 @@
 const { Refusal } = require('../ocf/refusal');
 const { PresenceTable } = require('./presence-table');
 const { claimRecord, parseRecord } = require('./presence-record');
-const { outgoing, serve } = require('./region-requests');
+const { outgoing, received, serve } = require('./region-requests');
 
 /** @typedef {import('./presence-record').Claim} Claim */
 /** @typedef {import('../ocf/elsewhere').Elsewhere} Elsewhere */
@@ -71,11 +71,17 @@ class Regions {
   stateOf(di) {
     const claim = this.table.get(di);
     if (!claim?.isOn || claim.ci === this.#own) return 'off';
-    return this.#isUnknown(claim.ci) ? 'unknown' : 'on';
+    return this.isUnknown(claim.ci) ? 'unknown' : 'on';
   }
 
-  /** @param {string} ci */
-  #isUnknown(ci) {
+  /** @param {string} di */
+  regionOf(di) {
+    const claim = this.table.get(di);
+    return claim?.isOn && claim.ci !== this.#own ? claim.ci : '';
+  }
+
+  /** True if the devices of a region count as unknown. @param {string} ci */
+  isUnknown(ci) {
     return this.#lost.get(ci) === null;
   }
 
@@ -97,10 +103,11 @@ class Regions {
   through(passage) {
     const claim = this.table.get(passage.via);
     const link = claim?.isOn && claim.ci !== this.#own ? this.#links?.of(claim.ci) : undefined;
-    if (!link) return null;
+    if (!claim || !link) return null;
+    const uid = passage.uid || claim.uid;
     return {
       ask: (/** @type {string} */ _device, /** @type {any} */ question, /** @type {any} */ onAnswer) =>
-        link.ask(outgoing(passage, question), onAnswer),
+        link.ask(outgoing({ ...passage, uid }, question), (answer) => onAnswer(received(answer))),
       cancel: (/** @type {any} */ handle) => link.cancel(handle)
     };
   }
@@ -189,6 +196,7 @@ class Regions {
     this.#follow(before, claim);
     if (claim.ci !== this.#own && claim.isOn) this.#lose(di);
     else if (claim.ci !== this.#own && this.#cloud.sessions.of(di)) this.#stale.add(di);
+    this.#cloud.ownObservations.on(di);
     this.#notify(di, stateBefore);
   }
 
@@ -202,6 +210,7 @@ class Regions {
     const stateBefore = this.#cloud.stateOf(di);
     this.table.remove(di);
     this.#follow(before, undefined);
+    this.#cloud.ownObservations.on(di);
     this.#notify(di, stateBefore, [before.uid]);
   }
 
@@ -280,6 +289,8 @@ class Regions {
     if (timer) clearTimeout(timer);
     if (timer === null) this.#changedAt(ci);
     if (this.table.hasDevices(ci)) this.#links?.want(ci);
+    const { ownObservations } = this.#cloud;
+    for (const di of ownObservations.devices()) if (this.regionOf(di) === ci) ownObservations.on(di);
   }
 
   /** A link is missing. @param {string} ci */

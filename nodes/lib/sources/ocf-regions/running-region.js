@@ -68,6 +68,7 @@ class RunningRegion {
     this.#links = new Links({
       ...{ own, listen, secrets, names, limits },
       sid: () => cloud.options.sid,
+      now: () => cloud.now(),
       asked: (incoming) => safely(() => regions.serve(incoming)),
       up: (ci) => safely(() => regions.up(ci)),
       down: (ci) => safely(() => regions.down(ci)),
@@ -129,8 +130,13 @@ class RunningRegion {
 
   /** Returns what the metrics and the live view show. Totals are those since the start. */
   figures() {
-    const { table, isReady, counts } = this.#regions;
-    const links = this.#links.all().map(({ ci, link }) => ({ ci, open: link.open, served: link.served }));
+    const regions = this.#regions;
+    const { table, isReady, counts } = regions;
+    const peers = this.#links.all().map((each) => ({
+      ...each,
+      devices: table.countAt(each.ci),
+      isUnknown: regions.isUnknown(each.ci)
+    }));
     return {
       own: this.#settings.own,
       isReady,
@@ -138,8 +144,8 @@ class RunningRegion {
       devices: table.size,
       refused: table.refused,
       counts: { ...counts },
-      links,
-      missing: this.#links.missing(),
+      /** Other regions: those with a link, and those with devices. isUnknown: whether the devices are on is unknown. */
+      peers,
       connections: { ...this.#links.counts }
     };
   }

@@ -82,7 +82,7 @@ class Requesting {
       before?.own?.end();
       before?.done();
       // It waits for the device, possibly for days.
-      if (!cloud.sessions.isReachable(question.di)) done();
+      if (!cloud.route.ownWayTo(question.di)) done();
     } catch (error) {
       done(coded(error));
     }

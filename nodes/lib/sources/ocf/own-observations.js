@@ -1,6 +1,7 @@
 'use strict';
 // Observations of the gateway itself at devices of its cloud. Each waits while its device is signed out, and is set up
-// when it signs in. While the device changes its connection without signing out, the desk does that.
+// when it signs in, here or at another gateway. While the device changes its connection without signing out, the desk
+// does that.
 
 const { RequestFailure, deskQuestion, failureOf } = require('./own-requests');
 
@@ -24,8 +25,8 @@ const EMPTY = Buffer.alloc(0);
 class OwnObservation {
   /** @type {NodeJS.Timeout | null} */
   timer = null;
-  /** @type {unknown} */
-  handle = null;
+  /** Where it was set up, and what that returned. @type {{ way: import('./elsewhere').Way, handle: unknown } | null} */
+  asked = null;
   failures = 0;
   /** waiting: for its device or turn. @type {'waiting' | 'paused' | 'asking' | 'active' | 'ended'} */
   state = 'waiting';
@@ -68,9 +69,15 @@ class OwnObservations {
     return own;
   }
 
-  /** A device has signed in, and got the answer. @param {string} di */
+  /**
+   * A device has signed in and got the answer; or, with regions, the way to it may have changed.
+   * @param {string} di
+   */
   on(di) {
-    for (const own of this.#devices.get(di) ?? []) if (own.state === 'paused') this.#wait(own);
+    for (const own of this.#devices.get(di) ?? []) {
+      const isElsewhere = own.asked !== null && own.asked.way !== this.#cloud.desk;
+      if (own.state === 'paused' || isElsewhere) this.#wait(own);
+    }
     this.#pump(di);
   }
 
@@ -100,8 +107,8 @@ class OwnObservations {
   /** Lets an observation wait for its device or turn. @param {OwnObservation} own */
   #wait(own) {
     if (own.timer) clearTimeout(own.timer);
-    if (own.state === 'asking' || own.state === 'active') this.#cloud.desk.cancel(own.handle);
-    own.timer = own.handle = null;
+    if (own.state === 'asking' || own.state === 'active') own.asked?.way.cancel(own.asked.handle);
+    own.timer = own.asked = null;
     own.state = 'waiting';
   }
 
@@ -120,27 +127,30 @@ class OwnObservations {
   /** Asks the device for those that wait. @param {string} di */
   #pump(di) {
     const all = this.#devices.get(di);
-    if (!all || this.#cloud.isClosed || !this.#cloud.sessions.isReachable(di)) return;
+    if (!all || this.#cloud.isClosed) return;
+    const way = this.#cloud.route.ownWayTo(di);
+    if (!way) return;
     let asking = 0;
     for (const { state } of all) if (state === 'asking') asking++;
     for (const own of all) {
       if (asking >= MOST_ASKING) return;
       if (own.state !== 'waiting') continue;
-      this.#ask(own);
+      this.#ask(own, way);
       asking++;
     }
   }
 
-  /** @param {OwnObservation} own */
-  #ask(own) {
+  /** @param {OwnObservation} own @param {import('./elsewhere').Way} way */
+  #ask(own, way) {
     const { di, path, query, timeoutMs } = own.observed;
     const question = { ...deskQuestion({ method: 'GET', path, query, payload: EMPTY }), observe: true };
     own.state = 'asking';
-    /** @type {unknown} */
-    const handle = this.#cloud.desk.ask(di, { ...question, timeoutMs }, (answer) => {
-      if (own.handle === handle && own.state !== 'ended') this.#answered(own, answer);
+    /** @type {NonNullable<OwnObservation['asked']>} */
+    const asked = { way, handle: null };
+    own.asked = asked;
+    asked.handle = way.ask(di, { ...question, timeoutMs }, (answer) => {
+      if (own.asked === asked && own.state !== 'ended') this.#answered(own, answer);
     });
-    own.handle = handle;
   }
 
   /** @param {OwnObservation} own @param {DeviceAnswer} answer */
@@ -162,7 +172,7 @@ class OwnObservations {
 
   /** @param {OwnObservation} own @param {Failure} failure */
   #failed(own, failure) {
-    own.handle = null;
+    own.asked = null;
     own.state = 'paused';
     const isBrief = failure.reason === 'offline' || failure.reason === 'busy';
     if (!isBrief && own.hooks.failed(failure) === 'end') own.end();

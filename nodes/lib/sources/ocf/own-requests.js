@@ -2,6 +2,7 @@
 // Requests of the gateway itself to devices of its cloud.
 
 const { OPTION, hasOption } = require('./coap');
+const { Refusal } = require('./refusal');
 const { formatsFor } = require('./route-options');
 
 /** @typedef {import('./cloud').OcfCloud} OcfCloud */
@@ -67,10 +68,18 @@ class OwnRequests {
     if (!(await this.#cloud.grants.of(di)))
       throw new RequestFailure('unknown', `No device ${di} has signed up.`);
     if (this.#cloud.isClosed || signal?.aborted) throw closed();
-    if (!this.#cloud.sessions.isReachable(di)) throw new RequestFailure('offline', 'The device is offline.');
-    if (this.#cloud.route.isFull(di))
-      throw new RequestFailure('busy', 'The device has too many unanswered requests.');
+    this.#checkOpen(di);
     return this.#ask({ ...deskQuestion(question), observe: false, timeoutMs }, di, signal);
+  }
+
+  /** @param {string} di @throws {RequestFailure} */
+  #checkOpen(di) {
+    try {
+      this.#cloud.route.checkOpen(di);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      throw new RequestFailure(error.maxAge === undefined ? 'offline' : 'busy', error.message);
+    }
   }
 
   /**
@@ -82,6 +91,8 @@ class OwnRequests {
   #ask(question, di, signal) {
     return new Promise((resolve, reject) => {
       const answered = this.#cloud.route.count(di);
+      // checkOpen() has just found one of the two.
+      const way = this.#cloud.route.ownWayTo(di) ?? this.#cloud.desk;
       /** @type {unknown} */
       let handle;
       const finish = () => {
@@ -91,14 +102,14 @@ class OwnRequests {
       };
       const end = (/** @type {RequestFailure} */ failure) => {
         finish();
-        this.#cloud.desk.cancel(handle);
+        way.cancel(handle);
         reject(failure);
       };
       const aborted = () => end(closed());
       this.#open.add(end);
       signal?.addEventListener('abort', aborted, { once: true });
       try {
-        handle = this.#cloud.desk.ask(di, question, (answer) => {
+        handle = way.ask(di, question, (answer) => {
           finish();
           if (answer.failed) reject(failureOf(answer));
           else resolve(answer);

@@ -141,6 +141,16 @@ class Route {
   }
 
   /**
+   * Returns the way of a request of the gateway itself.
+   * @param {string} di a device
+   * @returns {import('./elsewhere').Way | null} null: it cannot be reached
+   */
+  ownWayTo(di) {
+    const { desk, elsewhere, sessions } = this.#cloud;
+    return sessions.isReachable(di) ? desk : elsewhere.through({ di, via: di, uid: '' });
+  }
+
+  /**
    * Sends a request that passed check() and checkOpen().
    * @param {Checked} checked
    * @param {Taker} taker

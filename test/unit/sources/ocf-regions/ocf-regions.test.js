@@ -38,7 +38,7 @@ describe('regions', () => {
     eventually(
       () =>
         region.cloud.elsewhere.stateOf(device.di) === state &&
-        (state !== 'on' || region.region.figures().missing.length === 0),
+        (state !== 'on' || region.region.figures().peers.every(({ isUp }) => isUp)),
       `the region knows the device (${state})`
     );
 
@@ -73,8 +73,8 @@ describe('regions', () => {
     const back = await there.lamp(user);
     await known(a, back);
     expect((await (await here.signedIn(user)).request('GET', back.href)).code).toBe('2.05');
-    expect(a.region.figures().links).toHaveLength(1);
-    expect(b.region.figures().links).toHaveLength(1);
+    expect(a.region.figures().peers).toMatchObject([{ isUp: true }]);
+    expect(b.region.figures().peers).toMatchObject([{ isUp: true }]);
     const { accepted, connects } = b.region.figures().connections;
     expect(accepted + connects).toBe(1);
     expect(controller.requests).toEqual([]);
