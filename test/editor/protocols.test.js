@@ -2,10 +2,12 @@
 // OCF clouds and Kafka on the status page and in the sidebar, in a real browser.
 
 const { randomUUID } = require('node:crypto');
+const { makeCertificates } = require('../../bench/harness/certs');
 const { freePort, waitForPort } = require('../../bench/harness/net');
 const { needs } = require('../../bench/harness/tools');
 const { Client } = require('../../flows/demo/ocf/client');
 const { newHome, startFlow } = require('../fixtures/gateway/deployed');
+const { cloud } = require('../fixtures/gateway/source-figures');
 const { cloudFlow } = require('../fixtures/ocf/gateway-cloud');
 const { newCode } = require('../../nodes/lib/sources/ocf');
 const { SqliteStore } = require('../../nodes/lib/sources/ocf/store');
@@ -13,12 +15,13 @@ const { until } = require('../runtime/process');
 const { lowestContrast, misfits, overflow } = require('./support/appearance');
 const { browserPath, closeDialog, openDialog, openEditor, openStatusPage } = require('./support/editor');
 
-const { describe, test } = needs('chromium');
+const { describe, test } = needs('chromium', 'openssl');
 jest.setTimeout(90000);
 
 const NAME = '<img src=x onerror="window.hacked=1">';
 const OCF = '[data-section="ocf"]';
 const KAFKA = '[data-section="kafka"]';
+const REGION = 'coaps+tcp://127.0.0.1:1';
 
 describe('OCF clouds and Kafka', () => {
   /** @type {import('../fixtures/gateway/deployed').Deployed} */
@@ -36,7 +39,9 @@ describe('OCF clouds and Kafka', () => {
     const home = newHome();
     place = { ...place, port };
     const box = { z: 'tab', x: 100, y: 300, engine: 'engine' };
+    const { ca, cert, key } = await makeCertificates(home);
     const more = [
+      { id: 'tls', type: 'tls-config', cert, key, ca, verifyservercert: true },
       { id: 'cluster', type: 'seganet-kafka', name: 'plant', brokers: '127.0.0.1:1' },
       {
         ...box,
@@ -48,7 +53,12 @@ describe('OCF clouds and Kafka', () => {
       },
       { ...box, id: 'to', type: 'seganet-kafka-uplink', cluster: 'cluster', wires: [] }
     ];
-    gateway = await startFlow(cloudFlow(home, port, { node: { httpPort: String(httpPort) }, more }), home);
+    const region = {
+      ...{ regionAddress: REGION, regionHost: '127.0.0.1', regionPort: String(await freePort()) },
+      ...{ regionTls: 'tls', regionKafka: 'cluster' }
+    };
+    const node = { httpPort: String(httpPort), ...region };
+    gateway = await startFlow(cloudFlow(home, port, { node, more }), home);
     url = `http://127.0.0.1:${gateway.adminPort}/`;
     for (const each of [port, httpPort]) await waitForPort(each, '127.0.0.1', 30000);
     const store = new SqliteStore(`${home}/ocf.db`);
@@ -156,6 +166,37 @@ describe('OCF clouds and Kafka', () => {
     await page.locator(`${OCF} [role=alertdialog] button`, { hasText: 'Make' }).click();
     await told(/must have 1 to 128 characters/);
     expect(errors.splice(0)).toEqual([expect.stringContaining('status of 400')]);
+  });
+
+  test('shows the regions of a cloud: why presence is not read, and each link with its state and reason', async () => {
+    const { page, errors } = opened;
+    let text = '';
+    await until(
+      async () => {
+        text = (await page.textContent(OCF)) ?? '';
+        return /Presence \(Kafka\)disconnected: .*127\.0\.0\.1:1/.test(text);
+      },
+      { what: () => `the state of presence in: ${text}` }
+    );
+    expect(text).toContain(`This region${REGION}`);
+    expect(text).toContain('No other region has devices.');
+    // There is no other gateway here, so the part of the page gets figures as a snapshot has them.
+    const { region } = cloud;
+    const cells = await page.evaluate(async (figures) => {
+      const { regions } = await import(new URL('regions.mjs', document.baseURI).href);
+      const { loadTexts } = await import(new URL('texts.mjs', document.baseURI).href);
+      const part = regions(await loadTexts('', 'en-US'));
+      part.update(figures, 1764000065000);
+      return [...part.element.querySelectorAll('tbody tr')].map((row) =>
+        [...row.cells].map((cell) => cell.textContent?.replaceAll('\u00a0', ' '))
+      );
+    }, region);
+    expect(cells).toEqual([
+      ['coaps+tcp://b.example:5685', 'up', '65 s', '3', '6', '7', '–'],
+      ['coaps+tcp://c.example:5685', 'down', '65 s', '2', '0', '0', 'no answer to a Ping'],
+      ['coaps+tcp://d.example:5685', 'down', '65 s', '1 (unknown)', '0', '0', 'ECONNREFUSED']
+    ]);
+    expect(errors).toEqual([]);
   });
 
   test('shows Kafka with its reason, fits a phone, and has enough contrast in both themes', async () => {

@@ -90,11 +90,12 @@ function addHttp(out, labels, http) {
 /** @param {Exposition} out @param {Labels} labels @param {NonNullable<NonNullable<CloudFigures>['region']>} region */
 function addRegion(out, labels, region) {
   const { connections, counts, log, peers } = region;
-  const isUp = log.state === 'connected';
   out
     .gauge('seganet_ocf_region_ready', '1 if the presence topic was read from its start.')
     .add(labels, region.isReady);
-  out.gauge('seganet_ocf_region_topic_up', '1 if Kafka takes and gives presence.').add(labels, isUp);
+  out
+    .gauge('seganet_ocf_region_topic_up', '1 if Kafka takes and gives presence.')
+    .add(labels, log.state === 'connected');
   out
     .gauge('seganet_ocf_region_topic_waiting', 'Presence records that Kafka has not taken.')
     .add(labels, log.waiting);
@@ -124,8 +125,8 @@ function addRegion(out, labels, region) {
     'seganet_ocf_region_devices_on',
     'Devices that are signed in at another gateway, by region.'
   );
-  for (const { ci, isUp: isLinked, devices: count } of peers) {
-    linkUp.add({ ...labels, region: ci }, isLinked);
+  for (const { ci, isUp, devices: count } of peers) {
+    linkUp.add({ ...labels, region: ci }, isUp);
     devices.add({ ...labels, region: ci }, count);
   }
   const ends = out.counter(

@@ -159,8 +159,8 @@ class Links {
   }
 
   /**
-   * Returns the regions with a link, and those that are wanted. open, served: requests and observations of this side and
-   * of the other one
+   * Returns the regions with a link, and those that are wanted. open, served: requests and observations of this side,
+   * and of the other one.
    */
   all() {
     return this.#states.all().map((state) => {
