@@ -68,7 +68,7 @@ function importsOf(file) {
 
 /** From a file to a file, between folders. @type {{ from: string, to: string }[]} */
 const arrows = files
-  .filter((file) => /^(nodes|flows|native|bench|test|settings\.js)\b.*\.(js|cc|h)$/.test(file))
+  .filter((file) => /^(nodes|flows|native|bench|docker|test|settings\.js)\b.*\.(js|cc|h)$/.test(file))
   .flatMap((from) => importsOf(from).map((to) => ({ from, to })))
   .filter(({ from, to }) => path.posix.dirname(from) !== path.posix.dirname(to));
 

@@ -1,0 +1,111 @@
+'use strict';
+// What the keeper's socket answers. docs/tenants-keeper.md describes each request.
+
+const { TenantError } = require('../base/errors');
+const { MAX_LINES } = require('../drivers/driver');
+const { flagOf, refuseUnknown, textOf } = require('./body');
+
+/**
+ * @typedef {object} Served what the routes work on
+ * @property {import('../life/keeper').Keeper} keeper
+ * @property {() => Promise<object>} reload reads the tenants file again
+ * @property {((name: string) => Promise<object>) | null} backup null = not possible
+ */
+/**
+ * @typedef {object} Request
+ * @property {string} name of the tenant, or id of the lease
+ * @property {URLSearchParams} query
+ * @property {Record<string, unknown>} body
+ * @property {AbortSignal} signal the client is gone
+ */
+/** @typedef {(served: Served, request: Request) => Promise<object | null> | object | null} Answer null: no body */
+
+const REASONS = ['records', 'connection', 'timetable', 'operator'];
+const MAX_HOLDER = 128;
+const STANDARD_LINES = 100;
+
+/** @type {Answer} */
+async function lease({ keeper }, { name, body, signal }) {
+  refuseUnknown(body, ['reason', 'class', 'holder']);
+  const { reason, class: priority = 8 } = body;
+  if (typeof reason !== 'string' || !REASONS.includes(reason)) {
+    throw new TenantError('invalid', `reason must be one of ${REASONS.join(', ')}.`);
+  }
+  if (!Number.isInteger(priority) || Number(priority) < 1 || Number(priority) > 8) {
+    throw new TenantError('invalid', 'class must be a whole number from 1 to 8.');
+  }
+  const request = { by: reason, priority: Number(priority), holder: textOf(body, 'holder', MAX_HOLDER) };
+  return keeper.lease(name, request, signal);
+}
+
+/** @type {Answer} */
+function renew({ keeper }, { name }) {
+  if (keeper.renew(name)) return {};
+  throw new TenantError('gone', 'This lease has ended. Ask for another one.');
+}
+
+/** @type {Answer} */
+function release({ keeper }, { name }) {
+  if (keeper.release(name)) return null;
+  throw new TenantError('gone', 'This lease has ended already.');
+}
+
+/** @type {Answer} */
+function wake({ keeper }, { name, body }) {
+  refuseUnknown(body, []);
+  return keeper.tenant(name).wake({ by: 'operator', isForced: true });
+}
+
+/** @type {Answer} */
+async function sleep({ keeper }, { name, body }) {
+  refuseUnknown(body, ['force', 'pause']);
+  const tenant = keeper.tenant(name);
+  await tenant.sleep({ isForced: flagOf(body, 'force'), isPause: flagOf(body, 'pause') });
+  return { state: tenant.state };
+}
+
+/** @type {Answer} */
+async function logs({ keeper }, { name, query }) {
+  const lines = query.get('lines') ?? String(STANDARD_LINES);
+  if (!/^\d{1,4}$/.test(lines) || Number(lines) < 1 || Number(lines) > MAX_LINES) {
+    throw new TenantError('invalid', `lines must be a whole number from 1 to ${MAX_LINES}.`);
+  }
+  return { text: await keeper.logs(name, Number(lines)) };
+}
+
+/** @type {Answer} */
+function backup(served, { name }) {
+  served.keeper.tenant(name);
+  if (!served.backup) throw new TenantError('invalid', 'This keeper makes no backups.');
+  return served.backup(name);
+}
+
+/** Path, with * for a name; then the answers by method. @type {[string, Record<string, Answer>][]} */
+const ROUTES = [
+  ['/v1/tenants', { GET: async ({ keeper }) => ({ tenants: await keeper.list() }) }],
+  ['/v1/tenants/*/lease', { POST: lease }],
+  ['/v1/tenants/*/wake', { POST: wake }],
+  ['/v1/tenants/*/sleep', { POST: sleep }],
+  ['/v1/tenants/*/logs', { GET: logs }],
+  ['/v1/tenants/*/backup', { POST: backup }],
+  ['/v1/leases/*', { PUT: renew, DELETE: release }],
+  ['/v1/reload', { POST: ({ reload }) => reload() }]
+];
+
+/**
+ * @param {string} path
+ * @returns {{ methods: Record<string, Answer>, name: string } | null}
+ */
+function routeOf(path) {
+  const parts = path.split('/');
+  for (const [pattern, methods] of ROUTES) {
+    const wanted = pattern.split('/');
+    if (wanted.length !== parts.length) continue;
+    if (!wanted.every((part, i) => part === '*' || part === parts[i])) continue;
+    const at = wanted.indexOf('*');
+    return { methods, name: at < 0 ? '' : parts[at] };
+  }
+  return null;
+}
+
+module.exports = { routeOf };

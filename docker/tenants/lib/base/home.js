@@ -1,0 +1,87 @@
+'use strict';
+// Where the keeper has its files, and its environment variables.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { CliError, EXIT, messageOf } = require('./errors');
+
+/** Longest path of a Unix socket, bytes. */
+const MAX_SOCKET_PATH = 107;
+
+/**
+ * @typedef {object} Home
+ * @property {string} folder everything of the tenants; 0700
+ * @property {string} file the tenants file
+ * @property {string} socket of the keeper
+ * @property {string} lock of the keeper
+ * @property {string} volumes folder with a folder for each tenant's data
+ * @property {string} state folder with a folder for each tenant's state: process, password, output
+ * @property {string} backups folder of the backups
+ */
+
+/** @param {NodeJS.ProcessEnv} env @returns {Home} nothing is made */
+function homeOf(env) {
+  const base = path.resolve(env.SEGANET_HOME?.trim() || path.join(os.homedir(), '.seganet'));
+  const folder = path.join(base, 'tenants');
+  const file = path.resolve(env.SEGANET_TENANTS?.trim() || path.join(folder, 'tenants.json'));
+  const socket = path.resolve(env.SEGANET_TENANTS_SOCKET?.trim() || path.join(folder, 'keeper.sock'));
+  if (Buffer.byteLength(socket) > MAX_SOCKET_PATH) {
+    throw new CliError(
+      `${socket} is longer than the ${MAX_SOCKET_PATH} bytes of a socket's path. Set SEGANET_TENANTS_SOCKET to a shorter one.`,
+      EXIT.CONFIG
+    );
+  }
+  return {
+    folder,
+    file,
+    socket,
+    lock: path.join(folder, 'keeper.lock'),
+    volumes: path.join(folder, 'volumes'),
+    state: path.join(folder, 'state'),
+    backups: path.join(folder, 'backups')
+  };
+}
+
+/**
+ * Makes a folder that only this user can enter.
+ * @param {string} folder
+ * @throws {CliError} if it belongs to another user, or others may write to it
+ */
+function makePrivate(folder) {
+  try {
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { uid, mode } = fs.statSync(folder);
+    if (process.getuid && uid !== process.getuid()) throw new Error('it belongs to another user');
+    if (mode & 0o077) fs.chmodSync(folder, 0o700);
+  } catch (error) {
+    throw new CliError(`The folder ${folder} cannot be used: ${messageOf(error)}.`, EXIT.CONFIG);
+  }
+}
+
+/** @param {Home} home makes its folders */
+function makeHome(home) {
+  for (const folder of [home.folder, home.volumes, home.state]) makePrivate(folder);
+  // The socket gives the right to start tenants: its folder must be as private as itself.
+  if (path.dirname(home.socket) !== home.folder) {
+    fs.mkdirSync(path.dirname(home.socket), { recursive: true, mode: 0o700 });
+  }
+}
+
+/**
+ * Reads a whole number of the environment.
+ * @param {NodeJS.ProcessEnv} env
+ * @param {string} name
+ * @param {{ standard: number, min: number, max: number }} limits
+ * @returns {number}
+ * @throws {CliError}
+ */
+function numberOf(env, name, { standard, min, max }) {
+  const text = env[name]?.trim();
+  if (!text) return standard;
+  const value = Number(text);
+  if (/^\d{1,12}$/.test(text) && value >= min && value <= max) return value;
+  throw new CliError(`${name} must be a whole number from ${min} to ${max}, not '${text}'.`, EXIT.CONFIG);
+}
+
+module.exports = { homeOf, makeHome, makePrivate, numberOf };

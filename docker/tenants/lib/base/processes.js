@@ -1,0 +1,104 @@
+'use strict';
+// What /proc tells about a process. A process id alone names nothing, because the kernel uses it again: together
+// with the
+// time of its start and the boot it does.
+
+const fs = require('node:fs');
+
+/**
+ * @typedef {object} Stat
+ * @property {string} state R, S, T (stopped by a signal), Z (ended, not yet collected) …
+ * @property {number} group process group
+ * @property {string} start clock ticks since boot
+ * @property {number} residentBytes
+ */
+
+const PAGE_BYTES = 4096;
+
+/** @param {number} pid @returns {Stat | null} null: there is no such process */
+function statOf(pid) {
+  try {
+    const text = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name is in parentheses and may contain spaces and parentheses.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return {
+      state: fields[0],
+      group: Number(fields[2]),
+      start: fields[19],
+      residentBytes: Number(fields[21]) * PAGE_BYTES
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** @returns {string} changes with each boot */
+function bootId() {
+  try {
+    return fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
+
+/** @typedef {{ pid: number, start: string, boot: string }} Identity of a process, for ever */
+
+/** @param {number} pid @returns {Identity | null} */
+function identityOf(pid) {
+  const stat = statOf(pid);
+  return stat && { pid, start: stat.start, boot: bootId() };
+}
+
+/** @param {Identity} identity @returns {Stat | null} null: this process has ended */
+function livingStat({ pid, start, boot }) {
+  if (!Number.isInteger(pid) || pid <= 1 || boot !== bootId()) return null;
+  const stat = statOf(pid);
+  return stat && stat.start === start && stat.state !== 'Z' && stat.state !== 'X' ? stat : null;
+}
+
+/** @returns {number[]} all process ids */
+function allPids() {
+  try {
+    return fs.readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+  } catch {
+    return [];
+  }
+}
+
+/** @returns {Map<number, { bytes: number, members: number }>} living processes by process group */
+function groups() {
+  /** @type {Map<number, { bytes: number, members: number }>} */
+  const found = new Map();
+  for (const pid of allPids()) {
+    const stat = statOf(pid);
+    if (!stat || stat.state === 'Z' || stat.state === 'X') continue;
+    const group = found.get(stat.group) ?? { bytes: 0, members: 0 };
+    found.set(stat.group, { bytes: group.bytes + stat.residentBytes, members: group.members + 1 });
+  }
+  return found;
+}
+
+/**
+ * Finds the processes of this user that started with a variable.
+ * @param {string} name
+ * @returns {Map<string, number[]>} process ids by the variable's value
+ */
+function variables(name) {
+  /** @type {Map<string, number[]>} */
+  const found = new Map();
+  for (const pid of allPids()) {
+    let text;
+    try {
+      text = fs.readFileSync(`/proc/${pid}/environ`, 'utf8');
+    } catch {
+      continue;
+    }
+    const line = text.split('\0').find((each) => each.startsWith(`${name}=`));
+    if (line === undefined) continue;
+    const value = line.slice(name.length + 1);
+    found.set(value, [...(found.get(value) ?? []), pid]);
+  }
+  return found;
+}
+
+module.exports = { statOf, identityOf, livingStat, groups, variables };

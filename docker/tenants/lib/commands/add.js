@@ -1,0 +1,119 @@
+'use strict';
+
+const { tellKeeper } = require('../api/reload');
+const { CliError, EXIT, messageOf } = require('../base/errors');
+const { makeHome } = require('../base/home');
+const { checkTenant } = require('../file/schema');
+const { changeTenants, readTenants } = require('../file/tenants-file');
+
+/** Options with a number, and their places in the file. @type {Record<string, { key: string, isLimit?: true, factor?: number, help: string }>} */
+const NUMBERS = {
+  port: { key: 'port', help: 'MQTT port in the tenant, 0 = none; default 1883' },
+  http: { key: 'http', help: 'HTTP port in the tenant; default: none' },
+  memory: { key: 'memoryMiB', isLimit: true, help: 'MiB of memory; default 256' },
+  cpus: { key: 'cpus', isLimit: true, help: 'cores, such as 0.5; default 1' },
+  pids: { key: 'pids', isLimit: true, help: 'processes and threads; default 128' },
+  volume: { key: 'volumeMiB', isLimit: true, help: 'MiB of data; default 1024' },
+  rate: { key: 'rate', isLimit: true, help: 'records a second; default: any' },
+  waiting: { key: 'waitingMiB', isLimit: true, help: 'MiB of records that wait while it sleeps; default 64' },
+  idle: {
+    key: 'idleMs',
+    factor: 1000,
+    help: 'seconds without use until it is paused or stopped; default 600'
+  },
+  stop: { key: 'stopMs', factor: 1000, help: 'seconds from the pause to the stop; default 3600' }
+};
+
+/** @param {Record<string, any>} values @returns {Record<string, any>} entry of the file */
+function entryOf(values) {
+  /** @type {Record<string, any>} */
+  const entry = {};
+  /** @type {Record<string, number>} */
+  const limits = {};
+  for (const [option, { key, isLimit, factor = 1 }] of Object.entries(NUMBERS)) {
+    const text = values[option];
+    if (text === undefined) continue;
+    const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) * factor : NaN;
+    if (!Number.isFinite(number))
+      throw new CliError(`--${option} takes a number, not '${text}'.`, EXIT.USAGE);
+    (isLimit ? limits : entry)[key] = number;
+  }
+  if (Object.keys(limits).length > 0) entry.limits = limits;
+  if (values.cold) entry.warm = false;
+  if (values.always) entry.always = true;
+  return entry;
+}
+
+/** @type {import('./index').Command} */
+module.exports = {
+  name: 'add',
+  summary: 'adds a tenant to the tenants file, and makes what it needs',
+  more: `COMMAND is what runs in the tenant; default: that of the image, or, with the driver process, a gateway of this package.
+An image is kept by its digest: a name with a tag is looked up now, in the images that the engine has.`,
+  usage: 'NAME [options] [-- COMMAND ...]',
+  operands: [1, 65],
+  options: {
+    driver: { type: 'string', value: 'DRIVER', help: 'process, docker, podman or kubernetes' },
+    image: { type: 'string', value: 'IMAGE', help: 'image of the container' },
+    ...Object.fromEntries(
+      Object.entries(NUMBERS).map(([name, { help }]) => [
+        name,
+        { type: /** @type {const} */ ('string'), value: 'N', help }
+      ])
+    ),
+    cold: { type: 'boolean', help: 'stop instead of pause' },
+    always: { type: 'boolean', help: 'never pause or stop' }
+  },
+  async run({ values, operands, env, home, isJson, print, note, driver }) {
+    const [name, ...command] = operands;
+    const numbers = entryOf(values);
+    const chosen = values.driver ?? (await standardDriver(env, Boolean(values.image), driver));
+    let image = values.image;
+    if (image && (chosen === 'docker' || chosen === 'podman')) {
+      const { digestOf } = driver(chosen);
+      if (digestOf) image = await digestOf(image);
+    }
+    const entry = {
+      name,
+      driver: chosen,
+      ...(image !== undefined && { image }),
+      ...(command.length > 0 && { command }),
+      ...numbers
+    };
+    let spec;
+    try {
+      spec = checkTenant(entry);
+    } catch (error) {
+      throw new CliError(messageOf(error), EXIT.USAGE);
+    }
+    makeHome(home);
+    if (readTenants(home.file).some((each) => each.name === name)) {
+      throw new CliError(`There is a tenant '${name}' already.`);
+    }
+    await driver(spec.driver).create(spec);
+    changeTenants(home.file, (tenants) => [...tenants, entry]);
+    await tellKeeper(home.socket, note);
+    print(isJson ? JSON.stringify(entry) : `added ${name} (${spec.driver})`);
+  }
+};
+
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @param {boolean} hasImage
+ * @param {(name: string) => import('../drivers/driver').Driver} driver
+ * @returns {Promise<string>} an engine that answers, if the tenant has an image
+ */
+async function standardDriver(env, hasImage, driver) {
+  const named = env.SEGANET_TENANTS_ENGINE?.trim() || 'auto';
+  if (named !== 'auto') return named;
+  if (!hasImage) return 'process';
+  for (const name of ['docker', 'podman']) {
+    try {
+      await driver(name).check();
+      return name;
+    } catch {
+      // The next one.
+    }
+  }
+  throw new CliError('Neither Docker nor Podman answers. Start one, or name another --driver.');
+}

@@ -1,0 +1,50 @@
+'use strict';
+
+const fs = require('node:fs');
+const { ask } = require('../api/client');
+const { EXIT, messageOf } = require('../base/errors');
+const { readTenants } = require('../file/tenants-file');
+
+/**
+ * @param {string} file
+ * @param {number} forbidden bits of its mode
+ * @returns {string} '' = fine, or it does not exist
+ */
+function modeProblem(file, forbidden) {
+  const stat = fs.statSync(file, { throwIfNoEntry: false });
+  if (!stat || (stat.mode & forbidden) === 0) return '';
+  return `${file} is open to other users (mode ${(stat.mode & 0o777).toString(8)}).`;
+}
+
+/** @type {import('./index').Command} */
+module.exports = {
+  name: 'check',
+  summary: 'checks the tenants file, the folders, the engines and the keeper',
+  more: 'Exit code 78: the tenants file is wrong. 1: something else is.',
+  usage: '',
+  options: {},
+  async run({ home, isJson, print, driver }) {
+    const specs = readTenants(home.file);
+    const problems = [
+      modeProblem(home.folder, 0o077),
+      modeProblem(home.socket, 0o077),
+      modeProblem(home.file, 0o022)
+    ];
+    /** @type {string[]} */
+    const facts = [`${home.file}: ${specs.length} tenants`];
+    for (const name of new Set(specs.map((spec) => spec.driver))) {
+      try {
+        facts.push(`driver ${name}: ${await driver(name).check()}`);
+      } catch (error) {
+        problems.push(`Driver ${name}: ${messageOf(error)}`);
+      }
+    }
+    const answer = await ask(home.socket, 'GET', '/v1/tenants').catch(() => null);
+    if (answer?.status === 200) facts.push(`the keeper answers at ${home.socket}`);
+    else problems.push(`No keeper answers at ${home.socket}. Start it with "seganet-tenants run".`);
+    const found = problems.filter(Boolean);
+    if (isJson) print(JSON.stringify({ ok: found.length === 0, facts, problems: found }));
+    else for (const line of [...facts, ...found]) print(line);
+    return found.length === 0 ? EXIT.OK : EXIT.CANNOT;
+  }
+};

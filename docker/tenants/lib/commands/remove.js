@@ -1,0 +1,30 @@
+'use strict';
+
+const { tellKeeper } = require('../api/reload');
+const { CliError } = require('../base/errors');
+const { changeTenants, readTenants } = require('../file/tenants-file');
+
+/** Time for an orderly end when no keeper runs. */
+const GRACE_MS = 30_000;
+
+/** @type {import('./index').Command} */
+module.exports = {
+  name: 'remove',
+  summary: 'stops a tenant and removes it from the tenants file and the engine',
+  more: 'Its data stay, unless --delete-data is given.',
+  usage: 'NAME [options]',
+  options: { 'delete-data': { type: 'boolean', help: 'delete its data, too' } },
+  async run({ values, operands, home, isJson, print, note, driver }) {
+    const [name] = operands;
+    const spec = readTenants(home.file).find((each) => each.name === name);
+    if (!spec) throw new CliError(`There is no tenant '${name}' in ${home.file}.`);
+    changeTenants(home.file, (tenants) => tenants.filter((each) => each.name !== name));
+    await tellKeeper(home.socket, note);
+    const engine = driver(spec.driver);
+    await engine.stop(spec, GRACE_MS);
+    const hasData = Boolean(values['delete-data']);
+    await engine.remove(spec, { hasData });
+    if (isJson) return print(JSON.stringify({ removed: name, data: hasData ? 'deleted' : 'kept' }));
+    print(`removed ${name}; its data are ${hasData ? 'deleted' : 'kept'}`);
+  }
+};

@@ -1,0 +1,79 @@
+'use strict';
+
+const os = require('node:os');
+const { ApiServer } = require('../api/server');
+const { systemClock } = require('../base/clock');
+const { CliError } = require('../base/errors');
+const { makeHome, numberOf } = require('../base/home');
+const { takeLock } = require('../base/lock');
+const { readTenants } = require('../file/tenants-file');
+const { Keeper } = require('../life/keeper');
+
+const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM']);
+/** Longer than the 27 s that a gateway takes for its own orderly end. */
+const GRACE = { standard: 30_000, min: 100, max: 600_000 };
+const READY = { standard: 60_000, min: 1000, max: 3_600_000 };
+const STARTS = { standard: os.availableParallelism(), min: 1, max: 256 };
+const LEASE_MS = 30_000;
+
+/** @param {any} event @returns {string} a line for people */
+function lineOf({ tenant, event, by, class: priority, how, ms, reason, driver, ok }) {
+  if (event === 'engine')
+    return `engine of ${driver}: ${ok ? 'answers again' : 'does not answer; running tenants go on'}`;
+  const words = [
+    by && `for ${by}`,
+    event === 'waking' && `(class ${priority})`,
+    how && `by ${how}`,
+    ms !== undefined && `after ${ms} ms`,
+    reason
+  ];
+  return [`${tenant}: ${event}`, ...words.filter(Boolean)].join(' ');
+}
+
+/** @type {import('./index').Command} */
+module.exports = {
+  name: 'run',
+  summary: 'runs the keeper until a signal ends it',
+  more: `Tenants that run when the keeper ends run on, and the next keeper finds them. SIGHUP reads the tenants file again.
+
+variables
+  SEGANET_TENANTS_STARTS    most starts at once; default: the number of cores
+  SEGANET_TENANTS_READY_MS  longest time of a start; default ${READY.standard}
+  SEGANET_TENANTS_GRACE_MS  time for an orderly end; default ${GRACE.standard}`,
+  usage: '',
+  options: { 'stop-tenants': { type: 'boolean', help: 'stop all tenants when the keeper ends' } },
+  async run({ values, env, home, isJson, print, note, driver }) {
+    const limits = {
+      starts: numberOf(env, 'SEGANET_TENANTS_STARTS', STARTS),
+      readyMs: numberOf(env, 'SEGANET_TENANTS_READY_MS', READY),
+      graceMs: numberOf(env, 'SEGANET_TENANTS_GRACE_MS', GRACE),
+      leaseMs: LEASE_MS
+    };
+    makeHome(home);
+    const lock = takeLock(home.lock);
+    if ('owner' in lock)
+      throw new CliError(`Another keeper runs with ${home.folder}: process ${lock.owner}.`);
+    try {
+      const specs = readTenants(home.file);
+      const keeper = new Keeper({ drivers: driver, clock: systemClock, limits, state: home.state });
+      keeper.on('event', (event) => (isJson ? print(JSON.stringify(event)) : print(lineOf(event))));
+      const reload = () => keeper.apply(readTenants(home.file));
+      const server = new ApiServer({ keeper, reload, backup: null }, { report: note });
+      if (specs.some((spec) => spec.driver === 'process'))
+        note('warning: tenants of the driver process are not isolated.');
+      await keeper.apply(specs);
+      await server.open(home.socket);
+      note(`The keeper of ${specs.length} tenants listens on ${home.socket}.`);
+      process.on('SIGHUP', () => reload().catch((error) => note(error.message)));
+      await new Promise((resolve) => {
+        for (const signal of SIGNALS) process.once(signal, resolve);
+      });
+      await server.close();
+      await keeper.close({ isStopped: Boolean(values['stop-tenants']) });
+    } finally {
+      lock.release();
+    }
+    // A start that is under way must not keep the process.
+    setImmediate(() => process.exit());
+  }
+};

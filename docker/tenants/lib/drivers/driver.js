@@ -1,0 +1,51 @@
+'use strict';
+// What the keeper needs of whatever runs a tenant.
+
+/** @typedef {import('../file/schema').Spec} Spec */
+/**
+ * @typedef {object} Observed
+ * @property {'absent' | 'created' | 'stopped' | 'running' | 'paused'} state created: it exists and never ran
+ * @property {string} reason why it ended, '' = it did not, or that is unknown
+ */
+/**
+ * Every method rejects with a TenantError of code `engine` if the engine does not answer, and with another error
+ * if the
+ * engine refuses.
+ * @typedef {object} Driver
+ * @property {string} name
+ * @property {boolean} isIsolated false: a tenant can reach what this user can reach
+ * @property {boolean} canPause
+ * @property {() => Promise<string>} check resolves to a sentence about the engine, if it can be used
+ * @property {(spec: Spec) => Promise<void>} create makes what the tenant lacks, or makes it again after a change
+ *   of the
+ *   tenants file; the data stay; called only while the tenant does not run
+ * @property {(spec: Spec) => Promise<void>} start
+ * @property {(spec: Spec, graceMs: number) => Promise<void>} stop also of a paused tenant; it has ended when this
+ *   resolves
+ * @property {(spec: Spec) => Promise<void>} pause
+ * @property {(spec: Spec) => Promise<void>} unpause
+ * @property {(spec: Spec) => Promise<Observed>} inspect
+ * @property {(spec: Spec, signal: AbortSignal) => Promise<{ reason: string }>} ended resolves when the running
+ *   tenant ends, with a
+ *   sentence; stays pending after the signal
+ * @property {(spec: Spec) => Promise<string>} address its own address: nothing else answers there
+ * @property {(spec: Spec) => Promise<number>} memory bytes in use, 0 = unknown
+ * @property {(spec: Spec, lines: number) => Promise<string>} logs its last lines of output
+ * @property {(spec: Spec, options: { hasData: boolean }) => Promise<void>} remove it is stopped; hasData: its data
+ *   go, too
+ * @property {(image: string) => Promise<string>} [digestOf] the image's name with its digest, for one with a tag
+ * @property {() => void} close
+ */
+
+/** Most lines of output that one can ask for. */
+const MAX_LINES = 1000;
+
+/** @param {number | null} code @param {string | null} signal @returns {string} how a process ended */
+function endOf(code, signal) {
+  return signal ? `ended by the signal ${signal}` : `ended with code ${code}`;
+}
+
+/** @param {string} text @param {number} lines @returns {string} the last lines */
+const lastLines = (text, lines) => text.split('\n').filter(Boolean).slice(-lines).join('\n');
+
+module.exports = { MAX_LINES, endOf, lastLines };

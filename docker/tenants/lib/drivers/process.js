@@ -1,0 +1,268 @@
+'use strict';
+// Runs tenants as processes of this user, each with a folder, a session and an address of its own. They are not
+// isolated:
+// a tenant can read and do whatever this user can. For a first try, for tests, and for tenants that trust each other.
+
+const { spawn } = require('node:child_process');
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const path = require('node:path');
+const { livingStat } = require('../base/processes');
+const { secretsOf } = require('../life/secrets');
+const { accepts } = require('../life/readiness');
+const { addressFor } = require('./addresses');
+const { endOf } = require('./driver');
+const { environmentOf } = require('./environment');
+const { limiterOf } = require('./process-limits');
+const { Output } = require('./process-output');
+const { ProcessTable } = require('./process-table');
+
+/** @typedef {import('./driver').Driver} Driver */
+/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {{ pid: number, ended: Promise<{ reason: string }> }} Child */
+
+/** The gateway of this package: what runs without a command. */
+const GATEWAY = path.join(__dirname, '..', '..', '..', '..', 'flows', 'launcher', 'start.js');
+/** Time between two looks at a process that is no child of this one. */
+const LOOK_MS = 250;
+/** The kernel ends a killed process within this time. */
+const KILLED_MS = 5000;
+const TURN_MS = 10_000;
+/** Variables of this process that a tenant gets, too. */
+const PASSED = ['PATH', 'LANG', 'LC_ALL', 'TZ'];
+
+/** @implements {Driver} */
+class ProcessDriver {
+  name = 'process';
+  isIsolated = false;
+  canPause = true;
+  #home;
+  #limiter;
+  #table;
+  /** @type {Map<string, Child>} started by this process */
+  #children = new Map();
+  /** @type {Map<string, string>} */
+  #addresses = new Map();
+  #turning;
+
+  /**
+   * @param {Pick<import('../base/home').Home, 'volumes' | 'state'>} home
+   * @param {{ limiter?: import('./process-limits').Limiter }} [options]
+   */
+  constructor(home, { limiter } = {}) {
+    this.#home = home;
+    const mark = crypto.createHash('sha256').update(home.state).digest('hex').slice(0, 8);
+    this.#limiter = limiter ?? limiterOf({ unit: `seganet-tenant-${mark}` });
+    this.#table = new ProcessTable(home.state);
+    this.#turning = setInterval(() => this.#turnOutputs(), TURN_MS).unref();
+  }
+
+  async check() {
+    const limits = {
+      systemd: 'memory, processor and tasks are limited by systemd',
+      prlimit: 'only the memory of each process and the size of files are limited (prlimit)',
+      none: 'nothing is limited: neither systemd nor prlimit is there'
+    };
+    return `processes are not isolated; ${limits[this.#limiter.kind]}`;
+  }
+
+  /** @param {Spec} spec */
+  async create({ name }) {
+    fs.mkdirSync(this.volume(name), { recursive: true, mode: 0o700 });
+    fs.mkdirSync(this.#state(name), { recursive: true, mode: 0o700 });
+    secretsOf(this.#state(name));
+  }
+
+  /** @param {Spec} spec */
+  async start(spec) {
+    const { name } = spec;
+    const host = await this.address(spec);
+    await this.#endRest(name);
+    await this.#refuseStranger(spec, host);
+    const [program, ...args] = this.#command(spec);
+    const fd = new Output(this.#state(name)).open();
+    try {
+      const child = spawn(program, args, {
+        cwd: this.volume(name),
+        env: this.#environment(spec, host, this.volume(name)),
+        // A session of its own, which gets no signal of the keeper's terminal and outlives the keeper.
+        detached: true,
+        stdio: ['ignore', fd, fd]
+      });
+      const ended = new Promise((/** @type {(end: { reason: string }) => void} */ resolve) => {
+        child.once('exit', (code, by) => resolve({ reason: endOf(code, by) }));
+        child.once('error', (error) => resolve({ reason: `cannot be started: ${error.message}` }));
+      });
+      if (child.pid === undefined) throw new Error((await ended).reason);
+      child.unref();
+      this.#table.save(name, child.pid);
+      const entry = { pid: child.pid, ended };
+      this.#children.set(name, entry);
+      void ended.then(() => this.#children.get(name) === entry && this.#children.delete(name));
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+
+  /** @param {Spec} spec @param {number} graceMs */
+  async stop({ name }, graceMs) {
+    const identity = this.#table.find(name);
+    if (identity) {
+      const { pid } = identity;
+      // The process itself gets the signal, not its group: a launcher passes it on in its own order.
+      signal(pid, 'SIGTERM');
+      signal(-pid, 'SIGCONT');
+      const isOver = await this.#until(() => !livingStat(identity), graceMs);
+      if (!isOver) signal(-pid, 'SIGKILL');
+      await this.#until(() => !livingStat(identity), KILLED_MS);
+    }
+    await this.#endRest(name);
+    this.#table.forget(name);
+  }
+
+  /** Ends what the tenant started and left behind. @param {string} name */
+  async #endRest(name) {
+    await this.#until(() => {
+      const rest = this.#table.members(name);
+      for (const pid of rest) signal(pid, 'SIGKILL');
+      return rest.length === 0;
+    }, KILLED_MS);
+  }
+
+  /** @param {Spec} spec */
+  async pause({ name }) {
+    const identity = this.#table.find(name);
+    if (!identity) throw new Error(`${name} does not run.`);
+    signal(-identity.pid, 'SIGSTOP');
+    await this.#until(() => livingStat(identity)?.state === 'T' || !livingStat(identity), LOOK_MS * 4);
+  }
+
+  /** @param {Spec} spec */
+  async unpause({ name }) {
+    const identity = this.#table.find(name);
+    if (!identity) throw new Error(`${name} does not run.`);
+    signal(-identity.pid, 'SIGCONT');
+  }
+
+  /** @param {Spec} spec @returns {Promise<import('./driver').Observed>} */
+  async inspect({ name }) {
+    if (!fs.existsSync(this.#state(name)) || !fs.existsSync(this.volume(name)))
+      return { state: 'absent', reason: '' };
+    const identity = this.#table.find(name);
+    if (identity) return { state: livingStat(identity)?.state === 'T' ? 'paused' : 'running', reason: '' };
+    if (!this.#table.hasRecord(name)) return { state: 'stopped', reason: '' };
+    return { state: 'stopped', reason: 'ended while the keeper did not run' };
+  }
+
+  /** @param {Spec} spec @param {AbortSignal} over @returns {Promise<{ reason: string }>} */
+  async ended({ name }, over) {
+    const child = this.#children.get(name);
+    if (child) return child.ended;
+    const identity = this.#table.find(name);
+    while (identity && livingStat(identity)) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS).unref());
+      if (over.aborted) await new Promise(() => {});
+    }
+    return { reason: 'ended; its code is unknown, because an earlier keeper started it' };
+  }
+
+  /** @param {Spec} spec */
+  async address({ name }) {
+    let address = this.#addresses.get(name);
+    if (address === undefined) {
+      address = addressFor(this.#home.state, name, new Set(this.#addresses.values()));
+      this.#addresses.set(name, address);
+    }
+    return address;
+  }
+
+  /** @param {Spec} spec */
+  async memory({ name }) {
+    const identity = this.#table.find(name);
+    return identity ? this.#table.group(identity.pid).bytes : 0;
+  }
+
+  /** @param {Spec} spec @param {number} lines */
+  async logs({ name }, lines) {
+    return new Output(this.#state(name)).last(lines);
+  }
+
+  /** @param {Spec} spec @param {{ hasData: boolean }} options */
+  async remove({ name }, { hasData }) {
+    fs.rmSync(this.#state(name), { recursive: true, force: true });
+    if (hasData) fs.rmSync(this.volume(name), { recursive: true, force: true });
+    this.#addresses.delete(name);
+  }
+
+  close() {
+    clearInterval(this.#turning);
+  }
+
+  /** @param {string} name @returns {string} folder of its data */
+  volume(name) {
+    return path.join(this.#home.volumes, name);
+  }
+
+  /** @param {string} name @returns {string} */
+  #state(name) {
+    return path.join(this.#home.state, name);
+  }
+
+  /** @param {Spec} spec @returns {string[]} */
+  #command(spec) {
+    const command =
+      spec.command.length > 0 ? spec.command : [process.execPath, '--max-semi-space-size=1', GATEWAY];
+    return [...this.#limiter.words(spec), ...command];
+  }
+
+  /** @param {Spec} spec @param {string} host @param {string} data @returns {Record<string, string>} */
+  #environment(spec, host, data) {
+    const passed = PASSED.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
+    const { file } = secretsOf(this.#state(spec.name));
+    const mark = this.#table.mark(spec.name);
+    return {
+      ...Object.fromEntries(passed),
+      ...environmentOf(spec, { host, data, passwords: file }),
+      [mark.name]: mark.value
+    };
+  }
+
+  /** Another program at the tenant's address would be taken for it. @param {Spec} spec @param {string} host */
+  async #refuseStranger({ port, http }, host) {
+    for (const each of [port, http].filter(Boolean)) {
+      if (!(await accepts({ host, port: each }))) continue;
+      throw new Error(`another program listens on ${host}:${each}`);
+    }
+  }
+
+  /** @param {() => boolean} isTrue @param {number} ms @returns {Promise<boolean>} false: not within this time */
+  async #until(isTrue, ms) {
+    const end = performance.now() + ms;
+    for (let wait = 2; !isTrue(); wait = Math.min(wait * 2, 50)) {
+      if (performance.now() > end) return false;
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+    return true;
+  }
+
+  #turnOutputs() {
+    for (const name of this.#addresses.keys()) {
+      try {
+        new Output(this.#state(name)).turn();
+      } catch {
+        // A full disk: the next turn tries again.
+      }
+    }
+  }
+}
+
+/** @param {number} pid negative = its process group @param {NodeJS.Signals} name */
+function signal(pid, name) {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended.
+  }
+}
+
+exports.ProcessDriver = ProcessDriver;

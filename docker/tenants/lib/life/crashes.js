@@ -1,0 +1,51 @@
+'use strict';
+
+/** Waits after the first failures in a row, ms. After one more, nothing starts until a person says so. */
+const WAITS_MS = [1000, 7000, 45_000, 300_000];
+const MAX_FAILURES = WAITS_MS.length + 1;
+/** A tenant that ran for this time was healthy: its earlier failures no longer count. */
+const HEALTHY_MS = 60_000;
+/** For those who ask for a tenant that stays down: when to ask again. */
+const FAILED_RETRY_MS = 300_000;
+
+/** Counts the failures of one tenant, and says when it may start again. */
+class Crashes {
+  #clock;
+  #count = 0;
+  #allowedAt = 0;
+
+  /** @param {import('../base/clock').Clock} clock */
+  constructor(clock) {
+    this.#clock = clock;
+  }
+
+  get count() {
+    return this.#count;
+  }
+
+  get isFinal() {
+    return this.#count >= MAX_FAILURES;
+  }
+
+  /** @returns {number} ms until the next start is allowed */
+  get waitMs() {
+    return this.isFinal ? FAILED_RETRY_MS : Math.max(0, Math.ceil(this.#allowedAt - this.#clock.now()));
+  }
+
+  /** @param {number} ranMs time for which it was ready; 0 = it did not become ready */
+  add(ranMs) {
+    if (ranMs >= HEALTHY_MS) this.#count = 0;
+    this.#count = Math.min(this.#count + 1, MAX_FAILURES);
+    this.#allowedAt = this.#clock.now() + (WAITS_MS[this.#count - 1] ?? 0);
+  }
+
+  forget() {
+    this.#count = 0;
+    this.#allowedAt = 0;
+  }
+}
+
+exports.Crashes = Crashes;
+exports.WAITS_MS = WAITS_MS;
+exports.MAX_FAILURES = MAX_FAILURES;
+exports.HEALTHY_MS = HEALTHY_MS;

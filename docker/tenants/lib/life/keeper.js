@@ -1,0 +1,267 @@
+'use strict';
+// All tenants together: which there are, who may start, engines that are away.
+
+const { EventEmitter } = require('node:events');
+const path = require('node:path');
+const { TenantError, isEngineAway, messageOf } = require('../base/errors');
+const { untilAccepts } = require('./readiness');
+const { secretsOf, FRONT, KEEPER } = require('./secrets');
+const { Starts } = require('./starts');
+const { Tenant } = require('./tenant');
+
+/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {import('../drivers/driver').Driver} Driver */
+/**
+ * @typedef {object} Limits
+ * @property {number} starts at once
+ * @property {number} readyMs longest time of a start
+ * @property {number} leaseMs life of a lease after its last renewal
+ * @property {number} graceMs time for an orderly end
+ */
+/**
+ * @typedef {object} Row of the list
+ * @property {string} name
+ * @property {string} driver
+ * @property {import('./tenant').State} state
+ * @property {number} since ms since 1970
+ * @property {string} reason
+ * @property {string} host '' = not known yet
+ * @property {number} port
+ * @property {number} http
+ * @property {number} memoryBytes 0 = it does not run, or unknown
+ * @property {{ at: number, by: string, how: string, readyMs: number } | null} lastWake
+ * @property {number} leases
+ * @property {number} failures in a row
+ * @property {boolean} isolated
+ * @property {{ at: number, ok: boolean, reason: string } | null} backup the last one
+ */
+
+/** Time between two looks whether an engine is back. */
+const PROBE_MS = 2000;
+
+class Keeper extends EventEmitter {
+  #drivers;
+  #clock;
+  #limits;
+  #state;
+  #starts;
+  #accepts;
+  /** @type {Map<string, Tenant>} */
+  #tenants = new Map();
+  /** @type {Map<string, () => void>} by name of the driver; cancels the next look */
+  #away = new Map();
+  /** @type {Map<string, { at: number, ok: boolean, reason: string }>} */
+  #backups = new Map();
+  #isClosed = false;
+  /** @type {Promise<unknown>} */
+  #tail = Promise.resolve();
+
+  /**
+   * Emits `event` with what happens to tenants.
+   * @param {object} parts
+   * @param {(name: string) => Driver} parts.drivers throws if there is none
+   * @param {import('../base/clock').Clock} parts.clock
+   * @param {Limits} parts.limits
+   * @param {string} parts.state folder of the tenants' states
+   * @param {typeof untilAccepts} [parts.accepts]
+   */
+  constructor({ drivers, clock, limits, state, accepts = untilAccepts }) {
+    super();
+    this.setMaxListeners(0);
+    this.#drivers = drivers;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#state = state;
+    this.#accepts = accepts;
+    this.#starts = new Starts(limits.starts);
+  }
+
+  get names() {
+    return [...this.#tenants.keys()];
+  }
+
+  /**
+   * Takes over the list of tenants: new ones are looked at, missing ones stop, changed ones get their new settings.
+   * @param {Spec[]} specs
+   * @returns {Promise<{ added: string[], removed: string[], changed: string[] }>} when all is done
+   */
+  apply(specs) {
+    const run = this.#tail.then(() => this.#apply(specs));
+    this.#tail = run.catch(() => {});
+    return run;
+  }
+
+  /** @param {Spec[]} specs */
+  async #apply(specs) {
+    const wanted = new Map(specs.map((spec) => [spec.name, spec]));
+    /** @type {Record<'added' | 'removed' | 'changed', string[]>} */
+    const result = { added: [], removed: [], changed: [] };
+    /** @type {Promise<void>[]} */
+    const closing = [];
+    for (const [name, tenant] of this.#tenants) {
+      const spec = wanted.get(name);
+      if (spec?.driver === tenant.spec.driver) continue;
+      this.#tenants.delete(name);
+      result.removed.push(name);
+      closing.push(tenant.close({ isStopped: true }));
+    }
+    // A tenant that changes its driver has the same data: the old one ends first.
+    const outcomes = await Promise.allSettled(closing);
+    /** @type {Promise<void>[]} */
+    const looks = [];
+    for (const [name, spec] of wanted) {
+      const tenant = this.#tenants.get(name);
+      if (!tenant) {
+        result.added.push(name);
+        looks.push(this.#look(this.#make(spec)));
+      } else if (JSON.stringify(tenant.spec) !== JSON.stringify(spec)) {
+        result.changed.push(name);
+        tenant.update(spec);
+      }
+    }
+    outcomes.push(...(await Promise.allSettled(looks)));
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed && !isEngineAway(failed.reason)) throw failed.reason;
+    return result;
+  }
+
+  /** @param {string} name @returns {Tenant} */
+  tenant(name) {
+    const tenant = this.#tenants.get(name);
+    if (!tenant) throw new TenantError('unknown', `There is no tenant '${name.slice(0, 64)}'.`);
+    return tenant;
+  }
+
+  /**
+   * @param {string} name
+   * @param {{ by: string, priority: number, holder: string }} request
+   * @param {AbortSignal} signal
+   */
+  async lease(name, request, signal) {
+    const tenant = this.tenant(name);
+    const { password } = secretsOf(path.join(this.#state, name));
+    return { ...(await tenant.lease(request, signal)), user: FRONT, password };
+  }
+
+  /** @param {string} lease @returns {boolean} */
+  renew(lease) {
+    return this.#tenants.get(lease.split('.', 1)[0])?.renew(lease) ?? false;
+  }
+
+  /** @param {string} lease @returns {boolean} */
+  release(lease) {
+    return this.#tenants.get(lease.split('.', 1)[0])?.release(lease) ?? false;
+  }
+
+  /** @param {string} name @param {number} lines @returns {Promise<string>} */
+  logs(name, lines) {
+    const { spec } = this.tenant(name);
+    return this.#drivers(spec.driver).logs(spec, lines);
+  }
+
+  /** @returns {Promise<Row[]>} */
+  list() {
+    return Promise.all([...this.#tenants.values()].map((tenant) => this.#row(tenant)));
+  }
+
+  /** Records that a backup ended. @param {string} name @param {{ ok: boolean, reason: string }} result */
+  backedUp(name, { ok, reason }) {
+    const at = this.#clock.wall();
+    this.#backups.set(name, { at, ok, reason });
+    this.#tell({ at, tenant: name, event: 'backup', ok, reason });
+  }
+
+  /** @param {{ isStopped: boolean }} options true: all tenants end, too */
+  async close({ isStopped }) {
+    this.#isClosed = true;
+    for (const cancel of this.#away.values()) cancel();
+    await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant.close({ isStopped })));
+  }
+
+  /** @param {Spec} spec @returns {Tenant} */
+  #make(spec) {
+    const { leaseMs, readyMs, graceMs } = this.#limits;
+    const tenant = new Tenant(spec, {
+      driver: this.#drivers(spec.driver),
+      clock: this.#clock,
+      starts: this.#starts,
+      accepts: (...args) => this.#whenAccepts(...args),
+      tell: (event) => this.#tell(event),
+      onEngineAway: () => this.#engineAway(spec.driver),
+      leaseMs,
+      readyMs,
+      graceMs
+    });
+    this.#tenants.set(spec.name, tenant);
+    return tenant;
+  }
+
+  /** @param {Spec} spec @param {string} host @param {string} how @param {AbortSignal} signal */
+  #whenAccepts(spec, host, how, signal) {
+    if (!spec.port) return this.#accepts({ host, port: spec.http, login: null }, signal);
+    const { password } = secretsOf(path.join(this.#state, spec.name));
+    return this.#accepts({ host, port: spec.port, login: { user: KEEPER, password } }, signal);
+  }
+
+  /** @param {Tenant} tenant */
+  async #look(tenant) {
+    try {
+      await tenant.reconcile();
+    } catch (error) {
+      tenant.reason = messageOf(error);
+      if (!isEngineAway(error)) throw error;
+      this.#engineAway(tenant.spec.driver);
+    }
+  }
+
+  /** Looks again and again until the engine is back, then at all of its tenants. @param {string} driver */
+  #engineAway(driver) {
+    if (this.#away.has(driver) || this.#isClosed) return;
+    this.#tell({ at: this.#clock.wall(), tenant: '', event: 'engine', driver, ok: false });
+    const probe = async () => {
+      try {
+        await this.#drivers(driver).check();
+      } catch {
+        if (!this.#isClosed) this.#away.set(driver, this.#clock.timer(PROBE_MS, probe));
+        return;
+      }
+      this.#away.delete(driver);
+      if (this.#isClosed) return;
+      this.#tell({ at: this.#clock.wall(), tenant: '', event: 'engine', driver, ok: true });
+      for (const tenant of this.#tenants.values()) {
+        if (tenant.spec.driver === driver) this.#look(tenant).catch(() => {});
+      }
+    };
+    this.#away.set(driver, this.#clock.timer(PROBE_MS, probe));
+  }
+
+  /** @param {Tenant} tenant @returns {Promise<Row>} */
+  async #row(tenant) {
+    const { spec, state, since, reason, host, lastWake, leases, failures } = tenant;
+    const driver = this.#drivers(spec.driver);
+    const isUp = state === 'running' || state === 'paused';
+    return {
+      name: spec.name,
+      driver: spec.driver,
+      state,
+      since,
+      reason,
+      host,
+      port: spec.port,
+      http: spec.http,
+      memoryBytes: isUp ? await driver.memory(spec).catch(() => 0) : 0,
+      lastWake,
+      leases,
+      failures,
+      isolated: driver.isIsolated,
+      backup: this.#backups.get(spec.name) ?? null
+    };
+  }
+
+  /** @param {object} event */
+  #tell(event) {
+    this.emit('event', event);
+  }
+}
+
+exports.Keeper = Keeper;

@@ -1,0 +1,90 @@
+'use strict';
+// When a tenant is ready: the only proof is that it accepts a connection, and, with MQTT, a login.
+
+const net = require('node:net');
+const { connectPacket, readConnack, DISCONNECT } = require('./mqtt-login');
+
+/** Time between two tries to connect. */
+const EVERY_MS = 5;
+/** A tenant that accepts a connection and does not answer gets another one after this time. */
+const ANSWER_MS = 2000;
+
+/**
+ * Waits until a tenant accepts, or ends, or takes too long.
+ * @param {object} parts
+ * @param {(signal: AbortSignal) => Promise<void>} parts.accepts
+ * @param {Promise<{ reason: string }>} parts.ended
+ * @param {import('../base/clock').Clock} parts.clock
+ * @param {number} parts.limitMs
+ * @param {AbortSignal} parts.signal gives up
+ */
+async function whenReady({ accepts, ended, clock, limitMs, signal }) {
+  const over = new AbortController();
+  let cancel = () => {};
+  const late = new Promise((_, reject) => {
+    cancel = clock.timer(limitMs, () => reject(new Error(`accepts no connection after ${limitMs / 1000} s`)));
+    signal.addEventListener('abort', () => reject(new Error('was stopped')));
+    if (signal.aborted) reject(new Error('was stopped'));
+  });
+  const end = ended.then(({ reason }) => Promise.reject(new Error(reason)));
+  try {
+    await Promise.race([accepts(over.signal), end, late]);
+  } finally {
+    // A promise of an end that nobody waits for any more must not end the process.
+    end.catch(() => {});
+    over.abort();
+    cancel();
+  }
+}
+
+/**
+ * One try.
+ * @param {{ host: string, port: number, login: { user: string, password: string } | null }} target login null: a
+ *   connection is enough
+ * @param {AbortSignal} signal
+ * @returns {Promise<boolean>}
+ */
+function tryOnce({ host, port, login }, signal) {
+  return new Promise((resolve) => {
+    const socket = net.connect({ host, port });
+    let answer = Buffer.alloc(0);
+    const end = (/** @type {boolean} */ isReady) => {
+      signal.removeEventListener('abort', giveUp);
+      if (isReady && login) socket.end(DISCONNECT);
+      else socket.destroy();
+      resolve(isReady);
+    };
+    const giveUp = () => end(false);
+    signal.addEventListener('abort', giveUp);
+    socket.setTimeout(ANSWER_MS, giveUp);
+    socket.once('error', giveUp);
+    socket.once('close', giveUp);
+    socket.once('connect', () => (login ? socket.write(connectPacket(login)) : end(true)));
+    socket.on('data', (part) => {
+      answer = Buffer.concat([answer, part]);
+      const code = readConnack(answer);
+      if (code !== null) end(code === 0);
+    });
+  });
+}
+
+/**
+ * @param {{ host: string, port: number }} target
+ * @returns {Promise<boolean>} true if something accepts a connection there
+ */
+const accepts = (target) => tryOnce({ ...target, login: null }, new AbortController().signal);
+
+/**
+ * Resolves when the tenant accepts connections. Stays pending until then, or until the signal.
+ * @param {{ host: string, port: number, login: { user: string, password: string } | null }} target
+ * @param {AbortSignal} signal
+ */
+async function untilAccepts(target, signal) {
+  while (!signal.aborted) {
+    if (await tryOnce(target, signal)) return;
+    await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+  }
+  await new Promise(() => {});
+}
+
+module.exports = { whenReady, untilAccepts, accepts };

@@ -1,0 +1,75 @@
+'use strict';
+
+/** Lowest class, for starts that nobody's record waits for. */
+const LEAST_CLASS = 8;
+
+/**
+ * @typedef {object} Turn a place in the line
+ * @property {Promise<void>} granted rejects if it was given up first
+ * @property {(priority: number) => void} urge moves it forward if this class is more urgent
+ * @property {() => void} end gives it back, or gives it up
+ */
+
+/** Lets a limited number of starts run at once; the others wait in order of their class, then of their arrival. */
+class Starts {
+  #free;
+  /** @type {{ priority: number, order: number, grant: () => void }[]} */
+  #waiting = [];
+  #arrived = 0;
+
+  /** @param {number} limit */
+  constructor(limit) {
+    this.#free = limit;
+  }
+
+  get waiting() {
+    return this.#waiting.length;
+  }
+
+  /** @param {number} priority class, 1 = the most urgent @returns {Turn} */
+  take(priority) {
+    let isHeld = false;
+    let isOver = false;
+    /** @type {() => void} */
+    let giveUp = () => {};
+    const place = { priority, order: this.#arrived++, grant: () => {} };
+    const granted = new Promise((/** @type {(value: void) => void} */ resolve, reject) => {
+      place.grant = () => {
+        isHeld = true;
+        resolve();
+      };
+      giveUp = () => reject(new Error('The start was given up.'));
+    });
+    granted.catch(() => {});
+    this.#waiting.push(place);
+    this.#next();
+    return {
+      granted,
+      urge: (other) => {
+        place.priority = Math.min(place.priority, other);
+      },
+      end: () => {
+        if (isOver) return;
+        isOver = true;
+        if (isHeld) this.#free++;
+        else this.#waiting.splice(this.#waiting.indexOf(place), 1);
+        giveUp();
+        this.#next();
+      }
+    };
+  }
+
+  #next() {
+    while (this.#free > 0 && this.#waiting.length > 0) {
+      const best = this.#waiting.reduce((a, b) =>
+        b.priority < a.priority || (b.priority === a.priority && b.order < a.order) ? b : a
+      );
+      this.#waiting.splice(this.#waiting.indexOf(best), 1);
+      this.#free--;
+      best.grant();
+    }
+  }
+}
+
+exports.Starts = Starts;
+exports.LEAST_CLASS = LEAST_CLASS;

@@ -1,0 +1,459 @@
+'use strict';
+// The life of one tenant:
+//   absent → created → stopped → starting → running → pausing → paused → stopping → stopped,  and failed
+// What changes the state runs in a queue, one after the other. What was true when a step was put into the queue may
+// not
+// be true when it runs, so each step looks again.
+
+const { TenantError, isEngineAway, messageOf } = require('../base/errors');
+const { Crashes } = require('./crashes');
+const { Leases } = require('./leases');
+const { whenReady } = require('./readiness');
+const { LEAST_CLASS } = require('./starts');
+
+/** @typedef {'absent' | 'created' | 'stopped' | 'starting' | 'running' | 'pausing' | 'paused' | 'stopping' | 'failed'} State */
+/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {{ how: 'start' | 'unpause' | 'running', readyMs: number, host: string, port: number }} Woken */
+/** @typedef {{ by: string, priority?: number, isForced?: boolean }} Wish isForced: also after failures */
+/**
+ * @typedef {object} Tools
+ * @property {import('../drivers/driver').Driver} driver
+ * @property {import('../base/clock').Clock} clock
+ * @property {import('./starts').Starts} starts
+ * @property {(spec: Spec, host: string, how: string, signal: AbortSignal) => Promise<void>} accepts resolves when
+ *   the tenant accepts
+ *   connections; stays pending until then
+ * @property {(event: object) => void} tell
+ * @property {() => void} onEngineAway
+ * @property {number} leaseMs
+ * @property {number} readyMs longest time of a start
+ * @property {number} graceMs time for an orderly end
+ */
+/** @typedef {{ by: string, priority: number, abort: AbortController, turn: import('./starts').Turn | null, promise: Promise<Woken> | null }} Rising */
+/** @typedef {{ abort: AbortController, reason: string, promise: Promise<{ reason: string }> }} Watch reason '' = it runs */
+
+/** Delay of another try to pause or stop when the engine did not answer. */
+const RETRY_MS = 5000;
+/** Grace for a tenant that did not become ready. */
+const KILL_MS = 2000;
+/** A timer may be called a little early. */
+const EARLY_MS = 5;
+const MAX_REASON = 400;
+
+class Tenant {
+  #tools;
+  #clock;
+  /** @type {Promise<unknown>} */
+  #tail = Promise.resolve();
+  /** @type {Rising | null} */
+  #rising = null;
+  /** @type {Watch | null} */
+  #watch = null;
+  #cancelTimer = () => {};
+  #idleAt = Infinity;
+  #readyAt = 0;
+  #isClosed = false;
+  #crashes;
+  #leases;
+
+  /** @param {Spec} spec @param {Tools} tools */
+  constructor(spec, tools) {
+    this.spec = spec;
+    this.#tools = tools;
+    this.#clock = tools.clock;
+    this.#crashes = new Crashes(tools.clock);
+    this.#leases = new Leases({
+      name: spec.name,
+      clock: tools.clock,
+      lifeMs: tools.leaseMs,
+      onEmpty: () => this.#arm()
+    });
+    /** @type {State} */
+    this.state = 'absent';
+    this.since = tools.clock.wall();
+    this.reason = '';
+    this.host = '';
+    /** @type {{ at: number, by: string, how: string, readyMs: number } | null} */
+    this.lastWake = null;
+  }
+
+  get leases() {
+    return this.#leases.size;
+  }
+
+  get failures() {
+    return this.#crashes.count;
+  }
+
+  /**
+   * Keeps the tenant awake until the lease ends, and wakes it if necessary.
+   * @param {{ by: string, priority: number, holder: string }} request
+   * @param {AbortSignal} [signal] the one who asked is gone
+   * @returns {Promise<Woken & { lease: string }>}
+   */
+  async lease({ by, priority, holder }, signal) {
+    this.#refuseClosed();
+    if (this.#leases.isFull)
+      throw new TenantError('busy', `${this.spec.name} has too many leases.`, RETRY_MS);
+    const lease = this.#leases.open(holder);
+    this.#disarm();
+    const giveUp = () => void this.#leases.end(lease);
+    signal?.addEventListener('abort', giveUp);
+    try {
+      const woken = await this.wake({ by, priority, isForced: by === 'operator' });
+      if (this.#leases.grant(lease)) return { lease, ...woken };
+      const { waitMs } = this.#crashes;
+      throw new TenantError('busy', `${this.spec.name} was stopped meanwhile.`, Math.max(1000, waitMs));
+    } catch (error) {
+      this.#leases.end(lease);
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', giveUp);
+    }
+  }
+
+  /** @param {string} lease @returns {boolean} false: it has ended, ask for another one */
+  renew(lease) {
+    return this.#leases.renew(lease);
+  }
+
+  /** @param {string} lease @returns {boolean} false: it has ended already */
+  release(lease) {
+    return this.#leases.end(lease);
+  }
+
+  /** Any number of callers share one start. @param {Wish} wish @returns {Promise<Woken>} */
+  async wake({ by, priority = LEAST_CLASS, isForced = false }) {
+    this.#refuseClosed();
+    if (this.state === 'running') {
+      this.#arm();
+      return { how: 'running', readyMs: 0, host: this.host, port: this.spec.port };
+    }
+    if (this.#rising) {
+      this.#rising.priority = Math.min(this.#rising.priority, priority);
+      this.#rising.turn?.urge(priority);
+      return /** @type {Promise<Woken>} */ (this.#rising.promise);
+    }
+    if (isForced) this.#crashes.forget();
+    const { isFinal, waitMs } = this.#crashes;
+    if (isFinal || waitMs > 0) {
+      throw new TenantError('failed', `${this.spec.name} does not run: ${this.reason}`, waitMs);
+    }
+    /** @type {Rising} */
+    const rising = { by, priority, abort: new AbortController(), turn: null, promise: null };
+    this.#rising = rising;
+    this.#disarm();
+    this.#tell('waking', { by, class: priority });
+    rising.promise = this.#serial(() => this.#rise(rising)).finally(() => {
+      this.#rising = null;
+      this.#arm();
+    });
+    return rising.promise;
+  }
+
+  /**
+   * Stops or pauses the tenant. Resolves when it sleeps.
+   * @param {{ isForced?: boolean, isPause?: boolean }} [options] isForced: although it is in use
+   */
+  async sleep({ isForced = false, isPause = false } = {}) {
+    this.#refuseClosed();
+    this.#refuseLeased(isForced);
+    if (isForced) {
+      this.#leases.drop();
+      this.#rising?.abort.abort();
+    }
+    await this.#serial(async () => {
+      this.#refuseLeased(isForced);
+      this.#leases.drop();
+      if (isPause && this.state === 'running' && this.#tools.driver.canPause) await this.#pause();
+      else if (this.state === 'running' || this.state === 'paused') await this.#stop('asked');
+    });
+  }
+
+  /**
+   * Compares the state with what the driver sees: at the keeper's start, and when an engine is back. Does not wait
+   * until a
+   * running tenant is ready.
+   */
+  async reconcile() {
+    const isRunning = await this.#serial(async () => {
+      if (this.#isClosed) return false;
+      const { state, reason } = await this.#tools.driver.inspect(this.spec);
+      if (this.state === 'running' || this.state === 'paused') {
+        if (state === 'running' || state === 'paused') this.#follow(state);
+        else this.#fall(reason || 'ended unseen');
+        return state === 'paused' && this.#leases.size > 0;
+      }
+      if (state === 'running') return true;
+      if (state === 'paused') {
+        this.host = await this.#tools.driver.address(this.spec);
+        this.#follow(state);
+      } else if (this.state !== 'failed') this.#set(state, reason);
+      return false;
+    });
+    if (isRunning || this.spec.always) this.#wakeAlone(isRunning ? 'keeper' : 'always', isRunning);
+  }
+
+  /** Applies a changed entry of the tenants file: times at once, the rest at the next start. @param {Spec} spec */
+  update(spec) {
+    this.spec = spec;
+    this.#crashes.forget();
+    if (this.state === 'failed') this.#set('stopped', this.reason);
+    this.#arm();
+    if (spec.always && this.state === 'stopped') this.#wakeAlone('always');
+  }
+
+  /** Ends this object. @param {{ isStopped: boolean }} options false: the tenant runs on */
+  async close({ isStopped }) {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#disarm();
+    this.#leases.drop();
+    if (isStopped) this.#rising?.abort.abort();
+    await this.#serial(async () => {
+      if (isStopped && (this.state === 'running' || this.state === 'paused')) await this.#stop('removed');
+    }).finally(() => this.#unwatch());
+  }
+
+  /** @template T @param {() => Promise<T>} step @returns {Promise<T>} */
+  #serial(step) {
+    const run = this.#tail.then(step);
+    this.#tail = run.catch(() => {});
+    return run;
+  }
+
+  /** @param {Rising} rising @returns {Promise<Woken>} */
+  async #rise(rising) {
+    const { driver, clock, starts } = this.#tools;
+    const { signal } = rising.abort;
+    const began = clock.now();
+    const before = this.state;
+    if (before === 'running') return { how: 'running', readyMs: 0, host: this.host, port: this.spec.port };
+    try {
+      if (signal.aborted) throw new Error('was stopped');
+      this.#set('starting');
+      if (before !== 'paused') {
+        const turn = starts.take(rising.priority);
+        rising.turn = turn;
+        signal.addEventListener('abort', () => turn.end());
+        await turn.granted;
+      }
+      const how = await this.#raise();
+      this.host = await driver.address(this.spec);
+      const watch = this.#follow('starting');
+      await whenReady({
+        accepts: (over) => this.#tools.accepts(this.spec, this.host, how, over),
+        ended: watch.promise,
+        clock,
+        limitMs: this.#tools.readyMs,
+        signal
+      });
+      if (watch.reason) throw new Error(watch.reason);
+      const readyMs = Math.round(clock.now() - began);
+      this.#readyAt = clock.now();
+      this.lastWake = { at: clock.wall(), by: rising.by, how, readyMs };
+      this.#set('running');
+      this.#tell('ready', { by: rising.by, class: rising.priority, ms: readyMs, how });
+      return { how, readyMs, host: this.host, port: this.spec.port };
+    } catch (error) {
+      this.#unwatch();
+      throw await this.#notRisen(error, before, signal.aborted);
+    } finally {
+      rising.turn?.end();
+    }
+  }
+
+  /** Starts it in whatever state it is. @returns {Promise<Woken['how']>} */
+  async #raise() {
+    const { driver } = this.#tools;
+    const { state } = await driver.inspect(this.spec);
+    if (state === 'running') return 'running';
+    if (state === 'paused') {
+      await driver.unpause(this.spec);
+      return 'unpause';
+    }
+    await driver.create(this.spec);
+    await driver.start(this.spec);
+    return 'start';
+  }
+
+  /**
+   * Cleans up after a start that failed.
+   * @param {unknown} error
+   * @param {State} before state before the start
+   * @param {boolean} isAborted
+   * @returns {Promise<Error>} the error for those who wait
+   */
+  async #notRisen(error, before, isAborted) {
+    const { driver } = this.#tools;
+    if (isEngineAway(error)) {
+      this.#set(before === 'starting' ? 'stopped' : before, messageOf(error));
+      if (before === 'paused') this.#follow('paused');
+      this.#tools.onEngineAway();
+      return /** @type {Error} */ (error);
+    }
+    const reason = isAborted ? '' : await this.#withOutput(messageOf(error));
+    try {
+      await driver.stop(this.spec, isAborted ? this.#tools.graceMs : KILL_MS);
+    } catch (problem) {
+      if (isEngineAway(problem)) this.#tools.onEngineAway();
+    }
+    if (isAborted) {
+      this.#set('stopped');
+      this.#tell('stopped', { reason: 'asked' });
+      return new TenantError('busy', `${this.spec.name} was stopped meanwhile.`, 1000);
+    }
+    this.#count(reason, 0);
+    return new TenantError('failed', `${this.spec.name} does not start: ${reason}`, this.#crashes.waitMs);
+  }
+
+  /** Watches for the tenant's end. @param {State} state @returns {Watch} */
+  #follow(state) {
+    this.#unwatch();
+    const abort = new AbortController();
+    const promise = this.#tools.driver.ended(this.spec, abort.signal);
+    /** @type {Watch} */
+    const watch = { abort, reason: '', promise };
+    this.#watch = watch;
+    promise.then(
+      ({ reason }) => {
+        watch.reason = reason;
+        const act = () => {
+          if (this.#watch === watch && (this.state === 'running' || this.state === 'paused'))
+            this.#fall(reason);
+        };
+        // A start notices by itself. A pause that is under way ends first.
+        if (this.state === 'pausing') void this.#serial(async () => act());
+        else act();
+      },
+      (error) => {
+        if (!abort.signal.aborted && isEngineAway(error)) this.#tools.onEngineAway();
+      }
+    );
+    if (state !== this.state) this.#set(state);
+    this.#arm();
+    return watch;
+  }
+
+  #unwatch() {
+    this.#watch?.abort.abort();
+    this.#watch = null;
+  }
+
+  /** It ended by itself. @param {string} reason */
+  #fall(reason) {
+    const ranMs = this.#clock.now() - this.#readyAt;
+    this.#unwatch();
+    this.#disarm();
+    // Their holders learn it when they renew.
+    this.#leases.drop();
+    this.#count(reason, ranMs);
+  }
+
+  /** @param {string} reason of a failure @param {number} ranMs */
+  #count(reason, ranMs) {
+    this.#crashes.add(ranMs);
+    const { isFinal, waitMs, count } = this.#crashes;
+    this.#set(isFinal ? 'failed' : 'stopped', reason);
+    this.#tell(isFinal ? 'failed' : 'crashed', { reason: this.reason, failures: count });
+    if (!this.spec.always || isFinal) return;
+    this.#disarm();
+    this.#cancelTimer = this.#clock.timer(waitMs, () => this.#wakeAlone('always'));
+  }
+
+  /** A wake that nobody waits for. @param {string} by @param {boolean} [isForced] */
+  #wakeAlone(by, isForced = false) {
+    if (!this.#isClosed) this.wake({ by, isForced }).catch(() => {});
+  }
+
+  async #pause() {
+    this.#set('pausing');
+    try {
+      await this.#tools.driver.pause(this.spec);
+    } catch (error) {
+      this.#set('running');
+      this.#arm(RETRY_MS);
+      throw error;
+    }
+    this.#set('paused');
+    this.#tell('paused', {});
+    this.#arm();
+  }
+
+  /** @param {string} reason */
+  async #stop(reason) {
+    const before = this.state;
+    this.#disarm();
+    this.#set('stopping');
+    this.#unwatch();
+    try {
+      await this.#tools.driver.stop(this.spec, this.#tools.graceMs);
+    } catch (error) {
+      this.#set(before);
+      this.#follow(before);
+      this.#arm(RETRY_MS);
+      throw error;
+    }
+    this.#set('stopped');
+    this.#tell('stopped', { reason });
+  }
+
+  /** Starts the time after which an unused tenant sleeps, again. @param {number} [leastMs] */
+  #arm(leastMs = 0) {
+    const { always, idleMs, stopMs } = this.spec;
+    if (this.state !== 'running' && this.state !== 'paused') return;
+    this.#disarm();
+    if (always || this.#isClosed || this.#leases.size > 0 || this.#rising) return;
+    const ms = Math.max(leastMs, this.state === 'running' ? idleMs : stopMs);
+    this.#idleAt = this.#clock.now() + ms;
+    this.#cancelTimer = this.#clock.timer(ms, () => this.#idle());
+  }
+
+  #disarm() {
+    this.#cancelTimer();
+    this.#cancelTimer = () => {};
+    this.#idleAt = Infinity;
+  }
+
+  #idle() {
+    this.#serial(async () => {
+      if (this.#clock.now() < this.#idleAt - EARLY_MS || this.#leases.size > 0 || this.#rising) return;
+      const canPause = this.spec.warm && this.#tools.driver.canPause;
+      if (this.state === 'running' && canPause) await this.#pause();
+      else if (this.state === 'running' || this.state === 'paused') await this.#stop('idle');
+    }).catch((error) => {
+      if (isEngineAway(error)) this.#tools.onEngineAway();
+      else this.reason = messageOf(error);
+    });
+  }
+
+  /** @param {string} problem @returns {Promise<string>} the problem and the last line of output */
+  async #withOutput(problem) {
+    const output = await this.#tools.driver.logs(this.spec, 1).catch(() => '');
+    return `${problem}${output && `; its last output: ${output}`}`;
+  }
+
+  /** @param {State} state @param {string} [reason] */
+  #set(state, reason = '') {
+    if (state !== this.state) this.since = this.#clock.wall();
+    this.state = state;
+    this.reason = reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON)}…` : reason;
+  }
+
+  /** @param {string} event @param {object} more */
+  #tell(event, more) {
+    this.#tools.tell({ at: this.#clock.wall(), tenant: this.spec.name, event, ...more });
+  }
+
+  #refuseClosed() {
+    if (this.#isClosed) throw new TenantError('unknown', `There is no tenant '${this.spec.name}'.`);
+  }
+
+  /** @param {boolean} isForced */
+  #refuseLeased(isForced) {
+    if (isForced || this.#leases.size === 0) return;
+    throw new TenantError('leased', `${this.spec.name} is in use (${this.#leases.size} leases).`);
+  }
+}
+
+exports.Tenant = Tenant;

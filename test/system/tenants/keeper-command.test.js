@@ -1,0 +1,357 @@
+'use strict';
+// The command: a keeper in a process of its own, with tenants that are processes.
+
+const { spawn } = require('node:child_process');
+const fs = require('node:fs');
+const http = require('node:http');
+const net = require('node:net');
+const os = require('node:os');
+const path = require('node:path');
+const { eventually } = require('../../../bench/harness/net');
+const { ask: askTenant } = require('../../fixtures/tenants/driver-suite');
+
+const MAIN = path.join(__dirname, '..', '..', '..', 'docker', 'tenants', 'main.js');
+const PROGRAM = path.join(__dirname, '..', '..', 'fixtures', 'tenants', 'tenant.js');
+
+/** @type {string} */
+let home;
+/** @type {import('node:child_process').ChildProcess[]} */
+let children = [];
+beforeEach(() => {
+  home = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-k-'));
+});
+afterEach(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  children = [];
+  await run('remove', 'acme', '--delete-data');
+  fs.rmSync(home, { recursive: true, force: true });
+});
+
+const socket = () => path.join(home, 'tenants', 'keeper.sock');
+const environment = () => ({
+  ...process.env,
+  SEGANET_HOME: home,
+  SEGANET_TENANTS: '',
+  SEGANET_TENANTS_SOCKET: ''
+});
+
+/** @param {...string} args @returns {Promise<{ code: number | null, out: string, err: string }>} */
+function run(...args) {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: environment() });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (part) => (out += part));
+  child.stderr.on('data', (part) => (err += part));
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })));
+}
+
+/** Starts a keeper and waits until it answers. @param {...string} args */
+async function keep(...args) {
+  const child = spawn(process.execPath, [MAIN, 'run', ...args], { env: environment() });
+  children.push(child);
+  let output = '';
+  child.stdout.on('data', (part) => (output += part));
+  child.stderr.on('data', (part) => (output += part));
+  const ended = new Promise((resolve) => child.once('exit', (code) => resolve(code)));
+  await eventually(() => output.includes('listens on') || child.exitCode !== null, { timeoutMs: 20_000 });
+  return { child, output: () => output, ended };
+}
+
+/**
+ * @param {string} method @param {string} url @param {object | string} [body] @param {http.Agent} [agent]
+ * @returns {Promise<{ status: number, body: any }>}
+ */
+function api(method, url, body, agent) {
+  return new Promise((resolve, reject) => {
+    const request = http.request(
+      { socketPath: socket(), method, path: url, agent: agent ?? false },
+      async (response) => {
+        let text = '';
+        for await (const part of response.setEncoding('utf8')) text += part;
+        resolve({ status: response.statusCode ?? 0, body: text === '' ? null : JSON.parse(text) });
+      }
+    );
+    request.once('error', reject);
+    request.end(typeof body === 'object' ? JSON.stringify(body) : body);
+  });
+}
+
+const WANT = { reason: 'records', class: 2, holder: 'test' };
+/** @param {...string} args of the tenant's program */
+const add = (...args) =>
+  run('add', 'acme', '--http', '8080', '--idle', '600', '--', process.execPath, PROGRAM, ...args);
+const stateOf = async () => (await api('GET', '/v1/tenants')).body.tenants[0].state;
+
+test('adds, wakes, lists, sleeps and removes a tenant', async () => {
+  expect(await add()).toMatchObject({ code: 0, out: 'added acme (process)\n' });
+  const file = JSON.parse(fs.readFileSync(path.join(home, 'tenants', 'tenants.json'), 'utf8'));
+  expect(file).toEqual({
+    version: 1,
+    tenants: [
+      { name: 'acme', driver: 'process', command: [process.execPath, PROGRAM], http: 8080, idleMs: 600000 }
+    ]
+  });
+  const { output } = await keep();
+  expect(output()).toContain('not isolated');
+  expect(fs.statSync(socket()).mode & 0o777).toBe(0o600);
+  expect(fs.statSync(path.dirname(socket())).mode & 0o777).toBe(0o700);
+  expect((await run('wake', 'acme')).out).toMatch(
+    /^acme is ready after \d+ ms \(start\): 127\.[\d.]+:1883\n$/
+  );
+  const list = JSON.parse((await run('list', '--json')).out).tenants;
+  expect(list).toEqual([
+    expect.objectContaining({
+      name: 'acme',
+      state: 'running',
+      isolated: false,
+      leases: 0,
+      port: 1883,
+      backup: null
+    })
+  ]);
+  expect(list[0].memoryBytes).toBeGreaterThan(10 << 20);
+  expect((await run('list')).out).toMatch(
+    /acme +process \(not isolated\) +running .* MiB .*operator, ready after/
+  );
+  expect((await run('check')).code).toBe(0);
+  expect((await run('logs', 'acme', '--lines', '1')).out).toBe('tenant acme starts\n');
+  expect(await run('sleep', 'acme')).toMatchObject({ code: 0, out: 'acme is stopped\n' });
+  expect((await run('remove', 'acme')).out).toContain('kept');
+  expect(fs.existsSync(path.join(home, 'tenants', 'volumes', 'acme'))).toBe(true);
+  expect(JSON.parse((await run('list', '--json')).out).tenants).toEqual([]);
+}, 60_000);
+
+test('gives leases, and lets no one sleep who is in use', async () => {
+  await add();
+  await keep();
+  const { status, body } = await api('POST', '/v1/tenants/acme/lease', WANT);
+  expect(status).toBe(200);
+  expect(body).toEqual({
+    lease: expect.stringMatching(/^acme\./),
+    host: expect.stringMatching(/^127\./),
+    port: 1883,
+    user: 'front',
+    password: expect.stringMatching(/^[\w-]{32}$/),
+    how: 'start',
+    readyMs: expect.any(Number)
+  });
+  expect(await api('PUT', `/v1/leases/${body.lease}`)).toEqual({ status: 200, body: {} });
+  expect(await run('sleep', 'acme')).toMatchObject({ code: 1, err: expect.stringContaining('in use') });
+  expect((await api('POST', '/v1/tenants/acme/sleep', {})).status).toBe(409);
+  expect(await api('DELETE', `/v1/leases/${body.lease}`)).toEqual({ status: 204, body: null });
+  expect(await api('DELETE', `/v1/leases/${body.lease}`)).toMatchObject({
+    status: 410,
+    body: { code: 'gone' }
+  });
+  expect(await api('PUT', `/v1/leases/${body.lease}`)).toMatchObject({ status: 410 });
+  expect((await api('POST', '/v1/tenants/other/lease', WANT)).status).toBe(404);
+}, 60_000);
+
+test('streams events', async () => {
+  await add();
+  await keep();
+  /** @type {any[]} */
+  const events = [];
+  const request = http.get({ socketPath: socket(), path: '/v1/events', agent: false }, (response) => {
+    response.setEncoding('utf8').on('data', (text) => {
+      for (const line of text.split('\n').filter(Boolean)) events.push(JSON.parse(line));
+    });
+  });
+  request.on('error', () => {});
+  await new Promise((resolve) => request.once('response', resolve));
+  await api('POST', '/v1/tenants/acme/wake', {});
+  await api('POST', '/v1/tenants/acme/sleep', { pause: true });
+  await api('POST', '/v1/tenants/acme/sleep', {});
+  await eventually(() => events.length >= 4);
+  expect(events).toEqual([
+    { at: expect.any(Number), tenant: 'acme', event: 'waking', by: 'operator', class: 8 },
+    expect.objectContaining({ event: 'ready', by: 'operator', ms: expect.any(Number), how: 'start' }),
+    expect.objectContaining({ event: 'paused' }),
+    expect.objectContaining({ event: 'stopped', reason: 'asked' })
+  ]);
+  request.destroy();
+}, 60_000);
+
+test('tenants outlive a killed keeper, and the next one has them', async () => {
+  await add();
+  const first = await keep();
+  const { host } = (await api('POST', '/v1/tenants/acme/lease', WANT)).body;
+  const { pid } = await askTenant(host, 'who');
+  first.child.kill('SIGKILL');
+  await first.ended;
+  expect((await askTenant(host, 'who')).pid).toBe(pid);
+  await keep();
+  await eventually(async () => (await stateOf()) === 'running');
+  expect((await api('POST', '/v1/tenants/acme/lease', WANT)).body).toMatchObject({ how: 'running', host });
+  process.kill(pid, 'SIGKILL');
+  await eventually(async () => (await stateOf()) === 'stopped');
+}, 60_000);
+
+test('an orderly end leaves tenants running, or stops them if it shall', async () => {
+  await add();
+  const first = await keep();
+  const { host } = (await api('POST', '/v1/tenants/acme/wake', {})).body;
+  first.child.kill('SIGTERM');
+  expect(await first.ended).toBe(0);
+  expect(await askTenant(host, 'hello')).toBe('hello');
+  const second = await keep('--stop-tenants');
+  second.child.kill('SIGTERM');
+  expect(await second.ended).toBe(0);
+  await expect(askTenant(host, 'hello')).rejects.toThrow('ECONNREFUSED');
+}, 60_000);
+
+test('a second keeper of the same folder ends, and the first one stays', async () => {
+  const first = await keep();
+  const second = await keep();
+  expect(await second.ended).toBe(1);
+  expect(second.output()).toContain(`process ${first.child.pid}`);
+  expect((await api('GET', '/v1/tenants')).body).toEqual({ tenants: [] });
+}, 60_000);
+
+test('one of two keepers that start at once takes over from a killed one', async () => {
+  const dead = await keep();
+  dead.child.kill('SIGKILL');
+  await dead.ended;
+  const two = await Promise.all([keep(), keep()]);
+  await eventually(() => two.some(({ child }) => child.exitCode !== null));
+  expect(two.filter(({ child }) => child.exitCode === null)).toHaveLength(1);
+  expect((await api('GET', '/v1/tenants')).status).toBe(200);
+}, 60_000);
+
+test('a tenant that crashes at its start is told with its output', async () => {
+  await add('--exit', '9');
+  await keep();
+  const { status, body } = await api('POST', '/v1/tenants/acme/lease', WANT);
+  expect(status).toBe(503);
+  expect(body).toMatchObject({ code: 'failed', error: expect.stringMatching(/code 9.*cannot run/) });
+  expect(body.retryMs).toBeGreaterThan(0);
+}, 60_000);
+
+test('a wrong use ends with 2, a wrong file or variable with 78, a missing keeper with 1', async () => {
+  for (const args of [
+    [],
+    ['flee'],
+    ['list', 'x'],
+    ['list', '--all'],
+    ['wake'],
+    ['add', 'A'],
+    ['add', 'a', '--idle', 'x']
+  ]) {
+    expect((await run(...args)).code).toBe(2);
+  }
+  expect((await run('add', 'a', '--driver', 'docker')).code).toBe(2);
+  expect(await run('list')).toMatchObject({ code: 1, err: expect.stringContaining('Start it with') });
+  fs.mkdirSync(path.join(home, 'tenants'), { mode: 0o700 });
+  fs.writeFileSync(
+    path.join(home, 'tenants', 'tenants.json'),
+    '{"version":1,"tenants":[{"name":"a","drvier":1}]}'
+  );
+  for (const command of ['run', 'check']) {
+    expect(await run(command)).toMatchObject({ code: 78, err: expect.stringContaining("'drvier'") });
+  }
+  for (const args of [['--help'], ['help'], ['run', '--help'], ['help', 'add'], ['--version']]) {
+    expect(await run(...args)).toMatchObject({ code: 0, err: '' });
+  }
+}, 60_000);
+
+describe('hostile input', () => {
+  /**
+   * Sends bytes, and returns what comes back until the connection ends.
+   * @param {string} text
+   * @returns {Promise<string>}
+   */
+  const raw = (text) =>
+    new Promise((resolve) => {
+      let answer = '';
+      const client = net.connect(socket(), () => client.write(text));
+      client.on('data', (part) => {
+        answer += part;
+        if (/\r\n\r\n/.test(answer)) client.end();
+      });
+      client.on('error', () => {});
+      client.once('close', () => resolve(answer));
+    });
+
+  test('gets an answer, and the keeper goes on', async () => {
+    await add();
+    await keep();
+    const lease = '/v1/tenants/acme/lease';
+    /** @type {[string, string, object | string | undefined, number][]} */
+    const rows = [
+      ['GET', '/', undefined, 404],
+      ['GET', '/v1/tenants/', undefined, 404],
+      ['GET', '/v1/tenants/acme', undefined, 404],
+      ['GET', '/v1/tenants/../../etc/passwd/logs', undefined, 404],
+      ['GET', '/v1/tenants/%2e%2e/logs', undefined, 404],
+      ['DELETE', '/v1/tenants', undefined, 405],
+      ['GET', lease, undefined, 405],
+      ['POST', '/v1/events', undefined, 404],
+      ['POST', lease, '', 400],
+      ['POST', lease, '{', 400],
+      ['POST', lease, '[]', 400],
+      ['POST', lease, 'null', 400],
+      ['POST', lease, { ...WANT, reason: 'constructor' }, 400],
+      ['POST', lease, { ...WANT, class: 0 }, 400],
+      ['POST', lease, { ...WANT, class: 9 }, 400],
+      ['POST', lease, { ...WANT, class: '1' }, 400],
+      ['POST', lease, { ...WANT, holder: 'x'.repeat(129) }, 400],
+      ['POST', lease, { ...WANT, image: 'evil' }, 400],
+      ['POST', lease, 'x'.repeat(20_000), 400],
+      ['POST', '/v1/tenants/constructor/wake', {}, 404],
+      ['POST', '/v1/tenants/acme/sleep', { force: 'yes' }, 400],
+      ['GET', '/v1/tenants/acme/logs?lines=1001', undefined, 400],
+      ['GET', '/v1/tenants/acme/logs?lines=-1', undefined, 400],
+      ['PUT', '/v1/leases/acme.x', undefined, 410],
+      ['PUT', '/v1/leases/constructor', undefined, 410],
+      ['PUT', `/v1/leases/${'x'.repeat(4000)}`, undefined, 410]
+    ];
+    for (const [method, url, body, status] of rows) {
+      const answer = await api(method, url, body);
+      expect([method, url, answer.status]).toEqual([method, url, status]);
+      expect(answer.body).toEqual({ error: expect.any(String), code: expect.any(String) });
+    }
+    expect(await raw('nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400/);
+    expect(await raw(`GET / HTTP/1.1\r\nx: ${'x'.repeat(9000)}\r\n\r\n`)).toMatch(/^HTTP\/1.1 431/);
+    expect(await stateOf()).not.toBe('running');
+  }, 60_000);
+
+  test('a slow request ends, and does not hold up others', async () => {
+    await keep();
+    const slow = raw('POST /v1/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{');
+    const half = raw('GET /v1/ten');
+    expect((await api('GET', '/v1/tenants')).status).toBe(200);
+    expect(await slow).toMatch(/408|^$/);
+    expect(await half).toMatch(/408|^$/);
+  }, 60_000);
+
+  test('a file that becomes wrong changes nothing', async () => {
+    await add();
+    await keep();
+    fs.writeFileSync(path.join(home, 'tenants', 'tenants.json'), '{');
+    expect(await api('POST', '/v1/reload')).toMatchObject({
+      status: 500,
+      body: { error: expect.stringContaining('JSON') }
+    });
+    expect((await api('POST', '/v1/tenants/acme/lease', WANT)).status).toBe(200);
+    fs.writeFileSync(
+      path.join(home, 'tenants', 'tenants.json'),
+      JSON.stringify({ version: 1, tenants: [{ name: 'acme', driver: 'process' }] })
+    );
+  }, 60_000);
+});
+
+test('an asker who leaves gives the lease back', async () => {
+  await add('--delay', '700');
+  await keep();
+  const request = http.request({
+    socketPath: socket(),
+    method: 'POST',
+    path: '/v1/tenants/acme/lease',
+    agent: false
+  });
+  request.on('error', () => {});
+  request.end(JSON.stringify(WANT));
+  await eventually(async () => (await stateOf()) === 'starting');
+  request.destroy();
+  await eventually(async () => (await stateOf()) === 'running');
+  expect((await api('GET', '/v1/tenants')).body.tenants[0].leases).toBe(0);
+}, 60_000);

@@ -1,0 +1,165 @@
+'use strict';
+// Tenants as processes: the suite of all drivers, and what only processes can get wrong.
+
+const { spawn } = require('node:child_process');
+const fs = require('node:fs');
+const net = require('node:net');
+const os = require('node:os');
+const path = require('node:path');
+const { eventually } = require('../../../bench/harness/net');
+const { ProcessDriver } = require('../../../docker/tenants/lib/drivers/process');
+const { checkTenant } = require('../../../docker/tenants/lib/file/schema');
+const { limiterOf } = require('../../../docker/tenants/lib/drivers/process-limits');
+const { ask, driverSuite } = require('../../fixtures/tenants/driver-suite');
+const { untilAccepts } = require('../../../docker/tenants/lib/life/readiness');
+
+const PROGRAM = path.join(__dirname, '..', '..', 'fixtures', 'tenants', 'tenant.js');
+
+/** @type {string} */
+let folder;
+beforeEach(() => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-tenants-'));
+});
+afterEach(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+const homeOf = () => ({ volumes: path.join(folder, 'volumes'), state: path.join(folder, 'state') });
+const open = () => new ProcessDriver(homeOf());
+/** @param {string[]} args */
+const entry = (args) => ({ driver: 'process', command: [process.execPath, PROGRAM, ...args] });
+
+driverSuite('the driver process', describe, () => ({ open, entry }));
+
+describe('a process', () => {
+  const spec = checkTenant({ name: 'acme', http: 8080, ...entry([]) });
+  /** @type {ProcessDriver} */
+  let driver;
+  beforeEach(() => {
+    driver = open();
+  });
+  afterEach(async () => {
+    await driver.stop(spec, 100);
+    driver.close();
+  });
+
+  async function started() {
+    await driver.create(spec);
+    await driver.start(spec);
+    const host = await driver.address(spec);
+    await untilAccepts({ host, port: 8080, login: null }, AbortSignal.timeout(20_000));
+    return host;
+  }
+
+  test('is found without its state file, which a killed keeper did not write', async () => {
+    const host = await started();
+    fs.rmSync(path.join(folder, 'state', 'acme', 'process.json'));
+    const other = open();
+    expect((await other.inspect(spec)).state).toBe('running');
+    await other.stop(spec, 5000);
+    await expect(ask(host, 'hello')).rejects.toThrow('ECONNREFUSED');
+    other.close();
+  });
+
+  test('is not mistaken for another process with its number', async () => {
+    await started();
+    const file = path.join(folder, 'state', 'acme', 'process.json');
+    const identity = JSON.parse(fs.readFileSync(file, 'utf8'));
+    await driver.stop(spec, 5000);
+    const stranger = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    try {
+      fs.writeFileSync(file, JSON.stringify({ ...identity, pid: stranger.pid }));
+      const other = open();
+      expect(await other.inspect(spec)).toEqual({
+        state: 'stopped',
+        reason: 'ended while the keeper did not run'
+      });
+      await other.stop(spec, 100);
+      other.close();
+      expect(stranger.exitCode ?? stranger.signalCode).toBeNull();
+    } finally {
+      stranger.kill('SIGKILL');
+    }
+  });
+
+  test('does not start where another program listens', async () => {
+    const host = await driver.address(spec);
+    const server = net.createServer((socket) => socket.destroy());
+    await new Promise((resolve) => server.listen(1883, host, () => resolve(undefined)));
+    await driver.create(spec);
+    await expect(driver.start(spec)).rejects.toThrow(`another program listens on ${host}:1883`);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test('that takes no notice of the signal is killed after its grace', async () => {
+    const deaf = checkTenant({
+      ...spec,
+      image: undefined,
+      command: ['sh', '-c', `trap '' TERM; ${process.execPath} ${PROGRAM}; while :; do sleep 1; done`]
+    });
+    await driver.create(deaf);
+    await driver.start(deaf);
+    await eventually(async () => (await driver.logs(deaf, 5)).includes('starts'));
+    const before = performance.now();
+    await driver.stop(deaf, 300);
+    expect(performance.now() - before).toBeGreaterThan(290);
+    expect((await driver.inspect(deaf)).state).toBe('stopped');
+  });
+
+  test('a program that does not exist fails the start, or ends at once with the reason in its output', async () => {
+    const missing = checkTenant({ ...spec, image: undefined, command: ['/does/not/exist'] });
+    await driver.create(missing);
+    const reason = await driver.start(missing).then(
+      async () => {
+        await driver.ended(missing, new AbortController().signal);
+        return driver.logs(missing, 3);
+      },
+      (error) => error.message
+    );
+    expect(reason).toMatch(/exist|ENOENT|No such file/);
+  });
+
+  test('cannot take more memory than it may', async () => {
+    const small = checkTenant({ ...spec, image: undefined, limits: { memoryMiB: 128 } });
+    await driver.create(small);
+    await driver.start(small);
+    const host = await driver.address(small);
+    await untilAccepts({ host, port: 8080, login: null }, AbortSignal.timeout(20_000));
+    expect(await ask(host, 'eat/50')).toBe(50);
+    const ended = driver.ended(small, new AbortController().signal);
+    const outcome = await Promise.race([
+      ended.then(() => 'ended'),
+      ask(host, 'eat/1500').catch(() => 'ended')
+    ]);
+    expect(outcome).not.toBe(1500);
+  });
+
+  test('keeps at most two files of output', async () => {
+    const host = await started();
+    const file = path.join(folder, 'state', 'acme', 'output.log');
+    await ask(host, 'print/before');
+    fs.appendFileSync(file, `${'x'.repeat(1000)}\n`.repeat(1100));
+    await driver.stop(spec, 5000);
+    await started();
+    await ask(host, 'print/after');
+    expect(fs.statSync(file).size).toBeLessThan(1 << 20);
+    expect(fs.statSync(`${file}.1`).size).toBeLessThanOrEqual(1 << 20);
+    await eventually(async () => (await driver.logs(spec, 1)) === 'after');
+  });
+});
+
+test('with systemd a tenant gets a scope with limits', () => {
+  const bin = path.join(folder, 'bin');
+  fs.mkdirSync(bin);
+  fs.writeFileSync(path.join(bin, 'systemd-run'), '', { mode: 0o755 });
+  const limiter = limiterOf({ unit: 'seganet-tenant-x', hasSystemd: true, env: { PATH: bin } });
+  const words = limiter.words(checkTenant({ name: 'acme', driver: 'process', limits: { cpus: 0.5 } }));
+  expect(limiter.kind).toBe('systemd');
+  expect(words).toEqual(
+    expect.arrayContaining([
+      '--scope',
+      '--property=MemoryMax=256M',
+      '--property=CPUQuota=50%',
+      '--property=TasksMax=128'
+    ])
+  );
+  expect(words.at(-1)).toBe('--');
+});

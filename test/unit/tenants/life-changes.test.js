@@ -1,0 +1,144 @@
+'use strict';
+// What tenants do when their engine is away, the keeper starts again, or the tenants file changes.
+
+const { fakeKeeper } = require('../../fixtures/tenants/fake-keeper');
+
+/** @typedef {ReturnType<typeof fakeKeeper>} World */
+/** @type {World} */
+let world;
+beforeEach(() => {
+  world = fakeKeeper();
+});
+afterEach(() => {
+  expect(world.driver.violations).toEqual([]);
+  world.close();
+});
+
+const acme = { name: 'acme', idleMs: 10_000, stopMs: 60_000 };
+const never = new AbortController().signal;
+const stateOf = (name = 'acme') => world.keeper.tenant(name).state;
+/** @param {Partial<{ by: string, priority: number, holder: string }>} [request] */
+const lease = (name = 'acme', request = {}, signal = never) =>
+  world.keeper.lease(name, { by: 'records', priority: 3, holder: 'test', ...request }, signal);
+/** The error of a promise. @param {Promise<unknown>} promise @returns {Promise<any>} */
+const errorOf = (promise) =>
+  promise.then(
+    () => null,
+    (error) => error
+  );
+/** @param {string} name */
+const callsOf = (name) => world.driver.calls.filter((call) => call.startsWith(`${name} `)).length;
+/** Awaits while the clock runs. @template T @param {Promise<T>} promise @param {number} [ms] @returns {Promise<T>} */
+async function within(promise, ms = 1000) {
+  promise.catch(() => {});
+  await world.clock.pass(ms);
+  return promise;
+}
+
+describe('without an engine', () => {
+  test('a tenant that runs is served on, and one that sleeps is refused without a failure', async () => {
+    await world.apply(acme, { name: 'other' });
+    await within(lease());
+    world.driver.isAway = true;
+    expect(await lease()).toMatchObject({ how: 'running' });
+    expect(await errorOf(lease('other'))).toMatchObject({ code: 'engine', retryMs: 2000 });
+    expect(world.keeper.tenant('other').failures).toBe(0);
+    expect(world.events.at(-1)).toMatchObject({ event: 'engine', ok: false });
+  });
+
+  test('sees what happened meanwhile when it is back', async () => {
+    await world.apply(acme, { name: 'other', always: true });
+    const { lease: id } = await within(lease());
+    await world.clock.pass(500);
+    world.driver.isAway = true;
+    // The idle time ends, and the pause is not possible.
+    world.keeper.release(id);
+    await world.clock.pass(10_500);
+    expect(stateOf()).toBe('running');
+    world.driver.box('acme').watchers.clear();
+    world.driver.box('acme').state = 'stopped';
+    world.driver.box('acme').reason = 'ended by the signal SIGKILL';
+    await world.clock.pass(5000);
+    world.driver.isAway = false;
+    await world.clock.pass(3000);
+    expect(world.events.some(({ event, ok }) => event === 'engine' && ok)).toBe(true);
+    expect(stateOf()).toBe('stopped');
+    expect(world.keeper.tenant('acme').failures).toBe(1);
+  });
+
+  test('a keeper that starts without it finds the tenants later', async () => {
+    world.driver.box('acme').state = 'paused';
+    world.driver.box('other').state = 'running';
+    world.driver.isAway = true;
+    await world.apply(acme, { name: 'other' });
+    expect(await errorOf(lease())).toMatchObject({ code: 'engine' });
+    world.driver.isAway = false;
+    await world.clock.pass(5000);
+    expect([stateOf(), stateOf('other')]).toEqual(['paused', 'running']);
+    expect(callsOf('start')).toBe(0);
+  });
+});
+
+describe('a keeper that starts', () => {
+  test('adopts what runs once that accepts connections, and lets it sleep in its time', async () => {
+    world.driver.box('acme').state = 'running';
+    await world.apply(acme);
+    await world.clock.pass(100);
+    expect(stateOf()).toBe('starting');
+    await world.clock.pass(500);
+    expect(stateOf()).toBe('running');
+    expect(callsOf('start')).toBe(0);
+    await world.clock.pass(10_100);
+    expect(stateOf()).toBe('paused');
+  });
+
+  test('adopts what is paused', async () => {
+    world.driver.box('acme').state = 'paused';
+    await world.apply(acme);
+    expect(stateOf()).toBe('paused');
+    expect(await within(lease())).toMatchObject({ how: 'unpause' });
+  });
+});
+
+describe('a changed file', () => {
+  test('stops what is gone, and refuses it from then on', async () => {
+    await world.apply(acme, { name: 'other' });
+    const { lease: id } = await within(lease());
+    expect(await within(world.apply({ name: 'other' }))).toEqual({
+      added: [],
+      removed: ['acme'],
+      changed: []
+    });
+    expect(world.driver.box('acme').state).toBe('stopped');
+    expect(world.keeper.renew(id)).toBe(false);
+    expect(await errorOf(lease())).toMatchObject({ code: 'unknown' });
+  });
+
+  test('ends the start of what is gone', async () => {
+    world.ready.ms = Infinity;
+    await world.apply(acme);
+    const promise = errorOf(lease());
+    await world.clock.pass(1000);
+    await within(world.apply());
+    expect(await promise).toMatchObject({ code: 'busy' });
+    expect(world.driver.box('acme').state).toBe('stopped');
+    expect(world.clock.timers).toBe(0);
+  });
+
+  test('a new idle time counts at once', async () => {
+    await world.apply(acme);
+    await within(world.keeper.tenant('acme').wake({ by: 'operator' }));
+    expect(await world.apply({ ...acme, idleMs: 1000 })).toMatchObject({ changed: ['acme'] });
+    await world.clock.pass(1100);
+    expect(stateOf()).toBe('paused');
+  });
+
+  test('the old object of a name does not stop the new tenant', async () => {
+    await world.apply(acme);
+    world.keeper.release((await within(lease())).lease);
+    await within(world.apply());
+    await world.apply({ ...acme, always: true });
+    await world.clock.pass(200_000);
+    expect(stateOf()).toBe('running');
+  });
+});
