@@ -3,10 +3,13 @@
 const os = require('node:os');
 const { ApiServer } = require('../api/server');
 const { systemClock } = require('../base/clock');
-const { CliError } = require('../base/errors');
+const { backupTenant, nightly } = require('../backup/nightly');
+const { recoverVolumes } = require('../backup/restore');
+const { CliError, TenantError } = require('../base/errors');
 const { makeHome, numberOf } = require('../base/home');
 const { takeLock } = require('../base/lock');
 const { readTenants } = require('../file/tenants-file');
+const { isHeld } = require('../life/hold');
 const { Keeper } = require('../life/keeper');
 
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM']);
@@ -55,19 +58,38 @@ variables
       throw new CliError(`Another keeper runs with ${home.folder}: process ${lock.owner}.`);
     try {
       const specs = readTenants(home.file);
+      const names = specs.map(({ name }) => name).filter((name) => !isHeld(home.state, name));
+      for (const volume of recoverVolumes(home.volumes, names))
+        note(`A restore was cut off. The old volume is in its place again: ${volume}.`);
       const keeper = new Keeper({ drivers: driver, clock: systemClock, limits, state: home.state });
       keeper.on('event', (event) => (isJson ? print(JSON.stringify(event)) : print(lineOf(event))));
       const reload = () => keeper.apply(readTenants(home.file));
-      const server = new ApiServer({ keeper, reload, backup: null }, { report: note });
+      const backups = {
+        home,
+        env,
+        names: () => keeper.names,
+        backedUp: keeper.backedUp.bind(keeper),
+        report: note
+      };
+      const backup = async (/** @type {string} */ name) => {
+        const { ok, reason } = await backupTenant(backups, name);
+        if (!ok) throw new TenantError('failed', reason);
+        return {};
+      };
+      const server = new ApiServer({ keeper, reload, backup }, { report: note });
       if (specs.some((spec) => spec.driver === 'process'))
         note('warning: tenants of the driver process are not isolated.');
       await keeper.apply(specs);
       await server.open(home.socket);
       note(`The keeper of ${specs.length} tenants listens on ${home.socket}.`);
+      const timetable = nightly(backups);
+      timetable.start();
       process.on('SIGHUP', () => reload().catch((error) => note(error.message)));
       await new Promise((resolve) => {
         for (const signal of SIGNALS) process.once(signal, resolve);
       });
+      // A backup that is being made is a process of its own, and ends by itself.
+      void timetable.close();
       await server.close();
       await keeper.close({ isStopped: Boolean(values['stop-tenants']) });
     } finally {

@@ -4,6 +4,7 @@
 const { EventEmitter } = require('node:events');
 const path = require('node:path');
 const { TenantError, isEngineAway, messageOf } = require('../base/errors');
+const { isHeld } = require('./hold');
 const { untilAccepts } = require('./readiness');
 const { secretsOf, FRONT, KEEPER } = require('./secrets');
 const { Starts } = require('./starts');
@@ -188,6 +189,7 @@ class Keeper extends EventEmitter {
       accepts: (...args) => this.#whenAccepts(...args),
       tell: (event) => this.#tell(event),
       onEngineAway: () => this.#engineAway(spec.driver),
+      isHeld: (name) => isHeld(this.#state, name),
       leaseMs,
       readyMs,
       graceMs

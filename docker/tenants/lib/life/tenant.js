@@ -25,6 +25,7 @@ const { LEAST_CLASS } = require('./starts');
  *   connections; stays pending until then
  * @property {(event: object) => void} tell
  * @property {() => void} onEngineAway
+ * @property {(name: string) => boolean} [isHeld] true: its volume is being replaced, so it must not start
  * @property {number} leaseMs
  * @property {number} readyMs longest time of a start
  * @property {number} graceMs time for an orderly end
@@ -128,6 +129,9 @@ class Tenant {
     if (this.state === 'running') {
       this.#arm();
       return { how: 'running', readyMs: 0, host: this.host, port: this.spec.port };
+    }
+    if (this.#tools.isHeld?.(this.spec.name)) {
+      throw new TenantError('busy', `${this.spec.name} is being restored.`, 1000);
     }
     if (this.#rising) {
       this.#rising.priority = Math.min(this.#rising.priority, priority);

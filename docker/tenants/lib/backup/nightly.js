@@ -1,0 +1,114 @@
+'use strict';
+// The backups and snapshots that the keeper makes by its timetable. Each is a process of its own with the lowest priority,
+// so that the check of a large database does not delay the keeper, and its failure does not end it.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { spawn } = require('node:child_process');
+const { listSnapshots } = require('../snapshots/file');
+const { listBackups } = require('./backups');
+const { MAX_OUTPUT, lastOf } = require('./output');
+const { readSettings } = require('./settings');
+const { Timetable } = require('./timetable');
+
+const MAIN = path.join(__dirname, '..', '..', 'main.js');
+const LOWEST_PRIORITY = 19;
+const MINUTE_MS = 60_000;
+
+/**
+ * @typedef {{ ok: boolean, reason: string }} Outcome reason: a sentence, '' = it was made
+ *
+ * @typedef {object} Parts
+ * @property {{ folder: string, volumes: string, backups: string }} home
+ * @property {() => string[]} names of the tenants
+ * @property {NodeJS.ProcessEnv} env
+ * @property {(name: string, outcome: Outcome) => void} backedUp
+ * @property {(sentence: string) => void} report
+ * @property {string} [main] the program
+ */
+
+/**
+ * Makes a backup of a tenant in a process of its own.
+ * @param {Parts} parts
+ * @param {string} name
+ * @returns {Promise<Outcome>}
+ */
+async function backupTenant({ env, backedUp, main = MAIN }, name) {
+  const outcome = await runCommand(main, ['backup', name, '--json'], env);
+  backedUp(name, outcome);
+  return outcome;
+}
+
+/**
+ * @param {string} main
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<Outcome>}
+ */
+function runCommand(main, args, env) {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => (output = (output + text).slice(-MAX_OUTPUT)));
+    child.once('error', ({ message }) => resolve({ ok: false, reason: message }));
+    child.once('close', (code, signal) => {
+      if (code === 0) return resolve({ ok: true, reason: '' });
+      const how = signal ? `It was ended by ${signal}` : `It ended with code ${code}`;
+      const said = output.trim().replace(/^seganet-tenants: /gm, '');
+      resolve({ ok: false, reason: said ? said.slice(-1000) : `${how}${lastOf(output)}.` });
+    });
+    try {
+      if (child.pid) os.setPriority(child.pid, LOWEST_PRIORITY);
+    } catch {
+      // It has ended already.
+    }
+  });
+}
+
+/**
+ * @param {Parts} parts
+ * @returns {Timetable} not started
+ */
+function nightly(parts) {
+  const { home, names, env, report, main = MAIN } = parts;
+  const jobs = () => {
+    const settings = readSettings(home.folder, home.backups);
+    const { at, jitterMinutes, without, to, snapshots } = settings;
+    const tenants = names().filter(
+      (name) => !without.includes(name) && fs.existsSync(path.join(home.volumes, name))
+    );
+    const backups = tenants.map((name) => ({
+      name: `backup ${name}`,
+      at,
+      jitterMs: jitterMinutes * MINUTE_MS,
+      last: () => listBackups(to, name)[0]?.at ?? 0,
+      run: async () => {
+        const { ok, reason } = await backupTenant(parts, name);
+        if (!ok) report(`The backup of ${name} failed: ${reason}`);
+        return ok;
+      }
+    }));
+    const snapshot = {
+      name: 'snapshot',
+      at: snapshots.at,
+      jitterMs: 0,
+      last: () => lastSnapshot(snapshots.to),
+      run: async () => {
+        const { ok, reason } = await runCommand(main, ['snapshots', 'take'], env);
+        if (!ok) report(`The snapshot failed: ${reason}`);
+        return ok;
+      }
+    };
+    return [...backups, snapshot];
+  };
+  return new Timetable({ jobs, report });
+}
+
+/** @param {string} folder @returns {number} ms since 1970, 0 = never */
+function lastSnapshot(folder) {
+  const [newest] = listSnapshots(folder);
+  return newest ? (fs.statSync(newest, { throwIfNoEntry: false })?.mtimeMs ?? 0) : 0;
+}
+
+module.exports = { backupTenant, nightly };

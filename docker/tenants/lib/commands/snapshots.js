@@ -1,0 +1,114 @@
+'use strict';
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { CliError, EXIT, messageOf } = require('../base/errors');
+const { homeOf } = require('../base/home');
+const { readSettings } = require('../backup/settings');
+const { describe, differences, isEmpty } = require('../snapshots/difference');
+const { listSnapshots, readSnapshot, writeSnapshot } = require('../snapshots/file');
+const { readNetwork } = require('../snapshots/gateway-api');
+const { numberIn } = require('./common');
+
+/** @typedef {import('./common').Context} Context */
+
+const options = /** @type {const} */ ({
+  gateway: { type: 'string' },
+  'token-file': { type: 'string' },
+  to: { type: 'string' },
+  keep: { type: 'string' },
+  json: { type: 'boolean' }
+});
+
+const usage = `seganet-tenants snapshots take             saves the state of the gateway's network
+seganet-tenants snapshots list             the newest first
+seganet-tenants snapshots diff [A] [B]     what was added, what is gone, what has changed; default: the latest two
+
+  --gateway URL        admin API; default: snapshots.gateway in backup.json, else http://127.0.0.1:1880
+  --token-file FILE    bearer token with the permission seganet.read; needed if the editor has a login
+  --to FOLDER          default: snapshots.to in backup.json, else the folder snapshots beside the tenants file
+  --keep N             removes older ones; default: snapshots.keep in backup.json, else 500
+  --json               JSON`;
+
+/**
+ * @param {Context} context
+ * @returns {Promise<number>} the exit code
+ */
+async function run({ values, positionals, env, output }) {
+  const home = homeOf(env);
+  const { snapshots } = readSettings(home.folder, home.backups);
+  const [what = '', ...files] = positionals;
+  const folder = path.resolve(values.to ?? snapshots.to);
+  if (what === 'take' && files.length === 0) {
+    const { file, counts } = await take({
+      folder,
+      gateway: (values.gateway ?? snapshots.gateway).replace(/\/$/, ''),
+      tokenFile: values['token-file'] ?? snapshots.tokenFile,
+      keep: values.keep === undefined ? snapshots.keep : numberIn(values.keep, '--keep', 1, 100_000)
+    });
+    const { device = 0, link = 0, value = 0 } = counts;
+    if (values.json) await output.line(JSON.stringify({ file, counts }));
+    else await output.line(`${file}: ${device} devices, ${link} links, ${value} values`);
+    return EXIT.OK;
+  }
+  if (what === 'list' && files.length === 0) {
+    const found = listSnapshots(folder).map((file) => ({ file, bytes: fs.statSync(file).size }));
+    if (values.json) await output.line(JSON.stringify(found));
+    else for (const { file, bytes } of found) await output.line(`${file}  ${bytes} B`);
+    return EXIT.OK;
+  }
+  if (what === 'diff' && files.length !== 1 && files.length <= 2) {
+    await difference(files.length === 2 ? files : latestTwo(folder), values, output);
+    return EXIT.OK;
+  }
+  throw new CliError(
+    'Use take, list, or diff with two files or none. See seganet-tenants snapshots --help.',
+    EXIT.USAGE
+  );
+}
+
+/**
+ * @param {{ folder: string, gateway: string, tokenFile: string, keep: number, now?: Date }} what
+ * @returns {Promise<{ file: string, counts: Record<string, number> }>}
+ */
+function take({ folder, gateway, tokenFile, keep, now = new Date() }) {
+  if (!/^https?:\/\//.test(gateway))
+    throw new CliError('--gateway takes a URL such as http://127.0.0.1:1880.', EXIT.USAGE);
+  let token = '';
+  try {
+    token = tokenFile ? fs.readFileSync(tokenFile, 'utf8').trim() : '';
+  } catch (error) {
+    throw new CliError(`The token cannot be read: ${messageOf(error)}.`, EXIT.CONFIG);
+  }
+  const lines = readNetwork({ url: gateway, token }, now);
+  return writeSnapshot({ folder, source: gateway, lines, now, keep });
+}
+
+/** @param {string} folder @returns {string[]} the older one first */
+function latestTwo(folder) {
+  const [newest, before] = listSnapshots(folder);
+  if (!before) throw new CliError(`There are fewer than two snapshots in ${folder}.`);
+  return [before, newest];
+}
+
+/** @param {string[]} files @param {Record<string, any>} values @param {Context['output']} output */
+async function difference(files, values, output) {
+  const [before, after] = await Promise.all(files.map((file) => readSnapshot(path.resolve(file))));
+  const all = differences(before.lines, after.lines);
+  if (values.json) {
+    await output.line(JSON.stringify({ from: before.at, to: after.at, ...all }));
+    return;
+  }
+  await output.line(`${before.at} → ${after.at}`);
+  for (const line of describe(all)) await output.line(line);
+  if (isEmpty(all)) await output.line('no difference');
+}
+
+module.exports = {
+  name: 'snapshots',
+  summary: "saves and compares states of the gateway's network",
+  usage,
+  options,
+  run,
+  take
+};

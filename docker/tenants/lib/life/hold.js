@@ -1,0 +1,36 @@
+'use strict';
+// While a volume is replaced its tenant must not start: the process would use a folder that is about to be removed. The
+// hold is a lock beside the tenant's state, and ends with the process that took it.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { CliError } = require('../base/errors');
+const { takeLock } = require('../base/lock');
+const { livingStat } = require('../base/processes');
+
+/** @param {string} state folder of the tenants' states @param {string} name */
+const fileOf = (state, name) => path.join(state, `${name}.hold`);
+
+/**
+ * @param {string} state
+ * @param {string} name
+ * @returns {() => void} ends the hold
+ * @throws {CliError} if another process has it
+ */
+function hold(state, name) {
+  fs.mkdirSync(state, { recursive: true, mode: 0o700 });
+  const lock = takeLock(fileOf(state, name));
+  if ('owner' in lock) throw new CliError(`Process ${lock.owner} is restoring ${name}.`);
+  return lock.release;
+}
+
+/** @param {string} state @param {string} name @returns {boolean} true if the tenant must not start now */
+function isHeld(state, name) {
+  try {
+    return livingStat(JSON.parse(fs.readFileSync(fileOf(state, name), 'utf8'))) !== null;
+  } catch {
+    return false;
+  }
+}
+
+module.exports = { hold, isHeld };

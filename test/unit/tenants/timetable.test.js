@@ -1,0 +1,185 @@
+'use strict';
+// When backups are due, what the settings may say, and what follows a backup.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { runHook } = require('../../../docker/tenants/lib/backup/hook');
+const { readPassphrase, readSettings } = require('../../../docker/tenants/lib/backup/settings');
+const { Timetable, dueAt, jitterOf } = require('../../../docker/tenants/lib/backup/timetable');
+
+const HOUR = 3_600_000;
+/** @param {number} day @param {number} hour @param {number} [minute] */
+const local = (day, hour, minute = 0) => new Date(2026, 10, day, hour, minute).getTime();
+
+/** @type {string} */
+let folder;
+beforeEach(() => (folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-timetable-'))));
+afterEach(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+test('is due at its times of the day', () => {
+  const job = { name: 'acme', at: ['02:00', '14:30'], jitterMs: 0 };
+  expect(dueAt(job, local(23, 1, 59))).toBe(local(22, 14, 30));
+  expect(dueAt(job, local(23, 2))).toBe(local(23, 2));
+  expect(dueAt(job, local(23, 14, 29))).toBe(local(23, 2));
+  expect(dueAt(job, local(23, 23))).toBe(local(23, 14, 30));
+  expect(dueAt({ ...job, at: [] }, local(23, 23))).toBe(0);
+});
+
+test('is due later by a jitter that is always the same for a tenant', () => {
+  const names = Array.from({ length: 200 }, (_, i) => `tenant-${i}`);
+  const jitters = names.map((name) => jitterOf(name, HOUR));
+  expect(jitters.every((ms) => ms >= 0 && ms < HOUR)).toBe(true);
+  expect(new Set(jitters.map((ms) => Math.floor(ms / 60_000))).size).toBeGreaterThan(50);
+  expect(names.map((name) => jitterOf(name, HOUR))).toEqual(jitters);
+  const late = { name: 'late', at: ['23:30'], jitterMs: 12 * HOUR };
+  expect(dueAt(late, local(23, 12))).toBe(local(22, 23, 30) + jitterOf('late', 12 * HOUR));
+});
+
+/** @param {{ last?: number, now: number, results?: boolean[], names?: string[] }} parts */
+function table({ last = 0, now, results = [], names = ['acme'] }) {
+  const world = {
+    now,
+    last,
+    runs: /** @type {number[]} */ ([]),
+    order: /** @type {string[]} */ ([]),
+    most: 0,
+    open: 0
+  };
+  const timetable = new Timetable({
+    now: () => world.now,
+    every: () => () => {},
+    jobs: () =>
+      names.map((name) => ({
+        name,
+        at: ['02:00'],
+        jitterMs: 0,
+        last: () => world.last,
+        run: async () => {
+          world.runs.push(world.now);
+          world.order.push(name);
+          world.most = Math.max(world.most, ++world.open);
+          await new Promise((resolve) => setImmediate(resolve));
+          world.open--;
+          const isDone = results.shift() ?? true;
+          if (isDone && names.length === 1) world.last = world.now;
+          return isDone;
+        }
+      }))
+  });
+  return { world, timetable };
+}
+
+test('runs a job once for each of its times', async () => {
+  const { world, timetable } = table({ last: local(22, 2, 1), now: local(23, 0) });
+  for (; world.now < local(25, 12); world.now += 10 * 60_000) await timetable.look();
+  expect(world.runs).toEqual([local(23, 2), local(24, 2), local(25, 2)]);
+});
+
+test('makes up for a time at which the machine was off', async () => {
+  const { world, timetable } = table({ last: local(20, 2, 1), now: local(23, 9) });
+  await timetable.look();
+  await timetable.look();
+  expect(world.runs).toEqual([local(23, 9)]);
+});
+
+test('tries again after a failure, at most twice, and then at the next time', async () => {
+  const { world, timetable } = table({
+    last: local(22, 3),
+    now: local(23, 2),
+    results: [false, false, false, true]
+  });
+  for (; world.now < local(24, 3); world.now += 60_000) await timetable.look();
+  expect(world.runs).toEqual([local(23, 2), local(23, 2, 15), local(23, 3, 15), local(24, 2)]);
+});
+
+test('goes on after a clock that was wrong', async () => {
+  const { world, timetable } = table({ last: local(22, 3), now: local(23, 2), results: [false] });
+  await timetable.look();
+  world.now = local(23, 2) - 30_000;
+  await timetable.look();
+  world.now = local(23, 2, 1);
+  world.last = local(30, 0);
+  await timetable.look();
+  expect(world.runs).toEqual([local(23, 2)]);
+});
+
+test('runs one job at a time, and none after its end', async () => {
+  const names = ['a', 'b', 'c'];
+  const { world, timetable } = table({ now: local(23, 9), names });
+  await Promise.all([timetable.look(), timetable.look()]);
+  expect([world.order, world.most]).toEqual([names, 1]);
+  const looking = timetable.look();
+  await timetable.close();
+  await looking;
+  expect(world.order).toEqual(['a', 'b', 'c', 'a']);
+});
+
+test('reads its settings, and has standards for the rest', () => {
+  expect(readSettings(folder)).toMatchObject({
+    at: ['02:00'],
+    jitterMinutes: 60,
+    keep: { daily: 7, weekly: 4 },
+    to: path.join(folder, 'backups'),
+    passphraseFile: '',
+    hook: [],
+    snapshots: { at: [], gateway: 'http://127.0.0.1:1880', keep: 500 }
+  });
+  const file = path.join(folder, 'backup.json');
+  fs.writeFileSync(
+    file,
+    '{"version":1,"keep":{"daily":3},"to":"/b","hook":["restic","backup"],"snapshots":{"at":["06:00"],"gateway":"https://gw:1880/"}}'
+  );
+  expect(readSettings(folder)).toMatchObject({
+    keep: { daily: 3, weekly: 4 },
+    to: '/b',
+    hook: ['restic', 'backup'],
+    snapshots: { at: ['06:00'], gateway: 'https://gw:1880' }
+  });
+});
+
+test.each([
+  ['no JSON', /cannot be read/],
+  ['[]', /version is missing/],
+  ['{}', /version is missing/],
+  ['{"version":2}', /version must be 1/],
+  ['{"version":1,"when":"02:00"}', /unknown key 'when'/],
+  ['{"version":1,"at":["24:00"]}', /at\[0\] must be a time/],
+  ['{"version":1,"at":"02:00"}', /at must be a list/],
+  ['{"version":1,"jitterMinutes":-1}', /jitterMinutes must be a whole number from 0 to 720/],
+  ['{"version":1,"keep":{"daily":0}}', /keep\.daily must be a whole number from 1/],
+  ['{"version":1,"keep":{"monthly":1}}', /unknown key 'monthly'/],
+  ['{"version":1,"to":"relative"}', /to must be an absolute path/],
+  ['{"version":1,"to":""}', /to must be an absolute path/],
+  ['{"version":1,"hook":[1]}', /hook\[0\] must be a text/],
+  ['{"version":1,"snapshots":{"gateway":"file:///x"}}', /snapshots\.gateway must be a URL/],
+  ['{"version":1,"snapshots":null}', /snapshots must be an object/]
+])('refuses the settings %s', (text, reason) => {
+  fs.writeFileSync(path.join(folder, 'backup.json'), text);
+  expect(() => readSettings(folder)).toThrow(reason);
+  expect(() => readSettings(folder)).toThrow(expect.objectContaining({ exitCode: 78 }));
+});
+
+test('reads a passphrase from the first line of a file', () => {
+  const file = path.join(folder, 'passphrase');
+  fs.writeFileSync(file, 'correct horse battery\nmore\n');
+  expect(readPassphrase(file)).toBe('correct horse battery');
+  expect(readPassphrase('')).toBe('');
+  fs.writeFileSync(file, '\n');
+  expect(() => readPassphrase(file)).toThrow(/its first line is empty/);
+  expect(() => readPassphrase(path.join(folder, 'none'))).toThrow(/cannot be read/);
+});
+
+test('runs the hook with the backup in its environment, and reports a failure', async () => {
+  const about = { tenant: 'acme', file: '/b/acme.tar.zst', sha256: 'ab', bytes: 12 };
+  const seen = path.join(folder, 'seen');
+  const script =
+    'echo "$SEGANET_BACKUP_TENANT $SEGANET_BACKUP_FILE $SEGANET_BACKUP_SHA256 $SEGANET_BACKUP_BYTES" > "$1"';
+  expect(await runHook(['sh', '-c', script, 'sh', seen], about)).toBe('');
+  expect(fs.readFileSync(seen, 'utf8')).toBe('acme /b/acme.tar.zst ab 12\n');
+  expect(await runHook(['sh', '-c', 'echo no bucket >&2; exit 4'], about)).toBe(
+    'it ended with code 4; its last output: no bucket'
+  );
+  expect(await runHook(['/no/such/program'], about)).toMatch(/it cannot be run: .*ENOENT/);
+  expect(await runHook(['sleep', '60'], about, 100)).toBe('it took longer than 0.1 s and was ended');
+});
