@@ -50,7 +50,11 @@ const environment = (home) => {
   return { ...Object.fromEntries(clean), SEGANET_HOME: path.join(root, home) };
 };
 
-/** @param {string} home @param {...string} args @returns {Promise<{ code: number | null, out: string, err: string }>} */
+/**
+ * @param {string} home
+ * @param {...string} args
+ * @returns {Promise<{ code: number | null, out: string, err: string }>}
+ */
 function run(home, ...args) {
   const child = spawn(process.execPath, [MAIN, ...args], { env: environment(home) });
   let [out, err] = ['', ''];
@@ -59,7 +63,13 @@ function run(home, ...args) {
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })));
 }
 
-/** @param {string} socketPath @param {string} method @param {string} url @param {object} [body] @returns {Promise<any>} */
+/**
+ * @param {string} socketPath
+ * @param {string} method
+ * @param {string} url
+ * @param {object} [body]
+ * @returns {Promise<any>}
+ */
 function ask(socketPath, method, url, body) {
   return new Promise((resolve, reject) => {
     const request = http.request({ socketPath, method, path: url, agent: false }, async (response) => {

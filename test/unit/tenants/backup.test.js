@@ -22,6 +22,7 @@ const { unpack } = require('../../../docker/tenants/lib/backup/unpack');
 const FIXTURES = path.join(__dirname, '..', '..', 'fixtures', 'tenants');
 const { test: withMkfifo } = needs('mkfifo');
 const { test: withZstd } = needs('tar', 'zstd');
+const { test: withAge } = needs('age', 'age-keygen');
 const PASSPHRASE = 'correct horse battery';
 
 /** @type {string} */
@@ -56,11 +57,11 @@ function put(name, content) {
 const backup = (more = {}) => makeBackup({ tenant: 'acme', volume, folder, ...more });
 
 let count = 0;
-/** @param {string} file @param {{ passphrase?: string, most?: number }} [more] */
-async function restored(file, { passphrase = '', most = 2 ** 30 } = {}) {
+/** @param {string} file @param {{ passphrase?: string, identity?: string }} [keys] */
+async function restored(file, keys = {}) {
   const out = path.join(root, `out-${count++}`);
   fs.mkdirSync(out);
-  const result = await unpack({ file, passphrase, folder: out, most, sync: false });
+  const result = await unpack({ ...keys, file, folder: out, most: 2 ** 30, sync: false });
   return { out, ...result };
 }
 
@@ -148,6 +149,35 @@ test.each(['', PASSPHRASE])(
       for (const each of [volume, out]) fs.chmodSync(path.join(each, 'nothing'), 0o700);
   }
 );
+
+withAge('is encrypted for recipients, and read with their keys only', async () => {
+  put('a', crypto.randomBytes(300_000));
+  const [mine, other] = ['mine', 'other'].map((name) => {
+    execFileSync('age-keygen', ['-o', path.join(root, name)], { stdio: 'ignore' });
+    return path.join(root, name);
+  });
+  const [, key = ''] = /public key: (age1\S+)/.exec(fs.readFileSync(mine, 'utf8')) ?? [];
+  const { file } = await backup({ recipients: [key] });
+  expect(file).toMatch(/\.tar\.zst\.age$/);
+  const { out } = await restored(file, { identity: mine });
+  expect(fs.readFileSync(path.join(out, 'a')).equals(fs.readFileSync(path.join(volume, 'a')))).toBe(true);
+  await expect(restored(file, { identity: other })).rejects.toThrow(/age refuses it: no identity matched/);
+  await expect(restored(file)).rejects.toThrow(
+    /it is encrypted with age\. Name the file of your key with --identity/
+  );
+  const whole = fs.readFileSync(file);
+  for (const at of [10, 150, whole.length >> 1, whole.length - 1]) {
+    const bytes = Buffer.from(whole);
+    bytes[at] ^= 1;
+    fs.writeFileSync(file, bytes);
+    await expect(restored(file, { identity: mine })).rejects.toThrow(/cannot be used/);
+  }
+  fs.writeFileSync(file, whole.subarray(0, whole.length >> 1));
+  await expect(restored(file, { identity: mine })).rejects.toThrow(/cannot be used/);
+  await expect(backup({ recipients: ['age1nonsense'] })).rejects.toThrow(/age refuses it/);
+  await expect(backup({ recipients: [key], passphrase: PASSPHRASE })).rejects.toThrow(/not both/);
+  expect(fs.readdirSync(folder)).toEqual([path.basename(file)]);
+});
 
 withZstd('is a file that zstd and tar understand', async () => {
   put('a/b.txt', 'text');
@@ -288,19 +318,19 @@ test('refuses a volume above the limit, a missing one, and a folder inside the v
   expect(fs.existsSync(folder) ? fs.readdirSync(folder) : []).toEqual([]);
 });
 
-test('keeps the newest of seven days and of four weeks, and nothing else goes', async () => {
+test('keeps the last day, the newest of seven days and of four weeks, and other files', async () => {
   const day = 86_400_000;
   const monday = Date.UTC(2026, 10, 23, 2);
   const all = Array.from({ length: 80 }, (_, i) => ({
     file: `${i}`,
     at: monday - Math.floor(i / 2) * day - (i % 2) * 3_600_000,
-    bytes: 1,
-    isEncrypted: false
+    bytes: 1
   }));
   const gone = new Set(superfluous(all, { daily: 7, weekly: 4 }));
   const kept = all.filter((each) => !gone.has(each)).map(({ at }) => new Date(at).toISOString().slice(0, 13));
   expect(kept).toEqual([
     '2026-11-23T02',
+    '2026-11-23T01',
     '2026-11-22T02',
     '2026-11-21T02',
     '2026-11-20T02',
@@ -316,14 +346,14 @@ test('keeps the newest of seven days and of four weeks, and nothing else goes', 
 
   put('a', 'x');
   fs.mkdirSync(folder);
-  const names = [1, 2, 3].map((hours) => nameOf('acme', new Date(monday - hours * 3_600_000), false));
+  const names = [25, 25.5, 26].map((hours) => nameOf('acme', new Date(monday - hours * 3_600_000)));
   const others = [
     'acme-2-20261123T010000000Z.tar.zst',
     'acme-notes.txt',
-    'acme-20261123T010000000Z.tar.zst.sha256'
+    'acme-20261121T010000000Z.tar.zst.sha256'
   ];
   for (const name of [...names, ...others]) fs.writeFileSync(path.join(folder, name), '');
   const { removed } = await backup({ now: () => new Date(monday) });
-  expect(removed.map((file) => path.basename(file))).toEqual(names.slice(0, 2));
+  expect(removed.map((file) => path.basename(file))).toEqual(names.slice(1));
   for (const name of others) expect(fs.existsSync(path.join(folder, name))).toBe(true);
 });

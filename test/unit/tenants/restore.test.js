@@ -1,6 +1,6 @@
 'use strict';
-// Restoring: every damage is found and named, hostile archives write nothing outside, and the old volume stays until the
-// tenant runs from the new one.
+// Restoring: every damage is found and named, hostile archives write nothing outside, and the old volume stays until
+// the tenant runs from the new one.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
@@ -8,13 +8,10 @@ const os = require('node:os');
 const path = require('node:path');
 const { DatabaseSync } = require('node:sqlite');
 const { needs } = require('../../../bench/harness/tools');
-const { writeArchive } = require('../../../docker/tenants/lib/backup/archive');
 const { makeBackup } = require('../../../docker/tenants/lib/backup/backups');
 const { hold, isHeld } = require('../../../docker/tenants/lib/life/hold');
 const { namespaceOptions, startOffline } = require('../../../docker/tenants/lib/backup/offline');
 const { checkBackup, recoverVolumes, restoreBackup } = require('../../../docker/tenants/lib/backup/restore');
-const { END, head, padding } = require('../../../docker/tenants/lib/backup/tar');
-const { unpack } = require('../../../docker/tenants/lib/backup/unpack');
 
 const PASSPHRASE = 'correct horse battery';
 const isRoot = process.getuid?.() === 0;
@@ -50,15 +47,6 @@ function fill() {
 /** @param {string} [passphrase] */
 const backup = (passphrase = '') => makeBackup({ tenant: 'acme', volume, folder, passphrase });
 
-let count = 0;
-/** @param {string} file @param {number} [most] */
-async function unpacked(file, most = 2 ** 30) {
-  const out = path.join(root, `out-${count++}`);
-  fs.mkdirSync(out);
-  await unpack({ file, passphrase: '', folder: out, most, sync: false });
-  return out;
-}
-
 /** @param {Partial<Parameters<typeof checkBackup>[0]> & { file: string }} what */
 const check = (what) => checkBackup({ tenant, volume, startOffline: null, ...what });
 
@@ -67,53 +55,6 @@ const hasFiles = (file, expected) =>
   Object.entries(expected).forEach(([name, text]) =>
     expect(fs.readFileSync(path.join(file, name), 'utf8')).toBe(text)
   );
-
-/** Entries of an archive that another program made. @typedef {Partial<import('../../../docker/tenants/lib/backup/tar').Entry> & { name: string, text?: string }} Forged */
-
-/** @param {Forged[]} entries @param {{ rows?: object[] | null }} [options] rows: of the manifest; null = no manifest */
-async function forge(entries, { rows } = {}) {
-  const created = '2026-11-23T02:00:00.000Z';
-  const sum = (/** @type {string} */ text) => crypto.createHash('sha256').update(text).digest('hex');
-  const row = (/** @type {Forged} */ { name, type = 'file', text = '', link }) => ({
-    path: name.replace('volume/', ''),
-    kind: type,
-    ...{ size: Buffer.byteLength(text), mode: 0o600, mtimeMs: 0 },
-    ...(type === 'file' && { sha256: sum(text) }),
-    ...(type === 'link' && { target: link })
-  });
-  const common = { format: 1, tenant: 'acme', created };
-  const all = [
-    { name: 'BACKUP.json', text: JSON.stringify({ ...common, program: '0.1.0' }) },
-    ...entries,
-    ...(rows === null
-      ? []
-      : [
-          {
-            name: 'MANIFEST.json',
-            text: JSON.stringify({
-              ...common,
-              owner: { uid: process.getuid?.(), gid: process.getgid?.() },
-              entries: rows ?? entries.map(row),
-              skipped: []
-            })
-          }
-        ])
-  ];
-  const file = path.join(root, `forged-${count++}.tar.zst`);
-  const tar = (async function* () {
-    for (const { text = '', ...entry } of /** @type {Forged[]} */ (all)) {
-      const type = entry.type ?? 'file';
-      const sha256 = type === 'file' ? sum(text) : '';
-      const rest = { type, size: Buffer.byteLength(text), mode: 0o600, mtimeMs: 0, link: '', sha256 };
-      yield head({ ...rest, ...entry });
-      yield Buffer.from(text);
-      yield padding(Buffer.byteLength(text));
-    }
-    yield END;
-  })();
-  await writeArchive(file, tar, '');
-  return file;
-}
 
 test.each(['', PASSPHRASE])(
   'finds one changed byte anywhere (passphrase %j)',
@@ -200,93 +141,6 @@ test('refuses a backup that is cut anywhere, and files that are none', async () 
   await expect(check({ file: root })).rejects.toThrow(/is not a file/);
 });
 
-test.each([
-  '../evil',
-  'volume/../../evil',
-  '/etc/evil',
-  'volume//evil',
-  'volume/./evil',
-  'volume',
-  'other/evil',
-  `volume/${'x'.repeat(256)}`
-])('refuses the entry %s, and writes nothing outside', async (name) => {
-  const file = await forge([{ name, text: 'x' }]);
-  await expect(unpacked(file)).rejects.toThrow(/which no backup has/);
-  expect(fs.readdirSync(root, { recursive: true }).some((each) => String(each).endsWith('evil'))).toBe(false);
-});
-
-test('refuses links that lead outside, and files below a link', async () => {
-  for (const link of ['/etc', '..', '../..', 'a/../../b', '']) {
-    const file = await forge([{ name: 'volume/l', type: 'link', link }]);
-    await expect(unpacked(file)).rejects.toThrow(/which no backup has/);
-  }
-  const link = /** @type {Forged} */ ({ name: 'volume/l', type: 'link', link: '.' });
-  await expect(unpacked(await forge([link, { name: 'volume/l/f', text: 'x' }]))).rejects.toThrow(
-    /folder of l\/f is not in it/
-  );
-  await expect(unpacked(await forge([link, { name: 'volume/l', text: 'x' }]))).rejects.toThrow(/twice/);
-  await expect(
-    unpacked(
-      await forge([
-        { name: 'volume/f', text: 'x' },
-        { name: 'volume/f/g', text: 'x' }
-      ])
-    )
-  ).rejects.toThrow(/folder of f\/g is not in it/);
-});
-
-test('refuses a manifest that does not match', async () => {
-  const file = { name: 'volume/a', text: 'x' };
-  const row = {
-    path: 'a',
-    kind: 'file',
-    size: 1,
-    mode: 0o600,
-    mtimeMs: 0,
-    sha256: crypto.createHash('sha256').update('x').digest('hex')
-  };
-  await unpacked(await forge([file], { rows: [row] }));
-  await expect(unpacked(await forge([file], { rows: [] }))).rejects.toThrow(/a is not in its MANIFEST/);
-  await expect(unpacked(await forge([], { rows: [row] }))).rejects.toThrow(/the file a is missing/);
-  await expect(unpacked(await forge([file], { rows: [row, row] }))).rejects.toThrow(/a differs/);
-  for (const wrong of [{ size: 2 }, { mode: 0o777 }, { sha256: 'x' }, { kind: 'link' }, { mtimeMs: 5 }]) {
-    await expect(unpacked(await forge([file], { rows: [{ ...row, ...wrong }] }))).rejects.toThrow(
-      /a differs/
-    );
-  }
-  await expect(unpacked(await forge([file], { rows: [/** @type {any} */ (null)] }))).rejects.toThrow(
-    /is missing/
-  );
-  await expect(unpacked(await forge([file], { rows: null }))).rejects.toThrow(/it is cut short/);
-  await expect(
-    unpacked(await forge([file, { ...file, name: 'MANIFEST.json', text: 'no JSON' }]))
-  ).rejects.toThrow(/is not JSON/);
-  await expect(unpacked(await forge([{ name: 'BACKUP.json', text: '{}' }]))).rejects.toThrow(
-    /which no backup has/
-  );
-  const fake = { ...row, kind: 'database' };
-  await expect(unpacked(await forge([file], { rows: [fake] }))).rejects.toThrow(/the database a is damaged/);
-});
-
-test('refuses more bytes than there is room, before it writes them', async () => {
-  const file = await forge([{ name: 'volume/zeros', text: '\0'.repeat(8 << 20) }]);
-  expect(fs.statSync(file).size).toBeLessThan(10_000);
-  await expect(unpacked(file, 4 << 20)).rejects.toThrow(/more than 4 MiB/);
-  expect(fs.readdirSync(path.join(root, `out-${count - 1}`))).toEqual([]);
-});
-
-test('finds a database that is damaged inside a sound archive', async () => {
-  fill();
-  const bytes = fs.readFileSync(path.join(volume, 'data.db'));
-  crypto.randomFillSync(bytes, 4096, 6000);
-  const text = bytes.toString('latin1');
-  // Text of the forged archive is UTF-8; a database of ASCII is not needed, only one that fails.
-  const sha256 = crypto.createHash('sha256').update(text).digest('hex');
-  const row = { path: 'd', kind: 'database', size: Buffer.byteLength(text), mode: 0o600, mtimeMs: 0, sha256 };
-  const file = await forge([{ name: 'volume/d', text }], { rows: [row] });
-  await expect(check({ file })).rejects.toThrow(/the database d is damaged/);
-});
-
 test('refuses the backup of another tenant, unless it is wanted', async () => {
   fill();
   const { file } = await backup();
@@ -295,7 +149,10 @@ test('refuses the backup of another tenant, unless it is wanted', async () => {
   expect(await check({ file, ...other, anyTenant: true })).toMatchObject({ files: 3 });
 });
 
-/** @param {{ ok?: boolean, starts?: boolean[] }} [options] ok: of the start without a network; starts: of those after the swap */
+/**
+ * @param {{ ok?: boolean, starts?: boolean[] }} [options] ok: of the start without a network; starts: of those after
+ *   the swap
+ */
 function fake({ ok = true, starts = [true, true] } = {}) {
   /** @type {string[]} */
   const calls = [];
@@ -372,10 +229,8 @@ test('restores on a machine that never had the tenant', async () => {
   const elsewhere = path.join(root, 'elsewhere', 'volumes', 'acme');
   const parts = fake();
   await restoreBackup({ tenant, volume: elsewhere, file, passphrase: PASSPHRASE, ...parts });
-  const { sha } = {
-    sha: (/** @type {string} */ each) =>
-      crypto.createHash('sha256').update(fs.readFileSync(each)).digest('hex')
-  };
+  const sha = (/** @type {string} */ each) =>
+    crypto.createHash('sha256').update(fs.readFileSync(each)).digest('hex');
   for (const name of ['alpha.txt', 'sub/beta.bin'])
     expect(sha(path.join(elsewhere, name))).toBe(sha(path.join(volume, name)));
   expect(fs.readdirSync(path.dirname(elsewhere))).toEqual(['acme']);

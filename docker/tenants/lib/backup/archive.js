@@ -1,15 +1,17 @@
 'use strict';
-// The file of a backup: a tar archive in one zstd frame with a checksum, and behind it the SHA-256 of all bytes before,
-// in a frame that zstd skips. `zstd -d < FILE | tar -x` unpacks it, too. An encrypted one has the same inside, without
-// that last frame, because each of its chunks is authenticated.
+// The file of a backup: a tar archive in one zstd frame with a checksum, and behind it the SHA-256 of all bytes
+// before, in a frame that zstd skips. `zstd -d < FILE | tar -x` unpacks it, too. One with a passphrase has the same
+// inside, without that last frame, because each of its chunks is authenticated. One for recipients has all of it in
+// an age file.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const { Readable } = require('node:stream');
 const { pipeline } = require('node:stream/promises');
 const zlib = require('node:zlib');
-const { CipherError, decrypt, encrypt, isEncrypted } = require('./encryption');
 const { CliError } = require('../base/errors');
+const age = require('./age');
+const { CipherError, decrypt, encrypt, isEncrypted } = require('./encryption');
 const { TarError, readTar } = require('./tar');
 const { write } = require('./write');
 
@@ -23,18 +25,25 @@ const WINDOW_LOG = 24;
 const LEVEL = 3;
 
 /**
+ * @typedef {{ passphrase?: string, identity?: string }} Keys passphrase: '' = none; identity: file of keys for age,
+ *   '' = none
+ */
+
+/**
  * Writes an archive into a new file and syncs it. Its caller removes the file after a failure.
  * @param {string} file must not exist
  * @param {AsyncIterable<Buffer>} tar
- * @param {string} passphrase '' = not encrypted
+ * @param {{ passphrase?: string, recipients?: string[] }} [keys] passphrase: '' = none; recipients: for age; neither
+ *   = not encrypted
  */
-async function writeArchive(file, tar, passphrase) {
+async function writeArchive(file, tar, { passphrase = '', recipients = [] } = {}) {
   const zstd = zlib.createZstdCompress({
     params: { [ZSTD_c_compressionLevel]: LEVEL, [ZSTD_c_checksumFlag]: 1 }
   });
-  const seal = passphrase
-    ? (/** @type {AsyncIterable<Buffer>} */ source) => encrypt(source, passphrase)
-    : withTrailer;
+  const seal = (/** @type {AsyncIterable<Buffer>} */ source) => {
+    if (passphrase) return encrypt(source, passphrase);
+    return recipients.length > 0 ? age.seal(withTrailer(source), recipients) : withTrailer(source);
+  };
   const out = fs.createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true });
   await pipeline(Readable.from(tar, { objectMode: true, highWaterMark: 1 }), zstd, seal, out);
 }
@@ -53,11 +62,11 @@ async function* withTrailer(source) {
 /**
  * Reads an archive and checks every byte of it. What `onEntry` got is authentic only if this function returns.
  * @param {string} file
- * @param {string} passphrase '' = none
+ * @param {Keys} keys
  * @param {Parameters<typeof readTar>[1]} onEntry
  * @throws {CliError} with a sentence that names the damaged entry
  */
-async function readArchive(file, passphrase, onEntry) {
+async function readArchive(file, keys, onEntry) {
   const place = { before: '' };
   /** @type {Error | null} */
   let cause = null;
@@ -68,7 +77,7 @@ async function readArchive(file, passphrase, onEntry) {
     readableHighWaterMark: 1
   };
   const zstd = zlib.createZstdDecompress(options);
-  const feeding = feed(file, passphrase, zstd).catch((error) => {
+  const feeding = feed(file, keys, zstd).catch((error) => {
     cause = error;
     // What came before the damaged place is read still: it tells the name.
     zstd.end();
@@ -87,44 +96,46 @@ async function readArchive(file, passphrase, onEntry) {
 
 /**
  * @param {string} file
- * @param {string} passphrase
+ * @param {Keys} keys
  * @param {zlib.ZstdDecompress} zstd
  */
-async function feed(file, passphrase, zstd) {
-  for await (const chunk of contentOf(file, passphrase)) {
+async function feed(file, keys, zstd) {
+  for await (const chunk of contentOf(file, keys)) {
     if (zstd.destroyed) return;
     await write(zstd, chunk);
   }
   zstd.end();
 }
 
-/** @param {string} file @param {string} passphrase @returns {AsyncGenerator<Buffer, void>} the zstd frame */
-async function* contentOf(file, passphrase) {
+/** @param {string} file @param {Keys} keys @returns {AsyncGenerator<Buffer, void>} the zstd frame */
+async function* contentOf(file, { passphrase = '', identity = '' }) {
   const handle = await fs.promises.open(file, 'r');
   try {
-    const { size } = await handle.stat();
-    const start = Buffer.alloc(8);
-    await handle.read(start, 0, 8, 0);
-    if (isEncrypted(start)) {
-      yield* decrypt(handle.createReadStream({ start: 0, autoClose: false }), passphrase);
-      return;
-    }
-    const trailer = Buffer.alloc(TRAILER);
-    if (size > TRAILER) await handle.read(trailer, 0, TRAILER, size - TRAILER);
-    const hash = crypto.createHash('sha256');
-    const end = size - TRAILER - 1;
-    if (end >= 0) {
-      for await (const chunk of handle.createReadStream({ start: 0, end, autoClose: false })) {
-        hash.update(chunk);
-        yield chunk;
-      }
-    }
-    if (!trailer.subarray(0, FRAME.length).equals(FRAME)) throw new TarError('it is cut short');
-    if (!hash.update(FRAME).digest().equals(trailer.subarray(FRAME.length))) {
-      throw new TarError('its checksum is wrong');
-    }
+    const start = Buffer.alloc(32);
+    await handle.read(start, 0, start.length, 0);
+    const stream = handle.createReadStream({ start: 0, autoClose: false });
+    if (isEncrypted(start)) yield* decrypt(stream, passphrase);
+    else yield* checked(age.isAge(start) ? age.open(stream, identity) : stream);
   } finally {
     await handle.close();
+  }
+}
+
+/** @param {AsyncIterable<Buffer>} source @returns {AsyncGenerator<Buffer, void>} all but the checksum at its end */
+async function* checked(source) {
+  const hash = crypto.createHash('sha256');
+  /** @type {Buffer} */
+  let held = Buffer.alloc(0);
+  for await (const chunk of source) {
+    const all = Buffer.concat([held, chunk]);
+    const part = all.subarray(0, Math.max(0, all.length - TRAILER));
+    held = all.subarray(part.length);
+    hash.update(part);
+    if (part.length > 0) yield part;
+  }
+  if (!held.subarray(0, FRAME.length).equals(FRAME)) throw new TarError('it is cut short');
+  if (!hash.update(FRAME).digest().equals(held.subarray(FRAME.length))) {
+    throw new TarError('its checksum is wrong');
   }
 }
 

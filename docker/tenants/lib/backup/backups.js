@@ -1,26 +1,26 @@
 'use strict';
 // The folder of backups: names, new backups, and which are kept.
 //
-// TENANT-20261123T021500123Z.tar.zst, with .enc behind it if it is encrypted.
+// TENANT-20261123T021500123Z.tar.zst, with .enc behind it if it has a passphrase, or .age if it has recipients.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
-const { CliError, messageOf } = require('../base/errors');
+const { CliError, EXIT, messageOf } = require('../base/errors');
 const { takeLock } = require('../base/lock');
 const { syncFolder } = require('../base/replace-file');
 const { writeArchive } = require('./archive');
-const { checkPassphrase } = require('./encryption');
+const { CipherError, checkPassphrase } = require('./encryption');
 const { nothingSaved, tarOf } = require('./save');
 
-const STAMP = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.tar\.zst(\.enc)?$/;
+const STAMP = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.tar\.zst(\.enc|\.age)?$/;
 const DAY_MS = 86_400_000;
 const KEEP = { daily: 7, weekly: 4 };
 /** Bytes of a volume, unless its tenant has a limit. */
 const MOST_BYTES = 64 * 2 ** 30;
 
 /**
- * @typedef {{ file: string, at: number, bytes: number, isEncrypted: boolean }} Backup at: ms since 1970
+ * @typedef {{ file: string, at: number, bytes: number }} Backup at: ms since 1970
  *
  * @typedef {object} Made
  * @property {string} file
@@ -35,9 +35,9 @@ const MOST_BYTES = 64 * 2 ** 30;
  * @property {string[]} removed older backups
  */
 
-/** @param {string} tenant @param {Date} at @param {boolean} isEncrypted */
-function nameOf(tenant, at, isEncrypted) {
-  return `${tenant}-${at.toISOString().replace(/[-:.]/g, '')}.tar.zst${isEncrypted ? '.enc' : ''}`;
+/** @param {string} tenant @param {Date} at @param {'' | '.enc' | '.age'} [ending] */
+function nameOf(tenant, at, ending = '') {
+  return `${tenant}-${at.toISOString().replace(/[-:.]/g, '')}.tar.zst${ending}`;
 }
 
 /** @param {string} folder @param {string} tenant @returns {Backup[]} the newest first */
@@ -56,20 +56,23 @@ function listBackups(folder, tenant) {
     const stat = fs.statSync(file, { throwIfNoEntry: false });
     const [year, month, day, hour, minute, second, ms] = stamp.slice(1, 8).map(Number);
     const at = Date.UTC(year, month - 1, day, hour, minute, second, ms);
-    return stat?.isFile() ? [{ file, at, bytes: stat.size, isEncrypted: Boolean(stamp[8]) }] : [];
+    return stat?.isFile() ? [{ file, at, bytes: stat.size }] : [];
   });
   return backups.sort((a, b) => b.at - a.at);
 }
 
 /**
- * Returns the backups that may go. Kept are the newest of each of the latest `daily` days that have one, and the newest
- * of each of the latest `weekly` weeks (from Monday, UTC) that have one. A gap in the days removes nothing.
+ * Returns the backups that may go. Kept are those of the 24 hours before the newest one, the newest of each of the
+ *   latest
+ * `daily` days that have one, and the newest of each of the latest `weekly` weeks (from Monday, UTC) that have one. A
+ *   gap
+ * in the days removes nothing.
  * @param {Backup[]} backups the newest first
  * @param {{ daily: number, weekly: number }} keep
  * @returns {Backup[]}
  */
 function superfluous(backups, { daily, weekly }) {
-  const kept = new Set(backups.slice(0, 1));
+  const kept = new Set(backups.filter(({ at }) => backups[0].at - at < DAY_MS));
   const choose = (/** @type {(at: number) => number} */ periodOf, /** @type {number} */ most) => {
     const periods = new Set();
     for (const backup of backups) {
@@ -94,7 +97,8 @@ function superfluous(backups, { daily, weekly }) {
  * @param {object | null} [what.definition] entry of the tenants file
  * @param {string} what.volume
  * @param {string} what.folder
- * @param {string} [what.passphrase] '' = not encrypted
+ * @param {string} [what.passphrase] '' = none
+ * @param {string[]} [what.recipients] for age; with neither it is not encrypted
  * @param {{ daily: number, weekly: number }} [what.keep]
  * @param {number} [what.mostBytes] of the volume
  * @param {() => Date} [what.now]
@@ -103,8 +107,11 @@ function superfluous(backups, { daily, weekly }) {
  */
 async function makeBackup(what) {
   const { tenant, definition = null, folder, passphrase = '', keep = KEEP, mostBytes = MOST_BYTES } = what;
-  const { now = () => new Date() } = what;
+  const { recipients = [], now = () => new Date() } = what;
   if (passphrase) checkPassphrase(passphrase);
+  if (passphrase && recipients.length > 0) {
+    throw new CliError('A backup is encrypted with a passphrase or for recipients, not both.', EXIT.USAGE);
+  }
   const volume = realVolume(what.volume);
   makeFolder(folder);
   if (isBelow(folder, volume))
@@ -113,7 +120,7 @@ async function makeBackup(what) {
   if ('owner' in lock) throw new CliError(`Process ${lock.owner} is making a backup of ${tenant}.`);
   const began = performance.now();
   const at = now();
-  const name = nameOf(tenant, at, passphrase !== '');
+  const name = nameOf(tenant, at, passphrase ? '.enc' : recipients.length > 0 ? '.age' : '');
   const file = path.join(folder, name);
   const draft = path.join(folder, `.${name}.part`);
   removeLeftovers(folder, tenant);
@@ -122,7 +129,7 @@ async function makeBackup(what) {
   try {
     fs.mkdirSync(staging, { mode: 0o700 });
     const source = { tenant, definition, volume, staging, most: mostBytes };
-    await writeArchive(draft, tarOf(source, saved, at), passphrase);
+    await writeArchive(draft, tarOf(source, saved, at), { passphrase, recipients });
     if (fs.existsSync(file)) throw new CliError(`${file} exists.`);
     fs.renameSync(draft, file);
     syncFolder(folder);
@@ -173,7 +180,11 @@ function isBelow(folder, volume) {
   return relative === '' || (!relative.startsWith('..') && !path.isAbsolute(relative));
 }
 
-/** Removes what a process that was killed has left. REQUIRES: the lock. @param {string} folder @param {string} tenant */
+/**
+ * Removes what a process that was killed has left. REQUIRES: the lock.
+ * @param {string} folder
+ * @param {string} tenant
+ */
 function removeLeftovers(folder, tenant) {
   for (const name of fs.readdirSync(folder)) {
     const rest = name.startsWith(`.${tenant}-`) ? name.slice(tenant.length + 2) : '';
@@ -198,7 +209,8 @@ function inWords(error, tenant, folder) {
     return new CliError(`${failed}: there is no space left in ${folder}. Older backups were kept.`);
   }
   if (error instanceof CliError) return new CliError(`${failed}: ${message}`, error.exitCode);
-  if (error instanceof RangeError || /^E[A-Z]+$/.test(code)) return new CliError(`${failed}: ${message}`);
+  if (error instanceof CipherError || error instanceof RangeError || /^E[A-Z]+$/.test(code))
+    return new CliError(`${failed}: ${message}`);
   return error;
 }
 

@@ -1,14 +1,14 @@
 'use strict';
 // Encryption of a backup with a passphrase.
 //
-//   header  8 B 'SEGANETB' | version 1 | log2 N | r | p | 16 B salt | 8 B first bytes of the SHA-256 of the 28 B before |
-//           32 B HMAC-SHA-256 of the 36 B before
+//   header  8 B 'SEGANETB' | version 1 | log2 N | r | p | 16 B salt |
+//           the first 8 B of the SHA-256 of the 28 B before | 32 B HMAC-SHA-256 of the 36 B before
 //   chunks  AES-256-GCM of 64 KiB of plaintext each, the last one shorter (it may be empty), with a tag of 16 B
 //
 // scrypt makes 64 B of the passphrase and the salt: the key of the cipher and the key of the HMAC. A header whose
-// checksum is right and whose HMAC is not was written with another passphrase. The nonce of a chunk is its number (11 B)
-// and 1 for the last chunk, 0 for others, so a file that is cut short, longer, or in another order is refused. The key
-// belongs to one file because the salt is random. The header is authenticated with each chunk.
+// checksum is right and whose HMAC is not was written with another passphrase. The nonce of a chunk is its number (11
+// B) and 1 for the last chunk, 0 for others, so a file that is cut short, longer, or in another order is refused. The
+// key belongs to one file because the salt is random. The header is authenticated with each chunk.
 
 const crypto = require('node:crypto');
 const { promisify } = require('node:util');

@@ -1,6 +1,6 @@
 'use strict';
-// Copies of databases that a running gateway holds with an exclusive lock (its log and its waiting commands). The gateway
-// makes them itself and sends them through its control socket in the volume.
+// Copies of databases that a running gateway holds with an exclusive lock (its log and its waiting commands). The
+// gateway makes them itself and sends them through its control socket in the volume.
 
 const fs = require('node:fs');
 const http = require('node:http');
@@ -19,7 +19,8 @@ const MOST_TEXT = 1 << 20;
  * @param {string} name of the database, relative to the volume
  * @param {string} target does not exist
  * @param {number} most bytes
- * @returns {Promise<{ isDone: boolean, reason: string }>} reason: why the gateway did not send it, '' = there is no gateway
+ * @returns {Promise<{ isDone: boolean, reason: string }>} reason: why the gateway did not send it, '' = there is no
+ *   gateway
  *   that has it
  */
 async function copyFromGateway(root, name, target, most) {

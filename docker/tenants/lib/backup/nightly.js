@@ -1,6 +1,6 @@
 'use strict';
-// The backups and snapshots that the keeper makes by its timetable. Each is a process of its own with the lowest priority,
-// so that the check of a large database does not delay the keeper, and its failure does not end it.
+// The backups and snapshots that the keeper makes by its timetable. Each is a process of its own with the lowest
+// priority, so that the check of a large database does not delay the keeper, and its failure does not end it.
 
 const fs = require('node:fs');
 const os = require('node:os');

@@ -25,6 +25,7 @@ const ASIDE = /\.before-\d{8}T\d{9}Z$/;
  * @property {string} file the backup
  * @property {string} volume where the tenant's volume is, or will be
  * @property {string} [passphrase]
+ * @property {string} [identity] file of keys for age
  * @property {boolean} [anyTenant] true: the backup may be of a tenant with another name
  * @property {StartOffline | null} startOffline null = the driver cannot
  *
@@ -60,7 +61,8 @@ async function checkBackup(what) {
  * @param {What & { stop: () => Promise<void>, start: () => Promise<{ ok: boolean, reason: string }>, keepOld?: boolean,
  *   now?: () => Date }} what stop: resolves when no process of the tenant runs; start: starts it on its volume and
  *   resolves when its health is known
- * @returns {Promise<Checked & { old: string }>} old: where the old volume is kept, '' = it was removed, or there was none
+ * @returns {Promise<Checked & { old: string }>} old: where the old volume is kept, '' = it was removed, or there was
+ *   none
  * @throws {CliError} the volume is then as before
  */
 async function restoreBackup(what) {
@@ -97,15 +99,24 @@ async function restoreBackup(what) {
  * @param {boolean} isKept true: it will be the volume
  * @returns {Promise<Checked>}
  */
-async function prepare({ tenant, file, volume, passphrase = '', anyTenant, startOffline }, folder, isKept) {
+async function prepare(
+  { tenant, file, volume, passphrase, identity, anyTenant, startOffline },
+  folder,
+  isKept
+) {
   const began = performance.now();
   if (!fs.statSync(file, { throwIfNoEntry: false })?.isFile()) throw new CliError(`${file} is not a file.`);
   const most = roomIn(path.dirname(folder)) / (isKept && startOffline ? 2 : 1);
-  const { about, manifest, warnings } = await unpack({ file, passphrase, folder, most, sync: isKept }).catch(
-    (error) => {
-      throw inWords(error, file, folder);
-    }
-  );
+  const { about, manifest, warnings } = await unpack({
+    file,
+    passphrase,
+    identity,
+    folder,
+    most,
+    sync: isKept
+  }).catch((error) => {
+    throw inWords(error, file, folder);
+  });
   if (about.tenant !== tenant.name && !anyTenant) {
     throw new CliError(
       `${file} is a backup of ${about.tenant}, not of ${tenant.name}. Nothing was changed. With --any-tenant it is used all the same.`
@@ -190,7 +201,12 @@ function giveTo(folder, volume, saved) {
   own(folder, uid, gid);
 }
 
-/** Gives a folder and what is in it to a user; follows no link. @param {string} folder @param {number} uid @param {number} gid */
+/**
+ * Gives a folder and what is in it to a user; follows no link.
+ * @param {string} folder
+ * @param {number} uid
+ * @param {number} gid
+ */
 function own(folder, uid, gid) {
   fs.lchownSync(folder, uid, gid);
   for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
@@ -235,7 +251,8 @@ function remove(folder) {
 }
 
 /**
- * Puts old volumes back whose restore was cut off (by a power cut, say) between its two renames. Call it when no restore
+ * Puts old volumes back whose restore was cut off (by a power cut, say) between its two renames. Call it when no
+ *   restore
  * runs, before the first tenant starts.
  * @param {string} volumes folder of the volumes
  * @param {string[]} names of tenants that are not being restored now

@@ -16,10 +16,12 @@ const MOST_TIMES = 96;
  * @property {number} jitterMinutes a tenant's backup begins up to this time later, always by the same time
  * @property {{ daily: number, weekly: number }} keep
  * @property {string} to folder of the backups
- * @property {string} passphraseFile '' = backups are not encrypted
+ * @property {string} passphraseFile '' = none
+ * @property {string[]} recipients for age; with neither, backups are not encrypted
  * @property {string[]} hook command after each backup; [] = none
  * @property {string[]} without tenants that are not saved at night
- * @property {{ at: string[], gateway: string, tokenFile: string, to: string, keep: number }} snapshots gateway: URL of the
+ * @property {{ at: string[], gateway: string, tokenFile: string, to: string, keep: number }} snapshots gateway: URL
+ *   of the
  *   admin API
  */
 
@@ -30,6 +32,7 @@ const standards = (folder, to = path.join(folder, 'backups')) => ({
   keep: { ...KEEP },
   to,
   passphraseFile: '',
+  recipients: [],
   hook: [],
   without: [],
   snapshots: {
@@ -89,6 +92,10 @@ const url = (value, where) => {
     : refuse(`${where} must be a URL such as http://127.0.0.1:1880.`);
 };
 
+/** @type {Check} */
+const recipient = (value, where) =>
+  /^(age1|ssh-)/.test(text(value, where)) ? value : refuse(`${where} must begin with age1 or ssh-.`);
+
 /** @type {(checks: Record<string, Check>) => Check} */
 const object = (checks) => (value, where) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -111,6 +118,7 @@ const check = object({
   keep: object({ daily: whole(1, 3660), weekly: whole(0, 520) }),
   to: folder,
   passphraseFile: file,
+  recipients: list(recipient, 20),
   hook: list(text, 64),
   without: list(text, 1000),
   snapshots: object({

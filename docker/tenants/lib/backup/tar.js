@@ -1,8 +1,10 @@
 'use strict';
-// Tar archives (POSIX.1-2001: ustar with pax headers), as far as a backup needs them: files, folders and relative links,
-// each with its SHA-256 in a pax header before it, so that a reader can name the file that is damaged.
+// Tar archives (POSIX.1-2001: ustar with pax headers), as far as a backup needs them: files, folders and relative
+// links, each with its SHA-256 in a pax header before it, so that a reader can name the file that is damaged.
 //
 // The reader accepts what the writer makes and nothing else. Every size in it is limited before memory is taken.
+
+const { isUtf8 } = require('node:buffer');
 
 const BLOCK = 512;
 /** The end of an archive. */
@@ -201,18 +203,13 @@ function parsePax(bytes) {
   const wrong = () => new TarError('it has a damaged header');
   /** @type {Map<string, string>} */
   const pax = new Map();
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   for (let at = 0; at < bytes.length;) {
     const space = bytes.indexOf(0x20, at);
     const digits = space > at && space - at <= 6 ? bytes.toString('latin1', at, space) : '';
     const end = at + (/^[1-9]\d*$/.test(digits) ? Number(digits) : 0);
     if (end <= space + 1 || end > bytes.length || bytes[end - 1] !== 0x0a) throw wrong();
-    let record = '';
-    try {
-      record = decoder.decode(bytes.subarray(space + 1, end - 1));
-    } catch {
-      throw wrong();
-    }
+    const record = decoded(bytes.subarray(space + 1, end - 1));
+    if (record === null) throw wrong();
     const equals = record.indexOf('=');
     const key = record.slice(0, equals);
     if (equals < 1 || !KEYS.includes(key) || pax.has(key)) throw wrong();
@@ -220,6 +217,11 @@ function parsePax(bytes) {
     at = end;
   }
   return pax;
+}
+
+/** @param {Buffer} bytes @returns {string | null} null = not UTF-8 */
+function decoded(bytes) {
+  return isUtf8(bytes) ? bytes.toString() : null;
 }
 
 /** @param {Header} fields @param {Map<string, string>} pax @returns {Entry} */

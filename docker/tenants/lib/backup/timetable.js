@@ -126,4 +126,6 @@ function systemEvery(ms, call) {
   return () => clearInterval(timer);
 }
 
-module.exports = { Timetable, dueAt, jitterOf };
+exports.Timetable = Timetable;
+exports.dueAt = dueAt;
+exports.jitterOf = jitterOf;

@@ -25,16 +25,17 @@ const { write } = require('./write');
 /**
  * @param {object} what
  * @param {string} what.file
- * @param {string} what.passphrase '' = none
+ * @param {string} [what.passphrase] '' = none
+ * @param {string} [what.identity] file of keys for age
  * @param {string} what.folder new and empty; its caller removes it after a failure
  * @param {number} what.most bytes of all files together
  * @param {boolean} [what.sync] true: every file is on disk at the end
  * @returns {Promise<Unpacked>}
  * @throws {CliError} with a sentence that names the damaged file
  */
-async function unpack({ file, passphrase, folder, most, sync = true }) {
+async function unpack({ file, passphrase, identity, folder, most, sync = true }) {
   const reading = new Reading(file, folder, most, sync);
-  await readArchive(file, passphrase, (entry, body) => reading.take(entry, body));
+  await readArchive(file, { passphrase, identity }, (entry, body) => reading.take(entry, body));
   const { about, manifest } = reading.end();
   const faults = manifest.entries
     .filter(({ kind }) => kind === 'database')
@@ -165,7 +166,10 @@ class Reading {
     if (hash.digest('hex') !== sha256) throw this.#refused(`the file ${name} is damaged`);
   }
 
-  /** Compares the manifest with what was unpacked, and sets links, modes and times. @returns {{ about: About, manifest: Manifest }} */
+  /**
+   * Compares the manifest with what was unpacked, and sets links, modes and times.
+   * @returns {{ about: About, manifest: Manifest }}
+   */
   end() {
     const [about, manifest] = [this.#about, this.#manifest];
     if (!about || !manifest) throw this.#refused('it is cut short');

@@ -18,6 +18,7 @@ const options = /** @type {const} */ ({
   all: { type: 'boolean' },
   to: { type: 'string' },
   'passphrase-file': { type: 'string' },
+  recipient: { type: 'string', multiple: true },
   'most-mib': { type: 'string' },
   'no-hook': { type: 'boolean' },
   json: { type: 'boolean' }
@@ -28,6 +29,7 @@ seganet-tenants backup --all [options]
 
   --to FOLDER              default: "to" in backup.json, else the folder backups beside the tenants file
   --passphrase-file FILE   encrypts the backup; the first line is the passphrase
+  --recipient KEY          encrypts it with age, which must be installed, for this key (age1…); can be repeated
   --most-mib N             refuses a volume with more; default: twice the tenant's volumeMiB
   --no-hook                does not run the hook of backup.json
   --json                   one line of JSON for each tenant`;
@@ -43,10 +45,12 @@ async function run({ values, positionals, env, output }) {
   if (positionals.length > 1 || !name === !values.all) {
     throw new CliError('Name one tenant, or use --all.', EXIT.USAGE);
   }
-  const file = values['passphrase-file'] ?? settings.passphraseFile;
+  const isGiven = values['passphrase-file'] !== undefined || values.recipient !== undefined;
+  const file = isGiven ? (values['passphrase-file'] ?? '') : settings.passphraseFile;
   const parts = {
     folder: path.resolve(values.to ?? settings.to),
     passphrase: readPassphrase(file),
+    recipients: /** @type {string[]} */ (isGiven ? (values.recipient ?? []) : settings.recipients),
     keep: settings.keep,
     most: values['most-mib'] === undefined ? 0 : numberIn(values['most-mib'], '--most-mib', 1, 1 << 24),
     hook: values['no-hook'] ? [] : settings.hook
@@ -83,11 +87,12 @@ async function run({ values, positionals, env, output }) {
 /**
  * @param {import('../base/home').Home} home
  * @param {import('../file/schema').Spec} spec
- * @param {{ folder: string, passphrase: string, keep: { daily: number, weekly: number }, most: number, hook: string[] }} parts
+ * @param {{ folder: string, passphrase: string, recipients: string[], keep: { daily: number, weekly: number }, most:
+ *   number, hook: string[] }} parts
  *   most: MiB, 0 = twice the limit of the volume
  * @returns {Promise<{ made: Made, hookFailure: string }>}
  */
-async function backupOf(home, spec, { folder, passphrase, keep, most, hook }) {
+async function backupOf(home, spec, { folder, passphrase, recipients, keep, most, hook }) {
   const release = await keepAwake(home, spec.name);
   try {
     const made = await makeBackup({
@@ -96,6 +101,7 @@ async function backupOf(home, spec, { folder, passphrase, keep, most, hook }) {
       volume: path.join(home.volumes, spec.name),
       folder,
       passphrase,
+      recipients,
       keep,
       mostBytes: (most || spec.limits.volumeMiB * 2) * 2 ** 20
     });

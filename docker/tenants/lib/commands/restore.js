@@ -22,6 +22,7 @@ const options = /** @type {const} */ ({
   'any-tenant': { type: 'boolean' },
   'keep-old': { type: 'boolean' },
   'passphrase-file': { type: 'string' },
+  identity: { type: 'string' },
   json: { type: 'boolean' }
 });
 
@@ -33,6 +34,7 @@ const usage = `seganet-tenants restore NAME --from FILE [options]
   --any-tenant             takes the backup of a tenant with another name, too
   --keep-old               keeps the old volume as NAME.before-TIME also after the tenant has started from the new one
   --passphrase-file FILE   of an encrypted backup
+  --identity FILE          secret keys for a backup that age encrypted
   --json                   one line of JSON`;
 
 /**
@@ -53,6 +55,7 @@ async function run({ values, positionals, env, output, driver }) {
     file,
     volume: path.join(home.volumes, name),
     passphrase: readPassphrase(values['passphrase-file'] ?? settings.passphraseFile),
+    identity: values.identity ? path.resolve(values.identity) : '',
     anyTenant: Boolean(values['any-tenant']),
     startOffline
   };

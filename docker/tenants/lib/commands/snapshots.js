@@ -74,14 +74,18 @@ async function run({ values, positionals, env, output }) {
 function take({ folder, gateway, tokenFile, keep, now = new Date() }) {
   if (!/^https?:\/\//.test(gateway))
     throw new CliError('--gateway takes a URL such as http://127.0.0.1:1880.', EXIT.USAGE);
-  let token = '';
+  const token = tokenFile ? readToken(tokenFile) : '';
+  const lines = readNetwork({ url: gateway, token }, now);
+  return writeSnapshot({ folder, source: gateway, lines, now, keep });
+}
+
+/** @param {string} file @returns {string} */
+function readToken(file) {
   try {
-    token = tokenFile ? fs.readFileSync(tokenFile, 'utf8').trim() : '';
+    return fs.readFileSync(file, 'utf8').trim();
   } catch (error) {
     throw new CliError(`The token cannot be read: ${messageOf(error)}.`, EXIT.CONFIG);
   }
-  const lines = readNetwork({ url: gateway, token }, now);
-  return writeSnapshot({ folder, source: gateway, lines, now, keep });
 }
 
 /** @param {string} folder @returns {string[]} the older one first */

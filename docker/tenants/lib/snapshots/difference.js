@@ -9,7 +9,10 @@
  * @property {Line[]} gone
  * @property {{ line: Line, fields: Fields }[]} changed line: the new one
  */
-/** @typedef {Record<'engines' | 'devices' | 'links' | 'values', Difference> & { silent: Line[] }} Differences silent: devices without a new record */
+/**
+ * @typedef {Record<'engines' | 'devices' | 'links' | 'values', Difference> & { silent: Line[] }} Differences silent:
+ *   devices without a new record
+ */
 
 /** A round trip counts as changed above this difference and this ratio. */
 const RTT = { ms: 20, ratio: 2 };
@@ -32,7 +35,7 @@ const KINDS = /** @type {const} */ ({
 
 /** @param {Line[]} before @param {Line[]} after @returns {Differences} */
 function differences(before, after) {
-  const compared = /** @type {Differences} */ ({ silent: [] });
+  const compared = /** @type {Differences} */ (/** @type {unknown} */ ({ silent: [] }));
   for (const [name, { type, key, fields }] of Object.entries(KINDS)) {
     const [old, now] = [before, after].map((lines) => byKey(lines, type, key));
     compared[/** @type {keyof typeof KINDS} */ (name)] = {
@@ -78,7 +81,11 @@ function isOther(before, after) {
   return large - small > RTT.ms && large > small * RTT.ratio;
 }
 
-/** @param {Line | undefined} before @param {Line} after @returns {boolean} true if the device sent nothing in between */
+/**
+ * @param {Line | undefined} before
+ * @param {Line} after
+ * @returns {boolean} true if the device sent nothing in between
+ */
 function isSilent(before, after) {
   // A smaller number was counted after a restart.
   return before !== undefined && before.records === after.records;

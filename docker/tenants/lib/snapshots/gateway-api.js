@@ -92,7 +92,12 @@ async function getJson(gateway, path) {
   return parse(await textOf(response));
 }
 
-/** Reads the first snapshot of the live stream. @param {Gateway} gateway @param {string} engine '' = the first @returns {Promise<any>} */
+/**
+ * Reads the first snapshot of the live stream.
+ * @param {Gateway} gateway
+ * @param {string} engine '' = the first
+ * @returns {Promise<any>}
+ */
 async function live(gateway, engine) {
   const path = `/seganet/live?devices=off&engine=${encodeURIComponent(engine)}`;
   const response = await get(gateway, path);
@@ -184,7 +189,11 @@ function deviceLine(engine, row, now) {
   return { type: 'device', engine, device, ...facts, records, bytes, ratePerS, address };
 }
 
-/** Latest values of the series nodes, if there are any. @param {Gateway} gateway @returns {AsyncGenerator<Line, void>} */
+/**
+ * Latest values of the series nodes, if there are any.
+ * @param {Gateway} gateway
+ * @returns {AsyncGenerator<Line, void>}
+ */
 async function* valuesOf(gateway) {
   const list = await getJson(gateway, '/seganet/series');
   for (const { id, running } of Array.isArray(list?.nodes) ? list.nodes : []) {
