@@ -4,9 +4,12 @@
 
 const { FORMER } = require('./variables');
 
-/** Variables of other readers of the environment: the launcher, the addon's loader, and the tests. */
+/**
+ * Variables of other readers of the environment: the launcher, the addon's loader, the keeper of tenants and its
+ * tenants, and the tests.
+ */
 const OTHERS =
-  /^SEGANET_(CACHE|NATIVE|LAUNCHER_PID|PYTHON|REQUIRE_TOOLS|(TEST|SHIM|OPENSSL|CRC32C|BENCH)_\w+)$/;
+  /^SEGANET_(CACHE|NATIVE|LAUNCHER_PID|PYTHON|REQUIRE_TOOLS|TENANT|(TENANTS?|TEST|SHIM|OPENSSL|CRC32C|BENCH)_\w+)$/;
 const MAX_EDITS = 4;
 
 /** Variables of the previous release: what the sentence says after the name. @type {Record<string, string>} */
