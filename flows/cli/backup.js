@@ -11,7 +11,7 @@ const { loadSqlite } = require('../../nodes/lib/store/cli/sqlite');
 const { version } = require('../../package.json');
 const { ArchiveWriter, FORMAT, MANIFEST } = require('./archive');
 const { COPY_MS, ask, askJson, isRunning } = require('./gateway-client');
-const { DATABASES, entriesOf, homeFiles, isAside, logFolders } = require('./home-files');
+const { DATABASES, entriesOf, homeFiles, isAside, isSeries, logFolders } = require('./home-files');
 const { environmentOf, homeOf, settingsOf } = require('./home-settings');
 const { EXIT } = require('./usage');
 
@@ -54,7 +54,11 @@ async function backup({ home: given, file, force }, output) {
       home,
       logs.map(({ directory }) => directory)
     );
-    for (const name of files) await addFile(archive, `home/${name}`, path.join(home, name));
+    for (const name of files) {
+      const source = path.join(home, name);
+      if (isSeries(name)) await addClosed(archive, `home/${name.split(path.sep).join('/')}`, source, path.dirname(draft));
+      else await addFile(archive, `home/${name}`, source);
+    }
     await archive.end();
     fs.renameSync(draft, file);
     syncFolder(path.dirname(file));
@@ -93,7 +97,7 @@ async function addDatabases(archive, home, { engine, directory }, isOpen, tempor
 }
 
 /**
- * Adds a database that no gateway has open.
+ * Adds a database that no gateway has locked.
  * @param {import('./archive').ArchiveWriter} archive
  * @param {string} entry
  * @param {string} file

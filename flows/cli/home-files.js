@@ -7,6 +7,8 @@ const { SOCKET } = require('../service/control-socket');
 
 /** Made again at need, or of the demo only. */
 const LEFT_OUT = ['node_modules', '.npm', 'demo', SOCKET];
+/** Files of SQLite beside a database of series, which is copied while it is in use. */
+const BESIDE_SERIES = /^series\.(?:lock|db-wal|db-shm)$/;
 /** A draft of replaceFile(). */
 const DRAFT = /\.[0-9a-f]{12}\.new$/;
 const DATABASES = /** @type {const} */ (['log.db', 'commands.db']);
@@ -72,7 +74,7 @@ function resolved(value, env) {
 }
 
 /**
- * Lists the regular files of the folder, without databases.
+ * Lists the regular files of the folder, without the databases of the logs.
  * @param {string} home
  * @param {string[]} without folders of databases
  * @returns {{ files: string[], odd: string[] }} relative names; odd: links and other entries that a backup cannot have
@@ -88,6 +90,7 @@ function homeFiles(home, without) {
     for (const entry of fs.readdirSync(path.join(home, below), { withFileTypes: true })) {
       const name = path.join(below, entry.name);
       if (LEFT_OUT.includes(name) || entry.name === 'node_modules' || DRAFT.test(name)) continue;
+      if (BESIDE_SERIES.test(entry.name)) continue;
       if (closed.has(path.join(home, name))) continue;
       if (entry.isDirectory()) walk(name);
       else if (entry.isFile()) files.push(name);
@@ -98,4 +101,7 @@ function homeFiles(home, without) {
   return { files: files.sort(), odd };
 }
 
-module.exports = { DATABASES, entriesOf, homeFiles, isAside, logFolders, resolved };
+/** True for a database of series, which a backup copies with SQLite. @param {string} name */
+const isSeries = (name) => path.basename(name) === 'series.db';
+
+module.exports = { DATABASES, entriesOf, homeFiles, isAside, isSeries, logFolders, resolved };

@@ -168,6 +168,7 @@ module.exports = {
   toClass,
   toDeviceId,
   toPayload,
+  toTimestamp,
   classNames,
   RecordError,
   FLAG

@@ -1,10 +1,11 @@
 'use strict';
-// Admin endpoints: the plan, the counters, the devices and the dead letters of an engine, the metrics of all engines,
-// and the live view.
+// Admin endpoints: the plan, the counters, the devices and the dead letters of an engine, the metrics of all engines
+// and series nodes, and the live view.
 
 const { Complaints } = require('../base/complaints');
 const { addLive } = require('../live');
 const { CONTENT_TYPE, metricsText } = require('../metrics');
+const { seriesViews } = require('../series');
 const { addDeadLetterEndpoints } = require('./dead-letter-endpoints');
 const { addHealthEndpoints } = require('./health-endpoints');
 const { openStatusPort } = require('./status-port');
@@ -57,7 +58,7 @@ function addEndpoints(RED, engines) {
     (/** @type {any} */ _request, /** @type {any} */ response) => {
       // end() instead of send(), which reorders the parameters of the content type.
       response.setHeader('Content-Type', CONTENT_TYPE);
-      response.end(metricsText([...engines].map(engineView), processView(loop.maxMs)));
+      response.end(metricsText([...engines].map(engineView), processView(loop.maxMs), seriesViews()));
     }
   );
   addDeadLetterEndpoints(RED);

@@ -5,6 +5,7 @@ const { CONTENT_TYPE, Exposition } = require('./text');
 const { addEngine } = require('./engine');
 const { addUplink } = require('./uplink');
 const { addProcess } = require('./process');
+const { addSeries } = require('./series');
 const { version } = require('../../../package.json');
 
 /** @typedef {import('./engine').Snapshot} Snapshot */
@@ -15,9 +16,10 @@ const { version } = require('../../../package.json');
 /**
  * @param {EngineView[]} engines
  * @param {import('./process').ProcessView} [process] without it, the metrics of the process are left out
+ * @param {import('./series').SeriesView[]} [series] of all series nodes
  * @returns {string}
  */
-function metricsText(engines, process) {
+function metricsText(engines, process, series = []) {
   const out = new Exposition();
   out.gauge('seganet_build_info', 'Version of the gateway.').add({ version }, 1);
   if (process) addProcess(out, process);
@@ -40,6 +42,7 @@ function metricsText(engines, process) {
         .add({ source: energy.source }, energy.watts);
     }
   }
+  for (const view of series) addSeries(out, view);
   return out.toString();
 }
 

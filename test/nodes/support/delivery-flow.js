@@ -66,12 +66,14 @@ class DeliveryFlow {
     return [tab, { ...engine, ...settings }, broker, uplink, ...nodes];
   }
 
-  async start(...nodes) {
+  /** Starts a flow of these nodes; a list has the modules of other nodes. */
+  async start(...given) {
+    const [more, nodes] = Array.isArray(given[0]) ? [given[0], given.slice(1)] : [[], given];
     const uplinkOf = { ...parts.uplink, UplinkThread: this.cloud.Thread };
     const real = () => replaceModules({ ...parts, native, uplink: uplinkOf });
     // The test helper gives nodes a RED without hooks.
     const withHooks = (/** @type {any} */ red) => (red.hooks = hooks);
-    await load(this.flow(...nodes), {}, [...core, real, withHooks]);
+    await load(this.flow(...nodes), {}, [...core, ...more, real, withHooks]);
     await until(() => host().plan);
   }
 

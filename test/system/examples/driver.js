@@ -338,6 +338,14 @@ const examples = {
     } finally {
       lamp.destroy();
     }
+  },
+  26: async ({ nodeRed, flow, idOf }) => {
+    const text = JSON.stringify(flow).replaceAll('127.0.0.1:1880', nodeRed.address);
+    await nodeRed.deploy(JSON.parse(text));
+    await publish('d/pump-7', '{"temp":26.5}');
+    await nodeRed.shows('on disk', /26.5/);
+    await nodeRed.inject(idOf('inject', 'ask'));
+    await nodeRed.shows('latest values', /pump-7.*temp.*26.5/s);
   }
 };
 

@@ -1,0 +1,90 @@
+'use strict';
+
+// Entry of the thread of one series node: one folder.
+// In:  {type: 'put', id, batch} · {type: 'ask', id, what, …} · {type: 'stop'}
+// Out: {type: 'stored', ids, failure} · {type: 'answer', id, failure, isWrong, value} · {type: 'state', …}
+//      {type: 'problem', sentence} · {type: 'stopped'}
+
+const { parentPort, workerData } = require('node:worker_threads');
+const { textOf } = require('./range-text');
+const { list, range } = require('./series-reader');
+const { SeriesStore } = require('./series-store');
+
+const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
+const STATE_MS = 1000;
+
+const store = new SeriesStore(workerData.options, (sentence) => port.postMessage({ type: 'problem', sentence }));
+/** @type {{ id: number, batch: import('./series-store').Batch }[]} */
+let waiting = [];
+let isPlanned = false;
+
+/** Stores everything that has arrived, in one commit. */
+function storeWaiting() {
+  isPlanned = false;
+  const puts = waiting;
+  waiting = [];
+  if (puts.length === 0) return;
+  let failure = '';
+  try {
+    store.put(puts.map(({ batch }) => batch));
+  } catch (error) {
+    failure = String(/** @type {any} */ (error)?.message ?? error);
+  }
+  port.postMessage({ type: 'stored', ids: puts.map(({ id }) => id), failure });
+}
+
+/** @type {Record<string, (message: any) => unknown>} */
+const ANSWERS = {
+  list: ({ page }) => list(store, page),
+  range: async ({ wanted, range: asked, format }) =>
+    textOf(await range(store, wanted, asked), format, asked.step > 0),
+  search: ({ question }) => store.text.search(question)
+};
+
+/** @param {{ id: number, what: string } & Record<string, unknown>} message */
+async function answer({ id, what, ...message }) {
+  try {
+    const value = await ANSWERS[what](message);
+    port.postMessage({ type: 'answer', id, failure: '', isWrong: false, value });
+  } catch (error) {
+    const isWrong = error instanceof RangeError;
+    const { message: failure } = isWrong ? /** @type {Error} */ (error) : store.fault(error);
+    port.postMessage({ type: 'answer', id, failure, isWrong });
+  }
+}
+
+function report() {
+  const { retention, text, open } = store;
+  port.postMessage({
+    type: 'state',
+    reason: store.reason,
+    series: store.series.size,
+    openPoints: open.points,
+    bytes: retention.bytes,
+    textBytes: text.bytes,
+    isFull: retention.isFull,
+    counters: { ...store.counters, ...retention.counters, ...text.counters }
+  });
+}
+
+const second = setInterval(() => {
+  store.tick();
+  report();
+}, STATE_MS);
+report();
+
+port.on('message', (message) => {
+  if (message.type === 'put') {
+    waiting.push(message);
+    if (!isPlanned) setImmediate(storeWaiting);
+    isPlanned = true;
+  } else if (message.type === 'ask') void answer(message);
+  else {
+    clearInterval(second);
+    storeWaiting();
+    store.close();
+    report();
+    port.postMessage({ type: 'stopped' });
+    port.close();
+  }
+});

@@ -1,0 +1,247 @@
+'use strict';
+// The text of records, for the search: each device's latest record of each topic, or all records up to a limit.
+
+const { shown } = require('../base/values');
+const { sqlPath } = require('./json-path');
+
+/** A longer payload is not searched. */
+const MAX_TEXT_BYTES = 16384;
+/** The search writes this often, so that a record that is soon replaced is not written. A crash loses as much. */
+const FLUSH_MS = 5000;
+const MAX_WAITING_BYTES = 4 << 20;
+/** Bytes of a row beside its text. */
+const ROW_BYTES = 64;
+/** Longest search. Records are not stored meanwhile. */
+const SEARCH_MS = 500;
+const MAX_WORDS = 10;
+
+/**
+ * @typedef {{ device: string, topic: string, ts: number, payload: string }} Text
+ * @typedef {Text & { value?: unknown }} Found value: of the path
+ * @typedef {'=' | '!=' | '<' | '<=' | '>' | '>='} Operator
+ * @typedef {{ words: string, keys: string[] | null, operator: Operator, value: string | null, device: string,
+ *   limit: number }} Question words '' = none; keys null = none; value null = any; device '' = all
+ */
+
+class TextStore {
+  /** @param {import('./series-store').SeriesStore} store */
+  constructor(store) {
+    this.store = store;
+    /** @type {Map<string, Text> | null} */
+    this.latest = store.options.search === 'latest' ? new Map() : null;
+    /** @type {Text[]} */
+    this.all = [];
+    this.waitingBytes = 0;
+    this.bytes = 0;
+    this.flushAt = 0;
+    this.counters = { texts: 0, noText: 0, removed: 0 };
+    /** @type {ReturnType<typeof prepare> | null} */
+    this.statements = null;
+  }
+
+  /** @param {import('./series-database').SeriesDatabase} database that was just opened */
+  load({ db }) {
+    this.statements = prepare(db);
+    this.bytes = Number(this.statements.bytes.get()?.bytes ?? 0);
+  }
+
+  /** @param {import('./series-store').Batch} batch */
+  add({ devices, stamps, topics, texts }) {
+    if (this.store.options.search === 'off') return;
+    for (let i = 0; i < topics.length; i++) {
+      const payload = texts[i];
+      if (payload === null || payload.length > MAX_TEXT_BYTES) {
+        this.counters.noText++;
+        continue;
+      }
+      const text = { device: devices[i], topic: topics[i], ts: stamps[i] || this.store.clock.wall(), payload };
+      const key = `${text.device}\n${text.topic}`;
+      const old = this.latest?.get(key);
+      this.waitingBytes += sizeOf(text) - (old ? sizeOf(old) : 0);
+      if (this.latest) this.latest.set(key, text);
+      else this.all.push(text);
+    }
+    if (this.waitingBytes > MAX_WAITING_BYTES) this.store.guarded(() => this.flush());
+  }
+
+  tick() {
+    const now = this.store.clock.monotonic();
+    if (now < this.flushAt) return;
+    this.flushAt = now + FLUSH_MS;
+    this.flush();
+  }
+
+  /** Writes what waits. */
+  flush() {
+    const texts = this.latest ? [...this.latest.values()] : this.all;
+    if (texts.length === 0) return;
+    const before = this.bytes;
+    try {
+      this.store.writable.transact(() => {
+        for (const text of texts) this.#write(text);
+        this.#shrink();
+      });
+    } catch (error) {
+      this.bytes = before;
+      // What a failing disk cannot take must not fill the memory.
+      if (this.waitingBytes > MAX_WAITING_BYTES) this.#forget();
+      throw error;
+    }
+    this.counters.texts += texts.length;
+    this.#forget();
+  }
+
+  #forget() {
+    this.latest?.clear();
+    this.all = [];
+    this.waitingBytes = 0;
+  }
+
+  get #sql() {
+    return /** @type {ReturnType<typeof prepare>} */ (this.statements);
+  }
+
+  /** @param {Text} text */
+  #write(text) {
+    const { device, topic, ts, payload } = text;
+    if (this.latest) {
+      const old = this.#sql.latest.get(device, topic);
+      if (old) this.#delete(Number(old.record));
+    }
+    const id = Number(this.#sql.insert.get(device, topic, ts, payload)?.id);
+    this.#sql.index.run(id, device, topic, payload);
+    this.#sql.setLatest.run(device, topic, id);
+    this.bytes += sizeOf(text);
+  }
+
+  /** @param {number} id */
+  #delete(id) {
+    const row = this.#sql.record.get(id);
+    if (!row) return;
+    const { device, topic, payload } = row;
+    this.#sql.unindex.run(id, device, topic, payload);
+    this.#sql.remove.run(id);
+    this.#sql.removeLatest.run(device, topic, id);
+    this.bytes -= sizeOf(/** @type {any} */ (row));
+  }
+
+  #shrink() {
+    const limit = this.store.options.searchMiB * 2 ** 20;
+    while (this.bytes > limit) {
+      const oldest = this.#sql.oldest.get()?.id;
+      if (oldest === null || oldest === undefined) return;
+      this.#delete(Number(oldest));
+      this.counters.removed++;
+    }
+  }
+
+  /**
+   * @param {Question} question
+   * @returns {{ records: Found[], isComplete: boolean }} the newest first; isComplete false: the time was not enough
+   * @throws {RangeError} with a sentence for a wrong question
+   */
+  search({ words, keys, operator, value, device, limit }) {
+    if (this.store.options.search === 'off')
+      throw new RangeError('The search of this series node is off. Choose the records to search in the node.');
+    this.flush();
+    const path = keys ? sqlPath(keys) : '$';
+    const rows = words
+      ? this.#sql.match.iterate(path, matchOf(words))
+      : this.#sql.all.iterate(path);
+    const end = performance.now() + SEARCH_MS;
+    /** @type {Found[]} */
+    const records = [];
+    for (const row of rows) {
+      if (records.length >= limit) break;
+      if (performance.now() > end) return { records, isComplete: false };
+      if (device && row.device !== device) continue;
+      if (keys && !matches(row.value, operator, value)) continue;
+      const found = { device: row.device, topic: row.topic, ts: Number(row.ts), payload: row.payload };
+      records.push(/** @type {Found} */ (keys ? { ...found, value: row.value } : found));
+    }
+    return { records, isComplete: true };
+  }
+}
+
+/** @param {Text} text */
+function sizeOf({ device, topic, payload }) {
+  return Buffer.byteLength(device) + Buffer.byteLength(topic) + Buffer.byteLength(payload) + ROW_BYTES;
+}
+
+/**
+ * Returns the words as a query of FTS5: all must occur, and one that ends with * is the begin of a word. In quotes,
+ * nothing is an operator.
+ * @param {string} words
+ */
+function matchOf(words) {
+  const list = words.split(/\s+/).filter(Boolean);
+  if (list.length === 0) throw new RangeError('q has no word.');
+  if (list.length > MAX_WORDS) throw new RangeError(`q has at most ${MAX_WORDS} words.`);
+  const terms = list.map((word) => {
+    const begin = word.replace(/\*+$/, '');
+    if (!/[\p{L}\p{N}]/u.test(begin))
+      throw new RangeError(`q: "${shown(word)}" has no letter and no digit.`);
+    return `"${begin.replaceAll('"', '""')}"${begin === word ? '' : '*'}`;
+  });
+  return terms.join(' ');
+}
+
+/**
+ * @param {unknown} found
+ * @param {Operator} operator
+ * @param {string | null} value null = any
+ */
+function matches(found, operator, value) {
+  if (found === null || found === undefined) return false;
+  if (value === null) return true;
+  // SQLite gives true and false as 1 and 0.
+  const wanted = value === 'true' ? '1' : value === 'false' ? '0' : value;
+  const isNumber = typeof found === 'number' && wanted.trim() !== '' && Number.isFinite(Number(wanted));
+  const [left, right] = isNumber ? [found, Number(wanted)] : [String(found), wanted];
+  switch (operator) {
+    case '=':
+      return left === right;
+    case '!=':
+      return left !== right;
+    case '<':
+      return left < right;
+    case '<=':
+      return left <= right;
+    case '>':
+      return left > right;
+    default:
+      return left >= right;
+  }
+}
+
+/** @param {import('node:sqlite').DatabaseSync} db */
+function prepare(db) {
+  const columns = `r.device, r.topic, r.ts, r.payload,
+    CASE WHEN json_valid(r.payload) THEN json_extract(r.payload, ?) END AS value`;
+  return {
+    bytes: db.prepare(
+      `SELECT ifnull(sum(octet_length(device) + octet_length(topic) + octet_length(payload) + ${ROW_BYTES}), 0) AS bytes
+       FROM record`
+    ),
+    latest: db.prepare('SELECT record FROM latest WHERE device = ? AND topic = ?'),
+    setLatest: db.prepare('INSERT OR REPLACE INTO latest VALUES (?, ?, ?)'),
+    removeLatest: db.prepare('DELETE FROM latest WHERE device = ? AND topic = ? AND record = ?'),
+    record: db.prepare('SELECT device, topic, payload FROM record WHERE id = ?'),
+    insert: db.prepare('INSERT INTO record (device, topic, ts, payload) VALUES (?, ?, ?, ?) RETURNING id'),
+    remove: db.prepare('DELETE FROM record WHERE id = ?'),
+    oldest: db.prepare('SELECT min(id) AS id FROM record'),
+    index: db.prepare('INSERT INTO record_text (rowid, device, topic, payload) VALUES (?, ?, ?, ?)'),
+    unindex: db.prepare(
+      "INSERT INTO record_text (record_text, rowid, device, topic, payload) VALUES ('delete', ?, ?, ?, ?)"
+    ),
+    match: db.prepare(
+      `SELECT ${columns} FROM record_text JOIN record r ON r.id = record_text.rowid
+       WHERE record_text MATCH ? ORDER BY record_text.rowid DESC`
+    ),
+    all: db.prepare(
+      `SELECT ${columns} FROM latest JOIN record r ON r.id = latest.record ORDER BY latest.device, latest.topic`
+    )
+  };
+}
+
+module.exports = { MAX_TEXT_BYTES, TextStore, matchOf, matches };

@@ -1,0 +1,107 @@
+'use strict';
+
+const { parsePath } = require('../../../nodes/lib/series/json-path');
+const { Rig, START, batchOf } = require('../../fixtures/series/series-rig');
+const { seeded } = require('../../fixtures/gateway/random');
+
+/** @type {Rig[]} */
+const rigs = [];
+const rig = (options) => {
+  const made = new Rig(options);
+  rigs.push(made);
+  return made;
+};
+afterEach(() => {
+  for (const made of rigs.splice(0)) made.remove();
+});
+
+const record = (at, device, topic, payload, ts = START) =>
+  at.store.put([batchOf({ device, ts, numbers: {}, topic, text: JSON.stringify(payload) })]);
+const ask = (at, { path, ...question }) => {
+  const whole = { words: '', keys: null, operator: '=', value: null, device: '', limit: 100, ...question };
+  return at.store.text.search({ ...whole, keys: path ? parsePath(path) : null }).records;
+};
+const devices = (records) => records.map(({ device }) => device);
+
+test.each(['latest', 'all'])('finds words in device, topic and payload (%s)', (search) => {
+  const at = rig({ search });
+  record(at, 'pump-1', 'hall/alarm', { text: 'Überhitzung in hall 3', code: 17 });
+  record(at, 'pump-2', 'yard/state', { text: 'all well' });
+  expect(devices(ask(at, { words: 'alarm überhitzung' }))).toEqual(['pump-1']);
+  expect(devices(ask(at, { words: 'pump-2' }))).toEqual(['pump-2']);
+  expect(devices(ask(at, { words: 'überh*' }))).toEqual(['pump-1']);
+  expect(devices(ask(at, { words: 'pump' }))).toEqual(['pump-2', 'pump-1']);
+  expect(devices(ask(at, { words: 'pump', device: 'pump-1' }))).toEqual(['pump-1']);
+  expect(ask(at, { words: 'nothing' })).toEqual([]);
+  expect(ask(at, { words: 'pump', limit: 1 })).toHaveLength(1);
+  at.reopen();
+  expect(devices(ask(at, { words: '17' }))).toEqual(['pump-1']);
+});
+
+test('keeps the latest record of each device and topic, or all of them', () => {
+  for (const [search, count] of [['latest', 1], ['all', 3]]) {
+    const at = rig({ search });
+    for (const n of [1, 2, 3]) {
+      record(at, 'a', 't', { word: `same${n}`, common: 'yes' }, START + n);
+      at.store.text.flush();
+    }
+    expect(ask(at, { words: 'common' })).toHaveLength(count);
+    expect(ask(at, { words: 'same1' })).toHaveLength(search === 'all' ? 1 : 0);
+    expect(ask(at, { path: 'word' })).toMatchObject([{ value: 'same3', ts: START + 3 }]);
+  }
+});
+
+test('finds values of JSON in the latest record of each device and topic', () => {
+  const at = rig();
+  record(at, 'a', 't', { state: 'on', level: 5, list: [{ x: 1 }], 'odd key': true });
+  record(at, 'b', 't', { state: 'off', level: 50 });
+  at.store.put([batchOf({ device: 'c', ts: START, numbers: {}, topic: 't', text: 'no json' })]);
+  const by = (path, value, operator) => devices(ask(at, { path, value: value ?? null, ...(operator && { operator }) }));
+  expect(by('state', 'on')).toEqual(['a']);
+  expect(by('state', 'on', '!=')).toEqual(['b']);
+  expect(by('level', '5', '>')).toEqual(['b']);
+  expect(by('level', '5.0')).toEqual(['a']);
+  expect(by('$.list[0].x', '1')).toEqual(['a']);
+  expect(by('["odd key"]', 'true')).toEqual(['a']);
+  expect(by('level')).toEqual(['a', 'b']);
+  expect(by('missing')).toEqual([]);
+  expect(devices(ask(at, { words: 'off', path: 'level', value: '50' }))).toEqual(['b']);
+});
+
+test('forgets the oldest records beyond its limit, and counts them', () => {
+  const at = rig({ search: 'all', searchMiB: 1 });
+  for (let i = 0; i < 200; i++) record(at, 'a', 't', { n: `number${i}`, fill: 'x'.repeat(10000) });
+  at.store.text.flush();
+  expect(at.store.text.bytes).toBeLessThanOrEqual(1 << 20);
+  expect(at.store.text.counters.removed).toBeGreaterThan(50);
+  expect(ask(at, { words: 'number0' })).toEqual([]);
+  expect(ask(at, { words: 'number199' })).toHaveLength(1);
+});
+
+test('leaves out and counts a payload that is too long, or no text', () => {
+  const at = rig();
+  record(at, 'a', 't', 'x'.repeat(20000));
+  at.store.put([batchOf({ device: 'b', ts: START, numbers: {}, topic: 't', text: null })]);
+  expect(at.store.text.counters.noText).toBe(2);
+});
+
+test('takes any words and paths, and refuses them with a sentence or answers', () => {
+  const at = rig();
+  record(at, 'a', 't', { a: 1 });
+  const random = seeded(9);
+  const alphabet = 'aAb*"\'():^-+{}ANDORNOTNEAR \\\u00fc,.$[]0';
+  for (let i = 0; i < 2000; i++) {
+    const words = Array.from({ length: 1 + random.integer(15) }, () => alphabet[random.integer(alphabet.length)]).join('');
+    try {
+      ask(at, { words, ...(random.integer(3) === 0 && { path: words }) });
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw new Error(`${words}: ${error}`);
+    }
+  }
+  expect(at.store.reason).toBe('');
+});
+
+test('is refused where the node has no search', () => {
+  const at = rig({ search: 'off' });
+  expect(() => ask(at, { words: 'a' })).toThrow(/search of this series node is off/);
+});
