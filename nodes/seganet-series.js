@@ -62,7 +62,9 @@ module.exports = function (RED) {
     const options = { choices, maxValues, byTopic: names === 'topic' };
     onInput(this, (msg, send, done) => {
       if (isBatch(msg))
-        throw new RecordError('A batch arrived where records are expected. Wire an unbatch node before this one.');
+        throw new RecordError(
+          'A batch arrived where records are expected. Wire an unbatch node before this one.'
+        );
       const topic = typeof msg.topic === 'string' ? msg.topic : '';
       const found = numbersOf(msg.payload, topic, options);
       thread.left += found.left;

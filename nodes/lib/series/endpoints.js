@@ -33,7 +33,11 @@ function addEndpoints(RED, nodes) {
   httpAdmin.get(`${root}/:id/range`, mayRead, handle(rangeView));
   httpAdmin.get(`${root}/:id/search`, mayRead, handle(searchView));
   // Grafana tests its data source with a GET of the root.
-  httpAdmin.get(`${root}/:id/grafana`, mayRead, handle(async () => ({ ok: true })));
+  httpAdmin.get(
+    `${root}/:id/grafana`,
+    mayRead,
+    handle(async () => ({ ok: true }))
+  );
   httpAdmin.post(`${root}/:id/grafana/search`, mayRead, handle(grafanaSearch));
   httpAdmin.post(`${root}/:id/grafana/query`, mayRead, handle(grafanaQuery));
 }

@@ -3,7 +3,8 @@
 
 const MAX_PARTS = 16;
 const MAX_LENGTH = 256;
-const PART = /\.?([A-Za-z_\u0080-\uffff][\w\u0080-\uffff-]*)|\[(\d{1,9})\]|\["((?:\\.|[^"\\])*)"\]|\['((?:\\.|[^'\\])*)'\]/y;
+const PART =
+  /\.?([A-Za-z_\u0080-\uffff][\w\u0080-\uffff-]*)|\[(\d{1,9})\]|\["((?:\\.|[^"\\])*)"\]|\['((?:\\.|[^'\\])*)'\]/y;
 
 /**
  * @param {string} path
@@ -51,7 +52,8 @@ function valueAt(value, keys) {
  */
 function sqlPath(keys) {
   // SQLite takes a key in quotes literally; it has no escape for a quote.
-  if (keys.some((key) => key.includes('"'))) throw new RangeError('A key of the path must not contain a quote.');
+  if (keys.some((key) => key.includes('"')))
+    throw new RangeError('A key of the path must not contain a quote.');
   return '$' + keys.map((key) => (/^\d+$/.test(key) ? `[${key}]` : `."${key}"`)).join('');
 }
 

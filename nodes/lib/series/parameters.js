@@ -23,7 +23,9 @@ const OPERATORS = /** @type {const} */ (['=', '!=', '<', '<=', '>', '>=']);
 function onlyKnown(query, known) {
   const unknown = Object.keys(query).find((name) => !known.includes(name));
   if (unknown !== undefined)
-    throw new RangeError(`There is no parameter "${shown(unknown)}". The parameters are ${known.join(', ')}.`);
+    throw new RangeError(
+      `There is no parameter "${shown(unknown)}". The parameters are ${known.join(', ')}.`
+    );
 }
 
 /** @param {Query} query @param {string} name @returns {string} '' = not given */
@@ -99,7 +101,11 @@ function readRange(query, now = Date.now()) {
     throw new RangeError(`format must be ndjson or csv, not "${shown(format)}".`);
   const limit = numberOf(query, 'limit', { min: 1, max: MAX_ROWS, fallback: DEFAULT_ROWS });
   const name = textOf(query, 'name');
-  return { wanted: [{ device, name }], range: { from, to, step, limit }, format: /** @type {'csv' | 'ndjson'} */ (format) };
+  return {
+    wanted: [{ device, name }],
+    range: { from, to, step, limit },
+    format: /** @type {'csv' | 'ndjson'} */ (format)
+  };
 }
 
 /** @param {Query} query @param {boolean} withValues */

@@ -117,16 +117,31 @@ class Retention {
     return hourOf(now - this.store.options.days * DAY_MS);
   }
 
-  /** @param {number} before the begin of an hour */
+  /**
+   * Each transaction has as many hours as its time allows: a sync for each would take minutes with many series.
+   * @param {number} before the begin of an hour
+   */
   *#mergeHours(before) {
-    for (const series of [...this.store.series.values()]) {
-      for (;;) {
-        const first = this.store.writable.statements.firstMinute.get(series.id)?.start;
-        if (first === null || first === undefined || Number(first) >= before) break;
-        this.store.writable.transact(() => this.#mergeHour(series.id, hourOf(Number(first))));
-        yield;
-      }
+    const all = [...this.store.series.values()];
+    for (let next = 0; next < all.length;) {
+      this.store.writable.transact(() => {
+        const end = performance.now() + SLICE_MS / 2;
+        while (next < all.length && performance.now() < end) if (!this.#mergeNext(all[next], before)) next++;
+      });
+      yield;
     }
+  }
+
+  /**
+   * @param {import('./open-blocks').Series} series
+   * @param {number} before
+   * @returns {boolean} false if the series has no such hour
+   */
+  #mergeNext({ id }, before) {
+    const first = this.store.writable.statements.firstMinute.get(id)?.start;
+    if (first === null || first === undefined || Number(first) >= before) return false;
+    this.#mergeHour(id, hourOf(Number(first)));
+    return true;
   }
 
   /** @param {number} series @param {number} start */
@@ -211,7 +226,8 @@ class Retention {
     const { hasRows } = this.store.writable.statements;
     const now = this.store.clock.wall();
     for (const series of [...this.store.series.values()]) {
-      if (series.blocks.size > 0 || (series.lastTime >= this.keptFrom && series.lastTime > now - DAY_MS)) continue;
+      if (series.blocks.size > 0 || (series.lastTime >= this.keptFrom && series.lastTime > now - DAY_MS))
+        continue;
       if (Number(hasRows.get(series.id)?.has) === 0)
         this.store.writable.transact(() => this.store.deleteSeries([series]));
       yield;

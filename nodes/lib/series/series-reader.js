@@ -59,7 +59,9 @@ function find(store, { device, name }) {
 function list(store, { contains, after, limit, withValues, ...filter }) {
   const text = contains.toLowerCase();
   const found = find(store, filter)
-    .filter(({ id, device, name }) => id > after && (!text || `${device}|${name}`.toLowerCase().includes(text)))
+    .filter(
+      ({ id, device, name }) => id > after && (!text || `${device}|${name}`.toLowerCase().includes(text))
+    )
     .sort((a, b) => a.id - b.id);
   const page = found.slice(0, limit);
   return {
@@ -152,7 +154,9 @@ function prepare(db) {
   return {
     first: db.prepare('SELECT min(start) AS start FROM hour WHERE series = ? AND start >= ?'),
     firstMinute: db.prepare('SELECT min(start) AS start FROM minute WHERE series = ? AND start >= ?'),
-    counts: db.prepare('SELECT start, count FROM hour WHERE series = ? AND start >= ? AND start < ? ORDER BY start'),
+    counts: db.prepare(
+      'SELECT start, count FROM hour WHERE series = ? AND start >= ? AND start < ? ORDER BY start'
+    ),
     means: db.prepare(
       'SELECT start, count, low, high, sum FROM hour WHERE series = ? AND start >= ? AND start < ? ORDER BY start'
     )

@@ -47,7 +47,8 @@ function parseChoices(list) {
   });
   const names = choices.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new RangeError(`The name "${shown(twice)}" occurs twice. Enter name = path.`);
+  if (twice !== undefined)
+    throw new RangeError(`The name "${shown(twice)}" occurs twice. Enter name = path.`);
   return choices;
 }
 

@@ -4,7 +4,8 @@ const { asError } = require('../base/guard');
 const { isDamage, isStorage } = require('../store/log-reasons');
 const { setAside } = require('../store/log-folder');
 const { BlockError, decodeBlock, encodeBlock, mergePoints } = require('./block');
-const { Staged, readJournal } = require('./journal');
+const { Staged } = require('./journal');
+const { loadSeries } = require('./series-loading');
 const { OpenBlocks, Series } = require('./open-blocks');
 const { FILE, SeriesDatabase } = require('./series-database');
 const { SeriesError, explain } = require('./series-reasons');
@@ -17,6 +18,8 @@ const FUTURE_MS = 3600000;
 const BLOCK_MS = 60000;
 /** Blocks of one transaction. */
 const FLUSH_BLOCKS = 500;
+/** Longest work between two commits of records, unless too many points are in memory. */
+const FLUSH_MS = 200;
 const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 5000;
 /** A connection that does not recover is given up after this many tries. */
@@ -162,13 +165,13 @@ class SeriesStore {
     if (known) return known;
     if (this.series.size >= this.options.maxSeries) return null;
     const id = Number(this.writable.statements.insertSeries.get(device, name)?.id);
-    const series = this.#remember(new Series(id, device, name));
+    const series = this.remember(new Series(id, device, name));
     created.push(series);
     return series;
   }
 
   /** @param {Series} series */
-  #remember(series) {
+  remember(series) {
     const names = this.devices.get(series.device) ?? new Map();
     this.devices.set(series.device, names.set(series.name, series));
     this.series.set(series.id, series);
@@ -216,11 +219,13 @@ class SeriesStore {
     const before = all ? Infinity : this.clock.monotonic() - BLOCK_MS;
     // Half of the room, so that the next point does not write the next block.
     const most = this.open.points > maxPoints ? maxPoints / 2 : maxPoints;
+    const end = performance.now() + FLUSH_MS;
     while (!this.reason && this.database) {
+      if (!all && this.open.points <= maxPoints && performance.now() > end) return;
       const blocks = this.open.due(before, most, FLUSH_BLOCKS);
       if (blocks.length === 0) return;
       try {
-        this.writable.transact(() => this.#write(blocks));
+        this.writable.transact(() => this.writeBlocks(blocks));
       } catch (error) {
         this.fault(error);
         return;
@@ -230,8 +235,8 @@ class SeriesStore {
     }
   }
 
-  /** @param {import('./open-blocks').Block[]} blocks the oldest ones */
-  #write(blocks) {
+  /** REQUIRES: in a transaction. @param {import('./open-blocks').Block[]} blocks the oldest ones */
+  writeBlocks(blocks) {
     const { insertMinute, minute, setMinute, deleteJournal } = this.writable.statements;
     for (const block of blocks) {
       const { series, start } = block;
@@ -303,7 +308,8 @@ class SeriesStore {
     const sentence = new Error(this.reason);
     if (isDamage(error)) this.#replace();
     else {
-      this.retryAt = this.clock.monotonic() + Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.tries, 10));
+      this.retryAt =
+        this.clock.monotonic() + Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.tries, 10));
       this.tries++;
       this.problem(this.reason);
     }
@@ -325,7 +331,7 @@ class SeriesStore {
         this.database = null;
       }
       this.database = new SeriesDatabase(this.options.directory);
-      this.#load(this.database);
+      loadSeries(this, this.database);
       this.reason = '';
       this.tries = 0;
     } catch (error) {
@@ -357,83 +363,6 @@ class SeriesStore {
       if (!isStorage(error)) throw error;
       this.reason = explain(error, directory);
       this.retryAt = now + RETRY_MAX_MS;
-    }
-  }
-
-  /** @param {SeriesDatabase} database that was just opened */
-  #load(database) {
-    const { allSeries, insertSeries, journalAfter } = database.statements;
-    const rows = allSeries.all();
-    const ids = new Map(rows.map(({ id, device, name }) => [`${device}|${name}`, Number(id)]));
-    const before = [...this.series.values()];
-    this.series.clear();
-    this.devices.clear();
-    // The series of open blocks exist in any case: their points are acknowledged.
-    const held = before.filter(({ blocks }) => blocks.size > 0);
-    for (const series of before) {
-      const id = ids.get(`${series.device}|${series.name}`);
-      if (id !== undefined) this.#remember(Object.assign(series, { id }));
-    }
-    const lost = held.filter(({ device, name }) => !ids.has(`${device}|${name}`));
-    database.transact(() => {
-      for (const series of lost) {
-        const id = Number(insertSeries.get(series.device, series.name)?.id);
-        this.#remember(Object.assign(series, { id }));
-      }
-    });
-    for (const { id, device, name } of rows) {
-      if (this.series.has(Number(id))) continue;
-      const series = this.#remember(new Series(Number(id), String(device), String(name)));
-      this.#readLatest(database, series);
-    }
-    this.retention.load(database);
-    // A new database has none of the rows that the blocks in memory refer to.
-    const isNew = rows.length === 0;
-    if (isNew) this.lastJournal = 0;
-    for (;;) {
-      const row = journalAfter.get(this.lastJournal);
-      if (!row) break;
-      this.#replay(Number(row.id), /** @type {Uint8Array} */ (row.body));
-      this.lastJournal = Number(row.id);
-    }
-    this.text.load(database);
-    if (isNew && this.open.points > 0) {
-      database.transact(() => {
-        this.database = database;
-        this.reason = '';
-        for (const block of this.open.blocks) block.journal = 0;
-        this.#write([...this.open.blocks]);
-      });
-      this.open.close([...this.open.blocks]);
-    }
-  }
-
-  /** @param {number} journal @param {Uint8Array} body */
-  #replay(journal, body) {
-    const at = { journal, nowMs: this.clock.monotonic() };
-    const isWhole = readJournal(body, (id, time, value) => {
-      const series = this.series.get(id);
-      if (!series || !Number.isFinite(value) || !(time >= this.retention.keptFrom)) return;
-      this.open.add(series, time, value, at);
-      if (time < series.lastTime) return;
-      series.lastTime = time;
-      series.lastValue = value;
-    });
-    if (isWhole) return;
-    this.counters.damagedBlocks++;
-    this.problem(
-      `A row of the journal of the series in ${this.options.directory} is damaged. Its points are lost.`
-    );
-  }
-
-  /** @param {SeriesDatabase} database @param {Series} series */
-  #readLatest({ statements }, series) {
-    for (const row of [statements.lastMinute.get(series.id), statements.lastHour.get(series.id)]) {
-      const points = row && this.decode(row.body, Number(row.start));
-      const last = points ? points.times.length - 1 : -1;
-      if (!points || points.times[last] < series.lastTime) continue;
-      series.lastTime = points.times[last];
-      series.lastValue = points.values[last];
     }
   }
 

@@ -65,7 +65,15 @@ class SeriesThread extends EventEmitter {
     super();
     this.options = options;
     /** The latest state. @type {State} */
-    this.state = { reason: '', series: 0, openPoints: 0, bytes: 0, textBytes: 0, isFull: false, counters: {} };
+    this.state = {
+      reason: '',
+      series: 0,
+      openPoints: 0,
+      bytes: 0,
+      textBytes: 0,
+      isFull: false,
+      counters: {}
+    };
     /** Counters of threads that ended. @type {Record<string, number>} */
     this.past = {};
     this.waitingPoints = 0;
@@ -245,7 +253,8 @@ class SeriesThread extends EventEmitter {
   #onExit(cause, restartMs) {
     const failure = `The thread of the series ended unexpectedly (${cause}).`;
     this.#stored([...this.#inFlight.keys()], failure);
-    for (const id of [...this.#asking.keys()]) this.#answer(id, { failure: 'The thread of the series ended.' });
+    for (const id of [...this.#asking.keys()])
+      this.#answer(id, { failure: 'The thread of the series ended.' });
     this.past = this.state.counters;
     if (this.#stopping) return;
     const reason = `${failure} It restarts in ${restartMs} ms.`;

@@ -13,7 +13,9 @@ const { SeriesStore } = require('./series-store');
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
 const STATE_MS = 1000;
 
-const store = new SeriesStore(workerData.options, (sentence) => port.postMessage({ type: 'problem', sentence }));
+const store = new SeriesStore(workerData.options, (sentence) =>
+  port.postMessage({ type: 'problem', sentence })
+);
 /** @type {{ id: number, batch: import('./series-store').Batch }[]} */
 let waiting = [];
 let isPlanned = false;

@@ -54,7 +54,12 @@ class TextStore {
         this.counters.noText++;
         continue;
       }
-      const text = { device: devices[i], topic: topics[i], ts: stamps[i] || this.store.clock.wall(), payload };
+      const text = {
+        device: devices[i],
+        topic: topics[i],
+        ts: stamps[i] || this.store.clock.wall(),
+        payload
+      };
       const key = `${text.device}\n${text.topic}`;
       const old = this.latest?.get(key);
       this.waitingBytes += sizeOf(text) - (old ? sizeOf(old) : 0);
@@ -142,12 +147,12 @@ class TextStore {
    */
   search({ words, keys, operator, value, device, limit }) {
     if (this.store.options.search === 'off')
-      throw new RangeError('The search of this series node is off. Choose the records to search in the node.');
+      throw new RangeError(
+        'The search of this series node is off. Choose the records to search in the node.'
+      );
     this.flush();
     const path = keys ? sqlPath(keys) : '$';
-    const rows = words
-      ? this.#sql.match.iterate(path, matchOf(words))
-      : this.#sql.all.iterate(path);
+    const rows = words ? this.#sql.match.iterate(path, matchOf(words)) : this.#sql.all.iterate(path);
     const end = performance.now() + SEARCH_MS;
     /** @type {Found[]} */
     const records = [];
@@ -179,8 +184,7 @@ function matchOf(words) {
   if (list.length > MAX_WORDS) throw new RangeError(`q has at most ${MAX_WORDS} words.`);
   const terms = list.map((word) => {
     const begin = word.replace(/\*+$/, '');
-    if (!/[\p{L}\p{N}]/u.test(begin))
-      throw new RangeError(`q: "${shown(word)}" has no letter and no digit.`);
+    if (!/[\p{L}\p{N}]/u.test(begin)) throw new RangeError(`q: "${shown(word)}" has no letter and no digit.`);
     return `"${begin.replaceAll('"', '""')}"${begin === word ? '' : '*'}`;
   });
   return terms.join(' ');
