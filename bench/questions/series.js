@@ -41,7 +41,14 @@ const KINDS = {
 /** @param {string} name @param {object} [more] */
 function optionsOf(name, more = {}) {
   const directory = fs.mkdtempSync(path.join(values.directory, `seganet-series-${name}-`));
-  const limits = { maxSeries: 100000, maxPoints: 1000000, days: 30, meansDays: 730, limitMiB: 4096, searchMiB: 64 };
+  const limits = {
+    maxSeries: 100000,
+    maxPoints: 1000000,
+    days: 30,
+    meansDays: 730,
+    limitMiB: 4096,
+    searchMiB: 64
+  };
   return { directory, ...limits, search: /** @type {const} */ ('off'), ...more };
 }
 
@@ -106,7 +113,11 @@ async function day(kind) {
   clock.at += 2 * 3600000;
   store.retention.runAll();
   const wanted = [{ device: 'device-1', name: 'temperature' }];
-  for (const [what, step] of /** @type {const} */ ([['all 86,400 points', 0], ['means of 5 min', 300000], ['hourly means', 3600000]])) {
+  for (const [what, step] of /** @type {const} */ ([
+    ['all 86,400 points', 0],
+    ['means of 5 min', 300000],
+    ['hourly means', 3600000]
+  ])) {
     const asked = { from: start, to: start + DAY_S * 1000, step, limit: 100000 };
     const times = [];
     let rows = 0;
@@ -142,7 +153,13 @@ async function throughThread(search) {
     const payload = JSON.stringify(Object.fromEntries(names.map((name, j) => [name, (i + j) / 4])));
     const found = numbersOf(payload, 't', { choices: [], maxValues: 64, byTopic: false });
     thread.put(
-      { device, ts: start + Math.floor(i / 100) * 100, topic: 't', text: search === 'off' ? null : payload, ...found },
+      {
+        device,
+        ts: start + Math.floor(i / 100) * 100,
+        topic: 't',
+        text: search === 'off' ? null : payload,
+        ...found
+      },
       (error) => {
         ended++;
         if (error) failed++;

@@ -56,7 +56,8 @@ async function backup({ home: given, file, force }, output) {
     );
     for (const name of files) {
       const source = path.join(home, name);
-      if (isSeries(name)) await addClosed(archive, `home/${name.split(path.sep).join('/')}`, source, path.dirname(draft));
+      if (isSeries(name))
+        await addClosed(archive, `home/${name.split(path.sep).join('/')}`, source, path.dirname(draft));
       else await addFile(archive, `home/${name}`, source);
     }
     await archive.end();

@@ -44,7 +44,12 @@ const post = (url, body) => helper.request().post(`/seganet/series/kept/grafana/
 test('passes a message on when its points are on disk, and answers questions over HTTP', async () => {
   const arrived = await load();
   for (let i = 0; i < 10; i++) {
-    const msg = { deviceId: 'pump-1', topic: 'd/pump-1', ts: START + i * 1000, payload: Buffer.from(`{"temp":${20 + i},"state":"run"}`) };
+    const msg = {
+      deviceId: 'pump-1',
+      topic: 'd/pump-1',
+      ts: START + i * 1000,
+      payload: Buffer.from(`{"temp":${20 + i},"state":"run"}`)
+    };
     expect(await outcome(msg)).toBeUndefined();
   }
   await until(() => arrived.length === 10);
@@ -56,7 +61,10 @@ test('passes a message on when its points are on disk, and answers questions ove
   ]);
   const rows = await ask(`range?device=pump-1&name=temp&from=${START}&limit=4`);
   expect(rows.headers['content-type']).toBe('application/x-ndjson; charset=utf-8');
-  expect([rows.headers['seganet-truncated'], rows.headers['seganet-next']]).toEqual(['true', String(START + 4000)]);
+  expect([rows.headers['seganet-truncated'], rows.headers['seganet-next']]).toEqual([
+    'true',
+    String(START + 4000)
+  ]);
   const csv = await ask(`range?device=pump-1&from=-1h&step=1h&format=csv`);
   expect(csv.text).toMatch(/^ts,device,name,mean,min,max,count\r\n/);
   expect(csv.headers['content-type']).toMatch(/^text\/csv/);
@@ -103,7 +111,11 @@ test('passes records without numbers, and refuses messages without a device', as
 test('is red, names the reason and fails messages if a setting or the folder is wrong', async () => {
   await load({ values: 'a = [', days: '0' });
   expect(shown('kept').fill).toBe('red');
-  expect(errors().map(([, text]) => text).join()).toMatch(/Days of points|days.*must be a whole number.*The path/s);
+  expect(
+    errors()
+      .map(([, text]) => text)
+      .join()
+  ).toMatch(/Days of points|days.*must be a whole number.*The path/s);
   expect(await outcome({ deviceId: 'a', payload: 1 })).toBeInstanceOf(Error);
   expect((await ask('list')).status).toBe(503);
   await helper.unload();

@@ -1,9 +1,14 @@
 'use strict';
 // A real gateway with a series node is killed while devices publish: each acknowledged value is in its series.
 
+const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
 const mqtt = require('mqtt');
 const { startFlow } = require('../fixtures/gateway/deployed');
+const { Rig } = require('../fixtures/series/series-rig');
+const { root } = require('../../bench/harness/gateway');
 const { eventually, freePort, waitForPort } = require('../../bench/harness/net');
 
 jest.setTimeout(180000);
@@ -30,6 +35,7 @@ test('has every value of an acknowledged PUBLISH after kill -9, and a backup has
   /** @type {Set<number>} */
   const acknowledged = new Set();
   let next = 0;
+  const copies = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-copies-'));
   try {
     for (let round = 0; round < 2; round++) {
       await waitForPort(port);
@@ -55,17 +61,33 @@ test('has every value of an acknowledged PUBLISH after kill -9, and a backup has
       await client.endAsync(true);
       gateway = await startFlow(flow, home);
     }
-    const root = `http://127.0.0.1:${gateway.adminPort}/seganet/series`;
-    const response = await fetch(`${root}/series/range?device=pump-1&from=-1h&limit=100000`);
+    const admin = `http://127.0.0.1:${gateway.adminPort}/seganet`;
+    const response = await fetch(`${admin}/series/series/range?device=pump-1&from=-1h&limit=100000`);
     expect(response.headers.get('seganet-truncated')).toBeNull();
     const lines = (await response.text()).split('\n').filter(Boolean);
     const found = new Set(lines.map((line) => JSON.parse(line).value));
-    const metrics = await (await fetch(`http://127.0.0.1:${gateway.adminPort}/seganet/metrics`)).text();
+    const metrics = await (await fetch(`${admin}/metrics`)).text();
     expect(metrics).toMatch(/^seganet_series_up\{node="series"\} 1$/m);
     const lost = [...acknowledged].filter((n) => !found.has(n));
     expect({ lost: lost.length, of: acknowledged.size }).toEqual({ lost: 0, of: acknowledged.size });
+
+    // The gateway runs meanwhile.
+    const command = (/** @type {string[]} */ ...args) =>
+      execFileSync(process.execPath, [path.join(root, 'flows/cli/seganet-gateway.js'), ...args], {
+        encoding: 'utf8'
+      });
+    const file = path.join(copies, 'a.backup');
+    command('backup', file, '--home', home);
+    command('restore', file, '--home', path.join(copies, 'home'));
+    const restored = path.join(copies, 'home', 'seganet-series', 'series');
+    expect(fs.readdirSync(restored)).toEqual(['series.db']);
+    const rig = new Rig({ directory: restored });
+    rig.now = Date.now();
+    expect(rig.store.series.size).toBe(500);
+    expect(rig.problems).toEqual([]);
+    rig.store.close();
   } finally {
     await gateway.stop();
-    fs.rmSync(home, { recursive: true, force: true });
+    for (const folder of [home, copies]) fs.rmSync(folder, { recursive: true, force: true });
   }
 });

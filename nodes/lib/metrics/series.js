@@ -27,7 +27,11 @@ const REFUSED = /** @type {const} */ ([
 /** Counters: field, name, help. */
 const COUNTERS = /** @type {const} */ ([
   ['points', 'points', 'Points that were stored.'],
-  ['outOfOrder', 'points_out_of_order', 'Of these, points that are older than the latest one of their series.'],
+  [
+    'outOfOrder',
+    'points_out_of_order',
+    'Of these, points that are older than the latest one of their series.'
+  ],
   ['doubled', 'points_doubled', 'Points that gave way to another one with the same time.'],
   ['refused', 'records_refused', 'Records that failed because too much waited for the disk.'],
   ['commits', 'commits', 'Commits of points.'],
@@ -54,15 +58,14 @@ function addSeries(out, view) {
   const { id, name, running, reason = '', counters = {} } = view;
   const labels = { node: id };
   out.gauge('seganet_series_info', 'Names of the series nodes.').add({ ...labels, name }, 1);
-  out
-    .gauge('seganet_series_up', '1 if the series node stores points.')
-    .add(labels, running && reason === '');
+  out.gauge('seganet_series_up', '1 if the series node stores points.').add(labels, running && reason === '');
   if (!running) return;
   const refused = out.counter('seganet_series_points_refused_total', 'Points that were not kept, by reason.');
   for (const [field, label] of REFUSED) refused.add({ ...labels, reason: label }, counters[field] ?? 0);
   for (const [field, family, help] of COUNTERS)
     out.counter(`seganet_series_${family}_total`, help).add(labels, counters[field]);
-  for (const [field, family, help] of GAUGES) out.gauge(`seganet_series_${family}`, help).add(labels, view[field]);
+  for (const [field, family, help] of GAUGES)
+    out.gauge(`seganet_series_${family}`, help).add(labels, view[field]);
 }
 
 module.exports = { addSeries };

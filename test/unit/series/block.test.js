@@ -56,21 +56,42 @@ describe('a block', () => {
 
   test('has at most 10 bytes a point for doubles at a steady pace, and 3 for measured values', () => {
     const times = Array.from({ length: 60 }, (_, i) => START + i * 1000);
-    const any = encodeBlock(points(times, times.map((_, i) => Math.sin(i))), START);
-    const measured = encodeBlock(points(times, times.map((_, i) => 20 + (i % 30) / 10)), START);
+    const any = encodeBlock(
+      points(
+        times,
+        times.map((_, i) => Math.sin(i))
+      ),
+      START
+    );
+    const measured = encodeBlock(
+      points(
+        times,
+        times.map((_, i) => 20 + (i % 30) / 10)
+      ),
+      START
+    );
     expect(any.length / 60).toBeLessThanOrEqual(10);
     expect(measured.length / 60).toBeLessThanOrEqual(3);
   });
 
   test('keeps times at the ends of the range of a Date', () => {
-    for (const [start, time] of [[0, 1], [8.64e15 - 60000, 8.64e15 - 1]])
+    for (const [start, time] of [
+      [0, 1],
+      [8.64e15 - 60000, 8.64e15 - 1]
+    ])
       expect([...decodeBlock(encodeBlock(points([time], [1]), start), start).times]).toEqual([time]);
   });
 
   test('refuses each change of a byte, each shorter form, and anything else', () => {
     const random = seeded(7);
     const times = Array.from({ length: 30 }, (_, i) => START + i * 900 + random.integer(200));
-    const body = encodeBlock(points(times, times.map((_, i) => Math.sin(i))), START);
+    const body = encodeBlock(
+      points(
+        times,
+        times.map((_, i) => Math.sin(i))
+      ),
+      START
+    );
     for (let i = 0; i < body.length; i++) {
       const changed = Buffer.from(body);
       changed[i] ^= 1 << random.integer(8);
@@ -88,7 +109,9 @@ describe('a block', () => {
     for (let i = 0; i < 6000; i++) {
       let body = random.integer(2) ? random.bytes(6 + random.integer(60)) : encodeBlock(draw(random), START);
       for (let changes = random.integer(4); changes > 0; changes--)
-        body[5 + random.integer(body.length - 5)] = [0, 1, 0x7f, 0x80, 0xff, random.integer(256)][random.integer(6)];
+        body[5 + random.integer(body.length - 5)] = [0, 1, 0x7f, 0x80, 0xff, random.integer(256)][
+          random.integer(6)
+        ];
       if (random.integer(4) === 0) body = body.subarray(0, 6 + random.integer(body.length - 5));
       body[0] = 1;
       body.writeUInt32LE(crc32(body.subarray(5)), 1);

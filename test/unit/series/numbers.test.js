@@ -84,7 +84,10 @@ describe('a path', () => {
     const random = seeded(3);
     const alphabet = '$.[]"\'\\ab0 é';
     for (let i = 0; i < 5000; i++) {
-      const path = Array.from({ length: random.integer(12) }, () => alphabet[random.integer(alphabet.length)]).join('');
+      const path = Array.from(
+        { length: random.integer(12) },
+        () => alphabet[random.integer(alphabet.length)]
+      ).join('');
       try {
         const keys = parsePath(path);
         expect(keys.every((key) => typeof key === 'string')).toBe(true);

@@ -1,6 +1,12 @@
 'use strict';
 
-const { readGrafanaQuery, readGrafanaSearch, readPage, readQuestion, readRange } = require('../../../nodes/lib/series/parameters');
+const {
+  readGrafanaQuery,
+  readGrafanaSearch,
+  readPage,
+  readQuestion,
+  readRange
+} = require('../../../nodes/lib/series/parameters');
 const { textOf } = require('../../../nodes/lib/series/range-text');
 const { seeded } = require('../../fixtures/gateway/random');
 
@@ -18,9 +24,18 @@ describe('a range', () => {
   });
 
   test.each([
-    [{ from: '-1d', step: '5m' }, { from: NOW - 86400000, step: 300000 }],
-    [{ from: '2026-11-01', to: '2026-11-02T00:00:00Z' }, { from: Date.UTC(2026, 10, 1), to: Date.UTC(2026, 10, 2) }],
-    [{ from: '1000', to: '2000', step: '500', limit: '100000' }, { from: 1000, to: 2000, step: 500, limit: 100000 }]
+    [
+      { from: '-1d', step: '5m' },
+      { from: NOW - 86400000, step: 300000 }
+    ],
+    [
+      { from: '2026-11-01', to: '2026-11-02T00:00:00Z' },
+      { from: Date.UTC(2026, 10, 1), to: Date.UTC(2026, 10, 2) }
+    ],
+    [
+      { from: '1000', to: '2000', step: '500', limit: '100000' },
+      { from: 1000, to: 2000, step: 500, limit: 100000 }
+    ]
   ])('%p is %p', (query, expected) => expect(read(query).range).toMatchObject(expected));
 
   test.each([
@@ -40,7 +55,14 @@ describe('a range', () => {
 });
 
 test('a page has limits', () => {
-  expect(readPage({ limit: '10', contains: 'p' }, true)).toEqual({ device: '', name: '', contains: 'p', after: 0, limit: 10, withValues: true });
+  expect(readPage({ limit: '10', contains: 'p' }, true)).toEqual({
+    device: '',
+    name: '',
+    contains: 'p',
+    after: 0,
+    limit: 10,
+    withValues: true
+  });
   expect(() => readPage({ limit: '10001' }, true)).toThrow(/from 1 to 10000/);
 });
 
@@ -61,7 +83,10 @@ describe('a query of Grafana', () => {
   };
 
   test('has the steps that its points allow, and the last bar before the name', () => {
-    expect(readGrafanaQuery(body)).toMatchObject({ wanted: [{ device: 'a|b', name: 'temp' }], range: { step: 108000 } });
+    expect(readGrafanaQuery(body)).toMatchObject({
+      wanted: [{ device: 'a|b', name: 'temp' }],
+      range: { step: 108000 }
+    });
     expect(readGrafanaQuery({ ...body, intervalMs: 3600000 }).range.step).toBe(3600000);
   });
 
@@ -81,7 +106,10 @@ describe('a query of Grafana', () => {
     const values = [undefined, null, 0, -1, 1e300, NaN, '', 'x', '2026-11-23', [], {}, [null], [{}], true];
     for (let i = 0; i < 2000; i++) {
       const pick = () => values[random.integer(values.length)];
-      const given = { ...body, [['range', 'intervalMs', 'maxDataPoints', 'targets'][random.integer(4)]]: pick() };
+      const given = {
+        ...body,
+        [['range', 'intervalMs', 'maxDataPoints', 'targets'][random.integer(4)]]: pick()
+      };
       try {
         readGrafanaQuery(random.integer(9) ? given : pick());
         readGrafanaSearch(random.integer(9) ? { target: pick() } : pick());
@@ -94,21 +122,40 @@ describe('a query of Grafana', () => {
 
 describe('the text of an answer', () => {
   const answer = {
-    series: [{ device: '=a,"b"', name: 't', columns: { ts: [NOW], value: [1.5], low: [1], high: [2], count: [3] } }],
+    series: [
+      { device: '=a,"b"', name: 't', columns: { ts: [NOW], value: [1.5], low: [1], high: [2], count: [3] } }
+    ],
     next: null
   };
 
   test('as CSV quotes fields, and defuses formulas', () => {
-    expect(textOf(answer, 'csv', false).text).toBe(`ts,device,name,value\r\n2026-11-23T12:00:00.000Z,"'=a,""b""",t,1.5\r\n`);
+    expect(textOf(answer, 'csv', false).text).toBe(
+      `ts,device,name,value\r\n2026-11-23T12:00:00.000Z,"'=a,""b""",t,1.5\r\n`
+    );
     expect(textOf(answer, 'csv', true).text).toMatch(/mean,min,max,count\r\n.*,1.5,1,2,3\r\n$/s);
   });
 
   test('as NDJSON has an object a line', () => {
-    expect(JSON.parse(textOf(answer, 'ndjson', true).text)).toEqual({ ts: NOW, device: '=a,"b"', name: 't', mean: 1.5, min: 1, max: 2, count: 3 });
-    expect(JSON.parse(textOf(answer, 'ndjson', false).text)).toEqual({ ts: NOW, device: '=a,"b"', name: 't', value: 1.5 });
+    expect(JSON.parse(textOf(answer, 'ndjson', true).text)).toEqual({
+      ts: NOW,
+      device: '=a,"b"',
+      name: 't',
+      mean: 1.5,
+      min: 1,
+      max: 2,
+      count: 3
+    });
+    expect(JSON.parse(textOf(answer, 'ndjson', false).text)).toEqual({
+      ts: NOW,
+      device: '=a,"b"',
+      name: 't',
+      value: 1.5
+    });
   });
 
   test('for Grafana has pairs of value and time', () => {
-    expect(JSON.parse(textOf(answer, 'grafana', true).text)).toEqual([{ target: '=a,"b"|t', datapoints: [[1.5, NOW]] }]);
+    expect(JSON.parse(textOf(answer, 'grafana', true).text)).toEqual([
+      { target: '=a,"b"|t', datapoints: [[1.5, NOW]] }
+    ]);
   });
 });

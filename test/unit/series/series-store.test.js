@@ -145,7 +145,11 @@ describe('the limits', () => {
   test('write open blocks early when too many points are in memory', async () => {
     const at = rig({ maxPoints: 1000 });
     for (let i = 0; i < 3000; i += 100) {
-      const records = Array.from({ length: 100 }, (_, j) => ({ device: 'pump-1', ts: START + (i + j) * 100, numbers: { temp: i + j } }));
+      const records = Array.from({ length: 100 }, (_, j) => ({
+        device: 'pump-1',
+        ts: START + (i + j) * 100,
+        numbers: { temp: i + j }
+      }));
       at.store.put(records.map(batchOf));
     }
     expect(at.store.open.points).toBeLessThanOrEqual(1000);
@@ -156,7 +160,9 @@ describe('the limits', () => {
     const at = rig({ limitMiB: 1 });
     const random = seeded(5);
     const fill = () => {
-      const numbers = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`n${i}`, random.bytes(4).readInt32LE() / 3]));
+      const numbers = Object.fromEntries(
+        Array.from({ length: 900 }, (_, i) => [`n${i}`, random.bytes(4).readInt32LE() / 3])
+      );
       at.put(numbers);
       at.pass(1000);
     };
@@ -200,7 +206,9 @@ describe('the retention', () => {
     expect(kept).toHaveLength(24);
     expect(kept[0][0]).toBeGreaterThanOrEqual(at.now - 2 * DAY_MS - HOUR_MS);
     const { columns } = await at.rows({ step: HOUR_MS });
-    expect([columns.ts.length, columns.value[0], columns.low[0], columns.high[0], columns.count[0]]).toEqual([24, 0.5, 0, 1, 2]);
+    expect([columns.ts.length, columns.value[0], columns.low[0], columns.high[0], columns.count[0]]).toEqual([
+      24, 0.5, 0, 1, 2
+    ]);
     expect((await at.rows({ step: 60000 })).columns.ts).toHaveLength(12 + 24);
 
     at.put({ temp: 1 }, START + 1000);
@@ -223,22 +231,25 @@ describe('the retention', () => {
     expect((await at.rows({ step: HOUR_MS })).columns.ts).toEqual([]);
   });
 
-  test.each([300 * DAY_MS, -300 * DAY_MS])('deletes nothing by age for an hour after the clock jumped by %p ms', async (jump) => {
-    const at = rig({ days: 30 });
-    at.put({ temp: 1 });
-    at.pass(2 * HOUR_MS);
-    at.store.tick();
-    at.now += jump;
-    at.pass(60000);
-    at.store.retention.runAll();
-    expect(at.problems.join()).toMatch(/clock of the gateway jumped/);
-    at.now -= jump;
-    at.pass(61 * 60000);
-    at.store.retention.runAll();
-    at.pass(DAY_MS / 24);
-    at.store.retention.runAll();
-    expect(await at.rows()).toHaveLength(1);
-  });
+  test.each([300 * DAY_MS, -300 * DAY_MS])(
+    'deletes nothing by age for an hour after the clock jumped by %p ms',
+    async (jump) => {
+      const at = rig({ days: 30 });
+      at.put({ temp: 1 });
+      at.pass(2 * HOUR_MS);
+      at.store.tick();
+      at.now += jump;
+      at.pass(60000);
+      at.store.retention.runAll();
+      expect(at.problems.join()).toMatch(/clock of the gateway jumped/);
+      at.now -= jump;
+      at.pass(61 * 60000);
+      at.store.retention.runAll();
+      at.pass(DAY_MS / 24);
+      at.store.retention.runAll();
+      expect(await at.rows()).toHaveLength(1);
+    }
+  );
 
   test('deletes nothing by age for an hour after a start whose clock is far from the last one', async () => {
     const at = rig({ days: 30 });
@@ -353,7 +364,10 @@ describe('a failure', () => {
 
 test('records of one batch may have no numbers, and an empty commit is no error', () => {
   const at = rig();
-  at.store.put([batchOf({ device: 'a', ts: START, numbers: {} }), batchOf({ device: 'a', ts: START, numbers: { x: 1 } })]);
+  at.store.put([
+    batchOf({ device: 'a', ts: START, numbers: {} }),
+    batchOf({ device: 'a', ts: START, numbers: { x: 1 } })
+  ]);
   at.store.put([batchOf({ device: 'a', ts: START, numbers: {} })]);
   expect(at.store.counters.points).toBe(1);
 });

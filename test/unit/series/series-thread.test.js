@@ -21,7 +21,15 @@ afterEach(async () => {
 });
 
 const open = (options = {}) => {
-  const limits = { maxSeries: 1000, maxPoints: 100000, days: 3650, meansDays: 0, limitMiB: 64, search: 'latest', searchMiB: 8 };
+  const limits = {
+    maxSeries: 1000,
+    maxPoints: 100000,
+    days: 3650,
+    meansDays: 0,
+    limitMiB: 64,
+    search: 'latest',
+    searchMiB: 8
+  };
   const thread = new SeriesThread({ directory, ...limits, ...options });
   threads.push(thread);
   return thread;
@@ -34,7 +42,10 @@ const put = (thread, record) =>
 const wide = { from: 0, to: 8e15, step: 0, limit: 100000 };
 const read = async (thread, device = 'a') => {
   const { text } = await thread.range([{ device, name: '' }], wide, 'ndjson');
-  return text.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
 };
 
 test('completes a record when it is on disk, and answers questions', async () => {
@@ -44,10 +55,15 @@ test('completes a record when it is on disk, and answers questions', async () =>
   const rows = await read(thread);
   expect([rows.length, rows[2999].value]).toEqual([3000, 2999]);
   const question = { words: 'text', keys: null, operator: '=', value: null, device: '', limit: 10 };
-  expect(await thread.search(question)).toMatchObject({ records: [{ device: 'a', topic: 't' }], isComplete: true });
+  expect(await thread.search(question)).toMatchObject({
+    records: [{ device: 'a', topic: 't' }],
+    isComplete: true
+  });
   await expect(thread.search({ ...question, words: '***' })).rejects.toThrow(QuestionError);
   const page = { device: '', name: '', contains: '', after: 0, limit: 10, withValues: true };
-  expect((await thread.list(page)).series).toEqual([{ device: 'a', name: 'x', ts: START + 2999, value: 2999 }]);
+  expect((await thread.list(page)).series).toEqual([
+    { device: 'a', name: 'x', ts: START + 2999, value: 2999 }
+  ]);
 });
 
 test('stores what waits when it is stopped', async () => {
@@ -77,7 +93,9 @@ test('fails what the thread had when it ended, and goes on with the next thread'
 test('fails records with a sentence when too many wait', async () => {
   const thread = open();
   const names = Array.from({ length: 1000 }, (_, i) => `n${i}`);
-  const ends = Array.from({ length: 300 }, (_, i) => put(thread, { ts: START + i, names, values: names.map(() => 1) }));
+  const ends = Array.from({ length: 300 }, (_, i) =>
+    put(thread, { ts: START + i, names, values: names.map(() => 1) })
+  );
   const results = await Promise.allSettled(ends);
   const failed = results.filter(({ status }) => status === 'rejected');
   expect(failed).toHaveLength(100);
@@ -94,7 +112,10 @@ test('loses no completed point when the process is killed in the middle of commi
     child.stdout.on('data', (data) => (output += data));
     child.stderr.on('data', (data) => (problems += data));
     const ended = new Promise((resolve) => child.once('close', resolve));
-    await eventually(() => output.length > 15000 || child.exitCode !== null, { timeoutMs: 60000, what: 'points are on disk' });
+    await eventually(() => output.length > 15000 || child.exitCode !== null, {
+      timeoutMs: 60000,
+      what: 'points are on disk'
+    });
     child.kill('SIGKILL');
     await ended;
     expect(problems).toBe('');

@@ -39,7 +39,10 @@ test.each(['latest', 'all'])('finds words in device, topic and payload (%s)', (s
 });
 
 test('keeps the latest record of each device and topic, or all of them', () => {
-  for (const [search, count] of [['latest', 1], ['all', 3]]) {
+  for (const [search, count] of [
+    ['latest', 1],
+    ['all', 3]
+  ]) {
     const at = rig({ search });
     for (const n of [1, 2, 3]) {
       record(at, 'a', 't', { word: `same${n}`, common: 'yes' }, START + n);
@@ -56,7 +59,8 @@ test('finds values of JSON in the latest record of each device and topic', () =>
   record(at, 'a', 't', { state: 'on', level: 5, list: [{ x: 1 }], 'odd key': true });
   record(at, 'b', 't', { state: 'off', level: 50 });
   at.store.put([batchOf({ device: 'c', ts: START, numbers: {}, topic: 't', text: 'no json' })]);
-  const by = (path, value, operator) => devices(ask(at, { path, value: value ?? null, ...(operator && { operator }) }));
+  const by = (path, value, operator) =>
+    devices(ask(at, { path, value: value ?? null, ...(operator && { operator }) }));
   expect(by('state', 'on')).toEqual(['a']);
   expect(by('state', 'on', '!=')).toEqual(['b']);
   expect(by('level', '5', '>')).toEqual(['b']);
@@ -91,7 +95,10 @@ test('takes any words and paths, and refuses them with a sentence or answers', (
   const random = seeded(9);
   const alphabet = 'aAb*"\'():^-+{}ANDORNOTNEAR \\\u00fc,.$[]0';
   for (let i = 0; i < 2000; i++) {
-    const words = Array.from({ length: 1 + random.integer(15) }, () => alphabet[random.integer(alphabet.length)]).join('');
+    const words = Array.from(
+      { length: 1 + random.integer(15) },
+      () => alphabet[random.integer(alphabet.length)]
+    ).join('');
     try {
       ask(at, { words, ...(random.integer(3) === 0 && { path: words }) });
     } catch (error) {
