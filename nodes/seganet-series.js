@@ -34,6 +34,7 @@ module.exports = function (RED) {
     } catch (error) {
       problems.push(/** @type {Error} */ (error).message);
     }
+    if (values.folder.includes('\0')) problems.push('Folder must not contain NUL.');
     if (values.search !== 'off' && values.searchMiB * 2 > values.limitMiB)
       problems.push('Search limit must be at most half of Limit, which includes it.');
     if (problems.length > 0) return leaveInert(this, why || 'wrong setting', problems.join(' '));

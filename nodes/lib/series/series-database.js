@@ -3,6 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { shown } = require('../base/values');
 const { makeFolder, rewriteWal, syncDirectory } = require('../store/log-folder');
 const { Refusal } = require('../store/log-reasons');
 const { DatabaseSync } = require('../store/sqlite');
@@ -139,7 +140,7 @@ function lockFolder(directory) {
     if ((errcode & 0xff) !== 5) throw error;
     throw new Refusal(
       'IN_USE',
-      `The folder ${directory} is in use by another series node or process. Give each series node its own folder.`
+      `The folder ${shown(directory)} is in use by another series node or process. Give each series node its own folder.`
     );
   }
 }
@@ -166,13 +167,13 @@ function setUp(db, file) {
   else if (owner !== APPLICATION_ID)
     throw new Refusal(
       'FOREIGN',
-      `${file} is the database of another program; it was not changed. Choose another folder for the series.`
+      `${shown(file)} is the database of another program; it was not changed. Choose another folder for the series.`
     );
   const version = pragma(db, 'user_version');
   if (version > USER_VERSION)
     throw new Refusal(
       'NEWER',
-      `${file} was written by a newer version of the gateway (format ${version}, this one reads ${USER_VERSION}); it was not changed. Use that version, or choose another folder.`
+      `${shown(file)} was written by a newer version of the gateway (format ${version}, this one reads ${USER_VERSION}); it was not changed. Use that version, or choose another folder.`
     );
   const mode = db.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
   if (mode !== 'wal')

@@ -1,6 +1,7 @@
 'use strict';
 // Reads what a database of series has into memory: the series with their latest values, and the points of the journal.
 
+const { shown } = require('../base/values');
 const { readJournal } = require('./journal');
 const { Series } = require('./open-blocks');
 
@@ -87,7 +88,7 @@ function replay(store, database) {
     if (isWhole) continue;
     store.counters.damagedBlocks++;
     store.problem(
-      `A row of the journal of the series in ${store.options.directory} is damaged. Its points are lost.`
+      `A row of the journal of the series in ${shown(store.options.directory)} is damaged. Its points are lost.`
     );
   }
 }

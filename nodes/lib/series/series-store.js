@@ -1,6 +1,8 @@
 'use strict';
 
+const path = require('node:path');
 const { asError } = require('../base/guard');
+const { shown } = require('../base/values');
 const { isDamage, isStorage } = require('../store/log-reasons');
 const { setAside } = require('../store/log-folder');
 const { BlockError, decodeBlock, encodeBlock, mergePoints } = require('./block');
@@ -265,7 +267,7 @@ class SeriesStore {
       if (!(error instanceof BlockError)) throw error;
       this.counters.damagedBlocks++;
       this.problem(
-        `A block of the series in ${this.options.directory} is damaged (${error.message}). Its points are left out.`
+        `A block of the series in ${shown(this.options.directory)} is damaged (${error.message}). Its points are left out.`
       );
       return null;
     }
@@ -356,7 +358,7 @@ class SeriesStore {
     try {
       const name = setAside(directory, new Date(this.clock.wall()), FILE);
       this.problem(
-        `The series in ${directory} were damaged. The database was renamed to ${name}, and a new one was started. The points before are only in the renamed file.`
+        `The series in ${shown(directory)} were damaged. The database was renamed to ${path.basename(name)}, and a new one was started. The points before are only in the renamed file.`
       );
       this.recover();
     } catch (error) {

@@ -3,6 +3,7 @@
 const { EventEmitter } = require('node:events');
 const path = require('node:path');
 const { ManagedThread } = require('../base/managed-thread');
+const { shown } = require('../base/values');
 
 /** Points that may wait for the disk, here and in the thread. */
 const MAX_WAITING = 200000;
@@ -108,7 +109,7 @@ class SeriesThread extends EventEmitter {
     if (isFull || this.#stopping) {
       this.refused++;
       const why = isFull
-        ? `The disk of the series (${this.options.directory}) is too slow: ${this.waitingPoints} points wait for it.`
+        ? `The disk of the series (${shown(this.options.directory)}) is too slow: ${this.waitingPoints} points wait for it.`
         : 'The series node is being closed.';
       done(new Error(this.state.reason || why));
       return;

@@ -39,7 +39,13 @@ function settingsOf({ defaults }) {
 }
 
 /** Types whose output is no record. */
-const MESSAGES = new Set(['seganet-unbatch', 'seganet-command', 'seganet-login', 'seganet-ocf-request']);
+const MESSAGES = new Set([
+  'seganet-unbatch',
+  'seganet-series',
+  'seganet-command',
+  'seganet-login',
+  'seganet-ocf-request'
+]);
 /** It reads messages by the same code as an uplink node, and there is no Kafka cluster that takes its records. */
 const LEFT_OUT = 'seganet-kafka-uplink';
 

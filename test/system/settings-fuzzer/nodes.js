@@ -29,6 +29,7 @@ const NO_RECORDS = [
   'seganet-login',
   'seganet-command',
   'seganet-ocf-request',
+  'seganet-series',
   'seganet-unbatch'
 ];
 /** They come from the engine or broker that the node names, which has reported the reason. */
