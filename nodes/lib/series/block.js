@@ -61,7 +61,8 @@ function unzigzag(value) {
 }
 
 /**
- * Returns the digits after the decimal point that write all values exactly, -1 = more than six, or a value is too large.
+ * Returns the digits after the decimal point that write all values exactly, -1 = there are more than six, or a value is
+ * too large.
  * @param {ArrayLike<number>} values
  */
 function digitsOf(values) {
@@ -248,4 +249,7 @@ function mergePoints(sources) {
   return { times, values, doubled: size - kept };
 }
 
-module.exports = { BlockError, decodeBlock, encodeBlock, mergePoints };
+exports.BlockError = BlockError;
+exports.decodeBlock = decodeBlock;
+exports.encodeBlock = encodeBlock;
+exports.mergePoints = mergePoints;

@@ -63,4 +63,5 @@ function readJournal(bytes, visit) {
   return true;
 }
 
-module.exports = { Staged, readJournal };
+exports.Staged = Staged;
+exports.readJournal = readJournal;

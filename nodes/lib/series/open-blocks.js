@@ -100,4 +100,6 @@ class OpenBlocks {
   }
 }
 
-module.exports = { MINUTE_MS, OpenBlocks, Series };
+exports.MINUTE_MS = MINUTE_MS;
+exports.OpenBlocks = OpenBlocks;
+exports.Series = Series;

@@ -79,7 +79,8 @@ class Retention {
   /** Does all of the work at once. */
   runAll() {
     this.#watchClock();
-    for (const _step of this.#work());
+    const work = this.#work();
+    while (!work.next().done);
   }
 
   #watchClock() {
@@ -258,4 +259,6 @@ function sumOf(values) {
   return { low, high, sum: Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, sum)) };
 }
 
-module.exports = { HOUR_MS, Retention, hourOf, sumOf };
+exports.HOUR_MS = HOUR_MS;
+exports.Retention = Retention;
+exports.hourOf = hourOf;

@@ -1,5 +1,6 @@
 'use strict';
-// One connection to <folder>/series.db: opening, statements, transactions. It makes no decisions, and throws every error.
+// One connection to <folder>/series.db: opening, statements, transactions. It makes no decisions, and throws every
+// error.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -224,4 +225,5 @@ function prepare(db) {
   };
 }
 
-module.exports = { FILE, SeriesDatabase };
+exports.FILE = FILE;
+exports.SeriesDatabase = SeriesDatabase;

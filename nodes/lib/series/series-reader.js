@@ -33,8 +33,8 @@ const ANSWER_MS = 2000;
  *
  * @typedef {object} Answer
  * @property {{ device: string, name: string, columns: Columns }[]} series
- * @property {number | null} next time from which to ask for the rest of the last series, because the limit of rows or of
- *   time was met; null = all is there
+ * @property {number | null} next time from which to ask for the rest of the last series, because the limit of rows or
+ *   of time was met; null = all is there
  */
 
 /**
@@ -317,4 +317,6 @@ class Rows {
   }
 }
 
-module.exports = { Rows, list, range };
+exports.Rows = Rows;
+exports.list = list;
+exports.range = range;

@@ -33,4 +33,5 @@ function explain(error, directory) {
   return `The series in ${where} cannot be written (${shown(String(error?.message ?? error))}). Check the disk (dmesg) and the permissions of the folder; the node tries again on its own.`;
 }
 
-module.exports = { SeriesError, explain };
+exports.SeriesError = SeriesError;
+exports.explain = explain;

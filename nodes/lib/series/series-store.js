@@ -380,4 +380,5 @@ class SeriesStore {
   }
 }
 
-module.exports = { FUTURE_MS, SeriesStore };
+exports.FUTURE_MS = FUTURE_MS;
+exports.SeriesStore = SeriesStore;

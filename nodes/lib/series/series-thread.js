@@ -275,4 +275,5 @@ class SeriesThread extends EventEmitter {
   }
 }
 
-module.exports = { QuestionError, SeriesThread };
+exports.QuestionError = QuestionError;
+exports.SeriesThread = SeriesThread;

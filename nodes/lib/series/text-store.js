@@ -248,4 +248,7 @@ function prepare(db) {
   };
 }
 
-module.exports = { MAX_TEXT_BYTES, TextStore, matchOf, matches };
+exports.MAX_TEXT_BYTES = MAX_TEXT_BYTES;
+exports.TextStore = TextStore;
+exports.matchOf = matchOf;
+exports.matches = matches;
