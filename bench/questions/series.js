@@ -135,7 +135,10 @@ async function day(kind) {
   fs.rmSync(options.directory, { recursive: true });
 }
 
-/** Records of 10 numbers, parsed, through the thread, each completed when it is on disk. @param {'off' | 'latest'} search */
+/**
+ * Puts records of 10 numbers, parsed, through the thread; each is completed when it is on disk.
+ * @param {'off' | 'latest'} search
+ */
 async function throughThread(search) {
   const options = optionsOf('thread', { search });
   const thread = new SeriesThread(options);

@@ -28,7 +28,10 @@ test('has every value of an acknowledged PUBLISH after kill -9, and a backup has
       acknowledgeMessages: 'delivered',
       wires: [['series']]
     },
-    { ...at, id: 'series', type: 'seganet-series', wires: [[]] }
+    { ...at, id: 'series', type: 'seganet-series', wires: [[]] },
+    // It carries nothing; the launcher reports it when the gateway is ready.
+    { id: 'broker', type: 'seganet-uplink-broker', url: 'mqtt://127.0.0.1:1' },
+    { ...at, id: 'cloud', type: 'seganet-uplink', engine: 'engine', broker: 'broker', wires: [] }
   ];
   let gateway = await startFlow(flow);
   const { home } = gateway;

@@ -7,7 +7,14 @@ const { metricsText } = require('../../../nodes/lib/metrics');
 const { Exposition, Family } = require('../../../nodes/lib/metrics/text');
 const { parseMetrics } = require('../../fixtures/gateway/prometheus');
 const { documentedMetrics } = require('../../fixtures/gateway/metrics-page');
-const { cloud, desk, kafkaSource, producer, source } = require('../../fixtures/gateway/source-figures');
+const {
+  cloud,
+  desk,
+  kafkaSource,
+  producer,
+  series,
+  source
+} = require('../../fixtures/gateway/source-figures');
 
 const zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0];
 
@@ -221,7 +228,8 @@ test('is documented in docs/metrics.md: the conditional metrics, which few machi
   const filters = [{ nodeId: 'f1', filtered: 3 }];
   const sources = [source('ocf', cloud), source('kafka', kafkaSource)];
   const uplinks = [uplink({ energy, producers: [producer] })];
-  const families = read(engine({ stats: stats({ filters, uplinks, sources, desk }) }));
+  const engines = [engine({ stats: stats({ filters, uplinks, sources, desk }) })];
+  const families = parseMetrics(metricsText(engines, undefined, [series]));
   const conditional = [...documentedMetrics()].filter(([, { isConditional }]) => isConditional);
   expect(conditional.length).toBeGreaterThan(10);
   for (const [name, { type, labels, unit }] of conditional) {

@@ -102,7 +102,7 @@ test('takes any words and paths, and refuses them with a sentence or answers', (
     try {
       ask(at, { words, ...(random.integer(3) === 0 && { path: words }) });
     } catch (error) {
-      if (!(error instanceof RangeError)) throw new Error(`${words}: ${error}`);
+      if (!(error instanceof RangeError)) throw new Error(`${words}: ${error}`, { cause: error });
     }
   }
   expect(at.store.reason).toBe('');
