@@ -307,6 +307,8 @@ describe('validators return reasons', () => {
     ['seganet-uplink', 'historySuffix', '/+', /nothing can be published/],
     ['seganet-unbatch', 'window', '0', /from 1 to/],
     ['seganet-unbatch', 'historySuffix', '/#', /no topic ends/],
+    ['seganet-series', 'values', 'a = b c', /is not a path/],
+    ['seganet-series', 'limitMiB', '7', /from 8 to/],
     ['seganet-mqtt-source', 'url', 'mqtt://me:pw@broker', /must not contain a user name/],
     ['seganet-mqtt-source', 'url', 'http://broker', /must be like mqtt/],
     ['seganet-mqtt-source', 'topics', ' , ', /at least one topic filter/],
