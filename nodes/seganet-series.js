@@ -30,11 +30,12 @@ module.exports = function (RED) {
     /** @type {import('./lib/series/numbers').Choice[]} */
     let choices = [];
     try {
-      choices = parseChoices(values.values);
+      // A property that cannot be read has no value.
+      choices = parseChoices(values.values ?? '');
     } catch (error) {
       problems.push(/** @type {Error} */ (error).message);
     }
-    if (values.folder.includes('\0')) problems.push('Folder must not contain NUL.');
+    if (values.folder?.includes('\0')) problems.push('Folder must not contain NUL.');
     if (values.search !== 'off' && values.searchMiB * 2 > values.limitMiB)
       problems.push('Search limit must be at most half of Limit, which includes it.');
     if (problems.length > 0) return leaveInert(this, why || 'wrong setting', problems.join(' '));

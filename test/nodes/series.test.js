@@ -120,6 +120,10 @@ test('is red, names the reason and fails messages if a setting or the folder is 
   expect((await ask('list')).status).toBe(503);
   await helper.unload();
 
+  await load({ folder: ['x'], values: {} });
+  expect(shown('kept').fill).toBe('red');
+  await helper.unload();
+
   fs.writeFileSync(path.join(folder, 'file'), '');
   await load({ folder: path.join(folder, 'file') });
   expect(String(await outcome({ deviceId: 'a', payload: 1 }))).toMatch(/is not a folder/);
