@@ -170,7 +170,10 @@ describe('found links', () => {
     const next = random(Number(process.env.SEGANET_SEED) || 7);
     for (let round = 0; round < 50; round++) {
       const size = () => Math.floor(next() * 400);
-      const links = Array.from({ length: 1 + (size() % 20) }, () => found(size(), { n: '€'.repeat(size()) }));
+      const links = Array.from({ length: 1 + (size() % 20) }, (_, i) => ({
+        ...found(size(), { n: '€'.repeat(size()) }),
+        di: `${i}${'€'.repeat(size())}`
+      }));
       const isGrouped = next() < 0.5;
       const parts = decode(Buffer.from(encodeFound(links, { endpoint: '€'.repeat(size()), isGrouped })));
       const flat = isGrouped ? parts.flatMap((each) => each.links) : parts;

@@ -27,9 +27,9 @@ async function signUp(store, di, user) {
   return (await store.write('signUp', { ...input, isFull: false, identity: null })).uid;
 }
 
-/** @param {any} store @param {string} di @param {string[]} hrefs @param {number} [expires] */
-const publish = (store, di, hrefs, expires = 0) => {
-  const links = hrefs.map((href) => ({ href, types: ['a'], shown: true, body: encode({ rt: ['a'] }) }));
+/** @param {any} store @param {string} di @param {string[]} paths @param {number} [expires] */
+const publish = (store, di, paths, expires = 0) => {
+  const links = paths.map((href) => ({ href, types: ['a'], shown: true, body: encode({ rt: ['a'] }) }));
   return store.write('publish', { di, name: '', links, expires, most: 10 });
 };
 

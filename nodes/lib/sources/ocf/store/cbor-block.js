@@ -47,7 +47,10 @@ class CborBlock {
     this.#at += encoded.length;
   }
 
-  /** Returns what was written, in memory of its own: a copy of a part of a buffer would take the whole. @returns {Uint8Array} */
+  /**
+   * Returns what was written, in memory of its own: a message to another thread copies the whole memory of a part.
+   * @returns {Uint8Array}
+   */
   take() {
     return new Uint8Array(this.#buffer.subarray(0, this.#at));
   }

@@ -87,7 +87,11 @@ function byDevice(found) {
   return devices;
 }
 
-/** Most bytes that a link takes: a device is written three times, and a text has at most 3 bytes a unit. @param {Found} link */
+/**
+ * Returns the most bytes that a link takes. Its device is written at most three times, and a UTF-16 unit has at most
+ * 3 bytes in UTF-8.
+ * @param {Found} link
+ */
 const sizeOf = ({ di, href, body }) => AROUND + body.length + 3 * (3 * di.length + href.length);
 
 /** @param {CborBlock} block @param {Found} link @param {Uint8Array} eps */
