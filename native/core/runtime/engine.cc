@@ -1,17 +1,12 @@
 #include "core/runtime/engine.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "core/base/cpu.h"
 #include "core/base/cpu_capacity.h"
 #include "core/base/require.h"
 #include "core/queue/make_room.h"
-#include "core/reception/listener.h"
 #include "core/record/odd_topic.h"
 
 namespace seganet {
@@ -68,9 +63,7 @@ Status Engine::Start(const EngineOptions& options) {
       .desk = &desk_,
       .desk_arrive =
           [this](uint32_t worker, uint64_t connection, const std::shared_ptr<DeskParcel>& parcel) {
-            if (!workers_[worker]->ArriveAtDesk(connection, parcel)) {
-              desk_.Close(connection, {}, "stopped");
-            }
+            ArriveAtDesk(worker, connection, parcel);
           },
       .at_worker =
           [this](uint32_t worker, std::function<void(Worker*)> task) {
@@ -116,11 +109,7 @@ Status Engine::Start(const EngineOptions& options) {
   acceptor_ = std::make_unique<Acceptor>(
       acceptor_options, &connections_, &logins_, [this](Handoff handoff) {
         const auto route = Route();
-        uint32_t owner = WorkerOf(handoff.device);
-        if (handoff.desk) {
-          owner = static_cast<uint32_t>(next_desk_worker_++ % workers_.size());
-          handoff.connection = desk_.Open(handoff.stage, owner);
-        }
+        const uint32_t owner = handoff.desk ? PlaceAtDesk(&handoff) : WorkerOf(handoff.device);
         workers_[owner]->Adopt(std::move(handoff));
       });
   Status status = acceptor_->Start("seganet-accept", LoopThread::kUnpinned);
@@ -142,71 +131,6 @@ Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
   plan_ = plan;
   FindHomes(*plan);
   return {};
-}
-
-Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_port) {
-  if (closed_) return Status::Closed("the engine is closed");
-  const Stage* source = plan_->Find(stage);
-  if (source == nullptr || source->spec.kind != StageKind::kSource) {
-    return Status::InvalidArgument("stage " + std::to_string(stage) +
-                                   " is not a source of the plan");
-  }
-  if (std::find(listening_.begin(), listening_.end(), stage) != listening_.end()) {
-    return Status::InvalidArgument("stage " + std::to_string(stage) + " is already listening");
-  }
-  const bool is_udp = spec.transport == Transport::kUdp || spec.transport == Transport::kDtls;
-  if (spec.desk && (is_udp || spec.ask_login)) {
-    return Status::InvalidArgument("a listener with a desk needs TCP or streams, and login open");
-  }
-  if (is_udp) return ListenDatagrams(*source, spec, bound_port);
-  std::unique_ptr<Handshake> handshake = MakeHandshake(
-      source->spec.source, options_.max_packet_bytes, options_.odd_topics, spec.desk != nullptr);
-  if (handshake == nullptr) {
-    return Status::InvalidArgument("the devices of stage " + std::to_string(stage) +
-                                   " do not connect");
-  }
-  int fd = -1;
-  *bound_port = 0;
-  if (spec.transport == Transport::kTcp) {
-    Status status = OpenListener(spec.host, spec.port, &fd, bound_port);
-    if (!status.ok()) return status;
-  }
-  if (Status status = acceptor_->Listen(stage, fd, spec, std::move(handshake)); !status.ok()) {
-    return status;
-  }
-  listening_.push_back(stage);
-  return {};
-}
-
-Status Engine::OpenStream(uint32_t stage, const StreamPeer& peer, int* fd) {
-  int pair[2];
-  if (!StreamPair(pair)) return Status::System("cannot create a socket pair", errno);
-  if (!acceptor_->Adopt(stage, pair[1], peer)) {
-    close(pair[0]);
-    close(pair[1]);
-    return Status::System("stage " + std::to_string(stage) + " is not listening", ENOTCONN);
-  }
-  *fd = pair[0];
-  return {};
-}
-
-std::vector<LoginRequest> Engine::TakeLogins(size_t most) {
-  bell_->Answer();
-  return logins_.Take(most);
-}
-
-bool Engine::AnswerLogin(uint64_t id, std::optional<std::string> device) {
-  return acceptor_->AnswerLogin(id, std::move(device));
-}
-
-void Engine::Unlisten(uint32_t stage) {
-  const auto it = std::find(listening_.begin(), listening_.end(), stage);
-  if (closed_ || it == listening_.end()) return;
-  listening_.erase(it);
-  const SlotExchange::Hold hold(&exchange_);
-  acceptor_->Unlisten(stage);
-  for (const auto& worker : workers_) worker->CloseStage(stage);
-  desk_.Clear(stage);
 }
 
 PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {

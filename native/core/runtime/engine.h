@@ -240,6 +240,11 @@ class Engine : private ReceiptSink {
   void Complete(const std::vector<Completion>& completions);
   void OnRoom();
   Worker* WorkerAtDesk(uint64_t connection);
+  // Registers a connection without a device and returns its worker; the acceptor's thread only.
+  uint32_t PlaceAtDesk(Handoff* handoff);
+  // A connection moves to `worker`; a null parcel if it has closed.
+  void ArriveAtDesk(uint32_t worker, uint64_t connection,
+                    const std::shared_ptr<DeskParcel>& parcel);
   void Sweep();
   void ResumeWorkers();
   void EndUnfinished();

@@ -1,4 +1,5 @@
 // Engine: the request desk.
+#include <memory>
 #include <utility>
 
 #include "core/record/odd_topic.h"
@@ -10,6 +11,18 @@ Worker* Engine::WorkerAtDesk(uint64_t connection) {
   if (closed_) return nullptr;
   const std::optional<uint32_t> worker = desk_.WorkerOf(connection);
   return worker ? workers_[*worker].get() : nullptr;
+}
+
+uint32_t Engine::PlaceAtDesk(Handoff* handoff) {
+  const auto worker = static_cast<uint32_t>(next_desk_worker_++ % workers_.size());
+  handoff->connection = desk_.Open(handoff->stage, worker);
+  return worker;
+}
+
+void Engine::ArriveAtDesk(uint32_t worker, uint64_t connection,
+                          const std::shared_ptr<DeskParcel>& parcel) {
+  if (workers_[worker]->ArriveAtDesk(connection, parcel)) return;
+  desk_.Close(connection, {}, "stopped");
 }
 
 bool Engine::AnswerRequest(uint64_t connection, std::string token, uint8_t code,
