@@ -218,6 +218,8 @@ describe('the kafka uplink', () => {
     const got = await readTopics(broker.address, [`${own}.all`], ({ length }) => length >= 2000);
     const values = got.map(({ value }) => Number(value));
     expect(new Set(values).size).toBe(2000);
+    // Consumers drop a record whose key they have seen.
+    expect(new Set(got.map(({ headers }) => headers.key)).size).toBe(2000);
     for (let cls = 0; cls < 7; cls++) {
       const ofClass = values.filter((value) => value % 7 === cls);
       expect(ofClass).toEqual([...ofClass].sort((a, b) => a - b));

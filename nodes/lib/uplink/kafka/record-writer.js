@@ -61,11 +61,21 @@ class Place {
     /** Own time of the record, ms since 1970; -1 = only its batch has times. */
     this.ts = -1;
     this.seq = 0;
+    /** The record that was found last; none after a piece of an envelope. @type {TakenBatch | null} */
+    this.batch = null;
+    this.order = -1;
+    this.packet = -1;
   }
 
   /** @param {TakenBatch} batch @param {number} packet */
   find(batch, packet) {
-    const { buffer, kind, meta, starts } = batch;
+    const { buffer, kind, meta, starts, order } = batch;
+    // Objects are reused, and each class counts its batches on its own.
+    if (batch === this.batch && order === this.order && packet === this.packet) return this;
+    // An envelope may be cut, which changes its pieces.
+    this.batch = kind === ENVELOPE_KIND || batch.isEnvelope ? null : batch;
+    this.order = order;
+    this.packet = packet;
     this.isEnvelope = batch.isEnvelope;
     this.part = this.count = -1;
     this.trace = EMPTY;
@@ -128,7 +138,8 @@ class RecordWriter {
     this.gateway = gateway;
     this.gatewayKey = Buffer.from(gateway);
     this.place = new Place();
-    /** The batch that `head` belongs to, by its order. */
+    /** The batch that `head` belongs to, and its order: each class counts its batches on its own. */
+    this.batch = /** @type {TakenBatch | null} */ (null);
     this.order = -1;
     this.head = { key: '', ts: EMPTY, lastTs: EMPTY, count: EMPTY, timestamp: 0 };
     /** The latest time of a record: many records have the same one. */
@@ -178,7 +189,7 @@ class RecordWriter {
    * @returns {Message} refers to the bytes of the batch
    */
   write(batch, packet, stage) {
-    if (this.order !== batch.order) this.#readHead(batch);
+    if (this.batch !== batch || this.order !== batch.order) this.#readHead(batch);
     const { head } = this;
     const place = this.place.find(batch, packet);
     const { isEnvelope, device } = place;
@@ -216,6 +227,7 @@ class RecordWriter {
   /** @param {TakenBatch} batch */
   #readHead(batch) {
     const { meta } = batch;
+    this.batch = batch;
     this.order = batch.order;
     this.head = {
       key: `${this.gateway}/${meta[12].toString(36)}/${batch.class}/${meta[13]}`,
