@@ -1,12 +1,9 @@
 'use strict';
 
-const { Backoff } = require('../../base/backoff');
-const { ClientOptions } = require('../../uplink/kafka/client-options');
-const { accessSentence, meaningOf } = require('../../uplink/kafka/errors');
+const { ClientLife } = require('../../uplink/kafka/client-life');
+const { accessSentence } = require('../../uplink/kafka/errors');
 const { Lag } = require('./lag');
 const { Offsets } = require('./offsets');
-
-/** @typedef {'connecting' | 'connected' | 'disconnected' | 'refused' | 'stopped'} State */
 
 /**
  * @typedef {object} ConsumerFigures
@@ -24,8 +21,6 @@ const HEARTBEAT_MS = 2000;
 const FETCH_MS = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 const JOIN_MS = 30000;
-/** Longest wait for the client to close. */
-const CLOSE_MS = 5000;
 
 /**
  * @typedef {object} ConsumingParts
@@ -41,16 +36,12 @@ const CLOSE_MS = 5000;
 class Consuming {
   #options;
   #parts;
-  #clientOptions;
-  #backoff;
-  /** Increases with each consumer: events of an earlier one do not count. */
-  #life = 0;
+  /** @type {ClientLife} */
+  #life;
   /** @type {any} */
   #consumer = null;
   /** @type {any} */
   #stream = null;
-  /** @type {NodeJS.Timeout | undefined} */
-  #restart;
   /** @type {NodeJS.Timeout | undefined} */
   #commitTimer;
   #isCommitting = false;
@@ -60,18 +51,31 @@ class Consuming {
 
   /** @param {import('./kafka-source-options').SourceOptions} options @param {ConsumingParts} parts */
   constructor(options, parts) {
-    const { cluster, clientId } = options;
     this.#options = options;
     this.#parts = parts;
-    this.#clientOptions = new ClientOptions(cluster, clientId);
-    this.#backoff = new Backoff(cluster.reconnectMinMs, cluster.reconnectMaxMs);
+    this.#life = new ClientLife(options, {
+      load: parts.load,
+      open: (connection, client, base) => this.#open(connection, client, base),
+      onConnected: () => {
+        this.lag.follow(this.#consumer, this.#stream);
+        this.#pace();
+      },
+      onEnd: () => this.#drop(),
+      refusal: (meaning) => this.#refusal(meaning),
+      trouble: (detail) => `The Kafka cluster cannot be read (${detail}). Trying again.`,
+      onState: parts.onState
+    });
     this.offsets = new Offsets();
     this.rebalances = 0;
     this.lag = new Lag(this.offsets);
-    /** @type {State} */
-    this.state = 'stopped';
-    /** @type {{ code: string, reason: string } | null} */
-    this.why = null;
+  }
+
+  get state() {
+    return this.#life.state;
+  }
+
+  get why() {
+    return this.#life.why;
   }
 
   /** True while reading is paused because the engine has no room, or the records have no destination. */
@@ -92,53 +96,42 @@ class Consuming {
   }
 
   start() {
-    this.#set('connecting', null);
-    void this.#open(++this.#life);
+    this.#life.start();
   }
 
-  /** @param {number} life */
-  async #open(life) {
-    const { topics, group, from, sessionTimeoutMs } = this.#options;
-    try {
-      const { Consumer } = this.#parts.load();
-      const consumer = new Consumer({
-        ...this.#clientOptions.read(),
+  /**
+   * @param {import('../../uplink/kafka/client-life').Connection} connection
+   * @param {any} client
+   * @param {Record<string, any>} base options of a client
+   */
+  async #open(connection, { Consumer }, base) {
+    const { topics, group, from, sessionTimeoutMs, window } = this.#options;
+    const consumer = connection.add(
+      new Consumer({
+        ...base,
         requestTimeout: 2 * Math.max(JOIN_MS, sessionTimeoutMs),
-        retries: 3,
-        retryDelay: 300,
         groupId: group,
         sessionTimeout: sessionTimeoutMs,
         rebalanceTimeout: Math.max(JOIN_MS, sessionTimeoutMs),
         heartbeatInterval: Math.min(HEARTBEAT_MS, sessionTimeoutMs / 3),
         autocommit: false
-      });
-      this.#consumer = consumer;
-      consumer.on('error', () => {});
-      for (const event of ['consumer:group:join', 'consumer:group:rebalance']) {
-        consumer.on(event, () => life === this.#life && this.#rebalanced());
-      }
-      const stream = await consumer.consume({
-        topics: [...topics],
-        mode: 'committed',
-        fallbackMode: from,
-        autocommit: false,
-        maxWaitTime: FETCH_MS,
-        maxBytes: MAX_BYTES,
-        highWaterMark: this.#options.window
-      });
-      // Ended meanwhile.
-      if (life !== this.#life) return void stream.close(() => {});
-      this.#stream = stream;
-      stream.on('error', (/** @type {unknown} */ error) => life === this.#life && this.#failed(error));
-      stream.on('close', () => life === this.#life && this.#failed(new Error('The stream ended.')));
-      stream.on('data', (/** @type {any} */ message) => life === this.#life && this.#onMessage(message));
-      this.#backoff.reset();
-      this.#set('connected', null);
-      this.lag.follow(consumer, stream);
-      this.#pace();
-    } catch (error) {
-      if (life === this.#life) this.#failed(error);
+      })
+    );
+    this.#consumer = consumer;
+    for (const event of ['consumer:group:join', 'consumer:group:rebalance']) {
+      consumer.on(event, () => !connection.isOver && this.#rebalanced());
     }
+    const stream = await consumer.consume({
+      topics: [...topics],
+      mode: 'committed',
+      fallbackMode: from,
+      autocommit: false,
+      maxWaitTime: FETCH_MS,
+      maxBytes: MAX_BYTES,
+      highWaterMark: window
+    });
+    if (!connection.isOver) this.#stream = stream;
+    connection.read(stream, (message) => this.#onMessage(message));
   }
 
   /** Another member of the group may have partitions now that were ours. */
@@ -202,23 +195,22 @@ class Consuming {
     const due = this.offsets.due();
     if (due.length === 0 || this.#isCommitting || !this.#consumer || this.state !== 'connected') return;
     this.#isCommitting = true;
-    const life = this.#life;
+    const consumer = this.#consumer;
     try {
-      await this.#consumer.commit({ offsets: due });
-      if (life === this.#life) this.offsets.committed(due);
+      await consumer.commit({ offsets: due });
+      if (consumer === this.#consumer) this.offsets.committed(due);
     } catch {
       // A rebalance, or the coordinator is away: what is due stays due.
-      if (life === this.#life) this.#commitSoon(COMMIT_RETRY_MS);
+      if (consumer === this.#consumer) this.#commitSoon(COMMIT_RETRY_MS);
     } finally {
       this.#isCommitting = false;
     }
-    if (life === this.#life && this.offsets.due().length > 0) this.#commitSoon(COMMIT_MS);
+    if (consumer === this.#consumer && this.offsets.due().length > 0) this.#commitSoon(COMMIT_MS);
   }
 
   /** A record was not taken: reads again from the last commit. */
   again() {
-    if (this.state === 'stopped') return;
-    this.#failed(Object.assign(new Error('The engine did not accept a record.'), { code: 'NOT_TAKEN' }));
+    this.#life.fail(Object.assign(new Error('The engine did not accept a record.'), { code: 'NOT_TAKEN' }));
   }
 
   /** @param {boolean} isHeld true: reading is paused */
@@ -227,65 +219,25 @@ class Consuming {
     this.#pace();
   }
 
-  /** @param {unknown} error */
-  #failed(error) {
-    const code = /** @type {NodeJS.ErrnoException} */ (error)?.code ?? '';
-    const meaning = meaningOf(error);
-    this.#life++;
-    this.#drop();
-    this.offsets.clear();
-    clearTimeout(this.#restart);
-    const { reconnectMaxMs } = this.#options.cluster;
-    if (['NO_CLIENT', 'NODE_VERSION', 'TLS_FILE'].includes(code)) {
-      this.#set('refused', { code, reason: /** @type {Error} */ (error).message });
-      this.#again(reconnectMaxMs);
-    } else if (meaning.kind === 'access' || meaning.code === 'GROUP_AUTHORIZATION_FAILED') {
-      this.#set('refused', { code: meaning.code, reason: accessSentence(meaning) });
-      this.#again(reconnectMaxMs);
-    } else if (meaning.kind === 'topic' || meaning.kind === 'name') {
-      const { topics } = this.#options;
-      const reason =
-        meaning.code === 'TOPIC_AUTHORIZATION_FAILED'
-          ? `The cluster does not allow this gateway to read ${topics.join(', ')}. Allow it (ACL Read and Describe).`
-          : `A topic does not exist in the cluster (${meaning.detail}) Create it, or correct the topics of the node.`;
-      this.#set('refused', { code: meaning.code, reason });
-      this.#again(reconnectMaxMs);
-    } else {
-      const reason = `The Kafka cluster cannot be read (${meaning.detail}). Trying again.`;
-      this.#set('disconnected', { code: meaning.code, reason });
-      this.#again(this.#backoff.next());
-    }
+  /** @param {import('../../uplink/kafka/errors').Meaning} meaning */
+  #refusal(meaning) {
+    if (meaning.code === 'GROUP_AUTHORIZATION_FAILED') return accessSentence(meaning);
+    if (meaning.kind !== 'topic' && meaning.kind !== 'name') return '';
+    return meaning.code === 'TOPIC_AUTHORIZATION_FAILED'
+      ? `The cluster does not allow this gateway to read ${this.#options.topics.join(', ')}. Allow it (ACL Read and Describe).`
+      : `A topic does not exist in the cluster (${meaning.detail}) Create it, or correct the topics of the node.`;
   }
 
-  /** @param {number} ms */
-  #again(ms) {
-    const life = ++this.#life;
-    this.#restart = setTimeout(() => void this.#open(life), ms);
-  }
-
-  /** Closes the consumer, which leaves the group. @returns {Promise<void>} */
-  async #drop() {
-    const consumer = this.#consumer;
-    const stream = this.#stream;
+  /** Forgets what the connection had. */
+  #drop() {
     this.#consumer = this.#stream = null;
     this.#batch = [];
     this.lag.stop();
-    stream?.removeAllListeners('data');
-    stream?.removeAllListeners('close');
-    stream?.on('error', () => {});
-    if (!consumer) return;
-    await new Promise((resolve) => {
-      const timer = setTimeout(resolve, CLOSE_MS);
-      consumer.close(true, () => {
-        clearTimeout(timer);
-        resolve(undefined);
-      });
-    });
+    this.offsets.clear();
   }
 
   /** Commits what is safe, and leaves the group. @param {number} timeoutMs */
   async stop(timeoutMs) {
-    clearTimeout(this.#restart);
     clearTimeout(this.#commitTimer);
     const due = this.offsets.due();
     const consumer = this.#consumer;
@@ -293,16 +245,7 @@ class Consuming {
       const commit = Promise.resolve(consumer.commit({ offsets: due })).catch(() => {});
       await Promise.race([commit, new Promise((resolve) => setTimeout(resolve, timeoutMs))]);
     }
-    this.#life++;
-    await this.#drop();
-    this.#set('stopped', null);
-  }
-
-  /** @param {State} state @param {{ code: string, reason: string } | null} why */
-  #set(state, why) {
-    this.state = state;
-    this.why = why;
-    this.#parts.onState();
+    await this.#life.stop();
   }
 }
 

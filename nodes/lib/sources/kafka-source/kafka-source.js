@@ -50,7 +50,7 @@ class KafkaSource {
     this.#isHeld = false;
     this.#warnedAt = new Map();
     this.counters = { received: 0, safe: 0, refused: 0, tooLarge: 0, dropped: 0 };
-    /** @type {import('./consuming').State} */
+    /** @type {import('../../uplink/kafka/client-life').State} */
     this.state = 'stopped';
     /** @type {{ code: string, reason: string } | null} */
     this.why = null;
@@ -111,7 +111,7 @@ class KafkaSource {
   }
 
   /**
-   * @param {{ state: import('./consuming').State, code: string, reason: string, waits: boolean,
+   * @param {{ state: import('../../uplink/kafka/client-life').State, code: string, reason: string, waits: boolean,
    *   consumer: import('./consuming').ConsumerFigures }} state
    */
   #onState({ state, code, reason, waits, consumer }) {

@@ -1,13 +1,11 @@
 'use strict';
 
 const { randomUUID } = require('node:crypto');
-const { Backoff } = require('../../base/backoff');
-const { ClientOptions } = require('../../uplink/kafka/client-options');
-const { accessSentence, meaningOf } = require('../../uplink/kafka/errors');
+const { ClientLife } = require('../../uplink/kafka/client-life');
+const { meaningOf } = require('../../uplink/kafka/errors');
 const { partitionOf } = require('../../uplink/kafka/murmur2');
 const { markerRecord } = require('./presence-record');
 
-/** @typedef {'connecting' | 'connected' | 'disconnected' | 'refused' | 'stopped'} State */
 /** @typedef {{ key: string, value: string | null }} Published */
 /**
  * @typedef {object} LogOptions
@@ -36,7 +34,6 @@ const JOIN_MS = 30000;
 const SESSION_MS = 30000;
 const HEARTBEAT_MS = 2000;
 const FETCH_MS = 500;
-const CLOSE_MS = 5000;
 const MOST_KEPT_BYTES = 2048;
 
 /**
@@ -46,16 +43,10 @@ const MOST_KEPT_BYTES = 2048;
 class PresenceLog {
   #options;
   #parts;
-  #clientOptions;
-  #backoff;
-  /** Increases with each connection: events of an earlier one do not count. */
-  #life = 0;
-  /** They close the clients of this connection. @type {((done: () => void) => void)[]} */
-  #closers = [];
+  /** @type {ClientLife} */
+  #life;
   /** @type {any} */
   #producer = null;
-  /** @type {NodeJS.Timeout | undefined} */
-  #restart;
   /** @type {Map<string, string | null>} */
   #waiting = new Map();
   #isSending = false;
@@ -67,19 +58,33 @@ class PresenceLog {
 
   /** @param {LogOptions} options @param {LogParts} parts */
   constructor(options, parts) {
-    const { cluster, clientId } = options;
     this.#options = options;
     this.#parts = parts;
-    this.#clientOptions = new ClientOptions(cluster, clientId);
-    this.#backoff = new Backoff(cluster.reconnectMinMs, cluster.reconnectMaxMs);
-    /** @type {State} */
-    this.state = 'stopped';
-    /** @type {{ code: string, reason: string } | null} */
-    this.why = null;
+    this.#life = new ClientLife(options, {
+      load: parts.load,
+      open: (connection, client, base) => this.#open(connection, client, base),
+      onConnected: () => void this.#send(),
+      onEnd: () => this.#drop(),
+      refusal: (meaning) => this.#refusal(meaning),
+      trouble: (detail) =>
+        `The presence of other regions cannot be read from Kafka (${detail}). Trying again.`,
+      onState: parts.onState
+    });
     /** True while everything that was in the topic at the start of this connection has been read. */
     this.isCaughtUp = false;
-    /** Connections that were tried. */
-    this.attempts = 0;
+  }
+
+  get state() {
+    return this.#life.state;
+  }
+
+  get why() {
+    return this.#life.why;
+  }
+
+  /** Connections that were tried. */
+  get attempts() {
+    return this.#life.attempts;
   }
 
   /** Records that are not written yet. */
@@ -88,8 +93,7 @@ class PresenceLog {
   }
 
   start() {
-    this.#set('connecting', null);
-    void this.#open(++this.#life);
+    this.#life.start();
   }
 
   /** @param {Published[]} records */
@@ -102,56 +106,41 @@ class PresenceLog {
     void this.#send();
   }
 
-  /** @param {number} life */
-  async #open(life) {
-    this.attempts++;
-    try {
-      const { Admin, Consumer, Producer } = this.#parts.load();
-      const base = { ...this.#clientOptions.read(), retries: 3, retryDelay: 300 };
-      /** @param {any} client @param {unknown[]} [force] what its close() takes before the callback */
-      const add = (client, force = [true]) => {
-        client.on('error', () => {});
-        this.#closers.push((done) => client.close(...force, done));
-        return client;
-      };
-      const admin = add(new Admin(base), []);
-      const partitions = await this.#topic(admin);
-      await this.#checkCompaction(admin);
-      if (life !== this.#life) return;
-      this.#partitions = partitions;
-      const consumer = add(
-        new Consumer({
-          ...base,
-          requestTimeout: 2 * JOIN_MS,
-          // Each connection reads everything, so no group has more than one member, and none commits.
-          groupId: `${this.#options.topic}-${randomUUID()}`,
-          sessionTimeout: SESSION_MS,
-          rebalanceTimeout: JOIN_MS,
-          heartbeatInterval: HEARTBEAT_MS,
-          autocommit: false
-        })
-      );
-      const producer = add(new Producer(base));
-      const stream = await consumer.consume({
-        topics: [this.#options.topic],
-        mode: 'earliest',
-        autocommit: false,
-        maxWaitTime: FETCH_MS
-      });
-      if (life !== this.#life) return void stream.close(() => {});
-      stream.on('error', (/** @type {unknown} */ error) => life === this.#life && this.#failed(error));
-      stream.on('close', () => life === this.#life && this.#failed(new Error('The stream ended.')));
-      const instance = randomUUID();
-      stream.on('data', (/** @type {any} */ message) => life === this.#life && this.#read(message, instance));
-      this.#producer = producer;
-      await this.#mark(instance);
-      if (life !== this.#life) return;
-      this.#backoff.reset();
-      this.#set('connected', null);
-      void this.#send();
-    } catch (error) {
-      if (life === this.#life) this.#failed(error);
-    }
+  /**
+   * @param {import('../../uplink/kafka/client-life').Connection} connection
+   * @param {any} client
+   * @param {Record<string, any>} base options of a client
+   */
+  async #open(connection, { Admin, Consumer, Producer }, base) {
+    const admin = connection.add(new Admin(base), []);
+    const partitions = await this.#topic(admin);
+    await this.#checkCompaction(admin);
+    if (connection.isOver) return;
+    this.#partitions = partitions;
+    const consumer = connection.add(
+      new Consumer({
+        ...base,
+        requestTimeout: 2 * JOIN_MS,
+        // Each connection reads everything, so no group has more than one member, and none commits.
+        groupId: `${this.#options.topic}-${randomUUID()}`,
+        sessionTimeout: SESSION_MS,
+        rebalanceTimeout: JOIN_MS,
+        heartbeatInterval: HEARTBEAT_MS,
+        autocommit: false
+      })
+    );
+    const producer = connection.add(new Producer(base));
+    const stream = await consumer.consume({
+      topics: [this.#options.topic],
+      mode: 'earliest',
+      autocommit: false,
+      maxWaitTime: FETCH_MS
+    });
+    const instance = randomUUID();
+    connection.read(stream, (message) => this.#read(message, instance));
+    if (connection.isOver) return;
+    this.#producer = producer;
+    await this.#mark(instance);
   }
 
   /** Finds the topic, or creates it. @param {any} admin @returns {Promise<number>} its partitions */
@@ -234,19 +223,19 @@ class PresenceLog {
   async #send() {
     if (this.#isSending) return;
     this.#isSending = true;
-    const life = this.#life;
+    const { attempts } = this;
     try {
-      while (this.state === 'connected' && this.#waiting.size > 0 && life === this.#life) {
+      while (this.state === 'connected' && this.#waiting.size > 0 && attempts === this.attempts) {
         const sent = [...this.#waiting].slice(0, MOST_SENT);
         await this.#produce(sent.map(([key, value]) => ({ key, value })));
         for (const [key, value] of sent) if (this.#waiting.get(key) === value) this.#waiting.delete(key);
       }
     } catch (error) {
-      if (life === this.#life) this.#failed(error);
+      if (attempts === this.attempts) this.#life.fail(error);
     } finally {
       this.#isSending = false;
     }
-    if (life !== this.#life && this.state === 'connected') void this.#send();
+    if (attempts !== this.attempts && this.state === 'connected') void this.#send();
   }
 
   /** @param {any} message of the client @param {string} instance */
@@ -278,84 +267,29 @@ class PresenceLog {
     if (records.length > 0) this.#parts.records(records, isCaughtUp);
   }
 
-  /** @param {unknown} error */
-  #failed(error) {
-    this.#life++;
-    void this.#drop();
-    clearTimeout(this.#restart);
-    const meaning = meaningOf(error);
-    const code = /** @type {NodeJS.ErrnoException} */ (error)?.code ?? '';
-    const { reconnectMaxMs } = this.#options.cluster;
-    if (['NO_CLIENT', 'NODE_VERSION', 'TLS_FILE'].includes(code)) {
-      this.#set('refused', { code, reason: /** @type {Error} */ (error).message });
-      return this.#again(reconnectMaxMs);
-    }
-    const { topic } = this.#options;
-    const isRefused = meaning.kind === 'access' || /AUTHORIZATION_FAILED$/.test(meaning.code);
-    if (isRefused) {
-      const isTopic = meaning.kind !== 'access';
-      const reason = isTopic
-        ? `The cluster does not allow this gateway to use the topic "${topic}" (${meaning.code}). Allow it (ACL Create, Read, Write and Describe, and Read for groups that begin with its name).`
-        : accessSentence(meaning);
-      this.#set('refused', { code: meaning.code, reason });
-      return this.#again(reconnectMaxMs);
-    }
-    const reason = `The presence of other regions cannot be read from Kafka (${meaning.detail}). Trying again.`;
-    this.#set('disconnected', { code: meaning.code, reason });
-    this.#again(this.#backoff.next());
+  /** @param {import('../../uplink/kafka/errors').Meaning} meaning */
+  #refusal({ code }) {
+    return code.endsWith('AUTHORIZATION_FAILED')
+      ? `The cluster does not allow this gateway to use the topic "${this.#options.topic}" (${code}). Allow it (ACL Create, Read, Write and Describe, and Read for groups that begin with its name).`
+      : '';
   }
 
-  /** @param {number} ms */
-  #again(ms) {
-    const life = ++this.#life;
-    this.#restart = setTimeout(() => void this.#open(life), ms);
-  }
-
-  /** Closes the clients of this connection. */
-  async #drop() {
-    const closers = this.#closers;
-    this.#closers = [];
+  /** Forgets what the connection had. */
+  #drop() {
     this.#producer = null;
     this.#batch = [];
     this.#marked.clear();
     this.isCaughtUp = false;
-    await Promise.all(closers.map(closed));
   }
 
   /** Writes what waits, and ends. @param {number} timeoutMs */
   async stop(timeoutMs) {
-    clearTimeout(this.#restart);
     const until = performance.now() + timeoutMs;
     while (this.state === 'connected' && this.#waiting.size > 0 && performance.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    this.#life++;
-    this.#set('stopped', null);
-    await this.#drop();
+    await this.#life.stop();
   }
-
-  /** @param {State} state @param {{ code: string, reason: string } | null} why */
-  #set(state, why) {
-    this.state = state;
-    this.why = why;
-    this.#parts.onState();
-  }
-}
-
-/** @param {(done: () => void) => void} close @returns {Promise<void>} */
-function closed(close) {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, CLOSE_MS);
-    const done = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    try {
-      close(done);
-    } catch {
-      done();
-    }
-  });
 }
 
 exports.PresenceLog = PresenceLog;

@@ -23,7 +23,7 @@ class PresenceThread {
   #thread;
   #complaints;
   #isEnding = false;
-  /** @type {import('./presence-log').State} */
+  /** @type {import('../../uplink/kafka/client-life').State} */
   state = 'stopped';
   /** Why it does not work, '' = it does. */
   reason = '';
