@@ -122,7 +122,8 @@ describe('a changed file', () => {
     await within(world.apply());
     expect(await promise).toMatchObject({ code: 'busy' });
     expect(world.driver.box('acme').state).toBe('stopped');
-    expect(world.clock.timers).toBe(0);
+    // The look at the data.
+    expect(world.clock.timers).toBe(1);
   });
 
   test('a new idle time counts at once', async () => {
@@ -141,4 +142,42 @@ describe('a changed file', () => {
     await world.clock.pass(200_000);
     expect(stateOf()).toBe('running');
   });
+});
+
+describe('data', () => {
+  const small = { ...acme, limits: { volumeMiB: 10 } };
+
+  test('above the limit stop a tenant, also a leased one, until they are fewer', async () => {
+    await world.apply(small);
+    const { lease: id } = await within(lease());
+    world.driver.data.set('acme', (10 << 20) + 1);
+    await world.clock.pass(29_000);
+    world.keeper.renew(id);
+    await world.clock.pass(2000);
+    expect(stateOf()).toBe('failed');
+    expect(world.keeper.tenant('acme').reason).toBe('its data (11 MiB) exceed 10 MiB');
+    expect(world.keeper.renew(id)).toBe(false);
+    expect(await errorOf(lease())).toMatchObject({ code: 'failed' });
+    expect(
+      await within(errorOf(world.keeper.tenant('acme').wake({ by: 'operator', isForced: true })))
+    ).toMatchObject({
+      message: expect.stringContaining('exceed 10 MiB')
+    });
+    world.driver.data.clear();
+    await within(world.keeper.tenant('acme').wake({ by: 'operator', isForced: true }));
+    expect(stateOf()).toBe('running');
+  });
+});
+
+test('paused tenants take no more memory than they may: the one used longest ago is stopped', async () => {
+  world.close();
+  // Each takes 1 MiB.
+  world = fakeKeeper({ limits: { warmBytes: 2 << 20 } });
+  const names = ['a', 'b', 'c'];
+  await world.apply(...names.map((name) => ({ name })));
+  for (const name of names) {
+    await within(world.keeper.tenant(name).wake({ by: 'operator' }));
+    await within(world.keeper.tenant(name).sleep({ isPause: true }));
+  }
+  expect(names.map((name) => stateOf(name))).toEqual(['stopped', 'paused', 'paused']);
 });

@@ -90,7 +90,8 @@ An image is kept by its digest: a name with a tag is looked up now, in the image
     if (readTenants(home.file).some((each) => each.name === name)) {
       throw new CliError(`There is a tenant '${name}' already.`);
     }
-    await driver(spec.driver).create(spec);
+    // What a cluster needs is its operator's, who needs the entry first (manifest).
+    if (spec.driver !== 'kubernetes') await driver(spec.driver).create(spec);
     changeTenants(home.file, (tenants) => [...tenants, entry]);
     await tellKeeper(home.socket, note);
     print(isJson ? JSON.stringify(entry) : `added ${name} (${spec.driver})`);

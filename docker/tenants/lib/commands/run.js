@@ -17,6 +17,7 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM']);
 const GRACE = { standard: 30_000, min: 100, max: 600_000 };
 const READY = { standard: 60_000, min: 1000, max: 3_600_000 };
 const STARTS = { standard: os.availableParallelism(), min: 1, max: 256 };
+const WARM = { standard: 0, min: 0, max: 1 << 20 };
 const LEASE_MS = 30_000;
 
 /** @param {any} event @returns {string} a line for people */
@@ -42,7 +43,8 @@ module.exports = {
 variables
   SEGANET_TENANTS_STARTS    most starts at once; default: the number of cores
   SEGANET_TENANTS_READY_MS  longest time of a start; default ${READY.standard}
-  SEGANET_TENANTS_GRACE_MS  time for an orderly end; default ${GRACE.standard}`,
+  SEGANET_TENANTS_GRACE_MS  time for an orderly end; default ${GRACE.standard}
+  SEGANET_TENANTS_WARM_MIB  memory of all paused tenants: beyond it, the one used longest ago is stopped; default: any`,
   usage: '',
   options: { 'stop-tenants': { type: 'boolean', help: 'stop all tenants when the keeper ends' } },
   async run({ values, env, home, isJson, print, note, driver }) {
@@ -50,7 +52,8 @@ variables
       starts: numberOf(env, 'SEGANET_TENANTS_STARTS', STARTS),
       readyMs: numberOf(env, 'SEGANET_TENANTS_READY_MS', READY),
       graceMs: numberOf(env, 'SEGANET_TENANTS_GRACE_MS', GRACE),
-      leaseMs: LEASE_MS
+      leaseMs: LEASE_MS,
+      warmBytes: numberOf(env, 'SEGANET_TENANTS_WARM_MIB', WARM) * 2 ** 20
     };
     makeHome(home);
     const lock = takeLock(home.lock);

@@ -33,6 +33,7 @@
  * @property {(spec: Spec, lines: number) => Promise<string>} logs its last lines of output
  * @property {(spec: Spec, options: { hasData: boolean }) => Promise<void>} remove it is stopped; hasData: its data
  *   go, too
+ * @property {(spec: Spec) => Promise<number>} [dataBytes] what its data take on the disk
  * @property {(image: string) => Promise<string>} [digestOf] the image's name with its digest, for one with a tag
  * @property {() => void} close
  */

@@ -1,15 +1,28 @@
 'use strict';
 // The drivers by name. One that lacks its engine is made all the same, and says so when it is asked.
 
+const { CliError, EXIT } = require('../base/errors');
+const { DockerDriver, socketOf } = require('./docker');
+const { KubernetesDriver } = require('./kubernetes');
+const { clusterOf } = require('./kubernetes-client');
 const { ProcessDriver } = require('./process');
 
 /** @typedef {import('./driver').Driver} Driver */
 /** @typedef {import('../file/schema').DriverName} DriverName */
 /** @typedef {{ home: import('../base/home').Home, env: NodeJS.ProcessEnv }} Parts */
 
-/** @type {Partial<Record<DriverName, (parts: Parts) => Driver>>} */
+/** @param {'docker' | 'podman'} name @param {Parts} parts @returns {Driver} */
+function container(name, { home, env }) {
+  const range = env.SEGANET_TENANTS_SUBNETS?.trim() || undefined;
+  return new DockerDriver(home, { name, socket: socketOf(name, env), range });
+}
+
+/** @type {Record<DriverName, (parts: Parts) => Driver>} */
 const MAKERS = {
-  process: ({ home }) => new ProcessDriver(home)
+  process: ({ home }) => new ProcessDriver(home),
+  docker: (parts) => container('docker', parts),
+  podman: (parts) => container('podman', parts),
+  kubernetes: ({ home, env }) => new KubernetesDriver(home, clusterOf(env))
 };
 
 /**
@@ -24,7 +37,7 @@ function driversOf(parts) {
       const known = made.get(name);
       if (known) return known;
       const make = MAKERS[/** @type {DriverName} */ (name)];
-      if (!make) throw new Error(`The driver ${name} is not available.`);
+      if (!make) throw new CliError(`There is no driver '${name}'.`, EXIT.USAGE);
       const driver = make(parts);
       made.set(name, driver);
       return driver;

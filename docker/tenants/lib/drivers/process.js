@@ -7,6 +7,7 @@ const { spawn } = require('node:child_process');
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
+const { folderSize } = require('../base/folder-size');
 const { livingStat } = require('../base/processes');
 const { secretsOf } = require('../life/secrets');
 const { accepts } = require('../life/readiness');
@@ -180,6 +181,11 @@ class ProcessDriver {
   async memory({ name }) {
     const identity = this.#table.find(name);
     return identity ? this.#table.group(identity.pid).bytes : 0;
+  }
+
+  /** @param {Spec} spec */
+  dataBytes({ name }) {
+    return folderSize(this.volume(name));
   }
 
   /** @param {Spec} spec @param {number} lines */

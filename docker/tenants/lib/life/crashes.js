@@ -39,6 +39,11 @@ class Crashes {
     this.#allowedAt = this.#clock.now() + (WAITS_MS[this.#count - 1] ?? 0);
   }
 
+  /** Nothing starts until a person says so. */
+  giveUp() {
+    this.#count = MAX_FAILURES;
+  }
+
   forget() {
     this.#count = 0;
     this.#allowedAt = 0;

@@ -18,6 +18,7 @@ const { Tenant } = require('./tenant');
  * @property {number} readyMs longest time of a start
  * @property {number} leaseMs life of a lease after its last renewal
  * @property {number} graceMs time for an orderly end
+ * @property {number} warmBytes memory that all paused tenants may take, 0 = any
  */
 /**
  * @typedef {object} Row of the list
@@ -39,6 +40,8 @@ const { Tenant } = require('./tenant');
 
 /** Time between two looks whether an engine is back. */
 const PROBE_MS = 2000;
+/** Time between two looks at the size of the tenants' data. */
+const DATA_MS = 30_000;
 
 class Keeper extends EventEmitter {
   #drivers;
@@ -54,6 +57,8 @@ class Keeper extends EventEmitter {
   /** @type {Map<string, { at: number, ok: boolean, reason: string }>} */
   #backups = new Map();
   #isClosed = false;
+  #cancelLook;
+  #warming = Promise.resolve();
   /** @type {Promise<unknown>} */
   #tail = Promise.resolve();
 
@@ -75,6 +80,8 @@ class Keeper extends EventEmitter {
     this.#state = state;
     this.#accepts = accepts;
     this.#starts = new Starts(limits.starts);
+    this.#cancelLook = () => {};
+    this.#lookAtData();
   }
 
   get names() {
@@ -175,8 +182,39 @@ class Keeper extends EventEmitter {
   /** @param {{ isStopped: boolean }} options true: all tenants end, too */
   async close({ isStopped }) {
     this.#isClosed = true;
+    this.#cancelLook();
     for (const cancel of this.#away.values()) cancel();
     await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant.close({ isStopped })));
+  }
+
+  /** Stops the paused tenants that were used longest ago, while all of them take too much memory. */
+  async #limitWarm() {
+    const paused = [...this.#tenants.values()].filter(({ state }) => state === 'paused');
+    const sizes = await Promise.all(
+      paused.map(({ spec }) =>
+        this.#drivers(spec.driver)
+          .memory(spec)
+          .catch(() => 0)
+      )
+    );
+    let rest = sizes.reduce((sum, size) => sum + size, 0);
+    const rows = paused
+      .map((tenant, i) => ({ tenant, bytes: sizes[i], at: tenant.lastWake?.at ?? 0 }))
+      .sort((a, b) => a.at - b.at);
+    for (const { tenant, bytes } of rows) {
+      if (rest <= this.#limits.warmBytes) return;
+      // One that woke meanwhile is in use, and refuses.
+      if (tenant.state === 'paused') await tenant.sleep().catch(() => {});
+      rest -= bytes;
+    }
+  }
+
+  /** Compares the data of running tenants with their limits, again and again. */
+  #lookAtData() {
+    this.#cancelLook = this.#clock.timer(DATA_MS, async () => {
+      for (const tenant of this.#tenants.values()) await tenant.checkData().catch(() => {});
+      if (!this.#isClosed) this.#lookAtData();
+    });
   }
 
   /** @param {Spec} spec @returns {Tenant} */
@@ -263,6 +301,10 @@ class Keeper extends EventEmitter {
   /** @param {object} event */
   #tell(event) {
     this.emit('event', event);
+    const { event: what } = /** @type {{ event?: string }} */ (event);
+    if (what === 'paused' && this.#limits.warmBytes > 0) {
+      this.#warming = this.#warming.then(() => this.#limitWarm());
+    }
   }
 }
 

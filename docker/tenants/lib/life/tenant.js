@@ -7,6 +7,7 @@
 
 const { TenantError, isEngineAway, messageOf } = require('../base/errors');
 const { Crashes } = require('./crashes');
+const { dataProblem } = require('./data-limit');
 const { Leases } = require('./leases');
 const { whenReady } = require('./readiness');
 const { LEAST_CLASS } = require('./starts');
@@ -198,6 +199,20 @@ class Tenant {
     if (isRunning || this.spec.always) this.#wakeAlone(isRunning ? 'keeper' : 'always', isRunning);
   }
 
+  /** Stops the tenant if its data exceed their limit: until a person wakes it, and its data are fewer. */
+  async checkData() {
+    if (this.state !== 'running') return;
+    const problem = await dataProblem(this.#tools.driver, this.spec);
+    if (!problem || this.#isClosed) return;
+    this.#leases.drop();
+    await this.#serial(async () => {
+      if (this.state === 'running' || this.state === 'paused') await this.#stop(problem);
+      this.#crashes.giveUp();
+      this.#set('failed', problem);
+      this.#tell('failed', { reason: problem, failures: this.#crashes.count });
+    });
+  }
+
   /** Applies a changed entry of the tenants file: times at once, the rest at the next start. @param {Spec} spec */
   update(spec) {
     this.spec = spec;
@@ -275,6 +290,11 @@ class Tenant {
     if (state === 'paused') {
       await driver.unpause(this.spec);
       return 'unpause';
+    }
+    const problem = await dataProblem(driver, this.spec);
+    if (problem) {
+      this.#crashes.giveUp();
+      throw new Error(problem);
     }
     await driver.create(this.spec);
     await driver.start(this.spec);

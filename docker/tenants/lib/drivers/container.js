@@ -1,0 +1,71 @@
+'use strict';
+// What isolates a tenant in a container. Nothing is inherited: every limit is stated.
+
+const crypto = require('node:crypto');
+const { environmentOf } = require('./environment');
+
+const MIB = 1 << 20;
+/** Where a tenant finds its data and its users. */
+const DATA = '/data';
+const SECRETS = '/run/secrets/seganet';
+/** User of the tenant if the keeper is root. */
+const USER = 1000;
+
+/**
+ * @typedef {object} Around
+ * @property {string} network
+ * @property {string} address the tenant's
+ * @property {string} volume folder on this machine
+ * @property {string} secrets folder on this machine
+ * @property {string} user number of user and group, such as 1000:1000
+ * @property {boolean} keepsUser Podman without root: the keeper's user is the same one inside
+ * @property {Record<string, string>} labels
+ */
+
+/** Label with a hash of all that a container was made with. */
+const MADE_WITH = 'seganet.made-with';
+
+/**
+ * @param {import('../file/schema').Spec} spec
+ * @param {Around} around
+ * @returns {any} body of the engine's request
+ */
+function containerOf(spec, { network, address, volume, secrets, user, keepsUser, labels }) {
+  const { memoryMiB, cpus, pids } = spec.limits;
+  const env = environmentOf(spec, { host: address, data: DATA, passwords: `${SECRETS}/passwords` });
+  const body = {
+    Image: spec.image,
+    ...(spec.command.length > 0 && { Cmd: spec.command }),
+    User: user,
+    // The name of a tenant is no secret, and stays the same.
+    Hostname: spec.name,
+    Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+    Labels: labels,
+    HostConfig: {
+      // Without it, the tenant is process 1, for which signals have no standard action.
+      Init: true,
+      NetworkMode: network,
+      Memory: memoryMiB * MIB,
+      // The same number: no swap.
+      MemorySwap: memoryMiB * MIB,
+      NanoCpus: Math.round(cpus * 1e9),
+      PidsLimit: pids,
+      ReadonlyRootfs: true,
+      Tmpfs: { '/tmp': 'rw,nosuid,nodev,size=64m,mode=1777' },
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges:true'],
+      Privileged: false,
+      Binds: [`${volume}:${DATA}:rw`, `${secrets}:${SECRETS}:ro`],
+      ...(keepsUser && { UsernsMode: 'keep-id' }),
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '2' } },
+      // Whether it runs is for the keeper to say.
+      RestartPolicy: { Name: 'no' },
+      AutoRemove: false
+    },
+    NetworkingConfig: { EndpointsConfig: { [network]: { IPAMConfig: { IPv4Address: address } } } }
+  };
+  const hash = crypto.createHash('sha256').update(JSON.stringify(body)).digest('hex');
+  return { ...body, Labels: { ...labels, [MADE_WITH]: hash } };
+}
+
+module.exports = { containerOf, MADE_WITH, USER };

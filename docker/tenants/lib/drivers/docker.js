@@ -1,0 +1,298 @@
+'use strict';
+// Runs tenants as containers of Docker or Podman, each in a network of its own without a way out.
+
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const path = require('node:path');
+const { CliError, EXIT, isEngineAway, messageOf } = require('../base/errors');
+const { folderSize } = require('../base/folder-size');
+const { secretsOf } = require('../life/secrets');
+const { containerOf, MADE_WITH, USER } = require('./container');
+const { endOf, lastLines } = require('./driver');
+const { EngineClient, Refusal } = require('./engine-client');
+const { textOfFrames } = require('./frames');
+const { addressIn, places, rangeOf, STANDARD_RANGE } = require('./networks');
+
+/** @typedef {import('./driver').Driver} Driver */
+/** @typedef {import('../file/schema').Spec} Spec */
+
+/** Time that the engine takes for itself beyond a tenant's grace. */
+const STOP_SLACK_MS = 30_000;
+/** Tries to find a subnet that nothing else on this machine uses. */
+const MAX_PLACES = 64;
+const IMAGE_OF_TAG = /^[\w][\w.:/-]{0,400}$/;
+/** @type {Record<string, import('./driver').Observed['state']>} */
+const STATES = {
+  created: 'created',
+  configured: 'created',
+  initialized: 'created',
+  running: 'running',
+  paused: 'paused'
+};
+
+/** @implements {Driver} */
+class DockerDriver {
+  isIsolated = true;
+  canPause = true;
+  #home;
+  #client;
+  #range;
+  #prefix;
+  #keepsUser;
+  #user;
+
+  /**
+   * @param {Pick<import('../base/home').Home, 'volumes' | 'state'>} home
+   * @param {{ name: 'docker' | 'podman', socket: string, range?: string }} options range: for the tenants' networks
+   */
+  constructor(home, { name, socket, range = STANDARD_RANGE }) {
+    const parsed = rangeOf(range);
+    if (!parsed) {
+      throw new CliError(
+        `SEGANET_TENANTS_SUBNETS must be a range such as ${STANDARD_RANGE}, not '${range}'.`,
+        EXIT.CONFIG
+      );
+    }
+    this.name = name;
+    this.#home = home;
+    this.#client = new EngineClient(socket);
+    this.#range = parsed;
+    // Several keepers may use one engine.
+    this.#prefix = `seganet-${crypto.createHash('sha256').update(home.state).digest('hex').slice(0, 8)}`;
+    const uid = process.getuid?.() || USER;
+    const gid = process.getuid?.() ? (process.getgid?.() ?? uid) : USER;
+    this.#user = `${uid}:${gid}`;
+    this.#keepsUser = name === 'podman' && Boolean(process.getuid?.());
+  }
+
+  async check() {
+    const { Version: version, Name: system = '' } = await this.#client.ask('GET', '/version');
+    const { SecurityOptions: options = [] } = await this.#client.ask('GET', '/info');
+    const isRootless = options.some((/** @type {string} */ each) => each.includes('rootless'));
+    const how = isRootless ? 'rootless' : 'runs as root: whoever uses its socket is root';
+    return `${this.name} ${version ?? system} ${how}`;
+  }
+
+  /** @param {Spec} spec */
+  async create(spec) {
+    const name = this.#container(spec);
+    const volume = this.#makeFolders(spec);
+    const place = await this.#network(spec);
+    const body = containerOf(spec, {
+      network: this.#container(spec),
+      address: place,
+      volume,
+      secrets: secretsOf(this.#state(spec)).folder,
+      user: this.#user,
+      keepsUser: this.#keepsUser,
+      labels: this.#labels(spec)
+    });
+    const known = await this.#client.find('GET', `/containers/${name}/json`);
+    if (known && known.Config?.Labels?.[MADE_WITH] === body.Labels[MADE_WITH]) return;
+    if (known) await this.#client.find('DELETE', `/containers/${name}?force=true&v=true`);
+    try {
+      await this.#client.ask('POST', `/containers/create?name=${name}`, { body });
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 404) throw error;
+      throw new Error(`the engine has no image ${spec.image}. Pull it first`, { cause: error });
+    }
+  }
+
+  /** @param {Spec} spec */
+  async start(spec) {
+    await this.#client.ask('POST', `/containers/${this.#container(spec)}/start`);
+  }
+
+  /** @param {Spec} spec @param {number} graceMs */
+  async stop(spec, graceMs) {
+    const name = this.#container(spec);
+    const { state } = await this.inspect(spec);
+    if (state === 'absent') return;
+    // A paused process gets no signal.
+    if (state === 'paused') await this.unpause(spec);
+    const seconds = Math.ceil(graceMs / 1000);
+    const limitMs = seconds * 1000 + STOP_SLACK_MS;
+    await this.#client.find('POST', `/containers/${name}/stop?t=${seconds}`, { limitMs });
+  }
+
+  /** @param {Spec} spec */
+  async pause(spec) {
+    await this.#client.ask('POST', `/containers/${this.#container(spec)}/pause`);
+  }
+
+  /** @param {Spec} spec */
+  async unpause(spec) {
+    await this.#client.ask('POST', `/containers/${this.#container(spec)}/unpause`);
+  }
+
+  /** @param {Spec} spec @returns {Promise<import('./driver').Observed>} */
+  async inspect(spec) {
+    const found = await this.#client.find('GET', `/containers/${this.#container(spec)}/json`);
+    if (!found) return { state: 'absent', reason: '' };
+    const state = STATES[found.State.Status] ?? 'stopped';
+    return { state, reason: state === 'stopped' ? reasonOf(found.State, spec) : '' };
+  }
+
+  /** @param {Spec} spec @param {AbortSignal} signal @returns {Promise<{ reason: string }>} */
+  async ended(spec, signal) {
+    try {
+      await this.#client.find('POST', `/containers/${this.#container(spec)}/wait`, { signal, limitMs: 0 });
+      const { state, reason } = await this.inspect(spec);
+      return { reason: state === 'absent' ? 'its container was removed' : reason };
+    } catch (error) {
+      if (signal.aborted) await new Promise(() => {});
+      throw error;
+    }
+  }
+
+  /** @param {Spec} spec */
+  async address(spec) {
+    const found = await this.#client.find('GET', `/containers/${this.#container(spec)}/json`);
+    const network = found?.NetworkSettings?.Networks?.[this.#container(spec)];
+    const address = network?.IPAddress || network?.IPAMConfig?.IPv4Address;
+    if (!address) throw new Error(`${spec.name} has no address in its network`);
+    return address;
+  }
+
+  /** @param {Spec} spec */
+  async memory(spec) {
+    const path1 = `/containers/${this.#container(spec)}/stats?stream=false&one-shot=true`;
+    const stats = (await this.#client.ask('GET', path1)).memory_stats ?? {};
+    // What the kernel can drop at once is no use of memory. The names are those of cgroups v2 and v1.
+    const cache = stats.stats?.inactive_file ?? stats.stats?.total_inactive_file ?? 0;
+    return Math.max(0, (stats.usage ?? 0) - cache);
+  }
+
+  /** @param {Spec} spec */
+  dataBytes(spec) {
+    return folderSize(this.#volume(spec));
+  }
+
+  /** @param {Spec} spec @param {number} lines */
+  async logs(spec, lines) {
+    const query = `stdout=true&stderr=true&tail=${lines}`;
+    const bytes = await this.#client.find('GET', `/containers/${this.#container(spec)}/logs?${query}`);
+    return Buffer.isBuffer(bytes) ? lastLines(textOfFrames(bytes), lines) : '';
+  }
+
+  /** @param {Spec} spec @param {{ hasData: boolean }} options */
+  async remove(spec, { hasData }) {
+    const name = this.#container(spec);
+    await this.#client.find('DELETE', `/containers/${name}?force=true&v=true`);
+    await this.#client.find('DELETE', `/networks/${name}`);
+    fs.rmSync(this.#state(spec), { recursive: true, force: true });
+    if (hasData) fs.rmSync(this.#volume(spec), { recursive: true, force: true });
+  }
+
+  /** @param {string} image @returns {Promise<string>} */
+  digestOf = async (image) => {
+    if (image.includes('@') || /^sha256:/.test(image)) return image;
+    if (!IMAGE_OF_TAG.test(image)) throw new Error(`'${image.slice(0, 64)}' is no name of an image.`);
+    const found = await this.#client.find('GET', `/images/${image}/json`);
+    if (!found) throw new Error(`The engine has no image ${image}. Pull it first.`);
+    const id = /^sha256:/.test(found.Id) ? found.Id : `sha256:${found.Id}`;
+    // An image that was not pulled has no digest of a registry.
+    const digests = (found.RepoDigests ?? []).filter(
+      (/** @type {string} */ each) => !each.startsWith('localhost/')
+    );
+    return digests[0] ?? id;
+  };
+
+  close() {
+    this.#client.close();
+  }
+
+  /** @param {Spec} spec @returns {string} name of its container and of its network */
+  #container({ name }) {
+    return `${this.#prefix}-${name}`;
+  }
+
+  /** @param {Spec} spec */
+  #labels({ name }) {
+    return { 'seganet.tenant': name, 'seganet.keeper': this.#prefix };
+  }
+
+  /** @param {Spec} spec @returns {string} */
+  #state({ name }) {
+    return path.join(this.#home.state, name);
+  }
+
+  /** @param {Spec} spec @returns {string} */
+  #volume({ name }) {
+    return path.join(this.#home.volumes, name);
+  }
+
+  /** @param {Spec} spec @returns {string} folder of its data */
+  #makeFolders(spec) {
+    fs.mkdirSync(this.#state(spec), { recursive: true, mode: 0o700 });
+    const volume = this.#volume(spec);
+    fs.mkdirSync(volume, { recursive: true, mode: 0o700 });
+    if (process.getuid?.() === 0) fs.chownSync(volume, USER, USER);
+    return volume;
+  }
+
+  /**
+   * Makes the tenant's network, unless there is one.
+   * @param {Spec} spec
+   * @returns {Promise<string>} address of the tenant in it
+   */
+  async #network(spec) {
+    const name = this.#container(spec);
+    const known = await this.#client.find('GET', `/networks/${name}`);
+    const old = addressIn(this.#range, known?.IPAM?.Config?.[0]?.Subnet);
+    if (old) return old;
+    // It was made with another range.
+    if (known) {
+      await this.#client.find('DELETE', `/containers/${name}?force=true&v=true`);
+      await this.#client.find('DELETE', `/networks/${name}`);
+    }
+    let tries = 0;
+    let reason = '';
+    for (const { subnet: free, gateway, address } of places(this.#range, name)) {
+      if (++tries > MAX_PLACES) break;
+      const body = {
+        Name: name,
+        Driver: 'bridge',
+        // No way out, and none in but from this machine.
+        Internal: true,
+        CheckDuplicate: true,
+        EnableIPv6: false,
+        IPAM: { Driver: 'default', Config: [{ Subnet: free, Gateway: gateway }] },
+        Labels: this.#labels(spec)
+      };
+      try {
+        await this.#client.ask('POST', '/networks/create', { body });
+        return address;
+      } catch (error) {
+        if (isEngineAway(error)) throw error;
+        reason = messageOf(error);
+        if (!/overlap|already used|in use|conflict/i.test(reason)) break;
+      }
+    }
+    throw new Error(`no network can be made: ${reason}`);
+  }
+}
+
+/** @param {any} state of the engine @param {Spec} spec @returns {string} */
+function reasonOf({ ExitCode: code, OOMKilled: isTooLarge, Error: problem }, { limits }) {
+  if (isTooLarge) return `was killed because it used more than ${limits.memoryMiB} MiB of memory`;
+  if (problem) return String(problem);
+  return endOf(Number(code ?? 0), null);
+}
+
+/** @param {'docker' | 'podman'} name @param {NodeJS.ProcessEnv} env @returns {string} path of the engine's socket */
+function socketOf(name, env) {
+  const given = (name === 'docker' ? env.SEGANET_TENANTS_DOCKER : env.SEGANET_TENANTS_PODMAN)?.trim();
+  if (given) return given;
+  const [, host] =
+    /^unix:\/\/(\/.+)$/.exec((name === 'docker' ? env.DOCKER_HOST : env.CONTAINER_HOST) ?? '') ?? [];
+  if (host) return host;
+  const runtime = env.XDG_RUNTIME_DIR;
+  const own = runtime ? path.join(runtime, name === 'docker' ? 'docker.sock' : 'podman/podman.sock') : '';
+  // A rootless engine first.
+  if (own && fs.existsSync(own)) return own;
+  return name === 'docker' ? '/var/run/docker.sock' : '/run/podman/podman.sock';
+}
+
+exports.DockerDriver = DockerDriver;
+exports.socketOf = socketOf;

@@ -1,0 +1,88 @@
+'use strict';
+// The objects of a tenant in a cluster, for `kubectl apply -f -`.
+
+const { environmentOf } = require('./environment');
+
+const USER = 1000;
+const SECRETS = '/run/secrets/seganet';
+/** Longer than the 27 s that a gateway takes for its own orderly end. */
+const GRACE_S = 30;
+
+/** @param {{ name: string }} spec @returns {string} name of its StatefulSet, service and secret */
+const objectName = ({ name }) => `seganet-tenant-${name}`;
+
+/**
+ * @param {import('../file/schema').Spec} spec
+ * @returns {object} a list: service, StatefulSet with 0 replicas, network policy
+ */
+function manifestOf(spec) {
+  const { image, command, port, http, limits } = spec;
+  const name = objectName(spec);
+  const labels = { 'seganet.tenant': spec.name };
+  const metadata = { name, labels };
+  const ports = [
+    { name: 'mqtt', port },
+    { name: 'http', port: http }
+  ].filter((each) => each.port > 0);
+  const env = environmentOf(spec, { host: '0.0.0.0', data: '/data', passwords: `${SECRETS}/passwords` });
+  const resources = { memory: `${limits.memoryMiB}Mi`, cpu: `${Math.round(limits.cpus * 1000)}m` };
+  const container = {
+    name: 'tenant',
+    image,
+    ...(command.length > 0 && { args: command }),
+    env: Object.entries(env).map(([key, value]) => ({ name: key, value })),
+    ports: ports.map((each) => ({ name: each.name, containerPort: each.port })),
+    resources: { limits: resources, requests: resources },
+    securityContext: {
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] }
+    },
+    volumeMounts: [
+      { name: 'data', mountPath: '/data' },
+      { name: 'tmp', mountPath: '/tmp' },
+      { name: 'users', mountPath: SECRETS, readOnly: true }
+    ]
+  };
+  const pod = {
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: GRACE_S,
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: USER,
+      runAsGroup: USER,
+      fsGroup: USER,
+      seccompProfile: { type: 'RuntimeDefault' }
+    },
+    containers: [container],
+    volumes: [
+      { name: 'tmp', emptyDir: { medium: 'Memory', sizeLimit: '64Mi' } },
+      { name: 'users', secret: { secretName: name, optional: true } }
+    ]
+  };
+  const claim = {
+    metadata: { name: 'data' },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: `${limits.volumeMiB}Mi` } } }
+  };
+  const set = {
+    serviceName: name,
+    replicas: 0,
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: pod },
+    volumeClaimTemplates: [claim]
+  };
+  // It may answer, and may not begin a connection.
+  const policy = { podSelector: { matchLabels: labels }, policyTypes: ['Egress'], egress: [] };
+  return {
+    apiVersion: 'v1',
+    kind: 'List',
+    items: [
+      { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector: labels, ports } },
+      { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec: set },
+      { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec: policy }
+    ]
+  };
+}
+
+module.exports = { manifestOf, objectName };

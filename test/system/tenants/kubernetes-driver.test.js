@@ -1,0 +1,209 @@
+'use strict';
+// The driver kubernetes against a server that is modeled on the documented API; a real cluster was not tried.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const selfsigned = require('selfsigned');
+const { eventually } = require('../../../bench/harness/net');
+const { KubernetesDriver } = require('../../../docker/tenants/lib/drivers/kubernetes');
+const { clusterOf } = require('../../../docker/tenants/lib/drivers/kubernetes-client');
+const { manifestOf } = require('../../../docker/tenants/lib/drivers/kubernetes-manifest');
+const { checkTenant } = require('../../../docker/tenants/lib/file/schema');
+const { untilAccepts } = require('../../../docker/tenants/lib/life/readiness');
+const { DIGEST } = require('../../fixtures/tenants/files');
+const { ask } = require('../../fixtures/tenants/driver-suite');
+const { KubernetesServer } = require('../../fixtures/tenants/kubernetes-server');
+
+const GRACE_MS = 5000;
+const NAME = 'seganet-tenant-acme';
+const ADDRESS = '127.63.0.7';
+const spec = checkTenant({
+  name: 'acme',
+  driver: 'kubernetes',
+  image: DIGEST,
+  http: 8080,
+  limits: { cpus: 0.5 }
+});
+const never = new AbortController().signal;
+
+/** @type {string} */
+let folder;
+/** @type {KubernetesServer} */
+let server;
+/** @type {KubernetesDriver} */
+let driver;
+/** @type {any} */
+let config;
+beforeEach(async () => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-k8s-'));
+  const tls = await selfsigned.generate([{ name: 'commonName', value: 'localhost' }], { keyType: 'ec', algorithm: 'sha256' });
+  server = new KubernetesServer({ key: tls.private, cert: tls.cert });
+  const url = await server.listen();
+  fs.writeFileSync(path.join(folder, 'token'), 'first\n');
+  config = {
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'k', user: 'u', namespace: 'home' } }],
+    clusters: [
+      {
+        name: 'k',
+        cluster: { server: url, 'certificate-authority-data': Buffer.from(tls.cert).toString('base64') }
+      }
+    ],
+    users: [{ name: 'u', user: { tokenFile: 'token' } }]
+  };
+  driver = new KubernetesDriver({ state: path.join(folder, 'state') }, clusterOf(environment()));
+});
+afterEach(async () => {
+  driver.close();
+  await server.close();
+  fs.rmSync(folder, { recursive: true, force: true });
+});
+
+function environment() {
+  const file = path.join(folder, 'config.json');
+  fs.writeFileSync(file, JSON.stringify(config));
+  return { SEGANET_TENANTS_KUBECONFIG: file };
+}
+
+/** @param {string[]} [args] of the tenant's program */
+const make = (args = []) => server.sets.set(NAME, { replicas: 0, args, address: ADDRESS });
+
+async function started() {
+  await driver.create(spec);
+  await driver.start(spec);
+  const host = await driver.address(spec);
+  await untilAccepts({ host, port: 8080, login: null }, AbortSignal.timeout(20_000));
+  return host;
+}
+
+test('scales a tenant to 1 and to 0, and waits until its pod has ended', async () => {
+  expect(await driver.check()).toBe('Kubernetes v1.34.0');
+  expect(await driver.inspect(spec)).toEqual({ state: 'absent', reason: '' });
+  await expect(driver.create(spec)).rejects.toThrow('seganet-tenants manifest acme');
+  make();
+  expect((await driver.inspect(spec)).state).toBe('stopped');
+  const host = await started();
+  expect(await ask(host, 'hello')).toBe('hello');
+  expect((await driver.inspect(spec)).state).toBe('running');
+  expect(await driver.logs(spec, 5)).toContain('starts');
+  await driver.stop(spec, GRACE_MS);
+  expect(server.pods.size).toBe(0);
+  expect((await driver.inspect(spec)).state).toBe('stopped');
+  await driver.remove(spec);
+  await driver.remove(spec);
+});
+
+test('gives the tenant its users, and changes them only when they change', async () => {
+  make();
+  await driver.create(spec);
+  const { passwords } = server.secrets.get(NAME).data;
+  expect(Buffer.from(passwords, 'base64').toString()).toMatch(/^front:\$scrypt\$/);
+  await driver.create(spec);
+  expect(server.requests.filter((each) => /^(POST|PATCH) .*secrets/.test(each))).toHaveLength(1);
+  fs.rmSync(path.join(folder, 'state', 'acme'), { recursive: true });
+  await driver.create(spec);
+  expect(server.secrets.get(NAME).data.passwords).not.toBe(passwords);
+});
+
+test('a tenant that ends by itself is told, and the cluster does not start it again for ever', async () => {
+  make();
+  const host = await started();
+  const ended = driver.ended(spec, never);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await ask(host, 'exit/3');
+  expect(await ended).toEqual({ reason: 'ended with code 3' });
+  await eventually(() => server.pods.size === 0);
+});
+
+test('a tenant that somebody scales to 0 is told', async () => {
+  make();
+  await started();
+  const ended = driver.ended(spec, never);
+  const set = server.sets.get(NAME);
+  if (set) set.replicas = 0;
+  expect(await ended).toEqual({ reason: 'was scaled to 0 in the cluster' });
+});
+
+test('uses a renewed token at once', async () => {
+  make();
+  server.tokens = new Set(['second']);
+  await expect(driver.inspect(spec)).rejects.toThrow('Unauthorized');
+  fs.writeFileSync(path.join(folder, 'token'), 'second');
+  expect((await driver.inspect(spec)).state).toBe('stopped');
+});
+
+test('a cluster that does not answer, or is overloaded, is away', async () => {
+  for (const status of [429, 500, 503]) {
+    server.status = status;
+    await expect(driver.inspect(spec)).rejects.toMatchObject({ code: 'engine' });
+  }
+  await server.close();
+  await expect(driver.inspect(spec)).rejects.toMatchObject({ code: 'engine' });
+  server.server.listen(0);
+});
+
+test('refuses a server whose certificate is of another authority', async () => {
+  delete config.clusters[0].cluster['certificate-authority-data'];
+  const other = new KubernetesDriver({ state: folder }, clusterOf(environment()));
+  await expect(other.check()).rejects.toMatchObject({
+    code: 'engine',
+    message: expect.stringMatching(/self.signed/i)
+  });
+  other.close();
+});
+
+test('finds the cluster of its own pod', () => {
+  for (const [name, text] of Object.entries({ token: 't\n', namespace: 'home\n', 'ca.crt': 'CA' })) {
+    fs.writeFileSync(path.join(folder, name), text);
+  }
+  const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '6443' };
+  const { token, ...rest } = clusterOf(env, folder);
+  expect(rest).toEqual({ server: 'https://[fd00::1]:6443', namespace: 'home', ca: Buffer.from('CA') });
+  expect(token()).toBe('t');
+});
+
+test.each([
+  ['no cluster', () => ({}), 'no cluster'],
+  ['no JSON', () => ({ SEGANET_TENANTS_KUBECONFIG: path.join(folder, 'token') }), 'kubectl config view'],
+  ['a missing user', () => ((config.users = []), environment()), "no user 'u'"],
+  [
+    'an address in clear',
+    () => ((config.clusters[0].cluster.server = 'http://10.0.0.1'), environment()),
+    'https://'
+  ],
+  [
+    'a namespace that leads elsewhere',
+    () => ({ ...environment(), SEGANET_TENANTS_NAMESPACE: '../x' }),
+    'namespace'
+  ]
+])('refuses %s with exit code 78', (_, env, reason) => {
+  expect(() => clusterOf(env(), path.join(folder, 'none'))).toThrow(
+    expect.objectContaining({ exitCode: 78, message: expect.stringContaining(reason) })
+  );
+});
+
+test('prints objects that isolate the tenant', () => {
+  const { items } = /** @type {any} */ (manifestOf(spec));
+  expect(items.map((/** @type {any} */ { kind }) => kind)).toEqual([
+    'Service',
+    'StatefulSet',
+    'NetworkPolicy'
+  ]);
+  const { replicas, template } = items[1].spec;
+  expect(replicas).toBe(0);
+  const [container] = template.spec.containers;
+  expect(container).toMatchObject({
+    image: DIGEST,
+    resources: { limits: { memory: '256Mi', cpu: '500m' } },
+    securityContext: {
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] }
+    }
+  });
+  expect(template.spec).toMatchObject({
+    automountServiceAccountToken: false,
+    terminationGracePeriodSeconds: 30
+  });
+});

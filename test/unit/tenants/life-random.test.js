@@ -1,0 +1,157 @@
+'use strict';
+// Random histories of one keeper: callers, crashes, an engine that goes away, a file that changes. After each, no
+// call
+// of the engine overlapped another one of the same tenant, every caller got an answer, and every tenant wakes.
+// SEGANET_SEED=N repeats one history.
+
+const { fakeKeeper } = require('../../fixtures/tenants/fake-keeper');
+
+const HISTORIES = 60;
+const STEPS = 150;
+const STARTS = 2;
+const NAMES = ['a', 'b', 'c'];
+const never = new AbortController().signal;
+
+/** @param {number} seed @returns {() => number} from 0 to 1 (mulberry32) */
+function randomOf(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** What a caller may be refused with. */
+const CODES = ['busy', 'failed', 'leased', 'engine', 'unknown', undefined];
+
+/** @param {number} seed */
+async function history(seed) {
+  const random = randomOf(seed);
+  const pick = (/** @type {any[]} */ list) => list[Math.floor(random() * list.length)];
+  const world = fakeKeeper({ limits: { starts: STARTS, readyMs: 5000 } });
+  const { clock, driver, keeper, ready } = world;
+  /** @type {string[]} */
+  const steps = [];
+  /** @type {Map<string, string>} leases that were granted, and neither returned nor refused: their tenants */
+  const leases = new Map();
+  let waiting = 0;
+  /** @type {unknown[]} */
+  const surprises = [];
+  let specs = NAMES.map((name) => ({ name, idleMs: 2000, stopMs: 5000, always: false, warm: true }));
+  await world.apply(...specs);
+
+  /** @param {Promise<any>} promise @param {(value: any) => void} [then] */
+  const track = (promise, then) => {
+    waiting++;
+    promise
+      .then(then, (error) => {
+        const isOurs =
+          CODES.includes(error.code) && (error.code || /does not run|is not paused/.test(error.message));
+        if (!isOurs) surprises.push(error);
+      })
+      .finally(() => waiting--);
+  };
+  /** @param {string} name */
+  const lease = (name) => {
+    const gone = new AbortController();
+    const request = {
+      by: pick(['records', 'connection', 'operator']),
+      priority: 1 + Math.floor(random() * 8),
+      holder: ''
+    };
+    track(
+      // A tenant that left the file is unknown.
+      Promise.resolve().then(() => keeper.lease(name, request, gone.signal)),
+      ({ lease: id }) => void leases.set(id, name)
+    );
+    if (random() < 0.2) clock.timer(random() * 800, () => gone.abort());
+  };
+  const tenantOf = (/** @type {string} */ name) => Promise.resolve().then(() => keeper.tenant(name));
+  /** @type {Record<string, () => void>} */
+  const deeds = {
+    lease: () => lease(pick(NAMES)),
+    again: () => lease(pick(NAMES)),
+    release: () => {
+      const id = pick([...leases.keys()]);
+      if (id) keeper.release(id);
+      leases.delete(id);
+    },
+    renew: () => {
+      for (const id of leases.keys()) if (!keeper.renew(id)) leases.delete(id);
+    },
+    wake: () =>
+      track(
+        tenantOf(pick(NAMES)).then((tenant) => tenant.wake({ by: 'operator', isForced: random() < 0.5 }))
+      ),
+    sleep: () =>
+      track(
+        tenantOf(pick(NAMES)).then((tenant) =>
+          tenant.sleep({ isForced: random() < 0.3, isPause: random() < 0.5 })
+        )
+      ),
+    crash: () => driver.crash(pick(NAMES)),
+    slow: () => void (ready.ms = pick([1, 300, 3000, Infinity])),
+    engine: () => void (driver.isAway = random() < 0.4),
+    broken: () => void (random() < 0.5 ? driver.broken.add(pick(NAMES)) : driver.broken.clear()),
+    file: () => {
+      specs = NAMES.filter(() => random() < 0.85).map((name) => ({
+        name,
+        idleMs: pick([500, 2000]),
+        stopMs: 5000,
+        always: random() < 0.2,
+        warm: random() < 0.7
+      }));
+      track(world.apply(...specs));
+    }
+  };
+
+  try {
+    for (let i = 0; i < STEPS; i++) {
+      const deed = pick(Object.keys(deeds));
+      steps.push(deed);
+      deeds[deed]();
+      if (random() < 0.7) await clock.pass(Math.floor(random() ** 3 * 6000));
+      if (driver.mostStarting > STARTS) throw new Error(`${driver.mostStarting} starts at once`);
+      // A granted lease that can be renewed has a tenant that runs.
+      for (const [id, name] of leases) {
+        if (!keeper.renew(id)) leases.delete(id);
+        else if (keeper.tenant(name).state !== 'running')
+          throw new Error(`leased, but ${keeper.tenant(name).state}`);
+      }
+    }
+    // Then all is well again: every caller has an answer, and every tenant wakes and sleeps.
+    driver.isAway = false;
+    driver.broken.clear();
+    ready.ms = 100;
+    await clock.pass(120_000);
+    if (waiting > 0) throw new Error(`${waiting} callers have no answer`);
+    await world.apply(...NAMES.map((name) => ({ name, idleMs: 2000, stopMs: 5000 })));
+    const woken = Promise.all(
+      NAMES.map((name) => keeper.lease(name, { by: 'operator', priority: 1, holder: '' }, never))
+    );
+    woken.catch(() => {});
+    await clock.pass(10_000);
+    if ((await woken).length !== NAMES.length) throw new Error('not all woke');
+    await clock.pass(30_000 + 2000 + 5000 + 1000);
+    const states = NAMES.map((name) => keeper.tenant(name).state);
+    if (states.some((state) => state !== 'stopped')) throw new Error(`at the end: ${states}`);
+    if (surprises.length > 0) throw surprises[0];
+    if (driver.violations.length > 0) throw new Error(driver.violations.join('; '));
+    await keeper.close({ isStopped: false });
+    if (clock.timers > 0) throw new Error(`${clock.timers} timers are left`);
+  } catch (error) {
+    throw new Error(`seed ${seed}: ${/** @type {Error} */ (error).stack}\nsteps: ${steps.join(' ')}`, {
+      cause: error
+    });
+  } finally {
+    world.close();
+  }
+}
+
+test(`no tenant gets stuck in ${HISTORIES} random histories`, async () => {
+  const given = process.env.SEGANET_SEED;
+  const first = given ? Number(given) : Math.floor(Math.random() * 2 ** 31);
+  for (let i = 0; i < (given ? 1 : HISTORIES); i++) await history(first + i);
+}, 60_000);
