@@ -37,7 +37,10 @@ let driver;
 let config;
 beforeEach(async () => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-k8s-'));
-  const tls = await selfsigned.generate([{ name: 'commonName', value: 'localhost' }], { keyType: 'ec', algorithm: 'sha256' });
+  const tls = await selfsigned.generate([{ name: 'commonName', value: 'localhost' }], {
+    keyType: 'ec',
+    algorithm: 'sha256'
+  });
   server = new KubernetesServer({ key: tls.private, cert: tls.cert });
   const url = await server.listen();
   fs.writeFileSync(path.join(folder, 'token'), 'first\n');

@@ -10,7 +10,6 @@ const fs = require('node:fs');
  * @property {string} state R, S, T (stopped by a signal), Z (ended, not yet collected) …
  * @property {number} group process group
  * @property {string} start clock ticks since boot
- * @property {number} residentBytes
  */
 
 const PAGE_BYTES = 4096;
@@ -24,11 +23,20 @@ function statOf(pid) {
     return {
       state: fields[0],
       group: Number(fields[2]),
-      start: fields[19],
-      residentBytes: Number(fields[21]) * PAGE_BYTES
+      start: fields[19]
     };
   } catch {
     return null;
+  }
+}
+
+/** @param {number} pid @returns {number} bytes of memory that it shares with no file, and no other process */
+function memoryOf(pid) {
+  try {
+    const [, resident, shared] = fs.readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ');
+    return (Number(resident) - Number(shared)) * PAGE_BYTES;
+  } catch {
+    return 0;
   }
 }
 
@@ -73,7 +81,7 @@ function groups() {
     const stat = statOf(pid);
     if (!stat || stat.state === 'Z' || stat.state === 'X') continue;
     const group = found.get(stat.group) ?? { bytes: 0, members: 0 };
-    found.set(stat.group, { bytes: group.bytes + stat.residentBytes, members: group.members + 1 });
+    found.set(stat.group, { bytes: group.bytes + memoryOf(pid), members: group.members + 1 });
   }
   return found;
 }

@@ -39,7 +39,6 @@ class DockerDriver {
   #range;
   #prefix;
   #keepsUser;
-  #user;
 
   /**
    * @param {Pick<import('../base/home').Home, 'volumes' | 'state'>} home
@@ -59,17 +58,12 @@ class DockerDriver {
     this.#range = parsed;
     // Several keepers may use one engine.
     this.#prefix = `seganet-${crypto.createHash('sha256').update(home.state).digest('hex').slice(0, 8)}`;
-    const uid = process.getuid?.() || USER;
-    const gid = process.getuid?.() ? (process.getgid?.() ?? uid) : USER;
-    this.#user = `${uid}:${gid}`;
     this.#keepsUser = name === 'podman' && Boolean(process.getuid?.());
   }
 
   async check() {
     const { Version: version, Name: system = '' } = await this.#client.ask('GET', '/version');
-    const { SecurityOptions: options = [] } = await this.#client.ask('GET', '/info');
-    const isRootless = options.some((/** @type {string} */ each) => each.includes('rootless'));
-    const how = isRootless ? 'rootless' : 'runs as root: whoever uses its socket is root';
+    const how = (await this.#isRootless()) ? 'rootless' : 'runs as root: whoever uses its socket is root';
     return `${this.name} ${version ?? system} ${how}`;
   }
 
@@ -82,8 +76,8 @@ class DockerDriver {
       network: this.#container(spec),
       address: place,
       volume,
-      secrets: secretsOf(this.#state(spec)).folder,
-      user: this.#user,
+      secrets: this.#secrets(spec),
+      user: await this.#user(),
       keepsUser: this.#keepsUser,
       labels: this.#labels(spec)
     });
@@ -220,6 +214,26 @@ class DockerDriver {
   /** @param {Spec} spec @returns {string} */
   #volume({ name }) {
     return path.join(this.#home.volumes, name);
+  }
+
+  async #isRootless() {
+    const { SecurityOptions: options = [] } = await this.#client.ask('GET', '/info');
+    return options.some((/** @type {unknown} */ each) => String(each).includes('rootless'));
+  }
+
+  /** @returns {Promise<string>} user and group of the tenants: who owns their folders, as seen inside */
+  async #user() {
+    const [uid = 0, gid = 0] = [process.getuid?.(), process.getgid?.()];
+    if (uid === 0) return `${USER}:${USER}`;
+    // In Docker without root, user 0 of a container is this user, and has none of root's rights.
+    return !this.#keepsUser && (await this.#isRootless()) ? '0:0' : `${uid}:${gid}`;
+  }
+
+  /** @param {Spec} spec @returns {string} folder with the users of the tenant, which it can read */
+  #secrets(spec) {
+    const { folder, file } = secretsOf(this.#state(spec));
+    if (process.getuid?.() === 0) for (const each of [folder, file]) fs.chownSync(each, USER, USER);
+    return folder;
   }
 
   /** @param {Spec} spec @returns {string} folder of its data */

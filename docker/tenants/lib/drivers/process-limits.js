@@ -6,12 +6,6 @@ const path = require('node:path');
 
 /** @typedef {import('../file/schema').Spec} Spec */
 
-/**
- * Without systemd the kernel limits only what one process reserves, MiB. Node reserves more than it uses: an empty
- * program
- * does not start with 512, and the threads of a gateway have stacks of 8 each.
- */
-const RESERVED_MIB = 1024;
 const MIB = 1 << 20;
 
 /** @param {string} program @param {NodeJS.ProcessEnv} env @returns {string} its path, '' if there is none */
@@ -56,17 +50,16 @@ function systemdLimiter(program, unit) {
   };
 }
 
-/** @param {string} program @returns {Limiter} */
+/**
+ * Memory is none of these limits: each thread of Node with JavaScript reserves half a gigabyte, and the kernel
+ * would count that. The driver looks at the memory in use instead.
+ * @param {string} program
+ * @returns {Limiter}
+ */
 function prlimitLimiter(program) {
   return {
     kind: 'prlimit',
-    words: ({ limits: { memoryMiB, volumeMiB } }) => [
-      program,
-      `--data=${(memoryMiB + RESERVED_MIB) * MIB}`,
-      `--fsize=${volumeMiB * MIB}`,
-      '--core=0',
-      '--'
-    ]
+    words: ({ limits: { volumeMiB } }) => [program, `--fsize=${volumeMiB * MIB}`, '--core=0', '--']
   };
 }
 

@@ -28,6 +28,9 @@ const GATEWAY = path.join(__dirname, '..', '..', '..', '..', 'flows', 'launcher'
 const LOOK_MS = 250;
 /** The kernel ends a killed process within this time. */
 const KILLED_MS = 5000;
+/** Time between two looks at the memory of tenants. */
+const WEIGH_MS = 2000;
+const MIB = 1 << 20;
 const TURN_MS = 10_000;
 /** Variables of this process that a tenant gets, too. */
 const PASSED = ['PATH', 'LANG', 'LC_ALL', 'TZ'];
@@ -44,7 +47,12 @@ class ProcessDriver {
   #children = new Map();
   /** @type {Map<string, string>} */
   #addresses = new Map();
+  /** Tenants whose end somebody awaits. @type {Map<string, Spec>} */
+  #running = new Map();
+  /** Why this driver killed them. @type {Map<string, string>} */
+  #killed = new Map();
   #turning;
+  #weighing;
 
   /**
    * @param {Pick<import('../base/home').Home, 'volumes' | 'state'>} home
@@ -55,14 +63,16 @@ class ProcessDriver {
     const mark = crypto.createHash('sha256').update(home.state).digest('hex').slice(0, 8);
     this.#limiter = limiter ?? limiterOf({ unit: `seganet-tenant-${mark}` });
     this.#table = new ProcessTable(home.state);
+    const isLimited = this.#limiter.kind === 'systemd';
+    this.#weighing = setInterval(() => isLimited || this.#limitMemory(), WEIGH_MS).unref();
     this.#turning = setInterval(() => this.#turnOutputs(), TURN_MS).unref();
   }
 
   async check() {
     const limits = {
       systemd: 'memory, processor and tasks are limited by systemd',
-      prlimit: 'only the memory of each process and the size of files are limited (prlimit)',
-      none: 'nothing is limited: neither systemd nor prlimit is there'
+      prlimit: 'only memory (every 2 s) and the size of files are limited',
+      none: 'only memory is limited (every 2 s)'
     };
     return `processes are not isolated; ${limits[this.#limiter.kind]}`;
   }
@@ -156,7 +166,18 @@ class ProcessDriver {
   }
 
   /** @param {Spec} spec @param {AbortSignal} over @returns {Promise<{ reason: string }>} */
-  async ended({ name }, over) {
+  async ended(spec, over) {
+    const { name } = spec;
+    this.#running.set(name, spec);
+    const { reason } = await this.#end(name, over);
+    this.#running.delete(name);
+    const killed = this.#killed.get(name);
+    this.#killed.delete(name);
+    return { reason: killed ?? reason };
+  }
+
+  /** @param {string} name @param {AbortSignal} over @returns {Promise<{ reason: string }>} */
+  async #end(name, over) {
     const child = this.#children.get(name);
     if (child) return child.ended;
     const identity = this.#table.find(name);
@@ -202,6 +223,7 @@ class ProcessDriver {
 
   close() {
     clearInterval(this.#turning);
+    clearInterval(this.#weighing);
   }
 
   /** @param {string} name @returns {string} folder of its data */
@@ -249,6 +271,16 @@ class ProcessDriver {
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
     return true;
+  }
+
+  /** Kills a tenant that uses more memory than it may. */
+  #limitMemory() {
+    for (const { name, limits } of this.#running.values()) {
+      const identity = this.#table.find(name);
+      if (!identity || this.#table.group(identity.pid).bytes <= limits.memoryMiB * MIB) continue;
+      this.#killed.set(name, `was killed because it used more than ${limits.memoryMiB} MiB of memory`);
+      signal(-identity.pid, 'SIGKILL');
+    }
   }
 
   #turnOutputs() {

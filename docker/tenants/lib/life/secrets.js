@@ -45,11 +45,9 @@ function secretsOf(folder) {
   if (!PASSWORD.test(password) || !fs.existsSync(file)) {
     password = crypto.randomBytes(24).toString('base64url');
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // A container's user is another one. The folder above is private.
-    fs.mkdirSync(shown, { recursive: true });
-    fs.chmodSync(shown, 0o755);
+    fs.mkdirSync(shown, { recursive: true, mode: 0o700 });
     const lines = [FRONT, KEEPER].map((user) => `${user}:${hashOf(password)}\n`);
-    replaceFile(file, lines.join(''), 0o644);
+    replaceFile(file, lines.join(''), 0o600);
     replaceFile(clear, `${password}\n`, 0o600);
   }
   return { password, folder: shown, file };
