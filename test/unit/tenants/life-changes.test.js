@@ -181,3 +181,18 @@ test('paused tenants take no more memory than they may: the one used longest ago
   }
   expect(names.map((name) => stateOf(name))).toEqual(['stopped', 'paused', 'paused']);
 });
+
+test('a tenant that cannot be looked at keeps no other one from its service', async () => {
+  const { inspect } = world.driver;
+  world.driver.inspect = async (spec) => {
+    if (spec.name === 'other') throw new Error('forbidden');
+    return inspect.call(world.driver, spec);
+  };
+  await world.apply(acme, { name: 'other' });
+  expect(world.keeper.tenant('other').reason).toBe('forbidden');
+  expect(await within(lease())).toMatchObject({ how: 'start' });
+  expect(await within(errorOf(lease('other')))).toMatchObject({
+    code: 'failed',
+    message: expect.stringContaining('forbidden')
+  });
+});

@@ -18,9 +18,11 @@ module.exports = {
     const [name] = operands;
     const spec = readTenants(home.file).find((each) => each.name === name);
     if (!spec) throw new CliError(`There is no tenant '${name}' in ${home.file}.`);
+    const engine = driver(spec.driver);
+    // Without its engine, its container would stay, and no command would know it.
+    await engine.check();
     changeTenants(home.file, (tenants) => tenants.filter((each) => each.name !== name));
     await tellKeeper(home.socket, note);
-    const engine = driver(spec.driver);
     await engine.stop(spec, GRACE_MS);
     const hasData = Boolean(values['delete-data']);
     await engine.remove(spec, { hasData });

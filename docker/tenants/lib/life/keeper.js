@@ -248,9 +248,9 @@ class Keeper extends EventEmitter {
     try {
       await tenant.reconcile();
     } catch (error) {
+      // One tenant that cannot be looked at keeps no other one from its service.
       tenant.reason = messageOf(error);
-      if (!isEngineAway(error)) throw error;
-      this.#engineAway(tenant.spec.driver);
+      if (isEngineAway(error)) this.#engineAway(tenant.spec.driver);
     }
   }
 

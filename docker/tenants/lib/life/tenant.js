@@ -129,7 +129,7 @@ class Tenant {
     this.#refuseClosed();
     if (this.state === 'running') {
       this.#arm();
-      return { how: 'running', readyMs: 0, host: this.host, port: this.spec.port };
+      return this.#woken('running', 0);
     }
     if (this.#tools.isHeld?.(this.spec.name)) {
       throw new TenantError('busy', `${this.spec.name} is being restored.`, 1000);
@@ -247,7 +247,7 @@ class Tenant {
     const { signal } = rising.abort;
     const began = clock.now();
     const before = this.state;
-    if (before === 'running') return { how: 'running', readyMs: 0, host: this.host, port: this.spec.port };
+    if (before === 'running') return this.#woken('running', 0);
     try {
       if (signal.aborted) throw new Error('was stopped');
       this.#set('starting');
@@ -273,7 +273,7 @@ class Tenant {
       this.lastWake = { at: clock.wall(), by: rising.by, how, readyMs };
       this.#set('running');
       this.#tell('ready', { by: rising.by, class: rising.priority, ms: readyMs, how });
-      return { how, readyMs, host: this.host, port: this.spec.port };
+      return this.#woken(how, readyMs);
     } catch (error) {
       this.#unwatch();
       throw await this.#notRisen(error, before, signal.aborted);
@@ -281,6 +281,9 @@ class Tenant {
       rising.turn?.end();
     }
   }
+
+  /** @param {Woken['how']} how @param {number} readyMs @returns {Woken} */
+  #woken = (how, readyMs) => ({ how, readyMs, host: this.host, port: this.spec.port });
 
   /** Starts it in whatever state it is. @returns {Promise<Woken['how']>} */
   async #raise() {
@@ -316,12 +319,11 @@ class Tenant {
       this.#tools.onEngineAway();
       return /** @type {Error} */ (error);
     }
-    const reason = isAborted ? '' : await this.#withOutput(messageOf(error));
-    try {
-      await driver.stop(this.spec, isAborted ? this.#tools.graceMs : KILL_MS);
-    } catch (problem) {
-      if (isEngineAway(problem)) this.#tools.onEngineAway();
-    }
+    const output = isAborted ? '' : await driver.logs(this.spec, 1).catch(() => '');
+    const reason = `${messageOf(error)}${output && `; its last output: ${output}`}`;
+    await driver
+      .stop(this.spec, isAborted ? this.#tools.graceMs : KILL_MS)
+      .catch((problem) => isEngineAway(problem) && this.#tools.onEngineAway());
     if (isAborted) {
       this.#set('stopped');
       this.#tell('stopped', { reason: 'asked' });
@@ -449,12 +451,6 @@ class Tenant {
       if (isEngineAway(error)) this.#tools.onEngineAway();
       else this.reason = messageOf(error);
     });
-  }
-
-  /** @param {string} problem @returns {Promise<string>} the problem and the last line of output */
-  async #withOutput(problem) {
-    const output = await this.#tools.driver.logs(this.spec, 1).catch(() => '');
-    return `${problem}${output && `; its last output: ${output}`}`;
   }
 
   /** @param {State} state @param {string} [reason] */
