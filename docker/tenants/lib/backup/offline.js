@@ -106,13 +106,15 @@ async function startOffline({ command, env, port, uid, gid }, folder, limits = {
 
 /**
  * @param {string} folder
- * @param {{ pid: number, options: string[], port: number }} tenant
- * @returns {Promise<{ ok: boolean, reason: string }>}
+ * @param {{ pid: number, options: string[], port: number }} tenant pid: of its network; options: of unshare
+ * @returns {Promise<{ ok: boolean, reason: string, isGateway: boolean }>}
  */
 async function look(folder, { pid, options, port }) {
   const socket = path.join(folder, SOCKET);
   const isGateway = fs.existsSync(path.join(folder, 'gateway.json'));
-  if (isGateway && Buffer.byteLength(socket) <= MAX_SOCKET_PATH) return gatewayHealth(socket);
+  if (isGateway && Buffer.byteLength(socket) <= MAX_SOCKET_PATH) {
+    return { ...(await gatewayHealth(socket)), isGateway: true };
+  }
   const user = options.includes('--user') ? ['--user', '--preserve-credentials'] : [];
   const enter = [
     '--target',
@@ -130,7 +132,7 @@ async function look(folder, { pid, options, port }) {
     probe.once('error', () => resolve(false));
     probe.once('close', (code) => resolve(code === 0));
   });
-  return { ok, reason: `nothing accepts connections on port ${port}` };
+  return { ok, reason: `nothing accepts connections on port ${port}`, isGateway: false };
 }
 
 /**
@@ -156,4 +158,4 @@ async function gatewayHealth(socket) {
   }
 }
 
-module.exports = { namespaceOptions, startOffline };
+module.exports = { look, namespaceOptions, startOffline };

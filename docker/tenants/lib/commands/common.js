@@ -9,6 +9,9 @@ const { readTenants } = require('../file/tenants-file');
 /** @param {import('../base/home').Home} home @param {string} name @returns {import('../file/schema').Spec} */
 function specOf({ file }, name) {
   const spec = readTenants(file).find((each) => each.name === name);
+  if (spec?.driver === 'kubernetes') {
+    throw new CliError(`The volume of ${name} is in its cluster. Save it there, for example with VolumeSnapshots.`);
+  }
   if (spec) return spec;
   throw new CliError(
     `There is no tenant '${name.slice(0, 64)}' in ${file}. Add it with "seganet-tenants add".`
