@@ -98,7 +98,10 @@ withNamespace('keeps every acknowledged record of a gateway, here and on another
   const lease = await ask(socket, 'POST', '/v1/tenants/acme/lease', want);
   expect(lease).toMatchObject({ user: 'front', port: 1883 });
   const { host, user: username, password } = lease;
-  const device = await mqtt.connectAsync(`mqtt://${host}:1883`, { clientId: 'front', username, password });
+  const device = await mqtt.connectAsync(`mqtt://${host}:1883`, {
+    ...{ clientId: 'front', username, password },
+    reconnectPeriod: 0
+  });
   const publish = async (/** @type {number} */ count) => {
     await Promise.all(
       Array.from({ length: count }, (_, i) => device.publishAsync('level', `${i}`, { qos: 1 }))
@@ -107,7 +110,8 @@ withNamespace('keeps every acknowledged record of a gateway, here and on another
   await publish(300);
 
   const first = await run('a', 'snapshots', 'take', '--gateway', `http://${host}:8080`);
-  expect(first).toMatchObject({ code: 0, out: expect.stringMatching(/1 devices, \d+ links/) });
+  // The keeper logs in, too, to see whether the tenant is ready.
+  expect(first).toMatchObject({ code: 0, out: expect.stringMatching(/2 devices, \d+ links/) });
 
   const secret = path.join(root, 'passphrase');
   fs.writeFileSync(secret, 'correct horse battery\n');
@@ -155,7 +159,7 @@ withNamespace('keeps every acknowledged record of a gateway, here and on another
   const refused = await run('a', ...options, '--check');
   expect(refused).toMatchObject({
     code: 1,
-    err: expect.stringMatching(/it is damaged \(at volume\/.*Nothing was changed/)
+    err: expect.stringMatching(/it is damaged.*Nothing was changed/)
   });
   expect(await stored()).toBe(300);
 });

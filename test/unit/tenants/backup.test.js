@@ -3,6 +3,7 @@
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
+const http = require('node:http');
 const net = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
@@ -264,18 +265,55 @@ test('saves a damaged database as it is, and says so', async () => {
   expect(again).toEqual(['torn.db was a damaged database already when it was saved.']);
 });
 
-test('names a database that a process holds with an exclusive lock', async () => {
-  const db = new DatabaseSync(path.join(volume, 'log.db'));
-  db.exec('PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE t (x)');
-  db.close();
+/** Starts a process that holds a database as a gateway holds its log. @param {string} name */
+async function lock(name) {
+  fs.mkdirSync(path.dirname(path.join(volume, name)), { recursive: true });
   const script = `const db = new (require('node:sqlite').DatabaseSync)(process.argv[1]);
-    db.exec('PRAGMA locking_mode = EXCLUSIVE; INSERT INTO t VALUES (1)'); console.log('locked'); setInterval(() => {}, 1000)`;
-  const child = run('-e', script, path.join(volume, 'log.db'));
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE t (x); INSERT INTO t VALUES (1)');
+    console.log('locked'); setInterval(() => {}, 1000)`;
+  const child = run('-e', script, path.join(volume, name));
   await once(/** @type {any} */ (child.stdout), 'data');
+}
+
+test('names a database that a process holds with an exclusive lock', async () => {
+  await lock('log.db');
   await expect(backup()).rejects.toThrow(
     /log\.db is locked by a process that is not a running gateway in this volume/
   );
   expect(fs.readdirSync(folder)).toEqual([]);
+});
+
+test('asks a running gateway for the databases that it locks', async () => {
+  await lock('seganet-log/e/log.db');
+  const copy = path.join(root, 'copy.db');
+  const db = new DatabaseSync(copy);
+  db.exec("CREATE TABLE t (x); INSERT INTO t VALUES ('sent by the gateway')");
+  db.close();
+  let status = 200;
+  const server = http.createServer((request, response) => {
+    const isList = request.url === '/engines';
+    response.statusCode = isList ? 200 : status;
+    // The gateway's own path of its volume, as in a container.
+    if (isList) response.end(JSON.stringify([{ engine: 'e', directory: '/data/seganet-log/e' }]));
+    else response.end(status === 200 ? fs.readFileSync(copy) : '{"error":"The copy needs 40 MiB."}');
+  });
+  await once(server.listen(path.join(volume, 'gateway.sock')), 'listening');
+  try {
+    const { file, databases, warnings } = await backup();
+    expect([databases, warnings]).toEqual([1, []]);
+    const { out } = await restored(file);
+    const saved = new DatabaseSync(path.join(out, 'seganet-log/e/log.db'));
+    expect(saved.prepare('SELECT x FROM t').get()?.x).toBe('sent by the gateway');
+    saved.close();
+    status = 507;
+    await expect(backup()).rejects.toThrow(
+      /log\.db is in use by a gateway that does not send it: The copy needs 40 MiB\./
+    );
+  } finally {
+    server.close().closeAllConnections();
+  }
+  // A gateway that was killed leaves its socket.
+  await expect(backup()).rejects.toThrow(/is locked by a process that is not a running gateway/);
 });
 
 test('leaves no half file when it is killed, and the next one removes its rest', async () => {

@@ -149,8 +149,7 @@ function targetOf({ name, path: file }) {
  * @param {string} copy
  * @returns {Promise<(Content & { fault: string }) | null>} null: it is damaged, and saved as a file
  */
-async function savedDatabase(source, saved, { name, path: file, parent }, fd, copy) {
-  const root = `/proc/self/fd/${parent}/${'../'.repeat(name.split('/').length - 1)}`;
+async function savedDatabase(source, saved, { name, path: file, root }, fd, copy) {
   // A running gateway locks its databases.
   const { isDone, reason } = await copyFromGateway(root, name, copy, source.most);
   try {

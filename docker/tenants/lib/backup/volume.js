@@ -28,7 +28,7 @@ const LARGEST_TIME = 1e14;
  * @property {string} name relative to the volume
  * @property {'file' | 'folder' | 'link'} type
  * @property {string} path of the entry, through the open folder
- * @property {number} parent descriptor of the folder that contains it
+ * @property {string} root path of the volume, through the open folder: short enough for a socket
  * @property {fs.Stats} stat
  *
  * @typedef {{ name: string, why: string }} Skipped
@@ -73,16 +73,16 @@ function* walk(volume, skipped, most) {
         skipped.push({ name: name.slice(0, 256), why: 'its name is too long, or too deep' });
       } else {
         if (left-- === 0) throw new RangeError(`The volume has more than ${most} files.`);
-        yield* one(folder, name, below(folder, text));
+        yield* one(name, below(folder, text));
       }
     }
   }
-  /** @param {number} parent @param {string} name @param {string} path @returns {Generator<Found, void>} */
-  function* one(parent, name, path) {
+  /** @param {string} name @param {string} path @returns {Generator<Found, void>} */
+  function* one(name, path) {
     const stat = fs.lstatSync(path, { throwIfNoEntry: false });
     if (!stat) return;
     stat.mtimeMs = Math.round(Math.max(-LARGEST_TIME, Math.min(LARGEST_TIME, stat.mtimeMs)));
-    const found = { name, path, parent, stat };
+    const found = { name, path, root: `/proc/self/fd/${root}`, stat };
     if (stat.isFile()) yield { ...found, type: 'file' };
     else if (stat.isSymbolicLink()) yield { ...found, type: 'link' };
     else if (stat.isDirectory()) {
