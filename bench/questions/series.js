@@ -85,12 +85,14 @@ function storeSpeed(kind) {
   const options = optionsOf('store');
   const store = new SeriesStore(options, fail, clock);
   const began = performance.now();
+  const cpu = process.cpuUsage();
   fill(store, points, seriesCount, KINDS[kind]);
   store.flush(true);
   const seconds = (performance.now() - began) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
   const { commits, points: stored } = store.counters;
   console.log(
-    `${kind}: ${Math.round(stored / seconds)} points a second (${commits} commits with fsync, blocks and hours included)`
+    `${kind}: ${Math.round(stored / seconds)} points a second (${commits} commits with fsync, blocks and hours included), ${((user + system) / stored).toFixed(2)} µs of processor time a point`
   );
   const minutes = store.database.usedBytes();
   clock.at += 2 * 3600000;
@@ -179,11 +181,27 @@ async function throughThread(search) {
   fs.rmSync(options.directory, { recursive: true });
 }
 
+/** @returns {string} what one fsync costs here and now, and how busy the machine is */
+function conditions() {
+  const file = path.join(values.directory, `seganet-fsync-${process.pid}`);
+  const fd = fs.openSync(file, 'w');
+  const times = Array.from({ length: 50 }, () => {
+    fs.writeSync(fd, Buffer.alloc(20000));
+    const began = performance.now();
+    fs.fsyncSync(fd);
+    return performance.now() - began;
+  }).sort((a, b) => a - b);
+  fs.closeSync(fd);
+  fs.rmSync(file);
+  return `20 KB with fsync: median ${times[25].toFixed(2)} ms, most ${times[49].toFixed(2)} ms; load ${os.loadavg()[0].toFixed(1)}`;
+}
+
 async function main() {
   const { model } = os.cpus()[0];
   console.log(
     `${os.cpus().length} cores (${model}), Node.js ${process.version}, ${values.directory}; WAL, synchronous=FULL`
   );
+  console.log(conditions());
   console.log(`${points} points of ${seriesCount} series, ${perCommit} a commit`);
   for (const kind of Object.keys(KINDS)) storeSpeed(kind);
   for (const kind of Object.keys(KINDS)) await day(kind);
