@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <string>
 
 #include "binding/node/args.h"
@@ -111,7 +112,24 @@ void StoreWrap::Opened(const Napi::CallbackInfo& info) {
   for (uint32_t c = 1; c < records.size(); ++c) {
     if (!ReadRow(env, info[1].As<Napi::Array>().Get(c), "records", &records[c])) return;
   }
-  if (queue_ != nullptr) queue_->Opened(max_row, records);
+  std::map<std::string, int64_t> bytes;
+  if (!info[2].IsUndefined()) {
+    if (!info[2].IsArray()) {
+      Fail(info.Env(), "nodes must be an array");
+      return;
+    }
+    const auto nodes = info[2].As<Napi::Array>();
+    for (uint32_t i = 0; i + 1 < nodes.Length(); i += 2) {
+      std::string node;
+      double n = 0;
+      if (!ReadString(info.Env(), nodes.Get(i), "node", &node) ||
+          !ReadNumber(info.Env(), nodes.Get(i + 1), "bytes", 0, kMaxSafeInteger, &n)) {
+        return;
+      }
+      bytes[node] += static_cast<int64_t>(n);
+    }
+  }
+  if (queue_ != nullptr) queue_->Opened(max_row, records, bytes);
 }
 
 Napi::Value StoreWrap::Due(const Napi::CallbackInfo& info) {

@@ -7,7 +7,8 @@
 
 namespace seganet {
 
-bool Ledger::Open(int64_t max_row, const std::array<int64_t, kClasses + 1>& records) {
+bool Ledger::Open(int64_t max_row, const std::array<int64_t, kClasses + 1>& records,
+                  const std::map<std::string, int64_t>& bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (opened_) return false;
   opened_ = true;
@@ -15,6 +16,10 @@ bool Ledger::Open(int64_t max_row, const std::array<int64_t, kClasses + 1>& reco
   for (uint8_t c = 1; c <= kClasses; ++c) {
     sums_.stored[c] += records[c];
     sums_.backlog[c] += records[c];
+  }
+  earlier_bytes_ = bytes;
+  for (const auto& [node, n] : bytes) {
+    DiskBytesLocked(node).fetch_add(n, std::memory_order_relaxed);
   }
   return true;
 }
@@ -113,6 +118,15 @@ std::shared_ptr<const std::atomic<int64_t>> Ledger::DiskBytes(const std::string&
   return disk_bytes_[node];
 }
 
+// Rows of an earlier run, of at most this many bytes, no longer count.
+void Ledger::ReadEarlierLocked(const std::string& node, int64_t bytes) {
+  const auto it = earlier_bytes_.find(node);
+  if (it == earlier_bytes_.end()) return;
+  bytes = std::min(bytes, it->second);
+  it->second -= bytes;
+  DiskBytesLocked(node).fetch_sub(bytes, std::memory_order_relaxed);
+}
+
 // The batch is no longer only on disk.
 void Ledger::LeftDiskLocked(Chunk* chunk, size_t place) {
   if (place >= chunk->bytes.size()) return;
@@ -170,7 +184,7 @@ bool Ledger::Wants(const std::string& node, uint8_t record_class, WantedRow* wan
 }
 
 bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint32_t>& records,
-                    uint64_t* ticket, std::vector<bool>* needed) {
+                    uint64_t* ticket, std::vector<bool>* needed, size_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Rows& rows = RowsOf(wanted.node, wanted.record_class);
   const auto known = by_row_.find(row);
@@ -185,6 +199,7 @@ bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint
     chunk.places.assign(records.size(), Place::kMemory);
     by_row_[row] = *ticket;
     rows.read_to = std::max(rows.read_to, row);
+    ReadEarlierLocked(wanted.node, static_cast<int64_t>(bytes));
     needed->assign(records.size(), true);
     for (const uint32_t n : records) sums_.backlog[wanted.record_class] -= n;
     return true;
@@ -219,6 +234,9 @@ GoneRow Ledger::Missing(const WantedRow& wanted) {
     return GoneLocked(wanted.up_to, wanted.record_class, 0);
   }
   rows.exhausted = true;
+  bool all = true;
+  for (uint8_t c = kCritical; c <= kClasses; ++c) all = all && RowsOf(wanted.node, c).exhausted;
+  if (all) ReadEarlierLocked(wanted.node, INT64_MAX);
   return {};
 }
 
@@ -260,6 +278,7 @@ GoneRow Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
 std::array<int64_t, kClasses + 1> Ledger::Lost() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::array<int64_t, kClasses + 1> lost = sums_.backlog;
+  earlier_bytes_.clear();
   for (const auto& [node, bytes] : disk_bytes_) bytes->store(0, std::memory_order_relaxed);
   // Chunks that are being written go to the new log.
   std::erase_if(chunks_, [](const auto& entry) { return entry.second.row != 0; });

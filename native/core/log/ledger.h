@@ -46,9 +46,11 @@ struct GoneRow {
 class Ledger {
  public:
   // Reports that the log is open: rows up to `max_row` are from earlier runs and contain `records`
-  // records by class. Returns false, without effect, after the first call: the ledger already knows
-  // the rows that a restarted store thread finds.
-  bool Open(int64_t max_row, const std::array<int64_t, kClasses + 1>& records);
+  // records by class, and `bytes` bytes by uplink node (for DiskBytes). Returns false, without
+  // effect, after the first call: the ledger already knows the rows that a restarted store thread
+  // finds.
+  bool Open(int64_t max_row, const std::array<int64_t, kClasses + 1>& records,
+            const std::map<std::string, int64_t>& bytes = {});
 
   // Adds a chunk that is about to be written; `records` has the number of records of each batch.
   // Returns its ticket, which is not 0.
@@ -75,8 +77,9 @@ class Ledger {
   // the chunk is committed.
   bool Spilled(uint64_t ticket, size_t place, size_t bytes = 0);
 
-  // Returns the bytes of an uplink node's batches that are only on disk. Excludes rows of earlier
-  // runs that were not read yet. The same object for the same node.
+  // Returns the bytes of an uplink node's batches that are only on disk. A row of an earlier run
+  // counts until it is read; one that was removed before, until all of its node's rows were read.
+  // The same object for the same node.
   std::shared_ptr<const std::atomic<int64_t>> DiskBytes(const std::string& node);
 
   // Returns at most `most` rows to delete. They stay handed over until Freed, which reports that
@@ -90,10 +93,11 @@ class Ledger {
   // false if there is none.
   bool Wants(const std::string& node, uint8_t record_class, WantedRow* wanted);
 
-  // Reports the wanted row with its batches. Returns false if they differ from those that were
-  // written. Otherwise sets `ticket`, and for each batch whether memory must hold it from now on.
+  // Reports the wanted row of `bytes` bytes with its batches. Returns false if they differ from
+  // those that were written. Otherwise sets `ticket`, and for each batch whether memory must hold
+  // it from now on.
   bool Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint32_t>& records,
-              uint64_t* ticket, std::vector<bool>* needed);
+              uint64_t* ticket, std::vector<bool>* needed, size_t bytes = 0);
 
   // Reports that the wanted row is damaged, and removes it. `records` is the count in its row.
   GoneRow Corrupt(const WantedRow& wanted, int64_t row, int64_t records);
@@ -133,6 +137,7 @@ class Ledger {
   Rows& RowsOf(const std::string& node, uint8_t record_class);
   std::atomic<int64_t>& DiskBytesLocked(const std::string& node);
   void LeftDiskLocked(Chunk* chunk, size_t place);
+  void ReadEarlierLocked(const std::string& node, int64_t bytes);
   bool Free(uint64_t ticket, const Chunk& chunk);
   bool IsFreeLocked(int64_t row) const;
   GoneRow GoneLocked(int64_t row, uint8_t record_class, int64_t records);
@@ -148,6 +153,7 @@ class Ledger {
   std::vector<int64_t> handed_;  // rows that TakeFrees handed over
   LedgerSums sums_;
   std::map<std::string, std::shared_ptr<std::atomic<int64_t>>> disk_bytes_;  // by node
+  std::map<std::string, int64_t> earlier_bytes_;  // of these, of rows of earlier runs; by node
 };
 
 }  // namespace seganet

@@ -55,8 +55,9 @@ void StoreQueue::Detach() {
   ledger_.Returned();
 }
 
-void StoreQueue::Opened(int64_t max_row, const std::array<int64_t, kClasses + 1>& records) {
-  if (!ledger_.Open(max_row, records)) return;
+void StoreQueue::Opened(int64_t max_row, const std::array<int64_t, kClasses + 1>& records,
+                        const std::map<std::string, int64_t>& bytes) {
+  if (!ledger_.Open(max_row, records, bytes)) return;
   for (const int64_t n : records) {
     counters_.Add(Counter::kRecordsRecovered, static_cast<uint64_t>(n));
   }
@@ -235,7 +236,7 @@ LoadResult StoreQueue::Loaded(int64_t row, int64_t records, std::string_view bod
                head.record_class == wanted_.record_class;
   if (sound) {
     for (const ChunkEntry& entry : entries) counts.push_back(entry.record_count);
-    sound = ledger_.Loaded(wanted_, row, counts, &ticket, &needed);
+    sound = ledger_.Loaded(wanted_, row, counts, &ticket, &needed, body.size());
   }
   if (!sound) {
     Damaged(ledger_.Corrupt(wanted_, row, records));

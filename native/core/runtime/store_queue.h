@@ -69,8 +69,9 @@ class StoreQueue {
   // written.
   void Detach();
 
-  // The log is open: its highest row, and its records by class.
-  void Opened(int64_t max_row, const std::array<int64_t, kClasses + 1>& records);
+  // The log is open: its highest row, its records by class, and its bytes by uplink node.
+  void Opened(int64_t max_row, const std::array<int64_t, kClasses + 1>& records,
+              const std::map<std::string, int64_t>& bytes = {});
 
   // Returns when Next has a task, CLOCK_MONOTONIC; kNever = not before the bell rings.
   int64_t Due(int64_t now_us);

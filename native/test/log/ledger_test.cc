@@ -65,6 +65,27 @@ TEST_F(LedgerTest, BytesOfANodeCountWhileTheyAreOnlyOnDisk) {
   EXPECT_EQ(bytes->load(), 0);
 }
 
+TEST_F(LedgerTest, BytesOfEarlierRunsCountUntilTheyAreRead) {
+  EXPECT_TRUE(ledger_.Open(10, {0, 0, 0, 7, 0}, {{"n", 100}, {"other", 50}}));
+  const auto bytes = ledger_.DiskBytes("n");
+  EXPECT_EQ(bytes->load(), 100);
+  ledger_.Wants("n", kNormal, &wanted_);
+  ASSERT_TRUE(ledger_.Loaded(wanted_, 4, {3}, &ticket_, &needed_, 60));
+  EXPECT_EQ(bytes->load(), 40);
+  EXPECT_TRUE(ledger_.Spilled(ticket_, 0, 55));
+  EXPECT_EQ(bytes->load(), 95) << "it has left memory again";
+  ledger_.Wants("n", kNormal, &wanted_);
+  ASSERT_TRUE(ledger_.Loaded(wanted_, 4, {3}, &ticket_, &needed_, 60));
+  EXPECT_EQ(bytes->load(), 40) << "a known row counts by its batches";
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    ledger_.Wants("n", c, &wanted_);
+    EXPECT_EQ(bytes->load(), 40);
+    ledger_.Missing(wanted_);
+  }
+  EXPECT_EQ(bytes->load(), 0) << "the log had removed the rest";
+  EXPECT_EQ(ledger_.DiskBytes("other")->load(), 50);
+}
+
 TEST_F(LedgerTest, ChunksOfEarlierRunsAreReadInOrderThenThoseOfThisOne) {
   EXPECT_TRUE(ledger_.Open(10, {0, 0, 0, 7, 0}));
   EXPECT_FALSE(ledger_.Open(99, {0, 0, 0, 9, 0})) << "a thread that starts again finds known rows";

@@ -71,11 +71,15 @@ class Database {
     const usage = new Usage();
     /** @type {Set<string>} */
     const nodes = new Set();
+    /** @type {Map<string, number>} */
+    const bytes = new Map();
     for (const row of this.statements.lanes.all()) {
-      nodes.add(String(row.node));
+      const node = String(row.node);
+      nodes.add(node);
+      bytes.set(node, (bytes.get(node) ?? 0) + Number(row.cost));
       usage.add(Number(row.class), Number(row.chunks), Number(row.records), Number(row.cost));
     }
-    return { usage, nodes, lastRow: Number(this.statements.lastRow.get()?.id ?? 0), ...this.aside() };
+    return { usage, nodes, bytes, lastRow: Number(this.statements.lastRow.get()?.id ?? 0), ...this.aside() };
   }
 
   /** @returns {{ node: string, records: number }[]} the records by uplink node, from the covering index */

@@ -51,6 +51,8 @@ class Store {
       wake: () => this.#wake()
     });
     this.usage = new Usage();
+    /** Bytes by uplink node, as of the opening. @type {Map<string, number>} */
+    this.bytes = new Map();
     this.dead = { count: 0, bytes: 0 };
     this.quarantine = { count: 0, bytes: 0 };
     /** Uplink nodes that have chunks. @type {Set<string>} */
@@ -185,7 +187,7 @@ class Store {
   #announce(source) {
     if (this.isAnnounced || !this.recovery.database) return;
     this.isAnnounced = true;
-    source.opened(this.rows[0], [...this.usage.records]);
+    source.opened(this.rows[0], [...this.usage.records], [...this.bytes].flat());
     this.rowCheck.start(this.rows[0]);
   }
 
@@ -355,8 +357,8 @@ class Store {
   }
 
   /** @param {import('./log-recovery').Totals} totals */
-  #adopt({ usage, nodes, dead, quarantine }) {
-    Object.assign(this, { usage, nodes, dead, quarantine, walBytes: 0 });
+  #adopt({ usage, nodes, bytes, dead, quarantine }) {
+    Object.assign(this, { usage, nodes, bytes, dead, quarantine, walBytes: 0 });
   }
 
   #lost() {
