@@ -163,6 +163,14 @@ export interface SourceSettings {
    */
   presenceTopic?: string;
   /**
+   * True: the device ids of the source are 'part:name' (see the stage kind 'split'), and a device without a part is
+   * refused. A device uses only its name in topics and CoAP paths, and {device} stands for the name; `devices` and
+   * `permissions` match the whole id. A login, StreamPeer.device and DTLS give whole ids. Default false.
+   */
+  parted?: boolean;
+  /** With parted: the part of devices that prove no id; at most 64 bytes. Default '': they are refused. */
+  part?: string;
+  /**
    * MQTT 5 user property, or CoAP query parameter, in which a device may name the class of a record: 1 to 8, or a name.
    * '' = none. Default 'priority'. Values that are not a class are ignored.
    */
@@ -312,7 +320,7 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
       rates?: number[];
       /**
        * Bytes of a part that may wait for its uplinks, in memory and in the log together, 0 = no limit. 0..2^50. Open
-       * batches, and rows of an earlier run that were not read yet, do not count.
+       * batches do not count.
        */
       budgets?: number[];
     }
@@ -336,6 +344,14 @@ export interface DtlsOptions {
   deviceCertificate?: 'no' | 'wanted' | 'required';
   /** The device id in a certificate: its common name (default), or its first alternative name. */
   idFrom?: 'cn' | 'san';
+  /**
+   * What the part of a proven device id is (SourceSettings.parted): 'none' (default): nothing; 'fixed': `part`;
+   * 'identity': what precedes the first / of a key's identity, and the rest is the name; 'organization': the only
+   * organization of the certificate. A device without it is refused.
+   */
+  partFrom?: 'none' | 'fixed' | 'identity' | 'organization';
+  /** 1 to 64 bytes without ':'. */
+  part?: string;
 }
 
 export interface ListenOptions {
@@ -1238,10 +1254,11 @@ export declare class StoreSource {
   /** @param onDoorbell called on this thread when due(), frees() or wanted() has something new; coalesced. */
   constructor(token: number, onDoorbell: () => void);
   /**
-   * The log is open: rows up to maxRow are from earlier runs and contain `records` records by class ([0] unused). Call
-   * this first.
+   * The log is open: rows up to maxRow are from earlier runs and contain `records` records by class ([0] unused).
+   * `nodes`: [name, bytes, …] of the uplink nodes with such rows, for the budgets of parts; default none. Call this
+   * first.
    */
-  opened(maxRow: number, records: number[]): void;
+  opened(maxRow: number, records: number[], nodes?: (string | number)[]): void;
   /**
    * Returns the milliseconds until take() has something, -1 = nothing before the doorbell rings. Acknowledges the
    * doorbell, which does not ring again before this call: call it in each turn before frees() and wanted().

@@ -65,8 +65,7 @@ module.exports = function (RED) {
       return {
         kind: 'source',
         protocol: 'coap',
-        settings,
-        ...listenerParts(RED, this, { ...values, port }, 'coap'),
+        ...listenerParts(RED, this, { ...values, port }, 'coap', settings),
         shown
       };
     });

@@ -8,6 +8,8 @@ const { checkSettings, schema, topicRule } = require('./lib/sources/http/http-op
 const { shown } = require('./lib/sources/http/http-status');
 const { deliveryOf } = require('./lib/settings/delivery');
 const { serverTls } = require('./lib/sources/http/http-tls');
+const { partSettings, tenantRule } = require('./lib/settings/tenant-rule');
+const { NO_TENANT } = require('./lib/base/tenant-id');
 const { TokenFile } = require('./lib/login/token-file');
 
 /** @typedef {import('./lib/sources/http/http-options').Settings} Settings */
@@ -22,6 +24,7 @@ module.exports = function (RED) {
     RED.nodes.createNode(this, config);
     /** @type {Settings | null} */
     let checked = null;
+    let rule = NO_TENANT;
     /** @type {import('./lib/sources/http/http-server').Tls | null} */
     let tls = null;
     /** @type {HttpServer | null} */
@@ -34,13 +37,15 @@ module.exports = function (RED) {
       const warning = checkSettings(settings);
       if (warning) this.warn(warning);
       topicRule(settings);
+      rule = tenantRule(settings);
       tls = serverTls(RED, this, settings.tls);
       checked = settings;
       return {
         kind: 'source',
         protocol: 'http',
         delivery: deliveryOf(settings),
-        settings: { protocol: 'pushed' },
+        settings: { protocol: 'pushed', ...partSettings(rule) },
+        tenant: rule.from !== 'none',
         isOpen: () => Boolean(server?.port) && !opener?.trouble,
         shown: (rates, stats, joined) => {
           const { port = 0, connections } = server ?? {};
@@ -67,7 +72,7 @@ module.exports = function (RED) {
       hasRoom: () => !host.inbox.waits(member.stage),
       maxPayloadBytes: host.maxPacketBytes
     };
-    const requests = new RequestHandler(settings, engine, known);
+    const requests = new RequestHandler(settings, engine, known, undefined, rule);
     server = new HttpServer(settings, requests, tls, (error) => this.error(error));
     opener = new PortOpener(server, settings, (sentence) => this.error(sentence));
     const opened = opener;

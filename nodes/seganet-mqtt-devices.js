@@ -38,8 +38,7 @@ module.exports = function (RED) {
         sessionExpiryMaxS
       };
       warnOfOlder(this, config, values);
-      const parts = listenerParts(RED, this, values, 'mqtt');
-      return { kind: 'source', settings, ...parts, shown };
+      return { kind: 'source', ...listenerParts(RED, this, values, 'mqtt', settings), shown };
     });
   }
 

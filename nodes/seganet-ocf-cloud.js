@@ -32,7 +32,11 @@ module.exports = function (RED) {
       const { keepAliveS, presenceTopic, recordTypes, sid, endpoint, storeFile, storePassword, ...rest } =
         values;
       const { accessSeconds, refreshDays, requestTimeoutMs, mostDevices, httpPort, httpHost } = rest;
-      const parts = listenerParts(RED, this, settings.listenerValues(values), 'coap');
+      const parts = listenerParts(RED, this, settings.listenerValues(values), 'coap', {
+        protocol: 'coap',
+        maxBodyBytes: settings.MAX_BODY_BYTES,
+        ...(presenceTopic && { presenceTopic })
+      });
       const httpTls = httpPort > 0 ? serverTls(RED, this, values.httpTls) : null;
       const region = regionSettings(RED, this, values, host.gatewayId);
       for (const sentence of exposed) this.warn(sentence);
@@ -68,11 +72,6 @@ module.exports = function (RED) {
       return {
         kind: 'source',
         protocol: 'ocf',
-        settings: {
-          protocol: 'coap',
-          maxBodyBytes: settings.MAX_BODY_BYTES,
-          ...(presenceTopic && { presenceTopic })
-        },
         ...parts,
         listener: {
           ...parts.listener,

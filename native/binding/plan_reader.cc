@@ -133,7 +133,8 @@ bool ReadFlag(Napi::Object object, const char* name, bool* flag) {
 bool ReadSettings(Napi::Env env, Napi::Object object, SourceSettings* settings) {
   SourceSettings& s = *settings;
   return ReadProtocol(env, object, &s.protocol) && ReadPermissions(env, object, &s.permissions) &&
-         ReadFlag(object, "delivered", &s.delivered) &&
+         ReadFlag(object, "delivered", &s.delivered) && ReadFlag(object, "parted", &s.parted) &&
+         ReadOptionalString(env, object, "part", kMaxPartBytes, &s.part) &&
          ReadOptionalString(env, object, "name", kMaxStageName, &s.name) &&
          ReadOption<uint32_t>(env, object, "rate", 0, 1'000'000, &s.rate) &&
          ReadOption<uint32_t>(env, object, "burst", 0, 1'000'000, &s.burst) &&

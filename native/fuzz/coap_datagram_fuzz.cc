@@ -40,6 +40,7 @@ class Fuzzed : public seganet::coap_test::Bench {
 
   seganet::coap::Answer OnRecord(const seganet::coap::Incoming& record) override {
     Check(record.device == route.device && !record.topic.empty());
+    Check(!settings.parted || record.device.starts_with("p:"));
     Check(handed++ == 0);
     if (record.handle != 0) handles.push_back(record.handle);
     return answer;
@@ -48,7 +49,7 @@ class Fuzzed : public seganet::coap_test::Bench {
   void OnCommandAnswer(uint64_t id, uint8_t) override { Check(open.erase(id) == 1); }
 
   void Feed(std::string_view from, std::string_view datagram) {
-    ReadArrival(Span(datagram), Settings{}, &arrival);
+    ReadArrival(Span(datagram), settings, &arrival);
     route = RouteOf(arrival);
     in_hand = datagram.size();
     handed = 0;
@@ -60,6 +61,7 @@ class Fuzzed : public seganet::coap_test::Bench {
     in_hand = 0;
   }
 
+  Settings settings;
   seganet::coap::Arrival arrival;
   Route route;
   std::set<uint64_t> open;  // commands
@@ -82,7 +84,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   limits.max_command_bytes = 16384;
   Settings settings;
   settings.max_body_bytes = 4096;
+  settings.parted = size % 3 > 0;
+  if (size % 3 == 1) settings.part = "p";
   Fuzzed bench(settings, limits);
+  bench.settings = settings;
   bench.answer.copies = 1;
   constexpr std::string_view kPeers[] = {"one", "two", "three", "four", "five", "six"};
   uint64_t commands = 0;

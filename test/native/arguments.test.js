@@ -246,11 +246,12 @@ test('passes on an exception of a getter', () => {
       }
     });
   const stages = {
-    source: { id: 1, kind: 'source', next: [], messages: false, devices: [] },
+    source: { id: 1, kind: 'source', next: [], messages: false, devices: [], parted: true, part: 'a' },
     priority: { id: 1, kind: 'priority', next: [], messages: false, rules: [], defaultClass: 0 },
     batch: { ...usualPlan().stages[2], next: [], flush: 'adaptive', gapMs: 5 },
     uplink: { id: 1, kind: 'uplink', next: [], messages: false, uplink: 0 },
-    tap: { id: 1, kind: 'tap', next: [], messages: false, everyN: 1, perSecond: 1 }
+    tap: { id: 1, kind: 'tap', next: [], messages: false, everyN: 1, perSecond: 1 },
+    split: { id: 1, kind: 'split', next: [], messages: false, parts: [], rates: [], budgets: [] }
   };
   for (const good of Object.values(stages)) {
     for (const name of Object.keys(good)) {

@@ -47,15 +47,20 @@ bool ReadDtls(Napi::Env env, Napi::Value value, std::shared_ptr<const DtlsContex
   DtlsOptions options;
   size_t certificate = 0;
   size_t id_from = 0;
+  size_t part_from = 0;
   if (!ReadText(env, from, "cert", &options.cert) || !ReadText(env, from, "key", &options.key) ||
       !ReadText(env, from, "passphrase", &options.passphrase) ||
       !ReadText(env, from, "ca", &options.ca) || !ReadKeys(env, from, &options) ||
       !ReadChoice(env, from, "deviceCertificate", {"no", "wanted", "required"}, &certificate) ||
-      !ReadChoice(env, from, "idFrom", {"cn", "san"}, &id_from)) {
+      !ReadChoice(env, from, "idFrom", {"cn", "san"}, &id_from) ||
+      !ReadChoice(env, from, "partFrom", {"none", "fixed", "identity", "organization"},
+                  &part_from) ||
+      !ReadText(env, from, "part", &options.part)) {
     return false;
   }
   options.device_certificate = static_cast<DeviceCertificate>(certificate);
   options.id_from_san = id_from == 1;
+  options.part_from = static_cast<PartFrom>(part_from);
   TlsFailure why;
   if (DtlsContext::Make(options, context, &why)) return true;
   Napi::Error error = Napi::Error::New(env, why.message);

@@ -41,7 +41,8 @@ coap::Answer CoapAgentSession::OnRecord(const coap::Incoming& incoming) {
 CommandStart CoapAgentSession::Command(uint64_t id, std::string_view topic,
                                        std::string_view payload, uint8_t) {
   const std::string& path = setup_->settings.command_path;
-  return FromCoap(session_.Command(id, CoapCommandTopic(topic, session_.device(), path), payload));
+  const std::string own = CoapCommandTopic(topic, Name(session_.device()), path);
+  return FromCoap(session_.Command(id, own, payload));
 }
 
 void CoapAgentSession::OnCommandAnswer(uint64_t id, uint8_t result) {
@@ -50,7 +51,7 @@ void CoapAgentSession::OnCommandAnswer(uint64_t id, uint8_t result) {
 }
 
 bool CoapAgentSession::MayObserve(std::string_view device) {
-  return owner_->MaySubscribe(CoapCommandFilter(device));
+  return owner_->MaySubscribe(CoapCommandFilter(Name(device)));
 }
 
 void CoapAgentSession::OnObserved(std::string_view, bool on) {

@@ -56,6 +56,8 @@ class CoapAgentSession final : public AgentSession, private coap::Handler {
   bool MayObserve(std::string_view device) override;
   void OnObserved(std::string_view device, bool on) override;
 
+  std::string_view Name(std::string_view device) const { return NameAt(owner_->source(), device); }
+
   AgentSessionOwner* owner_;
   const std::shared_ptr<const coap::StreamSetup> setup_;
   coap::StreamSession session_;

@@ -56,6 +56,18 @@ std::string CoapCommandTopic(std::string_view topic, std::string_view device,
   return std::string(command_path) + "/" + std::string(device) + std::string(rest);
 }
 
+std::string CommandTopicFor(std::string_view name, std::string_view topic,
+                            std::string_view device) {
+  if (name.size() == device.size()) return std::string(topic);
+  std::string_view rest = topic;
+  if (!rest.starts_with(kCommands)) return std::string(topic);
+  rest.remove_prefix(kCommands.size());
+  if (!rest.starts_with(device)) return std::string(topic);
+  rest.remove_prefix(device.size());
+  if (!rest.empty() && rest.front() != '/') return std::string(topic);
+  return std::string(kCommands) + std::string(name) + std::string(rest);
+}
+
 std::string CoapCommandFilter(std::string_view device) {
   std::string filter = std::string(kCommands) + std::string(device) + "/#";
   return ValidTopicFilter(filter) ? filter : "";

@@ -22,6 +22,10 @@ std::string CoapCommandTopic(std::string_view topic, std::string_view device,
 // device's id does not fit into a filter.
 std::string CoapCommandFilter(std::string_view device);
 
+// Returns the topic of a command as its device gets it: in cmd/{device} and below it, with the
+// device's `name` instead of its id. Any other topic stays.
+std::string CommandTopicFor(std::string_view name, std::string_view topic, std::string_view device);
+
 }  // namespace seganet
 
 #endif  // SEGANET_CORE_DEVICES_COAP_CONVERT_H_

@@ -6,6 +6,7 @@
 #include "core/devices/coap_address.h"
 #include "core/devices/coap_convert.h"
 #include "core/loop/poll_handle.h"
+#include "core/record/part.h"
 
 namespace seganet {
 namespace {
@@ -73,9 +74,15 @@ void CoapEndpoint::OnReadable() {
 
 void CoapEndpoint::Deliver(const coap::Peer& peer, std::string_view device,
                            std::span<const uint8_t> datagram, bool multicast) {
-  const uint32_t owner = WorkerFor(server_.Read(datagram));
+  const uint32_t owner = WorkerFor(server_.Read(datagram, PartFor(device)));
   if (owner == options_.worker || multicast) return OnRead(peer, device, multicast);
   crossing_[owner].Add(CrossedDatagrams::Kind::kArrived, peer, device, Text(datagram));
+}
+
+// Returns the part of the devices that a session with this proven id may name; empty = that of the
+// settings.
+std::string_view CoapEndpoint::PartFor(std::string_view proven) const {
+  return options_.settings.parted ? PartOf(proven) : std::string_view();
 }
 
 void CoapEndpoint::CrossAll() {
@@ -109,7 +116,8 @@ void CoapEndpoint::OnCrossed(const CrossedDatagrams& datagrams) {
     rest.remove_prefix(each.device_size + each.size);
     switch (each.kind) {
       case CrossedDatagrams::Kind::kArrived:
-        server_.Read({reinterpret_cast<const uint8_t*>(datagram.data()), datagram.size()});
+        server_.Read({reinterpret_cast<const uint8_t*>(datagram.data()), datagram.size()},
+                     PartFor(device));
         OnRead(each.peer, device, false);
         break;
       case CrossedDatagrams::Kind::kLeaves:
@@ -203,8 +211,10 @@ CommandStart CoapEndpoint::SendCommand(uint64_t id, const Command& command) {
   if (!server_.Listens(command.device)) {
     return host_->IsAt(this, command.device) ? CommandStart::kNotListening : CommandStart::kOffline;
   }
-  const std::string topic =
-      CoapCommandTopic(command.topic, command.device, options_.settings.command_path);
+  const bool parted = options_.settings.parted;
+  const std::string_view name = parted ? NameInPart(command.device) : command.device;
+  const std::string topic = CoapCommandTopic(CommandTopicFor(name, command.topic, command.device),
+                                             name, options_.settings.command_path);
   const coap::CommandStart start =
       server_.Command(id, command.device, topic, command.payload, MonotonicUs());
   Flush();

@@ -170,6 +170,7 @@ class CoapEndpoint final : public ReceiptHolder,
   void Deliver(const coap::Peer& peer, std::string_view device, std::span<const uint8_t> datagram,
                bool multicast);
   void OnRead(const coap::Peer& peer, std::string_view device, bool multicast);
+  std::string_view PartFor(std::string_view proven) const;
   void CrossAll();
   void ArmTimer();
   void OnTime();

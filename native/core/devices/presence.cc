@@ -64,7 +64,7 @@ void Presence::Tell(Device* device, DeviceEventKind kind, DeviceEnd end) {
 
 void Presence::Record(Device* device, const SourceSettings& source, const DeviceEnd* end) {
   if (muted_ || source.presence_topic.empty()) return;
-  emit_(device, PresenceTopic(source.presence_topic, device->id),
+  emit_(device, PresenceTopic(source.presence_topic, NameAt(source, device->id)),
         PresencePayload(source.protocol, end));
 }
 

@@ -26,14 +26,20 @@ struct FreeNames {
 
 std::string Checked(const std::string& name) { return IsDeviceName(name) ? name : std::string(); }
 
+std::string OnlyName(x509_st* certificate, int nid) {
+  const X509_NAME* const subject = X509_get_subject_name(certificate);
+  const int first = X509_NAME_get_index_by_NID(subject, nid, -1);
+  // With two names, it is unknown which one the authority checked.
+  if (first < 0 || X509_NAME_get_index_by_NID(subject, nid, first) >= 0) return {};
+  return Checked(Utf8Of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, first))));
+}
+
 }  // namespace
 
-std::string CommonDeviceName(x509_st* certificate) {
-  const X509_NAME* const subject = X509_get_subject_name(certificate);
-  const int first = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
-  // With two common names, it is unknown which one the authority checked.
-  if (first < 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, first) >= 0) return {};
-  return Checked(Utf8Of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, first))));
+std::string CommonDeviceName(x509_st* certificate) { return OnlyName(certificate, NID_commonName); }
+
+std::string OrganizationName(x509_st* certificate) {
+  return OnlyName(certificate, NID_organizationName);
 }
 
 std::string AlternativeDeviceName(x509_st* certificate) {

@@ -14,6 +14,9 @@ namespace seganet {
 std::string CommonDeviceName(x509_st* certificate);
 std::string AlternativeDeviceName(x509_st* certificate);
 
+// Returns the only organization name of the subject. Empty if there is none, or no valid device id.
+std::string OrganizationName(x509_st* certificate);
+
 // True for 1 to 256 bytes of UTF-8 without control characters and U+FFFD.
 bool IsDeviceName(std::string_view name);
 

@@ -4,6 +4,7 @@
 
 #include "core/dtls/certificate_name.h"
 #include "core/dtls/datagram_bio.h"
+#include "core/record/part.h"
 #include "core/tls/openssl.h"
 #include "core/tls/pem_files.h"
 
@@ -89,6 +90,10 @@ bool DtlsContext::Make(const DtlsOptions& options, std::shared_ptr<const DtlsCon
     *why = OutOfRange("An identity has 1 to 128 bytes, and its key 1 to 64");
     return false;
   }
+  if (options.part_from == PartFrom::kFixed && !ValidPart(options.part)) {
+    *why = OutOfRange("A part has 1 to 64 bytes without ':'");
+    return false;
+  }
   ERR_clear_error();
   const std::shared_ptr<DtlsContext> made(new DtlsContext(options));
   if (!made->UseRules() || !made->UseFiles(options)) {
@@ -107,6 +112,8 @@ DtlsContext::DtlsContext(const DtlsOptions& options)
       key_login_(options.key_login),
       device_certificate_(options.device_certificate),
       id_from_san_(options.id_from_san),
+      part_from_(options.part_from),
+      part_(options.part),
       session_lifetime_s_(options.session_lifetime_s) {}
 
 DtlsContext::~DtlsContext() {
@@ -163,7 +170,8 @@ DtlsProof DtlsContext::ProofOf(ssl_st* ssl) const {
     const char* const identity = SSL_get_psk_identity(ssl);
     if (required || identity == nullptr) return {"", "no certificate"};
     // The session that is resumed may be older than the rules for ids.
-    return IsDeviceName(identity) ? DtlsProof{identity, nullptr} : DtlsProof{"", "no identity"};
+    if (!IsDeviceName(identity)) return {"", "no identity"};
+    return InPart(identity, nullptr);
   }
   X509* const certificate =
       device_certificate_ == DeviceCertificate::kNo ? nullptr : SSL_get0_peer_certificate(ssl);
@@ -177,7 +185,32 @@ DtlsProof DtlsContext::ProofOf(ssl_st* ssl) const {
   std::string device =
       id_from_san_ ? AlternativeDeviceName(certificate) : CommonDeviceName(certificate);
   if (device.empty()) return {"", "no name in the certificate"};
-  return {std::move(device), nullptr};
+  return InPart(device, certificate);
+}
+
+// Returns the proof of a device with its part. `certificate`: null = it proved a key.
+DtlsProof DtlsContext::InPart(std::string_view device, x509_st* certificate) const {
+  std::string part;
+  switch (part_from_) {
+    case PartFrom::kNone:
+      return {std::string(device), nullptr};
+    case PartFrom::kFixed:
+      part = part_;
+      break;
+    case PartFrom::kIdentity: {
+      const size_t slash = device.find('/');
+      if (certificate != nullptr || slash == std::string_view::npos) return {"", "no part"};
+      part = device.substr(0, slash);
+      device.remove_prefix(slash + 1);
+      break;
+    }
+    case PartFrom::kOrganization:
+      if (certificate != nullptr) part = OrganizationName(certificate);
+      break;
+  }
+  std::string id = IdInPart(part, device);
+  if (!ValidPart(part) || device.empty() || !IsDeviceName(id)) return {"", "no part"};
+  return {std::move(id), nullptr};
 }
 
 }  // namespace seganet

@@ -17,10 +17,19 @@
 struct bio_method_st;
 struct ssl_ctx_st;
 struct ssl_st;
+struct x509_st;
 
 namespace seganet {
 
 enum class DeviceCertificate : uint8_t { kNo, kWanted, kRequired };
+
+// The source of the part of a proven device id (record/part.h). A device without it is refused.
+enum class PartFrom : uint8_t {
+  kNone,          // the id stays as it is
+  kFixed,         // DtlsOptions::part
+  kIdentity,      // what precedes the first '/' of a key's identity; the id is the rest
+  kOrganization,  // the only organization name of the certificate's subject
+};
 
 struct DtlsOptions {
   // PEM; empty = none.
@@ -36,6 +45,8 @@ struct DtlsOptions {
   // The id of a device is the first DNS, URI or e-mail name of its certificate; false: its common
   // name.
   bool id_from_san = false;
+  PartFrom part_from = PartFrom::kNone;
+  std::string part;  // kFixed
   // How long a session can be resumed, s.
   uint32_t session_lifetime_s = 86400;
 };
@@ -79,6 +90,7 @@ class DtlsContext {
   bool UseRules();
   bool UseFiles(const DtlsOptions& options);
   DtlsProof ProofOf(ssl_st* ssl) const;
+  DtlsProof InPart(std::string_view device, x509_st* certificate) const;
 
   using Security = int (*)(const ssl_st*, const ssl_ctx_st*, int, int, int, void*, void*);
 
@@ -89,6 +101,8 @@ class DtlsContext {
   const bool key_login_;
   const DeviceCertificate device_certificate_;
   const bool id_from_san_;
+  const PartFrom part_from_;
+  const std::string part_;
   const uint32_t session_lifetime_s_;
 };
 

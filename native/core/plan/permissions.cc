@@ -89,14 +89,15 @@ bool FilterCovers(std::string_view allowed, std::string_view filter) {
 }
 
 std::unique_ptr<const DevicePermissions> DevicePermissions::Of(const std::vector<Permission>& rows,
-                                                               std::string_view device) {
+                                                               std::string_view device,
+                                                               std::string_view name) {
   SEGANET_REQUIRE(rows.size() <= kMaxPermissions);  // the whole check would not be O(1)
   if (rows.empty()) return nullptr;
   auto result = std::make_unique<DevicePermissions>();
   for (const Permission& row : rows) {
     if (!GlobMatches(row.device, device)) continue;
-    result->publish_ = FiltersOf(row.publish, device);
-    result->subscribe_ = FiltersOf(row.subscribe, device);
+    result->publish_ = FiltersOf(row.publish, name);
+    result->subscribe_ = FiltersOf(row.subscribe, name);
     break;
   }
   return result;

@@ -27,8 +27,14 @@ class DevicePermissions {
   // Returns the permissions of `device` by the first row that matches; if none matches, nothing is
   // allowed. Returns null if there are no rows: everything is allowed. O(rows): call it once per
   // connection. REQUIRES: ValidatePermissions(rows).ok().
+  // `name` replaces {device}.
   static std::unique_ptr<const DevicePermissions> Of(const std::vector<Permission>& rows,
-                                                     std::string_view device);
+                                                     std::string_view device,
+                                                     std::string_view name);
+  static std::unique_ptr<const DevicePermissions> Of(const std::vector<Permission>& rows,
+                                                     std::string_view device) {
+    return Of(rows, device, device);
+  }
 
   bool MayPublish(std::string_view topic) const;
   bool MaySubscribe(std::string_view filter) const;

@@ -20,6 +20,11 @@ Status ValidateSource(const StageSpec& spec) {
     return Status::InvalidArgument(Name(spec) + ": presence topic '" + spec.source.presence_topic +
                                    "' has a wildcard");
   }
+  const std::string& part = spec.source.part;
+  if (!part.empty() && !(spec.source.parted && ValidPart(part))) {
+    return Status::InvalidArgument(Name(spec) + ": part '" + part +
+                                   "' must be 1 to 64 bytes without ':', and needs parted");
+  }
   return ValidatePermissions(spec.source.permissions);
 }
 

@@ -69,6 +69,14 @@ struct SourceSettings {
   // The first row with a matching device applies. Without rows, everything is allowed.
   std::vector<Permission> permissions;
 
+  // True: each device id of the source begins with a part (record/part.h), and a device without one
+  // is refused. In `presence_topic` and in filters of `permissions`, {device} is then the name
+  // without the part; rows of devices and permissions match the whole id.
+  bool parted = false;
+  // The part of devices that prove no id on their connection; empty = they are refused. If it is
+  // not empty, `parted` must be true.
+  std::string part;
+
   // MQTT 5: unacknowledged QoS 1 and 2 packets of a device, 1..65535.
   uint32_t receive_maximum = 1024;
   // MQTT 5: 0..1024.
@@ -86,6 +94,11 @@ struct SourceSettings {
   uint32_t max_body_bytes = 262'144;
   bool operator==(const SourceSettings&) const = default;
 };
+
+// Returns the name that a device of the source has in topics and CoAP paths.
+inline std::string_view NameAt(const SourceSettings& source, std::string_view id) {
+  return source.parted ? NameInPart(id) : id;
+}
 
 // Limits of SourceSettings::permissions: rows, and filters of a row per direction.
 inline constexpr size_t kMaxPermissions = 1024;

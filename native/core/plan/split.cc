@@ -19,8 +19,7 @@ Status ValidateParts(const std::vector<SplitPart>& parts) {
   }
   std::unordered_set<std::string_view> names;
   for (const SplitPart& part : parts) {
-    if (part.name.empty() || part.name.size() > kMaxPartBytes ||
-        part.name.find(kPartEnd) != std::string::npos) {
+    if (!ValidPart(part.name)) {
       return Status::InvalidArgument("part '" + part.name + "' must be 1 to " +
                                      std::to_string(kMaxPartBytes) + " bytes without ':'");
     }

@@ -17,11 +17,9 @@
 
 #include "core/base/status.h"
 #include "core/queue/lanes.h"
+#include "core/record/part.h"
 
 namespace seganet {
-
-// Separates the part from the rest of a device id.
-inline constexpr char kPartEnd = ':';
 
 // A part of a split stage, and its limits.
 struct SplitPart {
@@ -32,7 +30,6 @@ struct SplitPart {
 };
 
 inline constexpr size_t kMaxParts = 1024;
-inline constexpr size_t kMaxPartBytes = 64;
 inline constexpr uint32_t kMaxPartRate = 1'000'000;
 inline constexpr uint64_t kMaxPartBudget = uint64_t{1} << 50;
 

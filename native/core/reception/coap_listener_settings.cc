@@ -13,6 +13,8 @@ coap::Settings CoapSettings(const SourceSettings& source, size_t max_packet_byte
   settings.max_stream_message_bytes = max_packet_bytes;
   settings.max_body_bytes = std::min<size_t>(source.max_body_bytes, max_packet_bytes);
   settings.odd_topics = odd_topics;
+  settings.parted = source.parted;
+  settings.part = source.part;
   return settings;
 }
 

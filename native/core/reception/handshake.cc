@@ -2,11 +2,13 @@
 
 #include <random>
 #include <span>
+#include <utility>
 
 #include "core/protocol/mqtt/connect_peek.h"
 #include "core/reception/coap_handshake.h"
 #include "core/reception/coap_listener_settings.h"
 #include "core/record/odd_topic.h"
+#include "core/record/part.h"
 #include "core/record/record.h"
 
 namespace seganet {
@@ -28,7 +30,9 @@ std::string MadeUpId() {
 
 class MqttHandshake : public Handshake {
  public:
-  explicit MqttHandshake(bool odd_topics) : odd_topics_(odd_topics) {}
+  // `part`: of the devices, empty = none.
+  MqttHandshake(bool odd_topics, std::string part)
+      : odd_topics_(odd_topics), part_(std::move(part)) {}
 
   std::string InitialBytes() const override { return {}; }
   bool TrustsProof() const override { return false; }
@@ -49,7 +53,8 @@ class MqttHandshake : public Handshake {
       return answer;
     }
     const bool is_odd = !odd_topics_ && IsOddTopic(peek.client_id);
-    if (peek.client_id.size() > kMaxDeviceBytes || is_odd) {
+    const size_t part_bytes = part_.empty() ? 0 : part_.size() + 1;
+    if (peek.client_id.size() + part_bytes > kMaxDeviceBytes || is_odd) {
       answer.status = Introduction::Status::kRefused;
       answer.reason = CloseReason::kRefused;
       answer.answer =
@@ -67,17 +72,19 @@ class MqttHandshake : public Handshake {
     answer.made_up =
         peek.client_id.empty() && (peek.clean_session || peek.protocol_level == mqtt::kLevel5);
     answer.device = answer.made_up ? MadeUpId() : std::string(peek.client_id);
+    if (!part_.empty() && !answer.device.empty()) answer.device = IdInPart(part_, answer.device);
     return answer;
   }
 
  private:
   const bool odd_topics_;
+  const std::string part_;
 };
 
 }  // namespace
 
 std::unique_ptr<Handshake> MakeHandshake(const SourceSettings& settings, size_t max_packet_bytes,
-                                         bool odd_topics, bool has_desk) {
+                                         bool odd_topics, bool has_desk, bool asks_login) {
   if (settings.protocol == Protocol::kCoap && has_desk) {
     return std::make_unique<DeskHandshake>(CoapSettings(settings, max_packet_bytes, odd_topics));
   }
@@ -85,7 +92,9 @@ std::unique_ptr<Handshake> MakeHandshake(const SourceSettings& settings, size_t 
   if (settings.protocol == Protocol::kCoap) {
     return std::make_unique<CoapHandshake>(CoapSettings(settings, max_packet_bytes, odd_topics));
   }
-  if (settings.protocol == Protocol::kMqtt) return std::make_unique<MqttHandshake>(odd_topics);
+  if (settings.protocol == Protocol::kMqtt) {
+    return std::make_unique<MqttHandshake>(odd_topics, asks_login ? "" : settings.part);
+  }
   return nullptr;
 }
 

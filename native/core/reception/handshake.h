@@ -50,9 +50,9 @@ class Handshake {
 
 // Returns the handshake of a source's protocol, or null for sources whose devices do not connect.
 // max_packet_bytes and odd_topics are the engine's. `has_desk`: the requests go to the request
-// desk, which CoAP alone has.
+// desk, which CoAP alone has. `asks_login`: a login provides the device ids, with their parts.
 std::unique_ptr<Handshake> MakeHandshake(const SourceSettings& settings, size_t max_packet_bytes,
-                                         bool odd_topics, bool has_desk);
+                                         bool odd_topics, bool has_desk, bool asks_login);
 
 }  // namespace seganet
 

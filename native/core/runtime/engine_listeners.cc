@@ -29,8 +29,9 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
     return Status::InvalidArgument("a listener with a desk needs TCP or streams, and login open");
   }
   if (is_udp) return ListenDatagrams(*source, spec, bound_port);
-  std::unique_ptr<Handshake> handshake = MakeHandshake(
-      source->spec.source, options_.max_packet_bytes, options_.odd_topics, spec.desk != nullptr);
+  std::unique_ptr<Handshake> handshake =
+      MakeHandshake(source->spec.source, options_.max_packet_bytes, options_.odd_topics,
+                    spec.desk != nullptr, spec.ask_login);
   if (handshake == nullptr) {
     return Status::InvalidArgument("the devices of stage " + std::to_string(stage) +
                                    " do not connect");

@@ -152,7 +152,7 @@ std::unique_ptr<AgentSession> Worker::MakeSession(Agent* agent, const Handoff& h
   auto session = std::make_unique<MqttAgentSession>(
       agent->owner(), MqttLimitsOf(source, options_.max_packet_bytes, options_.odd_topics), &kept_,
       &wills_);
-  if (handoff.made_up_id) session->SetAssignedId(handoff.device);
+  if (handoff.made_up_id) session->SetAssignedId(std::string(NameAt(source, handoff.device)));
   return session;
 }
 

@@ -168,7 +168,9 @@ Admission Worker::OnConnect(Agent* agent, std::string_view id) {
     counters_.Add(Counter::kConnectionsRefused);
     return Admission::kNoRoom;
   }
-  if (device->proven_at != 0 && !agent->proven()) {
+  const SourceSettings& source = agent->source();
+  const bool has_no_part = source.parted && source.part.empty();
+  if ((device->proven_at != 0 || has_no_part) && !agent->proven()) {
     counters_.Add(Counter::kNotAllowed);
     return Admission::kProven;
   }
@@ -264,7 +266,8 @@ void Worker::Register(Agent* agent) {
   const auto devices = plan.DevicesOf(agent->stage());
   agent->registered_class = devices == nullptr ? 0 : devices->Of(agent->device_id());
   agent->settings = &plan.SettingsOf(agent->stage());
-  agent->permissions = DevicePermissions::Of(agent->source().permissions, agent->device_id());
+  agent->permissions = DevicePermissions::Of(agent->source().permissions, agent->device_id(),
+                                             NameAt(agent->source(), agent->device_id()));
 }
 
 // Looks up devices again only for stages whose registrations or permissions have changed.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/devices/coap_convert.h"
 #include "core/runtime/worker.h"
 
 namespace seganet {
@@ -25,8 +26,9 @@ CommandStart Worker::SendCommand(uint64_t id, const Command& command) {
   const Device* device = devices_.Find(command.device);
   if (device == nullptr || device->agent == nullptr) return CommandStart::kOffline;
   Agent* const agent = device->agent;
-  const CommandStart start =
-      agent->session().Command(id, command.topic, command.payload, command.qos);
+  const std::string topic =
+      CommandTopicFor(NameAt(agent->source(), command.device), command.topic, command.device);
+  const CommandStart start = agent->session().Command(id, topic, command.payload, command.qos);
   // May close the connection, which ends the command.
   agent->Flush();
   return start;

@@ -127,7 +127,8 @@ Device* Worker::Locate(CoapEndpoint* endpoint, std::string_view id) {
     const Plan& plan = pipeline_.plan();
     const auto registered = plan.DevicesOf(stage);
     device->registered_class = registered == nullptr ? 0 : registered->Of(id);
-    device->permissions = DevicePermissions::Of(plan.SettingsOf(stage).permissions, id);
+    const SourceSettings& source = plan.SettingsOf(stage);
+    device->permissions = DevicePermissions::Of(source.permissions, id, NameAt(source, id));
     device->registered_in = plan_number_;
     device->registered_at = stage;
   }
@@ -237,7 +238,8 @@ bool Worker::MayObserve(CoapEndpoint* endpoint, std::string_view id) {
   if (device == nullptr) return false;
   if (MayServe(endpoint, device)) {
     if (!device->permissions) return true;
-    const std::string filter = CoapCommandFilter(id);
+    const SourceSettings& source = pipeline_.plan().SettingsOf(endpoint->stage());
+    const std::string filter = CoapCommandFilter(NameAt(source, id));
     if (!filter.empty() && device->permissions->MaySubscribe(filter)) return true;
   }
   counters_.Add(Counter::kNotAllowed);

@@ -18,6 +18,62 @@ TEST_F(DtlsLogin, ProvesTheIdentityOfAKey) {
   EXPECT_EQ(server_->counters().handshakes, 1u);
 }
 
+TEST_F(DtlsLogin, TakesThePartOfAnIdFromTheIdentity) {
+  keys_.keys = {{"acme/pump-1", "0123456789abcdef"},
+                {"acme:pump-1", "0123456789abcdef"},
+                {"acme/", "0123456789abcdef"},
+                {"a:b/pump-1", "0123456789abcdef"},
+                {"/pump-1", "0123456789abcdef"}};
+  keys_.part_from = PartFrom::kIdentity;
+  Serve(keys_);
+  const auto client = Connect(Pump("acme/pump-1"), "a:1");
+  client->Write("hello");
+  Carry(client.get(), "a:1");
+  EXPECT_EQ(TakeLog(), "[acme:pump-1 hello]");
+  for (const char* identity : {"acme:pump-1", "acme/", "a:b/pump-1", "/pump-1"}) {
+    const auto other = Connect(Pump(identity), "b:1");
+    other->Write("hello");
+    Carry(other.get(), "b:1");
+    EXPECT_EQ(TakeLog(), "") << identity;
+  }
+  EXPECT_EQ(server_->sessions(), 1u);
+}
+
+TEST_F(DtlsLogin, TakesThePartOfAnIdFromTheOrganization) {
+  certificates_.part_from = PartFrom::kOrganization;
+  Serve(certificates_);
+  const Identity pump = authority_.Issue({.name = "pump-9", .organizations = {"acme"}});
+  const auto client = Connect({.own = &pump}, "a:1");
+  client->Write("hello");
+  Carry(client.get(), "a:1");
+  EXPECT_EQ(TakeLog(), "[acme:pump-9 hello]");
+  const Identity none = authority_.Issue({.name = "acme:pump-9"});
+  const Identity two = authority_.Issue({.name = "pump-9", .organizations = {"acme", "other"}});
+  const Identity odd = authority_.Issue({.name = "pump-9", .organizations = {"acme:x"}});
+  for (const Identity* other : {&none, &two, &odd}) {
+    const auto refused = Connect({.own = other}, "b:1");
+    refused->Write("hello");
+    Carry(refused.get(), "b:1");
+    EXPECT_EQ(TakeLog(), "");
+  }
+}
+
+TEST_F(DtlsLogin, PutsEachDeviceOfAListenerIntoItsPart) {
+  keys_.part_from = PartFrom::kFixed;
+  keys_.part = "acme";
+  keys_.keys = {{"other/pump-1", "0123456789abcdef"}};
+  Serve(keys_);
+  const auto client = Connect(Pump("other/pump-1"), "a:1");
+  client->Write("hello");
+  Carry(client.get(), "a:1");
+  EXPECT_EQ(TakeLog(), "[acme:other/pump-1 hello]");
+  std::shared_ptr<const DtlsContext> context;
+  TlsFailure why;
+  keys_.part = "a:b";
+  EXPECT_FALSE(DtlsContext::Make(keys_, &context, &why));
+  EXPECT_EQ(why.code, "ERR_OUT_OF_RANGE");
+}
+
 TEST_F(DtlsLogin, SpeaksTheSuitesOfSmallDevices) {
   Serve(keys_);
   for (const char* suite : {"PSK-AES128-CCM8", "PSK-AES128-CCM", "PSK-AES128-GCM-SHA256"}) {

@@ -43,6 +43,24 @@ Route RouteTo(const Bytes& datagram, const Settings& settings) {
   return RouteOf(arrival);
 }
 
+TEST(CoapUri, APartPrecedesTheDevice) {
+  Settings settings;
+  settings.parted = true;
+  Request request;
+  EXPECT_EQ(Parse(Path("r/pump/t"), &request, settings).code, coap::kForbidden);
+  EXPECT_EQ(request.device, "");
+  EXPECT_EQ(Parse(Path(".well-known/core"), &request, settings).code, coap::kEmpty);
+  settings.part = "acme";
+  EXPECT_EQ(Parse(Path("r/pump/t"), &request, settings).code, coap::kEmpty);
+  EXPECT_EQ(request.device, "acme:pump");
+  EXPECT_EQ(request.topic, "r/pump/t");
+  EXPECT_EQ(Parse(Path("cmd/acme:pump"), &request, settings).code, coap::kEmpty);
+  EXPECT_EQ(request.device, "acme:acme:pump");
+  EXPECT_EQ(Parse(Path("r/" + std::string(251, 'x')), &request, settings).code, coap::kEmpty);
+  EXPECT_EQ(Parse(Path("r/" + std::string(252, 'x')), &request, settings).code, coap::kBadRequest);
+  EXPECT_EQ(request.device, "");
+}
+
 TEST(CoapUri, APathNamesResourceDeviceAndTopic) {
   struct {
     Bytes path;

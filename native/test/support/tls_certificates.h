@@ -6,6 +6,7 @@
 #include <openssl/x509v3.h>
 
 #include <string>
+#include <vector>
 
 #include "core/tls/openssl.h"
 
@@ -25,6 +26,7 @@ struct Wish {
   long to_s = 86400;
   bool authority = false;
   std::string usage = {};  // extendedKeyUsage; empty = any
+  std::vector<std::string> organizations = {};
 };
 
 // A key (EC P-256) and its certificate.
@@ -80,6 +82,11 @@ class Identity {
     X509_NAME_add_entry_by_txt(X509_get_subject_name(x509), "CN", MBSTRING_UTF8,
                                reinterpret_cast<const unsigned char*>(wish.name.data()),
                                static_cast<int>(wish.name.size()), -1, 0);
+    for (const std::string& name : wish.organizations) {
+      X509_NAME_add_entry_by_txt(X509_get_subject_name(x509), "O", MBSTRING_UTF8,
+                                 reinterpret_cast<const unsigned char*>(name.data()),
+                                 static_cast<int>(name.size()), -1, 0);
+    }
     const Identity& by = issuer == nullptr ? *this : *issuer;
     X509_set_issuer_name(x509, X509_get_subject_name(by.certificate_.get()));
     Extend(NID_basic_constraints, wish.authority ? "critical,CA:TRUE" : "CA:FALSE");

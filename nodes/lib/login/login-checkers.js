@@ -1,35 +1,46 @@
 'use strict';
 // The ways in which a listener identifies a device. Each returns the checkLogin of a stage.
 
+const { NO_TENANT, idByRule } = require('../base/tenant-id');
 const { PasswordVerifier } = require('./password-verifier');
 
-/** @typedef {import('../engine/listening').ListenerParts} ListenerParts */
+/**
+ * @typedef {import('../engine/listening').ListenerParts} ListenerParts
+ * @typedef {import('../base/tenant-id').TenantRule} TenantRule
+ */
 
 /**
  * @param {string} file
  * @param {'user' | 'clientId'} identity which one is the device id
  * @param {(sentence: string) => void} warn
+ * @param {TenantRule} [rule]
  * @returns {Pick<ListenerParts, 'checkLogin' | 'endLogins'>}
  * @throws {Error} with a sentence if the file cannot be read
  */
-function byPasswords(file, identity, warn) {
+function byPasswords(file, identity, warn, rule = NO_TENANT) {
   const verifier = new PasswordVerifier(file, { warn });
   return {
     async checkLogin({ clientId, user, password, address }) {
       const isRight = await verifier.verify(user, password, address);
       if (isRight === undefined) return undefined;
+      if (!isRight || typeof user !== 'string') return null;
       // An MQTT client may have no client id. It then has no device id either, and is refused.
-      return isRight ? (identity === 'user' ? user : clientId) || null : null;
+      return idByRule(rule, identity === 'user' ? { user } : { user, device: clientId }) || null;
     },
     endLogins: () => verifier.close()
   };
 }
 
-/** @returns {Pick<ListenerParts, 'checkLogin'>} */
-function byFlow() {
+/**
+ * @param {TenantRule} [rule]
+ * @returns {Pick<ListenerParts, 'checkLogin'>}
+ */
+function byFlow(rule = NO_TENANT) {
   return {
     async checkLogin(login, member) {
-      return member.host.logins.ask(login, { protocol: member.protocol, nodeId: member.id });
+      const device = await member.host.logins.ask(login, { protocol: member.protocol, nodeId: member.id });
+      // The flow confirmed the user, too.
+      return typeof device === 'string' ? idByRule(rule, { device, user: login.user ?? '' }) || null : device;
     }
   };
 }

@@ -5,6 +5,7 @@
 const { byCertificate, byFlow, byPasswords } = require('../login/login-checkers');
 const { isLoopback } = require('../base/loopback');
 const { deliveryOf, deliveryRows } = require('./delivery');
+const { partSettings, tenantRows, tenantRule } = require('./tenant-rule');
 const { secretsOf } = require('./tls-node');
 
 const HANDSHAKE_MS = 10000;
@@ -81,6 +82,7 @@ const listenerRows = /** @type {const} */ ({
     default: 'cn',
     formerly: 'SEGANET_DEVICE_CERT_IDENTITY'
   },
+  ...tenantRows,
   wsPath: { type: 'text', default: '/mqtt', pattern: /^\/[^\s?#]{0,255}$/, shape: 'a path such as /mqtt' },
   wsOrigins: { type: 'text', default: '' },
   wsMaxKiB: { type: 'integer', min: 1, max: 16384, default: 1024, unit: 'KiB' },
@@ -97,25 +99,35 @@ const listenerRows = /** @type {const} */ ({
  * @param {import('node-red').Node} node
  * @param {ListenerValues} values
  * @param {'mqtt' | 'coap'} protocol
- * @returns {ListenerParts & { delivery: import('../engine/deliveries').Limit | null }} to spread into the stage
+ * @param {object} settings the source's own fields of StageSpec
+ * @returns {ListenerParts & { delivery: import('../engine/deliveries').Limit | null, tenant: boolean, settings: object }}
+ *   to spread into the stage
  * @throws {Error} with a sentence
  */
-function listenerParts(RED, node, values, protocol) {
+function listenerParts(RED, node, values, protocol, settings) {
   const { transport, host, port } = values;
   const isTls = transport === 'tls' || transport === 'wss';
   const usesTlsThread = isTls || transport === 'ws';
   checkSafe(values, isTls || transport === 'dtls');
-  if (transport === 'dtls') return { ...dtlsParts(RED, node, values), delivery: deliveryOf(values) };
+  const rule = tenantRule(values);
+  const common = {
+    delivery: deliveryOf(values),
+    tenant: rule.from !== 'none',
+    settings: { ...settings, ...partSettings(rule) }
+  };
+  if (transport === 'dtls') return { ...dtlsParts(RED, node, values, rule), ...common };
   const listener = {
     ...(usesTlsThread ? { host: '', port: 0, transport: 'streams' } : { host, port, transport }),
     connectTimeoutMs: HANDSHAKE_MS,
     maxHalfOpen: usesTlsThread ? MAX_HALF_OPEN : MAX_SILENT,
     login: values.login === 'none' ? 'open' : 'ask'
   };
-  const tls = usesTlsThread ? { tls: tlsThreadOptions(RED, node, values, protocol, isTls) } : {};
+  const tls = usesTlsThread
+    ? { tls: { ...tlsThreadOptions(RED, node, values, protocol, isTls), tenant: rule } }
+    : {};
   // Last, because the checker must be closed if a later step throws.
-  const checker = checkerOf(values, (sentence) => node.warn(sentence));
-  return /** @type {any} */ ({ listener, ...tls, ...checker, delivery: deliveryOf(values) });
+  const checker = checkerOf(values, (sentence) => node.warn(sentence), rule);
+  return /** @type {any} */ ({ listener, ...tls, ...checker, ...common });
 }
 
 /**
@@ -123,9 +135,10 @@ function listenerParts(RED, node, values, protocol) {
  * @param {import('node-red').NodeAPI} RED
  * @param {import('node-red').Node} node
  * @param {ListenerValues & { sessionIdleS?: any }} values
+ * @param {import('../base/tenant-id').TenantRule} rule
  * @returns {ListenerParts}
  */
-function dtlsParts(RED, node, values) {
+function dtlsParts(RED, node, values, rule) {
   const { host, port, login, clientCert, certIdentity, sessionIdleS } = values;
   return {
     listener: {
@@ -140,7 +153,8 @@ function dtlsParts(RED, node, values) {
       ...secretsOf(RED, node, values.tls),
       ...(login === 'psk' && { pskFile: values.pskFile }),
       clientCert: login === 'certificate' ? 'required' : clientCert,
-      certIdentity
+      certIdentity,
+      tenant: rule
     }
   };
 }
@@ -217,11 +231,12 @@ function tlsThreadOptions(RED, node, values, protocol, isTls) {
 /**
  * @param {ListenerValues} values
  * @param {(sentence: string) => void} warn
+ * @param {import('../base/tenant-id').TenantRule} rule
  * @returns {Pick<ListenerParts, 'checkLogin' | 'endLogins'>}
  */
-function checkerOf({ login, passwordFile, identity }, warn) {
-  if (login === 'passwords') return byPasswords(passwordFile, identity, warn);
-  if (login === 'flow') return byFlow();
+function checkerOf({ login, passwordFile, identity }, warn, rule) {
+  if (login === 'passwords') return byPasswords(passwordFile, identity, warn, rule);
+  if (login === 'flow') return byFlow(rule);
   return login === 'none' ? {} : byCertificate();
 }
 

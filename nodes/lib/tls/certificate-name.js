@@ -17,11 +17,25 @@ function deviceOf(certificate, from) {
   return isGood ? device : '';
 }
 
+/**
+ * @param {import('node:crypto').X509Certificate} certificate
+ * @returns {string} '' if the certificate names none, or several
+ */
+function organizationOf(certificate) {
+  return subjectName(certificate, 'O');
+}
+
 /** @param {import('node:crypto').X509Certificate} certificate */
 function commonName(certificate) {
-  const { CN } = /** @type {{ CN?: string | string[] }} */ (certificate.toLegacyObject().subject ?? {});
-  // With two common names, it is unknown which one the authority checked.
-  return typeof CN === 'string' ? CN : '';
+  return subjectName(certificate, 'CN');
+}
+
+/** @param {import('node:crypto').X509Certificate} certificate @param {'CN' | 'O'} part */
+function subjectName(certificate, part) {
+  const subject = /** @type {{ [name: string]: unknown }} */ ({ ...certificate.toLegacyObject().subject });
+  const name = subject[part];
+  // With two names, it is unknown which one the authority checked.
+  return typeof name === 'string' ? name : '';
 }
 
 /**
@@ -43,3 +57,4 @@ function alternativeName(certificate) {
 }
 
 exports.deviceOf = deviceOf;
+exports.organizationOf = organizationOf;

@@ -6,6 +6,14 @@ const { TlsSecrets } = require('./tls-secrets');
 
 const DAY_MS = 86_400_000;
 const OTHERS = 0o077;
+/** DtlsOptions.partFrom by TenantRule.from. */
+const PART_FROM = /** @type {const} */ ({
+  none: 'none',
+  user: 'none',
+  port: 'fixed',
+  psk: 'identity',
+  certificate: 'organization'
+});
 
 /**
  * @typedef {object} DtlsListenerOptions
@@ -14,6 +22,7 @@ const OTHERS = 0o077;
  * @property {string} [pskFile] of pre-shared keys; the identity is the device id
  * @property {'no' | 'wanted' | 'required'} clientCert
  * @property {'cn' | 'san'} certIdentity
+ * @property {import('../base/tenant-id').TenantRule} [tenant] makes the device id of a proven one; default: it stays
  *
  * @typedef {import('../../../native/index.js').DtlsOptions} DtlsOptions
  */
@@ -38,7 +47,7 @@ class DtlsSecrets {
    * @throws {Error} with a sentence
    */
   read(now = Date.now()) {
-    const { clientCert, certIdentity } = this.#options;
+    const { clientCert, certIdentity, tenant } = this.#options;
     const { cert, key, passphrase, ca } = /** @type {Record<string, any>} */ (this.#secrets.read());
     this.#readAt = now;
     const { keys, hasKeys } = this.#secrets;
@@ -48,7 +57,8 @@ class DtlsSecrets {
       ...(clientCert !== 'no' && { ca }),
       ...(hasKeys && { identities: [...keys.keys()], keys: [...keys.values()] }),
       deviceCertificate: clientCert,
-      idFrom: certIdentity
+      idFrom: certIdentity,
+      ...(tenant && { partFrom: PART_FROM[tenant.from], part: tenant.name })
     };
   }
 

@@ -5,7 +5,8 @@ const net = require('node:net');
 const tls = require('node:tls');
 const { connectionName } = require('../base/connection-name');
 const { bridge } = require('./stream-bridge');
-const { deviceOf } = require('./certificate-name');
+const { NO_TENANT, idByRule } = require('../base/tenant-id');
+const { deviceOf, organizationOf } = require('./certificate-name');
 const { HandshakeLimit } = require('./handshake-limit');
 const { TlsSecrets } = require('./tls-secrets');
 const { WebSocketEndpoint } = require('./web-socket-endpoint');
@@ -26,6 +27,7 @@ const MAX_NAME_BYTES = 512;
  * @property {'cn' | 'san'} certIdentity
  * @property {boolean} certIsLogin true: the name in the certificate is the device id; false: the device also needs a
  *   login
+ * @property {import('../base/tenant-id').TenantRule} [tenant] makes the device id of a proven one; default: it stays
  * @property {boolean} [certNote] true: a request desk gets the valid certificate of a connection
  * @property {string} [pskFile] of pre-shared keys; the identity is the device id
  * @property {string[]} alpn protocols (RFC 7301); a client that offers only other protocols is refused
@@ -203,10 +205,12 @@ class TlsServer extends EventEmitter {
 
   /** @param {tls.TLSSocket} socket @returns {{ device?: string, refusal?: string }} */
   #whoIs(socket) {
-    const { clientCert, certIdentity, certIsLogin, pskFile } = this.#options;
+    const { clientCert, certIdentity, certIsLogin, pskFile, tenant = NO_TENANT } = this.#options;
     const asked = this.#identities.get(socket);
     // A handshake with a key has no certificates (RFC 8446, 4.3.2), so a key cannot replace a required certificate.
-    if (asked !== undefined && usedKey(socket) && clientCert !== 'required') return { device: asked };
+    if (asked !== undefined && usedKey(socket) && clientCert !== 'required') {
+      return inTenant(idByRule(tenant, { device: asked }));
+    }
     const certificate = clientCert === 'no' ? undefined : socket.getPeerX509Certificate();
     if (!certificate) {
       if (pskFile && clientCert !== 'required') return { refusal: 'no key' };
@@ -216,7 +220,8 @@ class TlsServer extends EventEmitter {
     if (this.#options.certNote) this.#notes.set(socket, noteOf(certificate));
     if (!certIsLogin) return {};
     const device = deviceOf(certificate, certIdentity);
-    return device ? { device } : { refusal: 'no name in the certificate' };
+    if (!device) return { refusal: 'no name in the certificate' };
+    return inTenant(idByRule(tenant, { device, organization: organizationOf(certificate) }));
   }
 
   /**
@@ -255,6 +260,9 @@ function usedKey(socket) {
     ? socket.isSessionReused()
     : /(^|-)PSK-/.test(socket.getCipher()?.name ?? '');
 }
+
+/** @param {string} device '' = the rule finds no tenant */
+const inTenant = (device) => (device ? { device } : { refusal: 'no tenant' });
 
 /** @param {net.Socket} socket */
 function addressOf({ remoteAddress = '', remotePort = 0 }) {

@@ -20,8 +20,8 @@ bool SetNumber(const OptionReader& option, size_t max_bytes, std::optional<uint3
 
 class OptionTaker {
  public:
-  OptionTaker(const Settings& settings, Request* request)
-      : uri_(settings, request), request_(request) {}
+  OptionTaker(const Settings& settings, std::string_view part, Request* request)
+      : uri_(settings, part, request), request_(request) {}
 
   // Reads one option. kEmpty if it was read or may be ignored.
   Refusal Take(const OptionReader& option);
@@ -98,7 +98,8 @@ Refusal OptionTaker::Take(const OptionReader& option) {
 
 }  // namespace
 
-Refusal ParseRequest(const Message& message, const Settings& settings, Request* request) {
+Refusal ParseRequest(const Message& message, const Settings& settings, std::string_view part,
+                     Request* request) {
   request->block1.reset();
   request->block2.reset();
   request->observe.reset();
@@ -106,7 +107,7 @@ Refusal ParseRequest(const Message& message, const Settings& settings, Request* 
   request->accept.reset();
   request->echo = {};
   request->no_response = 0;
-  OptionTaker taker(settings, request);
+  OptionTaker taker(settings, part, request);
   OptionReader reader(message.options);
   Refusal refusal;
   while (reader.Next() == OptionReader::Step::kOption) {

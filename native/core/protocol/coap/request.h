@@ -51,8 +51,13 @@ struct Refusal {
 };
 
 // Reads the options (RFC 7252 5.4, 5.10) and finds the resource. Also sets the device of a refused
-// request that names a valid one.
-Refusal ParseRequest(const Message& message, const Settings& settings, Request* request);
+// request that names a valid one. `part`: of its device if Settings::parted; a request without one
+// is refused.
+Refusal ParseRequest(const Message& message, const Settings& settings, std::string_view part,
+                     Request* request);
+inline Refusal ParseRequest(const Message& message, const Settings& settings, Request* request) {
+  return ParseRequest(message, settings, settings.part, request);
+}
 
 // Returns a key that distinguishes the request bodies of one peer (RFC 7959 2.5, RFC 9175 3): the
 // options of the cache key, with the Request-Tag.

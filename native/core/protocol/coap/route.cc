@@ -2,11 +2,12 @@
 
 namespace seganet::coap {
 
-void ReadArrival(std::span<const uint8_t> datagram, const Settings& settings, Arrival* arrival) {
+void ReadArrival(std::span<const uint8_t> datagram, const Settings& settings, std::string_view part,
+                 Arrival* arrival) {
   arrival->bytes = datagram;
   arrival->status = ParseDatagram(datagram, &arrival->message);
   if (!arrival->is_request()) return;
-  arrival->refusal = ParseRequest(arrival->message, settings, &arrival->request);
+  arrival->refusal = ParseRequest(arrival->message, settings, part, &arrival->request);
 }
 
 Route RouteOf(const Arrival& arrival) {

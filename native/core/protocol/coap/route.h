@@ -30,8 +30,14 @@ struct Arrival {
   }
 };
 
-// Parses the datagram, whose bytes must stay valid while `arrival` is used.
-void ReadArrival(std::span<const uint8_t> datagram, const Settings& settings, Arrival* arrival);
+// Parses the datagram, whose bytes must stay valid while `arrival` is used. `part`: see
+// ParseRequest.
+void ReadArrival(std::span<const uint8_t> datagram, const Settings& settings, std::string_view part,
+                 Arrival* arrival);
+inline void ReadArrival(std::span<const uint8_t> datagram, const Settings& settings,
+                        Arrival* arrival) {
+  ReadArrival(datagram, settings, settings.part, arrival);
+}
 
 // Which worker's DatagramServer must handle a datagram.
 struct Route {

@@ -24,6 +24,10 @@ struct Settings {
   size_t max_body_bytes = 262144;
   // True accepts topics and devices for which IsOddTopic() is true.
   bool odd_topics = false;
+  // Device ids have parts (record/part.h): a request names its device without the part.
+  bool parted = false;
+  // parted: the part of the devices; empty = that of each connection (ParseRequest).
+  std::string part;
   // Each peer is a DTLS session, whose handshake has proven its address.
   bool proven_addresses = false;
 

@@ -5,6 +5,7 @@
 #include "core/base/utf8.h"
 #include "core/record/class_name.h"
 #include "core/record/odd_topic.h"
+#include "core/record/part.h"
 #include "core/record/record.h"
 
 namespace seganet::coap {
@@ -111,7 +112,15 @@ Refusal Uri::Resolve() {
     return {kBadRequest, "The device begins with $ or has a control character."};
   }
   if (!IsDevice(device)) return {kBadRequest, "The path must name a device of 1 to 256 bytes."};
-  request->device = device;
+  if (settings_.parted) {
+    if (part_.empty()) return {kForbidden, "This connection may not name a device."};
+    request->device.append(part_).push_back(kPartEnd);
+  }
+  request->device.append(device);
+  if (!IsDevice(request->device)) {
+    request->device.clear();
+    return {kBadRequest, "The device id is too long."};
+  }
   request->resource = resource;
 
   const bool has_rest = segment < starts.size();

@@ -17,7 +17,9 @@ class Uri {
  public:
   static constexpr size_t kMaxSegments = 128;
 
-  Uri(const Settings& settings, Request* request) : settings_(settings), request_(request) {
+  // `part`: of the device, if Settings::parted.
+  Uri(const Settings& settings, std::string_view part, Request* request)
+      : settings_(settings), part_(part), request_(request) {
     request_->path.clear();
     request_->starts.clear();
   }
@@ -34,6 +36,7 @@ class Uri {
   size_t After(std::string_view prefix) const;
 
   const Settings& settings_;
+  const std::string_view part_;
   Request* const request_;
   std::string_view device_, topic_;
   bool has_device_ = false, has_topic_ = false;

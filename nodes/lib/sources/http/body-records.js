@@ -3,6 +3,7 @@
 // checked before any of its records is accepted.
 
 const { FLAG } = require('../../base/record');
+const { tenantId } = require('../../base/tenant-id');
 const { traceOf } = require('../../base/trace-context');
 const { toClassOrRefuse, toDevice, toTime, toTopic } = require('./record-fields');
 const { HttpRefusal } = require('./http-refusal');
@@ -18,6 +19,7 @@ const NORMAL = 3;
  * @property {number} class of a record without one, 0 = normal
  * @property {(device: string) => boolean} allows
  * @property {(device: string, topic: string) => boolean} mayPublish
+ * @property {string} [tenant] of the request's devices, '' = none
  * @property {string} [trace] context of the request, as traceOf() returns it; of each record without its own
  *
  * @typedef {object} Document
@@ -171,8 +173,11 @@ function recordOf(fields, limits) {
   if (fields.payload.length > limits.maxPayloadBytes) {
     throw new HttpRefusal(413, `The payload of a record may have at most ${limits.maxPayloadBytes} bytes.`);
   }
+  const deviceId = limits.tenant ? tenantId(limits.tenant, fields.deviceId) : fields.deviceId;
+  if (!deviceId) throw new HttpRefusal(400, 'The device id is too long for its tenant.');
   return {
     ...fields,
+    deviceId,
     cls: fields.cls || limits.class || NORMAL,
     flags: FLAG.QOS1,
     seq: -1,

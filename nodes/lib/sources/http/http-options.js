@@ -6,6 +6,7 @@ const { choice, flag, integer, recordClass, text } = require('../../base/options
 const { parsePermissions, publishRule } = require('../../settings/permissions');
 const { deliveryRows } = require('../../settings/delivery');
 const { schemaOf } = require('../../settings/rows');
+const { tenantRows } = require('../../settings/tenant-rule');
 const { shown } = require('../../base/values');
 
 const listed = (/** @type {unknown} */ value) => value;
@@ -34,6 +35,7 @@ const schema = {
   keepAliveS: integer(1, 3600, 15),
   safeTimeoutS: integer(1, 600, 10),
   corsOrigins: text(''),
+  ...schemaOf(tenantRows),
   ...schemaOf(deliveryRows)
 };
 

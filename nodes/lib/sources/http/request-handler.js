@@ -3,6 +3,7 @@
 
 const { CODES } = require('../../engine/inbox');
 const { traceOf } = require('../../base/trace-context');
+const { NO_TENANT, splitName } = require('../../base/tenant-id');
 const { BodyReader } = require('./body-reader');
 const { kindOf, readDocument } = require('./body-records');
 const { originsOf, topicRule } = require('./http-options');
@@ -13,6 +14,15 @@ const { parseTarget } = require('./http-route');
 
 const MIN_BUDGET_BYTES = 16 * 1024 * 1024;
 const MAX_PENDING = 10000;
+/** Statuses of records that the engine did not take, by the error's code; others: 503. */
+const STATUS_BY_CODE = new Map(
+  /** @type {[string, number][]} */ ([
+    [CODES.TOO_LONG, 413],
+    [CODES.ODD_TOPIC, 400],
+    [CODES.NO_PART, 403],
+    [CODES.PART_FULL, 429]
+  ])
+);
 const ANY_CLIENT = { name: '', allows: () => true };
 
 /**
@@ -41,14 +51,17 @@ class RequestHandler {
   #mayPublish;
   #rates;
   #once;
+  #tenant;
 
   /**
    * @param {import('./http-options').Settings} settings
    * @param {Engine} engine
    * @param {import('../../login/token-file').TokenFile | null} tokens null = every client may send
    * @param {() => number} [now] ms
+   * @param {import('../../base/tenant-id').TenantRule} [tenant]
    */
-  constructor(settings, engine, tokens, now = () => performance.now()) {
+  constructor(settings, engine, tokens, now = () => performance.now(), tenant = NO_TENANT) {
+    this.#tenant = tenant;
     this.#settings = settings;
     this.#engine = engine;
     this.#tokens = tokens;
@@ -105,6 +118,7 @@ class RequestHandler {
       throw new HttpRefusal(403, 'The token is not for this device.');
     const [type] = (headers['content-type'] ?? '').toLowerCase().split(';');
     const kind = kindOf(route, type.trim());
+    const tenant = this.#tenantOf(bearer);
     this.#checkRoom();
     this.bodies.check(request);
     goOn();
@@ -115,6 +129,7 @@ class RequestHandler {
         class: this.#settings.class,
         allows: bearer.allows,
         mayPublish: this.#mayPublish,
+        tenant,
         trace: traceOf(headers.traceparent, headers.tracestate)
       });
       const key = headers['idempotency-key'];
@@ -136,6 +151,18 @@ class RequestHandler {
     if (bearer) return bearer;
     const headers = { 'WWW-Authenticate': 'Bearer realm="seganet"' };
     throw new HttpRefusal(401, 'A token is required: Authorization: Bearer …', { headers });
+  }
+
+  /**
+   * @param {import('../../login/token-file').Bearer} bearer
+   * @returns {string} '' = the node has no tenant rule
+   */
+  #tenantOf({ name }) {
+    const { from, name: own } = this.#tenant;
+    if (from !== 'user') return own;
+    const { tenant } = splitName(name);
+    if (tenant) return tenant;
+    throw new HttpRefusal(403, 'The token belongs to no tenant: its name must be like acme/pump-1.');
   }
 
   #checkRoom() {
@@ -197,10 +224,10 @@ class RequestHandler {
    */
   #notSafe({ safe, pending, error }, place) {
     const code = /** @type {{ code?: string } | null} */ (error)?.code;
-    const status = code === CODES.TOO_LONG ? 413 : code === CODES.ODD_TOPIC ? 400 : 503;
+    const status = STATUS_BY_CODE.get(code ?? '') ?? 503;
     const why = error?.message ?? (pending ? 'The records are not safe yet.' : 'The engine is full.');
     return new HttpRefusal(status, why, {
-      headers: status === 503 ? retryAfter(5) : {},
+      headers: status === 503 || status === 429 ? retryAfter(5) : {},
       body: { ...place, accepted: safe, ...(pending > 0 && { pending }) }
     });
   }

@@ -148,6 +148,8 @@ function listenerValues({ transport, host, port, tls, minTls, clientCert }) {
     passwordFile: '',
     identity: '',
     pskFile: '',
+    tenantFrom: 'none',
+    tenantName: '',
     wsPath: '/',
     wsOrigins: '',
     wsMaxKiB: 1,

@@ -35,8 +35,9 @@ class DatagramImpl {
   DatagramImpl(DatagramHandler* handler, const Settings& settings, const Limits& limits,
                uint32_t worker, uint32_t workers, uint64_t seed);
 
-  Route Read(std::span<const uint8_t> datagram) {
-    ReadArrival(datagram, settings_, &read_);
+  Route Read(std::span<const uint8_t> datagram, std::string_view part) {
+    ReadArrival(datagram, settings_, part.empty() ? std::string_view(settings_.part) : part,
+                &read_);
     return RouteOf(read_);
   }
   void OnRead(const Peer& peer, int64_t now_us);

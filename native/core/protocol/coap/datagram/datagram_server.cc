@@ -136,7 +136,9 @@ DatagramServer::DatagramServer(DatagramHandler* handler, const Settings& setting
 
 DatagramServer::~DatagramServer() = default;
 
-Route DatagramServer::Read(std::span<const uint8_t> datagram) { return impl_->Read(datagram); }
+Route DatagramServer::Read(std::span<const uint8_t> datagram, std::string_view part) {
+  return impl_->Read(datagram, part);
+}
 
 void DatagramServer::OnRead(const Peer& peer, int64_t now_us, bool multicast) {
   ++impl_->counters.datagrams;

@@ -59,8 +59,9 @@ class DatagramServer {
   DatagramServer& operator=(const DatagramServer&) = delete;
 
   // Reads a datagram and returns which worker's server must handle it. The route is valid until the
-  // next call.
-  Route Read(std::span<const uint8_t> datagram);
+  // next call. `part`: of the device that a request names, if
+  // Settings::parted; empty = Settings::part.
+  Route Read(std::span<const uint8_t> datagram, std::string_view part = {});
 
   // Handles the datagram of the last Read(). multicast: the datagram was sent to a group and is
   // ignored.

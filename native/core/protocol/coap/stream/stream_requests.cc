@@ -3,13 +3,15 @@
 
 #include "core/protocol/coap/replies.h"
 #include "core/protocol/coap/stream/stream_impl.h"
+#include "core/record/part.h"
 
 namespace seganet::coap {
 
 void StreamImpl::OnRequest(const Message& message) {
   if (!options_.prefixes.empty() && IsForDesk(message)) return OnAsked(message);
   if (request_ == nullptr) request_ = std::make_unique<Request>();
-  Refusal refusal = ParseRequest(message, settings_, request_.get());
+  // A connection names its own device without the part.
+  Refusal refusal = ParseRequest(message, settings_, PartOf(device_), request_.get());
   const Asker asker{Token(message.token), request_->no_response};
   if (is_anonymous() && request_->resource != Resource::kDiscovery) {
     return Respond(asker, ReplyTo(Refusal{kUnauthorized, "Sign in first."}));
