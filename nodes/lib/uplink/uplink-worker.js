@@ -11,6 +11,8 @@ const { isIdle } = require('./sending/batch-ages');
 const { CommandSession } = require('./commands/command-session');
 const { Group } = require('./session-group');
 const { Pacer } = require('./sending/pacer');
+const { ProblemCounts } = require('./problem-counts');
+const { Turns } = require('./turns');
 const { overview } = require('./uplink-overview');
 const { PathHints } = require('./paths/path-hints');
 const { Paths } = require('./paths/session-paths');
@@ -29,9 +31,7 @@ const HEALTH_MS = 250;
 const FILES_MS = 5000;
 const POLL_MS = 20;
 
-let scheduled = false;
-/** @type {Map<string, {reason: string, count: number}>} */
-const problems = new Map();
+const problems = new ProblemCounts();
 /** Pending drains. @type {number[]} */
 const drains = [];
 /** Monotonic end of the wait for the last acknowledgements, 0 = not stopping. */
@@ -41,10 +41,8 @@ let stopBy = 0;
  * @type {NodeJS.Timeout | undefined}
  */
 let poll;
-let isStopped = false;
-/** Number of records that the wake-up moderation knows of. */
-let recordsBefore = 0;
 
+const turns = new Turns({ native, run, load });
 const now = () => performance.now();
 const pacer = new Pacer({ rate: options.backlogRate, share: options.backlogShare, now });
 /** All sessions share the paths. */
@@ -57,7 +55,8 @@ const paths =
   });
 /** Groups are served in this order, the most urgent first. */
 const groups = options.groups.map(
-  (_, i) => new Group(i, { options, native, pacer, paths, wake, now, problem, onStatus: report })
+  (_, i) =>
+    new Group(i, { options, native, pacer, paths, wake: () => turns.wake(), now, problem, onStatus: report })
 );
 const commands = options.commands
   ? new CommandSession({
@@ -74,8 +73,7 @@ const commands = options.commands
 
 /** @param {string} code @param {string} reason */
 function problem(code, reason) {
-  const known = problems.get(code);
-  problems.set(code, { reason, count: (known?.count ?? 0) + 1 });
+  problems.add(code, reason);
 }
 
 function report() {
@@ -83,37 +81,26 @@ function report() {
   port.postMessage({ type: 'state', ...overview(views), ...(commands && { commands: commands.view() }) });
 }
 
-/**
- * Schedules one turn for all events of one turn of the event loop (a doorbell, many PUBACKs of one read). A turn is one
- * pump, and so one write, of each group that requested it.
- */
-function wake() {
-  if (scheduled) return;
-  scheduled = true;
-  setImmediate(turn);
-}
-
 function pumpAll() {
   for (const group of groups) group.schedule();
 }
 
-function turn() {
-  scheduled = false;
-  if (isStopped) return;
+/** Runs a turn of all groups. @returns {boolean} false: the thread waits for an end, and must not rest */
+function run() {
   for (const group of groups) group.turn();
-  if (drains.length > 0 || stopBy > 0) finishWaits();
-  else if (!scheduled) rest();
+  if (drains.length === 0 && stopBy === 0) return true;
+  finishWaits();
+  return false;
 }
 
-function rest() {
+function load() {
   let records = 0;
   let isWaiting = false;
   for (const { feeder } of groups) {
     records += feeder.taken.records;
     isWaiting ||= feeder.isWaiting;
   }
-  native.restUplink(records - recordsBefore, isWaiting);
-  recordsBefore = records;
+  return { records, isWaiting };
 }
 
 function finishWaits() {
@@ -138,9 +125,7 @@ function stopPolling() {
 
 function everySecond() {
   for (const group of groups) group.everySecond();
-  for (const [code, { reason, count }] of problems)
-    port.postMessage({ type: 'problem', code, reason, count });
-  problems.clear();
+  for (const each of problems.take()) port.postMessage({ type: 'problem', ...each });
   pumpAll();
 }
 
@@ -170,7 +155,7 @@ function setStages(table) {
 
 async function finish() {
   const inTime = groups.every(({ isDone }) => isDone);
-  isStopped = true;
+  turns.stop();
   for (const timer of timers) clearInterval(timer);
   stopPolling();
   await Promise.all([...groups, ...(commands ? [commands] : [])].map((each) => each.stop()));

@@ -7,6 +7,8 @@
 const { parentPort, workerData } = require('node:worker_threads');
 const { KafkaGroup } = require('./kafka-group');
 const { Pacer } = require('../sending/pacer');
+const { ProblemCounts } = require('../problem-counts');
+const { Turns } = require('../turns');
 const { overview } = require('../uplink-overview');
 const { compileStage } = require('./stage');
 
@@ -20,30 +22,26 @@ const SECOND_MS = 1000;
 const HEALTH_MS = 250;
 const POLL_MS = 20;
 
-let scheduled = false;
-/** @type {Map<string, {reason: string, count: number}>} */
-const problems = new Map();
+const problems = new ProblemCounts();
 /** Pending drains. @type {number[]} */
 const drains = [];
 /** Monotonic end of the wait for the last acknowledgements, 0 = not stopping. */
 let stopBy = 0;
 /** @type {NodeJS.Timeout | undefined} */
 let poll;
-let isStopped = false;
-/** Number of records that the wake-up moderation knows of. */
-let recordsBefore = 0;
 
+const turns = new Turns({ native, run, load });
 const now = () => performance.now();
 const pacer = new Pacer({ rate: options.backlogRate, share: options.backlogShare, now });
 /** Groups are served in this order, the most urgent first. @type {KafkaGroup[]} */
 const groups = options.groups.map(
-  (_, i) => new KafkaGroup(i, { options, native, pacer, wake, now, problem, onStatus: report })
+  (_, i) =>
+    new KafkaGroup(i, { options, native, pacer, wake: () => turns.wake(), now, problem, onStatus: report })
 );
 
 /** @param {string} code @param {string} reason */
 function problem(code, reason) {
-  const known = problems.get(code);
-  problems.set(code, { reason, count: (known?.count ?? 0) + 1 });
+  problems.add(code, reason);
 }
 
 function report() {
@@ -54,28 +52,19 @@ function report() {
   port.postMessage({ type: 'state', ...all, producers });
 }
 
-/** Schedules one turn for all events of one turn of the event loop. */
-function wake() {
-  if (scheduled) return;
-  scheduled = true;
-  setImmediate(turn);
-}
-
-function turn() {
-  scheduled = false;
-  if (isStopped) return;
+/** Runs a turn of all groups. @returns {boolean} false: the thread waits for an end, and must not rest */
+function run() {
   for (const group of groups) group.turn();
-  if (drains.length > 0 || stopBy > 0) finishWaits();
-  else if (!scheduled) rest();
+  if (drains.length === 0 && stopBy === 0) return true;
+  finishWaits();
+  return false;
 }
 
-function rest() {
-  const records = groups.reduce((sum, group) => sum + group.records, 0);
-  native.restUplink(
-    records - recordsBefore,
-    groups.some(({ isWaiting }) => isWaiting)
-  );
-  recordsBefore = records;
+function load() {
+  return {
+    records: groups.reduce((sum, group) => sum + group.records, 0),
+    isWaiting: groups.some(({ isWaiting }) => isWaiting)
+  };
 }
 
 function finishWaits() {
@@ -97,9 +86,7 @@ function stopPolling() {
 }
 
 function everySecond() {
-  for (const [code, { reason, count }] of problems)
-    port.postMessage({ type: 'problem', code, reason, count });
-  problems.clear();
+  for (const each of problems.take()) port.postMessage({ type: 'problem', ...each });
   for (const group of groups) group.schedule();
 }
 
@@ -124,7 +111,7 @@ function setStages(table) {
 
 async function finish() {
   const inTime = groups.every(({ isDone }) => isDone);
-  isStopped = true;
+  turns.stop();
   for (const timer of timers) clearInterval(timer);
   stopPolling();
   await Promise.all(groups.map((group) => group.stop()));
