@@ -159,6 +159,12 @@ const VARIABLES = [
     checks.text,
     "bcrypt hash of the editor's password (`npx node-red admin hash-pw`)."
   ),
+  own('SEGANET_TENANTS', checks.text, 'Tenants file of a tenants node.', {
+    shown: 'in `SEGANET_HOME`'
+  }),
+  own('SEGANET_TENANTS_SOCKET', checks.text, 'Socket of the keeper of the tenants.', {
+    shown: 'in `SEGANET_HOME`'
+  }),
   own(
     'SEGANET_LOG_FORMAT',
     checks.property(choice(['text', 'json'], 'text')),

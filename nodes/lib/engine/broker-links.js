@@ -16,6 +16,8 @@ const { anyConnected } = require('./session-summary');
  * @typedef {{ topic: string, envelopeTopic: string, create: boolean, source?: string }} KafkaTopics
  * @typedef {MqttTopics | KafkaTopics} Topics
  * @typedef {{ stage: number, link: BrokerLink, topics: Topics }} UplinkMember
+ * @typedef {import('./tenants-link').TenantsLink} TenantsLink
+ * @typedef {{ link: TenantsLink, tenants: import('../uplink/tenants/tenants-thread').PlanTenant[] }} Divided
  */
 
 /** Longest wait for the pending acknowledgements of a thread that loses an uplink node. */
@@ -31,6 +33,8 @@ class Uplinks {
     this.#numbers = new Map();
     /** @type {Map<BrokerLink, UplinkStages>} with the stages of the current plan */
     this.links = new Map();
+    /** Of the current plan. @type {TenantsLink | null} */
+    this.tenants = null;
     this.#members = [];
   }
 
@@ -70,16 +74,18 @@ class Uplinks {
    * Stops the threads that lose an uplink node in the next plan. Their batches return to the engine, and then follow
    * the plan in order.
    * @param {UplinkMember[]} members of the next plan
+   * @param {Divided | null} [divided] tenants of the next plan
    * @returns {Promise<unknown> | null} null: no thread has to stop
    */
-  part(members) {
+  part(members, divided = null) {
     const wanted = byLink(members);
     const parting = [...this.links].filter(([link, stages]) => {
       const goesOn = wanted.get(link) ?? {};
       return link.isBusy && Object.keys(stages).some((stage) => !(stage in goesOn));
     });
-    if (parting.length === 0) return null;
-    return Promise.all(parting.map(([link]) => link.stop(PART_MS)));
+    const leaving = this.tenants?.part(this.tenants === divided?.link ? divided.tenants : []) ?? null;
+    if (parting.length === 0) return leaving;
+    return Promise.all([leaving, ...parting.map(([link]) => link.stop(PART_MS))]);
   }
 
   /**
@@ -95,21 +101,28 @@ class Uplinks {
    * Starts the threads that the current plan uses, and stops the others.
    * @param {EngineHost} host
    * @param {UplinkMember[]} members
+   * @param {Divided | null} [divided]
    */
-  async reconcile(host, members) {
+  async reconcile(host, members, divided = null) {
     this.#members = members;
     const wanted = byLink(members);
     const unused = [...this.links.keys()].filter((link) => !wanted.has(link));
     this.links = wanted;
+    const before = this.tenants;
+    this.tenants = divided?.link ?? null;
     await Promise.all([
       ...unused.map((link) => link.stop(0)),
+      before !== this.tenants && before?.stop(0),
+      divided?.link.serve(host, divided.tenants),
       ...[...wanted].map(([link, stages]) => link.serve(host, this.numberOf(link.id), stages))
     ]);
   }
 
   /** @param {number} timeoutMs */
   async stop(timeoutMs) {
-    await Promise.all([...this.links.keys()].map((link) => link.stop(timeoutMs)));
+    await Promise.all(
+      [...this.links.keys(), ...(this.tenants ? [this.tenants] : [])].map((link) => link.stop(timeoutMs))
+    );
   }
 
   /** @returns {boolean} true while a broker in use accepts records of at least one class */

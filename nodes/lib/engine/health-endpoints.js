@@ -68,7 +68,7 @@ function healthOf({ host }) {
     isRunning: true,
     hasPlan: host.plan !== null,
     workers: (host.engine.stats().placement?.workers ?? []).map(({ silentMs }) => silentMs),
-    uplinkThreads: links.map(({ silentMs }) => silentMs),
+    uplinkThreads: [...links, host.uplinks.tenants].flatMap((link) => link?.silentMs ?? []),
     logThread: log?.silentMs ?? -1,
     listeners: members.flatMap(({ accepts }) => accepts ?? []),
     stranded: members.filter(({ kind, uplink }) => kind === 'uplink' && !uplink).length,

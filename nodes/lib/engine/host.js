@@ -9,7 +9,7 @@
 //                      certain that it will not come.
 //   close()            Deliver while there is time, write the rest to the log, and stop uplinks, log and engine.
 
-const { Planner } = require('./planner');
+const { dividedBy, Planner } = require('./planner');
 const { Complaints } = require('../base/complaints');
 const { guard } = require('../base/guard');
 const { Inbox } = require('./inbox');
@@ -92,6 +92,7 @@ class EngineHost {
   /** @type {import('./modules').TlsThread | null} */
   #tls;
   #deploys;
+  #isReplanning;
   #timer;
 
   /**
@@ -173,6 +174,7 @@ class EngineHost {
       prepare: () => this.#prepare(),
       apply: () => this.#planner.deploy()
     });
+    this.#isReplanning = false;
     this.#timer = setInterval(() => this.tick(), TICK_MS).unref();
   }
 
@@ -260,6 +262,22 @@ class EngineHost {
     return this.#members.get(nodeId)?.delivery ?? null;
   }
 
+  /** Call it when the stages of a node have changed without a deploy: applies the plan again. */
+  async replan() {
+    if (this.#isReplanning) return;
+    this.#isReplanning = true;
+    // A deploy that begins during the wait takes the change in.
+    while (!this.#deploys.isUnderWay && !this.closing) {
+      const parting = this.uplinks.part(this.#uplinkMembers(), dividedBy(this.members));
+      if (!parting) break;
+      await parting;
+    }
+    this.#isReplanning = false;
+    if (this.#deploys.isUnderWay || this.closing || !this.plan) return;
+    this.#planner.hurry();
+    this.#planner.deploy();
+  }
+
   /** @param {Member} member */
   register(member) {
     this.#members.set(member.id, member);
@@ -277,12 +295,15 @@ class EngineHost {
   waitsFor(stats) {
     const trouble = this.log?.trouble() ?? '';
     const isServed = this.members.every(({ kind, uplink }) => kind !== 'uplink' || uplink);
-    const byCloud = this.acknowledge !== 'stored' && !stats.slowed && this.uplinks.allConnected;
+    const { allConnected, tenants } = this.uplinks;
+    // Tenants that sleep take records only from the disk.
+    const byCloud = this.acknowledge !== 'stored' && !stats.slowed && allConnected && !tenants;
     return byCloud && isServed ? '' : trouble;
   }
 
   /**
-   * @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, commands: object,
+   * @returns {EngineStats & { workers: object[], uplinks: object[],
+   *   tenants: ReturnType<import('./tenants-link').TenantsLink['view']> | null, log: object | null, commands: object,
    *   fronts: object[], sources: SourceFigures[], deliveries: object,
    *   filters: { nodeId: string, filtered: number }[], waiting: number,
    *   unclaimed: number }}
@@ -296,6 +317,7 @@ class EngineHost {
       ...stats,
       workers,
       uplinks: this.uplinks.view(),
+      tenants: this.uplinks.tenants?.view() ?? null,
       log: this.log?.view() ?? null,
       commands: this.commands.view(),
       fronts: this.members.flatMap(({ id, tlsState }) => (tlsState ? [{ nodeId: id, ...tlsState }] : [])),
@@ -380,7 +402,7 @@ class EngineHost {
   /** @returns {Promise<unknown> | null} resolves when the next plan can be applied */
   #prepare() {
     for (const member of this.#members.values()) member.renew();
-    const parting = this.uplinks.part(this.#uplinkMembers());
+    const parting = this.uplinks.part(this.#uplinkMembers(), dividedBy(this.members));
     const restoring = this.#restore();
     return parting && restoring ? Promise.all([parting, restoring]) : (parting ?? restoring);
   }

@@ -103,6 +103,12 @@ class LogLink {
     );
   }
 
+  /** @returns {Promise<import('./modules').Holding[]> | null} records on disk by uplink node; null = the log is not open */
+  holdings() {
+    if (!['ready', 'full'].includes(this.state.state)) return null;
+    return this.#thread?.holdings() ?? null;
+  }
+
   /**
    * @param {number} timeoutMs
    * @returns {Promise<boolean> | null} resolves to true when the MQTT sessions of an earlier run are restored, false if

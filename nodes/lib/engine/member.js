@@ -34,6 +34,8 @@ const { isBatch, toEnvelope, toRecord } = require('../base/record');
  * @property {() => object | null} [figures] the node's own figures, for the metrics and the live view; null = none at
  *   present
  * @property {import('../live/list-pages').List} [list] a page of the node's own list, for the live view
+ * @property {import('./tenants-link').TenantsLink} [tenants] of a node that divides records among tenants
+ * @property {() => import('./division').Division} [division] its stages that are not on the canvas, at present
  *
  * @typedef {StageParts & ListenerParts} Stage a node's contribution to the plan
  */
@@ -77,6 +79,9 @@ class Member {
     this.#isOpen = stage.isOpen;
     this.figures = stage.figures ?? null;
     this.list = stage.list ?? null;
+    this.tenants = stage.tenants ?? null;
+    /** Its stages that are not on the canvas, at present. */
+    this.division = stage.division ?? null;
     this.wires = new Wires(node);
     this.status = new Status(node);
     /** @type {Route | null} */
@@ -111,7 +116,18 @@ class Member {
   planMember() {
     const { id, stage, kind, protocol, wires, asMessages, tenant } = this;
     const settings = this.delivery ? { ...this.#settings, delivered: true } : this.#settings;
-    return { id, stage, kind, protocol, settings, wires: wires.drawn, asMessages, tenant };
+    const division = this.division?.();
+    return {
+      id,
+      stage,
+      kind,
+      protocol,
+      settings,
+      wires: wires.drawn,
+      asMessages,
+      tenant,
+      ...(division && { division })
+    };
   }
 
   /**

@@ -78,6 +78,9 @@
  *
  * @typedef {{ UplinkThread: UplinkThreadClass }} Kafka
  *
+ * @typedef {import('../uplink/tenants/tenants-thread').TenantsThread} TenantsThread
+ * @typedef {typeof import('../uplink/tenants')} Tenants
+ *
  * @typedef {object} StoreOptions
  * @property {string} directory
  * @property {number} limitMiB
@@ -132,7 +135,10 @@
  * @property {new (token: number) => TlsThread} TlsThread
  */
 
-/** @type {{ native?: Native, uplink?: Uplink, kafka?: Kafka, store?: Store, net?: Net, tls?: Tls, energy?: Energy }} */
+/**
+ * @type {{ native?: Native, uplink?: Uplink, kafka?: Kafka, tenants?: Tenants, store?: Store, net?: Net, tls?: Tls,
+ *   energy?: Energy }}
+ */
 const replaced = {};
 
 /** @returns {Native} throws the loader's Error if the addon cannot be loaded */
@@ -148,6 +154,11 @@ function uplink() {
 /** @returns {Kafka} */
 function kafka() {
   return replaced.kafka ?? require('../uplink/kafka/index.js');
+}
+
+/** @returns {Tenants} */
+function tenants() {
+  return replaced.tenants ?? require('../uplink/tenants/index.js');
 }
 
 /** @returns {Store} */
@@ -172,16 +183,18 @@ function tls() {
 
 /**
  * Replaces modules in tests. Without an argument it restores the real ones.
- * @param {{ native?: any, uplink?: any, kafka?: any, store?: any, net?: any, tls?: any, energy?: any }} [parts]
+ * @param {{ native?: any, uplink?: any, kafka?: any, tenants?: any, store?: any, net?: any, tls?: any,
+ *   energy?: any }} [parts]
  */
 function replaceModules(parts = {}) {
   replaced.native = parts.native;
   replaced.uplink = parts.uplink;
   replaced.kafka = parts.kafka;
+  replaced.tenants = parts.tenants;
   replaced.store = parts.store;
   replaced.net = parts.net;
   replaced.tls = parts.tls;
   replaced.energy = parts.energy;
 }
 
-module.exports = { native, uplink, kafka, store, net, tls, energy, replaceModules };
+module.exports = { native, uplink, kafka, tenants, store, net, tls, energy, replaceModules };

@@ -23,6 +23,7 @@ const { WireTargets } = require('./wire-targets');
  * @property {object} settings the stage's own fields of StageSpec
  * @property {string[][]} wires as drawn, by output
  * @property {boolean} [asMessages] true: the user wants its output as messages
+ * @property {import('./division').Division} [division] its stages that are not on the canvas
  * @property {boolean} [tenant] of a source: true: its device ids begin with a tenant that was proven
  *
  * @typedef {object} Veto why a wire between two nodes of the engine carries messages
@@ -299,11 +300,24 @@ function compile(list, getNode, options) {
     })
   );
   traceOrigins(routes);
-  const stages = ordered.map((member) => stageOf(member, /** @type {Route} */ (routes.get(member.id))));
+  const stages = ordered.flatMap((member) => stagesOf(member, /** @type {Route} */ (routes.get(member.id))));
   return { spec: { stages }, routes, hops: targets.deepest + 1 };
 }
 
-/** @param {PlanMember} member @param {Route} route */
+/**
+ * @param {PlanMember} member
+ * @param {Route} route
+ * @returns {StageSpec[]} its stage, and those that are not on the canvas
+ */
+function stagesOf(member, route) {
+  const { division } = member;
+  if (!division) return [stageOf(member, route)];
+  if (division.next.length === 0) return [];
+  const settings = { ...member.settings, ...division.settings, next: division.next };
+  return [stageOf({ ...member, settings }, route), ...division.stages];
+}
+
+/** @param {PlanMember} member @param {Route} route @returns {StageSpec} */
 function stageOf({ id, stage, kind, settings }, { next, jsWires }) {
   const messages = jsWires.some((port) => port.length > 0);
   const name = kind === 'uplink' || kind === 'source' ? { name: logName(id) } : {};

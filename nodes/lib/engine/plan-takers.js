@@ -42,6 +42,9 @@ function shutBy(from, members, behind, getNode) {
   const seen = new Set([from]);
   let isTaken = false;
   for (const member of seen) {
+    const { trouble } = member.division ?? {};
+    if (trouble && member !== from) return shutByNode(getNode(member.id)?.name || member.id, trouble);
+    if (trouble) return trouble;
     if (member.kind === 'split' && from.kind === 'source' && !from.tenant) return noTenant();
     isTaken ||= member.kind === 'uplink' || member.kind === 'split';
     for (const to of (member.wires[0] ?? []).flatMap(behind)) {

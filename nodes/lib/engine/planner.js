@@ -92,6 +92,7 @@ class Planner {
     if (this.#isClosed) return;
     const { members, uplinks } = this.#host;
     let served = servedBy(members, null);
+    const divided = dividedBy(members);
     const isIn = (/** @type {unknown} */ error) => {
       if (this.#isClosed) return;
       if (error) this.#keepOld(asError(error));
@@ -100,7 +101,7 @@ class Planner {
       for (const member of members) if (member.route) member.listen();
       // Also if the previous plan stays: the threads that parted for this one start again.
       uplinks
-        .reconcile(this.#host, served)
+        .reconcile(this.#host, served, error && divided ? { ...divided, tenants: [] } : divided)
         .catch((failure) => this.#context.error(`The uplink did not start: ${failure.message}`));
       this.#resume();
     };
@@ -189,7 +190,10 @@ class Planner {
     this.plan = plan;
     this.refused = '';
     this.#follow(plan, rests);
-    log?.expect(members.filter(({ kind }) => kind === 'uplink').map(({ id }) => logName(id)));
+    log?.expect([
+      ...members.filter(({ kind }) => kind === 'uplink').map(({ id }) => logName(id)),
+      ...members.flatMap(({ division }) => division?.().logNames ?? [])
+    ]);
     this.#context.refused?.('');
   }
 
@@ -232,4 +236,16 @@ function servedBy(members, plan) {
   });
 }
 
+/**
+ * Returns the tenants of the plan, null = it has no tenants node.
+ * @param {import('./member').Member[]} members
+ * @returns {import('./broker-links').Divided | null}
+ */
+function dividedBy(members) {
+  for (const { tenants: link, division } of members)
+    if (link && division) return { link, tenants: division().tenants };
+  return null;
+}
+
 exports.Planner = Planner;
+exports.dividedBy = dividedBy;

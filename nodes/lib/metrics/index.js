@@ -6,6 +6,7 @@ const { addEngine } = require('./engine');
 const { addUplink } = require('./uplink');
 const { addProcess } = require('./process');
 const { addSeries } = require('./series');
+const { addTenants } = require('./tenants');
 const { version } = require('../../../package.json');
 
 /** @typedef {import('./engine').Snapshot} Snapshot */
@@ -31,6 +32,7 @@ function metricsText(engines, process, series = []) {
     addEngine(out, labels, stats);
     const uplinks = /** @type {Uplink[]} */ (stats.uplinks);
     for (const uplink of uplinks) addUplink(out, labels, uplink);
+    if (stats.tenants) addTenants(out, labels, stats.tenants);
     // The energy is of the whole machine, so the first uplink that measured it is enough.
     for (const { energy } of uplinks) {
       if (!energy) continue;

@@ -23,6 +23,8 @@ const { InFlightWindow } = require('./sending/in-flight-window');
  * @property {(code: string, reason: string) => void} problem
  * @property {import('./paths/session-paths').Paths | null} [paths] of the uplink
  * @property {() => void} onStatus the status of this group has changed
+ * @property {(client: import('mqtt').MqttClient) => void} [onClient] there is a connection
+ * @property {import('./session/session').SessionHandlers['onPublish']} [onPublish] for a session that subscribes
  */
 
 /** Bytes that the stream may hold unsent: few where the kernel's own part is kept small too. */
@@ -45,6 +47,7 @@ class Group {
     this.ackTimeoutMs = options.ackTimeoutMs;
     this.acknowledgedBefore = 0;
     this.wake = parts.wake;
+    this.onClient = parts.onClient;
     /** The next turn pumps. */
     this.isPumpWanted = false;
     const socket = options.sockets[index];
@@ -81,6 +84,7 @@ class Group {
           parts.wake();
           this.feeder.sender.acknowledge(id, reasonCode);
         },
+        onPublish: parts.onPublish,
         onProblem: parts.problem
       },
       native
@@ -117,6 +121,7 @@ class Group {
       return;
     }
     feeder.connected(link, (bytes, done) => session.write(bytes, done));
+    if (session.client) this.onClient?.(session.client);
   }
 
   /**

@@ -16,9 +16,12 @@ const { Client } = require('../../../flows/demo/ocf/client');
 const { Authority } = require('../../fixtures/devices/authority');
 const { asLamp, LIGHT } = require('../../../flows/demo/ocf/lamp');
 const { NodeRed } = require('../../fixtures/gateway/palette');
+const { TestKeeper } = require('../../fixtures/tenants/keeper');
 
 const CLOUD = 'arrived in the cloud';
 const [userDir] = process.argv.slice(2);
+const TENANTS = path.join(userDir, 'tenants', 'tenants.json');
+const KEEPER = path.join(userDir, 'tenants', 'keeper.sock');
 const folder = path.join(userDir, 'node_modules', '@seganet', 'node-red-gateway', 'examples');
 
 /** @typedef {{ nodeRed: NodeRed, flow: any[], idOf: (type: string, name?: string) => string }} Context */
@@ -339,6 +342,25 @@ const examples = {
       lamp.destroy();
     }
   },
+  25: async ({ nodeRed, idOf }) => {
+    const status = () => nodeRed.statuses.get(idOf('seganet-tenants'))?.text ?? '';
+    await eventually(() => /no tenants file/.test(status()), { timeoutMs: 30000, what: 'the missing file' });
+    // The steps of its comment, with a keeper that knows where the second tab listens.
+    fs.mkdirSync(path.dirname(TENANTS), { recursive: true });
+    const keeper = new TestKeeper({ wake: () => ({ host: '127.0.0.1', port: 1885 }), socket: KEEPER });
+    fs.writeFileSync(TENANTS, '{"version":1,"tenants":[{"name":"acme","driver":"process","port":1885}]}');
+    await eventually(() => /keeper: ENOENT/.test(status()), { timeoutMs: 30000 });
+    await keeper.open();
+    try {
+      await nodeRed.inject(idOf('inject'));
+      await nodeRed.shows('arrived at acme', /bar.*4\.2/s, 30000);
+      await eventually(() => keeper.streams.size > 0);
+      keeper.tell({ at: Date.now(), tenant: 'acme', event: 'ready', ms: 12 });
+      await nodeRed.shows('what tenants do', /ready/);
+    } finally {
+      await keeper.close();
+    }
+  },
   26: async ({ nodeRed, flow, idOf }) => {
     const text = JSON.stringify(flow).replaceAll('127.0.0.1:1880', nodeRed.address);
     await nodeRed.deploy(JSON.parse(text));
@@ -405,7 +427,9 @@ async function main() {
   // A namespace begins with its loopback down.
   execFileSync('ip', ['link', 'set', 'lo', 'up']);
   const only = process.env.EXAMPLES_ONLY?.split(',');
-  const nodeRed = await NodeRed.start(userDir);
+  const nodeRed = await NodeRed.start(userDir, {
+    env: { SEGANET_TENANTS: TENANTS, SEGANET_TENANTS_SOCKET: KEEPER }
+  });
   for (const name of fs.readdirSync(folder).sort()) {
     if (!name.endsWith('.json') || (only && !only.includes(name.slice(0, 2)))) continue;
     console.log(JSON.stringify({ example: name, error: await runOne(nodeRed, name) }));

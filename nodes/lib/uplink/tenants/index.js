@@ -1,0 +1,5 @@
+'use strict';
+
+const { TenantsThread } = require('./tenants-thread');
+
+module.exports = { TenantsThread };

@@ -1,0 +1,113 @@
+'use strict';
+
+const path = require('node:path');
+const { Complaints } = require('./lib/base/complaints');
+const { onInput } = require('./lib/base/message-input');
+const { isBatch, toRecord } = require('./lib/base/record');
+const { divide } = require('./lib/engine/division');
+const { sum } = require('./lib/engine/drain');
+const { join } = require('./lib/engine/join');
+const { TenantsLink } = require('./lib/engine/tenants-link');
+const { schema } = require('./lib/settings/tenants');
+const { KeeperEvents } = require('./lib/tenants/keeper-events');
+const { keeperSocket, tenantsFile } = require('./lib/tenants/places');
+const { TenantsFile } = require('./lib/tenants/tenants-file');
+const { tenantsShown } = require('./lib/tenants/tenants-status');
+const { thresholds } = require('./lib/unbatch/thresholds');
+
+const STOP_MS = 2000;
+/** In the engine's folder: the names and limits of the last valid file. */
+const COPY = 'tenants.json';
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function Tenants(config) {
+    RED.nodes.createNode(this, config);
+    /** @type {TenantsLink | null} */
+    let link = null;
+    /** @type {TenantsFile | null} */
+    let file = null;
+    /** @type {KeeperEvents | null} */
+    let events = null;
+    const member = join(RED, this, config, schema, (values, host) => {
+      const other = host.members.find(({ kind, id }) => kind === 'split' && id !== this.id);
+      if (other) throw second(other.node.name || other.id);
+      const { file: given, socket, mostAwake, idleS, connectS, ...batch } = values;
+      const keeper = keeperSocket(socket);
+      const own = new TenantsFile({
+        file: tenantsFile(given),
+        copy: path.join(host.directory, COPY),
+        changed: () => {
+          tellFile();
+          void host.replan();
+        }
+      });
+      // Without tenants, the plan reports it.
+      const tellFile = () => void (own.problem && own.tenants.length > 0 && this.error(own.problem));
+      own.open();
+      tellFile();
+      file = own;
+      const stream = new KeeperEvents({ socket: keeper }, { onEvent: () => {}, onState: () => {} });
+      stream.open();
+      events = stream;
+      const limits = { mostAwake, idleMs: idleS * 1000, connectMs: connectS * 1000 };
+      const made = new TenantsLink(this.id, config.name || 'tenants', { socket: keeper, ...limits });
+      const complaints = new Complaints((sentence) => this.warn(sentence));
+      made.onProblem = (sentence, kind = sentence, count = 1) => complaints.tell(kind, sentence, count);
+      link = made;
+      const stage = {
+        ...thresholds({ mode: 'envelope', ...batch }, host.gatewayId),
+        format: 'ndjson',
+        immediateClass: 1
+      };
+      return {
+        kind: 'split',
+        settings: {},
+        tenants: made,
+        division: () => divide(host, own.tenants, stage, troubleOf(own)),
+        shown: (_rates, stats) =>
+          tenantsShown({
+            counts: made.counts,
+            fileProblem: own.problem,
+            keeperProblem: made.keeperProblem || stream.problem || '',
+            failed: [...made.rows.values()].filter(({ state }) => state === 'failed'),
+            kept: sum(stats.heldRecords) + sum(stats.backlogRecords)
+          })
+      };
+    });
+    this.on('close', (/** @type {() => void} */ done) => {
+      file?.close();
+      events?.close();
+      if (link) void link.close(STOP_MS).finally(done);
+      else done();
+    });
+    if (!member) return;
+
+    onInput(this, (msg, _send, done) => {
+      if (isBatch(msg)) return done(new Error(BATCH));
+      member.put(toRecord(msg), done, { msg });
+    });
+  }
+
+  RED.nodes.registerType('seganet-tenants', Tenants);
+};
+
+const BATCH =
+  'A batch cannot be divided among tenants. Wire records to this node; it makes the batches of each tenant itself.';
+
+/** @param {string} name of the first node */
+function second(name) {
+  const sentence = `The engine already has the tenants node "${name}". Wire records to that node, or delete it.`;
+  return Object.assign(new Error(sentence), { shown: 'second tenants node' });
+}
+
+/** @param {TenantsFile} file @returns {import('./lib/engine/plan-compiler').Trouble | null} */
+function troubleOf({ tenants, problem, path: name }) {
+  if (tenants.length > 0) return null;
+  const empty = `The tenants file ${name} has no tenants. Add one with "seganet-tenants add".`;
+  return { shown: problem ? 'no tenants file' : 'no tenants', sentence: problem || empty };
+}
