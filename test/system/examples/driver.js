@@ -344,8 +344,7 @@ const examples = {
   },
   25: async ({ nodeRed, idOf }) => {
     const status = () => nodeRed.statuses.get(idOf('seganet-tenants'))?.text ?? '';
-    await eventually(() => /no tenants file/.test(status()), { timeoutMs: 30000, what: 'the missing file' });
-    // The steps of its comment, with a keeper that knows where the second tab listens.
+    await eventually(() => /no tenants file/.test(status()), { timeoutMs: 30000 });
     fs.mkdirSync(path.dirname(TENANTS), { recursive: true });
     const keeper = new TestKeeper({ wake: () => ({ host: '127.0.0.1', port: 1885 }), socket: KEEPER });
     fs.writeFileSync(TENANTS, '{"version":1,"tenants":[{"name":"acme","driver":"process","port":1885}]}');
@@ -434,8 +433,9 @@ async function main() {
     if (!name.endsWith('.json') || (only && !only.includes(name.slice(0, 2)))) continue;
     console.log(JSON.stringify({ example: name, error: await runOne(nodeRed, name) }));
   }
-  const error = await withoutRoute(nodeRed).then(() => '', String);
-  console.log(JSON.stringify({ example: 'no route', error }));
+  console.log(
+    JSON.stringify({ example: 'no route', error: await withoutRoute(nodeRed).then(() => '', String) })
+  );
   const { code } = await nodeRed.stop();
   console.log(
     JSON.stringify({ example: 'the end of Node-RED', error: code === 0 ? '' : `exit code ${code}` })

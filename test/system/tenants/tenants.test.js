@@ -6,7 +6,7 @@ const os = require('node:os');
 const path = require('node:path');
 const mqtt = require('mqtt');
 const { eventually, freePort, waitForPort } = require('../../../bench/harness/net');
-const { ProcessKeeper, makeUser, node, startRed } = require('../../fixtures/tenants/process-keeper');
+const { ProcessKeeper, frontFlow, makeUser, startRed } = require('../../fixtures/tenants/process-keeper');
 
 jest.setTimeout(120000);
 
@@ -31,7 +31,8 @@ beforeAll(async () => {
   keeper = new ProcessKeeper(path.join(folder, 'tenants'));
   await keeper.open();
   writeTenants('acme', 'b');
-  makeUser(path.join(folder, 'front'), frontFlow());
+  const file = path.join(folder, 'tenants.json');
+  makeUser(path.join(folder, 'front'), frontFlow({ port, file, socket: keeper.socket }));
   await startFront();
 });
 afterAll(async () => {
@@ -46,29 +47,6 @@ function writeTenants(...names) {
   const tenants = names.map((name) => ({ name, driver: 'process' }));
   fs.writeFileSync(path.join(folder, 'new'), JSON.stringify({ version: 1, tenants }));
   fs.renameSync(path.join(folder, 'new'), path.join(folder, 'tenants.json'));
-}
-
-/** The tenant of a device is what precedes the dot in its client id. */
-function frontFlow() {
-  const func = "msg.deviceId = msg.deviceId.replace('.', ':'); return msg;";
-  return [
-    { id: 'tab', type: 'tab', label: 'front' },
-    { id: 'engine', type: 'seganet-engine', gatewayId: 'front1', workers: '2', acknowledge: 'safe' },
-    node(
-      'in',
-      'seganet-mqtt-devices',
-      {
-        ...{ version: 2, engine: 'engine', host: '127.0.0.1', port: String(port), login: 'none' },
-        ...{ acknowledgeMessages: 'delivered', deliveryTimeoutS: '30', onDeliveryTimeout: 'refuse' }
-      },
-      'name'
-    ),
-    node('name', 'function', { func, outputs: 1, libs: [] }, 'tenants'),
-    node('tenants', 'seganet-tenants', {
-      ...{ engine: 'engine', file: path.join(folder, 'tenants.json'), socket: keeper.socket },
-      ...{ idleS: '1', connectS: '60', mostAwake: '64' }
-    })
-  ];
 }
 
 async function startFront() {

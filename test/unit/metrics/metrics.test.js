@@ -228,7 +228,9 @@ test('is documented in docs/metrics.md: the conditional metrics, which few machi
   const filters = [{ nodeId: 'f1', filtered: 3 }];
   const sources = [source('ocf', cloud), source('kafka', kafkaSource)];
   const uplinks = [uplink({ energy, producers: [producer] })];
-  const engines = [engine({ stats: stats({ filters, uplinks, sources, desk }) })];
+  const rows = [{ wakes: 1, failures: 0 }];
+  const tenants = { counts: { asleep: 2 }, keeperProblem: '', totals: {}, tenants: rows };
+  const engines = [engine({ stats: stats({ filters, uplinks, sources, desk, tenants }) })];
   const families = parseMetrics(metricsText(engines, undefined, [series]));
   const conditional = [...documentedMetrics()].filter(([, { isConditional }]) => isConditional);
   expect(conditional.length).toBeGreaterThan(10);
