@@ -8,6 +8,8 @@ const { connectPacket, readConnack, DISCONNECT } = require('./mqtt-login');
 const EVERY_MS = 5;
 /** A tenant that accepts a connection and does not answer gets another one after this time. */
 const ANSWER_MS = 2000;
+/** Time for a tenant to close the connection after a login. */
+const CLOSE_MS = 500;
 
 /**
  * Waits until a tenant accepts, or ends, or takes too long.
@@ -48,22 +50,28 @@ function tryOnce({ host, port, login }, signal) {
   return new Promise((resolve) => {
     const socket = net.connect({ host, port });
     let answer = Buffer.alloc(0);
-    const end = (/** @type {boolean} */ isReady) => {
-      signal.removeEventListener('abort', giveUp);
-      if (isReady && login) socket.end(DISCONNECT);
-      else socket.destroy();
-      resolve(isReady);
-    };
-    const giveUp = () => end(false);
+    let isReady = false;
+    const giveUp = () => socket.destroy();
     signal.addEventListener('abort', giveUp);
     socket.setTimeout(ANSWER_MS, giveUp);
     socket.once('error', giveUp);
-    socket.once('close', giveUp);
-    socket.once('connect', () => (login ? socket.write(connectPacket(login)) : end(true)));
+    // The tenant closes after the DISCONNECT: the front does not meet this login as a device.
+    socket.once('close', () => {
+      signal.removeEventListener('abort', giveUp);
+      resolve(isReady);
+    });
+    socket.once('connect', () => {
+      if (login) return socket.write(connectPacket(login));
+      isReady = true;
+      socket.destroy();
+    });
     socket.on('data', (part) => {
       answer = Buffer.concat([answer, part]);
       const code = readConnack(answer);
-      if (code !== null) end(code === 0);
+      if (isReady || code === null) return;
+      isReady = code === 0;
+      if (isReady) socket.setTimeout(CLOSE_MS).end(DISCONNECT);
+      else socket.destroy();
     });
   });
 }
