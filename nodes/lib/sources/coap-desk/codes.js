@@ -5,6 +5,8 @@
 const METHODS = ['', 'GET', 'POST', 'PUT', 'DELETE', 'FETCH', 'PATCH', 'iPATCH'];
 const MOST_CLASS = 5;
 const MOST_DETAIL = 31;
+/** Texts that answerCode() has read: at most 4 classes of 32. @type {Map<string, number>} */
+const KNOWN_CODES = new Map();
 
 /** @typedef {'GET' | 'POST' | 'PUT' | 'DELETE' | 'FETCH' | 'PATCH' | 'iPATCH'} Method */
 
@@ -29,11 +31,15 @@ function methodCode(method) {
  */
 function answerCode(code) {
   if (typeof code === 'number') return code;
+  const known = KNOWN_CODES.get(code);
+  if (known !== undefined) return known;
   const [, upper, lower] = /^([2-5])\.(\d\d)$/.exec(code) ?? [];
   if (upper === undefined || Number(lower) > MOST_DETAIL) {
     throw new TypeError(`code must be a number or text such as '2.05' with a class of 2 to ${MOST_CLASS}`);
   }
-  return Number(upper) * 32 + Number(lower);
+  const number = Number(upper) * 32 + Number(lower);
+  KNOWN_CODES.set(code, number);
+  return number;
 }
 
 /** @param {number} code such as 0x45 @returns {string} such as '2.05' */

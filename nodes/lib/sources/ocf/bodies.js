@@ -12,6 +12,9 @@ const { Refusal } = require('./refusal');
 
 /** The encoder returns only a part of what is longer than its buffer. */
 const MOST_ENCODED_BYTES = 64 << 20;
+/** Values of options, which stay as they are. @type {Map<number, Buffer>} */
+const FORMAT_VALUES = new Map(Object.values(FORMAT).map((format) => [format, uint(format)]));
+const VERSION_VALUE = uint(OCF_VERSION);
 
 /** @param {unknown} value @returns {Buffer} */
 function encode(value) {
@@ -106,9 +109,9 @@ function speaksOcf(request) {
  */
 function formatOptions(request, format) {
   /** @type {Option[]} */
-  const options = [[OPTION.CONTENT_FORMAT, uint(format)]];
+  const options = [[OPTION.CONTENT_FORMAT, FORMAT_VALUES.get(format) ?? uint(format)]];
   if (format === FORMAT.OCF && speaksOcf(request)) {
-    options.push([OPTION.OCF_CONTENT_VERSION, uint(OCF_VERSION)]);
+    options.push([OPTION.OCF_CONTENT_VERSION, VERSION_VALUE]);
   }
   return options;
 }

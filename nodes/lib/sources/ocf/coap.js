@@ -78,21 +78,44 @@ function uintOption({ options }, number) {
  * @param {{ query: string[] }} request
  * @returns {[string, string][]}
  */
-function queryPairs({ query }) {
-  return query
-    .flatMap((part) => part.split(/[&;]/))
-    .filter(Boolean)
-    .map((pair) => {
-      const at = pair.indexOf('=');
-      return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
-    });
+function queryPairs(request) {
+  /** @type {[string, string][]} */
+  const pairs = [];
+  eachPair(request, (part, from, equals, to) => {
+    pairs.push([part.slice(from, equals), part.slice(equals + 1, to)]);
+  });
+  return pairs;
+}
+
+/**
+ * Calls see() for each pair, which is part[from..to), with its first `=` at `equals`, or none if that is `to`.
+ * @param {{ query: string[] }} request
+ * @param {(part: string, from: number, equals: number, to: number) => void} see
+ */
+function eachPair({ query }, see) {
+  for (const part of query) {
+    let from = 0;
+    let equals = -1;
+    for (let at = 0; at <= part.length; at++) {
+      const char = part[at];
+      if (char === '=' && equals < 0) equals = at;
+      if (at < part.length && char !== '&' && char !== ';') continue;
+      if (at > from) see(part, from, equals < 0 ? at : equals, at);
+      from = at + 1;
+      equals = -1;
+    }
+  }
 }
 
 /** @param {{ query: string[] }} request @param {string} name @returns {string[]} all values of the name */
 function queryValues(request, name) {
-  return queryPairs(request)
-    .filter(([key]) => key === name)
-    .map(([, value]) => value);
+  /** @type {string[]} */
+  const values = [];
+  eachPair(request, (part, from, equals, to) => {
+    if (equals - from !== name.length || !part.startsWith(name, from)) return;
+    values.push(part.slice(equals + 1, to));
+  });
+  return values;
 }
 
 module.exports = {

@@ -21,8 +21,8 @@ const MOST_DEVICES = 64;
  */
 async function discovery(cloud, peer, request, format) {
   checkMethod(request, 'GET');
-  const types = [...new Set(queryValues(request, 'rt'))];
-  const devices = [...new Set(queryValues(request, 'di').map((di) => asUuid(di) || 'none'))];
+  const types = distinct(queryValues(request, 'rt'));
+  const devices = distinct(queryValues(request, 'di').map((di) => asUuid(di) || 'none'));
   if (types.length > MOST_TYPES || devices.length > MOST_DEVICES) {
     throw new Refusal('4.00', `The query may have ${MOST_TYPES} times rt and ${MOST_DEVICES} times di.`);
   }
@@ -43,5 +43,8 @@ async function discovery(cloud, peer, request, format) {
   const { buffer, byteOffset, byteLength } = found.body;
   return { code: '2.05', encoded: Buffer.from(buffer, byteOffset, byteLength) };
 }
+
+/** @param {string[]} values @returns {string[]} */
+const distinct = (values) => (values.length < 2 ? values : [...new Set(values)]);
 
 module.exports = { discovery };

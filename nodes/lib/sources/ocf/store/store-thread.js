@@ -111,7 +111,7 @@ class StoreThread {
   }
 
   /** @param {{ kind: 'read' | 'write' | 'takeChanges', name?: any, input?: any }} call @returns {Promise<any>} */
-  #call(call) {
+  #call({ kind, name, input }) {
     return new Promise((resolve, reject) => {
       const refuse = (/** @type {string} */ reason) => reject(new Error(reason));
       if (this.#isClosed) return refuse('The database is closed.');
@@ -119,7 +119,7 @@ class StoreThread {
       if (this.#open.size >= MOST_OPEN) return refuse('The database is too busy.');
       const id = ++this.#lastId;
       this.#open.set(id, { resolve, reject });
-      this.#thread.post({ ...call, id });
+      this.#thread.post({ kind, name, input, id });
     });
   }
 
