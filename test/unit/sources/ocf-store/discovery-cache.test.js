@@ -4,12 +4,15 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { ManagedThread } = require('../../../../nodes/lib/base/managed-thread');
 const { newCode } = require('../../../../nodes/lib/sources/ocf');
 const { decode, encode } = require('../../../../nodes/lib/sources/ocf/bodies');
 const { SqliteStore, StoreThread } = require('../../../../nodes/lib/sources/ocf/store');
 const { AnswerCache, LIMITS } = require('../../../../nodes/lib/sources/ocf/store/answer-cache');
-const { READS } = require('../../../../nodes/lib/sources/ocf/store/operations');
+const { DataVersion } = require('../../../../nodes/lib/sources/ocf/store/data-version');
 const { hashOf, newPair } = require('../../../../nodes/lib/sources/ocf/tokens');
+const { DatabaseSync } = require('../../../../nodes/lib/store/sqlite');
+const { eventually } = require('../../../fixtures/ocf/scenes');
 
 const NOW = 1000000;
 /** @type {string} */
@@ -42,30 +45,30 @@ async function hrefs(store, uid, more = {}) {
     .sort();
 }
 
-/** @param {() => Promise<unknown>} work @returns {Promise<number>} queries for links */
-async function queries(work) {
-  const spy = jest.spyOn(READS, 'discover');
+/** @param {() => Promise<unknown>} work @returns {Promise<number>} discoveries that reach the thread */
+async function asked(work) {
+  const spy = jest.spyOn(ManagedThread.prototype, 'post');
   try {
     await work();
-    return spy.mock.calls.length;
+    return spy.mock.calls.filter(([message]) => message.name === 'discover').length;
   } finally {
     spy.mockRestore();
   }
 }
 
-test('the same question again reads no links', async () => {
-  const store = new SqliteStore(path.join(folder, 'ocf.db'));
+test('the same question again does not reach the thread', async () => {
+  const store = await StoreThread.open(path.join(folder, 'ocf.db'));
   const uid = await signUp(store, 'd', 'alice');
   await publish(store, 'd', ['/1']);
   expect(
-    await queries(async () => {
+    await asked(async () => {
       for (let i = 0; i < 5; i++) expect(await hrefs(store, uid)).toEqual(['/d/1']);
     })
   ).toBe(1);
   const others = [{ types: [] }, { devices: ['d'] }, { endpoint: 'y' }, { most: 9 }];
   for (const more of others) {
-    expect(await queries(() => hrefs(store, uid, more))).toBe(1);
-    expect(await queries(() => hrefs(store, uid, more))).toBe(0);
+    expect(await asked(() => hrefs(store, uid, more))).toBe(1);
+    expect(await asked(() => hrefs(store, uid, more))).toBe(0);
   }
   await store.close();
 });
@@ -99,7 +102,7 @@ test.each(['in a thread', 'of this thread'])('each change shows at once, with a 
 
 test('a change by another process shows at once', async () => {
   const file = path.join(folder, 'ocf.db');
-  const [store, other] = [new SqliteStore(file), new SqliteStore(file)];
+  const [store, other] = [await StoreThread.open(file), new SqliteStore(file)];
   const uid = await signUp(store, 'd', 'alice');
   expect(await hrefs(store, uid)).toEqual([]);
   await publish(other, 'd', ['/1']);
@@ -111,7 +114,7 @@ test('a change by another process shows at once', async () => {
 });
 
 test('a link that expires leaves, and comes back if the clock is set back', async () => {
-  const store = new SqliteStore(path.join(folder, 'ocf.db'));
+  const store = await StoreThread.open(path.join(folder, 'ocf.db'));
   const uid = await signUp(store, 'd', 'alice');
   await publish(store, 'd', ['/1'], NOW + 100);
   await publish(store, 'd', ['/2']);
@@ -120,6 +123,48 @@ test('a link that expires leaves, and comes back if the clock is set back', asyn
   expect(await hrefs(store, uid, { now: NOW + 100 })).toEqual(['/d/2']);
   expect(await hrefs(store, uid)).toEqual(['/d/1', '/d/2']);
   await store.close();
+});
+
+test('nothing is kept over the end of the thread, or without a version', async () => {
+  const file = path.join(folder, 'ocf.db');
+  const store = await StoreThread.open(file);
+  const uid = await signUp(store, 'd', 'alice');
+  await publish(store, 'd', ['/1']);
+  expect(await hrefs(store, uid)).toEqual(['/d/1']);
+  store.crash();
+  const isBack = () =>
+    publish(store, 'd', ['/2']).then(
+      () => true,
+      () => false
+    );
+  await eventually(isBack, 'the thread is back');
+  expect(await hrefs(store, uid)).toEqual(['/d/1', '/d/2']);
+  const spy = jest.spyOn(DataVersion.prototype, 'read').mockReturnValue(NaN);
+  expect(await asked(async () => void (await hrefs(store, uid), await hrefs(store, uid)))).toBe(2);
+  spy.mockRestore();
+  await store.close();
+  await expect(hrefs(store, uid)).rejects.toThrow('closed');
+  expect(fs.readdirSync(folder)).toEqual(['ocf.db']);
+});
+
+test('a version changes with each commit, and is never that of an earlier connection', () => {
+  const file = path.join(folder, 'some.db');
+  const db = new DatabaseSync(file);
+  db.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (n)');
+  const version = new DataVersion(file);
+  const seen = [version.read()];
+  expect(version.read()).toBe(seen[0]);
+  for (let i = 0; i < 3; i++) {
+    db.exec('INSERT INTO t VALUES (1)');
+    seen.push(version.read());
+    version.reset();
+    seen.push(version.read());
+  }
+  expect(new Set(seen).size).toBe(seen.length);
+  version.close();
+  expect(version.read()).toBeNaN();
+  expect(new DataVersion(path.join(folder, 'none.db')).read()).toBeNaN();
+  db.close();
 });
 
 test('more links than the limit have no answer', async () => {

@@ -5,7 +5,6 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { makeFolder, syncDirectory } = require('../../../store/log-folder');
 const { DatabaseSync } = require('../../../store/sqlite');
-const { AnswerCache } = require('./answer-cache');
 const { CallFigures } = require('./call-figures');
 const { GroupCommit, closed } = require('./group-commit');
 const { READS, WRITES } = require('./operations');
@@ -25,7 +24,6 @@ class SqliteStore {
   #isClosed = false;
   #version = 0;
   #figures = new CallFigures();
-  #answers = new AnswerCache();
   /** Commits so far, for tests of the grouping. */
   commits = 0;
 
@@ -59,20 +57,7 @@ class SqliteStore {
   /** @type {import('./operations').Store['read']} */
   async #read(name, input) {
     if (this.#isClosed) throw closed();
-    if (name === 'discover') return /** @type {any} */ (this.#discover(/** @type {any} */ (input)));
     return /** @type {any} */ (READS[name])(this.#reader, input);
-  }
-
-  /** @param {Parameters<typeof READS.discover>[1]} input */
-  async #discover({ now, ...input }) {
-    const key = JSON.stringify(input);
-    const version = this.#reader.dataVersion();
-    const known = this.#answers.get(version, key, now);
-    if (known) return known;
-    const found = await READS.discover(this.#reader, { ...input, now });
-    // Its statements may have seen different commits.
-    if (found && this.#reader.dataVersion() === version) this.#answers.set(version, key, now, found);
-    return found;
   }
 
   /** @type {import('./operations').Store['write']} */

@@ -2,9 +2,12 @@
 
 const path = require('node:path');
 const { ManagedThread } = require('../../../base/managed-thread');
+const { AnswerCache } = require('./answer-cache');
 const { CallFigures } = require('./call-figures');
+const { DataVersion } = require('./data-version');
 
 /** @typedef {import('./operations').Store} Store */
+/** @typedef {Parameters<typeof import('./operations').READS.discover>[1]} Discovery */
 /** @typedef {{ resolve: (value: any) => void, reject: (error: Error) => void }} Call */
 
 const WORKER_FILE = path.join(__dirname, 'store-worker.js');
@@ -22,6 +25,8 @@ class StoreThread {
   /** @type {Map<number, Call>} */
   #open = new Map();
   #figures = new CallFigures();
+  #answers = new AnswerCache();
+  #version;
   #lastId = 0;
   #isReady = false;
   #isClosed = false;
@@ -36,6 +41,7 @@ class StoreThread {
    * @param {(sentence: string) => void} report
    */
   constructor(file, report) {
+    this.#version = new DataVersion(file);
     this.#thread = new ManagedThread({
       file: WORKER_FILE,
       name: 'seganet-ocf-db',
@@ -76,7 +82,28 @@ class StoreThread {
 
   /** @type {Store['read']} */
   read(name, input) {
-    return this.#figures.count('read', this.#call({ kind: 'read', name, input }));
+    const call = () => this.#call({ kind: 'read', name, input });
+    const result = name === 'discover' ? this.#discover(/** @type {any} */ (input), call) : call();
+    return this.#figures.count('read', result);
+  }
+
+  /**
+   * Answers a discovery without the thread, if the database has not changed since the same question.
+   * @param {Discovery} input
+   * @param {() => Promise<any>} ask the thread
+   */
+  async #discover({ now, ...input }, ask) {
+    if (!this.#isReady || this.#isClosed) return ask();
+    const version = this.#version.read();
+    const key = JSON.stringify(input);
+    const known = this.#answers.get(version, key, now);
+    if (known) return known;
+    const found = await ask();
+    // Its statements may have seen different commits.
+    if (found && !this.#isClosed && this.#version.read() === version) {
+      this.#answers.set(version, key, now, found);
+    }
+    return found;
   }
 
   /** @type {Store['write']} */
@@ -101,6 +128,8 @@ class StoreThread {
   async close() {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    // The thread's connection must be the last one: it empties the WAL.
+    this.#version.close();
     await this.#thread.stop({ kind: 'end' }, END_LIMIT_MS);
     this.#failAll(new Error('The database is closed.'));
   }
@@ -127,6 +156,7 @@ class StoreThread {
   #take({ kind, id, result, message, code, reason }) {
     if (kind === 'ready') {
       this.#isReady = true;
+      this.#version.reset();
       this.#thread.markHealthy();
       if (this.#opened) this.#opened('');
       else this.#hasMissed = true;
