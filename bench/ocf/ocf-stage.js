@@ -15,6 +15,8 @@ const { Stage } = require('../runs/stage');
 const ENGINE = 'seganet-engine-1';
 const PRIORITY = 'seganet-priority-1';
 const PARTITIONS = 4;
+/** Of Kafka's own start script. */
+const HEAP = '1g';
 /** Files of a process beside those of the connections. */
 const SPARE_FILES = 512;
 
@@ -123,9 +125,8 @@ async function startOcf(plan, { kafka: intoKafka = false, connections = 1000, fi
     await fill?.(storeFile);
     await stage.open();
     if (intoKafka) {
-      kafka = new KafkaBroker();
       // The time of a record is that at which the broker appends it.
-      kafka.options.lines = ['log.message.timestamp.type=LogAppendTime'];
+      kafka = new KafkaBroker({ heap: HEAP, lines: ['log.message.timestamp.type=LogAppendTime'] });
       await kafka.start();
       await createTopics(kafka.address, ['seganet.normal'], PARTITIONS);
       flow.push(...kafkaNodes(kafka.address));

@@ -19,6 +19,7 @@ const CLUSTER = 'c2VnYW5ldC1rYWZrYS10ZQ';
  * @typedef {object} BrokerOptions
  * @property {string[]} [lines] of server.properties; they replace the harness's own
  * @property {number} [port] default: a free one
+ * @property {string} [heap] of Java, such as 1g; default 384m, which is enough for tests
  * @property {{ user: string, password: string, mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512' }} [login]
  * @property {{ pem: string }} [tls] file with the private key and the certificates of the broker, in PEM
  * @property {{ id: number, port: number, voters: string }} [member] of a cluster: its node id, the port of its
@@ -82,10 +83,13 @@ class KafkaBroker {
 
   /** Starts the broker with the storage that it has. */
   async again() {
+    const { heap = '384m' } = this.options;
+    // The generation of young objects has its part of the heap from the beginning.
+    const size = this.options.heap ? [`-Xms${heap}`] : [];
     const out = fs.openSync(this.log, 'a');
     this.child = spawn(
       'java',
-      [...this.#java('384m'), 'kafka.Kafka', path.join(this.folder, 'server.properties')],
+      [...size, ...this.#java(heap), 'kafka.Kafka', path.join(this.folder, 'server.properties')],
       { stdio: ['ignore', out, out], cwd: this.folder }
     );
     fs.closeSync(out);
