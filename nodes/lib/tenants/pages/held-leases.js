@@ -1,0 +1,149 @@
+'use strict';
+// One lease a tenant, shared by all connections that its pages hold open. It is renewed while one of them is open, and
+// given back some seconds after the last one, so that a page with many requests wakes its tenant once.
+
+const http = require('node:http');
+
+/** Longest wait for a tenant to start. The connections that asked for it give up earlier. */
+const WAKE_MS = 60000;
+/** The keeper ends a lease 30 s after its last renewal. */
+const RENEW_MS = 10000;
+const IDLE_MS = 5000;
+/** Connections to a tenant; the next requests wait. */
+const MAX_SOCKETS = 64;
+/** Starts of more urgent tenants go first. */
+const NORMAL = 3;
+
+/**
+ * @typedef {Pick<import('../keeper-client').KeeperClient, 'lease' | 'renew' | 'release'>} Keeper
+ * @typedef {{ host: string, agent: http.Agent, release: () => void }} Hold of one connection; release() is idempotent
+ *
+ * @typedef {object} Shared what the connections of a tenant share
+ * @property {number} users
+ * @property {Promise<import('../keeper-client').Lease>} lease
+ * @property {http.Agent} agent
+ * @property {AbortController} abort ends the wait for the lease
+ * @property {NodeJS.Timeout} [renewal]
+ * @property {NodeJS.Timeout} [idle] gives the lease back
+ */
+
+class HeldLeases {
+  #keeper;
+  #warn;
+  #times;
+  /** @type {Map<string, Shared>} by name of the tenant */
+  #shared = new Map();
+
+  /**
+   * @param {Keeper} keeper
+   * @param {(sentence: string) => void} warn
+   * @param {{ renewMs?: number, idleMs?: number, wakeMs?: number }} [times]
+   */
+  constructor(keeper, warn, { renewMs = RENEW_MS, idleMs = IDLE_MS, wakeMs = WAKE_MS } = {}) {
+    this.#keeper = keeper;
+    this.#warn = warn;
+    this.#times = { renewMs, idleMs, wakeMs };
+  }
+
+  /** Tenants with a lease, or that wait for one. */
+  get size() {
+    return this.#shared.size;
+  }
+
+  /**
+   * Resolves when the tenant accepts connections.
+   * @param {string} name
+   * @param {AbortSignal} signal the connection has ended, or gives up
+   * @returns {Promise<Hold>} rejects with a KeeperError, or the reason of the signal
+   */
+  async hold(name, signal) {
+    signal.throwIfAborted();
+    const shared = this.#shared.get(name) ?? this.#begin(name);
+    shared.users++;
+    clearTimeout(shared.idle);
+    let isOpen = true;
+    const release = () => {
+      if (!isOpen) return;
+      isOpen = false;
+      signal.removeEventListener('abort', release);
+      if (--shared.users === 0) this.#rest(name, shared);
+    };
+    signal.addEventListener('abort', release);
+    try {
+      const { host } = await Promise.race([shared.lease, aborted(signal)]);
+      return { host, agent: shared.agent, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** Gives all leases back. @returns {Promise<void>} */
+  async close() {
+    await Promise.all([...this.#shared].map(([name, shared]) => this.#end(name, shared)));
+  }
+
+  /** @param {string} name @returns {Shared} */
+  #begin(name) {
+    const abort = new AbortController();
+    const agent = new http.Agent({ keepAlive: false, maxSockets: MAX_SOCKETS });
+    const request = /** @type {const} */ ({ reason: 'connection', class: NORMAL, holder: 'pages' });
+    const lease = this.#keeper.lease(name, request, { timeoutMs: this.#times.wakeMs, signal: abort.signal });
+    /** @type {Shared} */
+    const shared = { users: 0, lease, agent, abort };
+    this.#shared.set(name, shared);
+    lease.then(
+      ({ id }) => this.#keepRenewing(name, shared, id),
+      () => this.#forget(name, shared)
+    );
+    return shared;
+  }
+
+  /** @param {string} name @param {Shared} shared @param {string} id */
+  #keepRenewing(name, shared, id) {
+    if (this.#shared.get(name) !== shared) return;
+    shared.renewal = setInterval(() => {
+      this.#keeper.renew(id).catch((error) => {
+        // The open connections go on as long as the tenant runs. The next one asks for a new lease.
+        if (error.code === 'gone') this.#forget(name, shared);
+        else this.#warn(error.message);
+      });
+    }, this.#times.renewMs).unref();
+  }
+
+  /** The last connection has ended. @param {string} name @param {Shared} shared */
+  #rest(name, shared) {
+    if (this.#shared.get(name) !== shared) return shared.agent.destroy();
+    shared.idle = setTimeout(() => void this.#end(name, shared), this.#times.idleMs).unref();
+  }
+
+  /** @param {string} name @param {Shared} shared */
+  #forget(name, shared) {
+    clearInterval(shared.renewal);
+    clearTimeout(shared.idle);
+    if (this.#shared.get(name) === shared) this.#shared.delete(name);
+    if (shared.users === 0) shared.agent.destroy();
+  }
+
+  /** @param {string} name @param {Shared} shared */
+  async #end(name, shared) {
+    this.#forget(name, shared);
+    shared.agent.destroy();
+    shared.abort.abort();
+    try {
+      const { id } = await shared.lease;
+      await this.#keeper.release(id);
+    } catch {
+      // There is no lease, or the keeper ends it.
+    }
+  }
+}
+
+/** @param {AbortSignal} signal @returns {Promise<never>} */
+function aborted(signal) {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+exports.HeldLeases = HeldLeases;

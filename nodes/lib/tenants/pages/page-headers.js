@@ -1,0 +1,76 @@
+'use strict';
+// The headers of requests and answers between a browser and the pages of a tenant (RFC 9110, section 7.6).
+
+/** Headers of one connection, which a proxy does not pass on. */
+const OF_CONNECTION = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade'
+];
+/** What the gateway itself says of the client, and the password, which is not the tenant's business. */
+const OWN = [
+  'authorization',
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-seganet-user'
+];
+const DOMAIN = /;\s*domain\s*=[^;]*/gi;
+
+/**
+ * @typedef {import('node:http').IncomingMessage} Message
+ * @typedef {{ user: string, isTls: boolean }} Client user: without the name of the tenant
+ */
+
+/**
+ * Returns the headers with which a request goes on to the tenant.
+ * @param {Message} request
+ * @param {Client} client
+ * @returns {Record<string, string | string[]>}
+ */
+function requestHeaders(request, { user, isTls }) {
+  const { host = '' } = request.headers;
+  return {
+    ...kept(request, [...OF_CONNECTION, ...OWN]),
+    // Node.js would send the body of a GET without its length, and the tenant would read it as a request.
+    ...(request.headers['transfer-encoding'] && { 'transfer-encoding': 'chunked' }),
+    'x-forwarded-for': request.socket.remoteAddress ?? '',
+    'x-forwarded-host': host,
+    'x-forwarded-proto': isTls ? 'https' : 'http',
+    'x-seganet-user': encodeURIComponent(user)
+  };
+}
+
+/**
+ * Returns the headers with which an answer of the tenant goes on to the browser.
+ * @param {Message} answer
+ * @returns {Record<string, string | string[]>}
+ */
+function answerHeaders(answer) {
+  const headers = kept(answer, OF_CONNECTION);
+  const cookies = headers['set-cookie'];
+  // A cookie for a whole domain would reach the pages of other tenants.
+  if (cookies) headers['set-cookie'] = [cookies].flat().map((cookie) => cookie.replace(DOMAIN, ''));
+  return headers;
+}
+
+/** @param {Message} message @param {string[]} without @returns {Record<string, string | string[]>} */
+function kept(message, without) {
+  const named = (message.headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
+  const left = new Set([...without, ...named.filter((name) => name !== 'content-length' && name !== 'host')]);
+  /** @type {Record<string, string | string[]>} */
+  const headers = {};
+  for (const [name, values = []] of Object.entries(message.headersDistinct)) {
+    if (!left.has(name)) headers[name] = values.length === 1 ? values[0] : values;
+  }
+  return headers;
+}
+
+module.exports = { requestHeaders, answerHeaders };
