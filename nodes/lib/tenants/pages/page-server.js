@@ -1,6 +1,6 @@
 'use strict';
-// The pages of all tenants on one port: a user logs in, the tenant is woken if it sleeps, and the request goes on to its
-// HTTP server, or a WebSocket to it. Nothing of a request is read before that: its body waits in the kernel.
+// The pages of all tenants on one port: a user logs in, the tenant is woken if it sleeps, and the request goes on to
+// its HTTP server, or a WebSocket to it. No body is read before that: it waits in the kernel.
 
 const http = require('node:http');
 const https = require('node:https');
