@@ -9,7 +9,10 @@ const { sum } = require('./lib/engine/drain');
 const { join } = require('./lib/engine/join');
 const { TenantsLink } = require('./lib/engine/tenants-link');
 const { schema } = require('./lib/settings/tenants');
+const { serverTls } = require('./lib/sources/http/http-tls');
+const { KeeperClient } = require('./lib/tenants/keeper-client');
 const { KeeperEvents } = require('./lib/tenants/keeper-events');
+const { Pages } = require('./lib/tenants/pages');
 const { keeperSocket, tenantsFile } = require('./lib/tenants/places');
 const { TenantsFile } = require('./lib/tenants/tenants-file');
 const { tenantsShown } = require('./lib/tenants/tenants-status');
@@ -33,11 +36,26 @@ module.exports = function (RED) {
     let file = null;
     /** @type {KeeperEvents | null} */
     let events = null;
+    /** @type {Pages | null} */
+    let pages = null;
     const member = join(RED, this, config, schema, (values, host) => {
       const other = host.members.find(({ kind, id }) => kind === 'split' && id !== this.id);
       if (other) throw second(other.node.name || other.id);
-      const { file: given, socket, mostAwake, idleS, connectS, ...batch } = values;
+      const { file: given, socket, mostAwake, idleS, connectS, ...others } = values;
+      const { pagesPort, pagesHost, pagesTls, pagesPasswordFile, ...batch } = others;
       const keeper = keeperSocket(socket);
+      if (pagesPort > 0) {
+        pages ??= new Pages({
+          host: pagesHost,
+          port: pagesPort,
+          tls: serverTls(RED, this, pagesTls),
+          passwordFile: pagesPasswordFile,
+          keeper: new KeeperClient({ socket: keeper }),
+          pagesOf: (tenant) => file?.pages.get(tenant) ?? 0,
+          warn: (sentence) => this.warn(sentence),
+          error: (sentence) => this.error(sentence)
+        });
+      }
       const own = new TenantsFile({
         file: tenantsFile(given),
         copy: path.join(host.directory, COPY),
@@ -82,6 +100,7 @@ module.exports = function (RED) {
     this.on('close', (/** @type {() => void} */ done) => {
       file?.close();
       events?.close();
+      void pages?.close();
       if (link) void link.close(STOP_MS).finally(done);
       else done();
     });

@@ -34,7 +34,17 @@ const rows = /** @type {const} */ ({
     max: maxDelayMs.max,
     default: maxDelayMs.default,
     unit: 'ms'
-  }
+  },
+  pagesPort: { type: 'integer', min: 0, max: 65535, default: 0 },
+  pagesHost: {
+    type: 'text',
+    form: 'host',
+    default: '127.0.0.1',
+    pattern: /^[0-9a-zA-Z.:-]+$/,
+    shape: 'a local address such as 127.0.0.1 or 0.0.0.0'
+  },
+  pagesTls: { type: 'text', default: '' },
+  pagesPasswordFile: { type: 'text', form: 'file', default: '' }
 });
 
 const EVENTS = /** @type {const} */ (['woken', 'ready', 'slept', 'failed', 'backup', 'other']);

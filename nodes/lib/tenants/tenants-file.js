@@ -41,6 +41,8 @@ class TenantsFile {
     );
     /** @type {Part[]} */
     this.tenants = [];
+    /** Ports of the tenants' web pages, by name. @type {Map<string, number>} */
+    this.pages = new Map();
     /** Why the file is not in use, a sentence; '' = it is. */
     this.problem = '';
     /** True if the tenants are those of the copy. */
@@ -84,7 +86,9 @@ class TenantsFile {
   #read() {
     try {
       const { file = Buffer.alloc(0) } = this.#files.read();
-      this.tenants = partsOf(file);
+      const tenants = parseTenants(file);
+      this.tenants = partsOf(tenants);
+      this.pages = new Map(tenants.flatMap(({ name, http }) => (http ? [[name, http]] : [])));
     } catch (error) {
       const { message } = /** @type {Error} */ (error);
       this.problem =
@@ -114,7 +118,7 @@ class TenantsFile {
 
   #readCopy() {
     try {
-      this.tenants = partsOf(fs.readFileSync(this.#options.copy));
+      this.tenants = partsOf(parseTenants(fs.readFileSync(this.#options.copy)));
       this.isCopy = true;
     } catch {
       this.tenants = [];
@@ -122,9 +126,9 @@ class TenantsFile {
   }
 }
 
-/** @param {Buffer} content of the file @returns {Part[]} those that have an MQTT listener */
-function partsOf(content) {
-  return parseTenants(content)
+/** @param {import('./tenants-schema').Tenant[]} tenants of the file @returns {Part[]} those that have an MQTT listener */
+function partsOf(tenants) {
+  return tenants
     .filter(({ port = PORT }) => port !== 0)
     .map(({ name, limits: { rate = 0, waitingMiB = WAITING_MIB } = {} }) => ({ name, rate, waitingMiB }));
 }

@@ -45,6 +45,7 @@ const visible = types.filter((type) => pages[type].definition.category !== 'conf
 const unchecked = {
   name: 'any text is a name',
   engine: 'the editor checks it',
+  pagesTls: 'the editor checks it',
   broker: 'the editor checks it',
   cluster: 'the editor checks it',
   tls: 'the editor checks it',

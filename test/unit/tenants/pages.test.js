@@ -11,6 +11,7 @@ const WebSocket = require('ws');
 const { hashPassword } = require('../../../nodes/lib/login/password-hash');
 const { PasswordVerifier } = require('../../../nodes/lib/login/password-verifier');
 const { KeeperError } = require('../../../nodes/lib/tenants/keeper-error');
+const { Pages } = require('../../../nodes/lib/tenants/pages');
 const { HeldLeases } = require('../../../nodes/lib/tenants/pages/held-leases');
 const { PageServer, MAX_WAITING_OF_TENANT } = require('../../../nodes/lib/tenants/pages/page-server');
 
@@ -337,4 +338,29 @@ describe('a lease', () => {
 test('plain HTTP is for loopback addresses', () => {
   const options = { host: '0.0.0.0', port: 0, tls: null, verifier, keeper, pagesOf: () => 0, warn: () => {} };
   expect(() => new PageServer(options)).toThrow('in the clear at 0.0.0.0');
+});
+
+test('a port that is taken, and wrong settings, are reported with a sentence', async () => {
+  const other = net.createServer();
+  await new Promise((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const errors = [];
+  const options = {
+    host: '127.0.0.1',
+    port: other.address().port,
+    tls: null,
+    passwordFile: path.join(folder, 'users'),
+    keeper,
+    pagesOf: () => 0,
+    warn: () => {},
+    error: (sentence) => errors.push(sentence)
+  };
+  const pages = new Pages(options);
+  await until(() => errors.length === 1);
+  expect(errors[0]).toMatch(/cannot be opened on 127\.0\.0\.1:\d+ \(EADDRINUSE\)/);
+  expect(pages.port).toBe(0);
+  await pages.close();
+  other.close();
+  expect(() => new Pages({ ...options, passwordFile: '' })).toThrow('need a password file');
+  expect(() => new Pages({ ...options, passwordFile: '/nonexistent/users' })).toThrow('/nonexistent/users');
+  expect(() => new Pages({ ...options, host: '0.0.0.0' })).toThrow('in the clear');
 });

@@ -5,6 +5,7 @@
 const http = require('node:http');
 const https = require('node:https');
 const { isLoopback } = require('../../base/loopback');
+const { watchTlsFiles } = require('../../base/tls-files');
 const { requestHeaders, answerHeaders } = require('./page-headers');
 const { HeldLeases } = require('./held-leases');
 const { whoIs } = require('./page-login');
@@ -32,7 +33,7 @@ const RETRY_S = 5;
  * @typedef {object} PageServerOptions
  * @property {string} host
  * @property {number} port 0 = any free one
- * @property {import('node:https').ServerOptions | null} tls null = plain HTTP, on a loopback address only
+ * @property {import('../../sources/http/http-server').Tls | null} tls null = plain HTTP, on a loopback address only
  * @property {import('./page-login').Verifier} verifier
  * @property {import('./held-leases').Keeper} keeper
  * @property {(tenant: string) => number} pagesOf port of the tenant's HTTP server, 0 = it has none
@@ -49,6 +50,7 @@ class PageServer {
   #closing;
   /** Of WebSockets, which the HTTP server no longer knows. @type {Set<import('node:stream').Duplex>} */
   #sockets;
+  #files;
 
   /**
    * @param {PageServerOptions} options
@@ -73,13 +75,20 @@ class PageServer {
       connectionsCheckingInterval: CHECK_MS,
       maxHeaderSize: MAX_HEAD_BYTES
     };
-    const server = tls ? https.createServer({ ...tls, ...limits }) : http.createServer(limits);
+    this.#files = tls?.files ? watchTlsFiles(tls.files) : null;
+    const server = tls
+      ? https.createServer({ ...tls.options, ...this.#files?.read(), ...limits })
+      : http.createServer(limits);
     server.maxConnections = MAX_CONNECTIONS;
     if (tls) /** @type {any} */ (server).handshakeTimeout = HEAD_MS;
     server.on('connection', (socket) => socket.setKeepAlive(true, KEEP_ALIVE_MS));
-    server.on('request', (request, response) => void this.#answer(request, response));
-    server.on('checkContinue', (request, response) => void this.#answer(request, response));
-    server.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
+    const answer = (/** @type {Request} */ request, /** @type {http.ServerResponse} */ response) =>
+      void this.#answer(request, response).catch((error) => this.#onFault(error, response));
+    server.on('request', answer);
+    server.on('checkContinue', answer);
+    server.on('upgrade', (request, socket, head) => {
+      void this.#upgrade(request, socket, head).catch((error) => this.#onFault(error, socket));
+    });
     this.#server = server;
   }
 
@@ -104,6 +113,25 @@ class PageServer {
     this.#server.closeAllConnections();
     for (const socket of this.#sockets) socket.destroy();
     await this.#leases.close();
+  }
+
+  /** Uses renewed certificates for new connections. Call it several times a minute. */
+  async refresh() {
+    const { tls, warn } = this.#options;
+    try {
+      if (!this.#files || !(await this.#files.haveChanged())) return;
+      const server = /** @type {https.Server} */ (this.#server);
+      server.setSecureContext({ ...tls?.options, ...this.#files.read() });
+    } catch (error) {
+      warn(`${/** @type {Error} */ (error).message} The previous version stays in use.`);
+    }
+  }
+
+  /** @param {Error} error of this program @param {import('node:stream').Writable} client */
+  #onFault(error, client) {
+    this.counts.failed++;
+    this.#options.warn(`A request for a page of a tenant failed: ${error.message}`);
+    client.destroy();
   }
 
   get figures() {
