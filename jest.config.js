@@ -18,6 +18,7 @@ const LONG = [
   'runtime/health',
   'runtime/package',
   'runtime/service-manager',
+  'runtime/tenants-command',
   'unit/sources/ocf-postgres',
   'unit/uplink/blackhole',
   'unit/uplink/express-leaves',

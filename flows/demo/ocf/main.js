@@ -11,7 +11,7 @@ const { SqliteStore } = require('../../../nodes/lib/sources/ocf/store');
 const { stopWithParent } = require('../../launcher/stop');
 const { EXIT, HELP, readArguments } = require('./arguments');
 const { cloudFlow } = require('./flow');
-const { Gateway, HOST, isFree } = require('./gateway');
+const { Gateway, HOST, isFree } = require('../gateway');
 const { startLogin } = require('./login');
 const { startScene } = require('./scene');
 
@@ -89,7 +89,7 @@ async function start(options, onEnd) {
     kafka,
     users: { ...login.client, provider: PROVIDER }
   });
-  const gateway = new Gateway({ home, flow, editorPort });
+  const gateway = new Gateway({ id: 'cloud', home, flow, editorPort });
   onEnd(() => gateway.stop());
   const codeOf = async () => (await newCode(store, 'alice', { minutes: CODE_MINUTES, issuer })).code;
   const [lamp, controller, own] = [await codeOf(), await codeOf(), await codeOf()];

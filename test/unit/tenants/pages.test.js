@@ -160,7 +160,8 @@ describe('a request', () => {
         url: '/a?b=1',
         body: 'xyz',
         headers: expect.objectContaining({
-          host: 'acme.localhost',
+          host: `127.0.0.1:${backend.address().port}`,
+          'x-forwarded-host': 'acme.localhost',
           'x-forwarded-for': '127.0.0.1',
           'x-forwarded-proto': 'http',
           'x-seganet-user': 'alice'
@@ -237,6 +238,8 @@ describe('a request', () => {
     expect((await ask({ ...alice, origin: 'null' }, { method: 'DELETE' })).status).toBe(403);
     expect((await ask({ ...alice, origin })).status).toBe(200);
     expect((await ask({ ...alice, origin: 'http://acme.localhost' }, { method: 'POST' })).status).toBe(200);
+    const own = `127.0.0.1:${backend.address().port}`;
+    expect(seen.map(({ headers }) => headers.origin)).toEqual([origin, `http://${own}`]);
   });
 
   test('with a body of a GET reaches the tenant as one request', async () => {

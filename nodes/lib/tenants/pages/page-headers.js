@@ -30,15 +30,20 @@ const DOMAIN = /;\s*domain\s*=[^;]*/gi;
  */
 
 /**
- * Returns the headers with which a request goes on to the tenant.
+ * Returns the headers with which a request goes on to the tenant. For the tenant, its own address is that of the page: a
+ * gateway without a password answers only to that (DNS rebinding).
  * @param {Message} request
  * @param {Client} client
+ * @param {string} address host:port of the tenant
  * @returns {Record<string, string | string[]>}
  */
-function requestHeaders(request, { user, isTls }) {
-  const { host = '' } = request.headers;
+function requestHeaders(request, { user, isTls }, address) {
+  const { host = '', origin } = request.headers;
+  const isOwn = origin !== undefined && hostOf(origin) === host.toLowerCase();
   return {
     ...kept(request, [...OF_CONNECTION, ...OWN]),
+    host: address,
+    ...(isOwn && { origin: `http://${address}` }),
     // Node.js would send the body of a GET without its length, and the tenant would read it as a request.
     ...(request.headers['transfer-encoding'] && { 'transfer-encoding': 'chunked' }),
     'x-forwarded-for': request.socket.remoteAddress ?? '',
@@ -71,6 +76,15 @@ function kept(message, without) {
     if (!left.has(name)) headers[name] = values.length === 1 ? values[0] : values;
   }
   return headers;
+}
+
+/** @param {string} origin @returns {string} '' = none */
+function hostOf(origin) {
+  try {
+    return new URL(origin).host;
+  } catch {
+    return '';
+  }
 }
 
 module.exports = { requestHeaders, answerHeaders };

@@ -4,6 +4,7 @@
 
 const http = require('node:http');
 const https = require('node:https');
+const net = require('node:net');
 const { isLoopback } = require('../../base/loopback');
 const { watchTlsFiles } = require('../../base/tls-files');
 const { requestHeaders, answerHeaders } = require('./page-headers');
@@ -276,7 +277,10 @@ class PageServer {
   #forward(request, { hold: { host, agent }, port, user }, more = {}) {
     const isTls = this.#options.tls !== null;
     const { method, url: path } = request;
-    const headers = { ...requestHeaders(request, { user, isTls }), ...more };
+    const headers = {
+      ...requestHeaders(request, { user, isTls }, net.isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`),
+      ...more
+    };
     return http.request({ host, port, method, path, headers, agent: more.upgrade ? false : agent });
   }
 }

@@ -6,7 +6,7 @@ const net = require('node:net');
 const path = require('node:path');
 const { spawn } = require('node:child_process');
 
-const START = path.join(__dirname, '..', '..', 'launcher', 'start.js');
+const START = path.join(__dirname, '..', 'launcher', 'start.js');
 const HOST = '127.0.0.1';
 const MOST_OUTPUT = 16384;
 const READY_MS = 60000;
@@ -26,10 +26,11 @@ class Gateway {
    * @param {object} parts
    * @param {string} parts.home
    * @param {object[]} parts.flow
+   * @param {string} parts.id of the gateway
    * @param {number} parts.editorPort
    * @param {NodeJS.ProcessEnv} [parts.env] more variables
    */
-  constructor({ home, flow, editorPort, env = {} }) {
+  constructor({ id, home, flow, editorPort, env = {} }) {
     fs.writeFileSync(path.join(home, 'gateway.json'), `${JSON.stringify(flow, null, 2)}\n`, { mode: 0o600 });
     // No variable of another gateway on this machine may reach this one.
     const others = Object.entries(process.env).filter(
@@ -41,7 +42,7 @@ class Gateway {
         ...Object.fromEntries(others),
         ...env,
         SEGANET_HOME: home,
-        SEGANET_GATEWAY_ID: 'cloud',
+        SEGANET_GATEWAY_ID: id,
         SEGANET_EDITOR_PORT: String(editorPort),
         // The flow has no MQTT uplink. Without the variable, the gateway starts the demo of npm start.
         SEGANET_UPLINK_URL: 'mqtt://127.0.0.1:1',

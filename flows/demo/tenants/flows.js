@@ -1,0 +1,102 @@
+'use strict';
+// The flows of the gateways that npm run tenants starts.
+
+const path = require('node:path');
+
+const TAB = 'tab';
+const ENGINE = 'engine';
+/** Seconds without a record until the front disconnects from a tenant. */
+const IDLE_S = 2;
+
+/** A page with the latest values of a tenant, as text. */
+const KEEP = `const values = flow.get('values') ?? {};
+values[\`\${msg.deviceId} \${msg.topic}\`] = String(msg.payload);
+flow.set('values', values);`;
+const SHOW = `const values = flow.get('values') ?? {};
+const rows = Object.keys(values).sort().map((name) => \`\${name}: \${values[name]}\`);
+msg.headers = { 'content-type': 'text/plain; charset=utf-8' };
+msg.payload = [\`tenant \${env.get('SEGANET_TENANT')}, as \${msg.req.get('x-seganet-user')}: values since it was woken\`, ...rows, ''].join('\\n');
+return msg;`;
+
+/**
+ * @param {object} parts
+ * @param {string} parts.home
+ * @param {number} parts.port
+ * @param {number} parts.pagesPort
+ * @param {string} parts.passwordFile users of devices and of pages
+ * @returns {Record<string, any>[]}
+ */
+function frontFlow({ home, port, pagesPort, passwordFile }) {
+  const place = { z: TAB, engine: ENGINE };
+  return [
+    { id: TAB, type: 'tab', label: 'Front' },
+    { id: ENGINE, type: 'seganet-engine', version: 1, workers: '1', logDir: path.join(home, 'log') },
+    {
+      ...place,
+      id: 'devices',
+      type: 'seganet-mqtt-devices',
+      version: 2,
+      port: String(port),
+      login: 'passwords',
+      passwordFile,
+      identity: 'user',
+      tenantFrom: 'user',
+      x: 130,
+      y: 100,
+      wires: [['rank']]
+    },
+    {
+      ...place,
+      id: 'rank',
+      type: 'seganet-priority',
+      version: 1,
+      rules: [{ topic: 'alarm', class: '1' }],
+      x: 310,
+      y: 100,
+      wires: [['tenants']]
+    },
+    {
+      ...place,
+      id: 'tenants',
+      type: 'seganet-tenants',
+      version: 1,
+      idleS: String(IDLE_S),
+      pagesPort: String(pagesPort),
+      pagesPasswordFile: passwordFile,
+      x: 490,
+      y: 100,
+      wires: []
+    }
+  ];
+}
+
+/** The flow of a tenant: the same for all. The keeper says by variables where it listens. @returns {Record<string, any>[]} */
+function tenantFlow() {
+  const place = { z: TAB, engine: ENGINE };
+  return [
+    { id: TAB, type: 'tab', label: 'Tenant' },
+    { id: ENGINE, type: 'seganet-engine', version: 1, workers: '1' },
+    {
+      ...place,
+      id: 'front',
+      type: 'seganet-mqtt-devices',
+      version: 2,
+      host: '${SEGANET_TENANT_HOST}',
+      port: '${SEGANET_TENANT_PORT}',
+      login: 'passwords',
+      passwordFile: '${SEGANET_TENANT_PASSWORDS}',
+      identity: 'user',
+      acknowledgeMessages: 'delivered',
+      x: 130,
+      y: 100,
+      wires: [['unbatch']]
+    },
+    { z: TAB, id: 'unbatch', type: 'seganet-unbatch', version: 1, x: 310, y: 100, wires: [['keep']] },
+    { z: TAB, id: 'keep', type: 'function', name: 'keep', func: KEEP, outputs: 0, x: 470, y: 100, wires: [] },
+    { z: TAB, id: 'page', type: 'http in', url: '/values', method: 'get', x: 130, y: 180, wires: [['show']] },
+    { z: TAB, id: 'show', type: 'function', name: 'show', func: SHOW, x: 310, y: 180, wires: [['answer']] },
+    { z: TAB, id: 'answer', type: 'http response', x: 470, y: 180, wires: [] }
+  ];
+}
+
+module.exports = { frontFlow, tenantFlow };

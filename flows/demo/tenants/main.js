@@ -1,0 +1,187 @@
+'use strict';
+// npm run tenants: a gateway with two tenants to try out. See --help.
+
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { CliError } = require('../../../nodes/lib/base/cli/cli-error');
+const { hashPassword } = require('../../../nodes/lib/login/password-hash');
+const { stopWithParent } = require('../../launcher/stop');
+const { Gateway, HOST, isFree } = require('../gateway');
+const { EXIT, HELP, readArguments } = require('./arguments');
+const { startDevices } = require('./devices');
+const { frontFlow, tenantFlow } = require('./flows');
+const { Keeper } = require('./keeper');
+
+const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+const TENANTS = ['acme', 'beta'];
+/** Port of a tenant's editor and pages, at an address of its own. */
+const HTTP_PORT = 8080;
+/** The passwords are random and for this run only, so a cheap hash is enough. */
+const COST = { ln: 10, r: 8, p: 1 };
+
+/** @typedef {import('./arguments').Options} Options */
+
+/** @param {string} text */
+const print = (text) => process.stdout.write(`${text}\n`);
+/** @param {string} sentence */
+const say = (sentence) => print(`${new Date().toTimeString().slice(0, 8)} ${sentence}`);
+/** @param {number | undefined} ms */
+const seconds = (ms = 0) => `${(ms / 1000).toFixed(1)} s`;
+
+/**
+ * @param {Options} options
+ * @throws {CliError}
+ */
+async function checkPorts({ port, editorPort, pagesPort }) {
+  const ports = { '--port': port, '--editor-port': editorPort, '--pages-port': pagesPort };
+  for (const [name, each] of Object.entries(ports)) {
+    if (await isFree(each)) continue;
+    throw new CliError(
+      `Port ${each} is taken, perhaps by another gateway. End that program, or choose another port with ${name}.`,
+      EXIT.CANNOT
+    );
+  }
+}
+
+/**
+ * Makes the password file of the devices and of the pages' users.
+ * @param {string} file
+ * @param {number} devices of each tenant
+ * @returns {Promise<(user: string) => string>} password of a user
+ */
+async function makePasswords(file, devices) {
+  const users = TENANTS.flatMap((tenant) => [
+    `${tenant}/alice`,
+    ...Array.from({ length: devices }, (_, i) => `${tenant}/pump-${i + 1}`)
+  ]);
+  const passwords = new Map(users.map((user) => [user, crypto.randomBytes(6).toString('base64url')]));
+  const lines = await Promise.all(
+    [...passwords].map(
+      async ([user, password]) => `${user}:${await hashPassword(Buffer.from(password), COST)}\n`
+    )
+  );
+  fs.writeFileSync(file, lines.join(''), { mode: 0o600 });
+  return (user) => passwords.get(user) ?? '';
+}
+
+/** @param {import('./keeper').KeeperEvent} event @param {(tenant: string) => string} commandOf */
+function tell({ tenant, event, by = '', class: cls, ms, how, reason }, commandOf) {
+  if (event === 'waking')
+    say(`${tenant}: woken by ${by === 'records' ? `records (class ${cls})` : by || 'the operator'}`);
+  else if (event === 'ready') say(`${tenant}: ready after ${seconds(ms)} (${how})`);
+  else if (event === 'paused') say(`${tenant}: paused`);
+  else if (event === 'stopped') say(`${tenant}: sleeps. Wake it again:\n         ${commandOf(tenant)}`);
+  else if (event === 'crashed' || event === 'failed') say(`${tenant}: ${event}: ${reason}`);
+}
+
+/**
+ * Starts everything, and tells the user what there is.
+ * @param {Options} options
+ * @param {(stop: () => unknown) => void} onEnd adds what must be done at the end, the last one first
+ */
+async function start(options, onEnd) {
+  await checkPorts(options);
+  const { port, editorPort, pagesPort, devices, sleepSeconds } = options;
+  const home = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-t-'));
+  onEnd(() => fs.rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+  const passwordFile = path.join(home, 'users');
+  const passwordOf = await makePasswords(passwordFile, devices);
+  const keeper = new Keeper(home);
+  for (const tenant of TENANTS) {
+    const volume = path.join(home, 'tenants', 'volumes', tenant);
+    fs.mkdirSync(volume, { recursive: true, mode: 0o700 });
+    fs.writeFileSync(path.join(volume, 'gateway.json'), JSON.stringify(tenantFlow()), { mode: 0o600 });
+    await keeper.command(
+      'add',
+      tenant,
+      '--driver',
+      'process',
+      '--http',
+      `${HTTP_PORT}`,
+      '--idle',
+      `${sleepSeconds}`,
+      '--cold'
+    );
+  }
+  await keeper.start();
+  onEnd(() => keeper.stop());
+  const flow = frontFlow({ home, port, pagesPort, passwordFile });
+  const front = new Gateway({ id: 'front', home, flow, editorPort });
+  onEnd(() => front.stop());
+  await front.listens(port);
+  const page = (/** @type {string} */ tenant) => `http://${tenant}.localhost:${pagesPort}/values`;
+  print(`The front is ready, on this machine only. Its tenants are processes, not isolated from each other. Ctrl-C ends all.
+
+  devices  mqtt://${HOST}:${port}  (users ${TENANTS.map((tenant) => `${tenant}/pump-1`).join(', ')} and so on)
+  pages    ${TENANTS.map((tenant) => `${page(tenant)}  (log in as ${tenant}/alice: ${passwordOf(`${tenant}/alice`)})`).join('\n           ')}
+  editor   http://${HOST}:${editorPort}/  (of the front)
+`);
+  const commandOf = (/** @type {string} */ tenant) => {
+    const user = `${tenant}/pump-1`;
+    return `mosquitto_pub -h ${HOST} -p ${port} -i by-hand -u ${user} -P ${passwordOf(user)} -q 1 -t temperature -m 21.5`;
+  };
+  front.follow((line) => print(`front: ${line}`));
+  front.ended.then((how) => fail(new Error(`The front ended (${how}).\n${front.output.trim()}`)));
+  keeper.ended.then(
+    (how) => keeper.isEnding || fail(new Error(`The keeper ended (${how}).\n${keeper.output}`))
+  );
+  onEnd(await keeper.follow((event) => tell(event, commandOf)));
+  const fleet = await startDevices({
+    port,
+    tenants: TENANTS,
+    devices,
+    passwordOf,
+    onError: (error) => say(`devices: ${error.message}`)
+  });
+  onEnd(() => fleet.stop());
+  say(`${devices} devices of each tenant are connected, and send for 5 s`);
+  await fleet.send((tenant, ms) =>
+    say(`${tenant}: its first record is acknowledged after ${Math.ceil(ms)} ms`)
+  );
+  say('the devices are silent now, and stay connected');
+}
+
+/** What to do at the end. @type {(() => unknown)[]} */
+const endings = [];
+let isEnding = false;
+
+/** @param {number} code */
+async function end(code) {
+  if (isEnding) return;
+  isEnding = true;
+  for (const ending of endings.reverse()) {
+    try {
+      await ending();
+    } catch (error) {
+      process.stderr.write(`${/** @type {Error} */ (error).message}\n`);
+    }
+  }
+  process.exit(code);
+}
+
+/** @param {Error} error */
+function fail(error) {
+  if (isEnding) return;
+  process.stderr.write(`${error.message}\n`);
+  end(error instanceof CliError ? error.exitCode : EXIT.CANNOT);
+}
+
+async function main() {
+  try {
+    const options = readArguments(process.argv.slice(2));
+    if (!options) return print(HELP);
+    process.umask(0o077);
+    stopWithParent();
+    for (const signal of SIGNALS) process.on(signal, () => end(EXIT.OK));
+    await start(options, (ending) => {
+      if (isEnding) ending();
+      else endings.push(ending);
+    });
+  } catch (error) {
+    fail(/** @type {Error} */ (error));
+  }
+}
+
+if (require.main === module) main();
