@@ -28,7 +28,12 @@ function tenants(args, env) {
   return run(process.execPath, [MAIN, ...args], { env: cleanEnvironment(env) });
 }
 
-/** @param {number} port @param {string} tenant @param {string} password @returns {Promise<{ status: number, text: string }>} */
+/**
+ * @param {number} port
+ * @param {string} tenant
+ * @param {string} password
+ * @returns {Promise<{ status: number, text: string }>}
+ */
 function page(port, tenant, password) {
   const auth = `${tenant}/alice:${password}`;
   return new Promise((resolve, reject) => {

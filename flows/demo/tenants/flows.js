@@ -70,7 +70,10 @@ function frontFlow({ home, port, pagesPort, passwordFile }) {
   ];
 }
 
-/** The flow of a tenant: the same for all. The keeper says by variables where it listens. @returns {Record<string, any>[]} */
+/**
+ * The flow of a tenant: the same for all. The keeper says by variables where it listens.
+ * @returns {Record<string, any>[]}
+ */
 function tenantFlow() {
   const place = { z: TAB, engine: ENGINE };
   return [

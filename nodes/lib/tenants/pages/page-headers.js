@@ -30,8 +30,8 @@ const DOMAIN = /;\s*domain\s*=[^;]*/gi;
  */
 
 /**
- * Returns the headers with which a request goes on to the tenant. For the tenant, its own address is that of the page: a
- * gateway without a password answers only to that (DNS rebinding).
+ * Returns the headers with which a request goes on to the tenant. For the tenant, its own address is that of the page:
+ * a gateway without a password answers only to that (DNS rebinding).
  * @param {Message} request
  * @param {Client} client
  * @param {string} address host:port of the tenant
