@@ -7,6 +7,7 @@ const LEAST_CLASS = 8;
  * @typedef {object} Turn a place in the line
  * @property {Promise<void>} granted rejects if it was given up first
  * @property {(priority: number) => void} urge moves it forward if this class is more urgent
+ * @property {() => void} giveUp ends the wait; no effect once it is granted, because the start goes on until end()
  * @property {() => void} end gives it back, or gives it up
  */
 
@@ -31,21 +32,21 @@ class Starts {
     let isHeld = false;
     let isOver = false;
     /** @type {() => void} */
-    let giveUp = () => {};
+    let refuse = () => {};
     const place = { priority, order: this.#arrived++, grant: () => {} };
     const granted = new Promise((/** @type {(value: void) => void} */ resolve, reject) => {
       place.grant = () => {
         isHeld = true;
         resolve();
       };
-      giveUp = () => reject(new Error('The start was given up.'));
+      refuse = () => reject(new Error('The start was given up.'));
     });
     granted.catch(() => {});
     this.#waiting.push(place);
     this.#next();
-    return {
+    const turn = {
       granted,
-      urge: (other) => {
+      urge: (/** @type {number} */ other) => {
         place.priority = Math.min(place.priority, other);
       },
       end: () => {
@@ -53,10 +54,11 @@ class Starts {
         isOver = true;
         if (isHeld) this.#free++;
         else this.#waiting.splice(this.#waiting.indexOf(place), 1);
-        giveUp();
+        refuse();
         this.#next();
       }
     };
+    return { ...turn, giveUp: () => void (isHeld || turn.end()) };
   }
 
   #next() {

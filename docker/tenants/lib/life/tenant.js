@@ -243,7 +243,7 @@ class Tenant {
 
   /** @param {Rising} rising @returns {Promise<Woken>} */
   async #rise(rising) {
-    const { driver, clock, starts } = this.#tools;
+    const { driver, clock } = this.#tools;
     const { signal } = rising.abort;
     const began = clock.now();
     const before = this.state;
@@ -251,13 +251,7 @@ class Tenant {
     try {
       if (signal.aborted) throw new Error('was stopped');
       this.#set('starting');
-      if (before !== 'paused') {
-        const turn = starts.take(rising.priority);
-        rising.turn = turn;
-        signal.addEventListener('abort', () => turn.end());
-        await turn.granted;
-      }
-      const how = await this.#raise();
+      const how = await this.#raise(rising);
       this.host = await driver.address(this.spec);
       const watch = this.#follow('starting');
       await whenReady({
@@ -285,8 +279,8 @@ class Tenant {
   /** @param {Woken['how']} how @param {number} readyMs @returns {Woken} */
   #woken = (how, readyMs) => ({ how, readyMs, host: this.host, port: this.spec.port });
 
-  /** Starts it in whatever state it is. @returns {Promise<Woken['how']>} */
-  async #raise() {
+  /** Starts it in whatever state it is. @param {Rising} rising @returns {Promise<Woken['how']>} */
+  async #raise(rising) {
     const { driver } = this.#tools;
     const { state } = await driver.inspect(this.spec);
     if (state === 'running') return 'running';
@@ -294,6 +288,11 @@ class Tenant {
       await driver.unpause(this.spec);
       return 'unpause';
     }
+    const turn = this.#tools.starts.take(rising.priority);
+    rising.turn = turn;
+    rising.abort.signal.addEventListener('abort', () => turn.giveUp());
+    if (rising.abort.signal.aborted) turn.giveUp();
+    await turn.granted;
     const problem = await dataProblem(driver, this.spec);
     if (problem) {
       this.#crashes.giveUp();
