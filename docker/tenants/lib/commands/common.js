@@ -10,7 +10,9 @@ const { readTenants } = require('../file/tenants-file');
 function specOf({ file }, name) {
   const spec = readTenants(file).find((each) => each.name === name);
   if (spec?.driver === 'kubernetes') {
-    throw new CliError(`The volume of ${name} is in its cluster. Save it there, for example with VolumeSnapshots.`);
+    throw new CliError(
+      `The volume of ${name} is in its cluster. Save it there, for example with VolumeSnapshots.`
+    );
   }
   if (spec) return spec;
   throw new CliError(

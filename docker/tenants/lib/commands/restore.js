@@ -6,6 +6,7 @@ const { CliError, EXIT } = require('../base/errors');
 const { homeOf } = require('../base/home');
 const { listBackups } = require('../backup/backups');
 const { hold } = require('../life/hold');
+const { look } = require('../backup/offline');
 const { processStarter } = require('../backup/offline-process');
 const { checkBackup, restoreBackup } = require('../backup/restore');
 const { readPassphrase, readSettings } = require('../backup/settings');
@@ -91,10 +92,10 @@ function latest(folder, name) {
  */
 function starterOf(home, spec, driver) {
   if (spec.driver === 'process') return processStarter(home);
-  const { startOffline } = /** @type {{ startOffline?: import('../backup/restore').StartOffline }} */ (
-    driver(spec.driver)
-  );
-  return startOffline ?? null;
+  const own = driver(spec.driver);
+  if (!('startOffline' in own)) return null;
+  const docker = /** @type {import('../drivers/docker').DockerDriver} */ (own);
+  return (tenant, folder) => docker.startOffline(tenant, folder, look);
 }
 
 /** @param {Spec} spec @returns {string} */

@@ -8,6 +8,7 @@ const { CliError, EXIT, isEngineAway, messageOf } = require('../base/errors');
 const { folderSize } = require('../base/folder-size');
 const { secretsOf } = require('../life/secrets');
 const { containerOf, MADE_WITH, USER } = require('./container');
+const { startContainer } = require('./container-offline');
 const { endOf, lastLines } = require('./driver');
 const { EngineClient, Refusal } = require('./engine-client');
 const { textOfFrames } = require('./frames');
@@ -109,6 +110,26 @@ class DockerDriver {
     await this.#client.find('POST', `/containers/${name}/stop?t=${seconds}`, { limitMs });
   }
 
+  /**
+   * Starts the tenant without a network, from a copy of its volume, beside its own container.
+   * @param {Spec} spec
+   * @param {string} folder
+   * @param {import('./container-offline').Look} look
+   */
+  async startOffline(spec, folder, look) {
+    const body = containerOf(spec, {
+      network: 'none',
+      address: '127.0.0.1',
+      volume: folder,
+      secrets: this.#secrets(spec),
+      user: await this.#user(),
+      keepsUser: this.#keepsUser,
+      labels: {}
+    });
+    const output = (/** @type {string} */ name) => this.#output(name, 1);
+    return startContainer(this.#client, body, { folder, port: spec.port || spec.http, look, output });
+  }
+
   /** @param {Spec} spec */
   async pause(spec) {
     await this.#client.ask('POST', `/containers/${this.#container(spec)}/pause`);
@@ -163,9 +184,14 @@ class DockerDriver {
   }
 
   /** @param {Spec} spec @param {number} lines */
-  async logs(spec, lines) {
+  logs(spec, lines) {
+    return this.#output(this.#container(spec), lines);
+  }
+
+  /** @param {string} name of a container @param {number} lines @returns {Promise<string>} */
+  async #output(name, lines) {
     const query = `stdout=true&stderr=true&tail=${lines}`;
-    const bytes = await this.#client.find('GET', `/containers/${this.#container(spec)}/logs?${query}`);
+    const bytes = await this.#client.find('GET', `/containers/${name}/logs?${query}`);
     return Buffer.isBuffer(bytes) ? lastLines(textOfFrames(bytes), lines) : '';
   }
 
