@@ -17,11 +17,14 @@ const { Authority } = require('../../fixtures/devices/authority');
 const { asLamp, LIGHT } = require('../../../flows/demo/ocf/lamp');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 const { withoutRoute } = require('./no-route');
-const { TestKeeper } = require('../../fixtures/tenants/keeper');
+const { runTenants } = require('./tenants');
 
 const CLOUD = 'arrived in the cloud';
 const [userDir] = process.argv.slice(2);
-const [TENANTS, KEEPER] = ['tenants.json', 'keeper.sock'].map((name) => path.join(userDir, 'tenants', name));
+const PLACES = {
+  file: path.join(userDir, 'tenants', 'tenants.json'),
+  socket: path.join(userDir, 'tenants', 'keeper.sock')
+};
 const folder = path.join(userDir, 'node_modules', '@seganet', 'node-red-gateway', 'examples');
 
 /** @typedef {{ nodeRed: NodeRed, flow: any[], idOf: (type: string, name?: string) => string }} Context */
@@ -342,23 +345,7 @@ const examples = {
       lamp.destroy();
     }
   },
-  25: async ({ nodeRed, idOf }) => {
-    const status = () => nodeRed.statuses.get(idOf('seganet-tenants'))?.text;
-    await eventually(() => status() === 'no tenants file', { timeoutMs: 30000 });
-    fs.mkdirSync(path.dirname(TENANTS), { recursive: true });
-    const keeper = new TestKeeper({ wake: () => ({ host: '127.0.0.1', port: 1885 }), socket: KEEPER });
-    fs.writeFileSync(TENANTS, '{"version":1,"tenants":[{"name":"acme","driver":"process","port":1885}]}');
-    await keeper.open();
-    try {
-      await nodeRed.inject(idOf('inject'));
-      await nodeRed.shows('arrived at acme', /bar.*4\.2/s, 30000);
-      await eventually(() => keeper.streams.size > 0);
-      keeper.tell({ at: Date.now(), tenant: 'acme', event: 'ready', ms: 12 });
-      await nodeRed.shows('what tenants do', /ready/);
-    } finally {
-      await keeper.close();
-    }
-  },
+  25: (context) => runTenants(context, PLACES),
   26: async ({ nodeRed, flow, idOf }) => {
     const text = JSON.stringify(flow).replaceAll('127.0.0.1:1880', nodeRed.address);
     await nodeRed.deploy(JSON.parse(text));
@@ -400,7 +387,7 @@ async function main() {
   execFileSync('ip', ['link', 'set', 'lo', 'up']);
   const only = process.env.EXAMPLES_ONLY?.split(',');
   const nodeRed = await NodeRed.start(userDir, {
-    env: { SEGANET_TENANTS: TENANTS, SEGANET_TENANTS_SOCKET: KEEPER }
+    env: { SEGANET_TENANTS: PLACES.file, SEGANET_TENANTS_SOCKET: PLACES.socket }
   });
   for (const name of fs.readdirSync(folder).sort()) {
     if (!name.endsWith('.json') || (only && !only.includes(name.slice(0, 2)))) continue;
