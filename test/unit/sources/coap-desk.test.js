@@ -194,11 +194,12 @@ describe('the request desk', () => {
   test('resolves a record with what became of it', async () => {
     const { desk, engine, give } = open();
     const results = [0, 1, 2, 3, 4].map(() => desk.record(3, 'topic', EMPTY));
-    give(...[0, 1, 2, 3, 4].map((result) => ({ kind: 'recorded', handle: result + 1, result })));
+    const handles = engine.calls.map(([, , handle]) => handle);
+    give(...[0, 1, 2, 3, 4].map((result) => ({ kind: 'recorded', handle: handles[result], result })));
     expect(await Promise.all(results)).toEqual(['safe', 'full', 'notAllowed', 'notTaken', 'lost']);
     engine.pushed = 6;
     expect(await desk.record(3, '#', EMPTY, 1)).toBe('oddTopic');
-    expect(engine.calls.at(-1)).toEqual(['record', 3, 6, '#', EMPTY, 1, 0]);
+    expect(engine.calls.at(-1)).toEqual(['record', 3, handles[4] + 1, '#', EMPTY, 1, 0]);
   });
 
   test('cancels what is open at its end', async () => {
@@ -220,6 +221,35 @@ describe('the request desk', () => {
     expect(engine.events).toEqual([]);
     expect(seen).toEqual([]);
     expect(faults).toEqual([]);
+  });
+
+  test('what comes late for a desk that has ended does not reach the next desk of the stage', async () => {
+    const [before, after] = [open(), open()];
+    const outcomes = [before, after].map(({ desk }) => {
+      const topic = desk.topics.openTopic('o', 'a', 's');
+      const found = { record: 'open', latest: /** @type {unknown} */ ('open') };
+      void desk.record(3, 't', EMPTY).then((recorded) => (found.record = recorded));
+      void desk.topics.latestPost(topic).then((post) => (found.latest = post));
+      return found;
+    });
+    const handleOf = ({ engine }, name) => engine.calls.findLast(([call]) => call === name)[2];
+    before.desk.end();
+    await turn();
+    expect(outcomes[0]).toEqual({ record: 'lost', latest: null });
+    const late = { number: 9, payload: Buffer.from('late') };
+    after.give(
+      { kind: 'recorded', handle: handleOf(before, 'record'), result: 0 },
+      { kind: 'latest', handle: handleOf(before, 'latest'), ...late }
+    );
+    await turn();
+    expect(outcomes[1]).toEqual({ record: 'open', latest: 'open' });
+    const own = { number: 10, payload: Buffer.from('own') };
+    after.give(
+      { kind: 'recorded', handle: handleOf(after, 'record'), result: 1 },
+      { kind: 'latest', handle: handleOf(after, 'latest'), ...own }
+    );
+    await turn();
+    expect(outcomes[1]).toEqual({ record: 'full', latest: own });
   });
 });
 
@@ -258,9 +288,10 @@ describe('topics of the request desk', () => {
     const { desk, engine, give } = open();
     const topic = desk.topics.openTopic('alice', 'a', 'ps/a', 3);
     const [first, second, third] = [1, 2, 3].map(() => desk.topics.latestPost(topic));
+    const [one, two] = engine.calls.filter(([call]) => call === 'latest').map(([, , handle]) => handle);
     give(
-      { kind: 'latest', handle: 2, number: 9, payload: Buffer.from('y') },
-      { kind: 'latest', handle: 1, number: 0, payload: EMPTY }
+      { kind: 'latest', handle: two, number: 9, payload: Buffer.from('y') },
+      { kind: 'latest', handle: one, number: 0, payload: EMPTY }
     );
     expect(await first).toBe(null);
     expect(await second).toEqual({ number: 9, payload: Buffer.from('y') });

@@ -66,6 +66,9 @@ const NOT_PUSHED = ['safe', 'full', 'tooLong', 'lost', 'lost', 'notTaken', 'oddT
  * @property {(error: Error) => void} fault gets what `asked`, `gone` or a callback throws
  */
 
+/** The latest handle of a record. A late outcome must not be that of a record of the stage's next desk. */
+let lastRecord = 0;
+
 class CoapDesk {
   #engine;
   #stage;
@@ -75,7 +78,6 @@ class CoapDesk {
   #asks;
   /** @type {Map<number, (recorded: Recorded) => void>} by handle */
   #records;
-  #lastRecord;
   /**
    * @param {DeskEngine} engine
    * @param {number} stage
@@ -88,7 +90,6 @@ class CoapDesk {
     this.#hooks = hooks;
     this.#asks = new Map();
     this.#records = new Map();
-    this.#lastRecord = 0;
     this.topics = new DeskTopics(engine, stage);
     this.#endBell = onBell(onceATurn(() => this.#takeSome()));
   }
@@ -212,7 +213,7 @@ class CoapDesk {
    * @returns {Promise<Recorded>} when it is safe, or will not be
    */
   record(connection, topic, payload, recordClass = 0, post = 0) {
-    const handle = ++this.#lastRecord;
+    const handle = ++lastRecord;
     const result = this.#engine.recordOfConnection(connection, handle, topic, payload, recordClass, post);
     if (result !== 0) return Promise.resolve(NOT_PUSHED[result] ?? 'notTaken');
     return new Promise((resolve) => this.#records.set(handle, resolve));

@@ -11,6 +11,9 @@
  * @property {Buffer} payload
  */
 
+/** The latest handle. A late answer must not be one to a question of the stage's next desk. */
+let lastQuestion = 0;
+
 class DeskTopics {
   #engine;
   #stage;
@@ -18,7 +21,6 @@ class DeskTopics {
   #open = new Set();
   /** Questions of latestPost(), by handle. @type {Map<number, (post: Post | null) => void>} */
   #questions = new Map();
-  #last = 0;
 
   /** @param {TopicEngine} engine @param {number} stage */
   constructor(engine, stage) {
@@ -58,7 +60,7 @@ class DeskTopics {
    */
   latestPost(topic) {
     if (!this.#open.has(topic)) return Promise.resolve(null);
-    const handle = ++this.#last;
+    const handle = ++lastQuestion;
     return new Promise((resolve) => {
       this.#questions.set(handle, resolve);
       this.#engine.askLatestPost(this.#stage, handle, topic);
