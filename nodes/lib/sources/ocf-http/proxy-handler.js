@@ -6,17 +6,17 @@ const { BodyReader } = require('../http/body-reader');
 const { HttpRefusal, retryAfter } = require('../http/http-refusal');
 const { dotted } = require('../coap-desk/codes');
 const { decode } = require('../ocf/bodies');
-const { OPTION, hasOption, uint } = require('../ocf/coap');
+const { OPTION, uint } = require('../ocf/coap');
 const { Refusal } = require('../ocf/refusal');
 const { viaOf } = require('../ocf/registrations');
 const { UNAVAILABLE_SECONDS } = require('../ocf/replies');
 const { httpLinks } = require('../ocf/small-resources');
-const { SAFE, eventData, httpAnswer } = require('./answers');
+const { SAFE, httpAnswer } = require('./answers');
 const { ConversionError, readJson } = require('./cbor-json');
 const { conditionsOf } = require('./conditions');
-const { EventStream } = require('./event-stream');
+const { EventStreams } = require('./event-streams');
 const { cborOf } = require('./json-cbor');
-const { Accepted, EVENTS_TYPE, JSON_FORMAT, JSON_TYPE, OCF, formatOf } = require('./media-types');
+const { Accepted, JSON_FORMAT, JSON_TYPE, OCF, formatOf } = require('./media-types');
 const { statusOf } = require('./statuses');
 const { targetOf } = require('./target');
 
@@ -54,9 +54,7 @@ class ProxyHandler {
   /** @type {Map<string, number>} */
   #openOf = new Map();
   #open = 0;
-  /** By user. @type {Map<string, Set<(status: number, error: string) => void>>} */
-  #streams = new Map();
-  #streamCount = 0;
+  #streams;
   /** Answers by the class of their status, such as 2xx. @type {Map<string, number>} */
   #answers = new Map();
   /** Refused logins: without a token, with a wrong one, after too many wrong ones. */
@@ -66,6 +64,7 @@ class ProxyHandler {
   constructor(cloud, limits = {}) {
     this.#cloud = cloud;
     this.#limits = { ...LIMITS, ...limits };
+    this.#streams = new EventStreams(cloud, this.#limits);
     this.#bodies = new BodyReader(this.#limits.bodyBytes, this.#limits.bodiesBytes);
     /** True while the cloud closes. */
     this.ending = false;
@@ -189,7 +188,7 @@ class ProxyHandler {
         // The token may have ended while the body was read.
         const valid = await this.#bearer(request);
         if (request.socket.destroyed) throw new HttpRefusal(400, 'The request ended too early.');
-        return await this.#observe(request, valid, di, wanted);
+        return await this.#streams.open(request.socket, valid, di, wanted);
       }
       const { route } = this.#cloud;
       const checked = await route.check(di, bearer.uid, wanted);
@@ -256,94 +255,14 @@ class ProxyHandler {
     return known.filter((each) => !refused.includes(each));
   }
 
-  /**
-   * Observes a resource. The stream ends when the client goes, and, with an event, when the token or the right ends.
-   * @param {Request} request
-   * @param {Bearer} bearer
-   * @param {string} di
-   * @param {import('../ocf/route').Wanted} wanted
-   * @returns {Promise<Answer>}
-   */
-  #observe({ socket }, bearer, di, wanted) {
-    const { uid } = bearer;
-    const own = this.#streams.get(uid) ?? new Set();
-    if (own.size >= this.#limits.streamsOfUser || this.#streamCount >= this.#limits.streams) {
-      throw new HttpRefusal(429, 'There are too many open streams of events.', { headers: retryAfter(60) });
-    }
-    let drop = () => {};
-    const stream = new EventStream(socket, this.#limits.heartbeatMs, () => {
-      stopWaiting();
-      own.delete(end);
-      this.#streamCount--;
-      if (own.size === 0 && this.#streams.get(uid) === own) this.#streams.delete(uid);
-      drop();
-    });
-    const end = (/** @type {number} */ status, /** @type {string} */ error) => stream.end(status, error);
-    const stopWaiting = this.#cloud.userTokens.onEnd(bearer, () =>
-      end(401, 'The token is revoked or expired.')
-    );
-    this.#streams.set(uid, own.add(end));
-    this.#streamCount++;
-    const first = this.#start(stream, bearer, di, wanted, (each) => (drop = each));
-    return first.catch((error) => {
-      end(503, 'The observation did not start.');
-      throw error;
-    });
-  }
-
-  /**
-   * @param {EventStream} stream
-   * @param {Bearer} bearer
-   * @param {string} di
-   * @param {import('../ocf/route').Wanted} wanted
-   * @param {(drop: () => void) => void} onStart gets what ends the observation
-   * @returns {Promise<Answer>} after the first answer of the device
-   */
-  async #start(stream, { uid }, di, wanted, onStart) {
-    const { route } = this.#cloud;
-    const checked = await route.check(di, uid, wanted);
-    // Nothing would end an observation that starts now.
-    if (stream.isOver) return opened(stream);
-    route.checkOpen(checked.via);
-    return new Promise((resolve, reject) => {
-      let isFirst = true;
-      const take = (/** @type {DeviceAnswer} */ answer) => {
-        try {
-          if (isFirst && answer.code >> 5 !== 2) {
-            const accepted = new Accepted(JSON_TYPE);
-            const context = { method: 'GET', di, accepted, hasTags: false, allow: [] };
-            resolve(httpAnswer(answer, context));
-            stream.end(0, '');
-            return;
-          }
-          notify(stream, answer);
-          if (isFirst) resolve(opened(stream));
-        } catch (error) {
-          reject(error);
-          stream.end(502, 'The answer of the device cannot be shown.');
-        } finally {
-          isFirst = false;
-        }
-      };
-      const end = (/** @type {Refusal} */ refusal) => {
-        const { code, message } = refusal;
-        if (isFirst) reject(refusal);
-        stream.end(statusOf(code, { hasBody: true, allow: [] }), message);
-      };
-      const drop = route.observe(checked, { uid, take, end }, () => {});
-      if (drop) onStart(drop);
-    });
-  }
-
   /** Ends all streams, and refuses further requests. */
   close() {
     this.ending = true;
-    for (const own of [...this.#streams.values()])
-      for (const end of [...own]) end(503, 'The cloud is closing.');
+    this.#streams.close();
   }
 
   get streams() {
-    return this.#streamCount;
+    return this.#streams.size;
   }
 
   get open() {
@@ -355,7 +274,7 @@ class ProxyHandler {
     return {
       requests: [...this.#answers].map(([code, count]) => ({ code, count })),
       open: this.#open,
-      streams: this.#streamCount,
+      streams: this.#streams.size,
       refused: { ...this.#refused }
     };
   }
@@ -364,28 +283,6 @@ class ProxyHandler {
 /** @param {import('node:net').Socket} socket @returns {string} such as 192.0.2.7:40312 */
 function addressOf({ remoteAddress = '', remotePort = 0 }) {
   return `${remoteAddress}:${remotePort}`;
-}
-
-/** @param {EventStream} stream @param {DeviceAnswer} answer */
-function notify(stream, answer) {
-  const code = dotted(answer.code);
-  if (!code.startsWith('2')) {
-    stream.end(statusOf(code, { hasBody: true, allow: [] }), answer.payload.toString());
-    return;
-  }
-  stream.push(eventData(answer));
-  if (answer.last || !hasOption(answer, OPTION.OBSERVE)) stream.end(200, 'The resource cannot be observed.');
-}
-
-/** @param {EventStream} stream @returns {Answer} */
-function opened(stream) {
-  return {
-    status: 200,
-    // Without the last one, nginx would collect events.
-    headers: { ...SAFE, 'Content-Type': EVENTS_TYPE, 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' },
-    body: null,
-    stream: (response) => stream.attach(response)
-  };
 }
 
 /** @param {Accepted} accepted @returns {import('../ocf/coap').Option[]} @throws {HttpRefusal} 406 */
