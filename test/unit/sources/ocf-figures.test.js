@@ -2,7 +2,7 @@
 // The figures of an OCF cloud for the metrics and the live view.
 
 const { randomUUID } = require('node:crypto');
-const { resourceOf } = require('../../../nodes/lib/sources/ocf/tallies');
+const { resourceOf } = require('../../../nodes/lib/sources/ocf/counts/tallies');
 const { MOST_FAILURES } = require('../../../nodes/lib/sources/ocf/attempts');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');
 const { ask, startProxy, tokenFor } = require('../../fixtures/ocf/http-client');

@@ -219,7 +219,7 @@ class Regions {
     // Before that, the epoch of a session of this gateway is not known.
     if (!this.isReady) return;
     if (this.#cloud.sessions.of(di)) this.counts.takenOver++;
-    this.#cloud.takenElsewhere(di);
+    this.#cloud.signIns.takenElsewhere(di);
   }
 
   /** @param {string} di @param {State} before @param {string[]} [viewers] */

@@ -109,7 +109,7 @@ async function tokenRefresh(cloud, peer, request) {
   if (result === 'reused') revoked(cloud, di, uid, peer.address);
   if (result !== 'done') throw wrong(cloud, peer, 'The refresh token is not valid.');
   if ((await cloud.users.confirm?.({ di })) === false) {
-    cloud.endSoon(di);
+    cloud.signIns.endSoon(di);
     throw new Refusal('4.01', 'The provider of users refuses the user of the device.');
   }
   const { access, refresh, stored } = pair;
@@ -125,7 +125,7 @@ async function tokenRefresh(cloud, peer, request) {
  * @param {string} address
  */
 function revoked(cloud, di, uid, address) {
-  cloud.endSoon(di);
+  cloud.signIns.endSoon(di);
   cloud.tallies.tokensReused++;
   cloud.events.tokenReused?.({ di, uid, address });
 }

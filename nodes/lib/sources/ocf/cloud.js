@@ -4,6 +4,7 @@ const { answerFormat, checkLinkFormat } = require('./bodies');
 const { account, tokenRefresh } = require('./account');
 const { Attempts } = require('./attempts');
 const { FORMAT } = require('./coap');
+const { DeviceStates } = require('./device-states');
 const { directory } = require('./directory');
 const { discovery } = require('./discovery');
 const { NOWHERE } = require('./elsewhere');
@@ -17,16 +18,17 @@ const { withDefaults } = require('./options');
 const { OwnObservations } = require('./own-observations');
 const { OwnRequests } = require('./own-requests');
 const { Presence } = require('./presence');
-const { RecentRefusals } = require('./recent-refusals');
+const { RecentRefusals } = require('./counts/recent-refusals');
 const { Refusal } = require('./refusal');
 const { registrations } = require('./registrations');
 const { asRefusal, refuse, send } = require('./replies');
 const { checkCritical } = require('./route-options');
 const { Route } = require('./route');
 const { session } = require('./session');
-const { EXPIRY_GRACE_MS, Sessions } = require('./sessions');
+const { Sessions } = require('./sessions');
+const { SignIns } = require('./sign-ins');
 const { core, ping } = require('./small-resources');
-const { Tallies } = require('./tallies');
+const { Tallies } = require('./counts/tallies');
 const { Topics } = require('./topics');
 const { Upkeep } = require('./upkeep');
 const { UserTokens } = require('./user-tokens');
@@ -104,10 +106,6 @@ const { UserTokens } = require('./user-tokens');
 
 /** Requests of a connection that wait for earlier ones. */
 const MOST_QUEUED = 64;
-/** The answer to a deletion leaves before the connection closes. */
-const DELETED_CLOSE_MS = 500;
-const SIGNED_OUT = 'signedOut';
-const TAKEN_OVER = 'takenOver';
 
 /** Resources for which no sign-in is needed, by path. @type {Map<string, (cloud: OcfCloud, peer: Peer, request: Request) => Promise<Answer>>} */
 const OPEN = new Map([
@@ -160,6 +158,8 @@ class OcfCloud {
     this.sessions = new Sessions(now);
     this.grants = new Grants(store);
     this.presence = new Presence(this);
+    this.deviceStates = new DeviceStates(this);
+    this.signIns = new SignIns(this);
     this.topics = new Topics(this);
     this.lookups = new Lookups(this);
     this.invitations = new Invitations(this);
@@ -239,19 +239,7 @@ class OcfCloud {
    * @param {string} reason
    */
   gone(connection, device, reason) {
-    // The sign-out is done already, and the connection may have signed in again.
-    if (reason === SIGNED_OUT) return;
-    const open = this.sessions.peek(connection);
-    if (open && reason === 'expired' && !open.isClosing) {
-      if (open.di !== device || this.sessions.isSignedIn(open)) return;
-      const { endReason } = open;
-      this.leave(open, endReason);
-      // Upkeep would have done so, if the desk had not been faster.
-      this.closePeer(open, endReason);
-      return;
-    }
-    const peer = this.sessions.take(connection);
-    if (peer) this.leave(peer, reason);
+    this.signIns.gone(connection, device, reason);
   }
 
   /** @param {Peer} peer @param {Request} request */
@@ -345,87 +333,9 @@ class OcfCloud {
     }
   }
 
-  /** @param {Peer} peer @param {{ di: string, uid: string, until: number }} found */
-  async signIn(peer, found) {
-    const { di, uid } = found;
-    if (peer.isGone) return;
-    if (peer.di !== '' && (peer.di !== di || peer.uid !== uid)) this.signOut(peer);
-    const wasElsewhere = this.elsewhere.stateOf(di) === 'on';
-    const { wasOn } = this.sessions.signIn(peer, found);
-    try {
-      if (!this.desk.identify(peer.connection, this.forwarding.identity(peer)))
-        throw new Refusal('4.03', 'The device id is not allowed.');
-      // The device may have been deleted while its token was checked.
-      if ((await this.grants.of(di))?.uid !== uid)
-        throw new Refusal('4.01', 'The access token is not valid.');
-      await this.forwarding.share(di);
-      this.forwarding.start(peer);
-    } catch (error) {
-      this.forwarding.stop(peer);
-      if (this.sessions.signOut(peer) && wasOn) this.#tell(di, 'off', 'refused');
-      throw error;
-    }
-    // The connection may have ended, or the device may be at another gateway meanwhile.
-    if (!this.sessions.of(di)) return;
-    this.elsewhere.signedIn(di, uid);
-    if (!wasOn) this.#tell(di, 'on', 'signedIn', { isSeen: wasElsewhere });
-  }
-
-  /** Ends the session of a connection that stays open. @param {Peer} peer */
-  signOut(peer) {
-    this.leave(peer, SIGNED_OUT);
-    this.desk.forget(peer.connection, SIGNED_OUT);
-  }
-
-  /** Closes a connection. @param {Peer} peer @param {string} reason */
-  closePeer(peer, reason) {
-    peer.isClosing = true;
-    try {
-      this.desk.close(peer.connection, reason);
-    } catch (error) {
-      this.problem(error);
-    }
-  }
-
-  /** Ends the session of a connection, if it has one. @param {Peer} peer @param {string} reason */
-  leave(peer, reason) {
-    const di = this.sessions.signOut(peer);
-    if (di) this.#tell(di, 'off', reason);
-  }
-
-  /**
-   * @param {string} di
-   * @param {'on' | 'off'} state here
-   * @param {string} reason
-   * @param {{ viewers?: string[], isSeen?: boolean }} [more] isSeen: those that watch the device know its state
-   */
-  #tell(di, state, reason, { viewers, isSeen = false } = {}) {
-    if (state === 'off') {
-      this.observedRecords.off(di);
-      this.ownObservations.off(di);
-      this.elsewhere.signedOut(di, reason === 'deleted');
-    }
-    const shown = this.stateOf(di);
-    if (!isSeen && !(state === 'off' && shown === 'on')) this.presence.changed(di, shown, viewers);
-    this.events.presence?.({ di, state, reason });
-  }
-
   /** Whether a device is signed in, here or elsewhere. @param {string} di @returns {import('./elsewhere').State} */
   stateOf(di) {
-    return this.sessions.of(di) ? 'on' : this.elsewhere.stateOf(di);
-  }
-
-  /**
-   * A device signed in at another gateway: its connection here is released, and observations through it end.
-   * @param {string} di
-   */
-  takenElsewhere(di) {
-    this.route.lost(di, new Refusal('5.03', 'The device signed in at another gateway.'));
-    const peer = this.sessions.of(di);
-    if (!peer) return;
-    this.forwarding.stop(peer);
-    this.leave(peer, TAKEN_OVER);
-    this.closePeer(peer, TAKEN_OVER);
+    return this.deviceStates.of(di);
   }
 
   /**
@@ -448,28 +358,10 @@ class OcfCloud {
    */
   dropDevice(di, viewers) {
     this.grants.forget(di);
-    const peer = this.sessions.of(di);
-    if (peer) {
-      this.forwarding.stop(peer);
-      this.sessions.signOut(peer);
-      this.#tell(di, 'off', 'deleted', { viewers });
-      this.later(DELETED_CLOSE_MS, () => this.closePeer(peer, 'deleted'));
-    } else this.elsewhere.signedOut(di, true);
+    this.signIns.deleted(di, viewers);
     this.ownObservations.deleted(di);
     this.route.recheck(di).catch((error) => this.#applyLater(error));
     this.lookups.changed();
-  }
-
-  /**
-   * Ends the session of a device whose tokens were revoked, after the time in which it may sign in with new ones.
-   * @param {string} di
-   */
-  endSoon(di) {
-    const peer = this.sessions.of(di);
-    const end = this.now() + EXPIRY_GRACE_MS;
-    if (!peer || peer.until <= end) return;
-    Object.assign(peer, { until: end, endReason: 'revoked' });
-    this.forwarding.start(peer);
   }
 
   /** @param {string} di @param {string} uid @param {'' | 'r' | 'rw'} rights @returns {Promise<string>} '' = done */

@@ -33,7 +33,7 @@ async function signIn(cloud, peer, body) {
   const { refreshGraceMs: graceMs } = cloud.options;
   const found = checked?.isFirst ? await cloud.store.write('useToken', { ...input, graceMs }) : checked;
   if (!found) throw wrong(cloud, peer, 'The access token is not valid.');
-  await cloud.signIn(peer, { di, uid, until: found.expires === 0 ? Infinity : found.expires });
+  await cloud.signIns.signIn(peer, { di, uid, until: found.expires === 0 ? Infinity : found.expires });
   return { code: '2.04', body: { expiresin: expiresIn(found.expires, cloud.now()) } };
 }
 
@@ -41,7 +41,7 @@ async function signIn(cloud, peer, body) {
 async function signOut(cloud, peer, body) {
   const isOther = peer.di !== '' && Object.hasOwn(body, 'di') && uuidOf(body, 'di') !== peer.di;
   if (isOther) throw new Refusal('4.03', 'Another device is signed in on this connection.');
-  if (peer.di !== '') cloud.signOut(peer);
+  if (peer.di !== '') cloud.signIns.signOut(peer);
   return { code: '2.04', body: {} };
 }
 

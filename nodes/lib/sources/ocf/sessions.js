@@ -100,7 +100,6 @@ class Sessions {
   /**
    * @param {Peer} peer that is signed in as no other device
    * @param {{ di: string, uid: string, until: number }} session
-   * @returns {{ wasOn: boolean }} wasOn: the device was signed in before, here or on another connection
    */
   signIn(peer, { di, uid, until }) {
     const before = this.#byDevice.get(di);
@@ -109,7 +108,6 @@ class Sessions {
     if (before !== peer) peer.since = this.#now();
     Object.assign(peer, { di, uid, until, endReason: 'expired' });
     this.#byDevice.set(di, peer);
-    return { wasOn: before !== undefined };
   }
 
   /**

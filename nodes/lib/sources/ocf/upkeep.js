@@ -53,9 +53,9 @@ class Upkeep {
   endOverdue() {
     const { sessions } = this.#cloud;
     for (const { peer, reason } of sessions.overdue()) {
-      this.#cloud.leave(peer, reason);
+      this.#cloud.signIns.leave(peer, reason);
       peer.silentUntil = Infinity;
-      this.#cloud.closePeer(peer, reason);
+      this.#cloud.signIns.closePeer(peer, reason);
     }
   }
 
@@ -118,7 +118,7 @@ class Upkeep {
         this.#cloud.dropDevice(di, before.get(di) ?? []);
         continue;
       }
-      if (found.isRevoked) this.#cloud.endSoon(di);
+      if (found.isRevoked) this.#cloud.signIns.endSoon(di);
       await forwarding.share(di);
     }
     for (const di of ownObservations.devices()) {

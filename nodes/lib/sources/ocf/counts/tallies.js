@@ -40,8 +40,8 @@ class Tallies {
 
   /**
    * A request arrived.
-   * @param {import('./sessions').Peer} peer
-   * @param {import('./coap').Request} request
+   * @param {import('../sessions').Peer} peer
+   * @param {import('../coap').Request} request
    */
   asked(peer, { token, path }) {
     peer.unanswered.set(token.toString('latin1'), resourceOf(path));
@@ -49,7 +49,7 @@ class Tallies {
 
   /**
    * An answer leaves. Notifications, which follow the first answer, are not counted.
-   * @param {import('./sessions').Peer | undefined} peer
+   * @param {import('../sessions').Peer | undefined} peer
    * @param {Uint8Array} token
    * @param {string | number} answer code
    */
