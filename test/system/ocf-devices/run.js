@@ -14,8 +14,9 @@ const { secure } = require('./secure');
 
 const INTRO = `node flows/launcher/run.js test/system/ocf-devices/run.js --programs FOLDER
 
-Runs programs of others, which you bring, against the ocf cloud node of a gateway, and prints what was seen of each step.
-Needs root: everything runs in a network namespace of its own. Programs that are not in the folder are left out:
+Runs programs of others against the ocf cloud node of a gateway, and prints what was seen of each step. build.sh beside
+this file makes them from sources that you bring. Needs root: everything runs in a network namespace of its own. Programs
+that are not in the folder are left out:
 
   cloud_server, cloud_client   iotivity-lite without security: a device and a controller over TCP
   secure/cloud_server and
