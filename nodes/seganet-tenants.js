@@ -108,7 +108,8 @@ module.exports = function (RED) {
 
     onInput(this, (msg, _send, done) => {
       if (isBatch(msg)) return done(new Error(BATCH));
-      member.put(toRecord(msg), done, { msg });
+      // Complete when the record is safe, Catch when its tenant is unknown or full.
+      member.put(toRecord(msg), done, { delivery: true, msg });
     });
   }
 

@@ -170,6 +170,11 @@ Passage Pipeline::Run(uint32_t id, const Record& record) {
   passage_ = {};
   is_counted_ = false;
   if (stage != nullptr) RunStage(*stage, record);
+  // A split stage refused the record, and no copy of it is kept: a message does not replace the
+  // copy of the part.
+  if (passage_.untaken != Untaken::kNoRoute && passage_.copies == 0 && passage_.deferred == 0) {
+    passage_.taken = false;
+  }
   if (!passage_.taken && !is_counted_) {
     context_.counters->Add(Drop::kNoRoute, record.record_class);
   }

@@ -150,6 +150,18 @@ TEST_F(SplitPipelineTest, ARecordThatAnotherRouteTakesCounts) {
   EXPECT_EQ(Dropped(Drop::kNoPart), 1u);
 }
 
+TEST_F(SplitPipelineTest, AMessageDoesNotReplaceTheCopyOfAPart) {
+  auto plan = PlanOf({0});
+  plan[0].messages = true;
+  Apply(std::move(plan));
+  EXPECT_TRUE(Run("p0:pump").taken);
+  const Passage passage = Run("p1:pump");
+  EXPECT_FALSE(passage.taken);
+  EXPECT_EQ(passage.untaken, Untaken::kNoPart);
+  EXPECT_EQ(Dropped(Drop::kNoPart), 1u);
+  EXPECT_EQ(Dropped(Drop::kNoRoute), 0u);
+}
+
 TEST_F(SplitPipelineTest, ASilentPartHasNoBatcherAndNoDeadline) {
   Apply(PlanOf({0, 1, 2}));
   EXPECT_EQ(pipeline_.NextDeadline(), kNever);

@@ -54,6 +54,8 @@ function shutBy(from, members, behind, getNode) {
         continue;
       }
       const node = getNode(to);
+      // Also one of another engine.
+      if (node?.type === 'seganet-tenants' && from.kind === 'source' && !from.tenant) return noTenant();
       if (!node?.inert) isTaken ||= !onlyLooks(member);
       else if (MUST_TAKE.includes(node.type)) return shutByNode(node.name || to, node.inert);
     }

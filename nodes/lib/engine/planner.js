@@ -31,6 +31,8 @@ class Planner {
   #outlets;
   /** @type {PlanSwap | null} */
   #swap;
+  /** Tenants of the plan in use. @type {import('./broker-links').Divided['tenants']} */
+  #tenants = [];
   /** Why all wires carried messages when the plan was compiled. */
   #judged;
   #isClosed;
@@ -96,12 +98,13 @@ class Planner {
     const isIn = (/** @type {unknown} */ error) => {
       if (this.#isClosed) return;
       if (error) this.#keepOld(asError(error));
+      else this.#tenants = divided?.tenants ?? [];
       // A node that was made again continues its stage.
       if (error && this.plan) this.#follow(this.plan);
       for (const member of members) if (member.route) member.listen();
       // Also if the previous plan stays: the threads that parted for this one start again.
       uplinks
-        .reconcile(this.#host, served, error && divided ? { ...divided, tenants: [] } : divided)
+        .reconcile(this.#host, served, error && divided ? { ...divided, tenants: this.#tenants } : divided)
         .catch((failure) => this.#context.error(`The uplink did not start: ${failure.message}`));
       this.#resume();
     };

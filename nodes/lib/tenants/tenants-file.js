@@ -30,6 +30,8 @@ class TenantsFile {
   #isChecking = false;
   #isMissing = false;
   #isClosed = false;
+  /** Of the last valid file. @type {import('./tenants-schema').Tenant[]} */
+  #all = [];
 
   /** @param {FileOptions} options */
   constructor(options) {
@@ -86,9 +88,7 @@ class TenantsFile {
   #read() {
     try {
       const { file = Buffer.alloc(0) } = this.#files.read();
-      const tenants = parseTenants(file);
-      this.tenants = partsOf(tenants);
-      this.pages = new Map(tenants.flatMap(({ name, http }) => (http ? [[name, http]] : [])));
+      this.#use(parseTenants(file));
     } catch (error) {
       const { message } = /** @type {Error} */ (error);
       this.problem =
@@ -103,8 +103,22 @@ class TenantsFile {
     return true;
   }
 
+  /** @param {import('./tenants-schema').Tenant[]} tenants */
+  #use(tenants) {
+    this.#all = tenants;
+    this.tenants = partsOf(tenants);
+    this.pages = new Map(tenants.flatMap(({ name, http }) => (http ? [[name, http]] : [])));
+  }
+
   #writeCopy() {
-    const tenants = this.tenants.map(({ name, ...limits }) => ({ name, driver: 'process', limits }));
+    // Without commands and images, which only the keeper needs.
+    const tenants = this.#all.map(({ name, port, limits: { rate, waitingMiB } = {}, http }) => ({
+      name,
+      driver: 'process',
+      port,
+      limits: { rate, waitingMiB },
+      http
+    }));
     const text = `${JSON.stringify({ version: 1, tenants })}\n`;
     if (text === this.#text) return;
     try {
@@ -118,7 +132,7 @@ class TenantsFile {
 
   #readCopy() {
     try {
-      this.tenants = partsOf(parseTenants(fs.readFileSync(this.#options.copy)));
+      this.#use(parseTenants(fs.readFileSync(this.#options.copy)));
       this.isCopy = true;
     } catch {
       this.tenants = [];

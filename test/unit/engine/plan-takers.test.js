@@ -60,6 +60,16 @@ describe.each(['auto', 'off'])('with the fast path %s', (fastPath) => {
     expect(routes.get('rank').carriage).toBe(fastPath === 'auto' ? 'native' : 'message');
   });
 
+  test('shuts a source without tenants that leads to the tenants node of another engine', () => {
+    const { routes } = compiled(
+      { open: ['source', 'other'], own: ['source', 'other'], other: ['seganet-tenants'] },
+      fastPath,
+      { own: { tenant: true } }
+    );
+    expect(routes.get('open').shut).toMatchObject({ shown: 'no tenant rule' });
+    expect(routes.get('own').shut).toBeNull();
+  });
+
   test('shuts the source of an inert uplink to Kafka beside a working uplink', () => {
     const { routes } = compiled(
       { devices: ['source', 'cloud', 'bad'], cloud: ['uplink'], bad: ['!kafka-uplink'] },

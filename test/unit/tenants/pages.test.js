@@ -206,6 +206,38 @@ describe('a request', () => {
     expect((await ask({ host: 'beta.localhost', authorization: basic('beta/bob') })).status).toBe(404);
   });
 
+  test('whose answer cannot be sent on gets 502, and the others go on', async () => {
+    const answers = ['HTTP/1.1 000 x\r\n\r\n', 'HTTP/1.1 200 a\x01b\r\nContent-Length: 2\r\n\r\nok', 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n', 'nonsense\r\n\r\n']; // prettier-ignore
+    const strange = net.createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end(answers[number]));
+    });
+    let number = 0;
+    await new Promise((resolve) => strange.listen(0, '127.0.0.1', resolve));
+    const { port: own } = backend.address();
+    const { address } = backend;
+    backend.address = () => strange.address();
+    const statuses = [];
+    for (number = 0; number < answers.length; number++) statuses.push((await ask(alice)).status);
+    backend.address = address;
+    expect(backend.address().port).toBe(own);
+    expect(statuses.filter((status) => status === 502).length).toBeGreaterThanOrEqual(3);
+    expect((await ask(alice)).status).toBe(200);
+    strange.close();
+  });
+
+  test('of a stranger to upgrade leaves no connection, even if the client does not close', async () => {
+    const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => {});
+    socket.write(
+      'GET /comms HTTP/1.1\r\nHost: acme.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nmore'
+    );
+    socket.resume();
+    await once(socket, 'end');
+    await until(() => server.connections === 0);
+    socket.destroy();
+  });
+
   test('of a stranger wakes nobody', async () => {
     const wrong = [
       [421, { authorization: basic('acme/alice') }],
@@ -312,7 +344,21 @@ describe('a WebSocket', () => {
 });
 
 describe('a lease', () => {
-  test('is renewed while a connection is open, given back after the last one, and asked for again when it has gone', async () => {
+  test('that the keeper forgot is asked for again while a connection is open', async () => {
+    const leases = new HeldLeases(keeper, () => {}, { renewMs: 10, idleMs: 40 });
+    const hold = await leases.hold('acme', new AbortController().signal);
+    const { renew } = keeper;
+    keeper.renew = () => Promise.reject(new KeeperError('gone', { code: 'gone' }));
+    await until(() => keeper.calls.filter((call) => call.startsWith('lease')).length > 1);
+    keeper.renew = renew;
+    await until(() => keeper.calls.includes('renew acme-1'));
+    expect(leases.size).toBe(1);
+    hold.release();
+    await until(() => leases.size === 0);
+    expect(keeper.calls.at(-1)).toBe('release acme-1');
+  });
+
+  test('is renewed while a connection is open, and given back after the last one', async () => {
     const leases = new HeldLeases(keeper, () => {}, { renewMs: 10, idleMs: 40 });
     const first = await leases.hold('acme', new AbortController().signal);
     const second = await leases.hold('acme', new AbortController().signal);
@@ -323,11 +369,6 @@ describe('a lease', () => {
     second.release();
     await until(() => !(leases.size > 0));
     expect(keeper.calls.at(-1)).toBe('release acme-1');
-    keeper.renew = () => Promise.reject(new KeeperError('gone', { code: 'gone' }));
-    const third = await leases.hold('acme', new AbortController().signal);
-    await until(() => !(leases.size > 0));
-    third.release();
-    expect(keeper.calls.filter((call) => call.startsWith('lease'))).toHaveLength(2);
     await leases.close();
   });
 

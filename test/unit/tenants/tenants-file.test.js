@@ -77,10 +77,15 @@ test('reports each change once, and keeps the last valid file', async () => {
 
 test('starts with the last valid tenants when the file is missing', () => {
   expect(open()).toMatchObject({ tenants: [], isCopy: false, problem: expect.stringContaining('(ENOENT)') });
-  write({ name: 'acme', limits: { waitingMiB: 3 } });
+  write({ name: 'acme', limits: { waitingMiB: 3 }, http: 8080 }, { name: 'c', port: 0, http: 80 });
   open();
   fs.rmSync(path.join(folder, 'tenants.json'));
-  expect(open()).toMatchObject({ tenants: [{ name: 'acme', rate: 0, waitingMiB: 3 }], isCopy: true });
+  const copied = open();
+  expect(copied).toMatchObject({ tenants: [{ name: 'acme', rate: 0, waitingMiB: 3 }], isCopy: true });
+  expect([...copied.pages]).toEqual([
+    ['acme', 8080],
+    ['c', 80]
+  ]);
 });
 
 test('finds the file and the socket by the environment', () => {

@@ -50,6 +50,11 @@ class HeldLeases {
     return this.#shared.size;
   }
 
+  /** Open connections of a tenant, those that wait included. @param {string} name */
+  usersOf(name) {
+    return this.#shared.get(name)?.users ?? 0;
+  }
+
   /**
    * Resolves when the tenant accepts connections.
    * @param {string} name
@@ -87,16 +92,37 @@ class HeldLeases {
   #begin(name) {
     const abort = new AbortController();
     const agent = new http.Agent({ keepAlive: false, maxSockets: MAX_SOCKETS });
-    const request = /** @type {const} */ ({ reason: 'connection', class: NORMAL, holder: 'pages' });
-    const lease = this.#keeper.lease(name, request, { timeoutMs: this.#times.wakeMs, signal: abort.signal });
     /** @type {Shared} */
-    const shared = { users: 0, lease, agent, abort };
+    const shared = { users: 0, lease: this.#ask(name, abort.signal), agent, abort };
     this.#shared.set(name, shared);
-    lease.then(
+    this.#keep(name, shared);
+    return shared;
+  }
+
+  /** @param {string} name @param {AbortSignal} signal */
+  #ask(name, signal) {
+    const request = /** @type {const} */ ({ reason: 'connection', class: NORMAL, holder: 'pages' });
+    return this.#keeper.lease(name, request, { timeoutMs: this.#times.wakeMs, signal });
+  }
+
+  /** @param {string} name @param {Shared} shared */
+  #keep(name, shared) {
+    shared.lease.then(
       ({ id }) => this.#keepRenewing(name, shared, id),
       () => this.#forget(name, shared)
     );
-    return shared;
+  }
+
+  /**
+   * The keeper ended the lease, for example by a restart, but connections are open.
+   * @param {string} name
+   * @param {Shared} shared
+   */
+  #again(name, shared) {
+    clearInterval(shared.renewal);
+    if (this.#shared.get(name) !== shared) return;
+    shared.lease = this.#ask(name, shared.abort.signal);
+    this.#keep(name, shared);
   }
 
   /** @param {string} name @param {Shared} shared @param {string} id */
@@ -104,8 +130,7 @@ class HeldLeases {
     if (this.#shared.get(name) !== shared) return;
     shared.renewal = setInterval(() => {
       this.#keeper.renew(id).catch((error) => {
-        // The open connections go on as long as the tenant runs. The next one asks for a new lease.
-        if (error.code === 'gone') this.#forget(name, shared);
+        if (error.code === 'gone') this.#again(name, shared);
         else this.#warn(error.message);
       });
     }, this.#times.renewMs).unref();

@@ -16,6 +16,8 @@ const MAX_CONNECTIONS = 1024;
 /** Requests that wait for their tenants: in total, and of one tenant. */
 const MAX_WAITING = 256;
 const MAX_WAITING_OF_TENANT = 64;
+/** Open requests and WebSockets of one tenant, so that its users cannot take all connections. */
+const MAX_OPEN_OF_TENANT = 256;
 /** Longest wait for a tenant that sleeps; then 503 with Retry-After, and the tenant goes on starting. */
 const HOLD_MS = 10000;
 /** Longest time from a request to the head of its answer. */
@@ -135,6 +137,11 @@ class PageServer {
     client.destroy();
   }
 
+  /** Open WebSockets, and connections that asked for one. */
+  get connections() {
+    return this.#sockets.size;
+  }
+
   get figures() {
     let waiting = 0;
     for (const count of this.#waiting.values()) waiting += count;
@@ -165,10 +172,20 @@ class PageServer {
     );
     forward.on('error', () => fail({ status: 502, sentence: 'The tenant ended the connection.' }));
     forward.on('response', (answer) => {
-      this.counts.passed++;
       answer.on('error', () => response.destroy());
-      response.writeHead(answer.statusCode ?? 502, answer.statusMessage, answerHeaders(answer));
+      try {
+        // Without the tenant's phrase, which may have characters that Node.js refuses to send.
+        response.writeHead(answer.statusCode ?? 502, answerHeaders(answer));
+      } catch {
+        return fail({ status: 502, sentence: 'The answer of the tenant is not valid.' });
+      }
+      this.counts.passed++;
       answer.pipe(response);
+    });
+    // Also after a 101 that nobody asked for.
+    forward.once('close', () => {
+      if (!response.headersSent && !response.destroyed)
+        fail({ status: 502, sentence: 'The tenant ended the connection.' });
     });
     response.once('close', () => forward.destroy());
     request.on('error', () => forward.destroy());
@@ -185,7 +202,9 @@ class PageServer {
     });
     socket.on('error', () => socket.destroy());
     const { refusal, hold, user, port } = await this.#admit(request, abort);
-    if (!hold) return void socket.end(rawRefusal(refusal));
+    const refuseSocket = (/** @type {Refusal} */ why) =>
+      void socket.end(rawRefusal(why), () => socket.destroy());
+    if (!hold) return refuseSocket(refusal);
     socket.once('close', hold.release);
     const forward = this.#forward(
       request,
@@ -194,16 +213,14 @@ class PageServer {
     );
     const fail = () => {
       this.counts.failed++;
-      socket.end(rawRefusal({ status: 502, sentence: 'The tenant ended the connection.' }));
+      refuseSocket({ status: 502, sentence: 'The tenant ended the connection.' });
     };
     forward.setTimeout(ANSWER_MS, () => forward.destroy(new Error('The tenant did not answer.')));
     forward.on('error', fail);
     forward.on('response', (answer) => {
       // The tenant does not want to change the protocol.
       answer.resume();
-      socket.end(
-        rawRefusal({ status: answer.statusCode ?? 502, sentence: 'The tenant refused the WebSocket.' })
-      );
+      refuseSocket({ status: answer.statusCode ?? 502, sentence: 'The tenant refused the WebSocket.' });
     });
     forward.on('upgrade', (answer, stream, first) => {
       this.counts.passed++;
@@ -214,7 +231,7 @@ class PageServer {
       stream.once('close', () => socket.destroy());
       socket.once('close', () => stream.destroy());
       socket.write(
-        rawHead(101, answer.statusMessage ?? '', {
+        rawHead(101, 'Switching Protocols', {
           ...answerHeaders(answer),
           connection: 'Upgrade',
           upgrade: answer.headers.upgrade ?? ''
@@ -249,6 +266,9 @@ class PageServer {
     const waiting = this.#waiting.get(tenant) ?? 0;
     if (waiting >= MAX_WAITING_OF_TENANT || this.figures.waiting >= MAX_WAITING) {
       return refusal(later('Too many requests wait for tenants.'));
+    }
+    if (this.#leases.usersOf(tenant) >= MAX_OPEN_OF_TENANT) {
+      return refusal(later('Too many requests of this tenant are open.'));
     }
     this.#waiting.set(tenant, waiting + 1);
     const timer = setTimeout(() => abort.abort(new Error('too late')), this.#options.holdMs ?? HOLD_MS);

@@ -268,8 +268,9 @@ class Roster {
   /** @param {Tenant} tenant @param {KeeperError} error */
   #notWoken(tenant, error) {
     tenant.request = null;
-    if (!error.isKeeper) {
-      this.#keeperIsBack();
+    // A lease that takes too long is the tenant's fault: the keeper answers when the tenant is ready.
+    if (!error.isKeeper || error.code === 'timeout') {
+      if (!error.isKeeper) this.#keeperIsBack();
       this.#fail(tenant, error.message, error.retryMs);
       return this.#fill();
     }
