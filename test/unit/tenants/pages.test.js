@@ -11,8 +11,8 @@ const WebSocket = require('ws');
 const { hashPassword } = require('../../../nodes/lib/login/password-hash');
 const { PasswordVerifier } = require('../../../nodes/lib/login/password-verifier');
 const { KeeperError } = require('../../../nodes/lib/tenants/keeper-error');
+const { PageKeeper } = require('../../fixtures/tenants/page-keeper');
 const { Pages } = require('../../../nodes/lib/tenants/pages');
-const { HeldLeases } = require('../../../nodes/lib/tenants/pages/held-leases');
 const { PageServer, MAX_WAITING_OF_TENANT } = require('../../../nodes/lib/tenants/pages/page-server');
 
 const CHEAP = { ln: 10, r: 8, p: 1 };
@@ -27,27 +27,6 @@ let server;
 let port;
 /** A keeper that wakes when it is told to. */
 let keeper;
-
-class Keeper {
-  constructor() {
-    this.calls = [];
-    this.ready = Promise.resolve();
-  }
-  async lease(name, request, { signal }) {
-    this.calls.push(`lease ${name} ${request.reason}`);
-    const canceled = once(signal, 'abort').then(() =>
-      Promise.reject(new KeeperError('x', { code: 'canceled' }))
-    );
-    await Promise.race([this.ready, canceled]);
-    return { id: `${name}-1`, host: '127.0.0.1', port: 1, user: '', password: '', how: 'start', readyMs: 1 };
-  }
-  async renew(id) {
-    this.calls.push(`renew ${id}`);
-  }
-  async release(id) {
-    this.calls.push(`release ${id}`);
-  }
-}
 
 beforeAll(async () => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'pages-'));
@@ -86,7 +65,7 @@ beforeEach(async () => {
   comms = new WebSocket.Server({ server: backend, path: '/comms' });
   comms.on('connection', (socket) => socket.on('message', (data) => socket.send(`echo ${data}`)));
   await new Promise((resolve) => backend.listen(0, '127.0.0.1', resolve));
-  keeper = new Keeper();
+  keeper = new PageKeeper();
   server = new PageServer({
     host: '127.0.0.1',
     port: 0,
@@ -344,34 +323,6 @@ describe('a WebSocket', () => {
 });
 
 describe('a lease', () => {
-  test('that the keeper forgot is asked for again while a connection is open', async () => {
-    const leases = new HeldLeases(keeper, () => {}, { renewMs: 10, idleMs: 40 });
-    const hold = await leases.hold('acme', new AbortController().signal);
-    const { renew } = keeper;
-    keeper.renew = () => Promise.reject(new KeeperError('gone', { code: 'gone' }));
-    await until(() => keeper.calls.filter((call) => call.startsWith('lease')).length > 1);
-    keeper.renew = renew;
-    await until(() => keeper.calls.includes('renew acme-1'));
-    expect(leases.size).toBe(1);
-    hold.release();
-    await until(() => leases.size === 0);
-    expect(keeper.calls.at(-1)).toBe('release acme-1');
-  });
-
-  test('is renewed while a connection is open, and given back after the last one', async () => {
-    const leases = new HeldLeases(keeper, () => {}, { renewMs: 10, idleMs: 40 });
-    const first = await leases.hold('acme', new AbortController().signal);
-    const second = await leases.hold('acme', new AbortController().signal);
-    await until(() => !!keeper.calls.includes('renew acme-1'));
-    first.release();
-    first.release();
-    expect(leases.size).toBe(1);
-    second.release();
-    await until(() => !(leases.size > 0));
-    expect(keeper.calls.at(-1)).toBe('release acme-1');
-    await leases.close();
-  });
-
   test('is given back when the server closes', async () => {
     await ask(alice);
     await server.close();
