@@ -188,7 +188,7 @@ class SeriesStore {
     if (names?.size === 0) this.devices.delete(series.device);
   }
 
-  /** Deletes series that have no value any more. REQUIRES: in a transaction. @param {Series[]} all */
+  /** Deletes series without values. REQUIRES: in a transaction. @param {Series[]} all */
   deleteSeries(all) {
     for (const series of all) {
       this.writable.statements.deleteSeries.run(series.id);

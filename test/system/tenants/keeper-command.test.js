@@ -231,7 +231,7 @@ test('without a command a tenant is a gateway, which lets the front in with its 
   await expect(mqtt.connectAsync({ ...options, password: `${password}x` })).rejects.toThrow(/password/);
 }, 60_000);
 
-test('a tenant that crashes at its start is told with its output', async () => {
+test('a tenant that crashes at its start is reported with its output', async () => {
   await add('--exit', '9');
   await keep();
   const { status, body } = await api('POST', '/v1/tenants/acme/lease', WANT);

@@ -25,7 +25,7 @@ let comms;
 let seen;
 let server;
 let port;
-/** A keeper that wakes when it is told to. */
+/** Wakes tenants when the test says so. */
 let keeper;
 
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 'use strict';
-// What a tenant is told by its environment. A gateway of this package needs nothing else; any other program can
+// The environment variables of a tenant. A gateway of this package needs nothing else; any other program can
 // read the
 // variables that begin with SEGANET_TENANT.
 

@@ -32,7 +32,7 @@ async function whenReady({ accepts, ended, clock, limitMs, signal }) {
   try {
     await Promise.race([accepts(over.signal), end, late]);
   } finally {
-    // A promise of an end that nobody waits for any more must not end the process.
+    // A promise of an end for which nobody waits must not end the process.
     end.catch(() => {});
     over.abort();
     cancel();
