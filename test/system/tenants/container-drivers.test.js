@@ -1,7 +1,6 @@
 'use strict';
 // The drivers of containers, each with an engine in network, mount and process namespaces of its own: nothing of it
-// stays
-// behind, and its networks do not appear on this machine. Needs root.
+// stays behind, and its networks do not appear on this machine. Needs root.
 
 const { spawn } = require('node:child_process');
 const fs = require('node:fs');

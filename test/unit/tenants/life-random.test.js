@@ -1,7 +1,6 @@
 'use strict';
 // Random histories of one keeper: callers, crashes, an engine that goes away, a file that changes. After each, no
-// call
-// of the engine overlapped another one of the same tenant, every caller got an answer, and every tenant wakes.
+// call of the engine overlapped another one of the same tenant, every caller got an answer, and every tenant wakes.
 // SEGANET_SEED=N repeats one history.
 
 const { fakeKeeper } = require('../../fixtures/tenants/fake-keeper');

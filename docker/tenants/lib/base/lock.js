@@ -16,8 +16,7 @@ function ownerOf(file) {
 
 /**
  * Removes the lock of a process that ended. Two processes may find the same dead owner, so the file is moved away
- * first
- * and looked at again: a lock that another process made meanwhile goes back.
+ * first and looked at again: a lock that another process made meanwhile goes back.
  * @param {string} file
  */
 function clear(file) {

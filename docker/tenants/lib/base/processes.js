@@ -1,7 +1,6 @@
 'use strict';
-// What /proc tells about a process. A process id alone names nothing, because the kernel uses it again: together
-// with the
-// time of its start and the boot it does.
+// What /proc tells about a process. A process id alone names nothing, because the kernel uses it again: together with
+// the time of its start and the boot it does.
 
 const fs = require('node:fs');
 

@@ -8,9 +8,8 @@
  * @property {string} reason why it ended, '' = it did not, or that is unknown
  */
 /**
- * Every method rejects with a TenantError of code `engine` if the engine does not answer, and with another error
- * if the
- * engine refuses.
+ * Every method rejects with a TenantError of code `engine` if the engine does not answer, and with another error if
+ * the engine refuses.
  * @typedef {object} Driver
  * @property {string} name
  * @property {boolean} isIsolated false: a tenant can reach what this user can reach

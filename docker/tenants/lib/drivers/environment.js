@@ -1,6 +1,5 @@
 'use strict';
-// The environment variables of a tenant. A gateway of this package needs nothing else; any other program can
-// read the
+// The environment variables of a tenant. A gateway of this package needs nothing else; any other program can read the
 // variables that begin with SEGANET_TENANT.
 
 /**

@@ -1,7 +1,6 @@
 'use strict';
-// Runs tenants in a cluster: a StatefulSet with a volume for each, scaled to 1 and to 0. The cluster's operator
-// makes it
-// and its service (`seganet-tenants manifest NAME` prints both): this driver only scales, and keeps the tenant's
+// Runs tenants in a cluster: a StatefulSet with a volume for each, scaled to 1 and to 0. The cluster's operator makes
+// it and its service (`seganet-tenants manifest NAME` prints both): this driver only scales, and keeps the tenant's
 // users.
 
 const fs = require('node:fs');

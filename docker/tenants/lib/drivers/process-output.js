@@ -23,9 +23,8 @@ class Output {
   }
 
   /**
-   * Limits the size. The tenant has the file open, so it is copied and emptied, not renamed; what is printed
-   * between the
-   * two is lost.
+   * Limits the size. The tenant has the file open, so it is copied and emptied, not renamed; what is printed between
+   * the two is lost.
    */
   turn() {
     try {

@@ -2,8 +2,7 @@
 // The life of one tenant:
 //   absent → created → stopped → starting → running → pausing → paused → stopping → stopped,  and failed
 // What changes the state runs in a queue, one after the other. What was true when a step was put into the queue may
-// not
-// be true when it runs, so each step looks again.
+// not be true when it runs, so each step looks again.
 
 const { TenantError, isEngineAway, messageOf } = require('../base/errors');
 const { Crashes } = require('./crashes');
@@ -177,8 +176,7 @@ class Tenant {
 
   /**
    * Compares the state with what the driver sees: at the keeper's start, and when an engine is back. Does not wait
-   * until a
-   * running tenant is ready.
+   * until a running tenant is ready.
    */
   async reconcile() {
     const isRunning = await this.#serial(async () => {

@@ -1,8 +1,7 @@
 'use strict';
 // Rules of nftables for the networks of tenants. An engine's internal network has no way out, but a tenant reaches
-// every
-// port of this machine that listens on all addresses, by the address of its bridge. Tenants never need to begin a
-// connection: the front connects to them.
+// every port of this machine that listens on all addresses, by the address of its bridge. Tenants never need to begin
+// a connection: the front connects to them.
 
 const { spawn } = require('node:child_process');
 const { CliError } = require('../base/errors');
