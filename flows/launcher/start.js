@@ -120,7 +120,8 @@ async function main() {
       `devices: ${env.SEGANET_DEVICE_HOST} is open to the network, and devices need no login; see docs/security.md`
     );
   }
-  const isDemo = !env.SEGANET_UPLINK_URL;
+  // A tenant gets its records from its front, and has a flow of its own.
+  const isDemo = !env.SEGANET_UPLINK_URL && !process.env.SEGANET_TENANT;
   const lacks = isDemo ? demo.missing() : '';
   if (lacks) throw new ConfigError([lacks]);
   // Creates SEGANET_HOME, which the demo needs, too.

@@ -130,4 +130,8 @@ test('leaves no process behind, even after kill -9', async () => {
   await until(() => !all.some(isAlive), { within: 40000, what: 'the end of all processes' });
   const [home] = fs.readdirSync(folder);
   expect(fs.existsSync(path.join(folder, home, 'tenants', 'keeper.sock'))).toBe(false);
+  // A tenant is no newcomer's gateway.
+  const volume = path.join(folder, home, 'tenants', 'volumes', 'acme');
+  expect(fs.existsSync(path.join(volume, 'gateway.json'))).toBe(true);
+  expect(fs.existsSync(path.join(volume, 'demo'))).toBe(false);
 });
