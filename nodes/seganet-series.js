@@ -76,7 +76,8 @@ module.exports = function (RED) {
         names: found.names,
         values: found.values,
         topic,
-        text: search === 'off' ? null : textOf(msg.payload)
+        text: search === 'off' ? null : textOf(msg.payload),
+        held: Number(msg.payload?.length) || 0
       };
       if (record.names.length === 0 && search === 'off') {
         send(msg);

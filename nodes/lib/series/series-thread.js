@@ -25,6 +25,7 @@ const STOP_MS = 10000;
  * @property {number[]} values as many
  * @property {string} topic
  * @property {string | null} text payload for the search, null = none
+ * @property {number} [held] length of the payload, which the message holds until the record is on disk
  *
  * @typedef {object} State
  * @property {string} reason why nothing is stored, '' = it is
@@ -103,8 +104,8 @@ class SeriesThread extends EventEmitter {
    * @param {Done} done called once, when the record is on disk, or with an error that is a sentence
    */
   put(record, done) {
-    const { device, ts, names, values, topic, text } = record;
-    const characters = device.length + topic.length + (text?.length ?? 0);
+    const { device, ts, names, values, topic, text, held = 0 } = record;
+    const characters = device.length + topic.length + Math.max(held, text?.length ?? 0);
     const isFull = this.waitingPoints >= MAX_WAITING || this.waitingText + characters > MAX_WAITING_TEXT;
     if (isFull || this.#stopping) {
       this.refused++;

@@ -26,7 +26,7 @@ function ask(socket, method, path, body) {
       agent: false,
       headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }
     });
-    sent.once('error', (/** @type {NodeJS.ErrnoException} */ error) => {
+    sent.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
       if (NOBODY.includes(error.code ?? '')) return resolve(null);
       reject(new CliError(`The keeper at ${socket} does not answer: ${error.message}.`));
     });

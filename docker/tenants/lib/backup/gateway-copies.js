@@ -81,7 +81,7 @@ function ask(socket, url, timeoutMs) {
   return new Promise((resolve, reject) => {
     const request = http.get({ socketPath: socket, path: url }, resolve);
     request.setTimeout(timeoutMs, () => request.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
-    request.once('error', reject);
+    request.on('error', reject);
   });
 }
 

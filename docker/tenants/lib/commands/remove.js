@@ -21,11 +21,22 @@ module.exports = {
     const engine = driver(spec.driver);
     // Without its engine, its container would stay, and no command would know it.
     await engine.check();
-    changeTenants(home.file, (tenants) => tenants.filter((each) => each.name !== name));
-    await tellKeeper(home.socket, note);
-    await engine.stop(spec, GRACE_MS);
+    /** @type {any[]} */
+    let removed = [];
+    changeTenants(home.file, (tenants) => {
+      removed = tenants.filter((each) => each.name === name);
+      return tenants.filter((each) => each.name !== name);
+    });
     const hasData = Boolean(values['delete-data']);
-    await engine.remove(spec, { hasData });
+    try {
+      await tellKeeper(home.socket, note);
+      await engine.stop(spec, GRACE_MS);
+      await engine.remove(spec, { hasData });
+    } catch (error) {
+      // The command can be repeated.
+      changeTenants(home.file, (tenants) => [...tenants, ...removed]);
+      throw error;
+    }
     if (isJson) return print(JSON.stringify({ removed: name, data: hasData ? 'deleted' : 'kept' }));
     print(`removed ${name}; its data are ${hasData ? 'deleted' : 'kept'}`);
   }

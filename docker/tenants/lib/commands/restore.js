@@ -60,7 +60,9 @@ async function run({ values, positionals, env, output, driver }) {
     anyTenant: Boolean(values['any-tenant']),
     startOffline
   };
-  const result = values.check ? { ...(await checkBackup(what)), old: '' } : await restore(home, what, values);
+  const result = values.check
+    ? { ...(await checkBackup(what)), old: '' }
+    : await restore(home, driver, what, values);
   if (values.json) {
     await output.line(JSON.stringify({ tenant: name, ok: true, file, ...result }));
     return EXIT.OK;
@@ -107,14 +109,15 @@ function notStarted({ driver }) {
 
 /**
  * @param {Home} home
+ * @param {Context['driver']} driver
  * @param {Parameters<typeof checkBackup>[0]} what
  * @param {Record<string, any>} values
  */
-async function restore(home, what, values) {
+async function restore(home, driver, what, values) {
   const { name } = what.tenant;
   const { socket } = home;
   const runs = (await ask(socket, 'GET', '/v1/tenants')) !== null;
-  if (!runs) await refuseRunning(home, what.tenant);
+  if (!runs) await refuseRunning(driver, what.tenant);
   /** @type {(() => void) | null} */
   let release = null;
   const stop = async () => {
@@ -142,11 +145,10 @@ async function restore(home, what, values) {
   }
 }
 
-/** A tenant outlives its keeper. @param {Home} home @param {Spec} spec */
-async function refuseRunning(home, spec) {
-  if (spec.driver !== 'process') return;
-  const { ProcessTable } = require('../drivers/process-table');
-  if (!new ProcessTable(home.state).find(spec.name)) return;
+/** A tenant outlives its keeper. @param {Context['driver']} driver @param {Spec} spec */
+async function refuseRunning(driver, spec) {
+  const { state } = await driver(spec.driver).inspect(spec);
+  if (state !== 'running' && state !== 'paused') return;
   throw new CliError(`${spec.name} runs without a keeper. Start the keeper, and restore it then.`);
 }
 

@@ -118,7 +118,8 @@ class EngineClient {
         limitMs &&
         setTimeout(() => request.destroy(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
       request.once('close', () => clearTimeout(timer || undefined));
-      request.once('error', away);
+      // Several errors of one request are possible: of its signal, and of its connection.
+      request.on('error', away);
       request.once('response', async (response) => {
         try {
           const bytes = await read(response);

@@ -175,7 +175,7 @@ class KubernetesClient {
         }
       });
       request.once('timeout', () => request.destroy(new Error(`no answer within ${ANSWER_MS / 1000} s`)));
-      request.once('error', away);
+      request.on('error', away);
       request.once('response', async (response) => {
         try {
           /** @type {Buffer[]} */

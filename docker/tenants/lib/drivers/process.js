@@ -170,6 +170,8 @@ class ProcessDriver {
     const { name } = spec;
     this.#running.set(name, spec);
     const { reason } = await this.#end(name, over);
+    // Another watch has taken its place.
+    if (over.aborted) await new Promise(() => {});
     this.#running.delete(name);
     const killed = this.#killed.get(name);
     this.#killed.delete(name);

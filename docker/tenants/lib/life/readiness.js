@@ -54,7 +54,7 @@ function tryOnce({ host, port, login }, signal) {
     const giveUp = () => socket.destroy();
     signal.addEventListener('abort', giveUp);
     socket.setTimeout(ANSWER_MS, giveUp);
-    socket.once('error', giveUp);
+    socket.on('error', giveUp);
     // The tenant closes after the DISCONNECT: the front does not meet this login as a device.
     socket.once('close', () => {
       signal.removeEventListener('abort', giveUp);

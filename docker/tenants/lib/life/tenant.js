@@ -53,6 +53,8 @@ class Tenant {
   #cancelTimer = () => {};
   #idleAt = Infinity;
   #readyAt = 0;
+  /** Port of its MQTT listener as it was started, -1 = unknown. */
+  #port = -1;
   #isClosed = false;
   #crashes;
   #leases;
@@ -140,7 +142,7 @@ class Tenant {
     }
     if (isForced) this.#crashes.forget();
     const { isFinal, waitMs } = this.#crashes;
-    if (isFinal || waitMs > 0) {
+    if (isFinal || waitMs > EARLY_MS) {
       throw new TenantError('failed', `${this.spec.name} does not run: ${this.reason}`, waitMs);
     }
     /** @type {Rising} */
@@ -250,6 +252,8 @@ class Tenant {
       if (signal.aborted) throw new Error('was stopped');
       this.#set('starting');
       const how = await this.#raise(rising);
+      // A changed port counts from the next start.
+      if (how === 'start' || this.#port < 0) this.#port = this.spec.port;
       this.host = await driver.address(this.spec);
       const watch = this.#follow('starting');
       await whenReady({
@@ -275,7 +279,7 @@ class Tenant {
   }
 
   /** @param {Woken['how']} how @param {number} readyMs @returns {Woken} */
-  #woken = (how, readyMs) => ({ how, readyMs, host: this.host, port: this.spec.port });
+  #woken = (how, readyMs) => ({ how, readyMs, host: this.host, port: this.#port });
 
   /** Starts it in whatever state it is. @param {Rising} rising @returns {Promise<Woken['how']>} */
   async #raise(rising) {
@@ -350,7 +354,13 @@ class Tenant {
         else act();
       },
       (error) => {
-        if (!abort.signal.aborted && isEngineAway(error)) this.#tools.onEngineAway();
+        if (abort.signal.aborted) return;
+        if (isEngineAway(error)) return this.#tools.onEngineAway();
+        this.reason = messageOf(error);
+        this.#clock.timer(RETRY_MS, () => {
+          const isUp = this.state === 'running' || this.state === 'paused';
+          if (this.#watch === watch && isUp) this.#follow(this.state);
+        });
       }
     );
     if (state !== this.state) this.#set(state);

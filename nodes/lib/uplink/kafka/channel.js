@@ -269,6 +269,7 @@ class Channel {
     return new PartitionQueue({
       topic,
       partition,
+      recordClass: this.recordClass,
       maxBytes: this.parts.requestBytes,
       now: this.now,
       delay: this.parts.delay,

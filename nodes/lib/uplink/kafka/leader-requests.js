@@ -18,7 +18,7 @@ const OF_RECORDS = new Set(['size', 'record']);
  * The partitions that a broker leads and that have something to send.
  * @typedef {object} Lane
  * @property {number} leader
- * @property {Set<PartitionQueue>} queues the first one has waited longest
+ * @property {Set<PartitionQueue>} queues in the order in which they became ready
  * @property {boolean} isBusy a request is not answered
  */
 
@@ -104,7 +104,12 @@ class LeaderRequests {
     // Brokers read a partition that a request names twice only once. Classes may share a topic.
     const names = new Set();
     let bytes = 0;
-    for (const queue of lane.queues) {
+    // The most urgent class first. Each request that has no room for a queue raises it by one class, so that none
+    // waits indefinitely.
+    const rank = (/** @type {PartitionQueue} */ queue) => queue.recordClass - queue.passed;
+    const queues = [...lane.queues].sort((a, b) => rank(a) - rank(b));
+    for (const queue of queues) queue.passed++;
+    for (const queue of queues) {
       if (bytes >= ENOUGH_BYTES) break;
       const name = nameOf(queue.topic, queue.partition);
       if (names.has(name)) continue;
@@ -113,6 +118,7 @@ class LeaderRequests {
       if (session.leaders.of(queue.topic, queue.partition) !== lane.leader) this.#route(queue);
       else {
         names.add(name);
+        queue.passed = 0;
         queue.send();
         bytes += parts[parts.length - 1].batch.bytes.length;
       }

@@ -15,6 +15,7 @@ const RETRY_MAX_MS = 5000;
  * @typedef {object} QueueParts
  * @property {string} topic
  * @property {number} partition
+ * @property {number} recordClass
  * @property {number} maxBytes of one request
  * @property {() => number} now ms, monotonic
  * @property {(fn: () => void, ms: number) => void} delay
@@ -38,6 +39,9 @@ class PartitionQueue {
     this.parts = parts;
     this.topic = parts.topic;
     this.partition = parts.partition;
+    this.recordClass = parts.recordClass;
+    /** Requests to its leader that had no room for it since it last sent. */
+    this.passed = 0;
     /** @type {Item[]} */
     this.items = [];
     /** Number of items at the head that are in flight. */
@@ -105,9 +109,14 @@ class PartitionQueue {
     if (meaning.kind === 'topic' || meaning.kind === 'name') return this.parts.refused(this, meaning);
     if (meaning.kind === 'size' || meaning.kind === 'record') return this.#onUnfit(sent, meaning);
     const wait = this.backoff.next();
-    this.waitsUntil = this.parts.now() + wait;
+    const until = this.parts.now() + wait;
+    this.waitsUntil = until;
     this.parts.failed(meaning);
-    this.parts.delay(() => this.parts.ready(this), wait);
+    this.parts.delay(() => {
+      // A timer may be called a little early. A later failure has a timer of its own.
+      if (this.waitsUntil === until) this.waitsUntil = 0;
+      this.parts.ready(this);
+    }, wait);
   }
 
   /**

@@ -67,6 +67,7 @@ class Bench {
     const queue = new PartitionQueue({
       topic,
       partition,
+      recordClass: 3,
       maxBytes,
       now: () => this.clock,
       delay: (fn, ms) => this.timers.push({ at: this.clock + ms, fn }),
@@ -237,6 +238,31 @@ test('limits the size of a request, and begins the next one with the partitions 
   bench.add('a/0', 9);
   bench.answer();
   expect(bench.shown()).toEqual([[1, { 'a/2': [2], 'a/3': [3] }]]);
+});
+
+test('sends the most urgent class first when not all fit, and lets none wait indefinitely', () => {
+  const bench = new Bench({ a: [1, 1, 1, 1] });
+  bench.size = 700_000;
+  const classes = [4, 4, 2, 3];
+  for (const [i, recordClass] of classes.entries()) {
+    const queue = /** @type {PartitionQueue} */ (bench.queues.get(`a/${i}`));
+    queue.recordClass = recordClass;
+    bench.add(`a/${i}`, i);
+  }
+  bench.leaders.turn();
+  const namesOf = () => Object.keys(bench.shown()[0][1]);
+  expect(namesOf()).toEqual(['a/2', 'a/3']);
+  // Class 2 always has more, but a request that has no room for a queue raises it by one class.
+  const order = [];
+  for (let i = 0; i < 4; i++) {
+    bench.add('a/2', 10 + i);
+    bench.add('a/3', 20 + i);
+    bench.answer();
+    order.push(...namesOf());
+  }
+  expect(order[0]).toBe('a/2');
+  expect(order).toContain('a/0');
+  expect(order).toContain('a/1');
 });
 
 test('forgets the requests of a former connection', () => {

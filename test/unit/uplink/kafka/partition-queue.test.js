@@ -22,6 +22,7 @@ class Bench {
     this.queue = new PartitionQueue({
       topic: 't',
       partition: 0,
+      recordClass: 3,
       maxBytes: 1000,
       now: () => this.clock,
       delay: (fn, ms) => this.timers.push({ at: this.clock + ms, fn }),
@@ -75,6 +76,16 @@ test('sends a failed request again after a while, with the same records first', 
   // A late answer of the first request does not count.
   bench.requests[0].done();
   expect(bench.acknowledged).toEqual([]);
+});
+
+test('sends a failed request again although the timer runs a little early', () => {
+  const bench = new Bench();
+  bench.add(1);
+  bench.requests[0].done(network());
+  const [{ at, fn }] = bench.timers.splice(0);
+  bench.clock = at - 0.9;
+  fn();
+  expect(bench.requests).toHaveLength(2);
 });
 
 test('finds the record that is invalid, and gives up only that', () => {

@@ -124,7 +124,8 @@ async function find(tx, { uid, types, devices: dis, now, most }) {
       for (const rt of types.length > 0 ? types : [null]) {
         const sql = findSql({ isShared, byType: rt !== null, byDevice: di !== null });
         const filters = [rt, di].filter((value) => value !== null);
-        const rows = await tx.all(sql, uid, now, most + 1 - found.size, ...filters);
+        // Rows may be links that an earlier type has found.
+        const rows = await tx.all(sql, uid, now, most + 1, ...filters);
         for (const row of rows) {
           // A link may have several of the types.
           found.set(`${row.di}${row.href}`, {
