@@ -18,6 +18,8 @@ async function runTenants({ nodeRed, idOf }, { file, socket }) {
   fs.writeFileSync(file, '{"version":1,"tenants":[{"name":"acme","driver":"process","port":1885}]}');
   await keeper.open();
   try {
+    // The file is looked at each second, and the plan follows.
+    await eventually(() => /1 asleep/.test(status() ?? ''), { timeoutMs: 30000 });
     await nodeRed.inject(idOf('inject'));
     await nodeRed.shows('arrived at acme', /bar.*4\.2/s, 30000);
     await eventually(() => keeper.streams.size > 0);

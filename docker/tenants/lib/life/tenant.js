@@ -10,28 +10,15 @@ const { dataProblem } = require('./data-limit');
 const { Leases } = require('./leases');
 const { whenReady } = require('./readiness');
 const { LEAST_CLASS } = require('./starts');
+const { watchEnd } = require('./watch');
 
 /** @typedef {'absent' | 'created' | 'stopped' | 'starting' | 'running' | 'pausing' | 'paused' | 'stopping' | 'failed'} State */
 /** @typedef {import('../file/schema').Spec} Spec */
 /** @typedef {{ how: 'start' | 'unpause' | 'running', readyMs: number, host: string, port: number }} Woken */
 /** @typedef {{ by: string, priority?: number, isForced?: boolean }} Wish isForced: also after failures */
-/**
- * @typedef {object} Tools
- * @property {import('../drivers/driver').Driver} driver
- * @property {import('../base/clock').Clock} clock
- * @property {import('./starts').Starts} starts
- * @property {(spec: Spec, host: string, how: string, signal: AbortSignal) => Promise<void>} accepts resolves when
- *   the tenant accepts
- *   connections; stays pending until then
- * @property {(event: object) => void} tell
- * @property {() => void} onEngineAway
- * @property {(name: string) => boolean} [isHeld] true: its volume is being replaced, so it must not start
- * @property {number} leaseMs
- * @property {number} readyMs longest time of a start
- * @property {number} graceMs time for an orderly end
- */
+/** @typedef {import('./tenant-tools').Tools} Tools */
 /** @typedef {{ by: string, priority: number, abort: AbortController, turn: import('./starts').Turn | null, promise: Promise<Woken> | null }} Rising */
-/** @typedef {{ abort: AbortController, reason: string, promise: Promise<{ reason: string }> }} Watch reason '' = it runs */
+/** @typedef {import('./watch').Watch} Watch */
 
 /** Delay of another try to pause or stop when the engine did not answer. */
 const RETRY_MS = 5000;
@@ -337,32 +324,20 @@ class Tenant {
   /** Watches for the tenant's end. @param {State} state @returns {Watch} */
   #follow(state) {
     this.#unwatch();
-    const abort = new AbortController();
-    const promise = this.#tools.driver.ended(this.spec, abort.signal);
-    /** @type {Watch} */
-    const watch = { abort, reason: '', promise };
-    this.#watch = watch;
-    promise.then(
-      ({ reason }) => {
-        watch.reason = reason;
-        const act = () => {
-          if (this.#watch === watch && (this.state === 'running' || this.state === 'paused'))
-            this.#fall(reason);
-        };
-        // A start notices by itself. A pause that is under way ends first.
-        if (this.state === 'pausing') void this.#serial(async () => act());
-        else act();
-      },
-      (error) => {
-        if (abort.signal.aborted) return;
-        if (isEngineAway(error)) return this.#tools.onEngineAway();
+    const isWatched = () => this.#watch === watch && (this.state === 'running' || this.state === 'paused');
+    const fall = (/** @type {string} */ reason) => isWatched() && this.#fall(reason);
+    const { driver, onEngineAway } = this.#tools;
+    const watch = watchEnd(driver, this.spec, {
+      // A start notices by itself. A pause that is under way ends first.
+      ended: (reason) =>
+        void (this.state === 'pausing' ? this.#serial(async () => fall(reason)) : fall(reason)),
+      away: onEngineAway,
+      refused: (error) => {
         this.reason = messageOf(error);
-        this.#clock.timer(RETRY_MS, () => {
-          const isUp = this.state === 'running' || this.state === 'paused';
-          if (this.#watch === watch && isUp) this.#follow(this.state);
-        });
+        this.#clock.timer(RETRY_MS, () => isWatched() && this.#follow(this.state));
       }
-    );
+    });
+    this.#watch = watch;
     if (state !== this.state) this.#set(state);
     this.#arm();
     return watch;
