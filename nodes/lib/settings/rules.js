@@ -100,7 +100,7 @@ function parseRules(list, json) {
     try {
       rules = JSON.parse(rules);
     } catch (error) {
-      throw new RangeError(`The rules are not valid JSON (${/** @type {Error} */ (error).message}).`, {
+      throw new RangeError(`The rules are not valid JSON (${oneLine(/** @type {Error} */ (error).message)}).`, {
         cause: error
       });
     }
@@ -113,6 +113,11 @@ function parseRules(list, json) {
   const problem = conditionProblem(parsed.map(({ when = '' }) => when));
   if (problem) throw new RangeError(`Rule ${problem.index + 1}: ${problem.sentence}`);
   return parsed;
+}
+
+/** Returns a message that quotes JSON, without its line breaks. @param {string} message */
+function oneLine(message) {
+  return message.replace(/\s+/g, ' ');
 }
 
 module.exports = { parseRules, filterProblem, conditionProblem };
