@@ -1,5 +1,5 @@
 'use strict';
-// Metrics of an engine's tenants. One tenant has none of its own: 1,000 would be too many series.
+// Metrics of the tenants of an engine, as totals: a series for each of 1,000 tenants would be too many.
 
 /**
  * @typedef {import('./text').Exposition} Exposition
