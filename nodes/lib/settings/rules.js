@@ -100,9 +100,12 @@ function parseRules(list, json) {
     try {
       rules = JSON.parse(rules);
     } catch (error) {
-      throw new RangeError(`The rules are not valid JSON (${oneLine(/** @type {Error} */ (error).message)}).`, {
-        cause: error
-      });
+      throw new RangeError(
+        `The rules are not valid JSON (${oneLine(/** @type {Error} */ (error).message)}).`,
+        {
+          cause: error
+        }
+      );
     }
   }
   if (!Array.isArray(rules))
