@@ -5,10 +5,11 @@ const { once } = require('node:events');
 const { Worker } = require('node:worker_threads');
 const { isSupported } = require('../../../../nodes/lib/uplink/kafka/client');
 const { ProduceApi } = require('../../../../nodes/lib/uplink/kafka/produce-api');
+const { needs } = require('../../../../bench/harness/tools');
 const { seeded } = require('../../../fixtures/gateway/random');
 
 const WORKER = path.join(__dirname, '../../../fixtures/kafka/protocol-worker.js');
-const suite = isSupported(process.versions.node) ? describe : describe.skip;
+const { describe } = needs(...(isSupported(process.versions.node) ? [] : ['Node.js 22.22 or 24.6']));
 
 const int16 = (/** @type {number} */ value) => [(value >> 8) & 255, value & 255];
 const int32 = (/** @type {number} */ value) => [...int16(value >> 16), ...int16(value)];
@@ -56,7 +57,7 @@ test('has an error for a number that the client does not know', () => {
   expect(api.errorOf({ code: 9999, detail: null })).toMatchObject({ apiId: 'ERROR_9999', apiCode: 9999 });
 });
 
-suite('the answer to a produce request', () => {
+describe('the answer to a produce request', () => {
   /** @type {Worker} */
   let worker;
   beforeAll(() => (worker = new Worker(WORKER)));

@@ -4,10 +4,11 @@ const path = require('node:path');
 const { once } = require('node:events');
 const { Worker } = require('node:worker_threads');
 const { isSupported } = require('../../../../nodes/lib/uplink/kafka/client');
+const { needs } = require('../../../../bench/harness/tools');
 const { seeded } = require('../../../fixtures/gateway/random');
 
 const WORKER = path.join(__dirname, '../../../fixtures/kafka/protocol-worker.js');
-const suite = isSupported(process.versions.node) ? describe : describe.skip;
+const { describe } = needs(...(isSupported(process.versions.node) ? [] : ['Node.js 22.22 or 24.6']));
 
 /** @param {ReturnType<typeof seeded>} random @param {number} most */
 function bytes({ integer }, most) {
@@ -27,7 +28,7 @@ function message(random) {
 
 const hex = (/** @type {Uint8Array} */ part) => Buffer.from(part).toString('hex');
 
-suite('the record batch of a partition', () => {
+describe('the record batch of a partition', () => {
   /** @type {Worker} */
   let worker;
   beforeAll(() => (worker = new Worker(WORKER)));
