@@ -3,14 +3,14 @@
 
 const path = require('node:path');
 const { CliError } = require('../../../nodes/lib/base/cli/cli-error');
-const { parseOptions } = require('../../../nodes/lib/base/cli/usage');
+const { EXIT, readNumbers } = require('../command');
 
-const EXIT = { OK: 0, CANNOT: 1, USAGE: 2 };
+const COMMAND = 'npm run cloud';
 const DEFAULTS = { port: 5683, editorPort: 1880, loginPort: 3000, everySeconds: 5 };
 const MOST_SECONDS = 3600;
 const BROKERS = /^[^\s,:/@]+:\d{1,5}(,[^\s,:/@]+:\d{1,5})*$/;
 
-const HELP = `npm run cloud -- [options]
+const HELP = `${COMMAND} -- [options]
 
 Starts an OCF cloud to try it out, on this machine only: a gateway, a simulated lamp of the user alice, and a controller
 that finds, reads, observes and switches the lamp. Prints an access code for a device of your own, the address of a login
@@ -44,9 +44,6 @@ docs/ocf.md describes the cloud.`;
  * @property {string} kafka '' = none
  */
 
-/** @param {string} message */
-const usage = (message) => new CliError(`${message} See npm run cloud -- --help.`, EXIT.USAGE);
-
 /**
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} [env]
@@ -54,34 +51,32 @@ const usage = (message) => new CliError(`${message} See npm run cloud -- --help.
  * @throws {CliError}
  */
 function readArguments(args, env = process.env) {
-  /** @type {Record<string, { type: 'string' | 'boolean', short?: string }>} */
-  const specs = { help: { type: 'boolean', short: 'h' } };
-  for (const name of ['port', 'editor-port', 'login-port', 'every']) specs[name] = { type: 'string' };
-  const { values } = parseOptions(args, specs, usage);
-  if (values.help) return null;
-  const number = (/** @type {string} */ name, /** @type {number} */ most, /** @type {number} */ fallback) => {
-    if (values[name] === undefined) return fallback;
-    const text = String(values[name]);
-    if (!/^\d{1,6}$/.test(text) || Number(text) < 1 || Number(text) > most) {
-      throw usage(`--${name} takes a whole number from 1 to ${most}.`);
-    }
-    return Number(text);
-  };
-  const options = {
-    port: number('port', 65535, DEFAULTS.port),
-    editorPort: number('editor-port', 65535, DEFAULTS.editorPort),
-    loginPort: number('login-port', 65535, DEFAULTS.loginPort),
-    everySeconds: number('every', MOST_SECONDS, DEFAULTS.everySeconds),
+  const numbers = readNumbers(
+    args,
+    {
+      port: { fallback: DEFAULTS.port },
+      'editor-port': { fallback: DEFAULTS.editorPort },
+      'login-port': { fallback: DEFAULTS.loginPort },
+      every: { most: MOST_SECONDS, fallback: DEFAULTS.everySeconds }
+    },
+    COMMAND
+  );
+  if (!numbers) return null;
+  const kafka = env.SEGANET_KAFKA?.trim() ?? '';
+  if (kafka && !BROKERS.test(kafka)) {
+    throw new CliError(
+      `SEGANET_KAFKA must be host:port, or several with commas, not '${kafka}'. See ${COMMAND} -- --help.`,
+      EXIT.USAGE
+    );
+  }
+  return {
+    port: numbers.port,
+    editorPort: numbers['editor-port'],
+    loginPort: numbers['login-port'],
+    everySeconds: numbers.every,
     home: env.SEGANET_HOME?.trim() ? path.resolve(env.SEGANET_HOME.trim(), 'cloud') : '',
-    kafka: env.SEGANET_KAFKA?.trim() ?? ''
+    kafka
   };
-  if (new Set([options.port, options.editorPort, options.loginPort]).size < 3) {
-    throw usage('--port, --editor-port and --login-port must differ.');
-  }
-  if (options.kafka && !BROKERS.test(options.kafka)) {
-    throw usage(`SEGANET_KAFKA must be host:port, or several with commas, not '${options.kafka}'.`);
-  }
-  return options;
 }
 
-module.exports = { EXIT, HELP, readArguments };
+module.exports = { HELP, readArguments };

@@ -8,39 +8,18 @@ const { randomUUID } = require('node:crypto');
 const { CliError } = require('../../../nodes/lib/base/cli/cli-error');
 const { newCode } = require('../../../nodes/lib/sources/ocf/access-codes');
 const { SqliteStore } = require('../../../nodes/lib/sources/ocf/store');
-const { stopWithParent } = require('../../launcher/stop');
-const { EXIT, HELP, readArguments } = require('./arguments');
+const { EXIT, checkPorts, print, runDemo, say } = require('../command');
+const { HELP, readArguments } = require('./arguments');
 const { cloudFlow } = require('./flow');
-const { Gateway, HOST, isFree } = require('../gateway');
+const { Gateway, HOST } = require('../gateway');
 const { startLogin } = require('./login');
 const { startScene } = require('./scene');
 
-const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 /** A reader needs some time to enter a code in a device. */
 const CODE_MINUTES = 60;
 const PROVIDER = 'seganet';
 
 /** @typedef {import('./arguments').Options} Options */
-
-/** @param {string} text */
-const print = (text) => process.stdout.write(`${text}\n`);
-/** @param {string} sentence */
-const say = (sentence) => print(`${new Date().toTimeString().slice(0, 8)} ${sentence}`);
-
-/**
- * @param {Options} options
- * @throws {CliError}
- */
-async function checkPorts({ port, editorPort, loginPort }) {
-  const ports = { '--port': port, '--editor-port': editorPort, '--login-port': loginPort };
-  for (const [name, each] of Object.entries(ports)) {
-    if (await isFree(each)) continue;
-    throw new CliError(
-      `Port ${each} is taken, perhaps by another gateway. End that program, or choose another port with ${name}.`,
-      EXIT.CANNOT
-    );
-  }
-}
 
 /**
  * @param {Options} options
@@ -67,17 +46,17 @@ function makeHome({ home }) {
 /**
  * Starts everything, and tells the user what there is.
  * @param {Options} options
- * @param {(stop: () => unknown) => void} onEnd adds what must be done at the end, the last one first
+ * @param {import('../command').Life} life
  */
-async function start(options, onEnd) {
-  await checkPorts(options);
+async function start(options, { onEnd, fail }) {
+  const { port, editorPort, loginPort, kafka, everySeconds } = options;
+  await checkPorts({ '--port': port, '--editor-port': editorPort, '--login-port': loginPort });
   const { home, remove } = makeHome(options);
   onEnd(remove);
   const storeFile = path.join(home, 'ocf.db');
   const store = new SqliteStore(storeFile);
   onEnd(() => store.close());
   const sid = (await store.read('cloudId')) || randomUUID();
-  const { port, editorPort, loginPort, kafka, everySeconds } = options;
   const login = await startLogin({ home, port: loginPort, warn: (sentence) => print(`login: ${sentence}`) });
   onEnd(login.stop);
   const { issuer } = login.client;
@@ -116,45 +95,4 @@ ${kafka && `  records      Kafka ${kafka}, topic seganet.normal\n`}`);
   );
 }
 
-/** What to do at the end. @type {(() => unknown)[]} */
-const endings = [];
-let isEnding = false;
-
-/** @param {number} code */
-async function end(code) {
-  if (isEnding) return;
-  isEnding = true;
-  for (const ending of endings.reverse()) {
-    try {
-      await ending();
-    } catch (error) {
-      process.stderr.write(`${/** @type {Error} */ (error).message}\n`);
-    }
-  }
-  process.exit(code);
-}
-
-/** @param {Error} error */
-function fail(error) {
-  if (isEnding) return;
-  process.stderr.write(`${error.message}\n`);
-  end(error instanceof CliError ? error.exitCode : EXIT.CANNOT);
-}
-
-async function main() {
-  try {
-    const options = readArguments(process.argv.slice(2));
-    if (!options) return print(HELP);
-    process.umask(0o077);
-    stopWithParent();
-    for (const signal of SIGNALS) process.on(signal, () => end(EXIT.OK));
-    await start(options, (ending) => {
-      if (isEnding) ending();
-      else endings.push(ending);
-    });
-  } catch (error) {
-    fail(/** @type {Error} */ (error));
-  }
-}
-
-if (require.main === module) main();
+if (require.main === module) runDemo({ readArguments, help: HELP, start });

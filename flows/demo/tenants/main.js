@@ -5,16 +5,14 @@ const crypto = require('node:crypto');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { CliError } = require('../../../nodes/lib/base/cli/cli-error');
 const { hashPassword } = require('../../../nodes/lib/login/password-hash');
-const { stopWithParent } = require('../../launcher/stop');
-const { Gateway, HOST, isFree } = require('../gateway');
-const { EXIT, HELP, readArguments } = require('./arguments');
+const { Gateway, HOST } = require('../gateway');
+const { checkPorts, print, runDemo, say } = require('../command');
+const { HELP, readArguments } = require('./arguments');
 const { startDevices } = require('./devices');
 const { frontFlow, tenantFlow } = require('./flows');
 const { Keeper } = require('./keeper');
 
-const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 const TENANTS = ['acme', 'beta'];
 /** Port of a tenant's editor and pages, at an address of its own. */
 const HTTP_PORT = 8080;
@@ -23,27 +21,8 @@ const COST = { ln: 10, r: 8, p: 1 };
 
 /** @typedef {import('./arguments').Options} Options */
 
-/** @param {string} text */
-const print = (text) => process.stdout.write(`${text}\n`);
-/** @param {string} sentence */
-const say = (sentence) => print(`${new Date().toTimeString().slice(0, 8)} ${sentence}`);
 /** @param {number | undefined} ms */
 const seconds = (ms = 0) => `${(ms / 1000).toFixed(1)} s`;
-
-/**
- * @param {Options} options
- * @throws {CliError}
- */
-async function checkPorts({ port, editorPort, pagesPort }) {
-  const ports = { '--port': port, '--editor-port': editorPort, '--pages-port': pagesPort };
-  for (const [name, each] of Object.entries(ports)) {
-    if (await isFree(each)) continue;
-    throw new CliError(
-      `Port ${each} is taken, perhaps by another gateway. End that program, or choose another port with ${name}.`,
-      EXIT.CANNOT
-    );
-  }
-}
 
 /**
  * Makes the password file of the devices and of the pages' users.
@@ -79,11 +58,11 @@ function tell({ tenant, event, by = '', class: cls, ms, how, reason }, commandOf
 /**
  * Starts everything, and tells the user what there is.
  * @param {Options} options
- * @param {(stop: () => unknown) => void} onEnd adds what must be done at the end, the last one first
+ * @param {import('../command').Life} life
  */
-async function start(options, onEnd) {
-  await checkPorts(options);
+async function start(options, { onEnd, fail }) {
   const { port, editorPort, pagesPort, devices, sleepSeconds } = options;
+  await checkPorts({ '--port': port, '--editor-port': editorPort, '--pages-port': pagesPort });
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-t-'));
   onEnd(() => fs.rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
   const passwordFile = path.join(home, 'users');
@@ -143,45 +122,4 @@ async function start(options, onEnd) {
   say('the devices are silent now, and stay connected');
 }
 
-/** What to do at the end. @type {(() => unknown)[]} */
-const endings = [];
-let isEnding = false;
-
-/** @param {number} code */
-async function end(code) {
-  if (isEnding) return;
-  isEnding = true;
-  for (const ending of endings.reverse()) {
-    try {
-      await ending();
-    } catch (error) {
-      process.stderr.write(`${/** @type {Error} */ (error).message}\n`);
-    }
-  }
-  process.exit(code);
-}
-
-/** @param {Error} error */
-function fail(error) {
-  if (isEnding) return;
-  process.stderr.write(`${error.message}\n`);
-  end(error instanceof CliError ? error.exitCode : EXIT.CANNOT);
-}
-
-async function main() {
-  try {
-    const options = readArguments(process.argv.slice(2));
-    if (!options) return print(HELP);
-    process.umask(0o077);
-    stopWithParent();
-    for (const signal of SIGNALS) process.on(signal, () => end(EXIT.OK));
-    await start(options, (ending) => {
-      if (isEnding) ending();
-      else endings.push(ending);
-    });
-  } catch (error) {
-    fail(/** @type {Error} */ (error));
-  }
-}
-
-if (require.main === module) main();
+if (require.main === module) runDemo({ readArguments, help: HELP, start });
