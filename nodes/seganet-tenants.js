@@ -9,11 +9,12 @@ const { sum } = require('./lib/engine/drain');
 const { join } = require('./lib/engine/join');
 const { TenantsLink } = require('./lib/engine/tenants-link');
 const { schema } = require('./lib/settings/tenants');
-const { serverTls } = require('./lib/sources/http/http-tls');
+const { mutualTls, serverTls } = require('./lib/sources/http/http-tls');
 const { KeeperClient } = require('./lib/tenants/keeper-client');
 const { KeeperEvents } = require('./lib/tenants/keeper-events');
 const { Pages } = require('./lib/tenants/pages');
 const { keeperSocket, tenantsFile } = require('./lib/tenants/places');
+const { Streams } = require('./lib/tenants/streams');
 const { TenantsFile } = require('./lib/tenants/tenants-file');
 const { tenantsShown } = require('./lib/tenants/tenants-status');
 const { thresholds } = require('./lib/unbatch/thresholds');
@@ -38,22 +39,37 @@ module.exports = function (RED) {
     let events = null;
     /** @type {Pages | null} */
     let pages = null;
+    /** @type {Streams | null} */
+    let services = null;
     const member = join(RED, this, config, schema, (values, host) => {
       const other = host.members.find(({ kind, id }) => kind === 'split' && id !== this.id);
       if (other) throw second(other.node.name || other.id);
       const { file: given, socket, mostAwake, idleS, connectS, ...others } = values;
-      const { pagesPort, pagesHost, pagesTls, pagesPasswordFile, ...batch } = others;
+      const { pagesPort, pagesHost, pagesTls, pagesPasswordFile, ...rest } = others;
+      const { servicesPort, servicesHost, servicesTls, ...batch } = rest;
       const keeper = keeperSocket(socket);
+      const told = {
+        keeper: new KeeperClient({ socket: keeper }),
+        warn: (/** @type {string} */ sentence) => this.warn(sentence),
+        error: (/** @type {string} */ sentence) => this.error(sentence)
+      };
       if (pagesPort > 0) {
         pages ??= new Pages({
           host: pagesHost,
           port: pagesPort,
           tls: serverTls(RED, this, pagesTls),
           passwordFile: pagesPasswordFile,
-          keeper: new KeeperClient({ socket: keeper }),
           pagesOf: (tenant) => file?.pages.get(tenant) ?? 0,
-          warn: (sentence) => this.warn(sentence),
-          error: (sentence) => this.error(sentence)
+          ...told
+        });
+      }
+      if (servicesPort > 0) {
+        services ??= new Streams({
+          host: servicesHost,
+          port: servicesPort,
+          tls: mutualTls(RED, this, servicesTls),
+          portOf: (tenant) => file?.services.get(tenant) ?? 0,
+          ...told
         });
       }
       const own = new TenantsFile({
@@ -101,6 +117,7 @@ module.exports = function (RED) {
       file?.close();
       events?.close();
       void pages?.close();
+      void services?.close();
       if (link) void link.close(STOP_MS).finally(done);
       else done();
     });

@@ -7,6 +7,14 @@ const { schemaOf } = require('./rows');
 /** The thresholds are those of a batch node, without its variables. */
 const { minDevices, maxBytes, maxDelayMs, gapMs } = batchRows;
 
+const host = /** @type {const} */ ({
+  type: 'text',
+  form: 'host',
+  default: '127.0.0.1',
+  pattern: /^[0-9a-zA-Z.:-]+$/,
+  shape: 'a local address such as 127.0.0.1 or 0.0.0.0'
+});
+
 const rows = /** @type {const} */ ({
   file: { type: 'text', form: 'file', default: '' },
   socket: { type: 'text', form: 'file', default: '' },
@@ -36,15 +44,12 @@ const rows = /** @type {const} */ ({
     unit: 'ms'
   },
   pagesPort: { type: 'integer', min: 0, max: 65535, default: 0 },
-  pagesHost: {
-    type: 'text',
-    form: 'host',
-    default: '127.0.0.1',
-    pattern: /^[0-9a-zA-Z.:-]+$/,
-    shape: 'a local address such as 127.0.0.1 or 0.0.0.0'
-  },
+  pagesHost: host,
   pagesTls: { type: 'text', default: '' },
-  pagesPasswordFile: { type: 'text', form: 'file', default: '' }
+  pagesPasswordFile: { type: 'text', form: 'file', default: '' },
+  servicesPort: { type: 'integer', min: 0, max: 65535, default: 0 },
+  servicesHost: host,
+  servicesTls: { type: 'text', default: '' }
 });
 
 const EVENTS = /** @type {const} */ (['woken', 'ready', 'slept', 'failed', 'backup', 'other']);

@@ -45,6 +45,8 @@ class TenantsFile {
     this.tenants = [];
     /** Ports of the tenants' web pages, by name. @type {Map<string, number>} */
     this.pages = new Map();
+    /** Ports of the tenants' TCP services, by name. @type {Map<string, number>} */
+    this.services = new Map();
     /** Why the file is not in use, a sentence; '' = it is. */
     this.problem = '';
     /** True if the tenants are those of the copy. */
@@ -108,16 +110,18 @@ class TenantsFile {
     this.#all = tenants;
     this.tenants = partsOf(tenants);
     this.pages = new Map(tenants.flatMap(({ name, http }) => (http ? [[name, http]] : [])));
+    this.services = new Map(tenants.flatMap(({ name, tcp }) => (tcp ? [[name, tcp]] : [])));
   }
 
   #writeCopy() {
     // Without commands and images, which only the keeper needs.
-    const tenants = this.#all.map(({ name, port, limits: { rate, waitingMiB } = {}, http }) => ({
+    const tenants = this.#all.map(({ name, port, limits: { rate, waitingMiB } = {}, http, tcp }) => ({
       name,
       driver: 'process',
       port,
       limits: { rate, waitingMiB },
-      http
+      http,
+      tcp
     }));
     const text = `${JSON.stringify({ version: 1, tenants })}\n`;
     if (text === this.#text) return;

@@ -40,6 +40,7 @@ const WAITING_MIB = 64;
  * @property {boolean} [warm]
  * @property {boolean} [always]
  * @property {number} [http] port of its web pages
+ * @property {number} [tcp] port of its TCP service
  */
 
 /** Returns why a value is invalid, completing "key …"; '' = it is valid. @typedef {(value: unknown) => string} Check */
@@ -92,7 +93,8 @@ const TENANT = {
   stopMs: whole(100, MAX_MS),
   warm: flag,
   always: flag,
-  http: whole(1, 65535)
+  http: whole(1, 65535),
+  tcp: whole(1, 65535)
 };
 
 /**
@@ -158,14 +160,16 @@ function parseTenants(content) {
  * Returns why the keys of a tenant do not belong together, '' = they do.
  * @param {Tenant} tenant whose keys are valid
  */
-function problemOfAll({ name, driver, image, port = PORT, http = 0 }) {
+function problemOfAll({ name, driver, image, port = PORT, http = 0, tcp = 0 }) {
   if (name === undefined) return 'has no name';
   if (driver === undefined) return 'has no driver';
   if (CONTAINERS.includes(driver) && image === undefined) return 'has no image';
   if (driver === 'process' && image !== undefined)
     return 'has the key "image", which the driver process does not use';
-  if (port === 0 && http === 0) return 'has neither a port of MQTT nor the key "http"';
-  return port === http ? 'has the key "http", which must differ from "port"' : '';
+  if (port === 0 && http === 0 && tcp === 0) return 'has neither a port of MQTT nor the key "http" or "tcp"';
+  if (port === http) return 'has the key "http", which must differ from "port"';
+  if (tcp !== 0 && tcp === port) return 'has the key "tcp", which must differ from "port"';
+  return tcp !== 0 && tcp === http ? 'has the key "tcp", which must differ from "http"' : '';
 }
 
 /** @param {any} tenant */

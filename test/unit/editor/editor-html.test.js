@@ -46,6 +46,7 @@ const unchecked = {
   name: 'any text is a name',
   engine: 'the editor checks it',
   pagesTls: 'the editor checks it',
+  servicesTls: 'the editor checks it',
   broker: 'the editor checks it',
   cluster: 'the editor checks it',
   tls: 'the editor checks it',

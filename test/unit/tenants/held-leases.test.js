@@ -2,7 +2,7 @@
 
 const { eventually } = require('../../../bench/harness/net');
 const { KeeperError } = require('../../../nodes/lib/tenants/keeper-error');
-const { HeldLeases } = require('../../../nodes/lib/tenants/pages/held-leases');
+const { HeldLeases } = require('../../../nodes/lib/tenants/held-leases');
 const { PageKeeper } = require('../../fixtures/tenants/page-keeper');
 
 let keeper;

@@ -10,6 +10,7 @@ const { changeTenants, readTenants } = require('../file/tenants-file');
 const NUMBERS = {
   port: { key: 'port', help: 'MQTT port in the tenant, 0 = none; default 1883' },
   http: { key: 'http', help: 'HTTP port in the tenant; default: none' },
+  tcp: { key: 'tcp', help: 'port of a TCP service in the tenant; default: none' },
   memory: { key: 'memoryMiB', isLimit: true, help: 'MiB of memory; default 256' },
   cpus: { key: 'cpus', isLimit: true, help: 'cores, such as 0.5; default 1' },
   pids: { key: 'pids', isLimit: true, help: 'processes and threads; default 128' },

@@ -127,7 +127,12 @@ class DockerDriver {
       labels: {}
     });
     const output = (/** @type {string} */ name) => this.#output(name, 1);
-    return startContainer(this.#client, body, { folder, port: spec.port || spec.http, look, output });
+    return startContainer(this.#client, body, {
+      folder,
+      port: spec.port || spec.http || spec.tcp,
+      look,
+      output
+    });
   }
 
   /** @param {Spec} spec */

@@ -9,7 +9,7 @@
  *   hashes, as seganet-passwd makes it
  * @returns {Record<string, string>} no secrets
  */
-function environmentOf({ name, port, http }, { host, data, passwords }) {
+function environmentOf({ name, port, http, tcp }, { host, data, passwords }) {
   return {
     HOME: data,
     NODE_ENV: 'production',
@@ -17,6 +17,7 @@ function environmentOf({ name, port, http }, { host, data, passwords }) {
     SEGANET_TENANT_HOST: host,
     SEGANET_TENANT_PORT: String(port),
     SEGANET_TENANT_HTTP: String(http),
+    SEGANET_TENANT_TCP: String(tcp),
     SEGANET_TENANT_PASSWORDS: passwords,
     SEGANET_HOME: data,
     SEGANET_GATEWAY_ID: name,

@@ -16,13 +16,14 @@ const objectName = ({ name }) => `seganet-tenant-${name}`;
  * @returns {object} a list: service, StatefulSet with 0 replicas, network policy
  */
 function manifestOf(spec) {
-  const { image, command, port, http, limits } = spec;
+  const { image, command, port, http, tcp, limits } = spec;
   const name = objectName(spec);
   const labels = { 'seganet.tenant': spec.name };
   const metadata = { name, labels };
   const ports = [
     { name: 'mqtt', port },
-    { name: 'http', port: http }
+    { name: 'http', port: http },
+    { name: 'tcp', port: tcp }
   ].filter((each) => each.port > 0);
   const env = environmentOf(spec, { host: '0.0.0.0', data: '/data', passwords: `${SECRETS}/passwords` });
   const resources = { memory: `${limits.memoryMiB}Mi`, cpu: `${Math.round(limits.cpus * 1000)}m` };

@@ -258,8 +258,8 @@ class ProcessDriver {
   }
 
   /** Another program at the tenant's address would be taken for it. @param {Spec} spec @param {string} host */
-  async #refuseStranger({ port, http }, host) {
-    for (const each of [port, http].filter(Boolean)) {
+  async #refuseStranger({ port, http, tcp }, host) {
+    for (const each of [port, http, tcp].filter(Boolean)) {
       if (!(await accepts({ host, port: each }))) continue;
       throw new Error(`another program listens on ${host}:${each}`);
     }

@@ -19,6 +19,7 @@
  * @property {string[]} command [] = that of the image, or the gateway of this package
  * @property {number} port MQTT; 0 = none
  * @property {number} http 0 = none
+ * @property {number} tcp 0 = none
  * @property {Limits} limits
  * @property {number} idleMs unused for this time: pause, or stop
  * @property {number} stopMs paused for this time: stop
@@ -51,7 +52,8 @@ const TIMES = {
 };
 const PORTS = {
   port: { min: 0, max: 65535, standard: 1883 },
-  http: { min: 1, max: 65535, standard: 0 }
+  http: { min: 1, max: 65535, standard: 0 },
+  tcp: { min: 1, max: 65535, standard: 0 }
 };
 const KEYS = ['name', 'driver', 'image', 'command', 'limits', 'warm', 'always'].concat(
   Object.keys(TIMES),
@@ -170,9 +172,11 @@ function checkTenant(value, where = 'the tenant') {
     warm: flagOf(tenant.warm, true, `${where}.warm`),
     always: flagOf(tenant.always, false, `${where}.always`)
   };
-  if (spec.port === 0 && spec.http === 0)
-    refuse(`${where}.http is missing: without MQTT (port 0) it is needed.`);
+  if (spec.port === 0 && spec.http === 0 && spec.tcp === 0)
+    refuse(`${where}.http is missing: without MQTT (port 0), http or tcp is needed.`);
   if (spec.port === spec.http) refuse(`${where}.http must differ from port.`);
+  if (spec.tcp !== 0 && (spec.tcp === spec.port || spec.tcp === spec.http))
+    refuse(`${where}.tcp must differ from port and http.`);
   return spec;
 }
 

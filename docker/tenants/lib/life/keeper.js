@@ -29,7 +29,8 @@ const { Tenant } = require('./tenant');
  * @property {string} reason
  * @property {string} host '' = not known yet
  * @property {number} port
- * @property {number} http
+ * @property {number} http 0 = none
+ * @property {number} tcp 0 = none
  * @property {number} memoryBytes 0 = it does not run, or unknown
  * @property {{ at: number, by: string, how: string, readyMs: number } | null} lastWake
  * @property {number} leases
@@ -238,7 +239,7 @@ class Keeper extends EventEmitter {
 
   /** @param {Spec} spec @param {string} host @param {string} how @param {AbortSignal} signal */
   #whenAccepts(spec, host, how, signal) {
-    if (!spec.port) return this.#accepts({ host, port: spec.http, login: null }, signal);
+    if (!spec.port) return this.#accepts({ host, port: spec.http || spec.tcp, login: null }, signal);
     const { password } = secretsOf(path.join(this.#state, spec.name));
     return this.#accepts({ host, port: spec.port, login: { user: KEEPER, password } }, signal);
   }
@@ -289,6 +290,7 @@ class Keeper extends EventEmitter {
       host,
       port: spec.port,
       http: spec.http,
+      tcp: spec.tcp,
       memoryBytes: isUp ? await driver.memory(spec).catch(() => 0) : 0,
       lastWake,
       leases,

@@ -8,7 +8,7 @@ const net = require('node:net');
 const { isLoopback } = require('../../base/loopback');
 const { watchTlsFiles } = require('../../base/tls-files');
 const { requestHeaders, answerHeaders } = require('./page-headers');
-const { HeldLeases } = require('./held-leases');
+const { HeldLeases } = require('../held-leases');
 const { whoIs } = require('./page-login');
 
 /** Open connections; one more is closed at once. */
@@ -31,14 +31,14 @@ const RETRY_S = 5;
 /**
  * @typedef {import('node:http').IncomingMessage} Request
  * @typedef {import('./page-login').Refusal} Refusal
- * @typedef {import('./held-leases').Hold} Hold
+ * @typedef {import('../held-leases').Hold} Hold
  *
  * @typedef {object} PageServerOptions
  * @property {string} host
  * @property {number} port 0 = any free one
  * @property {import('../../sources/http/http-server').Tls | null} tls null = plain HTTP, on a loopback address only
  * @property {import('./page-login').Verifier} verifier
- * @property {import('./held-leases').Keeper} keeper
+ * @property {import('../held-leases').Keeper} keeper
  * @property {(tenant: string) => number} pagesOf port of the tenant's HTTP server, 0 = it has none
  * @property {(sentence: string) => void} warn
  * @property {number} [holdMs]

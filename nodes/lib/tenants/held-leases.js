@@ -1,6 +1,6 @@
 'use strict';
-// One lease a tenant, shared by all connections that its pages hold open. It is renewed while one of them is open, and
-// given back some seconds after the last one, so that a page with many requests wakes its tenant once.
+// One lease a tenant, shared by all open connections to its pages, or to its service. It is renewed while one of them
+// is open, and given back some seconds after the last one, so that a page with many requests wakes its tenant once.
 
 const http = require('node:http');
 
@@ -15,12 +15,12 @@ const MAX_SOCKETS = 64;
 const NORMAL = 3;
 
 /**
- * @typedef {Pick<import('../keeper-client').KeeperClient, 'lease' | 'renew' | 'release'>} Keeper
+ * @typedef {Pick<import('./keeper-client').KeeperClient, 'lease' | 'renew' | 'release'>} Keeper
  * @typedef {{ host: string, agent: http.Agent, release: () => void }} Hold of one connection; release() is idempotent
  *
  * @typedef {object} Shared what the connections of a tenant share
  * @property {number} users
- * @property {Promise<import('../keeper-client').Lease>} lease
+ * @property {Promise<import('./keeper-client').Lease>} lease
  * @property {http.Agent} agent
  * @property {AbortController} abort ends the wait for the lease
  * @property {NodeJS.Timeout} [renewal]
@@ -31,15 +31,22 @@ class HeldLeases {
   #keeper;
   #warn;
   #times;
+  #holder;
   /** @type {Map<string, Shared>} by name of the tenant */
   #shared = new Map();
 
   /**
    * @param {Keeper} keeper
    * @param {(sentence: string) => void} warn
-   * @param {{ renewMs?: number, idleMs?: number, wakeMs?: number }} [times]
+   * @param {{ renewMs?: number, idleMs?: number, wakeMs?: number, holder?: string }} [options] holder: who the keeper
+   *   names as the holder of the leases
    */
-  constructor(keeper, warn, { renewMs = RENEW_MS, idleMs = IDLE_MS, wakeMs = WAKE_MS } = {}) {
+  constructor(
+    keeper,
+    warn,
+    { renewMs = RENEW_MS, idleMs = IDLE_MS, wakeMs = WAKE_MS, holder = 'pages' } = {}
+  ) {
+    this.#holder = holder;
     this.#keeper = keeper;
     this.#warn = warn;
     this.#times = { renewMs, idleMs, wakeMs };
@@ -101,7 +108,7 @@ class HeldLeases {
 
   /** @param {string} name @param {AbortSignal} signal */
   #ask(name, signal) {
-    const request = /** @type {const} */ ({ reason: 'connection', class: NORMAL, holder: 'pages' });
+    const request = /** @type {const} */ ({ reason: 'connection', class: NORMAL, holder: this.#holder });
     return this.#keeper.lease(name, request, { timeoutMs: this.#times.wakeMs, signal });
   }
 
