@@ -88,7 +88,23 @@ describe('a keeper that starts', () => {
     await world.clock.pass(500);
     expect(stateOf()).toBe('running');
     expect(callsOf('start')).toBe(0);
-    await world.clock.pass(10_100);
+    // Leases that an earlier keeper granted last for 30 s.
+    await world.clock.pass(29_300);
+    expect(stateOf()).toBe('running');
+    await world.clock.pass(200);
+    expect(stateOf()).toBe('paused');
+  });
+
+  test('lets nothing sleep that the holder of a lease of an earlier keeper uses', async () => {
+    world.driver.box('acme').state = 'running';
+    await world.apply({ ...acme, idleMs: 1000 });
+    await world.clock.pass(25_000);
+    expect(stateOf()).toBe('running');
+    const { lease: id } = await within(lease());
+    await world.clock.pass(10_000);
+    expect(stateOf()).toBe('running');
+    world.keeper.release(id);
+    await world.clock.pass(1100);
     expect(stateOf()).toBe('paused');
   });
 

@@ -40,6 +40,8 @@ class Tenant {
   #cancelTimer = () => {};
   #idleAt = Infinity;
   #readyAt = 0;
+  /** Until then it may have leases of an earlier keeper, which this one does not know. */
+  #heldUntil = 0;
   /** Port of its MQTT listener as it was started, -1 = unknown. */
   #port = -1;
   #isClosed = false;
@@ -176,6 +178,7 @@ class Tenant {
         else this.#fall(reason || 'ended unseen');
         return state === 'paused' && this.#leases.size > 0;
       }
+      if (state === 'running') this.#heldUntil = this.#clock.now() + this.#tools.leaseMs;
       if (state === 'running') return true;
       if (state === 'paused') {
         this.host = await this.#tools.driver.address(this.spec);
@@ -412,8 +415,9 @@ class Tenant {
     if (this.state !== 'running' && this.state !== 'paused') return;
     this.#disarm();
     if (always || this.#isClosed || this.#leases.size > 0 || this.#rising) return;
-    const ms = Math.max(leastMs, this.state === 'running' ? idleMs : stopMs);
-    this.#idleAt = this.#clock.now() + ms;
+    const now = this.#clock.now();
+    const ms = Math.max(leastMs, this.#heldUntil - now, this.state === 'running' ? idleMs : stopMs);
+    this.#idleAt = now + ms;
     this.#cancelTimer = this.#clock.timer(ms, () => this.#idle());
   }
 
