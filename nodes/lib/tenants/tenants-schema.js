@@ -94,7 +94,7 @@ const TENANT = {
   warm: flag,
   always: flag,
   http: whole(1, 65535),
-  tcp: whole(1, 65535)
+  tcp: whole(0, 65535)
 };
 
 /**
@@ -167,7 +167,7 @@ function problemOfAll({ name, driver, image, port = PORT, http = 0, tcp = 0 }) {
   if (driver === 'process' && image !== undefined)
     return 'has the key "image", which the driver process does not use';
   if (port === 0 && http === 0 && tcp === 0) return 'has neither a port of MQTT nor the key "http" or "tcp"';
-  if (port === http) return 'has the key "http", which must differ from "port"';
+  if (http !== 0 && port === http) return 'has the key "http", which must differ from "port"';
   if (tcp !== 0 && tcp === port) return 'has the key "tcp", which must differ from "port"';
   return tcp !== 0 && tcp === http ? 'has the key "tcp", which must differ from "http"' : '';
 }

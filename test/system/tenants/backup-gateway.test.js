@@ -2,13 +2,13 @@
 // Backup and restore of a tenant that is a gateway: its log is in use, and every acknowledged record is in the backup.
 
 const fs = require('node:fs');
-const http = require('node:http');
 const os = require('node:os');
 const path = require('node:path');
 const { spawn } = require('node:child_process');
 const mqtt = require('mqtt');
 const { eventually } = require('../../../bench/harness/net');
 const { needs } = require('../../../bench/harness/tools');
+const { askJson } = require('../../fixtures/tenants/ask');
 
 const ROOT = path.join(__dirname, '..', '..', '..');
 const MAIN = path.join(ROOT, 'docker', 'tenants', 'main.js');
@@ -70,17 +70,8 @@ function run(home, ...args) {
  * @param {object} [body]
  * @returns {Promise<any>}
  */
-function ask(socketPath, method, url, body) {
-  return new Promise((resolve, reject) => {
-    const request = http.request({ socketPath, method, path: url, agent: false }, async (response) => {
-      let text = '';
-      for await (const part of response.setEncoding('utf8')) text += part;
-      resolve(JSON.parse(text || 'null'));
-    });
-    request.once('error', reject);
-    request.end(body && JSON.stringify(body));
-  });
-}
+const ask = async (socketPath, method, url, body) =>
+  (await askJson({ socketPath, method, path: url }, body)).body;
 
 withNamespace('keeps every acknowledged record of a gateway, here and on another machine', async () => {
   const command = ['/usr/bin/env', 'SEGANET_UPLINK_URL=mqtt://127.0.0.1:1', process.execPath, GATEWAY];

@@ -9,6 +9,7 @@ const os = require('node:os');
 const path = require('node:path');
 const mqtt = require('mqtt');
 const { eventually } = require('../../../bench/harness/net');
+const { askJson } = require('../../fixtures/tenants/ask');
 const { ask: askTenant } = require('../../fixtures/tenants/driver-suite');
 
 const MAIN = path.join(__dirname, '..', '..', '..', 'docker', 'tenants', 'main.js');
@@ -61,20 +62,8 @@ async function keep(...args) {
  * @param {string} method @param {string} url @param {object | string} [body] @param {http.Agent} [agent]
  * @returns {Promise<{ status: number, body: any }>}
  */
-function api(method, url, body, agent) {
-  return new Promise((resolve, reject) => {
-    const request = http.request(
-      { socketPath: socket(), method, path: url, agent: agent ?? false },
-      async (response) => {
-        let text = '';
-        for await (const part of response.setEncoding('utf8')) text += part;
-        resolve({ status: response.statusCode ?? 0, body: text === '' ? null : JSON.parse(text) });
-      }
-    );
-    request.once('error', reject);
-    request.end(typeof body === 'object' ? JSON.stringify(body) : body);
-  });
-}
+const api = (method, url, body, agent) =>
+  askJson({ socketPath: socket(), method, path: url, ...(agent && { agent }) }, body);
 
 const WANT = { reason: 'records', class: 2, holder: 'test' };
 /** @param {...string} args of the tenant's program */

@@ -53,7 +53,7 @@ const TIMES = {
 const PORTS = {
   port: { min: 0, max: 65535, standard: 1883 },
   http: { min: 1, max: 65535, standard: 0 },
-  tcp: { min: 1, max: 65535, standard: 0 }
+  tcp: { min: 0, max: 65535, standard: 0 }
 };
 const KEYS = ['name', 'driver', 'image', 'command', 'limits', 'warm', 'always'].concat(
   Object.keys(TIMES),
@@ -174,7 +174,7 @@ function checkTenant(value, where = 'the tenant') {
   };
   if (spec.port === 0 && spec.http === 0 && spec.tcp === 0)
     refuse(`${where}.http is missing: without MQTT (port 0), http or tcp is needed.`);
-  if (spec.port === spec.http) refuse(`${where}.http must differ from port.`);
+  if (spec.http !== 0 && spec.port === spec.http) refuse(`${where}.http must differ from port.`);
   if (spec.tcp !== 0 && (spec.tcp === spec.port || spec.tcp === spec.http))
     refuse(`${where}.tcp must differ from port and http.`);
   return spec;
