@@ -692,6 +692,15 @@ export interface EngineStats {
   desk: DeskStats;
 }
 
+/** A part of a split stage. */
+export interface PartStats {
+  name: string;
+  /** Of the batches that wait for its uplinks or are in flight, in memory and on disk. */
+  waitingBytes: number;
+  /** Records that were not taken because the part was above its limits, since the plan has the part. */
+  refused: number;
+}
+
 /** The request desks of all listeners: totals since the start, and the present state. */
 export interface DeskStats {
   /** Requests of devices that were passed to takeDesk(). */
@@ -925,6 +934,8 @@ export declare class Engine {
    */
   holdReading(hold: boolean): void;
   stats(): EngineStats;
+  /** The parts of the plan's split stages, in the order of the plan. */
+  parts(): PartStats[];
   /** Stops the threads. Idempotent. Records that are still held are counted as dropped (`closed`). */
   close(): void;
 }

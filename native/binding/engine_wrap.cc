@@ -196,6 +196,7 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::EndRestore>("endRestore"),
                       InstanceMethod<&EngineWrap::HoldReading>("holdReading"),
                       InstanceMethod<&EngineWrap::Stats>("stats"),
+                      InstanceMethod<&EngineWrap::Parts>("parts"),
                       InstanceMethod<&EngineWrap::Close>("close")});
 }
 
@@ -427,6 +428,10 @@ void EngineWrap::HoldReading(const Napi::CallbackInfo& info) {
 
 Napi::Value EngineWrap::Stats(const Napi::CallbackInfo& info) {
   return ReadStats(info.Env(), &handle_->engine);
+}
+
+Napi::Value EngineWrap::Parts(const Napi::CallbackInfo& info) {
+  return ReadParts(info.Env(), *handle_->engine.plan());
 }
 
 void EngineWrap::Close(const Napi::CallbackInfo&) { CloseNow(); }

@@ -89,6 +89,22 @@ Napi::Object DeskOf(Napi::Env env, const DeskFigures& figures) {
 
 }  // namespace
 
+Napi::Array ReadParts(Napi::Env env, const Plan& plan) {
+  Napi::Array rows = Napi::Array::New(env);
+  for (const Stage& stage : plan.stages()) {
+    if (stage.split == nullptr) continue;
+    for (const SplitPart& spec : stage.spec.parts) {
+      const Split::Part& part = *stage.split->PartOf(spec.name);
+      Napi::Object row = Napi::Object::New(env);
+      row.Set("name", Napi::String::New(env, spec.name));
+      row.Set("waitingBytes", Number(env, part.waiting_bytes()));
+      row.Set("refused", Number(env, part.refused()));
+      rows.Set(rows.Length(), row);
+    }
+  }
+  return rows;
+}
+
 Napi::Object ReadStats(Napi::Env env, Engine* engine) {
   std::array<uint64_t, kCounters> counters;
   std::array<std::array<uint64_t, kClassSlots>, kDrops> drops;

@@ -10,6 +10,9 @@ namespace seganet::binding {
 
 Napi::Object ReadStats(Napi::Env env, Engine* engine);
 
+// Returns the PartStats of the plan's split stages.
+Napi::Array ReadParts(Napi::Env env, const Plan& plan);
+
 }  // namespace seganet::binding
 
 #endif  // SEGANET_BINDING_STATS_H_

@@ -125,6 +125,12 @@ test('tells tickets and MQTT 5 devices why a record was not taken', async () => 
     noPart: [0, 0, 0, 2, 0, 0, 0, 0, 0],
     partFull: [0, 0, 0, 1, 0, 0, 0, 0, 0]
   });
+  const waits = expect.any(Number);
+  expect(engine.parts()).toEqual([
+    { name: 'a', waitingBytes: waits, refused: 1 },
+    { name: 'b', waitingBytes: waits, refused: 0 }
+  ]);
+  expect(engine.parts()[0].waitingBytes).toBeGreaterThan(0);
 });
 
 test('keeps records in order while parts come and go', async () => {

@@ -71,7 +71,7 @@ Split::Split(const std::vector<SplitPart>& parts, std::vector<Holdings> holdings
   for (size_t i = 0; i < parts.size(); ++i) {
     const Part* old = before == nullptr ? nullptr : before->PartOf(parts[i].name);
     parts_.try_emplace(parts[i].name, parts[i], i, std::move(holdings[i]),
-                       old == nullptr ? std::make_shared<PartRate>() : old->rate_);
+                       old == nullptr ? std::make_shared<PartUse>() : old->use_);
   }
 }
 

@@ -67,34 +67,47 @@ class PartRate {
   std::atomic<int64_t> paid_ns_{INT64_MIN / 2};
 };
 
+// What a part keeps when the plan changes.
+struct PartUse {
+  PartRate rate;
+  std::atomic<uint64_t> refused{0};  // records above its budget or its rate
+};
+
 // Thread safety: any member from any thread. Workers share the limits of a part.
 class Split {
  public:
   class Part {
    public:
-    Part(const SplitPart& options, size_t index, Holdings holdings, std::shared_ptr<PartRate> rate)
-        : options_(options),
-          index_(index),
-          holdings_(std::move(holdings)),
-          rate_(std::move(rate)) {}
+    Part(const SplitPart& options, size_t index, Holdings holdings, std::shared_ptr<PartUse> use)
+        : options_(options), index_(index), holdings_(std::move(holdings)), use_(std::move(use)) {}
 
     // True if the part is within its budget and its rate. Counts the record.
     bool Admits(int64_t now_us) const {
-      if (options_.budget > 0 && holdings_.bytes() >= static_cast<int64_t>(options_.budget)) {
-        return false;
-      }
-      return options_.rate == 0 || rate_->Pay(options_.rate, now_us);
+      const bool fits =
+          IsWithinBudget() && (options_.rate == 0 || use_->rate.Pay(options_.rate, now_us));
+      if (!fits) use_->refused.fetch_add(1, std::memory_order_relaxed);
+      return fits;
     }
+
+    // Returns the bytes that wait for its uplinks, in memory and on disk.
+    int64_t waiting_bytes() const { return holdings_.bytes(); }
+    // Returns the records that were not admitted, since a plan has the part.
+    uint64_t refused() const { return use_->refused.load(std::memory_order_relaxed); }
 
     // Returns the index of its stage in StageSpec::next.
     size_t index() const { return index_; }
 
    private:
     friend class Split;
+
+    bool IsWithinBudget() const {
+      return options_.budget == 0 || holdings_.bytes() < static_cast<int64_t>(options_.budget);
+    }
+
     const SplitPart options_;
     const size_t index_;
     const Holdings holdings_;
-    const std::shared_ptr<PartRate> rate_;
+    const std::shared_ptr<PartUse> use_;
   };
 
   struct Route {
@@ -102,8 +115,9 @@ class Split {
     std::string_view device;     // the id without the part; not empty
   };
 
-  // Parts that `before` (may be null) has too keep the records that they have paid for. `holdings`
-  // has one element for each part. REQUIRES: ValidateParts(parts).ok().
+  // Parts that `before` (may be null) has too keep the records that they have paid for, and their
+  // count of refused ones. `holdings` has one element for each part. REQUIRES:
+  // ValidateParts(parts).ok().
   Split(const std::vector<SplitPart>& parts, std::vector<Holdings> holdings, const Split* before);
   Split(const Split&) = delete;
   Split& operator=(const Split&) = delete;

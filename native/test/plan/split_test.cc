@@ -128,10 +128,12 @@ TEST(Split, ANewPlanIsNoNewCredit) {
   EXPECT_TRUE(before.PartOf("a")->Admits(7'000'000));
   const Split after = Of({{.name = "c", .rate = 2}, {.name = "a", .rate = 2}}, &before);
   EXPECT_FALSE(after.PartOf("a")->Admits(7'000'000));
+  EXPECT_EQ(after.PartOf("a")->refused(), 1u);
   EXPECT_TRUE(after.PartOf("c")->Admits(7'000'000));
   EXPECT_EQ(after.PartOf("b"), nullptr);
   const Split lifted = Of({{.name = "a"}}, &after);
   EXPECT_TRUE(lifted.PartOf("a")->Admits(7'000'000)) << "it has no limit anymore";
+  EXPECT_EQ(lifted.PartOf("a")->refused(), 1u) << "a new plan does not forget the count";
 }
 
 TEST(Split, ABudgetCountsMemoryAndTheLog) {
@@ -161,7 +163,9 @@ TEST(Split, ABudgetCountsMemoryAndTheLog) {
   EXPECT_GT(lanes->held_bytes(), 1200);
   EXPECT_TRUE(part.Admits(0));
   stored->store(2000 - lanes->held_bytes());
+  EXPECT_EQ(part.waiting_bytes(), 2000);
   EXPECT_FALSE(part.Admits(0));
+  EXPECT_EQ(part.refused(), 1u);
   stored->store(0);
   EXPECT_TRUE(part.Admits(0));
   lanes->Push(SingleBatch(test::MakeRecord("d", "t", std::string(1200, 'x'))));
