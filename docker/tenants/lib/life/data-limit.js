@@ -3,14 +3,15 @@
 const MIB = 1 << 20;
 
 /**
- * Compares the data of a tenant with their limit.
+ * Looks how much data a tenant has, notes it in `dataBytes`, and compares it with the limit.
  * @param {import('../drivers/driver').Driver} driver
- * @param {import('../file/schema').Spec} spec
+ * @param {{ spec: import('../file/schema').Spec, dataBytes: number }} tenant
  * @returns {Promise<string>} '' = within the limit, or unknown
  */
-async function dataProblem(driver, spec) {
-  const { volumeMiB } = spec.limits;
-  const bytes = (await driver.dataBytes?.(spec)) ?? 0;
+async function dataProblem(driver, tenant) {
+  const { volumeMiB } = tenant.spec.limits;
+  const bytes = (await driver.dataBytes?.(tenant.spec)) ?? 0;
+  tenant.dataBytes = bytes;
   return bytes <= volumeMiB * MIB ? '' : `its data (${Math.ceil(bytes / MIB)} MiB) exceed ${volumeMiB} MiB`;
 }
 

@@ -35,6 +35,8 @@ const { Tenant } = require('./tenant');
  * @property {{ at: number, by: string, how: string, readyMs: number } | null} lastWake
  * @property {number} leases
  * @property {number} failures in a row
+ * @property {number} dataBytes at the last look, 0 = unknown
+ * @property {{ memoryMiB: number, volumeMiB: number }} limits
  * @property {boolean} isolated
  * @property {{ at: number, ok: boolean, reason: string } | null} backup the last one
  */
@@ -278,7 +280,8 @@ class Keeper extends EventEmitter {
 
   /** @param {Tenant} tenant @returns {Promise<Row>} */
   async #row(tenant) {
-    const { spec, state, since, reason, host, lastWake, leases, failures } = tenant;
+    const { spec, state, since, reason, host, lastWake, leases, failures, dataBytes } = tenant;
+    const { memoryMiB, volumeMiB } = spec.limits;
     const driver = this.#drivers(spec.driver);
     const isUp = state === 'running' || state === 'paused';
     return {
@@ -295,6 +298,8 @@ class Keeper extends EventEmitter {
       lastWake,
       leases,
       failures,
+      dataBytes,
+      limits: { memoryMiB, volumeMiB },
       isolated: driver.isIsolated,
       backup: this.#backups.get(spec.name) ?? null
     };

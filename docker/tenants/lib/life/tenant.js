@@ -67,6 +67,8 @@ class Tenant {
     this.host = '';
     /** @type {{ at: number, by: string, how: string, readyMs: number } | null} */
     this.lastWake = null;
+    /** Of its volume at the last look, 0 = unknown. */
+    this.dataBytes = 0;
   }
 
   get leases() {
@@ -192,7 +194,7 @@ class Tenant {
   /** Stops the tenant if its data exceed their limit: until a person wakes it, and its data are fewer. */
   async checkData() {
     if (this.state !== 'running') return;
-    const problem = await dataProblem(this.#tools.driver, this.spec);
+    const problem = await dataProblem(this.#tools.driver, this);
     if (!problem || this.#isClosed) return;
     this.#leases.drop();
     await this.#serial(async () => {
@@ -285,7 +287,7 @@ class Tenant {
     rising.abort.signal.addEventListener('abort', () => turn.giveUp());
     if (rising.abort.signal.aborted) turn.giveUp();
     await turn.granted;
-    const problem = await dataProblem(driver, this.spec);
+    const problem = await dataProblem(this.#tools.driver, this);
     if (problem) {
       this.#crashes.giveUp();
       throw new Error(problem);
