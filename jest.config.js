@@ -11,6 +11,7 @@ const LONG = [
   'editor/protocols',
   'editor/scenarios',
   'editor/status-page',
+  'editor/tenants',
   'nodes/plan-random',
   'runtime/dead-letters',
   'runtime/gateway-backup',

@@ -7,11 +7,13 @@ const { isBatch, toRecord } = require('./lib/base/record');
 const { divide } = require('./lib/engine/division');
 const { sum } = require('./lib/engine/drain');
 const { join } = require('./lib/engine/join');
+const { tenantsFront } = require('./lib/engine/tenants-front');
 const { TenantsLink } = require('./lib/engine/tenants-link');
 const { schema } = require('./lib/settings/tenants');
 const { mutualTls, serverTls } = require('./lib/sources/http/http-tls');
 const { KeeperClient } = require('./lib/tenants/keeper-client');
 const { KeeperEvents } = require('./lib/tenants/keeper-events');
+const { TenantsDesk, addDesk, addOperatorEndpoints } = require('./lib/tenants/operator');
 const { Pages } = require('./lib/tenants/pages');
 const { keeperSocket, tenantsFile } = require('./lib/tenants/places');
 const { Streams } = require('./lib/tenants/streams');
@@ -41,6 +43,7 @@ module.exports = function (RED) {
     let pages = null;
     /** @type {Streams | null} */
     let services = null;
+    let removeDesk = () => {};
     const member = join(RED, this, config, schema, (values, host) => {
       const other = host.members.find(({ kind, id }) => kind === 'split' && id !== this.id);
       if (other) throw second(other.node.name || other.id);
@@ -93,6 +96,12 @@ module.exports = function (RED) {
       const complaints = new Complaints((sentence) => this.warn(sentence));
       made.onProblem = (sentence, kind = sentence, count = 1) => complaints.tell(kind, sentence, count);
       link = made;
+      const operator = new TenantsDesk({
+        id: this.id,
+        keeper: told.keeper,
+        front: tenantsFront(host, made, own)
+      });
+      removeDesk = addDesk(operator);
       const stage = {
         ...thresholds({ mode: 'envelope', ...batch }, host.gatewayId),
         format: 'ndjson',
@@ -102,6 +111,7 @@ module.exports = function (RED) {
         kind: 'split',
         settings: {},
         tenants: made,
+        operator,
         division: () => divide(host, own.tenants, stage, troubleOf(own)),
         shown: (_rates, stats) =>
           tenantsShown({
@@ -116,6 +126,7 @@ module.exports = function (RED) {
     this.on('close', (/** @type {() => void} */ done) => {
       file?.close();
       events?.close();
+      removeDesk();
       void pages?.close();
       void services?.close();
       if (link) void link.close(STOP_MS).finally(done);
@@ -131,6 +142,7 @@ module.exports = function (RED) {
   }
 
   RED.nodes.registerType('seganet-tenants', Tenants);
+  addOperatorEndpoints(RED);
 };
 
 const BATCH =

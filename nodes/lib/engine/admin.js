@@ -6,6 +6,7 @@ const { Complaints } = require('../base/complaints');
 const { addLive } = require('../live');
 const { CONTENT_TYPE, metricsText } = require('../metrics');
 const { seriesViews } = require('../series');
+const { spareDesk } = require('../tenants/operator');
 const { addDeadLetterEndpoints } = require('./dead-letter-endpoints');
 const { addHealthEndpoints } = require('./health-endpoints');
 const { openStatusPort } = require('./status-port');
@@ -63,13 +64,11 @@ function addEndpoints(RED, engines) {
   );
   addDeadLetterEndpoints(RED);
   const complaints = new Complaints((sentence) => RED.log.error(sentence));
-  addLive(
-    RED.httpAdmin,
-    mayRead,
-    () => [...engines].map(liveEngine),
-    ({ message, stack = message }) =>
+  addLive(RED.httpAdmin, mayRead, () => [...engines].map(liveEngine), {
+    spareTenants: () => spareDesk(),
+    onFault: ({ message, stack = message }) =>
       complaints.tell(message, `Internal error in the live view. Please report it: ${stack}`)
-  );
+  });
   void openStatusPort(RED);
 }
 
@@ -87,8 +86,10 @@ function liveEngine({ id, name = '', host = null, failure = '' }) {
  * @returns {import('../metrics').EngineView}
  */
 function engineView({ id, name = '', host }) {
-  const runs = host && !host.closing;
-  return { id, name, gateway: host?.gatewayId ?? '', stats: runs ? host.snapshot() : null };
+  const gateway = host?.gatewayId ?? '';
+  if (!host || host.closing) return { id, name, gateway, stats: null };
+  const single = host.members.find(({ operator }) => operator)?.operator?.figures();
+  return { id, name, gateway, stats: host.snapshot(), single };
 }
 
 /** @returns {boolean | null} null = unknown */

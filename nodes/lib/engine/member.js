@@ -34,6 +34,7 @@ const { isBatch, toEnvelope, toRecord } = require('../base/record');
  * @property {() => object | null} [figures] the node's own figures, for the metrics and the live view; null = none at
  *   present
  * @property {import('../live/list-pages').List} [list] a page of the node's own list, for the live view
+ * @property {import('../live/snapshot').TenantPages} [operator] pages of its tenants, for the live view
  * @property {import('./tenants-link').TenantsLink} [tenants] of a node that divides records among tenants
  * @property {() => import('./division').Division} [division] its stages that are not on the canvas, at present
  *
@@ -79,6 +80,7 @@ class Member {
     this.#isOpen = stage.isOpen;
     this.figures = stage.figures ?? null;
     this.list = stage.list ?? null;
+    this.operator = stage.operator ?? null;
     this.tenants = stage.tenants ?? null;
     /** Its stages that are not on the canvas, at present. */
     this.division = stage.division ?? null;

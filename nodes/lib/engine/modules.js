@@ -102,7 +102,8 @@
  * @typedef {{ letters: import('../store/dead-letters').Letter[], next: number | null }} DeadLetterPage
  * @typedef {import('../store/dead-letters').Outcome & { failure: string }} SentAgain
  *
- * @typedef {{ node: string, records: number }} Holding node: logName of an uplink node
+ * @typedef {{ node: string, records: number, classes: Record<number, number> }} Holding node: logName of an uplink
+ *   node; classes: records by class
  *
  * @typedef {object} StoreState
  * @property {'opening' | 'ready' | 'full' | 'failing' | 'refused' | 'stopped'} state

@@ -67,6 +67,11 @@ class TenantsLink {
     return LOG_PREFIX + name;
   }
 
+  /** @param {string} node of the log @returns {string} the tenant's name, '' = it is another node */
+  static tenantOf(node) {
+    return node.startsWith(LOG_PREFIX) ? node.slice(LOG_PREFIX.length) : '';
+  }
+
   /**
    * Takes tenants from the thread that the next plan does not have.
    * @param {PlanTenant[]} tenants of the next plan
@@ -138,9 +143,7 @@ class TenantsLink {
     const holdings = await log.holdings();
     if (!holdings || !this.#thread) return;
     this.#looks = 1;
-    const names = holdings.flatMap(({ node }) =>
-      node.startsWith(LOG_PREFIX) ? [node.slice(LOG_PREFIX.length)] : []
-    );
+    const names = holdings.map(({ node }) => TenantsLink.tenantOf(node)).filter(Boolean);
     if (names.length > 0) this.#thread.want(names);
   }
 

@@ -4,6 +4,7 @@
 const { History } = require('./history');
 const { LiveStream } = require('./live-stream');
 const { parseLiveQuery } = require('./live-query');
+const { mayWrite } = require('./may-write');
 const { StatusServer } = require('./status-server');
 const { pageFiles, pageFile, textsFor, HEADERS } = require('./page-files');
 
@@ -14,10 +15,11 @@ const { pageFiles, pageFile, textsFor, HEADERS } = require('./page-files');
  * @param {any} app Express
  * @param {any} mayRead middleware that checks the permission for the stream
  * @param {() => LiveEngine[]} engines
- * @param {(error: Error) => void} onFault
+ * @param {{ onFault: (error: Error) => void, spareTenants?: () => import('./snapshot').TenantPages | null }} options as
+ *   those of LiveStream
  */
-function addLive(app, mayRead, engines, onFault) {
-  const stream = new LiveStream(engines, { onFault });
+function addLive(app, mayRead, engines, options) {
+  const stream = new LiveStream(engines, options);
   app.get('/seganet/live', mayRead, (/** @type {any} */ request, /** @type {any} */ response) => {
     if (stream.isFull) {
       response.setHeader('Retry-After', '10');
@@ -32,7 +34,7 @@ function addLive(app, mayRead, engines, onFault) {
     }
     // Express answers HEAD with the handler of GET.
     if (request.method === 'HEAD') return response.status(200).end();
-    stream.add(response, query);
+    stream.add(response, query, mayWrite(request));
   });
   const sendFile = (/** @type {string} */ name) => {
     const { type, file } = pageFile(name);

@@ -2,6 +2,7 @@
 // The query of a viewer: which engine, and which page of its devices.
 
 const SHOWS = /** @type {const} */ (['devices', 'on', 'users']);
+const TENANTS = /** @type {const} */ (['all', 'awake', 'asleep', 'trouble']);
 const SORTS = /** @type {const} */ ([
   'device',
   'protocol',
@@ -33,8 +34,15 @@ const DEFAULT_SIZE = 25;
  * @property {number} page from 1
  * @property {number} size rows of a page, 1..100
  *
- * @typedef {{ engine: string, devices: DeviceQuery | null, cloud: CloudQuery | null }} LiveQuery engine: id, '' = the
- *   first; devices, cloud: null = none
+ * @typedef {object} TenantQuery which page of the tenants
+ * @property {typeof TENANTS[number]} show
+ * @property {string} q searched in the name and the driver, in lower case; '' = all
+ * @property {string} chosen name of a tenant that is added to the page, '' = none
+ * @property {number} page from 1; above the last page = the last page
+ * @property {number} size rows of a page, 1..100
+ *
+ * @typedef {{ engine: string, devices: DeviceQuery | null, cloud: CloudQuery | null, tenants: TenantQuery | null }}
+ *   LiveQuery engine: id, '' = the first; devices, cloud, tenants: null = none
  */
 
 /**
@@ -56,7 +64,8 @@ function parseLiveQuery(given) {
   return {
     engine,
     devices: hasDevices ? { q, sort, descending, page, size } : null,
-    cloud: isOn(given, 'ocf', 'off') ? cloudQuery(given) : null
+    cloud: isOn(given, 'ocf', 'off') ? cloudQuery(given) : null,
+    tenants: isOn(given, 'tenants', 'off') ? tenantQuery(given) : null
   };
 }
 
@@ -68,6 +77,19 @@ function cloudQuery(given) {
   const q = text(given, 'ocfQ', MAX_SEARCH);
   const page = whole(given, 'ocfPage', 1, MAX_PAGE);
   return { node, show, q, page, size: whole(given, 'size', DEFAULT_SIZE, MAX_SIZE) };
+}
+
+/** @param {Record<string, unknown>} given @returns {TenantQuery} @throws {RangeError} */
+function tenantQuery(given) {
+  const show = /** @type {TenantQuery['show']} */ (text(given, 'tenantsShow', 16) || 'all');
+  if (!TENANTS.includes(show)) throw new RangeError(`tenantsShow must be one of ${TENANTS.join(', ')}.`);
+  return {
+    show,
+    q: text(given, 'tenantsQ', MAX_SEARCH).toLowerCase(),
+    chosen: text(given, 'tenant', 64),
+    page: whole(given, 'tenantsPage', 1, MAX_PAGE),
+    size: whole(given, 'size', DEFAULT_SIZE, MAX_SIZE)
+  };
 }
 
 /** @param {Record<string, unknown>} given @param {string} name @param {'on' | 'off'} blank */

@@ -28,6 +28,7 @@ class LiveStream {
   #now;
   #intervalMs;
   #onFault;
+  #spareTenants;
   /** @type {Set<Viewer>} */
   #viewers;
   /** Engines that a viewer has selected, by id. @type {Map<string, EngineView>} */
@@ -39,11 +40,13 @@ class LiveStream {
 
   /**
    * @param {() => LiveEngine[]} engines
-   * @param {{ onFault?: (error: Error) => void, now?: () => number, intervalMs?: number }} [options] onFault: reports
-   *   an error in this code, which has no caller; now: ms
+   * @param {{ onFault?: (error: Error) => void, now?: () => number, intervalMs?: number,
+   *   spareTenants?: () => import('./snapshot').TenantPages | null }} [options] onFault: reports an error in this code,
+   *   which has no caller; now: ms; spareTenants: the tenants of a gateway without a tenants node, null = none
    */
   constructor(engines, options = {}) {
     const { onFault = () => {}, now = () => performance.now(), intervalMs = INTERVAL_MS } = options;
+    this.#spareTenants = options.spareTenants ?? (() => null);
     this.#onFault = onFault;
     this.#engines = engines;
     this.#now = now;
@@ -67,9 +70,11 @@ class LiveStream {
    * Adds a viewer and sends its first snapshot at once. REQUIRES: not isFull.
    * @param {import('node:http').ServerResponse} response
    * @param {LiveQuery} query
+   * @param {boolean} [mayWrite] true: the login of the viewer may also change something
    */
-  add(response, query) {
+  add(response, query, mayWrite = true) {
     const viewer = new Viewer(response, query, this.#now());
+    viewer.mayWrite = mayWrite;
     this.#viewers.add(viewer);
     response.on('close', () => this.#remove(viewer));
     // A connection that breaks ends with 'close', too.
@@ -124,14 +129,16 @@ class LiveStream {
   #write(viewer, engines) {
     const list = engines.map(({ id, name, host, reason }) => ({ id, name, running: host !== null, reason }));
     const chosen = chosenOf(engines, viewer.query);
-    const head = JSON.stringify({ at: Date.now(), engines: list, engine: chosen?.id ?? null });
+    const { mayWrite } = viewer;
+    const head = JSON.stringify({ at: Date.now(), engines: list, engine: chosen?.id ?? null, mayWrite });
     const shared = chosen?.host ? this.#sharedOf(chosen.id, chosen.host) : null;
     if (!chosen || !shared) return viewer.send('snapshot', head);
-    const { devices, cloud } = viewer.query;
+    const { devices, cloud, tenants } = viewer.query;
     const view = /** @type {EngineView} */ (this.#views.get(chosen.id));
     const pages = JSON.stringify({
       devicePage: devices ? view.devices(devices) : null,
-      cloudPage: cloud ? view.cloudPage(cloud) : null
+      cloudPage: cloud ? view.cloudPage(cloud) : null,
+      tenantPage: tenants ? view.tenantPage(tenants) : null
     });
     // One object of the members of three.
     const members = [head, shared.text, pages].map((json) => json.slice(1, -1));
@@ -153,7 +160,7 @@ class LiveStream {
     if (done?.host === host) return done;
     let view = this.#views.get(id);
     if (view?.host !== host) {
-      view = new EngineView(host, this.#now);
+      view = new EngineView(host, this.#now, this.#spareTenants);
       this.#views.set(id, view);
     }
     const shared = { text: JSON.stringify(view.read()), host };

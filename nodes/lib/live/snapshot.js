@@ -20,6 +20,12 @@ const SEAL_REASONS = ['Single', 'Size', 'Delay', 'Flush', 'Plan', 'Demand'];
  * @typedef {ReturnType<EngineHost['snapshot']>} Stats
  * @typedef {import('./live-query').CloudQuery} CloudQuery
  * @typedef {import('./live-query').DeviceQuery} DeviceQuery
+ * @typedef {import('./live-query').TenantQuery} TenantQuery
+ *
+ * @typedef {object} TenantPages the tenants of a gateway, as nodes/lib/tenants/operator makes them
+ * @property {string} id
+ * @property {(query: TenantQuery, strangers: number) => object} page strangers: refused records of no tenant
+ * @property {() => { rows: import('../tenants/operator/tenant-rows').OperatorRow[], leftOut: number }} figures
  */
 
 class EngineView {
@@ -28,16 +34,21 @@ class EngineView {
   #drain = new DrainTime();
   #devices;
   #lists;
+  #spareTenants;
   #stores = new StoreStates();
+  /** Records that were refused because they had no tenant, at the previous reading. */
+  #strangers = 0;
   /** Records delivered by class at the previous reading. @type {{ at: number, counts: number[] } | null} */
   #delivered = null;
 
   /**
    * @param {EngineHost} host
    * @param {() => number} [now] ms
+   * @param {() => TenantPages | null} [spareTenants] of a gateway without a tenants node
    */
-  constructor(host, now = () => performance.now()) {
+  constructor(host, now = () => performance.now(), spareTenants = () => null) {
     this.#host = host;
+    this.#spareTenants = spareTenants;
     this.#now = now;
     this.#devices = new DevicePages(host.registry, now);
     this.#lists = new ListPages(now);
@@ -62,6 +73,16 @@ class EngineView {
     return page && { node: cloud.id, ...page };
   }
 
+  /** @returns {TenantPages | null} */
+  get #tenants() {
+    return this.#host.members.find(({ operator }) => operator)?.operator ?? this.#spareTenants();
+  }
+
+  /** @param {TenantQuery} query @returns {object | null} null = there are no tenants */
+  tenantPage(query) {
+    return this.#tenants?.page(query, this.#strangers) ?? null;
+  }
+
   /** Reads the engine. Call it about once a second. @returns {object} see docs/status-page.md */
   read() {
     const host = this.#host;
@@ -71,6 +92,7 @@ class EngineView {
     const perS = (/** @type {string} */ name) => counters[name] ?? 0;
     const waiting = sum(stats.heldRecords) + sum(stats.backlogRecords);
     const nodes = host.nodes();
+    this.#strangers = sum(stats.drops.noPart ?? []);
     return {
       gateway: host.gatewayId,
       summary: {
@@ -95,6 +117,7 @@ class EngineView {
       workers: workersOf(stats),
       commands: stats.commands,
       clouds: cloudsOf(stats.sources, this.#stores, now),
+      tenants: this.#tenants?.id ?? null,
       kafka: {
         uplinks: kafkaUplinksOf(/** @type {Uplink[]} */ (stats.uplinks)),
         sources: kafkaSourcesOf(stats.sources)

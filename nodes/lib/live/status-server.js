@@ -22,7 +22,8 @@ const MAX_LOGINS = 2;
 /** Paths below the root of the admin API, by method. */
 const GET =
   /^(seganet\/?|seganet\/(live|texts\.json|[a-z-]+\.(html|css|mjs)|engines\/[^/]+\/dead-letters)|auth\/login)$/;
-const POST = /^(seganet\/engines\/[^/]+\/dead-letters|seganet\/ocf\/[^/]+\/(codes|delete)|auth\/token)$/;
+const POST =
+  /^(seganet\/engines\/[^/]+\/dead-letters|seganet\/ocf\/[^/]+\/(codes|delete)|seganet\/tenants\/[^/]+\/(wake|sleep|backup|logs)|auth\/token)$/;
 
 /**
  * @typedef {object} StatusServerOptions

@@ -28,6 +28,8 @@ class Viewer {
   constructor(response, query, now) {
     this.#response = response;
     this.query = query;
+    /** True: the login may also change something. */
+    this.mayWrite = true;
     this.#since = now;
     this.#blockedAt = -1;
     /** Points of the history that were sent, by the id of their engine. */

@@ -6,13 +6,16 @@ const { addEngine } = require('./engine');
 const { addUplink } = require('./uplink');
 const { addProcess } = require('./process');
 const { addSeries } = require('./series');
-const { addTenants } = require('./tenants');
+const { addSingleTenants, addTenants } = require('./tenants');
 const { version } = require('../../../package.json');
 
 /** @typedef {import('./engine').Snapshot} Snapshot */
 /** @typedef {import('./uplink').Uplink} Uplink */
 
-/** @typedef {{id: string, name: string, gateway: string, stats: Snapshot | null}} EngineView stats null = not running */
+/**
+ * @typedef {{ id: string, name: string, gateway: string, stats: Snapshot | null,
+ *   single?: import('./tenants').SingleTenants }} EngineView stats null = not running; single: figures of single tenants
+ */
 
 /**
  * @param {EngineView[]} engines
@@ -24,7 +27,7 @@ function metricsText(engines, process, series = []) {
   const out = new Exposition();
   out.gauge('seganet_build_info', 'Version of the gateway.').add({ version }, 1);
   if (process) addProcess(out, process);
-  for (const { id, name, gateway, stats } of engines) {
+  for (const { id, name, gateway, stats, single } of engines) {
     const labels = { engine: id };
     out.gauge('seganet_engine_info', 'Names of the engines.').add({ ...labels, name, gateway }, 1);
     out.gauge('seganet_engine_up', '1 if the engine is running.').add(labels, stats !== null);
@@ -33,6 +36,7 @@ function metricsText(engines, process, series = []) {
     const uplinks = /** @type {Uplink[]} */ (stats.uplinks);
     for (const uplink of uplinks) addUplink(out, labels, uplink);
     if (stats.tenants) addTenants(out, labels, stats.tenants);
+    if (single) addSingleTenants(out, labels, single);
     // The energy is of the whole machine, so the first uplink that measured it is enough.
     for (const { energy } of uplinks) {
       if (!energy) continue;

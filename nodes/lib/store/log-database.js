@@ -82,15 +82,24 @@ class Database {
     return { usage, nodes, bytes, lastRow: Number(this.statements.lastRow.get()?.id ?? 0), ...this.aside() };
   }
 
-  /** @returns {{ node: string, records: number }[]} the records by uplink node, from the covering index */
+  /**
+   * @returns {{ node: string, records: number, classes: Record<number, number> }[]} the records by uplink node, in
+   *   total and by class, from the covering index
+   */
   holdings() {
-    /** @type {Map<string, number>} */
-    const records = new Map();
+    /** @type {Map<string, Record<number, number>>} records by class */
+    const nodes = new Map();
     for (const row of this.statements.lanes.all()) {
       const node = String(row.node);
-      records.set(node, (records.get(node) ?? 0) + Number(row.records));
+      const classes = nodes.get(node) ?? {};
+      classes[Number(row.class)] = Number(row.records);
+      nodes.set(node, classes);
     }
-    return [...records].map(([node, count]) => ({ node, records: count }));
+    return [...nodes].map(([node, classes]) => ({
+      node,
+      records: Object.values(classes).reduce((all, count) => all + count, 0),
+      classes
+    }));
   }
 
   /** Returns the number and size of dead letters and quarantined rows. */

@@ -7,6 +7,7 @@ const { ManagedThread } = require('../base/managed-thread');
 const { checkOptions } = require('./log-options');
 
 /**
+ * @typedef {{ node: string, records: number, classes: Record<number, number> }} Holding classes: records by class
  * @typedef {object} StoreState
  * @property {'opening' | 'ready' | 'full' | 'failing' | 'refused' | 'stopped'} state
  * @property {string} code
@@ -71,7 +72,7 @@ class StoreThread extends EventEmitter {
     };
     /** Counters of earlier threads. */
     this.past = { commits: 0, bytesWritten: 0, deadRemoved: 0 };
-    /** Callers that wait for holdings(). @type {((holdings: { node: string, records: number }[]) => void)[]} */
+    /** Callers that wait for holdings(). @type {((holdings: Holding[]) => void)[]} */
     this.asked = [];
     /** Callers of #ask(), by the number of their question. @type {Map<number, (answer: Answer) => void>} */
     this.asking = new Map();
@@ -109,7 +110,7 @@ class StoreThread extends EventEmitter {
 
   /**
    * Returns the number of records on disk by uplink node, or nothing if the database is not open. Never rejects.
-   * @returns {Promise<{ node: string, records: number }[]>}
+   * @returns {Promise<Holding[]>}
    */
   holdings() {
     if (!this.thread.isRunning || this.stopping) return Promise.resolve([]);

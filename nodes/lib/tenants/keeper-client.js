@@ -9,6 +9,12 @@ const { NAME } = require('./tenants-schema');
 const ANSWER_MS = 5000;
 /** The list of 1,000 tenants has about 400 bytes each. */
 const MAX_ANSWER_BYTES = 8 << 20;
+/** A start, with all others before it. */
+const WAKE_MS = 600000;
+/** An orderly end. */
+const SLEEP_MS = 120000;
+/** A backup, which reads all data of the tenant. */
+const BACKUP_MS = 4 * 3600000;
 const MAX_RETRY_MS = 3600000;
 const MAX_SENTENCE = 500;
 
@@ -40,6 +46,54 @@ class KeeperClient {
   }
 
   /**
+   * Wakes a tenant, also after failures. For an operator: nothing keeps it awake.
+   * @param {string} name
+   * @returns {Promise<{ how: string, readyMs: number }>} when it accepts connections
+   */
+  async wake(name) {
+    const { how = '', readyMs = 0 } = await this.#order(name, 'wake', {}, WAKE_MS);
+    return { how: String(how), readyMs: Number(readyMs) || 0 };
+  }
+
+  /**
+   * Stops a tenant. For an operator.
+   * @param {string} name
+   * @param {{ force?: boolean }} [options] force: although it is in use
+   * @returns {Promise<{ state: string }>} when it has ended; rejects with the code leased if it is in use
+   */
+  async sleep(name, { force = false } = {}) {
+    const { state = '' } = await this.#order(name, 'sleep', { force }, SLEEP_MS);
+    return { state: String(state) };
+  }
+
+  /**
+   * Makes a backup. For an operator.
+   * @param {string} name
+   * @returns {Promise<object>} when it is complete
+   */
+  async backup(name) {
+    await this.#order(name, 'backup', {}, BACKUP_MS);
+    return {};
+  }
+
+  /**
+   * For an operator: what the tenant has written to its output.
+   * @param {string} name
+   * @param {number} lines the latest ones, 1..1000
+   * @returns {Promise<string>}
+   */
+  async logs(name, lines) {
+    const { text } = await this.#ask('GET', `${pathOf(name)}/logs?lines=${lines}`);
+    if (typeof text !== 'string') throw this.#wrong('it has no text');
+    return text;
+  }
+
+  /** @param {string} name @param {string} action @param {object} body @param {number} timeoutMs */
+  #order(name, action, body, timeoutMs) {
+    return this.#ask('POST', `${pathOf(name)}/${action}`, { body, timeoutMs });
+  }
+
+  /**
    * Asks the keeper to wake a tenant. Resolves when the tenant accepts connections.
    * @param {string} name
    * @param {LeaseRequest} request
@@ -47,8 +101,8 @@ class KeeperClient {
    * @returns {Promise<Lease>}
    */
   async lease(name, request, { timeoutMs, signal }) {
-    if (!NAME.test(name)) throw new KeeperError('The tenant has no valid name.', { code: 'unknown' });
-    const answer = await this.#ask('POST', `/v1/tenants/${name}/lease`, { body: request, timeoutMs, signal });
+    const options = { body: request, timeoutMs, signal };
+    const answer = await this.#ask('POST', `${pathOf(name)}/lease`, options);
     const { lease: id, host, port, user = '', password = '', how = '', readyMs = 0 } = answer;
     if (typeof id !== 'string' || !/^[\w.:-]{1,128}$/.test(id)) throw this.#wrong('the lease has no id');
     if (typeof host !== 'string' || !/^[\w.:-]{1,255}$/.test(host))
@@ -153,6 +207,12 @@ class KeeperClient {
       { code: 'protocol' }
     );
   }
+}
+
+/** @param {string} name @returns {string} path of a tenant @throws {KeeperError} */
+function pathOf(name) {
+  if (!NAME.test(name)) throw new KeeperError('The tenant has no valid name.', { code: 'unknown' });
+  return `/v1/tenants/${name}`;
 }
 
 exports.KeeperClient = KeeperClient;

@@ -53,6 +53,11 @@ class TenantsFile {
     this.isCopy = false;
   }
 
+  /** Names of all tenants, also of those that get no records. */
+  get names() {
+    return this.#all.map(({ name }) => name);
+  }
+
   get path() {
     return this.#options.file;
   }

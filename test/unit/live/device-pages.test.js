@@ -43,7 +43,8 @@ describe('a query', () => {
     expect(parseLiveQuery({})).toEqual({
       engine: '',
       devices: { q: '', sort: 'device', descending: false, page: 1, size: 25 },
-      cloud: null
+      cloud: null,
+      tenants: null
     });
   });
 
@@ -56,7 +57,21 @@ describe('a query', () => {
     expect(parseLiveQuery({ ocfShow: 'users' }).cloud).toBeNull();
   });
 
+  test('asks for a page of the tenants only if the query says so', () => {
+    const page = { show: 'all', q: '', chosen: '', page: 1, size: 25 };
+    expect(parseLiveQuery({ tenants: 'on' }).tenants).toEqual(page);
+    const all = { tenantsShow: 'trouble', tenantsQ: 'AC', tenant: 'acme', tenantsPage: '2' };
+    expect(parseLiveQuery({ tenants: 'on', ...all }).tenants).toEqual({
+      ...page,
+      ...{ show: 'trouble', q: 'ac', chosen: 'acme', page: 2 }
+    });
+    expect(parseLiveQuery(all).tenants).toBeNull();
+  });
+
   test.each([
+    [{ tenants: '1' }, 'tenants must be on or off.'],
+    [{ tenants: 'on', tenantsShow: 'x' }, 'tenantsShow must be one of all, awake, asleep, trouble.'],
+    [{ tenants: 'on', tenant: 'x'.repeat(65) }, 'tenant must be a text of at most 64 characters.'],
     [{ devices: 'maybe' }, 'devices must be on or off.'],
     [{ ocf: '1' }, 'ocf must be on or off.'],
     [{ ocf: 'on', ocfShow: 'tokens' }, 'ocfShow must be one of devices, on, users.'],

@@ -86,13 +86,10 @@ describe('the port of the status page', () => {
     ];
     for (const path of paths) expect([path, (await ask(port, path)).status]).toEqual([path, 200]);
     const post = { method: 'POST', body: '{}' };
-    for (const path of ['/auth/token', '/seganet/engines/gw/dead-letters'])
-      expect([path, (await ask(port, path, post)).status]).toEqual([path, 200]);
-    expect(passed).toEqual([
-      ...paths.map((path) => `GET ${path}`),
-      'POST /auth/token',
-      'POST /seganet/engines/gw/dead-letters'
-    ]);
+    const actions = ['wake', 'sleep', 'backup', 'logs'].map((action) => `/seganet/tenants/node/${action}`);
+    const posted = ['/auth/token', '/seganet/engines/gw/dead-letters', ...actions];
+    for (const path of posted) expect([path, (await ask(port, path, post)).status]).toEqual([path, 200]);
+    expect(passed).toEqual([...paths.map((path) => `GET ${path}`), ...posted.map((path) => `POST ${path}`)]);
     expect(await ask(port, '/')).toMatchObject({ status: 302, headers: { location: '/seganet/' } });
   });
 

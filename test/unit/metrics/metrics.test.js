@@ -228,10 +228,16 @@ test('is documented in docs/metrics.md: the conditional metrics, which few machi
   const filters = [{ nodeId: 'f1', filtered: 3 }];
   const sources = [source('ocf', cloud), source('kafka', kafkaSource)];
   const uplinks = [uplink({ energy, producers: [producer] })];
-  const rows = [{ wakes: 1, failures: 0 }];
+  const rows = [{ wakes: 1, failures: 0, sessions: 1, wokenMs: 1500 }];
+  const one = {
+    ...{ name: 'acme', state: 'awake', memoryBytes: 5, wakes: 1, waitingBytes: 7, refused: 0 },
+    lastWake: { at: 1, by: 'records', how: 'start', readyMs: 900, connectedMs: 1500 }
+  };
+  const single = /** @type {any} */ ({ rows: [one], leftOut: 2 });
   const tenants = { counts: { asleep: 2 }, keeperProblem: '', totals: {}, tenants: rows };
-  const engines = [engine({ stats: stats({ filters, uplinks, sources, desk, tenants }) })];
+  const engines = [engine({ stats: stats({ filters, uplinks, sources, desk, tenants }), single })];
   const families = parseMetrics(metricsText(engines, undefined, [series]));
+  expect(families.get('seganet_tenant_last_wake_seconds')?.samples[0]).toMatchObject({ value: 1.5 });
   const conditional = [...documentedMetrics()].filter(([, { isConditional }]) => isConditional);
   expect(conditional.length).toBeGreaterThan(10);
   for (const [name, { type, labels, unit }] of conditional) {

@@ -95,6 +95,7 @@ async function start() {
     if (type === 'credentials') {
       const form = loginForm(t, mayWrite, () => {
         login.replaceChildren();
+        panel.reconnect();
         follow();
       });
       login.replaceChildren(form);

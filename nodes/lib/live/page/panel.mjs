@@ -9,14 +9,15 @@ import { h, setText } from './dom.mjs';
 import { count, visible } from './format.mjs';
 import { kafka } from './kafka.mjs';
 import { SECTIONS, markOf, nodeText, summary } from './sections.mjs';
+import { Tenants } from './tenants.mjs';
 
 /** Sections that only read the snapshot, in their order. */
 const [UPLINKS, ...OTHERS] = SECTIONS;
 const PARTS = [UPLINKS, ['kafka', kafka], ...OTHERS];
 /** Sections that are open at first in the sidebar; the page opens all. */
-const OPEN_IN_SIDEBAR = ['uplinks', 'classes'];
+const OPEN_IN_SIDEBAR = ['uplinks', 'tenants', 'classes'];
 /** Sections that a flow may not need. */
-const OPTIONAL = ['kafka', 'ocf'];
+const OPTIONAL = ['kafka', 'tenants', 'ocf'];
 
 export class Panel {
   #t;
@@ -32,6 +33,7 @@ export class Panel {
   #devices;
   #deadLetters;
   #clouds;
+  #tenants;
   #charts;
   #details;
   #isWanted = false;
@@ -70,8 +72,14 @@ export class Panel {
     this.#deadLetters = new DeadLetters({ t, ask: askLetters, onLogin: () => onLogin(true) });
     const changed = () => this.#restart();
     this.#clouds = new Clouds({ t, id, ask, onLogin: () => onLogin(true), changed });
+    this.#tenants = new Tenants({
+      ...{ t, id, root, isShort: isSidebar, ask, changed },
+      onLogin: () => onLogin(true)
+    });
     this.#charts = new Charts(t, id('range'));
-    const all = [...this.#parts, { name: 'deadLetters', element: this.#deadLetters.element }];
+    const [uplinks, ...others] = this.#parts;
+    const tenants = { name: 'tenants', element: this.#tenants.element };
+    const all = [uplinks, tenants, ...others, { name: 'deadLetters', element: this.#deadLetters.element }];
     all.push({ name: 'devices', element: this.#devices.element });
     all.push({ name: 'ocf', element: this.#clouds.element });
     all.push({ name: 'charts', element: this.#charts.element });
@@ -84,8 +92,8 @@ export class Panel {
         return [name, h('details', { open, hidden, 'data-section': name }, title, element)];
       })
     );
-    const { devices, ocf, charts } = Object.fromEntries(this.#details);
-    for (const each of [devices, ocf]) each.addEventListener('toggle', () => this.#restart());
+    const { devices, ocf, tenants: section, charts } = Object.fromEntries(this.#details);
+    for (const each of [devices, ocf, section]) each.addEventListener('toggle', () => this.#restart());
     charts.addEventListener('toggle', () => this.#charts.draw());
     this.#told = h('p', { class: 'note' });
     const head = h('p', { class: 'controls' });
@@ -102,6 +110,12 @@ export class Panel {
       this.#showState('connecting');
       this.#restart();
     } else this.#connection.stop();
+  }
+
+  /** Opens the stream again. Call it when there is another login. */
+  reconnect() {
+    this.#connection.stop();
+    this.#restart();
   }
 
   /**
@@ -123,9 +137,13 @@ export class Panel {
   #restart() {
     if (!this.#isWanted) return;
     const devices = this.#details.get('devices').open ? this.#devices.query : { devices: 'off' };
-    const { open, hidden } = this.#details.get('ocf');
-    const clouds = open && !hidden ? this.#clouds.query : {};
-    this.#connection.start({ engine: this.#engines.value ?? '', ...devices, ...clouds });
+    const isShown = (name) => {
+      const { open, hidden } = this.#details.get(name);
+      return open && !hidden;
+    };
+    const clouds = isShown('ocf') ? this.#clouds.query : {};
+    const tenants = isShown('tenants') ? this.#tenants.query : {};
+    this.#connection.start({ engine: this.#engines.value ?? '', ...devices, ...clouds, ...tenants });
   }
 
   #showState(state) {
@@ -159,7 +177,8 @@ export class Panel {
       details.hidden = !isPresent(snapshot);
       if (details.open && !details.hidden) update(snapshot);
     }
-    this.#showClouds(snapshot);
+    this.#showPaged('ocf', this.#clouds, snapshot);
+    this.#showPaged('tenants', this.#tenants, snapshot);
     if (this.#details.get('deadLetters').open) this.#deadLetters.update(snapshot);
     this.#devices.update(snapshot);
     this.#charts.add(snapshot);
@@ -167,11 +186,12 @@ export class Panel {
     this.#tellChanges(snapshot);
   }
 
-  #showClouds(snapshot) {
-    const details = this.#details.get('ocf');
+  /** A section with a page of a list, which the stream must be asked for. */
+  #showPaged(name, section, snapshot) {
+    const details = this.#details.get(name);
     const before = details.hidden;
-    details.hidden = !this.#clouds.isPresent(snapshot);
-    if (details.open && !details.hidden) this.#clouds.update(snapshot);
+    details.hidden = !section.isPresent(snapshot);
+    if (details.open && !details.hidden) section.update(snapshot);
     if (before !== details.hidden) this.#restart();
   }
 

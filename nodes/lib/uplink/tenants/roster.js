@@ -299,7 +299,10 @@ class Roster {
     if (state === 'connected' && tenant.session === session && tenant.state === 'connecting') {
       tenant.awakeSince = this.parts.now();
       tenant.idleSince = -1;
-      if (tenant.lastWake) tenant.lastWake.connectedMs = Math.round(tenant.awakeSince - began);
+      const connectedMs = Math.round(tenant.awakeSince - began);
+      if (tenant.lastWake) tenant.lastWake.connectedMs = connectedMs;
+      tenant.sessions++;
+      tenant.wokenMs += connectedMs;
       tenant.set('awake');
     }
     if (state !== 'disconnected' && state !== 'refused') return;

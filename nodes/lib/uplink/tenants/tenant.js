@@ -15,6 +15,8 @@
  * @property {string} reason why it does not take records, '' = it takes them, or none wait
  * @property {number} wakes how often it was woken
  * @property {number} failures how often it could not be woken, or its session ended
+ * @property {number} sessions how often it was connected
+ * @property {number} wokenMs of these, the times from the first waiting batch to the session, in total
  * @property {{ at: number, how: string, readyMs: number, connectedMs: number } | null} lastWake connectedMs: from the
  *   first waiting batch to the session
  */
@@ -61,6 +63,8 @@ class Tenant {
     this.onParted = null;
     this.wakes = 0;
     this.failures = 0;
+    this.sessions = 0;
+    this.wokenMs = 0;
     /** @type {TenantView['lastWake']} */
     this.lastWake = null;
     /** Its row has not been reported. */
@@ -84,8 +88,8 @@ class Tenant {
 
   /** @returns {TenantView} */
   view() {
-    const { name, state, since, reason, wakes, failures, lastWake } = this;
-    return { name, state, since, reason, wakes, failures, lastWake };
+    const { name, state, since, reason, wakes, failures, sessions, wokenMs, lastWake } = this;
+    return { name, state, since, reason, wakes, failures, sessions, wokenMs, lastWake };
   }
 }
 

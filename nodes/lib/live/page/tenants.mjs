@@ -1,0 +1,227 @@
+// The tenants of the gateway: one page of them, which the gateway searches, and one tenant with what an operator may
+// do.
+
+import { h, setText, Table } from './dom.mjs';
+import { bytes, count, duration, visible } from './format.mjs';
+import { OneTenant, backupText, stateOf } from './tenant.mjs';
+
+/** Wait after a key before the search starts, ms. */
+const TYPING_MS = 300;
+const SHOWS = ['all', 'trouble', 'awake', 'asleep'];
+const STATES = ['awake', 'paused', 'asleep', 'waking', 'leaving', 'waiting', 'retrying', 'failed', 'unknown'];
+/** Those that are counted although there are none. */
+const ALWAYS = ['awake', 'paused', 'asleep'];
+/** Tenants in the sidebar. */
+const FEW = 5;
+
+export class Tenants {
+  #t;
+  #isShort;
+  #changed;
+  #told;
+  #counts;
+  #note;
+  #search;
+  #show;
+  #table;
+  #status;
+  #back;
+  #next;
+  #one = null;
+  #page = 1;
+  #node = null;
+
+  /**
+   * isShort: only the counts and those in trouble, with a link to the page. ask(path, body): sends a request to the
+   * gateway, path: below its folder; returns { status, value }. onLogin(): called when the login may not change
+   * anything; returns false if there is no way to log in here. changed(): called when the query has changed
+   */
+  constructor({ t, id, root, isShort, ask, onLogin, changed }) {
+    this.#t = t;
+    this.#isShort = isShort;
+    this.#changed = changed;
+    this.#told = h('p', { class: 'alert', hidden: true });
+    this.#counts = h('p');
+    this.#note = h('p', { class: 'note', hidden: true });
+    this.element = h('div', {}, this.#told, this.#counts);
+    if (isShort) this.#addShort(root);
+    else this.#addLong(id, ask, onLogin);
+  }
+
+  #addShort(root) {
+    const t = this.#t;
+    this.#table = new Table({
+      label: t('section.tenants'),
+      columns: ['tenant', 'state', 'reason'].map((name) => ({ label: t(`tenants.${name}`) }))
+    });
+    const link = { href: root, target: '_blank', rel: 'noopener' };
+    this.element.append(this.#table.element, h('p', {}, h('a', link, t('tenants.openPage'))));
+  }
+
+  #addLong(id, ask, onLogin) {
+    const t = this.#t;
+    const texts = ['tenant', 'state'];
+    const numbers = ['waiting', 'perS', 'memory', 'lastWake', 'refused'];
+    this.#table = new Table({
+      label: t('section.tenants'),
+      none: t('tenants.none'),
+      columns: [
+        ...texts.map((name) => ({ label: t(`tenants.${name}`) })),
+        ...numbers.map((name) => ({ label: t(`tenants.${name}`), numeric: true })),
+        ...['backup', 'driver', 'reason'].map((name) => ({ label: t(`tenants.${name}`) }))
+      ]
+    });
+    const choose = (name) => {
+      this.#one.choose(name);
+      this.#changed();
+    };
+    this.#choose = choose;
+    this.#one = new OneTenant({ t, ask, onLogin, changed: () => this.#changed() });
+    this.element.append(
+      this.#note,
+      this.#searchRow(id),
+      this.#table.element,
+      this.#pagesRow(),
+      this.#one.element
+    );
+  }
+
+  #choose = () => {};
+
+  #searchRow(id) {
+    const t = this.#t;
+    let typing;
+    const oninput = () => {
+      clearTimeout(typing);
+      typing = setTimeout(() => this.#turn(1), TYPING_MS);
+    };
+    const search = {
+      type: 'search',
+      id: id('tenants-search'),
+      maxlength: '64',
+      autocomplete: 'off',
+      oninput
+    };
+    this.#search = h('input', search);
+    const options = SHOWS.map((value) => h('option', { value }, t(`tenants.show.${value}`)));
+    this.#show = h('select', { id: id('tenants-show'), onchange: () => this.#turn(1) }, ...options);
+    return h(
+      'p',
+      { class: 'controls', role: 'search' },
+      h('label', { for: id('tenants-show') }, t('tenants.shown')),
+      this.#show,
+      h('label', { for: id('tenants-search') }, t('tenants.search')),
+      this.#search
+    );
+  }
+
+  #pagesRow() {
+    const button = (key, step) =>
+      h(
+        'button',
+        { type: 'button', onclick: () => this.#turn(this.#page + step) },
+        this.#t(`devices.${key}`)
+      );
+    this.#status = h('span', { class: 'pages' });
+    this.#back = button('back', -1);
+    this.#next = button('next', 1);
+    return h('p', { class: 'controls' }, this.#back, this.#status, this.#next);
+  }
+
+  /** The members of the stream's query. */
+  get query() {
+    if (this.#isShort) return { tenants: 'on', tenantsShow: 'trouble' };
+    return {
+      ...{ tenants: 'on', tenantsShow: this.#show.value, tenantsQ: this.#search.value },
+      ...{ tenantsPage: String(this.#page), tenant: this.#one.name }
+    };
+  }
+
+  isPresent = ({ tenants }) => tenants !== null;
+
+  #turn(page) {
+    this.#page = Math.max(1, page);
+    this.#changed();
+  }
+
+  update({ tenants: node, tenantPage: page, mayWrite, at }) {
+    if (!this.#isShort && node !== this.#node) {
+      this.#node = node;
+      this.#one.use(node);
+      this.#table.update([]);
+      this.#page = 1;
+      this.#changed();
+    }
+    // A page of before another choice may still arrive.
+    if (!page || page.node !== node) return;
+    const t = this.#t;
+    const problem = page.keeperProblem || page.fileProblem;
+    this.#told.hidden = problem === '';
+    setText(
+      this.#told,
+      problem && `${t(page.keeperProblem ? 'tenants.away' : 'tenants.file')} ${visible(problem)}`
+    );
+    if (!page.isRead) return setText(this.#counts, t('tenants.reading'));
+    setText(this.#counts, this.#countsText(page));
+    if (this.#isShort) return this.#showFew(page);
+    this.#note.hidden = page.strangers === 0;
+    setText(this.#note, t('tenants.strangers', { number: count(page.strangers) }));
+    this.#one.update(page.chosen, { mayWrite, at });
+    if (page.show === this.#show.value) this.#showPage(page, at);
+  }
+
+  #countsText({ counts }) {
+    return STATES.filter((state) => counts[state] > 0 || ALWAYS.includes(state))
+      .map((state) => `${count(counts[state])} ${this.#t(`tenants.is.${state}`)}`)
+      .join(' · ');
+  }
+
+  #showFew({ rows, show }) {
+    const few = show === 'trouble' ? rows.slice(0, FEW) : [];
+    this.#table.element.hidden = few.length === 0;
+    this.#table.update(
+      few.map((row) => [visible(row.name), stateOf(this.#t, row), visible(row.reason) || '–'])
+    );
+  }
+
+  #showPage(page, at) {
+    const t = this.#t;
+    this.#page = page.page;
+    this.#back.disabled = page.page <= 1;
+    this.#next.disabled = page.page >= page.pages;
+    const { page: number, pages, found, known, ageMs } = page;
+    const age = ageMs >= 3000 ? t('devices.age', { time: duration(ageMs) }) : '';
+    setText(
+      this.#status,
+      [t('tenants.page', { page: number, pages, found, known }), age].filter(Boolean).join(' ')
+    );
+    this.#table.update(page.rows.map((row) => this.#row(row, at)));
+  }
+
+  #row(row, at) {
+    const t = this.#t;
+    const { lastWake, backup, isolated } = row;
+    return [
+      {
+        action: visible(row.name),
+        label: t('tenants.open', { tenant: visible(row.name) }),
+        disabled: false,
+        key: row.name,
+        onPress: this.#choose
+      },
+      stateOf(t, row),
+      bytes(row.waitingBytes),
+      count(row.perS),
+      bytes(row.memoryBytes),
+      lastWake ? t('tenants.ago', { time: duration(Math.max(0, at - lastWake.at)) }) : '–',
+      { text: count(row.refused), state: row.refused > 0 ? 'warn' : null },
+      backup
+        ? { text: backupText(t, backup, at), state: backup.ok ? 'ok' : 'bad', title: visible(backup.reason) }
+        : '–',
+      isolated === false
+        ? { text: t('tenants.notIsolated', { driver: visible(row.driver) }), state: 'warn' }
+        : visible(row.driver) || '–',
+      visible(row.reason) || '–'
+    ];
+  }
+}

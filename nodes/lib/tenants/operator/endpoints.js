@@ -1,0 +1,118 @@
+'use strict';
+// Admin endpoints of the tenants: an operator wakes a tenant, lets it sleep, makes its backup, or reads its output.
+
+const fs = require('node:fs');
+const { KeeperClient } = require('../keeper-client');
+const { keeperSocket, tenantsFile } = require('../places');
+const { NAME } = require('../tenants-schema');
+const { TenantsDesk } = require('./desk');
+
+const MAX_LINES = 1000;
+const DEFAULT_LINES = 100;
+/** Stands for the id of the node, for tenants that no node names. */
+const SPARE = '-';
+/** A look whether there is a tenants file, ms. */
+const LOOK_MS = 5000;
+
+/**
+ * @typedef {import('../keeper-error').KeeperError} KeeperError
+ * @typedef {(desk: TenantsDesk, tenant: string, body: Record<string, unknown>) => Promise<object>} Work
+ */
+
+/** By the code of a KeeperError; others: 503. @type {Record<string, number>} */
+const STATUS = { unknown: 404, leased: 409, busy: 409 };
+
+/** By node. @type {Map<string, TenantsDesk>} */
+const desks = new Map();
+/** @type {{ at: number, desk: TenantsDesk | null }} */
+let spare = { at: -Infinity, desk: null };
+
+/** @param {TenantsDesk} desk @returns {() => void} removes it */
+function addDesk(desk) {
+  desks.set(desk.id, desk);
+  return () => {
+    if (desks.get(desk.id) === desk) desks.delete(desk.id);
+  };
+}
+
+/**
+ * Returns the desk of a gateway that has no tenants node, but the tenants file at its usual place: tenants that have
+ * only web pages, or a gateway that is not set up completely.
+ * @param {{ env?: NodeJS.ProcessEnv, now?: number }} [options]
+ * @returns {TenantsDesk | null}
+ */
+function spareDesk({ env = process.env, now = performance.now() } = {}) {
+  if (desks.size > 0) return null;
+  if (now - spare.at >= LOOK_MS) {
+    const desk = fs.existsSync(tenantsFile('', env))
+      ? (spare.desk ??
+        new TenantsDesk({ id: SPARE, keeper: new KeeperClient({ socket: keeperSocket('', env) }) }))
+      : null;
+    spare = { at: now, desk };
+  }
+  return spare.desk;
+}
+
+/** @type {Record<string, Work>} */
+const WORK = {
+  wake: (desk, tenant) => desk.act('wake', tenant),
+  backup: (desk, tenant) => desk.act('backup', tenant),
+  sleep: (desk, tenant, { force = false }) => {
+    if (typeof force !== 'boolean') throw new RangeError('force must be true or false.');
+    return desk.act('sleep', tenant, { force });
+  },
+  logs: async (desk, tenant, { lines = DEFAULT_LINES }) => {
+    const count = Number.isInteger(lines) ? Number(lines) : 0;
+    if (count < 1 || count > MAX_LINES)
+      throw new RangeError(`lines must be a whole number from 1 to ${MAX_LINES}.`);
+    return { text: await desk.logs(tenant, count) };
+  }
+};
+
+/**
+ * Adds POST /seganet/tenants/:node/wake, sleep, backup and logs.
+ * @param {import('node-red').NodeAPI} RED
+ */
+function addOperatorEndpoints(RED) {
+  const mayWrite = RED.auth.needsPermission('seganet.write');
+  for (const [action, work] of Object.entries(WORK))
+    RED.httpAdmin.post(`/seganet/tenants/:node/${action}`, mayWrite, answer(RED, action, work));
+}
+
+/** @param {import('node-red').NodeAPI} RED @param {string} action @param {Work} work */
+function answer(RED, action, work) {
+  return async (/** @type {any} */ request, /** @type {any} */ response) => {
+    const { node } = request.params;
+    const refuse = (/** @type {number} */ status, /** @type {object} */ body) =>
+      response.status(status).json(body);
+    const desk = node === SPARE ? spareDesk() : desks.get(node);
+    if (!desk) return refuse(404, { error: 'There is no such tenants node, or it is not running.' });
+    // A page of another site can post a form without asking first, but no JSON.
+    if (!request.is('application/json'))
+      return refuse(400, { error: 'Content-Type must be application/json.' });
+    const { tenant, ...body } = request.body ?? {};
+    if (typeof tenant !== 'string' || !NAME.test(tenant))
+      return refuse(400, { error: 'The body must be {"tenant":"…"} with the name of a tenant.' });
+    try {
+      const value = work(desk, tenant, body);
+      RED.log.audit(
+        /** @type {any} */ ({
+          event: `seganet.tenants.${action}`,
+          node,
+          tenant,
+          ...(body.force && { force: true })
+        }),
+        request
+      );
+      // The output of a tenant must not stay in a cache.
+      response.setHeader('Cache-Control', 'no-store');
+      response.json(await value);
+    } catch (error) {
+      const { message, code = '' } = /** @type {KeeperError} */ (error);
+      if (error instanceof RangeError) return refuse(400, { error: message });
+      refuse(STATUS[code] ?? 503, { error: message, code });
+    }
+  };
+}
+
+module.exports = { addDesk, addOperatorEndpoints, spareDesk };
