@@ -163,6 +163,8 @@ test('delivers what the log holds, once, after the front was killed while its te
   const all = Array.from({ length: 500 }, (_, i) => i);
   expect(got('acme', 'robot-1')).toEqual(all);
   expect(got('b', 'robot-1')).toEqual(all);
+  const fromLog = keeper.got('acme').filter(({ d }) => d === 'robot-1');
+  expect(fromLog.map(({ h }) => h)).toEqual(all.map(() => true));
 });
 
 test('follows the tenants file while records flow, and keeps the records of a tenant that was removed', async () => {

@@ -29,7 +29,8 @@ const SECOND_MS = 1000;
 const now = () => performance.now();
 const problems = new ProblemCounts();
 const turns = new Turns({ native, run, load });
-const stage = compileStage(checkStage({ topic: options.topic }), options.gateway);
+// A tenant's device listener passes no user properties on, so the topic marks records from the log.
+const stage = compileStage(checkStage({ topic: options.topic, history: 'suffix' }), options.gateway);
 /** Of sessions that ended. @type {Record<string, number>} */
 const past = {};
 let isStopping = false;
