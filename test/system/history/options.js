@@ -4,6 +4,7 @@
 const { parseArgs } = require('node:util');
 const { KINDS, PEOPLE } = require('./schedule');
 const { systems } = require('./systems');
+const { KINDS: TENANT_KINDS } = require('./tenants/schedule');
 
 const INTRO = `Usage: node flows/launcher/run.js test/system/history/run.js [options]
 
@@ -17,14 +18,19 @@ const MODES = {
   'power-cut': { kinds: ['power-cut'], runs: 50 },
   'write-failures': { kinds: ['write-failures'], runs: 60 },
   deploys: { kinds: PEOPLE, runs: 300 },
-  flow: { kinds: ['kill', 'kill-in-outage', 'kill-deploy', 'deploy', 'term'], runs: 50, peer: 'gateway-flow' }
+  flow: {
+    kinds: ['kill', 'kill-in-outage', 'kill-deploy', 'deploy', 'term'],
+    runs: 50,
+    peer: 'gateway-flow'
+  },
+  tenants: { kinds: TENANT_KINDS, runs: 200, peer: 'gateway' }
 };
 
 /** name → default, what. @type {Record<string, [string, string]>} */
 const options = {
   runs: [
     '',
-    'number of runs, each with its own seed (20; 50 in mode power-cut; 60 in mode write-failures, with several failures each; 50 in mode flow; 300 in mode deploys)'
+    'number of runs, each with its own seed (20; 50 in mode power-cut; 60 in mode write-failures, with several failures each; 50 in mode flow; 200 in mode tenants; 300 in mode deploys)'
   ],
   seed: [
     '1',
@@ -33,7 +39,7 @@ const options = {
   seconds: ['4', 'seconds of load in each run'],
   parallel: ['2', 'concurrent runs'],
   mode: ['mixed', `${Object.keys(MODES).join(' | ')}`],
-  faults: ['', `comma-separated: ${KINDS.join(', ')}`],
+  faults: ['', `comma-separated: ${KINDS.join(', ')}; in mode tenants: ${TENANT_KINDS.join(', ')}`],
   peer: [
     '',
     `comma-separated, each gets the same schedules (gateway; gateway-flow in mode flow): ${Object.keys(systems).join(', ')}`
@@ -82,8 +88,10 @@ function readOptions(args) {
   }
   const mode = MODES[oneOf('mode', values.mode, Object.keys(MODES))];
   const kinds = values.faults ? values.faults.split(',') : mode.kinds;
-  for (const kind of kinds) oneOf('faults', kind, KINDS);
+  const known = values.mode === 'tenants' ? TENANT_KINDS : KINDS;
+  for (const kind of kinds) oneOf('faults', kind, known);
   return {
+    mode: /** @type {string} */ (values.mode),
     help: values.help ? help() : '',
     check: values.check || '',
     peers: /** @type {string[]} */ (

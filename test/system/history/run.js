@@ -10,6 +10,7 @@ const { readOptions } = require('./options');
 const { bounds, line, table } = require('./report');
 const { runOne } = require('./run-one');
 const { drawSchedule } = require('./schedule');
+const tenants = require('./tenants');
 
 /** @typedef {ReturnType<typeof readOptions>} Options */
 
@@ -65,6 +66,22 @@ async function runAll({ seed, runs, seconds, peers, parallel }, kinds, place) {
   return { results, failed };
 }
 
+/** @param {Options} options @param {string[]} kinds @param {string} place */
+async function runGateways(options, kinds, place) {
+  const { results, failed } = await runAll(options, kinds, place);
+  if (results.length > 0) console.log(`\n${table(results)}\n\n${bounds(results)}`);
+  const failures = results.reduce((sum, { injected }) => sum + injected, 0);
+  if (failures > 0) console.log(`Failed writes and syncs: ${failures}.`);
+  return { results, failed };
+}
+
+/** @param {Options} options @param {string[]} kinds @param {string} place */
+async function runTenants(options, kinds, place) {
+  const { results, failed } = await tenants.runAll(options, kinds, place);
+  if (results.length > 0) console.log(`\n${tenants.table(results)}\n`);
+  return { results, failed };
+}
+
 /** @param {Options} options @param {string[]} kinds @returns {Promise<boolean>} true if all were valid */
 async function runAndReport(options, kinds) {
   const { seed, runs, seconds, peers, parallel } = options;
@@ -74,10 +91,10 @@ async function runAndReport(options, kinds) {
     `${peers.join(', ')}: ${runs} runs of ${seconds} s, ${seeds}, ${parallel} at a time; faults: ${kinds.join(', ')}`
   );
   const started = performance.now();
-  const { results, failed } = await runAll(options, kinds, place);
-  if (results.length > 0) console.log(`\n${table(results)}\n\n${bounds(results)}`);
-  const failures = results.reduce((sum, { injected }) => sum + injected, 0);
-  if (failures > 0) console.log(`Failed writes and syncs: ${failures}.`);
+  const { results, failed } =
+    options.mode === 'tenants'
+      ? await runTenants(options, kinds, place)
+      : await runGateways(options, kinds, place);
   const bad = results.filter(({ verdict }) => !verdict.valid);
   const minutes = ((performance.now() - started) / 60000).toFixed(1);
   console.log(`${results.length} runs in ${minutes} min: ${bad.length} not valid, ${failed} failed to run.`);

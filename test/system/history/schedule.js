@@ -275,4 +275,4 @@ function drawSchedule(seed, { seconds, kinds }) {
   };
 }
 
-module.exports = { drawSchedule, KINDS, UPLINK, GATEWAY, PEOPLE };
+module.exports = { drawSchedule, draws, KINDS, UPLINK, GATEWAY, PEOPLE };

@@ -14,6 +14,7 @@ class Device {
   /**
    * @param {object} options
    * @param {string} options.id @param {number} options.port @param {string} [options.host]
+   * @param {{clientId: string, username: string, password: string}} [options.login] the client id is `id` without it
    * @param {(device: string, recordClass: number) => string} [options.topicOf]
    * @param {number} options.maxUnacked no more are sent before some are acknowledged
    * @param {(recordClass: number, n: number) => {payload: string, hash: string}} options.payloadOf
@@ -38,7 +39,7 @@ class Device {
 
   connect() {
     if (this.isStopped) return;
-    const { port, host = '127.0.0.1' } = this.options;
+    const { port, host = '127.0.0.1', login } = this.options;
     const socket = net.connect({ port, host, noDelay: true });
     const parser = packets.parser({ protocolVersion: 4 });
     this.socket = socket;
@@ -50,7 +51,8 @@ class Device {
       protocolVersion: 4,
       clientId: this.id,
       clean: false,
-      keepalive: 0
+      keepalive: 0,
+      ...login
     };
     socket.on('connect', () => socket.write(packets.generate(/** @type {any} */ (hello))));
     socket.on('data', (bytes) => parser.parse(bytes));

@@ -1,0 +1,267 @@
+'use strict';
+// A front, the real keeper and its tenants, which many runs use one after the other: what a run leaves is where the
+// next one begins.
+
+const { execFile, spawnSync } = require('node:child_process');
+const fs = require('node:fs');
+const http = require('node:http');
+const path = require('node:path');
+const { promisify } = require('node:util');
+const { Child } = require('../../../../bench/harness/child');
+const { freePort, waitForPort } = require('../../../../bench/harness/net');
+const { hashPassword } = require('../../../../nodes/lib/login/password-hash');
+const { makeFront, makeTenant, root } = require('./flows');
+const { TENANTS } = require('./schedule');
+
+const KEEPER = path.join(root, 'docker/tenants/main.js');
+const RED = path.join(root, 'node_modules/node-red/red.js');
+const PASSWORD = 'history';
+const READY_MS = 60000;
+const VOLUME_BYTES = 2 << 20;
+const MOST_DEVICES = 8;
+
+/** @typedef {{idleMs: number, stopMs: number, warm: boolean}} Times of a tenant */
+
+class Lab {
+  /** @param {string} folder exists, and is empty */
+  constructor(folder) {
+    this.home = folder;
+    this.tenants = path.join(folder, 'tenants');
+    this.file = path.join(this.tenants, 'tenants.json');
+    this.socket = path.join(this.tenants, 'keeper.sock');
+    /** @type {Child | null} */
+    this.front = null;
+    /** @type {Child | null} */
+    this.keeper = null;
+    this.port = 0;
+    this.adminPort = 0;
+    this.hasVolumes = false;
+    /** Processes of tenants that were killed. @type {Set<number>} */
+    this.killed = new Set();
+    /** One step at a time for each part. @type {Map<string, Promise<unknown>>} */
+    this.tails = new Map();
+    /** Outputs of earlier processes. */
+    this.outputs = '';
+  }
+
+  async open() {
+    const { home } = this;
+    this.port = await freePort();
+    this.adminPort = await freePort();
+    const passwords = path.join(home, 'passwords');
+    const hash = await hashPassword(Buffer.from(PASSWORD), { ln: 10, r: 8, p: 1 });
+    const users = TENANTS.flatMap((tenant) =>
+      Array.from({ length: MOST_DEVICES }, (_, i) => `${tenant}/dev-${i}`)
+    );
+    fs.writeFileSync(passwords, users.map((user) => `${user}:${hash}\n`).join(''), { mode: 0o600 });
+    fs.mkdirSync(this.tenants, { mode: 0o700 });
+    for (const name of TENANTS) this.#makeTenant(name);
+    this.write(TENANTS.map(() => ({ idleMs: 500, stopMs: 60000, warm: true })));
+    const { port, adminPort, file, socket } = this;
+    makeFront(path.join(home, 'front'), { port, adminPort, file, socket, passwords });
+    await Promise.all([this.startFront(), this.startKeeper()]);
+    return this;
+  }
+
+  /** @param {string} name */
+  #makeTenant(name) {
+    const volume = path.join(this.tenants, 'volumes', name);
+    fs.mkdirSync(volume, { recursive: true, mode: 0o700 });
+    const options = ['-t', 'tmpfs', '-o', `size=${VOLUME_BYTES},mode=700`, 'tmpfs', volume];
+    this.hasVolumes = spawnSync('mount', options).status === 0;
+    makeTenant(path.join(this.home, name), { arrived: this.arrived(name), volume });
+  }
+
+  /** @param {string} name @returns {string} file of what the tenant got */
+  arrived(name) {
+    return path.join(this.home, `${name}.ndjson`);
+  }
+
+  /** @param {string} tenant @param {number} i */
+  loginOf(tenant, i) {
+    return { clientId: `dev-${i}`, username: `${tenant}/dev-${i}`, password: PASSWORD };
+  }
+
+  /**
+   * Runs a step when the earlier ones of the same part are over.
+   * @param {string} part @param {() => Promise<any>} step
+   */
+  after(part, step) {
+    const run = (this.tails.get(part) ?? Promise.resolve()).then(step);
+    this.tails.set(
+      part,
+      run.catch(() => {})
+    );
+    return run;
+  }
+
+  /**
+   * Replaces the tenants file.
+   * @param {Times[]} times @param {string[]} [names] those that are in it
+   */
+  write(times, names = TENANTS) {
+    const tenants = TENANTS.map((name, i) => this.#entry(name, times[i]));
+    this.replace(JSON.stringify({ version: 1, tenants: tenants.filter(({ name }) => names.includes(name)) }));
+  }
+
+  /** @param {string} name @param {Times} times */
+  #entry(name, times) {
+    const user = path.join(this.home, name);
+    const command = [process.execPath, RED, '--userDir', user, '--settings', path.join(user, 'settings.js')];
+    // A thread reserves much more memory than it uses.
+    return { name, driver: 'process', command, limits: { memoryMiB: 4096 }, ...times };
+  }
+
+  /** @param {string} text */
+  replace(text) {
+    fs.writeFileSync(`${this.file}.new`, text);
+    fs.renameSync(`${this.file}.new`, this.file);
+  }
+
+  #environment() {
+    const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('SEGANET_'));
+    return Object.fromEntries(clean);
+  }
+
+  #keeperEnvironment() {
+    return { ...this.#environment(), SEGANET_HOME: this.home, SEGANET_TENANTS_GRACE_MS: '15000' };
+  }
+
+  async startFront() {
+    const user = path.join(this.home, 'front');
+    const env = this.#environment();
+    this.#keepOutput(this.front);
+    const args = [RED, '--userDir', user, '--settings', path.join(user, 'settings.js')];
+    const child = new Child(process.execPath, args, { cwd: user, env, name: 'front' });
+    this.front = child;
+    await waitForPort(this.port, '127.0.0.1', READY_MS, () => Boolean(child.exit));
+  }
+
+  async startKeeper() {
+    this.#keepOutput(this.keeper);
+    this.keeper = new Child(process.execPath, [KEEPER, 'run'], {
+      env: this.#keeperEnvironment(),
+      name: 'keeper'
+    });
+    await this.keeper.until((output) => output.includes('listens on'), READY_MS);
+  }
+
+  /** @param {Child | null} child */
+  #keepOutput(child) {
+    if (child) this.outputs = `${this.outputs}--- ${child.name}\n${child.output}`.slice(-200000);
+  }
+
+  /** @param {'front' | 'keeper'} name */
+  async kill(name) {
+    this[name]?.kill('SIGKILL');
+    await this[name]?.exited;
+  }
+
+  /** @param {string} name @param {NodeJS.Signals} signal @returns {boolean} false: the tenant has no process */
+  signalTenant(name, signal) {
+    try {
+      const state = fs.readFileSync(path.join(this.tenants, 'state', name, 'process.json'), 'utf8');
+      const { pid } = JSON.parse(state);
+      process.kill(-pid, signal);
+      if (signal === 'SIGKILL') this.killed.add(pid);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * Asks the keeper.
+   * @param {string} method @param {string} where @param {object} [body]
+   * @returns {Promise<number>} HTTP status, 0 = no answer
+   */
+  ask(method, where, body) {
+    return new Promise((resolve) => {
+      const headers = { 'Content-Type': 'application/json' };
+      const request = http.request({ socketPath: this.socket, method, path: where, headers, agent: false });
+      request.setTimeout(20000, () => request.destroy());
+      request.on('error', () => resolve(0));
+      request.on('response', (answer) => {
+        answer.resume();
+        answer.on('close', () => resolve(answer.statusCode ?? 0));
+      });
+      request.end(body && JSON.stringify(body));
+    });
+  }
+
+  /** Runs a command of the keeper's program. @param {...string} args */
+  async command(...args) {
+    await promisify(execFile)(process.execPath, [KEEPER, ...args], { env: this.#keeperEnvironment() });
+  }
+
+  /** @param {string} name @param {Times} times adds it as a person does */
+  add(name, { idleMs, stopMs, warm }) {
+    const { command } = this.#entry(name, { idleMs, stopMs, warm });
+    const numbers = ['--memory', '4096', '--idle', String(idleMs / 1000), '--stop', String(stopMs / 1000)];
+    return this.command('add', name, '--driver', 'process', ...numbers, ...(warm ? [] : ['--cold']), '--', ...command); // prettier-ignore
+  }
+
+  /** @param {string} where @param {RequestInit} [options] @returns {Promise<Response | null>} of the front */
+  async fetch(where, options = {}) {
+    try {
+      const signal = AbortSignal.timeout(20000);
+      const answer = await fetch(`http://127.0.0.1:${this.adminPort}${where}`, { signal, ...options });
+      return answer.ok ? answer : null;
+    } catch {
+      return null; // it is starting, or gone
+    }
+  }
+
+  /** Deploys the front's flow with another name of a node. @param {string} type @param {string} changed */
+  async deploy(type, changed) {
+    const flow = await (await this.fetch('/flows'))?.json();
+    if (!flow) return;
+    const next = flow.map((/** @type {any} */ each) =>
+      each.id === changed ? { ...each, name: `changed ${Math.random()}` } : each
+    );
+    const headers = { 'content-type': 'application/json', 'Node-RED-Deployment-Type': type };
+    await this.fetch('/flows', { method: 'POST', headers, body: JSON.stringify(next) });
+  }
+
+  /** @returns {Promise<any>} counters of the front's engine, null = no answer */
+  async stats() {
+    return (await (await this.fetch('/seganet/engines/engine/stats'))?.json()) ?? null;
+  }
+
+  /** Fills a tenant's volume. @param {string} name */
+  fill(name) {
+    const file = fs.openSync(path.join(this.tenants, 'volumes', name, 'filler'), 'a');
+    try {
+      for (let i = 0; i <= VOLUME_BYTES; i += 4096) fs.writeSync(file, Buffer.alloc(4096));
+    } catch {
+      // It is full.
+    } finally {
+      fs.closeSync(file);
+    }
+  }
+
+  /** @param {string} name */
+  empty(name) {
+    fs.rmSync(path.join(this.tenants, 'volumes', name, 'filler'), { force: true });
+  }
+
+  /** All output, for a run that is not valid. */
+  get output() {
+    const now = [this.front, this.keeper].map((child) => `--- ${child?.name}\n${child?.output}`);
+    const logs = TENANTS.map((name) => {
+      const file = path.join(this.tenants, 'state', name, 'output.log');
+      return `--- ${name}\n${fs.existsSync(file) ? fs.readFileSync(file, 'utf8').slice(-20000) : ''}`;
+    });
+    return [this.outputs, ...now, ...logs].join('\n');
+  }
+
+  /** @returns {Promise<(number | null)[]>} exit codes of the front and the keeper */
+  async close() {
+    const codes = [await this.front?.stop('SIGTERM', 20000), await this.keeper?.stop('SIGKILL')];
+    for (const name of TENANTS) this.signalTenant(name, 'SIGKILL');
+    for (const name of TENANTS) spawnSync('umount', ['-l', path.join(this.tenants, 'volumes', name)]);
+    return codes.map((each) => each?.code ?? null);
+  }
+}
+
+module.exports = { Lab };
