@@ -2,10 +2,12 @@
 
 const { KeyWindow } = require('./lib/unbatch/key-window');
 const { onInput } = require('./lib/base/message-input');
+const { END, whenEnded } = require('./lib/engine/deliveries');
 const { leaveInert } = require('./lib/engine/join');
 const { integer, text } = require('./lib/base/options');
 const { readSettings } = require('./lib/settings/migrations');
 const { Status, rate } = require('./lib/base/status');
+const { OpenBatches } = require('./lib/unbatch/open-batches');
 const { open, faultSentence } = require('./lib/unbatch/unbatch');
 
 const TICK_MS = 1000;
@@ -29,6 +31,7 @@ module.exports = function (RED) {
     const { values, problems, shown: why } = readSettings(config, schema);
     if (problems.length > 0) return leaveInert(this, why, problems.join(' '));
     const seen = new KeyWindow(values.window, values.lanes, Math.max(MAX_KEYS, values.window));
+    const batches = new OpenBatches((key) => seen.remove(key));
     const status = new Status(this);
     let records = 0;
     let duplicates = 0;
@@ -52,10 +55,16 @@ module.exports = function (RED) {
       const damaged = envelope !== null && envelope.faults.length > 0;
       if (key && seen.has(key, count, envelope !== null)) {
         duplicates += count;
-        return done();
+        return batches.repeat(key, done);
       }
       // The publisher may send a damaged envelope again, intact.
-      if (key && !damaged) seen.add(key, count);
+      if (key && !damaged) {
+        seen.add(key, count);
+        whenEnded(msg, () => {
+          const ended = batches.open(key);
+          return (end) => ended(end === END.DELIVERED);
+        });
+      }
       records += envelope ? envelope.records.length : 1;
       if (envelope) sendRecords(msg, send, opened, RED.util.generateId);
       else send(Object.assign(msg, trace, { batch: { ...key, index: 0, count, historical } }));

@@ -308,3 +308,36 @@ test('has hooks in Node-RED only while a source needs them', async () => {
   await helper.setFlows(gateway.flow(...nodes('handedOver')), 'nodes');
   await until(() => !hooks.has('preDeliver'));
 });
+
+describe('an envelope behind unbatch', () => {
+  const envelope = `${JSON.stringify({ k: 'front/mdl3k2x1q/3/1', d: 'm-7', t: 'hall', ts: 5, s: 1, c: 3, p: 1 })}\n`;
+  const unbatch = node('un', 'unbatch', { engine: undefined }, 'f');
+
+  test('passes again if the flow has failed, and no more when it was delivered', async () => {
+    const code =
+      "const n = (flow.get('n') ?? 0) + 1; flow.set('n', n); if (n === 1) throw new Error('full'); return null;";
+    await gateway.start(devices({}, 'un'), unbatch, func('f', code, 1, 'cloud'));
+    const client = await gateway.device();
+    const outcomes = [];
+    for (let i = 0; i < 3; i++) {
+      const result = publish(client, envelope);
+      await ended(result);
+      outcomes.push(result.outcome);
+    }
+    expect(outcomes).toEqual([0x83, 'acknowledged', 'acknowledged']);
+    expect(helper.getNode('f').context().flow.get('n')).toBe(2);
+  });
+
+  test('a copy is acknowledged when the first one is', async () => {
+    const code = 'flow.set("end", () => node.done());';
+    await gateway.start(devices({}, 'un'), unbatch, func('f', code, 1, 'cloud'));
+    const client = await gateway.device();
+    const results = [publish(client, envelope), publish(client, envelope)];
+    await until(() => helper.getNode('f').context().flow.get('end'));
+    await turns();
+    expect(results.map(({ outcome }) => outcome)).toEqual(['waits', 'waits']);
+    helper.getNode('f').context().flow.get('end')();
+    await Promise.all(results.map(ended));
+    expect(results.map(({ outcome }) => outcome)).toEqual(['acknowledged', 'acknowledged']);
+  });
+});

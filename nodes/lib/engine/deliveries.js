@@ -47,7 +47,11 @@ const END = /** @type {const} */ ({ DELIVERED: 0, REFUSED: 1, WITHHELD: 2 });
  * @property {boolean} isOver
  * @property {number} due ms of `now`
  * @property {boolean} acknowledges
+ * @property {((end: End) => void)[]} watchers
  */
+
+/** Of all engines. @type {Set<Deliveries>} */
+const all = new Set();
 
 class Deliveries {
   #end;
@@ -78,6 +82,7 @@ class Deliveries {
     this.#turn = null;
     this.#isDeploying = false;
     this.counters = { delivered: 0, refused: 0, withheld: 0, timedOut: 0 };
+    all.add(this);
   }
 
   /** @returns {number} records that wait */
@@ -111,7 +116,8 @@ class Deliveries {
       failed: false,
       isOver: false,
       due: this.#now() + timeoutMs,
-      acknowledges
+      acknowledges,
+      watchers: []
     });
   }
 
@@ -244,8 +250,18 @@ class Deliveries {
   close() {
     if (this.#turn) clearImmediate(this.#turn);
     this.#turn = null;
+    const entries = [...this.#entries.values()];
     this.#entries.clear();
     this.#idle.clear();
+    all.delete(this);
+    for (const { watchers } of entries) for (const ended of watchers) ended(END.WITHHELD);
+  }
+
+  /** @param {any} msg @param {() => (end: End) => void} watch @returns {boolean} see whenEnded() */
+  watch(msg, watch) {
+    const entry = this.#find(msg);
+    if (entry) entry.watchers.push(watch());
+    return entry !== undefined;
   }
 
   /** @param {Entry} entry @param {FlowNode} node */
@@ -295,6 +311,7 @@ class Deliveries {
     this.counters[end === END.DELIVERED ? 'delivered' : end === END.REFUSED ? 'refused' : 'withheld']++;
     this.#ended[end].push(entry.deferral);
     this.#plan();
+    for (const ended of entry.watchers) ended(end);
     for (const follower of entry.followers) {
       follower.follows--;
       if (end !== END.REFUSED) this.#finish(follower, end);
@@ -304,6 +321,16 @@ class Deliveries {
   }
 }
 
+/**
+ * Tells how the flow ends with the record of a message, if the record waits for that.
+ * @param {any} msg
+ * @param {() => (end: End) => void} watch called at once, if it waits; the result is called at the end
+ */
+function whenEnded(msg, watch) {
+  for (const deliveries of all) if (deliveries.watch(msg, watch)) return;
+}
+
 exports.Deliveries = Deliveries;
+exports.whenEnded = whenEnded;
 exports.END = END;
 exports.KEY = KEY;

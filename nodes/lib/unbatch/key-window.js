@@ -110,6 +110,14 @@ class KeyWindow {
     if (this.#size > this.#total) this.#forgetOldest();
   }
 
+  /** A copy of this batch, or part of one, passes again. @param {Key} key */
+  remove(key) {
+    const lane = this.#lanes.get(laneOf(key));
+    if (!lane?.delete(partOf(key))) return;
+    this.#size--;
+    if (lane.size === 0) this.#lanes.delete(laneOf(key));
+  }
+
   #forgetLane() {
     const [[name, lane]] = this.#lanes;
     this.#size -= lane.size;

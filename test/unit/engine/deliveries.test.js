@@ -1,6 +1,6 @@
 'use strict';
 
-const { Deliveries, END, KEY } = require('../../../nodes/lib/engine/deliveries');
+const { Deliveries, END, KEY, whenEnded } = require('../../../nodes/lib/engine/deliveries');
 
 const node = (id, type = 'any') => ({ id, type });
 const source = node('source');
@@ -311,4 +311,30 @@ test('withholds a message without a receiver', async () => {
   deliveries.withhold(7);
   await turn();
   expect(ends).toEqual([[7, END.WITHHELD]]);
+});
+
+test('tells those who watch a record how it ended', async () => {
+  const { deliveries, start, send, receive, done } = flow();
+  const ends = [];
+  const watch = (msg, name) => whenEnded(msg, () => (end) => ends.push([name, end]));
+  const a = node('a');
+  const [good, bad, left] = [start(), start(), start()];
+  watch({ ...good }, 'good');
+  watch(bad, 'bad');
+  watch(left, 'left');
+  whenEnded({ _msgid: 'of nobody' }, () => {
+    throw new Error('it is not followed');
+  });
+  for (const [msg, error] of [[good], [bad, new Error('disk full')]]) {
+    send(msg, source, a);
+    receive(msg, a);
+    done(msg, a, error);
+  }
+  await turn();
+  expect(ends).toEqual([
+    ['good', END.DELIVERED],
+    ['bad', END.REFUSED]
+  ]);
+  deliveries.close();
+  expect(ends.slice(2)).toEqual([['left', END.WITHHELD]]);
 });

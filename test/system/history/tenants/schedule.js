@@ -90,13 +90,16 @@ function drawSchedule(seed, { seconds, kinds }) {
   // All kinds are equally frequent in a row of seeds.
   const kind = kinds[seed % kinds.length];
   const ms = seconds * 1000;
-  const faults = [kind, ...(kind !== 'none' && chance(40) ? [pick(kinds)] : [])].map((each, i) => ({
-    kind: each,
-    at: between(100, Math.round(ms * (i === 0 ? 0.6 : 0.9))),
-    tenant: pick(TENANTS),
-    for: 0,
-    ...details[each](draw)
-  }));
+  const bursts = drawBursts(draw, ms);
+  const faults = [kind, ...(kind !== 'none' && chance(40) ? [pick(kinds)] : [])].map((each, i) => {
+    const tenant = pick(TENANTS);
+    const burst = pick(bursts.filter((one) => one.tenant === tenant));
+    // Most faults hit a tenant that is at work, or waking.
+    const at = chance(70)
+      ? burst.at + between(0, Math.min(burst.for, 400))
+      : between(100, Math.round(ms * (i === 0 ? 0.6 : 0.9)));
+    return { kind: each, at, tenant, for: 0, ...details[each](draw) };
+  });
   return {
     seed,
     kind,
@@ -108,7 +111,7 @@ function drawSchedule(seed, { seconds, kinds }) {
       stopMs: pick([1000, 60000, 60000, 60000]),
       warm: chance(85)
     })),
-    bursts: drawBursts(draw, ms),
+    bursts,
     faults
   };
 }
