@@ -17,6 +17,7 @@ jest.setTimeout(60000);
 
 /** @typedef {import('playwright-core').Page} Page */
 
+const SEARCH = '[data-section=devices] input[type=search]';
 const IMAGE = '<img src=x onerror="window.hacked=1">';
 const SCRIPT = '"><script>window.hacked=2</script>';
 const REVERSED = 'pump\u202Egpj.exe';
@@ -115,7 +116,7 @@ describe('with hostile device ids', () => {
       ['pump\u200B', 'pump\\u{200b}-1'],
       ['ééé', LONG]
     ]) {
-      await page.fill('input[type=search]', id);
+      await page.fill(SEARCH, id);
       // The node has such a name, too, so that the first search finds all devices.
       await devices(page, (ids) => ids.includes(shown) && (ids.length === 1 || id === IMAGE));
       // The long one, too, leaves the page its width.
@@ -146,14 +147,14 @@ describe('with hostile device ids', () => {
 
   test('searches, sorts and turns pages on the gateway, one page at a time', async () => {
     const { page } = await openPage();
-    await page.fill('input[type=search]', 'DEV-');
+    await page.fill(SEARCH, 'DEV-');
     await devices(page, (ids) => ids[0] === 'dev-00' && ids.length === 25);
     expect(await page.textContent('[data-section=devices] .pages')).toBe('Page 1 of 2: 40 of 45 devices.');
     await page.locator('[data-section=devices]').getByRole('button', { name: 'Next' }).click();
     await devices(page, (ids) => ids[0] === 'dev-25' && ids.length === 15);
     await page.getByRole('button', { name: 'Device', exact: true }).click();
     await devices(page, (ids) => ids[0] === 'dev-39');
-    await page.fill('input[type=search]', 'no such device');
+    await page.fill(SEARCH, 'no such device');
     await devices(page, (ids) => ids.length === 0);
     expect(await page.isVisible('text=No device matches.')).toBe(true);
   });
@@ -186,7 +187,7 @@ describe('with hostile device ids', () => {
     );
     expect(outline).toBe('solid');
 
-    await page.focus('input[type=search]');
+    await page.focus(SEARCH);
     await page.keyboard.type('dev-1');
     await devices(page, (ids) => ids.length === 10);
     await page.getByRole('button', { name: 'Device', exact: true }).focus();
@@ -256,7 +257,7 @@ describe('with hostile device ids', () => {
     expect(await page.getAttribute('[role=status]', 'aria-live')).toBe('polite');
     await page.route('**/seganet/live*', (route) => route.abort());
     // A new query ends the present stream.
-    await page.fill('input[type=search]', 'x');
+    await page.fill(SEARCH, 'x');
     await page.waitForFunction(() =>
       document.querySelector('[role=status]')?.textContent?.startsWith('no connection')
     );
