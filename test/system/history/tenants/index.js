@@ -72,7 +72,7 @@ async function runAll({ seed, runs, seconds, parallel }, kinds, place) {
     while (next < runs) {
       const folder = path.join(place, `lab-${++labs}`);
       fs.mkdirSync(folder);
-      const lab = new Lab(folder);
+      const lab = new Lab(folder, { isMounting: kinds.includes('volume-full') });
       let isKept = false;
       try {
         await lab.open();

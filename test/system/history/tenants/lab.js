@@ -23,8 +23,12 @@ const MOST_DEVICES = 8;
 /** @typedef {{idleMs: number, stopMs: number, warm: boolean}} Times of a tenant */
 
 class Lab {
-  /** @param {string} folder exists, and is empty */
-  constructor(folder) {
+  /**
+   * @param {string} folder exists, and is empty
+   * @param {{isMounting?: boolean}} [options] true: each tenant has a small volume of its own, which can be full
+   */
+  constructor(folder, { isMounting = false } = {}) {
+    this.isMounting = isMounting;
     this.home = folder;
     this.tenants = path.join(folder, 'tenants');
     this.file = path.join(this.tenants, 'tenants.json');
@@ -68,7 +72,7 @@ class Lab {
     const volume = path.join(this.tenants, 'volumes', name);
     fs.mkdirSync(volume, { recursive: true, mode: 0o700 });
     const options = ['-t', 'tmpfs', '-o', `size=${VOLUME_BYTES},mode=700`, 'tmpfs', volume];
-    this.hasVolumes = spawnSync('mount', options).status === 0;
+    this.hasVolumes = this.isMounting && spawnSync('mount', options).status === 0;
     makeTenant(path.join(this.home, name), { arrived: this.arrived(name), volume });
   }
 
@@ -259,7 +263,8 @@ class Lab {
   async close() {
     const codes = [await this.front?.stop('SIGTERM', 20000), await this.keeper?.stop('SIGKILL')];
     for (const name of TENANTS) this.signalTenant(name, 'SIGKILL');
-    for (const name of TENANTS) spawnSync('umount', ['-l', path.join(this.tenants, 'volumes', name)]);
+    if (this.isMounting)
+      for (const name of TENANTS) spawnSync('umount', ['-l', path.join(this.tenants, 'volumes', name)]);
     return codes.map((each) => each?.code ?? null);
   }
 }
