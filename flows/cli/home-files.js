@@ -7,8 +7,8 @@ const { SOCKET } = require('../service/control-socket');
 
 /** Made again at need, or of the demo only. */
 const LEFT_OUT = ['node_modules', '.npm', 'demo', SOCKET];
-/** Files of SQLite beside a database of series, which is copied while it is in use. */
-const BESIDE_SERIES = /^series\.(?:lock|db-wal|db-shm)$/;
+/** Files of SQLite beside a database of series or of a directory, which is copied while it is in use. */
+const BESIDE_SERIES = /^(?:series|directory)\.(?:lock|db-wal|db-shm)$/;
 /** A draft of replaceFile(). */
 const DRAFT = /\.[0-9a-f]{12}\.new$/;
 const DATABASES = /** @type {const} */ (['log.db', 'commands.db']);
@@ -101,7 +101,7 @@ function homeFiles(home, without) {
   return { files: files.sort(), odd };
 }
 
-/** True for a database of series, which a backup copies with SQLite. @param {string} name */
-const isSeries = (name) => path.basename(name) === 'series.db';
+/** True for a database of series or of a directory, which a backup copies with SQLite. @param {string} name */
+const isSeries = (name) => ['series.db', 'directory.db'].includes(path.basename(name));
 
 module.exports = { DATABASES, entriesOf, homeFiles, isAside, isSeries, logFolders, resolved };

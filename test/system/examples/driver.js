@@ -353,6 +353,18 @@ const examples = {
     await nodeRed.shows('on disk', /26.5/);
     await nodeRed.inject(idOf('inject', 'ask'));
     await nodeRed.shows('latest values', /pump-7.*temp.*26.5/s);
+  },
+  27: async ({ nodeRed, idOf }) => {
+    await publish('d/th-105', '{"temperature":21.5}', { clientId: 'th-105' });
+    // The thing of a new device is made within a second.
+    const isAnswered = async () => {
+      await nodeRed.inject(idOf('inject', 'temperature of room 105'));
+      return nodeRed.shows('answer', /21.5.*th-105/s, 2000).then(
+        () => true,
+        () => false
+      );
+    };
+    await eventually(isAnswered, { timeoutMs: 60000, what: 'an answer' });
   }
 };
 

@@ -42,6 +42,7 @@ function settingsOf({ defaults }) {
 const MESSAGES = new Set([
   'seganet-unbatch',
   'seganet-series',
+  'seganet-find',
   'seganet-command',
   'seganet-login',
   'seganet-ocf-request'

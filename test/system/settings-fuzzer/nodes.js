@@ -30,6 +30,7 @@ const NO_RECORDS = [
   'seganet-command',
   'seganet-ocf-request',
   'seganet-series',
+  'seganet-find',
   'seganet-unbatch'
 ];
 /** They come from the engine or broker that the node names, which has reported the reason. */

@@ -1,0 +1,109 @@
+'use strict';
+// Opens <folder>/directory.db, and explains why it does not open or cannot be written.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { shown } = require('../base/values');
+const { makeFolder } = require('../store/log-folder');
+const { isDamage, isFull } = require('../store/log-reasons');
+const { DatabaseSync } = require('../store/sqlite');
+
+const FILE = 'directory.db';
+/** "Ssnd", and the version of the tables. */
+const APPLICATION_ID = 0x53736e64;
+const USER_VERSION = 1;
+
+// thing.origin: 'made' from a device, or 'posted' by the API. thing.source: which source made it. thing.revision: a
+// number that increases with every change of any thing. fact: what questions look for.
+const SCHEMA = `
+CREATE TABLE thing (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, origin TEXT NOT NULL,
+  source TEXT NOT NULL, td TEXT NOT NULL, facts TEXT NOT NULL, created INTEGER NOT NULL, modified INTEGER NOT NULL,
+  ttl REAL, expires INTEGER, seen INTEGER NOT NULL, revision INTEGER NOT NULL) STRICT;
+CREATE INDEX thing_expires ON thing (expires) WHERE expires IS NOT NULL;
+CREATE INDEX thing_source ON thing (source, seen);
+CREATE TABLE fact (kind TEXT NOT NULL, term TEXT NOT NULL, thing INTEGER NOT NULL,
+  PRIMARY KEY (kind, term, thing)) STRICT, WITHOUT ROWID;
+CREATE INDEX fact_thing ON fact (thing);
+CREATE VIRTUAL TABLE thing_text USING fts5(words);
+CREATE TABLE event (id INTEGER PRIMARY KEY AUTOINCREMENT, type TEXT NOT NULL, thing TEXT NOT NULL,
+  data TEXT NOT NULL) STRICT;
+CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
+/** @typedef {import('node:sqlite').DatabaseSync} Database */
+
+/** Why the database is not used: a sentence with a remedy. */
+class DatabaseRefusal extends Error {}
+
+/**
+ * @param {string} directory absolute
+ * @returns {Database}
+ * @throws {DatabaseRefusal}, or an error of SQLite or the file system
+ */
+function openDatabase(directory) {
+  const file = path.join(directory, FILE);
+  makeFolder(directory);
+  // SQLite gives the WAL the permissions of the database.
+  fs.closeSync(fs.openSync(file, 'a', 0o600));
+  const db = new DatabaseSync(file, { timeout: 2000 });
+  try {
+    setUp(db, file);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** @param {Database} db @param {string} file */
+function setUp(db, file) {
+  db.exec('PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
+  const isEmpty = db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0;
+  if (isEmpty)
+    db.exec(`BEGIN EXCLUSIVE; PRAGMA application_id = ${APPLICATION_ID};
+      PRAGMA user_version = ${USER_VERSION}; ${SCHEMA} COMMIT;`);
+  const [owner, version] = ['application_id', 'user_version'].map((name) =>
+    Number(db.prepare(`PRAGMA ${name}`).get()?.[name])
+  );
+  if (owner !== APPLICATION_ID)
+    throw new DatabaseRefusal(
+      `${shown(file)} is the database of another program; it was not changed. Choose another folder.`
+    );
+  if (version > USER_VERSION)
+    throw new DatabaseRefusal(
+      `${shown(file)} was written by a newer version of the gateway (format ${version}, this one reads ${USER_VERSION}); it was not changed. Use that version, or choose another folder.`
+    );
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON;');
+}
+
+/**
+ * Renames a damaged database, so that a new one can be made.
+ * @param {string} directory
+ * @returns {string} the new name
+ */
+function setAside(directory) {
+  const file = path.join(directory, FILE);
+  const aside = `${file}.damaged-${Date.now()}`;
+  fs.renameSync(file, aside);
+  for (const end of ['-wal', '-shm']) fs.rmSync(file + end, { force: true });
+  return aside;
+}
+
+/**
+ * @param {any} error
+ * @param {string} directory
+ * @returns {string} a sentence with a remedy
+ */
+function explain(error, directory) {
+  const where = shown(directory);
+  if (error instanceof DatabaseRefusal) return error.message;
+  if (isFull(error))
+    return `The disk of the directory (${where}) is full. Free space on it; the node then continues on its own.`;
+  if (['EACCES', 'EPERM', 'EROFS'].includes(error?.code))
+    return `The gateway may not write to the folder of the directory (${where}). Grant its user write access, or choose another folder.`;
+  if (['ENOTDIR', 'EEXIST', 'EISDIR'].includes(error?.code))
+    return `The folder of the directory (${where}) is not a folder. Choose another one.`;
+  return `The directory in ${where} cannot be used (${shown(String(error?.message ?? error))}). Check the disk and the permissions of the folder; the node tries again on its own.`;
+}
+
+module.exports = { FILE, explain, isDamage, openDatabase, setAside };

@@ -1,0 +1,447 @@
+'use strict';
+// Things in SQLite: created, replaced, patched, deleted, listed; what questions look for; events. It runs in the thread
+// of the directory.
+
+const { randomUUID } = require('node:crypto');
+const { DISCOVERY_CONTEXT } = require('./terms');
+const { idProblem, problemsOf } = require('./check-thing');
+const { DirectoryError } = require('./directory-error');
+const { factsOf } = require('./facts');
+const { applyPatch, isObject, patchOf } = require('./merge-patch');
+
+/** Events that a client can ask for later. */
+const KEPT_EVENTS = 10000;
+/** A made thing's time is written again after this time, ms. */
+const SEEN_STEP_MS = 3600000;
+const MAX_CANDIDATES = 10000;
+
+/**
+ * @typedef {import('./directory-database').Database} Database
+ * @typedef {{ id: number, type: 'thing_created' | 'thing_updated' | 'thing_deleted', thing: string, data: object }} Event
+ *   data: with diff
+ * @typedef {{ id: string, td: Record<string, any> }} Made
+ *
+ * A property of a thing that may answer a question.
+ * @typedef {Omit<import('./facts').Property, 'terms' | 'rooms'> & { thing: string, title: string, device: string,
+ *   room: string, isMade: boolean }} Candidate
+ *
+ * @typedef {{ property: string, room: string, type: string, device: string, text: string }} Wanted terms, '' = any;
+ *   device: an id; text: words
+ */
+
+class DirectoryStore {
+  #db;
+  #options;
+  #statements;
+  /** Of the transaction. @type {Event[]} */
+  #events = [];
+  /** Things in the table, null = not counted yet. @type {{ total: number, posted: number } | null} */
+  #counted = null;
+
+  /**
+   * @param {Database} db
+   * @param {{ maxThings: number, keepDays: number, now?: () => number, report?: (events: Event[]) => void }} options
+   *   now: ms since 1970; report: gets the events of each transaction
+   */
+  constructor(db, options) {
+    this.#db = db;
+    this.#options = { now: Date.now, report: () => {}, ...options };
+    this.#statements = prepare(db);
+  }
+
+  /**
+   * Stores a thing without an id.
+   * @param {{ td: any }} input
+   * @returns {string} its id
+   */
+  createAnonymous({ td }) {
+    if (isObject(td) && td.id !== undefined)
+      throw new DirectoryError(
+        400,
+        'A thing that has an id is stored with PUT things/ID. POST is for things without an id.'
+      );
+    const id = `urn:uuid:${randomUUID()}`;
+    this.#transact(() => this.#put(id, check({ id, ...td })));
+    return id;
+  }
+
+  /** @param {{ id: string, td: any }} input @returns {boolean} true: created; false: replaced */
+  put({ id, td }) {
+    const problem = idProblem(id);
+    if (problem) throw new DirectoryError(400, `The id ${problem}.`);
+    const valid = check(td);
+    if (valid.id !== id)
+      throw new DirectoryError(400, 'The id of the thing must be the id of the address.', {
+        validationErrors: [{ field: 'id', description: 'differs from the id of the address' }]
+      });
+    return this.#transact(() => this.#put(id, valid));
+  }
+
+  /** @param {{ id: string, patch: any }} input */
+  patch({ id, patch }) {
+    if (!isObject(patch)) throw new DirectoryError(400, 'A merge patch must be a JSON object.');
+    this.#transact(() => {
+      const row = this.#posted(id);
+      const td = withRegistration(JSON.parse(row.td), row);
+      const next = check(applyPatch(td, patch));
+      if (next.id !== id) throw new DirectoryError(400, 'A patch must not change the id.');
+      this.#put(id, next);
+    });
+  }
+
+  /** @param {{ id: string }} input */
+  remove({ id }) {
+    this.#transact(() => this.#delete(this.#posted(id)));
+  }
+
+  /** @param {{ id: string }} input @returns {object} the enriched thing */
+  get({ id }) {
+    const row = this.#statements.get.get(id);
+    if (!row) throw noThing(id);
+    return this.#enriched(row);
+  }
+
+  /**
+   * @param {{ offset: number, limit: number }} page
+   * @returns {{ things: object[], total: number, revision: number }} by id
+   */
+  list({ offset, limit }) {
+    const rows = this.#statements.list.all(limit, offset);
+    const { total, revision } = this.counts();
+    return { things: rows.map((row) => this.#enriched(row)), total, revision };
+  }
+
+  /** @returns {{ total: number, posted: number, revision: number }} */
+  counts() {
+    return { ...this.#size(), revision: this.#revision() };
+  }
+
+  #size() {
+    if (!this.#counted) {
+      const { total, posted } = /** @type {any} */ (this.#statements.count.get());
+      this.#counted = { total, posted: posted ?? 0 };
+    }
+    return this.#counted;
+  }
+
+  /**
+   * Makes the things of a source, and notes which of its devices are there.
+   * @param {{ source: string, things: Made[], seen: string[] }} input seen: ids of things that exist already
+   * @returns {{ left: number, problems: string[] }} left: things beyond the limit
+   */
+  make({ source, things, seen }) {
+    const result = { left: 0, problems: /** @type {string[]} */ ([]) };
+    this.#transact(() => {
+      const now = this.#options.now();
+      for (const { id, td: plain } of things) {
+        const td = { ...plain, id };
+        const [problem] = problemsOf(td);
+        if (problem) result.problems.push(`${id}: ${problem.field} ${problem.description}`);
+        else if (!this.#make(id, td, source)) result.left++;
+      }
+      for (const id of seen) this.#statements.see.run(now, id, source, now - SEEN_STEP_MS);
+    });
+    return result;
+  }
+
+  /**
+   * Deletes made things of a source that are not in the list.
+   * @param {{ source: string, ids: string[] }} input
+   */
+  keepOnly({ source, ids }) {
+    const kept = new Set(ids);
+    this.#transact(() => {
+      for (const row of this.#statements.ofSource.all(source))
+        if (!kept.has(String(row.id))) this.#delete(row);
+    });
+  }
+
+  /** Deletes things whose time has ended. It is fast if there are none. */
+  purge() {
+    this.#deleteAll(this.#statements.expired.all(this.#options.now()));
+  }
+
+  /** Deletes things whose time has ended, and made ones whose device was not seen for a long time. */
+  tick() {
+    this.purge();
+    const { now, keepDays } = this.#options;
+    this.#deleteAll(this.#statements.unseen.all(now() - keepDays * 86400000));
+  }
+
+  /**
+   * @param {Wanted} wanted
+   * @returns {Candidate[]} in no particular order, at most 10,000
+   */
+  find({ property, room, type, device, text }) {
+    /** @type {[string, string][]} */
+    const terms = [
+      ['property', property],
+      ['room', room],
+      ['type', type],
+      ['device', device]
+    ];
+    const given = terms.filter(([, term]) => term !== '');
+    const words = text.match(/[\p{L}\p{N}]+/gu) ?? [];
+    if (text !== '' && words.length === 0) return [];
+    const where = given.map(() => 'EXISTS (SELECT 1 FROM fact WHERE kind = ? AND term = ? AND thing = n)');
+    const values = given.flat();
+    // The first condition drives the query by its index.
+    const [first, ...others] = given;
+    const from = first ? 'fact JOIN thing ON thing.n = fact.thing' : 'thing';
+    const conditions = first
+      ? ['fact.kind = ? AND fact.term = ?', ...others.map((_each, i) => where[i + 1])]
+      : [];
+    if (words.length > 0) {
+      conditions.push('n IN (SELECT rowid FROM thing_text WHERE thing_text MATCH ?)');
+      values.push(words.map((word) => `"${word}"`).join(' '));
+    }
+    const sql = `SELECT id, origin, facts FROM ${from} ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''}
+      LIMIT ${MAX_CANDIDATES}`;
+    const rows = this.#db.prepare(sql).all(...values);
+    return rows.flatMap((row) => candidatesOf(row, property, room)).slice(0, MAX_CANDIDATES);
+  }
+
+  /** @param {{ after: number }} input @returns {Event[]} later ones, at most 10,000 */
+  eventsAfter({ after }) {
+    const rows = this.#statements.eventsAfter.all(after, KEPT_EVENTS);
+    return rows.map(
+      ({ data, ...event }) => /** @type {any} */ ({ ...event, data: JSON.parse(String(data)) })
+    );
+  }
+
+  close() {
+    this.#db.close();
+  }
+
+  /** @param {string} id @param {Record<string, any>} td valid @returns {boolean} true: created */
+  #put(id, td) {
+    const before = this.#statements.get.get(id);
+    if (before && before.origin !== 'posted') throw isMade(id);
+    if (!before && this.#size().posted >= this.#options.maxThings)
+      throw new DirectoryError(
+        507,
+        `The directory has ${this.#options.maxThings} posted things, its limit. Delete things, or raise the limit in the node.`
+      );
+    const now = this.#options.now();
+    const { registration = {}, ...plain } = td;
+    const ttl = typeof registration.ttl === 'number' ? registration.ttl : null;
+    const given = typeof registration.expires === 'string' ? Date.parse(registration.expires) : null;
+    const expires = ttl === null ? given : now + Math.round(ttl * 1000);
+    this.#write(id, plain, { origin: 'posted', source: '', ttl, expires }, before);
+    return !before;
+  }
+
+  /** @param {string} id @param {Record<string, any>} td @param {string} source @returns {boolean} false: no room */
+  #make(id, td, source) {
+    const before = this.#statements.get.get(id);
+    // A posted thing with this id stays.
+    if (before?.origin === 'posted') return true;
+    const { total, posted } = this.#size();
+    if (!before && total - posted >= this.#options.maxThings) return false;
+    if (before?.td !== JSON.stringify(td) || before?.source !== source)
+      this.#write(id, td, { origin: 'made', source, ttl: null, expires: null }, before);
+    return true;
+  }
+
+  /**
+   * @param {string} id
+   * @param {Record<string, any>} td
+   * @param {{ origin: string, source: string, ttl: number | null, expires: number | null }} how
+   * @param {any} before
+   */
+  #write(id, td, { origin, source, ttl, expires }, before) {
+    const now = this.#options.now();
+    const size = this.#size();
+    const facts = factsOf(td);
+    const created = before ? before.created : now;
+    const text = JSON.stringify(td);
+    const values = [origin, source, text, JSON.stringify(facts), created, now, ttl, expires, now];
+    const { n } = /** @type {{ n: number }} */ (
+      this.#statements.write.get(id, ...values, this.#nextRevision())
+    );
+    this.#forget(n);
+    this.#statements.insertText.run(n, facts.words);
+    for (const [kind, term] of termsOf(facts)) this.#statements.insertFact.run(kind, term, n);
+    if (!before) {
+      size.total++;
+      if (origin === 'posted') size.posted++;
+      this.#event('thing_created', id, td);
+    }
+    if (before) this.#event('thing_updated', id, { ...patchOf(JSON.parse(before.td), td), id });
+  }
+
+  /** @param {any[]} rows */
+  #deleteAll(rows) {
+    if (rows.length > 0)
+      this.#transact(() => {
+        for (const row of rows) this.#delete(row);
+      });
+  }
+
+  /** @param {any} row */
+  #delete({ n, id, origin }) {
+    const size = this.#size();
+    this.#forget(n);
+    this.#statements.delete.run(n);
+    size.total--;
+    if (origin === 'posted') size.posted--;
+    this.#nextRevision();
+    this.#event('thing_deleted', id, { id });
+  }
+
+  /** @param {number} n */
+  #forget(n) {
+    this.#statements.deleteFacts.run(n);
+    this.#statements.deleteText.run(n);
+  }
+
+  /** @param {Event['type']} type @param {string} thing @param {object} data */
+  #event(type, thing, data) {
+    const { id } = /** @type {{ id: number }} */ (
+      this.#statements.insertEvent.get(type, thing, JSON.stringify(data))
+    );
+    this.#events.push({ id, type, thing, data });
+  }
+
+  /** @param {string} id @returns {any} the row of a posted thing */
+  #posted(id) {
+    const row = this.#statements.get.get(id);
+    if (!row) throw noThing(id);
+    if (row.origin !== 'posted') throw isMade(id);
+    return row;
+  }
+
+  /**
+   * @param {any} row
+   * @returns {object} with what the directory knows of the registration (WoT Discovery, 6.2.2.1)
+   */
+  #enriched(row) {
+    const td = withRegistration(JSON.parse(row.td), row);
+    const context = [td['@context']].flat();
+    if (!context.includes(DISCOVERY_CONTEXT)) context.splice(1, 0, DISCOVERY_CONTEXT);
+    const retrieved = new Date(this.#options.now()).toISOString();
+    return { ...td, '@context': context, registration: { ...td.registration, retrieved } };
+  }
+
+  #revision() {
+    return Number(this.#statements.revision.get()?.value ?? 0);
+  }
+
+  #nextRevision() {
+    const next = this.#revision() + 1;
+    this.#statements.setRevision.run(next);
+    return next;
+  }
+
+  /**
+   * @template T
+   * @param {() => T} work
+   * @returns {T}
+   */
+  #transact(work) {
+    this.#events = [];
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      const last = this.#events.at(-1);
+      if (last) this.#statements.pruneEvents.run(last.id - KEPT_EVENTS);
+      this.#db.exec('COMMIT');
+      if (last) this.#options.report(this.#events);
+      return result;
+    } catch (error) {
+      this.#counted = null;
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+}
+
+/** @param {any} td @returns {Record<string, any>} @throws {DirectoryError} */
+function check(td) {
+  const validationErrors = problemsOf(td);
+  if (validationErrors.length > 0) {
+    const [{ field, description }] = validationErrors;
+    throw new DirectoryError(400, `The Thing Description is not valid: ${field} ${description}.`, {
+      validationErrors
+    });
+  }
+  return td;
+}
+
+/** @param {Record<string, any>} td @param {any} row @returns {Record<string, any>} */
+function withRegistration(td, { created, modified, ttl, expires }) {
+  const time = (/** @type {number} */ ms) => new Date(ms).toISOString();
+  const registration = {
+    created: time(created),
+    modified: time(modified),
+    ...(ttl !== null && { ttl }),
+    ...(expires !== null && { expires: time(expires) })
+  };
+  return { ...td, registration };
+}
+
+/** @param {import('./facts').Facts} facts @returns {[string, string][]} */
+function termsOf({ properties, rooms, types, device }) {
+  const all = [
+    ...properties.flatMap(({ terms }) => terms.map((term) => ['property', term])),
+    ...[...rooms, ...properties.flatMap((each) => each.rooms)].map((term) => ['room', term]),
+    ...types.map((term) => ['type', term]),
+    ...(device ? [['device', device]] : [])
+  ];
+  const unique = new Map(all.map((each) => [each.join(' '), each]));
+  return /** @type {[string, string][]} */ ([...unique.values()]);
+}
+
+/** @param {any} row @param {string} property @param {string} room @returns {Candidate[]} */
+function candidatesOf({ id: thing, origin, facts }, property, room) {
+  /** @type {import('./facts').Facts} */
+  const { title, device, room: place, rooms, properties } = JSON.parse(facts);
+  return properties
+    .filter((each) => property === '' || each.terms.includes(property))
+    .filter((each) => room === '' || (each.rooms.length > 0 ? each.rooms : rooms).includes(room))
+    .map(({ name, unit, kind, command, payload, url }) => ({
+      ...{ thing, title, device, room: place, isMade: origin === 'made' },
+      ...{ name, unit, kind, command, payload, url }
+    }));
+}
+
+/** @param {string} id */
+const noThing = (id) => new DirectoryError(404, `There is no thing ${id.slice(0, 200)}.`);
+
+/** @param {string} id */
+const isMade = (id) =>
+  new DirectoryError(
+    409,
+    `The gateway made ${id.slice(0, 200)} from a device. Change the rules of the find node, or post a thing with another id.`
+  );
+
+/** @param {Database} db */
+function prepare(db) {
+  return {
+    get: db.prepare('SELECT * FROM thing WHERE id = ?'),
+    // BINARY compares bytes of UTF-8, which is the order of the code points.
+    list: db.prepare('SELECT * FROM thing ORDER BY id LIMIT ? OFFSET ?'),
+    count: db.prepare("SELECT count(*) AS total, sum(origin = 'posted') AS posted FROM thing"),
+    write:
+      db.prepare(`INSERT INTO thing (id, origin, source, td, facts, created, modified, ttl, expires, seen, revision)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET origin = excluded.origin,
+      source = excluded.source, td = excluded.td, facts = excluded.facts, modified = excluded.modified,
+      ttl = excluded.ttl, expires = excluded.expires, seen = excluded.seen, revision = excluded.revision RETURNING n`),
+    delete: db.prepare('DELETE FROM thing WHERE n = ?'),
+    see: db.prepare('UPDATE thing SET seen = ? WHERE id = ? AND source = ? AND seen < ?'),
+    ofSource: db.prepare("SELECT n, id, origin FROM thing WHERE origin = 'made' AND source = ?"),
+    expired: db.prepare('SELECT n, id, origin FROM thing WHERE expires <= ? LIMIT 1000'),
+    unseen: db.prepare("SELECT n, id, origin FROM thing WHERE origin = 'made' AND seen < ? LIMIT 1000"),
+    deleteFacts: db.prepare('DELETE FROM fact WHERE thing = ?'),
+    insertFact: db.prepare('INSERT INTO fact (kind, term, thing) VALUES (?, ?, ?)'),
+    deleteText: db.prepare('DELETE FROM thing_text WHERE rowid = ?'),
+    insertText: db.prepare('INSERT INTO thing_text (rowid, words) VALUES (?, ?)'),
+    insertEvent: db.prepare('INSERT INTO event (type, thing, data) VALUES (?, ?, ?) RETURNING id'),
+    pruneEvents: db.prepare('DELETE FROM event WHERE id <= ?'),
+    eventsAfter: db.prepare('SELECT id, type, thing, data FROM event WHERE id > ? ORDER BY id LIMIT ?'),
+    revision: db.prepare("SELECT value FROM meta WHERE name = 'revision'"),
+    setRevision: db.prepare("INSERT OR REPLACE INTO meta VALUES ('revision', ?)")
+  };
+}
+
+exports.DirectoryStore = DirectoryStore;

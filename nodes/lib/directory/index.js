@@ -1,0 +1,14 @@
+'use strict';
+// The semantic directory: things with what they measure and where, and answers to questions about them.
+
+const { addEndpoints, rootOf } = require('./endpoints');
+const { DeviceFeed } = require('./device-feed');
+const { Directory } = require('./directory');
+const { schema } = require('./directory-settings');
+const { readQuestion } = require('./question');
+const { parseRules } = require('./rules');
+
+/** All find nodes of the flow, running or not. @type {Set<import('./endpoints').FindNode>} */
+const findNodes = new Set();
+
+module.exports = { DeviceFeed, Directory, addEndpoints, findNodes, parseRules, readQuestion, rootOf, schema };

@@ -1,0 +1,179 @@
+'use strict';
+// Makes things of the devices of an OCF cloud, with a property for each published resource, and of the endpoints of its
+// RFC 9176 directory.
+
+const { decode } = require('../ocf/bodies');
+
+const PERIOD_MS = 60000;
+const PAGE = 200;
+const MAX_DEVICES = 10000;
+const MAX_ENDPOINTS = 1024;
+/** What resource types measure, in SAREF. @type {Record<string, string>} */
+const MEANINGS = {
+  'oic.r.temperature': 'saref:Temperature',
+  'oic.r.humidity': 'saref:Humidity',
+  'oic.r.sensor.atmosphericpressure': 'saref:Pressure',
+  'oic.r.sensor.illuminance': 'saref:Light',
+  'oic.r.light.brightness': 'saref:Light',
+  'oic.r.energy.consumption': 'saref:Energy',
+  'oic.r.energy.usage': 'saref:Power',
+  'oic.r.sensor.motion': 'saref:Motion',
+  'oic.r.sensor.presence': 'saref:Occupancy',
+  'oic.r.sensor.smoke': 'saref:Smoke'
+};
+
+/**
+ * @typedef {import('../ocf-cloud/clouds').Cloud} Cloud
+ * @typedef {import('../../directory/make-thing').Source} Source
+ *
+ * @typedef {object} OcfFeedParts
+ * @property {string} source its name in the store
+ * @property {() => Cloud | null} cloud
+ * @property {(source: Omit<Source, 'placed'>) => import('../../directory/directory-store').Made} make
+ * @property {(what: string, input: object) => Promise<any>} ask the store
+ * @property {(sentence: string) => void} problem
+ */
+
+class OcfFeed {
+  #parts;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+  #isClosed = false;
+  /** @type {Promise<void>} */
+  #work = Promise.resolve();
+
+  /** @param {OcfFeedParts} parts */
+  constructor(parts) {
+    this.#parts = parts;
+    this.soon();
+  }
+
+  /** Call it when the cloud opens. */
+  soon() {
+    this.#plan(0);
+  }
+
+  /** @param {number} ms */
+  #plan(ms) {
+    clearTimeout(this.#timer);
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      this.#work = this.#work.then(() => this.#run());
+    }, ms).unref();
+  }
+
+  async #run() {
+    const cloud = this.#parts.cloud();
+    try {
+      if (cloud && !this.#isClosed) await this.#read(cloud);
+    } catch (error) {
+      if (!this.#isClosed && !cloud?.isClosed)
+        this.#parts.problem(
+          `The things of the OCF cloud could not be read: ${/** @type {Error} */ (error).message}`
+        );
+    }
+    this.#plan(PERIOD_MS);
+  }
+
+  /** @param {Cloud} cloud */
+  async #read(cloud) {
+    const { ask, make, source } = this.#parts;
+    const ids = [];
+    for await (const found of [this.#devices(cloud), this.#endpoints(cloud)].map(collect)) {
+      const things = found.map(make);
+      for (let i = 0; i < things.length; i += PAGE)
+        await ask('make', {
+          source,
+          things: things.slice(i, i + PAGE),
+          seen: things.map(({ id }) => id).slice(i, i + PAGE)
+        });
+      ids.push(...things.map(({ id }) => id));
+    }
+    if (!this.#isClosed) await ask('keepOnly', { source, ids });
+  }
+
+  /** @param {Cloud} cloud */
+  async *#devices(cloud) {
+    const { store } = cloud;
+    for (let page = 1; (page - 1) * PAGE < MAX_DEVICES; page++) {
+      const { rows, pages } = await store.read('deviceList', { q: '', page, size: PAGE, only: null });
+      for (const { di, name, kind } of rows) {
+        const links = await store.read('linksOf', { di, types: ['*'], now: cloud.now() });
+        const resources = links.flatMap(({ href, body }) =>
+          resourceOf(di, href, decode(Buffer.from(body))?.rt)
+        );
+        yield {
+          device: di,
+          title: name,
+          protocol: 'ocf',
+          types: kind ? [`urn:ocf:${kind}`] : [],
+          resources: distinct(resources)
+        };
+      }
+      if (page >= pages) return;
+    }
+  }
+
+  /** @param {Cloud} cloud */
+  async *#endpoints(cloud) {
+    const { store } = cloud;
+    for (const { uid } of await store.read('users')) {
+      const input = { uid, now: cloud.now(), most: MAX_ENDPOINTS };
+      for (const endpoint of (await store.read('endpoints', input)).slice(0, MAX_ENDPOINTS)) {
+        if (endpoint.uid !== uid) continue;
+        /** @type {import('../ocf/link-format').Link[]} */
+        const links = JSON.parse(Buffer.from(endpoint.links).toString());
+        const resources = links.flatMap(({ target, attributes }) => {
+          const types = attributes
+            .filter(([name]) => name === 'rt')
+            .flatMap(([, value]) => (value ?? '').split(' '));
+          return resourceOf(endpoint.via, target, types);
+        });
+        yield {
+          device: endpoint.di,
+          title: endpoint.ep,
+          protocol: 'rfc9176',
+          types: [],
+          resources: distinct(resources)
+        };
+      }
+    }
+  }
+
+  /** @returns {Promise<void>} */
+  async close() {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#work;
+  }
+}
+
+/** @param {AsyncIterable<Omit<Source, 'placed'>>} sources */
+async function collect(sources) {
+  const found = [];
+  for await (const source of sources) found.push(source);
+  return found;
+}
+
+/**
+ * @param {string} di
+ * @param {string} href
+ * @param {unknown} types
+ * @returns {import('../../directory/make-thing').Resource[]} none for a resource that describes the device itself
+ */
+function resourceOf(di, href, types) {
+  const given = (Array.isArray(types) ? types : []).filter((type) => typeof type === 'string' && type !== '');
+  if (!href.startsWith('/') || given.some((type) => type.startsWith('oic.wk.') || type.startsWith('oic.d.')))
+    return [];
+  const meanings = given.flatMap((type) => MEANINGS[type] ?? []);
+  const name = href.split('/').filter(Boolean).join('.') || 'resource';
+  const named = given.map((type) => `urn:ocf:${encodeURIComponent(type)}`);
+  return [{ name, types: [...meanings, ...named], url: `ocf://${di}${href}` }];
+}
+
+/** @param {import('../../directory/make-thing').Resource[]} resources */
+function distinct(resources) {
+  return [...new Map(resources.map((each) => [each.name, each])).values()];
+}
+
+module.exports = { OcfFeed, resourceOf };

@@ -1,0 +1,123 @@
+'use strict';
+
+const { DatabaseSync } = require('node:sqlite');
+const fs = require('node:fs');
+const path = require('node:path');
+const { openDatabase } = require('../../../nodes/lib/directory/directory-database');
+const { StoreRig, thermometer, thing } = require('../../fixtures/directory/things');
+
+/** @type {StoreRig} */
+let rig;
+beforeEach(() => (rig = new StoreRig()));
+afterEach(() => rig.remove());
+
+const wanted = (more) => ({ property: '', room: '', type: '', device: '', text: '', ...more });
+const ids = (more) => rig.store.find(wanted(more)).map((each) => each.thing);
+const make = (id, td) => rig.store.make({ source: 's', things: [{ id, td }], seen: [] });
+
+test('finds a property in a room by its name, its type or the type of its thing', () => {
+  rig.store.put({ id: 'urn:a', td: thermometer('urn:a', '105') });
+  rig.store.put({ id: 'urn:b', td: thermometer('urn:b', '106') });
+  const properties = {
+    t: { '@type': 'saref:Temperature', forms: [{ href: 'x' }] },
+    h: { forms: [{ href: 'x' }] }
+  };
+  rig.store.put({ id: 'urn:c', td: thermometer('urn:c', '105', { properties }) });
+  expect(ids({ property: 'temperature', room: '105' }).sort()).toEqual(['urn:a', 'urn:c']);
+  expect(ids({ property: 'temperature' })).toHaveLength(3);
+  expect(ids({ property: 'h', room: '105' })).toEqual(['urn:c']);
+  expect(ids({ property: 'temperature', type: 'temperaturesensor', room: '106' })).toEqual(['urn:b']);
+  expect(ids({ property: 'temperature', text: 'thermometer "105"' }).sort()).toEqual(['urn:a', 'urn:c']);
+  expect(ids({ property: 'temperature', text: '"*(' })).toEqual([]);
+  rig.store.remove({ id: 'urn:a' });
+  expect(ids({ property: 'temperature', room: '105' })).toEqual(['urn:c']);
+});
+
+test('keeps posted and made things apart', () => {
+  make('urn:made', thermometer('urn:made', '1'));
+  for (const change of [
+    () => rig.store.put({ id: 'urn:made', td: thermometer('urn:made', '2') }),
+    () => rig.store.patch({ id: 'urn:made', patch: { title: 'x' } }),
+    () => rig.store.remove({ id: 'urn:made' })
+  ])
+    expect(change).toThrow(/made urn:made from a device/);
+  rig.store.put({ id: 'urn:posted', td: thing({ id: 'urn:posted' }) });
+  make('urn:posted', thing({ title: 'other' }));
+  expect(rig.store.get({ id: 'urn:posted' })).toMatchObject({ title: 'thing' });
+  rig.store.keepOnly({ source: 's', ids: [] });
+  expect(rig.store.counts()).toMatchObject({ total: 1, posted: 1 });
+});
+
+test('makes an unchanged thing only once, and forgets one whose device was not seen for the days', () => {
+  make('urn:a', thing());
+  make('urn:a', thing());
+  expect(rig.events.map(({ type }) => type)).toEqual(['thing_created']);
+  rig.now += 29 * 86400000;
+  rig.store.make({ source: 's', things: [], seen: ['urn:a'] });
+  rig.now += 29 * 86400000;
+  rig.store.tick();
+  expect(rig.store.counts().total).toBe(1);
+  rig.now += 2 * 86400000;
+  rig.store.tick();
+  expect(rig.store.counts().total).toBe(0);
+});
+
+test('computes the end of a thing from its ttl, and deletes it then', () => {
+  const registration = { ttl: 60, expires: '2099-01-01T00:00:00Z' };
+  rig.store.put({ id: 'urn:a', td: thing({ id: 'urn:a', registration }) });
+  expect(rig.store.get({ id: 'urn:a' }).registration).toMatchObject({
+    ttl: 60,
+    expires: new Date(rig.now + 60000).toISOString()
+  });
+  rig.now += 59000;
+  rig.store.tick();
+  rig.now += 2000;
+  expect(rig.store.counts().total).toBe(1);
+  rig.store.tick();
+  expect(rig.store.counts().total).toBe(0);
+  expect(rig.events.at(-1)).toMatchObject({ type: 'thing_deleted', thing: 'urn:a' });
+});
+
+test('refuses more things than the limit, and counts the made ones that it leaves out', () => {
+  rig.options.maxThings = 2;
+  rig.store.close();
+  rig.open();
+  for (const id of ['urn:a', 'urn:b']) rig.store.put({ id, td: thing({ id }) });
+  expect(() => rig.store.createAnonymous({ td: thing() })).toThrow(expect.objectContaining({ status: 507 }));
+  expect(rig.store.put({ id: 'urn:a', td: thing({ id: 'urn:a', title: 'new' }) })).toBe(false);
+  const things = ['urn:1', 'urn:2', 'urn:3'].map((id) => ({ id, td: thing() }));
+  expect(rig.store.make({ source: 's', things, seen: [] })).toEqual({ left: 1, problems: [] });
+  expect(rig.store.counts()).toMatchObject({ total: 4, posted: 2 });
+});
+
+test('keeps things, revision and events over a restart', () => {
+  rig.store.put({ id: 'urn:a', td: thermometer('urn:a', '105') });
+  rig.store.patch({ id: 'urn:a', patch: { title: 'new' } });
+  const before = rig.store.counts();
+  rig.store.close();
+  rig.open();
+  expect(rig.store.counts()).toEqual(before);
+  const events = rig.store.eventsAfter({ after: 1 });
+  expect(events).toEqual([
+    { id: 2, type: 'thing_updated', thing: 'urn:a', data: { id: 'urn:a', title: 'new' } }
+  ]);
+});
+
+test('lists things in the order of the code points of their ids', () => {
+  const names = ['urn:a\u{1F600}', 'urn:a\uFF5E', 'urn:B', 'urn:ab', 'urn:a'];
+  for (const id of names) rig.store.put({ id, td: thing({ id }) });
+  const listed = rig.store.list({ offset: 0, limit: 10 }).things.map(({ id }) => id);
+  expect(listed).toEqual(['urn:B', 'urn:a', 'urn:ab', 'urn:a\uFF5E', 'urn:a\u{1F600}']);
+});
+
+test('changes nothing in the file of another program or of a newer version', () => {
+  const other = path.join(rig.directory, 'other');
+  fs.mkdirSync(other);
+  const db = new DatabaseSync(path.join(other, 'directory.db'));
+  db.exec('CREATE TABLE mine (x)');
+  expect(() => openDatabase(other)).toThrow(/another program/);
+  db.exec('PRAGMA application_id = 0x53736e64; PRAGMA user_version = 9');
+  expect(() => openDatabase(other)).toThrow(/newer version/);
+  expect(db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()).toEqual({ n: 1 });
+  db.close();
+});

@@ -1,0 +1,150 @@
+'use strict';
+// Things of an OCF cloud, and the ways to ask devices for a value.
+
+const coap = require('coap');
+const { setCloud } = require('../../../nodes/lib/sources/ocf-cloud/clouds');
+const { openDirectory } = require('../../../nodes/lib/sources/things/find-parts');
+const { ocfAddress, valueIn } = require('../../../nodes/lib/sources/things/routes');
+const { readQuestion } = require('../../../nodes/lib/directory/question');
+const { parseRules } = require('../../../nodes/lib/directory/rules');
+const { startControlPlane } = require('../../fixtures/ocf/control-plane');
+const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+
+const THERMOMETER = {
+  href: '/temp/1',
+  rt: ['oic.r.temperature'],
+  if: ['oic.if.s', 'oic.if.baseline'],
+  ins: 0,
+  p: { bm: 3 }
+};
+const options = { maxThings: 100, keepDays: 30, maxAgeS: 60, askMs: 5000 };
+const base = { gateway: 'gw', path: '/d/', isSecured: false };
+
+/** @type {any} */
+let opened;
+/** @type {string} */
+let folder;
+/** @type {string[]} */
+let problems;
+const open = (rules, cloud = '') => {
+  problems = [];
+  opened = openDirectory({
+    id: 'find',
+    options: { ...options, directory: folder },
+    rules: parseRules(JSON.stringify(rules)),
+    base,
+    host: () => null,
+    cloud,
+    problem: (sentence) => problems.push(sentence),
+    changed: () => {}
+  });
+  return opened.directory;
+};
+const ask = (directory, query) => directory.answering.answer(readQuestion(query, directory.usual));
+beforeEach(() => (folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-things-'))));
+afterEach(async () => {
+  await opened?.close();
+  fs.rmSync(folder, { recursive: true, force: true });
+});
+
+describe('with an OCF cloud', () => {
+  /** @type {any} */
+  let plane;
+  const { signedIn } = scenes(() => plane);
+  beforeEach(async () => {
+    plane = await startControlPlane();
+    setCloud('cloud', plane.cloud);
+  });
+  afterEach(async () => {
+    setCloud('cloud', null);
+    await plane.stop();
+  });
+
+  test('makes things of devices and RFC 9176 endpoints, and reads a resource for an answer', async () => {
+    const device = await signedIn(newUser());
+    device.serve = (/** @type {any} */ { path: given }) =>
+      given === THERMOMETER.href ? { body: { temperature: 22.5, units: 'C' } } : null;
+    await device.publish([
+      THERMOMETER,
+      { href: '/oic/d', rt: ['oic.wk.d'], if: ['oic.if.r'], ins: 0, p: { bm: 1 } }
+    ]);
+    const links = Buffer.from('</sensors/light>;rt="oic.r.sensor.illuminance"');
+    await device.request('POST', '/rd', { query: ['ep=node1'], payload: links, format: 40, accept: null });
+    const directory = open(
+      [
+        { device: device.di, room: '105' },
+        { device: 'node*', room: '{1}' }
+      ],
+      'cloud'
+    );
+    const list = async () => (await directory.ask('list', { offset: 0, limit: 10 })).things;
+    await eventually(async () => (await list()).length === 2, 'the things');
+    const byProtocol = Object.fromEntries((await list()).map((td) => [td['seganet:protocol'], td]));
+    expect(byProtocol.ocf.properties['temp.1']).toMatchObject({
+      '@type': ['sosa:ObservableProperty', 'saref:Temperature', 'urn:ocf:oic.r.temperature'],
+      forms: [{}, { href: `ocf://${device.di}/temp/1` }]
+    });
+    expect(Object.keys(byProtocol.ocf.properties)).toEqual(['temp.1']);
+    expect(byProtocol.rfc9176).toMatchObject({ title: 'node1', properties: { 'sensors.light': {} } });
+    expect(byProtocol.rfc9176['brick:hasLocation']['rdfs:label']).toBe('1');
+
+    expect(await ask(directory, 'property=Temperature&room=105')).toMatchObject({
+      value: 22.5,
+      from: 'ocf',
+      device: device.di
+    });
+    expect(await ask(directory, 'property=Temperature&room=105')).toMatchObject({ from: 'record' });
+    expect(problems).toEqual([]);
+
+    device.destroy();
+    await eventually(() => plane.cloud.stateOf(device.di) === 'off', 'the device is off');
+    const old = await ask(directory, 'property=Temperature&room=105&maxAge=0&ask=2');
+    expect(old).toMatchObject({ value: 22.5, fresh: false, problems: [expect.stringMatching(/offline/)] });
+  });
+});
+
+test('reads a CoAP resource that a rule names', async () => {
+  const server = coap.createServer((request, response) => {
+    if (request.url !== '/t') response.code = '4.04';
+    response.end(request.url === '/t' ? '{"temperature":18.25,"battery":3}' : '');
+  });
+  const port = await new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () =>
+      resolve(/** @type {any} */ (server)._port ?? /** @type {any} */ (server)._sock.address().port)
+    );
+  });
+  try {
+    const url = (/** @type {string} */ end) => ({ url: `coap://127.0.0.1:${port}/${end}` });
+    const directory = open([
+      { device: 'good', type: 'saref:TemperatureSensor', room: '1', ask: url('t') },
+      { device: 'bad', type: 'saref:TemperatureSensor', room: '2', ask: url('none') }
+    ]);
+    for (const device of ['good', 'bad'])
+      directory.values.note({ device, payload: null, topic: '', ts: 0, cls: 0 });
+    opened.feed.soon();
+    await eventually(
+      async () => (await directory.ask('list', { offset: 0, limit: 10 })).total === 2,
+      'the things'
+    );
+    expect(await ask(directory, 'property=temperature&room=1')).toMatchObject({ value: 18.25, from: 'coap' });
+    await expect(ask(directory, 'property=temperature&room=2')).rejects.toMatchObject({
+      status: 504,
+      message: /answered 4\.04/
+    });
+  } finally {
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+test('takes the number that is certain, and no other', () => {
+  const candidate = { name: 'temp.1', kind: 'saref:Temperature' };
+  expect(valueIn({ temperature: 1, battery: 2 }, candidate)).toBe(1);
+  expect(valueIn({ value: 5, range: 9 }, candidate)).toBe(5);
+  expect(valueIn(Buffer.from('7.5'), candidate)).toBe(7.5);
+  expect(() => valueIn({ a: 1, b: 2 }, candidate)).toThrow(/several numbers/);
+  expect(() => valueIn('on', candidate)).toThrow(/no number/);
+  expect(ocfAddress('ocf://di/a/b?if=x&y')).toEqual({ di: 'di', path: ['a', 'b'], query: ['if=x', 'y'] });
+});
