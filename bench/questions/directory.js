@@ -1,6 +1,6 @@
 'use strict';
-// A directory of 1,000 and 10,000 things: how long it takes to make them, and to answer a question, by the directory's own
-// index, by SPARQL and by JSONPath. node bench/questions/directory.js [THINGS …]
+// A directory of 1,000 and 10,000 things: how long it takes to make them, and to answer a question, by the directory's
+// own index, by SPARQL and by JSONPath. node bench/questions/directory.js [THINGS …]
 
 const fs = require('node:fs');
 const os = require('node:os');

@@ -30,8 +30,6 @@ const SEEN_MS = 600000;
 
 class DeviceFeed {
   #parts;
-  /** What the thing of each device was made of. @type {Map<string, string>} */
-  #made = new Map();
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
   #isSoon = false;
@@ -71,8 +69,6 @@ class DeviceFeed {
       spentMs = await this.#read();
       await this.#make();
     } catch (error) {
-      // The next run makes what this one has not.
-      this.#made.clear();
       if (!this.#isClosed) this.#parts.problem(String(/** @type {Error} */ (error).message));
     }
     this.#plan(this.#isSoon ? SOON_MS : Math.max(PERIOD_MS, PAUSE * spentMs));
@@ -95,34 +91,46 @@ class DeviceFeed {
   }
 
   async #make() {
-    const { values, base, rules, ask, source, problem } = this.#parts;
-    const isTime = performance.now() - this.#seenAt > SEEN_MS;
-    /** @type {import('./directory-store').Made[]} */
-    const things = [];
-    const seen = [];
-    for (const [device, known] of values.entries()) {
-      const names = [...known.values.keys()].filter((name) => !/(^|\.)rssi$/i.test(name)).sort();
-      const madeOf = JSON.stringify([known.protocol, known.name, names]);
-      if (this.#made.get(device) === madeOf) {
-        if (isTime) seen.push(idOf(base, device));
-        continue;
-      }
-      this.#made.set(device, madeOf);
-      const placed = placeOf(rules, device) ?? (known.name ? placeOf(rules, known.name) : null);
-      const resources = names.map((name) => ({ name, types: [] }));
-      const { protocol, name: title } = known;
-      things.push(makeThing(base, { device, title, protocol, resources, placed }));
-    }
-    if (this.#made.size > 2 * values.size + 1000)
-      for (const device of this.#made.keys()) if (!values.of(device)) this.#made.delete(device);
+    const { values } = this.#parts;
+    const changed = values.takeChanged();
     this.left = 0;
-    for (let i = 0; i < Math.max(things.length, seen.length) && !this.#isClosed; i += CHUNK) {
-      const part = { source, things: things.slice(i, i + CHUNK), seen: seen.slice(i, i + CHUNK) };
-      const { left, problems } = await ask('make', part);
-      this.left += left;
-      for (const sentence of problems) problem(`A thing could not be made: ${sentence}.`);
+    try {
+      for (let i = 0; i < changed.length && !this.#isClosed; i += CHUNK)
+        await this.#send(
+          changed.slice(i, i + CHUNK).map((device) => this.#thingOf(device)),
+          []
+        );
+    } catch (error) {
+      values.change(changed);
+      throw error;
     }
-    if (isTime) this.#seenAt = performance.now();
+    if (performance.now() - this.#seenAt < SEEN_MS) return;
+    // Twice the time, so that none is missed between two runs.
+    const seen = values.seenWithin(2 * SEEN_MS);
+    for (let i = 0; i < seen.length && !this.#isClosed; i += CHUNK)
+      await this.#send([], seen.slice(i, i + CHUNK));
+    this.#seenAt = performance.now();
+  }
+
+  /** @param {import('./directory-store').Made[]} things @param {string[]} seen devices */
+  async #send(things, seen) {
+    const { ask, base, source, problem, values } = this.#parts;
+    const ids = seen.map((device) => idOf(base, device));
+    const { left, problems, missing } = await ask('make', { source, things, seen: ids });
+    this.left += left;
+    for (const sentence of problems) problem(`A thing could not be made: ${sentence}.`);
+    const gone = new Set(missing);
+    values.change(seen.filter((_device, i) => gone.has(ids[i])));
+  }
+
+  /** @param {string} device */
+  #thingOf(device) {
+    const { values, base, rules } = this.#parts;
+    const { protocol = '', name: title = '', values: own = new Map() } = values.of(device) ?? {};
+    const names = [...own.keys()].filter((name) => !/(^|\.)rssi$/i.test(name)).sort();
+    const placed = placeOf(rules, device) ?? (title ? placeOf(rules, title) : null);
+    const resources = names.map((name) => ({ name, types: [] }));
+    return makeThing(base, { device, title, protocol, resources, placed });
   }
 
   /** @returns {Promise<void>} */

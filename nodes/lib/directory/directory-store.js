@@ -127,10 +127,11 @@ class DirectoryStore {
   /**
    * Makes the things of a source, and notes which of its devices are there.
    * @param {{ source: string, things: Made[], seen: string[] }} input seen: ids of things that exist already
-   * @returns {{ left: number, problems: string[] }} left: things beyond the limit
+   * @returns {{ left: number, problems: string[], missing: string[] }} left: things beyond the limit; missing: ids in
+   *   `seen` that do not exist
    */
   make({ source, things, seen }) {
-    const result = { left: 0, problems: /** @type {string[]} */ ([]) };
+    const result = { left: 0, problems: /** @type {string[]} */ ([]), missing: /** @type {string[]} */ ([]) };
     this.#transact(() => {
       const now = this.#options.now();
       for (const { id, td: plain } of things) {
@@ -139,7 +140,10 @@ class DirectoryStore {
         if (problem) result.problems.push(`${id}: ${problem.field} ${problem.description}`);
         else if (!this.#make(id, td, source)) result.left++;
       }
-      for (const id of seen) this.#statements.see.run(now, id, source, now - SEEN_STEP_MS);
+      for (const id of seen) {
+        this.#statements.see.run(now, id, source, now - SEEN_STEP_MS);
+        if (!this.#statements.has.get(id)) result.missing.push(id);
+      }
     });
     return result;
   }
@@ -418,6 +422,7 @@ const isMade = (id) =>
 /** @param {Database} db */
 function prepare(db) {
   return {
+    has: db.prepare('SELECT 1 FROM thing WHERE id = ?'),
     get: db.prepare('SELECT * FROM thing WHERE id = ?'),
     // BINARY compares bytes of UTF-8, which is the order of the code points.
     list: db.prepare('SELECT * FROM thing ORDER BY id LIMIT ? OFFSET ?'),

@@ -260,7 +260,13 @@ async function value(directory, { query }, response) {
   });
 }
 
-/** @param {Record<string, unknown>} query @param {string} name @param {number} min @param {number} max @param {number} usual */
+/**
+ * @param {Record<string, unknown>} query
+ * @param {string} name
+ * @param {number} min
+ * @param {number} max
+ * @param {number} usual without the parameter
+ */
 function numberOf(query, name, min, max, usual) {
   const text = query[name];
   if (text === undefined) return usual;

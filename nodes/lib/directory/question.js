@@ -1,5 +1,5 @@
 'use strict';
-// Reads a question: the parameters of GET q, or msg.question. Pure. A wrong one is a DirectoryError 400 with a sentence.
+// Reads a question: the parameters of GET q, or msg.question. Pure. A wrong one is a DirectoryError 400.
 
 const { shown } = require('../base/values');
 const { DirectoryError } = require('./directory-error');

@@ -1,6 +1,6 @@
 'use strict';
 
-// Entry of the thread that searches. The directory ends it when a search takes too long, because nothing else stops one.
+// Entry of the thread that searches. The directory ends it when a search takes too long: nothing else stops one.
 // In:  {type: 'ask', id, what: 'sparql' | 'jsonpath', input}
 // Out: {type: 'begin', id} when the things are loaded · {type: 'answer', id, value | failure, isBroken}; isBroken: the
 //      thread must not be used again
@@ -36,8 +36,7 @@ function refresh() {
     if (things.get(n)?.revision === revision) continue;
     const found = read.get(n);
     if (!found) continue;
-    const { id, ...td } = JSON.parse(String(found.td));
-    things.set(n, { revision, td: { id: found.id, ...td } });
+    things.set(n, { revision, td: { ...JSON.parse(String(found.td)), id: found.id } });
   }
 }
 
@@ -64,15 +63,13 @@ function refreshGraph() {
 function sparql({ text, form, format }) {
   const options = { use_default_graph_as_union: true };
   if (form === 'SELECT' || form === 'ASK') {
-    const answer = graph.query(text, options);
-    if (Array.isArray(answer) && answer.length > MAX_ROWS)
+    const found = graph.query(text, options);
+    if (Array.isArray(found) && found.length > MAX_ROWS)
       throw new DirectoryError(
         400,
         `The answer has more than ${MAX_ROWS} rows. Add LIMIT ${MAX_ROWS} to the query.`
       );
-    return JSON.stringify(
-      typeof answer === 'boolean' ? { head: {}, boolean: answer } : resultsOf(answer, text)
-    );
+    return JSON.stringify(typeof found === 'boolean' ? { head: {}, boolean: found } : resultsOf(found, text));
   }
   const quads = graph.query(text, options);
   if (quads.length > MAX_ROWS)

@@ -1,6 +1,6 @@
 'use strict';
-// Thing Descriptions as RDF (N-Triples), for SPARQL. It knows the terms of Thing Description 1.1 and the prefixes of the
-// description's own @context. A remote context is never fetched; names that are neither get the namespace td. Pure.
+// Thing Descriptions as RDF (N-Triples), for SPARQL. It knows the terms of Thing Description 1.1 and the prefixes of
+// the description's own @context. A remote context is never fetched; names that are neither get the namespace td. Pure.
 
 const { isObject } = require('./merge-patch');
 const { PREFIXES } = require('./terms');

@@ -1,6 +1,6 @@
 'use strict';
-// The latest values of devices, from the records that a find node gets, and what a ranking needs of them. In memory, with
-// limits.
+// The latest values of devices, from the records that a find node gets, and what a ranking needs of them. In memory,
+// with limits.
 
 const { numbersOf } = require('../series/numbers');
 
@@ -36,6 +36,8 @@ class Values {
   #devices = new Map();
   /** @type {Map<string, Set<() => void>>} */
   #waiting = new Map();
+  /** Devices with a new property, protocol or name. @type {Set<string>} */
+  #changed = new Set();
   /** Devices that were forgotten because there were too many. */
   forgotten = 0;
 
@@ -56,8 +58,9 @@ class Values {
   note({ device, payload, topic, ts, cls, rssi, protocol = '' }) {
     const now = this.#now();
     const at = now - (ts > 0 ? Math.max(0, this.#wall() - ts) : 0);
+    const isKnown = this.#devices.has(device);
     const known = this.#get(device);
-    let isNew = known.at === -Infinity && known.values.size === 0;
+    let isNew = !isKnown || (known.protocol === '' && protocol !== '');
     known.at = Math.max(known.at, at);
     if (cls > 0) known.cls = cls;
     known.protocol ||= protocol;
@@ -76,6 +79,7 @@ class Values {
       known.name = bluetoothName(payload);
       isNew ||= known.name !== '';
     }
+    if (isNew) this.#changed.add(device);
     for (const wake of [...(this.#waiting.get(device) ?? [])]) wake();
     return isNew;
   }
@@ -86,7 +90,9 @@ class Values {
    * @param {{ silentMs: number, cls: number, protocol: string }} state silentMs: -1 = unknown
    */
   see(device, { silentMs, cls, protocol }) {
+    const isKnown = this.#devices.has(device);
     const known = this.#get(device);
+    if (!isKnown || (protocol !== '' && protocol !== known.protocol)) this.#changed.add(device);
     known.protocol = protocol || known.protocol;
     if (silentMs >= 0) known.at = Math.max(known.at, this.#now() - silentMs);
     if (cls > 0) known.cls = cls;
@@ -137,9 +143,24 @@ class Values {
     });
   }
 
-  /** @returns {IterableIterator<[string, Known]>} by device, the least recently noted first */
-  entries() {
-    return this.#devices.entries();
+  /** @param {Iterable<string>} devices whose things must be made again */
+  change(devices) {
+    for (const device of devices) this.#changed.add(device);
+  }
+
+  /** @returns {string[]} devices that have changed since the last call */
+  takeChanged() {
+    const changed = [...this.#changed].filter((device) => this.#devices.has(device));
+    this.#changed.clear();
+    return changed;
+  }
+
+  /** @returns {string[]} devices that were seen within this time, or whose time is unknown. @param {number} ms */
+  seenWithin(ms) {
+    const since = this.#now() - ms;
+    return [...this.#devices].flatMap(([device, { at }]) =>
+      at >= since || at === -Infinity ? [device] : []
+    );
   }
 
   get size() {
@@ -157,6 +178,7 @@ class Values {
     if (this.#devices.size > this.#max) {
       const [oldest] = this.#devices.keys();
       this.#devices.delete(oldest);
+      this.#changed.delete(oldest);
       this.forgotten++;
     }
     return known;

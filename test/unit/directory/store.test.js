@@ -60,6 +60,7 @@ test('makes an unchanged thing only once, and forgets one whose device was not s
   rig.now += 2 * 86400000;
   rig.store.tick();
   expect(rig.store.counts().total).toBe(0);
+  expect(rig.store.make({ source: 's', things: [], seen: ['urn:a'] }).missing).toEqual(['urn:a']);
 });
 
 test('computes the end of a thing from its ttl, and deletes it then', () => {
@@ -86,7 +87,11 @@ test('refuses more things than the limit, and counts the made ones that it leave
   expect(() => rig.store.createAnonymous({ td: thing() })).toThrow(expect.objectContaining({ status: 507 }));
   expect(rig.store.put({ id: 'urn:a', td: thing({ id: 'urn:a', title: 'new' }) })).toBe(false);
   const things = ['urn:1', 'urn:2', 'urn:3'].map((id) => ({ id, td: thing() }));
-  expect(rig.store.make({ source: 's', things, seen: [] })).toEqual({ left: 1, problems: [] });
+  expect(rig.store.make({ source: 's', things, seen: [] })).toEqual({
+    left: 1,
+    problems: [],
+    missing: []
+  });
   expect(rig.store.counts()).toMatchObject({ total: 4, posted: 2 });
 });
 

@@ -311,6 +311,8 @@ describe('validators return reasons', () => {
     ['seganet-unbatch', 'historySuffix', '/#', /no topic ends/],
     ['seganet-series', 'values', 'a = b c', /is not a path/],
     ['seganet-series', 'limitMiB', '7', /from 8 to/],
+    ['seganet-find', 'rules', '{"device":"a"}', /must be a list/],
+    ['seganet-find', 'maxThings', '0', /from 1 to/],
     ['seganet-mqtt-source', 'url', 'mqtt://me:pw@broker', /must not contain a user name/],
     ['seganet-mqtt-source', 'url', 'http://broker', /must be like mqtt/],
     ['seganet-mqtt-source', 'topics', ' , ', /at least one topic filter/],

@@ -1,0 +1,112 @@
+'use strict';
+// A directory with its thread, and the feed of devices.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { DeviceFeed, Directory, parseRules } = require('../../../nodes/lib/directory');
+const { eventually } = require('../../../bench/harness/net');
+const { thing } = require('../../fixtures/directory/things');
+
+/** @type {string} */
+let folder;
+/** @type {string[]} */
+let problems;
+/** @type {Directory[]} */
+let opened;
+beforeEach(() => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-directory-'));
+  problems = [];
+  opened = [];
+});
+afterEach(async () => {
+  for (const each of opened) await each.close();
+  fs.rmSync(folder, { recursive: true, force: true });
+});
+
+const open = (options = {}) => {
+  const directory = new Directory(
+    { directory: folder, maxThings: 1000, keepDays: 30, maxAgeS: 60, askMs: 100, ...options },
+    { routes: [], problem: (sentence) => problems.push(sentence), changed: () => {} }
+  );
+  opened.push(directory);
+  return directory;
+};
+const list = async (directory) => (await directory.ask('list', { offset: 0, limit: 1000 })).things;
+
+test('keeps its things over a restart, and refuses calls after its end', async () => {
+  const first = open();
+  const id = await first.ask('createAnonymous', { td: thing() });
+  await first.close();
+  await expect(first.ask('get', { id })).rejects.toMatchObject({ status: 503 });
+  expect(await open().ask('get', { id })).toMatchObject({ id, title: 'thing' });
+});
+
+test('sets a damaged file aside, says so, and begins a new one', async () => {
+  fs.writeFileSync(path.join(folder, 'directory.db'), Buffer.alloc(8192, 'no database '));
+  const directory = open();
+  await eventually(() => problems.length > 0);
+  expect(problems[0]).toMatch(/is damaged\. Its file is now .*directory\.db\.damaged-\d+/);
+  expect(await list(directory)).toEqual([]);
+  expect(fs.readdirSync(folder).some((name) => name.includes('.damaged-'))).toBe(true);
+});
+
+test('answers with the reason while the folder cannot be used, and works once it can', async () => {
+  const file = path.join(folder, 'file');
+  fs.writeFileSync(file, '');
+  const directory = open({ directory: file });
+  await expect(list(directory)).rejects.toMatchObject({
+    status: 503,
+    message: expect.stringMatching(/not a folder/)
+  });
+  fs.rmSync(file);
+  expect(await list(directory)).toEqual([]);
+});
+
+describe('the feed of devices', () => {
+  const feedOf = (directory, agents, rules = []) =>
+    new DeviceFeed({
+      source: 's',
+      page: (after, limit) => {
+        const rows = agents.filter(({ device }) => device > after).slice(0, limit);
+        return { agents: rows, next: rows.length === limit ? rows.at(-1).device : null };
+      },
+      values: directory.values,
+      ask: directory.ask.bind(directory),
+      base: { gateway: 'gw', path: '/', isSecured: true },
+      rules: parseRules(JSON.stringify(rules)),
+      problem: (sentence) => problems.push(sentence)
+    });
+  const agent = (device) => ({ device, protocol: 'mqtt', silentMs: 0, class: 3 });
+
+  test('makes a thing of each device of all pages, and again when it has a new property', async () => {
+    const directory = open({ maxThings: 3000 });
+    const agents = Array.from({ length: 1500 }, (_, i) => agent(`d${String(i).padStart(4, '0')}`));
+    const feed = feedOf(directory, agents, [{ device: 'd*', room: '{1}' }]);
+    await eventually(() => directory.state.total === 1500, { timeoutMs: 30000, what: 'the things' });
+    const [first] = await list(directory);
+    expect(first).toMatchObject({ 'brick:hasLocation': { 'rdfs:label': '0000' }, security: 'login' });
+    const id = 'urn:seganet:gw:device:d0007';
+    expect((await directory.ask('get', { id })).properties).toBeUndefined();
+    directory.values.note({ device: 'd0007', payload: { temperature: 1 }, topic: '', ts: 0, cls: 0 });
+    feed.soon();
+    await eventually(async () => (await directory.ask('get', { id })).properties?.temperature);
+    await feed.close();
+    expect(problems).toEqual([]);
+  });
+
+  test('tries again what the store could not take', async () => {
+    const directory = open();
+    let failures = 1;
+    const { ask } = directory;
+    directory.ask = async (what, input) => {
+      if (what === 'make' && failures-- > 0) throw new Error('The disk is full.');
+      return ask.call(directory, what, input);
+    };
+    const feed = feedOf(directory, [agent('a')]);
+    await eventually(() => problems.includes('The disk is full.'));
+    feed.soon();
+    await eventually(() => directory.state.total === 1);
+    await feed.close();
+  });
+});
