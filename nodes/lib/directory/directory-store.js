@@ -17,8 +17,8 @@ const MAX_CANDIDATES = 10000;
 
 /**
  * @typedef {import('./directory-database').Database} Database
- * @typedef {{ id: number, type: 'thing_created' | 'thing_updated' | 'thing_deleted', thing: string, data: object }} Event
- *   data: with diff
+ * @typedef {'thing_created' | 'thing_updated' | 'thing_deleted'} EventType
+ * @typedef {{ id: number, type: EventType, thing: string, data: object }} Event data: with diff
  * @typedef {{ id: string, td: Record<string, any> }} Made
  *
  * A property of a thing that may answer a question.

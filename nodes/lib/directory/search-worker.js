@@ -25,8 +25,18 @@ let graph = null;
 /** Revisions in the graph. @type {Map<number, number>} */
 const inGraph = new Map();
 
+/** Of the directory when the things, and the graph, were read. */
+let [readAt, graphAt] = [-1, -1];
+
 /** Reads the things that have changed. */
 function refresh() {
+  const revision = Number(db.prepare("SELECT value FROM meta WHERE name = 'revision'").get()?.value ?? 0);
+  if (revision === readAt) return;
+  readThings();
+  readAt = revision;
+}
+
+function readThings() {
   const rows = db.prepare('SELECT n, revision FROM thing').all();
   const known = new Set(rows.map(({ n }) => Number(n)));
   for (const n of things.keys()) if (!known.has(n)) things.delete(n);
@@ -42,6 +52,7 @@ function refresh() {
 
 /** Brings the graph to the state of the things. Each thing has a graph of its own, so that it can be replaced. */
 function refreshGraph() {
+  if (graphAt === readAt) return;
   const oxigraph = loadPackage('sparql');
   graph ??= new oxigraph.Store();
   const nameOf = (/** @type {number} */ n) => oxigraph.namedNode(`urn:seganet:graph:${n}`);
@@ -57,6 +68,7 @@ function refreshGraph() {
     graph.load(text, { format: 'application/n-triples', to_graph_name: nameOf(n), lenient: true });
     inGraph.set(n, revision);
   }
+  graphAt = readAt;
 }
 
 /** @param {{ text: string, form: string, format: string }} input @returns {string} */
