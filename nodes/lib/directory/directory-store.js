@@ -173,34 +173,35 @@ class DirectoryStore {
   }
 
   /**
+   * Finds properties that may answer a question. REQUIRES: the property is given.
    * @param {Wanted} wanted
    * @returns {Candidate[]} in no particular order, at most 10,000
    */
   find({ property, room, type, device, text }) {
     /** @type {[string, string][]} */
     const terms = [
-      ['property', property],
+      ['device', device],
       ['room', room],
       ['type', type],
-      ['device', device]
+      ['property', property]
     ];
     const given = terms.filter(([, term]) => term !== '');
     const words = text.match(/[\p{L}\p{N}]+/gu) ?? [];
     if (text !== '' && words.length === 0) return [];
-    const where = given.map(() => 'EXISTS (SELECT 1 FROM fact WHERE kind = ? AND term = ? AND thing = n)');
     const values = given.flat();
-    // The first condition drives the query by its index.
-    const [first, ...others] = given;
-    const from = first ? 'fact JOIN thing ON thing.n = fact.thing' : 'thing';
-    const conditions = first
-      ? ['fact.kind = ? AND fact.term = ?', ...others.map((_each, i) => where[i + 1])]
-      : [];
+    // The first condition drives the query by its index, so the one that few things meet comes first.
+    /** @type {string[]} */
+    const conditions = given.map((_each, i) =>
+      i === 0
+        ? 'fact.kind = ? AND fact.term = ?'
+        : 'EXISTS (SELECT 1 FROM fact AS f WHERE f.kind = ? AND f.term = ? AND f.thing = fact.thing)'
+    );
     if (words.length > 0) {
       conditions.push('n IN (SELECT rowid FROM thing_text WHERE thing_text MATCH ?)');
       values.push(words.map((word) => `"${word}"`).join(' '));
     }
-    const sql = `SELECT id, origin, facts FROM ${from} ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''}
-      LIMIT ${MAX_CANDIDATES}`;
+    const sql = `SELECT id, origin, facts FROM fact JOIN thing ON thing.n = fact.thing
+      WHERE ${conditions.join(' AND ')} LIMIT ${MAX_CANDIDATES}`;
     const rows = this.#db.prepare(sql).all(...values);
     return rows.flatMap((row) => candidatesOf(row, property, room)).slice(0, MAX_CANDIDATES);
   }

@@ -106,7 +106,7 @@ test.each([
     `SELECT * { BIND(REPLACE(REPLACE("${'a'.repeat(3000)}", "a", "${'b'.repeat(500)}"), "b", "${'c'.repeat(500)}") AS ?x) }`,
     /MiB|longer|cannot be answered/
   ]
-])('ends the hostile SPARQL %.60s, and answers the next one', async (query, reason) => {
+])('ends hostile SPARQL, case %#, and answers the next one', async (query, reason) => {
   await expect(sparql(query)).rejects.toMatchObject({ message: expect.stringMatching(reason) });
   expect((await sparql('ASK { ?a ?b ?c }')).boolean).toBe(true);
 });
@@ -118,7 +118,7 @@ test.each([
   [`$${'[?@'.repeat(1000)}`, /./],
   ['$..*..*..*..*', /10000 values|longer|MiB|failed/],
   [`$[?search(@.title, '(((t|h|e|r|m)*)*)*x')]`, /longer|./]
-])('ends the hostile JSONPath %.60s, and answers the next one', async (query, reason) => {
+])('ends hostile JSONPath, case %#, and answers the next one', async (query, reason) => {
   await jsonpath(query).catch(({ message }) => expect(message).toMatch(reason));
   expect(await jsonpath("$[?@.title=='thermometer of 8'].id")).toEqual(['urn:t:8']);
 });
