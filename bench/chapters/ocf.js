@@ -2,6 +2,7 @@
 // The OCF cloud: the IoTivity Cloud paper's experiment with signed-in devices, and the cost of sessions and discovery.
 
 const { kafkaTools } = require('../harness/kafka/broker');
+const { needsNode } = require('../harness/lacking');
 const { hardFileLimit } = require('../harness/proc');
 const { haveTool } = require('../harness/tools');
 const { markdown, median, spread } = require('../report/report');
@@ -57,13 +58,6 @@ const modules = () => ({
   ...require('../ocf/directory')
 });
 
-/** @returns {string} '' if this Node.js has SQLite */
-function nodeProblem() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major > 22 || (major === 22 && minor >= 16)) return '';
-  return `It needs Node.js 22.16 or newer, and this is ${process.version}: node flows/launcher/run.js bench/main.js --only ocf`;
-}
-
 /** @returns {string} '' if Kafka can run here */
 function kafkaProblem() {
   const missing = kafkaTools().filter((tool) => !haveTool(tool));
@@ -86,7 +80,7 @@ const warmOf = (plan) => Math.min(WARM_SESSIONS, sized(plan, sizes.idle));
 
 /** @param {Plan} plan @param {string} kind */
 const problemOf = (plan, kind) =>
-  nodeProblem() || (kind === 'kafka' ? kafkaProblem() : '') || (kind === 'idle' ? filesProblem(plan) : '');
+  needsNode('ocf') || (kind === 'kafka' ? kafkaProblem() : '') || (kind === 'idle' ? filesProblem(plan) : '');
 
 /**
  * @param {Plan} plan @param {object} options of startOcf()

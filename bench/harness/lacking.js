@@ -27,4 +27,11 @@ function needsOpenssl() {
 const needsPython = (module, remedy) =>
   haveTool(`python:${module}`) ? '' : `${python()} has no module ${module}. ${remedy}`;
 
-module.exports = { needsCommand, needsMosquitto, needsCompiler, needsOpenssl, needsPython };
+/** @param {string} chapter whose modules use SQLite */
+function needsNode(chapter) {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > 22 || (major === 22 && minor >= 16)) return '';
+  return `It needs Node.js 22.16 or newer, and this is ${process.version}: node flows/launcher/run.js bench/main.js --only ${chapter}`;
+}
+
+module.exports = { needsCommand, needsMosquitto, needsCompiler, needsNode, needsOpenssl, needsPython };

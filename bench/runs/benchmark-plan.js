@@ -18,6 +18,7 @@ const numbers = {
   seconds: ['14', 1, 3600, 'length of each load, including the warm-up'],
   warmup: ['6', 0, 60, 'seconds at its beginning that do not count'],
   steal: ['0.5', 0, 100, 'a run with more steal time (%) is repeated, at most twice; 100 = never'],
+  minutes: ['1', 0.05, 600, "chapter tenants: length of the paper's long experiment, which took 62"],
   devices: ['0', 0, 20000, "this number of devices instead of a chapter's list; 0 = the list"],
   quota: [
     String(SHARE),
@@ -39,6 +40,10 @@ const texts = {
     '',
     'additional settings of the gateway: variables, and properties of its nodes, such as seganet-batch.maxDelayMs=100,SEGANET_WORKERS=1'
   ],
+  driver: [
+    'process',
+    'chapter tenants: process | docker | podman; the engines run in namespaces of their own'
+  ],
   out: ['', 'folder for results.json, report.md and the plots; empty = seganet-bench-DATE'],
   from: [
     '',
@@ -49,12 +54,15 @@ const texts = {
 const flags = {
   quick: 'one round of 5 s: a functional check, not a result',
   all: 'the long lists: every number of devices',
+  tests: 'chapter tenants: also run the tests that prove a criterion',
   list: 'print the chapters and their cases, run nothing',
   results: 'write the section of bench/RESULTS.md too'
 };
 
 /** File descriptors for a run of 1,000 devices: both ends of each connection, and others. */
 const filesWanted = 16384;
+
+const drivers = ['process', 'docker', 'podman'];
 
 /** @param {string} value @returns {string[]} */
 const names = (value) => value.split(',').filter(Boolean);
@@ -70,6 +78,8 @@ function readPlan() {
   const warmup = Math.min(quick ? 1 : Infinity, number('warmup'));
   if (warmup >= seconds) fail('--warmup must be shorter than --seconds');
   const devices = number('devices');
+  const driver = text('driver');
+  if (!drivers.includes(driver)) fail(`--driver must be one of ${drivers.join(', ')}, not '${driver}'`);
   const plan = {
     rounds: quick ? 1 : number('rounds'),
     seconds,
@@ -81,6 +91,9 @@ function readPlan() {
     sizes: devices > 0 ? { devices } : {},
     env: gatewayEnv(text('env')),
     quota: number('quota'),
+    minutes: number('minutes'),
+    driver,
+    tests: flag('tests'),
     mostSteal: quick ? 1 : number('steal') / 100,
     openFiles: Math.min(filesWanted, hardFileLimit()),
     ...pinning(text('pin'))

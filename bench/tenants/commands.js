@@ -1,0 +1,128 @@
+'use strict';
+// Criteria that other commands of this repository measure or test.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { Child } = require('../harness/child');
+const { root } = require('../harness/gateway');
+
+const QUESTION_MS = 300_000;
+const TEST_MS = 1_800_000;
+const RUN = 'flows/launcher/run.js';
+
+/** Criteria that tests prove, and their files. @type {Record<number, string[]>} */
+const tests = {
+  8: ['test/system/tenants', 'test/system/history'],
+  12: ['test/system/tenants'],
+  13: ['test/system/tenants/container-drivers.test.js'],
+  14: ['test/system/tenants'],
+  15: ['test/unit/tenants/life'],
+  18: ['test/unit/directory'],
+  20: ['test/system/tenants/process-driver.test.js', 'test/system/tenants/container-drivers.test.js']
+};
+
+/** Files that a later version may replace: the first that exists counts. @type {Record<number, string[][]>} */
+const better = {
+  8: [['test/system/history/tenants.test.js']],
+  12: [['test/system/tenants/attacks/wake.test.js'], ['test/system/tenants/attacks']],
+  14: [['test/system/tenants/attacks']],
+  18: [['test/system/directory'], ['test/unit/directory']]
+};
+
+/** @param {string} file */
+const exists = (file) => fs.existsSync(path.join(root, file)) || matches(file);
+
+/** True if files begin with this path. @param {string} file */
+function matches(file) {
+  const folder = path.join(root, path.dirname(file));
+  return fs.existsSync(folder) && fs.readdirSync(folder).some((each) => each.startsWith(path.basename(file)));
+}
+
+/** @param {number} criterion @returns {string[]} the arguments of Jest, empty: there is no such test */
+function testFiles(criterion) {
+  const choices = [...(better[criterion] ?? []), tests[criterion] ?? []];
+  return choices.map((files) => files.filter(exists)).find((files) => files.length > 0) ?? [];
+}
+
+/** @param {string[]} files */
+const jestArguments = (files) => [RUN, 'node_modules/jest/bin/jest.js', '--silent', '--', ...files];
+
+/** @param {number} criterion @returns {string} the command, '' = there is no such test */
+function testCommand(criterion) {
+  const files = testFiles(criterion);
+  return files.length > 0 ? `node ${jestArguments(files).join(' ')}` : '';
+}
+
+/** @param {string[]} args @param {number} timeoutMs @param {string} name */
+async function run(args, timeoutMs, name) {
+  const child = new Child(process.execPath, args, { name, cwd: root });
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+  const from = performance.now();
+  const { code } = await child.exited;
+  clearTimeout(timer);
+  return { code, output: child.output, seconds: (performance.now() - from) / 1000 };
+}
+
+/**
+ * Runs the tests of a criterion.
+ * @param {number} criterion
+ * @returns {Promise<{ passed: number, failed: number, skipped: number, seconds: number }>}
+ */
+async function runTests(criterion) {
+  const { code, output, seconds } = await run(
+    jestArguments(testFiles(criterion)),
+    TEST_MS,
+    `tests ${criterion}`
+  );
+  const [line = ''] = output.match(/^Tests:.*$/m) ?? [];
+  const count = (/** @type {string} */ word) => Number(line.match(new RegExp(`(\\d+) ${word}`))?.[1] ?? 0);
+  const found = { passed: count('passed'), failed: count('failed'), skipped: count('skipped'), seconds };
+  if (code !== 0 && found.failed === 0) throw new Error(`The tests did not run: ${output.slice(-2000)}`);
+  return found;
+}
+
+/** @param {string} question @param {string[]} args @returns {Promise<string>} its output */
+async function ask(question, args) {
+  const file = path.join('bench', 'questions', `${question}.js`);
+  const { code, output } = await run([file, ...args], QUESTION_MS, question);
+  if (code !== 0) throw new Error(`${file} failed: ${output.slice(-2000)}`);
+  return output;
+}
+
+/** @param {number} rounds @returns {Promise<any[]>} what bench/questions/tenant-backup.js writes */
+async function backup(rounds) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-bench-backup-'));
+  try {
+    const file = path.join(folder, 'out.json');
+    await ask('tenant-backup', ['--rounds', String(rounds), '--out', file]);
+    return JSON.parse(fs.readFileSync(file, 'utf8')).map((/** @type {any} */ each) => ({ ...each, rounds }));
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param {number} points
+ * @returns {Promise<{ perSecond: number, bytes: number, dayMs: number }>} the least favorable kind of values
+ */
+async function series(points) {
+  const output = await ask('series', ['--points', String(points)]);
+  const all = (/** @type {RegExp} */ pattern) =>
+    [...output.matchAll(pattern)].map(([, value]) => Number(value));
+  return {
+    perSecond: Math.min(...all(/: (\d+) points a second \(/g)),
+    bytes: Math.max(...all(/([\d.]+) bytes a point at the end/g)),
+    dayMs: Math.max(...all(/one day of one series, all .*?: median ([\d.]+) ms/g))
+  };
+}
+
+/** @returns {boolean} */
+const hasDirectory = () => fs.existsSync(path.join(root, 'bench', 'questions', 'directory.js'));
+
+/** @returns {Promise<{ text: string }>} what bench/questions/directory.js prints */
+async function directory() {
+  return { text: (await ask('directory', [])).trim() };
+}
+
+module.exports = { backup, series, directory, hasDirectory, runTests, testCommand, testFiles, tests };

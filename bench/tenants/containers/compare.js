@@ -1,0 +1,142 @@
+'use strict';
+// What a container costs: processor, memory, disk and network of the same program in a tenant's container and without
+// one (criteria 2 to 4; the paper's figure 5).
+
+const os = require('node:os');
+const path = require('node:path');
+const { Child } = require('../../harness/child');
+const { askEngine } = require('../../harness/containers');
+const { freePort, waitForPort } = require('../../harness/net');
+const { Home } = require('../home');
+const { Keeper } = require('../keeper');
+
+const WORK = path.join(__dirname, 'work.js');
+const HTTP_PORT = 8080;
+const UDP_PORT = 9000;
+const MBIT = 90;
+const RENEW_MS = 5000;
+const MEMORY_MIB = 1024;
+
+/** @typedef {{ host: string, port: number, peer: string }} Place peer: address at which it reaches this machine */
+
+/**
+ * @param {Place} place @param {string} work @param {Record<string, string | number>} [options]
+ * @returns {Promise<any>} its figures
+ */
+async function ask({ host, port }, work, options = {}) {
+  const query = new URLSearchParams(Object.entries(options).map(([name, value]) => [name, String(value)]));
+  const response = await fetch(`http://${host}:${port}/${work}?${query}`);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${work}: ${text}`);
+  return JSON.parse(text);
+}
+
+/** @param {string} folder of its data */
+async function startNative(folder) {
+  const port = await freePort();
+  const env = {
+    ...process.env,
+    SEGANET_HOME: folder,
+    SEGANET_TENANT_HOST: '127.0.0.1',
+    SEGANET_TENANT_HTTP: String(port)
+  };
+  const child = new Child(process.execPath, [WORK], { name: 'native', env });
+  await waitForPort(port, '127.0.0.1', 20_000, () => Boolean(child.exit));
+  return { child, place: { host: '127.0.0.1', port, peer: '127.0.0.1' } };
+}
+
+/**
+ * UDP at 90 Mbit/s to the program, and from it.
+ * @param {Place} place @param {Place} peer @param {number} ms
+ * @returns {Promise<{ server: number, client: number, arrived: number }>} CPU seconds of the program for a GB; arrived:
+ *   fraction of the bytes
+ */
+async function udp(place, peer, ms) {
+  const load = { mbit: MBIT, ms, port: UDP_PORT };
+  await ask(place, 'udp-open', { port: UDP_PORT });
+  const toIt = await ask(peer, 'udp-send', { ...load, host: place.host });
+  const server = await ask(place, 'udp-close');
+  const port = UDP_PORT + 1;
+  await ask(peer, 'udp-open', { port });
+  const client = await ask(place, 'udp-send', { ...load, port, host: place.peer });
+  const atPeer = await ask(peer, 'udp-close');
+  const perGB = (/** @type {any} */ { bytes, cpuSeconds }) => (cpuSeconds / bytes) * 1e9;
+  return {
+    server: perGB(server),
+    client: perGB(client),
+    arrived: Math.min(server.bytes / toIt.bytes, atPeer.bytes / client.bytes)
+  };
+}
+
+/** @param {Place} place @param {Place} peer @param {{ ms: number, mib: number, threads: number[] }} options */
+async function workAll(place, peer, { ms, mib, threads }) {
+  /** @type {Record<string, number>} */
+  const primes = {};
+  for (const each of threads) primes[each] = (await ask(place, 'primes', { threads: each, ms })).perSecond;
+  return {
+    primes,
+    copies: await ask(place, 'copies', { ms: ms / 2 }),
+    write: (await ask(place, 'write', { mib })).mibPerSecond,
+    udp: await udp(place, peer, ms * 2)
+  };
+}
+
+/** @param {string} socket @returns {Promise<string[]>} files that differ from the image of the only container */
+async function changesOf(socket) {
+  const [{ Id: id }] = JSON.parse(await askEngine(socket, 'GET', '/containers/json?all=true'));
+  const changes = JSON.parse((await askEngine(socket, 'GET', `/containers/${id}/changes`)) || 'null') ?? [];
+  return changes.map((/** @type {{ Path: string }} */ { Path: file }) => file);
+}
+
+/**
+ * Native and container take turns.
+ * @param {{ driver: import('../stage').Driver, socket: string, ms: number, mib: number, repeats: number, threads:
+ *   number[] }} options
+ * @returns {Promise<{ native: any[], container: any[], changes: number }>} changes: files in the container's layer
+ */
+async function compare({ driver, socket, repeats, ...options }) {
+  const home = new Home();
+  const keeper = new Keeper(home, driver.env);
+  /** @type {Child[]} */
+  const children = [];
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  try {
+    const limits = { memoryMiB: MEMORY_MIB, cpus: os.availableParallelism() };
+    const entry = { name: 'work', driver: driver.name, image: driver.image, command: driver.command };
+    home.writeTenants([{ ...entry, port: 0, http: HTTP_PORT, limits }]);
+    await keeper.start();
+    const body = { reason: 'operator', class: 8, holder: 'bench' };
+    const { lease, host } = await keeper.ask('POST', '/v1/tenants/work/lease', body);
+    timer = setInterval(() => void keeper.ask('PUT', `/v1/leases/${lease}`).catch(() => {}), RENEW_MS);
+    const native = await startNative(home.folder);
+    const peer = await startNative(home.folder);
+    children.push(native.child, peer.child);
+    // The address of this machine in the tenant's network is the one before the tenant's.
+    const bridge = host.replace(/\d+$/, (/** @type {string} */ last) => String(Number(last) - 1));
+    const places = { native: native.place, container: { host, port: HTTP_PORT, peer: bridge } };
+    /** @type {{ native: any[], container: any[] }} */
+    const found = { native: [], container: [] };
+    // The engine itself makes the places of its mounts.
+    const before = await changesOf(socket);
+    // Machine code is made during the first run.
+    for (const place of Object.values(places)) {
+      await workAll(place, peer.place, { ...options, ms: 100, mib: 16, threads: [1] });
+    }
+    for (let i = 0; i < repeats; i++) {
+      const turns = /** @type {(keyof typeof places)[]} */ (['native', 'container']);
+      for (const name of i % 2 ? turns.reverse() : turns) {
+        found[name].push(await workAll(places[name], peer.place, options));
+      }
+    }
+    const after = await changesOf(socket);
+    return { ...found, changes: after.filter((each) => !before.includes(each)).length };
+  } finally {
+    clearInterval(timer);
+    for (const child of children) await child.stop('SIGTERM');
+    await keeper.stop();
+    home.remove();
+  }
+}
+
+module.exports = { compare };

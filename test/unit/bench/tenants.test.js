@@ -1,0 +1,117 @@
+'use strict';
+// The chapter tenants: its criteria and its report, on synthetic results.
+
+const chapter = require('../../../bench/chapters/tenants');
+const { commandOf, criteria, evaluate } = require('../../../bench/tenants/criteria');
+const { testCommand } = require('../../../bench/tenants/commands');
+
+const plan = /** @type {any} */ ({
+  ...{
+    rounds: 2,
+    seconds: 5,
+    warmup: 1,
+    quick: false,
+    all: false,
+    only: [],
+    systems: [],
+    sizes: {},
+    env: {}
+  },
+  ...{ openFiles: 1024, minutes: 1, driver: 'process', tests: false }
+});
+const MB = 1e6;
+const weight = (/** @type {number} */ mb) => ({ rss: 2 * mb * MB, pss: mb * MB, private: mb * MB });
+
+/** @param {string} key @param {any[]} results */
+const rounds = (key, ...results) =>
+  results.map((result, round) => ({ chapter: 'tenants', key, round, result }));
+
+/** @param {number} primes @param {number} udp */
+const work = (primes, udp) => ({
+  primes: { 1: primes, 2: 2 * primes, 4: 2 * primes },
+  copies: { memcpy: 100, dumb: 10, mcblock: 50 },
+  write: 500,
+  udp: { server: udp, client: 2, arrived: 1 }
+});
+
+/** @param {any[]} outcomes */
+const ratiosOf = (outcomes) =>
+  Object.fromEntries(chapter.report(outcomes, plan).ratios.map(({ name, ...rest }) => [name, rest]));
+
+test('has the twenty criteria, each with a limit and a command', () => {
+  expect(criteria.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
+  for (const criterion of criteria) {
+    expect(criterion.limit).not.toBe('');
+    expect(commandOf(criterion)).not.toBe('');
+    expect(criterion.measured.flatMap(({ figures }) => figures).some(({ target }) => target)).toBe(true);
+  }
+  expect(testCommand(20)).toContain('container-drivers.test.js');
+  expect(testCommand(99)).toBe('');
+});
+
+test('takes a percentile of the samples of all rounds, and its range over the rounds', () => {
+  const figure = { name: 'f', samples: ({ a }) => a, fraction: 0.99 };
+  expect(evaluate(figure, [{ a: [1, 2, 3] }, { a: [9] }])).toEqual({ value: 9, low: 3, high: 9, count: 4 });
+  expect(evaluate(figure, [{ a: [] }])).toBeNull();
+  expect(evaluate({ name: 'f', value: ({ b }) => b }, [{}, { b: NaN }])).toBeNull();
+});
+
+test('compares the container with the native program of the same round', () => {
+  const one = { engine: 'docker', native: [work(100, 2)], container: [work(98, 2.2)], changes: 0 };
+  const two = { engine: 'docker', native: [work(50, 2)], container: [work(50, 3)], changes: 2 };
+  const found = ratiosOf(rounds('containers', one, two));
+  expect(found['2: primes, 1 at once, container ÷ native']).toMatchObject({
+    low: 0.98,
+    high: 1,
+    target: '≥ 0.97'
+  });
+  expect(found['4: CPU as a server, container ÷ native'].high).toBe(1.5);
+  expect(found['3: changed files in the layer']).toMatchObject({ low: 0, high: 2 });
+});
+
+test('counts the memory of a sleeping tenant as the growth of front and keeper', () => {
+  const result = {
+    ...{ running: [weight(80), weight(90)], front: weight(100), keeper: weight(30), more: 200 },
+    ...{ frontWithMore: weight(104), keeperWithMore: weight(31) }
+  };
+  const found = ratiosOf(rounds('memory', result));
+  expect(found['10: running, MB'].median).toBeCloseTo(85);
+  expect(found['10: sleeping, MB'].median).toBeCloseTo(5 / 200);
+  expect(found['10: all, PSS, MB'].median).toBeCloseTo(300);
+});
+
+test('reports each criterion, what was not run, and warns of losses', () => {
+  const wake = { puback: [3, 4], arrived: [1300, 1400], acknowledged: [1310, 1410], losses: 1 };
+  const outcomes = [
+    ...rounds('wake', wake, { ...wake, losses: 0 }),
+    ...rounds('series', { perSecond: 300000, bytes: 18.5, dayMs: 3 }, { isLeftOut: true }),
+    ...rounds('idle', { stopLate: [5], pauseLate: [6], rests: ['page stopped'], losses: 0 }),
+    ...rounds('test-20', { passed: 40, failed: 0, skipped: 1, seconds: 30 })
+  ];
+  const { markdown, warnings } = chapter.report(outcomes, plan);
+  const rows = markdown.split('\n').filter((line) => /^\| \d+ \|/.test(line));
+  expect(rows).toHaveLength(20);
+  expect(rows[4]).toContain('PUBACK p99, ms: 4');
+  expect(rows[4]).toContain('`seganet-bench --only tenants --systems wake`');
+  expect(rows[6]).toContain('not run');
+  expect(rows[18]).toContain('points/s: 300000<br>');
+  expect(rows[19]).toContain('passed: 40<br>skipped: 1');
+  expect(warnings).toEqual([
+    'wake, round 1: 1 connections of devices were lost.',
+    'idle, round 1: tenants with work rested: page stopped.'
+  ]);
+});
+
+test('runs the parts that are chosen, and the large and the tests only on request', () => {
+  const keys = (/** @type {object} */ more) => chapter.cases({ ...plan, ...more }).map(({ key }) => key);
+  expect(keys({ systems: ['pages'] })).toEqual(['pages-stopped', 'pages-paused']);
+  expect(keys({})).not.toContain('scale');
+  expect(keys({ systems: ['scale', 'wake'] })).toContain('wake');
+  expect(keys({ systems: ['wake'], tests: true })).toEqual(expect.arrayContaining(['wake', 'test-20']));
+});
+
+test('says what is missing', () => {
+  const lacking = chapter.lacking?.({ ...plan, systems: ['directory', 'wake'] }) ?? [];
+  for (const { label, why } of lacking)
+    expect([label, why]).toEqual(['directory', expect.stringMatching(/\.$/)]);
+});
