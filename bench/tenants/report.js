@@ -225,7 +225,7 @@ function intro(plan, outcomes) {
     'before. A tenant sleeps as a stopped program, unless it is paused. Latencies count from the publish or the request;',
     '_acknowledged_ ends when the front has the tenant’s PUBACK, which the tenant sends when the record is on its disk.',
     'The front writes a record to disk after 2 ms (class 1: 1 ms) in place of the engine’s standard of 50 ms (10 ms), because',
-    'a tenant that sleeps acknowledges nothing earlier; with the standard, a PUBACK takes 50 ms more.',
+    'a tenant that sleeps acknowledges nothing earlier; with the standard, a PUBACK takes about 50 ms more.',
     'A p99 is that of all samples of all rounds (their number is in parentheses), the range that of the rounds.',
     '_private_ is the memory that the end of a process would free; a control group counts the same without page cache.',
     ...(driver === 'process'
