@@ -120,9 +120,42 @@ async function series(points) {
 /** @returns {boolean} */
 const hasDirectory = () => fs.existsSync(path.join(root, 'bench', 'questions', 'directory.js'));
 
-/** @returns {Promise<{ text: string }>} what bench/questions/directory.js prints */
-async function directory() {
-  return { text: (await ask('directory', [])).trim() };
+/** @typedef {Record<string, { p50: number, p99: number }>} Answers ms, by the number of things */
+
+/**
+ * Reads what bench/questions/directory.js prints: after a line with the number of things, a line for each question.
+ * @param {string} text
+ * @returns {{ stored: Answers, asked: Answers }} stored: the value is known; asked: the device is asked, which answers
+ *   at once
+ */
+function readDirectory(text) {
+  /** @type {{ stored: Answers, asked: Answers }} */
+  const found = { stored: {}, asked: {} };
+  let things = '';
+  for (const line of text.split('\n')) {
+    things = /^(\d+) things/.exec(line)?.[1] ?? things;
+    const [, question = '', p50, p99] = /^ {2}(\S.*?) +p50 ([\d.]+) ms +p99 ([\d.]+) ms/.exec(line) ?? [];
+    const answers = { p50: Number(p50), p99: Number(p99) };
+    if (/ of room \d+/.test(question)) found.stored[things] = answers;
+    else if (/device is asked/.test(question)) found.asked[things] = answers;
+  }
+  return found;
 }
 
-module.exports = { backup, series, directory, hasDirectory, runTests, testCommand, testFiles, tests };
+/** @returns {Promise<{ stored: Answers, asked: Answers, text: string }>} */
+async function directory() {
+  const text = (await ask('directory', [])).trim();
+  return { ...readDirectory(text), text };
+}
+
+module.exports = {
+  backup,
+  series,
+  directory,
+  hasDirectory,
+  readDirectory,
+  runTests,
+  testCommand,
+  testFiles,
+  tests
+};

@@ -76,14 +76,15 @@ class Keeper {
   /**
    * Waits until all these tenants have one of the states.
    * @param {string[]} names @param {string[]} states @param {number} timeoutMs
+   * @param {number} [everyMs] a request costs the keeper time and memory for each tenant
    */
-  async untilState(names, states, timeoutMs) {
+  async untilState(names, states, timeoutMs, everyMs = 50) {
     await eventually(
       async () => {
         const rows = await this.rows();
         return names.every((name) => states.includes(rows.get(name)?.state ?? ''));
       },
-      { timeoutMs, everyMs: 50, what: `state ${states.join(' or ')} of ${names.slice(0, 5).join(', ')}` }
+      { timeoutMs, everyMs, what: `state ${states.join(' or ')} of ${names.slice(0, 5).join(', ')}` }
     );
   }
 

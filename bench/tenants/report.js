@@ -241,6 +241,12 @@ function intro(plan, outcomes) {
   ].join('\n');
 }
 
+/** @param {Outcome[]} outcomes */
+function questionsText(outcomes) {
+  const [result] = resultsOf(outcomes, 'directory');
+  return result ? `\`\`\`\n${result.text}\n\`\`\`` : '';
+}
+
 /** @param {Outcome[]} outcomes @param {Plan} plan @returns {string} Markdown */
 function reportText(outcomes, plan) {
   const sections = /** @type {[string, string][]} */ ([
@@ -249,7 +255,7 @@ function reportText(outcomes, plan) {
     ['### Wakes', wakeTable(outcomes)],
     ['### Memory', memoryTable(outcomes)],
     ['### A container and none', containersTable(outcomes)],
-    ['### Questions', resultsOf(outcomes, 'directory').map(({ text }) => text)[0] ?? ''],
+    ['### Questions', questionsText(outcomes)],
     ['', scaleText(outcomes, 'scale')],
     ['', scaleText(outcomes, 'scale-light')]
   ]);

@@ -11,6 +11,7 @@ const { names, onStage, PASSWORD } = require('./stage');
 
 const QOS = /** @type {const} */ ({ qos: 1 });
 const AWAKE_MS = 300_000;
+const POLL_MS = 2000;
 const ARRIVE_MS = 60_000;
 /** They run until the end; stopped by hand. */
 const TIMES = { idleMs: 3_600_000, stopMs: 3_600_000, warm: false };
@@ -82,7 +83,7 @@ function scale({ defined, awake: awakeCount, devices, probes: probeCount, everyM
     });
     try {
       const { seconds: connectS } = await fleet.until(() => fleet.jsonLines()[0], ARRIVE_MS * 2);
-      await stage.keeper.untilState(awake, ['running'], AWAKE_MS);
+      await stage.keeper.untilState(awake, ['running'], AWAKE_MS, POLL_MS);
       // Each device has sent at least once.
       await pause(Math.max(settleMs, everyMs));
       const [from, before] = [performance.now(), cpuOf(stage, awake)];

@@ -3,7 +3,7 @@
 
 const chapter = require('../../../bench/chapters/tenants');
 const { commandOf, criteria, evaluate } = require('../../../bench/tenants/criteria');
-const { testCommand } = require('../../../bench/tenants/commands');
+const { readDirectory, testCommand } = require('../../../bench/tenants/commands');
 
 const plan = /** @type {any} */ ({
   ...{
@@ -100,6 +100,23 @@ test('reports each criterion, what was not run, and warns of losses', () => {
     'wake, round 1: 1 connections of devices were lost.',
     'idle, round 1: tenants with work rested: page stopped.'
   ]);
+});
+
+test('reads the figures of the directory', () => {
+  const text = [
+    '1000 things made in 150 ms',
+    '  humidity of room 105, of 5                   p50 0.62 ms  p99 1.10 ms',
+    '  the same, the device is asked                p50 0.70 ms  p99 1.20 ms',
+    '  humidity of any room                         p50 9.00 ms  p99 9.90 ms',
+    '10000 things made in 1500 ms',
+    '  humidity of room 105, of 50                  p50 3.20 ms  p99 60.00 ms'
+  ].join('\n');
+  const stored = { 1000: { p50: 0.62, p99: 1.1 }, 10000: { p50: 3.2, p99: 60 } };
+  const result = readDirectory(text);
+  expect(result).toEqual({ stored, asked: { 1000: { p50: 0.7, p99: 1.2 } } });
+  const found = ratiosOf(rounds('directory', { ...result, text }));
+  expect(found['17: 10,000 things: p99, ms']).toMatchObject({ median: 60, target: '≤ 50' });
+  expect(found['17: 10,000 things, a device asked: p99, ms']).toBeUndefined();
 });
 
 test('runs the parts that are chosen, and the large and the tests only on request', () => {
