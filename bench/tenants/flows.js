@@ -1,5 +1,5 @@
 'use strict';
-// The flows of the front and of the tenants of the chapter: those of npm run tenants, and what the measurement adds.
+// The flows of the front, which is that of npm run tenants with other times, and of the tenants.
 
 const demo = require('../../flows/demo/tenants/flows');
 
@@ -20,6 +20,10 @@ const LINE = `msg.filename = env.get('SEGANET_HOME') + '/${ARRIVED}';
 msg.payload = JSON.stringify({ at: Date.now(), d: msg.deviceId });
 return msg;`;
 
+const KEEP =
+  "flow.set('values', { ...flow.get('values'), [`${msg.deviceId} ${msg.topic}`]: String(msg.payload) });";
+const SHOW = "msg.payload = JSON.stringify(flow.get('values') ?? {}); return msg;";
+
 /**
  * @param {Parameters<typeof demo.frontFlow>[0]} places
  * @param {{ idleS?: number, mostAwake?: number }} [options] idleS: seconds until the front gives a lease back
@@ -34,34 +38,51 @@ function frontFlow(places, { idleS = 1, mostAwake = 64 } = {}) {
 }
 
 /**
- * The flow of a tenant: it writes a line for each record before it acknowledges it.
+ * The flow of a tenant: it writes a line for each record before it acknowledges it, and shows the latest values on a
+ * page.
  * @param {{ hasStore?: boolean }} [options] hasStore: it also keeps the values as series
  * @returns {Record<string, any>[]}
  */
 function tenantFlow({ hasStore = false } = {}) {
-  const [{ id: tab }] = demo.tenantFlow();
-  const node = (/** @type {string} */ id, /** @type {string} */ type, /** @type {object} */ rest) => ({
-    ...{ id, type, z: tab, x: 200, y: 300, wires: [] },
-    ...rest
-  });
-  const flow = demo.tenantFlow().map((each) => {
-    if (each.id === 'unbatch') return { ...each, wires: [['keep', 'line', ...(hasStore ? ['series'] : [])]] };
-    if (each.id === 'front') return { ...each, deliveryTimeoutS: DELIVERY_S, onDeliveryTimeout: 'refuse' };
-    return each;
-  });
+  const node = (
+    /** @type {string} */ id,
+    /** @type {string} */ type,
+    /** @type {object} */ rest,
+    /** @type {string[]} */ ...next
+  ) => ({ id, type, z: 'tab', x: 200, y: 100, wires: next.length > 0 ? [next] : [], ...rest });
+  const code = (/** @type {string} */ func) => ({ func, outputs: 1, libs: [] });
   return [
-    ...flow,
-    node('line', 'function', { func: LINE, outputs: 1, libs: [], wires: [['file']] }),
+    { id: 'tab', type: 'tab', label: 'Tenant' },
+    { id: ENGINE, type: 'seganet-engine', version: 1, workers: '1' },
+    node(
+      'in',
+      'seganet-mqtt-devices',
+      {
+        ...{ version: 2, engine: ENGINE, host: '${SEGANET_TENANT_HOST}', port: '${SEGANET_TENANT_PORT}' },
+        ...{ login: 'passwords', passwordFile: '${SEGANET_TENANT_PASSWORDS}', identity: 'user' },
+        ...{ acknowledgeMessages: 'delivered', deliveryTimeoutS: DELIVERY_S, onDeliveryTimeout: 'refuse' }
+      },
+      'unbatch'
+    ),
+    node('unbatch', 'seganet-unbatch', { version: 1 }, 'keep', 'line', ...(hasStore ? ['series'] : [])),
+    node('keep', 'function', { ...code(KEEP), outputs: 0 }),
+    node('line', 'function', code(LINE), 'file'),
     node('file', 'file', {
       ...{ filename: 'filename', filenameType: 'msg', appendNewline: true },
-      ...{ createDir: false, overwriteFile: 'false', encoding: 'none', wires: [[]] }
+      ...{ createDir: false, overwriteFile: 'false', encoding: 'none' }
     }),
-    node('slow', 'http in', { url: '/slow', method: 'get', wires: [['wait']] }),
-    node('wait', 'delay', {
-      ...{ pauseType: 'delay', timeout: String(SLOW_MS), timeoutUnits: 'milliseconds', wires: [['answer']] }
-    }),
-    ...(hasStore ? [node('series', 'seganet-series', { version: 1, wires: [[]] })] : [])
+    ...(hasStore ? [node('series', 'seganet-series', { version: 1 })] : []),
+    node('values', 'http in', { url: '/values', method: 'get' }, 'show'),
+    node('show', 'function', code(SHOW), 'answer'),
+    node('slow', 'http in', { url: '/slow', method: 'get' }, 'wait'),
+    node(
+      'wait',
+      'delay',
+      { pauseType: 'delay', timeout: String(SLOW_MS), timeoutUnits: 'milliseconds' },
+      'answer'
+    ),
+    node('answer', 'http response', {})
   ];
 }
 
-module.exports = { frontFlow, tenantFlow, ARRIVED, ENGINE, SLOW_MS };
+module.exports = { frontFlow, tenantFlow, ARRIVED, ENGINE };
