@@ -18,7 +18,7 @@ const ENGINES = /** @type {const} */ (['docker', 'podman']);
 
 /** Sizes of a round, and of a short check. */
 const full = {
-  ...{ wakes: 8, halfWakes: 3, pages: 8, together: 20, more: 200, settleMs: 4000, rests: 3, busyMs: 8000 },
+  ...{ wakes: 6, halfWakes: 2, pages: 4, together: 20, more: 200, settleMs: 4000, rests: 2, busyMs: 6000 },
   ...{ backups: 1, points: 500_000, repeats: 2, ms: 500, mib: 256, threads: [1, 2, 4] },
   ...{ defined: 1000, awake: 20, devices: 2000, probes: 5, seconds: 20, everyMs: 10_000 }
 };
@@ -158,7 +158,7 @@ const parts = {
     lacking: driverProblem,
     cases: (plan) => [
       {
-        ...{ key: 'wake', label: 'records that wake a stopped tenant', seconds: 30 },
+        ...{ key: 'wake', label: 'records that wake a stopped tenant', seconds: 22 },
         run: () => withDriver(plan, 'coldWakes', { samples: sizesOf(plan).wakes })
       }
     ]
@@ -167,7 +167,7 @@ const parts = {
     lacking: (plan) => driverProblem(plan) || limitProblem(),
     cases: (plan) => [
       {
-        ...{ key: 'half', label: 'the same with half a core', seconds: 30 },
+        ...{ key: 'half', label: 'the same with half a core', seconds: 20 },
         run: () => withDriver(plan, 'coldWakes', { samples: sizesOf(plan).halfWakes, cores: HALF })
       }
     ]
@@ -178,7 +178,7 @@ const parts = {
       [false, true].map((isPaused) => ({
         key: `pages-${isPaused ? 'paused' : 'stopped'}`,
         label: `pages of ${isPaused ? 'paused' : 'stopped'} tenants`,
-        seconds: 30,
+        seconds: 18,
         run: () => withDriver(plan, 'heldPages', { samples: sizesOf(plan).pages, isPaused })
       }))
   },
@@ -209,7 +209,7 @@ const parts = {
       const { rests: samples, busyMs } = sizesOf(plan);
       return [
         {
-          ...{ key: 'idle', label: 'tenants that nobody uses, and tenants with work', seconds: 35 },
+          ...{ key: 'idle', label: 'tenants that nobody uses, and tenants with work', seconds: 28 },
           run: () => withDriver(plan, 'idleStops', { samples, busyMs })
         }
       ];

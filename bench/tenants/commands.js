@@ -11,39 +11,27 @@ const QUESTION_MS = 300_000;
 const TEST_MS = 1_800_000;
 const RUN = 'flows/launcher/run.js';
 
-/** Criteria that tests prove, and their files. @type {Record<number, string[]>} */
+const DRIVERS = ['process-driver', 'container-drivers'].map((name) => `test/system/tenants/${name}.test.js`);
+const ATTACKS = 'test/system/tenants/attacks';
+
+/** Criteria that tests prove, and their files and folders. @type {Record<number, string[]>} */
 const tests = {
-  8: ['test/system/tenants', 'test/system/history'],
-  12: ['test/system/tenants'],
-  13: ['test/system/tenants/container-drivers.test.js'],
-  14: ['test/system/tenants'],
-  15: ['test/unit/tenants/life'],
-  18: ['test/unit/directory'],
-  20: ['test/system/tenants/process-driver.test.js', 'test/system/tenants/container-drivers.test.js']
+  8: [
+    'test/system/history/tenants',
+    'test/system/tenants/front-and-keeper.test.js',
+    'test/system/tenants/tenants.test.js'
+  ],
+  12: [ATTACKS, 'test/system/tenants/identity.test.js'],
+  13: [ATTACKS, DRIVERS[1]],
+  14: [ATTACKS, DRIVERS[1]],
+  15: [ATTACKS, 'test/unit/tenants/life.test.js', 'test/unit/tenants/life-random.test.js'],
+  18: ['test/unit/directory', 'test/nodes/directory-api.test.js'],
+  20: DRIVERS
 };
 
-/** Files that a later version may replace: the first that exists counts. @type {Record<number, string[][]>} */
-const better = {
-  8: [['test/system/history/tenants.test.js']],
-  12: [['test/system/tenants/attacks/wake.test.js'], ['test/system/tenants/attacks']],
-  14: [['test/system/tenants/attacks']],
-  18: [['test/system/directory'], ['test/unit/directory']]
-};
-
-/** @param {string} file */
-const exists = (file) => fs.existsSync(path.join(root, file)) || matches(file);
-
-/** True if files begin with this path. @param {string} file */
-function matches(file) {
-  const folder = path.join(root, path.dirname(file));
-  return fs.existsSync(folder) && fs.readdirSync(folder).some((each) => each.startsWith(path.basename(file)));
-}
-
-/** @param {number} criterion @returns {string[]} the arguments of Jest, empty: there is no such test */
-function testFiles(criterion) {
-  const choices = [...(better[criterion] ?? []), tests[criterion] ?? []];
-  return choices.map((files) => files.filter(exists)).find((files) => files.length > 0) ?? [];
-}
+/** @param {number} criterion @returns {string[]} those of this version; empty: there is no such test */
+const testFiles = (criterion) =>
+  (tests[criterion] ?? []).filter((file) => fs.existsSync(path.join(root, file)));
 
 /** @param {string[]} files */
 const jestArguments = (files) => [RUN, 'node_modules/jest/bin/jest.js', '--silent', '--', ...files];
