@@ -12,6 +12,7 @@ const { TenantsLink } = require('./lib/engine/tenants-link');
 const { schema } = require('./lib/settings/tenants');
 const { mutualTls, serverTls } = require('./lib/sources/http/http-tls');
 const { KeeperClient } = require('./lib/tenants/keeper-client');
+const { exposureProblem } = require('./lib/tenants/exposure');
 const { KeeperEvents } = require('./lib/tenants/keeper-events');
 const { TenantsDesk, addDesk, addOperatorEndpoints } = require('./lib/tenants/operator');
 const { Pages } = require('./lib/tenants/pages');
@@ -91,6 +92,11 @@ module.exports = function (RED) {
       const stream = new KeeperEvents({ socket: keeper }, { onEvent: () => {}, onState: () => {} });
       stream.open();
       events = stream;
+      const { uiHost, httpAdminRoot, httpNodeRoot } = /** @type {any} */ (RED.settings);
+      const hasHttp = httpAdminRoot !== false || httpNodeRoot !== false;
+      // Node-RED has opened its own port already.
+      const exposed = hasHttp && exposureProblem(uiHost || '0.0.0.0', { files: [own.path] });
+      if (exposed) this.warn(`Node-RED's own HTTP server: ${exposed}`);
       const limits = { mostAwake, idleMs: idleS * 1000, connectMs: connectS * 1000 };
       const made = new TenantsLink(this.id, config.name || 'tenants', { socket: keeper, ...limits });
       const complaints = new Complaints((sentence) => this.warn(sentence));

@@ -5,6 +5,7 @@
 const crypto = require('crypto');
 const fs = require('fs');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
+const { exposureProblem } = require('../../nodes/lib/tenants/exposure');
 const { ConfigError } = require('./config-error');
 const { deviceProblems } = require('./device-problems');
 const { unknownNames } = require('./unknown-names');
@@ -17,7 +18,12 @@ const REFERENCE = /^\$(\{[^}]+\}|\([^)]+\))$/;
 
 /** Checks of values that only make sense together. @param {Values} values @returns {string[]} */
 function problemsTogether(values) {
-  return [...editorProblems(values), ...deviceProblems(values), ...certificateProblems(values)];
+  return [
+    ...editorProblems(values),
+    ...deviceProblems(values),
+    ...certificateProblems(values),
+    ...exposureProblems(values)
+  ];
 }
 
 /** @param {Values} values @returns {string[]} */
@@ -56,6 +62,19 @@ function statusProblems({ SEGANET_STATUS_PORT: port, SEGANET_STATUS_HOST: host, 
     ];
   }
   return [];
+}
+
+/** Addresses where tenants in containers would find a port. @param {Values} values @returns {string[]} */
+function exposureProblems(values) {
+  const names = [
+    'SEGANET_DEVICE_HOST',
+    ...(values.SEGANET_EDITOR_PORT === 'off' ? [] : ['SEGANET_EDITOR_HOST']),
+    ...(values.SEGANET_STATUS_PORT === 'off' ? [] : ['SEGANET_STATUS_HOST'])
+  ];
+  return names.flatMap((name) => {
+    const problem = exposureProblem(values[name], { env: values });
+    return problem ? [`${name}: ${problem}`] : [];
+  });
 }
 
 /** @param {Values} values @returns {string[]} */

@@ -109,6 +109,25 @@ describe('connection without a login', () => {
   });
 });
 
+test('does not listen where a tenant in a container would reach it', async () => {
+  const file = path.join(folder, 'tenants.json');
+  const tenant = { name: 'acme', driver: 'docker', image: `sha256:${'0'.repeat(64)}` };
+  fs.writeFileSync(file, JSON.stringify({ version: 1, tenants: [tenant] }));
+  process.env.SEGANET_TENANTS = file;
+  try {
+    await start({ host: '192.0.2.1', allowAnonymous: true });
+    expect(calls).not.toContain('listen');
+    expect(complaints()).toEqual([
+      ['devices', expect.stringMatching(/^At 192\.0\.2\.1, the tenants in containers/)]
+    ]);
+    await unload();
+    await start({ host: '127.0.0.1' });
+    expect(calls).toContain('listen');
+  } finally {
+    delete process.env.SEGANET_TENANTS;
+  }
+});
+
 test('passes settings to the stage', async () => {
   const permissions = [{ device: '*', publish: 'd/# e', subscribe: ['cmd/+/set'] }];
   await start({ permissions, presenceTopic: 'p/{device}', rate: '5', burst: '10', keepAliveMaxS: '60', classProperty: 'c', receiveMaximum: '9', sessionExpiryMaxS: '0' }); // prettier-ignore

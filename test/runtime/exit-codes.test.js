@@ -3,10 +3,13 @@
 // Exit codes of a start that cannot serve any device. Supervisors see only the exit code.
 
 const fs = require('fs');
+const os = require('os');
 const path = require('path');
 const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
 
+const tenantsFolder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-x-'));
 afterEach(cleanUp);
+afterAll(() => fs.rmSync(tenantsFolder, { recursive: true }));
 
 const shipped = () => JSON.parse(fs.readFileSync(path.join(ROOT, 'flows', 'gateway.json'), 'utf8'));
 
@@ -15,6 +18,14 @@ const withEngine = (more) =>
   JSON.stringify(
     shipped().map((/** @type {any} */ node) => (node.type === 'seganet-engine' ? { ...node, ...more } : node))
   );
+
+/** @returns {string} a tenants file with a tenant in a container */
+function withContainer() {
+  const file = path.join(tenantsFolder, 'tenants.json');
+  const tenant = { name: 'acme', driver: 'docker', image: `sha256:${'0'.repeat(64)}` };
+  fs.writeFileSync(file, JSON.stringify({ version: 1, tenants: [tenant] }));
+  return file;
+}
 
 /** @param {Record<string, string>} env @param {string} [flow] */
 function start(env, flow) {
@@ -50,6 +61,16 @@ const CASES = [
     78,
     /^SEGANET_WORKERS must be a whole number from 0 to 64/,
     { SEGANET_WORKERS: '65' }
+  ],
+  [
+    'a tenant in a container would reach the listener',
+    78,
+    /^SEGANET_DEVICE_HOST: At 0\.0\.0\.0, the tenants in containers .*Run "seganet-tenants net apply" as root/,
+    {
+      SEGANET_DEVICE_HOST: '0.0.0.0',
+      SEGANET_DEVICE_ALLOW_ANONYMOUS: 'yes',
+      SEGANET_TENANTS: withContainer()
+    }
   ],
   ['the flow names a missing core', 78, /"cpus" names core 1023/, {}, withEngine({ cpus: '1023' })],
   ['the flow is no JSON', 78, /^The flow \S+gateway.json cannot be read \(.*\)\. Restore it/, {}, '[{'],

@@ -6,6 +6,7 @@ const { parseOptions } = require('../base/options');
 const { Status } = require('../base/status');
 const { commonSchema } = require('../settings/common');
 const { readSettings } = require('../settings/migrations');
+const { exposureProblem } = require('../tenants/exposure');
 
 /** Status text of a node whose engine does not exist. */
 const NO_ENGINE = 'no engine';
@@ -60,6 +61,38 @@ function findHost(RED, node, engineId) {
   return host;
 }
 
+/** Settings of addresses to listen on, each with the one without which nothing listens there. */
+const LISTENERS = [
+  ['host'],
+  ['httpHost', 'httpPort'],
+  ['pagesHost', 'pagesPort'],
+  ['regionHost', 'regionAddress']
+];
+
+/**
+ * @param {import('node-red').NodeAPI} RED
+ * @param {Record<string, any>} values of a node
+ * @returns {Trouble | null} why it must not listen, null = it may
+ */
+function exposureOf(RED, values) {
+  const hosts = LISTENERS.filter(([, other]) => !other || Boolean(values[other])).map(
+    ([name]) => values[name]
+  );
+  const open = hosts.filter((host) => typeof host === 'string' && host !== '');
+  if (open.length === 0) return null;
+  /** Tenants files that nodes name. @type {string[]} */
+  const files = [];
+  RED.nodes.eachNode?.((each) => {
+    const { type, file } = /** @type {{ type: string, file?: string }} */ (each);
+    if (type === 'seganet-tenants' && file) files.push(valueOf(file));
+  });
+  const sentence = open.map((host) => exposureProblem(host, { files })).find(Boolean);
+  return sentence ? { shown: 'open to tenants', sentence } : null;
+}
+
+/** @param {string} text a setting, or ${NAME} of a variable */
+const valueOf = (text) => text.replace(/^\$\{(\w+)\}$/, (_all, name) => process.env[name] ?? '');
+
 /**
  * @template {Record<string, import('../base/options').Parser<any>>} S
  * @param {import('node-red').NodeAPI} RED
@@ -90,6 +123,8 @@ function join(RED, node, config, schema, describe, standIn) {
     return member;
   };
   if (problems.length > 0) return fail({ shown: why, sentence: problems.join(' ') });
+  const exposed = exposureOf(RED, values);
+  if (exposed) return fail(exposed);
   const host = findHost(RED, node, engine);
   if (!host) return null;
   try {

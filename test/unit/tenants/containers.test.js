@@ -74,6 +74,7 @@ describe('a container', () => {
     volume: '/v',
     secrets: '/s',
     user: '1000:1000',
+    hasIpv6: true,
     keepsUser: false,
     labels: { 'seganet.tenant': 'acme' }
   };
@@ -92,6 +93,8 @@ describe('a container', () => {
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges:true'],
       Privileged: false,
+      Dns: ['255.255.255.255'],
+      Sysctls: { 'net.ipv6.conf.all.disable_ipv6': '1' },
       NetworkMode: 'n',
       Binds: ['/v:/data:rw', '/s:/run/secrets/seganet:ro'],
       LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '2' } },

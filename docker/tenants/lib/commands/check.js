@@ -4,6 +4,7 @@ const fs = require('node:fs');
 const { ask } = require('../api/client');
 const { EXIT, messageOf } = require('../base/errors');
 const { readTenants } = require('../file/tenants-file');
+const { exposureOf } = require('../net/exposure');
 
 /**
  * @param {string} file
@@ -19,7 +20,7 @@ function modeProblem(file, forbidden) {
 /** @type {import('./index').Command} */
 module.exports = {
   name: 'check',
-  summary: 'checks the tenants file, the folders, the engines and the keeper',
+  summary: 'checks the tenants file, the folders, the engines, the rules of the network and the keeper',
   more: 'Exit code 78: the tenants file is wrong. 1: something else is.',
   usage: '',
   options: {},
@@ -39,6 +40,9 @@ module.exports = {
         problems.push(`Driver ${name}: ${messageOf(error)}`);
       }
     }
+    const { fact, problem } = await exposureOf(specs);
+    if (fact) facts.push(fact);
+    problems.push(problem);
     const answer = await ask(home.socket, 'GET', '/v1/tenants').catch(() => null);
     if (answer?.status === 200) facts.push(`the keeper answers at ${home.socket}`);
     else problems.push(`No keeper answers at ${home.socket}. Start it with "seganet-tenants run".`);

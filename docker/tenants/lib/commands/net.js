@@ -2,6 +2,7 @@
 
 const { CliError, EXIT } = require('../base/errors');
 const { rangeOf, STANDARD_RANGE } = require('../drivers/networks');
+const { removeRecord, saveRecord } = require('../net/record');
 const { apply, current, remove, rulesFor } = require('../net/rules');
 
 /** @type {import('./index').Command} */
@@ -9,7 +10,8 @@ module.exports = {
   name: 'net',
   summary: 'keeps containers of tenants away from the ports of this machine (nftables)',
   more: `ACTION is apply, remove, status (the rules with their counters), or print (the rules, without changing anything).
-Needs root, but for print. The rules end with a restart of the machine: apply them before the keeper starts.
+Needs root, but for print. The rules end with a restart of the machine: apply them before the
+keeper and the gateway start. Without them, a gateway with tenants in containers listens on loopback only.
 
 variables
   SEGANET_TENANTS_SUBNETS   range of the tenants' networks; default ${STANDARD_RANGE}`,
@@ -30,9 +32,13 @@ variables
       print(isJson ? JSON.stringify({ applied: rules !== '', rules }) : rules || 'no rules are applied');
       return rules ? EXIT.OK : EXIT.CANNOT;
     }
-    if (action === 'apply') await apply(range);
-    else if (action === 'remove') await remove();
-    else throw new CliError('ACTION is apply, remove, status or print.', EXIT.USAGE);
+    if (action === 'apply') {
+      await apply(range);
+      saveRecord(range);
+    } else if (action === 'remove') {
+      removeRecord();
+      await remove();
+    } else throw new CliError('ACTION is apply, remove, status or print.', EXIT.USAGE);
     print(
       isJson
         ? JSON.stringify({ applied: action === 'apply', range })

@@ -11,6 +11,7 @@ const { takeLock } = require('../base/lock');
 const { readTenants } = require('../file/tenants-file');
 const { isHeld } = require('../life/hold');
 const { Keeper } = require('../life/keeper');
+const { exposureOf } = require('../net/exposure');
 
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM']);
 /** Longer than the 27 s that a gateway takes for its own orderly end. */
@@ -82,6 +83,8 @@ variables
       const server = new ApiServer({ keeper, reload, backup }, { report: note });
       if (specs.some((spec) => spec.driver === 'process'))
         note('warning: tenants of the driver process are not isolated.');
+      const { problem } = await exposureOf(specs);
+      if (problem) note(`warning: ${problem}`);
       await keeper.apply(specs);
       await server.open(home.socket);
       note(`The keeper of ${specs.length} tenants listens on ${home.socket}.`);

@@ -5,6 +5,13 @@ const crypto = require('node:crypto');
 const { environmentOf } = require('./environment');
 
 const MIB = 1 << 20;
+/**
+ * A DNS server to which nothing can be sent: the kernel refuses datagrams and connections to this address. A loopback
+ * address would be the container's with Docker, but this machine's with Podman.
+ */
+const NO_DNS = '255.255.255.255';
+/** An engine's network without IPv6 still has link-local addresses, which the rules of `net` do not know. */
+const NO_IPV6 = { 'net.ipv6.conf.all.disable_ipv6': '1' };
 /** Where a tenant finds its data and its users. */
 const DATA = '/data';
 const SECRETS = '/run/secrets/seganet';
@@ -18,6 +25,7 @@ const USER = 1000;
  * @property {string} volume folder on this machine
  * @property {string} secrets folder on this machine
  * @property {string} user number of user and group, such as 1000:1000
+ * @property {boolean} hasIpv6 the kernel of this machine has IPv6
  * @property {boolean} keepsUser Podman without root: the keeper's user is the same one inside
  * @property {Record<string, string>} labels
  */
@@ -30,7 +38,7 @@ const MADE_WITH = 'seganet.made-with';
  * @param {Around} around
  * @returns {any} body of the engine's request
  */
-function containerOf(spec, { network, address, volume, secrets, user, keepsUser, labels }) {
+function containerOf(spec, { network, address, volume, secrets, user, hasIpv6, keepsUser, labels }) {
   const { memoryMiB, cpus, pids } = spec.limits;
   const env = environmentOf(spec, { host: address, data: DATA, passwords: `${SECRETS}/passwords` });
   const body = {
@@ -54,6 +62,10 @@ function containerOf(spec, { network, address, volume, secrets, user, keepsUser,
       Tmpfs: { '/tmp': 'rw,nosuid,nodev,size=64m,mode=1777' },
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges:true'],
+      // Otherwise the engine passes questions for names on to the resolver of this machine, also from an internal
+      // network. That would be a way out for data.
+      Dns: [NO_DNS],
+      ...(hasIpv6 && { Sysctls: NO_IPV6 }),
       Privileged: false,
       Binds: [`${volume}:${DATA}:rw`, `${secrets}:${SECRETS}:ro`],
       ...(keepsUser && { UsernsMode: 'keep-id' }),

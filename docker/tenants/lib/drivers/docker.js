@@ -12,7 +12,7 @@ const { startContainer } = require('./container-offline');
 const { endOf, lastLines } = require('./driver');
 const { EngineClient, Refusal } = require('./engine-client');
 const { textOfFrames } = require('./frames');
-const { addressIn, places, rangeOf, STANDARD_RANGE } = require('./networks');
+const { addressIn, networkOf, places, rangeOf, STANDARD_RANGE } = require('./networks');
 
 /** @typedef {import('./driver').Driver} Driver */
 /** @typedef {import('../file/schema').Spec} Spec */
@@ -21,6 +21,7 @@ const { addressIn, places, rangeOf, STANDARD_RANGE } = require('./networks');
 const STOP_SLACK_MS = 30_000;
 /** Tries to find a subnet that nothing else on this machine uses. */
 const MAX_PLACES = 64;
+const HAS_IPV6 = fs.existsSync('/proc/sys/net/ipv6');
 const IMAGE_OF_TAG = /^[\w][\w.:/-]{0,400}$/;
 /** @type {Record<string, import('./driver').Observed['state']>} */
 const STATES = {
@@ -79,6 +80,7 @@ class DockerDriver {
       volume,
       secrets: this.#secrets(spec),
       user: await this.#user(),
+      hasIpv6: HAS_IPV6,
       keepsUser: this.#keepsUser,
       labels: this.#labels(spec)
     });
@@ -123,6 +125,7 @@ class DockerDriver {
       volume: folder,
       secrets: this.#secrets(spec),
       user: await this.#user(),
+      hasIpv6: HAS_IPV6,
       keepsUser: this.#keepsUser,
       labels: {}
     });
@@ -295,18 +298,10 @@ class DockerDriver {
     let reason = '';
     for (const { subnet: free, gateway, address } of places(this.#range, name)) {
       if (++tries > MAX_PLACES) break;
-      const body = {
-        Name: name,
-        Driver: 'bridge',
-        // No way out, and none in but from this machine.
-        Internal: true,
-        CheckDuplicate: true,
-        EnableIPv6: false,
-        IPAM: { Driver: 'default', Config: [{ Subnet: free, Gateway: gateway }] },
-        Labels: this.#labels(spec)
-      };
+      const labels = this.#labels(spec);
+      const { path: at, body } = networkOf(this.name, { name, subnet: free, gateway, labels });
       try {
-        await this.#client.ask('POST', '/networks/create', { body });
+        await this.#client.ask('POST', at, { body });
         return address;
       } catch (error) {
         if (isEngineAway(error)) throw error;

@@ -6,6 +6,8 @@ const { TenantError, messageOf } = require('../base/errors');
 
 /** Newest version of the API that this program was written for; an older engine is asked in its own. */
 const NEWEST = '1.47';
+/** The oldest version of Podman's own API that all of its current versions accept. */
+const LIBPOD = '4.0.0';
 const ANSWER_MS = 60_000;
 const RETRY_MS = 2000;
 const MAX_ANSWER_BYTES = 16 << 20;
@@ -46,7 +48,7 @@ class EngineClient {
 
   /**
    * @param {string} method
-   * @param {string} path without the version
+   * @param {string} path without the version; /libpod/… is Podman's own API
    * @param {More} [more]
    * @returns {Promise<any>} JSON, else a Buffer; null if the answer is empty
    * @throws {Refusal | TenantError} TenantError: the engine does not answer
@@ -60,7 +62,8 @@ class EngineClient {
       this.#version = null;
       throw error;
     }
-    return (await this.#send(method, `/v${version}${path}`, more)).value;
+    const spoken = path.startsWith('/libpod/') ? LIBPOD : version;
+    return (await this.#send(method, `/v${spoken}${path}`, more)).value;
   }
 
   /** As `ask`, but null where the engine knows no such object. @type {EngineClient['ask']} */

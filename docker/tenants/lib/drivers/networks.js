@@ -60,4 +60,28 @@ function addressIn({ base, count }, subnet = '') {
   return isOurs ? toText(start + 2) : '';
 }
 
-module.exports = { addressIn, places, rangeOf, STANDARD_RANGE };
+/**
+ * @param {'docker' | 'podman'} engine
+ * @param {{ name: string, subnet: string, gateway: string, labels: Record<string, string> }} network
+ * @returns {{ path: string, body: object }} the request that makes it: no way out, and none in but from this machine
+ */
+function networkOf(engine, { name, subnet, gateway, labels }) {
+  if (engine === 'podman') {
+    // Only Podman's own API makes a network without a DNS server. That server listens on the bridge, and asks this
+    // machine's resolver, also for an internal network.
+    const body = { name, driver: 'bridge', internal: true, dns_enabled: false, ipv6_enabled: false, labels };
+    return { path: '/libpod/networks/create', body: { ...body, subnets: [{ subnet, gateway }] } };
+  }
+  const body = {
+    Name: name,
+    Driver: 'bridge',
+    Internal: true,
+    CheckDuplicate: true,
+    EnableIPv6: false,
+    Labels: labels
+  };
+  const ipam = { Driver: 'default', Config: [{ Subnet: subnet, Gateway: gateway }] };
+  return { path: '/networks/create', body: { ...body, IPAM: ipam } };
+}
+
+module.exports = { addressIn, networkOf, places, rangeOf, STANDARD_RANGE };

@@ -1,0 +1,134 @@
+'use strict';
+// Which listeners tenants in containers could reach: as the gateway and as the keeper see it.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { openPorts } = require('../../../docker/tenants/lib/net/exposure');
+const { readRecord, removeRecord, saveRecord } = require('../../../docker/tenants/lib/net/record');
+const { readEnvironment } = require('../../../flows/launcher/environment');
+const { areRulesApplied, exposureProblem } = require('../../../nodes/lib/tenants/exposure');
+const { DIGEST } = require('../../fixtures/tenants/files');
+
+/** @type {string} */
+let folder;
+/** @type {string} */
+let rulesFile;
+beforeEach(() => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tenants-'));
+  rulesFile = path.join(folder, 'run', 'rules.json');
+  fs.mkdirSync(path.join(folder, 'tenants'));
+});
+afterEach(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+/** @param {...object} tenants @returns {NodeJS.ProcessEnv} */
+function homeOf(...tenants) {
+  fs.writeFileSync(path.join(folder, 'tenants', 'tenants.json'), JSON.stringify({ version: 1, tenants }));
+  return { SEGANET_HOME: folder };
+}
+const container = { name: 'acme', driver: 'docker', image: DIGEST };
+const program = { name: 'blue', driver: 'process' };
+
+/** Every address but loopback: a container reaches each of them by its bridge. */
+const OPEN = ['0.0.0.0', '::', '192.0.2.5', '2001:db8::1', 'gateway.example', '0', '::ffff:192.0.2.5'];
+
+test.each(OPEN)('a listener at %s is refused while a tenant runs in a container', (host) => {
+  expect(exposureProblem(host, { env: homeOf(program, container), rulesFile })).toMatch(
+    `At ${host}, the tenants in containers (${path.join(folder, 'tenants', 'tenants.json')}) would reach this port`
+  );
+});
+
+test.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('a listener at %s is allowed', (host) => {
+  expect(exposureProblem(host, { env: homeOf(container), rulesFile })).toBe('');
+});
+
+test('without tenants in containers every address is allowed: a process reaches loopback, too', () => {
+  expect(exposureProblem('0.0.0.0', { env: { SEGANET_HOME: folder }, rulesFile })).toBe('');
+  expect(exposureProblem('0.0.0.0', { env: homeOf(program), rulesFile })).toBe('');
+  fs.writeFileSync(path.join(folder, 'tenants', 'tenants.json'), '{');
+  expect(exposureProblem('0.0.0.0', { env: { SEGANET_HOME: folder }, rulesFile })).toBe('');
+});
+
+test('the file of a node counts, too', () => {
+  homeOf(container);
+  const files = [path.join(folder, 'tenants', 'tenants.json')];
+  expect(exposureProblem('0.0.0.0', { env: { SEGANET_HOME: '/none' }, files, rulesFile })).toMatch(
+    'net apply'
+  );
+});
+
+describe('the record of the rules', () => {
+  test('allows every address until the rules are removed', () => {
+    const env = homeOf(container);
+    saveRecord('10.213.0.0/16', rulesFile);
+    expect(fs.statSync(rulesFile).mode & 0o777).toBe(0o644);
+    expect(readRecord(rulesFile)).toBe('10.213.0.0/16');
+    expect(areRulesApplied(rulesFile)).toBe(true);
+    expect(exposureProblem('0.0.0.0', { env, rulesFile })).toBe('');
+    removeRecord(rulesFile);
+    removeRecord(rulesFile);
+    expect(exposureProblem('0.0.0.0', { env, rulesFile })).not.toBe('');
+  });
+
+  test('does not count after a restart of the machine', () => {
+    saveRecord('10.213.0.0/16', rulesFile);
+    fs.writeFileSync(rulesFile, JSON.stringify({ range: '10.213.0.0/16', boot: 'another' }));
+    expect([areRulesApplied(rulesFile), readRecord(rulesFile)]).toEqual([false, '']);
+  });
+
+  test('does not count if other users may write to it', () => {
+    saveRecord('10.213.0.0/16', rulesFile);
+    fs.chmodSync(rulesFile, 0o666);
+    expect(areRulesApplied(rulesFile)).toBe(false);
+  });
+
+  test.each(['', '{', 'null', '[]', '"x"', '{"boot":1}', ' '.repeat(5000)])(
+    'does not count as %j',
+    (text) => {
+      saveRecord('10.213.0.0/16', rulesFile);
+      fs.writeFileSync(rulesFile, text);
+      expect([areRulesApplied(rulesFile), readRecord(rulesFile)]).toEqual([false, '']);
+    }
+  );
+});
+
+test('the launcher refuses each of its addresses', () => {
+  const login = {
+    SEGANET_ADMIN_USER: 'admin',
+    SEGANET_ADMIN_PASSWORD_HASH: '$2b$08$wuAqPiKJlVN27eF5qJp.RuQYuy6ZYONW7a/UWYxDTtwKFCdB8F19y'
+  };
+  const env = /** @type {Record<string, string>} */ ({ ...homeOf(container), ...login });
+  expect(() => readEnvironment(env)).not.toThrow();
+  for (const more of [
+    { SEGANET_DEVICE_HOST: '0.0.0.0', SEGANET_DEVICE_ALLOW_ANONYMOUS: 'yes' },
+    { SEGANET_EDITOR_HOST: '::' },
+    { SEGANET_STATUS_HOST: '192.0.2.5', SEGANET_STATUS_PORT: '1881' }
+  ]) {
+    const name = Object.keys(more)[0];
+    expect(() => readEnvironment({ ...env, ...more })).toThrow(
+      `${name}: At ${Object.values(more)[0]}, the tenants in containers`
+    );
+  }
+  const isOff = { SEGANET_EDITOR_HOST: '::', SEGANET_EDITOR_PORT: 'off' };
+  expect(() => readEnvironment({ ...env, ...isOff })).not.toThrow();
+});
+
+test('the keeper finds the ports that are open beyond loopback', () => {
+  const row = (/** @type {string} */ local, state = '0A') =>
+    `   0: ${local} 00000000:0000 ${state} 00000000:00000000`;
+  const text = [
+    '  sl  local_address rem_address   st tx_queue rx_queue',
+    row('0100007F:0016'),
+    row('0900407F:0017'),
+    row('00000000:0050'),
+    row('0502000A:01BB'),
+    row('00000000:0051', '01'),
+    row('00000000000000000000000001000000:0052'),
+    row('0000000000000000FFFF00000100007F:0053'),
+    row('00000000000000000000000000000000:1F90'),
+    row('0000000000000000FFFF00000502000A:0438'),
+    'x',
+    ''
+  ].join('\n');
+  expect(openPorts(text)).toEqual([80, 443, 8080, 1080]);
+});
