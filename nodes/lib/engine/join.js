@@ -66,6 +66,7 @@ const LISTENERS = [
   ['host'],
   ['httpHost', 'httpPort'],
   ['pagesHost', 'pagesPort'],
+  ['servicesHost', 'servicesPort'],
   ['regionHost', 'regionAddress']
 ];
 
