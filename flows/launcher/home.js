@@ -9,7 +9,9 @@ const path = require('path');
 const { replaceFile } = require('../../nodes/lib/base/replace-file');
 const { ConfigError } = require('./config-error');
 
+/** The flow of a gateway, and that of a tenant's gateway, which the keeper of tenants starts. */
 const SHIPPED_FLOW = path.join(__dirname, '..', 'gateway.json');
+const TENANT_FLOW = path.join(__dirname, '..', 'tenant.json');
 /** Values of the uplink broker's credentials; they contain no secret themselves. */
 const BROKER_CREDENTIALS = {
   username: '${SEGANET_UPLINK_USERNAME}',
@@ -19,11 +21,11 @@ const BROKER_CREDENTIALS = {
 /**
  * Creates missing files in the folder and updates the flow.
  * @param {string} folder absolute
- * @param {string} shippedFlow
+ * @param {string} [shippedFlow]
  * @returns {{ secret: string, flowFile: string }}
  * @throws {ConfigError}
  */
-function prepareHome(folder, shippedFlow = SHIPPED_FLOW) {
+function prepareHome(folder, shippedFlow = process.env.SEGANET_TENANT ? TENANT_FLOW : SHIPPED_FLOW) {
   try {
     makePrivate(folder);
     const secret = readSecret(path.join(folder, 'credential-secret'));

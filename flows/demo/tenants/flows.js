@@ -2,6 +2,7 @@
 // The flows of the gateways that npm run tenants starts.
 
 const path = require('node:path');
+const shipped = require('../../tenant.json');
 
 const TAB = 'tab';
 const ENGINE = 'engine';
@@ -71,34 +72,20 @@ function frontFlow({ home, port, pagesPort, passwordFile }) {
 }
 
 /**
- * The flow of a tenant: the same for all. The keeper says by variables where it listens.
+ * The flow of a tenant: the shipped one, and a page with the latest values.
  * @returns {Record<string, any>[]}
  */
 function tenantFlow() {
-  const place = { z: TAB, engine: ENGINE };
+  const [{ id: z }] = shipped;
+  const nodes = shipped.map((each) =>
+    each.type === 'seganet-series' ? { ...each, wires: [['keep']] } : each
+  );
   return [
-    { id: TAB, type: 'tab', label: 'Tenant' },
-    { id: ENGINE, type: 'seganet-engine', version: 1, workers: '1' },
-    {
-      ...place,
-      id: 'front',
-      type: 'seganet-mqtt-devices',
-      version: 2,
-      host: '${SEGANET_TENANT_HOST}',
-      port: '${SEGANET_TENANT_PORT}',
-      login: 'passwords',
-      passwordFile: '${SEGANET_TENANT_PASSWORDS}',
-      identity: 'user',
-      acknowledgeMessages: 'delivered',
-      x: 130,
-      y: 100,
-      wires: [['unbatch']]
-    },
-    { z: TAB, id: 'unbatch', type: 'seganet-unbatch', version: 1, x: 310, y: 100, wires: [['keep']] },
-    { z: TAB, id: 'keep', type: 'function', name: 'keep', func: KEEP, outputs: 0, x: 470, y: 100, wires: [] },
-    { z: TAB, id: 'page', type: 'http in', url: '/values', method: 'get', x: 130, y: 180, wires: [['show']] },
-    { z: TAB, id: 'show', type: 'function', name: 'show', func: SHOW, x: 310, y: 180, wires: [['answer']] },
-    { z: TAB, id: 'answer', type: 'http response', x: 470, y: 180, wires: [] }
+    ...nodes,
+    { z, id: 'keep', type: 'function', name: 'keep', func: KEEP, outputs: 0, x: 640, y: 80, wires: [] },
+    { z, id: 'page', type: 'http in', url: '/values', method: 'get', x: 130, y: 180, wires: [['show']] },
+    { z, id: 'show', type: 'function', name: 'show', func: SHOW, x: 310, y: 180, wires: [['answer']] },
+    { z, id: 'answer', type: 'http response', x: 470, y: 180, wires: [] }
   ];
 }
 

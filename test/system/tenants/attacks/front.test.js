@@ -9,7 +9,7 @@ const path = require('node:path');
 const tls = require('node:tls');
 const mqtt = require('mqtt');
 const { eventually } = require('../../../../bench/harness/net');
-const { AttackedFront, PASSWORD, TOKEN } = require('../../../fixtures/tenants/attacks/front');
+const { RealFront, PASSWORD, TOKEN } = require('../../../fixtures/tenants/real-front');
 
 jest.setTimeout(120_000);
 
@@ -17,13 +17,13 @@ const LONG = { timeoutMs: 60_000 };
 /** The tenant "crash" ends at once while its volume has no such file. */
 const REPAIRED = 'repaired';
 
-/** @type {AttackedFront} */
+/** @type {RealFront} */
 let front;
 /** @type {mqtt.MqttClient[]} */
 let clients = [];
 
 beforeAll(async () => {
-  front = new AttackedFront({ acme: [], blue: [], crash: ['--crash-without', REPAIRED] });
+  front = new RealFront({ acme: [], blue: [], crash: ['--crash-without', REPAIRED] });
   await front.start(['acme/evil', 'acme/good', 'blue/good', 'crash/good', 'gone/good']);
 });
 afterEach(async () => {
