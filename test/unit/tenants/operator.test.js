@@ -1,10 +1,13 @@
 'use strict';
 // What the operator's page shows of the tenants, and what an operator can do with them.
 
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
 const { TestKeeper } = require('../../fixtures/tenants/keeper');
 const { KeeperClient } = require('../../../nodes/lib/tenants/keeper-client');
 const { KeeperError } = require('../../../nodes/lib/tenants/keeper-error');
-const { TenantsDesk } = require('../../../nodes/lib/tenants/operator');
+const { TenantsDesk, addDesk, spareDesk } = require('../../../nodes/lib/tenants/operator');
 const { Reading } = require('../../../nodes/lib/tenants/operator/reading');
 const { rowsOf, countsOf, pageOf } = require('../../../nodes/lib/tenants/operator/tenant-rows');
 
@@ -207,6 +210,27 @@ describe('a desk', () => {
   });
 });
 
+test('a gateway without a tenants node has a desk if there is a tenants file at its place', () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-'));
+  try {
+    const env = { SEGANET_HOME: folder };
+    const at = performance.now();
+    expect(spareDesk({ env, now: at + 1e6 })).toBe(null);
+    fs.mkdirSync(path.join(folder, 'tenants'));
+    fs.writeFileSync(path.join(folder, 'tenants', 'tenants.json'), '{}');
+    // It looks each 5 s.
+    expect(spareDesk({ env, now: at + 1e6 + 1000 })).toBe(null);
+    expect(spareDesk({ env, now: at + 1e6 + 5000 })?.id).toBe('-');
+    const desk = new TenantsDesk({ id: 'n', keeper: /** @type {any} */ ({}) });
+    const remove = addDesk(desk);
+    expect(spareDesk({ env, now: at + 1e6 + 5000 })).toBe(null);
+    remove();
+    expect(spareDesk({ env, now: at + 1e6 + 5000 })?.id).toBe('-');
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 describe('the client of the keeper', () => {
   /** @type {TestKeeper} */
   let keeper;
@@ -220,7 +244,7 @@ describe('the client of the keeper', () => {
 
   /** @param {number} status @param {object} body */
   const answerWith = (status, body) => void (keeper.answer = () => ({ status, body }));
-  const asked = () => keeper.requests.map(({ method, path, body }) => [method, path, body]);
+  const asked = () => keeper.requests.map(({ method, path: address, body }) => [method, address, body]);
 
   test('wakes, lets sleep, makes backups and reads the output', async () => {
     answerWith(200, { how: 'start', readyMs: 5, host: '127.0.0.1', port: 1 });

@@ -3,12 +3,13 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { ask } = require('../api/client');
-const { CliError, EXIT } = require('../base/errors');
+const { CliError, EXIT, messageOf } = require('../base/errors');
 const { homeOf } = require('../base/home');
 const { makeBackup } = require('../backup/backups');
 const { runHook } = require('../backup/hook');
 const { readPassphrase, readSettings } = require('../backup/settings');
 const { readTenants } = require('../file/tenants-file');
+const { noteBackup } = require('../life/last-backup');
 const { mib, numberIn, specOf } = require('./common');
 
 /** @typedef {import('../backup/backups').Made} Made */
@@ -65,10 +66,13 @@ async function run({ values, positionals, env, output }) {
         ? [`The backup is in its place, but its hook failed: ${hookFailure}.`]
         : [];
       if (hookFailure) code = EXIT.CANNOT;
+      const failure = hookFailure && `the hook failed: ${hookFailure}`;
+      noteBackup(home.state, spec.name, { at: Date.now(), ok: !failure, reason: failure, file: made.file });
       if (values.json)
         await output.line(JSON.stringify({ tenant: spec.name, ok: !hookFailure, ...made, hookFailure }));
       else await report(output, spec.name, made, problems);
     } catch (error) {
+      noteBackup(home.state, spec.name, { at: Date.now(), ok: false, reason: messageOf(error) });
       if (!(error instanceof CliError) || !values.all) {
         if (values.json && error instanceof CliError) {
           await output.line(JSON.stringify({ tenant: spec.name, ok: false, reason: error.message }));

@@ -2,10 +2,11 @@
 
 const path = require('node:path');
 const { ask } = require('../api/client');
-const { CliError, EXIT } = require('../base/errors');
+const { CliError, EXIT, messageOf } = require('../base/errors');
 const { homeOf } = require('../base/home');
 const { listBackups } = require('../backup/backups');
 const { hold } = require('../life/hold');
+const { noteCheck } = require('../life/last-backup');
 const { look } = require('../backup/offline');
 const { processStarter } = require('../backup/offline-process');
 const { checkBackup, restoreBackup } = require('../backup/restore');
@@ -61,7 +62,7 @@ async function run({ values, positionals, env, output, driver }) {
     startOffline
   };
   const result = values.check
-    ? { ...(await checkBackup(what)), old: '' }
+    ? { ...(await noted(home, what, checkBackup(what))), old: '' }
     : await restore(home, driver, what, values);
   if (values.json) {
     await output.line(JSON.stringify({ tenant: name, ok: true, file, ...result }));
@@ -77,6 +78,27 @@ async function run({ values, positionals, env, output, driver }) {
   if (old) await output.line(`The old volume is ${old}.`);
   for (const sentence of warnings) await output.note(sentence);
   return EXIT.OK;
+}
+
+/**
+ * Notes how the check of a backup ends.
+ * @template T
+ * @param {Home} home
+ * @param {{ tenant: Spec, file: string }} what
+ * @param {Promise<T>} check
+ * @returns {Promise<T>}
+ */
+async function noted({ state }, { tenant: { name }, file }, check) {
+  const note = (/** @type {string} */ reason) =>
+    noteCheck(state, name, { at: Date.now(), ok: reason === '', reason, file });
+  try {
+    const result = await check;
+    note('');
+    return result;
+  } catch (error) {
+    note(messageOf(error));
+    throw error;
+  }
 }
 
 /** @param {string} folder @param {string} name @returns {string} */

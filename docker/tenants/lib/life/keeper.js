@@ -5,6 +5,7 @@ const { EventEmitter } = require('node:events');
 const path = require('node:path');
 const { TenantError, isEngineAway, messageOf } = require('../base/errors');
 const { isHeld } = require('./hold');
+const { LastBackups, noteBackup, readLast } = require('./last-backup');
 const { untilAccepts } = require('./readiness');
 const { secretsOf, FRONT, KEEPER } = require('./secrets');
 const { Starts } = require('./starts');
@@ -38,7 +39,7 @@ const { Tenant } = require('./tenant');
  * @property {number} dataBytes at the last look, 0 = unknown
  * @property {{ memoryMiB: number, volumeMiB: number }} limits
  * @property {boolean} isolated
- * @property {{ at: number, ok: boolean, reason: string } | null} backup the last one
+ * @property {import('./last-backup').Last | null} backup the last one
  */
 
 /** Time between two looks whether an engine is back. */
@@ -57,8 +58,7 @@ class Keeper extends EventEmitter {
   #tenants = new Map();
   /** @type {Map<string, () => void>} by name of the driver; cancels the next look */
   #away = new Map();
-  /** @type {Map<string, { at: number, ok: boolean, reason: string }>} */
-  #backups = new Map();
+  #backups;
   #isClosed = false;
   #cancelLook;
   #warming = Promise.resolve();
@@ -81,6 +81,7 @@ class Keeper extends EventEmitter {
     this.#clock = clock;
     this.#limits = limits;
     this.#state = state;
+    this.#backups = new LastBackups(state);
     this.#accepts = accepts;
     this.#starts = new Starts(limits.starts);
     this.#cancelLook = () => {};
@@ -178,7 +179,9 @@ class Keeper extends EventEmitter {
   /** Records that a backup ended. @param {string} name @param {{ ok: boolean, reason: string }} result */
   backedUp(name, { ok, reason }) {
     const at = this.#clock.wall();
-    this.#backups.set(name, { at, ok, reason });
+    // A process that was killed could not note it.
+    const last = readLast(this.#state, name);
+    if (!ok || !last?.ok) noteBackup(this.#state, name, { at, ok, reason });
     this.#tell({ at, tenant: name, event: 'backup', ok, reason });
   }
 
@@ -301,7 +304,7 @@ class Keeper extends EventEmitter {
       dataBytes,
       limits: { memoryMiB, volumeMiB },
       isolated: driver.isIsolated,
-      backup: this.#backups.get(spec.name) ?? null
+      backup: this.#backups.get(spec.name)
     };
   }
 

@@ -34,6 +34,10 @@ export function backupText(t, { at: made, ok }, at) {
   return t(ok ? 'tenants.backupOk' : 'tenants.backupFailed', { time: duration(Math.max(0, at - made)) });
 }
 
+/** Returns the mark of a backup: a check that failed counts, too. */
+export const backupMark = (backup) =>
+  backup ? (backup.ok && backup.checked?.ok !== false ? 'ok' : 'bad') : '';
+
 export class OneTenant {
   #t;
   #ask;
@@ -157,18 +161,24 @@ export class OneTenant {
     list.set('leases', count(row.leases));
     list.set('failures', count(row.failures), row.failures > 0 ? 'warn' : '');
     const { backup } = row;
-    const why = backup?.reason ? `: ${visible(backup.reason)}` : '';
-    list.set(
-      'backup',
-      backup ? `${backupText(t, backup, at)}${why}` : t('tenants.noBackup'),
-      backup ? (backup.ok ? 'ok' : 'bad') : ''
-    );
+    list.set('backup', backup ? this.#backupText(backup, at) : t('tenants.noBackup'), backupMark(backup));
     const isOpen = row.isolated === false;
     list.set(
       'driver',
       isOpen ? t('tenants.notIsolated', { driver: visible(row.driver) }) : visible(row.driver) || '–',
       isOpen ? 'warn' : ''
     );
+  }
+
+  #backupText(backup, at) {
+    const t = this.#t;
+    const made = backupText(t, backup, at);
+    if (!backup.ok) return `${made}: ${visible(backup.reason)}`;
+    const { checked } = backup;
+    const time = checked ? duration(Math.max(0, at - checked.at)) : '';
+    if (!checked) return `${made}, ${t('tenants.unchecked')}`;
+    if (checked.ok) return `${made}, ${t('tenants.checked', { time })}`;
+    return `${made}, ${t('tenants.checkFailed', { time, reason: visible(checked.reason) })}`;
   }
 
   #wakeText(wake) {

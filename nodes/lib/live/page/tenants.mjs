@@ -3,7 +3,7 @@
 
 import { h, setText, Table } from './dom.mjs';
 import { bytes, count, duration, visible } from './format.mjs';
-import { OneTenant, backupText, stateOf } from './tenant.mjs';
+import { OneTenant, backupMark, backupText, stateOf } from './tenant.mjs';
 
 /** Wait after a key before the search starts, ms. */
 const TYPING_MS = 300;
@@ -216,7 +216,7 @@ export class Tenants {
       lastWake ? t('tenants.ago', { time: duration(Math.max(0, at - lastWake.at)) }) : '–',
       { text: count(row.refused), state: row.refused > 0 ? 'warn' : null },
       backup
-        ? { text: backupText(t, backup, at), state: backup.ok ? 'ok' : 'bad', title: visible(backup.reason) }
+        ? { text: backupText(t, backup, at), state: backupMark(backup), title: visible(backup.reason) }
         : '–',
       isolated === false
         ? { text: t('tenants.notIsolated', { driver: visible(row.driver) }), state: 'warn' }

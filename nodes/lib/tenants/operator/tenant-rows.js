@@ -7,6 +7,9 @@
  * @typedef {'awake' | 'paused' | 'asleep' | 'waking' | 'leaving' | 'waiting' | 'retrying' | 'failed' | 'unknown'}
  *   OperatorState
  *
+ * @typedef {{ at: number, ok: boolean, reason: string }} Outcome
+ * @typedef {Outcome & { checked?: Outcome | null }} Backup checked: null = it was not, or the keeper does not say
+ *
  * @typedef {object} KeeperRow as the keeper's list has it; a keeper of another release may have less
  * @property {string} name
  * @property {string} [driver]
@@ -20,7 +23,7 @@
  * @property {number} [dataBytes]
  * @property {{ memoryMiB: number, volumeMiB: number }} [limits]
  * @property {boolean} [isolated]
- * @property {{ at: number, ok: boolean, reason: string } | null} [backup]
+ * @property {Backup | null} [backup]
  *
  * @typedef {object} Known of the gateway, by name of the tenant
  * @property {Map<string, import('../../uplink/tenants/tenant').TenantView>} front
@@ -49,7 +52,7 @@
  * @property {Record<number, number> | null} waiting records in the log, by class; null = unknown
  * @property {number | null} perS
  * @property {number | null} refused records above its limits
- * @property {{ at: number, ok: boolean, reason: string } | null} backup
+ * @property {Backup | null} backup
  * @property {string} busy what an operator asked for and is not done yet, '' = nothing
  */
 
