@@ -16,7 +16,8 @@
  * @property {number} seed
  * @property {DeviceEvent[]} devices in the order of time
  * @property {Record<string, (Line | null)[]>} lines by tenant; null: a line that is not whole
- * @property {number[]} killed processes of tenants that were killed: their memory of keys is lost
+ * @property {number[]} killed processes of tenants that were killed, or stopped while they were used: their memory of
+ *   keys is lost
  * @property {{what: string, text: string}[]} findings of the harness
  * @property {{kind: string, tenant: string, time: number, until: number}[]} faults
  *

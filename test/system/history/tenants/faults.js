@@ -39,7 +39,7 @@ const halt = (lab, part, ms) =>
 /** @param {Lab} lab @param {Fault} fault @param {Times[]} times */
 async function remove(lab, { tenant, for: ms, byCommand }, times) {
   if (byCommand) {
-    await lab.command('remove', tenant);
+    await lab.whileStopping(tenant, lab.command('remove', tenant));
     await wait(ms);
     await lab.add(tenant, times[TENANTS.indexOf(tenant)]);
     return;
@@ -48,7 +48,7 @@ async function remove(lab, { tenant, for: ms, byCommand }, times) {
     times,
     TENANTS.filter((name) => name !== tenant)
   );
-  await lab.ask('POST', '/v1/reload', {});
+  await lab.whileStopping(tenant, lab.ask('POST', '/v1/reload', {}));
   await wait(ms);
   lab.write(times);
   await lab.ask('POST', '/v1/reload', {});
@@ -77,7 +77,8 @@ const faults = {
   },
   sleep: async (lab, { tenant, force, pause, times }) => {
     for (let i = 0; i < times; i++) {
-      await lab.ask('POST', `/v1/tenants/${tenant}/sleep`, { force, pause });
+      const step = lab.ask('POST', `/v1/tenants/${tenant}/sleep`, { force, pause });
+      await (force && !pause ? lab.whileStopping(tenant, step) : step);
       await wait(200);
     }
   },

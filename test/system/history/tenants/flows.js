@@ -73,11 +73,11 @@ function makeFront(folder, { port, adminPort, file, socket, passwords }) {
 
 /**
  * The receiver stores each record in the volume first, which may be full, then notes it elsewhere.
- * @param {string} folder @param {{arrived: string, volume: string}} places
+ * @param {string} folder @param {{arrived: string, volume: string, delay: string}} places
  */
-function makeTenant(folder, { arrived, volume }) {
+function makeTenant(folder, places) {
   const settings = `httpAdminRoot: false,
-  functionGlobalContext: { note: require(${JSON.stringify(path.join(__dirname, 'receiver.js'))})(${JSON.stringify({ arrived, volume })}) },`;
+  functionGlobalContext: { note: require(${JSON.stringify(path.join(__dirname, 'receiver.js'))})(${JSON.stringify(places)}) },`;
   const flow = [
     { id: 'tab', type: 'tab', label: 'tenant' },
     { id: 'engine', type: 'seganet-engine', gatewayId: 'tenant', workers: '1', acknowledge: 'safe' },
@@ -92,7 +92,7 @@ function makeTenant(folder, { arrived, volume }) {
       'unbatch'
     ),
     node('unbatch', 'seganet-unbatch', {}, 'note'),
-    node('note', 'function', { func: "global.get('note')(msg); return null;", outputs: 1, libs: [] })
+    node('note', 'function', { func: "await global.get('note')(msg); return null;", outputs: 1, libs: [] })
   ];
   makeUser(folder, { flow, types: TENANT, settings });
 }

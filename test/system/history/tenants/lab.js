@@ -33,6 +33,8 @@ class Lab {
     this.tenants = path.join(folder, 'tenants');
     this.file = path.join(this.tenants, 'tenants.json');
     this.socket = path.join(this.tenants, 'keeper.sock');
+    /** File with the time that a record stays in the flow of its tenant. */
+    this.delay = path.join(folder, 'delay');
     /** @type {Child | null} */
     this.front = null;
     /** @type {Child | null} */
@@ -40,7 +42,7 @@ class Lab {
     this.port = 0;
     this.adminPort = 0;
     this.hasVolumes = false;
-    /** Processes of tenants that were killed. @type {Set<number>} */
+    /** Processes of tenants that were killed, or stopped while they were used. @type {Set<number>} */
     this.killed = new Set();
     /** One step at a time for each part. @type {Map<string, Promise<unknown>>} */
     this.tails = new Map();
@@ -59,6 +61,7 @@ class Lab {
     );
     fs.writeFileSync(passwords, users.map((user) => `${user}:${hash}\n`).join(''), { mode: 0o600 });
     fs.mkdirSync(this.tenants, { mode: 0o700 });
+    this.slow(0);
     for (const name of TENANTS) this.#makeTenant(name);
     this.write(TENANTS.map(() => ({ idleMs: 500, stopMs: 60000, warm: true })));
     const { port, adminPort, file, socket } = this;
@@ -73,7 +76,8 @@ class Lab {
     fs.mkdirSync(volume, { recursive: true, mode: 0o700 });
     const options = ['-t', 'tmpfs', '-o', `size=${VOLUME_BYTES},mode=700`, 'tmpfs', volume];
     this.hasVolumes = this.isMounting && spawnSync('mount', options).status === 0;
-    makeTenant(path.join(this.home, name), { arrived: this.arrived(name), volume });
+    const { delay } = this;
+    makeTenant(path.join(this.home, name), { arrived: this.arrived(name), volume, delay });
   }
 
   /** @param {string} name @returns {string} file of what the tenant got */
@@ -118,8 +122,12 @@ class Lab {
 
   /** @param {string} text */
   replace(text) {
-    fs.writeFileSync(`${this.file}.new`, text);
-    fs.renameSync(`${this.file}.new`, this.file);
+    replaceFile(this.file, text);
+  }
+
+  /** @param {number} ms that a record stays in the flow of its tenant */
+  slow(ms) {
+    replaceFile(this.delay, String(ms));
   }
 
   #environment() {
@@ -161,17 +169,36 @@ class Lab {
     await this[name]?.exited;
   }
 
+  /** @param {string} name @returns {number} process of a tenant, 0 = none */
+  #pidOf(name) {
+    try {
+      return JSON.parse(fs.readFileSync(path.join(this.tenants, 'state', name, 'process.json'), 'utf8')).pid;
+    } catch {
+      return 0;
+    }
+  }
+
   /** @param {string} name @param {NodeJS.Signals} signal @returns {boolean} false: the tenant has no process */
   signalTenant(name, signal) {
+    const pid = this.#pidOf(name);
     try {
-      const state = fs.readFileSync(path.join(this.tenants, 'state', name, 'process.json'), 'utf8');
-      const { pid } = JSON.parse(state);
-      process.kill(-pid, signal);
-      if (signal === 'SIGKILL') this.killed.add(pid);
-      return true;
+      if (pid > 0) process.kill(-pid, signal);
     } catch {
       return false;
     }
+    if (pid > 0 && signal === 'SIGKILL') this.killed.add(pid);
+    return pid > 0;
+  }
+
+  /**
+   * Waits for a step that may stop a tenant while it is used.
+   * @param {string} name @param {Promise<unknown>} step
+   */
+  async whileStopping(name, step) {
+    const look = () => this.killed.add(this.#pidOf(name));
+    look();
+    const timer = setInterval(look, 10);
+    await step.finally(() => clearInterval(timer));
   }
 
   /**
@@ -267,6 +294,12 @@ class Lab {
       for (const name of TENANTS) spawnSync('umount', ['-l', path.join(this.tenants, 'volumes', name)]);
     return codes.map((each) => each?.code ?? null);
   }
+}
+
+/** @param {string} file @param {string} text */
+function replaceFile(file, text) {
+  fs.writeFileSync(`${file}.new`, text);
+  fs.renameSync(`${file}.new`, file);
 }
 
 module.exports = { Lab };

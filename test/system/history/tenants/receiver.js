@@ -8,14 +8,15 @@ const BLOCK = Buffer.alloc(4096, 'x');
 const MOST_BYTES = 256 * 1024;
 
 /**
- * @param {{arrived: string, volume: string}} places arrived: file of lines; volume: folder, which may be full
- * @returns {(msg: any) => void} throws if the record cannot be stored
+ * @param {{arrived: string, volume: string, delay: string}} places arrived: file of lines; volume: folder, which may be
+ *   full; delay: file with the time that a record stays in the flow, ms
+ * @returns {(msg: any) => Promise<void>} rejects if the record cannot be stored
  */
-module.exports = function receiver({ arrived, volume }) {
+module.exports = function receiver({ arrived, volume, delay }) {
   const notes = fs.openSync(arrived, 'a');
   const store = fs.openSync(`${volume}/store`, 'w');
   let at = 0;
-  return ({ deviceId: d, topic: t, payload: p, priority: c, batch }) => {
+  return async ({ deviceId: d, topic: t, payload: p, priority: c, batch }) => {
     const line = { d, t, p, c, key: batch.key, i: batch.index, h: batch.historical, pid: process.pid };
     /** @type {Error | null} */
     let error = null;
@@ -29,5 +30,7 @@ module.exports = function receiver({ arrived, volume }) {
     // One write a line: a process that is killed leaves whole lines.
     fs.writeSync(notes, `${JSON.stringify({ ...line, ...(error && { failed: error.message }) })}\n`);
     if (error) throw error;
+    const ms = Number(fs.readFileSync(delay, 'utf8'));
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
   };
 };

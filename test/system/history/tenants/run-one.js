@@ -221,6 +221,7 @@ async function runOne(schedule, { lab, folder }) {
   const notes = new Map(TENANTS.map((name) => [name, new Notes(lab.arrived(name))]));
   // The changed times also end the back-off of earlier runs.
   lab.write(schedule.times);
+  lab.slow(schedule.flowMs);
   await lab.ask('POST', '/v1/reload', {});
   const load = new Load(lab, schedule, history, clock);
   let settledMs;

@@ -14,6 +14,7 @@ const { draws } = require('../schedule');
  * @property {number} devices of each tenant
  * @property {import('../devices/payload').Shape} shape
  * @property {{idleMs: number, stopMs: number, warm: boolean}[]} times of the tenants
+ * @property {number} flowMs time that a record stays in the flow of its tenant
  * @property {Burst[]} bursts
  * @property {Fault[]} faults
  */
@@ -111,6 +112,7 @@ function drawSchedule(seed, { seconds, kinds }) {
       stopMs: pick([1000, 60000, 60000, 60000]),
       warm: chance(85)
     })),
+    flowMs: pick([0, 0, 20, 100, 400]),
     bursts,
     faults
   };
