@@ -99,6 +99,10 @@ test('wakes tenants by records and by a page, lets them sleep, and ends with cod
     await says(new RegExp(`${tenant}: its first record is acknowledged after \\d+ ms`), START_MS);
     await says(new RegExp(`${tenant}: ready after [\\d.]+ s \\(start\\)`), START_MS);
     await says(
+      new RegExp(`${tenant}: room 102 has 2\\d(\\.\\d)? °C, answered in \\d+ ms \\(pump-2: `),
+      START_MS
+    );
+    await says(
       new RegExp(`${tenant}: sleeps. Wake it again:\\s+mosquitto_pub .* -u ${tenant}/pump-1 `),
       START_MS
     );

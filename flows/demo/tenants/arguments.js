@@ -12,8 +12,9 @@ const HELP = `${COMMAND} -- [options]
 
 Starts a gateway with two tenants to try out, on this machine only: the front, to which simulated devices connect, the
 keeper, and the tenants acme and beta, each a gateway of its own that sleeps. The devices send for a few seconds: their
-records wake the tenants. Then they are silent, and the tenants go back to sleep. Prints what happens, with times, and
-the command that wakes a tenant again. Ctrl-C ends all of it.
+records wake the tenants. Each tenant is asked for the temperature of room 105. Then the devices are silent, and the
+tenants go back to sleep. Prints what happens, with times, and the command that wakes a tenant again. Ctrl-C ends all of
+it.
 
 The tenants are processes of this user, which are not isolated from each other. docs/tenants-keeper.md says how tenants
 run in containers.

@@ -71,18 +71,34 @@ function frontFlow({ home, port, pagesPort, passwordFile }) {
   ];
 }
 
+/** Pump 5 is in room 105. */
+const ROOMS = [
+  { device: 'pump-*', property: 'saref:Temperature', value: 'temperature', room: '10{1}', unit: '°C' }
+];
+
 /**
- * The flow of a tenant: the shipped one, and a page with the latest values.
+ * The flow of a tenant: the shipped one, a page with the latest values, and a directory of the rooms.
  * @returns {Record<string, any>[]}
  */
 function tenantFlow() {
   const [{ id: z }] = shipped;
   const nodes = shipped.map((each) =>
-    each.type === 'seganet-series' ? { ...each, wires: [['keep']] } : each
+    each.type === 'seganet-series' ? { ...each, wires: [['keep', 'rooms']] } : each
   );
   return [
     ...nodes,
     { z, id: 'keep', type: 'function', name: 'keep', func: KEEP, outputs: 0, x: 640, y: 80, wires: [] },
+    {
+      z,
+      id: 'rooms',
+      type: 'seganet-find',
+      version: 1,
+      name: 'rooms',
+      rules: JSON.stringify(ROOMS),
+      x: 640,
+      y: 120,
+      wires: [[]]
+    },
     { z, id: 'page', type: 'http in', url: '/values', method: 'get', x: 130, y: 180, wires: [['show']] },
     { z, id: 'show', type: 'function', name: 'show', func: SHOW, x: 310, y: 180, wires: [['answer']] },
     { z, id: 'answer', type: 'http response', x: 470, y: 180, wires: [] }

@@ -12,8 +12,11 @@ const { HELP, readArguments } = require('./arguments');
 const { startDevices } = require('./devices');
 const { frontFlow, tenantFlow } = require('./flows');
 const { Keeper } = require('./keeper');
+const { temperatureOf } = require('./question');
 
 const TENANTS = ['acme', 'beta'];
+/** The device that is asked for is in room 105. */
+const ROOM_OF = 5;
 /** Port of a tenant's editor and pages, at an address of its own. */
 const HTTP_PORT = 8080;
 /** The passwords are random and for this run only, so a cheap hash is enough. */
@@ -53,6 +56,26 @@ function tell({ tenant, event, by = '', class: cls, ms, how, reason }, commandOf
   else if (event === 'paused') say(`${tenant}: paused`);
   else if (event === 'stopped') say(`${tenant}: sleeps. Wake it again:\n         ${commandOf(tenant)}`);
   else if (event === 'crashed' || event === 'failed') say(`${tenant}: ${event}: ${reason}`);
+}
+
+/**
+ * Asks each tenant what the temperature of a room is.
+ * @param {{ pagesPort: number, devices: number, passwordOf: (user: string) => string }} parts
+ */
+async function ask({ pagesPort, devices, passwordOf }) {
+  const room = `10${Math.min(devices, ROOM_OF)}`;
+  for (const tenant of TENANTS) {
+    const password = passwordOf(`${tenant}/alice`);
+    const began = performance.now();
+    try {
+      const { value, unit, device, why } = await temperatureOf({ port: pagesPort, tenant, password, room });
+      const took = Math.ceil(performance.now() - began);
+      say(`${tenant}: room ${room} has ${value} ${unit}, answered in ${took} ms (${device}: ${why}). Ask again:
+         curl -u ${tenant}/alice:${password} 'http://${tenant}.localhost:${pagesPort}/seganet/q?property=Temperature&room=${room}'`);
+    } catch (error) {
+      say(`${tenant}: no answer for room ${room}: ${/** @type {Error} */ (error).message}`);
+    }
+  }
 }
 
 /**
@@ -120,6 +143,7 @@ async function start(options, { onEnd, fail }) {
     say(`${tenant}: its first record is acknowledged after ${Math.ceil(ms)} ms`)
   );
   say('the devices are silent now, and stay connected');
+  await ask({ pagesPort, devices, passwordOf });
 }
 
 if (require.main === module) runDemo({ readArguments, help: HELP, start });
