@@ -23,8 +23,8 @@ function tell(violations) {
 
 /** Checks a kept history again. @param {string} file */
 function checkAgain(file) {
-  const { history, settings } = JSON.parse(fs.readFileSync(file, 'utf8'));
-  const { violations, ...verdict } = check(history, settings);
+  const kept = JSON.parse(fs.readFileSync(file, 'utf8'));
+  const { violations, ...verdict } = kept.lines ? tenants.check(kept) : check(kept.history, kept.settings);
   console.log(JSON.stringify(verdict, null, 1));
   tell(violations);
   process.exit(verdict.valid ? 0 : 1);

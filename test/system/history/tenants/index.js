@@ -3,9 +3,10 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { check } = require('./checker');
 const { Lab } = require('./lab');
 const { runOne } = require('./run-one');
-const { drawSchedule, KINDS } = require('./schedule');
+const { drawSchedule } = require('./schedule');
 
 /** @typedef {import('./run-one').Result} Result */
 
@@ -111,4 +112,4 @@ async function runAll({ seed, runs, seconds, parallel }, kinds, place) {
   return { results, failed };
 }
 
-module.exports = { KINDS, line, runAll, table };
+module.exports = { check, line, runAll, table };
