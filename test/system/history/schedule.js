@@ -1,7 +1,7 @@
 'use strict';
 // The plan of a run, drawn from its seed: the load, the gateway's settings, and which faults when and for how long.
 
-const { seeded } = require('../../fixtures/gateway/random');
+const { draws, seeded } = require('../../fixtures/gateway/random');
 const { EDITS } = require('./faults/flow-edits');
 
 /**
@@ -67,17 +67,6 @@ const CHANGED = [
 ];
 
 const DAY_S = 86400;
-
-/** @param {ReturnType<typeof seeded>} random */
-function draws({ integer }) {
-  /** @template T @param {readonly T[]} list @returns {T} */
-  const pick = (list) => list[integer(list.length)];
-  /** @param {number} from @param {number} to */
-  const between = (from, to) => from + integer(to - from + 1);
-  /** @param {number} percent */
-  const chance = (percent) => integer(100) < percent;
-  return { pick, between, chance };
-}
 
 /** @typedef {ReturnType<typeof draws>} Draws */
 
@@ -275,4 +264,4 @@ function drawSchedule(seed, { seconds, kinds }) {
   };
 }
 
-module.exports = { drawSchedule, draws, KINDS, UPLINK, GATEWAY, PEOPLE };
+module.exports = { drawSchedule, KINDS, UPLINK, GATEWAY, PEOPLE };
