@@ -78,7 +78,7 @@ const faults = {
   sleep: async (lab, { tenant, force, pause, times }) => {
     for (let i = 0; i < times; i++) {
       const step = lab.ask('POST', `/v1/tenants/${tenant}/sleep`, { force, pause });
-      await (force && !pause ? lab.whileStopping(tenant, step) : step);
+      await (force ? lab.whileStopping(tenant, step) : step);
       await wait(200);
     }
   },
