@@ -1,5 +1,7 @@
 'use strict';
 
+const fs = require('node:fs');
+const path = require('node:path');
 const { KeyWindow } = require('./lib/unbatch/key-window');
 const { onInput } = require('./lib/base/message-input');
 const { END, whenEnded } = require('./lib/engine/deliveries');
@@ -7,10 +9,13 @@ const { leaveInert } = require('./lib/engine/join');
 const { integer, text } = require('./lib/base/options');
 const { readSettings } = require('./lib/settings/migrations');
 const { Status, rate } = require('./lib/base/status');
+const { readKeys, writeKeys } = require('./lib/unbatch/kept-keys');
 const { OpenBatches } = require('./lib/unbatch/open-batches');
 const { open, faultSentence } = require('./lib/unbatch/unbatch');
 
 const TICK_MS = 1000;
+/** In the user folder: the keys that were remembered at the last orderly end. */
+const FOLDER = 'seganet-unbatch';
 /** About 250 bytes each, so that a publisher that invents gateway ids cannot fill the memory. */
 const MAX_KEYS = 250000;
 
@@ -31,6 +36,8 @@ module.exports = function (RED) {
     const { values, problems, shown: why } = readSettings(config, schema);
     if (problems.length > 0) return leaveInert(this, why, problems.join(' '));
     const seen = new KeyWindow(values.window, values.lanes, Math.max(MAX_KEYS, values.window));
+    const file = keysFile(RED, this.id);
+    if (file) readKeys(file, seen);
     const batches = new OpenBatches((key) => seen.remove(key));
     const status = new Status(this);
     let records = 0;
@@ -70,14 +77,28 @@ module.exports = function (RED) {
       else send(Object.assign(msg, trace, { batch: { ...key, index: 0, count, historical } }));
       done(damaged ? new Error(faultSentence(envelope)) : undefined);
     });
-    this.on('close', () => {
+    this.on('close', (/** @type {boolean} */ isRemoved, /** @type {() => void} */ done) => {
       clearInterval(timer);
       status.close();
+      batches.abandon();
+      try {
+        if (file && isRemoved) fs.rmSync(file, { force: true });
+        else if (file && seen.size > 0) writeKeys(file, seen);
+      } catch (error) {
+        this.warn(`The keys of batches that arrived are not kept: ${/** @type {Error} */ (error).message}.`);
+      }
+      done();
     });
   }
 
   RED.nodes.registerType('seganet-unbatch', Unbatch);
 };
+
+/** @param {import('node-red').NodeAPI} RED @param {string} id @returns {string} '' = there is no user folder */
+function keysFile({ settings }, id) {
+  const { userDir } = /** @type {{ userDir?: string }} */ (settings);
+  return userDir ? path.join(userDir, FOLDER, `${encodeURIComponent(id)}.json`) : '';
+}
 
 /**
  * @param {Record<string, any>} msg

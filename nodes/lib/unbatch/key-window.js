@@ -98,14 +98,29 @@ class KeyWindow {
    * @param {number} count
    */
   add(key, count) {
-    let lane = refresh(this.#lanes, laneOf(key));
+    this.restore(laneOf(key), partOf(key), count);
+  }
+
+  /** @returns {[string, [string, number][]][]} lanes with their keys; the least recently used first */
+  entries() {
+    return [...this.#lanes].map(([name, lane]) => [name, [...lane]]);
+  }
+
+  /**
+   * Adds what entries() returned.
+   * @param {string} name of the lane
+   * @param {string} part
+   * @param {number} count
+   */
+  restore(name, part, count) {
+    let lane = refresh(this.#lanes, name);
     if (!lane) {
       lane = new Map();
-      this.#lanes.set(laneOf(key), lane);
+      this.#lanes.set(name, lane);
       if (this.#lanes.size > this.#mostLanes) this.#forgetLane();
     }
-    if (!lane.delete(partOf(key))) this.#size++;
-    lane.set(partOf(key), count);
+    if (!lane.delete(part)) this.#size++;
+    lane.set(part, count);
     if (lane.size > this.#keys) this.#forgetKey(lane);
     if (this.#size > this.#total) this.#forgetOldest();
   }

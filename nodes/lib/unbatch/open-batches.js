@@ -7,7 +7,7 @@
 /** @typedef {(error?: Error) => void} Done */
 
 class OpenBatches {
-  /** By key without the part. @type {Map<string, { open: number, hasFailed: boolean, copies: Done[] }>} */
+  /** By key without the part. @type {Map<string, { open: number, keys: Key[], hasFailed: boolean, copies: Done[] }>} */
   #batches = new Map();
   #forget;
 
@@ -22,8 +22,9 @@ class OpenBatches {
    */
   open(key) {
     const name = nameOf(key);
-    const batch = this.#batches.get(name) ?? { open: 0, hasFailed: false, copies: [] };
+    const batch = this.#batches.get(name) ?? { open: 0, keys: [], hasFailed: false, copies: [] };
     this.#batches.set(name, batch);
+    batch.keys.push(key);
     batch.open++;
     return (isDelivered) => {
       batch.open--;
@@ -34,6 +35,11 @@ class OpenBatches {
       const error = batch.hasFailed ? new Error(NOT_DELIVERED) : undefined;
       for (const done of batch.copies) done(error);
     };
+  }
+
+  /** The flow ends: what is still in it passes again. */
+  abandon() {
+    for (const { keys } of this.#batches.values()) for (const key of keys) this.#forget(key);
   }
 
   /**

@@ -46,3 +46,11 @@ test('a copy of a whole batch waits for all of its parts, and fails with one of 
   expect(copies).toEqual([expect.stringMatching(/not delivered/)]);
   expect(forgotten).toEqual([[1, 2]]);
 });
+
+test('forgets at the end of the flow what is still in it', () => {
+  const { open, forgotten } = batches();
+  open.open(keyOf(1))(true);
+  open.open(keyOf(2));
+  open.abandon();
+  expect(forgotten).toEqual([[2, null]]);
+});
