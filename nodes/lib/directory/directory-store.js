@@ -3,11 +3,12 @@
 // of the directory.
 
 const { randomUUID } = require('node:crypto');
-const { DISCOVERY_CONTEXT } = require('./terms');
 const { idProblem, problemsOf } = require('./check-thing');
 const { DirectoryError } = require('./directory-error');
+const { prepare } = require('./directory-statements');
 const { factsOf } = require('./facts');
 const { applyPatch, isObject, patchOf } = require('./merge-patch');
+const { candidatesOf, enriched, termsOf, withRegistration } = require('./thing-rows');
 
 /** Events that a client can ask for later. */
 const KEPT_EVENTS = 10000;
@@ -21,9 +22,7 @@ const MAX_CANDIDATES = 10000;
  * @typedef {{ id: number, type: EventType, thing: string, data: object }} Event data: with diff
  * @typedef {{ id: string, td: Record<string, any> }} Made
  *
- * A property of a thing that may answer a question.
- * @typedef {Omit<import('./facts').Property, 'terms' | 'rooms'> & { thing: string, title: string, device: string,
- *   room: string, isMade: boolean }} Candidate
+ * @typedef {import('./thing-rows').Candidate} Candidate
  *
  * @typedef {{ property: string, room: string, type: string, device: string, text: string }} Wanted terms, '' = any;
  *   device: an id; text: words
@@ -98,7 +97,7 @@ class DirectoryStore {
   get({ id }) {
     const row = this.#statements.get.get(id);
     if (!row) throw noThing(id);
-    return this.#enriched(row);
+    return enriched(row, this.#options.now());
   }
 
   /**
@@ -108,7 +107,8 @@ class DirectoryStore {
   list({ offset, limit }) {
     const rows = this.#statements.list.all(limit, offset);
     const { total, revision } = this.counts();
-    return { things: rows.map((row) => this.#enriched(row)), total, revision };
+    const now = this.#options.now();
+    return { things: rows.map((row) => enriched(row, now)), total, revision };
   }
 
   /** @returns {{ total: number, posted: number, revision: number }} */
@@ -316,18 +316,6 @@ class DirectoryStore {
     return row;
   }
 
-  /**
-   * @param {any} row
-   * @returns {object} with what the directory knows of the registration (WoT Discovery, 6.2.2.1)
-   */
-  #enriched(row) {
-    const td = withRegistration(JSON.parse(row.td), row);
-    const context = [td['@context']].flat();
-    if (!context.includes(DISCOVERY_CONTEXT)) context.splice(1, 0, DISCOVERY_CONTEXT);
-    const retrieved = new Date(this.#options.now()).toISOString();
-    return { ...td, '@context': context, registration: { ...td.registration, retrieved } };
-  }
-
   #revision() {
     return Number(this.#statements.revision.get()?.value ?? 0);
   }
@@ -373,43 +361,6 @@ function check(td) {
   return td;
 }
 
-/** @param {Record<string, any>} td @param {any} row @returns {Record<string, any>} */
-function withRegistration(td, { created, modified, ttl, expires }) {
-  const time = (/** @type {number} */ ms) => new Date(ms).toISOString();
-  const registration = {
-    created: time(created),
-    modified: time(modified),
-    ...(ttl !== null && { ttl }),
-    ...(expires !== null && { expires: time(expires) })
-  };
-  return { ...td, registration };
-}
-
-/** @param {import('./facts').Facts} facts @returns {[string, string][]} */
-function termsOf({ properties, rooms, types, device }) {
-  const all = [
-    ...properties.flatMap(({ terms }) => terms.map((term) => ['property', term])),
-    ...[...rooms, ...properties.flatMap((each) => each.rooms)].map((term) => ['room', term]),
-    ...types.map((term) => ['type', term]),
-    ...(device ? [['device', device]] : [])
-  ];
-  const unique = new Map(all.map((each) => [each.join(' '), each]));
-  return /** @type {[string, string][]} */ ([...unique.values()]);
-}
-
-/** @param {any} row @param {string} property @param {string} room @returns {Candidate[]} */
-function candidatesOf({ id: thing, origin, facts }, property, room) {
-  /** @type {import('./facts').Facts} */
-  const { title, device, room: place, rooms, properties } = JSON.parse(facts);
-  return properties
-    .filter((each) => property === '' || each.terms.includes(property))
-    .filter((each) => room === '' || (each.rooms.length > 0 ? each.rooms : rooms).includes(room))
-    .map(({ name, unit, kind, command, payload, url }) => ({
-      ...{ thing, title, device, room: place, isMade: origin === 'made' },
-      ...{ name, unit, kind, command, payload, url }
-    }));
-}
-
 /** @param {string} id */
 const noThing = (id) => new DirectoryError(404, `There is no thing ${id.slice(0, 200)}.`);
 
@@ -419,35 +370,5 @@ const isMade = (id) =>
     409,
     `The gateway made ${id.slice(0, 200)} from a device. Change the rules of the find node, or post a thing with another id.`
   );
-
-/** @param {Database} db */
-function prepare(db) {
-  return {
-    has: db.prepare('SELECT 1 FROM thing WHERE id = ?'),
-    get: db.prepare('SELECT * FROM thing WHERE id = ?'),
-    // BINARY compares bytes of UTF-8, which is the order of the code points.
-    list: db.prepare('SELECT * FROM thing ORDER BY id LIMIT ? OFFSET ?'),
-    count: db.prepare("SELECT count(*) AS total, sum(origin = 'posted') AS posted FROM thing"),
-    write:
-      db.prepare(`INSERT INTO thing (id, origin, source, td, facts, created, modified, ttl, expires, seen, revision)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET origin = excluded.origin,
-      source = excluded.source, td = excluded.td, facts = excluded.facts, modified = excluded.modified,
-      ttl = excluded.ttl, expires = excluded.expires, seen = excluded.seen, revision = excluded.revision RETURNING n`),
-    delete: db.prepare('DELETE FROM thing WHERE n = ?'),
-    see: db.prepare('UPDATE thing SET seen = ? WHERE id = ? AND source = ? AND seen < ?'),
-    ofSource: db.prepare("SELECT n, id, origin FROM thing WHERE origin = 'made' AND source = ?"),
-    expired: db.prepare('SELECT n, id, origin FROM thing WHERE expires <= ? LIMIT 1000'),
-    unseen: db.prepare("SELECT n, id, origin FROM thing WHERE origin = 'made' AND seen < ? LIMIT 1000"),
-    deleteFacts: db.prepare('DELETE FROM fact WHERE thing = ?'),
-    insertFact: db.prepare('INSERT INTO fact (kind, term, thing) VALUES (?, ?, ?)'),
-    deleteText: db.prepare('DELETE FROM thing_text WHERE rowid = ?'),
-    insertText: db.prepare('INSERT INTO thing_text (rowid, words) VALUES (?, ?)'),
-    insertEvent: db.prepare('INSERT INTO event (type, thing, data) VALUES (?, ?, ?) RETURNING id'),
-    pruneEvents: db.prepare('DELETE FROM event WHERE id <= ?'),
-    eventsAfter: db.prepare('SELECT id, type, thing, data FROM event WHERE id > ? ORDER BY id LIMIT ?'),
-    revision: db.prepare("SELECT value FROM meta WHERE name = 'revision'"),
-    setRevision: db.prepare("INSERT OR REPLACE INTO meta VALUES ('revision', ?)")
-  };
-}
 
 exports.DirectoryStore = DirectoryStore;

@@ -70,7 +70,7 @@ function addEndpoints(RED, nodes) {
   httpAdmin.get(`${ROOT}/:id/events/:type`, mayRead, at(events));
 }
 
-/** @param {FindNode} node */
+/** @param {FindNode} node @returns {import('../metrics/directory').DirectoryView} */
 function viewOf({ id, name = '', directory }) {
   return directory ? { id, name, running: true, ...directory.view() } : { id, name, running: false };
 }
@@ -285,4 +285,4 @@ function rootOf(root) {
   return `/${path}/`.replace(/\/+/g, '/');
 }
 
-module.exports = { MAX_BYTES, ROOT, addEndpoints, rootOf };
+module.exports = { MAX_BYTES, ROOT, addEndpoints, rootOf, viewOf };

@@ -1,10 +1,11 @@
 'use strict';
-// Admin endpoints: the plan, the counters, the devices and the dead letters of an engine, the metrics of all engines
-// and series nodes, and the live view.
+// Admin endpoints: the plan, the counters, the devices and the dead letters of an engine, the metrics of all engines,
+// series nodes and find nodes, and the live view.
 
 const { Complaints } = require('../base/complaints');
 const { addLive } = require('../live');
 const { CONTENT_TYPE, metricsText } = require('../metrics');
+const { directoryViews } = require('../directory');
 const { seriesViews } = require('../series');
 const { spareDesk } = require('../tenants/operator');
 const { addDeadLetterEndpoints } = require('./dead-letter-endpoints');
@@ -59,7 +60,8 @@ function addEndpoints(RED, engines) {
     (/** @type {any} */ _request, /** @type {any} */ response) => {
       // end() instead of send(), which reorders the parameters of the content type.
       response.setHeader('Content-Type', CONTENT_TYPE);
-      response.end(metricsText([...engines].map(engineView), processView(loop.maxMs), seriesViews()));
+      const views = [...engines].map(engineView);
+      response.end(metricsText(views, processView(loop.maxMs), seriesViews(), directoryViews()));
     }
   );
   addDeadLetterEndpoints(RED);

@@ -2,6 +2,7 @@
 // The metrics of all engines of this process, in the Prometheus text format.
 
 const { CONTENT_TYPE, Exposition } = require('./text');
+const { addDirectory } = require('./directory');
 const { addEngine } = require('./engine');
 const { addUplink } = require('./uplink');
 const { addProcess } = require('./process');
@@ -21,9 +22,10 @@ const { version } = require('../../../package.json');
  * @param {EngineView[]} engines
  * @param {import('./process').ProcessView} [process] without it, the metrics of the process are left out
  * @param {import('./series').SeriesView[]} [series] of all series nodes
+ * @param {import('./directory').DirectoryView[]} [directories] of all find nodes
  * @returns {string}
  */
-function metricsText(engines, process, series = []) {
+function metricsText(engines, process, series = [], directories = []) {
   const out = new Exposition();
   out.gauge('seganet_build_info', 'Version of the gateway.').add({ version }, 1);
   if (process) addProcess(out, process);
@@ -49,6 +51,7 @@ function metricsText(engines, process, series = []) {
     }
   }
   for (const view of series) addSeries(out, view);
+  for (const view of directories) addDirectory(out, view);
   return out.toString();
 }
 
