@@ -1,0 +1,74 @@
+'use strict';
+// The permissions of the HTTP API, and bodies that are refused.
+
+const { Readable } = require('node:stream');
+const { addEndpoints, rootOf } = require('../../../nodes/lib/directory/endpoints');
+const { readJson } = require('../../../nodes/lib/directory/http-body');
+
+test('every address needs the login: reading seganet.read, changing things seganet.write', () => {
+  /** @type {[string, string, string][]} */
+  const routes = [];
+  const add = (method) => (path, permission, handler) => {
+    expect(typeof handler).toBe('function');
+    routes.push([method, path, permission]);
+  };
+  const httpAdmin = Object.fromEntries(
+    ['get', 'post', 'put', 'patch', 'delete'].map((name) => [name, add(name)])
+  );
+  addEndpoints(
+    /** @type {any} */ ({ auth: { needsPermission: (name) => name }, settings: {}, httpAdmin }),
+    new Set()
+  );
+  expect(routes.length).toBeGreaterThan(15);
+  for (const [method, path, permission] of routes) {
+    const changes = method !== 'get' && path.includes('/things');
+    expect([method, path, permission]).toEqual([method, path, changes ? 'seganet.write' : 'seganet.read']);
+  }
+});
+
+test('knows where the admin API is', () => {
+  expect([undefined, false, '/', 'red', '/red/', '//a//b'].map(rootOf)).toEqual([
+    '/',
+    '/',
+    '/',
+    '/red/',
+    '/red/',
+    '/a/b/'
+  ]);
+});
+
+describe('a body', () => {
+  const request = (text, headers = {}) =>
+    Object.assign(Readable.from([Buffer.from(text)]), {
+      headers: { 'content-type': 'application/td+json', ...headers }
+    });
+  const types = ['application/td+json'];
+
+  test('is JSON of the type, in pieces, too', async () => {
+    expect(await readJson(request('{"a":1}'), types)).toEqual({ a: 1 });
+    expect(
+      await readJson(request('{}', { 'content-type': 'Application/TD+JSON; charset=utf-8' }), types)
+    ).toEqual({});
+    const pieces = Object.assign(
+      Readable.from([...Buffer.from('{"a":"ä"}')].map((byte) => Buffer.from([byte]))),
+      {
+        headers: { 'content-type': types[0] }
+      }
+    );
+    expect(await readJson(pieces, types)).toEqual({ a: 'ä' });
+    const parsed = { headers: { 'content-type': types[0] }, _body: true, body: { a: 2 } };
+    expect(await readJson(parsed, types)).toEqual({ a: 2 });
+  });
+
+  test.each([
+    ['', {}, 400],
+    ['{', {}, 400],
+    ['\0', {}, 400],
+    [`"${'x'.repeat(300000)}"`, {}, 413],
+    ['{}', { 'content-type': 'text/plain' }, 415],
+    ['{}', { 'content-type': '' }, 415],
+    ['{}', { 'content-encoding': 'gzip' }, 415]
+  ])('is refused, case %#', async (text, headers, status) => {
+    await expect(readJson(request(text, headers), types)).rejects.toMatchObject({ status });
+  });
+});
