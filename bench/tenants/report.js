@@ -237,7 +237,7 @@ function intro(plan, outcomes) {
         ]
       : []),
     'The paper measures none of the criteria with –. Its figures are those of a Raspberry Pi 2 and 3; no such board was measured here.',
-    '_native_ UDP uses the loopback interface, the container its bridge.'
+    '_native_ UDP uses a virtual Ethernet link, as the container’s, which has a bridge behind it.'
   ].join('\n');
 }
 

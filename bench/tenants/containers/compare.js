@@ -2,11 +2,13 @@
 // What a container costs: processor, memory, disk and network of the same program in a tenant's container and without
 // one (criteria 2 to 4; the paper's figure 5).
 
+const { execFileSync } = require('node:child_process');
+const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { Child } = require('../../harness/child');
 const { askEngine } = require('../../harness/containers');
-const { freePort, waitForPort } = require('../../harness/net');
+const { eventually, freePort, waitForPort } = require('../../harness/net');
 const { Home } = require('../home');
 const { Keeper } = require('../keeper');
 
@@ -14,6 +16,7 @@ const WORK = path.join(__dirname, 'work.js');
 const HTTP_PORT = 8080;
 const UDP_PORT = 9000;
 const MBIT = 90;
+const START_MS = 30_000;
 const RENEW_MS = 5000;
 const MEMORY_MIB = 1024;
 
@@ -31,18 +34,57 @@ async function ask({ host, port }, work, options = {}) {
   return JSON.parse(text);
 }
 
-/** @param {string} folder of its data */
-async function startNative(folder) {
+/** Addresses of the link between this machine and the native program. */
+const LINK = { here: '10.212.0.1', there: '10.212.0.2', prefix: 30 };
+/** The link of a process that has no other one. */
+const AWAIT_LINK = `ip link set lo up
+while ! ip addr add "$1" dev bench1 2>/dev/null; do sleep 0.02; done
+ip link set bench1 up
+shift
+exec "$@"`;
+
+/** @param {string} folder of its data @param {string} host @param {number} port */
+const environment = (folder, host, port) => ({
+  ...process.env,
+  ...{ SEGANET_HOME: folder, SEGANET_TENANT_HOST: host, SEGANET_TENANT_HTTP: String(port) }
+});
+
+/** Starts the other end of the UDP. @param {string} folder of its data */
+async function startPeer(folder) {
   const port = await freePort();
-  const env = {
-    ...process.env,
-    SEGANET_HOME: folder,
-    SEGANET_TENANT_HOST: '127.0.0.1',
-    SEGANET_TENANT_HTTP: String(port)
-  };
-  const child = new Child(process.execPath, [WORK], { name: 'native', env });
-  await waitForPort(port, '127.0.0.1', 20_000, () => Boolean(child.exit));
+  const child = new Child(process.execPath, [WORK], {
+    name: 'peer',
+    env: environment(folder, '127.0.0.1', port)
+  });
+  await waitForPort(port, '127.0.0.1', START_MS, () => Boolean(child.exit));
   return { child, place: { host: '127.0.0.1', port, peer: '127.0.0.1' } };
+}
+
+/**
+ * Starts the program outside of any container. Its only link is one like a container's, but without a bridge: the
+ * loopback interface has no cost of a link, and no program uses it to reach another machine.
+ * @param {string} folder of its data
+ */
+async function startNative(folder) {
+  const { here, there, prefix } = LINK;
+  const env = environment(folder, there, HTTP_PORT);
+  const program = ['/bin/sh', '-c', AWAIT_LINK, 'sh', `${there}/${prefix}`, process.execPath, WORK];
+  const child = new Child('unshare', ['--net', '--', ...program], { name: 'native', env });
+  const networkOf = (/** @type {number | string} */ pid) => fs.readlinkSync(`/proc/${pid}/ns/net`);
+  await eventually(() => networkOf(child.pid) !== networkOf('self'), {
+    timeoutMs: START_MS,
+    what: 'its network'
+  });
+  const link = ['link', 'add', 'bench0', 'type', 'veth', 'peer', 'name', 'bench1', 'netns', String(child.pid)];
+  for (const args of [
+    link,
+    ['addr', 'add', `${here}/${prefix}`, 'dev', 'bench0'],
+    ['link', 'set', 'bench0', 'up']
+  ]) {
+    execFileSync('ip', args);
+  }
+  await waitForPort(HTTP_PORT, there, START_MS, () => Boolean(child.exit));
+  return { child, place: { host: there, port: HTTP_PORT, peer: here } };
 }
 
 /**
@@ -110,7 +152,7 @@ async function compare({ driver, socket, repeats, ...options }) {
     const { lease, host } = await keeper.ask('POST', '/v1/tenants/work/lease', body);
     timer = setInterval(() => void keeper.ask('PUT', `/v1/leases/${lease}`).catch(() => {}), RENEW_MS);
     const native = await startNative(home.folder);
-    const peer = await startNative(home.folder);
+    const peer = await startPeer(home.folder);
     children.push(native.child, peer.child);
     // The address of this machine in the tenant's network is the one before the tenant's.
     const bridge = host.replace(/\d+$/, (/** @type {string} */ last) => String(Number(last) - 1));
