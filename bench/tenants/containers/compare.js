@@ -75,7 +75,18 @@ async function startNative(folder) {
     timeoutMs: START_MS,
     what: 'its network'
   });
-  const link = ['link', 'add', 'bench0', 'type', 'veth', 'peer', 'name', 'bench1', 'netns', String(child.pid)];
+  const link = [
+    'link',
+    'add',
+    'bench0',
+    'type',
+    'veth',
+    'peer',
+    'name',
+    'bench1',
+    'netns',
+    String(child.pid)
+  ];
   for (const args of [
     link,
     ['addr', 'add', `${here}/${prefix}`, 'dev', 'bench0'],
