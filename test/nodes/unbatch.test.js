@@ -1,5 +1,8 @@
 'use strict';
 
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
 const { helper, node, inbox, shown, until, modules } = require('./support/gateway');
 const join = require('@node-red/nodes/core/sequence/17-split.js');
 
@@ -75,6 +78,31 @@ test('drops and counts the second copy, also when it is historical now', async (
     fill: 'green',
     text: expect.stringMatching(/^[1-9]\d*\/s · 2 duplicates dropped$/)
   });
+});
+
+test('remembers the keys after an orderly end, but not those of a deleted node', async () => {
+  const userDir = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-unbatch-'));
+  const file = path.join(userDir, 'seganet-unbatch', 'un.json');
+  helper.settings({ userDir });
+  try {
+    await load();
+    await outcome({ topic: 'gw', payload: envelope(7, 1, 2) });
+    await helper.unload();
+    expect(JSON.parse(fs.readFileSync(file, 'utf8'))).toEqual({
+      version: 1,
+      lanes: [['pi-1/mdl3k2x1q/3', [['7', 2]]]]
+    });
+    const arrived = await load();
+    await outcome({ topic: 'gw/history', payload: envelope(7, 1, 2) });
+    await outcome({ topic: 'gw', payload: envelope(8, 3) });
+    await until(() => arrived.length > 0);
+    expect(arrived.map(({ seq }) => seq)).toEqual([3]);
+    await helper.getNode('un').close(true);
+    expect(fs.existsSync(file)).toBe(false);
+  } finally {
+    helper.settings({});
+    fs.rmSync(userDir, { recursive: true, force: true });
+  }
 });
 
 test('passes a single record unchanged, once', async () => {
