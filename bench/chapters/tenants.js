@@ -173,7 +173,10 @@ const parts = {
     ]
   },
   pages: {
-    lacking: driverProblem,
+    lacking: (plan) =>
+      driverOf(plan) === 'process'
+        ? ''
+        : 'A gateway in a container opens its pages only with a password, which the front does not pass on.',
     cases: (plan) =>
       [false, true].map((isPaused) => ({
         key: `pages-${isPaused ? 'paused' : 'stopped'}`,

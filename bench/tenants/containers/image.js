@@ -20,17 +20,6 @@ const FOLDERS = [
   'run/secrets/seganet',
   'var/tmp'
 ];
-const START = '/start.js';
-/**
- * Starts the gateway with a password for its editor, which nobody knows: without one it opens no port for pages on an
- * address that others reach, and the keeper passes no variables.
- */
-const STARTER = `process.env.SEGANET_ADMIN_USER = 'admin';
-process.env.SEGANET_ADMIN_PASSWORD_HASH = '$2b$08$ZE7HK9FjVnRrlKmBPdrcQO74Skcj4514KpPzkha8kaGGai.Fa008i';
-process.argv[1] = '${GATEWAY}/flows/launcher/start.js';
-require('node:module').runMain();
-`;
-
 /** What the gateway needs of this repository. */
 const PARTS = [
   'nodes',
@@ -67,7 +56,6 @@ function makeRoot(folder) {
     fs.copyFileSync(file, path.join(folder, file));
   }
   fs.copyFileSync(path.join(__dirname, 'work.js'), path.join(folder, WORK));
-  fs.writeFileSync(path.join(folder, START), STARTER);
   const users = 'root:x:0:0::/:/bin/false\nnode:x:1000:1000::/data:/bin/false\n';
   fs.writeFileSync(path.join(folder, 'etc/passwd'), users);
   fs.writeFileSync(path.join(folder, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
@@ -96,7 +84,7 @@ function pack(folder, { hasGateway }) {
   return child.stdout;
 }
 
-const gatewayCommand = [NODE, '--max-semi-space-size=1', START];
+const gatewayCommand = [NODE, '--max-semi-space-size=1', `${GATEWAY}/flows/launcher/start.js`];
 const workCommand = [NODE, WORK];
 
 module.exports = { pack, gatewayCommand, workCommand };
