@@ -10,11 +10,14 @@ const { coldWakes, together } = require('../wakes');
 const { compare } = require('./compare');
 const { gatewayCommand, pack, workCommand } = require('./image');
 const { RESULT } = require('./inside');
+const { neighbors } = require('./neighbors');
 
 const IMAGE = 'localhost/seganet/bench:1';
 
 /** @type {Record<string, (options: any) => Promise<any>>} */
-const measurements = { compare, coldWakes, together, heldPages, memory, idleStops };
+const measurements = { compare, coldWakes, together, heldPages, memory, idleStops, neighbors };
+/** Those whose tenants are small programs. */
+const SMALL = ['compare', 'neighbors'];
 
 async function main() {
   const { engine: name, measurement, options, folder } = JSON.parse(process.argv[2]);
@@ -22,7 +25,7 @@ async function main() {
   const engine = await runEngine(name, folder);
   let code = 0;
   try {
-    const hasGateway = measurement !== 'compare';
+    const hasGateway = !SMALL.includes(measurement);
     const image = await importImage(engine.socket, pack(folder, { hasGateway }), IMAGE);
     const variable = name === 'docker' ? 'SEGANET_TENANTS_DOCKER' : 'SEGANET_TENANTS_PODMAN';
     const command = hasGateway ? gatewayCommand : workCommand;
