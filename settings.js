@@ -6,7 +6,7 @@
 const { applyEnvironment } = require('./flows/launcher/environment');
 const { prepareHome } = require('./flows/launcher/home');
 const { logLine } = require('./flows/launcher/log');
-const { guardRequests } = require('./flows/launcher/loopback-guard');
+const { guardOf } = require('./flows/launcher/guard');
 
 // All files are the gateway's own, also those that Node-RED writes: the flow, its secrets, its log.
 process.umask(0o077);
@@ -19,6 +19,9 @@ const password = env.SEGANET_ADMIN_PASSWORD_HASH;
 /** Without these Node-RED opens no HTTP server at all. */
 const noHttp = { httpAdminRoot: false, httpNodeRoot: false, disableEditor: true };
 
+/** Of an editor without a password. */
+const guard = guardOf(env.SEGANET_EDITOR_HOST);
+
 const http = {
   uiHost: env.SEGANET_EDITOR_HOST,
   uiPort: Number(env.SEGANET_EDITOR_PORT),
@@ -26,7 +29,7 @@ const http = {
   seganetEngineStatusHost: env.SEGANET_STATUS_HOST,
   ...(password
     ? authenticated(env.SEGANET_ADMIN_USER, password)
-    : { httpAdminMiddleware: guardRequests, httpNodeMiddleware: guardRequests })
+    : { httpAdminMiddleware: guard.guardRequests, httpNodeMiddleware: guard.guardRequests })
 };
 
 /**

@@ -173,10 +173,7 @@ const parts = {
     ]
   },
   pages: {
-    lacking: (plan) =>
-      driverOf(plan) === 'process'
-        ? ''
-        : 'A gateway in a container opens its pages only with a password, which the front does not pass on.',
+    lacking: driverProblem,
     cases: (plan) =>
       [false, true].map((isPaused) => ({
         key: `pages-${isPaused ? 'paused' : 'stopped'}`,

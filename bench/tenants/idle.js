@@ -48,11 +48,8 @@ async function lateness(stage, tenant, resting) {
  */
 function idleStops({ samples, busyMs, driver }) {
   const cold = { idleMs: IDLE_MS, stopMs: STOP_MS, warm: false };
-  // A gateway in a container has no pages.
-  const hasPages = !driver;
-  const busyTenants = ['lease', 'records', ...(hasPages ? ['page'] : [])];
-  const tenants = ['cold', 'warm', ...busyTenants];
-  return onStage({ tenants, times: cold, driver, hasPages }, async (stage) => {
+  const tenants = ['cold', 'warm', 'lease', 'records', 'page'];
+  return onStage({ tenants, times: cold, driver, hasPages: true }, async (stage) => {
     await stage.prime();
     stage.home.writeTenants(
       tenants.map((name) => stage.entry(name, name === 'warm' ? { warm: true, stopMs: REST_MS } : {}))
@@ -68,7 +65,7 @@ function idleStops({ samples, busyMs, driver }) {
       pauseLate.push(await lateness(stage, 'warm', 'pausing'));
       await stage.untilStopped(['cold']);
     }
-    const busy = await work(stage, busyTenants, busyMs);
+    const busy = await work(stage, busyMs);
     // The device is still connected, and its record still arrives.
     await sleeper.publishAsync('temperature', '21.5', QOS);
     await stage.untilArrived('cold', 1);
@@ -77,10 +74,11 @@ function idleStops({ samples, busyMs, driver }) {
 }
 
 /**
- * Keeps tenants busy: with a lease, with records, and with an open connection.
- * @param {import('./stage').Stage} stage @param {string[]} busy @param {number} busyMs
+ * Keeps three tenants busy: with a lease, with records, and with an open connection.
+ * @param {import('./stage').Stage} stage @param {number} busyMs
  */
-async function work(stage, busy, busyMs) {
+async function work(stage, busyMs) {
+  const busy = ['lease', 'records', 'page'];
   const body = { reason: 'operator', class: 8, holder: 'bench' };
   const { lease } = await stage.keeper.ask('POST', '/v1/tenants/lease/lease', body);
   const renewal = setInterval(
@@ -98,7 +96,7 @@ async function work(stage, busy, busyMs) {
   })();
   // Each answer takes several times the idle time.
   const reading = (async () => {
-    while (!isOver && busy.includes('page')) await page(stage, 'page', '/slow');
+    while (!isOver) await page(stage, 'page', '/slow');
   })();
   try {
     await stage.untilArrived('records', 1);

@@ -8,6 +8,7 @@ const { isLoopback } = require('../../nodes/lib/base/loopback');
 const { exposureProblem } = require('../../nodes/lib/tenants/exposure');
 const { ConfigError } = require('./config-error');
 const { deviceProblems } = require('./device-problems');
+const { passwordsOfTenant } = require('./front-guard');
 const { unknownNames } = require('./unknown-names');
 const { FORMER, VARIABLES } = require('./variables');
 
@@ -16,18 +17,23 @@ const { FORMER, VARIABLES } = require('./variables');
 /** Node-RED would look such a value up a second time. */
 const REFERENCE = /^\$(\{[^}]+\}|\([^)]+\))$/;
 
-/** Checks of values that only make sense together. @param {Values} values @returns {string[]} */
-function problemsTogether(values) {
+/**
+ * Checks of values that only make sense together.
+ * @param {Values} values
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {string[]}
+ */
+function problemsTogether(values, env) {
   return [
-    ...editorProblems(values),
+    ...editorProblems(values, passwordsOfTenant(env) !== ''),
     ...deviceProblems(values),
     ...certificateProblems(values),
     ...exposureProblems(values)
   ];
 }
 
-/** @param {Values} values @returns {string[]} */
-function editorProblems(values) {
+/** @param {Values} values @param {boolean} isTenant @returns {string[]} */
+function editorProblems(values, isTenant) {
   const user = values.SEGANET_ADMIN_USER;
   const hash = values.SEGANET_ADMIN_PASSWORD_HASH;
   if (Boolean(user) !== Boolean(hash)) {
@@ -38,7 +44,9 @@ function editorProblems(values) {
       'SEGANET_ADMIN_PASSWORD_HASH is not a bcrypt hash. Create one with "npx node-red admin hash-pw", and quote it, because it contains "$".'
     ];
   }
-  if (values.SEGANET_EDITOR_PORT !== 'off' && !isLoopback(values.SEGANET_EDITOR_HOST) && !user) {
+  // A tenant in a container answers only to its front.
+  const isGuarded = isTenant || isLoopback(values.SEGANET_EDITOR_HOST);
+  if (values.SEGANET_EDITOR_PORT !== 'off' && !isGuarded && !user) {
     return [
       `SEGANET_EDITOR_HOST ${values.SEGANET_EDITOR_HOST} would open the editor to the network without a password, and any client that ` +
         'reaches the editor can run any program here. Set SEGANET_ADMIN_USER and SEGANET_ADMIN_PASSWORD_HASH, or ' +
@@ -145,7 +153,7 @@ function readEnvironment(env) {
       values[name] = initial();
     }
   }
-  if (problems.length === 0) problems.push(...problemsTogether(values));
+  if (problems.length === 0) problems.push(...problemsTogether(values, env));
   if (problems.length > 0) throw new ConfigError(problems);
   return values;
 }

@@ -8,7 +8,7 @@ const { ConfigError, EXIT_CONFIG } = require('./config-error');
 const { stopOnSignals, stopWithParent } = require('./stop');
 const { watchEditor, watchStatuses } = require('./watch');
 const { checkFlow, watchStart } = require('./started');
-const { guardUpgrades } = require('./loopback-guard');
+const { guardOf } = require('./guard');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
 const { onRuntimeEvent } = require('../../nodes/lib/base/runtime-events');
 const { logProblem } = require('./home');
@@ -94,7 +94,7 @@ async function runNodeRed(env, settings, isDemo, service) {
   if (!hasEditor) return;
   const server = /** @type {import('http').Server} */ (RED.server);
   watchEditor(server);
-  if (!settings.adminAuth) guardUpgrades(server);
+  if (!settings.adminAuth) guardOf(settings.uiHost).guardUpgrades(server);
 }
 
 async function main() {

@@ -16,7 +16,7 @@ const NORMAL = 3;
 
 /**
  * @typedef {Pick<import('./keeper-client').KeeperClient, 'lease' | 'renew' | 'release'>} Keeper
- * @typedef {{ host: string, agent: http.Agent, release: () => void }} Hold of one connection; release() is idempotent
+ * @typedef {{ host: string, password: string, agent: http.Agent, release: () => void }} Hold of one connection; release() is idempotent
  *
  * @typedef {object} Shared what the connections of a tenant share
  * @property {number} users
@@ -82,8 +82,8 @@ class HeldLeases {
     };
     signal.addEventListener('abort', release);
     try {
-      const { host } = await Promise.race([shared.lease, aborted(signal)]);
-      return { host, agent: shared.agent, release };
+      const { host, password } = await Promise.race([shared.lease, aborted(signal)]);
+      return { host, password, agent: shared.agent, release };
     } catch (error) {
       release();
       throw error;

@@ -126,6 +126,26 @@ function raw(bytes) {
 }
 
 describe('a request', () => {
+  test('proves the front to a tenant beyond loopback, and to no other', async () => {
+    await ask({ ...alice, 'x-seganet-front': 'guess' });
+    expect(seen[0].headers).not.toHaveProperty('x-seganet-front');
+    await server.close();
+    // It reaches this machine, and is no loopback address.
+    keeper.host = '0.0.0.0';
+    server = new PageServer({
+      host: '127.0.0.1',
+      port: 0,
+      tls: null,
+      verifier,
+      keeper,
+      pagesOf: () => backend.address().port,
+      warn: () => {}
+    });
+    port = await server.open();
+    await ask({ ...alice, 'x-seganet-front': 'guess' });
+    expect(seen[1].headers).toMatchObject({ 'x-seganet-front': 'secret' });
+  });
+
   test('wakes the tenant of its user, and goes on without the password', async () => {
     const { status, headers, text } = await ask(
       { ...alice, 'x-forwarded-for': '6.6.6.6', 'x-seganet-user': 'root' },

@@ -1,6 +1,8 @@
 'use strict';
 // The headers of requests and answers between a browser and the pages of a tenant (RFC 9110, section 7.6).
 
+const { HEADER } = require('../front-header');
+
 /** Headers of one connection, which a proxy does not pass on. */
 const OF_CONNECTION = [
   'connection',
@@ -20,7 +22,8 @@ const OWN = [
   'x-forwarded-for',
   'x-forwarded-host',
   'x-forwarded-proto',
-  'x-seganet-user'
+  'x-seganet-user',
+  HEADER
 ];
 const DOMAIN = /;\s*domain\s*=[^;]*/gi;
 

@@ -8,6 +8,7 @@ const net = require('node:net');
 const { isLoopback } = require('../../base/loopback');
 const { watchTlsFiles } = require('../../base/tls-files');
 const { requestHeaders, answerHeaders } = require('./page-headers');
+const { HEADER } = require('../front-header');
 const { HeldLeases } = require('../held-leases');
 const { whoIs } = require('./page-login');
 
@@ -294,11 +295,13 @@ class PageServer {
    * @param {{ hold: Hold, port: number, user: string }} to
    * @param {Record<string, string>} [more] headers
    */
-  #forward(request, { hold: { host, agent }, port, user }, more = {}) {
+  #forward(request, { hold: { host, password, agent }, port, user }, more = {}) {
     const isTls = this.#options.tls !== null;
     const { method, url: path } = request;
     const headers = {
       ...requestHeaders(request, { user, isTls }, net.isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`),
+      // A web server that others could reach, too, asks who it is.
+      ...(password !== '' && !isLoopback(host) && { [HEADER]: password }),
       ...more
     };
     return http.request({ host, port, method, path, headers, agent: more.upgrade ? false : agent });
