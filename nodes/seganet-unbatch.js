@@ -4,7 +4,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { KeyWindow } = require('./lib/unbatch/key-window');
 const { onInput } = require('./lib/base/message-input');
-const { END, whenEnded } = require('./lib/engine/deliveries');
+const { END, KEY, whenEnded } = require('./lib/engine/deliveries');
 const { leaveInert } = require('./lib/engine/join');
 const { integer, text } = require('./lib/base/options');
 const { readSettings } = require('./lib/settings/migrations');
@@ -101,17 +101,24 @@ function keysFile({ settings }, id) {
 }
 
 /**
- * @param {Record<string, any>} msg
+ * @param {Record<PropertyKey, any>} msg
  * @param {(msg: any) => void} send
  * @param {ReturnType<typeof open>} opened an envelope
  * @param {() => string} newId
  */
-function sendRecords({ _msgid }, send, { key, historical, envelope }, newId) {
+function sendRecords({ _msgid, [KEY]: followed }, send, { key, historical, envelope }, newId) {
   const { records = [], count = 0 } = envelope ?? {};
   const id = key?.key ?? newId();
   for (const [at, { index, ...record }] of records.entries()) {
     // The core join node waits for `count` messages, so lines that are not records must not count.
     const parts = { id, type: 'array', index: at, count: records.length };
-    send({ _msgid, ...record, batch: { ...key, index, count, historical }, parts });
+    // The symbol survives nodes that give a message another id, such as split.
+    send({
+      _msgid,
+      ...(followed && { [KEY]: followed }),
+      ...record,
+      batch: { ...key, index, count, historical },
+      parts
+    });
   }
 }

@@ -11,6 +11,7 @@ afterEach(() => helper.unload());
 afterAll(() => helper.stopServer());
 
 const tab = { id: 'tab', type: 'tab', label: 'cloud' };
+const { KEY: FOLLOWED } = require('../../nodes/lib/engine/deliveries');
 const KEY = 'pi-1/mdl3k2x1q/3/';
 const line = (s, more = {}) => `${JSON.stringify({ ...more, d: 'm-7', t: 'hall', ts: 5, s, c: 3, p: s })}\n`;
 const envelope = (sequence, ...numbers) =>
@@ -35,6 +36,14 @@ function outcome(msg) {
     target.receive(msg);
   });
 }
+
+test('its messages belong to the record that a source follows, also behind nodes that give them another id', async () => {
+  const arrived = await load();
+  const msg = { topic: 'gw/pi-1/normal', payload: Buffer.from(envelope(1, 1, 2)), [FOLLOWED]: 'followed' };
+  await outcome(msg);
+  await until(() => arrived.length === 2);
+  expect(arrived.map((each) => each[FOLLOWED])).toEqual(['followed', 'followed']);
+});
 
 test('turns an envelope into one message per record, with all its known data', async () => {
   const arrived = await load();

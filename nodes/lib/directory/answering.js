@@ -62,7 +62,7 @@ class Answering {
     const problems = [];
     let asked = 0;
     for (const candidate of ranked) {
-      const kept = this.#values.valueOf(candidate.device, candidate.name);
+      const kept = candidate.device !== '' && this.#values.valueOf(candidate.device, candidate.name);
       if (kept && kept.ageMs <= question.maxAgeMs) {
         this.counters.kept++;
         return shape(question, ranked, candidate, { ...kept, from: 'record', isFresh: true, problems });
@@ -102,7 +102,8 @@ class Answering {
       const answer = await ask(candidate, leftMs, both);
       if (answer) {
         const payload = { [name]: answer.value };
-        this.#values.note({ device, payload, topic: '', ts: 0, cls: 0 });
+        // Things without a device have no place for values: '' would be shared by all of them.
+        if (device !== '') this.#values.note({ device, payload, topic: '', ts: 0, cls: 0 });
         return { value: answer.value, ageMs: 0 };
       }
       if (!(await waiting)) throw new Error(`The device did not answer within ${Math.round(leftMs)} ms.`);

@@ -38,7 +38,9 @@ class Calls {
         const sentence = `The thread of the directory ended (${cause}).`;
         for (const id of [...this.#open.keys()])
           this.#answer({ id, failure: { status: 503, message: sentence, more: {} } });
-        if (restartMs >= 0) problem(`${sentence} It restarts in ${restartMs} ms.`);
+        if (restartMs < 0) return;
+        onMessage({ type: 'state', reason: sentence, total: 0, posted: 0 });
+        problem(`${sentence} It restarts in ${restartMs} ms.`);
       },
       restarts: true
     });
@@ -57,8 +59,15 @@ class Calls {
       return Promise.reject(new DirectoryError(503, 'The directory has too many open requests. Ask again.'));
     const id = ++this.#last;
     return new Promise((resolve, reject) => {
+      try {
+        this.thread.post({ type: 'ask', id, what, input });
+      } catch (error) {
+        // It is nested too deep to be passed to the thread.
+        return reject(
+          new DirectoryError(400, `The input cannot be read: ${/** @type {Error} */ (error).message}.`)
+        );
+      }
       this.#open.set(id, { resolve, reject });
-      this.thread.post({ type: 'ask', id, what, input });
     });
   }
 

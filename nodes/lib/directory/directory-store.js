@@ -203,7 +203,12 @@ class DirectoryStore {
     const sql = `SELECT id, origin, facts FROM fact JOIN thing ON thing.n = fact.thing
       WHERE ${conditions.join(' AND ')} LIMIT ${MAX_CANDIDATES}`;
     const rows = this.#db.prepare(sql).all(...values);
-    return rows.flatMap((row) => candidatesOf(row, property, room)).slice(0, MAX_CANDIDATES);
+    const found = [];
+    for (const row of rows) {
+      found.push(...candidatesOf(row, property, room));
+      if (found.length >= MAX_CANDIDATES) break;
+    }
+    return found.slice(0, MAX_CANDIDATES);
   }
 
   /** @param {{ after: number }} input @returns {Event[]} later ones, at most 10,000 */

@@ -31,6 +31,9 @@ const MAX_TERMS = 16;
  * @property {Property[]} properties
  */
 
+/** Longest text that each answer repeats, in characters. */
+const MAX_TEXT = 1024;
+
 /**
  * @param {Record<string, any>} td valid
  * @returns {Facts}
@@ -42,11 +45,11 @@ function factsOf(td) {
   const properties = Object.entries(isObject(td.properties) ? td.properties : {});
   const measured = own.map(measuredBy).filter(Boolean);
   return {
-    title: td.title,
+    title: short(td.title),
     device,
     types: unique(own.map(termOf)),
     rooms: unique(places.map(roomTerm)),
-    room: places[0] ?? '',
+    room: short(places[0]),
     words: [
       td.title,
       td.description ?? '',
@@ -62,24 +65,29 @@ function factsOf(td) {
   };
 }
 
+/** @param {unknown} value @returns {string} */
+const short = (value) => (typeof value === 'string' ? value.slice(0, MAX_TEXT) : '');
+
 /** @param {string} name @param {any} affordance @param {string[]} more @returns {Property} */
 function propertyOf(name, affordance, more) {
   const kinds = [...namesOf(affordance['@type']), ...membersOf(affordance, MEASURES)];
   const command = isObject(affordance['seganet:command']) ? affordance['seganet:command'] : {};
   const hrefs = affordance.forms.map((/** @type {{ href: string }} */ { href }) => href);
-  const asked = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : '');
+  // Part of a topic, payload or address would mean something else.
+  const asked = (/** @type {unknown} */ value) =>
+    typeof value === 'string' && value.length <= MAX_TEXT ? value : '';
   return {
     name,
     terms: unique([name, ...kinds, ...more].map(termOf)),
     rooms: unique(placesOf(affordance).map(roomTerm)),
-    unit: typeof affordance.unit === 'string' ? affordance.unit : '',
-    kind: kinds.find((each) => !/ObservableProperty$|^Property$/.test(localName(each))) ?? more[0] ?? '',
+    unit: short(affordance.unit),
+    kind: short(kinds.find((each) => !/ObservableProperty$|^Property$/.test(localName(each))) ?? more[0]),
     command: asked(command.topic),
     payload: asked(command.payload),
     // A form may come from a device, and must not make the gateway send requests to any address.
     url:
       asked(affordance['seganet:ask']) ||
-      (hrefs.find((/** @type {string} */ href) => href.startsWith('ocf://')) ?? '')
+      asked(hrefs.find((/** @type {string} */ href) => href.startsWith('ocf://')))
   };
 }
 

@@ -35,6 +35,8 @@ const MAPS = new Set(['properties', 'actions', 'events', 'securityDefinitions'])
 const REFERENCES = new Set(['href', 'base']);
 const ABSOLUTE = /^[A-Za-z][A-Za-z0-9+.-]*:[^\s<>"{}|\\^`\p{Cc}]*$/u;
 const MAX_TRIPLES = 5000;
+/** Of all triples of a thing. */
+const MAX_CHARS = 1 << 20;
 
 /**
  * @param {string} id of the thing
@@ -49,6 +51,7 @@ function triplesOf(id, td, label) {
 class Writer {
   #prefixes;
   #label;
+  #chars = 0;
   #blanks = 0;
   /** @type {string[]} */
   #lines = [];
@@ -111,8 +114,11 @@ class Writer {
 
   /** @param {string} subject @param {string} predicate @param {string} object '' = none */
   #add(subject, predicate, object) {
-    if (object !== '' && this.#lines.length < MAX_TRIPLES)
-      this.#lines.push(`${subject} <${predicate}> ${object} .\n`);
+    if (object === '' || this.#lines.length >= MAX_TRIPLES) return;
+    const line = `${subject} <${predicate}> ${object} .\n`;
+    // A prefix of a thing of 64 KiB can be in thousands of lines.
+    this.#chars += line.length;
+    if (this.#chars <= MAX_CHARS) this.#lines.push(line);
   }
 
   /**

@@ -91,7 +91,9 @@ class Values {
    */
   see(device, { silentMs, cls, protocol }) {
     const isKnown = this.#devices.has(device);
-    const known = this.#get(device);
+    // A list of devices must not remove those whose records arrive.
+    if (!isKnown && this.#devices.size >= this.#max) return void this.forgotten++;
+    const known = this.#devices.get(device) ?? this.#get(device);
     if (!isKnown || (protocol !== '' && protocol !== known.protocol)) this.#changed.add(device);
     known.protocol = protocol || known.protocol;
     if (silentMs >= 0) known.at = Math.max(known.at, this.#now() - silentMs);

@@ -42,6 +42,16 @@ test('keeps its things over a restart, and refuses calls after its end', async (
   expect(await open().ask('get', { id })).toMatchObject({ id, title: 'thing' });
 });
 
+test('refuses what is nested too deep for its thread, and stays usable', async () => {
+  const directory = open();
+  const deep = JSON.parse(`${'['.repeat(100000)}${']'.repeat(100000)}`);
+  for (let i = 0; i < 1001; i++) {
+    const refusal = directory.ask('put', { id: 'urn:deep', td: { ...thing(), deep } });
+    await expect(refusal).rejects.toMatchObject({ status: 400 });
+  }
+  expect(await list(directory)).toEqual([]);
+});
+
 test('sets a damaged file aside, says so, and begins a new one', async () => {
   fs.writeFileSync(path.join(folder, 'directory.db'), Buffer.alloc(8192, 'no database '));
   const directory = open();

@@ -79,7 +79,9 @@ class OcfFeed {
   async #read(cloud) {
     const { ask, make, source } = this.#parts;
     const ids = [];
-    for await (const found of [this.#devices(cloud), this.#endpoints(cloud)].map(collect)) {
+    // One after the other: a promise that nobody waits for yet would end the process when it rejects.
+    for (const entries of [this.#devices(cloud), this.#endpoints(cloud)]) {
+      const found = await collect(entries);
       const things = found.map(make);
       for (let i = 0; i < things.length; i += PAGE)
         await ask('make', {
