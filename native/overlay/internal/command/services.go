@@ -1,0 +1,4 @@
+package command
+
+// serviceCommands are the commands of the services and of joining.
+func serviceCommands() []Command { return nil }
