@@ -1,0 +1,164 @@
+package policy
+
+import (
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"seganet.internal/overlay/internal/packet"
+)
+
+// A flow ends after this time without a packet (RFC 5382, RFC 4787, RFC 5508 for the lower bounds).
+const (
+	idleTCP     = 7440 * time.Second // established
+	idleOpening = 4 * time.Minute    // TCP before the other side has answered, or after a FIN
+	idleReset   = 10 * time.Second
+	idleUDP     = 3 * time.Minute
+	idleICMP    = time.Minute
+	idleRefused = 5 * time.Minute // a flow that a new policy refuses: its packets must not begin a new one
+)
+
+// sweepEvery is the least time between two searches for ended flows in a full table.
+const sweepEvery = time.Second
+
+const shards = 64
+
+// flowKey names a flow from this node's side. ICMP echo has its identifier in localPort if this node asked, in remotePort if the peer did.
+type flowKey struct {
+	local, remote         netip.Addr
+	localPort, remotePort uint16
+	protocol              uint8
+}
+
+func (k *flowKey) shard() uint32 {
+	a := k.remote.As16()
+	h := uint32(k.localPort)<<16 | uint32(k.remotePort)
+	h ^= uint32(a[15]) | uint32(a[14])<<8 | uint32(a[7])<<16
+	return h * 0x9e3779b1 >> 26
+}
+
+type flow struct {
+	seen    time.Duration // since the tracker's start
+	idle    time.Duration
+	rules   *rules  // that allowed it; nil for what this node began
+	from    *source // that began it; nil: this node
+	refused bool
+	fin     uint8 // 1: from the peer, 2: from this node
+}
+
+type shard struct {
+	mu    sync.Mutex
+	flows map[flowKey]*flow
+}
+
+// flowTable is a bounded table of flows.
+type flowTable struct {
+	shards  [shards]shard
+	all     atomic.Int64
+	inbound atomic.Int64
+	swept   atomic.Int64 // time of the last sweep
+}
+
+func (t *flowTable) init() {
+	for i := range t.shards {
+		t.shards[i].flows = map[flowKey]*flow{}
+	}
+	t.swept.Store(int64(-sweepEvery))
+}
+
+// reserve takes a place for a flow that from begins (nil: this node). False: the table is full.
+func (t *flowTable) reserve(from *source) bool {
+	if t.all.Add(1) > MaxFlows {
+		t.all.Add(-1)
+		return false
+	}
+	if from == nil {
+		return true
+	}
+	if t.inbound.Add(1) > MaxFlowsInbound {
+		t.inbound.Add(-1)
+		t.all.Add(-1)
+		return false
+	}
+	if from.flows.Add(1) > MaxFlowsPeer {
+		from.flows.Add(-1)
+		t.inbound.Add(-1)
+		t.all.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (t *flowTable) release(from *source) {
+	t.all.Add(-1)
+	if from != nil {
+		t.inbound.Add(-1)
+		from.flows.Add(-1)
+	}
+}
+
+// sweep removes ended flows, at most once in sweepEvery. The caller must hold no shard's lock.
+func (t *flowTable) sweep(now time.Duration) bool {
+	last := t.swept.Load()
+	if now-time.Duration(last) < sweepEvery || !t.swept.CompareAndSwap(last, int64(now)) {
+		return false
+	}
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		for k, f := range s.flows {
+			if now-f.seen > f.idle {
+				delete(s.flows, k)
+				t.release(f.from)
+			}
+		}
+		s.mu.Unlock()
+	}
+	return true
+}
+
+// touch updates a flow's timers by a packet.
+func (f *flow) touch(now time.Duration, info *packet.Info, outbound bool) {
+	f.seen = now
+	switch info.Protocol {
+	case packet.TCP:
+		side := uint8(1)
+		if outbound {
+			side = 2
+		}
+		switch {
+		case info.TCPFlags&packet.RST != 0:
+			f.idle = idleReset
+		case info.TCPFlags&packet.FIN != 0:
+			f.fin |= side
+			f.idle = idleOpening
+		case f.idle == idleOpening && f.fin == 0 && info.TCPFlags&packet.ACK != 0 && outbound == (f.from != nil):
+			f.idle = idleTCP // the other side has answered
+		}
+	case packet.UDP:
+		f.idle = idleUDP
+	default:
+		f.idle = idleICMP
+	}
+}
+
+// over reports whether a TCP SYN may begin a new flow under the key of this one.
+func (f *flow) over(now time.Duration, info *packet.Info) bool {
+	if now-f.seen > f.idle {
+		return true
+	}
+	return info.Protocol == packet.TCP && info.TCPFlags&(packet.SYN|packet.ACK) == packet.SYN && (f.idle == idleReset || f.fin == 3)
+}
+
+func newFlow(now time.Duration, from *source, r *rules, info *packet.Info, outbound bool) *flow {
+	f := &flow{from: from, rules: r}
+	if info.Protocol == packet.TCP {
+		f.idle = idleOpening
+		if info.TCPFlags&packet.SYN == 0 {
+			f.idle = idleTCP // it began before this process did
+		}
+	}
+	f.touch(now, info, outbound)
+	return f
+}

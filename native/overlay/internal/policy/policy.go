@@ -1,0 +1,183 @@
+// Package policy decides which packets pass between the tunnel and the node. The receiver enforces the network's policy: what no rule allows is
+// refused, also if the sender allowed it. Answers to what this node began pass by connection tracking.
+//
+// An inbound flow passes if its source address belongs to the peer's certificate, its destination is this node or a device behind it, the
+// destination offers the port, and a rule of the policy allows the peer to reach it. Everything else is refused and counted by reason.
+//
+// Fragments: the first is judged by its ports, and later ones pass if the first passed within 30 s. A later fragment that overtakes its first
+// is refused, and so is a first fragment without the whole transport header (RFC 3128).
+//
+// Thread safety: all methods may be called from any goroutine.
+package policy
+
+import (
+	"fmt"
+	"net/netip"
+
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/packet"
+	"seganet.internal/overlay/internal/wire"
+)
+
+// Limits of a Tracker.
+const (
+	MaxFlows        = 65536 // tracked flows in all
+	MaxFlowsInbound = 49152 // begun by peers; the rest is kept for what this node begins
+	MaxFlowsPeer    = 16384 // begun by one peer
+	MaxFragments    = 1024  // datagrams whose later fragments are expected
+)
+
+// Verdict is the decision about one packet: Accept, or the reason why it is refused.
+type Verdict uint8
+
+// Verdicts. Their names are the labels of the counters.
+const (
+	Accept      Verdict = iota
+	Malformed           // its headers contradict each other
+	Spoofed             // its source address does not belong to its sender
+	Elsewhere           // its destination is neither this node nor a device behind it
+	NotOffered          // the destination does not offer the port
+	NotAllowed          // no rule allows the sender to reach the port
+	Protocol            // neither TCP, UDP nor an ICMP message that the overlay carries
+	Unsolicited         // an answer or error that belongs to no flow
+	Fragment            // a fragment whose first part did not pass
+	TableFull           // too many flows
+	verdicts
+)
+
+var verdictNames = [verdicts]string{"accepted", "malformed", "spoofed source", "not for this node", "port not offered", "not allowed by the policy",
+	"protocol not carried", "unsolicited", "fragment without its first part", "too many flows"}
+
+func (v Verdict) String() string {
+	if v < verdicts {
+		return verdictNames[v]
+	}
+	return "unknown"
+}
+
+// Filter judges every packet of a node.
+type Filter interface {
+	Inbound(from identity.Peer, packet []byte) Verdict
+	Outbound(packet []byte) Verdict
+	Update(p wire.Policy, self identity.Peer, offered []wire.Service) error
+}
+
+// Target is a destination behind this node: an ordinary device.
+type Target struct {
+	Name      string
+	Addresses []netip.Addr // virtual
+	Groups    []string     // empty: those of the node
+	Ports     []string     // what it offers, as in a rule: "tcp/502", "udp/*", "icmp"
+}
+
+// rules is the policy compiled for this node. It is immutable; flows remember under which one they were allowed.
+type rules struct {
+	targets map[netip.Addr]*target
+}
+
+type target struct {
+	name    string
+	offered []wire.Ports
+	allow   []rule // those whose destination is this target
+}
+
+type rule struct {
+	from  wire.Selector
+	ports []wire.Ports
+}
+
+func compile(p wire.Policy, self identity.Peer, offered []wire.Service, devices []Target) (*rules, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	r := &rules{targets: map[netip.Addr]*target{}}
+	node := &target{name: self.FQDN, offered: []wire.Ports{{Proto: "icmp"}}}
+	for _, s := range offered {
+		node.offered = append(node.offered, wire.Ports{Proto: s.Proto, First: s.Port, Last: s.Port})
+	}
+	if err := node.compile(p, self.Name.Node, self.Groups); err != nil {
+		return nil, err
+	}
+	for _, a := range self.Addresses {
+		r.targets[a] = node
+	}
+	for _, d := range devices {
+		t := &target{name: d.Name}
+		for _, s := range d.Ports {
+			ports, err := wire.ParsePorts(s)
+			if err != nil {
+				return nil, fmt.Errorf("device %q: %w", d.Name, err)
+			}
+			t.offered = append(t.offered, ports)
+		}
+		groups := d.Groups
+		if len(groups) == 0 {
+			groups = self.Groups
+		}
+		if err := t.compile(p, self.Name.Node, groups); err != nil {
+			return nil, err
+		}
+		for _, a := range d.Addresses {
+			if r.targets[a] != nil {
+				return nil, fmt.Errorf("the address %s of the device %q is that of %s", a, d.Name, r.targets[a].name)
+			}
+			r.targets[a] = t
+		}
+	}
+	return r, nil
+}
+
+func (t *target) compile(p wire.Policy, node string, groups []string) error {
+	for _, from := range p.Allow {
+		to, err := wire.ParseSelector(from.To)
+		if err != nil {
+			return err
+		}
+		if !to.Matches(node, groups) {
+			continue
+		}
+		var r rule
+		if r.from, err = wire.ParseSelector(from.From); err != nil {
+			return err
+		}
+		for _, s := range from.Ports {
+			ports, err := wire.ParsePorts(s)
+			if err != nil {
+				return err
+			}
+			r.ports = append(r.ports, ports)
+		}
+		t.allow = append(t.allow, r)
+	}
+	return nil
+}
+
+// judge decides about a new flow from a peer.
+func (t *target) judge(from *source, info *packet.Info) Verdict {
+	proto := "icmp"
+	switch info.Protocol {
+	case packet.TCP:
+		proto = "tcp"
+	case packet.UDP:
+		proto = "udp"
+	}
+	if !contains(t.offered, proto, info.DestinationPort) {
+		return NotOffered
+	}
+	for i := range t.allow {
+		r := &t.allow[i]
+		if contains(r.ports, proto, info.DestinationPort) && r.from.Matches(from.node, from.groups) {
+			return Accept
+		}
+	}
+	return NotAllowed
+}
+
+func contains(list []wire.Ports, proto string, port uint16) bool {
+	for _, p := range list {
+		if p.Proto == proto && (proto == "icmp" || p.First <= port && port <= p.Last) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,405 @@
+package policy
+
+import (
+	"bytes"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/packet"
+	"seganet.internal/overlay/internal/packet/packettest"
+	"seganet.internal/overlay/internal/wire"
+)
+
+var (
+	self4, self6 = netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("fd00:1::1")
+	peer4, peer6 = netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("fd00:1::2")
+	pump4        = netip.MustParseAddr("198.18.0.9") // a device behind the peer
+	meter4       = netip.MustParseAddr("198.18.0.77")
+)
+
+func node(name string, key byte, groups []string, addresses ...netip.Addr) identity.Peer {
+	return identity.Peer{FQDN: name + ".plant.seganet.internal", Name: wire.Name{Node: name, Network: "plant"}, Addresses: addresses, WGKey: [32]byte{key},
+		Groups: groups, Serial: name}
+}
+
+var (
+	hub     = node("hub", 1, []string{"hubs"}, self6, self4)
+	gateway = func() identity.Peer {
+		p := node("hall-3", 2, []string{"gateways"}, peer6, peer4)
+		p.Devices = []identity.PeerDevice{{FQDN: "pump.hall-3.plant.seganet.internal", Addresses: []netip.Addr{pump4}}}
+		return p
+	}()
+	office = node("office", 3, []string{"people"}, netip.MustParseAddr("fd00:1::3"), netip.MustParseAddr("198.18.0.3"))
+	broker = []wire.Service{{Name: "broker", Proto: "tcp", Port: 8883}, {Name: "coap", Proto: "udp", Port: 5683}, {Name: "ssh", Proto: "tcp", Port: 22}}
+	allow  = wire.Policy{Version: 1, Allow: []wire.Rule{
+		{From: "group:gateways", To: "group:hubs", Ports: []string{"tcp/8883", "udp/5683", "tcp/9999", "icmp"}},
+		{From: "node:hall-3", To: "group:meters", Ports: []string{"tcp/500-510"}},
+	}}
+)
+
+type clock struct{ at time.Duration }
+
+func tracker(t testing.TB, p wire.Policy) (*Tracker, *clock) {
+	t.Helper()
+	c := &clock{at: time.Hour}
+	tr := New(nil)
+	tr.now = func() time.Duration { return c.at }
+	if err := tr.Update(p, hub, broker); err != nil {
+		t.Fatal(err)
+	}
+	return tr, c
+}
+
+func port(a netip.Addr, p uint16) netip.AddrPort { return netip.AddrPortFrom(a, p) }
+
+func tcpTo(from netip.Addr, to netip.Addr, p uint16) []byte {
+	return packettest.TCP(port(from, 40000), port(to, p), packet.SYN, nil, nil)
+}
+
+func TestNewFlows(t *testing.T) {
+	other := netip.MustParseAddr("198.18.5.5")
+	for _, c := range []struct {
+		name string
+		from identity.Peer
+		b    []byte
+		want Verdict
+	}{
+		{"allowed TCP over IPv4", gateway, tcpTo(peer4, self4, 8883), Accept},
+		{"allowed TCP over IPv6", gateway, tcpTo(peer6, self6, 8883), Accept},
+		{"allowed UDP", gateway, packettest.UDP(port(peer6, 1), port(self6, 5683), []byte("x")), Accept},
+		{"allowed echo", gateway, packettest.Echo(peer4, self4, false, 7, nil), Accept},
+		{"device behind the peer", gateway, tcpTo(pump4, self4, 8883), Accept},
+		{"port that is offered and not allowed", gateway, tcpTo(peer4, self4, 22), NotAllowed},
+		{"port that is allowed and not offered", gateway, tcpTo(peer4, self4, 9999), NotOffered},
+		{"TCP where UDP is offered", gateway, tcpTo(peer4, self4, 5683), NotOffered},
+		{"node of another group", office, tcpTo(office.Addresses[1], self4, 8883), NotAllowed},
+		{"echo from another group", office, packettest.Echo(office.Addresses[1], self4, false, 7, nil), NotAllowed},
+		{"source of another peer", office, tcpTo(peer4, self4, 8883), Spoofed},
+		{"source of this node", gateway, tcpTo(self4, self4, 8883), Spoofed},
+		{"source outside the overlay", gateway, tcpTo(netip.MustParseAddr("192.0.2.1"), self4, 8883), Spoofed},
+		{"destination elsewhere", gateway, tcpTo(peer4, other, 8883), Elsewhere},
+		{"device that is not there", gateway, tcpTo(peer4, meter4, 502), Elsewhere},
+		{"answer that nobody asked for", gateway, packettest.Echo(peer4, self4, true, 7, nil), Unsolicited},
+		{"ICMP redirect", gateway, packettest.ICMP(peer4, self4, 5, 0, 0, make([]byte, 28)), Protocol},
+		{"ICMP error about nothing", gateway, packettest.ICMP(peer4, self4, 3, 3, 0, tcpTo(self4, peer4, 1)), Unsolicited},
+		{"GRE", gateway, packettest.IP(peer4, self4, 47, make([]byte, 8)), Protocol},
+		{"cut off", gateway, tcpTo(peer4, self4, 8883)[:30], Malformed},
+		{"empty", gateway, nil, Malformed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tr, _ := tracker(t, allow)
+			if got := tr.Inbound(c.from, c.b); got != c.want {
+				t.Fatalf("got %v, want %v", got, c.want)
+			}
+			in, _ := tr.Counters()
+			if in[c.want.String()] != 1 {
+				t.Fatalf("the counter of %q is %d", c.want, in[c.want.String()])
+			}
+		})
+	}
+}
+
+func TestRefusesEverythingWithoutAPolicy(t *testing.T) {
+	tr := New(nil)
+	if got := tr.Inbound(gateway, tcpTo(peer4, self4, 8883)); got != Elsewhere {
+		t.Fatal(got)
+	}
+	tr, _ = tracker(t, wire.Policy{})
+	if got := tr.Inbound(gateway, tcpTo(peer4, self4, 8883)); got != NotAllowed {
+		t.Fatal(got)
+	}
+}
+
+func TestDevicesHaveTheirOwnGroupsAndPorts(t *testing.T) {
+	tr, _ := tracker(t, allow)
+	devices := []Target{{Name: "meter", Addresses: []netip.Addr{meter4}, Groups: []string{"meters"}, Ports: []string{"tcp/502"}}}
+	if err := tr.SetDevices(devices); err != nil {
+		t.Fatal(err)
+	}
+	for p, want := range map[uint16]Verdict{502: Accept, 503: NotOffered, 8883: NotOffered} {
+		if got := tr.Inbound(gateway, tcpTo(peer4, meter4, p)); got != want {
+			t.Errorf("port %d: got %v, want %v", p, got, want)
+		}
+	}
+	if got := tr.Inbound(office, tcpTo(office.Addresses[1], meter4, 502)); got != NotAllowed {
+		t.Errorf("a node that no rule names: %v", got)
+	}
+	devices[0].Groups = []string{"lamps"}
+	if err := tr.SetDevices(devices); err != nil {
+		t.Fatal(err)
+	}
+	if got := tr.Inbound(gateway, packettest.TCP(port(peer4, 3), port(meter4, 502), packet.SYN, nil, nil)); got != NotAllowed {
+		t.Errorf("a device of another group: %v", got)
+	}
+	devices[0].Addresses = []netip.Addr{self4}
+	if err := tr.SetDevices(devices); err == nil {
+		t.Error("a device took the node's own address")
+	}
+}
+
+func TestAnswersPass(t *testing.T) {
+	tr, _ := tracker(t, wire.Policy{})
+	pairs := map[string][2][]byte{
+		"tcp":  {tcpTo(self4, peer4, 1883), packettest.TCP(port(peer4, 1883), port(self4, 40000), packet.SYN|packet.ACK, nil, nil)},
+		"udp":  {packettest.UDP(port(self6, 9), port(peer6, 53), nil), packettest.UDP(port(peer6, 53), port(self6, 9), nil)},
+		"echo": {packettest.Echo(self6, peer6, false, 5, nil), packettest.Echo(peer6, self6, true, 5, nil)},
+	}
+	for name, p := range pairs {
+		if got := tr.Inbound(gateway, p[1]); got == Accept {
+			t.Errorf("%s: the answer passed before the question", name)
+		}
+		if got := tr.Outbound(p[0]); got != Accept {
+			t.Errorf("%s: question: %v", name, got)
+		}
+		if got := tr.Inbound(gateway, p[1]); got != Accept {
+			t.Errorf("%s: answer: %v", name, got)
+		}
+	}
+	if got := tr.Inbound(gateway, packettest.Echo(peer6, self6, false, 5, nil)); got != NotAllowed {
+		t.Errorf("a request passed as the answer to a request: %v", got)
+	}
+	tooBig := packettest.ICMP(peer4, self4, 3, 4, 1280, tcpTo(self4, peer4, 1883)[:28])
+	if got := tr.Inbound(gateway, tooBig); got != Accept {
+		t.Errorf("ICMP error about an open flow: %v", got)
+	}
+}
+
+func TestOutboundSource(t *testing.T) {
+	tr, _ := tracker(t, allow)
+	if got := tr.Outbound(tcpTo(netip.MustParseAddr("192.168.1.5"), peer4, 80)); got != Spoofed {
+		t.Error(got)
+	}
+	if got := tr.Outbound(packettest.UDP(port(self6, 1), port(netip.MustParseAddr("ff02::2"), 1), nil)); got != Elsewhere {
+		t.Error(got)
+	}
+}
+
+func TestNewPolicyEndsOpenFlows(t *testing.T) {
+	for name, change := range map[string]func(*Tracker) error{
+		"rule removed":         func(tr *Tracker) error { return tr.Update(wire.Policy{Version: 2}, hub, broker) },
+		"offer removed":        func(tr *Tracker) error { return tr.Update(allow, hub, nil) },
+		"groups taken from it": func(tr *Tracker) error { gateway.Serial, gateway.Groups = "2", nil; return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := gateway
+			defer func() { gateway = before }()
+			tr, c := tracker(t, allow)
+			syn := tcpTo(peer4, self4, 8883)
+			data := packettest.TCP(port(peer4, 40000), port(self4, 8883), packet.ACK, nil, []byte("x"))
+			answer := packettest.TCP(port(self4, 8883), port(peer4, 40000), packet.ACK, nil, []byte("x"))
+			for i, v := range []Verdict{tr.Inbound(gateway, syn), tr.Outbound(answer), tr.Inbound(gateway, data)} {
+				if v != Accept {
+					t.Fatalf("packet %d: %v", i, v)
+				}
+			}
+			if err := change(tr); err != nil {
+				t.Fatal(err)
+			}
+			if v := tr.Inbound(gateway, data); v == Accept {
+				t.Fatal("the flow went on")
+			}
+			// The host's retransmission must not open the flow from inside.
+			if v := tr.Outbound(answer); v == Accept {
+				t.Fatal("the answer passed")
+			}
+			if v := tr.Inbound(gateway, data); v == Accept {
+				t.Fatal("the flow came back")
+			}
+			if err := tr.Update(allow, hub, broker); err != nil {
+				t.Fatal(err)
+			}
+			gateway = before
+			if v := tr.Inbound(gateway, data); v != Accept {
+				t.Fatalf("allowed again: %v", v)
+			}
+			c.at += idleTCP - time.Second
+			if v := tr.Outbound(answer); v != Accept {
+				t.Fatalf("an idle connection: %v", v)
+			}
+		})
+	}
+}
+
+func TestAnInvalidPolicyLeavesTheOldOne(t *testing.T) {
+	tr, _ := tracker(t, allow)
+	if err := tr.Update(wire.Policy{Allow: []wire.Rule{{From: "everybody", To: "*", Ports: []string{"icmp"}}}}, hub, broker); err == nil {
+		t.Fatal("accepted")
+	}
+	if got := tr.Inbound(gateway, tcpTo(peer4, self4, 8883)); got != Accept {
+		t.Fatal(got)
+	}
+}
+
+func TestFragments(t *testing.T) {
+	for _, a := range [][2]netip.Addr{{peer4, self4}, {peer6, self6}} {
+		tr, c := tracker(t, allow)
+		whole := packettest.UDP(port(a[0], 1), port(a[1], 5683), make([]byte, 3000))
+		parts := packettest.Fragments(whole, 77, 1024)
+		if got := tr.Inbound(gateway, parts[1]); got != Fragment {
+			t.Errorf("a fragment that overtook its first: %v", got)
+		}
+		for i, p := range parts {
+			if got := tr.Inbound(gateway, p); got != Accept {
+				t.Errorf("fragment %d: %v", i, got)
+			}
+		}
+		c.at += fragmentLife + time.Second
+		if got := tr.Inbound(gateway, parts[2]); got != Fragment {
+			t.Errorf("a late fragment: %v", got)
+		}
+		refused := packettest.Fragments(packettest.UDP(port(a[0], 1), port(a[1], 99), make([]byte, 3000)), 78, 1024)
+		for i, want := range []Verdict{NotOffered, Fragment, Fragment} {
+			if got := tr.Inbound(gateway, refused[i]); got != want {
+				t.Errorf("fragment %d of a refused datagram: %v", i, got)
+			}
+		}
+		tiny := packettest.Fragments(packettest.TCP(port(a[0], 1), port(a[1], 8883), packet.SYN, nil, make([]byte, 100)), 79, 8)
+		if got := tr.Inbound(gateway, tiny[0]); got != Malformed {
+			t.Errorf("a tiny first fragment: %v", got)
+		}
+		for i := range MaxFragments + 10 {
+			tr.Inbound(gateway, packettest.Fragments(whole, uint32(1000+i), 1024)[0])
+		}
+		if n := len(tr.parts.seen); n > MaxFragments {
+			t.Errorf("%d datagrams are remembered", n)
+		}
+	}
+}
+
+func TestTableIsBounded(t *testing.T) {
+	tr, c := tracker(t, wire.Policy{Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"udp/5683"}}}})
+	count := func(p identity.Peer, n int) (accepted, full int) {
+		b := packettest.UDP(port(p.Addresses[1], 1), port(self4, 5683), nil)
+		for i := range n {
+			b[20], b[21] = byte(i>>8), byte(i) // source port
+			switch tr.Inbound(p, b) {
+			case Accept:
+				accepted++
+			case TableFull:
+				full++
+			}
+		}
+		return accepted, full
+	}
+	if a, f := count(gateway, 20000); a != MaxFlowsPeer || f != 20000-MaxFlowsPeer {
+		t.Fatalf("one peer: %d accepted, %d refused", a, f)
+	}
+	for i := range 4 {
+		p := node("n"+string(rune('a'+i)), byte(10+i), nil, netip.MustParseAddr("fd00:1::ff"), netip.AddrFrom4([4]byte{198, 18, 1, byte(i)}))
+		count(p, 20000)
+	}
+	if n := tr.Flows(); n != MaxFlowsInbound {
+		t.Fatalf("%d flows of peers", n)
+	}
+	out := packettest.UDP(port(self4, 1), port(peer4, 1), nil)
+	passed := 0
+	for i := range 20000 {
+		out[20], out[21] = 1, 1
+		out[22], out[23] = byte(i>>8), byte(i)
+		if tr.Outbound(out) == Accept {
+			passed++
+		}
+	}
+	if passed != MaxFlows-MaxFlowsInbound || tr.Flows() != MaxFlows {
+		t.Fatalf("%d flows of this node, %d in all", passed, tr.Flows())
+	}
+	c.at += idleUDP + time.Second
+	if v := tr.Inbound(gateway, packettest.UDP(port(peer4, 60000), port(self4, 5683), nil)); v != Accept {
+		t.Fatalf("ended flows still take room: %v", v)
+	}
+	if n := tr.Flows(); n != 1 {
+		t.Fatalf("%d flows are left", n)
+	}
+}
+
+func TestOneLineOfLogASecond(t *testing.T) {
+	var text bytes.Buffer
+	tr := New(slog.New(slog.NewTextHandler(&text, nil)))
+	for range 1000 {
+		tr.Inbound(gateway, tcpTo(peer4, self4, 22))
+	}
+	if n := strings.Count(text.String(), "\n"); n < 1 || n > 3 {
+		t.Fatalf("%d lines", n)
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	tr := New(nil)
+	if err := tr.Update(allow, hub, broker); err != nil {
+		t.Fatal(err)
+	}
+	var done sync.WaitGroup
+	for g := range 4 {
+		done.Go(func() {
+			for i := range 5000 {
+				from := port(peer4, uint16(i))
+				tr.Inbound(gateway, packettest.TCP(from, port(self4, 8883), packet.SYN, nil, nil))
+				tr.Outbound(packettest.TCP(port(self4, 8883), from, packet.ACK, nil, nil))
+				if g == 0 && i%100 == 0 {
+					tr.Update(allow, hub, broker)
+				}
+			}
+		})
+	}
+	done.Wait()
+	if n := tr.Flows(); n != 5000 {
+		t.Fatalf("%d flows", n)
+	}
+}
+
+func FuzzInbound(f *testing.F) {
+	for _, b := range [][]byte{tcpTo(peer4, self4, 8883), packettest.Echo(peer6, self6, false, 1, nil), nil,
+		packettest.ICMP(peer4, self4, 3, 3, 0, tcpTo(self4, peer4, 1)), packettest.Fragments(packettest.UDP(port(peer6, 1), port(self6, 5683), make([]byte, 99)), 1, 64)[0]} {
+		f.Add(b)
+	}
+	tr, _ := tracker(f, allow)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tr.Outbound(b)
+		if tr.Inbound(gateway, b) == Accept {
+			var info packet.Info
+			if packet.Parse(b, &info) != nil || info.Source != peer4 && info.Source != peer6 && info.Source != pump4 {
+				t.Fatal("a packet with a foreign source passed")
+			}
+		}
+	})
+}
+
+func BenchmarkInboundKnownFlow(b *testing.B) {
+	tr := New(nil)
+	tr.Update(allow, hub, broker)
+	p := packettest.TCP(port(peer4, 1), port(self4, 8883), packet.ACK, nil, make([]byte, 1200))
+	b.ReportAllocs()
+	for b.Loop() {
+		tr.Inbound(gateway, p)
+	}
+}
+
+func BenchmarkInboundOf10000Flows(b *testing.B) {
+	tr := New(nil)
+	tr.Update(allow, hub, broker)
+	var ps [][]byte
+	for i := range 10000 {
+		ps = append(ps, packettest.TCP(port(peer4, uint16(i)), port(self4, 8883), packet.ACK, nil, nil))
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		tr.Inbound(gateway, ps[i%len(ps)])
+		i++
+	}
+}
+
+func BenchmarkRefused(b *testing.B) {
+	tr := New(nil)
+	tr.Update(allow, hub, broker)
+	p := tcpTo(peer4, self4, 22)
+	b.ReportAllocs()
+	for b.Loop() {
+		tr.Inbound(gateway, p)
+	}
+}
