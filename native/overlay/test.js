@@ -1,0 +1,52 @@
+'use strict';
+// npm run test:overlay -- [--race] [--fuzz-seconds N]: checks the overlay program. See --help.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { parseArgs } = require('node:util');
+const { FOLDER, runGo, runScript } = require('./go');
+
+const STATICCHECK = 'honnef.co/go/tools/cmd/staticcheck@v0.8.2';
+
+const USAGE = `npm run test:overlay -- [options]
+
+Runs go vet, staticcheck and the tests of seganet-overlay. Tests in network namespaces need root and are skipped
+without it, with a notice.
+
+options
+  --race            the tests with Go's race detector, which needs a C compiler
+  --fuzz-seconds N  each fuzz target for N seconds, too
+  --help
+`;
+
+/** @returns {{ name: string, folder: string }[]} */
+function fuzzTargets() {
+  return fs
+    .readdirSync(path.join(FOLDER, 'internal'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('_test.go'))
+    .flatMap((file) => {
+      const text = fs.readFileSync(path.join(FOLDER, 'internal', file), 'utf8');
+      const names = [...text.matchAll(/^func (Fuzz\w+)\(/gm)].map(([, name]) => name);
+      return names.map((name) => ({ name, folder: `./internal/${path.dirname(file)}` }));
+    });
+}
+
+runScript(() => {
+  const { values } = parseArgs({
+    options: {
+      race: { type: 'boolean' },
+      'fuzz-seconds': { type: 'string', default: '0' },
+      help: { type: 'boolean', short: 'h' }
+    }
+  });
+  if (values.help) return void process.stdout.write(USAGE);
+  const seconds = Number(values['fuzz-seconds']);
+  if (!Number.isInteger(seconds) || seconds < 0) throw new Error('--fuzz-seconds takes a whole number.');
+  runGo(['vet', './...']);
+  runGo(['run', STATICCHECK, './...'], { GOFLAGS: '' });
+  runGo(['test', ...(values.race ? ['-race'] : []), './...'], values.race ? { CGO_ENABLED: '1' } : {});
+  if (seconds === 0) return;
+  for (const { name, folder } of fuzzTargets()) {
+    runGo(['test', '-run=^$', `-fuzz=^${name}$`, `-fuzztime=${seconds}s`, folder]);
+  }
+});
