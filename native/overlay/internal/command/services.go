@@ -1,4 +1,21 @@
 package command
 
 // serviceCommands are the commands of the services and of joining.
-func serviceCommands() []Command { return nil }
+func serviceCommands() []Command {
+	return []Command{
+		{"serve", "runs the services: authentication, node management, relay",
+			"seganet-overlay serve --network plant --public overlay.example.com --relay-address 203.0.113.7", runServe},
+		{"invite", "makes a one-time token for a node, on the machine of the services",
+			"seganet-overlay invite --name hall-3 --group gateways", runInvite},
+		{"join", "makes this machine a node of a network",
+			"seganet-overlay join --url https://overlay.example.com --root sha256:… --token-file token", runJoin},
+		{"revoke", "ends a node, on the machine of the services",
+			"seganet-overlay revoke --reason stolen hall-3", runRevoke},
+		{"nodes", "lists the nodes, on the machine of the services",
+			"seganet-overlay nodes", runNodes},
+		{"policy", "shows or replaces the policy, on the machine of the services",
+			"seganet-overlay policy --set policy.json", runPolicy},
+		{"rotate", "replaces the CA, on the machine of the services",
+			"seganet-overlay rotate", runRotate},
+	}
+}

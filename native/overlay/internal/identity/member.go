@@ -27,7 +27,8 @@ type Member struct {
 	Roots *x509.CertPool
 }
 
-// NewMember checks that the membership belongs to the keys, and that its own roots made its certificate.
+// NewMember checks that the membership belongs to the keys, and that its own roots made its certificate. An expired
+// certificate is no error, as a node that was off for long can still renew it; see Expired.
 func NewMember(k *Keys, m wire.Membership, now time.Time) (*Member, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
@@ -36,7 +37,11 @@ func NewMember(k *Keys, m wire.Membership, now time.Time) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	self, err := Verify(m.Certificate, roots, nil, now)
+	chain, err := ParseChain(m.Certificate)
+	if err != nil {
+		return nil, err
+	}
+	self, err := Verify(m.Certificate, roots, nil, within(chain[0], now))
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +49,29 @@ func NewMember(k *Keys, m wire.Membership, now time.Time) (*Member, error) {
 		return nil, errors.New("the certificate does not belong to this node's keys. Join again with a new invitation")
 	}
 	return &Member{Keys: k, Membership: m, Self: self, Roots: roots}, nil
+}
+
+// within returns the moment of the certificate's life that is next to now.
+func within(c *x509.Certificate, now time.Time) time.Time {
+	if now.Before(c.NotBefore) {
+		return c.NotBefore
+	}
+	if now.After(c.NotAfter) {
+		return c.NotAfter
+	}
+	return now
+}
+
+// Expired is true if peers refuse the certificate at this time. The node must renew it before it connects.
+func (m *Member) Expired(now time.Time) bool { return within(m.Self.Certificate, now) != now }
+
+// VerifyForRenewal is Verify for the authentication service, which knows from its own records whether a node may stay:
+// it accepts a certificate that has expired by less than grace.
+func VerifyForRenewal(der []byte, roots *x509.CertPool, revoked func(string) bool, now time.Time, grace time.Duration) (Peer, error) {
+	if chain, err := ParseChain(der); err == nil && now.Sub(chain[0].NotAfter) < grace {
+		now = within(chain[0], now)
+	}
+	return Verify(der, roots, revoked, now)
 }
 
 // LoadMember reads keys and membership from the state folder.

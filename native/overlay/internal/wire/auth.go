@@ -105,6 +105,46 @@ func (r *RevokeRequest) Validate() error {
 	return errors.Join(CheckLabel("the node's name", r.Name), checkText("the reason", r.Reason, MaxTextBytes))
 }
 
+// ServerRequest asks for a certificate for a service that runs in another process: POST /v1/services/certificate.
+type ServerRequest struct {
+	Key   []byte   `json:"key"`   // Ed25519 public key
+	Hosts []string `json:"hosts"` // names and addresses by which nodes reach the service
+}
+
+// Validate checks the sizes.
+func (r *ServerRequest) Validate() error {
+	if len(r.Key) != 32 {
+		return fmt.Errorf("the key has %d bytes, an Ed25519 key has 32", len(r.Key))
+	}
+	if n := len(r.Hosts); n == 0 || n > MaxURLs {
+		return fmt.Errorf("%d host names; 1 to %d are possible", n, MaxURLs)
+	}
+	for _, h := range r.Hosts {
+		if len(h) == 0 || len(h) > 253 {
+			return fmt.Errorf("the host name %.80q has %d characters; 1 to 253 are possible", h, len(h))
+		}
+	}
+	return nil
+}
+
+// ServerCertificate answers a ServerRequest.
+type ServerCertificate struct {
+	Chain [][]byte `json:"chain"` // DER, with the root
+}
+
+// Validate checks the sizes.
+func (c *ServerCertificate) Validate() error {
+	if n := len(c.Chain); n == 0 || n > MaxRoots {
+		return fmt.Errorf("the chain has %d certificates; 1 to %d are possible", n, MaxRoots)
+	}
+	for _, der := range c.Chain {
+		if err := checkBytes("a certificate", der, MaxRequestBytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // NodeInfo is one row of the list of nodes.
 type NodeInfo struct {
 	Name      string       `json:"name"`

@@ -12,6 +12,7 @@ type Offer struct {
 	Password string           `json:"password"` // ice-pwd: 22 to 256 characters
 	Relays   []netip.AddrPort `json:"relays,omitempty"`
 	Metered  bool             `json:"metered,omitempty"` // true if the sender wants few keep-alives
+	NAT      string           `json:"nat,omitempty"`     // what the sender knows of its NAT: "none", "same", "symmetric", "blocked"
 }
 
 // Validate checks the lengths of the credentials.
@@ -21,6 +22,11 @@ func (o *Offer) Validate() error {
 	}
 	if n := len(o.Password); n < 22 || n > 256 {
 		return fmt.Errorf("the ICE password has %d characters; 22 to 256 are possible", n)
+	}
+	switch o.NAT {
+	case "", "none", "same", "symmetric", "blocked":
+	default:
+		return errors.New("the kind of NAT is unknown")
 	}
 	return checkRelays(o.Relays)
 }

@@ -1,0 +1,138 @@
+package auth
+
+import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/wire"
+)
+
+// authorityRecord is a CA of the network. It signs from SignsFrom until the next one does. Nodes trust it from the moment
+// it exists until the last certificate that it signed has expired.
+type authorityRecord struct {
+	Key       []byte    `json:"key"` // PKCS #8, PEM
+	Chain     [][]byte  `json:"chain"`
+	SignsFrom time.Time `json:"signsFrom"`
+}
+
+// rootOverlap is how long an old root stays trusted after a new one signs: every certificate of the old one has expired.
+const rootOverlap = identity.NodeLife + identity.ClockSlack
+
+func addAuthority(tx *bbolt.Tx, a *identity.Authority, from time.Time) error {
+	key, err := identity.MarshalIdentityKey(a.Key)
+	if err != nil {
+		return err
+	}
+	r := authorityRecord{Key: key, SignsFrom: from}
+	for _, c := range a.Chain {
+		r.Chain = append(r.Chain, c.Raw)
+	}
+	b := tx.Bucket(bucketAuthorities)
+	n, err := b.NextSequence()
+	if err != nil {
+		return err
+	}
+	return errors.Join(putJSON(b, binary.BigEndian.AppendUint64(nil, n), r), bump(tx, metaRootNo), bump(tx, metaVersion))
+}
+
+// keyring is the set of authorities at a moment.
+type keyring struct {
+	signer  *identity.Authority   // of certificates, policy and revocations
+	oldest  *identity.Authority   // of the list of roots: nodes that only know this one must accept the next
+	trusted []*identity.Authority // oldest first
+	pool    *x509.CertPool
+	roots   [][]byte
+}
+
+// readKeyring reads the authorities that count now. It returns the keys of those that count no longer.
+func readKeyring(tx *bbolt.Tx, now time.Time) (*keyring, [][]byte, error) {
+	type row struct {
+		key []byte
+		rec authorityRecord
+	}
+	var rows []row
+	err := tx.Bucket(bucketAuthorities).ForEach(func(k, _ []byte) error {
+		r := row{key: append([]byte(nil), k...)}
+		_, err := getJSON(tx.Bucket(bucketAuthorities), k, &r.rec)
+		rows = append(rows, r)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	ring, old := &keyring{pool: x509.NewCertPool()}, [][]byte(nil)
+	for i, r := range rows {
+		if i+1 < len(rows) && now.After(rows[i+1].rec.SignsFrom.Add(rootOverlap)) {
+			old = append(old, r.key)
+			continue
+		}
+		a, err := r.rec.authority()
+		if err != nil {
+			return nil, nil, err
+		}
+		ring.trusted = append(ring.trusted, a)
+		ring.roots = append(ring.roots, a.Root().Raw)
+		ring.pool.AddCert(a.Root())
+		if ring.signer == nil || !now.Before(r.rec.SignsFrom) {
+			ring.signer = a
+		}
+	}
+	if len(ring.trusted) == 0 {
+		return nil, nil, errors.New("the database has no CA. Restore it from a backup, or begin with an empty folder")
+	}
+	ring.oldest = ring.trusted[0]
+	return ring, old, nil
+}
+
+func (r authorityRecord) authority() (*identity.Authority, error) {
+	key, err := identity.ParseIdentityKey(r.Key)
+	if err != nil {
+		return nil, err
+	}
+	a := &identity.Authority{Key: key}
+	for _, der := range r.Chain {
+		c, err := x509.ParseCertificate(der)
+		if err != nil {
+			return nil, fmt.Errorf("a CA's certificate in the database cannot be read: %w", err)
+		}
+		a.Chain = append(a.Chain, c)
+	}
+	return a, nil
+}
+
+// Rotate makes a new CA. Nodes learn its root at once, and it signs after a certificate's life, when every node that is
+// still valid knows it; with immediately it signs now, and nodes that are not connected trust the old root as well. The
+// old root leaves when its last certificate has expired.
+func (s *Service) Rotate(immediately bool) error {
+	now := s.now()
+	a, err := identity.NewAuthority(s.network, now)
+	if err != nil {
+		return err
+	}
+	return s.update(func(tx *bbolt.Tx) error {
+		ring, _, err := readKeyring(tx, now)
+		if err != nil {
+			return err
+		}
+		if len(ring.trusted) > 1 {
+			return &wire.Error{Code: wire.CodeTaken, Text: "A rotation of the CA is under way. Wait until the old root has left, about 15 days after its start."}
+		}
+		from := now.Add(identity.NodeLife)
+		if immediately {
+			from = now
+		}
+		return addAuthority(tx, a, from)
+	})
+}
+
+// IssueServer signs a certificate for a service's key. It returns the chain with the root.
+func (s *Service) IssueServer(key ed25519.PublicKey, hosts []string) ([][]byte, error) {
+	return s.current().ring.signer.IssueServer(key, hosts, s.now())
+}

@@ -1,0 +1,189 @@
+package auth
+
+import (
+	"context"
+	"crypto/subtle"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/wire"
+)
+
+const (
+	renewGrace   = 90 * 24 * time.Hour // a node that was off can renew this long after its certificate's end
+	feedWait     = 25 * time.Second    // a feed request without news is answered after this time
+	maxJoins     = 32                  // join and renew requests that run at once
+	maxFeeds     = 64                  // node services that wait for news at once
+	failuresEach = 30                  // refused requests of one client address a minute
+)
+
+// Handler returns the API for nodes: join, renew, revocations. The TLS server must ask for a client certificate
+// (tls.RequestClientCert) and not check it; the handlers do.
+func (s *Service) Handler() http.Handler {
+	mux := http.NewServeMux()
+	slots, failed := make(chan struct{}, maxJoins), newFailures(failuresEach, time.Minute, s.now)
+	limited := func(f func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			host, _, _ := net.SplitHostPort(r.RemoteAddr)
+			select {
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
+			default:
+				fail(w, &wire.Error{Code: wire.CodeUnavailable, Text: "Too many requests run at once. Try again in a second."})
+				return
+			}
+			if failed.over(host) {
+				fail(w, &wire.Error{Code: wire.CodeUnavailable, Text: "Too many requests from this address were refused. Try again in a minute."})
+				return
+			}
+			if err := f(w, r); err != nil {
+				failed.add(host)
+				fail(w, err)
+			}
+		}
+	}
+	mux.HandleFunc("POST /v1/join", limited(func(w http.ResponseWriter, r *http.Request) error {
+		var q wire.JoinRequest
+		if err := read(r, &q); err != nil {
+			return err
+		}
+		m, err := s.Join(r.Context(), q, clientChain(r))
+		if err == nil {
+			slog.Info("a node joined", "node", m.FQDN, "from", r.RemoteAddr)
+			answer(w, &m)
+		}
+		return err
+	}))
+	mux.HandleFunc("POST /v1/renew", limited(func(w http.ResponseWriter, r *http.Request) error {
+		roots, _ := s.Roots()
+		peer, err := identity.VerifyForRenewal(rawChain(r), roots, s.Revoked, s.now(), renewGrace)
+		if err != nil {
+			return &wire.Error{Code: wire.CodeDenied, Text: clip(err.Error())}
+		}
+		var q wire.RenewRequest
+		if err := read(r, &q); err != nil {
+			return err
+		}
+		m, err := s.Renew(q, peer)
+		if err == nil {
+			answer(w, &m)
+		}
+		return err
+	}))
+	mux.HandleFunc("GET /v1/revocations", func(w http.ResponseWriter, _ *http.Request) {
+		docs, _ := s.Documents()
+		answer(w, &docs.Revocations)
+	})
+	return mux
+}
+
+// ServicesHandler returns the API for node services in other processes, which know the secret: a feed of the documents
+// and server certificates.
+func (s *Service) ServicesHandler(secret string) http.Handler {
+	mux := http.NewServeMux()
+	slots := make(chan struct{}, maxFeeds)
+	mux.HandleFunc("GET /v1/services/feed", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		default:
+			fail(w, &wire.Error{Code: wire.CodeUnavailable, Text: "Too many services wait for news. Try again in a second."})
+			return
+		}
+		after, err := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64)
+		if err != nil {
+			fail(w, &wire.Error{Code: wire.CodeInvalid, Text: "The feed needs after=<version>."})
+			return
+		}
+		docs, changed := s.Documents()
+		ctx, cancel := context.WithTimeout(r.Context(), feedWait)
+		defer cancel()
+		for docs.Version == after && ctx.Err() == nil {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+			docs, changed = s.Documents()
+		}
+		answer(w, &docs)
+	})
+	mux.HandleFunc("POST /v1/services/certificate", func(w http.ResponseWriter, r *http.Request) {
+		var q wire.ServerRequest
+		if err := read(r, &q); err != nil {
+			fail(w, err)
+			return
+		}
+		chain, err := s.IssueServer(q.Key, q.Hosts)
+		if err != nil {
+			fail(w, invalid(err))
+			return
+		}
+		answer(w, &wire.ServerCertificate{Chain: chain})
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+secret)) != 1 || secret == "" {
+			fail(w, &wire.Error{Code: wire.CodeDenied, Text: "The services' secret is wrong. Copy services.secret from the authentication service's folder."})
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+func clientChain(r *http.Request) []*x509.Certificate {
+	if r.TLS == nil {
+		return nil
+	}
+	return r.TLS.PeerCertificates
+}
+
+func rawChain(r *http.Request) (der []byte) {
+	for _, c := range clientChain(r) {
+		der = append(der, c.Raw...)
+	}
+	return der
+}
+
+// read decodes a body of at most wire.MaxFrameBytes.
+func read(r *http.Request, v wire.Validator) error {
+	body, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxFrameBytes+1))
+	if err != nil {
+		return &wire.Error{Code: wire.CodeInvalid, Text: "The request's body cannot be read."}
+	}
+	if err := wire.Decode(body, wire.MaxFrameBytes, v); err != nil {
+		return invalid(err)
+	}
+	return nil
+}
+
+func answer(w http.ResponseWriter, v any) {
+	body, err := wire.Marshal(v)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(body) // an error is the client's to notice
+}
+
+var statusOf = map[string]int{wire.CodeInvalid: http.StatusBadRequest, wire.CodeDenied: http.StatusForbidden, wire.CodeTaken: http.StatusConflict,
+	wire.CodeUnknown: http.StatusNotFound, wire.CodeFull: http.StatusInsufficientStorage, wire.CodeUnavailable: http.StatusServiceUnavailable}
+
+func fail(w http.ResponseWriter, err error) {
+	var e *wire.Error
+	if !errors.As(err, &e) { // never tell a client what the database said
+		slog.Error("a request failed", "error", err)
+		e = &wire.Error{Code: wire.CodeUnavailable, Text: "The authentication service has a fault. Its log says more."}
+	}
+	body, _ := wire.Marshal(e)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(statusOf[e.Code])
+	_, _ = w.Write(body)
+}

@@ -1,0 +1,94 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/wire"
+)
+
+// tokenPrefix lets scanners for leaked secrets find tokens.
+const tokenPrefix = "sgov_"
+
+// inviteRecord is an open or used invitation. The token itself is not stored.
+type inviteRecord struct {
+	Name    string    `json:"name"`
+	Groups  []string  `json:"groups"`
+	Expires time.Time `json:"expires"`
+	UsedBy  []byte    `json:"usedBy,omitempty"` // identity key that joined by it
+}
+
+// Invite makes a one-time token that lets one node join with this name and these groups.
+func (s *Service) Invite(r wire.InviteRequest) (wire.Invite, error) {
+	if err := r.Validate(); err != nil {
+		return wire.Invite{}, &wire.Error{Code: wire.CodeInvalid, Text: err.Error()}
+	}
+	life := time.Duration(r.LifetimeSeconds) * time.Second
+	if life == 0 {
+		life = InviteLife
+	}
+	var secret [32]byte
+	if _, err := rand.Read(secret[:]); err != nil {
+		return wire.Invite{}, err
+	}
+	token := tokenPrefix + base64.RawURLEncoding.EncodeToString(secret[:])
+	rec := inviteRecord{Name: r.Name, Groups: r.Groups, Expires: s.now().Add(life)}
+	err := s.db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucketInvites)
+		if b.Stats().KeyN >= maxInvites {
+			return &wire.Error{Code: wire.CodeFull, Text: fmt.Sprintf("There are %d open invitations, which is the limit. Wait until some have expired.", maxInvites)}
+		}
+		if n, err := readNode(tx, r.Name); err != nil {
+			return err
+		} else if n != nil && n.Revoked.IsZero() {
+			return errTaken(r.Name)
+		}
+		return putJSON(b, tokenHash(token), rec)
+	})
+	if err != nil {
+		return wire.Invite{}, err
+	}
+	return wire.Invite{Token: token, Name: r.Name, Expires: rec.Expires, Root: identity.Fingerprint(s.current().ring.signer.Root().Raw), Auth: s.opts.AuthURLs}, nil
+}
+
+// tokenHash needs no salt or slow hash: a token has 256 random bits.
+func tokenHash(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:]
+}
+
+var errToken = &wire.Error{Code: wire.CodeDenied, Text: "The token is wrong, has expired, or was used. Ask for a new invitation: seganet-overlay invite --name <name>"}
+
+func errTaken(name string) error {
+	return &wire.Error{Code: wire.CodeTaken, Text: fmt.Sprintf("The name %q belongs to a node. Choose another, or revoke that node: seganet-overlay revoke %s", name, name)}
+}
+
+// useInvite returns the invitation of a token that this key may use. The same key may use it again, so that a node whose
+// answer was lost can ask for it; another key may not.
+func useInvite(tx *bbolt.Tx, token string, key []byte, now time.Time) (*inviteRecord, error) {
+	if !strings.HasPrefix(token, tokenPrefix) {
+		return nil, errToken
+	}
+	b := tx.Bucket(bucketInvites)
+	var r inviteRecord
+	has, err := getJSON(b, tokenHash(token), &r)
+	if err != nil {
+		return nil, err
+	}
+	if !has || now.After(r.Expires) || r.UsedBy != nil && string(r.UsedBy) != string(key) {
+		return nil, errToken
+	}
+	if r.UsedBy != nil {
+		return &r, nil
+	}
+	used := r
+	used.UsedBy = key
+	return &r, putJSON(b, tokenHash(token), used)
+}

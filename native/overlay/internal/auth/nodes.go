@@ -1,0 +1,339 @@
+package auth
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/wire"
+)
+
+// nodeRecord is a node that has joined. It stays after a revocation, so that its name does not return by the same proof.
+type nodeRecord struct {
+	Name         string         `json:"name"`
+	Number       uint16         `json:"number"`
+	Groups       []string       `json:"groups"`
+	Devices      []deviceRecord `json:"devices"`
+	Former       []deviceRecord `json:"former,omitempty"` // devices that it has no longer
+	Certificates []issuedRecord `json:"certificates"`     // those that may be valid still
+	Chain        []byte         `json:"chain"`            // newest certificate
+	Key          []byte         `json:"key"`              // Ed25519, of the newest certificate
+	WGKey        []byte         `json:"wgKey"`
+	Joined       time.Time      `json:"joined"`
+	By           string         `json:"by"`
+	Revoked      time.Time      `json:"revoked,omitzero"`
+	Reason       string         `json:"reason,omitempty"`
+}
+
+type deviceRecord struct {
+	Name   string `json:"name"`
+	Number uint16 `json:"number"`
+}
+
+type issuedRecord struct {
+	Serial   string    `json:"serial"`
+	NotAfter time.Time `json:"notAfter"`
+}
+
+type revokedRecord struct {
+	Node     string    `json:"node"`
+	NotAfter time.Time `json:"notAfter"`
+}
+
+func readNode(tx *bbolt.Tx, name string) (*nodeRecord, error) {
+	var n nodeRecord
+	has, err := getJSON(tx.Bucket(bucketNodes), []byte(name), &n)
+	if err != nil || !has {
+		return nil, err
+	}
+	return &n, nil
+}
+
+// Join lets a node in. chain is the client certificate of the TLS connection, if there is one.
+func (s *Service) Join(ctx context.Context, r wire.JoinRequest, chain []*x509.Certificate) (wire.Membership, error) {
+	if err := r.Validate(); err != nil {
+		return wire.Membership{}, invalid(err)
+	}
+	key, wg, err := identity.ParseRequest(r.CSR)
+	if err != nil {
+		return wire.Membership{}, invalid(err)
+	}
+	var p proof
+	switch { // an invitation is checked in the transaction that uses it
+	case r.JWT != "":
+		p, err = s.jwt.check(ctx, r.JWT)
+	case r.Token == "":
+		p, err = s.checkTrusted(chain)
+	}
+	if err != nil {
+		return wire.Membership{}, err
+	}
+	var m wire.Membership
+	err = s.update(func(tx *bbolt.Tx) error {
+		now := s.now()
+		if r.Token != "" {
+			inv, err := useInvite(tx, r.Token, key, now)
+			if err != nil {
+				return err
+			}
+			p = proof{by: "invite", name: inv.Name, groups: inv.Groups}
+		}
+		old, err := readNode(tx, p.name)
+		if err != nil {
+			return err
+		}
+		if old != nil && old.Revoked.IsZero() {
+			if p.by == "invite" && string(old.Key) == string(key) && string(old.WGKey) == string(wg[:]) && len(old.Certificates) == 1 {
+				m = s.membership(tx, old) // the same node asks for an answer that it did not get
+				return nil
+			}
+			return errTaken(p.name)
+		}
+		if old != nil && (p.by == "ca" || p.by == "jwt" && !p.issued.After(old.Revoked)) {
+			return &wire.Error{Code: wire.CodeDenied, Text: fmt.Sprintf("The node %q is revoked. It can return by an invitation: seganet-overlay invite --name %s", p.name, p.name)}
+		}
+		if counter(tx, metaLive) >= maxNodes {
+			return &wire.Error{Code: wire.CodeFull, Text: fmt.Sprintf("The network has %d nodes, which is the limit. Revoke some, or make another network.", maxNodes)}
+		}
+		if err := bump(tx, metaLive); err != nil {
+			return err
+		}
+		n := &nodeRecord{Name: p.name, Groups: p.groups, Joined: now, By: p.by}
+		if n.Number, err = allocate(tx, p.name, now); err != nil {
+			return err
+		}
+		if err := s.issue(tx, n, key, wg, r.Devices, now); err != nil {
+			return err
+		}
+		m = s.membership(tx, n)
+		return nil
+	})
+	return m, err
+}
+
+// Renew makes the next certificate of the node with this verified certificate. Name, groups and addresses stay; the keys
+// may change.
+func (s *Service) Renew(r wire.RenewRequest, peer identity.Peer) (wire.Membership, error) {
+	if err := r.Validate(); err != nil {
+		return wire.Membership{}, invalid(err)
+	}
+	key, wg, err := identity.ParseRequest(r.CSR)
+	if err != nil {
+		return wire.Membership{}, invalid(err)
+	}
+	var m wire.Membership
+	err = s.update(func(tx *bbolt.Tx) error {
+		now := s.now()
+		n, err := readNode(tx, peer.Name.Node)
+		if err != nil {
+			return err
+		}
+		if n == nil || !n.Revoked.IsZero() || !slices.ContainsFunc(n.Certificates, func(c issuedRecord) bool { return c.Serial == peer.Serial }) {
+			return &wire.Error{Code: wire.CodeDenied, Text: "This certificate is not one of a current node's. Join again with a new invitation."}
+		}
+		if err := s.issue(tx, n, key, wg, r.Devices, now); err != nil {
+			return err
+		}
+		m = s.membership(tx, n)
+		return nil
+	})
+	return m, err
+}
+
+// issue signs a certificate for n and writes the record.
+func (s *Service) issue(tx *bbolt.Tx, n *nodeRecord, key ed25519.PublicKey, wg [32]byte, devices []string, now time.Time) error {
+	n.Certificates = slices.DeleteFunc(n.Certificates, func(c issuedRecord) bool { return now.After(c.NotAfter) })
+	if len(n.Certificates) >= maxCertificates {
+		return &wire.Error{Code: wire.CodeFull, Text: fmt.Sprintf("The node has %d valid certificates, which is the limit. Renew when a third of the life is left.", maxCertificates)}
+	}
+	if err := bindKeys(tx, n.Name, key, wg); err != nil {
+		return err
+	}
+	if err := setDevices(tx, n, devices, now); err != nil {
+		return err
+	}
+	ring, _, err := readKeyring(tx, now)
+	if err != nil {
+		return err
+	}
+	prefix := prefix6(tx)
+	six, four := addresses(prefix, n.Number)
+	chain, cert, err := ring.signer.Issue(identity.Subject{Node: n.Name, Network: s.network, Addresses: []netip.Addr{six, four}, Groups: n.Groups,
+		Devices: wireDevices(prefix, n.Devices), Key: key, WGKey: wg}, now)
+	if err != nil {
+		return err
+	}
+	n.Chain, n.Key, n.WGKey = chain, key, wg[:]
+	n.Certificates = append(n.Certificates, issuedRecord{identity.Serial(cert), cert.NotAfter})
+	return putJSON(tx.Bucket(bucketNodes), []byte(n.Name), n)
+}
+
+// bindKeys gives both keys to the node. A key of another node is refused: peers find a node by its WireGuard key, so two
+// nodes with one key could take each other's place. Revoke makes a node's keys nobody's, as a thief may have them.
+func bindKeys(tx *bbolt.Tx, name string, key ed25519.PublicKey, wg [32]byte) error {
+	b := tx.Bucket(bucketKeys)
+	for _, k := range [][]byte{append([]byte("ed"), key...), append([]byte("wg"), wg[:]...)} {
+		if owner := b.Get(k); owner != nil && string(owner) != name {
+			return &wire.Error{Code: wire.CodeTaken, Text: "The key belongs to another node, or to one that was revoked. Delete identity.key and wireguard.key and join with new ones."}
+		}
+		if err := b.Put(k, []byte(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// burnKeys makes every key that the node ever had nobody's.
+func burnKeys(tx *bbolt.Tx, name string) error {
+	b := tx.Bucket(bucketKeys)
+	var keys [][]byte
+	err := b.ForEach(func(k, v []byte) error {
+		if string(v) == name {
+			keys = append(keys, append([]byte(nil), k...))
+		}
+		return nil
+	})
+	for _, k := range keys {
+		err = errors.Join(err, b.Put(k, []byte("-"))) // no node has this name
+	}
+	return err
+}
+
+// setDevices makes names the devices of n. New ones get an address, those that were there keep theirs.
+func setDevices(tx *bbolt.Tx, n *nodeRecord, names []string, now time.Time) error {
+	before := n.Devices
+	n.Devices = nil
+	for _, d := range before {
+		if slices.Contains(names, d.Name) {
+			continue
+		}
+		if _, err := setReleased(tx, d.Number, d.Name+"."+n.Name, now); err != nil {
+			return err
+		}
+		n.Former = append(n.Former, d)
+	}
+	if over := len(n.Former) - maxFormerDevices; over > 0 {
+		n.Former = slices.Delete(n.Former, 0, over)
+	}
+	for _, name := range names {
+		is := func(d deviceRecord) bool { return d.Name == name }
+		if i := slices.IndexFunc(before, is); i >= 0 {
+			n.Devices = append(n.Devices, before[i])
+			continue
+		}
+		owner := name + "." + n.Name
+		if i := slices.IndexFunc(n.Former, is); i >= 0 {
+			d := n.Former[i]
+			n.Former = slices.Delete(n.Former, i, i+1)
+			if ok, err := setReleased(tx, d.Number, owner, time.Time{}); err != nil {
+				return err
+			} else if ok {
+				n.Devices = append(n.Devices, d)
+				continue
+			}
+		}
+		number, err := allocate(tx, owner, now)
+		if err != nil {
+			return err
+		}
+		n.Devices = append(n.Devices, deviceRecord{name, number})
+	}
+	return nil
+}
+
+func wireDevices(prefix [6]byte, list []deviceRecord) []wire.Device {
+	devices := make([]wire.Device, len(list))
+	for i, d := range list {
+		six, four := addresses(prefix, d.Number)
+		devices[i] = wire.Device{Name: d.Name, Addr4: four, Addr6: six}
+	}
+	return devices
+}
+
+func (s *Service) membership(tx *bbolt.Tx, n *nodeRecord) wire.Membership {
+	prefix := prefix6(tx)
+	six, four := addresses(prefix, n.Number)
+	last := n.Certificates[len(n.Certificates)-1]
+	return wire.Membership{Network: s.network, Name: n.Name, FQDN: wire.NodeFQDN(n.Name, s.network), Groups: n.Groups,
+		Addresses: []netip.Addr{six, four}, Devices: wireDevices(prefix, n.Devices), Certificate: n.Chain, Roots: s.current().ring.roots,
+		Auth: s.opts.AuthURLs, Nodes: s.opts.NodeURLs, RenewAfter: last.NotAfter.Add(-identity.NodeLife / 3)}
+}
+
+// Revoke ends a node: its certificates are on the revocation list before Revoke returns, and its addresses rest.
+func (s *Service) Revoke(r wire.RevokeRequest) error {
+	if err := r.Validate(); err != nil {
+		return invalid(err)
+	}
+	return s.update(func(tx *bbolt.Tx) error {
+		now := s.now()
+		n, err := readNode(tx, r.Name)
+		if err != nil {
+			return err
+		}
+		if n == nil {
+			return &wire.Error{Code: wire.CodeUnknown, Text: fmt.Sprintf("There is no node %q. List the nodes: seganet-overlay nodes", r.Name)}
+		}
+		if !n.Revoked.IsZero() {
+			return nil
+		}
+		b := tx.Bucket(bucketRevoked)
+		count := b.Stats().KeyN
+		for _, c := range n.Certificates {
+			if now.After(c.NotAfter) {
+				continue
+			}
+			if count++; count > wire.MaxRevocations {
+				return &wire.Error{Code: wire.CodeFull, Text: fmt.Sprintf("The revocation list has %d certificates, which is the limit. An entry leaves when its certificate expires, within 7 days; if that is too late, make a new network.", wire.MaxRevocations)}
+			}
+			if err := putJSON(b, []byte(c.Serial), revokedRecord{n.Name, c.NotAfter}); err != nil {
+				return err
+			}
+		}
+		n.Revoked, n.Reason = now, r.Reason
+		if err := errors.Join(burnKeys(tx, n.Name), setCounter(tx, metaLive, counter(tx, metaLive)-1)); err != nil {
+			return err
+		}
+		if _, err := setReleased(tx, n.Number, n.Name, now); err != nil {
+			return err
+		}
+		for _, d := range n.Devices {
+			if _, err := setReleased(tx, d.Number, d.Name+"."+n.Name, now); err != nil {
+				return err
+			}
+		}
+		return errors.Join(putJSON(tx.Bucket(bucketNodes), []byte(n.Name), n), bump(tx, metaRevNo), bump(tx, metaVersion))
+	})
+}
+
+// Nodes lists all nodes in the order of their names.
+func (s *Service) Nodes() ([]wire.NodeInfo, error) {
+	list := []wire.NodeInfo{}
+	err := s.db.View(func(tx *bbolt.Tx) error {
+		prefix := prefix6(tx)
+		return tx.Bucket(bucketNodes).ForEach(func(k, _ []byte) error {
+			var n nodeRecord
+			if _, err := getJSON(tx.Bucket(bucketNodes), k, &n); err != nil {
+				return err
+			}
+			six, four := addresses(prefix, n.Number)
+			info := wire.NodeInfo{Name: n.Name, FQDN: wire.NodeFQDN(n.Name, s.network), Groups: n.Groups, Addresses: []netip.Addr{six, four},
+				Devices: wireDevices(prefix, n.Devices), Joined: n.Joined, By: n.By, Revoked: n.Revoked, Reason: n.Reason}
+			if len(n.Certificates) > 0 {
+				info.Expires = n.Certificates[len(n.Certificates)-1].NotAfter
+			}
+			list = append(list, info)
+			return nil
+		})
+	})
+	return list, err
+}
+
+func invalid(err error) error { return &wire.Error{Code: wire.CodeInvalid, Text: clip(err.Error())} }

@@ -1,0 +1,216 @@
+// Package authclient asks the authentication service: a node's join and renew, a node service's feed, and the
+// administration over the Unix socket.
+package authclient
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"seganet.internal/overlay/internal/auth"
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/wire"
+)
+
+const (
+	requestTimeout = 15 * time.Second
+	maxAnswerBytes = 16 << 20 // list of all nodes
+)
+
+// Client sends requests to one service at one of its URLs.
+//
+// Thread safety: safe for concurrent use.
+type Client struct {
+	urls   []string
+	http   *http.Client
+	header http.Header
+}
+
+// PinnedTLS trusts a service whose certificate leads to the root with this fingerprint ("sha256:<hex>"), which an
+// invitation names. The root comes with the certificate.
+func PinnedTLS(fingerprint string) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // VerifyConnection checks
+		VerifyConnection: func(cs tls.ConnectionState) error {
+			roots, between := x509.NewCertPool(), x509.NewCertPool()
+			found := false
+			for _, c := range cs.PeerCertificates[1:] {
+				if identity.Fingerprint(c.Raw) == fingerprint {
+					roots.AddCert(c)
+					found = true
+				} else {
+					between.AddCert(c)
+				}
+			}
+			if !found {
+				return fmt.Errorf("the service does not have the root %s. Check the URL and the invitation", fingerprint)
+			}
+			_, err := cs.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, DNSName: cs.ServerName, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+			return err
+		}}
+}
+
+// New makes a client of the service at the URLs, which it tries in turn.
+func New(urls []string, conf *tls.Config) *Client {
+	// No connection is kept: requests are rare, and a renewed certificate must be the one of the next request.
+	return &Client{urls: urls, http: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{TLSClientConfig: conf, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}}
+}
+
+// NewForServices makes a client for a node service that knows the services' secret.
+func NewForServices(url, secret string, conf *tls.Config) *Client {
+	c := New([]string{url}, conf)
+	c.http.Timeout = time.Minute // a feed waits
+	c.header = http.Header{"Authorization": {"Bearer " + secret}}
+	return c
+}
+
+// NewAdmin makes a client of the administration socket in a state folder.
+func NewAdmin(dir string) *Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", filepath.Join(dir, auth.AdminSocket))
+	}
+	return &Client{urls: []string{"http://admin"}, http: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+}
+
+// Join asks for a first certificate with these keys. The request's proof must be set; Join fills in the CSR.
+func (c *Client) Join(ctx context.Context, k *identity.Keys, r wire.JoinRequest) (*identity.Member, error) {
+	var err error
+	if r.CSR, err = identity.Request(k); err != nil {
+		return nil, err
+	}
+	return c.membership(ctx, "/v1/join", &r, k)
+}
+
+// Renew asks for the next certificate with these keys, which may be new ones. The client's TLS configuration has the
+// current certificate. devices are all devices from now on.
+func (c *Client) Renew(ctx context.Context, k *identity.Keys, devices []string) (*identity.Member, error) {
+	csr, err := identity.Request(k)
+	if err != nil {
+		return nil, err
+	}
+	return c.membership(ctx, "/v1/renew", &wire.RenewRequest{CSR: csr, Devices: devices}, k)
+}
+
+func (c *Client) membership(ctx context.Context, path string, q any, k *identity.Keys) (*identity.Member, error) {
+	var m wire.Membership
+	if err := c.do(ctx, http.MethodPost, path, q, &m); err != nil {
+		return nil, err
+	}
+	return identity.NewMember(k, m, time.Now())
+}
+
+// Revocations returns the current revocation list, still signed.
+func (c *Client) Revocations(ctx context.Context) (s wire.Signed, err error) {
+	return s, c.do(ctx, http.MethodGet, "/v1/revocations", nil, &s)
+}
+
+// Feed returns the documents as soon as their version is not after, or the same ones after some time.
+func (c *Client) Feed(ctx context.Context, after int64) (d wire.Documents, err error) {
+	return d, c.do(ctx, http.MethodGet, fmt.Sprintf("/v1/services/feed?after=%d", after), nil, &d)
+}
+
+// ServerCertificate asks for a certificate for a service.
+func (c *Client) ServerCertificate(ctx context.Context, r wire.ServerRequest) (s wire.ServerCertificate, err error) {
+	return s, c.do(ctx, http.MethodPost, "/v1/services/certificate", &r, &s)
+}
+
+// Invite makes an invitation.
+func (c *Client) Invite(ctx context.Context, r wire.InviteRequest) (i wire.Invite, err error) {
+	return i, c.do(ctx, http.MethodPost, "/v1/invite", &r, &i)
+}
+
+// Revoke ends a node.
+func (c *Client) Revoke(ctx context.Context, r wire.RevokeRequest) error {
+	return c.do(ctx, http.MethodPost, "/v1/revoke", &r, nil)
+}
+
+// Nodes lists the nodes.
+func (c *Client) Nodes(ctx context.Context) (list []wire.NodeInfo, err error) {
+	return list, c.do(ctx, http.MethodGet, "/v1/nodes", nil, &list)
+}
+
+// Policy returns the policy.
+func (c *Client) Policy(ctx context.Context) (p wire.Policy, err error) {
+	return p, c.do(ctx, http.MethodGet, "/v1/policy", nil, &p)
+}
+
+// SetPolicy replaces the policy and returns it with its version.
+func (c *Client) SetPolicy(ctx context.Context, p wire.Policy) (n wire.Policy, err error) {
+	return n, c.do(ctx, http.MethodPut, "/v1/policy", &p, &n)
+}
+
+// Rotate makes a new CA.
+func (c *Client) Rotate(ctx context.Context, immediately bool) error {
+	return c.do(ctx, http.MethodPost, fmt.Sprintf("/v1/rotate?now=%t", immediately), nil, nil)
+}
+
+// do sends a request to the first URL that answers. An answer that is a *wire.Error ends the search.
+func (c *Client) do(ctx context.Context, method, path string, q, v any) error {
+	var body []byte
+	if q != nil {
+		var err error
+		if body, err = wire.Marshal(q); err != nil {
+			return err
+		}
+	}
+	failed := errors.New("no URL of the service is known. Give one, for example https://overlay.example.com")
+	for i, u := range c.urls {
+		err := c.try(ctx, method, strings.TrimSuffix(u, "/")+path, body, v)
+		if err == nil || errors.As(err, new(*wire.Error)) {
+			return err
+		}
+		if i == 0 {
+			failed = err
+		} else {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+func (c *Client) try(ctx context.Context, method, url string, body []byte, v any) error {
+	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for k, list := range c.header {
+		r.Header[k] = list
+	}
+	res, err := c.http.Do(r)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswerBytes+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > maxAnswerBytes {
+		return fmt.Errorf("the answer of %s is larger than %d bytes", url, maxAnswerBytes)
+	}
+	if res.StatusCode != http.StatusOK {
+		var e wire.Error
+		if wire.Decode(text, wire.MaxFrameBytes, &e) != nil {
+			return fmt.Errorf("%s answers %s, which is not the overlay's authentication service", url, res.Status)
+		}
+		return &e
+	}
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case wire.Validator:
+		return wire.Decode(text, maxAnswerBytes, v)
+	default: // only the administration's list
+		return json.Unmarshal(text, v)
+	}
+}

@@ -1,0 +1,184 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"seganet.internal/overlay/internal/authclient"
+	"seganet.internal/overlay/internal/wire"
+)
+
+// explain adds what to do if no service answers on the socket.
+func explain(err error, dir string) error {
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("no authentication service runs with the state folder %s. Start it (seganet-overlay serve), or name its folder with --state", dir)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("the services run as another user. Run this command as that user: %w", err)
+	}
+	return err
+}
+
+func runInvite(ctx context.Context, args []string, out io.Writer) error {
+	f := flags("invite", out)
+	state := stateFlag(f)
+	name := f.String("name", "", "`name` of the node")
+	var groups words
+	f.Var(&groups, "group", "`group` of the node; may be given several times")
+	life := f.Duration("life", time.Hour, "how long the token is valid")
+	asJSON := f.Bool("json", false, "print JSON")
+	if err := parse(f, args, 0, out); err != nil {
+		return err
+	}
+	r := wire.InviteRequest{Name: *name, Groups: groups, LifetimeSeconds: int64(*life / time.Second)}
+	if err := r.Validate(); err != nil {
+		return usage("%v. Run: seganet-overlay invite --help", err)
+	}
+	i, err := authclient.NewAdmin(*state).Invite(ctx, r)
+	if err != nil {
+		return explain(err, *state)
+	}
+	if *asJSON {
+		return printJSON(out, i)
+	}
+	url := "https://<host of the services>"
+	if len(i.Auth) > 0 {
+		url = i.Auth[0]
+	}
+	fmt.Fprintf(out, "The node %s can join once, until %s. Run on it:\n\nseganet-overlay join --url %s --root %s --token %s\n",
+		i.Name, i.Expires.Local().Format(time.DateTime), url, i.Root, i.Token)
+	return nil
+}
+
+func runRevoke(ctx context.Context, args []string, out io.Writer) error {
+	f := flags("revoke", out)
+	state := stateFlag(f)
+	reason := f.String("reason", "", "`text` for the list of nodes")
+	if err := parse(f, args, 1, out); err != nil {
+		return err
+	}
+	r := wire.RevokeRequest{Name: f.Arg(0), Reason: *reason}
+	if err := r.Validate(); err != nil {
+		return usage("%v. Run: seganet-overlay revoke --help", err)
+	}
+	if err := authclient.NewAdmin(*state).Revoke(ctx, r); err != nil {
+		return explain(err, *state)
+	}
+	fmt.Fprintf(out, "The node %s is revoked.\n", r.Name)
+	return nil
+}
+
+func runNodes(ctx context.Context, args []string, out io.Writer) error {
+	f := flags("nodes", out)
+	state := stateFlag(f)
+	asJSON := f.Bool("json", false, "print JSON")
+	if err := parse(f, args, 0, out); err != nil {
+		return err
+	}
+	list, err := authclient.NewAdmin(*state).Nodes(ctx)
+	if err != nil {
+		return explain(err, *state)
+	}
+	if *asJSON {
+		return printJSON(out, list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(out, "No node has joined. Invite one: seganet-overlay invite --name <name>")
+		return nil
+	}
+	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "NAME\tIPv6\tIPv4\tGROUPS\tDEVICES\tJOINED BY\tCERTIFICATE")
+	for _, n := range list {
+		state := "until " + n.Expires.Local().Format(time.DateTime)
+		switch {
+		case !n.Revoked.IsZero():
+			state = strings.TrimSuffix("revoked "+n.Revoked.Local().Format(time.DateTime)+": "+n.Reason, ": ")
+		case time.Now().After(n.Expires):
+			state = "expired " + n.Expires.Local().Format(time.DateTime)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", n.FQDN, n.Addresses[0], n.Addresses[1], strings.Join(n.Groups, " "), len(n.Devices), n.By, state)
+	}
+	return t.Flush()
+}
+
+func runPolicy(ctx context.Context, args []string, out io.Writer) error {
+	f := flags("policy", out)
+	state := stateFlag(f)
+	set := f.String("set", "", "JSON `file` of the new policy; - reads the standard input")
+	if err := parse(f, args, 0, out); err != nil {
+		return err
+	}
+	admin := authclient.NewAdmin(*state)
+	if *set == "" {
+		p, err := admin.Policy(ctx)
+		if err != nil {
+			return explain(err, *state)
+		}
+		return printJSON(out, p)
+	}
+	text, err := readSmall(*set, wire.MaxPolicyBytes)
+	if err != nil {
+		return wrongConfig(err)
+	}
+	var p wire.Policy
+	if err := wire.Decode(text, wire.MaxPolicyBytes, &p); err != nil {
+		return wrongConfig(fmt.Errorf("%s: %w", *set, err))
+	}
+	if p, err = admin.SetPolicy(ctx, p); err != nil {
+		return explain(err, *state)
+	}
+	fmt.Fprintf(out, "The policy has the version %d and %d rules.\n", p.Version, len(p.Allow))
+	return nil
+}
+
+func runRotate(ctx context.Context, args []string, out io.Writer) error {
+	f := flags("rotate", out)
+	state := stateFlag(f)
+	now := f.Bool("now", false, "sign with the new CA at once; nodes that have not connected since then must be told by their next renewal")
+	if err := parse(f, args, 0, out); err != nil {
+		return err
+	}
+	if err := authclient.NewAdmin(*state).Rotate(ctx, *now); err != nil {
+		return explain(err, *state)
+	}
+	if *now {
+		fmt.Fprintln(out, "The new CA signs from now on. The old root leaves when its last certificate has expired.")
+	} else {
+		fmt.Fprintln(out, "Nodes learn the new root now. The new CA signs in 7 days, and the old root leaves 7 days after that.")
+	}
+	return nil
+}
+
+func printJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// readSmall reads a file, or the standard input for "-", and refuses more than max bytes.
+func readSmall(path string, max int) ([]byte, error) {
+	in := io.Reader(os.Stdin)
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, int64(max)+1))
+	if err == nil && len(text) > max {
+		err = fmt.Errorf("%s has more than %d bytes", path, max)
+	}
+	return text, err
+}

@@ -1,0 +1,59 @@
+package nodes
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/coder/websocket"
+
+	"seganet.internal/overlay/internal/wire"
+)
+
+// Client is a node's connection to the service.
+//
+// Thread safety: Send may be called concurrently, Receive by one goroutine.
+type Client struct{ conn *websocket.Conn }
+
+// Dial connects to url (wss://host:port/v1/signal). conf is Member.ClientTLS.
+func Dial(ctx context.Context, url string, conf *tls.Config) (*Client, error) {
+	conn, res, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{TLSClientConfig: conf, Proxy: http.ProxyFromEnvironment}}})
+	if err != nil {
+		if res != nil && res.Body != nil {
+			if text, e := io.ReadAll(io.LimitReader(res.Body, 1024)); e == nil && len(text) > 0 {
+				return nil, fmt.Errorf("%s refuses the connection: %s", url, strings.TrimSpace(string(text)))
+			}
+		}
+		return nil, err
+	}
+	conn.SetReadLimit(wire.MaxFrameBytes)
+	return &Client{conn}, nil
+}
+
+// Send writes a message. If ctx ends meanwhile, the connection is closed.
+func (c *Client) Send(ctx context.Context, m wire.Message) error {
+	frame, err := wire.Encode(m)
+	if err != nil {
+		return err
+	}
+	return c.conn.Write(ctx, websocket.MessageText, frame)
+}
+
+// Receive returns the next message. If ctx ends meanwhile, the connection is closed.
+func (c *Client) Receive(ctx context.Context) (wire.Message, error) {
+	kind, frame, err := c.conn.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if kind != websocket.MessageText {
+		return nil, errors.New("the node management service sent a binary frame")
+	}
+	return wire.DecodeFromServices(frame)
+}
+
+// Close ends the connection at once.
+func (c *Client) Close() { _ = c.conn.CloseNow() }

@@ -1,0 +1,178 @@
+package nodes
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/coder/websocket"
+
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/wire"
+)
+
+// entry is a node that is or was connected.
+type entry struct {
+	peer     identity.Peer
+	der      []byte
+	hello    wire.Hello
+	watchers map[*session]struct{} // who is told of its coming and going
+}
+
+// directory finds entries by node, device and address. REQUIRES: Server.mu.
+type directory struct {
+	byName map[string]*entry // FQDN of the node
+	byAddr map[netip.Addr]*entry
+}
+
+func newDirectory() *directory {
+	return &directory{byName: map[string]*entry{}, byAddr: map[netip.Addr]*entry{}}
+}
+
+// put replaces the node's entry and keeps its watchers.
+func (d *directory) put(c *session, h wire.Hello) *entry {
+	e := d.byName[c.peer.FQDN]
+	if e == nil {
+		e = &entry{watchers: map[*session]struct{}{}}
+		d.byName[c.peer.FQDN] = e
+	} else {
+		d.unlink(e)
+	}
+	e.peer, e.der, e.hello = c.peer, c.der, h
+	for _, p := range e.peer.AllowedIPs() {
+		d.byAddr[p.Addr()] = e
+	}
+	return e
+}
+
+func (d *directory) unlink(e *entry) {
+	for _, p := range e.peer.AllowedIPs() {
+		if d.byAddr[p.Addr()] == e {
+			delete(d.byAddr, p.Addr())
+		}
+	}
+}
+
+func (d *directory) drop(gone func(identity.Peer) bool) {
+	for name, e := range d.byName {
+		if gone(e.peer) {
+			d.unlink(e)
+			delete(d.byName, name)
+		}
+	}
+}
+
+// find returns the entry of a node's or device's name, or of an address.
+func (d *directory) find(m *wire.Lookup) *entry {
+	if m.Name == "" {
+		return d.byAddr[m.Address]
+	}
+	name, err := wire.ParseFQDN(m.Name)
+	if err != nil {
+		return nil
+	}
+	e := d.byName[wire.NodeFQDN(name.Node, name.Network)]
+	if e == nil || name.Device == "" {
+		return e
+	}
+	if slices.ContainsFunc(e.peer.Devices, func(p identity.PeerDevice) bool { return p.FQDN == m.Name }) {
+		return e
+	}
+	return nil
+}
+
+func (e *entry) found(id string, online bool) *wire.Found {
+	return &wire.Found{ID: id, Name: e.peer.FQDN, Certificate: e.der, Addresses: e.peer.Addresses, Relays: e.hello.Relays,
+		Services: e.hello.Services, Devices: e.hello.Devices, Online: online}
+}
+
+// enter registers a connected node and tells its watchers. It is false if the node has been revoked meanwhile.
+func (s *Server) enter(c *session, h *wire.Hello) (*wire.Welcome, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isRevoked(c.peer.Serial) || c.ctx.Err() != nil {
+		return nil, false
+	}
+	if old := s.sessions[c.peer.FQDN]; old != nil && old != c {
+		old.end(websocket.StatusPolicyViolation, "the node connected again")
+	}
+	if len(s.dir.byName) >= maxDirectory { // what is not connected can be learned again
+		s.dir.drop(func(p identity.Peer) bool { return s.sessions[p.FQDN] == nil })
+	}
+	s.sessions[c.peer.FQDN] = c
+	e := s.dir.put(c, *h)
+	for w := range e.watchers {
+		if w != c {
+			w.sendMessage(e.found("", true))
+		}
+	}
+	return &wire.Welcome{Policy: s.docs.Policy, Revocations: s.docs.Revocations, Roots: s.docs.Roots}, true
+}
+
+// leave forgets a connection and tells the watchers that the node is gone, unless it has connected again.
+func (s *Server) leave(c *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range c.interest {
+		if e := s.dir.byName[name]; e != nil {
+			delete(e.watchers, c)
+		}
+	}
+	if s.sessions[c.peer.FQDN] != c {
+		return
+	}
+	delete(s.sessions, c.peer.FQDN)
+	if e := s.dir.byName[c.peer.FQDN]; e != nil {
+		for w := range e.watchers {
+			w.sendMessage(&wire.Gone{Name: c.peer.FQDN})
+		}
+	}
+}
+
+// watch makes c learn of e's coming and going. REQUIRES: s.mu.
+func (s *Server) watch(c *session, e *entry) {
+	if _, known := c.interest[e.peer.FQDN]; !known && len(c.interest) >= maxInterest || c.ctx.Err() != nil {
+		return
+	}
+	c.interest[e.peer.FQDN] = struct{}{}
+	e.watchers[c] = struct{}{}
+}
+
+func (s *Server) lookup(c *session, m *wire.Lookup) wire.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.dir.find(m)
+	if e == nil || s.now().After(e.peer.Certificate.NotAfter) {
+		return &wire.Error{ID: m.ID, Code: wire.CodeUnknown, Text: "No node or device of this name or address has connected since the service started. Check the name, and that the node runs."}
+	}
+	s.watch(c, e)
+	return e.found(m.ID, s.sessions[e.peer.FQDN] != nil)
+}
+
+// signal forwards an offer or candidate, with the sender's certificate at an offer.
+func (s *Server) signal(c *session, m *wire.Signal) *wire.Error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.To == "" {
+		return &wire.Error{Code: wire.CodeInvalid, Text: "A node's signal has a receiver, not a sender."}
+	}
+	to := s.sessions[m.To]
+	if to == nil {
+		return &wire.Error{Code: wire.CodeOffline, Text: "The node " + m.To + " is not connected."}
+	}
+	if e := s.dir.byName[m.To]; e != nil {
+		s.watch(c, e)
+	}
+	if e := s.dir.byName[c.peer.FQDN]; e != nil {
+		s.watch(to, e)
+	}
+	f := &wire.Signal{From: c.peer.FQDN, Type: m.Type, Epoch: m.Epoch, Data: m.Data, Signature: m.Signature}
+	if m.Type == wire.SignalOffer {
+		f.Certificate = c.der
+	}
+	frame, err := wire.Encode(f)
+	if err != nil {
+		return &wire.Error{Code: wire.CodeInvalid, Text: "The signal is too large with the node's certificate. Send fewer bytes."}
+	}
+	to.send(frame)
+	return nil
+}

@@ -1,0 +1,28 @@
+// Package nodes is the node management service (NMS): nodes connect to it by WebSocket over TLS 1.3 with their
+// certificates, look each other up, and exchange the signals from which they build their paths. It pushes revocations,
+// policy and roots, and gives credentials for the relay.
+//
+// All state is soft: a restarted service knows nothing, and the nodes connect again and tell it. It cannot read what
+// nodes exchange, and it cannot pose as a node, as peers verify certificates themselves.
+//
+// Thread safety: Server is safe for concurrent use.
+package nodes
+
+import "time"
+
+const (
+	// Path is where nodes connect: wss://host/v1/signal.
+	Path = "/v1/signal"
+	// TURNLife is how long credentials for the relay are valid; new ones come at half of it.
+	TURNLife = time.Hour
+
+	maxSessions     = 10000            // connected nodes
+	maxDirectory    = 20000            // nodes that are or were connected
+	maxQueue        = 256              // frames that wait for a slow node; one more ends its connection
+	maxInterest     = 1024             // nodes whose coming and going a node is told
+	messagesASecond = 100              // of one node; it is read more slowly beyond
+	messagesAtOnce  = 400              // that a node may send in a burst
+	helloTimeout    = 10 * time.Second // from the connection to the first hello
+	idleTimeout     = 90 * time.Second // without a message, the node is gone; nodes send pings
+	writeTimeout    = 10 * time.Second
+)

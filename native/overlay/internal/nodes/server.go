@@ -1,0 +1,199 @@
+package nodes
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/wire"
+)
+
+// Source gives the signed documents, and a channel that is closed when there are newer ones.
+type Source interface {
+	Documents() (wire.Documents, <-chan struct{})
+}
+
+// Options configure a Server.
+type Options struct {
+	Source Source
+	Roots  *x509.CertPool // trusted at the start; the list of roots replaces them
+	TURN   TURNOptions
+	Now    func() time.Time // nil: time.Now
+}
+
+// TURNOptions name the relay for nodes. Secret is the relay's, for the TURN REST scheme.
+type TURNOptions struct {
+	URLs   []string
+	Secret string
+}
+
+// Server is a running service. Close ends it.
+type Server struct {
+	opts   Options
+	now    func() time.Time
+	ctx    context.Context
+	cancel context.CancelFunc
+	wait   sync.WaitGroup
+
+	mu       sync.Mutex
+	docs     wire.Documents
+	roots    *x509.CertPool
+	revoked  map[string]struct{}
+	sessions map[string]*session // FQDN → connection
+	dir      *directory
+}
+
+// New starts a service. It fails if the source's documents are not signed under the roots.
+func New(o Options) (*Server, error) {
+	s := &Server{opts: o, now: o.Now, roots: o.Roots, sessions: map[string]*session{}, dir: newDirectory()}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	docs, changed := o.Source.Documents()
+	if err := s.take(docs); err != nil {
+		return nil, err
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.wait.Add(1)
+	go func() {
+		defer s.wait.Done()
+		s.follow(changed)
+	}()
+	return s, nil
+}
+
+// Close ends all connections and waits for their goroutines.
+func (s *Server) Close() {
+	s.cancel()
+	s.wait.Wait()
+}
+
+// Online returns the number of connected nodes.
+func (s *Server) Online() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sessions)
+}
+
+// take checks new documents and makes them the current ones. Roots come first: they may have signed the others.
+func (s *Server) take(docs wire.Documents) error {
+	var roots wire.Roots
+	if err := identity.Open(identity.DocRoots, docs.Roots, s.roots, s.now(), &roots); err != nil {
+		return fmt.Errorf("the list of roots: %w", err)
+	}
+	pool, err := identity.Pool(roots.Certificates)
+	if err != nil {
+		return fmt.Errorf("the list of roots: %w", err)
+	}
+	var list wire.Revocations
+	if err := identity.Open(identity.DocRevocations, docs.Revocations, pool, s.now(), &list); err != nil {
+		return fmt.Errorf("the revocation list: %w", err)
+	}
+	var policy wire.Policy
+	if err := identity.Open(identity.DocPolicy, docs.Policy, pool, s.now(), &policy); err != nil {
+		return fmt.Errorf("the policy: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.docs, s.roots, s.revoked = docs, pool, list.Set()
+	return nil
+}
+
+// follow pushes new documents to all nodes and disconnects those that are revoked.
+func (s *Server) follow(changed <-chan struct{}) {
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-changed:
+		}
+		var docs wire.Documents
+		docs, changed = s.opts.Source.Documents()
+		s.mu.Lock()
+		old := s.docs
+		s.mu.Unlock()
+		if err := s.take(docs); err != nil {
+			slog.Error("the authentication service's documents are refused; the old ones stay", "error", err)
+			continue
+		}
+		s.push(old, docs)
+	}
+}
+
+func (s *Server) push(old, docs wire.Documents) {
+	var frames [][]byte
+	add := func(before, after wire.Signed, m wire.Message) {
+		if before.Payload == after.Payload {
+			return
+		}
+		frame, err := wire.Encode(m)
+		if err != nil {
+			slog.Error("a document cannot be pushed", "error", err)
+			return
+		}
+		frames = append(frames, frame)
+	}
+	add(old.Roots, docs.Roots, &wire.RootsUpdate{Roots: docs.Roots})
+	add(old.Revocations, docs.Revocations, &wire.Revoked{List: docs.Revocations})
+	add(old.Policy, docs.Policy, &wire.PolicyUpdate{Policy: docs.Policy})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.sessions {
+		for _, f := range frames {
+			c.send(f)
+		}
+		if s.isRevoked(c.peer.Serial) {
+			slog.Info("a revoked node is disconnected", "node", c.peer.FQDN)
+			c.end(websocket.StatusPolicyViolation, "the certificate is revoked")
+		}
+	}
+	s.dir.drop(func(p identity.Peer) bool { return s.isRevoked(p.Serial) })
+}
+
+func (s *Server) isRevoked(serial string) bool { _, yes := s.revoked[serial]; return yes } // REQUIRES: s.mu
+
+// verify checks the client certificate of a TLS connection.
+func (s *Server) verify(r *http.Request) (identity.Peer, []byte, error) {
+	var der []byte
+	if r.TLS != nil {
+		for _, c := range r.TLS.PeerCertificates {
+			der = append(der, c.Raw...)
+		}
+	}
+	if len(der) == 0 {
+		return identity.Peer{}, nil, fmt.Errorf("a node connects with its certificate")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, err := identity.Verify(der, s.roots, s.isRevoked, s.now())
+	return p, der, err
+}
+
+// ServeHTTP takes a node's WebSocket. The TLS server must ask for a client certificate and not check it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	peer, der, err := s.verify(r)
+	if err != nil {
+		slog.Warn("a connection is refused", "from", r.RemoteAddr, "error", err)
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	if s.Online() >= maxSessions {
+		http.Error(w, "the service has too many nodes; use another one", http.StatusServiceUnavailable)
+		return
+	}
+	conn, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return // Accept has answered
+	}
+	conn.SetReadLimit(wire.MaxFrameBytes)
+	s.wait.Add(1)
+	defer s.wait.Done()
+	newSession(s, conn, peer, der).run()
+}

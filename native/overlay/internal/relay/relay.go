@@ -1,0 +1,221 @@
+// Package relay is the tunnel relay service: a TURN server (RFC 8656) by UDP, TCP and TLS with credentials of the TURN
+// REST scheme, for pairs of nodes that cannot meet. It carries WireGuard packets and cannot read them. coturn with
+// use-auth-secret takes its place when it is outgrown.
+//
+// Thread safety: Server is safe for concurrent use.
+package relay
+
+import (
+	"crypto/hmac"
+	"crypto/sha1" //nolint:gosec // the TURN REST scheme prescribes HMAC-SHA1
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pion/logging"
+	"github.com/pion/turn/v5"
+)
+
+const (
+	// Realm is the TURN realm.
+	Realm = "seganet"
+
+	allocationsEach = 8         // relayed addresses of one node at once
+	maxAllocations  = 4096      // of all nodes
+	maxConns        = 4096      // TCP and TLS connections
+	maxLife         = time.Hour // credentials that claim to live longer, plus slack, are refused
+	lifeSlack       = 5 * time.Minute
+	tcpIdle         = 15 * time.Minute // a TCP connection without a byte is closed
+	maxUserBytes    = 300
+)
+
+// Options configure a Server.
+type Options struct {
+	Packets   []net.PacketConn // UDP sockets
+	Listeners []net.Listener   // TCP and TLS
+	Public    []netip.Addr     // the relay's own addresses as nodes see them: one IPv4, one IPv6, or both
+	Secret    string           // shared with the node services
+	Allow     []netip.Prefix   // addresses that may be relayed to besides public ones and the relay's own
+	Now       func() time.Time // nil: time.Now
+}
+
+// Server is a running relay.
+type Server struct {
+	opts  Options
+	turn  *turn.Server
+	lists []*limitListener
+
+	mu    sync.Mutex
+	users map[string]int // node → allocations
+	total int
+}
+
+// New starts a relay on the sockets, which it owns from then on.
+func New(o Options) (*Server, error) {
+	if o.Secret == "" {
+		return nil, errors.New("the relay has no secret. Give the one that the node services use")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	gen := &generator{}
+	for _, a := range o.Public {
+		if a.Is4() {
+			gen.four = a
+		} else {
+			gen.six = a
+		}
+	}
+	if len(o.Public) == 0 {
+		return nil, errors.New("the relay does not know its public address. Give it: --relay-address <ip>")
+	}
+	s := &Server{opts: o, users: map[string]int{}}
+	conf := turn.ServerConfig{Realm: Realm, LoggerFactory: quiet{}, AuthHandler: s.authenticate, QuotaHandler: s.quota,
+		EventHandler: turn.EventHandler{
+			OnAllocationCreated: func(_, _ net.Addr, _, user, _ string, _ net.Addr, _ int) { s.count(user, 1) },
+			OnAllocationDeleted: func(_, _ net.Addr, _, user, _ string) { s.count(user, -1) },
+		}}
+	for _, p := range o.Packets {
+		conf.PacketConnConfigs = append(conf.PacketConnConfigs, turn.PacketConnConfig{PacketConn: p, RelayAddressGenerator: gen, PermissionHandler: s.permit})
+	}
+	for _, l := range o.Listeners {
+		limited := newLimitListener(l, maxConns, tcpIdle)
+		s.lists = append(s.lists, limited)
+		conf.ListenerConfigs = append(conf.ListenerConfigs, turn.ListenerConfig{Listener: limited, RelayAddressGenerator: gen, PermissionHandler: s.permit})
+	}
+	var err error
+	s.turn, err = turn.NewServer(conf)
+	return s, err
+}
+
+// Close ends all allocations and connections.
+func (s *Server) Close() error {
+	err := s.turn.Close()
+	for _, l := range s.lists {
+		l.closeAll()
+	}
+	return err
+}
+
+// Allocations returns the number of relayed addresses in use.
+func (s *Server) Allocations() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.total
+}
+
+// authenticate checks "<expiry>:<node>", whose password is the HMAC of the user. The node is the unit of the quota.
+func (s *Server) authenticate(ra *turn.RequestAttributes) (string, []byte, bool) {
+	expiry, node, ok := strings.Cut(ra.Username, ":")
+	if !ok || node == "" || len(ra.Username) > maxUserBytes {
+		return "", nil, false
+	}
+	at, err := strconv.ParseInt(expiry, 10, 64)
+	left := time.Unix(at, 0).Sub(s.opts.Now())
+	if err != nil || left < 0 || left > maxLife+lifeSlack {
+		return "", nil, false
+	}
+	return node, turn.GenerateAuthKey(ra.Username, ra.Realm, Password(s.opts.Secret, ra.Username)), true
+}
+
+// Password returns the password of a user by the TURN REST scheme.
+func Password(secret, user string) string {
+	mac := hmac.New(sha1.New, []byte(secret))
+	mac.Write([]byte(user))
+	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+func (s *Server) quota(user, _ string, from net.Addr) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users[user] >= allocationsEach || s.total >= maxAllocations {
+		slog.Warn("an allocation at the relay is refused, as the quota is used up", "node", user, "from", from.String())
+		return false
+	}
+	return true
+}
+
+func (s *Server) count(user string, by int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.total += by
+	if s.users[user] += by; s.users[user] <= 0 {
+		delete(s.users, user)
+	}
+}
+
+// permit decides where packets may be relayed to: the relay's own addresses (another node's allocation), public unicast
+// addresses, and those of Allow. Else a node could reach the relay's private network, for example a cloud's metadata.
+func (s *Server) permit(_ net.Addr, ip net.IP) bool {
+	a, ok := netip.AddrFromSlice(ip)
+	if !ok {
+		return false
+	}
+	a = a.Unmap()
+	for _, own := range s.opts.Public {
+		if a == own {
+			return true
+		}
+	}
+	for _, p := range s.opts.Allow {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return a.IsGlobalUnicast() && !a.IsPrivate() && !shared.Contains(a)
+}
+
+var shared = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598
+
+// generator opens the relayed sockets. It refuses TCP allocations (RFC 6062), which the overlay does not use.
+type generator struct{ four, six netip.Addr }
+
+func (g *generator) Validate() error { return nil }
+
+var errNoTCP = errors.New("the relay has no TCP allocations")
+
+func (g *generator) AllocateListener(turn.AllocateListenerConfig) (net.Listener, net.Addr, error) {
+	return nil, nil, errNoTCP
+}
+func (g *generator) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) { return nil, errNoTCP }
+
+func (g *generator) AllocatePacketConn(c turn.AllocateListenerConfig) (net.PacketConn, net.Addr, error) {
+	public, listen := g.four, "0.0.0.0"
+	if c.Network == "udp6" {
+		public, listen = g.six, "::"
+	}
+	if !public.IsValid() {
+		return nil, nil, fmt.Errorf("the relay has no address for %s", c.Network)
+	}
+	if public.IsLoopback() { // a demo or test: not open to the network
+		listen = public.String()
+	}
+	conn, err := net.ListenPacket(c.Network, net.JoinHostPort(listen, strconv.Itoa(c.RequestedPort)))
+	if err != nil {
+		return nil, nil, err
+	}
+	port := conn.LocalAddr().(*net.UDPAddr).Port
+	return conn, net.UDPAddrFromAddrPort(netip.AddrPortFrom(public, uint16(port))), nil
+}
+
+// quiet sends the library's warnings and errors to the log at the level debug: each bad packet of a stranger makes one.
+type quiet struct{}
+
+func (quiet) NewLogger(string) logging.LeveledLogger { return quiet{} }
+func (quiet) Trace(string)                           {}
+func (quiet) Tracef(string, ...any)                  {}
+func (quiet) Debug(string)                           {}
+func (quiet) Debugf(string, ...any)                  {}
+func (quiet) Info(string)                            {}
+func (quiet) Infof(string, ...any)                   {}
+func (quiet) Warn(m string)                          { slog.Debug("relay: " + m) }
+func (quiet) Warnf(f string, a ...any)               { slog.Debug("relay: " + fmt.Sprintf(f, a...)) }
+func (quiet) Error(m string)                         { slog.Debug("relay: " + m) }
+func (quiet) Errorf(f string, a ...any)              { slog.Debug("relay: " + fmt.Sprintf(f, a...)) }

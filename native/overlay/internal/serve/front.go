@@ -1,0 +1,143 @@
+package serve
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	alpnTURN         = "stun.turn" // RFC 7443
+	maxHandshakes    = 512         // TLS handshakes that run at once
+	handshakeTimeout = 10 * time.Second
+)
+
+// front ends TLS on one port and divides its connections by ALPN: TURN to the relay, everything else to HTTP. So a
+// network that lets nothing but port 443 out still reaches the relay.
+type front struct {
+	net.Listener
+	conf       *tls.Config
+	http, turn *side
+}
+
+// side is the listener of one protocol.
+type side struct {
+	front *front
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func (s *side) Accept() (net.Conn, error) {
+	select {
+	case c := <-s.conns:
+		return c, nil
+	case <-s.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (s *side) Close() error {
+	s.once.Do(func() { close(s.done) })
+	return nil
+}
+
+func (s *side) Addr() net.Addr { return s.front.Addr() }
+
+// newFront makes a front on l. withTURN is false if there is no relay here. setCertificate must be called before run.
+func newFront(l net.Listener, withTURN bool) *front {
+	f := &front{Listener: l, conf: &tls.Config{MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert, SessionTicketsDisabled: true,
+		NextProtos: []string{"http/1.1"}}}
+	f.http = &side{front: f, conns: make(chan net.Conn), done: make(chan struct{})}
+	if withTURN {
+		f.conf.NextProtos = append(f.conf.NextProtos, alpnTURN)
+		f.turn = &side{front: f, conns: make(chan net.Conn), done: make(chan struct{})}
+	}
+	return f
+}
+
+// setCertificate makes every handshake use what get returns then.
+func (f *front) setCertificate(get func() *tls.Certificate) {
+	f.conf.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return get(), nil }
+}
+
+// run accepts connections until the listener is closed.
+func (f *front) run() {
+	slots := make(chan struct{}, maxHandshakes)
+	for {
+		c, err := f.Listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // for example too many open files
+			time.Sleep(50 * time.Millisecond)
+			continue
+		}
+		select {
+		case slots <- struct{}{}:
+		default:
+			c.Close()
+			continue
+		}
+		go func() {
+			defer func() { <-slots }()
+			f.divide(c)
+		}()
+	}
+}
+
+func (f *front) divide(raw net.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
+	defer cancel()
+	c := tls.Server(raw, f.conf)
+	if c.HandshakeContext(ctx) != nil {
+		raw.Close()
+		return
+	}
+	to := f.http
+	if f.turn != nil && c.ConnectionState().NegotiatedProtocol == alpnTURN {
+		to = f.turn
+	}
+	select {
+	case to.conns <- c:
+	case <-to.done:
+		c.Close()
+	case <-ctx.Done():
+		c.Close()
+	}
+}
+
+// serverKey is the certificate of this process, renewed by refresh.
+type serverKey struct {
+	key   ed25519.PrivateKey
+	issue func(ed25519.PublicKey) ([][]byte, error)
+	mu    sync.Mutex
+	cert  *tls.Certificate
+}
+
+func newServerKey(issue func(ed25519.PublicKey) ([][]byte, error)) (*serverKey, error) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	return &serverKey{key: key, issue: issue}, err
+}
+
+func (k *serverKey) refresh() error {
+	chain, err := k.issue(k.key.Public().(ed25519.PublicKey))
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.cert = &tls.Certificate{Certificate: chain, PrivateKey: k.key}
+	return nil
+}
+
+func (k *serverKey) get() *tls.Certificate {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.cert
+}
