@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"seganet.internal/overlay/internal/packet"
-	"seganet.internal/overlay/internal/packet/packettest"
+	"seganet.internal/overlay/internal/packet/craft"
 )
 
 var (
@@ -28,16 +28,16 @@ func pairs(from, to, far netip.Addr, payload []byte, r *rand.Rand) map[string][2
 		unreachable = 1
 	}
 	quote := func(build func(netip.Addr) []byte) [2][]byte {
-		return both(func(s netip.Addr) []byte { return packettest.ICMP(s, far, unreachable, 3, 0, build(s)) })
+		return both(func(s netip.Addr) []byte { return craft.ICMP(s, far, unreachable, 3, 0, build(s)) })
 	}
-	udp := func(s netip.Addr) []byte { return packettest.UDP(port(far, a), port(s, b), payload) }
-	tcp := func(s netip.Addr) []byte { return packettest.TCP(port(far, a), port(s, b), packet.ACK, nil, payload) }
-	echo := func(s netip.Addr) []byte { return packettest.Echo(far, s, false, id, payload) }
+	udp := func(s netip.Addr) []byte { return craft.UDP(port(far, a), port(s, b), payload) }
+	tcp := func(s netip.Addr) []byte { return craft.TCP(port(far, a), port(s, b), packet.ACK, nil, payload) }
+	echo := func(s netip.Addr) []byte { return craft.Echo(far, s, false, id, payload) }
 	return map[string][2][]byte{
-		"tcp":               both(func(s netip.Addr) []byte { return packettest.TCP(port(s, a), port(far, b), packet.ACK, nil, payload) }),
-		"udp":               both(func(s netip.Addr) []byte { return packettest.UDP(port(s, a), port(far, b), payload) }),
-		"echo request":      both(func(s netip.Addr) []byte { return packettest.Echo(s, far, false, id, payload) }),
-		"echo reply":        both(func(s netip.Addr) []byte { return packettest.Echo(s, far, true, id, payload) }),
+		"tcp":               both(func(s netip.Addr) []byte { return craft.TCP(port(s, a), port(far, b), packet.ACK, nil, payload) }),
+		"udp":               both(func(s netip.Addr) []byte { return craft.UDP(port(s, a), port(far, b), payload) }),
+		"echo request":      both(func(s netip.Addr) []byte { return craft.Echo(s, far, false, id, payload) }),
+		"echo reply":        both(func(s netip.Addr) []byte { return craft.Echo(s, far, true, id, payload) }),
 		"error about TCP":   quote(tcp),
 		"error about UDP":   quote(udp),
 		"error about echo":  quote(echo),
@@ -60,9 +60,9 @@ func TestRewriteEqualsTheReference(t *testing.T) {
 				check(t, name+" back", p[1], p[0], packet.Change{Source: a[0]})
 			}
 			// The other direction: the destination is translated.
-			in := packettest.TCP(port(a[2], 5), port(a[1], 6), packet.SYN, nil, payload)
-			check(t, "inbound", in, packettest.TCP(port(a[2], 5), port(a[0], 6), packet.SYN, nil, payload), packet.Change{Destination: a[0]})
-			check(t, "both", in, packettest.TCP(port(a[0], 5), port(a[0], 6), packet.SYN, nil, payload), packet.Change{Source: a[0], Destination: a[0]})
+			in := craft.TCP(port(a[2], 5), port(a[1], 6), packet.SYN, nil, payload)
+			check(t, "inbound", in, craft.TCP(port(a[2], 5), port(a[0], 6), packet.SYN, nil, payload), packet.Change{Destination: a[0]})
+			check(t, "both", in, craft.TCP(port(a[0], 5), port(a[0], 6), packet.SYN, nil, payload), packet.Change{Source: a[0], Destination: a[0]})
 		}
 	}
 }
@@ -75,7 +75,7 @@ func check(t *testing.T, name string, before, after []byte, c packet.Change) {
 		t.Fatalf("%s: %v", name, err)
 	}
 	packet.Rewrite(got, &info, c)
-	if !packettest.Valid(got) {
+	if !craft.Valid(got) {
 		t.Fatalf("%s: invalid checksum\n% x", name, got)
 	}
 	// Two spellings of zero are equal in ones' complement; everything else must be the reference's bytes.
@@ -95,11 +95,11 @@ func check(t *testing.T, name string, before, after []byte, c packet.Change) {
 func TestRewriteFragments(t *testing.T) {
 	for _, a := range [][3]netip.Addr{{lan4, virtual4, far4}, {lan6, virtual6, far6}} {
 		for name, whole := range map[string][]byte{
-			"udp":  packettest.UDP(port(a[0], 1), port(a[2], 2), bytes.Repeat([]byte("abc"), 1000)),
-			"tcp":  packettest.TCP(port(a[0], 1), port(a[2], 2), packet.ACK, nil, bytes.Repeat([]byte("abc"), 1000)),
-			"echo": packettest.Echo(a[0], a[2], false, 1, bytes.Repeat([]byte("abc"), 1000)),
+			"udp":  craft.UDP(port(a[0], 1), port(a[2], 2), bytes.Repeat([]byte("abc"), 1000)),
+			"tcp":  craft.TCP(port(a[0], 1), port(a[2], 2), packet.ACK, nil, bytes.Repeat([]byte("abc"), 1000)),
+			"echo": craft.Echo(a[0], a[2], false, 1, bytes.Repeat([]byte("abc"), 1000)),
 		} {
-			parts := packettest.Fragments(whole, 9, 1024)
+			parts := craft.Fragments(whole, 9, 1024)
 			for i, p := range parts {
 				var info packet.Info
 				if err := packet.Parse(p, &info); err != nil {
@@ -110,7 +110,7 @@ func TestRewriteFragments(t *testing.T) {
 				}
 				packet.Rewrite(p, &info, packet.Change{Source: a[1]})
 			}
-			if joined := packettest.Join(parts); !packettest.Valid(joined) {
+			if joined := craft.Join(parts); !craft.Valid(joined) {
 				t.Fatalf("%s: the joined datagram has an invalid checksum", name)
 			}
 		}
@@ -118,7 +118,7 @@ func TestRewriteFragments(t *testing.T) {
 }
 
 func TestUDPWithoutChecksumStaysWithout(t *testing.T) {
-	b := packettest.UDP(port(lan4, 1), port(far4, 2), []byte("x"))
+	b := craft.UDP(port(lan4, 1), port(far4, 2), []byte("x"))
 	b[26], b[27] = 0, 0
 	var info packet.Info
 	if err := packet.Parse(b, &info); err != nil {
@@ -132,8 +132,8 @@ func TestUDPWithoutChecksumStaysWithout(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	edit := func(b []byte, at int, v ...byte) []byte { copy(b[at:], v); return b }
-	tcp4 := func() []byte { return packettest.TCP(port(far4, 1), port(lan4, 2), packet.SYN, nil, nil) }
-	tcp6 := func() []byte { return packettest.TCP(port(far6, 1), port(lan6, 2), packet.SYN, nil, nil) }
+	tcp4 := func() []byte { return craft.TCP(port(far4, 1), port(lan4, 2), packet.SYN, nil, nil) }
+	tcp6 := func() []byte { return craft.TCP(port(far6, 1), port(lan6, 2), packet.SYN, nil, nil) }
 	extension := func(kinds ...byte) []byte {
 		var body []byte
 		for i := range kinds {
@@ -143,7 +143,7 @@ func TestParseRefuses(t *testing.T) {
 			}
 			body = append(body, next, 0, 0, 1, 0, 0, 0, 0)
 		}
-		return packettest.IP(far6, lan6, kinds[0], append(body, tcp6()[40:]...))
+		return craft.IP(far6, lan6, kinds[0], append(body, tcp6()[40:]...))
 	}
 	for name, c := range map[string]struct {
 		b    []byte
@@ -160,10 +160,10 @@ func TestParseRefuses(t *testing.T) {
 		"TCP header cut off":         {edit(tcp4(), 2, 0, 30), packet.ErrShort},
 		"TCP data offset of 16":      {edit(tcp4(), 32, 0x40), packet.ErrHeader},
 		"TCP data offset past end":   {edit(tcp4(), 32, 0xf0), packet.ErrShort},
-		"UDP length of 7":            {edit(packettest.UDP(port(far4, 1), port(lan4, 2), nil), 24, 0, 7), packet.ErrHeader},
-		"UDP length past the end":    {edit(packettest.UDP(port(far4, 1), port(lan4, 2), nil), 24, 0, 9), packet.ErrLength},
-		"ICMPv6 in IPv4":             {packettest.IP(far4, lan4, 58, make([]byte, 8)), packet.ErrHeader},
-		"IPv4-mapped source":         {packettest.IP(netip.MustParseAddr("::ffff:1.2.3.4"), lan6, 59, nil), packet.ErrHeader},
+		"UDP length of 7":            {edit(craft.UDP(port(far4, 1), port(lan4, 2), nil), 24, 0, 7), packet.ErrHeader},
+		"UDP length past the end":    {edit(craft.UDP(port(far4, 1), port(lan4, 2), nil), 24, 0, 9), packet.ErrLength},
+		"ICMPv6 in IPv4":             {craft.IP(far4, lan4, 58, make([]byte, 8)), packet.ErrHeader},
+		"IPv4-mapped source":         {craft.IP(netip.MustParseAddr("::ffff:1.2.3.4"), lan6, 59, nil), packet.ErrHeader},
 		"nine extension headers":     {extension(0, 60, 60, 60, 60, 60, 60, 60, 60), packet.ErrExtension},
 		"source routing":             {extension(43), packet.ErrRouting},
 		"two fragment headers":       {extension(44, 44), packet.ErrHeader},
@@ -193,7 +193,7 @@ func TestClampMSS(t *testing.T) {
 		{[]byte{0, 2, 4, 0x05}, 0},
 		{nil, 0},
 	} {
-		b := packettest.TCP(port(far4, 1), port(lan4, 2), packet.SYN, c.options, nil)
+		b := craft.TCP(port(far4, 1), port(lan4, 2), packet.SYN, c.options, nil)
 		var info packet.Info
 		if err := packet.Parse(b, &info); err != nil {
 			t.Fatal(err)
@@ -201,17 +201,17 @@ func TestClampMSS(t *testing.T) {
 		if changed := packet.ClampMSS(b, &info, 1280); changed != (c.want != 0) {
 			t.Errorf("% x: changed %v", c.options, changed)
 		}
-		if !packettest.Valid(b) {
+		if !craft.Valid(b) {
 			t.Errorf("% x: invalid checksum", c.options)
 		}
 		if i := bytes.Index(b[40:], []byte{2, 4}); c.want != 0 && binary.BigEndian.Uint16(b[40+i+2:]) != c.want {
 			t.Errorf("% x became % x", c.options, b[40:])
 		}
 	}
-	b := packettest.TCP(port(far6, 1), port(lan6, 2), packet.SYN, []byte{2, 4, 0x05, 0xb4}, nil)
+	b := craft.TCP(port(far6, 1), port(lan6, 2), packet.SYN, []byte{2, 4, 0x05, 0xb4}, nil)
 	var info packet.Info
 	packet.Parse(b, &info)
-	if !packet.ClampMSS(b, &info, 1280) || binary.BigEndian.Uint16(b[62:]) != 1220 || !packettest.Valid(b) {
+	if !packet.ClampMSS(b, &info, 1280) || binary.BigEndian.Uint16(b[62:]) != 1220 || !craft.Valid(b) {
 		t.Errorf("IPv6: % x", b)
 	}
 }
@@ -222,7 +222,7 @@ func FuzzParse(f *testing.F) {
 		for _, p := range pairs(a[0], a[1], a[2], []byte("payload"), r) {
 			f.Add(p[0])
 		}
-		for _, p := range packettest.Fragments(packettest.UDP(port(a[0], 1), port(a[2], 2), make([]byte, 100)), 3, 32) {
+		for _, p := range craft.Fragments(craft.UDP(port(a[0], 1), port(a[2], 2), make([]byte, 100)), 3, 32) {
 			f.Add(p)
 		}
 	}
@@ -253,7 +253,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func BenchmarkRewrite(b *testing.B) {
-	p := packettest.TCP(port(lan4, 1), port(far4, 2), packet.ACK, nil, make([]byte, 1200))
+	p := craft.TCP(port(lan4, 1), port(far4, 2), packet.ACK, nil, make([]byte, 1200))
 	var info packet.Info
 	b.ReportAllocs()
 	for b.Loop() {

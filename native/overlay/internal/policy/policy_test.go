@@ -11,7 +11,7 @@ import (
 
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/packet"
-	"seganet.internal/overlay/internal/packet/packettest"
+	"seganet.internal/overlay/internal/packet/craft"
 	"seganet.internal/overlay/internal/wire"
 )
 
@@ -58,7 +58,7 @@ func tracker(t testing.TB, p wire.Policy) (*Tracker, *clock) {
 func port(a netip.Addr, p uint16) netip.AddrPort { return netip.AddrPortFrom(a, p) }
 
 func tcpTo(from netip.Addr, to netip.Addr, p uint16) []byte {
-	return packettest.TCP(port(from, 40000), port(to, p), packet.SYN, nil, nil)
+	return craft.TCP(port(from, 40000), port(to, p), packet.SYN, nil, nil)
 }
 
 func TestNewFlows(t *testing.T) {
@@ -71,23 +71,23 @@ func TestNewFlows(t *testing.T) {
 	}{
 		{"allowed TCP over IPv4", gateway, tcpTo(peer4, self4, 8883), Accept},
 		{"allowed TCP over IPv6", gateway, tcpTo(peer6, self6, 8883), Accept},
-		{"allowed UDP", gateway, packettest.UDP(port(peer6, 1), port(self6, 5683), []byte("x")), Accept},
-		{"allowed echo", gateway, packettest.Echo(peer4, self4, false, 7, nil), Accept},
+		{"allowed UDP", gateway, craft.UDP(port(peer6, 1), port(self6, 5683), []byte("x")), Accept},
+		{"allowed echo", gateway, craft.Echo(peer4, self4, false, 7, nil), Accept},
 		{"device behind the peer", gateway, tcpTo(pump4, self4, 8883), Accept},
 		{"port that is offered and not allowed", gateway, tcpTo(peer4, self4, 22), NotAllowed},
 		{"port that is allowed and not offered", gateway, tcpTo(peer4, self4, 9999), NotOffered},
 		{"TCP where UDP is offered", gateway, tcpTo(peer4, self4, 5683), NotOffered},
 		{"node of another group", office, tcpTo(office.Addresses[1], self4, 8883), NotAllowed},
-		{"echo from another group", office, packettest.Echo(office.Addresses[1], self4, false, 7, nil), NotAllowed},
+		{"echo from another group", office, craft.Echo(office.Addresses[1], self4, false, 7, nil), NotAllowed},
 		{"source of another peer", office, tcpTo(peer4, self4, 8883), Spoofed},
 		{"source of this node", gateway, tcpTo(self4, self4, 8883), Spoofed},
 		{"source outside the overlay", gateway, tcpTo(netip.MustParseAddr("192.0.2.1"), self4, 8883), Spoofed},
 		{"destination elsewhere", gateway, tcpTo(peer4, other, 8883), Elsewhere},
 		{"device that is not there", gateway, tcpTo(peer4, meter4, 502), Elsewhere},
-		{"answer that nobody asked for", gateway, packettest.Echo(peer4, self4, true, 7, nil), Unsolicited},
-		{"ICMP redirect", gateway, packettest.ICMP(peer4, self4, 5, 0, 0, make([]byte, 28)), Protocol},
-		{"ICMP error about nothing", gateway, packettest.ICMP(peer4, self4, 3, 3, 0, tcpTo(self4, peer4, 1)), Unsolicited},
-		{"GRE", gateway, packettest.IP(peer4, self4, 47, make([]byte, 8)), Protocol},
+		{"answer that nobody asked for", gateway, craft.Echo(peer4, self4, true, 7, nil), Unsolicited},
+		{"ICMP redirect", gateway, craft.ICMP(peer4, self4, 5, 0, 0, make([]byte, 28)), Protocol},
+		{"ICMP error about nothing", gateway, craft.ICMP(peer4, self4, 3, 3, 0, tcpTo(self4, peer4, 1)), Unsolicited},
+		{"GRE", gateway, craft.IP(peer4, self4, 47, make([]byte, 8)), Protocol},
 		{"cut off", gateway, tcpTo(peer4, self4, 8883)[:30], Malformed},
 		{"empty", gateway, nil, Malformed},
 	} {
@@ -133,7 +133,7 @@ func TestDevicesHaveTheirOwnGroupsAndPorts(t *testing.T) {
 	if err := tr.SetDevices(devices); err != nil {
 		t.Fatal(err)
 	}
-	if got := tr.Inbound(gateway, packettest.TCP(port(peer4, 3), port(meter4, 502), packet.SYN, nil, nil)); got != NotAllowed {
+	if got := tr.Inbound(gateway, craft.TCP(port(peer4, 3), port(meter4, 502), packet.SYN, nil, nil)); got != NotAllowed {
 		t.Errorf("a device of another group: %v", got)
 	}
 	devices[0].Addresses = []netip.Addr{self4}
@@ -145,9 +145,9 @@ func TestDevicesHaveTheirOwnGroupsAndPorts(t *testing.T) {
 func TestAnswersPass(t *testing.T) {
 	tr, _ := tracker(t, wire.Policy{})
 	pairs := map[string][2][]byte{
-		"tcp":  {tcpTo(self4, peer4, 1883), packettest.TCP(port(peer4, 1883), port(self4, 40000), packet.SYN|packet.ACK, nil, nil)},
-		"udp":  {packettest.UDP(port(self6, 9), port(peer6, 53), nil), packettest.UDP(port(peer6, 53), port(self6, 9), nil)},
-		"echo": {packettest.Echo(self6, peer6, false, 5, nil), packettest.Echo(peer6, self6, true, 5, nil)},
+		"tcp":  {tcpTo(self4, peer4, 1883), craft.TCP(port(peer4, 1883), port(self4, 40000), packet.SYN|packet.ACK, nil, nil)},
+		"udp":  {craft.UDP(port(self6, 9), port(peer6, 53), nil), craft.UDP(port(peer6, 53), port(self6, 9), nil)},
+		"echo": {craft.Echo(self6, peer6, false, 5, nil), craft.Echo(peer6, self6, true, 5, nil)},
 	}
 	for name, p := range pairs {
 		if got := tr.Inbound(gateway, p[1]); got == Accept {
@@ -160,10 +160,10 @@ func TestAnswersPass(t *testing.T) {
 			t.Errorf("%s: answer: %v", name, got)
 		}
 	}
-	if got := tr.Inbound(gateway, packettest.Echo(peer6, self6, false, 5, nil)); got != NotAllowed {
+	if got := tr.Inbound(gateway, craft.Echo(peer6, self6, false, 5, nil)); got != NotAllowed {
 		t.Errorf("a request passed as the answer to a request: %v", got)
 	}
-	tooBig := packettest.ICMP(peer4, self4, 3, 4, 1280, tcpTo(self4, peer4, 1883)[:28])
+	tooBig := craft.ICMP(peer4, self4, 3, 4, 1280, tcpTo(self4, peer4, 1883)[:28])
 	if got := tr.Inbound(gateway, tooBig); got != Accept {
 		t.Errorf("ICMP error about an open flow: %v", got)
 	}
@@ -174,7 +174,7 @@ func TestOutboundSource(t *testing.T) {
 	if got := tr.Outbound(tcpTo(netip.MustParseAddr("192.168.1.5"), peer4, 80)); got != Spoofed {
 		t.Error(got)
 	}
-	if got := tr.Outbound(packettest.UDP(port(self6, 1), port(netip.MustParseAddr("ff02::2"), 1), nil)); got != Elsewhere {
+	if got := tr.Outbound(craft.UDP(port(self6, 1), port(netip.MustParseAddr("ff02::2"), 1), nil)); got != Elsewhere {
 		t.Error(got)
 	}
 }
@@ -190,8 +190,8 @@ func TestNewPolicyEndsOpenFlows(t *testing.T) {
 			defer func() { gateway = before }()
 			tr, c := tracker(t, allow)
 			syn := tcpTo(peer4, self4, 8883)
-			data := packettest.TCP(port(peer4, 40000), port(self4, 8883), packet.ACK, nil, []byte("x"))
-			answer := packettest.TCP(port(self4, 8883), port(peer4, 40000), packet.ACK, nil, []byte("x"))
+			data := craft.TCP(port(peer4, 40000), port(self4, 8883), packet.ACK, nil, []byte("x"))
+			answer := craft.TCP(port(self4, 8883), port(peer4, 40000), packet.ACK, nil, []byte("x"))
 			for i, v := range []Verdict{tr.Inbound(gateway, syn), tr.Outbound(answer), tr.Inbound(gateway, data)} {
 				if v != Accept {
 					t.Fatalf("packet %d: %v", i, v)
@@ -238,8 +238,8 @@ func TestAnInvalidPolicyLeavesTheOldOne(t *testing.T) {
 func TestFragments(t *testing.T) {
 	for _, a := range [][2]netip.Addr{{peer4, self4}, {peer6, self6}} {
 		tr, c := tracker(t, allow)
-		whole := packettest.UDP(port(a[0], 1), port(a[1], 5683), make([]byte, 3000))
-		parts := packettest.Fragments(whole, 77, 1024)
+		whole := craft.UDP(port(a[0], 1), port(a[1], 5683), make([]byte, 3000))
+		parts := craft.Fragments(whole, 77, 1024)
 		if got := tr.Inbound(gateway, parts[1]); got != Fragment {
 			t.Errorf("a fragment that overtook its first: %v", got)
 		}
@@ -252,18 +252,18 @@ func TestFragments(t *testing.T) {
 		if got := tr.Inbound(gateway, parts[2]); got != Fragment {
 			t.Errorf("a late fragment: %v", got)
 		}
-		refused := packettest.Fragments(packettest.UDP(port(a[0], 1), port(a[1], 99), make([]byte, 3000)), 78, 1024)
+		refused := craft.Fragments(craft.UDP(port(a[0], 1), port(a[1], 99), make([]byte, 3000)), 78, 1024)
 		for i, want := range []Verdict{NotOffered, Fragment, Fragment} {
 			if got := tr.Inbound(gateway, refused[i]); got != want {
 				t.Errorf("fragment %d of a refused datagram: %v", i, got)
 			}
 		}
-		tiny := packettest.Fragments(packettest.TCP(port(a[0], 1), port(a[1], 8883), packet.SYN, nil, make([]byte, 100)), 79, 8)
+		tiny := craft.Fragments(craft.TCP(port(a[0], 1), port(a[1], 8883), packet.SYN, nil, make([]byte, 100)), 79, 8)
 		if got := tr.Inbound(gateway, tiny[0]); got != Malformed {
 			t.Errorf("a tiny first fragment: %v", got)
 		}
 		for i := range MaxFragments + 10 {
-			tr.Inbound(gateway, packettest.Fragments(whole, uint32(1000+i), 1024)[0])
+			tr.Inbound(gateway, craft.Fragments(whole, uint32(1000+i), 1024)[0])
 		}
 		if n := len(tr.parts.seen); n > MaxFragments {
 			t.Errorf("%d datagrams are remembered", n)
@@ -274,7 +274,7 @@ func TestFragments(t *testing.T) {
 func TestTableIsBounded(t *testing.T) {
 	tr, c := tracker(t, wire.Policy{Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"udp/5683"}}}})
 	count := func(p identity.Peer, n int) (accepted, full int) {
-		b := packettest.UDP(port(p.Addresses[1], 1), port(self4, 5683), nil)
+		b := craft.UDP(port(p.Addresses[1], 1), port(self4, 5683), nil)
 		for i := range n {
 			b[20], b[21] = byte(i>>8), byte(i) // source port
 			switch tr.Inbound(p, b) {
@@ -296,7 +296,7 @@ func TestTableIsBounded(t *testing.T) {
 	if n := tr.Flows(); n != MaxFlowsInbound {
 		t.Fatalf("%d flows of peers", n)
 	}
-	out := packettest.UDP(port(self4, 1), port(peer4, 1), nil)
+	out := craft.UDP(port(self4, 1), port(peer4, 1), nil)
 	passed := 0
 	for i := range 20000 {
 		out[20], out[21] = 1, 1
@@ -309,7 +309,7 @@ func TestTableIsBounded(t *testing.T) {
 		t.Fatalf("%d flows of this node, %d in all", passed, tr.Flows())
 	}
 	c.at += idleUDP + time.Second
-	if v := tr.Inbound(gateway, packettest.UDP(port(peer4, 60000), port(self4, 5683), nil)); v != Accept {
+	if v := tr.Inbound(gateway, craft.UDP(port(peer4, 60000), port(self4, 5683), nil)); v != Accept {
 		t.Fatalf("ended flows still take room: %v", v)
 	}
 	if n := tr.Flows(); n != 1 {
@@ -338,8 +338,8 @@ func TestConcurrentUse(t *testing.T) {
 		done.Go(func() {
 			for i := range 5000 {
 				from := port(peer4, uint16(i))
-				tr.Inbound(gateway, packettest.TCP(from, port(self4, 8883), packet.SYN, nil, nil))
-				tr.Outbound(packettest.TCP(port(self4, 8883), from, packet.ACK, nil, nil))
+				tr.Inbound(gateway, craft.TCP(from, port(self4, 8883), packet.SYN, nil, nil))
+				tr.Outbound(craft.TCP(port(self4, 8883), from, packet.ACK, nil, nil))
 				if g == 0 && i%100 == 0 {
 					tr.Update(allow, hub, broker)
 				}
@@ -353,8 +353,8 @@ func TestConcurrentUse(t *testing.T) {
 }
 
 func FuzzInbound(f *testing.F) {
-	for _, b := range [][]byte{tcpTo(peer4, self4, 8883), packettest.Echo(peer6, self6, false, 1, nil), nil,
-		packettest.ICMP(peer4, self4, 3, 3, 0, tcpTo(self4, peer4, 1)), packettest.Fragments(packettest.UDP(port(peer6, 1), port(self6, 5683), make([]byte, 99)), 1, 64)[0]} {
+	for _, b := range [][]byte{tcpTo(peer4, self4, 8883), craft.Echo(peer6, self6, false, 1, nil), nil,
+		craft.ICMP(peer4, self4, 3, 3, 0, tcpTo(self4, peer4, 1)), craft.Fragments(craft.UDP(port(peer6, 1), port(self6, 5683), make([]byte, 99)), 1, 64)[0]} {
 		f.Add(b)
 	}
 	tr, _ := tracker(f, allow)
@@ -372,7 +372,7 @@ func FuzzInbound(f *testing.F) {
 func BenchmarkInboundKnownFlow(b *testing.B) {
 	tr := New(nil)
 	tr.Update(allow, hub, broker)
-	p := packettest.TCP(port(peer4, 1), port(self4, 8883), packet.ACK, nil, make([]byte, 1200))
+	p := craft.TCP(port(peer4, 1), port(self4, 8883), packet.ACK, nil, make([]byte, 1200))
 	b.ReportAllocs()
 	for b.Loop() {
 		tr.Inbound(gateway, p)
@@ -384,7 +384,7 @@ func BenchmarkInboundOf10000Flows(b *testing.B) {
 	tr.Update(allow, hub, broker)
 	var ps [][]byte
 	for i := range 10000 {
-		ps = append(ps, packettest.TCP(port(peer4, uint16(i)), port(self4, 8883), packet.ACK, nil, nil))
+		ps = append(ps, craft.TCP(port(peer4, uint16(i)), port(self4, 8883), packet.ACK, nil, nil))
 	}
 	b.ReportAllocs()
 	i := 0

@@ -1,6 +1,6 @@
-// Package packettest builds packets for tests and checks their checksums. It uses gVisor's headers, so that tests compare this program's own
-// arithmetic with another implementation.
-package packettest
+// Package craft builds packets for the self-test of a TUN interface and for tests, and checks their checksums. It uses gVisor's headers, so that
+// tests compare this program's own arithmetic with another implementation.
+package craft
 
 import (
 	"encoding/binary"
@@ -32,9 +32,14 @@ func IP(from, to netip.Addr, protocol uint8, transport []byte) []byte {
 
 // TCP builds a TCP segment. options must be a multiple of 4 bytes.
 func TCP(from, to netip.AddrPort, flags uint8, options, payload []byte) []byte {
+	return Segment(from, to, 1000, 2000, flags, options, payload)
+}
+
+// Segment builds a TCP segment with the given sequence numbers.
+func Segment(from, to netip.AddrPort, seq, ack uint32, flags uint8, options, payload []byte) []byte {
 	t := make([]byte, 20+len(options)+len(payload))
 	h := header.TCP(t)
-	h.Encode(&header.TCPFields{SrcPort: from.Port(), DstPort: to.Port(), SeqNum: 1000, AckNum: 2000, DataOffset: uint8(20 + len(options)),
+	h.Encode(&header.TCPFields{SrcPort: from.Port(), DstPort: to.Port(), SeqNum: seq, AckNum: ack, DataOffset: uint8(20 + len(options)),
 		Flags: header.TCPFlags(flags), WindowSize: 65535})
 	copy(t[20:], options)
 	copy(t[20+len(options):], payload)

@@ -1,0 +1,104 @@
+package stack
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"time"
+
+	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
+	"gvisor.dev/gvisor/pkg/waiter"
+)
+
+// targetTimeout bounds the connection to an offered service or device. Until then the peer's SYN has no answer; then it gets a reset.
+const targetTimeout = 10 * time.Second
+
+// acceptConnections handles the TCP and UDP packets that belong to no open socket.
+func (s *Stack) acceptConnections() {
+	t := tcp.NewForwarder(s.stack, 0, MaxAttempts, s.acceptTCP)
+	s.stack.SetTransportProtocolHandler(tcp.ProtocolNumber, t.HandlePacket)
+	s.stack.SetTransportProtocolHandler(udp.ProtocolNumber, func(id stack.TransportEndpointID, p stack.PacketBufferPtr) bool {
+		return s.acceptUDP(id, p)
+	})
+}
+
+func local(id stack.TransportEndpointID) netip.AddrPort {
+	a, _ := netip.AddrFromSlice(id.LocalAddress.AsSlice())
+	return netip.AddrPortFrom(a, id.LocalPort)
+}
+
+// acceptTCP connects to the target first: the peer's connection is established only if there is somebody to talk to.
+func (s *Stack) acceptTCP(r *tcp.ForwarderRequest) {
+	to := local(r.ID())
+	target, ok := s.target("tcp", to)
+	if !ok || !s.acquire() {
+		r.Complete(true)
+		return
+	}
+	defer s.release()
+	d := net.Dialer{Timeout: targetTimeout}
+	out, err := d.DialContext(context.Background(), "tcp", target)
+	if err != nil {
+		s.log.Warn("the target of an offered port does not answer", "port", to, "target", target, "error", err)
+		r.Complete(true)
+		return
+	}
+	var queue waiter.Queue
+	ep, terr := r.CreateEndpoint(&queue)
+	r.Complete(terr != nil)
+	if terr != nil {
+		out.Close()
+		return
+	}
+	ep.SocketOptions().SetKeepAlive(true)
+	splice(gonet.NewTCPConn(&queue, ep), out)
+}
+
+// acceptUDP makes a session for the first datagram of a peer's address and port. It returns false for what is not offered: the stack then
+// answers with "port unreachable".
+func (s *Stack) acceptUDP(id stack.TransportEndpointID, p stack.PacketBufferPtr) bool {
+	target, ok := s.target("udp", local(id))
+	if !ok || !s.acquire() {
+		return false
+	}
+	var queue waiter.Queue
+	accepted := false
+	f := udp.NewForwarder(s.stack, func(r *udp.ForwarderRequest) {
+		ep, err := r.CreateEndpoint(&queue)
+		if err != nil {
+			return
+		}
+		accepted = true
+		in := gonet.NewUDPConn(s.stack, &queue, ep)
+		go func() {
+			defer s.release()
+			out, err := net.DialTimeout("udp", target, targetTimeout)
+			if err != nil {
+				s.log.Warn("the target of an offered port is invalid", "target", target, "error", err)
+				in.Close()
+				return
+			}
+			spliceDatagrams(in, out)
+		}()
+	})
+	f.HandlePacket(id, p)
+	if !accepted {
+		s.release()
+	}
+	return true
+}
+
+func (s *Stack) acquire() bool {
+	select {
+	case s.limit <- struct{}{}:
+		return true
+	default:
+		s.log.Warn("a connection was refused: the limit of open connections is reached", "limit", MaxConnections)
+		return false
+	}
+}
+
+func (s *Stack) release() { <-s.limit }

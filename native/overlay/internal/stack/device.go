@@ -1,0 +1,96 @@
+package stack
+
+import (
+	"context"
+	"os"
+	"sync"
+
+	"github.com/tailscale/wireguard-go/conn"
+	"github.com/tailscale/wireguard-go/tun"
+	"gvisor.dev/gvisor/pkg/buffer"
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+	"gvisor.dev/gvisor/pkg/tcpip/link/channel"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
+)
+
+// queuePackets bounds what the stack has sent and the engine has not read yet. Overflow is a lost packet, which TCP repairs.
+const queuePackets = 4096
+
+// device is the tun.Device between a Stack and the engine. It reads and writes batches.
+type device struct {
+	link   *channel.Endpoint
+	stack  *stack.Stack
+	mtu    int
+	events chan tun.Event
+	done   context.Context
+	cancel context.CancelFunc
+	once   sync.Once
+}
+
+func newDevice(s *stack.Stack, mtu int) *device {
+	d := &device{link: channel.New(queuePackets, uint32(mtu), ""), stack: s, mtu: mtu, events: make(chan tun.Event, 1)}
+	d.link.SupportedGSOKind = stack.GvisorGSOSupported // TCP hands down up to 32 KiB, which the link layer splits
+	d.done, d.cancel = context.WithCancel(context.Background())
+	d.events <- tun.EventUp
+	return d
+}
+
+func (d *device) File() *os.File           { return nil }
+func (d *device) Name() (string, error)    { return "netstack", nil }
+func (d *device) MTU() (int, error)        { return d.mtu, nil }
+func (d *device) Events() <-chan tun.Event { return d.events }
+func (d *device) BatchSize() int           { return conn.IdealBatchSize }
+
+// Read waits for one packet and takes what is there besides.
+func (d *device) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
+	p := d.link.ReadContext(d.done)
+	n := 0
+	for !p.IsNil() {
+		at := bufs[n][offset:]
+		size := 0
+		for _, s := range p.AsSlices() {
+			size += copy(at[size:], s)
+		}
+		p.DecRef()
+		sizes[n] = size
+		if n++; n == len(bufs) {
+			break
+		}
+		p = d.link.Read()
+	}
+	if n == 0 {
+		return 0, os.ErrClosed
+	}
+	return n, nil
+}
+
+// Write gives packets to the stack, which copies them.
+func (d *device) Write(bufs [][]byte, offset int) (int, error) {
+	if d.done.Err() != nil {
+		return 0, os.ErrClosed
+	}
+	for _, b := range bufs {
+		b = b[offset:]
+		if len(b) == 0 {
+			continue
+		}
+		protocol := header.IPv4ProtocolNumber
+		if b[0]>>4 == 6 {
+			protocol = header.IPv6ProtocolNumber
+		}
+		p := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithData(b)})
+		d.link.InjectInbound(protocol, p)
+		p.DecRef()
+	}
+	return len(bufs), nil
+}
+
+func (d *device) Close() error {
+	d.once.Do(func() {
+		d.cancel()
+		d.stack.RemoveNIC(nic)
+		d.link.Close()
+		close(d.events)
+	})
+	return nil
+}

@@ -1,0 +1,226 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Limits of a Forwarder.
+const (
+	MaxForwards    = 256              // local ports
+	MaxSessionsUDP = 1024             // clients of all UDP forwards
+	DialTimeout    = 10 * time.Second // for a connection into the overlay, all addresses together
+)
+
+// Resolver turns a name of the overlay into addresses, in the order of preference.
+type Resolver interface {
+	Resolve(ctx context.Context, name string) ([]netip.Addr, error)
+}
+
+// Forward is a local port that leads into the overlay.
+type Forward struct {
+	Network string `json:"network"` // "tcp" or "udp"
+	Local   string `json:"local"`
+	Remote  string `json:"remote"` // "name:port"
+}
+
+// Forwarder opens connections into the overlay for local programs, which give names.
+type Forwarder struct {
+	network  Network
+	resolver Resolver
+	within   []netip.Prefix
+	log      *slog.Logger
+	slots    chan struct{} // TCP connections
+	sessions chan struct{} // UDP clients
+
+	mu     sync.Mutex
+	open   map[string]*listening // by "network local"
+	closed bool
+}
+
+type listening struct {
+	Forward
+	close func()
+}
+
+// NewForwarder makes a forwarder. within are the overlay's prefixes: an address elsewhere is refused, so that a forward or the SOCKS5 proxy is no
+// way around the host's network. log may be nil.
+func NewForwarder(n Network, r Resolver, within []netip.Prefix, log *slog.Logger) *Forwarder {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Forwarder{network: n, resolver: r, within: within, log: log, slots: make(chan struct{}, MaxConnections),
+		sessions: make(chan struct{}, MaxSessionsUDP), open: map[string]*listening{}}
+}
+
+var errOutside = errors.New("the address is not of the overlay")
+
+// Dial connects to "name:port" or "address:port" in the overlay. network is "tcp" or "udp".
+func (f *Forwarder) Dial(ctx context.Context, network, to string) (net.Conn, error) {
+	host, portText, err := net.SplitHostPort(to)
+	if err != nil {
+		return nil, fmt.Errorf("the destination %.300q is not \"name:port\"", to)
+	}
+	port, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil || port == 0 {
+		return nil, fmt.Errorf("the port of the destination %.300q is not between 1 and 65535", to)
+	}
+	ctx, cancel := context.WithTimeout(ctx, DialTimeout)
+	defer cancel()
+	var addresses []netip.Addr
+	if a, err := netip.ParseAddr(host); err == nil {
+		a = a.Unmap()
+		if !f.inside(a) {
+			return nil, fmt.Errorf("%s: %w", a, errOutside)
+		}
+		addresses = []netip.Addr{a}
+	} else if addresses, err = f.resolver.Resolve(ctx, host); err != nil {
+		return nil, err
+	}
+	var last error = fmt.Errorf("the name %s has no address", host)
+	for _, a := range addresses {
+		if !f.inside(a) {
+			last = fmt.Errorf("%s: %w", a, errOutside)
+			continue
+		}
+		c, err := f.network.DialAddr(ctx, network, netip.AddrPortFrom(a, uint16(port)))
+		if err == nil {
+			return c, nil
+		}
+		last = fmt.Errorf("%s at %s: %w", to, a, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, last
+}
+
+func (f *Forwarder) inside(a netip.Addr) bool {
+	return len(f.within) == 0 || slices.ContainsFunc(f.within, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// Forward opens a local port that leads to remote, "name:port". It returns the local address, whose port the kernel chose if local has port 0.
+// Whoever reaches the port acts with the rights of this node, so local should be an address of the loopback interface; "*:port" is every address
+// of the host.
+func (f *Forwarder) Forward(network, local, remote string) (net.Addr, error) {
+	if _, port, err := net.SplitHostPort(remote); err != nil || port == "" {
+		return nil, fmt.Errorf("the destination %.300q of the forward is not \"name:port\"", remote)
+	}
+	switch network {
+	case "tcp":
+		return f.listenTCP(network, local, remote, func(c net.Conn) {
+			ctx, cancel := context.WithTimeout(context.Background(), DialTimeout)
+			out, err := f.Dial(ctx, "tcp", remote)
+			cancel()
+			if err != nil {
+				f.log.Warn("a forwarded connection failed", "remote", remote, "error", err)
+				reset(c)
+				return
+			}
+			splice(c, out)
+		})
+	case "udp":
+		return f.listenUDP(local, remote)
+	}
+	return nil, fmt.Errorf("the overlay carries \"tcp\" and \"udp\", not %.20q", network)
+}
+
+// reset makes the program see a failed connection instead of an empty one.
+func reset(c net.Conn) {
+	if t, ok := c.(*net.TCPConn); ok {
+		t.SetLinger(0)
+	}
+	c.Close()
+}
+
+func (f *Forwarder) listenTCP(network, local, remote string, serve func(net.Conn)) (net.Addr, error) {
+	l, err := net.Listen("tcp", strings.Replace(local, "*", "", 1))
+	if err != nil {
+		return nil, fmt.Errorf("the local port %s: %w", local, err)
+	}
+	if err := f.add(network, l.Addr(), remote, func() { l.Close() }); err != nil {
+		l.Close()
+		return nil, err
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				if errors.Is(err, net.ErrClosed) {
+					return
+				}
+				time.Sleep(50 * time.Millisecond) // out of descriptors: others must end first
+				continue
+			}
+			select {
+			case f.slots <- struct{}{}:
+				go func() {
+					defer func() { <-f.slots }()
+					serve(c)
+				}()
+			default:
+				f.log.Warn("a forwarded connection was refused: the limit is reached", "limit", MaxConnections)
+				reset(c)
+			}
+		}
+	}()
+	return l.Addr(), nil
+}
+
+func (f *Forwarder) add(network string, at net.Addr, remote string, end func()) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return errors.New("the node is ending")
+	}
+	if len(f.open) >= MaxForwards {
+		return fmt.Errorf("%d local ports are forwarded already; end one first", MaxForwards)
+	}
+	f.open[network+" "+at.String()] = &listening{Forward{network, at.String(), remote}, end}
+	return nil
+}
+
+// Unforward ends a forward; its open TCP connections go on. It returns false if there is none.
+func (f *Forwarder) Unforward(network, local string) bool {
+	f.mu.Lock()
+	l := f.open[network+" "+local]
+	delete(f.open, network+" "+local)
+	f.mu.Unlock()
+	if l == nil {
+		return false
+	}
+	l.close()
+	return true
+}
+
+// List returns the open forwards, ordered by their local address.
+func (f *Forwarder) List() []Forward {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := make([]Forward, 0, len(f.open))
+	for _, l := range f.open {
+		list = append(list, l.Forward)
+	}
+	slices.SortFunc(list, func(a, b Forward) int { return strings.Compare(a.Local+a.Network, b.Local+b.Network) })
+	return list
+}
+
+// Close ends all forwards.
+func (f *Forwarder) Close() {
+	f.mu.Lock()
+	open := f.open
+	f.open, f.closed = map[string]*listening{}, true
+	f.mu.Unlock()
+	for _, l := range open {
+		l.close()
+	}
+}

@@ -1,0 +1,82 @@
+package stack
+
+import (
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// MaxDatagram is the size in bytes of the largest UDP datagram that is passed on; larger ones are dropped.
+	MaxDatagram = 9216
+
+	copyBytes = 64 << 10
+	idleUDP   = 2 * time.Minute // RFC 4787, REQ-5: at least 2 minutes
+)
+
+var copyBuffers = sync.Pool{New: func() any { b := make([]byte, copyBytes); return &b }}
+
+type writeCloser interface{ CloseWrite() error }
+
+// splice copies both ways until both sides have ended, and closes both. An end of one direction is passed on, so that half-closed
+// connections work.
+func splice(a, b net.Conn) {
+	var done sync.WaitGroup
+	done.Add(2)
+	one := func(to, from net.Conn) {
+		defer done.Done()
+		buf := copyBuffers.Get().(*[]byte)
+		defer copyBuffers.Put(buf)
+		// The wrappers keep io from a slower path by ReadFrom of net.TCPConn.
+		_, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, *buf)
+		if w, ok := to.(writeCloser); ok && err == nil {
+			w.CloseWrite()
+			return
+		}
+		a.Close()
+		b.Close()
+	}
+	go one(a, b)
+	go one(b, a)
+	done.Wait()
+	a.Close()
+	b.Close()
+}
+
+// spliceDatagrams copies datagrams both ways until none has passed for idleUDP, and closes both.
+func spliceDatagrams(a, b net.Conn) { spliceDatagramsFor(a, b, idleUDP) }
+
+func spliceDatagramsFor(a, b net.Conn, idle time.Duration) {
+	var last atomic.Int64
+	last.Store(time.Now().UnixNano())
+	var done sync.WaitGroup
+	done.Add(2)
+	one := func(to, from net.Conn) {
+		defer done.Done()
+		defer a.Close()
+		defer b.Close()
+		buf := make([]byte, MaxDatagram+1)
+		for {
+			from.SetReadDeadline(time.Unix(0, last.Load()).Add(idle))
+			n, err := from.Read(buf)
+			if err != nil {
+				if e, ok := err.(net.Error); ok && e.Timeout() && time.Since(time.Unix(0, last.Load())) < idle {
+					continue // the other direction was active
+				}
+				return
+			}
+			last.Store(time.Now().UnixNano())
+			if n > MaxDatagram {
+				continue // cut off by the read
+			}
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+	}
+	go one(a, b)
+	go one(b, a)
+	done.Wait()
+}

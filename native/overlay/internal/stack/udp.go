@@ -1,0 +1,136 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+)
+
+// datagramsWaiting bounds the datagrams that wait for one session's connection.
+const datagramsWaiting = 32
+
+// client is one local program of a UDP forward. It reads the program's datagrams from a queue, and writes answers to the shared socket.
+type client struct {
+	from  netip.AddrPort
+	queue chan []byte
+	end   context.CancelFunc
+}
+
+// listenUDP opens a UDP forward. Each client address gets a session of its own, so that answers find their way.
+func (f *Forwarder) listenUDP(local, remote string) (net.Addr, error) {
+	at, err := net.ResolveUDPAddr("udp", strings.Replace(local, "*", "", 1))
+	if err != nil {
+		return nil, fmt.Errorf("the local port %s: %w", local, err)
+	}
+	socket, err := net.ListenUDP("udp", at)
+	if err != nil {
+		return nil, fmt.Errorf("the local port %s: %w", local, err)
+	}
+	if err := f.add("udp", socket.LocalAddr(), remote, func() { socket.Close() }); err != nil {
+		socket.Close()
+		return nil, err
+	}
+	go f.serveUDP(socket, remote)
+	return socket.LocalAddr(), nil
+}
+
+func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string) {
+	var mu sync.Mutex
+	clients := map[netip.AddrPort]*client{}
+	defer func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range clients {
+			c.end()
+		}
+	}()
+	buf := make([]byte, MaxDatagram+1)
+	for {
+		n, from, err := socket.ReadFromUDPAddrPort(buf)
+		if err != nil {
+			if strings.Contains(err.Error(), "use of closed") {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		if n > MaxDatagram {
+			continue
+		}
+		mu.Lock()
+		c := clients[from]
+		if c == nil {
+			select {
+			case f.sessions <- struct{}{}:
+			default:
+				mu.Unlock()
+				continue
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			c = &client{from: from, queue: make(chan []byte, datagramsWaiting), end: cancel}
+			clients[from] = c
+			go func() {
+				defer func() { <-f.sessions }()
+				if err := f.session(ctx, socket, c, remote); err != nil {
+					f.log.Warn("a forwarded datagram failed", "remote", remote, "error", err)
+				}
+				cancel()
+				mu.Lock()
+				delete(clients, from)
+				mu.Unlock()
+			}()
+		}
+		mu.Unlock()
+		select {
+		case c.queue <- append([]byte(nil), buf[:n]...):
+		default: // as a full socket buffer does
+		}
+	}
+}
+
+// session carries one client's datagrams until none has passed for idleUDP.
+func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client, remote string) error {
+	out, err := f.Dial(ctx, "udp", remote)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	active := make(chan struct{}, 1)
+	go func() {
+		defer c.end()
+		buf := make([]byte, MaxDatagram+1)
+		for {
+			n, err := out.Read(buf)
+			if err != nil {
+				return
+			}
+			if n <= MaxDatagram {
+				socket.WriteToUDPAddrPort(buf[:n], c.from)
+			}
+			select {
+			case active <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	idle := time.NewTimer(idleUDP)
+	defer idle.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-idle.C:
+			return nil
+		case <-active:
+		case b := <-c.queue:
+			if _, err := out.Write(b); err != nil {
+				return err
+			}
+		}
+		idle.Reset(idleUDP)
+	}
+}
