@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/tailscale/wireguard-go/device"
+	"github.com/tailscale/wireguard-go/tun"
+)
+
+// gate stands between the TUN and the device. It applies Inbound and Outbound and takes control messages out of the
+// inbound packets.
+type gate struct {
+	tun.Device
+	engine *Engine
+}
+
+// Read implements tun.Device. A refused packet gets length 0, which the device skips.
+func (g *gate) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
+	n, err := g.Device.Read(bufs, sizes, offset)
+	if f := g.engine.conf.Outbound; f != nil {
+		for i := range n {
+			if sizes[i] > 0 && !f(bufs[i][offset:offset+sizes[i]]) {
+				sizes[i] = 0
+				g.engine.Counters.RefusedOut.Add(1)
+			}
+		}
+	}
+	return n, err
+}
+
+// Write implements tun.Device. WireGuard has checked that the source address is the peer's.
+func (g *gate) Write(bufs [][]byte, offset int) (int, error) {
+	kept := bufs[:0:len(bufs)]
+	for _, b := range bufs {
+		packet := b[offset:]
+		from, ok := g.engine.peers.byAddress(sourceOf(packet))
+		if !ok {
+			continue // removed a moment ago
+		}
+		if isControl(packet) {
+			g.engine.receiveControl(from, packet)
+			continue
+		}
+		if f := g.engine.conf.Received; f != nil {
+			f(from)
+		}
+		if f := g.engine.conf.Inbound; f != nil && !f(from, packet) {
+			g.engine.Counters.RefusedIn.Add(1)
+			continue
+		}
+		kept = append(kept, b)
+	}
+	if len(kept) == 0 {
+		return len(bufs), nil
+	}
+	return g.Device.Write(kept, offset)
+}
+
+func sourceOf(packet []byte) netip.Addr {
+	switch {
+	case len(packet) >= 20 && packet[0]>>4 == 4:
+		return netip.AddrFrom4([4]byte(packet[12:16]))
+	case len(packet) >= ipv6Header && packet[0]>>4 == 6:
+		return netip.AddrFrom16([16]byte(packet[8:24]))
+	}
+	return netip.Addr{}
+}
+
+const (
+	ipv6Header = 40
+	// controlProtocol marks a control message: an IPv6 packet with next header 253, "for experimentation" (RFC 3692).
+	controlProtocol = 253
+	// ControlMost is the length in bytes of the longest control message.
+	ControlMost = device.MaxPriorityMessageContentSize - ipv6Header
+)
+
+func isControl(packet []byte) bool {
+	return len(packet) >= ipv6Header && packet[0]>>4 == 6 && packet[6] == controlProtocol
+}
+
+func (e *Engine) receiveControl(from Key, packet []byte) {
+	n := int(binary.BigEndian.Uint16(packet[4:6]))
+	if n > len(packet)-ipv6Header || n > ControlMost || n == 0 {
+		e.Counters.BadControl.Add(1)
+		return
+	}
+	if e.conf.Control != nil {
+		e.conf.Control(from, append([]byte(nil), packet[ipv6Header:ipv6Header+n]...))
+	}
+}
+
+// SendControl sends a message of at most ControlMost bytes inside the session, beside the data. It starts no session:
+// without one it returns false.
+func (e *Engine) SendControl(to Key, self netip.Addr, message []byte) bool {
+	k := e.peers.byKey(to)
+	p, ok := e.dev.LookupActivePeer(device.NoisePublicKey(to))
+	if k == nil || !ok || !self.Is6() || len(message) == 0 || len(message) > ControlMost || !e.Established(to) ||
+		len(k.peer.Addresses) == 0 || !k.peer.Addresses[0].Is6() {
+		e.Counters.ControlUnsent.Add(1)
+		return false
+	}
+	packet := make([]byte, ipv6Header, ipv6Header+len(message))
+	packet[0] = 6 << 4
+	binary.BigEndian.PutUint16(packet[4:], uint16(len(message)))
+	packet[6], packet[7] = controlProtocol, 1
+	src, dst := self.As16(), k.peer.Addresses[0].As16()
+	copy(packet[8:], src[:])
+	copy(packet[24:], dst[:])
+	packet = append(packet, message...)
+	e.controlTurn.Lock()
+	defer e.controlTurn.Unlock()
+	e.mu.Lock()
+	e.control[to] = packet
+	e.mu.Unlock()
+	p.SendPriorityMessage()
+	e.mu.Lock()
+	_, unsent := e.control[to]
+	delete(e.control, to)
+	e.mu.Unlock()
+	return !unsent
+}
+
+func (e *Engine) takeControl(key device.NoisePublicKey) []byte {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	m := e.control[Key(key)]
+	delete(e.control, Key(key))
+	return m
+}

@@ -1,0 +1,281 @@
+package paths
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pion/turn/v5"
+)
+
+const (
+	// permissionQueue is the number of packets that wait for the relay's permission to a new destination.
+	permissionQueue = 64
+	// permissionsMost bounds the destinations of one allocation.
+	permissionsMost = 4096
+	// streamWrite is how long a write to a relay by TCP or TLS may block before the relay counts as dead.
+	streamWrite = time.Second
+	// Realm is the realm of our relays.
+	Realm = "seganet"
+)
+
+// Allocation is this node's address at a relay. It belongs to the 5-tuple of the connection to the relay: with a new
+// local address it is dead, and another one has to be opened and told to the peers (trap 9).
+//
+// Thread safety: all methods may be called concurrently.
+type Allocation struct {
+	Server  Server
+	Address netip.AddrPort // where peers send to
+
+	client *turn.Client
+	sock   net.PacketConn
+	conn   net.PacketConn
+	probe  atomic.Pointer[func(packet []byte, from netip.AddrPort) bool]
+
+	once sync.Once
+	dead chan struct{}
+
+	mu        sync.Mutex
+	permitted map[netip.Addr]*permission
+}
+
+type permission struct {
+	granted atomic.Bool
+	mu      sync.Mutex
+	waiting []waitingPacket
+}
+
+type waitingPacket struct {
+	b  []byte
+	to netip.AddrPort
+}
+
+// openAllocation opens an allocation and hands what peers send there to deliver.
+func openAllocation(ctx context.Context, s Server, t TURN, deliver func([]byte, netip.AddrPort)) (*Allocation, error) {
+	a := &Allocation{Server: s, dead: make(chan struct{}), permitted: map[netip.Addr]*permission{}}
+	var err error
+	if a.sock, err = a.dial(ctx, t.TLS); err != nil {
+		return nil, fmt.Errorf("relay %v: %w", s, err)
+	}
+	conf := turn.ClientConfig{STUNServerAddr: s.Address(), TURNServerAddr: s.Address(), Conn: a.sock, Username: t.User,
+		Password: t.Password, Realm: Realm, LoggerFactory: quiet{}, RequestedAddressFamily: turn.RequestedAddressFamilyIPv4}
+	if a.client, err = turn.NewClient(&conf); err == nil {
+		err = a.client.Listen()
+	}
+	if err == nil {
+		a.conn, err = a.client.AllocateWithContext(ctx)
+	}
+	if err != nil {
+		a.Close()
+		return nil, fmt.Errorf("relay %v: %w", s, err)
+	}
+	u, ok := a.conn.LocalAddr().(*net.UDPAddr)
+	if !ok {
+		a.Close()
+		return nil, fmt.Errorf("relay %v: it gave no UDP address", s)
+	}
+	a.Address = netip.AddrPortFrom(u.AddrPort().Addr().Unmap(), u.AddrPort().Port())
+	go a.read(deliver)
+	return a, nil
+}
+
+func (a *Allocation) dial(ctx context.Context, conf *tls.Config) (net.PacketConn, error) {
+	if a.Server.Transport == TransportUDP {
+		server, err := net.ResolveUDPAddr("udp", a.Server.Address())
+		if err != nil {
+			return nil, err
+		}
+		network := "udp4"
+		if server.IP.To4() == nil {
+			network = "udp6"
+		}
+		return net.ListenPacket(network, ":0")
+	}
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", a.Server.Address())
+	if err != nil {
+		return nil, err
+	}
+	if a.Server.Transport == TransportTLS {
+		if conf == nil {
+			conf = &tls.Config{}
+		}
+		conf = conf.Clone()
+		conf.MinVersion = tls.VersionTLS12
+		if conf.ServerName == "" {
+			conf.ServerName = a.Server.Host
+		}
+		t := tls.Client(c, conf)
+		if err := t.HandshakeContext(ctx); err != nil {
+			_ = c.Close()
+			return nil, err
+		}
+		c = t
+	}
+	return turn.NewSTUNConn(&stream{Conn: c, failed: a.kill}), nil
+}
+
+// stream ends the allocation with the connection, and never lets a write block WireGuard's sender for long.
+type stream struct {
+	net.Conn
+	failed func()
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	if err != nil {
+		s.failed()
+	}
+	return n, err
+}
+
+func (s *stream) Write(p []byte) (int, error) {
+	_ = s.SetWriteDeadline(time.Now().Add(streamWrite))
+	n, err := s.Conn.Write(p)
+	if err != nil {
+		s.failed()
+	}
+	return n, err
+}
+
+func (a *Allocation) read(deliver func([]byte, netip.AddrPort)) {
+	buf := make([]byte, 65535)
+	for {
+		n, from, err := a.conn.ReadFrom(buf)
+		if err != nil {
+			a.kill()
+			return
+		}
+		u, ok := from.(*net.UDPAddr)
+		if !ok {
+			continue
+		}
+		if f := a.probe.Load(); f != nil && (*f)(buf[:n], unmap(u.AddrPort())) {
+			continue
+		}
+		deliver(buf[:n], u.AddrPort())
+	}
+}
+
+// SendRelayed implements bind.Relay. The first packets to a new destination wait for the relay's permission, which takes
+// a round trip; a bounded number of them does, the rest is dropped.
+func (a *Allocation) SendRelayed(packets [][]byte, offset int, to netip.AddrPort) error {
+	p := a.permission(to.Addr())
+	if p == nil {
+		return fmt.Errorf("more than %d destinations by one relay", permissionsMost)
+	}
+	if !p.granted.Load() {
+		p.mu.Lock()
+		if !p.granted.Load() {
+			for _, b := range packets {
+				if len(p.waiting) < permissionQueue {
+					p.waiting = append(p.waiting, waitingPacket{append([]byte(nil), b[offset:]...), to})
+				}
+			}
+			p.mu.Unlock()
+			return nil
+		}
+		p.mu.Unlock()
+	}
+	addr := net.UDPAddrFromAddrPort(to)
+	for _, b := range packets {
+		if _, err := a.conn.WriteTo(b[offset:], addr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Permit asks the relay to let packets of this address in.
+func (a *Allocation) Permit(ip netip.Addr) { a.permission(ip) }
+
+func (a *Allocation) permission(ip netip.Addr) *permission {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.permitted[ip]
+	if p == nil {
+		if len(a.permitted) >= permissionsMost {
+			return nil
+		}
+		p = &permission{}
+		a.permitted[ip] = p
+		go a.ask(ip, p)
+	}
+	return p
+}
+
+func (a *Allocation) ask(ip netip.Addr, p *permission) {
+	// WriteTo asks once more for itself, which takes a second round trip; afterwards it does not block.
+	err := a.client.CreatePermission(&net.UDPAddr{IP: ip.AsSlice(), Port: 9})
+	if err != nil {
+		a.mu.Lock()
+		delete(a.permitted, ip) // the next packet asks again
+		a.mu.Unlock()
+		return
+	}
+	p.mu.Lock()
+	waiting := p.waiting
+	p.waiting = nil
+	p.mu.Unlock()
+	for {
+		for _, w := range waiting {
+			_, _ = a.conn.WriteTo(w.b, net.UDPAddrFromAddrPort(w.to))
+		}
+		p.mu.Lock()
+		waiting = p.waiting
+		p.waiting = nil
+		if len(waiting) == 0 {
+			p.granted.Store(true)
+			p.mu.Unlock()
+			return
+		}
+		p.mu.Unlock()
+	}
+}
+
+var errSilent = errors.New("the relay does not answer")
+
+// Check asks the relay whether the allocation still exists. A relay that restarted answers STUN but has forgotten it, so
+// the question is one that only the allocation's owner may ask.
+func (a *Allocation) Check(limit time.Duration) error {
+	answer := make(chan error, 1)
+	go func() {
+		answer <- a.client.CreatePermission(&net.UDPAddr{IP: a.Address.Addr().AsSlice(), Port: int(a.Address.Port())})
+	}()
+	select {
+	case err := <-answer:
+		return err
+	case <-a.dead:
+		return errSilent
+	case <-time.After(limit):
+		return errSilent
+	}
+}
+
+// Dead is closed when the connection to the relay has ended.
+func (a *Allocation) Dead() <-chan struct{} { return a.dead }
+
+func (a *Allocation) kill() { a.once.Do(func() { close(a.dead) }) }
+
+// Close gives the allocation back. It does not wait for the relay.
+func (a *Allocation) Close() {
+	a.kill()
+	go func() {
+		if a.conn != nil {
+			_ = a.conn.Close() // tells the relay
+		}
+		if a.client != nil {
+			a.client.Close()
+		}
+		if a.sock != nil {
+			_ = a.sock.Close()
+		}
+	}()
+}
+
+func unmap(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }

@@ -1,0 +1,200 @@
+package paths_test
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"seganet.internal/overlay/internal/bind"
+)
+
+// stream opens a TCP echo from a to b and returns a function that sends a line and waits for it to come back.
+func stream(t *testing.T, a, b *node) func(limit time.Duration) time.Duration {
+	t.Helper()
+	l, err := b.net.ListenTCP(&net.TCPAddr{IP: b.v4.AsSlice(), Port: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(c, c); c.Close() }()
+		}
+	}()
+	c, err := a.net.DialTCPAddrPort(netip.AddrPortFrom(b.v4, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return func(limit time.Duration) time.Duration {
+		t.Helper()
+		start := time.Now()
+		_ = c.SetDeadline(start.Add(limit))
+		if _, err := c.Write([]byte("0123456789")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, make([]byte, 10)); err != nil {
+			t.Fatalf("no echo within %v: %v", limit, err)
+		}
+		return time.Since(start)
+	}
+}
+
+func TestTheFirstPacketConnectsByTheRelayAndGoesDirect(t *testing.T) {
+	a, b, _ := pair(t, nodeOptions{})
+	r := newRelay(t, "127.0.0.1:0", true, true)
+	a.paths.SetTURN(r.turn(t, "udp"))
+	b.paths.SetTURN(r.turn(t, "udp"))
+	echo := stream(t, a, b)
+	t.Logf("first echo after %v", echo(3*time.Second))
+	t.Logf("direct %v later", eventually(t, 5*time.Second, "both sides direct", func() bool { return a.isDirect(b) && b.isDirect(a) }))
+	echo(time.Second)
+	_, path := ping(t, a, b, time.Second)
+	if !strings.HasPrefix(path, "direct ") {
+		t.Fatalf("path %q", path)
+	}
+}
+
+func TestWithoutAnyRelayTheDirectPathConnects(t *testing.T) {
+	a, b, _ := pair(t, nodeOptions{})
+	_ = bind.Key(a.public)
+	echo := stream(t, a, b)
+	echo(3 * time.Second)
+	eventually(t, 5*time.Second, "both sides direct", func() bool { return a.isDirect(b) && b.isDirect(a) })
+}
+
+func TestADeadDirectPathIsLeftAndComesBack(t *testing.T) {
+	a, b, _ := pair(t, nodeOptions{})
+	r := newRelay(t, "127.0.0.1:0", true, true)
+	a.paths.SetTURN(r.turn(t, "udp"))
+	b.paths.SetTURN(r.turn(t, "udp"))
+	echo := stream(t, a, b)
+	echo(3 * time.Second)
+	eventually(t, 5*time.Second, "direct", func() bool { return a.isDirect(b) && b.isDirect(a) })
+	a.direct.Store(true)
+	start := time.Now()
+	for time.Since(start) < 300*time.Millisecond || a.isDirect(b) || b.isDirect(a) {
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("the dead path was not left")
+		}
+		echo(5 * time.Second)
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Logf("on the relay %v after the cut: %s", time.Since(start), a.status(b).Why)
+	if why := a.status(b).Why; !strings.Contains(why, "fell silent") {
+		t.Errorf("why: %q", why)
+	}
+	a.direct.Store(false)
+	back := time.Now()
+	for !a.isDirect(b) || !b.isDirect(a) {
+		if time.Since(back) > 15*time.Second {
+			t.Fatal("the direct path did not come back")
+		}
+		if d := echo(3 * time.Second); d > 500*time.Millisecond {
+			t.Errorf("an echo took %v on the way back", d)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Logf("direct again %v after the path healed", time.Since(back))
+}
+
+func TestByTheRelayOnlyTCPOrUDP(t *testing.T) {
+	for _, transport := range []string{"udp", "tcp"} {
+		t.Run(transport, func(t *testing.T) {
+			a, b, _ := pair(t, nodeOptions{relayOnly: true})
+			r := newRelay(t, "127.0.0.1:0", true, true)
+			a.paths.SetTURN(r.turn(t, transport))
+			b.paths.SetTURN(r.turn(t, transport))
+			stream(t, a, b)(3 * time.Second)
+			if _, path := ping(t, a, b, time.Second); path != "relay" {
+				t.Fatalf("path %q", path)
+			}
+			if why := a.status(b).Why; why != "this node is configured to use the relay only" {
+				t.Errorf("why: %q", why)
+			}
+		})
+	}
+}
+
+func TestUDPBlockedAtTheRelayFallsBackToTCP(t *testing.T) {
+	a, b, _ := pair(t, nodeOptions{relayOnly: true})
+	r := newRelay(t, "127.0.0.1:0", false, true)
+	a.paths.SetTURN(r.turn(t, "udp", "tcp"))
+	b.paths.SetTURN(r.turn(t, "udp", "tcp"))
+	start := time.Now()
+	stream(t, a, b)(5 * time.Second)
+	t.Logf("first echo after %v", time.Since(start))
+}
+
+func TestARelayDiesAndAnotherCarries(t *testing.T) {
+	a, b, _ := pair(t, nodeOptions{relayOnly: true})
+	one, two := newRelay(t, "127.0.0.1:0", true, false), newRelay(t, "127.0.0.1:0", true, false)
+	first := one.turn(t, "udp")
+	a.paths.SetTURN(first)
+	b.paths.SetTURN(first)
+	echo := stream(t, a, b)
+	echo(3 * time.Second)
+	both := first
+	both.Servers = append(both.Servers, two.turn(t, "udp").Servers...)
+	a.paths.SetTURN(both)
+	b.paths.SetTURN(both)
+	one.stop()
+	start := time.Now()
+	echo(10 * time.Second)
+	t.Logf("the other relay carries after %v", time.Since(start))
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("took %v", d)
+	}
+}
+
+func TestSessionsGoOnWhileTheServicesAreDown(t *testing.T) {
+	a, b, h := pair(t, nodeOptions{})
+	r := newRelay(t, "127.0.0.1:0", true, true)
+	a.paths.SetTURN(r.turn(t, "udp"))
+	b.paths.SetTURN(r.turn(t, "udp"))
+	echo := stream(t, a, b)
+	echo(3 * time.Second)
+	eventually(t, 5*time.Second, "direct", func() bool { return a.isDirect(b) && b.isDirect(a) })
+	h.set(true)
+	b.direct.Store(true) // both must agree to take the relay without the node service
+	echo(5 * time.Second)
+	b.direct.Store(false)
+	back := time.Now()
+	for !a.isDirect(b) || !b.isDirect(a) {
+		if time.Since(back) > 15*time.Second {
+			t.Fatalf("not direct again: %q, %q", a.status(b).Why, b.status(a).Why)
+		}
+		echo(3 * time.Second)
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func TestARestartedPeerComesBack(t *testing.T) {
+	a, b, h := pair(t, nodeOptions{})
+	r := newRelay(t, "127.0.0.1:0", true, true)
+	a.paths.SetTURN(r.turn(t, "udp"))
+	b.paths.SetTURN(r.turn(t, "udp"))
+	ping(t, a, b, 3*time.Second)
+	eventually(t, 5*time.Second, "direct", func() bool { return a.isDirect(b) && b.isDirect(a) })
+	// The same key with a new process: no session, another port.
+	b.paths.Close()
+	b.engine.Close()
+	c := newNode(t, h, "b", 2, nodeOptions{})
+	_ = c
+	// newNode draws new keys: a has verified the new certificate.
+	a.paths.Remove("b")
+	a.engine.RemovePeer(b.public)
+	a.know(t, c)
+	c.know(t, a)
+	c.paths.SetTURN(r.turn(t, "udp"))
+	c.paths.Connect("a")
+	ping(t, c, a, 3*time.Second)
+	ping(t, a, c, 3*time.Second)
+}

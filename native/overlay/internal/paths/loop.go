@@ -1,0 +1,235 @@
+package paths
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"seganet.internal/overlay/internal/bind"
+)
+
+// run looks at all peers again and again: often while data flows or an address is under test, else once a second.
+func (m *Manager) run(ctx context.Context) {
+	timer := time.NewTimer(tickIdle)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case r := <-m.moved:
+			m.takeMoved(r)
+			continue
+		case c := <-m.inbox:
+			m.takeControl(c.from, c.control)
+			continue
+		case <-m.wake:
+		case <-timer.C:
+		}
+		wait := tickIdle
+		if m.tick() {
+			wait = tickBusy
+		} else {
+			m.idle.Store(true)
+		}
+		timer.Reset(wait)
+	}
+}
+
+func (m *Manager) takeMoved(r movedReport) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := (*m.byKey.Load())[r.endpoint.Key()]
+	if p == nil || p.endpoint != r.endpoint || p.sleeping.Load() {
+		return
+	}
+	if m.conf.RelayOnly && !r.source.Relay || m.inOverlay(r.source.Addr.Addr()) {
+		return
+	}
+	changed, why := p.choice.moved(r.source, m.now())
+	if !changed {
+		return
+	}
+	if r.source.Relay {
+		if a := m.relay.allocation(); a != nil {
+			a.Permit(r.source.Addr.Addr())
+		}
+	}
+	m.setPath(p, why)
+	m.poke()
+	if p.choice.direct.IsValid() {
+		m.conf.Tunnel.Keepalive(p.key) // confirms the new address at once
+	}
+}
+
+// tick is one look at all peers. It returns true if the next one should be soon.
+func (m *Manager) tick() (busy bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	for _, p := range m.peers {
+		if p.sleeping.Load() {
+			continue
+		}
+		if now-p.lastData.Load() > int64(DropAfter) {
+			m.sleep(p)
+			continue
+		}
+		keep := KeepEvery
+		if m.conf.Metered || p.metered {
+			keep = KeepEveryMetered
+		}
+		t := p.endpoint.Traffic()
+		m.apply(p, p.choice.step(now, t, p.lastData.Load(), keep), now)
+		if now-p.lastData.Load() < int64(ActiveFor) || p.choice.trial.IsValid() && !p.choice.slow || p.choice.graceEnds != 0 {
+			busy = true
+		}
+	}
+	return busy
+}
+
+func (m *Manager) apply(p *peer, e effects, now int64) {
+	if e.changed {
+		m.setPath(p, e.why)
+	}
+	switch {
+	case e.promoted:
+		p.pause = 0
+		m.end(p)
+		m.conf.Tunnel.Keepalive(p.key)
+	case e.search:
+		p.pause = 0
+		m.startRound(p)
+	case e.silent && now-p.asked > int64(searchFirst):
+		p.asked = now
+		if p.round == nil || p.round.ended || !p.round.answered {
+			m.startRound(p)
+		}
+	case !p.choice.direct.IsValid() && now >= p.next && (p.round == nil || p.round.ended || !p.round.answered):
+		m.startRound(p)
+	}
+	if e.probe {
+		p.endpoint.ProbeTrial()
+		m.conf.Tunnel.Keepalive(p.key)
+	} else if e.keepalive {
+		m.conf.Tunnel.Keepalive(p.key)
+	}
+	if e.tell != nil {
+		m.conf.Tunnel.SendControl(p.key, m.conf.Self, encodeHear(*e.tell))
+	}
+}
+
+// sleep drops everything of a peer that had no data for DropAfter. The next packet or signal brings it back.
+func (m *Manager) sleep(p *peer) {
+	m.end(p)
+	p.round = nil
+	p.choice = choice{}
+	p.begun = false
+	p.pause = 0
+	p.sleeping.Store(true)
+	p.endpoint.SetPath(bind.Path{})
+	go m.conf.Tunnel.DropSession(p.key)
+	p.lastPath = "none"
+	m.event(p, "no data for 10 minutes")
+}
+
+type inboxMessage struct {
+	from    bind.Key
+	control control
+}
+
+// Control takes a control message of the peer's session. It does not block: the data path calls it.
+func (m *Manager) Control(from bind.Key, message []byte) {
+	c, err := decodeControl(message)
+	if err != nil {
+		return
+	}
+	select {
+	case m.inbox <- inboxMessage{from, c}:
+	default:
+	}
+}
+
+func (m *Manager) takeControl(from bind.Key, c control) {
+	p := (*m.byKey.Load())[from]
+	if p == nil {
+		return
+	}
+	switch {
+	case c.echo != nil:
+		m.conf.Tunnel.SendControl(from, m.conf.Self, encodeEcho(controlReply, *c.echo))
+	case c.reply != nil:
+		m.mu.Lock()
+		if ch := m.echoes[*c.reply]; ch != nil {
+			close(ch)
+			delete(m.echoes, *c.reply)
+		}
+		m.mu.Unlock()
+	case c.signal != nil:
+		_ = m.Signal(p.name, c.signal.Kind, c.signal.Epoch, c.signal.Data)
+	case c.hear != nil:
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		now := m.now()
+		if p.choice.hears(*c.hear, now) {
+			var e effects
+			p.choice.leave(now, "the peer no longer hears the direct path", &e)
+			m.apply(p, e, now)
+			return
+		}
+		if p.choice.trial.IsValid() {
+			m.poke()
+		}
+	}
+}
+
+// echoesMost bounds the pings that wait for their answer.
+const echoesMost = 256
+
+// Ping measures the round trip to a peer inside the session. It connects a sleeping peer.
+func (m *Manager) Ping(ctx context.Context, name string) (time.Duration, string, error) {
+	m.mu.Lock()
+	p := m.peers[name]
+	if p == nil {
+		m.mu.Unlock()
+		return 0, "", fmt.Errorf("the peer %q is unknown. Check the name with: seganet-overlay status", name)
+	}
+	if len(m.echoes) >= echoesMost {
+		m.mu.Unlock()
+		return 0, "", errors.New("too many pings wait for their answers; try again in a second")
+	}
+	m.mu.Unlock()
+	m.data(p.key)
+	for !m.conf.Tunnel.Established(p.key) {
+		select {
+		case <-ctx.Done():
+			return 0, "", fmt.Errorf("no session with %s: %s", name, m.Why(name))
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	var raw [8]byte
+	_, _ = rand.Read(raw[:])
+	id, answered := binary.BigEndian.Uint64(raw[:]), make(chan struct{})
+	m.mu.Lock()
+	m.echoes[id] = answered
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		delete(m.echoes, id)
+		m.mu.Unlock()
+	}()
+	m.data(p.key)
+	sent := time.Now()
+	m.conf.Tunnel.SendControl(p.key, m.conf.Self, encodeEcho(controlEcho, id))
+	select {
+	case <-answered:
+	case <-ctx.Done():
+		return 0, "", fmt.Errorf("%s does not answer", name)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p.rtt = time.Since(sent)
+	return p.rtt, p.choice.name(), nil
+}

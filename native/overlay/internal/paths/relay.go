@@ -1,0 +1,228 @@
+package paths
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// raceUDP, raceTCP and raceTLS are when the relays of a transport are asked. The first one that answers is taken:
+	// by UDP that is the nearest one.
+	raceUDP = 0
+	raceTCP = 500 * time.Millisecond
+	raceTLS = 800 * time.Millisecond
+	// raceLimit bounds one attempt.
+	raceLimit = 4 * time.Second
+	// relayRetryFirst and relayRetryMost bound the pause between attempts. There is no last attempt.
+	relayRetryFirst = 250 * time.Millisecond
+	relayRetryMost  = 10 * time.Second
+	// relayCheckBusy and relayCheckIdle are how often the allocation is checked.
+	relayCheckBusy = 700 * time.Millisecond
+	relayCheckIdle = 30 * time.Second
+	// relayCheckLimit is how long an answer may take.
+	relayCheckLimit = 1200 * time.Millisecond
+	// relayBetter is how often a node that reaches its relay by TCP or TLS tries UDP again.
+	relayBetter = 5 * time.Minute
+)
+
+// relay keeps one allocation open as long as there are servers.
+type relay struct {
+	deliver func([]byte, netip.AddrPort)
+	changed func(a *Allocation, why string) // nil: none at the moment
+	busy    func() bool                     // data flows by the relay
+
+	mu      sync.Mutex
+	turn    TURN
+	current *Allocation
+	again   chan string // a reason to open another one
+	last    error
+}
+
+func newRelay(deliver func([]byte, netip.AddrPort), busy func() bool, changed func(*Allocation, string)) *relay {
+	return &relay{deliver: deliver, changed: changed, busy: busy, again: make(chan string, 1)}
+}
+
+// set replaces servers and credentials. The allocation stays if its server is still there and the user is the same: new
+// credentials of the same server do not end a path.
+func (r *relay) set(t TURN) {
+	r.mu.Lock()
+	stay := r.current != nil && slices.Contains(t.Servers, r.current.Server) && t.User == r.turn.User && t.Password == r.turn.Password
+	r.turn = t
+	r.mu.Unlock()
+	if !stay {
+		r.reopen("the node service named relays")
+	}
+}
+
+// reopen opens another allocation, as after a change of address.
+func (r *relay) reopen(why string) {
+	select {
+	case r.again <- why:
+	default:
+	}
+}
+
+func (r *relay) allocation() *Allocation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.current
+}
+
+func (r *relay) servers() TURN {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.turn
+}
+
+func (r *relay) failure() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last
+}
+
+// run opens allocations until ctx ends. Nothing else ends it (CYPHONIC notes §2.2: a relay that was given up once stayed
+// lost for hours).
+func (r *relay) run(ctx context.Context) {
+	defer r.replace(nil, "shut down")
+	why := ""
+	pause := time.Duration(relayRetryFirst)
+	for ctx.Err() == nil {
+		t := r.servers()
+		if len(t.Servers) == 0 {
+			select {
+			case <-ctx.Done():
+			case why = <-r.again:
+			}
+			continue
+		}
+		a, err := r.race(ctx, t)
+		if err != nil {
+			r.mu.Lock()
+			r.last = err
+			r.mu.Unlock()
+			r.replace(nil, err.Error())
+			select {
+			case <-ctx.Done():
+			case why = <-r.again:
+				pause = relayRetryFirst
+			case <-time.After(pause):
+				pause = min(pause*2, relayRetryMost)
+			}
+			continue
+		}
+		pause = relayRetryFirst
+		r.replace(a, why)
+		why = r.hold(ctx, a)
+	}
+}
+
+func (r *relay) replace(a *Allocation, why string) {
+	r.mu.Lock()
+	old := r.current
+	r.current = a
+	if a != nil {
+		r.last = nil
+	}
+	r.mu.Unlock()
+	if old == a {
+		return
+	}
+	r.changed(a, why)
+	if old != nil {
+		old.Close()
+	}
+}
+
+// hold returns when another allocation is needed, and says why.
+func (r *relay) hold(ctx context.Context, a *Allocation) string {
+	tick := time.NewTicker(relayCheckBusy)
+	defer tick.Stop()
+	checked, opened := time.Now(), time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return "shut down"
+		case why := <-r.again:
+			return why
+		case <-a.Dead():
+			return "the connection to the relay ended"
+		case now := <-tick.C:
+			if a.Server.Transport != TransportUDP && now.Sub(opened) > relayBetter {
+				if b := r.tryUDP(ctx); b != nil {
+					r.replace(b, "UDP passes again")
+					a, opened = b, now
+				} else {
+					opened = now
+				}
+			}
+			if !r.busy() && now.Sub(checked) < relayCheckIdle {
+				continue
+			}
+			checked = now
+			if err := a.Check(relayCheckLimit); err != nil {
+				return err.Error()
+			}
+		}
+	}
+}
+
+func (r *relay) tryUDP(ctx context.Context) *Allocation {
+	t := r.servers()
+	t.Servers = slices.DeleteFunc(slices.Clone(t.Servers), func(s Server) bool { return s.Transport != TransportUDP })
+	if len(t.Servers) == 0 {
+		return nil
+	}
+	a, err := r.race(ctx, t)
+	if err != nil {
+		return nil
+	}
+	return a
+}
+
+// race asks all servers, UDP first, and keeps the first allocation that is granted.
+func (r *relay) race(ctx context.Context, t TURN) (*Allocation, error) {
+	ctx, cancel := context.WithTimeout(ctx, raceLimit)
+	defer cancel()
+	type result struct {
+		a   *Allocation
+		err error
+	}
+	results := make(chan result, len(t.Servers))
+	for _, s := range t.Servers {
+		go func() {
+			delay := map[Transport]time.Duration{TransportUDP: raceUDP, TransportTCP: raceTCP, TransportTLS: raceTLS}[s.Transport]
+			select {
+			case <-time.After(delay):
+			case <-ctx.Done():
+				results <- result{nil, ctx.Err()}
+				return
+			}
+			a, err := openAllocation(ctx, s, t, r.deliver)
+			results <- result{a, err}
+		}()
+	}
+	var errs []error
+	for i := range t.Servers {
+		res := <-results
+		if res.err != nil {
+			errs = append(errs, res.err)
+			continue
+		}
+		cancel()
+		rest := len(t.Servers) - i - 1
+		go func() { // others may be granted at the same moment
+			for range rest {
+				if late := <-results; late.a != nil {
+					late.a.Close()
+				}
+			}
+		}()
+		return res.a, nil
+	}
+	return nil, fmt.Errorf("no relay answers: %w", errors.Join(errs...))
+}
