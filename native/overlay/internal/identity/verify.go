@@ -78,6 +78,16 @@ func Verify(der []byte, roots *x509.CertPool, revoked func(serial string) bool, 
 	return p, nil
 }
 
+// VerifyNode is Verify for the node with this FQDN: a good certificate of another node is refused, so that the node
+// management service cannot answer with that of a node that it works with.
+func VerifyNode(der []byte, fqdn string, roots *x509.CertPool, revoked func(string) bool, now time.Time) (Peer, error) {
+	p, err := Verify(der, roots, revoked, now)
+	if err == nil && p.FQDN != fqdn {
+		return Peer{}, fmt.Errorf("the certificate is of %s, not of %s. The node management service answers wrongly; check who runs it", p.FQDN, fqdn)
+	}
+	return p, err
+}
+
 // ParseChain reads one certificate followed by its intermediates.
 func ParseChain(der []byte) ([]*x509.Certificate, error) {
 	if len(der) == 0 || len(der) > wire.MaxCertificateBytes {

@@ -25,4 +25,5 @@ const (
 	helloTimeout    = 10 * time.Second // from the connection to the first hello
 	idleTimeout     = 90 * time.Second // without a message, the node is gone; nodes send pings
 	writeTimeout    = 10 * time.Second
+	closeTimeout    = time.Second // a node that does not answer the close frame is cut off
 )

@@ -110,7 +110,9 @@ func (c *session) write() {
 			if c.code == websocket.StatusAbnormalClosure {
 				_ = c.conn.CloseNow()
 			} else {
+				late := time.AfterFunc(closeTimeout, func() { _ = c.conn.CloseNow() })
 				_ = c.conn.Close(c.code, c.reason)
+				late.Stop()
 			}
 			return
 		}

@@ -1,0 +1,212 @@
+package relay
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pion/logging"
+	"github.com/pion/turn/v5"
+)
+
+const testSecret = "0123456789abcdef0123456789abcdef"
+
+var loopback = []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+
+func start(t *testing.T, allow ...netip.Prefix) (*Server, string) {
+	t.Helper()
+	udp, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := net.Listen("tcp4", udp.LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{Packets: []net.PacketConn{udp}, Listeners: []net.Listener{tcp}, Public: loopback, Secret: testSecret, Allow: allow})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s, udp.LocalAddr().String()
+}
+
+func user(node string, life time.Duration) string {
+	return fmt.Sprintf("%d:%s", time.Now().Add(life).Unix(), node)
+}
+
+// allocate opens a relayed address by UDP.
+func allocate(t *testing.T, at, user, password string) (net.PacketConn, *turn.Client, error) {
+	t.Helper()
+	sock, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { sock.Close() })
+	c, err := turn.NewClient(&turn.ClientConfig{TURNServerAddr: at, Conn: sock, Username: user, Password: password, Realm: Realm, LoggerFactory: logging.NewDefaultLoggerFactory(), RTO: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	if err := c.Listen(); err != nil {
+		t.Fatal(err)
+	}
+	pc, err := c.Allocate()
+	return pc, c, err
+}
+
+func TestCredentials(t *testing.T) {
+	_, at := start(t)
+	good := user("a", time.Hour)
+	for name, c := range map[string][2]string{
+		"another secret":     {good, Password("another", good)},
+		"no password":        {good, ""},
+		"an expired user":    {user("a", -time.Second), Password(testSecret, user("a", -time.Second))},
+		"a user for a year":  {user("a", 365*24*time.Hour), Password(testSecret, user("a", 365*24*time.Hour))},
+		"no expiry":          {"a", Password(testSecret, "a")},
+		"no node":            {user("", time.Hour), Password(testSecret, user("", time.Hour))},
+		"an expiry of words": {"soon:a", Password(testSecret, "soon:a")},
+		"a long user":        {user(strings.Repeat("a", maxUserBytes), time.Hour), Password(testSecret, user(strings.Repeat("a", maxUserBytes), time.Hour))},
+	} {
+		if pc, _, err := allocate(t, at, c[0], c[1]); err == nil {
+			pc.Close()
+			t.Errorf("%s is accepted", name)
+		}
+	}
+	if _, _, err := allocate(t, at, good, Password(testSecret, good)); err != nil {
+		t.Error(err)
+	}
+	// The library's own generator, which the node service uses, agrees.
+	u, p, err := turn.GenerateLongTermTURNRESTCredentials(testSecret, "a", time.Hour)
+	if err != nil || p != Password(testSecret, u) {
+		t.Error(u, p, err)
+	}
+}
+
+func TestTheQuotaIsPerNode(t *testing.T) {
+	s, at := start(t)
+	var first net.PacketConn
+	for i := range allocationsEach {
+		u := user("a", time.Hour-time.Duration(i)*time.Second) // new credentials do not bring a new quota
+		pc, _, err := allocate(t, at, u, Password(testSecret, u))
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		if first == nil {
+			first = pc
+		}
+	}
+	u := user("a", time.Hour)
+	if _, _, err := allocate(t, at, u, Password(testSecret, u)); err == nil || !strings.Contains(err.Error(), "486") && !strings.Contains(strings.ToLower(err.Error()), "quota") {
+		t.Errorf("one more than %d: %v", allocationsEach, err)
+	}
+	v := user("b", time.Hour)
+	if _, _, err := allocate(t, at, v, Password(testSecret, v)); err != nil {
+		t.Errorf("another node: %v", err)
+	}
+	first.Close()
+	for deadline := time.Now().Add(20 * time.Second); s.Allocations() > allocationsEach; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a closed allocation still counts")
+		}
+	}
+	if _, _, err := allocate(t, at, u, Password(testSecret, u)); err != nil {
+		t.Errorf("after one was given back: %v", err)
+	}
+}
+
+func TestPrivateAddressesAreNotReached(t *testing.T) {
+	s := &Server{opts: Options{Public: []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("10.0.0.5")}, Allow: []netip.Prefix{netip.MustParsePrefix("192.168.5.0/24")}}}
+	for ip, want := range map[string]bool{
+		"203.0.113.7": true, "10.0.0.5": true, "192.168.5.9": true, "8.8.8.8": true, "2001:4860::1": true,
+		"127.0.0.1": false, "::1": false, "10.0.0.6": false, "192.168.6.1": false, "172.16.0.1": false, "169.254.169.254": false, "fe80::1": false, "fd00::1": false,
+		"100.64.0.1": false, "0.0.0.0": false, "::": false, "224.0.0.1": false, "ff02::1": false, "255.255.255.255": false, "::ffff:127.0.0.1": false,
+	} {
+		if got := s.permit(nil, net.ParseIP(ip)); got != want {
+			t.Errorf("%s: %t", ip, got)
+		}
+	}
+	_, at := start(t)
+	u := user("a", time.Hour)
+	_, c, err := allocate(t, at, u, Password(testSecret, u))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.CreatePermission(&net.UDPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 80}) == nil {
+		t.Error("a private address is permitted")
+	}
+}
+
+func TestRubbishDoesNotStopTheRelay(t *testing.T) {
+	s, at := start(t)
+	udp, err := net.Dial("udp4", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer udp.Close()
+	for i := range 2000 {
+		_, _ = udp.Write([]byte(strings.Repeat(string(rune(i)), i%1500)))
+	}
+	tcp, err := net.Dial("tcp4", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = tcp.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
+	defer tcp.Close()
+	u := user("a", time.Hour)
+	if _, _, err := allocate(t, at, u, Password(testSecret, u)); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestConnectionsAreBounded(t *testing.T) {
+	inner, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLimitListener(inner, 2, 50*time.Millisecond)
+	defer l.Close()
+	accepted := make(chan net.Conn, 10)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- c
+		}
+	}()
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp4", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	dial()
+	first := <-accepted
+	dial()
+	<-accepted
+	over := dial()
+	_ = over.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := over.Read(make([]byte, 1)); err == nil {
+		t.Error("the third connection is served")
+	}
+	if _, err := first.Read(make([]byte, 1)); err == nil {
+		t.Error("an idle connection lives on")
+	}
+	first.Close()
+	dial()
+	<-accepted
+	l.closeAll()
+	if n := len(l.open); n != 0 {
+		t.Errorf("%d connections are open", n)
+	}
+}
