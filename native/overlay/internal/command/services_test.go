@@ -1,0 +1,151 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// output collects what a command prints while it runs.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// try runs a command line and returns its exit code and both outputs.
+func try(args ...string) (int, string, string) {
+	var out, errs output
+	code := run(context.Background(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// serveInBackground runs "serve" until the test ends.
+func serveInBackground(t *testing.T, dir string) *output {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var out, errs output
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, []string{"serve", "--state", dir, "--network", "plant", "--listen", "127.0.0.1:0", "--relay-listen", "127.0.0.1:0", "--public", "127.0.0.1"}, &out, &errs)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if code := <-done; code != exitOK {
+			t.Errorf("serve ends with %d: %s", code, errs.String())
+		}
+	})
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(out.String(), "ready\n"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("serve is not ready: %s %s", out.String(), errs.String())
+		}
+	}
+	return &out
+}
+
+func TestFromInvitationToRevocation(t *testing.T) {
+	services, node := t.TempDir(), filepath.Join(t.TempDir(), "node")
+	if code, _, errs := try("invite", "--state", services, "--name", "hall-3"); code != exitFailure || !strings.Contains(errs, "seganet-overlay serve") {
+		t.Errorf("without services: %d %s", code, errs)
+	}
+	serveInBackground(t, services)
+	if info, err := os.Stat(filepath.Join(services, "admin.sock")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the administration socket: %v %v", info, err)
+	}
+	code, out, errs := try("invite", "--state", services, "--name", "hall-3", "--group", "gateways,hall")
+	line := regexp.MustCompile(`seganet-overlay (join .*)`).FindStringSubmatch(out)
+	if code != exitOK || line == nil {
+		t.Fatal(code, out, errs)
+	}
+	args := append(strings.Fields(line[1]), "--state", node, "--device", "pump")
+	if code, out, errs = try(args...); code != exitOK || !strings.Contains(out, "hall-3.plant.seganet.internal (fd") || !strings.Contains(out, "Device pump.hall-3.plant") {
+		t.Fatal(code, out, errs)
+	}
+	for _, name := range []string{"identity.key", "wireguard.key", "membership.json"} {
+		if info, err := os.Stat(filepath.Join(node, name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v %v", name, info, err)
+		}
+	}
+	if code, _, errs = try(args...); code != exitConfiguration || !strings.Contains(errs, "--again") {
+		t.Errorf("join twice: %d %s", code, errs)
+	}
+	if code, _, errs = try(append(args, "--again")...); code != exitFailure || !strings.Contains(errs, "was used") {
+		t.Errorf("the token a second time: %d %s", code, errs)
+	}
+	policy := filepath.Join(node, "policy.json")
+	if err := os.WriteFile(policy, []byte(`{"version":0,"allow":[{"from":"group:gateways","to":"*","ports":["tcp/8883"]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs = try("policy", "--state", services, "--set", policy); code != exitOK || !strings.Contains(out, "version 1 and 1 rules") {
+		t.Error(code, out, errs)
+	}
+	if code, out, _ = try("policy", "--state", services); code != exitOK || !strings.Contains(out, `"tcp/8883"`) {
+		t.Error(code, out)
+	}
+	if err := os.WriteFile(policy, []byte(`{"allow":[{"from":"everyone","to":"*","ports":["tcp/8883"]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs = try("policy", "--state", services, "--set", policy); code != exitConfiguration || !strings.Contains(errs, "rule 1") {
+		t.Error(code, errs)
+	}
+	if code, out, errs = try("revoke", "--state", services, "--reason", "stolen", "hall-3"); code != exitOK {
+		t.Error(code, out, errs)
+	}
+	if code, out, _ = try("nodes", "--state", services); code != exitOK || !strings.Contains(out, "revoked") || !strings.Contains(out, "stolen") {
+		t.Error(code, out)
+	}
+	if code, _, errs = try("revoke", "--state", services, "hall-4"); code != exitFailure || !strings.Contains(errs, "no node") {
+		t.Error(code, errs)
+	}
+	if code, out, errs = try("rotate", "--state", services); code != exitOK || !strings.Contains(out, "7 days") {
+		t.Error(code, out, errs)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	dir := t.TempDir()
+	for line, want := range map[string]int{
+		"":                                     exitUsage,
+		"--help":                               exitOK,
+		"fly":                                  exitUsage,
+		"serve --fly":                          exitUsage,
+		"serve --state " + dir:                 exitConfiguration,
+		"serve --relay-address x":              exitUsage,
+		"serve extra":                          exitUsage,
+		"invite --name A":                      exitUsage,
+		"invite --name a --life 1000h":         exitUsage,
+		"revoke":                               exitUsage,
+		"revoke a b":                           exitUsage,
+		"join":                                 exitUsage,
+		"join --url https://x":                 exitUsage,
+		"join --url https://x --root sha256:x": exitUsage,
+		"join --url https://x --root sha256:x --token-file /nowhere": exitConfiguration,
+		"policy --set /nowhere": exitConfiguration,
+	} {
+		if code, out, errs := try(strings.Fields(line)...); code != want {
+			t.Errorf("%q ends with %d, not %d: %s %s", line, code, want, out, errs)
+		}
+	}
+	for _, c := range all() {
+		if code, out, _ := try(c.Name, "--help"); code != exitOK || !strings.Contains(out, "Example:") || !strings.Contains(out, c.Name) {
+			t.Errorf("%s --help: %d %s", c.Name, code, out)
+		}
+	}
+}
