@@ -121,6 +121,8 @@ type peer struct {
 	changes  []Event
 	rtt      time.Duration
 	lastPath string
+
+	cachedDirect, cachedRelay netip.AddrPort // of the last run
 }
 
 // plan sets when the next round begins, each time later.
@@ -262,7 +264,62 @@ func (m *Manager) startRound(p *peer) {
 	p.epoch = max(p.epoch+1, time.Now().UnixMilli())
 	p.plan(m.now())
 	m.begin(p, p.epoch)
+	m.useCache(p)
 	m.poke()
+}
+
+// Remember gives the addresses of a peer in an earlier run. They are tried while the node service is out of reach.
+func (m *Manager) Remember(name string, direct, relayed netip.AddrPort) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p := m.peers[name]; p != nil {
+		p.cachedDirect, p.cachedRelay = direct, relayed
+	}
+}
+
+// Addresses returns the addresses that Remember takes.
+func (m *Manager) Addresses(name string) (direct, relayed netip.AddrPort) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.peers[name]
+	if p == nil {
+		return direct, relayed
+	}
+	if p.choice.direct.IsValid() {
+		p.cachedDirect = p.choice.direct
+	}
+	if p.choice.relay.IsValid() {
+		p.cachedRelay = p.choice.relay
+	}
+	return p.cachedDirect, p.cachedRelay
+}
+
+// Busy is true while data flows to or from any peer.
+func (m *Manager) Busy() bool {
+	now := m.now()
+	for _, p := range *m.byKey.Load() {
+		if last := p.lastData.Load(); last != 0 && now-last < int64(ActiveFor) {
+			return true
+		}
+	}
+	return false
+}
+
+// useCache takes the addresses of the last run while nothing better can be asked for. The caller holds m.mu.
+func (m *Manager) useCache(p *peer) {
+	if m.signalling || p.endpoint.Path().Usable() {
+		return
+	}
+	if p.cachedRelay.IsValid() {
+		p.choice.relay = p.cachedRelay
+	}
+	if p.cachedDirect.IsValid() && !m.conf.RelayOnly {
+		p.choice.tryDirect(p.cachedDirect, m.now())
+	}
+	if p.choice.path().Usable() {
+		m.setPath(p, "addresses of the last run")
+		m.startSession(p)
+	}
 }
 
 // SetTURN replaces relays and credentials.

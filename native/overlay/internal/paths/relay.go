@@ -22,10 +22,10 @@ const (
 	relayRetryFirst = 250 * time.Millisecond
 	relayRetryMost  = 10 * time.Second
 	// relayCheckBusy and relayCheckIdle are how often the allocation is checked.
-	relayCheckBusy = 700 * time.Millisecond
+	relayCheckBusy = 600 * time.Millisecond
 	relayCheckIdle = 30 * time.Second
 	// relayCheckLimit is how long an answer may take.
-	relayCheckLimit = 1200 * time.Millisecond
+	relayCheckLimit = 800 * time.Millisecond
 	// relayBetter is how often a node that reaches its relay by TCP or TLS tries UDP again.
 	relayBetter = 5 * time.Minute
 )

@@ -1,0 +1,402 @@
+// Package control is the node's control socket: lines of JSON over a Unix socket of mode 0600. Only the node's own user
+// and root may connect. The gateway and the commands status, ping and doctor use it.
+//
+//	request  {"id":1,"method":"ping","params":{"name":"hub"}}
+//	answer   {"id":1,"result":{…}} or {"id":1,"error":{"text":"a sentence"}}
+//	events   {"event":"path","time":"…","peer":{…},"text":"…"}, after the method "events"
+//
+// After the method "dial" has been answered, the connection is the byte stream of the dialed one. Forwards end with the
+// connection that opened them.
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// SocketFile is the socket's name in the state folder.
+	SocketFile = "control.sock"
+	// MaxLine is the length in bytes of the longest request.
+	MaxLine = 64 << 10
+	// MaxConnections bounds the connections at once.
+	MaxConnections = 64
+	// MaxPending bounds the requests of a connection that wait for their answers.
+	MaxPending = 64
+	// MaxForwards bounds the forwards of a connection.
+	MaxForwards = 256
+	// eventQueue is the number of events that wait for a slow reader; a reader that is slower loses its connection.
+	eventQueue = 1024
+	writeLimit = 10 * time.Second
+)
+
+// Event is a line that is no answer.
+type Event struct {
+	Event string    `json:"event"` // "up", "down", "path", "refused"
+	Time  time.Time `json:"time"`
+	Peer  any       `json:"peer,omitempty"`
+	Text  string    `json:"text,omitempty"`
+}
+
+// Node answers the requests.
+type Node interface {
+	Status() any
+	Peers() any
+	Doctor(ctx context.Context) any
+	Ping(ctx context.Context, name string) (any, error)
+	Dial(ctx context.Context, network, to string) (net.Conn, error)
+	Forward(network, local, remote string) (net.Addr, error)
+	Unforward(network, local string) bool
+	// Events calls f for each event until the returned function is called. f must not block.
+	Events(f func(Event)) (stop func())
+}
+
+// Request is one line of a client.
+type Request struct {
+	ID     int64           `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params,omitempty"`
+}
+
+type params struct {
+	Name    string `json:"name"`
+	Network string `json:"network"`
+	To      string `json:"to"`
+	Local   string `json:"local"`
+	Remote  string `json:"remote"`
+}
+
+type answer struct {
+	ID     int64  `json:"id"`
+	Result any    `json:"result,omitempty"`
+	Error  *fault `json:"error,omitempty"`
+}
+
+type fault struct {
+	Text string `json:"text"`
+}
+
+// Parse reads a request. Unknown fields, other types and trailing data are errors.
+func Parse(line []byte) (Request, error) {
+	var r Request
+	if len(line) > MaxLine {
+		return r, fmt.Errorf("the request has %d bytes, the limit is %d", len(line), MaxLine)
+	}
+	if err := strict(line, &r); err != nil {
+		return r, err
+	}
+	if r.ID <= 0 || r.Method == "" {
+		return r, errors.New("a request needs a positive id and a method")
+	}
+	return r, nil
+}
+
+func parseParams(raw json.RawMessage) (p params, err error) {
+	if len(raw) == 0 {
+		return p, nil
+	}
+	return p, strict(raw, &p)
+}
+
+func strict(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("the request is no valid JSON object: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("there is data behind the request's object")
+	}
+	return nil
+}
+
+// Listen opens the socket in the state folder. It fails if a running node holds it.
+func Listen(state string) (net.Listener, error) {
+	path := filepath.Join(state, SocketFile)
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("a node with the state folder %s runs already", state)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	old := unix.Umask(0o177) // the socket is never open to others, not even for a moment
+	l, err := net.Listen("unix", path)
+	unix.Umask(old)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the control socket %s: %w", path, err)
+	}
+	return l, nil
+}
+
+// Serve answers connections until the listener is closed or ctx ends.
+func Serve(ctx context.Context, l net.Listener, n Node, log *slog.Logger) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		<-ctx.Done()
+		_ = l.Close()
+	}()
+	slots := make(chan struct{}, MaxConnections)
+	var open sync.WaitGroup
+	defer open.Wait()
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			return err
+		}
+		if !allowed(c) {
+			log.Warn("control: a connection of another user was refused")
+			_ = c.Close()
+			continue
+		}
+		select {
+		case slots <- struct{}{}:
+			open.Add(1)
+			go func() {
+				defer open.Done()
+				defer func() { <-slots }()
+				serve(ctx, c, n)
+			}()
+		default:
+			_ = c.Close()
+		}
+	}
+}
+
+// allowed is true for the node's own user and root. The socket's mode says the same; this holds where a file system
+// ignores modes.
+func allowed(c net.Conn) bool {
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return false
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var cred *unix.Ucred
+	if err := raw.Control(func(fd uintptr) { cred, _ = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
+		return false
+	}
+	return cred != nil && (cred.Uid == uint32(os.Geteuid()) || cred.Uid == 0)
+}
+
+type session struct {
+	conn     net.Conn
+	node     Node
+	mu       sync.Mutex // guards writes and forwards
+	forwards [][2]string
+}
+
+func serve(ctx context.Context, c net.Conn, n Node) {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &session{conn: c, node: n}
+	stopWatch := context.AfterFunc(ctx, func() { _ = c.Close() })
+	var pending sync.WaitGroup
+	var ends []func()
+	taken := false
+	defer func() {
+		stopWatch()
+		cancel()
+		for _, f := range ends {
+			f()
+		}
+		if !taken {
+			_ = c.Close()
+		}
+		pending.Wait()
+		for _, f := range s.forwards {
+			n.Unforward(f[0], f[1])
+		}
+	}()
+	slots := make(chan struct{}, MaxPending)
+	in := bufio.NewReaderSize(c, 4096)
+	for {
+		line, err := readLine(in)
+		if err != nil {
+			return
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		r, err := Parse(line)
+		if err != nil {
+			s.write(answer{ID: r.ID, Error: &fault{err.Error()}})
+			return
+		}
+		switch r.Method {
+		case "events":
+			ends = append(ends, s.events(r.ID))
+			continue
+		case "dial":
+			s.dial(ctx, r, in)
+			return
+		}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		pending.Add(1)
+		go func() {
+			defer pending.Done()
+			defer func() { <-slots }()
+			result, err := s.do(ctx, r)
+			if err != nil {
+				s.write(answer{ID: r.ID, Error: &fault{err.Error()}})
+				return
+			}
+			s.write(answer{ID: r.ID, Result: result})
+		}()
+	}
+}
+
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		if len(line) > MaxLine {
+			return nil, errors.New("the line is too long")
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+func (s *session) write(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.conn.SetWriteDeadline(time.Now().Add(writeLimit))
+	if _, err := s.conn.Write(append(b, '\n')); err != nil {
+		_ = s.conn.Close()
+	}
+}
+
+type empty struct{}
+
+func (s *session) do(ctx context.Context, r Request) (any, error) {
+	p, err := parseParams(r.Params)
+	if err != nil {
+		return nil, err
+	}
+	switch r.Method {
+	case "status":
+		return s.node.Status(), nil
+	case "peers":
+		return map[string]any{"peers": s.node.Peers()}, nil
+	case "doctor":
+		return s.node.Doctor(ctx), nil
+	case "ping":
+		ctx, cancel := context.WithTimeout(ctx, 8*time.Second)
+		defer cancel()
+		return s.node.Ping(ctx, p.Name)
+	case "forward":
+		return s.forward(p)
+	case "unforward":
+		if !s.node.Unforward(p.Network, p.Local) {
+			return nil, fmt.Errorf("there is no forward at %s", p.Local)
+		}
+		return empty{}, nil
+	}
+	return nil, fmt.Errorf("the method %q is unknown", r.Method)
+}
+
+func (s *session) forward(p params) (any, error) {
+	s.mu.Lock()
+	full := len(s.forwards) >= MaxForwards
+	s.mu.Unlock()
+	if full {
+		return nil, fmt.Errorf("this connection has %d forwards, which is the limit", MaxForwards)
+	}
+	a, err := s.node.Forward(p.Network, p.Local, p.Remote)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.forwards = append(s.forwards, [2]string{p.Network, a.String()})
+	s.mu.Unlock()
+	return map[string]string{"local": a.String()}, nil
+}
+
+func (s *session) events(id int64) (stop func()) {
+	queue := make(chan Event, eventQueue)
+	done := make(chan struct{})
+	end := s.node.Events(func(e Event) {
+		select {
+		case queue <- e:
+		default:
+			_ = s.conn.Close()
+		}
+	})
+	s.write(answer{ID: id, Result: empty{}})
+	go func() {
+		for {
+			select {
+			case e := <-queue:
+				s.write(e)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		end()
+		close(done)
+	}
+}
+
+func (s *session) dial(ctx context.Context, r Request, in *bufio.Reader) {
+	p, err := parseParams(r.Params)
+	var far net.Conn
+	if err == nil {
+		if p.Network == "" {
+			p.Network = "tcp"
+		}
+		far, err = s.node.Dial(ctx, p.Network, p.To)
+	}
+	if err != nil {
+		s.write(answer{ID: r.ID, Error: &fault{err.Error()}})
+		return
+	}
+	defer far.Close()
+	s.write(answer{ID: r.ID, Result: empty{}})
+	_ = s.conn.SetDeadline(time.Time{})
+	back := make(chan struct{})
+	go func() {
+		defer close(back)
+		_, _ = io.Copy(s.conn, far)
+		if u, ok := s.conn.(*net.UnixConn); ok {
+			_ = u.CloseWrite()
+		}
+	}()
+	_, _ = io.Copy(far, in)
+	if h, ok := far.(interface{ CloseWrite() error }); ok {
+		_ = h.CloseWrite()
+	} else {
+		_ = far.Close()
+	}
+	<-back
+}

@@ -1,0 +1,93 @@
+package node
+
+import (
+	"encoding/json"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/wire"
+)
+
+// cacheFile lets a restarted node reach its peers while the services are down. It holds certificates, addresses, the
+// policy and the relay's credentials, and never a session: keys of a session are drawn again at each start.
+const cacheFile = "peers.json"
+
+// cacheMost bounds the file in bytes.
+const cacheMost = 64 << 20
+
+type cache struct {
+	Port     uint16       `json:"port"`
+	TURN     wire.TURN    `json:"turn"`
+	Policy   wire.Policy  `json:"policy"`
+	Revision int64        `json:"revision"`
+	Revoked  []string     `json:"revoked"`
+	Peers    []cachedPeer `json:"peers"`
+}
+
+type cachedPeer struct {
+	Name   string         `json:"name"`
+	Chain  []byte         `json:"chain"`
+	Direct netip.AddrPort `json:"direct,omitzero"`
+	Relay  netip.AddrPort `json:"relay,omitzero"`
+}
+
+func (n *Node) readCache() (c cache) {
+	path := filepath.Join(n.o.State, cacheFile)
+	if st, err := os.Stat(path); err != nil || st.Size() > cacheMost {
+		return cache{}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(text, &c) != nil {
+		return cache{} // a lost cache costs a lookup
+	}
+	return c
+}
+
+func (n *Node) cachedPort() uint16 { return n.readCache().Port }
+
+// loadCache makes the peers of the last run known. Each certificate is verified again.
+func (n *Node) loadCache() {
+	c := n.readCache()
+	n.mu.Lock()
+	if c.Policy.Validate() == nil && c.Policy.Version > n.policy.Version {
+		n.policy = c.Policy
+	}
+	if c.Revision > n.revision {
+		n.revision = c.Revision
+		for _, s := range c.Revoked {
+			n.revoked[s] = struct{}{}
+		}
+	}
+	n.mu.Unlock()
+	n.applyPolicy()
+	if len(c.TURN.URLs) > 0 {
+		n.takeTURN(c.TURN)
+	}
+	for _, p := range c.Peers {
+		if _, err := n.install(p.Name, p.Chain); err == nil {
+			n.paths.Load().Remember(p.Name, p.Direct, p.Relay)
+		}
+	}
+}
+
+func (n *Node) saveCache() {
+	n.mu.Lock()
+	c := cache{Port: n.bind.Port(), TURN: n.turn, Policy: n.policy, Revision: n.revision}
+	for s := range n.revoked {
+		c.Revoked = append(c.Revoked, s)
+	}
+	n.mu.Unlock()
+	for name, p := range n.peers.all() {
+		direct, relay := n.paths.Load().Addresses(name)
+		c.Peers = append(c.Peers, cachedPeer{name, p.chain, direct, relay})
+	}
+	text, err := json.Marshal(c)
+	if err == nil {
+		err = identity.WriteFile(filepath.Join(n.o.State, cacheFile), text)
+	}
+	if err != nil {
+		n.log.Warn("the cache of peers is not written", "error", err)
+	}
+}

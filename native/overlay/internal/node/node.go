@@ -1,0 +1,383 @@
+// Package node is the daemon of a node: it joins identity, signalling, engine, paths, policy, names, network and the
+// control socket.
+//
+// A peer's key reaches the engine only after this node has verified the peer's certificate and, for signals, the peer's
+// signature. The node services carry both and can neither read nor replace them (peers.go).
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tailscale/wireguard-go/tun"
+
+	"seganet.internal/overlay/internal/adapter"
+	"seganet.internal/overlay/internal/bind"
+	"seganet.internal/overlay/internal/control"
+	"seganet.internal/overlay/internal/engine"
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/names"
+	"seganet.internal/overlay/internal/paths"
+	"seganet.internal/overlay/internal/policy"
+	"seganet.internal/overlay/internal/stack"
+	"seganet.internal/overlay/internal/tundev"
+	"seganet.internal/overlay/internal/wire"
+)
+
+// Options configure a node.
+type Options struct {
+	State     string
+	TUN       string // name of the interface; empty: no privilege, netstack
+	MTU       int    // bytes; 0: 1,280
+	Offload   string // "auto", "on", "off"
+	Port      uint16 // UDP; 0: the one of the last run, else any
+	Buffers   int    // of the engine; 0: its default
+	Offers    []Offer
+	Devices   adapter.Table
+	Forwards  []stack.Forward
+	SOCKS     string // address of a SOCKS5 proxy; empty: none
+	Metered   bool
+	RelayOnly bool
+	Log       *slog.Logger
+}
+
+// Node is a running node.
+type Node struct {
+	o     Options
+	log   *slog.Logger
+	start time.Time
+
+	bind    *bind.Bind
+	engine  *engine.Engine
+	paths   atomic.Pointer[paths.Manager]
+	tracker *policy.Tracker
+	names   *names.Table
+	stack   *stack.Stack // nil with a TUN
+	device  *tundev.Device
+	forward *stack.Forwarder
+	table   adapter.Table
+	within  []netip.Prefix
+	peers   directory
+
+	mu        sync.Mutex
+	member    *identity.Member
+	policy    wire.Policy
+	revoked   map[string]struct{}
+	revision  int64 // of the revocations
+	roots     int64 // number of the list of roots
+	turn      wire.TURN
+	link      *link // nil: the node services are out of reach
+	linkError string
+	waiting   map[string]chan wire.Message
+	lookups   int64
+	events    map[int]func(control.Event)
+	eventID   int
+}
+
+// Run runs a node until ctx ends.
+func Run(ctx context.Context, o Options) error {
+	n, err := open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	l, err := control.Listen(o.State)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var tasks sync.WaitGroup
+	task := func(f func()) {
+		tasks.Add(1)
+		go func() { defer tasks.Done(); f() }()
+	}
+	defer func() { cancel(); tasks.Wait() }()
+	n.loadCache()
+	task(func() { _ = control.Serve(ctx, l, n, n.log) })
+	task(func() { n.signalling(ctx) })
+	task(func() { n.renewing(ctx) })
+	task(func() { n.housekeeping(ctx) })
+	task(func() {
+		if err := paths.Watch(ctx, n.ignored, n.networkChanged); err != nil {
+			n.log.Warn("network", "error", err)
+		}
+	})
+	n.serveNames(ctx, task)
+	n.log.Info("the node runs", "name", n.self().FQDN, "mode", n.mode(), "port", n.bind.Port())
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-n.engine.Done():
+		return errors.New("the tunnel ended; the TUN interface was removed")
+	}
+}
+
+func open(ctx context.Context, o Options) (n *Node, err error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	m, err := identity.LoadMember(o.State, time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("this machine is no node yet: %w. Join a network with: seganet-overlay join", err)
+	}
+	n = &Node{o: o, log: o.Log, start: time.Now(), bind: bind.New(), member: m, revoked: map[string]struct{}{},
+		waiting: map[string]chan wire.Message{}, events: map[int]func(control.Event){}, tracker: policy.New(o.Log)}
+	n.peers.init()
+	n.within = []netip.Prefix{netip.PrefixFrom(m.Self.Addresses[0], 48).Masked(), identity.Pool4()}
+	n.names = names.NewTable(m.Network + "." + wire.Domain)
+	n.names.Ask = n.ask
+	if err := n.bindDevices(ctx); err != nil {
+		return nil, err
+	}
+	if err := n.names.Set(m.FQDN, records(m.Self)); err != nil {
+		return nil, err
+	}
+	device, err := n.openNetwork()
+	if err != nil {
+		return nil, err
+	}
+	if err := n.openTunnel(device); err != nil {
+		return nil, err
+	}
+	if err := n.openForwards(); err != nil {
+		n.close()
+		return nil, err
+	}
+	n.applyPolicy()
+	return n, nil
+}
+
+// bindDevices gives the devices their addresses of the certificate. A table with new names needs a new certificate.
+func (n *Node) bindDevices(ctx context.Context) error {
+	if len(n.o.Devices) == 0 {
+		return nil
+	}
+	t, err := n.o.Devices.Bind(n.member.Devices)
+	if err != nil {
+		if err := n.renew(ctx); err != nil {
+			return fmt.Errorf("the devices need addresses from the authentication service: %w", err)
+		}
+		if t, err = n.o.Devices.Bind(n.member.Devices); err != nil {
+			return err
+		}
+	}
+	n.table = t
+	return n.tracker.SetDevices(t.Targets())
+}
+
+func (n *Node) openNetwork() (tun.Device, error) {
+	self := n.member.Self
+	if n.o.TUN == "" {
+		s, err := stack.New(stack.Options{Addresses: self.Addresses, MTU: n.o.MTU, Log: n.log})
+		if err != nil {
+			return nil, err
+		}
+		n.stack = s
+		n.forward = stack.NewForwarder(s, n.names, n.within, n.log)
+		if err := adapter.Splice(s, n.table); err != nil {
+			return nil, err
+		}
+		for _, f := range n.o.Offers {
+			if err := s.Offer(f.Proto, f.Port, f.Target); err != nil {
+				return nil, err
+			}
+		}
+		return s.Device(), nil
+	}
+	d, err := tundev.Open(tundev.Options{Name: n.o.TUN, Addresses: self.Addresses, Routes: n.within, MTU: n.o.MTU, Offload: n.o.Offload, Log: n.log})
+	if err != nil {
+		return nil, err
+	}
+	n.device = d
+	n.forward = stack.NewForwarder(stack.System{}, n.names, n.within, n.log)
+	if len(n.table) == 0 {
+		return d, nil
+	}
+	mtu := n.o.MTU
+	if mtu == 0 {
+		mtu = tundev.DefaultMTU
+	}
+	return adapter.Wrap(d, adapter.NewTranslator(n.table, mtu)), nil
+}
+
+func (n *Node) openTunnel(device tun.Device) error {
+	keys := n.member.Keys
+	conf := engine.Config{PrivateKey: keys.WGPrivate(), TUN: device, Bind: n.bind, Port: n.o.Port, Buffers: n.o.Buffers, Logger: n.log,
+		Inbound: func(from engine.Key, packet []byte) bool {
+			p, ok := n.peers.byKey(from)
+			return ok && n.tracker.Inbound(p, packet) == policy.Accept
+		},
+		Outbound: func(packet []byte) bool { return n.tracker.Outbound(packet) == policy.Accept },
+		Control: func(from engine.Key, message []byte) {
+			if m := n.paths.Load(); m != nil {
+				m.Control(from, message)
+			}
+		},
+		Sent: func(to engine.Key) {
+			if m := n.paths.Load(); m != nil {
+				m.Sent(to)
+			}
+		},
+		Received: func(from engine.Key) {
+			if m := n.paths.Load(); m != nil {
+				m.Received(from)
+			}
+		},
+		Wanted: func(dst netip.Addr) { go n.wanted(dst) },
+	}
+	if conf.Port == 0 {
+		conf.Port = n.cachedPort()
+	}
+	e, err := engine.New(conf)
+	if err != nil && n.o.Port == 0 && conf.Port != 0 {
+		return fmt.Errorf("UDP port %d of the last run is taken: %w. Give another one with --port", conf.Port, err)
+	}
+	if err != nil {
+		return err
+	}
+	n.engine = e
+	name := ""
+	if n.device != nil {
+		name = n.device.IfName()
+	}
+	n.paths.Store(paths.New(paths.Config{Self: n.member.Self.Addresses[0], Key: keys.WGPublic(), Bind: n.bind, Tunnel: e, Signaller: n,
+		Overlay: n.within, Interface: name, Loopback: n.onLoopback(), Metered: n.o.Metered, RelayOnly: n.o.RelayOnly, Logger: n.log,
+		Event: n.pathChanged}))
+	return nil
+}
+
+func (n *Node) openForwards() error {
+	for _, f := range n.o.Forwards {
+		a, err := n.forward.Forward(f.Network, f.Local, f.Remote)
+		if err != nil {
+			return err
+		}
+		n.log.Info("forward", "network", f.Network, "local", a.String(), "remote", f.Remote)
+	}
+	if n.o.SOCKS == "" {
+		return nil
+	}
+	a, err := n.forward.SOCKS(n.o.SOCKS)
+	if err == nil {
+		n.log.Info("SOCKS5", "local", a.String())
+	}
+	return err
+}
+
+// serveNames answers DNS at the node's own address. A node that cannot do so still runs.
+func (n *Node) serveNames(ctx context.Context, task func(func())) {
+	at := netip.AddrPortFrom(n.self().Addresses[1], 53)
+	var packets net.PacketConn
+	var streams net.Listener
+	var err error
+	if n.stack != nil {
+		if packets, err = n.stack.ListenUDP(at); err == nil {
+			streams, err = n.stack.ListenTCP(at)
+		}
+	} else {
+		if packets, err = net.ListenPacket("udp", at.String()); err == nil {
+			streams, err = net.Listen("tcp", at.String())
+		}
+	}
+	if err != nil {
+		n.log.Warn("names are not served by DNS", "error", err)
+		return
+	}
+	task(func() { _ = names.Serve(ctx, n.names, packets, streams) })
+	if n.device != nil {
+		if err := names.SplitDNS(ctx, n.device.IfName(), at.Addr(), n.names.Domain()); err != nil {
+			n.log.Info("the system's resolver does not know the overlay's names", "reason", err)
+		}
+	}
+}
+
+func (n *Node) close() {
+	if n.forward != nil {
+		n.forward.Close()
+	}
+	if m := n.paths.Load(); m != nil {
+		n.saveCache()
+		m.Close()
+	}
+	if n.engine != nil {
+		n.engine.Close()
+	}
+	if n.stack != nil {
+		_ = n.stack.Close()
+	}
+	_ = os.Remove(filepath.Join(n.o.State, control.SocketFile))
+}
+
+func (n *Node) self() identity.Peer {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.member.Self
+}
+
+func (n *Node) current() *identity.Member {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.member
+}
+
+func (n *Node) mode() string {
+	if n.stack != nil {
+		return "netstack"
+	}
+	return "tun"
+}
+
+// ignored is true for the overlay's own interface and addresses.
+func (n *Node) ignored(name string, a netip.Addr) bool {
+	if n.device != nil && name == n.device.IfName() {
+		return true
+	}
+	for _, p := range n.within {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// onLoopback is true if the services run on this host: then loopback addresses are candidates, as in the demo.
+func (n *Node) onLoopback() bool {
+	for _, s := range n.member.Nodes {
+		u, err := url.Parse(s)
+		if err != nil {
+			continue
+		}
+		if a, err := netip.ParseAddr(u.Hostname()); err == nil && a.IsLoopback() || u.Hostname() == "localhost" {
+			return true
+		}
+	}
+	return false
+}
+
+// applyPolicy compiles the policy for this node.
+func (n *Node) applyPolicy() {
+	n.mu.Lock()
+	p, self := n.policy, n.member.Self
+	n.mu.Unlock()
+	if err := n.tracker.Update(p, self, n.services()); err != nil {
+		n.log.Error("the policy is not applied; the one of before stays", "error", err)
+	}
+}
+
+func (n *Node) services() []wire.Service {
+	out := make([]wire.Service, 0, len(n.o.Offers))
+	for _, f := range n.o.Offers {
+		out = append(out, wire.Service{Name: f.Name, Proto: f.Proto, Port: f.Port})
+	}
+	return out
+}

@@ -1,0 +1,200 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"seganet.internal/overlay/internal/engine"
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/names"
+	"seganet.internal/overlay/internal/paths"
+	"seganet.internal/overlay/internal/wire"
+)
+
+// PeersMost bounds the verified peers of a node.
+const PeersMost = 4096
+
+// directory holds the verified peers. Readers take a snapshot: they run once a packet.
+type directory struct {
+	mu   sync.Mutex
+	snap atomic.Pointer[peerMaps]
+}
+
+type peerMaps struct {
+	keys  map[[32]byte]*verified
+	names map[string]*verified
+}
+
+type verified struct {
+	identity.Peer
+	chain []byte // DER
+}
+
+func (d *directory) init() {
+	d.snap.Store(&peerMaps{keys: map[[32]byte]*verified{}, names: map[string]*verified{}})
+}
+
+func (d *directory) byKey(key [32]byte) (identity.Peer, bool) {
+	if v := d.snap.Load().keys[key]; v != nil {
+		return v.Peer, true
+	}
+	return identity.Peer{}, false
+}
+
+func (d *directory) byName(fqdn string) *verified { return d.snap.Load().names[fqdn] }
+
+func (d *directory) all() map[string]*verified { return d.snap.Load().names }
+
+func (d *directory) change(f func(*peerMaps)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	old := d.snap.Load()
+	next := &peerMaps{keys: maps.Clone(old.keys), names: maps.Clone(old.names)}
+	f(next)
+	d.snap.Store(next)
+}
+
+func (n *Node) isRevoked(serial string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, yes := n.revoked[serial]
+	return yes
+}
+
+// install verifies a certificate for the node fqdn and makes it a peer. Only here does WireGuard get a key.
+func (n *Node) install(fqdn string, chain []byte) (identity.Peer, error) {
+	m := n.current()
+	p, err := identity.VerifyNode(chain, fqdn, m.Roots, n.isRevoked, time.Now())
+	if err != nil {
+		return p, fmt.Errorf("the certificate of %s is refused: %w", fqdn, err)
+	}
+	if p.FQDN == m.FQDN {
+		return p, errors.New("a node is no peer of itself")
+	}
+	old := n.peers.byName(fqdn)
+	if old != nil && old.WGKey != p.WGKey {
+		if old.Certificate.NotBefore.After(p.Certificate.NotBefore) {
+			return old.Peer, nil // a certificate of before a change of keys
+		}
+		n.removePeer(fqdn)
+	}
+	if old == nil && len(n.peers.all()) >= PeersMost {
+		return p, fmt.Errorf("this node knows %d peers, which is the limit", PeersMost)
+	}
+	e := engine.Peer{Key: p.WGKey, Addresses: p.Addresses, Begins: paths.Begins(m.Self.WGKey, p.WGKey)}
+	for _, prefix := range p.AllowedIPs()[len(p.Addresses):] {
+		e.Behind = append(e.Behind, prefix)
+	}
+	if err := n.engine.SetPeer(e); err != nil {
+		return p, fmt.Errorf("peer %s: %w", fqdn, err)
+	}
+	if err := n.names.Set(p.FQDN, records(p)); err != nil {
+		n.log.Warn("names", "peer", fqdn, "error", err)
+	}
+	n.peers.change(func(m *peerMaps) {
+		v := &verified{Peer: p, chain: chain}
+		m.keys[p.WGKey], m.names[p.FQDN] = v, v
+	})
+	n.paths.Load().Add(p.FQDN, p.WGKey)
+	return p, nil
+}
+
+// removePeer cuts a peer off at once: its session, keys, names and flows end.
+func (n *Node) removePeer(fqdn string) {
+	v := n.peers.byName(fqdn)
+	if v == nil {
+		return
+	}
+	n.engine.RemovePeer(v.WGKey)
+	n.paths.Load().Remove(fqdn)
+	n.names.Remove(fqdn)
+	n.tracker.Forget(v.WGKey)
+	n.peers.change(func(m *peerMaps) {
+		delete(m.keys, v.WGKey)
+		delete(m.names, fqdn)
+	})
+}
+
+func records(p identity.Peer) []names.Record {
+	out := []names.Record{{Name: p.FQDN, Addresses: p.Addresses}}
+	for _, d := range p.Devices {
+		out = append(out, names.Record{Name: d.FQDN, Addresses: d.Addresses})
+	}
+	return out
+}
+
+const (
+	lookupLimit = 3 * time.Second
+	lookupsMost = 64
+)
+
+var errNoServices = errors.New("the node services are out of reach")
+
+// lookup asks the node services for a node or device and makes it a peer.
+func (n *Node) lookup(ctx context.Context, name string, address netip.Addr) (identity.Peer, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	defer cancel()
+	answer := make(chan wire.Message, 1)
+	n.mu.Lock()
+	l := n.link
+	if l == nil || len(n.waiting) >= lookupsMost {
+		n.mu.Unlock()
+		return identity.Peer{}, errNoServices
+	}
+	n.lookups++
+	id := strconv.FormatInt(n.lookups, 10)
+	n.waiting[id] = answer
+	n.mu.Unlock()
+	defer func() {
+		n.mu.Lock()
+		delete(n.waiting, id)
+		n.mu.Unlock()
+	}()
+	if err := l.send(&wire.Lookup{ID: id, Name: name, Address: address}); err != nil {
+		return identity.Peer{}, err
+	}
+	select {
+	case m := <-answer:
+		if e, ok := m.(*wire.Error); ok {
+			if e.Code == wire.CodeUnknown {
+				return identity.Peer{}, names.ErrUnknown
+			}
+			return identity.Peer{}, e
+		}
+		f := m.(*wire.Found)
+		p, err := n.install(f.Name, f.Certificate)
+		if err == nil {
+			n.paths.Load().Offline(p.FQDN, !f.Online)
+		}
+		return p, err
+	case <-ctx.Done():
+		return identity.Peer{}, errors.New("the node services do not answer")
+	}
+}
+
+// ask implements names.Table.Ask. A question for a name begins the connection, as CYPHONIC's resolver does.
+func (n *Node) ask(ctx context.Context, name string) ([]names.Record, error) {
+	p, err := n.lookup(ctx, name, netip.Addr{})
+	if err != nil {
+		return nil, err
+	}
+	n.paths.Load().Connect(p.FQDN)
+	return records(p), nil
+}
+
+// wanted looks a destination up that a packet was for.
+func (n *Node) wanted(dst netip.Addr) {
+	if !n.ignored("", dst) {
+		return
+	}
+	if p, err := n.lookup(context.Background(), "", dst); err == nil {
+		n.paths.Load().Connect(p.FQDN)
+	}
+}

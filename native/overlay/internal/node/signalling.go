@@ -1,0 +1,268 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"time"
+
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/nodes"
+	"seganet.internal/overlay/internal/paths"
+	"seganet.internal/overlay/internal/wire"
+)
+
+const (
+	// dialLimit bounds one attempt to reach the node services.
+	dialLimit = 5 * time.Second
+	// retryFirst and retryMost bound the pause between attempts; there is no last one.
+	retryFirst = 100 * time.Millisecond
+	retryMost  = 10 * time.Second
+	// pingBusy, pingIdle and pingMetered are how often the connection is checked; pongLimit is how long an answer may
+	// take. An outside address that changes is noticed by that alone.
+	pingBusy    = time.Second
+	pingIdle    = 20 * time.Second
+	pingMetered = 60 * time.Second
+	pongLimit   = 2 * time.Second
+	// sendQueue is the number of messages that wait for the connection.
+	sendQueue = 1024
+)
+
+// link is a connection to the node services.
+type link struct {
+	client *nodes.Client
+	queue  chan wire.Message
+	cancel context.CancelFunc
+}
+
+var errBusy = errors.New("too many messages wait for the node services")
+
+func (l *link) send(m wire.Message) error {
+	select {
+	case l.queue <- m:
+		return nil
+	default:
+		return errBusy
+	}
+}
+
+// Signal implements paths.Signaller. It signs the message: the services cannot change it.
+func (n *Node) Signal(to, kind string, epoch int64, data string) error {
+	n.mu.Lock()
+	l, m := n.link, n.member
+	n.mu.Unlock()
+	if l == nil {
+		return errNoServices
+	}
+	return l.send(&wire.Signal{To: to, Type: kind, Epoch: epoch, Data: data, Signature: m.Keys.SignSignal(m.FQDN, to, kind, epoch, data)})
+}
+
+// signalling keeps a connection to one of the node services until ctx ends.
+func (n *Node) signalling(ctx context.Context) {
+	pause := retryFirst
+	for i := 0; ctx.Err() == nil; i++ {
+		m := n.current()
+		began := time.Now()
+		err := n.connect(ctx, m.Nodes[i%len(m.Nodes)], m)
+		n.disconnected(err)
+		if time.Since(began) > 5*time.Second {
+			pause = retryFirst
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		pause = min(pause*2, retryMost)
+	}
+}
+
+func (n *Node) disconnected(err error) {
+	n.mu.Lock()
+	was := n.link != nil
+	n.link = nil
+	if err != nil {
+		n.linkError = err.Error()
+	}
+	n.mu.Unlock()
+	if was {
+		n.log.Info("the node services are out of reach; sessions go on", "reason", err)
+		n.paths.Load().SignallingChanged(false)
+	}
+}
+
+func (n *Node) connect(ctx context.Context, url string, m *identity.Member) error {
+	dialing, done := context.WithTimeout(ctx, dialLimit)
+	c, err := nodes.Dial(dialing, url, m.ClientTLS())
+	done()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l := &link{client: c, queue: make(chan wire.Message, sendQueue), cancel: cancel}
+	hello := &wire.Hello{Services: n.services(), Devices: []wire.Device{}}
+	for _, d := range n.table {
+		hello.Devices = append(hello.Devices, wire.Device{Name: d.Name, Addr4: d.Addr4, Addr6: d.Addr6})
+	}
+	if err := c.Send(ctx, hello); err != nil {
+		return err
+	}
+	heard := make(chan struct{}, 1)
+	go n.write(ctx, l, heard)
+	for {
+		msg, err := c.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		select {
+		case heard <- struct{}{}:
+		default:
+		}
+		n.take(l, msg)
+	}
+}
+
+// write sends what waits and checks the connection. It ends the connection if an answer is late.
+func (n *Node) write(ctx context.Context, l *link, heard <-chan struct{}) {
+	defer l.cancel()
+	check := time.NewTimer(pingBusy)
+	defer check.Stop()
+	var late <-chan time.Time
+	for {
+		var m wire.Message
+		select {
+		case <-ctx.Done():
+			return
+		case <-late:
+			return
+		case <-heard:
+			late = nil
+			continue
+		case m = <-l.queue:
+		case <-check.C:
+			m = &wire.Ping{}
+			if late == nil {
+				late = time.After(pongLimit)
+			}
+			check.Reset(n.pingEvery())
+		}
+		sending, done := context.WithTimeout(ctx, pongLimit)
+		err := l.client.Send(sending, m)
+		done()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (n *Node) pingEvery() time.Duration {
+	switch {
+	case n.o.Metered:
+		return pingMetered
+	case n.paths.Load().Busy():
+		return pingBusy
+	}
+	return pingIdle
+}
+
+// networkChanged leaves the connection at once: it belongs to the old address.
+func (n *Node) networkChanged(what string) {
+	n.log.Info("the network changed", "what", what)
+	n.mu.Lock()
+	l := n.link
+	n.mu.Unlock()
+	if l != nil {
+		n.disconnected(errors.New("the network changed"))
+		l.cancel()
+	}
+	n.paths.Load().NetworkChanged(what)
+}
+
+func (n *Node) take(l *link, msg wire.Message) {
+	m := n.paths.Load()
+	switch msg := msg.(type) {
+	case *wire.Welcome:
+		n.takeRoots(msg.Roots)
+		n.takeRevocations(msg.Revocations)
+		n.takePolicy(msg.Policy)
+		n.takeTURN(msg.TURN)
+		n.mu.Lock()
+		n.link, n.linkError = l, ""
+		n.mu.Unlock()
+		n.log.Info("the node services answer")
+		m.SignallingChanged(true)
+	case *wire.TURN:
+		n.takeTURN(*msg)
+	case *wire.PolicyUpdate:
+		n.takePolicy(msg.Policy)
+	case *wire.Revoked:
+		n.takeRevocations(msg.List)
+	case *wire.RootsUpdate:
+		n.takeRoots(msg.Roots)
+	case *wire.Found:
+		if msg.ID != "" {
+			n.answer(msg.ID, msg)
+			return
+		}
+		if _, err := n.install(msg.Name, msg.Certificate); err != nil {
+			n.log.Warn("peer", "error", err)
+			return
+		}
+		m.Offline(msg.Name, !msg.Online)
+	case *wire.Gone:
+		m.Offline(msg.Name, true)
+	case *wire.Signal:
+		if err := n.takeSignal(msg); err != nil {
+			n.log.Warn("signal", "from", msg.From, "error", err)
+		}
+	case *wire.Error:
+		if msg.ID != "" {
+			n.answer(msg.ID, msg)
+		} else if msg.Code != wire.CodeOffline {
+			n.log.Warn("node services", "error", msg)
+		}
+	}
+}
+
+func (n *Node) answer(id string, msg wire.Message) {
+	n.mu.Lock()
+	ch := n.waiting[id]
+	delete(n.waiting, id)
+	n.mu.Unlock()
+	if ch != nil {
+		ch <- msg
+	}
+}
+
+// takeSignal checks certificate and signature before anything else happens.
+func (n *Node) takeSignal(s *wire.Signal) error {
+	if len(s.Certificate) > 0 {
+		if _, err := n.install(s.From, s.Certificate); err != nil {
+			return err
+		}
+	}
+	p := n.peers.byName(s.From)
+	if p == nil {
+		return errors.New("the sender has not shown its certificate")
+	}
+	if !identity.CheckSignal(p.Peer, n.current().FQDN, s.Type, s.Epoch, s.Data, s.Signature) {
+		return errors.New("the signature does not belong to the sender")
+	}
+	return n.paths.Load().Signal(s.From, s.Type, s.Epoch, s.Data)
+}
+
+func (n *Node) takeTURN(t wire.TURN) {
+	servers, err := paths.ParseServers(t.URLs)
+	if err != nil {
+		n.log.Warn("relay", "error", err)
+		return
+	}
+	m := n.current()
+	n.mu.Lock()
+	n.turn = t
+	n.mu.Unlock()
+	// The relay shares port 443 with the node services; ALPN tells them apart (RFC 7443).
+	conf := &tls.Config{RootCAs: m.Roots, NextProtos: []string{"stun.turn"}, MinVersion: tls.VersionTLS13}
+	n.paths.Load().SetTURN(paths.TURN{Servers: servers, User: t.User, Password: t.Password, Expires: t.Expires, TLS: conf})
+}

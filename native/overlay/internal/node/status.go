@@ -1,0 +1,189 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"seganet.internal/overlay/internal/control"
+	"seganet.internal/overlay/internal/paths"
+	"seganet.internal/overlay/internal/wire"
+)
+
+// Status is the node as the control socket shows it.
+type Status struct {
+	FQDN               string                       `json:"fqdn"`
+	Network            string                       `json:"network"`
+	Addresses          []string                     `json:"addresses"`
+	Mode               string                       `json:"mode"` // "tun" or "netstack"
+	Interface          string                       `json:"interface,omitempty"`
+	Offload            string                       `json:"offload,omitempty"`
+	PID                int                          `json:"pid"`
+	UptimeSeconds      int64                        `json:"uptimeS"`
+	CertificateExpires time.Time                    `json:"certificateExpires"`
+	Services           []wire.Service               `json:"services"`
+	ServicesError      string                       `json:"servicesError,omitempty"` // why the node services are out of reach
+	Node               paths.NodeStatus             `json:"node"`
+	Peers              []Peer                       `json:"peers"`
+	Refused            map[string]map[string]uint64 `json:"refused"`
+	Dropped            map[string]uint64            `json:"dropped"`
+	Flows              int                          `json:"flows"`
+}
+
+// Peer is a peer as the control socket shows it.
+type Peer struct {
+	Name        string      `json:"name"`
+	FQDN        string      `json:"fqdn"`
+	Path        string      `json:"path"` // "direct", "relay", "none"
+	Via         string      `json:"via"`  // with the address
+	Reason      string      `json:"reason,omitempty"`
+	RTT         *float64    `json:"rttMs,omitempty"`
+	BytesDirect Bytes       `json:"bytesDirect"`
+	BytesRelay  Bytes       `json:"bytesRelay"`
+	Changes     []pathEvent `json:"changes"`
+	Sleeping    bool        `json:"sleeping,omitempty"`
+	NAT         paths.NAT   `json:"nat,omitempty"`
+}
+
+// Bytes is UDP payload by direction.
+type Bytes struct {
+	In  uint64 `json:"in"`
+	Out uint64 `json:"out"`
+}
+
+type pathEvent = paths.Event
+
+// Status implements control.Node.
+func (n *Node) Status() any { return n.status() }
+
+// Peers implements control.Node.
+func (n *Node) Peers() any { return n.peerList() }
+
+func (n *Node) peerList() []Peer {
+	out := []Peer{}
+	for _, s := range n.paths.Load().Status() {
+		out = append(out, peerOf(s))
+	}
+	return out
+}
+
+func peerOf(s paths.PeerStatus) Peer {
+	name, _, _ := strings.Cut(s.Name, ".")
+	kind, _, _ := strings.Cut(s.Path, " ")
+	if !s.Session {
+		kind = "none"
+	}
+	p := Peer{Name: name, FQDN: s.Name, Path: kind, Via: s.Path, Reason: s.Why, BytesDirect: Bytes{s.RxDirect, s.TxDirect},
+		BytesRelay: Bytes{s.RxRelay, s.TxRelay}, Changes: s.LastChanges, Sleeping: s.Sleeping, NAT: s.NAT}
+	if p.Changes == nil {
+		p.Changes = []pathEvent{}
+	}
+	if s.RTT > 0 {
+		p.RTT = &s.RTT
+	}
+	return p
+}
+
+func (n *Node) status() Status {
+	m := n.current()
+	n.mu.Lock()
+	linkError := n.linkError
+	n.mu.Unlock()
+	s := Status{FQDN: m.FQDN, Network: m.Network, Mode: n.mode(), PID: os.Getpid(), UptimeSeconds: int64(time.Since(n.start).Seconds()),
+		CertificateExpires: m.Self.Certificate.NotAfter, Services: n.services(), ServicesError: linkError, Node: n.paths.Load().Node(),
+		Peers: n.peerList(), Flows: n.tracker.Flows()}
+	for _, a := range m.Self.Addresses {
+		s.Addresses = append(s.Addresses, a.String())
+	}
+	if n.device != nil {
+		s.Interface, s.Offload = n.device.IfName(), n.device.Offload()
+	}
+	in, out := n.tracker.Counters()
+	c := &n.engine.Counters
+	in["wrong source for the key"] = c.Spoofed.Load()
+	s.Refused = map[string]map[string]uint64{"inbound": in, "outbound": out}
+	b := &n.bind.Counters
+	s.Dropped = map[string]uint64{"noPath": b.NoPath.Load(), "relayedQueueFull": b.RelayedFull.Load(), "stunQueueFull": b.STUNFull.Load(),
+		"relayRefused": b.RelayRefused.Load(), "unknownAddress": c.Unknown.Load(), "badControl": c.BadControl.Load()}
+	return s
+}
+
+// Ping implements control.Node.
+func (n *Node) Ping(ctx context.Context, name string) (any, error) {
+	full, err := n.names.Full(name)
+	if err != nil {
+		return nil, err
+	}
+	if n.peers.byName(full) == nil {
+		if _, err := n.names.Resolve(ctx, full); err != nil {
+			return nil, fmt.Errorf("%s: %w", full, err)
+		}
+	}
+	rtt, path, err := n.paths.Load().Ping(ctx, full)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"name": full, "rttMs": float64(rtt.Microseconds()) / 1000, "path": path}, nil
+}
+
+// Dial implements control.Node.
+func (n *Node) Dial(ctx context.Context, network, to string) (net.Conn, error) {
+	return n.forward.Dial(ctx, network, to)
+}
+
+// Forward implements control.Node.
+func (n *Node) Forward(network, local, remote string) (net.Addr, error) {
+	return n.forward.Forward(network, local, remote)
+}
+
+// Unforward implements control.Node.
+func (n *Node) Unforward(network, local string) bool { return n.forward.Unforward(network, local) }
+
+// Events implements control.Node.
+func (n *Node) Events(f func(control.Event)) (stop func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.eventID++
+	id := n.eventID
+	n.events[id] = f
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.events, id)
+	}
+}
+
+// pathChanged runs with the paths' lock held: it must ask them nothing.
+func (n *Node) pathChanged(e paths.Event) {
+	kind, _, _ := strings.Cut(e.Path, " ")
+	if e.Peer == "" {
+		n.send(control.Event{Event: "relay", Time: e.Time, Text: e.Path + ": " + e.Why})
+		return
+	}
+	event := "path"
+	if kind == "none" {
+		event = "down"
+	}
+	name, _, _ := strings.Cut(e.Peer, ".")
+	p := map[string]any{"name": name, "fqdn": e.Peer, "path": kind, "via": e.Path}
+	if kind != "direct" {
+		p["reason"] = e.Why
+	}
+	n.send(control.Event{Event: event, Time: e.Time, Peer: p, Text: e.Why})
+}
+
+func (n *Node) emit(event, fqdn, text string) {
+	name, _, _ := strings.Cut(fqdn, ".")
+	n.send(control.Event{Event: event, Time: time.Now(), Peer: map[string]any{"name": name, "fqdn": fqdn, "path": "none", "reason": text}, Text: text})
+}
+
+func (n *Node) send(e control.Event) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, f := range n.events {
+		f(e)
+	}
+}
