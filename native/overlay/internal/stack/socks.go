@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -124,7 +125,9 @@ func readSOCKS(c io.ReadWriter) (to string, code int, err error) {
 		if _, err := io.ReadFull(c, b[:n]); err != nil {
 			return "", -1, errSOCKS
 		}
-		host = string(b[:n])
+		if host = string(b[:n]); strings.ContainsFunc(host, foreign) {
+			return "", socksFailure, errSOCKS
+		}
 	default:
 		return "", socksAddressType, errSOCKS
 	}
@@ -135,6 +138,11 @@ func readSOCKS(c io.ReadWriter) (to string, code int, err error) {
 		return "", socksCommand, errors.New("the proxy knows the SOCKS5 command CONNECT only")
 	}
 	return net.JoinHostPort(host, strconv.Itoa(int(binary.BigEndian.Uint16(b[:2])))), 0, nil
+}
+
+// foreign reports whether a character is neither of a name nor of an address.
+func foreign(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._:", r))
 }
 
 func replySOCKS(c io.Writer, code byte) error {
