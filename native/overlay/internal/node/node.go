@@ -13,8 +13,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -86,15 +84,16 @@ type Node struct {
 
 // Run runs a node until ctx ends.
 func Run(ctx context.Context, o Options) error {
+	l, err := control.Listen(o.State) // first: a second node on the same folder must touch nothing
+	if err != nil {
+		return err
+	}
+	defer l.Close()
 	n, err := open(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer n.close()
-	l, err := control.Listen(o.State)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	var tasks sync.WaitGroup
 	task := func(f func()) {
@@ -315,7 +314,6 @@ func (n *Node) close() {
 	if n.stack != nil {
 		_ = n.stack.Close()
 	}
-	_ = os.Remove(filepath.Join(n.o.State, control.SocketFile))
 }
 
 func (n *Node) self() identity.Peer {

@@ -188,6 +188,11 @@ func (m *Manager) takeControl(from bind.Key, c control) {
 // echoesMost bounds the pings that wait for their answer.
 const echoesMost = 256
 
+const (
+	echoAgain  = time.Second           // a lost echo is sent again
+	echoUnsent = 20 * time.Millisecond // one that could not be sent, too
+)
+
 // Ping measures the round trip to a peer inside the session. It connects a sleeping peer.
 func (m *Manager) Ping(ctx context.Context, name string) (time.Duration, string, error) {
 	m.mu.Lock()
@@ -221,12 +226,21 @@ func (m *Manager) Ping(ctx context.Context, name string) (time.Duration, string,
 		m.mu.Unlock()
 	}()
 	m.data(p.key)
-	sent := time.Now()
-	m.conf.Tunnel.SendControl(p.key, m.conf.Self, encodeEcho(controlEcho, id))
-	select {
-	case <-answered:
-	case <-ctx.Done():
-		return 0, "", fmt.Errorf("%s does not answer", name)
+	var sent time.Time
+	for waiting := true; waiting; {
+		wait := echoAgain
+		sent = time.Now()
+		if !m.conf.Tunnel.SendControl(p.key, m.conf.Self, encodeEcho(controlEcho, id)) {
+			wait = echoUnsent // the side that answers a handshake may send only after the first packet of the other
+			m.conf.Tunnel.Keepalive(p.key)
+		}
+		select {
+		case <-answered:
+			waiting = false
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return 0, "", fmt.Errorf("%s does not answer", name)
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
