@@ -29,13 +29,23 @@ module.exports = function (RED) {
     this.link = null;
     const { values, problems } = readSettings({ ...config, ...given(this.credentials) }, schema);
     if (problems.length > 0) return fail(this, problems.join(' '));
-    const { tls: tlsId, protocolVersion, backlogShare, reserve, username, password, ...rest } = values;
+    const {
+      tls: tlsId,
+      overlay,
+      protocolVersion,
+      backlogShare,
+      reserve,
+      username,
+      password,
+      ...rest
+    } = values;
     const options = { ...rest, commands: rest.commands === 'on' };
     try {
       parseSockets(options, parseGroups(options.groups).length);
       parseCongestion(options.congestion);
       parsePaths(options.paths);
       checkReconnect(options.reconnectMinMs, options.reconnectMaxMs);
+      const overlaySocket = overlay ? overlaySocketOf(RED.nodes.getNode(overlay), rest.paths) : '';
       const { url, warning } = brokerAddress(values.url);
       if (warning) this.warn(warning);
       const files = tlsFiles(configOf(RED, tlsId), (name) =>
@@ -44,6 +54,7 @@ module.exports = function (RED) {
       const link = new BrokerLink(this.id, config.name || new URL(url).host, {
         ...options,
         url,
+        overlaySocket,
         tls: tlsOptions(tlsId, tlsId ? RED.nodes.getNode(tlsId) : null, 'uplink broker', files),
         ...(files && { tlsFiles: files }),
         protocolVersion: Number(protocolVersion),
@@ -65,6 +76,22 @@ module.exports = function (RED) {
     credentials: { username: { type: 'text' }, password: { type: 'password' } }
   });
 };
+
+/**
+ * @param {import('node-red').Node | null} node the overlay network that leads to the broker
+ * @param {string} paths of the broker node
+ * @returns {string} its control socket
+ * @throws {Error} with a sentence
+ */
+function overlaySocketOf(node, paths) {
+  const { link } = /** @type {import('./seganet-overlay').OverlayNode} */ (node ?? {});
+  if (!link) throw new Error('The overlay network of this broker is missing, disabled or not started.');
+  if (paths)
+    throw new Error(
+      'A broker is reached either by an overlay network or over several paths: empty one of the two fields. The overlay chooses its path itself.'
+    );
+  return link.socket;
+}
 
 /**
  * Reports a failure. A config node has no status, so the uplink nodes that use it repeat the sentence.

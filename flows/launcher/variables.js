@@ -165,6 +165,9 @@ const VARIABLES = [
   own('SEGANET_TENANTS_SOCKET', checks.text, 'Socket of the keeper of the tenants.', {
     shown: 'in `SEGANET_HOME`'
   }),
+  own('SEGANET_OVERLAY', checks.text, 'Program `seganet-overlay` that an overlay network node starts.', {
+    shown: 'installed'
+  }),
   own(
     'SEGANET_LOG_FORMAT',
     checks.property(choice(['text', 'json'], 'text')),

@@ -17,6 +17,7 @@ const rows = /** @type {const} */ ({
     help: 'Cloud broker, `mqtts://HOST:PORT`. Unset: a demo cloud and a simulated fleet.'
   },
   tls: { type: 'text', default: '' },
+  overlay: { type: 'text', default: '' },
   clientId: {
     type: 'text',
     default: '',

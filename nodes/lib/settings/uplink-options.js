@@ -61,6 +61,8 @@ const { badCharacter } = require('../base/topic-template');
  *   support it, else the next path if one is dead. '' (default) = the system's routes
  * @property {number} [pathLossMs] a path is dead if the peer confirms nothing for this time, default 1000
  * @property {string} [pathsDir] folder with the state of `seganet-paths watch`, default: its own default
+ * @property {string} [overlaySocket] control socket of the overlay's program, which opens a local port that leads to the
+ *   broker; '' (default) = the broker is reached directly
  * @property {number} [stateMs] interval of state events, in addition to one for each change, default 1000
  * @property {string} [nativePath] module with UplinkSource, default the engine's addon
  */
@@ -202,6 +204,7 @@ function checkOptions(options, defaultNative) {
     paths: parsePaths(options.paths),
     pathLossMs: number('pathLossMs', options.pathLossMs, rows.pathLossMs.default, 100, day),
     pathsDir: options.pathsDir ?? '',
+    overlaySocket: options.overlaySocket ?? '',
     retryMs: number('retryMs', options.retryMs, 1000, 1, day),
     backlogRate: number('backlogRate', options.backlogRate, rows.backlogRate.default, 0, 1e9),
     backlogShare: share('backlogShare', options.backlogShare, rows.backlogShare.default / 100),

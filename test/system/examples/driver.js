@@ -18,6 +18,7 @@ const { asLamp, LIGHT } = require('../../../flows/demo/ocf/lamp');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 const { withoutRoute } = require('./no-route');
 const { runTenants } = require('./tenants');
+const { TestProgram } = require('../../fixtures/overlay/program');
 
 const CLOUD = 'arrived in the cloud';
 const [userDir] = process.argv.slice(2);
@@ -365,6 +366,23 @@ const examples = {
       );
     };
     await eventually(isAnswered, { timeoutMs: 60000, what: 'an answer' });
+  },
+  28: async ({ nodeRed, flow, idOf }) => {
+    const program = await new TestProgram().open();
+    program.status.peers = [{ name: 'hub', path: 'direct', rttMs: 1 }];
+    try {
+      const { folder: state } = program;
+      await nodeRed.deploy(
+        flow.map((each) => (each.type === 'seganet-overlay' ? { ...each, folder: state } : each))
+      );
+      const status = () => nodeRed.statuses.get(idOf('seganet-overlay-peers'))?.text;
+      await eventually(() => status() === '1 direct', { timeoutMs: 30000, what: 'the peers' });
+      await eventually(() => program.followers.size > 0, { what: 'the events' });
+      program.tell({ event: 'path', peer: { name: 'hub', path: 'relay' }, text: 'hub is relayed' });
+      await nodeRed.shows('peers', /overlay\/hub\/path/);
+    } finally {
+      await program.remove();
+    }
   }
 };
 

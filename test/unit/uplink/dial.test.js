@@ -193,3 +193,18 @@ test('closes a descriptor that Node does not take', async () => {
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(countDescriptors()).toBeLessThanOrEqual(before + 1); // the peer's end, while it closes
 });
+
+test('asks for the place that leads to the broker, within the time of the attempt', async () => {
+  const port = await listen();
+  const place = async () => ({ host: '127.0.0.1', port });
+  await expect(reach(dial({ port: 1, place }))).resolves.toMatchObject({ address: '127.0.0.1' });
+  const refused = Object.assign(new Error('No node has this name.'), { code: 'OVERLAY_DIAL' });
+  await expect(dial({ port: 1, place: () => Promise.reject(refused) }).connect()).rejects.toBe(refused);
+  const never = () => new Promise(() => {});
+  const late = dial({ port: 1, timeoutMs: 30, place: never });
+  await expect(late.connect()).rejects.toMatchObject({ code: 'EAI_AGAIN' });
+  const cancelled = dial({ port: 1, place: never });
+  const ended = expect(cancelled.connect()).rejects.toMatchObject({ code: 'ECANCELED' });
+  cancelled.cancel();
+  await ended;
+});

@@ -12,6 +12,7 @@ const { remembering, tries } = require('../paths/path-dial');
  * @typedef {object} DialOptions
  * @property {string} host
  * @property {number} port
+ * @property {() => Promise<{host: string, port: number}>} [place] asked for the place that leads to the host and port
  * @property {number} timeoutMs for the whole attempt
  * @property {SocketOptions} socket
  * @property {Native} [native] without it, or without its openSocket, Node.js makes the socket
@@ -53,6 +54,8 @@ class Dial {
    * @returns {Promise<Reached>}
    */
   async connect() {
+    const { place } = this.options;
+    if (place) Object.assign(this.options, await this.#inTime(place()));
     const addresses = await this.#lookup();
     const failures = [];
     const { paths } = this.options;
@@ -105,15 +108,23 @@ class Dial {
 
   #lookup() {
     const { host, paths, lookup: ask = lookupAll } = this.options;
-    const lookup = paths ? remembering(ask, paths) : ask;
+    return this.#inTime((paths ? remembering(ask, paths) : ask)(host));
+  }
+
+  /**
+   * Waits for a step that cannot be cancelled, and may take longer than the attempt.
+   * @template T
+   * @param {Promise<T>} step
+   * @returns {Promise<T>}
+   */
+  #inTime(step) {
     /** @type {NodeJS.Timeout | undefined} */
     let timer;
-    /** @type {Promise<{address: string}[]>} */
+    /** @type {Promise<T>} */
     const result = new Promise((resolve, reject) => {
-      // The resolver cannot be cancelled, and may take longer than the attempt.
       timer = setTimeout(() => reject(failure('EAI_AGAIN')), this.leftMs());
       this.end = () => reject(failure('ECANCELED'));
-      lookup(host).then(resolve, reject);
+      step.then(resolve, reject);
     });
     return result.finally(() => {
       clearTimeout(timer);

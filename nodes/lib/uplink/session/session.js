@@ -3,6 +3,7 @@
 const { readable } = require('../../base/readable');
 const { Backoff } = require('../../base/backoff');
 const { makeClient, openStream } = require('./mqtt-client');
+const { portsOf } = require('../../network/overlay/overlay-ports');
 const { Dial } = require('./dial');
 const { explain, explainConnected, explainDisconnect, movedTo, packetCode } = require('./reason-codes');
 const { canWire, lacking, secureContext, socketOptions, wireSecurity } = require('./connection-options');
@@ -224,7 +225,8 @@ class Session {
     const wantsDescriptor = this.isWired;
     const paths = options.ways ?? undefined;
     const socket = socketOptions(options);
-    const dial = new Dial({ host, port, timeoutMs, socket, native, wantsDescriptor, paths });
+    const place = options.overlaySocket ? () => portsOf(options.overlaySocket).place(host, port) : undefined;
+    const dial = new Dial({ host, port, place, timeoutMs, socket, native, wantsDescriptor, paths });
     this.dial = dial;
     try {
       const reached = await dial.connect();

@@ -1,0 +1,143 @@
+'use strict';
+// What the overlay's program reports, checked: it is another process, and may be of another version.
+
+/** Peers that are kept of a status. */
+const MAX_PEERS = 1024;
+const PATHS = /** @type {const} */ (['direct', 'relay', 'none']);
+const MAX_TEXT = 300;
+
+/**
+ * @typedef {object} Peer
+ * @property {string} name
+ * @property {'direct' | 'relay' | 'none'} path
+ * @property {string} reason why it is not direct; '' if it is
+ * @property {boolean} isSleeping nothing was sent for some time; the next packet brings it back
+ * @property {number | null} rttMs
+ * @property {number} bytesDirect in both directions
+ * @property {number} bytesRelay in both directions
+ * @property {number} changes of the path
+ *
+ * @typedef {object} OverlayStatus
+ * @property {string} fqdn
+ * @property {string} mode 'tun' or 'netstack'
+ * @property {string[]} addresses
+ * @property {number | null} certificateExpires ms since 1970
+ * @property {Peer[]} peers
+ * @property {Record<string, number>} refused packets by reason, both directions
+ *
+ * @typedef {object} OverlayEvent
+ * @property {number} at ms since 1970
+ * @property {string} event up, down, path, refused, or another word
+ * @property {string} text a sentence, may be ''
+ * @property {Peer | null} peer
+ */
+
+/** @param {unknown} value @returns {string} */
+function text(value) {
+  return typeof value === 'string' ? value.slice(0, MAX_TEXT) : '';
+}
+
+/** @param {unknown} value @returns {number} */
+function count(value) {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : 0;
+}
+
+/** @param {any} value @returns {number} */
+function bytes(value) {
+  return typeof value === 'number' ? count(value) : count(value?.in) + count(value?.out);
+}
+
+/** @param {any} given @returns {Peer | null} null: it is no peer */
+function peerOf(given) {
+  const name = text(given?.name) || text(given?.fqdn);
+  if (!name) return null;
+  const path = PATHS.find((each) => each === given.path) ?? 'none';
+  return {
+    name,
+    path,
+    reason: path === 'direct' ? '' : text(given.reason),
+    isSleeping: given.sleeping === true,
+    rttMs: typeof given.rttMs === 'number' && given.rttMs >= 0 ? given.rttMs : null,
+    bytesDirect: bytes(given.bytesDirect),
+    bytesRelay: bytes(given.bytesRelay),
+    changes: Array.isArray(given.changes) ? given.changes.length : count(given.changes)
+  };
+}
+
+/** @param {any} given @returns {OverlayStatus} */
+function statusOf(given) {
+  const expires = Date.parse(given?.certificateExpires);
+  /** @type {Record<string, number>} */
+  const refused = {};
+  for (const side of Object.values(given?.refused ?? {})) {
+    for (const [reason, packets] of Object.entries(typeof side === 'object' && side ? side : {}))
+      if (reason !== 'accepted') refused[text(reason)] = (refused[text(reason)] ?? 0) + count(packets);
+  }
+  return {
+    fqdn: text(given?.fqdn),
+    mode: text(given?.mode),
+    addresses: list(given?.addresses).map(text).filter(Boolean),
+    certificateExpires: Number.isNaN(expires) ? null : expires,
+    peers: list(given?.peers)
+      .slice(0, MAX_PEERS)
+      .flatMap((each) => peerOf(each) ?? []),
+    refused
+  };
+}
+
+/** @param {unknown} value @returns {any[]} */
+function list(value) {
+  return Array.isArray(value) ? value : [];
+}
+
+/** @param {any} given @param {number} now ms @returns {OverlayEvent | null} null: it is no event */
+function eventOf(given, now) {
+  const event = text(given?.event);
+  if (!/^[a-z][a-z-]{0,31}$/.test(event)) return null;
+  return {
+    at: Date.parse(given.time) || now,
+    event,
+    text: text(given.text),
+    peer: peerOf(given.peer)
+  };
+}
+
+/**
+ * @param {OverlayEvent} event
+ * @returns {{ topic: string, payload: object }} the message of an overlay peers node
+ */
+function messageOf({ at, event, text: reason, peer }) {
+  const details = peer && {
+    peer: peer.name,
+    path: peer.path,
+    ...(peer.reason && { reason: peer.reason }),
+    ...(peer.rttMs !== null && { rttMs: peer.rttMs })
+  };
+  return {
+    topic: `overlay/${peer ? peer.name : 'node'}/${event}`,
+    payload: { at, event, ...details, ...(reason && { text: reason }) }
+  };
+}
+
+/**
+ * The status of an overlay peers node.
+ * @param {OverlayStatus} status
+ * @returns {import('../../base/status').Shown}
+ */
+function shownOf({ peers }) {
+  const direct = peers.filter(({ path }) => path === 'direct').length;
+  const relayed = peers.filter(({ path }) => path === 'relay').length;
+  const asleep = peers.filter(({ path, isSleeping }) => path === 'none' && isSleeping).length;
+  const silent = peers.length - direct - relayed - asleep;
+  const parts = [`${direct} direct`];
+  if (relayed > 0) parts.push(`${relayed} by relay`);
+  if (asleep > 0) parts.push(`${asleep} asleep`);
+  if (silent > 0) parts.push(`${silent} unreachable`);
+  return {
+    fill: silent > 0 ? 'yellow' : 'green',
+    shape: 'dot',
+    text: peers.length === 0 ? 'no peer in use' : parts.join(', ')
+  };
+}
+
+module.exports = { MAX_PEERS, eventOf, messageOf, peerOf, shownOf, statusOf };

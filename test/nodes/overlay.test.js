@@ -1,0 +1,149 @@
+'use strict';
+// The overlay network and overlay peers nodes with the control socket of a program, and an uplink broker by overlay.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { TestProgram } = require('../fixtures/overlay/program');
+const support = require('./support/gateway');
+const { helper, tab, node, load, unload, until, errors, shown, inbox } = support;
+
+const more = ['overlay', 'overlay-peers'].map((name) => require(`../../nodes/seganet-${name}`));
+/** @type {TestProgram} */
+let program;
+beforeEach(async () => {
+  program = await new TestProgram().open();
+});
+afterEach(async () => {
+  await unload();
+  await program.remove();
+});
+
+const HUB = { name: 'hub', path: 'relay', reason: 'UDP is blocked here', rttMs: 4 };
+/** @param {object} [settings] of the peers node @param {object} [network] */
+const flow = (settings, network) => [
+  tab,
+  { id: 'net', type: 'seganet-overlay', version: 1, folder: program.folder, ...network },
+  node('peers', 'seganet-overlay-peers', { overlay: 'net', ...settings }, 'in'),
+  node('in', 'helper')
+];
+
+test('shows the peers and sends what happens to them', async () => {
+  program.status.peers = [HUB, { name: 'b', path: 'direct' }];
+  await load(flow({ events: 'path other', everyS: '1' }), {}, more);
+  const messages = inbox('in');
+  await until(() => shown('peers')?.text === '1 direct, 1 by relay');
+  await until(() => program.followers.size === 1);
+  program.tell({ event: 'up', peer: HUB });
+  program.tell({ event: 'path', peer: HUB, text: 'hub is relayed: UDP is blocked here' });
+  program.tell({ event: 'renewed', text: 'The certificate was renewed.' });
+  await until(() => messages.some(({ topic }) => topic === 'overlay/node/renewed'));
+  expect(messages.map(({ topic }) => topic).filter((topic) => topic !== 'overlay/peers')).toEqual([
+    'overlay/node/connected',
+    'overlay/hub/path',
+    'overlay/node/renewed'
+  ]);
+  await until(() => messages.some(({ topic }) => topic === 'overlay/peers'));
+  expect(messages.find(({ topic }) => topic === 'overlay/peers').payload).toMatchObject({
+    node: 'gw.plant.seganet.internal',
+    peers: [{ name: 'hub', reason: 'UDP is blocked here' }, { name: 'b' }]
+  });
+  await program.close();
+  await until(() => messages.at(-1).topic === 'overlay/node/lost');
+  await until(() => /^overlay: /.test(shown('peers')?.text));
+  await program.open();
+  await until(
+    () => messages.at(-1).topic === 'overlay/node/connected' || messages.at(-1).topic === 'overlay/peers'
+  );
+});
+
+test('only the chosen peer is followed', async () => {
+  await load(flow({ peer: 'hub' }), {}, more);
+  const messages = inbox('in');
+  await until(() => program.followers.size === 1);
+  program.tell({ event: 'up', peer: { name: 'b' } });
+  program.tell({ event: 'up', peer: { name: 'hub.plant.seganet.internal' } });
+  await until(() => messages.some(({ topic }) => topic === 'overlay/hub.plant.seganet.internal/up'));
+  expect(messages.some(({ topic }) => topic === 'overlay/b/up')).toBe(false);
+});
+
+test.each([
+  [{ overlay: 'gone' }, {}, 'no overlay network', /No overlay network is chosen/],
+  [{ events: 'up, flown' }, {}, 'wrong setting', /a list of up, down/],
+  [{}, { offers: 'broker' }, 'overlay not started', /offers nothing.*broker=tcp/],
+  [{}, { url: 'https://overlay.example.com' }, 'overlay not started', /enter all three/],
+  [{}, { root: 'sha256:1' }, 'overlay not started', /fingerprint/]
+])('a wrong setting is explained: %j %j', async (settings, network, text, sentence) => {
+  await load(flow(settings, network), {}, more);
+  await until(() => shown('peers')?.text === text);
+  expect(
+    errors()
+      .map(([, error]) => String(error))
+      .join()
+  ).toMatch(sentence);
+});
+
+test('starts the program, joins with the token, and ends it with the node', async () => {
+  await program.close();
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'overlay-'));
+  const file = path.join(folder, 'seganet-overlay');
+  fs.writeFileSync(
+    file,
+    `#!${process.execPath}
+const fs = require('node:fs');
+const [, , command, , state] = process.argv;
+fs.appendFileSync(${JSON.stringify(path.join(folder, 'calls'))}, process.argv.slice(2).join(' ') + ' token=' + (process.env.SEGANET_OVERLAY_TOKEN ?? '') + '\\n');
+if (command === 'join') fs.writeFileSync(state + '/membership.json', '{}');
+else {
+  require('node:net').createServer((c) => c.on('data', (text) => {
+    for (const line of String(text).split('\\n').filter(Boolean))
+      c.write(JSON.stringify({ id: JSON.parse(line).id, result: { fqdn: 'gw.p.seganet.internal', peers: [] } }) + '\\n');
+  })).listen(state + '/control.sock');
+  process.on('SIGTERM', () => { fs.appendFileSync(${JSON.stringify(path.join(folder, 'calls'))}, 'ended\\n'); process.exit(0); });
+}
+`,
+    { mode: 0o755 }
+  );
+  const before = process.env.SEGANET_OVERLAY;
+  process.env.SEGANET_OVERLAY = file;
+  try {
+    const settings = {
+      program: 'start',
+      url: 'https://o.example.com',
+      root: `sha256:${'0'.repeat(64)}`,
+      token: 'secret'
+    };
+    await load(flow({}, { ...settings, folder, offers: 'broker=tcp/1883@127.0.0.1:1883' }), {}, more);
+    await until(() => shown('peers')?.text === 'no peer in use');
+    await unload();
+    expect(fs.readFileSync(path.join(folder, 'calls'), 'utf8').split('\n')).toEqual([
+      `join --state ${folder} --url https://o.example.com --root sha256:${'0'.repeat(64)} token=secret`,
+      `node --state ${folder} --offer broker=tcp/1883@127.0.0.1:1883 token=`,
+      'ended',
+      ''
+    ]);
+  } finally {
+    if (before === undefined) delete process.env.SEGANET_OVERLAY;
+    else process.env.SEGANET_OVERLAY = before;
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('an uplink broker needs a network that is there, and no paths of its own', async () => {
+  const broker = { type: 'seganet-uplink-broker', version: 1, url: 'mqtt://hub:1883' };
+  await load(
+    [
+      ...flow(),
+      { ...broker, id: 'good', overlay: 'net' },
+      { ...broker, id: 'gone', overlay: 'nowhere' },
+      { ...broker, id: 'both', overlay: 'net', paths: 'lo' }
+    ],
+    {},
+    more
+  );
+  expect(/** @type {any} */ (helper.getNode('good')).failure).toBeUndefined();
+  expect(/** @type {any} */ (helper.getNode('gone')).failure).toMatch(/missing, disabled or not started/);
+  expect(/** @type {any} */ (helper.getNode('both')).failure).toMatch(
+    /either by an overlay network or over several paths/
+  );
+});

@@ -1,0 +1,165 @@
+'use strict';
+
+const { eventOf, messageOf, shownOf, statusOf } = require('../../../../nodes/lib/network/overlay/peers');
+const { joinProblem, parseOffers } = require('../../../../nodes/lib/settings/overlay');
+const { joinArguments, nodeArguments } = require('../../../../nodes/lib/network/overlay/overlay-program');
+
+test('reads a status, and leaves out what is malformed', () => {
+  const status = statusOf({
+    fqdn: 'gw.plant.seganet.internal',
+    mode: 'netstack',
+    addresses: ['fd00::1', 7],
+    certificateExpires: '2026-11-30T00:00:00Z',
+    peers: [
+      {
+        name: 'hub',
+        path: 'direct',
+        reason: 'x',
+        rttMs: 1.5,
+        bytesDirect: { in: 1, out: 2 },
+        changes: [{}, {}]
+      },
+      {
+        fqdn: 'b.plant.seganet.internal',
+        path: 'relay',
+        reason: 'UDP is blocked here',
+        rttMs: -1,
+        changes: 3
+      },
+      { name: 'c', path: 'teleport' },
+      { name: 'd', path: 'none', sleeping: true },
+      {},
+      null
+    ],
+    refused: { inbound: { accepted: 9, 'spoofed source': 2 }, outbound: { 'spoofed source': 1, x: -1 } }
+  });
+  expect(status.peers).toEqual([
+    {
+      name: 'hub',
+      path: 'direct',
+      reason: '',
+      isSleeping: false,
+      rttMs: 1.5,
+      bytesDirect: 3,
+      bytesRelay: 0,
+      changes: 2
+    },
+    {
+      name: 'b.plant.seganet.internal',
+      path: 'relay',
+      reason: 'UDP is blocked here',
+      isSleeping: false,
+      rttMs: null,
+      bytesDirect: 0,
+      bytesRelay: 0,
+      changes: 3
+    },
+    {
+      name: 'c',
+      path: 'none',
+      reason: '',
+      isSleeping: false,
+      rttMs: null,
+      bytesDirect: 0,
+      bytesRelay: 0,
+      changes: 0
+    },
+    {
+      name: 'd',
+      path: 'none',
+      reason: '',
+      isSleeping: true,
+      rttMs: null,
+      bytesDirect: 0,
+      bytesRelay: 0,
+      changes: 0
+    }
+  ]);
+  expect(status).toMatchObject({ addresses: ['fd00::1'], refused: { 'spoofed source': 3, x: 0 } });
+  expect(shownOf(status)).toEqual({
+    fill: 'yellow',
+    shape: 'dot',
+    text: '1 direct, 1 by relay, 1 asleep, 1 unreachable'
+  });
+  for (const given of [undefined, null, 7, 'x', [], { peers: {}, refused: 3, addresses: 'x' }])
+    expect(statusOf(given)).toMatchObject({ fqdn: '', peers: [], refused: {} });
+  expect(shownOf(statusOf({}))).toMatchObject({ fill: 'green', text: 'no peer in use' });
+});
+
+test('an event becomes a message', () => {
+  const event = eventOf(
+    {
+      event: 'path',
+      time: '2026-11-23T20:00:00Z',
+      peer: { name: 'hub', path: 'relay', reason: 'silent' },
+      text: 'hub: relay'
+    },
+    5
+  );
+  expect(event && messageOf(event)).toEqual({
+    topic: 'overlay/hub/path',
+    payload: {
+      at: Date.parse('2026-11-23T20:00:00Z'),
+      event: 'path',
+      peer: 'hub',
+      path: 'relay',
+      reason: 'silent',
+      text: 'hub: relay'
+    }
+  });
+  const refused = eventOf({ event: 'refused' }, 5);
+  expect(refused && messageOf(refused)).toEqual({
+    topic: 'overlay/node/refused',
+    payload: { at: 5, event: 'refused' }
+  });
+  for (const given of [null, {}, { event: 7 }, { event: 'UP' }, { event: 'a/b' }, { event: 'x'.repeat(40) }])
+    expect(eventOf(given, 5)).toBeNull();
+});
+
+test('offers are checked', () => {
+  expect(parseOffers(' broker=tcp/1883@127.0.0.1:1883,\ncoap=udp/5683@[::1]:5683 ')).toEqual([
+    'broker=tcp/1883@127.0.0.1:1883',
+    'coap=udp/5683@[::1]:5683'
+  ]);
+  expect(parseOffers('')).toEqual([]);
+  for (const wrong of [
+    'x',
+    'a=tcp/0@h:1',
+    'a=tcp/1@h:70000',
+    'a=sctp/1@h:1',
+    'A=tcp/1@h:1',
+    'a=tcp/1@h:1 a=tcp/2@h:1'
+  ])
+    expect(() => parseOffers(wrong)).toThrow(RangeError);
+});
+
+test('a network is joined with all three or none', () => {
+  expect(joinProblem({ url: '', root: '', token: '' })).toBe('');
+  expect(joinProblem({ url: 'u', root: 'r', token: 't' })).toBe('');
+  expect(joinProblem({ url: 'u', root: '', token: 't' })).toMatch(/enter all three/);
+});
+
+test('the token is no argument of the program, which every user could read', () => {
+  const options = {
+    file: 'x',
+    folder: '/s',
+    url: 'https://o',
+    root: 'sha256:0',
+    token: 'secret',
+    device: 'seganet0',
+    offers: ['a=tcp/1@h:1'],
+    devices: '/d.json'
+  };
+  expect(joinArguments(options)).toEqual([
+    'join',
+    '--state',
+    '/s',
+    '--url',
+    'https://o',
+    '--root',
+    'sha256:0'
+  ]);
+  expect(nodeArguments(options)).toEqual(
+    'node --state /s --tun seganet0 --offer a=tcp/1@h:1 --devices /d.json'.split(' ')
+  );
+});
