@@ -1,0 +1,63 @@
+// Command lab runs the product in namespaces with NATs and measures what a user would notice. It needs root, ip and nft,
+// makes namespaces of its own named ovl…, and removes them. Nothing leaves them.
+//
+//	go run ./lab matrix [KIND…]          every pair of NATs: first answer, direct or relay, and why
+//	go run ./lab faults [A B]            dead direct path, new host address, new outside address: how long is it silent
+//	go run ./lab sleep                   the first packet to a peer that was never contacted
+//	go run ./lab rate [direct|relay|netstack]  TCP throughput between two hosts
+//
+//	a 192.168.11.2 ─ NAT 10.77.0.11 ─┬─ bridge ─┬─ NAT 10.77.0.12 ─ 192.168.12.2 b
+//	                                 └ services 10.77.0.1
+//
+// The commands exit with 1 if a criterion of the research note is missed.
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|sleep|rate")
+		os.Exit(2)
+	}
+	if os.Args[1] == "echo" || os.Args[1] == "gaps" || os.Args[1] == "sink" || os.Args[1] == "source" {
+		tool(os.Args[1], os.Args[2:])
+		return
+	}
+	if os.Geteuid() != 0 {
+		fmt.Println("SKIPPED: the NAT lab needs root for its namespaces")
+		return
+	}
+	for _, p := range []string{"ip", "nft"} {
+		if _, err := exec.LookPath(p); err != nil {
+			fmt.Printf("SKIPPED: the NAT lab needs %s (Debian: iproute2, nftables)\n", p)
+			return
+		}
+	}
+	l, err := newLab()
+	if err == nil {
+		defer l.down()
+		switch os.Args[1] {
+		case "matrix":
+			err = matrix(l, os.Args[2:])
+		case "faults":
+			err = faults(l, os.Args[2:])
+		case "sleep":
+			err = sleep(l)
+		case "rate":
+			err = rate(l, os.Args[2:])
+		default:
+			err = fmt.Errorf("there is no lab command %q", os.Args[1])
+		}
+	}
+	if err != nil {
+		if l != nil {
+			l.down()
+		}
+		fmt.Fprintln(os.Stderr, "lab:", err)
+		os.Exit(1)
+	}
+}

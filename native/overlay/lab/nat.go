@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// kinds are the NATs (RFC 4787): filtering by nothing, address, or address and port; mapping per destination; no UDP.
+var kinds = []string{"full", "address", "port", "symmetric", "noudp"}
+
+// lab is one set of namespaces and the processes in them.
+type lab struct {
+	prefix  string
+	folder  string
+	program string // seganet-overlay
+	self    string // this program
+	started []*exec.Cmd
+}
+
+var spaces = []string{"net", "hub", "na", "nb", "a", "b"}
+
+func newLab() (*lab, error) {
+	l := &lab{prefix: fmt.Sprintf("ovl%d", os.Getpid()%10000)}
+	var err error
+	if l.folder, err = os.MkdirTemp("", "overlay-lab-"); err != nil {
+		return nil, err
+	}
+	if l.self, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	if l.program = os.Getenv("SEGANET_OVERLAY"); l.program == "" {
+		l.program = filepath.Join(l.folder, "seganet-overlay")
+		c := exec.Command("go", "build", "-o", l.program, ".")
+		c.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := c.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("go build: %w\n%s", err, out)
+		}
+	}
+	return l, nil
+}
+
+func run(name string, args ...string) error {
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+func (l *lab) ns(name string) string { return l.prefix + name }
+
+// ip runs ip in a namespace; the arguments are words of one text.
+func (l *lab) ip(ns, args string) error {
+	return run("ip", append([]string{"-n", l.ns(ns)}, strings.Fields(args)...)...)
+}
+
+// in returns a command that runs in a namespace.
+func (l *lab) in(ns string, args ...string) *exec.Cmd {
+	c := exec.Command("ip", append([]string{"netns", "exec", l.ns(ns)}, args...)...)
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	return c
+}
+
+func (l *lab) spawn(ns, log string, args ...string) (*exec.Cmd, error) {
+	f, err := os.Create(filepath.Join(l.folder, log))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	c := l.in(ns, args...)
+	c.Stdout, c.Stderr = f, f
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	l.started = append(l.started, c)
+	return c, nil
+}
+
+func (l *lab) end() {
+	for _, c := range l.started {
+		_ = c.Process.Signal(syscall.SIGTERM)
+	}
+	for _, c := range l.started {
+		kill := time.AfterFunc(3*time.Second, func() { _ = c.Process.Kill() })
+		_ = c.Wait()
+		kill.Stop()
+	}
+	l.started = nil
+}
+
+func (l *lab) down() {
+	l.end()
+	for _, n := range spaces {
+		_ = run("ip", "netns", "del", l.ns(n))
+	}
+	if os.Getenv("LAB_KEEP") == "" {
+		_ = os.RemoveAll(l.folder)
+	}
+}
+
+// up builds the network with a NAT of kind a and one of kind b; "none" is a host without NAT.
+func (l *lab) up(a, b string) error {
+	l.end()
+	for _, n := range spaces {
+		_ = run("ip", "netns", "del", l.ns(n))
+	}
+	for _, n := range spaces {
+		if err := errors.Join(run("ip", "netns", "add", l.ns(n)), l.ip(n, "link set lo up")); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(l.ip("net", "link add name br0 type bridge"), l.ip("net", "link set br0 up"),
+		l.wire("hub", "pub", "10.77.0.1/24"), l.side("a", 1, a), l.side("b", 2, b)); err != nil {
+		return err
+	}
+	time.Sleep(200 * time.Millisecond)
+	return nil
+}
+
+func (l *lab) wire(ns, name, address string) error {
+	return errors.Join(run("ip", "link", "add", name, "netns", l.ns(ns), "type", "veth", "peer", "name", "p"+ns, "netns", l.ns("net")),
+		l.ip("net", "link set p"+ns+" master br0 up"), l.ip(ns, "addr add "+address+" dev "+name), l.ip(ns, "link set "+name+" up"))
+}
+
+func (l *lab) side(host string, number int, kind string) error {
+	public := "10.77.0.1" + strconv.Itoa(number)
+	if kind == "none" {
+		return l.wire(host, "eth0", public+"/24")
+	}
+	router, inside := "n"+host, fmt.Sprintf("192.168.1%d", number)
+	err := errors.Join(l.wire(router, "pub", public+"/24"),
+		run("ip", "link", "add", "eth0", "netns", l.ns(host), "type", "veth", "peer", "name", "lan", "netns", l.ns(router)),
+		l.ip(host, "addr add "+inside+".2/24 dev eth0"), l.ip(host, "link set eth0 up"), l.ip(router, "addr add "+inside+".1/24 dev lan"),
+		l.ip(router, "link set lan up"), l.ip(host, "route add default via "+inside+".1"),
+		l.in(router, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward; echo 30 > /proc/sys/net/netfilter/nf_conntrack_udp_timeout || true").Run())
+	if err != nil {
+		return err
+	}
+	snat, dnat, through := "masquerade persistent", "", ""
+	switch kind {
+	case "full":
+		dnat = "iif pub udp dport 1024-65535 dnat to " + inside + ".2"
+	case "address":
+		dnat = "iif pub udp dport . ip saddr @seen dnat to " + inside + ".2"
+		through = "meta l4proto udp iif lan update @seen { udp sport . ip daddr timeout 60s }"
+	case "port":
+	case "symmetric":
+		snat = "masquerade fully-random"
+	case "noudp":
+		through = "meta l4proto udp drop"
+	default:
+		return fmt.Errorf("there is no NAT of kind %q", kind)
+	}
+	// The chain "local" drops what comes unasked before conntrack keeps it. Otherwise Linux gives the next mapping another
+	// port, and a port-restricted NAT becomes a symmetric one as soon as a packet of the other side was early (trap 10).
+	rules := fmt.Sprintf(`table ip t {
+  set seen { type inet_service . ipv4_addr; flags dynamic, timeout; }
+  chain inwards { type nat hook prerouting priority -100; %s
+  }
+  chain outwards { type nat hook postrouting priority 100; oif pub %s
+  }
+  chain through { type filter hook forward priority 0; %s
+  }
+  chain local { type filter hook input priority 0; iif pub meta l4proto udp drop
+  }
+}`, dnat, snat, through)
+	c := l.in(router, "nft", "-f", "-")
+	c.Stdin = strings.NewReader(rules)
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("nft: %w: %s", err, out)
+	}
+	return nil
+}
+
+// nft changes a router's rules, such as "add rule ip t through ip daddr 10.77.0.12 drop".
+func (l *lab) nft(router, rule string) error {
+	return l.in(router, append([]string{"nft"}, strings.Fields(rule)...)...).Run()
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const echoPort, ratePort = "7", "5201"
+
+// member is what a node's membership.json says.
+type member struct {
+	Addresses []string `json:"addresses"`
+}
+
+func (l *lab) dir(name string) string { return filepath.Join(l.folder, name) }
+
+func (l *lab) serve() error {
+	if _, err := l.spawn("hub", "serve.log", l.program, "serve", "--state", l.dir("serve"), "--network", "lab", "--listen", "10.77.0.1:443",
+		"--public", "10.77.0.1", "--relay-listen", "10.77.0.1:3478", "--relay-allow", "10.77.0.0/24"); err != nil {
+		return err
+	}
+	return until(10*time.Second, "the services run", func() bool {
+		return l.in("hub", l.program, "policy", "--state", l.dir("serve")).Run() == nil
+	})
+}
+
+// join makes a and b nodes of the network, once.
+func (l *lab) join() error {
+	if _, err := os.Stat(filepath.Join(l.dir("a"), "membership.json")); err == nil {
+		return nil
+	}
+	file := filepath.Join(l.folder, "policy.json")
+	policy := `{"allow":[{"from":"*","to":"*","ports":["icmp","udp/` + echoPort + `","tcp/` + ratePort + `"]}]}`
+	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
+		return err
+	}
+	if out, err := l.in("hub", l.program, "policy", "--state", l.dir("serve"), "--set", file).CombinedOutput(); err != nil {
+		return fmt.Errorf("policy: %s", out)
+	}
+	for _, name := range []string{"a", "b"} {
+		out, err := l.in("hub", l.program, "invite", "--state", l.dir("serve"), "--name", name, "--json").Output()
+		if err != nil {
+			return fmt.Errorf("invite: %w", err)
+		}
+		var i struct {
+			Token, Root string
+			Auth        []string
+		}
+		if err := json.Unmarshal(out, &i); err != nil {
+			return err
+		}
+		if out, err := l.in(name, l.program, "join", "--state", l.dir(name), "--url", i.Auth[0], "--root", i.Root, "--token", i.Token).CombinedOutput(); err != nil {
+			return fmt.Errorf("join: %s", out)
+		}
+	}
+	return nil
+}
+
+// nodes starts both nodes without what they remember of an earlier run.
+func (l *lab) nodes(more ...string) error {
+	for _, name := range []string{"a", "b"} {
+		_ = os.Remove(filepath.Join(l.dir(name), "peers.json"))
+		args := append([]string{l.program, "node", "--state", l.dir(name), "--tun", "ov0", "--offer", "echo=udp/" + echoPort, "--offer", "rate=tcp/" + ratePort}, more...)
+		if _, err := l.spawn(name, name+".log", args...); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		if err := until(10*time.Second, "node "+name+" runs", func() bool { _, err := l.status(name); return err == nil }); err != nil {
+			text, _ := os.ReadFile(filepath.Join(l.folder, name+".log"))
+			return fmt.Errorf("%w\n%s", err, text)
+		}
+	}
+	return nil
+}
+
+type peer struct{ Name, Path, Via, Reason string }
+
+type status struct {
+	Node struct {
+		Signalling   bool
+		RelayAddress string
+	}
+	Peers []peer
+}
+
+func (l *lab) status(name string) (s status, err error) {
+	out, err := exec.Command(l.program, "status", "--state", l.dir(name), "--json").Output()
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(out, &s)
+}
+
+func (l *lab) peer(name string) peer {
+	if s, err := l.status(name); err == nil && len(s.Peers) > 0 {
+		return s.Peers[0]
+	}
+	return peer{}
+}
+
+func (l *lab) address(name string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(l.dir(name), "membership.json"))
+	if err != nil {
+		return "", err
+	}
+	var m member
+	if err := json.Unmarshal(text, &m); err != nil || len(m.Addresses) < 2 {
+		return "", errors.New("the membership has no addresses")
+	}
+	return m.Addresses[1], nil
+}
+
+func until(limit time.Duration, what string, f func() bool) error {
+	for start := time.Now(); !f(); time.Sleep(20 * time.Millisecond) {
+		if time.Since(start) > limit {
+			return fmt.Errorf("not within %v: %s", limit, what)
+		}
+	}
+	return nil
+}
+
+// product brings up NATs, services, both nodes, and an echo at b.
+func (l *lab) product(a, b string, more ...string) (target string, err error) {
+	if err = l.up(a, b); err != nil {
+		return "", err
+	}
+	if err = l.serve(); err != nil {
+		return "", err
+	}
+	if err = l.join(); err != nil {
+		return "", err
+	}
+	if err = l.nodes(more...); err != nil {
+		return "", err
+	}
+	if target, err = l.address("b"); err != nil {
+		return "", err
+	}
+	_, err = l.spawn("b", "echo.log", l.self, "echo", target+":"+echoPort)
+	return target, err
+}
+
+// report is what the tool gaps prints.
+type report struct {
+	Sent, Answered, OutOfOrder int
+	First                      float64   // s until the first answer
+	Gaps                       []float64 // s, each pause over 0.15 s after the first answer
+	P50, P99                   float64   // ms
+}
+
+func (l *lab) gaps(target string, seconds string) (*exec.Cmd, func() (report, error), error) {
+	c := l.in("a", l.self, "gaps", target+":"+echoPort, seconds)
+	var out strings.Builder
+	c.Stdout = &out
+	if err := c.Start(); err != nil {
+		return nil, nil, err
+	}
+	return c, func() (r report, err error) {
+		if err = c.Wait(); err == nil {
+			err = json.Unmarshal([]byte(out.String()), &r)
+		}
+		return r, err
+	}, nil
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// expectedDirect is what theory says: symmetric with symmetric or port-restricted needs the relay, and so does no UDP.
+func expectedDirect(a, b string) bool {
+	if a == "noudp" || b == "noudp" {
+		return false
+	}
+	strict := func(k string) bool { return k == "symmetric" || k == "port" }
+	return !(a == "symmetric" && strict(b) || b == "symmetric" && strict(a))
+}
+
+// matrix is criterion 7: every pair connects; direct where theory allows it.
+func matrix(l *lab, chosen []string) error {
+	if len(chosen) == 0 {
+		chosen = kinds
+	}
+	var bad []error
+	for i, a := range chosen {
+		for _, b := range chosen[i:] {
+			target, err := l.product(a, b)
+			if err != nil {
+				return err
+			}
+			_, wait, err := l.gaps(target, "6")
+			if err != nil {
+				return err
+			}
+			start := time.Now()
+			direct := time.Duration(0)
+			_ = until(5*time.Second, "direct", func() bool {
+				direct = time.Since(start)
+				return l.peer("a").Path == "direct"
+			})
+			r, err := wait()
+			if err != nil {
+				return err
+			}
+			p := l.peer("a")
+			fmt.Printf("%-9s %-9s first answer %.2f s, %d of %d, ", a, b, r.First, r.Answered, r.Sent)
+			if p.Path == "direct" {
+				fmt.Printf("direct after %.2f s (%s)\n", direct.Seconds(), p.Via)
+			} else {
+				fmt.Printf("%s: %s\n", p.Path, p.Reason)
+			}
+			switch {
+			case r.Answered == 0:
+				bad = append(bad, fmt.Errorf("%s with %s does not connect", a, b))
+			case expectedDirect(a, b) && p.Path != "direct":
+				bad = append(bad, fmt.Errorf("%s with %s is relayed: %s", a, b, p.Reason))
+			case (a == "noudp" || b == "noudp") && r.First > 2 || a != "noudp" && b != "noudp" && r.First > 1:
+				bad = append(bad, fmt.Errorf("%s with %s: the first answer took %.2f s", a, b, r.First))
+			}
+			l.end()
+		}
+	}
+	return errors.Join(bad...)
+}
+
+// faults are criteria 8 to 10.
+func faults(l *lab, pair []string) error {
+	if len(pair) != 2 {
+		pair = []string{"port", "port"}
+	}
+	target, err := l.product(pair[0], pair[1])
+	if err != nil {
+		return err
+	}
+	_, warm, err := l.gaps(target, "3")
+	if err != nil {
+		return err
+	}
+	if _, err := warm(); err != nil {
+		return err
+	}
+	if p := l.peer("a"); p.Path != "direct" {
+		return fmt.Errorf("not direct: %s", p.Reason)
+	}
+	scene := func(name, seconds string, limit float64, act func() error) error {
+		_, wait, err := l.gaps(target, seconds)
+		if err != nil {
+			return err
+		}
+		time.Sleep(2 * time.Second)
+		if err := act(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		r, err := wait()
+		if err != nil {
+			return err
+		}
+		worst := 0.0
+		if len(r.Gaps) > 0 {
+			worst = slices.Max(r.Gaps)
+		}
+		fmt.Printf("%-42s longest silence %.2f s (limit %.1f), %d of %d answered, %d out of order, now %s %v\n", name, worst, limit, r.Answered, r.Sent, r.OutOfOrder, l.peer("a").Via, r.Gaps)
+		if worst > limit || r.Answered == 0 {
+			return fmt.Errorf("%s: silent for %.2f s", name, worst)
+		}
+		return nil
+	}
+	return errors.Join(
+		scene("8 the direct path falls silent", "6", 2, func() error {
+			return errors.Join(l.nft("na", "add rule ip t through ip daddr 10.77.0.12 drop"), l.nft("na", "add rule ip t through ip saddr 10.77.0.12 drop"))
+		}),
+		scene("9 back to the direct path", "10", 0.3, func() error { return l.nft("na", "flush chain ip t through") }),
+		scene("10 the host's address changes", "8", 1, func() error {
+			return errors.Join(l.ip("a", "addr del 192.168.11.2/24 dev eth0"), l.ip("a", "addr add 192.168.11.3/24 dev eth0"),
+				l.ip("a", "route add default via 192.168.11.1"))
+		}),
+		scene("10 the outside address changes", "10", 3, func() error {
+			return errors.Join(l.ip("na", "addr del 10.77.0.11/24 dev pub"), l.ip("na", "addr add 10.77.0.13/24 dev pub"))
+		}))
+}
+
+// sleep is criterion 18: the first packet of all to a peer.
+func sleep(l *lab) error {
+	target, err := l.product("port", "port")
+	if err != nil {
+		return err
+	}
+	time.Sleep(2 * time.Second)
+	out, err := l.in("a", l.program, "ping", "--state", l.dir("a"), "--count", "1", "b").CombinedOutput()
+	fmt.Printf("ping by name of an unknown peer: %s", out)
+	if err != nil {
+		return err
+	}
+	_, wait, err := l.gaps(target, "2")
+	if err != nil {
+		return err
+	}
+	r, err := wait()
+	fmt.Printf("first answer %.2f s\n", r.First)
+	if err == nil && (r.Answered == 0 || r.First > 1) {
+		err = fmt.Errorf("the first answer took %.2f s", r.First)
+	}
+	return err
+}
+
+// rate is criteria 20 and 21.
+func rate(l *lab, modes []string) error {
+	if len(modes) == 0 {
+		modes = []string{"direct", "relay"}
+	}
+	for _, mode := range modes {
+		var more []string
+		if mode == "relay" {
+			more = []string{"--relay-only"}
+		}
+		target, err := l.product("none", "none", more...)
+		if err != nil {
+			return err
+		}
+		if _, err := l.spawn("b", "sink.log", l.self, "sink", target+":"+ratePort); err != nil {
+			return err
+		}
+		_, warm, err := l.gaps(target, "2")
+		if err == nil {
+			_, err = warm()
+		}
+		if err != nil {
+			return err
+		}
+		out, err := l.in("a", l.self, "source", target+":"+ratePort, "5").Output()
+		if err != nil {
+			return fmt.Errorf("%s: %w", mode, err)
+		}
+		fmt.Printf("%s: %s Mbit/s by %s\n", mode, strings.TrimSpace(string(out)), l.peer("a").Via)
+	}
+	return nil
+}
