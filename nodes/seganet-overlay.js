@@ -30,7 +30,7 @@ module.exports = function (RED) {
       const offers = parseOffers(values.offers);
       const wrong = joinProblem(values);
       if (wrong) return fail(this, wrong);
-      const { url, root, token, device, devices } = values;
+      const { address: url, root, token, device, devices } = values;
       const file = values.program === 'start' ? program() : '';
       if (values.program === 'start' && !file) return fail(this, NO_PROGRAM);
       const start = file ? { file, url, root, token, device, devices, offers } : null;

@@ -71,7 +71,7 @@ test.each([
   [{ overlay: 'gone' }, {}, 'no overlay network', /No overlay network is chosen/],
   [{ events: 'up, flown' }, {}, 'wrong setting', /a list of up, down/],
   [{}, { offers: 'broker' }, 'overlay not started', /offers nothing.*broker=tcp/],
-  [{}, { url: 'https://overlay.example.com' }, 'overlay not started', /enter all three/],
+  [{}, { address: 'https://overlay.example.com' }, 'overlay not started', /enter all three/],
   [{}, { root: 'sha256:1' }, 'overlay not started', /fingerprint/]
 ])('a wrong setting is explained: %j %j', async (settings, network, text, sentence) => {
   await load(flow(settings, network), {}, more);
@@ -109,7 +109,7 @@ else {
   try {
     const settings = {
       program: 'start',
-      url: 'https://o.example.com',
+      address: 'https://o.example.com',
       root: `sha256:${'0'.repeat(64)}`,
       token: 'secret'
     };

@@ -9,7 +9,7 @@ const MAX_OFFERS = 64;
 const rows = /** @type {const} */ ({
   program: { type: 'choice', values: ['attach', 'start'], default: 'attach' },
   folder: { type: 'text', form: 'file', default: '' },
-  url: {
+  address: {
     type: 'text',
     form: 'url',
     default: '',
@@ -81,11 +81,11 @@ function isPort(text) {
 
 /**
  * Checks what a program that the gateway starts needs.
- * @param {{ url: string, root: string, token: string }} values
+ * @param {{ address: string, root: string, token: string }} values
  * @returns {string} a sentence, '' = nothing is wrong
  */
-function joinProblem({ url, root, token }) {
-  const given = [url, root, token].filter(Boolean).length;
+function joinProblem({ address, root, token }) {
+  const given = [address, root, token].filter(Boolean).length;
   if (given === 0 || given === 3) return '';
   return 'To join a network, enter all three: the address of its services, the fingerprint of its root and the token of an invitation. A machine that has joined needs none.';
 }

@@ -61,8 +61,8 @@ const { badCharacter } = require('../base/topic-template');
  *   support it, else the next path if one is dead. '' (default) = the system's routes
  * @property {number} [pathLossMs] a path is dead if the peer confirms nothing for this time, default 1000
  * @property {string} [pathsDir] folder with the state of `seganet-paths watch`, default: its own default
- * @property {string} [overlaySocket] control socket of the overlay's program, which opens a local port that leads to the
- *   broker; '' (default) = the broker is reached directly
+ * @property {string} [overlaySocket] control socket of the overlay's program, which opens a local port that leads to
+ *   the broker; '' (default) = the broker is reached directly
  * @property {number} [stateMs] interval of state events, in addition to one for each change, default 1000
  * @property {string} [nativePath] module with UplinkSource, default the engine's addon
  */

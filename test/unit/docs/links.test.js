@@ -162,7 +162,11 @@ describe('README.md', () => {
 
   test('links every node to its section of docs/nodes.md', () => {
     const types = Object.keys(JSON.parse(read('package.json'))['node-red'].nodes);
-    const names = types.map((type) => type.replace('seganet-', '').replace(/^kafka$/, 'kafka-cluster'));
+    /** Config nodes whose sections have other names. @type {Record<string, string>} */
+    const NAMES = { kafka: 'kafka-cluster', overlay: 'overlay-network' };
+    const names = types.map((type) =>
+      type.replace('seganet-', '').replace(/^(kafka|overlay)$/, (name) => NAMES[name])
+    );
     const linked = [...readme.matchAll(/\]\(docs\/nodes\.md#([^)]+)\)/g)].map(([, anchor]) => anchor);
     expect(linked.sort()).toEqual(names.sort());
   });

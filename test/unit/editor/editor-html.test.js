@@ -50,6 +50,7 @@ const unchecked = {
   broker: 'the editor checks it',
   cluster: 'the editor checks it',
   tls: 'the editor checks it',
+  overlay: 'the editor checks it',
   httpTls: 'the editor checks it'
 };
 

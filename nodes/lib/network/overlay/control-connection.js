@@ -50,8 +50,10 @@ class ControlConnection {
 
   /**
    * @param {string} path of the socket
-   * @param {{ onOpen?: () => void, onEvent?: (event: Record<string, any>) => void, onEnd?: (error: Error) => void }} [handlers]
-   *   onEnd: called once, not after close()
+   * @param {object} [handlers]
+   * @param {() => void} [handlers.onOpen]
+   * @param {(event: Record<string, any>) => void} [handlers.onEvent]
+   * @param {(error: Error) => void} [handlers.onEnd] called once, not after close()
    */
   constructor(path, { onOpen = () => {}, onEvent = () => {}, onEnd = () => {} } = {}) {
     this.#path = path;
@@ -159,4 +161,6 @@ class ControlConnection {
   }
 }
 
-module.exports = { ControlConnection, MAX_LINE, MAX_PENDING, OverlayError };
+exports.ControlConnection = ControlConnection;
+exports.MAX_PENDING = MAX_PENDING;
+exports.OverlayError = OverlayError;

@@ -22,8 +22,8 @@ class OverlayPorts {
   }
 
   /**
-   * Returns the local place that leads to a destination. The same destination has the same place while the connection to
-   * the program lasts.
+   * Returns the local place that leads to a destination. The same destination has the same place while the connection
+   * to the program lasts.
    * @param {string} host a name or an address of the overlay
    * @param {number} port
    * @returns {Promise<Place>} rejects with an OverlayError, code 'OVERLAY_DIAL'
@@ -80,4 +80,5 @@ function portsOf(socket) {
   return ports;
 }
 
-module.exports = { OverlayPorts, portsOf };
+exports.OverlayPorts = OverlayPorts;
+exports.portsOf = portsOf;

@@ -134,9 +134,9 @@ test('offers are checked', () => {
 });
 
 test('a network is joined with all three or none', () => {
-  expect(joinProblem({ url: '', root: '', token: '' })).toBe('');
-  expect(joinProblem({ url: 'u', root: 'r', token: 't' })).toBe('');
-  expect(joinProblem({ url: 'u', root: '', token: 't' })).toMatch(/enter all three/);
+  expect(joinProblem({ address: '', root: '', token: '' })).toBe('');
+  expect(joinProblem({ address: 'u', root: 'r', token: 't' })).toBe('');
+  expect(joinProblem({ address: 'u', root: '', token: 't' })).toMatch(/enter all three/);
 });
 
 test('the token is no argument of the program, which every user could read', () => {
