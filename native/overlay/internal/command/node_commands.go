@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,12 +31,6 @@ func askNode(state, method string, params, result any) error {
 	}
 	defer c.Close()
 	return c.Ask(method, params, result, answerLimit)
-}
-
-func printJSON(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 func runStatus(_ context.Context, args []string, out io.Writer) error {
