@@ -71,7 +71,8 @@ function statusOf(given) {
   const refused = {};
   for (const side of Object.values(given?.refused ?? {})) {
     for (const [reason, packets] of Object.entries(typeof side === 'object' && side ? side : {}))
-      if (reason !== 'accepted') refused[text(reason)] = (refused[text(reason)] ?? 0) + count(packets);
+      if (reason !== 'accepted' && count(packets) > 0)
+        refused[text(reason)] = (refused[text(reason)] ?? 0) + count(packets);
   }
   return {
     fqdn: text(given?.fqdn),

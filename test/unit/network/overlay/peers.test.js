@@ -75,7 +75,8 @@ test('reads a status, and leaves out what is malformed', () => {
       changes: 0
     }
   ]);
-  expect(status).toMatchObject({ addresses: ['fd00::1'], refused: { 'spoofed source': 3, x: 0 } });
+  expect(status.addresses).toEqual(['fd00::1']);
+  expect(status.refused).toEqual({ 'spoofed source': 3 });
   expect(shownOf(status)).toEqual({
     fill: 'yellow',
     shape: 'dot',
