@@ -1,0 +1,106 @@
+package paths
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"seganet.internal/overlay/internal/bind"
+)
+
+var (
+	relayAt  = netip.MustParseAddrPort("192.0.2.1:49152")
+	directAt = netip.MustParseAddrPort("198.51.100.7:5000")
+	start    = int64(time.Hour)
+)
+
+func after(d time.Duration) int64 { return start + int64(d) }
+
+func TestSTUNAloneMakesNoDirectPath(t *testing.T) {
+	c := choice{relay: relayAt}
+	c.tryDirect(directAt, start)
+	for d := time.Duration(0); d < 3*time.Second; d += tickBusy {
+		c.step(after(d), bind.Traffic{HeardRelay: after(d)}, after(d), KeepEvery)
+	}
+	if c.direct.IsValid() || c.trial.IsValid() || !c.unproven {
+		t.Fatalf("%+v", c)
+	}
+}
+
+func TestAPathIsDirectWhenBothSidesHearData(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		hears, heard  bool
+		wantPromotion bool
+	}{{"neither", false, false, false}, {"only this side hears", true, false, false}, {"only the peer hears", false, true, false}, {"both", true, true, true}} {
+		p := choice{relay: relayAt}
+		p.tryDirect(directAt, start)
+		tr := bind.Traffic{}
+		if c.hears {
+			tr.HeardDirect = after(50 * time.Millisecond)
+		}
+		if c.heard {
+			p.hears(hear{direct: true}, after(60*time.Millisecond))
+		}
+		e := p.step(after(100*time.Millisecond), tr, after(0), KeepEvery)
+		if e.promoted != c.wantPromotion || p.direct.IsValid() != c.wantPromotion {
+			t.Errorf("%s: %+v", c.name, e)
+		}
+	}
+}
+
+func TestASilentDirectPathIsLeftInTime(t *testing.T) {
+	for _, active := range []bool{true, false} {
+		c := choice{relay: relayAt, direct: directAt, directSince: start}
+		var left time.Duration
+		for d := time.Duration(0); d < 2*time.Minute && left == 0; d += tickBusy {
+			last := int64(1)
+			if active {
+				last = after(d)
+			}
+			if e := c.step(after(d), bind.Traffic{HeardDirect: start, SentDirect: after(d)}, last, KeepEvery); e.changed {
+				left = d
+				if e.tell == nil || e.tell.direct || !e.search {
+					t.Errorf("%+v", e)
+				}
+			}
+		}
+		limit := LostAfter
+		if !active {
+			limit = IdleLost*KeepEvery + LostAfter
+		}
+		if left < limit || left > limit+2*tickBusy || c.trial != directAt {
+			t.Errorf("active %v: left after %v, limit %v", active, left, limit)
+		}
+	}
+}
+
+func TestAnOldDirectPathHasItsGraceOnly(t *testing.T) {
+	c := choice{relay: relayAt, direct: directAt, directSince: start}
+	c.shake(start)
+	c.step(after(Grace-tickBusy), bind.Traffic{}, after(0), KeepEvery)
+	if !c.direct.IsValid() {
+		t.Fatal("left before the grace ended")
+	}
+	c.step(after(Grace), bind.Traffic{}, after(0), KeepEvery)
+	if c.direct.IsValid() {
+		t.Fatal("kept after the grace")
+	}
+	c = choice{relay: relayAt, direct: directAt, directSince: start}
+	c.shake(start)
+	c.step(after(Grace), bind.Traffic{HeardDirect: after(100 * time.Millisecond)}, after(0), KeepEvery)
+	if !c.direct.IsValid() {
+		t.Fatal("a path that was heard again is left")
+	}
+}
+
+func TestThePathFollowsAnAuthenticatedPacket(t *testing.T) {
+	other := netip.MustParseAddrPort("203.0.113.9:6000")
+	c := choice{relay: relayAt, direct: directAt, directSince: start}
+	if changed, _ := c.moved(bind.Source{Addr: other}, start); !changed || c.direct != other {
+		t.Errorf("%+v", c)
+	}
+	if changed, _ := c.moved(bind.Source{Addr: other, Relay: true}, start); !changed || c.relay != other || c.direct != other {
+		t.Errorf("a packet by the relay replaced the direct path: %+v", c)
+	}
+}

@@ -1,0 +1,111 @@
+package paths
+
+import (
+	"bytes"
+	"net/netip"
+	"testing"
+	"time"
+
+	"seganet.internal/overlay/internal/wire"
+)
+
+func TestControlMessagesComeBackAsTheyWere(t *testing.T) {
+	c, err := decodeControl(encodeHear(hear{true, 30 * time.Millisecond}))
+	if err != nil || c.hear == nil || !c.hear.direct || c.hear.age != 30*time.Millisecond {
+		t.Errorf("hear: %+v, %v", c, err)
+	}
+	c, err = decodeControl(encodeEcho(controlReply, 7))
+	if err != nil || c.reply == nil || *c.reply != 7 {
+		t.Errorf("reply: %+v, %v", c, err)
+	}
+	b, err := encodeTunnelled(tunnelled{wire.SignalOffer, 5, "{}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err = decodeControl(b)
+	if err != nil || c.signal == nil || c.signal.Epoch != 5 {
+		t.Errorf("signal: %+v, %v", c, err)
+	}
+}
+
+// FuzzControl feeds messages from inside a session: a peer may be hostile.
+func FuzzControl(f *testing.F) {
+	f.Add(encodeHear(hear{true, time.Second}))
+	f.Add(encodeEcho(controlEcho, 1))
+	f.Add([]byte{1, 4, '{', '}'})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := decodeControl(b)
+		if err != nil {
+			return
+		}
+		if c.hear != nil && !bytes.Equal(encodeHear(*c.hear), b) {
+			t.Fatalf("%x has two encodings", b)
+		}
+	})
+}
+
+// FuzzOffer feeds signals that a verified peer may send.
+func FuzzOffer(f *testing.F) {
+	f.Add([]byte(`{"user":"abcd","password":"0123456789012345678901","relays":["192.0.2.1:5000"],"nat":"same"}`))
+	f.Add([]byte(`{}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if o, relay, err := decodeOffer(b); err == nil && (len(o.User) < 4 || relay.IsValid() && relay.Port() == 0) {
+			t.Fatalf("%+v %v", o, relay)
+		}
+	})
+}
+
+func TestReasonsInWords(t *testing.T) {
+	for _, c := range []struct {
+		s    situation
+		want string
+	}{
+		{situation{direct: true}, ""},
+		{situation{idle: true}, "no data for 10 minutes; the next packet connects"},
+		{situation{offline: true, signalling: true}, "the peer is not connected to the node service"},
+		{situation{}, "the node service is out of reach"},
+		{situation{answered: true, local: NATBlocked, signalling: true}, "UDP is blocked on this side"},
+		{situation{answered: true, remote: NATBlocked, signalling: true}, "UDP is blocked on the peer's side"},
+		{situation{answered: true, local: NATSymmetric, remote: NATSymmetric, searching: true}, "both sides are behind a symmetric NAT"},
+		{situation{answered: true, unproven: true, signalling: true}, "path checks pass, but data does not"},
+		{situation{searching: true, signalling: true}, "the peer does not answer"},
+		{situation{answered: true, searching: true, signalling: true}, "looking for a direct path"},
+		{situation{answered: true, noCommonVersions: true, signalling: true}, "the two sides have no IP version in common"},
+	} {
+		if got := reason(c.s); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.s, got, c.want)
+		}
+	}
+}
+
+func TestClassifyNAT(t *testing.T) {
+	a, b := netip.MustParseAddrPort("192.0.2.1:5000"), netip.MustParseAddrPort("192.0.2.1:5001")
+	host := []netip.Addr{netip.MustParseAddr("192.168.1.2")}
+	for _, c := range []struct {
+		first, second netip.AddrPort
+		host          []netip.Addr
+		want          NAT
+	}{
+		{netip.AddrPort{}, netip.AddrPort{}, host, NATBlocked},
+		{a, b, host, NATSymmetric},
+		{a, a, host, NATSame},
+		{a, a, []netip.Addr{a.Addr()}, NATNone},
+		{a, netip.AddrPort{}, host, NATUnknown},
+	} {
+		if got := classify(c.first, c.second, c.host); got != c.want {
+			t.Errorf("%v %v: %q, want %q", c.first, c.second, got, c.want)
+		}
+	}
+}
+
+func TestParseServers(t *testing.T) {
+	got, err := ParseServers([]string{"turn:192.0.2.1:3478?transport=udp", "turn:r.example:3478?transport=tcp", "turns:r.example:443?transport=tcp"})
+	if err != nil || len(got) != 3 || got[0].Transport != TransportUDP || got[1].Transport != TransportTCP || got[2].Transport != TransportTLS {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []string{"", "stun:r:1", "turns:r.example:443?transport=udp", "http://r"} {
+		if _, err := ParseServers([]string{bad}); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
