@@ -4,7 +4,7 @@
 //	go run ./lab matrix [KIND…]          every pair of NATs: first answer, direct or relay, and why
 //	go run ./lab faults [A B]            dead direct path, new host address, new outside address: how long is it silent
 //	go run ./lab sleep                   the first packet to a peer that was never contacted
-//	go run ./lab rate [direct|relay|netstack]  TCP throughput between two hosts
+//	go run ./lab rate [direct|relay]       TCP throughput between two hosts
 //
 //	a 192.168.11.2 ─ NAT 10.77.0.11 ─┬─ bridge ─┬─ NAT 10.77.0.12 ─ 192.168.12.2 b
 //	                                 └ services 10.77.0.1
