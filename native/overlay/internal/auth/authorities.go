@@ -132,7 +132,8 @@ func (s *Service) Rotate(immediately bool) error {
 	})
 }
 
-// IssueServer signs a certificate for a service's key. It returns the chain with the root.
-func (s *Service) IssueServer(key ed25519.PublicKey, hosts []string) ([][]byte, error) {
-	return s.current().ring.signer.IssueServer(key, hosts, s.now())
+// IssueServer signs a certificate for the key of identity.AuthService or identity.NodeService. It returns the chain with
+// the root: the oldest one that is trusted, so that a node that missed a rotation can still connect and learn the new one.
+func (s *Service) IssueServer(service string, key ed25519.PublicKey, hosts []string) ([][]byte, error) {
+	return s.current().ring.oldest.IssueServer(service, key, hosts, s.now())
 }

@@ -120,7 +120,7 @@ func (s *Service) ServicesHandler(secret string) http.Handler {
 			fail(w, err)
 			return
 		}
-		chain, err := s.IssueServer(q.Key, q.Hosts)
+		chain, err := s.IssueServer(identity.NodeService, q.Key, q.Hosts)
 		if err != nil {
 			fail(w, invalid(err))
 			return

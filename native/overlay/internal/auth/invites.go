@@ -10,7 +10,6 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/wire"
 )
 
@@ -55,7 +54,7 @@ func (s *Service) Invite(r wire.InviteRequest) (wire.Invite, error) {
 	if err != nil {
 		return wire.Invite{}, err
 	}
-	return wire.Invite{Token: token, Name: r.Name, Expires: rec.Expires, Root: identity.Fingerprint(s.current().ring.signer.Root().Raw), Auth: s.opts.AuthURLs}, nil
+	return wire.Invite{Token: token, Name: r.Name, Expires: rec.Expires, Root: s.Fingerprint(), Auth: s.opts.AuthURLs}, nil
 }
 
 // tokenHash needs no salt or slow hash: a token has 256 random bits.

@@ -116,6 +116,7 @@ func (s *Service) Join(ctx context.Context, r wire.JoinRequest, chain []*x509.Ce
 		m = s.membership(tx, n)
 		return nil
 	})
+	m.RootList = s.current().docs.Roots // under the oldest root, which is the invitation's
 	return m, err
 }
 
@@ -145,6 +146,7 @@ func (s *Service) Renew(r wire.RenewRequest, peer identity.Peer) (wire.Membershi
 		m = s.membership(tx, n)
 		return nil
 	})
+	m.RootList = s.current().docs.Roots // under the oldest root, which may be the only one that the node knows
 	return m, err
 }
 

@@ -109,8 +109,13 @@ func (s *Service) Roots() (*x509.CertPool, [][]byte) {
 	return p.ring.pool, p.ring.roots
 }
 
-// Signer returns the certificate that signs now; it changes with a rotation.
-func (s *Service) Signer() *x509.Certificate { return s.current().ring.signer.Chain[0] }
+// ServerSigner returns the certificate that signs services; it changes at the end of a rotation.
+func (s *Service) ServerSigner() *x509.Certificate { return s.current().ring.oldest.Chain[0] }
+
+// Fingerprint returns the fingerprint of the services' root, by which nodes that join know the network.
+func (s *Service) Fingerprint() string {
+	return identity.Fingerprint(s.current().ring.oldest.Root().Raw)
+}
 
 // Revoked is true for the serial number of a revoked certificate.
 func (s *Service) Revoked(serial string) bool {

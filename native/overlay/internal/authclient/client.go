@@ -34,40 +34,38 @@ type Client struct {
 	urls   []string
 	http   *http.Client
 	header http.Header
+	trust  func(list wire.Signed) (*x509.CertPool, error) // roots that may sign the list of roots
 }
 
-// PinnedTLS trusts a service whose certificate leads to the root with this fingerprint ("sha256:<hex>"), which an
-// invitation names. The root comes with the certificate.
-func PinnedTLS(fingerprint string) *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // VerifyConnection checks
-		VerifyConnection: func(cs tls.ConnectionState) error {
-			roots, between := x509.NewCertPool(), x509.NewCertPool()
-			found := false
-			for _, c := range cs.PeerCertificates[1:] {
-				if identity.Fingerprint(c.Raw) == fingerprint {
-					roots.AddCert(c)
-					found = true
-				} else {
-					between.AddCert(c)
-				}
-			}
-			if !found {
-				return fmt.Errorf("the service does not have the root %s. Check the URL and the invitation", fingerprint)
-			}
-			_, err := cs.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, DNSName: cs.ServerName, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
-			return err
-		}}
-}
-
-// New makes a client of the service at the URLs, which it tries in turn.
-func New(urls []string, conf *tls.Config) *Client {
+func newClient(urls []string, conf *tls.Config) *Client {
 	// No connection is kept: requests are rare, and a renewed certificate must be the one of the next request.
 	return &Client{urls: urls, http: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{TLSClientConfig: conf, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}}
 }
 
-// NewForServices makes a client for a node service that knows the services' secret.
-func NewForServices(url, secret string, conf *tls.Config) *Client {
-	c := New([]string{url}, conf)
+// New makes a client for a node that has joined. conf is Member.ClientTLS. It tries the URLs in turn.
+func New(urls []string, conf *tls.Config) *Client {
+	conf = conf.Clone()
+	conf.VerifyConnection = isAuth
+	c := newClient(urls, conf)
+	c.trust = func(wire.Signed) (*x509.CertPool, error) { return conf.RootCAs, nil }
+	return c
+}
+
+// NewToJoin makes a client for a node that knows nothing but the fingerprint of the network's root ("sha256:<hex>"). certs
+// is the client certificate of a trusted CA, if that is the proof.
+func NewToJoin(urls []string, root string, certs ...tls.Certificate) *Client {
+	pins := NewPins(root)
+	conf := pins.tls()
+	conf.Certificates = certs
+	c := newClient(urls, conf)
+	c.trust = pins.pool
+	return c
+}
+
+// NewForServices makes a client for a node service that knows the services' secret. The caller adds roots to the pins
+// when it learns of them.
+func NewForServices(url, secret string, pins *Pins) *Client {
+	c := newClient([]string{url}, pins.tls())
 	c.http.Timeout = time.Minute // a feed waits
 	c.header = http.Header{"Authorization": {"Bearer " + secret}}
 	return c
@@ -106,6 +104,16 @@ func (c *Client) membership(ctx context.Context, path string, q any, k *identity
 	if err := c.do(ctx, http.MethodPost, path, q, &m); err != nil {
 		return nil, err
 	}
+	// The answer names the roots that the node trusts from now on, so TLS alone is not enough to believe it.
+	roots, err := c.trust(m.RootList)
+	if err != nil {
+		return nil, err
+	}
+	var list wire.Roots
+	if err := identity.Open(identity.DocRoots, m.RootList, roots, time.Now(), &list); err != nil {
+		return nil, fmt.Errorf("the answer's list of roots: %w", err)
+	}
+	m.Roots = list.Certificates
 	return identity.NewMember(k, m, time.Now())
 }
 

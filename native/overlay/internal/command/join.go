@@ -41,8 +41,8 @@ func runJoin(ctx context.Context, args []string, out io.Writer) error {
 		return usage("the fingerprint of the network's root is missing. Give --root sha256:…, which invite and serve print")
 	}
 	r := wire.JoinRequest{Devices: devices}
-	conf := authclient.PinnedTLS(*root)
-	if err := proof(&r, conf, *token, *tokenFile, *jwtFile, *cert, *key); err != nil {
+	certs, err := proof(&r, *token, *tokenFile, *jwtFile, *cert, *key)
+	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(*state, identity.MembershipFile)); err == nil && !*again {
@@ -52,7 +52,7 @@ func runJoin(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	m, err := authclient.New(urls, conf).Join(ctx, keys, r)
+	m, err := authclient.NewToJoin(urls, *root, certs...).Join(ctx, keys, r)
 	if err != nil {
 		return err
 	}
@@ -78,14 +78,15 @@ func joinKeys(dir string, fresh bool) (*identity.Keys, error) {
 	return identity.LoadOrCreateKeys(dir)
 }
 
-func proof(r *wire.JoinRequest, conf *tls.Config, token, tokenFile, jwtFile, cert, key string) error {
+// proof fills in the token or the JWT, or returns the certificate.
+func proof(r *wire.JoinRequest, token, tokenFile, jwtFile, cert, key string) (certs []tls.Certificate, err error) {
 	if token == "" {
 		token = os.Getenv(tokenVariable)
 	}
 	if tokenFile != "" {
 		text, err := readSmall(tokenFile, wire.MaxTextBytes)
 		if err != nil {
-			return wrongConfig(err)
+			return nil, wrongConfig(err)
 		}
 		token = string(text)
 	}
@@ -93,16 +94,16 @@ func proof(r *wire.JoinRequest, conf *tls.Config, token, tokenFile, jwtFile, cer
 	if jwtFile != "" {
 		text, err := readSmall(jwtFile, wire.MaxTokenBytes)
 		if err != nil {
-			return wrongConfig(err)
+			return nil, wrongConfig(err)
 		}
 		r.JWT = strings.TrimSpace(string(text))
 	}
 	if cert != "" {
 		c, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			return wrongConfig(fmt.Errorf("--cert and --key: %w", err))
+			return nil, wrongConfig(fmt.Errorf("--cert and --key: %w", err))
 		}
-		conf.Certificates = []tls.Certificate{c}
+		certs = append(certs, c)
 	}
 	given := 0
 	for _, yes := range []bool{r.Token != "", r.JWT != "", cert != ""} {
@@ -111,7 +112,7 @@ func proof(r *wire.JoinRequest, conf *tls.Config, token, tokenFile, jwtFile, cer
 		}
 	}
 	if given != 1 {
-		return usage("give exactly one proof: a token (--token-file), a JWT (--jwt-file), or a certificate (--cert and --key)")
+		return nil, usage("give exactly one proof: a token (--token-file), a JWT (--jwt-file), or a certificate (--cert and --key)")
 	}
-	return nil
+	return certs, nil
 }

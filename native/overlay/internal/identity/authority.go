@@ -120,15 +120,22 @@ func (a *Authority) intermediates() []byte {
 	return der
 }
 
-// IssueServer signs a certificate for a service that nodes reach by the given host names and IP addresses. It returns
-// the chain with the root, so that a node that only knows the root's hash can check it.
-func (a *Authority) IssueServer(key ed25519.PublicKey, hosts []string, now time.Time) ([][]byte, error) {
+// Common names of the services' certificates. Only a certificate with AuthService is the authentication service's: a node
+// service, which gets its certificate by a secret, must not be able to collect tokens or answer renewals.
+const (
+	AuthService = "SegaNet overlay authentication"
+	NodeService = "SegaNet overlay service"
+)
+
+// IssueServer signs a certificate for a service, AuthService or NodeService, that nodes reach by the given host names and
+// IP addresses. It returns the chain with the root, so that a node that only knows the root's hash can check it.
+func (a *Authority) IssueServer(service string, key ed25519.PublicKey, hosts []string, now time.Time) ([][]byte, error) {
 	serial, err := newSerial()
 	if err != nil {
 		return nil, err
 	}
 	t := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "SegaNet overlay service"},
+		SerialNumber: serial, Subject: pkix.Name{CommonName: service},
 		NotBefore: now.Add(-ClockSlack), NotAfter: now.Add(ServerLife), BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}

@@ -73,7 +73,7 @@ func TestVerifyRefuses(t *testing.T) {
 	// A node's own certificate cannot sign another one.
 	stolen := &Authority{Key: k.Identity, Chain: []*x509.Certificate{c, a.Root()}}
 	byNode, _ := x509.CreateCertificate(rand.Reader, template(func(*x509.Certificate) {}), c, k.Identity.Public(), k.Identity)
-	server := must(a.IssueServer(k.Identity.Public().(ed25519.PublicKey), []string{"localhost"}, now))
+	server := must(a.IssueServer(NodeService, k.Identity.Public().(ed25519.PublicKey), []string{"localhost"}, now))
 	flipped := append([]byte(nil), der...)
 	flipped[len(flipped)/2] ^= 1
 	for name, try := range map[string]func() error{
@@ -99,10 +99,13 @@ func TestVerifyRefuses(t *testing.T) {
 		"a service's":      func() error { _, err := Verify(server[0], a.Pool(), nil, now); return err },
 		"the root itself":  func() error { _, err := Verify(a.Root().Raw, a.Pool(), nil, now); return err },
 		"a service named so": func() error {
-			_, err := a.IssueServer(c.PublicKey.(ed25519.PublicKey), []string{"gw-1.plant.seganet.internal"}, now)
+			_, err := a.IssueServer(NodeService, c.PublicKey.(ed25519.PublicKey), []string{"gw-1.plant.seganet.internal"}, now)
 			return err
 		},
-		"a service of no name":  func() error { _, err := a.IssueServer(c.PublicKey.(ed25519.PublicKey), nil, now); return err },
+		"a service of no name": func() error {
+			_, err := a.IssueServer(NodeService, c.PublicKey.(ed25519.PublicKey), nil, now)
+			return err
+		},
 		"a pool without a root": func() error { _, err := Pool([][]byte{der}); return err },
 	} {
 		if err := try(); err == nil {

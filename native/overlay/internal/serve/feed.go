@@ -2,8 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/x509"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -16,18 +14,23 @@ import (
 // feed is the documents of an authentication service in another process. It implements nodes.Source.
 type feed struct {
 	client  *authclient.Client
+	pins    *authclient.Pins
 	mu      sync.Mutex
 	docs    wire.Documents
+	roots   [][]byte // DER, of docs
 	changed chan struct{}
 }
 
 const feedRetry = time.Second // after a failed request
 
-// openFeed waits for the first documents.
-func openFeed(ctx context.Context, c *authclient.Client) (*feed, error) {
-	f := &feed{client: c, changed: make(chan struct{})}
+// openFeed waits for the first documents. It believes their list of roots, as the pinned service itself gave it.
+func openFeed(ctx context.Context, c *authclient.Client, pins *authclient.Pins) (*feed, error) {
+	f := &feed{client: c, pins: pins, changed: make(chan struct{})}
 	for {
 		docs, err := c.Feed(ctx, -1)
+		if err == nil {
+			err = f.learn(docs)
+		}
 		if err == nil {
 			f.docs = docs
 			return f, nil
@@ -39,6 +42,21 @@ func openFeed(ctx context.Context, c *authclient.Client) (*feed, error) {
 		case <-time.After(feedRetry):
 		}
 	}
+}
+
+// learn pins the network's current roots, so that a rotation of the CA does not end the connection.
+func (f *feed) learn(docs wire.Documents) error {
+	var list wire.Roots
+	if err := wire.Decode([]byte(docs.Roots.Payload), wire.MaxFrameBytes, &list); err != nil {
+		return err
+	}
+	prints := make([]string, len(list.Certificates))
+	for i, der := range list.Certificates {
+		prints[i] = identity.Fingerprint(der)
+	}
+	f.pins.Set(prints)
+	f.roots = list.Certificates
+	return nil
 }
 
 // run asks for newer documents until ctx ends. While the authentication service is down, the last ones stay.
@@ -61,6 +79,9 @@ func (f *feed) run(ctx context.Context) {
 		if docs.Version == version {
 			continue
 		}
+		if err := f.learn(docs); err != nil {
+			slog.Error("the authentication service's list of roots cannot be read", "error", err)
+		}
 		f.mu.Lock()
 		f.docs = docs
 		close(f.changed)
@@ -74,18 +95,4 @@ func (f *feed) Documents() (wire.Documents, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.docs, f.changed
-}
-
-// pinnedRoot finds the root with the fingerprint in the signer's chain of the list of roots.
-func pinnedRoot(docs wire.Documents, fingerprint string) (*x509.CertPool, error) {
-	chain, err := identity.ParseChain(docs.Roots.Chain)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range chain {
-		if identity.Fingerprint(c.Raw) == fingerprint {
-			return identity.Pool([][]byte{c.Raw})
-		}
-	}
-	return nil, fmt.Errorf("the authentication service does not have the root %s. Check --root; after a rotation of the CA it is a new one", fingerprint)
 }

@@ -1,11 +1,14 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
@@ -114,10 +117,11 @@ func (f *front) divide(raw net.Conn) {
 
 // serverKey is the certificate of this process, renewed by refresh.
 type serverKey struct {
-	key   ed25519.PrivateKey
-	issue func(ed25519.PublicKey) ([][]byte, error)
-	mu    sync.Mutex
-	cert  *tls.Certificate
+	key    ed25519.PrivateKey
+	issue  func(ed25519.PublicKey) ([][]byte, error)
+	signer func() *x509.Certificate // of this process's authentication service; nil: elsewhere
+	mu     sync.Mutex
+	cert   *tls.Certificate
 }
 
 func newServerKey(issue func(ed25519.PublicKey) ([][]byte, error)) (*serverKey, error) {
@@ -136,7 +140,18 @@ func (k *serverKey) refresh() error {
 	return nil
 }
 
+// get returns the certificate. If an old root has left since it was made, get makes another one.
 func (k *serverKey) get() *tls.Certificate {
+	k.mu.Lock()
+	cert := k.cert
+	k.mu.Unlock()
+	if k.signer == nil || bytes.Equal(cert.Certificate[1], k.signer().Raw) {
+		return cert
+	}
+	if err := k.refresh(); err != nil {
+		slog.Error("the service's certificate cannot be renewed", "error", err)
+		return cert
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.cert

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"seganet.internal/overlay/internal/authclient"
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/nodes"
 	"seganet.internal/overlay/internal/serve"
@@ -28,7 +29,7 @@ func liar(t *testing.T, r *serve.Running, answer func(wire.Message) wire.Message
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain, err := r.Auth.IssueServer(pub, []string{"127.0.0.1"})
+	chain, err := r.Auth.IssueServer(identity.NodeService, pub, []string{"127.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,6 +143,46 @@ func TestALyingNodeServiceIsDetected(t *testing.T) {
 		}
 		conn.Close()
 		cancel()
+	}
+}
+
+// A node service has a certificate of the network, too. It must not be taken for the authentication service, or it could
+// collect tokens and replace a node's roots.
+func TestANodeServiceIsNoAuthenticationService(t *testing.T) {
+	r := servetest.Start(t, servetest.Config(t))
+	m := servetest.Join(t, r, "a", nil)
+	at := "https" + strings.TrimSuffix(strings.TrimPrefix(liar(t, r, nil), "wss"), nodes.Path)
+	ctx, cancel := context.WithTimeout(context.Background(), servetest.Wait)
+	defer cancel()
+	if _, err := authclient.NewToJoin([]string{at}, r.Root).Join(ctx, m.Keys, wire.JoinRequest{Token: "x"}); err == nil || !strings.Contains(err.Error(), "not its authentication service") {
+		t.Errorf("join: %v", err)
+	}
+	if _, err := authclient.New([]string{at}, m.ClientTLS()).Renew(ctx, m.Keys, nil); err == nil || !strings.Contains(err.Error(), "not its authentication service") {
+		t.Errorf("renew: %v", err)
+	}
+}
+
+// A node that knows only the old root can connect, renew and learn the new one; a new node can join meanwhile.
+func TestNodesGoThroughARotation(t *testing.T) {
+	r := servetest.Start(t, servetest.Config(t))
+	old := servetest.Join(t, r, "old", nil)
+	connected := servetest.Connect(t, servetest.Join(t, r, "connected", nil), wire.Hello{})
+	if err := r.Auth.Rotate(true); err != nil {
+		t.Fatal(err)
+	}
+	var list wire.Roots
+	if err := identity.Open(identity.DocRoots, servetest.Await[*wire.RootsUpdate](connected).Roots, connected.Roots, time.Now(), &list); err != nil || len(list.Certificates) != 2 {
+		t.Errorf("%d roots are pushed: %v", len(list.Certificates), err)
+	}
+	fresh := servetest.Join(t, r, "fresh", nil)
+	servetest.Connect(t, fresh, wire.Hello{})
+	servetest.Connect(t, old, wire.Hello{})
+	next, err := authclient.New(old.Auth, old.ClientTLS()).Renew(context.Background(), old.Keys, nil)
+	if err != nil || len(next.Membership.Roots) != 2 {
+		t.Fatal(err)
+	}
+	if _, err := identity.Verify(fresh.Certificate, next.Roots, nil, time.Now()); err != nil {
+		t.Errorf("the old node does not accept a new one: %v", err)
 	}
 }
 

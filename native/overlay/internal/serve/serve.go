@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -85,14 +86,18 @@ func Start(ctx context.Context, c Config) (r *Running, err error) {
 		source, maintain, each = r.Auth, r.Auth.Maintain, maintainEach
 		pool, _ := r.Auth.Roots()
 		options = nodes.Options{Source: source, Roots: pool}
-		key.issue = func(pub ed25519.PublicKey) ([][]byte, error) { return r.Auth.IssueServer(pub, c.Public) }
+		key.issue = func(pub ed25519.PublicKey) ([][]byte, error) {
+			return r.Auth.IssueServer(identity.AuthService, pub, c.Public)
+		}
+		key.signer = r.Auth.ServerSigner
 	case c.AuthURL != "":
-		client := authclient.NewForServices(c.AuthURL, servicesSecret, authclient.PinnedTLS(c.Root))
-		f, err := openFeed(ctx, client)
+		pins := authclient.NewPins(strings.Split(c.Root, ",")...)
+		client := authclient.NewForServices(c.AuthURL, servicesSecret, pins)
+		f, err := openFeed(ctx, client, pins)
 		if err != nil {
 			return r, err
 		}
-		pool, err := pinnedRoot(f.docs, c.Root)
+		pool, err := identity.Pool(f.roots)
 		if err != nil {
 			return r, err
 		}
@@ -231,8 +236,7 @@ func (r *Running) openAuth(servicesSecret string, mux *http.ServeMux) error {
 		return err
 	}
 	r.closers = append(r.closers, func() { r.Auth.Close() })
-	_, roots := r.Auth.Roots()
-	r.Root = identity.Fingerprint(roots[len(roots)-1])
+	r.Root = r.Auth.Fingerprint()
 	handler := r.Auth.Handler()
 	mux.Handle("POST /v1/join", handler)
 	mux.Handle("POST /v1/renew", handler)

@@ -233,7 +233,7 @@ func TestRolesInSeveralProcesses(t *testing.T) {
 	for _, url := range x.Welcome.TURN.URLs {
 		allocate(t, url, x.Welcome.TURN, nil).Close()
 	}
-	wrong := authclient.NewForServices(a.AuthURLs[0], "wrong", authclient.PinnedTLS(a.Root))
+	wrong := authclient.NewForServices(a.AuthURLs[0], "wrong", authclient.NewPins(a.Root))
 	if _, err := wrong.Feed(context.Background(), -1); !isCode(err, wire.CodeDenied) {
 		t.Errorf("the feed by a wrong secret: %v", err)
 	}
@@ -363,7 +363,7 @@ func TestForeignClientsGetNothing(t *testing.T) {
 	if _, err := nodes.Dial(ctx, r.NodeURLs[0], m.ClientTLS()); err == nil {
 		t.Error("a node trusts the services of another network")
 	}
-	if _, err := authclient.New(r.AuthURLs, authclient.PinnedTLS(foreign.Root)).Join(ctx, m.Keys, wire.JoinRequest{Token: "x"}); err == nil || isCode(err, wire.CodeDenied) {
+	if _, err := authclient.NewToJoin(r.AuthURLs, foreign.Root).Join(ctx, m.Keys, wire.JoinRequest{Token: "x"}); err == nil || isCode(err, wire.CodeDenied) {
 		t.Errorf("join trusts a service with another root: %v", err)
 	}
 	// A node's certificate makes no service: TLS clients refuse it.

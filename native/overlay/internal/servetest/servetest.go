@@ -49,7 +49,7 @@ func Join(t testing.TB, r *serve.Running, name string, groups []string, devices 
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), Wait)
 	defer cancel()
-	m, err := authclient.New(i.Auth, authclient.PinnedTLS(i.Root)).Join(ctx, k, wire.JoinRequest{Token: i.Token, Devices: devices})
+	m, err := authclient.NewToJoin(i.Auth, i.Root).Join(ctx, k, wire.JoinRequest{Token: i.Token, Devices: devices})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,6 +48,7 @@ type Membership struct {
 	Devices     []Device     `json:"devices"`
 	Certificate []byte       `json:"certificate"` // DER of the chain, without the root
 	Roots       [][]byte     `json:"roots"`       // DER
+	RootList    Signed       `json:"rootList"`    // a Roots document under a root that the node trusts already; it counts, not Roots
 	Auth        []string     `json:"auth"`        // https URLs of the authentication service
 	Nodes       []string     `json:"nodes"`       // wss URLs of the node services
 	RenewAfter  time.Time    `json:"renewAfter"`  // a third of the certificate's life is left then
@@ -61,6 +62,11 @@ func (m *Membership) Validate() error {
 		return fmt.Errorf("the name %s is not that of the node %q in the network %q", m.FQDN, m.Name, m.Network)
 	}
 	roots := Roots{Network: m.Network, Certificates: m.Roots}
+	if m.RootList.Payload != "" {
+		if err := m.RootList.Validate(); err != nil {
+			return err
+		}
+	}
 	return errors.Join(checkLabels("groups", m.Groups, MaxGroups), checkAddresses(m.Addresses, 2), checkDevices(m.Devices),
 		checkBytes("the certificate", m.Certificate, MaxCertificateBytes), roots.Validate(), checkURLs(m.Auth), checkURLs(m.Nodes))
 }
