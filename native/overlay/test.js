@@ -14,6 +14,7 @@ Runs go vet, staticcheck and the tests of seganet-overlay. Tests in network name
 without it, with a notice.
 
 options
+  --build-only      runs what takes the compiler's time, and no test
   --race            the tests with Go's race detector, which needs a C compiler
   --fuzz-seconds N  each fuzz target for N seconds, too
   --help
@@ -34,6 +35,7 @@ function fuzzTargets() {
 runScript(() => {
   const { values } = parseArgs({
     options: {
+      'build-only': { type: 'boolean' },
       race: { type: 'boolean' },
       'fuzz-seconds': { type: 'string', default: '0' },
       help: { type: 'boolean', short: 'h' }
@@ -42,9 +44,12 @@ runScript(() => {
   if (values.help) return void process.stdout.write(USAGE);
   const seconds = Number(values['fuzz-seconds']);
   if (!Number.isInteger(seconds) || seconds < 0) throw new Error('--fuzz-seconds takes a whole number.');
+  const race = values.race ? ['-race'] : [];
+  const env = values.race ? { CGO_ENABLED: '1' } : {};
   runGo(['vet', './...']);
   runGo(['run', STATICCHECK, './...'], { GOFLAGS: '' });
-  runGo(['test', ...(values.race ? ['-race'] : []), './...'], values.race ? { CGO_ENABLED: '1' } : {});
+  runGo(['test', ...race, ...(values['build-only'] ? ['-run=^$'] : []), './...'], env);
+  if (values['build-only']) return;
   if (seconds === 0) return;
   for (const { name, folder } of fuzzTargets()) {
     runGo(['test', '-run=^$', `-fuzz=^${name}$`, `-fuzztime=${seconds}s`, folder]);

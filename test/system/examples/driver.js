@@ -360,10 +360,8 @@ const examples = {
     // The thing of a new device is made within a second.
     const isAnswered = async () => {
       await nodeRed.inject(idOf('inject', 'temperature of room 105'));
-      return nodeRed.shows('answer', /21.5.*th-105/s, 2000).then(
-        () => true,
-        () => false
-      );
+      const shown = nodeRed.shows('answer', /21.5.*th-105/s, 2000);
+      return (await Promise.allSettled([shown]))[0].status === 'fulfilled';
     };
     await eventually(isAnswered, { timeoutMs: 60000, what: 'an answer' });
   },
@@ -371,10 +369,8 @@ const examples = {
     const program = await new TestProgram().open();
     program.status.peers = [{ name: 'hub', path: 'direct', rttMs: 1 }];
     try {
-      const { folder: state } = program;
-      await nodeRed.deploy(
-        flow.map((each) => (each.type === 'seganet-overlay' ? { ...each, folder: state } : each))
-      );
+      const own = { folder: program.folder };
+      await nodeRed.deploy(flow.map((each) => ({ ...each, ...(each.type === 'seganet-overlay' && own) })));
       const status = () => nodeRed.statuses.get(idOf('seganet-overlay-peers'))?.text;
       await eventually(() => status() === '1 direct', { timeoutMs: 30000, what: 'the peers' });
       await eventually(() => program.followers.size > 0, { what: 'the events' });

@@ -1,5 +1,5 @@
 'use strict';
-// A tenant's editor that listens beyond loopback answers to its front only: a real server with the guard of the gateway.
+// A tenant's editor that listens beyond loopback answers to its front only: a real server with the gateway's guard.
 
 const fs = require('node:fs');
 const http = require('node:http');

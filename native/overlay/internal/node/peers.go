@@ -89,9 +89,7 @@ func (n *Node) install(fqdn string, chain []byte) (identity.Peer, error) {
 		return p, fmt.Errorf("this node knows %d peers, which is the limit", PeersMost)
 	}
 	e := engine.Peer{Key: p.WGKey, Addresses: p.Addresses, Begins: paths.Begins(m.Self.WGKey, p.WGKey)}
-	for _, prefix := range p.AllowedIPs()[len(p.Addresses):] {
-		e.Behind = append(e.Behind, prefix)
-	}
+	e.Behind = append(e.Behind, p.AllowedIPs()[len(p.Addresses):]...)
 	if err := n.engine.SetPeer(e); err != nil {
 		return p, fmt.Errorf("peer %s: %w", fqdn, err)
 	}

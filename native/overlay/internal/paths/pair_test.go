@@ -80,7 +80,6 @@ type node struct {
 	t      *testing.T
 	name   string
 	v6, v4 netip.Addr
-	key    [32]byte
 	private,
 	public [32]byte
 	bind   *bind.Bind
