@@ -2,7 +2,6 @@ package paths_test
 
 import (
 	"io"
-	"net"
 	"net/netip"
 	"strings"
 	"testing"
@@ -14,7 +13,7 @@ import (
 // stream opens a TCP echo from a to b and returns a function that sends a line and waits for it to come back.
 func stream(t *testing.T, a, b *node) func(limit time.Duration) time.Duration {
 	t.Helper()
-	l, err := b.net.ListenTCP(&net.TCPAddr{IP: b.v4.AsSlice(), Port: 7})
+	l, err := b.net.ListenTCP(netip.AddrPortFrom(b.v4, 7))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +27,7 @@ func stream(t *testing.T, a, b *node) func(limit time.Duration) time.Duration {
 			go func() { _, _ = io.Copy(c, c); c.Close() }()
 		}
 	}()
-	c, err := a.net.DialTCPAddrPort(netip.AddrPortFrom(b.v4, 7))
+	c, err := a.net.DialAddr(t.Context(), "tcp", netip.AddrPortFrom(b.v4, 7))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,11 +17,11 @@ import (
 
 	"github.com/pion/logging"
 	"github.com/pion/turn/v5"
-	"github.com/tailscale/wireguard-go/tun/netstack"
 
 	"seganet.internal/overlay/internal/bind"
 	"seganet.internal/overlay/internal/engine"
 	"seganet.internal/overlay/internal/paths"
+	"seganet.internal/overlay/internal/stack"
 )
 
 // eventually fails the test if f does not become true within limit.
@@ -75,7 +75,7 @@ func (s hubSide) Signal(to, kind string, epoch int64, data string) error {
 	return nil
 }
 
-// node is a whole node without services: socket, WireGuard, netstack, paths.
+// node is a whole node without services: socket, WireGuard, network stack, paths.
 type node struct {
 	t      *testing.T
 	name   string
@@ -85,7 +85,7 @@ type node struct {
 	bind   *bind.Bind
 	engine *engine.Engine
 	paths  *paths.Manager
-	net    *netstack.Net
+	net    *stack.Stack
 	inbox  chan func()
 	direct atomic.Bool // direct packets are dropped
 }
@@ -109,17 +109,17 @@ func newNode(t *testing.T, h *hub, name string, number int, o nodeOptions) *node
 	n.private, n.public = newKeys(t)
 	n.v6 = netip.MustParseAddr(fmt.Sprintf("fd00:5e9a::%x", number))
 	n.v4 = netip.MustParseAddr(fmt.Sprintf("198.18.0.%d", number))
-	device, ns, err := netstack.CreateNetTUN([]netip.Addr{n.v6, n.v4}, nil, 1280)
+	network, err := stack.New(stack.Options{Addresses: []netip.Addr{n.v6, n.v4}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.net = ns
+	n.net = network
 	log := slog.New(slog.DiscardHandler)
 	if testing.Verbose() {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("node", name)
 	}
 	ready := make(chan struct{})
-	n.engine, err = engine.New(engine.Config{PrivateKey: n.private, TUN: device, Bind: n.bind, Logger: log,
+	n.engine, err = engine.New(engine.Config{PrivateKey: n.private, TUN: network.Device(), Bind: n.bind, Logger: log,
 		Control:  func(k engine.Key, b []byte) { <-ready; n.paths.Control(k, b) },
 		Sent:     func(k engine.Key) { <-ready; n.paths.Sent(k) },
 		Received: func(k engine.Key) { <-ready; n.paths.Received(k) }})
