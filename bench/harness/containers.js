@@ -66,10 +66,14 @@ function askEngine(socket, method, address, body) {
     request.once('timeout', () => request.destroy(new Error(`The engine did not answer ${address}.`)));
     request.once('error', reject);
     request.once('response', async (response) => {
-      let answer = '';
-      for await (const part of response.setEncoding('utf8')) answer += part;
-      if (response.statusCode === 200) resolve(answer);
-      else reject(new Error(`The engine answered ${response.statusCode}: ${answer.slice(0, 500)}`));
+      try {
+        let answer = '';
+        for await (const part of response.setEncoding('utf8')) answer += part;
+        if (response.statusCode === 200) resolve(answer);
+        else reject(new Error(`The engine answered ${response.statusCode}: ${answer.slice(0, 500)}`));
+      } catch (error) {
+        reject(error); // the engine ended in the middle of its answer
+      }
     });
     if (body) body.once('error', (error) => request.destroy(error)).pipe(request);
     else request.end();

@@ -1,25 +1,14 @@
 'use strict';
 // An image of this machine's Node, the program of the comparison, and this gateway. Nothing is pulled.
 
-const { execFileSync, spawn } = require('node:child_process');
+const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
+const { NODE, makeRoot } = require('../../harness/container-root');
 const { root } = require('../../harness/gateway');
 
-const NODE = '/usr/local/bin/node';
 const WORK = '/work.js';
 const GATEWAY = '/gateway';
-const FOLDERS = [
-  'usr/local/bin',
-  'etc',
-  'tmp',
-  'data',
-  'proc',
-  'sys',
-  'dev',
-  'run/secrets/seganet',
-  'var/tmp'
-];
 /** What the gateway needs of this repository. */
 const PARTS = [
   'nodes',
@@ -45,20 +34,9 @@ const LEFT_OUT = [
 ];
 
 /** @param {string} folder gets a root file system without the gateway */
-function makeRoot(folder) {
-  for (const each of FOLDERS) fs.mkdirSync(path.join(folder, each), { recursive: true });
-  // An engine gives a file system in memory the mode of the folder in the image.
-  fs.chmodSync(path.join(folder, 'tmp'), 0o1777);
-  fs.copyFileSync(process.execPath, path.join(folder, NODE));
-  const libraries = execFileSync('ldd', [process.execPath], { encoding: 'utf8' });
-  for (const [file] of libraries.matchAll(/\/\S+\.so\S*/g)) {
-    fs.mkdirSync(path.join(folder, path.dirname(file)), { recursive: true });
-    fs.copyFileSync(file, path.join(folder, file));
-  }
+function makeBase(folder) {
+  makeRoot(folder);
   fs.copyFileSync(path.join(__dirname, 'work.js'), path.join(folder, WORK));
-  const users = 'root:x:0:0::/:/bin/false\nnode:x:1000:1000::/data:/bin/false\n';
-  fs.writeFileSync(path.join(folder, 'etc/passwd'), users);
-  fs.writeFileSync(path.join(folder, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
 }
 
 /**
@@ -68,7 +46,7 @@ function makeRoot(folder) {
  */
 function pack(folder, { hasGateway }) {
   const made = path.join(folder, 'root');
-  makeRoot(made);
+  makeBase(made);
   const engines = ENGINES.filter((each) => fs.existsSync(path.join(root, each)));
   const gateway = [
     '--dereference',
