@@ -14,7 +14,7 @@ const { describe, test } = needs('chromium');
 const TYPES = Object.keys(manifest['node-red'].nodes);
 /** Those that the default flow uses. */
 const inFlow = flow.map(({ type }) => type).filter((type) => TYPES.includes(type));
-const CONFIG_TYPES = ['seganet-engine', 'seganet-uplink-broker', 'seganet-kafka'];
+const CONFIG_TYPES = ['seganet-engine', 'seganet-uplink-broker', 'seganet-kafka', 'seganet-overlay'];
 
 describe('the editor', () => {
   /** @type {Awaited<ReturnType<typeof openEditor>>} */
@@ -247,7 +247,8 @@ describe('the editor', () => {
           .filter((/** @type {string} */ type) => /^seganet-/.test(type));
         return types.flatMap((/** @type {string} */ type) => {
           const { defaults, category } = RED.nodes.getType(type);
-          if (!defaults.engine || category === 'config') return [];
+          // A find node works without an engine.
+          if (!defaults.engine?.required || category === 'config') return [];
           const { node } = RED.view.createNode(type, 100, 100);
           const added = RED.nodes.add(node, { source: 'palette' });
           RED.editor.validateNode(added);
