@@ -11,7 +11,12 @@ const { describe, test } = needs('chromium');
 jest.setTimeout(120000);
 
 /** Configuration nodes of the flow below, by type. @type {Record<string, string>} */
-const CONFIGS = { 'seganet-engine': 'gw', 'seganet-uplink-broker': 'broker', 'seganet-kafka': 'cluster' };
+const CONFIGS = {
+  'seganet-engine': 'gw',
+  'seganet-uplink-broker': 'broker',
+  'seganet-kafka': 'cluster',
+  'seganet-overlay': 'overlay'
+};
 const TYPES = Object.keys(manifest['node-red'].nodes);
 /** @param {string} type @returns {any} */
 const catalogOf = (type) => require(`../../nodes/locales/de/${type}.json`);
@@ -33,6 +38,7 @@ describe('in German', () => {
       { id: 'gw', type: 'seganet-engine', workers: '1', acknowledge: 'received' },
       { id: 'broker', type: 'seganet-uplink-broker', url: 'mqtt://127.0.0.1:1' },
       { id: 'cluster', type: 'seganet-kafka', brokers: '127.0.0.1:1' },
+      { id: 'overlay', type: 'seganet-overlay' },
       { ...place, id: 'out', y: 80, type: 'seganet-uplink', engine: 'gw', broker: 'broker', wires: [] },
       { ...place, id: 'lost', y: 160, type: 'seganet-priority', engine: '', wires: [[]] }
     ]);
