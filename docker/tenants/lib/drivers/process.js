@@ -28,6 +28,9 @@ const GATEWAY = path.join(__dirname, '..', '..', '..', '..', 'flows', 'launcher'
 const LOOK_MS = 250;
 /** The kernel ends a killed process within this time. */
 const KILLED_MS = 5000;
+/** Longest wait for a tenant's ports to be free, and the time between two looks. */
+const PORT_MS = 1000;
+const PORT_LOOK_MS = 20;
 /** Time between two looks at the memory of tenants. */
 const WEIGH_MS = 2000;
 const MIB = 1 << 20;
@@ -259,9 +262,13 @@ class ProcessDriver {
 
   /** Another program at the tenant's address would be taken for it. @param {Spec} spec @param {string} host */
   async #refuseStranger({ port, http, tcp }, host) {
+    // Of a tenant that has just ended, the other threads may exit, and close its ports, a moment after the first one.
+    const end = performance.now() + PORT_MS;
     for (const each of [port, http, tcp].filter(Boolean)) {
-      if (!(await accepts({ host, port: each }))) continue;
-      throw new Error(`another program listens on ${host}:${each}`);
+      while (await accepts({ host, port: each })) {
+        if (performance.now() > end) throw new Error(`another program listens on ${host}:${each}`);
+        await new Promise((resolve) => setTimeout(resolve, PORT_LOOK_MS));
+      }
     }
   }
 
