@@ -12,6 +12,7 @@ const { eventually, freePort, waitForPort } = require('../../harness/net');
 const { Home } = require('../home');
 const { Keeper } = require('../keeper');
 
+const TENANT = 'work';
 const WORK = path.join(__dirname, 'work.js');
 const HTTP_PORT = 8080;
 const UDP_PORT = 9000;
@@ -156,11 +157,11 @@ async function compare({ driver, socket, repeats, ...options }) {
   let timer;
   try {
     const limits = { memoryMiB: MEMORY_MIB, cpus: os.availableParallelism() };
-    const entry = { name: 'work', driver: driver.name, image: driver.image, command: driver.command };
+    const entry = { name: TENANT, driver: driver.name, image: driver.image, command: driver.command };
     home.writeTenants([{ ...entry, port: 0, http: HTTP_PORT, limits }]);
     await keeper.start();
     const body = { reason: 'operator', class: 8, holder: 'bench' };
-    const { lease, host } = await keeper.ask('POST', '/v1/tenants/work/lease', body);
+    const { lease, host } = await keeper.ask('POST', `/v1/tenants/${TENANT}/lease`, body);
     timer = setInterval(() => void keeper.ask('PUT', `/v1/leases/${lease}`).catch(() => {}), RENEW_MS);
     const native = await startNative(home.folder);
     const peer = await startPeer(home.folder);

@@ -11,7 +11,7 @@ const PERIOD_MS = 10000;
 const SOON_MS = 500;
 /** Pause after a reading, in multiples of the time that it took. */
 const PAUSE = 100;
-/** How often the store is told which devices are still there. */
+/** Time between two lists of present devices for the store. */
 const SEEN_MS = 600000;
 
 /**

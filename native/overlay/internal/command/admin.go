@@ -143,7 +143,7 @@ func runPolicy(ctx context.Context, args []string, out io.Writer) error {
 func runRotate(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("rotate", out)
 	state := stateFlag(f)
-	now := f.Bool("now", false, "sign with the new CA at once; nodes that have not connected since then must be told by their next renewal")
+	now := f.Bool("now", false, "sign with the new CA at once; a node that has not connected since then learns of it at its next renewal")
 	if err := parse(f, args, 0, out); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ type entry struct {
 	peer     identity.Peer
 	der      []byte
 	hello    wire.Hello
-	watchers map[*session]struct{} // who is told of its coming and going
+	watchers map[*session]struct{} // that hear when it comes and goes
 }
 
 // directory finds entries by node, device and address. REQUIRES: Server.mu.

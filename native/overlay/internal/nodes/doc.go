@@ -19,7 +19,7 @@ const (
 	maxSessions     = 10000            // connected nodes
 	maxDirectory    = 20000            // nodes that are or were connected
 	maxQueue        = 256              // frames that wait for a slow node; one more ends its connection
-	maxInterest     = 1024             // nodes whose coming and going a node is told
+	maxInterest     = 1024             // nodes that one node watches
 	messagesASecond = 100              // of one node; it is read more slowly beyond
 	messagesAtOnce  = 400              // that a node may send in a burst
 	helloTimeout    = 10 * time.Second // from the connection to the first hello

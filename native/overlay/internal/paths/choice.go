@@ -30,7 +30,7 @@ const (
 	trialFor     = 2 * time.Second
 	trialSlow    = time.Second
 	trialSlowFor = time.Minute
-	// hearEvery is how often the peer is told that its packets arrive directly, as long as it does not act on it.
+	// hearEvery is the time between two messages to a peer whose packets arrive directly, until it acts on them.
 	hearEvery = 100 * time.Millisecond
 	// hearFresh is how recent a direct packet must be.
 	hearFresh = time.Second

@@ -12,6 +12,6 @@
 //
 // Traps of the overlay's research note that this package handles: 1 (own addresses are no candidates: ice.go), 2 (a
 // session begins when there is a path: choice.go, with bind), 6 (the outside address is asked for again: ice.go), 7 (round
-// numbers grow: manager.go), 8 (an old direct path has 300 ms: choice.go), 9 (a new allocation is told to all: manager.go),
+// numbers grow: manager.go), 8 (an old direct path has 300 ms: choice.go), 9 (all peers get a new allocation: manager.go),
 // 13 (authenticated data proves a path: choice.go).
 package paths
