@@ -7,57 +7,82 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { needs } = require('../../../bench/harness/tools');
+const { NEEDED, startRootless } = require('../../fixtures/tenants/rootless');
 
 const ROOT = path.join(__dirname, '..', '..', '..');
 const LIMIT_MS = 360_000;
 
-/**
- * @param {string} engine
- * @param {string} folder
- * @returns {Promise<{ results: any, output: string }>} of Jest inside
- */
-async function runInside(engine, folder) {
-  const file = path.join(folder, 'results.json');
+/** @param {string} repo @param {string} folder @returns {string[]} arguments of Node */
+function jestArguments(repo, folder) {
   const config = {
-    rootDir: ROOT,
+    rootDir: repo,
+    cacheDirectory: path.join(folder, 'cache'),
     testEnvironment: 'node',
     testMatch: ['<rootDir>/test/fixtures/tenants/suites/containers.suite.js'],
     modulePathIgnorePatterns: ['<rootDir>/native/out/', '<rootDir>/native/build/']
   };
   const jest = [
-    path.join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'),
+    path.join(repo, 'node_modules', 'jest', 'bin', 'jest.js'),
     '--config',
     JSON.stringify(config)
   ];
-  const args = [...jest, '--runInBand', '--json', `--outputFile=${file}`, '--forceExit'];
+  return [
+    ...jest,
+    '--runInBand',
+    '--json',
+    `--outputFile=${path.join(folder, 'results.json')}`,
+    '--forceExit'
+  ];
+}
+
+/** @param {string} folder @param {NodeJS.ProcessEnv} env */
+function startAsRoot(folder, env) {
   const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
-  const child = spawn('unshare', [...namespaces, '--', process.execPath, ...args], {
-    cwd: ROOT,
-    env: { ...process.env, SEGANET_TEST_ENGINE: engine, SEGANET_TEST_FOLDER: folder },
-    stdio: ['ignore', 'pipe', 'pipe']
-  });
+  const command = [...namespaces, '--', process.execPath, ...jestArguments(ROOT, folder)];
+  const child = spawn('unshare', command, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  return { child, remove: () => {} };
+}
+
+/** @param {string} folder @param {NodeJS.ProcessEnv} env */
+const startWithoutRoot = (folder, env) =>
+  startRootless(folder, ROOT, jestArguments(path.join(folder, 'repo'), folder), env);
+
+/**
+ * @param {string} engine
+ * @param {boolean} isRootless
+ * @param {string} folder
+ * @returns {Promise<{ results: any, output: string }>} of Jest inside
+ */
+async function runInside(engine, isRootless, folder) {
+  const file = path.join(folder, 'results.json');
+  const env = { ...process.env, SEGANET_TEST_ENGINE: engine, SEGANET_TEST_FOLDER: folder };
+  const { child, remove } = (isRootless ? startWithoutRoot : startAsRoot)(folder, env);
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (output += part));
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (part) => (output += part));
   const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS - 10_000);
   await new Promise((resolve) => child.once('close', resolve));
   clearTimeout(timer);
+  remove();
   return { results: fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : null, output };
 }
 
-/** @type {['docker' | 'podman', string[]][]} */
+const PODMAN = ['podman', 'runc', 'catatonit', 'nft'];
+
+/** @type {['docker' | 'podman', boolean, string[]][]} */
 const ENGINES = [
-  ['docker', ['dockerd', 'runc', 'iptables', 'nft']],
-  ['podman', ['podman', 'runc', 'catatonit', 'nft']]
+  ['docker', false, ['dockerd', 'runc', 'iptables', 'nft']],
+  ['podman', false, PODMAN],
+  ['podman', true, [...PODMAN, 'setpriv', NEEDED]]
 ];
 
-for (const [engine, tools] of ENGINES) {
+for (const [engine, isRootless, tools] of ENGINES) {
   const { test } = needs(...tools, 'unshare', 'ip', 'tar');
   test(
-    `the driver ${engine} passes the suite of all drivers, isolates tenants and holds against attacks`,
+    `the driver ${engine}${isRootless ? ', without root,' : ''} passes the suite of all drivers, isolates tenants and holds against attacks`,
     async () => {
       const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'sgc-'));
       try {
-        const { results, output } = await runInside(engine, folder);
+        const { results, output } = await runInside(engine, isRootless, folder);
         if (!results) throw new Error(output.slice(-6000));
         const tests = results.testResults.flatMap((/** @type {any} */ each) => each.assertionResults);
         const failed = tests.filter((/** @type {any} */ { status }) => status !== 'passed');
