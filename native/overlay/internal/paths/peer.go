@@ -1,0 +1,92 @@
+package paths
+
+import (
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"seganet.internal/overlay/internal/bind"
+)
+
+// peer is a verified peer. Manager.mu guards it except for the atomics.
+type peer struct {
+	name     string
+	key      bind.Key
+	begins   bool
+	endpoint *bind.Endpoint
+	lastData atomic.Int64
+	sleeping atomic.Bool // nothing is kept up: the next packet or signal connects
+
+	choice   choice
+	round    *round
+	epoch    int64 // the highest number seen
+	rounds   int
+	pause    time.Duration
+	next     int64 // when the next round may begin
+	offline  bool
+	begun    bool
+	nat      NAT
+	metered  bool
+	asked    int64 // when the node service was last asked because of silence
+	changes  []Event
+	rtt      time.Duration
+	lastPath string
+
+	cachedDirect, cachedRelay netip.AddrPort // of the last run
+}
+
+// plan sets when the next round begins, each time later.
+func (p *peer) plan(now int64) {
+	p.pause = min(max(p.pause*2, searchFirst), searchMost)
+	p.wait(now)
+}
+
+// wait sets when the next round begins at the earliest.
+func (p *peer) wait(now int64) { p.next = now + int64(max(p.pause, searchFirst)) }
+
+// setPath hands the choice to the socket and reports a change. The caller holds m.mu.
+func (m *Manager) setPath(p *peer, why string) {
+	p.endpoint.SetPath(p.choice.path())
+	if name := p.choice.name(); name != p.lastPath {
+		p.lastPath = name
+		m.event(p, why)
+	}
+}
+
+func (c *choice) name() string {
+	switch {
+	case c.direct.IsValid():
+		return "direct " + c.direct.String()
+	case c.relay.IsValid():
+		return "relay"
+	case c.trial.IsValid():
+		return "direct " + c.trial.String() + " (unproven)"
+	}
+	return "none"
+}
+
+// startSession begins the session as soon as there is a path: a handshake without one costs 5 s (trap 2). The side that
+// does not begin asks the engine as well; bind holds its handshake back for a moment (trap 3).
+func (m *Manager) startSession(p *peer) {
+	if p.begun || !p.endpoint.Path().Usable() {
+		return
+	}
+	p.begun = true
+	go m.conf.Tunnel.Begin(p.key)
+}
+
+func (m *Manager) event(p *peer, why string) {
+	e := Event{Time: time.Now(), Peer: p.name, Path: p.choice.name(), Why: why}
+	p.changes = append(p.changes, e)
+	if len(p.changes) > ChangesKept {
+		p.changes = p.changes[1:]
+	}
+	m.report(e)
+}
+
+func (m *Manager) report(e Event) {
+	m.conf.Logger.Info("path", "peer", e.Peer, "path", e.Path, "why", e.Why)
+	if m.conf.Event != nil {
+		m.conf.Event(e)
+	}
+}

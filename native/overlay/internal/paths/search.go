@@ -1,0 +1,243 @@
+package paths
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"net/netip"
+	"time"
+
+	"seganet.internal/overlay/internal/wire"
+)
+
+// Connect begins to look for a path to the peer if nothing is on its way.
+func (m *Manager) Connect(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p := m.peers[name]; p != nil && (p.round == nil || p.round.ended && !p.endpoint.Path().Usable()) {
+		m.startRound(p)
+	}
+}
+
+// startRound begins a round of this side's own. The caller holds m.mu.
+func (m *Manager) startRound(p *peer) {
+	p.sleeping.Store(false)
+	if p.lastData.Load() == 0 {
+		p.lastData.Store(m.now()) // DropAfter counts from now
+	}
+	// Two rounds of the same millisecond must not have the same number: their credentials would be mixed up (trap 7).
+	p.epoch = max(p.epoch+1, time.Now().UnixMilli())
+	p.plan(m.now())
+	m.begin(p, p.epoch)
+	m.useCache(p)
+	m.poke()
+}
+
+// Remember gives the addresses of a peer in an earlier run. They are tried while the node service is out of reach.
+func (m *Manager) Remember(name string, direct, relayed netip.AddrPort) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p := m.peers[name]; p != nil {
+		p.cachedDirect, p.cachedRelay = direct, relayed
+	}
+}
+
+// Addresses returns the addresses that Remember takes.
+func (m *Manager) Addresses(name string) (direct, relayed netip.AddrPort) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.peers[name]
+	if p == nil {
+		return direct, relayed
+	}
+	if p.choice.direct.IsValid() {
+		p.cachedDirect = p.choice.direct
+	}
+	if p.choice.relay.IsValid() {
+		p.cachedRelay = p.choice.relay
+	}
+	return p.cachedDirect, p.cachedRelay
+}
+
+// useCache takes the addresses of the last run while nothing better can be asked for. The caller holds m.mu.
+func (m *Manager) useCache(p *peer) {
+	if m.signalling || p.endpoint.Path().Usable() {
+		return
+	}
+	if p.cachedRelay.IsValid() {
+		p.choice.relay = p.cachedRelay
+	}
+	if p.cachedDirect.IsValid() && !m.conf.RelayOnly {
+		p.choice.tryDirect(p.cachedDirect, m.now())
+	}
+	if p.choice.path().Usable() {
+		m.setPath(p, "addresses of the last run")
+		m.startSession(p)
+	}
+}
+
+// SignallingChanged says whether the node service is reached.
+func (m *Manager) SignallingChanged(up bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.signalling = up
+	if !up {
+		return
+	}
+	for _, p := range m.peers {
+		p.offline = false
+		if !p.sleeping.Load() && !p.choice.direct.IsValid() {
+			m.startRound(p)
+		}
+	}
+}
+
+// Offline notes the node service's word that the peer is not connected to it, or is again. Sessions go on.
+func (m *Manager) Offline(name string, offline bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.peers[name]
+	if p == nil {
+		return
+	}
+	back := p.offline && !offline
+	p.offline = offline
+	if back && !p.sleeping.Load() && !p.choice.direct.IsValid() {
+		p.pause = 0
+		m.startRound(p)
+	}
+}
+
+// NetworkChanged says that an address, link or route has changed. Everything is looked for again; direct paths have
+// Grace to prove themselves.
+func (m *Manager) NetworkChanged(what string) {
+	m.relay.reopen("the network changed: " + what)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.peers {
+		if p.sleeping.Load() {
+			continue
+		}
+		p.choice.shake(m.now())
+		p.pause = 0
+		m.startRound(p)
+		m.conf.Tunnel.Keepalive(p.key) // the peer hears the new address at once
+	}
+}
+
+// Signal takes a signalling message whose sender has been verified.
+func (m *Manager) Signal(from, kind string, epoch int64, data string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.peers[from]
+	if p == nil {
+		return nil
+	}
+	p.offline = false
+	switch kind {
+	case wire.SignalOffer:
+		o, relayed, err := decodeOffer([]byte(data))
+		if err != nil {
+			return err
+		}
+		m.takeOffer(p, epoch, o, relayed)
+	case wire.SignalCandidate:
+		var c wire.Candidate
+		if err := wire.Decode([]byte(data), wire.MaxSignalDataBytes, &c); err != nil {
+			return err
+		}
+		if p.round != nil && p.round.epoch == epoch {
+			m.addCandidate(p, c.Candidate)
+		}
+	}
+	return nil
+}
+
+func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer, relayed netip.AddrPort) {
+	if p.round == nil || epoch > p.epoch {
+		if p.round != nil {
+			p.choice.shake(m.now())
+		}
+		p.sleeping.Store(false)
+		if p.lastData.Load() == 0 {
+			p.lastData.Store(m.now())
+		}
+		p.epoch = max(p.epoch, epoch)
+		p.wait(m.now())
+		m.begin(p, epoch)
+		m.poke()
+	}
+	if p.round.epoch != epoch {
+		// The offer is of a round that has been replaced, or the peer has started again with a clock that is behind.
+		if p.round.answered && m.now()-p.round.started > int64(time.Second) {
+			m.startRound(p)
+		}
+		return
+	}
+	p.nat, p.metered = NAT(o.NAT), o.Metered
+	if relayed.IsValid() && relayed != p.choice.relay && !m.inOverlay(relayed.Addr()) {
+		p.choice.relay = relayed
+		if a := m.relay.allocation(); a != nil {
+			a.Permit(relayed.Addr())
+		}
+		m.setPath(p, "the peer named its relay address")
+	}
+	m.join(p, o)
+	m.startSession(p)
+}
+
+func (m *Manager) inOverlay(a netip.Addr) bool {
+	for _, prefix := range m.conf.Overlay {
+		if prefix.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// pairFound takes the pair of addresses that ICE has found. Data has yet to prove it.
+func (m *Manager) pairFound(p *peer, r *round, to netip.AddrPort, what string) {
+	time.AfterFunc(roundAfter, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if p.round == r {
+			m.end(p)
+		}
+	})
+	if p.choice.direct == to || p.choice.direct.IsValid() && p.endpoint.Traffic().HeardDirect > r.started {
+		return // it has survived
+	}
+	p.choice.direct = netip.AddrPort{}
+	p.choice.tryDirect(to, m.now())
+	m.setPath(p, "ICE found "+what+" "+to.String())
+	m.startSession(p)
+	m.poke()
+}
+
+// offer sends this side's offer of the current round, also again when the relay's address has changed.
+func (m *Manager) offer(p *peer) {
+	o := wire.Offer{User: p.round.user, Password: p.round.pass, Metered: m.conf.Metered, NAT: string(m.nat.Load().(NAT))}
+	if a := m.relay.allocation(); a != nil {
+		o.Relays = []netip.AddrPort{a.Address}
+	}
+	m.signal(p, wire.SignalOffer, p.round.epoch, &o)
+}
+
+// signal sends by the node service, else inside the session: services may be down for long.
+func (m *Manager) signal(p *peer, kind string, epoch int64, v any) {
+	data, err := wire.Marshal(v)
+	if err != nil {
+		return
+	}
+	if m.conf.Signaller.Signal(p.name, kind, epoch, string(data)) == nil {
+		return
+	}
+	if b, err := encodeTunnelled(tunnelled{kind, epoch, string(data)}); err == nil {
+		m.conf.Tunnel.SendControl(p.key, m.conf.Self, b)
+	}
+}
+
+func randomText(bytes int) string {
+	b := make([]byte, bytes)
+	_, _ = rand.Read(b)
+	return hex.EncodeToString(b)
+}
