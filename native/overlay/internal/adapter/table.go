@@ -10,7 +10,9 @@ package adapter
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
+	"os"
 	"slices"
 
 	"seganet.internal/overlay/internal/policy"
@@ -48,6 +50,30 @@ func ParseTable(text []byte) (Table, error) {
 		return nil, fmt.Errorf("the table of devices: %w", err)
 	}
 	return f.Devices, nil
+}
+
+// ReadTable reads the table of a file.
+func ReadTable(path string) (Table, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("the table of devices: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, MaxTableBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("the table of devices: %w", err)
+	}
+	return ParseTable(text)
+}
+
+// Without returns the devices of t whose name or virtual addresses other does not have.
+func (t Table) Without(other Table) (gone Table) {
+	for _, d := range t {
+		if !slices.ContainsFunc(other, func(o Device) bool { return o.Name == d.Name && o.Addr4 == d.Addr4 && o.Addr6 == d.Addr6 }) {
+			gone = append(gone, d)
+		}
+	}
+	return gone
 }
 
 // Validate checks names, addresses, ports and groups, and that no two devices share a name or an address.

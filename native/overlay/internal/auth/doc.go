@@ -17,7 +17,7 @@ const (
 
 	maxInvites       = 10000 // open invitations
 	maxNodes         = 10000 // nodes that are not revoked
-	maxCertificates  = 8     // certificates of one node that are valid at once; each renewal makes one
+	maxCertificates  = 32    // certificates of one node that are valid at once; each renewal or change of devices makes one
 	maxFormerDevices = 256   // devices of a node that it had once; they get their addresses back
 	databaseFile     = "auth.db"
 )

@@ -12,6 +12,7 @@ type Path struct {
 	Direct netip.AddrPort // where data goes; zero: by the relay
 	Relay  netip.AddrPort // the peer's address at its relay; zero: unknown
 	Trial  netip.AddrPort // a direct address under test: handshakes and probes go there, data does not
+	Both   bool           // data goes by Direct and by Relay; WireGuard's replay window drops the copy that comes second
 }
 
 // Usable is true if data can leave by the path.
@@ -103,7 +104,7 @@ func (e *Endpoint) send(bufs [][]byte, offset int) error {
 }
 
 // sendByPath sends by the direct path, else by the relay, else by the address under test: with no relay that is all
-// there is.
+// there is. A path with Both set sends two copies.
 func (e *Endpoint) sendByPath(bufs [][]byte, offset int) error {
 	r := e.path.Load()
 	if r == nil {
@@ -115,14 +116,17 @@ func (e *Endpoint) sendByPath(bufs [][]byte, offset int) error {
 		size += uint64(len(b) - offset)
 	}
 	direct := r.direct
-	if direct == nil && r.Relay.IsValid() {
+	if r.Relay.IsValid() && (direct == nil || r.Both) {
 		err := e.bind.sendRelayed(bufs, offset, r.Relay)
 		if err == nil {
 			e.sentRelay.Store(e.bind.Now())
 			e.txRelay.Add(size)
-			return nil
+			if direct == nil {
+				return nil
+			}
+		} else if direct == nil {
+			e.bind.Counters.RelayRefused.Add(uint64(len(bufs)))
 		}
-		e.bind.Counters.RelayRefused.Add(uint64(len(bufs)))
 	}
 	if direct == nil {
 		direct = r.trial

@@ -26,7 +26,7 @@ func runNode(ctx context.Context, args []string, out io.Writer) error {
 	port := f.Uint("port", 0, "UDP `port`; 0 keeps the last one")
 	buffers := f.Int("buffers", 0, "`bound` of each buffer pool, 64 KiB a buffer; 0 is 1024")
 	socks := f.String("socks", "", "`address` of a SOCKS5 proxy into the overlay, such as 127.0.0.1:1080")
-	devices := f.String("devices", "", "JSON `file` with the table of ordinary devices behind this node")
+	devices := f.String("devices", "", "JSON `file` with the table of ordinary devices behind this node; its changes are followed")
 	metered := f.Bool("metered", false, "fewer keepalives, for links that are paid by volume")
 	relayOnly := f.Bool("relay-only", false, "no direct paths, for measuring")
 	verbose := f.Bool("verbose", false, "log every change of a path's search")
@@ -41,7 +41,7 @@ func runNode(ctx context.Context, args []string, out io.Writer) error {
 		level = slog.LevelDebug
 	}
 	o := node.Options{State: *state, TUN: *tun, MTU: *mtu, Offload: *offload, Port: uint16(*port), Buffers: *buffers, SOCKS: *socks,
-		Metered: *metered, RelayOnly: *relayOnly, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))}
+		DevicesFile: *devices, Metered: *metered, RelayOnly: *relayOnly, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))}
 	if *port > 65535 {
 		return usage("%d is no UDP port", *port)
 	}
@@ -61,11 +61,7 @@ func runNode(ctx context.Context, args []string, out io.Writer) error {
 		o.Forwards = append(o.Forwards, stack.Forward{Network: network, Local: local, Remote: remote})
 	}
 	if *devices != "" {
-		text, err := readSmall(*devices, adapter.MaxTableBytes)
-		if err == nil {
-			o.Devices, err = adapter.ParseTable(text)
-		}
-		if err != nil {
+		if _, err := adapter.ReadTable(*devices); err != nil {
 			return wrongConfig(err)
 		}
 	}

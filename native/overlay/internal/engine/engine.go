@@ -31,6 +31,8 @@ const (
 	HandshakeQueue = 256
 	// WantedEvery is how often the same unknown destination is reported.
 	WantedEvery = time.Second
+	// AnswersQueue is the number of refusals (see Engine.Answer) that wait; further ones are dropped and counted.
+	AnswersQueue = 64
 	// WantedMost bounds the unknown destinations that are remembered.
 	WantedMost = 1024
 )
@@ -80,6 +82,7 @@ type Counters struct {
 	PeersMade     atomic.Uint64
 	PeersRemoved  atomic.Uint64
 	ControlUnsent atomic.Uint64 // control messages that found no session
+	Unanswered    atomic.Uint64 // refusals that found AnswersQueue full or no session
 }
 
 // Engine is a running WireGuard device.
@@ -88,9 +91,10 @@ type Counters struct {
 type Engine struct {
 	Counters Counters
 
-	conf  Config
-	dev   *device.Device
-	peers directory
+	conf    Config
+	dev     *device.Device
+	peers   directory
+	answers chan answer
 
 	controlTurn sync.Mutex // one SendControl at a time
 
@@ -111,7 +115,7 @@ func New(conf Config) (*Engine, error) {
 	if conf.Logger == nil {
 		conf.Logger = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{conf: conf, control: map[Key][]byte{}, wanted: map[netip.Addr]time.Time{},
+	e := &Engine{conf: conf, answers: make(chan answer, AnswersQueue), control: map[Key][]byte{}, wanted: map[netip.Addr]time.Time{},
 		states: map[Key]device.PeerSessionState{}}
 	e.peers.init()
 	e.dev = device.NewDevice(&gate{Device: conf.TUN, engine: e}, conf.Bind, &device.Logger{Verbosef: e.verbose, Errorf: e.failed},
@@ -135,6 +139,7 @@ func New(conf Config) (*Engine, error) {
 		e.dev.Close()
 		return nil, fmt.Errorf("cannot bring WireGuard up: %w. Is UDP port %d in use?", err, conf.Port)
 	}
+	go e.answer()
 	return e, nil
 }
 

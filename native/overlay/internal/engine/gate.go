@@ -107,7 +107,11 @@ func (e *Engine) SendControl(to Key, self netip.Addr, message []byte) bool {
 	src, dst := self.As16(), k.peer.Addresses[0].As16()
 	copy(packet[8:], src[:])
 	copy(packet[24:], dst[:])
-	packet = append(packet, message...)
+	return e.sendBeside(to, p, append(packet, message...))
+}
+
+// sendBeside sends a packet inside the session, beside the data. It returns false if the session has ended.
+func (e *Engine) sendBeside(to Key, p *device.Peer, packet []byte) bool {
 	e.controlTurn.Lock()
 	defer e.controlTurn.Unlock()
 	e.mu.Lock()
@@ -119,6 +123,37 @@ func (e *Engine) SendControl(to Key, self netip.Addr, message []byte) bool {
 	delete(e.control, to)
 	e.mu.Unlock()
 	return !unsent
+}
+
+// answer is a packet for a peer that Answer takes.
+type answer struct {
+	to     Key
+	packet []byte
+}
+
+// Answer sends a packet of at most device.MaxPriorityMessageContentSize bytes that this program made, such as a refusal,
+// inside the peer's session. It does not block: the data path calls it. Outbound does not see the packet.
+func (e *Engine) Answer(to Key, packet []byte) {
+	select {
+	case e.answers <- answer{to, packet}:
+	default:
+		e.Counters.Unanswered.Add(1)
+	}
+}
+
+// answer sends what Answer queued until the device ends.
+func (e *Engine) answer() {
+	for {
+		select {
+		case <-e.dev.Wait():
+			return
+		case a := <-e.answers:
+			p, ok := e.dev.LookupActivePeer(device.NoisePublicKey(a.to))
+			if !ok || len(a.packet) > device.MaxPriorityMessageContentSize || !e.sendBeside(a.to, p, a.packet) {
+				e.Counters.Unanswered.Add(1)
+			}
+		}
+	}
 }
 
 func (e *Engine) takeControl(key device.NoisePublicKey) []byte {

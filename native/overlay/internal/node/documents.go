@@ -11,7 +11,12 @@ import (
 
 const (
 	renewRetry   = time.Minute
+	askLimit     = 15 * time.Second // of the authentication service
 	housekeeping = 30 * time.Second
+	// RevocationsEvery is how often a node asks for the revocation list that nobody pushes to it.
+	RevocationsEvery = time.Minute
+	// revocationsFirst is when it asks first: a node that has just started may have an old list.
+	revocationsFirst = 5 * time.Second
 )
 
 func (n *Node) takePolicy(s wire.Signed) {
@@ -93,18 +98,52 @@ func (n *Node) replace(k *identity.Keys, next wire.Membership) bool {
 	return true
 }
 
-// renew gets the next certificate with the same keys.
-func (n *Node) renew(ctx context.Context) error {
-	m := n.current()
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
-	defer cancel()
-	devices := n.o.Devices.Names()
-	if len(devices) == 0 {
-		for _, d := range m.Devices {
-			devices = append(devices, d.Name)
+// askingRevocations asks the authentication service for the revocation list while the node services, which push it, are
+// out of reach.
+func (n *Node) askingRevocations(ctx context.Context) {
+	every := n.o.RevocationsEvery
+	if every == 0 {
+		every = RevocationsEvery
+	}
+	wait := min(revocationsFirst, every)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		wait = every
+		n.mu.Lock()
+		pushed := n.link != nil
+		n.mu.Unlock()
+		if pushed {
+			continue
+		}
+		if err := n.askRevocations(ctx); err != nil && ctx.Err() == nil {
+			n.log.Info("the revocation list cannot be asked for; the one of before stays", "error", err)
 		}
 	}
-	next, err := authclient.New(m.Auth, m.ClientTLS()).Renew(ctx, m.Keys, devices)
+}
+
+func (n *Node) askRevocations(ctx context.Context) error {
+	m := n.current()
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	s, err := authclient.New(m.Auth, m.ClientTLS()).Revocations(ctx)
+	if err == nil {
+		n.takeRevocations(s)
+	}
+	return err
+}
+
+// renew gets the next certificate with the same keys, and the revocation list. devices are all devices from now on.
+func (n *Node) renew(ctx context.Context, devices []string) error {
+	n.renewals.Lock()
+	defer n.renewals.Unlock()
+	m := n.current()
+	asking, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	next, err := authclient.New(m.Auth, m.ClientTLS()).Renew(asking, m.Keys, devices)
 	if err != nil {
 		return err
 	}
@@ -114,23 +153,29 @@ func (n *Node) renew(ctx context.Context) error {
 	n.mu.Lock()
 	n.member = next
 	n.mu.Unlock()
+	if err := n.askRevocations(ctx); err != nil {
+		n.log.Info("the revocation list cannot be asked for; the one of before stays", "error", err)
+	}
 	return nil
+}
+
+// sameDevices are the names for a renewal that changes no device.
+func (n *Node) sameDevices() (names []string) {
+	for _, d := range n.current().Devices {
+		names = append(names, d.Name)
+	}
+	return names
 }
 
 func (n *Node) renewing(ctx context.Context) {
 	for {
 		wait := max(time.Until(n.current().RenewAfter), renewRetry)
 		if time.Until(n.current().RenewAfter) <= 0 {
-			err := n.renew(ctx)
+			err := n.renew(ctx, n.sameDevices())
 			if err == nil {
 				n.log.Info("the certificate was renewed", "until", n.self().Certificate.NotAfter)
-				n.applyPolicy()
-				n.mu.Lock()
-				l := n.link
-				n.mu.Unlock()
-				if l != nil {
-					l.cancel() // the services get the new certificate
-				}
+				n.certificateChanged()
+				n.reconnect("the certificate was renewed") // the services get the new one
 				continue
 			}
 			n.log.Warn("the certificate could not be renewed; trying again in a minute", "error", err)

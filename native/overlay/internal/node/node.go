@@ -34,19 +34,23 @@ import (
 
 // Options configure a node.
 type Options struct {
-	State     string
-	TUN       string // name of the interface; empty: no privilege, netstack
-	MTU       int    // bytes; 0: 1,280
-	Offload   string // "auto", "on", "off"
-	Port      uint16 // UDP; 0: the one of the last run, else any
-	Buffers   int    // of the engine; 0: its default
-	Offers    []Offer
-	Devices   adapter.Table
-	Forwards  []stack.Forward
-	SOCKS     string // address of a SOCKS5 proxy; empty: none
-	Metered   bool
-	RelayOnly bool
-	Log       *slog.Logger
+	State   string
+	TUN     string // name of the interface; empty: no privilege, netstack
+	MTU     int    // bytes; 0: 1,280
+	Offload string // "auto", "on", "off"
+	Port    uint16 // UDP; 0: the one of the last run, else any
+	Buffers int    // of the engine; 0: its default
+	Offers  []Offer
+	// DevicesFile is the file with the table of devices behind this node; empty: none. Its changes are followed.
+	DevicesFile string
+	Forwards    []stack.Forward
+	SOCKS       string // address of a SOCKS5 proxy; empty: none
+	Metered     bool
+	RelayOnly   bool
+	// RevocationsEvery is how often the authentication service is asked for the revocation list while the node services
+	// are out of reach; 0: RevocationsEvery.
+	RevocationsEvery time.Duration
+	Log              *slog.Logger
 }
 
 // Node is a running node.
@@ -63,18 +67,24 @@ type Node struct {
 	stack   *stack.Stack // nil with a TUN
 	device  *tundev.Device
 	forward *stack.Forwarder
-	table   adapter.Table
 	within  []netip.Prefix
 	peers   directory
+	redial  chan struct{} // the node services are to be reached again without a pause
+
+	devicesState fileState
+	translator   *adapter.Translator // nil without a TUN or a file of devices
+	renewals     sync.Mutex          // one renewal at a time
 
 	mu        sync.Mutex
 	member    *identity.Member
+	table     adapter.Table // of devices, with their addresses
 	policy    wire.Policy
 	revoked   map[string]struct{}
 	revision  int64 // of the revocations
 	roots     int64 // number of the list of roots
 	turn      wire.TURN
-	link      *link // nil: the node services are out of reach
+	dialing   context.CancelFunc // ends the attempt to reach the node services
+	link      *link              // nil: the node services are out of reach
 	linkError string
 	waiting   map[string]chan wire.Message
 	lookups   int64
@@ -106,6 +116,10 @@ func Run(ctx context.Context, o Options) error {
 	task(func() { n.signalling(ctx) })
 	task(func() { n.renewing(ctx) })
 	task(func() { n.housekeeping(ctx) })
+	task(func() { n.askingRevocations(ctx) })
+	if o.DevicesFile != "" {
+		task(func() { n.watchDevices(ctx, n.devicesState) })
+	}
 	task(func() {
 		if err := paths.Watch(ctx, n.ignored, n.networkChanged); err != nil {
 			n.log.Warn("network", "error", err)
@@ -131,14 +145,15 @@ func open(ctx context.Context, o Options) (n *Node, err error) {
 	}
 	n = &Node{o: o, log: o.Log, start: time.Now(), bind: bind.New(), member: m, revoked: map[string]struct{}{},
 		waiting: map[string]chan wire.Message{}, events: map[int]func(control.Event){}, tracker: policy.New(o.Log)}
+	n.redial = make(chan struct{}, 1)
 	n.peers.init()
 	n.within = []netip.Prefix{netip.PrefixFrom(m.Self.Addresses[0], 48).Masked(), identity.Pool4()}
 	n.names = names.NewTable(m.Network + "." + wire.Domain)
 	n.names.Ask = n.ask
-	if err := n.bindDevices(ctx); err != nil {
+	if err := n.openDevices(ctx); err != nil {
 		return nil, err
 	}
-	if err := n.names.Set(m.FQDN, records(m.Self)); err != nil {
+	if err := n.names.Set(m.FQDN, records(n.member.Self)); err != nil {
 		return nil, err
 	}
 	device, err := n.openNetwork()
@@ -154,24 +169,6 @@ func open(ctx context.Context, o Options) (n *Node, err error) {
 	}
 	n.applyPolicy()
 	return n, nil
-}
-
-// bindDevices gives the devices their addresses of the certificate. A table with new names needs a new certificate.
-func (n *Node) bindDevices(ctx context.Context) error {
-	if len(n.o.Devices) == 0 {
-		return nil
-	}
-	t, err := n.o.Devices.Bind(n.member.Devices)
-	if err != nil {
-		if err := n.renew(ctx); err != nil {
-			return fmt.Errorf("the devices need addresses from the authentication service: %w", err)
-		}
-		if t, err = n.o.Devices.Bind(n.member.Devices); err != nil {
-			return err
-		}
-	}
-	n.table = t
-	return n.tracker.SetDevices(t.Targets())
 }
 
 func (n *Node) openNetwork() (tun.Device, error) {
@@ -199,14 +196,15 @@ func (n *Node) openNetwork() (tun.Device, error) {
 	}
 	n.device = d
 	n.forward = stack.NewForwarder(stack.System{}, n.names, n.within, n.log)
-	if len(n.table) == 0 {
+	if n.o.DevicesFile == "" {
 		return d, nil
 	}
 	mtu := n.o.MTU
 	if mtu == 0 {
 		mtu = tundev.DefaultMTU
 	}
-	return adapter.Wrap(d, adapter.NewTranslator(n.table, mtu)), nil
+	n.translator = adapter.NewTranslator(n.table, mtu)
+	return adapter.Wrap(d, n.translator), nil
 }
 
 func (n *Node) openTunnel(device tun.Device) error {
@@ -214,7 +212,7 @@ func (n *Node) openTunnel(device tun.Device) error {
 	conf := engine.Config{PrivateKey: keys.WGPrivate(), TUN: device, Bind: n.bind, Port: n.o.Port, Buffers: n.o.Buffers, Logger: n.log,
 		Inbound: func(from engine.Key, packet []byte) bool {
 			p, ok := n.peers.byKey(from)
-			return ok && n.tracker.Inbound(p, packet) == policy.Accept
+			return ok && n.inbound(p, packet)
 		},
 		Outbound: func(packet []byte) bool { return n.tracker.Outbound(packet) == policy.Accept },
 		Control: func(from engine.Key, message []byte) {
@@ -253,6 +251,18 @@ func (n *Node) openTunnel(device tun.Device) error {
 		Overlay: n.within, Interface: name, Loopback: n.onLoopback(), Metered: n.o.Metered, RelayOnly: n.o.RelayOnly, Logger: n.log,
 		Event: n.pathChanged}))
 	return nil
+}
+
+// inbound judges a packet of a peer. What the policy refuses is answered, so that a caller does not wait in vain.
+func (n *Node) inbound(from identity.Peer, packet []byte) bool {
+	v := n.tracker.Inbound(from, packet)
+	if v == policy.Accept {
+		return true
+	}
+	if r := policy.Refusal(v, packet); r != nil && n.paths.Load() != nil { // openTunnel sets paths last
+		n.engine.Answer(from.WGKey, r)
+	}
+	return false
 }
 
 func (n *Node) openForwards() error {

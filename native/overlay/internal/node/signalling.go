@@ -70,6 +70,9 @@ func (n *Node) signalling(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
+		case <-n.redial:
+			pause = retryFirst
+			continue
 		case <-time.After(pause):
 		}
 		pause = min(pause*2, retryMost)
@@ -92,6 +95,9 @@ func (n *Node) disconnected(err error) {
 
 func (n *Node) connect(ctx context.Context, url string, m *identity.Member) error {
 	dialing, done := context.WithTimeout(ctx, dialLimit)
+	n.mu.Lock()
+	n.dialing = done
+	n.mu.Unlock()
 	c, err := nodes.Dial(dialing, url, m.ClientTLS())
 	done()
 	if err != nil {
@@ -102,7 +108,7 @@ func (n *Node) connect(ctx context.Context, url string, m *identity.Member) erro
 	defer cancel()
 	l := &link{client: c, queue: make(chan wire.Message, sendQueue), cancel: cancel}
 	hello := &wire.Hello{Services: n.services(), Devices: []wire.Device{}}
-	for _, d := range n.table {
+	for _, d := range n.devices() {
 		hello.Devices = append(hello.Devices, wire.Device{Name: d.Name, Addr4: d.Addr4, Addr6: d.Addr6})
 	}
 	if err := c.Send(ctx, hello); err != nil {
@@ -169,14 +175,26 @@ func (n *Node) pingEvery() time.Duration {
 // networkChanged leaves the connection at once: it belongs to the old address.
 func (n *Node) networkChanged(what string) {
 	n.log.Info("the network changed", "what", what)
-	n.mu.Lock()
-	l := n.link
-	n.mu.Unlock()
-	if l != nil {
-		n.disconnected(errors.New("the network changed"))
-		l.cancel()
-	}
+	n.reconnect("the network changed")
 	n.paths.Load().NetworkChanged(what)
+}
+
+// reconnect replaces the connection to the node services without a pause.
+func (n *Node) reconnect(why string) {
+	select {
+	case n.redial <- struct{}{}:
+	default:
+	}
+	n.mu.Lock()
+	l, dialing := n.link, n.dialing
+	n.mu.Unlock()
+	switch {
+	case l != nil:
+		n.disconnected(errors.New(why))
+		l.cancel()
+	case dialing != nil:
+		dialing()
+	}
 }
 
 func (n *Node) take(l *link, msg wire.Message) {

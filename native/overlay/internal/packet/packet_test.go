@@ -235,6 +235,12 @@ func FuzzParse(f *testing.F) {
 		if info.Transport > info.End || info.End > len(b) {
 			t.Fatalf("offsets %d, %d of %d", info.Transport, info.End, len(b))
 		}
+		if r := packet.Refusal(b, &info, true); r != nil {
+			var answer packet.Info
+			if err := packet.Parse(r, &answer); err != nil || answer.Source != info.Destination || answer.Destination != info.Source {
+				t.Fatalf("the refusal % x: %+v, %v", r, answer, err)
+			}
+		}
 		packet.ClampMSS(b, &info, 1280)
 		before := bytes.Clone(b)
 		c, back := packet.Change{Source: virtual4, Destination: lan4}, packet.Change{Source: info.Source, Destination: info.Destination}

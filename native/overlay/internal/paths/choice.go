@@ -21,9 +21,11 @@ const (
 	ActiveFor = 5 * time.Second
 	// DropAfter is the time without data after which session, path and round of a peer are dropped.
 	DropAfter = 10 * time.Minute
-	// Grace is what an old direct path gets after a change of address. Kept for longer, it costs seconds of silence
-	// (trap 8).
-	Grace = 300 * time.Millisecond
+	// Grace is what an old direct path gets to prove itself after a change of address. Meanwhile the relay carries a copy
+	// of each packet, so a path that did not survive costs no silence (trap 8).
+	Grace = time.Second
+	// graceLeast is how long the grace lasts at least: the peer must have time for its own probes.
+	graceLeast = 200 * time.Millisecond
 	// trialEvery is how often an address under test gets a probe, trialFor how long; trialSlow and trialSlowFor are the
 	// same for a direct path that fell silent and may come back.
 	trialEvery   = 50 * time.Millisecond
@@ -78,8 +80,14 @@ type effects struct {
 }
 
 func (c *choice) path() bind.Path {
+	if c.shaken() {
+		return bind.Path{Direct: c.direct, Relay: c.relay, Trial: c.direct, Both: true}
+	}
 	return bind.Path{Direct: c.direct, Relay: c.relay, Trial: c.trial}
 }
+
+// shaken is true while the direct path has to prove itself.
+func (c *choice) shaken() bool { return c.graceEnds != 0 && c.direct.IsValid() }
 
 // tryDirect puts an address under test: a pair of ICE, or where an authenticated packet of the peer came from.
 func (c *choice) tryDirect(a netip.AddrPort, now int64) {
@@ -94,6 +102,9 @@ func (c *choice) moved(s bind.Source, now int64) (changed bool, why string) {
 		if c.relay == s.Addr {
 			return false, ""
 		}
+		if c.relay.IsValid() {
+			c.shake(now) // the peer's network has changed, or its relay has ended
+		}
 		c.relay = s.Addr
 		return true, "the peer has another relay address"
 	case c.direct.IsValid() && c.direct != s.Addr:
@@ -106,10 +117,11 @@ func (c *choice) moved(s bind.Source, now int64) (changed bool, why string) {
 	return false, ""
 }
 
-// shake starts the grace of the direct path: something changed, the path must prove itself again.
+// shake starts the grace of the direct path: something changed, the path must prove itself again. Its caller sets the
+// path.
 func (c *choice) shake(now int64) {
 	if c.direct.IsValid() {
-		c.graceSince, c.graceEnds = now, now+int64(Grace)
+		c.graceSince, c.graceEnds, c.trialSent = now, now+int64(Grace), 0
 	}
 }
 
@@ -157,15 +169,21 @@ func (c *choice) step(now int64, t bind.Traffic, lastData int64, keep time.Durat
 }
 
 func (c *choice) stepDirect(now int64, t bind.Traffic, active bool, keep time.Duration, e *effects) {
-	if c.graceEnds != 0 {
+	if c.shaken() {
 		switch {
-		case t.HeardDirect > c.graceSince:
+		case t.HeardDirect > c.graceSince && now-c.graceSince >= int64(graceLeast):
 			c.graceEnds = 0
+			e.changed, e.why = true, "the direct path survived a change of address"
 		case now >= c.graceEnds:
 			c.leave(now, "the direct path did not survive a change of address", e)
+			no := hear{}
+			e.tell = &no
 			return
-		case now-t.SentDirect >= int64(trialEvery):
-			e.keepalive = true
+		case now-c.trialSent >= int64(trialEvery):
+			c.trialSent = now
+			e.probe = true // by the direct path alone, as the peer's WireGuard reports the first copy only
+			return
+		default:
 			return
 		}
 	}
@@ -188,7 +206,7 @@ func (c *choice) stepTrial(now int64, t bind.Traffic, e *effects) {
 	}
 	if t.HeardDirect > c.trialSince && c.peerHears > c.trialSince {
 		c.direct, c.trial = c.trial, netip.AddrPort{}
-		c.directSince, c.unproven, c.slow = now, false, false
+		c.directSince, c.unproven, c.slow, c.graceEnds = now, false, false, 0
 		e.changed, e.promoted, e.why = true, true, "authenticated data passes directly"
 		return
 	}

@@ -16,6 +16,8 @@ import (
 const (
 	// roundLimit is how long a round may look for a pair.
 	roundLimit = 5 * time.Second
+	// roundFresh is the age up to which a running round serves a new reason to look for a path, too.
+	roundFresh = 2 * time.Second
 	// roundAfter is how long a side keeps answering checks after it has found its pair: the other side may need them.
 	roundAfter = 2 * time.Second
 	// outsideCache is how long ICE reuses the outside address that a STUN server named. pion's default of 25 s offers

@@ -83,7 +83,7 @@ func (m *Manager) tick() (busy bool) {
 		}
 		t := p.endpoint.Traffic()
 		m.apply(p, p.choice.step(now, t, p.lastData.Load(), keep), now)
-		if now-p.lastData.Load() < int64(ActiveFor) || p.choice.trial.IsValid() && !p.choice.slow || p.choice.graceEnds != 0 {
+		if now-p.lastData.Load() < int64(ActiveFor) || p.choice.trial.IsValid() && !p.choice.slow || p.choice.shaken() {
 			busy = true
 		}
 	}
@@ -101,7 +101,9 @@ func (m *Manager) apply(p *peer, e effects, now int64) {
 		m.conf.Tunnel.Keepalive(p.key)
 	case e.search:
 		p.pause = 0
-		m.startRound(p)
+		if p.round == nil || p.round.ended || now-p.round.started > int64(roundFresh) {
+			m.startRound(p)
+		}
 	case e.silent && now-p.asked > int64(searchFirst):
 		p.asked = now
 		if p.round == nil || p.round.ended || !p.round.answered {

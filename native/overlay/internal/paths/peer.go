@@ -44,6 +44,14 @@ func (p *peer) plan(now int64) {
 // wait sets when the next round begins at the earliest.
 func (p *peer) wait(now int64) { p.next = now + int64(max(p.pause, searchFirst)) }
 
+// shake makes the direct path, if there is one, prove itself again. The caller holds m.mu.
+func (m *Manager) shake(p *peer) {
+	if p.choice.shake(m.now()); p.choice.shaken() {
+		m.setPath(p, "the network changed")
+		m.poke()
+	}
+}
+
 // setPath hands the choice to the socket and reports a change. The caller holds m.mu.
 func (m *Manager) setPath(p *peer, why string) {
 	p.endpoint.SetPath(p.choice.path())

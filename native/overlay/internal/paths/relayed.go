@@ -39,6 +39,7 @@ func (m *Manager) relayChanged(ctx context.Context, a *Allocation, why string) {
 		if p.round != nil {
 			m.offer(p)
 		}
+		m.shake(p)
 		m.conf.Tunnel.Keepalive(p.key) // the peer learns the address from an authenticated packet, too
 	}
 	m.mu.Unlock()

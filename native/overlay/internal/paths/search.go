@@ -85,7 +85,7 @@ func (m *Manager) SignallingChanged(up bool) {
 	}
 	for _, p := range m.peers {
 		p.offline = false
-		if !p.sleeping.Load() && !p.choice.direct.IsValid() {
+		if !p.sleeping.Load() && (!p.choice.direct.IsValid() || p.choice.shaken()) {
 			m.startRound(p)
 		}
 	}
@@ -117,7 +117,7 @@ func (m *Manager) NetworkChanged(what string) {
 		if p.sleeping.Load() {
 			continue
 		}
-		p.choice.shake(m.now())
+		m.shake(p)
 		p.pause = 0
 		m.startRound(p)
 		m.conf.Tunnel.Keepalive(p.key) // the peer hears the new address at once
@@ -155,7 +155,7 @@ func (m *Manager) Signal(from, kind string, epoch int64, data string) error {
 func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer, relayed netip.AddrPort) {
 	if p.round == nil || epoch > p.epoch {
 		if p.round != nil {
-			p.choice.shake(m.now())
+			m.shake(p)
 		}
 		p.sleeping.Store(false)
 		if p.lastData.Load() == 0 {
@@ -206,7 +206,7 @@ func (m *Manager) pairFound(p *peer, r *round, to netip.AddrPort, what string) {
 	if p.choice.direct == to || p.choice.direct.IsValid() && p.endpoint.Traffic().HeardDirect > r.started {
 		return // it has survived
 	}
-	p.choice.direct = netip.AddrPort{}
+	p.choice.direct, p.choice.graceEnds = netip.AddrPort{}, 0
 	p.choice.tryDirect(to, m.now())
 	m.setPath(p, "ICE found "+what+" "+to.String())
 	m.startSession(p)

@@ -3,7 +3,10 @@ package servetest
 
 import (
 	"context"
+	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -117,4 +120,38 @@ func Await[M wire.Message](n *Node) M {
 			return want
 		}
 	}
+}
+
+// Split starts authentication and relay in one process, and returns the configurations of node services in others, whose
+// URLs the nodes learn when they join.
+func Split(t testing.TB, count int) (r *serve.Running, others []serve.Config) {
+	t.Helper()
+	c := Config(t)
+	c.Roles = []string{serve.RoleAuth, serve.RoleRelay}
+	for range count {
+		hold, err := net.Listen("tcp", "127.0.0.1:0") // ports must be known beforehand, as with real machines
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer hold.Close()
+		o := Config(t)
+		o.Roles, o.Listen = []string{serve.RoleNodes}, hold.Addr().String()
+		c.NodeURLs = append(c.NodeURLs, "wss://"+o.Listen+nodes.Path)
+		others = append(others, o)
+	}
+	r = Start(t, c)
+	for i := range others {
+		o := &others[i]
+		o.AuthURL, o.Root, o.TURNURLs = r.AuthURLs[0], r.Root, r.TURNURLs
+		for _, name := range []string{serve.RelaySecretFile, serve.ServicesSecretFile} {
+			text, err := os.ReadFile(filepath.Join(c.Dir, name))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(o.Dir, name), text, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return r, others
 }

@@ -1,0 +1,144 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"seganet.internal/overlay/internal/adapter"
+)
+
+// devicesEvery is how often the file with the table of devices is looked at.
+const devicesEvery = 2 * time.Second
+
+// openDevices takes the table of devices at the start.
+func (n *Node) openDevices(ctx context.Context) error {
+	if n.o.DevicesFile == "" {
+		return nil
+	}
+	n.devicesState = stateOf(n.o.DevicesFile)
+	t, err := adapter.ReadTable(n.o.DevicesFile)
+	if err != nil {
+		return err
+	}
+	if n.table, _, err = n.bindDevices(ctx, t); err != nil {
+		return err
+	}
+	return n.tracker.SetDevices(n.table.Targets())
+}
+
+// bindDevices gives the devices their addresses of the certificate. Devices that the certificate does not name, or
+// names in vain, need a new one first.
+func (n *Node) bindDevices(ctx context.Context, t adapter.Table) (bound adapter.Table, renewed bool, err error) {
+	if n.named(t) {
+		bound, err = t.Bind(n.current().Devices)
+		return bound, false, err
+	}
+	if err := n.renew(ctx, t.Names()); err != nil {
+		return nil, false, fmt.Errorf("the devices need addresses from the authentication service: %w", err)
+	}
+	bound, err = t.Bind(n.current().Devices)
+	return bound, true, err
+}
+
+// named is true if the certificate names these devices and no others.
+func (n *Node) named(t adapter.Table) bool {
+	var has []string
+	for _, d := range n.current().Devices {
+		has = append(has, d.Name)
+	}
+	want := t.Names()
+	slices.Sort(has)
+	slices.Sort(want)
+	return slices.Equal(has, want)
+}
+
+// devices returns the table in force.
+func (n *Node) devices() adapter.Table {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.table
+}
+
+// fileState tells versions of a file apart.
+type fileState struct {
+	changed time.Time
+	size    int64
+}
+
+func stateOf(path string) fileState {
+	st, err := os.Stat(path)
+	if err != nil {
+		return fileState{}
+	}
+	return fileState{st.ModTime(), st.Size()}
+}
+
+// watchDevices takes the table of devices again whenever its file changes. A table that cannot be taken leaves the one
+// of before in force.
+func (n *Node) watchDevices(ctx context.Context, last fileState) {
+	tick := time.NewTicker(devicesEvery)
+	defer tick.Stop()
+	again := time.Time{} // when a table that was not taken is tried again
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := stateOf(n.o.DevicesFile)
+		if now == last && (again.IsZero() || time.Now().Before(again)) {
+			continue
+		}
+		last, again = now, time.Time{}
+		t, err := adapter.ReadTable(n.o.DevicesFile)
+		if err == nil {
+			if err = n.takeDevices(ctx, t); err != nil {
+				again = time.Now().Add(renewRetry)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			n.log.Warn("the table of devices is not taken; the one of before stays", "error", err)
+		}
+	}
+}
+
+// takeDevices puts a table into force: addresses, packet filter, network, names, and what peers learn of this node.
+func (n *Node) takeDevices(ctx context.Context, t adapter.Table) error {
+	bound, renewed, err := n.bindDevices(ctx, t)
+	if err != nil {
+		return err
+	}
+	before := n.devices()
+	if err := n.tracker.SetDevices(bound.Targets()); err != nil {
+		return err
+	}
+	if n.translator != nil {
+		n.translator.Set(bound)
+	}
+	if n.stack != nil {
+		adapter.Unsplice(n.stack, before.Without(bound))
+		if err := adapter.Splice(n.stack, bound); err != nil {
+			return err
+		}
+	}
+	n.mu.Lock()
+	n.table = bound
+	n.mu.Unlock()
+	n.log.Info("the table of devices was taken", "devices", len(bound))
+	if renewed {
+		n.certificateChanged()
+	}
+	n.reconnect("the devices changed") // the services learn them from the first message
+	return nil
+}
+
+// certificateChanged puts into force what a new certificate says.
+func (n *Node) certificateChanged() {
+	if err := n.names.Set(n.self().FQDN, records(n.self())); err != nil {
+		n.log.Warn("names", "error", err)
+	}
+	n.applyPolicy()
+}
