@@ -78,19 +78,33 @@ func TestASilentDirectPathIsLeftInTime(t *testing.T) {
 func TestAnOldDirectPathHasItsGraceOnly(t *testing.T) {
 	c := choice{relay: relayAt, direct: directAt, directSince: start}
 	c.shake(start)
-	c.step(after(Grace-tickBusy), bind.Traffic{}, after(0), KeepEvery)
-	if !c.direct.IsValid() {
-		t.Fatal("left before the grace ended")
+	if p := c.path(); !p.Both || p.Direct != directAt || p.Relay != relayAt || p.Trial != directAt {
+		t.Errorf("%+v", p)
 	}
-	c.step(after(Grace), bind.Traffic{}, after(0), KeepEvery)
-	if c.direct.IsValid() {
-		t.Fatal("kept after the grace")
+	if e := c.step(after(Grace-tickBusy), bind.Traffic{}, after(0), KeepEvery); !c.direct.IsValid() || !e.probe {
+		t.Fatalf("before the grace ended: %+v", e)
+	}
+	if e := c.step(after(Grace), bind.Traffic{}, after(0), KeepEvery); c.direct.IsValid() || e.tell == nil || e.tell.direct {
+		t.Fatalf("after the grace: %+v", e)
 	}
 	c = choice{relay: relayAt, direct: directAt, directSince: start}
 	c.shake(start)
-	c.step(after(Grace), bind.Traffic{HeardDirect: after(100 * time.Millisecond)}, after(0), KeepEvery)
-	if !c.direct.IsValid() {
-		t.Fatal("a path that was heard again is left")
+	heard := bind.Traffic{HeardDirect: after(time.Millisecond)}
+	if c.step(after(graceLeast-tickBusy), heard, after(0), KeepEvery); !c.shaken() {
+		t.Fatal("no time for the peer's probes")
+	}
+	if e := c.step(after(graceLeast), heard, after(0), KeepEvery); !c.direct.IsValid() || c.shaken() || !e.changed || c.path().Both {
+		t.Fatalf("a path that was heard again: %+v", e)
+	}
+}
+
+func TestANewRelayAddressOfThePeerShakesTheDirectPath(t *testing.T) {
+	c := choice{relay: relayAt, direct: directAt, directSince: start}
+	if c.moved(bind.Source{Addr: relayAt, Relay: true}, start); c.shaken() {
+		t.Error("the relay address of before")
+	}
+	if changed, _ := c.moved(bind.Source{Addr: directAt, Relay: true}, start); !changed || !c.shaken() {
+		t.Error("not shaken")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seganet.internal/overlay/internal/bind"
+	"seganet.internal/overlay/internal/paths"
 )
 
 // stream opens a TCP echo from a to b and returns a function that sends a line and waits for it to come back.
@@ -102,6 +103,34 @@ func TestADeadDirectPathIsLeftAndComesBack(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	t.Logf("direct again %v after the path healed", time.Since(back))
+}
+
+// A change of this side's network that the direct path does not survive costs no silence: the relay carries copies.
+func TestTheRelayCarriesCopiesAfterAChangeOfTheNetwork(t *testing.T) {
+	a, b, _ := pair(t, nodeOptions{})
+	r := newRelay(t, "127.0.0.1:0", true, true)
+	a.paths.SetTURN(r.turn(t, "udp"))
+	b.paths.SetTURN(r.turn(t, "udp"))
+	echo := stream(t, a, b)
+	echo(3 * time.Second)
+	eventually(t, 5*time.Second, "direct", func() bool { return a.isDirect(b) && b.isDirect(a) })
+	a.direct.Store(true)
+	a.paths.NetworkChanged("a test")
+	if d := echo(5 * time.Second); d > paths.Grace {
+		t.Errorf("an echo took %v", d)
+	}
+	eventually(t, 5*time.Second, "both left the direct path", func() bool { return !a.isDirect(b) && !b.isDirect(a) })
+	// A change that the direct path survives leaves it.
+	a.direct.Store(false)
+	eventually(t, 15*time.Second, "direct again", func() bool { return a.isDirect(b) && b.isDirect(a) })
+	before := len(a.status(b).LastChanges)
+	a.paths.NetworkChanged("another test")
+	for start := time.Now(); time.Since(start) < 2*paths.Grace; time.Sleep(20 * time.Millisecond) {
+		echo(5 * time.Second)
+	}
+	if s := a.status(b); s.Why != "" || len(s.LastChanges) != before {
+		t.Errorf("%q, %v", s.Why, s.LastChanges)
+	}
 }
 
 func TestByTheRelayOnlyTCPOrUDP(t *testing.T) {
