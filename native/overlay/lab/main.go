@@ -3,6 +3,7 @@
 //
 //	go run ./lab matrix [KIND…]          every pair of NATs: first answer, direct or relay, and why
 //	go run ./lab faults [A B]            dead direct path, new host address, new outside address: how long is it silent
+//	go run ./lab relays                  a relay dies: how long are relayed and direct peers silent
 //	go run ./lab sleep                   the first packet to a peer that was never contacted
 //	go run ./lab rate [direct|relay]       TCP throughput between two hosts
 //
@@ -20,7 +21,7 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|sleep|rate")
+		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|sleep|rate")
 		os.Exit(2)
 	}
 	if os.Args[1] == "echo" || os.Args[1] == "gaps" || os.Args[1] == "sink" || os.Args[1] == "source" {
@@ -45,6 +46,8 @@ func main() {
 			err = matrix(l, os.Args[2:])
 		case "faults":
 			err = faults(l, os.Args[2:])
+		case "relays":
+			err = relays(l)
 		case "sleep":
 			err = sleep(l)
 		case "rate":

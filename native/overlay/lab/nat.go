@@ -22,9 +22,15 @@ type lab struct {
 	program string // seganet-overlay
 	self    string // this program
 	started []*exec.Cmd
+
+	twoRelays bool                 // relays in r1 and r2 instead of the services' own
+	relays    map[string]*exec.Cmd // by namespace
 }
 
-var spaces = []string{"net", "hub", "na", "nb", "a", "b"}
+// spaces are the namespaces. r1 and r2 hold relays of their own (see relayAt).
+var spaces = []string{"net", "hub", "r1", "r2", "na", "nb", "a", "b"}
+
+var relayAt = map[string]string{"r1": "10.77.0.2", "r2": "10.77.0.3"}
 
 func newLab() (*lab, error) {
 	l := &lab{prefix: fmt.Sprintf("ovl%d", os.Getpid()%10000)}
@@ -58,6 +64,16 @@ func (l *lab) ns(name string) string { return l.prefix + name }
 // ip runs ip in a namespace; the arguments are words of one text.
 func (l *lab) ip(ns, args string) error {
 	return run("ip", append([]string{"-n", l.ns(ns)}, strings.Fields(args)...)...)
+}
+
+// ipAtOnce runs several lines of ip in a namespace by one process, as a DHCP client does it.
+func (l *lab) ipAtOnce(ns string, lines ...string) error {
+	c := exec.Command("ip", "-n", l.ns(ns), "-batch", "-")
+	c.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("ip -batch: %w: %s", err, out)
+	}
+	return nil
 }
 
 // in returns a command that runs in a namespace.
@@ -116,7 +132,8 @@ func (l *lab) up(a, b string) error {
 		}
 	}
 	if err := errors.Join(l.ip("net", "link add name br0 type bridge"), l.ip("net", "link set br0 up"),
-		l.wire("hub", "pub", "10.77.0.1/24"), l.side("a", 1, a), l.side("b", 2, b)); err != nil {
+		l.wire("hub", "pub", "10.77.0.1/24"), l.wire("r1", "pub", relayAt["r1"]+"/24"), l.wire("r2", "pub", relayAt["r2"]+"/24"),
+		l.side("a", 1, a), l.side("b", 2, b)); err != nil {
 		return err
 	}
 	time.Sleep(200 * time.Millisecond)

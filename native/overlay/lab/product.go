@@ -21,13 +21,49 @@ type member struct {
 func (l *lab) dir(name string) string { return filepath.Join(l.folder, name) }
 
 func (l *lab) serve() error {
-	if _, err := l.spawn("hub", "serve.log", l.program, "serve", "--state", l.dir("serve"), "--network", "lab", "--listen", "10.77.0.1:443",
-		"--public", "10.77.0.1", "--relay-listen", "10.77.0.1:3478", "--relay-allow", "10.77.0.0/24"); err != nil {
+	args := []string{l.program, "serve", "--state", l.dir("serve"), "--network", "lab", "--listen", "10.77.0.1:443", "--public", "10.77.0.1"}
+	if l.twoRelays {
+		args = append(args, "--role", "auth", "--role", "nodes")
+		for _, at := range relayAt {
+			args = append(args, "--turn-url", "turn:"+at+":3478?transport=udp", "--turn-url", "turn:"+at+":3478?transport=tcp")
+		}
+	} else {
+		args = append(args, "--relay-listen", "10.77.0.1:3478", "--relay-allow", "10.77.0.0/24")
+	}
+	if _, err := l.spawn("hub", "serve.log", args...); err != nil {
 		return err
 	}
-	return until(10*time.Second, "the services run", func() bool {
+	if err := until(10*time.Second, "the services run", func() bool {
 		return l.in("hub", l.program, "policy", "--state", l.dir("serve")).Run() == nil
-	})
+	}); err != nil || !l.twoRelays {
+		return err
+	}
+	l.relays = map[string]*exec.Cmd{}
+	for ns := range relayAt {
+		if err := l.startRelay(ns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startRelay starts the relay of a namespace with the services' secret.
+func (l *lab) startRelay(ns string) error {
+	const secret = "relay.secret"
+	text, err := os.ReadFile(filepath.Join(l.dir("serve"), secret))
+	if err == nil {
+		err = os.MkdirAll(l.dir(ns), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(l.dir(ns), secret), text, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	at := relayAt[ns]
+	l.relays[ns], err = l.spawn(ns, ns+".log", l.program, "serve", "--role", "relay", "--state", l.dir(ns), "--public", at,
+		"--relay-listen", at+":3478", "--relay-allow", "10.77.0.0/24")
+	return err
 }
 
 // join makes a and b nodes of the network, once.

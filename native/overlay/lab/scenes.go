@@ -83,41 +83,81 @@ func faults(l *lab, pair []string) error {
 	if p := l.peer("a"); p.Path != "direct" {
 		return fmt.Errorf("not direct: %s", p.Reason)
 	}
-	scene := func(name, seconds string, limit float64, act func() error) error {
-		_, wait, err := l.gaps(target, seconds)
-		if err != nil {
-			return err
-		}
-		time.Sleep(2 * time.Second)
-		if err := act(); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		r, err := wait()
-		if err != nil {
-			return err
-		}
-		worst := 0.0
-		if len(r.Gaps) > 0 {
-			worst = slices.Max(r.Gaps)
-		}
-		fmt.Printf("%-42s longest silence %.2f s (limit %.1f), %d of %d answered, %d out of order, now %s %v\n", name, worst, limit, r.Answered, r.Sent, r.OutOfOrder, l.peer("a").Via, r.Gaps)
-		if worst > limit || r.Answered == 0 {
-			return fmt.Errorf("%s: silent for %.2f s", name, worst)
-		}
-		return nil
-	}
 	return errors.Join(
-		scene("8 the direct path falls silent", "6", 2, func() error {
+		l.scene(target, "8 the direct path falls silent", "6", 2, func() error {
 			return errors.Join(l.nft("na", "add rule ip t through ip daddr 10.77.0.12 drop"), l.nft("na", "add rule ip t through ip saddr 10.77.0.12 drop"))
 		}),
-		scene("9 back to the direct path", "10", 0.3, func() error { return l.nft("na", "flush chain ip t through") }),
-		scene("10 the host's address changes", "8", 1, func() error {
-			return errors.Join(l.ip("a", "addr del 192.168.11.2/24 dev eth0"), l.ip("a", "addr add 192.168.11.3/24 dev eth0"),
-				l.ip("a", "route add default via 192.168.11.1"))
+		l.scene(target, "9 back to the direct path", "10", 0.3, func() error { return l.nft("na", "flush chain ip t through") }),
+		l.scene(target, "10 the host's address changes", "8", 0.3, func() error {
+			return l.ipAtOnce("a", "addr del 192.168.11.2/24 dev eth0", "addr add 192.168.11.3/24 dev eth0", "route add default via 192.168.11.1")
 		}),
-		scene("10 the outside address changes", "10", 3, func() error {
-			return errors.Join(l.ip("na", "addr del 10.77.0.11/24 dev pub"), l.ip("na", "addr add 10.77.0.13/24 dev pub"))
+		l.scene(target, "10 the outside address changes", "10", 3, func() error {
+			return l.ipAtOnce("na", "addr del 10.77.0.11/24 dev pub", "addr add 10.77.0.13/24 dev pub")
 		}))
+}
+
+// scene measures the longest silence while act happens.
+func (l *lab) scene(target, name, seconds string, limit float64, act func() error) error {
+	_, wait, err := l.gaps(target, seconds)
+	if err != nil {
+		return err
+	}
+	time.Sleep(2 * time.Second)
+	if err := act(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	r, err := wait()
+	if err != nil {
+		return err
+	}
+	worst := 0.0
+	if len(r.Gaps) > 0 {
+		worst = slices.Max(r.Gaps)
+	}
+	fmt.Printf("%-42s longest silence %.2f s (limit %.1f), %d of %d answered, %d out of order, now %s %v\n", name, worst, limit, r.Answered, r.Sent, r.OutOfOrder, l.peer("a").Via, r.Gaps)
+	if worst > limit || r.Answered == 0 {
+		return fmt.Errorf("%s: silent for %.2f s", name, worst)
+	}
+	return nil
+}
+
+// relays is criterion 17: a relay dies. Relayed peers go on by another one, direct ones notice nothing.
+func relays(l *lab) error {
+	l.twoRelays = true
+	var bad []error
+	for _, mode := range []string{"relayed", "direct"} {
+		var more []string
+		limit := 3.0
+		if mode == "relayed" {
+			more = []string{"--relay-only"}
+		} else {
+			limit = 0.3
+		}
+		target, err := l.product("port", "port", more...)
+		if err != nil {
+			return err
+		}
+		_, warm, err := l.gaps(target, "3")
+		if err == nil {
+			_, err = warm()
+		}
+		if err != nil {
+			return err
+		}
+		s, err := l.status("a")
+		if err != nil {
+			return err
+		}
+		bad = append(bad, l.scene(target, "17 the relay dies, "+mode, "8", limit, func() error {
+			for ns, at := range relayAt {
+				if strings.HasPrefix(s.Node.RelayAddress, at+":") {
+					return l.relays[ns].Process.Kill()
+				}
+			}
+			return fmt.Errorf("the node's relay %q is none of this lab", s.Node.RelayAddress)
+		}))
+	}
+	return errors.Join(bad...)
 }
 
 // sleep is criterion 18: the first packet of all to a peer.
