@@ -62,6 +62,7 @@ type Bind struct {
 	relayed chan *relayedPacket
 	free    sync.Pool
 	faults  atomic.Pointer[Faults]
+	marked  atomic.Pointer[marked] // nil while closed
 
 	mu        sync.Mutex // guards closed and writes to endpoints
 	closed    chan struct{}
@@ -156,6 +157,7 @@ func (b *Bind) Open(port uint16) ([]conn.ReceiveFunc, uint16, error) {
 		return nil, 0, fmt.Errorf("cannot open UDP port %d: %w", port, err)
 	}
 	b.port.Store(uint32(actual))
+	b.replaceMarked(openMarked(actual))
 	closed := make(chan struct{})
 	b.mu.Lock()
 	b.closed = closed
@@ -175,7 +177,14 @@ func (b *Bind) Close() error {
 		b.closed = nil
 	}
 	b.mu.Unlock()
+	b.replaceMarked(nil)
 	return b.std.Close()
+}
+
+func (b *Bind) replaceMarked(m *marked) {
+	if old := b.marked.Swap(m); old != nil {
+		old.close()
+	}
 }
 
 // SetMark implements conn.Bind.
@@ -284,6 +293,9 @@ func (b *Bind) SendTo(packet []byte, to netip.AddrPort) error {
 func (b *Bind) sendDirect(bufs [][]byte, offset int, to *conn.StdNetEndpoint) error {
 	if f := b.faults.Load(); f != nil && f.DropSend != nil && f.DropSend(to.AddrPort) {
 		return nil
+	}
+	if offset > 0 { // a buffer of WireGuard
+		return b.sendMarked(bufs, offset, to)
 	}
 	return b.std.Send(bufs, to, offset)
 }

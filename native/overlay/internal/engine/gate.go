@@ -6,10 +6,12 @@ import (
 
 	"github.com/tailscale/wireguard-go/device"
 	"github.com/tailscale/wireguard-go/tun"
+
+	"seganet.internal/overlay/internal/bind"
 )
 
 // gate stands between the TUN and the device. It applies Inbound and Outbound and takes control messages out of the
-// inbound packets.
+// inbound packets. It marks urgent outbound packets for the Bind.
 type gate struct {
 	tun.Device
 	engine *Engine
@@ -18,13 +20,14 @@ type gate struct {
 // Read implements tun.Device. A refused packet gets length 0, which the device skips.
 func (g *gate) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 	n, err := g.Device.Read(bufs, sizes, offset)
-	if f := g.engine.conf.Outbound; f != nil {
-		for i := range n {
-			if sizes[i] > 0 && !f(bufs[i][offset:offset+sizes[i]]) {
-				sizes[i] = 0
-				g.engine.Counters.RefusedOut.Add(1)
-			}
+	f := g.engine.conf.Outbound
+	for i := range n {
+		packet := bufs[i][offset : offset+sizes[i]]
+		if len(packet) > 0 && f != nil && !f(packet) {
+			sizes[i] = 0
+			g.engine.Counters.RefusedOut.Add(1)
 		}
+		bind.Mark(bufs[i], bind.Urgent(packet))
 	}
 	return n, err
 }
