@@ -243,3 +243,11 @@ test('sends the events of the keeper, and tells when the stream is lost', async 
   expect(warnings().filter(([id]) => id)).toEqual([['events', expect.stringMatching(/^The keeper/)]]);
   expect(messages.filter(({ payload }) => payload.event === 'lost')).toHaveLength(1);
 });
+
+test('a file that is no text stops no other node', async () => {
+  await run(tenants({ file: { $: 1 } }), node('in', 'mqtt-devices', { host: '127.0.0.1', port: '0' }));
+  // Node-RED's own report of a constructor that threw.
+  expect(errors().map(([, sentence]) => sentence)).not.toContainEqual(
+    expect.stringMatching(/is not a function/)
+  );
+});

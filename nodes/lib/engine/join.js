@@ -84,8 +84,9 @@ function exposureOf(RED, values) {
   /** Tenants files that nodes name. @type {string[]} */
   const files = [];
   RED.nodes.eachNode?.((each) => {
-    const { type, file } = /** @type {{ type: string, file?: string }} */ (each);
-    if (type === 'seganet-tenants' && file) files.push(valueOf(file));
+    const { type, file } = /** @type {{ type: string, file?: unknown }} */ (each);
+    // That node itself reports a file that is no text.
+    if (type === 'seganet-tenants' && typeof file === 'string' && file) files.push(valueOf(file));
   });
   const sentence = open.map((host) => exposureProblem(host, { files })).find(Boolean);
   return sentence ? { shown: 'open to tenants', sentence } : null;

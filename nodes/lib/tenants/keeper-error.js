@@ -1,5 +1,7 @@
 'use strict';
 
+const { shown } = require('../base/values');
+
 /** Errors of the system that mean that no keeper listens on the socket. */
 const REMEDIES = /** @type {Record<string, string>} */ ({
   ENOENT: 'There is no such socket. Start "seganet-tenants run", or correct the path in the node',
@@ -45,7 +47,7 @@ class KeeperError extends Error {
 function unreachable(socket, error) {
   const code = error.code ?? error.message;
   const remedy = REMEDIES[code] ?? 'Check the keeper';
-  const sentence = `The keeper of the tenants does not answer on ${socket} (${code}). ${remedy}.`;
+  const sentence = `The keeper of the tenants does not answer on ${shown(socket)} (${code}). ${remedy}.`;
   return new KeeperError(sentence, { code: 'unreachable', cause: error });
 }
 

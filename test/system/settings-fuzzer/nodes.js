@@ -34,7 +34,7 @@ const NO_RECORDS = [
   'seganet-unbatch'
 ];
 /** They come from the engine or broker that the node names, which has reported the reason. */
-const OF_ANOTHER = /^(engine not|wrong setting|broker: |cluster: |no cluster)/;
+const OF_ANOTHER = /^(engine not|wrong setting|made by a newer version|broker: |cluster: |no cluster)/;
 
 /** The nodes that each odd node depends on, and a path for a record that must always work. */
 const BASE = [
@@ -226,7 +226,9 @@ class Bench {
       if (!isOther) return [`${tell(node)} is red (${text}) and the log gives no reason`];
     }
     const [, port] = /^(\d+) ·/.exec(text) ?? [];
-    const isTcp = node.transport !== 'udp' && fill === 'green' && port;
+    const transport =
+      String(node.transport ?? '').trim() || (node.type === 'seganet-coap-devices' ? 'udp' : 'tcp');
+    const isTcp = transport !== 'udp' && fill === 'green' && port;
     if (isTcp && !(await accepts(Number(port), node.host)))
       return [`${tell(node)} is green, and port ${port} is closed`];
     return [];
@@ -284,8 +286,9 @@ function tell({ type, changed, ...node }) {
 
 /** @param {number} port @param {unknown} host @returns {Promise<boolean>} */
 function accepts(port, host) {
-  const to =
-    typeof host === 'string' && net.isIP(host) && !/^(0\.0\.0\.0|::)$/.test(host) ? host : '127.0.0.1';
+  // A number is an IPv4 address, too: 2147483647 is 127.255.255.255.
+  const isAddress = typeof host === 'string' && (net.isIP(host) > 0 || /^\d+$/.test(host));
+  const to = isAddress && !/^(0\.0\.0\.0|0|::)$/.test(host) ? host : '127.0.0.1';
   return new Promise((resolve) => {
     const socket = net.connect(port, to);
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false));

@@ -68,6 +68,13 @@ test.each([
   });
 });
 
+test('does not repeat a long path, or a secret in it', async () => {
+  const bad = new KeeperClient({ socket: `mqtts://u:S3CRET@h/${'x'.repeat(5000)}` });
+  const { message } = await bad.renew('l1').catch((error) => error);
+  expect(message).not.toMatch(/S3CRET/);
+  expect(message.length).toBeLessThan(300);
+});
+
 test.each([
   ['no JSON', { status: 200, body: '{' }],
   ['null', { status: 200, body: 'null' }],
