@@ -12,7 +12,7 @@ import (
 func runServe(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("serve", out)
 	var c serve.Config
-	var roles, public, relayAddress, relayAllow, nodeURLs, turnURLs, caGroups, oidcGroups words
+	var roles, public, relayAddress, relayAllow, nodeURLs, turnURLs, natsURLs, caGroups, oidcGroups words
 	state := stateFlag(f)
 	f.Var(&roles, "role", "`role` of this process: auth, nodes, relay; may be given several times (all)")
 	f.StringVar(&c.Network, "network", "", "`name` of the network; needed at the first start of the auth role")
@@ -24,6 +24,9 @@ func runServe(ctx context.Context, args []string, out io.Writer) error {
 	f.StringVar(&c.AuthURL, "auth", "", "`URL` of the auth role, if it runs in another process")
 	f.StringVar(&c.Root, "root", "", "`fingerprint` of that service's root, sha256:…")
 	f.Var(&nodeURLs, "nodes-url", "`URL` of a node service in another process, wss://host/v1/signal")
+	f.Var(&natsURLs, "nats", "`URL` of a NATS server that joins several node services: tls://user:password@host:4222")
+	f.StringVar(&c.NATS.Creds, "nats-creds", "", "`file` with the credentials of the NATS account")
+	f.StringVar(&c.NATS.CA, "nats-ca", "", "PEM `file` of the NATS servers' CA (the system's)")
 	f.Var(&turnURLs, "turn-url", "`URL` of a relay elsewhere, for example a coturn: turn:host:3478?transport=udp")
 	f.StringVar(&c.CACertFile, "ca-cert", "", "PEM `file` of an own CA, signer to root; imported at the first start")
 	f.StringVar(&c.CAKeyFile, "ca-key", "", "PEM `file` of the signer's Ed25519 key")
@@ -44,6 +47,7 @@ func runServe(ctx context.Context, args []string, out io.Writer) error {
 	if c.RelayAllow, err = relayAllow.prefixes(); err != nil {
 		return err
 	}
+	c.NATS.URLs = natsURLs
 	c.Roles, c.Dir, c.Public, c.NodeURLs, c.TURNURLs, c.CAGroups, c.OIDC.Groups = roles, *state, public, nodeURLs, turnURLs, caGroups, oidcGroups
 	if err := c.Validate(); err != nil {
 		return wrongConfig(err)

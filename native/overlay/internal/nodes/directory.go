@@ -3,6 +3,7 @@ package nodes
 import (
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -16,6 +17,9 @@ type entry struct {
 	der      []byte
 	hello    wire.Hello
 	watchers map[*session]struct{} // that hear when it comes and goes
+	home     string                // the other service that it is connected to; empty: this one, or none
+	since    int64                 // number of its newest connection
+	ended    int64                 // number of the newest connection to another service that has ended
 }
 
 // directory finds entries by node, device and address. REQUIRES: Server.mu.
@@ -29,15 +33,15 @@ func newDirectory() *directory {
 }
 
 // put replaces the node's entry and keeps its watchers.
-func (d *directory) put(c *session, h wire.Hello) *entry {
-	e := d.byName[c.peer.FQDN]
+func (d *directory) put(peer identity.Peer, der []byte, h wire.Hello) *entry {
+	e := d.byName[peer.FQDN]
 	if e == nil {
 		e = &entry{watchers: map[*session]struct{}{}}
-		d.byName[c.peer.FQDN] = e
+		d.byName[peer.FQDN] = e
 	} else {
 		d.unlink(e)
 	}
-	e.peer, e.der, e.hello = c.peer, c.der, h
+	e.peer, e.der, e.hello = peer, der, h
 	for _, p := range e.peer.AllowedIPs() {
 		d.byAddr[p.Addr()] = e
 	}
@@ -95,15 +99,17 @@ func (s *Server) enter(c *session, h *wire.Hello) (*wire.Welcome, bool) {
 	if old := s.sessions[c.peer.FQDN]; old != nil && old != c {
 		old.end(websocket.StatusPolicyViolation, "the node connected again")
 	}
-	if len(s.dir.byName) >= maxDirectory { // what is not connected can be learned again
-		s.dir.drop(func(p identity.Peer) bool { return s.sessions[p.FQDN] == nil })
-	}
+	s.makeRoom()
+	again := s.sessions[c.peer.FQDN] == c
 	s.sessions[c.peer.FQDN] = c
-	e := s.dir.put(c, *h)
-	for w := range e.watchers {
-		if w != c {
-			w.sendMessage(e.found("", true))
-		}
+	e := s.dir.put(c.peer, c.der, *h)
+	if !again {
+		e.since = max(e.since+1, e.ended+1, time.Now().UnixNano()) // newer than every connection that this service has heard of
+	}
+	e.home = ""
+	s.announceOnline(e, c)
+	if s.cluster != nil {
+		s.cluster.publish("all", s.cluster.presence(e, true))
 	}
 	return &wire.Welcome{Policy: s.docs.Policy, Revocations: s.docs.Revocations, Roots: s.docs.Roots}, true
 }
@@ -122,9 +128,36 @@ func (s *Server) leave(c *session) {
 	}
 	delete(s.sessions, c.peer.FQDN)
 	if e := s.dir.byName[c.peer.FQDN]; e != nil {
-		for w := range e.watchers {
-			w.sendMessage(&wire.Gone{Name: c.peer.FQDN})
+		s.announceGone(e)
+		if s.cluster != nil {
+			s.cluster.publish("all", s.cluster.presence(e, false))
 		}
+	}
+}
+
+// announceOnline tells the watchers of e, except for one, that it is connected. REQUIRES: s.mu.
+func (s *Server) announceOnline(e *entry, except *session) {
+	for w := range e.watchers {
+		if w != except {
+			w.sendMessage(e.found("", true))
+		}
+	}
+}
+
+// announceGone tells the watchers of e that it is no longer connected. REQUIRES: s.mu.
+func (s *Server) announceGone(e *entry) {
+	for w := range e.watchers {
+		w.sendMessage(&wire.Gone{Name: e.peer.FQDN})
+	}
+}
+
+// online is true if the node is connected to this service or another one. REQUIRES: s.mu.
+func (s *Server) online(e *entry) bool { return s.sessions[e.peer.FQDN] != nil || e.home != "" }
+
+// makeRoom drops what is not connected, which can be learned again, from a full directory. REQUIRES: s.mu.
+func (s *Server) makeRoom() {
+	if len(s.dir.byName) >= maxDirectory {
+		s.dir.drop(func(p identity.Peer) bool { return !s.online(s.dir.byName[p.FQDN]) })
 	}
 }
 
@@ -145,7 +178,7 @@ func (s *Server) lookup(c *session, m *wire.Lookup) wire.Message {
 		return &wire.Error{ID: m.ID, Code: wire.CodeUnknown, Text: "No node or device of this name or address has connected since the service started. Check the name, and that the node runs."}
 	}
 	s.watch(c, e)
-	return e.found(m.ID, s.sessions[e.peer.FQDN] != nil)
+	return e.found(m.ID, s.online(e))
 }
 
 // signal forwards an offer or candidate, with the sender's certificate at an offer.
@@ -155,14 +188,14 @@ func (s *Server) signal(c *session, m *wire.Signal) *wire.Error {
 	if m.To == "" {
 		return &wire.Error{Code: wire.CodeInvalid, Text: "A node's signal has a receiver, not a sender."}
 	}
-	to := s.sessions[m.To]
-	if to == nil {
+	to, there := s.sessions[m.To], s.dir.byName[m.To]
+	if to == nil && (there == nil || there.home == "") {
 		return &wire.Error{Code: wire.CodeOffline, Text: "The node " + m.To + " is not connected."}
 	}
-	if e := s.dir.byName[m.To]; e != nil {
-		s.watch(c, e)
+	if there != nil {
+		s.watch(c, there)
 	}
-	if e := s.dir.byName[c.peer.FQDN]; e != nil {
+	if e := s.dir.byName[c.peer.FQDN]; e != nil && to != nil {
 		s.watch(to, e)
 	}
 	f := &wire.Signal{From: c.peer.FQDN, Type: m.Type, Epoch: m.Epoch, Data: m.Data, Signature: m.Signature}
@@ -172,6 +205,10 @@ func (s *Server) signal(c *session, m *wire.Signal) *wire.Error {
 	frame, err := wire.Encode(f)
 	if err != nil {
 		return &wire.Error{Code: wire.CodeInvalid, Text: "The signal is too large with the node's certificate. Send fewer bytes."}
+	}
+	if to == nil {
+		s.cluster.forward(there, f)
+		return nil
 	}
 	to.send(frame)
 	return nil

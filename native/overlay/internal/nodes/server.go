@@ -25,6 +25,7 @@ type Options struct {
 	Source Source
 	Roots  *x509.CertPool // trusted at the start; the list of roots replaces them
 	TURN   TURNOptions
+	Bus    Bus              // joins several services of the network; nil: this one is alone
 	Now    func() time.Time // nil: time.Now
 }
 
@@ -48,7 +49,12 @@ type Server struct {
 	revoked  map[string]struct{}
 	sessions map[string]*session // FQDN → connection
 	dir      *directory
+	cluster  *cluster // nil: this service is alone
+	numbers  numbers
 }
+
+// numbers are those of the documents in force.
+type numbers struct{ roots, revocations, policy int64 }
 
 // New starts a service. It fails if the source's documents are not signed under the roots.
 func New(o Options) (*Server, error) {
@@ -66,7 +72,35 @@ func New(o Options) (*Server, error) {
 		defer s.wait.Done()
 		s.follow(changed)
 	}()
+	if o.Bus != nil {
+		if err := s.join(o.Bus); err != nil {
+			s.Close()
+			return nil, err
+		}
+	}
 	return s, nil
+}
+
+// join makes this service one of several.
+func (s *Server) join(bus Bus) error {
+	var list wire.Revocations
+	if err := wire.Decode([]byte(s.docs.Revocations.Payload), wire.MaxFrameBytes, &list); err != nil {
+		return err
+	}
+	c, err := newCluster(s, bus, list.Network)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.cluster = c
+	s.mu.Unlock()
+	c.tellAll("all") // nodes may have connected meanwhile
+	s.wait.Add(1)
+	go func() {
+		defer s.wait.Done()
+		c.run()
+	}()
+	return nil
 }
 
 // Close ends all connections and waits for their goroutines.
@@ -82,27 +116,56 @@ func (s *Server) Online() int {
 	return len(s.sessions)
 }
 
-// take checks new documents and makes them the current ones. Roots come first: they may have signed the others.
-func (s *Server) take(docs wire.Documents) error {
+// open checks documents. Roots come first: they may have signed the others.
+func (s *Server) open(docs wire.Documents) (pool *x509.CertPool, revoked map[string]struct{}, n numbers, err error) {
+	s.mu.Lock()
+	trusted := s.roots
+	s.mu.Unlock()
 	var roots wire.Roots
-	if err := identity.Open(identity.DocRoots, docs.Roots, s.roots, s.now(), &roots); err != nil {
-		return fmt.Errorf("the list of roots: %w", err)
+	if err := identity.Open(identity.DocRoots, docs.Roots, trusted, s.now(), &roots); err != nil {
+		return nil, nil, n, fmt.Errorf("the list of roots: %w", err)
 	}
-	pool, err := identity.Pool(roots.Certificates)
-	if err != nil {
-		return fmt.Errorf("the list of roots: %w", err)
+	if pool, err = identity.Pool(roots.Certificates); err != nil {
+		return nil, nil, n, fmt.Errorf("the list of roots: %w", err)
 	}
 	var list wire.Revocations
 	if err := identity.Open(identity.DocRevocations, docs.Revocations, pool, s.now(), &list); err != nil {
-		return fmt.Errorf("the revocation list: %w", err)
+		return nil, nil, n, fmt.Errorf("the revocation list: %w", err)
 	}
 	var policy wire.Policy
 	if err := identity.Open(identity.DocPolicy, docs.Policy, pool, s.now(), &policy); err != nil {
-		return fmt.Errorf("the policy: %w", err)
+		return nil, nil, n, fmt.Errorf("the policy: %w", err)
+	}
+	return pool, list.Set(), numbers{roots.Number, list.Number, policy.Version}, nil
+}
+
+// take makes new documents of the source the current ones.
+func (s *Server) take(docs wire.Documents) error {
+	pool, revoked, n, err := s.open(docs)
+	if err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.docs, s.roots, s.revoked = docs, pool, list.Set()
+	s.docs, s.roots, s.revoked, s.numbers = docs, pool, revoked, n
+	return nil
+}
+
+// takeNewer takes documents of another service if the authentication service signed them after those in force.
+func (s *Server) takeNewer(docs wire.Documents) error {
+	pool, revoked, n, err := s.open(docs)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	old, now := s.docs, s.numbers
+	if n == now || n.roots < now.roots || n.revocations < now.revocations || n.policy < now.policy {
+		s.mu.Unlock()
+		return nil
+	}
+	s.docs, s.roots, s.revoked, s.numbers = docs, pool, revoked, n
+	s.mu.Unlock()
+	s.push(old, docs)
 	return nil
 }
 
@@ -117,13 +180,16 @@ func (s *Server) follow(changed <-chan struct{}) {
 		var docs wire.Documents
 		docs, changed = s.opts.Source.Documents()
 		s.mu.Lock()
-		old := s.docs
+		old, c := s.docs, s.cluster
 		s.mu.Unlock()
 		if err := s.take(docs); err != nil {
 			slog.Error("the authentication service's documents are refused; the old ones stay", "error", err)
 			continue
 		}
 		s.push(old, docs)
+		if c != nil {
+			c.publish("all", &wire.News{Documents: docs})
+		}
 	}
 }
 

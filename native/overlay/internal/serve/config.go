@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"seganet.internal/overlay/internal/auth"
+	"seganet.internal/overlay/internal/bus"
 	"seganet.internal/overlay/internal/identity"
 )
 
@@ -43,6 +44,8 @@ type Config struct {
 	Root     string   // fingerprint of its root, then
 	NodeURLs []string // of the nodes role, if it runs in other processes
 	TURNURLs []string // of the relay, if it runs in another process or is a coturn
+
+	NATS bus.Options // joins several node services; without URLs this one is alone
 
 	CACertFile, CAKeyFile string // CA to import at the first start: chain from the signer to the root, and the signer's key
 	TrustedCAFile         string // CAs whose client certificates may join
@@ -74,7 +77,10 @@ func (c *Config) Validate() error {
 	if c.has(RoleNodes) && !c.has(RoleRelay) && len(c.TURNURLs) == 0 {
 		return errors.New("nodes must know where the relay is. Give its URL: --turn-url 'turn:<host>:3478?transport=udp'")
 	}
-	return c.OIDC.Validate()
+	if len(c.NATS.URLs) > 0 && !c.has(RoleNodes) {
+		return errors.New("NATS joins node services, and this process is none. Give --role nodes, or leave --nats out")
+	}
+	return errors.Join(c.NATS.Validate(), c.OIDC.Validate())
 }
 
 // Names of the secret files in the state folder.

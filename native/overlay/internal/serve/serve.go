@@ -16,6 +16,7 @@ import (
 
 	"seganet.internal/overlay/internal/auth"
 	"seganet.internal/overlay/internal/authclient"
+	"seganet.internal/overlay/internal/bus"
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/nodes"
 	"seganet.internal/overlay/internal/relay"
@@ -111,6 +112,14 @@ func Start(ctx context.Context, c Config) (r *Running, err error) {
 	}
 	if c.has(RoleNodes) {
 		options.TURN = nodes.TURNOptions{URLs: r.TURNURLs, Secret: relaySecret}
+		if len(c.NATS.URLs) > 0 {
+			b, err := bus.Open(c.NATS)
+			if err != nil {
+				return r, err
+			}
+			r.closers = append(r.closers, b.Close)
+			options.Bus = b
+		}
 		if r.Nodes, err = nodes.New(options); err != nil {
 			return r, err
 		}

@@ -28,7 +28,9 @@ func (e *envelope) Validate() error {
 }
 
 // Encode returns the frame of a valid message.
-func Encode(m Message) ([]byte, error) {
+func Encode(m Message) ([]byte, error) { return encodeMessage(m, MaxFrameBytes) }
+
+func encodeMessage(m Message, most int) ([]byte, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
@@ -37,15 +39,15 @@ func Encode(m Message) ([]byte, error) {
 		return nil, err
 	}
 	frame, err := Marshal(envelope{m.Kind(), body})
-	if err == nil && len(frame) > MaxFrameBytes {
-		err = fmt.Errorf("the message %q has %d bytes, the limit is %d", m.Kind(), len(frame), MaxFrameBytes)
+	if err == nil && len(frame) > most {
+		err = fmt.Errorf("the message %q has %d bytes, the limit is %d", m.Kind(), len(frame), most)
 	}
 	return frame, err
 }
 
 // DecodeFromNode reads a frame that a node sent to the NMS: *Hello, *Lookup, *Signal, *Ping.
 func DecodeFromNode(frame []byte) (Message, error) {
-	return decodeMessage(frame, func(kind string) Message {
+	return decodeMessage(frame, MaxFrameBytes, func(kind string) Message {
 		switch kind {
 		case "hello":
 			return &Hello{}
@@ -63,7 +65,7 @@ func DecodeFromNode(frame []byte) (Message, error) {
 // DecodeFromServices reads a frame that the NMS sent to a node: *Welcome, *Found, *Signal, *Gone, *Revoked,
 // *PolicyUpdate, *RootsUpdate, *TURN, *Pong, *Error.
 func DecodeFromServices(frame []byte) (Message, error) {
-	return decodeMessage(frame, func(kind string) Message {
+	return decodeMessage(frame, MaxFrameBytes, func(kind string) Message {
 		switch kind {
 		case "welcome":
 			return &Welcome{}
@@ -90,9 +92,9 @@ func DecodeFromServices(frame []byte) (Message, error) {
 	})
 }
 
-func decodeMessage(frame []byte, empty func(string) Message) (Message, error) {
+func decodeMessage(frame []byte, most int, empty func(string) Message) (Message, error) {
 	var e envelope
-	if err := Decode(frame, MaxFrameBytes, &e); err != nil {
+	if err := Decode(frame, most, &e); err != nil {
 		return nil, err
 	}
 	m := empty(e.Type)

@@ -229,6 +229,31 @@ func FuzzDecodeFromServices(f *testing.F) {
 	f.Fuzz(func(t *testing.T, frame []byte) { fuzzMessage(t, frame, DecodeFromServices) })
 }
 
+func FuzzDecodeCluster(f *testing.F) {
+	sig := base64.StdEncoding.EncodeToString(make([]byte, 64))
+	signed := `{"payload":"{}","signature":"` + sig + `","chain":"AQ=="}`
+	for _, s := range []string{`{"type":"beat","body":{"service":"0123456789abcdef","sync":true}}`,
+		`{"type":"presence","body":{"service":"0123456789abcdef","name":"a.n.seganet.internal","since":1,"online":true,"certificate":"AQ==","hello":{"services":[],"devices":[]}}}`,
+		`{"type":"deliver","body":{"to":"b.n.seganet.internal","signal":{"from":"a.n.seganet.internal","kind":"offer","epoch":1,"data":"x"}}}`,
+		`{"type":"news","body":{"documents":{"version":1,"policy":` + signed + `,"revocations":` + signed + `,"roots":` + signed + `}}}`} {
+		if _, err := DecodeCluster([]byte(s)); err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := DecodeCluster(text)
+		if err != nil {
+			return
+		}
+		if again, err := EncodeCluster(m); err == nil {
+			if _, err := DecodeCluster(again); err != nil {
+				t.Fatalf("%s was encoded as %s: %v", text, again, err)
+			}
+		}
+	})
+}
+
 // fuzzMessage checks that what is decoded can be encoded and decodes to the same again.
 func fuzzMessage(t *testing.T, frame []byte, decode func([]byte) (Message, error)) {
 	m, err := decode(frame)

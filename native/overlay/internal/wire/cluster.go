@@ -1,0 +1,116 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+)
+
+// MaxClusterBytes is the length of the longest message between node services: a presence with a full hello and
+// certificate.
+const MaxClusterBytes = 128 << 10
+
+// EncodeCluster returns a valid message between node services.
+func EncodeCluster(m Message) ([]byte, error) {
+	return encodeMessage(m, MaxClusterBytes)
+}
+
+// DecodeCluster reads a message between node services: *Beat, *Presence, *Deliver, *News.
+func DecodeCluster(text []byte) (Message, error) {
+	return decodeMessage(text, MaxClusterBytes, func(kind string) Message {
+		switch kind {
+		case "beat":
+			return &Beat{}
+		case "presence":
+			return &Presence{}
+		case "deliver":
+			return &Deliver{}
+		case "news":
+			return &News{}
+		}
+		return nil
+	})
+}
+
+// Beat tells the other node services that this one lives.
+type Beat struct {
+	Service string `json:"service"`
+	Sync    bool   `json:"sync,omitempty"`  // the others shall tell which nodes they have
+	Ended   bool   `json:"ended,omitempty"` // the service stops; its nodes are gone
+}
+
+func (*Beat) Kind() string { return "beat" }
+
+// Validate checks the service's name.
+func (m *Beat) Validate() error { return checkService(m.Service) }
+
+// Presence tells that a node has connected to a service, has another hello, or is gone.
+type Presence struct {
+	Service     string `json:"service"`
+	Name        string `json:"name"`  // FQDN of the node
+	Since       int64  `json:"since"` // grows with each connection of the node, whichever service it is to
+	Online      bool   `json:"online"`
+	Certificate []byte `json:"certificate,omitempty"` // DER of the node's chain, if online
+	Hello       Hello  `json:"hello,omitzero"`
+}
+
+func (*Presence) Kind() string { return "presence" }
+
+// Validate checks forms and sizes; only identity.Verify makes the certificate trustworthy.
+func (m *Presence) Validate() error {
+	if err := checkService(m.Service); err != nil {
+		return err
+	}
+	if n, err := ParseFQDN(m.Name); err != nil {
+		return err
+	} else if n.Device != "" {
+		return errors.New("a presence is a node's, not a device's")
+	}
+	if m.Since <= 0 {
+		return fmt.Errorf("the connection's number %d is not positive", m.Since)
+	}
+	if !m.Online {
+		return nil
+	}
+	return errors.Join(checkBytes("the certificate", m.Certificate, MaxCertificateBytes), m.Hello.Validate())
+}
+
+// Deliver carries a signal to the service that the receiver is connected to.
+type Deliver struct {
+	To     string `json:"to"` // FQDN of the receiver
+	Signal Signal `json:"signal"`
+}
+
+func (*Deliver) Kind() string { return "deliver" }
+
+// Validate checks both.
+func (m *Deliver) Validate() error {
+	if _, err := ParseFQDN(m.To); err != nil {
+		return err
+	}
+	if m.Signal.From == "" {
+		return errors.New("the signal has no sender")
+	}
+	return m.Signal.Validate()
+}
+
+// News carries signed documents to services that the authentication service has not told yet.
+type News struct {
+	Documents Documents `json:"documents"`
+}
+
+func (*News) Kind() string { return "news" }
+
+// Validate checks the documents' sizes.
+func (m *News) Validate() error { return m.Documents.Validate() }
+
+func checkService(id string) error {
+	if n := len(id); n < 8 || n > 64 {
+		return fmt.Errorf("a node service's name has 8 to 64 characters, not %d", n)
+	}
+	for _, c := range []byte(id) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return errors.New("a node service's name has small letters and digits only")
+		}
+	}
+	return nil
+}
