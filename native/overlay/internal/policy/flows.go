@@ -38,6 +38,20 @@ func (k *flowKey) shard() uint32 {
 	return h * 0x9e3779b1 >> 26
 }
 
+// echo leaves the identifier of an ICMP echo on the side that asked: the peer, or this node.
+func (k *flowKey) echo(peerAsked bool) {
+	if peerAsked {
+		k.localPort = 0
+	} else {
+		k.remotePort = 0
+	}
+}
+
+// carried is true for the protocols whose flows are tracked. ICMP errors belong to the flows that they are about.
+func carried(info *packet.Info) bool {
+	return info.Protocol == packet.TCP || info.Protocol == packet.UDP || info.Echo()
+}
+
 type flow struct {
 	seen    time.Duration // since the tracker's start
 	idle    time.Duration
@@ -65,6 +79,20 @@ func (t *flowTable) init() {
 		t.shards[i].flows = map[flowKey]*flow{}
 	}
 	t.swept.Store(int64(-sweepEvery))
+}
+
+// open locks the key's shard and returns it with the key's flow, or nil if there is none that goes on. The caller
+// unlocks the shard.
+func (t *flowTable) open(now time.Duration, key *flowKey, info *packet.Info) (*shard, *flow) {
+	s := &t.shards[key.shard()]
+	s.mu.Lock()
+	f := s.flows[*key]
+	if f != nil && f.over(now, info) {
+		delete(s.flows, *key)
+		t.release(f.from)
+		f = nil
+	}
+	return s, f
 }
 
 // reserve takes a place for a flow that from begins (nil: this node). False: the table is full.

@@ -139,31 +139,17 @@ func (t *Tracker) judgeInbound(peer *identity.Peer, b []byte, info *packet.Info)
 func (t *Tracker) inboundFlow(now time.Duration, b []byte, info *packet.Info, from *source, r *rules, to *target) Verdict {
 	key := flowKey{local: info.Destination, remote: info.Source, localPort: info.DestinationPort, remotePort: info.SourcePort, protocol: info.Protocol}
 	begins := true
-	switch info.Protocol {
-	case packet.TCP, packet.UDP:
-	case packet.ICMP, packet.ICMPv6:
+	if info.Protocol == packet.ICMP || info.Protocol == packet.ICMPv6 {
 		if info.ICMPError() {
 			return t.quoted(now, b, info, false)
 		}
-		if !info.Echo() {
-			return Protocol
-		}
-		if begins = info.EchoRequest(); begins {
-			key.localPort = 0
-		} else {
-			key.remotePort = 0
-		}
-	default:
+		begins = info.EchoRequest()
+		key.echo(begins)
+	}
+	if !carried(info) {
 		return Protocol
 	}
-	s := &t.flows.shards[key.shard()]
-	s.mu.Lock()
-	f := s.flows[key]
-	if f != nil && f.over(now, info) {
-		delete(s.flows, key)
-		t.flows.release(f.from)
-		f = nil
-	}
+	s, f := t.flows.open(now, &key, info)
 	if f != nil && (f.from == nil || f.rules == r && f.from == from) {
 		refused := f.refused
 		f.touch(now, info, false)
@@ -267,25 +253,13 @@ func (t *Tracker) outboundFlow(now time.Duration, b []byte, info *packet.Info, s
 		if info.ICMPError() {
 			return t.quoted(now, b, info, true)
 		}
-		if !info.Echo() {
-			return Protocol
-		}
-		if begins = info.EchoRequest(); begins {
-			key.remotePort = 0
-		} else {
-			key.localPort = 0
-		}
-	default:
+		begins = info.EchoRequest()
+		key.echo(!begins)
+	}
+	if !carried(info) {
 		return Protocol
 	}
-	s := &t.flows.shards[key.shard()]
-	s.mu.Lock()
-	f := s.flows[key]
-	if f != nil && f.over(now, info) {
-		delete(s.flows, key)
-		t.flows.release(f.from)
-		f = nil
-	}
+	s, f := t.flows.open(now, &key, info)
 	if f != nil {
 		refused := f.refused
 		if !refused {
@@ -315,11 +289,7 @@ func (t *Tracker) quoted(now time.Duration, b []byte, info *packet.Info, outboun
 		key = flowKey{local: q.Destination, remote: q.Source, localPort: q.DestinationPort, remotePort: q.SourcePort, protocol: q.Protocol}
 	}
 	if q.Echo() {
-		if q.EchoRequest() == outbound {
-			key.localPort = 0
-		} else {
-			key.remotePort = 0
-		}
+		key.echo(q.EchoRequest() == outbound)
 	}
 	s := &t.flows.shards[key.shard()]
 	s.mu.Lock()
