@@ -4,6 +4,8 @@
 //	go run ./lab matrix [KIND…]          every pair of NATs: first answer, direct or relay, and why
 //	go run ./lab faults [A B]            dead direct path, new host address, new outside address: how long is it silent
 //	go run ./lab relays                  a relay dies: how long are relayed and direct peers silent
+//	go run ./lab mqtt                    an MQTT session lives through the faults: same connection, no record lost
+//	go run ./lab chaos [--schedules N] [--seed S] [--minutes M] [--parallel P]   seeded schedules of faults
 //	go run ./lab sleep                   the first packet to a peer that was never contacted
 //	go run ./lab rate [direct|relay]       TCP throughput between two hosts
 //
@@ -17,14 +19,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 )
+
+var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "sink", "source"}
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|sleep|rate")
+		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|mqtt|chaos|sleep|rate")
 		os.Exit(2)
 	}
-	if os.Args[1] == "echo" || os.Args[1] == "gaps" || os.Args[1] == "sink" || os.Args[1] == "source" {
+	if slices.Contains(tools, os.Args[1]) {
 		tool(os.Args[1], os.Args[2:])
 		return
 	}
@@ -38,7 +43,14 @@ func main() {
 			return
 		}
 	}
-	l, err := newLab()
+	if os.Args[1] == "chaos" {
+		if err := chaos(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "lab:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	l, err := newLab("")
 	if err == nil {
 		defer l.down()
 		switch os.Args[1] {
@@ -48,6 +60,8 @@ func main() {
 			err = faults(l, os.Args[2:])
 		case "relays":
 			err = relays(l)
+		case "mqtt":
+			err = lives(l)
 		case "sleep":
 			err = sleep(l)
 		case "rate":

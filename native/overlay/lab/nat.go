@@ -25,6 +25,8 @@ type lab struct {
 
 	twoRelays bool                 // relays in r1 and r2 instead of the services' own
 	relays    map[string]*exec.Cmd // by namespace
+	services  *exec.Cmd
+	programs  map[string]*exec.Cmd // the nodes
 }
 
 // spaces are the namespaces. r1 and r2 hold relays of their own (see relayAt).
@@ -32,8 +34,9 @@ var spaces = []string{"net", "hub", "r1", "r2", "na", "nb", "a", "b"}
 
 var relayAt = map[string]string{"r1": "10.77.0.2", "r2": "10.77.0.3"}
 
-func newLab() (*lab, error) {
-	l := &lab{prefix: fmt.Sprintf("ovl%d", os.Getpid()%10000)}
+// newLab makes a lab. name tells the labs of one process apart.
+func newLab(name string) (*lab, error) {
+	l := &lab{prefix: fmt.Sprintf("ovl%d%s", os.Getpid()%10000, name)}
 	var err error
 	if l.folder, err = os.MkdirTemp("", "overlay-lab-"); err != nil {
 		return nil, err
@@ -100,6 +103,7 @@ func (l *lab) spawn(ns, log string, args ...string) (*exec.Cmd, error) {
 
 func (l *lab) end() {
 	for _, c := range l.started {
+		_ = c.Process.Signal(syscall.SIGCONT)
 		_ = c.Process.Signal(syscall.SIGTERM)
 	}
 	for _, c := range l.started {
@@ -183,6 +187,10 @@ func (l *lab) side(host string, number int, kind string) error {
   chain outwards { type nat hook postrouting priority 100; oif pub %s
   }
   chain through { type filter hook forward priority 0; %s
+  }
+  chain loss { type filter hook forward priority 1;
+  }
+  chain cut { type filter hook forward priority 2;
   }
   chain local { type filter hook input priority 0; iif pub meta l4proto udp drop
   }

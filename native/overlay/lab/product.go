@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-const echoPort, ratePort = "7", "5201"
+const echoPort, ratePort, mqttPort = "7", "5201", "1883"
 
 // member is what a node's membership.json says.
 type member struct {
@@ -20,7 +20,8 @@ type member struct {
 
 func (l *lab) dir(name string) string { return filepath.Join(l.folder, name) }
 
-func (l *lab) serve() error {
+// startServices starts the services, and their relay unless the lab has two of its own.
+func (l *lab) startServices() (err error) {
 	args := []string{l.program, "serve", "--state", l.dir("serve"), "--network", "lab", "--listen", "10.77.0.1:443", "--public", "10.77.0.1"}
 	if l.twoRelays {
 		args = append(args, "--role", "auth", "--role", "nodes")
@@ -30,12 +31,16 @@ func (l *lab) serve() error {
 	} else {
 		args = append(args, "--relay-listen", "10.77.0.1:3478", "--relay-allow", "10.77.0.0/24")
 	}
-	if _, err := l.spawn("hub", "serve.log", args...); err != nil {
+	if l.services, err = l.spawn("hub", "serve.log", args...); err != nil {
 		return err
 	}
-	if err := until(10*time.Second, "the services run", func() bool {
+	return until(10*time.Second, "the services run", func() bool {
 		return l.in("hub", l.program, "policy", "--state", l.dir("serve")).Run() == nil
-	}); err != nil || !l.twoRelays {
+	})
+}
+
+func (l *lab) serve() error {
+	if err := l.startServices(); err != nil || !l.twoRelays {
 		return err
 	}
 	l.relays = map[string]*exec.Cmd{}
@@ -72,7 +77,7 @@ func (l *lab) join() error {
 		return nil
 	}
 	file := filepath.Join(l.folder, "policy.json")
-	policy := `{"allow":[{"from":"*","to":"*","ports":["icmp","udp/` + echoPort + `","tcp/` + ratePort + `"]}]}`
+	policy := `{"allow":[{"from":"*","to":"*","ports":["icmp","udp/` + echoPort + `","tcp/` + ratePort + `","tcp/` + mqttPort + `"]}]}`
 	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
 		return err
 	}
@@ -100,12 +105,16 @@ func (l *lab) join() error {
 
 // nodes starts both nodes without what they remember of an earlier run.
 func (l *lab) nodes(more ...string) error {
+	l.programs = map[string]*exec.Cmd{}
 	for _, name := range []string{"a", "b"} {
 		_ = os.Remove(filepath.Join(l.dir(name), "peers.json"))
-		args := append([]string{l.program, "node", "--state", l.dir(name), "--tun", "ov0", "--offer", "echo=udp/" + echoPort, "--offer", "rate=tcp/" + ratePort}, more...)
-		if _, err := l.spawn(name, name+".log", args...); err != nil {
+		args := append([]string{l.program, "node", "--state", l.dir(name), "--tun", "ov0", "--offer", "echo=udp/" + echoPort, "--offer", "rate=tcp/" + ratePort,
+			"--offer", "mqtt=tcp/" + mqttPort}, more...)
+		c, err := l.spawn(name, name+".log", args...)
+		if err != nil {
 			return err
 		}
+		l.programs[name] = c
 	}
 	for _, name := range []string{"a", "b"} {
 		if err := until(10*time.Second, "node "+name+" runs", func() bool { _, err := l.status(name); return err == nil }); err != nil {

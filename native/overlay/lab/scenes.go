@@ -83,6 +83,11 @@ func faults(l *lab, pair []string) error {
 	if p := l.peer("a"); p.Path != "direct" {
 		return fmt.Errorf("not direct: %s", p.Reason)
 	}
+	return l.eightToTen(target)
+}
+
+// eightToTen are the four scenes of faults.
+func (l *lab) eightToTen(target string) error {
 	return errors.Join(
 		l.scene(target, "8 the direct path falls silent", "6", 2, func() error {
 			return errors.Join(l.nft("na", "add rule ip t through ip daddr 10.77.0.12 drop"), l.nft("na", "add rule ip t through ip saddr 10.77.0.12 drop"))
@@ -94,6 +99,25 @@ func faults(l *lab, pair []string) error {
 		l.scene(target, "10 the outside address changes", "10", 3, func() error {
 			return l.ipAtOnce("na", "addr del 10.77.0.11/24 dev pub", "addr add 10.77.0.13/24 dev pub")
 		}))
+}
+
+// lives is criterion 11: an MQTT session through the faults of criteria 8 to 10.
+func lives(l *lab) error {
+	target, err := l.product("port", "port")
+	if err != nil {
+		return err
+	}
+	s, err := l.mqtt(target, 40)
+	if err != nil {
+		return err
+	}
+	time.Sleep(3 * time.Second)
+	err = errors.Join(l.eightToTen(target), s.wait())
+	fmt.Println("11", s)
+	if err == nil && s.published.Connections != 1 {
+		err = fmt.Errorf("%d connections instead of one", s.published.Connections)
+	}
+	return err
 }
 
 // scene measures the longest silence while act happens.

@@ -20,6 +20,17 @@ func tool(name string, args []string) {
 		err = echo(args[0])
 	case "gaps":
 		err = gaps(args[0], args[1])
+	case "watch":
+		err = watch(args[0], args[1])
+	case "publish":
+		err = publish(args[0], args[1])
+	case "subscribe":
+		err = subscribe(args[0])
+	case "probe":
+		var c net.Conn
+		if c, err = net.DialTimeout("tcp", args[0], time.Second); err == nil {
+			c.Close()
+		}
 	case "sink":
 		err = sink(args[0])
 	case "source":

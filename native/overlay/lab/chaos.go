@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// healed is how long a schedule goes on after the last fault.
+	healed = 20 * time.Second
+	// stuckAfter is the longest silence without a fault.
+	stuckAfter = 12 * time.Second
+	// around is the time before and after a change of path in which packets of two paths may overtake each other.
+	around = 2 * time.Second
+)
+
+// chaos runs seeded schedules of faults. It prints one line a schedule and fails if one of them does.
+func chaos(args []string) error {
+	f := flag.NewFlagSet("chaos", flag.ExitOnError)
+	count := f.Int("schedules", 1, "number of schedules")
+	seed := f.Uint64("seed", uint64(time.Now().Unix()), "seed of the first schedule; the next ones count up")
+	minutes := f.Float64("minutes", 5, "length of a schedule")
+	parallel := f.Int("parallel", 1, "schedules at once, each in namespaces of its own")
+	verbose := f.Bool("verbose", false, "print each fault")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if _, err := exec.LookPath("mosquitto"); err != nil {
+		fmt.Println("SKIPPED: the fault schedules need mosquitto")
+		return nil
+	}
+	slots := make(chan struct{}, *parallel)
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	var failed []error
+	for i := range *count {
+		slots <- struct{}{}
+		wait.Add(1)
+		go func() {
+			defer func() { <-slots; wait.Done() }()
+			number := *seed + uint64(i)
+			text, err := schedule(number, fmt.Sprintf("c%d", i%1000), time.Duration(*minutes*float64(time.Minute)), *verbose)
+			mu.Lock()
+			defer mu.Unlock()
+			verdict := "passed"
+			if err != nil {
+				verdict = "FAILED: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+				failed = append(failed, fmt.Errorf("seed %d", number))
+			}
+			fmt.Printf("seed %d: %s: %s\n", number, verdict, text)
+		}()
+	}
+	wait.Wait()
+	if len(failed) > 0 {
+		return fmt.Errorf("%d of %d schedules failed: %w", len(failed), *count, errors.Join(failed...))
+	}
+	return nil
+}
+
+// schedule runs one schedule in a lab of its own.
+func schedule(seed uint64, name string, d time.Duration, verbose bool) (text string, err error) {
+	random := rand.New(rand.NewPCG(seed, 20))
+	l, err := newLab(name)
+	if err != nil {
+		return "", err
+	}
+	defer l.down()
+	l.twoRelays = true
+	left, right := kinds[random.IntN(len(kinds))], kinds[random.IntN(len(kinds))]
+	target, err := l.product(left, right)
+	if err != nil {
+		return "", err
+	}
+	whole := d + healed
+	seconds := fmt.Sprint(whole.Seconds())
+	watching, err := collect(l.in("a", l.self, "watch", target+":"+echoPort, seconds))
+	if err != nil {
+		return "", err
+	}
+	s, err := l.mqtt(target, int(whole.Seconds()))
+	if err != nil {
+		return "", err
+	}
+	begun := time.Now()
+	faults, err := l.breakThings(random, d, func(what string) {
+		if verbose {
+			fmt.Printf("  seed %d, %.1f s: %s\n", seed, time.Since(begun).Seconds(), what)
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	var w watched
+	out, err := watching()
+	if err == nil {
+		err = json.Unmarshal(out, &w)
+	}
+	if err != nil {
+		return "", err
+	}
+	problems := []error{s.wait()}
+	path := l.peer("a").Path
+	if path == "" || path == "none" {
+		problems = append(problems, errors.New("the pair has no path at the end"))
+	}
+	if w.Copies > 0 {
+		problems = append(problems, fmt.Errorf("%d packets arrived twice", w.Copies))
+	}
+	longest := 0.0
+	for _, silence := range w.Silences {
+		from, to := time.UnixMilli(silence[0]), time.UnixMilli(silence[1])
+		longest = max(longest, to.Sub(from).Seconds())
+		if idle := unbroken(from, to, faults); idle > stuckAfter {
+			problems = append(problems, fmt.Errorf("silent for %.1f s without a fault, from %.1f s on", idle.Seconds(), from.Sub(begun).Seconds()))
+		}
+	}
+	changes := append(l.changes("a"), l.changes("b")...)
+	for _, f := range faults {
+		changes = append(changes, f.from, f.to)
+	}
+	within := 0
+	for _, at := range w.OutOfOrder {
+		if !near(time.UnixMilli(at), changes) {
+			within++
+		}
+	}
+	if within > 0 {
+		problems = append(problems, fmt.Errorf("%d packets out of order within a path", within))
+	}
+	if err := errors.Join(problems...); err != nil {
+		if os.Getenv("LAB_KEEP") != "" {
+			fmt.Println("logs:", l.folder)
+		}
+		return fmt.Sprintf("%s with %s, %d faults", left, right, len(faults)), err
+	}
+	return fmt.Sprintf("%s with %s, %d faults, %d of %d answered, longest silence %.1f s, 0 twice, 0 out of order within a path (%d at changes), %v, %s at the end",
+		left, right, len(faults), w.Answered, w.Sent, longest, len(w.OutOfOrder), s, path), nil
+}
+
+// unbroken returns the longest time between from and to in which nothing was broken.
+func unbroken(from, to time.Time, faults []interval) (longest time.Duration) {
+	for at := from; at.Before(to); {
+		end := to
+		covered := false
+		for _, f := range faults {
+			if !f.from.After(at) && f.to.After(at) {
+				at, covered = f.to, true
+				break
+			}
+			if f.from.After(at) && f.from.Before(end) {
+				end = f.from
+			}
+		}
+		if !covered {
+			longest = max(longest, end.Sub(at))
+			at = end
+		}
+	}
+	return longest
+}
+
+func near(at time.Time, changes []time.Time) bool {
+	for _, c := range changes {
+		if d := at.Sub(c); d > -around && d < around {
+			return true
+		}
+	}
+	return false
+}
+
+var pathLine = regexp.MustCompile(`^time=(\S+) .*msg=path `)
+
+// changes returns when a node's paths changed, by its log.
+func (l *lab) changes(name string) (list []time.Time) {
+	text, _ := os.ReadFile(filepath.Join(l.folder, name+".log"))
+	for _, line := range strings.Split(string(text), "\n") {
+		if m := pathLine.FindStringSubmatch(line); m != nil {
+			if at, err := time.Parse(time.RFC3339Nano, m[1]); err == nil {
+				list = append(list, at)
+			}
+		}
+	}
+	return list
+}
+
+// collect starts a command and returns a function that waits for its output.
+func collect(c *exec.Cmd) (func() ([]byte, error), error) {
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, os.Stderr
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	return func() ([]byte, error) {
+		err := c.Wait()
+		return out.Bytes(), err
+	}, nil
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"time"
+)
+
+// fault is something that breaks for a while. begin and end run one after the other.
+type fault struct {
+	name       string
+	begin, end func() error // end may be nil: the fault is a change
+}
+
+// interval is when something was broken, from the beginning of begin to the end of end.
+type interval struct {
+	name     string
+	from, to time.Time
+}
+
+// breakable returns the faults of the lab. Faults of the same kind do not overlap; kinds do.
+func (l *lab) breakable() [][]fault {
+	var kinds [][]fault
+	relays := []fault{}
+	for _, ns := range []string{"r1", "r2"} {
+		relays = append(relays, fault{"the relay in " + ns + " dies", func() error { return l.relays[ns].Process.Kill() }, func() error { return l.startRelay(ns) }})
+	}
+	kinds = append(kinds, relays, []fault{{"the services die", func() error { return l.services.Process.Kill() }, l.startServices}})
+	var links, hosts, outside, sizes, losses, cuts, sleeps []fault
+	for i, x := range []string{"a", "b"} { // in this order: a seed names one schedule
+		number := i + 1
+		inside, other := fmt.Sprintf("192.168.1%d", number), fmt.Sprintf("10.77.0.%%d%d", 3-number)
+		route := "route replace default via " + inside + ".1"
+		links = append(links, fault{x + "'s link is down", func() error { return l.ip(x, "link set eth0 down") },
+			func() error { return l.ipAtOnce(x, "link set eth0 up", route) }})
+		host := &toggle{2, 3}
+		hosts = append(hosts, fault{x + "'s address changes", func() error {
+			from, to := host.next()
+			return l.ipAtOnce(x, fmt.Sprintf("addr del %s.%d/24 dev eth0", inside, from), fmt.Sprintf("addr add %s.%d/24 dev eth0", inside, to), route)
+		}, nil})
+		public := &toggle{1, 3}
+		outside = append(outside, fault{x + "'s outside address changes", func() error {
+			from, to := public.next()
+			return l.ipAtOnce("n"+x, fmt.Sprintf("addr del 10.77.0.%d%d/24 dev pub", from, number), fmt.Sprintf("addr add 10.77.0.%d%d/24 dev pub", to, number))
+		}, nil})
+		sizes = append(sizes, fault{x + "'s MTU is 1300", func() error { return l.ip("n"+x, "link set pub mtu 1300") },
+			func() error { return l.ip("n"+x, "link set pub mtu 1500") }})
+		losses = append(losses, fault{x + " loses 30 %", func() error { return l.nft("n"+x, "add rule ip t loss numgen random mod 100 < 30 drop") },
+			func() error { return l.nft("n"+x, "flush chain ip t loss") }})
+		cuts = append(cuts, fault{"the direct path of " + x + " is cut", func() error {
+			var errs []error
+			for _, digit := range []int{1, 3} {
+				at := fmt.Sprintf(other, digit)
+				errs = append(errs, l.nft("n"+x, "add rule ip t cut ip daddr "+at+" drop"), l.nft("n"+x, "add rule ip t cut ip saddr "+at+" drop"))
+			}
+			return errors.Join(errs...)
+		}, func() error { return l.nft("n"+x, "flush chain ip t cut") }})
+		sleeps = append(sleeps, fault{x + " is suspended", func() error { return l.programs[x].Process.Signal(syscall.SIGSTOP) },
+			func() error { return l.programs[x].Process.Signal(syscall.SIGCONT) }})
+	}
+	return append(kinds, links, hosts, outside, sizes, losses, cuts, sleeps)
+}
+
+// toggle is one of two numbers.
+type toggle struct{ now, then int }
+
+func (t *toggle) next() (from, to int) {
+	t.now, t.then = t.then, t.now
+	return t.then, t.now
+}
+
+// breakThings runs a schedule of random faults for d, heals everything, and returns what was broken when.
+func (l *lab) breakThings(random *rand.Rand, d time.Duration, log func(string)) (list []interval, err error) {
+	type running struct {
+		fault
+		kind int
+		from time.Time
+		till time.Time
+	}
+	kinds := l.breakable()
+	start := time.Now()
+	busy := make([]bool, len(kinds))
+	var open []running
+	finish := func(i int) {
+		r := open[i]
+		open = append(open[:i], open[i+1:]...)
+		if r.end != nil {
+			err = errors.Join(err, r.end())
+		}
+		log("over: " + r.name)
+		busy[r.kind] = false
+		list = append(list, interval{r.name, r.from, time.Now()})
+	}
+	next := start.Add(time.Second)
+	for time.Since(start) < d && err == nil {
+		now := time.Now()
+		for i := len(open) - 1; i >= 0; i-- {
+			if now.After(open[i].till) {
+				finish(i)
+			}
+		}
+		if now.After(next) {
+			next = now.Add(time.Duration(2000+random.IntN(8000)) * time.Millisecond)
+			k := random.IntN(len(kinds))
+			f := kinds[k][random.IntN(len(kinds[k]))]
+			lasts := time.Duration(1000+random.IntN(14000)) * time.Millisecond
+			if !busy[k] {
+				busy[k] = true
+				log(f.name)
+				if e := f.begin(); e != nil {
+					err = errors.Join(err, fmt.Errorf("%s: %w", f.name, e))
+				}
+				if f.end == nil {
+					lasts = 0
+				}
+				open = append(open, running{f, k, now, now.Add(lasts)})
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	for len(open) > 0 {
+		finish(len(open) - 1)
+	}
+	return list, err
+}
