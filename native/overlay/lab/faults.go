@@ -38,7 +38,9 @@ func (l *lab) breakable() [][]fault {
 		host := &toggle{2, 3}
 		hosts = append(hosts, fault{x + "'s address changes", func() error {
 			from, to := host.next()
-			return l.ipAtOnce(x, fmt.Sprintf("addr del %s.%d/24 dev eth0", inside, from), fmt.Sprintf("addr add %s.%d/24 dev eth0", inside, to), route)
+			err := l.ipAtOnce(x, fmt.Sprintf("addr del %s.%d/24 dev eth0", inside, from), fmt.Sprintf("addr add %s.%d/24 dev eth0", inside, to))
+			_ = l.ipAtOnce(x, route) // fails while the link is down, whose end adds the route
+			return err
 		}, nil})
 		public := &toggle{1, 3}
 		outside = append(outside, fault{x + "'s outside address changes", func() error {

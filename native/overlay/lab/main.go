@@ -6,6 +6,7 @@
 //	go run ./lab relays                  a relay dies: how long are relayed and direct peers silent
 //	go run ./lab mqtt                    an MQTT session lives through the faults: same connection, no record lost
 //	go run ./lab chaos [--schedules N] [--seed S] [--minutes M] [--parallel P]   seeded schedules of faults
+//	go run ./lab idle                    ten silent peers: processor time, memory, bytes a day
 //	go run ./lab sleep                   the first packet to a peer that was never contacted
 //	go run ./lab rate [direct|relay]       TCP throughput between two hosts
 //
@@ -26,7 +27,7 @@ var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|mqtt|chaos|sleep|rate")
+		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|mqtt|chaos|idle|sleep|rate")
 		os.Exit(2)
 	}
 	if slices.Contains(tools, os.Args[1]) {
@@ -62,6 +63,8 @@ func main() {
 			err = relays(l)
 		case "mqtt":
 			err = lives(l)
+		case "idle":
+			err = idle(l)
 		case "sleep":
 			err = sleep(l)
 		case "rate":

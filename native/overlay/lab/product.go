@@ -84,21 +84,24 @@ func (l *lab) join() error {
 	if out, err := l.in("hub", l.program, "policy", "--state", l.dir("serve"), "--set", file).CombinedOutput(); err != nil {
 		return fmt.Errorf("policy: %s", out)
 	}
-	for _, name := range []string{"a", "b"} {
-		out, err := l.in("hub", l.program, "invite", "--state", l.dir("serve"), "--name", name, "--json").Output()
-		if err != nil {
-			return fmt.Errorf("invite: %w", err)
-		}
-		var i struct {
-			Token, Root string
-			Auth        []string
-		}
-		if err := json.Unmarshal(out, &i); err != nil {
-			return err
-		}
-		if out, err := l.in(name, l.program, "join", "--state", l.dir(name), "--url", i.Auth[0], "--root", i.Root, "--token", i.Token).CombinedOutput(); err != nil {
-			return fmt.Errorf("join: %s", out)
-		}
+	return errors.Join(l.joinAs("a", "a"), l.joinAs("b", "b"))
+}
+
+// joinAs makes a node of the network, from a namespace.
+func (l *lab) joinAs(name, ns string) error {
+	out, err := l.in("hub", l.program, "invite", "--state", l.dir("serve"), "--name", name, "--json").Output()
+	if err != nil {
+		return fmt.Errorf("invite: %w", err)
+	}
+	var i struct {
+		Token, Root string
+		Auth        []string
+	}
+	if err := json.Unmarshal(out, &i); err != nil {
+		return err
+	}
+	if out, err := l.in(ns, l.program, "join", "--state", l.dir(name), "--url", i.Auth[0], "--root", i.Root, "--token", i.Token).CombinedOutput(); err != nil {
+		return fmt.Errorf("join: %s", out)
 	}
 	return nil
 }
