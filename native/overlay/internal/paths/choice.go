@@ -26,6 +26,8 @@ const (
 	Grace = time.Second
 	// graceLeast is how long the grace lasts at least: the peer must have time for its own probes.
 	graceLeast = 200 * time.Millisecond
+	// askEvery is how often the peer is asked for a sign during the grace.
+	askEvery = 200 * time.Millisecond
 	// trialEvery is how often an address under test gets a probe, trialFor how long; trialSlow and trialSlowFor are the
 	// same for a direct path that fell silent and may come back.
 	trialEvery   = 50 * time.Millisecond
@@ -60,6 +62,7 @@ type choice struct {
 	slow        bool  // the trial is a path that fell silent
 	graceEnds   int64 // the direct path must be heard until then
 	graceSince  int64
+	asked       int64 // when the peer was last asked for a sign during the grace
 	heardSaid   int64 // when the peer's last packet was heard that the peer has been told of
 	peerHears   int64 // when the peer heard the last direct packet, by its own word
 	activeSince int64
@@ -72,6 +75,7 @@ type effects struct {
 	changed   bool   // the path has changed: set it
 	why       string // in words, if changed
 	probe     bool   // a keepalive to the trial address
+	ask       bool   // an echo by the path: an idle peer would send nothing
 	keepalive bool   // a keepalive by the path
 	tell      *hear  // a control message by the path
 	search    bool   // a round of ICE now: a direct path was lost
@@ -121,7 +125,7 @@ func (c *choice) moved(s bind.Source, now int64) (changed bool, why string) {
 // path.
 func (c *choice) shake(now int64) {
 	if c.direct.IsValid() {
-		c.graceSince, c.graceEnds, c.trialSent = now, now+int64(Grace), 0
+		c.graceSince, c.graceEnds, c.trialSent, c.asked = now, now+int64(Grace), 0, 0
 	}
 }
 
@@ -182,6 +186,9 @@ func (c *choice) stepDirect(now int64, t bind.Traffic, active bool, keep time.Du
 		case now-c.trialSent >= int64(trialEvery):
 			c.trialSent = now
 			e.probe = true // by the direct path alone, as the peer's WireGuard reports the first copy only
+			if now-c.asked >= int64(askEvery) {
+				c.asked, e.ask = now, true
+			}
 			return
 		default:
 			return

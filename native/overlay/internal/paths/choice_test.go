@@ -81,6 +81,9 @@ func TestAnOldDirectPathHasItsGraceOnly(t *testing.T) {
 	if p := c.path(); !p.Both || p.Direct != directAt || p.Relay != relayAt || p.Trial != directAt {
 		t.Errorf("%+v", p)
 	}
+	if e := c.step(after(0), bind.Traffic{}, 0, KeepEvery); !e.ask || !e.probe {
+		t.Errorf("an idle peer is not asked: %+v", e)
+	}
 	if e := c.step(after(Grace-tickBusy), bind.Traffic{}, after(0), KeepEvery); !c.direct.IsValid() || !e.probe {
 		t.Fatalf("before the grace ended: %+v", e)
 	}

@@ -124,6 +124,11 @@ func TestTheRelayCarriesCopiesAfterAChangeOfTheNetwork(t *testing.T) {
 	a.direct.Store(false)
 	eventually(t, 15*time.Second, "direct again", func() bool { return a.isDirect(b) && b.isDirect(a) })
 	before := len(a.status(b).LastChanges)
+	a.paths.SetTURN(r.turn(t, "udp")) // another relay address, and no traffic: the peer has to answer
+	time.Sleep(2 * paths.Grace)
+	if s := a.status(b); s.Why != "" || len(s.LastChanges) != before {
+		t.Errorf("idle: %q, %v", s.Why, s.LastChanges)
+	}
 	a.paths.NetworkChanged("another test")
 	for start := time.Now(); time.Since(start) < 2*paths.Grace; time.Sleep(20 * time.Millisecond) {
 		echo(5 * time.Second)

@@ -118,6 +118,9 @@ func (m *Manager) apply(p *peer, e effects, now int64) {
 	} else if e.keepalive {
 		m.conf.Tunnel.Keepalive(p.key)
 	}
+	if e.ask {
+		m.conf.Tunnel.SendControl(p.key, m.conf.Self, encodeEcho(controlEcho, echoIgnored))
+	}
 	if e.tell != nil {
 		m.conf.Tunnel.SendControl(p.key, m.conf.Self, encodeHear(*e.tell))
 	}
@@ -186,6 +189,9 @@ func (m *Manager) takeControl(from bind.Key, c control) {
 		}
 	}
 }
+
+// echoIgnored is the id of an echo whose answer only has to arrive.
+const echoIgnored = 0
 
 // echoesMost bounds the pings that wait for their answer.
 const echoesMost = 256

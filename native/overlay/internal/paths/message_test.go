@@ -45,6 +45,21 @@ func FuzzControl(f *testing.F) {
 }
 
 // FuzzOffer feeds signals that a verified peer may send.
+func FuzzParseServers(f *testing.F) {
+	for _, s := range []string{"turn:relay.example:3478?transport=udp", "turns:[2001:db8::1]:443", "stun:a", "turn:", "turn:a:99999"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		list, err := ParseServers([]string{s})
+		if err != nil {
+			return
+		}
+		if len(list) != 1 || list[0].Host == "" || list[0].Port < 1 || list[0].Port > 65535 {
+			t.Fatalf("%q passed: %+v", s, list)
+		}
+	})
+}
+
 func FuzzOffer(f *testing.F) {
 	f.Add([]byte(`{"user":"abcd","password":"0123456789012345678901","relays":["192.0.2.1:5000"],"nat":"same"}`))
 	f.Add([]byte(`{}`))
