@@ -33,9 +33,12 @@ func mqttConnect(at, client string) (net.Conn, *bufio.Reader, error) {
 		return nil, nil, err
 	}
 	kind, answer, err := mqttRead(r)
-	if err != nil || kind != 0x20 || len(answer) != 2 || answer[1] != 0 {
+	if err == nil && (kind != 0x20 || len(answer) != 2 || answer[1] != 0) {
+		err = fmt.Errorf("the broker refuses the connection: % x", answer)
+	}
+	if err != nil {
 		c.Close()
-		return nil, nil, fmt.Errorf("the broker refuses the connection: % x, %w", answer, errors.Join(err))
+		return nil, nil, err
 	}
 	_ = c.SetDeadline(time.Time{})
 	return c, r, nil
@@ -209,8 +212,6 @@ func subscribe(at string) error {
 
 // session is an MQTT session through the overlay: a broker and a subscriber at b, a publisher at a.
 type session struct {
-	l         *lab
-	broker    string
 	sub, pub  func() ([]byte, error)
 	endSub    func()
 	published published
@@ -227,7 +228,7 @@ func (l *lab) mqtt(target string, seconds int) (*session, error) {
 	if _, err := l.spawn("b", "mosquitto.log", "mosquitto", "-c", file); err != nil {
 		return nil, err
 	}
-	s := &session{l: l}
+	s := &session{}
 	if err := until(10*time.Second, "the broker answers", func() bool {
 		return l.in("b", l.self, "probe", target+":"+mqttPort).Run() == nil
 	}); err != nil {
