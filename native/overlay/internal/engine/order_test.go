@@ -135,8 +135,14 @@ func TestOrderHoldsOnEachPath(t *testing.T) {
 			}
 		}
 		// The last packet of the epoch has left: what comes now takes the next path.
-		for wait := time.Now(); sent()-before < uint64(count)*size && time.Since(wait) < time.Second; {
-			time.Sleep(50 * time.Microsecond)
+		all := uint64(count) * size
+		if path.Both {
+			all *= 2
+		}
+		for wait := time.Now(); sent()-before < all; time.Sleep(50 * time.Microsecond) {
+			if time.Since(wait) > 5*time.Second {
+				t.Fatalf("epoch %d: %d of %d bytes were sent", epoch, sent()-before, all)
+			}
 		}
 	}
 	before := int64(-1)

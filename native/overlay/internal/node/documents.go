@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	"seganet.internal/overlay/internal/authclient"
@@ -189,15 +190,21 @@ func (n *Node) renewing(ctx context.Context) {
 	}
 }
 
-// housekeeping removes peers whose certificate has ended, and writes the cache.
+// housekeeping removes peers whose certificate has ended, writes the cache, and gives memory back to the system when the
+// node has become idle, which Go alone does minutes later.
 func (n *Node) housekeeping(ctx context.Context) {
 	tick := time.NewTicker(housekeeping)
 	defer tick.Stop()
+	busy := true
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
+			before := busy
+			if busy = n.paths.Load().Busy(); before && !busy {
+				debug.FreeOSMemory()
+			}
 			for name, p := range n.peers.all() {
 				if now.After(p.Certificate.NotAfter) {
 					n.removePeer(name)
