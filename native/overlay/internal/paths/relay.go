@@ -92,6 +92,10 @@ func (r *relay) run(ctx context.Context) {
 	why := ""
 	pause := time.Duration(relayRetryFirst)
 	for ctx.Err() == nil {
+		select { // what asks for another allocation until here gets this one
+		case why = <-r.again:
+		default:
+		}
 		t := r.servers()
 		if len(t.Servers) == 0 {
 			select {
