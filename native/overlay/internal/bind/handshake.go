@@ -42,15 +42,14 @@ func (e *Endpoint) sendHandshake(packet []byte) error {
 	now := e.bind.Now()
 	h := &e.handshake
 	h.mu.Lock()
+	initiation := packet[0] == device.MessageInitiationType
+	if initiation && h.seen != 0 && now-h.seen < int64(initiationRecent) {
+		h.mu.Unlock() // the other side has begun; the copies of the answer to it go on
+		return nil
+	}
 	h.generation++
 	h.message, h.made = slices.Clone(packet), now
 	generation := h.generation
-	initiation := packet[0] == device.MessageInitiationType
-	if initiation && h.seen != 0 && now-h.seen < int64(initiationRecent) {
-		h.message = nil // the other side has begun
-		h.mu.Unlock()
-		return nil
-	}
 	h.held = initiation && !h.begins
 	held := h.held
 	h.mu.Unlock()
