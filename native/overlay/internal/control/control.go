@@ -59,6 +59,8 @@ type Node interface {
 	Dial(ctx context.Context, network, to string) (net.Conn, error)
 	Forward(network, local, remote string) (net.Addr, error)
 	Unforward(network, local string) bool
+	// RelayOnly switches direct paths off or on.
+	RelayOnly(on bool)
 	// Events calls f for each event until the returned function is called. f must not block.
 	Events(f func(Event)) (stop func())
 }
@@ -76,6 +78,7 @@ type params struct {
 	To      string `json:"to"`
 	Local   string `json:"local"`
 	Remote  string `json:"remote"`
+	On      *bool  `json:"on"`
 }
 
 type answer struct {

@@ -128,6 +128,12 @@ func (s *session) do(ctx context.Context, r Request) (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, 8*time.Second)
 		defer cancel()
 		return s.node.Ping(ctx, p.Name)
+	case "relay-only":
+		if p.On == nil {
+			return nil, errors.New(`"relay-only" needs "on": true or false`)
+		}
+		s.node.RelayOnly(*p.On)
+		return empty{}, nil
 	case "forward":
 		return s.forward(p)
 	case "unforward":

@@ -142,6 +142,9 @@ func (n *Node) Forward(network, local, remote string) (net.Addr, error) {
 // Unforward implements control.Node.
 func (n *Node) Unforward(network, local string) bool { return n.forward.Unforward(network, local) }
 
+// RelayOnly implements control.Node.
+func (n *Node) RelayOnly(on bool) { n.paths.Load().SetRelayOnly(on) }
+
 // Events implements control.Node.
 func (n *Node) Events(f func(control.Event)) (stop func()) {
 	n.mu.Lock()

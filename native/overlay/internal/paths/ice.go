@@ -115,7 +115,7 @@ func (m *Manager) begin(p *peer, epoch int64) {
 	r := &round{epoch: epoch, started: m.now(), user: randomText(8), pass: randomText(24)}
 	p.round = r
 	p.rounds++
-	if m.conf.RelayOnly {
+	if m.relayOnly.Load() {
 		r.ended = true
 		m.offer(p)
 		return

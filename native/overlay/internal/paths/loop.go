@@ -45,7 +45,7 @@ func (m *Manager) takeMoved(r movedReport) {
 	if p == nil || p.endpoint != r.endpoint || p.sleeping.Load() {
 		return
 	}
-	if m.conf.RelayOnly && !r.source.Relay || m.inOverlay(r.source.Addr.Addr()) {
+	if m.relayOnly.Load() && !r.source.Relay || m.inOverlay(r.source.Addr.Addr()) {
 		return
 	}
 	changed, why := p.choice.moved(r.source, m.now())

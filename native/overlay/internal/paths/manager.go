@@ -63,7 +63,7 @@ type Config struct {
 	Interface string         // the TUN's name: never a candidate's
 	Loopback  bool           // loopback addresses are candidates: tests and the demo
 	Metered   bool           // fewer keepalives
-	RelayOnly bool           // no direct paths: for measuring
+	RelayOnly bool           // begins without direct paths; see SetRelayOnly
 	Logger    *slog.Logger
 	Event     func(Event) // may be nil; must not block
 }
@@ -72,17 +72,18 @@ type Config struct {
 //
 // Thread safety: all methods may be called concurrently.
 type Manager struct {
-	conf  Config
-	relay *relay
-	mux   *ice.UniversalUDPMuxDefault
-	byKey atomic.Pointer[map[bind.Key]*peer] // copied on write
-	moved chan movedReport
-	inbox chan inboxMessage
-	wake  chan struct{}
-	idle  atomic.Bool
-	nat   atomic.Value // NAT
-	stop  context.CancelFunc
-	ended sync.WaitGroup
+	conf      Config
+	relay     *relay
+	mux       *ice.UniversalUDPMuxDefault
+	byKey     atomic.Pointer[map[bind.Key]*peer] // copied on write
+	moved     chan movedReport
+	inbox     chan inboxMessage
+	wake      chan struct{}
+	idle      atomic.Bool
+	nat       atomic.Value // NAT
+	relayOnly atomic.Bool
+	stop      context.CancelFunc
+	ended     sync.WaitGroup
 
 	mu         sync.Mutex
 	peers      map[string]*peer
@@ -106,6 +107,7 @@ func New(conf Config) *Manager {
 		peers: map[string]*peer{}, echoes: map[uint64]chan struct{}{}}
 	m.byKey.Store(&map[bind.Key]*peer{})
 	m.nat.Store(NATUnknown)
+	m.relayOnly.Store(conf.RelayOnly)
 	m.mux = ice.NewUniversalUDPMuxDefault(ice.UniversalUDPMuxParams{UDPConn: conf.Bind.NewSTUNConn(), Logger: quietLogger{},
 		XORMappedAddrCacheTTL: outsideCache})
 	m.relay = newRelay(conf.Bind.DeliverRelayed, m.relayBusy, func(a *Allocation, why string) { m.relayChanged(ctx, a, why) })

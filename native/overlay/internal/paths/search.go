@@ -66,7 +66,7 @@ func (m *Manager) useCache(p *peer) {
 	if p.cachedRelay.IsValid() {
 		p.choice.relay = p.cachedRelay
 	}
-	if p.cachedDirect.IsValid() && !m.conf.RelayOnly {
+	if p.cachedDirect.IsValid() && !m.relayOnly.Load() {
 		p.choice.tryDirect(p.cachedDirect, m.now())
 	}
 	if p.choice.path().Usable() {

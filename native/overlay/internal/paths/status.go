@@ -34,11 +34,12 @@ type NodeStatus struct {
 	RelayAddress string `json:"relayAddress,omitempty"`
 	RelayError   string `json:"relayError,omitempty"`
 	Signalling   bool   `json:"signalling"`
+	RelayOnly    bool   `json:"relayOnly,omitempty"`
 }
 
 // Node returns this node's state.
 func (m *Manager) Node() NodeStatus {
-	s := NodeStatus{Port: m.conf.Bind.Port(), NAT: m.nat.Load().(NAT)}
+	s := NodeStatus{Port: m.conf.Bind.Port(), NAT: m.nat.Load().(NAT), RelayOnly: m.relayOnly.Load()}
 	if a := m.relay.allocation(); a != nil {
 		s.Relay, s.RelayAddress = a.Server.String(), a.Address.String()
 	}
@@ -92,7 +93,7 @@ func (m *Manager) why(p *peer) string {
 	if a != nil && a.Server.Transport != TransportUDP {
 		local = NATBlocked
 	}
-	s := situation{direct: p.choice.direct.IsValid(), relayOnly: m.conf.RelayOnly, local: local, remote: p.nat, unproven: p.choice.unproven,
+	s := situation{direct: p.choice.direct.IsValid(), relayOnly: m.relayOnly.Load(), local: local, remote: p.nat, unproven: p.choice.unproven,
 		lost: p.choice.lostEver, signalling: m.signalling, offline: p.offline, established: m.conf.Tunnel.Established(p.key),
 		idle: p.sleeping.Load()}
 	if r := p.round; r != nil {

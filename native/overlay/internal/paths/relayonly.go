@@ -1,0 +1,32 @@
+package paths
+
+import "net/netip"
+
+// SetRelayOnly switches direct paths off or on. Off: sessions move to the relay at once, and what arrives directly makes no
+// path. On: direct paths are looked for at once. Sessions stay in both cases.
+func (m *Manager) SetRelayOnly(on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.relayOnly.Swap(on) == on {
+		return
+	}
+	for _, p := range m.peers {
+		if p.sleeping.Load() {
+			continue
+		}
+		p.pause = 0
+		if !on {
+			m.startRound(p)
+			continue
+		}
+		var e effects
+		if p.choice.direct.IsValid() {
+			p.choice.leave(m.now(), "direct paths were switched off", &e)
+			e.tell = &hear{} // the peer leaves the direct path, too
+		}
+		p.choice.trial = netip.AddrPort{}
+		e.search = true // ends a round of ICE
+		m.apply(p, e, m.now())
+	}
+	m.poke()
+}
