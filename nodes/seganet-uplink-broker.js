@@ -47,7 +47,8 @@ module.exports = function (RED) {
       checkReconnect(options.reconnectMinMs, options.reconnectMaxMs);
       const overlaySocket = overlay ? overlaySocketOf(RED.nodes.getNode(overlay), rest.paths) : '';
       const { url, warning } = brokerAddress(values.url);
-      if (warning) this.warn(warning);
+      // The overlay encrypts to the node behind which the broker is.
+      if (warning && !overlay) this.warn(warning);
       const files = tlsFiles(configOf(RED, tlsId), (name) =>
         RED.util.evaluateNodeProperty(name, 'env', this, {})
       );

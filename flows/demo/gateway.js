@@ -29,14 +29,16 @@ class Gateway {
    * @param {string} parts.id of the gateway
    * @param {number} parts.editorPort
    * @param {NodeJS.ProcessEnv} [parts.env] more variables
+   * @param {string[]} [parts.within] prefix of the command, for a network namespace
    */
-  constructor({ id, home, flow, editorPort, env = {} }) {
+  constructor({ id, home, flow, editorPort, env = {}, within = [] }) {
     fs.writeFileSync(path.join(home, 'gateway.json'), `${JSON.stringify(flow, null, 2)}\n`, { mode: 0o600 });
     // No variable of another gateway on this machine may reach this one.
     const others = Object.entries(process.env).filter(
       ([name]) => !name.startsWith('SEGANET_') || /^SEGANET_(CACHE|NATIVE)$/.test(name)
     );
-    this.#child = spawn(process.execPath, ['--max-semi-space-size=1', START], {
+    const [command, ...args] = [...within, process.execPath, '--max-semi-space-size=1', START];
+    this.#child = spawn(command, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...Object.fromEntries(others),

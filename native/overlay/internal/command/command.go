@@ -130,6 +130,21 @@ func help(out io.Writer) {
 	fmt.Fprint(out, "\nEach command explains itself: seganet-overlay <command> --help\n")
 }
 
+// untilEOFFlag adds --until-eof.
+func untilEOFFlag(f *flag.FlagSet) *bool {
+	return f.Bool("until-eof", false, "end when the standard input ends, as it does when the process that started this one is killed. Signals of a terminal or a service manager, which go to both, are left to that process")
+}
+
+// untilEOF returns a context that ends with in and not with ctx, which ends by signals.
+func untilEOF(ctx context.Context, in io.Reader) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer cancel()
+		_, _ = io.Copy(io.Discard, in)
+	}()
+	return ctx, cancel
+}
+
 // stateFlag adds --state.
 func stateFlag(f *flag.FlagSet) *string {
 	return f.String("state", defaultState(), "`folder` of keys, certificates and the database")

@@ -29,6 +29,7 @@ func runNode(ctx context.Context, args []string, out io.Writer) error {
 	devices := f.String("devices", "", "JSON `file` with the table of ordinary devices behind this node; its changes are followed")
 	metered := f.Bool("metered", false, "fewer keepalives, for links that are paid by volume")
 	relayOnly := f.Bool("relay-only", false, "no direct paths, for measuring")
+	eof := untilEOFFlag(f)
 	verbose := f.Bool("verbose", false, "log every change of a path's search")
 	var offers, forwards words
 	f.Var(&offers, "offer", "service to offer, `name=tcp/1883@127.0.0.1:1883`; may be given several times")
@@ -64,6 +65,11 @@ func runNode(ctx context.Context, args []string, out io.Writer) error {
 		if _, err := adapter.ReadTable(*devices); err != nil {
 			return wrongConfig(err)
 		}
+	}
+	if *eof {
+		var stop context.CancelFunc
+		ctx, stop = untilEOF(ctx, os.Stdin)
+		defer stop()
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"seganet.internal/overlay/internal/serve"
@@ -14,6 +15,7 @@ func runServe(ctx context.Context, args []string, out io.Writer) error {
 	var c serve.Config
 	var roles, public, relayAddress, relayAllow, nodeURLs, turnURLs, natsURLs, caGroups, oidcGroups words
 	state := stateFlag(f)
+	eof := untilEOFFlag(f)
 	f.Var(&roles, "role", "`role` of this process: auth, nodes, relay; may be given several times (all)")
 	f.StringVar(&c.Network, "network", "", "`name` of the network; needed at the first start of the auth role")
 	f.StringVar(&c.Listen, "listen", ":443", "TCP `address` of HTTPS, WebSocket, and TURN over TLS")
@@ -51,6 +53,11 @@ func runServe(ctx context.Context, args []string, out io.Writer) error {
 	c.Roles, c.Dir, c.Public, c.NodeURLs, c.TURNURLs, c.CAGroups, c.OIDC.Groups = roles, *state, public, nodeURLs, turnURLs, caGroups, oidcGroups
 	if err := c.Validate(); err != nil {
 		return wrongConfig(err)
+	}
+	if *eof {
+		var stop context.CancelFunc
+		ctx, stop = untilEOF(ctx, os.Stdin)
+		defer stop()
 	}
 	r, err := serve.Start(ctx, c)
 	if err != nil {

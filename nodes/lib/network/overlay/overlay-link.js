@@ -6,6 +6,9 @@ const { OverlayProgram } = require('./overlay-program');
 const { OverlayWatch } = require('./overlay-watch');
 const { controlSocket } = require('./places');
 
+/** A program that this node starts joins the network first. */
+const START_MS = 10000;
+
 /**
  * @typedef {object} User
  * @property {(status: import('./peers').OverlayStatus) => void} onStatus
@@ -18,6 +21,8 @@ class OverlayLink {
   #watch;
   /** @type {Set<User>} */
   #users = new Set();
+  /** Why the services refuse this node, '' = they do not. */
+  #refusal = '';
   /** @type {import('./peers').OverlayStatus | null} the latest one; null = not connected */
   status = null;
 
@@ -30,10 +35,14 @@ class OverlayLink {
     this.socket = controlSocket(folder);
     this.#program = start && new OverlayProgram({ ...start, folder }, { onProblem });
     this.#watch = new OverlayWatch(
-      { socket: this.socket },
+      { socket: this.socket, graceMs: start ? START_MS : 0 },
       {
         onStatus: (status) => {
           this.status = status;
+          const { isRefused, problem } = status.services;
+          if (isRefused && problem !== this.#refusal)
+            onProblem(`The services of the overlay refuse this node: ${problem}.`);
+          this.#refusal = isRefused ? problem : '';
           for (const user of this.#users) user.onStatus(status);
         },
         onEvent: (event) => {

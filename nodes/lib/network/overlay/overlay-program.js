@@ -1,11 +1,12 @@
 'use strict';
 // Runs the overlay's program as a child of the gateway: joins the network once, then keeps the node running. The
-// program ends with the gateway.
+// program ends with the gateway, also after kill -9.
 
 const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { Backoff } = require('../../base/backoff');
+const { deviceNames } = require('./device-names');
 
 const MIN_MS = 500;
 const MAX_MS = 30000;
@@ -68,7 +69,8 @@ class OverlayProgram {
   #run(args, env, onSuccess) {
     const startedAt = performance.now();
     const child = spawn(this.#options.file, args, {
-      stdio: ['ignore', 'ignore', 'pipe'],
+      // The end of its standard input ends the program.
+      stdio: ['pipe', 'ignore', 'pipe'],
       env: { ...process.env, ...env }
     });
     this.#child = child;
@@ -91,6 +93,7 @@ class OverlayProgram {
       this.#timer = setTimeout(() => this.open(), this.#backoff.next());
       this.#timer.unref();
     };
+    child.stdin?.on('error', () => {});
     child.on('error', (error) => end(null, error.message));
     child.on('close', (code, signal) => end(code, signal ?? `exit code ${code}`));
   }
@@ -107,20 +110,24 @@ class OverlayProgram {
         clearTimeout(late);
         resolve(undefined);
       });
+      // join ends by the signal, and the node by the end of its input.
+      child.stdin?.end();
       child.kill('SIGTERM');
     });
   }
 }
 
 /** @param {ProgramOptions} options @returns {string[]} */
-function joinArguments({ folder, url, root }) {
-  return ['join', '--state', folder, '--url', url, '--root', root];
+function joinArguments({ folder, url, root, devices }) {
+  const names = deviceNames(devices).flatMap((name) => ['--device', name]);
+  return ['join', '--state', folder, '--url', url, '--root', root, ...names];
 }
 
 /** @param {ProgramOptions} options @returns {string[]} */
 function nodeArguments({ folder, device, offers, devices }) {
   return [
     'node',
+    '--until-eof',
     '--state',
     folder,
     ...(device ? ['--tun', device] : []),

@@ -28,14 +28,17 @@ class OverlayWatch {
   /** @type {string | null} */
   #problem = null;
   #isClosed = false;
+  #quietUntil = 0;
   /** Events that were malformed. */
   malformed = 0;
 
   /**
-   * @param {{ socket: string, minMs?: number, maxMs?: number, statusMs?: number }} options
+   * @param {{ socket: string, minMs?: number, maxMs?: number, statusMs?: number, graceMs?: number }} options graceMs: how
+   *   long a program that is being started may be missing
    * @param {WatchHandlers} handlers
    */
-  constructor({ socket, minMs = MIN_MS, maxMs = MAX_MS, statusMs = STATUS_MS }, handlers) {
+  constructor({ socket, minMs = MIN_MS, maxMs = MAX_MS, statusMs = STATUS_MS, graceMs = 0 }, handlers) {
+    this.#quietUntil = performance.now() + graceMs;
     this.#options = { socket, statusMs };
     this.#handlers = handlers;
     this.#backoff = new Backoff(minMs, maxMs);
@@ -114,6 +117,7 @@ class OverlayWatch {
   /** @param {string} problem */
   #tell(problem) {
     if (problem === this.#problem) return;
+    if (this.#problem === null && problem && performance.now() < this.#quietUntil) return;
     this.#problem = problem;
     this.#handlers.onState(problem);
   }

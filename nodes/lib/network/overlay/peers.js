@@ -12,16 +12,27 @@ const MAX_TEXT = 300;
  * @property {'direct' | 'relay' | 'none'} path
  * @property {string} reason why it is not direct; '' if it is
  * @property {boolean} isSleeping nothing was sent for some time; the next packet brings it back
+ * @property {string} via the path with its address
  * @property {number | null} rttMs
  * @property {number} bytesDirect in both directions
  * @property {number} bytesRelay in both directions
  * @property {number} changes of the path
+ *
+ * @typedef {object} Services
+ * @property {boolean} areReached
+ * @property {string} problem a sentence, '' = none
+ * @property {boolean} isRevoked the certificate of this node is revoked
+ * @property {boolean} isRefused the services answer, and refuse this node
  *
  * @typedef {object} OverlayStatus
  * @property {string} fqdn
  * @property {string} mode 'tun' or 'netstack'
  * @property {string[]} addresses
  * @property {number | null} certificateExpires ms since 1970
+ * @property {Services} services
+ * @property {string} relay in use, '' = none
+ * @property {string} relayProblem '' = none
+ * @property {boolean} isRelayOnly direct paths are switched off
  * @property {Peer[]} peers
  * @property {Record<string, number>} refused packets by reason, both directions
  *
@@ -56,6 +67,7 @@ function peerOf(given) {
     name,
     path,
     reason: path === 'direct' ? '' : text(given.reason),
+    via: text(given.via) || path,
     isSleeping: given.sleeping === true,
     rttMs: typeof given.rttMs === 'number' && given.rttMs >= 0 ? given.rttMs : null,
     bytesDirect: bytes(given.bytesDirect),
@@ -79,10 +91,27 @@ function statusOf(given) {
     mode: text(given?.mode),
     addresses: list(given?.addresses).map(text).filter(Boolean),
     certificateExpires: Number.isNaN(expires) ? null : expires,
+    services: servicesOf(given),
+    relay: text(given?.node?.relay),
+    relayProblem: text(given?.node?.relayError),
+    isRelayOnly: given?.node?.relayOnly === true,
     peers: list(given?.peers)
       .slice(0, MAX_PEERS)
       .flatMap((each) => peerOf(each) ?? []),
     refused
+  };
+}
+
+/** @param {any} given @returns {Services} */
+function servicesOf(given) {
+  const areReached = given?.node?.signalling === true;
+  const problem = areReached ? '' : text(given?.servicesError);
+  const isRevoked = /\bcertificate\b.*\bis revoked\b/.test(problem);
+  return {
+    areReached,
+    problem,
+    isRevoked,
+    isRefused: /\brefuses the connection: /.test(problem)
   };
 }
 
@@ -125,7 +154,9 @@ function messageOf({ at, event, text: reason, peer }) {
  * @param {OverlayStatus} status
  * @returns {import('../../base/status').Shown}
  */
-function shownOf({ peers }) {
+function shownOf({ peers, services }) {
+  if (services.isRevoked) return { fill: 'red', shape: 'ring', text: 'revoked: invite this node again' };
+  if (services.isRefused) return { fill: 'red', shape: 'ring', text: 'the services refuse this node' };
   const direct = peers.filter(({ path }) => path === 'direct').length;
   const relayed = peers.filter(({ path }) => path === 'relay').length;
   const asleep = peers.filter(({ path, isSleeping }) => path === 'none' && isSleeping).length;

@@ -27,11 +27,11 @@ function controlSocket(folder) {
 function program(env = process.env) {
   const set = env.SEGANET_OVERLAY?.trim();
   if (set) return path.resolve(set);
-  const file = 'seganet-overlay';
+  const name = 'seganet-overlay';
   try {
-    return require.resolve(`@seganet/overlay-${process.platform}-${process.arch}/${file}`);
+    return require.resolve(`@seganet/overlay-${process.platform}-${process.arch}/bin/${name}`);
   } catch {
-    const built = path.join(__dirname, '..', '..', '..', '..', 'native', 'overlay', 'out', file);
+    const built = path.join(__dirname, '..', '..', '..', '..', 'native', 'out', 'overlay', name);
     return fs.existsSync(built) ? built : '';
   }
 }
