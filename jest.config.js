@@ -17,6 +17,7 @@ const LONG = [
   'runtime/gateway-backup',
   'runtime/gateway-install',
   'runtime/health',
+  'runtime/overlay-command',
   'runtime/package',
   'runtime/service-manager',
   'runtime/tenants-command',

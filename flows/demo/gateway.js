@@ -64,6 +64,11 @@ class Gateway {
     this.ended.then(() => (this.hasEnded = true));
   }
 
+  /** @returns {number} of its process */
+  get pid() {
+    return this.#child.pid ?? 0;
+  }
+
   /** The last output. */
   get output() {
     return this.#output;

@@ -161,6 +161,6 @@ test('the token is no argument of the program, which every user could read', () 
     'sha256:0'
   ]);
   expect(nodeArguments(options)).toEqual(
-    'node --state /s --tun seganet0 --offer a=tcp/1@h:1 --devices /d.json'.split(' ')
+    'node --until-eof --state /s --tun seganet0 --offer a=tcp/1@h:1 --devices /d.json'.split(' ')
   );
 });
