@@ -118,7 +118,7 @@ else {
     await unload();
     expect(fs.readFileSync(path.join(folder, 'calls'), 'utf8').split('\n')).toEqual([
       `join --state ${folder} --url https://o.example.com --root sha256:${'0'.repeat(64)} token=secret`,
-      `node --until-eof --state ${folder} --offer broker=tcp/1883@127.0.0.1:1883 token=`,
+      `node --state ${folder} --until-eof --offer broker=tcp/1883@127.0.0.1:1883 token=`,
       'ended',
       ''
     ]);

@@ -22,7 +22,8 @@ const NO_PROGRAM = `The program seganet-overlay is missing: the package @seganet
 /** @typedef {import('./arguments').Options} Options @typedef {import('../command').Life} Life */
 
 /** This machine's own network. */
-const LOOPBACK = { address: HOST, relayAllow: undefined, within: () => [], close() {} };
+/** @type {Pick<InstanceType<typeof NatNetwork>, 'address' | 'within' | 'close'> & Partial<InstanceType<typeof NatNetwork>>} */
+const LOOPBACK = { address: HOST, within: () => [], close() {} };
 
 /**
  * Starts a script as a child process of this one.
@@ -58,7 +59,7 @@ function portOf(broker) {
 
 /**
  * @param {string} id
- * @param {Gateway} gateway
+ * @param {InstanceType<typeof Gateway>} gateway
  * @param {Life} life
  */
 function follow(id, gateway, { onEnd, fail }) {

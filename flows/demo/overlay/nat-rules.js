@@ -21,8 +21,8 @@ function rulesOf(kind, inside) {
     address: 'meta l4proto udp iif lan update @seen { udp sport . ip daddr timeout 60s }',
     noudp: 'meta l4proto udp drop'
   };
-  // The chain "local" drops what comes unasked before conntrack keeps it. Otherwise Linux gives the next mapping another
-  // port, and a NAT of kind port becomes a symmetric one as soon as a packet of the other side was early.
+  // The chain "local" drops what comes unasked before conntrack keeps it. Otherwise Linux gives the next mapping
+  // another port, and a NAT of kind port becomes a symmetric one as soon as a packet of the other side was early.
   return `table ip seganet {
   set seen { type inet_service . ipv4_addr; flags dynamic, timeout; }
   chain inwards { type nat hook prerouting priority -100; ${inwards[kind] ?? ''}
@@ -37,7 +37,7 @@ function rulesOf(kind, inside) {
 `;
 }
 
-/** @param {string} address outside address of the peer @returns {string} rules that cut the direct path, in both directions */
+/** @param {string} address outside address of the peer @returns {string} rules that cut the direct path, both ways */
 function cutTo(address) {
   return `table ip seganet-cut {
   chain forwarded { type filter hook forward priority -10; meta l4proto udp ip daddr ${address} drop

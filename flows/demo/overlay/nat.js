@@ -1,6 +1,6 @@
 'use strict';
-// The network of npm run overlay -- --nat: network namespaces without names, which the kernel removes with the processes
-// that hold them. Nothing leaves them, and the machine's own network stays unchanged.
+// The network of npm run overlay -- --nat: network namespaces without names, which the kernel removes with the
+// processes that hold them. Nothing leaves them, and the machine's own network stays unchanged.
 //
 //   gw 192.168.11.2 ─ NAT 10.77.0.11 ─┬─ street ─┬─ NAT 10.77.0.12 ─ 192.168.12.2 hub
 //                                     └ services 10.77.0.1
@@ -48,7 +48,6 @@ class NatNetwork {
   address = SERVICES;
   /** Relayed addresses that are no public ones. */
   relayAllow = '10.77.0.0/24';
-  isOpen = true;
 
   /** @param {[string, string]} kinds at gw and at hub */
   static async open([gw, hub]) {

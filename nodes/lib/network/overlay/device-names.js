@@ -17,7 +17,9 @@ function deviceNames(file) {
     const { devices } = JSON.parse(fs.readFileSync(file, 'utf8'));
     return devices
       .map((/** @type {any} */ device) => device?.name)
-      .filter((/** @type {unknown} */ name) => typeof name === 'string' && /^[a-z0-9-]{1,63}$/.test(name));
+      .filter(
+        (/** @type {unknown} */ name) => typeof name === 'string' && /^[a-z0-9][a-z0-9-]{0,62}$/.test(name)
+      );
   } catch {
     return [];
   }

@@ -127,9 +127,9 @@ function joinArguments({ folder, url, root, devices }) {
 function nodeArguments({ folder, device, offers, devices }) {
   return [
     'node',
-    '--until-eof',
     '--state',
     folder,
+    '--until-eof',
     ...(device ? ['--tun', device] : []),
     ...offers.flatMap((offer) => ['--offer', offer]),
     ...(devices ? ['--devices', devices] : [])

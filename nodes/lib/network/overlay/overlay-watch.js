@@ -33,8 +33,12 @@ class OverlayWatch {
   malformed = 0;
 
   /**
-   * @param {{ socket: string, minMs?: number, maxMs?: number, statusMs?: number, graceMs?: number }} options graceMs: how
-   *   long a program that is being started may be missing
+   * @param {object} options
+   * @param {string} options.socket
+   * @param {number} [options.minMs]
+   * @param {number} [options.maxMs]
+   * @param {number} [options.statusMs]
+   * @param {number} [options.graceMs] how long a program that is being started may be missing
    * @param {WatchHandlers} handlers
    */
   constructor({ socket, minMs = MIN_MS, maxMs = MAX_MS, statusMs = STATUS_MS, graceMs = 0 }, handlers) {

@@ -1,5 +1,8 @@
 'use strict';
 
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
 const { eventOf, messageOf, shownOf, statusOf } = require('../../../../nodes/lib/network/overlay/peers');
 const { joinProblem, parseOffers } = require('../../../../nodes/lib/settings/overlay');
 const { joinArguments, nodeArguments } = require('../../../../nodes/lib/network/overlay/overlay-program');
@@ -39,6 +42,7 @@ test('reads a status, and leaves out what is malformed', () => {
       path: 'direct',
       reason: '',
       isSleeping: false,
+      via: 'direct',
       rttMs: 1.5,
       bytesDirect: 3,
       bytesRelay: 0,
@@ -49,6 +53,7 @@ test('reads a status, and leaves out what is malformed', () => {
       path: 'relay',
       reason: 'UDP is blocked here',
       isSleeping: false,
+      via: 'relay',
       rttMs: null,
       bytesDirect: 0,
       bytesRelay: 0,
@@ -57,6 +62,7 @@ test('reads a status, and leaves out what is malformed', () => {
     {
       name: 'c',
       path: 'none',
+      via: 'none',
       reason: '',
       isSleeping: false,
       rttMs: null,
@@ -67,6 +73,7 @@ test('reads a status, and leaves out what is malformed', () => {
     {
       name: 'd',
       path: 'none',
+      via: 'none',
       reason: '',
       isSleeping: true,
       rttMs: null,
@@ -85,6 +92,26 @@ test('reads a status, and leaves out what is malformed', () => {
   for (const given of [undefined, null, 7, 'x', [], { peers: {}, refused: 3, addresses: 'x' }])
     expect(statusOf(given)).toMatchObject({ fqdn: '', peers: [], refused: {} });
   expect(shownOf(statusOf({}))).toMatchObject({ fill: 'green', text: 'no peer in use' });
+});
+
+test('a node that the services refuse is red, and one that does not reach them is not', () => {
+  const ofServices = (servicesError, signalling = false) => statusOf({ servicesError, node: { signalling } });
+  const revoked =
+    'wss://o/v1/signal refuses the connection: the certificate 82f of gw.plant.seganet.internal is revoked. Invite the node again if it is still wanted';
+  expect(ofServices(revoked).services).toEqual({
+    areReached: false,
+    problem: revoked,
+    isRevoked: true,
+    isRefused: true
+  });
+  expect(shownOf(ofServices(revoked))).toMatchObject({
+    fill: 'red',
+    text: 'revoked: invite this node again'
+  });
+  const refused = ofServices('wss://o refuses the connection: the certificate has expired');
+  expect(shownOf(refused)).toMatchObject({ fill: 'red', text: 'the services refuse this node' });
+  for (const given of [ofServices('dial tcp: connection refused'), ofServices(revoked, true), statusOf({})])
+    expect(shownOf(given)).toMatchObject({ fill: 'green' });
 });
 
 test('an event becomes a message', () => {
@@ -140,6 +167,55 @@ test('a network is joined with all three or none', () => {
   expect(joinProblem({ address: 'u', root: '', token: 't' })).toMatch(/enter all three/);
 });
 
+test('a join names the devices, as far as their table can be read', () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'overlay-'));
+  const file = path.join(folder, 'devices.json');
+  const options = {
+    file: 'x',
+    folder,
+    url: 'u',
+    root: 'r',
+    token: 't',
+    device: '',
+    offers: [],
+    devices: file
+  };
+  const names = () => joinArguments(options).slice(7);
+  try {
+    expect(names()).toEqual([]);
+    fs.writeFileSync(
+      file,
+      '{"devices":[{"name":"pump","lan":"192.168.1.7"},{"name":"valve"},{"name":7},null]}'
+    );
+    expect(names()).toEqual(['--device', 'pump', '--device', 'valve']);
+    for (const wrong of [
+      '',
+      '{',
+      '[]',
+      'null',
+      '{"devices":7}',
+      '{"devices":[{"name":"--again"}]}',
+      ' '.repeat(70000)
+    ]) {
+      fs.writeFileSync(file, wrong);
+      expect(names()).toEqual([]);
+    }
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
+});
+
+test('the program is found where its build and its packages put it', () => {
+  const { PROGRAM, PLATFORMS } = require('../../../../native/overlay/build');
+  const { program } = require('../../../../nodes/lib/network/overlay/places');
+  expect(program({ SEGANET_OVERLAY: '/opt/overlay' })).toBe('/opt/overlay');
+  expect(PLATFORMS.map(({ os: name }) => name)).toContain('linux');
+  const found = program({});
+  if (fs.existsSync(PROGRAM))
+    expect([PROGRAM, expect.stringMatching(/overlay-\w+-\w+\/bin\/seganet-overlay$/)]).toContainEqual(found);
+  else expect(found).toMatch(/^$|\/bin\/seganet-overlay$/);
+});
+
 test('the token is no argument of the program, which every user could read', () => {
   const options = {
     file: 'x',
@@ -161,6 +237,6 @@ test('the token is no argument of the program, which every user could read', () 
     'sha256:0'
   ]);
   expect(nodeArguments(options)).toEqual(
-    'node --until-eof --state /s --tun seganet0 --offer a=tcp/1@h:1 --devices /d.json'.split(' ')
+    'node --state /s --until-eof --tun seganet0 --offer a=tcp/1@h:1 --devices /d.json'.split(' ')
   );
 });
