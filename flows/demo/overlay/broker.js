@@ -1,7 +1,7 @@
 'use strict';
 // The MQTT broker behind hub: a child process that accepts everything on loopback and stores nothing. It sends its
-// parent { port } when it listens, { connection: true } for each client, and { numbers, at } for each packet with records
-// of the device.
+// parent { port } when it listens, { connection: true } for each client, and { numbers, at } for each packet that
+// contains records of the device.
 
 const net = require('node:net');
 const { liveWithParent, sendToParent } = require('../child');

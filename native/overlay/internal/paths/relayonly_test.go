@@ -23,7 +23,7 @@ func TestDirectPathsAreSwitchedOffAndOnAgain(t *testing.T) {
 	eventually(t, 5*time.Second, "direct", both(true))
 	for range 2 {
 		a.paths.SetRelayOnly(true)
-		t.Logf("relayed after %v", eventually(t, 2*time.Second, "relayed", both(false)))
+		t.Logf("relayed after %v", eventually(t, 10*time.Second, "relayed", both(false)))
 		if why := a.status(b).Why; why != "this node is configured to use the relay only" {
 			t.Errorf("why: %q", why)
 		}
@@ -34,6 +34,6 @@ func TestDirectPathsAreSwitchedOffAndOnAgain(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		a.paths.SetRelayOnly(false)
-		t.Logf("direct again after %v", eventually(t, 5*time.Second, "direct again", both(true)))
+		t.Logf("direct again after %v", eventually(t, 15*time.Second, "direct again", both(true)))
 	}
 }
