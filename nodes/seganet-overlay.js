@@ -2,7 +2,9 @@
 
 const { Complaints } = require('./lib/base/complaints');
 const { given } = require('./lib/base/node-config');
+const { addEndpoints } = require('./lib/network/overlay/endpoints');
 const { OverlayLink } = require('./lib/network/overlay/overlay-link');
+const { overlayNodes } = require('./lib/network/overlay/overlay-nodes');
 const { program, stateFolder } = require('./lib/network/overlay/places');
 const { joinProblem, parseOffers, schema } = require('./lib/settings/overlay');
 const { readSettings } = require('./lib/settings/migrations');
@@ -17,6 +19,8 @@ const NO_PROGRAM =
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
+  addEndpoints(RED);
+
   /**
    * @this {OverlayNode}
    * @param {import('node-red').NodeDef} config
@@ -24,6 +28,8 @@ module.exports = function (RED) {
   function Overlay(config) {
     RED.nodes.createNode(this, config);
     this.link = null;
+    overlayNodes.add(this);
+    this.on('close', () => void overlayNodes.delete(this));
     const { values, problems } = readSettings({ ...config, ...given(this.credentials) }, schema);
     if (problems.length > 0) return fail(this, problems.join(' '));
     try {

@@ -11,6 +11,8 @@ const { helper, tab, node, load, unload, until, errors, shown, inbox } = support
 const more = ['overlay', 'overlay-peers'].map((name) => require(`../../nodes/seganet-${name}`));
 /** @type {TestProgram} */
 let program;
+beforeAll(() => helper.startServer());
+afterAll(() => helper.stopServer());
 beforeEach(async () => {
   program = await new TestProgram().open();
 });
@@ -55,6 +57,40 @@ test('shows the peers and sends what happens to them', async () => {
   await until(
     () => messages.at(-1).topic === 'overlay/node/connected' || messages.at(-1).topic === 'overlay/peers'
   );
+});
+
+test('the admin API tells the peers, their paths and reasons, and why nothing is known', async () => {
+  program.status.peers = [HUB];
+  program.status.node = { signalling: true, relay: '192.0.2.1:3478 by udp' };
+  await load([...flow(), { id: 'wrong', type: 'seganet-overlay', version: 1, offers: 'x' }], {}, more);
+  const get = async (/** @type {string} */ url) => helper.request().get(`/seganet/overlay${url}`);
+  await until(() => shown('peers')?.text === '0 direct, 1 by relay');
+  expect((await get('/net')).body).toMatchObject({
+    id: 'net',
+    reason: '',
+    fqdn: 'gw.plant.seganet.internal',
+    relay: '192.0.2.1:3478 by udp',
+    services: { areReached: true, isRevoked: false },
+    peers: [{ name: 'hub', path: 'relay', reason: 'UDP is blocked here', rttMs: 4 }],
+    peersLeftOut: 0
+  });
+  expect((await get('')).body).toEqual({
+    networks: [
+      { id: 'net', name: '', reason: '', fqdn: 'gw.plant.seganet.internal' },
+      { id: 'wrong', name: '', reason: expect.stringMatching(/offers nothing/), fqdn: '' }
+    ]
+  });
+  expect(await get('/wrong')).toMatchObject({
+    status: 503,
+    body: { error: expect.stringMatching(/offers nothing/) }
+  });
+  expect((await get('/nowhere')).status).toBe(404);
+  await program.close();
+  await until(() => /^overlay: /.test(shown('peers')?.text));
+  expect(await get('/net')).toMatchObject({
+    status: 503,
+    body: { error: expect.stringMatching(/control socket|answer/) }
+  });
 });
 
 test('only the chosen peer is followed', async () => {

@@ -85,6 +85,8 @@ test('reads the metrics with a login and a token for reading, which cannot chang
   const get = (/** @type {string} */ route, /** @type {Record<string, string>} */ headers = {}) =>
     fetch(`${editor}${route}`, { headers }).then(({ status }) => status);
   expect(await get('seganet/metrics')).toBe(401);
+  expect(await get('seganet/overlay')).toBe(401);
+  expect(await get('seganet/overlay/plant')).toBe(401);
   expect(await get('seganet/metrics', { authorization: 'Bearer nonsense' })).toBe(401);
   // As in docs/metrics.md.
   const login = { client_id: 'node-red-admin', grant_type: 'password', scope: 'seganet.read' };
@@ -95,6 +97,7 @@ test('reads the metrics with a login and a token for reading, which cannot chang
   const { access_token: token } = await answer.json();
   const bearer = { authorization: `Bearer ${token}` };
   expect(await get('seganet/metrics', bearer)).toBe(200);
+  expect(await get('seganet/overlay', bearer)).toBe(200);
   expect(await get('seganet/engines/seganet-engine-1/stats', bearer)).toBe(200);
   expect(await get('flows', bearer)).toBe(401);
 }, 120000);

@@ -30,6 +30,13 @@ describe('an uplink by overlay', () => {
     const { peer } = await both.watch.reaches('hub', 'direct', 30000);
     expect(peer).toMatchObject({ name: 'hub', path: 'direct', reason: '' });
     await eventually(() => both.statuses.get('peers')?.text === '1 direct', { what: 'the status' });
+    const get = async (/** @type {string} */ page) => (await fetch(`${both.gw.url}seganet/${page}`)).text();
+    expect(JSON.parse(await get('overlay/overlay'))).toMatchObject({
+      fqdn: 'gw.plant.seganet.internal',
+      services: { areReached: true },
+      peers: [{ name: 'hub', path: 'direct', reason: '' }]
+    });
+    expect(await get('metrics')).toMatch(/^seganet_overlay_peers\{node="overlay",path="direct"\} 1$/m);
     expect(both.gw.gateway.output).not.toMatch(/not encrypted|does not answer/);
   });
 

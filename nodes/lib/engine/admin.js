@@ -1,10 +1,11 @@
 'use strict';
 // Admin endpoints: the plan, the counters, the devices and the dead letters of an engine, the metrics of all engines,
-// series nodes and find nodes, and the live view.
+// series nodes, find nodes and overlay networks, and the live view.
 
 const { Complaints } = require('../base/complaints');
 const { addLive } = require('../live');
 const { CONTENT_TYPE, metricsText } = require('../metrics');
+const { overlayViews } = require('../network/overlay/overlay-nodes');
 const { directoryViews } = require('../directory');
 const { seriesViews } = require('../series');
 const { spareDesk } = require('../tenants/operator');
@@ -61,13 +62,15 @@ function addEndpoints(RED, engines) {
       // end() instead of send(), which reorders the parameters of the content type.
       response.setHeader('Content-Type', CONTENT_TYPE);
       const views = [...engines].map(engineView);
-      response.end(metricsText(views, processView(loop.maxMs), seriesViews(), directoryViews()));
+      const process = processView(loop.maxMs);
+      response.end(metricsText(views, process, seriesViews(), directoryViews(), overlayViews()));
     }
   );
   addDeadLetterEndpoints(RED);
   const complaints = new Complaints((sentence) => RED.log.error(sentence));
   addLive(RED.httpAdmin, mayRead, () => [...engines].map(liveEngine), {
     spareTenants: () => spareDesk(),
+    overlays: overlayViews,
     onFault: ({ message, stack = message }) =>
       complaints.tell(message, `Internal error in the live view. Please report it: ${stack}`)
   });

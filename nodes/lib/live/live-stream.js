@@ -29,6 +29,7 @@ class LiveStream {
   #intervalMs;
   #onFault;
   #spareTenants;
+  #overlays;
   /** @type {Set<Viewer>} */
   #viewers;
   /** Engines that a viewer has selected, by id. @type {Map<string, EngineView>} */
@@ -41,12 +42,14 @@ class LiveStream {
   /**
    * @param {() => LiveEngine[]} engines
    * @param {{ onFault?: (error: Error) => void, now?: () => number, intervalMs?: number,
-   *   spareTenants?: () => import('./snapshot').TenantPages | null }} [options] onFault: reports an error in this code,
+   *   spareTenants?: () => import('./snapshot').TenantPages | null,
+   *   overlays?: () => import('./snapshot').OverlayView[] }} [options] onFault: reports an error in this code,
    *   which has no caller; now: ms; spareTenants: the tenants of a gateway without a tenants node, null = none
    */
   constructor(engines, options = {}) {
     const { onFault = () => {}, now = () => performance.now(), intervalMs = INTERVAL_MS } = options;
     this.#spareTenants = options.spareTenants ?? (() => null);
+    this.#overlays = options.overlays ?? (() => []);
     this.#onFault = onFault;
     this.#engines = engines;
     this.#now = now;
@@ -160,7 +163,7 @@ class LiveStream {
     if (done?.host === host) return done;
     let view = this.#views.get(id);
     if (view?.host !== host) {
-      view = new EngineView(host, this.#now, this.#spareTenants);
+      view = new EngineView(host, this.#now, this.#spareTenants, this.#overlays);
       this.#views.set(id, view);
     }
     const shared = { text: JSON.stringify(view.read()), host };

@@ -9,6 +9,7 @@ const { StoreStates, cloudsOf, kafkaSourcesOf, kafkaUplinksOf } = require('./pro
 
 /** Nodes of a snapshot. A flow with more shows the first ones. */
 const MAX_NODES = 200;
+const MAX_OVERLAYS = 10;
 /** Classes that are shown even if they have no records. */
 const NAMED_CLASSES = 4;
 const SEAL_REASONS = ['Single', 'Size', 'Delay', 'Flush', 'Plan', 'Demand'];
@@ -21,6 +22,8 @@ const SEAL_REASONS = ['Single', 'Size', 'Delay', 'Flush', 'Plan', 'Demand'];
  * @typedef {import('./live-query').CloudQuery} CloudQuery
  * @typedef {import('./live-query').DeviceQuery} DeviceQuery
  * @typedef {import('./live-query').TenantQuery} TenantQuery
+ *
+ * @typedef {import('../network/overlay/overlay-nodes').OverlayView} OverlayView
  *
  * @typedef {object} TenantPages the tenants of a gateway, as nodes/lib/tenants/operator makes them
  * @property {string} id
@@ -35,6 +38,7 @@ class EngineView {
   #devices;
   #lists;
   #spareTenants;
+  #overlays;
   #stores = new StoreStates();
   /** Records that were refused because they had no tenant, at the previous reading. */
   #strangers = 0;
@@ -45,10 +49,12 @@ class EngineView {
    * @param {EngineHost} host
    * @param {() => number} [now] ms
    * @param {() => TenantPages | null} [spareTenants] of a gateway without a tenants node
+   * @param {() => OverlayView[]} [overlays] the overlay networks of the gateway
    */
-  constructor(host, now = () => performance.now(), spareTenants = () => null) {
+  constructor(host, now = () => performance.now(), spareTenants = () => null, overlays = () => []) {
     this.#host = host;
     this.#spareTenants = spareTenants;
+    this.#overlays = overlays;
     this.#now = now;
     this.#devices = new DevicePages(host.registry, now);
     this.#lists = new ListPages(now);
@@ -122,6 +128,7 @@ class EngineView {
         uplinks: kafkaUplinksOf(/** @type {Uplink[]} */ (stats.uplinks)),
         sources: kafkaSourcesOf(stats.sources)
       },
+      overlays: this.#overlays().slice(0, MAX_OVERLAYS),
       nodes: nodes.slice(0, MAX_NODES),
       nodesLeftOut: Math.max(0, nodes.length - MAX_NODES)
     };

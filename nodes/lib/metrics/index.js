@@ -4,6 +4,7 @@
 const { CONTENT_TYPE, Exposition } = require('./text');
 const { addDirectory } = require('./directory');
 const { addEngine } = require('./engine');
+const { addOverlay } = require('./overlay');
 const { addUplink } = require('./uplink');
 const { addProcess } = require('./process');
 const { addSeries } = require('./series');
@@ -23,9 +24,10 @@ const { version } = require('../../../package.json');
  * @param {import('./process').ProcessView} [process] without it, the metrics of the process are left out
  * @param {import('./series').SeriesView[]} [series] of all series nodes
  * @param {import('./directory').DirectoryView[]} [directories] of all find nodes
+ * @param {import('./overlay').OverlayView[]} [overlays] of all overlay networks
  * @returns {string}
  */
-function metricsText(engines, process, series = [], directories = []) {
+function metricsText(engines, process, series = [], directories = [], overlays = []) {
   const out = new Exposition();
   out.gauge('seganet_build_info', 'Version of the gateway.').add({ version }, 1);
   if (process) addProcess(out, process);
@@ -52,6 +54,7 @@ function metricsText(engines, process, series = [], directories = []) {
   }
   for (const view of series) addSeries(out, view);
   for (const view of directories) addDirectory(out, view);
+  for (const view of overlays) addOverlay(out, view);
   return out.toString();
 }
 

@@ -11,6 +11,7 @@ const {
   cloud,
   desk,
   kafkaSource,
+  overlay,
   producer,
   directory,
   series,
@@ -237,7 +238,7 @@ test('is documented in docs/metrics.md: the conditional metrics, which few machi
   const single = /** @type {any} */ ({ rows: [one], leftOut: 2 });
   const tenants = { counts: { asleep: 2 }, keeperProblem: '', totals: {}, tenants: rows };
   const engines = [engine({ stats: stats({ filters, uplinks, sources, desk, tenants }), single })];
-  const families = parseMetrics(metricsText(engines, undefined, [series], [directory]));
+  const families = parseMetrics(metricsText(engines, undefined, [series], [directory], [overlay]));
   expect(families.get('seganet_tenant_last_wake_seconds')?.samples[0]).toMatchObject({ value: 1.5 });
   const conditional = [...documentedMetrics()].filter(([, { isConditional }]) => isConditional);
   expect(conditional.length).toBeGreaterThan(10);

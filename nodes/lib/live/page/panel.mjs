@@ -8,16 +8,17 @@ import { Devices } from './devices.mjs';
 import { h, setText } from './dom.mjs';
 import { count, visible } from './format.mjs';
 import { kafka } from './kafka.mjs';
+import { overlay } from './overlay.mjs';
 import { SECTIONS, markOf, nodeText, summary } from './sections.mjs';
 import { Tenants } from './tenants.mjs';
 
 /** Sections that only read the snapshot, in their order. */
 const [UPLINKS, ...OTHERS] = SECTIONS;
-const PARTS = [UPLINKS, ['kafka', kafka], ...OTHERS];
+const PARTS = [UPLINKS, ['kafka', kafka], ['overlay', overlay], ...OTHERS];
 /** Sections that are open at first in the sidebar; the page opens all. */
 const OPEN_IN_SIDEBAR = ['uplinks', 'tenants', 'classes'];
 /** Sections that a flow may not need. */
-const OPTIONAL = ['kafka', 'tenants', 'ocf'];
+const OPTIONAL = ['kafka', 'overlay', 'tenants', 'ocf'];
 
 export class Panel {
   #t;

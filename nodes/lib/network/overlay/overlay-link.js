@@ -23,6 +23,8 @@ class OverlayLink {
   #users = new Set();
   /** Why the services refuse this node, '' = they do not. */
   #refusal = '';
+  /** Changes of the paths to peers. */
+  pathChanges = 0;
   /** @type {import('./peers').OverlayStatus | null} the latest one; null = not connected */
   status = null;
 
@@ -46,6 +48,7 @@ class OverlayLink {
           for (const user of this.#users) user.onStatus(status);
         },
         onEvent: (event) => {
+          if (event.event === 'path') this.pathChanges++;
           for (const user of this.#users) user.onEvent(event);
         },
         onState: (problem) => {
