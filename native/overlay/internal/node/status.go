@@ -31,6 +31,7 @@ type Status struct {
 	Refused            map[string]map[string]uint64 `json:"refused"`
 	Dropped            map[string]uint64            `json:"dropped"`
 	Flows              int                          `json:"flows"`
+	Runtime            Runtime                      `json:"runtime"`
 }
 
 // Peer is a peer as the control socket shows it.
@@ -94,7 +95,7 @@ func (n *Node) status() Status {
 	n.mu.Unlock()
 	s := Status{FQDN: m.FQDN, Network: m.Network, Mode: n.mode(), PID: os.Getpid(), UptimeSeconds: int64(time.Since(n.start).Seconds()),
 		CertificateExpires: m.Self.Certificate.NotAfter, Services: n.services(), ServicesError: linkError, Node: n.paths.Load().Node(),
-		Peers: n.peerList(), Flows: n.tracker.Flows()}
+		Peers: n.peerList(), Flows: n.tracker.Flows(), Runtime: runtimeFigures()}
 	for _, a := range m.Self.Addresses {
 		s.Addresses = append(s.Addresses, a.String())
 	}
