@@ -25,7 +25,7 @@ const full = {
   seconds: 4,
   settleSeconds: 30,
   silentSeconds: 120,
-  messages: 500,
+  messages: 200,
   afterSeconds: GONE_MINUTES * 60
 };
 const short = { seconds: 1, settleSeconds: 1, silentSeconds: 4, messages: 20, afterSeconds: 5 };

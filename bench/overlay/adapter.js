@@ -9,6 +9,8 @@ const { load, startServer } = require('./network/traffic');
 
 const DEVICES = 10;
 const NODE = 'site';
+/** Seconds between a device's messages: ten devices must not wait for the machine's cores. */
+const PAUSE_S = '0.02';
 const PROTOCOLS = /** @type {const} */ (['tcp', 'udp']);
 const ports = PROTOCOLS.map((protocol) => `${protocol}/${PORT}`);
 const offers = PROTOCOLS.flatMap((protocol) => ['--offer', `${protocol}=${protocol}/${PORT}`]);
@@ -74,18 +76,18 @@ const adapter = ({ messages }) =>
       const table = writeTable(stateOf('devices'));
       nodes.push(await startNode(gateway, NODE, { args: ['--devices', table, ...mtu] }));
       await startServer(star.hub);
-      await startServer(lan);
+      for (let i = 0; i < DEVICES; i++) await startServer(lan, lanAddress(i));
       /** @type {Record<string, Exchange>} */
       const found = {};
       for (const protocol of PROTOCOLS) {
         found[`${protocol}To`] = await compare(messages, (i, count) => {
           const name = `d${i}.${NODE}.${NETWORK}.seganet.internal:${PORT}`;
-          return load(star.hub, ['echo', protocol, name, String(count)], resolver('hub'));
+          return load(star.hub, ['echo', protocol, name, String(count), PAUSE_S], resolver('hub'));
         });
         found[`${protocol}From`] = await compare(messages, (i, count) => {
           const name = `hub.${NETWORK}.seganet.internal:${PORT}`;
           const env = { ...resolver(NODE), FROM: lanAddress(i) };
-          return load(lan, ['echo', protocol, name, String(count)], env);
+          return load(lan, ['echo', protocol, name, String(count), PAUSE_S], env);
         });
       }
       return { devices: DEVICES, ...found };

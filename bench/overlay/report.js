@@ -76,6 +76,9 @@ function table(rounds, title, value, digits) {
   return rows.length > 0 ? markdown([`${title}; peers:`, ...counts.map(String)], rows) : '';
 }
 
+/** @param {any} result @returns {number | undefined} s */
+const cpuPerGbit = ({ tcp }) => (tcp.hubCores === undefined ? undefined : tcp.cores / (tcp.mbits / 1000));
+
 /** @type {[string, [string, (result: any) => number | undefined, number][]][]} heading, tables */
 const figures = [
   [
@@ -96,7 +99,7 @@ const figures = [
     '### Figure 6: CPU and memory',
     [
       ['TCP: CPU of the hub’s program, cores', ({ tcp }) => tcp.hubCores, 2],
-      ['TCP: CPU of all programs, s a Gbit', ({ tcp }) => tcp.cores / (tcp.mbits / 1000), 2],
+      ['TCP: CPU of all programs, s a Gbit', cpuPerGbit, 2],
       ['UDP: CPU of the hub’s program, cores', ({ udp }) => udp.hubCores, 2],
       [
         `UDP, ${PACED_MBITS} Mbit/s a peer: CPU of the hub’s program, cores`,

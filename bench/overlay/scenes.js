@@ -52,7 +52,7 @@ const rootless = ({ seconds }) =>
     await startServer(star.hub);
     try {
       // The first connection builds the session.
-      await load(spoke, ['echo', 'tcp', FORWARD, '10']);
+      await load(spoke, ['echo', 'tcp', FORWARD, '10', '0']);
       await eventually('the path is direct', () =>
         statusOf(spoke.name).peers.some((/** @type {any} */ { path }) => path === 'direct')
       );

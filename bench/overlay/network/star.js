@@ -93,7 +93,12 @@ class Star {
     this.hub.run(`ip addr add ${this.hubAddress}/24 dev br0`);
     this.hub.run('ip link set br0 up');
     this.#join(this.services, this.servicesAddress);
-    for (const [i, spoke] of this.spokes.entries()) this.#join(spoke, `10.78.0.${i + 10}`);
+    for (const [i, spoke] of this.spokes.entries()) this.#join(spoke, this.spokeAddress(i));
+  }
+
+  /** @param {number} i of the spoke, from 0 @returns {string} */
+  spokeAddress(i) {
+    return `10.78.0.${i + 10}`;
   }
 
   /** @param {Place} place @param {string} address */

@@ -6,9 +6,15 @@ const { program } = require('./programs');
 
 const READY_MS = 10_000;
 
-/** @param {import('./star').Place} place */
-async function startServer(place) {
-  const server = place.start(program('load'), ['serve', `:${PORT}`], { name: 'the receiver of the load' });
+/**
+ * @param {import('./star').Place} place
+ * @param {string} [address] '' = all; of a place with several, a datagram is answered from the one it was sent to only
+ *          if that is named
+ */
+async function startServer(place, address = '') {
+  const server = place.start(program('load'), ['serve', `${address}:${PORT}`], {
+    name: 'the receiver of the load'
+  });
   await server.until((output) => output.includes('ready'), READY_MS);
   return server;
 }

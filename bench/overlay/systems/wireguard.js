@@ -32,7 +32,12 @@ const spokeAddress = (i) => `10.79.0.${i + 10}`;
 function configurations(star) {
   const hubKey = makeKey();
   const keys = star.spokes.map(makeKey);
-  const peers = keys.flatMap(({ open }, i) => [`public_key=${open}`, `allowed_ip=${spokeAddress(i)}/32`]);
+  // Tailscale's fork does not learn an endpoint from a packet, so the hub knows those of its peers, too.
+  const peers = keys.flatMap(({ open }, i) => [
+    `public_key=${open}`,
+    `endpoint=${star.spokeAddress(i)}:${PORT}`,
+    `allowed_ip=${spokeAddress(i)}/32`
+  ]);
   const hub = [`private_key=${hubKey.secret}`, `listen_port=${PORT}`, ...peers];
   return [
     { place: star.hub, address: HUB, text: hub.join('\n') },
@@ -41,6 +46,7 @@ function configurations(star) {
       address: spokeAddress(i),
       text: [
         `private_key=${keys[i].secret}`,
+        `listen_port=${PORT}`,
         `public_key=${hubKey.open}`,
         `endpoint=${star.hubAddress}:${PORT}`,
         'allowed_ip=10.79.0.0/24'

@@ -64,6 +64,10 @@ func exchange(args []string) (any, error) {
 	if err != nil || count < 1 || count > mostMessages {
 		return nil, fmt.Errorf("%q is no number of messages from 1 to %d", args[2], mostMessages)
 	}
+	pause, err := seconds(args[3])
+	if err != nil {
+		return nil, err
+	}
 	c, err := dial(args[0], args[1])
 	if err != nil {
 		return nil, err
@@ -77,6 +81,9 @@ func exchange(args []string) (any, error) {
 	var found []float64
 	message, answer := make([]byte, messageBytes), make([]byte, messageBytes)
 	for i := range count {
+		if i > 0 {
+			time.Sleep(pause)
+		}
 		binary.BigEndian.PutUint64(message[8:], uint64(i))
 		start := time.Now()
 		_ = c.SetDeadline(start.Add(answerWithin))

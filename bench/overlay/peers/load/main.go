@@ -4,7 +4,8 @@
 //	load tcp ADDRESS:PORT WARMUP SECONDS sends what a connection takes
 //	load udp ADDRESS:PORT SECONDS MBITS  sends datagrams of 1,200 bytes at a rate; 0 = as many as possible
 //	load ping ADDRESS SECONDS EVERY      sends an ICMP echo request each EVERY seconds (root)
-//	load echo tcp|udp ADDRESS:PORT COUNT exchanges messages one after the other
+//	load echo tcp|udp ADDRESS:PORT COUNT EVERY
+//	                                     exchanges messages one after the other, with a pause of EVERY seconds
 //
 // ADDRESS may be a name, which the server in the variable DNS (address:port) resolves. FROM is the source address.
 package main
@@ -28,7 +29,7 @@ var commands = map[string]struct {
 	"tcp":   {3, sendTCP},
 	"udp":   {3, sendUDP},
 	"ping":  {3, ping},
-	"echo":  {3, exchange},
+	"echo":  {4, exchange},
 }
 
 func main() {
