@@ -17,7 +17,7 @@ const path = require('node:path');
  * @property {number} [quota] chapter paper: share of its baseline's CPU that a system gets
  * @property {number} [minutes] chapter tenants: length of the paper's long experiment
  * @property {string} [driver] chapter tenants: what runs the tenants: process, docker or podman
- * @property {boolean} [tests] chapter tenants: run the tests that prove a criterion, too
+ * @property {boolean} [tests] chapters tenants and overlay: run the tests that prove a criterion, too
  * @property {number} [mostSteal] a run with a larger share of steal time is repeated
  * @property {number} openFiles
  *

@@ -54,7 +54,7 @@ const texts = {
 const flags = {
   quick: 'one round of 5 s: a functional check, not a result',
   all: 'the long lists: every number of devices',
-  tests: 'chapter tenants: also run the tests that prove a criterion',
+  tests: 'chapters tenants and overlay: also run the tests that prove a criterion',
   list: 'print the chapters and their cases, run nothing',
   results: 'write the section of bench/RESULTS.md too'
 };
