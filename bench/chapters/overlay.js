@@ -7,7 +7,7 @@ const { lackingNamespaces } = require('../overlay/network/star');
 const { systems } = require('../overlay/systems');
 const { adapter } = require('../overlay/adapter');
 const { rateKey } = require('../overlay/criteria');
-const { faults, lackingLab, matrix, wake } = require('../overlay/lab');
+const { faults, lackingLab, matrix, relays, wake } = require('../overlay/lab');
 const { proofs, prove } = require('../overlay/proofs');
 const { rates } = require('../overlay/rates');
 const { ratios, reportText, roundsOf, warnings } = require('../overlay/report');
@@ -125,6 +125,7 @@ const parts = {
     cases: () => [
       { key: 'matrix', label: 'pairs of NATs', seconds: 150, isLong: true, run: matrix },
       { key: 'faults', label: 'dead paths and new addresses', seconds: 50, run: faults },
+      { key: 'relays', label: 'a relay dies', seconds: 40, run: relays },
       { key: 'wake', label: 'the first packet to a sleeping peer', seconds: 10, run: wake }
     ]
   },

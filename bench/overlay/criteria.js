@@ -79,11 +79,12 @@ const deviceFigures = () =>
 
 /**
  * @param {number} scene @param {string} word of its name @param {string} title @param {string} target
+ * @param {'faults' | 'relays'} [key]
  * @returns {Figure}
  */
-const silence = (scene, word, title, target) => ({
+const silence = (scene, word, title, target, key = 'faults') => ({
   ...{ name: `${title}: silent for, s`, target, digits: 2 },
-  value: of('faults', (found) => {
+  value: of(key, (found) => {
     const name = Object.keys(found).find((each) => each.startsWith(`${scene} `) && each.includes(word));
     return name ? found[name].silence : undefined;
   })
@@ -207,7 +208,14 @@ const criteria = [
   proven(14, 'a revoked node is cut off', '≤ 1 s; certificate’s end without services'),
   proven(15, 'a node service that swaps keys or certificates', 'no session'),
   proven(16, 'services down: sessions go on, a restarted node comes back', 'both'),
-  proven(17, 'a relay dies', 'another ≤ 3 s; direct paths notice nothing'),
+  {
+    ...{ number: 17, part: 'lab', limit: 'another ≤ 3 s; direct paths notice nothing', prototype: '–' },
+    what: 'a relay dies',
+    figures: [
+      silence(17, 'relayed', 'relayed peers', '≤ 3', 'relays'),
+      silence(17, 'direct', 'direct peers', '≤ 0.3', 'relays')
+    ]
+  },
   {
     ...{ number: 18, part: 'lab', limit: 'answered, ≤ 1 s', prototype: '0.01 s' },
     what: 'first packet to a sleeping peer',

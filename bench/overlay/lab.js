@@ -94,6 +94,17 @@ async function measured(command, read) {
 
 const matrix = async () => matrixFigures((await measured('matrix', readMatrix)).found);
 const faults = async () => (await measured('faults', readFaults)).found;
+const relays = async () => (await measured('relays', readFaults)).found;
 const wake = async () => ({ first: (await measured('sleep', readSleep)).found });
 
-module.exports = { faults, lackingLab, matrix, matrixFigures, readFaults, readMatrix, readSleep, wake };
+module.exports = {
+  faults,
+  lackingLab,
+  matrix,
+  matrixFigures,
+  readFaults,
+  readMatrix,
+  readSleep,
+  relays,
+  wake
+};

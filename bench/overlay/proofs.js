@@ -16,7 +16,11 @@ const proofs = {
   13: { packages: ['engine'], tests: ['TestAReplayedPacketIsDeliveredOnce'] },
   14: {
     packages: ['node', 'serve'],
-    tests: ['TestARevokedNodeIsCutOffWithinASecond', 'TestARevocationReachesEveryNodeWithinASecond']
+    tests: [
+      'TestARevokedNodeIsCutOffWithinASecond',
+      'TestARevocationIsAskedForWhileTheNodeServicesAreDown',
+      'TestARevocationReachesEveryNodeWithinASecond'
+    ]
   },
   15: {
     packages: ['serve'],
@@ -26,7 +30,6 @@ const proofs = {
     packages: ['node', 'paths'],
     tests: ['TestARestartedNodeComesBackWhileTheServicesAreDown', 'TestSessionsGoOnWhileTheServicesAreDown']
   },
-  17: { packages: ['paths'], tests: ['TestARelayDiesAndAnotherCarries'] },
   23: {
     packages: ['policy', 'engine', 'stack'],
     tests: [

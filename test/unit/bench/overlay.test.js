@@ -155,14 +155,17 @@ test('reads faults and the first packet', () => {
   const found = readFaults(
     [
       '8 the direct path falls silent             longest silence 1.55 s (limit 2.0), 190 of 300 answered, 0 out of order, now relay []',
+      '17 the relay dies, relayed                 longest silence 2.40 s (limit 3.0), 280 of 400 answered, 0 out of order, now relay []',
       "10 the host's address changes              longest silence 0.47 s (limit 1.0), 380 of 400 answered, 2 out of order, now direct [0.47]"
     ].join('\n')
   );
   expect(found).toEqual({
     '8 the direct path falls silent': { silence: 1.55, outOfOrder: 0 },
+    '17 the relay dies, relayed': { silence: 2.4, outOfOrder: 0 },
     "10 the host's address changes": { silence: 0.47, outOfOrder: 2 }
   });
-  const ratios = ratiosOf({ faults: [found] });
+  const ratios = ratiosOf({ faults: [found], relays: [found] });
+  expect(ratios['17: relayed peers: silent for, s']).toMatchObject({ median: 2.4, target: '≤ 3' });
   expect(ratios['8: dead path: silent for, s'].median).toBe(1.55);
   expect(ratios['10: host: silent for, s'].median).toBe(0.47);
   expect(ratios['10: outside: silent for, s']).toBeUndefined();
