@@ -83,7 +83,7 @@ const deviceFigures = () =>
  * @returns {Figure}
  */
 const silence = (scene, word, title, target, key = 'faults') => ({
-  ...{ name: `${title}: silent for, s`, target, digits: 2 },
+  ...{ name: `${title}: longest pause, 0 = under 0.15 s`, target, digits: 2 },
   value: of(key, (found) => {
     const name = Object.keys(found).find((each) => each.startsWith(`${scene} `) && each.includes(word));
     return name ? found[name].silence : undefined;

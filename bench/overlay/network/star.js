@@ -35,6 +35,8 @@ class Place {
     this.holder = holder;
     /** Prefix of a command that runs here. */
     this.within = within(holder);
+    /** @type {Child[]} */
+    this.started = [];
   }
 
   /** Runs a command here to its end. @param {string} command words without quotation marks @returns {string} output */
@@ -55,11 +57,14 @@ class Place {
    */
   start(command, args, options = {}) {
     const { within: more = [], ...rest } = options;
-    return new Child(command, args, { ...rest, within: [...this.within, ...more] });
+    const child = new Child(command, args, { ...rest, within: [...this.within, ...more] });
+    this.started.push(child);
+    return child;
   }
 
-  close() {
-    return this.holder.stop('SIGKILL');
+  /** Ends the namespace, and what still runs in it. */
+  async close() {
+    await Promise.all([...this.started, this.holder].map((child) => child.stop('SIGKILL')));
   }
 }
 

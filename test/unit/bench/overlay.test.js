@@ -165,10 +165,13 @@ test('reads faults and the first packet', () => {
     "10 the host's address changes": { silence: 0.47, outOfOrder: 2 }
   });
   const ratios = ratiosOf({ faults: [found], relays: [found] });
-  expect(ratios['17: relayed peers: silent for, s']).toMatchObject({ median: 2.4, target: '≤ 3' });
-  expect(ratios['8: dead path: silent for, s'].median).toBe(1.55);
-  expect(ratios['10: host: silent for, s'].median).toBe(0.47);
-  expect(ratios['10: outside: silent for, s']).toBeUndefined();
+  expect(ratios['17: relayed peers: longest pause, 0 = under 0.15 s']).toMatchObject({
+    median: 2.4,
+    target: '≤ 3'
+  });
+  expect(ratios['8: dead path: longest pause, 0 = under 0.15 s'].median).toBe(1.55);
+  expect(ratios['10: host: longest pause, 0 = under 0.15 s'].median).toBe(0.47);
+  expect(ratios['10: outside: longest pause, 0 = under 0.15 s']).toBeUndefined();
   expect(readSleep('ping by name of an unknown peer: 5 ms\nfirst answer 0.02 s\n')).toBe(0.02);
   expect(readSleep('lab: failed')).toBeUndefined();
 });

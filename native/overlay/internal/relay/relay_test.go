@@ -16,13 +16,23 @@ const testSecret = "0123456789abcdef0123456789abcdef"
 
 var loopback = []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 
+// listen opens a port of both protocols. A free one of UDP may be in use by a connection of another test's TCP.
+func listen() (udp net.PacketConn, tcp net.Listener, err error) {
+	for range 20 {
+		if udp, err = net.ListenPacket("udp4", "127.0.0.1:0"); err != nil {
+			return nil, nil, err
+		}
+		if tcp, err = net.Listen("tcp4", udp.LocalAddr().String()); err == nil {
+			return udp, tcp, nil
+		}
+		udp.Close()
+	}
+	return nil, nil, err
+}
+
 func start(t *testing.T, allow ...netip.Prefix) (*Server, string) {
 	t.Helper()
-	udp, err := net.ListenPacket("udp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tcp, err := net.Listen("tcp4", udp.LocalAddr().String())
+	udp, tcp, err := listen()
 	if err != nil {
 		t.Fatal(err)
 	}
