@@ -7,7 +7,17 @@ const { lackingNamespaces } = require('../overlay/network/star');
 const { systems } = require('../overlay/systems');
 const { adapter } = require('../overlay/adapter');
 const { rateKey } = require('../overlay/criteria');
-const { faults, lackingLab, matrix, relays, wake } = require('../overlay/lab');
+const {
+  chaos,
+  chaosMinutes,
+  faults,
+  hasCommand,
+  lackingLab,
+  matrix,
+  mqtt,
+  relays,
+  wake
+} = require('../overlay/lab');
 const { proofs, prove } = require('../overlay/proofs');
 const { rates } = require('../overlay/rates');
 const { ratios, reportText, roundsOf, warnings } = require('../overlay/report');
@@ -26,9 +36,10 @@ const full = {
   settleSeconds: 30,
   silentSeconds: 120,
   messages: 200,
+  schedules: 100,
   afterSeconds: GONE_MINUTES * 60
 };
-const short = { seconds: 1, settleSeconds: 1, silentSeconds: 4, messages: 20, afterSeconds: 5 };
+const short = { seconds: 1, settleSeconds: 1, silentSeconds: 4, messages: 20, schedules: 1, afterSeconds: 5 };
 
 /** @param {Plan} plan */
 const sizesOf = (plan) => (plan.quick ? short : full);
@@ -122,12 +133,28 @@ const parts = {
   },
   lab: {
     lacking: lackingGoLab,
-    cases: () => [
-      { key: 'matrix', label: 'pairs of NATs', seconds: 150, isLong: true, run: matrix },
-      { key: 'faults', label: 'dead paths and new addresses', seconds: 50, run: faults },
-      { key: 'relays', label: 'a relay dies', seconds: 40, run: relays },
-      { key: 'wake', label: 'the first packet to a sleeping peer', seconds: 10, run: wake }
-    ]
+    cases: () =>
+      [
+        { key: 'matrix', label: 'pairs of NATs', seconds: 150, isLong: true, run: matrix },
+        { key: 'faults', label: 'dead paths and new addresses', seconds: 50, run: faults },
+        { key: 'relays', label: 'a relay dies', seconds: 40, run: relays },
+        { key: 'mqtt', label: 'an MQTT session through faults', seconds: 60, run: mqtt },
+        { key: 'wake', label: 'the first packet to a sleeping peer', seconds: 10, run: wake }
+      ].filter(({ key }) => hasCommand(key === 'wake' ? 'sleep' : key))
+  },
+  chaos: {
+    isExtra: true,
+    lacking: () => lackingGoLab() || (hasCommand('chaos') ? '' : 'The lab of this version has no chaos.'),
+    cases: (plan) => {
+      const sizes = { schedules: sizesOf(plan).schedules, minutes: plan.quick ? 0.3 : (plan.minutes ?? 1) };
+      return [
+        {
+          ...{ key: 'chaos', isLong: true, seconds: 60 * chaosMinutes(sizes) },
+          label: `${sizes.schedules} schedules of faults, ${sizes.minutes} min each`,
+          run: () => chaos(sizes)
+        }
+      ];
+    }
   },
   gone: {
     isExtra: true,
@@ -185,7 +212,7 @@ module.exports = {
     .filter((name) => !groups.rates.includes(name))
     .join(
       ', '
-    )}; gone and tests only if they are named. --devices: this number of peers, up to ${MOST_PEERS}.`,
+    )}; gone, chaos and tests only if they are named. Also --minutes (chaos), --tests. --devices: this number of peers, up to ${MOST_PEERS}.`,
   cases,
   lacking: (plan) =>
     chosen(plan)

@@ -1,6 +1,8 @@
 'use strict';
 // Criteria that native/overlay/lab measures with NATs and faults: runs it, and reads what it prints.
 
+const fs = require('node:fs');
+const path = require('node:path');
 const { Child } = require('../harness/child');
 const { haveTool } = require('../harness/tools');
 const { FOLDER } = require('../../native/overlay/go');
@@ -8,22 +10,30 @@ const { goEnv, program } = require('./network/programs');
 const { lackingNamespaces } = require('./network/star');
 
 const LIMIT_MS = 900_000;
+/** Schedules of faults that run at once: they mostly wait. */
+const AT_ONCE = 10;
+/** Beside its length: the start of a schedule's network, and the time to recover after the last fault. */
+const AROUND_MINUTES = 1.5;
 
 /** @returns {string} '' if the lab can run here */
 const lackingLab = () =>
   lackingNamespaces() || (haveTool('nft') ? '' : 'The NAT lab needs nft. Debian: apt install nftables.');
 
+/** @param {string} command @returns {boolean} whether the lab of this version has it */
+const hasCommand = (command) =>
+  fs.readFileSync(path.join(FOLDER, 'lab', 'main.go'), 'utf8').includes(`case "${command}":`);
+
 /**
- * @param {string[]} args of the lab
+ * @param {string[]} args of the lab @param {number} [limitMs]
  * @returns {Promise<{ code: number | null, output: string }>} code: not 0 also if a criterion was missed
  */
-async function runLab(args) {
+async function runLab(args, limitMs = LIMIT_MS) {
   const child = new Child(program('lab'), args, {
     name: `lab ${args[0]}`,
     cwd: FOLDER,
     env: { ...goEnv(), SEGANET_OVERLAY: program('seganet-overlay') }
   });
-  const timer = setTimeout(() => child.kill('SIGTERM'), LIMIT_MS);
+  const timer = setTimeout(() => child.kill('SIGTERM'), limitMs);
   const { code } = await child.exited;
   clearTimeout(timer);
   return { code, output: child.output };
@@ -81,13 +91,41 @@ function readSleep(output) {
   return seconds === undefined ? undefined : Number(seconds);
 }
 
-/** @template T @param {string} command @param {(output: string) => T} read */
-async function measured(command, read) {
-  const { code, output } = await runLab([command]);
+/**
+ * Reads what `lab mqtt` prints: 11 MQTT: 450 records, 0 lost, 2 copies, 1 connection(s), longest wait 1.8 s
+ * @param {string} output
+ * @returns {{ records: number, lost: number, connections?: number } | undefined}
+ */
+function readMqtt(output) {
+  const good = output.match(/^11 MQTT: (\d+) records, (\d+) lost, \d+ copies, (\d+) connection/m);
+  if (good) return { records: Number(good[1]), lost: Number(good[2]), connections: Number(good[3]) };
+  const bad = output.match(/MQTT: (\d+) of (\d+) records lost/);
+  return bad ? { records: Number(bad[2]), lost: Number(bad[1]) } : undefined;
+}
+
+/**
+ * Reads the lines of `lab chaos`, such as: seed 7: passed: full with port, 20 faults, …
+ * @param {string} output
+ * @returns {{ schedules: number, passed: number, failures: string[] } | undefined}
+ */
+function readChaos(output) {
+  const lines = [...output.matchAll(/^seed \d+: (passed|FAILED): .*$/gm)];
+  if (lines.length === 0) return undefined;
+  const failures = lines.filter(([, verdict]) => verdict === 'FAILED').map(([line]) => line);
+  return { schedules: lines.length, passed: lines.length - failures.length, failures };
+}
+
+/**
+ * @template T @param {string | string[]} command and its arguments @param {(output: string) => T} read
+ * @param {number} [limitMs]
+ */
+async function measured(command, read, limitMs) {
+  const { code, output } = await runLab([command].flat(), limitMs);
   const found = read(output);
-  const isEmpty = found === undefined || Object.keys(Object(found)).length === 0;
-  if (isEmpty && typeof found !== 'number') {
-    throw new Error(`lab ${command} ended with ${code}: ${output.slice(-2000)}`);
+  const isEmpty =
+    found === undefined || (typeof found === 'object' && Object.keys(Object(found)).length === 0);
+  if (isEmpty) {
+    throw new Error(`lab ${[command].flat()[0]} ended with ${code}: ${output.slice(-2000)}`);
   }
   return { code, found, output };
 }
@@ -95,15 +133,37 @@ async function measured(command, read) {
 const matrix = async () => matrixFigures((await measured('matrix', readMatrix)).found);
 const faults = async () => (await measured('faults', readFaults)).found;
 const relays = async () => (await measured('relays', readFaults)).found;
+const mqtt = async () => (await measured('mqtt', readMqtt)).found;
+
+/** @param {{ schedules: number, minutes: number }} sizes @returns {number} minutes that all take */
+const chaosMinutes = ({ schedules, minutes }) => Math.ceil(schedules / AT_ONCE) * (minutes + AROUND_MINUTES);
+
+/** @param {{ schedules: number, minutes: number }} sizes */
+async function chaos(sizes) {
+  const { schedules, minutes } = sizes;
+  const numbers = { schedules, minutes, seed: 1, parallel: Math.min(AT_ONCE, schedules) };
+  const args = Object.entries(numbers).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const limitMs = LIMIT_MS + 2 * chaosMinutes(sizes) * 60_000;
+  const { found } = await measured(['chaos', ...args], readChaos, limitMs);
+  // A schedule that told nothing has failed, too.
+  return { ...found, schedules };
+}
+
 const wake = async () => ({ first: (await measured('sleep', readSleep)).found });
 
 module.exports = {
+  chaos,
+  chaosMinutes,
   faults,
+  hasCommand,
   lackingLab,
   matrix,
   matrixFigures,
+  mqtt,
+  readChaos,
   readFaults,
   readMatrix,
+  readMqtt,
   readSleep,
   relays,
   wake
