@@ -15,7 +15,7 @@ const path = require('node:path');
  * @property {Record<string, number>} sizes overrides such as the number of devices (--devices)
  * @property {Record<string, string>} env additional variables of the gateway
  * @property {number} [quota] chapter paper: share of its baseline's CPU that a system gets
- * @property {number} [minutes] chapter tenants: length of the paper's long experiment
+ * @property {number} [minutes] chapter tenants: length of the paper's long experiment; overlay: of a schedule
  * @property {string} [driver] chapter tenants: what runs the tenants: process, docker or podman
  * @property {boolean} [tests] chapters tenants and overlay: run the tests that prove a criterion, too
  * @property {number} [mostSteal] a run with a larger share of steal time is repeated

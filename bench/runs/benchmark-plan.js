@@ -18,7 +18,12 @@ const numbers = {
   seconds: ['14', 1, 3600, 'length of each load, including the warm-up'],
   warmup: ['6', 0, 60, 'seconds at its beginning that do not count'],
   steal: ['0.5', 0, 100, 'a run with more steal time (%) is repeated, at most twice; 100 = never'],
-  minutes: ['1', 0.05, 600, "chapter tenants: length of the paper's long experiment, which took 62"],
+  minutes: [
+    '1',
+    0.05,
+    600,
+    "chapter tenants: length of the paper's long experiment, which took 62; overlay: of a schedule of faults"
+  ],
   devices: ['0', 0, 20000, "this number of devices instead of a chapter's list; 0 = the list"],
   quota: [
     String(SHARE),
