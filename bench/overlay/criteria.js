@@ -260,6 +260,7 @@ const criteria = [
         value: of('silent', ({ hubCores }) => 100 * hubCores)
       },
       { name: 'hub, MiB', target: '≤ 30', value: of('silent', ({ memory }) => memory / MIB), digits: 0 },
+      { name: 'without the program’s file', value: of('silent', ({ own }) => own / MIB), digits: 0 },
       {
         ...{ name: 'metered: MB a day and peer', target: '≤ 1', digits: 2 },
         value: of('metered', ({ tunnelPerDay }) => tunnelPerDay / MB)

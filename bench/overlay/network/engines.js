@@ -22,12 +22,18 @@ function cpuOf(programs) {
   return ticks / ticksPerSecond;
 }
 
-/** @param {Child} program @returns {{ memory: number, peak: number, threads: number }} bytes */
+/**
+ * @param {Child} program
+ * @returns {{ memory: number, own: number, peak: number, threads: number }} bytes; own: memory without the program's file
+ */
 function sizeOf({ pid }) {
   const text = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
   const field = (/** @type {string} */ name) =>
     Number(text.match(new RegExp(`^${name}:\\s*(\\d+)`, 'm'))?.[1]);
-  return { memory: field('VmRSS') * KIB, peak: field('VmHWM') * KIB, threads: field('Threads') };
+  return {
+    ...{ memory: field('VmRSS') * KIB, own: field('RssAnon') * KIB, peak: field('VmHWM') * KIB },
+    threads: field('Threads')
+  };
 }
 
 /** @param {Child} program */

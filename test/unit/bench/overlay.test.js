@@ -229,7 +229,9 @@ test('takes the numbers of peers from the plan', () => {
 
 test('reads CPU, memory and threads of a process', async () => {
   const self = /** @type {any} */ ({ pid: process.pid });
-  const { memory, peak, threads } = sizeOf(self);
+  const { memory, own, peak, threads } = sizeOf(self);
+  expect(own).toBeGreaterThan(1 << 20);
+  expect(own).toBeLessThan(memory);
   expect(memory).toBeGreaterThan(1 << 20);
   expect(peak).toBeGreaterThanOrEqual(memory);
   expect(threads).toBeGreaterThan(1);
