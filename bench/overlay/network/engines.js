@@ -24,7 +24,7 @@ function cpuOf(programs) {
 
 /**
  * @param {Child} program
- * @returns {{ memory: number, own: number, peak: number, threads: number }} bytes; own: memory without the program's file
+ * @returns {{ memory: number, own: number, peak: number, threads: number }} bytes; own: without the file
  */
 function sizeOf({ pid }) {
   const text = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
