@@ -48,9 +48,16 @@ const against = (peers, target, other, name) => ({
   value: quotient(rateKey('seganet', peers), rateKey(other, peers), tcpRate)
 });
 
+/** @param {any} result @returns {number} */
+const cpuPerBit = ({ tcp }) => tcp.cores / tcp.mbits;
+
 /** @param {number} peers @param {string} target @returns {Figure[]} */
 const comparisons = (peers, target) => [
   against(peers, target, 'wireguard-go', 'wireguard-go'),
+  {
+    ...{ name: 'CPU a bit, ÷ wireguard-go', digits: 2 },
+    value: quotient(rateKey('seganet', peers), rateKey('wireguard-go', peers), cpuPerBit)
+  },
   against(peers, '', 'bounded', 'the same with bounded queues'),
   against(peers, '', 'boringtun', 'boringtun'),
   against(peers, '', 'nebula', 'Nebula')

@@ -77,6 +77,11 @@ test('compares systems of the same round', () => {
     'seganet-1:1': [rate(3000), rate(1000)]
   });
   expect(found['1: 1 peer, ÷ wireguard-go']).toEqual({ target: '≥ 1.1', median: 1.2, low: 1.2, high: 1.5 });
+  const { markdown } = chapter.report(
+    outcomes({ 'seganet:1': [rate(3000)], 'wireguard-go:1': [rate(2000)] }),
+    plan
+  );
+  expect(markdown).toContain('CPU a bit, ÷ wireguard-go: 0.67');
   expect(found['4: 1 peer, ÷ one worker']).toMatchObject({ low: 1, high: 1.2 });
   expect(found['2: 10 peers, ÷ wireguard-go']).toBeUndefined();
 });
