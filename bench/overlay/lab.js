@@ -19,9 +19,9 @@ const AROUND_MINUTES = 1.5;
 const lackingLab = () =>
   lackingNamespaces() || (haveTool('nft') ? '' : 'The NAT lab needs nft. Debian: apt install nftables.');
 
-/** @param {string} command @returns {boolean} whether the lab of this version has it */
+/** @param {string} command @returns {boolean} whether the lab of this version has it, as its comment says */
 const hasCommand = (command) =>
-  fs.readFileSync(path.join(FOLDER, 'lab', 'main.go'), 'utf8').includes(`case "${command}":`);
+  fs.readFileSync(path.join(FOLDER, 'lab', 'main.go'), 'utf8').includes(`go run ./lab ${command} `);
 
 /**
  * @param {string[]} args of the lab @param {number} [limitMs]

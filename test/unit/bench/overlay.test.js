@@ -4,6 +4,7 @@
 const chapter = require('../../../bench/chapters/overlay');
 const { commandOf, criteria, evaluate } = require('../../../bench/overlay/criteria');
 const {
+  hasCommand,
   matrixFigures,
   readChaos,
   readFaults,
@@ -181,6 +182,12 @@ test('reads faults and the first packet', () => {
   expect(ratios['10: outside: longest pause, 0 = under 0.15 s']).toBeUndefined();
   expect(readSleep('ping by name of an unknown peer: 5 ms\nfirst answer 0.02 s\n')).toBe(0.02);
   expect(readSleep('lab: failed')).toBeUndefined();
+});
+
+test('knows the commands of the lab', () => {
+  const commands = ['matrix', 'faults', 'relays', 'sleep'];
+  expect(commands.map(hasCommand)).toEqual([true, true, true, true]);
+  expect(hasCommand('nothing')).toBe(false);
 });
 
 test('reads the MQTT session and the schedules of faults', () => {
