@@ -21,9 +21,15 @@ let home = '';
 function homeFolder() {
   if (!home) {
     home = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-bench-overlay-'));
-    process.on('exit', () => fs.rmSync(home, { recursive: true, force: true }));
+    process.on('exit', removeHome);
   }
   return home;
+}
+
+/** A test runner's sandbox emits no `exit`, so a test calls this. */
+function removeHome() {
+  if (home) fs.rmSync(home, { recursive: true, force: true });
+  home = '';
 }
 
 /** @param {string} name @returns {string} */
@@ -112,4 +118,4 @@ async function startNode(place, name, { args = [], env = {}, within = [], hasTun
   return node;
 }
 
-module.exports = { NETWORK, PORT, addressOf, holds, startNode, startServices, stateOf, statusOf };
+module.exports = { NETWORK, PORT, addressOf, removeHome, startNode, startServices, stateOf, statusOf };

@@ -2,6 +2,7 @@
 // The chapter `overlay` of the benchmark, in short: the real program and the real load in network namespaces.
 
 const { needs } = require('../../../bench/harness/tools');
+const { removeHome } = require('../../../bench/overlay/network/home');
 const { lackingGo, program } = require('../../../bench/overlay/network/programs');
 const { Star, lackingNamespaces } = require('../../../bench/overlay/network/star');
 const { load, startServer, udp } = require('../../../bench/overlay/network/traffic');
@@ -9,6 +10,8 @@ const { rates } = require('../../../bench/overlay/rates');
 const { systems } = require('../../../bench/overlay/systems');
 
 jest.setTimeout(300000);
+
+afterAll(removeHome);
 
 const lacking = [lackingGo() && 'go', lackingNamespaces() && 'root', 'ip', 'nft'];
 const { test: here } = needs(.../** @type {string[]} */ (lacking.filter(Boolean)));
