@@ -109,8 +109,10 @@ module.exports = function (RED) {
  * @param {ReturnType<import('./lib/directory/directory').Directory['view']>} view
  * @returns {import('./lib/base/status').Shown}
  */
-function shownOf({ reason, things, counters: { questions, unanswered } }) {
+function shownOf({ reason, things, left, counters: { questions, unanswered } }) {
   if (reason) return { fill: 'red', shape: 'ring', text: shorten(reason) };
+  if (left > 0)
+    return { fill: 'yellow', shape: 'dot', text: `${rate(things)} things · ${rate(left)} left out` };
   const failed = unanswered > 0 ? ` · ${rate(unanswered)} without answer` : '';
   return {
     fill: 'green',

@@ -26,6 +26,7 @@ const SEEN_MS = 600000;
  * @property {import('./make-thing').Base} base
  * @property {import('./rules').Rule[]} rules
  * @property {(sentence: string) => void} problem
+ * @property {(things: number) => void} [left] gets the number of things beyond the limit of the directory
  */
 
 class DeviceFeed {
@@ -37,8 +38,8 @@ class DeviceFeed {
   #seenAt = -Infinity;
   /** @type {Promise<void>} */
   #work = Promise.resolve();
-  /** Devices beyond the limit. */
-  left = 0;
+  /** Devices whose things are beyond the limit. @type {Set<string>} */
+  #left = new Set();
 
   /** @param {FeedParts} parts */
   constructor(parts) {
@@ -93,16 +94,15 @@ class DeviceFeed {
   async #make() {
     const { values } = this.#parts;
     const changed = values.takeChanged();
-    this.left = 0;
+    for (const device of this.#left) if (!values.of(device)) this.#left.delete(device);
     try {
       for (let i = 0; i < changed.length && !this.#isClosed; i += CHUNK)
-        await this.#send(
-          changed.slice(i, i + CHUNK).map((device) => this.#thingOf(device)),
-          []
-        );
+        await this.#send(changed.slice(i, i + CHUNK), []);
     } catch (error) {
       values.change(changed);
       throw error;
+    } finally {
+      this.#parts.left?.(this.#left.size);
     }
     if (performance.now() - this.#seenAt < SEEN_MS) return;
     // Twice the time, so that none is missed between two runs.
@@ -112,12 +112,16 @@ class DeviceFeed {
     this.#seenAt = performance.now();
   }
 
-  /** @param {import('./directory-store').Made[]} things @param {string[]} seen devices */
-  async #send(things, seen) {
+  /** @param {string[]} devices whose things are made @param {string[]} seen devices */
+  async #send(devices, seen) {
     const { ask, base, source, problem, values } = this.#parts;
     const ids = seen.map((device) => idOf(base, device));
+    const things = devices.map((device) => this.#thingOf(device));
     const { left, problems, missing } = await ask('make', { source, things, seen: ids });
-    this.left += left;
+    const beyond = new Set(left);
+    for (const [i, { id }] of things.entries())
+      if (beyond.has(id)) this.#left.add(devices[i]);
+      else this.#left.delete(devices[i]);
     for (const sentence of problems) problem(`A thing could not be made: ${sentence}.`);
     const gone = new Set(missing);
     values.change(seen.filter((_device, i) => gone.has(ids[i])));

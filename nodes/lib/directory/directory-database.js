@@ -37,17 +37,18 @@ class DatabaseRefusal extends Error {}
 
 /**
  * @param {string} directory absolute
+ * @param {number} [least] the numbers of a new file begin above this one
  * @returns {Database}
  * @throws {DatabaseRefusal}, or an error of SQLite or the file system
  */
-function openDatabase(directory) {
+function openDatabase(directory, least = 0) {
   const file = path.join(directory, FILE);
   makeFolder(directory);
   // SQLite gives the WAL the permissions of the database.
   fs.closeSync(fs.openSync(file, 'a', 0o600));
   const db = new DatabaseSync(file, { timeout: 2000 });
   try {
-    setUp(db, file);
+    setUp(db, file, Math.max(least, Date.now()));
     return db;
   } catch (error) {
     db.close();
@@ -55,13 +56,20 @@ function openDatabase(directory) {
   }
 }
 
-/** @param {Database} db @param {string} file */
-function setUp(db, file) {
+/**
+ * @param {Database} db
+ * @param {string} file
+ * @param {number} first what the ids of events, and the revisions, of a new file follow. Clients that know those of a
+ *   file that was set aside must neither wait for them nor take new ones for old ones.
+ */
+function setUp(db, file, first) {
   db.exec('PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
   const isEmpty = db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0;
   if (isEmpty)
     db.exec(`BEGIN EXCLUSIVE; PRAGMA application_id = ${APPLICATION_ID};
-      PRAGMA user_version = ${USER_VERSION}; ${SCHEMA} COMMIT;`);
+      PRAGMA user_version = ${USER_VERSION}; ${SCHEMA}
+      INSERT INTO sqlite_sequence (name, seq) VALUES ('event', ${first});
+      INSERT INTO meta VALUES ('revision', ${first}); COMMIT;`);
   const [owner, version] = ['application_id', 'user_version'].map((name) =>
     Number(db.prepare(`PRAGMA ${name}`).get()?.[name])
   );

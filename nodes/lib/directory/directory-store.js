@@ -127,18 +127,19 @@ class DirectoryStore {
   /**
    * Makes the things of a source, and notes which of its devices are there.
    * @param {{ source: string, things: Made[], seen: string[] }} input seen: ids of things that exist already
-   * @returns {{ left: number, problems: string[], missing: string[] }} left: things beyond the limit; missing: ids in
-   *   `seen` that do not exist
+   * @returns {{ left: string[], problems: string[], missing: string[] }} left: ids of things beyond the limit; missing:
+   *   ids in `seen` that do not exist
    */
   make({ source, things, seen }) {
-    const result = { left: 0, problems: /** @type {string[]} */ ([]), missing: /** @type {string[]} */ ([]) };
+    /** @type {{ left: string[], problems: string[], missing: string[] }} */
+    const result = { left: [], problems: [], missing: [] };
     this.#transact(() => {
       const now = this.#options.now();
       for (const { id, td: plain } of things) {
         const td = { ...plain, id };
         const [problem] = problemsOf(td);
         if (problem) result.problems.push(`${id}: ${problem.field} ${problem.description}`);
-        else if (!this.#make(id, td, source)) result.left++;
+        else if (!this.#make(id, td, source)) result.left.push(id);
       }
       for (const id of seen) {
         this.#statements.see.run(now, id, source, now - SEEN_STEP_MS);
@@ -211,9 +212,9 @@ class DirectoryStore {
     return found.slice(0, MAX_CANDIDATES);
   }
 
-  /** @param {{ after: number }} input @returns {Event[]} later ones, at most 10,000 */
-  eventsAfter({ after }) {
-    const rows = this.#statements.eventsAfter.all(after, KEPT_EVENTS);
+  /** @param {{ after: number, limit: number }} input @returns {Event[]} the next later ones, at most `limit` */
+  eventsAfter({ after, limit }) {
+    const rows = this.#statements.eventsAfter.all(after, limit);
     return rows.map(
       ({ data, ...event }) => /** @type {any} */ ({ ...event, data: JSON.parse(String(data)) })
     );

@@ -3,7 +3,7 @@
 // Entry of the thread with the database of a directory.
 // In:  {type: 'ask', id, what, input} · {type: 'stop'}
 // Out: {type: 'answer', id, value | failure} · {type: 'events', events} · {type: 'state', reason, total, posted}
-//      {type: 'problem', sentence}
+//      {type: 'problem', sentence} · {type: 'replaced'} the file was set aside, a new one follows
 
 const { parentPort, workerData } = require('node:worker_threads');
 const { explain, isDamage, openDatabase, setAside } = require('./directory-database');
@@ -29,11 +29,18 @@ const { directory, ...options } = workerData.options;
 /** @type {DirectoryStore | null} */
 let store = null;
 let reason = '';
+/** Id of the latest event. */
+let lastEvent = 0;
+
+/** @param {import('./directory-store').Event[]} events at least one */
+function report(events) {
+  lastEvent = events[events.length - 1].id;
+  port.postMessage({ type: 'events', events });
+}
 
 function open() {
-  const report = (/** @type {object[]} */ events) => port.postMessage({ type: 'events', events });
   try {
-    store = new DirectoryStore(openDatabase(directory), { ...options, report });
+    store = new DirectoryStore(openDatabase(directory, lastEvent), { ...options, report });
     reason = '';
   } catch (error) {
     fault(error);
@@ -48,6 +55,7 @@ function fault(error) {
   store = null;
   const aside = setAside(directory);
   reason = `The directory in ${directory} is damaged. Its file is now ${aside}; the node begins a new one. Post the things of the old one again.`;
+  port.postMessage({ type: 'replaced' });
   port.postMessage({ type: 'problem', sentence: reason });
   return reason;
 }

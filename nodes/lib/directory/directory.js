@@ -33,6 +33,8 @@ class Directory {
     this.nonce = randomUUID().slice(0, 8);
     /** Of the thread with the database; reason: why it does not work, '' = it does. */
     this.state = { reason: '', total: 0, posted: 0 };
+    /** Things that were not made because there are too many, by source. @type {Map<string, number>} */
+    this.left = new Map();
     this.values = new Values(maxThings);
     this.searches = new Searches(directory);
     this.calls = new Calls({
@@ -43,13 +45,14 @@ class Directory {
       onMessage: ({ type, events, sentence, ...state }) => {
         if (type === 'events') this.streams.send(events);
         else if (type === 'problem') problem(sentence);
+        else if (type === 'replaced') this.searches.reopen();
         else {
           this.state = /** @type {any} */ (state);
           changed();
         }
       }
     });
-    this.streams = new EventStreams((after) => this.ask('eventsAfter', { after }));
+    this.streams = new EventStreams((after, limit) => this.ask('eventsAfter', { after, limit }));
     this.answering = new Answering({
       find: (wanted) => this.ask('find', wanted),
       values: this.values,
@@ -62,10 +65,20 @@ class Directory {
     return this.calls.ask(what, input);
   }
 
+  /** @param {string} source @param {number} things that it has beyond the limit */
+  leaveOut(source, things) {
+    this.left.set(source, things);
+  }
+
   view() {
     const { reason, total, posted } = this.state;
     const { counters } = this.answering;
-    return { reason, things: total, posted, devices: this.values.size, streams: this.streams.size, counters };
+    const { size: devices, forgotten } = this.values;
+    const left = [...this.left.values()].reduce((sum, things) => sum + things, 0);
+    return {
+      ...{ reason, things: total, posted, left },
+      ...{ devices, forgotten, streams: this.streams.size, counters }
+    };
   }
 
   /** @returns {Promise<void>} */

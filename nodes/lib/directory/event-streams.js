@@ -5,22 +5,39 @@ const { DirectoryError } = require('./directory-error');
 
 const TYPES = ['thing_created', 'thing_updated', 'thing_deleted'];
 const MAX_STREAMS = 32;
-/** Bytes that may wait for a slow client. */
+/** Bytes that may wait for a slow client. It gets the rest when it connects again. */
 const MAX_BEHIND = 4 << 20;
+/** Missed events that are read at a time: each has up to 64 KiB. */
+const PAGE = 50;
+/** Longest time in which a client that missed events takes none. */
+const STALL_MS = 60000;
 const HEARTBEAT_MS = 15000;
 
 /** @typedef {import('./directory-store').Event} Event */
-/** @typedef {{ response: any, type: string, hasDiff: boolean, last: number, held: Event[] | null }} Stream */
+/**
+ * @typedef {object} Stream
+ * @property {any} response
+ * @property {string} type '' = all
+ * @property {boolean} hasDiff
+ * @property {number} last id of the last event that was read for it; -1 = none
+ * @property {boolean} isLive it gets events as they happen; otherwise missed ones are being read for it
+ * @property {boolean} hasMore events happened that must be read for it
+ */
 
 class EventStreams {
   /** @type {Set<Stream>} */
   #streams = new Set();
   #eventsAfter;
+  #stallMs;
   #timer;
 
-  /** @param {(after: number) => Promise<Event[]>} eventsAfter */
-  constructor(eventsAfter) {
+  /**
+   * @param {(after: number, limit: number) => Promise<Event[]>} eventsAfter the next ones
+   * @param {{ stallMs?: number }} [limits]
+   */
+  constructor(eventsAfter, { stallMs = STALL_MS } = {}) {
     this.#eventsAfter = eventsAfter;
+    this.#stallMs = stallMs;
     this.#timer = setInterval(() => {
       for (const stream of this.#streams) this.#write(stream, ':\n\n');
     }, HEARTBEAT_MS).unref();
@@ -45,7 +62,10 @@ class EventStreams {
       throw new DirectoryError(503, `${MAX_STREAMS} clients get events already.`);
     const hasDiff = request.query.diff === 'true';
     /** @type {Stream} */
-    const stream = { response, type, hasDiff, last: given === '' ? -1 : Number(given), held: [] };
+    const stream = {
+      ...{ response, type, hasDiff },
+      ...{ last: given === '' ? -1 : Number(given), isLive: given === '', hasMore: false }
+    };
     response.writeHead(200, {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-cache, no-transform',
@@ -57,32 +77,44 @@ class EventStreams {
     response.on('close', () => this.#streams.delete(stream));
     response.on('error', () => this.#streams.delete(stream));
     this.#write(stream, ':\n\n');
-    // Events that happen while the missed ones are read wait for them.
+    if (stream.isLive) return;
     try {
-      if (stream.last >= 0)
-        for (const event of await this.#eventsAfter(stream.last)) this.#send(stream, event);
+      await this.#catchUp(stream);
     } catch {
-      // The client connects again, with the same id.
-      return void response.destroy();
+      // The client connects again, with the id of the last event that it got.
+      response.destroy();
     }
-    const held = stream.held ?? [];
-    stream.held = null;
-    for (const event of held) this.#send(stream, event);
+  }
+
+  /**
+   * Sends the missed events as fast as the client takes them. Those that happen meanwhile are read as well, so none
+   * waits in memory.
+   * @param {Stream} stream
+   */
+  async #catchUp(stream) {
+    for (;;) {
+      stream.hasMore = false;
+      const events = await this.#eventsAfter(stream.last, PAGE);
+      for (const event of events) this.#send(stream, event);
+      if (!this.#streams.has(stream)) return;
+      if (events.length < PAGE && !stream.hasMore) break;
+      if (stream.response.writableNeedDrain) await drained(stream.response, this.#stallMs);
+    }
+    stream.isLive = true;
   }
 
   /** @param {Event[]} events */
   send(events) {
     for (const stream of this.#streams)
-      for (const event of events) {
-        if (stream.held) stream.held.push(event);
-        else this.#send(stream, event);
-      }
+      if (stream.isLive) for (const event of events) this.#send(stream, event);
+      else stream.hasMore = true;
   }
 
   /** @param {Stream} stream @param {Event} event */
   #send(stream, { id, type, thing, data }) {
-    if (id <= stream.last || (stream.type !== '' && stream.type !== type)) return;
+    if (id <= stream.last) return;
     stream.last = id;
+    if (stream.type !== '' && stream.type !== type) return;
     const shown = stream.hasDiff && type !== 'thing_deleted' ? data : { id: thing };
     this.#write(stream, `event: ${type}\nid: ${id}\ndata: ${JSON.stringify(shown)}\n\n`);
   }
@@ -105,6 +137,29 @@ class EventStreams {
     for (const { response } of this.#streams) response.end();
     this.#streams.clear();
   }
+}
+
+/**
+ * Waits until a response has sent what waited. Rejects if that takes too long, or if the client has gone.
+ * @param {any} response
+ * @param {number} limitMs
+ * @returns {Promise<void>}
+ */
+function drained(response, limitMs) {
+  return new Promise((resolve, reject) => {
+    const end = (/** @type {Error | null} */ error) => {
+      clearTimeout(timer);
+      response.off('drain', onDrain);
+      response.off('close', onClose);
+      if (error) reject(error);
+      else resolve();
+    };
+    const onDrain = () => end(null);
+    const onClose = () => end(new Error('The client has gone.'));
+    const timer = setTimeout(() => end(new Error('The client takes no events.')), limitMs);
+    response.on('drain', onDrain);
+    response.on('close', onClose);
+  });
 }
 
 exports.EventStreams = EventStreams;

@@ -16,14 +16,17 @@ const { triplesOf } = require('./triples');
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
 const MAX_ROWS = 10000;
 const MAX_ANSWER = 16 << 20;
-const db = new DatabaseSync(path.join(workerData.options.directory, FILE), { readOnly: true, timeout: 2000 });
+const { directory, tripleBytes } = workerData.options;
+const db = new DatabaseSync(path.join(directory, FILE), { readOnly: true, timeout: 2000 });
 
 /** What this thread has of each thing, by its number. @type {Map<number, { revision: number, td: any }>} */
 const things = new Map();
 /** @type {any} */
 let graph = null;
-/** Revisions in the graph. @type {Map<number, number>} */
+/** What the graph has of each thing; bytes: of its triples as text. @type {Map<number, { revision: number, bytes: number }>} */
 const inGraph = new Map();
+/** Of all triples in the graph. */
+let graphBytes = 0;
 
 /** Of the directory when the things, and the graph, were read. */
 let [readAt, graphAt] = [-1, -1];
@@ -50,6 +53,9 @@ function readThings() {
   }
 }
 
+/** @param {number} bytes */
+const shownBytes = (bytes) => (bytes >= 1 << 20 ? `${bytes >> 20} MiB` : `${bytes} bytes`);
+
 /** Brings the graph to the state of the things. Each thing has a graph of its own, so that it can be replaced. */
 function refreshGraph() {
   if (graphAt === readAt) return;
@@ -58,15 +64,23 @@ function refreshGraph() {
   const nameOf = (/** @type {number} */ n) => oxigraph.namedNode(`urn:seganet:graph:${n}`);
   const drop = (/** @type {number} */ n) => {
     for (const quad of graph.match(null, null, null, nameOf(n))) graph.delete(quad);
+    graphBytes -= inGraph.get(n)?.bytes ?? 0;
     inGraph.delete(n);
   };
   for (const n of [...inGraph.keys()]) if (!things.has(n)) drop(n);
   for (const [n, { revision, td }] of things) {
-    if (inGraph.get(n) === revision) continue;
+    if (inGraph.get(n)?.revision === revision) continue;
     if (inGraph.has(n)) drop(n);
     const text = triplesOf(td.id, td, `t${n}`);
+    const bytes = Buffer.byteLength(text);
+    if (graphBytes + bytes > tripleBytes)
+      throw new DirectoryError(
+        507,
+        `The things of this directory have more than ${shownBytes(tripleBytes)} of triples, too many for SPARQL. Use JSONPath, or delete things.`
+      );
     graph.load(text, { format: 'application/n-triples', to_graph_name: nameOf(n), lenient: true });
-    inGraph.set(n, revision);
+    inGraph.set(n, { revision, bytes });
+    graphBytes += bytes;
   }
   graphAt = readAt;
 }

@@ -11,6 +11,8 @@ const LIMITS = {
   searchMs: 1000,
   /** Of the thread's start and the loading. */
   loadMs: 30000,
+  /** Of the triples of all things as text (N-Triples): 100,000 things with one property have about this. */
+  tripleBytes: 256 << 20,
   /** Growth of the process while a search runs. WebAssembly has no limit of its own. */
   memoryBytes: 256 << 20,
   waiting: 8,
@@ -82,7 +84,7 @@ class Searches {
   #start() {
     const worker = new Worker(path.join(__dirname, 'search-worker.js'), {
       name: 'seganet-search',
-      workerData: { options: { directory: this.#directory } },
+      workerData: { options: { directory: this.#directory, tripleBytes: this.#limits.tripleBytes } },
       resourceLimits: { maxOldGenerationSizeMb: 512 }
     });
     worker.on('message', (message) => this.#onMessage(worker, message));
@@ -142,6 +144,13 @@ class Searches {
     this.#drop();
     job?.reject(error);
     this.#next();
+  }
+
+  /** Call it when the file of the things was replaced: the thread has the old one open. */
+  reopen() {
+    if (this.#job)
+      this.#abort(new DirectoryError(503, 'The file of the directory was replaced meanwhile. Search again.'));
+    else this.#drop();
   }
 
   #drop() {

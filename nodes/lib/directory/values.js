@@ -38,7 +38,7 @@ class Values {
   #waiting = new Map();
   /** Devices with a new property, protocol or name. @type {Set<string>} */
   #changed = new Set();
-  /** Devices that were forgotten because there were too many. */
+  /** How often a device was forgotten, or not noted, because there were too many. */
   forgotten = 0;
 
   /**

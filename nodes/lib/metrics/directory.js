@@ -11,7 +11,9 @@
  * @property {string} [reason] why the directory cannot be used, '' = it can
  * @property {number} [things]
  * @property {number} [posted]
+ * @property {number} [left] things that were not made because there are too many
  * @property {number} [devices]
+ * @property {number} [forgotten] times that a device was not kept in memory because there were too many
  * @property {number} [streams]
  * @property {{ kept: number, asked: number, stale: number, unanswered: number }} [counters]
  */
@@ -19,6 +21,7 @@
 const GAUGES = /** @type {const} */ ([
   ['things', 'things', 'Things in the directory.'],
   ['posted', 'posted_things', 'Of these, things that were posted.'],
+  ['left', 'left_out_things', 'Things of devices that are left out because the directory has too many.'],
   ['devices', 'devices', 'Devices whose values are in memory.'],
   ['streams', 'event_clients', 'Clients that get events.']
 ]);
@@ -39,6 +42,12 @@ function addDirectory(out, view) {
   if (!running) return;
   for (const [field, family, help] of GAUGES)
     out.gauge(`seganet_directory_${family}`, help).add(labels, view[field]);
+  out
+    .counter(
+      'seganet_directory_forgotten_total',
+      'Times that a device was not kept in memory because there were too many.'
+    )
+    .add(labels, view.forgotten ?? 0);
   const questions = out.counter(
     'seganet_directory_questions_total',
     'Questions, by the source of the answer.'

@@ -4,6 +4,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { DatabaseSync } = require('node:sqlite');
 const { DeviceFeed, Directory, parseRules } = require('../../../nodes/lib/directory');
 const { eventually } = require('../../../bench/harness/net');
 const { thing } = require('../../fixtures/directory/things');
@@ -61,6 +62,40 @@ test('sets a damaged file aside, says so, and begins a new one', async () => {
   expect(fs.readdirSync(folder).some((name) => name.includes('.damaged-'))).toBe(true);
 });
 
+test('replaces a file that is damaged while it runs: new numbers are higher, and searches find the new things', async () => {
+  const directory = open();
+  /** @type {number[]} */
+  const ids = [];
+  const send = directory.streams.send.bind(directory.streams);
+  directory.streams.send = (events) => {
+    ids.push(...events.map(({ id }) => id));
+    send(events);
+  };
+  for (let i = 0; i < 100; i++)
+    await directory.ask('put', { id: `urn:old:${i}`, td: thing({ id: `urn:old:${i}` }) });
+  const { revision } = await directory.ask('list', { offset: 0, limit: 1 });
+  const find = async () =>
+    JSON.parse(await directory.searches.run('jsonpath', { query: '$[*].id' }).catch(() => '["fails"]'));
+  expect(await find()).toHaveLength(100);
+  const file = path.join(folder, 'directory.db');
+  const other = new DatabaseSync(file);
+  other.exec("UPDATE meta SET value = value WHERE name = 'revision'; PRAGMA wal_checkpoint(TRUNCATE);");
+  other.close();
+  fs.writeFileSync(file, Buffer.alloc(fs.statSync(file).size, 'no database '));
+  await eventually(
+    async () => {
+      await directory.ask('put', { id: 'urn:new', td: thing({ id: 'urn:new' }) }).catch(() => {});
+      return problems.length > 0 && directory.state.total === 1;
+    },
+    { timeoutMs: 20000, what: 'the new file' }
+  );
+  const before = ids[99];
+  expect(ids.slice(100).every((id) => id > before)).toBe(true);
+  expect((await directory.ask('list', { offset: 0, limit: 1 })).revision).toBeGreaterThan(revision);
+  await eventually(async () => (await find())[0] === 'urn:new', { timeoutMs: 20000, what: 'the new thing' });
+  expect(await find()).toEqual(['urn:new']);
+});
+
 test('answers with the reason while the folder cannot be used, and works once it can', async () => {
   const file = path.join(folder, 'file');
   fs.writeFileSync(file, '');
@@ -85,7 +120,8 @@ describe('the feed of devices', () => {
       ask: directory.ask.bind(directory),
       base: { gateway: 'gw', path: '/', isSecured: true },
       rules: parseRules(JSON.stringify(rules)),
-      problem: (sentence) => problems.push(sentence)
+      problem: (sentence) => problems.push(sentence),
+      left: (things) => directory.leaveOut('devices', things)
     });
   const agent = (device) => ({ device, protocol: 'mqtt', silentMs: 0, class: 3 });
 
@@ -103,6 +139,22 @@ describe('the feed of devices', () => {
     await eventually(async () => (await directory.ask('get', { id })).properties?.temperature);
     await feed.close();
     expect(problems).toEqual([]);
+  });
+
+  test('counts the devices that the directory has no room for, until there is room', async () => {
+    const directory = open({ maxThings: 2 });
+    await directory.ask('make', { source: 'old', things: [{ id: 'urn:old', td: thing() }], seen: [] });
+    const feed = feedOf(directory, [agent('a'), agent('b')]);
+    await eventually(() => directory.view().left === 1, { what: 'the device beyond the limit' });
+    directory.values.note({ device: 'a', payload: { t: 1 }, topic: '', ts: 0, cls: 0 });
+    feed.soon();
+    await eventually(async () => (await list(directory)).some(({ properties }) => properties?.t));
+    expect(directory.view()).toMatchObject({ left: 1, forgotten: 0, things: 2 });
+    await directory.ask('keepOnly', { source: 'old', ids: [] });
+    directory.values.change(['b']);
+    feed.soon();
+    await eventually(() => directory.view().left === 0);
+    await feed.close();
   });
 
   test('tries again what the store could not take', async () => {

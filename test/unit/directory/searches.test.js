@@ -1,6 +1,7 @@
 'use strict';
 // Searches in their thread, with the packages that users install for them.
 
+const { setAside } = require('../../../nodes/lib/directory/directory-database');
 const { loadPackage } = require('../../../nodes/lib/directory/packages');
 const { Searches } = require('../../../nodes/lib/directory/searches');
 const { checkSparql } = require('../../../nodes/lib/directory/sparql-check');
@@ -121,6 +122,39 @@ test.each([
 ])('ends hostile JSONPath, case %#, and answers the next one', async (query, reason) => {
   await jsonpath(query).catch(({ message }) => expect(message).toMatch(reason));
   expect(await jsonpath("$[?@.title=='thermometer of 8'].id")).toEqual(['urn:t:8']);
+});
+
+test('refuses SPARQL over more triples than the limit, and answers JSONPath', async () => {
+  const small = new Searches(rig.directory, { tripleBytes: 20000 });
+  const ask = { text: 'ASK { ?a ?b ?c }', form: 'ASK', format: '' };
+  for (let i = 0; i < 2; i++)
+    await expect(small.run('sparql', ask)).rejects.toMatchObject({
+      status: 507,
+      message: expect.stringMatching(/more than 20000 bytes of triples/)
+    });
+  expect(JSON.parse(await small.run('jsonpath', { query: '$[*].id' }))).toHaveLength(300);
+  await small.close();
+});
+
+test('reads the file again after it was replaced', async () => {
+  const other = new StoreRig();
+  const own = new Searches(other.directory);
+  const all = async () => JSON.parse(await own.run('jsonpath', { query: '$[*].id' }));
+  try {
+    other.store.put({ id: 'urn:old', td: thermometer('urn:old', '1') });
+    expect(await all()).toEqual(['urn:old']);
+    other.store.close();
+    setAside(other.directory);
+    other.open().put({ id: 'urn:new', td: thermometer('urn:new', '1') });
+    expect(await all()).toEqual(['urn:old']);
+    const running = all();
+    own.reopen();
+    await expect(running).rejects.toMatchObject({ status: 503, message: expect.stringMatching(/replaced/) });
+    expect(await all()).toEqual(['urn:new']);
+  } finally {
+    await own.close();
+    other.remove();
+  }
 });
 
 test('refuses searches while too many wait, and after the end', async () => {

@@ -14,6 +14,8 @@ test('has the figures of a find node', () => {
   expect(value(families, 'seganet_directory_things')).toBe(12);
   expect(value(families, 'seganet_directory_questions_total', 'asked')).toBe(4);
   expect(value(families, 'seganet_directory_questions_total', 'none')).toBe(2);
+  expect(value(families, 'seganet_directory_left_out_things')).toBe(3);
+  expect(value(families, 'seganet_directory_forgotten_total')).toBe(5);
 });
 
 test('is 0 for a directory that cannot be used', () => {

@@ -30,13 +30,25 @@ function openDirectory({ id, options, rules, base, host, cloud, problem, changed
     return found && !found.closing ? found.registry.page(after, limit) : { agents: [], next: null };
   };
   const { values } = directory;
-  const feed = new DeviceFeed({ source: `devices:${id}`, page, values, ask, base, rules, problem });
+  const leftBy = (/** @type {string} */ source) => (/** @type {number} */ things) =>
+    directory.leaveOut(source, things);
+  const feed = new DeviceFeed({
+    ...{ source: `devices:${id}`, page, values, ask, base, rules, problem },
+    left: leftBy('devices')
+  });
   const make = (/** @type {Omit<import('../../directory/make-thing').Source, 'placed'>} */ source) => {
     const placed = placeOf(rules, source.device) ?? (source.title ? placeOf(rules, source.title) : null);
     return makeThing(base, { ...source, placed });
   };
   const ocf = cloud
-    ? new OcfFeed({ source: `ocf:${cloud}`, cloud: () => cloudOf(cloud), make, ask, problem })
+    ? new OcfFeed({
+        source: `ocf:${cloud}`,
+        cloud: () => cloudOf(cloud),
+        make,
+        ask,
+        problem,
+        left: leftBy('ocf')
+      })
     : null;
   const unfollow = cloud ? follow(cloud, () => ocf?.soon()) : () => {};
   return {

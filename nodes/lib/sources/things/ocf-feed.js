@@ -32,6 +32,7 @@ const MEANINGS = {
  * @property {(source: Omit<Source, 'placed'>) => import('../../directory/directory-store').Made} make
  * @property {(what: string, input: object) => Promise<any>} ask the store
  * @property {(sentence: string) => void} problem
+ * @property {(things: number) => void} left gets the number of things beyond the limit of the directory
  */
 
 class OcfFeed {
@@ -77,20 +78,24 @@ class OcfFeed {
 
   /** @param {Cloud} cloud */
   async #read(cloud) {
-    const { ask, make, source } = this.#parts;
+    const { ask, make, source, left } = this.#parts;
     const ids = [];
+    let beyond = 0;
     // One after the other: a promise that nobody waits for yet would end the process when it rejects.
     for (const entries of [this.#devices(cloud), this.#endpoints(cloud)]) {
       const found = await collect(entries);
       const things = found.map(make);
-      for (let i = 0; i < things.length; i += PAGE)
-        await ask('make', {
+      for (let i = 0; i < things.length; i += PAGE) {
+        const made = await ask('make', {
           source,
           things: things.slice(i, i + PAGE),
           seen: things.map(({ id }) => id).slice(i, i + PAGE)
         });
+        beyond += made.left.length;
+      }
       ids.push(...things.map(({ id }) => id));
     }
+    left(beyond);
     if (!this.#isClosed) await ask('keepOnly', { source, ids });
   }
 
