@@ -164,7 +164,7 @@ describe("the operator's page", () => {
     const token = await tokenFor('seganet.read');
     for (const action of ['wake', 'sleep', 'backup', 'logs']) {
       const body = { tenant: 'acme' };
-      expect([action, (await post(action, { token, body })).status]).toEqual([action, 401]);
+      expect([action, (await post(action, { token, body })).status]).toEqual([action, 403]);
       expect([action, (await post(action, { body })).status]).toEqual([action, 401]);
     }
     expect(keeper.output).not.toContain('acme');

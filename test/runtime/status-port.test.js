@@ -64,7 +64,9 @@ test('has the page, its figures behind the login of the editor, and not the edit
     headers: { ...headers, 'content-type': 'application/json' },
     body: '{"all":true}'
   };
-  expect((await fetch(letters, post)).status).toBe(401);
+  const refusal = await fetch(letters, post);
+  expect(refusal.status).toBe(403);
+  expect((await refusal.json()).error).toMatch(/permission seganet\.write/);
 
   for (const path of [
     'flows',

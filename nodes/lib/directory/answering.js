@@ -20,7 +20,8 @@ const MAX_WAITING = 256;
  * Asks a device for a value. It resolves with the value, or with null if it can only wait for a record.
  * @typedef {(candidate: Candidate, timeoutMs: number, signal: AbortSignal) => Promise<{ value: number } | null>} Route
  *   rejects with an Error whose message is a sentence
- * @typedef {{ name: string, fits: (candidate: Candidate) => boolean, ask: Route }} NamedRoute
+ * @typedef {{ name: string, isCommand?: boolean, fits: (candidate: Candidate) => boolean, ask: Route }} NamedRoute
+ *   isCommand: it sends the device a command, which not everyone may do who may read
  *
  * @typedef {Candidate & import('./ranking').Ranked} Ranked
  */
@@ -50,16 +51,19 @@ class Answering {
 
   /**
    * @param {Question} question
+   * @param {{ mayCommand?: boolean }} [rights] of the one who asks
    * @returns {Promise<Record<string, any>>}
-   * @throws {DirectoryError} 404 nothing measures it; 504 no device has answered; 503 too many questions wait
+   * @throws {DirectoryError} 404 nothing measures it; 504 no device has answered; 503 too many questions wait; 403 only
+   *   a command would bring a value, and may not be sent
    */
-  async answer(question) {
+  async answer(question, { mayCommand = true } = {}) {
     this.counters.questions++;
     const ranked = this.#rank(await this.#find(question.wanted));
     if (ranked.length === 0) throw this.#failed(new DirectoryError(404, nothingFound(question)));
     const until = this.#now() + question.askMs;
     /** @type {string[]} */
     const problems = [];
+    let refusal = '';
     let asked = 0;
     for (const candidate of ranked) {
       const kept = candidate.device !== '' && this.#values.valueOf(candidate.device, candidate.name);
@@ -70,6 +74,10 @@ class Answering {
       const route = this.#routes.find(({ fits }) => fits(candidate));
       const leftMs = until - this.#now();
       if (!route || leftMs <= 0 || asked >= MAX_ASKED) continue;
+      if (route.isCommand && !mayCommand) {
+        if (!refusal) problems.push((refusal = refusalOf(candidate)));
+        continue;
+      }
       asked++;
       try {
         const value = await this.#ask(route, candidate, leftMs);
@@ -80,7 +88,8 @@ class Answering {
         if (error instanceof DirectoryError) break;
       }
     }
-    return this.#stale(question, ranked, problems);
+    const status = refusal && problems.length === 1 ? 403 : 504;
+    return this.#stale(question, ranked, problems, status);
   }
 
   /**
@@ -128,8 +137,13 @@ class Answering {
     );
   }
 
-  /** @param {Question} question @param {Ranked[]} ranked @param {string[]} problems */
-  #stale(question, ranked, problems) {
+  /**
+   * @param {Question} question
+   * @param {Ranked[]} ranked
+   * @param {string[]} problems
+   * @param {403 | 504} status if there is no value
+   */
+  #stale(question, ranked, problems, status) {
     const old = ranked
       .map((candidate) => ({ candidate, kept: this.#values.valueOf(candidate.device, candidate.name) }))
       .find(({ kept }) => kept !== null);
@@ -144,7 +158,7 @@ class Answering {
     }
     const why = problems.join(' ') || noWay(ranked[0], question);
     throw this.#failed(
-      new DirectoryError(504, `There is no value. ${why}`, {
+      new DirectoryError(status, `There is no value. ${why}`, {
         device: ranked[0].device,
         thing: ranked[0].thing,
         property: ranked[0].name
@@ -162,6 +176,10 @@ class Answering {
     this.#ending.abort();
   }
 }
+
+/** @param {Ranked} candidate */
+const refusalOf = ({ title }) =>
+  `${title}: it was not asked, because that sends it a command, which needs a login with the permission seganet.write.`;
 
 /** @param {Ranked} candidate @param {Question} question */
 function noWay({ title }, { askMs }) {

@@ -2,6 +2,7 @@
 // The HTTP API of the directories, behind the login of the editor: permissions seganet.read and seganet.write.
 // docs/directory.md lists its addresses, and the assertions of WoT Discovery (W3C Recommendation of 5 December 2023).
 
+const { mayWrite: isWriter, needsWrite } = require('../base/permission');
 const { MAX_BYTES, readBody, readJson } = require('./http-body');
 const { descriptionOf } = require('./description');
 const { DirectoryError } = require('./directory-error');
@@ -31,7 +32,7 @@ const ROOT = '/seganet/directory';
  */
 function addEndpoints(RED, nodes) {
   const mayRead = RED.auth.needsPermission('seganet.read');
-  const mayWrite = RED.auth.needsPermission('seganet.write');
+  const mayWrite = needsWrite(RED, (response, sentence) => fail(response, new DirectoryError(403, sentence)));
   const isSecured = Boolean(/** @type {any} */ (RED.settings).adminAuth);
   const { httpAdmin } = RED;
   const at = (/** @type {Work} */ work) => handler((request) => findNode(nodes, request.params.id), work);
@@ -114,12 +115,18 @@ function handler(choose, work) {
               `Internal error. Please report it: ${String(/** @type {any} */ (error)?.message)}`
             );
       if (response.headersSent) return void response.destroy();
-      if (known.status === 503) response.setHeader('Retry-After', '1');
-      // The rest of a body that is refused is not read.
-      if (known.status === 413 || known.status === 415) response.setHeader('Connection', 'close');
-      send(response, known.status, 'application/problem+json; charset=utf-8', known.problem());
+      fail(response, known);
     }
   };
+}
+
+/** @param {any} response @param {DirectoryError} error */
+function fail(response, error) {
+  const { status } = error;
+  if (status === 503) response.setHeader('Retry-After', '1');
+  // The rest of a body that is refused is not read.
+  if ([403, 413, 415].includes(status)) response.setHeader('Connection', 'close');
+  send(response, status, 'application/problem+json; charset=utf-8', error.problem());
 }
 
 /** @param {any} response @param {number} status @param {string} type @param {object | string} body */
@@ -236,10 +243,11 @@ async function events(directory, request, response) {
 }
 
 /** @type {Work} */
-async function question(directory, { query, headers }, response) {
+async function question(directory, request, response) {
+  const { query, headers } = request;
   const isLinked = query.format === undefined && String(headers.accept ?? '').includes(LD);
   const asked = readQuestion(isLinked ? { ...query, format: 'jsonld' } : query, directory.usual);
-  const answer = await directory.answering.answer(asked);
+  const answer = await directory.answering.answer(asked, { mayCommand: isWriter(request) });
   send(response, 200, asked.format === 'jsonld' ? LD : JSON_TYPE, answer);
 }
 

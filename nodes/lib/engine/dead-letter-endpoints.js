@@ -1,6 +1,7 @@
 'use strict';
 // Admin endpoints for the dead letters of an engine: their list, and sending them again.
 
+const { needsWrite } = require('../base/permission');
 const { logName } = require('./plan-compiler');
 
 const DEFAULT_LIMIT = 25;
@@ -20,7 +21,7 @@ const MAX_ROWS = 1000;
 function addDeadLetterEndpoints(RED) {
   const path = '/seganet/engines/:id/dead-letters';
   RED.httpAdmin.get(path, RED.auth.needsPermission('seganet.read'), answer(RED, listView));
-  RED.httpAdmin.post(path, RED.auth.needsPermission('seganet.write'), answer(RED, sendAgain));
+  RED.httpAdmin.post(path, needsWrite(RED), answer(RED, sendAgain));
 }
 
 /**

@@ -1,10 +1,10 @@
 'use strict';
 // The live view: the stream, and the page and the sidebar that show it.
 
+const { mayWrite } = require('../base/permission');
 const { History } = require('./history');
 const { LiveStream } = require('./live-stream');
 const { parseLiveQuery } = require('./live-query');
-const { mayWrite } = require('./may-write');
 const { StatusServer } = require('./status-server');
 const { pageFiles, pageFile, textsFor, HEADERS } = require('./page-files');
 

@@ -121,10 +121,65 @@ describe('an answer', () => {
     const values = new Values(10, { now: () => clock.now });
     const answering = new Answering({ find: async () => candidates, values, routes, now: () => clock.now });
     const note = (device, value) => values.note({ device, payload: { t: value }, topic: '', ts: 0, cls: 0 });
-    const ask = (query = '') => answering.answer(readQuestion(`property=t${query}`, usual));
+    const ask = (query = '', rights = undefined) =>
+      answering.answer(readQuestion(`property=t${query}`, usual), rights);
     return { clock, values, answering, note, ask };
   };
   const route = (ask, name = 'command') => ({ name, fits: ({ command }) => command !== '', ask });
+
+  describe('for a login that may only read', () => {
+    /** @type {string[]} */
+    let asked;
+    beforeEach(() => (asked = []));
+    const command = {
+      ...route(async ({ device }) => {
+        asked.push(device);
+        return { value: 1 };
+      }),
+      isCommand: true
+    };
+    const coap = {
+      name: 'coap',
+      fits: ({ url }) => url !== '',
+      ask: async ({ device }) => {
+        asked.push(device);
+        return { value: 2 };
+      }
+    };
+    const reader = { mayCommand: false };
+
+    test('sends no command: it is refused if only that would bring a value', async () => {
+      const { ask, answering } = rig(
+        [candidate('a', { command: 'get' }), candidate('b', { command: 'get' })],
+        [command]
+      );
+      await expect(ask('', reader)).rejects.toMatchObject({
+        status: 403,
+        message: expect.stringMatching(/^There is no value\. a: .*permission seganet\.write/)
+      });
+      expect(asked).toEqual([]);
+      expect(await ask('', { mayCommand: true })).toMatchObject({ value: 1, from: 'command' });
+      expect(await ask('')).toMatchObject({ value: 1 });
+      expect(answering.counters.unanswered).toBe(1);
+    });
+
+    test('has an older value, or that of the next device, with the reason', async () => {
+      const { ask, note, clock } = rig(
+        [candidate('a', { command: 'get' }), candidate('b', { url: 'coap://b/t' })],
+        [command, coap]
+      );
+      note('a', 20);
+      clock.now += 3600000;
+      const reason = expect.stringMatching(/^a: it was not asked/);
+      expect(await ask('&device=a', reader)).toMatchObject({ value: 2, device: 'b', problems: [reason] });
+      expect(asked).toEqual(['b']);
+      const alone = rig([candidate('a', { command: 'get' })], [command]);
+      alone.note('a', 20);
+      alone.clock.now += 3600000;
+      expect(await alone.ask('', reader)).toMatchObject({ value: 20, fresh: false, problems: [reason] });
+      expect(await alone.ask('&maxAge=2h', reader)).toMatchObject({ value: 20, fresh: true });
+    });
+  });
 
   test('is the value of the best device if it is fresh', async () => {
     const { ask, note, clock } = rig([candidate('a'), candidate('b')]);

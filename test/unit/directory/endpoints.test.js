@@ -6,7 +6,7 @@ const { addEndpoints, rootOf } = require('../../../nodes/lib/directory/endpoints
 const { readJson } = require('../../../nodes/lib/directory/http-body');
 
 test('every address needs the login: reading seganet.read, changing things seganet.write', () => {
-  /** @type {[string, string, string][]} */
+  /** @type {[string, string, any][]} */
   const routes = [];
   const add = (method) => (path, permission, handler) => {
     expect(typeof handler).toBe('function');
@@ -15,14 +15,27 @@ test('every address needs the login: reading seganet.read, changing things segan
   const httpAdmin = Object.fromEntries(
     ['get', 'post', 'put', 'patch', 'delete'].map((name) => [name, add(name)])
   );
+  const login = { user: {}, authInfo: { scope: 'seganet.read' } };
+  const needsPermission = (name) => Object.assign((_request, _response, next) => next(), { needs: name });
   addEndpoints(
-    /** @type {any} */ ({ auth: { needsPermission: (name) => name }, settings: {}, httpAdmin }),
+    /** @type {any} */ ({ auth: { needsPermission }, log: { audit: () => {} }, settings: {}, httpAdmin }),
     new Set()
   );
   expect(routes.length).toBeGreaterThan(15);
   for (const [method, path, permission] of routes) {
-    const changes = method !== 'get' && path.includes('/things');
-    expect([method, path, permission]).toEqual([method, path, changes ? 'seganet.write' : 'seganet.read']);
+    if (method === 'get' || !path.includes('/things')) {
+      expect([method, path, permission.needs]).toEqual([method, path, 'seganet.read']);
+      continue;
+    }
+    const sent = { status: 0, body: {} };
+    const response = {
+      status: (code) => ((sent.status = code), response),
+      setHeader: () => {},
+      end: (text) => (sent.body = JSON.parse(text))
+    };
+    permission(login, response, () => expect('it').toBe('refused'));
+    expect([method, path, sent.status]).toEqual([method, path, 403]);
+    expect(sent.body).toMatchObject({ status: 403, detail: expect.stringContaining('seganet.write') });
   }
 });
 

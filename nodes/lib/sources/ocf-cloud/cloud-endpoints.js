@@ -1,6 +1,7 @@
 'use strict';
 // Admin endpoints of the OCF clouds: a new access code, and the deletion of a device.
 
+const { needsWrite } = require('../../base/permission');
 const { newCode } = require('../ocf');
 const { cloudOf } = require('./clouds');
 
@@ -14,7 +15,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
  * @param {import('node-red').NodeAPI} RED
  */
 function addCloudEndpoints(RED) {
-  const mayWrite = RED.auth.needsPermission('seganet.write');
+  const mayWrite = needsWrite(RED);
   RED.httpAdmin.post('/seganet/ocf/:id/codes', mayWrite, answer(RED, 'seganet.ocf.code', makeCode));
   RED.httpAdmin.post('/seganet/ocf/:id/delete', mayWrite, answer(RED, 'seganet.ocf.delete', deleteDevice));
 }

@@ -22,6 +22,7 @@ const OPTIONS = { choices: [], maxValues: 64, byTopic: false };
 function commandRoute(commands) {
   return {
     name: 'command',
+    isCommand: true,
     fits: ({ command, device }) => command !== '' && device !== '' && commands() !== null,
     ask: ({ device, command: topic, payload }, timeoutMs) =>
       new Promise((resolve, reject) => {

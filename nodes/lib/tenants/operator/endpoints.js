@@ -2,6 +2,7 @@
 // Admin endpoints of the tenants: an operator wakes a tenant, lets it sleep, makes its backup, or reads its output.
 
 const fs = require('node:fs');
+const { needsWrite } = require('../../base/permission');
 const { KeeperClient } = require('../keeper-client');
 const { keeperSocket, tenantsFile } = require('../places');
 const { NAME } = require('../tenants-schema');
@@ -74,7 +75,7 @@ const WORK = {
  * @param {import('node-red').NodeAPI} RED
  */
 function addOperatorEndpoints(RED) {
-  const mayWrite = RED.auth.needsPermission('seganet.write');
+  const mayWrite = needsWrite(RED);
   for (const [action, work] of Object.entries(WORK))
     RED.httpAdmin.post(`/seganet/tenants/:node/${action}`, mayWrite, answer(RED, action, work));
 }
