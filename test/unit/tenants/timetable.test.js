@@ -43,12 +43,17 @@ function table({ last = 0, now, results = [], names = ['acme'] }) {
     last,
     runs: /** @type {number[]} */ ([]),
     order: /** @type {string[]} */ ([]),
+    pauses: /** @type {number[]} */ ([]),
     most: 0,
     open: 0
   };
   const timetable = new Timetable({
     now: () => world.now,
     every: () => () => {},
+    pause: async (ms) => {
+      world.pauses.push(ms);
+      world.now += ms;
+    },
     jobs: () =>
       names.map((name) => ({
         name,
@@ -93,6 +98,75 @@ test('tries again after a failure, at most twice, and then at the next time', as
   expect(world.runs).toEqual([local(23, 2), local(23, 2, 15), local(23, 3, 15), local(24, 2)]);
 });
 
+test('makes up for many missed times one at a time, the newest first, with pauses, and what is due now before them', async () => {
+  const world = {
+    now: local(23, 9),
+    order: /** @type {string[]} */ ([]),
+    starts: /** @type {number[]} */ ([])
+  };
+  const saved = new Map();
+  const tookMs = 20_000;
+  const job = (/** @type {string} */ name, /** @type {string} */ at) => ({
+    name,
+    at: [at],
+    jitterMs: 0,
+    last: () => saved.get(name) ?? local(20, 0),
+    run: async () => {
+      world.order.push(name);
+      world.starts.push(world.now);
+      world.now += tookMs;
+      saved.set(name, world.now);
+      return true;
+    }
+  });
+  const jobs = [
+    job('a', '02:00'),
+    job('b', '04:00'),
+    job('c', '03:00'),
+    job('d', '01:00'),
+    job('now', '09:01')
+  ];
+  const timetable = new Timetable({
+    now: () => world.now,
+    every: () => () => {},
+    pause: async (ms) => void (world.now += ms),
+    jobs: () => jobs
+  });
+  await timetable.look();
+  expect(world.order).toEqual(['b', 'now', 'c', 'a', 'd']);
+  // Three times as long as it took.
+  const missed = world.starts.filter((_at, i) => world.order[i] !== 'now');
+  for (let i = 1; i < missed.length; i++)
+    expect(missed[i] - missed[i - 1]).toBeGreaterThanOrEqual(4 * tookMs);
+  await timetable.look();
+  expect(world.order).toHaveLength(5);
+  // The machine sleeps over the next night.
+  world.now = local(24, 10);
+  await timetable.look();
+  expect(world.order.slice(5)).toEqual(['now', 'b', 'c', 'a', 'd']);
+});
+
+test('ends a pause between missed jobs when it is closed', async () => {
+  const order = [];
+  const timetable = new Timetable({
+    now: () => local(23, 9),
+    every: () => () => {},
+    jobs: () =>
+      ['a', 'b'].map((name) => ({
+        name,
+        at: ['02:00'],
+        jitterMs: 0,
+        last: () => 0,
+        run: async () => order.push(name) > 0
+      }))
+  });
+  const looking = timetable.look();
+  await new Promise((resolve) => setImmediate(resolve));
+  await timetable.close();
+  await looking;
+  expect(order).toEqual(['a']);
+});
+
 test('goes on after a clock that was wrong', async () => {
   const { world, timetable } = table({ last: local(22, 3), now: local(23, 2), results: [false] });
   await timetable.look();
@@ -112,7 +186,7 @@ test('runs one job at a time, and none after its end', async () => {
   const looking = timetable.look();
   await timetable.close();
   await looking;
-  expect(world.order).toEqual(['a', 'b', 'c', 'a']);
+  expect(world.order).toEqual(names);
 });
 
 test('reads its settings, and has standards for the rest', () => {

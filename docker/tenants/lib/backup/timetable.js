@@ -9,6 +9,15 @@ const LOOK_MS = 60_000;
 const RETRIES_MS = [15 * 60_000, 60 * 60_000];
 /** How far back a missed time counts. */
 const DAYS_BACK = 2;
+/** After a longer time without a look, the jobs that were due meanwhile were missed. */
+const GAP_MS = 5 * 60_000;
+/**
+ * Pause after a missed job, also in multiples of the time that it took: the missed jobs of many tenants must not occupy
+ * a machine that has just started.
+ */
+const PAUSE_MS = 10_000;
+const PAUSE_FACTOR = 3;
+const MAX_PAUSE_MS = 10 * 60_000;
 
 /**
  * @typedef {object} Job
@@ -47,6 +56,7 @@ class Timetable {
   #jobs;
   #now;
   #every;
+  #pause;
   #report;
   /** @type {(() => void) | null} */
   #cancel = null;
@@ -54,19 +64,27 @@ class Timetable {
   #failures = new Map();
   /** @type {Promise<void> | null} */
   #running = null;
-  #isClosed = false;
+  #lookedAt = -Infinity;
+  /** Jobs that were due before this time were missed. */
+  #missedBefore = 0;
+  /** When the next missed job may run. */
+  #missedFrom = 0;
+  /** Ends a pause. */
+  #closing = new AbortController();
 
   /**
    * @param {object} parts
-   * @param {() => Job[]} parts.jobs asked at each look; jobs run one after the other
+   * @param {() => Job[]} parts.jobs asked before each job; jobs run one after the other
    * @param {() => number} [parts.now] ms since 1970
    * @param {(ms: number, call: () => void) => () => void} [parts.every] calls again and again; returns the cancellation
+   * @param {(ms: number, signal: AbortSignal) => Promise<void>} [parts.pause] resolves early when the signal aborts
    * @param {(sentence: string) => void} [parts.report]
    */
-  constructor({ jobs, now = Date.now, every = systemEvery, report = () => {} }) {
+  constructor({ jobs, now = Date.now, every = systemEvery, pause = systemPause, report = () => {} }) {
     this.#jobs = jobs;
     this.#now = now;
     this.#every = every;
+    this.#pause = pause;
     this.#report = report;
   }
 
@@ -76,8 +94,8 @@ class Timetable {
 
   /** Resolves when the running job has ended; no other one begins. */
   async close() {
-    this.#isClosed = true;
     this.#cancel?.();
+    this.#closing.abort();
     await this.#running;
   }
 
@@ -87,7 +105,38 @@ class Timetable {
     return this.#running;
   }
 
+  /** Runs each job that is due once: those whose time has just come at once, missed ones with pauses between them. */
   async #runDue() {
+    const { signal } = this.#closing;
+    /** @type {Set<string>} */
+    const tried = new Set();
+    while (!signal.aborted) {
+      const now = this.#now();
+      if (!(now - this.#lookedAt < GAP_MS)) this.#missedBefore = now - LOOK_MS;
+      this.#lookedAt = now;
+      const next = this.#due(now).find(({ job }) => !tried.has(job.name));
+      if (!next) return;
+      const waitMs = next.isMissed ? this.#missedFrom - now : 0;
+      // A clock that was set back does not stop it.
+      if (waitMs > 0 && waitMs <= MAX_PAUSE_MS) {
+        // Others may become due meanwhile.
+        await this.#pause(Math.min(waitMs, LOOK_MS), signal);
+        continue;
+      }
+      tried.add(next.job.name);
+      await this.#run(next.job, next.due);
+      if (!next.isMissed) continue;
+      const pauseMs = Math.max(PAUSE_MS, PAUSE_FACTOR * (this.#now() - now));
+      this.#missedFrom = this.#now() + Math.min(pauseMs, MAX_PAUSE_MS);
+    }
+  }
+
+  /**
+   * Returns what is due now: first the jobs whose time has just come, then missed ones, the newest first.
+   * @param {number} now ms since 1970
+   * @returns {{ job: Job, due: number, isMissed: boolean }[]}
+   */
+  #due(now) {
     /** @type {Job[]} */
     let jobs = [];
     try {
@@ -95,18 +144,21 @@ class Timetable {
     } catch (error) {
       this.#report(`The timetable of backups cannot be read: ${/** @type {Error} */ (error).message}`);
     }
-    for (const job of jobs) {
-      if (this.#isClosed) return;
-      const due = dueAt(job, this.#now());
-      if (due === 0 || job.last() >= due || !this.#mayTry(job.name, due)) continue;
-      const isDone = await job.run().catch(() => false);
-      if (isDone) this.#failures.delete(job.name);
-      else {
-        const before = this.#failures.get(job.name);
-        const count = before?.due === due ? before.count + 1 : 1;
-        this.#failures.set(job.name, { due, count, at: this.#now() });
-      }
-    }
+    const found = jobs
+      .map((job) => ({ job, due: dueAt(job, now) }))
+      .filter(({ job, due }) => due > 0 && job.last() < due && this.#mayTry(job.name, due))
+      .map((each) => ({ ...each, isMissed: each.due < this.#missedBefore }));
+    const missed = found.filter(({ isMissed }) => isMissed).sort((a, b) => b.due - a.due);
+    return [...found.filter(({ isMissed }) => !isMissed), ...missed];
+  }
+
+  /** @param {Job} job @param {number} due */
+  async #run(job, due) {
+    const isDone = await job.run().catch(() => false);
+    if (isDone) return void this.#failures.delete(job.name);
+    const before = this.#failures.get(job.name);
+    const count = before?.due === due ? before.count + 1 : 1;
+    this.#failures.set(job.name, { due, count, at: this.#now() });
   }
 
   /** @param {string} name @param {number} due */
@@ -124,6 +176,19 @@ class Timetable {
 function systemEvery(ms, call) {
   const timer = setInterval(call, ms);
   return () => clearInterval(timer);
+}
+
+/** @param {number} ms @param {AbortSignal} signal @returns {Promise<void>} */
+function systemPause(ms, signal) {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+  });
 }
 
 exports.Timetable = Timetable;

@@ -1,5 +1,6 @@
 'use strict';
 
+const fs = require('node:fs');
 const os = require('node:os');
 const { ApiServer } = require('../api/server');
 const { systemClock } = require('../base/clock');
@@ -65,7 +66,11 @@ variables
       const names = specs.map(({ name }) => name).filter((name) => !isHeld(home.state, name));
       for (const volume of recoverVolumes(home.volumes, names))
         note(`A restore was cut off. The old volume is in its place again: ${volume}.`);
-      const keeper = new Keeper({ drivers: driver, clock: systemClock, limits, state: home.state });
+      const free = async () => {
+        const { bavail, bsize } = await fs.promises.statfs(home.volumes);
+        return bavail * bsize;
+      };
+      const keeper = new Keeper({ drivers: driver, clock: systemClock, limits, state: home.state, free });
       keeper.on('event', (event) => (isJson ? print(JSON.stringify(event)) : print(lineOf(event))));
       const reload = () => keeper.apply(readTenants(home.file));
       const backups = {

@@ -1,6 +1,8 @@
 'use strict';
 
 const MIB = 1 << 20;
+/** Longest time for the orderly end of a tenant whose data exceed the limit: it may go on writing. */
+const FULL_GRACE_MS = 5000;
 
 /**
  * Looks how much data a tenant has, notes it in `dataBytes`, and compares it with the limit.
@@ -15,4 +17,4 @@ async function dataProblem(driver, tenant) {
   return bytes <= volumeMiB * MIB ? '' : `its data (${Math.ceil(bytes / MIB)} MiB) exceed ${volumeMiB} MiB`;
 }
 
-module.exports = { dataProblem };
+module.exports = { FULL_GRACE_MS, dataProblem };

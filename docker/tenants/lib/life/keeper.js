@@ -4,6 +4,7 @@
 const { EventEmitter } = require('node:events');
 const path = require('node:path');
 const { TenantError, isEngineAway, messageOf } = require('../base/errors');
+const { DataWatch } = require('./data-watch');
 const { isHeld } = require('./hold');
 const { LastBackups, noteBackup, readLast } = require('./last-backup');
 const { untilAccepts } = require('./readiness');
@@ -44,8 +45,6 @@ const { Tenant } = require('./tenant');
 
 /** Time between two looks whether an engine is back. */
 const PROBE_MS = 2000;
-/** Time between two looks at the size of the tenants' data. */
-const DATA_MS = 30_000;
 
 class Keeper extends EventEmitter {
   #drivers;
@@ -60,7 +59,7 @@ class Keeper extends EventEmitter {
   #away = new Map();
   #backups;
   #isClosed = false;
-  #cancelLook;
+  #dataWatch;
   #warming = Promise.resolve();
   /** @type {Promise<unknown>} */
   #tail = Promise.resolve();
@@ -73,8 +72,9 @@ class Keeper extends EventEmitter {
    * @param {Limits} parts.limits
    * @param {string} parts.state folder of the tenants' states
    * @param {typeof untilAccepts} [parts.accepts]
+   * @param {() => Promise<number>} [parts.free] bytes that are free where the tenants' data are
    */
-  constructor({ drivers, clock, limits, state, accepts = untilAccepts }) {
+  constructor({ drivers, clock, limits, state, accepts = untilAccepts, free }) {
     super();
     this.setMaxListeners(0);
     this.#drivers = drivers;
@@ -84,8 +84,7 @@ class Keeper extends EventEmitter {
     this.#backups = new LastBackups(state);
     this.#accepts = accepts;
     this.#starts = new Starts(limits.starts);
-    this.#cancelLook = () => {};
-    this.#lookAtData();
+    this.#dataWatch = new DataWatch({ clock, free, look: () => this.#lookAtData() });
   }
 
   get names() {
@@ -188,7 +187,7 @@ class Keeper extends EventEmitter {
   /** @param {{ isStopped: boolean }} options true: all tenants end, too */
   async close({ isStopped }) {
     this.#isClosed = true;
-    this.#cancelLook();
+    this.#dataWatch.close();
     for (const cancel of this.#away.values()) cancel();
     await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant.close({ isStopped })));
   }
@@ -215,12 +214,9 @@ class Keeper extends EventEmitter {
     }
   }
 
-  /** Compares the data of running tenants with their limits, again and again. */
-  #lookAtData() {
-    this.#cancelLook = this.#clock.timer(DATA_MS, async () => {
-      for (const tenant of this.#tenants.values()) await tenant.checkData().catch(() => {});
-      if (!this.#isClosed) this.#lookAtData();
-    });
+  /** Compares the data of running tenants with their limits. */
+  async #lookAtData() {
+    for (const tenant of this.#tenants.values()) await tenant.checkData().catch(() => {});
   }
 
   /** @param {Spec} spec @returns {Tenant} */

@@ -6,7 +6,7 @@
 
 const { TenantError, isEngineAway, messageOf } = require('../base/errors');
 const { Crashes } = require('./crashes');
-const { dataProblem } = require('./data-limit');
+const { FULL_GRACE_MS, dataProblem } = require('./data-limit');
 const { Leases } = require('./leases');
 const { whenReady } = require('./readiness');
 const { LEAST_CLASS } = require('./starts');
@@ -198,7 +198,7 @@ class Tenant {
     if (!problem || this.#isClosed) return;
     this.#leases.drop();
     await this.#serial(async () => {
-      if (this.state === 'running' || this.state === 'paused') await this.#stop(problem);
+      if (this.state === 'running' || this.state === 'paused') await this.#stop(problem, FULL_GRACE_MS);
       this.#crashes.giveUp();
       this.#set('failed', problem);
       this.#tell('failed', { reason: problem, failures: this.#crashes.count });
@@ -393,14 +393,14 @@ class Tenant {
     this.#arm();
   }
 
-  /** @param {string} reason */
-  async #stop(reason) {
+  /** @param {string} reason @param {number} [mostMs] for an orderly end */
+  async #stop(reason, mostMs = Infinity) {
     const before = this.state;
     this.#disarm();
     this.#set('stopping');
     this.#unwatch();
     try {
-      await this.#tools.driver.stop(this.spec, this.#tools.graceMs);
+      await this.#tools.driver.stop(this.spec, Math.min(this.#tools.graceMs, mostMs));
     } catch (error) {
       this.#set(before);
       this.#follow(before);

@@ -1,0 +1,80 @@
+'use strict';
+// When the keeper looks at the tenants' data.
+
+const { DataWatch } = require('../../../docker/tenants/lib/life/data-watch');
+const { FakeClock } = require('../../fixtures/tenants/fake-clock');
+
+const MIB = 1 << 20;
+/** @param {{ tookMs?: number, hasFree?: boolean }} [options] tookMs: of a look */
+function rig({ tookMs = 0, hasFree = true } = {}) {
+  const clock = new FakeClock();
+  const world = {
+    clock,
+    free: 1000 * MIB,
+    looks: /** @type {number[]} */ ([]),
+    watch: /** @type {any} */ (null)
+  };
+  world.watch = new DataWatch({
+    clock,
+    ...(hasFree && {
+      free: async () => {
+        if (world.free < 0) throw new Error('gone');
+        return world.free;
+      }
+    }),
+    look: async () => {
+      world.looks.push(clock.now());
+      if (tookMs) await new Promise((resolve) => void clock.timer(tookMs, resolve));
+    }
+  });
+  return world;
+}
+
+test('looks each 30 s while nothing is written', async () => {
+  const world = rig();
+  await world.clock.pass(95_000);
+  expect(world.looks).toEqual([30_000, 60_000, 90_000]);
+});
+
+test('looks within a second after 4 MiB were written, and again while more are', async () => {
+  const world = rig();
+  await world.clock.pass(5000);
+  world.free -= 3 * MIB;
+  await world.clock.pass(2000);
+  expect(world.looks).toEqual([]);
+  for (let i = 0; i < 5; i++) {
+    world.free -= 100 * MIB;
+    await world.clock.pass(1000);
+  }
+  expect(world.looks).toEqual([8000, 9000, 10_000, 11_000, 12_000]);
+  // A deletion is none.
+  world.free += 500 * MIB;
+  await world.clock.pass(3000);
+  expect(world.looks).toHaveLength(5);
+  world.free -= 4 * MIB;
+  await world.clock.pass(1000);
+  expect(world.looks).toHaveLength(6);
+});
+
+test('spends at most a tenth of the time with looks', async () => {
+  const world = rig({ tookMs: 500 });
+  for (let i = 0; i < 60; i++) {
+    world.free -= 10 * MIB;
+    await world.clock.pass(1000);
+  }
+  expect(world.looks.length).toBeGreaterThan(8);
+  expect(world.looks.length).toBeLessThanOrEqual(12);
+});
+
+test('looks each 30 s where the free space is unknown, and not after its end', async () => {
+  const unknown = rig();
+  unknown.free = -1;
+  await unknown.clock.pass(65_000);
+  expect(unknown.looks).toEqual([30_000, 60_000]);
+  const without = rig({ hasFree: false });
+  await without.clock.pass(65_000);
+  expect(without.looks).toEqual([30_000, 60_000]);
+  without.watch.close();
+  await without.clock.pass(65_000);
+  expect(without.looks).toHaveLength(2);
+});
