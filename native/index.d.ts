@@ -964,8 +964,16 @@ export declare class UplinkSource {
    * @param onDoorbell called on this thread when a batch becomes ready; coalesced.
    * @param classes that it serves, default all. Several sources may serve one uplink, but each class only one of them.
    *   The methods below apply only to these classes and to the batches taken here.
+   * @param rests true: no session will follow here, and one elsewhere takes long. The log writes records at once, without
+   *   the engine's linger, unless it wrote some of their class within that time. Default false.
    */
-  constructor(token: number, uplink: number, onDoorbell: () => void, classes?: RecordClass[]);
+  constructor(
+    token: number,
+    uplink: number,
+    onDoorbell: () => void,
+    classes?: RecordClass[],
+    rests?: boolean
+  );
   /** Sets whether the session with the cloud is up, which decides when batches are written. Initially down. */
   connected(up: boolean): void;
   /**

@@ -8,11 +8,6 @@ const ENGINE = 'engine';
 const ARRIVED = 'arrived.ndjson';
 /** How long a slow page takes, ms. */
 const SLOW_MS = 5000;
-/**
- * Time until a record is written to disk, if nothing acknowledges it: a tenant that sleeps does not. The engine's
- * standard is 50 ms (10 ms for class 1), which a device then waits for its PUBACK.
- */
-const LINGER = { lingerMs: '2', lingerUrgentMs: '1' };
 /** Bounds a message that the tenant's flow does not complete. */
 const DELIVERY_S = '30';
 
@@ -31,7 +26,7 @@ const SHOW = "msg.payload = JSON.stringify(flow.get('values') ?? {}); return msg
  */
 function frontFlow(places, { idleS = 1, mostAwake = 64 } = {}) {
   return demo.frontFlow(places).map((node) => {
-    if (node.type === 'seganet-engine') return { ...node, acknowledge: 'safe', ...LINGER };
+    if (node.type === 'seganet-engine') return { ...node, acknowledge: 'safe' };
     if (node.type !== 'seganet-tenants') return node;
     return { ...node, idleS: String(idleS), mostAwake: String(mostAwake) };
   });

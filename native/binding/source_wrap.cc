@@ -89,7 +89,7 @@ SourceWrap::SourceWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Source
   info.This().As<Napi::Object>().TypeTag(&kSourceTag);
   bell_.Open(env, info[2].As<Napi::Function>());
   std::shared_ptr<Lanes> lanes = handle_->engine.LanesOf(uplink);
-  outlet_ = lanes->Attach(&bell_, classes);
+  outlet_ = lanes->Attach(&bell_, classes, info[4].ToBoolean().Value());
   if (outlet_ == nullptr) {
     bell_.Disconnect();
     Throw(env, Status::InvalidArgument("uplink " + std::to_string(uplink) +

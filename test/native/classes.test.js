@@ -2,7 +2,7 @@
 
 // Classes at the native interface: sources that share an uplink, weights, rates and limits.
 
-const { Engine, UplinkSource } = require('../../native');
+const { Engine, StoreSource, UplinkSource } = require('../../native');
 const { stage, usualPlan, until } = require('./support/addon');
 
 const ignore = () => {};
@@ -58,6 +58,19 @@ test('gives sources of an uplink their own classes', async () => {
   urgent.close();
   expect(urgent.best()).toBe(0);
   expect(new UplinkSource(engine.token, 0, ignore, [1]).best()).toBe(0);
+});
+
+test('writes the first record for a source that rests at once, without the linger', async () => {
+  const engine = start({ acknowledge: 'safe', log: true, lingerMs: 1000 });
+  const store = new StoreSource(engine.token, ignore);
+  store.opened(0, Array(9).fill(0));
+  const resting = new UplinkSource(engine.token, 0, ignore, undefined, true);
+  push(engine, 3);
+  let due = -1;
+  await until(() => (due = store.due()) >= 0, 'a record to write');
+  expect(due).toBe(0);
+  resting.close();
+  store.close();
 });
 
 test('checks classes of a source', () => {

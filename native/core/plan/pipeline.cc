@@ -435,7 +435,14 @@ int64_t Pipeline::NextDeadline() {
 }
 
 void Pipeline::EndTurn(int64_t now_us) {
-  for (BatchStage* const stage : busy_) stage->batcher().EndTurn(now_us);
+  for (BatchStage* const stage : busy_) {
+    ClassMask prompt = 0;
+    for (const Stage* uplink : stage->stage().next) {
+      prompt |= uplink->lanes->prompt_classes(now_us);
+    }
+    if (prompt != 0) stage->batcher().Flush(SealReason::kDelay, prompt);
+    stage->batcher().EndTurn(now_us);
+  }
 }
 
 void Pipeline::OnTime(int64_t now_us) {

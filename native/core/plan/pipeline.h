@@ -74,7 +74,8 @@ class Pipeline {
   // it refuses ("no part", "part full").
   Passage Run(uint32_t id, const Record& record);
 
-  // Ends a turn: the worker has put in all records of one wake-up (Batcher::EndTurn).
+  // Ends a turn: the worker has put in all records of one wake-up (Batcher::EndTurn). Seals the
+  // batches that their uplinks write at once (Lanes::prompt_classes).
   void EndTurn(int64_t now_us);
 
   // Returns when OnTime must be called, CLOCK_MONOTONIC; kNever = no batch or window is open.

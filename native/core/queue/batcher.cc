@@ -160,9 +160,9 @@ void Batcher::OnTime(int64_t now_us) {
   EndTurn(now_us);
 }
 
-void Batcher::Flush(SealReason reason) {
+void Batcher::Flush(SealReason reason, ClassMask classes) {
   for (Open& open : open_) {
-    if (open.batch) Seal(&open, reason);
+    if (open.batch && (classes & MaskOf(open.batch->record_class))) Seal(&open, reason);
   }
 }
 

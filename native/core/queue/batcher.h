@@ -116,8 +116,8 @@ class Batcher {
     limited_ = classes;
   }
 
-  // Seals every open batch, most urgent class first.
-  void Flush(SealReason reason);
+  // Seals the open batches of these classes, most urgent class first.
+  void Flush(SealReason reason, ClassMask classes = kAllClasses);
 
   // True if a batch is open. Without one, EndTurn, OnTime and Flush have no effect.
   bool has_open() const { return open_batches_ > 0; }

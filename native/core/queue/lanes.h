@@ -74,7 +74,9 @@ class Lanes {
 
   // Connects a consumer of these classes. Returns null if another outlet serves one of them, or if
   // there are none. The doorbell must outlive the outlet. The session is initially down.
-  Outlet* Attach(Doorbell* doorbell, ClassMask classes = kAllClasses);
+  // `rests`: there will be no session; the consumer prepares one, which takes long, when the bell
+  // rings. See prompt_classes().
+  Outlet* Attach(Doorbell* doorbell, ClassMask classes = kAllClasses, bool rests = false);
 
   // Disconnects the outlet. Its batches in flight return to the head of their lanes, in order.
   void Detach(Outlet* outlet);
@@ -171,6 +173,10 @@ class Lanes {
     return (hurried_classes() & MaskOf(record_class)) != 0;
   }
   bool must_write() const { return hurried_classes() != 0; }
+  // The classes whose batches are written at once, so that open batches must be sealed now: their
+  // consumer rests, and nothing of the class was written within the linger time. A burst causes
+  // at most one write more than with the linger time.
+  ClassMask prompt_classes(int64_t now_us) const;
 
   // Returns the number of records that are not on disk, by class.
   std::array<int64_t, kClasses + 1> Unsaved();
@@ -220,6 +226,7 @@ class Lanes {
 
   bool HurriedLocked(uint8_t record_class, int64_t now_us);
   int64_t DueLocked(uint8_t record_class, int64_t now_us);
+  bool IsPrompt(uint8_t record_class, int64_t now_us) const;
   std::string NodeOf(uint32_t stage) const;
   bool HasRoomToRead(uint8_t record_class) const;
 
@@ -239,6 +246,9 @@ class Lanes {
   bool save_all_ = false;
   std::optional<std::set<uint32_t>> stages_;  // of SetStages
   std::atomic<ClassMask> hurried_{0};
+  std::atomic<ClassMask> resting_{0};  // classes of consumers that rest; 0 without a log
+  // By class: when the linger time after its last chunk ends.
+  std::array<std::atomic<int64_t>, kClasses + 1> prompt_from_us_{};
   CounterBlock counters_;  // written under the mutex
 };
 

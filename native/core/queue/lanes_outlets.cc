@@ -8,7 +8,7 @@
 
 namespace seganet {
 
-Outlet* Lanes::Attach(Doorbell* doorbell, ClassMask classes) {
+Outlet* Lanes::Attach(Doorbell* doorbell, ClassMask classes, bool rests) {
   const std::lock_guard<std::mutex> lock(mutex_);
   classes &= kAllClasses;
   if (classes == 0) return nullptr;
@@ -17,6 +17,7 @@ Outlet* Lanes::Attach(Doorbell* doorbell, ClassMask classes) {
   }
   outlets_.push_back(std::make_unique<Outlet>(doorbell, classes, context_.selection));
   Outlet* outlet = outlets_.back().get();
+  if (rests && context_.save.log) resting_.fetch_or(classes, std::memory_order_relaxed);
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     if (classes & MaskOf(c)) serving_[c] = outlet;
   }
@@ -60,6 +61,7 @@ void Lanes::Detach(Outlet* outlet) {
     for (Outlet*& serving : serving_) {
       if (serving == outlet) serving = nullptr;
     }
+    resting_.fetch_and(~outlet->classes, std::memory_order_relaxed);
     std::erase_if(outlets_, [outlet](const auto& own) { return own.get() == outlet; });
     turns_.RingHeld(context_.clock());
   }

@@ -37,6 +37,20 @@ bool Lanes::HurriedLocked(uint8_t record_class, int64_t now_us) {
   return must_write;
 }
 
+bool Lanes::IsPrompt(uint8_t record_class, int64_t now_us) const {
+  return (resting_.load(std::memory_order_relaxed) & MaskOf(record_class)) != 0 &&
+         prompt_from_us_[record_class].load(std::memory_order_relaxed) <= now_us;
+}
+
+ClassMask Lanes::prompt_classes(int64_t now_us) const {
+  if (resting_.load(std::memory_order_relaxed) == 0) return 0;
+  ClassMask prompt = 0;
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    if (IsPrompt(c, now_us)) prompt |= MaskOf(c);
+  }
+  return prompt;
+}
+
 // Returns when the first batch of a class must be written; kNever = there is none.
 int64_t Lanes::DueLocked(uint8_t record_class, int64_t now_us) {
   const bool must_write = HurriedLocked(record_class, now_us);
@@ -45,6 +59,7 @@ int64_t Lanes::DueLocked(uint8_t record_class, int64_t now_us) {
   if (first == nullptr) return kNever;
   if (!must_write) return first->sealed_us + context_.save.patience_us;
   if (save_all_ || unsaved.bytes() >= kChunkBytes || unsaved.records() >= kChunkRecords) return 0;
+  if (IsPrompt(record_class, now_us)) return first->oldest_us;
   return first->oldest_us + context_.save.linger_us[record_class];
 }
 
@@ -95,6 +110,7 @@ bool Lanes::Seal(int64_t now_us, SealedChunk* chunk) {
   writer.Finish(&chunk->bytes);
   chunk->ticket = context_.ledger->Seal(chunk->node, c, std::move(records));
   log_.Begin(chunk->ticket, std::move(batches));
+  prompt_from_us_[c].store(now_us + context_.save.linger_us[c], std::memory_order_relaxed);
   return true;
 }
 

@@ -92,6 +92,43 @@ class PipelineTest : public testing::Test {
   Pipeline pipeline_{PipelineContext{0, &budget_, &counters_, &ring_, &bell_, &devices_}};
 };
 
+TEST_F(PipelineTest, RecordsForAConsumerThatRestsAreSealedAtTheEndOfTheirTurn) {
+  Ledger ledger;
+  LanesContext context = test::PlainLanes(&budget_, &latency_, &sequence_);
+  context.save.log = true;
+  context.save.linger_us.fill(50'000);
+  context.ledger = &ledger;
+  context.on_due = [](int64_t) {};
+  context.wake_log = [] {};
+  int64_t now_us = 1'000'000;
+  context.clock = [&] { return now_us; };
+  const auto lanes = lanes_[0] = std::make_shared<Lanes>(context);
+  Outlet* const outlet = lanes->Attach(&bell_, kAllClasses, true);
+  Apply({Spec(1, StageKind::kSource, {2}), BatchStage(2, {3}), UplinkStage(3)});
+  const auto turn = [&](int records) {
+    for (int i = 0; i < records; ++i) Run(1, "1", kNormal, now_us);
+    pipeline_.EndTurn(now_us);
+  };
+  SealedChunk chunk;
+  turn(3);
+  EXPECT_EQ(pipeline_.NextDeadline(), kNever);
+  ASSERT_TRUE(lanes->Seal(now_us, &chunk));
+  EXPECT_EQ(chunk.batches, 1);
+  EXPECT_EQ(chunk.records, 3u);
+  now_us += 1'000;
+  turn(1);
+  now_us += 1'000;
+  turn(2);
+  EXPECT_NE(pipeline_.NextDeadline(), kNever) << "the chunk before is not a linger time ago";
+  EXPECT_FALSE(lanes->Seal(now_us, &chunk));
+  now_us += 48'000;
+  pipeline_.EndTurn(now_us);
+  ASSERT_TRUE(lanes->Seal(now_us, &chunk));
+  EXPECT_EQ(chunk.records, 3u);
+  lanes->Clear(Drop::kClosed);
+  lanes->Detach(outlet);
+}
+
 TEST_F(PipelineTest, ARecordPassesTheWholeChain) {
   StageSpec priority = Spec(2, StageKind::kPriority, {3});
   priority.rules = {{"t", "", kHigh}};

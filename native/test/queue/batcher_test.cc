@@ -176,6 +176,18 @@ TEST(Batcher, AnOpenBatchLeavesBeforeTheFirstRecordThatDoesNotWait) {
   EXPECT_EQ(sealed.batches.size(), 3u);
 }
 
+TEST(Batcher, FlushOfSomeClassesLeavesTheOthersOpen) {
+  BatchList sealed;
+  Batcher batcher(Options(), &sealed);
+  for (const uint8_t c : {kHigh, kNormal, kBulk}) batcher.Add(MakeRecord("d", "t", "1", c), 10);
+  batcher.Flush(SealReason::kDelay, MaskOf(kNormal));
+  ASSERT_EQ(sealed.batches.size(), 1u);
+  EXPECT_EQ(sealed.batches[0]->record_class, kNormal);
+  EXPECT_EQ(sealed.batches[0]->reason, SealReason::kDelay);
+  batcher.Flush(SealReason::kFlush);
+  EXPECT_EQ(sealed.batches.size(), 3u);
+}
+
 TEST(Batcher, FlushSealsTheMostUrgentFirst) {
   BatchList sealed;
   Batcher batcher(Options(), &sealed);

@@ -59,6 +59,46 @@ TEST_F(LanesSaveTest, WithoutTheCloudEachClassIsWrittenAfterItsLinger) {
   EXPECT_EQ(chunk_.record_class, kNormal);
 }
 
+TEST_F(LanesSaveTest, ARecordForAConsumerThatRestsIsWrittenAtOnceAndABurstOnceALinger) {
+  Use(Context());
+  lanes_->Detach(outlet_);
+  outlet_ = lanes_->Attach(&bell_, kAllClasses, true);
+  const int64_t start = MonotonicUs();
+  EXPECT_EQ(lanes_->prompt_classes(start), kAllClasses);
+  Push();
+  EXPECT_LE(told_, MonotonicUs()) << "the log is not told to wait";
+  const int64_t sealed = MonotonicUs();
+  ASSERT_NE(Seal(sealed), 0u);
+  EXPECT_EQ(chunk_.records, 1u);
+  EXPECT_EQ(lanes_->prompt_classes(sealed), kAllClasses & ~MaskOf(kNormal));
+  int commits = 0;
+  for (int i = 0; i < 100; ++i) Push();
+  for (int64_t ms = 0; ms < 50; ++ms) commits += Seal(sealed + ms * kMs) != 0;
+  EXPECT_EQ(commits, 0) << "the rest of the burst shares a commit";
+  ASSERT_NE(Seal(sealed + 50 * kMs), 0u);
+  EXPECT_EQ(chunk_.records, 100u);
+  Push(kCritical);
+  EXPECT_NE(Seal(MonotonicUs()), 0u) << "another class does not wait";
+}
+
+TEST_F(LanesSaveTest, OnlyAConsumerThatRestsIsPrompt) {
+  Use(Context());
+  EXPECT_EQ(lanes_->prompt_classes(MonotonicUs()), 0) << "a session that is down";
+  lanes_->Detach(outlet_);
+  outlet_ = lanes_->Attach(&bell_, MaskOf(kBulk), true);
+  EXPECT_EQ(lanes_->prompt_classes(MonotonicUs()), MaskOf(kBulk));
+  Reattach();
+  EXPECT_EQ(lanes_->prompt_classes(MonotonicUs()), 0) << "a session took over";
+  Push();
+  EXPECT_EQ(Seal(MonotonicUs()), 0u);
+  LanesContext context = Context();
+  context.save.log = false;
+  Use(std::move(context));
+  lanes_->Detach(outlet_);
+  outlet_ = lanes_->Attach(&bell_, kAllClasses, true);
+  EXPECT_EQ(lanes_->prompt_classes(MonotonicUs()), 0) << "without a log";
+}
+
 TEST_F(LanesSaveTest, SixtyFourKiBOrTwoHundredAndFiftySixRecordsDoNotLinger) {
   Use(Context());
   for (int i = 0; i < 255; ++i) Push();

@@ -37,7 +37,8 @@ let isStopping = false;
 
 const roster = new Roster({
   keeper: new KeeperClient({ socket: options.socket }),
-  attach: (number, onBell) => new native.UplinkSource(token, number, onBell),
+  // It takes no batches: a record waits for seconds until there is a session, and is written at once.
+  attach: (number, onBell) => new native.UplinkSource(token, number, onBell, undefined, true),
   connect: (tenant, lease, onState) =>
     new TenantSession({
       options: connectionTo(lease),
