@@ -78,6 +78,8 @@ test('pauses when it is idle, wakes from that without a start, and stops after a
   expect(stateOf()).toBe('paused');
   expect(await within(lease())).toMatchObject({ how: 'unpause' });
   expect(callsOf('start')).toBe(1);
+  // It was ready before: no password is checked again.
+  expect(world.logins).toEqual(['keeper', '']);
   // The lease is not renewed: it ends after 30 s, then the idle time, then the time until the stop.
   await world.clock.pass(30_000 + 10_100);
   expect(stateOf()).toBe('paused');

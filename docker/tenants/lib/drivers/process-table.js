@@ -18,7 +18,7 @@ class ProcessTable {
   /** @type {{ at: number, marked: Map<string, number[]> }} */
   #marks = { at: -Infinity, marked: new Map() };
   /** @type {{ at: number, groups: ReturnType<typeof groups> }} */
-  #seen = { at: -Infinity, groups: new Map() };
+  #seen = { at: -Infinity, groups: Promise.resolve(new Map()) };
 
   /** @param {string} folder of the tenants' states */
   constructor(folder) {
@@ -82,11 +82,11 @@ class ProcessTable {
     return this.#read(name) !== null;
   }
 
-  /** @param {number} group @returns {{ bytes: number, members: number }} */
-  group(group) {
+  /** @param {number} group @returns {Promise<{ bytes: number, members: number }>} */
+  async group(group) {
     const now = performance.now();
     if (now - this.#seen.at > FRESH_MS) this.#seen = { at: now, groups: groups() };
-    return this.#seen.groups.get(group) ?? { bytes: 0, members: 0 };
+    return (await this.#seen.groups).get(group) ?? { bytes: 0, members: 0 };
   }
 
   /** @param {string} name @returns {Identity | null} */

@@ -67,7 +67,7 @@ class ProcessDriver {
     this.#limiter = limiter ?? limiterOf({ unit: `seganet-tenant-${mark}` });
     this.#table = new ProcessTable(home.state);
     const isLimited = this.#limiter.kind === 'systemd';
-    this.#weighing = setInterval(() => isLimited || this.#limitMemory(), WEIGH_MS).unref();
+    this.#weighing = setInterval(() => isLimited || void this.#limitMemory(), WEIGH_MS).unref();
     this.#turning = setInterval(() => this.#turnOutputs(), TURN_MS).unref();
   }
 
@@ -206,7 +206,7 @@ class ProcessDriver {
   /** @param {Spec} spec */
   async memory({ name }) {
     const identity = this.#table.find(name);
-    return identity ? this.#table.group(identity.pid).bytes : 0;
+    return identity ? (await this.#table.group(identity.pid)).bytes : 0;
   }
 
   /** @param {Spec} spec */
@@ -283,10 +283,11 @@ class ProcessDriver {
   }
 
   /** Kills a tenant that uses more memory than it may. */
-  #limitMemory() {
+  async #limitMemory() {
     for (const { name, limits } of this.#running.values()) {
       const identity = this.#table.find(name);
-      if (!identity || this.#table.group(identity.pid).bytes <= limits.memoryMiB * MIB) continue;
+      if (!identity || (await this.#table.group(identity.pid)).bytes <= limits.memoryMiB * MIB) continue;
+      if (!livingStat(identity)) continue;
       this.#killed.set(name, `was killed because it used more than ${limits.memoryMiB} MiB of memory`);
       signal(-identity.pid, 'SIGKILL');
     }

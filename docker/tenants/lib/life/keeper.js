@@ -240,7 +240,10 @@ class Keeper extends EventEmitter {
 
   /** @param {Spec} spec @param {string} host @param {string} how @param {AbortSignal} signal */
   #whenAccepts(spec, host, how, signal) {
-    if (!spec.port) return this.#accepts({ host, port: spec.http || spec.tcp, login: null }, signal);
+    // A paused tenant has shown before that it serves devices, and its users wait for some milliseconds only. So it
+    // does not check a password once more.
+    if (!spec.port || how === 'unpause')
+      return this.#accepts({ host, port: spec.port || spec.http || spec.tcp, login: null }, signal);
     const { password } = secretsOf(path.join(this.#state, spec.name));
     return this.#accepts({ host, port: spec.port, login: { user: KEEPER, password } }, signal);
   }
