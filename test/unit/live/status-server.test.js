@@ -82,7 +82,9 @@ describe('the port of the status page', () => {
     const port = await start();
     const paths = [
       ...['/seganet', '/seganet/', '/seganet/live?devices=on', '/seganet/main.mjs', '/seganet/status.css'],
-      ...['/seganet/texts.json', '/seganet/engines/gw/dead-letters?after=0', '/auth/login']
+      ...['/seganet/texts.json', '/seganet/engines/gw/dead-letters?after=0', '/auth/login'],
+      ...['/seganet/directory.html', '/seganet/directory', '/seganet/directory/find/q?property=t'],
+      '/seganet/directory/find/things?limit=25'
     ];
     for (const path of paths) expect([path, (await ask(port, path)).status]).toEqual([path, 200]);
     const post = { method: 'POST', body: '{}' };
@@ -96,6 +98,11 @@ describe('the port of the status page', () => {
   test.each([
     ...['/flows', '/nodes', '/settings', '/red/red.min.js', '/seganet/engines/gw/stats', '/seganet/metrics'],
     ...['/seganet/../flows', '/seganet/%2e%2e/flows', '/seganet//live', '/auth/revoke', '/auth/tokens'],
+    ...[
+      '/seganet/directory/find/search/sparql',
+      '/seganet/directory/find',
+      '/seganet/directory/find/things/urn:a'
+    ],
     ...['http://127.0.0.1/flows', '*', '/seganet/live/../../flows', '/seganet/main.mjs/flows']
   ])('passes nothing else: %s', async (path) => {
     const port = await start();
