@@ -964,8 +964,9 @@ export declare class UplinkSource {
    * @param onDoorbell called on this thread when a batch becomes ready; coalesced.
    * @param classes that it serves, default all. Several sources may serve one uplink, but each class only one of them.
    *   The methods below apply only to these classes and to the batches taken here.
-   * @param rests true: no session will follow here, and one elsewhere takes long. The log writes records at once, without
-   *   the engine's linger, unless it wrote some of their class within that time. Default false.
+   * @param rests true: nothing is taken here. When the doorbell rings, a session is prepared, which takes a while and has
+   *   a source of its own. Until then, the log writes records at once, without the engine's linger, unless it wrote some
+   *   of their class within that time. Default false.
    */
   constructor(
     token: number,

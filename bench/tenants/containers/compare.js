@@ -1,6 +1,6 @@
 'use strict';
-// What a container costs: processor, memory, disk and network of the same program in a tenant's container and without
-// one (criteria 2 to 4; the paper's figure 5).
+// What a container costs: processor, memory, disk and network of the same program in a tenant's container, without one,
+// and without one under the same limits (criteria 2 to 4; the paper's figure 5).
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -11,6 +11,7 @@ const { askEngine } = require('../../harness/containers');
 const { eventually, freePort, waitForPort } = require('../../harness/net');
 const { Home } = require('../home');
 const { Keeper } = require('../keeper');
+const { Limits } = require('./limits');
 
 const TENANT = 'work';
 const WORK = path.join(__dirname, 'work.js');
@@ -35,8 +36,8 @@ async function ask({ host, port }, work, options = {}) {
   return JSON.parse(text);
 }
 
-/** Addresses of the link between this machine and the native program. */
-const LINK = { here: '10.212.0.1', there: '10.212.0.2', prefix: 30 };
+/** Addresses of the link between this machine and a native program. @param {number} index of the program */
+const linkOf = (index) => ({ here: `10.212.${index}.1`, there: `10.212.${index}.2`, prefix: 30 });
 /** The link of a process that has no other one. */
 const AWAIT_LINK = `ip link set lo up
 while ! ip addr add "$1" dev bench1 2>/dev/null; do sleep 0.02; done
@@ -65,9 +66,11 @@ async function startPeer(folder) {
  * Starts the program outside of any container. Its only link is one like a container's, but without a bridge: the
  * loopback interface has no cost of a link, and no program uses it to reach another machine.
  * @param {string} folder of its data
+ * @param {{ index: number, limits?: Limits }} options limits: that it gets before it begins
  */
-async function startNative(folder) {
-  const { here, there, prefix } = LINK;
+async function startNative(folder, { index, limits }) {
+  const { here, there, prefix } = linkOf(index);
+  const outer = `benchout${index}`;
   const env = environment(folder, there, HTTP_PORT);
   const program = ['/bin/sh', '-c', AWAIT_LINK, 'sh', `${there}/${prefix}`, process.execPath, WORK];
   const child = new Child('unshare', ['--net', '--', ...program], { name: 'native', env });
@@ -76,22 +79,12 @@ async function startNative(folder) {
     timeoutMs: START_MS,
     what: 'its network'
   });
-  const link = [
-    'link',
-    'add',
-    'bench0',
-    'type',
-    'veth',
-    'peer',
-    'name',
-    'bench1',
-    'netns',
-    String(child.pid)
-  ];
+  // It waits for its link, so Node.js itself begins under the limits.
+  limits?.take(child.pid);
   for (const args of [
-    link,
-    ['addr', 'add', `${here}/${prefix}`, 'dev', 'bench0'],
-    ['link', 'set', 'bench0', 'up']
+    ['link', 'add', outer, 'type', 'veth', 'peer', 'name', 'bench1', 'netns', String(child.pid)],
+    ['addr', 'add', `${here}/${prefix}`, 'dev', outer],
+    ['link', 'set', outer, 'up']
   ]) {
     execFileSync('ip', args);
   }
@@ -143,10 +136,11 @@ async function changesOf(socket) {
 }
 
 /**
- * Native and container take turns.
+ * The three take turns.
  * @param {{ driver: import('../stage').Driver, socket: string, ms: number, mib: number, repeats: number, threads:
  *   number[] }} options
- * @returns {Promise<{ native: any[], container: any[], changes: number }>} changes: files in the container's layer
+ * @returns {Promise<{ native: any[], limited: any[], container: any[], changes: number }>} limited: native under the
+ *   limits of the container; changes: files in the container's layer
  */
 async function compare({ driver, socket, repeats, ...options }) {
   const home = new Home();
@@ -155,6 +149,8 @@ async function compare({ driver, socket, repeats, ...options }) {
   const children = [];
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
+  /** @type {Limits | null} */
+  let control = null;
   try {
     const limits = { memoryMiB: MEMORY_MIB, cpus: os.availableParallelism() };
     const entry = { name: TENANT, driver: driver.name, image: driver.image, command: driver.command };
@@ -163,14 +159,18 @@ async function compare({ driver, socket, repeats, ...options }) {
     const body = { reason: 'operator', class: 8, holder: 'bench' };
     const { lease, host } = await keeper.ask('POST', `/v1/tenants/${TENANT}/lease`, body);
     timer = setInterval(() => void keeper.ask('PUT', `/v1/leases/${lease}`).catch(() => {}), RENEW_MS);
-    const native = await startNative(home.folder);
+    const native = await startNative(home.folder, { index: 0 });
+    children.push(native.child);
+    control = Limits.make(limits);
+    const limited = await startNative(home.folder, { index: 1, limits: control });
     const peer = await startPeer(home.folder);
-    children.push(native.child, peer.child);
+    children.push(limited.child, peer.child);
     // The address of this machine in the tenant's network is the one before the tenant's.
     const bridge = host.replace(/\d+$/, (/** @type {string} */ last) => String(Number(last) - 1));
-    const places = { native: native.place, container: { host, port: HTTP_PORT, peer: bridge } };
-    /** @type {{ native: any[], container: any[] }} */
-    const found = { native: [], container: [] };
+    const container = { host, port: HTTP_PORT, peer: bridge };
+    const places = { native: native.place, limited: limited.place, container };
+    /** @type {Record<keyof typeof places, any[]>} */
+    const found = { native: [], limited: [], container: [] };
     // The engine itself makes the places of its mounts.
     const before = await changesOf(socket);
     // Machine code is made during the first run.
@@ -178,7 +178,7 @@ async function compare({ driver, socket, repeats, ...options }) {
       await workAll(place, peer.place, { ...options, ms: 100, mib: 16, threads: [1] });
     }
     for (let i = 0; i < repeats; i++) {
-      const turns = /** @type {(keyof typeof places)[]} */ (['native', 'container']);
+      const turns = /** @type {(keyof typeof places)[]} */ (['native', 'limited', 'container']);
       for (const name of i % 2 ? turns.reverse() : turns) {
         found[name].push(await workAll(places[name], peer.place, options));
       }
@@ -188,6 +188,7 @@ async function compare({ driver, socket, repeats, ...options }) {
   } finally {
     clearInterval(timer);
     for (const child of children) await child.stop('SIGTERM');
+    await control?.remove();
     await keeper.stop();
     home.remove();
   }

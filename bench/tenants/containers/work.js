@@ -13,6 +13,12 @@ const MIB = 1 << 20;
 const PRIMES_UP_TO = 10_000;
 const COPY_MIB = 32;
 const BLOCK_BYTES = 4096;
+/**
+ * Distances between the ends of the one area and the begins of the other. A processor may tell lines of its cache apart
+ * by some bits of their address only: at some distances, copies of blocks take twice as long. Where the kernel puts two
+ * areas is chance, so a single place would compare the chances of two processes.
+ */
+const SHIFTS = [0, 64, 256, 1024, 4096, 3 * 4096, 16 * 4096, 16 * 4096 + 64];
 const DATAGRAM_BYTES = 1400;
 
 function findPrimes() {
@@ -43,22 +49,29 @@ async function primes({ threads, ms }) {
   return { perSecond: (await Promise.all(each)).reduce((sum, value) => sum + value, 0) };
 }
 
-/** The three methods of mbw. @param {{ ms: number }} options MiB a second */
+/** The three methods of mbw, each at all distances. @param {{ ms: number }} options MiB a second */
 function copies({ ms }) {
-  const [from, to] = [Buffer.alloc(COPY_MIB * MIB, 1), Buffer.alloc(COPY_MIB * MIB, 2)];
-  const [a, b] = [from, to].map((each) => new Float64Array(each.buffer, each.byteOffset, each.length / 8));
+  const bytes = COPY_MIB * MIB;
+  const both = new ArrayBuffer(2 * bytes + Math.max(...SHIFTS));
+  new Uint8Array(both).fill(1);
+  const from = Buffer.from(both, 0, bytes);
+  const a = new Float64Array(both, 0, bytes / 8);
+  const mean = (/** @type {(to: Buffer, b: Float64Array) => void} */ work) => {
+    const rates = SHIFTS.map((shift) => {
+      const to = Buffer.from(both, bytes + shift, bytes);
+      const b = new Float64Array(both, bytes + shift, bytes / 8);
+      return repeat(ms / SHIFTS.length, () => work(to, b));
+    });
+    return (COPY_MIB * rates.reduce((sum, rate) => sum + rate, 0)) / rates.length;
+  };
   return {
-    memcpy: COPY_MIB * repeat(ms, () => from.copy(to)),
-    dumb:
-      COPY_MIB *
-      repeat(ms, () => {
-        for (let i = 0; i < a.length; i++) b[i] = a[i];
-      }),
-    mcblock:
-      COPY_MIB *
-      repeat(ms, () => {
-        for (let i = 0; i < from.length; i += BLOCK_BYTES) from.copy(to, i, i, i + BLOCK_BYTES);
-      })
+    memcpy: mean((to) => from.copy(to)),
+    dumb: mean((_to, b) => {
+      for (let i = 0; i < a.length; i++) b[i] = a[i];
+    }),
+    mcblock: mean((to) => {
+      for (let i = 0; i < bytes; i += BLOCK_BYTES) from.copy(to, i, i, i + BLOCK_BYTES);
+    })
   };
 }
 

@@ -74,8 +74,8 @@ class Lanes {
 
   // Connects a consumer of these classes. Returns null if another outlet serves one of them, or if
   // there are none. The doorbell must outlive the outlet. The session is initially down.
-  // `rests`: there will be no session; the consumer prepares one, which takes long, when the bell
-  // rings. See prompt_classes().
+  // `rests`: the consumer takes nothing. When the bell rings, it prepares a session, which takes a
+  // while and attaches an outlet of its own. See prompt_classes().
   Outlet* Attach(Doorbell* doorbell, ClassMask classes = kAllClasses, bool rests = false);
 
   // Disconnects the outlet. Its batches in flight return to the head of their lanes, in order.

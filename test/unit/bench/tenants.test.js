@@ -57,8 +57,20 @@ test('takes a percentile of the samples of all rounds, and its range over the ro
 });
 
 test('compares the container with the native program of the same round', () => {
-  const one = { engine: 'docker', native: [work(100, 2)], container: [work(98, 2.2)], changes: 0 };
-  const two = { engine: 'docker', native: [work(50, 2)], container: [work(50, 3)], changes: 2 };
+  const one = {
+    engine: 'docker',
+    native: [work(100, 2)],
+    limited: [work(99, 2)],
+    container: [work(98, 2.2)],
+    changes: 0
+  };
+  const two = {
+    engine: 'docker',
+    native: [work(50, 2)],
+    limited: [work(50, 2)],
+    container: [work(50, 3)],
+    changes: 2
+  };
   const found = ratiosOf(rounds('containers', one, two));
   expect(found['2: primes, 1 at once, container ÷ native']).toMatchObject({
     low: 0.98,

@@ -37,7 +37,7 @@ let isStopping = false;
 
 const roster = new Roster({
   keeper: new KeeperClient({ socket: options.socket }),
-  // It takes no batches: a record waits for seconds until there is a session, and is written at once.
+  // It takes no batches: a record waits until the tenant is awake, and is written at once.
   attach: (number, onBell) => new native.UplinkSource(token, number, onBell, undefined, true),
   connect: (tenant, lease, onState) =>
     new TenantSession({
