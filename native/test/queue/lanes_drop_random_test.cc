@@ -262,7 +262,9 @@ TEST_F(LanesDropRandomTest, AcknowledgedRecordsAreDeliveredOnDiskOrCounted) {
     now_us_ += random.In<int64_t>(0, random.OneIn(1000) ? 15'000 : 10) * kMs;
     const size_t uplink = random.In<size_t>(0, kUplinks - 1);
     Session& session = sessions_[uplink];
-    if (session.outlet == nullptr) session.outlet = lanes_[uplink]->Attach(&session.bell);
+    if (session.outlet == nullptr) {
+      session.outlet = lanes_[uplink]->Attach(&session.bell, kAllClasses, random.OneIn(3));
+    }
     switch (random.In(0, 10)) {
       case 0:
       case 1:
