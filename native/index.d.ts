@@ -1083,12 +1083,14 @@ export interface PublishStage {
   /** How backlog is marked: not at all, by a user property (MQTT 5), or by a suffix of its topic. */
   history: 'none' | 'property' | 'suffix';
   historySuffix: Uint8Array;
+  /** Of envelopes, default ndjson. */
+  format?: 'ndjson' | 'json' | 'cbor' | 'senml-json' | 'senml-cbor';
 }
 
 /**
  * The PUBLISH packets of one session. The same batch, stage and part always give the same bytes. The key is
  * <gateway>/<epoch in base 36>/<class>/<sequence>[.<part>]: a user property in MQTT 5, and the first field of an
- * envelope.
+ * envelope. An envelope is encoded in the stage's format; one that a flow made with other fields stays as it is.
  */
 export declare class PublishWriter {
   constructor();

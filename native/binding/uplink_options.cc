@@ -63,6 +63,22 @@ bool ReadHistory(Napi::Env env, Napi::Object from, History* history) {
   return true;
 }
 
+bool ReadFormat(Napi::Env env, Napi::Object from, Format* format) {
+  const Napi::Value value = from.Get("format");
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  std::string name;
+  if (!ReadString(env, value, "format", &name)) return false;
+  static constexpr const char* kNames[kFormats] = {"ndjson", "json", "cbor", "senml-json",
+                                                   "senml-cbor"};
+  for (size_t i = 0; i < kFormats; ++i) {
+    if (name != kNames[i]) continue;
+    *format = static_cast<Format>(i);
+    return true;
+  }
+  return Fail(env, "format must be ndjson, json, cbor, senml-json or senml-cbor");
+}
+
 bool ReadStage(Napi::Env env, Napi::Value value, UplinkStage* stage) {
   if (!value.IsObject()) return Fail(env, "a stage must be an object");
   const auto from = value.As<Napi::Object>();
@@ -72,7 +88,7 @@ bool ReadStage(Napi::Env env, Napi::Value value, UplinkStage* stage) {
          ReadText(env, from, "keyRaw", &stage->key_raw) &&
          ReadText(env, from, "keyJson", &stage->key_json) &&
          ReadInt<uint8_t>(env, from.Get("qos"), "qos", 0, 1, &stage->qos) &&
-         ReadHistory(env, from, &stage->history) &&
+         ReadFormat(env, from, &stage->format) && ReadHistory(env, from, &stage->history) &&
          ReadText(env, from, "historySuffix", &stage->history_suffix);
 }
 

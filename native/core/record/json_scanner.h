@@ -1,4 +1,5 @@
-// Reads one JSON value (RFC 8259) and reports its parts to a visitor. For code of this folder.
+// Reads one JSON value (RFC 8259) and reports its parts to a visitor. For code of
+// this folder and of core/encoding.
 #ifndef SEGANET_CORE_RECORD_JSON_SCANNER_H_
 #define SEGANET_CORE_RECORD_JSON_SCANNER_H_
 

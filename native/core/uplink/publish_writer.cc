@@ -23,6 +23,9 @@ constexpr std::string_view kHistoryProperty(
 constexpr std::string_view kTraceparentProperty("\x26\0\x0btraceparent", 14);
 constexpr std::string_view kTracestateProperty("\x26\0\x0atracestate", 13);
 constexpr std::string_view kKeyField = "\"k\":\"";
+constexpr char kContentType = '\x03';  // [MQTT 3.3.2.3.9]
+// Memory that a large envelope has needed beyond this is freed by the next one.
+constexpr size_t kKeptBytes = 262'144;
 
 bool IsWildcardOrNul(char c) { return c == '+' || c == '#' || c == '\0'; }
 
@@ -106,13 +109,15 @@ size_t PublishWriter::Prepare(const Message& message, const UplinkStage& stage, 
   if (!MeasureTopic()) return 0;
   MakeTail();
   MeasureField();
-  remaining_ = kLengthBytes + topic_bytes_ + (stage.qos > 0 ? kIdBytes : 0) + field_bytes_ +
-               message.payload.size();
+  is_encoded_ = Encode();
+  remaining_ = kLengthBytes + topic_bytes_ + (stage.qos > 0 ? kIdBytes : 0) +
+               (is_encoded_ ? encoded_.size() : field_bytes_ + message.payload.size());
   if (is_v5) {
     const size_t key_bytes = stage.key_raw.size() + tail_bytes_;
     if (key_bytes > kMaxText) return 0;
     has_history_property_ = message.is_history && stage.history == History::kProperty;
-    property_bytes_ = kKeyProperty.size() + kLengthBytes + key_bytes +
+    property_bytes_ = (content_type_.empty() ? 0 : 1 + kLengthBytes + content_type_.size()) +
+                      kKeyProperty.size() + kLengthBytes + key_bytes +
                       (has_history_property_ ? kHistoryProperty.size() : 0) +
                       TracePropertyBytes(message.trace);
     remaining_ += LengthBytes(property_bytes_) + property_bytes_;
@@ -197,6 +202,30 @@ void PublishWriter::Write(uint16_t id, bool dup, std::string* out) const {
   WriteTopic(out);
   if (has_qos) WriteU16(id, out);
   if (is_v5_) WriteProperties(out);
+  if (is_encoded_) {
+    out->append(encoded_);
+  } else {
+    WriteLines(out);
+  }
+}
+
+bool PublishWriter::Encode() {
+  content_type_ = {};
+  if (!message_.has_lines || stage_->format == Format::kNdjson) return false;
+  for (std::string* buffer : {&lines_, &encoded_}) {
+    buffer->clear();
+    if (buffer->capacity() > kKeptBytes) buffer->shrink_to_fit();
+  }
+  std::unique_ptr<EnvelopeCoder>& coder = coders_[static_cast<size_t>(stage_->format)];
+  if (!coder) coder = MakeEnvelopeCoder(stage_->format);
+  WriteLines(&lines_);
+  if (!coder->Encode(lines_, &encoded_)) return false;
+  content_type_ = coder->content_type();
+  return true;
+}
+
+// Writes the payload with the key in its first line.
+void PublishWriter::WriteLines(std::string* out) const {
   if (field_bytes_ == 0) {
     out->append(message_.payload);
     return;
@@ -233,6 +262,11 @@ bool PublishWriter::HasDeviceTopic() const {
 
 void PublishWriter::WriteProperties(std::string* out) const {
   WriteLength(property_bytes_, out);
+  if (!content_type_.empty()) {
+    out->push_back(kContentType);
+    WriteU16(content_type_.size(), out);
+    out->append(content_type_);
+  }
   out->append(kKeyProperty);
   WriteU16(stage_->key_raw.size() + tail_bytes_, out);
   out->append(stage_->key_raw).append(tail());

@@ -7,10 +7,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/encoding/envelope_coder.h"
 #include "core/queue/batch.h"
 
 namespace seganet {
@@ -37,7 +39,8 @@ enum class History : uint8_t {
 // unused.
 struct UplinkStage {
   uint32_t id = 0;
-  uint8_t qos = 1;  // 0 or 1
+  uint8_t qos = 1;                  // 0 or 1
+  Format format = Format::kNdjson;  // of lines of JSON
   History history = History::kNone;
   std::string history_suffix;
   std::array<std::vector<TopicPart>, kClasses + 1> topic;         // of envelopes
@@ -69,8 +72,9 @@ Message MessageOf(const Batch& batch);
 // Writes PUBLISH packets [MQTT 3.3], one at a time: Prepare() measures a packet, Write() writes it.
 // The packet carries the deduplication key, <gateway>/<epoch in base 36>/<class>/<sequence> and,
 // for a part of a batch, .<part>, as a user property in MQTT 5, and as the field "k" in the first
-// line of an envelope. The trace of a single record follows the key as user properties. Use one
-// object for all packets: only *out allocates memory.
+// line of an envelope. The trace of a single record follows the key as user properties. An envelope
+// in another format than NDJSON has its media type as Content Type in MQTT 5; lines that its coder
+// refuses stay NDJSON. Use one object for all packets: only *out and coders allocate memory.
 //
 // Thread safety: none.
 class PublishWriter {
@@ -102,6 +106,9 @@ class PublishWriter {
   bool MeasureTopic();
   void MeasureField();
   void MakeTail();
+  // Encodes the lines in the stage's format. Returns false if they are sent as they are.
+  bool Encode();
+  void WriteLines(std::string* out) const;
   std::string_view tail() const { return {tail_.data(), tail_bytes_}; }
 
   void WriteTopic(std::string* out) const;
@@ -119,6 +126,12 @@ class PublishWriter {
   size_t topic_bytes_ = 0;
   size_t field_bytes_ = 0;  // of "k" in the first line, 0 = none
   size_t property_bytes_ = 0;
+  // One coder per format, made when it is first used.
+  std::array<std::unique_ptr<EnvelopeCoder>, kFormats> coders_;
+  std::string lines_;              // with the key, for the coder
+  std::string encoded_;            // the payload, if is_encoded_
+  std::string_view content_type_;  // empty = no such property
+  bool is_encoded_ = false;
   size_t remaining_ = 0;
   bool field_has_comma_ = false;
   bool is_v5_ = false;
