@@ -1,14 +1,12 @@
 'use strict';
-// Splits an envelope into records: NDJSON as in docs/messages.md. Pure. The envelope is network input, so each line is
-// checked, and an invalid line does not affect the others.
+// Splits an envelope of any format into records, see docs/messages.md. Pure. The envelope is network input, so each
+// record is checked, and an invalid one does not affect the others.
 
-const { types } = require('node:util');
 const { CLASSES } = require('../base/classes');
 const { traceFields, traceOf } = require('../base/trace-context');
+const { EnvelopeError, MAX_BYTES, itemsOf } = require('./formats/items');
 const { parseKey } = require('./record-key');
 
-const MAX_BYTES = 16 * 1024 * 1024;
-const NEWLINE = 0x0a;
 /** Without groups, which overflow the regular expression engine's stack at several MiB. */
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
@@ -16,7 +14,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
  * @typedef {import('./record-key').Key} Key
  *
  * @typedef {object} EnvelopeRecord
- * @property {number} index of its line, from 0
+ * @property {number} index of the record in the envelope, from 0
  * @property {string} topic
  * @property {string} deviceId
  * @property {number} priority
@@ -29,37 +27,27 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
  * @typedef {object} Envelope
  * @property {Key | null} key null if the gateway sends none
  * @property {EnvelopeRecord[]} records
- * @property {{ line: number, reason: string }[]} faults invalid lines, from 1
- * @property {number} count lines
+ * @property {'line' | 'record'} noun what is numbered
+ * @property {{ line: number, reason: string }[]} faults invalid lines or records, from 1
+ * @property {number} count records, with the invalid ones
  */
 
-/** The payload is not an envelope. */
-class EnvelopeError extends Error {
-  /** @param {string} message */
-  constructor(message) {
-    super(message);
-    this.name = 'EnvelopeError';
-    this.code = 'SEGANET_BAD_ENVELOPE';
-  }
-}
-
 /**
- * @param {unknown} payload Buffer or text; an object is a parsed envelope of one line
+ * @param {unknown} payload Buffer or text; an object is a parsed envelope of one line, an array a parsed one in JSON
  * @returns {Envelope}
  * @throws {EnvelopeError} with a sentence
  */
 function readEnvelope(payload) {
+  const { noun, items } = itemsOf(payload);
   /** @type {Envelope} */
-  const envelope = { key: null, records: [], faults: [], count: 0 };
-  let number = 0;
-  for (const line of linesOf(payload)) {
-    number++;
-    if (line.length === 0) continue;
+  const envelope = { key: null, records: [], noun, faults: [], count: 0 };
+  for (const { number, fields, reason } of items) {
     const index = envelope.count++;
     try {
-      const fields = /** @type {Record<string, unknown>} */ (types.isUint8Array(line) ? parse(line) : line);
-      if (index === 0) envelope.key = parseKey(fields?.k);
-      envelope.records.push({ index, ...recordOf(fields) });
+      if (reason !== undefined) throw new TypeError(reason);
+      const given = /** @type {Record<string, unknown>} */ (fields);
+      if (index === 0) envelope.key = parseKey(given?.k);
+      envelope.records.push({ index, ...recordOf(given) });
     } catch (error) {
       envelope.faults.push({ line: number, reason: /** @type {Error} */ (error).message });
     }
@@ -100,7 +88,7 @@ function open({ payload, topic, userProperties = {} }, historySuffix) {
 function envelopeOf({ key }, payload) {
   try {
     const envelope = readEnvelope(payload);
-    const damaged = envelope.faults[0]?.line === 1 && envelope.records.length > 0;
+    const damaged = envelope.noun === 'line' && envelope.faults[0]?.line === 1 && envelope.records.length > 0;
     return envelope.key?.key === key || damaged ? envelope : null;
   } catch {
     return null;
@@ -113,52 +101,7 @@ function first(value) {
 }
 
 /**
- * @param {unknown} payload
- * @returns {Iterable<Buffer> | [Record<string, unknown>]}
- */
-function linesOf(payload) {
-  const bytes = typeof payload === 'string' ? Buffer.from(payload, 'utf8') : payload;
-  if (!types.isUint8Array(bytes)) {
-    if (typeof bytes === 'object' && bytes !== null && !Array.isArray(bytes)) {
-      return [/** @type {Record<string, unknown>} */ (bytes)];
-    }
-    throw new EnvelopeError(
-      'msg.payload is not an envelope: it must be a Buffer or a string with a JSON line for each record.'
-    );
-  }
-  if (bytes.length > MAX_BYTES) {
-    throw new EnvelopeError(`The envelope has ${bytes.length} bytes; at most ${MAX_BYTES} are accepted.`);
-  }
-  return splitLines(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
-}
-
-/** @param {Buffer} bytes */
-function* splitLines(bytes) {
-  for (let at = 0; at < bytes.length;) {
-    const found = bytes.indexOf(NEWLINE, at);
-    const end = found < 0 ? bytes.length : found;
-    yield bytes.subarray(at, end);
-    at = end + 1;
-  }
-}
-
-/** @param {Uint8Array} line */
-function parse(line) {
-  let text;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(line);
-  } catch {
-    throw new TypeError('is not UTF-8');
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new TypeError('is not JSON');
-  }
-}
-
-/**
- * @param {Record<string, unknown>} fields of one line
+ * @param {Record<string, unknown>} fields of an NDJSON line; `b` may be a Buffer
  * @returns {Omit<EnvelopeRecord, 'index'>}
  */
 function recordOf(fields) {
@@ -172,11 +115,17 @@ function recordOf(fields) {
   if (!isWhole(c, 1, CLASSES)) throw new TypeError(`has no class from 1 to ${CLASSES} (c)`);
   const isJson = Object.hasOwn(fields, 'p');
   if (isJson === Object.hasOwn(fields, 'b')) throw new TypeError('needs a payload: either p or b');
-  if (!isJson && (typeof b !== 'string' || b.length % 4 !== 0 || !BASE64.test(b)))
-    throw new TypeError('has a payload that is not base64 (b)');
-  const payload = isJson ? fields.p : Buffer.from(/** @type {string} */ (b), 'base64');
+  const payload = isJson ? fields.p : bytesOf(b);
   const trace = traceFields(traceOf(traceparent, tracestate));
   return { topic: t, deviceId: d, priority: Number(c), ts, seq: Number(s), payload, ...trace };
+}
+
+/** @param {unknown} b @returns {Buffer} */
+function bytesOf(b) {
+  if (Buffer.isBuffer(b)) return b;
+  if (typeof b !== 'string' || b.length % 4 !== 0 || !BASE64.test(b))
+    throw new TypeError('has a payload that is not base64 (b)');
+  return Buffer.from(b, 'base64');
 }
 
 /**
@@ -189,14 +138,15 @@ function isWhole(value, min, max) {
 }
 
 /**
- * @param {Pick<Envelope, 'faults' | 'records'>} envelope with at least one fault
+ * @param {Pick<Envelope, 'faults' | 'records' | 'noun'>} envelope with at least one fault
  * @returns {string} a sentence
  */
-function faultSentence({ faults, records }) {
+function faultSentence({ faults, records, noun }) {
   const [{ line, reason }] = faults;
-  if (records.length === 0) return `The envelope contains no record: line ${line} ${reason}.`;
-  const all = faults.length > 1 ? ` ${faults.length} lines are not records.` : '';
-  return `Line ${line} of the envelope ${reason}.${all} The other lines were passed on.`;
+  if (records.length === 0) return `The envelope contains no record: ${noun} ${line} ${reason}.`;
+  const all = faults.length > 1 ? ` ${faults.length} ${noun}s are not records.` : '';
+  const start = noun === 'line' ? 'Line' : 'Record';
+  return `${start} ${line} of the envelope ${reason}.${all} The other ${noun}s were passed on.`;
 }
 
 module.exports = { open, readEnvelope, faultSentence, EnvelopeError, MAX_BYTES };

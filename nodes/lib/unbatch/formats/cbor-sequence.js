@@ -1,0 +1,69 @@
+'use strict';
+// An envelope as a CBOR sequence (RFC 8742): one map with integer keys per record, see docs/messages.md.
+
+const { CborReader } = require('./cbor-reader');
+
+/** @typedef {import('./items').Item} Item */
+
+/** Names of the fields as in NDJSON, by key. `later` and `text` exist only here. */
+const FIELDS = ['k', 'd', 't', 'ts', 's', 'c', 'p', 'b', 'text', 'traceparent', 'tracestate', 'later'];
+/** A record without them has those of the record before it. */
+const INHERITED = /** @type {const} */ (['d', 't', 'c']);
+
+/**
+ * Reads the records. A damaged one is the last: the next one's start is unknown.
+ * @param {Buffer} bytes
+ * @returns {Generator<Item>}
+ */
+function* cborItems(bytes) {
+  const reader = new CborReader(bytes);
+  /** @type {Record<string, unknown>} */
+  let last = {};
+  for (let number = 1; !reader.atEnd; number++) {
+    try {
+      last = recordOf(fieldsOf(reader), last);
+    } catch (error) {
+      yield { number, reason: /** @type {Error} */ (error).message };
+      return;
+    }
+    yield { number, fields: last };
+  }
+}
+
+/** @param {CborReader} reader @returns {Record<string, unknown>} */
+function fieldsOf(reader) {
+  /** @type {Record<string, unknown>} */
+  const fields = {};
+  for (let left = reader.mapSize(); left > 0; left--) {
+    const key = reader.key();
+    const value = reader.value();
+    const name = FIELDS[/** @type {number} */ (key)];
+    // A later version may have more keys.
+    if (name !== undefined) fields[name] = value;
+  }
+  return fields;
+}
+
+/**
+ * @param {Record<string, unknown>} given
+ * @param {Record<string, unknown>} last the record before it
+ * @returns {Record<string, unknown>} the fields of an NDJSON line; `b` is a Buffer
+ */
+function recordOf({ later, text, ...fields }, last) {
+  for (const name of INHERITED) fields[name] ??= last[name];
+  if (later !== undefined) fields.ts = Number(last.ts) + Number(later);
+  if (Number.isNaN(fields.ts)) throw new TypeError('has no time (ts)');
+  if (text !== undefined) fields.p = parse(text);
+  return fields;
+}
+
+/** @param {unknown} text */
+function parse(text) {
+  try {
+    return JSON.parse(/** @type {string} */ (text));
+  } catch {
+    throw new TypeError('has a payload that is not JSON');
+  }
+}
+
+module.exports = { cborItems };
