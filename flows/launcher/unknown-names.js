@@ -12,11 +12,6 @@ const OTHERS =
   /^SEGANET_(CACHE|NATIVE|LAUNCHER_PID|PYTHON|REQUIRE_TOOLS|TENANT|(TENANTS?|TEST|SHIM|OPENSSL|CRC32C|BENCH)_\w+)$/;
 const MAX_EDITS = 4;
 
-/** Variables of the previous release: what the sentence says after the name. @type {Record<string, string>} */
-const RETIRED = {
-  SEGANET_BATCH_FORMAT: 'is no longer a variable: an envelope is always NDJSON. Unset it.'
-};
-
 /**
  * @param {string} from
  * @param {string} to
@@ -59,7 +54,6 @@ function unknownNames(env, known) {
     (name) => name.startsWith('SEGANET_') && !known.includes(name) && !OTHERS.test(name)
   );
   return names.flatMap((name) => {
-    if (Object.hasOwn(RETIRED, name)) return `${name} ${RETIRED[name]}`;
     const former = FORMER.find((each) => each.name === name);
     if (former) return formerProblem(former, env[name]?.trim() ?? '');
     const [nearest] = known

@@ -116,7 +116,7 @@ describe('refuses an unusable value with a sentence that names the variable', ()
       '5',
       /is no longer a variable: set "Minimum gap \(ms\)" \(gapMs\) in the batch node of your flow/
     ],
-    ['SEGANET_BATCH_FORMAT', 'ndjson', /is no longer a variable: an envelope is always NDJSON/],
+    ['SEGANET_BATCH_FORMAT', 'xml', /must be one of ndjson, json, cbor, senml-json, senml-cbor, not "xml"/],
     ['SEGANET_EDITOR_PORT', 'on', /whole number/],
     ['SEGANET_DEVICE_HOST', 'a b', /IP address or a host name/],
     ['SEGANET_GATEWAY_ID', 'a/b', /no space, "\/"/],

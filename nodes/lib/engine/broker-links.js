@@ -11,6 +11,7 @@ const { anyConnected } = require('./session-summary');
  * @property {string} topic
  * @property {string} recordTopic
  * @property {0 | 1} qos
+ * @property {import('../uplink/sending/uplink-stage').Format} format of envelopes
  * @property {'property' | 'suffix' | 'none'} history how records of the backlog are marked
  * @property {string} historySuffix
  * @typedef {{ topic: string, envelopeTopic: string, create: boolean, source?: string }} KafkaTopics

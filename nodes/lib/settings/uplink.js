@@ -14,6 +14,13 @@ const rows = /** @type {const} */ ({
   },
   recordTopic: { type: 'text', default: '{topic}' },
   qos: { type: 'choice', values: ['1', '0'], default: '1' },
+  format: {
+    type: 'choice',
+    values: ['ndjson', 'json', 'cbor', 'senml-json', 'senml-cbor'],
+    default: 'ndjson',
+    variable: 'SEGANET_BATCH_FORMAT',
+    help: 'Format of envelopes: lines of JSON, a JSON array, a CBOR sequence, or SenML.'
+  },
   history: {
     type: 'choice',
     values: ['property', 'suffix', 'none'],

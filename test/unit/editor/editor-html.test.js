@@ -376,7 +376,7 @@ describe('validators return reasons', () => {
         'lingerMs'
       ],
       'seganet-uplink-broker': ['backlogRate', 'backlogShare', 'ackTimeoutMs', 'userTimeoutMs'],
-      'seganet-uplink': ['history', 'historySuffix']
+      'seganet-uplink': ['format', 'history', 'historySuffix']
     };
     for (const [type, names] of Object.entries(later)) {
       for (const name of names) expect([name, verdict(type, name, undefined)]).toEqual([name, true]);
