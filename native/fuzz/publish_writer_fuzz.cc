@@ -107,7 +107,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Batch batch;
   batch.kind = input.Flag() ? BatchKind::kEnvelope : BatchKind::kSingle;
   const bool is_v5 = input.Flag(), retain_available = input.Flag(), dup = input.Flag();
-  batch.flags = input.Byte() % 32;
+  const uint8_t flags = input.Byte();
+  batch.flags = flags % 32;
   batch.record_class = static_cast<uint8_t>(1 + input.Byte() % seganet::kClasses);
   const auto id = static_cast<uint16_t>(1 + input.Number() % 65'535);
   batch.epoch = input.Number();
@@ -116,8 +117,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   batch.backlog = how % 2 == 1;
   UplinkStage stage;
   stage.qos = how / 2 % 4 == 0 ? 0 : 1;
+  stage.format = static_cast<seganet::Format>(flags / 32 % seganet::kFormats);
   stage.history = static_cast<seganet::History>(how / 8 % 3);
   stage.history_suffix = "suffix";
+  const seganet::Format format = stage.format;
   const int64_t key_part = how / 32 == 0 ? seganet::Message::kWhole : how / 32;
   stage.topic[batch.record_class] = ReadTopic(&input);
   stage.record_topic[batch.record_class] = ReadTopic(&input);
@@ -182,6 +185,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       batch.kind == BatchKind::kEnvelope || (batch.flags & seganet::kFlagEnvelope) != 0;
   const std::string_view payload(reinterpret_cast<const char*>(publish.payload.data()),
                                  publish.payload.size());
+  if (is_envelope && stage.format != seganet::Format::kNdjson) {
+    // A coder gets what would be sent as NDJSON, and may refuse it.
+    stage.format = seganet::Format::kNdjson;
+    std::string plain;
+    Check(writer.Prepare(message, stage, false, false) > 0);
+    writer.Write(id, false, &plain);
+    const std::string lines =
+        plain.substr(writer.topic_at() + writer.topic_bytes() + (stage.qos > 0 ? 2 : 0));
+    std::string encoded;
+    const auto coder = seganet::MakeEnvelopeCoder(format);
+    Check(payload == (coder->Encode(lines, &encoded) ? encoded : lines));
+    return 0;
+  }
   const bool has_key = is_envelope && strings.payload.starts_with('{');
   Check((payload.size() > strings.payload.size()) == has_key);
   CheckPayload(payload, strings.payload, stage.key_json);

@@ -110,7 +110,7 @@ function recordOf(fields) {
   const { d, t, ts, s, c, b, traceparent, tracestate } = fields;
   if (typeof d !== 'string' || d === '') throw new TypeError('has no device (d)');
   if (typeof t !== 'string') throw new TypeError('has no topic (t)');
-  if (typeof ts !== 'number') throw new TypeError('has no time (ts)');
+  if (typeof ts !== 'number' || !Number.isFinite(ts)) throw new TypeError('has no time (ts)');
   if (!isWhole(s, 0, 0xffffffff)) throw new TypeError('has no sequence number (s)');
   if (!isWhole(c, 1, CLASSES)) throw new TypeError(`has no class from 1 to ${CLASSES} (c)`);
   const isJson = Object.hasOwn(fields, 'p');

@@ -76,7 +76,7 @@ test("accepts an envelope of one line that core's mqtt in has already parsed", (
   });
 });
 
-test.each([undefined, null, 7, true, [line()]])('rejects %j as an envelope', (payload) => {
+test.each([undefined, null, 7, true])('rejects %j as an envelope', (payload) => {
   expect(() => readEnvelope(payload)).toThrow(/must be a Buffer or a string/);
 });
 
@@ -132,13 +132,15 @@ test('names the first line in the sentence and counts the others', () => {
     { line: 3, reason: 'is not JSON' },
     { line: 9, reason: 'is not an object' }
   ];
-  expect(faultSentence({ faults: faults.slice(1), records: [{}] })).toBe(
+  expect(faultSentence({ noun: 'line', faults: faults.slice(1), records: [{}] })).toBe(
     'Line 9 of the envelope is not an object. The other lines were passed on.'
   );
-  expect(faultSentence({ faults, records: [{}] })).toMatch(
+  expect(faultSentence({ noun: 'line', faults, records: [{}] })).toMatch(
     /^Line 3 .* is not JSON\. 2 lines are not records\. /
   );
-  expect(faultSentence({ faults, records: [] })).toBe('The envelope contains no record: line 3 is not JSON.');
+  expect(faultSentence({ noun: 'line', faults, records: [] })).toBe(
+    'The envelope contains no record: line 3 is not JSON.'
+  );
 });
 
 describe('a message', () => {
@@ -207,6 +209,7 @@ describe('hostile input', () => {
     for (let round = 0; round < 2000; round++) {
       const input = round % 4 === 0 ? draw(integer(300)) : Buffer.from(bytes);
       for (let i = integer(4); i > 0 && input.length > 0; i--) input[integer(input.length)] = integer(256);
+      if (input.length > 0) input[0] = 0x7b; // or it could be another format
       const { records, faults, count } = readEnvelope(input);
       expect([round, records.length + faults.length, count]).toEqual([round, lines(input), lines(input)]);
       for (const { deviceId, priority, seq } of records) {

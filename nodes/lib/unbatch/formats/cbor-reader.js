@@ -7,7 +7,8 @@ const MAX_ITEMS = 8 * 1024 * 1024;
 /** Arrays and maps in one another: those of a JSON payload. */
 const MAX_DEPTH = 64;
 
-const [UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP, TAG] = [0, 1, 2, 3, 4, 5, 6];
+/** [RFC 8949 3.1] */
+const [UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP, TAG, SIMPLE] = [0, 1, 2, 3, 4, 5, 6, 7];
 const DECIMAL_FRACTION = 4;
 const FALSE = 20;
 const TRUE = 21;
@@ -20,13 +21,19 @@ const CUT_OFF = 'ends within a CBOR item';
 
 class CborReader {
   #bytes;
+  #maxItems;
   #at = 0;
   #items = 0;
+  /** Of the last head. Fields, because an object for each item would take most of the time. */
+  #major = 0;
+  /** A number, or a bigint from 2^32 on; of major type 7 the value. @type {any} */
+  #argument = 0;
   #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-  /** @param {Buffer} bytes */
-  constructor(bytes) {
+  /** @param {Buffer} bytes @param {number} [maxItems] */
+  constructor(bytes, maxItems = MAX_ITEMS) {
     this.#bytes = bytes;
+    this.#maxItems = maxItems;
   }
 
   /** @returns {boolean} */
@@ -40,12 +47,13 @@ class CborReader {
    * @returns {unknown} a map as an object; an integer beyond 2^53 as the nearest number
    */
   value(depth = 0) {
-    const { major, argument } = this.#head();
-    switch (major) {
+    this.#head();
+    const argument = this.#argument;
+    switch (this.#major) {
       case UNSIGNED:
         return Number(argument);
       case NEGATIVE:
-        return Number(-1n - BigInt(argument));
+        return typeof argument === 'number' ? -1 - argument : Number(-1n - argument);
       case BYTES:
         return Buffer.from(this.#take(Number(argument)));
       case TEXT:
@@ -63,16 +71,16 @@ class CborReader {
 
   /** Reads the head of a map. @returns {number} its members */
   mapSize() {
-    const { major, argument } = this.#head();
-    if (major !== MAP) throw new TypeError('is not a CBOR map');
-    return this.#sizeOf(argument, 2);
+    this.#head();
+    if (this.#major !== MAP) throw new TypeError('is not a CBOR map');
+    return this.#sizeOf(this.#argument, 2);
   }
 
   /** Reads the head of an array. @returns {number} its elements */
   arraySize() {
-    const { major, argument } = this.#head();
-    if (major !== ARRAY) throw new TypeError('is not a CBOR array');
-    return this.#sizeOf(argument, 1);
+    this.#head();
+    if (this.#major !== ARRAY) throw new TypeError('is not a CBOR array');
+    return this.#sizeOf(this.#argument, 1);
   }
 
   /** @returns {number | string} an integer or text */
@@ -82,20 +90,22 @@ class CborReader {
     throw new TypeError('has a key that is neither an integer nor text');
   }
 
-  /**
-   * @returns {{ major: number, argument: any }} argument: a number, or a bigint from 2^32 on; of major type 7 the value
-   */
   #head() {
-    if (++this.#items > MAX_ITEMS) throw new TypeError(`has more than ${MAX_ITEMS} CBOR items`);
-    const first = this.#take(1)[0];
-    const major = first >> 5;
+    if (++this.#items > this.#maxItems) throw new TypeError(`has more than ${this.#maxItems} CBOR items`);
+    if (this.#at === this.#bytes.length) throw new TypeError(CUT_OFF);
+    const first = this.#bytes[this.#at++];
     const info = first & 31;
-    if (major === 7) return { major, argument: this.#simple(info) };
-    if (info < 24) return { major, argument: info };
-    const size = 2 ** (info - 24);
+    this.#major = first >> 5;
+    if (this.#major === SIMPLE) this.#argument = this.#simple(info);
+    else if (info < 24) this.#argument = info;
+    else this.#argument = this.#long(2 ** (info - 24));
+  }
+
+  /** @param {number} size bytes of the argument @returns {number | bigint} */
+  #long(size) {
     if (size > 8) throw new TypeError('has a CBOR item without a length, which the format does not use');
     const bytes = this.#take(size);
-    return { major, argument: size === 8 ? bytes.readBigUInt64BE() : bytes.readUIntBE(0, size) };
+    return size === 8 ? bytes.readBigUInt64BE() : bytes.readUIntBE(0, size);
   }
 
   /** @param {number} info */
@@ -177,9 +187,9 @@ class CborReader {
 
   /** @returns {number | bigint} */
   #integer() {
-    const { major, argument } = this.#head();
-    if (major === UNSIGNED) return argument;
-    if (major === NEGATIVE) return -1n - BigInt(argument);
+    this.#head();
+    if (this.#major === UNSIGNED) return this.#argument;
+    if (this.#major === NEGATIVE) return -1n - BigInt(this.#argument);
     throw new TypeError('has a decimal fraction without two integers');
   }
 }

@@ -52,7 +52,6 @@ function fieldsOf(reader) {
 function recordOf({ later, text, ...fields }, last) {
   for (const name of INHERITED) fields[name] ??= last[name];
   if (later !== undefined) fields.ts = Number(last.ts) + Number(later);
-  if (Number.isNaN(fields.ts)) throw new TypeError('has no time (ts)');
   if (text !== undefined) fields.p = parse(text);
   return fields;
 }
