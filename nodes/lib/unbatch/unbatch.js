@@ -4,7 +4,8 @@
 
 const { CLASSES } = require('../base/classes');
 const { traceFields, traceOf } = require('../base/trace-context');
-const { EnvelopeError, MAX_BYTES, itemsOf } = require('./formats/items');
+const { EnvelopeError, MAX_BYTES } = require('./envelope-error');
+const { itemsOf } = require('./items');
 const { parseKey } = require('./record-key');
 
 /** Without groups, which overflow the regular expression engine's stack at several MiB. */

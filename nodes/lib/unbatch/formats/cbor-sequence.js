@@ -3,7 +3,7 @@
 
 const { CborReader } = require('./cbor-reader');
 
-/** @typedef {import('./items').Item} Item */
+/** @typedef {import('../items').Item} Item */
 
 /** Names of the fields as in NDJSON, by key. `later` and `text` exist only here. */
 const FIELDS = ['k', 'd', 't', 'ts', 's', 'c', 'p', 'b', 'text', 'traceparent', 'tracestate', 'later'];

@@ -3,7 +3,7 @@
 
 const { CborReader, setMember } = require('./cbor-reader');
 
-/** @typedef {import('./items').Item} Item */
+/** @typedef {import('../items').Item} Item */
 /** @typedef {Record<string, any>} Fields */
 
 /** [RFC 8428 12.2] Labels by their numbers in CBOR. @type {Map<number | string, string>} */

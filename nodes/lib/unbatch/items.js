@@ -3,10 +3,10 @@
 // begin alike.
 
 const { types } = require('node:util');
-const { cborItems } = require('./cbor-sequence');
-const { readSenmlCbor, senmlItems } = require('./senml');
+const { EnvelopeError, MAX_BYTES } = require('./envelope-error');
+const { cborItems } = require('./formats/cbor-sequence');
+const { readSenmlCbor, senmlItems } = require('./formats/senml');
 
-const MAX_BYTES = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const BRACKET = 0x5b; // [
 /** [RFC 8949 3] Most significant bits of the first byte of a CBOR array or map. */
@@ -19,16 +19,6 @@ const CBOR_MAP = 0b101;
  * @property {unknown} [fields] of an NDJSON line; `b` may be a Buffer
  * @property {string} [reason] ends the sentence "Record 2 of the envelope …"
  */
-
-/** The payload is not an envelope. */
-class EnvelopeError extends Error {
-  /** @param {string} message */
-  constructor(message) {
-    super(message);
-    this.name = 'EnvelopeError';
-    this.code = 'SEGANET_BAD_ENVELOPE';
-  }
-}
 
 /**
  * @param {unknown} payload Buffer or text; an object is a parsed envelope of one line, an array one in JSON
@@ -119,4 +109,4 @@ function parse(json) {
   }
 }
 
-module.exports = { itemsOf, EnvelopeError, MAX_BYTES };
+module.exports = { itemsOf };
