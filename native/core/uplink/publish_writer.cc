@@ -25,7 +25,7 @@ constexpr std::string_view kTracestateProperty("\x26\0\x0atracestate", 13);
 constexpr std::string_view kKeyField = "\"k\":\"";
 constexpr char kContentType = '\x03';  // [MQTT 3.3.2.3.9]
 // Memory that a large envelope has needed beyond this is freed by the next one.
-constexpr size_t kKeptBytes = 262'144;
+constexpr size_t kKeptEnvelopeBytes = 262'144;
 
 bool IsWildcardOrNul(char c) { return c == '+' || c == '#' || c == '\0'; }
 
@@ -212,12 +212,15 @@ void PublishWriter::Write(uint16_t id, bool dup, std::string* out) const {
 bool PublishWriter::Encode() {
   content_type_ = {};
   if (!message_.has_lines || stage_->format == Format::kNdjson) return false;
-  for (std::string* buffer : {&lines_, &encoded_}) {
-    buffer->clear();
-    if (buffer->capacity() > kKeptBytes) buffer->shrink_to_fit();
-  }
   std::unique_ptr<EnvelopeCoder>& coder = coders_[static_cast<size_t>(stage_->format)];
+  if (lines_.capacity() > kKeptEnvelopeBytes) {
+    lines_ = {};
+    encoded_ = {};
+    coder.reset();
+  }
   if (!coder) coder = MakeEnvelopeCoder(stage_->format);
+  lines_.clear();
+  encoded_.clear();
   WriteLines(&lines_);
   if (!coder->Encode(lines_, &encoded_)) return false;
   content_type_ = coder->content_type();

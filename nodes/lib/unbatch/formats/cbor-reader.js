@@ -214,4 +214,5 @@ function setMember(object, name, value) {
   else Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-module.exports = { CborReader, setMember, MAX_DEPTH, MAX_ITEMS };
+exports.CborReader = CborReader;
+exports.setMember = setMember;

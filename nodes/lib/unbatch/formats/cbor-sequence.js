@@ -30,7 +30,7 @@ function* cborItems(bytes) {
   }
 }
 
-/** @param {CborReader} reader @returns {Record<string, unknown>} */
+/** @param {import('./cbor-reader').CborReader} reader @returns {Record<string, unknown>} */
 function fieldsOf(reader) {
   /** @type {Record<string, unknown>} */
   const fields = {};

@@ -58,7 +58,7 @@ function* senmlItems(pack) {
   let number = 0;
   for (let at = 0; at < pack.length;) {
     const first = at++;
-    while (at < pack.length && isFields(pack[at]) && !Object.hasOwn(pack[at], 'sq')) at++;
+    while (at < pack.length && continues(pack[at])) at++;
     number++;
     try {
       yield { number, fields: recordOf(pack.slice(first, at), base) };
@@ -66,6 +66,11 @@ function* senmlItems(pack) {
       yield { number, reason: /** @type {Error} */ (error).message };
     }
   }
+}
+
+/** @param {unknown} record @returns {boolean} true if it belongs to the group before it */
+function continues(record) {
+  return isFields(record) && !Object.hasOwn(record, 'sq');
 }
 
 /** @param {unknown} value @returns {value is Fields} */
