@@ -119,6 +119,17 @@ TEST(EnvelopeCoder, SenmlCarriesOtherPayloadsAsData) {
   }
 }
 
+TEST(EnvelopeCoder, SenmlCarriesAnObjectOfManyMembersAsData) {
+  std::string members;
+  for (int i = 0; i < 256; ++i) members += ",\"m" + std::to_string(i) + "\":1";
+  const auto encoded = [](const std::string& members_of) {
+    return Encoded(Format::kSenmlJson,
+                   Line("d", "t", "{" + members_of.substr(1) + "}", 1763712000000, 1));
+  };
+  EXPECT_EQ(encoded(members).find("\"vd\""), std::string::npos);
+  EXPECT_NE(encoded(members + ",\"m\":1").find("\"ct\":\"50\",\"vd\""), std::string::npos);
+}
+
 TEST(EnvelopeCoder, SenmlCarriesTimesThatItReadsOtherwiseInAFieldOfOurs) {
   EXPECT_EQ(Encoded(Format::kSenmlJson, Line("d", "t", "1", 268'435'455'999, 1)),
             "[{\"bn\":\"d/t\",\"bt\":0,\"ms\":268435455999,\"sq\":1,\"cl\":3,\"v\":1}]");

@@ -173,6 +173,7 @@ test.each([
 
 test.each([
   [{ history: 'loud' }, /history is loud/],
+  [{ format: 'xml' }, /format is xml; it must be one of ndjson, json, cbor/],
   [{ history: 'suffix', historySuffix: '/#' }, /history suffix '\/#' must not contain/],
   [{ history: 'suffix', historySuffix: '' }, /must not be empty/]
 ])('refuses %j with a sentence', (stage, sentence) => {
