@@ -2,7 +2,8 @@
 // The formats of envelopes, from the PUBLISH writer to the unbatch node. ROUNDS=10000 is the long form.
 
 const mqttPacket = require('mqtt-packet');
-const { checkFormats, encode, writerOf } = require('../fixtures/gateway/format-check');
+const { FORMATS, checkFormats, encode, writerOf } = require('../fixtures/gateway/format-check');
+const { cut, readPieces } = require('../../nodes/lib/uplink/sending/envelope-pieces');
 const { open, readEnvelope } = require('../../nodes/lib/unbatch/unbatch');
 
 const line = (fields) =>
@@ -18,9 +19,14 @@ test(`every format carries ${rounds} random envelopes to the unbatch node (SEED=
   checkFormats(seed, rounds);
 }, 600000);
 
-/** @param {ReturnType<typeof writerOf>} writer @param {Buffer} bytes @returns {any} a packet of MQTT 5 */
-function packetOf(writer, bytes) {
-  const packet = Buffer.alloc(writer.prepare(1, bytes, META, 0, bytes.length, -1));
+/**
+ * @param {ReturnType<typeof writerOf>} writer
+ * @param {Buffer} bytes
+ * @param {{ from: number, to: number, number: number }} [piece] default: all bytes
+ * @returns {any} a packet of MQTT 5
+ */
+function packetOf(writer, bytes, { from, to, number } = { from: 0, to: bytes.length, number: -1 }) {
+  const packet = Buffer.alloc(writer.prepare(1, bytes, META, from, to, number));
   writer.write(packet, 0, 0, false);
   let read;
   const parser = mqttPacket.parser({ protocolVersion: 5 });
@@ -54,9 +60,25 @@ test('NDJSON has no content type, and neither has an envelope with fields of its
 
 test('a damaged record of a CBOR sequence is reported, and those before it pass', () => {
   const bytes = encode(writerOf('cbor'), Buffer.concat([line(), line({ s: 42 }), line({ s: 43 })]));
-  const cut = readEnvelope(bytes.subarray(0, -1));
-  expect(cut).toMatchObject({ noun: 'record', count: 3, records: [{ seq: 41 }, { seq: 42 }] });
-  expect(cut.faults).toEqual([{ line: 3, reason: 'ends within a CBOR item' }]);
+  const damaged = readEnvelope(bytes.subarray(0, -1));
+  expect(damaged).toMatchObject({ noun: 'record', count: 3, records: [{ seq: 41 }, { seq: 42 }] });
+  expect(damaged.faults).toEqual([{ line: 3, reason: 'ends within a CBOR item' }]);
+});
+
+test.each(FORMATS)('the pieces of an envelope that was cut are whole envelopes in %s', (format) => {
+  const writer = writerOf(format, true);
+  const bytes = Buffer.concat([41, 42, 43, 44, 45].map((s) => line({ s })));
+  const [whole] = readPieces(bytes, 0, bytes.length);
+  const pieces = /** @type {NonNullable<ReturnType<typeof cut>>} */ (cut(bytes, whole));
+  const read = pieces.map((piece) => {
+    const { payload, properties } = packetOf(writer, bytes, piece);
+    return open({ payload, userProperties: properties.userProperties }, '');
+  });
+  expect(read.map(({ key }) => key?.part)).toEqual([2, 3]);
+  expect(read.map(({ envelope }) => envelope?.records.map(({ seq }) => seq))).toEqual([
+    [41, 42],
+    [43, 44, 45]
+  ]);
 });
 
 test('an unknown format is refused', () => {
