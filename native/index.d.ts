@@ -1085,6 +1085,24 @@ export interface PublishStage {
   historySuffix: Uint8Array;
   /** Of envelopes, default ndjson. */
   format?: 'ndjson' | 'json' | 'cbor' | 'senml-json' | 'senml-cbor';
+  /** How envelopes are compressed; default off. It must be in compressions(). */
+  compress?: 'off' | 'zstd' | 'deflate';
+  /** MQTT topic filters: an envelope with a record of such a topic is not compressed. */
+  neverCompress?: string[];
+}
+
+/** Counters of the compression of a stage since it was set. */
+export interface CompressionNumbers {
+  /** Envelopes: compressed, kept out by neverCompress, not smaller, failed in the library. */
+  packed: number;
+  keptOut: number;
+  larger: number;
+  failures: number;
+  /** Bytes of the compressed envelopes, before and after. */
+  before: number;
+  after: number;
+  /** Lines kept since the last proposeDictionary(). */
+  fresh: number;
 }
 
 /**
@@ -1124,6 +1142,22 @@ export declare class PublishWriter {
   topic(): string;
   /** The topic as a key for tables, its bytes as characters; null when it contains nothing of the record. */
   deviceTopic(): string | null;
+  /** The compressions that this Node.js has. */
+  static compressions(): ('zstd' | 'deflate')[];
+  /** Switches the compression of a stage; initially on. */
+  setCompressing(stage: number, isOn: boolean): void;
+  /**
+   * Uses a dictionary from now on.
+   * @param hash 8 bytes @param content raw, at most 32,768 bytes; empty = none
+   * @returns false if it is refused, or the stage does not compress; then there is none
+   */
+  setDictionary(stage: number, hash: Uint8Array, content: Uint8Array): boolean;
+  /** Returns the content for a new dictionary: recent lines, the latest last. @param bytes at most 32,768 */
+  proposeDictionary(stage: number, bytes: number): Buffer;
+  /** Returns the bytes of a recent envelope, plain and compressed with each dictionary; plain 0 = there is none. */
+  tryDictionary(stage: number, content: Uint8Array): { plain: number; current: number; proposed: number };
+  /** Returns null if the stage does not compress. */
+  compression(stage: number): CompressionNumbers | null;
 }
 
 /** The places of the packets in flight of one session. Only JavaScript or the express path uses them at a time. */

@@ -3,15 +3,20 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { KeyWindow } = require('./lib/unbatch/key-window');
+const { asError } = require('./lib/base/guard');
 const { onInput } = require('./lib/base/message-input');
 const { END, KEY, whenEnded } = require('./lib/engine/deliveries');
 const { leaveInert } = require('./lib/engine/join');
 const { integer, text } = require('./lib/base/options');
 const { readSettings } = require('./lib/settings/migrations');
 const { Status, rate } = require('./lib/base/status');
+const { Dictionaries } = require('./lib/unbatch/dictionaries');
+const { EnvelopeError } = require('./lib/unbatch/envelope-error');
 const { readKeys, writeKeys } = require('./lib/unbatch/kept-keys');
 const { OpenBatches } = require('./lib/unbatch/open-batches');
+const { LAST_FORMAT, decompress, dictionaryIn, encodingOf } = require('./lib/unbatch/payload-encoding');
 const { open, faultSentence } = require('./lib/unbatch/unbatch');
+const { WaitingMessages } = require('./lib/unbatch/waiting-messages');
 
 const TICK_MS = 1000;
 /** In the user folder: the keys that were remembered at the last orderly end. */
@@ -39,6 +44,8 @@ module.exports = function (RED) {
     const file = keysFile(RED, this.id);
     if (file) readKeys(file, seen);
     const batches = new OpenBatches((key) => seen.remove(key));
+    const dictionaries = new Dictionaries(file && file.replace(/\.json$/, '-dictionaries'));
+    const waiting = new WaitingMessages();
     const status = new Status(this);
     let records = 0;
     let duplicates = 0;
@@ -47,7 +54,8 @@ module.exports = function (RED) {
       const now = performance.now();
       const perSecond = (records * 1000) / (now - at);
       [records, at] = [0, now];
-      const tail = duplicates > 0 ? ` · ${rate(duplicates)} duplicates dropped` : '';
+      const dropped = duplicates > 0 ? ` · ${rate(duplicates)} duplicates dropped` : '';
+      const tail = waiting.size > 0 ? ` · ${waiting.size} wait for a dictionary` : dropped;
       status.set({
         fill: perSecond > 0 ? 'green' : 'grey',
         shape: 'dot',
@@ -56,6 +64,42 @@ module.exports = function (RED) {
     }, TICK_MS).unref();
 
     onInput(this, (msg, send, done) => {
+      const dictionary = dictionaryIn(msg);
+      if (dictionary) {
+        const { problem } = dictionaries.add(dictionary);
+        if (problem) this.warn(problem);
+        waiting.arrived();
+        return done();
+      }
+      const encoded = encodingOf(msg);
+      const topic = String(msg.topic ?? '');
+      const missing = () =>
+        encoded?.dictionary && !dictionaries.get(encoded.dictionary) ? encoded.dictionary : '';
+      const take = () => pass(encoded ? { ...msg, payload: contentOf(encoded) } : msg, send, done);
+      if (missing() === '' && !waiting.isBehind(topic)) return take();
+      const guarded = () => {
+        try {
+          take();
+        } catch (error) {
+          done(asError(error));
+        }
+      };
+      waiting.add({ topic, bytes: encoded?.bytes.length ?? 0, missing, take: guarded, fail: done });
+    });
+
+    /** @param {import('./lib/unbatch/payload-encoding').Encoded} encoded whose dictionary is known */
+    const contentOf = (encoded) => {
+      const { format, encoding, dictionary, bytes } = encoded;
+      if (format > LAST_FORMAT) throw new EnvelopeError(`The envelope has the unknown format ${format}.`);
+      return encoding ? decompress(encoded, dictionary ? dictionaries.get(dictionary) : undefined) : bytes;
+    };
+
+    /**
+     * @param {any} msg with NDJSON, or a single record
+     * @param {(msg: any) => void} send
+     * @param {(error?: Error) => void} done
+     */
+    const pass = (msg, send, done) => {
       const opened = open(msg, values.historySuffix);
       const { key, historical, envelope, trace } = opened;
       const count = envelope ? envelope.count : 1;
@@ -76,12 +120,14 @@ module.exports = function (RED) {
       if (envelope) sendRecords(msg, send, opened, RED.util.generateId);
       else send(Object.assign(msg, trace, { batch: { ...key, index: 0, count, historical } }));
       done(damaged ? new Error(faultSentence(envelope)) : undefined);
-    });
+    };
     this.on('close', (/** @type {boolean} */ isRemoved, /** @type {() => void} */ done) => {
       clearInterval(timer);
       status.close();
+      waiting.close();
       batches.abandon();
       try {
+        if (isRemoved) dictionaries.remove();
         if (file && isRemoved) fs.rmSync(file, { force: true });
         else if (file && seen.size > 0) writeKeys(file, seen);
       } catch (error) {

@@ -5,6 +5,7 @@ const { claimLink } = require('./lib/engine/claim-link');
 const { join } = require('./lib/engine/join');
 const { schema } = require('./lib/settings/uplink');
 const { toRecord, toEnvelope, isBatch } = require('./lib/base/record');
+const { checkCompression } = require('./lib/engine/check-compression');
 const { checkTemplate } = require('./lib/engine/check-template');
 const { uplinkShown, heldShown } = require('./lib/engine/uplink-status');
 
@@ -27,6 +28,7 @@ module.exports = function (RED) {
         const { broker, qos, ...topics } = values;
         checkTemplate('topic', topics.topic);
         checkTemplate('recordTopic', topics.recordTopic);
+        checkCompression(topics.compress, topics.neverCompress);
         const link = claimLink(RED, this, broker, host, BROKER);
         return {
           kind: 'uplink',

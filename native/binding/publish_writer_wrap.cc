@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "binding/batch_meta.h"
+#include "binding/encoding/packers.h"
 #include "binding/node/args.h"
 #include "binding/uplink_options.h"
 
@@ -29,7 +30,13 @@ Napi::Function PublishWriterWrap::Define(Napi::Env env) {
                       InstanceMethod<&PublishWriterWrap::Prepare>("prepare"),
                       InstanceMethod<&PublishWriterWrap::Write>("write"),
                       InstanceMethod<&PublishWriterWrap::Topic>("topic"),
-                      InstanceMethod<&PublishWriterWrap::DeviceTopic>("deviceTopic")});
+                      InstanceMethod<&PublishWriterWrap::DeviceTopic>("deviceTopic"),
+                      InstanceMethod<&PublishWriterWrap::SetCompressing>("setCompressing"),
+                      InstanceMethod<&PublishWriterWrap::SetDictionary>("setDictionary"),
+                      InstanceMethod<&PublishWriterWrap::ProposeDictionary>("proposeDictionary"),
+                      InstanceMethod<&PublishWriterWrap::TryDictionary>("tryDictionary"),
+                      InstanceMethod<&PublishWriterWrap::Compression>("compression"),
+                      StaticMethod<&Compressions>("compressions")});
 }
 
 PublishWriterWrap::PublishWriterWrap(const Napi::CallbackInfo& info)
@@ -46,6 +53,7 @@ void PublishWriterWrap::SetStages(const Napi::CallbackInfo& info) {
   std::vector<UplinkStage> stages;
   if (!ReadStages(info.Env(), info[0], &stages)) return;
   packet_.clear();
+  KeepPackers(stages_, &stages);
   stages_ = std::move(stages);
 }
 
@@ -111,6 +119,34 @@ Napi::Value PublishWriterWrap::Write(const Napi::CallbackInfo& info) {
     id_at[1] = static_cast<uint8_t>(id & 0xFF);
   }
   return Napi::Number::New(env, static_cast<double>(from + packet_.size()));
+}
+
+// Returns null if the stage is unknown, or does not compress.
+EnvelopePacker* PublishWriterWrap::PackerOf(Napi::Value stage) const {
+  const double id = stage.ToNumber().DoubleValue();
+  const auto found = std::find_if(stages_.begin(), stages_.end(),
+                                  [id](const UplinkStage& known) { return known.id == id; });
+  return found == stages_.end() ? nullptr : found->packer.get();
+}
+
+void PublishWriterWrap::SetCompressing(const Napi::CallbackInfo& info) {
+  binding::SetCompressing(info, PackerOf(info[0]));
+}
+
+Napi::Value PublishWriterWrap::SetDictionary(const Napi::CallbackInfo& info) {
+  return binding::SetDictionary(info, PackerOf(info[0]));
+}
+
+Napi::Value PublishWriterWrap::ProposeDictionary(const Napi::CallbackInfo& info) {
+  return binding::ProposeDictionary(info, PackerOf(info[0]));
+}
+
+Napi::Value PublishWriterWrap::TryDictionary(const Napi::CallbackInfo& info) {
+  return binding::TryDictionary(info, PackerOf(info[0]));
+}
+
+Napi::Value PublishWriterWrap::Compression(const Napi::CallbackInfo& info) {
+  return CompressionNumbers(info, PackerOf(info[0]));
 }
 
 std::string_view PublishWriterWrap::PreparedTopic() const {

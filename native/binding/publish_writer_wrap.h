@@ -34,7 +34,13 @@ class PublishWriterWrap : public Napi::ObjectWrap<PublishWriterWrap> {
   Napi::Value Write(const Napi::CallbackInfo& info);
   Napi::Value Topic(const Napi::CallbackInfo& info);
   Napi::Value DeviceTopic(const Napi::CallbackInfo& info);
+  void SetCompressing(const Napi::CallbackInfo& info);
+  Napi::Value SetDictionary(const Napi::CallbackInfo& info);
+  Napi::Value ProposeDictionary(const Napi::CallbackInfo& info);
+  Napi::Value TryDictionary(const Napi::CallbackInfo& info);
+  Napi::Value Compression(const Napi::CallbackInfo& info);
 
+  EnvelopePacker* PackerOf(Napi::Value stage) const;
   std::string_view PreparedTopic() const;
 
   std::vector<UplinkStage> stages_;

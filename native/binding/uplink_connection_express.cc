@@ -11,6 +11,9 @@ namespace seganet::binding {
 namespace {
 
 constexpr size_t kNumbers = 13;
+// Identifier of a packet that is not in the window (nodes/lib/uplink/compression/aside.js), which
+// has at most 1024 places.
+constexpr uint16_t kAsideId = 65535;
 // A buffer that a large turn has grown beyond this size is freed after the turn.
 constexpr size_t kKeptBytes = 262144;
 
@@ -177,7 +180,7 @@ void UplinkConnection::CallOnLeave(LeaveReason reason) {
 }
 
 void UplinkConnection::OnPuback(uint16_t id, uint8_t reason_code) {
-  if (!express_ || leave_reason_ != LeaveReason::kNone) {
+  if (!express_ || leave_reason_ != LeaveReason::kNone || id == kAsideId) {
     pubacks_.emplace_back(id, reason_code);
     return;
   }

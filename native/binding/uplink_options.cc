@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "binding/encoding/packers.h"
 #include "binding/node/args.h"
 
 namespace seganet::binding {
@@ -89,7 +90,8 @@ bool ReadStage(Napi::Env env, Napi::Value value, UplinkStage* stage) {
          ReadText(env, from, "keyJson", &stage->key_json) &&
          ReadInt<uint8_t>(env, from.Get("qos"), "qos", 0, 1, &stage->qos) &&
          ReadFormat(env, from, &stage->format) && ReadHistory(env, from, &stage->history) &&
-         ReadText(env, from, "historySuffix", &stage->history_suffix);
+         ReadText(env, from, "historySuffix", &stage->history_suffix) &&
+         ReadPacker(env, from, &stage->packer);
 }
 
 }  // namespace

@@ -22,6 +22,15 @@ constexpr std::string_view kHistoryProperty(
     21);
 constexpr std::string_view kTraceparentProperty("\x26\0\x0btraceparent", 14);
 constexpr std::string_view kTracestateProperty("\x26\0\x0atracestate", 13);
+constexpr std::string_view kZstdProperty(
+    "\x26\0\x10"
+    "content-encoding\0\x04zstd",
+    25);
+constexpr std::string_view kDeflateProperty(
+    "\x26\0\x10"
+    "content-encoding\0\x07"
+    "deflate",
+    28);
 constexpr std::string_view kKeyField = "\"k\":\"";
 constexpr char kContentType = '\x03';  // [MQTT 3.3.2.3.9]
 // Memory that a large envelope has needed beyond this is freed by the next one.
@@ -63,6 +72,10 @@ void WriteTraceProperties(std::string_view trace, std::string* out) {
   out->append(kTracestateProperty);
   WriteU16(state.size(), out);
   out->append(state);
+}
+
+std::string_view EncodingProperty(Compression compression) {
+  return compression == Compression::kZstd ? kZstdProperty : kDeflateProperty;
 }
 
 // A device id is one level of the topic. Separators, wildcards and NUL in it become _, so that no
@@ -110,14 +123,18 @@ size_t PublishWriter::Prepare(const Message& message, const UplinkStage& stage, 
   MakeTail();
   MeasureField();
   is_encoded_ = Encode();
-  remaining_ = kLengthBytes + topic_bytes_ + (stage.qos > 0 ? kIdBytes : 0) +
-               (is_encoded_ ? encoded_.size() : field_bytes_ + message.payload.size());
+  PackPayload();
+  remaining_ = kLengthBytes + topic_bytes_ + (stage.qos > 0 ? kIdBytes : 0) + PayloadBytes();
   if (is_v5) {
     const size_t key_bytes = stage.key_raw.size() + tail_bytes_;
     if (key_bytes > kMaxText) return 0;
+    has_key_property_ = prefix_.empty();
     has_history_property_ = message.is_history && stage.history == History::kProperty;
-    property_bytes_ = (content_type_.empty() ? 0 : 1 + kLengthBytes + content_type_.size()) +
-                      kKeyProperty.size() + kLengthBytes + key_bytes +
+    property_bytes_ = (has_key_property_ ? kKeyProperty.size() + kLengthBytes + key_bytes : 0) +
+                      (content_type_.empty() ? 0 : 1 + kLengthBytes + content_type_.size()) +
+                      (is_packed_ && prefix_.empty()
+                           ? EncodingProperty(stage.packer->options().compression).size()
+                           : 0) +
                       (has_history_property_ ? kHistoryProperty.size() : 0) +
                       TracePropertyBytes(message.trace);
     remaining_ += LengthBytes(property_bytes_) + property_bytes_;
@@ -191,6 +208,36 @@ void PublishWriter::MeasureField() {
       kKeyField.size() + stage_->key_json.size() + tail_bytes_ + (field_has_comma_ ? 2 : 1);
 }
 
+// A receiver finds the key of a payload with a prefix in its first line only.
+bool PublishWriter::NeedsPrefix() const {
+  return !is_v5_ || (stage_->packer->dictionary() && field_bytes_ > 0);
+}
+
+// Compresses an envelope, if the stage does so and it becomes smaller.
+void PublishWriter::PackPayload() {
+  is_packed_ = false;
+  prefix_.clear();
+  EnvelopePacker* const packer = stage_->packer.get();
+  if (!packer || !message_.has_lines || !packer->MayPack(message_.payload)) return;
+  const Compression compression = packer->options().compression;
+  size_t overhead = 0;
+  if (NeedsPrefix()) {
+    const Format format = is_encoded_ ? stage_->format : Format::kNdjson;
+    AppendPrefix(static_cast<uint8_t>(format), compression, packer->dictionary(), &prefix_);
+    overhead = prefix_.size();
+  } else {
+    // Without a key in the first line, the property needs a payload without a dictionary.
+    if (packer->dictionary()) return;
+    overhead = EncodingProperty(compression).size();
+  }
+  if (!is_encoded_) {
+    lines_.clear();
+    WriteLines(&lines_);
+  }
+  is_packed_ = packer->Pack(is_encoded_ ? encoded_ : lines_, overhead, &packed_);
+  if (!is_packed_) prefix_.clear();
+}
+
 void PublishWriter::Write(uint16_t id, bool dup, std::string* out) const {
   SEGANET_REQUIRE(topic_bytes_ > 0 && remaining_ > 0 && remaining_ <= kMaxRemaining);
   const bool has_qos = stage_->qos > 0;
@@ -202,11 +249,18 @@ void PublishWriter::Write(uint16_t id, bool dup, std::string* out) const {
   WriteTopic(out);
   if (has_qos) WriteU16(id, out);
   if (is_v5_) WriteProperties(out);
-  if (is_encoded_) {
+  if (is_packed_) {
+    out->append(prefix_).append(packed_);
+  } else if (is_encoded_) {
     out->append(encoded_);
   } else {
     WriteLines(out);
   }
+}
+
+size_t PublishWriter::PayloadBytes() const {
+  if (is_packed_) return prefix_.size() + packed_.size();
+  return is_encoded_ ? encoded_.size() : field_bytes_ + message_.payload.size();
 }
 
 bool PublishWriter::Encode() {
@@ -227,7 +281,7 @@ bool PublishWriter::Encode() {
   return true;
 }
 
-// Writes the payload with the key in its first line.
+// Writes the payload of the message, with the key if it is an envelope.
 void PublishWriter::WriteLines(std::string* out) const {
   if (field_bytes_ == 0) {
     out->append(message_.payload);
@@ -270,9 +324,14 @@ void PublishWriter::WriteProperties(std::string* out) const {
     WriteU16(content_type_.size(), out);
     out->append(content_type_);
   }
-  out->append(kKeyProperty);
-  WriteU16(stage_->key_raw.size() + tail_bytes_, out);
-  out->append(stage_->key_raw).append(tail());
+  if (has_key_property_) {
+    out->append(kKeyProperty);
+    WriteU16(stage_->key_raw.size() + tail_bytes_, out);
+    out->append(stage_->key_raw).append(tail());
+  }
+  if (is_packed_ && prefix_.empty()) {
+    out->append(EncodingProperty(stage_->packer->options().compression));
+  }
   if (has_history_property_) out->append(kHistoryProperty);
   WriteTraceProperties(message_.trace, out);
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/encoding/envelope_coder.h"
+#include "core/encoding/envelope_packer.h"
 #include "core/queue/batch.h"
 
 namespace seganet {
@@ -48,6 +49,8 @@ struct UplinkStage {
   // The gateway's name in the key: for an MQTT property, and escaped for a JSON string.
   std::string key_raw;
   std::string key_json;
+  // Compresses envelopes; null = none are compressed. Copies of a stage share it.
+  std::shared_ptr<EnvelopePacker> packer = nullptr;
 };
 
 // What one PUBLISH carries: a batch, one of its records, or some of its lines.
@@ -72,9 +75,14 @@ Message MessageOf(const Batch& batch);
 // Writes PUBLISH packets [MQTT 3.3], one at a time: Prepare() measures a packet, Write() writes it.
 // The packet carries the deduplication key, <gateway>/<epoch in base 36>/<class>/<sequence> and,
 // for a part of a batch, .<part>, as a user property in MQTT 5, and as the field "k" in the first
-// line of an envelope. The trace of a single record follows the key as user properties. An envelope
-// in another format than NDJSON has its media type as Content Type in MQTT 5; lines that its coder
-// refuses stay NDJSON. Use one object for all packets: only *out and coders allocate memory.
+// line of an envelope. The trace of a single record follows the key as user properties.
+//
+// An envelope in another format than NDJSON has its media type as Content Type in MQTT 5; lines that
+// its coder refuses stay NDJSON. A compressed envelope is marked by the user property
+// content-encoding, or, with MQTT 3.1.1 and with a dictionary, by a prefix
+// (encoding/payload_prefix.h), which is shorter. With a prefix the key is only in the first line.
+//
+// Use one object for all packets: only *out, coders and the compression allocate memory.
 //
 // Thread safety: none.
 class PublishWriter {
@@ -82,7 +90,7 @@ class PublishWriter {
   // Returns the size of the whole packet in bytes. Returns 0 if the message does not fit into a
   // PUBLISH: the topic is empty or longer than 65,535 bytes, the record's own topic has + # or NUL
   // [MQTT-3.3.2-2], the key is longer than 65,535 bytes, or the packet is longer than 268,435,460
-  // bytes [MQTT 2.2.3].
+  // bytes [MQTT 2.2.3]. Compresses the payload if the stage does so.
   //
   // REQUIRES: ValidClass(message.record_class).
   size_t Prepare(const Message& message, const UplinkStage& stage, bool is_v5,
@@ -108,11 +116,14 @@ class PublishWriter {
   void MakeTail();
   // Encodes the lines in the stage's format. Returns false if they are sent as they are.
   bool Encode();
-  void WriteLines(std::string* out) const;
+  void PackPayload();
+  bool NeedsPrefix() const;
+  size_t PayloadBytes() const;
   std::string_view tail() const { return {tail_.data(), tail_bytes_}; }
 
   void WriteTopic(std::string* out) const;
   void WriteProperties(std::string* out) const;
+  void WriteLines(std::string* out) const;
 
   // 13 digits of base 36, twice 20 digits, the class, three slashes and a dot: at most 58 bytes.
   static constexpr size_t kMaxTailBytes = 64;
@@ -128,14 +139,18 @@ class PublishWriter {
   size_t property_bytes_ = 0;
   // One coder per format, made when it is first used.
   std::array<std::unique_ptr<EnvelopeCoder>, kFormats> coders_;
-  std::string lines_;              // with the key, for the coder
   std::string encoded_;            // the payload, if is_encoded_
   std::string_view content_type_;  // empty = no such property
   bool is_encoded_ = false;
   size_t remaining_ = 0;
+  std::string lines_;   // of an envelope, with the key
+  std::string packed_;  // the same, compressed
+  std::string prefix_;  // of the compressed payload; empty = none
+  bool is_packed_ = false;
   bool field_has_comma_ = false;
   bool is_v5_ = false;
   bool retain_ = false;
+  bool has_key_property_ = false;
   bool has_history_property_ = false;
 };
 

@@ -14,6 +14,8 @@ const { anyConnected } = require('./session-summary');
  * @property {import('../uplink/sending/uplink-stage').Format} format of envelopes
  * @property {'property' | 'suffix' | 'none'} history how records of the backlog are marked
  * @property {string} historySuffix
+ * @property {'off' | 'zstd' | 'deflate' | 'auto'} [compress] how envelopes are compressed
+ * @property {string} [neverCompress] topic filters, separated by commas
  * @typedef {{ topic: string, envelopeTopic: string, create: boolean, source?: string }} KafkaTopics
  * @typedef {MqttTopics | KafkaTopics} Topics
  * @typedef {{ stage: number, link: BrokerLink, topics: Topics }} UplinkMember

@@ -32,6 +32,12 @@
  * @property {number} [backlogInflight]
  * @property {number} [connects] connections that the broker accepted
  * @property {number} [bytesAcked] bytes that TCP confirmed on these connections
+ * @property {number} [compressedBatches] envelopes that were compressed
+ * @property {number} [compressedFrom] their bytes before
+ * @property {number} [compressedTo] their bytes after
+ * @property {number} [keptUncompressed] envelopes that were not compressed because of a topic
+ * @property {number} [compressionFailures] envelopes that the library failed to compress
+ * @property {number} [dictionaries] dictionaries that the broker took
  * @property {import('../uplink/kafka/kafka-group').GroupFigures[]} [producers] of a Kafka cluster: one for each session
  * @property {SessionState[]} [sessions] one for each group of classes, the most urgent first
  * @property {{ state: string, code: string, reason: string } & Record<string, unknown>} [commands] state of the session
@@ -75,6 +81,7 @@
  * @typedef {object} Uplink
  * @property {UplinkThreadClass} UplinkThread
  * @property {(template: string) => unknown} validateTopicTemplate
+ * @property {(filters: string) => string[]} readFilters throws TypeError with a sentence
  *
  * @typedef {{ UplinkThread: UplinkThreadClass }} Kafka
  *

@@ -26,7 +26,7 @@ function uplinkShown(state, stats, alone) {
   if (name === 'connected') {
     if (state.quotaWait) return { fill: 'yellow', shape: 'ring', text: shorten('refused for now', tail) };
     const backlog = alone ? sum(stats.backlogRecords) : 0;
-    return { fill: 'green', shape: 'dot', text: connected(state, stats.latency, backlog) };
+    return { fill: 'green', shape: 'dot', text: withRatio(connected(state, stats.latency, backlog), state) };
   }
   if (name === 'connecting') return { fill: 'yellow', shape: 'ring', text: shorten('connecting', tail) };
   return { fill: 'red', shape: 'ring', text: shorten(trouble(state), tail) };
@@ -82,6 +82,19 @@ function connected({ rttMs = 0, code = '', sessions = [] }, latency, backlog) {
   const texts = [`${note}${down}${figures}${tail}`, `${note}${down}${tail}`, `${note}${figures}${tail}`];
   const text = texts.map((each) => `connected${each}`).find((each) => shorten(each) === each);
   return text ?? shorten(`connected${note}`, tail);
+}
+
+/**
+ * Adds the size of compressed batches to a status, if there is room.
+ * @param {string} text
+ * @param {UplinkState} state
+ * @returns {string} such as "connected · compressed to 17 %"
+ */
+function withRatio(text, { compressedFrom = 0, compressedTo = 0 }) {
+  if (compressedFrom === 0) return text;
+  const percent = Math.max(1, Math.round((100 * compressedTo) / compressedFrom));
+  const longer = `${text} · compressed to ${percent} %`;
+  return shorten(longer) === longer ? longer : text;
 }
 
 /**

@@ -37,6 +37,7 @@ function addUplink(out, engine, uplink) {
     .counter('seganet_uplink_refused_packets_total', 'PUBACKs with an error from the broker.')
     .add(labels, uplink.refusals);
   out.counter('seganet_uplink_failed_packets_total', 'PUBLISH packets given up.').add(labels, uplink.failed);
+  addCompression(out, labels, uplink);
   for (const session of uplink.sessions ?? []) addSession(out, labels, session);
   for (const producer of uplink.producers ?? []) addProducer(out, labels, producer);
   const first = uplink.sessions?.[0]?.paths ?? [];
@@ -48,6 +49,38 @@ function addUplink(out, engine, uplink) {
       'Energy of the whole machine in the last minute per byte that the broker confirmed: an estimate.'
     )
     .add(labels, perByte);
+}
+
+/**
+ * Adds the metrics of the compression, if the uplink has compressed something, or kept something from it.
+ * @param {Exposition} out
+ * @param {Labels} labels
+ * @param {Uplink} uplink
+ */
+function addCompression(out, labels, uplink) {
+  const { compressedBatches = 0, keptUncompressed = 0, compressionFailures = 0 } = uplink;
+  if (compressedBatches + keptUncompressed + compressionFailures === 0) return;
+  out
+    .counter('seganet_uplink_compressed_batches_total', 'Envelopes that were compressed.')
+    .add(labels, compressedBatches);
+  out
+    .counter('seganet_uplink_compressed_from_bytes_total', 'Bytes of these envelopes before compression.')
+    .add(labels, uplink.compressedFrom);
+  out
+    .counter('seganet_uplink_compressed_to_bytes_total', 'Bytes of these envelopes after compression.')
+    .add(labels, uplink.compressedTo);
+  out
+    .counter(
+      'seganet_uplink_kept_uncompressed_batches_total',
+      'Envelopes that were not compressed because of the topic of a record.'
+    )
+    .add(labels, keptUncompressed);
+  out
+    .counter('seganet_uplink_compression_failures_total', 'Envelopes that the library failed to compress.')
+    .add(labels, compressionFailures);
+  out
+    .counter('seganet_uplink_dictionaries_total', 'Dictionaries that the broker took.')
+    .add(labels, uplink.dictionaries);
 }
 
 /** @param {Exposition} out @param {Labels} uplink @param {SessionState} session */

@@ -33,7 +33,15 @@ const rows = /** @type {const} */ ({
     default: '/history',
     pattern: /^[^+#{}\0]{1,256}$/,
     shape: 'up to 256 characters without +, #, { and }'
-  }
+  },
+  compress: {
+    type: 'choice',
+    values: ['off', 'zstd', 'deflate', 'auto'],
+    default: 'off',
+    variable: 'SEGANET_COMPRESS',
+    help: 'Compression of envelopes: off, zstd, deflate, or auto (while the link is the limit).'
+  },
+  neverCompress: { type: 'text', default: '' }
 });
 
 module.exports = { rows, schema: schemaOf(rows) };

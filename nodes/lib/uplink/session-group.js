@@ -1,6 +1,7 @@
 'use strict';
 
 const { AckedBytes } = require('./sending/acked-bytes');
+const { Aside } = require('./compression/aside');
 const { Feeder } = require('./sending/feeder');
 const { Output } = require('./sending/output');
 const { keepPaths } = require('./paths/path-keeper');
@@ -23,6 +24,8 @@ const { InFlightWindow } = require('./sending/in-flight-window');
  * @property {(code: string, reason: string) => void} problem
  * @property {import('./paths/session-paths').Paths | null} [paths] of the uplink
  * @property {() => void} onStatus the status of this group has changed
+ * @property {() => boolean} [mayPublishAside] something may be published beside the records
+ * @property {() => void} [onDisconnected] the connection has ended
  * @property {(client: import('mqtt').MqttClient) => void} [onClient] there is a connection
  * @property {import('./session/session').SessionHandlers['onPublish']} [onPublish] for a session that subscribes
  */
@@ -48,6 +51,7 @@ class Group {
     this.acknowledgedBefore = 0;
     this.wake = parts.wake;
     this.onClient = parts.onClient;
+    this.mayPublishAside = parts.mayPublishAside;
     /** The next turn pumps. */
     this.isPumpWanted = false;
     const socket = options.sockets[index];
@@ -76,13 +80,15 @@ class Group {
         onConnected: (link) => this.#onConnected(link),
         onDisconnected: (byBroker, code) => {
           this.feeder.disconnected(byBroker, code);
+          this.aside.disconnected();
+          parts.onDisconnected?.();
           // The warning about a refused record names that record.
           return !this.feeder.sender.isCalm;
         },
         onPuback: (id, reasonCode) => {
           // The end of the turn must run as usual, even when there is nothing to send.
           parts.wake();
-          this.feeder.sender.acknowledge(id, reasonCode);
+          if (!this.aside.acknowledged(id, reasonCode)) this.feeder.sender.acknowledge(id, reasonCode);
         },
         onPublish: parts.onPublish,
         onProblem: parts.problem
@@ -90,6 +96,7 @@ class Group {
       native
     );
     const { session, feeder } = this;
+    this.aside = new Aside((bytes, done) => session.write(bytes, done));
     const { paths, problem } = parts;
     this.acked = new AckedBytes({ session, native });
     this.keeper = keepPaths({ paths, session, native, lossMs: options.pathLossMs, now, problem });
@@ -120,7 +127,8 @@ class Group {
       });
       return;
     }
-    feeder.connected(link, (bytes, done) => session.write(bytes, done));
+    const granted = this.aside.connected(link, feeder.window.configured, this.mayPublishAside?.() === true);
+    feeder.connected(granted, (bytes, done) => session.write(bytes, done));
     if (session.client) this.onClient?.(session.client);
   }
 

@@ -24,7 +24,13 @@ const COUNTERS = /** @type {const} */ ([
   'deadLetters',
   'refusals',
   'connects',
-  'bytesAcked'
+  'bytesAcked',
+  'compressedBatches',
+  'compressedFrom',
+  'compressedTo',
+  'keptUncompressed',
+  'compressionFailures',
+  'dictionaries'
 ]);
 const NOTHING = zeros(COUNTERS);
 /** Counters of each session. */
@@ -57,6 +63,8 @@ const GRACE_MS = 1000;
  * - published, acknowledged, redelivered: packets; refusals: PUBACKs with an error
  * - unmatched: acknowledged packets that no client had subscribed to (MQTT 5, if the broker reports it)
  * - failed, deadLetters: packets that were given up, and the records in them
+ * - compressedBatches, compressedFrom, compressedTo: compressed envelopes, and their bytes before and after;
+ *   keptUncompressed: not compressed because of a topic; compressionFailures; dictionaries: taken by the broker
  * - connects, bytesAcked: connections that the broker accepted, and the bytes that TCP has confirmed on them, including
  *   those of TLS and MQTT
  * - sessions: for each session, the most urgent first: group (from 1), classes, clientId, state, code, reason, rttMs,
@@ -194,8 +202,9 @@ class UplinkThread extends EventEmitter {
   #onMessage({ type, ...message }) {
     if (type === 'state') {
       for (const name of COUNTERS) {
-        this.present[name] = message[name];
-        message[name] += this.past[name];
+        // A Kafka cluster has some of them only.
+        this.present[name] = message[name] ?? 0;
+        if (name in message) message[name] += this.past[name];
       }
       for (const [i, session] of message.sessions.entries()) {
         for (const name of SESSION_COUNTERS) {

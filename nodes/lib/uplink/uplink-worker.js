@@ -9,6 +9,7 @@
 const { parentPort, workerData } = require('node:worker_threads');
 const { isIdle } = require('./sending/batch-ages');
 const { CommandSession } = require('./commands/command-session');
+const { Compression } = require('./compression');
 const { Group } = require('./session-group');
 const { Pacer } = require('./sending/pacer');
 const { ProblemCounts } = require('./problem-counts');
@@ -56,8 +57,22 @@ const paths =
 /** Groups are served in this order, the most urgent first. */
 const groups = options.groups.map(
   (_, i) =>
-    new Group(i, { options, native, pacer, paths, wake: () => turns.wake(), now, problem, onStatus: report })
+    new Group(i, {
+      ...{ options, native, pacer, paths, wake: () => turns.wake(), now, problem, onStatus: report },
+      mayPublishAside: () => compression.isUsed,
+      onDisconnected: () => compression.disconnected()
+    })
 );
+const compression = new Compression({
+  sessions: groups.map(({ feeder, aside }) => ({
+    writer: feeder.sender.writer,
+    aside,
+    bytes: () => feeder.batchBytes,
+    limitedAt: () => feeder.rate.slowAt
+  })),
+  now,
+  problem
+});
 const commands = options.commands
   ? new CommandSession({
       options,
@@ -78,7 +93,12 @@ function problem(code, reason) {
 
 function report() {
   const views = groups.map((group) => group.view());
-  port.postMessage({ type: 'state', ...overview(views), ...(commands && { commands: commands.view() }) });
+  port.postMessage({
+    type: 'state',
+    ...overview(views),
+    ...compression.view(),
+    ...(commands && { commands: commands.view() })
+  });
 }
 
 function pumpAll() {
@@ -125,6 +145,7 @@ function stopPolling() {
 
 function everySecond() {
   for (const group of groups) group.everySecond();
+  compression.everySecond();
   for (const each of problems.take()) port.postMessage({ type: 'problem', ...each });
   pumpAll();
 }
@@ -148,9 +169,13 @@ function attach(token, uplink) {
 /** @param {Record<string, import('./sending/uplink-stage').CheckedStage>} table */
 function setStages(table) {
   const stages = new Map(
-    Object.entries(table).map(([id, stage]) => [Number(id), compileStage(stage, options.gateway)])
+    Object.entries(table).map(([id, stage]) => [
+      Number(id),
+      compileStage(stage, options.gateway, native.PublishWriter.compressions?.())
+    ])
   );
   for (const { feeder } of groups) feeder.setStages(stages);
+  compression.setStages(stages);
 }
 
 async function finish() {

@@ -365,6 +365,7 @@ const examples = {
     };
     await eventually(isAnswered, { timeoutMs: 60000, what: 'an answer' });
   },
+  29: (context) => examples['07'](context),
   28: async ({ nodeRed, flow, idOf }) => {
     const program = await new TestProgram().open();
     program.status.peers = [{ name: 'hub', path: 'direct', rttMs: 1 }];

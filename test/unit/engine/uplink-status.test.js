@@ -17,6 +17,18 @@ test.each([
   [{ state: 'connected' }, { latency: medians }, 'green', 'connected · c1 2 · c3 430 ms'],
   [{ state: 'connected' }, { latency: medians, ...backlog }, 'green', 'connected · c1 2 ms · backlog 12.3 k'],
   [{ state: 'connected', quotaWait: 900 }, backlog, 'yellow', 'refused for now · 12.3 k kept'],
+  [
+    { state: 'connected', compressedFrom: 6000, compressedTo: 1000 },
+    {},
+    'green',
+    'connected · compressed to 17 %'
+  ],
+  [
+    { state: 'connected', compressedFrom: 6000, compressedTo: 1000 },
+    { latency: medians, ...backlog },
+    'green',
+    'connected · c1 2 ms · backlog 12.3 k'
+  ],
   [{ state: 'connecting' }, {}, 'yellow', 'connecting'],
   [{ state: 'connecting' }, backlog, 'yellow', 'connecting · 12.3 k kept'],
   [{ state: 'stalled', oldestMs: 7200 }, {}, 'red', 'stalled 7 s'],

@@ -229,7 +229,11 @@ test('is documented in docs/metrics.md: the conditional metrics, which few machi
   const energy = { source: 'rapl psys', watts: 12.5, joulesPerMegabyte: 80 };
   const filters = [{ nodeId: 'f1', filtered: 3 }];
   const sources = [source('ocf', cloud), source('kafka', kafkaSource)];
-  const uplinks = [uplink({ energy, producers: [producer] })];
+  const compression = {
+    ...{ compressedBatches: 4, compressedFrom: 4000, compressedTo: 700 },
+    ...{ keptUncompressed: 1, compressionFailures: 0, dictionaries: 2 }
+  };
+  const uplinks = [uplink({ energy, producers: [producer], ...compression })];
   const rows = [{ wakes: 1, failures: 0, sessions: 1, wokenMs: 1500 }];
   const one = {
     ...{ name: 'acme', state: 'awake', memoryBytes: 5, wakes: 1, waitingBytes: 7, refused: 0 },

@@ -35,6 +35,8 @@ class LinkRate {
     this.limitedSince = 0;
     /** When the link was last the limit. */
     this.limitedAt = now();
+    /** The same, of this object: -Infinity = never. */
+    this.slowAt = -Infinity;
     this.sampleAt = 0;
     this.sampleBytes = 0;
     this.samplePackets = 0;
@@ -82,7 +84,7 @@ class LinkRate {
 
   /** @param {number} now */
   #note(now) {
-    if (now - this.limitedSince >= LIMIT_MS) this.limitedAt = now;
+    if (now - this.limitedSince >= LIMIT_MS) this.limitedAt = this.slowAt = now;
   }
 
   /** @param {number} now */

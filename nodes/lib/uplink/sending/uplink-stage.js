@@ -1,12 +1,18 @@
 'use strict';
 
 const { badCharacter, compileTopic, validateTopicTemplate } = require('../../base/topic-template');
+const { shown } = require('../../base/values');
+const { filterProblem } = require('../../settings/rules');
 
 /** @typedef {'property' | 'suffix' | 'none'} History */
 /** @typedef {NonNullable<import('../../../../native').PublishStage['format']>} Format */
 
 /** @type {readonly Format[]} */
 const FORMATS = ['ndjson', 'json', 'cbor', 'senml-json', 'senml-cbor'];
+/** @typedef {'off' | 'zstd' | 'deflate' | 'auto'} Compress */
+/** @typedef {Exclude<Compress, 'auto'>} Compression */
+
+const MAX_FILTERS = 100;
 
 /**
  * An uplink node as the user configured it.
@@ -18,14 +24,57 @@ const FORMATS = ['ndjson', 'json', 'cbor', 'senml-json', 'senml-cbor'];
  * @property {Format} [format] of envelopes, default ndjson
  * @property {History} [history] how backlog is marked, default property (MQTT 5 only)
  * @property {string} [historySuffix] of the topic, default /history
+ * @property {Compress} [compress] how envelopes are compressed, default off; auto: while the link is the limit
+ * @property {string} [neverCompress] MQTT topic filters, separated by commas: an envelope with a record of such a topic
+ *   is not compressed; default none
  */
 
 /** @typedef {Required<Omit<StageOptions, 'gateway' | 'qos'>> & {gateway?: string, qos: 0 | 1}} CheckedStage */
 
 /**
  * An uplink node as the uplink's thread and the engine use it.
- * @typedef {Omit<import('../../../../native').PublishStage, 'id'>} Stage
+ * @typedef {Omit<import('../../../../native').PublishStage, 'id'> & StageExtras} Stage
+ *
+ * What only the uplink's thread uses.
+ * @typedef {object} StageExtras
+ * @property {boolean} isAuto compressed only while it pays
+ * @property {string} dictionaryTopic of the retained messages with the dictionaries, without the last level
  */
+
+/**
+ * Splits topic filters. Throws TypeError with a sentence for the user.
+ * @param {string} text separated by commas
+ * @returns {string[]}
+ */
+function readFilters(text) {
+  const filters = text
+    .split(',')
+    .map((filter) => filter.trim())
+    .filter((filter) => filter !== '');
+  if (filters.length > MAX_FILTERS)
+    throw new TypeError(
+      `There are ${filters.length} topics never to compress; at most ${MAX_FILTERS} are allowed.`
+    );
+  for (const filter of filters) {
+    const problem = filterProblem(filter);
+    if (problem) throw new TypeError(`The topic filter '${shown(filter)}' never to compress ${problem}.`);
+  }
+  return filters;
+}
+
+/**
+ * Returns the topic of a stage's dictionaries: that of its envelopes with the word dictionary for the class.
+ * @param {string} topic template
+ * @param {string} gateway
+ * @returns {string}
+ */
+function dictionaryTopic(topic, gateway) {
+  const template = topic.includes('{class}') ? topic : `${topic}/{class}`;
+  return template
+    .replaceAll('{class}', 'dictionary')
+    .replaceAll('{gateway}', () => gateway)
+    .replace(/\{(device|topic)\}/g, '');
+}
 
 /**
  * Fills defaults. Throws TypeError with a sentence for the user.
@@ -39,7 +88,9 @@ function checkStage({
   gateway,
   format = 'ndjson',
   history = 'property',
-  historySuffix = '/history'
+  historySuffix = '/history',
+  compress = 'off',
+  neverCompress = ''
 }) {
   for (const template of [topic, recordTopic]) {
     const valid = validateTopicTemplate(template);
@@ -55,16 +106,25 @@ function checkStage({
   }
   const wrong = historySuffix === '' ? 'must not be empty' : badCharacter(historySuffix);
   if (history === 'suffix' && wrong) throw new TypeError(`The history suffix '${historySuffix}' ${wrong}.`);
-  return { topic, recordTopic, qos: String(qos) === '0' ? 0 : 1, gateway, format, history, historySuffix };
+  if (!['off', 'zstd', 'deflate', 'auto'].includes(compress))
+    throw new TypeError(`compress is ${compress}; it must be off, zstd, deflate or auto.`);
+  readFilters(neverCompress);
+  return {
+    ...{ topic, recordTopic, qos: String(qos) === '0' ? 0 : 1, gateway },
+    ...{ format, history, historySuffix, compress, neverCompress }
+  };
 }
 
 /**
  * @param {CheckedStage} stage
  * @param {string} ownGateway of the thread
+ * @param {Compression[]} [available] compressions that this Node.js has, the best first
  * @returns {Stage}
  */
-function compileStage({ topic, recordTopic, qos, format, history, historySuffix, gateway }, ownGateway) {
-  const name = gateway ?? ownGateway;
+function compileStage(stage, ownGateway, available = []) {
+  const { topic, recordTopic, qos, format, history, historySuffix, compress, neverCompress } = stage;
+  const name = stage.gateway ?? ownGateway;
+  const wanted = compress === 'auto' ? available[0] : compress;
   return {
     topic: compileTopic(topic, name),
     recordTopic: compileTopic(recordTopic, name),
@@ -73,8 +133,13 @@ function compileStage({ topic, recordTopic, qos, format, history, historySuffix,
     keyJson: Buffer.from(JSON.stringify(name).slice(1, -1)),
     format,
     history,
-    historySuffix: Buffer.from(historySuffix)
+    historySuffix: Buffer.from(historySuffix),
+    // An explicit compression that is missing has stopped the uplink node already.
+    compress: wanted && available.includes(wanted) ? wanted : 'off',
+    neverCompress: readFilters(neverCompress),
+    isAuto: compress === 'auto',
+    dictionaryTopic: dictionaryTopic(topic, name)
   };
 }
 
-module.exports = { checkStage, compileStage };
+module.exports = { checkStage, compileStage, readFilters };

@@ -1,0 +1,140 @@
+'use strict';
+
+const { performance } = require('node:perf_hooks');
+const { Dictionary } = require('./dictionary');
+
+/** @typedef {import('./dictionary').Session} DictionarySession */
+/** @typedef {import('../sending/uplink-stage').Stage} Stage */
+
+/**
+ * A session of the uplink.
+ * @typedef {DictionarySession & { limitedAt: () => number }} Session limitedAt: when its link was last the limit, ms of
+ *   now(), -Infinity = never
+ */
+
+/** `auto` compresses for this long after the link was the limit. */
+const AUTO_MS = 300000;
+/** `auto` compresses while this thread works for less than this fraction of the time. */
+const MAX_LOAD = 0.8;
+/** Counters of the uplink, by those of CompressionNumbers. */
+const NAMES = /** @type {const} */ ({
+  compressedBatches: 'packed',
+  compressedFrom: 'before',
+  compressedTo: 'after',
+  keptUncompressed: 'keptOut',
+  compressionFailures: 'failures'
+});
+
+/** The compression of all stages of an uplink, on all its sessions. */
+class Compression {
+  #sessions;
+  #now;
+  #problem;
+  #load;
+  /** By topic. @type {Map<string, Dictionary>} */
+  #dictionaries = new Map();
+  /** Stages that compress. @type {Map<number, Stage>} */
+  #stages = new Map();
+  /** By session and stage, as last read. @type {Map<string, import('../../../../native').CompressionNumbers>} */
+  #read = new Map();
+  #totals = {
+    compressedBatches: 0,
+    compressedFrom: 0,
+    compressedTo: 0,
+    keptUncompressed: 0,
+    compressionFailures: 0
+  };
+
+  /**
+   * @param {object} parts
+   * @param {Session[]} parts.sessions the most urgent first
+   * @param {() => number} parts.now ms, monotonic
+   * @param {(code: string, reason: string) => void} parts.problem
+   * @param {() => number} [parts.load] fraction of the time since its last call that this thread worked
+   */
+  constructor({ sessions, now, problem, load = threadLoad() }) {
+    this.#sessions = sessions;
+    this.#now = now;
+    this.#problem = problem;
+    this.#load = load;
+  }
+
+  /** True if a stage compresses. */
+  get isUsed() {
+    return this.#stages.size > 0;
+  }
+
+  /** Call it after the stages of the writers were set. @param {Map<number, Stage>} stages added or replaced */
+  setStages(stages) {
+    for (const [id, stage] of stages) {
+      if (stage.compress && stage.compress !== 'off') this.#stages.set(id, stage);
+      else this.#stages.delete(id);
+    }
+    this.#switchAuto(0);
+    for (const topic of new Set([...this.#stages.values()].map((stage) => stage.dictionaryTopic))) {
+      const { sessions, now, problem } = { sessions: this.#sessions, now: this.#now, problem: this.#problem };
+      if (!this.#dictionaries.has(topic))
+        this.#dictionaries.set(topic, new Dictionary({ topic, sessions, now, problem }));
+    }
+    for (const [topic, dictionary] of this.#dictionaries) {
+      dictionary.setStages(
+        [...this.#stages].flatMap(([id, each]) => (each.dictionaryTopic === topic ? [id] : []))
+      );
+    }
+  }
+
+  everySecond() {
+    if (!this.isUsed) return;
+    this.#switchAuto(this.#load());
+    for (const dictionary of this.#dictionaries.values()) dictionary.everySecond();
+  }
+
+  /** A connection has ended. */
+  disconnected() {
+    for (const dictionary of this.#dictionaries.values()) dictionary.disconnected();
+  }
+
+  /** @param {number} load */
+  #switchAuto(load) {
+    const now = this.#now();
+    for (const [id, { isAuto }] of this.#stages) {
+      if (!isAuto) continue;
+      for (const { writer, limitedAt } of this.#sessions)
+        writer.setCompressing(id, now - limitedAt() < AUTO_MS && load < MAX_LOAD);
+    }
+  }
+
+  /** Returns the counters of the uplink. */
+  view() {
+    for (const [index, { writer }] of this.#sessions.entries()) {
+      for (const id of this.#stages.keys()) this.#count(`${index} ${id}`, writer.compression(id));
+    }
+    const dictionaries = [...this.#dictionaries.values()];
+    return { ...this.#totals, dictionaries: dictionaries.reduce((sum, { changes }) => sum + changes, 0) };
+  }
+
+  /** @param {string} key @param {import('../../../../native').CompressionNumbers | null} numbers */
+  #count(key, numbers) {
+    if (!numbers) return;
+    const before = this.#read.get(key);
+    // A stage whose compression changed counts from 0 again.
+    const isNew = !before || before.packed > numbers.packed || before.keptOut > numbers.keptOut;
+    for (const [name, field] of Object.entries(NAMES)) {
+      this.#totals[/** @type {keyof typeof NAMES} */ (name)] += numbers[field] - (isNew ? 0 : before[field]);
+    }
+    this.#read.set(key, numbers);
+  }
+}
+
+/** @returns {() => number} see Compression */
+function threadLoad() {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
+  };
+}
+
+exports.Compression = Compression;

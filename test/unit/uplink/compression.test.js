@@ -1,0 +1,308 @@
+'use strict';
+
+// Compression and dictionaries of an uplink thread. Real sockets, a scripted broker; batches from an engine in memory.
+
+const { until } = require('../../../bench/harness/broker');
+const { ScriptedBroker } = require('../../fixtures/uplink/scripted-broker');
+const { UplinkBench } = require('../../fixtures/uplink/uplink-bench');
+const { Dictionary } = require('../../../nodes/lib/uplink/compression/dictionary');
+const { Aside, ASIDE_ID } = require('../../../nodes/lib/uplink/compression/aside');
+const { Compression } = require('../../../nodes/lib/uplink/compression');
+const { compileStage, checkStage } = require('../../../nodes/lib/uplink/sending/uplink-stage');
+const { decompress, dictionaryIn, encodingOf } = require('../../../nodes/lib/unbatch/payload-encoding');
+const { hashOf } = require('../../../nodes/lib/unbatch/dictionaries');
+
+jest.setTimeout(60000);
+
+const ENVELOPE = 1;
+const TOPIC = 'gw/gw1/dictionary';
+
+/** @type {(() => unknown)[]} */
+const cleanups = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** @param {object} stage @param {object} [options] @param {object} [manners] */
+async function start(stage, options = {}, manners = {}) {
+  const broker = await ScriptedBroker.start(manners);
+  cleanups.push(() => broker.close());
+  const bench = new UplinkBench({ url: broker.url, ...options });
+  cleanups.push(() => bench.stop(0));
+  bench.thread.setStages({ 1: { topic: 'gw/{gateway}/{class}', ...stage } });
+  return { broker, bench };
+}
+
+let made = 0;
+const lines = (/** @type {number} */ count) =>
+  Array.from({ length: count }, () => {
+    const n = made++;
+    return `{"d":"m-${n % 9}","t":"hall/m-${n % 9}","ts":${1763712000000 + n},"s":${n},"c":3,"p":{"kWh":${(n * 37) % 991},"on":true}}\n`;
+  }).join('');
+
+/** @param {UplinkBench} bench @param {number} batches @param {number} records */
+function push(bench, batches, records, more = {}) {
+  for (let i = 0; i < batches; i++)
+    bench.engine.push({ kind: ENVELOPE, class: 3, payload: lines(records), ...more });
+}
+
+/** Messages as the broker got them, in the form of an mqtt in node. */
+const messages = (/** @type {ScriptedBroker} */ broker) =>
+  broker.received.map(({ topic, payload, properties = {} }) => ({
+    topic,
+    payload,
+    userProperties: properties.userProperties
+  }));
+
+/** Returns the lines of all envelopes, with the dictionaries that arrived before them. */
+function readAll(/** @type {ScriptedBroker} */ broker) {
+  /** @type {Map<string, Buffer>} */
+  const dictionaries = new Map();
+  return messages(broker).flatMap((msg) => {
+    const content = dictionaryIn(msg);
+    if (content) dictionaries.set(hashOf(content), content);
+    if (content) return [];
+    const encoded = encodingOf(msg);
+    if (encoded?.dictionary) expect(dictionaries.has(encoded.dictionary)).toBe(true);
+    const text = encoded ? decompress(encoded, dictionaries.get(encoded.dictionary)) : msg.payload;
+    return text.toString().trimEnd().split('\n').map(JSON.parse);
+  });
+}
+
+test.each([
+  ['zstd', 5],
+  ['deflate', 5],
+  ['zstd', 4],
+  ['deflate', 4]
+])('compresses envelopes with %s over MQTT version %i', async (compress, version) => {
+  const { broker, bench } = await start({ compress }, { protocolVersion: version });
+  made = 0;
+  push(bench, 5, 20);
+  push(bench, 1, 1, { kind: 0, payload: '{"of":"a device"}' });
+  await until(() => bench.engine.held.size === 0);
+  const all = messages(broker);
+  expect(all).toHaveLength(6);
+  expect(all.filter((msg) => encodingOf(msg)?.encoding === compress)).toHaveLength(5);
+  expect(all.find((msg) => msg.topic === 't')?.payload.toString()).toBe('{"of":"a device"}');
+  expect(
+    readAll(broker)
+      .filter(({ s }) => s !== undefined)
+      .map(({ s }) => s)
+  ).toEqual([...Array(100).keys()]);
+  await until(() => bench.states.at(-1).compressedBatches === 5);
+  const { compressedFrom, compressedTo } = bench.states.at(-1);
+  expect(compressedTo * 4).toBeLessThan(compressedFrom);
+});
+
+test('publishes a dictionary, uses it after its acknowledgement, and again after each new connection', async () => {
+  let isTaking = false;
+  const puback = (/** @type {any} */ { topic }) => (topic.startsWith(TOPIC) && !isTaking ? -1 : 0);
+  const { broker, bench } = await start({ compress: 'zstd' }, {}, { puback });
+  const send = setInterval(() => push(bench, 4, 2), 20);
+  cleanups.push(() => clearInterval(send));
+  const dictionaries = () => broker.received.filter(({ topic }) => topic.startsWith(TOPIC));
+  await until(() => dictionaries().length === 1, 20000);
+  const [{ retain, qos, topic, messageId, payload }] = dictionaries();
+  expect({ retain, qos, messageId }).toEqual({ retain: true, qos: 1, messageId: ASIDE_ID });
+  expect(topic).toMatch(/^gw\/gw1\/dictionary\/[12]$/);
+  expect(payload.length).toBeLessThan(32800);
+  const named = () => messages(broker).filter((msg) => !dictionaryIn(msg) && encodingOf(msg)?.dictionary);
+  expect(named()).toEqual([]);
+  // Lost before its acknowledgement: published again on the next connection.
+  isTaking = true;
+  for (const socket of broker.sockets) socket.destroy();
+  await until(() => named().length > 10, 20000);
+  expect(dictionaries()).toHaveLength(2);
+  expect(readAll(broker).length).toBeGreaterThan(0);
+  await until(() => bench.states.at(-1).dictionaries === 1);
+  // The next broker may not have it.
+  const before = named().length;
+  for (const socket of broker.sockets) socket.destroy();
+  const arrived = broker.received.length;
+  await until(() => broker.received.length > arrived + 20);
+  expect(named().length - before).toBeLessThan(20);
+  clearInterval(send);
+  await until(() => bench.engine.held.size === 0);
+  expect(new Set(readAll(broker).map(({ s }) => s)).size).toBeGreaterThan(100);
+});
+
+/** A dictionary with fake sessions, whose records become 40 % smaller with any dictionary. */
+function dictionaryOf({ proposed = 60, perSecond = 10000, ready = true, receiveMaximum = 65535 } = {}) {
+  /** @type {any[]} */
+  const published = [];
+  const state = {
+    now: 0,
+    after: 0,
+    proposed,
+    set: /** @type {string[]} */ ([]),
+    problems: /** @type {string[]} */ ([])
+  };
+  const session = () => {
+    const aside = new Aside((bytes) => published.push(bytes));
+    const link = {
+      protocolVersion: 5,
+      retainAvailable: ready,
+      maximumQos: 2,
+      receiveMaximum,
+      maximumPacketSize: 0
+    };
+    aside.connected(/** @type {any} */ (link), 100, true);
+    const writer = {
+      compression: () => ({ after: state.after, fresh: 64 }),
+      proposeDictionary: (/** @type {number} */ _, /** @type {number} */ max) =>
+        Buffer.alloc(Math.min(max, 6000), `${state.now}`),
+      tryDictionary: () => ({ plain: 500, current: 100, proposed: state.proposed }),
+      setDictionary: (/** @type {number} */ _, /** @type {Buffer} */ hash) =>
+        state.set.push(hash.toString('hex'))
+    };
+    return { writer: /** @type {any} */ (writer), aside, bytes: () => 16384, link };
+  };
+  const sessions = [session(), session()];
+  const problem = (/** @type {string} */ code) => state.problems.push(code);
+  const dictionary = new Dictionary({ topic: 't', sessions, now: () => state.now, problem, slot: 0 });
+  dictionary.setStages([1]);
+  const pass = (/** @type {number} */ seconds) => {
+    for (let i = 0; i < seconds; i++) {
+      state.now += 1000;
+      state.after += perSecond;
+      dictionary.everySecond();
+    }
+  };
+  return { dictionary, sessions, published, state, pass };
+}
+
+const topicOf = (/** @type {Buffer} */ packet) => /t\/\d/.exec(packet.toString('latin1'))?.[0];
+
+test('renews a dictionary only when it pays, at most every ten minutes, on two topics in turn', () => {
+  const { dictionary, sessions, published, state, pass } = dictionaryOf();
+  pass(30);
+  expect(published.map(topicOf)).toEqual(['t/2']);
+  expect(dictionary.hash).toBe('');
+  sessions[1].aside.acknowledged(ASIDE_ID, 0);
+  expect(dictionary.hash).toMatch(/^[0-9a-f]{16}$/);
+  expect(state.set).toEqual([dictionary.hash, dictionary.hash]);
+  pass(590);
+  expect(published).toHaveLength(1);
+  pass(90);
+  expect(published.map(topicOf)).toEqual(['t/2', 't/1']);
+  sessions[1].aside.acknowledged(ASIDE_ID, 0);
+  state.proposed = 97;
+  pass(3600);
+  expect(published).toHaveLength(2);
+});
+
+test('publishes none for a flow that sends too little', () => {
+  const { published, pass } = dictionaryOf({ perSecond: 5 });
+  pass(600);
+  expect(published).toEqual([]);
+});
+
+test('publishes none to a broker without retained messages, or with room for one message', () => {
+  for (const options of [{ ready: false }, { receiveMaximum: 1 }]) {
+    const { published, pass } = dictionaryOf(options);
+    pass(60);
+    expect(published).toEqual([]);
+  }
+});
+
+test('warns when the broker refuses it, and asks again after an hour', () => {
+  const { dictionary, sessions, published, state, pass } = dictionaryOf();
+  pass(30);
+  sessions[1].aside.acknowledged(ASIDE_ID, 0x87);
+  expect(state.problems).toEqual(['DICTIONARY']);
+  pass(3500);
+  expect([published.length, dictionary.hash]).toEqual([1, '']);
+  pass(200);
+  expect(published).toHaveLength(2);
+});
+
+test('stops using it when its connection ends, and publishes it again on the next one', () => {
+  const { dictionary, sessions, published, state, pass } = dictionaryOf();
+  pass(30);
+  const [, { aside, link }] = sessions;
+  aside.acknowledged(ASIDE_ID, 0);
+  const { hash } = dictionary;
+  aside.disconnected();
+  dictionary.disconnected();
+  expect([dictionary.hash, state.set.at(-1)]).toEqual(['', '0000000000000000']);
+  aside.connected(/** @type {any} */ (link), 100, true);
+  pass(60);
+  expect(published.map(topicOf)).toEqual(['t/2', 't/2']);
+  aside.acknowledged(ASIDE_ID, 0);
+  expect(dictionary.hash).toBe(hash);
+});
+
+test('takes its place from the window of a broker with a small Receive Maximum', () => {
+  const link = /** @type {any} */ ({
+    protocolVersion: 5,
+    retainAvailable: true,
+    maximumQos: 2,
+    receiveMaximum: 10
+  });
+  const aside = new Aside(() => {});
+  expect(aside.connected(link, 100, true).receiveMaximum).toBe(9);
+  expect(aside.isReady).toBe(true);
+  expect(aside.connected(link, 100, false).receiveMaximum).toBe(10);
+  expect(aside.isReady).toBe(false);
+  expect(aside.connected(link, 9, false).receiveMaximum).toBe(10);
+  expect(aside.isReady).toBe(true);
+});
+
+test('compresses with auto only while the link is the limit and the thread has time', () => {
+  const state = { now: 1e6, limitedAt: -Infinity, load: 0.1, on: false };
+  const writer = {
+    setCompressing: (/** @type {number} */ _, /** @type {boolean} */ isOn) => (state.on = isOn),
+    compression: () => null
+  };
+  const sessions = /** @type {any} */ ([
+    { writer, aside: new Aside(() => {}), bytes: () => 1, limitedAt: () => state.limitedAt }
+  ]);
+  const compression = new Compression({
+    sessions,
+    now: () => state.now,
+    problem: () => {},
+    load: () => state.load
+  });
+  compression.setStages(
+    new Map([[1, compileStage(checkStage({ compress: 'auto' }), 'g', ['zstd', 'deflate'])]])
+  );
+  const after = () => (compression.everySecond(), state.on);
+  expect(after()).toBe(false);
+  state.limitedAt = state.now;
+  expect(after()).toBe(true);
+  state.load = 0.9;
+  expect(after()).toBe(false);
+  state.load = 0.1;
+  state.now += 299000;
+  expect(after()).toBe(true);
+  state.now += 2000;
+  expect(after()).toBe(false);
+});
+
+test.each([
+  [{ compress: 'gzip' }, /must be off, zstd, deflate or auto/],
+  [
+    { compress: 'zstd', neverCompress: 'a/#/b' },
+    /'a\/#\/b' never to compress may have # only as its last level/
+  ],
+  [{ neverCompress: Array(101).fill('a').join(',') }, /at most 100/]
+])('refuses the setting %j', (stage, message) => {
+  expect(() => checkStage(/** @type {any} */ (stage))).toThrow(message);
+});
+
+test.each([
+  ['gw/{gateway}/{class}', 'gw/g/dictionary'],
+  ['site/{gateway}', 'site/g/dictionary'],
+  ['a/{class}/{gateway}/x', 'a/dictionary/g/x']
+])('publishes the dictionaries of the topic %s below %s', (topic, expected) => {
+  expect(compileStage(checkStage({ topic }), 'g').dictionaryTopic).toBe(expected);
+});
+
+test('chooses the best compression that this Node.js has for auto', () => {
+  const compressOf = (/** @type {any} */ compress, /** @type {any} */ available) =>
+    compileStage(checkStage({ compress }), 'g', available).compress;
+  expect(compressOf('auto', ['zstd', 'deflate'])).toBe('zstd');
+  expect(compressOf('auto', ['deflate'])).toBe('deflate');
+  expect(compressOf('auto', [])).toBe('off');
+  expect(compressOf('zstd', ['deflate'])).toBe('off');
+});
