@@ -173,4 +173,13 @@ function first(value) {
   return Array.isArray(value) ? value[0] : value;
 }
 
-module.exports = { DICTIONARY, LAST_FORMAT, MAGIC, MAX_DICTIONARY_BYTES, NDJSON, decompress, dictionaryIn, encodingOf };
+module.exports = {
+  DICTIONARY,
+  LAST_FORMAT,
+  MAGIC,
+  MAX_DICTIONARY_BYTES,
+  NDJSON,
+  decompress,
+  dictionaryIn,
+  encodingOf
+};
