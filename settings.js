@@ -7,6 +7,7 @@ const { applyEnvironment } = require('./flows/launcher/environment');
 const { prepareHome } = require('./flows/launcher/home');
 const { logLine } = require('./flows/launcher/log');
 const { guardOf } = require('./flows/launcher/guard');
+const { forgetNodes, unusedCoreNodes } = require('./flows/launcher/unused-nodes');
 
 // All files are the gateway's own, also those that Node-RED writes: the flow, its secrets, its log.
 process.umask(0o077);
@@ -16,8 +17,12 @@ const home = prepareHome(env.SEGANET_HOME);
 const editor = env.SEGANET_EDITOR_PORT !== 'off';
 const password = env.SEGANET_ADMIN_PASSWORD_HASH;
 
-/** Without these Node-RED opens no HTTP server at all. */
-const noHttp = { httpAdminRoot: false, httpNodeRoot: false, disableEditor: true };
+/** Without an editor: Node-RED opens no HTTP server at all, and loads only the core nodes of the flow. */
+function headless() {
+  const nodesExcludes = unusedCoreNodes(home.flowFile, env.SEGANET_HOME);
+  forgetNodes(env.SEGANET_HOME, nodesExcludes);
+  return { httpAdminRoot: false, httpNodeRoot: false, disableEditor: true, nodesExcludes };
+}
 
 /** Of an editor without a password. */
 const guard = guardOf(env.SEGANET_EDITOR_HOST);
@@ -45,7 +50,7 @@ function authenticated(username, hash) {
 }
 
 module.exports = {
-  ...(editor ? http : noHttp),
+  ...(editor ? http : headless()),
 
   userDir: env.SEGANET_HOME,
   flowFile: home.flowFile,

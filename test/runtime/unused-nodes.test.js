@@ -1,0 +1,70 @@
+'use strict';
+
+const fs = require('fs');
+const path = require('path');
+const { forgetNodes, unusedCoreNodes } = require('../../flows/launcher/unused-nodes');
+const { cleanUp, temporaryFolder } = require('./process');
+
+afterEach(cleanUp);
+
+/** @param {string} folder @param {string} name @param {unknown} content @returns {string} its path */
+function write(folder, name, content) {
+  const file = path.join(folder, name);
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return file;
+}
+
+/** @param {unknown} flow @param {string} [folder] @returns {string[]} */
+function unused(flow, folder = temporaryFolder()) {
+  return unusedCoreNodes(write(folder, 'gateway.json', flow), folder);
+}
+
+const FLOW = [{ type: 'tab' }, { type: 'debug' }, { type: 'mqtt in' }, { type: 'link call' }];
+
+test('leaves out the core nodes whose types the flow does not use', () => {
+  const files = unused(FLOW);
+  expect(files).toEqual(expect.arrayContaining(['10-function.js', '21-httprequest.js', '70-HTML.js']));
+  for (const used of ['21-debug.js', '10-mqtt.js', '60-link.js']) expect(files).not.toContain(used);
+  // It registers no type, so it is uncertain what needs it.
+  expect(files).not.toContain('05-junction.js');
+});
+
+test('leaves out nothing when the flow cannot be read', () => {
+  expect([unused('torn ['), unused({ flows: [] }), unusedCoreNodes('/none', '/none')]).toEqual([[], [], []]);
+  expect(unusedCoreNodes(write(temporaryFolder(), 'f', FLOW), '/none', '/none/x/y/z.js')).toEqual([]);
+});
+
+test('leaves out nothing when an installed package or a local file may bring more nodes', () => {
+  const local = temporaryFolder();
+  fs.mkdirSync(path.join(local, 'nodes'));
+  expect(unused(FLOW, local)).toEqual([]);
+  const ordinary = temporaryFolder();
+  write(ordinary, 'node_modules/a/package.json', { 'node-red': { nodes: { a: 'a.js' } } });
+  expect(unused(FLOW, ordinary)).toContain('10-function.js');
+  for (const name of ['b', '@scope/b']) {
+    const subflow = temporaryFolder();
+    write(subflow, `node_modules/${name}/package.json`, { 'node-red': { nodes: { b: 'b.json' } } });
+    expect(unused(FLOW, subflow)).toEqual([]);
+  }
+});
+
+test("forgets them in Node-RED's list, but keeps disabled ones and other packages", () => {
+  const folder = temporaryFolder();
+  const node = (/** @type {string} */ file, enabled = true) => ({ enabled, file: `/x/${file}` });
+  const modules = (/** @type {object} */ nodes) => ({
+    'node-red': { nodes },
+    other: { nodes: { a: node('a.js') } }
+  });
+  const list = write(
+    folder,
+    '.config.nodes.json',
+    modules({ mqtt: node('10-mqtt.js'), exec: node('90-exec.js'), html: node('70-HTML.js', false) })
+  );
+  forgetNodes(folder, ['90-exec.js', '70-HTML.js', 'a.js']);
+  const after = JSON.parse(fs.readFileSync(list, 'utf8'));
+  expect(after).toEqual(modules({ mqtt: node('10-mqtt.js'), html: node('70-HTML.js', false) }));
+  write(folder, '.config.nodes.json', 'torn');
+  forgetNodes(folder, ['90-exec.js']);
+  expect(fs.readFileSync(list, 'utf8')).toBe('torn');
+});
