@@ -4,13 +4,11 @@ const { Complaints } = require('./lib/base/complaints');
 const { asError } = require('./lib/base/guard');
 const { onInput } = require('./lib/base/message-input');
 const { join } = require('./lib/engine/join');
-const { Peer } = require('./lib/sources/observe/coap-peer');
-const { Reader } = require('./lib/sources/observe/resource-reader');
 const { schema, toSettings } = require('./lib/sources/observe/observe-settings');
-const { Watch } = require('./lib/sources/observe/resource-watch');
 const { rate } = require('./lib/base/status');
 
 /** @typedef {import('./lib/sources/observe/observe-settings').Resource} Resource */
+/** @typedef {import('./lib/sources/observe/resource-watch').Watch} Watch */
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -35,6 +33,10 @@ module.exports = function (RED) {
     });
     if (!member || !settings) return;
 
+    // The coap package takes memory, so it is loaded for the first node of this type.
+    const { Peer } = require('./lib/sources/observe/coap-peer');
+    const { Reader } = require('./lib/sources/observe/resource-reader');
+    const { Watch } = require('./lib/sources/observe/resource-watch');
     const { resources, resourceOf, ...options } = settings;
     const complaints = new Complaints((sentence) => this.warn(sentence));
     /** @param {Resource} resource @param {Buffer} payload @param {(error?: Error) => void} done */

@@ -6,11 +6,11 @@ const { join } = require('./lib/engine/join');
 const { schema, sourceOptions, sourceTls } = require('./lib/sources/mqtt-source/mqtt-source-options');
 const { deliveryOf } = require('./lib/settings/delivery');
 const { findLoops } = require('./lib/sources/mqtt-source/loop-check');
-const { Source } = require('./lib/sources/mqtt-source/mqtt-source');
 const { shown } = require('./lib/sources/mqtt-source/mqtt-source-status');
 const parts = require('./lib/engine/modules');
 
 /** @typedef {import('./lib/sources/mqtt-source/mqtt-source-options').SourceOptions} SourceOptions */
+/** @typedef {import('./lib/sources/mqtt-source/mqtt-source').Source} Source */
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -51,6 +51,8 @@ module.exports = function (RED) {
 
     const reading = /** @type {SourceOptions} */ (options);
     const { host } = member;
+    // mqtt.js takes 2 MB, so it is loaded for the first node of this type.
+    const { Source } = require('./lib/sources/mqtt-source/mqtt-source');
     source = new Source(
       reading,
       {

@@ -9,10 +9,11 @@ const { addCloudEndpoints } = require('./lib/sources/ocf-cloud/cloud-endpoints')
 const settings = require('./lib/sources/ocf-cloud/cloud-settings');
 const { setCloud } = require('./lib/sources/ocf-cloud/clouds');
 const { regionSettings } = require('./lib/sources/ocf-cloud/region-settings');
-const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
 const { serverTls } = require('./lib/sources/http/http-tls');
 const { deskOptions, isPostgresUrl } = require('./lib/sources/ocf');
 const status = require('./lib/base/status');
+
+/** @typedef {import('./lib/sources/ocf-cloud/running-cloud').RunningCloud} RunningCloud */
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -40,6 +41,8 @@ module.exports = function (RED) {
       const httpTls = httpPort > 0 ? serverTls(RED, this, values.httpTls) : null;
       const region = regionSettings(RED, this, values, host.gatewayId);
       for (const sentence of exposed) this.warn(sentence);
+      // The cloud takes 1.5 MB, so it is loaded for the first node of this type.
+      const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
       const cloud = new RunningCloud({
         file: isPostgresUrl(storeFile)
           ? storeFile

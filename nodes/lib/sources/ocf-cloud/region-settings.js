@@ -8,7 +8,6 @@ const { refusePfx, tlsFiles, tlsOptions } = require('../../settings/broker-optio
 const { claimedOptions } = require('../kafka-source/cluster-of');
 const { parseAddress } = require('../ocf-regions/address');
 const { LinkSecrets, parseNames } = require('../ocf-regions/peers');
-const { kafkaLog } = require('../ocf-regions/running-region');
 
 const ADDRESS = /^coaps\+tcp:\/\/(\[[0-9a-f:.]+\]|[0-9a-z._-]{1,253})(:\d{1,5})?$/;
 const MOST_NAMES = 64;
@@ -65,6 +64,8 @@ function regionSettings(RED, node, values, gateway) {
   const cluster = claimedOptions(RED, regionKafka);
   const clientId = `${(cluster.clientId || gateway).replace(/\s/g, '_')}-region`;
   const port = regionPort > 0 ? regionPort : address.port;
+  // Loaded only for a cloud with regions.
+  const { kafkaLog } = require('../ocf-regions/running-region');
   return {
     own,
     listen: { host, port },

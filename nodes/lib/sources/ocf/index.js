@@ -3,10 +3,9 @@
 const { accessCodes, newCode } = require('./access-codes');
 const { LIMITS: BODY } = require('./cbor-bounds');
 const { FORMAT, OPTION } = require('./coap');
-const { OcfCloud } = require('./cloud');
 const { DEFAULTS, LIMITS } = require('./options');
 const { forwardOptions } = require('./route-options');
-const { isPostgresUrl, openStore, parsePostgresUrl } = require('./store');
+const { isPostgresUrl, parsePostgresUrl } = require('./store/postgres-url');
 
 /**
  * Returns what a listener of the engine must do for the cloud: pass it these requests, with these critical options,
@@ -31,10 +30,15 @@ function deskOptions({ requestTimeoutMs }) {
 }
 
 module.exports = {
-  OcfCloud,
+  // Loaded on first use, because the palette needs only the rest.
+  get OcfCloud() {
+    return require('./cloud').OcfCloud;
+  },
+  get openStore() {
+    return require('./store').openStore;
+  },
   accessCodes,
   isPostgresUrl,
-  openStore,
   parsePostgresUrl,
   newCode,
   deskOptions,

@@ -3,7 +3,6 @@
 
 const { numbersOf } = require('../../series/numbers');
 const { contentOf } = require('../ocf-request/answer-message');
-const { Peer } = require('../observe/coap-peer');
 const { parseCoapUrl } = require('../observe/coap-url');
 
 const MAX_BODY = 65536;
@@ -64,6 +63,8 @@ function coapRoute() {
     name: 'coap',
     fits: ({ url }) => url.startsWith('coap://'),
     ask: async (candidate, timeoutMs, signal) => {
+      // The coap package takes memory, so it is loaded for the first request.
+      const { Peer } = require('../observe/coap-peer');
       const target = parseCoapUrl(candidate.url);
       const peer = await Peer.open(target, { maxBodyBytes: MAX_BODY, confirmable: true, timeoutMs });
       try {
