@@ -1511,6 +1511,13 @@ export declare function notify(address: string, message: string): void;
  */
 export declare function clockSynchronized(): boolean | null;
 
+/**
+ * Returns free memory of the C heap, such as that of records which the cloud has acknowledged, to the system. Threads
+ * that allocate meanwhile wait, about 1 ms for each 10 MB.
+ * @returns true if pages were returned; false if there were none, or if the C library cannot do it (musl)
+ */
+export declare function releaseMemory(): boolean;
+
 export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan', 'demand'];
 /** Names of the classes; index = class. */
 export declare const classNames: readonly ['', 'critical', 'high', 'normal', 'bulk', '5', '6', '7', '8'];

@@ -73,7 +73,8 @@ const {
 } = addon;
 const { checkConditions, checkPath } = addon;
 const { Permissions, PublishWriter, InFlightWindow, BrokerReader } = addon;
-const { UplinkConnection, restUplink, mptcpInfo, renewPriority, notify, clockSynchronized } = addon;
+const { UplinkConnection, restUplink, mptcpInfo, renewPriority, notify } = addon;
+const { clockSynchronized, releaseMemory } = addon;
 
 /** @param {number} fd @param {number} timeoutMs @returns {Promise<void>} */
 function waitConnect(fd, timeoutMs) {
@@ -106,6 +107,7 @@ module.exports = {
   renewPriority,
   notify,
   clockSynchronized,
+  releaseMemory,
   PushResult: Object.freeze({
     OK: 0,
     FULL: 1,

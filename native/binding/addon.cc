@@ -7,6 +7,7 @@
 #include "binding/engine_wrap.h"
 #include "binding/in_flight_window_wrap.h"
 #include "binding/node/environment.h"
+#include "binding/node/memory.h"
 #include "binding/permissions_wrap.h"
 #include "binding/publish_writer_wrap.h"
 #include "binding/session_wrap.h"
@@ -51,6 +52,8 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("socketInfo", Napi::Function::New<seganet::binding::SocketInfo>(env, "socketInfo"));
   exports.Set("clockSynchronized",
               Napi::Function::New<seganet::binding::ClockSynchronized>(env, "clockSynchronized"));
+  exports.Set("releaseMemory",
+              Napi::Function::New<seganet::binding::ReleaseMemory>(env, "releaseMemory"));
   return exports;
 }
 
