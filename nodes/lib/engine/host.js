@@ -28,6 +28,7 @@ const { LoginDispatcher } = require('../login/login-dispatcher');
 const parts = require('./modules');
 const { empty, tellLeft } = require('./ending');
 const { unsafeRecords, sum } = require('./drain');
+const { SpareMemory } = require('./spare-memory');
 
 const TICK_MS = 1000;
 const UPLINK_STOP_MS = 2000;
@@ -93,6 +94,7 @@ class EngineHost {
   #tls;
   #deploys;
   #isReplanning;
+  #spareMemory;
   #timer;
 
   /**
@@ -175,6 +177,7 @@ class EngineHost {
       apply: () => this.#planner.deploy()
     });
     this.#isReplanning = false;
+    this.#spareMemory = new SpareMemory(() => context.native.releaseMemory?.());
     this.#timer = setInterval(() => this.tick(), TICK_MS).unref();
   }
 
@@ -450,6 +453,7 @@ class EngineHost {
     this.#onDoorbell();
     this.deliveries.tick();
     this.log?.tick();
+    this.#spareMemory.tick(stats);
     if (!this.#deploys.isUnderWay) this.#planner.tick();
     for (const member of this.#members.values()) guard(() => member.tick(stats, rates), this.#onFault);
   }

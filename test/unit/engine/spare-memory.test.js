@@ -1,0 +1,48 @@
+'use strict';
+
+const { SpareMemory } = require('../../../nodes/lib/engine/spare-memory');
+
+const MIB = 2 ** 20;
+
+/** @param {SpareMemory} spare @param {number} seconds @param {number} heldBytes @param {number} [backlog] records */
+function pass(spare, seconds, heldBytes, backlog = 0) {
+  for (let i = 0; i < seconds; i++) spare.tick({ heldBytes, backlogRecords: [0, 0, 0, backlog] });
+}
+
+test('releases memory once after the start', () => {
+  const release = jest.fn();
+  const spare = new SpareMemory(release);
+  pass(spare, 9, 0);
+  expect(release).not.toHaveBeenCalled();
+  pass(spare, 100, 0);
+  expect(release).toHaveBeenCalledTimes(1);
+});
+
+test('releases memory after an outage, when the backlog has been sent', () => {
+  const release = jest.fn();
+  const spare = new SpareMemory(release);
+  pass(spare, 10, 0);
+  pass(spare, 60, 30 * MIB, 1000);
+  pass(spare, 20, MIB, 10);
+  pass(spare, 9, MIB);
+  expect(release).toHaveBeenCalledTimes(1);
+  pass(spare, 30, MIB);
+  expect(release).toHaveBeenCalledTimes(2);
+});
+
+test('does not release memory under a steady or a small load', () => {
+  const release = jest.fn();
+  const spare = new SpareMemory(release);
+  pass(spare, 10, 0);
+  pass(spare, 100, 30 * MIB);
+  pass(spare, 5, 0);
+  pass(spare, 100, 30 * MIB);
+  expect(release).toHaveBeenCalledTimes(1);
+  const small = new SpareMemory(release);
+  pass(small, 10, 0);
+  for (let i = 0; i < 50; i++) {
+    pass(small, 5, 3 * MIB);
+    pass(small, 20, 0);
+  }
+  expect(release).toHaveBeenCalledTimes(2);
+});
