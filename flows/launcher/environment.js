@@ -9,6 +9,7 @@ const { exposureProblem } = require('../../nodes/lib/tenants/exposure');
 const { ConfigError } = require('./config-error');
 const { deviceProblems } = require('./device-problems');
 const { passwordsOfTenant } = require('./front-guard');
+const { profileOf } = require('./profiles');
 const { unknownNames } = require('./unknown-names');
 const { FORMER, VARIABLES } = require('./variables');
 
@@ -123,8 +124,8 @@ function certificateProblem(name, file) {
 }
 
 /**
- * The values of all variables: what is set, else the default. An empty value counts as not set, except where the
- * variable says otherwise.
+ * The values of all variables: what is set, else the default of the profile. An empty value counts as not set, except
+ * where the variable says otherwise.
  * @param {NodeJS.ProcessEnv} env
  * @returns {Values}
  * @throws {ConfigError} with one sentence for every variable that cannot be used
@@ -137,8 +138,10 @@ function readEnvironment(env) {
     env,
     VARIABLES.map(({ name }) => name)
   );
-  for (const { name, initial, check, ifEmpty } of VARIABLES) {
+  const { variables: defaults } = profileOf((env.SEGANET_PROFILE ?? '').trim());
+  for (const { name, initial: usual, check, ifEmpty } of VARIABLES) {
     const set = env[name];
+    const initial = () => defaults[name] ?? usual();
     try {
       if (set !== undefined && set.trim() === '') {
         if (ifEmpty) throw new Error(ifEmpty);

@@ -9,6 +9,8 @@ const { stopOnSignals, stopWithParent } = require('./stop');
 const { watchEditor, watchStatuses } = require('./watch');
 const { checkFlow, watchStart } = require('./started');
 const { guardOf } = require('./guard');
+const { applyProfile } = require('./profiles');
+const { compactHeap } = require('../../nodes/lib/base/compact-heap');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
 const { onRuntimeEvent } = require('../../nodes/lib/base/runtime-events');
 const { logProblem } = require('./home');
@@ -72,6 +74,12 @@ async function runNodeRed(env, settings, isDemo, service) {
   await service.follow(RED);
   onRuntimeEvent(RED.events, 'flows:starting', forgetRepeated, warn);
   watchStart(RED, { flowFile: settings.flowFile, hasEditor });
+  // The modules are loaded now. Later deploys load few.
+  const started = onRuntimeEvent(RED.events, 'flows:started', compactOnce, warn);
+  function compactOnce() {
+    started();
+    setImmediate(compactHeap);
+  }
   watchStatuses(RED, (port) => {
     if (!isDemo) return;
     // The simulated devices support neither TLS nor passwords.
@@ -102,6 +110,7 @@ async function main() {
     process.stdout.write(HELP);
     return;
   }
+  applyProfile();
   // All files are private to the gateway: the flow, its secrets, its log.
   process.umask(0o077);
   const env = applyEnvironment();

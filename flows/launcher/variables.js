@@ -9,6 +9,7 @@ const { initialOf, parserOf } = require('../../nodes/lib/settings/rows');
 const { choice } = require('../../nodes/lib/base/options');
 const { TABLE } = require('../../nodes/lib/settings/table');
 const checks = require('./checks');
+const profiles = require('./profiles');
 
 /** @typedef {import('../../nodes/lib/settings/rows').Row} Row */
 
@@ -127,6 +128,12 @@ const VARIABLES = [
     checks.gatewayId,
     'Name of this gateway in the cloud: topic level and MQTT client id.',
     { shown: 'host name', initial: os.hostname }
+  ),
+  own(
+    'SEGANET_PROFILE',
+    checks.property(choice(profiles.NAMES, 'standard')),
+    'Defaults for a kind of machine: `small` is for boards with 512 MB, and has no editor.',
+    { ...always('standard'), values: profiles.NAMES.map((name) => `\`${name}\``).join(', ') }
   ),
   ...variablesOf('seganet-mqtt-devices', DEVICE_TLS),
   ...variablesOf('seganet-priority'),

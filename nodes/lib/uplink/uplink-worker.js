@@ -7,6 +7,7 @@
 //      {type: 'command', command}
 
 const { parentPort, workerData } = require('node:worker_threads');
+const { compactHeap } = require('../base/compact-heap');
 const { isIdle } = require('./sending/batch-ages');
 const { CommandSession } = require('./commands/command-session');
 const { Compression } = require('./compression');
@@ -217,5 +218,7 @@ const timers = [
   setInterval(renewFiles, FILES_MS)
 ];
 
+// Before the first connection, so that no record waits for it.
+compactHeap();
 for (const { session } of groups) session.start();
 commands?.start();
