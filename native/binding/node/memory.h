@@ -6,8 +6,9 @@
 
 namespace seganet::binding {
 
-// Returns true if pages were returned, false if there were none or the C library cannot do it. Threads that allocate
-// memory at the same time wait for their arena, which takes about 1 ms for each 10 MB.
+// Returns true if pages were returned, false if there were none or the C library cannot do it.
+// Threads that allocate memory at the same time wait for their arena, which takes about 1 ms for
+// each 10 MB.
 Napi::Value ReleaseMemory(const Napi::CallbackInfo& info);
 
 }  // namespace seganet::binding

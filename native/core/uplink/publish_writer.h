@@ -77,8 +77,8 @@ Message MessageOf(const Batch& batch);
 // for a part of a batch, .<part>, as a user property in MQTT 5, and as the field "k" in the first
 // line of an envelope. The trace of a single record follows the key as user properties.
 //
-// An envelope in another format than NDJSON has its media type as Content Type in MQTT 5; lines that
-// its coder refuses stay NDJSON. A compressed envelope is marked by the user property
+// An envelope in another format than NDJSON has its media type as Content Type in MQTT 5; lines
+// that its coder refuses stay NDJSON. A compressed envelope is marked by the user property
 // content-encoding, or, with MQTT 3.1.1 and with a dictionary, by a prefix
 // (encoding/payload_prefix.h), which is shorter. With a prefix the key is only in the first line.
 //

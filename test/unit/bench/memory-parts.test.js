@@ -3,7 +3,7 @@
 const fs = require('node:fs');
 const { divide, heapsOf, parseSmaps } = require('../../../bench/harness/memory-parts');
 
-/** @param {string} range @param {string} access @param {string} name @param {number} rss KiB @param {number} anonymous */
+/** @param {string} range @param {string} access @param {string} name @param {number} rss @param {number} anonymous */
 const mapping = (range, access, name, rss, anonymous) =>
   `${range} ${access} 00000000 00:00 0    ${name}
 Size:               1234 kB
