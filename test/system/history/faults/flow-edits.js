@@ -85,6 +85,21 @@ function withSecondBroker(flow) {
 /** @param {Flow} flow with its uplink node @returns {FlowNode} another one with the same settings */
 const copyOfUplink = (flow) => ({ ...flow.find(({ id }) => id === UPLINK), id: 'seganet-uplink-copy' });
 
+/** @param {Flow} flow @returns {string} id of the copy if the first uplink node was deleted */
+const uplinkOf = (flow) =>
+  flow.some(({ id }) => id === 'seganet-uplink-copy') ? 'seganet-uplink-copy' : UPLINK;
+
+/** @param {Flow} flow @param {string} from @param {string} to @returns {Flow} with the wires to another node */
+const rewire = (flow, from, to) =>
+  flow.map((node) =>
+    node.wires
+      ? {
+          ...node,
+          wires: node.wires.map((/** @type {string[]} */ port) => port.map((id) => (id === from ? to : id)))
+        }
+      : node
+  );
+
 const COPY = 'copy the uplink and delete the first';
 
 /** @type {Record<string, Edit>} */
@@ -126,12 +141,13 @@ const EDITS = {
     apply: (flow) => {
       if (!flow.some(({ id }) => id === UPLINK)) return flow;
       const copy = copyOfUplink(flow);
-      return [...change(remove(flow, UPLINK), 'seganet-batch-1', { wires: [[copy.id]] }), copy];
+      const wired = change(flow, 'seganet-batch-1', { wires: [[UPLINK]] });
+      return [...remove(rewire(wired, UPLINK, copy.id), UPLINK), copy];
     },
     serves: true
   },
   'wire past the batch node': {
-    apply: (flow) => change(flow, 'seganet-priority-1', { wires: [[UPLINK, 'seganet-tap-1']] }),
+    apply: (flow) => change(flow, 'seganet-priority-1', { wires: [[uplinkOf(flow), 'seganet-tap-1']] }),
     serves: true
   },
   'unwire the uplink': {
