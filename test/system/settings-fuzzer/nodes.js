@@ -228,7 +228,9 @@ class Bench {
     const [, port] = /^(\d+) ·/.exec(text) ?? [];
     const transport =
       String(node.transport ?? '').trim() || (node.type === 'seganet-coap-devices' ? 'udp' : 'tcp');
-    const isTcp = transport !== 'udp' && fill === 'green' && port;
+    // A number is an IPv4 address, too: 2147483647 is 127.255.255.255, a broadcast address that takes no connections.
+    const isNumber = /^\d+$/.test(String(node.host));
+    const isTcp = transport !== 'udp' && !isNumber && fill === 'green' && port;
     if (isTcp && !(await accepts(Number(port), node.host)))
       return [`${tell(node)} is green, and port ${port} is closed`];
     return [];
@@ -286,9 +288,8 @@ function tell({ type, changed, ...node }) {
 
 /** @param {number} port @param {unknown} host @returns {Promise<boolean>} */
 function accepts(port, host) {
-  // A number is an IPv4 address, too: 2147483647 is 127.255.255.255.
-  const isAddress = typeof host === 'string' && (net.isIP(host) > 0 || /^\d+$/.test(host));
-  const to = isAddress && !/^(0\.0\.0\.0|0|::)$/.test(host) ? host : '127.0.0.1';
+  const to =
+    typeof host === 'string' && net.isIP(host) && !/^(0\.0\.0\.0|::)$/.test(host) ? host : '127.0.0.1';
   return new Promise((resolve) => {
     const socket = net.connect(port, to);
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
