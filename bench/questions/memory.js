@@ -8,7 +8,7 @@ const path = require('node:path');
 const { Child } = require('../harness/child');
 const { BenchGateway } = require('../harness/bench-gateway');
 const { startCloud } = require('../harness/cloud');
-const { divide, heapsOf } = require('../harness/memory-parts');
+const { divide, heapsOf } = require('../harness/memory/parts');
 const { readMemory } = require('../harness/memory');
 const { freePort } = require('../harness/net');
 const { readOptions } = require('../options/options');
@@ -28,7 +28,7 @@ PSS divides the pages of the node binary among all processes of the same Node, s
 parts of each process's memory, and V8's heaps at the end of each process.`;
 
 /** @typedef {{ name: string, memory: import('../harness/memory').Memory, anonymous: number, threads: number,
- *   parts: import('../harness/memory-parts').Part[], heaps: import('../harness/memory-parts').Heap[] }} Reading */
+ *   parts: import('../harness/memory/parts').Part[], heaps: import('../harness/memory/parts').Heap[] }} Reading */
 
 /** Where Node.js writes its diagnostic reports. */
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-memory-'));
@@ -50,7 +50,7 @@ function readingOf(name, pid) {
 /**
  * Asks a process for a diagnostic report, which changes its memory: the last thing to do with it.
  * @param {Child} child
- * @returns {Promise<import('../harness/memory-parts').Heap[]>}
+ * @returns {Promise<import('../harness/memory/parts').Heap[]>}
  */
 async function readHeaps(child) {
   fs.rmSync(report, { force: true });

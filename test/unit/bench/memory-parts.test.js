@@ -1,7 +1,7 @@
 'use strict';
 
 const fs = require('node:fs');
-const { divide, heapsOf, parseSmaps } = require('../../../bench/harness/memory-parts');
+const { divide, heapsOf, parseSmaps } = require('../../../bench/harness/memory/parts');
 
 /** @param {string} range @param {string} access @param {string} name @param {number} rss @param {number} anonymous */
 const mapping = (range, access, name, rss, anonymous) =>
