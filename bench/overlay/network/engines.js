@@ -7,7 +7,7 @@ const { parseStat } = require('../../harness/proc');
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 const KIB = 1024;
-/** Written to clear_refs of proc(5): the peak of the memory begins anew. */
+/** Written to clear_refs (proc(5)), it makes the peak of the memory start again from the present value. */
 const RESET_PEAK = '5';
 
 /** @typedef {import('../../harness/child').Child} Child */
