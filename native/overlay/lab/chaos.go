@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -21,12 +22,17 @@ const (
 	healed = 20 * time.Second
 	// stuckAfter is the longest silence without a fault.
 	stuckAfter = 12 * time.Second
+	// startMost is how long a schedule's network may take to begin and to end, beside the schedule itself.
+	startMost = 4 * time.Minute
+	// parallelMost bounds the schedules at once.
+	parallelMost = 50
 	// around is the time before and after a change of path in which packets of two paths may overtake each other.
 	around = 2 * time.Second
 )
 
-// chaos runs seeded schedules of faults. It prints one line a schedule and fails if one of them does.
-func chaos(args []string) error {
+// chaos runs seeded schedules of faults. It prints one line a schedule and fails if one of them does. Schedules that the
+// end of ctx interrupts count as neither.
+func chaos(ctx context.Context, program string, args []string) error {
 	f := flag.NewFlagSet("chaos", flag.ExitOnError)
 	count := f.Int("schedules", 1, "number of schedules")
 	seed := f.Uint64("seed", uint64(time.Now().Unix()), "seed of the first schedule; the next ones count up")
@@ -36,6 +42,9 @@ func chaos(args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+	if *parallel < 1 || *parallel > parallelMost || *count < 1 {
+		return fmt.Errorf("--parallel takes 1 to %d, --schedules 1 or more", parallelMost)
+	}
 	if _, err := exec.LookPath("mosquitto"); err != nil {
 		fmt.Println("SKIPPED: the fault schedules need mosquitto")
 		return nil
@@ -44,15 +53,26 @@ func chaos(args []string) error {
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	var failed []error
+	done := 0
 	for i := range *count {
-		slots <- struct{}{}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
 		wait.Add(1)
 		go func() {
 			defer func() { <-slots; wait.Done() }()
 			number := *seed + uint64(i)
-			text, err := schedule(number, fmt.Sprintf("c%d", i%1000), time.Duration(*minutes*float64(time.Minute)), *verbose)
+			text, err := schedule(ctx, program, number, fmt.Sprintf("c%d", i%1000), time.Duration(*minutes*float64(time.Minute)), *verbose)
+			if ctx.Err() != nil {
+				return
+			}
 			mu.Lock()
 			defer mu.Unlock()
+			done++
 			verdict := "passed"
 			if err != nil {
 				verdict = "FAILED: " + strings.ReplaceAll(err.Error(), "\n", "; ")
@@ -62,20 +82,37 @@ func chaos(args []string) error {
 		}()
 	}
 	wait.Wait()
+	fmt.Printf("%d of %d schedules ended, %d failed\n", done, *count, len(failed))
 	if len(failed) > 0 {
-		return fmt.Errorf("%d of %d schedules failed: %w", len(failed), *count, errors.Join(failed...))
+		return fmt.Errorf("%d of %d schedules failed: %w", len(failed), done, errors.Join(failed...))
+	}
+	if done < *count {
+		return errors.New("interrupted")
 	}
 	return nil
 }
 
 // schedule runs one schedule in a lab of its own.
-func schedule(seed uint64, name string, d time.Duration, verbose bool) (text string, err error) {
+func schedule(parent context.Context, program string, seed uint64, name string, d time.Duration, verbose bool) (text string, err error) {
 	random := rand.New(rand.NewPCG(seed, 20))
-	l, err := newLab(name)
+	ctx, cancel := context.WithTimeout(parent, d+healed+startMost)
+	defer cancel()
+	l, err := newLab(ctx, name, program)
 	if err != nil {
 		return "", err
 	}
-	defer l.down()
+	defer func() {
+		if ctx.Err() != nil {
+			err = errors.Join(err, fmt.Errorf("the schedule did not end within %v", d+healed+startMost))
+		}
+		begun := time.Now()
+		l.end()
+		err = errors.Join(err, l.crashes())
+		l.down()
+		if text != "" {
+			text += fmt.Sprintf(", %.1f %% of a core", 100*l.cpu.Seconds()/(d+healed+time.Since(begun)).Seconds())
+		}
+	}()
 	l.twoRelays = true
 	left, right := kinds[random.IntN(len(kinds))], kinds[random.IntN(len(kinds))]
 	target, err := l.product(left, right)
@@ -108,6 +145,9 @@ func schedule(seed uint64, name string, d time.Duration, verbose bool) (text str
 	}
 	if err != nil {
 		return "", err
+	}
+	for _, late := range w.Stalls { // nothing of this machine ran, or little
+		faults = append(faults, interval{"the machine is busy", time.UnixMilli(late[0]), time.UnixMilli(late[1])})
 	}
 	problems := []error{s.wait()}
 	path := l.peer("a").Path
@@ -144,8 +184,8 @@ func schedule(seed uint64, name string, d time.Duration, verbose bool) (text str
 		}
 		return fmt.Sprintf("%s with %s, %d faults", left, right, len(faults)), err
 	}
-	return fmt.Sprintf("%s with %s, %d faults, %d of %d answered, longest silence %.1f s, 0 twice, 0 out of order within a path (%d at changes), %v, %s at the end",
-		left, right, len(faults), w.Answered, w.Sent, longest, len(w.OutOfOrder), s, path), nil
+	return fmt.Sprintf("%s with %s, %d faults, %d of %d answered, longest silence %.1f s, 0 twice, 0 out of order within a path (%d at changes), %v, %s at the end%s",
+		left, right, len(faults)-len(w.Stalls), w.Answered, w.Sent, longest, len(w.OutOfOrder), s, path, w.stalled()), nil
 }
 
 // unbroken returns the longest time between from and to in which nothing was broken.

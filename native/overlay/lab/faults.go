@@ -96,7 +96,7 @@ func (l *lab) breakThings(random *rand.Rand, d time.Duration, log func(string)) 
 		list = append(list, interval{r.name, r.from, time.Now()})
 	}
 	next := start.Add(time.Second)
-	for time.Since(start) < d && err == nil {
+	for time.Since(start) < d && err == nil && l.ctx.Err() == nil {
 		now := time.Now()
 		for i := len(open) - 1; i >= 0; i-- {
 			if now.After(open[i].till) {

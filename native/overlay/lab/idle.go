@@ -34,7 +34,7 @@ func idle(l *lab) error {
 		if _, err := l.spawn("a", name+".log", l.program, "node", "--state", l.dir(name), "--metered"); err != nil {
 			return err
 		}
-		if err := until(10*time.Second, name+" reaches the hub", func() bool {
+		if err := until(startLimit, name+" reaches the hub", func() bool {
 			return l.in("a", l.program, "ping", "--state", l.dir(name), "--count", "1", "b").Run() == nil
 		}); err != nil {
 			return err
@@ -112,7 +112,7 @@ func memoryMB(c *exec.Cmd) (resident, own float64, err error) {
 // peerBytes returns the UDP payload to and from all peers, with 28 bytes of headers for each keepalive's length.
 func (l *lab) peerBytes(name string) (sum float64, err error) {
 	const keepalive, headers = 32, 28
-	out, err := exec.Command(l.program, "status", "--state", filepath.Join(l.folder, name), "--json").Output()
+	out, err := exec.CommandContext(l.ctx, l.program, "status", "--state", filepath.Join(l.folder, name), "--json").Output()
 	if err != nil {
 		return 0, err
 	}

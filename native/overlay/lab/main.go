@@ -5,8 +5,9 @@
 //	go run ./lab faults [A B]            dead direct path, new host address, new outside address: how long is it silent
 //	go run ./lab relays                  a relay dies: how long are relayed and direct peers silent
 //	go run ./lab mqtt                    an MQTT session lives through the faults: same connection, no record lost
-//	go run ./lab chaos [--schedules N] [--seed S] [--minutes M] [--parallel P]   seeded schedules of faults
+//	go run ./lab chaos [--schedules N] [--seed S] [--minutes M] [--parallel P]   seeded schedules of faults, P at once
 //	go run ./lab idle                    ten silent peers: processor time, memory, bytes a day
+//	go run ./lab gone [SECONDS]          memory of a node after a peer that has saturated it
 //	go run ./lab sleep                   the first packet to a peer that was never contacted
 //	go run ./lab rate [direct|relay]       TCP throughput between two hosts
 //
@@ -17,17 +18,20 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
+	"syscall"
 )
 
 var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "sink", "source"}
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|mqtt|chaos|idle|sleep|rate")
+		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|mqtt|chaos|idle|gone|sleep|rate")
 		os.Exit(2)
 	}
 	if slices.Contains(tools, os.Args[1]) {
@@ -44,40 +48,46 @@ func main() {
 			return
 		}
 	}
-	if os.Args[1] == "chaos" {
-		if err := chaos(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, "lab:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	l, err := newLab("")
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	program, remove, err := findProgram()
 	if err == nil {
-		defer l.down()
-		switch os.Args[1] {
-		case "matrix":
-			err = matrix(l, os.Args[2:])
-		case "faults":
-			err = faults(l, os.Args[2:])
-		case "relays":
-			err = relays(l)
-		case "mqtt":
-			err = lives(l)
-		case "idle":
-			err = idle(l)
-		case "sleep":
-			err = sleep(l)
-		case "rate":
-			err = rate(l, os.Args[2:])
-		default:
-			err = fmt.Errorf("there is no lab command %q", os.Args[1])
-		}
+		err = command(ctx, program, os.Args[1], os.Args[2:])
+		remove()
 	}
+	stop()
 	if err != nil {
-		if l != nil {
-			l.down()
-		}
 		fmt.Fprintln(os.Stderr, "lab:", err)
 		os.Exit(1)
 	}
+}
+
+// command runs one of the lab's commands. Its namespaces are gone when it returns, also after a signal.
+func command(ctx context.Context, program, name string, args []string) error {
+	if name == "chaos" {
+		return chaos(ctx, program, args)
+	}
+	l, err := newLab(ctx, "", program)
+	if err != nil {
+		return err
+	}
+	defer l.down()
+	switch name {
+	case "matrix":
+		return matrix(l, args)
+	case "faults":
+		return faults(l, args)
+	case "relays":
+		return relays(l)
+	case "mqtt":
+		return lives(l)
+	case "idle":
+		return idle(l)
+	case "gone":
+		return gone(l, args)
+	case "sleep":
+		return sleep(l)
+	case "rate":
+		return rate(l, args)
+	}
+	return fmt.Errorf("there is no lab command %q", name)
 }

@@ -229,7 +229,7 @@ func (l *lab) mqtt(target string, seconds int) (*session, error) {
 		return nil, err
 	}
 	s := &session{}
-	if err := until(10*time.Second, "the broker answers", func() bool {
+	if err := until(startLimit, "the broker answers", func() bool {
 		return l.in("b", l.self, "probe", target+":"+mqttPort).Run() == nil
 	}); err != nil {
 		return nil, err

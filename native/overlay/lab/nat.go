@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ var kinds = []string{"full", "address", "port", "symmetric", "noudp"}
 
 // lab is one set of namespaces and the processes in them.
 type lab struct {
+	ctx     context.Context // its end kills what the lab has started
 	prefix  string
 	folder  string
 	program string // seganet-overlay
@@ -27,6 +29,7 @@ type lab struct {
 	relays    map[string]*exec.Cmd // by namespace
 	services  *exec.Cmd
 	programs  map[string]*exec.Cmd // the nodes
+	cpu       time.Duration        // of the programs that have ended
 }
 
 // spaces are the namespaces. r1 and r2 hold relays of their own (see relayAt).
@@ -34,25 +37,34 @@ var spaces = []string{"net", "hub", "r1", "r2", "na", "nb", "a", "b"}
 
 var relayAt = map[string]string{"r1": "10.77.0.2", "r2": "10.77.0.3"}
 
-// newLab makes a lab. name tells the labs of one process apart.
-func newLab(name string) (*lab, error) {
-	l := &lab{prefix: fmt.Sprintf("ovl%d%s", os.Getpid()%10000, name)}
-	var err error
+// newLab makes a lab. name tells the labs of one process apart; program is seganet-overlay.
+func newLab(ctx context.Context, name, program string) (l *lab, err error) {
+	l = &lab{ctx: ctx, prefix: fmt.Sprintf("ovl%d%s", os.Getpid()%10000, name), program: program}
 	if l.folder, err = os.MkdirTemp("", "overlay-lab-"); err != nil {
 		return nil, err
 	}
-	if l.self, err = os.Executable(); err != nil {
-		return nil, err
+	l.self, err = os.Executable()
+	return l, err
+}
+
+// findProgram returns seganet-overlay: SEGANET_OVERLAY, or a program that it builds and that remove removes.
+func findProgram() (program string, remove func(), err error) {
+	if program = os.Getenv("SEGANET_OVERLAY"); program != "" {
+		return program, func() {}, nil
 	}
-	if l.program = os.Getenv("SEGANET_OVERLAY"); l.program == "" {
-		l.program = filepath.Join(l.folder, "seganet-overlay")
-		c := exec.Command("go", "build", "-o", l.program, ".")
-		c.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := c.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("go build: %w\n%s", err, out)
-		}
+	folder, err := os.MkdirTemp("", "overlay-lab-program-")
+	if err != nil {
+		return "", nil, err
 	}
-	return l, nil
+	remove = func() { _ = os.RemoveAll(folder) }
+	program = filepath.Join(folder, "seganet-overlay")
+	c := exec.Command("go", "build", "-o", program, ".")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		remove()
+		return "", nil, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return program, remove, nil
 }
 
 func run(name string, args ...string) error {
@@ -71,7 +83,7 @@ func (l *lab) ip(ns, args string) error {
 
 // ipAtOnce runs several lines of ip in a namespace by one process, as a DHCP client does it.
 func (l *lab) ipAtOnce(ns string, lines ...string) error {
-	c := exec.Command("ip", "-n", l.ns(ns), "-batch", "-")
+	c := exec.CommandContext(l.ctx, "ip", "-n", l.ns(ns), "-batch", "-")
 	c.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("ip -batch: %w: %s", err, out)
@@ -81,13 +93,13 @@ func (l *lab) ipAtOnce(ns string, lines ...string) error {
 
 // in returns a command that runs in a namespace.
 func (l *lab) in(ns string, args ...string) *exec.Cmd {
-	c := exec.Command("ip", append([]string{"netns", "exec", l.ns(ns)}, args...)...)
+	c := exec.CommandContext(l.ctx, "ip", append([]string{"netns", "exec", l.ns(ns)}, args...)...)
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	return c
 }
 
 func (l *lab) spawn(ns, log string, args ...string) (*exec.Cmd, error) {
-	f, err := os.Create(filepath.Join(l.folder, log))
+	f, err := os.OpenFile(filepath.Join(l.folder, log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +122,27 @@ func (l *lab) end() {
 		kill := time.AfterFunc(3*time.Second, func() { _ = c.Process.Kill() })
 		_ = c.Wait()
 		kill.Stop()
+		if c.ProcessState != nil {
+			l.cpu += c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+		}
 	}
 	l.started = nil
+}
+
+// crashes returns an error if the log of a program tells of a panic or, from a program built with -race, of a data race.
+func (l *lab) crashes() error {
+	logs, err := filepath.Glob(filepath.Join(l.folder, "*.log"))
+	errs := []error{err}
+	for _, file := range logs {
+		text, err := os.ReadFile(file)
+		errs = append(errs, err)
+		for _, sign := range []string{"WARNING: DATA RACE", "panic: ", "fatal error: "} {
+			if at := strings.Index(string(text), sign); at >= 0 {
+				errs = append(errs, fmt.Errorf("%s: %.2000s", filepath.Base(file), text[at:]))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (l *lab) down() {

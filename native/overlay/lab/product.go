@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// startLimit is how long a program may take to start: a machine with many labs is busy.
+const startLimit = time.Minute
+
 const echoPort, ratePort, mqttPort = "7", "5201", "1883"
 
 // member is what a node's membership.json says.
@@ -34,7 +37,7 @@ func (l *lab) startServices() (err error) {
 	if l.services, err = l.spawn("hub", "serve.log", args...); err != nil {
 		return err
 	}
-	return until(10*time.Second, "the services run", func() bool {
+	return until(startLimit, "the services run", func() bool {
 		return l.in("hub", l.program, "policy", "--state", l.dir("serve")).Run() == nil
 	})
 }
@@ -120,7 +123,7 @@ func (l *lab) nodes(more ...string) error {
 		l.programs[name] = c
 	}
 	for _, name := range []string{"a", "b"} {
-		if err := until(10*time.Second, "node "+name+" runs", func() bool { _, err := l.status(name); return err == nil }); err != nil {
+		if err := until(startLimit, "node "+name+" runs", func() bool { _, err := l.status(name); return err == nil }); err != nil {
 			text, _ := os.ReadFile(filepath.Join(l.folder, name+".log"))
 			return fmt.Errorf("%w\n%s", err, text)
 		}
@@ -139,7 +142,7 @@ type status struct {
 }
 
 func (l *lab) status(name string) (s status, err error) {
-	out, err := exec.Command(l.program, "status", "--state", l.dir(name), "--json").Output()
+	out, err := exec.CommandContext(l.ctx, l.program, "status", "--state", l.dir(name), "--json").Output()
 	if err != nil {
 		return s, err
 	}
@@ -165,6 +168,7 @@ func (l *lab) address(name string) (string, error) {
 	return m.Addresses[1], nil
 }
 
+// until calls f until it is true.
 func until(limit time.Duration, what string, f func() bool) error {
 	for start := time.Now(); !f(); time.Sleep(20 * time.Millisecond) {
 		if time.Since(start) > limit {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"net"
 	"os"
 	"strconv"
@@ -13,7 +14,23 @@ import (
 type watched struct {
 	Sent, Answered, Copies int
 	Silences               [][2]int64 // from the last answer to the next one, each over a second
+	Stalls                 [][2]int64 // in which this program did not run
 	OutOfOrder             []int64
+}
+
+// stall is how late a tick is if this program did not run.
+const stall = 500 * time.Millisecond
+
+// stalled says how long the watching program did not run, if it did not.
+func (w *watched) stalled() string {
+	var sum int64
+	for _, s := range w.Stalls {
+		sum += s[1] - s[0]
+	}
+	if sum == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", the machine was too busy for %.1f s", float64(sum)/1000)
 }
 
 // watch sends a numbered datagram each 20 ms and reports every copy, every answer out of order, and every silence.
@@ -45,11 +62,17 @@ func watch(to, seconds string) error {
 		}
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
+	ticked := time.Now()
 	end := time.After(time.Duration(limit * float64(time.Second)))
 	b := make([]byte, 200)
 	for {
 		select {
 		case <-tick.C:
+			now := time.Now()
+			if now.Sub(ticked) > stall {
+				w.Stalls = append(w.Stalls, [2]int64{ticked.UnixMilli(), now.UnixMilli()})
+			}
+			ticked = now
 			w.Sent++
 			binary.BigEndian.PutUint64(b, uint64(w.Sent))
 			_, _ = c.Write(b)

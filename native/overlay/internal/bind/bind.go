@@ -19,6 +19,8 @@ const (
 	RelayedQueue = 512
 	// relayedBuffer is the capacity of one of these buffers in bytes: a packet of the largest MTU (1,500) with headers.
 	relayedBuffer = 2048
+	// receivePause is the time after a failed reception.
+	receivePause = 50 * time.Millisecond
 	// transportKeepalive is the length in bytes of a WireGuard keepalive: a transport message without content.
 	transportKeepalive = 32
 )
@@ -45,6 +47,7 @@ type Counters struct {
 	RelayedFull  atomic.Uint64 // inbound packets by the relay that found RelayedQueue full
 	STUNFull     atomic.Uint64 // STUN messages that found their queue full
 	RelayRefused atomic.Uint64 // outbound packets that the relay did not take
+	Unreceived   atomic.Uint64 // receptions that failed
 }
 
 // Bind implements conn.Bind.
@@ -61,8 +64,12 @@ type Bind struct {
 	stun    atomic.Pointer[STUNConn]
 	relayed chan *relayedPacket
 	free    sync.Pool
-	faults  atomic.Pointer[Faults]
-	marked  atomic.Pointer[marked] // nil while closed
+
+	releases atomic.Uint64 // calls of Release
+	wake     chan struct{} // wakes the receiver of relayed packets
+
+	faults atomic.Pointer[Faults]
+	marked atomic.Pointer[marked] // nil while closed
 
 	mu        sync.Mutex // guards closed and writes to endpoints
 	closed    chan struct{}
@@ -85,7 +92,7 @@ type relayedPacket struct {
 
 // New returns a closed Bind; the WireGuard device opens it.
 func New() *Bind {
-	b := &Bind{std: conn.NewStdNetBind(), start: time.Now(), relayed: make(chan *relayedPacket, RelayedQueue)}
+	b := &Bind{std: conn.NewStdNetBind(), start: time.Now(), relayed: make(chan *relayedPacket, RelayedQueue), wake: make(chan struct{}, 1)}
 	b.free.New = func() any { return new(relayedPacket) }
 	b.endpoints.Store(&map[Key]*Endpoint{})
 	return b
@@ -199,8 +206,16 @@ func (b *Bind) ParseEndpoint(s string) (conn.Endpoint, error) {
 }
 
 func (b *Bind) receiveDirect(fn conn.ReceiveFunc) conn.ReceiveFunc {
+	var released uint64
 	return func(bufs [][]byte, sizes []int, eps []conn.Endpoint) (int, error) {
+		b.releaseOnce(&released, bufs)
 		n, err := fn(bufs, sizes, eps)
+		if err != nil && !errors.Is(err, net.ErrClosed) {
+			// WireGuard ends a receiver whose socket fails, for good. The socket may work again in a moment.
+			b.Counters.Unreceived.Add(1)
+			time.Sleep(receivePause)
+			return 0, nil
+		}
 		if n == 0 {
 			return n, err
 		}
@@ -231,11 +246,15 @@ func (b *Bind) receiveDirect(fn conn.ReceiveFunc) conn.ReceiveFunc {
 }
 
 func (b *Bind) receiveRelayed(closed <-chan struct{}) conn.ReceiveFunc {
+	var released uint64
 	return func(bufs [][]byte, sizes []int, eps []conn.Endpoint) (int, error) {
+		b.releaseOnce(&released, bufs)
 		var p *relayedPacket
 		select {
 		case <-closed:
 			return 0, net.ErrClosed
+		case <-b.wake:
+			return 0, nil
 		case p = <-b.relayed:
 		}
 		at := b.Now()

@@ -18,6 +18,8 @@ const (
 	// dscpEF is the type of service of expedited forwarding (RFC 3246).
 	dscpEF = 0xb8
 	ecn    = 3 // the bits of RFC 3168
+	// urgentMark is no type of a WireGuard message: a buffer for a keepalive may begin with a message that came in it.
+	urgentMark = 0xa5
 )
 
 // Urgent is true if an IP packet asks for low delay: type of service 0x10 or expedited forwarding.
@@ -38,8 +40,21 @@ func Urgent(packet []byte) bool {
 func Mark(buffer []byte, urgent bool) {
 	buffer[0] = 0
 	if urgent {
-		buffer[0] = 1
+		buffer[0] = urgentMark
 	}
+}
+
+// Marked is true if Mark noted that the packet in a buffer of WireGuard is urgent. offset is where the packet begins: in
+// other buffers it is 0, and they have no mark.
+func Marked(buffer []byte, offset int) bool { return offset > 0 && buffer[0] == urgentMark }
+
+// UrgentControl returns the control message for a datagram of IPv4 or IPv6 that gives it the type of service of urgent
+// packets.
+func UrgentControl(is4 bool) []byte {
+	if is4 {
+		return control4
+	}
+	return control6
 }
 
 // marked is the shared port once more, for packets with a type of service: conn.Bind cannot set one.
@@ -144,7 +159,7 @@ func (b *Bind) sendMarked(bufs [][]byte, offset int, to *conn.StdNetEndpoint) er
 	m := b.marked.Load()
 	for len(bufs) > 0 {
 		n := 0
-		for n < len(bufs) && (m == nil || bufs[n][0] == 0) {
+		for n < len(bufs) && (m == nil || !Marked(bufs[n], offset)) {
 			n++
 		}
 		if n > 0 {

@@ -62,7 +62,7 @@ func runJoin(ctx context.Context, args []string, out io.Writer) error {
 	if err := identity.SaveMembership(*state, m.Membership); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "This machine is %s (%s, %s). Its certificate is valid until %s.\n", m.FQDN, m.Addresses[0], m.Addresses[1],
+	fmt.Fprintf(out, "This machine is %s (%s, %s). Its certificate is valid until %s.\n", m.FQDN, m.Self.Addresses[0], m.Self.Addresses[1],
 		m.Self.Certificate.NotAfter.Local().Format(time.DateTime))
 	for _, d := range m.Devices {
 		fmt.Fprintf(out, "Device %s (%s, %s)\n", wire.DeviceFQDN(d.Name, m.Name, m.Network), d.Addr6, d.Addr4)

@@ -60,6 +60,9 @@ func runStatus(_ context.Context, args []string, out io.Writer) error {
 		services = "node services out of reach: " + s.ServicesError
 	}
 	fmt.Fprintf(out, "  %s, %s, certificate until %s\n", services, relay, s.CertificateExpires.Local().Format(time.DateTime))
+	for _, o := range s.Services {
+		fmt.Fprintf(out, "  offers %s at %s/%d\n", o.Name, o.Proto, o.Port)
+	}
 	if len(s.Peers) == 0 {
 		fmt.Fprintln(out, "No peer is known yet. A name or an address of the overlay makes one known: seganet-overlay ping <name>")
 	}

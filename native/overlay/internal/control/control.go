@@ -5,8 +5,10 @@
 //	answer   {"id":1,"result":{…}} or {"id":1,"error":{"text":"a sentence"}}
 //	events   {"event":"path","time":"…","peer":{…},"text":"…"}, after the method "events"
 //
-// After the method "dial" has been answered, the connection is the byte stream of the dialed one. Forwards end with the
-// connection that opened them.
+//	offer    {"id":2,"method":"offer","params":{"name":"mqtt","network":"tcp","port":1883,"target":"127.0.0.1:1883"}}
+//
+// After the method "dial" has been answered, the connection is the byte stream of the dialed one. Forwards and offers end
+// with the connection that opened them.
 package control
 
 import (
@@ -40,6 +42,8 @@ const (
 	// eventQueue is the number of events that wait for a slow reader; a reader that is slower loses its connection.
 	eventQueue = 1024
 	writeLimit = 10 * time.Second
+	// acceptPause is the time after a connection that could not be accepted.
+	acceptPause = 50 * time.Millisecond
 )
 
 // Event is a line that is no answer.
@@ -59,6 +63,9 @@ type Node interface {
 	Dial(ctx context.Context, network, to string) (net.Conn, error)
 	Forward(network, local, remote string) (net.Addr, error)
 	Unforward(network, local string) bool
+	// Offer offers a service of this host to the overlay: a port that leads to target, a "host:port". Withdraw ends it.
+	Offer(name, network string, port uint16, target string) error
+	Withdraw(network string, port uint16)
 	// RelayOnly switches direct paths off or on.
 	RelayOnly(on bool)
 	// Events calls f for each event until the returned function is called. f must not block.
@@ -78,6 +85,8 @@ type params struct {
 	To      string `json:"to"`
 	Local   string `json:"local"`
 	Remote  string `json:"remote"`
+	Port    uint16 `json:"port"`
+	Target  string `json:"target"`
 	On      *bool  `json:"on"`
 }
 
@@ -144,7 +153,7 @@ func Listen(state string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve answers connections until the listener is closed or ctx ends.
+// Serve answers connections until the listener is closed or ctx ends; nothing else ends it.
 func Serve(ctx context.Context, l net.Listener, n Node, log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -161,7 +170,11 @@ func Serve(ctx context.Context, l net.Listener, n Node, log *slog.Logger) error 
 			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return nil
 			}
-			return err
+			select { // for example too many open files: others must end first
+			case <-ctx.Done():
+			case <-time.After(acceptPause):
+			}
+			continue
 		}
 		if !allowed(c) {
 			log.Warn("control: a connection of another user was refused")

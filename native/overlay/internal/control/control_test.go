@@ -25,6 +25,7 @@ func TestParse(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"id":1,"method":"forward","params":{"network":"tcp","local":"127.0.0.1:0","remote":"hub:7"}}`))
+	f.Add([]byte(`{"id":2,"method":"offer","params":{"name":"mqtt","network":"tcp","port":1883,"target":"127.0.0.1:1883"}}`))
 	f.Add([]byte(`{`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		r, err := Parse(line)

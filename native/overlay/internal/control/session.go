@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -16,8 +17,14 @@ import (
 type session struct {
 	conn     net.Conn
 	node     Node
-	mu       sync.Mutex // guards writes and forwards
+	mu       sync.Mutex // guards writes, forwards and offers
 	forwards [][2]string
+	offers   []offered
+}
+
+type offered struct {
+	network string
+	port    uint16
 }
 
 func serve(ctx context.Context, c net.Conn, n Node) {
@@ -39,6 +46,9 @@ func serve(ctx context.Context, c net.Conn, n Node) {
 		pending.Wait()
 		for _, f := range s.forwards {
 			n.Unforward(f[0], f[1])
+		}
+		for _, o := range s.offers {
+			n.Withdraw(o.network, o.port)
 		}
 	}()
 	slots := make(chan struct{}, MaxPending)
@@ -141,8 +151,33 @@ func (s *session) do(ctx context.Context, r Request) (any, error) {
 			return nil, fmt.Errorf("there is no forward at %s", p.Local)
 		}
 		return empty{}, nil
+	case "offer":
+		if err := s.node.Offer(p.Name, p.Network, p.Port, p.Target); err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		s.offers = append(s.offers, offered{p.Network, p.Port})
+		s.mu.Unlock()
+		return empty{}, nil
+	case "withdraw":
+		return s.withdraw(offered{p.Network, p.Port})
 	}
 	return nil, fmt.Errorf("the method %q is unknown", r.Method)
+}
+
+// withdraw ends an offer of this connection. Those of others, and those of the node's start, stay.
+func (s *session) withdraw(o offered) (any, error) {
+	s.mu.Lock()
+	at := slices.Index(s.offers, o)
+	if at >= 0 {
+		s.offers = slices.Delete(s.offers, at, at+1)
+	}
+	s.mu.Unlock()
+	if at < 0 {
+		return nil, fmt.Errorf("this connection does not offer %.8s/%d", o.network, o.port)
+	}
+	s.node.Withdraw(o.network, o.port)
+	return empty{}, nil
 }
 
 func (s *session) forward(p params) (any, error) {
@@ -203,6 +238,8 @@ func (s *session) dial(ctx context.Context, r Request, in *bufio.Reader) {
 		return
 	}
 	defer far.Close()
+	stop := context.AfterFunc(ctx, func() { _ = far.Close() }) // the far side may be silent for good
+	defer stop()
 	s.write(answer{ID: r.ID, Result: empty{}})
 	_ = s.conn.SetDeadline(time.Time{})
 	back := make(chan struct{})

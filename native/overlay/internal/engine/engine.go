@@ -83,6 +83,7 @@ type Counters struct {
 	PeersRemoved  atomic.Uint64
 	ControlUnsent atomic.Uint64 // control messages that found no session
 	Unanswered    atomic.Uint64 // refusals that found AnswersQueue full or no session
+	BadReads      atomic.Uint64 // packets of the TUN that could not be read
 }
 
 // Engine is a running WireGuard device.
@@ -97,6 +98,7 @@ type Engine struct {
 	answers chan answer
 
 	controlTurn sync.Mutex // one SendControl at a time
+	releases    atomic.Uint64
 
 	mu      sync.Mutex
 	control map[Key][]byte // the message that the next SendPriorityMessage of the peer takes
@@ -150,6 +152,14 @@ func (e *Engine) Close() { e.dev.Close() }
 func (e *Engine) Done() <-chan struct{} { return e.dev.Wait() }
 
 var errOverlap = errors.New("is already another peer's")
+
+// Release gives the pages of the buffers that WireGuard holds for reception back to the system. It is for an idle node:
+// the next packets need the pages again.
+func (e *Engine) Release() {
+	e.releases.Add(1)
+	interrupt(e.conf.TUN)
+	e.conf.Bind.Release()
+}
 
 // SetPeer adds a verified peer or replaces its addresses. It fails if an address is another peer's: a second node never
 // takes over a name's traffic.

@@ -2,24 +2,67 @@ package engine
 
 import (
 	"encoding/binary"
+	"errors"
+	"io/fs"
 	"net/netip"
+	"os"
+	"time"
 
 	"github.com/tailscale/wireguard-go/device"
 	"github.com/tailscale/wireguard-go/tun"
 
 	"seganet.internal/overlay/internal/bind"
+	"seganet.internal/overlay/internal/pages"
 )
 
 // gate stands between the TUN and the device. It applies Inbound and Outbound and takes control messages out of the
 // inbound packets. It marks urgent outbound packets for the Bind.
 type gate struct {
 	tun.Device
-	engine *Engine
+	engine   *Engine
+	released uint64 // Engine.releases at the last Read
+}
+
+// Interruptible is a tun.Device without a file whose Read can be made to return os.ErrDeadlineExceeded once.
+type Interruptible interface{ Interrupt() }
+
+// interrupt makes the present or the next Read of the device return os.ErrDeadlineExceeded. Devices that can do neither
+// way go on.
+func interrupt(d tun.Device) {
+	if i, ok := d.(Interruptible); ok {
+		i.Interrupt()
+	} else if f := d.File(); f != nil {
+		_ = f.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// readError turns errors that concern one packet, or an interruption, into none: WireGuard ends with any error of Read
+// but tun.ErrTooManySegments.
+func (g *gate) readError(err error) error {
+	var system *fs.PathError
+	switch {
+	case err == nil, errors.Is(err, tun.ErrTooManySegments), errors.Is(err, os.ErrClosed):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		if f := g.File(); f != nil {
+			_ = f.SetReadDeadline(time.Time{})
+		}
+		return nil
+	case errors.As(err, &system):
+		return err
+	}
+	g.engine.Counters.BadReads.Add(1)
+	return nil
 }
 
 // Read implements tun.Device. A refused packet gets length 0, which the device skips.
 func (g *gate) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
+	if now := g.engine.releases.Load(); now != g.released {
+		g.released = now
+		pages.Discard(bufs)
+	}
 	n, err := g.Device.Read(bufs, sizes, offset)
+	err = g.readError(err)
 	f := g.engine.conf.Outbound
 	for i := range n {
 		packet := bufs[i][offset : offset+sizes[i]]

@@ -1,10 +1,13 @@
 package node
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/wire"
@@ -72,6 +75,7 @@ func (n *Node) loadCache() {
 	}
 }
 
+// saveCache writes the file if it has changed. Housekeeping calls it, and the node's end after that.
 func (n *Node) saveCache() {
 	n.mu.Lock()
 	c := cache{Port: n.bind.Port(), TURN: n.turn, Policy: n.policy, Revision: n.revision}
@@ -79,15 +83,23 @@ func (n *Node) saveCache() {
 		c.Revoked = append(c.Revoked, s)
 	}
 	n.mu.Unlock()
+	slices.Sort(c.Revoked)
 	for name, p := range n.peers.all() {
 		direct, relay := n.paths.Load().Addresses(name)
 		c.Peers = append(c.Peers, cachedPeer{name, p.chain, direct, relay})
 	}
+	slices.SortFunc(c.Peers, func(a, b cachedPeer) int { return strings.Compare(a.Name, b.Name) })
 	text, err := json.Marshal(c)
+	sum := sha256.Sum256(text)
+	if err == nil && sum == n.cached {
+		return // flash memory wears by each writing
+	}
 	if err == nil {
 		err = identity.WriteFile(filepath.Join(n.o.State, cacheFile), text)
 	}
 	if err != nil {
 		n.log.Warn("the cache of peers is not written", "error", err)
+		return
 	}
+	n.cached = sum
 }

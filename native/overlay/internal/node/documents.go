@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"runtime/debug"
 	"time"
 
 	"seganet.internal/overlay/internal/authclient"
@@ -11,9 +10,11 @@ import (
 )
 
 const (
-	renewRetry   = time.Minute
-	askLimit     = 15 * time.Second // of the authentication service
-	housekeeping = 30 * time.Second
+	renewRetry = time.Minute
+	renewLook  = 10 * time.Minute // the clock may jump, and a timer does not run while the machine sleeps
+	askLimit   = 15 * time.Second // of the authentication service
+	// HousekeepingEvery is how often a node removes invalid peers, writes its cache and gives memory back.
+	HousekeepingEvery = 30 * time.Second
 	// RevocationsEvery is how often a node asks for the revocation list that nobody pushes to it.
 	RevocationsEvery = time.Minute
 	// revocationsFirst is when it asks first: a node that has just started may have an old list.
@@ -37,7 +38,7 @@ func (n *Node) takePolicy(s wire.Signed) {
 	}
 }
 
-// takeRevocations cuts revoked peers off at once.
+// takeRevocations cuts revoked peers off at once, and this node itself.
 func (n *Node) takeRevocations(s wire.Signed) {
 	var r wire.Revocations
 	if err := identity.Open(identity.DocRevocations, s, n.current().Roots, time.Now(), &r); err != nil {
@@ -51,13 +52,8 @@ func (n *Node) takeRevocations(s wire.Signed) {
 	}
 	n.revision, n.revoked = r.Number, r.Set()
 	n.mu.Unlock()
-	for name, p := range n.peers.all() {
-		if n.isRevoked(p.Serial) {
-			n.removePeer(name)
-			n.log.Info("a revoked peer was removed", "peer", name)
-			n.emit("down", name, "its certificate was revoked")
-		}
-	}
+	n.removeInvalid(time.Now())
+	n.cutIfRevoked()
 }
 
 // takeRoots replaces the roots by a list that a trusted root signed.
@@ -170,7 +166,7 @@ func (n *Node) sameDevices() (names []string) {
 
 func (n *Node) renewing(ctx context.Context) {
 	for {
-		wait := max(time.Until(n.current().RenewAfter), renewRetry)
+		wait := min(max(time.Until(n.current().RenewAfter), renewRetry), renewLook)
 		if time.Until(n.current().RenewAfter) <= 0 {
 			err := n.renew(ctx, n.sameDevices())
 			if err == nil {
@@ -190,28 +186,41 @@ func (n *Node) renewing(ctx context.Context) {
 	}
 }
 
-// housekeeping removes peers whose certificate has ended, writes the cache, and gives memory back to the system when the
-// node has become idle, which Go alone does minutes later.
+// housekeeping removes peers whose certificate counts no longer, writes the cache, and gives memory back to the system
+// while the node is idle.
 func (n *Node) housekeeping(ctx context.Context) {
-	tick := time.NewTicker(housekeeping)
+	every := n.o.HousekeepingEvery
+	if every == 0 {
+		every = HousekeepingEvery
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
-	busy := true
+	var r releaser
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-tick.C:
-			before := busy
-			if busy = n.paths.Load().Busy(); before && !busy {
-				debug.FreeOSMemory()
-			}
-			for name, p := range n.peers.all() {
-				if now.After(p.Certificate.NotAfter) {
-					n.removePeer(name)
-					n.emit("down", name, "its certificate has expired")
-				}
-			}
+		case <-tick.C:
+			n.removeInvalid(time.Now())
 			n.saveCache()
+			if !n.paths.Load().Busy() {
+				r.idle(n)
+			}
+		}
+	}
+}
+
+// removeInvalid removes peers whose certificate has expired or was revoked.
+func (n *Node) removeInvalid(now time.Time) {
+	for name, p := range n.peers.all() {
+		switch {
+		case now.After(p.Certificate.NotAfter):
+			n.removePeer(name)
+			n.emit("down", name, "its certificate has expired")
+		case n.isRevoked(p.Serial):
+			n.removePeer(name)
+			n.log.Info("a revoked peer was removed", "peer", name)
+			n.emit("down", name, "its certificate was revoked")
 		}
 	}
 }

@@ -7,6 +7,7 @@ package node
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -50,7 +51,9 @@ type Options struct {
 	// RevocationsEvery is how often the authentication service is asked for the revocation list while the node services
 	// are out of reach; 0: RevocationsEvery.
 	RevocationsEvery time.Duration
-	Log              *slog.Logger
+	// HousekeepingEvery is how often invalid peers are removed and the cache is written; 0: HousekeepingEvery.
+	HousekeepingEvery time.Duration
+	Log               *slog.Logger
 }
 
 // Node is a running node.
@@ -72,12 +75,16 @@ type Node struct {
 	redial  chan struct{} // the node services are to be reached again without a pause
 
 	devicesState fileState
+	cached       [sha256.Size]byte   // of the cache's file as this node wrote it
 	translator   *adapter.Translator // nil without a TUN or a file of devices
 	renewals     sync.Mutex          // one renewal at a time
+	offering     sync.Mutex          // one change of the offers at a time
+	applying     sync.Mutex          // one change of the policy at a time
 
 	mu        sync.Mutex
 	member    *identity.Member
 	table     adapter.Table // of devices, with their addresses
+	offered   []offered
 	policy    wire.Policy
 	revoked   map[string]struct{}
 	revision  int64 // of the revocations
@@ -163,6 +170,10 @@ func open(ctx context.Context, o Options) (n *Node, err error) {
 	if err := n.openTunnel(device); err != nil {
 		return nil, err
 	}
+	if err := n.openOffers(); err != nil {
+		n.close()
+		return nil, err
+	}
 	if err := n.openForwards(); err != nil {
 		n.close()
 		return nil, err
@@ -182,11 +193,6 @@ func (n *Node) openNetwork() (tun.Device, error) {
 		n.forward = stack.NewForwarder(s, n.names, n.within, n.log)
 		if err := adapter.Splice(s, n.table); err != nil {
 			return nil, err
-		}
-		for _, f := range n.o.Offers {
-			if err := s.Offer(f.Proto, f.Port, f.Target); err != nil {
-				return nil, err
-			}
 		}
 		return s.Device(), nil
 	}
@@ -374,18 +380,12 @@ func (n *Node) onLoopback() bool {
 
 // applyPolicy compiles the policy for this node.
 func (n *Node) applyPolicy() {
+	n.applying.Lock() // the latest one must win
+	defer n.applying.Unlock()
 	n.mu.Lock()
 	p, self := n.policy, n.member.Self
 	n.mu.Unlock()
 	if err := n.tracker.Update(p, self, n.services()); err != nil {
 		n.log.Error("the policy is not applied; the one of before stays", "error", err)
 	}
-}
-
-func (n *Node) services() []wire.Service {
-	out := make([]wire.Service, 0, len(n.o.Offers))
-	for _, f := range n.o.Offers {
-		out = append(out, wire.Service{Name: f.Name, Proto: f.Proto, Port: f.Port})
-	}
-	return out
 }

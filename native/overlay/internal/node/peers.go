@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -101,10 +102,14 @@ func (n *Node) install(fqdn string, chain []byte) (identity.Peer, error) {
 		m.keys[p.WGKey], m.names[p.FQDN] = v, v
 	})
 	n.paths.Load().Add(p.FQDN, p.WGKey)
+	if n.isRevoked(p.Serial) { // a list that came in the meantime did not find the peer
+		n.removePeer(p.FQDN)
+		return p, fmt.Errorf("the certificate of %s is revoked", fqdn)
+	}
 	return p, nil
 }
 
-// removePeer cuts a peer off at once: its session, keys, names and flows end.
+// removePeer cuts a peer off at once: its session, keys, names, flows and connections end.
 func (n *Node) removePeer(fqdn string) {
 	v := n.peers.byName(fqdn)
 	if v == nil {
@@ -118,6 +123,19 @@ func (n *Node) removePeer(fqdn string) {
 		delete(m.keys, v.WGKey)
 		delete(m.names, fqdn)
 	})
+	n.cut(v.AllowedIPs())
+}
+
+// cut ends the TCP connections that go through this program to or from these addresses, and returns their number.
+func (n *Node) cut(addresses []netip.Prefix) int {
+	belongs := func(a netip.Addr) bool {
+		return slices.ContainsFunc(addresses, func(p netip.Prefix) bool { return p.Contains(a) })
+	}
+	connections := n.forward.Cut(belongs)
+	if n.stack != nil {
+		connections += n.stack.Cut(belongs)
+	}
+	return connections
 }
 
 func records(p identity.Peer) []names.Record {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"slices"
 	"time"
 
 	"seganet.internal/overlay/internal/identity"
@@ -33,7 +34,11 @@ type link struct {
 	client *nodes.Client
 	queue  chan wire.Message
 	cancel context.CancelFunc
+	// services are those of the first message.
+	services []wire.Service
 }
+
+var errNoNodes = errors.New("the membership names no node service. Join again with a new invitation")
 
 var errBusy = errors.New("too many messages wait for the node services")
 
@@ -63,7 +68,10 @@ func (n *Node) signalling(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		m := n.current()
 		began := time.Now()
-		err := n.connect(ctx, m.Nodes[i%len(m.Nodes)], m)
+		err := errNoNodes
+		if len(m.Nodes) > 0 {
+			err = n.connect(ctx, m.Nodes[i%len(m.Nodes)], m)
+		}
 		n.disconnected(err)
 		if time.Since(began) > 5*time.Second {
 			pause = retryFirst
@@ -107,10 +115,8 @@ func (n *Node) connect(ctx context.Context, url string, m *identity.Member) erro
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l := &link{client: c, queue: make(chan wire.Message, sendQueue), cancel: cancel}
-	hello := &wire.Hello{Services: n.services(), Devices: []wire.Device{}}
-	for _, d := range n.devices() {
-		hello.Devices = append(hello.Devices, wire.Device{Name: d.Name, Addr4: d.Addr4, Addr6: d.Addr6})
-	}
+	hello := n.hello()
+	l.services = hello.Services
 	if err := c.Send(ctx, hello); err != nil {
 		return err
 	}
@@ -208,6 +214,9 @@ func (n *Node) take(l *link, msg wire.Message) {
 		n.mu.Lock()
 		n.link, n.linkError = l, ""
 		n.mu.Unlock()
+		if !slices.Equal(l.services, n.services()) { // an offer that came in the meantime
+			n.announce(l)
+		}
 		n.log.Info("the node services answer")
 		m.SignallingChanged(true)
 	case *wire.TURN:

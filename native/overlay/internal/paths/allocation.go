@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/pion/turn/v5"
+
+	"seganet.internal/overlay/internal/bind"
 )
 
 const (
@@ -41,11 +43,14 @@ type Allocation struct {
 	once sync.Once
 	dead chan struct{}
 
+	socket *relaySocket // nil by TCP and TLS
+
 	mu        sync.Mutex
 	permitted map[netip.Addr]*permission
 }
 
 type permission struct {
+	used    atomic.Int64 // Unix nanoseconds
 	granted atomic.Bool
 	mu      sync.Mutex
 	waiting []waitingPacket
@@ -59,11 +64,11 @@ type waitingPacket struct {
 // openAllocation opens an allocation and hands what peers send there to deliver.
 func openAllocation(ctx context.Context, s Server, t TURN, deliver func([]byte, netip.AddrPort)) (*Allocation, error) {
 	a := &Allocation{Server: s, dead: make(chan struct{}), permitted: map[netip.Addr]*permission{}}
-	var err error
-	if a.sock, err = a.dial(ctx, t.TLS); err != nil {
+	at, err := a.dial(ctx, t.TLS)
+	if err != nil {
 		return nil, fmt.Errorf("relay %v: %w", s, err)
 	}
-	conf := turn.ClientConfig{STUNServerAddr: s.Address(), TURNServerAddr: s.Address(), Conn: a.sock, Username: t.User,
+	conf := turn.ClientConfig{STUNServerAddr: at.String(), TURNServerAddr: at.String(), Conn: a.sock, Username: t.User,
 		Password: t.Password, Realm: Realm, LoggerFactory: quiet{}, RequestedAddressFamily: turn.RequestedAddressFamilyIPv4}
 	if a.client, err = turn.NewClient(&conf); err == nil {
 		err = a.client.Listen()
@@ -85,21 +90,45 @@ func openAllocation(ctx context.Context, s Server, t TURN, deliver func([]byte, 
 	return a, nil
 }
 
-func (a *Allocation) dial(ctx context.Context, conf *tls.Config) (net.PacketConn, error) {
-	if a.Server.Transport == TransportUDP {
-		server, err := net.ResolveUDPAddr("udp", a.Server.Address())
-		if err != nil {
-			return nil, err
+// resolve returns the address of the server, IPv4 if it has one. Unlike net.ResolveUDPAddr it heeds ctx.
+func (s Server) resolve(ctx context.Context) (netip.AddrPort, error) {
+	list, err := net.DefaultResolver.LookupNetIP(ctx, "ip", s.Host)
+	if err == nil && len(list) == 0 {
+		err = errors.New("the name has no address")
+	}
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	best := list[0].Unmap()
+	for _, each := range list {
+		if each.Unmap().Is4() {
+			best = each.Unmap()
+			break
 		}
+	}
+	return netip.AddrPortFrom(best, uint16(s.Port)), nil
+}
+
+// dial opens the socket to the server and returns the server's address.
+func (a *Allocation) dial(ctx context.Context, conf *tls.Config) (at netip.AddrPort, err error) {
+	if at, err = a.Server.resolve(ctx); err != nil {
+		return at, err
+	}
+	if a.Server.Transport == TransportUDP {
 		network := "udp4"
-		if server.IP.To4() == nil {
+		if at.Addr().Is6() {
 			network = "udp6"
 		}
-		return net.ListenPacket(network, ":0")
+		c, err := net.ListenUDP(network, nil)
+		if err == nil {
+			a.socket = &relaySocket{UDPConn: c, control: bind.UrgentControl(at.Addr().Is4())}
+			a.sock = a.socket
+		}
+		return at, err
 	}
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", a.Server.Address())
 	if err != nil {
-		return nil, err
+		return at, err
 	}
 	if a.Server.Transport == TransportTLS {
 		if conf == nil {
@@ -113,11 +142,12 @@ func (a *Allocation) dial(ctx context.Context, conf *tls.Config) (net.PacketConn
 		t := tls.Client(c, conf)
 		if err := t.HandshakeContext(ctx); err != nil {
 			_ = c.Close()
-			return nil, err
+			return at, err
 		}
 		c = t
 	}
-	return turn.NewSTUNConn(&stream{Conn: c, failed: a.kill}), nil
+	a.sock = turn.NewSTUNConn(&stream{Conn: c, failed: a.kill})
+	return at, nil
 }
 
 // stream ends the allocation with the connection, and never lets a write block WireGuard's sender for long.
@@ -166,9 +196,6 @@ func (a *Allocation) read(deliver func([]byte, netip.AddrPort)) {
 // a round trip; a bounded number of them does, the rest is dropped.
 func (a *Allocation) SendRelayed(packets [][]byte, offset int, to netip.AddrPort) error {
 	p := a.permission(to.Addr())
-	if p == nil {
-		return fmt.Errorf("more than %d destinations by one relay", permissionsMost)
-	}
 	if !p.granted.Load() {
 		p.mu.Lock()
 		if !p.granted.Load() {
@@ -184,11 +211,20 @@ func (a *Allocation) SendRelayed(packets [][]byte, offset int, to netip.AddrPort
 	}
 	addr := net.UDPAddrFromAddrPort(to)
 	for _, b := range packets {
-		if _, err := a.conn.WriteTo(b[offset:], addr); err != nil {
+		if err := a.send(b[offset:], addr, bind.Marked(b, offset)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (a *Allocation) send(packet []byte, to net.Addr, urgent bool) error {
+	if urgent && a.socket != nil {
+		a.socket.begin(packet)
+		defer a.socket.end(packet)
+	}
+	_, err := a.conn.WriteTo(packet, to)
+	return err
 }
 
 // Permit asks the relay to let packets of this address in.
@@ -200,13 +236,26 @@ func (a *Allocation) permission(ip netip.Addr) *permission {
 	p := a.permitted[ip]
 	if p == nil {
 		if len(a.permitted) >= permissionsMost {
-			return nil
+			a.forgetOldest()
 		}
 		p = &permission{}
 		a.permitted[ip] = p
 		go a.ask(ip, p)
 	}
+	p.used.Store(time.Now().UnixNano())
 	return p
+}
+
+// forgetOldest drops the destination that was not used for the longest time: a peer that names ever new addresses takes
+// the place of no other one. The caller holds a.mu.
+func (a *Allocation) forgetOldest() {
+	var oldest netip.Addr
+	for ip, p := range a.permitted {
+		if !oldest.IsValid() || p.used.Load() < a.permitted[oldest].used.Load() {
+			oldest = ip
+		}
+	}
+	delete(a.permitted, oldest)
 }
 
 func (a *Allocation) ask(ip netip.Addr, p *permission) {
@@ -214,7 +263,9 @@ func (a *Allocation) ask(ip netip.Addr, p *permission) {
 	err := a.client.CreatePermission(&net.UDPAddr{IP: ip.AsSlice(), Port: 9})
 	if err != nil {
 		a.mu.Lock()
-		delete(a.permitted, ip) // the next packet asks again
+		if a.permitted[ip] == p {
+			delete(a.permitted, ip) // the next packet asks again
+		}
 		a.mu.Unlock()
 		return
 	}

@@ -18,6 +18,8 @@ const (
 	raceTLS = 800 * time.Millisecond
 	// raceLimit bounds one attempt.
 	raceLimit = 4 * time.Second
+	// raceLate is how long an attempt waits for words about its failure after that.
+	raceLate = 200 * time.Millisecond
 	// relayRetryFirst and relayRetryMost bound the pause between attempts. There is no last attempt.
 	relayRetryFirst = 250 * time.Millisecond
 	relayRetryMost  = 10 * time.Second
@@ -210,23 +212,33 @@ func (r *relay) race(ctx context.Context, t TURN) (*Allocation, error) {
 			results <- result{a, err}
 		}()
 	}
-	var errs []error
-	for i := range t.Servers {
-		res := <-results
-		if res.err != nil {
-			errs = append(errs, res.err)
-			continue
-		}
-		cancel()
-		rest := len(t.Servers) - i - 1
-		go func() { // others may be granted at the same moment
-			for range rest {
-				if late := <-results; late.a != nil {
-					late.a.Close()
-				}
+	left := len(t.Servers)
+	forget := func() { // others may be granted at the same moment, or later
+		for range left {
+			if late := <-results; late.a != nil {
+				late.a.Close()
 			}
-		}()
-		return res.a, nil
+		}
+	}
+	var errs []error
+	ended, late := ctx.Done(), (<-chan time.Time)(nil)
+	for left > 0 {
+		select {
+		case <-ended:
+			ended, late = nil, time.After(raceLate)
+		case <-late: // something of the system did not heed the limit
+			go forget()
+			return nil, fmt.Errorf("no relay answers within %v: %w", raceLimit, errors.Join(errs...))
+		case res := <-results:
+			left--
+			if res.err != nil {
+				errs = append(errs, res.err)
+				continue
+			}
+			cancel()
+			go forget()
+			return res.a, nil
+		}
 	}
 	return nil, fmt.Errorf("no relay answers: %w", errors.Join(errs...))
 }

@@ -6,59 +6,120 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
-// settle is how long Watch waits after a change: an address and its route come one after the other.
-const settle = 30 * time.Millisecond
+const (
+	// settle is how long Watch waits after a change: an address and its route come one after the other.
+	settle = 30 * time.Millisecond
+	// pollEvery is how often Watch looks without a message of the kernel, and tries to get messages again.
+	pollEvery = 30 * time.Second
+)
 
 // Watch calls changed with words for what changed whenever the host's addresses or default routes are no longer those of
 // before. It returns when ctx ends, or with an error if netlink cannot be used. ignore reports interfaces and addresses
 // of the overlay itself: the overlay's own TUN comes and goes.
 func Watch(ctx context.Context, ignore func(name string, a netip.Addr) bool, changed func(what string)) error {
-	done := make(chan struct{})
-	defer close(done)
-	addresses := make(chan netlink.AddrUpdate, 64)
-	links := make(chan netlink.LinkUpdate, 64)
-	routes := make(chan netlink.RouteUpdate, 64)
-	err := netlink.AddrSubscribe(addresses, done)
-	if err == nil {
-		err = netlink.LinkSubscribe(links, done)
-	}
-	if err == nil {
-		err = netlink.RouteSubscribe(routes, done)
-	}
+	return watch(ctx, subscribe, func() []string { return Snapshot(ignore) }, changed)
+}
+
+func watch(ctx context.Context, open func() (*subscription, error), snapshot func() []string, changed func(what string)) error {
+	sub, err := open()
 	if err != nil {
 		return fmt.Errorf("cannot watch the network: %w. A change of address is noticed by silence only", err)
 	}
-	last := Snapshot(ignore)
+	defer func() { sub.close() }()
+	last := snapshot()
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
-	poll := time.NewTicker(30 * time.Second) // netlink may drop messages under load
+	pending := false // the timer runs
+	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-addresses:
-			timer.Reset(settle)
-		case <-links:
-			timer.Reset(settle)
-		case <-routes:
+		case <-sub.notices:
+			if !pending { // a stream of messages must not put the look off
+				pending = true
+				timer.Reset(settle)
+			}
+		case <-sub.lost: // for example, the kernel had more messages than the socket's buffer holds
+			sub.close()
+			if sub, err = open(); err != nil {
+				sub = &subscription{}
+			}
+			pending = true
 			timer.Reset(settle)
 		case <-poll.C:
+			if sub.notices == nil {
+				if again, err := open(); err == nil {
+					sub = again
+				}
+			}
+			pending = true
 			timer.Reset(0)
 		case <-timer.C:
-			now := Snapshot(ignore)
+			pending = false
+			now := snapshot()
 			if what := difference(last, now); what != "" {
 				last = now
 				changed(what)
 			}
 		}
 	}
+}
+
+// subscription gets the kernel's messages about addresses, links and routes. The zero value gets none.
+type subscription struct {
+	notices chan struct{} // something has changed
+	lost    chan struct{} // closed when no messages come any more
+	done    chan struct{}
+	once    sync.Once
+}
+
+func (s *subscription) close() {
+	if s.done != nil {
+		close(s.done)
+		s.done = nil
+	}
+}
+
+func subscribe() (*subscription, error) {
+	s := &subscription{notices: make(chan struct{}, 1), lost: make(chan struct{}), done: make(chan struct{})}
+	addresses := make(chan netlink.AddrUpdate, 64)
+	links := make(chan netlink.LinkUpdate, 64)
+	routes := make(chan netlink.RouteUpdate, 64)
+	err := netlink.AddrSubscribe(addresses, s.done)
+	if err == nil {
+		err = netlink.LinkSubscribe(links, s.done)
+	}
+	if err == nil {
+		err = netlink.RouteSubscribe(routes, s.done)
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	go follow(s, addresses)
+	go follow(s, links)
+	go follow(s, routes)
+	return s, nil
+}
+
+// follow passes messages on until netlink closes the channel, which it does after any error of its socket.
+func follow[T any](s *subscription, messages <-chan T) {
+	for range messages {
+		select {
+		case s.notices <- struct{}{}:
+		default:
+		}
+	}
+	s.once.Do(func() { close(s.lost) })
 }
 
 // Snapshot lists the host's usable addresses and default routes, sorted.

@@ -39,8 +39,7 @@ func (s *Stack) acceptTCP(r *tcp.ForwarderRequest) {
 		return
 	}
 	defer s.release()
-	d := net.Dialer{Timeout: targetTimeout}
-	out, err := d.DialContext(context.Background(), "tcp", target)
+	out, err := dialTarget(context.Background(), "tcp", target)
 	if err != nil {
 		s.log.Warn("the target of an offered port does not answer", "port", to, "target", target, "error", err)
 		r.Complete(true)
@@ -54,7 +53,7 @@ func (s *Stack) acceptTCP(r *tcp.ForwarderRequest) {
 		return
 	}
 	ep.SocketOptions().SetKeepAlive(true)
-	splice(gonet.NewTCPConn(&queue, ep), out)
+	s.pairs.splice(gonet.NewTCPConn(&queue, ep), out)
 }
 
 // acceptUDP makes a session for the first datagram of a peer's address and port. It returns false for what is not offered: the stack then

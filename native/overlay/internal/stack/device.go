@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tailscale/wireguard-go/conn"
 	"github.com/tailscale/wireguard-go/tun"
@@ -25,12 +26,18 @@ type device struct {
 	done   context.Context
 	cancel context.CancelFunc
 	once   sync.Once
+
+	interrupted atomic.Bool // the next Read returns at once
+	mu          sync.Mutex
+	reading     context.Context // of the present Read
+	interrupt   context.CancelFunc
 }
 
 func newDevice(s *stack.Stack, mtu int) *device {
 	d := &device{link: channel.New(queuePackets, uint32(mtu), ""), stack: s, mtu: mtu, events: make(chan tun.Event, 1)}
 	d.link.SupportedGSOKind = stack.GvisorGSOSupported // TCP hands down up to 32 KiB, which the link layer splits
 	d.done, d.cancel = context.WithCancel(context.Background())
+	d.reading, d.interrupt = context.WithCancel(d.done)
 	d.events <- tun.EventUp
 	return d
 }
@@ -41,9 +48,24 @@ func (d *device) MTU() (int, error)        { return d.mtu, nil }
 func (d *device) Events() <-chan tun.Event { return d.events }
 func (d *device) BatchSize() int           { return conn.IdealBatchSize }
 
+// Interrupt implements engine.Interruptible.
+func (d *device) Interrupt() {
+	d.interrupted.Store(true)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.interrupt()
+	d.reading, d.interrupt = context.WithCancel(d.done)
+}
+
 // Read waits for one packet and takes what is there besides.
 func (d *device) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
-	p := d.link.ReadContext(d.done)
+	d.mu.Lock()
+	reading := d.reading
+	d.mu.Unlock()
+	if d.interrupted.Swap(false) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	p := d.link.ReadContext(reading)
 	n := 0
 	for !p.IsNil() {
 		at := bufs[n][offset:]
@@ -57,6 +79,10 @@ func (d *device) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 			break
 		}
 		p = d.link.Read()
+	}
+	if n == 0 && d.done.Err() == nil {
+		d.interrupted.Store(false)
+		return 0, os.ErrDeadlineExceeded
 	}
 	if n == 0 {
 		return 0, os.ErrClosed

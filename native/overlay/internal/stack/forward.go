@@ -41,6 +41,7 @@ type Forwarder struct {
 	log      *slog.Logger
 	slots    chan struct{} // TCP connections
 	sessions chan struct{} // UDP clients
+	pairs    pairs
 
 	mu     sync.Mutex
 	open   map[string]*listening // by "network local"
@@ -126,7 +127,7 @@ func (f *Forwarder) Forward(network, local, remote string) (net.Addr, error) {
 				reset(c)
 				return
 			}
-			splice(c, out)
+			f.pairs.splice(out, c)
 		})
 	case "udp":
 		return f.listenUDP(local, remote)
@@ -201,6 +202,9 @@ func (f *Forwarder) Unforward(network, local string) bool {
 	l.close()
 	return true
 }
+
+// Cut resets the forwarded TCP connections to peers, so that local programs notice at once. It returns their number.
+func (f *Forwarder) Cut(belongs func(peer netip.Addr) bool) int { return f.pairs.cut(belongs) }
 
 // List returns the open forwards, ordered by their local address.
 func (f *Forwarder) List() []Forward {

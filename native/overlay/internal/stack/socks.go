@@ -62,7 +62,7 @@ func (f *Forwarder) SOCKS(local string) (net.Addr, error) {
 			return
 		}
 		c.SetDeadline(time.Time{})
-		splice(c, out)
+		f.pairs.splice(out, c)
 	})
 }
 

@@ -62,6 +62,7 @@ type Stack struct {
 	dev   *device
 	log   *slog.Logger
 	limit chan struct{} // a slot for each accepted connection
+	pairs pairs         // accepted connections
 
 	mu        sync.RWMutex
 	offers    map[offer]string        // of the node's own addresses
@@ -230,6 +231,10 @@ func (s *Stack) Offer(proto string, port uint16, target string) error {
 	s.offers[offer{proto, port}] = target
 	return nil
 }
+
+// Cut resets the accepted TCP connections of peers, so that the programs that serve them notice at once. It returns their
+// number.
+func (s *Stack) Cut(belongs func(peer netip.Addr) bool) int { return s.pairs.cut(belongs) }
 
 // target returns where a connection to an address of the stack goes.
 func (s *Stack) target(proto string, to netip.AddrPort) (string, bool) {

@@ -22,6 +22,11 @@ type client struct {
 
 // listenUDP opens a UDP forward. Each client address gets a session of its own, so that answers find their way.
 func (f *Forwarder) listenUDP(local, remote string) (net.Addr, error) {
+	return f.bindUDP(local, remote, func(ctx context.Context) (net.Conn, error) { return f.Dial(ctx, "udp", remote) })
+}
+
+// bindUDP opens a UDP port; dial opens the connection of each client. remote is for the list and the log.
+func (f *Forwarder) bindUDP(local, remote string, dial func(context.Context) (net.Conn, error)) (net.Addr, error) {
 	at, err := net.ResolveUDPAddr("udp", strings.Replace(local, "*", "", 1))
 	if err != nil {
 		return nil, fmt.Errorf("the local port %s: %w", local, err)
@@ -34,11 +39,11 @@ func (f *Forwarder) listenUDP(local, remote string) (net.Addr, error) {
 		socket.Close()
 		return nil, err
 	}
-	go f.serveUDP(socket, remote)
+	go f.serveUDP(socket, remote, dial)
 	return socket.LocalAddr(), nil
 }
 
-func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string) {
+func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, dial func(context.Context) (net.Conn, error)) {
 	var mu sync.Mutex
 	clients := map[netip.AddrPort]*client{}
 	defer func() {
@@ -75,7 +80,7 @@ func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string) {
 			clients[from] = c
 			go func() {
 				defer func() { <-f.sessions }()
-				if err := f.session(ctx, socket, c, remote); err != nil {
+				if err := f.session(ctx, socket, c, dial); err != nil {
 					f.log.Warn("a forwarded datagram failed", "remote", remote, "error", err)
 				}
 				cancel()
@@ -93,8 +98,8 @@ func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string) {
 }
 
 // session carries one client's datagrams until none has passed for idleUDP.
-func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client, remote string) error {
-	out, err := f.Dial(ctx, "udp", remote)
+func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client, dial func(context.Context) (net.Conn, error)) error {
+	out, err := dial(ctx)
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func testUDP(d tun.Device, self, peer netip.Addr) error {
 	from, to := netip.AddrPortFrom(peer, 9), c.LocalAddr().(*net.UDPAddr).AddrPort()
 	first, second := bytes.Repeat([]byte{1}, testSegment), bytes.Repeat([]byte{2}, testSegment)
 	expect := func(wants ...[]byte) error {
-		buf := make([]byte, 65535)
+		buf := make([]byte, 2*testSegment)
 		c.SetReadDeadline(time.Now().Add(testTimeout))
 		for _, want := range wants {
 			n, err := c.Read(buf)
@@ -130,7 +130,7 @@ func testTCP(d tun.Device, self, peer netip.Addr) (received, sent error) {
 	}
 	defer l.Close()
 	from, to := netip.AddrPortFrom(peer, 9), l.Addr().(*net.TCPAddr).AddrPort()
-	r := &reader{d: d, from: to}
+	r := newReader(d, to)
 	mss := []byte{2, 4, testSegment >> 8, testSegment & 0xff}
 	if write(d, craft.Segment(from, to, 100, 0, packet.SYN, mss, nil)) != nil {
 		return errUndecided, errUndecided
@@ -182,7 +182,23 @@ func expectStream(c net.Conn, want []byte) error {
 type reader struct {
 	d       tun.Device
 	from    netip.AddrPort
+	bufs    [][]byte
+	sizes   []int
 	waiting [][]byte
+}
+
+// newReader makes buffers for packets of the device's MTU, once: what is garbage at the start would make the engine's
+// buffers resident.
+func newReader(d tun.Device, from netip.AddrPort) *reader {
+	mtu, err := d.MTU()
+	if err != nil {
+		mtu = MaxMTU
+	}
+	r := &reader{d: d, from: from, bufs: make([][]byte, d.BatchSize()), sizes: make([]int, d.BatchSize())}
+	for i := range r.bufs {
+		r.bufs[i] = make([]byte, mtu)
+	}
+	return r
 }
 
 func (r *reader) next() ([]byte, packet.Info, error) {
@@ -190,16 +206,12 @@ func (r *reader) next() ([]byte, packet.Info, error) {
 	r.d.File().SetReadDeadline(time.Now().Add(testTimeout))
 	for {
 		for len(r.waiting) == 0 {
-			bufs, sizes := make([][]byte, r.d.BatchSize()), make([]int, r.d.BatchSize())
-			for i := range bufs {
-				bufs[i] = make([]byte, 65535)
-			}
-			n, err := r.d.Read(bufs, sizes, 0)
+			n, err := r.d.Read(r.bufs, r.sizes, 0)
 			if err != nil {
 				return nil, info, err
 			}
 			for i := range n {
-				r.waiting = append(r.waiting, bufs[i][:sizes[i]])
+				r.waiting = append(r.waiting, bytes.Clone(r.bufs[i][:r.sizes[i]]))
 			}
 		}
 		b := r.waiting[0]

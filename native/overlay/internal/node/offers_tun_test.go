@@ -1,0 +1,80 @@
+package node_test
+
+import (
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"seganet.internal/overlay/internal/node"
+)
+
+const inNamespace = "SEGANET_TEST_NAMESPACE"
+
+// namespace runs the test again in a process with its own network, where a TUN interface disturbs nobody. It returns true
+// there.
+func namespace(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(inNamespace) != "" {
+		if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
+			t.Fatalf("%s %v", out, err)
+		}
+		return true
+	}
+	if _, err := os.Stat("/dev/net/tun"); err != nil || os.Getuid() != 0 {
+		t.Skip("needs root for a network namespace, and /dev/net/tun")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("needs the command ip (package iproute2)")
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), inNamespace+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s%v", out, err)
+	}
+	t.Logf("%s", out)
+	return false
+}
+
+func TestAServiceOfLoopbackIsOfferedWithATUN(t *testing.T) {
+	if !namespace(t) {
+		return
+	}
+	_, _, hub, gateway := network(t)
+	h, _ := run(t, hub, func(o *node.Options) { o.TUN = "ov0" })
+	g, _ := run(t, gateway, nil)
+	eventually(t, "a ping", pinged(g, "hub"))
+	at := forwardTo(t, g, "hub:7")
+	if err := ask(h, "offer", offerParams{"echo", "tcp", 7, echoServer(t)}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "an echo of a service at loopback", func() bool { return echo(at) == nil })
+	if err := ask(h, "withdraw", offerParams{Network: "tcp", Port: 7}); err != nil {
+		t.Fatal(err)
+	}
+	if echo(at) == nil {
+		t.Error("a withdrawn service was reached")
+	}
+	l, err := net.Listen("tcp4", "0.0.0.0:7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(c, c); c.Close() }()
+		}
+	}()
+	if err := ask(h, "offer", offerParams{"echo", "tcp", 7, "127.0.0.1:7"}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "an echo of a service at all addresses", func() bool { return echo(at) == nil })
+}

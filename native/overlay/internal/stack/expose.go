@@ -1,0 +1,53 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"syscall"
+)
+
+// Expose makes a port of this host's addresses in the overlay lead to target, a "host:port" of this host. It is for a
+// node with a TUN interface, where the kernel takes the packets of peers. An address whose port is taken is left to the
+// program that listens there: that is the target itself, if it listens at all addresses. end withdraws the port.
+func (f *Forwarder) Expose(network string, addresses []netip.Addr, port uint16, target string) (end func(), err error) {
+	var open []string
+	end = func() {
+		for _, local := range open {
+			f.Unforward(network, local)
+		}
+	}
+	for _, a := range addresses {
+		at, err := f.expose(network, netip.AddrPortFrom(a, port), target)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			end()
+			return nil, err
+		}
+		open = append(open, at.String())
+	}
+	return end, nil
+}
+
+func (f *Forwarder) expose(network string, at netip.AddrPort, target string) (net.Addr, error) {
+	if network == "udp" {
+		return f.bindUDP(at.String(), target, func(ctx context.Context) (net.Conn, error) { return dialTarget(ctx, "udp", target) })
+	}
+	return f.listenTCP(network, at.String(), target, func(inside net.Conn) {
+		out, err := dialTarget(context.Background(), "tcp", target)
+		if err != nil {
+			f.log.Warn("the target of an offered port does not answer", "port", at, "target", target, "error", err)
+			reset(inside)
+			return
+		}
+		f.pairs.splice(inside, out)
+	})
+}
+
+func dialTarget(ctx context.Context, network, target string) (net.Conn, error) {
+	d := net.Dialer{Timeout: targetTimeout}
+	return d.DialContext(ctx, network, target)
+}
