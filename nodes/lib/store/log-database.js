@@ -3,6 +3,7 @@
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const fs = require('node:fs');
+const { CLASSES } = require('../base/classes');
 const { identity, prepareFolder } = require('./log-folder');
 const { COST_SQL, Usage } = require('./log-limits');
 const { Refusal, isDamage } = require('./log-reasons');
@@ -17,6 +18,7 @@ const AUTO_CHECKPOINT = 2048;
 const JOURNAL_LIMIT = 8 << 20;
 const SQLITE_ERROR = 1;
 const SQLITE_CORRUPT = 11;
+const WRONG_CLASS = `class NOT BETWEEN 1 AND ${CLASSES}`;
 
 /**
  * One connection to <directory>/log.db: opening, statements, transactions. It makes no decisions, and throws every
@@ -66,6 +68,15 @@ class Database {
       PRAGMA wal_autocheckpoint = ${AUTO_CHECKPOINT}; PRAGMA mmap_size = 0;`);
   }
 
+  /**
+   * Gives chunks of a class that does not exist the last one. The engine finds that their content has another class,
+   * and they go to the quarantine with their bodies.
+   */
+  mendClasses() {
+    if (this.statements.wrongClass.get())
+      this.db.exec(`UPDATE chunk SET class = ${CLASSES} WHERE ${WRONG_CLASS}`);
+  }
+
   /** Returns the totals, read from the covering index and the small tables, never from a chunk. */
   totals() {
     const usage = new Usage();
@@ -78,6 +89,11 @@ class Database {
       nodes.add(node);
       bytes.set(node, (bytes.get(node) ?? 0) + Number(row.cost));
       usage.add(Number(row.class), Number(row.chunks), Number(row.records), Number(row.cost));
+    }
+    // The engine asks for chunks in the order of their numbers, from 0.
+    if (Number(this.statements.firstRow.get()?.id) < 0) {
+      const message = 'a row has a number below 0';
+      throw Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_CORRUPT });
     }
     return { usage, nodes, bytes, lastRow: Number(this.statements.lastRow.get()?.id ?? 0), ...this.aside() };
   }
@@ -253,6 +269,8 @@ function prepare(db) {
       `SELECT node, class, count(*) AS chunks, sum(records) AS records, sum(${COST_SQL}) AS cost
        FROM chunk INDEXED BY chunk_lane GROUP BY node, class`
     ),
+    wrongClass: db.prepare(`SELECT 1 FROM chunk INDEXED BY chunk_lane WHERE ${WRONG_CLASS} LIMIT 1`),
+    firstRow: db.prepare('SELECT min(ifnull((SELECT min(id) FROM chunk), 0), 0) AS id'),
     lastRow: db.prepare(
       `SELECT max(ifnull((SELECT max(id) FROM chunk), 0), ifnull((SELECT max(id) FROM dead), 0),
         ifnull((SELECT max(id) FROM quarantine), 0)) AS id`

@@ -58,11 +58,21 @@ class Refusal extends Error {
 }
 
 /**
+ * True for a number beyond 2^53, which no log contains, and which node:sqlite refuses to read; or for a sum beyond
+ * 2^63: the file is damaged.
+ * @param {any} error
+ */
+const isWildNumber = (error) =>
+  (error?.code === 'ERR_OUT_OF_RANGE' && /^Value is too large to be represented/.test(error.message)) ||
+  (error?.code === 'ERR_SQLITE_ERROR' && error.message === 'integer overflow');
+
+/**
  * Returns the primary result code of SQLite, 0 = the error is not one of SQLite's.
  * @param {any} error
  * @returns {number}
  */
 function primaryCode(error) {
+  if (isWildNumber(error)) return CORRUPT;
   if (error?.code === 'ERR_SQLITE_ERROR') return error.errcode & 0xff;
   return ERRNO[error?.code] ?? 0;
 }
@@ -156,6 +166,7 @@ const isReadError = (error) => primaryCode(error) === IOERR && [1, 2].includes(e
 const isStorage = (error) =>
   error instanceof Refusal ||
   error?.code === 'ERR_SQLITE_ERROR' ||
+  isWildNumber(error) ||
   error?.syscall !== undefined ||
   ['CHECKPOINT', 'JOURNAL_MODE', 'ENOSPC', 'MOVED'].includes(error?.code);
 
@@ -168,3 +179,4 @@ exports.isDamage = isDamage;
 exports.isFull = isFull;
 exports.isReadError = isReadError;
 exports.isStorage = isStorage;
+exports.isWildNumber = isWildNumber;

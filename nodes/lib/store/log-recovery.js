@@ -264,6 +264,7 @@ class LogRecovery {
 function connect(directory) {
   const database = new Database(directory);
   try {
+    database.mendClasses();
     return { database, totals: database.totals() };
   } catch (error) {
     database.close();

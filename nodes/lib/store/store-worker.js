@@ -8,7 +8,7 @@
 
 const fs = require('node:fs');
 const { parentPort, workerData } = require('node:worker_threads');
-const { compactHeap } = require('../base/compact-heap');
+const { compactWhenIdle } = require('../base/compact-heap');
 const { DeadLetterDesk } = require('./dead-letter-desk');
 const { fileBytes } = require('./log-folder');
 const { Store } = require('./log-store');
@@ -162,6 +162,6 @@ port.on('message', (message) => {
 
 const second = setInterval(everySecond, STATE_MS);
 
-compactHeap();
+compactWhenIdle();
 report();
 store.start();

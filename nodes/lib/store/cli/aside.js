@@ -9,6 +9,7 @@ const { copyAll } = require('./copy');
 const { syncDirectory } = require('./create');
 const { openToRead, openToWrite } = require('./open');
 const { plural } = require('../../base/cli/cli-output');
+const { renumbered } = require('./row-numbers');
 const { transaction, writer } = require('./rows');
 const { SALVAGED } = require('./salvage');
 const { CliError } = require('./log-error');
@@ -48,7 +49,7 @@ function markDone(file) {
 async function takeIn(aside, file, output) {
   let from;
   try {
-    from = openToRead(aside);
+    ({ db: from } = await renumbered(openToRead(aside), aside, output));
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     await output.note(`seganet-log: ${error.message}`);

@@ -4,6 +4,7 @@
 const { mend } = require('./mend');
 const { plural, size } = require('../../base/cli/cli-output');
 const { isDamage } = require('./sqlite');
+const { wildRows } = require('./row-numbers');
 const { Walk } = require('./walk');
 
 /** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
@@ -20,13 +21,14 @@ const MOST_FAULTS = 100;
  */
 function databaseFaults(db) {
   try {
-    return db
+    const faults = db
       .prepare(`PRAGMA integrity_check(${MOST_FAULTS})`)
       .all()
       .map((row) => String(row.integrity_check))
       .filter((fault) => fault !== 'ok')
       .flatMap((fault) => fault.split('\n'))
       .filter((line) => line !== '' && !line.startsWith('***'));
+    return [...faults, ...wildRows(db)];
   } catch (error) {
     if (!isDamage(error)) throw error;
     return [/** @type {Error} */ (error).message];
@@ -50,6 +52,8 @@ function faultOf(table, row, mended) {
   if (kept.class !== row.class) return `contains class ${kept.class}, but its row says ${row.class}`;
   if (kept.records !== row.records)
     return `contains ${plural(kept.records, 'record')}, but its row says ${row.records}`;
+  if (table === 'chunk' && ![row.bytes, row.firstTs, row.lastTs].every(Number.isSafeInteger))
+    return 'has a size or a time in its row that no log contains';
   return '';
 }
 

@@ -9,6 +9,7 @@ const { checkRows, databaseFaults } = require('./check');
 const { createLog } = require('./create');
 const { openToRead, openToWrite } = require('./open');
 const { missingBytes, pad } = require('./pad');
+const { renumbered } = require('./row-numbers');
 const { plural, size } = require('../../base/cli/cli-output');
 const { salvage } = require('./salvage');
 const { transaction, writer } = require('./rows');
@@ -155,12 +156,16 @@ async function openWhole(file, isDry, output) {
  * @returns {Promise<boolean>} true if there was something to repair
  */
 async function repairLog(file, isDry, output) {
-  const db = await openWhole(file, isDry, output);
-  if (!db) return true;
+  const whole = await openWhole(file, isDry, output);
+  if (!whole) return true;
+  // The survey finds rows by their numbers.
+  const { db, isRenumbered } = isDry
+    ? { db: whole, isRenumbered: false }
+    : await renumbered(whole, file, output);
   let isOpen = true;
   try {
     const { isMalformed, tally } = await survey(db, output);
-    if (!isMalformed && tally.faults === 0) return false;
+    if (!isMalformed && tally.faults === 0) return isRenumbered;
     if (isDry) {
       const how = isMalformed ? 'the database would be rebuilt; ' : '';
       await output.line(`${how}${counts(tally)}`);

@@ -1,6 +1,7 @@
 'use strict';
 // Loads node:sqlite for the command, and interprets its error codes.
 
+const { isWildNumber } = require('../log-reasons');
 const { CliError, EXIT } = require('./log-error');
 
 /** @returns {typeof import('node:sqlite')} */
@@ -41,7 +42,7 @@ function codeOf(error) {
 /** True for damage found when reading; a bad sector is an I/O error. @param {unknown} error */
 function isDamage(error) {
   const code = codeOf(error);
-  return code === CODES.CORRUPT || code === CODES.NOTADB || code === CODES.IOERR;
+  return code === CODES.CORRUPT || code === CODES.NOTADB || code === CODES.IOERR || isWildNumber(error);
 }
 
 module.exports = { loadSqlite, codeOf, isDamage, CODES };

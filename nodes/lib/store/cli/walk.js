@@ -149,8 +149,10 @@ class Walk {
   #last() {
     const from = [this.table, ...(this.table === 'chunk' ? ['chunk INDEXED BY chunk_lane'] : [])];
     for (const source of from) {
-      const found = orNull(() => this.db.prepare(`SELECT max(id) AS id FROM ${source}`).get());
-      if (found) return Number(found.id ?? 0);
+      const found = orNull(() => prepare(this.db, `SELECT max(id) AS id FROM ${source}`).get());
+      const last = Number(found?.id ?? 0);
+      // Damage can also change a number.
+      if (found && last >= 0 && Number.isSafeInteger(last)) return last;
     }
     return null;
   }
