@@ -18,6 +18,7 @@ function jestArguments(repo, folder) {
     rootDir: repo,
     cacheDirectory: path.join(folder, 'cache'),
     testEnvironment: 'node',
+    transform: {},
     testMatch: ['<rootDir>/test/fixtures/tenants/suites/containers.suite.js'],
     modulePathIgnorePatterns: ['<rootDir>/native/out/', '<rootDir>/native/build/']
   };

@@ -43,7 +43,7 @@ module.exports = {
   more: `Tenants that run when the keeper ends run on, and the next keeper finds them. SIGHUP reads the tenants file again.
 
 variables
-  SEGANET_TENANTS_STARTS    most starts at once; default: the number of cores
+  SEGANET_TENANTS_STARTS    most starts at once, and one more of class 1; default: the number of cores
   SEGANET_TENANTS_READY_MS  longest time of a start; default ${READY.standard}
   SEGANET_TENANTS_GRACE_MS  time for an orderly end; default ${GRACE.standard}
   SEGANET_TENANTS_WARM_MIB  memory of all paused tenants: beyond it, the one used longest ago is stopped; default: any`,

@@ -16,7 +16,7 @@ const { Tenant } = require('./tenant');
 /** @typedef {import('../drivers/driver').Driver} Driver */
 /**
  * @typedef {object} Limits
- * @property {number} starts at once
+ * @property {number} starts at once, and one more of class 1
  * @property {number} readyMs longest time of a start
  * @property {number} leaseMs life of a lease after its last renewal
  * @property {number} graceMs time for an orderly end

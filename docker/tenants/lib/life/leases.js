@@ -1,9 +1,12 @@
 'use strict';
 
 const crypto = require('node:crypto');
+const { TenantError } = require('../base/errors');
 
 /** Leases of one tenant at once. */
 const MAX_LEASES = 64;
+/** When to ask again for a lease of a tenant that has too many. */
+const RETRY_MS = 5000;
 
 /**
  * @typedef {object} Lease
@@ -40,8 +43,30 @@ class Leases {
     return this.#leases.size;
   }
 
-  get isFull() {
-    return this.#leases.size >= MAX_LEASES;
+  /**
+   * Opens a lease, and grants it when the tenant is awake.
+   * @template T
+   * @param {string} holder
+   * @param {AbortSignal | undefined} signal the one who asked is gone
+   * @param {() => Promise<T>} wake
+   * @returns {Promise<T & { lease: string } | null>} null: it ended meanwhile
+   * @throws {TenantError} there are too many leases
+   */
+  async take(holder, signal, wake) {
+    if (this.#leases.size >= MAX_LEASES)
+      throw new TenantError('busy', `${this.#name} has too many leases.`, RETRY_MS);
+    const lease = this.#open(holder);
+    const giveUp = () => void this.end(lease);
+    signal?.addEventListener('abort', giveUp);
+    try {
+      const woken = await wake();
+      return this.#grant(lease) ? { lease, ...woken } : null;
+    } catch (error) {
+      this.end(lease);
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', giveUp);
+    }
   }
 
   /**
@@ -49,14 +74,14 @@ class Leases {
    * @param {string} holder
    * @returns {string} its id
    */
-  open(holder) {
+  #open(holder) {
     const id = `${this.#name}.${crypto.randomBytes(12).toString('base64url')}`;
     this.#leases.set(id, { id, holder, isGranted: false, cancel: () => {} });
     return id;
   }
 
   /** @param {string} id @returns {boolean} false: it has ended meanwhile */
-  grant(id) {
+  #grant(id) {
     const lease = this.#leases.get(id);
     if (!lease) return false;
     lease.isGranted = true;

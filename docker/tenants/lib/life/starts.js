@@ -2,6 +2,8 @@
 
 /** Lowest class, for starts that nobody's record waits for. */
 const LEAST_CLASS = 8;
+/** This class has one start more: the others take about a second each, and cannot be interrupted. */
+const URGENT_CLASS = 1;
 
 /**
  * @typedef {object} Turn a place in the line
@@ -11,16 +13,20 @@ const LEAST_CLASS = 8;
  * @property {() => void} end gives it back, or gives it up
  */
 
-/** Lets a limited number of starts run at once; the others wait in order of their class, then of their arrival. */
+/**
+ * Lets a limited number of starts run at once, and one more of class 1. The others wait in order of their class, then
+ * of their arrival.
+ */
 class Starts {
-  #free;
+  #limit;
+  #running = 0;
   /** @type {{ priority: number, order: number, grant: () => void }[]} */
   #waiting = [];
   #arrived = 0;
 
   /** @param {number} limit */
   constructor(limit) {
-    this.#free = limit;
+    this.#limit = limit;
   }
 
   get waiting() {
@@ -48,11 +54,12 @@ class Starts {
       granted,
       urge: (/** @type {number} */ other) => {
         place.priority = Math.min(place.priority, other);
+        this.#next();
       },
       end: () => {
         if (isOver) return;
         isOver = true;
-        if (isHeld) this.#free++;
+        if (isHeld) this.#running--;
         else this.#waiting.splice(this.#waiting.indexOf(place), 1);
         refuse();
         this.#next();
@@ -62,12 +69,13 @@ class Starts {
   }
 
   #next() {
-    while (this.#free > 0 && this.#waiting.length > 0) {
+    while (this.#waiting.length > 0) {
       const best = this.#waiting.reduce((a, b) =>
         b.priority < a.priority || (b.priority === a.priority && b.order < a.order) ? b : a
       );
+      if (this.#running >= this.#limit + (best.priority <= URGENT_CLASS ? 1 : 0)) return;
       this.#waiting.splice(this.#waiting.indexOf(best), 1);
-      this.#free--;
+      this.#running++;
       best.grant();
     }
   }

@@ -8,7 +8,9 @@ const { TenantError, isEngineAway, messageOf } = require('../base/errors');
 const { Crashes } = require('./crashes');
 const { FULL_GRACE_MS, dataProblem } = require('./data-limit');
 const { Leases } = require('./leases');
+const { EARLY_MS, OneTimer } = require('./one-timer');
 const { whenReady } = require('./readiness');
+const { clearStart, startTenant } = require('./start');
 const { LEAST_CLASS } = require('./starts');
 const { watchEnd } = require('./watch');
 
@@ -22,10 +24,6 @@ const { watchEnd } = require('./watch');
 
 /** Delay of another try to pause or stop when the engine did not answer. */
 const RETRY_MS = 5000;
-/** Grace for a tenant that did not become ready. */
-const KILL_MS = 2000;
-/** A timer may be called a little early. */
-const EARLY_MS = 5;
 const MAX_REASON = 400;
 
 class Tenant {
@@ -37,8 +35,8 @@ class Tenant {
   #rising = null;
   /** @type {Watch | null} */
   #watch = null;
-  #cancelTimer = () => {};
-  #idleAt = Infinity;
+  /** Ends in the sleep of an unused tenant, or in another start of one that always runs. */
+  #timer;
   #readyAt = 0;
   /** Until then it may have leases of an earlier keeper, which this one does not know. */
   #heldUntil = 0;
@@ -53,6 +51,7 @@ class Tenant {
     this.spec = spec;
     this.#tools = tools;
     this.#clock = tools.clock;
+    this.#timer = new OneTimer(tools.clock);
     this.#crashes = new Crashes(tools.clock);
     this.#leases = new Leases({
       name: spec.name,
@@ -87,23 +86,16 @@ class Tenant {
    */
   async lease({ by, priority, holder }, signal) {
     this.#refuseClosed();
-    if (this.#leases.isFull)
-      throw new TenantError('busy', `${this.spec.name} has too many leases.`, RETRY_MS);
-    const lease = this.#leases.open(holder);
-    this.#disarm();
-    const giveUp = () => void this.#leases.end(lease);
-    signal?.addEventListener('abort', giveUp);
-    try {
-      const woken = await this.wake({ by, priority, isForced: by === 'operator' });
-      if (this.#leases.grant(lease)) return { lease, ...woken };
-      const { waitMs } = this.#crashes;
-      throw new TenantError('busy', `${this.spec.name} was stopped meanwhile.`, Math.max(1000, waitMs));
-    } catch (error) {
-      this.#leases.end(lease);
-      throw error;
-    } finally {
-      signal?.removeEventListener('abort', giveUp);
-    }
+    const woken = await this.#leases.take(holder, signal, () => {
+      this.#timer.stop();
+      return this.wake({ by, priority, isForced: by === 'operator' });
+    });
+    if (woken) return woken;
+    throw new TenantError(
+      'busy',
+      `${this.spec.name} was stopped meanwhile.`,
+      Math.max(1000, this.#crashes.waitMs)
+    );
   }
 
   /** @param {string} lease @returns {boolean} false: it has ended, ask for another one */
@@ -139,7 +131,7 @@ class Tenant {
     /** @type {Rising} */
     const rising = { by, priority, abort: new AbortController(), turn: null, promise: null };
     this.#rising = rising;
-    this.#disarm();
+    this.#timer.stop();
     this.#tell('waking', { by, class: priority });
     rising.promise = this.#serial(() => this.#rise(rising)).finally(() => {
       this.#rising = null;
@@ -218,7 +210,7 @@ class Tenant {
   async close({ isStopped }) {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#disarm();
+    this.#timer.stop();
     this.#leases.drop();
     if (isStopped) this.#rising?.abort.abort();
     await this.#serial(async () => {
@@ -243,7 +235,7 @@ class Tenant {
     try {
       if (signal.aborted) throw new Error('was stopped');
       this.#set('starting');
-      const how = await this.#raise(rising);
+      const how = await startTenant(this, rising, this.#tools, () => this.#crashes.giveUp());
       // A changed port counts from the next start.
       if (how === 'start' || this.#port < 0) this.#port = this.spec.port;
       this.host = await driver.address(this.spec);
@@ -273,30 +265,6 @@ class Tenant {
   /** @param {Woken['how']} how @param {number} readyMs @returns {Woken} */
   #woken = (how, readyMs) => ({ how, readyMs, host: this.host, port: this.#port });
 
-  /** Starts it in whatever state it is. @param {Rising} rising @returns {Promise<Woken['how']>} */
-  async #raise(rising) {
-    const { driver } = this.#tools;
-    const { state } = await driver.inspect(this.spec);
-    if (state === 'running') return 'running';
-    if (state === 'paused') {
-      await driver.unpause(this.spec);
-      return 'unpause';
-    }
-    const turn = this.#tools.starts.take(rising.priority);
-    rising.turn = turn;
-    rising.abort.signal.addEventListener('abort', () => turn.giveUp());
-    if (rising.abort.signal.aborted) turn.giveUp();
-    await turn.granted;
-    const problem = await dataProblem(this.#tools.driver, this);
-    if (problem) {
-      this.#crashes.giveUp();
-      throw new Error(problem);
-    }
-    await driver.create(this.spec);
-    await driver.start(this.spec);
-    return 'start';
-  }
-
   /**
    * Cleans up after a start that failed.
    * @param {unknown} error
@@ -305,18 +273,13 @@ class Tenant {
    * @returns {Promise<Error>} the error for those who wait
    */
   async #notRisen(error, before, isAborted) {
-    const { driver } = this.#tools;
     if (isEngineAway(error)) {
       this.#set(before === 'starting' ? 'stopped' : before, messageOf(error));
       if (before === 'paused') this.#follow('paused');
       this.#tools.onEngineAway();
       return /** @type {Error} */ (error);
     }
-    const output = isAborted ? '' : await driver.logs(this.spec, 1).catch(() => '');
-    const reason = `${messageOf(error)}${output && `; its last output: ${output}`}`;
-    await driver
-      .stop(this.spec, isAborted ? this.#tools.graceMs : KILL_MS)
-      .catch((problem) => isEngineAway(problem) && this.#tools.onEngineAway());
+    const reason = await clearStart(this.spec, this.#tools, { error, isAborted });
     if (isAborted) {
       this.#set('stopped');
       this.#tell('stopped', { reason: 'asked' });
@@ -357,7 +320,7 @@ class Tenant {
   #fall(reason) {
     const ranMs = this.#clock.now() - this.#readyAt;
     this.#unwatch();
-    this.#disarm();
+    this.#timer.stop();
     // Their holders learn it when they renew.
     this.#leases.drop();
     this.#count(reason, ranMs);
@@ -370,8 +333,7 @@ class Tenant {
     this.#set(isFinal ? 'failed' : 'stopped', reason);
     this.#tell(isFinal ? 'failed' : 'crashed', { reason: this.reason, failures: count });
     if (!this.spec.always || isFinal) return;
-    this.#disarm();
-    this.#cancelTimer = this.#clock.timer(waitMs, () => this.#wakeAlone('always'));
+    this.#timer.start(waitMs, () => this.#wakeAlone('always'));
   }
 
   /** A wake that nobody waits for. @param {string} by @param {boolean} [isForced] */
@@ -396,7 +358,7 @@ class Tenant {
   /** @param {string} reason @param {number} [mostMs] for an orderly end */
   async #stop(reason, mostMs = Infinity) {
     const before = this.state;
-    this.#disarm();
+    this.#timer.stop();
     this.#set('stopping');
     this.#unwatch();
     try {
@@ -415,23 +377,16 @@ class Tenant {
   #arm(leastMs = 0) {
     const { always, idleMs, stopMs } = this.spec;
     if (this.state !== 'running' && this.state !== 'paused') return;
-    this.#disarm();
+    this.#timer.stop();
     if (always || this.#isClosed || this.#leases.size > 0 || this.#rising) return;
     const now = this.#clock.now();
     const ms = Math.max(leastMs, this.#heldUntil - now, this.state === 'running' ? idleMs : stopMs);
-    this.#idleAt = now + ms;
-    this.#cancelTimer = this.#clock.timer(ms, () => this.#idle());
-  }
-
-  #disarm() {
-    this.#cancelTimer();
-    this.#cancelTimer = () => {};
-    this.#idleAt = Infinity;
+    this.#timer.start(ms, () => this.#idle());
   }
 
   #idle() {
     this.#serial(async () => {
-      if (this.#clock.now() < this.#idleAt - EARLY_MS || this.#leases.size > 0 || this.#rising) return;
+      if (!this.#timer.isDue || this.#leases.size > 0 || this.#rising) return;
       const canPause = this.spec.warm && this.#tools.driver.canPause;
       if (this.state === 'running' && canPause) await this.#pause();
       else if (this.state === 'running' || this.state === 'paused') await this.#stop('idle');
