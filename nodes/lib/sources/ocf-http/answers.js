@@ -11,7 +11,7 @@ const { CBOR, JSON_FORMAT, JSON_TYPE, OCF, TEXT, TEXT_TYPE, typeOf } = require('
 const { statusOf } = require('./statuses');
 const { locationOf } = require('./target');
 
-/** @typedef {import('../ocf/cloud').DeviceAnswer} DeviceAnswer */
+/** @typedef {import('../ocf/coap').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('../http/request-handler').Answer} Answer */
 /**
  * What the answer depends on besides the device.

@@ -11,7 +11,7 @@ const { statusOf } = require('./statuses');
 
 /** @typedef {import('../http/request-handler').Answer} Answer */
 /** @typedef {import('../ocf/cloud').OcfCloud} OcfCloud */
-/** @typedef {import('../ocf/cloud').DeviceAnswer} DeviceAnswer */
+/** @typedef {import('../ocf/coap').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('../ocf/refusal').Refusal} Refusal */
 /** @typedef {import('./proxy-handler').Bearer} Bearer */
 

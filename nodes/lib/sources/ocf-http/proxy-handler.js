@@ -23,7 +23,7 @@ const { targetOf } = require('./target');
 /** @typedef {import('node:http').IncomingMessage} Request */
 /** @typedef {import('../http/request-handler').Answer} Answer */
 /** @typedef {import('../ocf/cloud').OcfCloud} OcfCloud */
-/** @typedef {import('../ocf/cloud').DeviceAnswer} DeviceAnswer */
+/** @typedef {import('../ocf/coap').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('../ocf/route').Checked} Checked */
 /** @typedef {import('../ocf/user-tokens').Bearer & { key: string }} Bearer */
 

@@ -6,7 +6,7 @@ const { problemOf } = require('../ocf/cbor-bounds');
 const { FORMAT, OPTION, uintOption } = require('../ocf/coap');
 const { dotted } = require('../coap-desk/codes');
 
-/** @typedef {import('../ocf/cloud').DeviceAnswer} DeviceAnswer */
+/** @typedef {import('../ocf/coap').DeviceAnswer} DeviceAnswer */
 
 const LIMITS = { bytes: 256 * 1024, depth: 16, items: 65536 };
 

@@ -8,6 +8,7 @@ const { DeviceStates } = require('./device-states');
 const { directory } = require('./directory');
 const { discovery } = require('./discovery');
 const { NOWHERE } = require('./elsewhere');
+const { figuresOf } = require('./counts/figures');
 const { Forwarding } = require('./forwarding');
 const { Grants } = require('./grants');
 const { group, verify } = require('./groups');
@@ -37,63 +38,7 @@ const { UserTokens } = require('./user-tokens');
 /** @typedef {import('./coap').Option} Option */
 /** @typedef {import('./sessions').Peer} Peer */
 /** @typedef {import('./replies').Answer} Answer */
-/**
- * @typedef {object} DeviceAnswer
- * @property {number} code such as 0x45
- * @property {Option[]} options
- * @property {Buffer} payload
- * @property {boolean} last none follows
- * @property {boolean} [failed] it is not of the device: the payload is a sentence of the desk
- */
-/** @typedef {{ method: string, path: string[], query: string[], options: Option[], payload: Buffer, observe: boolean, timeoutMs: number }} Question */
-/**
- * @typedef {(connection: number, token: Buffer, code: string | number, options: Option[], payload: Buffer) => unknown}
- *   Answering
- */
-/**
- * @typedef {(connection: number, topic: string, payload: Buffer, recordClass?: number, post?: number) => Promise<string>}
- *   Recording post: number of a topic
- */
-/**
- * Topics whose posts the desk makes records of by itself.
- * @typedef {object} DeskTopics
- * @property {(owner: string, name: string, subject: string, recordClass?: number) => number} openTopic 0: all its posts
- *   are requests
- * @property {(topic: number) => unknown} closeTopic
- * @property {(topic: number, on: boolean) => unknown} followTopic each post goes to Topics.posted()
- * @property {(topic: number) => Promise<{ number: number, payload: Buffer } | null>} latestPost
- */
-/**
- * @typedef {object} DeskSession
- * @property {string} device
- * @property {string} owner
- * @property {number} until ms since 1970, 0 = no end
- * @property {number} forwardUntil the same for the requests that the desk forwards, if it does
- * @property {true} replace
- */
-/**
- * The transport below the cloud. A connection is a number, and keeps it until gone() reports its end. The desk reports
- * each answer that it sends to answered().
- * @typedef {object} Desk
- * @property {Answering} answer
- *   repeated with an Observe option for each notification
- * @property {(connection: number, session: DeskSession) => boolean} identify
- *   false: the connection has closed, or the id is not allowed. Closes an older connection of the device. Called again
- *   when the ends change
- * @property {(connection: number, owner: string, rights: 'r' | 'rw') => unknown} [grant] the desk forwards requests to
- *   devices: those of the owner, and of the users in grant(), until forget() or revoke()
- * @property {(connection: number, owner: string) => unknown} [revoke]
- * @property {(connection: number, token: Buffer) => unknown} [settled] a request without an answer was passed on: what
- *   the desk forwards cannot overtake it
- * @property {(connection: number, reason: string) => unknown} forget the connection stays open
- * @property {(connection: number, reason: string) => unknown} close
- * @property {(device: string, question: Question, onAnswer: (answer: DeviceAnswer) => void) => unknown} ask
- *   returns a handle; that a device is offline or too slow comes as an answer
- * @property {(handle: any) => unknown} cancel
- * @property {Recording} record
- *   resolves to 'safe' when the record is safe, or to the reason why it will not be
- * @property {DeskTopics} [topics] without it, all posts are requests
- */
+/** @typedef {import('./coap').Desk} Desk */
 /**
  * @typedef {object} Events what the owner of the cloud may want to know
  * @property {(event: { di: string, state: 'on' | 'off', reason: string }) => void} [presence]
@@ -416,21 +361,7 @@ class OcfCloud {
 
   /** Returns what the metrics and the live view show. Totals are those since the start. */
   figures() {
-    const { sessions, route, presence, topics, tallies, attempts } = this;
-    return {
-      devices: this.#devices,
-      mostDevices: this.options.mostDevices,
-      on: sessions.signedInCount,
-      connections: sessions.size,
-      requests: tallies.requests,
-      attempts: { wrong: attempts.wrong, limited: attempts.limited },
-      tokensReused: tallies.tokensReused,
-      forwarded: route.unanswered,
-      observations: { route: route.observations, presence: presence.size, topic: topics.subscribers },
-      topics: topics.size,
-      refused: this.refusals.list(),
-      endpoints: this.#endpoints
-    };
+    return figuresOf(this, { devices: this.#devices, endpoints: this.#endpoints });
   }
 
   /** @param {Request} request @returns {string} */

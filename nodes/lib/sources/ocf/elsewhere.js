@@ -7,7 +7,7 @@ const { Refusal } = require('./refusal');
 /** @typedef {'on' | 'off' | 'unknown'} State unknown: the region cannot be reached, so the device may be on or off */
 /**
  * The way of a request to another region, with the functions of the desk.
- * @typedef {Pick<import('./cloud').Desk, 'ask' | 'cancel'>} Way
+ * @typedef {Pick<import('./coap').Desk, 'ask' | 'cancel'>} Way
  */
 /**
  * @typedef {object} Passage

@@ -23,7 +23,7 @@ class Forwarding {
    * Returns what the desk learns of a signed-in connection. Nothing is forwarded before start().
    * @param {Peer} peer
    * @param {number} [forwardUntil]
-   * @returns {import('./cloud').DeskSession}
+   * @returns {import('./coap').DeskSession}
    */
   identity({ di, uid, until }, forwardUntil = OVER) {
     return {

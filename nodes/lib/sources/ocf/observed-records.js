@@ -5,7 +5,7 @@
 const { decode } = require('./bodies');
 
 /** @typedef {import('./cloud').OcfCloud} OcfCloud */
-/** @typedef {import('./cloud').DeviceAnswer} DeviceAnswer */
+/** @typedef {import('./coap').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./own-observations').OwnObservation} OwnObservation */
 /**
  * @typedef {object} Resource that is recorded

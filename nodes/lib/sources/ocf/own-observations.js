@@ -6,7 +6,7 @@
 const { RequestFailure, deskQuestion, failureOf } = require('./own-requests');
 
 /** @typedef {import('./cloud').OcfCloud} OcfCloud */
-/** @typedef {import('./cloud').DeviceAnswer} DeviceAnswer */
+/** @typedef {import('./coap').DeviceAnswer} DeviceAnswer */
 /** @typedef {InstanceType<typeof RequestFailure>} Failure */
 /**
  * @typedef {object} ObservationHooks

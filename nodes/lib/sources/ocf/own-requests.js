@@ -6,7 +6,7 @@ const { Refusal } = require('./refusal');
 const { formatsFor } = require('./route-options');
 
 /** @typedef {import('./cloud').OcfCloud} OcfCloud */
-/** @typedef {import('./cloud').DeviceAnswer} DeviceAnswer */
+/** @typedef {import('./coap').DeviceAnswer} DeviceAnswer */
 /**
  * @typedef {object} OwnQuestion
  * @property {string} di
@@ -83,7 +83,7 @@ class OwnRequests {
   }
 
   /**
-   * @param {import('./cloud').Question} question
+   * @param {import('./coap').Question} question
    * @param {string} di
    * @param {AbortSignal | undefined} signal
    * @returns {Promise<DeviceAnswer>}

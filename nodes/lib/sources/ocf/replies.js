@@ -19,7 +19,7 @@ const { Refusal } = require('./refusal');
 const UNAVAILABLE_SECONDS = 30;
 
 /**
- * @param {import('./cloud').Desk} desk
+ * @param {import('./coap').Desk} desk
  * @param {Request} request
  * @param {Answer} answer
  * @param {number} format of the body
@@ -32,7 +32,7 @@ function send(desk, request, { code, body, encoded, options = [] }, format) {
 
 /**
  * Sends an error with its sentence as the diagnostic payload (RFC 7252 section 5.5.2).
- * @param {import('./cloud').Desk} desk
+ * @param {import('./coap').Desk} desk
  * @param {Request} request
  * @param {Refusal} refusal
  */

@@ -12,7 +12,7 @@ const { refuse } = require('./replies');
 const { forController, forDevice, forEndpoint } = require('./route-options');
 
 /** @typedef {import('./cloud').OcfCloud} OcfCloud */
-/** @typedef {import('./cloud').DeviceAnswer} DeviceAnswer */
+/** @typedef {import('./coap').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./sessions').Peer} Peer */
 /** @typedef {import('./coap').Request} Request */
 /** @typedef {import('./coap').Option} Option */
@@ -27,7 +27,7 @@ const { forController, forDevice, forEndpoint } = require('./route-options');
 /**
  * A request that may be sent. di: device or endpoint; via: the device with the connection; hops: for a request of
  * another gateway, how many more may pass it on
- * @typedef {{ di: string, via: string, question: import('./cloud').Question, hops?: number }} Checked
+ * @typedef {{ di: string, via: string, question: import('./coap').Question, hops?: number }} Checked
  */
 /** @typedef {{ via: string, uid: string, drop: (refusal?: Refusal) => void }} Observation via: device */
 
