@@ -125,7 +125,7 @@ function check(history, settings) {
   const known = readDevices(history);
   const delivered = checkArrivals(history, known, findings);
   const outcome = checkLosses(history, settings, known, delivered, findings);
-  const excusedSwaps = settings.isUnordered ? 0 : checkOrder(history, settings, findings);
+  const excusedSwaps = settings.isUnordered ? 0 : checkOrder(history, settings, known, findings);
   const duplicates = checkDuplicates(history, settings, known, findings);
   checkKeys(history, known, findings);
   checkLimits(history, settings, findings);

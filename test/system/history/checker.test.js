@@ -228,7 +228,9 @@ describe('not a violation', () => {
         content: String(n),
         sent: 5,
         time: 10,
-        passed: true
+        passed: true,
+        topic: 'gw/1/normal',
+        bytes: 20
       };
       history.arrivals.push({ ...record, ...event, hash: String(n) });
     }

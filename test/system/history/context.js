@@ -10,6 +10,7 @@ const { Image, SmallDisk } = require('./image');
 const { takePorts } = require('./ports');
 const { Proxy } = require('./proxy');
 const { Sampler } = require('./sampler');
+const { followReports } = require('./set-aside');
 const { ClockShim, IoShim } = require('./shim');
 const { systems } = require('./systems');
 
@@ -53,6 +54,7 @@ class Context {
       devices: [],
       arrivals: [],
       refusals: [],
+      setAside: [],
       dead: [],
       faults: [],
       disruptions: [],
@@ -85,6 +87,7 @@ class Context {
     this.isOurs = isOurs;
     this.isUnordered = isUnordered;
     this.system = make({ home, devicePort, uplinkPort, editorPort, logFolder, env });
+    this.system.onStart = (child) => followReports(child, history, clock);
     this.broker = new CloudBroker(folder, brokerPort);
     const window = isOurs ? schedule.gateway.inflight : 65535;
     this.proxy = new Proxy({ port: uplinkPort, target: brokerPort, window, history, clock });

@@ -18,10 +18,14 @@
  * @property {number} sent when the PUBLISH was read from the gateway
  * @property {number} time when the broker's PUBACK was read
  * @property {boolean} passed true if that PUBACK was passed on to the gateway
+ * @property {string} topic of that PUBLISH
+ * @property {number} bytes of that PUBLISH, with its header
  * @typedef {RecordName & Arrived} Arrival in the order of the broker's PUBACKs
  *
  * @typedef {RecordName & {code: number, sent: number, time: number}} Refusal a PUBACK with a failure code, given to the
  *  gateway
+ * @typedef {{time: number, topic: string, bytes: number}} SetAside the gateway's report that it set aside a PUBLISH, a
+ *  poison record
  * @typedef {{kind: 'connection' | 'process', time: number}} Disruption after it the gateway may send again
  * @typedef {{time: number, rssBytes: number, diskBytes: number}} Sample
  *
@@ -29,6 +33,7 @@
  * @property {DeviceEvent[]} devices in the order of time
  * @property {Arrival[]} arrivals
  * @property {Refusal[]} refusals
+ * @property {SetAside[]} setAside in the order of time
  * @property {RecordName[]} dead content of the gateway's table of dead letters at the end
  * @property {{kind: string, time: number, until: number}[]} faults
  * @property {Disruption[]} disruptions in the order of time

@@ -35,6 +35,7 @@ function madeUp(seed) {
     devices: [],
     arrivals: [],
     refusals: [],
+    setAside: [],
     dead: [],
     faults: [{ kind: 'outage', time: 1000, until: 3000 }],
     disruptions: [
@@ -62,7 +63,9 @@ function madeUp(seed) {
         content,
         sent: clock - 3,
         time: clock,
-        passed
+        passed,
+        topic: 'gw/1/normal',
+        bytes: 20 * records.length
       };
       history.arrivals.push({ ...record, ...event });
     });

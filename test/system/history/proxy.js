@@ -121,11 +121,11 @@ class Proxy {
 
   /** The broker's PUBACK has arrived. @param {import('./relay').Pending & {arrivals?: any[]}} entry */
   arrived(entry) {
-    const { reading, sent } = entry;
-    const { key, historical, content } = reading;
+    const { reading, bytes, sent } = entry;
+    const { topic, key, historical, content } = reading;
     const time = this.clock();
     entry.arrivals = reading.records.map((record) => {
-      const arrival = { ...record, key, historical, content, sent, time, passed: false };
+      const arrival = { ...record, topic, bytes, key, historical, content, sent, time, passed: false };
       this.history.arrivals.push(arrival);
       return arrival;
     });

@@ -81,6 +81,12 @@ describe('the proxy', () => {
       [1, 'gw/1/3/7', true, true],
       [2, '', false, true]
     ]);
+    const { topic, payload } = record(0);
+    // [MQTT-2.2.1] Besides the payload: two bytes of header, topic with its length, packet id, no properties.
+    expect(history.arrivals[0]).toMatchObject({
+      topic,
+      bytes: 2 + 2 + topic.length + 2 + 1 + payload.length
+    });
     expect(history.findings).toEqual([]);
   });
 

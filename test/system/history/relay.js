@@ -10,7 +10,8 @@ const { readPublish } = require('./devices/reading');
 /**
  * A PUBLISH that the gateway waits for.
  * @typedef {object} Pending
- * @property {import('./devices/reading').Reading} reading @property {number} sent @property {Buffer | null} answer @property {number} due
+ * @property {import('./devices/reading').Reading} reading @property {number} bytes @property {number} sent @property {Buffer | null} answer
+ * @property {number} due
  * @property {number} refused code, 0 = the broker's own answer
  */
 
@@ -158,7 +159,8 @@ class Relay {
     }
     if (this.pending.has(id)) proxy.problem('protocol', `packet id ${id} is used again before its PUBACK`);
     const refused = proxy.refusalOf(reading, this.version);
-    this.pending.set(id, { reading, sent: proxy.clock(), answer: null, due: Infinity, refused });
+    const bytes = frame.length;
+    this.pending.set(id, { reading, bytes, sent: proxy.clock(), answer: null, due: Infinity, refused });
     if (this.pending.size > this.receiveMaximum) {
       proxy.problem(
         'receive-maximum',

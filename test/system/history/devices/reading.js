@@ -5,7 +5,8 @@ const { hashOf, isOurs } = require('./payload');
 
 /**
  * @typedef {import('../history').RecordName & {hash: string, index: number}} ReadRecord
- * @typedef {{records: ReadRecord[], key: string, historical: boolean, content: string, problem: string}} Reading
+ * @typedef {{topic: string, records: ReadRecord[], key: string, historical: boolean, content: string, problem: string}}
+ *  Reading
  */
 
 const ENVELOPE = /^gw\//;
@@ -76,6 +77,7 @@ function readPublish({ topic, payload, properties }) {
     const value = parse(text);
     const isConsistent = value !== null && isTopicOf(topic.replace(HISTORY_SUFFIX, ''), value);
     return {
+      topic,
       records: [named(value, text, 0, isConsistent)],
       key: propertyKey,
       historical,
@@ -86,7 +88,7 @@ function readPublish({ topic, payload, properties }) {
   const { records, key } = readEnvelope(text);
   const differs = key !== '' && propertyKey !== '' && key !== propertyKey;
   const problem = differs ? `the property says ${propertyKey}, the envelope ${key}` : '';
-  return { records, key: key || propertyKey, historical, content, problem };
+  return { topic, records, key: key || propertyKey, historical, content, problem };
 }
 
 module.exports = { readPublish, topicOf, ODD };

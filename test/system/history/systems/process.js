@@ -18,6 +18,8 @@ class ProcessSystem {
     this.log = '';
     /** Counts starts, to distinguish counters. */
     this.incarnation = 0;
+    /** Called with each child that was started. @type {(child: Child) => void} */
+    this.onStart = () => {};
   }
 
   /** @returns {Child[]} */
@@ -29,6 +31,7 @@ class ProcessSystem {
   start() {
     this.incarnation += 1;
     this.children = this.spawn();
+    for (const child of this.children) this.onStart(child);
   }
 
   get isAlive() {
