@@ -1083,8 +1083,8 @@ export interface PublishStage {
   /** How backlog is marked: not at all, by a user property (MQTT 5), or by a suffix of its topic. */
   history: 'none' | 'property' | 'suffix';
   historySuffix: Uint8Array;
-  /** Of envelopes, default ndjson. */
-  format?: 'ndjson' | 'json' | 'cbor' | 'senml-json' | 'senml-cbor';
+  /** Of envelopes, default ndjson; sparkplug also of single records, and it needs an edge node. */
+  format?: 'ndjson' | 'json' | 'cbor' | 'senml-json' | 'senml-cbor' | 'sparkplug';
   /** How envelopes are compressed; default off. It must be in compressions(). */
   compress?: 'off' | 'zstd' | 'deflate';
   /** MQTT topic filters: an envelope with a record of such a topic is not compressed. */
@@ -1142,6 +1142,24 @@ export declare class PublishWriter {
   topic(): string;
   /** The topic as a key for tables, its bytes as characters; null when it contains nothing of the record. */
   deviceTopic(): string | null;
+  /**
+   * Makes the session an edge node of Sparkplug B. Throws TypeError for a name that no level of a topic can be.
+   * @param group and @param node without / + # and NUL
+   */
+  setEdgeNode(group: string, node: string): void;
+  /** A session of the edge node begins. @param bdSeq 0..255, that of its will */
+  beginEdgeNode(bdSeq: number, isV5: boolean): void;
+  /** The edge node and its devices must be born again. */
+  rebirth(): void;
+  /**
+   * The packets at QoS 0 that must be sent before the prepared one: births and deaths; null = none. Call write() next:
+   * the sequence numbers are those of this moment.
+   */
+  births(): Buffer | null;
+  /** The packet of a birth that was not sent yet; null = there is none. It counts as sent. Nothing is prepared then. */
+  nextBirth(): Buffer | null;
+  /** The payload of the edge node's death. */
+  death(bdSeq: number): Buffer;
   /** The compressions that this Node.js has. */
   static compressions(): ('zstd' | 'deflate')[];
   /** Switches the compression of a stage; initially on. */
@@ -1248,8 +1266,9 @@ export declare class UplinkConnection {
    * Leaves the express path. Returns [identifier, batch id, bytes of the packet, …] of the packets in flight, in
    * sending order. They stay in the window.
    * @param now ms, by the clock of sentAt() from now on
+   * @param into receives the last numbers(), which contain exactly these packets; unchanged if the path was left before
    */
-  leave(now: number): number[];
+  leave(now: number, into?: Float64Array): number[];
   /**
    * Counters since the express path was entered: [published, redelivered, acknowledged (packets), records, largest
    * packet acknowledged, smoothed and minimum round trip in ms (0 = unknown), ms since the last acknowledgement (-1 =

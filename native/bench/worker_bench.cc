@@ -4,7 +4,10 @@
 //
 //   worker_bench DEVICES MESSAGES_PER_SECOND SECONDS [MESSAGES_PER_WRITE]
 //
-// With a rate of 0, the devices stay silent; with -1, each sends as soon as it gets an answer.
+// With a rate of 0, the devices stay silent; with -1, each sends as soon as it gets an answer. By
+// default every 20th message of a device is an alarm (class 1). With URGENT=N in the environment,
+// the first N devices send alarms only, and the others none. It prints how long alarms took from
+// the device's send to the cloud.
 #include <arpa/inet.h>
 #include <malloc.h>
 #include <netinet/in.h>
@@ -25,7 +28,9 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/base/clock.h"
@@ -75,6 +80,17 @@ class Bell : public Doorbell {
   bool rung_ = false;
 };
 
+// Added to times in payloads, so that all have the same number of digits.
+constexpr int64_t kTimeBase = 1'000'000'000'000;
+
+// Returns when an alarm was sent (Publish), us; 0 if the batch has none.
+int64_t AlarmSentUs(std::string_view batch) {
+  constexpr std::string_view kBefore = "\"k\":1,\"t\":";
+  const size_t at = batch.find(kBefore);
+  return at == std::string_view::npos ? 0
+                                      : std::atoll(batch.data() + at + kBefore.size()) - kTimeBase;
+}
+
 // The cloud: takes every batch and acknowledges it.
 class Cloud {
  public:
@@ -87,6 +103,14 @@ class Cloud {
   std::atomic<uint64_t> records{0};
   std::atomic<uint64_t> batches{0};
 
+  // Returns the latencies of the alarms since the last call, ascending, us.
+  std::vector<int64_t> TakeLatencies() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<int64_t> all = std::exchange(latencies_, {});
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
  private:
   void Run() {
     Outlet* const outlet = lanes_->Attach(&bell_);
@@ -96,6 +120,7 @@ class Cloud {
       const int64_t now = MonotonicUs();
       while (lanes_->Take(outlet, now, [&](const Batch& batch) {
         ids.push_back(batch.id);
+        if (batch.record_class == kCritical) AddLatency(AlarmSentUs(batch.bytes));
         records.fetch_add(batch.record_count, std::memory_order_relaxed);
         return true;
       })) {
@@ -109,8 +134,15 @@ class Cloud {
     lanes_->Detach(outlet);
   }
 
+  void AddLatency(int64_t sent_us) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (sent_us != 0) latencies_.push_back(MonotonicUs() - sent_us);
+  }
+
   Bell bell_;
   const std::shared_ptr<Lanes> lanes_;
+  std::mutex mutex_;
+  std::vector<int64_t> latencies_;  // guarded by mutex_
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };
@@ -118,6 +150,7 @@ class Cloud {
 struct Client {
   int fd = -1;
   std::string id;
+  size_t alarm_every = kAlarmEvery;  // 0 = never
   uint32_t sent = 0;
   uint32_t acknowledged = 0;
 };
@@ -157,7 +190,7 @@ void Publish(Client* device, size_t n, std::string* buffer) {
   buffer->clear();
   for (size_t i = 0; i < n; ++i) {
     const uint32_t number = ++device->sent;
-    const bool alarm = number % kAlarmEvery == 0;
+    const bool alarm = device->alarm_every != 0 && number % device->alarm_every == 0;
     const size_t topic_bytes = 2 + device->id.size() + (alarm ? 6 : 2);
     const size_t body = 2 + topic_bytes + 2 + kPayloadBytes;
     buffer->push_back(0x32);
@@ -171,8 +204,8 @@ void Publish(Client* device, size_t n, std::string* buffer) {
     buffer->push_back(static_cast<char>(packet_id & 0xFF));
     char head[64];
     const int size =
-        std::snprintf(head, sizeof head, "{\"n\":%u,\"k\":%d,\"t\":1763766000123,\"x\":\"", number,
-                      alarm ? 1 : 0);
+        std::snprintf(head, sizeof head, "{\"n\":%u,\"k\":%d,\"t\":%lld,\"x\":\"", number,
+                      alarm ? 1 : 0, static_cast<long long>(kTimeBase + MonotonicUs()));
     buffer->append(head, static_cast<size_t>(size));
     buffer->append(kPayloadBytes - static_cast<size_t>(size) - 2, 'x').append("\"}");
   }
@@ -187,13 +220,13 @@ double CpuUs(int tid) {
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
 }
 
-struct Split {
+struct CpuSplit {
   double user_s = 0, system_s = 0, switches = 0;
 };
 
-Split SplitOf(int tid) {
+CpuSplit SplitOf(int tid) {
   const std::string task = "/proc/self/task/" + std::to_string(tid);
-  Split split;
+  CpuSplit split;
   std::ifstream stat(task + "/stat");
   std::string field;
   for (int i = 1; i <= 15 && stat >> field; ++i) {
@@ -264,9 +297,11 @@ int main(int argc, char** argv) {
   if (const char* wake = std::getenv("WAKE_US")) {
     options.wake_interval_us = static_cast<uint32_t>(std::atoi(wake));
   }
+  ListenSpec listening;
+  listening.host = "127.0.0.1";
   uint16_t port = 0;
   if (!engine.Start(options).ok() || !engine.ApplyPlan(PlanSpecs()).ok() ||
-      !engine.Listen(kSource, {.host = "127.0.0.1"}, &port).ok()) {
+      !engine.Listen(kSource, listening, &port).ok()) {
     std::fprintf(stderr, "the engine did not start\n");
     return 1;
   }
@@ -283,6 +318,10 @@ int main(int argc, char** argv) {
     const double rss = RssKb();
     const auto heap = static_cast<double>(mallinfo2().uordblks);
     while (devices.size() < count) devices.push_back(Connect(port, devices.size()));
+    if (const char* urgent = std::getenv("URGENT")) {
+      const auto alarms = static_cast<size_t>(std::atoi(urgent));
+      for (size_t i = 0; i < count; ++i) devices[i].alarm_every = i < alarms ? 1 : 0;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     if (count > 1) {
       const auto more = static_cast<double>(count - 1);
@@ -292,9 +331,10 @@ int main(int argc, char** argv) {
     }
     uint64_t sent = 0;
     size_t next = 0;
+    cloud.TakeLatencies();
     const uint64_t records = cloud.records, batches = cloud.batches, allocated = allocations;
     const double cpu = CpuUs(tid);
-    const Split split = SplitOf(tid);
+    const CpuSplit split = SplitOf(tid);
     const int64_t start = MonotonicUs();
     for (int64_t now = start; now - start < static_cast<int64_t>(seconds * 1e6);
          now = MonotonicUs()) {
@@ -317,7 +357,7 @@ int main(int argc, char** argv) {
       sent += a_write;
     }
     const double passed_s = static_cast<double>(MonotonicUs() - start) / 1e6;
-    const Split after = SplitOf(tid);
+    const CpuSplit after = SplitOf(tid);
     const double used = CpuUs(tid) - cpu;
     const auto came = static_cast<double>(cloud.records - records);
     std::printf("%.0f records/s, worker %.3f cores (user %.3f, system %.3f), %.0f wake-ups/s\n",
@@ -328,6 +368,11 @@ int main(int argc, char** argv) {
       std::printf("per record: %.3f us of the worker, %.3f allocations; %.1f records per batch\n",
                   used / came, static_cast<double>(allocations - allocated) / came,
                   came / static_cast<double>(cloud.batches - batches));
+    }
+    if (const std::vector<int64_t> took = cloud.TakeLatencies(); !took.empty()) {
+      std::printf("%zu alarms: p50 %lld us, p99 %lld us\n", took.size(),
+                  static_cast<long long>(took[took.size() / 2]),
+                  static_cast<long long>(took[took.size() * 99 / 100]));
     }
     std::printf("RSS %.0f kB\n", RssKb());
     for (const Client& device : devices) close(device.fd);

@@ -41,6 +41,10 @@ double AgeMs(const Batch& batch, const Now& now) {
 
 bool IsNumber(double value) { return value >= 0 && value <= kMaxSafeInteger; }
 
+int64_t TimeOf(double ms) {
+  return ms >= -kMaxSafeInteger && ms <= kMaxSafeInteger ? static_cast<int64_t>(ms) : 0;
+}
+
 // The share of a batch of records: one entry.
 bool ReadShare(std::string_view entry, Message* message) {
   Entry read;
@@ -49,6 +53,10 @@ bool ReadShare(std::string_view entry, Message* message) {
   message->topic = read.topic;
   message->payload = read.payload;
   message->trace = read.trace;
+  if (read.is_stamped) {
+    message->ts_ms = read.ts_ms;
+    message->seq = read.seq;
+  }
   message->retain = (read.flags & kFlagRetain) != 0;
   return true;
 }
@@ -97,6 +105,7 @@ bool MessageFrom(const double* meta, std::string_view bytes, size_t from, size_t
   message->sequence = static_cast<uint64_t>(meta[kSequence]);
   message->is_history = meta[kBacklog] != 0;
   message->part = part;
+  message->ts_ms = TimeOf(meta[kFirstTs]);
   const auto kind = static_cast<int>(meta[kKind]);
   if (kind == static_cast<int>(BatchKind::kRecords)) {
     return ReadShare(bytes.substr(from, to - from), message);
@@ -107,7 +116,12 @@ bool MessageFrom(const double* meta, std::string_view bytes, size_t from, size_t
   message->is_envelope = kind == static_cast<int>(BatchKind::kEnvelope);
   message->has_lines = message->is_envelope || (flags & kFlagEnvelope) != 0;
   if (message->is_envelope) return true;
-  message->trace = TakeTail(static_cast<uint8_t>(flags), &message->payload).trace;
+  const StoredTail tail = TakeTail(static_cast<uint8_t>(flags), &message->payload);
+  message->trace = tail.trace;
+  if (tail.is_stamped) {
+    message->ts_ms = tail.ts_ms;
+    message->seq = tail.seq;
+  }
   if (!IsNumber(meta[kDeviceBytes]) || !IsNumber(meta[kTopicBytes])) return false;
   const auto device = static_cast<size_t>(meta[kDeviceBytes]);
   const auto topic = static_cast<size_t>(meta[kTopicBytes]);

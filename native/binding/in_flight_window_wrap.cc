@@ -54,7 +54,22 @@ InFlightWindowWrap* InFlightWindowWrap::From(Napi::Value value) {
   return Unwrap(value.As<Napi::Object>());
 }
 
+std::unique_lock<TurnLock> InFlightWindowWrap::Hold() const {
+  return turn_ ? std::unique_lock(*turn_) : std::unique_lock<TurnLock>();
+}
+
+void InFlightWindowWrap::Abandon(const Napi::CallbackInfo&) {
+  const auto hold = Hold();
+  window_->Abandon();
+}
+
+void InFlightWindowWrap::Reset(const Napi::CallbackInfo&) {
+  const auto hold = Hold();
+  window_->Reset();
+}
+
 void InFlightWindowWrap::SetLimit(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   uint32_t limit = 0, reserved = 0;
   if (ReadInt<uint32_t>(info.Env(), info[0], "limit", 1, UINT32_MAX, &limit) &&
       ReadInt<uint32_t>(info.Env(), info[1], "reserved", 0, UINT32_MAX, &reserved)) {
@@ -63,6 +78,7 @@ void InFlightWindowWrap::SetLimit(const Napi::CallbackInfo& info) {
 }
 
 void InFlightWindowWrap::SetCeiling(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   uint32_t ceiling = InFlightWindow::kNoCeiling, reserved = 0;
   if ((info[0].IsNull() ||
        ReadInt<uint32_t>(info.Env(), info[0], "ceiling", 1, UINT32_MAX, &ceiling)) &&
@@ -72,14 +88,17 @@ void InFlightWindowWrap::SetCeiling(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value InFlightWindowWrap::Room(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   return NumberOf(info, window_->Room(ReadFlag(info, 0)));
 }
 
 void InFlightWindowWrap::Wait(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   window_->Wait(ReadFlag(info, 0), ReadFlag(info, 1));
 }
 
 void InFlightWindowWrap::EndWait(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   if (window_->waiting() > 0) {
     window_->EndWait(ReadFlag(info, 0), ReadFlag(info, 1));
   } else {
@@ -88,6 +107,7 @@ void InFlightWindowWrap::EndWait(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value InFlightWindowWrap::Open(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   const Napi::Env env = info.Env();
   double batch = 0;
   Flight flight;
@@ -115,6 +135,7 @@ const Flight* InFlightWindowWrap::FlightOf(const Napi::CallbackInfo& info, uint1
 }
 
 Napi::Value InFlightWindowWrap::IsOpen(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   uint16_t id = 0;
   if (!ReadInt<uint16_t>(info.Env(), info[0], "id", 0, UINT16_MAX, &id)) {
     return info.Env().Undefined();
@@ -123,15 +144,18 @@ Napi::Value InFlightWindowWrap::IsOpen(const Napi::CallbackInfo& info) {
 }
 
 void InFlightWindowWrap::Close(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   uint16_t id = 0;
   if (FlightOf(info, &id) != nullptr) window_->Close(id);
 }
 
 Napi::Value InFlightWindowWrap::Oldest(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   return NumberOf(info, window_->OldestId());
 }
 
 Napi::Value InFlightWindowWrap::IsPassed(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   uint16_t id = 0;
   const Flight* flight = FlightOf(info, &id);
   if (flight == nullptr) return info.Env().Undefined();
@@ -139,6 +163,7 @@ Napi::Value InFlightWindowWrap::IsPassed(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value InFlightWindowWrap::SentAt(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   uint16_t id = 0;
   const Flight* flight = FlightOf(info, &id);
   if (flight == nullptr) return info.Env().Undefined();
@@ -147,6 +172,7 @@ Napi::Value InFlightWindowWrap::SentAt(const Napi::CallbackInfo& info) {
 
 // Returns the identifiers of all packets in flight, in the order of sending.
 Napi::Value InFlightWindowWrap::Ids(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   const auto list = window_->List();
   Napi::Uint16Array ids = Napi::Uint16Array::New(info.Env(), list.size());
   for (size_t i = 0; i < list.size(); ++i) ids[i] = list[i].id;
@@ -154,12 +180,15 @@ Napi::Value InFlightWindowWrap::Ids(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value InFlightWindowWrap::Inflight(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   return NumberOf(info, window_->open());
 }
 Napi::Value InFlightWindowWrap::Waiting(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   return NumberOf(info, window_->waiting());
 }
 Napi::Value InFlightWindowWrap::Backlog(const Napi::CallbackInfo& info) {
+  const auto hold = Hold();
   return NumberOf(info, window_->backlog());
 }
 

@@ -5,12 +5,16 @@
 #include <napi.h>
 
 #include <memory>
+#include <mutex>
+#include <utility>
 
 #include "core/uplink/in_flight_window.h"
+#include "core/uplink/turn_lock.h"
 
 namespace seganet::binding {
 
-// Thread safety: the thread of its environment.
+// Thread safety: the thread of its environment. Each method holds the turn of the connection that
+// uses the window (UseTurn).
 class InFlightWindowWrap : public Napi::ObjectWrap<InFlightWindowWrap> {
  public:
   static Napi::Function Define(Napi::Env env);
@@ -22,6 +26,9 @@ class InFlightWindowWrap : public Napi::ObjectWrap<InFlightWindowWrap> {
 
   const std::shared_ptr<InFlightWindow>& window() const { return window_; }
 
+  // The window's user on other threads holds `turn` (DirectLine).
+  void UseTurn(std::shared_ptr<TurnLock> turn) { turn_ = std::move(turn); }
+
  private:
   void SetLimit(const Napi::CallbackInfo& info);
   void SetCeiling(const Napi::CallbackInfo& info);
@@ -31,8 +38,8 @@ class InFlightWindowWrap : public Napi::ObjectWrap<InFlightWindowWrap> {
   Napi::Value Open(const Napi::CallbackInfo& info);
   Napi::Value IsOpen(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);
-  void Abandon(const Napi::CallbackInfo&) { window_->Abandon(); }
-  void Reset(const Napi::CallbackInfo&) { window_->Reset(); }
+  void Abandon(const Napi::CallbackInfo& info);
+  void Reset(const Napi::CallbackInfo& info);
   Napi::Value Oldest(const Napi::CallbackInfo& info);
   Napi::Value IsPassed(const Napi::CallbackInfo& info);
   Napi::Value SentAt(const Napi::CallbackInfo& info);
@@ -45,7 +52,10 @@ class InFlightWindowWrap : public Napi::ObjectWrap<InFlightWindowWrap> {
   // pending.
   const Flight* FlightOf(const Napi::CallbackInfo& info, uint16_t* id) const;
 
+  std::unique_lock<TurnLock> Hold() const;
+
   std::shared_ptr<InFlightWindow> window_ = std::make_shared<InFlightWindow>(1, 0);
+  std::shared_ptr<TurnLock> turn_;  // null = no other thread uses the window
 };
 
 }  // namespace seganet::binding

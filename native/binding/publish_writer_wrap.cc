@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <random>
 #include <utility>
 
 #include "binding/batch_meta.h"
 #include "binding/encoding/packers.h"
 #include "binding/node/args.h"
 #include "binding/uplink_options.h"
+#include "core/base/clock.h"
 
 namespace seganet::binding {
 namespace {
@@ -16,6 +18,8 @@ constexpr napi_type_tag kWriterTag = {0x1c7d0b5ae94f4e63, 0xa5d28f03b6714c9d};
 // Memory that a large packet has needed beyond this is freed by the next one.
 constexpr size_t kKeptPacketBytes = 262'144;
 constexpr char kDup = 0x08;
+// Of a level of a Sparkplug topic, so that a topic with a device always fits.
+constexpr size_t kMaxLevelBytes = 600;
 
 void ThrowTypeError(Napi::Env env, const char* message) {
   Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
@@ -31,6 +35,12 @@ Napi::Function PublishWriterWrap::Define(Napi::Env env) {
                       InstanceMethod<&PublishWriterWrap::Write>("write"),
                       InstanceMethod<&PublishWriterWrap::Topic>("topic"),
                       InstanceMethod<&PublishWriterWrap::DeviceTopic>("deviceTopic"),
+                      InstanceMethod<&PublishWriterWrap::SetEdgeNode>("setEdgeNode"),
+                      InstanceMethod<&PublishWriterWrap::BeginEdgeNode>("beginEdgeNode"),
+                      InstanceMethod<&PublishWriterWrap::Rebirth>("rebirth"),
+                      InstanceMethod<&PublishWriterWrap::Births>("births"),
+                      InstanceMethod<&PublishWriterWrap::NextBirth>("nextBirth"),
+                      InstanceMethod<&PublishWriterWrap::Death>("death"),
                       InstanceMethod<&PublishWriterWrap::SetCompressing>("setCompressing"),
                       InstanceMethod<&PublishWriterWrap::SetDictionary>("setDictionary"),
                       InstanceMethod<&PublishWriterWrap::ProposeDictionary>("proposeDictionary"),
@@ -91,6 +101,7 @@ Napi::Value PublishWriterWrap::Prepare(const Napi::CallbackInfo& info) {
   const size_t size = writer_.Prepare(message, *stage, is_v5_, retain_available_);
   if (packet_.capacity() > kKeptPacketBytes && size <= kKeptPacketBytes) packet_ = {};
   has_id_ = stage->qos > 0;
+  is_sparkplug_ = size > 0 && writer_.is_sparkplug();
   if (size > 0) writer_.Write(/*id=*/0, /*dup=*/false, &packet_);
   return Napi::Number::New(env, static_cast<double>(size));
 }
@@ -113,12 +124,84 @@ Napi::Value PublishWriterWrap::Write(const Napi::CallbackInfo& info) {
   uint8_t* const to = out.Data() + from;
   std::memcpy(to, packet_.data(), packet_.size());
   if (has_id_) {
-    if (info[3].ToBoolean().Value()) to[0] |= kDup;
+    // A message of an edge node has another sequence number when it is sent again.
+    if (info[3].ToBoolean().Value() && !is_sparkplug_) to[0] |= kDup;
     uint8_t* const id_at = to + writer_.topic_at() + writer_.topic_bytes();
     id_at[0] = static_cast<uint8_t>(id >> 8);
     id_at[1] = static_cast<uint8_t>(id & 0xFF);
   }
-  return Napi::Number::New(env, static_cast<double>(from + packet_.size()));
+  const size_t end = from + packet_.size();
+  if (is_sparkplug_) {
+    edge_node_->Commit();
+    packet_.clear();
+  }
+  return Napi::Number::New(env, static_cast<double>(end));
+}
+
+sparkplug::EdgeNode* PublishWriterWrap::EdgeNodeOf(Napi::Env env) {
+  if (!edge_node_) Fail(env, "there is no edge node: call setEdgeNode()");
+  return edge_node_.get();
+}
+
+void PublishWriterWrap::SetEdgeNode(const Napi::CallbackInfo& info) {
+  sparkplug::EdgeNodeOptions options;
+  options.now_ms = [] { return Now::Read().wall_ms; };
+  if (!ReadString(info.Env(), info[0], "group", &options.group) ||
+      !ReadString(info.Env(), info[1], "node", &options.node)) {
+    return;
+  }
+  for (const std::string& level : {options.group, options.node}) {
+    if (level.empty() || level.size() > kMaxLevelBytes ||
+        level.find_first_of(std::string_view("/+#\0", 4)) != std::string::npos) {
+      Fail(info.Env(), "group and node must have 1 to 600 bytes, without / + # and NUL");
+      return;
+    }
+  }
+  options.run = static_cast<uint16_t>(1 + std::random_device()() % UINT16_MAX);
+  packet_.clear();
+  edge_node_ = std::make_unique<sparkplug::EdgeNode>(std::move(options));
+  writer_.SetEdgeNode(edge_node_.get());
+}
+
+void PublishWriterWrap::BeginEdgeNode(const Napi::CallbackInfo& info) {
+  uint8_t bd_seq = 0;
+  sparkplug::EdgeNode* const node = EdgeNodeOf(info.Env());
+  if (!node || !ReadInt<uint8_t>(info.Env(), info[0], "bdSeq", 0, UINT8_MAX, &bd_seq)) return;
+  packet_.clear();
+  node->Begin(bd_seq, info[1].ToBoolean().Value());
+}
+
+void PublishWriterWrap::Rebirth(const Napi::CallbackInfo& info) {
+  sparkplug::EdgeNode* const node = EdgeNodeOf(info.Env());
+  if (!node) return;
+  packet_.clear();
+  node->Rebirth();
+}
+
+Napi::Value PublishWriterWrap::Births(const Napi::CallbackInfo& info) {
+  const bool is_any = !packet_.empty() && is_sparkplug_ && !edge_node_->before().empty();
+  if (!is_any) return info.Env().Null();
+  const std::string_view packets = edge_node_->before();
+  return Napi::Buffer<char>::Copy(info.Env(), packets.data(), packets.size());
+}
+
+Napi::Value PublishWriterWrap::NextBirth(const Napi::CallbackInfo& info) {
+  sparkplug::EdgeNode* const node = EdgeNodeOf(info.Env());
+  if (!node) return info.Env().Undefined();
+  packet_.clear();
+  std::string packet;
+  if (!node->AppendBirth(&packet)) return info.Env().Null();
+  return Napi::Buffer<char>::Copy(info.Env(), packet.data(), packet.size());
+}
+
+Napi::Value PublishWriterWrap::Death(const Napi::CallbackInfo& info) {
+  uint8_t bd_seq = 0;
+  sparkplug::EdgeNode* const node = EdgeNodeOf(info.Env());
+  if (!node || !ReadInt<uint8_t>(info.Env(), info[0], "bdSeq", 0, UINT8_MAX, &bd_seq)) {
+    return info.Env().Undefined();
+  }
+  const std::string payload = node->Death(bd_seq);
+  return Napi::Buffer<char>::Copy(info.Env(), payload.data(), payload.size());
 }
 
 // Returns null if the stage is unknown, or does not compress.

@@ -4,9 +4,11 @@
 
 #include <napi.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/encoding/sparkplug/edge_node.h"
 #include "core/uplink/publish_writer.h"
 
 namespace seganet::binding {
@@ -40,17 +42,28 @@ class PublishWriterWrap : public Napi::ObjectWrap<PublishWriterWrap> {
   Napi::Value TryDictionary(const Napi::CallbackInfo& info);
   Napi::Value Compression(const Napi::CallbackInfo& info);
 
+  void SetEdgeNode(const Napi::CallbackInfo& info);
+  void BeginEdgeNode(const Napi::CallbackInfo& info);
+  void Rebirth(const Napi::CallbackInfo& info);
+  Napi::Value Births(const Napi::CallbackInfo& info);
+  Napi::Value NextBirth(const Napi::CallbackInfo& info);
+  Napi::Value Death(const Napi::CallbackInfo& info);
+  // Returns null if an Error is pending, because there is none.
+  sparkplug::EdgeNode* EdgeNodeOf(Napi::Env env);
+
   EnvelopePacker* PackerOf(Napi::Value stage) const;
   std::string_view PreparedTopic() const;
 
   std::vector<UplinkStage> stages_;
   bool is_v5_ = false;
   bool retain_available_ = true;
+  std::unique_ptr<sparkplug::EdgeNode> edge_node_;
   PublishWriter writer_;
   // The prepared packet, without DUP and identifier; empty = none. A copy, because the batch's
   // memory belongs to JavaScript.
   std::string packet_;
   bool has_id_ = false;
+  bool is_sparkplug_ = false;
 };
 
 }  // namespace seganet::binding

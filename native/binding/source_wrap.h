@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "binding/engine_registry.h"
 
@@ -33,6 +34,8 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
   bool has_user() const { return user_ != nullptr; }
   // Answers the doorbell.
   void Answer() { bell_.Answer(); }
+  // Batches of class 1 end naps of the thread that are taken with `nap`.
+  void SetNap(std::shared_ptr<Nap> nap) { bell_.SetNap(std::move(nap)); }
 
   // The doorbell calls `on_doorbell` instead of JavaScript; null = JavaScript again. Close calls
   // OnSourceClosed of a `user` that is not null.

@@ -79,6 +79,7 @@ UplinkConnection::UplinkConnection(const Napi::CallbackInfo& info)
     Throw(env, status);
     return;
   }
+  connection_->UseTurn(std::shared_ptr<TurnLock>(line_, &line_->turn()));
   Environment::Of(env)->open_sockets.Forget(fd);
   handlers_ = Napi::Persistent(handlers);
   Ref();
@@ -91,6 +92,8 @@ UplinkConnection::~UplinkConnection() { LeaveExpress(); }
 // needs the loop.
 void UplinkConnection::OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, void* self) {
   auto* connection = static_cast<UplinkConnection*>(self);
+  const std::shared_ptr<DirectLine> line = connection->line_;
+  const Hold lock(line->turn());
   connection->LeaveExpress();
   if (!connection->connection_) return;
   std::exchange(connection->connection_, nullptr)->Close([hook] {
@@ -100,6 +103,7 @@ void UplinkConnection::OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, voi
 
 // Keeps the in-flight window for leave(): JavaScript learns of a lost connection only then.
 void UplinkConnection::CloseNow() {
+  const Hold hold(line_->turn());
   StopExpress();
   if (!connection_) return;
   const napi_async_cleanup_hook_handle hook = hook_;
@@ -114,21 +118,25 @@ Napi::Value UplinkConnection::Write(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Napi::Uint8Array bytes;
   if (!ReadBytes(env, info[0], "bytes", &bytes)) return env.Undefined();
+  const Hold hold(line_->turn());
   if (!connection_) return Napi::Boolean::New(env, true);
   connection_->Write({reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength()});
   return Napi::Boolean::New(env, connection_->unsent() == 0);
 }
 
 void UplinkConnection::Pause(const Napi::CallbackInfo& info) {
+  const Hold hold(line_->turn());
   if (connection_) connection_->Pause(info[0].ToBoolean().Value());
 }
 
 void UplinkConnection::Finish(const Napi::CallbackInfo&) {
+  const Hold hold(line_->turn());
   if (connection_) connection_->Finish();
 }
 
 Napi::Value UplinkConnection::Describe(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
+  const Hold hold(line_->turn());
   if (!connection_) return env.Null();
   Napi::Object about = Napi::Object::New(env);
   about.Set("fd", connection_->fd());

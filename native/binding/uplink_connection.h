@@ -6,6 +6,7 @@
 #include <napi.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,13 +15,15 @@
 #include "binding/uplink_turns.h"
 #include "core/uplink/broker_reader.h"
 #include "core/uplink/connection.h"
+#include "core/uplink/direct_line.h"
 #include "core/uplink/express.h"
 
 namespace seganet::binding {
 
 // Keeps itself alive (a reference to itself) until it is closed or its environment ends.
 //
-// Thread safety: the thread of its environment.
+// Thread safety: the thread of its environment. Each method holds the turn of line_ while it uses
+// what the express path uses, because workers send on it too.
 class UplinkConnection : public Napi::ObjectWrap<UplinkConnection>,
                          private Connection::Listener,
                          private BrokerReader::Sink,
@@ -33,6 +36,9 @@ class UplinkConnection : public Napi::ObjectWrap<UplinkConnection>,
   ~UplinkConnection() override;
 
  private:
+  // Holds the turn of line_.
+  using Hold = std::lock_guard<TurnLock>;
+
   // Methods of the JavaScript class.
   static void CheckTls(const Napi::CallbackInfo& info);
   Napi::Value Write(const Napi::CallbackInfo& info);
@@ -54,7 +60,7 @@ class UplinkConnection : public Napi::ObjectWrap<UplinkConnection>,
 
   void Turn() override;
   int order() const override { return order_; }
-  bool is_waiting() const override { return express_ && express_->is_blocked(); }
+  bool is_waiting() const override;
   int64_t next_turn_us() const override;
 
   void OnSourceClosed() override;
@@ -64,6 +70,8 @@ class UplinkConnection : public Napi::ObjectWrap<UplinkConnection>,
   void StopExpress();
   void LeaveExpress();
   void CloseNow();
+  void WriteNumbers(double* to) const;
+
   static void OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, void* self);
 
   Napi::ObjectReference handlers_;
@@ -80,6 +88,8 @@ class UplinkConnection : public Napi::ObjectWrap<UplinkConnection>,
   std::shared_ptr<InFlightWindow> window_;  // of the express path
   SourceWrap* source_ = nullptr;            // of the express path
   UplinkTurns* turns_ = nullptr;            // null: the express path does not send
+  const std::shared_ptr<DirectLine> line_ = std::make_shared<DirectLine>();
+  uint64_t counted_ = 0;  // records of the express path that turns_ knows
   int order_ = 0;
   std::string out_;
 };

@@ -43,13 +43,24 @@ double AgeMs(int64_t since_us, int64_t now_us) {
   return static_cast<double>(now_us - since_us) / 1000;
 }
 
+// Returns where to write the numbers, or null if an exception is pending.
+double* ReadNumbersPlace(Napi::Env env, Napi::Value into) {
+  if (!into.IsTypedArray() || into.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
+      into.As<Napi::TypedArray>().ElementLength() < kNumbers) {
+    Napi::TypeError::New(env, "into must be a Float64Array of at least 13")
+        .ThrowAsJavaScriptException();
+    return nullptr;
+  }
+  return into.As<Napi::Float64Array>().Data();
+}
+
 }  // namespace
 
 void UplinkConnection::Enter(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   SourceWrap* const source = SourceWrap::From(info[0]);
   const PublishWriterWrap* const writer = PublishWriterWrap::From(info[1]);
-  const InFlightWindowWrap* const window = InFlightWindowWrap::From(info[2]);
+  InFlightWindowWrap* const window = InFlightWindowWrap::From(info[2]);
   if (!source || !writer || !window || !info[3].IsObject()) {
     Napi::TypeError::New(env,
                          "source must be an UplinkSource, writer a PublishWriter, window an "
@@ -73,12 +84,25 @@ void UplinkConnection::Enter(const Napi::CallbackInfo& info) {
         .ThrowAsJavaScriptException();
     return;
   }
+  const Hold hold(line_->turn());
   order_ = order;
   turns_ = turns;
   source_ = source;
   window_ = options.window;
+  // JavaScript sets and reads packers while the express path uses them, and to compress is the work
+  // of this thread.
+  const bool compresses = std::any_of(options.stages.begin(), options.stages.end(),
+                                      [](const UplinkStage& stage) { return stage.packer; });
   express_ = std::make_unique<Express>(source->lanes(), source->outlet(), std::move(options));
+  counted_ = 0;
+  window->UseTurn(std::shared_ptr<TurnLock>(line_, &line_->turn()));
+  if (!compresses) {
+    line_->Open(express_.get(), connection_);
+    source->lanes()->SetDirect(source->outlet(), line_);
+  }
+  source->SetNap(turns->nap());
   source->SetUser(this, [this] {
+    const Hold lock(line_->turn());
     express_->WithdrawDemand();
     turns_->Ask();
   });
@@ -86,10 +110,13 @@ void UplinkConnection::Enter(const Napi::CallbackInfo& info) {
 }
 
 void UplinkConnection::StopExpress() {
+  line_->Close();
   if (!turns_) return;
   std::exchange(turns_, nullptr)->Leave(this);
   // OnSourceClosed is still called.
-  if (source_) source_->SetUser(this, nullptr);
+  if (!source_) return;
+  source_->lanes()->SetDirect(source_->outlet(), nullptr);
+  source_->SetUser(this, nullptr);
 }
 
 void UplinkConnection::LeaveExpress() {
@@ -100,6 +127,7 @@ void UplinkConnection::LeaveExpress() {
 }
 
 void UplinkConnection::OnSourceClosed() {
+  const Hold hold(line_->turn());
   source_ = nullptr;
   LeaveExpress();
 }
@@ -108,7 +136,12 @@ void UplinkConnection::OnSourceClosed() {
 Napi::Value UplinkConnection::Leave(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Napi::Array flights = Napi::Array::New(env);
+  double* numbers = nullptr;
+  if (!info[1].IsUndefined() && !(numbers = ReadNumbersPlace(env, info[1]))) return flights;
+  const Hold hold(line_->turn());
   if (!express_) return flights;
+  // In the same turn, so that no worker sends a packet that neither result contains.
+  if (numbers) WriteNumbers(numbers);
   const std::shared_ptr<InFlightWindow> window = window_;
   uint32_t at = 0;
   for (const InFlightWindow::Entry& entry : window->List()) {
@@ -124,17 +157,15 @@ Napi::Value UplinkConnection::Leave(const Napi::CallbackInfo& info) {
 }
 
 void UplinkConnection::Numbers(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  if (!info[0].IsTypedArray() ||
-      info[0].As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
-      info[0].As<Napi::TypedArray>().ElementLength() < kNumbers) {
-    Napi::TypeError::New(env, "into must be a Float64Array of at least 13")
-        .ThrowAsJavaScriptException();
-    return;
-  }
-  double* const to = info[0].As<Napi::Float64Array>().Data();
+  double* const to = ReadNumbersPlace(info.Env(), info[0]);
+  if (!to) return;
   std::fill(to, to + kNumbers, 0.0);
-  if (!express_) return;
+  const Hold hold(line_->turn());
+  if (express_) WriteNumbers(to);
+}
+
+// REQUIRES: the caller has the turn, and express_ is not null.
+void UplinkConnection::WriteNumbers(double* to) const {
   const int64_t now_us = MonotonicUs();
   const ExpressNumbers& numbers = express_->numbers();
   const Flight* oldest = express_->window().Oldest();
@@ -153,7 +184,13 @@ void UplinkConnection::Numbers(const Napi::CallbackInfo& info) {
   to[12] = static_cast<double>(numbers.unmatched);
 }
 
+bool UplinkConnection::is_waiting() const {
+  const Hold hold(line_->turn());
+  return express_ && express_->is_blocked();
+}
+
 int64_t UplinkConnection::next_turn_us() const {
+  const Hold hold(line_->turn());
   if (!express_) return kNever;
   // The kernel has accepted everything at once, so no event will report that there is room.
   const bool has_room = express_->is_full() && connection_ && connection_->unsent() == 0;
@@ -161,11 +198,16 @@ int64_t UplinkConnection::next_turn_us() const {
 }
 
 void UplinkConnection::Turn() {
+  // The call of JavaScript below may release this object.
+  const std::shared_ptr<DirectLine> line = line_;
+  const Hold hold(line->turn());
   if (!express_ || !connection_) return;
   source_->Answer();
-  const uint64_t before = express_->numbers().records;
-  const LeaveReason reason = express_->Pump(connection_->unsent(), &out_);
-  turns_->Count(express_->numbers().records - before);
+  connection_->Rewatch();
+  LeaveReason reason = line_->TakeReason();
+  if (reason == LeaveReason::kNone) reason = express_->Pump(connection_->unsent(), &out_);
+  turns_->Count(express_->numbers().records - std::exchange(counted_, express_->numbers().records));
+  line_->SetCalm(turns_->is_calm());
   if (!out_.empty()) connection_->Write(out_);
   if (out_.capacity() > kKeptBytes) {
     out_ = {};

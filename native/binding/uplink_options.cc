@@ -70,14 +70,14 @@ bool ReadFormat(Napi::Env env, Napi::Object from, Format* format) {
   if (value.IsUndefined()) return true;
   std::string name;
   if (!ReadString(env, value, "format", &name)) return false;
-  static constexpr const char* kNames[kFormats] = {"ndjson", "json", "cbor", "senml-json",
-                                                   "senml-cbor"};
+  static constexpr const char* kNames[kFormats] = {"ndjson",     "json",       "cbor",
+                                                   "senml-json", "senml-cbor", "sparkplug"};
   for (size_t i = 0; i < kFormats; ++i) {
     if (name != kNames[i]) continue;
     *format = static_cast<Format>(i);
     return true;
   }
-  return Fail(env, "format must be ndjson, json, cbor, senml-json or senml-cbor");
+  return Fail(env, "format must be ndjson, json, cbor, senml-json, senml-cbor or sparkplug");
 }
 
 bool ReadStage(Napi::Env env, Napi::Value value, UplinkStage* stage) {

@@ -15,7 +15,8 @@ UplinkTurns* UplinkTurns::Of(Napi::Env env) {
   return own->uplink_turns->is_over_ ? nullptr : own->uplink_turns;
 }
 
-UplinkTurns::UplinkTurns(Napi::Env env) : env_(env), moderation_(MonotonicUs()) {
+UplinkTurns::UplinkTurns(Napi::Env env)
+    : env_(env), moderation_(MonotonicUs(), [this](int64_t us) { return nap_->Sleep(us); }) {
   uv_loop_t* loop = nullptr;
   napi_get_uv_event_loop(env, &loop);
   check_.data = timer_.data = this;
@@ -71,6 +72,7 @@ void UplinkTurns::OnTime(uv_timer_t* timer) { static_cast<UplinkTurns*>(timer->d
 void UplinkTurns::TurnAll() {
   const Napi::HandleScope scope(env_);
   is_wanted_ = false;
+  nap_->Begin();
   bool is_waiting = false;
   // A turn may call JavaScript, which may remove members.
   const std::vector<Member*> all = members_;

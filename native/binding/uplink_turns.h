@@ -8,8 +8,10 @@
 #include <uv.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "core/base/nap.h"
 #include "core/uplink/uplink_moderation.h"
 
 namespace seganet::binding {
@@ -44,6 +46,12 @@ class UplinkTurns {
   // Counts sent records, for the moderation.
   void Count(uint64_t records) { records_ += records; }
 
+  // The naps of the thread, which a batch of class 1 ends.
+  const std::shared_ptr<Nap>& nap() const { return nap_; }
+
+  // True if the rate is so low that turns are not delayed.
+  bool is_calm() const { return moderation_.interval_us() == 0; }
+
   // Ends a turn: naps if that is worthwhile.
   void Rest(bool is_waiting);
 
@@ -67,6 +75,7 @@ class UplinkTurns {
   bool is_wanted_ = false;
   bool is_over_ = false;
   uint64_t records_ = 0;
+  const std::shared_ptr<Nap> nap_ = std::make_shared<Nap>();
   UplinkModeration moderation_;
 };
 

@@ -185,7 +185,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       batch.kind == BatchKind::kEnvelope || (batch.flags & seganet::kFlagEnvelope) != 0;
   const std::string_view payload(reinterpret_cast<const char*>(publish.payload.data()),
                                  publish.payload.size());
-  if (is_envelope && stage.format != seganet::Format::kNdjson) {
+  // Without an edge node, the format of Sparkplug has no coder either, and its lines stay NDJSON.
+  const auto coder = seganet::MakeEnvelopeCoder(format);
+  if (is_envelope && coder != nullptr) {
     // A coder gets what would be sent as NDJSON, and may refuse it.
     stage.format = seganet::Format::kNdjson;
     std::string plain;
@@ -194,7 +196,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string lines =
         plain.substr(writer.topic_at() + writer.topic_bytes() + (stage.qos > 0 ? 2 : 0));
     std::string encoded;
-    const auto coder = seganet::MakeEnvelopeCoder(format);
     Check(payload == (coder->Encode(lines, &encoded) ? encoded : lines));
     return 0;
   }

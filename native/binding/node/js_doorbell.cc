@@ -36,6 +36,16 @@ void JsDoorbell::CallBack(Napi::Env env, Napi::Function callback, Target* target
   if (napi_get_and_clear_last_exception(env, &error) == napi_ok) napi_fatal_exception(env, error);
 }
 
+void JsDoorbell::SetNap(std::shared_ptr<Nap> nap) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  nap_ = std::move(nap);
+}
+
+void JsDoorbell::EndNap() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (open_ && nap_) nap_->End();
+}
+
 void JsDoorbell::Call() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (open_) function_.NonBlockingCall();

@@ -5,13 +5,15 @@
 #include <napi.h>
 
 #include <functional>
+#include <memory>
 #include <mutex>
 
 #include "core/base/doorbell.h"
+#include "core/base/nap.h"
 
 namespace seganet::binding {
 
-// Thread safety: Ring from any thread; Open, Divert and Disconnect from the JavaScript thread. A
+// Thread safety: Ring and RingUrgent from any thread; the rest from the JavaScript thread. A
 // JsDoorbell does not keep Node alive.
 class JsDoorbell : public Doorbell {
  public:
@@ -25,11 +27,15 @@ class JsDoorbell : public Doorbell {
   // again. No effect if the doorbell is not open.
   void Divert(std::function<void()> native);
 
+  // RingUrgent ends naps of the thread that are taken with `nap`.
+  void SetNap(std::shared_ptr<Nap> nap);
+
   // Rings have no effect from now on. Idempotent; called before the environment ends.
   void Disconnect();
 
  private:
   void Call() override;
+  void EndNap() override;
 
   // Outlives every call that may be in flight.
   struct Target {
@@ -43,6 +49,7 @@ class JsDoorbell : public Doorbell {
   Function function_;
   Target* target_ = nullptr;  // of function_
   bool open_ = false;         // guarded by mutex_
+  std::shared_ptr<Nap> nap_;  // guarded by mutex_
 };
 
 }  // namespace seganet::binding

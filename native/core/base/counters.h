@@ -72,7 +72,8 @@ namespace seganet {
   X(kCoapRefused, "coapRefused")               /* 4.xx and 5.xx */       \
   X(kCoapPeersLost, "coapPeersLost")           /* no acknowledgment */   \
   X(kRequestsForwarded, "requestsForwarded")   /* between devices */     \
-  X(kRequestsRecorded, "requestsRecorded")     /* posts to topics */
+  X(kRequestsRecorded, "requestsRecorded")     /* posts to topics */     \
+  X(kNapsEnded, "napsEnded")                   /* by urgent devices */
 
 enum class Counter : size_t {
 #define X(id, name) id,

@@ -16,12 +16,20 @@ class Doorbell {
     if (!rung_.exchange(true, std::memory_order_acq_rel)) Call();
   }
 
+  // Does the same for something urgent: a thread that naps serves it at once.
+  void RingUrgent() {
+    Ring();
+    EndNap();
+  }
+
   // Acknowledges the ring. Call it before reading the queue, so that later arrivals ring again.
   void Answer() { rung_.exchange(false, std::memory_order_acq_rel); }
 
  private:
   // Wakes the thread that serves the queue.
   virtual void Call() = 0;
+  // Ends a nap of the thread (base/nap.h).
+  virtual void EndNap() {}
 
   std::atomic<bool> rung_{false};
 };

@@ -56,6 +56,7 @@ void Agent::Start(std::string_view bytes) {
 
 void Agent::Poll(int events) {
   events_ = events;
+  host_->OnPolled(this);
   if (events == 0) {
     uv_poll_stop(&poll_);
     return;

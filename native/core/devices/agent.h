@@ -17,6 +17,7 @@
 #include "core/devices/agent_session.h"
 #include "core/devices/receipt_table.h"
 #include "core/loop/time_wheel.h"
+#include "core/loop/urgency.h"
 #include "core/plan/permissions.h"
 #include "core/plan/plan.h"
 
@@ -55,6 +56,8 @@ class AgentHost {
   // The agent used up its turn. The device may have more to read, which waits for the loop's next
   // turn.
   virtual void OnTurnUsedUp() = 0;
+  // Agent::waits_for_data may have changed.
+  virtual void OnPolled(Agent* agent) = 0;
   // Returns whether the device is accepted.
   virtual Admission OnConnect(Agent* agent, std::string_view device) = 0;
   virtual RecordAnswer OnRecord(Agent* agent, const IncomingRecord& record) = 0;
@@ -147,6 +150,9 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   bool closing() const { return closing_; }
   // False if the device's data is left in the socket.
   bool is_read() const { return events_ != 0; }
+  // True if data from the device wakes the worker.
+  bool waits_for_data() const { return (events_ & UV_READABLE) != 0; }
+  int fd() const { return fd_; }
 
   Device* device = nullptr;  // set by the host in OnConnect
   // Set by the host: the settings of its source, and what the source permits this device (null =
@@ -163,6 +169,7 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   static constexpr uint8_t kPausedByMove = UINT8_MAX - 1;  // its slot is about to leave the worker
   static constexpr uint8_t kPausedByFlow = UINT8_MAX - 2;  // too many records wait for a flow
   int64_t paused_until_us = 0;
+  Urgency urgency;  // set by the host's UrgentAgents
   // Set by the host: the bytes counted for OnBuffered, since when, and the agent's place in the
   // host's list.
   size_t unfinished = 0;

@@ -17,6 +17,7 @@ std::unique_ptr<EnvelopeCoder> MakeEnvelopeCoder(Format format) {
     case Format::kSenmlCbor:
       return MakeSenmlCborCoder();
     case Format::kNdjson:
+    case Format::kSparkplug:
       break;
   }
   return nullptr;

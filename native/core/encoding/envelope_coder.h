@@ -27,7 +27,7 @@ class EnvelopeCoder {
   virtual std::string_view content_type() const = 0;
 };
 
-// Returns null for kNdjson.
+// Returns null for kNdjson, and for kSparkplug, whose messages depend on the session.
 std::unique_ptr<EnvelopeCoder> MakeEnvelopeCoder(Format format);
 
 }  // namespace seganet

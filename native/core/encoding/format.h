@@ -13,9 +13,10 @@ enum class Format : uint8_t {
   kCbor,       // a CBOR sequence (RFC 8742) of maps with integer keys
   kSenmlJson,  // a SenML pack (RFC 8428) in JSON
   kSenmlCbor,  // a SenML pack in CBOR
+  kSparkplug,  // metrics of Sparkplug B; needs an edge node (encoding/sparkplug/edge_node.h)
 };
 
-inline constexpr size_t kFormats = 5;
+inline constexpr size_t kFormats = 6;
 
 }  // namespace seganet
 

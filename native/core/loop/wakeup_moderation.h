@@ -38,6 +38,9 @@ class WakeupModeration {
     return naps ? early_us : 0;
   }
 
+  // The last nap ended early, at this time.
+  void WokeAt(int64_t now_us) { last_wake_us_ = now_us; }
+
  private:
   void Measure(int64_t now_us) {
     const int64_t passed_us = now_us - window_us_;

@@ -32,6 +32,7 @@ void Lanes::Push(BatchPtr batch) {
   memory_.Take(*batch);
   const uint8_t c = batch->record_class;
   Leaving leaving;
+  std::shared_ptr<DirectSender> direct;
   int64_t due = kNever;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -53,13 +54,31 @@ void Lanes::Push(BatchPtr batch) {
     due = DueLocked(c, now);
     if (Outlet* outlet = serving_[c]; outlet != nullptr) {
       demand_.Withdraw(outlet->classes);
-      // Under the mutex, so that a ring never reaches the doorbell of a detached outlet.
-      outlet->bell->Ring();
+      if (outlet->direct && outlet->direct->MayTry()) {
+        direct = outlet->direct;
+      } else {
+        RingLocked(c);
+      }
     }
   }
   if (due != kNever) context_.on_due(due);
   Settle(&leaving);
   if (context_.save.drop_when_full && context_.budget->overflows(kClasses)) context_.on_full(c);
+  if (direct && !direct->Send()) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    RingLocked(c);
+  }
+}
+
+// Under the mutex, so that a ring never reaches the doorbell of a detached outlet.
+void Lanes::RingLocked(uint8_t record_class) {
+  Outlet* const outlet = serving_[record_class];
+  if (outlet == nullptr) return;
+  if (record_class == kCritical) {
+    outlet->bell->RingUrgent();
+  } else {
+    outlet->bell->Ring();
+  }
 }
 
 void Lanes::Clear(Drop reason) {

@@ -51,7 +51,8 @@ class Lanes {
  public:
   explicit Lanes(LanesContext context);
 
-  // Adds a batch to the end of the lane of its class, and rings the outlet that serves the class.
+  // Adds a batch to the end of the lane of its class. Then sends it on this thread, if the outlet
+  // that serves the class has a direct sender and that is possible, or rings the outlet.
   void Push(BatchPtr batch);
 
   // Drops all batches that wait or are in flight, and counts their records with `reason`. Batches
@@ -80,6 +81,9 @@ class Lanes {
 
   // Disconnects the outlet. Its batches in flight return to the head of their lanes, in order.
   void Detach(Outlet* outlet);
+
+  // Sets what Push tries before it rings; null = nothing. A call of Send may still follow.
+  void SetDirect(Outlet* outlet, std::shared_ptr<DirectSender> direct);
 
   // Reports whether the session with the cloud is up.
   void SetConnected(Outlet* outlet, bool connected, int64_t now_us);
@@ -215,6 +219,7 @@ class Lanes {
   // Without the mutex.
   void PushDeadLetter(BatchPtr batch, const Refusal& refusal);
 
+  void RingLocked(uint8_t record_class);
   void TidyLocked(ClassMask classes, int64_t now_us, Leaving* leaving);
   bool Expired(const Lane& lane, int64_t now_us) const;
   void Spill(uint8_t record_class, const std::function<bool(const Batch&)>& may_go,

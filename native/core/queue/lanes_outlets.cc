@@ -70,6 +70,11 @@ void Lanes::Detach(Outlet* outlet) {
   if (!strays.empty()) context_.on_strays(std::move(strays));
 }
 
+void Lanes::SetDirect(Outlet* outlet, std::shared_ptr<DirectSender> direct) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  outlet->direct = std::move(direct);
+}
+
 void Lanes::SetConnected(Outlet* outlet, bool connected, int64_t now_us) {
   Leaving leaving;
   {

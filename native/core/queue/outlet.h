@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
 
 #include "core/base/clock.h"
 #include "core/base/doorbell.h"
 #include "core/queue/batch.h"
 #include "core/queue/demand.h"
+#include "core/queue/direct_sender.h"
 #include "core/queue/selection.h"
 
 namespace seganet {
@@ -21,9 +23,10 @@ struct Outlet {
 
   Doorbell* const bell;
   const ClassMask classes;
-  bool connected = false;          // the session is up
-  int64_t connected_us = 0;        // when `connected` last changed
-  int64_t taken_us = 0;            // when it last took a batch
+  std::shared_ptr<DirectSender> direct;  // null = the bell always rings
+  bool connected = false;                // the session is up
+  int64_t connected_us = 0;              // when `connected` last changed
+  int64_t taken_us = 0;                  // when it last took a batch
   ClassMask held = 0;              // live classes that are held; the bell rings when a hold ends
   std::deque<BatchPtr> in_flight;  // in the order of Take
   // Selection among the backlog of this session alone, unlike live batches: the backlog has a share

@@ -121,7 +121,11 @@ bool ReadEntry(std::string_view bytes, Entry* entry) {
   entry->device = bytes.substr(kEntryHead, lengths.device);
   entry->topic = bytes.substr(kEntryHead + lengths.device, lengths.topic);
   entry->payload = bytes.substr(kEntryHead + lengths.device + lengths.topic);
-  entry->trace = TakeTail(entry->flags, &entry->payload).trace;
+  const StoredTail tail = TakeTail(entry->flags, &entry->payload);
+  entry->trace = tail.trace;
+  entry->is_stamped = tail.is_stamped;
+  entry->ts_ms = tail.ts_ms;
+  entry->seq = tail.seq;
   return true;
 }
 

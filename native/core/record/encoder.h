@@ -32,6 +32,10 @@ size_t EntryEnd(std::string_view bytes, size_t at);
 struct Entry {
   uint8_t flags = 0;
   std::string_view device, topic, payload, trace;
+  // Of the record, if is_stamped.
+  int64_t ts_ms = 0;
+  uint32_t seq = 0;
+  bool is_stamped = false;
 };
 
 // Reads one entry. Returns false if `bytes` are not exactly one.

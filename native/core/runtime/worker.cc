@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
 #include "core/devices/coap_agent_session.h"
@@ -223,6 +222,7 @@ bool Worker::Push(uint32_t stage, const Record& record, bool assign_seq) {
   WriteRecordFrame(marked, stage, to);
   inbound_.Commit();
   Wake();
+  if (record.record_class == kCritical) nap_.End();
   return true;
 }
 
@@ -244,6 +244,7 @@ size_t Worker::TakeMessages(char* to, size_t capacity) {
 
 void Worker::OnWake() {
   moderation_.Count();
+  nap_.Begin();
   ServeReceipts();
   ServeSessions();
   ServePushes();
@@ -338,16 +339,20 @@ bool Worker::IdentifyPushed(uint32_t stage, Record* record) {
   return true;
 }
 
-// Naps if that saves wake-ups. With few devices, no record is delayed.
+// Naps if that saves wake-ups. With few devices, no record is delayed. Data of an urgent device
+// ends the nap.
 void Worker::Moderate() {
   // A peer waits for the answer to a forwarded request, and for nothing else.
   const bool forwards = forwarding_out_ > 0 || forwardings_.size() > 0;
   const bool may =
       !std::exchange(unread_, false) && !forwards && agents_.size() >= kModeratedDevices;
-  const int64_t nap_us = moderation_.NapUs(MonotonicUs(), may);
+  const int64_t now = MonotonicUs();
+  const int64_t nap_us = moderation_.NapUs(now, may);
   if (nap_us == 0) return;
-  const timespec nap{0, nap_us * 1000};
-  nanosleep(&nap, nullptr);
+  const int64_t slept_us = nap_.Sleep(nap_us);
+  if (slept_us >= nap_us) return;
+  counters_.Add(Counter::kNapsEnded);
+  moderation_.WokeAt(now + slept_us);
 }
 
 void Worker::ArmTimer() {
@@ -382,6 +387,7 @@ void Worker::Sweep() {
     for (const auto& [stage, endpoint] : endpoints_) endpoint->KeepReading();
   }
   for (Agent* agent : unfinished_.TooSlow(now)) agent->CloseUnfinished();
+  urgent_.Sweep(now);
   // If the records that filled a class leave before the class is marked as full, nothing else
   // resumes its devices (Throttle).
   if (shared_.throttle->Relax()) shared_.resume();

@@ -18,6 +18,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/counters.h"
+#include "core/base/nap.h"
 #include "core/devices/agent.h"
 #include "core/devices/agent_registry.h"
 #include "core/devices/coap_endpoint.h"
@@ -37,6 +38,7 @@
 #include "core/devices/rate_pauses.h"
 #include "core/devices/receipt_table.h"
 #include "core/devices/unfinished_packets.h"
+#include "core/devices/urgent/urgent_agents.h"
 #include "core/devices/wills.h"
 #include "core/loop/loop_thread.h"
 #include "core/loop/memory_share.h"
@@ -250,6 +252,7 @@ class Worker : public LoopThread,
   int64_t OnRead(size_t bytes) override;
   void OnBuffered(Agent* agent, size_t bytes, bool is_new) override;
   void OnTurnUsedUp() override { unread_ = true; }
+  void OnPolled(Agent* agent) override { urgent_.OnPolled(agent); }
   Admission OnConnect(Agent* agent, std::string_view device) override;
   RecordAnswer OnRecord(Agent* agent, const IncomingRecord& incoming) override;
   bool MayPublish(Agent* agent, std::string_view topic) override;
@@ -419,6 +422,8 @@ class Worker : public LoopThread,
   uint32_t clock_reads_ = 0;  // device reads since the clock was read
   bool unread_ = false;       // a device has more to read than its share of this turn
   WakeupModeration moderation_;
+  Nap nap_;
+  UrgentAgents urgent_{&nap_};
   int64_t armed_us_ = kNever;                        // due time of deadline_timer_
   uint64_t committed_sessions_ = 0;                  // SessionDesk::committed, as last read
   bool sessions_active_ = false;                     // SessionDesk::active, as last read

@@ -217,6 +217,7 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   }
   const Passage passage = pipeline_.Run(agent->stage(), record);
   agent->latest_class = passage.record_class;
+  urgent_.OnRecord(agent, passage.record_class, now_.mono_us);
   record.record_class = passage.record_class;
   CountRecord(agent->device, agent->stage(), record);
   if (!passage.taken) return AnswerOf(passage.untaken, 0);
@@ -268,6 +269,7 @@ void Worker::Register(Agent* agent) {
   agent->settings = &plan.SettingsOf(agent->stage());
   agent->permissions = DevicePermissions::Of(agent->source().permissions, agent->device_id(),
                                              NameAt(agent->source(), agent->device_id()));
+  urgent_.OnRegistered(agent, now_.mono_us);
 }
 
 // Looks up devices again only for stages whose registrations or permissions have changed.
@@ -311,6 +313,7 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
   receipt_rows_.Leave(agent);
   Unpause(agent);
   unfinished_.Remove(agent);
+  urgent_.Remove(agent);
   Device* const device = agent->device;
   if (DeskSession* const session = agent->session().desk()) OnDeskClosed(session, end);
   const bool kept = agent->session().Finish(end);

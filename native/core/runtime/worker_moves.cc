@@ -163,6 +163,7 @@ bool Worker::HandOver(const SlotSet& slots, uint32_t to) {
       agents_.erase(agent);
       receipt_rows_.Leave(agent);
       wheel_.Remove(agent);
+      urgent_.Remove(agent);
       parcel->agents.push_back(agent->Leave());
     }
     each.agents.clear();

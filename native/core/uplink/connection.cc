@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <mutex>
 #include <utility>
 
 #include "core/base/require.h"
@@ -75,6 +76,9 @@ void Connection::Watch() {
 
 void Connection::OnPoll(uv_poll_t* poll, int status, int events) {
   auto* connection = static_cast<Connection*>(poll->data);
+  const std::shared_ptr<TurnLock> turn = connection->turn_;
+  std::unique_lock<TurnLock> lock;
+  if (turn) lock = std::unique_lock(*turn);
   connection->OnEvents(status < 0, (events & UV_READABLE) != 0);
 }
 
@@ -143,6 +147,16 @@ void Connection::Decrypt() {
 }
 
 void Connection::Write(std::string_view bytes) {
+  Put(bytes);
+  Watch();
+}
+
+bool Connection::WriteAside(std::string_view bytes) {
+  Put(bytes);
+  return unsent() == 0 && !IsBroken();
+}
+
+void Connection::Put(std::string_view bytes) {
   SEGANET_REQUIRE(is_open_ || is_over_);
   if (is_over_ || error_ != 0 || is_finishing_) return;
   if (tls_) {
@@ -163,7 +177,6 @@ void Connection::Write(std::string_view bytes) {
   }
   Flush();
   if (unsent() > 0) is_drain_due_ = true;
-  Watch();
 }
 
 std::string_view Connection::ToSend() const {

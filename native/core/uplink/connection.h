@@ -10,14 +10,16 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
 #include "core/uplink/tls_client.h"
+#include "core/uplink/turn_lock.h"
 
 namespace seganet {
 
-// Thread safety: the loop's thread only.
+// Thread safety: the loop's thread only; with UseTurn, also other threads in turns.
 class Connection {
  public:
   // Receives the events. Each function may close the connection.
@@ -43,6 +45,15 @@ class Connection {
   // Sends `bytes`, and buffers what the kernel does not accept. An error is reported by OnEnd(). No
   // effect after Finish() or OnEnd(). REQUIRES: OnOpen() or OnEnd() was called.
   void Write(std::string_view bytes);
+
+  // The loop holds `turn` while it handles events of the connection. After that, another thread
+  // that holds it may call WriteAside, unsent and is_open, and the loop's thread must hold it for
+  // every call.
+  void UseTurn(std::shared_ptr<TurnLock> turn) { turn_ = std::move(turn); }
+  // As Write, from another thread. Returns false if the loop's thread must call Rewatch, because
+  // the kernel has not accepted all bytes, or because of an error.
+  bool WriteAside(std::string_view bytes);
+  void Rewatch() { Watch(); }
 
   // Returns the number of bytes that the kernel has not accepted.
   size_t unsent() const { return tls_ ? tls_->pending().size() : out_.size() - sent_; }
@@ -70,6 +81,7 @@ class Connection {
   static void OnPoll(uv_poll_t* poll, int status, int events);
   void OnEvents(bool has_failed, bool is_readable);
   void ReadAll(bool has_failed);
+  void Put(std::string_view bytes);
   void Decrypt();
   void Flush();
   void Sent(size_t bytes);
@@ -95,6 +107,7 @@ class Connection {
   bool is_drain_due_ = false;  // OnDrained() must be called
   int error_ = 0;              // of a write; reported from the loop
   std::function<void()> closed_;
+  std::shared_ptr<TurnLock> turn_;  // null = no other thread uses the connection
   std::vector<uint8_t> buffer_;
 };
 

@@ -77,7 +77,7 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
     }
     const UplinkStage* stage = StageOf(batch.stage);
     size_t size = 0;
-    if (!stage) {
+    if (!stage || stage->format == Format::kSparkplug) {
       attempt->reason = LeaveReason::kStage;
     } else if (batch.kind == BatchKind::kRecords) {
       attempt->reason = LeaveReason::kKind;

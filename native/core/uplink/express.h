@@ -58,7 +58,7 @@ struct ExpressNumbers {
   int64_t moved_us = 0;        // time of the last acknowledgment, 0 = never
 };
 
-// Thread safety: one thread. Other threads may use the lanes at the same time.
+// Thread safety: one thread at a time (DirectLine). Other threads may use the lanes meanwhile.
 class Express {
  public:
   // If there is no room for this long, the link is too slow.

@@ -101,7 +101,10 @@ Message MessageOf(const Batch& batch) {
   message.device = bytes.substr(0, is_single ? batch.device_bytes : 0);
   message.topic = bytes.substr(message.device.size(), payload_at - message.device.size());
   message.payload = bytes.substr(payload_at);
-  if (is_single) message.trace = TakeTail(batch.flags, &message.payload).trace;
+  const StoredTail tail = is_single ? TakeTail(batch.flags, &message.payload) : StoredTail();
+  message.trace = tail.trace;
+  message.ts_ms = tail.is_stamped ? tail.ts_ms : batch.first_ts_ms;
+  message.seq = tail.seq;
   message.record_class = batch.record_class;
   message.is_envelope = !is_single;
   message.has_lines = !is_single || (batch.flags & kFlagEnvelope) != 0;
@@ -119,24 +122,29 @@ size_t PublishWriter::Prepare(const Message& message, const UplinkStage& stage, 
   stage_ = &stage;
   is_v5_ = is_v5;
   retain_ = message.retain && retain_available;
-  if (!MeasureTopic()) return 0;
   MakeTail();
-  MeasureField();
-  is_encoded_ = Encode();
-  PackPayload();
+  is_sparkplug_ = stage.format == Format::kSparkplug && edge_node_ != nullptr;
+  if (is_sparkplug_) {
+    if (!PrepareSparkplug()) return 0;
+  } else {
+    if (!MeasureTopic()) return 0;
+    MeasureField();
+    is_encoded_ = Encode();
+    PackPayload();
+  }
   remaining_ = kLengthBytes + topic_bytes_ + (stage.qos > 0 ? kIdBytes : 0) + PayloadBytes();
   if (is_v5) {
     const size_t key_bytes = stage.key_raw.size() + tail_bytes_;
     if (key_bytes > kMaxText) return 0;
     has_key_property_ = prefix_.empty();
-    has_history_property_ = message.is_history && stage.history == History::kProperty;
+    has_history_property_ = message_.is_history && stage.history == History::kProperty;
     property_bytes_ = (has_key_property_ ? kKeyProperty.size() + kLengthBytes + key_bytes : 0) +
                       (content_type_.empty() ? 0 : 1 + kLengthBytes + content_type_.size()) +
                       (is_packed_ && prefix_.empty()
                            ? EncodingProperty(stage.packer->options().compression).size()
                            : 0) +
                       (has_history_property_ ? kHistoryProperty.size() : 0) +
-                      TracePropertyBytes(message.trace);
+                      TracePropertyBytes(message_.trace);
     remaining_ += LengthBytes(property_bytes_) + property_bytes_;
   }
   if (remaining_ > kMaxRemaining) return 0;
@@ -177,6 +185,39 @@ bool PublishWriter::MeasureTopic() {
   topic_bytes_ += suffix_.size();
   return topic_bytes_ <= kMaxText &&
          std::none_of(message_.topic.begin(), message_.topic.end(), IsWildcardOrNul);
+}
+
+// Returns false if the topic is too long.
+bool PublishWriter::PrepareSparkplug() {
+  sparkplug::Records records;
+  records.device = message_.device;
+  records.topic = message_.topic;
+  records.trace = message_.trace;
+  records.record_class = message_.record_class;
+  records.ts_ms = message_.ts_ms;
+  records.seq = message_.seq;
+  records.has_lines = message_.has_lines;
+  records.bytes = message_.payload;
+  records.is_history = message_.is_history;
+  // With MQTT 5, the key is a property.
+  lines_.assign(stage_->key_raw).append(tail());
+  if (!is_v5_) records.key = lines_;
+  edge_node_->Prepare(records);
+  encoded_.assign(edge_node_->payload());
+  is_encoded_ = true;
+  is_packed_ = retain_ = false;
+  prefix_.clear();
+  content_type_ = suffix_ = {};
+  field_bytes_ = 0;
+  // The metrics are marked as historical instead, and have the trace.
+  message_.is_history = false;
+  message_.trace = {};
+  message_.device = edge_node_->device();
+  sparkplug_topic_ = {{TopicPart::Kind::kText, edge_node_->TopicOf("DDATA") + "/"},
+                      {TopicPart::Kind::kDevice, {}}};
+  topic_ = &sparkplug_topic_;
+  topic_bytes_ = TopicBytes(*topic_);
+  return topic_bytes_ <= kMaxText;
 }
 
 void PublishWriter::MakeTail() {
@@ -241,6 +282,8 @@ void PublishWriter::PackPayload() {
 void PublishWriter::Write(uint16_t id, bool dup, std::string* out) const {
   SEGANET_REQUIRE(topic_bytes_ > 0 && remaining_ > 0 && remaining_ <= kMaxRemaining);
   const bool has_qos = stage_->qos > 0;
+  // The sequence number differs each time, so it is another message.
+  if (is_sparkplug_) dup = false;
   // [MQTT 3.3.1] PUBLISH, DUP (0 at QoS 0 [MQTT-3.3.1-2]), QoS, RETAIN.
   out->push_back(static_cast<char>(0x30 | (has_qos ? 0x02 : 0) | (dup && has_qos ? 0x08 : 0) |
                                    (retain_ ? 0x01 : 0)));
@@ -265,7 +308,11 @@ size_t PublishWriter::PayloadBytes() const {
 
 bool PublishWriter::Encode() {
   content_type_ = {};
-  if (!message_.has_lines || stage_->format == Format::kNdjson) return false;
+  // A message for an edge node that there is not stays NDJSON.
+  if (!message_.has_lines || stage_->format == Format::kNdjson ||
+      stage_->format == Format::kSparkplug) {
+    return false;
+  }
   std::unique_ptr<EnvelopeCoder>& coder = coders_[static_cast<size_t>(stage_->format)];
   if (lines_.capacity() > kKeptEnvelopeBytes) {
     lines_ = {};

@@ -14,6 +14,7 @@
 
 #include "core/encoding/envelope_coder.h"
 #include "core/encoding/envelope_packer.h"
+#include "core/encoding/sparkplug/edge_node.h"
 #include "core/queue/batch.h"
 
 namespace seganet {
@@ -65,6 +66,10 @@ struct Message {
   bool is_history = false;
   uint64_t epoch = 0, sequence = 0;
   int64_t part = kWhole;  // of its batch, the end of its key
+  // Of the record; of a batch, or of a record that was stored without them, the time of the first
+  // record and 0.
+  int64_t ts_ms = 0;
+  uint32_t seq = 0;
 
   static constexpr int64_t kWhole = -1;
 };
@@ -82,6 +87,10 @@ Message MessageOf(const Batch& batch);
 // content-encoding, or, with MQTT 3.1.1 and with a dictionary, by a prefix
 // (encoding/payload_prefix.h), which is shorter. With a prefix the key is only in the first line.
 //
+// In the format of Sparkplug, the message becomes a DDATA of the edge node, also a single record.
+// The caller must send the edge node's packets before it (EdgeNode::before()), then call
+// EdgeNode::Commit(). Without an edge node, lines stay NDJSON.
+//
 // Use one object for all packets: only *out, coders and the compression allocate memory.
 //
 // Thread safety: none.
@@ -95,6 +104,11 @@ class PublishWriter {
   // REQUIRES: ValidClass(message.record_class).
   size_t Prepare(const Message& message, const UplinkStage& stage, bool is_v5,
                  bool retain_available);
+
+  // Sets the edge node of the session; null = none. It must outlive the writer.
+  void SetEdgeNode(sparkplug::EdgeNode* edge_node) { edge_node_ = edge_node; }
+  // True if the prepared packet is a message of the edge node.
+  bool is_sparkplug() const { return is_sparkplug_; }
 
   // Appends the packet to `out`. `id`: ignored at QoS 0. `dup`: it was sent before. REQUIRES: the
   // last Prepare() returned its size, and the bytes of the message and the stage are unchanged.
@@ -112,6 +126,7 @@ class PublishWriter {
 
   size_t TopicBytes(const Parts& topic) const;
   bool MeasureTopic();
+  bool PrepareSparkplug();
   void MeasureField();
   void MakeTail();
   // Encodes the lines in the stage's format. Returns false if they are sent as they are.
@@ -137,6 +152,9 @@ class PublishWriter {
   size_t topic_bytes_ = 0;
   size_t field_bytes_ = 0;  // of "k" in the first line, 0 = none
   size_t property_bytes_ = 0;
+  sparkplug::EdgeNode* edge_node_ = nullptr;
+  bool is_sparkplug_ = false;
+  Parts sparkplug_topic_;
   // One coder per format, made when it is first used.
   std::array<std::unique_ptr<EnvelopeCoder>, kFormats> coders_;
   std::string encoded_;            // the payload, if is_encoded_

@@ -6,7 +6,7 @@
 
 namespace seganet {
 
-UplinkModeration::UplinkModeration(int64_t now_us, std::function<void(int64_t)> sleep)
+UplinkModeration::UplinkModeration(int64_t now_us, std::function<int64_t(int64_t)> sleep)
     : sleep_(std::move(sleep)), window_us_(now_us) {}
 
 void UplinkModeration::Rest(int64_t now_us, uint64_t records, bool is_waiting) {
@@ -14,8 +14,7 @@ void UplinkModeration::Rest(int64_t now_us, uint64_t records, bool is_waiting) {
   const int64_t wait_us = turn_us_ + interval_us_ - now_us;
   turn_us_ = now_us;
   if (is_waiting || wait_us < kMinSleepUs) return;
-  sleep_(wait_us);
-  turn_us_ += wait_us;
+  turn_us_ += sleep_(wait_us);
 }
 
 void UplinkModeration::Measure(int64_t now_us, uint64_t records) {
@@ -30,11 +29,12 @@ void UplinkModeration::Measure(int64_t now_us, uint64_t records) {
 }
 
 // A signal may end the sleep early, which costs only a wake-up.
-void UplinkModeration::Sleep(int64_t us) {
+int64_t UplinkModeration::Sleep(int64_t us) {
   timespec time{};
   time.tv_sec = static_cast<time_t>(us / 1'000'000);
   time.tv_nsec = static_cast<decltype(time.tv_nsec)>(us % 1'000'000 * 1000);
   nanosleep(&time, nullptr);
+  return us;
 }
 
 }  // namespace seganet

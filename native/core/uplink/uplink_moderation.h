@@ -26,8 +26,9 @@ class UplinkModeration {
   // Shorter sleeps cost more than they save.
   static constexpr int64_t kMinSleepUs = 100;
 
-  // `sleep` blocks the thread for a number of us.
-  explicit UplinkModeration(int64_t now_us, std::function<void(int64_t)> sleep = Sleep);
+  // `sleep` blocks the thread for a number of us, or less if something urgent happens, and returns
+  // the time slept.
+  explicit UplinkModeration(int64_t now_us, std::function<int64_t(int64_t)> sleep = Sleep);
 
   // Ends a turn, and sleeps if the next turn should begin later. `records`: total number of records
   // taken so far. `is_waiting`: something waits for the next turn, so do not sleep.
@@ -37,10 +38,10 @@ class UplinkModeration {
   int64_t interval_us() const { return interval_us_; }
 
  private:
-  static void Sleep(int64_t us);
+  static int64_t Sleep(int64_t us);
   void Measure(int64_t now_us, uint64_t records);
 
-  const std::function<void(int64_t)> sleep_;
+  const std::function<int64_t(int64_t)> sleep_;
   int64_t interval_us_ = 0;
   // When the last turn ended. Initially long ago.
   int64_t turn_us_ = std::numeric_limits<int64_t>::min() / 2;

@@ -2,15 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstring>
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/record/frame.h"
+#include "test/support/pipeline_support.h"
 #include "test/support/plan_support.h"
 #include "test/support/support.h"
 
@@ -19,78 +16,9 @@ namespace {
 
 using test::BatchStage;
 using test::MakeRecord;
+using test::PipelineTest;
 using test::Spec;
 using test::UplinkStage;
-
-class PipelineTest : public testing::Test {
- protected:
-  void Apply(std::vector<StageSpec> specs) {
-    const Status status = ValidatePlan(specs);
-    ASSERT_TRUE(status.ok()) << status.message();
-    plan_ = std::make_shared<const Plan>(std::move(specs), 1, plan_.get(), [this](uint32_t number) {
-      auto& lanes = lanes_[number];
-      if (!lanes) {
-        lanes = std::make_shared<Lanes>(test::PlainLanes(&budget_, &latency_, &sequence_));
-      }
-      return lanes;
-    });
-    pipeline_.SetPlan(plan_);
-  }
-
-  Passage Run(uint32_t stage, std::string_view payload = "1", uint8_t record_class = kNormal,
-              int64_t now_us = 0) {
-    return pipeline_.Run(stage, MakeRecord("d", "t", payload, record_class, now_us));
-  }
-
-  // Takes and acknowledges everything that waits for an uplink.
-  std::vector<Batch> Drain(uint32_t uplink) {
-    std::vector<Batch> batches;
-    Lanes& lanes = *lanes_[uplink];
-    Outlet* outlet = sessions_.At(&lanes);
-    while (lanes.Take(outlet, 0, [&](const Batch& batch) {
-      batches.push_back(batch);
-      return true;
-    })) {
-      lanes.Release(outlet, batches.back().id, 0);
-    }
-    return batches;
-  }
-
-  std::vector<FrameHeader> Messages() {
-    std::vector<FrameHeader> headers;
-    for (std::string_view frame = ring_.Front(); frame.data() != nullptr; frame = ring_.Front()) {
-      headers.emplace_back();
-      std::memcpy(&headers.back(), frame.data(), sizeof(FrameHeader));
-      EXPECT_EQ(headers.back().total_bytes, frame.size());
-      ring_.Pop();
-    }
-    return headers;
-  }
-
-  uint64_t Dropped(Drop reason) {
-    uint64_t sum = 0;
-    for (const SingleWriter& n : counters_.drops[static_cast<size_t>(reason)]) sum += n.Get();
-    return sum;
-  }
-  const StageCounters& StageOf(uint32_t id) { return plan_->Find(id)->shared->counters[0]; }
-  int64_t HeldRecords() {
-    int64_t sum = 0;
-    for (uint8_t c = 1; c <= kClasses; ++c) sum += budget_.records(c);
-    return sum;
-  }
-
-  Budget budget_{1 << 20};
-  LatencyByClass latency_;
-  CounterBlock counters_;
-  ByteRing ring_{4096};
-  test::CountingBell bell_;
-  std::atomic<int64_t> devices_{100};
-  std::atomic<uint64_t> sequence_{0};
-  test::Sessions sessions_;
-  std::map<uint32_t, std::shared_ptr<Lanes>> lanes_;
-  std::shared_ptr<const Plan> plan_;
-  Pipeline pipeline_{PipelineContext{0, &budget_, &counters_, &ring_, &bell_, &devices_}};
-};
 
 TEST_F(PipelineTest, RecordsForAConsumerThatRestsAreSealedAtTheEndOfTheirTurn) {
   Ledger ledger;
@@ -195,64 +123,6 @@ TEST_F(PipelineTest, ARecordWithoutARouteIsCounted) {
   EXPECT_EQ(HeldRecords(), 0);
 }
 
-TEST_F(PipelineTest, AnUnchangedStageKeepsItsOpenBatch) {
-  Apply({BatchStage(1, {2}), UplinkStage(2)});
-  Run(1);
-  Apply({UplinkStage(2), Spec(9, StageKind::kTap), BatchStage(1, {2})});
-  EXPECT_TRUE(Drain(0).empty());
-  Run(1);
-  pipeline_.Flush(1, SealReason::kFlush);
-  const std::vector<Batch> batches = Drain(0);
-  ASSERT_EQ(batches.size(), 1u);
-  EXPECT_EQ(batches[0].record_count, 2u);
-}
-
-TEST_F(PipelineTest, AChangedStageSealsItsOpenBatchAndFollowsTheOldWires) {
-  const std::vector<StageSpec> before = {BatchStage(1, {2}), UplinkStage(2, 10),
-                                         UplinkStage(3, 11)};
-  StageSpec other_options = BatchStage(1, {2});
-  other_options.batcher.max_bytes = 500;
-  const std::vector<std::vector<StageSpec>> changes = {
-      {other_options, UplinkStage(2, 10)},
-      {BatchStage(1, {3}), UplinkStage(2, 10), UplinkStage(3, 11)},
-      {Spec(1, StageKind::kPriority, {2}), UplinkStage(2, 10)},
-      {UplinkStage(2, 10)},
-      {}};
-  for (const std::vector<StageSpec>& after : changes) {
-    Apply(before);
-    Run(1);
-    Apply(after);
-    const std::vector<Batch> batches = Drain(10);
-    ASSERT_EQ(batches.size(), 1u);
-    EXPECT_EQ(batches[0].reason, SealReason::kPlan);
-    EXPECT_TRUE(Drain(11).empty());
-  }
-  EXPECT_EQ(HeldRecords(), 0);
-}
-
-// Records that wait to become a message when the stage's only wire is removed.
-TEST_F(PipelineTest, ARecordOnAnotherWayComesBehindThoseOfTheOpenBatch) {
-  const StageSpec batch = BatchStage(2, {3});
-  Apply({Spec(1, StageKind::kSource, {2}), batch, UplinkStage(3)});
-  Run(1, "first");
-  Apply({Spec(1, StageKind::kSource, {3}), batch, UplinkStage(3)});
-  Run(1, "second");
-  const std::vector<Batch> batches = Drain(0);
-  ASSERT_EQ(batches.size(), 2u);
-  EXPECT_EQ(batches[0].reason, SealReason::kPlan);
-  EXPECT_EQ(batches[1].bytes.find("second"), batches[1].bytes.size() - 6);
-}
-
-TEST_F(PipelineTest, AStageThatLosesItsMessagesSealsForThemFirst) {
-  StageSpec batch = BatchStage(1, {});
-  batch.messages = true;
-  Apply({batch});
-  Run(1);
-  Apply({BatchStage(1, {})});
-  pipeline_.Flush(0, SealReason::kFlush);
-  EXPECT_EQ(Messages().size() + Dropped(Drop::kNoRoute), 1u);
-}
-
 TEST_F(PipelineTest, ARecordIsTakenWhenOneOfItsWaysTakesIt) {
   Apply({Spec(1, StageKind::kSource, {2, 3}), Spec(2, StageKind::kPriority), UplinkStage(3)});
   EXPECT_TRUE(Run(1).taken);
@@ -320,19 +190,6 @@ TEST_F(PipelineTest, AFilterBesideAnotherRouteDecidesOnlyForItsOwn) {
   EXPECT_EQ(Drain(11).size(), 2u);
 }
 
-TEST_F(PipelineTest, AFilterKeepsWhatItKnowsWhileItsOptionsStay) {
-  StageSpec filter = Spec(2, StageKind::kFilter, {3});
-  filter.filter.mode = FilterMode::kChange;
-  Apply({Spec(1, StageKind::kSource, {2}), filter, UplinkStage(3)});
-  Run(1, "5");
-  Apply({Spec(9, StageKind::kSource, {2}), UplinkStage(3), filter});
-  EXPECT_EQ(Run(9, "5").copies, 0u);
-  filter.filter.band = 1;
-  Apply({Spec(9, StageKind::kSource, {2}), UplinkStage(3), filter});
-  EXPECT_EQ(Run(9, "5").copies, 1u);
-  Drain(0);
-}
-
 TEST_F(PipelineTest, AChangeForWhichTheMessageRingHasNoRoomPassesWhenItIsSentAgain) {
   StageSpec filter = Spec(2, StageKind::kFilter, {}, true);
   filter.filter.mode = FilterMode::kChange;
@@ -370,29 +227,6 @@ TEST_F(PipelineTest, TellsTheClassThatARecordEndedWith) {
   EXPECT_EQ(passage(8).record_class, kNormal) << "a tap only looks";
   EXPECT_EQ(passage(99).record_class, kNormal);
   EXPECT_EQ(passage(99).copies, 0u);
-}
-
-TEST_F(PipelineTest, AnAdaptiveBatchWaitsForTheUplinkOfTheCurrentPlan) {
-  StageSpec batch = BatchStage(1, {2});
-  batch.batcher.flush = BatchFlush::kAdaptive;
-  Apply({batch, UplinkStage(2, 0)});
-  Run(1);
-  pipeline_.EndTurn(500'000);
-  EXPECT_EQ(pipeline_.NextDeadline(), 1'000'000);
-  Apply({batch, UplinkStage(2, 1)});
-  const auto hungry = [this](uint32_t uplink) {
-    Lanes* lanes = lanes_[uplink].get();
-    lanes->SetConnected(sessions_.At(lanes), true, 500'000);
-    lanes->RaiseDemand(sessions_.At(lanes), 500'000);
-  };
-  hungry(0);
-  pipeline_.EndTurn(500'000);
-  EXPECT_EQ(lanes_[1]->Best(sessions_.At(lanes_[1].get()), 500'000), 0);
-  hungry(1);
-  pipeline_.EndTurn(500'000);
-  const std::vector<Batch> batches = Drain(1);
-  ASSERT_EQ(batches.size(), 1u);
-  EXPECT_EQ(batches[0].reason, SealReason::kDemand);
 }
 
 TEST_F(PipelineTest, AFullMessageRingCostsCopiesOrRecords) {

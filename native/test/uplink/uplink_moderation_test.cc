@@ -52,6 +52,7 @@ class Thread {
   UplinkModeration moderation{time, [this](int64_t us) {
                                 slept += us;
                                 time += us;
+                                return us;
                               }};
 };
 

@@ -1,0 +1,320 @@
+// Workers that send on the connection of a session, in turns with the session's thread.
+#include "core/uplink/direct_line.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/uplink/broker_reader.h"
+#include "test/support/connection_support.h"
+#include "test/support/device_client.h"
+#include "test/support/express_support.h"
+
+namespace seganet {
+namespace {
+
+using test::Until;
+
+// Reads PUBLISH packets and acknowledges each; not before `reads` is set.
+class Broker {
+ public:
+  explicit Broker(int fd) : fd_(fd), thread_([this] { Run(); }) {}
+  ~Broker() {
+    shutdown(fd_, SHUT_RDWR);
+    if (thread_.joinable()) thread_.join();
+    close(fd_);
+  }
+  std::atomic<bool> reads{true};
+  // Returns all payloads. REQUIRES: the session has closed the connection.
+  const std::vector<std::string>& Finish() {
+    thread_.join();
+    return payloads_;
+  }
+
+ private:
+  void Run() {
+    std::string input;
+    char bytes[4096];
+    while (true) {
+      while (!reads) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const ssize_t count = recv(fd_, bytes, sizeof bytes, 0);
+      if (count <= 0) return;
+      input.append(bytes, static_cast<size_t>(count));
+      Answer(&input);
+    }
+  }
+  void Answer(std::string* input) {
+    // Packets of this test are longer than 2 bytes and shorter than 128 + 2.
+    while (input->size() >= 2 && input->size() >= size_t{2} + static_cast<uint8_t>((*input)[1])) {
+      const size_t size = size_t{2} + static_cast<uint8_t>((*input)[1]);
+      const auto read = test::ReadPublishes(std::string_view(*input).substr(0, size));
+      input->erase(0, size);
+      payloads_.push_back(read[0].payload);
+      const char puback[4] = {0x40, 2, static_cast<char>(read[0].id >> 8),
+                              static_cast<char>(read[0].id)};
+      (void)!send(fd_, puback, sizeof puback, MSG_NOSIGNAL);
+    }
+  }
+
+  const int fd_;
+  std::vector<std::string> payloads_;
+  std::thread thread_;
+};
+
+// A session and its thread, as binding/uplink_connection.h drives them.
+class Session : private Connection::Listener, private BrokerReader::Sink {
+ public:
+  Session(int fd, std::shared_ptr<Lanes> lanes) : lanes_(std::move(lanes)) {
+    uv_loop_init(&loop_);
+    wake_.data = this;
+    uv_async_init(&loop_, &wake_,
+                  [](uv_async_t* wake) { static_cast<Session*>(wake->data)->OnWake(); });
+    bell_.wake = &wake_;
+    outlet_ = lanes_->Attach(&bell_);
+    lanes_->SetConnected(outlet_, true, MonotonicUs());
+    EXPECT_TRUE(Connection::Make(&loop_, fd, nullptr, this, &connection_).ok());
+    connection_->UseTurn(std::shared_ptr<TurnLock>(line_, &line_->turn()));
+    thread_ = std::thread([this] { uv_run(&loop_, UV_RUN_DEFAULT); });
+  }
+  // Returns the number of turns of the session's thread that its doorbell caused.
+  int Stop() {
+    stops_ = true;
+    uv_async_send(&wake_);
+    thread_.join();
+    EXPECT_EQ(uv_loop_close(&loop_), 0);
+    return wakes_;
+  }
+  DirectLine& line() { return *line_; }
+  std::atomic<bool> is_open{false};
+  std::atomic<uint32_t> in_flight{0};
+  std::atomic<bool> left{false};
+
+ private:
+  struct Bell : Doorbell {
+    void Call() override { uv_async_send(wake); }
+    uv_async_t* wake = nullptr;
+  };
+
+  void OnWake() {
+    const std::lock_guard<TurnLock> hold(line_->turn());
+    if (stops_) {
+      line_->Close();
+      lanes_->Detach(outlet_);
+      connection_->Close([] {});
+      uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);
+      return;
+    }
+    ++wakes_;
+    bell_.Answer();
+    if (express_) express_->WithdrawDemand();
+    Turn();
+  }
+  void Turn() {
+    const std::lock_guard<TurnLock> hold(line_->turn());
+    if (!express_) return;
+    connection_->Rewatch();
+    LeaveReason reason = line_->TakeReason();
+    if (reason == LeaveReason::kNone) reason = express_->Pump(connection_->unsent(), &out_);
+    if (!out_.empty()) connection_->Write(std::exchange(out_, {}));
+    if (reason != LeaveReason::kNone) left = true;
+    in_flight = express_->window().open();
+    if (express_->has_more()) uv_async_send(&wake_);
+  }
+  void OnOpen() override {
+    ExpressOptions options;
+    options.window = std::make_shared<InFlightWindow>(16, 0);
+    options.stages = {test::StageByClass(1)};
+    options.max_unsent = 4096;
+    express_ = std::make_unique<Express>(lanes_, outlet_, std::move(options));
+    line_->Open(express_.get(), connection_);
+    line_->SetCalm(true);
+    lanes_->SetDirect(outlet_, line_);
+    Turn();
+    is_open = true;
+  }
+  void OnData(std::span<const uint8_t> bytes) override {
+    reader_.Read(bytes, this);
+    Turn();
+  }
+  void OnDrained() override { Turn(); }
+  void OnEnd(const TlsFailure&) override {}
+  void OnPuback(uint16_t id, uint8_t code) override {
+    EXPECT_EQ(express_->Acknowledge(id, code, MonotonicUs()), LeaveReason::kNone);
+  }
+  void OnOther(std::span<const uint8_t>) override { ADD_FAILURE(); }
+
+  const std::shared_ptr<Lanes> lanes_;
+  const std::shared_ptr<DirectLine> line_ = std::make_shared<DirectLine>();
+  uv_loop_t loop_{};
+  uv_async_t wake_{};
+  Bell bell_;
+  Outlet* outlet_ = nullptr;
+  Connection* connection_ = nullptr;
+  BrokerReader reader_;
+  std::unique_ptr<Express> express_;
+  std::string out_;
+  std::atomic<bool> stops_{false};
+  int wakes_ = 0;
+  std::thread thread_;
+};
+
+class DirectLineTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    LanesContext context = test::PlainLanes(&budget_, &latency_, &sequence_,
+                                            [this](const Batch&, bool) { done_.fetch_add(1); });
+    lanes_ = std::make_shared<Lanes>(std::move(context));
+    StartSession();
+  }
+  void TearDown() override {
+    if (session_) session_->Stop();
+    lanes_->Clear(Drop::kClosed);
+  }
+
+  void StartSession() {
+    const std::array<int, 2> pair = test::TcpPair();
+    broker_ = std::make_unique<Broker>(pair[1]);
+    session_ = std::make_unique<Session>(pair[0], lanes_);
+    ASSERT_TRUE(Until([this] { return session_->is_open.load(); }));
+  }
+  // Returns the number of turns of the session's thread that its doorbell caused.
+  int EndSession() {
+    const int wakes = std::exchange(session_, nullptr)->Stop();
+    const std::vector<std::string>& payloads = broker_->Finish();
+    arrived_.insert(arrived_.end(), payloads.begin(), payloads.end());
+    return wakes;
+  }
+
+  void Put(uint8_t record_class, const std::string& payload, uint32_t stage = 1) {
+    Record record;
+    record.device = "d";
+    record.topic = "t";
+    record.payload = payload;
+    record.record_class = record_class;
+    record.arrived_us = MonotonicUs();
+    BatchPtr batch = SingleBatch(record);
+    batch->stage = stage;
+    budget_.AddRecords(record_class, 1);
+    lanes_->Push(std::move(batch));
+  }
+  // Pushes `count` batches on each of some threads, of two classes in turn.
+  void PutFromThreads(int threads, int count) {
+    std::vector<std::thread> all;
+    for (int t = 0; t < threads; ++t) {
+      all.emplace_back([this, t, count] {
+        for (int i = 0; i < count; ++i) {
+          const uint8_t c = i % 2 == 0 ? kCritical : kNormal;
+          Put(c, std::to_string(t * 2 + i % 2) + ":" + std::to_string(i));
+        }
+      });
+    }
+    for (std::thread& each : all) each.join();
+  }
+  // Each stream (thread and class) arrived completely, and what arrived first is in order.
+  void ExpectAll(int threads, int count) {
+    std::set<std::string> seen;
+    std::map<std::string, int> last;
+    for (const std::string& payload : arrived_) {
+      if (!seen.insert(payload).second) continue;
+      const std::string text = payload.substr(payload.find_first_of("0123456789"));
+      const size_t colon = text.find(':');
+      const int number = std::stoi(text.substr(colon + 1));
+      const auto [it, is_new] = last.try_emplace(text.substr(0, colon), -1);
+      ASSERT_GT(number, it->second) << text;
+      it->second = number;
+    }
+    EXPECT_EQ(seen.size(), static_cast<size_t>(threads * count));
+    EXPECT_EQ(last.size(), static_cast<size_t>(threads) * 2);
+  }
+
+  Budget budget_{1 << 26};
+  LatencyByClass latency_;
+  std::atomic<uint64_t> sequence_{0};
+  std::atomic<int> done_{0};
+  std::shared_ptr<Lanes> lanes_;
+  std::unique_ptr<Broker> broker_;
+  std::unique_ptr<Session> session_;
+  std::vector<std::string> arrived_;  // at all brokers, one after the other
+};
+
+TEST_F(DirectLineTest, AWorkerSendsWithoutAWakeUpOfTheSessionsThread) {
+  constexpr int kBatches = 50;
+  for (int i = 1; i <= kBatches; ++i) {
+    Put(kNormal, std::to_string(i));
+    ASSERT_TRUE(Until([&] { return done_ == i; }));
+  }
+  // The turn that handles an acknowledgment may hold the line when the next batch comes.
+  EXPECT_LT(EndSession(), kBatches / 2);
+}
+
+TEST_F(DirectLineTest, ManyWorkersAndTheSessionTakeTurnsAndKeepEachOrder) {
+  constexpr int kThreads = 4, kBatches = 500;
+  PutFromThreads(kThreads, kBatches);
+  ASSERT_TRUE(Until([&] { return done_ == kThreads * kBatches; })) << done_;
+  EndSession();
+  ExpectAll(kThreads, kBatches);
+  EXPECT_EQ(arrived_.size(), static_cast<size_t>(kThreads * kBatches)) << "each once";
+}
+
+TEST_F(DirectLineTest, WhatTheKernelDoesNotTakeIsSentByTheSession) {
+  broker_->reads = false;
+  constexpr int kThreads = 2, kBatches = 300;
+  PutFromThreads(kThreads, kBatches);
+  EXPECT_LT(done_, kThreads * kBatches);
+  broker_->reads = true;
+  ASSERT_TRUE(Until([&] { return done_ == kThreads * kBatches; })) << done_;
+  EndSession();
+  ExpectAll(kThreads, kBatches);
+  EXPECT_EQ(arrived_.size(), static_cast<size_t>(kThreads * kBatches)) << "each once";
+}
+
+TEST_F(DirectLineTest, NothingIsLostWhenSessionsEndWhileWorkersSend) {
+  constexpr int kThreads = 3, kBatches = 400, kSessions = 5;
+  std::thread workers([this] { PutFromThreads(kThreads, kBatches); });
+  for (int i = 1; i < kSessions; ++i) {
+    EXPECT_TRUE(Until([&] { return done_ >= i * kThreads * kBatches / kSessions; }));
+    EndSession();
+    StartSession();
+  }
+  workers.join();
+  ASSERT_TRUE(Until([&] { return done_ == kThreads * kBatches; })) << done_;
+  EndSession();
+  ExpectAll(kThreads, kBatches);
+}
+
+TEST_F(DirectLineTest, AReasonToLeaveReachesTheSessionsThread) {
+  Put(kNormal, "1", /*stage=*/7);  // unknown to the express path
+  EXPECT_TRUE(Until([this] { return session_->left.load(); }));
+}
+
+TEST_F(DirectLineTest, AClosedLineSendsNothing) {
+  {
+    const std::lock_guard<TurnLock> hold(session_->line().turn());
+    EXPECT_TRUE(session_->line().MayTry());
+    session_->line().Close();
+  }
+  EXPECT_FALSE(session_->line().Send());
+}
+
+TEST_F(DirectLineTest, ABusyLineIsNotWaitedFor) {
+  const std::lock_guard<TurnLock> hold(session_->line().turn());
+  bool sent = true;
+  std::thread worker([&] { sent = session_->line().Send(); });
+  worker.join();
+  EXPECT_FALSE(sent);
+  EXPECT_FALSE(session_->line().Send()) << "also if this thread uses it";
+}
+
+}  // namespace
+}  // namespace seganet
