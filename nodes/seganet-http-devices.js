@@ -8,6 +8,7 @@ const { checkSettings, schema, topicRule } = require('./lib/sources/http/http-op
 const { shown } = require('./lib/sources/http/http-status');
 const { deliveryOf } = require('./lib/settings/delivery');
 const { serverTls } = require('./lib/sources/http/http-tls');
+const { offerOf } = require('./lib/settings/overlay-offer');
 const { partSettings, tenantRule } = require('./lib/settings/tenant-rule');
 const { NO_TENANT } = require('./lib/base/tenant-id');
 const { TokenFile } = require('./lib/login/token-file');
@@ -74,7 +75,8 @@ module.exports = function (RED) {
     };
     const requests = new RequestHandler(settings, engine, known, undefined, rule);
     server = new HttpServer(settings, requests, tls, (error) => this.error(error));
-    opener = new PortOpener(server, settings, (sentence) => this.error(sentence));
+    const offer = offerOf(RED, this, settings, 'http');
+    opener = new PortOpener(server, settings, (sentence) => this.error(sentence), offer);
     const opened = opener;
     let secondOfFile = -1;
     const unsubscribe = host.onBell(() => {

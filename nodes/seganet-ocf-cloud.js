@@ -112,7 +112,7 @@ module.exports = function (RED) {
 
 /**
  * @param {RunningCloud} cloud
- * @param {import('./lib/engine/meter').StageRate} rates
+ * @param {import('./lib/engine/figures/meter').StageRate} rates
  * @param {import('../native/index.js').EngineStats} stats
  * @param {import('./lib/engine/member').Member} member
  * @returns {import('./lib/base/status').Shown}

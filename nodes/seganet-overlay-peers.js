@@ -71,7 +71,13 @@ module.exports = function (RED) {
       const peers = latest.peers.filter(({ name }) => isWanted(name));
       send({
         topic: 'overlay/peers',
-        payload: { at: Date.now(), node: latest.fqdn, peers, refused: latest.refused }
+        payload: {
+          at: Date.now(),
+          node: latest.fqdn,
+          peers,
+          offered: latest.offered,
+          refused: latest.refused
+        }
       });
     }
     this.on('close', () => {

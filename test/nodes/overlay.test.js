@@ -6,7 +6,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { TestProgram } = require('../fixtures/overlay/program');
 const support = require('./support/gateway');
-const { helper, tab, node, load, unload, until, errors, shown, inbox } = support;
+const { helper, tab, engine, node, load, unload, until, errors, warnings, shown, inbox } = support;
 
 const more = ['overlay', 'overlay-peers'].map((name) => require(`../../nodes/seganet-${name}`));
 /** @type {TestProgram} */
@@ -182,4 +182,81 @@ test('an uplink broker needs a network that is there, and no paths of its own', 
   expect(/** @type {any} */ (helper.getNode('both')).failure).toMatch(
     /either by an overlay network or over several paths/
   );
+});
+
+describe('a listener that is offered', () => {
+  const consent = { allowAnonymous: true };
+  const offered = (/** @type {object} */ settings) => [
+    ...flow(),
+    engine,
+    support.broker,
+    node('mqtt', 'mqtt-devices', { version: 2, port: '1883', overlay: 'net', ...settings }, 'cloud'),
+    node('cloud', 'uplink', { broker: 'broker' })
+  ];
+
+  test('is a service of the overlay until the node is closed', async () => {
+    await load(
+      [
+        ...offered(consent),
+        node(
+          'named',
+          'mqtt-devices',
+          { version: 2, port: '1884', overlay: 'net', overlayName: 'pumps', ...consent },
+          'cloud'
+        ),
+        node('coap', 'coap-devices', { port: '5683', overlay: 'net', host: '0.0.0.0', ...consent }, 'cloud'),
+        node('http', 'http-devices', { port: '0', overlay: 'net', ...consent }, 'cloud')
+      ],
+      {},
+      more
+    );
+    await until(() => {
+      /** @type {any} */ (helper.getNode('engine')).host.tick();
+      return program.services.length === 4;
+    });
+    expect(program.services).toEqual(
+      expect.arrayContaining([
+        { name: 'mqtt-1883', proto: 'tcp', port: 1883, target: '127.0.0.1:1883' },
+        { name: 'pumps', proto: 'tcp', port: 1884, target: '127.0.0.1:1884' },
+        { name: 'coap-5683', proto: 'udp', port: 5683, target: '127.0.0.1:5683' },
+        expect.objectContaining({ name: expect.stringMatching(/^http-\d+$/), proto: 'tcp' })
+      ])
+    );
+    expect(warnings().filter(([, text]) => /overlay/.test(text))).toEqual([]);
+    await unload();
+    await until(() => program.services.length === 0);
+  });
+
+  test('reports a service that the program refuses, and listens nevertheless', async () => {
+    program.answer = ({ id, method }) =>
+      method === 'offer' ? { id, error: { text: 'Port 1883 is offered already.' } } : null;
+    await load(offered(consent), {}, more);
+    await until(() => warnings().some(([id]) => id === 'mqtt'));
+    expect(warnings().filter(([id]) => id === 'mqtt')).toEqual([
+      ['mqtt', 'The overlay does not offer the service "mqtt-1883": Port 1883 is offered already.']
+    ]);
+    await until(() => /^1883 /.test(shown('mqtt')?.text));
+  });
+
+  test('needs a login or a consent, also on loopback', async () => {
+    await load(
+      [...offered({}), node('http', 'http-devices', { port: '0', overlay: 'net' }, 'cloud')],
+      {},
+      more
+    );
+    await until(() => errors().length === 2);
+    expect(Object.fromEntries(errors())).toEqual({
+      mqtt: expect.stringMatching(
+        /^By the overlay, any client that reaches this port could pose as any device/
+      ),
+      http: expect.stringMatching(/^Any peer of the overlay that its policy allows could send records/)
+    });
+    expect(program.services).toEqual([]);
+  });
+
+  test('listens without the overlay network that is missing', async () => {
+    await load(offered({ ...consent, overlay: 'gone' }), {}, more);
+    await until(() => /^1883 /.test(shown('mqtt')?.text));
+    expect(errors()).toEqual([['mqtt', expect.stringMatching(/so no peer of the overlay can reach it/)]]);
+  });
 });

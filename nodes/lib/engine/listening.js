@@ -22,6 +22,7 @@ const FILES_MS = 5000;
  * @property {(login: import('../../../native/index.js').Login, member: import('./member').Member) =>
  *   Promise<import('../login/login-dispatcher').Verdict>} [checkLogin] if the login of `listener` is 'ask'
  * @property {() => void} [endLogins] called when the node is closed
+ * @property {import('../settings/overlay-offer').OfferPlace} [offer] offers the open listener to an overlay
  * @property {() => Promise<void>} [prepare] must resolve before the listener opens. If it rejects (with a
  *   sentence, and with `shown` for the status), it is called again after a second
  * @property {() => Promise<void>} [end] called when the node is closed, after the listener is
@@ -37,6 +38,9 @@ class Listening {
   #turn;
   /** Closes the listener in the TLS thread. */
   #closeTls;
+  /** Withdraws the listener from the overlay. @type {(() => Promise<void>) | undefined} */
+  #withdraw;
+  #withdrawn = Promise.resolve();
   /** Checks the files of a DTLS listener. @type {NodeJS.Timeout | undefined} */
   #filesTimer;
 
@@ -175,6 +179,23 @@ class Listening {
     this.port = port;
     this.open = true;
     this.refused = '';
+    this.#offer(port);
+  }
+
+  /** @param {number} port */
+  #offer(port) {
+    const { offer, tls, listener } = this.#parts;
+    const { host = '', transport } = tls ?? listener;
+    const network = transport === 'udp' || transport === 'dtls' ? 'udp' : 'tcp';
+    this.#withdraw = offer?.({ host, port, network });
+  }
+
+  /** Withdraws the listener from the overlay. @returns {Promise<void>} when it is withdrawn */
+  #endOffer() {
+    const withdraw = this.#withdraw;
+    this.#withdraw = undefined;
+    if (withdraw) this.#withdrawn = withdraw();
+    return this.#withdrawn;
   }
 
   /** @param {Error} error */
@@ -208,6 +229,7 @@ class Listening {
 
   #unlisten() {
     const member = this.#member;
+    void this.#endOffer();
     this.#closeTls();
     this.#closeTls = () => {};
     this.#unwatch();
@@ -225,6 +247,7 @@ class Listening {
     this.#parts.endLogins?.();
     if (this.open || this.#isOpening) await this.#leave();
     await this.#parts.end?.();
+    await this.#endOffer();
   }
 
   async #leave() {

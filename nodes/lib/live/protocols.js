@@ -1,7 +1,7 @@
 'use strict';
 // What the live view shows of OCF clouds and of Kafka.
 
-/** @typedef {import('../engine/host').SourceFigures} SourceFigures */
+/** @typedef {import('../engine/figures/snapshot').SourceFigures} SourceFigures */
 /** @typedef {import('../metrics/ocf').CloudFigures} CloudFigures */
 /** @typedef {import('../metrics/kafka').GroupFigures} GroupFigures */
 /** @typedef {import('../metrics/kafka').KafkaSourceFigures} KafkaSourceFigures */

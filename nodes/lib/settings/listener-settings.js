@@ -3,8 +3,8 @@
 // address, TLS and logins are the same for all protocols.
 
 const { byCertificate, byFlow, byPasswords } = require('../login/login-checkers');
-const { isLoopback } = require('../base/loopback');
 const { deliveryOf, deliveryRows } = require('./delivery');
+const { offerOf, offerRows, reachOf } = require('./overlay-offer');
 const { partSettings, tenantRows, tenantRule } = require('./tenant-rule');
 const { secretsOf } = require('./tls-node');
 
@@ -83,6 +83,7 @@ const listenerRows = /** @type {const} */ ({
     formerly: 'SEGANET_DEVICE_CERT_IDENTITY'
   },
   ...tenantRows,
+  ...offerRows,
   wsPath: { type: 'text', default: '/mqtt', pattern: /^\/[^\s?#]{0,255}$/, shape: 'a path such as /mqtt' },
   wsOrigins: { type: 'text', default: '' },
   wsMaxKiB: { type: 'integer', min: 1, max: 16384, default: 1024, unit: 'KiB' },
@@ -113,6 +114,7 @@ function listenerParts(RED, node, values, protocol, settings) {
   const common = {
     delivery: deliveryOf(values),
     tenant: rule.from !== 'none',
+    offer: offerOf(RED, node, values, protocol),
     settings: { ...settings, ...partSettings(rule) }
   };
   if (transport === 'dtls') return { ...dtlsParts(RED, node, values, rule), ...common };
@@ -160,7 +162,7 @@ function dtlsParts(RED, node, values, rule) {
 }
 
 /** @param {ListenerValues} values @param {boolean} isTls with TLS or DTLS @throws {Error} with a sentence */
-function checkSafe({ host, login, clientCert, allowAnonymous, passwordFile, pskFile }, isTls) {
+function checkSafe({ host, overlay, login, clientCert, allowAnonymous, passwordFile, pskFile }, isTls) {
   if ((login === 'certificate' || login === 'psk' || clientCert !== 'no') && !isTls) {
     throw new Error(
       'Certificates and pre-shared keys require TLS or DTLS. Choose such a transport in the node.'
@@ -183,9 +185,10 @@ function checkSafe({ host, login, clientCert, allowAnonymous, passwordFile, pskF
     );
   }
   const isOpen = login === 'none' && clientCert !== 'required';
-  if (isOpen && !isLoopback(host) && !allowAnonymous) {
+  const reach = reachOf({ host, overlay });
+  if (isOpen && reach && !allowAnonymous) {
     throw new Error(
-      `On ${host}, any client that reaches this port could pose as any device. Choose a login in the node, or the address 127.0.0.1, or ` +
+      `${reach}, any client that reaches this port could pose as any device. Choose a login in the node, or the address 127.0.0.1, or ` +
         'allow devices without a login there if only devices are on that network.'
     );
   }

@@ -2,8 +2,8 @@
 // The settings by which a listener finds the tenant of a device. A rule is accepted only if every connection proves
 // what the rule reads, or if the port itself belongs to a tenant.
 
-const { isLoopback } = require('../base/loopback');
 const { NO_TENANT, TENANT, isTenant } = require('../base/tenant-id');
+const { reachOf } = require('./overlay-offer');
 
 /** @typedef {import('../base/tenant-id').TenantRule} TenantRule */
 
@@ -24,6 +24,7 @@ const tenantRows = /** @type {const} */ ({
  * @property {string} login
  * @property {string} [clientCert]
  * @property {string} host
+ * @property {string} [overlay]
  */
 
 /**
@@ -31,17 +32,18 @@ const tenantRows = /** @type {const} */ ({
  * @returns {TenantRule}
  * @throws {Error} with a sentence
  */
-function tenantRule({ tenantFrom, tenantName, login, clientCert = 'no', host }) {
+function tenantRule({ tenantFrom, tenantName, login, clientCert = 'no', host, overlay }) {
   if (tenantFrom === 'none') return NO_TENANT;
   const isOpen = login === 'none' && clientCert !== 'required';
   if (tenantFrom === 'port') {
     if (!isTenant(tenantName)) {
       throw new Error('The name of the tenant is missing. Enter the tenant to which this port belongs.');
     }
-    if (isOpen && !isLoopback(host)) {
+    const reach = reachOf({ host, overlay });
+    if (isOpen && reach) {
       throw new Error(
-        `On ${host}, any client that reaches this port could pose as a device of the tenant "${tenantName}". ` +
-          'Choose a login in the node, or the address 127.0.0.1.'
+        `${reach}, any client that reaches this port could pose as a device of the tenant "${tenantName}". ` +
+          'Choose a login in the node, or the address 127.0.0.1 without an overlay.'
       );
     }
     return { from: 'port', name: tenantName };

@@ -20,6 +20,11 @@ describe('--paths', () => {
       { target: 'wwan0', role: 'backup' },
       { target: '192.0.2.7', role: 'active' }
     ]);
+    expect(checkPaths('wwan0:metered,wwan1:backup:metered,eth1:metered:active')).toEqual([
+      { target: 'wwan0', role: 'active', metered: true },
+      { target: 'wwan1', role: 'backup', metered: true },
+      { target: 'eth1', role: 'active', metered: true }
+    ]);
     expect(checkPaths('auto')).toEqual([]);
     expect(checkPaths('eth0.100,br-lan,wlx00c0ca')).toHaveLength(3);
   });
@@ -33,6 +38,10 @@ describe('--paths', () => {
     '..',
     'eth0:spare',
     'eth0:backup:1',
+    'eth0:backup:active',
+    'eth0:metered:metered',
+    'eth0:',
+    'eth0:metered:',
     'eth0 up',
     'eth0 ;reboot',
     'a/b',

@@ -19,6 +19,12 @@ function stateOf(t, { status }) {
   return areReached ? word('reached', 'ok') : word('unreached', 'warn');
 }
 
+/** Returns the services that the node offers to its peers. */
+function offersOf(status) {
+  const offered = status?.offered ?? [];
+  return visible(offered.map(({ name, network, port }) => `${name} (${network}/${port})`).join(', '));
+}
+
 export function overlay(t) {
   const networks = new Table({
     label: t('overlay.networks'),
@@ -27,6 +33,7 @@ export function overlay(t) {
       ['node', TEXT],
       ['services', TEXT],
       ['relayInUse', TEXT],
+      ['offers', TEXT],
       ['reason', TEXT]
     ])
   });
@@ -50,6 +57,7 @@ export function overlay(t) {
       visible(status?.fqdn) || '–',
       stateOf(t, view),
       visible(status?.relay) || '–',
+      offersOf(status) || '–',
       visible(why) || '–'
     ];
   };

@@ -1,7 +1,9 @@
 'use strict';
-// What an overlay network node has: the program, if the node starts it, the connection to it, and the nodes that follow
-// it.
+// What an overlay network node has: the program, if the node starts it, the connection to it, the nodes that follow it,
+// and the listeners that it offers.
 
+const { OverlayOffers } = require('./overlay-offers');
+const { OverlayPorts } = require('./overlay-ports');
 const { OverlayProgram } = require('./overlay-program');
 const { OverlayWatch } = require('./overlay-watch');
 const { controlSocket } = require('./places');
@@ -19,6 +21,8 @@ const START_MS = 10000;
 class OverlayLink {
   #program;
   #watch;
+  #offers = new OverlayOffers((method, params, timeoutMs) => this.#watch.request(method, params, timeoutMs));
+  #ports;
   /** @type {Set<User>} */
   #users = new Set();
   /** Why the services refuse this node, '' = they do not. */
@@ -35,6 +39,7 @@ class OverlayLink {
    */
   constructor(folder, start, onProblem) {
     this.socket = controlSocket(folder);
+    this.#ports = new OverlayPorts(this.socket);
     this.#program = start && new OverlayProgram({ ...start, folder }, { onProblem });
     this.#watch = new OverlayWatch(
       { socket: this.socket, graceMs: start ? START_MS : 0 },
@@ -45,6 +50,7 @@ class OverlayLink {
           if (isRefused && problem !== this.#refusal)
             onProblem(`The services of the overlay refuse this node: ${problem}.`);
           this.#refusal = isRefused ? problem : '';
+          this.#offers.check();
           for (const user of this.#users) user.onStatus(status);
         },
         onEvent: (event) => {
@@ -53,6 +59,7 @@ class OverlayLink {
         },
         onState: (problem) => {
           if (problem) this.status = null;
+          if (problem) this.#offers.lost();
           for (const user of this.#users) user.onState(problem);
         }
       }
@@ -78,8 +85,30 @@ class OverlayLink {
     return () => void this.#users.delete(user);
   }
 
+  /**
+   * Offers a listener of this gateway to peers while the program is there.
+   * @param {import('./overlay-offers').Service} service
+   * @param {(problem: string) => void} onState see OverlayOffers
+   * @returns {() => Promise<void>} withdraws it
+   */
+  offer(service, onState) {
+    const withdraw = this.#offers.add(service, onState);
+    if (this.status) this.#offers.check();
+    return withdraw;
+  }
+
+  /**
+   * Returns the place of this machine that leads to a name of the overlay.
+   * @param {string} host
+   * @param {number} port
+   */
+  place(host, port) {
+    return this.#ports.place(host, port);
+  }
+
   async close() {
     this.#users.clear();
+    this.#ports.close();
     this.#watch.close();
     await this.#program?.close();
   }

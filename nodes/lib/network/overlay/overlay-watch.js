@@ -101,11 +101,12 @@ class OverlayWatch {
   /**
    * @param {string} method
    * @param {object} [params]
+   * @param {number} [timeoutMs]
    * @returns {Promise<any>}
    */
-  async request(method, params) {
+  async request(method, params, timeoutMs) {
     if (!this.#connection) throw new Error(this.#problem || 'The overlay is not connected yet.');
-    return this.#connection.request(method, params);
+    return this.#connection.request(method, params, timeoutMs);
   }
 
   /** @param {Error} error */

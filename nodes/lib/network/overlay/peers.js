@@ -3,6 +3,8 @@
 
 /** Peers that are kept of a status. */
 const MAX_PEERS = 1024;
+/** Services that are kept of a status: the limit of the program. */
+const MAX_OFFERED = 64;
 const PATHS = /** @type {const} */ (['direct', 'relay', 'none']);
 const MAX_TEXT = 300;
 
@@ -24,12 +26,15 @@ const MAX_TEXT = 300;
  * @property {boolean} isRevoked the certificate of this node is revoked
  * @property {boolean} isRefused the services answer, and refuse this node
  *
+ * @typedef {{ name: string, network: string, port: number }} Offered
+ *
  * @typedef {object} OverlayStatus
  * @property {string} fqdn
  * @property {string} mode 'tun' or 'netstack'
  * @property {string[]} addresses
  * @property {number | null} certificateExpires ms since 1970
  * @property {Services} services
+ * @property {Offered[]} offered services of this node
  * @property {string} relay in use, '' = none
  * @property {string} relayProblem '' = none
  * @property {boolean} isRelayOnly direct paths are switched off
@@ -92,6 +97,9 @@ function statusOf(given) {
     addresses: list(given?.addresses).map(text).filter(Boolean),
     certificateExpires: Number.isNaN(expires) ? null : expires,
     services: servicesOf(given),
+    offered: list(given?.services)
+      .slice(0, MAX_OFFERED)
+      .flatMap((each) => offeredOf(each) ?? []),
     relay: text(given?.node?.relay),
     relayProblem: text(given?.node?.relayError),
     isRelayOnly: given?.node?.relayOnly === true,
@@ -100,6 +108,12 @@ function statusOf(given) {
       .flatMap((each) => peerOf(each) ?? []),
     refused
   };
+}
+
+/** @param {any} given @returns {Offered | null} null: it is no service */
+function offeredOf(given) {
+  const [name, network, port] = [text(given?.name), text(given?.proto), count(given?.port)];
+  return name && port ? { name, network, port } : null;
 }
 
 /** @param {any} given @returns {Services} */

@@ -15,6 +15,7 @@ const { SLOTS } = require('./path-numbers');
  * @property {string} name as configured
  * @property {string} interface '' = no interface has the address
  * @property {import('./path-settings').Role} role
+ * @property {boolean} metered it costs by the byte
  * @property {number} slot
  * @property {boolean} exists
  * @property {boolean} isUp
@@ -38,7 +39,9 @@ function automatic({ defaults }, known) {
   const names = [...defaults.map(({ device }) => device), ...known.map(({ name }) => name)];
   return [...new Set(names)]
     .slice(0, SLOTS.length)
-    .map((target) => ({ target, role: METERED.test(target) ? 'backup' : 'active' }));
+    .map((target) =>
+      METERED.test(target) ? { target, role: 'backup', metered: true } : { target, role: 'active' }
+    );
 }
 
 /**
@@ -52,11 +55,11 @@ function choosePaths(wanted, facts, known) {
   const taken = new Set(
     known.filter(({ name }) => list.some(({ target }) => target === name)).map(({ slot }) => slot)
   );
-  return list.map(({ target, role }) => {
+  return list.map(({ target, role, metered = false }) => {
     const old = known.find(({ name }) => name === target);
     const slot = old?.slot ?? /** @type {number} */ (SLOTS.find((free) => !taken.has(free)));
     taken.add(slot);
-    return { name: target, role, slot, ...place(target, facts, old) };
+    return { name: target, role, metered, slot, ...place(target, facts, old) };
   });
 }
 

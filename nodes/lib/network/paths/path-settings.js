@@ -8,17 +8,23 @@ const { shownUrl } = require('../../base/shown-url');
 const { MOST_PATHS } = require('./path-numbers');
 
 /** @typedef {'active' | 'backup'} Role */
-/** target: an interface, or an IPv4 address of one. @typedef {{ target: string, role: Role }} Wanted */
+/**
+ * target: an interface, or an IPv4 address of one; metered: it costs by the byte, default false.
+ * @typedef {{ target: string, role: Role, metered?: boolean }} Wanted
+ */
 /** @typedef {{ host: string, port: number }} Broker */
 
 /** @param {string} message */
 const usage = (message) => new CliError(`${message} See seganet-paths --help.`, EXIT.USAGE);
 
+/** Mark of a path that costs by the byte. */
+const METERED = 'metered';
+
 /** The kernel's rule for interface names [dev_valid_name], without options and separators of paths. */
 const INTERFACE = /^(?!\.{1,2}$)(?!-)[!-$&-+.0-9;-~-]{1,15}$/;
 
 /**
- * @param {string} text such as eth0,wwan0:backup
+ * @param {string} text such as eth0,wwan0:backup:metered
  * @param {string} [name] of the option
  * @param {(message: string) => Error} [refusal]
  * @returns {Wanted[]} none = auto
@@ -26,21 +32,35 @@ const INTERFACE = /^(?!\.{1,2}$)(?!-)[!-$&-+.0-9;-~-]{1,15}$/;
 function checkPaths(text, name = '--paths', refusal = usage) {
   if (text === 'auto') return [];
   const wanted = text.split(',').map((part) => {
-    const [target, role = 'active', ...more] = part.trim().split(':');
-    if (more.length > 0 || !(net.isIPv4(target) || INTERFACE.test(target))) {
+    const [target, ...words] = part.trim().split(':');
+    if (!(net.isIPv4(target) || INTERFACE.test(target))) {
       throw refusal(
         `${name} takes auto or a list such as eth0,wwan0:backup of interfaces or IPv4 addresses, not ${quoted(part)}.`
       );
     }
-    if (role !== 'active' && role !== 'backup') {
-      throw refusal(`A path is 'active' or 'backup', not ${quoted(role)}.`);
-    }
-    return { target, role: /** @type {Role} */ (role) };
+    return { target, ...checkMarks(words, refusal) };
   });
   if (wanted.length > MOST_PATHS) throw refusal(`${name} takes at most ${MOST_PATHS} paths.`);
   const duplicate = wanted.find(({ target }, i) => wanted.findIndex((each) => each.target === target) !== i);
   if (duplicate) throw refusal(`${name} names '${duplicate.target}' twice.`);
   return wanted;
+}
+
+/**
+ * @param {string[]} words after the target of a path
+ * @param {(message: string) => Error} refusal
+ * @returns {{ role: Role, metered?: boolean }}
+ */
+function checkMarks(words, refusal) {
+  const roles = words.filter((word) => word !== METERED);
+  const [role = 'active'] = roles;
+  if (role !== 'active' && role !== 'backup') {
+    throw refusal(`A path is 'active' or 'backup', and may be 'metered', not ${quoted(role)}.`);
+  }
+  if (roles.length > 1 || words.length - roles.length > 1) {
+    throw refusal(`A path has one role and at most one 'metered', not ${quoted(words.join(':'))}.`);
+  }
+  return { role, ...(words.includes(METERED) && { metered: true }) };
 }
 
 /** @type {Record<string, number>} */

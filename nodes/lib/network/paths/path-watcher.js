@@ -234,6 +234,7 @@ class Watcher {
       interface: path.interface,
       address: path.address,
       role: path.role,
+      metered: path.metered,
       state: health.state,
       why: health.why,
       since: new Date(since).toISOString(),

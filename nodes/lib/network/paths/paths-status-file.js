@@ -19,8 +19,8 @@ const { defaultDirectory, fileOf } = require('./paths-state');
  */
 
 /**
- * State of a path. A watch of an older version writes no quality.
- * @typedef {ReportedPath & Partial<import('./quality-watch').QualityReport>} PathStatus
+ * State of a path. A watch of an older version writes no quality, and not whether the path is metered.
+ * @typedef {ReportedPath & { metered?: boolean } & Partial<import('./quality-watch').QualityReport>} PathStatus
  */
 /**
  * updated: ISO time, at least every 5 s.

@@ -5,6 +5,7 @@ const { isLoopback } = require('../../base/loopback');
 const { choice, flag, integer, recordClass, text } = require('../../base/options');
 const { parsePermissions, publishRule } = require('../../settings/permissions');
 const { deliveryRows } = require('../../settings/delivery');
+const { offerRows } = require('../../settings/overlay-offer');
 const { schemaOf } = require('../../settings/rows');
 const { tenantRows } = require('../../settings/tenant-rule');
 const { shown } = require('../../base/values');
@@ -36,6 +37,7 @@ const schema = {
   safeTimeoutS: integer(1, 600, 10),
   corsOrigins: text(''),
   ...schemaOf(tenantRows),
+  ...schemaOf(offerRows),
   ...schemaOf(deliveryRows)
 };
 
@@ -48,6 +50,7 @@ const schema = {
  */
 function checkSettings({
   host,
+  overlay,
   login,
   tokenFile,
   allowAnonymous,
@@ -60,9 +63,12 @@ function checkSettings({
   if (login === 'tokens' && !tokenFile) {
     throw new Error('The token file is missing. Create one with seganet-passwd token, and enter its path.');
   }
-  if (login === 'none' && !isLocal && !allowAnonymous) {
+  if (login === 'none' && (!isLocal || overlay) && !allowAnonymous) {
+    const who = isLocal
+      ? 'Any peer of the overlay that its policy allows'
+      : `Any client that reaches ${host}`;
     throw new Error(
-      `Any client that reaches ${host} could send records. Choose tokens, use the address 127.0.0.1, or allow it in the node.`
+      `${who} could send records. Choose tokens, use the address 127.0.0.1 without an overlay, or allow it in the node.`
     );
   }
   if (bodyTimeoutS < headerTimeoutS) {

@@ -6,7 +6,7 @@ const { rate } = require('../../base/status');
 /**
  * @param {{ port: number, trouble: string, connections: number, isLocked: boolean }} server trouble: why it does not
  *   listen; isLocked: the token file has no token, so every request is refused
- * @param {import('../../engine/meter').StageRate} rates
+ * @param {import('../../engine/figures/meter').StageRate} rates
  * @param {import('../../../../native/index.js').EngineStats} stats
  * @param {import('../../engine/member').Member} member
  * @returns {import('../../base/status').Shown}

@@ -12,6 +12,9 @@ class PortOpener {
   #door;
   #place;
   #error;
+  #offer;
+  /** Withdraws the port from the overlay. @type {(() => Promise<void>) | undefined} */
+  #withdraw;
   #isTrying;
   /** Time of the last check of the open server; 0 = not open. */
   #checkedAt;
@@ -23,11 +26,13 @@ class PortOpener {
    * @param {import('./http-server').HttpServer} server
    * @param {{ host: string, port: number }} place
    * @param {(sentence: string) => void} error
+   * @param {import('../../settings/overlay-offer').OfferPlace} [offer] offers the open port to an overlay
    */
-  constructor(server, place, error) {
+  constructor(server, place, error, offer) {
     this.#door = server;
     this.#place = place;
     this.#error = error;
+    this.#offer = offer;
     /** Why the server is not open, for the status. */
     this.trouble = '';
     this.#isTrying = false;
@@ -58,6 +63,8 @@ class PortOpener {
     try {
       await this.#door.listen();
       this.trouble = '';
+      await this.#withdraw?.();
+      this.#withdraw = this.#offer?.({ host, port: this.#door.port, network: 'tcp' });
     } catch (error) {
       const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
       // Other errors are about the certificate.
@@ -76,6 +83,7 @@ class PortOpener {
   async close() {
     this.#isClosed = true;
     await this.#tried;
+    await this.#withdraw?.();
     await this.#door.close(CLOSE_MS);
   }
 }

@@ -5,7 +5,7 @@ const { rate } = require('../../base/status');
 
 /**
  * @param {{ state: string, why: { code: string, reason: string } | null, waits: boolean } | null} source
- * @param {import('../../engine/meter').StageRate} rates
+ * @param {import('../../engine/figures/meter').StageRate} rates
  * @param {import('../../../../native/index.js').EngineStats} stats
  * @param {import('../../engine/member').Member} member
  * @returns {import('../../base/status').Shown}

@@ -2,7 +2,7 @@
 // Uses mqtt.js for one connection of a source. It connects, subscribes and pings. PUBLISH and PUBREL are handled in
 // publish-tap.js.
 
-const { MqttClient } = require('mqtt');
+const { default: MqttClient } = require('mqtt/lib/client');
 const { PublishTap } = require('./publish-tap');
 
 /**
@@ -63,6 +63,8 @@ function makeReading(parts, source, handlers) {
     connectTimeout: timeoutMs,
     reschedulePings: true,
     resubscribe: false,
+    // Without it, the thread keeps a Buffer of each number up to 65,535: 7 MB.
+    writeCache: false,
     manualConnect: true
   });
   return {

@@ -4,6 +4,8 @@
 const os = require('node:os');
 const { isLoopback } = require('../../base/loopback');
 const { choice, flag, integer, secret, text } = require('../../base/options');
+const { offerRows } = require('../../settings/overlay-offer');
+const { schemaOf } = require('../../settings/rows');
 const { LIMITS, isPostgresUrl, parsePostgresUrl } = require('../ocf');
 const region = require('./region-settings');
 
@@ -30,6 +32,7 @@ const schema = {
   tls: text(''),
   minTls: choice(/** @type {const} */ (['TLSv1.2', 'TLSv1.3']), 'TLSv1.2'),
   clientCert: choice(/** @type {const} */ (['no', 'wanted', 'required']), 'no'),
+  ...schemaOf(offerRows),
   sid: text('', UUID, 'a UUID'),
   endpoint: text('', ENDPOINT, 'an address such as coaps+tcp://cloud.example:5684'),
   storeFile: text(''),
@@ -133,7 +136,7 @@ function oidcSettings({ issuer, clientId, clientSecret, provider, redirectUri, a
  * Returns the values that a listener of the engine needs.
  * @param {Values} values
  */
-function listenerValues({ transport, host, port, tls, minTls, clientCert }) {
+function listenerValues({ transport, host, port, tls, minTls, clientCert, overlay, overlayName }) {
   return {
     transport,
     host,
@@ -150,6 +153,8 @@ function listenerValues({ transport, host, port, tls, minTls, clientCert }) {
     pskFile: '',
     tenantFrom: 'none',
     tenantName: '',
+    overlay,
+    overlayName,
     wsPath: '/',
     wsOrigins: '',
     wsMaxKiB: 1,

@@ -4,6 +4,7 @@
 const { configOf } = require('../../base/node-config');
 const { isTopicName } = require('../../base/kafka-names');
 const { integer, text } = require('../../base/options');
+const { offerOf } = require('../../settings/overlay-offer');
 const { refusePfx, tlsFiles, tlsOptions } = require('../../settings/broker-options');
 const { claimedOptions } = require('../kafka-source/cluster-of');
 const { parseAddress } = require('../ocf-regions/address');
@@ -18,6 +19,7 @@ const schema = {
   regionHost: text('0.0.0.0', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
   // -1: that of the address.
   regionPort: integer(1, 65535, -1),
+  regionOverlay: text(''),
   regionTls: text(''),
   regionPeers: text(''),
   regionKafka: text(''),
@@ -39,6 +41,7 @@ function regionSettings(RED, node, values, gateway) {
     regionAddress: own,
     regionHost: host,
     regionPort,
+    regionOverlay: overlay,
     regionTls,
     regionKafka,
     regionTopic: topic
@@ -64,15 +67,40 @@ function regionSettings(RED, node, values, gateway) {
   const cluster = claimedOptions(RED, regionKafka);
   const clientId = `${(cluster.clientId || gateway).replace(/\s/g, '_')}-region`;
   const port = regionPort > 0 ? regionPort : address.port;
+  const link = overlay ? overlayOf(RED, overlay) : null;
+  const offer = offerOf(RED, node, { overlay, overlayName: '' }, 'ocf-region');
   // Loaded only for a cloud with regions.
   const { kafkaLog } = require('../ocf-regions/running-region');
   return {
     own,
     listen: { host, port },
+    ...(link && { place: link.place.bind(link) }),
+    ...(offer && { offer: atAddress(offer, address.port) }),
     secrets,
     names,
     openLog: kafkaLog({ cluster, clientId, topic, ci: own })
   };
+}
+
+/**
+ * @param {import('../../settings/overlay-offer').OfferPlace} offer
+ * @param {number} offered port in the overlay
+ * @returns {import('../../settings/overlay-offer').OfferPlace}
+ */
+const atAddress = (offer, offered) => (place) => offer({ ...place, offered });
+
+/**
+ * @param {import('node-red').NodeAPI} RED
+ * @param {string} id of the overlay network by which the other regions are reached
+ * @throws {Error} with a sentence
+ */
+function overlayOf(RED, id) {
+  const network = /** @type {import('../../../seganet-overlay').OverlayNode | null} */ (
+    RED.nodes.getNode(id)
+  );
+  if (!network?.link)
+    throw new Error('The overlay network of the regions is missing, disabled or not started.');
+  return network.link;
 }
 
 /** @param {import('node-red').NodeAPI} RED @param {import('node-red').Node} node @param {string} id of a TLS node */

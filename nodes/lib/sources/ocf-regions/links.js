@@ -21,6 +21,8 @@ const { isPeer, isTrusted } = require('./peers');
  * @property {{ host: string, port: number }} listen port 0 = any free one
  * @property {InstanceType<typeof import('./peers').LinkSecrets>} secrets
  * @property {readonly string[]} names see isPeer()
+ * @property {(host: string, port: number) => Promise<{ host: string, port: number }>} [place] of this machine that
+ *   leads to an address of a region, if regions are reached by an overlay
  * @property {(incoming: Incoming, ci: string) => void} asked
  * @property {(ci: string) => void} up
  * @property {(ci: string) => void} down
@@ -285,9 +287,29 @@ class Links {
 
   /** @param {string} ci @param {Dial} dial */
   #dial(ci, dial) {
-    if (dial.socket || this.#links.has(ci) || this.#dials.get(ci) !== dial) return;
-    const { names, secrets, report } = this.#parts;
+    const isWanted = () => !dial.socket && !this.#links.has(ci) && this.#dials.get(ci) === dial;
+    if (!isWanted()) return;
     const address = /** @type {{ host: string, port: number }} */ (parseAddress(ci));
+    const { place } = this.#parts;
+    if (!place) return this.#connect(ci, dial, address.host, address);
+    place(address.host, address.port).then(
+      (near) => isWanted() && this.#connect(ci, dial, address.host, near),
+      ({ message }) => {
+        if (!isWanted()) return;
+        this.#states.failed(ci, message);
+        this.#dialSoon(ci, dial.backoff.next());
+      }
+    );
+  }
+
+  /**
+   * @param {string} ci
+   * @param {Dial} dial
+   * @param {string} host of the region
+   * @param {{ host: string, port: number }} place to connect to
+   */
+  #connect(ci, dial, host, place) {
+    const { names, secrets, report } = this.#parts;
     let options;
     try {
       options = secrets.read();
@@ -297,8 +319,8 @@ class Links {
     }
     const socket = tls.connect({
       ...options,
-      ...address,
-      ...(!net.isIP(address.host) && { servername: address.host }),
+      ...place,
+      ...(!net.isIP(host) && { servername: host }),
       ALPNProtocols: ['coap'],
       rejectUnauthorized: true,
       checkServerIdentity: () => undefined,

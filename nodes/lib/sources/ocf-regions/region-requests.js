@@ -10,7 +10,7 @@ const { asRefusal } = require('../ocf/replies');
 const { checkCritical } = require('../ocf/route-options');
 const { answerCode, methodCode, methodOf } = require('../coap-desk/codes');
 
-/** @typedef {import('../ocf/cloud').DeviceAnswer} DeviceAnswer */
+/** @typedef {import('../ocf/coap').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('../ocf/coap').Option} Option */
 /** @typedef {import('../ocf/elsewhere').Passage} Passage */
 /** @typedef {import('./link').Incoming} Incoming */
@@ -27,7 +27,7 @@ const EMPTY = Buffer.alloc(0);
 
 /**
  * @param {Passage} passage
- * @param {import('../ocf/cloud').Question} question
+ * @param {import('../ocf/coap').Question} question
  * @returns {import('./link').Outgoing}
  */
 function outgoing({ di, uid, hops = HOPS }, { method, path, query, options, payload, observe, timeoutMs }) {

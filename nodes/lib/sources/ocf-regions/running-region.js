@@ -21,6 +21,8 @@ const { Regions } = require('./regions');
  * @typedef {object} RegionSettings
  * @property {string} own address of this region
  * @property {{ host: string, port: number }} listen
+ * @property {import('./links').LinksParts['place']} [place] see LinksParts
+ * @property {import('../../settings/overlay-offer').OfferPlace} [offer] offers the open port to an overlay
  * @property {InstanceType<typeof import('./peers').LinkSecrets>} secrets
  * @property {readonly string[]} names of certificates, see isPeer()
  * @property {(hooks: ThreadHooks) => Log} openLog
@@ -41,6 +43,8 @@ class RunningRegion {
   #isClosed = false;
   /** @type {NodeJS.Timeout | undefined} */
   #retry;
+  /** Withdraws the port from the overlay. @type {(() => Promise<void>) | undefined} */
+  #withdraw;
   /** Why the port is not open, '' = it is. */
   #portTrouble = '';
 
@@ -50,7 +54,7 @@ class RunningRegion {
    * @param {(sentence: string) => void} report
    */
   constructor(settings, cloud, report) {
-    const { own, listen, secrets, names, openLog, mostDevices, unknownMs, limits } = settings;
+    const { own, listen, place, secrets, names, openLog, mostDevices, unknownMs, limits } = settings;
     const complaints = new Complaints(report);
     const tell = (/** @type {string} */ sentence) => complaints.tell(sentence, sentence);
     const safely = (/** @type {() => void} */ work) => guard(work, (error) => cloud.problem(error));
@@ -66,7 +70,7 @@ class RunningRegion {
     });
     this.#regions = regions;
     this.#links = new Links({
-      ...{ own, listen, secrets, names, limits },
+      ...{ own, listen, place, secrets, names, limits },
       sid: () => cloud.options.sid,
       now: () => cloud.now(),
       asked: (incoming) => safely(() => regions.serve(incoming)),
@@ -92,8 +96,10 @@ class RunningRegion {
 
   async #listen() {
     try {
-      await this.#links.listen();
+      const port = await this.#links.listen();
       this.#portTrouble = '';
+      const { host } = this.#settings.listen;
+      if (!this.#isClosed) this.#withdraw = this.#settings.offer?.({ host, port, network: 'tcp' });
     } catch (error) {
       const { code, message } = asError(error);
       const { host, port } = this.#settings.listen;
@@ -113,6 +119,7 @@ class RunningRegion {
     clearTimeout(this.#retry);
     this.#regions.leave();
     this.#regions.close();
+    await this.#withdraw?.();
     await this.#links.close();
     await this.#log.stop();
   }

@@ -34,6 +34,7 @@ test('reads a status, and leaves out what is malformed', () => {
       {},
       null
     ],
+    services: [{ name: 'mqtt-1883', proto: 'tcp', port: 1883 }, { name: 'x' }, null, 7],
     refused: { inbound: { accepted: 9, 'spoofed source': 2 }, outbound: { 'spoofed source': 1, x: -1 } }
   });
   expect(status.peers).toEqual([
@@ -83,6 +84,7 @@ test('reads a status, and leaves out what is malformed', () => {
     }
   ]);
   expect(status.addresses).toEqual(['fd00::1']);
+  expect(status.offered).toEqual([{ name: 'mqtt-1883', network: 'tcp', port: 1883 }]);
   expect(status.refused).toEqual({ 'spoofed source': 3 });
   expect(shownOf(status)).toEqual({
     fill: 'yellow',

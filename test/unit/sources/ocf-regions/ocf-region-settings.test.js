@@ -31,14 +31,14 @@ describe('the settings of a region', () => {
   });
   afterAll(() => authority?.remove());
 
-  /** @param {object} values @param {{ tls?: any, kafka?: any }} [nodes] */
+  /** @param {object} values @param {{ tls?: any, kafka?: any, net?: any }} [nodes] */
   function settings(values, nodes = {}) {
     const tls = {
       addTLSOptions: () => ({ ca: authority.ca, cert: files.cert, key: files.key }),
       ...nodes.tls
     };
     const cluster = { type: 'seganet-kafka', options: { clientId: '', brokers: [] }, ...nodes.kafka };
-    const found = { tls, kafka: cluster };
+    const found = { tls, kafka: cluster, net: nodes.net };
     const RED = { nodes: { getNode: (id) => found[id] ?? null, eachNode: () => {} }, util: {} };
     const all = { regionAddress: ADDRESS, regionTls: 'tls', regionKafka: 'kafka', ...values };
     const parsed = parseOptions(all, schema);
@@ -56,7 +56,23 @@ describe('the settings of a region', () => {
     });
   });
 
+  test('by an overlay, other regions have names of it, and the port of the address is offered', async () => {
+    const offered = [];
+    const link = {
+      place: async (host, port) => ({ host: '127.0.0.1', port: port + 1, name: host }),
+      offer: (service) => (offered.push(service), async () => {})
+    };
+    const region = settings({ regionOverlay: 'net', regionPort: '6000' }, { net: { link } });
+    expect(await region?.place?.('gw-2', 5685)).toEqual({ host: '127.0.0.1', port: 5686, name: 'gw-2' });
+    region?.offer?.({ host: '0.0.0.0', port: 6000, network: 'tcp' });
+    expect(offered).toEqual([
+      { name: 'ocf-region-5685', network: 'tcp', port: 5685, target: '127.0.0.1:6000' }
+    ]);
+    expect(settings({})).not.toHaveProperty('place');
+  });
+
   test.each([
+    ['an overlay that is not started', { regionOverlay: 'net' }, { net: {} }, 'not started'],
     ['a port above 65535', { regionAddress: 'coaps+tcp://a:70000' }, {}, 'no valid host or port'],
     ['no TLS node', { regionTls: '' }, {}, 'no TLS node'],
     ['no cluster', { regionKafka: '' }, {}, 'No Kafka cluster'],

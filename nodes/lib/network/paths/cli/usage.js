@@ -22,8 +22,8 @@ const advice = require('../role-advice').DEFAULTS;
 
 /** @type {Record<string, string>} */
 const OPTIONS = {
-  paths: `  --paths LIST       auto, or interfaces and IPv4 addresses such as eth0,wwan0:backup; default SEGANET_UPLINK_PATHS, else auto:
-                     every interface with a default route, mobile ones as backup`,
+  paths: `  --paths LIST       auto, or interfaces and IPv4 addresses such as eth0,wwan0:backup:metered; default SEGANET_UPLINK_PATHS,
+                     else auto: every interface with a default route, mobile ones as backup and metered`,
   broker: `  --broker ADDRESS   probe target: host:port, or a URL; default SEGANET_UPLINK_URL; without it, only links are watched`,
   every: `  --every MS         interval between probes of a healthy path, 250 to 60000; default ${DEFAULTS.everyMs}`,
   timeout: `  --timeout MS       timeout of a probe, 100 to 10000; default ${DEFAULTS.timeoutMs}. After two unanswered probes in a row, the path is down`,
