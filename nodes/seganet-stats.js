@@ -3,7 +3,7 @@
 const { findHost, leaveInert } = require('./lib/engine/join');
 const { integer, choice } = require('./lib/base/options');
 const { readSettings } = require('./lib/settings/migrations');
-const { Meter } = require('./lib/engine/meter');
+const { Meter } = require('./lib/engine/figures/meter');
 const { healthOf } = require('./lib/engine/health-endpoints');
 const { Heart } = require('./lib/health');
 const { version } = require('../package.json');

@@ -15,6 +15,7 @@ const { EnvelopeError } = require('./lib/unbatch/envelope-error');
 const { readKeys, writeKeys } = require('./lib/unbatch/kept-keys');
 const { OpenBatches } = require('./lib/unbatch/open-batches');
 const { LAST_FORMAT, decompress, dictionaryIn, encodingOf } = require('./lib/unbatch/payload-encoding');
+const { SparkplugMessages } = require('./lib/unbatch/sparkplug-messages');
 const { open, faultSentence } = require('./lib/unbatch/unbatch');
 const { WaitingMessages } = require('./lib/unbatch/waiting-messages');
 
@@ -46,6 +47,7 @@ module.exports = function (RED) {
     const batches = new OpenBatches((key) => seen.remove(key));
     const dictionaries = new Dictionaries(file && file.replace(/\.json$/, '-dictionaries'));
     const waiting = new WaitingMessages();
+    const sparkplug = new SparkplugMessages();
     const status = new Status(this);
     let records = 0;
     let duplicates = 0;
@@ -64,6 +66,10 @@ module.exports = function (RED) {
     }, TICK_MS).unref();
 
     onInput(this, (msg, send, done) => {
+      const data = sparkplug.open(msg);
+      if (data === 'consumed') return done();
+      // A message of Sparkplug is of one device and never cut into halves.
+      if (data) return deliver(data, false, msg, send, done);
       const dictionary = dictionaryIn(msg);
       if (dictionary) {
         const { problem } = dictionaries.add(dictionary);
@@ -101,10 +107,21 @@ module.exports = function (RED) {
      */
     const pass = (msg, send, done) => {
       const opened = open(msg, values.historySuffix);
+      deliver(opened, opened.envelope !== null, msg, send, done);
+    };
+
+    /**
+     * @param {import('./lib/unbatch/unbatch').Opened} opened
+     * @param {boolean} isPiece see KeyWindow.has()
+     * @param {any} msg
+     * @param {(msg: any) => void} send
+     * @param {(error?: Error) => void} done
+     */
+    const deliver = (opened, isPiece, msg, send, done) => {
       const { key, historical, envelope, trace } = opened;
       const count = envelope ? envelope.count : 1;
       const damaged = envelope !== null && envelope.faults.length > 0;
-      if (key && seen.has(key, count, envelope !== null)) {
+      if (key && seen.has(key, count, isPiece)) {
         duplicates += count;
         return batches.repeat(key, done);
       }

@@ -6,6 +6,7 @@ const { join } = require('./lib/engine/join');
 const { schema } = require('./lib/settings/uplink');
 const { toRecord, toEnvelope, isBatch } = require('./lib/base/record');
 const { checkCompression } = require('./lib/engine/check-compression');
+const { checkSparkplug } = require('./lib/engine/check-sparkplug');
 const { checkTemplate } = require('./lib/engine/check-template');
 const { uplinkShown, heldShown } = require('./lib/engine/uplink-status');
 
@@ -30,9 +31,12 @@ module.exports = function (RED) {
         checkTemplate('recordTopic', topics.recordTopic);
         checkCompression(topics.compress, topics.neverCompress);
         const link = claimLink(RED, this, broker, host, BROKER);
+        const isSparkplug = topics.format === 'sparkplug';
+        if (isSparkplug) checkSparkplug(link, topics.compress);
         return {
           kind: 'uplink',
-          settings: { uplink: host.uplinks.numberOf(link.id) },
+          // A single record becomes metrics with its time, so the engine keeps that with it.
+          settings: { uplink: host.uplinks.numberOf(link.id), ...(isSparkplug && { stamps: true }) },
           uplink: { link, topics: { ...topics, qos: qos === '0' ? 0 : 1 } },
           shown: (_rates, stats) => uplinkShown(link.state, stats, host.uplinks.size === 1)
         };

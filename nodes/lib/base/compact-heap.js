@@ -5,10 +5,37 @@
 const v8 = require('node:v8');
 const vm = require('node:vm');
 
+/** Time between two looks at the load. */
+const EVERY_MS = 10_000;
+/** Fraction of a core that the whole process may take meanwhile, its native threads included. */
+const IDLE_CORES = 0.05;
+
+/**
+ * Collects all garbage of this thread once, as soon as the process has been idle for 10 s. For some seconds afterwards
+ * V8 compiles code again and collects garbage more often, which delays records that come then: with one core and 640
+ * records/s, p99 was 6 ms instead of 1 ms. A gateway that is never idle keeps the memory.
+ * @param {() => void} [compact]
+ * @returns {NodeJS.Timeout} of the looks; does not keep the process alive
+ */
+function compactWhenIdle(compact = compactHeap) {
+  let before = process.cpuUsage();
+  let at = performance.now();
+  const timer = setInterval(() => {
+    const used = process.cpuUsage(before);
+    const now = performance.now();
+    const cores = (used.user + used.system) / 1000 / (now - at);
+    before = process.cpuUsage();
+    at = now;
+    if (cores >= IDLE_CORES) return;
+    clearInterval(timer);
+    compact();
+  }, EVERY_MS);
+  return timer.unref();
+}
+
 /**
  * Collects all garbage of this thread and returns free pages to the system. Takes 30 ms in a worker thread and 100 to
- * 300 ms in Node-RED's thread (x64, 2 GHz), so call it only while nothing waits for the thread. Without the function
- * `gc` it does nothing.
+ * 300 ms in Node-RED's thread (x64, 2 GHz). Without the function `gc` it does nothing.
  */
 function compactHeap() {
   try {
@@ -25,3 +52,4 @@ function compactHeap() {
 }
 
 exports.compactHeap = compactHeap;
+exports.compactWhenIdle = compactWhenIdle;

@@ -79,6 +79,12 @@ class BrokerLink {
     return /** @type {{ url: string }} */ (this.#options).url;
   }
 
+  /** @returns {boolean} true if the sessions are edge nodes of Sparkplug */
+  get isSparkplug() {
+    const { sparkplugGroup = '' } = /** @type {{ sparkplugGroup?: string }} */ (this.#options);
+    return sparkplugGroup !== '';
+  }
+
   /** @returns {number} ms since the thread reported, which it does once a second; -1 = none runs */
   get silentMs() {
     return this.#thread ? performance.now() - this.#reportedAt : -1;

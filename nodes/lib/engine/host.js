@@ -9,18 +9,19 @@
 //                      certain that it will not come.
 //   close()            Deliver while there is time, write the rest to the log, and stop uplinks, log and engine.
 
-const { dividedBy, Planner } = require('./planner');
+const { Planner } = require('./planner');
 const { Complaints } = require('../base/complaints');
 const { guard } = require('../base/guard');
 const { Inbox } = require('./inbox');
 const { Pump } = require('./pump');
 const { Registry } = require('./device-registry');
-const { Meter } = require('./meter');
+const { Meter } = require('./figures/meter');
 const { Uplinks } = require('./broker-links');
 const { LogLink } = require('./log-link');
 const { Commands } = require('../commands');
 const { DeviceEvents } = require('./device-events');
 const { Deploys } = require('./deploys');
+const { DeployTraffic } = require('./deploy-traffic');
 const { Deliveries } = require('./deliveries');
 const { MessageHooks } = require('./message-hooks');
 const { History } = require('../live');
@@ -28,14 +29,13 @@ const { LoginDispatcher } = require('../login/login-dispatcher');
 const parts = require('./modules');
 const { empty, tellLeft } = require('./ending');
 const { unsafeRecords, sum } = require('./drain');
+const { snapshotOf } = require('./figures/snapshot');
 const { SpareMemory } = require('./spare-memory');
 
 const TICK_MS = 1000;
 const UPLINK_STOP_MS = 2000;
 const LOG_STOP_MS = 2000;
 const TLS_STOP_MS = 1000;
-/** Longest wait for the MQTT sessions of the last run, before devices may connect. */
-const RESTORE_MS = 10000;
 /** Part of Node-RED's close timeout reserved for the steps after the records are safe, and for late timers. */
 const END_MS = UPLINK_STOP_MS + LOG_STOP_MS + TLS_STOP_MS + 1500;
 const FRAME_BYTES = 256 * 1024;
@@ -48,10 +48,7 @@ const MAX_DEVICES = 10000;
  * @typedef {import('../../../native/index.js').EngineStats} EngineStats
  * @typedef {import('./member').Member} Member
  * @typedef {import('./plan-compiler').Plan} Plan
- * @typedef {import('./meter').Rates} Rates
- *
- * Figures of a node that only its own protocol has; null: none at present.
- * @typedef {{ nodeId: string, name: string, protocol: string, figures: any }} SourceFigures
+ * @typedef {import('./figures/meter').Rates} Rates
  *
  * @typedef {object} HostOptions
  * @property {string} id of the engine node
@@ -93,6 +90,7 @@ class EngineHost {
   /** @type {import('./modules').TlsThread | null} */
   #tls;
   #deploys;
+  #traffic;
   #isReplanning;
   #spareMemory;
   #timer;
@@ -157,7 +155,10 @@ class EngineHost {
     this.#planner = new Planner(this, context, {
       pump: this.#pump,
       hooks: this.#hooks,
-      resume: () => this.#goOn()
+      resume: () => {
+        this.#traffic.goOn();
+        this.#onDoorbell();
+      }
     });
     /** @type {Promise<void> | null} resolves when the host is closed; null = close() was not called */
     this.closing = null;
@@ -171,9 +172,13 @@ class EngineHost {
     ]);
     this.logins = new LoginDispatcher(this.engine, (fn) => this.onBell(fn));
     this.#tls = null;
+    this.#traffic = new DeployTraffic(this, this.#pump, context);
     this.#deploys = new Deploys(context, {
-      begin: () => this.#hold(),
-      prepare: () => this.#prepare(),
+      begin: () => {
+        this.#planner.hurry();
+        this.#traffic.hold();
+      },
+      prepare: () => this.#traffic.prepare(),
       apply: () => this.#planner.deploy()
     });
     this.#isReplanning = false;
@@ -216,6 +221,11 @@ class EngineHost {
     const stage = this.#stages.get(nodeId) ?? this.#stages.size + 1;
     this.#stages.set(nodeId, stage);
     return stage;
+  }
+
+  /** True when nothing of it runs any more. */
+  get isClosed() {
+    return this.#closed;
   }
 
   /** @returns {Plan | null} in use */
@@ -271,7 +281,7 @@ class EngineHost {
     this.#isReplanning = true;
     // A deploy that begins during the wait takes the change in.
     while (!this.#deploys.isUnderWay && !this.closing) {
-      const parting = this.uplinks.part(this.#uplinkMembers(), dividedBy(this.members));
+      const parting = this.#traffic.part();
       if (!parting) break;
       await parting;
     }
@@ -304,36 +314,9 @@ class EngineHost {
     return byCloud && isServed ? '' : trouble;
   }
 
-  /**
-   * @returns {EngineStats & { workers: object[], uplinks: object[],
-   *   tenants: ReturnType<import('./tenants-link').TenantsLink['view']> | null, log: object | null, commands: object,
-   *   fronts: object[], sources: SourceFigures[], deliveries: object,
-   *   filters: { nodeId: string, filtered: number }[], waiting: number,
-   *   unclaimed: number }}
-   */
+  /** Returns the figures of the engine and its parts. */
   snapshot() {
-    const { workers, inbox } = this;
-    const pump = this.#pump;
-    const stats = this.engine.stats();
-    const filtered = new Map(stats.stages.map((row) => [row.id, row.filtered]));
-    return {
-      ...stats,
-      workers,
-      uplinks: this.uplinks.view(),
-      tenants: this.uplinks.tenants?.view() ?? null,
-      log: this.log?.view() ?? null,
-      commands: this.commands.view(),
-      fronts: this.members.flatMap(({ id, tlsState }) => (tlsState ? [{ nodeId: id, ...tlsState }] : [])),
-      sources: this.members.flatMap(({ id, node, protocol, figures }) =>
-        figures ? [{ nodeId: id, name: node.name ?? '', protocol, figures: figures() }] : []
-      ),
-      filters: this.members
-        .filter(({ kind }) => kind === 'filter')
-        .map(({ id, stage }) => ({ nodeId: id, filtered: filtered.get(stage) ?? 0 })),
-      waiting: inbox.size,
-      deliveries: { waiting: this.deliveries.size, ...this.deliveries.counters },
-      unclaimed: pump.unclaimed
-    };
+    return snapshotOf(this, this.#pump.unclaimed);
   }
 
   /** @returns {ReturnType<Member['view']>[]} its nodes, in the order of their stages */
@@ -391,52 +374,6 @@ class EngineHost {
       if (member.stage === stage) return { id, name: node.name ?? '', protocol };
     }
     return undefined;
-  }
-
-  /** Call it when a deploy begins. */
-  #hold() {
-    this.#planner.hurry();
-    this.#pump.paused = true;
-    this.inbox.waitForPlan = true;
-    this.logins.hold();
-    this.deliveries.hold();
-  }
-
-  /** @returns {Promise<unknown> | null} resolves when the next plan can be applied */
-  #prepare() {
-    for (const member of this.#members.values()) member.renew();
-    const parting = this.uplinks.part(this.#uplinkMembers(), dividedBy(this.members));
-    const restoring = this.#restore();
-    return parting && restoring ? Promise.all([parting, restoring]) : (parting ?? restoring);
-  }
-
-  /** @returns {Promise<void> | null} resolves when the sessions of the last run are restored, or will not be */
-  #restore() {
-    const restoring = this.log?.restoring(RESTORE_MS) ?? null;
-    return (
-      restoring &&
-      restoring.then((isRestored) => {
-        if (isRestored || this.#closed) return;
-        this.engine.endRestore();
-        this.#context.warn(
-          `The sessions of MQTT devices could not be read within ${RESTORE_MS / 1000} s${this.log?.reason() ?? ''}. Devices that return begin new sessions.`
-        );
-      })
-    );
-  }
-
-  #uplinkMembers() {
-    return this.members.flatMap(({ stage, uplink }) => (uplink ? [{ stage, ...uplink }] : []));
-  }
-
-  /** A plan is in use after a deploy. */
-  #goOn() {
-    this.deliveries.resume((node) => this.#context.getNode(node.id) === node);
-    this.inbox.waitForPlan = false;
-    this.#pump.paused = false;
-    this.logins.resume();
-    this.commands.resume();
-    this.#onDoorbell();
   }
 
   #onDoorbell() {

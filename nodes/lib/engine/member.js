@@ -13,8 +13,8 @@ const { isBatch, toEnvelope, toRecord } = require('../base/record');
  * @typedef {import('./plan-compiler').Kind} Kind
  * @typedef {import('./plan-compiler').Plan} Plan
  * @typedef {import('./plan-compiler').Route} Route
- * @typedef {import('./meter').Rates} Rates
- * @typedef {import('./meter').StageRate} StageRate
+ * @typedef {import('./figures/meter').Rates} Rates
+ * @typedef {import('./figures/meter').StageRate} StageRate
  * @typedef {import('./inbox').Done} Done
  * @typedef {import('../base/record').RecordArgs} RecordArgs
  *

@@ -38,6 +38,8 @@
  * @property {number} [keptUncompressed] envelopes that were not compressed because of a topic
  * @property {number} [compressionFailures] envelopes that the library failed to compress
  * @property {number} [dictionaries] dictionaries that the broker took
+ * @property {('chosen' | 'busy' | 'metered')[]} [compressing] why envelopes are compressed now, if an uplink node
+ *   compresses: the user chose it, the link is the limit, or it is metered; empty = `auto` waits for a reason
  * @property {import('../uplink/kafka/kafka-group').GroupFigures[]} [producers] of a Kafka cluster: one for each session
  * @property {SessionState[]} [sessions] one for each group of classes, the most urgent first
  * @property {{ state: string, code: string, reason: string } & Record<string, unknown>} [commands] state of the session

@@ -1,9 +1,11 @@
 'use strict';
 // Decides when an engine returns memory that it no longer needs to the system. The C library keeps the memory of freed
-// records for later ones. After an outage that is most of the memory budget.
+// records for later ones. After an outage that is much of the memory budget, and what reading the backlog took.
 
 /** Records of this many bytes must have left memory since the last release. */
 const LEAST_BYTES = 4 * 2 ** 20;
+/** Or a backlog of this many records must have been sent: they pass through memory in small parts. */
+const LEAST_BACKLOG = 10000;
 /** Ticks without a backlog and without a large change: the load is steady again. */
 const QUIET_TICKS = 10;
 
@@ -11,6 +13,8 @@ class SpareMemory {
   #release;
   /** Most bytes held since the last release. After the start, that of loading all modules counts as much. */
   #mostBytes = Infinity;
+  /** Longest backlog since the last release, records. */
+  #mostBacklog = 0;
   #quietTicks = 0;
 
   /** @param {() => unknown} release returns free memory to the system; blocks for milliseconds */
@@ -23,11 +27,14 @@ class SpareMemory {
    * @param {{ heldBytes: number, backlogRecords: number[] }} stats of the engine
    */
   tick({ heldBytes, backlogRecords }) {
+    const backlog = backlogRecords.reduce((sum, records) => sum + records, 0);
     this.#mostBytes = Math.max(this.#mostBytes, heldBytes);
-    const isQuiet = backlogRecords.every((records) => records === 0) && heldBytes < LEAST_BYTES;
-    this.#quietTicks = isQuiet ? this.#quietTicks + 1 : 0;
-    if (this.#quietTicks < QUIET_TICKS || this.#mostBytes < 2 * LEAST_BYTES) return;
+    this.#mostBacklog = Math.max(this.#mostBacklog, backlog);
+    this.#quietTicks = backlog === 0 && heldBytes < LEAST_BYTES ? this.#quietTicks + 1 : 0;
+    const isDue = this.#mostBytes >= 2 * LEAST_BYTES || this.#mostBacklog >= LEAST_BACKLOG;
+    if (this.#quietTicks < QUIET_TICKS || !isDue) return;
     this.#mostBytes = heldBytes;
+    this.#mostBacklog = 0;
     this.#quietTicks = 0;
     this.#release();
   }

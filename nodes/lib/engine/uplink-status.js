@@ -88,13 +88,15 @@ function connected({ rttMs = 0, code = '', sessions = [] }, latency, backlog) {
  * Adds the size of compressed batches to a status, if there is room.
  * @param {string} text
  * @param {UplinkState} state
- * @returns {string} such as "connected · compressed to 17 %"
+ * @returns {string} such as "connected · compressed to 17 % (metered)"
  */
-function withRatio(text, { compressedFrom = 0, compressedTo = 0 }) {
-  if (compressedFrom === 0) return text;
+function withRatio(text, { compressedFrom = 0, compressedTo = 0, compressing }) {
+  if (compressedFrom === 0 || compressing?.length === 0) return text;
   const percent = Math.max(1, Math.round((100 * compressedTo) / compressedFrom));
-  const longer = `${text} · compressed to ${percent} %`;
-  return shorten(longer) === longer ? longer : text;
+  const ratio = `${text} · compressed to ${percent} %`;
+  const why = compressing?.filter((each) => each !== 'chosen').join(', ');
+  const texts = why ? [`${ratio} (${why})`, ratio] : [ratio];
+  return texts.find((each) => shorten(each) === each) ?? text;
 }
 
 /**

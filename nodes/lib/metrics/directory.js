@@ -40,8 +40,7 @@ function addDirectory(out, view) {
   out.gauge('seganet_directory_info', 'Names of the find nodes.').add({ ...labels, name }, 1);
   out.gauge('seganet_directory_up', '1 if the directory can be used.').add(labels, running && reason === '');
   if (!running) return;
-  for (const [field, family, help] of GAUGES)
-    out.gauge(`seganet_directory_${family}`, help).add(labels, view[field]);
+  out.gauges('seganet_directory', GAUGES, labels, view);
   out
     .counter(
       'seganet_directory_forgotten_total',

@@ -35,10 +35,8 @@ const GAUGES = /** @type {const} */ ([
 /** @param {Exposition} out @param {Labels} uplink @param {GroupFigures} figures of a producer */
 function addProducer(out, uplink, figures) {
   const labels = { ...uplink, session: figures.group };
-  for (const [field, name, help] of COUNTERS)
-    out.counter(`seganet_kafka_${name}_total`, help).add(labels, figures[field]);
-  for (const [field, name, help] of GAUGES)
-    out.gauge(`seganet_kafka_${name}`, help).add(labels, figures[field]);
+  out.counters('seganet_kafka', COUNTERS, labels, figures);
+  out.gauges('seganet_kafka', GAUGES, labels, figures);
   addTrouble(out, 'seganet_kafka_trouble', labels, figures.code);
 }
 

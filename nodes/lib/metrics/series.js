@@ -62,10 +62,8 @@ function addSeries(out, view) {
   if (!running) return;
   const refused = out.counter('seganet_series_points_refused_total', 'Points that were not kept, by reason.');
   for (const [field, label] of REFUSED) refused.add({ ...labels, reason: label }, counters[field] ?? 0);
-  for (const [field, family, help] of COUNTERS)
-    out.counter(`seganet_series_${family}_total`, help).add(labels, counters[field]);
-  for (const [field, family, help] of GAUGES)
-    out.gauge(`seganet_series_${family}`, help).add(labels, view[field]);
+  out.counters('seganet_series', COUNTERS, labels, counters);
+  out.gauges('seganet_series', GAUGES, labels, view);
 }
 
 module.exports = { addSeries };

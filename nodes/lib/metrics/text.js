@@ -5,6 +5,8 @@
 /** @typedef {'counter' | 'gauge' | 'summary'} Type */
 /** @typedef {Record<string, string | number>} Labels */
 /** @typedef {{suffix: string, labels: Labels, value: number}} Sample */
+/** @template {string} F @typedef {readonly (readonly [field: F, name: string, help: string])[]} Rows */
+/** @template {string} F @typedef {{ readonly [K in F]?: number | boolean | null }} Values */
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 /** Most characters of a label value. Users choose the names of nodes. */
@@ -105,6 +107,31 @@ class Exposition {
   /** @param {string} name ends with _total @param {string} help */
   counter(name, help) {
     return this.family(name, 'counter', help);
+  }
+
+  /**
+   * Adds a sample to each of several gauges.
+   * @template {string} F
+   * @param {string} prefix of the names
+   * @param {Rows<F>} rows
+   * @param {Labels} labels
+   * @param {Values<F>} values
+   */
+  gauges(prefix, rows, labels, values) {
+    for (const [field, name, help] of rows) this.gauge(`${prefix}_${name}`, help).add(labels, values[field]);
+  }
+
+  /**
+   * Adds a sample to each of several counters.
+   * @template {string} F
+   * @param {string} prefix of the names
+   * @param {Rows<F>} rows names without the prefix and _total
+   * @param {Labels} labels
+   * @param {Values<F>} values
+   */
+  counters(prefix, rows, labels, values) {
+    for (const [field, name, help] of rows)
+      this.counter(`${prefix}_${name}_total`, help).add(labels, values[field]);
   }
 
   toString() {

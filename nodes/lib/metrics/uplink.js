@@ -13,7 +13,26 @@ const { addProducer } = require('./kafka');
 
 const PATH_STATES = ['up', 'down', 'probing', 'unknown'];
 const STATES = ['connected', 'connecting', 'stalled', 'reconnecting', 'disconnected', 'refused', 'stopped'];
+/** Why envelopes are compressed. */
+const REASONS = /** @type {const} */ (['chosen', 'busy', 'metered']);
 const TRANSPORTS = ['mptcp', 'fallback', 'tcp', 'unknown'];
+/** Counters of an uplink and of a session: field, name, help. */
+const OF_UPLINK = /** @type {const} */ ([
+  ['redelivered', 'redelivered_packets', 'PUBLISH packets sent again.'],
+  [
+    'unmatched',
+    'unmatched_packets',
+    'PUBLISH packets that the broker accepted although no client subscribes to their topic.'
+  ],
+  ['refusals', 'refused_packets', 'PUBACKs with an error from the broker.'],
+  ['failed', 'failed_packets', 'PUBLISH packets given up.']
+]);
+const OF_SESSION = /** @type {const} */ ([
+  ['connects', 'connects', 'Connections that the broker accepted.'],
+  ['published', 'published_packets', 'PUBLISH packets sent.'],
+  ['acknowledged', 'acknowledged_packets', 'PUBLISH packets acknowledged.'],
+  ['bytesAcked', 'acked_bytes', 'Bytes that TCP confirmed, including TLS and MQTT overhead.']
+]);
 
 /** @param {Exposition} out @param {Labels} engine @param {Uplink} uplink */
 function addUplink(out, engine, uplink) {
@@ -24,19 +43,7 @@ function addUplink(out, engine, uplink) {
     .add(labels, uplink.state === 'connected');
   const state = out.gauge('seganet_uplink_state', 'State of the uplink as a whole: 1 for the current state.');
   for (const each of STATES) state.add({ ...labels, state: each }, uplink.state === each);
-  out
-    .counter('seganet_uplink_redelivered_packets_total', 'PUBLISH packets sent again.')
-    .add(labels, uplink.redelivered);
-  out
-    .counter(
-      'seganet_uplink_unmatched_packets_total',
-      'PUBLISH packets that the broker accepted although no client subscribes to their topic.'
-    )
-    .add(labels, uplink.unmatched);
-  out
-    .counter('seganet_uplink_refused_packets_total', 'PUBACKs with an error from the broker.')
-    .add(labels, uplink.refusals);
-  out.counter('seganet_uplink_failed_packets_total', 'PUBLISH packets given up.').add(labels, uplink.failed);
+  out.counters('seganet_uplink', OF_UPLINK, labels, uplink);
   addCompression(out, labels, uplink);
   for (const session of uplink.sessions ?? []) addSession(out, labels, session);
   for (const producer of uplink.producers ?? []) addProducer(out, labels, producer);
@@ -52,13 +59,21 @@ function addUplink(out, engine, uplink) {
 }
 
 /**
- * Adds the metrics of the compression, if the uplink has compressed something, or kept something from it.
+ * Adds the metrics of the compression: why it works, if an uplink node compresses; its counters, if the uplink has
+ * compressed something, or kept something from it.
  * @param {Exposition} out
  * @param {Labels} labels
  * @param {Uplink} uplink
  */
 function addCompression(out, labels, uplink) {
-  const { compressedBatches = 0, keptUncompressed = 0, compressionFailures = 0 } = uplink;
+  const { compressedBatches = 0, keptUncompressed = 0, compressionFailures = 0, compressing } = uplink;
+  if (compressing) {
+    const why = out.gauge(
+      'seganet_uplink_compressing',
+      '1 if envelopes are compressed now for this reason: chosen, busy or metered.'
+    );
+    for (const reason of REASONS) why.add({ ...labels, reason }, compressing.includes(reason));
+  }
   if (compressedBatches + keptUncompressed + compressionFailures === 0) return;
   out
     .counter('seganet_uplink_compressed_batches_total', 'Envelopes that were compressed.')
@@ -103,21 +118,7 @@ function addSession(out, uplink, session) {
   out
     .gauge('seganet_session_puback_rtt_seconds', 'Smoothed time from a PUBLISH to its PUBACK.')
     .add(labels, session.rttMs > 0 ? session.rttMs / 1000 : NaN);
-  out
-    .counter('seganet_session_connects_total', 'Connections that the broker accepted.')
-    .add(labels, session.connects);
-  out
-    .counter('seganet_session_published_packets_total', 'PUBLISH packets sent.')
-    .add(labels, session.published);
-  out
-    .counter('seganet_session_acknowledged_packets_total', 'PUBLISH packets acknowledged.')
-    .add(labels, session.acknowledged);
-  out
-    .counter(
-      'seganet_session_acked_bytes_total',
-      'Bytes that TCP confirmed, including TLS and MQTT overhead.'
-    )
-    .add(labels, session.bytesAcked);
+  out.counters('seganet_session', OF_SESSION, labels, session);
   if (session.transport) {
     const transport = out.gauge(
       'seganet_session_transport',
@@ -153,13 +154,14 @@ function addPath(out, labels, path) {
  * @param {Labels} labels
  * @param {PathView} path
  */
-function addQuality(out, labels, { actingRole, quality }) {
+function addQuality(out, labels, { actingRole, metered, quality }) {
   out
     .gauge(
       'seganet_path_backup',
       '1 if the path carries nothing while another one is up, because of its role or its quality.'
     )
     .add(labels, actingRole === 'backup');
+  out.gauge('seganet_path_metered', '1 if the path costs by the byte.').add(labels, metered);
   if (!quality) return;
   out.gauge('seganet_path_signal_dbm', 'Strength of the Wi-Fi signal.').add(labels, quality.signalDbm ?? NaN);
   out

@@ -3,6 +3,8 @@
 
 const { schemaOf } = require('./rows');
 
+const SPARKPLUG_ID = /^[^/+#\0]{1,128}$/;
+const SPARKPLUG_SHAPE = 'up to 128 characters without /, + and #';
 const MAX_BUFFER_BYTES = 64 * 1024 * 1024;
 
 const rows = /** @type {const} */ ({
@@ -51,7 +53,7 @@ const rows = /** @type {const} */ ({
     form: 'paths',
     default: '',
     variable: 'SEGANET_UPLINK_PATHS',
-    help: 'Interfaces to reach the cloud over, such as `eth0,wwan0:backup`; or `auto`.'
+    help: 'Interfaces to reach the cloud over, such as `eth0,wwan0:backup:metered`; or `auto`.'
   },
   pathLossMs: { type: 'integer', min: 100, max: 3600000, default: 1000, unit: 'ms' },
   congestion: {
@@ -142,6 +144,22 @@ const rows = /** @type {const} */ ({
     pattern: /^[^$/+#\0][^+#\0]{0,255}(?<!\/)$/,
     shape: 'a topic such as cmd, without + and #',
     formerly: 'SEGANET_COMMAND_PREFIX'
+  },
+  sparkplugGroup: {
+    type: 'text',
+    default: '',
+    pattern: SPARKPLUG_ID,
+    shape: SPARKPLUG_SHAPE,
+    variable: 'SEGANET_SPARKPLUG_GROUP',
+    help: 'Group id of Sparkplug B; the sessions with the cloud are then edge nodes.'
+  },
+  sparkplugNode: {
+    type: 'text',
+    default: '',
+    pattern: SPARKPLUG_ID,
+    shape: SPARKPLUG_SHAPE,
+    variable: 'SEGANET_SPARKPLUG_NODE',
+    help: 'Edge node id of Sparkplug B; several sessions append -1, -2 ….'
   }
 });
 

@@ -6,7 +6,7 @@ const { checkPaths } = require('../network/paths/path-settings');
 /** @typedef {import('../network/paths/path-settings').Wanted} Wanted */
 
 /**
- * @param {string | undefined} text such as eth0,wwan0:backup
+ * @param {string | undefined} text such as eth0,wwan0:backup:metered
  * @returns {Wanted[] | null} null = one path, the system's; empty = auto
  * @throws {TypeError} with a sentence
  */

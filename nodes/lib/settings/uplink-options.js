@@ -5,6 +5,7 @@ const { brokerUrlOf } = require('./broker-url');
 const { parseCongestion } = require('./congestion');
 const { clientIdsOf, parseGroups, parseSockets } = require('./group-options');
 const { parsePaths } = require('./path-options');
+const { LEVEL } = require('../base/sparkplug-topic');
 const { badCharacter } = require('../base/topic-template');
 
 /**
@@ -54,11 +55,13 @@ const { badCharacter } = require('../base/topic-template');
  * @property {number} [backlogRate] records of the backlog per second, default 5000, 0 = no limit
  * @property {number} [backlogShare] part of the window that the backlog may fill, 0..1, default 0.5; at least one
  *   packet
+ * @property {string} [sparkplugGroup] group id; the sessions are then edge nodes of Sparkplug. '' (default) = none
+ * @property {string} [sparkplugNode] id of the edge node, default: clientId; several sessions append -1, -2 …
  * @property {boolean} [commands] the cloud may send commands, in their own session, default false
  * @property {string} [commandPrefix] first levels of the command topics, default cmd
  * @property {string} [congestion] congestion control of all sockets, such as cubic; '' (default) = the system's
- * @property {string} [paths] interfaces or addresses to use, such as 'eth0,wwan0:backup', or 'auto': MPTCP if both ends
- *   support it, else the next path if one is dead. '' (default) = the system's routes
+ * @property {string} [paths] interfaces or addresses to use, such as 'eth0,wwan0:backup:metered', or 'auto': MPTCP if
+ *   both ends support it, else the next path if one is dead. '' (default) = the system's routes
  * @property {number} [pathLossMs] a path is dead if the peer confirms nothing for this time, default 1000
  * @property {string} [pathsDir] folder with the state of `seganet-paths watch`, default: its own default
  * @property {string} [overlaySocket] control socket of the overlay's program, which opens a local port that leads to
@@ -69,12 +72,13 @@ const { badCharacter } = require('../base/topic-template');
 
 /**
  * @typedef {'url' | 'username' | 'password' | 'protocolVersion' | 'groups' | 'priority' | 'dscp' | 'notSentLowat' |
- *   'sendBuffer' | 'paths'} Rewritten
+ *   'sendBuffer' | 'paths' | 'sparkplugGroup' | 'sparkplugNode'} Rewritten
  */
 
 /**
- * Classes, client ids and socket options, by session.
- * @typedef {{groups: number[][], clientIds: string[], sockets: import('./group-options').SocketPlan[]}} Groups
+ * Classes, client ids, socket options and edge nodes (none = no Sparkplug), by session.
+ * @typedef {{groups: number[][], clientIds: string[], sockets: import('./group-options').SocketPlan[], edgeNodes:
+ *   {group: string, node: string}[]}} Groups
  */
 
 /**
@@ -139,6 +143,26 @@ function checkPrefix(prefix) {
 }
 
 /**
+ * @param {string | undefined} group '' = no Sparkplug
+ * @param {string} node
+ * @param {number} count of sessions
+ * @returns {{ group: string, node: string }[]}
+ */
+function edgeNodesOf(group, node, count) {
+  if (!group) return [];
+  for (const [name, value] of [
+    ['group id', group],
+    ['edge node id', node]
+  ]) {
+    if (!LEVEL.test(value))
+      throw new TypeError(
+        `The Sparkplug ${name} '${value}' must have 1 to 128 characters without /, + and #.`
+      );
+  }
+  return clientIdsOf(node, count).map((id) => ({ group, node: id }));
+}
+
+/**
  * Checks the options and fills in defaults.
  * @param {UplinkOptions} options
  * @param {string} defaultNative
@@ -177,6 +201,7 @@ function checkOptions(options, defaultNative) {
     clientId,
     groups,
     clientIds: clientIdsOf(clientId, groups.length),
+    edgeNodes: edgeNodesOf(options.sparkplugGroup, options.sparkplugNode || clientId, groups.length),
     sockets: parseSockets(options, groups.length),
     reserve: share('reserve', options.reserve, rows.reserve.default / 100),
     username: options.username || undefined,

@@ -16,10 +16,10 @@ const rows = /** @type {const} */ ({
   qos: { type: 'choice', values: ['1', '0'], default: '1' },
   format: {
     type: 'choice',
-    values: ['ndjson', 'json', 'cbor', 'senml-json', 'senml-cbor'],
+    values: ['ndjson', 'json', 'cbor', 'senml-json', 'senml-cbor', 'sparkplug'],
     default: 'ndjson',
     variable: 'SEGANET_BATCH_FORMAT',
-    help: 'Format of envelopes: lines of JSON, a JSON array, a CBOR sequence, or SenML.'
+    help: 'Format of envelopes: lines of JSON, a JSON array, a CBOR sequence, SenML, or metrics of Sparkplug B.'
   },
   history: {
     type: 'choice',
@@ -39,7 +39,7 @@ const rows = /** @type {const} */ ({
     values: ['off', 'zstd', 'deflate', 'auto'],
     default: 'off',
     variable: 'SEGANET_COMPRESS',
-    help: 'Compression of envelopes: off, zstd, deflate, or auto (while the link is the limit).'
+    help: 'Compression of envelopes: off, zstd, deflate, or auto (while the link is the limit or metered).'
   },
   neverCompress: { type: 'text', default: '' }
 });

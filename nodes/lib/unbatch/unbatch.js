@@ -40,14 +40,25 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
  */
 function readEnvelope(payload) {
   const { noun, items } = itemsOf(payload);
+  return collect(noun, items);
+}
+
+/**
+ * Checks each record.
+ * @param {Envelope['noun']} noun
+ * @param {Iterable<import('./items').Item>} items
+ * @param {Key | null} [known] key of the envelope, if its first record has none
+ * @returns {Envelope}
+ */
+function collect(noun, items, known = null) {
   /** @type {Envelope} */
-  const envelope = { key: null, records: [], noun, faults: [], count: 0 };
+  const envelope = { key: known, records: [], noun, faults: [], count: 0 };
   for (const { number, fields, reason } of items) {
     const index = envelope.count++;
     try {
       if (reason !== undefined) throw new TypeError(reason);
       const given = /** @type {Record<string, unknown>} */ (fields);
-      if (index === 0) envelope.key = parseKey(given?.k);
+      if (index === 0) envelope.key ??= parseKey(given?.k);
       envelope.records.push({ index, ...recordOf(given) });
     } catch (error) {
       envelope.faults.push({ line: number, reason: /** @type {Error} */ (error).message });
@@ -57,12 +68,18 @@ function readEnvelope(payload) {
 }
 
 /**
+ * @typedef {object} Opened
+ * @property {Key | null} key
+ * @property {boolean} historical
+ * @property {Envelope | null} envelope null for a single record
+ * @property {{ traceparent?: string, tracestate?: string }} trace properties for the message of a single record
+ */
+
+/**
  * Parses a message from the cloud's broker, which is an envelope or a single record.
  * @param {Record<string, any>} msg from the core mqtt in node
  * @param {string} historySuffix end of the topics of historical records; '' = none
- * @returns {{ key: Key | null, historical: boolean, envelope: Envelope | null,
- *   trace: { traceparent?: string, tracestate?: string } }} envelope null for a single record; trace: properties for
- *   the message of a single record
+ * @returns {Opened}
  * @throws {EnvelopeError} with a sentence
  */
 function open({ payload, topic, userProperties = {} }, historySuffix) {
@@ -150,4 +167,4 @@ function faultSentence({ faults, records, noun }) {
   return `${start} ${line} of the envelope ${reason}.${all} The other ${noun}s were passed on.`;
 }
 
-module.exports = { open, readEnvelope, faultSentence, EnvelopeError, MAX_BYTES };
+module.exports = { collect, open, readEnvelope, faultSentence, EnvelopeError, MAX_BYTES };

@@ -8,6 +8,7 @@ const { keepPaths } = require('./paths/path-keeper');
 const { Renewal } = require('./session/renewal');
 const { Session } = require('./session/session');
 const { Status } = require('./sending/uplink-state');
+const { EdgeNode } = require('./sparkplug/edge-node');
 const { InFlightWindow } = require('./sending/in-flight-window');
 
 /** @typedef {import('../settings/uplink-options').CheckedOptions} CheckedOptions */
@@ -73,8 +74,20 @@ class Group {
       turnMs: index === 0 ? undefined : LESS_URGENT_TURN_MS
     });
     this.status = new Status(this.feeder, parts.onStatus);
+    /** @type {CheckedOptions['edgeNodes'][number] | undefined} */
+    const edgeNode = options.edgeNodes[index];
+    /** The session is an edge node of Sparkplug. @type {EdgeNode | undefined} */
+    this.edgeNode =
+      edgeNode &&
+      new EdgeNode({
+        ...edgeNode,
+        isV5: options.protocolVersion === 5,
+        feeder: this.feeder,
+        write: (bytes) => this.session.write(bytes, () => {}),
+        problem: parts.problem
+      });
     this.session = new Session(
-      { ...options, clientId: this.clientId, socket, ways: parts.paths },
+      { ...options, clientId: this.clientId, socket, ways: parts.paths, ...this.#will() },
       {
         onState: (state, reason) => this.status.set(state, reason),
         onConnected: (link) => this.#onConnected(link),
@@ -90,7 +103,10 @@ class Group {
           parts.wake();
           if (!this.aside.acknowledged(id, reasonCode)) this.feeder.sender.acknowledge(id, reasonCode);
         },
-        onPublish: parts.onPublish,
+        onPublish: this.edgeNode
+          ? (packet, done) => /** @type {EdgeNode} */ (this.edgeNode).onPublish(packet, done)
+          : parts.onPublish,
+        onLeaving: () => this.edgeNode?.leave(),
         onProblem: parts.problem
       },
       native
@@ -101,6 +117,12 @@ class Group {
     this.acked = new AckedBytes({ session, native });
     this.keeper = keepPaths({ paths, session, native, lossMs: options.pathLossMs, now, problem });
     this.renewal = new Renewal({ files: session.files, session, feeder, problem: parts.problem });
+  }
+
+  /** Returns the option of the session. */
+  #will() {
+    const { edgeNode } = this;
+    return edgeNode && { will: () => edgeNode.will() };
   }
 
   schedule() {
@@ -128,6 +150,7 @@ class Group {
       return;
     }
     const granted = this.aside.connected(link, feeder.window.configured, this.mayPublishAside?.() === true);
+    this.edgeNode?.connected(session.client);
     feeder.connected(granted, (bytes, done) => session.write(bytes, done));
     if (session.client) this.onClient?.(session.client);
   }
@@ -153,7 +176,14 @@ class Group {
     this.feeder.everySecond();
   }
 
-  /** Call it several times a second. */
+  /** True if something may be overdue before a second has passed. */
+  get isWatched() {
+    const { feeder, status, keeper } = this;
+    const isUp = status.state === 'connected' && !status.isStalled && !status.isRefused;
+    return Boolean(keeper) || !isUp || feeder.inflight > 0 || !feeder.sender.isCalm;
+  }
+
+  /** Call it once a second, and several times a second while isWatched. */
   checkHealth() {
     this.status.check();
     this.keeper?.check();

@@ -7,7 +7,7 @@
 //      {type: 'command', command}
 
 const { parentPort, workerData } = require('node:worker_threads');
-const { compactHeap } = require('../base/compact-heap');
+const { compactWhenIdle } = require('../base/compact-heap');
 const { isIdle } = require('./sending/batch-ages');
 const { CommandSession } = require('./commands/command-session');
 const { Compression } = require('./compression');
@@ -43,6 +43,8 @@ let stopBy = 0;
  * @type {NodeJS.Timeout | undefined}
  */
 let poll;
+/** Checks the health four times a second. @type {NodeJS.Timeout | undefined} */
+let health;
 
 const turns = new Turns({ native, run, load });
 const now = () => performance.now();
@@ -65,11 +67,12 @@ const groups = options.groups.map(
     })
 );
 const compression = new Compression({
-  sessions: groups.map(({ feeder, aside }) => ({
+  sessions: groups.map(({ feeder, aside, keeper }) => ({
     writer: feeder.sender.writer,
     aside,
-    bytes: () => feeder.batchBytes,
-    limitedAt: () => feeder.rate.slowAt
+    bytes: () => feeder.rate.packetBytes,
+    limitedAt: () => feeder.rate.slowAt,
+    isMetered: () => keeper?.isMetered ?? false
   })),
   now,
   problem
@@ -109,6 +112,7 @@ function pumpAll() {
 /** Runs a turn of all groups. @returns {boolean} false: the thread waits for an end, and must not rest */
 function run() {
   for (const group of groups) group.turn();
+  followHealth();
   if (drains.length === 0 && stopBy === 0) return true;
   finishWaits();
   return false;
@@ -145,10 +149,27 @@ function stopPolling() {
 }
 
 function everySecond() {
+  checkHealth();
   for (const group of groups) group.everySecond();
   compression.everySecond();
   for (const each of problems.take()) port.postMessage({ type: 'problem', ...each });
   pumpAll();
+}
+
+function checkHealth() {
+  for (const group of groups) group.checkHealth();
+  commands?.checkHealth();
+  followHealth();
+}
+
+/** Checks more often than once a second only while something may be overdue: wake-ups are most of the CPU of idling. */
+function followHealth() {
+  if (groups.some(({ isWatched }) => isWatched) || commands?.isWatched) {
+    health ??= setInterval(checkHealth, HEALTH_MS);
+  } else if (health) {
+    clearInterval(health);
+    health = undefined;
+  }
 }
 
 /** One after the other, so that not all sessions are without a connection at once. */
@@ -182,7 +203,7 @@ function setStages(table) {
 async function finish() {
   const inTime = groups.every(({ isDone }) => isDone);
   turns.stop();
-  for (const timer of timers) clearInterval(timer);
+  for (const timer of [...timers, health]) clearInterval(timer);
   stopPolling();
   await Promise.all([...groups, ...(commands ? [commands] : [])].map((each) => each.stop()));
   for (const { status } of groups) status.end();
@@ -211,14 +232,9 @@ const timers = [
   setInterval(everySecond, SECOND_MS),
   // Registered after everySecond(), which updates the numbers once a second.
   setInterval(report, options.stateMs),
-  setInterval(() => {
-    for (const group of groups) group.checkHealth();
-    commands?.checkHealth();
-  }, HEALTH_MS),
   setInterval(renewFiles, FILES_MS)
 ];
 
-// Before the first connection, so that no record waits for it.
-compactHeap();
+compactWhenIdle();
 for (const { session } of groups) session.start();
 commands?.start();

@@ -375,7 +375,14 @@ describe('validators return reasons', () => {
         'patienceMs',
         'lingerMs'
       ],
-      'seganet-uplink-broker': ['backlogRate', 'backlogShare', 'ackTimeoutMs', 'userTimeoutMs'],
+      'seganet-uplink-broker': [
+        'backlogRate',
+        'backlogShare',
+        'ackTimeoutMs',
+        'userTimeoutMs',
+        'sparkplugGroup',
+        'sparkplugNode'
+      ],
       'seganet-uplink': ['format', 'history', 'historySuffix']
     };
     for (const [type, names] of Object.entries(later)) {

@@ -1,6 +1,6 @@
 'use strict';
 
-const { Meter } = require('../../../nodes/lib/engine/meter');
+const { Meter } = require('../../../nodes/lib/engine/figures/meter');
 const { Sampler } = require('../../../nodes/lib/base/sampler');
 
 const stats = (recordsIn, delivered) => ({

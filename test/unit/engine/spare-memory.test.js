@@ -30,6 +30,18 @@ test('releases memory after an outage, when the backlog has been sent', () => {
   expect(release).toHaveBeenCalledTimes(2);
 });
 
+test('releases memory after a long backlog that was never in memory as a whole', () => {
+  const release = jest.fn();
+  const spare = new SpareMemory(release);
+  pass(spare, 10, 0);
+  pass(spare, 600, MIB, 9000);
+  pass(spare, 30, MIB);
+  expect(release).toHaveBeenCalledTimes(1);
+  pass(spare, 600, MIB, 100000);
+  pass(spare, 30, MIB);
+  expect(release).toHaveBeenCalledTimes(2);
+});
+
 test('does not release memory under a steady or a small load', () => {
   const release = jest.fn();
   const spare = new SpareMemory(release);

@@ -24,6 +24,36 @@ test.each([
     'connected · compressed to 17 %'
   ],
   [
+    { state: 'connected', compressedFrom: 6000, compressedTo: 1000, compressing: ['chosen'] },
+    {},
+    'green',
+    'connected · compressed to 17 %'
+  ],
+  [
+    { state: 'connected', compressedFrom: 6000, compressedTo: 1000, compressing: ['metered'] },
+    {},
+    'green',
+    'connected · compressed to 17 % (metered)'
+  ],
+  [
+    {
+      state: 'connected',
+      rttMs: 2.1,
+      compressedFrom: 6000,
+      compressedTo: 1000,
+      compressing: ['busy', 'metered']
+    },
+    {},
+    'green',
+    'connected · 3 ms · compressed to 17 %'
+  ],
+  [
+    { state: 'connected', compressedFrom: 6000, compressedTo: 1000, compressing: [] },
+    {},
+    'green',
+    'connected'
+  ],
+  [
     { state: 'connected', compressedFrom: 6000, compressedTo: 1000 },
     { latency: medians, ...backlog },
     'green',

@@ -30,6 +30,7 @@ const path = (more) => ({
   why: '198.51.100.9 answers',
   since: '2026-11-22T05:00:00.500Z',
   actingRole: 'active',
+  metered: false,
   quality: {
     ...{ signalDbm: -52, linkPercent: 83, rttMs: 12.5, lossPercent: 5 },
     ...{ txBytesPerSecond: null, rxBytesPerSecond: null }
@@ -43,7 +44,7 @@ const path = (more) => ({
 });
 const dead = path({
   ...{ name: 'wwan0', role: 'backup', interface: '', address: '', state: 'down', since: '' },
-  ...{ actingRole: 'backup', quality: null },
+  ...{ actingRole: 'backup', metered: true, quality: null },
   ...{ subflows: 0, rttMs: -1, retransmits: -1, bytesSent: -1, bytesAcked: -1 }
 });
 /** @param {number} group @param {object} [more] */
@@ -231,7 +232,8 @@ test('is documented in docs/metrics.md: the conditional metrics, which few machi
   const sources = [source('ocf', cloud), source('kafka', kafkaSource)];
   const compression = {
     ...{ compressedBatches: 4, compressedFrom: 4000, compressedTo: 700 },
-    ...{ keptUncompressed: 1, compressionFailures: 0, dictionaries: 2 }
+    ...{ keptUncompressed: 1, compressionFailures: 0, dictionaries: 2 },
+    compressing: ['busy', 'metered']
   };
   const uplinks = [uplink({ energy, producers: [producer], ...compression })];
   const rows = [{ wakes: 1, failures: 0, sessions: 1, wokenMs: 1500 }];

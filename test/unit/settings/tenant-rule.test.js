@@ -38,6 +38,7 @@ test.each([
   ['port', {}],
   ['port', { tenantName: 'Acme' }],
   ['port', { tenantName: 'acme', host: '0.0.0.0' }],
+  ['port', { tenantName: 'acme', overlay: 'net' }],
   ['port', { tenantName: 'acme', host: '0.0.0.0', allowAnonymous: true }]
 ])('refuses the tenant from the %s without proof: %j', (from, more) => {
   expect(() => tenantRule(values(from, more))).toThrow(/^[A-Z].*\.$/s);
@@ -46,6 +47,9 @@ test.each([
 test('gives a port to one tenant', () => {
   const rule = { from: 'port', name: 'acme' };
   expect(tenantRule(values('port', { tenantName: 'acme' }))).toEqual(rule);
+  expect(tenantRule(values('port', { tenantName: 'acme', overlay: 'net', login: 'passwords' }))).toEqual(
+    rule
+  );
   expect(tenantRule(values('port', { tenantName: 'acme', host: '::', login: 'passwords' }))).toEqual(rule);
   expect(partSettings(rule)).toEqual({ parted: true, part: 'acme' });
 });

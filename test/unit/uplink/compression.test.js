@@ -248,14 +248,17 @@ test('takes its place from the window of a broker with a small Receive Maximum',
   expect(aside.isReady).toBe(true);
 });
 
-test('compresses with auto only while the link is the limit and the thread has time', () => {
-  const state = { now: 1e6, limitedAt: -Infinity, load: 0.1, on: false };
+test('compresses with auto only while the link is the limit or metered, and the thread has time', () => {
+  const state = { now: 1e6, limitedAt: -Infinity, isMetered: false, load: 0.1, on: false };
   const writer = {
     setCompressing: (/** @type {number} */ _, /** @type {boolean} */ isOn) => (state.on = isOn),
     compression: () => null
   };
   const sessions = /** @type {any} */ ([
-    { writer, aside: new Aside(() => {}), bytes: () => 1, limitedAt: () => state.limitedAt }
+    {
+      ...{ writer, aside: new Aside(() => {}), bytes: () => 1 },
+      ...{ limitedAt: () => state.limitedAt, isMetered: () => state.isMetered }
+    }
   ]);
   const compression = new Compression({
     sessions,
@@ -275,8 +278,37 @@ test('compresses with auto only while the link is the limit and the thread has t
   state.load = 0.1;
   state.now += 299000;
   expect(after()).toBe(true);
+  expect(compression.view().compressing).toEqual(['busy']);
+  state.isMetered = true;
+  expect(after()).toBe(true);
+  expect(compression.view().compressing).toEqual(['busy', 'metered']);
   state.now += 2000;
+  expect(after()).toBe(true);
+  expect(compression.view().compressing).toEqual(['metered']);
+  state.load = 0.9;
   expect(after()).toBe(false);
+  state.load = 0.1;
+  state.isMetered = false;
+  expect(after()).toBe(false);
+  expect(compression.view().compressing).toEqual([]);
+  compression.setStages(new Map([[2, compileStage(checkStage({ compress: 'zstd' }), 'g', ['zstd'])]]));
+  expect(after()).toBe(false);
+  expect(compression.view().compressing).toEqual(['chosen']);
+});
+
+test.each([
+  ['127.0.0.1:metered', ['metered'], 'zstd'],
+  ['127.0.0.1', [], undefined]
+])('compresses with auto over the path %s because of %j', async (paths, compressing, encoding) => {
+  const { broker, bench } = await start({ compress: 'auto' }, { paths });
+  await until(() => bench.state === 'connected');
+  const seen = bench.states.length;
+  const known = () => bench.states.slice(seen).at(-1)?.compressing;
+  await until(() => (compressing.length > 0 ? known()?.length > 0 : bench.states.length > seen + 2), 20000);
+  expect(known()).toEqual(compressing);
+  push(bench, 1, 20);
+  await until(() => bench.engine.held.size === 0);
+  expect(encodingOf(messages(broker)[0])?.encoding).toBe(encoding);
 });
 
 test.each([

@@ -40,6 +40,21 @@ test('enters again under a load that never pauses', async () => {
   expect(firsts(broker, 3)).toEqual(rising(firsts(broker, 3)));
 });
 
+test('counts each packet once, whoever sends when it ends', async () => {
+  const { broker, bench } = await startAboard();
+  const timer = setInterval(() => bench.push(3), 1);
+  cleanups.push(() => clearInterval(timer));
+  for (let i = 0; i < 10; i++) {
+    await until(() => bench.isActive);
+    bench.setStages({ topic: `other/{class}/${i}` });
+    await pause(10);
+  }
+  clearInterval(timer);
+  await delivered(bench);
+  await until(() => bench.last.acknowledged === bench.delivered.length);
+  expect([bench.last.published, bench.last.redelivered]).toEqual([broker.received.length, 0]);
+});
+
 test.each([4, 5])('sends the same packets as the feeder (MQTT version %i)', async (protocolVersion) => {
   const seen = [];
   for (const nativePath of [undefined, require.resolve('../../fixtures/uplink/native-without-connection')]) {

@@ -14,7 +14,7 @@ class Clock {
   }
 
   /** Acknowledges packets at this rate, evenly. */
-  run({ seconds, bytesPerS = 0, packet = 1000, isLimited = true, maximumPacketSize = 0 }) {
+  run({ seconds, bytesPerS = 0, packet = 1000, isLimited = true, maximumPacketSize = 0, ratio = 1 }) {
     this.rate.limited(isLimited);
     const sizes = [];
     const stepMs = 10;
@@ -22,7 +22,7 @@ class Clock {
     for (let ms = 0; ms < seconds * 1000; ms += stepMs) {
       this.time += stepMs;
       for (due += (bytesPerS * stepMs) / 1000; due >= packet; due -= packet) this.rate.acknowledged(packet);
-      if (this.time % 1000 === 0) sizes.push((this.m = this.rate.update(maximumPacketSize)));
+      if (this.time % 1000 === 0) sizes.push((this.m = this.rate.update(maximumPacketSize, ratio)));
     }
     return sizes;
   }
@@ -95,6 +95,19 @@ test("stays below the broker's Maximum Packet Size with topic and key, but not b
   expect(clock.run({ ...run, maximumPacketSize: 4096 })).toEqual([3584]);
   expect(clock.run({ ...run, maximumPacketSize: 1200 })).toEqual([1024]);
   expect(clock.run({ ...run, maximumPacketSize: 1e6 })).toEqual([16384]);
+});
+
+test('grows by compression only while the link is the limit, up to 64 KiB', () => {
+  const clock = new Clock();
+  clock.run({ seconds: 10, bytesPerS: 400e3, ratio: 5.5 });
+  expect([clock.m, clock.rate.packetBytes]).toEqual([45056, 8192]);
+  clock.run({ seconds: 1, bytesPerS: 400e3, ratio: 50 });
+  expect(clock.m).toBe(65536);
+  clock.run({ seconds: 2, bytesPerS: 400e3, ratio: 4, maximumPacketSize: 4608 });
+  expect([clock.m, clock.rate.packetBytes]).toEqual([16384, 4096]);
+  clock.run({ seconds: 11, ratio: 4, isLimited: false, maximumPacketSize: 4608 });
+  expect(clock.m).toBe(4096);
+  expect(new Clock().run({ seconds: 1, isLimited: false, ratio: 3 })).toEqual([16384]);
 });
 
 /** A bench on a link with this many bytes a second and this delay. */

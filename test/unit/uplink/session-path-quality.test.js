@@ -2,7 +2,7 @@
 // What an uplink does with the path quality that the watcher reports.
 
 const { parsePaths } = require('../../../nodes/lib/settings/path-options');
-const { pathsView } = require('../../../nodes/lib/uplink/paths/path-view');
+const { isMetered, pathsView } = require('../../../nodes/lib/uplink/paths/path-view');
 const { PathWatch } = require('../../../nodes/lib/uplink/paths/path-watch');
 const { Paths } = require('../../../nodes/lib/uplink/paths/session-paths');
 
@@ -90,5 +90,46 @@ test('reports quality, advice and both roles, and nothing for a watcher that doe
     { name: 'eth0', role: 'active', actingRole: 'backup', advice: 'backup', adviceWhy: 'it is far', quality },
     { name: 'wwan0', role: 'active', actingRole: 'active', advice: 'active', adviceWhy: '', quality: null },
     { name: 'lo', role: 'backup', actingRole: 'backup', advice: 'backup', quality: null }
+  ]);
+});
+
+/** @param {Paths} paths @param {string[]} names */
+const meteredOn = (paths, ...names) => {
+  time += 1000;
+  return isMetered(
+    paths,
+    names.map((name) => ({ local: ADDRESSES[/** @type {keyof typeof ADDRESSES} */ (name)] }))
+  );
+};
+
+test('knows whether records go over a metered path', () => {
+  const paths = pathsOf('eth0,wwan0:backup:metered,lo:metered');
+  expect(meteredOn(paths)).toBe(false);
+  expect(meteredOn(paths, 'eth0')).toBe(false);
+  expect(meteredOn(paths, 'eth0', 'wwan0')).toBe(false);
+  expect(meteredOn(paths, 'wwan0')).toBe(true);
+  expect(meteredOn(paths, 'eth0', 'lo')).toBe(true);
+  // The kernel has not removed the subflow of a dead path yet.
+  reported[0].state = 'down';
+  expect(meteredOn(paths, 'eth0', 'wwan0')).toBe(true);
+  reported[0].state = 'up';
+  reported[0].actingRole = 'backup';
+  expect(meteredOn(paths, 'eth0', 'wwan0')).toBe(true);
+});
+
+test('takes metered paths from the watch, and mobile interfaces as metered without one', () => {
+  reported[1].metered = true;
+  expect(pathsView(pathsOf('auto'), null).map(({ name, metered }) => [name, metered])).toEqual([
+    ['eth0', false],
+    ['wwan0', true],
+    ['lo', false]
+  ]);
+  const alone = new Paths([], {
+    ...{ now: () => time, read: () => null, defaults: () => [{ device: 'eth0' }, { device: 'wwan0' }] },
+    interfaces: () => ({})
+  });
+  expect(alone.all().map(({ name, metered }) => [name, metered])).toEqual([
+    ['eth0', false],
+    ['wwan0', true]
   ]);
 });

@@ -81,7 +81,7 @@ describe('configuration', () => {
   });
 
   test.each([
-    ['eth0:spare', /^A path is 'active' or 'backup', not "spare"\.$/],
+    ['eth0:spare', /^A path is 'active' or 'backup', and may be 'metered', not "spare"\.$/],
     ['eth0,eth0', /^The list of paths names 'eth0' twice\.$/],
     ['eth0 rm', /^The list of paths takes auto or a list such as eth0,wwan0:backup/],
     ['::1', /takes auto or a list/],

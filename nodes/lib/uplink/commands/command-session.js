@@ -100,7 +100,12 @@ class CommandSession {
     return this.reports.size === 0 || !this.session.connected;
   }
 
-  /** Call it several times a second. */
+  /** True if something may be overdue before a second has passed. */
+  get isWatched() {
+    return Boolean(this.keeper) || this.reports.size > 0;
+  }
+
+  /** Call it once a second, and several times a second while isWatched. */
   checkHealth() {
     this.keeper?.check();
     const { ackTimeoutMs } = this.parts.options;

@@ -1,6 +1,6 @@
 'use strict';
 
-const { retainedPacket } = require('./retained-packet');
+const { publishPacket } = require('./retained-packet');
 
 /** Packet identifier that the in-flight window never uses, because it has at most 1024 places. The engine knows it. */
 const ASIDE_ID = 65535;
@@ -56,7 +56,7 @@ class Aside {
    */
   publish(topic, payload, done) {
     const { protocolVersion, maximumPacketSize } = /** @type {Link} */ (this.#link);
-    const packet = retainedPacket({ topic, payload, id: ASIDE_ID, isV5: protocolVersion === 5 });
+    const packet = publishPacket({ topic, payload, id: ASIDE_ID, isV5: protocolVersion === 5, retain: true });
     if (maximumPacketSize > 0 && packet.length > maximumPacketSize) return done(false);
     this.#done = done;
     this.#write(packet, () => {});

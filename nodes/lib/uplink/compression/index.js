@@ -8,8 +8,13 @@ const { Dictionary } = require('./dictionary');
 
 /**
  * A session of the uplink.
- * @typedef {DictionarySession & { limitedAt: () => number }} Session limitedAt: when its link was last the limit, ms of
- *   now(), -Infinity = never
+ * @typedef {DictionarySession & { limitedAt: () => number, isMetered: () => boolean }} Session limitedAt: when its link
+ *   was last the limit, ms of now(), -Infinity = never; isMetered: its records go over a path that costs by the byte
+ */
+
+/**
+ * Why envelopes are compressed: the user chose a compression; the link of a session is the limit, or metered.
+ * @typedef {'chosen' | 'busy' | 'metered'} Why
  */
 
 /** `auto` compresses for this long after the link was the limit. */
@@ -37,6 +42,8 @@ class Compression {
   #stages = new Map();
   /** By session and stage, as last read. @type {Map<string, import('../../../../native').CompressionNumbers>} */
   #read = new Map();
+  /** @type {Set<Why>} */
+  #why = new Set();
   #totals = {
     compressedBatches: 0,
     compressedFrom: 0,
@@ -96,12 +103,23 @@ class Compression {
 
   /** @param {number} load */
   #switchAuto(load) {
-    const now = this.#now();
-    for (const [id, { isAuto }] of this.#stages) {
-      if (!isAuto) continue;
-      for (const { writer, limitedAt } of this.#sessions)
-        writer.setCompressing(id, now - limitedAt() < AUTO_MS && load < MAX_LOAD);
+    const automatic = [...this.#stages].flatMap(([id, { isAuto }]) => (isAuto ? [id] : []));
+    this.#why = new Set(automatic.length < this.#stages.size ? ['chosen'] : []);
+    if (automatic.length === 0) return;
+    for (const session of this.#sessions) {
+      const why = load < MAX_LOAD ? this.#reasons(session) : [];
+      for (const each of why) this.#why.add(each);
+      for (const id of automatic) session.writer.setCompressing(id, why.length > 0);
     }
+  }
+
+  /** @param {Session} session @returns {Why[]} none = a stage with auto does not compress now */
+  #reasons({ limitedAt, isMetered }) {
+    const isBusy = this.#now() - limitedAt() < AUTO_MS;
+    return [
+      ...(isBusy ? [/** @type {const} */ ('busy')] : []),
+      ...(isMetered() ? [/** @type {const} */ ('metered')] : [])
+    ];
   }
 
   /** Returns the counters of the uplink. */
@@ -110,7 +128,12 @@ class Compression {
       for (const id of this.#stages.keys()) this.#count(`${index} ${id}`, writer.compression(id));
     }
     const dictionaries = [...this.#dictionaries.values()];
-    return { ...this.#totals, dictionaries: dictionaries.reduce((sum, { changes }) => sum + changes, 0) };
+    return {
+      ...this.#totals,
+      dictionaries: dictionaries.reduce((sum, { changes }) => sum + changes, 0),
+      // Empty: a stage with auto is waiting for a reason.
+      ...(this.isUsed && { compressing: [...this.#why] })
+    };
   }
 
   /** @param {string} key @param {import('../../../../native').CompressionNumbers | null} numbers */

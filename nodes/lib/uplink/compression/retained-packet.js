@@ -1,19 +1,21 @@
 'use strict';
 
-const QOS1_RETAIN = 0x33;
+const QOS1 = 0x32;
+const RETAIN = 0x01;
 const NO_PROPERTIES = 0;
 const MAX_TOPIC_BYTES = 65535;
 
 /**
- * Returns a PUBLISH [MQTT 3.3] at QoS 1 with RETAIN.
+ * Returns a PUBLISH [MQTT 3.3] at QoS 1.
  * @param {object} message
  * @param {string} message.topic at most 65,535 bytes
  * @param {Uint8Array} message.payload
  * @param {number} message.id packet identifier
  * @param {boolean} message.isV5
+ * @param {boolean} message.retain
  * @returns {Buffer}
  */
-function retainedPacket({ topic, payload, id, isV5 }) {
+function publishPacket({ topic, payload, id, isV5, retain }) {
   const name = Buffer.from(topic);
   if (name.length > MAX_TOPIC_BYTES)
     throw new RangeError(`The topic has more than ${MAX_TOPIC_BYTES} bytes.`);
@@ -21,7 +23,7 @@ function retainedPacket({ topic, payload, id, isV5 }) {
     ...[u16(name.length), name, u16(id)],
     ...[Buffer.from(isV5 ? [NO_PROPERTIES] : []), payload]
   ]);
-  return Buffer.concat([Buffer.from([QOS1_RETAIN, ...lengthBytes(rest.length)]), rest]);
+  return Buffer.concat([Buffer.from([QOS1 | (retain ? RETAIN : 0), ...lengthBytes(rest.length)]), rest]);
 }
 
 /** @param {number} value @returns {Buffer} */
@@ -38,4 +40,4 @@ function lengthBytes(value) {
   return [...bytes, value];
 }
 
-module.exports = { retainedPacket };
+module.exports = { publishPacket };

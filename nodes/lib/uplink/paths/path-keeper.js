@@ -3,7 +3,7 @@
 const { PathSuspicion } = require('./path-suspicion');
 const { SecondTry } = require('./path-second-try');
 const { PathWatch, carrying } = require('./path-watch');
-const { pathsView, whyOne } = require('./path-view');
+const { isMetered, pathsView, whyOne } = require('./path-view');
 
 /** @typedef {import('./session-paths').Paths} Paths */
 /** @typedef {import('../../../../native').MptcpInfo} MptcpInfo */
@@ -78,6 +78,12 @@ class PathKeeper {
       // This note has no effect on records, so any other reason is more important.
       ...(note && state === 'connected' && code === '' && { ...note, isNote: true })
     };
+  }
+
+  /** True if records of this session may now go over a path that costs by the byte. */
+  get isMetered() {
+    const { session, paths } = this.parts;
+    return isMetered(paths, carrying(session.connected ? this.#info() : null));
   }
 
   /** @param {MptcpInfo} info */

@@ -36,12 +36,24 @@ function whyOne({ transport }, noMptcp) {
 }
 
 /**
+ * True if records of a session may go over a path that costs by the byte. A backup path carries nothing while an active
+ * one has a subflow.
+ * @param {Paths} paths
+ * @param {Pick<import('../../../../native').Subflow, 'local'>[]} subflows those that can carry data
+ */
+function isMetered(paths, subflows) {
+  const ways = paths.having(subflows.map(({ local }) => local));
+  const active = ways.filter((way) => way.role === 'active' && !paths.isDown(way));
+  return (active.length > 0 ? active : ways).some(({ metered }) => metered);
+}
+
+/**
  * Returns each path with this session's figures on it; -1 = unknown.
  * @param {Paths} paths
  * @param {MptcpInfo | null} info null = it has no connection
  */
 function pathsView(paths, info) {
-  return paths.all().map(({ name, wanted, role, device, addresses }) => {
+  return paths.all().map(({ name, wanted, role, metered, device, addresses }) => {
     const report = paths.reported.get(name);
     const state = stateOf(paths, name, device);
     const subflows = (info?.subflows ?? []).filter(
@@ -57,6 +69,7 @@ function pathsView(paths, info) {
       name,
       role: wanted,
       actingRole: role,
+      metered,
       interface: device,
       address: subflows[0]?.local ?? report?.address ?? addresses[0] ?? '',
       state,
@@ -87,4 +100,4 @@ function stateOf(paths, name, device) {
   return device === '' || paths.hasFailed(name) ? 'down' : 'unknown';
 }
 
-module.exports = { mayGo, names, pathsView, whyOne };
+module.exports = { isMetered, mayGo, names, pathsView, whyOne };

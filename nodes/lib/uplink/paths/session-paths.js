@@ -17,6 +17,7 @@ const { PathChanges } = require('./path-changes');
  * @property {string} name as configured
  * @property {Role} wanted role as configured
  * @property {Role} role the present role: the watch may have changed an active path to backup because of its quality
+ * @property {boolean} metered it costs by the byte
  * @property {string} device '' = there is no such interface now, or it has no link
  * @property {string[]} addresses the last known addresses of the interface, or the configured address
  */
@@ -182,7 +183,7 @@ class Paths {
       name,
       addresses: usable(list)
     }));
-    this.known = this.#wanted(status).map(({ target, role }) => {
+    this.known = this.#wanted(status).map(({ target, role, metered = false }) => {
       const isAddress = net.isIPv4(target);
       const has = found.find(({ name, addresses }) =>
         isAddress ? addresses.includes(target) : name === target
@@ -194,6 +195,7 @@ class Paths {
         name: target,
         wanted: role,
         role: this.#acting(target, role),
+        metered,
         device: has?.name ?? '',
         addresses
       };
@@ -204,7 +206,7 @@ class Paths {
   /** @param {import('../../network/paths/paths-status-file').Status | null} status @returns {Wanted[]} */
   #wanted(status) {
     if (this.wanted.length > 0) return this.wanted;
-    if (status) return status.paths.map(({ name, role }) => ({ target: name, role }));
+    if (status) return status.paths.map(({ name, role, metered }) => ({ target: name, role, metered }));
     // An interface that has lost its route is remembered.
     const known = this.known.map(({ name }) => ({ name, interface: name, slot: 0, gateway: '' }));
     return automatic({ defaults: this.sources.defaults() }, known);

@@ -3,6 +3,11 @@
 const NEWLINE = 0x0a;
 const OPEN = 0x7b; // {
 const CLOSE = 0x7d; // }
+/** How the engine begins a line, and what follows the device in it. Quotes in a device are escaped. */
+const BEFORE_DEVICE = '{"d":"';
+const AFTER_DEVICE = '","t":"';
+/** A piece of a division has at least this number, which no envelope that is cut into halves reaches. */
+const FIRST_DIVISION = 4096;
 
 /**
  * A run of lines of an envelope that fits into a packet.
@@ -14,6 +19,7 @@ const CLOSE = 0x7d; // }
  * @property {number} number position in the tree of halves: the whole has 1, the halves of n have 2n and 2n + 1. -1 =
  *   not cut
  * @property {number} lines of the whole envelope
+ * @property {boolean} [isDivided] its lines are of one device
  */
 
 /**
@@ -60,6 +66,68 @@ function cut(bytes, part) {
 }
 
 /**
+ * Divides a piece by devices. The lines of a device become neighbors in `bytes`, in their order. The same piece always
+ * gives the same pieces with the same numbers.
+ * @param {Buffer} bytes
+ * @param {Piece} part
+ * @param {number[]} numbers of the lines, in the order of `bytes`; changed as the lines are
+ * @returns {Piece[]} the piece alone if it is of one device, or cannot be divided
+ */
+function divide(bytes, part, numbers) {
+  const whole = [{ ...part, isDivided: true }];
+  // Without the last line's end, the lines cannot change places.
+  const devices = bytes[part.to - 1] === NEWLINE ? linesByDevice(bytes, part) : [];
+  const count = devices.reduce((sum, lines) => sum + lines.length, 0);
+  if (devices.length < 2 || count !== part.end - part.first) return whole;
+  const base = Math.max(1, part.number) * Math.max(FIRST_DIVISION, 2 ** Math.ceil(Math.log2(devices.length)));
+  const copy = Buffer.from(bytes.subarray(part.from, part.to));
+  const order = numbers.slice(part.first, part.end);
+  let at = part.from;
+  let line = part.first;
+  return devices.map((lines, i) => {
+    const piece = { ...part, first: line, from: at, number: base + i, isDivided: true };
+    for (const { index, from, to } of lines) {
+      at += copy.copy(bytes, at, from - part.from, to - part.from);
+      numbers[line++] = order[index];
+    }
+    return { ...piece, end: line, to: at };
+  });
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {Piece} part
+ * @returns {{ index: number, from: number, to: number }[][]} its lines by device, in the order of their first lines
+ */
+function linesByDevice(bytes, part) {
+  /** @type {Map<string, { index: number, from: number, to: number }[]>} */
+  const devices = new Map();
+  let from = part.from;
+  for (let index = 0; from < part.to; index++) {
+    const to = lineEnd(bytes, from, part.to);
+    const device = deviceOf(bytes, from, to);
+    const lines = devices.get(device);
+    if (lines) lines.push({ index, from, to });
+    else devices.set(device, [{ index, from, to }]);
+    from = to;
+  }
+  return [...devices.values()];
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} from
+ * @param {number} to
+ * @returns {string} the device of a line as it is in JSON, its bytes as characters; '' = the line is not the engine's
+ */
+function deviceOf(bytes, from, to) {
+  const at = from + BEFORE_DEVICE.length;
+  if (bytes.toString('latin1', from, at) !== BEFORE_DEVICE) return '';
+  const end = bytes.indexOf(AFTER_DEVICE, at, 'latin1');
+  return end < 0 || end >= to ? '' : bytes.toString('latin1', at, end);
+}
+
+/**
  * Returns the end of the line that begins at `at`.
  * @param {Buffer} bytes
  * @param {number} at
@@ -70,4 +138,4 @@ function lineEnd(bytes, at, to) {
   return newline < 0 || newline >= to ? to : newline + 1;
 }
 
-module.exports = { cut, readPieces };
+module.exports = { cut, divide, readPieces };

@@ -91,11 +91,11 @@ class Express {
   }
 
   /**
-   * QoS 0 packets are done when they are written, which only the feeder handles.
+   * QoS 0 packets are done when they are written, which only the feeder handles, and so are births of Sparkplug.
    * @param {Map<number, Stage>} stages
    */
   setStages(stages) {
-    this.carriesAll = stages.size > 0 && [...stages.values()].every(({ qos }) => qos === 1);
+    this.carriesAll = stages.size > 0 && [...stages.values()].every(carries);
     this.restUntil = 0;
   }
 
@@ -169,11 +169,11 @@ class Express {
    */
   leave(source, why = '') {
     if (!this.isActive) return;
-    this.refresh();
+    const { wire } = /** @type {ConnectionStream} */ (this.wire);
+    const flights = wire.leave(this.now(), this.numbers);
+    this.#count();
     this.isActive = false;
     this.restUntil = this.now() + (REST_MS[why] ?? OTHER_REST_MS);
-    const { wire } = /** @type {ConnectionStream} */ (this.wire);
-    const flights = wire.leave(this.now());
     for (let i = 0; i < flights.length; i += 3) {
       const [id, number, bytes] = flights.slice(i, i + 3);
       this.window.adopt(id, source ? this.taken.adopt(source, number) : null, 0, bytes);
@@ -184,9 +184,14 @@ class Express {
   /** Updates the sender's counters. */
   refresh() {
     if (!this.isActive) return;
-    const { numbers, counted, sender } = this;
     const { wire } = /** @type {ConnectionStream} */ (this.wire);
-    wire.numbers(numbers);
+    wire.numbers(this.numbers);
+    this.#count();
+  }
+
+  /** Passes what the numbers have gained to the sender. */
+  #count() {
+    const { numbers, counted, sender } = this;
     /** @param {number} field */
     const more = (field) => numbers[field] - counted[field];
     const acknowledged = more(ACKNOWLEDGED);
@@ -202,6 +207,11 @@ class Express {
       numbers[OPEN] > 0 ? { ageMs: numbers[OLDEST], isPassed: numbers[PASSED] === 1 } : null;
     counted.set(numbers);
   }
+}
+
+/** @param {Stage} stage */
+function carries({ qos, format }) {
+  return qos === 1 && format !== 'sparkplug';
 }
 
 exports.Express = Express;

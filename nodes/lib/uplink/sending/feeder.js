@@ -195,7 +195,7 @@ class Feeder {
   everySecond() {
     const { link } = this.sender;
     if (!link) return;
-    const bytes = this.rate.update(link.maximumPacketSize);
+    const bytes = this.rate.update(link.maximumPacketSize, this.sender.ratio.update());
     if (bytes === this.batchBytes) return;
     this.batchBytes = bytes;
     this.source?.setBatchBytes(bytes);
@@ -234,18 +234,22 @@ class Feeder {
   /** Sends what there is room for, for a few ms at most. */
   pump() {
     if (this.express.isActive) return;
-    const { poison, link, quota, liveness } = this.sender;
+    const { births, poison, link, quota, liveness } = this.sender;
     if (!link || this.isPaused || quota.waitMs > 0 || poison.isOnTrial) {
       this.rate.limited(false);
       return;
     }
-    if (this.#enter()) return;
+    if (!births?.isPending && this.#enter()) return;
     if (poison.isFull) this.sender.acquitAll();
     this.isBlocked = poison.isAside;
     this.isFull = false;
     if (!poison.isTime) this.#sendAll();
     // The poison record goes alone: after others were accepted here for a while, or when there are no others.
     if (poison.isDue && this.window.inflight === 0 && this.window.room > 0) this.sender.try();
+    if (births?.isPending) {
+      if (births.writeRest()) this.isFull = true;
+      else this.schedule();
+    }
     this.output.flush();
     const isSearching = poison.isAside || poison.aloneId !== 0 || this.lone !== null;
     // A full window alone may just be small for a long path: larger batches do no harm then.

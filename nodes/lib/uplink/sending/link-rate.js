@@ -20,15 +20,18 @@ const FREE_MS = 10000;
 
 /**
  * The batch size for a link: the number of bytes that it carries in 25 ms, as a power of two, so that an urgent batch
- * does not wait long behind another. The rate is measured from acknowledgements while there is more to send than the
- * link carries: at any other time, it would be the rate of the devices.
+ * does not wait long behind another. With compression, it is the size of the packet that counts. The rate is measured
+ * from acknowledgements while there is more to send than the link carries: at any other time, it would be the rate of
+ * the devices.
  */
 class LinkRate {
   /** @param {() => number} now ms, monotonic */
   constructor(now) {
     this.now = now;
-    /** m in bytes, before the broker's limit. */
+    /** What the link carries in 25 ms, before the broker's limit. */
     this.bytes = FIRST_BATCH_BYTES;
+    /** The same, at most what the broker takes in a packet. */
+    this.packetBytes = FIRST_BATCH_BYTES;
     /** Smoothed, in bytes per second; 0 = unknown. */
     this.goodput = 0;
     this.isLimited = false;
@@ -72,14 +75,18 @@ class LinkRate {
   /**
    * Call it once a second while connected.
    * @param {number} maximumPacketSize of the broker, 0 = no limit
-   * @returns {number} m in bytes
+   * @param {number} [ratio] bytes of batches that a byte of their packets carries, at least 1
+   * @returns {number} m in bytes, before compression. Compressed batches are larger only while the link is the limit:
+   *   then records wait anyway. A batch that compresses less than expected is cut where its packet would be too large.
    */
-  update(maximumPacketSize) {
+  update(maximumPacketSize, ratio = 1) {
     const now = this.now();
     if (this.isLimited) this.#note(now);
     if (now - this.limitedAt >= FREE_MS) this.bytes = Math.min(MAX_BATCH_BYTES, this.bytes * 2);
-    if (maximumPacketSize === 0) return this.bytes;
-    return Math.max(MIN_BATCH_BYTES, Math.min(this.bytes, maximumPacketSize - HEAD_BYTES));
+    const most = maximumPacketSize === 0 ? MAX_BATCH_BYTES : maximumPacketSize - HEAD_BYTES;
+    this.packetBytes = Math.max(MIN_BATCH_BYTES, Math.min(this.bytes, most));
+    const isSlow = now - this.slowAt < FREE_MS;
+    return isSlow ? Math.min(MAX_BATCH_BYTES, Math.floor(this.packetBytes * ratio)) : this.packetBytes;
   }
 
   /** @param {number} now */

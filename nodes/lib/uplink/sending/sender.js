@@ -1,6 +1,7 @@
 'use strict';
 
 const { SENT, DONE, AGAIN, LATER } = require('./taken-batch');
+const { BatchRatio } = require('./batch-ratio');
 const { DetachedBatches } = require('./detached-batches');
 const { Liveness } = require('./liveness');
 const { Quota } = require('./broker-quota');
@@ -49,8 +50,11 @@ class Sender {
     this.quota = new Quota(options.window, options.now);
     /** Writes the packets; also the express path's. */
     this.writer = new options.native.PublishWriter();
+    /** Of the edge node, if the session is one. @type {import('../sparkplug/births').Births | null} */
+    this.births = null;
     /** Bytes of the prepared packet. */
     this.size = 0;
+    this.ratio = new BatchRatio();
     this.poison = new PoisonRecord({
       now: options.now,
       trialMs: retryMs,
@@ -181,11 +185,13 @@ class Sender {
    * @param {TakenBatch} batch
    * @param {number} index pending
    * @param {Stage} stage
-   * @returns {boolean} false: it was cut into two, call send() again
+   * @returns {boolean} false: it was cut, call send() again
    */
   send(batch, index, stage) {
     const link = /** @type {Link} */ (this.link);
     const { poison, writer } = this;
+    // A message of an edge node has records of one device.
+    if (stage.format === 'sparkplug' && batch.divide(index)) return false;
     if (!this.#prepare(batch, index)) {
       const reason = 'A record was refused: its topic is empty, too long or contains +, # or NUL.';
       batch.pending--;
@@ -256,10 +262,12 @@ class Sender {
     const { output, size } = this;
     const now = this.now();
     const isAgain = batch.states[index] === AGAIN;
+    this.ratio.written(batch.payloadBytes(index) || size, size);
     batch.pending--;
     batch.states[index] = SENT;
     const id = this.window.open(batch, index, size, now);
     if (stage.qos && PoisonRecord.goesAlone(batch, index)) this.poison.wentAlone(id);
+    if (stage.format === 'sparkplug') this.births?.writeBefore(batch.isUrgent);
     const out = output.reserve(size);
     output.filled(this.writer.write(out, output.end, id, isAgain), batch.isUrgent);
     if (stage.qos) this.liveness.sent(id, now);

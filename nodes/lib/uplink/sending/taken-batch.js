@@ -1,6 +1,6 @@
 'use strict';
 
-const { cut, readPieces } = require('./envelope-pieces');
+const { cut, divide, readPieces } = require('./envelope-pieces');
 
 /** @typedef {import('./envelope-pieces').Piece} Piece */
 
@@ -69,6 +69,11 @@ class TakenBatch {
     this.queued = false;
     /** The pieces of an envelope that was cut; null = it is whole. @type {Piece[] | null} */
     this.parts = null;
+    /**
+     * The lines of the engine's envelope in the order of `buffer`, if a division changed it.
+     * @type {number[] | null}
+     */
+    this.lines = null;
 
     /** Records that the cloud will never accept, and the reason. @type {number[] | null} */
     this.dead = null;
@@ -110,7 +115,7 @@ class TakenBatch {
     this.isUrgent = this.class === MOST_URGENT && !this.isBacklog;
     this.order = order;
     this.takenAt = now;
-    this.parts = null;
+    this.parts = this.lines = null;
     this.dead = null;
     if (this.kind === RECORDS_KIND) this.count = this.#findRecords(length);
     else {
@@ -190,6 +195,13 @@ class TakenBatch {
     return writer.prepare(stage, buffer, meta, this.payloadAt, this.payloadEnd, WHOLE);
   }
 
+  /** Returns the bytes of an envelope's packet before compression, 0 for other batches. @param {number} packet */
+  payloadBytes(packet) {
+    if (!this.isEnvelope) return 0;
+    const part = this.parts?.[packet];
+    return part ? part.to - part.from : this.payloadEnd - this.payloadAt;
+  }
+
   /**
    * Cuts an envelope's packet into two, which take its place. REQUIRES: the packet and all packets behind it are not in
    * flight.
@@ -204,16 +216,42 @@ class TakenBatch {
       if (this.parts.length === 1) this.parts = null;
       return false;
     }
-    this.parts.splice(packet, 1, ...halves);
-    if (this.count === this.states.length) this.#widen();
-    this.states.copyWithin(packet + 1, packet, this.count);
-    this.tries.copyWithin(packet + 1, packet, this.count);
-    this.takenBefore.copyWithin(packet + 1, packet, this.count);
-    this.drops.copyWithin(packet + 1, packet, this.count);
-    this.count++;
-    this.pending++;
-    this.open++;
+    this.#replace(packet, halves);
     return true;
+  }
+
+  /**
+   * Divides an envelope's packet by devices, each of which gets a packet of its own. Lines of the same device become
+   * neighbors. REQUIRES: as split().
+   * @param {number} packet
+   * @returns {boolean} false when it is of one device already, or not lines of JSON
+   */
+  divide(packet) {
+    if (!this.isEnvelope) return false;
+    this.parts ??= readPieces(this.buffer, this.payloadAt, this.payloadEnd);
+    const part = this.parts[packet];
+    if (part.isDivided) return false;
+    this.lines ??= Array.from({ length: part.lines }, (_, line) => line);
+    const pieces = divide(this.buffer, part, this.lines);
+    this.#replace(packet, pieces);
+    return pieces.length > 1;
+  }
+
+  /**
+   * @param {number} packet of an envelope
+   * @param {Piece[]} pieces that take its place
+   */
+  #replace(packet, pieces) {
+    const more = pieces.length - 1;
+    /** @type {Piece[]} */ (this.parts).splice(packet, 1, ...pieces);
+    while (this.count + more > this.states.length) this.#widen();
+    for (const list of [this.states, this.tries, this.takenBefore, this.drops]) {
+      list.copyWithin(packet + 1 + more, packet + 1, this.count);
+      list.fill(list[packet], packet + 1, packet + 1 + more);
+    }
+    this.count += more;
+    this.pending += more;
+    this.open += more;
   }
 
   /** Marks the only packet as in flight. */
@@ -286,7 +324,7 @@ class TakenBatch {
     const part = this.parts?.[packet];
     if (this.kind === RECORDS_KIND) dead.push(packet);
     else if (part && part.lines === this.records) {
-      for (let line = part.first; line < part.end; line++) dead.push(line);
+      for (let line = part.first; line < part.end; line++) dead.push(this.lines?.[line] ?? line);
       // An envelope that a flow made is one record for the engine, regardless of its lines.
     } else if (before === 0) for (let i = 0; i < this.records; i++) dead.push(i);
     return dead.length - before;

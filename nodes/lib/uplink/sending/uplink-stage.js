@@ -8,7 +8,7 @@ const { filterProblem } = require('../../settings/rules');
 /** @typedef {NonNullable<import('../../../../native').PublishStage['format']>} Format */
 
 /** @type {readonly Format[]} */
-const FORMATS = ['ndjson', 'json', 'cbor', 'senml-json', 'senml-cbor'];
+const FORMATS = ['ndjson', 'json', 'cbor', 'senml-json', 'senml-cbor', 'sparkplug'];
 /** @typedef {'off' | 'zstd' | 'deflate' | 'auto'} Compress */
 /** @typedef {Exclude<Compress, 'auto'>} Compression */
 
@@ -24,7 +24,8 @@ const MAX_FILTERS = 100;
  * @property {Format} [format] of envelopes, default ndjson
  * @property {History} [history] how backlog is marked, default property (MQTT 5 only)
  * @property {string} [historySuffix] of the topic, default /history
- * @property {Compress} [compress] how envelopes are compressed, default off; auto: while the link is the limit
+ * @property {Compress} [compress] how envelopes are compressed, default off; auto: while the link is the limit or
+ *   metered
  * @property {string} [neverCompress] MQTT topic filters, separated by commas: an envelope with a record of such a topic
  *   is not compressed; default none
  */
@@ -124,7 +125,9 @@ function checkStage({
 function compileStage(stage, ownGateway, available = []) {
   const { topic, recordTopic, qos, format, history, historySuffix, compress, neverCompress } = stage;
   const name = stage.gateway ?? ownGateway;
-  const wanted = compress === 'auto' ? available[0] : compress;
+  // Sparkplug knows no compression.
+  const chosen = format === 'sparkplug' ? 'off' : compress;
+  const wanted = chosen === 'auto' ? available[0] : chosen;
   return {
     topic: compileTopic(topic, name),
     recordTopic: compileTopic(recordTopic, name),
@@ -137,7 +140,7 @@ function compileStage(stage, ownGateway, available = []) {
     // An explicit compression that is missing has stopped the uplink node already.
     compress: wanted && available.includes(wanted) ? wanted : 'off',
     neverCompress: readFilters(neverCompress),
-    isAuto: compress === 'auto',
+    isAuto: chosen === 'auto',
     dictionaryTopic: dictionaryTopic(topic, name)
   };
 }

@@ -1,6 +1,7 @@
 'use strict';
 
-const { MqttClient } = require('mqtt');
+// 'mqtt' would also load its connections, with WebSocket and SOCKS; ours replace them.
+const { default: MqttClient } = require('mqtt/lib/client');
 const { nameOf, secure } = require('./connection-options');
 const { ConnectionStream, passEach } = require('./connection-stream');
 
@@ -61,12 +62,15 @@ function makeClient({ options, stream, native, timeoutMs, onPuback, onPublish })
     password: options.password,
     keepalive: options.keepalive,
     clean: !options.kept,
+    ...(options.will && { will: options.will() }),
     ...(options.kept && options.protocolVersion === 5 && { properties: options.kept }),
     reconnectPeriod: 0,
     connectTimeout: timeoutMs,
     // A timer for each PUBACK would cost more than the PUBACK; see Session.alive().
     reschedulePings: false,
     resubscribe: false,
+    // Without it, each thread keeps a Buffer of each number up to 65,535: 7 MB.
+    writeCache: false,
     manualConnect: true
   });
   if (onPublish) {

@@ -26,6 +26,7 @@ const { ConnectionStream } = require('./connection-stream');
  * @property {Kept} [kept]
  * @property {import('../paths/session-paths').Paths | null} [ways]
  * @property {string} [meanwhile] see WatchOptions
+ * @property {() => { topic: string, payload: Buffer, qos: 0 | 1, retain: boolean }} [will] of the next connection
  */
 
 /** @typedef {import('../../settings/uplink-options').CheckedOptions & GroupSessionOptions} SessionOptions */
@@ -41,6 +42,7 @@ const { ConnectionStream } = require('./connection-stream');
  *   mqtt.js receives no PUBACK then
  * @property {(packet: import('mqtt').IPublishPacket, done: () => void) => void} [onPublish] see ClientParts
  * @property {(code: string, reason: string) => void} [onProblem]
+ * @property {() => void} [onLeaving] a DISCONNECT follows, after which the broker publishes no will
  */
 
 /** Default of SessionOptions.meanwhile. */
@@ -169,6 +171,7 @@ class Session {
     if (client && this.connected) {
       this.why = why;
       this.isRenewing = true;
+      this.handlers.onLeaving?.();
       const deadline = setTimeout(() => client.stream.destroy(), CLOSE_MS);
       client.end(false, {}, () => clearTimeout(deadline));
     } else if (client || this.dial) this.kill(why);
@@ -187,6 +190,7 @@ class Session {
   stop(done) {
     const { client } = this;
     const wasConnected = this.connected;
+    if (wasConnected) this.handlers.onLeaving?.();
     this.stopped = true;
     clearTimeout(this.timer);
     this.#hangUp();

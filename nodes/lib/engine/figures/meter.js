@@ -2,7 +2,7 @@
 // Computes rates per second from two readings of the counters.
 
 /**
- * @typedef {import('../../../native/index.js').EngineStats} EngineStats
+ * @typedef {import('../../../../native/index.js').EngineStats} EngineStats
  * @typedef {{ recordsIn: number, recordsOut: number, batches: number, copiesDropped: number,
  *   filtered: number }} StageRate
  * @typedef {{ seconds: number, stages: Map<number, StageRate>, counters: Record<string, number> }} Rates

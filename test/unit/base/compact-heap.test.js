@@ -1,0 +1,43 @@
+'use strict';
+
+const { compactWhenIdle } = require('../../../nodes/lib/base/compact-heap');
+
+/** CPU time of the process so far, µs. */
+let used = 0;
+/** @type {jest.Mock<void, []>} */
+let compact;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  used = 1_000_000;
+  compact = jest.fn();
+  jest
+    .spyOn(process, 'cpuUsage')
+    .mockImplementation((before) => ({ user: used - (before?.user ?? 0), system: 0 }));
+  compactWhenIdle(compact);
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+});
+
+/** @param {number} ms @param {number} cores that the process takes meanwhile */
+function pass(ms, cores) {
+  used += ms * 1000 * cores;
+  jest.advanceTimersByTime(ms);
+}
+
+test('waits while the process works', () => {
+  pass(10_000, 0.9);
+  pass(10_000, 0.1);
+  expect(compact).not.toHaveBeenCalled();
+  pass(10_000, 0.01);
+  expect(compact).toHaveBeenCalledTimes(1);
+});
+
+test('compacts once', () => {
+  for (let i = 0; i < 10; i++) pass(10_000, 0.001);
+  expect(compact).toHaveBeenCalledTimes(1);
+  expect(jest.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,85 @@
+'use strict';
+
+const fs = require('node:fs');
+const http = require('node:http');
+const os = require('node:os');
+const path = require('node:path');
+const { setTimeout: sleep } = require('node:timers/promises');
+const { ControlSocket, SOCKET } = require('../../../flows/service/control-socket');
+
+/** @type {string} */
+let home;
+/** @type {ControlSocket} */
+let socket;
+/** Time that a copy takes. */
+let copyMs = 0;
+let copies = 0;
+let most = 0;
+
+beforeEach(async () => {
+  home = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-control-'));
+  for (const name of ['log.db', 'commands.db']) fs.writeFileSync(path.join(home, name), name);
+  copies = most = 0;
+  const copy = async (/** @type {string} */ file) => {
+    most = Math.max(most, ++copies);
+    await sleep(copyMs);
+    fs.writeFileSync(file, Buffer.alloc(3_000_000, 'x'));
+    copies--;
+    return true;
+  };
+  const report = (/** @type {string} */ sentence) => {
+    throw new Error(sentence);
+  };
+  const engine = { id: 'gw', directory: home, log: copy, commands: copy };
+  socket = new ControlSocket({ home, state: () => ({}), engines: () => [engine], report });
+  await socket.open();
+});
+
+afterEach(() => {
+  socket.close();
+  fs.rmSync(home, { recursive: true });
+});
+
+/** @param {string} name of a database @returns {Promise<{ status?: number, body: Buffer }>} */
+function ask(name) {
+  return new Promise((resolve, reject) => {
+    const options = { socketPath: path.join(home, SOCKET), path: `/engines/gw/${name}`, agent: false };
+    const request = http.get(options, async (response) => {
+      const parts = [];
+      for await (const part of response) parts.push(part);
+      resolve({ status: response.statusCode, body: Buffer.concat(parts) });
+    });
+    request.once('error', reject);
+  });
+}
+
+test('gives one database after the other to a client that does not pause', async () => {
+  copyMs = 0;
+  for (let i = 0; i < 20; i++) {
+    for (const name of ['log.db', 'commands.db']) {
+      const { status, body } = await ask(name);
+      expect({ status, bytes: body.length }).toEqual({ status: 200, bytes: 3_000_000 });
+    }
+  }
+});
+
+test('makes one copy at a time', async () => {
+  copyMs = 100;
+  const answers = await Promise.all([ask('log.db'), ask('commands.db')]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect(most).toBe(1);
+});
+
+test('refuses another backup while a long one is being made, and takes the next one', async () => {
+  copyMs = 4000;
+  const long = ask('log.db');
+  await sleep(50);
+  const { status, body } = await ask('log.db');
+  expect({ status, error: JSON.parse(body.toString()).error }).toEqual({
+    status: 409,
+    error: 'Another backup is being made.'
+  });
+  expect((await long).status).toBe(200);
+  copyMs = 0;
+  expect((await ask('log.db')).status).toBe(200);
+}, 20000);
