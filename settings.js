@@ -7,7 +7,7 @@ const { applyEnvironment } = require('./flows/launcher/environment');
 const { prepareHome } = require('./flows/launcher/home');
 const { logLine } = require('./flows/launcher/log');
 const { guardOf } = require('./flows/launcher/guard');
-const { forgetNodes, unusedCoreNodes } = require('./flows/launcher/unused-nodes');
+const { forgetNodes, removeUnusedNodes, unusedCoreNodes } = require('./flows/launcher/unused-nodes');
 
 // All files are the gateway's own, also those that Node-RED writes: the flow, its secrets, its log.
 process.umask(0o077);
@@ -17,10 +17,13 @@ const home = prepareHome(env.SEGANET_HOME);
 const editor = env.SEGANET_EDITOR_PORT !== 'off';
 const password = env.SEGANET_ADMIN_PASSWORD_HASH;
 
-/** Without an editor: Node-RED opens no HTTP server at all, and loads only the core nodes of the flow. */
+/** Without an editor: Node-RED opens no HTTP server at all, and loads only the core nodes and our nodes of the flow. */
 function headless() {
   const nodesExcludes = unusedCoreNodes(home.flowFile, env.SEGANET_HOME);
   forgetNodes(env.SEGANET_HOME, nodesExcludes);
+  const file = require.resolve('./package.json');
+  const unused = removeUnusedNodes(file, home.flowFile, env.SEGANET_HOME);
+  forgetNodes(env.SEGANET_HOME, unused, require(file).name);
   return { httpAdminRoot: false, httpNodeRoot: false, disableEditor: true, nodesExcludes };
 }
 

@@ -10,7 +10,8 @@ const { watchEditor, watchStatuses } = require('./watch');
 const { checkFlow, watchStart } = require('./started');
 const { guardOf } = require('./guard');
 const { applyProfile } = require('./profiles');
-const { compactHeap } = require('../../nodes/lib/base/compact-heap');
+const { loadLate } = require('./late-modules');
+const { compactWhenIdle } = require('../../nodes/lib/base/compact-heap');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
 const { onRuntimeEvent } = require('../../nodes/lib/base/runtime-events');
 const { logProblem } = require('./home');
@@ -70,6 +71,7 @@ async function runNodeRed(env, settings, isDemo, service) {
   if (problem) warn(problem);
   const hasEditor = settings.httpAdminRoot !== false;
   checkFlow(settings.flowFile, hasEditor);
+  if (!hasEditor) loadLate();
   const RED = require('node-red');
   await service.follow(RED);
   onRuntimeEvent(RED.events, 'flows:starting', forgetRepeated, warn);
@@ -78,7 +80,7 @@ async function runNodeRed(env, settings, isDemo, service) {
   const started = onRuntimeEvent(RED.events, 'flows:started', compactOnce, warn);
   function compactOnce() {
     started();
-    setImmediate(compactHeap);
+    compactWhenIdle();
   }
   watchStatuses(RED, (port) => {
     if (!isDemo) return;

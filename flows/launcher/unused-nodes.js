@@ -1,8 +1,8 @@
 'use strict';
 
 // Node-RED loads the modules of all its core nodes, whether the flow uses them or not: about 15 MB of JavaScript heap.
-// Without an editor the flow cannot change while the gateway runs, so the core nodes that it does not use need not be
-// loaded.
+// It does the same with those of this package. Without an editor the flow cannot change while the gateway runs, so the
+// nodes that it does not use need not be loaded.
 
 const fs = require('fs');
 const path = require('path');
@@ -35,6 +35,16 @@ function parsed(text) {
   }
 }
 
+/** Results of hasSubflowModule(), which reads the package.json of each package. @type {Map<string, boolean>} */
+const knownFolders = new Map();
+
+/** @param {string} folder node_modules @returns {boolean} */
+function mayBringNodes(folder) {
+  const known = knownFolders.get(folder) ?? hasSubflowModule(folder);
+  knownFolders.set(folder, known);
+  return known;
+}
+
 /**
  * True if a package in the folder contains a subflow, whose nodes are not in the flow file.
  * @param {string} folder node_modules
@@ -58,6 +68,30 @@ function typesOf(page) {
 }
 
 /**
+ * Returns the types of a flow's nodes.
+ * @param {string} flowFile
+ * @param {string[]} folders node_modules with packages that may contain further nodes
+ * @returns {Set<string> | null} null if it is uncertain what the flow needs
+ */
+function typesIn(flowFile, folders) {
+  const nodes = parsed(readText(flowFile));
+  if (!Array.isArray(nodes) || folders.some(mayBringNodes)) return null;
+  return new Set(nodes.map((node) => node?.type));
+}
+
+/** @param {string} userDir @param {string} main a file of Node-RED @returns {string[]} where its packages are */
+const packageFolders = (userDir, main) => [
+  path.join(userDir, 'node_modules'),
+  path.dirname(path.dirname(path.dirname(main)))
+];
+
+/** @param {string} page the .html of a node @param {Set<string>} used @returns {boolean} */
+function isUnused(page, used) {
+  const types = typesOf(page);
+  return types.length > 0 && !types.some((type) => used.has(type));
+}
+
+/**
  * Returns the core nodes that a flow does not use, for Node-RED's setting `nodesExcludes`.
  * @param {string} flowFile
  * @param {string} userDir
@@ -65,22 +99,18 @@ function typesOf(page) {
  * @returns {string[]} file names such as 10-mqtt.js; empty if it is uncertain what the flow needs
  */
 function unusedCoreNodes(flowFile, userDir, nodeRed) {
-  const nodes = parsed(readText(flowFile));
   // The setting would also exclude a node of the user's folder that has the same file name.
-  if (!Array.isArray(nodes) || fs.existsSync(path.join(userDir, 'nodes'))) return [];
+  if (fs.existsSync(path.join(userDir, 'nodes'))) return [];
   try {
     const main = nodeRed ?? require.resolve('node-red');
-    const beside = path.dirname(path.dirname(path.dirname(main)));
-    if ([path.join(userDir, 'node_modules'), beside].some(hasSubflowModule)) return [];
+    const used = typesIn(flowFile, packageFolders(userDir, main));
+    if (!used) return [];
     const found = require.resolve('@node-red/nodes/package.json', { paths: [path.dirname(main)] });
     const core = path.join(path.dirname(found), 'core');
-    const used = new Set(nodes.map((node) => node?.type));
     return namesIn(core).flatMap((group) =>
       namesIn(path.join(core, group)).filter((name) => {
         const page = path.join(core, group, name.replace(/\.js$/, '.html'));
-        if (!name.endsWith('.js') || !fs.existsSync(page)) return false;
-        const types = typesOf(page);
-        return types.length > 0 && !types.some((type) => used.has(type));
+        return name.endsWith('.js') && fs.existsSync(page) && isUnused(page, used);
       })
     );
   } catch {
@@ -89,15 +119,41 @@ function unusedCoreNodes(flowFile, userDir, nodeRed) {
 }
 
 /**
- * Removes core nodes from the list that Node-RED keeps of its nodes. Otherwise Node-RED would remove them itself and
- * warn that they are missing. Disabled nodes stay in the list, so that they stay disabled.
+ * Removes the nodes that a flow does not use from the package.json of a package, as require() returns it to this
+ * process and thus to Node-RED.
+ * @param {string} file package.json
+ * @param {string} flowFile
  * @param {string} userDir
- * @param {string[]} files of unusedCoreNodes()
+ * @returns {string[]} names of the files of the removed nodes; empty if it is uncertain what the flow needs
  */
-function forgetNodes(userDir, files) {
+function removeUnusedNodes(file, flowFile, userDir) {
+  try {
+    const used = typesIn(flowFile, packageFolders(userDir, require.resolve('node-red')));
+    if (!used) return [];
+    /** @type {Record<string, string>} */
+    const nodes = require(file)['node-red'].nodes;
+    const page = (/** @type {string} */ name) =>
+      path.join(path.dirname(file), nodes[name].replace(/\.js$/, '.html'));
+    const names = Object.keys(nodes).filter((name) => isUnused(page(name), used));
+    const files = names.map((name) => path.basename(nodes[name]));
+    for (const name of names) delete nodes[name];
+    return files;
+  } catch {
+    return []; // all are loaded
+  }
+}
+
+/**
+ * Removes nodes from the list that Node-RED keeps of its nodes. Otherwise Node-RED would remove them itself and warn
+ * that they are missing. Disabled nodes stay in the list, so that they stay disabled.
+ * @param {string} userDir
+ * @param {string[]} files of unusedCoreNodes() or removeUnusedNodes()
+ * @param {string} [module] name of their package
+ */
+function forgetNodes(userDir, files, module = 'node-red') {
   const list = path.join(userDir, '.config.nodes.json');
   const modules = parsed(readText(list));
-  const nodes = modules?.['node-red']?.nodes;
+  const nodes = modules?.[module]?.nodes;
   if (typeof nodes !== 'object' || nodes === null) return;
   const names = Object.keys(nodes).filter(
     (name) => nodes[name]?.enabled === true && files.includes(path.basename(String(nodes[name].file)))
@@ -107,4 +163,4 @@ function forgetNodes(userDir, files) {
   replaceFile(list, `${JSON.stringify(modules, null, 4)}\n`);
 }
 
-module.exports = { forgetNodes, unusedCoreNodes };
+module.exports = { forgetNodes, removeUnusedNodes, unusedCoreNodes };

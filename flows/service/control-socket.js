@@ -11,6 +11,7 @@ const crypto = require('node:crypto');
 const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
+const { setTimeout: sleep } = require('node:timers/promises');
 
 const SOCKET = 'gateway.sock';
 /** Longest path of a Unix socket, bytes. */
@@ -18,6 +19,8 @@ const MAX_PATH = 107;
 const COPY = /^backup-[0-9a-f]{12}\.db(-journal|-wal|-shm)?$/;
 /** Space that must stay free beside a copy. */
 const HEADROOM_BYTES = 16 << 20;
+/** A client may ask for the next database before the connection of the last one has closed. */
+const WAIT_MS = 2000;
 
 /** @param {string} home @returns {string} */
 const socketIn = (home) => path.join(home, SOCKET);
@@ -37,7 +40,8 @@ class ControlSocket {
   #report;
   /** @type {http.Server | null} */
   #server;
-  #isCopying;
+  /** The copy that is under way. @type {Promise<void> | null} */
+  #copying;
 
   /**
    * @param {object} parts
@@ -52,7 +56,7 @@ class ControlSocket {
     this.#engines = engines;
     this.#report = report;
     this.#server = null;
-    this.#isCopying = false;
+    this.#copying = null;
   }
 
   /**
@@ -124,8 +128,10 @@ class ControlSocket {
    * @param {(file: string) => Promise<unknown>} copy
    */
   async #send(response, directory, name, copy) {
-    if (this.#isCopying) return answer(response, 409, { error: 'Another backup is being made.' });
-    this.#isCopying = true;
+    if (this.#copying) await Promise.race([this.#copying, sleep(WAIT_MS, undefined, { ref: false })]);
+    if (this.#copying) return answer(response, 409, { error: 'Another backup is being made.' });
+    let ended = () => {};
+    this.#copying = new Promise((resolve) => (ended = resolve));
     const file = path.join(directory, `backup-${crypto.randomBytes(6).toString('hex')}.db`);
     try {
       removeCopies(directory);
@@ -142,7 +148,8 @@ class ControlSocket {
       });
     } finally {
       fs.rmSync(file, { force: true });
-      this.#isCopying = false;
+      this.#copying = null;
+      ended();
     }
   }
 }

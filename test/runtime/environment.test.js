@@ -116,7 +116,11 @@ describe('refuses an unusable value with a sentence that names the variable', ()
       '5',
       /is no longer a variable: set "Minimum gap \(ms\)" \(gapMs\) in the batch node of your flow/
     ],
-    ['SEGANET_BATCH_FORMAT', 'xml', /must be one of ndjson, json, cbor, senml-json, senml-cbor, not "xml"/],
+    [
+      'SEGANET_BATCH_FORMAT',
+      'xml',
+      /must be one of ndjson, json, cbor, senml-json, senml-cbor, sparkplug, not "xml"/
+    ],
     ['SEGANET_EDITOR_PORT', 'on', /whole number/],
     ['SEGANET_DEVICE_HOST', 'a b', /IP address or a host name/],
     ['SEGANET_GATEWAY_ID', 'a/b', /no space, "\/"/],
@@ -130,7 +134,7 @@ describe('refuses an unusable value with a sentence that names the variable', ()
     ['SEGANET_ACKNOWLEDGE', 'maybe', /must be one of safe, stored, received/],
     ['SEGANET_LOG_MIB', '0', /from 1 to 1048576/],
     ['SEGANET_SESSIONS', '1,2/2', /cannot be used: Sessions '1,2\/2' names class 2 twice/],
-    ['SEGANET_UPLINK_PATHS', 'eth0:spare', /'active' or 'backup', not "spare"/],
+    ['SEGANET_UPLINK_PATHS', 'eth0:spare', /'active' or 'backup', and may be 'metered', not "spare"/],
     ['SEGANET_COMMANDS', 'yes', /must be one of off, on/],
     ['SEGANET_HISTORY', 'yes', /must be one of property, suffix, none/],
     ['SEGANET_RULES', '[', /cannot be used: The rules are not valid JSON/],

@@ -2,7 +2,7 @@
 
 const fs = require('fs');
 const path = require('path');
-const { forgetNodes, unusedCoreNodes } = require('../../flows/launcher/unused-nodes');
+const { forgetNodes, removeUnusedNodes, unusedCoreNodes } = require('../../flows/launcher/unused-nodes');
 const { cleanUp, temporaryFolder } = require('./process');
 
 afterEach(cleanUp);
@@ -49,6 +49,34 @@ test('leaves out nothing when an installed package or a local file may bring mor
   }
 });
 
+describe('nodes of a package', () => {
+  /** A package with three nodes. @param {unknown} flow @param {string} [home] */
+  function remaining(flow, home = temporaryFolder()) {
+    const folder = temporaryFolder();
+    const page = (/** @type {string} */ type) => `<script>RED.nodes.registerType('${type}', {})</script>`;
+    for (const name of ['a', 'b']) write(folder, `nodes/${name}.html`, page(name));
+    write(folder, 'nodes/c.html', '');
+    const nodes = { a: 'nodes/a.js', b: 'nodes/b.js', c: 'nodes/c.js' };
+    const file = write(folder, 'package.json', { name: 'own', 'node-red': { nodes } });
+    const removed = removeUnusedNodes(file, write(home, 'gateway.json', flow), home);
+    return { removed, left: Object.keys(require(file)['node-red'].nodes) };
+  }
+
+  test('are removed if the flow does not use them', () => {
+    // c registers no type, so it is uncertain what needs it.
+    expect(remaining([{ type: 'b' }])).toEqual({ removed: ['a.js'], left: ['b', 'c'] });
+    expect(remaining([{ type: 'a' }, { type: 'b' }])).toEqual({ removed: [], left: ['a', 'b', 'c'] });
+  });
+
+  test('stay when it is uncertain what the flow needs', () => {
+    expect(remaining('torn [').left).toEqual(['a', 'b', 'c']);
+    const home = temporaryFolder();
+    write(home, 'node_modules/d/package.json', { 'node-red': { nodes: { d: 'd.json' } } });
+    expect(remaining([], home).left).toEqual(['a', 'b', 'c']);
+    expect(removeUnusedNodes('/none/package.json', '/none', '/none')).toEqual([]);
+  });
+});
+
 test("forgets them in Node-RED's list, but keeps disabled ones and other packages", () => {
   const folder = temporaryFolder();
   const node = (/** @type {string} */ file, enabled = true) => ({ enabled, file: `/x/${file}` });
@@ -64,6 +92,8 @@ test("forgets them in Node-RED's list, but keeps disabled ones and other package
   forgetNodes(folder, ['90-exec.js', '70-HTML.js', 'a.js']);
   const after = JSON.parse(fs.readFileSync(list, 'utf8'));
   expect(after).toEqual(modules({ mqtt: node('10-mqtt.js'), html: node('70-HTML.js', false) }));
+  forgetNodes(folder, ['a.js'], 'other');
+  expect(JSON.parse(fs.readFileSync(list, 'utf8')).other).toEqual({ nodes: {} });
   write(folder, '.config.nodes.json', 'torn');
   forgetNodes(folder, ['90-exec.js']);
   expect(fs.readFileSync(list, 'utf8')).toBe('torn');
