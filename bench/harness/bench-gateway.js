@@ -21,10 +21,12 @@ function command() {
 class BenchGateway {
   /**
    * @param {{cloud: import('./cloud').Cloud, env?: Record<string, string>,
-   *          cpus?: string, openFiles?: number, statistics?: boolean, flow?: object[]}} options
+   *          cpus?: string, openFiles?: number, statistics?: boolean, flow?: object[],
+   *          within?: string[]}} options
    *        env: settings as in flow-settings.js
    *        statistics: opens the admin API, which stats() needs
    *        flow: nodes in addition to those of flows/gateway.json
+   *        within: command prefix, such as that of a control group
    */
   constructor(options) {
     this.options = options;
@@ -51,7 +53,7 @@ class BenchGateway {
 
   /** Starts the gateway (again) and waits until devices can connect. @returns {Promise<number>} ms until then */
   async start() {
-    const { cloud, cpus, openFiles, statistics } = this.options;
+    const { cloud, cpus, openFiles, statistics, within } = this.options;
     this.port = this.port || (await freePort());
     if (statistics) this.editorPort = this.editorPort || (await freePort());
     // The tester's own configuration must not affect the gateway.
@@ -73,7 +75,14 @@ class BenchGateway {
     if (this.child) this.history += this.child.output;
     const since = Date.now();
     const [file, ...args] = command();
-    const child = new Child(file, args, { cpus, openFiles, name: 'gateway', cwd: root, env: variables });
+    const child = new Child(file, args, {
+      cpus,
+      openFiles,
+      within,
+      name: 'gateway',
+      cwd: root,
+      env: variables
+    });
     this.child = child;
     try {
       await waitForPort(this.port, '127.0.0.1', 60000, () => Boolean(child.exit));

@@ -8,12 +8,13 @@ const { groupPids } = require('./proc');
 let made = 0;
 
 /**
- * Finds the CPU controller in /proc/self/mountinfo (proc(5)). With version 1 it has its own hierarchy, possibly shared
- * with other controllers; otherwise it is in the hierarchy of version 2.
+ * Finds a controller in /proc/self/mountinfo (proc(5)). With version 1 it has its own hierarchy, possibly shared with
+ * other controllers; otherwise it is in the hierarchy of version 2.
  * @param {string} mountinfo
+ * @param {'cpu' | 'memory'} [controller]
  * @returns {{version: 1 | 2, root: string} | undefined}
  */
-function findController(mountinfo) {
+function findController(mountinfo, controller = 'cpu') {
   /** @type {{version: 1 | 2, root: string} | undefined} */
   let unified;
   for (const line of mountinfo.split('\n')) {
@@ -22,7 +23,7 @@ function findController(mountinfo) {
     if (!back) continue;
     const [type, , options = ''] = back.split(' ');
     const root = front.split(' ')[4];
-    if (type === 'cgroup' && options.split(',').includes('cpu')) return { version: 1, root };
+    if (type === 'cgroup' && options.split(',').includes(controller)) return { version: 1, root };
     if (type === 'cgroup2') unified = { version: 2, root };
   }
   return unified;
@@ -31,11 +32,24 @@ function findController(mountinfo) {
 /** Removes the groups of killed commands. @param {string} root */
 function removeStale(root) {
   for (const name of fs.readdirSync(root)) {
-    const [, pid] = name.match(/^seganet-bench-(\d+)-\d+$/) ?? [];
+    const [, pid] = name.match(/^seganet-bench-(\d+)-m?\d+$/) ?? [];
     try {
       if (pid && !fs.existsSync(`/proc/${pid}`)) fs.rmdirSync(path.join(root, name));
     } catch {
       // a process still runs in it
+    }
+  }
+}
+
+/** Removes a group after its processes have ended, which the kernel may notice with a delay. @param {string} folder */
+async function removeGroup(folder) {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      if (fs.existsSync(folder)) fs.rmdirSync(folder);
+      return;
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EBUSY' || tries === 100) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 }
@@ -128,17 +142,9 @@ class CpuLimit {
     return { periods: Number(values.nr_periods), throttled: Number(values.nr_throttled), throttledMs };
   }
 
-  /** Removes the group after its processes have ended, which the kernel may notice with a delay. */
-  async remove() {
-    for (let tries = 0; ; tries += 1) {
-      try {
-        if (fs.existsSync(this.folder)) fs.rmdirSync(this.folder);
-        return;
-      } catch (error) {
-        if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EBUSY' || tries === 100) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-    }
+  /** Removes the group after its processes have ended. */
+  remove() {
+    return removeGroup(this.folder);
   }
 
   /** @param {string} file @param {string | number} value */
@@ -147,4 +153,4 @@ class CpuLimit {
   }
 }
 
-module.exports = { CpuLimit, findController };
+module.exports = { CpuLimit, findController, removeGroup, removeStale };

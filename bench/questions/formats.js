@@ -3,10 +3,13 @@
 //   node flows/launcher/run.js bench/questions/formats.js [--records 20] [--rounds 9] [--batches 500]
 // "alone" is what single records have: topic and payload. The CPU time of encoding is that of the PUBLISH writer, of
 // decoding that of the unbatch node's reader in JavaScript. Each is the median of rounds that take turns.
+// For Sparkplug, encoding includes the division by devices. Births are sent before, and are not measured.
 
 const { parseArgs } = require('node:util');
 const { PublishWriter } = require('../../native');
+const { SparkplugMessages } = require('../../nodes/lib/unbatch/sparkplug-messages');
 const { readEnvelope } = require('../../nodes/lib/unbatch/unbatch');
+const { divide, readPieces } = require('../../nodes/lib/uplink/sending/envelope-pieces');
 const { markdown } = require('../report/report');
 
 const { values } = parseArgs({
@@ -22,7 +25,7 @@ const batches = Number(values.batches);
 
 /** @typedef {NonNullable<import('../../native').PublishStage['format']>} Format */
 /** @type {readonly Format[]} */
-const FORMATS = ['ndjson', 'json', 'cbor', 'senml-json', 'senml-cbor'];
+const FORMATS = ['ndjson', 'json', 'cbor', 'senml-json', 'senml-cbor', 'sparkplug'];
 const CLASSES = 9;
 const TOPIC = Array.from({ length: CLASSES }, () => [Buffer.from('gw/pi-1/normal')]);
 /** The head of a batch as take() of UplinkSource gives it: class 3, kind envelope, epoch, sequence. */
@@ -123,6 +126,85 @@ function encoded(writer, lines) {
   return packet.subarray(at + 2 + packet.readUInt16BE(at));
 }
 
+/**
+ * Encodes as data of an edge node.
+ * @param {PublishWriter} writer
+ * @param {Buffer} lines
+ * @returns {Buffer[]} packets, MQTT 3.1.1
+ */
+function divided(writer, lines) {
+  const bytes = Buffer.from(lines);
+  const [whole] = readPieces(bytes, 0, bytes.length);
+  const numbers = Array.from({ length: whole.end }, (_, i) => i);
+  return divide(bytes, whole, numbers).map(({ from, to, number }) => {
+    const packet = Buffer.allocUnsafe(writer.prepare(1, bytes, META, from, to, number));
+    births.push(writer.births() ?? Buffer.alloc(0));
+    writer.write(packet, 0, 0, false);
+    return packet;
+  });
+}
+
+/** Packets of births. @type {Buffer[]} */
+const births = [];
+
+/** @param {Buffer} packet at QoS 0, MQTT 3.1.1 @returns {{ topic: string, payload: Buffer, next: number }} */
+function messageIn(packet) {
+  let at = 1;
+  let remaining = 0;
+  for (let shift = 0, byte = 0x80; byte & 0x80; shift += 7) {
+    byte = packet[at++];
+    remaining |= (byte & 0x7f) << shift; // [MQTT 2.2.3]
+  }
+  const topicEnd = at + 2 + packet.readUInt16BE(at);
+  const next = at + remaining;
+  return { topic: packet.toString('utf8', at + 2, topicEnd), payload: packet.subarray(topicEnd, next), next };
+}
+
+/**
+ * The format as the others, for the loop below.
+ * @param {ReturnType<typeof batchOf>[]} all
+ */
+function sparkplug(all) {
+  const writer = writerOf('sparkplug');
+  writer.setEdgeNode('plant', 'pi-1');
+  writer.beginEdgeNode(0, false);
+  births.length = 0;
+  // Twice, so that all metrics and types are known.
+  for (const { lines } of all) divided(writer, lines);
+  const messages = all.map(({ lines }) => divided(writer, lines).map((packet) => messageIn(packet)));
+  const unbatch = new SparkplugMessages();
+  for (let rest = Buffer.concat(births); rest.length > 0;) {
+    const birth = messageIn(rest);
+    unbatch.open(birth);
+    rest = rest.subarray(birth.next);
+  }
+  return {
+    bytes: messages.flat().reduce((sum, { payload }) => sum + payload.length, 0) / (all.length * records),
+    encode: () => {
+      births.length = 0;
+      for (const { lines } of all) divided(writer, lines);
+    },
+    decode: () => {
+      for (const each of messages) for (const message of each) unbatch.open(message);
+    }
+  };
+}
+
+/** @param {Format} format @param {ReturnType<typeof batchOf>[]} all */
+function envelopes(format, all) {
+  const writer = writerOf(format);
+  const payloads = all.map(({ lines }) => Buffer.from(encoded(writer, lines)));
+  return {
+    bytes: payloads.reduce((sum, each) => sum + each.length, 0) / (all.length * records),
+    encode: () => {
+      for (const { lines } of all) writer.prepare(1, lines, META, 0, lines.length, -1);
+    },
+    decode: () => {
+      for (const payload of payloads) readEnvelope(payload);
+    }
+  };
+}
+
 /** @param {() => void} work @returns {number} CPU µs of this process per record */
 function cpuOf(work) {
   const before = process.cpuUsage();
@@ -138,36 +220,18 @@ const shown = (value) => value.toFixed(value < 10 ? 2 : 0);
 
 const rows = Object.entries(SHAPES).flatMap(([name, shape]) => {
   const all = Array.from({ length: batches }, (_, batch) => batchOf(shape, batch));
-  const total = batches * records;
   const measured = FORMATS.map((format) => {
-    const writer = writerOf(format);
-    const payloads = all.map(({ lines }) => Buffer.from(encoded(writer, lines)));
-    const bytes = payloads.reduce((sum, each) => sum + each.length, 0) / total;
-    return {
-      format,
-      writer,
-      payloads,
-      bytes,
-      encode: /** @type {number[]} */ ([]),
-      decode: /** @type {number[]} */ ([])
-    };
+    const made = format === 'sparkplug' ? sparkplug(all) : envelopes(format, all);
+    return { format, made, encode: /** @type {number[]} */ ([]), decode: /** @type {number[]} */ ([]) };
   });
   for (let round = 0; round < rounds; round++)
     for (const each of measured) {
-      each.encode.push(
-        cpuOf(() => {
-          for (const { lines } of all) each.writer.prepare(1, lines, META, 0, lines.length, -1);
-        })
-      );
-      each.decode.push(
-        cpuOf(() => {
-          for (const payload of each.payloads) readEnvelope(payload);
-        })
-      );
+      each.encode.push(cpuOf(each.made.encode));
+      each.decode.push(cpuOf(each.made.decode));
     }
-  const alone = all.reduce((sum, each) => sum + each.alone, 0) / total;
-  const [{ bytes: plain }] = measured;
-  return measured.map(({ format, bytes, encode, decode }) => [
+  const alone = all.reduce((sum, each) => sum + each.alone, 0) / (batches * records);
+  const plain = measured[0].made.bytes;
+  return measured.map(({ format, made: { bytes }, encode, decode }) => [
     format === 'ndjson' ? `${name}, alone ${shown(alone)}` : '',
     format,
     shown(bytes),

@@ -5,181 +5,52 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 
-const { Child } = require('../harness/child');
-const { BenchGateway } = require('../harness/bench-gateway');
-const { startCloud } = require('../harness/cloud');
-const { divide, heapsOf } = require('../harness/memory/parts');
-const { readMemory } = require('../harness/memory');
-const { freePort } = require('../harness/net');
-const { readOptions } = require('../options/options');
-const { Stage, sleep } = require('../runs/stage');
+const { CASES } = require('../memory/cases');
+const { judge } = require('../memory/goals');
+const { reportOptions } = require('../memory/reading');
+const { fail, readOptions } = require('../options/options');
 const { conditions, markdown, list, save, fixed } = require('../report/report');
 
 const intro = `Usage: node flows/launcher/run.js bench/questions/memory.js [options]
 
 Prints resident memory (RSS), the proportional share (PSS), and anonymous memory, which belongs to no file, in MB (10^6
-bytes):
+bytes). The cases:
   node      a Node that does nothing
   nodered   an empty Node-RED with its editor, as 'npm install node-red' and 'node-red' start it
   rest      the gateway without an editor, connected to a cloud, --settle seconds after its start
   editor    the same with the editor
-  load      the gateway at rest, under load, after --outage seconds without a cloud, and when the backlog is sent
+  load      the gateway at rest, under load, and afterwards
+  outage    the same with --minutes without a cloud, and after the backlog was sent
+  small     the same with the profile small and a load of its own, in a control group with a memory limit (needs root)
 PSS divides the pages of the node binary among all processes of the same Node, so the number of them matters. Then the
-parts of each process's memory, and V8's heaps at the end of each process.`;
+parts of each process's memory, V8's heaps at the end of each process, the records of each load, and the goals:
+  --rest    at rest: RSS at most 10 MB and PSS at most 5 MB beyond an empty Node-RED
+  --load    under load: RSS at most 25 MB beyond an empty Node-RED
+  --outage  after an outage: the same, and no record is lost
+  --small   no record is lost, and the kernel ends no process for lack of memory
+The exit code is 1 if a goal is not met. Ten minutes at 1,000 records a second:
+  node flows/launcher/run.js bench/questions/memory.js --outage --rate 1`;
 
-/** @typedef {{ name: string, memory: import('../harness/memory').Memory, anonymous: number, threads: number,
- *   parts: import('../harness/memory/parts').Part[], heaps: import('../harness/memory/parts').Heap[] }} Reading */
-
-/** Where Node.js writes its diagnostic reports. */
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-memory-'));
-const report = path.join(folder, 'report.json');
-
-/** @param {string} name @param {number} pid @returns {Reading} */
-function readingOf(name, pid) {
-  const parts = divide(fs.readFileSync(`/proc/${pid}/smaps`, 'utf8'), fs.readlinkSync(`/proc/${pid}/exe`));
-  return {
-    name,
-    memory: readMemory([pid]),
-    anonymous: parts.reduce((sum, { anonymous }) => sum + anonymous, 0),
-    threads: fs.readdirSync(`/proc/${pid}/task`).length,
-    parts,
-    heaps: []
-  };
-}
-
-/**
- * Asks a process for a diagnostic report, which changes its memory: the last thing to do with it.
- * @param {Child} child
- * @returns {Promise<import('../harness/memory/parts').Heap[]>}
- */
-async function readHeaps(child) {
-  fs.rmSync(report, { force: true });
-  child.process.kill('SIGUSR2');
-  for (let tries = 0; tries < 100; tries++) {
-    await sleep(100);
-    try {
-      return heapsOf(JSON.parse(fs.readFileSync(report, 'utf8')));
-    } catch {
-      // not written, or not completely
-    }
-  }
-  return [];
-}
-
-/**
- * @param {string} name @param {Child} child @param {number} settleS
- * @returns {Promise<Reading>}
- */
-async function atRest(name, child, settleS) {
-  await sleep(settleS * 1000);
-  const reading = readingOf(name, child.pid);
-  return { ...reading, heaps: await readHeaps(child) };
-}
-
-/**
- * @typedef {{ flags: string[], settleS: number, outageS: number,
- *   profile: import('../runs/measure').Profile }} Setup
- */
-
-/** @param {Setup} setup */
-async function bareNode({ flags, settleS }) {
-  const child = new Child(process.execPath, [...flags, '-e', 'setInterval(() => {}, 1e9)']);
-  try {
-    return [await atRest('node', child, Math.min(settleS, 2))];
-  } finally {
-    await child.stop('SIGKILL');
-  }
-}
-
-/** @param {Setup} setup */
-async function emptyNodeRed({ flags, settleS }) {
-  const home = fs.mkdtempSync(path.join(folder, 'nodered-'));
-  const settings = {
-    ...{ userDir: home, flowFile: 'flows.json', credentialSecret: false },
-    ...{ uiHost: '127.0.0.1', uiPort: await freePort() },
-    telemetry: { enabled: false, updateNotification: false }
-  };
-  fs.writeFileSync(path.join(home, 'settings.js'), `module.exports = ${JSON.stringify(settings)};\n`);
-  fs.writeFileSync(path.join(home, 'flows.json'), '[]');
-  const args = [...flags, require.resolve('node-red/red.js'), '-s', path.join(home, 'settings.js')];
-  const child = new Child(process.execPath, args, { name: 'node-red' });
-  try {
-    await child.until((output) => output.includes('Started flows'), 60000);
-    return [await atRest('nodered', child, settleS)];
-  } finally {
-    await child.stop('SIGKILL');
-  }
-}
-
-/** @param {'rest' | 'editor'} name @returns {(setup: Setup) => Promise<Reading[]>} */
-const gateway =
-  (name) =>
-  async ({ settleS, profile }) => {
-    const cloud = await startCloud();
-    const system = new BenchGateway({ cloud, env: profile.gatewayEnv, statistics: name === 'editor' });
-    try {
-      await system.start();
-      return [await atRest(name, /** @type {Child} */ (system.child), settleS)];
-    } finally {
-      await system.close();
-      await cloud.close();
-    }
-  };
-
-/** @param {Setup} setup */
-async function underLoad({ settleS, outageS, profile }) {
-  const stage = new Stage({ ...profile, seconds: profile.seconds + outageS + (outageS ? 10 : 0) });
-  /** @type {Reading[]} */
-  const readings = [];
-  try {
-    await stage.open();
-    const { children } = await stage.startSystem('seganet');
-    const [child] = children;
-    const read = (/** @type {string} */ name) => readings.push(readingOf(name, child.pid));
-    await sleep(settleS * 1000);
-    read('load: before');
-    const load = await stage.startLoad().started();
-    await sleep(load.startMs + profile.seconds * 1000 - Date.now());
-    read('load: under load');
-    if (outageS > 0) {
-      await stage.cloud?.stop();
-      await sleep(outageS * 1000);
-      read('load: in the outage');
-      await stage.cloud?.start();
-    }
-    const { acked } = await load.result();
-    await stage.settle(acked, 20000, 120000 + outageS * 2000);
-    await sleep((settleS + 10) * 1000);
-    read('load: afterwards');
-    const last = /** @type {Reading} */ (readings.at(-1));
-    last.heaps = await readHeaps(child);
-    return readings;
-  } finally {
-    await stage.close();
-  }
-}
-
-/** @type {Record<string, (setup: Setup) => Promise<Reading[]>>} */
-const CASES = {
-  node: bareNode,
-  nodered: emptyNodeRed,
-  rest: gateway('rest'),
-  editor: gateway('editor'),
-  load: underLoad
+/** The cases of each flag. @type {Record<string, string[]>} */
+const FLAGS = {
+  rest: ['nodered', 'rest'],
+  load: ['nodered', 'load'],
+  outage: ['nodered', 'outage'],
+  small: ['small']
 };
 
-const mb = (/** @type {number} */ bytes) => fixed(bytes / 1e6, 1);
+/** @typedef {import('../memory/cases').Outcome} Outcome */
 
-/** @param {Reading[]} readings */
-function print(readings) {
-  const rows = readings.map(({ name, memory, anonymous, threads }) => [
-    name,
-    mb(memory.rss),
-    mb(memory.pss),
-    mb(anonymous),
-    threads
+const mb = (/** @type {number} */ bytes) => fixed(bytes / 1e6, 1);
+const ms = (/** @type {number} */ us) => fixed(us / 1e3, 1);
+
+/** @param {import('../memory/reading').Reading[]} readings */
+function printMemory(readings) {
+  const rows = readings.map(({ name, memory, anonymous, peak, threads }) => [
+    ...[name, mb(memory.rss), mb(memory.pss), mb(anonymous)],
+    ...[mb(peak), threads]
   ]);
-  console.log(`\n${markdown(['', 'RSS', 'PSS', 'anonymous', 'threads'], rows)}`);
+  console.log(`\n${markdown(['', 'RSS', 'PSS', 'anonymous', 'highest RSS', 'threads'], rows)}`);
   const names = [...new Set(readings.flatMap(({ parts }) => parts.map(({ part }) => part)))];
   const rss = names.map((name) => [
     name,
@@ -194,37 +65,105 @@ function print(readings) {
   );
 }
 
+/** @param {Record<string, Outcome>} outcomes */
+function printLoads(outcomes) {
+  const rows = Object.entries(outcomes).flatMap(([name, { figures }]) => {
+    if (!figures) return [];
+    const { sent, acked, lost, latencyUs, groupPeak, kills } = figures;
+    const { alarm, normal } = latencyUs;
+    return [
+      [
+        ...[name, sent, acked, lost, `${ms(alarm.p50)} / ${ms(alarm.p99)}`],
+        ...[`${ms(normal.p50)} / ${ms(normal.p99)}`, groupPeak ? mb(groupPeak) : '–', kills ?? '–']
+      ]
+    ];
+  });
+  if (rows.length === 0) return;
+  const head = [
+    '',
+    'sent',
+    'acknowledged',
+    'lost',
+    'live class 1: p50 / p99 ms',
+    'live class 3: p50 / p99 ms'
+  ];
+  head.push('most memory of the control group', 'ended for lack of memory');
+  console.log(`\nLoads:\n\n${markdown(head, rows)}`);
+}
+
+/** @param {ReturnType<typeof judge>} goals */
+function printGoals(goals) {
+  if (goals.length === 0) return;
+  const rows = goals.map(({ what, most, value, isMet }) => [
+    ...[what, `≤ ${most}`, fixed(value, Number.isInteger(value) ? 0 : 1)],
+    isMet ? 'yes' : 'NO'
+  ]);
+  console.log(`\n${markdown(['goal', '', 'measured', 'met'], rows)}`);
+}
+
+/** @param {Record<string, any>} own @returns {string[]} the cases to measure */
+function chosen(own) {
+  const byFlag = Object.entries(FLAGS).flatMap(([flag, names]) => (own[flag] ? names : []));
+  const names = byFlag.length > 0 ? [...new Set(byFlag)] : own.cases.split(',');
+  for (const name of names) if (!CASES[name]) fail(`--cases: '${name}' is not known. See --help.`);
+  return names;
+}
+
 async function main() {
   const { profile, out, own } = readOptions(intro, {
     defaults: { seconds: '20', warmup: '1', systems: '' },
     numbers: {
-      settle: ['15', 1, 600, 'seconds without load before a reading'],
-      outage: ['0', 0, 3600, 'length of the outage in seconds, 0 = none']
+      settle: [
+        '15',
+        1,
+        600,
+        'seconds without load before a reading; the engine returns free memory 10 s after its backlog was sent'
+      ],
+      minutes: ['10', 0.05, 60, 'length of the outage'],
+      'small-devices': ['200', 1, 20000, 'devices of the case small'],
+      'small-rate': ['1', 0.05, 10000, 'messages per second of each of them'],
+      'small-mib': ['256', 64, 65536, 'memory limit of the case small, MiB']
     },
     texts: {
       cases: ['node,nodered,rest,editor,load', `comma-separated, of ${Object.keys(CASES).join(', ')}`],
       'node-flags': ['--max-semi-space-size=1', 'flags of Node for all cases, separated by spaces']
-    }
+    },
+    flags: Object.fromEntries(
+      Object.entries(FLAGS).map(([flag, names]) => [
+        flag,
+        `only the cases ${names.join(', ')}, in place of --cases`
+      ])
+    )
   });
   const flags = own['node-flags'].split(/\s+/).filter(Boolean);
-  const names = own.cases.split(',');
-  for (const name of names) if (!CASES[name]) throw new Error(`--cases: '${name}' is not known. See --help.`);
+  const names = chosen(own);
   const start = ['flows/launcher/run.js', 'flows/launcher/start.js'];
+  // Where Node.js writes its diagnostic reports, too.
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-memory-'));
   process.env.SEGANET_TEST_GATEWAY = JSON.stringify([process.execPath, ...flags, ...start]);
-  process.env.NODE_OPTIONS = `--report-on-signal --report-directory=${folder} --report-filename=report.json --report-exclude-network`;
-  const facts = { ...conditions(profile, 1), flags: flags.join(' ') || 'none' };
-  /** @type {Reading[]} */
-  const readings = [];
+  process.env.NODE_OPTIONS = reportOptions(folder);
+  const small = { devices: own['small-devices'], rate: own['small-rate'], mib: own['small-mib'] };
+  const facts = {
+    ...conditions(profile, 1),
+    small: `${small.devices} devices × ${small.rate} msg/s, ${small.mib} MiB`,
+    outage: `${own.minutes} min`,
+    flags: flags.join(' ') || 'none'
+  };
+  const setup = { flags, settleS: own.settle, outageS: own.minutes * 60, folder, profile, small };
+  /** @type {Record<string, Outcome>} */
+  const outcomes = {};
   try {
-    for (const name of names) {
-      readings.push(...(await CASES[name]({ flags, settleS: own.settle, outageS: own.outage, profile })));
-    }
+    for (const name of names) outcomes[name] = await CASES[name](setup);
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
   }
+  const goals = judge(outcomes);
   console.log(list(facts));
-  print(readings);
-  save(out, { conditions: facts, readings });
+  printMemory(Object.values(outcomes).flatMap(({ readings }) => readings));
+  printLoads(outcomes);
+  printGoals(goals);
+  save(out, { conditions: facts, outcomes, goals });
+  if (goals.some(({ isMet }) => !isMet)) process.exitCode = 1;
 }
 
 void main();

@@ -1,15 +1,23 @@
 'use strict';
-// What a hostile tenant in a container costs its neighbor: time from a record to its acknowledgement, alone and beside
-// an endless loop, memory eaters, a fork bomb, a writer and a flood of output. Needs root; nothing of it stays behind.
-//
-//   node flows/launcher/run.js bench/questions/tenant-neighbors.js [--engine docker|podman] [--rounds 1] [--seconds 10]
-//     [--cpus 1]
+// Measures what a hostile tenant in a container costs its neighbor.
+//   node flows/launcher/run.js bench/questions/tenant-neighbors.js --help
 
 const { parseArgs } = require('node:util');
 const { lackingEngine } = require('../harness/containers');
 const { fail } = require('../harness/arguments');
 const { percentile } = require('../stats/latency');
 const { runInside } = require('../tenants/containers/inside');
+
+const USAGE = `Usage: node flows/launcher/run.js bench/questions/tenant-neighbors.js [options]
+
+Measures the time from a record of one tenant to its acknowledgement: alone, and beside an endless loop, memory eaters, a
+fork bomb, a writer and a flood of output in another tenant. Needs root; nothing of it stays behind.
+
+Options (defaults in parentheses):
+  --engine   docker | podman (docker)
+  --rounds   rounds (1)
+  --seconds  length of each load (10)
+  --cpus     processors that the hostile tenant may use (1)`;
 
 /** Of criterion 14. */
 const LIMIT = 2;
@@ -38,12 +46,14 @@ function summary(ratios) {
 async function main() {
   const { values } = parseArgs({
     options: {
+      help: { type: 'boolean' },
       engine: { type: 'string', default: 'docker' },
       rounds: { type: 'string', default: '1' },
       seconds: { type: 'string', default: '10' },
       cpus: { type: 'string', default: '1' }
     }
   });
+  if (values.help) return console.log(USAGE);
   const { engine } = values;
   if (engine !== 'docker' && engine !== 'podman') return fail('--engine is docker or podman.');
   const [rounds, seconds, cpus] = [values.rounds, values.seconds, values.cpus].map(Number);

@@ -17,6 +17,7 @@ const { snapshot, usage } = require('../harness/usage');
  * @property {string | undefined} gatewayCpus @property {string | undefined} harnessCpus
  * @property {string} datatype @property {Record<string, string>} gatewayEnv
  * @property {boolean} [statistics] the gateway's admin API is open
+ * @property {string[]} [within] command prefix of the gateway, such as that of a control group
  * @property {boolean} [relay] a relay counts the traffic between gateway and cloud
  * @property {object[]} [flow] nodes in addition to those of flows/gateway.json
  * @property {Record<string, string | number>} [loadOptions] additional options of loadgen

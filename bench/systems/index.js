@@ -14,6 +14,7 @@ const path = require('node:path');
  * @property {Record<string, string>} gatewayEnv settings as in bench/harness/flow-settings.js
  * @property {boolean} [statistics] the gateway's admin API is open
  * @property {object[]} [flow] nodes in addition to the gateway's flow
+ * @property {string[]} [within] command prefix of the measured system, such as that of a control group
  *
  * @typedef {object} System
  * @property {number} port where devices connect

@@ -6,8 +6,8 @@ const { BenchGateway } = require('../harness/bench-gateway');
 
 /** @param {Context} context @param {Record<string, string>} env @returns {Promise<System>} */
 async function start(context, env) {
-  const { cloud, cpus, openFiles, statistics, flow } = context;
-  const gateway = new BenchGateway({ cloud, cpus, openFiles, statistics, flow, env });
+  const { cloud, cpus, openFiles, statistics, flow, within } = context;
+  const gateway = new BenchGateway({ cloud, cpus, openFiles, statistics, flow, within, env });
   try {
     await gateway.start();
     // Every client except the receivers belongs to the gateway.

@@ -3,7 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { CpuLimit } = require('../../harness/cpu-limit');
+const { CpuLimit, removeGroup } = require('../../harness/cpu-limit');
 
 const PERIOD_MS = 100;
 const MIB = 1 << 20;
@@ -62,7 +62,7 @@ class Limits {
   /** Removes the groups after their processes have ended. */
   async remove() {
     await this.#cpu.remove();
-    if (this.#folder) await new CpuLimit(1, this.#folder, 0).remove();
+    if (this.#folder) await removeGroup(this.#folder);
   }
 }
 

@@ -181,6 +181,21 @@ onLink.describe('on two networks', () => {
     }
   });
 
+  test('counts the bytes of a record on a link, of a bridge and of compressed batches', async () => {
+    const load = '--links --shapes Shelly --rates 500 --full none --seconds 2 --warmup 1'.split(' ');
+    const { rows } = await result('../economy.js', [...load, '--ways', 'bridge,zstd-100ms']);
+    const [bridge, zstd] = rows;
+    expect(rows.map((/** @type {any} */ { way, rate }) => [way, rate])).toEqual([
+      ['bridge', 500],
+      ['zstd-100ms', 500]
+    ]);
+    expect(bridge.recordsPerMessage).toBe(1);
+    expect(bridge.ipBytes).toBeGreaterThan(220);
+    expect(bridge.ipBytes).toBeLessThan(700);
+    expect(zstd.recordsPerMessage).toBeGreaterThan(5);
+    expect(zstd.ipBytes).toBeLessThan(bridge.ipBytes / 2);
+  });
+
   test('reports each class and window in the short form of the other command', async () => {
     const times = '--seconds 4 --window 2 --warmup 1 --calibrate 3 --qdisc htb --devices 4'.split(' ');
     const [run] = (await result('starvation.js', times)).runs;

@@ -4,10 +4,6 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"strconv"
-
 	"github.com/tailscale/wireguard-go/conn"
 	"github.com/tailscale/wireguard-go/device"
 	"github.com/tailscale/wireguard-go/tun"
@@ -26,24 +22,12 @@ var bounds = []device.Option{device.WithQueueOutboundSize(queue), device.WithQue
 	device.WithQueueHandshakeSize(handshakes), device.WithPreallocatedBuffersPerPool(buffers)}
 
 func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func run() error {
-	if len(os.Args) != 4 {
-		return fmt.Errorf("usage: bounded INTERFACE MTU FILE")
-	}
-	mtu, err := strconv.Atoi(os.Args[2])
-	if err != nil {
-		return err
-	}
-	interfaceOf, err := tun.CreateTUN(os.Args[1], mtu)
-	if err != nil {
-		return err
-	}
-	logger := device.NewLogger(device.LogLevelError, "")
-	return running.Run(device.NewDevice(interfaceOf, conn.NewDefaultBind(), logger, bounds...), os.Args[3])
+	running.Main(func(name string, mtu int) (running.Device, error) {
+		interfaceOf, err := tun.CreateTUN(name, mtu)
+		if err != nil {
+			return nil, err
+		}
+		logger := device.NewLogger(device.LogLevelError, "")
+		return device.NewDevice(interfaceOf, conn.NewDefaultBind(), logger, bounds...), nil
+	})
 }

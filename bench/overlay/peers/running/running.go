@@ -1,5 +1,5 @@
-// Package running is what the two WireGuard programs of the benchmark share: reading a configuration, and figures of Go's
-// runtime on request.
+// Package running is what the two WireGuard programs of the benchmark share: their arguments, reading a configuration, and
+// figures of Go's runtime on request.
 package running
 
 import (
@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"syscall"
 )
 
@@ -19,9 +21,33 @@ type Device interface {
 	Wait() chan struct{}
 }
 
-// Run configures the device with a file in WireGuard's configuration protocol (key=value lines), prints "ready", and
+// Main runs a program with the arguments INTERFACE MTU FILE, and exits with 1 after an error. open makes the interface
+// and its device.
+func Main(open func(name string, mtu int) (Device, error)) {
+	if err := start(open); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func start(open func(name string, mtu int) (Device, error)) error {
+	if len(os.Args) != 4 {
+		return fmt.Errorf("usage: %s INTERFACE MTU FILE", filepath.Base(os.Args[0]))
+	}
+	mtu, err := strconv.Atoi(os.Args[2])
+	if err != nil {
+		return err
+	}
+	device, err := open(os.Args[1], mtu)
+	if err != nil {
+		return err
+	}
+	return run(device, os.Args[3])
+}
+
+// run configures the device with a file in WireGuard's configuration protocol (key=value lines), prints "ready", and
 // returns after SIGTERM. SIGUSR1 prints a line of JSON with figures of the runtime.
-func Run(device Device, file string) error {
+func run(device Device, file string) error {
 	defer device.Close()
 	text, err := os.ReadFile(file)
 	if err != nil {

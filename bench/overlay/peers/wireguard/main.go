@@ -4,10 +4,6 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"strconv"
-
 	"golang.zx2c4.com/wireguard/conn"
 	"golang.zx2c4.com/wireguard/device"
 	"golang.zx2c4.com/wireguard/tun"
@@ -16,24 +12,11 @@ import (
 )
 
 func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func run() error {
-	if len(os.Args) != 4 {
-		return fmt.Errorf("usage: wireguard INTERFACE MTU FILE")
-	}
-	mtu, err := strconv.Atoi(os.Args[2])
-	if err != nil {
-		return err
-	}
-	interfaceOf, err := tun.CreateTUN(os.Args[1], mtu)
-	if err != nil {
-		return err
-	}
-	logger := device.NewLogger(device.LogLevelError, "")
-	return running.Run(device.NewDevice(interfaceOf, conn.NewDefaultBind(), logger), os.Args[3])
+	running.Main(func(name string, mtu int) (running.Device, error) {
+		interfaceOf, err := tun.CreateTUN(name, mtu)
+		if err != nil {
+			return nil, err
+		}
+		return device.NewDevice(interfaceOf, conn.NewDefaultBind(), device.NewLogger(device.LogLevelError, "")), nil
+	})
 }
