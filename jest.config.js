@@ -34,6 +34,8 @@ const LONG = [
 /** @type {import('jest').Config} */
 const common = {
   testEnvironment: 'node',
+  // Node runs every file as it is. Babel would only hoist jest.mock(), which therefore stands before what it replaces.
+  transform: {},
   modulePathIgnorePatterns: ['<rootDir>/native/out/', '<rootDir>/native/build/']
 };
 const ignored = ['/node_modules/'];

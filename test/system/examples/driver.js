@@ -17,8 +17,8 @@ const { Authority } = require('../../fixtures/devices/authority');
 const { asLamp, LIGHT } = require('../../../flows/demo/ocf/lamp');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 const { withoutRoute } = require('./no-route');
+const { runOverlay } = require('./overlay');
 const { runTenants } = require('./tenants');
-const { TestProgram } = require('../../fixtures/overlay/program');
 
 const CLOUD = 'arrived in the cloud';
 const [userDir] = process.argv.slice(2);
@@ -366,21 +366,7 @@ const examples = {
     await eventually(isAnswered, { timeoutMs: 60000, what: 'an answer' });
   },
   29: (context) => examples['07'](context),
-  28: async ({ nodeRed, flow, idOf }) => {
-    const program = await new TestProgram().open();
-    program.status.peers = [{ name: 'hub', path: 'direct', rttMs: 1 }];
-    try {
-      const own = { folder: program.folder };
-      await nodeRed.deploy(flow.map((each) => ({ ...each, ...(each.type === 'seganet-overlay' && own) })));
-      const status = () => nodeRed.statuses.get(idOf('seganet-overlay-peers'))?.text;
-      await eventually(() => status() === '1 direct', { timeoutMs: 30000, what: 'the peers' });
-      await eventually(() => program.followers.size > 0, { what: 'the events' });
-      program.tell({ event: 'path', peer: { name: 'hub', path: 'relay' }, text: 'hub is relayed' });
-      await nodeRed.shows('peers', /overlay\/hub\/path/);
-    } finally {
-      await program.remove();
-    }
-  }
+  28: (context) => runOverlay(context, publish)
 };
 
 /** @param {NodeRed} nodeRed @param {string} name @returns {Promise<string>} the error, '' when it ran */
