@@ -44,7 +44,9 @@ async function writeArchive(file, tar, { passphrase = '', recipients = [] } = {}
     if (passphrase) return encrypt(source, passphrase);
     return recipients.length > 0 ? age.seal(withTrailer(source), recipients) : withTrailer(source);
   };
-  const out = fs.createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true });
+  // Opened first: a stream that fails at once would make the file after its caller has removed it.
+  const handle = await fs.promises.open(file, 'wx', 0o600);
+  const out = handle.createWriteStream({ flush: true });
   await pipeline(Readable.from(tar, { objectMode: true, highWaterMark: 1 }), zstd, seal, out);
 }
 
