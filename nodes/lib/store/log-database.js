@@ -90,12 +90,23 @@ class Database {
       bytes.set(node, (bytes.get(node) ?? 0) + Number(row.cost));
       usage.add(Number(row.class), Number(row.chunks), Number(row.records), Number(row.cost));
     }
-    // The engine asks for chunks in the order of their numbers, from 0.
-    if (Number(this.statements.firstRow.get()?.id) < 0) {
-      const message = 'a row has a number below 0';
-      throw Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_CORRUPT });
-    }
+    this.#checkFirst();
     return { usage, nodes, bytes, lastRow: Number(this.statements.lastRow.get()?.id ?? 0), ...this.aside() };
+  }
+
+  /**
+   * Treats a row with a number below 0 as damage: the engine asks for chunks in the order of their numbers, from 0. A
+   * first page that cannot be read is no such row. Its chunks are found when they are requested.
+   */
+  #checkFirst() {
+    try {
+      if (!this.statements.belowZero.get()) return;
+    } catch (error) {
+      if (isDamage(error)) return;
+      throw error;
+    }
+    const message = 'a row has a number below 0';
+    throw Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_CORRUPT });
   }
 
   /**
@@ -270,7 +281,7 @@ function prepare(db) {
        FROM chunk INDEXED BY chunk_lane GROUP BY node, class`
     ),
     wrongClass: db.prepare(`SELECT 1 FROM chunk INDEXED BY chunk_lane WHERE ${WRONG_CLASS} LIMIT 1`),
-    firstRow: db.prepare('SELECT min(ifnull((SELECT min(id) FROM chunk), 0), 0) AS id'),
+    belowZero: db.prepare('SELECT 1 FROM chunk WHERE id < 0 LIMIT 1'),
     lastRow: db.prepare(
       `SELECT max(ifnull((SELECT max(id) FROM chunk), 0), ifnull((SELECT max(id) FROM dead), 0),
         ifnull((SELECT max(id) FROM quarantine), 0)) AS id`
