@@ -50,6 +50,36 @@ describe('a number that no log contains', () => {
   );
 });
 
+/** Changes the number of a row, and not its entry in the index. @param {number} id @param {string} value */
+function changeRow(id, value) {
+  const where = "WHERE name = 'chunk_lane'";
+  const index = Object.values(log.db.prepare(`SELECT * FROM sqlite_schema ${where}`).get());
+  log.db.enableDefensive?.(false);
+  log.db
+    .exec(`PRAGMA writable_schema = ON; DELETE FROM sqlite_schema ${where}; PRAGMA writable_schema = RESET;
+    UPDATE chunk SET id = ${value} WHERE id = ${id}; PRAGMA writable_schema = ON`);
+  log.db.prepare('INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)').run(...index);
+  log.db.exec('PRAGMA writable_schema = RESET');
+  // Not log.close(), whose VACUUM would rewrite the index.
+  log.db.close();
+  log.db = null;
+}
+
+test.each(['-2', '1152921504606846977', '-7407747620151079732', '9223372036854775807'])(
+  'keeps a row with the number %s that its entry in the index does not have',
+  (value) => {
+    fill(1, 4);
+    changeRow(3, value);
+    expect(seganetLog('verify', log.directory).code).toBe(1);
+    const { code, err, out } = seganetLog('repair', log.directory);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/renumbered 1 row of chunk with a number that no log contains/);
+    expectSound();
+    expect(log.rows('chunk').map(({ id }) => id)).toEqual([1, 2, 4, 5]);
+    expect(log.rows('quarantine')).toEqual([]);
+  }
+);
+
 test('merges all rows of a log that a gateway set aside because of such a number', () => {
   for (const value of ['-2', '1152921504606846977', '-7407747620151079732', '9223372036854775807']) {
     fill(1, 4);

@@ -41,10 +41,13 @@ function wildRows(db) {
 /**
  * Gives such rows the numbers behind the last one, so that they are sent last.
  * @param {DatabaseSync} db open to write
+ * @returns {boolean} false: the database is damaged elsewhere, too, and was not changed
  */
 function renumber(db) {
   db.exec('BEGIN IMMEDIATE');
   try {
+    // Damage hits the row or its entry in the index. SQLite changes no row whose entry differs.
+    db.exec('REINDEX chunk_lane');
     const highest = TABLES.map((table) =>
       Number(
         db.prepare(`SELECT ifnull(max(id), 0) AS id FROM ${table} WHERE id BETWEEN 0 AND ?`).get(HIGHEST)?.id
@@ -56,10 +59,11 @@ function renumber(db) {
       for (const id of wildIn(db, table)) update.run(next++, id);
     }
     db.exec('COMMIT');
+    return true;
   } catch (error) {
     rollBack(db);
-    // The database is rebuilt then.
     if (!isDamage(error)) throw error;
+    return false;
   }
 }
 
@@ -75,13 +79,15 @@ async function renumbered(db, file, output) {
   if (wild.length === 0) return { db, isRenumbered: false };
   db.close();
   const writable = openToWrite(file);
+  let isRenumbered;
   try {
-    renumber(writable);
+    isRenumbered = renumber(writable);
   } finally {
     writable.close();
   }
-  for (const fault of wild) await output.line(`${path.basename(file)}: renumbered ${fault}`);
-  return { db: openToRead(file), isRenumbered: true };
+  const verb = isRenumbered ? 'renumbered' : 'could not renumber';
+  for (const fault of wild) await output.line(`${path.basename(file)}: ${verb} ${fault}`);
+  return { db: openToRead(file), isRenumbered };
 }
 
 module.exports = { renumbered, wildRows };
