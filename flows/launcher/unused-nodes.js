@@ -160,7 +160,11 @@ function forgetNodes(userDir, files, module = 'node-red') {
   );
   if (names.length === 0) return;
   for (const name of names) delete nodes[name];
-  replaceFile(list, `${JSON.stringify(modules, null, 4)}\n`);
+  try {
+    replaceFile(list, `${JSON.stringify(modules, null, 4)}\n`);
+  } catch {
+    // The disk is full or read-only: Node-RED warns, and the gateway starts.
+  }
 }
 
 module.exports = { forgetNodes, removeUnusedNodes, unusedCoreNodes };

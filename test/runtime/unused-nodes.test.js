@@ -98,3 +98,18 @@ test("forgets them in Node-RED's list, but keeps disabled ones and other package
   forgetNodes(folder, ['90-exec.js']);
   expect(fs.readFileSync(list, 'utf8')).toBe('torn');
 });
+
+test('starts although the list cannot be written', () => {
+  const folder = temporaryFolder();
+  const text = JSON.stringify({ 'node-red': { nodes: { exec: { enabled: true, file: '/x/90-exec.js' } } } });
+  const list = write(folder, '.config.nodes.json', text);
+  jest.spyOn(fs, 'renameSync').mockImplementation(() => {
+    throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+  });
+  try {
+    expect(() => forgetNodes(folder, ['90-exec.js'])).not.toThrow();
+  } finally {
+    jest.restoreAllMocks();
+  }
+  expect(fs.readFileSync(list, 'utf8')).toBe(text);
+});
