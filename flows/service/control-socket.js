@@ -139,6 +139,8 @@ class ControlSocket {
       const short = missingSpace(directory, name);
       if (short) return answer(response, 507, { error: short });
       if ((await copy(file)) === false) return answer(response, 204, null);
+      // The client left during the copy: the response emits no other 'close'.
+      if (response.destroyed) return;
       response.writeHead(200, { 'Content-Length': fs.statSync(file).size });
       await new Promise((resolve, reject) => {
         const stream = fs.createReadStream(file);

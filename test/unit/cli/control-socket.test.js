@@ -83,3 +83,14 @@ test('refuses another backup while a long one is being made, and takes the next 
   copyMs = 0;
   expect((await ask('log.db')).status).toBe(200);
 }, 20000);
+
+test('takes the next backup after a client that left during the copy', async () => {
+  copyMs = 300;
+  const options = { socketPath: path.join(home, SOCKET), path: '/engines/gw/log.db', agent: false };
+  const left = http.get(options).on('error', () => {});
+  await sleep(100);
+  left.destroy();
+  await sleep(copyMs);
+  expect(await ask('log.db')).toMatchObject({ status: 200 });
+  expect(fs.readdirSync(home).filter((name) => name.startsWith('backup-'))).toEqual([]);
+});
