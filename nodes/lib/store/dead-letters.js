@@ -7,6 +7,7 @@
 const { splitEntries, splitLines, splitSingle, KIND } = require('./batch-records');
 const { readChunk } = require('./log-chunk');
 const { costOf } = require('./log-limits');
+const { isWildNumber } = require('./log-reasons');
 
 /** @typedef {import('./log-database').Database} Database */
 /** @typedef {import('./log-limits').Usage} Usage */
@@ -111,6 +112,21 @@ function ofLine(line) {
 const cut = (text) => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
 
 /**
+ * @param {Database['statements']} statements
+ * @param {number} row
+ * @returns {Record<string, unknown> | null | undefined} null: it has a number that no log contains; undefined: there is
+ *   no such row
+ */
+function headOf(statements, row) {
+  try {
+    return statements.deadHead.get(row);
+  } catch (error) {
+    if (!isWildNumber(error)) throw error;
+    return null;
+  }
+}
+
+/**
  * One transaction that moves dead letters. Nothing takes effect before the commit, which the caller makes.
  */
 class Resending {
@@ -151,7 +167,8 @@ class Resending {
   /** @param {number} from @param {Set<string> | null} nodes */
   #one(from, nodes) {
     const { outcome, statements } = this;
-    const head = statements.deadHead.get(from);
+    const head = headOf(statements, from);
+    if (head === null) return void outcome.damaged++;
     if (!head) return void outcome.gone++;
     const [node, recordClass] = [String(head.node), Number(head.class)];
     if (nodes && !nodes.has(node)) return void outcome.strangers++;

@@ -135,6 +135,17 @@ describe('sending again', () => {
     expect(inspect(made.directory).dead.map(({ id }) => id)).toEqual(rows.slice(0, 3));
   });
 
+  test('leaves a row with a number that no log contains, and the log open', async () => {
+    const { made, desk } = rig();
+    const rows = await made.save(letter(single(1)), letter(single(2)), letter(single(3)));
+    const wild = '9223372036854775807';
+    made.store.recovery.database.db.exec(`UPDATE dead SET at = ${wild} WHERE id = ${rows[1]}`);
+    const none = { records: 0, sent: 0, strangers: 0, damaged: 0, noRoom: 0, gone: 0, failure: '' };
+    expect(await desk.sendAgain(null, ['uplink'])).toEqual({ ...none, sent: 2, records: 2, damaged: 1 });
+    expect(await desk.sendAgain(null, ['uplink'])).toEqual({ ...none, damaged: 1 });
+    expect([made.state, made.problems]).toEqual(['ready', []]);
+  });
+
   test('leaves what the log has no room for', async () => {
     const { made, desk } = rig({ limitMiB: 1, deadLimitMiB: 4 });
     const large = (sequence) => letter(single(sequence, { payload: 'x'.repeat(300 * KIB) }));
