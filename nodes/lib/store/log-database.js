@@ -69,8 +69,8 @@ class Database {
   }
 
   /**
-   * Gives chunks of a class that does not exist the last one. The engine finds that their content has another class,
-   * and they go to the quarantine with their bodies.
+   * Gives chunks of a class that does not exist the last one, as totals() counts them. The engine finds that their
+   * content has another class, and they go to the quarantine with their bodies.
    */
   mendClasses() {
     if (this.statements.wrongClass.get())
@@ -119,7 +119,8 @@ class Database {
     for (const row of this.statements.lanes.all()) {
       const node = String(row.node);
       const classes = nodes.get(node) ?? {};
-      classes[Number(row.class)] = Number(row.records);
+      const recordClass = Number(row.class);
+      classes[recordClass] = (classes[recordClass] ?? 0) + Number(row.records);
       nodes.set(node, classes);
     }
     return [...nodes].map(([node, classes]) => ({
@@ -277,8 +278,9 @@ function prepare(db) {
   const laneWhere = 'WHERE node = ? AND class = ?';
   return {
     lanes: db.prepare(
-      `SELECT node, class, count(*) AS chunks, sum(records) AS records, sum(${COST_SQL}) AS cost
-       FROM chunk INDEXED BY chunk_lane GROUP BY node, class`
+      `SELECT node, CASE WHEN ${WRONG_CLASS} THEN ${CLASSES} ELSE class END AS class, count(*) AS chunks,
+        sum(records) AS records, sum(${COST_SQL}) AS cost
+       FROM chunk INDEXED BY chunk_lane GROUP BY node, chunk.class`
     ),
     wrongClass: db.prepare(`SELECT 1 FROM chunk INDEXED BY chunk_lane WHERE ${WRONG_CLASS} LIMIT 1`),
     belowZero: db.prepare('SELECT 1 FROM chunk WHERE id < 0 LIMIT 1'),

@@ -181,6 +181,7 @@ class LogRecovery {
     this.#take(opened);
     rewriteWal(this.directory);
     this.isStale = false;
+    opened.database.mendClasses();
     return opened.database;
   }
 
@@ -264,7 +265,6 @@ class LogRecovery {
 function connect(directory) {
   const database = new Database(directory);
   try {
-    database.mendClasses();
     return { database, totals: database.totals() };
   } catch (error) {
     database.close();

@@ -7,6 +7,7 @@ const path = require('node:path');
 const { Rig, temporaryFolder, until } = require('../../fixtures/store/store-files');
 const { body } = require('../../fixtures/store/memory-store-source');
 const { CLASSES } = require('../../../nodes/lib/base/classes');
+const { Database } = require('../../../nodes/lib/store/log-database');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 
 /** @type {string} */
@@ -15,6 +16,7 @@ let directory;
 const rigs = [];
 beforeEach(() => (directory = temporaryFolder()));
 afterEach(async () => {
+  jest.restoreAllMocks();
   for (const made of rigs.splice(0)) await made.stop(0);
   fs.rmSync(directory, { recursive: true, force: true });
 });
@@ -53,3 +55,19 @@ test.each(COLUMNS.flatMap((column) => VALUES.map((value) => [column, value])))(
     else expect(made.events('loaded')).toHaveLength(3);
   }
 );
+
+test.each([
+  ['the disk is full', 13],
+  ['another page is damaged', 11]
+])('a chunk of an impossible class does not keep the log closed while %s', async (_why, errcode) => {
+  await makeLog('class', '1152921504606846977');
+  jest.spyOn(Database.prototype, 'mendClasses').mockImplementation(() => {
+    throw Object.assign(new Error('failed'), { code: 'ERR_SQLITE_ERROR', errcode });
+  });
+  const made = rig();
+  made.source.want('uplink', 3);
+  await until(() => made.events('missing').length > 0);
+  expect(made.events('loaded').map(({ row }) => row)).toEqual([1, 3]);
+  expect(fs.readdirSync(directory).filter((name) => name.includes('.damaged-'))).toEqual([]);
+  expect(made.store.usage.records[CLASSES]).toBe(1);
+});
