@@ -30,6 +30,11 @@ func local(id stack.TransportEndpointID) netip.AddrPort {
 	return netip.AddrPortFrom(a, id.LocalPort)
 }
 
+func remote(id stack.TransportEndpointID) netip.AddrPort {
+	a, _ := netip.AddrFromSlice(id.RemoteAddress.AsSlice())
+	return netip.AddrPortFrom(a, id.RemotePort)
+}
+
 // acceptTCP connects to the target first: the peer's connection is established only if there is somebody to talk to.
 func (s *Stack) acceptTCP(r *tcp.ForwarderRequest) {
 	to := local(r.ID())
@@ -53,13 +58,26 @@ func (s *Stack) acceptTCP(r *tcp.ForwarderRequest) {
 		return
 	}
 	ep.SocketOptions().SetKeepAlive(true)
-	s.pairs.splice(gonet.NewTCPConn(&queue, ep), out)
+	in := gonet.NewTCPConn(&queue, ep)
+	pair := tcpPair(in, out)
+	defer s.pairs.add(pair)()
+	if s.leadsElsewhere("tcp", to, target) {
+		pair.end()
+	}
+	splice(in, out)
+}
+
+// leadsElsewhere is true if a port does not lead to target any more: it was withdrawn while the target was dialed.
+func (s *Stack) leadsElsewhere(proto string, to netip.AddrPort, target string) bool {
+	now, ok := s.target(proto, to)
+	return !ok || now != target
 }
 
 // acceptUDP makes a session for the first datagram of a peer's address and port. It returns false for what is not offered: the stack then
 // answers with "port unreachable".
 func (s *Stack) acceptUDP(id stack.TransportEndpointID, p stack.PacketBufferPtr) bool {
-	target, ok := s.target("udp", local(id))
+	to := local(id)
+	target, ok := s.target("udp", to)
 	if !ok || !s.acquire() {
 		return false
 	}
@@ -79,6 +97,11 @@ func (s *Stack) acceptUDP(id stack.TransportEndpointID, p stack.PacketBufferPtr)
 				s.log.Warn("the target of an offered port is invalid", "target", target, "error", err)
 				in.Close()
 				return
+			}
+			end := func() { in.Close(); out.Close() }
+			defer s.pairs.add(&spliced{"udp", to, remote(id), end})()
+			if s.leadsElsewhere("udp", to, target) {
+				end()
 			}
 			spliceDatagrams(in, out)
 		}()

@@ -203,7 +203,8 @@ func (f *Forwarder) Unforward(network, local string) bool {
 	return true
 }
 
-// Cut resets the forwarded TCP connections to peers, so that local programs notice at once. It returns their number.
+// Cut resets the forwarded TCP connections to peers, so that local programs notice at once, and ends their sessions of
+// UDP. It returns their number.
 func (f *Forwarder) Cut(belongs func(peer netip.Addr) bool) int { return f.pairs.cut(belongs) }
 
 // List returns the open forwards, ordered by their local address.

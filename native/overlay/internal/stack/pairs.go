@@ -6,55 +6,80 @@ import (
 	"sync"
 )
 
-// pairs are the open TCP connections inside the overlay, each with the one of this host that it is spliced to. They end
-// when the peer is cut off: TCP alone would notice that only when data has gone unanswered for minutes.
+// pairs are the open connections inside the overlay, each with the one of this host that it is spliced to, and the
+// sessions of UDP. They end when the peer is cut off, and when their port is withdrawn: TCP alone would notice that only
+// when data has gone unanswered for minutes, and a session of UDP would go on with its next datagram.
 type pairs struct {
 	mu   sync.Mutex
-	open map[net.Conn]spliced // by the connection inside
+	open map[*spliced]struct{}
 }
 
 type spliced struct {
-	peer    netip.Addr // as it was at the start: a connection of the stack that was reset does not know it any more
-	outside net.Conn
+	network string
+	// local and peer are the ends inside the overlay, as they were at the start: a connection of the stack that was reset
+	// does not know them any more.
+	local, peer netip.AddrPort
+	end         func()
 }
 
-// splice splices two connections and knows them until they end.
+// splice splices two TCP connections and knows them until they end.
 func (p *pairs) splice(inside, outside net.Conn) {
-	p.mu.Lock()
-	if p.open == nil {
-		p.open = map[net.Conn]spliced{}
-	}
-	p.open[inside] = spliced{peerOf(inside), outside}
-	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		delete(p.open, inside)
-		p.mu.Unlock()
-	}()
+	defer p.add(tcpPair(inside, outside))()
 	splice(inside, outside)
 }
 
-// peerOf returns the address of a connection's other end, or none if the connection has ended.
-func peerOf(c net.Conn) netip.Addr {
-	a := c.RemoteAddr()
-	if a == nil {
-		return netip.Addr{}
-	}
-	at, _ := netip.ParseAddrPort(a.String())
-	return at.Addr().Unmap()
+// tcpPair describes two TCP connections. Its end makes the program outside notice at once.
+func tcpPair(inside, outside net.Conn) *spliced {
+	return &spliced{"tcp", addressOf(inside.LocalAddr()), addressOf(inside.RemoteAddr()), func() {
+		reset(outside)
+		inside.Close()
+	}}
 }
 
-// cut resets the connections with the peers to which belongs says yes, and returns their number.
-func (p *pairs) cut(belongs func(netip.Addr) bool) (n int) {
+// add knows a pair until the returned function is called.
+func (p *pairs) add(s *spliced) (done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for inside, c := range p.open {
-		if !belongs(c.peer) {
-			continue
+	if p.open == nil {
+		p.open = map[*spliced]struct{}{}
+	}
+	p.open[s] = struct{}{}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.open, s)
+	}
+}
+
+// addressOf returns the address of a connection's end, or none if the connection has ended.
+func addressOf(a net.Addr) netip.AddrPort {
+	if a == nil {
+		return netip.AddrPort{}
+	}
+	at, _ := netip.ParseAddrPort(a.String())
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+}
+
+// cut ends the connections and sessions with the peers to which belongs says yes, and returns their number.
+func (p *pairs) cut(belongs func(netip.Addr) bool) int {
+	return p.endIf(func(s *spliced) bool { return belongs(s.peer.Addr()) })
+}
+
+// withdraw ends the connections and sessions that came by a port of these addresses.
+func (p *pairs) withdraw(network string, port uint16, ours func(netip.Addr) bool) {
+	p.endIf(func(s *spliced) bool {
+		return s.network == network && s.local.Port() == port && ours(s.local.Addr())
+	})
+}
+
+func (p *pairs) endIf(match func(*spliced) bool) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for s := range p.open {
+		if match(s) {
+			s.end()
+			n++
 		}
-		reset(c.outside)
-		inside.Close()
-		n++
 	}
 	return n
 }

@@ -62,7 +62,7 @@ type Stack struct {
 	dev   *device
 	log   *slog.Logger
 	limit chan struct{} // a slot for each accepted connection
-	pairs pairs         // accepted connections
+	pairs pairs         // accepted connections and sessions
 
 	mu        sync.RWMutex
 	offers    map[offer]string        // of the node's own addresses
@@ -214,17 +214,21 @@ func (s *Stack) ListenUDP(at netip.AddrPort) (net.PacketConn, error) {
 	return c, nil
 }
 
-// Offer makes a port of this node lead to target, a "host:port" outside the overlay. An empty target ends the offer.
+// Offer makes a port of this node lead to target, a "host:port" outside the overlay. An empty target ends the offer, its
+// connections and its sessions of UDP.
 func (s *Stack) Offer(proto string, port uint16, target string) error {
 	if proto != "tcp" && proto != "udp" || port == 0 {
 		return fmt.Errorf("the offer \"%s/%d\" is none of \"tcp/<port>\", \"udp/<port>\"", proto, port)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if target == "" {
+		s.mu.Lock()
 		delete(s.offers, offer{proto, port})
+		s.mu.Unlock()
+		s.pairs.withdraw(proto, port, s.isOwn)
 		return nil
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if _, _, err := net.SplitHostPort(target); err != nil {
 		return fmt.Errorf("the target %q of the offer %s/%d is not \"host:port\"", target, proto, port)
 	}
@@ -232,8 +236,15 @@ func (s *Stack) Offer(proto string, port uint16, target string) error {
 	return nil
 }
 
-// Cut resets the accepted TCP connections of peers, so that the programs that serve them notice at once. It returns their
-// number.
+func (s *Stack) isOwn(a netip.Addr) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, ok := s.own[a]
+	return ok
+}
+
+// Cut resets the accepted TCP connections of peers, so that the programs that serve them notice at once, and ends their
+// sessions of UDP. It returns their number.
 func (s *Stack) Cut(belongs func(peer netip.Addr) bool) int { return s.pairs.cut(belongs) }
 
 // target returns where a connection to an address of the stack goes.

@@ -22,11 +22,12 @@ type client struct {
 
 // listenUDP opens a UDP forward. Each client address gets a session of its own, so that answers find their way.
 func (f *Forwarder) listenUDP(local, remote string) (net.Addr, error) {
-	return f.bindUDP(local, remote, func(ctx context.Context) (net.Conn, error) { return f.Dial(ctx, "udp", remote) })
+	return f.bindUDP(local, remote, false, func(ctx context.Context) (net.Conn, error) { return f.Dial(ctx, "udp", remote) })
 }
 
-// bindUDP opens a UDP port; dial opens the connection of each client. remote is for the list and the log.
-func (f *Forwarder) bindUDP(local, remote string, dial func(context.Context) (net.Conn, error)) (net.Addr, error) {
+// bindUDP opens a UDP port; dial opens the connection of each client. remote is for the list and the log. exposed: the
+// port is inside the overlay, and its clients are peers.
+func (f *Forwarder) bindUDP(local, remote string, exposed bool, dial func(context.Context) (net.Conn, error)) (net.Addr, error) {
 	at, err := net.ResolveUDPAddr("udp", strings.Replace(local, "*", "", 1))
 	if err != nil {
 		return nil, fmt.Errorf("the local port %s: %w", local, err)
@@ -39,11 +40,11 @@ func (f *Forwarder) bindUDP(local, remote string, dial func(context.Context) (ne
 		socket.Close()
 		return nil, err
 	}
-	go f.serveUDP(socket, remote, dial)
+	go f.serveUDP(socket, remote, exposed, dial)
 	return socket.LocalAddr(), nil
 }
 
-func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, dial func(context.Context) (net.Conn, error)) {
+func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, exposed bool, dial func(context.Context) (net.Conn, error)) {
 	var mu sync.Mutex
 	clients := map[netip.AddrPort]*client{}
 	defer func() {
@@ -80,7 +81,7 @@ func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, dial func(conte
 			clients[from] = c
 			go func() {
 				defer func() { <-f.sessions }()
-				if err := f.session(ctx, socket, c, dial); err != nil {
+				if err := f.session(ctx, socket, c, exposed, dial); err != nil {
 					f.log.Warn("a forwarded datagram failed", "remote", remote, "error", err)
 				}
 				cancel()
@@ -98,12 +99,14 @@ func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, dial func(conte
 }
 
 // session carries one client's datagrams until none has passed for idleUDP.
-func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client, dial func(context.Context) (net.Conn, error)) error {
+func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client, exposed bool,
+	dial func(context.Context) (net.Conn, error)) error {
 	out, err := dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
+	defer f.pairs.add(datagramPair(socket, c, out, exposed))()
 	active := make(chan struct{}, 1)
 	go func() {
 		defer c.end()
@@ -138,4 +141,13 @@ func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client,
 		}
 		idle.Reset(idleUDP)
 	}
+}
+
+// datagramPair describes a session. The socket of an exposed port is the end inside the overlay; that of a forward is
+// the end outside.
+func datagramPair(socket *net.UDPConn, c *client, out net.Conn, exposed bool) *spliced {
+	if exposed {
+		return &spliced{"udp", addressOf(socket.LocalAddr()), netip.AddrPortFrom(c.from.Addr().Unmap(), c.from.Port()), c.end}
+	}
+	return &spliced{"udp", addressOf(out.LocalAddr()), addressOf(out.RemoteAddr()), c.end}
 }
