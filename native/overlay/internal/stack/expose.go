@@ -13,6 +13,9 @@ import (
 // node with a TUN interface, where the kernel takes the packets of peers. An address whose port is taken is left to the
 // program that listens there: that is the target itself, if it listens at all addresses. end withdraws the port, and
 // ends its connections.
+//
+// The kernel takes packets to these addresses on every interface. Connections and datagrams whose source is outside the
+// overlay, such as those of a host of the LAN or of a container, passed no policy, so they are refused.
 func (f *Forwarder) Expose(network string, addresses []netip.Addr, port uint16, target string) (end func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var open []string
@@ -43,6 +46,10 @@ func (f *Forwarder) expose(ctx context.Context, network string, at netip.AddrPor
 		return f.bindUDP(at.String(), target, true, dial)
 	}
 	return f.listenTCP(network, at.String(), target, func(inside net.Conn) {
+		if !f.inside(addressOf(inside.RemoteAddr()).Addr()) {
+			reset(inside)
+			return
+		}
 		out, err := dialTarget(ctx, "tcp", target)
 		if err != nil {
 			f.log.Warn("the target of an offered port does not answer", "port", at, "target", target, "error", err)

@@ -93,3 +93,28 @@ func TestAnExposedPortIsLeftToTheProgramThatHasIt(t *testing.T) {
 		t.Errorf("%d ports are left", n)
 	}
 }
+
+func TestAnExposedPortServesTheOverlayAlone(t *testing.T) {
+	within := []netip.Prefix{netip.MustParsePrefix("127.0.0.2/31")}
+	f := NewForwarder(System{}, names{}, within, nil)
+	t.Cleanup(f.Close)
+	port := freePort(t)
+	for network, target := range map[string]string{"tcp": echoTCP(t), "udp": echoUDP(t)} {
+		if _, err := f.Expose(network, exposed, port, target); err != nil {
+			t.Fatal(err)
+		}
+		for from, isServed := range map[string]bool{"127.0.0.1": false, "127.0.0.3": true} {
+			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+			if network == "udp" {
+				d.LocalAddr = &net.UDPAddr{IP: net.ParseIP(from)}
+			}
+			c, err := d.Dial(network, netip.AddrPortFrom(exposed[0], port).String())
+			if err == nil {
+				t.Cleanup(func() { c.Close() })
+			}
+			if served := err == nil && answers(t, c); served != isServed {
+				t.Errorf("%s from %s: served %v, %v", network, from, served, err)
+			}
+		}
+	}
+}

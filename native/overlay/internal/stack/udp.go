@@ -64,7 +64,7 @@ func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, exposed bool, d
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		if n > MaxDatagram {
+		if n > MaxDatagram || exposed && !f.inside(from.Addr().Unmap()) {
 			continue
 		}
 		mu.Lock()
