@@ -96,6 +96,26 @@ test('offers a port again only when the program has freed it', async () => {
   expect(names()).toEqual(['mqtt-1883']);
 });
 
+test('ends an offer that the program took without an answer, and offers it again', async () => {
+  let isSilent = true;
+  program.answer = ({ method, params }) => {
+    if (method !== 'offer' || !isSilent) return null;
+    isSilent = false;
+    const [connection] = program.connections;
+    program.offers.set(connection, [{ ...params, proto: params.network }]);
+    return '';
+  };
+  /** @type {string[]} */
+  const states = [];
+  const withdraw = link.offer(service({}), (problem) => states.push(problem));
+  link.open();
+  await eventually(() => states.length === 2);
+  expect(states).toEqual([expect.stringContaining('did not answer "offer" in time'), '']);
+  expect(names()).toEqual(['mqtt-1883']);
+  await withdraw();
+  expect(names()).toEqual([]);
+});
+
 test('withdraws a service whose offer has no answer yet', async () => {
   /** @type {(value?: unknown) => void} */
   let answer = () => {};
