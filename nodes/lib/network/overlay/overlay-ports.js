@@ -15,6 +15,7 @@ class OverlayPorts {
   #connection = null;
   /** By destination. @type {Map<string, Promise<Place>>} */
   #places = new Map();
+  #isClosed = false;
 
   /** @param {string} socket the control socket */
   constructor(socket) {
@@ -42,6 +43,7 @@ class OverlayPorts {
 
   /** @param {string} remote @returns {Promise<Place>} */
   async #ask(remote) {
+    if (this.#isClosed) throw new OverlayError('The overlay network node was closed.');
     this.#connection ??= this.#connect();
     const params = { network: 'tcp', local: '127.0.0.1:0', remote };
     const { local } = await this.#connection.request('forward', params, ASK_MS);
@@ -62,8 +64,9 @@ class OverlayPorts {
     return connection;
   }
 
-  /** Closes all ports. */
+  /** Closes all ports, for good. */
   close() {
+    this.#isClosed = true;
     this.#connection?.close();
     this.#connection = null;
     this.#places.clear();

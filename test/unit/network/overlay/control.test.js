@@ -180,6 +180,16 @@ test('a port leads to a destination, is shared, and ends with the connection', a
   expect(again.host).toBe('127.0.0.1');
 });
 
+test('opens no connection again after its close', async () => {
+  program.targets['hub:1883'] = 1;
+  const ports = new OverlayPorts(program.socket);
+  await ports.place('hub', 1883);
+  ports.close();
+  await expect(ports.place('hub', 1883)).rejects.toMatchObject({ code: 'OVERLAY_DIAL' });
+  await eventually(() => program.connections.size === 0);
+  expect(program.requests).toHaveLength(1);
+});
+
 test('a place elsewhere than on this machine is refused', async () => {
   const ports = new OverlayPorts(program.socket);
   ends.push(() => ports.close());
