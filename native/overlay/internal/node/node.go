@@ -70,6 +70,7 @@ type Node struct {
 	stack   *stack.Stack // nil with a TUN
 	device  *tundev.Device
 	forward *stack.Forwarder
+	expose  *stack.Forwarder // offers with a TUN: peers must not take the places of forwards
 	within  []netip.Prefix
 	peers   directory
 	redial  chan struct{} // the node services are to be reached again without a pause
@@ -202,6 +203,7 @@ func (n *Node) openNetwork() (tun.Device, error) {
 	}
 	n.device = d
 	n.forward = stack.NewForwarder(stack.System{}, n.names, n.within, n.log)
+	n.expose = stack.NewForwarder(stack.System{}, n.names, n.within, n.log)
 	if n.o.DevicesFile == "" {
 		return d, nil
 	}
@@ -319,6 +321,9 @@ func (n *Node) serveNames(ctx context.Context, task func(func())) {
 func (n *Node) close() {
 	if n.forward != nil {
 		n.forward.Close()
+	}
+	if n.expose != nil {
+		n.expose.Close()
 	}
 	if m := n.paths.Load(); m != nil {
 		n.saveCache()

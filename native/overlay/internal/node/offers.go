@@ -86,7 +86,7 @@ func (n *Node) Withdraw(network string, port uint16) {
 // openOffer makes the port of an offer lead to its target.
 func (n *Node) openOffer(o Offer) (end func(), err error) {
 	if n.stack == nil {
-		return n.forward.Expose(o.Proto, n.self().Addresses, o.Port, o.Target)
+		return n.expose.Expose(o.Proto, n.self().Addresses, o.Port, o.Target)
 	}
 	if err := n.stack.Offer(o.Proto, o.Port, o.Target); err != nil {
 		return nil, err

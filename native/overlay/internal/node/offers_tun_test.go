@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 
 	"seganet.internal/overlay/internal/node"
 )
@@ -53,6 +54,13 @@ func TestAServiceOfLoopbackIsOfferedWithATUN(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "an echo of a service at loopback", func() bool { return echo(at) == nil })
+	for _, a := range status(t, h).Addresses {
+		// The port of an offer is no forward: it has a list and limits of its own.
+		local := net.JoinHostPort(a, "7")
+		if err := h.Ask("unforward", map[string]string{"network": "tcp", "local": local}, &struct{}{}, 5*time.Second); err == nil {
+			t.Errorf("the offer at %s was ended as a forward", local)
+		}
+	}
 	if err := ask(h, "withdraw", offerParams{Network: "tcp", Port: 7}); err != nil {
 		t.Fatal(err)
 	}

@@ -135,6 +135,9 @@ func (n *Node) cut(addresses []netip.Prefix) int {
 	if n.stack != nil {
 		connections += n.stack.Cut(belongs)
 	}
+	if n.expose != nil {
+		connections += n.expose.Cut(belongs)
+	}
 	return connections
 }
 
