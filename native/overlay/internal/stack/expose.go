@@ -6,13 +6,15 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
 // Expose makes a port of this host's addresses in the overlay lead to target, a "host:port" of this host. It is for a
 // node with a TUN interface, where the kernel takes the packets of peers. An address whose port is taken is left to the
-// program that listens there: that is the target itself, if it listens at all addresses. end withdraws the port, and
-// ends its connections.
+// program that listens there: that is the target itself, if it listens at all addresses. So a taken port is an error if
+// target has another one. end withdraws the port, and ends its connections.
 //
 // The kernel takes packets to these addresses on every interface. Connections and datagrams whose source is outside the
 // overlay, such as those of a host of the LAN or of a container, passed no policy, so they are refused.
@@ -28,7 +30,7 @@ func (f *Forwarder) Expose(network string, addresses []netip.Addr, port uint16, 
 	}
 	for _, a := range addresses {
 		at, err := f.expose(ctx, network, netip.AddrPortFrom(a, port), target)
-		if errors.Is(err, syscall.EADDRINUSE) {
+		if errors.Is(err, syscall.EADDRINUSE) && strings.HasSuffix(target, ":"+strconv.Itoa(int(port))) {
 			continue
 		}
 		if err != nil {

@@ -85,6 +85,10 @@ func TestAnExposedPortIsLeftToTheProgramThatHasIt(t *testing.T) {
 	if n := len(f.List()); n != 0 {
 		t.Errorf("%d ports of the program were taken", n)
 	}
+	// A target with another port is not that program.
+	if _, err := f.Expose("tcp", exposed, port, "127.0.0.1:1"); err == nil {
+		t.Error("a port of another program was offered")
+	}
 	// An address that is not this host's is an error, and leaves no port behind.
 	if _, err := f.Expose("tcp", append(exposed[:1:1], netip.MustParseAddr("192.0.2.1")), freePort(t), "127.0.0.1:1"); err == nil {
 		t.Error("a port at an address of others")
