@@ -247,6 +247,8 @@ class Listening {
     this.#parts.endLogins?.();
     if (this.open || this.#isOpening) await this.#leave();
     await this.#parts.end?.();
+    // The end of an offer ends its connections, and devices of an engine that ends still get acknowledgements.
+    if (this.#withdraw) await this.#member.host.closing?.catch(() => {});
     await this.#endOffer();
   }
 

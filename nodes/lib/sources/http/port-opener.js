@@ -83,8 +83,8 @@ class PortOpener {
   async close() {
     this.#isClosed = true;
     await this.#tried;
-    await this.#withdraw?.();
     await this.#door.close(CLOSE_MS);
+    await this.#withdraw?.();
   }
 }
 

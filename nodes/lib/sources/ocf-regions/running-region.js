@@ -119,8 +119,8 @@ class RunningRegion {
     clearTimeout(this.#retry);
     this.#regions.leave();
     this.#regions.close();
-    await this.#withdraw?.();
     await this.#links.close();
+    await this.#withdraw?.();
     await this.#log.stop();
   }
 
