@@ -27,6 +27,7 @@ namespace seganet::binding {
 class UplinkConnection : public Napi::ObjectWrap<UplinkConnection>,
                          private Connection::Listener,
                          private BrokerReader::Sink,
+                         private DirectLine::Receiver,
                          private UplinkTurns::Member,
                          private SourceWrap::LanesUser {
  public:
@@ -54,6 +55,8 @@ class UplinkConnection : public Napi::ObjectWrap<UplinkConnection>,
   void OnData(std::span<const uint8_t> bytes) override;
   void OnDrained() override;
   void OnEnd(const TlsFailure& why) override;
+
+  bool OnBytesAside(std::span<const uint8_t> bytes) override;
 
   void OnPuback(uint16_t id, uint8_t reason_code) override;
   void OnOther(std::span<const uint8_t> bytes) override;

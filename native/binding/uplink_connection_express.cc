@@ -97,7 +97,7 @@ void UplinkConnection::Enter(const Napi::CallbackInfo& info) {
   counted_ = 0;
   window->UseTurn(std::shared_ptr<TurnLock>(line_, &line_->turn()));
   if (!compresses) {
-    line_->Open(express_.get(), connection_);
+    line_->Open(express_.get(), connection_, this);
     source->lanes()->SetDirect(source->outlet(), line_);
   }
   source->SetNap(turns->nap());
@@ -124,6 +124,7 @@ void UplinkConnection::LeaveExpress() {
   if (source_) std::exchange(source_, nullptr)->SetUser(nullptr, nullptr);
   express_.reset();
   window_.reset();
+  leave_reason_ = LeaveReason::kNone;  // set if a worker has read it meanwhile
 }
 
 void UplinkConnection::OnSourceClosed() {
@@ -205,6 +206,8 @@ void UplinkConnection::Turn() {
   source_->Answer();
   connection_->Rewatch();
   LeaveReason reason = line_->TakeReason();
+  // Of a PUBACK that a worker has read.
+  if (reason == LeaveReason::kNone) reason = std::exchange(leave_reason_, LeaveReason::kNone);
   if (reason == LeaveReason::kNone) reason = express_->Pump(connection_->unsent(), &out_);
   turns_->Count(express_->numbers().records - std::exchange(counted_, express_->numbers().records));
   line_->SetCalm(turns_->is_calm());
@@ -214,11 +217,17 @@ void UplinkConnection::Turn() {
   } else {
     out_.clear();
   }
-  if (reason != LeaveReason::kNone) CallOnLeave(reason);
+  if (reason != LeaveReason::kNone) return CallOnLeave(reason);
+  line_->Share();
 }
 
 void UplinkConnection::CallOnLeave(LeaveReason reason) {
   CallHandler("onLeave", {Napi::String::New(Env(), NameOf(reason))});
+}
+
+bool UplinkConnection::OnBytesAside(std::span<const uint8_t> bytes) {
+  reader_.Read(bytes, this);
+  return leave_reason_ == LeaveReason::kNone && pubacks_.empty() && others_.empty();
 }
 
 void UplinkConnection::OnPuback(uint16_t id, uint8_t reason_code) {

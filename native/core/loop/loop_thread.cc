@@ -57,6 +57,7 @@ Status LoopThread::Start(const std::string& name, int cpu) {
 void LoopThread::Run(Beginning* beginning) {
   NameThisThread(beginning->name.c_str());
   tid_ = ThisThreadId();
+  self_ = uv_thread_self();
   pin_error_ = PinThisThread(cpu_);
   OnStart();
   beginning->started.set_value();  // the last use of *beginning
@@ -79,6 +80,11 @@ bool LoopThread::Post(std::function<void()> task) {
   tasks_.push_back(std::move(task));
   Wake();
   return true;
+}
+
+bool LoopThread::IsCurrent() const {
+  const uv_thread_t current = uv_thread_self();
+  return uv_thread_equal(&self_, &current) != 0;
 }
 
 void LoopThread::Nudge() {

@@ -32,7 +32,7 @@ void Lanes::Push(BatchPtr batch) {
   memory_.Take(*batch);
   const uint8_t c = batch->record_class;
   Leaving leaving;
-  std::shared_ptr<DirectSender> direct;
+  std::shared_ptr<DirectSession> direct;
   int64_t due = kNever;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -82,8 +82,15 @@ class Lanes {
   // Disconnects the outlet. Its batches in flight return to the head of their lanes, in order.
   void Detach(Outlet* outlet);
 
+  // Wakes the thread that serves the outlet.
+  void Ring(Outlet* outlet);
+
+  // Lets a worker of the engine attend a session. Takes ownership of `fd`, a descriptor of the
+  // connection that is ready when there is something to receive. Returns false if no worker can.
+  bool Attend(std::shared_ptr<DirectSession> session, uint64_t attendance, int fd);
+
   // Sets what Push tries before it rings; null = nothing. A call of Send may still follow.
-  void SetDirect(Outlet* outlet, std::shared_ptr<DirectSender> direct);
+  void SetDirect(Outlet* outlet, std::shared_ptr<DirectSession> direct);
 
   // Reports whether the session with the cloud is up.
   void SetConnected(Outlet* outlet, bool connected, int64_t now_us);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "core/queue/batch.h"
 #include "core/queue/budget.h"
 #include "core/queue/dead_letters.h"
+#include "core/queue/direct_session.h"
 #include "core/queue/selection.h"
 
 namespace seganet {
@@ -88,6 +90,8 @@ struct LanesContext {
   // Takes batches that were in flight when these lanes stopped serving their stage. Mandatory if
   // SetStages is called. Called without the mutex.
   std::function<void(std::vector<BatchPtr>)> on_strays;
+  // Lets a worker attend a session (Lanes::Attend); empty = no worker can.
+  std::function<bool(std::shared_ptr<DirectSession> session, uint64_t attendance, int fd)> attend;
   // These lanes are for batches whose uplink node was removed. Such a batch leaves memory as soon
   // as it is on disk. If that takes longer than kLeftoverUs, or if there is no log, it is dropped
   // ("uplink removed") and not acknowledged.

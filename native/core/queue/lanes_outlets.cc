@@ -1,5 +1,7 @@
 // Lanes: batches that the sessions of the uplink take and release.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -70,7 +72,18 @@ void Lanes::Detach(Outlet* outlet) {
   if (!strays.empty()) context_.on_strays(std::move(strays));
 }
 
-void Lanes::SetDirect(Outlet* outlet, std::shared_ptr<DirectSender> direct) {
+void Lanes::Ring(Outlet* outlet) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  outlet->bell->Ring();
+}
+
+bool Lanes::Attend(std::shared_ptr<DirectSession> session, uint64_t attendance, int fd) {
+  if (context_.attend) return context_.attend(std::move(session), attendance, fd);
+  close(fd);
+  return false;
+}
+
+void Lanes::SetDirect(Outlet* outlet, std::shared_ptr<DirectSession> direct) {
   const std::lock_guard<std::mutex> lock(mutex_);
   outlet->direct = std::move(direct);
 }

@@ -10,7 +10,7 @@
 #include "core/base/doorbell.h"
 #include "core/queue/batch.h"
 #include "core/queue/demand.h"
-#include "core/queue/direct_sender.h"
+#include "core/queue/direct_session.h"
 #include "core/queue/selection.h"
 
 namespace seganet {
@@ -23,7 +23,7 @@ struct Outlet {
 
   Doorbell* const bell;
   const ClassMask classes;
-  std::shared_ptr<DirectSender> direct;  // null = the bell always rings
+  std::shared_ptr<DirectSession> direct;  // null = the bell always rings
   bool connected = false;                // the session is up
   int64_t connected_us = 0;              // when `connected` last changed
   int64_t taken_us = 0;                  // when it last took a batch

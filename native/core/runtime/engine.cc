@@ -1,5 +1,7 @@
 #include "core/runtime/engine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -266,6 +268,18 @@ LanesContext Engine::ContextOfLanes() {
   context.on_room = [this] { OnRoom(); };
   context.on_demand = [this] {
     for (const auto& worker : workers_) worker->Nudge();
+  };
+  context.attend = [this](std::shared_ptr<DirectSession> session, uint64_t attendance, int fd) {
+    if (workers_.empty()) {
+      close(fd);
+      return false;
+    }
+    // The busiest worker has most of the records, and so of the acknowledgments.
+    const auto busiest =
+        std::max_element(workers_.begin(), workers_.end(), [](const auto& one, const auto& other) {
+          return one->load().busy() < other->load().busy();
+        });
+    return (*busiest)->Attend(std::move(session), attendance, fd);
   };
   context.on_strays = [this](std::vector<BatchPtr> strays) {
     const std::lock_guard<std::mutex> lock(homes_mutex_);

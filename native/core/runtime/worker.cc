@@ -86,6 +86,7 @@ void Worker::OnStart() {
     if (!self->moves_.empty()) self->TryMoves();
     self->pipeline_.EndTurn(MonotonicUs());
     if (self->kept_.saves().waiting() > 0) self->OfferSessions();
+    while (std::exchange(self->receipts_due_, false)) self->ServeReceipts();
     // Answers and requests that reads of this turn forwarded leave together.
     self->FlushDesk();
     self->Moderate();
@@ -99,6 +100,7 @@ void Worker::OnStop() {
   pipeline_.Flush(0, SealReason::kFlush);
   // Devices get the acknowledgements of safe records before their connections end.
   ServeReceipts();
+  attended_.Close();
   // Presence and will records would be dropped, and nothing reads events anymore.
   presence_.Mute();
   wills_.Mute();
@@ -111,6 +113,12 @@ void Worker::OnStop() {
   uv_close(Handle(&deadline_timer_), nullptr);
   uv_close(Handle(&sweep_timer_), nullptr);
   uv_close(Handle(&before_poll_), nullptr);
+}
+
+bool Worker::Attend(std::shared_ptr<DirectSession> session, uint64_t attendance, int fd) {
+  // Shared, because a task can be copied.
+  auto offer = std::make_shared<AttendedSessions::Offer>(std::move(session), attendance, fd);
+  return Post([this, offer = std::move(offer)] { attended_.Add(offer.get()); });
 }
 
 void Worker::Adopt(Handoff handoff) {

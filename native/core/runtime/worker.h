@@ -51,6 +51,7 @@
 #include "core/reception/acceptor.h"
 #include "core/reception/lingering_close.h"
 #include "core/reception/stream_setups.h"
+#include "core/runtime/attended_sessions.h"
 #include "core/runtime/load_meter.h"
 #include "core/runtime/returned_receipts.h"
 #include "core/runtime/session_desk.h"
@@ -172,6 +173,11 @@ class Worker : public LoopThread,
   // Closes the connection that has held the most of that memory for the longest time, if the total
   // still exceeds its limit.
   void EndUnfinished();
+
+  // Attends an uplink's session: reads its connection in place of its thread, while DirectSession
+  // says so. Takes ownership of `fd`. Returns false if the thread does not run. Any thread, also
+  // after Stop.
+  bool Attend(std::shared_ptr<DirectSession> session, uint64_t attendance, int fd);
 
   // Reports that records of this worker's devices are safe. Any thread, also after Stop.
   void ReturnReceipts(std::vector<Receipt> receipts);
@@ -413,6 +419,7 @@ class Worker : public LoopThread,
   bool held_ = false;  // by HoldReading
   ReturnedReceipts returned_;
   ReturnedReceipts::Taken serving_;              // a member to reuse its memory
+  bool receipts_due_ = false;                    // returned by this thread, see ReturnReceipts
   std::atomic<bool> waits_for_messages_{false};  // read by TakeMessages
   Now now_;                                      // time of the current read or wake-up
   LingeringClose lingering_;
@@ -440,6 +447,7 @@ class Worker : public LoopThread,
   size_t forwarding_out_ = 0;  // from peers of this worker, without an answer
   size_t held_bytes_ = 0;      // DeskSession::held()
   SlotMoves moves_;
+  AttendedSessions attended_{loop()};
   std::atomic<uint32_t> adopting_{0};  // adopted connections without an agent yet
   std::atomic<uint32_t> arriving_{0};  // parcels in flight to this worker
   LoadMeter load_;

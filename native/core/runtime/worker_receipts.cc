@@ -7,7 +7,13 @@ namespace seganet {
 
 void Worker::ReturnReceipts(std::vector<Receipt> receipts) {
   returned_.AddSafe(std::move(receipts));
-  Nudge();
+  // The worker released the batch itself (AttendedSessions): no wake-up, served at the end of this
+  // turn of the loop.
+  if (IsCurrent()) {
+    receipts_due_ = true;
+  } else {
+    Nudge();
+  }
 }
 
 void Worker::WithholdReceipts(const std::vector<Receipt>& receipts) {

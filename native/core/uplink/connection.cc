@@ -1,5 +1,6 @@
 #include "core/uplink/connection.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -61,10 +62,10 @@ bool Connection::IsBroken() const {
 void Connection::Watch() {
   if (is_over_) return;
   int events = 0;
-  if (!is_paused_ || !is_open_) events |= UV_READABLE;
+  if ((!is_paused_ && !is_read_aside_) || !is_open_) events |= UV_READABLE;
   if (unsent() > 0) events |= UV_WRITABLE;
   // These are reported from the loop, so ask for an event.
-  if ((!is_open_ && !tls_) || is_drain_due_ || IsBroken()) events |= UV_WRITABLE;
+  if ((!is_open_ && !tls_) || is_drain_due_ || is_event_due_ || IsBroken()) events |= UV_WRITABLE;
   if (events == watched_) return;
   watched_ = events;
   if (events == 0) {
@@ -88,8 +89,14 @@ void Connection::OnEvents(bool has_failed, bool is_readable) {
     is_open_ = true;
     listener_->OnOpen();
   }
+  const bool is_due = std::exchange(is_event_due_, false);
   // First, so that data before the end of the connection is delivered.
-  if (!is_over_ && (is_readable || has_failed)) ReadAll(has_failed);
+  if (!is_over_ && (is_readable || is_due || has_failed)) ReadAll(has_failed);
+  if (!is_over_ && is_due) {
+    listener_->OnData({});
+    // The other thread may have read the end of TLS.
+    if (!is_over_ && tls_) Decrypt();
+  }
   if (!is_over_ && has_failed && error_ == 0) {
     error_ = ErrorOf(fd_);
     if (error_ == 0) error_ = EBADF;
@@ -154,6 +161,30 @@ void Connection::Write(std::string_view bytes) {
 bool Connection::WriteAside(std::string_view bytes) {
   Put(bytes);
   return unsent() == 0 && !IsBroken();
+}
+
+int Connection::Duplicate() {
+  const int fd = fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+  if (fd >= 0) has_duplicates_ = true;
+  return fd;
+}
+
+bool Connection::ReadAside(const std::function<void(std::span<const uint8_t>)>& on_data) {
+  SEGANET_REQUIRE(is_read_aside_);
+  if (is_over_ || is_paused_ || error_ != 0 || IsBroken()) return false;
+  const ssize_t count = recv(fd_, buffer_.data(), buffer_.size(), 0);
+  if (count < 0 && IsLater(errno)) return true;
+  if (count < 0) error_ = errno;
+  if (count <= 0) return false;  // the loop finds the end again
+  const std::span<const uint8_t> bytes(buffer_.data(), static_cast<size_t>(count));
+  if (!tls_) {
+    on_data(bytes);
+    return true;
+  }
+  tls_->Receive(bytes);
+  while (const size_t clear = tls_->Read(buffer_)) on_data({buffer_.data(), clear});
+  Flush();  // what TLS itself answers
+  return tls_->state() == TlsClient::State::kOpen && unsent() == 0 && error_ == 0;
 }
 
 void Connection::Put(std::string_view bytes) {
@@ -243,6 +274,7 @@ void Connection::Close(std::function<void()> closed) {
   if (is_closed_) return;
   is_closed_ = is_over_ = true;
   closed_ = std::move(closed);
+  if (has_duplicates_) shutdown(fd_, SHUT_RDWR);
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_), [](uv_handle_t* handle) {
     auto* connection = static_cast<Connection*>(handle->data);
     close(connection->fd_);

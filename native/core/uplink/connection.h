@@ -53,7 +53,31 @@ class Connection {
   // As Write, from another thread. Returns false if the loop's thread must call Rewatch, because
   // the kernel has not accepted all bytes, or because of an error.
   bool WriteAside(std::string_view bytes);
+  // Watches for what another thread has left to the loop.
   void Rewatch() { Watch(); }
+
+  // True: the loop does not read, because another thread calls ReadAside.
+  void LeaveReading(bool is_left) {
+    is_read_aside_ = is_left;
+    Watch();
+  }
+  // False if the loop has something to do first, or must see what arrives.
+  bool may_leave_reading() const {
+    return is_open_ && !is_over_ && !is_paused_ && !is_finishing_ && !is_event_due_ && !IsBroken();
+  }
+  // Returns a descriptor of the same socket, which the caller owns, or -1. The socket is shut down
+  // when the connection closes, so what waits for that descriptor ends.
+  int Duplicate();
+  // Reads what has arrived, once. Passes it to `on_data`, not to the listener. Returns false if the
+  // loop must go on: at the end of the connection, after an error, while reading is paused, or
+  // because the kernel has not accepted all bytes. REQUIRES: LeaveReading(true).
+  bool ReadAside(const std::function<void(std::span<const uint8_t>)>& on_data);
+  // The loop reads again. It calls the listener's OnData soon, even if nothing has arrived. The
+  // loop's thread must call Rewatch.
+  void ReturnReading() {
+    is_read_aside_ = false;
+    is_event_due_ = true;
+  }
 
   // Returns the number of bytes that the kernel has not accepted.
   size_t unsent() const { return tls_ ? tls_->pending().size() : out_.size() - sent_; }
@@ -104,8 +128,11 @@ class Connection {
   bool is_paused_ = false;
   bool is_finishing_ = false;
   bool is_shut_ = false;
-  bool is_drain_due_ = false;  // OnDrained() must be called
-  int error_ = 0;              // of a write; reported from the loop
+  bool is_drain_due_ = false;   // OnDrained() must be called
+  bool is_read_aside_ = false;  // by another thread
+  bool is_event_due_ = false;   // OnData() must be called, see ReturnReading
+  bool has_duplicates_ = false;
+  int error_ = 0;  // of a write; reported from the loop
   std::function<void()> closed_;
   std::shared_ptr<TurnLock> turn_;  // null = no other thread uses the connection
   std::vector<uint8_t> buffer_;

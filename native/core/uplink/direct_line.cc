@@ -14,17 +14,80 @@ constexpr size_t kKeptOutput = 65'536;
 
 void DirectLine::Close() {
   const std::lock_guard<TurnLock> lock(turn_);
+  if (is_attended()) {
+    EndAttendance();
+    connection_->Rewatch();
+  }
   express_ = nullptr;
   connection_ = nullptr;
+  receiver_ = nullptr;
+}
+
+void DirectLine::Share() {
+  if (express_ == nullptr) return;
+  looked_at_ = express_->numbers().records;
+  const bool wanted = MayTry() && !is_barred_;
+  if (wanted == is_attended() || (wanted && !connection_->may_leave_reading())) return;
+  if (!wanted) {
+    EndAttendance();
+    connection_->Rewatch();
+    return;
+  }
+  const int fd = connection_->Duplicate();
+  is_barred_ = fd < 0;
+  if (is_barred_) return;
+  attendance_ = ++attendances_;
+  connection_->LeaveReading(true);
+  if (express_->Attend(shared_from_this(), attendance_, fd)) return;
+  EndAttendance();
+  connection_->Rewatch();
+  is_barred_ = true;
+}
+
+void DirectLine::EndAttendance() {
+  attendance_ = 0;
+  connection_->ReturnReading();
+}
+
+void DirectLine::Abandon(uint64_t attendance) {
+  const std::lock_guard<TurnLock> lock(turn_);
+  if (attendance != attendance_) return;
+  is_barred_ = true;
+  EndAttendance();
+  express_->Ring();
+}
+
+DirectSession::Received DirectLine::Receive(uint64_t attendance) {
+  const std::unique_lock<TurnLock> lock(turn_, std::try_to_lock);
+  if (!lock) return Received::kBusy;
+  if (attendance != attendance_) return Received::kOver;
+  bool is_handled = true;
+  const bool goes_on = connection_->ReadAside([this, &is_handled](std::span<const uint8_t> bytes) {
+    is_handled &= receiver_->OnBytesAside(bytes);
+  });
+  if (!goes_on || !is_handled) {
+    EndAttendance();
+    express_->Ring();
+    return Received::kOver;
+  }
+  if (!SendReady() || express_->numbers().records - looked_at_ >= kRecordsPerLook) {
+    express_->Ring();
+  }
+  return Received::kAll;
 }
 
 bool DirectLine::Send() {
   const std::unique_lock<TurnLock> lock(turn_, std::try_to_lock);
-  if (!lock || express_ == nullptr || reason_ != LeaveReason::kNone) return false;
+  if (!lock || express_ == nullptr) return false;
+  express_->WithdrawDemand();
+  return SendReady();
+}
+
+bool DirectLine::SendReady() {
+  if (reason_ != LeaveReason::kNone) return false;
   // What waits for room or for the rest of a turn needs events of the session's loop.
   if (!connection_->is_open() || connection_->unsent() > 0) return false;
   if (express_->is_blocked() || express_->has_more()) return false;
-  express_->WithdrawDemand();
   reason_ = express_->Pump(0, &out_);
   const bool is_sent = out_.empty() || connection_->WriteAside(out_);
   if (out_.capacity() > kKeptOutput) {

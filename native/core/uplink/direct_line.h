@@ -4,10 +4,13 @@
 #define SEGANET_CORE_UPLINK_DIRECT_LINE_H_
 
 #include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
-#include "core/queue/direct_sender.h"
+#include "core/queue/direct_session.h"
 #include "core/uplink/connection.h"
 #include "core/uplink/express.h"
 #include "core/uplink/turn_lock.h"
@@ -22,21 +25,43 @@ namespace seganet {
 // Order: whoever has the turn takes batches from the lanes and writes their packets before it gives
 // the turn away, so packets leave in the order in which batches are taken.
 //
+// While the rate is low, a worker also attends the session: it waits for what the broker sends, in
+// place of the session's loop, and handles the acknowledgments. It wakes the session's thread only
+// for what that must do, and at times so that it notices a higher rate.
+//
 // Thread safety: MayTry and Send from any thread, everything else from the session's thread.
-class DirectLine : public DirectSender {
+class DirectLine : public DirectSession, public std::enable_shared_from_this<DirectLine> {
  public:
+  // Receives what a worker reads.
+  class Receiver {
+   public:
+    // Called by the thread that has the turn. Returns false if the session's thread must handle
+    // some of it.
+    virtual bool OnBytesAside(std::span<const uint8_t> bytes) = 0;
+
+   protected:
+    ~Receiver() = default;
+  };
+
   // Held by whoever uses the connection.
   TurnLock& turn() { return turn_; }
 
   // Workers may send with these from now on. REQUIRES: the caller has the turn; the objects live
   // until Close.
-  void Open(Express* express, Connection* connection) {
+  void Open(Express* express, Connection* connection, Receiver* receiver) {
     express_ = express;
     connection_ = connection;
+    receiver_ = receiver;
     reason_ = LeaveReason::kNone;
   }
-  // Workers send nothing from now on. Waits for one that is sending. Idempotent.
+  // Workers send and read nothing from now on. Waits for one that does. Idempotent.
   void Close();
+
+  // Sees to it that a worker attends the session while the rate is low, and no longer. Call it at
+  // the end of each turn of the session's thread. REQUIRES: the caller has the turn.
+  void Share();
+  // True if a worker attends the session. REQUIRES: the caller has the turn.
+  bool is_attended() const { return attendance_ != 0; }
 
   // True: workers may try. REQUIRES: the rate is low; otherwise turns of the session's thread,
   // which send many batches each, cost less.
@@ -48,13 +73,27 @@ class DirectLine : public DirectSender {
 
   bool MayTry() const override { return is_calm_.load(std::memory_order_relaxed); }
   bool Send() override;
+  Received Receive(uint64_t attendance) override;
+  void Abandon(uint64_t attendance) override;
 
  private:
+  // An attending worker wakes the session's thread after this many records.
+  static constexpr uint64_t kRecordsPerLook = 250;
+
+  // The caller has the turn.
+  bool SendReady();
+  void EndAttendance();
+
   TurnLock turn_;
   std::atomic<bool> is_calm_{false};
   // Guarded by the turn; null = closed.
   Express* express_ = nullptr;
   Connection* connection_ = nullptr;
+  Receiver* receiver_ = nullptr;
+  uint64_t attendance_ = 0;   // 0 = the session's thread reads
+  uint64_t attendances_ = 0;  // number of the latest one
+  bool is_barred_ = false;    // no worker can attend the session
+  uint64_t looked_at_ = 0;    // records of express_ in the latest turn of the session's thread
   LeaveReason reason_ = LeaveReason::kNone;
   std::string out_;
 };

@@ -90,6 +90,13 @@ class Express {
   // A batch may have arrived: the next idle Pump() raises the demand again.
   void WithdrawDemand() { is_demand_raised_ = false; }
 
+  // Wakes the session's thread.
+  void Ring() { lanes_->Ring(outlet_); }
+  // Asks a worker of the engine to attend the session (Lanes::Attend).
+  bool Attend(std::shared_ptr<DirectSession> session, uint64_t attendance, int fd) {
+    return lanes_->Attend(std::move(session), attendance, fd);
+  }
+
   const ExpressNumbers& numbers() const { return numbers_; }
   const InFlightWindow& window() const { return *window_; }
 

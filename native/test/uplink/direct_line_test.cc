@@ -1,4 +1,4 @@
-// Workers that send on the connection of a session, in turns with the session's thread.
+// Workers that send and receive on the connection of a session, in turns with the session's thread.
 #include "core/uplink/direct_line.h"
 
 #include <gtest/gtest.h>
@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/loop/loop_thread.h"
+#include "core/runtime/attended_sessions.h"
 #include "core/uplink/broker_reader.h"
 #include "test/support/connection_support.h"
 #include "test/support/device_client.h"
@@ -36,6 +38,10 @@ class Broker {
     close(fd_);
   }
   std::atomic<bool> reads{true};
+  std::atomic<uint8_t> reason_code{0};  // of the PUBACKs; not 0 = they have one
+  // Sends bytes to the session.
+  void Send(std::string_view bytes) { (void)!send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
+  void Hang() { shutdown(fd_, SHUT_RDWR); }
   // Returns all payloads. REQUIRES: the session has closed the connection.
   const std::vector<std::string>& Finish() {
     thread_.join();
@@ -61,9 +67,13 @@ class Broker {
       const auto read = test::ReadPublishes(std::string_view(*input).substr(0, size));
       input->erase(0, size);
       payloads_.push_back(read[0].payload);
-      const char puback[4] = {0x40, 2, static_cast<char>(read[0].id >> 8),
-                              static_cast<char>(read[0].id)};
-      (void)!send(fd_, puback, sizeof puback, MSG_NOSIGNAL);
+      std::string puback{0x40, 2, static_cast<char>(read[0].id >> 8),
+                         static_cast<char>(read[0].id)};
+      if (const uint8_t code = reason_code) {
+        puback[1] = 3;
+        puback.push_back(static_cast<char>(code));
+      }
+      Send(puback);
     }
   }
 
@@ -72,8 +82,30 @@ class Broker {
   std::thread thread_;
 };
 
+// A worker that attends sessions and does nothing else.
+class Attendant : public LoopThread {
+ public:
+  explicit Attendant() { EXPECT_TRUE(Start("attendant", kUnpinned).ok()); }
+  ~Attendant() override { Stop(); }
+  bool Attend(std::shared_ptr<DirectSession> session, uint64_t attendance, int fd) {
+    auto offer = std::make_shared<AttendedSessions::Offer>(std::move(session), attendance, fd);
+    return Post([this, offer = std::move(offer)] { sessions_.Add(offer.get()); });
+  }
+  size_t sessions() {
+    size_t count = 0;
+    Call([&] { count = sessions_.size(); });
+    return count;
+  }
+
+ private:
+  void OnStop() override { sessions_.Close(); }
+  AttendedSessions sessions_{loop()};
+};
+
 // A session and its thread, as binding/uplink_connection.h drives them.
-class Session : private Connection::Listener, private BrokerReader::Sink {
+class Session : private Connection::Listener,
+                private BrokerReader::Sink,
+                private DirectLine::Receiver {
  public:
   Session(int fd, std::shared_ptr<Lanes> lanes) : lanes_(std::move(lanes)) {
     uv_loop_init(&loop_);
@@ -96,9 +128,25 @@ class Session : private Connection::Listener, private BrokerReader::Sink {
     return wakes_;
   }
   DirectLine& line() { return *line_; }
+  bool is_attended() {
+    const std::lock_guard<TurnLock> hold(line_->turn());
+    return line_->is_attended();
+  }
+  // What the broker sent except PUBACKs.
+  std::string others() {
+    const std::lock_guard<TurnLock> hold(line_->turn());
+    return handled_;
+  }
+  // Sets whether the rate is low, and takes a turn.
+  void SetCalm(bool is_calm) {
+    is_calm_ = is_calm;
+    uv_async_send(&wake_);
+  }
   std::atomic<bool> is_open{false};
   std::atomic<uint32_t> in_flight{0};
   std::atomic<bool> left{false};
+  std::atomic<bool> ended{false};
+  std::atomic<int> reads{0};  // by the session's thread
 
  private:
   struct Bell : Doorbell {
@@ -125,11 +173,14 @@ class Session : private Connection::Listener, private BrokerReader::Sink {
     if (!express_) return;
     connection_->Rewatch();
     LeaveReason reason = line_->TakeReason();
+    if (refused_) left = true;
     if (reason == LeaveReason::kNone) reason = express_->Pump(connection_->unsent(), &out_);
     if (!out_.empty()) connection_->Write(std::exchange(out_, {}));
     if (reason != LeaveReason::kNone) left = true;
     in_flight = express_->window().open();
     if (express_->has_more()) uv_async_send(&wake_);
+    line_->SetCalm(is_calm_);
+    if (!left) line_->Share();
   }
   void OnOpen() override {
     ExpressOptions options;
@@ -137,22 +188,29 @@ class Session : private Connection::Listener, private BrokerReader::Sink {
     options.stages = {test::StageByClass(1)};
     options.max_unsent = 4096;
     express_ = std::make_unique<Express>(lanes_, outlet_, std::move(options));
-    line_->Open(express_.get(), connection_);
-    line_->SetCalm(true);
+    line_->Open(express_.get(), connection_, this);
     lanes_->SetDirect(outlet_, line_);
     Turn();
     is_open = true;
   }
   void OnData(std::span<const uint8_t> bytes) override {
+    if (!bytes.empty()) ++reads;
     reader_.Read(bytes, this);
+    handled_ += std::exchange(others_, {});
     Turn();
   }
-  void OnDrained() override { Turn(); }
-  void OnEnd(const TlsFailure&) override {}
-  void OnPuback(uint16_t id, uint8_t code) override {
-    EXPECT_EQ(express_->Acknowledge(id, code, MonotonicUs()), LeaveReason::kNone);
+  bool OnBytesAside(std::span<const uint8_t> bytes) override {
+    reader_.Read(bytes, this);
+    return others_.empty() && !refused_;
   }
-  void OnOther(std::span<const uint8_t>) override { ADD_FAILURE(); }
+  void OnDrained() override { Turn(); }
+  void OnEnd(const TlsFailure&) override { ended = true; }
+  void OnPuback(uint16_t id, uint8_t code) override {
+    if (express_->Acknowledge(id, code, MonotonicUs()) != LeaveReason::kNone) refused_ = true;
+  }
+  void OnOther(std::span<const uint8_t> bytes) override {
+    others_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
 
   const std::shared_ptr<Lanes> lanes_;
   const std::shared_ptr<DirectLine> line_ = std::make_shared<DirectLine>();
@@ -164,16 +222,26 @@ class Session : private Connection::Listener, private BrokerReader::Sink {
   BrokerReader reader_;
   std::unique_ptr<Express> express_;
   std::string out_;
+  std::string others_, handled_;  // guarded by the turn
+  bool refused_ = false;          // guarded by the turn
+  std::atomic<bool> is_calm_{true};
   std::atomic<bool> stops_{false};
   int wakes_ = 0;
   std::thread thread_;
 };
 
-class DirectLineTest : public testing::Test {
+// With the parameter, a worker attends the sessions.
+class DirectLineTest : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     LanesContext context = test::PlainLanes(&budget_, &latency_, &sequence_,
                                             [this](const Batch&, bool) { done_.fetch_add(1); });
+    if (GetParam()) {
+      attendant_ = std::make_unique<Attendant>();
+      context.attend = [this](std::shared_ptr<DirectSession> session, uint64_t number, int fd) {
+        return attendant_->Attend(std::move(session), number, fd);
+      };
+    }
     lanes_ = std::make_shared<Lanes>(std::move(context));
     StartSession();
   }
@@ -187,6 +255,7 @@ class DirectLineTest : public testing::Test {
     broker_ = std::make_unique<Broker>(pair[1]);
     session_ = std::make_unique<Session>(pair[0], lanes_);
     ASSERT_TRUE(Until([this] { return session_->is_open.load(); }));
+    EXPECT_EQ(session_->is_attended(), GetParam());
   }
   // Returns the number of turns of the session's thread that its doorbell caused.
   int EndSession() {
@@ -246,9 +315,28 @@ class DirectLineTest : public testing::Test {
   std::unique_ptr<Broker> broker_;
   std::unique_ptr<Session> session_;
   std::vector<std::string> arrived_;  // at all brokers, one after the other
+  std::unique_ptr<Attendant> attendant_;
 };
 
-TEST_F(DirectLineTest, AWorkerSendsWithoutAWakeUpOfTheSessionsThread) {
+INSTANTIATE_TEST_SUITE_P(SessionOrWorkerReads, DirectLineTest, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Worker" : "Session"; });
+
+class AttendedLineTest : public DirectLineTest {
+ protected:
+  // Pushes batches one after the other, each when the last one is acknowledged.
+  void PutEach(int count) {
+    for (int i = 0; i < count; ++i) {
+      const int before = done_;
+      Put(kNormal, std::to_string(++put_));
+      ASSERT_TRUE(Until([&] { return done_ > before; }));
+    }
+  }
+  int put_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(WorkerReads, AttendedLineTest, testing::Values(true));
+
+TEST_P(DirectLineTest, AWorkerSendsWithoutAWakeUpOfTheSessionsThread) {
   constexpr int kBatches = 50;
   for (int i = 1; i <= kBatches; ++i) {
     Put(kNormal, std::to_string(i));
@@ -258,7 +346,7 @@ TEST_F(DirectLineTest, AWorkerSendsWithoutAWakeUpOfTheSessionsThread) {
   EXPECT_LT(EndSession(), kBatches / 2);
 }
 
-TEST_F(DirectLineTest, ManyWorkersAndTheSessionTakeTurnsAndKeepEachOrder) {
+TEST_P(DirectLineTest, ManyWorkersAndTheSessionTakeTurnsAndKeepEachOrder) {
   constexpr int kThreads = 4, kBatches = 500;
   PutFromThreads(kThreads, kBatches);
   ASSERT_TRUE(Until([&] { return done_ == kThreads * kBatches; })) << done_;
@@ -267,7 +355,7 @@ TEST_F(DirectLineTest, ManyWorkersAndTheSessionTakeTurnsAndKeepEachOrder) {
   EXPECT_EQ(arrived_.size(), static_cast<size_t>(kThreads * kBatches)) << "each once";
 }
 
-TEST_F(DirectLineTest, WhatTheKernelDoesNotTakeIsSentByTheSession) {
+TEST_P(DirectLineTest, WhatTheKernelDoesNotTakeIsSentByTheSession) {
   broker_->reads = false;
   constexpr int kThreads = 2, kBatches = 300;
   PutFromThreads(kThreads, kBatches);
@@ -279,7 +367,7 @@ TEST_F(DirectLineTest, WhatTheKernelDoesNotTakeIsSentByTheSession) {
   EXPECT_EQ(arrived_.size(), static_cast<size_t>(kThreads * kBatches)) << "each once";
 }
 
-TEST_F(DirectLineTest, NothingIsLostWhenSessionsEndWhileWorkersSend) {
+TEST_P(DirectLineTest, NothingIsLostWhenSessionsEndWhileWorkersSend) {
   constexpr int kThreads = 3, kBatches = 400, kSessions = 5;
   std::thread workers([this] { PutFromThreads(kThreads, kBatches); });
   for (int i = 1; i < kSessions; ++i) {
@@ -293,12 +381,12 @@ TEST_F(DirectLineTest, NothingIsLostWhenSessionsEndWhileWorkersSend) {
   ExpectAll(kThreads, kBatches);
 }
 
-TEST_F(DirectLineTest, AReasonToLeaveReachesTheSessionsThread) {
+TEST_P(DirectLineTest, AReasonToLeaveReachesTheSessionsThread) {
   Put(kNormal, "1", /*stage=*/7);  // unknown to the express path
   EXPECT_TRUE(Until([this] { return session_->left.load(); }));
 }
 
-TEST_F(DirectLineTest, AClosedLineSendsNothing) {
+TEST_P(DirectLineTest, AClosedLineSendsNothing) {
   {
     const std::lock_guard<TurnLock> hold(session_->line().turn());
     EXPECT_TRUE(session_->line().MayTry());
@@ -307,13 +395,91 @@ TEST_F(DirectLineTest, AClosedLineSendsNothing) {
   EXPECT_FALSE(session_->line().Send());
 }
 
-TEST_F(DirectLineTest, ABusyLineIsNotWaitedFor) {
+TEST_P(DirectLineTest, ABusyLineIsNotWaitedFor) {
   const std::lock_guard<TurnLock> hold(session_->line().turn());
   bool sent = true;
   std::thread worker([&] { sent = session_->line().Send(); });
   worker.join();
   EXPECT_FALSE(sent);
   EXPECT_FALSE(session_->line().Send()) << "also if this thread uses it";
+}
+
+TEST_P(AttendedLineTest, TheSessionsThreadSleepsWhileAWorkerHandlesAcknowledgments) {
+  constexpr int kBatches = 100;
+  PutEach(kBatches);
+  EXPECT_EQ(session_->reads, 0);
+  // A worker that handles an acknowledgment may hold the line when the next batch comes.
+  EXPECT_LT(EndSession(), kBatches / 2);
+}
+
+TEST_P(AttendedLineTest, TheSessionsThreadLooksAtTheRateAtTimes) {
+  PutEach(600);
+  const int wakes = EndSession();
+  EXPECT_GE(wakes, 2);
+  EXPECT_LT(wakes, 300);
+}
+
+TEST_P(AttendedLineTest, OtherPacketsReachTheSessionsThreadInOrder) {
+  const std::string pingresp{static_cast<char>(0xd0), 0};
+  const std::string publish{0x30, 4, 0, 1, 't', 'x'};
+  PutEach(3);
+  broker_->Send(pingresp + publish.substr(0, 3));
+  ASSERT_TRUE(Until([&] { return session_->others().size() >= pingresp.size(); }));
+  EXPECT_TRUE(Until([&] { return session_->is_attended(); })) << "again";
+  broker_->Send(publish.substr(3));
+  ASSERT_TRUE(Until([&] { return session_->others() == pingresp + publish; }));
+  PutEach(3);
+}
+
+TEST_P(AttendedLineTest, ARefusalReachesTheSessionsThread) {
+  broker_->reason_code = 0x97;
+  Put(kNormal, "1");
+  EXPECT_TRUE(Until([this] { return session_->left.load(); }));
+  EXPECT_FALSE(session_->is_attended());
+}
+
+TEST_P(AttendedLineTest, TheEndOfTheConnectionReachesTheSessionsThread) {
+  PutEach(2);
+  broker_->Hang();
+  EXPECT_TRUE(Until([this] { return session_->ended.load(); }));
+  EXPECT_TRUE(Until([this] { return attendant_->sessions() == 0; }));
+}
+
+TEST_P(AttendedLineTest, TheSessionReadsAgainWhenTheRateRisesAndWhenItIsLowAWorkerDoes) {
+  for (int i = 0; i < 5; ++i) {
+    session_->SetCalm(false);
+    ASSERT_TRUE(Until([this] { return !session_->is_attended(); }));
+    const int before = session_->reads;
+    PutEach(3);
+    EXPECT_GT(session_->reads, before);
+    session_->SetCalm(true);
+    ASSERT_TRUE(Until([this] { return session_->is_attended(); }));
+    PutEach(3);
+  }
+  EXPECT_TRUE(Until([this] { return attendant_->sessions() == 1; })) << "earlier ones are over";
+}
+
+TEST_P(AttendedLineTest, TheSessionReadsAgainWhenTheWorkerStops) {
+  PutEach(2);
+  attendant_->Stop();
+  EXPECT_FALSE(session_->is_attended());
+  PutEach(5);
+  EXPECT_FALSE(session_->is_attended()) << "there is no other worker";
+}
+
+TEST_P(AttendedLineTest, AWorkerDoesNotWaitForTheSessionsThread) {
+  {
+    const std::lock_guard<TurnLock> hold(session_->line().turn());
+    broker_->Send(std::string{static_cast<char>(0xd0), 0});
+    EXPECT_EQ(attendant_->sessions(), 1U) << "the worker still runs tasks";
+  }
+  EXPECT_TRUE(Until([this] { return session_->others().size() == 2; }));
+}
+
+TEST_P(AttendedLineTest, ACallOfAnEarlierAttendanceHasNoEffect) {
+  EXPECT_EQ(session_->line().Receive(17), DirectSession::Received::kOver);
+  session_->line().Abandon(17);
+  EXPECT_TRUE(session_->is_attended());
 }
 
 }  // namespace
