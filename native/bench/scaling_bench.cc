@@ -17,18 +17,17 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "bench/cloud.h"
 #include "core/base/clock.h"
 #include "core/base/cpu.h"
 #include "core/placement/placement.h"
@@ -44,68 +43,6 @@ using test::DeviceClient;
 constexpr uint32_t kSource = 1, kPriority = 2, kBatch = 3, kUplink = 4;
 constexpr size_t kPayloadBytes = 200;
 constexpr size_t kWindow = 64;  // unacknowledged messages per device
-
-class Bell : public Doorbell {
- public:
-  void Await() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait_for(lock, std::chrono::milliseconds(5), [this] { return rung_; });
-    rung_ = false;
-    Answer();
-  }
-
- private:
-  void Call() override {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    rung_ = true;
-    changed_.notify_one();
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool rung_ = false;
-};
-
-// Takes every batch and acknowledges it.
-class Cloud {
- public:
-  explicit Cloud(std::shared_ptr<Lanes> lanes)
-      : lanes_(std::move(lanes)), thread_([this] { Run(); }) {}
-  ~Cloud() {
-    stop_ = true;
-    thread_.join();
-  }
-  std::atomic<uint64_t> records{0};
-  std::atomic<uint64_t> batches{0};
-  std::atomic<int> tid{0};
-
- private:
-  void Run() {
-    tid = ThisThreadId();
-    Outlet* const outlet = lanes_->Attach(&bell_);
-    lanes_->SetConnected(outlet, true, MonotonicUs());
-    std::vector<uint64_t> ids;
-    while (!stop_) {
-      const int64_t now = MonotonicUs();
-      while (lanes_->Take(outlet, now, [&](const Batch& batch) {
-        ids.push_back(batch.id);
-        records.fetch_add(batch.record_count, std::memory_order_relaxed);
-        return true;
-      })) {
-      }
-      batches.fetch_add(ids.size(), std::memory_order_relaxed);
-      for (const uint64_t id : ids) lanes_->Release(outlet, id, now);
-      ids.clear();
-      lanes_->RaiseDemand(outlet, now);
-      bell_.Await();
-    }
-    lanes_->Detach(outlet);
-  }
-
-  Bell bell_;
-  const std::shared_ptr<Lanes> lanes_;
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
-};
 
 struct Sender {
   explicit Sender(int socket, std::string name)
@@ -245,7 +182,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   {
-    Cloud cloud(engine.LanesOf(0));
+    bench::Cloud cloud(engine.LanesOf(0));
     std::atomic<bool> stop{false};
     std::vector<std::thread> generators;
     for (size_t i = 0; i < count; ++i) {

@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/cloud.h"
 #include "core/base/clock.h"
 #include "core/runtime/engine.h"
 #include "test/support/mqtt_bytes.h"
@@ -60,26 +60,6 @@ constexpr size_t kAlarmEvery = 20;
 constexpr size_t kPayloadBytes = 200;
 constexpr unsigned kWindow = 64;  // unacknowledged messages per device
 
-class Bell : public Doorbell {
- public:
-  void Await() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait_for(lock, std::chrono::milliseconds(5), [this] { return rung_; });
-    rung_ = false;
-    Answer();
-  }
-
- private:
-  void Call() override {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    rung_ = true;
-    changed_.notify_one();
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool rung_ = false;
-};
-
 // Added to times in payloads, so that all have the same number of digits.
 constexpr int64_t kTimeBase = 1'000'000'000'000;
 
@@ -91,20 +71,17 @@ int64_t AlarmSentUs(std::string_view batch) {
                                       : std::atoll(batch.data() + at + kBefore.size()) - kTimeBase;
 }
 
-// The cloud: takes every batch and acknowledges it.
-class Cloud {
+// The latencies of the alarms that the cloud has taken. Thread safety: any member from any thread.
+class Latencies {
  public:
-  explicit Cloud(std::shared_ptr<Lanes> lanes)
-      : lanes_(std::move(lanes)), thread_([this] { Run(); }) {}
-  ~Cloud() {
-    stop_ = true;
-    thread_.join();
+  void Add(const Batch& batch) {
+    if (batch.record_class != kCritical) return;
+    const int64_t sent_us = AlarmSentUs(batch.bytes);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (sent_us != 0) latencies_.push_back(MonotonicUs() - sent_us);
   }
-  std::atomic<uint64_t> records{0};
-  std::atomic<uint64_t> batches{0};
-
-  // Returns the latencies of the alarms since the last call, ascending, us.
-  std::vector<int64_t> TakeLatencies() {
+  // Returns those since the last call, ascending, us.
+  std::vector<int64_t> Take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::vector<int64_t> all = std::exchange(latencies_, {});
     std::sort(all.begin(), all.end());
@@ -112,39 +89,8 @@ class Cloud {
   }
 
  private:
-  void Run() {
-    Outlet* const outlet = lanes_->Attach(&bell_);
-    lanes_->SetConnected(outlet, true, MonotonicUs());
-    std::vector<uint64_t> ids;
-    while (!stop_) {
-      const int64_t now = MonotonicUs();
-      while (lanes_->Take(outlet, now, [&](const Batch& batch) {
-        ids.push_back(batch.id);
-        if (batch.record_class == kCritical) AddLatency(AlarmSentUs(batch.bytes));
-        records.fetch_add(batch.record_count, std::memory_order_relaxed);
-        return true;
-      })) {
-      }
-      batches.fetch_add(ids.size(), std::memory_order_relaxed);
-      for (uint64_t id : ids) lanes_->Release(outlet, id, now);
-      ids.clear();
-      lanes_->RaiseDemand(outlet, now);
-      bell_.Await();
-    }
-    lanes_->Detach(outlet);
-  }
-
-  void AddLatency(int64_t sent_us) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (sent_us != 0) latencies_.push_back(MonotonicUs() - sent_us);
-  }
-
-  Bell bell_;
-  const std::shared_ptr<Lanes> lanes_;
   std::mutex mutex_;
   std::vector<int64_t> latencies_;  // guarded by mutex_
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
 };
 
 struct Client {
@@ -307,7 +253,8 @@ int main(int argc, char** argv) {
   }
   const int tid = engine.Workers()[0].tid;
   {
-    Cloud cloud(engine.LanesOf(0));
+    Latencies latencies;
+    bench::Cloud cloud(engine.LanesOf(0), [&](const Batch& batch) { latencies.Add(batch); });
     std::vector<Client> devices;
     devices.reserve(count);
     std::string buffer;
@@ -331,7 +278,7 @@ int main(int argc, char** argv) {
     }
     uint64_t sent = 0;
     size_t next = 0;
-    cloud.TakeLatencies();
+    latencies.Take();
     const uint64_t records = cloud.records, batches = cloud.batches, allocated = allocations;
     const double cpu = CpuUs(tid);
     const CpuSplit split = SplitOf(tid);
@@ -369,7 +316,7 @@ int main(int argc, char** argv) {
                   used / came, static_cast<double>(allocations - allocated) / came,
                   came / static_cast<double>(cloud.batches - batches));
     }
-    if (const std::vector<int64_t> took = cloud.TakeLatencies(); !took.empty()) {
+    if (const std::vector<int64_t> took = latencies.Take(); !took.empty()) {
       std::printf("%zu alarms: p50 %lld us, p99 %lld us\n", took.size(),
                   static_cast<long long>(took[took.size() / 2]),
                   static_cast<long long>(took[took.size() * 99 / 100]));
