@@ -38,12 +38,15 @@ function parseSparkplugTopic(topic) {
 }
 
 /**
- * Returns the device id that a level stands for: the gateway writes / + # % and NUL as % with two hexadecimal digits.
+ * Returns the device id that a level stands for: the gateway writes the bytes of / + # %, of control characters and of
+ * noncharacters as % with two hexadecimal digits.
  * @param {string} level
  * @returns {string}
  */
 function deviceOfLevel(level) {
-  return level.replace(/%(2F|2B|23|25|00)/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+  return level.replace(/(?:%[0-9A-F]{2})+/g, (bytes) =>
+    Buffer.from(bytes.replaceAll('%', ''), 'hex').toString()
+  );
 }
 
 module.exports = { LEVEL, deviceOfLevel, nodeTopic, parseSparkplugTopic };

@@ -2,7 +2,7 @@
 // Messages of Sparkplug as network input. What the gateway sends is tested in test/native/sparkplug.test.js.
 
 const { readPayload } = require('../../../nodes/lib/base/sparkplug-payload');
-const { parseSparkplugTopic } = require('../../../nodes/lib/base/sparkplug-topic');
+const { deviceOfLevel, parseSparkplugTopic } = require('../../../nodes/lib/base/sparkplug-topic');
 const { SparkplugBirths } = require('../../../nodes/lib/unbatch/formats/sparkplug');
 const { SparkplugMessages } = require('../../../nodes/lib/unbatch/sparkplug-messages');
 const { seeded } = require('../../fixtures/gateway/random');
@@ -93,6 +93,12 @@ test('values become the payload at their paths', () => {
     { index: 2, topic: 'hall', seq: 43, payload: true, ...common },
     { index: 3, topic: 'raw', seq: 44, payload: Buffer.from('ON'), ...common }
   ]);
+});
+
+test('a level stands for a device id', () => {
+  expect(deviceOfLevel('a%2Fb%2B%23%25%00%252F')).toBe('a/b+#%\0%2F');
+  expect(deviceOfLevel('%01%C2%85ä%EF%BF%BE%F0%9F%BF%BF')).toBe('\u0001\u0085ä\ufffe\u{1ffff}');
+  expect(deviceOfLevel('%zz%FF%')).toBe('%zz\ufffd%');
 });
 
 test('integers of 64 bits are the nearest numbers', () => {

@@ -1,6 +1,9 @@
 #include "core/encoding/sparkplug/device.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "core/base/utf8.h"
 
 namespace seganet::sparkplug {
 namespace {
@@ -21,30 +24,45 @@ std::string_view MeaningName(Meaning meaning) {
   return "line";
 }
 
+// Returns the code point of a UTF-8 sequence.
+uint32_t CodePointOf(std::string_view character) {
+  const auto first = static_cast<uint8_t>(character[0]);
+  if (character.size() == 1) return first;
+  uint32_t code = first & (0x7Fu >> character.size());
+  for (const char c : character.substr(1)) code = code << 6 | (static_cast<uint8_t>(c) & 0x3F);
+  return code;
+}
+
+// True for what no level of a topic may have, for %, and for the control characters and
+// noncharacters of Unicode: brokers such as mosquitto close the connection on them [MQTT 1.5.4].
+bool MustEscape(std::string_view character) {
+  const uint32_t code = CodePointOf(character);
+  return code == '/' || code == '+' || code == '#' || code == '%' || code < 0x20 ||
+         (code >= 0x7F && code < 0xA0) || (code >= 0xFDD0 && code <= 0xFDEF) ||
+         (code & 0xFFFE) == 0xFFFE;
+}
+
+void AppendEscaped(char c, std::string* out) {
+  static constexpr std::string_view kDigits = "0123456789ABCDEF";
+  const auto byte = static_cast<uint8_t>(c);
+  out->push_back('%');
+  out->push_back(kDigits[byte >> 4]);
+  out->push_back(kDigits[byte & 0xF]);
+}
+
 }  // namespace
 
 std::string LevelOf(std::string_view device) {
   std::string level;
-  for (const char c : device) {
-    switch (c) {
-      case '/':
-        level += "%2F";
-        break;
-      case '+':
-        level += "%2B";
-        break;
-      case '#':
-        level += "%23";
-        break;
-      case '%':
-        level += "%25";
-        break;
-      case '\0':
-        level += "%00";
-        break;
-      default:
-        level += c;
+  while (!device.empty()) {
+    const size_t size = Utf8Length(device);
+    const std::string_view character = device.substr(0, std::max<size_t>(size, 1));
+    if (size > 0 && !MustEscape(character)) {
+      level += character;
+    } else {
+      for (const char c : character) AppendEscaped(c, &level);
     }
+    device.remove_prefix(character.size());
   }
   return level;
 }

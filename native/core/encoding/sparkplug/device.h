@@ -96,8 +96,8 @@ class Device {
   bool must_renumber_ = false;
 };
 
-// Returns the device id as one level of a topic: / + # and NUL become %2F %2B %23 and %00, and %
-// becomes %25.
+// Returns the device id as one level of a topic: the bytes of / + # %, of control characters and of
+// noncharacters become % and two hexadecimal digits each.
 std::string LevelOf(std::string_view device);
 
 }  // namespace seganet::sparkplug

@@ -218,6 +218,12 @@ TEST(EdgeNode, AnAliasNeverMeansTextAndThenJson) {
 TEST(EdgeNode, ALevelHasNoSeparatorsAndNoWildcards) {
   EXPECT_EQ(LevelOf("pump-1"), "pump-1");
   EXPECT_EQ(LevelOf(std::string_view("a/+#%\0b", 7)), "a%2F%2B%23%25%00b");
+  // Brokers close the connection on control characters and noncharacters.
+  EXPECT_EQ(LevelOf("\x01\x1F\x7F"), "%01%1F%7F");
+  EXPECT_EQ(LevelOf("\xC2\x85\xC3\xA4"), "%C2%85\xC3\xA4");
+  EXPECT_EQ(LevelOf("\xEF\xB7\x90\xEF\xBF\xBE\xEF\xBF\xBD"), "%EF%B7%90%EF%BF%BE\xEF\xBF\xBD");
+  EXPECT_EQ(LevelOf("\xF0\x9F\xBF\xBF\xF0\x9F\x98\x80"), "%F0%9F%BF%BF\xF0\x9F\x98\x80");
+  EXPECT_EQ(LevelOf("\xFF\xC3"), "%FF%C3");
 }
 
 TEST(ValueType, TypesOfJson) {
