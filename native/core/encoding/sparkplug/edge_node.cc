@@ -149,7 +149,7 @@ bool EdgeNode::ReadLines(const Records& records) {
     if (!ReadEnvelopeLine(text, &line)) return false;
     if (prepared_ == nullptr) {
       text_.clear();
-      if (!AppendUnescaped(line.device, &text_)) return false;
+      if (!AppendUnescaped(line.device, &text_) || text_.size() > kMaxDeviceBytes) return false;
       device = line.device;
       TakeDevice(text_);
     }

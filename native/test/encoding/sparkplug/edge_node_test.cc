@@ -145,6 +145,25 @@ TEST(EdgeNode, DevicesThatWereNotUsedForTheLongestTimeDie) {
   EXPECT_EQ(Births(&node), "NBIRTH/gw DBIRTH/gw/a DBIRTH/gw/c ");
 }
 
+TEST(EdgeNode, LinesOfALongerDeviceThanTheEnginesAreOnePayload) {
+  EdgeNode node(Options());
+  node.Begin(0, false);
+  for (const size_t size : {kMaxDeviceBytes + 1, size_t{70'000}}) {
+    Records records;
+    records.has_lines = true;
+    // As in an envelope of a flow.
+    const std::string lines = R"({"d":")" + std::string(size, 'x') +
+                              R"(","t":"t","ts":1,"s":1,"c":3,"p":1})"
+                              "\n";
+    records.bytes = lines;
+    node.Prepare(records);
+    EXPECT_EQ(node.device(), "flow");
+    node.Commit();
+  }
+  node.Rebirth();
+  EXPECT_EQ(Births(&node), "NBIRTH/gw DBIRTH/gw/flow ");
+}
+
 TEST(EdgeNode, MetricsOfAllDevicesHaveALimit) {
   EdgeNodeOptions options = Options();
   options.max_metrics = 10;
