@@ -73,7 +73,7 @@ test('values become the payload at their paths', () => {
       record(),
       value(2, double(13, 21.5)),
       value(3, bytes(15, '[1,{}]')),
-      value(8, bytes(15, `${trace} a=b`))
+      value(8, bytes(15, `${trace} a=b c, d=e`))
     ],
     ...[record(0, 42), value(2, number(7, 1)), record(0, 43), value(4, number(14, 1))],
     ...[record(0, 44), value(5, bytes(16, 'ON')), number(3, 9), bytes(4, 'gw/1000/3/7')]
@@ -86,7 +86,7 @@ test('values become the payload at their paths', () => {
   expect(envelope.records).toEqual([
     {
       ...{ index: 0, topic: 'hall', seq: 41, payload: { a: { b: 21.5 }, list: [1, {}] } },
-      ...{ traceparent: trace, tracestate: 'a=b' },
+      ...{ traceparent: trace, tracestate: 'a=b c, d=e' },
       ...common
     },
     { index: 1, topic: 'hall', seq: 42, payload: { a: { b: null } }, ...common },

@@ -184,7 +184,9 @@ function recordOf(device, [{ metric, meaning }, ...values]) {
   if (rest[0].meaning.kind === 'line') return fieldsOfLine(rest);
   const { topic } = rest[0].meaning;
   if (rest.some((each) => each.meaning.topic !== topic)) throw new TypeError('has values of several topics');
-  const [traceparent, tracestate] = String(traces[0]?.metric.value ?? '').split(' ');
+  // The first space ends the traceparent; others are in the tracestate.
+  const [traceparent, ...states] = String(traces[0]?.metric.value ?? '').split(' ');
+  const tracestate = states.join(' ');
   return {
     ...{ d: device, t: topic, ts: metric.timestamp },
     ...{ s: Math.floor(number / CLASS_RANGE), c: number % CLASS_RANGE },
