@@ -170,6 +170,24 @@ test('the births of the devices used least recently are forgotten', () => {
   expect(['a', 'b', 'c'].map((device) => births.knows(at(device), message))).toEqual([true, false, true]);
 });
 
+test('long names of metrics and devices count as several', () => {
+  const births = new SparkplugBirths(2000);
+  const at = (/** @type {string} */ device) =>
+    /** @type {any} */ (parseSparkplugTopic(`spBv1.0/g/DDATA/e/${device}`));
+  const long = 'x'.repeat(65535);
+  for (let i = 0; i < 50; i++) {
+    const topic = { 'seganet.topic': `${long}${i}`, 'seganet.path': `/${long}` };
+    births.learn(at(`${i}`), readPayload(Buffer.concat([birth()[0], born(2, 'value', topic)])));
+    expect(births.size).toBeLessThanOrEqual(2000);
+  }
+  const message = readPayload(data(record()).payload);
+  const known = () => Array.from({ length: 50 }, (_, i) => births.knows(at(`${i}`), message)).filter(Boolean);
+  expect(known()).toHaveLength(1);
+  for (let i = 0; i < 50; i++) births.learn(at(`${long}${i}`), readPayload(birth()[0]));
+  expect(births.size).toBe(3 * 513);
+  expect(known()).toHaveLength(0);
+});
+
 test("other messages of Sparkplug are taken, and a device's own that a gateway passed on is a record", () => {
   const messages = learned();
   const foreign = metric(bytes(1, 'temp'), number(3, TS), double(13, 1));

@@ -17,11 +17,19 @@ const { setMember } = require('./cbor-reader');
  * @property {string} topic of the records
  * @property {string[]} path of the value in the payload
  * @property {boolean} isJson the value is JSON text
+ * @property {number} size see sizeOf()
+ *
+ * What is known of a device.
+ * @typedef {object} Birth
+ * @property {number} run of the gateway
+ * @property {Map<number, Meaning>} aliases
+ * @property {number} size of all of it
  */
 
 const KINDS = ['value', 'raw', 'record', 'trace', 'line'];
-/** Of all devices, and of one. A gateway has at most 65,536 at a time. */
+/** Of all devices, and of one. A gateway has at most 65,536 at a time. One with long names counts as several. */
 const MAX_ALIASES = 200000;
+const NAME_CHARS = 128;
 const MAX_DEVICE_ALIASES = 4096;
 /** As in JSON payloads. */
 const MAX_DEPTH = 64;
@@ -32,7 +40,7 @@ const MAX_RUN = 65535;
 
 /** The births of the devices behind gateways. */
 class SparkplugBirths {
-  /** The least recently used first. @type {Map<string, { run: number, aliases: Map<number, Meaning> }>} */
+  /** The least recently used first. @type {Map<string, Birth>} */
   #devices = new Map();
   #size = 0;
   #most;
@@ -42,7 +50,7 @@ class SparkplugBirths {
     this.#most = most;
   }
 
-  /** @returns {number} known aliases */
+  /** @returns {number} known aliases, by size */
   get size() {
     return this.#size;
   }
@@ -65,8 +73,6 @@ class SparkplugBirths {
     const before = this.#take(at);
     // In one run of a gateway an alias keeps its meaning, and data of an earlier birth may come after this one.
     const aliases = before?.run === run ? before.aliases : new Map();
-    if (before && before.run !== run) this.#size -= before.aliases.size;
-    this.#size -= aliases.size;
     for (const [alias, meaning] of learned) {
       aliases.delete(alias);
       aliases.set(alias, meaning);
@@ -75,8 +81,10 @@ class SparkplugBirths {
       if (aliases.size <= MAX_DEVICE_ALIASES) break;
       aliases.delete(alias);
     }
-    this.#size += aliases.size;
-    this.#devices.set(nameOf(at), { run, aliases });
+    let size = sizeOf(nameOf(at)) - 1;
+    for (const meaning of aliases.values()) size += meaning.size;
+    this.#size += size - (before?.size ?? 0);
+    this.#devices.set(nameOf(at), { run, aliases, size });
     this.#forget();
     return true;
   }
@@ -97,7 +105,7 @@ class SparkplugBirths {
    * @returns {Generator<Item>}
    */
   *items(at, { metrics }) {
-    const { aliases } = /** @type {{ aliases: Map<number, Meaning> }} */ (this.#take(at));
+    const { aliases } = /** @type {Birth} */ (this.#take(at));
     const entries = metrics.map((metric) => ({
       metric,
       meaning: /** @type {Meaning} */ (aliases.get(metric.alias))
@@ -128,10 +136,10 @@ class SparkplugBirths {
   }
 
   #forget() {
-    for (const [name, { aliases }] of this.#devices) {
+    for (const [name, { size }] of this.#devices) {
       if (this.#size <= this.#most || this.#devices.size === 1) return;
       this.#devices.delete(name);
-      this.#size -= aliases.size;
+      this.#size -= size;
     }
   }
 }
@@ -139,6 +147,11 @@ class SparkplugBirths {
 /** @param {SparkplugTopic} at */
 function nameOf({ group, node, device }) {
   return `${group}/${node}/${device}`;
+}
+
+/** Returns how many aliases with short names need as much memory as one with this name. @param {string} name */
+function sizeOf(name) {
+  return Math.max(1, Math.ceil(name.length / NAME_CHARS));
 }
 
 /** @param {Metric[]} metrics of data @returns {number} 0 = the data is not from a gateway */
@@ -166,7 +179,8 @@ function meaningOf({ alias, name, properties }) {
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   if (path.length > MAX_DEPTH) throw new TypeError(`has a path of more than ${MAX_DEPTH} levels`);
   const topic = String(properties.get('seganet.topic') ?? '');
-  return { kind, topic, path, isJson: properties.get('seganet.json') !== undefined };
+  const isJson = properties.get('seganet.json') !== undefined;
+  return { kind, topic, path, isJson, size: sizeOf(topic + pointer) };
 }
 
 /**
