@@ -37,7 +37,7 @@ class SparkplugMessages {
       throw new EnvelopeError(`The Sparkplug message ${/** @type {Error} */ (error).message}.`);
     }
     if (at.type === 'DBIRTH') return this.#learn(at, read) ? 'consumed' : other;
-    if (!isOurs(read)) return other;
+    if (!isOurs(read) || this.#births.isForeign(at)) return other;
     if (!this.#births.knows(at, read)) throw new EnvelopeError(unknown(at));
     const key = parseKey(first(userProperties['seganet-key'])) ?? parseKey(read.uuid);
     const historical = read.metrics.every(({ isHistorical }) => isHistorical);

@@ -208,6 +208,24 @@ test("other messages of Sparkplug are taken, and a device's own that a gateway p
     expect(messages.open({ topic, payload: foreign })).toBe(null);
 });
 
+test('data of another edge node whose birth was seen is taken, no matter what its first value is', () => {
+  const messages = new SparkplugMessages();
+  const alias = number(2, 1);
+  // A time in ms looks like the number of a record.
+  const payload = metric(alias, number(3, TS), number(11, TS));
+  const message = { topic: 'spBv1.0/g/DDATA/e/d', payload };
+  expect(() => messages.open(message)).toThrow(/has not arrived/);
+  const userProperties = { 'seganet-key': 'gw/1/3/7' };
+  const foreign = metric(bytes(1, 'clock'), alias, number(3, TS), number(4, 13), number(11, TS));
+  expect(messages.open({ topic: 'spBv1.0/g/DBIRTH/e/d', payload: foreign })).toBe('consumed');
+  expect(messages.open(message)).toBe('consumed');
+  expect(messages.open({ ...message, userProperties })).toBe(null);
+  // A birth of a gateway stays known.
+  const known = learned();
+  expect(known.open({ ...BIRTH, payload: foreign })).toBe('consumed');
+  expect(opened(known, data(record(), value(4, number(14, 1)))).envelope.records).toHaveLength(1);
+});
+
 test('a birth with an unknown metric, or too many, is refused', () => {
   const messages = new SparkplugMessages();
   const open = (/** @type {Buffer[]} */ ...parts) =>

@@ -21,7 +21,7 @@ const { setMember } = require('./cbor-reader');
  *
  * What is known of a device.
  * @typedef {object} Birth
- * @property {number} run of the gateway
+ * @property {number} run of the gateway, FOREIGN = it is not from a gateway
  * @property {Map<number, Meaning>} aliases
  * @property {number} size of all of it
  */
@@ -37,6 +37,7 @@ const MAX_DEPTH = 64;
 const CLASS_RANGE = 2 ** 4;
 const RECORD_RANGE = 2 ** 36;
 const MAX_RUN = 65535;
+const FOREIGN = 0;
 
 /** The births of the devices behind gateways. */
 class SparkplugBirths {
@@ -66,7 +67,10 @@ class SparkplugBirths {
     const run = metrics
       .map(({ properties }) => Number(properties.get('seganet.run')))
       .find((each) => each > 0);
-    if (run === undefined) return false;
+    if (run === undefined) {
+      if (!this.#take(at)) this.#keep(at, FOREIGN, new Map());
+      return false;
+    }
     if (metrics.length > MAX_DEVICE_ALIASES)
       throw new TypeError(`has ${metrics.length} metrics; at most ${MAX_DEVICE_ALIASES} are accepted`);
     const learned = metrics.map((metric) => /** @type {const} */ ([metric.alias, meaningOf(metric)]));
@@ -81,12 +85,13 @@ class SparkplugBirths {
       if (aliases.size <= MAX_DEVICE_ALIASES) break;
       aliases.delete(alias);
     }
-    let size = sizeOf(nameOf(at)) - 1;
-    for (const meaning of aliases.values()) size += meaning.size;
-    this.#size += size - (before?.size ?? 0);
-    this.#devices.set(nameOf(at), { run, aliases, size });
-    this.#forget();
+    this.#keep(at, run, aliases);
     return true;
+  }
+
+  /** True if the device's birth is not from a gateway. @param {SparkplugTopic} at */
+  isForeign(at) {
+    return this.#take(at)?.run === FOREIGN;
   }
 
   /**
@@ -133,6 +138,16 @@ class SparkplugBirths {
     this.#devices.delete(name);
     this.#devices.set(name, device);
     return device;
+  }
+
+  /** @param {SparkplugTopic} at @param {number} run @param {Map<number, Meaning>} aliases */
+  #keep(at, run, aliases) {
+    const name = nameOf(at);
+    let size = aliases.size > 0 ? sizeOf(name) - 1 : sizeOf(name);
+    for (const meaning of aliases.values()) size += meaning.size;
+    this.#size += size - (this.#devices.get(name)?.size ?? 0);
+    this.#devices.set(name, { run, aliases, size });
+    this.#forget();
   }
 
   #forget() {
