@@ -1147,8 +1147,12 @@ export declare class PublishWriter {
    * @param group and @param node without / + # and NUL
    */
   setEdgeNode(group: string, node: string): void;
-  /** A session of the edge node begins. @param bdSeq 0..255, that of its will */
-  beginEdgeNode(bdSeq: number, isV5: boolean): void;
+  /**
+   * A session of the edge node begins.
+   * @param bdSeq 0..255, that of its will
+   * @param maxPacket the broker's Maximum Packet Size in bytes, which births keep; 0 = unknown
+   */
+  beginEdgeNode(bdSeq: number, isV5: boolean, maxPacket: number): void;
   /** The edge node and its devices must be born again. */
   rebirth(): void;
   /**

@@ -167,7 +167,7 @@ function messageIn(packet) {
 function sparkplug(all) {
   const writer = writerOf('sparkplug');
   writer.setEdgeNode('plant', 'pi-1');
-  writer.beginEdgeNode(0, false);
+  writer.beginEdgeNode(0, false, 0);
   births.length = 0;
   // Twice, so that all metrics and types are known.
   for (const { lines } of all) divided(writer, lines);

@@ -165,10 +165,14 @@ void PublishWriterWrap::SetEdgeNode(const Napi::CallbackInfo& info) {
 
 void PublishWriterWrap::BeginEdgeNode(const Napi::CallbackInfo& info) {
   uint8_t bd_seq = 0;
+  uint32_t max_packet = 0;
   sparkplug::EdgeNode* const node = EdgeNodeOf(info.Env());
-  if (!node || !ReadInt<uint8_t>(info.Env(), info[0], "bdSeq", 0, UINT8_MAX, &bd_seq)) return;
+  if (!node || !ReadInt<uint8_t>(info.Env(), info[0], "bdSeq", 0, UINT8_MAX, &bd_seq) ||
+      !ReadInt<uint32_t>(info.Env(), info[2], "maxPacket", 0, UINT32_MAX, &max_packet)) {
+    return;
+  }
   packet_.clear();
-  node->Begin(bd_seq, info[1].ToBoolean().Value());
+  node->Begin(bd_seq, info[1].ToBoolean().Value(), max_packet);
 }
 
 void PublishWriterWrap::Rebirth(const Napi::CallbackInfo& info) {

@@ -162,7 +162,7 @@ test('all births come again in a new session and when a host asks, and sequence 
   ];
   expect(births()).toEqual([[`NBIRTH/${NODE}`, 0, 0], ...same]);
   expect(births()).toEqual([]);
-  writer.beginEdgeNode(255, false);
+  writer.beginEdgeNode(255, false, 0);
   expect(births()).toEqual([[`NBIRTH/${NODE}`, 0, 255], ...same]);
   const only = line({ d: 'c' });
   expect(sendPiece(writer, only, META, whole(only)).map(({ topic }) => topic)).toEqual([

@@ -150,7 +150,7 @@ class Group {
       return;
     }
     const granted = this.aside.connected(link, feeder.window.configured, this.mayPublishAside?.() === true);
-    this.edgeNode?.connected(session.client);
+    this.edgeNode?.connected(session.client, link.maximumPacketSize);
     feeder.connected(granted, (bytes, done) => session.write(bytes, done));
     if (session.client) this.onClient?.(session.client);
   }

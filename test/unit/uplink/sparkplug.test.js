@@ -26,7 +26,7 @@ class Bench extends FeederBench {
 
   connect() {
     this.bdSeq = readPayload(this.edgeNode.will().payload).metrics[0].value;
-    this.edgeNode.connected(null);
+    this.edgeNode.connected(null, this.link.maximumPacketSize);
     return super.connect();
   }
 
@@ -150,6 +150,23 @@ test('births wait while the stream is full', () => {
     all.push(...bench.pump().messages());
   }
   expect(all).toHaveLength(11);
+});
+
+test("births keep the broker's Maximum Packet Size, and a record whose metrics do not fit is a line", () => {
+  const maximumPacketSize = 3000;
+  const bench = new Bench({ maximumPacketSize });
+  const p = Object.fromEntries(Array.from({ length: 10 }, (_, i) => ['x'.repeat(200) + i, i]));
+  bench.source.push(envelope(line('a', 1, /** @type {any} */ (p)) + line('b', 2)));
+  bench.connect();
+  const born = bench.packets.filter(({ topic }) => topic.includes('/DBIRTH/'));
+  expect(born.map(({ payload }) => readPayload(payload).metrics.map(({ name }) => name))).toEqual([
+    ['Gateway/Line', 'Gateway/Record'],
+    ['t', 'Gateway/Record']
+  ]);
+  for (const { payload } of bench.packets) expect(payload.length).toBeLessThan(maximumPacketSize);
+  bench.messages();
+  bench.ack();
+  expect(bench.source.released).toEqual([{ id: 1 }]);
 });
 
 test('records of the log are marked as historical', () => {

@@ -107,6 +107,14 @@ void Device::Change() {
   is_born_ = false;
 }
 
+void Device::CarryLines() {
+  metrics_.clear();
+  by_place_.clear();
+  names_.clear();
+  has_only_lines_ = true;
+  is_born_ = must_renumber_ = false;
+}
+
 void Device::Renumber(uint64_t* next_alias) {
   if (!must_renumber_) return;
   for (Metric& metric : metrics_) metric.alias = (*next_alias)++;

@@ -75,6 +75,10 @@ class Device {
   // Eclipse Tahu refuse an alias that they have.
   void Renumber(uint64_t* next_alias);
 
+  // Forgets all metrics. From now on, the records are lines, so that the birth stays small.
+  void CarryLines();
+  bool has_only_lines() const { return has_only_lines_; }
+
   bool is_born() const { return is_born_; }
   // A birth was sent.
   void SetBorn() { is_born_ = true; }
@@ -94,6 +98,7 @@ class Device {
   std::string place_;
   bool is_born_ = false;
   bool must_renumber_ = false;
+  bool has_only_lines_ = false;
 };
 
 // Returns the device id as one level of a topic: the bytes of / + # %, of control characters and of

@@ -46,13 +46,16 @@ Value StringValue(std::string_view text) {
 
 }  // namespace
 
-EdgeNode::EdgeNode(EdgeNodeOptions options) : options_(std::move(options)) {
+EdgeNode::EdgeNode(EdgeNodeOptions options)
+    : options_(std::move(options)), max_birth_bytes_(options_.max_birth_bytes) {
   SEGANET_REQUIRE(options_.max_devices > 0);
 }
 
-void EdgeNode::Begin(uint8_t bd_seq, bool is_v5) {
+void EdgeNode::Begin(uint8_t bd_seq, bool is_v5, size_t max_packet) {
   bd_seq_ = bd_seq;
   is_v5_ = is_v5;
+  max_birth_bytes_ = options_.max_birth_bytes;
+  if (max_packet > 0) max_birth_bytes_ = std::min(max_birth_bytes_, max_packet);
   Rebirth();
 }
 
@@ -69,6 +72,14 @@ void EdgeNode::Rebirth() {
 }
 
 void EdgeNode::Prepare(const Records& records) {
+  if (TryPrepare(records)) return;
+  metrics_ -= prepared_->size();
+  prepared_->CarryLines();
+  TryPrepare(records);
+}
+
+// Returns false if the birth of the device is too large.
+bool EdgeNode::TryPrepare(const Records& records) {
   const auto forget = [this] {
     items_.clear();
     entries_.clear();
@@ -101,7 +112,7 @@ void EdgeNode::Prepare(const Records& records) {
   MakePayload(records, seq++);
   prepared_seq_ = seq;
   // After the payload, because a birth has the present values.
-  if (!prepared_->is_born()) AppendDeviceBirth(prepared_, birth_seq, &before_);
+  return prepared_->is_born() || AppendDeviceBirth(prepared_, birth_seq, &before_);
 }
 
 void EdgeNode::Commit() {
@@ -216,7 +227,7 @@ bool EdgeNode::IsUsable(std::string_view topic) {
 
 // Adds the values of leaves_. Returns false if the device cannot have their metrics.
 bool EdgeNode::AddValues(std::string_view topic) {
-  if (!IsUsable(topic)) return false;
+  if (prepared_->has_only_lines() || !IsUsable(topic)) return false;
   size_t added = 0;
   for (const Leaf& leaf : leaves_.leaves()) {
     if (topic.size() + leaf.path.size() > Device::kMaxNameBytes) return false;
@@ -232,7 +243,7 @@ bool EdgeNode::AddValues(std::string_view topic) {
 
 // Adds the bytes of raw_ from `at`. Returns false if the device cannot have their metric.
 bool EdgeNode::AddBytes(std::string_view topic, size_t at) {
-  if (!IsUsable(topic)) return false;
+  if (prepared_->has_only_lines() || !IsUsable(topic)) return false;
   if (prepared_->Find(Meaning::kRaw, topic, {}) == Device::kNone &&
       prepared_->size() >= Device::kMaxMetrics) {
     return false;
@@ -329,7 +340,9 @@ bool EdgeNode::AppendBirth(std::string* out) {
     const auto found = by_id_.find(unborn_.front());
     unborn_.pop_front();
     if (found == by_id_.end() || found->second->is_born()) continue;
-    AppendDeviceBirth(&*found->second, seq_++, out);
+    // One that is too large comes with the next data, smaller.
+    if (!AppendDeviceBirth(&*found->second, seq_, out)) continue;
+    ++seq_;
     found->second->SetBorn();
     return true;
   }
@@ -360,12 +373,18 @@ void EdgeNode::AppendNodeBirth(std::string* out) {
   AppendPublish("NBIRTH", {}, out);
 }
 
-void EdgeNode::AppendDeviceBirth(Device* device, uint8_t seq, std::string* out) {
+// Returns false, with *out unchanged, if the packet is too large.
+bool EdgeNode::AppendDeviceBirth(Device* device, uint8_t seq, std::string* out) {
+  const size_t from = out->size();
   body_.clear();
   writer_.Begin(options_.now_ms(), &body_);
   device->AppendBirth(options_.run, &writer_);
   writer_.Sequence(seq);
   AppendPublish("DBIRTH", device->id(), out);
+  // The birth of one that has only lines cannot be smaller.
+  if (out->size() - from <= max_birth_bytes_ || device->has_only_lines()) return true;
+  out->resize(from);
+  return false;
 }
 
 // Appends a PUBLISH [MQTT 3.3] with body_ as payload; no device = of the node.

@@ -27,6 +27,9 @@ struct EdgeNodeOptions {
   // Limits of what is known at the same time. Devices that were not used for the longest time die.
   size_t max_devices = 10'000;
   size_t max_metrics = 65'536;  // of all devices
+  // Limit of the packet of a device's birth, which large brokers in clouds accept. The records of a
+  // device that needs more are carried as lines.
+  size_t max_birth_bytes = 65'536;
   // Differs at each start of the process, from 1. The first record of each message has it, so that
   // a receiver does not read aliases of an earlier start with births of this one.
   uint16_t run = 1;
@@ -56,7 +59,8 @@ class EdgeNode {
   explicit EdgeNode(EdgeNodeOptions options);
 
   // A session begins: the node and its devices must be born. `bd_seq` is that of the will.
-  void Begin(uint8_t bd_seq, bool is_v5);
+  // `max_packet`: the broker's Maximum Packet Size [MQTT-3.2.2-15], 0 = unknown.
+  void Begin(uint8_t bd_seq, bool is_v5, size_t max_packet = 0);
   // A host wants all births again.
   void Rebirth();
 
@@ -99,6 +103,7 @@ class EdgeNode {
   };
   using DeviceList = std::list<Device>;
 
+  bool TryPrepare(const Records& records);
   void TakeDevice(std::string_view id);
   void Evict();
   bool ReadLines(const Records& records);
@@ -114,10 +119,11 @@ class EdgeNode {
   Value ValueOf(const Item& item);
   void AddMetric(size_t index, const Value& value, int64_t ts_ms, bool is_history);
   void AppendNodeBirth(std::string* out);
-  void AppendDeviceBirth(Device* device, uint8_t seq, std::string* out);
+  bool AppendDeviceBirth(Device* device, uint8_t seq, std::string* out);
   void AppendPublish(std::string_view type, std::string_view device, std::string* out);
 
   const EdgeNodeOptions options_;
+  size_t max_birth_bytes_;
   bool is_v5_ = false;
   uint8_t bd_seq_ = 0;
   uint8_t seq_ = 0;  // of the next message

@@ -207,6 +207,65 @@ TEST(EdgeNode, ABirthLeavesOutLongValues) {
   EXPECT_LT(packets.size(), 1'000u);
 }
 
+// Returns an object whose metrics have long names.
+std::string LongNames() {
+  std::string payload = "{";
+  for (int i = 0; i < 100; ++i) {
+    payload += "\"" + std::string(400, 'x') + std::to_string(i) + "\":" + std::to_string(i) + ",";
+  }
+  payload.back() = '}';
+  return payload;
+}
+
+TEST(EdgeNode, ADeviceWhoseBirthIsTooLargeIsCarriedAsLines) {
+  EdgeNode node(Options());
+  node.Begin(0, false);
+  const std::string lines = Line("d", LongNames());
+  Records records;
+  records.has_lines = true;
+  records.bytes = lines;
+  node.Prepare(records);
+  const std::string before(node.before()), payload(node.payload());
+  EXPECT_EQ(Types(before), "NBIRTH/gw DBIRTH/gw/d ");
+  EXPECT_LT(before.size(), 1'000u);
+  EXPECT_NE(payload.find(lines.substr(0, lines.size() - 1)), std::string::npos);
+  node.Prepare(records);
+  EXPECT_EQ(node.before(), before);
+  EXPECT_EQ(node.payload(), payload);
+  node.Commit();
+  EXPECT_EQ(node.metrics(), 2u);
+  Send(&node, Line("d", "{\"a\":1}"));
+  EXPECT_EQ(node.metrics(), 2u);
+  // Others are not affected.
+  Send(&node, Line("e", "{\"a\":1}"));
+  EXPECT_EQ(node.metrics(), 4u);
+}
+
+TEST(EdgeNode, BirthsKeepTheBrokersMaximumPacketSize) {
+  EdgeNode node(Options());
+  node.Begin(0, false);
+  std::string payload = LongNames().substr(0, 20 * 408);
+  payload.back() = '}';
+  payload = payload.substr(0, payload.rfind(",\"")) + "}";
+  Send(&node, Line("d", payload));
+  Send(&node, Line("e", "1"));
+  EXPECT_GT(node.metrics(), 15u);
+  constexpr size_t kMaxPacket = 2'000;
+  node.Begin(1, false, kMaxPacket);
+  std::string packets;
+  while (node.AppendBirth(&packets)) {
+  }
+  EXPECT_EQ(Types(packets), "NBIRTH/gw DBIRTH/gw/e ");
+  EXPECT_LT(packets.size(), kMaxPacket);
+  Records records;
+  records.has_lines = true;
+  const std::string lines = Line("d", payload);
+  records.bytes = lines;
+  node.Prepare(records);
+  EXPECT_EQ(Types(node.before()), "DBIRTH/gw/d ");
+  EXPECT_LT(node.before().size(), kMaxPacket);
+}
+
 TEST(EdgeNode, NamesAreUniqueInADevice) {
   Device device("d");
   uint64_t next = 1;

@@ -23,9 +23,14 @@ class Births {
     this.isPending = false;
   }
 
-  /** A session begins. @param {number} bdSeq of its will @param {boolean} isV5 */
-  begin(bdSeq, isV5) {
-    this.#writer.beginEdgeNode(bdSeq, isV5);
+  /**
+   * A session begins.
+   * @param {number} bdSeq of its will
+   * @param {boolean} isV5
+   * @param {number} maxPacket of the broker, 0 = unknown
+   */
+  begin(bdSeq, isV5, maxPacket) {
+    this.#writer.beginEdgeNode(bdSeq, isV5, maxPacket);
     this.isPending = true;
   }
 

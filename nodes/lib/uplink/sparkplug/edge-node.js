@@ -55,8 +55,12 @@ class EdgeNode {
     return { topic: this.#deathTopic, payload, qos: /** @type {const} */ (1), retain: false };
   }
 
-  /** Call it before the feeder sends. @param {import('mqtt').MqttClient | null} client */
-  connected(client) {
+  /**
+   * Call it before the feeder sends.
+   * @param {import('mqtt').MqttClient | null} client
+   * @param {number} maximumPacketSize of the broker, 0 = unknown
+   */
+  connected(client, maximumPacketSize) {
     const { isV5, problem } = this.#parts;
     const filter = this.#commandTopic;
     client?.subscribe(filter, { qos: 1 }, (error, _asked, suback) => {
@@ -67,7 +71,7 @@ class EdgeNode {
         `The broker does not allow the subscription to ${filter}. Sparkplug hosts cannot ask for births: grant that right.`
       );
     });
-    this.births.begin(this.#bdSeq, isV5);
+    this.births.begin(this.#bdSeq, isV5, maximumPacketSize);
   }
 
   /** The session will end with a DISCONNECT, after which the broker publishes no will. */
