@@ -132,6 +132,21 @@ test('a host gets all births when it asks for them', () => {
   expect(taken).toBe(5);
 });
 
+test('a subscription that the end of the connection cut off is not a refusal', () => {
+  const bench = new Bench();
+  /** @type {any} */
+  let answer;
+  const client = /** @type {any} */ ({
+    subscribe: (/** @type {unknown} */ _, /** @type {unknown} */ __, /** @type {unknown} */ done) =>
+      (answer = done)
+  });
+  bench.edgeNode.connected(client, 0);
+  answer(new Error('Connection closed'), []);
+  expect(bench.problems).toEqual([]);
+  answer(new Error('Subscribe error: Not authorized'), [], { granted: [0x87] });
+  expect(bench.problems).toEqual(['NCMD']);
+});
+
 test('births wait while the stream is full', () => {
   const bench = new Bench({ outputLimit: 500 });
   bench.source.push(envelope(Array.from({ length: 10 }, (_, i) => line(`d${i}`, i)).join('')));

@@ -64,8 +64,8 @@ class EdgeNode {
     const { isV5, problem } = this.#parts;
     const filter = this.#commandTopic;
     client?.subscribe(filter, { qos: 1 }, (error, _asked, suback) => {
-      const code = Number(suback?.granted[0] ?? 0x80);
-      if (!error && code < 0x80) return;
+      // No answer: the connection has ended, and the next session subscribes again.
+      if (!suback || (!error && suback.granted[0] < 0x80)) return;
       problem(
         'NCMD',
         `The broker does not allow the subscription to ${filter}. Sparkplug hosts cannot ask for births: grant that right.`
