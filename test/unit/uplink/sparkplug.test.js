@@ -41,6 +41,14 @@ class Bench extends FeederBench {
   }
 }
 
+const command = (/** @type {boolean} */ wanted) => {
+  const name = Buffer.from('Node Control/Rebirth');
+  const metric = Buffer.concat([Buffer.from([0x0a, name.length]), name, Buffer.from([0x70, wanted ? 1 : 0])]);
+  return Buffer.concat([Buffer.from([0x12, metric.length]), metric]);
+};
+const ncmd = (/** @type {Buffer} */ payload, more = {}) =>
+  /** @type {any} */ ({ topic: 'spBv1.0/plant/NCMD/gw', payload, qos: 0, ...more });
+
 /** @param {string} payload @param {object} [more] */
 const envelope = (payload, more = {}) => ({
   ...{ kind: /** @type {1} */ (ENVELOPE), class: 3, payload, count: payload.split('\n').length - 1 },
@@ -104,32 +112,72 @@ test('a host gets all births when it asks for them', () => {
   bench.source.push(envelope(line('a', 1) + line('b', 2)));
   bench.connect().messages();
   bench.ack();
-  const command = (/** @type {boolean} */ wanted) => {
-    const name = Buffer.from('Node Control/Rebirth');
-    const metric = Buffer.concat([
-      Buffer.from([0x0a, name.length]),
-      name,
-      Buffer.from([0x70, wanted ? 1 : 0])
-    ]);
-    return Buffer.concat([Buffer.from([0x12, metric.length]), metric]);
-  };
-  const packet = (/** @type {Buffer} */ payload, more = {}) =>
-    /** @type {any} */ ({ topic: 'spBv1.0/plant/NCMD/gw', payload, qos: 0, ...more });
   let taken = 0;
   for (const each of [
     ...[
-      packet(command(false)),
-      packet(Buffer.from([0xff])),
-      packet(command(true), { topic: 'spBv1.0/plant/NCMD/x' })
+      ncmd(command(false)),
+      ncmd(Buffer.from([0xff])),
+      ncmd(command(true), { topic: 'spBv1.0/plant/NCMD/x' })
     ],
-    packet(Buffer.alloc(70000))
+    ncmd(Buffer.alloc(70000))
   ])
     bench.edgeNode.onPublish(each, () => taken++);
   expect(bench.pump().messages()).toEqual([]);
-  bench.edgeNode.onPublish(packet(command(true), { qos: 1, messageId: 258 }), () => taken++);
+  bench.edgeNode.onPublish(ncmd(command(true), { qos: 1, messageId: 258 }), () => taken++);
   expect(bench.written).toEqual([Buffer.from([0x40, 2, 1, 2])]);
   expect(bench.pump().messages()).toEqual(['NBIRTH 0', 'DBIRTH b 1', 'DBIRTH a 2']);
   expect(taken).toBe(5);
+});
+
+test('a flood of rebirth commands leads to a rebirth each five seconds, and the last command is answered', () => {
+  const bench = new Bench();
+  bench.source.push(envelope(line('a', 1)));
+  bench.connect().messages();
+  bench.ack();
+  const flood = () => {
+    for (let i = 0; i < 1000; i++) {
+      bench.edgeNode.onPublish(ncmd(command(true)), () => {});
+      bench.pump();
+    }
+    return bench.messages();
+  };
+  const births = ['NBIRTH 0', 'DBIRTH a 1'];
+  expect(flood()).toEqual(births);
+  expect(flood()).toEqual([]);
+  expect(bench.later(4999).messages()).toEqual([]);
+  expect(bench.later(1).messages()).toEqual(births);
+  expect(bench.later(60000).messages()).toEqual([]);
+  expect(flood()).toEqual(births);
+  expect(flood()).toEqual([]);
+  // The next session has its births anyway.
+  bench.feeder.disconnected();
+  expect(bench.connect().messages()).toEqual(births);
+  expect(bench.later(60000).messages()).toEqual([]);
+});
+
+test('a rebirth command while births are sent is answered behind them', () => {
+  const bench = new Bench({ outputLimit: 500 });
+  bench.source.push(envelope(Array.from({ length: 10 }, (_, i) => line(`d${i}`, i)).join('')));
+  const drain = () => {
+    const all = [];
+    for (let i = 0; i < 40; i++) {
+      bench.writes.shift()?.();
+      all.push(...bench.pump().messages());
+    }
+    return all;
+  };
+  bench.connect();
+  drain();
+  bench.ack();
+  bench.feeder.disconnected();
+  bench.connect();
+  expect(bench.messages().length).toBeLessThan(6);
+  bench.edgeNode.onPublish(ncmd(command(true)), () => {});
+  expect(drain()).not.toContain('NBIRTH 0');
+  bench.later(5000);
+  const again = drain();
+  expect(again[0]).toBe('NBIRTH 0');
+  expect(again).toHaveLength(11);
 });
 
 test('a subscription that the end of the connection cut off is not a refusal', () => {

@@ -13,6 +13,8 @@ const BD_SEQS = 256;
 /** Commands that are read; a longer one is not from a host that wants births. */
 const MAX_COMMAND_BYTES = 65536;
 const PUBACK = 0x40;
+/** Time between two rebirths, no matter how many hosts ask: each sends the births of up to 10,000 devices. */
+const REBIRTH_MS = 5000;
 
 /**
  * The edge node of an MQTT session: its will, its births, and the commands to it (Eclipse Sparkplug 3.0).
@@ -26,6 +28,12 @@ class EdgeNode {
    * and a host must not take it for ours.
    */
   #bdSeq = Math.floor(Date.now() / 1000) % BD_SEQS;
+  /** Earliest time of the next rebirth. */
+  #restUntil = 0;
+  /** A host waits for a rebirth. */
+  #isAsked = false;
+  /** Increases with each session. Older timers then do nothing. */
+  #life = 0;
 
   /**
    * @param {object} parts
@@ -71,6 +79,9 @@ class EdgeNode {
         `The broker does not allow the subscription to ${filter}. Sparkplug hosts cannot ask for births: grant that right.`
       );
     });
+    this.#life++;
+    this.#restUntil = 0;
+    this.#isAsked = false;
     this.births.begin(this.#bdSeq, isV5, maximumPacketSize);
   }
 
@@ -86,11 +97,23 @@ class EdgeNode {
     if (qos > 0) this.#parts.write(Buffer.from([PUBACK, 2, messageId >> 8, messageId & 0xff]));
     done();
     if (topic !== this.#commandTopic || !wantsRebirth(/** @type {Buffer} */ (payload))) return;
-    // One that arrives while births are sent is answered by them.
-    if (this.births.isPending) return;
+    if (!this.#isAsked) this.#rebirth();
+  }
+
+  /** Sends all births again, at once or behind those that are being sent: the host may have missed their begin. */
+  #rebirth() {
+    const { feeder } = this.#parts;
+    const rest = this.#restUntil - feeder.now();
+    this.#isAsked = rest > 0 || this.births.isPending;
+    if (this.#isAsked) {
+      const life = this.#life;
+      feeder.delay(() => life === this.#life && this.#rebirth(), rest > 0 ? rest : REBIRTH_MS);
+      return;
+    }
+    this.#restUntil = feeder.now() + REBIRTH_MS;
     this.rebirths++;
     this.births.again();
-    this.#parts.feeder.leave();
+    feeder.leave();
   }
 }
 
