@@ -16,7 +16,6 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/pion/logging"
@@ -27,7 +26,7 @@ const (
 	// Realm is the TURN realm.
 	Realm = "seganet"
 
-	allocationsEach = 8         // relayed addresses of one node at once
+	allocationsEach = 8         // relayed addresses of one node at once; one more ends an unused one
 	maxAllocations  = 4096      // of all nodes
 	maxConns        = 4096      // TCP and TLS connections
 	maxLife         = time.Hour // credentials that claim to live longer, plus slack, are refused
@@ -48,13 +47,10 @@ type Options struct {
 
 // Server is a running relay.
 type Server struct {
-	opts  Options
-	turn  *turn.Server
-	lists []*limitListener
-
-	mu    sync.Mutex
-	users map[string]int // node → allocations
-	total int
+	opts   Options
+	turn   *turn.Server
+	lists  []*limitListener
+	places *places
 }
 
 // New starts a relay on the sockets, which it owns from then on.
@@ -65,7 +61,8 @@ func New(o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	gen := &generator{}
+	s := &Server{opts: o, places: newPlaces(allocationsEach, maxAllocations)}
+	gen := &generator{places: s.places}
 	for _, a := range o.Public {
 		if a.Is4() {
 			gen.four = a
@@ -76,11 +73,16 @@ func New(o Options) (*Server, error) {
 	if len(o.Public) == 0 {
 		return nil, errors.New("the relay does not know its public address. Give it: --relay-address <ip>")
 	}
-	s := &Server{opts: o, users: map[string]int{}}
 	conf := turn.ServerConfig{Realm: Realm, LoggerFactory: quiet{}, AuthHandler: s.authenticate, QuotaHandler: s.quota,
 		EventHandler: turn.EventHandler{
-			OnAllocationCreated: func(_, _ net.Addr, _, user, _ string, _ net.Addr, _ int) { s.count(user, 1) },
-			OnAllocationDeleted: func(_, _ net.Addr, _, user, _ string) { s.count(user, -1) },
+			OnAllocationCreated: func(from, relay net.Addr, _, _, _ string, relayed net.Addr, _ int) {
+				s.places.created(client(from, relay), relayed.String())
+			},
+			OnAuth: func(from, relay net.Addr, _, _, _, _ string, proved bool) {
+				if proved {
+					s.places.seen(client(from, relay))
+				}
+			},
 		}}
 	for _, p := range o.Packets {
 		conf.PacketConnConfigs = append(conf.PacketConnConfigs, turn.PacketConnConfig{PacketConn: p, RelayAddressGenerator: gen, PermissionHandler: s.permit})
@@ -105,11 +107,7 @@ func (s *Server) Close() error {
 }
 
 // Allocations returns the number of relayed addresses in use.
-func (s *Server) Allocations() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.total
-}
+func (s *Server) Allocations() int { return s.places.count() }
 
 // authenticate checks "<expiry>:<node>", whose password is the HMAC of the user. The node is the unit of the quota.
 func (s *Server) authenticate(ra *turn.RequestAttributes) (string, []byte, bool) {
@@ -132,23 +130,16 @@ func Password(secret, user string) string {
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func (s *Server) quota(user, _ string, from net.Addr) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.users[user] >= allocationsEach || s.total >= maxAllocations {
-		slog.Warn("an allocation at the relay is refused, as the quota is used up", "node", user, "from", from.String())
-		return false
+// quota makes room for one more relayed address of a node.
+func (s *Server) quota(node, _ string, from net.Addr) bool {
+	ended, ok := s.places.room(node)
+	if !ok {
+		slog.Warn("an allocation at the relay is refused, as the quota of all nodes is used up", "node", node, "from", from.String())
 	}
-	return true
-}
-
-func (s *Server) count(user string, by int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.total += by
-	if s.users[user] += by; s.users[user] <= 0 {
-		delete(s.users, user)
+	if ended != nil {
+		slog.Info("a node has a new allocation instead of the one that it used the longest time ago", "node", node, "from", from.String(), "ended", ended.relayed)
 	}
+	return ok
 }
 
 // permit decides where packets may be relayed to: the relay's own addresses (another node's allocation), public unicast
@@ -175,7 +166,10 @@ func (s *Server) permit(_ net.Addr, ip net.IP) bool {
 var shared = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598
 
 // generator opens the relayed sockets. It refuses TCP allocations (RFC 6062), which the overlay does not use.
-type generator struct{ four, six netip.Addr }
+type generator struct {
+	four, six netip.Addr
+	places    *places
+}
 
 func (g *generator) Validate() error { return nil }
 
@@ -202,7 +196,8 @@ func (g *generator) AllocatePacketConn(c turn.AllocateListenerConfig) (net.Packe
 		return nil, nil, err
 	}
 	port := conn.LocalAddr().(*net.UDPAddr).Port
-	return conn, net.UDPAddrFromAddrPort(netip.AddrPortFrom(public, uint16(port))), nil
+	relayed := net.UDPAddrFromAddrPort(netip.AddrPortFrom(public, uint16(port)))
+	return g.places.add(c.UserID, relayed.String(), conn), relayed, nil
 }
 
 // quiet sends the library's warnings and errors to the log at the level debug: each bad packet of a stranger makes one.

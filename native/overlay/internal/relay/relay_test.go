@@ -96,35 +96,92 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-func TestTheQuotaIsPerNode(t *testing.T) {
+// granted opens a relayed address of a node, which must succeed.
+func granted(t *testing.T, at, node string) (net.PacketConn, *turn.Client) {
+	t.Helper()
+	u := user(node, time.Hour)
+	pc, c, err := allocate(t, at, u, Password(testSecret, u))
+	if err != nil {
+		t.Fatalf("node %s: %v", node, err)
+	}
+	return pc, c
+}
+
+// own asks the relay for something that only the owner of a relayed address may ask.
+func own(c *turn.Client) error {
+	return c.CreatePermission(&net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9})
+}
+
+func TestANodeThatCannotGiveItsAddressesBackGetsAnotherOne(t *testing.T) {
 	s, at := start(t)
-	var first net.PacketConn
-	for i := range allocationsEach {
-		u := user("a", time.Hour-time.Duration(i)*time.Second) // new credentials do not bring a new quota
-		pc, _, err := allocate(t, at, u, Password(testSecret, u))
-		if err != nil {
-			t.Fatal(i, err)
+	other, otherClient := granted(t, at, "b")
+	defer other.Close()
+	asking, askingClient := granted(t, at, "a")
+	sending, sendingClient := granted(t, at, "a")
+	var last *turn.Client
+	for i := range 3 * allocationsEach { // a network that changes as often: none of these is closed
+		if err := own(askingClient); err != nil {
+			t.Fatalf("after %d others, the address of a node that asks is gone: %v", i, err)
 		}
-		if first == nil {
-			first = pc
+		if _, err := sending.WriteTo([]byte("x"), asking.LocalAddr()); err != nil {
+			t.Fatal(err)
+		}
+		_, last = granted(t, at, "a")
+	}
+	for name, c := range map[string]*turn.Client{"asks": askingClient, "sends": sendingClient, "came last": last, "is another node": otherClient} {
+		if err := own(c); err != nil {
+			t.Errorf("the address of the one that %s: %v", name, err)
 		}
 	}
-	u := user("a", time.Hour)
-	if _, _, err := allocate(t, at, u, Password(testSecret, u)); err == nil || !strings.Contains(err.Error(), "486") && !strings.Contains(strings.ToLower(err.Error()), "quota") {
-		t.Errorf("one more than %d: %v", allocationsEach, err)
+	if n := s.Allocations(); n > allocationsEach+1 {
+		t.Errorf("%d allocations, of which one is another node's", n)
 	}
-	v := user("b", time.Hour)
-	if _, _, err := allocate(t, at, v, Password(testSecret, v)); err != nil {
-		t.Errorf("another node: %v", err)
+}
+
+func TestAnAllocationThatIsGivenBackCountsNoLonger(t *testing.T) {
+	s, at := start(t)
+	pc, _ := granted(t, at, "a")
+	if n := s.Allocations(); n != 1 {
+		t.Fatalf("%d allocations", n)
 	}
-	first.Close()
-	for deadline := time.Now().Add(20 * time.Second); s.Allocations() > allocationsEach; time.Sleep(10 * time.Millisecond) {
+	pc.Close()
+	for deadline := time.Now().Add(20 * time.Second); s.Allocations() > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("a closed allocation still counts")
 		}
 	}
-	if _, _, err := allocate(t, at, u, Password(testSecret, u)); err != nil {
-		t.Errorf("after one was given back: %v", err)
+	if l := s.places; len(l.nodes)+len(l.relayed)+len(l.clients) > 0 {
+		t.Errorf("%d nodes, %d relayed addresses and %d clients are left", len(l.nodes), len(l.relayed), len(l.clients))
+	}
+}
+
+func TestAllNodesTogetherHaveALimit(t *testing.T) {
+	l := newPlaces(2, 3)
+	open := func(node string) *place {
+		c, err := net.ListenPacket("udp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return l.add(node, c.LocalAddr().String(), c)
+	}
+	first, second := open("a"), open("a")
+	first.touch()
+	third := open("b")
+	if _, ok := l.room("b"); ok {
+		t.Error("a fourth address of all nodes is granted")
+	}
+	if ended, ok := l.room("a"); !ok || ended != second { // instead of an own one
+		t.Errorf("%v, %t", ended, ok)
+	}
+	if ended, ok := l.room("b"); !ok || ended != nil {
+		t.Errorf("%v, %t", ended, ok)
+	}
+	first.Close()
+	first.Close()
+	third.Close()
+	if n := l.count(); n != 0 {
+		t.Errorf("%d are left", n)
 	}
 }
 
