@@ -73,7 +73,7 @@ class EdgeNode {
     const filter = this.#commandTopic;
     client?.subscribe(filter, { qos: 1 }, (error, _asked, suback) => {
       // No answer: the connection has ended, and the next session subscribes again.
-      if (!suback || (!error && suback.granted[0] < 0x80)) return;
+      if (!suback || (!error && Number(suback.granted[0]) < 0x80)) return;
       problem(
         'NCMD',
         `The broker does not allow the subscription to ${filter}. Sparkplug hosts cannot ask for births: grant that right.`
