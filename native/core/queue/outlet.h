@@ -24,9 +24,9 @@ struct Outlet {
   Doorbell* const bell;
   const ClassMask classes;
   std::shared_ptr<DirectSession> direct;  // null = the bell always rings
-  bool connected = false;                // the session is up
-  int64_t connected_us = 0;              // when `connected` last changed
-  int64_t taken_us = 0;                  // when it last took a batch
+  bool connected = false;                 // the session is up
+  int64_t connected_us = 0;               // when `connected` last changed
+  int64_t taken_us = 0;                   // when it last took a batch
   ClassMask held = 0;              // live classes that are held; the bell rings when a hold ends
   std::deque<BatchPtr> in_flight;  // in the order of Take
   // Selection among the backlog of this session alone, unlike live batches: the backlog has a share
