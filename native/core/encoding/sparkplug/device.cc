@@ -84,6 +84,7 @@ size_t Device::Take(Meaning meaning, std::string_view topic, std::string_view pa
     if (wider == metric.type) return found;
     // The last value has another type.
     metric.last = {};
+    metric.is_kept = false;
     if (DataTypeOf(wider) != DataTypeOf(metric.type) || wider == ValueType::kJson) Change();
     if (wider == ValueType::kJson) metric.alias = (*next_alias)++;
     metric.type = wider;
@@ -145,8 +146,10 @@ std::string Device::UniqueName(const std::string& name) {
   return unique;
 }
 
-void Device::Keep(size_t index, const Value& value, int64_t ts_ms) {
+void Device::Keep(size_t index, const Value& value, int64_t ts_ms, bool is_history) {
   Metric& metric = metrics_[index];
+  if (is_history && metric.is_kept && ts_ms < metric.last_ms) return;
+  metric.is_kept = true;
   metric.last_ms = ts_ms;
   metric.last = value;
   metric.last.text = {};

@@ -35,10 +35,11 @@ struct Metric {
   std::string name;   // unique in the device
   std::string topic;  // kValue, kRaw
   std::string path;   // kValue: JSON pointer
-  // The last value; `last.text` is unused.
+  // The present value, if is_kept; `last.text` is unused.
   Value last;
   std::string last_text;
   int64_t last_ms = 0;
+  bool is_kept = false;
 };
 
 // Thread safety: none.
@@ -65,8 +66,8 @@ class Device {
   size_t Take(Meaning meaning, std::string_view topic, std::string_view path, ValueType type,
               uint64_t* next_alias);
 
-  // Keeps a value for births.
-  void Keep(size_t index, const Value& value, int64_t ts_ms);
+  // Keeps a value for births, unless it is from the log and older than the kept one.
+  void Keep(size_t index, const Value& value, int64_t ts_ms, bool is_history);
 
   // Appends all metrics as a birth has them. `run`: see EdgeNodeOptions.
   void AppendBirth(uint16_t run, PayloadWriter* payload);

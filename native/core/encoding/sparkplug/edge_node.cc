@@ -325,7 +325,7 @@ void EdgeNode::AddMetric(size_t index, const Value& value, int64_t ts_ms, bool i
   metric.is_historical = is_history;
   metric.value = value;
   writer_.Add(metric);
-  prepared_->Keep(index, value, ts_ms);
+  prepared_->Keep(index, value, ts_ms, is_history);
 }
 
 bool EdgeNode::AppendBirth(std::string* out) {

@@ -266,6 +266,30 @@ TEST(EdgeNode, BirthsKeepTheBrokersMaximumPacketSize) {
   EXPECT_LT(node.before().size(), kMaxPacket);
 }
 
+TEST(EdgeNode, ABirthHasThePresentValuesAfterTheBacklog) {
+  Device device("d");
+  uint64_t next = 1;
+  const size_t metric = device.Take(Meaning::kValue, "t", "", ValueType::kInt64, &next);
+  const auto keep = [&](uint64_t integer, int64_t ts_ms, bool is_history) {
+    Value value;
+    value.kind = Value::Kind::kInteger;
+    value.integer = integer;
+    device.Keep(metric, value, ts_ms, is_history);
+    return device.at(metric).last.integer;
+  };
+  EXPECT_EQ(keep(1, -5, true), 1u);
+  EXPECT_EQ(keep(2, 100, true), 2u);
+  EXPECT_EQ(keep(3, 200, false), 3u);
+  EXPECT_EQ(keep(4, 150, true), 3u);
+  EXPECT_EQ(device.at(metric).last_ms, 200);
+  // The clock of a live record is the device's own.
+  EXPECT_EQ(keep(5, 150, false), 5u);
+  EXPECT_EQ(keep(6, 150, true), 6u);
+  // A kept value of another type is gone.
+  device.Take(Meaning::kValue, "t", "", ValueType::kDouble, &next);
+  EXPECT_EQ(keep(7, 10, true), 7u);
+}
+
 TEST(EdgeNode, NamesAreUniqueInADevice) {
   Device device("d");
   uint64_t next = 1;
