@@ -23,6 +23,8 @@ const (
 	permissionsMost = 4096
 	// streamWrite is how long a write to a relay by TCP or TLS may block before the relay counts as dead.
 	streamWrite = time.Second
+	// giveBack is how long an allocation that ends is given back to a relay by UDP: the request or its answer may be lost.
+	giveBack = 2 * time.Second
 	// Realm is the realm of our relays.
 	Realm = "seganet"
 )
@@ -318,7 +320,10 @@ func (a *Allocation) Close() {
 	a.kill()
 	go func() {
 		if a.conn != nil {
-			_ = a.conn.Close() // tells the relay
+			_ = a.conn.Close() // tells the relay, until it answers
+			if a.socket != nil {
+				time.Sleep(giveBack)
+			}
 		}
 		if a.client != nil {
 			a.client.Close()

@@ -190,10 +190,13 @@ func (r *relay) tryUDP(ctx context.Context) *Allocation {
 	return a
 }
 
-// race asks all servers, UDP first, and keeps the first allocation that is granted.
+// race asks all servers, UDP first, and keeps the first allocation that is granted. Requests on their way then go on: an
+// allocation that is granted to them later is given back. If they were forgotten, each would stay at its relay for ten
+// minutes, and a relay bounds a node's allocations.
 func (r *relay) race(ctx context.Context, t TURN) (*Allocation, error) {
 	ctx, cancel := context.WithTimeout(ctx, raceLimit)
-	defer cancel()
+	waiting, taken := context.WithCancel(ctx) // ends when one is granted
+	defer taken()
 	type result struct {
 		a   *Allocation
 		err error
@@ -204,8 +207,10 @@ func (r *relay) race(ctx context.Context, t TURN) (*Allocation, error) {
 			delay := map[Transport]time.Duration{TransportUDP: raceUDP, TransportTCP: raceTCP, TransportTLS: raceTLS}[s.Transport]
 			select {
 			case <-time.After(delay):
-			case <-ctx.Done():
-				results <- result{nil, ctx.Err()}
+			case <-waiting.Done():
+			}
+			if err := waiting.Err(); err != nil {
+				results <- result{nil, err}
 				return
 			}
 			a, err := openAllocation(ctx, s, t, r.deliver)
@@ -214,6 +219,7 @@ func (r *relay) race(ctx context.Context, t TURN) (*Allocation, error) {
 	}
 	left := len(t.Servers)
 	forget := func() { // others may be granted at the same moment, or later
+		defer cancel()
 		for range left {
 			if late := <-results; late.a != nil {
 				late.a.Close()
@@ -235,10 +241,10 @@ func (r *relay) race(ctx context.Context, t TURN) (*Allocation, error) {
 				errs = append(errs, res.err)
 				continue
 			}
-			cancel()
 			go forget()
 			return res.a, nil
 		}
 	}
+	cancel()
 	return nil, fmt.Errorf("no relay answers: %w", errors.Join(errs...))
 }
