@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +37,7 @@ func chaos(ctx context.Context, program string, args []string) error {
 	f := flag.NewFlagSet("chaos", flag.ExitOnError)
 	count := f.Int("schedules", 1, "number of schedules")
 	seed := f.Uint64("seed", uint64(time.Now().Unix()), "seed of the first schedule; the next ones count up")
+	list := f.String("seeds", "", "seeds of the schedules, with commas, instead of --seed and --schedules")
 	minutes := f.Float64("minutes", 5, "length of a schedule")
 	parallel := f.Int("parallel", 1, "schedules at once, each in namespaces of its own")
 	verbose := f.Bool("verbose", false, "print each fault")
@@ -44,6 +46,10 @@ func chaos(ctx context.Context, program string, args []string) error {
 	}
 	if *parallel < 1 || *parallel > parallelMost || *count < 1 {
 		return fmt.Errorf("--parallel takes 1 to %d, --schedules 1 or more", parallelMost)
+	}
+	seeds, err := seedsOf(*list, *seed, *count)
+	if err != nil {
+		return err
 	}
 	if _, err := exec.LookPath("mosquitto"); err != nil {
 		fmt.Println("SKIPPED: the fault schedules need mosquitto")
@@ -54,7 +60,7 @@ func chaos(ctx context.Context, program string, args []string) error {
 	var mu sync.Mutex
 	var failed []error
 	done := 0
-	for i := range *count {
+	for i, number := range seeds {
 		select {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
@@ -65,7 +71,6 @@ func chaos(ctx context.Context, program string, args []string) error {
 		wait.Add(1)
 		go func() {
 			defer func() { <-slots; wait.Done() }()
-			number := *seed + uint64(i)
 			text, err := schedule(ctx, program, number, fmt.Sprintf("c%d", i%1000), time.Duration(*minutes*float64(time.Minute)), *verbose)
 			if ctx.Err() != nil {
 				return
@@ -82,14 +87,32 @@ func chaos(ctx context.Context, program string, args []string) error {
 		}()
 	}
 	wait.Wait()
-	fmt.Printf("%d of %d schedules ended, %d failed\n", done, *count, len(failed))
+	fmt.Printf("%d of %d schedules ended, %d failed\n", done, len(seeds), len(failed))
 	if len(failed) > 0 {
 		return fmt.Errorf("%d of %d schedules failed: %w", len(failed), done, errors.Join(failed...))
 	}
-	if done < *count {
+	if done < len(seeds) {
 		return errors.New("interrupted")
 	}
 	return nil
+}
+
+// seedsOf returns the numbers of a list with commas; without a list, count numbers from first on.
+func seedsOf(list string, first uint64, count int) (seeds []uint64, err error) {
+	if list == "" {
+		for i := range count {
+			seeds = append(seeds, first+uint64(i))
+		}
+		return seeds, nil
+	}
+	for _, word := range strings.Split(list, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("--seeds: %w", err)
+		}
+		seeds = append(seeds, n)
+	}
+	return seeds, nil
 }
 
 // schedule runs one schedule in a lab of its own.
@@ -152,7 +175,7 @@ func schedule(parent context.Context, program string, seed uint64, name string, 
 	problems := []error{s.wait()}
 	path := l.peer("a").Path
 	if path == "" || path == "none" {
-		problems = append(problems, errors.New("the pair has no path at the end"))
+		problems = append(problems, fmt.Errorf("the pair has no session at the end; a: %s; b: %s", l.state("a"), l.state("b")))
 	}
 	if w.Copies > 0 {
 		problems = append(problems, fmt.Errorf("%d packets arrived twice", w.Copies))
@@ -169,14 +192,14 @@ func schedule(parent context.Context, program string, seed uint64, name string, 
 	for _, f := range faults {
 		changes = append(changes, f.from, f.to)
 	}
-	within := 0
+	var within []string // when, in seconds
 	for _, at := range w.OutOfOrder {
 		if !near(time.UnixMilli(at), changes) {
-			within++
+			within = append(within, fmt.Sprintf("%.1f", time.UnixMilli(at).Sub(begun).Seconds()))
 		}
 	}
-	if within > 0 {
-		problems = append(problems, fmt.Errorf("%d packets out of order within a path", within))
+	if len(within) > 0 {
+		problems = append(problems, fmt.Errorf("%d packets out of order within a path, after %s s", len(within), strings.Join(within, ", ")))
 	}
 	if err := errors.Join(problems...); err != nil {
 		if os.Getenv("LAB_KEEP") != "" {

@@ -6,6 +6,7 @@
 //	go run ./lab relays                  a relay dies: how long are relayed and direct peers silent
 //	go run ./lab mqtt                    an MQTT session lives through the faults: same connection, no record lost
 //	go run ./lab chaos [--schedules N] [--seed S] [--minutes M] [--parallel P]   seeded schedules of faults, P at once
+//	go run ./lab chaos --seeds A,B,C     these schedules
 //	go run ./lab idle                    ten silent peers: processor time, memory, bytes a day
 //	go run ./lab gone [SECONDS]          memory of a node after a peer that has saturated it
 //	go run ./lab sleep                   the first packet to a peer that was never contacted

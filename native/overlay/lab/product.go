@@ -137,6 +137,7 @@ type status struct {
 	Node struct {
 		Signalling   bool
 		RelayAddress string
+		RelayError   string
 	}
 	Peers []peer
 }
@@ -154,6 +155,22 @@ func (l *lab) peer(name string) peer {
 		return s.Peers[0]
 	}
 	return peer{}
+}
+
+// state says in words what a node knows of the way to its peer.
+func (l *lab) state(name string) string {
+	s, err := l.status(name)
+	switch {
+	case err != nil:
+		return "no answer: " + err.Error()
+	case len(s.Peers) == 0:
+		return "no peer"
+	}
+	relay := "a relay"
+	if s.Node.RelayAddress == "" {
+		relay = "no relay: " + s.Node.RelayError
+	}
+	return fmt.Sprintf("%s, %s, %s", s.Peers[0].Path, s.Peers[0].Reason, relay)
 }
 
 func (l *lab) address(name string) (string, error) {
