@@ -29,6 +29,7 @@ func runNode(ctx context.Context, args []string, out io.Writer) error {
 	devices := f.String("devices", "", "JSON `file` with the table of ordinary devices behind this node; its changes are followed")
 	metered := f.Bool("metered", false, "fewer keepalives, for links that are paid by volume")
 	relayOnly := f.Bool("relay-only", false, "no direct paths, for measuring")
+	portMapping := f.String("port-mapping", "auto", "`auto` asks the routers to map the UDP port (PCP, NAT-PMP, UPnP), so that more peers are reached directly; off does not")
 	eof := untilEOFFlag(f)
 	verbose := f.Bool("verbose", false, "log every change of a path's search")
 	var offers, forwards words
@@ -42,9 +43,12 @@ func runNode(ctx context.Context, args []string, out io.Writer) error {
 		level = slog.LevelDebug
 	}
 	o := node.Options{State: *state, TUN: *tun, MTU: *mtu, Offload: *offload, Port: uint16(*port), Buffers: *buffers, SOCKS: *socks,
-		DevicesFile: *devices, Metered: *metered, RelayOnly: *relayOnly, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))}
+		DevicesFile: *devices, Metered: *metered, RelayOnly: *relayOnly, MapPort: *portMapping == "auto", Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))}
 	if *port > 65535 {
 		return usage("%d is no UDP port", *port)
+	}
+	if *portMapping != "auto" && *portMapping != "off" {
+		return usage("--port-mapping: %q: write auto or off", *portMapping)
 	}
 	for _, s := range offers {
 		offer, err := node.ParseOffer(s)

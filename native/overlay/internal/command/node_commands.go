@@ -60,6 +60,7 @@ func runStatus(_ context.Context, args []string, out io.Writer) error {
 		services = "node services out of reach: " + s.ServicesError
 	}
 	fmt.Fprintf(out, "  %s, %s, certificate until %s\n", services, relay, s.CertificateExpires.Local().Format(time.DateTime))
+	fmt.Fprintf(out, "  port mapping: %s\n", s.PortMapping.Text)
 	for _, o := range s.Services {
 		fmt.Fprintf(out, "  offers %s at %s/%d\n", o.Name, o.Proto, o.Port)
 	}

@@ -149,3 +149,9 @@ func TestUsageErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestPortMappingIsAutoOrOff(t *testing.T) {
+	if code, _, errs := try("node", "--state", t.TempDir(), "--port-mapping", "on"); code != exitUsage || !strings.Contains(errs, "write auto or off") {
+		t.Errorf("%d: %s", code, errs)
+	}
+}

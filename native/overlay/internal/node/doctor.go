@@ -35,10 +35,15 @@ func (n *Node) Doctor(context.Context) any {
 	case paths.NATBlocked:
 		add(false, "UDP passes to the outside", "It does not; everything goes by the relay over TCP. Ask for UDP to the relay's port.")
 	case paths.NATSymmetric:
+		if len(s.PortMapping.Mappings) > 0 {
+			add(true, "UDP passes; the NAT here is symmetric, and the mapped port lets peers in", "")
+			break
+		}
 		add(true, "UDP passes; the NAT here is symmetric, so peers behind strict NATs are relayed", "")
 	default:
 		add(true, "UDP passes", "")
 	}
+	add(true, "port mapping: "+s.PortMapping.Text, "")
 	if n.device != nil {
 		add(true, "TUN interface "+s.Interface+": "+s.Offload, "")
 	}

@@ -28,6 +28,7 @@ import (
 	"seganet.internal/overlay/internal/names"
 	"seganet.internal/overlay/internal/paths"
 	"seganet.internal/overlay/internal/policy"
+	"seganet.internal/overlay/internal/portmap"
 	"seganet.internal/overlay/internal/stack"
 	"seganet.internal/overlay/internal/tundev"
 	"seganet.internal/overlay/internal/wire"
@@ -48,6 +49,8 @@ type Options struct {
 	SOCKS       string // address of a SOCKS5 proxy; empty: none
 	Metered     bool
 	RelayOnly   bool
+	// MapPort asks the default gateways to map the UDP port (portmap).
+	MapPort bool
 	// RevocationsEvery is how often the authentication service is asked for the revocation list while the node services
 	// are out of reach; 0: RevocationsEvery.
 	RevocationsEvery time.Duration
@@ -73,7 +76,8 @@ type Node struct {
 	expose  *stack.Forwarder // offers with a TUN: peers must not take the places of forwards
 	within  []netip.Prefix
 	peers   directory
-	redial  chan struct{} // the node services are to be reached again without a pause
+	redial  chan struct{}   // the node services are to be reached again without a pause
+	mapper  *portmap.Mapper // nil: no router is asked
 
 	devicesState fileState
 	cached       [sha256.Size]byte   // of the cache's file as this node wrote it
@@ -133,6 +137,9 @@ func Run(ctx context.Context, o Options) error {
 			n.log.Warn("network", "error", err)
 		}
 	})
+	if n.mapper != nil {
+		task(func() { n.mapper.Run(ctx) })
+	}
 	n.serveNames(ctx, task)
 	n.log.Info("the node runs", "name", n.self().FQDN, "mode", n.mode(), "port", n.bind.Port())
 	select {
@@ -180,6 +187,7 @@ func open(ctx context.Context, o Options) (n *Node, err error) {
 		return nil, err
 	}
 	n.applyPolicy()
+	n.openMapper()
 	return n, nil
 }
 

@@ -183,6 +183,9 @@ func (n *Node) networkChanged(what string) {
 	n.log.Info("the network changed", "what", what)
 	n.reconnect("the network changed")
 	n.paths.Load().NetworkChanged(what)
+	if n.mapper != nil {
+		n.mapper.Refresh()
+	}
 }
 
 // reconnect replaces the connection to the node services without a pause.

@@ -10,6 +10,7 @@ import (
 
 	"seganet.internal/overlay/internal/control"
 	"seganet.internal/overlay/internal/paths"
+	"seganet.internal/overlay/internal/portmap"
 	"seganet.internal/overlay/internal/wire"
 )
 
@@ -27,6 +28,7 @@ type Status struct {
 	Services           []wire.Service               `json:"services"`
 	ServicesError      string                       `json:"servicesError,omitempty"` // why the node services are out of reach
 	Node               paths.NodeStatus             `json:"node"`
+	PortMapping        portmap.Status               `json:"portMapping"`
 	Peers              []Peer                       `json:"peers"`
 	Refused            map[string]map[string]uint64 `json:"refused"`
 	Dropped            map[string]uint64            `json:"dropped"`
@@ -95,7 +97,7 @@ func (n *Node) status() Status {
 	n.mu.Unlock()
 	s := Status{FQDN: m.FQDN, Network: m.Network, Mode: n.mode(), PID: os.Getpid(), UptimeSeconds: int64(time.Since(n.start).Seconds()),
 		CertificateExpires: m.Self.Certificate.NotAfter, Services: n.services(), ServicesError: linkError, Node: n.paths.Load().Node(),
-		Peers: n.peerList(), Flows: n.tracker.Flows(), Runtime: runtimeFigures()}
+		PortMapping: n.portMapping(), Peers: n.peerList(), Flows: n.tracker.Flows(), Runtime: runtimeFigures()}
 	for _, a := range m.Self.Addresses {
 		s.Addresses = append(s.Addresses, a.String())
 	}

@@ -133,6 +133,7 @@ func (m *Manager) begin(p *peer, epoch int64) {
 		return
 	}
 	m.offer(p)
+	m.signalMapped(p, m.mapped)
 	_ = a.OnCandidate(func(c ice.Candidate) {
 		if c == nil {
 			return

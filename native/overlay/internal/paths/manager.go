@@ -88,6 +88,7 @@ type Manager struct {
 	mu         sync.Mutex
 	peers      map[string]*peer
 	signalling bool
+	mapped     []netip.AddrPort // outside addresses that routers map to this port
 	echoes     map[uint64]chan struct{}
 }
 

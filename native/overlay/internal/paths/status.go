@@ -89,6 +89,9 @@ func (m *Manager) Why(name string) string {
 
 func (m *Manager) why(p *peer) string {
 	local := m.nat.Load().(NAT)
+	if local == NATSymmetric && len(m.mapped) > 0 {
+		local = NATSame // the mapped address is the same for all
+	}
 	a := m.relay.allocation()
 	if a != nil && a.Server.Transport != TransportUDP {
 		local = NATBlocked
