@@ -10,6 +10,7 @@
 //	go run ./lab idle                    ten silent peers: processor time, memory, bytes a day
 //	go run ./lab gone [SECONDS]          memory of a node after a peer that has saturated it
 //	go run ./lab sleep                   the first packet to a peer that was never contacted
+//	go run ./lab mapped                  symmetric NATs of which one maps ports by PCP, NAT-PMP, UPnP (miniupnpd)
 //	go run ./lab rate [direct|relay]       TCP throughput between two hosts
 //
 //	a 192.168.11.2 ─ NAT 10.77.0.11 ─┬─ bridge ─┬─ NAT 10.77.0.12 ─ 192.168.12.2 b
@@ -32,7 +33,7 @@ var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|mqtt|chaos|idle|gone|sleep|rate")
+		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|mqtt|chaos|idle|gone|sleep|mapped|rate")
 		os.Exit(2)
 	}
 	if slices.Contains(tools, os.Args[1]) {
@@ -87,6 +88,8 @@ func command(ctx context.Context, program, name string, args []string) error {
 		return gone(l, args)
 	case "sleep":
 		return sleep(l)
+	case "mapped":
+		return mapped(l)
 	case "rate":
 		return rate(l, args)
 	}

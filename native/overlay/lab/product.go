@@ -139,7 +139,8 @@ type status struct {
 		RelayAddress string
 		RelayError   string
 	}
-	Peers []peer
+	PortMapping portMapping
+	Peers       []peer
 }
 
 func (l *lab) status(name string) (s status, err error) {
@@ -200,6 +201,11 @@ func (l *lab) product(a, b string, more ...string) (target string, err error) {
 	if err = l.up(a, b); err != nil {
 		return "", err
 	}
+	return l.start(more...)
+}
+
+// start brings up what product does in a network that is up.
+func (l *lab) start(more ...string) (target string, err error) {
 	if err = l.serve(); err != nil {
 		return "", err
 	}
