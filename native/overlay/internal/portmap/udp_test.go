@@ -40,6 +40,31 @@ func TestMapsByPCPRenewsAndRemovesTheMapping(t *testing.T) {
 	}
 }
 
+func TestAMappingEndsWithItsLifetimeWhenTheRouterFallsSilent(t *testing.T) {
+	var isSilent atomic.Bool
+	r := newUDPRouter(t, func(b []byte) [][]byte {
+		if isSilent.Load() {
+			return nil
+		}
+		return [][]byte{pcpAnswerTo(b, outside, 3, 7)}
+	})
+	m := start(t, func(c *Config) { c.server = r.address() })
+	m.expect(t, outside)
+	isSilent.Store(true)
+	begun := time.Now()
+	eventually(t, "a renewal that fails", func() bool { return len(r.requests()) >= 1+2*len(resend) })
+	if len(m.changes) != 0 {
+		t.Error("the mapping is given up before its end")
+	}
+	m.expect(t)
+	if d := time.Since(begun); d < 2500*time.Millisecond {
+		t.Errorf("a lifetime of 3 s ended after %v", d)
+	}
+	if text := m.Status().Text; !strings.HasPrefix(text, "the router 127.0.0.1 maps no port (") {
+		t.Error(text)
+	}
+}
+
 func TestTheNonceIsTheSameAfterARestart(t *testing.T) {
 	nonce := func(secret string) [12]byte {
 		return newWorker(&Config{Port: 1, Secret: []byte(secret)}, here, nil).nonce()
