@@ -24,8 +24,8 @@ const GATEWAY = 'seganet-adaptive';
 const BRIDGE = 'mosquitto-bridge';
 const BARE = 'bare';
 const PARTS = ['few', 'silent', 'alarms'];
-/** Time for sessions to settle and for garbage of the start to be collected, s. */
-const SETTLE_S = 4;
+/** Time for sessions to settle and for the gateway to compact its heaps, which it does when it is idle for 10 s, s. */
+const SETTLE_S = 25;
 
 /** @typedef {{variant: string, round: number, cores: number, threads: import('../harness/proc').ThreadUse[],
  *             p50?: number, p99?: number, normalP50?: number, lost?: number}} Run */
