@@ -84,6 +84,7 @@ type Counters struct {
 	ControlUnsent atomic.Uint64 // control messages that found no session
 	Unanswered    atomic.Uint64 // refusals that found AnswersQueue full or no session
 	BadReads      atomic.Uint64 // packets of the TUN that could not be read
+	Unconnected   atomic.Uint64 // outbound packets beyond those that may wait for a session
 }
 
 // Engine is a running WireGuard device.
@@ -120,9 +121,10 @@ func New(conf Config) (*Engine, error) {
 	e := &Engine{conf: conf, answers: make(chan answer, AnswersQueue), control: map[Key][]byte{}, wanted: map[netip.Addr]time.Time{},
 		states: map[Key]device.PeerSessionState{}}
 	e.peers.init()
-	e.dev = device.NewDevice(&gate{Device: conf.TUN, engine: e}, conf.Bind, &device.Logger{Verbosef: e.verbose, Errorf: e.failed},
+	g := &gate{Device: conf.TUN, engine: e, waiting: newWaiting(conf.Buffers, max(conf.TUN.BatchSize(), conf.Bind.BatchSize()))}
+	e.dev = device.NewDevice(g, conf.Bind, &device.Logger{Verbosef: e.verbose, Errorf: e.failed},
 		device.WithQueueOutboundSize(QueueLength), device.WithQueueInboundSize(QueueLength),
-		device.WithQueueHandshakeSize(HandshakeQueue), device.WithPreallocatedBuffersPerPool(uint32(conf.Buffers)))
+		device.WithQueueHandshakeSize(HandshakeQueue), device.WithQueueStagedSize(stagedQueue), device.WithPreallocatedBuffersPerPool(uint32(conf.Buffers)))
 	// A peer exists from its first packet, from inside or outside, until it is idle. Its endpoint stays the same, so a
 	// packet that came by the relay never replaces the path that was chosen (trap 5).
 	e.dev.SetPeerLookupFunc(e.lookup)
@@ -201,14 +203,14 @@ func (e *Engine) DropSession(key Key) {
 // Begin starts a session with the peer if there is none, else sends a keepalive.
 func (e *Engine) Begin(key Key) {
 	if p := e.dev.LookupPeer(key); p != nil {
-		p.SendKeepalive()
+		e.keepalive(key, p)
 	}
 }
 
-// Keepalive sends an authenticated packet without content if the peer exists.
+// Keepalive sends an authenticated packet without content if the peer exists. Without a session it begins one.
 func (e *Engine) Keepalive(key Key) {
 	if p, ok := e.dev.LookupActivePeer(key); ok {
-		p.SendKeepalive()
+		e.keepalive(key, p)
 	}
 }
 

@@ -21,6 +21,7 @@ type gate struct {
 	tun.Device
 	engine   *Engine
 	released uint64 // Engine.releases at the last Read
+	waiting  *waiting
 }
 
 // Interruptible is a tun.Device without a file whose Read can be made to return os.ErrDeadlineExceeded once.
@@ -64,11 +65,14 @@ func (g *gate) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 	n, err := g.Device.Read(bufs, sizes, offset)
 	err = g.readError(err)
 	f := g.engine.conf.Outbound
+	g.waiting.begin()
 	for i := range n {
 		packet := bufs[i][offset : offset+sizes[i]]
 		if len(packet) > 0 && f != nil && !f(packet) {
 			sizes[i] = 0
 			g.engine.Counters.RefusedOut.Add(1)
+		} else if len(packet) > 0 && !g.mayLeave(packet) {
+			sizes[i] = 0
 		}
 		bind.Mark(bufs[i], bind.Urgent(packet))
 	}
@@ -109,6 +113,16 @@ func sourceOf(packet []byte) netip.Addr {
 		return netip.AddrFrom4([4]byte(packet[12:16]))
 	case len(packet) >= ipv6Header && packet[0]>>4 == 6:
 		return netip.AddrFrom16([16]byte(packet[8:24]))
+	}
+	return netip.Addr{}
+}
+
+func destinationOf(packet []byte) netip.Addr {
+	switch {
+	case len(packet) >= 20 && packet[0]>>4 == 4:
+		return netip.AddrFrom4([4]byte(packet[16:20]))
+	case len(packet) >= ipv6Header && packet[0]>>4 == 6:
+		return netip.AddrFrom16([16]byte(packet[24:40]))
 	}
 	return netip.Addr{}
 }

@@ -105,6 +105,8 @@ func TestDataFlowsWhileBuffersAreReleased(t *testing.T) {
 	a := newSide(t, "fd00:5e9a::1", func([]byte) {})
 	know(t, a, b, netip.AddrPortFrom(lo, b.bind.Port()))
 	know(t, b, a, netip.AddrPortFrom(lo, a.bind.Port()))
+	a.wire.in <- append(numbered(a.v6, b.v6, 0)[:64], payload...)
+	eventually(t, "a session", func() bool { return got.Load() == 1 })
 	end, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)

@@ -110,7 +110,8 @@ func (n *Node) status() Status {
 	s.Refused = map[string]map[string]uint64{"inbound": in, "outbound": out}
 	b := &n.bind.Counters
 	s.Dropped = map[string]uint64{"noPath": b.NoPath.Load(), "relayedQueueFull": b.RelayedFull.Load(), "stunQueueFull": b.STUNFull.Load(),
-		"relayRefused": b.RelayRefused.Load(), "unknownAddress": c.Unknown.Load(), "badControl": c.BadControl.Load(), "badReads": c.BadReads.Load(), "unreceived": b.Unreceived.Load()}
+		"relayRefused": b.RelayRefused.Load(), "unknownAddress": c.Unknown.Load(), "badControl": c.BadControl.Load(), "badReads": c.BadReads.Load(), "noSession": c.Unconnected.Load(),
+		"unreceived": b.Unreceived.Load()}
 	return s
 }
 
