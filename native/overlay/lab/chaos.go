@@ -244,7 +244,8 @@ func near(at time.Time, changes []time.Time) bool {
 
 var pathLine = regexp.MustCompile(`^time=(\S+) .*msg=path `)
 
-// changes returns when a node's paths changed, by its log.
+// changes returns when a node's paths changed, by its log. Steps from one relay to another and copies by a second path are
+// changes, too.
 func (l *lab) changes(name string) (list []time.Time) {
 	text, _ := os.ReadFile(filepath.Join(l.folder, name+".log"))
 	for _, line := range strings.Split(string(text), "\n") {

@@ -114,7 +114,7 @@ func (l *lab) nodes(more ...string) error {
 	l.programs = map[string]*exec.Cmd{}
 	for _, name := range []string{"a", "b"} {
 		_ = os.Remove(filepath.Join(l.dir(name), "peers.json"))
-		args := append([]string{l.program, "node", "--state", l.dir(name), "--tun", "ov0", "--offer", "echo=udp/" + echoPort, "--offer", "rate=tcp/" + ratePort,
+		args := append([]string{l.program, "node", "--verbose", "--state", l.dir(name), "--tun", "ov0", "--offer", "echo=udp/" + echoPort, "--offer", "rate=tcp/" + ratePort,
 			"--offer", "mqtt=tcp/" + mqttPort}, more...)
 		c, err := l.spawn(name, name+".log", args...)
 		if err != nil {

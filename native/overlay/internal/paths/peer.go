@@ -52,12 +52,17 @@ func (m *Manager) shake(p *peer) {
 	}
 }
 
-// setPath hands the choice to the socket and reports a change. The caller holds m.mu.
+// setPath hands the choice to the socket and reports a change. A change that leaves the path's name as it was, such as
+// another relay or copies by it, is logged at the level debug. The caller holds m.mu.
 func (m *Manager) setPath(p *peer, why string) {
-	p.endpoint.SetPath(p.choice.path())
+	before, after := p.endpoint.Path(), p.choice.path()
+	p.endpoint.SetPath(after)
+	before.Trial, after.Trial = netip.AddrPort{}, netip.AddrPort{} // no data goes there
 	if name := p.choice.name(); name != p.lastPath {
 		p.lastPath = name
 		m.event(p, why)
+	} else if before != after {
+		m.conf.Logger.Debug("path", "peer", p.name, "path", name, "relay", after.Relay, "copies", after.Both, "why", why)
 	}
 }
 
