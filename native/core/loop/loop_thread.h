@@ -53,8 +53,8 @@ class LoopThread {
     if (!awake_.exchange(true, std::memory_order_acq_rel)) uv_async_send(&async_);
   }
 
-  // True if the caller is the thread itself. Any thread. REQUIRES: Start has returned, or the caller
-  // is the thread itself.
+  // True if the caller is the thread itself. Any thread. REQUIRES: Start has returned, or the
+  // caller is the thread itself.
   bool IsCurrent() const;
 
   int tid() const { return tid_; }
@@ -85,7 +85,7 @@ class LoopThread {
   uv_loop_t* const loop_;
   uv_async_t async_;
   uv_thread_t thread_;
-  uv_thread_t self_{};  // as thread_, set by the thread itself
+  uv_thread_t self_{};    // as thread_, set by the thread itself
   bool started_ = false;  // and not joined yet
   std::atomic<bool> awake_{false};
   int cpu_ = -1;
