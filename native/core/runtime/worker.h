@@ -339,6 +339,8 @@ class Worker : public LoopThread,
   void EndMove(size_t index, bool moved);
   bool IsQuiet(const SlotMoves::Leaving& leaving) const;
   bool HandOver(const SlotSet& slots, uint32_t to);
+  // Takes an agent out of this worker's tables, for another worker.
+  MovedAgent TakeOut(Agent* agent);
   void EndWindowsOf(const SlotSet& slots);
   SlotSet TiedSlots(const SlotSet& slots) const;
   void Unpack(SlotParcel* parcel);

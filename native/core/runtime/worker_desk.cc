@@ -203,10 +203,7 @@ std::shared_ptr<DeskParcel> Worker::TakeFromDesk(uint64_t connection,
   row.session->EndOwn();
   desk_rows_.erase(found);
   Unpause(agent);
-  agents_.erase(agent);
-  receipt_rows_.Leave(agent);
-  wheel_.Remove(agent);
-  return std::make_shared<DeskParcel>(DeskParcel{agent->Leave(), identity});
+  return std::make_shared<DeskParcel>(DeskParcel{TakeOut(agent), identity});
 }
 
 bool Worker::ArriveAtDesk(uint64_t connection, const std::shared_ptr<DeskParcel>& parcel) {

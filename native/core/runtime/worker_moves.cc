@@ -160,11 +160,7 @@ bool Worker::HandOver(const SlotSet& slots, uint32_t to) {
     if (!leaving[each.move.slot]) continue;
     for (Agent* agent : each.agents) {
       agent->device->agent = nullptr;
-      agents_.erase(agent);
-      receipt_rows_.Leave(agent);
-      wheel_.Remove(agent);
-      urgent_.Remove(agent);
-      parcel->agents.push_back(agent->Leave());
+      parcel->agents.push_back(TakeOut(agent));
     }
     each.agents.clear();
   }
@@ -179,6 +175,14 @@ bool Worker::HandOver(const SlotSet& slots, uint32_t to) {
     if (leaving[slot]) exchange.placement().Set(slot, to);
   }
   return true;
+}
+
+MovedAgent Worker::TakeOut(Agent* agent) {
+  agents_.erase(agent);
+  receipt_rows_.Leave(agent);
+  wheel_.Remove(agent);
+  urgent_.Remove(agent);
+  return agent->Leave();
 }
 
 void Worker::Arrive(std::unique_ptr<SlotParcel> parcel) {

@@ -111,6 +111,32 @@ TEST_F(EngineDesk, AForgottenConnectionStaysAndMayBecomeAnotherDevice) {
   EXPECT_EQ(client.Next().code, 0u);
 }
 
+// The worker that it leaves watched the connection, because its first device is urgent.
+TEST_F(EngineDesk, AConnectionOfAnUrgentDeviceMayBecomeADeviceOfAnotherWorker) {
+  std::vector<StageSpec> plan = Plan();
+  plan[0].devices = {{"urgent", kCritical}};
+  Start({.workers = 2}, plan);
+  Client client(ListenDesk());
+  const uint64_t connection = SignIn(&client, "urgent");
+  EXPECT_TRUE(engine_.ForgetConnection(connection, "signedOut"));
+  ExpectGone(connection, "urgent", "signedOut");
+  std::string other = "other";
+  while (engine_.WorkerOf(other) == engine_.WorkerOf("urgent")) other += "s";
+  EXPECT_EQ(SignIn(&client, other), connection);
+  // Each worker sweeps its urgent devices.
+  const int64_t moved_us = MonotonicUs();
+  EXPECT_TRUE(Until([&] {
+    const std::vector<WorkerInfo> workers = engine_.Workers();
+    return std::all_of(workers.begin(), workers.end(), [&](const WorkerInfo& worker) {
+      return MonotonicUs() - worker.silent_us > moved_us + 300'000;
+    });
+  }));
+  const uint64_t handle = Ask(other);
+  const CoapMessage get = client.Next();
+  client.Respond(get, kContent, "on");
+  ExpectAnswer(handle, kContent, "on");
+}
+
 TEST_F(EngineDesk, AnIdentityEndsAtItsTime) {
   Start({}, Plan());
   Client client(ListenDesk());
