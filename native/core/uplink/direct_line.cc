@@ -14,10 +14,10 @@ constexpr size_t kKeptOutput = 65'536;
 
 void DirectLine::Close() {
   const std::lock_guard<TurnLock> lock(turn_);
-  if (is_attended()) {
-    EndAttendance();
-    connection_->Rewatch();
-  }
+  if (is_attended()) EndAttendance();
+  // Also for what an earlier call left to a turn of the session's thread, which will not come now:
+  // bytes that the kernel has not accepted, or the end of an attendance.
+  if (connection_ != nullptr) connection_->Rewatch();
   express_ = nullptr;
   connection_ = nullptr;
   receiver_ = nullptr;

@@ -7,6 +7,8 @@
 #include <uv.h>
 
 #include <atomic>
+#include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,6 +41,7 @@ class Broker {
   }
   std::atomic<bool> reads{true};
   std::atomic<uint8_t> reason_code{0};  // of the PUBACKs; not 0 = they have one
+  std::atomic<int> received{0};         // packets
   // Sends bytes to the session.
   void Send(std::string_view bytes) { (void)!send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
   void Hang() { shutdown(fd_, SHUT_RDWR); }
@@ -60,13 +63,22 @@ class Broker {
       Answer(&input);
     }
   }
+  // Returns the size of the packet at the beginning of `input`, or more than input.size().
+  static size_t SizeOf(std::string_view input) {
+    size_t size = 0;
+    for (size_t at = 1; at < input.size(); ++at) {
+      const auto byte = static_cast<uint8_t>(input[at]);
+      size |= size_t{byte & 0x7fu} << (7 * (at - 1));
+      if ((byte & 0x80) == 0) return at + 1 + size;
+    }
+    return SIZE_MAX;
+  }
   void Answer(std::string* input) {
-    // Packets of this test are longer than 2 bytes and shorter than 128 + 2.
-    while (input->size() >= 2 && input->size() >= size_t{2} + static_cast<uint8_t>((*input)[1])) {
-      const size_t size = size_t{2} + static_cast<uint8_t>((*input)[1]);
+    for (size_t size; (size = SizeOf(*input)) <= input->size();) {
       const auto read = test::ReadPublishes(std::string_view(*input).substr(0, size));
       input->erase(0, size);
       payloads_.push_back(read[0].payload);
+      ++received;
       std::string puback{0x40, 2, static_cast<char>(read[0].id >> 8),
                          static_cast<char>(read[0].id)};
       if (const uint8_t code = reason_code) {
@@ -137,6 +149,26 @@ class Session : private Connection::Listener,
     const std::lock_guard<TurnLock> hold(line_->turn());
     return handled_;
   }
+  // Calls `meanwhile` while the session's thread does nothing, then leaves the express path before
+  // that thread answers its doorbell.
+  void LeaveAfter(const std::function<void()>& meanwhile) {
+    std::promise<void> waits, goes_on, left_path;
+    {
+      const std::lock_guard<TurnLock> hold(line_->turn());
+      leave_ = [&] {
+        waits.set_value();
+        goes_on.get_future().wait();
+        line_->Close();
+        express_.reset();
+        left_path.set_value();
+      };
+    }
+    uv_async_send(&wake_);
+    waits.get_future().wait();
+    meanwhile();
+    goes_on.set_value();
+    left_path.get_future().wait();
+  }
   // Sets whether the rate is low, and takes a turn.
   void SetCalm(bool is_calm) {
     is_calm_ = is_calm;
@@ -155,7 +187,11 @@ class Session : private Connection::Listener,
   };
 
   void OnWake() {
-    const std::lock_guard<TurnLock> hold(line_->turn());
+    std::unique_lock<TurnLock> hold(line_->turn());
+    if (const auto leave = std::exchange(leave_, nullptr)) {
+      hold.unlock();
+      return leave();
+    }
     if (stops_) {
       line_->Close();
       lanes_->Detach(outlet_);
@@ -206,6 +242,7 @@ class Session : private Connection::Listener,
   void OnDrained() override { Turn(); }
   void OnEnd(const TlsFailure&) override { ended = true; }
   void OnPuback(uint16_t id, uint8_t code) override {
+    if (!express_) return;
     if (express_->Acknowledge(id, code, MonotonicUs()) != LeaveReason::kNone) refused_ = true;
   }
   void OnOther(std::span<const uint8_t> bytes) override {
@@ -226,6 +263,7 @@ class Session : private Connection::Listener,
   bool refused_ = false;          // guarded by the turn
   std::atomic<bool> is_calm_{true};
   std::atomic<bool> stops_{false};
+  std::function<void()> leave_;  // guarded by the turn
   int wakes_ = 0;
   std::thread thread_;
 };
@@ -395,6 +433,14 @@ TEST_P(DirectLineTest, AClosedLineSendsNothing) {
   EXPECT_FALSE(session_->line().Send());
 }
 
+TEST_P(DirectLineTest, WhatAWorkerLeavesUnsentIsSentAfterTheExpressPath) {
+  broker_->reads = false;
+  const std::string large(16 << 20, 'x');  // more than the kernel's buffers
+  session_->LeaveAfter([&] { Put(kNormal, large); });
+  broker_->reads = true;
+  EXPECT_TRUE(Until([this] { return broker_->received == 1; }));
+}
+
 TEST_P(DirectLineTest, ABusyLineIsNotWaitedFor) {
   const std::lock_guard<TurnLock> hold(session_->line().turn());
   bool sent = true;
@@ -429,6 +475,17 @@ TEST_P(AttendedLineTest, OtherPacketsReachTheSessionsThreadInOrder) {
   broker_->Send(publish.substr(3));
   ASSERT_TRUE(Until([&] { return session_->others() == pingresp + publish; }));
   PutEach(3);
+}
+
+TEST_P(AttendedLineTest, OtherPacketsReachTheSessionsThreadAfterTheExpressPath) {
+  const std::string pingresp{static_cast<char>(0xd0), 0};
+  session_->LeaveAfter([&] {
+    broker_->Send(pingresp);
+    ASSERT_TRUE(Until([this] { return !session_->is_attended(); }));
+  });
+  EXPECT_TRUE(Until([&] { return session_->others() == pingresp; }));
+  broker_->Send(pingresp);
+  EXPECT_TRUE(Until([&] { return session_->others() == pingresp + pingresp; }));
 }
 
 TEST_P(AttendedLineTest, ARefusalReachesTheSessionsThread) {
