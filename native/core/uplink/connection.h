@@ -63,7 +63,8 @@ class Connection {
   }
   // False if the loop has something to do first, or must see what arrives.
   bool may_leave_reading() const {
-    return is_open_ && !is_over_ && !is_paused_ && !is_finishing_ && !is_event_due_ && !IsBroken();
+    return is_open_ && !is_over_ && !is_paused_ && !is_finishing_ && !is_event_due_ &&
+           unsent() == 0 && !IsBroken();
   }
   // Returns a descriptor of the same socket, which the caller owns, or -1. The socket is shut down
   // when the connection closes, so what waits for that descriptor ends.

@@ -477,6 +477,18 @@ TEST_P(AttendedLineTest, OtherPacketsReachTheSessionsThreadInOrder) {
   PutEach(3);
 }
 
+TEST_P(AttendedLineTest, NoWorkerAttendsTheSessionWhileBytesAreUnsent) {
+  const std::string pingresp{static_cast<char>(0xd0), 0};
+  broker_->reads = false;
+  Put(kNormal, std::string(16 << 20, 'x'));  // more than the kernel's buffers
+  broker_->Send(pingresp);
+  ASSERT_TRUE(Until([&] { return session_->others() == pingresp; }));
+  EXPECT_FALSE(session_->is_attended());
+  broker_->reads = true;
+  EXPECT_TRUE(Until([this] { return session_->is_attended(); }));
+  EXPECT_TRUE(Until([this] { return done_ == 1; }));
+}
+
 TEST_P(AttendedLineTest, OtherPacketsReachTheSessionsThreadAfterTheExpressPath) {
   const std::string pingresp{static_cast<char>(0xd0), 0};
   session_->LeaveAfter([&] {
