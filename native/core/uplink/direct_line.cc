@@ -26,7 +26,8 @@ void DirectLine::Close() {
 void DirectLine::Share() {
   if (express_ == nullptr) return;
   looked_at_ = express_->numbers().records;
-  const bool wanted = MayTry() && !is_barred_;
+  // Only the session's loop waits until the kernel accepts bytes.
+  const bool wanted = MayTry() && !is_barred_ && connection_->unsent() == 0;
   if (wanted == is_attended() || (wanted && !connection_->may_leave_reading())) return;
   if (!wanted) {
     EndAttendance();
@@ -62,9 +63,11 @@ DirectSession::Received DirectLine::Receive(uint64_t attendance) {
   if (!lock) return Received::kBusy;
   if (attendance != attendance_) return Received::kOver;
   bool is_handled = true;
-  const bool goes_on = connection_->ReadAside([this, &is_handled](std::span<const uint8_t> bytes) {
-    is_handled &= receiver_->OnBytesAside(bytes);
-  });
+  // What is read now could reach the session's thread only when the kernel accepts bytes again.
+  const bool goes_on = connection_->unsent() == 0 &&
+                       connection_->ReadAside([this, &is_handled](std::span<const uint8_t> bytes) {
+                         is_handled &= receiver_->OnBytesAside(bytes);
+                       });
   if (!goes_on || !is_handled) {
     EndAttendance();
     express_->Ring();
