@@ -48,7 +48,8 @@ Status Connection::Make(uv_loop_t* loop, int fd, std::unique_ptr<TlsClient> tls,
     delete made;  // libuv has no reference to it
     return Status::System("descriptor " + std::to_string(fd) + " cannot be waited for", -error);
   }
-  made->poll_.data = made;
+  uv_timer_init(loop, &made->due_);
+  made->poll_.data = made->due_.data = made;
   if (made->tls_) made->tls_->Start();
   made->Watch();
   *connection = made;
@@ -61,11 +62,13 @@ bool Connection::IsBroken() const {
 
 void Connection::Watch() {
   if (is_over_) return;
+  // Not an event of the socket: one whose buffer is full is not writable.
+  if (is_event_due_) uv_timer_start(&due_, OnDue, 0, 0);
   int events = 0;
   if ((!is_paused_ && !is_read_aside_) || !is_open_) events |= UV_READABLE;
   if (unsent() > 0) events |= UV_WRITABLE;
   // These are reported from the loop, so ask for an event.
-  if ((!is_open_ && !tls_) || is_drain_due_ || is_event_due_ || IsBroken()) events |= UV_WRITABLE;
+  if ((!is_open_ && !tls_) || is_drain_due_ || IsBroken()) events |= UV_WRITABLE;
   if (events == watched_) return;
   watched_ = events;
   if (events == 0) {
@@ -76,11 +79,19 @@ void Connection::Watch() {
 }
 
 void Connection::OnPoll(uv_poll_t* poll, int status, int events) {
-  auto* connection = static_cast<Connection*>(poll->data);
-  const std::shared_ptr<TurnLock> turn = connection->turn_;
+  static_cast<Connection*>(poll->data)->Handle(status < 0, (events & UV_READABLE) != 0);
+}
+
+void Connection::OnDue(uv_timer_t* due) {
+  static_cast<Connection*>(due->data)->Handle(false, false);
+}
+
+void Connection::Handle(bool has_failed, bool is_readable) {
+  // The listener may release the turn's owner.
+  const std::shared_ptr<TurnLock> turn = turn_;
   std::unique_lock<TurnLock> lock;
   if (turn) lock = std::unique_lock(*turn);
-  connection->OnEvents(status < 0, (events & UV_READABLE) != 0);
+  OnEvents(has_failed, is_readable);
 }
 
 // `has_failed`: libuv reported an error without its code, and stopped watching.
@@ -275,13 +286,17 @@ void Connection::Close(std::function<void()> closed) {
   is_closed_ = is_over_ = true;
   closed_ = std::move(closed);
   if (has_duplicates_) shutdown(fd_, SHUT_RDWR);
-  uv_close(reinterpret_cast<uv_handle_t*>(&poll_), [](uv_handle_t* handle) {
-    auto* connection = static_cast<Connection*>(handle->data);
-    close(connection->fd_);
-    const std::function<void()> callback = std::move(connection->closed_);
-    delete connection;
-    if (callback) callback();
-  });
+  uv_close(reinterpret_cast<uv_handle_t*>(&poll_), OnClosed);
+  uv_close(reinterpret_cast<uv_handle_t*>(&due_), OnClosed);
+}
+
+void Connection::OnClosed(uv_handle_t* handle) {
+  auto* connection = static_cast<Connection*>(handle->data);
+  if (--connection->open_handles_ > 0) return;
+  close(connection->fd_);
+  const std::function<void()> callback = std::move(connection->closed_);
+  delete connection;
+  if (callback) callback();
 }
 
 }  // namespace seganet

@@ -104,6 +104,10 @@ class Connection {
   ~Connection() = default;
 
   static void OnPoll(uv_poll_t* poll, int status, int events);
+  static void OnDue(uv_timer_t* due);
+  static void OnClosed(uv_handle_t* handle);
+  // OnEvents, with the turn.
+  void Handle(bool has_failed, bool is_readable);
   void OnEvents(bool has_failed, bool is_readable);
   void ReadAll(bool has_failed);
   void Put(std::string_view bytes);
@@ -120,6 +124,8 @@ class Connection {
   std::unique_ptr<TlsClient> tls_;
   Listener* listener_;
   uv_poll_t poll_{};
+  uv_timer_t due_{};  // fires at once while is_event_due_
+  int open_handles_ = 2;
   int watched_ = -1;  // events
   std::string out_;   // without TLS: bytes to send
   size_t sent_ = 0;   // bytes of out_ that were sent

@@ -63,11 +63,9 @@ DirectSession::Received DirectLine::Receive(uint64_t attendance) {
   if (!lock) return Received::kBusy;
   if (attendance != attendance_) return Received::kOver;
   bool is_handled = true;
-  // What is read now could reach the session's thread only when the kernel accepts bytes again.
-  const bool goes_on = connection_->unsent() == 0 &&
-                       connection_->ReadAside([this, &is_handled](std::span<const uint8_t> bytes) {
-                         is_handled &= receiver_->OnBytesAside(bytes);
-                       });
+  const bool goes_on = connection_->ReadAside([this, &is_handled](std::span<const uint8_t> bytes) {
+    is_handled &= receiver_->OnBytesAside(bytes);
+  });
   if (!goes_on || !is_handled) {
     EndAttendance();
     express_->Ring();

@@ -35,6 +35,7 @@ class Broker {
  public:
   explicit Broker(int fd) : fd_(fd), thread_([this] { Run(); }) {}
   ~Broker() {
+    reads = true;
     shutdown(fd_, SHUT_RDWR);
     if (thread_.joinable()) thread_.join();
     close(fd_);
@@ -475,6 +476,16 @@ TEST_P(AttendedLineTest, OtherPacketsReachTheSessionsThreadInOrder) {
   broker_->Send(publish.substr(3));
   ASSERT_TRUE(Until([&] { return session_->others() == pingresp + publish; }));
   PutEach(3);
+}
+
+TEST_P(AttendedLineTest, OtherPacketsReachTheSessionsThreadWhileTheKernelTakesNothing) {
+  const std::string pingresp{static_cast<char>(0xd0), 0};
+  broker_->reads = false;
+  Put(kNormal, std::string(16 << 20, 'x'));  // more than the kernel's buffers
+  broker_->Send(pingresp);
+  EXPECT_TRUE(Until([&] { return session_->others() == pingresp; }));
+  broker_->reads = true;
+  EXPECT_TRUE(Until([this] { return done_ == 1; }));
 }
 
 TEST_P(AttendedLineTest, NoWorkerAttendsTheSessionWhileBytesAreUnsent) {
