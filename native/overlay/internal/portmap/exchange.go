@@ -75,3 +75,11 @@ func failed(err error) error {
 	}
 	return fmt.Errorf("cannot be asked: %w", err)
 }
+
+// refusal is the router's result code in words.
+func refusal[Code uint8 | uint16](words map[Code]string, code Code) error {
+	if what := words[code]; what != "" {
+		return errors.New(what)
+	}
+	return fmt.Errorf("result %d", code)
+}

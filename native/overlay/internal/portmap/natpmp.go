@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"net/netip"
 	"time"
 )
@@ -76,11 +75,7 @@ func (p *natpmp) request(ctx context.Context, request []byte, fits func(natpmpAn
 		}
 		p.clock(a.epoch)
 		if a.result != 0 {
-			what := natpmpResults[a.result]
-			if what == "" {
-				what = fmt.Sprintf("result %d", a.result)
-			}
-			return false, errors.New(what)
+			return false, refusal(natpmpResults, a.result)
 		}
 		out = a
 		return true, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"net/netip"
 	"time"
 )
@@ -99,11 +98,7 @@ func (p *pcp) request(ctx context.Context, port uint16, wish netip.AddrPort, lif
 		}
 		p.clock(a.epoch)
 		if a.result != 0 {
-			what := pcpResults[a.result]
-			if what == "" {
-				what = fmt.Sprintf("result %d", a.result)
-			}
-			return false, errors.New(what)
+			return false, refusal(pcpResults, a.result)
 		}
 		out = a
 		return true, nil
