@@ -136,6 +136,23 @@ test('gives leases, and lets no one sleep who is in use', async () => {
   expect((await api('POST', '/v1/tenants/other/lease', WANT)).status).toBe(404);
 }, 60_000);
 
+test('a keeper goes on when its output cannot be written', async () => {
+  await add();
+  const full = fs.openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, [MAIN, 'run'], {
+    env: environment(),
+    stdio: ['ignore', full, full]
+  });
+  fs.closeSync(full);
+  children.push(child);
+  await eventually(() => fs.existsSync(socket()) || child.exitCode !== null, { timeoutMs: 20_000 });
+  expect((await run('wake', 'acme')).code).toBe(0);
+  expect((await run('sleep', 'acme')).code).toBe(0);
+  expect(child.exitCode).toBeNull();
+  const list = spawn('sh', ['-c', '"$0" "$1" list >/dev/full', process.execPath, MAIN], { env: environment() });
+  expect(await new Promise((resolve) => list.once('close', resolve))).toBe(1);
+}, 60_000);
+
 test('streams events', async () => {
   await add();
   await keep();
@@ -327,13 +344,17 @@ describe('hostile input', () => {
 
   test('a file that becomes wrong changes nothing', async () => {
     await add();
-    await keep();
+    const keeper = await keep();
     fs.writeFileSync(path.join(home, 'tenants', 'tenants.json'), '{');
     expect(await api('POST', '/v1/reload')).toMatchObject({
       status: 500,
       body: { error: expect.stringContaining('JSON') }
     });
     expect((await api('POST', '/v1/tenants/acme/lease', WANT)).status).toBe(200);
+    keeper.child.kill('SIGHUP');
+    await eventually(() => /JSON/.test(keeper.output()));
+    expect(keeper.child.exitCode).toBeNull();
+    expect((await api('GET', '/v1/tenants')).body.tenants).toHaveLength(1);
     fs.writeFileSync(
       path.join(home, 'tenants', 'tenants.json'),
       JSON.stringify({ version: 1, tenants: [{ name: 'acme', driver: 'process' }] })

@@ -35,6 +35,8 @@ module.exports = {
     } catch (error) {
       // The command can be repeated.
       changeTenants(home.file, (tenants) => [...tenants, ...removed]);
+      // Otherwise the keeper would not watch a tenant that may still run.
+      await tellKeeper(home.socket, note).catch(({ message }) => note(message));
       throw error;
     }
     if (isJson) return print(JSON.stringify({ removed: name, data: hasData ? 'deleted' : 'kept' }));

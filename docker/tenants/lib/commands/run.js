@@ -72,7 +72,7 @@ variables
       };
       const keeper = new Keeper({ drivers: driver, clock: systemClock, limits, state: home.state, free });
       keeper.on('event', (event) => (isJson ? print(JSON.stringify(event)) : print(lineOf(event))));
-      const reload = () => keeper.apply(readTenants(home.file));
+      const reload = async () => keeper.apply(readTenants(home.file));
       const backups = {
         home,
         env,
