@@ -1,6 +1,10 @@
 'use strict';
-// When the keeper looks at the tenants' data.
+// When the keeper looks at the tenants' data, and what it counts.
 
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { folderSize } = require('../../../docker/tenants/lib/base/folder-size');
 const { DataWatch } = require('../../../docker/tenants/lib/life/data-watch');
 const { FakeClock } = require('../../fixtures/tenants/fake-clock');
 
@@ -64,6 +68,25 @@ test('spends at most a tenth of the time with looks', async () => {
   }
   expect(world.looks.length).toBeGreaterThan(8);
   expect(world.looks.length).toBeLessThanOrEqual(12);
+});
+
+test('counts files that are empty, and ends at the limit', async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-size-'));
+  try {
+    for (let i = 0; i < 300; i++) fs.writeFileSync(path.join(folder, `${i}`), '');
+    fs.mkdirSync(path.join(folder, 'more'));
+    fs.writeFileSync(path.join(folder, 'more', 'data'), Buffer.alloc(100_000, 1));
+    const all = await folderSize(folder, 2 ** 30);
+    expect(all).toBeGreaterThanOrEqual(300 * 1024 + 100_000);
+    expect(all).toBeLessThan(302 * 2148 + 120_000);
+    expect(await folderSize(folder, 20_000)).toBeLessThan(20_000 + 110_000);
+    expect(await folderSize(folder, 20_000)).toBeGreaterThan(20_000);
+    // At most half a million files, whatever the limit is.
+    expect(await folderSize(folder, 500_000 * 10_240)).toBeGreaterThanOrEqual(300 * 10_240);
+    expect(await folderSize(path.join(folder, 'none'), 1)).toBe(0);
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test('looks each 30 s where the free space is unknown, and not after its end', async () => {

@@ -188,7 +188,7 @@ class DockerDriver {
 
   /** @param {Spec} spec */
   dataBytes(spec) {
-    return folderSize(this.#volume(spec));
+    return folderSize(this.#volume(spec), spec.limits.volumeMiB * 2 ** 20);
   }
 
   /** @param {Spec} spec @param {number} lines */

@@ -32,7 +32,8 @@
  * @property {(spec: Spec, lines: number) => Promise<string>} logs its last lines of output
  * @property {(spec: Spec, options: { hasData: boolean }) => Promise<void>} remove it is stopped; hasData: its data
  *   go, too
- * @property {(spec: Spec) => Promise<number>} [dataBytes] what its data take on the disk
+ * @property {(spec: Spec) => Promise<number>} [dataBytes] what its data take on the disk; more than its
+ *   limit = at least so much
  * @property {(image: string) => Promise<string>} [digestOf] the image's name with its digest, for one with a tag
  * @property {() => void} close
  */

@@ -210,8 +210,8 @@ class ProcessDriver {
   }
 
   /** @param {Spec} spec */
-  dataBytes({ name }) {
-    return folderSize(this.volume(name));
+  dataBytes({ name, limits }) {
+    return folderSize(this.volume(name), limits.volumeMiB * 2 ** 20);
   }
 
   /** @param {Spec} spec @param {number} lines */
