@@ -5,6 +5,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { runHook } = require('../../../docker/tenants/lib/backup/hook');
+const { backupTenant } = require('../../../docker/tenants/lib/backup/nightly');
 const { readPassphrase, readSettings } = require('../../../docker/tenants/lib/backup/settings');
 const { Timetable, dueAt, jitterOf } = require('../../../docker/tenants/lib/backup/timetable');
 
@@ -176,6 +177,50 @@ test('goes on after a clock that was wrong', async () => {
   world.last = local(30, 0);
   await timetable.look();
   expect(world.runs).toEqual([local(23, 2)]);
+});
+
+test('goes on with the others when it cannot be read when one was last done', async () => {
+  const done = /** @type {string[]} */ ([]);
+  const sentences = /** @type {string[]} */ ([]);
+  const job = (/** @type {string} */ name, /** @type {() => number} */ last) => ({
+    ...{ name, at: ['02:00'], jitterMs: 0, last },
+    run: async () => done.push(name) > 0
+  });
+  const broken = () => {
+    throw Object.assign(new Error('EIO: i/o error, scandir /mnt/backups'), { code: 'EIO' });
+  };
+  /** @type {() => void} */
+  let tick = () => {};
+  const timetable = new Timetable({
+    now: () => local(23, 3),
+    every: (_, call) => {
+      tick = call;
+      return () => {};
+    },
+    jobs: () => [job('backup acme', broken), job('backup other', () => 0)],
+    report: (sentence) => sentences.push(sentence)
+  });
+  timetable.start();
+  tick();
+  await timetable.look();
+  expect(done).toEqual(['backup other']);
+  expect(sentences[0]).toBe('Not done: backup acme: EIO: i/o error, scandir /mnt/backups');
+  await timetable.close();
+});
+
+test('ends a backup that takes too long, and says so', async () => {
+  const main = path.join(folder, 'main.js');
+  // It does not end at SIGTERM either.
+  fs.writeFileSync(main, "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);");
+  const told = /** @type {any[]} */ ([]);
+  const parts = {
+    ...{ main, jobMs: 500, endMs: 500, env: process.env, names: () => [], report: () => {} },
+    home: { folder, volumes: folder, backups: folder },
+    backedUp: (/** @type {string} */ name, /** @type {any} */ outcome) => void told.push([name, outcome])
+  };
+  const outcome = await backupTenant(parts, 'acme');
+  expect(outcome).toEqual({ ok: false, reason: 'It took longer than 0.5 s and was ended.' });
+  expect(told).toEqual([['acme', outcome]]);
 });
 
 test('runs one job at a time, and none after its end', async () => {

@@ -73,15 +73,20 @@ async function listOf(socket) {
 /**
  * @param {string} socket
  * @param {string} url
- * @param {number} timeoutMs
+ * @param {number} timeoutMs until the end of the answer
  * @returns {Promise<http.IncomingMessage>}
  * @throws {NodeJS.ErrnoException}
  */
 function ask(socket, url, timeoutMs) {
   return new Promise((resolve, reject) => {
-    const request = http.get({ socketPath: socket, path: url }, resolve);
-    request.setTimeout(timeoutMs, () => request.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
-    request.on('error', reject);
+    const request = http.get({ socketPath: socket, path: url });
+    /** @type {http.ClientRequest | http.IncomingMessage} */
+    let open = request;
+    const late = new Error(`no whole answer within ${timeoutMs / 1000} s`);
+    // Not the time without a byte: whoever sends one now and then would never be late.
+    const timer = setTimeout(() => open.destroy(late), timeoutMs);
+    request.on('response', (response) => resolve((open = response)));
+    request.on('error', reject).once('close', () => clearTimeout(timer));
   });
 }
 

@@ -14,6 +14,13 @@ const { Timetable } = require('./timetable');
 
 const MAIN = path.join(__dirname, '..', '..', 'main.js');
 const LOWEST_PRIORITY = 19;
+/**
+ * A job that takes longer is ended: the others wait for it, and a tenant whose gateway answers byte by byte must not
+ * stop those of all tenants.
+ */
+const JOB_MS = 4 * 3_600_000;
+/** Between the request to end and the end, ms. */
+const END_MS = 10_000;
 const MINUTE_MS = 60_000;
 
 /**
@@ -26,6 +33,8 @@ const MINUTE_MS = 60_000;
  * @property {(name: string, outcome: Outcome) => void} backedUp
  * @property {(sentence: string) => void} report
  * @property {string} [main] the program
+ * @property {number} [jobMs] most time of a job
+ * @property {number} [endMs] most time between the request to end and the end
  */
 
 /**
@@ -34,25 +43,35 @@ const MINUTE_MS = 60_000;
  * @param {string} name
  * @returns {Promise<Outcome>}
  */
-async function backupTenant({ env, backedUp, main = MAIN }, name) {
-  const outcome = await runCommand(main, ['backup', name, '--json'], env);
-  backedUp(name, outcome);
+async function backupTenant(parts, name) {
+  const outcome = await runCommand(parts, ['backup', name, '--json']);
+  parts.backedUp(name, outcome);
   return outcome;
 }
 
 /**
- * @param {string} main
+ * @param {Pick<Parts, 'env' | 'main' | 'jobMs' | 'endMs'>} parts
  * @param {string[]} args
- * @param {NodeJS.ProcessEnv} env
  * @returns {Promise<Outcome>}
  */
-function runCommand(main, args, env) {
+function runCommand({ env, main = MAIN, jobMs = JOB_MS, endMs = END_MS }, args) {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
     let output = '';
+    let isLate = false;
+    let timer = setTimeout(() => {
+      isLate = true;
+      child.kill('SIGTERM');
+      timer = setTimeout(() => child.kill('SIGKILL'), endMs);
+    }, jobMs);
     child.stderr.setEncoding('utf8').on('data', (text) => (output = (output + text).slice(-MAX_OUTPUT)));
-    child.once('error', ({ message }) => resolve({ ok: false, reason: message }));
+    child.once('error', ({ message }) => {
+      clearTimeout(timer);
+      resolve({ ok: false, reason: message });
+    });
     child.once('close', (code, signal) => {
+      clearTimeout(timer);
+      if (isLate) return resolve({ ok: false, reason: `It took longer than ${jobMs / 1000} s and was ended.` });
       if (code === 0) return resolve({ ok: true, reason: '' });
       const how = signal ? `It was ended by ${signal}` : `It ended with code ${code}`;
       const said = output.trim().replace(/^seganet-tenants: /gm, '');
@@ -71,7 +90,7 @@ function runCommand(main, args, env) {
  * @returns {Timetable} not started
  */
 function nightly(parts) {
-  const { home, names, env, report, main = MAIN } = parts;
+  const { home, names, report } = parts;
   const jobs = () => {
     const settings = readSettings(home.folder, home.backups);
     const { at, jitterMinutes, without, to, snapshots } = settings;
@@ -95,7 +114,7 @@ function nightly(parts) {
       jitterMs: 0,
       last: () => lastSnapshot(snapshots.to),
       run: async () => {
-        const { ok, reason } = await runCommand(main, ['snapshots', 'take'], env);
+        const { ok, reason } = await runCommand(parts, ['snapshots', 'take']);
         if (!ok) report(`The snapshot failed: ${reason}`);
         return ok;
       }

@@ -54,8 +54,12 @@ async function* tarOf(source, saved, now) {
   const { node, sqlite = '' } = process.versions;
   const about = { format: FORMAT, tenant, created, program: programVersion(), node, sqlite, definition };
   yield* text(ABOUT, about, now);
-  const { uid, gid } = fs.statSync(volume);
+  const { uid, gid, dev, ino } = fs.statSync(volume);
   for (const found of walk(volume, saved.skipped, MAX_ENTRIES)) yield* entry(source, saved, found);
+  // What is deleted while it is walked looks like files that came and went.
+  const end = fs.statSync(volume, { throwIfNoEntry: false });
+  if (end?.dev !== dev || end.ino !== ino)
+    throw new CliError(`${volume} was replaced or removed while it was saved. Repeat the backup.`);
   const { entries, skipped } = saved;
   yield* text(MANIFEST, { format: FORMAT, tenant, created, owner: { uid, gid }, entries, skipped }, now);
   yield END;

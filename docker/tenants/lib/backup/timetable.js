@@ -89,7 +89,9 @@ class Timetable {
   }
 
   start() {
-    this.#cancel = this.#every(LOOK_MS, () => void this.look());
+    this.#cancel = this.#every(LOOK_MS, () => {
+      this.look().catch(({ message }) => this.#report(`The timetable of backups failed: ${message}`));
+    });
   }
 
   /** Resolves when the running job has ended; no other one begins. */
@@ -146,10 +148,23 @@ class Timetable {
     }
     const found = jobs
       .map((job) => ({ job, due: dueAt(job, now) }))
-      .filter(({ job, due }) => due > 0 && job.last() < due && this.#mayTry(job.name, due))
+      .filter(({ job, due }) => due > 0 && this.#last(job) < due && this.#mayTry(job.name, due))
       .map((each) => ({ ...each, isMissed: each.due < this.#missedBefore }));
     const missed = found.filter(({ isMissed }) => isMissed).sort((a, b) => b.due - a.due);
     return [...found.filter(({ isMissed }) => !isMissed), ...missed];
+  }
+
+  /**
+   * @param {Job} job
+   * @returns {number} as its `last()`; Infinity if that cannot be read: what cannot be read cannot be written either
+   */
+  #last(job) {
+    try {
+      return job.last();
+    } catch (error) {
+      this.#report(`Not done: ${job.name}: ${/** @type {Error} */ (error).message}`);
+      return Infinity;
+    }
   }
 
   /** @param {Job} job @param {number} due */
