@@ -71,7 +71,8 @@ function runCommand({ env, main = MAIN, jobMs = JOB_MS, endMs = END_MS }, args) 
     });
     child.once('close', (code, signal) => {
       clearTimeout(timer);
-      if (isLate) return resolve({ ok: false, reason: `It took longer than ${jobMs / 1000} s and was ended.` });
+      if (isLate)
+        return resolve({ ok: false, reason: `It took longer than ${jobMs / 1000} s and was ended.` });
       if (code === 0) return resolve({ ok: true, reason: '' });
       const how = signal ? `It was ended by ${signal}` : `It ended with code ${code}`;
       const said = output.trim().replace(/^seganet-tenants: /gm, '');
