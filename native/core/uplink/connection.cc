@@ -101,13 +101,14 @@ void Connection::OnEvents(bool has_failed, bool is_readable) {
     listener_->OnOpen();
   }
   const bool is_due = std::exchange(is_event_due_, false);
-  // First, so that data before the end of the connection is delivered.
-  if (!is_over_ && (is_readable || is_due || has_failed)) ReadAll(has_failed);
+  // What the other thread read precedes what follows in the socket, which may be the end.
   if (!is_over_ && is_due) {
     listener_->OnData({});
-    // The other thread may have read the end of TLS.
+    // It may have read the end of TLS.
     if (!is_over_ && tls_) Decrypt();
   }
+  // Before errors, so that data before the end of the connection is delivered.
+  if (!is_over_ && (is_readable || is_due || has_failed)) ReadAll(has_failed);
   if (!is_over_ && has_failed && error_ == 0) {
     error_ = ErrorOf(fd_);
     if (error_ == 0) error_ = EBADF;

@@ -41,7 +41,8 @@ class Broker {
   }
   std::atomic<bool> reads{true};
   std::atomic<uint8_t> reason_code{0};  // of the PUBACKs; not 0 = they have one
-  std::atomic<int> received{0};         // packets
+  std::atomic<bool> hangs_after_puback{false};
+  std::atomic<int> received{0};  // packets
   // Sends bytes to the session.
   void Send(std::string_view bytes) { (void)!send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
   void Hang() { shutdown(fd_, SHUT_RDWR); }
@@ -86,6 +87,7 @@ class Broker {
         puback.push_back(static_cast<char>(code));
       }
       Send(puback);
+      if (hangs_after_puback) Hang();
     }
   }
 

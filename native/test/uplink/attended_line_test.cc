@@ -96,6 +96,23 @@ TEST_P(AttendedLineTest, TheEndOfTheConnectionReachesTheSessionsThread) {
   EXPECT_TRUE(Until([this] { return attendant_->sessions() == 0; }));
 }
 
+TEST_P(AttendedLineTest, WhatPrecedesTheEndOfTheConnectionReachesTheSessionsThread) {
+  const std::string taken_over{static_cast<char>(0xe0), 2, static_cast<char>(0x8e), 0};
+  PutEach(2);
+  broker_->Send(taken_over);
+  broker_->Hang();
+  ASSERT_TRUE(Until([this] { return session_->ended.load(); }));
+  EXPECT_EQ(session_->others(), taken_over);
+}
+
+TEST_P(AttendedLineTest, ARefusalBeforeTheEndOfTheConnectionReachesTheSessionsThread) {
+  broker_->reason_code = 0x97;
+  broker_->hangs_after_puback = true;
+  Put(kNormal, "1");
+  ASSERT_TRUE(Until([this] { return session_->ended.load(); }));
+  EXPECT_TRUE(session_->left.load());
+}
+
 TEST_P(AttendedLineTest, TheSessionReadsAgainWhenTheRateRisesAndWhenItIsLowAWorkerDoes) {
   for (int i = 0; i < 5; ++i) {
     session_->SetCalm(false);
