@@ -83,7 +83,7 @@ class Group {
         ...edgeNode,
         isV5: options.protocolVersion === 5,
         feeder: this.feeder,
-        write: (bytes) => this.session.write(bytes, () => {}),
+        write: (bytes) => this.session.connected && this.session.write(bytes, () => {}),
         problem: parts.problem
       });
     this.session = new Session(
