@@ -68,8 +68,9 @@ module.exports = function (RED) {
     onInput(this, (msg, send, done) => {
       const data = sparkplug.open(msg);
       if (data === 'consumed') return done();
-      // A message of Sparkplug is of one device and never cut into halves.
-      if (data) return deliver(data, false, msg, send, done);
+      // One of several records is a piece, which is cut if it is too large, also when it is sent again. One of a single
+      // record may be of a batch of mode records, whose parts contain each other in no way.
+      if (data) return deliver(data, (data.envelope?.count ?? 0) > 1, msg, send, done);
       const dictionary = dictionaryIn(msg);
       if (dictionary) {
         const { problem } = dictionaries.add(dictionary);

@@ -4,6 +4,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { helper, node, inbox, shown, until, modules } = require('./support/gateway');
+const sparkplug = require('../fixtures/unbatch/sparkplug-bytes');
 const join = require('@node-red/nodes/core/sequence/17-split.js');
 
 beforeAll(() => helper.startServer());
@@ -43,6 +44,28 @@ test('its messages belong to the record that a source follows, also behind nodes
   await outcome(msg);
   await until(() => arrived.length === 2);
   expect(arrived.map((each) => each[FOLLOWED])).toEqual(['followed', 'followed']);
+});
+
+test('drops the halves of a Sparkplug message that arrived whole, and no single records', async () => {
+  const arrived = await load();
+  const data = (part, ...numbers) => ({
+    topic: 'spBv1.0/g/DDATA/e/m%2F7',
+    payload: Buffer.concat([
+      ...numbers.flatMap((seq) => [
+        sparkplug.record(sparkplug.RUN, seq),
+        sparkplug.value(4, sparkplug.double(13, seq))
+      ]),
+      sparkplug.bytes(4, `${KEY}${part}`)
+    ])
+  });
+  await outcome(sparkplug.BIRTH);
+  for (const message of [data('7.4097', 1, 2, 3, 4), data('7.8194', 1, 2), data('7.8195', 3, 4)])
+    expect(await outcome(message)).toBeUndefined();
+  await until(() => arrived.length >= 4);
+  // Records 2 and 4 of a batch of mode records.
+  for (const message of [data('8.2', 5), data('8.4', 6)]) expect(await outcome(message)).toBeUndefined();
+  await until(() => arrived.length >= 6);
+  expect(arrived.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
 });
 
 test('turns an envelope into one message per record, with all its known data', async () => {

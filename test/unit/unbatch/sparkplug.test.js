@@ -5,53 +5,21 @@ const { readPayload } = require('../../../nodes/lib/base/sparkplug-payload');
 const { deviceOfLevel, parseSparkplugTopic } = require('../../../nodes/lib/base/sparkplug-topic');
 const { SparkplugBirths } = require('../../../nodes/lib/unbatch/formats/sparkplug');
 const { SparkplugMessages } = require('../../../nodes/lib/unbatch/sparkplug-messages');
+const {
+  BIRTH,
+  RUN,
+  TS,
+  birth,
+  born,
+  bytes,
+  double,
+  metric,
+  number,
+  record,
+  value
+} = require('../../fixtures/unbatch/sparkplug-bytes');
 const { seeded } = require('../../fixtures/gateway/random');
 
-const varint = (/** @type {number | bigint} */ value) => {
-  const bytes = [];
-  let rest = BigInt.asUintN(64, BigInt(value));
-  for (; rest > 127n; rest >>= 7n) bytes.push(Number(rest & 127n) | 128);
-  return Buffer.from([...bytes, Number(rest)]);
-};
-const number = (/** @type {number} */ field, /** @type {number | bigint} */ value) =>
-  Buffer.concat([varint(field * 8), varint(value)]);
-const bytes = (/** @type {number} */ field, /** @type {string | Uint8Array} */ value) =>
-  Buffer.concat([varint(field * 8 + 2), varint(Buffer.byteLength(value)), Buffer.from(value)]);
-const double = (/** @type {number} */ field, /** @type {number} */ value) => {
-  const packed = Buffer.alloc(8);
-  packed.writeDoubleLE(value);
-  return Buffer.concat([varint(field * 8 + 1), packed]);
-};
-const properties = (/** @type {Record<string, string>} */ set) =>
-  bytes(
-    9,
-    Buffer.concat([
-      ...Object.keys(set).map((key) => bytes(1, key)),
-      ...Object.values(set).map((value) => bytes(2, Buffer.concat([number(1, 12), bytes(8, value)])))
-    ])
-  );
-const metric = (/** @type {Buffer[]} */ ...fields) => bytes(2, Buffer.concat(fields));
-const TS = 1763712000123;
-const RUN = 7;
-const RECORD = 2 ** 36;
-const born = (/** @type {number} */ alias, /** @type {string} */ kind, more = {}) =>
-  metric(bytes(1, `m${alias}`), number(2, alias), properties({ 'seganet.meaning': kind, ...more }));
-const birth = (run = RUN) => [
-  born(1, 'record', { 'seganet.run': String(run) }),
-  born(2, 'value', { 'seganet.topic': 'hall', 'seganet.path': '/a/b' }),
-  born(3, 'value', { 'seganet.topic': 'hall', 'seganet.path': '/list', 'seganet.json': '1' }),
-  born(4, 'value', { 'seganet.topic': 'hall', 'seganet.path': '' }),
-  born(5, 'raw', { 'seganet.topic': 'raw' }),
-  born(6, 'line'),
-  born(7, 'value', { 'seganet.topic': 'hall', 'seganet.path': '/a' }),
-  born(8, 'trace')
-];
-const record = (run = RUN, seq = 41) =>
-  metric(number(2, 1), number(3, TS), number(11, BigInt(run * RECORD + seq * 16 + 3)));
-const value = (/** @type {number} */ alias, /** @type {Buffer} */ field) =>
-  metric(number(2, alias), number(3, TS), field);
-
-const BIRTH = { topic: 'spBv1.0/g/DBIRTH/e/m%2F7', payload: Buffer.concat(birth()) };
 const data = (/** @type {Buffer[]} */ ...parts) => ({
   topic: 'spBv1.0/g/DDATA/e/m%2F7',
   payload: Buffer.concat(parts)
@@ -148,6 +116,13 @@ test('data without its birth, or with the aliases of an earlier run, is refused'
   expect(opened(messages, message).envelope.records).toHaveLength(1);
   messages.open({ ...BIRTH, payload: Buffer.concat(birth(RUN + 1)) });
   expect(() => messages.open(message)).toThrow(wanted);
+});
+
+test('a birth with a path of millions of levels is refused', () => {
+  const messages = new SparkplugMessages();
+  const path = '/'.repeat(15 << 20);
+  const payload = Buffer.concat([birth()[0], born(20, 'value', { 'seganet.path': path })]);
+  expect(() => messages.open({ ...BIRTH, payload })).toThrow(/a path of more than \d+ levels/);
 });
 
 test('aliases of an earlier birth of a run stay known', () => {

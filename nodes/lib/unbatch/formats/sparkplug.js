@@ -188,11 +188,10 @@ function meaningOf({ alias, name, properties }) {
     throw new TypeError(`has the unknown metric '${name.slice(0, 80)}'`);
   const pointer = String(properties.get('seganet.path') ?? '');
   if (pointer !== '' && pointer[0] !== '/') throw new TypeError('has a path that is no JSON pointer');
-  const path = pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-  if (path.length > MAX_DEPTH) throw new TypeError(`has a path of more than ${MAX_DEPTH} levels`);
+  // A hostile one may have millions of levels.
+  const parts = pointer.split('/', MAX_DEPTH + 2).slice(1);
+  if (parts.length > MAX_DEPTH) throw new TypeError(`has a path of more than ${MAX_DEPTH} levels`);
+  const path = parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   const topic = String(properties.get('seganet.topic') ?? '');
   const isJson = properties.get('seganet.json') !== undefined;
   return { kind, topic, path, isJson, size: sizeOf(topic + pointer) };
