@@ -50,6 +50,21 @@ describe('a number that no log contains', () => {
   );
 });
 
+test('the last row of a full page beyond 2^53: every command ends', () => {
+  fill(1, 2);
+  for (let id = 1; id <= 256; id++) log.addDead(id, sample(`d${id}`));
+  log.db.exec('UPDATE dead SET id = 1152921504606846977 WHERE id = 256');
+  log.close();
+  for (const args of [['verify'], ['dump'], ['repair', '--dry-run']]) {
+    const [command, ...options] = args;
+    // A process that was ended has no code.
+    expect({ args, code: seganetLog(command, log.directory, ...options).code }).toEqual({
+      args,
+      code: expect.any(Number)
+    });
+  }
+}, 400_000);
+
 /** Changes the number of a row, and not its entry in the index. @param {number} id @param {string} value */
 function changeRow(id, value) {
   const where = "WHERE name = 'chunk_lane'";

@@ -99,6 +99,8 @@ class Walk {
         yield { row: toRow(row) };
       }
       if (inOrder && rows && rows.length < PAGE_ROWS) return;
+      // Behind it, adding 1 changes nothing. Such numbers are wrong, and are reported elsewhere.
+      if (!Number.isSafeInteger(after + 1)) return;
       if (inOrder) continue;
       const before = this.#behind(after);
       yield { gap: { after, before, known: this.#known(after, before) } };
