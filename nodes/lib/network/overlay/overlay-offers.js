@@ -48,7 +48,7 @@ class OverlayOffers {
     this.#offers.add(offer);
     return () => {
       const withdrawn = this.#withdraw(offer);
-      this.#withdrawn = Promise.all([this.#withdrawn, withdrawn]);
+      this.#withdrawn = Promise.all([this.#withdrawn, withdrawn]).then(() => {});
       return withdrawn;
     };
   }
