@@ -149,7 +149,9 @@ test('a keeper goes on when its output cannot be written', async () => {
   expect((await run('wake', 'acme')).code).toBe(0);
   expect((await run('sleep', 'acme')).code).toBe(0);
   expect(child.exitCode).toBeNull();
-  const list = spawn('sh', ['-c', '"$0" "$1" list >/dev/full', process.execPath, MAIN], { env: environment() });
+  const list = spawn('sh', ['-c', '"$0" "$1" list >/dev/full', process.execPath, MAIN], {
+    env: environment()
+  });
   expect(await new Promise((resolve) => list.once('close', resolve))).toBe(1);
 }, 60_000);
 
