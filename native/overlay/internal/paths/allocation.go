@@ -14,6 +14,7 @@ import (
 	"github.com/pion/turn/v5"
 
 	"seganet.internal/overlay/internal/bind"
+	"seganet.internal/overlay/internal/udpbuf"
 )
 
 const (
@@ -23,6 +24,8 @@ const (
 	permissionsMost = 4096
 	// streamWrite is how long a write to a relay by TCP or TLS may block before the relay counts as dead.
 	streamWrite = time.Second
+	// relayBuffer is the room for packets from and to the relay that wait in the kernel.
+	relayBuffer = 4 << 20
 	// giveBack is how long an allocation that ends is given back to a relay by UDP: the request or its answer may be lost.
 	giveBack = 2 * time.Second
 	// Realm is the realm of our relays.
@@ -123,6 +126,7 @@ func (a *Allocation) dial(ctx context.Context, conf *tls.Config) (at netip.AddrP
 		}
 		c, err := net.ListenUDP(network, nil)
 		if err == nil {
+			udpbuf.Grow(c, relayBuffer)
 			a.socket = &relaySocket{UDPConn: c, control: bind.UrgentControl(at.Addr().Is4())}
 			a.sock = a.socket
 		}

@@ -20,6 +20,8 @@ import (
 
 	"github.com/pion/logging"
 	"github.com/pion/turn/v5"
+
+	"seganet.internal/overlay/internal/udpbuf"
 )
 
 const (
@@ -33,6 +35,7 @@ const (
 	lifeSlack       = 5 * time.Minute
 	tcpIdle         = 15 * time.Minute // a TCP connection without a byte is closed
 	maxUserBytes    = 300
+	bufferBytes     = 1 << 20 // of a relayed address, in each direction: packets that wait in the kernel
 )
 
 // Options configure a Server.
@@ -195,6 +198,7 @@ func (g *generator) AllocatePacketConn(c turn.AllocateListenerConfig) (net.Packe
 	if err != nil {
 		return nil, nil, err
 	}
+	udpbuf.Grow(conn, bufferBytes)
 	port := conn.LocalAddr().(*net.UDPAddr).Port
 	relayed := net.UDPAddrFromAddrPort(netip.AddrPortFrom(public, uint16(port)))
 	return g.places.add(c.UserID, relayed.String(), conn), relayed, nil

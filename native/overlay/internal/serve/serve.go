@@ -20,11 +20,13 @@ import (
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/nodes"
 	"seganet.internal/overlay/internal/relay"
+	"seganet.internal/overlay/internal/udpbuf"
 	"seganet.internal/overlay/internal/wire"
 )
 
 const (
 	maintainEach = time.Hour
+	relayBuffer  = 4 << 20     // of the relay's socket, on which the packets of all nodes arrive
 	renewRetry   = time.Minute // after a failed renewal of the server's certificate
 )
 
@@ -208,6 +210,7 @@ func (r *Running) listenRelay() error {
 		r.stream.Close()
 		return fmt.Errorf("the relay: %w. Choose another address with --relay-listen", err)
 	}
+	udpbuf.Grow(r.packets, relayBuffer)
 	var plain []string
 	for _, h := range c.Public {
 		at := net.JoinHostPort(h, port)
