@@ -125,7 +125,8 @@ class Commands {
    * Sends a command of the cloud.
    * @param {string} broker id of the broker node
    * @param {CloudCommand} given
-   * @param {() => void} safe called when the command may be acknowledged; not called if the engine stops before
+   * @param {(status: Status) => void} safe called once, with the first status: the command may be acknowledged, and was
+   *   kept if this is 'taken' or 'queued'. Not called if the engine stops before
    */
   fromCloud(broker, given, safe) {
     const { device, rest, qos, responseTopic, correlation, expiryS = DEFAULT_EXPIRY_S } = given;
@@ -143,7 +144,7 @@ class Commands {
     /** @type {import('./command-queues').Watch} */
     const watch = (status, reason) => {
       this.#tellCloud(command, status, reason);
-      if (!isSafe && status !== 'closed') safe();
+      if (!isSafe && status !== 'closed') safe(status);
       isSafe = true;
     };
     const problem = commandProblem(command);

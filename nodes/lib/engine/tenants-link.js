@@ -124,11 +124,11 @@ class TenantsLink {
     });
     // A tenant reaches only its own devices: the name comes from the session, not from the command.
     thread.on('command', ({ name, command, ack }) =>
-      host.commands.fromCloud(this.id, { ...command, device: `${name}:${command.device}` }, () =>
-        thread.answer(name, ack)
+      host.commands.fromCloud(this.id, { ...command, device: `${name}:${command.device}` }, (status) =>
+        thread.answer(name, ack, status)
       )
     );
-    // The tenant's command node has its own answer: the PUBACK.
+    // The tenant's command node has its own answer: the PUBACK with its reason code.
     this.#stopReports = host.commands.reportTo(this.id, () => {});
     thread.on('problem', ({ reason, code, count }) => this.onProblem(reason, code, count));
     thread.on('ended', (sentence) => this.onProblem(sentence, 'THREAD', 1));

@@ -14,6 +14,8 @@ jest.setTimeout(120000);
 
 const KEEPER = path.join(__dirname, '../../../docker/tenants/main.js');
 const LONG = { timeoutMs: 60000 };
+/** Text of a function node. */
+const FAILED = "node.warn('failed: ' + msg.error.message);";
 
 /** @type {string} */
 let home;
@@ -43,19 +45,22 @@ beforeAll(async () => {
         }
       : each
   );
-  // Records of this device are answered by a command to it.
+  // Records of these devices are answered by a command: to pump-9, and to no device, which the front refuses.
   const reply =
-    "if (msg.deviceId !== 'pump-9') return null; return { deviceId: 'front', topic: `${msg.deviceId}/seen`, payload: String(msg.payload.n), qos: 1 };";
+    "const topics = { 'pump-9': 'pump-9/seen', 'pump-7': '/lost' }; if (!topics[msg.deviceId]) return null; return { deviceId: 'front', topic: topics[msg.deviceId], payload: String(msg.payload.n), qos: 1 };";
+  const place = { z: 'tab', x: 1, y: 1 };
   flow.find(({ id }) => id === 'unbatch').wires[0].push('reply');
   flow.push(
     {
-      ...{ id: 'reply', type: 'function', z: 'tab', x: 1, y: 1 },
+      ...{ id: 'reply', type: 'function', ...place },
       func: reply,
       outputs: 1,
       libs: [],
       wires: [['command']]
     },
-    { ...{ id: 'command', type: 'seganet-command', z: 'tab', x: 1, y: 1 }, engine: 'engine', wires: [[]] }
+    { ...{ id: 'command', type: 'seganet-command', ...place }, engine: 'engine', wires: [[]] },
+    { ...{ id: 'catch', type: 'catch', ...place }, scope: ['command'], wires: [['failed']] },
+    { ...{ id: 'failed', type: 'function', ...place }, func: FAILED, outputs: 0, libs: [], wires: [[]] }
   );
   makeUser(user, flow);
   const command = [process.execPath, RED, '--userDir', user, '--settings', path.join(user, 'settings.js')];
@@ -98,6 +103,12 @@ function got() {
   if (!fs.existsSync(file)) return [];
   const lines = fs.readFileSync(file, 'utf8').split('\n').slice(0, -1);
   return lines.map((line) => JSON.parse(line).p.n);
+}
+
+/** @returns {string} what the tenant's gateway wrote */
+function tenantOutput() {
+  const file = path.join(home, 'tenants', 'state', 'acme', 'output.log');
+  return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '';
 }
 
 const upTo = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => i);
@@ -152,5 +163,18 @@ test('passes commands to devices of the tenant only', async () => {
   } finally {
     own.end(true);
     other.end(true);
+  }
+});
+
+test('tells the flow of a tenant that the front did not keep its command', async () => {
+  const client = mqtt.connect(`mqtt://127.0.0.1:${port}`, { clientId: 'acme.pump-7', protocolVersion: 5 });
+  client.on('error', () => {});
+  try {
+    await eventually(() => client.connected, LONG);
+    await client.publishAsync('t', '{"n":602}', { qos: 1 });
+    await eventually(() => tenantOutput().includes('failed: '), LONG);
+    expect(tenantOutput()).toContain('The command was refused. The device refused the command.');
+  } finally {
+    client.end(true);
   }
 });

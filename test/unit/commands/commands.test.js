@@ -159,6 +159,34 @@ test.each([
   expect(made.engine.sent).toEqual([]);
 });
 
+test('passes on with which status a command may be acknowledged, once', async () => {
+  const told = [];
+  const send = (device, more = {}) => {
+    const given = { device, rest: '', payload: Buffer.from('p'), qos: /** @type {const} */ (1), ...more };
+    made.commands.fromCloud('b1', given, (status) => told.push([device, status]));
+  };
+  made.engine.ends = { here: END.TAKEN, no: END.REFUSED };
+  send('here');
+  send('no');
+  send('away');
+  send('late', { expiryS: 0 });
+  send('a\0b');
+  for (let i = 0; i < 101; i++) send('many');
+  pass(1);
+  await turn();
+  pass(86400000);
+  expect(told.slice(0, 3)).toEqual([
+    ['late', 'expired'],
+    ['a\0b', 'refused'],
+    ['many', 'full']
+  ]);
+  expect(told.slice(3, 5)).toEqual([
+    ['here', 'taken'],
+    ['no', 'refused']
+  ]);
+  expect(told.slice(5)).toEqual(['away', ...Array(100).fill('many')].map((device) => [device, 'queued']));
+});
+
 test('sends pending commands to a device that listens again', async () => {
   come('d');
   pass(1);

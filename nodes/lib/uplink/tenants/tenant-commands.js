@@ -4,6 +4,20 @@ const { commandFilter, parseTopic } = require('../commands/command-topics');
 
 /** Most commands of a tenant that are not answered. The tenant keeps the others. */
 const MOST_OPEN = 32;
+const PUBACK = 0x40;
+const SUCCESS = 0;
+/** [MQTT 3.4.2.1] Implementation specific error: "the receiver is not willing to accept it". */
+const REFUSED = 0x83;
+const QUOTA_EXCEEDED = 0x97;
+/** @type {Record<import('../../commands/command').Status, number>} */
+const CODES = {
+  taken: SUCCESS,
+  queued: SUCCESS,
+  refused: REFUSED,
+  expired: REFUSED,
+  timeout: REFUSED,
+  full: QUOTA_EXCEEDED
+};
 
 /**
  * @typedef {object} TenantCommand
@@ -21,7 +35,8 @@ const MOST_OPEN = 32;
 
 /**
  * The commands of a tenant for its devices: messages at cmd/front/DEVICE/… of its own gateway. A command is
- * acknowledged to the tenant when the front has it safe; without that, the tenant sends it again.
+ * acknowledged to the tenant when the front has it safe; without that, the tenant sends it again. The PUBACK of a command
+ * that the front does not keep has the reason code of an error, which makes the command node of the tenant fail.
  */
 class TenantCommands {
   /** @param {CommandParts} parts */
@@ -47,7 +62,7 @@ class TenantCommands {
     const ack = qos > 0 ? messageId : 0;
     const isKnown = ack > 0 && this.open.has(ack);
     if (ack > 0) this.open.add(ack);
-    if (!address) this.answer(ack);
+    if (!address) this.answer(ack, 'refused');
     else if (!isKnown) {
       // A copy: the other thread would otherwise keep the whole chunk.
       const copy = new Uint8Array(/** @type {Buffer} */ (payload));
@@ -58,10 +73,12 @@ class TenantCommands {
     else this.resume = done;
   }
 
-  /** The command is safe. @param {number} ack */
-  answer(ack) {
+  /** @param {number} ack @param {import('../../commands/command').Status} status the first one of the command */
+  answer(ack, status) {
     if (!this.open.delete(ack)) return;
-    this.write(Buffer.from([0x40, 2, ack >> 8, ack & 0xff]));
+    const code = CODES[status];
+    const id = [ack >> 8, ack & 0xff];
+    this.write(Buffer.from(code === SUCCESS ? [PUBACK, 2, ...id] : [PUBACK, 3, ...id, code]));
     const { resume } = this;
     this.resume = null;
     resume?.();

@@ -36,7 +36,7 @@ const GRACE_MS = 1500;
  * The thread that serves all tenants of one engine, as seen from Node-RED's thread. Records never pass through this
  * object. Events: 'state' TenantsState, once a second; 'problem' {code, reason, count}; 'ended' with a sentence: the
  * thread ended unexpectedly and starts again; 'command' {name, command, ack}: a tenant sent a command to one of its
- * devices, call answer(name, ack) when it is safe.
+ * devices, call answer(name, ack, status) when it is safe, or was not kept.
  */
 class TenantsThread extends EventEmitter {
   /** @param {TenantsOptions} options @param {number} token Engine.token */
@@ -79,9 +79,14 @@ class TenantsThread extends EventEmitter {
     this.thread.post({ type: 'want', names });
   }
 
-  /** A command is safe. @param {string} name @param {[number, number]} ack */
-  answer(name, ack) {
-    this.thread.post({ type: 'answer', name, ack });
+  /**
+   * A command is safe, or was not kept.
+   * @param {string} name
+   * @param {[number, number]} ack
+   * @param {import('../../commands/command').Status} status the first one of the command
+   */
+  answer(name, ack, status) {
+    this.thread.post({ type: 'answer', name, ack, status });
   }
 
   /**

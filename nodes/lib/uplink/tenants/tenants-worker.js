@@ -2,7 +2,8 @@
 
 // Entry of the thread of the tenants: for each tenant that is awake an MQTT session, for each one that sleeps a bell.
 // In:  {type: 'tenants', tenants} of the plan, more or the same · {type: 'want', names} records wait on disk
-//      {type: 'part', id, names, timeoutMs} · {type: 'stop', timeoutMs} · {type: 'answer', name, ack} a command is safe
+//      {type: 'part', id, names, timeoutMs} · {type: 'stop', timeoutMs}
+//      {type: 'answer', name, ack, status} the first status of a command
 // Out: {type: 'state', …} · {type: 'problem', …} · {type: 'parted', id} · {type: 'stopped'}
 //      {type: 'command', name, command, ack} from a tenant
 
@@ -69,6 +70,8 @@ function connectionTo({ host, port: tcpPort, user, password }) {
       url: `mqtt://${host.includes(':') ? `[${host}]` : host}:${tcpPort}`,
       gateway: options.gateway,
       clientId: user || 'front',
+      // The PUBACK of MQTT 3.1.1 cannot say that a command was not kept.
+      protocolVersion: 5,
       groups: 'all',
       username: user,
       password,
@@ -151,10 +154,10 @@ port.on('message', (message) => {
       port.postMessage({ type: 'parted', id })
     );
   } else if (message.type === 'answer') {
-    const { name, ack } = message;
+    const { name, ack, status } = message;
     const tenant = roster.tenants.get(name);
     // The packet ids of another session are other commands.
-    if (tenant && tenant.wakes === ack[0]) tenant.session?.commands.answer(ack[1]);
+    if (tenant && tenant.wakes === ack[0]) tenant.session?.commands.answer(ack[1], status);
   } else if (message.type === 'stop' && !isStopping) void stop(message.timeoutMs);
 });
 

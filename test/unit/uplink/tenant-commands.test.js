@@ -1,0 +1,62 @@
+'use strict';
+// Commands of a tenant as its session hands them over, and how they are acknowledged.
+
+const { TenantCommands } = require('../../../nodes/lib/uplink/tenants/tenant-commands');
+
+class Lab {
+  /** @type {any[]} */
+  got = [];
+  /** PUBACKs in hexadecimal. @type {string[]} */
+  written = [];
+  /** Packets that were read. */
+  read = 0;
+  commands = new TenantCommands({
+    user: 'front',
+    handOver: (command, ack) => this.got.push({ ...command, ack }),
+    write: (bytes) => this.written.push(bytes.toString('hex'))
+  });
+
+  /** @param {object} packet */
+  receive(packet) {
+    const common = { topic: 'cmd/front/pump-1/valve', payload: Buffer.from('x'), qos: 1, retain: false };
+    this.commands.onPublish(/** @type {any} */ ({ cmd: 'publish', ...common, ...packet }), () => this.read++);
+  }
+}
+
+test.each([
+  ['taken', '40021234'],
+  ['queued', '40021234'],
+  ['full', '4003123497'],
+  ['refused', '4003123483'],
+  ['expired', '4003123483'],
+  ['timeout', '4003123483']
+])('acknowledges a command that is %s with the packet %s', (status, packet) => {
+  const lab = new Lab();
+  lab.receive({ messageId: 0x1234 });
+  expect(lab.written).toEqual([]);
+  lab.commands.answer(lab.got[0].ack, /** @type {any} */ (status));
+  expect(lab.written).toEqual([packet]);
+  lab.commands.answer(lab.got[0].ack, 'taken');
+  expect(lab.written).toHaveLength(1);
+});
+
+test.each([
+  ['names no device', { topic: 'cmd/front//valve' }],
+  ['is retained', { retain: true }]
+])('refuses a message that %s, without handing it over', (_name, packet) => {
+  const lab = new Lab();
+  lab.receive({ messageId: 7, ...packet });
+  lab.receive({ qos: 0, ...packet });
+  expect(lab.got).toEqual([]);
+  expect(lab.written).toEqual(['4003000783']);
+  expect(lab.read).toBe(2);
+});
+
+test('hands over a command once that comes twice, and acknowledges it once', () => {
+  const lab = new Lab();
+  lab.receive({ messageId: 7 });
+  lab.receive({ messageId: 7, dup: true });
+  expect(lab.got).toHaveLength(1);
+  lab.commands.answer(lab.got[0].ack, 'taken');
+  expect(lab.written).toEqual(['40020007']);
+});
