@@ -54,6 +54,8 @@ const LIMITS = {
   perDevice: 100,
   total: 10000,
   totalBytes: 16 << 20,
+  /** Part of both that the commands of one tenant may use. */
+  tenantShare: 0.1,
   /** Longest wait for 'taken' before the command is stored. */
   patienceMs: 1000,
   /** An attempt without a result times out after this time, which is longer than the engine's own timeout. */
@@ -75,6 +77,8 @@ class CommandQueues {
   #wall;
   /** @type {Map<string, Queue>} by device */
   #queues;
+  /** What waits of tenants' commands. @type {Map<string, { size: number, bytes: number }>} by tenant */
+  #ofTenants;
   #closed;
 
   /** @param {QueuesParts} parts */
@@ -85,6 +89,7 @@ class CommandQueues {
     this.#wall = wall;
     this.limits = { ...LIMITS, ...limits };
     this.#queues = new Map();
+    this.#ofTenants = new Map();
     this.size = 0;
     this.bytes = 0;
     this.#closed = false;
@@ -179,11 +184,36 @@ class CommandQueues {
    * @returns {string} why there is no room, '' if there is
    */
   #fullFor(command) {
-    const { perDevice, total, totalBytes } = this.limits;
+    const { perDevice, total, totalBytes, tenantShare } = this.limits;
     const ofDevice = this.#queues.get(command.device)?.entries.length ?? 0;
     if (ofDevice >= perDevice) return `${perDevice} commands already wait for this device.`;
     if (this.size >= total) return `${total} commands already wait.`;
-    return this.bytes + costOf(command) > totalBytes ? `${totalBytes} bytes of commands already wait.` : '';
+    const cost = costOf(command);
+    if (this.bytes + cost > totalBytes) return `${totalBytes} bytes of commands already wait.`;
+    // The first command of a tenant may have any size.
+    const own = this.#ofTenants.get(command.origin?.tenant ?? '');
+    if (!own) return '';
+    const [most, mostBytes] = [total, totalBytes].map((limit) => Math.floor(limit * tenantShare));
+    if (own.size >= most) return `${most} commands of the tenant already wait.`;
+    return own.bytes + cost > mostBytes ? `${mostBytes} bytes of the tenant's commands already wait.` : '';
+  }
+
+  /**
+   * Counts a command that enters (1) or ends (-1).
+   * @param {Command} command
+   * @param {1 | -1} sign
+   */
+  #count(command, sign) {
+    const bytes = sign * costOf(command);
+    this.size += sign;
+    this.bytes += bytes;
+    const tenant = command.origin?.tenant;
+    if (!tenant) return;
+    const own = this.#ofTenants.get(tenant) ?? { size: 0, bytes: 0 };
+    own.size += sign;
+    own.bytes += bytes;
+    if (own.size > 0) this.#ofTenants.set(tenant, own);
+    else this.#ofTenants.delete(tenant);
   }
 
   /** @param {string} device */
@@ -216,8 +246,7 @@ class CommandQueues {
     const expiresAt = at + command.expiresAt - this.#wall();
     const entry = { command, watch, at, expiresAt, row, storing: false, ended: false, attempts: 0 };
     queue.entries.push(entry);
-    this.size++;
-    this.bytes += costOf(command);
+    this.#count(command, 1);
     if (queue.parkedUntil > 0) this.#keep(queue, entry, '');
     else this.#pump(queue);
   }
@@ -310,8 +339,7 @@ class CommandQueues {
     const { command } = entry;
     entry.ended = true;
     queue.entries.splice(queue.entries.indexOf(entry), 1);
-    this.size--;
-    this.bytes -= costOf(command);
+    this.#count(command, -1);
     if (queue.entries.length === 0) this.#queues.delete(command.device);
     if (entry.row > 0) this.#storage.remove(entry.row);
     this.#tell(entry.watch, status, reason);

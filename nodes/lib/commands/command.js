@@ -8,6 +8,7 @@ const { MAX_DEVICE_BYTES } = require('../base/device-id');
  * @typedef {object} Origin
  * @property {string} broker id of the broker node from which it came
  * @property {string} rest the topic after the device, '' = none
+ * @property {string} [tenant] that sent it
  * @property {string} [responseTopic] MQTT 5: instead of the report topic
  * @property {Buffer} [correlation] MQTT 5
  *

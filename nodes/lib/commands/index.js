@@ -27,6 +27,7 @@ const TICK_MS = 1000;
  * @property {number} [expiryS] MQTT 5
  * @property {string} [responseTopic]
  * @property {Uint8Array} [correlation]
+ * @property {string} [tenant] that sent it, whose commands have a limit of their own
  *
  * @typedef {object} CommandsParts
  * @property {import('./native-carrier').CommandEngine} engine
@@ -129,7 +130,7 @@ class Commands {
    *   kept if this is 'taken' or 'queued'. Not called if the engine stops before
    */
   fromCloud(broker, given, safe) {
-    const { device, rest, qos, responseTopic, correlation, expiryS = DEFAULT_EXPIRY_S } = given;
+    const { device, rest, qos, responseTopic, correlation, tenant, expiryS = DEFAULT_EXPIRY_S } = given;
     /** @type {Command} */
     const command = {
       id: given.id || this.#id(),
@@ -138,7 +139,7 @@ class Commands {
       payload: bytes(given.payload),
       qos,
       expiresAt: this.#wall() + expiryS * 1000,
-      origin: { broker, rest, responseTopic, ...(correlation && { correlation: bytes(correlation) }) }
+      origin: { broker, rest, responseTopic, tenant, ...(correlation && { correlation: bytes(correlation) }) }
     };
     let isSafe = false;
     /** @type {import('./command-queues').Watch} */

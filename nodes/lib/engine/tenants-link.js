@@ -124,8 +124,10 @@ class TenantsLink {
     });
     // A tenant reaches only its own devices: the name comes from the session, not from the command.
     thread.on('command', ({ name, command, ack }) =>
-      host.commands.fromCloud(this.id, { ...command, device: `${name}:${command.device}` }, (status) =>
-        thread.answer(name, ack, status)
+      host.commands.fromCloud(
+        this.id,
+        { ...command, device: `${name}:${command.device}`, tenant: name },
+        (status) => thread.answer(name, ack, status)
       )
     );
     // The tenant's command node has its own answer: the PUBACK with its reason code.

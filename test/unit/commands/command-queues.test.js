@@ -186,6 +186,35 @@ test.each([
   expect(queues.reported.slice(1)).toEqual([['1', 'taken', '']]);
 });
 
+test.each([
+  ['commands', { total: 20 }, '2 commands of the tenant already wait.'],
+  ['bytes', { totalBytes: 5600 }, "560 bytes of the tenant's commands already wait."]
+])(
+  'gives each tenant a tenth of the %s: a full one delays neither another nor a flow',
+  (_name, limits, why) => {
+    const queues = makeDesk(limits);
+    queues.reasons = true;
+    const send = (tenant, id) => queues.send(`${tenant}:d${id}`, id, { origin: { broker: 'b', rest: 'x', tenant } }); // prettier-ignore
+    for (const id of ['1', '2', '3']) send('acme', id);
+    expect(queues.reported).toEqual([['3', 'full', why]]);
+    send('blue', '4');
+    queues.send('acme:d5', '5');
+    expect(queues.reported).toHaveLength(1);
+    queues.attempts[0].done('taken');
+    send('acme', '6');
+    expect(queues.reported.slice(1)).toEqual([['1', 'taken', '']]);
+  }
+);
+
+test("counts a tenant's commands of an earlier run", () => {
+  const queues = makeDesk({ total: 10 });
+  const origin = { broker: 'b', rest: 'x', tenant: 'acme' };
+  const command = { id: 'old', device: 'acme:a', topic: 'cmd/acme:a/x', payload: Buffer.alloc(0), qos: 1, expiresAt: queues.time + 9e9, origin }; // prettier-ignore
+  queues.queues.restore(command, 7, () => {});
+  queues.send('acme:b', 'new', { origin });
+  expect(queues.reported).toEqual([['new', 'full']]);
+});
+
 test('reports a command that cannot be kept as full, with the reason', () => {
   const queues = makeDesk();
   queues.reasons = true;

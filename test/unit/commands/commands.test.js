@@ -187,6 +187,25 @@ test('passes on with which status a command may be acknowledged, once', async ()
   expect(told.slice(5)).toEqual(['away', ...Array(100).fill('many')].map((device) => [device, 'queued']));
 });
 
+test('limits the commands of one tenant, also those that an earlier run kept', async () => {
+  const told = [];
+  const send = (tenant, count) => {
+    for (let i = 0; i < count; i++) {
+      const given = { device: `${tenant}:${i}`, rest: 'x', payload: Buffer.from('p'), qos: /** @type {const} */ (1), tenant }; // prettier-ignore
+      made.commands.fromCloud('b1', given, (status) => told.push(status));
+    }
+  };
+  send('acme', 1000);
+  pass(1);
+  await turn();
+  expect(told).toEqual(Array(1000).fill('queued'));
+  made.commands.close();
+  made.commands = start();
+  send('acme', 1);
+  send('blue', 1);
+  expect(told.slice(1000)).toEqual(['full']);
+});
+
 test('sends pending commands to a device that listens again', async () => {
   come('d');
   pass(1);

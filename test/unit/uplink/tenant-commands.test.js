@@ -60,3 +60,14 @@ test('hands over a command once that comes twice, and acknowledges it once', () 
   lab.commands.answer(lab.got[0].ack, 'taken');
   expect(lab.written).toEqual(['40020007']);
 });
+
+test.each([
+  [undefined, undefined],
+  [0, 0],
+  [60, 60],
+  [0xffffffff, 7 * 86400]
+])('lets a command wait that asks for %p s for %p s', (messageExpiryInterval, expiryS) => {
+  const lab = new Lab();
+  lab.receive({ messageId: 7, properties: { messageExpiryInterval } });
+  expect(lab.got[0].expiryS).toBe(expiryS);
+});

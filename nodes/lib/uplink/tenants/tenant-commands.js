@@ -4,6 +4,8 @@ const { commandFilter, parseTopic } = require('../commands/command-topics');
 
 /** Most commands of a tenant that are not answered. The tenant keeps the others. */
 const MOST_OPEN = 32;
+/** Longest time that a command of a tenant may wait for its device. */
+const MOST_EXPIRY_S = 7 * 86400;
 const PUBACK = 0x40;
 const SUCCESS = 0;
 /** [MQTT 3.4.2.1] Implementation specific error: "the receiver is not willing to accept it". */
@@ -25,7 +27,7 @@ const CODES = {
  * @property {string} rest of the topic behind the device
  * @property {Uint8Array} payload
  * @property {0 | 1} qos
- * @property {number} [expiryS]
+ * @property {number} [expiryS] at most MOST_EXPIRY_S
  *
  * @typedef {object} CommandParts
  * @property {string} user as which the front is connected: the tenant sends commands to this device
@@ -66,7 +68,8 @@ class TenantCommands {
     else if (!isKnown) {
       // A copy: the other thread would otherwise keep the whole chunk.
       const copy = new Uint8Array(/** @type {Buffer} */ (payload));
-      const expiryS = properties?.messageExpiryInterval;
+      const asked = properties?.messageExpiryInterval;
+      const expiryS = asked === undefined ? undefined : Math.min(asked, MOST_EXPIRY_S);
       this.handOver({ ...address, payload: copy, qos: qos > 0 ? 1 : 0, expiryS }, ack);
     }
     if (this.open.size < MOST_OPEN) done();
