@@ -128,7 +128,9 @@ test('divides records by tenant: a split stage, and a batch and an uplink stage 
     uplinks.map(({ id, uplink, name }) => ({ name: name.slice(7), number: uplink, stage: id }))
   );
   expect(made[0].options).toEqual({
-    ...{ gateway: 'gw1', socket: keeper.socket, mostAwake: 64, idleMs: 5000, connectMs: 60000 }
+    ...{ gateway: 'gw1', socket: keeper.socket, mostAwake: 64, idleMs: 5000, connectMs: 60000 },
+    // The largest packet of the engine, and room for topic and properties.
+    maxPacketBytes: 262144 + 70000
   });
   expect(errors()).toEqual([]);
 });

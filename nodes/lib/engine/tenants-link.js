@@ -9,7 +9,7 @@ const parts = require('./modules');
  * @typedef {import('./host').EngineHost} EngineHost
  * @typedef {import('../uplink/tenants/tenant').TenantView} TenantView
  * @typedef {import('../uplink/tenants/tenants-thread').PlanTenant} PlanTenant
- * @typedef {Omit<import('../uplink/tenants/tenants-thread').TenantsOptions, 'gateway'>} LinkOptions
+ * @typedef {Omit<import('../uplink/tenants/tenants-thread').TenantsOptions, 'gateway' | 'maxPacketBytes'>} LinkOptions
  */
 
 /** Longest wait for the pending acknowledgements of a tenant that leaves the plan. */
@@ -19,6 +19,8 @@ const LOOK_MS = 1000;
 const LOOKS = 30;
 /** Begins the name of a tenant's uplink stage in the log. */
 const LOG_PREFIX = 'tenant/';
+/** Bytes of a tenant's packet in addition to the payload of its command: topic, properties and headers. */
+const PACKET_EXTRA_BYTES = 70000;
 
 class TenantsLink {
   #options;
@@ -107,7 +109,11 @@ class TenantsLink {
   /** @param {EngineHost} host */
   #start(host) {
     const thread = new (parts.tenants().TenantsThread)(
-      { ...this.#options, gateway: host.gatewayId },
+      {
+        ...this.#options,
+        gateway: host.gatewayId,
+        maxPacketBytes: host.maxPacketBytes + PACKET_EXTRA_BYTES
+      },
       host.token
     );
     this.#thread = thread;
@@ -123,13 +129,13 @@ class TenantsLink {
       for (const row of state.changes) if (thread.tenants.has(row.name)) this.rows.set(row.name, row);
     });
     // A tenant reaches only its own devices: the name comes from the session, not from the command.
-    thread.on('command', ({ name, command, ack }) =>
-      host.commands.fromCloud(
-        this.id,
-        { ...command, device: `${name}:${command.device}`, tenant: name },
-        (status) => thread.answer(name, ack, status)
-      )
-    );
+    thread.on('command', ({ name, command, ack }) => {
+      const own = { ...command, device: `${name}:${command.device}`, tenant: name };
+      const isKept = command.qos > 0;
+      host.commands.fromCloud(this.id, own, (status) => isKept && thread.answer(name, ack, status));
+      // One of QoS 0 needs no result, but the thread hands over only a few that were not received here.
+      if (!isKept) thread.answer(name, ack, 'taken');
+    });
     // The tenant's command node has its own answer: the PUBACK with its reason code.
     this.#stopReports = host.commands.reportTo(this.id, () => {});
     thread.on('problem', ({ reason, code, count }) => this.onProblem(reason, code, count));

@@ -1,6 +1,7 @@
 'use strict';
 // The thread of the tenants with a real engine, real sockets, a keeper in memory and scripted gateways as tenants.
 
+const mqttPacket = require('mqtt-packet');
 const { Engine } = require('../../../native');
 const { eventually } = require('../../../bench/harness/net');
 const { readEnvelope } = require('../../../nodes/lib/unbatch/unbatch');
@@ -177,6 +178,66 @@ test('returns what is in flight, and all leases, when it stops', async () => {
   expect(lab.keeper.leases.size).toBe(0);
   expect(lab.brokers.get('t0')?.goodbyes).toBe(1);
   expect(lab.engine.stats().heldRecords[3]).toBe(0);
+});
+
+test('ends the session of a tenant that announces a packet of 256 MiB, and tells it the limit before', async () => {
+  const lab = await new Lab().start(2, { idleMs: 60000, maxPacketBytes: 1000 });
+  lab.push(0, 0, 10);
+  lab.push(1, 0, 10);
+  await eventually(() => lab.got(0).length === 10 && lab.got(1).length === 10);
+  const [evil, good] = ['t0', 't1'].map((name) => /** @type {ScriptedBroker} */ (lab.brokers.get(name)));
+  expect(evil.connects[0].properties.maximumPacketSize).toBe(1000);
+  for (const socket of evil.sockets) socket.write(Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f]));
+  await eventually(() => lab.rows.get('t0')?.failures === 1);
+  expect(lab.problems).toEqual([
+    'Tenant t0: The broker sends a packet of 268435460 bytes; this client accepts 1000 at most.'
+  ]);
+  lab.push(0, 10, 20);
+  lab.push(1, 10, 20);
+  await eventually(() => lab.got(0).length === 20 && lab.got(1).length === 20);
+  expect(good.connections).toBe(1);
+});
+
+test('acknowledges commands with the reason code of their status, and reads those of QoS 0 only as fast', async () => {
+  const lab = await new Lab().start(1, { idleMs: 60000 });
+  /** @type {any[]} */
+  const commands = [];
+  lab.thread?.on('command', (message) => commands.push(message));
+  lab.push(0, 0, 10);
+  await eventually(() => lab.got(0).length === 10);
+  const [socket] = /** @type {ScriptedBroker} */ (lab.brokers.get('t0')).sockets;
+  /** @type {Buffer[]} */
+  const answers = [];
+  socket.on('data', (/** @type {Buffer} */ bytes) => answers.push(bytes));
+  /** @param {0 | 1} qos @param {number} messageId */
+  const send = (qos, messageId) => {
+    const packet = {
+      cmd: 'publish',
+      topic: 'cmd/front/d1/x',
+      payload: 'p',
+      qos,
+      messageId,
+      dup: false,
+      retain: false
+    };
+    socket.write(mqttPacket.generate(/** @type {any} */ (packet), { protocolVersion: 5 }));
+  };
+  send(1, 7);
+  send(1, 8);
+  await eventually(() => commands.length === 2);
+  lab.thread?.answer('t0', commands[1].ack, 'full');
+  lab.thread?.answer('t0', commands[0].ack, 'queued');
+  await eventually(() => Buffer.concat(answers).toString('hex').includes('400300089740020007'));
+  for (let i = 0; i < 100; i++) send(0, 0);
+  send(1, 9);
+  await eventually(() => commands.length === 2 + 32);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(commands).toHaveLength(2 + 32);
+  for (let i = 2; i < 103; i++) {
+    await eventually(() => commands.length > i);
+    lab.thread?.answer('t0', commands[i].ack, 'taken');
+  }
+  await eventually(() => Buffer.concat(answers).toString('hex').endsWith('40020009'));
 });
 
 test('costs little for 300 tenants that sleep', async () => {

@@ -71,3 +71,23 @@ test.each([
   lab.receive({ messageId: 7, properties: { messageExpiryInterval } });
   expect(lab.got[0].expiryS).toBe(expiryS);
 });
+
+test.each([0, 1])('reads no more than 32 commands of QoS %i before they are answered', (qos) => {
+  const lab = new Lab();
+  for (let messageId = 1; messageId <= 32; messageId++) lab.receive({ qos, messageId });
+  expect([lab.got.length, lab.read]).toEqual([32, 31]);
+  expect(new Set(lab.got.map(({ ack }) => ack)).size).toBe(32);
+  lab.commands.answer(lab.got[5].ack, 'taken');
+  expect(lab.read).toBe(32);
+  expect(lab.written).toEqual(qos === 0 ? [] : ['40020006']);
+  for (const { ack } of lab.got) lab.commands.answer(ack, 'taken');
+  expect([lab.commands.open.size, lab.commands.openBytes, lab.read]).toEqual([0, 0, 32]);
+});
+
+test('reads no more than a mebibyte of commands before they are answered', () => {
+  const lab = new Lab();
+  for (let i = 0; i < 4; i++) lab.receive({ qos: 0, payload: Buffer.alloc(300000) });
+  expect(lab.read).toBe(3);
+  lab.commands.answer(lab.got[0].ack, 'taken');
+  expect(lab.read).toBe(4);
+});

@@ -4,6 +4,7 @@
 const { default: MqttClient } = require('mqtt/lib/client');
 const { nameOf, secure } = require('./connection-options');
 const { ConnectionStream, passEach } = require('./connection-stream');
+const { PacketGate } = require('./packet-gate');
 
 /** @typedef {import('node:net').Socket | ConnectionStream} Stream */
 
@@ -39,7 +40,7 @@ const NO_PUBACK = new Error('acknowledged by its owner');
  * @param {ClientParts} parts
  * @returns {MqttClient}
  */
-function makeClient({ options, stream, native, timeoutMs, onPuback, onPublish }) {
+function makeClient({ options, stream, native, timeoutMs, onError, onPuback, onPublish }) {
   if (onPuback && !(stream instanceof ConnectionStream)) {
     const { BrokerReader } = /** @type {typeof import('../../../../native')} */ (native);
     // mqtt.js reads its stream with pipe(), and receives everything but the PUBACKs. A PUBACK on its way through a
@@ -54,6 +55,7 @@ function makeClient({ options, stream, native, timeoutMs, onPuback, onPublish })
       return destination;
     };
   }
+  if (options.maxPacketBytes) guard(stream, options.maxPacketBytes, onError);
   const client = new MqttClient(() => stream, {
     protocolVersion: options.protocolVersion,
     protocolId: 'MQTT',
@@ -63,7 +65,7 @@ function makeClient({ options, stream, native, timeoutMs, onPuback, onPublish })
     keepalive: options.keepalive,
     clean: !options.kept,
     ...(options.will && { will: options.will() }),
-    ...(options.kept && options.protocolVersion === 5 && { properties: options.kept }),
+    ...(options.protocolVersion === 5 && { properties: propertiesOf(options) }),
     reconnectPeriod: 0,
     connectTimeout: timeoutMs,
     // A timer for each PUBACK would cost more than the PUBACK; see Session.alive().
@@ -78,6 +80,28 @@ function makeClient({ options, stream, native, timeoutMs, onPuback, onPublish })
       onPublish(packet, () => done(packet.qos > 0 ? NO_PUBACK : undefined));
   }
   return client;
+}
+
+/**
+ * Puts a gate between the stream and mqtt.js, which reads its stream with pipe().
+ * @param {Stream} stream
+ * @param {number} maxBytes of a packet
+ * @param {(error: Error) => void} onError
+ */
+function guard(stream, maxBytes, onError) {
+  const pipe = stream.pipe.bind(stream);
+  stream.pipe = (destination) => {
+    const gate = new PacketGate(maxBytes);
+    gate.on('error', onError);
+    pipe(gate);
+    return gate.pipe(destination);
+  };
+}
+
+/** Returns the properties of the CONNECT. @param {import('./session').SessionOptions} options */
+function propertiesOf({ kept, maxPacketBytes }) {
+  if (!kept && !maxPacketBytes) return undefined;
+  return { ...kept, ...(maxPacketBytes && { maximumPacketSize: maxPacketBytes }) };
 }
 
 /**

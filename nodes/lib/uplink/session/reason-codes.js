@@ -134,7 +134,8 @@ function explain(error, target) {
       slow: LASTING.includes(code)
     };
   }
-  if (code === 'OVERLAY_DIAL') return { code, reason: error.message, refused: false };
+  if (['OVERLAY_DIAL', 'PACKET_REFUSED'].includes(code))
+    return { code, reason: error.message, refused: false };
   if (code === 'TLS_FILE') return { code, reason: error.message, refused: true };
   if (code in FILES) return { code, reason: FILES[code](target), refused: true };
   if (/^ERR_OSSL_ASN1_/.test(code)) return { code, reason: DAMAGED(), refused: true };

@@ -24,6 +24,7 @@ const { ConnectionStream } = require('./connection-stream');
  * @typedef {object} GroupSessionOptions options of the session of one group of classes
  * @property {import('./connection-options').GroupOptions} [socket]
  * @property {Kept} [kept]
+ * @property {number} [maxPacketBytes] of a peer that is not trusted, see PacketGate; default: no limit
  * @property {import('../paths/session-paths').Paths | null} [ways]
  * @property {string} [meanwhile] see WatchOptions
  * @property {() => { topic: string, payload: Buffer, qos: 0 | 1, retain: boolean }} [will] of the next connection
@@ -328,6 +329,7 @@ class Session {
         : explain(error, this.options);
     if (this.movedTo) this.why.reason += this.movedTo;
     this.movedTo = '';
+    if (error.code === 'PACKET_REFUSED') this.handlers.onProblem?.(error.code, error.message);
     // mqtt.js continues after a malformed packet, but the stream cannot be trusted after that.
     client.stream.destroy();
   }

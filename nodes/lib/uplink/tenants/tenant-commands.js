@@ -2,8 +2,9 @@
 
 const { commandFilter, parseTopic } = require('../commands/command-topics');
 
-/** Most commands of a tenant that are not answered. The tenant keeps the others. */
+/** Most commands of a tenant that are not answered, of both QoS, and their bytes. The tenant keeps the others. */
 const MOST_OPEN = 32;
+const MOST_OPEN_BYTES = 1 << 20;
 /** Longest time that a command of a tenant may wait for its device. */
 const MOST_EXPIRY_S = 7 * 86400;
 const PUBACK = 0x40;
@@ -31,14 +32,14 @@ const CODES = {
  *
  * @typedef {object} CommandParts
  * @property {string} user as which the front is connected: the tenant sends commands to this device
- * @property {(command: TenantCommand, ack: number) => void} handOver ack: argument of answer(), 0 = none is due
+ * @property {(command: TenantCommand, ack: number) => void} handOver ack: argument of answer(), which must follow
  * @property {(bytes: Buffer) => void} write to the tenant
  */
 
 /**
  * The commands of a tenant for its devices: messages at cmd/front/DEVICE/… of its own gateway. A command is
- * acknowledged to the tenant when the front has it safe; without that, the tenant sends it again. The PUBACK of a command
- * that the front does not keep has the reason code of an error, which makes the command node of the tenant fail.
+ * acknowledged to the tenant when the front has it safe; without that, the tenant sends it again. The PUBACK of a
+ * command that the front does not keep has the reason code of an error, which makes the tenant's command node fail.
  */
 class TenantCommands {
   /** @param {CommandParts} parts */
@@ -46,8 +47,10 @@ class TenantCommands {
     this.handOver = handOver;
     this.write = write;
     this.names = { prefix: 'cmd', gateway: user };
-    /** Packet ids of commands that are not answered. @type {Set<number>} */
-    this.open = new Set();
+    /** Commands that are not answered; id: of the packet, 0 = QoS 0. @type {Map<number, { id: number, bytes: number }>} */
+    this.open = new Map();
+    this.openBytes = 0;
+    this.lastAck = 0;
     /** Reads the next packet. @type {(() => void) | null} */
     this.resume = null;
   }
@@ -58,33 +61,47 @@ class TenantCommands {
     client.subscribe(commandFilter(this.names), { qos: 1, rh: 2, nl: true }, () => {});
   }
 
+  get isFull() {
+    return this.open.size >= MOST_OPEN || this.openBytes >= MOST_OPEN_BYTES;
+  }
+
   /** @param {import('mqtt').IPublishPacket} packet @param {() => void} done */
   onPublish({ topic, payload, qos, retain, messageId = 0, properties }, done) {
     const address = retain ? null : parseTopic(topic, this.names);
-    const ack = qos > 0 ? messageId : 0;
-    const isKnown = ack > 0 && this.open.has(ack);
-    if (ack > 0) this.open.add(ack);
-    if (!address) this.answer(ack, 'refused');
-    else if (!isKnown) {
+    const id = qos > 0 ? messageId : 0;
+    const isKnown = id > 0 && [...this.open.values()].some((command) => command.id === id);
+    if (!isKnown && !address) this.#acknowledge(id, REFUSED);
+    else if (!isKnown && address) {
       // A copy: the other thread would otherwise keep the whole chunk.
       const copy = new Uint8Array(/** @type {Buffer} */ (payload));
       const asked = properties?.messageExpiryInterval;
       const expiryS = asked === undefined ? undefined : Math.min(asked, MOST_EXPIRY_S);
-      this.handOver({ ...address, payload: copy, qos: qos > 0 ? 1 : 0, expiryS }, ack);
+      this.open.set(++this.lastAck, { id, bytes: copy.length });
+      this.openBytes += copy.length;
+      this.handOver({ ...address, payload: copy, qos: qos > 0 ? 1 : 0, expiryS }, this.lastAck);
     }
-    if (this.open.size < MOST_OPEN) done();
-    else this.resume = done;
+    if (this.isFull) this.resume = done;
+    else done();
   }
 
   /** @param {number} ack @param {import('../../commands/command').Status} status the first one of the command */
   answer(ack, status) {
-    if (!this.open.delete(ack)) return;
-    const code = CODES[status];
-    const id = [ack >> 8, ack & 0xff];
-    this.write(Buffer.from(code === SUCCESS ? [PUBACK, 2, ...id] : [PUBACK, 3, ...id, code]));
+    const command = this.open.get(ack);
+    if (!command) return;
+    this.open.delete(ack);
+    this.openBytes -= command.bytes;
+    this.#acknowledge(command.id, CODES[status]);
+    if (this.isFull) return;
     const { resume } = this;
     this.resume = null;
     resume?.();
+  }
+
+  /** @param {number} id 0 = no PUBACK is due @param {number} code */
+  #acknowledge(id, code) {
+    if (id === 0) return;
+    const bytes = [id >> 8, id & 0xff];
+    this.write(Buffer.from(code === SUCCESS ? [PUBACK, 2, ...bytes] : [PUBACK, 3, ...bytes, code]));
   }
 }
 

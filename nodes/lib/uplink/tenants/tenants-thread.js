@@ -12,6 +12,7 @@ const { ManagedThread } = require('../../base/managed-thread');
  * @property {number} idleMs
  * @property {number} connectMs
  * @property {string} [topic] template of the topic at which a tenant gets its envelopes
+ * @property {number} [maxPacketBytes] of a tenant
  * @property {string} [nativePath]
  *
  * @typedef {Required<TenantsOptions>} CheckedOptions
@@ -29,6 +30,7 @@ const { ManagedThread } = require('../../base/managed-thread');
 const FILE = path.join(__dirname, 'tenants-worker.js');
 const DEFAULT_NATIVE = path.join(__dirname, '../../../../native');
 const TOPIC = 'gw/{gateway}/{class}';
+const MAX_PACKET_BYTES = 256 * 1024;
 /** Time that the thread may take beyond its time-out to give leases back. */
 const GRACE_MS = 1500;
 
@@ -36,14 +38,19 @@ const GRACE_MS = 1500;
  * The thread that serves all tenants of one engine, as seen from Node-RED's thread. Records never pass through this
  * object. Events: 'state' TenantsState, once a second; 'problem' {code, reason, count}; 'ended' with a sentence: the
  * thread ended unexpectedly and starts again; 'command' {name, command, ack}: a tenant sent a command to one of its
- * devices, call answer(name, ack, status) when it is safe, or was not kept.
+ * devices, call answer(name, ack, status) when it is safe, or was not kept; at once if its QoS is 0.
  */
 class TenantsThread extends EventEmitter {
   /** @param {TenantsOptions} options @param {number} token Engine.token */
   constructor(options, token) {
     super();
     /** @type {CheckedOptions} */
-    this.options = { topic: TOPIC, nativePath: DEFAULT_NATIVE, ...options };
+    this.options = {
+      topic: TOPIC,
+      maxPacketBytes: MAX_PACKET_BYTES,
+      nativePath: DEFAULT_NATIVE,
+      ...options
+    };
     /** @type {Map<string, PlanTenant>} */
     this.tenants = new Map();
     /** Totals of earlier threads, and of the present one. @type {Record<string, number>} */

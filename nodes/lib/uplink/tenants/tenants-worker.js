@@ -65,7 +65,7 @@ const roster = new Roster({
 
 /** @param {import('../../tenants/keeper-client').Lease} lease */
 function connectionTo({ host, port: tcpPort, user, password }) {
-  return checkOptions(
+  const checked = checkOptions(
     {
       url: `mqtt://${host.includes(':') ? `[${host}]` : host}:${tcpPort}`,
       gateway: options.gateway,
@@ -82,6 +82,7 @@ function connectionTo({ host, port: tcpPort, user, password }) {
     },
     options.nativePath
   );
+  return { ...checked, maxPacketBytes: options.maxPacketBytes };
 }
 
 function* sessions() {
