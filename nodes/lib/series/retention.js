@@ -41,7 +41,8 @@ class Retention {
    * @param {number} now
    */
   floor(now) {
-    return this.isTrusted ? Math.max(this.keptFrom, this.#ageLimit(now)) : this.keptFrom;
+    const keptFrom = isAhead(this.keptFrom, now) ? 0 : this.keptFrom;
+    return this.isTrusted ? Math.max(keptFrom, this.#ageLimit(now)) : keptFrom;
   }
 
   get isTrusted() {
@@ -53,6 +54,7 @@ class Retention {
     this.keptFrom = database.meta('keptFrom');
     this.bytes = database.usedBytes();
     const { wall, monotonic } = this.store.clock;
+    this.#checkFloor(database, wall());
     const last = database.meta('seen');
     // The gateway was off for long, or its clock is not set yet.
     if (last > 0 && Math.abs(wall() - last) > DAY_MS) this.trustedAt = monotonic() + DISTRUST_MS;
@@ -96,6 +98,23 @@ class Retention {
       }
     }
     this.seen = now;
+    this.#checkFloor(this.store.writable, now.wall);
+  }
+
+  /**
+   * Takes points again if a clock that was ahead has let those of the present expire. No hour expires before it is
+   * over, so one of the clocks was wrong.
+   * @param {import('./series-database').SeriesDatabase} database
+   * @param {number} now
+   */
+  #checkFloor(database, now) {
+    if (!isAhead(this.keptFrom, now)) return;
+    const day = new Date(this.keptFrom).toISOString().slice(0, 10);
+    this.keptFrom = Math.max(0, this.#ageLimit(now));
+    database.transact(() => database.setMeta('keptFrom', this.keptFrom));
+    this.store.problem(
+      `Points up to ${day} have expired, which is ahead of the gateway's clock: a clock was wrong. Points of the present are stored again.`
+    );
   }
 
   /** Each step is one transaction at most. @returns {Generator<void>} */
@@ -149,13 +168,16 @@ class Retention {
   #mergeHour(series, start) {
     const { minutes, deleteMinutes, hour, setHour } = this.store.writable.statements;
     const end = start + HOUR_MS;
-    const old = this.store.decode(hour.get(series, start)?.body, start);
+    const before = hour.get(series, start);
+    const old = this.store.decode(before?.body, start);
     const blocks = minutes
       .all(series, start, end)
       .flatMap((row) => this.store.decode(row.body, Number(row.start)) ?? []);
     const points = mergePoints(old ? [old, ...blocks] : blocks);
     this.store.counters.doubled += points.doubled;
-    if (points.times.length > 0 && start >= this.keptFrom) {
+    // An hour whose points have expired keeps its mean.
+    const isKept = start >= this.keptFrom && before?.body !== null;
+    if (points.times.length > 0 && isKept) {
       const { low, high, sum } = sumOf(points.values);
       setHour.run(series, start, points.times.length, low, high, sum, encodeBlock(points, start));
       this.counters.hours++;
@@ -240,6 +262,15 @@ class Retention {
     const start = this.store.writable.statements.oldestHour.get(from)?.start;
     return start === null || start === undefined ? null : Number(start);
   }
+}
+
+/**
+ * True if points of the present would not be taken.
+ * @param {number} keptFrom
+ * @param {number} now
+ */
+function isAhead(keptFrom, now) {
+  return keptFrom > now + HOUR_MS;
 }
 
 /** @param {number} time */
