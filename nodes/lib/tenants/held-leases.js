@@ -25,6 +25,7 @@ const NORMAL = 3;
  * @property {AbortController} abort ends the wait for the lease
  * @property {NodeJS.Timeout} [renewal]
  * @property {NodeJS.Timeout} [idle] gives the lease back
+ * @property {NodeJS.Timeout} [retry] asks for a lease again
  */
 
 class HeldLeases {
@@ -73,6 +74,7 @@ class HeldLeases {
     const shared = this.#shared.get(name) ?? this.#begin(name);
     shared.users++;
     clearTimeout(shared.idle);
+    if (shared.retry) this.#again(name, shared);
     let isOpen = true;
     const release = () => {
       if (!isOpen) return;
@@ -102,7 +104,7 @@ class HeldLeases {
     /** @type {Shared} */
     const shared = { users: 0, lease: this.#ask(name, abort.signal), agent, abort };
     this.#shared.set(name, shared);
-    this.#keep(name, shared);
+    this.#keep(name, shared, () => this.#forget(name, shared));
     return shared;
   }
 
@@ -112,12 +114,9 @@ class HeldLeases {
     return this.#keeper.lease(name, request, { timeoutMs: this.#times.wakeMs, signal });
   }
 
-  /** @param {string} name @param {Shared} shared */
-  #keep(name, shared) {
-    shared.lease.then(
-      ({ id }) => this.#keepRenewing(name, shared, id),
-      () => this.#forget(name, shared)
-    );
+  /** @param {string} name @param {Shared} shared @param {(error: Error) => void} onFailure */
+  #keep(name, shared, onFailure) {
+    shared.lease.then(({ id }) => this.#keepRenewing(name, shared, id), onFailure);
   }
 
   /**
@@ -127,9 +126,24 @@ class HeldLeases {
    */
   #again(name, shared) {
     clearInterval(shared.renewal);
+    clearTimeout(shared.retry);
+    shared.retry = undefined;
     if (this.#shared.get(name) !== shared) return;
     shared.lease = this.#ask(name, shared.abort.signal);
-    this.#keep(name, shared);
+    this.#keep(name, shared, (error) => this.#againLater(name, shared, error));
+  }
+
+  /**
+   * The open connections have no lease, so the tenant could be stopped while they are in use.
+   * @param {string} name
+   * @param {Shared} shared
+   * @param {Error} error
+   */
+  #againLater(name, shared, error) {
+    if (this.#shared.get(name) !== shared) return;
+    if (shared.users === 0) return this.#forget(name, shared);
+    this.#warn(error.message);
+    shared.retry = setTimeout(() => this.#again(name, shared), this.#times.renewMs).unref();
   }
 
   /** @param {string} name @param {Shared} shared @param {string} id */
@@ -153,6 +167,7 @@ class HeldLeases {
   #forget(name, shared) {
     clearInterval(shared.renewal);
     clearTimeout(shared.idle);
+    clearTimeout(shared.retry);
     if (this.#shared.get(name) === shared) this.#shared.delete(name);
     if (shared.users === 0) shared.agent.destroy();
   }

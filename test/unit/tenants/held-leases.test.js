@@ -25,6 +25,60 @@ describe('a lease', () => {
     expect(keeper.calls.at(-1)).toBe('release acme-1');
   });
 
+  describe('that was lost, and is refused when it is asked for again,', () => {
+    /** @type {string[]} */
+    let warnings;
+    /** @type {HeldLeases} */
+    let leases;
+    /** @type {any} */
+    let hold;
+    let isRefused = false;
+    beforeEach(async () => {
+      warnings = [];
+      isRefused = false;
+      const lease = keeper.lease.bind(keeper);
+      keeper.lease = (...request) =>
+        isRefused
+          ? Promise.reject(new KeeperError('The tenant is being restored.', { code: 'busy' }))
+          : lease(...request);
+      leases = new HeldLeases(keeper, (sentence) => warnings.push(sentence), { renewMs: 10, idleMs: 40 });
+      hold = await leases.hold('acme', new AbortController().signal);
+      isRefused = true;
+      keeper.renew = () => Promise.reject(new KeeperError('gone', { code: 'gone' }));
+      await eventually(() => warnings.length > 1);
+      keeper.renew = PageKeeper.prototype.renew;
+    });
+    afterEach(() => leases.close());
+
+    test('is asked for until it is granted, then renewed and given back', async () => {
+      expect(warnings[0]).toBe('The tenant is being restored.');
+      expect(leases.usersOf('acme')).toBe(1);
+      isRefused = false;
+      await eventually(() => keeper.calls.includes('renew acme-1'));
+      hold.release();
+      await eventually(() => leases.size === 0);
+      expect(keeper.calls.at(-1)).toBe('release acme-1');
+    });
+
+    test('is asked for at once by the next connection, which shares it', async () => {
+      await expect(leases.hold('acme', new AbortController().signal)).rejects.toThrow('being restored');
+      isRefused = false;
+      const next = await leases.hold('acme', new AbortController().signal);
+      expect(leases.usersOf('acme')).toBe(2);
+      next.release();
+      hold.release();
+      await eventually(() => leases.size === 0);
+    });
+
+    test('is asked for no more after the last connection', async () => {
+      hold.release();
+      await eventually(() => leases.size === 0);
+      const { length } = warnings;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(warnings).toHaveLength(length);
+    });
+  });
+
   test('is renewed while a connection is open, and given back after the last one', async () => {
     const leases = new HeldLeases(keeper, () => {}, { renewMs: 10, idleMs: 40 });
     const first = await leases.hold('acme', new AbortController().signal);
