@@ -29,7 +29,7 @@ function problemsTogether(values, env) {
     ...editorProblems(values, passwordsOfTenant(env) !== ''),
     ...deviceProblems(values),
     ...certificateProblems(values),
-    ...exposureProblems(values)
+    ...exposureProblems(values, env)
   ];
 }
 
@@ -73,15 +73,20 @@ function statusProblems({ SEGANET_STATUS_PORT: port, SEGANET_STATUS_HOST: host, 
   return [];
 }
 
-/** Addresses where tenants in containers would find a port. @param {Values} values @returns {string[]} */
-function exposureProblems(values) {
+/**
+ * Addresses where tenants in containers would find a port.
+ * @param {Values} values
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {string[]}
+ */
+function exposureProblems(values, { SEGANET_TENANTS_SUBNETS }) {
   const names = [
     'SEGANET_DEVICE_HOST',
     ...(values.SEGANET_EDITOR_PORT === 'off' ? [] : ['SEGANET_EDITOR_HOST']),
     ...(values.SEGANET_STATUS_PORT === 'off' ? [] : ['SEGANET_STATUS_HOST'])
   ];
   return names.flatMap((name) => {
-    const problem = exposureProblem(values[name], { env: values });
+    const problem = exposureProblem(values[name], { env: { ...values, SEGANET_TENANTS_SUBNETS } });
     return problem ? [`${name}: ${problem}`] : [];
   });
 }

@@ -12,27 +12,39 @@ const { tenantsFile } = require('./places');
 const RULES_FILE = '/run/seganet-tenants/rules.json';
 const BOOT_FILE = '/proc/sys/kernel/random/boot_id';
 const IN_CONTAINERS = ['docker', 'podman'];
+const HOW = 'by the bridge of their network';
 /** Longest record. */
 const MAX_BYTES = 4096;
 
-/** @param {string} file tenants file @returns {boolean} true if one of its tenants runs in a container */
-function hasContainers(file) {
+/** @param {string} file tenants file @returns {string} what its tenants may do, '' = none runs in a container */
+function dangerOf(file) {
+  // Without a file there are no tenants.
+  if (!fs.existsSync(file)) return '';
   try {
-    return parseTenants(fs.readFileSync(file)).some(({ driver }) => IN_CONTAINERS.includes(driver));
-  } catch {
-    // Without a file there are no tenants. The keeper does not start with an invalid one.
-    return false;
+    const hasContainers = parseTenants(fs.readFileSync(file)).some(({ driver }) =>
+      IN_CONTAINERS.includes(driver)
+    );
+    return hasContainers ? `the tenants in containers (${file}) would reach this port ${HOW}.` : '';
+  } catch (error) {
+    // A keeper that runs goes on with the file that it read before.
+    const reason = /** @type {Error} */ (error).message.replace(/\.$/, '');
+    return `tenants in containers may reach this port ${HOW}: the tenants file ${file} cannot be used (${reason}).`;
   }
 }
 
-/** @param {string} [file] @returns {boolean} true if the rules were applied since the machine started */
-function areRulesApplied(file = RULES_FILE) {
+/**
+ * @param {string} [file]
+ * @param {string} [range] '' = of any
+ * @returns {boolean} true if the rules were applied for this range since the machine started
+ */
+function areRulesApplied(file = RULES_FILE, range = '') {
   try {
     const { uid, mode, size } = fs.statSync(file);
     const isTrusted = (uid === 0 || uid === process.getuid?.()) && (mode & 0o022) === 0;
     if (!isTrusted || size > MAX_BYTES) return false;
-    const { boot } = JSON.parse(fs.readFileSync(file, 'utf8'));
-    return boot === fs.readFileSync(BOOT_FILE, 'utf8').trim();
+    const record = JSON.parse(fs.readFileSync(file, 'utf8'));
+    const isPresent = record.boot === fs.readFileSync(BOOT_FILE, 'utf8').trim();
+    return isPresent && (range === '' || record.range === range);
   } catch {
     return false;
   }
@@ -45,11 +57,16 @@ function areRulesApplied(file = RULES_FILE) {
  * @returns {string} why no listener may open there, a sentence; '' = it may
  */
 function exposureProblem(host, { files = [], env = process.env, rulesFile } = {}) {
-  if (isLoopback(host) || areRulesApplied(rulesFile)) return '';
-  const file = [...files, ''].map((each) => tenantsFile(each, env)).find(hasContainers);
-  if (!file) return '';
+  // The keeper's variable. A gateway without it cannot know the range.
+  const range = env.SEGANET_TENANTS_SUBNETS?.trim() ?? '';
+  if (isLoopback(host) || areRulesApplied(rulesFile, range)) return '';
+  const danger = [...files, ''].map((each) => dangerOf(tenantsFile(each, env))).find(Boolean);
+  if (!danger) return '';
+  const other = areRulesApplied(rulesFile)
+    ? `The rules of nftables are not for their networks, which are of ${range} (SEGANET_TENANTS_SUBNETS). `
+    : '';
   return (
-    `At ${host}, the tenants in containers (${file}) would reach this port by the bridge of their network. ` +
+    `At ${host}, ${danger} ${other}` +
     'Run "seganet-tenants net apply" as root, and then deploy or start again, or listen on 127.0.0.1.'
   );
 }

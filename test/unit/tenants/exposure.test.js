@@ -1,14 +1,19 @@
 'use strict';
 // Which listeners tenants in containers could reach: as the gateway and as the keeper see it.
 
+const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { openPorts } = require('../../../docker/tenants/lib/net/exposure');
+const { exposureOf, openPorts, rangesOf } = require('../../../docker/tenants/lib/net/exposure');
 const { readRecord, removeRecord, saveRecord } = require('../../../docker/tenants/lib/net/record');
 const { readEnvironment } = require('../../../flows/launcher/environment');
 const { areRulesApplied, exposureProblem } = require('../../../nodes/lib/tenants/exposure');
 const { DIGEST } = require('../../fixtures/tenants/files');
+const { rulesFor } = require('../../../docker/tenants/lib/net/rules');
+const { needs } = require('../../../bench/harness/tools');
+
+const { test: withNftables } = needs('nft', 'unshare', ...(process.getuid?.() === 0 ? [] : ['root']));
 
 /** @type {string} */
 let folder;
@@ -19,7 +24,10 @@ beforeEach(() => {
   rulesFile = path.join(folder, 'run', 'rules.json');
   fs.mkdirSync(path.join(folder, 'tenants'));
 });
-afterEach(() => fs.rmSync(folder, { recursive: true, force: true }));
+afterEach(() => {
+  jest.restoreAllMocks();
+  fs.rmSync(folder, { recursive: true, force: true });
+});
 
 /** @param {...object} tenants @returns {NodeJS.ProcessEnv} */
 function homeOf(...tenants) {
@@ -45,8 +53,18 @@ test.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('a listener at %s is a
 test('without tenants in containers every address is allowed: a process reaches loopback, too', () => {
   expect(exposureProblem('0.0.0.0', { env: { SEGANET_HOME: folder }, rulesFile })).toBe('');
   expect(exposureProblem('0.0.0.0', { env: homeOf(program), rulesFile })).toBe('');
-  fs.writeFileSync(path.join(folder, 'tenants', 'tenants.json'), '{');
-  expect(exposureProblem('0.0.0.0', { env: { SEGANET_HOME: folder }, rulesFile })).toBe('');
+});
+
+test('a tenants file that cannot be used counts as one with containers: a keeper may run them', () => {
+  const env = { SEGANET_HOME: folder };
+  const file = path.join(folder, 'tenants', 'tenants.json');
+  fs.writeFileSync(file, '{');
+  expect(exposureProblem('0.0.0.0', { env, rulesFile })).toMatch(
+    `tenants in containers may reach this port by the bridge of their network: the tenants file ${file} cannot be used (The file is not JSON`
+  );
+  expect(exposureProblem('127.0.0.1', { env, rulesFile })).toBe('');
+  saveRecord('10.213.0.0/16', rulesFile);
+  expect(exposureProblem('0.0.0.0', { env, rulesFile })).toBe('');
 });
 
 test('the file of a node counts, too', () => {
@@ -70,6 +88,31 @@ describe('the record of the rules', () => {
     expect(exposureProblem('0.0.0.0', { env, rulesFile })).not.toBe('');
   });
 
+  test('does not count for networks of another range', () => {
+    const env = { ...homeOf(container), SEGANET_TENANTS_SUBNETS: '10.99.0.0/16' };
+    expect(exposureProblem('0.0.0.0', { env, rulesFile })).not.toMatch('rules of nftables');
+    saveRecord('10.213.0.0/16', rulesFile);
+    expect(exposureProblem('0.0.0.0', { env, rulesFile })).toMatch(
+      'The rules of nftables are not for their networks, which are of 10.99.0.0/16 (SEGANET_TENANTS_SUBNETS). Run'
+    );
+    saveRecord('10.99.0.0/16', rulesFile);
+    expect(exposureProblem('0.0.0.0', { env, rulesFile })).toBe('');
+  });
+
+  test('is compared with the range of a keeper that is not root', async () => {
+    jest.spyOn(process, 'getuid').mockReturnValue(1000);
+    const look = (/** @type {NodeJS.ProcessEnv} */ env) => exposureOf([/** @type {any} */ (container)], { env, recordFile: rulesFile }); // prettier-ignore
+    expect((await look({})).problem).toMatch(/^Tenants in containers /);
+    saveRecord('10.213.0.0/16', rulesFile);
+    expect(await look({})).toMatchObject({ fact: expect.stringContaining('keep tenants away'), problem: '' });
+    const other = await look({ SEGANET_TENANTS_SUBNETS: '10.99.0.0/16' });
+    expect(other.fact).toBe('');
+    expect(other.problem).toMatch(
+      'The rules of nftables are for 10.213.0.0/16, but the networks of tenants are of 10.99.0.0/16;'
+    );
+    expect(await exposureOf([/** @type {any} */ (program)])).toEqual({ fact: '', problem: '' });
+  });
+
   test('does not count after a restart of the machine', () => {
     saveRecord('10.213.0.0/16', rulesFile);
     fs.writeFileSync(rulesFile, JSON.stringify({ range: '10.213.0.0/16', boot: 'another' }));
@@ -90,6 +133,58 @@ describe('the record of the rules', () => {
       expect([areRulesApplied(rulesFile), readRecord(rulesFile)]).toEqual([false, '']);
     }
   );
+});
+
+const RULES = rulesFor('10.213.0.0/16');
+test.each([
+  ['no rules', '', []],
+  ['rules as they are applied', RULES, ['10.213.0.0/16']],
+  [
+    'rules as nft lists them',
+    RULES.replace('counter drop', 'counter packets 3 bytes 180 drop'),
+    ['10.213.0.0/16']
+  ],
+  ['rules that accept', RULES.replace('counter drop', 'counter accept'), []],
+  ['rules of forwarding alone', RULES.replace('input {', 'other {'), []]
+])('%s keep the right ranges away from the machine', (_name, rules, ranges) => {
+  expect(rangesOf(rules)).toEqual(ranges);
+});
+
+/** Runs in a network of its own, so that the rules of the machine stay as they are. */
+const WITH_RULES = `
+const [net, recordFile] = process.argv.slice(1);
+const { apply } = require(net + '/rules');
+const { saveRecord } = require(net + '/record');
+const { exposureOf } = require(net + '/exposure');
+const look = async (SEGANET_TENANTS_SUBNETS) => {
+  const { fact, problem } = await exposureOf([{ driver: 'docker' }], { env: { SEGANET_TENANTS_SUBNETS }, recordFile });
+  return fact ? 'fact' : problem;
+};
+(async () => {
+  const seen = [];
+  await apply('10.99.0.0/16');
+  saveRecord('10.99.0.0/16', recordFile);
+  seen.push(await look('10.99.0.0/16'), await look(''));
+  require('node:child_process').execFileSync('nft', ['flush', 'ruleset']);
+  seen.push(await look('10.99.0.0/16'), await look('10.99.0.0/16'));
+  console.log(JSON.stringify(seen));
+})();`;
+
+withNftables('a keeper of root asks nftables, and removes the record of rules that are gone', () => {
+  const net = path.join(__dirname, '../../../docker/tenants/lib/net');
+  const PATH = `${process.env.PATH}:/usr/sbin:/sbin`;
+  const args = ['--net', process.execPath, '-e', WITH_RULES, net, rulesFile];
+  const output = execFileSync('unshare', args, { env: { ...process.env, PATH }, encoding: 'utf8' });
+  const [same, other, gone, later] = JSON.parse(output);
+  expect(same).toBe('fact');
+  expect(other).toMatch(
+    /^The rules of nftables are for 10\.99\.0\.0\/16, but the networks of tenants are of 10\.213/
+  );
+  expect(gone).toMatch(
+    /^The rules of nftables are gone, so their record was removed\. Tenants in containers/
+  );
+  expect(later).toMatch(/^Tenants in containers/);
+  expect(fs.existsSync(rulesFile)).toBe(false);
 });
 
 test('the launcher refuses each of its addresses', () => {

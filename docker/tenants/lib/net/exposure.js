@@ -2,7 +2,8 @@
 // Whether tenants in containers reach ports of this machine.
 
 const fs = require('node:fs');
-const { readRecord } = require('./record');
+const { STANDARD_RANGE } = require('../drivers/networks');
+const { readRecord, removeRecord } = require('./record');
 const { current } = require('./rules');
 
 const IN_CONTAINERS = ['docker', 'podman'];
@@ -36,28 +37,56 @@ function listening() {
   return [...new Set(texts.flatMap(openPorts))].sort((a, b) => a - b);
 }
 
-/** Asks nftables if this is root, else reads the record of the rules. @returns {Promise<boolean>} */
-async function areRulesApplied() {
-  if (process.getuid?.() !== 0) return readRecord() !== '';
-  return (await current().catch(() => '')) !== '';
+/** @param {string} rules as nft lists them @returns {string[]} ranges that may not begin connections to this machine */
+function rangesOf(rules) {
+  const [, input = ''] = /chain input \{([^}]*)\}/.exec(rules) ?? [];
+  return [...input.matchAll(/^\s*ip saddr (\S+) ct state new .*\bdrop\s*$/gm)].map(([, range]) => range);
+}
+
+/**
+ * Asks nftables if this is root, else reads the record of the rules. A record without rules is removed: something else
+ * has deleted the rules, and the gateway believes the record.
+ * @param {string} [file] the record
+ * @returns {Promise<{ ranges: string[], remark: string }>} of the rules in force
+ */
+async function rulesInForce(file) {
+  const recorded = readRecord(file);
+  if (process.getuid?.() !== 0) return { ranges: recorded ? [recorded] : [], remark: '' };
+  try {
+    const rules = await current();
+    if (rules !== '' || recorded === '') return { ranges: rangesOf(rules), remark: '' };
+    removeRecord(file);
+    return { ranges: [], remark: 'The rules of nftables are gone, so their record was removed. ' };
+  } catch {
+    return { ranges: [], remark: '' };
+  }
 }
 
 /**
  * @param {import('../file/schema').Spec[]} specs
+ * @param {{ env?: NodeJS.ProcessEnv, recordFile?: string }} [where]
  * @returns {Promise<{ fact: string, problem: string }>} '' = nothing to say
  */
-async function exposureOf(specs) {
+async function exposureOf(specs, { env = process.env, recordFile } = {}) {
   if (!specs.some(({ driver }) => IN_CONTAINERS.includes(driver))) return { fact: '', problem: '' };
-  if (await areRulesApplied()) {
+  const range = env.SEGANET_TENANTS_SUBNETS?.trim() || STANDARD_RANGE;
+  const { ranges, remark } = await rulesInForce(recordFile);
+  if (ranges.includes(range)) {
     return { fact: 'rules of nftables keep tenants away from the ports of this machine', problem: '' };
   }
+  const other = ranges.length > 0 ? otherRange(ranges[0], range) : '';
   const ports = listening();
   const shown = ports.slice(0, MOST_SHOWN).join(', ') + (ports.length > MOST_SHOWN ? ' and others' : '');
   const problem =
     ports.length === 0
       ? `Tenants in containers would reach any port of this machine that is opened beyond loopback. ${REMEDY}`
       : `Tenants in containers reach these TCP ports of this machine: ${shown}. ${REMEDY}`;
-  return { fact: '', problem };
+  return { fact: '', problem: remark + other + problem };
 }
 
-module.exports = { exposureOf, openPorts };
+/** @param {string} found @param {string} range of the tenants' networks */
+function otherRange(found, range) {
+  return `The rules of nftables are for ${found}, but the networks of tenants are of ${range}; set SEGANET_TENANTS_SUBNETS to the same for "net apply", the keeper and the gateway. `;
+}
+
+module.exports = { exposureOf, openPorts, rangesOf };
