@@ -89,7 +89,7 @@ class TenantsThread extends EventEmitter {
   /**
    * A command is safe, or was not kept.
    * @param {string} name
-   * @param {[number, number]} ack
+   * @param {number[]} ack
    * @param {import('../../commands/command').Status} status the first one of the command
    */
   answer(name, ack, status) {

@@ -7,7 +7,7 @@
 // Out: {type: 'state', …} · {type: 'problem', …} · {type: 'parted', id} · {type: 'stopped'}
 //      {type: 'command', name, command, ack} from a tenant
 
-const { parentPort, workerData } = require('node:worker_threads');
+const { parentPort, threadId, workerData } = require('node:worker_threads');
 const { KeeperClient } = require('../../tenants/keeper-client');
 const { checkOptions } = require('../../settings/uplink-options');
 const { ProblemCounts } = require('../problem-counts');
@@ -51,7 +51,7 @@ const roster = new Roster({
       problem: (code, reason) => problems.add(`${tenant.name} ${code}`, `Tenant ${tenant.name}: ${reason}`),
       onState,
       onCommand: (command, ack) =>
-        port.postMessage({ type: 'command', name: tenant.name, command, ack: [tenant.wakes, ack] }),
+        port.postMessage({ type: 'command', name: tenant.name, command, ack: [threadId, tenant.wakes, ack] }),
       onEnd: (counts) => {
         for (const [name, count] of Object.entries(counts)) past[name] = (past[name] ?? 0) + count;
       }
@@ -157,8 +157,10 @@ port.on('message', (message) => {
   } else if (message.type === 'answer') {
     const { name, ack, status } = message;
     const tenant = roster.tenants.get(name);
-    // The packet ids of another session are other commands.
-    if (tenant && tenant.wakes === ack[0]) tenant.session?.commands.answer(ack[1], status);
+    const [thread, wakes, number] = ack;
+    // The numbers of another thread or session are other commands.
+    if (tenant && thread === threadId && tenant.wakes === wakes)
+      tenant.session?.commands.answer(number, status);
   } else if (message.type === 'stop' && !isStopping) void stop(message.timeoutMs);
 });
 
