@@ -18,8 +18,6 @@ const {
   nameOf,
   superfluous
 } = require('../../../docker/tenants/lib/backup/backups');
-const { ask, jsonOf } = require('../../../docker/tenants/lib/backup/gateway-copies');
-const { nothingSaved, tarOf } = require('../../../docker/tenants/lib/backup/save');
 const { unpack } = require('../../../docker/tenants/lib/backup/unpack');
 
 const FIXTURES = path.join(__dirname, '..', '..', 'fixtures', 'tenants');
@@ -339,40 +337,6 @@ test('leaves no half file when it is killed, and the next one removes its rest',
   await restored(made.file);
   const rest = fs.readdirSync(folder).filter((name) => name.startsWith('.'));
   expect(rest).toEqual([]);
-});
-
-test('refuses a volume that is replaced while it is saved', async () => {
-  for (let i = 0; i < 20; i++) put(`data-${i}`, crypto.randomBytes(1 << 20));
-  const staging = path.join(root, 'staging');
-  fs.mkdirSync(staging);
-  const saved = nothingSaved();
-  const source = { tenant: 'acme', definition: null, volume, staging, most: 2 ** 30 };
-  const read = async () => {
-    for await (const _ of tarOf(source, saved, new Date())) {
-      if (saved.entries.length === 2 && fs.readdirSync(volume).length > 0) {
-        // As a restore does it: what is walked is set aside, and deleted.
-        fs.renameSync(volume, `${volume}.before`);
-        fs.mkdirSync(volume);
-        fs.rmSync(`${volume}.before`, { recursive: true });
-      }
-    }
-  };
-  await expect(read()).rejects.toThrow(/was replaced or removed while it was saved/);
-});
-
-test('waits only a limited time for the whole of an answer', async () => {
-  const server = http.createServer((_, response) => {
-    const timer = setInterval(() => response.write('['), 50);
-    response.once('close', () => clearInterval(timer));
-  });
-  const socket = path.join(root, 'gateway.sock');
-  await once(server.listen(socket), 'listening');
-  try {
-    const response = await ask(socket, '/engines', 300);
-    await expect(jsonOf(response)).rejects.toThrow('no whole answer within 0.3 s');
-  } finally {
-    server.close().closeAllConnections();
-  }
 });
 
 test('is made by one process at a time', async () => {
