@@ -198,6 +198,21 @@ test('ends the session of a tenant that announces a packet of 256 MiB, and tells
   expect(good.connections).toBe(1);
 });
 
+/** The tenant t0, which is connected, sends commands. @param {Lab} lab */
+function speak(lab) {
+  const [socket] = /** @type {ScriptedBroker} */ (lab.brokers.get('t0')).sockets;
+  /** @type {Buffer[]} */
+  const answers = [];
+  socket.on('data', (/** @type {Buffer} */ bytes) => answers.push(bytes));
+  /** @param {0 | 1} qos @param {number} messageId */
+  const send = (qos, messageId) => {
+    const message = { cmd: 'publish', topic: 'cmd/front/d1/x', payload: 'p', dup: false, retain: false };
+    const packet = /** @type {any} */ ({ ...message, qos, messageId });
+    socket.write(mqttPacket.generate(packet, { protocolVersion: 5 }));
+  };
+  return { send, answered: () => Buffer.concat(answers).toString('hex') };
+}
+
 test('acknowledges commands with the reason code of their status, and reads those of QoS 0 only as fast', async () => {
   const lab = await new Lab().start(1, { idleMs: 60000 });
   /** @type {any[]} */
@@ -205,29 +220,13 @@ test('acknowledges commands with the reason code of their status, and reads thos
   lab.thread?.on('command', (message) => commands.push(message));
   lab.push(0, 0, 10);
   await eventually(() => lab.got(0).length === 10);
-  const [socket] = /** @type {ScriptedBroker} */ (lab.brokers.get('t0')).sockets;
-  /** @type {Buffer[]} */
-  const answers = [];
-  socket.on('data', (/** @type {Buffer} */ bytes) => answers.push(bytes));
-  /** @param {0 | 1} qos @param {number} messageId */
-  const send = (qos, messageId) => {
-    const packet = {
-      cmd: 'publish',
-      topic: 'cmd/front/d1/x',
-      payload: 'p',
-      qos,
-      messageId,
-      dup: false,
-      retain: false
-    };
-    socket.write(mqttPacket.generate(/** @type {any} */ (packet), { protocolVersion: 5 }));
-  };
+  const { send, answered } = speak(lab);
   send(1, 7);
   send(1, 8);
   await eventually(() => commands.length === 2);
   lab.thread?.answer('t0', commands[1].ack, 'full');
   lab.thread?.answer('t0', commands[0].ack, 'queued');
-  await eventually(() => Buffer.concat(answers).toString('hex').includes('400300089740020007'));
+  await eventually(() => answered().includes('400300089740020007'));
   for (let i = 0; i < 100; i++) send(0, 0);
   send(1, 9);
   await eventually(() => commands.length === 2 + 32);
@@ -237,7 +236,29 @@ test('acknowledges commands with the reason code of their status, and reads thos
     await eventually(() => commands.length > i);
     lab.thread?.answer('t0', commands[i].ack, 'taken');
   }
-  await eventually(() => Buffer.concat(answers).toString('hex').endsWith('40020009'));
+  await eventually(() => answered().endsWith('40020009'));
+});
+
+test('acknowledges no command with an answer for a command of an earlier thread', async () => {
+  const lab = await new Lab().start(1, { idleMs: 60000 });
+  /** @type {any[]} */
+  const commands = [];
+  lab.thread?.on('command', (message) => commands.push(message));
+  lab.push(0, 0, 10);
+  await eventually(() => lab.got(0).length === 10);
+  speak(lab).send(1, 7);
+  await eventually(() => commands.length === 1);
+  await lab.thread?.thread.worker?.terminate();
+  lab.push(0, 10, 20);
+  await eventually(() => lab.got(0).length === 20);
+  const { send, answered } = speak(lab);
+  send(1, 7);
+  await eventually(() => commands.length === 2);
+  lab.thread?.answer('t0', commands[0].ack, 'taken');
+  lab.thread?.answer('t0', commands[1].ack, 'full');
+  await eventually(() => /4003000797$|40020007$/.test(answered()));
+  expect(answered()).toMatch(/4003000797$/);
+  expect(answered()).not.toContain('40020007');
 });
 
 test('costs little for 300 tenants that sleep', async () => {
