@@ -296,12 +296,17 @@ func (b *Bind) Send(bufs [][]byte, ep conn.Endpoint, offset int) error {
 	case *Endpoint:
 		return e.send(bufs, offset)
 	case *origin: // a cookie reply answers the datagram's source
-		if e.Relay {
-			return b.sendRelayed(bufs, offset, e.Addr)
-		}
-		return b.sendDirect(bufs, offset, &conn.StdNetEndpoint{AddrPort: e.Addr})
+		return b.sendTo(bufs, offset, e.Source)
 	}
 	return conn.ErrWrongEndpointType
+}
+
+// sendTo answers where a datagram came from.
+func (b *Bind) sendTo(bufs [][]byte, offset int, to Source) error {
+	if to.Relay {
+		return b.sendRelayed(bufs, offset, to.Addr)
+	}
+	return b.sendDirect(bufs, offset, &conn.StdNetEndpoint{AddrPort: to.Addr})
 }
 
 // SendTo sends one datagram that is not WireGuard's (a STUN message, a NAT probe) from the shared port.

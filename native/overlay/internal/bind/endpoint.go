@@ -208,10 +208,10 @@ func (o *origin) FromPeer(key [32]byte) {
 }
 
 // InitiationMessagePublicKey implements conn.InitiationAwareEndpoint. The key is not proven yet: it may only delay this
-// side's own handshake.
+// side's own handshake, and name where a response goes once WireGuard has authenticated the initiation.
 func (o *origin) InitiationMessagePublicKey(key [32]byte) {
 	if e := o.bind.lookup(key); e != nil {
-		e.initiationSeen(o.at)
+		e.initiationSeen(o.at, o.Source)
 	}
 }
 

@@ -31,6 +31,8 @@ type handshake struct {
 	generation int
 	held       bool // waits for holdBack or for a first path
 	seen       int64
+	from       Source // of the initiation that was seen; its key is not proven
+	to         Source // where a response goes while there is no path; zero: nowhere
 }
 
 func isHandshake(p []byte) bool {
@@ -48,7 +50,10 @@ func (e *Endpoint) sendHandshake(packet []byte) error {
 		return nil
 	}
 	h.generation++
-	h.message, h.made = slices.Clone(packet), now
+	h.message, h.made, h.to = slices.Clone(packet), now, Source{}
+	if !initiation && now-h.seen < int64(initiationRecent) {
+		h.to = h.from // fixed: an unproven initiation from elsewhere must not get the copies
+	}
 	generation := h.generation
 	h.held = initiation && !h.begins
 	held := h.held
@@ -82,11 +87,13 @@ func (e *Endpoint) scheduleCopies(generation int) {
 }
 
 // transmitHandshake sends the message by the path and by the address under test, if it is still the latest, unanswered
-// and young. Without a path it stays for resendHandshake.
+// and young. Without a path a response goes where the initiation came from, as WireGuard makes it only for an initiation
+// that it has authenticated: this is how a side that has lost the path is reached while the services are down. An
+// initiation without a path stays for resendHandshake.
 func (e *Endpoint) transmitHandshake(generation int) {
 	h := &e.handshake
 	h.mu.Lock()
-	message, made := h.message, h.made
+	message, made, to := h.message, h.made, h.to
 	current := h.generation == generation && !h.held
 	h.mu.Unlock()
 	if !current || message == nil || e.bind.Now()-made > int64(handshakeLife) {
@@ -97,6 +104,9 @@ func (e *Endpoint) transmitHandshake(generation int) {
 	}
 	r := e.path.Load()
 	if r == nil {
+		if to.Addr.IsValid() {
+			_ = e.bind.sendTo([][]byte{message}, 0, to)
+		}
 		return
 	}
 	_ = e.sendByPath([][]byte{message}, 0)
@@ -116,11 +126,11 @@ func (e *Endpoint) resendHandshake() {
 }
 
 // initiationSeen notes that the other side has begun: an own handshake that still waits is dropped.
-func (e *Endpoint) initiationSeen(at int64) {
+func (e *Endpoint) initiationSeen(at int64, from Source) {
 	h := &e.handshake
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.seen = at
+	h.seen, h.from = at, from
 	if h.held {
 		h.held, h.message = false, nil
 	}

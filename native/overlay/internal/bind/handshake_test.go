@@ -9,17 +9,22 @@ import (
 	"github.com/tailscale/wireguard-go/device"
 )
 
-// record is a relay that remembers the types of what it is given.
+// record is a relay that remembers the types of what it is given, and for whom.
 type record struct {
 	mu   sync.Mutex
 	sent []byte
+	to   map[netip.AddrPort]int
 }
 
-func (r *record) SendRelayed(packets [][]byte, offset int, _ netip.AddrPort) error {
+func (r *record) SendRelayed(packets [][]byte, offset int, to netip.AddrPort) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.to == nil {
+		r.to = map[netip.AddrPort]int{}
+	}
 	for _, p := range packets {
 		r.sent = append(r.sent, p[offset])
+		r.to[to]++
 	}
 	return nil
 }
@@ -35,17 +40,21 @@ func (r *record) count(kind byte) (n int) {
 	return n
 }
 
+// messages returns a response and an initiation as far as their types.
+func messages() (response, initiation []byte) {
+	response, initiation = make([]byte, device.MessageResponseSize), make([]byte, device.MessageInitiationSize)
+	response[0], initiation[0] = device.MessageResponseType, device.MessageInitiationType
+	return response, initiation
+}
+
 // A response that was lost is repeated, also if this side wanted to begin itself meanwhile.
 func TestAnOwnInitiationDoesNotEndTheCopiesOfAResponse(t *testing.T) {
 	b, r := New(), &record{}
 	b.SetRelay(r)
 	e := b.Endpoint(Key{1}, false)
 	e.SetPath(Path{Relay: netip.MustParseAddrPort("192.0.2.1:1")})
-	response := make([]byte, device.MessageResponseSize)
-	response[0] = device.MessageResponseType
-	initiation := make([]byte, device.MessageInitiationSize)
-	initiation[0] = device.MessageInitiationType
-	e.initiationSeen(b.Now())
+	response, initiation := messages()
+	e.initiationSeen(b.Now(), Source{})
 	for _, p := range [][]byte{response, initiation} {
 		if err := e.send([][]byte{p}, 0); err != nil {
 			t.Fatal(err)
@@ -58,5 +67,44 @@ func TestAnOwnInitiationDoesNotEndTheCopiesOfAResponse(t *testing.T) {
 	}
 	if n := r.count(device.MessageInitiationType); n != 0 {
 		t.Errorf("%d initiations beside the other side's", n)
+	}
+}
+
+// WireGuard makes a response only for an initiation that it has authenticated, so the response needs no path.
+func TestAResponseWithoutAPathGoesWhereTheInitiationCameFrom(t *testing.T) {
+	b, r := New(), &record{}
+	b.SetRelay(r)
+	e := b.Endpoint(Key{1}, true)
+	response, initiation := messages()
+	caller, other := netip.MustParseAddrPort("192.0.2.1:1"), netip.MustParseAddrPort("192.0.2.2:2")
+	send := func(p []byte) {
+		t.Helper()
+		if err := e.send([][]byte{p}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := func(to netip.AddrPort) int {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.to[to]
+	}
+	send(initiation)
+	send(response) // of no initiation that was seen
+	e.initiationSeen(b.Now(), Source{caller, true})
+	send(response)
+	if n := count(caller); n != 1 {
+		t.Fatalf("%d responses", n)
+	}
+	e.initiationSeen(b.Now(), Source{other, true}) // forged: WireGuard makes no response
+	for start := time.Now(); count(caller) < 1+len(copiesAfter); time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("%d responses", count(caller))
+		}
+	}
+	if n := count(other); n != 0 {
+		t.Errorf("%d responses to an address that was not authenticated", n)
+	}
+	if n := r.count(device.MessageInitiationType); n != 0 {
+		t.Errorf("%d initiations without a path", n)
 	}
 }

@@ -44,6 +44,9 @@ const (
 	relayLate = 500 * time.Millisecond
 	// relaySilent is the silence by the relay after which the peer is asked again by the node service.
 	relaySilent = 3 * time.Second
+	// relayDead is the silence by the relay after which its path counts as dead. WireGuard lets a peer that receives data
+	// answer after 10 s at the latest.
+	relayDead = 15 * time.Second
 )
 
 // choice decides which path a peer's data takes. It has no clock, socket or lock of its own: all times are bind.Now's

@@ -42,12 +42,13 @@ func (m *Manager) takeMoved(r movedReport) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := (*m.byKey.Load())[r.endpoint.Key()]
-	if p == nil || p.endpoint != r.endpoint || p.sleeping.Load() {
+	if p == nil || p.endpoint != r.endpoint {
 		return
 	}
 	if m.relayOnly.Load() && !r.source.Relay || m.inOverlay(r.source.Addr.Addr()) {
 		return
 	}
+	m.rouse(p) // the packet is authenticated; without the services no offer comes
 	changed, why := p.choice.moved(r.source, m.now())
 	if !changed {
 		return
@@ -94,6 +95,10 @@ func (m *Manager) apply(p *peer, e effects, now int64) {
 	if e.changed {
 		m.setPath(p, e.why)
 	}
+	dozing := p.dozing()
+	if dozing {
+		e.answerOnly(p.endpoint.Traffic())
+	}
 	switch {
 	case e.promoted:
 		p.pause = 0
@@ -109,7 +114,7 @@ func (m *Manager) apply(p *peer, e effects, now int64) {
 		if p.round == nil || p.round.ended || !p.round.answered {
 			m.startRound(p)
 		}
-	case !p.choice.direct.IsValid() && now >= p.next && (p.round == nil || p.round.ended || !p.round.answered):
+	case !dozing && !p.choice.direct.IsValid() && now >= p.next && (p.round == nil || p.round.ended || !p.round.answered):
 		m.startRound(p)
 	}
 	if e.probe {
@@ -124,20 +129,6 @@ func (m *Manager) apply(p *peer, e effects, now int64) {
 	if e.tell != nil {
 		m.conf.Tunnel.SendControl(p.key, m.conf.Self, encodeHear(*e.tell))
 	}
-}
-
-// sleep drops everything of a peer that had no data for DropAfter. The next packet or signal brings it back.
-func (m *Manager) sleep(p *peer) {
-	m.end(p)
-	p.round = nil
-	p.choice = choice{}
-	p.begun = false
-	p.pause = 0
-	p.sleeping.Store(true)
-	p.endpoint.SetPath(bind.Path{})
-	go m.conf.Tunnel.DropSession(p.key)
-	p.lastPath = "none"
-	m.event(p, "no data for 10 minutes")
 }
 
 type inboxMessage struct {

@@ -16,6 +16,7 @@ type peer struct {
 	endpoint *bind.Endpoint
 	lastData atomic.Int64
 	sleeping atomic.Bool // nothing is kept up: the next packet or signal connects
+	roused   int64       // lastData as rouse set it; see dozing
 
 	choice   choice
 	round    *round
@@ -32,7 +33,17 @@ type peer struct {
 	rtt      time.Duration
 	lastPath string
 
-	cachedDirect, cachedRelay netip.AddrPort // of the last run
+	cachedDirect, cachedRelay netip.AddrPort // of the last run, or of before the sleep
+}
+
+// remember keeps the addresses of now for useCache.
+func (p *peer) remember() {
+	if p.choice.direct.IsValid() {
+		p.cachedDirect = p.choice.direct
+	}
+	if p.choice.relay.IsValid() {
+		p.cachedRelay = p.choice.relay
+	}
 }
 
 // plan sets when the next round begins, each time later.

@@ -21,8 +21,8 @@ func (m *Manager) Connect(name string) {
 // startRound begins a round of this side's own. The caller holds m.mu.
 func (m *Manager) startRound(p *peer) {
 	p.sleeping.Store(false)
-	if p.lastData.Load() == 0 {
-		p.lastData.Store(m.now()) // DropAfter counts from now
+	if last := p.lastData.Load(); last == 0 || m.now()-last > int64(DropAfter) {
+		p.lastData.CompareAndSwap(last, m.now()) // DropAfter counts from now
 	}
 	// Two rounds of the same millisecond must not have the same number: their credentials would be mixed up (trap 7).
 	p.epoch = max(p.epoch+1, time.Now().UnixMilli())
@@ -49,30 +49,37 @@ func (m *Manager) Addresses(name string) (direct, relayed netip.AddrPort) {
 	if p == nil {
 		return direct, relayed
 	}
-	if p.choice.direct.IsValid() {
-		p.cachedDirect = p.choice.direct
-	}
-	if p.choice.relay.IsValid() {
-		p.cachedRelay = p.choice.relay
-	}
+	p.remember()
 	return p.cachedDirect, p.cachedRelay
 }
 
-// useCache takes the addresses of the last run while nothing better can be asked for. The caller holds m.mu.
+// useCache takes the addresses of the last run, or of before the sleep, while nothing better can be asked for. The caller
+// holds m.mu.
 func (m *Manager) useCache(p *peer) {
-	if m.signalling || p.endpoint.Path().Usable() {
+	if m.signalling || m.reaches(p) {
 		return
 	}
-	if p.cachedRelay.IsValid() {
+	if !p.choice.relay.IsValid() {
 		p.choice.relay = p.cachedRelay
 	}
 	if p.cachedDirect.IsValid() && !m.relayOnly.Load() {
 		p.choice.tryDirect(p.cachedDirect, m.now())
 	}
 	if p.choice.path().Usable() {
-		m.setPath(p, "addresses of the last run")
+		m.setPath(p, "addresses known from before")
 		m.startSession(p)
 	}
+}
+
+// reaches is false if what this side sends by the peer's path cannot arrive: the path is by a relay and this node has
+// none, or nothing comes back. A peer that has started again has another address at its relay.
+func (m *Manager) reaches(p *peer) bool {
+	path := p.endpoint.Path()
+	if path.Direct.IsValid() || path.Trial.IsValid() {
+		return true
+	}
+	t := p.endpoint.Traffic()
+	return path.Relay.IsValid() && m.relay.allocation() != nil && t.SentRelay-t.HeardRelay < int64(relayDead)
 }
 
 // SignallingChanged says whether the node service is reached.
@@ -157,10 +164,7 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer, relayed netip.Ad
 		if p.round != nil {
 			m.shake(p)
 		}
-		p.sleeping.Store(false)
-		if p.lastData.Load() == 0 {
-			p.lastData.Store(m.now())
-		}
+		m.rouse(p)
 		p.epoch = max(p.epoch, epoch)
 		p.wait(m.now())
 		m.begin(p, epoch)

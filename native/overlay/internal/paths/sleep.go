@@ -1,0 +1,42 @@
+package paths
+
+import "seganet.internal/overlay/internal/bind"
+
+// sleep drops everything of a peer that had no data for DropAfter. The next packet or signal brings it back.
+func (m *Manager) sleep(p *peer) {
+	m.end(p)
+	p.remember()
+	p.round = nil
+	p.choice = choice{}
+	p.begun = false
+	p.pause = 0
+	p.sleeping.Store(true)
+	p.endpoint.SetPath(bind.Path{})
+	go m.conf.Tunnel.DropSession(p.key)
+	p.lastPath = "none"
+	m.event(p, "no data for 10 minutes")
+}
+
+// rouse ends the peer's sleep because of the peer's word: an offer, or an authenticated packet. The caller holds m.mu.
+func (m *Manager) rouse(p *peer) {
+	p.sleeping.Store(false)
+	now, last := m.now(), p.lastData.Load()
+	if last == 0 {
+		p.lastData.CompareAndSwap(last, now) // DropAfter counts from now
+	} else if now-last > int64(DropAfter) && p.lastData.CompareAndSwap(last, now) {
+		p.roused = now
+	}
+}
+
+// dozing is true for a peer that was roused and has had no data since. This side then only answers. If both sides began
+// rounds and sessions of their own, each would rouse the other one after its sleep, and a pair without data would never
+// rest.
+func (p *peer) dozing() bool { return p.roused != 0 && p.lastData.Load() == p.roused }
+
+// answerOnly leaves of the effects what answers the peer.
+func (e *effects) answerOnly(t bind.Traffic) {
+	e.search, e.silent = false, false
+	if max(t.HeardDirect, t.HeardRelay) <= max(t.SentDirect, t.SentRelay) {
+		e.probe, e.ask, e.keepalive = false, false, false
+	}
+}
