@@ -83,16 +83,18 @@ func echoServer(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() { _, _ = io.Copy(c, c); c.Close() }()
-		}
-	}()
+	go serveEcho(l)
 	return l.Addr().String()
+}
+
+func serveEcho(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() { _, _ = io.Copy(c, c); c.Close() }()
+	}
 }
 
 func network(t *testing.T) (r *serve.Running, c serve.Config, hub, gateway string) {
@@ -206,6 +208,37 @@ func TestARestartedNodeComesBackWhileTheServicesAreDown(t *testing.T) {
 	t.Logf("back after %v", d)
 	if s := status(t, g); s.Node.Signalling {
 		t.Error("the services answer")
+	}
+}
+
+// isDirect is true if the node's one peer is reached by a proven direct path.
+func isDirect(t *testing.T, c *control.Client) bool {
+	p := status(t, c).Peers
+	return len(p) == 1 && p[0].Path == "direct" && p[0].Reason == ""
+}
+
+// The side that has just started has no path to the other one: it answers where the first message came from.
+func TestARestartedNodeIsReachedWhileTheServicesAreDown(t *testing.T) {
+	for name, both := range map[string]bool{"the hub restarts": false, "both restart": true} {
+		t.Run(name, func(t *testing.T) {
+			r, _, hub, gateway := network(t)
+			h, stopHub := run(t, hub, offerEcho(t))
+			g, stop := run(t, gateway, nil)
+			eventually(t, "a ping", pinged(g, "hub"))
+			eventually(t, "direct paths", func() bool { return isDirect(t, g) && isDirect(t, h) })
+			r.Close()
+			eventually(t, "both are without services", func() bool { return !status(t, g).Node.Signalling && !status(t, h).Node.Signalling })
+			stopHub()
+			if both {
+				stop()
+			}
+			h, _ = run(t, hub, offerEcho(t))
+			if both {
+				g, _ = run(t, gateway, nil)
+			}
+			t.Logf("reached after %v", eventually(t, "a ping of the restarted hub", pinged(g, "hub")))
+			eventually(t, "direct paths again", func() bool { return isDirect(t, g) && isDirect(t, h) })
+		})
 	}
 }
 

@@ -67,6 +67,7 @@ type choice struct {
 	graceSince  int64
 	asked       int64 // when the peer was last asked for a sign during the grace
 	heardSaid   int64 // when the peer's last packet was heard that the peer has been told of
+	tellUntil   int64 // until when the peer is told in any case: it looks for a path
 	peerHears   int64 // when the peer heard the last direct packet, by its own word
 	activeSince int64
 	lostEver    bool
@@ -245,7 +246,7 @@ func (c *choice) stepTell(now int64, t bind.Traffic, e *effects) {
 	}
 	fresh := t.HeardDirect > c.heardSaid
 	late := t.HeardRelay != 0 && now-t.HeardRelay < int64(relayLate)
-	if c.direct.IsValid() && now-c.directSince > int64(hearAfter) && !late || !fresh {
+	if c.direct.IsValid() && now-c.directSince > int64(hearAfter) && now > c.tellUntil && !late || !fresh {
 		return
 	}
 	c.heardSaid = now

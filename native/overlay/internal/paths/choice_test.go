@@ -121,3 +121,21 @@ func TestThePathFollowsAnAuthenticatedPacket(t *testing.T) {
 		t.Errorf("a packet by the relay replaced the direct path: %+v", c)
 	}
 }
+
+// Without a relay, the peer sees by nothing else that its packets arrive.
+func TestAPeerThatLooksForAPathIsToldOfItsPackets(t *testing.T) {
+	c := choice{direct: directAt, directSince: start}
+	long := after(time.Minute)
+	heard := bind.Traffic{HeardDirect: long, SentDirect: long}
+	if e := c.step(long, heard, long, KeepEvery); e.tell != nil {
+		t.Errorf("told without need: %+v", e.tell)
+	}
+	c.tellUntil = long + int64(time.Second)
+	if e := c.step(long, heard, long, KeepEvery); e.tell == nil || !e.tell.direct {
+		t.Error("not told")
+	}
+	late := long + int64(2*time.Second)
+	if e := c.step(late, bind.Traffic{HeardDirect: late, SentDirect: late}, late, KeepEvery); e.tell != nil {
+		t.Error("told without end")
+	}
+}

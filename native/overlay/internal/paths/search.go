@@ -165,6 +165,7 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer, relayed netip.Ad
 			m.shake(p)
 		}
 		m.rouse(p)
+		p.choice.tellUntil = m.now() + int64(roundLimit)
 		p.epoch = max(p.epoch, epoch)
 		p.wait(m.now())
 		m.begin(p, epoch)
