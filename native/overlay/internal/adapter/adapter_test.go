@@ -48,9 +48,13 @@ func TestParseTable(t *testing.T) {
 	if !slices.Equal(table.Names(), []string{"pump", "lamp"}) || table[0].Addr4 != assigned[1].Addr4 {
 		t.Fatalf("%+v", table)
 	}
-	targets := table.Targets()
+	targets := table.Targets(false)
 	if targets[1].Addresses[0] != assigned[0].Addr6 || targets[1].Groups[0] != "lamps" || targets[0].Ports[0] != "tcp/502" {
 		t.Fatalf("%+v", targets)
+	}
+	if targets = table.Targets(true); len(targets) != 3 || len(targets[0].Addresses) != 2 || !slices.Equal(targets[1].Addresses, []netip.Addr{assigned[0].Addr4}) ||
+		!slices.Equal(targets[2].Addresses, []netip.Addr{assigned[0].Addr6}) || len(targets[2].Ports) != 0 {
+		t.Fatalf("behind a translator: %+v", targets)
 	}
 	if _, err := table.Bind(assigned[:1]); err == nil || !strings.Contains(err.Error(), "pump") {
 		t.Error(err)
@@ -184,7 +188,7 @@ func TestDevicesWithoutPrivilege(t *testing.T) {
 	if err := filter.Update(wire.Policy{Allow: []wire.Rule{{From: "group:hubs", To: "node:gw", Ports: []string{"tcp/*", "udp/*"}}}}, self, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := filter.SetDevices(table.Targets()); err != nil {
+	if err := filter.SetDevices(table.Targets(false)); err != nil {
 		t.Fatal(err)
 	}
 	gateway, err := stack.New(stack.Options{Addresses: self.Addresses})

@@ -168,18 +168,33 @@ func (t Table) Bind(assigned []wire.Device) (Table, error) {
 	return bound, nil
 }
 
-// Targets returns the devices for the packet filter.
-func (t Table) Targets() []policy.Target {
-	list := make([]policy.Target, len(t))
-	for i, d := range t {
-		list[i] = policy.Target{Name: d.Name, Groups: d.Groups, Ports: d.Ports}
+// Targets returns the devices for the packet filter. With translate true a Translator stands before them: a virtual
+// address without a LAN address of its version offers nothing there, so that a connection to it is refused at once
+// and its caller takes the other one.
+func (t Table) Targets(translate bool) (list []policy.Target) {
+	for _, d := range t {
+		open := policy.Target{Name: d.Name, Groups: d.Groups, Ports: d.Ports}
+		shut := policy.Target{Name: d.Name, Groups: d.Groups}
 		for _, a := range []netip.Addr{d.Addr6, d.Addr4} {
-			if a.IsValid() {
-				list[i].Addresses = append(list[i].Addresses, a)
+			switch {
+			case !a.IsValid():
+			case translate && !d.has(a.Is4()):
+				shut.Addresses = append(shut.Addresses, a)
+			default:
+				open.Addresses = append(open.Addresses, a)
 			}
+		}
+		list = append(list, open)
+		if len(shut.Addresses) > 0 {
+			list = append(list, shut)
 		}
 	}
 	return list
+}
+
+// has reports whether the device has an address of a version on the LAN.
+func (d Device) has(four bool) bool {
+	return d.LAN.Is4() == four || d.LAN6.IsValid() && !four
 }
 
 // offers reports whether the device offers a TCP or UDP port.

@@ -26,7 +26,7 @@ func (n *Node) openDevices(ctx context.Context) error {
 	if n.table, _, err = n.bindDevices(ctx, t); err != nil {
 		return err
 	}
-	return n.tracker.SetDevices(n.table.Targets())
+	return n.tracker.SetDevices(n.table.Targets(n.o.TUN != ""))
 }
 
 // bindDevices gives the devices their addresses of the certificate. Devices that the certificate does not name, or
@@ -112,7 +112,7 @@ func (n *Node) takeDevices(ctx context.Context, t adapter.Table) error {
 		return err
 	}
 	before := n.devices()
-	if err := n.tracker.SetDevices(bound.Targets()); err != nil {
+	if err := n.tracker.SetDevices(bound.Targets(n.o.TUN != "")); err != nil {
 		return err
 	}
 	if n.translator != nil {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -16,9 +15,8 @@ import (
 
 // Limits of a Forwarder.
 const (
-	MaxForwards    = 256              // local ports
-	MaxSessionsUDP = 1024             // clients of all UDP forwards
-	DialTimeout    = 10 * time.Second // for a connection into the overlay, all addresses together
+	MaxForwards    = 256  // local ports
+	MaxSessionsUDP = 1024 // clients of all UDP forwards
 )
 
 // Resolver turns a name of the overlay into addresses, in the order of preference.
@@ -42,6 +40,7 @@ type Forwarder struct {
 	slots    chan struct{} // TCP connections
 	sessions chan struct{} // UDP clients
 	pairs    pairs
+	answers  reachability
 
 	mu     sync.Mutex
 	open   map[string]*listening // by "network local"
@@ -61,48 +60,6 @@ func NewForwarder(n Network, r Resolver, within []netip.Prefix, log *slog.Logger
 	}
 	return &Forwarder{network: n, resolver: r, within: within, log: log, slots: make(chan struct{}, MaxConnections),
 		sessions: make(chan struct{}, MaxSessionsUDP), open: map[string]*listening{}}
-}
-
-var errOutside = errors.New("the address is not of the overlay")
-
-// Dial connects to "name:port" or "address:port" in the overlay. network is "tcp" or "udp".
-func (f *Forwarder) Dial(ctx context.Context, network, to string) (net.Conn, error) {
-	host, portText, err := net.SplitHostPort(to)
-	if err != nil {
-		return nil, fmt.Errorf("the destination %.300q is not \"name:port\"", to)
-	}
-	port, err := strconv.ParseUint(portText, 10, 16)
-	if err != nil || port == 0 {
-		return nil, fmt.Errorf("the port of the destination %.300q is not between 1 and 65535", to)
-	}
-	ctx, cancel := context.WithTimeout(ctx, DialTimeout)
-	defer cancel()
-	var addresses []netip.Addr
-	if a, err := netip.ParseAddr(host); err == nil {
-		a = a.Unmap()
-		if !f.inside(a) {
-			return nil, fmt.Errorf("%s: %w", a, errOutside)
-		}
-		addresses = []netip.Addr{a}
-	} else if addresses, err = f.resolver.Resolve(ctx, host); err != nil {
-		return nil, err
-	}
-	var last error = fmt.Errorf("the name %s has no address", host)
-	for _, a := range addresses {
-		if !f.inside(a) {
-			last = fmt.Errorf("%s: %w", a, errOutside)
-			continue
-		}
-		c, err := f.network.DialAddr(ctx, network, netip.AddrPortFrom(a, uint16(port)))
-		if err == nil {
-			return c, nil
-		}
-		last = fmt.Errorf("%s at %s: %w", to, a, err)
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	return nil, last
 }
 
 func (f *Forwarder) inside(a netip.Addr) bool {

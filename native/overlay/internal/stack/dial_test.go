@@ -1,0 +1,123 @@
+package stack
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/tailscale/wireguard-go/tun"
+
+	"seganet.internal/overlay/internal/stack/stacktest"
+)
+
+// without6 makes two nodes between which IPv6 is lost, and a forwarder of the first.
+func without6(t *testing.T) (b *Stack, f *Forwarder) {
+	t.Helper()
+	var stacks []*Stack
+	for _, addresses := range [][]netip.Addr{addrA, addrB} {
+		s, err := New(Options{Addresses: addresses})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		stacks = append(stacks, s)
+	}
+	stacktest.Join(stacks[0].Device(), stacks[1].Device(), func(_ tun.Device, packet []byte) bool { return packet[0]>>4 == 6 })
+	f = NewForwarder(stacks[0], names{"hub": addrB}, inB, nil)
+	t.Cleanup(f.Close)
+	return stacks[1], f
+}
+
+func TestAnAddressWithoutAnAnswerCostsTheOtherOneLittle(t *testing.T) {
+	b, f := without6(t)
+	if err := b.Offer("tcp", 1883, echoTCP(t)); err != nil {
+		t.Fatal(err)
+	}
+	for i, limit := range []time.Duration{DialTimeout / 2, dialAlone} { // the second time, the address is known
+		start := time.Now()
+		c, err := f.Dial(t.Context(), "tcp", "hub:1883")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d > limit {
+			t.Errorf("connection %d took %v", i+1, d)
+		}
+		exchange(t, c, 1<<10)
+	}
+}
+
+// askUntilAnswered sends a datagram until an answer comes, as a client of CoAP does.
+func askUntilAnswered(t *testing.T, at net.Addr) {
+	t.Helper()
+	c, err := net.Dial("udp", at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	buf := make([]byte, 16)
+	for start := time.Now(); time.Since(start) < 20*time.Second; {
+		c.Write([]byte("question"))
+		c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		if n, err := c.Read(buf); err == nil && string(buf[:n]) == "question" {
+			return
+		}
+	}
+	t.Fatal("no answer")
+}
+
+func TestDatagramsTakeTheAddressThatAnswers(t *testing.T) {
+	b, f := without6(t)
+	if err := b.Offer("udp", 5683, echoUDP(t)); err != nil {
+		t.Fatal(err)
+	}
+	at, err := f.Forward("udp", "127.0.0.1:0", "hub:5683")
+	if err != nil {
+		t.Fatal(err)
+	}
+	askUntilAnswered(t, at)
+}
+
+func TestDatagramsLeaveAnAddressThatRefuses(t *testing.T) {
+	a, b, _ := pair(t)
+	target := echoUDP(t)
+	device := []netip.Addr{netip.MustParseAddr("fd00:1::9"), netip.MustParseAddr("198.18.0.9")}
+	for _, each := range device { // on the LAN it has IPv6 only
+		if err := b.AddAddress(each, func(string, uint16) (string, bool) { return target, each.Is6() }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := NewForwarder(a, names{"meter": device}, inB, nil)
+	t.Cleanup(f.Close)
+	at, err := f.Forward("udp", "127.0.0.1:0", "meter:5683")
+	if err != nil {
+		t.Fatal(err)
+	}
+	askUntilAnswered(t, at)
+}
+
+func TestAnAddressThatRefusedIsTriedAgain(t *testing.T) {
+	var a reachability
+	six, four := addrB[0], addrB[1]
+	first := func(network string) netip.Addr {
+		list := []netip.Addr{six, four}
+		a.order(network, list)
+		return list[0]
+	}
+	for i, step := range []struct {
+		change   func()
+		udp, tcp netip.Addr
+	}{
+		{func() {}, four, six},
+		{func() { a.note(four, false) }, six, six},
+		{func() { a.note(six, false) }, four, four},
+		{func() { a.note(four, false) }, six, six},
+		{func() { a.note(four, true) }, four, four},
+		{func() { a.forget([]netip.Addr{six, four}, four); a.note(six, true); a.note(four, false) }, six, six},
+	} {
+		step.change()
+		if u, c := first("udp"), first("tcp"); u != step.udp || c != step.tcp {
+			t.Errorf("step %d: %v by UDP, %v by TCP", i, u, c)
+		}
+	}
+}
