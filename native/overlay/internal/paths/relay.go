@@ -28,6 +28,10 @@ const (
 	relayCheckIdle = 30 * time.Second
 	// relayCheckLimit is how long an answer may take.
 	relayCheckLimit = 800 * time.Millisecond
+	// relayKeptRetry is the pause between attempts while the allocation of before still works.
+	relayKeptRetry = 30 * time.Second
+	// relayLinger is how long a replaced allocation still receives: peers send there until they know the other one.
+	relayLinger = 2 * time.Second
 	// relayBetter is how often a node that reaches its relay by TCP or TLS tries UDP again.
 	relayBetter = 5 * time.Minute
 )
@@ -43,10 +47,11 @@ type relay struct {
 	current *Allocation
 	again   chan string // a reason to open another one
 	last    error
+	leaving map[*Allocation]*time.Timer // replaced ones
 }
 
 func newRelay(deliver func([]byte, netip.AddrPort), busy func() bool, changed func(*Allocation, string)) *relay {
-	return &relay{deliver: deliver, changed: changed, busy: busy, again: make(chan string, 1)}
+	return &relay{deliver: deliver, changed: changed, busy: busy, again: make(chan string, 1), leaving: map[*Allocation]*time.Timer{}}
 }
 
 // set replaces servers and credentials. The allocation stays if its server is still there and the user is the same: new
@@ -90,6 +95,7 @@ func (r *relay) failure() error {
 // run opens allocations until ctx ends. Nothing else ends it (CYPHONIC notes §2.2: a relay that was given up once stayed
 // lost for hours).
 func (r *relay) run(ctx context.Context) {
+	defer r.leave()
 	defer r.replace(nil, "shut down")
 	why := ""
 	pause := time.Duration(relayRetryFirst)
@@ -111,6 +117,13 @@ func (r *relay) run(ctx context.Context) {
 			r.mu.Lock()
 			r.last = err
 			r.mu.Unlock()
+			if old := r.allocation(); old != nil && ctx.Err() == nil && old.Check(relayCheckLimit) == nil {
+				pause = relayRetryFirst
+				if other := r.hold(ctx, old, relayKeptRetry); other != "" {
+					why = other
+				}
+				continue
+			}
 			r.replace(nil, err.Error())
 			select {
 			case <-ctx.Done():
@@ -123,10 +136,11 @@ func (r *relay) run(ctx context.Context) {
 		}
 		pause = relayRetryFirst
 		r.replace(a, why)
-		why = r.hold(ctx, a)
+		why = r.hold(ctx, a, 0)
 	}
 }
 
+// replace puts an allocation into force; nil is none. The one of before goes on receiving for relayLinger.
 func (r *relay) replace(a *Allocation, why string) {
 	r.mu.Lock()
 	old := r.current
@@ -139,15 +153,46 @@ func (r *relay) replace(a *Allocation, why string) {
 		return
 	}
 	r.changed(a, why)
-	if old != nil {
+	switch {
+	case old == nil:
+	case a == nil:
 		old.Close()
+	default:
+		r.linger(old)
 	}
 }
 
-// hold returns when another allocation is needed, and says why.
-func (r *relay) hold(ctx context.Context, a *Allocation) string {
+func (r *relay) linger(a *Allocation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leaving[a] = time.AfterFunc(relayLinger, func() {
+		r.mu.Lock()
+		delete(r.leaving, a)
+		r.mu.Unlock()
+		a.Close()
+	})
+}
+
+// leave gives the replaced allocations back at once.
+func (r *relay) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for a, t := range r.leaving {
+		if t.Stop() {
+			a.Close()
+		}
+	}
+	clear(r.leaving)
+}
+
+// hold returns when another allocation is needed, and says why. It returns "" after limit; 0 is no limit.
+func (r *relay) hold(ctx context.Context, a *Allocation, limit time.Duration) string {
 	tick := time.NewTicker(relayCheckBusy)
 	defer tick.Stop()
+	var late <-chan time.Time
+	if limit > 0 {
+		late = time.After(limit)
+	}
 	checked, opened := time.Now(), time.Now()
 	for {
 		select {
@@ -155,6 +200,8 @@ func (r *relay) hold(ctx context.Context, a *Allocation) string {
 			return "shut down"
 		case why := <-r.again:
 			return why
+		case <-late:
+			return ""
 		case <-a.Dead():
 			return "the connection to the relay ended"
 		case now := <-tick.C:
@@ -171,6 +218,7 @@ func (r *relay) hold(ctx context.Context, a *Allocation) string {
 			}
 			checked = now
 			if err := a.Check(relayCheckLimit); err != nil {
+				a.kill() // if no other one is granted, this one is not kept
 				return err.Error()
 			}
 		}

@@ -1,0 +1,89 @@
+package paths
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// keptRelay runs a relay's client. It returns what it announces, and its end.
+func keptRelay(t *testing.T) (r *relay, announced chan *Allocation, end func()) {
+	t.Helper()
+	announced = make(chan *Allocation, 16)
+	r = newRelay(noPacket, func() bool { return false }, func(a *Allocation, _ string) { announced <- a })
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); r.run(ctx) }()
+	end = func() { cancel(); <-done }
+	t.Cleanup(end)
+	return r, announced, end
+}
+
+func next(t *testing.T, announced chan *Allocation) *Allocation {
+	t.Helper()
+	select {
+	case a := <-announced:
+		return a
+	case <-time.After(20 * time.Second):
+		t.Fatal("no allocation is announced")
+		return nil
+	}
+}
+
+func TestAnAllocationStaysWhileNoOtherOneIsGranted(t *testing.T) {
+	_, at := testRelay(t, &fakeNetwork{})
+	r, announced, _ := keptRelay(t)
+	r.set(TURN{Servers: []Server{at}, User: testUser, Password: testPassword})
+	a := next(t, announced)
+	r.set(TURN{Servers: []Server{at}, User: testUser, Password: "wrong"})
+	for start := time.Now(); r.failure() == nil; time.Sleep(5 * time.Millisecond) {
+		if time.Since(start) > 20*time.Second {
+			t.Fatal("the wrong password was taken")
+		}
+	}
+	select {
+	case b := <-announced:
+		t.Fatalf("announced after a failed attempt: %+v", b)
+	case <-time.After(relayCheckLimit + 200*time.Millisecond):
+	}
+	if r.allocation() != a || a.Check(10*time.Second) != nil {
+		t.Fatal("the allocation of before does not work")
+	}
+	r.set(TURN{Servers: []Server{at}, User: testUser + "2", Password: testPassword})
+	if b := next(t, announced); b == nil || b == a || r.failure() != nil {
+		t.Fatalf("after the right password: %+v, %v", b, r.failure())
+	}
+}
+
+func TestAReplacedAllocationReceivesForAWhile(t *testing.T) {
+	s, at := testRelay(t, &fakeNetwork{})
+	r, announced, _ := keptRelay(t)
+	r.set(TURN{Servers: []Server{at}, User: testUser, Password: testPassword})
+	a := next(t, announced)
+	r.set(TURN{Servers: []Server{at}, User: testUser + "2", Password: testPassword})
+	next(t, announced)
+	replaced := time.Now()
+	if err := a.Check(10 * time.Second); err != nil && time.Since(replaced) < relayLinger/2 {
+		t.Fatalf("the allocation of before: %v", err)
+	}
+	for s.AllocationCount() > 1 {
+		if time.Since(replaced) > 20*time.Second {
+			t.Fatal("the allocation of before stays")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if d := time.Since(replaced); d < relayLinger/2 {
+		t.Errorf("the allocation of before ended after %v", d)
+	}
+}
+
+func TestTheEndGivesReplacedAllocationsBack(t *testing.T) {
+	s, at := testRelay(t, &fakeNetwork{})
+	r, announced, end := keptRelay(t)
+	for _, user := range []string{testUser, testUser + "2"} {
+		r.set(TURN{Servers: []Server{at}, User: user, Password: testPassword})
+		next(t, announced)
+	}
+	end()
+	noneLeft(t, s, "the relay")
+}
