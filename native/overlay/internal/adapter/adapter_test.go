@@ -59,6 +59,9 @@ func TestParseTable(t *testing.T) {
 	if _, err := table.Bind(assigned[:1]); err == nil || !strings.Contains(err.Error(), "pump") {
 		t.Error(err)
 	}
+	if part := table.Bound(assigned[:1]); len(part) != 1 || part[0].Name != "lamp" || part[0].Addr4 != assigned[0].Addr4 {
+		t.Errorf("%+v", part)
+	}
 	row := func(s string) string { return `{"devices":[` + s + `]}` }
 	many := strings.TrimSuffix(strings.Repeat(`{"name":"a","lan":"10.0.0.1","ports":[]},`, wire.MaxDevices+1), ",")
 	for what, text := range map[string]string{

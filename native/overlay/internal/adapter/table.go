@@ -156,16 +156,24 @@ func (t Table) Names() []string {
 // Bind returns the table with the virtual addresses that the authentication service assigned. A device without one is an error: renew the
 // certificate with the new table first.
 func (t Table) Bind(assigned []wire.Device) (Table, error) {
-	bound := slices.Clone(t)
-	for i := range bound {
-		d := &bound[i]
-		at := slices.IndexFunc(assigned, func(a wire.Device) bool { return a.Name == d.Name })
-		if at < 0 {
+	bound := t.Bound(assigned)
+	for _, d := range t {
+		if !slices.ContainsFunc(bound, func(b Device) bool { return b.Name == d.Name }) {
 			return nil, fmt.Errorf("the device %q is not in the node's certificate; the certificate must be renewed with the new table", d.Name)
 		}
-		d.Addr4, d.Addr6 = assigned[at].Addr4, assigned[at].Addr6
 	}
 	return bound, nil
+}
+
+// Bound returns the devices that have a virtual address, with it.
+func (t Table) Bound(assigned []wire.Device) (bound Table) {
+	for _, d := range t {
+		if at := slices.IndexFunc(assigned, func(a wire.Device) bool { return a.Name == d.Name }); at >= 0 {
+			d.Addr4, d.Addr6 = assigned[at].Addr4, assigned[at].Addr6
+			bound = append(bound, d)
+		}
+	}
+	return bound
 }
 
 // Targets returns the devices for the packet filter. With translate true a Translator stands before them: a virtual

@@ -1,9 +1,6 @@
 package node_test
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -69,62 +66,4 @@ func TestARevocationIsAskedForWhileTheNodeServicesAreDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("cut off after %v", eventually(t, "the hub drops the revoked node", func() bool { return len(status(t, h).Peers) == 0 }))
-}
-
-func TestANewDeviceOfTheFileIsReachedByName(t *testing.T) {
-	r := servetest.Start(t, servetest.Config(t))
-	if _, err := r.Auth.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"tcp/*"}}}}); err != nil {
-		t.Fatal(err)
-	}
-	hub := servetest.Save(t, servetest.Join(t, r, "hub", nil))
-	gateway := servetest.Save(t, servetest.Join(t, r, "hall-3", nil))
-	port := echoServer(t)
-	_, port, _ = strings.Cut(port, ":")
-	file := filepath.Join(t.TempDir(), "devices.json")
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	device := func(name string) string {
-		return `{"name":"` + name + `","lan":"127.0.0.1","ports":["tcp/` + port + `"]}`
-	}
-	write(`{"devices":[` + device("pump") + `]}`)
-	run(t, gateway, func(o *node.Options) { o.DevicesFile = file })
-	h, _ := run(t, hub, nil)
-	reached := func(name string) func() bool {
-		at := forwardTo(t, h, name+".hall-3:"+port)
-		return func() bool { return echo(at) == nil }
-	}
-	eventually(t, "the device of the start answers", reached("pump"))
-	write(`{"devices":[{"name":"fan","lan":"127.0.0.1","ports":["nonsense"]}]}`)
-	write(`{"devices":[` + device("fan") + `]}`)
-	t.Logf("reached %v after the change", eventually(t, "the new device answers", reached("fan")))
-	if reached("pump")() {
-		t.Error("the device that left the file answers still")
-	}
-}
-
-func TestARenewalThatFailsLeavesTheTableInForce(t *testing.T) {
-	r, others := servetest.Split(t, 1)
-	servetest.Start(t, others[0])
-	gateway := servetest.Save(t, servetest.Join(t, r, "hall-3", nil, "pump"))
-	file := filepath.Join(t.TempDir(), "devices.json")
-	if err := os.WriteFile(file, []byte(`{"devices":[{"name":"pump","lan":"127.0.0.1"}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r.Close()
-	g, stop := run(t, gateway, func(o *node.Options) { o.DevicesFile = file })
-	if s := status(t, g); !strings.HasPrefix(s.FQDN, "hall-3.") {
-		t.Errorf("%+v", s)
-	}
-	stop()
-	if err := os.WriteFile(file, []byte(`{"devices":[{"name":"fan","lan":"127.0.0.1"}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	err := node.Run(t.Context(), node.Options{State: gateway, DevicesFile: file})
-	if err == nil || !strings.Contains(err.Error(), "authentication service") {
-		t.Errorf("a device without an address: %v", err)
-	}
 }

@@ -13,7 +13,8 @@ import (
 // devicesEvery is how often the file with the table of devices is looked at.
 const devicesEvery = 2 * time.Second
 
-// openDevices takes the table of devices at the start.
+// openDevices takes the table of devices at the start. While the authentication service is out of reach, the devices that
+// the certificate names are there, and watchDevices tries the whole table again.
 func (n *Node) openDevices(ctx context.Context) error {
 	if n.o.DevicesFile == "" {
 		return nil
@@ -24,7 +25,9 @@ func (n *Node) openDevices(ctx context.Context) error {
 		return err
 	}
 	if n.table, _, err = n.bindDevices(ctx, t); err != nil {
-		return err
+		n.table = t.Bound(n.current().Devices)
+		n.devicesState = fileState{} // not that of a table that was taken
+		n.log.Warn("the table of devices is taken in part; trying again", "devices", len(n.table), "without", len(t)-len(n.table), "error", err)
 	}
 	return n.tracker.SetDevices(n.table.Targets(n.o.TUN != ""))
 }
