@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seganet.internal/overlay/internal/control"
+	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/node"
 	"seganet.internal/overlay/internal/serve"
 	"seganet.internal/overlay/internal/servetest"
@@ -108,4 +109,28 @@ func TestANodeStartsWithTheDevicesOfItsCertificate(t *testing.T) {
 			t.Fatal("the table was not tried again")
 		}
 	}
+}
+
+func TestARenewalCountsThoughItCannotBeSaved(t *testing.T) {
+	p := newPlant(t, "pump")
+	p.table("pump")
+	run(t, p.gateway, func(o *node.Options) { o.DevicesFile, o.HousekeepingEvery = p.file, 50*time.Millisecond })
+	file := filepath.Join(p.gateway, identity.MembershipFile)
+	blocked := filepath.Join(file, "not empty") // root may write everywhere, but replace no folder that is not empty
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(blocked, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p.table("pump", "fan")
+	h, _ := run(t, p.hub, nil)
+	eventually(t, "the new device answers", p.reached(h, "fan"))
+	if err := os.RemoveAll(file); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the membership is saved", func() bool {
+		m, err := identity.LoadMember(p.gateway, time.Now())
+		return err == nil && len(m.Devices) == 2
+	})
 }

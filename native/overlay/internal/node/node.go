@@ -76,8 +76,10 @@ type Node struct {
 	expose  *stack.Forwarder // offers with a TUN: peers must not take the places of forwards
 	within  []netip.Prefix
 	peers   directory
-	redial  chan struct{}   // the node services are to be reached again without a pause
-	mapper  *portmap.Mapper // nil: no router is asked
+	redial  chan struct{} // the node services are to be reached again without a pause
+	// renewNow makes renewing look at the certificate at once.
+	renewNow chan struct{}
+	mapper   *portmap.Mapper // nil: no router is asked
 
 	devicesState fileState
 	cached       [sha256.Size]byte   // of the cache's file as this node wrote it
@@ -86,6 +88,10 @@ type Node struct {
 	offering     sync.Mutex          // one change of the offers at a time
 	applying     sync.Mutex          // one change of the policy at a time
 
+	changing sync.Mutex // one change of the membership at a time; guards the next two
+	unsaved  bool       // the membership in force is not on disk
+	roots    int64      // number of the list of roots
+
 	mu        sync.Mutex
 	member    *identity.Member
 	table     adapter.Table // of devices, with their addresses
@@ -93,7 +99,6 @@ type Node struct {
 	policy    wire.Policy
 	revoked   map[string]struct{}
 	revision  int64 // of the revocations
-	roots     int64 // number of the list of roots
 	turn      wire.TURN
 	dialing   context.CancelFunc // ends the attempt to reach the node services
 	link      *link              // nil: the node services are out of reach
@@ -160,7 +165,7 @@ func open(ctx context.Context, o Options) (n *Node, err error) {
 	}
 	n = &Node{o: o, log: o.Log, start: time.Now(), bind: bind.New(), member: m, revoked: map[string]struct{}{},
 		waiting: map[string]chan wire.Message{}, events: map[int]func(control.Event){}, tracker: policy.New(o.Log)}
-	n.redial = make(chan struct{}, 1)
+	n.redial, n.renewNow = make(chan struct{}, 1), make(chan struct{}, 1)
 	n.peers.init()
 	n.within = []netip.Prefix{netip.PrefixFrom(m.Self.Addresses[0], 48).Masked(), identity.Pool4()}
 	n.names = names.NewTable(m.Network + "." + wire.Domain)
@@ -335,6 +340,7 @@ func (n *Node) close() {
 	}
 	if m := n.paths.Load(); m != nil {
 		n.saveCache()
+		n.saveMembership()
 		m.Close()
 	}
 	if n.engine != nil {
@@ -389,16 +395,4 @@ func (n *Node) onLoopback() bool {
 		}
 	}
 	return false
-}
-
-// applyPolicy compiles the policy for this node.
-func (n *Node) applyPolicy() {
-	n.applying.Lock() // the latest one must win
-	defer n.applying.Unlock()
-	n.mu.Lock()
-	p, self := n.policy, n.member.Self
-	n.mu.Unlock()
-	if err := n.tracker.Update(p, self, n.services()); err != nil {
-		n.log.Error("the policy is not applied; the one of before stays", "error", err)
-	}
 }

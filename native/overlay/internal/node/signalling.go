@@ -87,6 +87,13 @@ func (n *Node) signalling(ctx context.Context) {
 	}
 }
 
+// linked is true while the node services are reached.
+func (n *Node) linked() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.link != nil
+}
+
 func (n *Node) disconnected(err error) {
 	n.mu.Lock()
 	was := n.link != nil
@@ -182,6 +189,10 @@ func (n *Node) pingEvery() time.Duration {
 func (n *Node) networkChanged(what string) {
 	n.log.Info("the network changed", "what", what)
 	n.reconnect("the network changed")
+	select {
+	case n.renewNow <- struct{}{}:
+	default:
+	}
 	n.paths.Load().NetworkChanged(what)
 	if n.mapper != nil {
 		n.mapper.Refresh()
