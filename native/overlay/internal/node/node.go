@@ -133,6 +133,7 @@ func Run(ctx context.Context, o Options) error {
 	task(func() { n.signalling(ctx) })
 	task(func() { n.renewing(ctx) })
 	task(func() { n.housekeeping(ctx) })
+	task(func() { n.refreshing(ctx) })
 	task(func() { n.askingRevocations(ctx) })
 	if o.DevicesFile != "" {
 		task(func() { n.watchDevices(ctx, n.devicesState) })

@@ -80,10 +80,10 @@ func (n *Node) install(fqdn string, chain []byte) (identity.Peer, error) {
 		return p, errors.New("a node is no peer of itself")
 	}
 	old := n.peers.byName(fqdn)
+	if old != nil && old.Certificate.NotBefore.After(p.Certificate.NotBefore) {
+		return old.Peer, nil // a certificate of before a renewal: a node service may learn of renewals late
+	}
 	if old != nil && old.WGKey != p.WGKey {
-		if old.Certificate.NotBefore.After(p.Certificate.NotBefore) {
-			return old.Peer, nil // a certificate of before a change of keys
-		}
 		n.removePeer(fqdn)
 	}
 	if old == nil && len(n.peers.all()) >= PeersMost {

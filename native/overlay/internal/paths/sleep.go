@@ -40,3 +40,11 @@ func (e *effects) answerOnly(t bind.Traffic) {
 		e.probe, e.ask, e.keepalive = false, false, false
 	}
 }
+
+// Awake is true for a peer that does not sleep.
+func (m *Manager) Awake(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.peers[name]
+	return p != nil && !p.sleeping.Load()
+}
