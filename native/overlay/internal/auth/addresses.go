@@ -68,6 +68,16 @@ func prefix6(tx *bbolt.Tx) [6]byte {
 	return p
 }
 
+// Prefix6 returns the network's IPv6 prefix.
+func (s *Service) Prefix6() (p netip.Prefix, err error) {
+	err = s.db.View(func(tx *bbolt.Tx) error {
+		six, _ := addresses(prefix6(tx), 0)
+		p = netip.PrefixFrom(six, 48)
+		return nil
+	})
+	return p, err
+}
+
 // addresses returns the IPv6 and the IPv4 address of a number.
 func addresses(prefix [6]byte, n uint16) (six, four netip.Addr) {
 	var a16 [16]byte

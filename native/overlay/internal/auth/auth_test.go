@@ -257,6 +257,15 @@ func TestAddressesRestForAYear(t *testing.T) {
 	}
 }
 
+func TestThePrefixHasTheNodesAndDevices(t *testing.T) {
+	s, _ := open(t, nil)
+	m, _ := enter(t, s, "a", "pump")
+	p := must(s.Prefix6())
+	if p.Bits() != 48 || !p.Contains(m.Addresses[0]) || !p.Contains(m.Devices[0].Addr6) {
+		t.Errorf("%s has not %s and %s", p, m.Addresses[0], m.Devices[0].Addr6)
+	}
+}
+
 func TestRenewalKeepsEverythingButTheCertificate(t *testing.T) {
 	s, c := open(t, nil)
 	m, k := enter(t, s, "a", "pump", "fan")

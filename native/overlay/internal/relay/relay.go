@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/pion/logging"
 	"github.com/pion/turn/v5"
 
+	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/udpbuf"
 )
 
@@ -45,6 +47,7 @@ type Options struct {
 	Public    []netip.Addr     // the relay's own addresses as nodes see them: one IPv4, one IPv6, or both
 	Secret    string           // shared with the node services
 	Allow     []netip.Prefix   // addresses that may be relayed to besides public ones and the relay's own
+	Overlay   netip.Prefix     // the network's IPv6 prefix, which is never relayed to; zero: unknown
 	Now       func() time.Time // nil: time.Now
 }
 
@@ -147,26 +150,37 @@ func (s *Server) quota(node, _ string, from net.Addr) bool {
 
 // permit decides where packets may be relayed to: the relay's own addresses (another node's allocation), public unicast
 // addresses, and those of Allow. Else a node could reach the relay's private network, for example a cloud's metadata.
+//
+// It refuses addresses inside the overlay, whatever Allow says. If the relay's host is a node with a TUN interface,
+// packets that are relayed there would reach peers as that node's own, past the policy.
 func (s *Server) permit(_ net.Addr, ip net.IP) bool {
 	a, ok := netip.AddrFromSlice(ip)
 	if !ok {
 		return false
 	}
 	a = a.Unmap()
-	for _, own := range s.opts.Public {
-		if a == own {
-			return true
-		}
+	if identity.Pool4().Contains(a) || s.opts.Overlay.Contains(a) {
+		return false
 	}
-	for _, p := range s.opts.Allow {
-		if p.Contains(a) {
-			return true
-		}
+	contains := func(p netip.Prefix) bool { return p.Contains(a) }
+	if slices.Contains(s.opts.Public, a) || slices.ContainsFunc(s.opts.Allow, contains) {
+		return true
 	}
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !shared.Contains(a)
+	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(special, contains)
 }
 
-var shared = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598
+// special are prefixes that are not of the public Internet (RFC 6890), or that lead to IPv4 addresses, which may be
+// private ones.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),
+	netip.MustParsePrefix("100.64.0.0/10"), // shared by carriers
+	netip.MustParsePrefix("192.0.0.0/24"),  // protocol assignments
+	netip.MustParsePrefix("198.18.0.0/15"), // benchmarks; its lower half is the overlay's pool
+	netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("64:ff9b::/96"),   // NAT64
+	netip.MustParsePrefix("64:ff9b:1::/48"), // NAT64, local (RFC 8215)
+	netip.MustParsePrefix("2002::/16"),      // 6to4
+}
 
 // generator opens the relayed sockets. It refuses TCP allocations (RFC 6062), which the overlay does not use.
 type generator struct {

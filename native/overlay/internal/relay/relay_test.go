@@ -191,6 +191,8 @@ func TestPrivateAddressesAreNotReached(t *testing.T) {
 		"203.0.113.7": true, "10.0.0.5": true, "192.168.5.9": true, "8.8.8.8": true, "2001:4860::1": true,
 		"127.0.0.1": false, "::1": false, "10.0.0.6": false, "192.168.6.1": false, "172.16.0.1": false, "169.254.169.254": false, "fe80::1": false, "fd00::1": false,
 		"100.64.0.1": false, "0.0.0.0": false, "::": false, "224.0.0.1": false, "ff02::1": false, "255.255.255.255": false, "::ffff:127.0.0.1": false,
+		"198.18.0.1": false, "198.18.255.254": false, "::ffff:198.18.0.1": false, "198.19.0.1": false, "198.20.0.1": true, "0.1.2.3": false, "192.0.0.8": false, "192.0.1.1": true,
+		"240.0.0.1": false, "64:ff9b::a00:1": false, "64:ff9b:1::a00:1": false, "2002:a00:1::1": false,
 	} {
 		if got := s.permit(nil, net.ParseIP(ip)); got != want {
 			t.Errorf("%s: %t", ip, got)
@@ -204,6 +206,19 @@ func TestPrivateAddressesAreNotReached(t *testing.T) {
 	}
 	if c.CreatePermission(&net.UDPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 80}) == nil {
 		t.Error("a private address is permitted")
+	}
+}
+
+func TestTheOverlayIsNotReachedThroughTheRelay(t *testing.T) {
+	s := &Server{opts: Options{Public: []netip.Addr{netip.MustParseAddr("198.18.0.1")}, Overlay: netip.MustParsePrefix("fd01:203:405::/48"),
+		Allow: []netip.Prefix{netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("fd00::/8")}}}
+	for ip, want := range map[string]bool{
+		"198.18.0.1": false, "198.18.0.2": false, "::ffff:198.18.0.2": false, "fd01:203:405::2": false,
+		"198.19.0.1": true, "fd01:203:406::2": true, // what the operator allowed
+	} {
+		if got := s.permit(nil, net.ParseIP(ip)); got != want {
+			t.Errorf("%s: %t", ip, got)
+		}
 	}
 }
 

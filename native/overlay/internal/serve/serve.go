@@ -276,7 +276,13 @@ func (r *Running) startRelay(relaySecret string) error {
 		o.Listeners = append(o.Listeners, r.front.turn)
 	}
 	var err error
-	if r.Relay, err = relay.New(o); err != nil {
+	if r.Auth != nil {
+		o.Overlay, err = r.Auth.Prefix6()
+	}
+	if err == nil {
+		r.Relay, err = relay.New(o)
+	}
+	if err != nil {
 		r.packets.Close()
 		r.stream.Close()
 		return err
