@@ -41,7 +41,7 @@ func runStatus(_ context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	var s node.Status
-	if err := askNode(*state, "status", nil, &s); err != nil {
+	if err := askNode(*state, "status", map[string]bool{"changes": true}, &s); err != nil {
 		return err
 	}
 	if *asJSON {

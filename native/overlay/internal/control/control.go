@@ -3,6 +3,8 @@
 //
 //	request  {"id":1,"method":"ping","params":{"name":"hub"}}
 //	answer   {"id":1,"result":{…}} or {"id":1,"error":{"text":"a sentence"}}
+//	status   {"id":1,"method":"status","params":{"changes":true}}: all peers with their changes; without it, 1,024 peers
+//	         with the number of their changes in a line of less than 1 MiB
 //	events   {"event":"path","time":"…","peer":{…},"text":"…"}, after the method "events"
 //
 //	offer    {"id":2,"method":"offer","params":{"name":"mqtt","network":"tcp","port":1883,"target":"127.0.0.1:1883"}}
@@ -56,7 +58,9 @@ type Event struct {
 
 // Node answers the requests.
 type Node interface {
-	Status() any
+	// Status is bounded, for programs that ask each second. With changes it has all peers, each with the latest changes
+	// of its path.
+	Status(changes bool) any
 	Peers() any
 	Doctor(ctx context.Context) any
 	Ping(ctx context.Context, name string) (any, error)
@@ -88,6 +92,7 @@ type params struct {
 	Port    uint16 `json:"port"`
 	Target  string `json:"target"`
 	On      *bool  `json:"on"`
+	Changes bool   `json:"changes"`
 }
 
 type answer struct {

@@ -22,7 +22,7 @@ type silent struct {
 	far chan net.Conn
 }
 
-func (s *silent) Status() any { return empty{} }
+func (s *silent) Status(bool) any { return empty{} }
 
 func (s *silent) Dial(context.Context, string, string) (net.Conn, error) {
 	a, b := net.Pipe()

@@ -129,7 +129,7 @@ func (s *session) do(ctx context.Context, r Request) (any, error) {
 	}
 	switch r.Method {
 	case "status":
-		return s.node.Status(), nil
+		return s.node.Status(p.Changes), nil
 	case "peers":
 		return map[string]any{"peers": s.node.Peers()}, nil
 	case "doctor":

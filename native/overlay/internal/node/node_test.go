@@ -70,7 +70,7 @@ func eventually(t *testing.T, what string, f func() bool) time.Duration {
 
 func status(t *testing.T, c *control.Client) (s node.Status) {
 	t.Helper()
-	if err := c.Ask("status", nil, &s, 5*time.Second); err != nil {
+	if err := c.Ask("status", map[string]bool{"changes": true}, &s, 5*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	return s

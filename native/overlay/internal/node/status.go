@@ -60,7 +60,13 @@ type Bytes struct {
 type pathEvent = paths.Event
 
 // Status implements control.Node.
-func (n *Node) Status() any { return n.status() }
+func (n *Node) Status(changes bool) any {
+	s := n.status()
+	if changes {
+		return s
+	}
+	return summarize(s)
+}
 
 // Peers implements control.Node.
 func (n *Node) Peers() any { return n.peerList() }

@@ -6,7 +6,7 @@
 const net = require('node:net');
 const { StringDecoder } = require('node:string_decoder');
 
-/** Characters of a line; the status of a thousand peers fits. */
+/** Characters of a line. The program keeps its status within that. */
 const MAX_LINE = 1 << 20;
 /** Requests without an answer. */
 const MAX_PENDING = 64;

@@ -2,6 +2,7 @@
 // What an overlay network node has: the program, if the node starts it, the connection to it, the nodes that follow it,
 // and the listeners that it offers.
 
+const { OfferConnection } = require('./offer-connection');
 const { OverlayOffers } = require('./overlay-offers');
 const { OverlayPorts } = require('./overlay-ports');
 const { OverlayProgram } = require('./overlay-program');
@@ -21,7 +22,10 @@ const START_MS = 10000;
 class OverlayLink {
   #program;
   #watch;
-  #offers = new OverlayOffers((method, params, timeoutMs) => this.#watch.request(method, params, timeoutMs));
+  #offering;
+  #offers = new OverlayOffers((method, params, timeoutMs) =>
+    this.#offering.request(method, params, timeoutMs)
+  );
   #ports;
   /** @type {Set<User>} */
   #users = new Set();
@@ -40,6 +44,7 @@ class OverlayLink {
   constructor(folder, start, onProblem) {
     this.socket = controlSocket(folder);
     this.#ports = new OverlayPorts(this.socket);
+    this.#offering = new OfferConnection(this.socket, () => this.#offers.lost());
     this.#program = start && new OverlayProgram({ ...start, folder }, { onProblem });
     this.#watch = new OverlayWatch(
       { socket: this.socket, graceMs: start ? START_MS : 0 },
@@ -59,7 +64,6 @@ class OverlayLink {
         },
         onState: (problem) => {
           if (problem) this.status = null;
-          if (problem) this.#offers.lost();
           for (const user of this.#users) user.onState(problem);
         }
       }
@@ -109,6 +113,7 @@ class OverlayLink {
   async close() {
     this.#users.clear();
     this.#ports.close();
+    this.#offering.close();
     this.#watch.close();
     await this.#program?.close();
   }

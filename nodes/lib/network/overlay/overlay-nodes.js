@@ -25,11 +25,12 @@ function viewOf({ id, name = '', link, failure }) {
   const { status, pathChanges } = link;
   if (!status) return { ...shared, ...none, reason: link.problem || 'The program is being started.' };
   const peers = status.peers.slice(0, MAX_PEERS);
+  const peersLeftOut = status.peersLeftOut + status.peers.length - peers.length;
   return {
     ...shared,
     reason: '',
-    status: { ...status, peers },
-    peersLeftOut: status.peers.length - peers.length,
+    status: { ...status, peers, peersLeftOut },
+    peersLeftOut,
     pathChanges
   };
 }

@@ -98,29 +98,6 @@ class OverlayWatch {
     this.#timer.unref();
   }
 
-  /**
-   * Requests something that ends with the connection. If the program does not answer in time, it may have done it or do
-   * it later. So the connection is given up, and with it all that it requested.
-   * @param {string} method
-   * @param {object} [params]
-   * @param {number} [timeoutMs]
-   * @returns {Promise<any>}
-   */
-  async request(method, params, timeoutMs) {
-    const connection = this.#connection;
-    if (!connection) throw new Error(this.#problem || 'The overlay is not connected yet.');
-    try {
-      return await connection.request(method, params, timeoutMs);
-    } catch (error) {
-      const failure = /** @type {import('./control-connection').OverlayError} */ (error);
-      if (failure.code === 'timeout' && !connection.isOver) {
-        connection.close();
-        this.#lost(failure);
-      }
-      throw failure;
-    }
-  }
-
   /** @param {Error} error */
   #lost(error) {
     if (this.#isClosed) return;

@@ -39,6 +39,7 @@ const MAX_TEXT = 300;
  * @property {string} relayProblem '' = none
  * @property {boolean} isRelayOnly direct paths are switched off
  * @property {Peer[]} peers
+ * @property {number} peersLeftOut more peers than those
  * @property {Record<string, number>} refused packets by reason, both directions
  *
  * @typedef {object} OverlayEvent
@@ -106,6 +107,7 @@ function statusOf(given) {
     peers: list(given?.peers)
       .slice(0, MAX_PEERS)
       .flatMap((each) => peerOf(each) ?? []),
+    peersLeftOut: count(given?.peersLeftOut) + Math.max(0, list(given?.peers).length - MAX_PEERS),
     refused
   };
 }
@@ -168,7 +170,7 @@ function messageOf({ at, event, text: reason, peer }) {
  * @param {OverlayStatus} status
  * @returns {import('../../base/status').Shown}
  */
-function shownOf({ peers, services }) {
+function shownOf({ peers, peersLeftOut, services }) {
   if (services.isRevoked) return { fill: 'red', shape: 'ring', text: 'revoked: invite this node again' };
   if (services.isRefused) return { fill: 'red', shape: 'ring', text: 'the services refuse this node' };
   const direct = peers.filter(({ path }) => path === 'direct').length;
@@ -179,6 +181,7 @@ function shownOf({ peers, services }) {
   if (relayed > 0) parts.push(`${relayed} by relay`);
   if (asleep > 0) parts.push(`${asleep} asleep`);
   if (silent > 0) parts.push(`${silent} unreachable`);
+  if (peersLeftOut > 0) parts.push(`${peersLeftOut} more`);
   return {
     fill: silent > 0 ? 'yellow' : 'green',
     shape: 'dot',

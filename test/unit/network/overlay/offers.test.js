@@ -57,6 +57,25 @@ test('offers a service again after the program was restarted', async () => {
   expect(states).toEqual(['']);
 });
 
+test('keeps an offer while the status cannot be read', async () => {
+  let isBroken = false;
+  program.answer = ({ method }) => (isBroken && method === 'status' ? 'x'.repeat(2 << 20) : null);
+  link.offer(service({}), () => {});
+  link.open();
+  await eventually(() => names().length === 1 && link.status);
+  const asked = program.requests.length;
+  isBroken = true;
+  // Two losses, and two connections after them.
+  await eventually(
+    () => program.requests.slice(asked).filter(({ method }) => method === 'events').length > 1
+  );
+  expect(link.problem).toMatch(/it sent a line that is/);
+  expect(names()).toEqual(['mqtt-1883']);
+  isBroken = false;
+  await eventually(() => link.status);
+  expect(program.requests.filter(({ method }) => method === 'offer')).toHaveLength(1);
+});
+
 test('reports a refusal once, and offers the service when the program takes it', async () => {
   let isRefused = true;
   program.answer = ({ id, method }) =>
@@ -101,7 +120,7 @@ test('ends an offer that the program took without an answer, and offers it again
   program.answer = ({ method, params }) => {
     if (method !== 'offer' || !isSilent) return null;
     isSilent = false;
-    const [connection] = program.connections;
+    const connection = [...program.connections][1];
     program.offers.set(connection, [{ ...params, proto: params.network }]);
     return '';
   };

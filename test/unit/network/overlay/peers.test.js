@@ -96,6 +96,16 @@ test('reads a status, and leaves out what is malformed', () => {
   expect(shownOf(statusOf({}))).toMatchObject({ fill: 'green', text: 'no peer in use' });
 });
 
+test('counts the peers that it does not show', () => {
+  const status = statusOf({
+    peers: Array.from({ length: 1025 }, (_, i) => ({ name: `n${i}`, path: 'direct' })),
+    peersLeftOut: 7
+  });
+  expect(status.peers).toHaveLength(1024);
+  expect(shownOf(status).text).toBe('1024 direct, 8 more');
+  expect(statusOf({ peersLeftOut: -1 }).peersLeftOut).toBe(0);
+});
+
 test('a node that the services refuse is red, and one that does not reach them is not', () => {
   const ofServices = (servicesError, signalling = false) => statusOf({ servicesError, node: { signalling } });
   const revoked =
