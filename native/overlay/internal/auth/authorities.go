@@ -25,7 +25,7 @@ type authorityRecord struct {
 // rootOverlap is how long an old root stays trusted after a new one signs: every certificate of the old one has expired.
 const rootOverlap = identity.NodeLife + identity.ClockSlack
 
-func addAuthority(tx *bbolt.Tx, a *identity.Authority, from time.Time) error {
+func addAuthority(tx *bbolt.Tx, a *identity.Authority, from, now time.Time) error {
 	key, err := identity.MarshalIdentityKey(a.Key)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func addAuthority(tx *bbolt.Tx, a *identity.Authority, from time.Time) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(putJSON(b, binary.BigEndian.AppendUint64(nil, n), r), bump(tx, metaRootNo), bump(tx, metaVersion))
+	return errors.Join(putJSON(b, binary.BigEndian.AppendUint64(nil, n), r), advance(tx, now, metaRootNo, metaVersion))
 }
 
 // keyring is the set of authorities at a moment.
@@ -128,7 +128,7 @@ func (s *Service) Rotate(immediately bool) error {
 		if immediately {
 			from = now
 		}
-		return addAuthority(tx, a, from)
+		return addAuthority(tx, a, from, now)
 	})
 }
 

@@ -103,7 +103,7 @@ func (s *Service) Join(ctx context.Context, r wire.JoinRequest, chain []*x509.Ce
 		if counter(tx, metaLive) >= maxNodes {
 			return &wire.Error{Code: wire.CodeFull, Text: fmt.Sprintf("The network has %d nodes, which is the limit. Revoke some, or make another network.", maxNodes)}
 		}
-		if err := bump(tx, metaLive); err != nil {
+		if err := setCounter(tx, metaLive, counter(tx, metaLive)+1); err != nil {
 			return err
 		}
 		n := &nodeRecord{Name: p.name, Groups: p.groups, Joined: now, By: p.by}
@@ -311,7 +311,7 @@ func (s *Service) Revoke(r wire.RevokeRequest) error {
 				return err
 			}
 		}
-		return errors.Join(putJSON(tx.Bucket(bucketNodes), []byte(n.Name), n), bump(tx, metaRevNo), bump(tx, metaVersion))
+		return errors.Join(putJSON(tx.Bucket(bucketNodes), []byte(n.Name), n), advance(tx, now, metaRevNo, metaVersion))
 	})
 }
 

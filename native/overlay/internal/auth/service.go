@@ -77,7 +77,7 @@ func Open(o Options) (*Service, error) {
 		} else if err := a.Check(s.now()); err != nil {
 			return err
 		}
-		return addAuthority(tx, a, s.now())
+		return addAuthority(tx, a, s.now(), s.now())
 	})
 	if err == nil {
 		err = s.Maintain()
@@ -192,7 +192,7 @@ func (s *Service) Maintain() error {
 			return err
 		}
 		for _, k := range old {
-			if err := errors.Join(tx.Bucket(bucketAuthorities).Delete(k), bump(tx, metaRootNo), bump(tx, metaVersion)); err != nil {
+			if err := errors.Join(tx.Bucket(bucketAuthorities).Delete(k), advance(tx, now, metaRootNo, metaVersion)); err != nil {
 				return err
 			}
 			slog.Info("an old root is no longer trusted, as its last certificate has expired")
@@ -202,7 +202,7 @@ func (s *Service) Maintain() error {
 		}
 		n, err := dropExpired(tx, bucketRevoked, func(r revokedRecord) bool { return now.After(r.NotAfter) })
 		if err == nil && n > 0 {
-			err = errors.Join(bump(tx, metaRevNo), bump(tx, metaVersion))
+			err = advance(tx, now, metaRevNo, metaVersion)
 		}
 		return err
 	})
@@ -227,14 +227,15 @@ func dropExpired[T any](tx *bbolt.Tx, bucket []byte, expired func(T) bool) (int,
 	return len(keys), err
 }
 
-// SetPolicy replaces the policy. Its version becomes one more than the old one's, whatever p says.
+// SetPolicy replaces the policy. Its version becomes higher than the old one's, whatever p says.
 func (s *Service) SetPolicy(p wire.Policy) (wire.Policy, error) {
+	now := s.now()
 	err := s.update(func(tx *bbolt.Tx) error {
 		var old wire.Policy
 		if _, err := getJSON(tx.Bucket(bucketMeta), metaPolicy, &old); err != nil {
 			return err
 		}
-		p.Version = old.Version + 1
+		p.Version = nextNumber(old.Version, now)
 		if p.Allow == nil {
 			p.Allow = []wire.Rule{}
 		}
@@ -248,7 +249,7 @@ func (s *Service) SetPolicy(p wire.Policy) (wire.Policy, error) {
 		if len(text) > wire.MaxPolicyBytes {
 			return &wire.Error{Code: wire.CodeFull, Text: fmt.Sprintf("The policy has %d bytes, the limit is %d. Use groups to say more with fewer rules.", len(text), wire.MaxPolicyBytes)}
 		}
-		return errors.Join(tx.Bucket(bucketMeta).Put(metaPolicy, text), bump(tx, metaVersion))
+		return errors.Join(tx.Bucket(bucketMeta).Put(metaPolicy, text), advance(tx, now, metaVersion))
 	})
 	return p, err
 }

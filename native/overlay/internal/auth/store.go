@@ -115,7 +115,7 @@ func putJSON(b *bbolt.Bucket, key []byte, v any) error {
 	return b.Put(key, data)
 }
 
-// counter reads a number of the meta bucket; bump adds one to it.
+// counter reads a number of the meta bucket.
 func counter(tx *bbolt.Tx, key []byte) int64 {
 	if b := tx.Bucket(bucketMeta).Get(key); len(b) == 8 {
 		return int64(binary.BigEndian.Uint64(b))
@@ -127,4 +127,17 @@ func setCounter(tx *bbolt.Tx, key []byte, v int64) error {
 	return tx.Bucket(bucketMeta).Put(key, binary.BigEndian.AppendUint64(nil, uint64(v)))
 }
 
-func bump(tx *bbolt.Tx, key []byte) error { return setCounter(tx, key, counter(tx, key)+1) }
+// advance gives changed documents their next numbers.
+func advance(tx *bbolt.Tx, now time.Time, keys ...[]byte) error {
+	for _, key := range keys {
+		if err := setCounter(tx, key, nextNumber(counter(tx, key), now)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextNumber returns the number of a document that follows the one with the number last. Nodes ignore documents with a
+// lower number than the highest that they have seen. So numbers also grow over a restore of the database from a backup:
+// each is the time in seconds, or more.
+func nextNumber(last int64, now time.Time) int64 { return max(last+1, now.Unix()) }

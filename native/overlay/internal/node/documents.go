@@ -26,14 +26,22 @@ func (n *Node) takePolicy(s wire.Signed) {
 		return
 	}
 	n.mu.Lock()
-	older := p.Version < n.policy.Version
-	if !older {
+	newest := n.policy.Version
+	if p.Version >= newest {
 		n.policy = p
 	}
 	n.mu.Unlock()
-	if !older {
-		n.applyPolicy()
+	if p.Version < newest {
+		n.older("policy", p.Version, newest)
+		return
 	}
+	n.applyPolicy()
+}
+
+// older reports a document that was signed before the one in force.
+func (n *Node) older(document string, number, newest int64) {
+	n.log.Warn("a document is ignored, as it is older than the one in force. If the authentication service was restored from a backup, change the document there",
+		"document", document, "number", number, "inForce", newest)
 }
 
 // applyPolicy compiles the policy for this node.
@@ -56,8 +64,9 @@ func (n *Node) takeRevocations(s wire.Signed) {
 		return
 	}
 	n.mu.Lock()
-	if r.Number < n.revision {
+	if newest := n.revision; r.Number < newest {
 		n.mu.Unlock()
+		n.older("revocation list", r.Number, newest)
 		return
 	}
 	n.revision, n.revoked = r.Number, r.Set()

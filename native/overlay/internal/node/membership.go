@@ -26,6 +26,9 @@ func (n *Node) takeRoots(s wire.Signed) {
 		n.log.Warn("the list of roots is refused", "error", err)
 		return
 	}
+	if r.Number < n.roots {
+		n.older("list of roots", r.Number, n.roots)
+	}
 	if r.Number <= n.roots {
 		return
 	}

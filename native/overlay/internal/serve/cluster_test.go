@@ -177,11 +177,11 @@ func TestAForgerOnTheBusIsNotBelieved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged := must(own.Sign(identity.DocPolicy, &wire.Policy{Version: 99, Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"tcp/*"}}}}))
+	forged := must(own.Sign(identity.DocPolicy, &wire.Policy{Version: 1 << 62, Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"tcp/*"}}}}))
 	const liar = "liarliarliar"
 	far := time.Now().Add(time.Hour).UnixNano()
 	for _, m := range []wire.Message{
-		&wire.News{Documents: wire.Documents{Version: 99, Policy: forged, Revocations: h.Welcome.Revocations, Roots: h.Welcome.Roots}},
+		&wire.News{Documents: wire.Documents{Version: 1 << 62, Policy: forged, Revocations: h.Welcome.Revocations, Roots: h.Welcome.Roots}},
 		&wire.Presence{Service: liar, Name: hub.FQDN, Since: far, Online: true, Certificate: evil.Certificate},
 		&wire.Presence{Service: liar, Name: hub.FQDN, Since: far, Online: false},
 		&wire.Deliver{To: evil.FQDN, Signal: wire.Signal{From: hub.FQDN, Type: wire.SignalOffer, Epoch: 1, Data: "x"}},

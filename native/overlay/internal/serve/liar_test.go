@@ -194,7 +194,7 @@ func TestALyingNodeServiceCannotForgeDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	everything := &wire.Policy{Version: 99, Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"tcp/*"}}}}
+	everything := &wire.Policy{Version: 1 << 62, Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"tcp/*"}}}}
 	forged, err := own.Sign(identity.DocPolicy, everything)
 	if err != nil {
 		t.Fatal(err)
