@@ -217,7 +217,7 @@ func (n *Node) openNetwork() (tun.Device, error) {
 	}
 	n.device = d
 	n.forward = stack.NewForwarder(stack.System{}, n.names, n.within, n.log)
-	n.expose = stack.NewForwarder(stack.System{}, n.names, n.within, n.log)
+	n.expose = stack.NewExposer(d.IfName(), n.within, n.log)
 	if n.o.DevicesFile == "" {
 		return d, nil
 	}

@@ -130,19 +130,19 @@ func TestAWithdrawnOfferEndsItsConnections(t *testing.T) {
 }
 
 func TestAnExposedPortEndsItsConnections(t *testing.T) {
-	f := NewForwarder(System{}, names{}, nil, nil)
+	f := NewExposer("", nil, nil)
 	t.Cleanup(f.Close)
 	port := freePort(t)
-	endTCP, err := f.Expose("tcp", exposed, port, echoTCP(t))
+	endTCP, err := f.Expose("tcp", atLoopback, port, echoTCP(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	endUDP, err := f.Expose("udp", exposed, port, echoUDP(t))
+	endUDP, err := f.Expose("udp", atLoopback, port, echoUDP(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	tcpEnds, udpAnswers := open(t, func(network string) (net.Conn, error) {
-		return net.Dial(network, netip.AddrPortFrom(exposed[1], port).String())
+		return net.Dial(network, netip.AddrPortFrom(atLoopback[1], port).String())
 	})
 	if n := f.pairs.count(); n != 2 {
 		t.Errorf("%d pairs", n)

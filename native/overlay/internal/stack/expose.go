@@ -3,21 +3,60 @@ package stack
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
+
+// exposed is what the ports of an exposer have in common. Its clients are peers.
+type exposed struct {
+	device string // TUN interface; empty: none
+}
+
+// NewExposer makes a forwarder for Expose. Its ports take packets of the interface device alone (empty: of all). within
+// are the overlay's prefixes. log may be nil.
+func NewExposer(device string, within []netip.Prefix, log *slog.Logger) *Forwarder {
+	f := NewForwarder(System{}, nil, within, log)
+	f.exposed = &exposed{device: device}
+	return f
+}
+
+// listenConfig makes sockets that are bound to the interface. Without it, a host of the LAN could send datagrams with a
+// peer's address: the kernel takes packets to the overlay's addresses on every interface, and seldom checks where their
+// source leads.
+func (e *exposed) listenConfig() *net.ListenConfig {
+	c := &net.ListenConfig{}
+	if e == nil || e.device == "" {
+		return c
+	}
+	c.SetMultipathTCP(false) // Linux before 5.13 binds nothing then
+	c.Control = func(_, _ string, socket syscall.RawConn) error {
+		var bound error
+		if err := socket.Control(func(fd uintptr) { bound = unix.BindToDevice(int(fd), e.device) }); err != nil {
+			return err
+		}
+		if bound != nil {
+			return fmt.Errorf("it cannot be bound to the interface %s, which needs Linux 5.7 or CAP_NET_RAW: %w", e.device, bound)
+		}
+		return nil
+	}
+	return c
+}
 
 // Expose makes a port of this host's addresses in the overlay lead to target, a "host:port" of this host. It is for a
 // node with a TUN interface, where the kernel takes the packets of peers. An address whose port is taken is left to the
 // program that listens there: that is the target itself, if it listens at all addresses. So a taken port is an error if
-// target has another one. end withdraws the port, and ends its connections.
+// target has another one. An address that the host does not have, as IPv6 is off, is left out if there is another one.
+// end withdraws the port, and ends its connections.
 //
-// The kernel takes packets to these addresses on every interface. Connections and datagrams whose source is outside the
-// overlay, such as those of a host of the LAN or of a container, passed no policy, so they are refused.
+// Connections and datagrams whose source is outside the overlay passed no policy, so they are refused.
 func (f *Forwarder) Expose(network string, addresses []netip.Addr, port uint16, target string) (end func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var open []string
@@ -28,16 +67,26 @@ func (f *Forwarder) Expose(network string, addresses []netip.Addr, port uint16, 
 		}
 		f.pairs.withdraw(network, port, func(a netip.Addr) bool { return slices.Contains(addresses, a) })
 	}
+	var missing error
+	left := 0
 	for _, a := range addresses {
 		at, err := f.expose(ctx, network, netip.AddrPortFrom(a, port), target)
-		if errors.Is(err, syscall.EADDRINUSE) && strings.HasSuffix(target, ":"+strconv.Itoa(int(port))) {
-			continue
-		}
-		if err != nil {
+		switch {
+		case err == nil:
+			open = append(open, at.String())
+		case errors.Is(err, syscall.EADDRINUSE) && strings.HasSuffix(target, ":"+strconv.Itoa(int(port))):
+			left++
+		case errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT):
+			f.log.Warn("a service is not offered at an address that this host does not have", "network", network, "port", port, "address", a)
+			missing = err
+		default:
 			end()
 			return nil, err
 		}
-		open = append(open, at.String())
+	}
+	if len(open)+left == 0 && missing != nil {
+		end()
+		return nil, missing
 	}
 	return end, nil
 }
@@ -45,7 +94,7 @@ func (f *Forwarder) Expose(network string, addresses []netip.Addr, port uint16, 
 func (f *Forwarder) expose(ctx context.Context, network string, at netip.AddrPort, target string) (net.Addr, error) {
 	if network == "udp" {
 		dial := func(ctx context.Context) (net.Conn, error) { return dialTarget(ctx, "udp", target) }
-		return f.bindUDP(at.String(), target, true, dial)
+		return f.bindUDP(at.String(), target, dial)
 	}
 	return f.listenTCP(network, at.String(), target, func(inside net.Conn) {
 		if !f.inside(addressOf(inside.RemoteAddr()).Addr()) {

@@ -1,15 +1,17 @@
 package stack
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// exposed are loopback addresses in place of those of a TUN interface.
-var exposed = []netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.3")}
+// atLoopback are loopback addresses in place of those of a TUN interface.
+var atLoopback = []netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.3")}
 
 // freePort returns a port that is free at all addresses.
 func freePort(t *testing.T) uint16 {
@@ -23,18 +25,18 @@ func freePort(t *testing.T) uint16 {
 }
 
 func TestExposedPortsLeadToTheirTarget(t *testing.T) {
-	f := NewForwarder(System{}, names{}, nil, nil)
+	f := NewExposer("", nil, nil)
 	t.Cleanup(f.Close)
 	port := freePort(t)
-	end, err := f.Expose("tcp", exposed, port, echoTCP(t))
+	end, err := f.Expose("tcp", atLoopback, port, echoTCP(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	endUDP, err := f.Expose("udp", exposed, port, echoUDP(t))
+	endUDP, err := f.Expose("udp", atLoopback, port, echoUDP(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range exposed {
+	for _, a := range atLoopback {
 		c, err := net.Dial("tcp", netip.AddrPortFrom(a, port).String())
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +64,7 @@ func TestExposedPortsLeadToTheirTarget(t *testing.T) {
 	if n := len(f.List()); n != 0 {
 		t.Errorf("%d ports are left", n)
 	}
-	if c, err := net.Dial("tcp", netip.AddrPortFrom(exposed[0], port).String()); err == nil {
+	if c, err := net.Dial("tcp", netip.AddrPortFrom(atLoopback[0], port).String()); err == nil {
 		c.Close()
 		t.Error("a withdrawn port was reached")
 	}
@@ -75,9 +77,9 @@ func TestAnExposedPortIsLeftToTheProgramThatHasIt(t *testing.T) {
 	}
 	t.Cleanup(func() { l.Close() })
 	port := uint16(l.Addr().(*net.TCPAddr).Port)
-	f := NewForwarder(System{}, names{}, nil, nil)
+	f := NewExposer("", nil, nil)
 	t.Cleanup(f.Close)
-	end, err := f.Expose("tcp", exposed, port, "127.0.0.1:"+strconv.Itoa(int(port)))
+	end, err := f.Expose("tcp", atLoopback, port, "127.0.0.1:"+strconv.Itoa(int(port)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,25 +88,44 @@ func TestAnExposedPortIsLeftToTheProgramThatHasIt(t *testing.T) {
 		t.Errorf("%d ports of the program were taken", n)
 	}
 	// A target with another port is not that program.
-	if _, err := f.Expose("tcp", exposed, port, "127.0.0.1:1"); err == nil {
+	if _, err := f.Expose("tcp", atLoopback, port, "127.0.0.1:1"); err == nil {
 		t.Error("a port of another program was offered")
-	}
-	// An address that is not this host's is an error, and leaves no port behind.
-	if _, err := f.Expose("tcp", append(exposed[:1:1], netip.MustParseAddr("192.0.2.1")), freePort(t), "127.0.0.1:1"); err == nil {
-		t.Error("a port at an address of others")
 	}
 	if n := len(f.List()); n != 0 {
 		t.Errorf("%d ports are left", n)
 	}
 }
 
+func TestAnAddressThatTheHostDoesNotHaveIsLeftOut(t *testing.T) {
+	f := NewExposer("", nil, nil)
+	t.Cleanup(f.Close)
+	others := []netip.Addr{netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("192.0.2.1")}
+	for _, network := range []string{"tcp", "udp"} {
+		end, err := f.Expose(network, []netip.Addr{others[0], atLoopback[0]}, freePort(t), "127.0.0.1:1")
+		if err != nil {
+			t.Errorf("%s: %v", network, err)
+			continue
+		}
+		if n := len(f.List()); n != 1 {
+			t.Errorf("%s: %d ports", network, n)
+		}
+		end()
+		if _, err := f.Expose(network, others, freePort(t), "127.0.0.1:1"); !errors.Is(err, syscall.EADDRNOTAVAIL) {
+			t.Errorf("%s at addresses of others alone: %v", network, err)
+		}
+		if n := len(f.List()); n != 0 {
+			t.Errorf("%s: %d ports are left", network, n)
+		}
+	}
+}
+
 func TestAnExposedPortServesTheOverlayAlone(t *testing.T) {
 	within := []netip.Prefix{netip.MustParsePrefix("127.0.0.2/31")}
-	f := NewForwarder(System{}, names{}, within, nil)
+	f := NewExposer("", within, nil)
 	t.Cleanup(f.Close)
 	port := freePort(t)
 	for network, target := range map[string]string{"tcp": echoTCP(t), "udp": echoUDP(t)} {
-		if _, err := f.Expose(network, exposed, port, target); err != nil {
+		if _, err := f.Expose(network, atLoopback, port, target); err != nil {
 			t.Fatal(err)
 		}
 		for from, isServed := range map[string]bool{"127.0.0.1": false, "127.0.0.3": true} {
@@ -112,7 +133,7 @@ func TestAnExposedPortServesTheOverlayAlone(t *testing.T) {
 			if network == "udp" {
 				d.LocalAddr = &net.UDPAddr{IP: net.ParseIP(from)}
 			}
-			c, err := d.Dial(network, netip.AddrPortFrom(exposed[0], port).String())
+			c, err := d.Dial(network, netip.AddrPortFrom(atLoopback[0], port).String())
 			if err == nil {
 				t.Cleanup(func() { c.Close() })
 			}

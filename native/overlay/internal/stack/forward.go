@@ -41,6 +41,7 @@ type Forwarder struct {
 	sessions chan struct{} // UDP clients
 	pairs    pairs
 	answers  reachability
+	exposed  *exposed // nil: its ports are local ones
 
 	mu     sync.Mutex
 	open   map[string]*listening // by "network local"
@@ -101,7 +102,7 @@ func reset(c net.Conn) {
 }
 
 func (f *Forwarder) listenTCP(network, local, remote string, serve func(net.Conn)) (net.Addr, error) {
-	l, err := net.Listen("tcp", strings.Replace(local, "*", "", 1))
+	l, err := f.exposed.listenConfig().Listen(context.Background(), "tcp", strings.Replace(local, "*", "", 1))
 	if err != nil {
 		return nil, fmt.Errorf("the local port %s: %w", local, err)
 	}

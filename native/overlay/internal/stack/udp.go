@@ -22,29 +22,25 @@ type client struct {
 
 // listenUDP opens a UDP forward. Each client address gets a session of its own, so that answers find their way.
 func (f *Forwarder) listenUDP(local, remote string) (net.Addr, error) {
-	return f.bindUDP(local, remote, false, func(ctx context.Context) (net.Conn, error) { return f.Dial(ctx, "udp", remote) })
+	return f.bindUDP(local, remote, func(ctx context.Context) (net.Conn, error) { return f.Dial(ctx, "udp", remote) })
 }
 
-// bindUDP opens a UDP port; dial opens the connection of each client. remote is for the list and the log. exposed: the
-// port is inside the overlay, and its clients are peers.
-func (f *Forwarder) bindUDP(local, remote string, exposed bool, dial func(context.Context) (net.Conn, error)) (net.Addr, error) {
-	at, err := net.ResolveUDPAddr("udp", strings.Replace(local, "*", "", 1))
+// bindUDP opens a UDP port; dial opens the connection of each client. remote is for the list and the log.
+func (f *Forwarder) bindUDP(local, remote string, dial func(context.Context) (net.Conn, error)) (net.Addr, error) {
+	packets, err := f.exposed.listenConfig().ListenPacket(context.Background(), "udp", strings.Replace(local, "*", "", 1))
 	if err != nil {
 		return nil, fmt.Errorf("the local port %s: %w", local, err)
 	}
-	socket, err := net.ListenUDP("udp", at)
-	if err != nil {
-		return nil, fmt.Errorf("the local port %s: %w", local, err)
-	}
+	socket := packets.(*net.UDPConn)
 	if err := f.add("udp", socket.LocalAddr(), remote, func() { socket.Close() }); err != nil {
 		socket.Close()
 		return nil, err
 	}
-	go f.serveUDP(socket, remote, exposed, dial)
+	go f.serveUDP(socket, remote, dial)
 	return socket.LocalAddr(), nil
 }
 
-func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, exposed bool, dial func(context.Context) (net.Conn, error)) {
+func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, dial func(context.Context) (net.Conn, error)) {
 	var mu sync.Mutex
 	clients := map[netip.AddrPort]*client{}
 	defer func() {
@@ -64,7 +60,7 @@ func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, exposed bool, d
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		if n > MaxDatagram || exposed && !f.inside(from.Addr().Unmap()) {
+		if n > MaxDatagram || f.exposed != nil && !f.inside(from.Addr().Unmap()) {
 			continue
 		}
 		mu.Lock()
@@ -81,7 +77,7 @@ func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, exposed bool, d
 			clients[from] = c
 			go func() {
 				defer func() { <-f.sessions }()
-				if err := f.session(ctx, socket, c, exposed, dial); err != nil {
+				if err := f.session(ctx, socket, c, dial); err != nil {
 					f.log.Warn("a forwarded datagram failed", "remote", remote, "error", err)
 				}
 				cancel()
@@ -99,14 +95,13 @@ func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, exposed bool, d
 }
 
 // session carries one client's datagrams until none has passed for idleUDP.
-func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client, exposed bool,
-	dial func(context.Context) (net.Conn, error)) error {
+func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client, dial func(context.Context) (net.Conn, error)) error {
 	out, err := dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	defer f.pairs.add(datagramPair(socket, c, out, exposed))()
+	defer f.pairs.add(datagramPair(socket, c, out, f.exposed != nil))()
 	active := make(chan struct{}, 1)
 	go func() {
 		defer c.end()
