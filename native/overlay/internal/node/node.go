@@ -200,7 +200,7 @@ func open(ctx context.Context, o Options) (n *Node, err error) {
 func (n *Node) openNetwork() (tun.Device, error) {
 	self := n.member.Self
 	if n.o.TUN == "" {
-		s, err := stack.New(stack.Options{Addresses: self.Addresses, MTU: n.o.MTU, Log: n.log})
+		s, err := stack.New(stack.Options{Addresses: self.Addresses, MTU: n.o.MTU, Owner: n.owner, Log: n.log})
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func (n *Node) openNetwork() (tun.Device, error) {
 	}
 	n.device = d
 	n.forward = stack.NewForwarder(stack.System{}, n.names, n.within, n.log)
-	n.expose = stack.NewExposer(d.IfName(), n.within, n.log)
+	n.expose = stack.NewExposer(d.IfName(), n.within, n.owner, n.log)
 	if n.o.DevicesFile == "" {
 		return d, nil
 	}

@@ -141,6 +141,14 @@ func (n *Node) cut(addresses []netip.Prefix) int {
 	return connections
 }
 
+// owner names the peer that has an address. Addresses of this node and unknown ones have the zero key.
+func (n *Node) owner(a netip.Addr) (key [32]byte) {
+	if n.paths.Load() != nil { // openTunnel sets paths last
+		key, _ = n.engine.PeerByAddress(a)
+	}
+	return key
+}
+
 func records(p identity.Peer) []names.Record {
 	out := []names.Record{{Name: p.FQDN, Addresses: p.Addresses}}
 	for _, d := range p.Devices {

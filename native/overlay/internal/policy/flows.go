@@ -55,10 +55,16 @@ func carried(info *packet.Info) bool {
 type flow struct {
 	seen    time.Duration // since the tracker's start
 	idle    time.Duration
-	rules   *rules  // that allowed it; nil for what this node began
-	from    *source // that began it; nil: this node
+	rules   *rules // that allowed it; nil for what this node began
 	refused bool
 	fin     uint8 // 1: from the peer, 2: from this node
+	origin
+}
+
+// origin is what began a flow: a peer, or a device behind this node. Empty: this node.
+type origin struct {
+	peer   *source
+	device *device
 }
 
 type shard struct {
@@ -70,7 +76,8 @@ type shard struct {
 type flowTable struct {
 	shards  [shards]shard
 	all     atomic.Int64
-	inbound atomic.Int64
+	others  atomic.Int64 // begun by peers and devices
+	inbound atomic.Int64 // begun by peers
 	swept   atomic.Int64 // time of the last sweep
 }
 
@@ -89,40 +96,56 @@ func (t *flowTable) open(now time.Duration, key *flowKey, info *packet.Info) (*s
 	f := s.flows[*key]
 	if f != nil && f.over(now, info) {
 		delete(s.flows, *key)
-		t.release(f.from)
+		t.release(f.origin)
 		f = nil
 	}
 	return s, f
 }
 
-// reserve takes a place for a flow that from begins (nil: this node). False: the table is full.
-func (t *flowTable) reserve(from *source) bool {
-	if t.all.Add(1) > MaxFlows {
-		t.all.Add(-1)
+// reserve takes a place for a flow. False: the table is full, or what begins the flow has its share.
+func (t *flowTable) reserve(from origin) bool {
+	if !take(&t.all, MaxFlows) {
 		return false
 	}
-	if from == nil {
+	switch {
+	case from == (origin{}):
 		return true
-	}
-	if t.inbound.Add(1) > MaxFlowsInbound {
-		t.inbound.Add(-1)
+	case !take(&t.others, MaxFlowsOthers):
 		t.all.Add(-1)
 		return false
-	}
-	if from.flows.Add(1) > MaxFlowsPeer {
-		from.flows.Add(-1)
+	case from.device != nil && take(&from.device.flows, MaxFlowsDevice):
+		return true
+	case from.peer != nil && take(&t.inbound, MaxFlowsInbound):
+		if take(&from.peer.flows, MaxFlowsPeer) {
+			return true
+		}
 		t.inbound.Add(-1)
-		t.all.Add(-1)
-		return false
 	}
-	return true
+	t.others.Add(-1)
+	t.all.Add(-1)
+	return false
 }
 
-func (t *flowTable) release(from *source) {
+// take adds one to a counter that is below the limit.
+func take(n *atomic.Int64, limit int64) bool {
+	if n.Add(1) <= limit {
+		return true
+	}
+	n.Add(-1)
+	return false
+}
+
+func (t *flowTable) release(from origin) {
 	t.all.Add(-1)
-	if from != nil {
+	if from != (origin{}) {
+		t.others.Add(-1)
+	}
+	if from.device != nil {
+		from.device.flows.Add(-1)
+	}
+	if from.peer != nil {
 		t.inbound.Add(-1)
-		from.flows.Add(-1)
+		from.peer.flows.Add(-1)
 	}
 }
 
@@ -138,7 +161,7 @@ func (t *flowTable) sweep(now time.Duration) bool {
 		for k, f := range s.flows {
 			if now-f.seen > f.idle {
 				delete(s.flows, k)
-				t.release(f.from)
+				t.release(f.origin)
 			}
 		}
 		s.mu.Unlock()
@@ -161,7 +184,7 @@ func (f *flow) touch(now time.Duration, info *packet.Info, outbound bool) {
 		case info.TCPFlags&packet.FIN != 0:
 			f.fin |= side
 			f.idle = idleOpening
-		case f.idle == idleOpening && f.fin == 0 && info.TCPFlags&packet.ACK != 0 && outbound == (f.from != nil):
+		case f.idle == idleOpening && f.fin == 0 && info.TCPFlags&packet.ACK != 0 && outbound == (f.peer != nil):
 			f.idle = idleTCP // the other side has answered
 		}
 	case packet.UDP:
@@ -179,8 +202,8 @@ func (f *flow) over(now time.Duration, info *packet.Info) bool {
 	return info.Protocol == packet.TCP && info.TCPFlags&(packet.SYN|packet.ACK) == packet.SYN && (f.idle == idleReset || f.fin == 3)
 }
 
-func newFlow(now time.Duration, from *source, r *rules, info *packet.Info, outbound bool) *flow {
-	f := &flow{from: from, rules: r}
+func newFlow(now time.Duration, from origin, r *rules, info *packet.Info, outbound bool) *flow {
+	f := &flow{origin: from, rules: r}
 	if info.Protocol == packet.TCP {
 		f.idle = idleOpening
 		if info.TCPFlags&packet.SYN == 0 {

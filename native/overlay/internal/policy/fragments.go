@@ -17,38 +17,72 @@ type fragmentKey struct {
 	protocol            uint8
 }
 
+// sender is what a datagram came from: a peer by its node's name, or a device. Empty: this node.
+type sender struct {
+	node   string
+	device *device
+}
+
 // fragments remembers the datagrams whose first fragment passed.
 type fragments struct {
-	mu   sync.Mutex
-	seen map[fragmentKey]time.Duration
+	mu    sync.Mutex
+	seen  map[sender]map[fragmentKey]time.Duration
+	all   int
+	swept time.Duration // time of the last sweep of all
+}
+
+func (f *fragments) init() {
+	f.seen, f.swept = map[sender]map[fragmentKey]time.Duration{}, -sweepEvery
 }
 
 func keyOf(info *packet.Info) fragmentKey {
 	return fragmentKey{info.Source, info.Destination, info.FragmentID, info.Protocol}
 }
 
-func (f *fragments) expect(now time.Duration, info *packet.Info) Verdict {
+func (f *fragments) expect(now time.Duration, from sender, info *packet.Info) Verdict {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := keyOf(info)
-	if _, ok := f.seen[key]; !ok && len(f.seen) >= MaxFragments {
-		for k, t := range f.seen {
-			if now-t > fragmentLife {
-				delete(f.seen, k)
+	if _, known := f.seen[from][key]; !known {
+		if len(f.seen[from]) >= MaxFragmentsEach {
+			f.forget(now, from)
+		}
+		if f.all >= MaxFragments && now-f.swept >= sweepEvery {
+			f.swept = now
+			for other := range f.seen {
+				f.forget(now, other)
 			}
 		}
-		if len(f.seen) >= MaxFragments {
+		if len(f.seen[from]) >= MaxFragmentsEach || f.all >= MaxFragments {
 			return TableFull
 		}
+		if f.seen[from] == nil {
+			f.seen[from] = map[fragmentKey]time.Duration{}
+		}
+		f.all++
 	}
-	f.seen[key] = now
+	f.seen[from][key] = now
 	return Accept
 }
 
-func (f *fragments) judge(now time.Duration, info *packet.Info) Verdict {
+// forget drops the datagrams of a sender whose time is over.
+func (f *fragments) forget(now time.Duration, from sender) {
+	own := f.seen[from]
+	for key, t := range own {
+		if now-t > fragmentLife {
+			delete(own, key)
+			f.all--
+		}
+	}
+	if len(own) == 0 {
+		delete(f.seen, from)
+	}
+}
+
+func (f *fragments) judge(now time.Duration, from sender, info *packet.Info) Verdict {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if t, ok := f.seen[keyOf(info)]; !ok || now-t > fragmentLife {
+	if t, ok := f.seen[from][keyOf(info)]; !ok || now-t > fragmentLife {
 		return Fragment
 	}
 	return Accept

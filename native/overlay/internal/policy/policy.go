@@ -13,6 +13,7 @@ package policy
 import (
 	"fmt"
 	"net/netip"
+	"sync/atomic"
 
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/packet"
@@ -21,10 +22,13 @@ import (
 
 // Limits of a Tracker.
 const (
-	MaxFlows        = 65536 // tracked flows in all
-	MaxFlowsInbound = 49152 // begun by peers; the rest is kept for what this node begins
-	MaxFlowsPeer    = 16384 // begun by one peer
-	MaxFragments    = 1024  // datagrams whose later fragments are expected
+	MaxFlows         = 65536 // tracked flows in all
+	MaxFlowsOthers   = 57344 // begun by peers and devices; the rest is kept for what this node itself begins
+	MaxFlowsInbound  = 49152 // begun by peers
+	MaxFlowsPeer     = 16384 // begun by one peer
+	MaxFlowsDevice   = 8192  // begun by one device behind this node
+	MaxFragments     = 16384 // datagrams whose later fragments are expected, in all
+	MaxFragmentsEach = 1024  // of one peer, of one device, of this node
 )
 
 // Verdict is the decision about one packet: Accept, or the reason why it is refused.
@@ -87,16 +91,21 @@ type rules struct {
 
 type target struct {
 	name    string
+	device  *device // nil: this node
 	offered []wire.Ports
 	allow   []rule // those whose destination is this target
 }
+
+// device is what is counted of a device behind this node.
+type device struct{ flows atomic.Int64 }
 
 type rule struct {
 	from  wire.Selector
 	ports []wire.Ports
 }
 
-func compile(p wire.Policy, self identity.Peer, offered []wire.Service, devices []Target) (*rules, error) {
+// compile compiles the policy. known has the counters of devices by name; compile adds those of new ones.
+func compile(p wire.Policy, self identity.Peer, offered []wire.Service, devices []Target, known map[string]*device) (*rules, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
@@ -112,7 +121,11 @@ func compile(p wire.Policy, self identity.Peer, offered []wire.Service, devices 
 		r.targets[a] = node
 	}
 	for _, d := range devices {
-		t := &target{name: d.Name}
+		t := &target{name: d.Name, device: known[d.Name]}
+		if t.device == nil {
+			t.device = &device{}
+			known[d.Name] = t.device
+		}
 		for _, s := range d.Ports {
 			ports, err := wire.ParsePorts(s)
 			if err != nil {

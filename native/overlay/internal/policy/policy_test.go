@@ -261,58 +261,6 @@ func TestFragments(t *testing.T) {
 		if got := tr.Inbound(gateway, tiny[0]); got != Malformed {
 			t.Errorf("a tiny first fragment: %v", got)
 		}
-		for i := range MaxFragments + 10 {
-			tr.Inbound(gateway, craft.Fragments(whole, uint32(1000+i), 1024)[0])
-		}
-		if n := len(tr.parts.seen); n > MaxFragments {
-			t.Errorf("%d datagrams are remembered", n)
-		}
-	}
-}
-
-func TestTableIsBounded(t *testing.T) {
-	tr, c := tracker(t, wire.Policy{Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"udp/5683"}}}})
-	count := func(p identity.Peer, n int) (accepted, full int) {
-		b := craft.UDP(port(p.Addresses[1], 1), port(self4, 5683), nil)
-		for i := range n {
-			b[20], b[21] = byte(i>>8), byte(i) // source port
-			switch tr.Inbound(p, b) {
-			case Accept:
-				accepted++
-			case TableFull:
-				full++
-			}
-		}
-		return accepted, full
-	}
-	if a, f := count(gateway, 20000); a != MaxFlowsPeer || f != 20000-MaxFlowsPeer {
-		t.Fatalf("one peer: %d accepted, %d refused", a, f)
-	}
-	for i := range 4 {
-		p := node("n"+string(rune('a'+i)), byte(10+i), nil, netip.MustParseAddr("fd00:1::ff"), netip.AddrFrom4([4]byte{198, 18, 1, byte(i)}))
-		count(p, 20000)
-	}
-	if n := tr.Flows(); n != MaxFlowsInbound {
-		t.Fatalf("%d flows of peers", n)
-	}
-	out := craft.UDP(port(self4, 1), port(peer4, 1), nil)
-	passed := 0
-	for i := range 20000 {
-		out[20], out[21] = 1, 1
-		out[22], out[23] = byte(i>>8), byte(i)
-		if tr.Outbound(out) == Accept {
-			passed++
-		}
-	}
-	if passed != MaxFlows-MaxFlowsInbound || tr.Flows() != MaxFlows {
-		t.Fatalf("%d flows of this node, %d in all", passed, tr.Flows())
-	}
-	c.at += idleUDP + time.Second
-	if v := tr.Inbound(gateway, craft.UDP(port(peer4, 60000), port(self4, 5683), nil)); v != Accept {
-		t.Fatalf("ended flows still take room: %v", v)
-	}
-	if n := tr.Flows(); n != 1 {
-		t.Fatalf("%d flows are left", n)
 	}
 }
 

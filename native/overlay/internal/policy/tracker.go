@@ -2,7 +2,9 @@ package policy
 
 import (
 	"log/slog"
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +43,7 @@ type Tracker struct {
 	self    identity.Peer
 	offered []wire.Service
 	devices []Target
+	counted map[string]*device // by name
 }
 
 var _ Filter = (*Tracker)(nil)
@@ -51,10 +54,10 @@ func New(log *slog.Logger) *Tracker {
 		log = slog.New(slog.DiscardHandler)
 	}
 	start := time.Now()
-	t := &Tracker{log: log, now: func() time.Duration { return time.Since(start) }}
+	t := &Tracker{log: log, now: func() time.Duration { return time.Since(start) }, counted: map[string]*device{}}
 	t.logged.Store(int64(-logEvery))
 	t.flows.init()
-	t.parts.seen = map[fragmentKey]time.Duration{}
+	t.parts.init()
 	t.rules.Store(&rules{})
 	return t
 }
@@ -64,7 +67,7 @@ func New(log *slog.Logger) *Tracker {
 func (t *Tracker) Update(p wire.Policy, self identity.Peer, offered []wire.Service) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r, err := compile(p, self, offered, t.devices)
+	r, err := compile(p, self, offered, t.devices, t.counted)
 	if err != nil {
 		return err
 	}
@@ -77,11 +80,14 @@ func (t *Tracker) Update(p wire.Policy, self identity.Peer, offered []wire.Servi
 func (t *Tracker) SetDevices(devices []Target) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r, err := compile(t.policy, t.self, t.offered, devices)
+	r, err := compile(t.policy, t.self, t.offered, devices, t.counted)
 	if err != nil {
 		return err
 	}
 	t.devices = devices
+	maps.DeleteFunc(t.counted, func(name string, _ *device) bool {
+		return !slices.ContainsFunc(devices, func(d Target) bool { return d.Name == name })
+	})
 	t.rules.Store(r)
 	return nil
 }
@@ -126,12 +132,13 @@ func (t *Tracker) judgeInbound(peer *identity.Peer, b []byte, info *packet.Info)
 		return Elsewhere
 	}
 	now := t.now()
+	sender := sender{node: from.node}
 	if info.Later {
-		return t.parts.judge(now, info)
+		return t.parts.judge(now, sender, info)
 	}
 	v := t.inboundFlow(now, b, info, from, r, to)
 	if v == Accept && info.Fragment {
-		return t.parts.expect(now, info)
+		return t.parts.expect(now, sender, info)
 	}
 	return v
 }
@@ -150,7 +157,7 @@ func (t *Tracker) inboundFlow(now time.Duration, b []byte, info *packet.Info, fr
 		return Protocol
 	}
 	s, f := t.flows.open(now, &key, info)
-	if f != nil && (f.from == nil || f.rules == r && f.from == from) {
+	if f != nil && (f.peer == nil || f.rules == r && f.peer == from) {
 		refused := f.refused
 		f.touch(now, info, false)
 		if refused {
@@ -168,10 +175,10 @@ func (t *Tracker) inboundFlow(now time.Duration, b []byte, info *packet.Info, fr
 	}
 	v := to.judge(from, info)
 	if f != nil { // the policy or the peer's certificate has changed since the flow began
-		f.from.flows.Add(-1)
+		f.peer.flows.Add(-1)
 		from.flows.Add(1)
 		back := f.refused && v == Accept && info.Protocol == packet.TCP
-		f.rules, f.from, f.refused = r, from, v != Accept
+		f.rules, f.peer, f.refused = r, from, v != Accept
 		f.touch(now, info, false)
 		if f.refused {
 			f.idle = idleRefused
@@ -185,20 +192,20 @@ func (t *Tracker) inboundFlow(now time.Duration, b []byte, info *packet.Info, fr
 		s.mu.Unlock()
 		return v
 	}
-	return t.insert(s, key, newFlow(now, from, r, info, false), now)
+	return t.insert(s, key, newFlow(now, origin{peer: from}, r, info, false), now)
 }
 
 // insert adds a flow. It unlocks the shard.
 func (t *Tracker) insert(s *shard, key flowKey, f *flow, now time.Duration) Verdict {
-	if !t.flows.reserve(f.from) {
+	if !t.flows.reserve(f.origin) {
 		s.mu.Unlock()
-		if !t.flows.sweep(now) || !t.flows.reserve(f.from) {
+		if !t.flows.sweep(now) || !t.flows.reserve(f.origin) {
 			return TableFull
 		}
 		s.mu.Lock()
 		if s.flows[key] != nil { // of another goroutine in the meantime
 			s.mu.Unlock()
-			t.flows.release(f.from)
+			t.flows.release(f.origin)
 			return Accept
 		}
 	}
@@ -230,12 +237,13 @@ func (t *Tracker) judgeOutbound(b []byte, info *packet.Info) Verdict {
 		return Spoofed
 	}
 	now := t.now()
+	sender := sender{device: self.device}
 	if info.Later {
-		return t.parts.judge(now, info)
+		return t.parts.judge(now, sender, info)
 	}
 	v := t.outboundFlow(now, b, info, self)
 	if v == Accept && info.Fragment {
-		return t.parts.expect(now, info)
+		return t.parts.expect(now, sender, info)
 	}
 	return v
 }
@@ -275,7 +283,7 @@ func (t *Tracker) outboundFlow(now time.Duration, b []byte, info *packet.Info, s
 		s.mu.Unlock()
 		return Unsolicited
 	}
-	return t.insert(s, key, newFlow(now, nil, nil, info, true), now)
+	return t.insert(s, key, newFlow(now, origin{device: self.device}, nil, info, true), now)
 }
 
 // quoted judges an ICMP error by the flow of the packet that it quotes.

@@ -39,11 +39,16 @@ func remote(id stack.TransportEndpointID) netip.AddrPort {
 func (s *Stack) acceptTCP(r *tcp.ForwarderRequest) {
 	to := local(r.ID())
 	target, ok := s.target("tcp", to)
-	if !ok || !s.acquire() {
+	if !ok {
 		r.Complete(true)
 		return
 	}
-	defer s.release()
+	release, ok := s.acquire(remote(r.ID()).Addr())
+	if !ok {
+		r.Complete(true)
+		return
+	}
+	defer release()
 	out, err := dialTarget(context.Background(), "tcp", target)
 	if err != nil {
 		s.log.Warn("the target of an offered port does not answer", "port", to, "target", target, "error", err)
@@ -78,7 +83,11 @@ func (s *Stack) leadsElsewhere(proto string, to netip.AddrPort, target string) b
 func (s *Stack) acceptUDP(id stack.TransportEndpointID, p stack.PacketBufferPtr) bool {
 	to := local(id)
 	target, ok := s.target("udp", to)
-	if !ok || !s.acquire() {
+	if !ok {
+		return false
+	}
+	release, ok := s.acquire(remote(id).Addr())
+	if !ok {
 		return false
 	}
 	var queue waiter.Queue
@@ -91,7 +100,7 @@ func (s *Stack) acceptUDP(id stack.TransportEndpointID, p stack.PacketBufferPtr)
 		accepted = true
 		in := gonet.NewUDPConn(s.stack, &queue, ep)
 		go func() {
-			defer s.release()
+			defer release()
 			out, err := net.DialTimeout("udp", target, targetTimeout)
 			if err != nil {
 				s.log.Warn("the target of an offered port is invalid", "target", target, "error", err)
@@ -108,19 +117,24 @@ func (s *Stack) acceptUDP(id stack.TransportEndpointID, p stack.PacketBufferPtr)
 	})
 	f.HandlePacket(id, p)
 	if !accepted {
-		s.release()
+		release()
 	}
 	return true
 }
 
-func (s *Stack) acquire() bool {
+// acquire takes a slot for a connection of a peer until release is called.
+func (s *Stack) acquire(peer netip.Addr) (release func(), ok bool) {
+	free, ok := s.peers.take(peer)
+	if !ok {
+		s.log.Warn("a connection was refused: the peer has as many as one peer may have", "peer", peer, "limit", s.peers.each)
+		return nil, false
+	}
 	select {
 	case s.limit <- struct{}{}:
-		return true
+		return func() { <-s.limit; free() }, true
 	default:
+		free()
 		s.log.Warn("a connection was refused: the limit of open connections is reached", "limit", MaxConnections)
-		return false
+		return nil, false
 	}
 }
-
-func (s *Stack) release() { <-s.limit }

@@ -130,7 +130,7 @@ func TestAWithdrawnOfferEndsItsConnections(t *testing.T) {
 }
 
 func TestAnExposedPortEndsItsConnections(t *testing.T) {
-	f := NewExposer("", nil, nil)
+	f := NewExposer("", nil, nil, nil)
 	t.Cleanup(f.Close)
 	port := freePort(t)
 	endTCP, err := f.Expose("tcp", atLoopback, port, echoTCP(t))

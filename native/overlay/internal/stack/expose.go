@@ -17,14 +17,15 @@ import (
 
 // exposed is what the ports of an exposer have in common. Its clients are peers.
 type exposed struct {
-	device string // TUN interface; empty: none
+	device   string // TUN interface; empty: none
+	tcp, udp *shares
 }
 
 // NewExposer makes a forwarder for Expose. Its ports take packets of the interface device alone (empty: of all). within
-// are the overlay's prefixes. log may be nil.
-func NewExposer(device string, within []netip.Prefix, log *slog.Logger) *Forwarder {
+// are the overlay's prefixes. owner and log may be nil.
+func NewExposer(device string, within []netip.Prefix, owner Owner, log *slog.Logger) *Forwarder {
 	f := NewForwarder(System{}, nil, within, log)
-	f.exposed = &exposed{device: device}
+	f.exposed = &exposed{device, newShares(MaxConnections, owner), newShares(MaxSessionsUDP, owner)}
 	return f
 }
 
@@ -97,10 +98,18 @@ func (f *Forwarder) expose(ctx context.Context, network string, at netip.AddrPor
 		return f.bindUDP(at.String(), target, dial)
 	}
 	return f.listenTCP(network, at.String(), target, func(inside net.Conn) {
-		if !f.inside(addressOf(inside.RemoteAddr()).Addr()) {
+		peer := addressOf(inside.RemoteAddr()).Addr()
+		if !f.inside(peer) {
 			reset(inside)
 			return
 		}
+		free, ok := f.exposed.tcp.take(peer)
+		if !ok {
+			f.log.Warn("a connection was refused: the peer has as many as one peer may have", "peer", peer, "limit", f.exposed.tcp.each)
+			reset(inside)
+			return
+		}
+		defer free()
 		out, err := dialTarget(ctx, "tcp", target)
 		if err != nil {
 			f.log.Warn("the target of an offered port does not answer", "port", at, "target", target, "error", err)

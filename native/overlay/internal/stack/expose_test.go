@@ -25,7 +25,7 @@ func freePort(t *testing.T) uint16 {
 }
 
 func TestExposedPortsLeadToTheirTarget(t *testing.T) {
-	f := NewExposer("", nil, nil)
+	f := NewExposer("", nil, nil, nil)
 	t.Cleanup(f.Close)
 	port := freePort(t)
 	end, err := f.Expose("tcp", atLoopback, port, echoTCP(t))
@@ -77,7 +77,7 @@ func TestAnExposedPortIsLeftToTheProgramThatHasIt(t *testing.T) {
 	}
 	t.Cleanup(func() { l.Close() })
 	port := uint16(l.Addr().(*net.TCPAddr).Port)
-	f := NewExposer("", nil, nil)
+	f := NewExposer("", nil, nil, nil)
 	t.Cleanup(f.Close)
 	end, err := f.Expose("tcp", atLoopback, port, "127.0.0.1:"+strconv.Itoa(int(port)))
 	if err != nil {
@@ -97,7 +97,7 @@ func TestAnExposedPortIsLeftToTheProgramThatHasIt(t *testing.T) {
 }
 
 func TestAnAddressThatTheHostDoesNotHaveIsLeftOut(t *testing.T) {
-	f := NewExposer("", nil, nil)
+	f := NewExposer("", nil, nil, nil)
 	t.Cleanup(f.Close)
 	others := []netip.Addr{netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("192.0.2.1")}
 	for _, network := range []string{"tcp", "udp"} {
@@ -121,7 +121,7 @@ func TestAnAddressThatTheHostDoesNotHaveIsLeftOut(t *testing.T) {
 
 func TestAnExposedPortServesTheOverlayAlone(t *testing.T) {
 	within := []netip.Prefix{netip.MustParsePrefix("127.0.0.2/31")}
-	f := NewExposer("", within, nil)
+	f := NewExposer("", within, nil, nil)
 	t.Cleanup(f.Close)
 	port := freePort(t)
 	for network, target := range map[string]string{"tcp": echoTCP(t), "udp": echoUDP(t)} {

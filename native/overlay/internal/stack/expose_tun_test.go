@@ -72,7 +72,7 @@ func TestAHostOfTheLANCannotPoseAsAPeer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { target.Close() })
-	f := NewExposer(d.IfName(), inB, nil)
+	f := NewExposer(d.IfName(), inB, nil, nil)
 	t.Cleanup(f.Close)
 	for _, network := range []string{"tcp", "udp"} {
 		if _, err := f.Expose(network, addrB, 5683, target.LocalAddr().String()); err != nil {

@@ -33,10 +33,11 @@ import (
 const (
 	nic = 1
 
-	// MaxConnections bounds the connections that a Stack accepts at once, and also those of a Forwarder.
+	// MaxConnections bounds the connections that a Stack accepts at once, and also those of a Forwarder. A peer has a
+	// quarter of them at most.
 	MaxConnections = 1024
-	// MaxAttempts bounds TCP connections whose target was not reached yet.
-	MaxAttempts = 256
+	// MaxAttempts bounds TCP connections whose target was not reached yet. The share of a peer must not fill it.
+	MaxAttempts = MaxConnections
 	// DefaultMTU fits LTE, PPPoE and the headers of TURN.
 	DefaultMTU = 1280
 
@@ -47,6 +48,7 @@ const (
 type Options struct {
 	Addresses []netip.Addr // of this node; required
 	MTU       int          // bytes; 0: DefaultMTU
+	Owner     Owner        // of peers' addresses; nil: each address is a peer
 	Log       *slog.Logger // nil: none
 }
 
@@ -62,6 +64,7 @@ type Stack struct {
 	dev   *device
 	log   *slog.Logger
 	limit chan struct{} // a slot for each accepted connection
+	peers *shares       // of the slots
 	pairs pairs         // accepted connections and sessions
 
 	mu        sync.RWMutex
@@ -101,6 +104,7 @@ func New(o Options) (*Stack, error) {
 		}),
 		log:       o.Log,
 		limit:     make(chan struct{}, MaxConnections),
+		peers:     newShares(MaxConnections, o.Owner),
 		offers:    map[offer]string{},
 		acceptors: map[netip.Addr]Acceptor{},
 		own:       map[netip.Addr]struct{}{},

@@ -66,9 +66,8 @@ func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, dial func(conte
 		mu.Lock()
 		c := clients[from]
 		if c == nil {
-			select {
-			case f.sessions <- struct{}{}:
-			default:
+			release, ok := f.acquireSession(from.Addr().Unmap())
+			if !ok {
 				mu.Unlock()
 				continue
 			}
@@ -76,7 +75,7 @@ func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, dial func(conte
 			c = &client{from: from, queue: make(chan []byte, datagramsWaiting), end: cancel}
 			clients[from] = c
 			go func() {
-				defer func() { <-f.sessions }()
+				defer release()
 				if err := f.session(ctx, socket, c, dial); err != nil {
 					f.log.Warn("a forwarded datagram failed", "remote", remote, "error", err)
 				}
@@ -91,6 +90,23 @@ func (f *Forwarder) serveUDP(socket *net.UDPConn, remote string, dial func(conte
 		case c.queue <- append([]byte(nil), buf[:n]...):
 		default: // as a full socket buffer does
 		}
+	}
+}
+
+// acquireSession takes a place for a client's session until release is called.
+func (f *Forwarder) acquireSession(from netip.Addr) (release func(), ok bool) {
+	free := func() {}
+	if f.exposed != nil {
+		if free, ok = f.exposed.udp.take(from); !ok {
+			return nil, false
+		}
+	}
+	select {
+	case f.sessions <- struct{}{}:
+		return func() { <-f.sessions; free() }, true
+	default:
+		free()
+		return nil, false
 	}
 }
 

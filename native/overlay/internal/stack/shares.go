@@ -1,0 +1,48 @@
+package stack
+
+import (
+	"net/netip"
+	"sync"
+)
+
+// Owner names the peer that has an address of the overlay: a node has some addresses, and each device behind it has more.
+type Owner func(a netip.Addr) [32]byte
+
+// shares count the places that each peer takes in a table of all peers, so that none takes the whole table.
+type shares struct {
+	each  int // most of one peer
+	owner Owner
+
+	mu    sync.Mutex
+	taken map[[32]byte]int
+}
+
+// newShares gives a peer a quarter of a table. owner may be nil: each address is a peer of its own.
+func newShares(table int, owner Owner) *shares {
+	if owner == nil {
+		owner = func(a netip.Addr) (key [32]byte) {
+			b := a.As16()
+			copy(key[:], b[:])
+			return key
+		}
+	}
+	return &shares{each: table / 4, owner: owner, taken: map[[32]byte]int{}}
+}
+
+// take takes a place for the peer with this address until free is called.
+func (s *shares) take(a netip.Addr) (free func(), ok bool) {
+	peer := s.owner(a)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken[peer] >= s.each {
+		return nil, false
+	}
+	s.taken[peer]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.taken[peer]--; s.taken[peer] == 0 {
+			delete(s.taken, peer)
+		}
+	}, true
+}
