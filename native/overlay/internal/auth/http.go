@@ -19,7 +19,8 @@ import (
 const (
 	renewGrace   = 90 * 24 * time.Hour // a node that was off can renew this long after its certificate's end
 	feedWait     = 25 * time.Second    // a feed request without news is answered after this time
-	maxJoins     = 32                  // join and renew requests that run at once
+	maxJoins     = 32                  // join requests that run at once; an identity provider may keep them waiting
+	maxRenewals  = 32                  // renew requests that run at once
 	maxFeeds     = 64                  // node services that wait for news at once
 	failuresEach = 30                  // refused requests of one client address a minute
 )
@@ -28,32 +29,8 @@ const (
 // (tls.RequestClientCert) and not check it; the handlers do.
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
-	slots, failed := make(chan struct{}, maxJoins), newFailures(failuresEach, time.Minute, s.now)
-	limited := func(f func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			host, _, _ := net.SplitHostPort(r.RemoteAddr)
-			select {
-			case slots <- struct{}{}:
-				defer func() { <-slots }()
-			default:
-				fail(w, &wire.Error{Code: wire.CodeUnavailable, Text: "Too many requests run at once. Try again in a second."})
-				return
-			}
-			if failed.over(host) {
-				fail(w, &wire.Error{Code: wire.CodeUnavailable, Text: "Too many requests from this address were refused. Try again in a minute."})
-				return
-			}
-			if err := f(w, r); err != nil {
-				failed.add(host)
-				fail(w, err)
-			}
-		}
-	}
-	mux.HandleFunc("POST /v1/join", limited(func(w http.ResponseWriter, r *http.Request) error {
-		var q wire.JoinRequest
-		if err := read(r, &q); err != nil {
-			return err
-		}
+	failed := newFailures(failuresEach, time.Minute, s.now)
+	mux.HandleFunc("POST /v1/join", limited(maxJoins, failed, func(w http.ResponseWriter, r *http.Request, q wire.JoinRequest) error {
 		m, err := s.Join(r.Context(), q, clientChain(r))
 		if err == nil {
 			slog.Info("a node joined", "node", m.FQDN, "from", r.RemoteAddr)
@@ -61,15 +38,11 @@ func (s *Service) Handler() http.Handler {
 		}
 		return err
 	}))
-	mux.HandleFunc("POST /v1/renew", limited(func(w http.ResponseWriter, r *http.Request) error {
+	mux.HandleFunc("POST /v1/renew", limited(maxRenewals, failed, func(w http.ResponseWriter, r *http.Request, q wire.RenewRequest) error {
 		roots, _ := s.Roots()
 		peer, err := identity.VerifyForRenewal(rawChain(r), roots, s.Revoked, s.now(), renewGrace)
 		if err != nil {
 			return &wire.Error{Code: wire.CodeDenied, Text: clip(err.Error())}
-		}
-		var q wire.RenewRequest
-		if err := read(r, &q); err != nil {
-			return err
 		}
 		m, err := s.Renew(q, peer)
 		if err == nil {
@@ -82,6 +55,38 @@ func (s *Service) Handler() http.Handler {
 		answer(w, &docs.Revocations)
 	})
 	return mux
+}
+
+// limited runs at most so many requests at once. A request takes its place when its body has arrived, so that a client
+// that sends it slowly takes none.
+func limited[T any, V interface {
+	*T
+	wire.Validator
+}](most int, failed *failures, f func(http.ResponseWriter, *http.Request, T) error) http.HandlerFunc {
+	slots := make(chan struct{}, most)
+	return func(w http.ResponseWriter, r *http.Request) {
+		host, _, _ := net.SplitHostPort(r.RemoteAddr)
+		if failed.over(host) {
+			fail(w, &wire.Error{Code: wire.CodeUnavailable, Text: "Too many requests from this address were refused. Try again in a minute."})
+			return
+		}
+		var q T
+		err := read(r, V(&q))
+		if err == nil {
+			select {
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
+			default:
+				fail(w, &wire.Error{Code: wire.CodeUnavailable, Text: "Too many requests run at once. Try again in a second."})
+				return
+			}
+			err = f(w, r, q)
+		}
+		if err != nil {
+			failed.add(host)
+			fail(w, err)
+		}
+	}
 }
 
 // ServicesHandler returns the API for node services in other processes, which know the secret: a feed of the documents

@@ -59,35 +59,64 @@ type jwtVerifier struct {
 	now    func() time.Time
 	mu     sync.Mutex
 	oidc   *oidc.IDTokenVerifier
+	asking *discovery // nil: no request runs
+}
+
+// discovery is a request for the issuer's document. Its results are set when done is closed.
+type discovery struct {
+	done chan struct{}
+	oidc *oidc.IDTokenVerifier
+	err  error
 }
 
 // algorithms leaves out HMAC and "none": the issuer's published keys are public keys.
 var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA}
 
-func (v *jwtVerifier) verifier() (*oidc.IDTokenVerifier, error) {
+// verifier returns what checks JWTs. All callers wait for one request to the issuer, each as long as its context lasts.
+func (v *jwtVerifier) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	v.mu.Lock()
-	defer v.mu.Unlock()
 	if v.oidc != nil {
+		defer v.mu.Unlock()
 		return v.oidc, nil
 	}
+	d := v.asking
+	if d == nil {
+		d = &discovery{done: make(chan struct{})}
+		v.asking = d
+		go v.discover(d)
+	}
+	v.mu.Unlock()
+	select {
+	case <-d.done:
+		return d.oidc, d.err
+	case <-ctx.Done():
+		return nil, &wire.Error{Code: wire.CodeUnavailable, Text: clip("The identity provider " + v.Issuer + " does not answer.")}
+	}
+}
+
+func (v *jwtVerifier) discover(d *discovery) {
 	client := v.client
 	if client == nil {
 		client = &http.Client{Timeout: 10 * time.Second}
 	}
 	// The provider keeps the context for later requests, so it must not be a request's.
 	p, err := oidc.NewProvider(oidc.ClientContext(context.Background(), client), v.Issuer)
-	if err != nil {
-		return nil, &wire.Error{Code: wire.CodeUnavailable, Text: clip("The identity provider " + v.Issuer + " cannot be asked: " + err.Error())}
+	if err == nil {
+		d.oidc = p.Verifier(&oidc.Config{ClientID: v.Audience, SupportedSigningAlgs: algorithms, Now: v.now})
+	} else {
+		d.err = &wire.Error{Code: wire.CodeUnavailable, Text: clip("The identity provider " + v.Issuer + " cannot be asked: " + err.Error())}
 	}
-	v.oidc = p.Verifier(&oidc.Config{ClientID: v.Audience, SupportedSigningAlgs: algorithms, Now: v.now})
-	return v.oidc, nil
+	v.mu.Lock()
+	v.oidc, v.asking = d.oidc, nil
+	v.mu.Unlock()
+	close(d.done)
 }
 
 func (v *jwtVerifier) check(ctx context.Context, token string) (proof, error) {
 	if v.Issuer == "" {
 		return proof{}, &wire.Error{Code: wire.CodeDenied, Text: "This network has no identity provider. Join with an invitation's token."}
 	}
-	verifier, err := v.verifier()
+	verifier, err := v.verifier(ctx)
 	if err != nil {
 		return proof{}, err
 	}

@@ -16,7 +16,6 @@ import (
 
 const (
 	alpnTURN         = "stun.turn" // RFC 7443
-	maxHandshakes    = 512         // TLS handshakes that run at once
 	handshakeTimeout = 10 * time.Second
 )
 
@@ -71,7 +70,7 @@ func (f *front) setCertificate(get func() *tls.Certificate) {
 
 // run accepts connections until the listener is closed.
 func (f *front) run() {
-	slots := make(chan struct{}, maxHandshakes)
+	var running handshakes
 	for {
 		c, err := f.Listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -81,14 +80,13 @@ func (f *front) run() {
 			time.Sleep(50 * time.Millisecond)
 			continue
 		}
-		select {
-		case slots <- struct{}{}:
-		default:
+		end, ok := running.begin(c.RemoteAddr())
+		if !ok {
 			c.Close()
 			continue
 		}
 		go func() {
-			defer func() { <-slots }()
+			defer end()
 			f.divide(c)
 		}()
 	}

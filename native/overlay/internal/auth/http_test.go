@@ -1,0 +1,107 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/wire"
+)
+
+// drip is a body that never ends. It says when it is read.
+type drip struct {
+	reading func()
+	end     <-chan struct{}
+}
+
+func (d drip) Read([]byte) (int, error) {
+	d.reading()
+	<-d.end
+	return 0, io.ErrUnexpectedEOF
+}
+
+func TestSlowRequestsDoNotStopRenewals(t *testing.T) {
+	end := make(chan struct{})
+	provider := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-end }))
+	s, _ := open(t, func(o *Options) { o.OIDC = OIDC{Issuer: provider.URL, Audience: "overlay"} })
+	h := s.Handler()
+	var running sync.WaitGroup
+	t.Cleanup(func() {
+		close(end)
+		running.Wait()
+		provider.Close()
+	})
+	m, k := enter(t, s, "a")
+	renewed := func() int {
+		r := httptest.NewRequest(http.MethodPost, "/v1/renew", bytes.NewReader(must(wire.Marshal(wire.RenewRequest{CSR: must(identity.Request(k))}))))
+		r.RemoteAddr = "192.0.2.200:1000"
+		r.TLS = &tls.ConnectionState{PeerCertificates: must(identity.ParseChain(m.Certificate))}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code
+	}
+
+	const slow = 2 * (maxJoins + maxRenewals)
+	begun := make(chan struct{}, slow)
+	for i := range slow {
+		running.Go(func() {
+			var once sync.Once
+			read := func() { once.Do(func() { begun <- struct{}{} }) }
+			r := httptest.NewRequest(http.MethodPost, []string{"/v1/renew", "/v1/join"}[i%2], drip{read, end})
+			r.TLS = &tls.ConnectionState{PeerCertificates: must(identity.ParseChain(m.Certificate))}
+			h.ServeHTTP(httptest.NewRecorder(), r)
+			read() // refused at once
+		})
+	}
+	for range slow {
+		<-begun
+	}
+	if code := renewed(); code != http.StatusOK {
+		t.Errorf("while bodies drip, a renewal gets %d", code)
+	}
+
+	var clients atomic.Int32
+	join := func(ctx context.Context) *http.Request { // of a client that was never refused
+		body := must(wire.Marshal(wire.JoinRequest{CSR: must(identity.Request(must(identity.NewKeys()))), JWT: "a.b.c"}))
+		r := httptest.NewRequest(http.MethodPost, "/v1/join", bytes.NewReader(body)).WithContext(ctx)
+		r.RemoteAddr = fmt.Sprintf("[2001:db8::%x]:1000", clients.Add(1))
+		return r
+	}
+	isFull := func(ctx context.Context) bool { // a join that finds a place waits there until ctx ends
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, join(ctx))
+		return strings.Contains(w.Body.String(), "Too many requests run")
+	}
+	waiting, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel) // before the cleanup above
+	for range maxJoins {
+		running.Go(func() {
+			for isFull(waiting) { // of the join below
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	full := func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		return isFull(ctx)
+	}
+	for start := time.Now(); !full(); {
+		if time.Since(start) > 20*time.Second {
+			t.Fatal("the places of joins are never taken")
+		}
+	}
+	if code := renewed(); code != http.StatusOK {
+		t.Errorf("while joins wait for the identity provider, a renewal gets %d", code)
+	}
+}
