@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -208,6 +209,9 @@ func (c *cluster) takePresence(m *wire.Presence) {
 	}
 	if e != nil && m.Since <= e.ended {
 		return // overtaken by the news of its end
+	}
+	if e != nil && e.home == m.Service && e.since == m.Since && bytes.Equal(e.der, m.Certificate) && isSame(&e.hello, &m.Hello) {
+		return // known: a service tells all again after a loss of the bus
 	}
 	peer, err := identity.VerifyNode(m.Certificate, m.Name, s.roots, s.isRevoked, s.now())
 	if err != nil {

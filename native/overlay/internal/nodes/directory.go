@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"log/slog"
 	"net/netip"
 	"slices"
 	"time"
@@ -89,7 +90,13 @@ func (e *entry) found(id string, online bool) *wire.Found {
 		Services: e.hello.Services, Devices: e.hello.Devices, Online: online}
 }
 
-// enter registers a connected node and tells its watchers. It is false if the node has been revoked meanwhile.
+// isSame is true if two hellos say the same.
+func isSame(a, b *wire.Hello) bool {
+	return slices.Equal(a.Relays, b.Relays) && slices.Equal(a.Services, b.Services) && slices.Equal(a.Devices, b.Devices)
+}
+
+// enter registers a connected node, and tells its watchers what is new. It is false if the node has been revoked
+// meanwhile.
 func (s *Server) enter(c *session, h *wire.Hello) (*wire.Welcome, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,8 +106,11 @@ func (s *Server) enter(c *session, h *wire.Hello) (*wire.Welcome, bool) {
 	if old := s.sessions[c.peer.FQDN]; old != nil && old != c {
 		old.end(websocket.StatusPolicyViolation, "the node connected again")
 	}
-	s.makeRoom()
 	again := s.sessions[c.peer.FQDN] == c
+	if e := s.dir.byName[c.peer.FQDN]; again && e != nil && isSame(&e.hello, h) {
+		return nil, true
+	}
+	s.makeRoom()
 	s.sessions[c.peer.FQDN] = c
 	e := s.dir.put(c.peer, c.der, *h)
 	if !again {
@@ -137,18 +147,29 @@ func (s *Server) leave(c *session) {
 
 // announceOnline tells the watchers of e, except for one, that it is connected. REQUIRES: s.mu.
 func (s *Server) announceOnline(e *entry, except *session) {
+	e.tell(e.found("", true), except)
+}
+
+// tell sends a message to the watchers, except for one. It encodes it once: there may be thousands. REQUIRES: s.mu.
+func (e *entry) tell(m wire.Message, except *session) {
+	if len(e.watchers) == 0 {
+		return
+	}
+	frame, err := wire.Encode(m)
+	if err != nil {
+		slog.Error("a message cannot be sent", "about", e.peer.FQDN, "kind", m.Kind(), "error", err)
+		return
+	}
 	for w := range e.watchers {
 		if w != except {
-			w.sendMessage(e.found("", true))
+			w.send(frame)
 		}
 	}
 }
 
 // announceGone tells the watchers of e that it is no longer connected. REQUIRES: s.mu.
 func (s *Server) announceGone(e *entry) {
-	for w := range e.watchers {
-		w.sendMessage(&wire.Gone{Name: e.peer.FQDN})
-	}
+	e.tell(&wire.Gone{Name: e.peer.FQDN}, nil)
 }
 
 // online is true if the node is connected to this service or another one. REQUIRES: s.mu.

@@ -22,6 +22,7 @@ const (
 	maxInterest     = 1024             // nodes that one node watches
 	messagesASecond = 100              // of one node; it is read more slowly beyond
 	messagesAtOnce  = 400              // that a node may send in a burst
+	helloEvery      = time.Second      // between two hellos that count; the newest of those between them counts then
 	helloTimeout    = 10 * time.Second // from the connection to the first hello
 	idleTimeout     = 90 * time.Second // without a message, the node is gone; nodes send pings
 	writeTimeout    = 10 * time.Second

@@ -99,6 +99,35 @@ func TestANodeSpeaksForItselfAlone(t *testing.T) {
 	}
 }
 
+func TestANodeThatRepeatsItsHelloReachesItsWatchersOnceASecond(t *testing.T) {
+	r := servetest.Start(t, servetest.Config(t))
+	a := servetest.Connect(t, servetest.Join(t, r, "a", nil), wire.Hello{})
+	watcher := servetest.Connect(t, servetest.Join(t, r, "w", nil), wire.Hello{})
+	watcher.Say(&wire.Lookup{ID: "1", Name: a.FQDN})
+	servetest.Await[*wire.Found](watcher)
+	start := time.Now()
+	const last = 100
+	for i := range last + 1 {
+		a.Say(&wire.Hello{}) // says nothing new
+		if i > 0 {
+			a.Say(&wire.Hello{Services: []wire.Service{{Name: fmt.Sprintf("s%d", i), Proto: "tcp", Port: 1}}})
+		}
+	}
+	told := 0
+	for {
+		f := servetest.Await[*wire.Found](watcher)
+		told++
+		if len(f.Services) == 1 && f.Services[0].Name == fmt.Sprintf("s%d", last) {
+			break
+		}
+	}
+	if most := 2 + int(time.Since(start)/time.Second); told > most {
+		t.Errorf("the watcher was told %d times in %v", told, time.Since(start))
+	}
+	a.Say(&wire.Ping{})
+	servetest.Await[*wire.Pong](a)
+}
+
 func TestASecondConnectionReplacesTheFirst(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
 	m := servetest.Join(t, r, "a", nil)

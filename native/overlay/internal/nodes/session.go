@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -27,7 +26,8 @@ type session struct {
 	once     sync.Once
 	code     websocket.StatusCode // set once, by end
 	reason   string
-	welcomed bool                // only the reader uses it
+	welcomed bool // only the reader uses it
+	hellos   hellos
 	interest map[string]struct{} // FQDNs; REQUIRES: s.mu
 }
 
@@ -75,6 +75,7 @@ func (c *session) run() {
 	}()
 	err := c.read()
 	c.end(websocket.StatusNormalClosure, "")
+	c.hellos.stop()
 	c.s.leave(c)
 	<-done
 	_ = c.conn.CloseNow()
@@ -185,28 +186,5 @@ func (c *session) handle(m wire.Message) {
 		}
 	case *wire.Ping:
 		c.sendMessage(&wire.Pong{})
-	}
-}
-
-// hello registers the node. Its devices must be in its certificate; their addresses come from there.
-func (c *session) hello(m *wire.Hello) {
-	for i, d := range m.Devices {
-		fqdn := wire.DeviceFQDN(d.Name, c.peer.Name.Node, c.peer.Name.Network)
-		at := slices.IndexFunc(c.peer.Devices, func(p identity.PeerDevice) bool { return p.FQDN == fqdn })
-		if at < 0 {
-			c.sendMessage(&wire.Error{Code: wire.CodeDenied, Text: "The device " + fqdn + " is not in the node's certificate. Renew the certificate with it."})
-			return
-		}
-		m.Devices[i].Addr6, m.Devices[i].Addr4 = c.peer.Devices[at].Addresses[0], c.peer.Devices[at].Addresses[1]
-	}
-	welcome, ok := c.s.enter(c, m)
-	if !ok {
-		c.end(websocket.StatusPolicyViolation, "the certificate is revoked")
-		return
-	}
-	if !c.welcomed {
-		c.welcomed = true
-		welcome.TURN = *c.turn()
-		c.sendMessage(welcome)
 	}
 }
