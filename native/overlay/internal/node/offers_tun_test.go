@@ -86,3 +86,23 @@ func TestAServiceOfLoopbackIsOfferedWithATUN(t *testing.T) {
 	}
 	eventually(t, "an echo of a service at all addresses", func() bool { return echo(at) == nil })
 }
+
+func TestAServiceIsOfferedWithATUNAndWithoutIPv6(t *testing.T) {
+	if !namespace(t) {
+		return
+	}
+	for _, name := range []string{"all", "default"} {
+		if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/disable_ipv6", []byte("1"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, hub, gateway := network(t)
+	h, _ := run(t, hub, func(o *node.Options) { o.TUN = "ov0" })
+	g, _ := run(t, gateway, nil)
+	eventually(t, "a ping", pinged(g, "hub"))
+	if err := ask(h, "offer", offerParams{"echo", "tcp", 7, echoServer(t)}); err != nil {
+		t.Fatal(err)
+	}
+	at := forwardTo(t, g, status(t, h).Addresses[1]+":7")
+	eventually(t, "an echo over IPv4", func() bool { return echo(at) == nil })
+}
