@@ -192,10 +192,12 @@ function checkOptions(options, defaultNative) {
     day
   );
   checkReconnect(reconnectMinMs, reconnectMaxMs);
+  const address = brokerUrlOf(options.url, "The broker's address");
   return {
-    ...brokerUrlOf(options.url, "The broker's address"),
+    ...address,
     tls: checkTls(options.tls),
-    tlsFiles: options.tlsFiles ?? {},
+    // Files that nothing reads would count as changed at each look.
+    tlsFiles: (address.secure && options.tlsFiles) || {},
     minTls: oneOf('minTls', options.minTls, rows.minTls.default, rows.minTls.values),
     gateway,
     clientId,

@@ -22,6 +22,14 @@ test('sets a congestion control on the socket only where one is chosen, and expl
   );
 });
 
+test('takes files with keys only for a connection that reads them', () => {
+  const tlsFiles = { ca: '/etc/ssl/ca.pem' };
+  const filesAt = (/** @type {string} */ url) =>
+    checkOptions(/** @type {any} */ ({ url, gateway: 'g', tlsFiles }), 'native').tlsFiles;
+  expect(filesAt('mqtts://x')).toEqual(tlsFiles);
+  expect(filesAt('mqtt://x')).toEqual({});
+});
+
 test('reads strings from an editor as numbers, and empty ones as defaults', () => {
   const options = checkOptions(
     /** @type {any} */ ({
