@@ -263,6 +263,19 @@ withBroker('commands', () => {
     expect(new Set(topics).size).toBe(100);
   });
 
+  test('loses no report while its session is renewed', async () => {
+    const session = start({});
+    await connected(session);
+    const device = (i) => ({ device: 'd', rest: String(i), body: { status: 'taken' } });
+    for (let i = 0; i < 1000; i++) session.session.report(device(i));
+    session.session.session.renew({ code: 'TEST', reason: 'Renewed.', refused: false });
+    for (let i = 1000; i < 1010; i++) session.session.report(device(i));
+    await until(() => session.view().reports >= 1010);
+    expect(session.view()).toMatchObject({ reportsDropped: 0, reportsWaiting: 0 });
+    const topics = broker.received(`${gateway}-cmd`).map(({ topic }) => topic);
+    expect(new Set(topics).size).toBe(1010);
+  });
+
   test('sends the last reports before the orderly end', async () => {
     const session = startThread();
     await connected(session);

@@ -58,6 +58,8 @@ class CommandSession {
         onConnected: (link) => this.#onConnected(link),
         onDisconnected: () => this.#onDisconnected(),
         onPublish: (packet, done) => this.#onPublish(packet, done),
+        // While the session ends in order, mqtt.js refuses what is published: the next connection publishes it.
+        onLeaving: () => this.reports.disconnected(),
         onProblem: parts.problem
       },
       native
