@@ -10,6 +10,8 @@ const { nameOf } = require('./produce-api');
 const ENOUGH_BYTES = 1024 * 1024;
 /** Kafka's LEADER_NOT_AVAILABLE. */
 const NO_LEADER = 5;
+/** UNKNOWN_TOPIC_OR_PARTITION */
+const UNKNOWN_TOPIC = 3;
 const NONE = -1;
 /** Errors of the records: the broker leads the partition. */
 const OF_RECORDS = new Set(['size', 'record']);
@@ -74,20 +76,27 @@ class LeaderRequests {
     if (known) return void known.add(queue);
     const queues = new Set([queue]);
     this.looks.set(topic, queues);
-    this.session.look(topic, false, (error) => {
+    this.session.look(topic, false, (error, partitions) => {
       if (this.looks.get(topic) !== queues) return;
       this.looks.delete(topic);
-      for (const each of queues) this.#found(each, error);
+      for (const each of queues) this.#found(each, error, partitions);
       this.schedule();
     });
   }
 
-  /** @param {PartitionQueue} queue @param {unknown} error of the look */
-  #found(queue, error) {
+  /**
+   * @param {PartitionQueue} queue
+   * @param {unknown} error of the look
+   * @param {number} partitions of the topic, if there is no error
+   */
+  #found(queue, error, partitions) {
     if (!queue.isReady) return;
     const { leaders, api } = this.session;
     const isKnown = leaders.of(queue.topic, queue.partition) !== NONE;
+    // The topic was made again with fewer partitions: its records are divided anew.
+    const isGone = !error && partitions > 0 && queue.partition >= partitions;
     if (isKnown) this.#route(queue);
+    else if (isGone) queue.fail(api?.errorOf({ code: UNKNOWN_TOPIC, detail: null }));
     else queue.fail(error ?? api?.errorOf({ code: NO_LEADER, detail: null }));
   }
 

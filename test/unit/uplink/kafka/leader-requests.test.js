@@ -8,6 +8,7 @@ const { seeded } = require('../../../fixtures/gateway/random');
 
 const names = {
   NOT_LEADER_OR_FOLLOWER: 6,
+  UNKNOWN_TOPIC_OR_PARTITION: 3,
   LEADER_NOT_AVAILABLE: 5,
   MESSAGE_TOO_LARGE: 10,
   TOPIC_AUTHORIZATION_FAILED: 29
@@ -213,6 +214,16 @@ test('waits for a partition without a leader, while the other partitions go on',
   bench.topics.a = [3, 1];
   bench.wait();
   expect(bench.shown()[1]).toEqual([3, { 'a/0': [1] }]);
+});
+
+test('refuses the records of a partition that the topic no longer has', () => {
+  const bench = new Bench({ a: [0, 1] });
+  bench.topics.a = [0];
+  bench.add('a/1', 1);
+  bench.add('a/0', 2);
+  bench.leaders.turn();
+  expect(bench.events).toEqual(['a/1 refused UNKNOWN_TOPIC_OR_PARTITION']);
+  expect(bench.shown()).toEqual([[0, { 'a/0': [2] }]]);
 });
 
 test('names a partition once in a request, although two classes have records for it', () => {
