@@ -3,6 +3,7 @@
 
 const { choosePaths } = require('../../../nodes/lib/network/paths/path-selection');
 const { networkOf } = require('../../../nodes/lib/network/paths/desired-state');
+const { prepare } = require('../../../nodes/lib/network/paths/path-steps-run');
 const { foreignEndpoints, stepsAway, stepsTo } = require('../../../nodes/lib/network/paths/path-steps');
 
 const device = (/** @type {string} */ name, /** @type {string} */ address, more = {}) => ({
@@ -189,6 +190,24 @@ test('writes settings only where they do not suffice, and not where the kernel h
     'sysctl -w net.mptcp.stale_loss_cnt=1'
   ]);
   expect(commands(of)[2]).toContain('route');
+});
+
+test('knows what undo restores, also when the step that raises the limit again fails', () => {
+  const three = [...BOTH, { target: 'usb0', role: 'backup' }];
+  const interfaces = [device('eth0', '10.0.1.1'), device('wwan0', '10.0.2.1'), device('usb0', '10.0.3.1')];
+  /** @param {number} subflows @param {any} wanted @param {any} old */
+  const stateOf = (subflows, wanted, old) => {
+    const now = facts({ interfaces, limits: { subflows, accepted: 0 } });
+    return prepare({ facts: now, paths: choosePaths(wanted, now, []), old }).state;
+  };
+  const first = stateOf(1, BOTH, null);
+  expect(first.subflows).toMatchObject({ before: 1, made: 2 });
+  const raised = stateOf(2, three, first);
+  expect(raised.subflows).toMatchObject({ before: 1, made: 3 });
+  // The limit is still 2.
+  expect(stateOf(2, three, raised).subflows).toMatchObject({ before: 1, made: 3 });
+  // Somebody else has set it.
+  expect(stateOf(0, three, raised).subflows).toMatchObject({ before: 0, made: 3 });
 });
 
 test('raises limits, never lowers them; without MPTCP it sets routes only', () => {

@@ -225,6 +225,23 @@ test('reports a failed step once and retries it until it works', async () => {
   expect(world.log.at(-1)).toBe('done: the failed step has succeeded');
 });
 
+test('goes on when its status cannot be written, and says so once', async () => {
+  await begin();
+  const { report } = world;
+  world.report = () => {
+    throw new Error('ENOSPC: no space left on device');
+  };
+  world.dead.add('eth0');
+  await pass(12_000);
+  expect(world.done).toEqual(['delete id 231']);
+  expect(world.log.filter((line) => line.includes('status'))).toEqual([
+    'failed: The status cannot be written: ENOSPC: no space left on device'
+  ]);
+  world.report = report;
+  await pass(6000);
+  expect(world.log.at(-1)).toBe('done: The status is written again.');
+});
+
 test('restores an externally removed setting without an event', async () => {
   await begin();
   world.endpoints = [];

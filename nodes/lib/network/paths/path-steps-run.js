@@ -45,13 +45,17 @@ async function runSteps(steps) {
 }
 
 /**
- * Returns the values that undo needs. The present value is ours only if we wrote it; otherwise undo restores it.
+ * Returns the values that undo needs. The present value is ours only if we wrote it; otherwise undo restores it. The step
+ * that would write the last value may have failed, or never have run: then the present one is that of before.
  * @param {import('./paths-state').Change | null | undefined} old
  * @param {number} now
  * @param {number} made
+ * @returns {import('./paths-state').Change}
  */
-const changeOf = (old, now, made) =>
-  old?.made === now ? { before: old.before, made } : { before: now, made };
+const changeOf = (old, now, made) => ({ before: old && isOurs(old, now) ? old.before : now, was: now, made });
+
+/** @param {import('./paths-state').Change} change @param {number} now */
+const isOurs = ({ made, was }, now) => now === made || now === was;
 
 /**
  * Returns what undo will need, before the first step runs.
@@ -135,17 +139,18 @@ async function undo(directory) {
   const facts = await inspect();
   const done = stepsAway(facts);
   const left = [];
-  for (const [name, { before, made }] of Object.entries(state?.sysctls ?? {})) {
+  for (const [name, change] of Object.entries(state?.sysctls ?? {})) {
+    const { before } = change;
     const now = facts.sysctls[name];
-    if (now === made)
+    if (now === before) continue;
+    if (now !== null && isOurs(change, Number(now)))
       done.push({ tool: 'sysctl', args: ['-w', `net.mptcp.${name}=${before}`], why: 'previous value' });
-    else if (now !== null && now !== before)
-      left.push(`net.mptcp.${name} is ${now}, which seganet-paths did not set`);
+    else if (now !== null) left.push(`net.mptcp.${name} is ${now}, which seganet-paths did not set`);
   }
   const subflows = state?.subflows;
   if (subflows && facts.limits) {
     const now = facts.limits.subflows;
-    if (now === subflows.made) {
+    if (now !== subflows.before && isOurs(subflows, now)) {
       done.push({
         tool: 'ip',
         args: ['mptcp', 'limits', 'set', 'subflows', String(subflows.before)],

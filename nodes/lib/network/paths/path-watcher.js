@@ -55,6 +55,8 @@ class Watcher {
   #working;
   #isWanted;
   #complaint;
+  /** Why the status cannot be written, '' = it is. */
+  #silence;
   /** @type {NodeJS.Timeout | undefined} */
   #settle;
   /** @type {NodeJS.Timeout | undefined} */
@@ -72,6 +74,7 @@ class Watcher {
     this.#working = null;
     this.#isWanted = false;
     this.#complaint = '';
+    this.#silence = '';
     this.#settle = undefined;
     this.#tick = undefined;
     this.#intervals = [];
@@ -81,7 +84,7 @@ class Watcher {
   async start() {
     this.#intervals = [
       setInterval(() => this.work(), EVERY_MS),
-      setInterval(() => this.#report(), HEARTBEAT_MS),
+      setInterval(() => this.#tell(), HEARTBEAT_MS),
       setInterval(() => this.#evaluate(), QUALITY_MS)
     ];
     await this.work();
@@ -141,7 +144,7 @@ class Watcher {
         this.#workIn(AGAIN_MS);
       }
     }
-    this.#report();
+    this.#tell();
     this.#schedule();
   }
 
@@ -227,6 +230,20 @@ class Watcher {
     );
   }
 
+  /** Writes the status, or logs why that is not possible: it must not end the watch. */
+  #tell() {
+    let problem = '';
+    try {
+      this.#report();
+    } catch (error) {
+      problem = /** @type {Error} */ (error).message;
+    }
+    if (problem === this.#silence) return;
+    this.#silence = problem;
+    if (problem) this.parts.log('', 'failed', `The status cannot be written: ${problem}`);
+    else this.parts.log('', 'done', 'The status is written again.');
+  }
+
   #report() {
     if (this.#isStopped) return;
     const paths = [...this.#paths.values()].map(({ path, health, since, endpointId }) => ({
@@ -262,7 +279,7 @@ class Watcher {
     }
     if (news.length === 0) return;
     if (qualityWatch.acts) void this.work();
-    else this.#report();
+    else this.#tell();
   }
 
   /** Schedules the next probe. */

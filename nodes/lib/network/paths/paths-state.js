@@ -10,7 +10,7 @@ const { SLOTS } = require('./path-numbers');
 const { DESIRED } = require('./sysctls');
 
 /** @typedef {import('./path-selection').Known} Known */
-/** @typedef {{ before: number, made: number }} Change */
+/** @typedef {{ before: number, was?: number, made: number }} Change was: the value when it was last made */
 /**
  * subflows: the limit.
  * @typedef {object} State
@@ -55,7 +55,8 @@ const hintSocket = (directory = defaultDirectory()) => path.join(directory, `hin
 const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32;
 
 /** @param {any} change */
-const isChange = (change) => isCount(change?.before) && isCount(change?.made);
+const isChange = (change) =>
+  isCount(change?.before) && isCount(change?.made) && (change.was === undefined || isCount(change.was));
 
 /** @param {any} known */
 const isKnown = (known) =>
