@@ -24,6 +24,8 @@ const TICK_MS = 1000;
 const FOLDER = 'seganet-unbatch';
 /** About 250 bytes each, so that a publisher that invents gateway ids cannot fill the memory. */
 const MAX_KEYS = 250000;
+/** Taken for the memory of a payload that is an object, which a node of the flow made. */
+const OBJECT_BYTES = 4096;
 
 const schema = {
   window: integer(1, 1000000, 10000),
@@ -91,7 +93,7 @@ module.exports = function (RED) {
           done(asError(error));
         }
       };
-      waiting.add({ topic, bytes: encoded?.bytes.length ?? 0, missing, take: guarded, fail: done });
+      waiting.add({ topic, bytes: bytesOf(msg.payload), missing, take: guarded, fail: done });
     });
 
     /** @param {import('./lib/unbatch/payload-encoding').Encoded} encoded whose dictionary is known */
@@ -157,6 +159,12 @@ module.exports = function (RED) {
 
   RED.nodes.registerType('seganet-unbatch', Unbatch);
 };
+
+/** @param {unknown} payload @returns {number} about as much memory as it takes */
+function bytesOf(payload) {
+  if (typeof payload === 'string') return Buffer.byteLength(payload);
+  return ArrayBuffer.isView(payload) ? payload.byteLength : OBJECT_BYTES;
+}
 
 /** @param {import('node-red').NodeAPI} RED @param {string} id @returns {string} '' = there is no user folder */
 function keysFile({ settings }, id) {

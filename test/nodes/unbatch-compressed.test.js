@@ -143,6 +143,39 @@ test('a message that waits too long, or one too many, fails with the name of the
   expect(ends.at(-1)).toMatch(/^Too many envelopes wait/);
 });
 
+test('a record of a device is no dictionary, whatever it begins with', async () => {
+  await load();
+  const { payload } = dictionary(CONTENT);
+  const userProperties = { 'seganet-key': `g/1/3/${sequence}` };
+  await outcome({ _test: 1, topic: 'hall', payload, userProperties });
+  const waits = outcome({ _test: 2, topic: 'a', payload: prefixed(lines(1), CONTENT) });
+  await helper.unload();
+  expect(await waits).toMatchObject({ message: expect.stringMatching(/closed before the dictionary/) });
+});
+
+test('messages behind one that waits count with all their bytes', async () => {
+  await load();
+  const waits = outcome({ _test: 1, topic: 'a', payload: prefixed(lines(1), CONTENT) });
+  const behind = Array.from({ length: 17 }, (_, i) =>
+    outcome({ _test: 2 + i, topic: 'a', payload: Buffer.alloc(2 ** 20, 'x') })
+  );
+  expect(await behind[16]).toMatchObject({ message: expect.stringMatching(/^Too many envelopes wait/) });
+  await helper.unload();
+  await Promise.all([waits, ...behind]);
+});
+
+test('dictionaries that an envelope needed stay longest', () => {
+  const dictionaries = new Dictionaries('', 3);
+  const [needed, ...others] = [0, 1, 2, 3, 4, 5].map((n) => Buffer.from(`content ${n}`));
+  dictionaries.add(needed);
+  expect(dictionaries.get(hashOf(needed))).toEqual(needed);
+  for (const content of others) dictionaries.add(content);
+  expect(dictionaries.size).toBe(3);
+  expect(dictionaries.get(hashOf(needed))).toEqual(needed);
+  expect(dictionaries.get(hashOf(others[4]))).toEqual(others[4]);
+  expect(dictionaries.get(hashOf(others[0]))).toBeUndefined();
+});
+
 test('dictionaries survive a restart in their folder, are bounded, and a damaged file counts as none', () => {
   const folder = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-dictionaries-')), 'un');
   const contents = [1, 2, 3].map((n) => Buffer.from(`content ${n}`));

@@ -14,6 +14,8 @@ const NAME = /^[0-9a-f]{16}$/;
 class Dictionaries {
   /** The least recently used first; null = only in the folder. @type {Map<string, Buffer | null>} */
   #contents = new Map();
+  /** Those that an envelope of this run needed. @type {Set<string>} */
+  #used = new Set();
   #folder;
   #max;
 
@@ -47,7 +49,10 @@ class Dictionaries {
     if (!this.#contents.has(hash)) return undefined;
     const content = this.#contents.get(hash) ?? this.#read(hash);
     this.#contents.delete(hash);
-    if (content) this.#contents.set(hash, content);
+    this.#used.delete(hash);
+    if (!content) return undefined;
+    this.#contents.set(hash, content);
+    this.#used.add(hash);
     return content;
   }
 
@@ -93,10 +98,14 @@ class Dictionaries {
     }
   }
 
+  /** Removes those that no envelope needed first: with MQTT 3.1.1, anybody who may publish can send some. */
   #limit() {
-    for (const hash of this.#contents.keys()) {
-      if (this.#contents.size <= this.#max) return;
+    const unused = [...this.#contents.keys()].filter((hash) => !this.#used.has(hash));
+    // The latest one is about to be needed.
+    const rows = [...unused.slice(0, -1), ...this.#used, ...unused.slice(-1)];
+    for (const hash of rows.slice(0, Math.max(0, this.#contents.size - this.#max))) {
       this.#contents.delete(hash);
+      this.#used.delete(hash);
       if (this.#folder) fs.rmSync(path.join(this.#folder, hash), { force: true });
     }
   }

@@ -34,12 +34,14 @@ const MAX_DICTIONARY_BYTES = 32768;
  */
 
 /**
- * Returns the content of a message that brings a dictionary, null for any other message.
- * @param {{ payload?: unknown }} msg
+ * Returns the content of a message that brings a dictionary, null for any other message. A single record of a device,
+ * whose payload may be anything, has a key.
+ * @param {{ payload?: unknown, userProperties?: Record<string, any> }} msg
  * @returns {Buffer | null}
  * @throws {EnvelopeError} with a sentence
  */
-function dictionaryIn({ payload }) {
+function dictionaryIn({ payload, userProperties = {} }) {
+  if (userProperties['seganet-key'] !== undefined) return null;
   const bytes = prefixed(payload);
   if (bytes?.[MAGIC.length] !== DICTIONARY) return null;
   const content = bytes.subarray(MAGIC.length + 1);
