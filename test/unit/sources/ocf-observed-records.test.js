@@ -8,8 +8,28 @@ const { ABOUT, LIGHT, eventually, newUser, scenes } = require('../../fixtures/oc
 jest.setTimeout(60000);
 
 let cloud;
+/** Reads of links that still fail. */
+let failures = 0;
+/** Reads of links, failed ones included. */
+let reads = 0;
+const failing = (store) =>
+  new Proxy(store, {
+    get(target, name) {
+      if (name !== 'read')
+        return typeof target[name] === 'function' ? target[name].bind(target) : target[name];
+      return async (operation, ...input) => {
+        if (operation !== 'linksOf') return target.read(operation, ...input);
+        reads++;
+        if (failures-- > 0) throw new Error('The database is too busy.');
+        return target.read(operation, ...input);
+      };
+    }
+  });
 beforeAll(async () => {
-  cloud = await startControlPlane({ recordTypes: ['core.light'], requestTimeoutMs: 1000 });
+  cloud = await startControlPlane({ recordTypes: ['core.light'], requestTimeoutMs: 1000 }, { wrap: failing });
+});
+beforeEach(() => {
+  failures = reads = 0;
 });
 afterAll(() => cloud?.stop());
 const { lamp, signedIn } = scenes(() => cloud);
@@ -94,4 +114,44 @@ test('a value that the engine has no room for becomes a record later', async () 
   await recorded(device, [false]);
   expect(refused).toBe(2);
   cloud.desk.save = save;
+});
+
+describe('when the store fails', () => {
+  const problems = () =>
+    cloud
+      .problems()
+      .splice(0)
+      .map(({ message }) => message);
+
+  test('a device whose links could not be read is observed when the store works again', async () => {
+    const device = await signedIn(newUser());
+    device.serve = ({ observe }) => ({ observe: observe === 0 ? 2 : undefined, body: { on: true } });
+    failures = 1;
+    await device.publish([LIGHT]);
+    await recorded(device, [true]);
+    expect(problems()).toEqual(['The database is too busy.']);
+  });
+
+  test('it reports one problem for all devices, and reads less often the longer it lasts', async () => {
+    const { observedRecords } = cloud.cloud;
+    for (const device of [await lamp(newUser()), await lamp(newUser())]) {
+      await device.publish([{ ...LIGHT, href: '/light/2' }], 60);
+    }
+    await eventually(() => observedRecords.size === 4, 'two resources of each device are observed');
+    failures = Infinity;
+    reads = 0;
+    await cloud.pass(61000);
+    for (let tick = 0; tick < 200; tick++) {
+      observedRecords.expire();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    // Each device at once, after 1, 3, 7, 15, 31 and 63 ticks, and then after each 32.
+    expect(reads).toBeGreaterThanOrEqual(2 * 10);
+    expect(reads).toBeLessThanOrEqual(2 * 12);
+    expect(problems()).toEqual(['The database is too busy.']);
+    failures = 0;
+    for (let tick = 0; tick < 33; tick++) observedRecords.expire();
+    await eventually(() => observedRecords.size === 2, 'links that have expired are no longer observed');
+    expect(problems()).toEqual([]);
+  });
 });

@@ -35,12 +35,22 @@ const LIMITS = {
 /** Bit of a link's policy: the resource may be observed. */
 const OBSERVABLE = 2;
 const RETRY_MS = 1000;
+/** After the store has failed: devices whose links are read at a time. */
+const REREADS = 256;
+/** After the store has failed: most calls of expire() from one attempt to the next. */
+const MOST_PAUSE = 32;
 
 class ObservedRecords {
   #cloud;
   /** Signed-in devices. @type {Map<string, Device>} */
   #devices = new Map();
   #size = 0;
+  /** Devices whose links could not be read, longest ago first. @type {Set<string>} */
+  #unread = new Set();
+  /** Calls of expire() from one attempt to the next: twice as many after each, 1 when the store has answered. */
+  #pause = 1;
+  /** Calls of expire() until the next attempt. */
+  #ticksLeft = 1;
 
   /** @param {OcfCloud} cloud */
   constructor(cloud) {
@@ -62,15 +72,26 @@ class ObservedRecords {
   off(di) {
     const device = this.#devices.get(di);
     this.#devices.delete(di);
+    this.#unread.delete(di);
     for (const resource of device?.resources.values() ?? []) this.#drop(resource);
     device?.resources.clear();
   }
 
-  /** Ends what is no longer published. To be called at intervals. */
+  /** Ends what is no longer published, and reads again what could not be read. To be called each second. */
   expire() {
     const now = this.#cloud.now();
-    for (const [di, { resources }] of this.#devices) {
-      for (const { expires } of resources.values()) if (expires <= now) this.changed(di);
+    for (const [di, { resources, work }] of this.#devices) {
+      if (work || this.#unread.has(di)) continue;
+      if ([...resources.values()].some(({ expires }) => expires <= now)) this.changed(di);
+    }
+    this.#reread();
+  }
+
+  #reread() {
+    if (this.#unread.size === 0 || --this.#ticksLeft > 0) return;
+    this.#pause = this.#ticksLeft = Math.min(2 * this.#pause, MOST_PAUSE);
+    for (const di of [...this.#unread].slice(0, REREADS)) {
+      if (!this.#devices.get(di)?.work) this.changed(di);
     }
   }
 
@@ -84,10 +105,18 @@ class ObservedRecords {
       while (device.isStale && this.#devices.get(di) === device) {
         device.isStale = false;
         const wanted = await this.#wanted(di);
-        if (this.#devices.get(di) === device) this.#apply(di, device.resources, wanted);
+        this.#pause = this.#ticksLeft = 1;
+        if (this.#devices.get(di) !== device) break;
+        this.#apply(di, device.resources, wanted);
+        this.#unread.delete(di);
       }
     } catch (error) {
-      this.#cloud.problem(error);
+      // One outage of the store concerns many devices, and is reported once.
+      if (this.#unread.size === 0) this.#cloud.problem(error);
+      if (this.#devices.get(di) === device) {
+        this.#unread.delete(di);
+        this.#unread.add(di);
+      }
     }
     device.work = null;
   }
