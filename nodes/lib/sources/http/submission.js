@@ -11,16 +11,25 @@ class Submission {
   #states;
   /** @type {Set<() => void>} */
   #waiters;
+  #onDone;
 
-  /** @param {number} total records */
-  constructor(total) {
+  /** @param {number} total records @param {() => void} [onDone] called when all are safe */
+  constructor(total, onDone = () => {}) {
     this.total = total;
+    this.#onDone = onDone;
     this.#states = new Uint8Array(total);
     this.pending = 0;
     this.safe = 0;
     /** Of the latest failure. @type {(Error & { code?: string }) | null} */
     this.error = null;
     this.#waiters = new Set();
+  }
+
+  /** @param {number} total records, which are all safe */
+  static safe(total) {
+    const submission = new Submission(0);
+    submission.total = submission.safe = total;
+    return submission;
   }
 
   get isDone() {
@@ -58,6 +67,7 @@ class Submission {
     this.pending--;
     if (error) this.error ??= error;
     else this.safe++;
+    if (this.isDone) this.#onDone();
     if (this.pending === 0) for (const resolve of this.#waiters) resolve();
   }
 
