@@ -3,18 +3,50 @@
 
 /** Time for the remaining bytes after the other side has closed. */
 const LINGER_MS = 10000;
+/** Longest time in which a device takes nothing of what waits for it: the end that follows would not be seen. */
+const STALL_MS = 300000;
 
 /**
- * @param {import('node:stream').Duplex} far
- * @param {import('node:stream').Duplex} near
- * @param {number} [lingerMs]
+ * @param {import('node:stream').Duplex} far of the device
+ * @param {import('node:stream').Duplex} near of the engine
+ * @param {{ lingerMs?: number, stallMs?: number }} [limits]
  */
-function bridge(far, near, lingerMs = LINGER_MS) {
-  // pipe() passes on an end in each direction separately, so half-closed connections stay half-closed.
+function bridge(far, near, { lingerMs = LINGER_MS, stallMs = STALL_MS } = {}) {
+  // pipe() passes on an end in each direction separately: a device may end its own and still receive.
   far.pipe(near);
   near.pipe(far);
   follow(far, near, lingerMs);
   follow(near, far, lingerMs);
+  const close = () => {
+    far.destroy();
+    near.destroy();
+  };
+  // The engine ends only what it is done with, and has closed its side: a device that does not close its own must not
+  // keep the connection.
+  near.once('end', () => {
+    const timer = setTimeout(close, lingerMs);
+    far.once('close', () => clearTimeout(timer));
+  });
+  limitStalls(near, close, stallMs);
+}
+
+/**
+ * @param {import('node:stream').Duplex} near paused while the device takes nothing
+ * @param {() => void} close
+ * @param {number} stallMs
+ */
+function limitStalls(near, close, stallMs) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  near.on('pause', () => {
+    // Its end pauses it, too.
+    if (!near.destroyed && !near.readableEnded) timer ??= setTimeout(close, stallMs).unref();
+  });
+  for (const event of ['resume', 'close'])
+    near.on(event, () => {
+      clearTimeout(timer);
+      timer = undefined;
+    });
 }
 
 /**

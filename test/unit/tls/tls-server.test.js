@@ -5,6 +5,8 @@ const crypto = require('node:crypto');
 const fs = require('node:fs');
 const net = require('node:net');
 const { once } = require('node:events');
+const { duplexPair } = require('node:stream');
+const { bridge } = require('../../../nodes/lib/tls/stream-bridge');
 const { until } = require('../../fixtures/devices/tls-listener');
 const { FrontClients, closed, read } = require('../../fixtures/devices/tls-clients');
 const { needs } = require('../../../bench/harness/tools');
@@ -71,6 +73,39 @@ describe('TLS', () => {
     streams[1].destroy();
     await closed(other.resume());
     await front.empty();
+  });
+
+  test('closes a device that does not close when the engine ends the connection, or takes nothing', async () => {
+    const limits = { lingerMs: 100, stallMs: 300 };
+    /** @type {[import('node:stream').Duplex, import('node:stream').Duplex][]} */
+    const pairs = [];
+    const server = net.createServer({ allowHalfOpen: true });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+    const open = async () => {
+      const device = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+      const [far] = await once(server, 'connection');
+      const [near, engine] = duplexPair({ allowHalfOpen: true });
+      bridge(far, near, limits);
+      pairs.push([far, near]);
+      return { device, engine };
+    };
+    try {
+      const quiet = await open();
+      quiet.device.resume();
+      quiet.engine.resume().end();
+      const stalled = await open();
+      // More than all buffers hold.
+      stalled.engine.write(Buffer.alloc(32 << 20));
+      for (const [far, near] of pairs)
+        await until(
+          () => far.destroyed && near.destroyed,
+          () => 'open'
+        );
+      for (const { device } of [quiet, stalled]) device.destroy();
+    } finally {
+      server.close();
+    }
   });
 
   test('refuses TLS 1.1 and, where configured, 1.2', async () => {
