@@ -45,8 +45,8 @@ async function runSteps(steps) {
 }
 
 /**
- * Returns the values that undo needs. The present value is ours only if we wrote it; otherwise undo restores it. The step
- * that would write the last value may have failed, or never have run: then the present one is that of before.
+ * Returns the values that undo needs. The present value is ours only if we wrote it; otherwise undo restores it. The
+ * step that was to write the last one may have failed, or never have run.
  * @param {import('./paths-state').Change | null | undefined} old
  * @param {number} now
  * @param {number} made
@@ -139,11 +139,11 @@ async function undo(directory) {
   const facts = await inspect();
   const done = stepsAway(facts);
   const left = [];
-  for (const [name, change] of Object.entries(state?.sysctls ?? {})) {
-    const { before } = change;
+  for (const [name, written] of Object.entries(state?.sysctls ?? {})) {
+    const { before } = written;
     const now = facts.sysctls[name];
     if (now === before) continue;
-    if (now !== null && isOurs(change, Number(now)))
+    if (now !== null && isOurs(written, Number(now)))
       done.push({ tool: 'sysctl', args: ['-w', `net.mptcp.${name}=${before}`], why: 'previous value' });
     else if (now !== null) left.push(`net.mptcp.${name} is ${now}, which seganet-paths did not set`);
   }
