@@ -2,6 +2,7 @@
 // The ports that a gateway opens: those of its flow, and the editor's.
 
 const fs = require('node:fs');
+const { runningNodes } = require('../service/running-nodes');
 const { resolved } = require('./home-files');
 
 /** Nodes with a port for devices. */
@@ -15,10 +16,10 @@ const TYPES = ['seganet-mqtt-devices', 'seganet-http-devices', 'seganet-coap-dev
  * @returns {Wanted[]} fixed ports; 0 = any free one is not listed
  */
 function wantedPorts(flow, env) {
-  const off = new Set(flow.filter(({ type, disabled }) => type === 'tab' && disabled).map(({ id }) => id));
+  const nodes = runningNodes(flow);
   /** @type {Wanted[]} */
-  const wanted = flow
-    .filter(({ type, d, z }) => TYPES.includes(type) && !d && !off.has(z))
+  const wanted = nodes
+    .filter(({ type }) => TYPES.includes(type))
     .map(({ type, id, name, host, port, transport }) => ({
       host: resolved(host, env),
       port: Number(resolved(port, env)),
@@ -26,9 +27,8 @@ function wantedPorts(flow, env) {
         type === 'seganet-coap-devices' && !/^(tcp|tls)$/.test(resolved(transport, env)) ? 'udp' : 'tcp',
       what: `the node ${name || id}`
     }));
-  for (const node of flow) {
-    const { type, id, name, d, z, httpHost, httpPort } = node;
-    if (type !== 'seganet-ocf-cloud' || d || off.has(z) || !httpPort) continue;
+  for (const { type, id, name, httpHost, httpPort } of nodes) {
+    if (type !== 'seganet-ocf-cloud' || !httpPort) continue;
     const what = `HTTP of the node ${name || id}`;
     wanted.push({
       host: resolved(httpHost, env),

@@ -2,6 +2,7 @@
 // What the running gateway does, as `seganet-gateway status` and the service manager show it.
 
 const { version } = require('../../package.json');
+const { runningNodes } = require('./running-nodes');
 
 /** Nodes that listen for devices. They show a status as soon as they listen, or why they do not. */
 const LISTENERS = [
@@ -41,20 +42,15 @@ const sum = (byClass) => byClass.reduce((all, count) => all + count, 0);
 
 /**
  * @param {any} RED the node-red module
- * @returns {{ id: string, type: string, name: string, node: any }[]} the enabled nodes of this package
+ * @returns {{ id: string, type: string, name: string, node: any }[]} the nodes of this package that run
  */
 function ownNodes(RED) {
-  /** @type {{ id: string, type: string, name: string, node: any }[]} */
-  const nodes = [];
-  const off = new Set();
-  RED.nodes.eachNode((/** @type {any} */ { id, type, disabled }) => {
-    if (type === 'tab' && disabled) off.add(id);
-  });
-  RED.nodes.eachNode((/** @type {any} */ { id, type, name = '', d, z }) => {
-    if (type.startsWith('seganet-') && !d && !off.has(z))
-      nodes.push({ id, type, name, node: RED.nodes.getNode(id) });
-  });
-  return nodes;
+  /** @type {any[]} */
+  const flow = [];
+  RED.nodes.eachNode((/** @type {any} */ config) => void flow.push(config));
+  return runningNodes(flow)
+    .filter(({ type }) => type.startsWith('seganet-'))
+    .map(({ id, type, name = '' }) => ({ id, type, name, node: RED.nodes.getNode(id) }));
 }
 
 /** @param {{ id: string, name: string, node: any }} engine @returns {EngineState} */

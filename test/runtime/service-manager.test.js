@@ -34,10 +34,19 @@ async function manager() {
   };
 }
 
-/** @param {string} address @param {Record<string, string>} [more] */
-async function start(address, more = {}) {
+/**
+ * @param {string} address
+ * @param {Record<string, string>} [more]
+ * @param {(flow: any[]) => any[]} [edit] makes the flow from the shipped one
+ */
+async function start(address, more = {}, edit) {
   const home = path.join(temporaryFolder(), 'gateway');
   const port = await freePort();
+  if (edit) {
+    const shipped = JSON.parse(fs.readFileSync(path.join(ROOT, 'flows/gateway.json'), 'utf8'));
+    fs.mkdirSync(home, { mode: 0o700 });
+    fs.writeFileSync(path.join(home, 'gateway.json'), JSON.stringify(edit(shipped)));
+  }
   const env = cleanEnvironment({
     SEGANET_HOME: home,
     SEGANET_MQTT_PORT: String(port),
@@ -72,6 +81,31 @@ withPython('a gateway under a service manager', () => {
     expect(await gateway.ended).toMatchObject({ code: 0 });
     expect(service.messages.filter((each) => each.startsWith('STOPPING=1'))).toHaveLength(1);
     expect(gateway.output).not.toMatch(/notified/);
+  });
+
+  test.each([
+    ['without an instance', 0],
+    ['with two instances', 2]
+  ])('is ready with a device listener in a subflow %s', async (_how, instances) => {
+    const service = await manager();
+    const { port, gateway, home } = await start(service.address, {}, (flow) => {
+      const listener = flow.find(({ type }) => type === 'seganet-mqtt-devices');
+      const inside = { ...listener, id: 'inside', z: 'cell', port: '0', wires: [] };
+      const copies = Array.from({ length: instances }, (_none, i) => ({
+        ...{ id: `copy-${i}`, type: 'subflow:cell', z: listener.z, x: 100, y: 600, wires: [] }
+      }));
+      return [...flow, { id: 'cell', type: 'subflow', name: 'cell', in: [], out: [] }, inside, ...copies];
+    });
+    await until(() => service.messages.some(isReady), { within: START_MS, what: () => gateway.output });
+    expect(await accepts(port)).toBe(true);
+    const status = run(process.execPath, [COMMAND, 'status', '--json', '--home', home], {
+      env: cleanEnvironment()
+    });
+    const { listeners } = JSON.parse((await status.ended).output);
+    expect(listeners.map(({ id }) => id).filter((/** @type {string} */ id) => id.includes('inside'))).toEqual(
+      Array.from({ length: instances }, (_none, i) => `copy-${i}-inside`)
+    );
+    expect(listeners.every(({ fill }) => fill !== '')).toBe(true);
   });
 
   test('is not ready while it can serve nobody', async () => {

@@ -33,3 +33,18 @@ test('leaves out nodes and tabs that are disabled', () => {
     expect.objectContaining({ what: 'HTTP of the node c1' })
   ]);
 });
+
+test('has the ports of the instances of a subflow, not of the subflow itself', () => {
+  const subflow = { id: 'sub', type: 'subflow', name: 'cell' };
+  const inside = cloud({ z: 'sub', name: '', httpPort: '' });
+  const instance = (/** @type {object} */ more) => ({ id: 'i1', type: 'subflow:sub', z: 'tab', ...more });
+  expect(ports(subflow, inside)).toEqual([]);
+  expect(ports(subflow, inside, instance({ d: true }))).toEqual([]);
+  expect(ports({ id: 'tab', type: 'tab', disabled: true }, subflow, inside, instance({}))).toEqual([]);
+  expect(ports(subflow, { ...inside, d: true }, instance({}))).toEqual([]);
+  const listed = ports(subflow, inside, instance({}), instance({ id: 'i2' })).map(({ what }) => what);
+  expect(listed).toEqual(['the node i1-c1', 'the node i2-c1']);
+  const outer = { id: 'out', type: 'subflow', name: 'hall' };
+  const nested = [outer, { ...instance({}), z: 'out' }, { id: 'o1', type: 'subflow:out', z: 'tab' }];
+  expect(ports(subflow, inside, ...nested).map(({ what }) => what)).toEqual(['the node o1-i1-c1']);
+});
