@@ -6,6 +6,7 @@ const path = require('node:path');
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
 const { replaceFile } = require('../../nodes/lib/base/replace-file');
 const { neededCapabilities } = require('./capabilities');
+const { foldersOutside } = require('./flow-folders');
 const { nodesOf, wantedPorts } = require('./flow-ports');
 const { SETTINGS_FILE, environmentOf, settingsOf } = require('./home-settings');
 const { EXIT } = require('./usage');
@@ -23,10 +24,11 @@ const PRIVATE = /^\/(home|root)\//;
  * @property {string} user
  * @property {{ name: string, why: string }[]} capabilities
  * @property {boolean} bluetooth
+ * @property {string[]} folders outside of the home in which the gateway writes, absolute
  */
 
 /** @param {UnitParts} parts @returns {string} */
-function unit({ node, command, home, user, capabilities, bluetooth }) {
+function unit({ node, command, home, user, capabilities, bluetooth, folders }) {
   const isState = path.dirname(home) === '/var/lib';
   const names = capabilities.map(({ name }) => name).join(' ');
   const whys = capabilities.map(({ name, why }) => `# ${name}: ${why}.`);
@@ -43,7 +45,7 @@ function unit({ node, command, home, user, capabilities, bluetooth }) {
     'Type=notify',
     'NotifyAccess=main',
     `ExecStart=${quoted(node)} --max-semi-space-size=1 ${quoted(command)} start`,
-    `Environment=${quoted(`SEGANET_HOME=${home}`)}`,
+    `Environment=${word(`SEGANET_HOME=${home}`)}`,
     `User=${user}`,
     'UMask=0077',
     ...(isState ? [`StateDirectory=${path.basename(home)}`, 'StateDirectoryMode=0700'] : []),
@@ -63,8 +65,10 @@ function unit({ node, command, home, user, capabilities, bluetooth }) {
     `AmbientCapabilities=${names}`,
     `CapabilityBoundingSet=${names}`,
     'ProtectSystem=strict',
-    ...(isState ? [] : [`ReadWritePaths=${quoted(home)}`]),
-    `ProtectHome=${[home, command, node].some((file) => PRIVATE.test(file)) ? 'read-only' : 'yes'}`,
+    ...(isState ? [] : [`ReadWritePaths=${word(home)}`]),
+    ...(folders.length > 0 ? ['# Only a folder that exists when the service starts is writable.'] : []),
+    ...folders.map((folder) => `ReadWritePaths=${word(`-${folder}`)}`),
+    `ProtectHome=${[home, command, node, ...folders].some((file) => PRIVATE.test(file)) ? 'read-only' : 'yes'}`,
     'PrivateTmp=yes',
     'ProtectKernelTunables=yes',
     'ProtectKernelModules=yes',
@@ -85,9 +89,12 @@ function unit({ node, command, home, user, capabilities, bluetooth }) {
   return `${lines.join('\n')}\n`;
 }
 
-/** @param {string} text @returns {string} one word of a unit's line; % and $ stand for themselves */
-function quoted(text) {
-  const plain = text.replaceAll('%', '%%').replaceAll('$', '$$$$');
+/** @param {string} text @returns {string} one word of a command line of a unit; % and $ stand for themselves */
+const quoted = (text) => word(text.replaceAll('$', '$$$$'));
+
+/** @param {string} text @returns {string} one word of another line, where $ has no meaning; % stands for itself */
+function word(text) {
+  const plain = text.replaceAll('%', '%%');
   return /[\s"'\\]/.test(plain) ? `"${plain.replace(/["\\]/g, '\\$&')}"` : plain;
 }
 
@@ -101,13 +108,15 @@ async function installService({ home: given, print, user, unitDir, force }, outp
   const env = environmentOf(home);
   const flow = nodesOf(path.join(home, 'gateway.json'));
   const ports = wantedPorts(flow, { ...env, ...settingsOf(env).values }).map(({ port }) => port);
+  const folders = foldersOutside(flow, env, home);
   const text = unit({
     node: process.execPath,
     command: path.join(__dirname, 'seganet-gateway.js'),
     home,
     user,
     capabilities: neededCapabilities(flow, ports),
-    bluetooth: flow.some(({ type }) => type === 'seganet-ble-devices')
+    bluetooth: flow.some(({ type }) => type === 'seganet-ble-devices'),
+    folders
   });
   await tellPrivate([process.execPath, __filename], user, output);
   if (print) {
@@ -134,6 +143,11 @@ async function installService({ home: given, print, user, unitDir, force }, outp
     `  useradd --system --home-dir ${home} --shell /usr/sbin/nologin ${user}   # if there is no such user`
   );
   output.line(`  seganet-gateway init --home ${home} && chown -R ${user}: ${home}`);
+  for (const folder of folders) {
+    output.line(
+      `  mkdir -p ${folder} && chown ${user}: ${folder}   # before the start: only then it is writable`
+    );
+  }
   output.line(`  editor ${path.join(home, SETTINGS_FILE)}`);
   output.line('  systemctl daemon-reload && systemctl enable --now seganet-gateway');
   return EXIT.OK;

@@ -260,6 +260,28 @@ describe('install-service', () => {
     expect(print(home)).toMatch(/^RestrictAddressFamilies=.* AF_BLUETOOTH$/m);
   });
 
+  test('lets the service write to folders outside of its own, and says that they must exist', () => {
+    const home = newHome();
+    expect(print(home)).not.toMatch(/ReadWritePaths=-/);
+    fs.appendFileSync(path.join(home, 'gateway.env'), 'SEGANET_LOG_DIR=/mnt/ssd/log/\n');
+    const nodes = [
+      { id: 's1', type: 'seganet-series', z: 'seganet-tab', folder: '/mnt/ssd/a b%$' },
+      { id: 's2', type: 'seganet-series', z: 'seganet-tab', folder: '/mnt/ssd/unused', d: true },
+      { id: 's3', type: 'seganet-series', z: 'seganet-tab', folder: path.join(home, 'series') },
+      { id: 's4', type: 'seganet-series', z: 'seganet-tab', folder: 'relative' },
+      { id: 's5', type: 'seganet-series', z: 'seganet-tab', folder: '/mnt/x\nUser=root' },
+      { id: 'f1', type: 'seganet-find', z: 'seganet-tab', folder: '${SEGANET_LOG_DIR}' }
+    ];
+    const text = print(home, nodes);
+    expect(text.match(/^ReadWritePaths=-.*$|^ReadWritePaths="-.*$/gm)).toEqual([
+      'ReadWritePaths="-/mnt/ssd/a b%%$"',
+      'ReadWritePaths=-/mnt/ssd/log'
+    ]);
+    expect(text).not.toMatch(/^User=root/m);
+    const args = ['install-service', '--unit-dir', temporaryFolder(), '--home', home];
+    expect(command(args).output).toMatch(/mkdir -p \/mnt\/ssd\/log && chown seganet: .*before the start/);
+  });
+
   test('writes the unit once, and again only with --force', () => {
     const units = temporaryFolder();
     const args = ['install-service', '--unit-dir', units];
@@ -275,6 +297,7 @@ describe('install-service', () => {
   withSystemd('writes a unit that systemd accepts, also with odd characters in the folder', () => {
     const odd = path.join(temporaryFolder(), `a b%c'd`);
     expect(command(['init', '--home', odd])).toMatchObject({ code: 0 });
+    fs.appendFileSync(path.join(odd, 'gateway.env'), `SEGANET_LOG_DIR="/mnt/d e%f'$g"\n`);
     for (const home of [newHome(), '/var/lib/seganet', odd]) {
       const units = temporaryFolder();
       // A user that exists everywhere.
