@@ -2,6 +2,7 @@
 // The pages of a login: the start, the form for the password, the consent, and the access code.
 
 const { randomBytes, timingSafeEqual } = require('node:crypto');
+const { isFromHere } = require('../../nodes/lib/base/request-origin');
 const { codePage, consentPage, errorPage, loginPage, startPage } = require('./pages');
 const { CODE_SECONDS, SCOPE } = require('./provider');
 
@@ -166,10 +167,8 @@ class Logins {
 
   /** Refuses forms of other sites. @param {Request} request */
   #checkOrigin({ headers }) {
-    const { origin, 'sec-fetch-site': site } = headers;
-    const isOther =
-      origin !== undefined ? origin !== this.#issuer : site !== undefined && site !== 'same-origin';
-    if (isOther) throw new Refused(403, 'The form comes from another site.');
+    if (isFromHere(headers, (origin) => origin === this.#issuer)) return;
+    throw new Refused(403, 'The form comes from another site.');
   }
 
   /**

@@ -168,9 +168,10 @@ test('writes private files with node-red -s settings.js, and "http in" nodes ans
   run(process.execPath, ['node_modules/node-red/red.js', '-s', 'settings.js'], { env });
   process.umask(before);
   await until(() => accepts(port), { what: 'the editor' });
-  const ask = (host) =>
+  const ask = (host, more = {}, url = '/hello') =>
     new Promise((resolve, reject) => {
-      const request = http.get({ port, host: '127.0.0.1', path: '/hello', headers: { host } }, (response) => {
+      const headers = { host, ...more };
+      const request = http.get({ port, host: '127.0.0.1', path: url, headers }, (response) => {
         response.resume();
         resolve(response.statusCode);
       });
@@ -178,6 +179,17 @@ test('writes private files with node-red -s settings.js, and "http in" nodes ans
     });
   await until(async () => (await ask(`localhost:${port}`)) === 200, { what: 'the flow' });
   expect(await ask('evil.example')).toBe(403);
+  // An image or a link of another site.
+  const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' };
+  const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
+  for (const headers of [image, link]) expect(await ask(`localhost:${port}`, headers)).toBe(403);
+  expect(await ask(`localhost:${port}`, { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' })).toBe(
+    200
+  );
+  for (const url of ['/', '/seganet/']) {
+    expect([url, await ask(`localhost:${port}`, image, url)]).toEqual([url, 403]);
+    expect([url, await ask(`localhost:${port}`, link, url)]).toEqual([url, 200]);
+  }
   const changed = [{ ...flow[0], label: 'changed' }, flow[1], flow[2]];
   const deployed = await fetch(`http://127.0.0.1:${port}/flows`, {
     method: 'POST',
@@ -191,7 +203,9 @@ test('writes private files with node-red -s settings.js, and "http in" nodes ans
 
 describe('an editor without a password', () => {
   /** @param {import('http').IncomingHttpHeaders} headers */
-  const isOwn = (headers) => isOwnRequest(/** @type {any} */ ({ headers }));
+  const isOwn = (headers, url = '/', method = 'GET') =>
+    isOwnRequest(/** @type {any} */ ({ headers, url, method }));
+  const host = '127.0.0.1:1880';
 
   test('answers the browser and tools of this machine', () => {
     expect(isOwn({ host: '127.0.0.1:1880' })).toBe(true);
@@ -209,6 +223,41 @@ describe('an editor without a password', () => {
     expect(isOwn({ host: '[' })).toBe(false);
     expect(isOwn({})).toBe(false);
   });
+
+  test('answers pages of its own and what the user opens, whatever the path', () => {
+    for (const site of ['same-origin', 'none'])
+      for (const url of ['/', '/valve/open', '/seganet/q?q=open', '/red/red.min.js'])
+        expect([
+          site,
+          url,
+          isOwn({ host, 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors' }, url)
+        ]).toEqual([site, url, true]);
+    // A WebSocket: to its scheme, browsers may see another site.
+    const socket = { host, origin: `http://${host}`, 'sec-fetch-mode': 'websocket' };
+    expect(isOwn({ ...socket, 'sec-fetch-site': 'cross-site' }, '/comms')).toBe(true);
+  });
+
+  test.each(['cross-site', 'same-site', 'same-origin, cross-site', ''])(
+    'answers a page of another site, without Origin, only when it links to a page: %s',
+    (site) => {
+      const link = { host, 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' };
+      for (const url of ['/', '/?x', '/seganet', '/seganet/', '/seganet/directory.html'])
+        expect([url, isOwn(link, url)]).toEqual([url, true]);
+      for (const url of [
+        '/valve/open',
+        '/seganet/q?q=open',
+        '/seganet/live',
+        '/seganet/directory',
+        '//',
+        '/flows'
+      ])
+        expect([url, isOwn(link, url)]).toEqual([url, false]);
+      for (const mode of ['no-cors', 'cors', 'same-origin', 'websocket', undefined])
+        expect([mode, isOwn({ ...link, 'sec-fetch-mode': mode })]).toEqual([mode, false]);
+      expect(isOwn(link, '/', 'POST')).toBe(false);
+      expect(isOwn({ ...link, origin: 'null' })).toBe(false);
+    }
+  );
 });
 
 test('writes one line an entry and omits routine entries', () => {

@@ -5,6 +5,7 @@
 const http = require('node:http');
 const https = require('node:https');
 const { isLoopback } = require('../base/loopback');
+const { isFromHere, isLink } = require('../base/request-origin');
 
 /** Open connections; one more is closed at once. The live stream alone has up to 16. */
 const MAX_CONNECTIONS = 64;
@@ -24,6 +25,8 @@ const GET =
   /^(seganet\/?|seganet\/(live|texts\.json|[a-z-]+\.(html|css|mjs)|engines\/[^/]+\/dead-letters|directory(\/[^/]+\/(things|q))?)|auth\/login)$/;
 const POST =
   /^(seganet\/engines\/[^/]+\/dead-letters|seganet\/ocf\/[^/]+\/(codes|delete)|seganet\/tenants\/[^/]+\/(wake|sleep|backup|logs)|auth\/token)$/;
+/** Of these, the pages, to which other sites may link. They change nothing by themselves. */
+const PAGES = /^seganet(\/([a-z-]+\.html)?)?$/;
 
 /**
  * @typedef {object} StatusServerOptions
@@ -94,15 +97,20 @@ class StatusServer {
   /** @param {http.IncomingMessage} request @param {http.ServerResponse} response */
   #answer(request, response) {
     const { root, hasLogin, pass } = this.#options;
-    if (!hasLogin && !isOwn(request))
-      return refuse(response, 403, 'Only http://127.0.0.1 and http://localhost.');
     const [path] = (request.url ?? '').split('?');
     const { method = '' } = request;
+    const below = path.startsWith(root) ? path.slice(root.length) : '';
+    const isPage = method === 'GET' && (path === '/' || PAGES.test(below));
+    if (!hasLogin && !isOwn(request, isPage))
+      return refuse(
+        response,
+        403,
+        'Only http://127.0.0.1 and http://localhost, and no page of another site.'
+      );
     if (path === '/' && root !== '/seganet/') {
       response.writeHead(302, { location: `${root}seganet/` });
       return response.end();
     }
-    const below = path.startsWith(root) ? path.slice(root.length) : '';
     const isRead = ['GET', 'HEAD'].includes(method);
     if (!(isRead ? GET.test(below) : method === 'POST' && POST.test(below)))
       return refuse(response, 404, 'Only the status page is here.');
@@ -120,14 +128,16 @@ class StatusServer {
 }
 
 /**
- * Returns whether a request was sent to a loopback name, by no page or by a page from here. Without a login, this keeps
- * out pages of other sites, also those whose name resolves to 127.0.0.1.
+ * Returns whether a request was sent to a loopback name, by no page, by a page from here, or by a link to a page.
+ * Without a login, this keeps out pages of other sites, also those whose name resolves to 127.0.0.1.
  * @param {http.IncomingMessage} request
+ * @param {boolean} isPage
  */
-function isOwn({ headers: { host = '', origin } }) {
+function isOwn({ headers }, isPage) {
+  const { host = '' } = headers;
   try {
-    const { hostname } = new URL(`http://${host}`);
-    return isLoopback(hostname) && (origin === undefined || new URL(origin).host === host);
+    if (!isLoopback(new URL(`http://${host}`).hostname)) return false;
+    return isFromHere(headers, (origin) => new URL(origin).host === host) || (isPage && isLink(headers));
   } catch {
     return false;
   }

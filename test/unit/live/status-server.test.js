@@ -141,6 +141,25 @@ describe('the port of the status page', () => {
     expect(await status(login, { host: 'gateway.example.org' })).toBe(200);
   });
 
+  test('answers a page of another site that sends no Origin only when it links to a page', async () => {
+    const port = await start();
+    const get = async (/** @type {string} */ path, /** @type {any} */ site, mode = 'no-cors') =>
+      (await ask(port, path, { headers: { 'sec-fetch-site': site, 'sec-fetch-mode': mode } })).status;
+    const question = '/seganet/directory/find/q?property=t';
+    for (const site of ['cross-site', 'same-site']) {
+      for (const path of [question, '/seganet/live', '/seganet/'])
+        expect([path, await get(path, site)]).toEqual([path, 403]);
+      expect(await get(question, site, 'navigate')).toBe(403);
+      for (const path of ['/seganet', '/seganet/', '/seganet/directory.html'])
+        expect([path, await get(path, site, 'navigate')]).toEqual([path, 200]);
+      expect(await get('/', site, 'navigate')).toBe(302);
+    }
+    for (const site of ['same-origin', 'none']) expect(await get(question, site)).toBe(200);
+    const login = await start({ hasLogin: true });
+    const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' };
+    expect((await ask(login, question, { headers })).status).toBe(200);
+  });
+
   test('takes no body that is long or of unknown length', async () => {
     const port = await start();
     const post = (/** @type {any} */ headers, body = '') =>

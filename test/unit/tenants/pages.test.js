@@ -273,6 +273,12 @@ describe('a request', () => {
     expect(seen.map(({ headers }) => headers.origin)).toEqual([origin, `http://${own}`]);
   });
 
+  test('of a link of another site is for the tenant like an address that the user typed, an image of one is not', async () => {
+    for (const mode of ['navigate', 'no-cors'])
+      await ask({ ...alice, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': mode });
+    expect(seen.map(({ headers }) => headers['sec-fetch-site'])).toEqual(['none', 'cross-site']);
+  });
+
   test('with a body of a GET reaches the tenant as one request', async () => {
     const inner = 'GET /inner HTTP/1.1\r\nHost: x\r\n\r\n';
     const head = `GET /outer HTTP/1.1\r\nHost: acme.localhost\r\nAuthorization: ${alice.authorization}\r\nConnection: close\r\n`;

@@ -1,6 +1,7 @@
 'use strict';
 // The headers of requests and answers between a browser and the pages of a tenant (RFC 9110, section 7.6).
 
+const { isLink } = require('../../base/request-origin');
 const { HEADER } = require('../front-header');
 
 /** Headers of one connection, which a proxy does not pass on. */
@@ -47,6 +48,8 @@ function requestHeaders(request, { user, isTls }, address) {
     ...kept(request, [...OF_CONNECTION, ...OWN]),
     host: address,
     ...(isOwn && { origin: `http://${address}` }),
+    // The user has a login here. So other sites may link to all pages of the tenant, as if the user typed the address.
+    ...(isLink(request.headers) && { 'sec-fetch-site': 'none' }),
     // Node.js would send the body of a GET without its length, and the tenant would read it as a request.
     ...(request.headers['transfer-encoding'] && { 'transfer-encoding': 'chunked' }),
     'x-forwarded-for': request.socket.remoteAddress ?? '',

@@ -1,0 +1,26 @@
+'use strict';
+// Whether a page of another site made a browser send a request.
+
+/** @typedef {import('node:http').IncomingHttpHeaders} Headers */
+
+/**
+ * True if no page sent the request, or a page of ours. Browsers add Origin to WebSockets, to POST, and to requests of
+ * scripts to other sites, but not to the GET of an <img>. Sec-Fetch-Site names the relation for these; it is 'none' for
+ * an address that a user typed. Tools send neither header, nor do browsers from before Sec-Fetch-Site (2023).
+ * @param {Headers} headers
+ * @param {(origin: string) => boolean} isOurs of an Origin
+ */
+function isFromHere({ origin, 'sec-fetch-site': site }, isOurs) {
+  if (origin !== undefined) return isOurs(origin);
+  return site === undefined || site === 'same-origin' || site === 'none';
+}
+
+/**
+ * True if the browser opens a page, for example for a link of another site. Allow it only where a GET has no effect.
+ * @param {Headers} headers
+ */
+function isLink({ origin, 'sec-fetch-mode': mode }) {
+  return origin === undefined && mode === 'navigate';
+}
+
+module.exports = { isFromHere, isLink };
