@@ -4,7 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { shown } = require('../base/values');
-const { makeFolder } = require('../store/log-folder');
+const { makeFolder, setAside: setFileAside } = require('../store/log-folder');
 const { isDamage, isFull } = require('../store/log-reasons');
 const { DatabaseSync } = require('../store/sqlite');
 
@@ -85,15 +85,14 @@ function setUp(db, file, first) {
 }
 
 /**
- * Renames a damaged database, so that a new one can be made.
+ * Renames a damaged database and its WAL, which may have what the database lacks, so that a new one can be made.
  * @param {string} directory
  * @returns {string} the new name
  */
 function setAside(directory) {
-  const file = path.join(directory, FILE);
-  const aside = `${file}.damaged-${Date.now()}`;
-  fs.renameSync(file, aside);
-  for (const end of ['-wal', '-shm']) fs.rmSync(file + end, { force: true });
+  const aside = setFileAside(directory, new Date(), FILE);
+  // The index of the WAL. The search thread may still use that of the old file, which the new one must not share.
+  fs.rmSync(path.join(directory, `${FILE}-shm`), { force: true });
   return aside;
 }
 

@@ -12,6 +12,8 @@ const { DirectoryStore } = require('./directory-store');
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
 const TICK_MS = 10000;
+/** A disk that damages each new file must not be filled with them. */
+const ASIDE_MS = 60000;
 const CALLS = [
   'createAnonymous',
   'put',
@@ -29,6 +31,8 @@ const { directory, ...options } = workerData.options;
 /** @type {DirectoryStore | null} */
 let store = null;
 let reason = '';
+/** When a file was set aside, ms of performance.now(). */
+let asideAt = -Infinity;
 /** Id of the latest event. */
 let lastEvent = 0;
 
@@ -53,7 +57,9 @@ function fault(error) {
   if (!isDamage(error)) return reason;
   store?.close();
   store = null;
+  if (performance.now() - asideAt < ASIDE_MS) return reason;
   const aside = setAside(directory);
+  asideAt = performance.now();
   reason = `The directory in ${directory} is damaged. Its file is now ${aside}; the node begins a new one. Post the things of the old one again.`;
   port.postMessage({ type: 'replaced' });
   port.postMessage({ type: 'problem', sentence: reason });

@@ -96,6 +96,52 @@ test('replaces a file that is damaged while it runs: new numbers are higher, and
   expect(await find()).toEqual(['urn:new']);
 });
 
+test('keeps the WAL of a file that is damaged, and sets no second file aside at once', async () => {
+  const directory = open();
+  const file = path.join(folder, 'directory.db');
+  const put = (id) => directory.ask('put', { id, td: thing({ id }) });
+  const asides = () => fs.readdirSync(folder).filter((name) => name.includes('.damaged-'));
+  for (let i = 0; i < 50; i++) await put(`urn:old:${i}`);
+  // While another connection is open, the WAL is not copied into the database.
+  const other = new DatabaseSync(file);
+  other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  await put('urn:late');
+  /** Damages the file, and makes the directory read it again. @param {DatabaseSync} db */
+  const damage = (db) => {
+    db.exec("UPDATE meta SET value = value + 1 WHERE name = 'revision'");
+    const bytes = fs.readFileSync(file);
+    fs.writeFileSync(file, bytes.fill('no database ', 4096));
+  };
+  try {
+    damage(other);
+    await eventually(
+      () =>
+        list(directory).then(
+          () => problems.length > 0,
+          () => false
+        ),
+      { what: 'a new file' }
+    );
+  } finally {
+    other.close();
+  }
+  expect(await list(directory)).toEqual([]);
+  const [aside, wal, ...more] = asides().sort();
+  expect([wal, more]).toEqual([`${aside}-wal`, []]);
+  expect(fs.readFileSync(path.join(folder, wal)).includes('urn:late')).toBe(true);
+
+  await put('urn:new');
+  const next = new DatabaseSync(file);
+  next.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  damage(next);
+  next.close();
+  await expect(list(directory)).rejects.toMatchObject({
+    status: 503,
+    message: expect.stringMatching(/cannot be used/)
+  });
+  expect(asides()).toHaveLength(2);
+});
+
 test('answers with the reason while the folder cannot be used, and works once it can', async () => {
   const file = path.join(folder, 'file');
   fs.writeFileSync(file, '');
