@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
 const { plural, size } = require('../../nodes/lib/base/cli/cli-output');
-const { copyDatabase } = require('../../nodes/lib/store/database-copy');
+const { ALL_PAGES, copyDatabase } = require('../../nodes/lib/store/database-copy');
 const { explain } = require('../../nodes/lib/store/cli/open');
 const { loadSqlite } = require('../../nodes/lib/store/cli/sqlite');
 const { version } = require('../../package.json');
@@ -112,7 +112,7 @@ async function addClosed(archive, entry, file, temporary) {
     try {
       // Reports a database in use. SQLite's backup API would only say that it failed.
       db.prepare('SELECT count(*) FROM sqlite_schema').get();
-      await copyDatabase(db, copy);
+      await copyDatabase(db, copy, () => false, ALL_PAGES);
     } finally {
       db.close();
     }

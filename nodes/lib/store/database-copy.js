@@ -7,6 +7,8 @@ const { backup } = require('./sqlite');
 
 /** Pages of one step. The connection can commit between two steps. */
 const STEP_PAGES = 256;
+/** For a database that other connections write: SQLite begins again if one of them has committed between two steps. */
+const ALL_PAGES = 0x7fffffff;
 const TRIES = 100;
 const RETRY_MS = 20;
 /**
@@ -21,16 +23,17 @@ const IN_USE = [0, 5, 6];
  * @param {import('node:sqlite').DatabaseSync} db
  * @param {string} file must not exist; a failed copy removes it
  * @param {() => boolean} [isCanceled] asked between two steps; true ends the copy with an error
+ * @param {number} [rate] pages of one step
  * @returns {Promise<void>}
  * @throws {Error} of SQLite, for example if the disk is full or `db` is closed meanwhile
  */
-async function copyDatabase(db, file, isCanceled = () => false) {
+async function copyDatabase(db, file, isCanceled = () => false, rate = STEP_PAGES) {
   const progress = () => {
     if (isCanceled()) throw new Error('The copy was canceled.');
   };
   for (let tries = 1; ; tries++) {
     try {
-      await backup(db, file, { rate: STEP_PAGES, progress });
+      await backup(db, file, { rate, progress });
       return;
     } catch (error) {
       for (const suffix of ['', '-journal', '-wal', '-shm']) fs.rmSync(file + suffix, { force: true });
@@ -41,4 +44,4 @@ async function copyDatabase(db, file, isCanceled = () => false) {
   }
 }
 
-exports.copyDatabase = copyDatabase;
+module.exports = { ALL_PAGES, copyDatabase };

@@ -1,9 +1,11 @@
 'use strict';
 
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { copyDatabase } = require('../../../nodes/lib/store/database-copy');
+const { ALL_PAGES, copyDatabase } = require('../../../nodes/lib/store/database-copy');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 
 describe('a copy of a database', () => {
@@ -62,4 +64,31 @@ describe('a copy of a database', () => {
     expect(fs.existsSync(copy)).toBe(false);
     db.exec('ROLLBACK');
   });
+
+  test('ends while another process commits many times a second', async () => {
+    db.exec(`CREATE TABLE filler (body BLOB);
+      WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 48)
+      INSERT INTO filler SELECT randomblob(1 << 20) FROM n`);
+    const writer = spawn(process.execPath, ['--no-warnings', '-e', WRITER, path.join(folder, 'a.db')]);
+    try {
+      await once(writer.stdout, 'data');
+      const deadline = performance.now() + 15000;
+      await copyDatabase(db, copy, () => performance.now() > deadline, ALL_PAGES);
+      expect(writer.exitCode).toBeNull();
+      expect(rows().length).toBeGreaterThan(0);
+    } finally {
+      writer.kill('SIGKILL');
+      await once(writer, 'close');
+    }
+  }, 30000);
 });
+
+/** Commits until it is killed. */
+const WRITER = `
+  const { DatabaseSync } = require('node:sqlite');
+  const db = new DatabaseSync(process.argv[1], { timeout: 5000 });
+  db.exec('PRAGMA synchronous = OFF');
+  const insert = db.prepare('INSERT INTO t VALUES (1)');
+  insert.run();
+  console.log('writing');
+  setInterval(() => insert.run(), 1);`;
