@@ -7,11 +7,20 @@ const { CliError } = require('../../nodes/lib/base/cli/cli-error');
 const { plural, size } = require('../../nodes/lib/base/cli/cli-output');
 const { ALL_PAGES, copyDatabase } = require('../../nodes/lib/store/database-copy');
 const { explain } = require('../../nodes/lib/store/cli/open');
-const { loadSqlite } = require('../../nodes/lib/store/cli/sqlite');
+const { CODES, codeOf, loadSqlite } = require('../../nodes/lib/store/cli/sqlite');
 const { version } = require('../../package.json');
 const { ArchiveWriter, FORMAT, MANIFEST } = require('./archive');
 const { COPY_MS, ask, askJson, isRunning } = require('./gateway-client');
-const { DATABASES, entriesOf, homeFiles, isAside, isSeries, logFolders } = require('./home-files');
+const { SIDES } = require('./file-kinds');
+const {
+  DATABASES,
+  accountsElsewhere,
+  databasesBeside,
+  entriesOf,
+  homeFiles,
+  isAside,
+  logFolders
+} = require('./home-files');
 const { environmentOf, homeOf, settingsOf } = require('./home-settings');
 const { EXIT } = require('./usage');
 
@@ -20,6 +29,8 @@ const { EXIT } = require('./usage');
 
 /** Variables that name files. A backup has those inside the gateway's folder. */
 const FILE_VARIABLES = /_(FILE|CA|CERT|KEY)$/;
+/** How long another process may keep a database locked, for a commit. */
+const BUSY_MS = 1000;
 
 /**
  * @param {import('./usage').Options} options
@@ -45,25 +56,28 @@ async function backup({ home: given, file, force }, output) {
     const logs = logFolders(home, settings, running);
     const manifest = { format: FORMAT, version, created: new Date().toISOString(), home, logs };
     await archive.addText(MANIFEST, `${JSON.stringify(manifest, null, 2)}\n`);
+    /** @type {string[]} */
+    const damaged = [];
     // The databases are first: a record that is stored later may come from a newer flow, which is harmless.
     for (const log of logs) {
       const isOpen = running.some(({ directory }) => path.resolve(directory) === path.resolve(log.directory));
-      await addDatabases(archive, home, log, isOpen, path.dirname(draft));
+      damaged.push(...(await addDatabases(archive, home, log, isOpen, path.dirname(draft))));
     }
-    const { files, odd } = homeFiles(
+    const { files, databases, odd } = homeFiles(
       home,
-      logs.map(({ directory }) => directory)
+      [...logs, ...running].map(({ directory }) => directory)
     );
-    for (const name of files) {
-      const source = path.join(home, name);
-      if (isSeries(name))
-        await addClosed(archive, `home/${name.split(path.sep).join('/')}`, source, path.dirname(draft));
-      else await addFile(archive, `home/${name}`, source);
+    for (const name of databases) {
+      const isWhole = await addOrdinary(archive, `home/${name}`, path.join(home, name), path.dirname(draft));
+      if (!isWhole) damaged.push(name);
     }
+    for (const name of files) await addFile(archive, `home/${name}`, path.join(home, name));
     await archive.end();
     fs.renameSync(draft, file);
     syncFolder(path.dirname(file));
-    await report(output, { home, file, files: files.length, logs: logs.length, odd, settings });
+    const count = files.length + databases.length;
+    const elsewhere = accountsElsewhere(home, settings, logs);
+    await report(output, { home, file, files: count, logs: logs.length, odd, damaged, elsewhere, settings });
     return EXIT.OK;
   } catch (error) {
     await archive.abort();
@@ -79,6 +93,7 @@ async function backup({ home: given, file, force }, output) {
  * @param {LogFolder} log
  * @param {boolean} isOpen the running gateway holds it
  * @param {string} temporary folder for a copy
+ * @returns {Promise<string[]>} damaged databases, which were added as they are
  */
 async function addDatabases(archive, home, { engine, directory }, isOpen, temporary) {
   const names = entriesOf(directory);
@@ -95,20 +110,69 @@ async function addDatabases(archive, home, { engine, directory }, isOpen, tempor
   for (const name of names.filter(isAside)) {
     await addFile(archive, `log/${engine}/${name}`, path.join(directory, name));
   }
+  /** @type {string[]} */
+  const damaged = [];
+  for (const name of databasesBeside(home, directory)) {
+    const file = path.join(directory, name);
+    if (!(await addOrdinary(archive, `log/${engine}/${name}`, file, temporary))) damaged.push(file);
+  }
+  return damaged;
 }
 
 /**
- * Adds a database that no gateway has locked.
+ * Adds a log that no gateway has locked.
  * @param {import('./archive').ArchiveWriter} archive
  * @param {string} entry
  * @param {string} file
  * @param {string} temporary
  */
 async function addClosed(archive, entry, file, temporary) {
+  try {
+    await addCopy(archive, entry, file, temporary);
+  } catch (error) {
+    throw explain(error, file);
+  }
+}
+
+/**
+ * Adds a database that is no log, which another process may be using.
+ * @param {import('./archive').ArchiveWriter} archive
+ * @param {string} entry
+ * @param {string} file
+ * @param {string} temporary
+ * @returns {Promise<boolean>} false: it is damaged, and was added as it is
+ */
+async function addOrdinary(archive, entry, file, temporary) {
+  try {
+    try {
+      await addCopy(archive, entry, file, temporary);
+    } catch (error) {
+      // A database that its program left in the middle of a commit can only be opened to write: SQLite repairs it.
+      if (codeOf(error) !== CODES.READONLY && codeOf(error) !== CODES.CANTOPEN) throw error;
+      await addCopy(archive, entry, file, temporary, { readOnly: false });
+    }
+    return true;
+  } catch (error) {
+    if (codeOf(error) !== CODES.CORRUPT && codeOf(error) !== CODES.NOTADB) throw explain(error, file);
+  }
+  for (const side of ['', ...SIDES]) {
+    if (fs.existsSync(file + side)) await addFile(archive, entry + side, file + side);
+  }
+  return false;
+}
+
+/**
+ * @param {import('./archive').ArchiveWriter} archive
+ * @param {string} entry
+ * @param {string} file
+ * @param {string} temporary
+ * @param {{ readOnly: boolean }} [options]
+ */
+async function addCopy(archive, entry, file, temporary, { readOnly } = { readOnly: true }) {
   const { DatabaseSync } = loadSqlite();
   const copy = path.join(temporary, `.backup-${crypto.randomBytes(6).toString('hex')}.db`);
   try {
-    const db = new DatabaseSync(file, { readOnly: true, timeout: 0 });
+    const db = new DatabaseSync(file, { readOnly, timeout: BUSY_MS });
     try {
       // Reports a database in use. SQLite's backup API would only say that it failed.
       db.prepare('SELECT count(*) FROM sqlite_schema').get();
@@ -117,8 +181,6 @@ async function addClosed(archive, entry, file, temporary) {
       db.close();
     }
     await addFile(archive, entry, copy);
-  } catch (error) {
-    throw explain(error, file);
   } finally {
     fs.rmSync(copy, { force: true });
   }
@@ -133,12 +195,16 @@ async function addFile(archive, name, file) {
 
 /**
  * @param {Output} output
- * @param {{ home: string, file: string, files: number, logs: number, odd: string[], settings: Record<string, string> }}
- *   done
+ * @param {{ home: string, file: string, files: number, logs: number, odd: string[], damaged: string[],
+ *   elsewhere: string[], settings: Record<string, string> }} done
  */
-async function report(output, { home, file, files, logs, odd, settings }) {
+async function report(output, { home, file, files, logs, odd, damaged, elsewhere, settings }) {
   for (const name of odd)
     await output.note(`seganet-gateway: Not in the backup: ${name} is not a regular file.`);
+  for (const name of damaged)
+    await output.note(`seganet-gateway: ${name} is a damaged database. It is in the backup as it is.`);
+  for (const name of elsewhere)
+    await output.note(`seganet-gateway: Not in the backup: ${name} (ocf cloud node) is outside ${home}.`);
   for (const [name, value] of Object.entries(settings)) {
     if (path.isAbsolute(value) && FILE_VARIABLES.test(name) && path.relative(home, value).startsWith('..')) {
       await output.note(`seganet-gateway: Not in the backup: ${value} (${name}) is outside ${home}.`);

@@ -4,14 +4,21 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { SOCKET } = require('../service/control-socket');
+const { isSide, kindOf } = require('./file-kinds');
 
 /** Made again at need, or of the demo only. */
 const LEFT_OUT = ['node_modules', '.npm', 'demo', SOCKET];
-/** Files of SQLite beside a database of series or of a directory, which is copied while it is in use. */
-const BESIDE_SERIES = /^(?:series|directory)\.(?:lock|db-wal|db-shm)$/;
-/** A draft of replaceFile(). */
-const DRAFT = /\.[0-9a-f]{12}\.new$/;
+/** The lock of a database of series or of a directory. */
+const LOCK = /^(?:series|directory)\.lock$/;
+/** Drafts of replaceFile(), and what a running gateway keeps beside its log. */
+const LEFTOVERS = [
+  /\.[0-9a-f]{12}\.new$/,
+  /^log\.reserve$/,
+  /^backup-[0-9a-f]{12}\.db(?:-wal|-shm|-journal)?$/
+];
 const DATABASES = /** @type {const} */ (['log.db', 'commands.db']);
+/** Files in the folder of a log that a backup has by itself, or does not have (sessions). */
+const OF_LOG = /^(?:log|commands|sessions)\.db(?:-wal|-shm|-journal|\.damaged-.*)?$/s;
 
 /** @typedef {{ engine: string, directory: string }} LogFolder */
 
@@ -27,8 +34,8 @@ function logFolders(home, settings, running = []) {
   /** @type {Map<string, LogFolder>} by folder */
   const folders = new Map(running.map((each) => [path.resolve(each.directory), each]));
   const base = path.join(home, 'seganet-log');
-  for (const { id, logDir } of flowEngines(path.join(home, 'gateway.json'), settings)) {
-    const directory = path.resolve(logDir || path.join(base, id));
+  for (const { id, logDir } of flowNodes(home, 'seganet-engine')) {
+    const directory = path.resolve(resolved(logDir, settings) || path.join(base, id));
     if (!folders.has(directory)) folders.set(directory, { engine: id, directory });
   }
   for (const name of entriesOf(base)) {
@@ -36,9 +43,37 @@ function logFolders(home, settings, running = []) {
     if (!folders.has(directory)) folders.set(directory, { engine: name, directory });
   }
   const all = [...folders.values()];
-  const isLog = (/** @type {string} */ name) => DATABASES.some((file) => file === name) || isAside(name);
-  return all.filter(({ directory }) => entriesOf(directory).some(isLog));
+  const hasLog = (/** @type {string} */ folder) => entriesOf(folder).some((name) => OF_LOG.test(name));
+  return all.filter(({ directory }) => hasLog(directory) || databasesBeside(home, directory).length > 0);
 }
+
+/**
+ * Lists the databases in the folder of a log that homeFiles() does not find, because the folder is elsewhere.
+ * @param {string} home
+ * @param {string} directory of a log
+ * @returns {string[]} names, without those of the log itself
+ */
+function databasesBeside(home, directory) {
+  if (isInside(realOf(home), realOf(directory))) return [];
+  const isOther = (/** @type {string} */ name) => {
+    if (OF_LOG.test(name) || LEFTOVERS.some((each) => each.test(name))) return false;
+    const file = path.join(directory, name);
+    return fs.lstatSync(file, { throwIfNoEntry: false })?.isFile() && kindOf(file) === 'database';
+  };
+  return entriesOf(directory).filter(isOther);
+}
+
+/** @param {string} folder @returns {string} without symbolic links; as it is if it does not exist */
+function realOf(folder) {
+  try {
+    return fs.realpathSync(folder);
+  } catch {
+    return path.resolve(folder);
+  }
+}
+
+/** @param {string} folder @param {string} name */
+const isInside = (folder, name) => !`${path.relative(folder, name)}${path.sep}`.startsWith(`..${path.sep}`);
 
 /** True for a damaged database that was set aside. @param {string} name */
 const isAside = (name) => /^(log|commands)\.db\.damaged-/.test(name);
@@ -52,20 +87,28 @@ function entriesOf(folder) {
   }
 }
 
-/**
- * @param {string} file
- * @param {Record<string, string>} settings
- * @returns {{ id: string, logDir: string }[]} the engines of a flow; none if it cannot be read
- */
-function flowEngines(file, settings) {
+/** @param {string} home @param {string} type @returns {any[]} the nodes of a flow; none if it cannot be read */
+function flowNodes(home, type) {
   try {
-    const nodes = JSON.parse(fs.readFileSync(file, 'utf8'));
-    return nodes
-      .filter((/** @type {any} */ { type }) => type === 'seganet-engine')
-      .map((/** @type {any} */ { id, logDir = '' }) => ({ id, logDir: resolved(logDir, settings) }));
+    const nodes = JSON.parse(fs.readFileSync(path.join(home, 'gateway.json'), 'utf8'));
+    return nodes.filter((/** @type {any} */ node) => node.type === type);
   } catch {
     return [];
   }
+}
+
+/**
+ * Lists the databases of ocf cloud nodes that are neither in the folder nor in that of a log.
+ * @param {string} home
+ * @param {Record<string, string>} settings
+ * @param {LogFolder[]} logs
+ * @returns {string[]}
+ */
+function accountsElsewhere(home, settings, logs) {
+  const files = flowNodes(home, 'seganet-ocf-cloud').map(({ storeFile }) => resolved(storeFile, settings));
+  const isIn = (/** @type {string} */ file) =>
+    isInside(realOf(home), realOf(file)) || logs.some(({ directory }) => path.dirname(file) === directory);
+  return files.filter((file) => path.isAbsolute(file) && !isIn(path.resolve(file)));
 }
 
 /** Replaces a property that names a variable. @param {unknown} value @param {Record<string, string | undefined>} env */
@@ -74,34 +117,51 @@ function resolved(value, env) {
 }
 
 /**
+ * @typedef {object} HomeFiles relative names
+ * @property {string[]} files
+ * @property {string[]} databases of SQLite, which a copy of the file would tear while it is in use
+ * @property {string[]} odd links and other entries that a backup cannot have
+ */
+
+/**
  * Lists the regular files of the folder, without the databases of the logs.
  * @param {string} home
- * @param {string[]} without folders of databases
- * @returns {{ files: string[], odd: string[] }} relative names; odd: links and other entries that a backup cannot have
+ * @param {string[]} logs folders of logs, also of those that a running gateway may begin meanwhile
+ * @returns {HomeFiles}
  */
-function homeFiles(home, without) {
-  /** @type {string[]} */
-  const files = [];
-  /** @type {string[]} */
-  const odd = [];
-  const closed = new Set(without.map((each) => path.resolve(each)));
+function homeFiles(home, logs) {
+  /** @type {HomeFiles} */
+  const found = { files: [], databases: [], odd: [] };
+  const ofLogs = new Set(logs.map(realOf));
+  const root = realOf(home);
   /** @param {string} below */
   const walk = (below) => {
-    for (const entry of fs.readdirSync(path.join(home, below), { withFileTypes: true })) {
+    const folder = path.join(root, below);
+    const entries = fs.readdirSync(folder, { withFileTypes: true });
+    const regular = new Set(entries.filter((entry) => entry.isFile()).map((entry) => entry.name));
+    for (const entry of entries) {
       const name = path.join(below, entry.name);
-      if (LEFT_OUT.includes(name) || entry.name === 'node_modules' || DRAFT.test(name)) continue;
-      if (BESIDE_SERIES.test(entry.name)) continue;
-      if (closed.has(path.join(home, name))) continue;
+      if (LEFT_OUT.includes(name) || entry.name === 'node_modules') continue;
+      if (LEFTOVERS.some((each) => each.test(entry.name)) || LOCK.test(entry.name)) continue;
+      if (ofLogs.has(folder) && OF_LOG.test(entry.name)) continue;
       if (entry.isDirectory()) walk(name);
-      else if (entry.isFile()) files.push(name);
-      else odd.push(name);
+      else if (!entry.isFile()) found.odd.push(name);
+      else if (isSide(folder, entry.name, regular)) continue;
+      else (kindOf(path.join(folder, entry.name)) === 'database' ? found.databases : found.files).push(name);
     }
   };
   walk('');
-  return { files: files.sort(), odd };
+  for (const names of Object.values(found)) names.sort();
+  return found;
 }
 
-/** True for a database of series or of a directory, which a backup copies with SQLite. @param {string} name */
-const isSeries = (name) => ['series.db', 'directory.db'].includes(path.basename(name));
-
-module.exports = { DATABASES, entriesOf, homeFiles, isAside, isSeries, logFolders, resolved };
+module.exports = {
+  DATABASES,
+  accountsElsewhere,
+  databasesBeside,
+  entriesOf,
+  homeFiles,
+  isAside,
+  logFolders,
+  resolved
+};

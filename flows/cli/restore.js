@@ -106,7 +106,11 @@ function arrange(stage) {
   const target = path.join(restored, 'seganet-log');
   fs.mkdirSync(target, { recursive: true, mode: 0o700 });
   for (const engine of entriesOf(logs)) {
-    fs.renameSync(path.join(logs, engine), path.join(target, engine));
+    // The folder exists if it has other files than the log, such as the accounts of an ocf cloud node.
+    fs.mkdirSync(path.join(target, engine), { recursive: true, mode: 0o700 });
+    for (const name of entriesOf(path.join(logs, engine))) {
+      fs.renameSync(path.join(logs, engine, name), path.join(target, engine, name));
+    }
     const log = path.join(target, engine, 'log.db');
     if (!fs.existsSync(log)) continue;
     openToRead(log).close();

@@ -1,0 +1,189 @@
+'use strict';
+// Which files are in a backup: databases in use, wherever they are.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { spawnSync } = require('node:child_process');
+const { SqliteStore } = require('../../nodes/lib/sources/ocf/store');
+const { Database } = require('../../nodes/lib/store/log-database');
+const { DatabaseSync } = require('../../nodes/lib/store/sqlite');
+const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
+
+const COMMAND = path.join(ROOT, 'flows/cli/seganet-gateway.js');
+const ENGINE = 'seganet-engine-1';
+
+jest.setTimeout(60000);
+/** @type {(() => unknown)[]} */
+const open = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+  await cleanUp();
+});
+
+/** @param {string[]} args */
+function command(...args) {
+  const env = cleanEnvironment();
+  const ran = spawnSync(process.execPath, [COMMAND, ...args], { env, encoding: 'utf8', timeout: 20000 });
+  return { code: ran.status, output: String(ran.stdout) + String(ran.stderr) };
+}
+
+/** A gateway's folder that never ran. */
+function newHome() {
+  const home = path.join(temporaryFolder(), 'gateway');
+  expect(command('init', '--home', home)).toMatchObject({ code: 0 });
+  return home;
+}
+
+/** Backs up and restores. @param {string} home @returns {{ restored: string, output: string }} */
+function throughBackup(home) {
+  const file = `${home}.backup`;
+  const { code, output } = command('backup', file, '--home', home);
+  expect({ code, output }).toMatchObject({ code: 0 });
+  const restored = path.join(temporaryFolder(), 'gateway');
+  expect(command('restore', file, '--home', restored)).toMatchObject({ code: 0 });
+  return { restored, output };
+}
+
+/** @param {string} folder @returns {string[]} names of the files below it */
+function filesIn(folder) {
+  const names = fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+  return names.filter((name) => fs.statSync(path.join(folder, name)).isFile());
+}
+
+/** Writes accounts, which stay in the WAL of the store that the test keeps open. @param {string} file */
+async function openAccounts(file) {
+  const store = new SqliteStore(file);
+  open.push(() => store.close());
+  const user = { issuer: 'test', sub: 'alice', uid: 'alice-id', now: 1 };
+  const token = { hash: Buffer.alloc(32, 1), id: 'token-1', expires: 1e15, most: 9 };
+  expect(await store.write('addUserToken', { ...user, ...token })).toBe(true);
+  expect(fs.statSync(`${file}-wal`).size).toBeGreaterThan(0);
+}
+
+/** @param {string} file @returns {unknown[]} ids of the tokens */
+function tokensIn(file) {
+  const db = new DatabaseSync(file, { readOnly: true });
+  try {
+    return db
+      .prepare('SELECT id FROM user_token')
+      .all()
+      .map(({ id }) => id);
+  } finally {
+    db.close();
+  }
+}
+
+describe('the accounts of a running ocf cloud node are in a backup', () => {
+  test('beside the log', async () => {
+    const home = newHome();
+    const folder = path.join(home, 'seganet-log', ENGINE);
+    new Database(folder).close();
+    fs.writeFileSync(path.join(folder, 'log.reserve'), 'x'.repeat(1000));
+    fs.writeFileSync(path.join(folder, 'sessions.db'), '');
+    fs.writeFileSync(path.join(folder, 'tenants.json'), '{}');
+    await openAccounts(path.join(folder, 'ocf.db'));
+    const { restored } = throughBackup(home);
+    const names = ['log.db', 'ocf.db', 'tenants.json'];
+    expect(filesIn(path.join(restored, 'seganet-log', ENGINE))).toEqual(names);
+    expect(tokensIn(path.join(restored, 'seganet-log', ENGINE, 'ocf.db'))).toEqual(['token-1']);
+  });
+
+  test('without a log, and in a file of their own', async () => {
+    const home = newHome();
+    const places = [path.join('seganet-log', ENGINE, 'ocf.db'), path.join('accounts', 'cloud.sqlite')];
+    for (const place of places) await openAccounts(path.join(home, place));
+    const { restored } = throughBackup(home);
+    for (const place of places) {
+      expect(filesIn(path.join(restored, path.dirname(place)))).toEqual([path.basename(place)]);
+      expect(tokensIn(path.join(restored, place))).toEqual(['token-1']);
+    }
+  });
+
+  test.each(['with', 'without'])('in a log folder outside SEGANET_HOME, %s a log', async (which) => {
+    const home = newHome();
+    const outside = path.join(temporaryFolder(), 'log');
+    if (which === 'with') new Database(outside).close();
+    await openAccounts(path.join(outside, 'ocf.db'));
+    fs.appendFileSync(path.join(home, 'gateway.env'), `SEGANET_LOG_DIR='${outside}'\n`);
+    const { restored } = throughBackup(home);
+    const names = which === 'with' ? ['log.db', 'ocf.db'] : ['ocf.db'];
+    expect(filesIn(path.join(restored, 'seganet-log', ENGINE))).toEqual(names);
+    expect(tokensIn(path.join(restored, 'seganet-log', ENGINE, 'ocf.db'))).toEqual(['token-1']);
+  });
+
+  test('in a log folder behind a symbolic link', async () => {
+    const home = newHome();
+    const outside = temporaryFolder();
+    fs.rmSync(path.join(home, 'seganet-log'), { recursive: true });
+    fs.symlinkSync(outside, path.join(home, 'seganet-log'));
+    new Database(path.join(outside, ENGINE)).close();
+    await openAccounts(path.join(outside, ENGINE, 'ocf.db'));
+    const { restored } = throughBackup(home);
+    expect(tokensIn(path.join(restored, 'seganet-log', ENGINE, 'ocf.db'))).toEqual(['token-1']);
+  });
+});
+
+test('names the accounts of an ocf cloud node that are elsewhere', () => {
+  const home = newHome();
+  const flow = path.join(home, 'gateway.json');
+  const file = path.join(temporaryFolder(), 'accounts.db');
+  const nodes = [file, path.join(home, 'in.db'), 'postgres://db/ocf'].map((storeFile, i) => ({
+    id: `cloud-${i}`,
+    type: 'seganet-ocf-cloud',
+    storeFile
+  }));
+  fs.writeFileSync(flow, JSON.stringify([...JSON.parse(fs.readFileSync(flow, 'utf8')), ...nodes]));
+  const lines = throughBackup(home).output.split('\n');
+  expect(lines.filter((line) => line.includes('ocf cloud'))).toEqual([
+    `seganet-gateway: Not in the backup: ${file} (ocf cloud node) is outside ${home}.`
+  ]);
+});
+
+test('saves a damaged database as it is, and says so', () => {
+  const home = newHome();
+  const bytes = Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(5000, 7)]);
+  fs.writeFileSync(path.join(home, 'mine.db'), bytes);
+  const { restored, output } = throughBackup(home);
+  expect(output).toMatch(/mine\.db is a damaged database\. It is in the backup as it is\./);
+  expect(fs.readFileSync(path.join(restored, 'mine.db'))).toEqual(bytes);
+});
+
+test('keeps a file whose name is like one of SQLite, and leaves out what belongs to a database', () => {
+  const home = newHome();
+  fs.writeFileSync(path.join(home, 'notes'), 'mine');
+  fs.writeFileSync(path.join(home, 'notes-journal'), 'mine');
+  const db = new DatabaseSync(path.join(home, 'mine.db'));
+  open.push(() => db.close());
+  db.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (n); INSERT INTO t VALUES (1)');
+  const { restored } = throughBackup(home);
+  const names = filesIn(restored).filter((name) => /^(?:notes|mine)/.test(name));
+  expect(names).toEqual(['mine.db', 'notes', 'notes-journal']);
+});
+
+test('ends while another process writes a database many times a second', async () => {
+  const home = newHome();
+  const file = path.join(home, 'seganet-series', 'series', 'series.db');
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  const db = new DatabaseSync(file);
+  db.exec(`PRAGMA journal_mode = WAL; CREATE TABLE t (n INTEGER); CREATE TABLE filler (body BLOB);
+    WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 32)
+    INSERT INTO filler SELECT randomblob(1 << 20) FROM n`);
+  db.close();
+  const writer = run(process.execPath, ['--no-warnings', '-e', WRITER, file]);
+  await writer.says('writing');
+  const { restored } = throughBackup(home);
+  expect(writer.child.exitCode).toBeNull();
+  const copy = new DatabaseSync(path.join(restored, 'seganet-series', 'series', 'series.db'));
+  expect(copy.prepare('PRAGMA quick_check').get()).toEqual({ quick_check: 'ok' });
+  copy.close();
+});
+
+/** Commits until it is killed. */
+const WRITER = `
+  const { DatabaseSync } = require('node:sqlite');
+  const db = new DatabaseSync(process.argv[1], { timeout: 5000 });
+  db.exec('PRAGMA synchronous = OFF');
+  const insert = db.prepare('INSERT INTO t VALUES (1)');
+  insert.run();
+  console.log('writing');
+  setInterval(() => insert.run(), 1);`;
