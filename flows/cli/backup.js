@@ -63,10 +63,8 @@ async function backup({ home: given, file, force }, output) {
       const isOpen = running.some(({ directory }) => path.resolve(directory) === path.resolve(log.directory));
       damaged.push(...(await addDatabases(archive, home, log, isOpen, path.dirname(draft))));
     }
-    const { files, databases, odd } = homeFiles(
-      home,
-      [...logs, ...running].map(({ directory }) => directory)
-    );
+    const folders = [...logs, ...running].map(({ directory }) => directory);
+    const { files, databases, backups, odd } = homeFiles(home, folders, file);
     for (const name of databases) {
       const isWhole = await addOrdinary(archive, `home/${name}`, path.join(home, name), path.dirname(draft));
       if (!isWhole) damaged.push(name);
@@ -77,7 +75,8 @@ async function backup({ home: given, file, force }, output) {
     syncFolder(path.dirname(file));
     const count = files.length + databases.length;
     const elsewhere = accountsElsewhere(home, settings, logs);
-    await report(output, { home, file, files: count, logs: logs.length, odd, damaged, elsewhere, settings });
+    const notes = { backups, odd, damaged, elsewhere };
+    await report(output, { home, file, files: count, logs: logs.length, ...notes, settings });
     return EXIT.OK;
   } catch (error) {
     await archive.abort();
@@ -195,10 +194,15 @@ async function addFile(archive, name, file) {
 
 /**
  * @param {Output} output
- * @param {{ home: string, file: string, files: number, logs: number, odd: string[], damaged: string[],
- *   elsewhere: string[], settings: Record<string, string> }} done
+ * @param {{ home: string, file: string, files: number, logs: number, backups: string[], odd: string[],
+ *   damaged: string[], elsewhere: string[], settings: Record<string, string> }} done
  */
-async function report(output, { home, file, files, logs, odd, damaged, elsewhere, settings }) {
+async function report(output, { home, file, files, logs, backups, odd, damaged, elsewhere, settings }) {
+  if (backups.length > 0) {
+    const folders = new Set(backups.map((name) => path.dirname(path.join(home, name))));
+    const what = plural(backups.length, 'earlier backup');
+    await output.note(`seganet-gateway: Not in the backup: ${what} in ${[...folders].join(', ')}.`);
+  }
   for (const name of odd)
     await output.note(`seganet-gateway: Not in the backup: ${name} is not a regular file.`);
   for (const name of damaged)

@@ -3,28 +3,52 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const zlib = require('node:zlib');
+const { MANIFEST } = require('./archive');
 
 /** How an SQLite database begins. */
 const DATABASE = Buffer.from('SQLite format 3\0');
+const GZIP = Buffer.from([0x1f, 0x8b]);
+/** How the archive of a backup begins: the name of its first entry. */
+const BACKUP = Buffer.from(`${MANIFEST}\0`);
+const START_BYTES = 4096;
 /** What SQLite keeps beside a database. */
 const SIDES = ['-wal', '-shm', '-journal'];
 
-/** @typedef {'database' | 'empty' | 'other'} Kind */
+/** @typedef {'database' | 'backup' | 'empty' | 'other'} Kind */
 
 /**
  * REQUIRES: this process has no connection to the file. Closing it would end that connection's locks.
  * @param {string} file
- * @returns {Kind}
+ * @returns {Kind} backup: written by seganet-gateway backup
  */
 function kindOf(file) {
+  const start = startOf(file);
+  if (start.length === 0) return 'empty';
+  if (beginsWith(start, DATABASE)) return 'database';
+  return beginsWith(start, GZIP) && beginsWith(unpacked(start), BACKUP) ? 'backup' : 'other';
+}
+
+/** @param {string} file @returns {Buffer} */
+function startOf(file) {
   const fd = fs.openSync(file, 'r');
   try {
-    const start = Buffer.alloc(DATABASE.length);
-    const bytes = fs.readSync(fd, start, 0, start.length, 0);
-    if (bytes === 0) return 'empty';
-    return start.equals(DATABASE) ? 'database' : 'other';
+    const start = Buffer.alloc(START_BYTES);
+    return start.subarray(0, fs.readSync(fd, start, 0, start.length, 0));
   } finally {
     fs.closeSync(fd);
+  }
+}
+
+/** @param {Buffer} bytes @param {Buffer} start */
+const beginsWith = (bytes, start) => bytes.subarray(0, start.length).equals(start);
+
+/** @param {Buffer} start of a file in gzip @returns {Buffer} empty if it is damaged */
+function unpacked(start) {
+  try {
+    return zlib.gunzipSync(start, { finishFlush: zlib.constants.Z_SYNC_FLUSH });
+  } catch {
+    return Buffer.alloc(0);
   }
 }
 

@@ -10,8 +10,10 @@ const { isSide, kindOf } = require('./file-kinds');
 const LEFT_OUT = ['node_modules', '.npm', 'demo', SOCKET];
 /** The lock of a database of series or of a directory. */
 const LOCK = /^(?:series|directory)\.lock$/;
-/** Drafts of replaceFile(), and what a running gateway keeps beside its log. */
+/** Drafts of replaceFile() and of backups, and what a running gateway keeps beside its log. */
 const LEFTOVERS = [
+  /\.[0-9a-f]{8}\.part$/,
+  /^\.backup-[0-9a-f]{12}\.db(?:-wal|-shm|-journal)?$/,
   /\.[0-9a-f]{12}\.new$/,
   /^log\.reserve$/,
   /^backup-[0-9a-f]{12}\.db(?:-wal|-shm|-journal)?$/
@@ -120,6 +122,7 @@ function resolved(value, env) {
  * @typedef {object} HomeFiles relative names
  * @property {string[]} files
  * @property {string[]} databases of SQLite, which a copy of the file would tear while it is in use
+ * @property {string[]} backups earlier ones: with them, each backup would have all that were made before
  * @property {string[]} odd links and other entries that a backup cannot have
  */
 
@@ -127,11 +130,13 @@ function resolved(value, env) {
  * Lists the regular files of the folder, without the databases of the logs.
  * @param {string} home
  * @param {string[]} logs folders of logs, also of those that a running gateway may begin meanwhile
+ * @param {string} target the file of the backup, which is left out
  * @returns {HomeFiles}
  */
-function homeFiles(home, logs) {
+function homeFiles(home, logs, target) {
   /** @type {HomeFiles} */
-  const found = { files: [], databases: [], odd: [] };
+  const found = { files: [], databases: [], backups: [], odd: [] };
+  const own = path.join(realOf(path.dirname(target)), path.basename(target));
   const ofLogs = new Set(logs.map(realOf));
   const root = realOf(home);
   /** @param {string} below */
@@ -142,12 +147,16 @@ function homeFiles(home, logs) {
     for (const entry of entries) {
       const name = path.join(below, entry.name);
       if (LEFT_OUT.includes(name) || entry.name === 'node_modules') continue;
-      if (LEFTOVERS.some((each) => each.test(entry.name)) || LOCK.test(entry.name)) continue;
+      if (entry.isFile() && [...LEFTOVERS, LOCK].some((each) => each.test(entry.name))) continue;
       if (ofLogs.has(folder) && OF_LOG.test(entry.name)) continue;
       if (entry.isDirectory()) walk(name);
       else if (!entry.isFile()) found.odd.push(name);
-      else if (isSide(folder, entry.name, regular)) continue;
-      else (kindOf(path.join(folder, entry.name)) === 'database' ? found.databases : found.files).push(name);
+      else if (path.join(folder, entry.name) !== own && !isSide(folder, entry.name, regular)) {
+        const kind = kindOf(path.join(folder, entry.name));
+        if (kind === 'database') found.databases.push(name);
+        else if (kind === 'backup') found.backups.push(name);
+        else found.files.push(name);
+      }
     }
   };
   walk('');

@@ -160,6 +160,34 @@ test('keeps a file whose name is like one of SQLite, and leaves out what belongs
   expect(names).toEqual(['mine.db', 'notes', 'notes-journal']);
 });
 
+test.each(['', 'copies'])('contains no backup when all of them are in SEGANET_HOME/%s', (below) => {
+  const home = newHome();
+  const folder = path.join(home, below);
+  fs.mkdirSync(folder, { recursive: true });
+  fs.writeFileSync(path.join(folder, 'notes.gz'), require('node:zlib').gzipSync('mine'));
+  // What an interrupted backup leaves.
+  for (const name of [
+    'a.backup.0123abcd.part',
+    '.backup-0123456789ab.db',
+    '.backup-0123456789ab.db-journal'
+  ]) {
+    fs.writeFileSync(path.join(folder, name), 'x');
+  }
+  const [first, second, third] = ['a.backup', 'b.backup', 'c'].map((name) => path.join(folder, name));
+  expect(command('backup', first, '--home', home).output).not.toMatch(/earlier/);
+  expect(command('backup', second, '--home', home).output).toMatch(
+    `Not in the backup: 1 earlier backup in ${folder}.`
+  );
+  fs.writeFileSync(third, 'no backup yet');
+  const { code, output } = command('backup', third, '--home', home, '--force');
+  expect({ code, output }).toMatchObject({ code: 0 });
+  expect(output).toMatch(`Not in the backup: 2 earlier backups in ${folder}.`);
+  const restored = path.join(temporaryFolder(), 'gateway');
+  expect(command('restore', third, '--home', restored)).toMatchObject({ code: 0 });
+  const names = filesIn(restored).filter((name) => /backup|notes|(?:^|\/)c$/.test(name));
+  expect(names).toEqual([path.join(below, 'notes.gz')]);
+});
+
 test('ends while another process writes a database many times a second', async () => {
   const home = newHome();
   const file = path.join(home, 'seganet-series', 'series', 'series.db');
