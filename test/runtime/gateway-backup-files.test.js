@@ -148,6 +148,20 @@ test('saves a damaged database as it is, and says so', () => {
   expect(fs.readFileSync(path.join(restored, 'mine.db'))).toEqual(bytes);
 });
 
+test('has what was committed of a database whose program was killed in the middle of a commit', async () => {
+  const home = newHome();
+  const file = path.join(home, 'mine.db');
+  const program = run(process.execPath, ['--no-warnings', '-e', HALF, file]);
+  await program.says('written');
+  program.child.kill('SIGKILL');
+  await program.ended;
+  expect(fs.statSync(`${file}-journal`).size).toBeGreaterThan(0);
+  const { restored } = throughBackup(home);
+  const db = new DatabaseSync(path.join(restored, 'mine.db'), { readOnly: true });
+  open.push(() => db.close());
+  expect(db.prepare('SELECT n FROM t').all()).toEqual([{ n: 1 }]);
+});
+
 test('keeps a file whose name is like one of SQLite, and leaves out what belongs to a database', () => {
   const home = newHome();
   fs.writeFileSync(path.join(home, 'notes'), 'mine');
@@ -215,3 +229,12 @@ const WRITER = `
   insert.run();
   console.log('writing');
   setInterval(() => insert.run(), 1);`;
+
+/** Writes half of a transaction into the database, and waits. */
+const HALF = `
+  const { DatabaseSync } = require('node:sqlite');
+  const db = new DatabaseSync(process.argv[1]);
+  db.exec('CREATE TABLE t (n, body); INSERT INTO t VALUES (1, NULL); PRAGMA cache_size = 1; BEGIN');
+  for (let n = 2; n < 50; n++) db.prepare('INSERT INTO t VALUES (?, randomblob(10000))').run(n);
+  console.log('written');
+  setInterval(() => {}, 1000);`;
