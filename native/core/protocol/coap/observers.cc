@@ -5,7 +5,7 @@
 
 namespace seganet::coap {
 
-bool Observers::Add(std::string_view device, Observer observer, std::string* gone) {
+bool Observers::Add(std::string_view device, Observer observer, std::vector<Displaced>* displaced) {
   if (max_per_device_ == 0) return false;
   for (const Observer& other : Of(device)) {
     const bool same = other.token == observer.token && other.peer == observer.peer;
@@ -17,16 +17,17 @@ bool Observers::Add(std::string_view device, Observer observer, std::string* gon
     const auto same = std::count_if(
         found->second.begin(), found->second.end(),
         [&observer](const Observer& other) { return other.proved == observer.proved; });
-    if (static_cast<size_t>(same) >= max_per_device_) DropOldest(found, observer.proved);
+    if (static_cast<size_t>(same) >= max_per_device_) DropOldest(found, observer.proved, displaced);
   }
   if (count_ >= max_ && !unproved_.empty()) {
     const std::string oldest = unproved_.begin()->second;
-    DropOldest(by_device_.find(oldest), false);
-    if (Of(oldest).empty() && oldest != device) *gone = oldest;
+    DropOldest(by_device_.find(oldest), false, displaced);
   }
   found = by_device_.find(device);
   // Old registrations of a restarted device must not keep out its new one.
-  if (count_ >= max_ && found != by_device_.end() && observer.proved) DropOldest(found, true);
+  if (count_ >= max_ && found != by_device_.end() && observer.proved) {
+    DropOldest(found, true, displaced);
+  }
   if (count_ >= max_) return false;
   found = by_device_.find(device);
   if (found == by_device_.end()) {
@@ -50,7 +51,7 @@ void Observers::Prove(std::string_view device, const Peer& peer, std::string_vie
                                       [](const Observer& other) { return other.proved; });
     observer.proved = true;
     unproved_.erase(observer.number);
-    if (static_cast<size_t>(proved) >= max_per_device_) DropOldest(found, true);
+    if (static_cast<size_t>(proved) >= max_per_device_) DropOldest(found, true, nullptr);
     return;
   }
 }
@@ -92,10 +93,13 @@ size_t Observers::ErasePeer(Devices::iterator device, const Peer& peer) {
   return erased;
 }
 
-void Observers::DropOldest(Devices::iterator device, bool proved) {
+void Observers::DropOldest(Devices::iterator device, bool proved,
+                           std::vector<Displaced>* displaced) {
   const std::vector<Observer>& all = device->second;
   for (size_t at = 0; at < all.size(); ++at) {
-    if (all[at].proved == proved) return Erase(device, at);
+    if (all[at].proved != proved) continue;
+    if (!proved) displaced->push_back({device->first, all[at].peer, all[at].token});
+    return Erase(device, at);
   }
 }
 

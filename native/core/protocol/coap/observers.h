@@ -38,13 +38,21 @@ class Observers {
   explicit Observers(const Limits& limits)
       : max_(limits.max_observers), max_per_device_(limits.max_observers_per_device) {}
 
+  // An unproved observer that was removed to make room.
+  struct Displaced {
+    std::string device;
+    Peer peer;
+    std::string token;
+  };
+
   // Adds an observer, or renews the one with the same peer and token. False when there is no room.
-  // `*gone` is set to another device if this call removed that device's only observer.
+  // Appends the unproved observers that this call removed, possibly of other devices, to
+  // `displaced`.
   //
   // To make room, the device's oldest observer is removed, or the oldest unproved observer of all
   // devices. A proved observer is removed only for another proved observer of the same device.
   // Requests with forged addresses therefore cannot displace a proved observer.
-  bool Add(std::string_view device, Observer observer, std::string* gone);
+  bool Add(std::string_view device, Observer observer, std::vector<Displaced>* displaced);
 
   // Marks the observer as proved. No effect for an unknown one.
   void Prove(std::string_view device, const Peer& peer, std::string_view token);
@@ -68,7 +76,8 @@ class Observers {
   // Removes the peer's observers of a device. Returns their number.
   size_t ErasePeer(Devices::iterator device, const Peer& peer);
   void Erase(Devices::iterator device, size_t at);
-  void DropOldest(Devices::iterator device, bool proved);
+  // Appends an unproved observer to `displaced`.
+  void DropOldest(Devices::iterator device, bool proved, std::vector<Displaced>* displaced);
   static size_t BytesOf(const Observer& observer) {
     return sizeof(Observer) + observer.topic.size();
   }

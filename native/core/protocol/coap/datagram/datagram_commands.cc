@@ -36,7 +36,10 @@ void DatagramImpl::OnCommands(const Asker& asker, int64_t now_us) {
   }
   const bool first = !request_.block2 || request_.block2->number == 0;
   if (first && request_.observe == 0u && Register(asker, now_us)) return;
-  if (first && request_.observe == 1u) Deregister(request_.device, asker.peer, asker.token.text());
+  if (first && request_.observe == 1u) {
+    Deregister(request_.device, asker.peer, asker.token.text());
+    Withdraw(request_.device, asker.peer, asker.token.text(), now_us);
+  }
   Represent(asker, now_us);
 }
 
@@ -47,9 +50,14 @@ bool DatagramImpl::Register(const Asker& asker, int64_t now_us) {
   if (request_.block2) {
     observer.exponent = std::min(request_.block2->exponent, Block::kLargestExponent);
   }
-  std::string gone;
-  const bool added = observers_.Add(request_.device, std::move(observer), &gone);
-  if (!gone.empty()) handler_->OnObserved(gone, false);
+  std::vector<Observers::Displaced> displaced;
+  const bool added = observers_.Add(request_.device, std::move(observer), &displaced);
+  for (const Observers::Displaced& one : displaced) {
+    Withdraw(one.device, one.peer, one.token, now_us);
+    if (one.device != request_.device && !Listens(one.device)) {
+      handler_->OnObserved(one.device, false);
+    }
+  }
   if (!added) return false;
   // The response carries no command: a renewed registration (RFC 7641 3.3.1) must not deliver an
   // old command again.
@@ -62,8 +70,10 @@ bool DatagramImpl::Register(const Asker& asker, int64_t now_us) {
     // The peer's ACK of this message proves its address before commands, whose size others choose,
     // are sent there.
     SendEmpty(asker);
-    if (!SendSeparate(asker, reply, request_.device, now_us)) {
-      observers_.Remove(request_.device, asker.peer, asker.token.text());
+    // A message that still waits for its ACK answers a renewed registration too.
+    const bool waits = outbox_.HasResponse(asker.peer, request_.device, asker.token.text());
+    if (!waits && !SendSeparate(asker, reply, request_.device, now_us)) {
+      Deregister(request_.device, asker.peer, asker.token.text());
       return true;
     }
   }
@@ -74,6 +84,15 @@ bool DatagramImpl::Register(const Asker& asker, int64_t now_us) {
 void DatagramImpl::Deregister(std::string_view device, const Peer& peer, std::string_view token) {
   if (observers_.Remove(device, peer, token) && !Listens(device)) {
     handler_->OnObserved(device, false);
+  }
+}
+
+// Without the message that proves an unproved observer's address, the commands behind it must not
+// be sent. Registrations with forged addresses would also leave a message for each.
+void DatagramImpl::Withdraw(std::string_view device, const Peer& peer, std::string_view token,
+                            int64_t now_us) {
+  for (const Outgoing& message : outbox_.DropResponse(peer, device, token, now_us)) {
+    OnFailed(peer, message, kCommandLost);
   }
 }
 

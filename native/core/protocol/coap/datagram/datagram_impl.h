@@ -102,7 +102,7 @@ class DatagramImpl {
   void Respond(const Asker& asker, const Reply& reply, int64_t now_us);
   void SendReply(const Asker& asker, const Reply& reply);
   void AskForEcho(const Asker& asker);
-  // Sends a CON with the asker's token. False if the peer's queue is full.
+  // Sends a CON with the asker's token. False if the outbox is full (Outbox::Push).
   bool SendSeparate(const Asker& asker, const Reply& reply, std::string_view device,
                     int64_t now_us);
   void SendEmpty(const Asker& asker);
@@ -111,6 +111,9 @@ class DatagramImpl {
   void OnCommands(const Asker& asker, int64_t now_us);
   bool Register(const Asker& asker, int64_t now_us);
   void Deregister(std::string_view device, const Peer& peer, std::string_view token);
+  // Takes the response to an unproved registration, and the commands behind it, from the outbox.
+  // REQUIRES: the observer was removed.
+  void Withdraw(std::string_view device, const Peer& peer, std::string_view token, int64_t now_us);
   void Represent(const Asker& asker, int64_t now_us);
   void RespondBody(const Asker& asker, Reply reply, std::string_view body, int64_t now_us,
                    bool* last);

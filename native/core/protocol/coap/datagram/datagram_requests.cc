@@ -156,7 +156,11 @@ void DatagramImpl::AnswerLate(const Pending& pending, const Reply& reply, int64_
   if (!pending.acknowledged) return Respond(pending.asker, reply, now_us);
   // RFC 7967: for a response class that the device does not want, the empty ACK was enough.
   const bool is_welcome = (pending.asker.no_response >> (ClassOf(reply.code) - 1) & 1) == 0;
-  if (is_welcome) SendSeparate(pending.asker, reply, {}, now_us);
+  if (!is_welcome || SendSeparate(pending.asker, reply, {}, now_us)) return;
+  // The outbox is full. The response is sent once, and not again (RFC 7252 5.2.3).
+  Asker asker = pending.asker;
+  asker.type = Type::kNonConfirmable;
+  SendReply(asker, reply);
 }
 
 size_t DatagramImpl::RoomFor(const Asker& asker) {

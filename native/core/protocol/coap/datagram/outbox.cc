@@ -1,6 +1,8 @@
 #include "core/protocol/coap/datagram/outbox.h"
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "core/protocol/coap/codes.h"
 
@@ -10,6 +12,7 @@ Outbox::Outbox(DatagramHandler* handler, const Limits& limits, SecretNumbers* se
                DatagramCounters* counters)
     : handler_(handler),
       max_queued_(limits.max_queued_per_peer),
+      max_responses_(std::max<size_t>(limits.max_unacknowledged, 1)),
       secret_(secret),
       counters_(counters),
       queues_(0, PeerHash{static_cast<uint32_t>(secret->Next())}) {}
@@ -19,9 +22,12 @@ size_t Outbox::BytesOf(const Outgoing& message) {
 }
 
 bool Outbox::Push(const Peer& peer, Outgoing message, int64_t now_us) {
+  const bool is_response = message.device.empty();
+  if (is_response && responses_ >= max_responses_) return false;
   const auto [queue, added] = queues_.try_emplace(peer);
   if (!added && queue->second.messages.size() >= max_queued_) return false;
-  bytes_ += BytesOf(message) + (added ? sizeof(Queues::value_type) : 0);
+  if (is_response) ++responses_;
+  bytes_ += BytesOf(message) + (added ? kQueueBytes : 0);
   queue->second.messages.push_back(std::move(message));
   if (added) SendFirst(queue, now_us);
   return true;
@@ -37,9 +43,14 @@ void Outbox::SendFirst(Queues::iterator queue, int64_t now_us) {
   handler_->Send(queue->first, q.messages.front().bytes);
 }
 
+void Outbox::Discount(const Outgoing& message) {
+  bytes_ -= BytesOf(message);
+  if (message.device.empty()) --responses_;
+}
+
 void Outbox::Remove(Queues::iterator queue) {
-  for (const Outgoing& message : queue->second.messages) bytes_ -= BytesOf(message);
-  bytes_ -= sizeof(Queues::value_type);
+  for (const Outgoing& message : queue->second.messages) Discount(message);
+  bytes_ -= kQueueBytes;
   queues_.erase(queue);
 }
 
@@ -48,8 +59,8 @@ std::optional<Outgoing> Outbox::Take(const Peer& peer, uint16_t id, int64_t now_
   if (queue == queues_.end() || queue->second.messages.front().id != id) return std::nullopt;
   Queue& q = queue->second;
   timers_.erase({q.deadline_us, &*queue});
+  Discount(q.messages.front());
   Outgoing taken = std::move(q.messages.front());
-  bytes_ -= BytesOf(taken);
   q.messages.pop_front();
   if (q.messages.empty()) {
     Remove(queue);
@@ -65,6 +76,42 @@ std::vector<Outgoing> Outbox::Drop(const Peer& peer) {
   timers_.erase({queue->second.deadline_us, &*queue});
   std::vector<Outgoing> dropped(queue->second.messages.begin(), queue->second.messages.end());
   Remove(queue);
+  return dropped;
+}
+
+bool Outbox::HasResponse(const Peer& peer, std::string_view device, std::string_view token) const {
+  const auto queue = queues_.find(peer);
+  if (queue == queues_.end()) return false;
+  return std::any_of(queue->second.messages.begin(), queue->second.messages.end(),
+                     [device, token](const Outgoing& message) {
+                       return !message.command && message.device == device &&
+                              message.token == token;
+                     });
+}
+
+std::vector<Outgoing> Outbox::DropResponse(const Peer& peer, std::string_view device,
+                                           std::string_view token, int64_t now_us) {
+  if (!HasResponse(peer, device, token)) return {};
+  const auto queue = queues_.find(peer);
+  std::deque<Outgoing>& messages = queue->second.messages;
+  const uint16_t in_flight = messages.front().id;
+  std::vector<Outgoing> dropped;
+  for (auto it = messages.begin(); it != messages.end();) {
+    if (it->device != device || it->token != token) {
+      ++it;
+      continue;
+    }
+    Discount(*it);
+    dropped.push_back(std::move(*it));
+    it = messages.erase(it);
+  }
+  if (!messages.empty() && messages.front().id == in_flight) return dropped;
+  timers_.erase({queue->second.deadline_us, &*queue});
+  if (messages.empty()) {
+    Remove(queue);
+  } else {
+    SendFirst(queue, now_us);
+  }
   return dropped;
 }
 

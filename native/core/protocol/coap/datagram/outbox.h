@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,7 +30,9 @@ struct Outgoing {
 
 // Queues of confirmable messages, one for each peer. A message is retransmitted until it is
 // acknowledged (RFC 7252 4.2). A peer has one message in flight (NSTART = 1, RFC 7252 4.7); its
-// other messages wait.
+// other messages wait. Responses that are not for an observer go to any address, also to a forged
+// one, so the outbox holds no more than Limits::max_unacknowledged of them. The other messages are
+// bounded by the number of observers.
 //
 // Thread safety: none; owned by one server.
 class Outbox {
@@ -40,7 +43,8 @@ class Outbox {
   Outbox(DatagramHandler* handler, const Limits& limits, SecretNumbers* secret,
          DatagramCounters* counters);
 
-  // Sends the message, or queues it. False when the queue of this peer is full.
+  // Sends the message, or queues it. False when the queue of this peer is full, or there are too
+  // many responses.
   bool Push(const Peer& peer, Outgoing message, int64_t now_us);
 
   // Removes and returns the message in flight that an acknowledgement or reset with this id belongs
@@ -49,6 +53,13 @@ class Outbox {
 
   // Removes and returns the messages of a peer.
   std::vector<Outgoing> Drop(const Peer& peer);
+
+  // True if a response to this registration (Outgoing::command is not set) is not acknowledged yet.
+  bool HasResponse(const Peer& peer, std::string_view device, std::string_view token) const;
+  // Removes and returns the messages of an observer if HasResponse(); else no effect. Sends the
+  // next message of the peer.
+  std::vector<Outgoing> DropResponse(const Peer& peer, std::string_view device,
+                                     std::string_view token, int64_t now_us);
 
   // Retransmits what is due. When a peer stays silent after MAX_RETRANSMIT, appends all its
   // messages to `lost`.
@@ -66,18 +77,24 @@ class Outbox {
     int64_t deadline_us = 0;
   };
   using Queues = std::unordered_map<Peer, Queue, PeerHash>;
+  // The nodes of a queue and of its timer, and the first block of its deque.
+  static constexpr size_t kQueueBytes = sizeof(Queues::value_type) + 768;
   static size_t BytesOf(const Outgoing& message);
 
+  // Keeps account of a message that leaves the outbox.
+  void Discount(const Outgoing& message);
   void SendFirst(Queues::iterator queue, int64_t now_us);
   void Remove(Queues::iterator queue);
 
   DatagramHandler* const handler_;
   const size_t max_queued_;
+  const size_t max_responses_;
   SecretNumbers* const secret_;
   DatagramCounters* const counters_;
   Queues queues_;  // no empty queue
   // The address of a queue's node is stable, and orders queues with the same deadline.
   std::set<std::pair<int64_t, const Queues::value_type*>> timers_;
+  size_t responses_ = 0;  // messages without a device
   size_t bytes_ = 0;
 };
 

@@ -44,9 +44,9 @@ void StreamImpl::OnCommands(const Asker& asker) {
     if (request_->block2) {
       observer.exponent = std::min(request_->block2->exponent, Block::kLargestExponent);
     }
-    std::string gone;  // unused: there is one device
+    std::vector<Observers::Displaced> displaced;  // unused: the observers of a stream are proved
     if (commands_ == nullptr) commands_ = std::make_unique<CommandState>(limits_);
-    if (commands_->observers.Add(device_, std::move(observer), &gone)) {
+    if (commands_->observers.Add(device_, std::move(observer), &displaced)) {
       // The response carries no command: a renewed registration must not deliver an old command
       // again.
       Reply reply;
