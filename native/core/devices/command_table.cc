@@ -68,7 +68,11 @@ void CommandTable::Gone(std::string_view device) {
 
 void CommandTable::Expire(int64_t now_us) {
   while (!deadlines_.empty() && deadlines_.begin()->first <= now_us) {
-    End(deadlines_.begin()->second, CommandEnd::kTimeout);
+    const uint64_t id = deadlines_.begin()->second;
+    // Before the end is reported: a command that is reported as over must not reach the device from
+    // its kept session.
+    for (CommandCarrier* carrier : carriers_) carrier->Withdraw(waiting_.at(id).device, id);
+    End(id, CommandEnd::kTimeout);
   }
 }
 

@@ -23,6 +23,13 @@ class CommandCarrier {
   // CommandTable::Answer or Gone follows, possibly before this returns.
   virtual CommandStart SendCommand(uint64_t id, const Command& command) = 0;
 
+  // The command's time is over. If its device is away, and would get the command when it returns,
+  // the carrier drops it.
+  virtual void Withdraw(std::string_view device, uint64_t id) {
+    (void)device;
+    (void)id;
+  }
+
  protected:
   ~CommandCarrier() = default;
 };
@@ -54,13 +61,15 @@ class CommandTable {
   // No answer will come to the device's commands in flight: ends them.
   void Gone(std::string_view device);
 
-  // Ends the commands whose time is over. To be called several times a second.
+  // Withdraws and ends the commands whose time is over. To be called several times a second.
   void Expire(int64_t now_us);
 
   // Ends all commands, because the worker stops.
   void AllGone();
 
   size_t waiting() const { return waiting_.size(); }
+  // False if command `id` is over.
+  bool Has(uint64_t id) const { return waiting_.contains(id); }
   // Calls see(device) for each device with commands in flight.
   template <typename See>
   void ForEachDevice(See&& see) const {

@@ -86,6 +86,20 @@ class KeptSessions {
   // Adds a session of another worker. Without room, the session ends.
   void PutMoved(Moved moved);
 
+  // Removes the unanswered commands for which over(id) is true: the device does not get them when
+  // it returns. No effect if the device has no session here.
+  template <typename Over>
+  void Withdraw(std::string_view device, Over&& over) {
+    const auto it = sessions_.find(device);
+    if (it == sessions_.end()) return;
+    mqtt::KeptSession& session = *it->second.session;
+    const auto before = static_cast<int64_t>(session.memory_bytes());
+    session.outgoing.RemoveIf([&](const mqtt::Outgoing::Item& item) { return over(item.id); });
+    const int64_t freed = before - static_cast<int64_t>(session.memory_bytes());
+    it->second.bytes -= freed;
+    memory_->Add(-freed);
+  }
+
   // Ends the device's session: the device starts a new one.
   void Drop(std::string_view device);
 

@@ -362,6 +362,7 @@ class Worker : public LoopThread,
   bool HasRoomFor(uint8_t record_class);
   // CommandCarrier, for the agents
   CommandStart SendCommand(uint64_t id, const Command& command) override;
+  void Withdraw(std::string_view device, uint64_t id) override;
 
   std::unique_ptr<AgentSession> MakeSession(Agent* agent, const Handoff& handoff);
   void ServePushes();

@@ -34,6 +34,10 @@ CommandStart Worker::SendCommand(uint64_t id, const Command& command) {
   return start;
 }
 
+void Worker::Withdraw(std::string_view device, uint64_t id) {
+  kept_.Withdraw(device, [id](uint64_t other) { return other == id; });
+}
+
 void Worker::OnCommandAnswer(Agent*, uint64_t id, bool taken) { commands_.Answer(id, taken); }
 
 std::vector<AgentInfo> Worker::Agents(const std::string& after, size_t limit) {

@@ -19,9 +19,13 @@ class FakeCarrier : public CommandCarrier {
     if (at_once != nullptr) at_once->Answer(id, true);
     return start;
   }
+  void Withdraw(std::string_view device, uint64_t id) override {
+    withdrawn.emplace_back(device, id);
+  }
   CommandStart start = CommandStart::kSent;
   CommandTable* at_once = nullptr;
   std::vector<uint64_t> ids;
+  std::vector<std::pair<std::string, uint64_t>> withdrawn;
 };
 
 class CommandTableTest : public testing::Test {
@@ -104,6 +108,10 @@ TEST_F(CommandTableTest, NoAnswerInTimeIsTheEndAndALateOneIsIgnored) {
   EXPECT_EQ(Results(), Ends());
   table_.Expire(999);
   EXPECT_EQ(Results(), (Ends{{2, CommandEnd::kTimeout}}));
+  const std::vector<std::pair<std::string, uint64_t>> second{{"d", first_.ids[1]}};
+  EXPECT_EQ(first_.withdrawn, second);
+  EXPECT_TRUE(table_.Has(first_.ids[0]));
+  EXPECT_FALSE(table_.Has(first_.ids[1]));
   table_.Expire(1000);
   table_.Answer(first_.ids[0], true);
   EXPECT_EQ(Results(), (Ends{{1, CommandEnd::kTimeout}}));

@@ -122,6 +122,37 @@ TEST_F(EngineCommand, IsSentAgainWhereTheSessionIsKept) {
   EXPECT_EQ(End(1), CommandEnd::kTaken);
 }
 
+// The time of command 1 ends while the device is away or, on a dead connection, before that.
+TEST_F(EngineCommand, IsNotSentAgainAfterItsTime) {
+  Start();
+  const uint16_t port = Listen();
+  for (const bool away : {true, false}) {
+    DeviceClient first(port), second(port);
+    ASSERT_TRUE(Accepted(LogIn(&first, {.clean = false})));
+    ASSERT_EQ(Subscribe(&first, "cmd/d/#"), 1);
+    const auto leave = [&] {
+      first.Close();
+      return Until([this] { return engine_.devices() == 0; });
+    };
+    ASSERT_EQ(Send(1, "d", "cmd/d/x", "late", 1, away ? 500'000 : 1000), PushResult::kOk);
+    ASSERT_NE(first.ReceivePacket(), "");
+    if (!away) EXPECT_EQ(End(1), CommandEnd::kTimeout);
+    ASSERT_EQ(Send(2, "d", "cmd/d/x", "in time"), PushResult::kOk);
+    ASSERT_NE(first.ReceivePacket(), "");
+    ASSERT_TRUE(leave());
+    if (away) EXPECT_EQ(End(1), CommandEnd::kTimeout);
+    ASSERT_TRUE(test::SessionPresent(LogIn(&second, {.clean = false})));
+    const std::string again = second.ReceivePacket();
+    EXPECT_EQ(again, mqtt_test::Publish1("cmd/d/x", test::PacketId(again), "in time", 0x3A));
+    ASSERT_TRUE(second.Send(mqtt_test::Puback(test::PacketId(again))));
+    EXPECT_EQ(End(2), CommandEnd::kTaken);
+    ASSERT_TRUE(second.Send(Lit("\xC0\0")));
+    EXPECT_EQ(second.ReceivePacket(), Lit("\xD0\0")) << "nothing else was sent";
+    second.Close();
+    ASSERT_TRUE(Until([this] { return engine_.devices() == 0; }));
+  }
+}
+
 TEST_F(EngineCommand, IsGoneWhenTheDeviceBeginsANewSession) {
   Start();
   const uint16_t port = Listen();

@@ -214,5 +214,21 @@ TEST_F(KeptSessionsTest, TakeNoMoreMemoryThanTheyMay) {
   EXPECT_EQ(memory_.used(), 0);
 }
 
+TEST_F(KeptSessionsTest, CommandsThatAreWithdrawnGiveTheirMemoryBack) {
+  auto session = Session(30);
+  const std::vector<uint8_t> payload(1000);
+  for (const uint64_t id : {1, 2, 3}) session->outgoing.Add(id, "t", payload);
+  ASSERT_TRUE(kept_.Put("a", "s", std::move(session), 0));
+  const int64_t before = memory_.used();
+  kept_.Withdraw("b", [](uint64_t) { return true; });
+  EXPECT_EQ(memory_.used(), before);
+  kept_.Withdraw("a", [](uint64_t id) { return id == 2; });
+  EXPECT_EQ(memory_.used(), before - 1001);
+  EXPECT_EQ(kept_.Find("a").session->Unanswered(), (std::vector<uint64_t>{1, 3}));
+  kept_.Withdraw("a", [](uint64_t) { return true; });
+  kept_.Drop("a");
+  EXPECT_EQ(memory_.used(), 0);
+}
+
 }  // namespace
 }  // namespace seganet

@@ -42,7 +42,7 @@ struct KeptSession {
     }
     if (forbidden.empty()) return {};
     for (const std::string& filter : forbidden) subscriptions.Remove(filter);
-    return outgoing.RemoveIf([this](std::string_view topic) { return !Listens(topic); });
+    return outgoing.RemoveIf([this](const Outgoing::Item& item) { return !Listens(item.topic); });
   }
 
   // True if a subscription matches.

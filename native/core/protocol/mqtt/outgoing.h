@@ -48,16 +48,17 @@ class Outgoing {
   // Marks all packets as unsent, for a new connection.
   void Restart();
 
-  // Removes the packets for which gone(topic) is true, and returns the owner's ids.
+  // Removes the packets for which gone(item) is true, and returns the owner's ids.
   template <typename Gone>
   std::vector<uint64_t> RemoveIf(Gone&& gone) {
     std::vector<uint64_t> ids;
     std::erase_if(all_, [&](const Item& item) {
-      if (!gone(std::string_view(item.topic))) return false;
+      if (!gone(item)) return false;
       ids.push_back(item.id);
       content_bytes_ -= item.topic.size() + item.payload.size();
       return true;
     });
+    if (all_.empty()) std::vector<Item>().swap(all_);
     return ids;
   }
 
