@@ -156,6 +156,29 @@ describe('commands', () => {
     expect(got).toEqual([['cmd/late/x', 'new']]);
   });
 
+  test('a kept session does not deliver a command that was reported as expired', async () => {
+    const options = { clean: false };
+    const { device } = await listen('silent', options);
+    let received = 0;
+    device.handleMessage = () => void received++; // without a PUBACK
+    await command('silent', 'x', 'old', { properties: { messageExpiryInterval: 2 } });
+    await eventually(() => received === 1, { what: 'the command' });
+    await device.endAsync(true);
+    await eventually(() => statusesOf('silent').includes('expired'), { timeoutMs: 30000, what: 'expired' });
+    const again = mqtt.connect(gateway.url, { clientId: 'silent', protocolVersion: 4, reconnectPeriod: 0, ...options }); // prettier-ignore
+    devices.push(again);
+    /** @type {string[]} */
+    const got = [];
+    let present = false;
+    again.on('connect', ({ sessionPresent }) => (present = sessionPresent));
+    again.on('message', (_topic, payload) => got.push(payload.toString()));
+    await eventually(() => present, { what: 'the session' });
+    await command('silent', 'x', 'new');
+    await eventually(() => statusesOf('silent').includes('taken'), { what: 'taken' });
+    expect(got).toEqual(['new']);
+    await again.endAsync(true);
+  });
+
   test("sends the answer to the MQTT 5 response topic, with the command's correlation data", async () => {
     await listen('asked');
     /** @type {any[]} */
