@@ -6,6 +6,7 @@
 
 const fs = require('fs');
 const { onRuntimeEvent } = require('../../nodes/lib/base/runtime-events');
+const { runningNodes } = require('../service/running-nodes');
 const { ConfigError, EXIT_CONFIG } = require('./config-error');
 const log = require('./log');
 
@@ -44,11 +45,11 @@ function checkFlow(file, hasEditor) {
 /** @param {any} RED @returns {any[]} the enabled engines of the flow, in their state after the start */
 function enginesOf(RED) {
   /** @type {any[]} */
-  const engines = [];
-  RED.nodes.eachNode((/** @type {{ id: string, type: string, d?: boolean }} */ { id, type, d }) => {
-    if (type === 'seganet-engine' && !d) engines.push(RED.nodes.getNode(id));
-  });
-  return engines;
+  const flow = [];
+  RED.nodes.eachNode((/** @type {any} */ config) => void flow.push(config));
+  return runningNodes(flow)
+    .filter(({ type }) => type === 'seganet-engine')
+    .map(({ id }) => RED.nodes.getNode(id));
 }
 
 /**

@@ -108,6 +108,23 @@ withPython('a gateway under a service manager', () => {
     expect(listeners.every(({ fill }) => fill !== '')).toBe(true);
   });
 
+  test('is ready with its engine and all other nodes in a subflow', async () => {
+    const service = await manager();
+    const { port, gateway } = await start(service.address, {}, (flow) => {
+      const tab = flow.find(({ type }) => type === 'tab');
+      const nodes = flow.filter(({ type }) => type !== 'tab').map((each) => ({ ...each, z: 'cell' }));
+      const cell = { id: 'cell', type: 'subflow', name: 'cell', in: [], out: [] };
+      return [
+        tab,
+        cell,
+        ...nodes,
+        { id: 'copy', type: 'subflow:cell', z: tab.id, x: 100, y: 100, wires: [] }
+      ];
+    });
+    await until(() => service.messages.some(isReady), { within: START_MS, what: () => gateway.output });
+    expect(await accepts(port)).toBe(true);
+  });
+
   test('is not ready while it can serve nobody', async () => {
     const service = await manager();
     const other = net.createServer();

@@ -184,7 +184,7 @@ class SessionStore {
   #setAside() {
     try {
       const name = setSessionsAside(this.#directory);
-      return `The file was renamed to ${name}, and a new one is created. Devices that are not connected begin new sessions after a restart.`;
+      return `The file was renamed to ${name}, and a new one is created. Devices begin new sessions after a restart that is not in order, unless their subscriptions change before.`;
     } catch (error) {
       return `The file could not be renamed (${error instanceof Error ? error.message : error}).`;
     }
