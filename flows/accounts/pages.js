@@ -29,7 +29,8 @@ function pageHeaders(origins) {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`,
     'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
+    // With no-referrer, browsers send "Origin: null" with our own forms.
+    'Referrer-Policy': 'same-origin',
     'Cache-Control': 'no-store'
   };
 }
