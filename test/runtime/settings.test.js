@@ -181,7 +181,10 @@ test('writes private files with node-red -s settings.js, and "http in" nodes ans
   expect(await ask('evil.example')).toBe(403);
   // An image or a link of another site.
   const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' };
-  const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
+  const link = {
+    ...{ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
+    'sec-fetch-dest': 'document'
+  };
   for (const headers of [image, link]) expect(await ask(`localhost:${port}`, headers)).toBe(403);
   expect(await ask(`localhost:${port}`, { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' })).toBe(
     200
@@ -189,6 +192,8 @@ test('writes private files with node-red -s settings.js, and "http in" nodes ans
   for (const url of ['/', '/seganet/']) {
     expect([url, await ask(`localhost:${port}`, image, url)]).toEqual([url, 403]);
     expect([url, await ask(`localhost:${port}`, link, url)]).toEqual([url, 200]);
+    const frame = { ...link, 'sec-fetch-dest': 'iframe' };
+    expect([url, await ask(`localhost:${port}`, frame, url)]).toEqual([url, 403]);
   }
   const changed = [{ ...flow[0], label: 'changed' }, flow[1], flow[2]];
   const deployed = await fetch(`http://127.0.0.1:${port}/flows`, {
@@ -240,7 +245,10 @@ describe('an editor without a password', () => {
   test.each(['cross-site', 'same-site', 'same-origin, cross-site', ''])(
     'answers a page of another site, without Origin, only when it links to a page: %s',
     (site) => {
-      const link = { host, 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' };
+      const link = {
+        ...{ host, 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' },
+        'sec-fetch-dest': 'document'
+      };
       for (const url of ['/', '/?x', '/seganet', '/seganet/', '/seganet/directory.html'])
         expect([url, isOwn(link, url)]).toEqual([url, true]);
       for (const url of [
@@ -254,6 +262,7 @@ describe('an editor without a password', () => {
         expect([url, isOwn(link, url)]).toEqual([url, false]);
       for (const mode of ['no-cors', 'cors', 'same-origin', 'websocket', undefined])
         expect([mode, isOwn({ ...link, 'sec-fetch-mode': mode })]).toEqual([mode, false]);
+      expect(isOwn({ ...link, 'sec-fetch-dest': 'iframe' })).toBe(false);
       expect(isOwn(link, '/', 'POST')).toBe(false);
       expect(isOwn({ ...link, origin: 'null' })).toBe(false);
     }

@@ -16,11 +16,12 @@ function isFromHere({ origin, 'sec-fetch-site': site }, isOurs) {
 }
 
 /**
- * True if the browser opens a page, for example for a link of another site. Allow it only where a GET has no effect.
+ * True if the browser opens a page, for example for a link of another site. Allow it only where a GET has no effect. A
+ * frame is no link: the user may click in it unseen.
  * @param {Headers} headers
  */
-function isLink({ origin, 'sec-fetch-mode': mode }) {
-  return origin === undefined && mode === 'navigate';
+function isLink({ origin, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest }) {
+  return origin === undefined && mode === 'navigate' && dest === 'document';
 }
 
 module.exports = { isFromHere, isLink };

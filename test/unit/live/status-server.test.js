@@ -144,7 +144,11 @@ describe('the port of the status page', () => {
   test('answers a page of another site that sends no Origin only when it links to a page', async () => {
     const port = await start();
     const get = async (/** @type {string} */ path, /** @type {any} */ site, mode = 'no-cors') =>
-      (await ask(port, path, { headers: { 'sec-fetch-site': site, 'sec-fetch-mode': mode } })).status;
+      (
+        await ask(port, path, {
+          headers: { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': 'document' }
+        })
+      ).status;
     const question = '/seganet/directory/find/q?property=t';
     for (const site of ['cross-site', 'same-site']) {
       for (const path of [question, '/seganet/live', '/seganet/'])
