@@ -79,7 +79,8 @@ module.exports = function (RED) {
     });
     this.on('close', (/** @type {boolean} */ removed, /** @type {() => void} */ done) => {
       unsubscribe();
-      void running.stop(removed).finally(done);
+      // Node-RED removes a node that is only disabled, too; that one is still in the flow, and its session goes on.
+      void running.stop(removed && !configOf(RED, this.id)).finally(done);
     });
   }
 

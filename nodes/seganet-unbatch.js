@@ -5,6 +5,7 @@ const path = require('node:path');
 const { KeyWindow } = require('./lib/unbatch/key-window');
 const { asError } = require('./lib/base/guard');
 const { onInput } = require('./lib/base/message-input');
+const { configOf } = require('./lib/base/node-config');
 const { END, KEY, whenEnded } = require('./lib/engine/deliveries');
 const { leaveInert } = require('./lib/engine/join');
 const { integer, text } = require('./lib/base/options');
@@ -141,7 +142,9 @@ module.exports = function (RED) {
       else send(Object.assign(msg, trace, { batch: { ...key, index: 0, count, historical } }));
       done(damaged ? new Error(faultSentence(envelope)) : undefined);
     };
-    this.on('close', (/** @type {boolean} */ isRemoved, /** @type {() => void} */ done) => {
+    this.on('close', (/** @type {boolean} */ removed, /** @type {() => void} */ done) => {
+      // Node-RED removes a node that is only disabled, too; that one is still in the flow.
+      const isRemoved = removed && !configOf(RED, this.id);
       clearInterval(timer);
       status.close();
       waiting.close();

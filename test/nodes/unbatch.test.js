@@ -112,7 +112,7 @@ test('drops and counts the second copy, also when it is historical now', async (
   });
 });
 
-test('remembers the keys after an orderly end, but not those of a deleted node', async () => {
+test('remembers the keys after an orderly end and while it is disabled, but not those of a deleted node', async () => {
   const userDir = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-unbatch-'));
   const file = path.join(userDir, 'seganet-unbatch', 'un.json');
   helper.settings({ userDir });
@@ -129,7 +129,12 @@ test('remembers the keys after an orderly end, but not those of a deleted node',
     await outcome({ topic: 'gw', payload: envelope(8, 3) });
     await until(() => arrived.length > 0);
     expect(arrived.map(({ seq }) => seq)).toEqual([3]);
-    await helper.getNode('un').close(true);
+    const disabled = { ...node('un', 'unbatch', { engine: undefined }, 'out'), d: true };
+    await helper.setFlows([tab, disabled, node('out', 'helper', {}, 'end'), node('end', 'helper')], 'full');
+    expect(JSON.parse(fs.readFileSync(file, 'utf8')).lanes).toHaveLength(1);
+    await helper.unload();
+    await load();
+    await helper.setFlows([tab, node('out', 'helper', {}, 'end'), node('end', 'helper')], 'full');
     expect(fs.existsSync(file)).toBe(false);
   } finally {
     helper.settings({});
