@@ -127,6 +127,18 @@ void Ledger::ReadEarlierLocked(const std::string& node, int64_t bytes) {
   DiskBytesLocked(node).fetch_sub(bytes, std::memory_order_relaxed);
 }
 
+// If all rows of earlier runs of the node were read, nothing of them is left on disk, whatever was
+// reported: the class that has the very last one is not asked for again, so nothing is missing.
+void Ledger::EndEarlierLocked(const std::string& node) {
+  const auto it = earlier_bytes_.find(node);
+  if (it == earlier_bytes_.end() || it->second == 0) return;
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    const Rows& rows = RowsOf(node, c);
+    if (!rows.exhausted && rows.read_to < max_row_) return;
+  }
+  ReadEarlierLocked(node, INT64_MAX);
+}
+
 // The batch is no longer only on disk.
 void Ledger::LeftDiskLocked(Chunk* chunk, size_t place) {
   if (place >= chunk->bytes.size()) return;
@@ -200,6 +212,7 @@ bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint
     by_row_[row] = *ticket;
     rows.read_to = std::max(rows.read_to, row);
     ReadEarlierLocked(wanted.node, static_cast<int64_t>(bytes));
+    EndEarlierLocked(wanted.node);
     needed->assign(records.size(), true);
     for (const uint32_t n : records) sums_.backlog[wanted.record_class] -= n;
     return true;
@@ -223,6 +236,7 @@ GoneRow Ledger::Corrupt(const WantedRow& wanted, int64_t row, int64_t records) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Rows& rows = RowsOf(wanted.node, wanted.record_class);
   if (!by_row_.contains(row)) rows.read_to = std::max(rows.read_to, row);
+  EndEarlierLocked(wanted.node);
   return GoneLocked(row, wanted.record_class, records);
 }
 
@@ -234,9 +248,7 @@ GoneRow Ledger::Missing(const WantedRow& wanted) {
     return GoneLocked(wanted.up_to, wanted.record_class, 0);
   }
   rows.exhausted = true;
-  bool all = true;
-  for (uint8_t c = kCritical; c <= kClasses; ++c) all = all && RowsOf(wanted.node, c).exhausted;
-  if (all) ReadEarlierLocked(wanted.node, INT64_MAX);
+  EndEarlierLocked(wanted.node);
   return {};
 }
 

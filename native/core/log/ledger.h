@@ -138,6 +138,7 @@ class Ledger {
   std::atomic<int64_t>& DiskBytesLocked(const std::string& node);
   void LeftDiskLocked(Chunk* chunk, size_t place);
   void ReadEarlierLocked(const std::string& node, int64_t bytes);
+  void EndEarlierLocked(const std::string& node);
   bool Free(uint64_t ticket, const Chunk& chunk);
   bool IsFreeLocked(int64_t row) const;
   GoneRow GoneLocked(int64_t row, uint8_t record_class, int64_t records);

@@ -86,6 +86,21 @@ TEST_F(LedgerTest, BytesOfEarlierRunsCountUntilTheyAreRead) {
   EXPECT_EQ(ledger_.DiskBytes("other")->load(), 50);
 }
 
+TEST_F(LedgerTest, NoBytesOfEarlierRunsCountWhenTheLastRowOfTheLogWasRead) {
+  EXPECT_TRUE(ledger_.Open(10, {0, 0, 0, 7, 0}, {{"n", 100}}));
+  const auto bytes = ledger_.DiskBytes("n");
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    if (c == kNormal) continue;
+    ledger_.Wants("n", c, &wanted_);
+    ledger_.Missing(wanted_);
+  }
+  EXPECT_EQ(bytes->load(), 100);
+  ASSERT_TRUE(ledger_.Wants("n", kNormal, &wanted_));
+  ASSERT_TRUE(ledger_.Loaded(wanted_, 10, {7}, &ticket_, &needed_, 60));
+  EXPECT_FALSE(ledger_.Wants("n", kNormal, &wanted_)) << "there is no later row";
+  EXPECT_EQ(bytes->load(), 0);
+}
+
 TEST_F(LedgerTest, ChunksOfEarlierRunsAreReadInOrderThenThoseOfThisOne) {
   EXPECT_TRUE(ledger_.Open(10, {0, 0, 0, 7, 0}));
   EXPECT_FALSE(ledger_.Open(99, {0, 0, 0, 9, 0})) << "a thread that starts again finds known rows";

@@ -87,7 +87,8 @@ class Database {
     for (const row of this.statements.lanes.all()) {
       const node = String(row.node);
       nodes.add(node);
-      bytes.set(node, (bytes.get(node) ?? 0) + Number(row.cost));
+      // Not the cost: the engine counts a chunk that it reads by its bytes.
+      bytes.set(node, (bytes.get(node) ?? 0) + Number(row.bytes));
       usage.add(Number(row.class), Number(row.chunks), Number(row.records), Number(row.cost));
     }
     this.#checkFirst();
@@ -279,7 +280,7 @@ function prepare(db) {
   return {
     lanes: db.prepare(
       `SELECT node, CASE WHEN ${WRONG_CLASS} THEN ${CLASSES} ELSE class END AS class, count(*) AS chunks,
-        sum(records) AS records, sum(${COST_SQL}) AS cost
+        sum(records) AS records, sum(${COST_SQL}) AS cost, sum(bytes) AS bytes
        FROM chunk INDEXED BY chunk_lane GROUP BY node, chunk.class`
     ),
     wrongClass: db.prepare(`SELECT 1 FROM chunk INDEXED BY chunk_lane WHERE ${WRONG_CLASS} LIMIT 1`),
