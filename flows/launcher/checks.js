@@ -154,7 +154,9 @@ function file(value) {
   } catch (error) {
     const code = /** @type {NodeJS.ErrnoException} */ (error).code;
     const why = code === 'ENOENT' ? 'does not exist' : code === 'EACCES' ? 'cannot be read' : 'is not a file';
-    throw new Error(`names ${name}, which ${why}; check the path and its permissions`, { cause: error });
+    throw new Error(`names ${shown(name)}, which ${why}; check the path and its permissions`, {
+      cause: error
+    });
   }
   return name;
 }

@@ -166,8 +166,12 @@ function answer(response, status, body) {
 
 /** Removes the copies of a gateway that was killed meanwhile. @param {string} directory */
 function removeCopies(directory) {
-  const names = fs.existsSync(directory) ? fs.readdirSync(directory) : [];
-  for (const name of names) if (COPY.test(name)) fs.rmSync(path.join(directory, name), { force: true });
+  try {
+    const names = fs.readdirSync(directory);
+    for (const name of names) if (COPY.test(name)) fs.rmSync(path.join(directory, name), { force: true });
+  } catch {
+    // There is no folder yet, or it is none: the log says so.
+  }
 }
 
 /** @param {string} directory @param {string} name @returns {string} a sentence, '' = there is room */
