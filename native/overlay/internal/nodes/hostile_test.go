@@ -122,7 +122,7 @@ func TestANodeThatRepeatsItsHelloReachesItsWatchersOnceASecond(t *testing.T) {
 		}
 	}
 	if most := 2 + int(time.Since(start)/time.Second); told > most {
-		t.Errorf("the watcher was told %d times in %v", told, time.Since(start))
+		t.Errorf("the watcher received %d announcements in %v", told, time.Since(start))
 	}
 	a.Say(&wire.Ping{})
 	servetest.Await[*wire.Pong](a)

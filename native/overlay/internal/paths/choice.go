@@ -66,9 +66,9 @@ type choice struct {
 	graceEnds   int64 // the direct path must be heard until then
 	graceSince  int64
 	asked       int64 // when the peer was last asked for a sign during the grace
-	heardSaid   int64 // when the peer's last packet was heard that the peer has been told of
-	tellUntil   int64 // until when the peer is told in any case: it looks for a path
-	peerHears   int64 // when the peer heard the last direct packet, by its own word
+	heardSaid   int64 // arrival of the latest direct packet that this side has reported to the peer
+	tellUntil   int64 // the peer is searching for a path: report every direct packet until this time
+	peerHears   int64 // arrival of the latest direct packet at the peer, as the peer reported it
 	activeSince int64
 	lostEver    bool
 	unproven    bool // a trial of ICE passed its time without proof

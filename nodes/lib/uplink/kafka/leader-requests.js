@@ -93,7 +93,7 @@ class LeaderRequests {
     if (!queue.isReady) return;
     const { leaders, api } = this.session;
     const isKnown = leaders.of(queue.topic, queue.partition) !== NONE;
-    // The topic was made again with fewer partitions: its records are divided anew.
+    // The topic was deleted and created with fewer partitions. Its records get new partitions.
     const isGone = !error && partitions > 0 && queue.partition >= partitions;
     if (isKnown) this.#route(queue);
     else if (isGone) queue.fail(api?.errorOf({ code: UNKNOWN_TOPIC, detail: null }));
