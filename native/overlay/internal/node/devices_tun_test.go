@@ -11,12 +11,13 @@ import (
 	"seganet.internal/overlay/internal/node"
 	"seganet.internal/overlay/internal/servetest"
 	"seganet.internal/overlay/internal/stack"
+	"seganet.internal/overlay/internal/stack/stacktest"
 	"seganet.internal/overlay/internal/wire"
 )
 
 // Names lead to IPv6 first; the translator has no IPv6 address for this device.
 func TestADeviceWithIPv4OnlyIsReachedAtOnceByName(t *testing.T) {
-	if !namespace(t) {
+	if !stacktest.Namespace(t) {
 		return
 	}
 	const lan, port = "192.0.2.7", "502"

@@ -4,45 +4,15 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
-	"syscall"
 	"testing"
 	"time"
 
 	"seganet.internal/overlay/internal/node"
+	"seganet.internal/overlay/internal/stack/stacktest"
 )
 
-const inNamespace = "SEGANET_TEST_NAMESPACE"
-
-// namespace runs the test again in a process with its own network, where a TUN interface disturbs nobody. It returns true
-// there.
-func namespace(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv(inNamespace) != "" {
-		if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
-			t.Fatalf("%s %v", out, err)
-		}
-		return true
-	}
-	if _, err := os.Stat("/dev/net/tun"); err != nil || os.Getuid() != 0 {
-		t.Skip("needs root for a network namespace, and /dev/net/tun")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("needs the command ip (package iproute2)")
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), inNamespace+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s%v", out, err)
-	}
-	t.Logf("%s", out)
-	return false
-}
-
 func TestAServiceOfLoopbackIsOfferedWithATUN(t *testing.T) {
-	if !namespace(t) {
+	if !stacktest.Namespace(t) {
 		return
 	}
 	_, _, hub, gateway := network(t)
@@ -88,7 +58,7 @@ func TestAServiceOfLoopbackIsOfferedWithATUN(t *testing.T) {
 }
 
 func TestAServiceIsOfferedWithATUNAndWithoutIPv6(t *testing.T) {
-	if !namespace(t) {
+	if !stacktest.Namespace(t) {
 		return
 	}
 	for _, name := range []string{"all", "default"} {

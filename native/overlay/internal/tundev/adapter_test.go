@@ -36,7 +36,7 @@ func virtual6(i int) netip.Addr {
 // TestDevicesBehindTUN is criterion 19 with a TUN: ten ordinary devices on a LAN of their own, by TCP and UDP, IPv4 and IPv6, both ways, through
 // real kernels. The far end of the overlay is a network stack.
 func TestDevicesBehindTUN(t *testing.T) {
-	if !namespace(t) {
+	if !stacktest.Namespace(t) {
 		return
 	}
 	// The LAN: a process in another namespace has all devices' addresses.
@@ -52,11 +52,11 @@ func TestDevicesBehindTUN(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { end.Close(); lanSide.Wait() }()
-	ip(t, "link add lan0 type veth peer name dev0")
-	ip(t, fmt.Sprintf("link set dev0 netns %d", lanSide.Process.Pid))
-	ip(t, "addr add 192.168.50.1/24 dev lan0")
-	ip(t, "addr add 2001:db8:50::1/64 dev lan0 nodad")
-	ip(t, "link set lan0 up")
+	stacktest.IP(t, "link add lan0 type veth peer name dev0")
+	stacktest.IP(t, fmt.Sprintf("link set dev0 netns %d", lanSide.Process.Pid))
+	stacktest.IP(t, "addr add 192.168.50.1/24 dev lan0")
+	stacktest.IP(t, "addr add 2001:db8:50::1/64 dev lan0 nodad")
+	stacktest.IP(t, "link set lan0 up")
 	for _, f := range []string{"ipv4/ip_forward", "ipv6/conf/all/forwarding"} {
 		if err := os.WriteFile("/proc/sys/net/"+f, []byte("1"), 0o644); err != nil {
 			t.Skip("forwarding cannot be turned on here: ", err)
@@ -203,13 +203,13 @@ func TestDevicesProcess(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	ip(t, "link set dev0 up")
+	stacktest.IP(t, "link set dev0 up")
 	for i := range devices {
-		ip(t, fmt.Sprintf("addr add %s/24 dev dev0", lan(i)))
-		ip(t, fmt.Sprintf("addr add %s/64 dev dev0 nodad", lan6(i)))
+		stacktest.IP(t, fmt.Sprintf("addr add %s/24 dev dev0", lan(i)))
+		stacktest.IP(t, fmt.Sprintf("addr add %s/64 dev dev0 nodad", lan6(i)))
 	}
-	ip(t, "route add 198.18.0.0/16 via 192.168.50.1")
-	ip(t, "route add fd00:1::/48 via 2001:db8:50::1")
+	stacktest.IP(t, "route add 198.18.0.0/16 via 192.168.50.1")
+	stacktest.IP(t, "route add fd00:1::/48 via 2001:db8:50::1")
 	for i := range devices {
 		for _, a := range []netip.Addr{lan(i), lan6(i)} {
 			serveDevice(t, a)

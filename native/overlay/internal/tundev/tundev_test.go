@@ -17,57 +17,20 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"seganet.internal/overlay/internal/packet/craft"
+	"seganet.internal/overlay/internal/stack/stacktest"
 )
-
-const inside = "SEGANET_TEST_NAMESPACE"
 
 var (
 	own    = []netip.Addr{netip.MustParseAddr("fd00:1::1"), netip.MustParseAddr("198.18.0.1")}
 	routes = []netip.Prefix{netip.MustParsePrefix("fd00:1::/48"), netip.MustParsePrefix("198.18.0.0/16")}
 )
 
-// namespace runs the test again in a process with its own network. It returns true there.
-func namespace(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv(inside) != "" {
-		if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
-			t.Fatalf("%s %v", out, err)
-		}
-		return true
-	}
-	if os.Getuid() != 0 {
-		t.Skip("needs root for a network namespace")
-	}
-	if _, err := os.Stat("/dev/net/tun"); err != nil {
-		t.Skip("needs /dev/net/tun")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("needs the command ip (package iproute2)")
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), inside+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s%v", out, err)
-	}
-	t.Logf("%s", out)
-	return false
-}
-
-func ip(t *testing.T, args string) {
-	t.Helper()
-	if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
-		t.Fatalf("ip %s: %s %v", args, out, err)
-	}
-}
-
 func options(offload string) Options {
 	return Options{Name: "ov0", Addresses: own, Routes: routes, Offload: offload}
 }
 
 func TestOpen(t *testing.T) {
-	if !namespace(t) {
+	if !stacktest.Namespace(t) {
 		return
 	}
 	for _, offload := range []string{"auto", "on", "off"} {
@@ -137,28 +100,28 @@ func answer(t *testing.T, d tun.Device, peer netip.AddrPort) {
 }
 
 func TestRefusesAnOverlap(t *testing.T) {
-	if !namespace(t) {
+	if !stacktest.Namespace(t) {
 		return
 	}
-	ip(t, "link add lan0 type veth peer name lan1")
-	ip(t, "link set lan0 up")
+	stacktest.IP(t, "link add lan0 type veth peer name lan1")
+	stacktest.IP(t, "link set lan0 up")
 	for _, route := range []string{"198.18.0.0/15", "198.18.5.0/24", "198.18.0.9/32"} {
-		ip(t, "route add "+route+" dev lan0")
+		stacktest.IP(t, "route add "+route+" dev lan0")
 		if d, err := Open(options("off")); err == nil {
 			d.Close()
 			t.Errorf("%s was accepted", route)
 		} else if !strings.Contains(err.Error(), route) && !strings.Contains(err.Error(), "198.18.0.9") || !strings.Contains(err.Error(), "lan0") {
 			t.Errorf("%s: %v", route, err)
 		}
-		ip(t, "route del "+route+" dev lan0")
+		stacktest.IP(t, "route del "+route+" dev lan0")
 	}
-	ip(t, "route add default dev lan0")
+	stacktest.IP(t, "route add default dev lan0")
 	d, err := Open(options("off"))
 	if err != nil {
 		t.Fatalf("with a default route: %v", err)
 	}
 	d.Close()
-	ip(t, "link add ov1 type veth peer name ov2")
+	stacktest.IP(t, "link add ov1 type veth peer name ov2")
 	o := options("off")
 	o.Name = "ov1"
 	if _, err := Open(o); err == nil || !strings.Contains(err.Error(), "no TUN") {
@@ -168,7 +131,7 @@ func TestRefusesAnOverlap(t *testing.T) {
 
 // TestAttach opens an interface that an administrator made, in a process without privilege.
 func TestAttach(t *testing.T) {
-	if !namespace(t) {
+	if !stacktest.Namespace(t) {
 		return
 	}
 	const user = 65534
@@ -188,18 +151,18 @@ func TestAttach(t *testing.T) {
 	if err == nil || !strings.Contains(out, "ip tuntap add dev ov0 mode tun user 65534") {
 		t.Fatalf("without an interface: %s", out)
 	}
-	ip(t, fmt.Sprintf("tuntap add dev ov0 mode tun user %d", user))
+	stacktest.IP(t, fmt.Sprintf("tuntap add dev ov0 mode tun user %d", user))
 	out, err = unprivileged()
 	if err == nil || !strings.Contains(out, "ip link set ov0 mtu 1280; ip addr add fd00:1::1/128 dev ov0") {
 		t.Fatalf("without a set-up: %s", out)
 	}
-	ip(t, "link set ov0 mtu 1280")
+	stacktest.IP(t, "link set ov0 mtu 1280")
 	for i := range own {
-		ip(t, fmt.Sprintf("addr add %s dev ov0", own[i]))
+		stacktest.IP(t, fmt.Sprintf("addr add %s dev ov0", own[i]))
 	}
-	ip(t, "link set ov0 up")
+	stacktest.IP(t, "link set ov0 up")
 	for i := range routes {
-		ip(t, fmt.Sprintf("route add %s dev ov0", routes[i]))
+		stacktest.IP(t, fmt.Sprintf("route add %s dev ov0", routes[i]))
 	}
 	if out, err = unprivileged(); err != nil {
 		t.Fatalf("%s %v", out, err)
@@ -244,7 +207,7 @@ func (d *damaged) Write(bufs [][]byte, offset int) (int, error) {
 }
 
 func TestSelfTestTurnsOffWhatFails(t *testing.T) {
-	if !namespace(t) {
+	if !stacktest.Namespace(t) {
 		return
 	}
 	o := options("on")
@@ -261,7 +224,7 @@ func TestSelfTestTurnsOffWhatFails(t *testing.T) {
 	if err != nil || !d.tcpOff || !d.udpOff || result != "on without UDP GRO without TCP GRO" {
 		t.Fatalf("%q %v %+v", result, err, d)
 	}
-	ip(t, "route add blackhole 198.18.255.254")
+	stacktest.IP(t, "route add blackhole 198.18.255.254")
 	if result, err := selfTest(&damaged{Device: real.Device}, &o); err != nil || !strings.Contains(result, "on") {
 		t.Fatalf("undecided: %q %v", result, err)
 	}
