@@ -8,6 +8,7 @@ const fs = require('node:fs');
  * @typedef {object} Stat
  * @property {string} state R, S, T (stopped by a signal), Z (ended, not yet collected) …
  * @property {number} group process group
+ * @property {number} threads that have not ended; at least 1
  * @property {string} start clock ticks since boot
  */
 
@@ -22,6 +23,7 @@ function statOf(pid) {
     return {
       state: fields[0],
       group: Number(fields[2]),
+      threads: Number(fields[17]),
       start: fields[19]
     };
   } catch {
@@ -56,11 +58,18 @@ function identityOf(pid) {
   return stat && { pid, start: stat.start, boot: bootId() };
 }
 
+/**
+ * Tells whether all threads have ended, and so all ports and files are closed. The first thread of a process may end,
+ * and be a zombie, before the others.
+ * @param {Stat} stat
+ */
+const isOver = ({ state, threads }) => (state === 'Z' && threads <= 1) || state === 'X';
+
 /** @param {Identity} identity @returns {Stat | null} null: this process has ended */
 function livingStat({ pid, start, boot }) {
   if (!Number.isInteger(pid) || pid <= 1 || boot !== bootId()) return null;
   const stat = statOf(pid);
-  return stat && stat.start === start && stat.state !== 'Z' && stat.state !== 'X' ? stat : null;
+  return stat && stat.start === start && !isOver(stat) ? stat : null;
 }
 
 /** @returns {number[]} all process ids */
@@ -82,7 +91,7 @@ async function groups() {
   for (const [index, pid] of allPids().entries()) {
     if (index % SLICE === SLICE - 1) await new Promise((resolve) => setImmediate(resolve));
     const stat = statOf(pid);
-    if (!stat || stat.state === 'Z' || stat.state === 'X') continue;
+    if (!stat || isOver(stat)) continue;
     const group = found.get(stat.group) ?? { bytes: 0, members: 0 };
     found.set(stat.group, { bytes: group.bytes + memoryOf(pid), members: group.members + 1 });
   }

@@ -262,7 +262,7 @@ class ProcessDriver {
 
   /** Another program at the tenant's address would be taken for it. @param {Spec} spec @param {string} host */
   async #refuseStranger({ port, http, tcp }, host) {
-    // Of a tenant that has just ended, the other threads may exit, and close its ports, a moment after the first one.
+    // A process that a tenant left behind may close its ports a moment after it was killed.
     const end = performance.now() + PORT_MS;
     for (const each of [port, http, tcp].filter(Boolean)) {
       while (await accepts({ host, port: each })) {
