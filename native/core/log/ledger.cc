@@ -1,11 +1,23 @@
 #include "core/log/ledger.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "core/base/require.h"
 
 namespace seganet {
+namespace {
+
+uint64_t Fingerprint(const std::vector<uint32_t>& records) {
+  const std::string_view bytes(reinterpret_cast<const char*>(records.data()),
+                               records.size() * sizeof(uint32_t));
+  return std::hash<std::string_view>{}(bytes);
+}
+
+}  // namespace
 
 bool Ledger::Open(int64_t max_row, const std::array<int64_t, kClasses + 1>& records,
                   const std::map<std::string, int64_t>& bytes) {
@@ -65,12 +77,14 @@ bool Ledger::SendAgain(int64_t row, const std::string& node, uint8_t record_clas
   chunk.record_class = record_class;
   chunk.row = row;
   chunk.open = records.size();
+  chunk.on_disk = records.size();
   chunk.places.assign(records.size(), Place::kDisk);
   for (const uint32_t n : records) {
     sums_.stored[record_class] += n;
     sums_.backlog[record_class] += n;
   }
   chunk.records = std::move(records);
+  SummarizeIfOnDisk(&chunk);
   by_row_[row] = ticket;
   RowsOf(node, record_class).spilled[row] = ticket;
   return true;
@@ -98,12 +112,26 @@ bool Ledger::Spilled(uint64_t ticket, size_t place, size_t bytes) {
   SEGANET_REQUIRE(chunk.row != 0);
   if (place >= chunk.places.size() || chunk.places[place] != Place::kMemory) return false;
   chunk.places[place] = Place::kDisk;
+  ++chunk.on_disk;
   chunk.bytes.resize(chunk.places.size());
-  chunk.bytes[place] = bytes;
+  chunk.bytes[place] = static_cast<uint32_t>(bytes);
   DiskBytesLocked(chunk.node).fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   sums_.backlog[chunk.record_class] += chunk.records[place];
+  SummarizeIfOnDisk(&chunk);
   RowsOf(chunk.node, chunk.record_class).spilled[chunk.row] = ticket;
   return true;
+}
+
+void Ledger::SummarizeIfOnDisk(Chunk* chunk) {
+  if (chunk->on_disk != chunk->places.size()) return;
+  chunk->is_summary = true;
+  chunk->fingerprint = Fingerprint(chunk->records);
+  chunk->disk_records = std::accumulate(chunk->records.begin(), chunk->records.end(), int64_t{0});
+  chunk->disk_bytes = std::accumulate(chunk->bytes.begin(), chunk->bytes.end(), int64_t{0});
+  // Frees the memory, too.
+  chunk->records = {};
+  chunk->places = {};
+  chunk->bytes = {};
 }
 
 std::atomic<int64_t>& Ledger::DiskBytesLocked(const std::string& node) {
@@ -141,9 +169,10 @@ void Ledger::EndEarlierLocked(const std::string& node) {
 
 // The batch is no longer only on disk.
 void Ledger::LeftDiskLocked(Chunk* chunk, size_t place) {
+  if (chunk->places[place] == Place::kDisk) --chunk->on_disk;
   if (place >= chunk->bytes.size()) return;
-  const size_t bytes = std::exchange(chunk->bytes[place], 0);
-  DiskBytesLocked(chunk->node).fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  const int64_t bytes = std::exchange(chunk->bytes[place], 0);
+  DiskBytesLocked(chunk->node).fetch_sub(bytes, std::memory_order_relaxed);
 }
 
 bool Ledger::Free(uint64_t ticket, const Chunk& chunk) {
@@ -219,13 +248,20 @@ bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint
   }
   *ticket = known->second;
   Chunk& chunk = chunks_[*ticket];
+  if (chunk.is_summary) {
+    if (chunk.open != records.size() || chunk.fingerprint != Fingerprint(records)) return false;
+    chunk.is_summary = false;
+    chunk.records = records;
+    chunk.places.assign(records.size(), Place::kDisk);
+    DiskBytesLocked(chunk.node).fetch_sub(chunk.disk_bytes, std::memory_order_relaxed);
+  }
   if (chunk.records != records) return false;
   rows.spilled.erase(row);
   needed->assign(records.size(), false);
   for (size_t i = 0; i < records.size(); ++i) {
     if (chunk.places[i] != Place::kDisk) continue;
-    chunk.places[i] = Place::kMemory;
     LeftDiskLocked(&chunk, i);
+    chunk.places[i] = Place::kMemory;
     (*needed)[i] = true;
     sums_.backlog[chunk.record_class] -= records[i];
   }
@@ -274,6 +310,11 @@ GoneRow Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
   const uint64_t ticket = known->second;
   Chunk& chunk = chunks_[ticket];
   int64_t lost = 0;
+  if (chunk.is_summary) {
+    lost = chunk.disk_records;
+    sums_.stored[chunk.record_class] -= lost;
+    DiskBytesLocked(chunk.node).fetch_sub(chunk.disk_bytes, std::memory_order_relaxed);
+  }
   for (size_t i = 0; i < chunk.places.size(); ++i) {
     LeftDiskLocked(&chunk, i);
     if (chunk.places[i] == Place::kDone) continue;

@@ -117,14 +117,22 @@ class Ledger {
  private:
   // The state of one batch.
   enum class Place : uint8_t { kMemory, kDisk, kDone };
+  // Batches of one chunk. When all of them are only on disk, it is a summary without `records`,
+  // `places` and `bytes`: a log may have a million such batches.
   struct Chunk {
     std::string node;
     uint8_t record_class = 0;
-    int64_t row = 0;  // 0 = not committed
-    size_t open = 0;  // batches that are not done
+    int64_t row = 0;     // 0 = not committed
+    size_t open = 0;     // batches that are not done
+    size_t on_disk = 0;  // of these, batches that are only on disk
     std::vector<uint32_t> records;
     std::vector<Place> places;
-    std::vector<size_t> bytes;  // of batches that are only on disk; empty until there are some
+    std::vector<uint32_t> bytes;  // of batches that are only on disk; empty until there are some
+
+    bool is_summary = false;
+    uint64_t fingerprint = 0;  // of `records`
+    int64_t disk_records = 0;
+    int64_t disk_bytes = 0;
   };
   // The rows of one uplink node and class.
   struct Rows {
@@ -137,6 +145,7 @@ class Ledger {
   Rows& RowsOf(const std::string& node, uint8_t record_class);
   std::atomic<int64_t>& DiskBytesLocked(const std::string& node);
   void LeftDiskLocked(Chunk* chunk, size_t place);
+  static void SummarizeIfOnDisk(Chunk* chunk);
   void ReadEarlierLocked(const std::string& node, int64_t bytes);
   void EndEarlierLocked(const std::string& node);
   bool Free(uint64_t ticket, const Chunk& chunk);

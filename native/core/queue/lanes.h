@@ -116,8 +116,8 @@ class Lanes {
   // false if no such batch is in flight.
   bool Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& refusal = {});
 
-  // Returns the time until a class that is held, or waits only for its rate, must be checked again,
-  // µs; -1 = there is none.
+  // Returns the time until a class that is held, or waits only for its rate or the disk, must be
+  // checked again, µs; -1 = there is none.
   int64_t RetryUs(Outlet* outlet, int64_t now_us);
 
   // Returns the age of the outlet's oldest live batch, waiting or in flight, µs; -1 = none.
@@ -137,6 +137,10 @@ class Lanes {
   // become strays when their outlet is detached (LanesContext). For the lanes for leftovers,
   // `stages` are the stages that other lanes serve.
   std::vector<BatchPtr> SetStages(std::set<uint32_t> stages);
+
+  // While paused, sessions can take no batch. Lanes that get a stage of others are paused until its
+  // older batches are here.
+  void SetPaused(bool paused);
 
   // Adds batches of other lanes of the engine, each before all younger batches.
   void TakeIn(std::vector<BatchPtr> batches);

@@ -58,6 +58,13 @@ std::vector<BatchPtr> Lanes::SetStages(std::set<uint32_t> stages) {
   return strays;
 }
 
+void Lanes::SetPaused(bool paused) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  turns_.SetPaused(paused);
+  if (paused) return;
+  for (const auto& outlet : outlets_) outlet->bell->Ring();
+}
+
 void Lanes::TakeIn(std::vector<BatchPtr> batches) {
   std::sort(batches.begin(), batches.end(), IsOlder);
   Leaving leaving;

@@ -78,12 +78,10 @@ void Lanes::Unsave(uint64_t ticket) {
   log_.Lose(ticket);
 }
 
-// True if there is room to read backlog of a class. The backlog counts against the limit of the
-// class, in which live records take precedence. If memory is full and live records are dropped, the
-// backlog would be spilled again.
+// True if there is room to read backlog of a class. Live records take precedence in the limits:
+// backlog must not fill the memory, so that devices wait or live records are dropped.
 bool Lanes::HasRoomToRead(uint8_t record_class) const {
-  return !context_.budget->half_full(record_class) &&
-         !(context_.save.drop_when_full && context_.budget->overflows(record_class));
+  return !context_.budget->half_full(record_class) && context_.budget->relaxed(record_class);
 }
 
 bool Lanes::WantsBacklog(uint8_t record_class) {
@@ -97,20 +95,32 @@ bool Lanes::WantsBacklog(uint8_t record_class) {
 }
 
 void Lanes::PushBacklog(std::vector<BatchPtr> batches) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (BatchPtr& batch : batches) {
-    batch->id = context_.sequence->fetch_add(1, std::memory_order_relaxed) + 1;
-    batch->backlog = true;
-    batch->saved = Saved::kYes;
-    log_.Join(batch.get());
-    memory_.Take(*batch);
-    context_.budget->AddRecords(batch->record_class, batch->record_count);
-    counters_.Add(Counter::kRecordsReplayed, batch->record_count);
-    const uint8_t c = batch->record_class;
-    lanes_.backlog_bytes[c] += batch->bytes.size();
-    lanes_.backlog[c].push_back(std::move(batch));
-    if (serving_[c] != nullptr) serving_[c]->bell->Ring();
+  std::vector<BatchPtr> strays;
+  Leaving leaving;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (BatchPtr& batch : batches) {
+      batch->id = context_.sequence->fetch_add(1, std::memory_order_relaxed) + 1;
+      batch->backlog = true;
+      batch->saved = Saved::kYes;
+      log_.Join(batch.get());
+      memory_.Take(*batch);
+      context_.budget->AddRecords(batch->record_class, batch->record_count);
+      counters_.Add(Counter::kRecordsReplayed, batch->record_count);
+      // A plan gave the stage to other lanes while the log was read.
+      if (!ServesLocked(batch->stage)) {
+        MoveOutLocked(batch.get(), &leaving);
+        strays.push_back(std::move(batch));
+        continue;
+      }
+      const uint8_t c = batch->record_class;
+      lanes_.backlog_bytes[c] += batch->bytes.size();
+      lanes_.backlog[c].push_back(std::move(batch));
+      if (serving_[c] != nullptr) serving_[c]->bell->Ring();
+    }
   }
+  Settle(&leaving);
+  if (!strays.empty()) context_.on_strays(std::move(strays));
 }
 
 std::array<int64_t, kClasses + 1> Lanes::Unsaved() {

@@ -46,6 +46,7 @@ bool Turns::MayLeave(uint8_t record_class, int64_t now_us) const {
 }
 
 ClassMask Turns::Waiting(const Outlet& outlet, int64_t now_us) const {
+  if (paused_) return 0;
   ClassMask waiting = 0;
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     if (MayLeave(c, now_us) && rates_[c].Ready(now_us)) waiting |= MaskOf(c);
@@ -55,6 +56,7 @@ ClassMask Turns::Waiting(const Outlet& outlet, int64_t now_us) const {
 
 // Returns the outlet's classes with backlog that may be sent now.
 ClassMask Turns::Backlog(const Outlet& outlet, int64_t now_us) const {
+  if (paused_) return 0;
   ClassMask waiting = 0;
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     if (!lanes_.backlog[c].empty() && rates_[c].Ready(now_us)) waiting |= MaskOf(c);
@@ -139,9 +141,15 @@ void Turns::RingHeld(int64_t now_us) {
 int64_t Turns::RetryUs(const Outlet& outlet, int64_t now_us) const {
   int64_t first = Held(outlet, now_us) != 0 ? kHeldRetryUs : kNever;
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    if (!(outlet.classes & MaskOf(c)) || rates_[c].Ready(now_us)) continue;
-    if (MayLeave(c, now_us) || !lanes_.backlog[c].empty()) {
+    if (!(outlet.classes & MaskOf(c))) continue;
+    const bool may_leave = MayLeave(c, now_us);
+    if (!rates_[c].Ready(now_us) && (may_leave || !lanes_.backlog[c].empty())) {
       first = std::min(first, rates_[c].WaitUs(now_us));
+    }
+    // It waits for the disk, which may never answer.
+    if (!may_leave && !lanes_.ready[c].empty()) {
+      const int64_t leaves_us = lanes_.ready[c].front()->sealed_us + context_.save.patience_us + 1;
+      first = std::min(first, leaves_us - now_us);
     }
   }
   return first == kNever ? -1 : first;

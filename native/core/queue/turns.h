@@ -38,11 +38,14 @@ class Turns {
   // The first batch of a lane is about to be taken.
   void Pay(Outlet* outlet, const Batch& batch, int64_t now_us);
 
+  // While paused, no class waits.
+  void SetPaused(bool paused) { paused_ = paused; }
+
   // Rings outlets whose hold has ended.
   void RingHeld(int64_t now_us);
 
-  // Returns the time until a class that is held, or waits only for its rate, must be checked again,
-  // µs; -1 = there is none.
+  // Returns the time until a class that is held, or waits only for its rate or the disk, must be
+  // checked again, µs; -1 = there is none.
   int64_t RetryUs(const Outlet& outlet, int64_t now_us) const;
 
  private:
@@ -60,6 +63,7 @@ class Turns {
   std::array<int64_t, kClasses + 1> since_{};
   Selection live_;  // of all outlets
   std::array<RateLimit, kClasses + 1> rates_;
+  bool paused_ = false;
 };
 
 }  // namespace seganet

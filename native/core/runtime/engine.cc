@@ -127,11 +127,15 @@ Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
       [this](uint32_t uplink) { return LanesOf(uplink); },
       [this](const std::string& name) { return store_.ledger()->DiskBytes(name); });
   const SlotExchange::Hold hold(&exchange_);
+  // A worker may use the new plan before the waiting batches have moved.
+  const std::vector<std::shared_ptr<Lanes>> gaining = GainingLanes(*plan);
+  for (const std::shared_ptr<Lanes>& lanes : gaining) lanes->SetPaused(true);
   // Before any batch waits at a new stage: the log stores it under the stage's name.
   store_.SetPlan(*plan);
   for (const auto& worker : workers_) worker->SetPlan(plan);
   plan_ = plan;
   FindHomes(*plan);
+  for (const std::shared_ptr<Lanes>& lanes : gaining) lanes->SetPaused(false);
   return {};
 }
 

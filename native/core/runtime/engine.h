@@ -252,6 +252,7 @@ class Engine : private ReceiptSink {
   void Return(size_t worker, std::vector<Receipt> receipts) override;
   void Withhold(size_t worker, std::vector<Receipt> receipts) override;
   LanesContext ContextOfLanes();
+  std::vector<std::shared_ptr<Lanes>> GainingLanes(const Plan& plan);
   void FindHomes(const Plan& plan);
   void BringHome(std::vector<BatchPtr> strays);
   std::vector<std::shared_ptr<Lanes>> AllLanes();

@@ -4,10 +4,24 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/runtime/engine.h"
 
 namespace seganet {
+
+// Returns the lanes that get a stage of other lanes.
+std::vector<std::shared_ptr<Lanes>> Engine::GainingLanes(const Plan& plan) {
+  const std::lock_guard<std::mutex> lock(homes_mutex_);
+  std::vector<std::shared_ptr<Lanes>> gaining;
+  for (const Stage& stage : plan.stages()) {
+    if (stage.lanes == nullptr) continue;
+    const auto it = homes_.find(stage.spec.id);
+    const bool stays = it != homes_.end() && it->second == stage.lanes;
+    if (!stays) gaining.push_back(stage.lanes);
+  }
+  return gaining;
+}
 
 // Applies the assignment of the new plan: moves all batches to the lanes of their stages. Lanes
 // without a stage stay, empty, because their counters belong to the engine's sums.

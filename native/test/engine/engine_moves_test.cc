@@ -2,9 +2,12 @@
 // acknowledged unless it is safe, and no acknowledged record is lost.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -148,6 +151,41 @@ TEST_F(EngineMoves, MovedRecordsAreSortedAmongTheOthersByAge) {
   ASSERT_TRUE(Until([this] { return Count(Counter::kRecordsQueued) == 4; }));
   Apply({Uplink(1), Uplink(1, kOther)});
   EXPECT_EQ(Deliver(1), "abcd");
+}
+
+TEST_F(EngineMoves, NewRecordsDoNotOvertakeThoseThatMoveToAConnectedBroker) {
+  constexpr uint64_t kWaiting = 20'000;
+  StartWith(false);
+  const std::shared_ptr<Lanes> to = engine_.LanesOf(1);
+  Outlet* const outlet = At(1);
+  DeviceClient client(Listen());
+  ASSERT_TRUE(client.Connect("d"));
+  std::atomic<bool> ends{false};
+  std::thread device([&] {
+    for (int n = 1'000'000; !ends; ++n) {
+      ASSERT_TRUE(client.Send(mqtt_test::Publish0("t", std::to_string(n))));
+    }
+  });
+  std::vector<std::string> arrived;
+  std::thread session([&] {
+    while (!ends) {
+      uint64_t id = 0;
+      to->Take(outlet, MonotonicUs(), [&](const Batch& batch) {
+        arrived.push_back(batch.bytes.substr(batch.device_bytes + batch.topic_bytes));
+        id = batch.id;
+        return true;
+      });
+      if (id != 0) to->Release(outlet, id, MonotonicUs());
+    }
+  });
+  EXPECT_TRUE(Until([&] { return Count(Counter::kRecordsQueued) > kWaiting; }));
+  Apply(To(1));
+  EXPECT_TRUE(Until([&] { return Count(Counter::kRecordsDelivered) > kWaiting; }));
+  ends = true;
+  device.join();
+  session.join();
+  ASSERT_GT(arrived.size(), kWaiting);
+  EXPECT_TRUE(std::is_sorted(arrived.begin(), arrived.end()));
 }
 
 TEST_F(EngineMoves, AChunkThatIsBeingWrittenIsWrittenAgainForTheNewLanes) {

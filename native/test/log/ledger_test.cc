@@ -132,6 +132,44 @@ TEST_F(LedgerTest, OnlySpilledBatchesAreNeededAgain) {
   EXPECT_TRUE(ledger_.Wants("n", kNormal, &wanted_));
 }
 
+// The ledger keeps only a summary of such a chunk.
+TEST_F(LedgerTest, AChunkThatIsOnlyOnDiskIsReadWholeAndSpilledAgain) {
+  const auto bytes = ledger_.DiskBytes("n");
+  const uint64_t ticket = Store(5, {2, 3, 4});
+  for (int times = 0; times < 2; ++times) {
+    for (const size_t place : {2, 0, 1}) EXPECT_TRUE(ledger_.Spilled(ticket, place, 10));
+    EXPECT_FALSE(ledger_.Spilled(ticket, 1, 10));
+    EXPECT_EQ(backlog(), 9);
+    EXPECT_EQ(bytes->load(), 30);
+    ASSERT_TRUE(ledger_.Wants("n", kNormal, &wanted_));
+    ASSERT_TRUE(ledger_.Loaded(wanted_, 5, {2, 3, 4}, &ticket_, &needed_));
+    EXPECT_EQ(ticket_, ticket);
+    EXPECT_EQ(needed_, (std::vector<bool>{true, true, true}));
+    EXPECT_EQ(backlog(), 0);
+    EXPECT_EQ(bytes->load(), 0);
+  }
+  EXPECT_EQ(stored(), 9);
+  for (const size_t place : {0, 1, 2}) EXPECT_EQ(ledger_.Done(ticket, place), place == 2);
+  EXPECT_EQ(stored(), 0);
+}
+
+TEST_F(LedgerTest, AChunkThatIsOnlyOnDiskAndIsDamagedOrRemovedLosesAllOfIt) {
+  const auto bytes = ledger_.DiskBytes("n");
+  for (const std::vector<uint32_t>& read : {std::vector<uint32_t>{2}, {3, 2}, {2, 3, 0}}) {
+    const uint64_t ticket = Store(5, {2, 3});
+    for (const size_t place : {0, 1}) ledger_.Spilled(ticket, place, 10);
+    ASSERT_TRUE(ledger_.Wants("n", kNormal, &wanted_));
+    EXPECT_FALSE(ledger_.Loaded(wanted_, 5, read, &ticket_, &needed_));
+    EXPECT_EQ(ledger_.Corrupt(wanted_, 5, 5).lost, 5);
+    EXPECT_EQ(stored() + backlog() + bytes->load(), 0);
+  }
+  const uint64_t ticket = Store(6, {2, 3});
+  for (const size_t place : {0, 1}) ledger_.Spilled(ticket, place, 10);
+  EXPECT_EQ(ledger_.Removed(6, kNormal, 5).lost, 5);
+  EXPECT_EQ(stored() + backlog() + bytes->load(), 0);
+  EXPECT_FALSE(ledger_.Wants("n", kNormal, &wanted_));
+}
+
 TEST_F(LedgerTest, ADeadLetterThatIsSentAgainIsReadLikeBacklogAndFreedWhenItIsDone) {
   ledger_.Open(10, {0, 0, 0, 2, 0});
   EXPECT_FALSE(ledger_.SendAgain(10, "n", kNormal, {1})) << "not above the rows of earlier runs";

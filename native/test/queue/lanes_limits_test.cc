@@ -266,6 +266,24 @@ TEST_F(LanesLimitsTest, TheBacklogIsNotReadIntoAClassThatIsHalfFull) {
   EXPECT_TRUE(lanes_->WantsBacklog(kNormal));
 }
 
+// Many uplinks with backlog would otherwise fill the memory, and all devices would wait.
+TEST_F(LanesLimitsTest, TheBacklogIsNotReadIntoMemoryThatIsNearlyFull) {
+  for (const bool drop : {false, true}) {
+    Use(WithQueue(0, drop));
+    Connect();
+    const auto most = static_cast<size_t>(budget_.limit() / 100 * (drop ? 75 : 65));
+    budget_.TakeBytes(most + 4096);  // in other uplinks' lanes
+    EXPECT_FALSE(budget_.full(kNormal));
+    EXPECT_FALSE(lanes_->WantsBacklog(kNormal));
+    budget_.GiveBytes(8192);
+    const int before = wakes_;
+    lanes_->Sweep(now_us_);
+    EXPECT_EQ(wakes_, before + 1) << "the log asks again";
+    EXPECT_TRUE(lanes_->WantsBacklog(kNormal));
+    budget_.GiveBytes(most - 4096);
+  }
+}
+
 TEST_F(LanesLimitsTest, StaleRecordsOnDiskAreBacklogAlsoWhileTheCloudIsConnected) {
   for (const uint8_t c : {kCritical, kNormal}) {
     Use(Context());

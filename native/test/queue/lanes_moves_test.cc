@@ -94,5 +94,54 @@ TEST_F(Leftovers, RecordsOnDiskAlreadyStayThereAlone) {
   EXPECT_EQ(AllDropped(), 0u);
 }
 
+class LanesMoves : public test::LanesWithLog {
+ protected:
+  void UseOther() {
+    Use(Context());
+    Connect();
+  }
+};
+
+TEST_F(LanesMoves, WhatIsReadForAStageThatHasLeftGoesAfterIt) {
+  std::vector<BatchPtr> strays;
+  LanesContext context = Context();
+  context.on_strays = [&strays](std::vector<BatchPtr> gone) { strays = std::move(gone); };
+  Use(std::move(context));
+  Connect();
+  std::vector<BatchPtr> read;
+  read.push_back(SingleBatch(test::MakeRecord("d", "t", "read")));
+  read.back()->stage = 1;
+  lanes_->SetStages({2});
+  const int64_t held = lanes_->held_bytes();
+  lanes_->PushBacklog(std::move(read));
+  ASSERT_EQ(strays.size(), 1u);
+  EXPECT_EQ(lanes_->held_bytes(), held);
+  EXPECT_EQ(lanes_->BestBacklog(outlet_, Now()), 0);
+  UseOther();
+  lanes_->TakeIn(std::move(strays));
+  std::string payload;
+  EXPECT_NE(Take(true, &payload), 0u);
+  EXPECT_EQ(payload, "read");
+}
+
+TEST_F(LanesMoves, WhilePausedNothingIsTakenAndThenTheSessionsRing) {
+  Use(Context());
+  Connect();
+  Push(kCritical, "live");
+  std::vector<BatchPtr> read;
+  read.push_back(SingleBatch(test::MakeRecord("d", "t", "read")));
+  lanes_->PushBacklog(std::move(read));
+  lanes_->SetPaused(true);
+  EXPECT_EQ(Take(), 0u);
+  EXPECT_EQ(Take(true), 0u);
+  EXPECT_EQ(lanes_->RetryUs(outlet_, Now()), -1);
+  bell_.Answer();
+  const int rings = bell_.rings();
+  lanes_->SetPaused(false);
+  EXPECT_EQ(bell_.rings(), rings + 1);
+  EXPECT_NE(Take(), 0u);
+  EXPECT_NE(Take(true), 0u);
+}
+
 }  // namespace
 }  // namespace seganet

@@ -245,6 +245,23 @@ TEST_F(LanesSaveTest, DiskFirstNothingLeavesBeforeItIsOnDisk) {
   EXPECT_EQ(lanes_->Best(outlet_, MonotonicUs() + 1001 * kMs), kCritical);
 }
 
+// Nothing else wakes an idle session while the disk hangs.
+TEST_F(LanesSaveTest, ASessionKnowsWhenABatchNoLongerWaitsForTheDisk) {
+  LanesContext context = Context();
+  context.save.disk_first = true;
+  Use(std::move(context));
+  Connect();
+  EXPECT_EQ(lanes_->RetryUs(outlet_, Now()), -1);
+  Push(kCritical);
+  const int64_t now_us = Now();
+  const int64_t wait_us = lanes_->RetryUs(outlet_, now_us);
+  ASSERT_GT(wait_us, 0);
+  EXPECT_LE(wait_us, 1000 * kMs + 1);
+  EXPECT_EQ(lanes_->Best(outlet_, now_us + wait_us - 1), 0);
+  EXPECT_EQ(lanes_->Best(outlet_, now_us + wait_us), kCritical);
+  EXPECT_EQ(lanes_->RetryUs(outlet_, now_us + wait_us), -1) << "it may go at once";
+}
+
 TEST_F(LanesSaveTest, DroppingTakesTheLeastUrgentOldestFirstAndItsDeviceGoesOn) {
   LanesContext context = Context();
   context.save.drop_when_full = true;
