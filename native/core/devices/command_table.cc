@@ -62,16 +62,24 @@ void CommandTable::End(uint64_t id, CommandEnd end) {
 void CommandTable::Gone(std::string_view device) {
   const auto it = by_device_.find(device);
   if (it == by_device_.end()) return;
+  const std::string name(device);
   const std::vector<uint64_t> ids = it->second;
-  for (uint64_t id : ids) End(id, CommandEnd::kGone);
+  for (uint64_t id : ids) {
+    Withdraw(name, id);
+    End(id, CommandEnd::kGone);
+  }
+}
+
+// Before the end is reported: a command that is reported as over must not reach the device from its
+// kept session.
+void CommandTable::Withdraw(const std::string& device, uint64_t id) {
+  for (CommandCarrier* carrier : carriers_) carrier->Withdraw(device, id);
 }
 
 void CommandTable::Expire(int64_t now_us) {
   while (!deadlines_.empty() && deadlines_.begin()->first <= now_us) {
     const uint64_t id = deadlines_.begin()->second;
-    // Before the end is reported: a command that is reported as over must not reach the device from
-    // its kept session.
-    for (CommandCarrier* carrier : carriers_) carrier->Withdraw(waiting_.at(id).device, id);
+    Withdraw(waiting_.at(id).device, id);
     End(id, CommandEnd::kTimeout);
   }
 }

@@ -23,7 +23,7 @@ class CommandCarrier {
   // CommandTable::Answer or Gone follows, possibly before this returns.
   virtual CommandStart SendCommand(uint64_t id, const Command& command) = 0;
 
-  // The command's time is over. If its device is away, and would get the command when it returns,
+  // The command is over. If its device is away, and would get the command when it returns,
   // the carrier drops it.
   virtual void Withdraw(std::string_view device, uint64_t id) {
     (void)device;
@@ -58,7 +58,7 @@ class CommandTable {
   // No answer will come: the command is lost.
   void Lost(uint64_t id) { End(id, CommandEnd::kGone); }
 
-  // No answer will come to the device's commands in flight: ends them.
+  // No answer will come to the device's commands in flight: withdraws and ends them.
   void Gone(std::string_view device);
 
   // Withdraws and ends the commands whose time is over. To be called several times a second.
@@ -85,6 +85,7 @@ class CommandTable {
   };
   CommandStart Carry(uint64_t id, const Command& command);
   void End(uint64_t id, CommandEnd end);
+  void Withdraw(const std::string& device, uint64_t id);
 
   PendingCommands* const pending_;
   std::vector<CommandCarrier*> carriers_;

@@ -11,8 +11,8 @@ constexpr uint32_t kNeverExpires = UINT32_MAX;  // 5: 3.1.2.11.2
 
 }  // namespace
 
-KeptSessions::KeptSessions(size_t limit, MemoryShare* memory, Ended ended)
-    : limit_(limit), memory_(memory), ended_(std::move(ended)) {}
+KeptSessions::KeptSessions(size_t limit, MemoryShare* memory, Ended ended, IsOver is_over)
+    : limit_(limit), memory_(memory), ended_(std::move(ended)), is_over_(std::move(is_over)) {}
 
 KeptSessions::~KeptSessions() {
   while (!sessions_.empty()) Remove(sessions_.begin());
@@ -22,6 +22,9 @@ bool KeptSessions::Put(std::string_view device, std::string_view source,
                        std::unique_ptr<mqtt::KeptSession> session, int64_t now_us) {
   if (session == nullptr || session->expiry_s == 0) return false;
   if (const auto old = sessions_.find(device); old != sessions_.end()) Remove(old);
+  // Before its memory counts, for which other sessions may have to end.
+  session->outgoing.RemoveIf(
+      [this](const mqtt::Outgoing::Item& item) { return is_over_(item.id); });
   const int64_t end_us =
       session->expiry_s == kNeverExpires ? kNever : now_us + int64_t{session->expiry_s} * 1'000'000;
   if (!Keep(device, source, std::move(session), end_us)) return false;
@@ -84,6 +87,17 @@ std::unique_ptr<mqtt::KeptSession> KeptSessions::Take(std::string_view device,
     return nullptr;
   }
   return Remove(it);
+}
+
+void KeptSessions::Withdraw(std::string_view device, uint64_t id) {
+  const auto it = sessions_.find(device);
+  if (it == sessions_.end()) return;
+  mqtt::KeptSession& session = *it->second.session;
+  const auto before = static_cast<int64_t>(session.memory_bytes());
+  session.outgoing.RemoveIf([id](const mqtt::Outgoing::Item& item) { return item.id == id; });
+  const int64_t freed = before - static_cast<int64_t>(session.memory_bytes());
+  it->second.bytes -= freed;
+  memory_->Add(-freed);
 }
 
 void KeptSessions::Drop(std::string_view device) {

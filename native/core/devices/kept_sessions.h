@@ -28,13 +28,15 @@ namespace seganet {
 class KeptSessions {
  public:
   // Keeps at most `limit` sessions, within the limit of `memory`. `ended` is called for each
-  // session that ends here without its device taking it.
+  // session that ends here without its device taking it; is_over(id) is true if no answer to
+  // command `id` is awaited.
   using Ended = std::function<void(const std::string& device)>;
-  KeptSessions(size_t limit, MemoryShare* memory, Ended ended);
+  using IsOver = std::function<bool(uint64_t id)>;
+  KeptSessions(size_t limit, MemoryShare* memory, Ended ended, IsOver is_over);
   ~KeptSessions();
 
-  // Keeps a session. If there is no room, the sessions that would expire first end. Returns false
-  // if the session is not kept; `ended` is not called for it.
+  // Keeps a session, without commands that are over. If there is no room, the sessions that would
+  // expire first end. Returns false if the session is not kept; `ended` is not called for it.
   bool Put(std::string_view device, std::string_view source,
            std::unique_ptr<mqtt::KeptSession> session, int64_t now_us);
 
@@ -86,19 +88,9 @@ class KeptSessions {
   // Adds a session of another worker. Without room, the session ends.
   void PutMoved(Moved moved);
 
-  // Removes the unanswered commands for which over(id) is true: the device does not get them when
-  // it returns. No effect if the device has no session here.
-  template <typename Over>
-  void Withdraw(std::string_view device, Over&& over) {
-    const auto it = sessions_.find(device);
-    if (it == sessions_.end()) return;
-    mqtt::KeptSession& session = *it->second.session;
-    const auto before = static_cast<int64_t>(session.memory_bytes());
-    session.outgoing.RemoveIf([&](const mqtt::Outgoing::Item& item) { return over(item.id); });
-    const int64_t freed = before - static_cast<int64_t>(session.memory_bytes());
-    it->second.bytes -= freed;
-    memory_->Add(-freed);
-  }
+  // Removes unanswered command `id`: the device does not get it when it returns. No effect if the
+  // device has no session here.
+  void Withdraw(std::string_view device, uint64_t id);
 
   // Ends the device's session: the device starts a new one.
   void Drop(std::string_view device);
@@ -126,6 +118,7 @@ class KeptSessions {
   const size_t limit_;
   MemoryShare* const memory_;
   const Ended ended_;
+  const IsOver is_over_;
   Sessions sessions_;
   std::multimap<int64_t, std::string> ends_;  // devices by time
   SessionSaves saves_;

@@ -155,8 +155,9 @@ void Ledger::ReadEarlierLocked(const std::string& node, int64_t bytes) {
   DiskBytesLocked(node).fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-// If all rows of earlier runs of the node were read, nothing of them is left on disk, whatever was
-// reported: the class that has the very last one is not asked for again, so nothing is missing.
+// If all rows of earlier runs of the node were read, none of their bytes is left on disk, whatever
+// Open reported. Missing() alone does not show it: the class that has the last row of the log is
+// not asked for again.
 void Ledger::EndEarlierLocked(const std::string& node) {
   const auto it = earlier_bytes_.find(node);
   if (it == earlier_bytes_.end() || it->second == 0) return;

@@ -47,11 +47,13 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
       }),
       commands_(shared.commands, (uint64_t{options.index} << 48) + 1),
       wills_(shared.kept, [this](const WillRecord& will) { Emit(will); }),
-      kept_(options.max_kept, shared.kept,
-            [this](const std::string& device) {
-              commands_.Gone(device);
-              wills_.SessionEnded(device);
-            }),
+      kept_(
+          options.max_kept, shared.kept,
+          [this](const std::string& device) {
+            commands_.Gone(device);
+            wills_.SessionEnded(device);
+          },
+          [this](uint64_t id) { return !commands_.Has(id); }),
       setups_(options.max_packet_bytes, options.odd_topics),
       read_buffer_(kReadBufferBytes),
       tickets_(shared.complete),

@@ -318,12 +318,7 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
   if (DeskSession* const session = agent->session().desk()) OnDeskClosed(session, end);
   const bool kept = agent->session().Finish(end);
   if (device != nullptr && device->agent == agent) {
-    if (kept) {
-      // Commands that timed out on this connection.
-      kept_.Withdraw(device->id, [this](uint64_t id) { return !commands_.Has(id); });
-    } else {
-      commands_.Gone(device->id);
-    }
+    if (!kept) commands_.Gone(device->id);
     devices_.Disconnected(device);
     presence_.Disconnected(device, agent->source(), EndOf(end));
   }

@@ -34,9 +34,7 @@ CommandStart Worker::SendCommand(uint64_t id, const Command& command) {
   return start;
 }
 
-void Worker::Withdraw(std::string_view device, uint64_t id) {
-  kept_.Withdraw(device, [id](uint64_t other) { return other == id; });
-}
+void Worker::Withdraw(std::string_view device, uint64_t id) { kept_.Withdraw(device, id); }
 
 void Worker::OnCommandAnswer(Agent*, uint64_t id, bool taken) { commands_.Answer(id, taken); }
 

@@ -54,7 +54,11 @@ SessionSaves::Offer Worker::OfferSession(const SessionSaves::Due& due) {
   if (session != nullptr) {
     source = device->agent->source().name;
     // The gateway is about to end the connection.
-    if (sessions_end_) end_ms = SessionEndMs(*session, now.wall_ms);
+    if (sessions_end_) {
+      end_ms = SessionEndMs(*session, now.wall_ms);
+      session->outgoing.RemoveIf(
+          [this](const mqtt::Outgoing::Item& item) { return !commands_.Has(item.id); });
+    }
   } else if (const KeptSessions::View kept = kept_.Find(due.device); kept.session != nullptr) {
     session = kept.session;
     source = *kept.source;

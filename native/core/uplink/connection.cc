@@ -108,7 +108,8 @@ void Connection::OnEvents(bool has_failed, bool is_readable) {
     if (!is_over_ && tls_) Decrypt();
   }
   // Before errors, so that data before the end of the connection is delivered.
-  if (!is_over_ && (is_readable || is_due || has_failed)) ReadAll(has_failed);
+  const bool has_ended = has_failed || error_ != 0;
+  if (!is_over_ && (is_readable || is_due || has_ended)) ReadAll(has_ended);
   if (!is_over_ && has_failed && error_ == 0) {
     error_ = ErrorOf(fd_);
     if (error_ == 0) error_ = EBADF;
@@ -123,15 +124,16 @@ void Connection::OnEvents(bool has_failed, bool is_readable) {
   if (is_drained) listener_->OnDrained();
 }
 
-void Connection::ReadAll(bool has_failed) {
-  for (int reads = 0; has_failed || reads < kReadsPerTurn; ++reads) {
+void Connection::ReadAll(bool has_ended) {
+  for (int reads = 0; has_ended || reads < kReadsPerTurn; ++reads) {
     if (is_over_ || (is_paused_ && is_open_)) return;
     const ssize_t count = recv(fd_, buffer_.data(), buffer_.size(), 0);
     if (count < 0) {
       if (errno == EINTR) continue;
-      if (!IsLater(errno)) Fail(errno);
+      if (!IsLater(errno)) Fail(error_ != 0 ? error_ : errno);
       return;
     }
+    if (count == 0 && error_ != 0) return Fail(error_);
     if (count == 0) return End(is_open_ ? TlsFailure{} : kBeforeTls);
     const auto bytes = static_cast<size_t>(count);
     if (tls_) {
@@ -141,7 +143,7 @@ void Connection::ReadAll(bool has_failed) {
       listener_->OnData({buffer_.data(), bytes});
     }
     // The socket is empty. After a failure read on, because the error comes last.
-    if (bytes < buffer_.size() && !has_failed) return;
+    if (bytes < buffer_.size() && !has_ended) return;
   }
 }
 

@@ -125,6 +125,9 @@ TEST_F(CommandTableTest, ADeviceThatIsGoneEndsItsOwn) {
   table_.Gone("a");
   table_.Gone("a");
   EXPECT_EQ(Results(), (Ends{{1, CommandEnd::kGone}, {3, CommandEnd::kGone}}));
+  const std::vector<std::pair<std::string, uint64_t>> of_a{{"a", first_.ids[0]},
+                                                           {"a", first_.ids[2]}};
+  EXPECT_EQ(first_.withdrawn, of_a) << "also from a session that is kept on another transport";
   table_.AllGone();
   EXPECT_EQ(Results(), (Ends{{2, CommandEnd::kGone}}));
 }

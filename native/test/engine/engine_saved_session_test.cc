@@ -216,6 +216,30 @@ TEST_F(EngineSavedSession, AllSessionsAreSavedAtTheEnd) {
   EXPECT_EQ(engine_.sessions().waiting(), 0u);
 }
 
+TEST_F(EngineSavedSession, ACommandThatIsOverIsNotSavedAtTheEnd) {
+  StartSaved();
+  DeviceClient device(Listen());
+  ASSERT_TRUE(Accepted(LogIn(&device, {.clean = false})));
+  ASSERT_TRUE(SendSubscribe(&device, "cmd/d/#"));
+  Writes();
+  engine_.sessions().Committed();
+  ASSERT_NE(device.ReceivePacket(), "");
+  ASSERT_EQ(engine_.Command({1, "d", "cmd/d/x", "late", 1, 0}, 1000), PushResult::kOk);
+  ASSERT_NE(device.ReceivePacket(), "");
+  ASSERT_TRUE(Until([this] { return engine_.TakeCommandResults().size() == 1; }));
+  ASSERT_EQ(engine_.Command({2, "d", "cmd/d/x", "in time", 1, 0}, 10'000'000), PushResult::kOk);
+  const std::string in_time = device.ReceivePacket();
+  engine_.StopReading();
+  engine_.SaveSessions();
+  const std::vector<SessionWrite> writes = Writes();
+  ASSERT_EQ(writes.size(), 1u);
+  SessionRow row;
+  ASSERT_TRUE(ReadSessionRow(writes[0].row, true, &row));
+  const std::vector<mqtt::Outgoing::Earlier> unanswered = row.session->outgoing.Unfinished();
+  ASSERT_EQ(unanswered.size(), 1u);
+  EXPECT_EQ(unanswered[0].packet_id, test::PacketId(in_time));
+}
+
 TEST_F(EngineSavedSession, AFullDeskHoldsTheOthersBack) {
   StartSaved();
   const uint16_t port = Listen();

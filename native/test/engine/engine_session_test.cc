@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -170,7 +171,9 @@ class KeptSessionsTest : public testing::Test {
   }
   MemoryShare memory_;
   std::vector<std::string> ended_;
-  KeptSessions kept_{3, &memory_, [this](const std::string& device) { ended_.push_back(device); }};
+  std::set<uint64_t> over_;
+  KeptSessions kept_{3, &memory_, [this](const std::string& device) { ended_.push_back(device); },
+                     [this](uint64_t id) { return over_.contains(id); }};
 };
 
 TEST_F(KeptSessionsTest, EndWhenTheirTimeIsOver) {
@@ -220,14 +223,27 @@ TEST_F(KeptSessionsTest, CommandsThatAreWithdrawnGiveTheirMemoryBack) {
   for (const uint64_t id : {1, 2, 3}) session->outgoing.Add(id, "t", payload);
   ASSERT_TRUE(kept_.Put("a", "s", std::move(session), 0));
   const int64_t before = memory_.used();
-  kept_.Withdraw("b", [](uint64_t) { return true; });
+  kept_.Withdraw("b", 2);
   EXPECT_EQ(memory_.used(), before);
-  kept_.Withdraw("a", [](uint64_t id) { return id == 2; });
+  kept_.Withdraw("a", 2);
   EXPECT_EQ(memory_.used(), before - 1001);
   EXPECT_EQ(kept_.Find("a").session->Unanswered(), (std::vector<uint64_t>{1, 3}));
-  kept_.Withdraw("a", [](uint64_t) { return true; });
+  kept_.Withdraw("a", 1);
+  kept_.Withdraw("a", 3);
   kept_.Drop("a");
   EXPECT_EQ(memory_.used(), 0);
+}
+
+TEST_F(KeptSessionsTest, CommandsThatAreOverEndNoOtherSession) {
+  ASSERT_TRUE(kept_.Put("a", "s", Session(30), 0));
+  memory_.SetLimit(memory_.used() * 3);
+  auto session = Session(30);
+  const std::vector<uint8_t> payload(1 << 20);
+  for (const uint64_t id : {1, 2}) session->outgoing.Add(id, "t", payload);
+  over_ = {1, 2};
+  ASSERT_TRUE(kept_.Put("b", "s", std::move(session), 0));
+  EXPECT_TRUE(ended_.empty());
+  EXPECT_TRUE(kept_.Find("b").session->Unanswered().empty());
 }
 
 }  // namespace

@@ -146,11 +146,35 @@ TEST(CoapUnproved, OtherMessagesForThePeerOfADisplacedObserverAreSent) {
   for (const Read& read : sent) {
     if (read.type == kCon && read.token == "b") id = read.id;
   }
-  bench.Ask(Datagram(kAck, 0, a[1].id), "shared");  // too late, and of no effect
+  bench.Ask(Datagram(kAck, 0, a[1].id), "shared");  // too late for its registration
   EXPECT_FALSE(bench.server.Listens("a"));
   bench.Ask(Datagram(kAck, 0, id), "shared");
   ASSERT_EQ(bench.Command(1, "b", "cmd/b", "x"), CommandStart::kSent);
   EXPECT_EQ(bench.TakeSent().at(0).token, "b");
+}
+
+// Otherwise a few forged datagrams in each round trip would keep a device from its commands.
+TEST(CoapUnproved, AnAckThatCrossesTheDisplacementProvesTheAddress) {
+  Bench bench;
+  const auto displace = [&bench] {
+    for (unsigned i = 0; i < 4; ++i) {
+      bench.Ask(Get(i, "t", "cmd/dev", kRegister), "forged " + std::to_string(i));
+    }
+  };
+  const std::vector<Read> sent = bench.Ask(Get(1, "mine", "cmd/dev", kRegister), "device");
+  ASSERT_EQ(sent.size(), 2u);
+  displace();
+  bench.Ask(Datagram(kAck, 0, sent[1].id + 1), "device");
+  bench.Ask(Datagram(kAck, 0, sent[1].id), "device");
+  const std::vector<Read> again = bench.Ask(Get(2, "mine", "cmd/dev", kRegister), "device");
+  ASSERT_EQ(again.size(), 1u) << "it is registered without another proof";
+  EXPECT_EQ(again[0].dotted(), 205u);
+  displace();
+  bench.TakeSent();
+  ASSERT_EQ(bench.Command(1, "dev", "cmd/dev", "on"), CommandStart::kSent);
+  bool got = false;
+  for (const Read& read : bench.TakeSent()) got |= read.token == "mine" && read.payload == "on";
+  EXPECT_TRUE(got);
 }
 
 TEST(CoapUnproved, LateResponsesTakeBoundedMemory) {

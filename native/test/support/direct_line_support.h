@@ -46,6 +46,11 @@ class Broker {
   // Sends bytes to the session.
   void Send(std::string_view bytes) { (void)!send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
   void Hang() { shutdown(fd_, SHUT_RDWR); }
+  void Reset() {
+    sockaddr nowhere{};
+    nowhere.sa_family = AF_UNSPEC;
+    EXPECT_EQ(connect(fd_, &nowhere, sizeof nowhere), 0);
+  }
   // Returns all payloads. REQUIRES: the session has closed the connection.
   const std::vector<std::string>& Finish() {
     thread_.join();
@@ -151,6 +156,11 @@ class Session : private Connection::Listener,
     const std::lock_guard<TurnLock> hold(line_->turn());
     return handled_;
   }
+  // The reason codes of refusing PUBACKs that the session's thread handled.
+  std::string refusals() {
+    const std::lock_guard<TurnLock> hold(line_->turn());
+    return handled_refusals_;
+  }
   // Calls `meanwhile` while the session's thread does nothing, then leaves the express path before
   // that thread answers its doorbell.
   void LeaveAfter(const std::function<void()>& meanwhile) {
@@ -235,6 +245,7 @@ class Session : private Connection::Listener,
     if (!bytes.empty()) ++reads;
     reader_.Read(bytes, this);
     handled_ += std::exchange(others_, {});
+    handled_refusals_ += std::exchange(refusals_, {});
     Turn();
   }
   bool OnBytesAside(std::span<const uint8_t> bytes) override {
@@ -245,7 +256,9 @@ class Session : private Connection::Listener,
   void OnEnd(const TlsFailure&) override { ended = true; }
   void OnPuback(uint16_t id, uint8_t code) override {
     if (!express_) return;
-    if (express_->Acknowledge(id, code, MonotonicUs()) != LeaveReason::kNone) refused_ = true;
+    if (express_->Acknowledge(id, code, MonotonicUs()) == LeaveReason::kNone) return;
+    refused_ = true;
+    refusals_.push_back(static_cast<char>(code));
   }
   void OnOther(std::span<const uint8_t> bytes) override {
     others_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -261,8 +274,9 @@ class Session : private Connection::Listener,
   BrokerReader reader_;
   std::unique_ptr<Express> express_;
   std::string out_;
-  std::string others_, handled_;  // guarded by the turn
-  bool refused_ = false;          // guarded by the turn
+  std::string others_, handled_;             // guarded by the turn
+  bool refused_ = false;                     // guarded by the turn
+  std::string refusals_, handled_refusals_;  // guarded by the turn
   std::atomic<bool> is_calm_{true};
   std::atomic<bool> stops_{false};
   std::function<void()> leave_;  // guarded by the turn

@@ -110,7 +110,21 @@ TEST_P(AttendedLineTest, ARefusalBeforeTheEndOfTheConnectionReachesTheSessionsTh
   broker_->hangs_after_puback = true;
   Put(kNormal, "1");
   ASSERT_TRUE(Until([this] { return session_->ended.load(); }));
-  EXPECT_TRUE(session_->left.load());
+  EXPECT_EQ(session_->refusals(), "\x97");
+}
+
+TEST_P(AttendedLineTest, WhatPrecedesAFailedWriteReachesTheSessionsThread) {
+  const std::string taken_over{static_cast<char>(0xe0), 2, static_cast<char>(0x8e), 0};
+  PutEach(2);
+  {
+    // Neither the worker nor the session's thread reads before the write.
+    const std::lock_guard<TurnLock> hold(session_->line().turn());
+    broker_->Send(taken_over);
+    broker_->Reset();
+    Put(kNormal, "3");
+  }
+  ASSERT_TRUE(Until([this] { return session_->ended.load(); }));
+  EXPECT_EQ(session_->others(), taken_over);
 }
 
 TEST_P(AttendedLineTest, TheSessionReadsAgainWhenTheRateRisesAndWhenItIsLowAWorkerDoes) {

@@ -88,12 +88,14 @@ void DatagramImpl::Deregister(std::string_view device, const Peer& peer, std::st
 }
 
 // Without the message that proves an unproved observer's address, the commands behind it must not
-// be sent. Registrations with forged addresses would also leave a message for each.
+// be sent. Registrations with forged addresses would also leave a message for each. The peer's ACK,
+// if it is genuine and under way, proves the address for its next registration: otherwise those who
+// forge addresses could displace a device each time.
 void DatagramImpl::Withdraw(std::string_view device, const Peer& peer, std::string_view token,
                             int64_t now_us) {
-  for (const Outgoing& message : outbox_.DropResponse(peer, device, token, now_us)) {
-    OnFailed(peer, message, kCommandLost);
-  }
+  const Outbox::Dropped dropped = outbox_.DropResponse(peer, device, token, now_us);
+  if (dropped.sent_id) far_ends_.Touch(peer).withdrawn_id = dropped.sent_id;
+  for (const Outgoing& message : dropped.messages) OnFailed(peer, message, kCommandLost);
 }
 
 void DatagramImpl::Represent(const Asker& asker, int64_t now_us) {

@@ -157,7 +157,7 @@ void DatagramImpl::AnswerLate(const Pending& pending, const Reply& reply, int64_
   // RFC 7967: for a response class that the device does not want, the empty ACK was enough.
   const bool is_welcome = (pending.asker.no_response >> (ClassOf(reply.code) - 1) & 1) == 0;
   if (!is_welcome || SendSeparate(pending.asker, reply, {}, now_us)) return;
-  // The outbox is full. The response is sent once, and not again (RFC 7252 5.2.3).
+  // The outbox is full. A NON response is not repeated (RFC 7252 5.2.3).
   Asker asker = pending.asker;
   asker.type = Type::kNonConfirmable;
   SendReply(asker, reply);

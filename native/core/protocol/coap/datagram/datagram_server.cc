@@ -56,8 +56,9 @@ void DatagramImpl::OnMessage(const Peer& peer, int64_t now_us) {
   }
   if (message_.code != kEmpty) return;  // RFC 7252 4.2: a response, but we sent no request
   const std::optional<Outgoing> ours = outbox_.Take(peer, message_.id, now_us);
-  if (!ours) return;
-  far_ends_.Touch(peer).proved = true;  // only the receiver knows our message id
+  // Only the receiver knows our message id, also that of a message that was withdrawn meanwhile.
+  if (!ours) return far_ends_.ProveByWithdrawn(peer, message_.id);
+  far_ends_.Touch(peer).proved = true;
   if (message_.type == Type::kAcknowledgement) {
     OnTaken(peer, *ours, now_us);
   } else {

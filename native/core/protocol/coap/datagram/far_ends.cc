@@ -33,6 +33,13 @@ FarEnd& FarEnds::Touch(const Peer& peer) {
   return ends_.back();
 }
 
+void FarEnds::ProveByWithdrawn(const Peer& peer, uint16_t id) {
+  const auto found = by_peer_.find(peer);
+  if (found == by_peer_.end() || found->second->withdrawn_id != id) return;
+  found->second->withdrawn_id.reset();
+  found->second->proved = true;
+}
+
 uint16_t FarEnds::NextId(FarEnd* end) const {
   const uint32_t ids = (65536 - worker_ + workers_ - 1) / workers_;
   return static_cast<uint16_t>((end->next_id++ % ids) * workers_ + worker_);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <unordered_map>
 
 #include "core/base/keyed_hash.h"
@@ -18,9 +19,10 @@ struct FarEnd {
   // The peer returned something that only the receiver of our datagrams can know. Its address is
   // therefore genuine, and responses may exceed its requests (RFC 9175 2.4).
   bool proved = false;
-  uint64_t echo = 0;      // the Echo value sent to it, 0 = none yet
-  uint32_t next_id = 0;   // counts this worker's message ids
-  int64_t errors_us = 0;  // its error budget is used up to this time
+  uint64_t echo = 0;                     // the Echo value sent to it, 0 = none yet
+  std::optional<uint16_t> withdrawn_id;  // of a message that was sent to it, and then withdrawn
+  uint32_t next_id = 0;                  // counts this worker's message ids
+  int64_t errors_us = 0;                 // its error budget is used up to this time
 };
 
 // The peers of one server, in bounded memory: above the limit the peer that was silent longest is
@@ -35,6 +37,9 @@ class FarEnds {
   // Returns the peer's state, which is new for an unknown peer. The reference is valid until the
   // next call.
   FarEnd& Touch(const Peer& peer);
+
+  // The peer is proved if `id` is its FarEnd::withdrawn_id.
+  void ProveByWithdrawn(const Peer& peer, uint16_t id);
 
   // Returns the next message id ≡ worker (mod workers). Ids are used in turn, so an id repeats
   // within EXCHANGE_LIFETIME only if over 65,536 / workers are used in that time (RFC 7252 4.4).

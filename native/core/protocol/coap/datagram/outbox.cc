@@ -43,13 +43,13 @@ void Outbox::SendFirst(Queues::iterator queue, int64_t now_us) {
   handler_->Send(queue->first, q.messages.front().bytes);
 }
 
-void Outbox::Discount(const Outgoing& message) {
+void Outbox::CountOut(const Outgoing& message) {
   bytes_ -= BytesOf(message);
   if (message.device.empty()) --responses_;
 }
 
 void Outbox::Remove(Queues::iterator queue) {
-  for (const Outgoing& message : queue->second.messages) Discount(message);
+  for (const Outgoing& message : queue->second.messages) CountOut(message);
   bytes_ -= kQueueBytes;
   queues_.erase(queue);
 }
@@ -59,7 +59,7 @@ std::optional<Outgoing> Outbox::Take(const Peer& peer, uint16_t id, int64_t now_
   if (queue == queues_.end() || queue->second.messages.front().id != id) return std::nullopt;
   Queue& q = queue->second;
   timers_.erase({q.deadline_us, &*queue});
-  Discount(q.messages.front());
+  CountOut(q.messages.front());
   Outgoing taken = std::move(q.messages.front());
   q.messages.pop_front();
   if (q.messages.empty()) {
@@ -89,23 +89,24 @@ bool Outbox::HasResponse(const Peer& peer, std::string_view device, std::string_
                      });
 }
 
-std::vector<Outgoing> Outbox::DropResponse(const Peer& peer, std::string_view device,
-                                           std::string_view token, int64_t now_us) {
+Outbox::Dropped Outbox::DropResponse(const Peer& peer, std::string_view device,
+                                     std::string_view token, int64_t now_us) {
   if (!HasResponse(peer, device, token)) return {};
   const auto queue = queues_.find(peer);
   std::deque<Outgoing>& messages = queue->second.messages;
   const uint16_t in_flight = messages.front().id;
-  std::vector<Outgoing> dropped;
+  Dropped dropped;
   for (auto it = messages.begin(); it != messages.end();) {
     if (it->device != device || it->token != token) {
       ++it;
       continue;
     }
-    Discount(*it);
-    dropped.push_back(std::move(*it));
+    CountOut(*it);
+    dropped.messages.push_back(std::move(*it));
     it = messages.erase(it);
   }
   if (!messages.empty() && messages.front().id == in_flight) return dropped;
+  dropped.sent_id = in_flight;
   timers_.erase({queue->second.deadline_us, &*queue});
   if (messages.empty()) {
     Remove(queue);

@@ -56,10 +56,14 @@ class Outbox {
 
   // True if a response to this registration (Outgoing::command is not set) is not acknowledged yet.
   bool HasResponse(const Peer& peer, std::string_view device, std::string_view token) const;
+  struct Dropped {
+    std::vector<Outgoing> messages;
+    std::optional<uint16_t> sent_id;  // of the one that was in flight
+  };
   // Removes and returns the messages of an observer if HasResponse(); else no effect. Sends the
   // next message of the peer.
-  std::vector<Outgoing> DropResponse(const Peer& peer, std::string_view device,
-                                     std::string_view token, int64_t now_us);
+  Dropped DropResponse(const Peer& peer, std::string_view device, std::string_view token,
+                       int64_t now_us);
 
   // Retransmits what is due. When a peer stays silent after MAX_RETRANSMIT, appends all its
   // messages to `lost`.
@@ -81,8 +85,8 @@ class Outbox {
   static constexpr size_t kQueueBytes = sizeof(Queues::value_type) + 768;
   static size_t BytesOf(const Outgoing& message);
 
-  // Keeps account of a message that leaves the outbox.
-  void Discount(const Outgoing& message);
+  // A message leaves the outbox: its bytes no longer count.
+  void CountOut(const Outgoing& message);
   void SendFirst(Queues::iterator queue, int64_t now_us);
   void Remove(Queues::iterator queue);
 
