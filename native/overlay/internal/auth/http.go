@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/places"
 	"seganet.internal/overlay/internal/wire"
 )
 
@@ -22,6 +23,8 @@ const (
 	maxJoins     = 32                  // join requests that run at once; an identity provider may keep them waiting
 	maxRenewals  = 32                  // renew requests that run at once
 	maxFeeds     = 64                  // node services that wait for news at once
+	maxReads     = 256                 // join and renew requests whose body arrives
+	maxReadsEach = 32                  // of one client address
 	failuresEach = 30                  // refused requests of one client address a minute
 )
 
@@ -30,7 +33,8 @@ const (
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	failed := newFailures(failuresEach, time.Minute, s.now)
-	mux.HandleFunc("POST /v1/join", limited(maxJoins, failed, func(w http.ResponseWriter, r *http.Request, q wire.JoinRequest) error {
+	reads := places.New(maxReads, maxReadsEach)
+	mux.HandleFunc("POST /v1/join", limited(maxJoins, reads, failed, func(w http.ResponseWriter, r *http.Request, q wire.JoinRequest) error {
 		m, err := s.Join(r.Context(), q, clientChain(r))
 		if err == nil {
 			slog.Info("a node joined", "node", m.FQDN, "from", r.RemoteAddr)
@@ -38,7 +42,7 @@ func (s *Service) Handler() http.Handler {
 		}
 		return err
 	}))
-	mux.HandleFunc("POST /v1/renew", limited(maxRenewals, failed, func(w http.ResponseWriter, r *http.Request, q wire.RenewRequest) error {
+	mux.HandleFunc("POST /v1/renew", limited(maxRenewals, reads, failed, func(w http.ResponseWriter, r *http.Request, q wire.RenewRequest) error {
 		roots, _ := s.Roots()
 		peer, err := identity.VerifyForRenewal(rawChain(r), roots, s.Revoked, s.now(), renewGrace)
 		if err != nil {
@@ -62,7 +66,7 @@ func (s *Service) Handler() http.Handler {
 func limited[T any, V interface {
 	*T
 	wire.Validator
-}](most int, failed *failures, f func(http.ResponseWriter, *http.Request, T) error) http.HandlerFunc {
+}](most int, reads *places.Places, failed *failures, f func(http.ResponseWriter, *http.Request, T) error) http.HandlerFunc {
 	slots := make(chan struct{}, most)
 	return func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
@@ -70,8 +74,14 @@ func limited[T any, V interface {
 			fail(w, &wire.Error{Code: wire.CodeUnavailable, Text: "Too many requests from this address were refused. Try again in a minute."})
 			return
 		}
+		leave, ok := reads.Take(r.RemoteAddr)
+		if !ok {
+			fail(w, &wire.Error{Code: wire.CodeUnavailable, Text: "Too many requests arrive at once. Try again in a second."})
+			return
+		}
 		var q T
 		err := read(r, V(&q))
+		leave()
 		if err == nil {
 			select {
 			case slots <- struct{}{}:

@@ -58,6 +58,7 @@ func TestSlowRequestsDoNotStopRenewals(t *testing.T) {
 			var once sync.Once
 			read := func() { once.Do(func() { begun <- struct{}{} }) }
 			r := httptest.NewRequest(http.MethodPost, []string{"/v1/renew", "/v1/join"}[i%2], drip{read, end})
+			r.RemoteAddr = fmt.Sprintf("198.51.100.%d:1000", i%8)
 			r.TLS = &tls.ConnectionState{PeerCertificates: must(identity.ParseChain(m.Certificate))}
 			h.ServeHTTP(httptest.NewRecorder(), r)
 			read() // refused at once
@@ -103,5 +104,40 @@ func TestSlowRequestsDoNotStopRenewals(t *testing.T) {
 	}
 	if code := renewed(); code != http.StatusOK {
 		t.Errorf("while joins wait for the identity provider, a renewal gets %d", code)
+	}
+}
+
+func TestBodiesThatArriveSlowlyAreBounded(t *testing.T) {
+	s, _ := open(t, nil)
+	h := s.Handler()
+	end := make(chan struct{})
+	var running sync.WaitGroup
+	t.Cleanup(func() { close(end); running.Wait() })
+	// begin returns true if the body is read, false if the request is refused before.
+	begin := func(from string) bool {
+		is := make(chan bool, 1)
+		running.Go(func() {
+			var once sync.Once
+			r := httptest.NewRequest(http.MethodPost, "/v1/join", drip{func() { once.Do(func() { is <- true }) }, end})
+			r.RemoteAddr = from
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			once.Do(func() { is <- false })
+			if w.Code != http.StatusServiceUnavailable && w.Code != http.StatusBadRequest {
+				t.Errorf("status %d", w.Code)
+			}
+		})
+		return <-is
+	}
+	for client, count := 0, 0; client < 2*maxReads/maxReadsEach; client++ {
+		for i := range maxReadsEach + 1 {
+			want := i < maxReadsEach && count < maxReads
+			if begin(fmt.Sprintf("192.0.2.%d:%d", client, i+1)) != want {
+				t.Fatalf("request %d of client %d is read: %v", i, client, !want)
+			}
+			if want {
+				count++
+			}
+		}
 	}
 }

@@ -75,8 +75,12 @@ type Bind struct {
 	closed    chan struct{}
 	endpoints atomic.Pointer[map[Key]*Endpoint] // copied on write
 
-	moved atomic.Pointer[func(*Endpoint, Source)]
+	moved     atomic.Pointer[func(*Endpoint, Source)]
+	relayOnly atomic.Bool
 }
+
+// SetRelayOnly forbids, or allows, that a handshake is answered directly beside the path.
+func (b *Bind) SetRelayOnly(on bool) { b.relayOnly.Store(on) }
 
 // Faults drops direct packets on purpose: tests use it as a broken network. Both functions may be nil.
 type Faults struct {

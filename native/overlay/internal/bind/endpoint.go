@@ -23,6 +23,17 @@ type route struct {
 	direct, trial *conn.StdNetEndpoint
 }
 
+// leadsTo is true if a handshake by the route goes to s. r may be nil.
+func (r *route) leadsTo(s Source) bool {
+	if r == nil {
+		return false
+	}
+	if s.Relay {
+		return s.Addr == r.Relay && (!r.Direct.IsValid() || r.Both)
+	}
+	return s.Addr == r.Direct || s.Addr == r.Trial
+}
+
 // Endpoint is a peer as WireGuard's socket sees it, for the peer's whole life.
 //
 // Thread safety: all methods may be called concurrently.

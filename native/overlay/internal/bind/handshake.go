@@ -32,7 +32,7 @@ type handshake struct {
 	held       bool // waits for holdBack or for a first path
 	seen       int64
 	from       Source // of the initiation that was seen; its key is not proven
-	to         Source // where a response goes while there is no path; zero: nowhere
+	to         Source // where a response goes besides the path; zero: nowhere
 }
 
 func isHandshake(p []byte) bool {
@@ -51,8 +51,8 @@ func (e *Endpoint) sendHandshake(packet []byte) error {
 	}
 	h.generation++
 	h.message, h.made, h.to = slices.Clone(packet), now, Source{}
-	if !initiation && now-h.seen < int64(initiationRecent) {
-		h.to = h.from // fixed: an unproven initiation from elsewhere must not get the copies
+	if !initiation && now-h.seen < int64(initiationRecent) && (h.from.Relay || !e.bind.relayOnly.Load()) {
+		h.to = h.from // fixed: an unproven initiation that comes later from elsewhere must not get the copies
 	}
 	generation := h.generation
 	h.held = initiation && !h.begins
@@ -87,9 +87,9 @@ func (e *Endpoint) scheduleCopies(generation int) {
 }
 
 // transmitHandshake sends the message by the path and by the address under test, if it is still the latest, unanswered
-// and young. Without a path a response goes where the initiation came from, as WireGuard makes it only for an initiation
-// that it has authenticated: this is how a side that has lost the path is reached while the services are down. An
-// initiation without a path stays for resendHandshake.
+// and young. A response goes where the initiation came from, too, as WireGuard makes it only for an initiation that it
+// has authenticated: this is how a side that has lost the path, or has other addresses than before, is reached while the
+// services are down. An initiation without a path stays for resendHandshake.
 func (e *Endpoint) transmitHandshake(generation int) {
 	h := &e.handshake
 	h.mu.Lock()
@@ -103,10 +103,10 @@ func (e *Endpoint) transmitHandshake(generation int) {
 		return // the session lives
 	}
 	r := e.path.Load()
+	if to.Addr.IsValid() && !r.leadsTo(to) {
+		_ = e.bind.sendTo([][]byte{message}, 0, to)
+	}
 	if r == nil {
-		if to.Addr.IsValid() {
-			_ = e.bind.sendTo([][]byte{message}, 0, to)
-		}
 		return
 	}
 	_ = e.sendByPath([][]byte{message}, 0)

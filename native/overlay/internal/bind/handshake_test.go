@@ -108,3 +108,40 @@ func TestAResponseWithoutAPathGoesWhereTheInitiationCameFrom(t *testing.T) {
 		t.Errorf("%d initiations without a path", n)
 	}
 }
+
+// A peer that has started again may have other addresses than the path.
+func TestAResponseGoesWhereTheInitiationCameFromBesideThePath(t *testing.T) {
+	b, r := New(), &record{}
+	b.SetRelay(r)
+	e := b.Endpoint(Key{1}, true)
+	response, _ := messages()
+	before, caller := netip.MustParseAddrPort("192.0.2.1:1"), netip.MustParseAddrPort("192.0.2.2:2")
+	e.SetPath(Path{Relay: before})
+	for i, from := range []netip.AddrPort{caller, before} {
+		e.initiationSeen(b.Now(), Source{from, true})
+		if err := e.send([][]byte{response}, 0); err != nil {
+			t.Fatal(err)
+		}
+		r.mu.Lock()
+		if r.to[caller] != 1 || r.to[before] != 1+i {
+			t.Errorf("after %d initiations: %v", i+1, r.to)
+		}
+		r.mu.Unlock()
+	}
+}
+
+func TestWithoutDirectPathsAResponseGoesByTheRelayAlone(t *testing.T) {
+	b := New()
+	e := b.Endpoint(Key{1}, true)
+	response, _ := messages()
+	for _, relayOnly := range []bool{true, false} {
+		b.SetRelayOnly(relayOnly)
+		e.initiationSeen(b.Now(), Source{netip.MustParseAddrPort("192.0.2.1:1"), false})
+		if err := e.send([][]byte{response}, 0); err != nil {
+			t.Fatal(err)
+		}
+		if e.handshake.to.Addr.IsValid() == relayOnly {
+			t.Errorf("relay only %v: the response goes to %v, too", relayOnly, e.handshake.to)
+		}
+	}
+}

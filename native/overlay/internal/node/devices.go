@@ -2,12 +2,14 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"time"
 
 	"seganet.internal/overlay/internal/adapter"
+	"seganet.internal/overlay/internal/wire"
 )
 
 // devicesEvery is how often the file with the table of devices is looked at.
@@ -24,7 +26,11 @@ func (n *Node) openDevices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.table, _, err = n.bindDevices(ctx, t); err != nil {
+	n.table, _, err = n.bindDevices(ctx, t)
+	if refusal := (*wire.Error)(nil); errors.As(err, &refusal) && refusal.Code != wire.CodeUnavailable {
+		return err // it lasts: a wrong table, or a node that may have no devices
+	}
+	if err != nil {
 		n.table = t.Bound(n.current().Devices)
 		n.devicesState = fileState{} // not that of a table that was taken
 		n.log.Warn("the table of devices is taken in part; trying again", "devices", len(n.table), "without", len(t)-len(n.table), "error", err)

@@ -66,7 +66,7 @@ type choice struct {
 	graceEnds   int64 // the direct path must be heard until then
 	graceSince  int64
 	asked       int64 // when the peer was last asked for a sign during the grace
-	heardSaid   int64 // arrival of the latest direct packet that this side has reported to the peer
+	heardSaid   int64 // when this side last reported a direct packet to the peer
 	tellUntil   int64 // the peer is searching for a path: report every direct packet until this time
 	peerHears   int64 // arrival of the latest direct packet at the peer, as the peer reported it
 	activeSince int64

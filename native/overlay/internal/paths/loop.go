@@ -82,9 +82,12 @@ func (m *Manager) tick() (busy bool) {
 		if m.conf.Metered || p.metered {
 			keep = KeepEveryMetered
 		}
-		t := p.endpoint.Traffic()
-		m.apply(p, p.choice.step(now, t, p.lastData.Load(), keep), now)
-		if now-p.lastData.Load() < int64(ActiveFor) || p.choice.trial.IsValid() && !p.choice.slow || p.choice.shaken() {
+		t, data := p.endpoint.Traffic(), p.lastData.Load()
+		if p.dozing() {
+			data = 0 // the time at which it was roused
+		}
+		m.apply(p, p.choice.step(now, t, data, keep), now)
+		if data != 0 && now-data < int64(ActiveFor) || p.choice.trial.IsValid() && !p.choice.slow || p.choice.shaken() {
 			busy = true
 		}
 	}

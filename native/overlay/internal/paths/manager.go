@@ -109,6 +109,7 @@ func New(conf Config) *Manager {
 	m.byKey.Store(&map[bind.Key]*peer{})
 	m.nat.Store(NATUnknown)
 	m.relayOnly.Store(conf.RelayOnly)
+	conf.Bind.SetRelayOnly(conf.RelayOnly)
 	m.mux = ice.NewUniversalUDPMuxDefault(ice.UniversalUDPMuxParams{UDPConn: conf.Bind.NewSTUNConn(), Logger: quietLogger{},
 		XORMappedAddrCacheTTL: outsideCache})
 	m.relay = newRelay(conf.Bind.DeliverRelayed, m.relayBusy, func(a *Allocation, why string) { m.relayChanged(ctx, a, why) })

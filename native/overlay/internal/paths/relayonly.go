@@ -10,6 +10,7 @@ func (m *Manager) SetRelayOnly(on bool) {
 	if m.relayOnly.Swap(on) == on {
 		return
 	}
+	m.conf.Bind.SetRelayOnly(on)
 	for _, p := range m.peers {
 		if p.sleeping.Load() {
 			continue
@@ -25,7 +26,8 @@ func (m *Manager) SetRelayOnly(on bool) {
 			e.tell = &hear{} // the peer leaves the direct path, too
 		}
 		p.choice.trial = netip.AddrPort{}
-		e.search = true // ends a round of ICE
+		m.end(p) // a peer that was roused gets no new round, which would end this one
+		e.search = true
 		m.apply(p, e, m.now())
 	}
 	m.poke()

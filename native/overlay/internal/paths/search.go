@@ -208,6 +208,9 @@ func (m *Manager) pairFound(p *peer, r *round, to netip.AddrPort, what string) {
 			m.end(p)
 		}
 	})
+	if m.relayOnly.Load() {
+		return // it was found when direct paths were switched off
+	}
 	if p.choice.direct == to || p.choice.direct.IsValid() && p.endpoint.Traffic().HeardDirect > r.started {
 		return // it has survived
 	}

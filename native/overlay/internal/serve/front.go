@@ -12,11 +12,15 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"seganet.internal/overlay/internal/places"
 )
 
 const (
-	alpnTURN         = "stun.turn" // RFC 7443
-	handshakeTimeout = 10 * time.Second
+	alpnTURN          = "stun.turn" // RFC 7443
+	handshakeTimeout  = 10 * time.Second
+	maxHandshakes     = 512 // TLS handshakes that run at once
+	maxHandshakesEach = 64  // of one client address
 )
 
 // front ends TLS on one port and divides its connections by ALPN: TURN to the relay, everything else to HTTP. So a
@@ -70,7 +74,7 @@ func (f *front) setCertificate(get func() *tls.Certificate) {
 
 // run accepts connections until the listener is closed.
 func (f *front) run() {
-	var running handshakes
+	handshakes := places.New(maxHandshakes, maxHandshakesEach)
 	for {
 		c, err := f.Listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -80,7 +84,7 @@ func (f *front) run() {
 			time.Sleep(50 * time.Millisecond)
 			continue
 		}
-		end, ok := running.begin(c.RemoteAddr())
+		end, ok := handshakes.Take(c.RemoteAddr().String())
 		if !ok {
 			c.Close()
 			continue

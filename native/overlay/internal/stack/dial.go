@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -98,7 +99,7 @@ func (f *Forwarder) dialFirst(ctx context.Context, network, to string, port uint
 			ended++
 			if r.err == nil {
 				if network == "udp" {
-					return &datagrams{Conn: r.c, at: r.at, answers: &f.answers}, nil
+					return &datagrams{Conn: r.c, at: r.at, answers: &f.answers, hasOthers: len(addresses) > 1}, nil
 				}
 				f.answers.note(r.at, true)
 				f.answers.forget(addresses[:next], r.at)
@@ -115,11 +116,20 @@ func (f *Forwarder) dialFirst(ctx context.Context, network, to string, port uint
 	}
 }
 
+// refusalLife is how long an address that has refused datagrams comes last: its port may have been closed for a moment.
+const refusalLife = time.Minute
+
 // reachability remembers which addresses of the overlay have answered, and which have refused datagrams.
 type reachability struct {
-	mu       sync.Mutex
-	refusals int                // since the start
-	known    map[netip.Addr]int // 0: answered; else the number of its refusal
+	mu    sync.Mutex
+	known map[netip.Addr]sign
+	now   func() time.Time // nil: time.Now
+}
+
+// sign is the latest sign of an address.
+type sign struct {
+	answered bool
+	at       time.Time
 }
 
 // order sorts addresses: those that have answered first, those that have refused last, the latest one at the end. A
@@ -127,33 +137,50 @@ type reachability struct {
 func (a *reachability) order(network string, addresses []netip.Addr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	const first, second, third, last = 0, 1, 2, 3
 	rank := func(at netip.Addr) int {
-		refusal, known := a.known[at]
+		s, known := a.known[at]
 		switch {
-		case known && refusal == 0:
-			return -2
-		case known:
-			return refusal
+		case s.answered:
+			return first
+		case known && a.time().Sub(s.at) < refusalLife:
+			return last
 		case network == "udp" && at.Is6():
-			return 0
+			return third
 		}
-		return -1
+		return second
 	}
-	slices.SortStableFunc(addresses, func(x, y netip.Addr) int { return rank(x) - rank(y) })
+	slices.SortStableFunc(addresses, func(x, y netip.Addr) int {
+		if r := rank(x) - rank(y); r != 0 || rank(x) != last {
+			return r
+		}
+		return a.known[x].at.Compare(a.known[y].at)
+	})
+}
+
+func (a *reachability) time() time.Time {
+	if a.now != nil {
+		return a.now()
+	}
+	return time.Now()
 }
 
 func (a *reachability) note(at netip.Addr, answered bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.known == nil || len(a.known) >= answersMost {
-		a.known = map[netip.Addr]int{}
+		a.known = map[netip.Addr]sign{}
 	}
-	if answered {
-		a.known[at] = 0
-		return
+	a.known[at] = sign{answered, a.time()}
+}
+
+// fellSilent drops the answer of an address; its refusal stays.
+func (a *reachability) fellSilent(at netip.Addr) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known[at].answered {
+		delete(a.known, at)
 	}
-	a.refusals++
-	a.known[at] = a.refusals
 }
 
 // forget drops what is known of addresses that were tried in vain beside one that answered.
@@ -171,22 +198,32 @@ func (a *reachability) forget(tried []netip.Addr, answered netip.Addr) {
 // tells whether its address works.
 type datagrams struct {
 	net.Conn
-	at      netip.Addr
-	answers *reachability
-	once    sync.Once
+	at             netip.Addr
+	answers        *reachability
+	hasOthers      bool // the name has other addresses
+	sent, answered atomic.Bool
 }
 
 func (d *datagrams) Read(b []byte) (int, error) {
 	n, err := d.Conn.Read(b)
-	if err == nil {
-		d.once.Do(func() { d.answers.note(d.at, true) })
+	if err == nil && !d.answered.Swap(true) {
+		d.answers.note(d.at, true)
 	}
 	return n, d.refused(err)
 }
 
 func (d *datagrams) Write(b []byte) (int, error) {
 	n, err := d.Conn.Write(b)
+	d.sent.Store(true)
 	return n, d.refused(err)
+}
+
+// Close forgets the address if it gave no answer: it may have fallen silent since it answered.
+func (d *datagrams) Close() error {
+	if d.sent.Load() && !d.answered.Load() {
+		d.answers.fellSilent(d.at)
+	}
+	return d.Conn.Close()
 }
 
 // refused notes an ICMP error: the next session takes another address. The network stack's error has no type.

@@ -97,7 +97,8 @@ func TestDatagramsLeaveAnAddressThatRefuses(t *testing.T) {
 }
 
 func TestAnAddressThatRefusedIsTriedAgain(t *testing.T) {
-	var a reachability
+	now := time.Now()
+	a := reachability{now: func() time.Time { now = now.Add(time.Second); return now }}
 	six, four := addrB[0], addrB[1]
 	first := func(network string) netip.Addr {
 		list := []netip.Addr{six, four}
@@ -114,10 +115,39 @@ func TestAnAddressThatRefusedIsTriedAgain(t *testing.T) {
 		{func() { a.note(four, false) }, six, six},
 		{func() { a.note(four, true) }, four, four},
 		{func() { a.forget([]netip.Addr{six, four}, four); a.note(six, true); a.note(four, false) }, six, six},
+		{func() { a.fellSilent(six); a.fellSilent(four) }, six, six}, // the refusal stays
+		{func() { now = now.Add(refusalLife) }, four, six},
 	} {
 		step.change()
 		if u, c := first("udp"), first("tcp"); u != step.udp || c != step.tcp {
 			t.Errorf("step %d: %v by UDP, %v by TCP", i, u, c)
+		}
+	}
+}
+
+// Without a sign of the address that is lost, only the end of its session lets another one be taken.
+func TestASessionWithoutAnAnswerForgetsItsAddress(t *testing.T) {
+	b, f := without6(t)
+	if err := b.Offer("udp", 5683, echoUDP(t)); err != nil {
+		t.Fatal(err)
+	}
+	f.answers.note(addrB[0], true) // IPv6 worked once
+	ask := func() netip.Addr {
+		c, err := f.Dial(t.Context(), "udp", "hub:5683")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.Write([]byte("question")); err != nil {
+			t.Fatal(err)
+		}
+		c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		_, _ = c.Read(make([]byte, 16))
+		return c.(*datagrams).at
+	}
+	for i, want := range []netip.Addr{addrB[0], addrB[1], addrB[1]} {
+		if at := ask(); at != want {
+			t.Errorf("session %d was made to %v", i+1, at)
 		}
 	}
 }

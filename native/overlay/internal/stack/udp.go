@@ -110,7 +110,9 @@ func (f *Forwarder) acquireSession(from netip.Addr) (release func(), ok bool) {
 	}
 }
 
-// session carries one client's datagrams until none has passed for idleUDP.
+// session carries one client's datagrams until none has passed for idleUDP. If its name has other addresses and this one
+// gives no answer, it ends idleUDP after its start, so that the next session may take another: a lost datagram gives no
+// sign.
 func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client, dial func(context.Context) (net.Conn, error)) error {
 	out, err := dial(ctx)
 	if err != nil {
@@ -138,19 +140,38 @@ func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client,
 	}()
 	idle := time.NewTimer(idleUDP)
 	defer idle.Stop()
+	d, ok := out.(*datagrams)
+	works := !ok || !d.hasOthers
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-idle.C:
-			return nil
+			return c.flush(out)
 		case <-active:
+			works = true
 		case b := <-c.queue:
 			if _, err := out.Write(b); err != nil {
 				return err
 			}
 		}
-		idle.Reset(idleUDP)
+		if works {
+			idle.Reset(idleUDP)
+		}
+	}
+}
+
+// flush sends what still waits.
+func (c *client) flush(out net.Conn) error {
+	for {
+		select {
+		case b := <-c.queue:
+			if _, err := out.Write(b); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
 	}
 }
 

@@ -232,6 +232,7 @@ class Watcher {
 
   /** Writes the status, or logs why that is not possible: it must not end the watch. */
   #tell() {
+    if (this.#isStopped) return;
     let problem = '';
     try {
       this.#report();
@@ -245,7 +246,6 @@ class Watcher {
   }
 
   #report() {
-    if (this.#isStopped) return;
     const paths = [...this.#paths.values()].map(({ path, health, since, endpointId }) => ({
       name: path.name,
       interface: path.interface,

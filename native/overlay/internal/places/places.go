@@ -1,0 +1,55 @@
+// Package places bounds what clients have running at once, all together and each: a client that keeps much open must
+// not keep others out.
+package places
+
+import (
+	"net/netip"
+	"sync"
+)
+
+// Places are taken by clients, which give them back. Thread safety: all methods may be called concurrently.
+type Places struct {
+	all, each int
+	mu        sync.Mutex
+	taken     int
+	by        map[netip.Prefix]int
+}
+
+// New returns this many places, of which one client gets at most each.
+func New(all, each int) *Places {
+	return &Places{all: all, each: each, by: map[netip.Prefix]int{}}
+}
+
+// Take takes a place for the client at the address "host:port" until leave is called. ok is false if there is none.
+func (p *Places) Take(from string) (leave func(), ok bool) {
+	client := clientOf(from)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.taken >= p.all || p.by[client] >= p.each {
+		return nil, false
+	}
+	p.taken++
+	p.by[client]++
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.taken--
+		if p.by[client]--; p.by[client] == 0 {
+			delete(p.by, client)
+		}
+	}, true
+}
+
+// clientOf returns what one client has: an IPv4 address, or an IPv6 network of 64 bits.
+func clientOf(from string) netip.Prefix {
+	at, err := netip.ParseAddrPort(from)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	a := at.Addr().Unmap().WithZone("")
+	bits := a.BitLen()
+	if a.Is6() {
+		bits = 64
+	}
+	return netip.PrefixFrom(a, bits).Masked()
+}
