@@ -145,7 +145,11 @@ async function runLinks(options) {
       console.error(`${i + 1}/${cases.length}: ${shape}, ${link / 1e6 || 'open'}, ${way}`);
       running = new LinkRun(network, { ...each, env, gatewayCpus, harnessCpus });
       try {
-        for (const figures of await running.run()) rows.push({ ...figures, shape, way, link });
+        for (const figures of await running.run()) {
+          rows.push({ ...figures, shape, way, link });
+          const { rate, perSecond, ipBytes } = figures;
+          console.error(`  ${fixed(perSecond)} of ${rate} records/s, ${fixed(ipBytes)} IP bytes a record`);
+        }
       } catch (error) {
         process.exitCode = 1;
         console.error(`FAILED: ${error}`);
