@@ -5,13 +5,11 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
 const { plural, size } = require('../../nodes/lib/base/cli/cli-output');
-const { ALL_PAGES, copyDatabase } = require('../../nodes/lib/store/database-copy');
-const { explain } = require('../../nodes/lib/store/cli/open');
-const { CODES, codeOf, loadSqlite } = require('../../nodes/lib/store/cli/sqlite');
 const { version } = require('../../package.json');
 const { ArchiveWriter, FORMAT, MANIFEST } = require('./archive');
+const { addLog, addOtherDatabase } = require('./backup-databases');
+const { addFile } = require('./backup-files');
 const { COPY_MS, ask, askJson, isRunning } = require('./gateway-client');
-const { SIDES } = require('./file-kinds');
 const {
   DATABASES,
   accountsElsewhere,
@@ -29,8 +27,6 @@ const { EXIT } = require('./usage');
 
 /** Variables that name files. A backup has those inside the gateway's folder. */
 const FILE_VARIABLES = /_(FILE|CA|CERT|KEY)$/;
-/** How long another process may keep a database locked, for a commit. */
-const BUSY_MS = 1000;
 
 /**
  * @param {import('./usage').Options} options
@@ -66,7 +62,12 @@ async function backup({ home: given, file, force }, output) {
     const folders = [...logs, ...running].map(({ directory }) => directory);
     const { files, databases, backups, odd } = homeFiles(home, folders, file);
     for (const name of databases) {
-      const isWhole = await addOrdinary(archive, `home/${name}`, path.join(home, name), path.dirname(draft));
+      const isWhole = await addOtherDatabase(
+        archive,
+        `home/${name}`,
+        path.join(home, name),
+        path.dirname(draft)
+      );
       if (!isWhole) damaged.push(name);
     }
     for (const name of files) await addFile(archive, `home/${name}`, path.join(home, name));
@@ -104,7 +105,7 @@ async function addDatabases(archive, home, { engine, directory }, isOpen, tempor
       if (response.statusCode === 200)
         await archive.add({ name: entry, size: bytes, mode: 0o600, mtimeMs: Date.now() }, response);
       else response.resume();
-    } else if (names.includes(name)) await addClosed(archive, entry, path.join(directory, name), temporary);
+    } else if (names.includes(name)) await addLog(archive, entry, path.join(directory, name), temporary);
   }
   for (const name of names.filter(isAside)) {
     await addFile(archive, `log/${engine}/${name}`, path.join(directory, name));
@@ -113,83 +114,9 @@ async function addDatabases(archive, home, { engine, directory }, isOpen, tempor
   const damaged = [];
   for (const name of databasesBeside(home, directory)) {
     const file = path.join(directory, name);
-    if (!(await addOrdinary(archive, `log/${engine}/${name}`, file, temporary))) damaged.push(file);
+    if (!(await addOtherDatabase(archive, `log/${engine}/${name}`, file, temporary))) damaged.push(file);
   }
   return damaged;
-}
-
-/**
- * Adds a log that no gateway has locked.
- * @param {import('./archive').ArchiveWriter} archive
- * @param {string} entry
- * @param {string} file
- * @param {string} temporary
- */
-async function addClosed(archive, entry, file, temporary) {
-  try {
-    await addCopy(archive, entry, file, temporary);
-  } catch (error) {
-    throw explain(error, file);
-  }
-}
-
-/**
- * Adds a database that is no log, which another process may be using.
- * @param {import('./archive').ArchiveWriter} archive
- * @param {string} entry
- * @param {string} file
- * @param {string} temporary
- * @returns {Promise<boolean>} false: it is damaged, and was added as it is
- */
-async function addOrdinary(archive, entry, file, temporary) {
-  try {
-    try {
-      await addCopy(archive, entry, file, temporary);
-    } catch (error) {
-      // A database that its program left in the middle of a commit can only be opened to write: SQLite repairs it.
-      if (codeOf(error) !== CODES.READONLY && codeOf(error) !== CODES.CANTOPEN) throw error;
-      await addCopy(archive, entry, file, temporary, { readOnly: false });
-    }
-    return true;
-  } catch (error) {
-    if (codeOf(error) !== CODES.CORRUPT && codeOf(error) !== CODES.NOTADB) throw explain(error, file);
-  }
-  for (const side of ['', ...SIDES]) {
-    if (fs.existsSync(file + side)) await addFile(archive, entry + side, file + side);
-  }
-  return false;
-}
-
-/**
- * @param {import('./archive').ArchiveWriter} archive
- * @param {string} entry
- * @param {string} file
- * @param {string} temporary
- * @param {{ readOnly: boolean }} [options]
- */
-async function addCopy(archive, entry, file, temporary, { readOnly } = { readOnly: true }) {
-  const { DatabaseSync } = loadSqlite();
-  const copy = path.join(temporary, `.backup-${crypto.randomBytes(6).toString('hex')}.db`);
-  try {
-    const db = new DatabaseSync(file, { readOnly, timeout: BUSY_MS });
-    try {
-      // Reports a database in use. SQLite's backup API would only say that it failed.
-      db.prepare('SELECT count(*) FROM sqlite_schema').get();
-      await copyDatabase(db, copy, () => false, ALL_PAGES);
-    } finally {
-      db.close();
-    }
-    await addFile(archive, entry, copy);
-  } finally {
-    fs.rmSync(copy, { force: true });
-  }
-}
-
-/** @param {import('./archive').ArchiveWriter} archive @param {string} name @param {string} file */
-async function addFile(archive, name, file) {
-  const { size: bytes, mode, mtimeMs } = fs.statSync(file);
-  const body = bytes > 0 ? fs.createReadStream(file, { end: bytes - 1 }) : [];
-  await archive.add({ name: name.split(path.sep).join('/'), size: bytes, mode, mtimeMs }, body);
 }
 
 /**

@@ -136,8 +136,8 @@ function resolved(value, env) {
 function homeFiles(home, logs, target) {
   /** @type {HomeFiles} */
   const found = { files: [], databases: [], backups: [], odd: [] };
-  const own = path.join(realOf(path.dirname(target)), path.basename(target));
-  const ofLogs = new Set(logs.map(realOf));
+  const targetFile = path.join(realOf(path.dirname(target)), path.basename(target));
+  const foldersOfLogs = new Set(logs.map(realOf));
   const root = realOf(home);
   /** @param {string} below */
   const walk = (below) => {
@@ -148,10 +148,10 @@ function homeFiles(home, logs, target) {
       const name = path.join(below, entry.name);
       if (LEFT_OUT.includes(name) || entry.name === 'node_modules') continue;
       if (entry.isFile() && [...LEFTOVERS, LOCK].some((each) => each.test(entry.name))) continue;
-      if (ofLogs.has(folder) && OF_LOG.test(entry.name)) continue;
+      if (foldersOfLogs.has(folder) && OF_LOG.test(entry.name)) continue;
       if (entry.isDirectory()) walk(name);
       else if (!entry.isFile()) found.odd.push(name);
-      else if (path.join(folder, entry.name) !== own && !isSide(folder, entry.name, regular)) {
+      else if (path.join(folder, entry.name) !== targetFile && !isSide(folder, entry.name, regular)) {
         const kind = kindOf(path.join(folder, entry.name));
         if (kind === 'database') found.databases.push(name);
         else if (kind === 'backup') found.backups.push(name);

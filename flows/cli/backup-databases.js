@@ -1,0 +1,83 @@
+'use strict';
+// Adds SQLite databases to the archive of a backup.
+
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const path = require('node:path');
+const { ALL_PAGES, copyDatabase } = require('../../nodes/lib/store/database-copy');
+const { explain } = require('../../nodes/lib/store/cli/open');
+const { CODES, codeOf, loadSqlite } = require('../../nodes/lib/store/cli/sqlite');
+const { addFile } = require('./backup-files');
+const { SIDES } = require('./file-kinds');
+
+/** How long another process may keep a database locked, for a commit. */
+const BUSY_MS = 1000;
+
+/**
+ * Adds a log that no gateway has locked.
+ * @param {import('./archive').ArchiveWriter} archive
+ * @param {string} entry
+ * @param {string} file
+ * @param {string} temporary
+ */
+async function addLog(archive, entry, file, temporary) {
+  try {
+    await addCopy(archive, entry, file, temporary);
+  } catch (error) {
+    throw explain(error, file);
+  }
+}
+
+/**
+ * Adds a database that is no log, which another process may be using.
+ * @param {import('./archive').ArchiveWriter} archive
+ * @param {string} entry
+ * @param {string} file
+ * @param {string} temporary
+ * @returns {Promise<boolean>} false: it is damaged, and was added as it is
+ */
+async function addOtherDatabase(archive, entry, file, temporary) {
+  try {
+    try {
+      await addCopy(archive, entry, file, temporary);
+    } catch (error) {
+      // A database that its program left in the middle of a commit can only be opened to write: SQLite repairs it.
+      if (codeOf(error) !== CODES.READONLY && codeOf(error) !== CODES.CANTOPEN) throw error;
+      await addCopy(archive, entry, file, temporary, { readOnly: false });
+    }
+    return true;
+  } catch (error) {
+    if (codeOf(error) !== CODES.CORRUPT && codeOf(error) !== CODES.NOTADB) throw explain(error, file);
+  }
+  for (const side of ['', ...SIDES]) {
+    if (fs.existsSync(file + side)) await addFile(archive, entry + side, file + side);
+  }
+  return false;
+}
+
+/**
+ * @param {import('./archive').ArchiveWriter} archive
+ * @param {string} entry
+ * @param {string} file
+ * @param {string} temporary
+ * @param {{ readOnly: boolean }} [options]
+ */
+async function addCopy(archive, entry, file, temporary, { readOnly } = { readOnly: true }) {
+  const { DatabaseSync } = loadSqlite();
+  const copy = path.join(temporary, `.backup-${crypto.randomBytes(6).toString('hex')}.db`);
+  try {
+    const db = new DatabaseSync(file, { readOnly, timeout: BUSY_MS });
+    try {
+      // Reports a database in use. SQLite's backup API would only say that it failed.
+      db.prepare('SELECT count(*) FROM sqlite_schema').get();
+      await copyDatabase(db, copy, () => false, ALL_PAGES);
+    } finally {
+      db.close();
+    }
+    await addFile(archive, entry, copy);
+  } finally {
+    fs.rmSync(copy, { force: true });
+  }
+}
+
+module.exports = { addLog, addOtherDatabase };
