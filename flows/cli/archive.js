@@ -1,9 +1,9 @@
 'use strict';
 // The file of a backup: a tar archive in gzip.
 //
-//   seganet-backup.json   { format, version, created, home, logs: [{ engine, directory }] }; the first entry
+//   seganet-backup.json   { format, version, created, home, logs: [{ engine, directory, name }] }; the first
 //   home/…                files of the gateway's folder
-//   log/<engine>/…        the databases of each engine
+//   log/<name>/…          the databases of each log; <name> is mostly the id of its engine
 //   SHA256SUMS            a line for each entry before it, as sha256sum writes and checks them; the last entry
 
 const crypto = require('node:crypto');
@@ -26,14 +26,15 @@ const MAX_TEXT_BYTES = 16 << 20;
  * @property {string} version of the gateway that wrote it
  * @property {string} created ISO 8601
  * @property {string} home
- * @property {{ engine: string, directory: string }[]} logs
+ * @property {{ engine: string, directory: string, name?: string }[]} logs name: of the folder in log/; if missing, the
+ *   engine's id
  */
 
 /** Writes an archive. Its caller removes the file after a failure. */
 class ArchiveWriter {
   #gzip;
   #done;
-  /** @type {string[]} */
+  /** @type {Map<string, string>} checksum by name */
   #sums;
 
   /** @param {string} file must not exist */
@@ -43,7 +44,7 @@ class ArchiveWriter {
     this.#done = pipeline(this.#gzip, fs.createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true }));
     // Reported by the next write.
     this.#done.catch(() => {});
-    this.#sums = [];
+    this.#sums = new Map();
   }
 
   /**
@@ -58,8 +59,10 @@ class ArchiveWriter {
   /**
    * @param {import('./tar').Entry} entry
    * @param {AsyncIterable<Buffer> | Iterable<Buffer>} body exactly `entry.size` bytes
+   * @throws {Error} if the archive has an entry of that name: unpack() would refuse it
    */
   async add(entry, body) {
+    if (this.#sums.has(entry.name)) throw new Error(`it has an entry with the name ${entry.name} already`);
     const hash = crypto.createHash('sha256');
     await this.#write(header(entry));
     let bytes = 0;
@@ -72,12 +75,13 @@ class ArchiveWriter {
     if (bytes !== entry.size)
       throw new Error(`${entry.name} changed while it was read. Run the backup again.`);
     await this.#write(padding(entry.size));
-    this.#sums.push(`${hash.digest('hex')}  ${entry.name}\n`);
+    this.#sums.set(entry.name, hash.digest('hex'));
   }
 
   /** Completes the file and syncs it. */
   async end() {
-    await this.addText(SUMS, this.#sums.join(''));
+    const lines = Array.from(this.#sums, ([name, sum]) => `${sum}  ${name}\n`);
+    await this.addText(SUMS, lines.join(''));
     await this.#write(END);
     this.#gzip.end();
     await this.#done;

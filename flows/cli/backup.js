@@ -17,12 +17,14 @@ const {
   entriesOf,
   homeFiles,
   isAside,
-  logFolders
+  logFolders,
+  realOf
 } = require('./home-files');
 const { environmentOf, homeOf, settingsOf } = require('./home-settings');
 const { EXIT } = require('./usage');
 
 /** @typedef {import('../../nodes/lib/base/cli/cli-output').Output} Output */
+/** @typedef {import('./home-files').EngineFolder} EngineFolder */
 /** @typedef {import('./home-files').LogFolder} LogFolder */
 
 /** Variables that name files. A backup has those inside the gateway's folder. */
@@ -44,7 +46,7 @@ async function backup({ home: given, file, force }, output) {
   }
   const { values: settings } = settingsOf(environmentOf(home));
   const runs = await isRunning(home);
-  /** @type {LogFolder[]} */
+  /** @type {EngineFolder[]} */
   const running = runs ? await askJson(home, '/engines') : [];
   const draft = `${file}.${crypto.randomBytes(4).toString('hex')}.part`;
   const archive = new ArchiveWriter(draft);
@@ -56,7 +58,7 @@ async function backup({ home: given, file, force }, output) {
     const damaged = [];
     // The databases are first: a record that is stored later may come from a newer flow, which is harmless.
     for (const log of logs) {
-      const isOpen = running.some(({ directory }) => path.resolve(directory) === path.resolve(log.directory));
+      const isOpen = running.some(({ directory }) => realOf(directory) === realOf(log.directory));
       damaged.push(...(await addDatabases(archive, home, log, isOpen, path.dirname(draft))));
     }
     const folders = [...logs, ...running].map(({ directory }) => directory);
@@ -95,10 +97,10 @@ async function backup({ home: given, file, force }, output) {
  * @param {string} temporary folder for a copy
  * @returns {Promise<string[]>} damaged databases, which were added as they are
  */
-async function addDatabases(archive, home, { engine, directory }, isOpen, temporary) {
+async function addDatabases(archive, home, { engine, directory, name: folder }, isOpen, temporary) {
   const names = entriesOf(directory);
   for (const name of DATABASES) {
-    const entry = `log/${engine}/${name}`;
+    const entry = `log/${folder}/${name}`;
     if (isOpen) {
       const response = await ask(home, `/engines/${encodeURIComponent(engine)}/${name}`, COPY_MS);
       const bytes = Number(response.headers['content-length'] ?? 0);
@@ -108,13 +110,13 @@ async function addDatabases(archive, home, { engine, directory }, isOpen, tempor
     } else if (names.includes(name)) await addLog(archive, entry, path.join(directory, name), temporary);
   }
   for (const name of names.filter(isAside)) {
-    await addFile(archive, `log/${engine}/${name}`, path.join(directory, name));
+    await addFile(archive, `log/${folder}/${name}`, path.join(directory, name));
   }
   /** @type {string[]} */
   const damaged = [];
   for (const name of databasesBeside(home, directory)) {
     const file = path.join(directory, name);
-    if (!(await addOtherDatabase(archive, `log/${engine}/${name}`, file, temporary))) damaged.push(file);
+    if (!(await addOtherDatabase(archive, `log/${folder}/${name}`, file, temporary))) damaged.push(file);
   }
   return damaged;
 }

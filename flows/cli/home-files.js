@@ -22,31 +22,72 @@ const DATABASES = /** @type {const} */ (['log.db', 'commands.db']);
 /** Files in the folder of a log that a backup has by itself, or does not have (sessions). */
 const OF_LOG = /^(?:log|commands|sessions)\.db(?:-wal|-shm|-journal|\.damaged-.*)?$/s;
 
-/** @typedef {{ engine: string, directory: string }} LogFolder */
+/**
+ * @typedef {{ engine: string, directory: string }} EngineFolder
+ *
+ * @typedef {object} LogFolder
+ * @property {string} engine
+ * @property {string} directory absolute
+ * @property {string} name of the folder in the backup, and in seganet-log after a restore; each once
+ */
 
 /**
  * Lists the folders with databases: those of the flow's engines, and others beside them, whose engines are disabled or
- * were deleted.
+ * were deleted, or have their log elsewhere now.
  * @param {string} home
  * @param {Record<string, string>} settings
- * @param {LogFolder[]} [running] as the running gateway reports them
+ * @param {EngineFolder[]} [running] as the running gateway reports them
  * @returns {LogFolder[]}
  */
 function logFolders(home, settings, running = []) {
-  /** @type {Map<string, LogFolder>} by folder */
-  const folders = new Map(running.map((each) => [path.resolve(each.directory), each]));
   const base = path.join(home, 'seganet-log');
-  for (const { id, logDir } of flowNodes(home, 'seganet-engine')) {
-    const directory = path.resolve(resolved(logDir, settings) || path.join(base, id));
-    if (!folders.has(directory)) folders.set(directory, { engine: id, directory });
+  const all = [
+    ...running,
+    ...flowNodes(home, 'seganet-engine').map(({ id, logDir }) => ({
+      engine: id,
+      directory: resolved(logDir, settings) || path.join(base, id)
+    })),
+    ...entriesOf(base).map((name) => ({ engine: name, directory: path.join(base, name) }))
+  ];
+  /** @type {Map<string, EngineFolder>} by the folder without symbolic links: it may have several names */
+  const folders = new Map();
+  for (const { engine, directory } of all) {
+    const real = realOf(directory);
+    if (!folders.has(real)) folders.set(real, { engine, directory: path.resolve(directory) });
   }
-  for (const name of entriesOf(base)) {
-    const directory = path.join(base, name);
-    if (!folders.has(directory)) folders.set(directory, { engine: name, directory });
-  }
-  const all = [...folders.values()];
   const hasLog = (/** @type {string} */ folder) => entriesOf(folder).some((name) => OF_LOG.test(name));
-  return all.filter(({ directory }) => hasLog(directory) || databasesBeside(home, directory).length > 0);
+  const logs = [...folders.values()].filter(
+    ({ directory }) => hasLog(directory) || databasesBeside(home, directory).length > 0
+  );
+  return withNames(base, logs);
+}
+
+/**
+ * Chooses a name for each folder. One in seganet-log keeps its own, because its other files are restored there. One
+ * elsewhere gets the engine's id, with a number behind it if seganet-log has such a folder already.
+ * @param {string} base
+ * @param {EngineFolder[]} logs
+ * @returns {LogFolder[]}
+ */
+function withNames(base, logs) {
+  const isInBase = (/** @type {EngineFolder} */ { directory }) =>
+    realOf(path.dirname(directory)) === realOf(base);
+  const inside = logs.filter(isInBase).map(({ directory }) => path.basename(directory));
+  const taken = new Set([...inside, ...entriesOf(base).filter((name) => isSaved(path.join(base, name)))]);
+  return logs.map((log) => {
+    if (isInBase(log)) return { ...log, name: path.basename(log.directory) };
+    let name = log.engine;
+    for (let number = 2; taken.has(name); number++) name = `${log.engine}-${number}`;
+    taken.add(name);
+    return { ...log, name };
+  });
+}
+
+/** True if a backup has a file of that name or below it. @param {string} name */
+function isSaved(name) {
+  const stat = fs.lstatSync(name, { throwIfNoEntry: false });
+  if (!stat?.isDirectory()) return stat?.isFile() ?? false;
+  return entriesOf(name).some((each) => !LEFTOVERS.some((leftover) => leftover.test(each)));
 }
 
 /**
@@ -103,7 +144,7 @@ function flowNodes(home, type) {
  * Lists the databases of ocf cloud nodes that are neither in the folder nor in that of a log.
  * @param {string} home
  * @param {Record<string, string>} settings
- * @param {LogFolder[]} logs
+ * @param {EngineFolder[]} logs
  * @returns {string[]}
  */
 function accountsElsewhere(home, settings, logs) {
@@ -172,5 +213,6 @@ module.exports = {
   homeFiles,
   isAside,
   logFolders,
+  realOf,
   resolved
 };

@@ -38,7 +38,7 @@ async function restore({ home: given, file, force }, output) {
     const manifest = await unpack(file, stage).catch((error) => {
       throw inWords(error, file, home);
     });
-    const restored = arrange(stage);
+    const restored = arrange(stage, file);
     adopt(restored, home);
     syncTree(restored);
     const aside = swap(restored, home);
@@ -98,20 +98,27 @@ function checkClosed(log) {
 /**
  * Puts the unpacked files where a gateway expects them, and opens each log.
  * @param {string} stage
+ * @param {string} file the backup
  * @returns {string} the new folder of the gateway
  */
-function arrange(stage) {
+function arrange(stage, file) {
   const [restored, logs] = [path.join(stage, 'home'), path.join(stage, 'log')];
   fs.mkdirSync(restored, { recursive: true, mode: 0o700 });
   const target = path.join(restored, 'seganet-log');
   fs.mkdirSync(target, { recursive: true, mode: 0o700 });
-  for (const engine of entriesOf(logs)) {
+  for (const folder of entriesOf(logs)) {
     // The folder exists if it has other files than the log, such as the accounts of an ocf cloud node.
-    fs.mkdirSync(path.join(target, engine), { recursive: true, mode: 0o700 });
-    for (const name of entriesOf(path.join(logs, engine))) {
-      fs.renameSync(path.join(logs, engine, name), path.join(target, engine, name));
+    fs.mkdirSync(path.join(target, folder), { recursive: true, mode: 0o700 });
+    for (const name of entriesOf(path.join(logs, folder))) {
+      const place = path.join(target, folder, name);
+      if (fs.existsSync(place)) {
+        throw cannot(
+          `${file} cannot be restored: it has two files for ${path.relative(restored, place)}. Nothing was changed.`
+        );
+      }
+      fs.renameSync(path.join(logs, folder, name), place);
     }
-    const log = path.join(target, engine, 'log.db');
+    const log = path.join(target, folder, 'log.db');
     if (!fs.existsSync(log)) continue;
     openToRead(log).close();
     // What SQLite leaves behind a reader.
@@ -171,11 +178,16 @@ function swap(restored, home) {
  * @param {Output} output
  */
 async function tellElsewhere(home, manifest, output) {
-  for (const { engine, directory } of manifest.logs) {
-    if (directory === path.join(manifest.home, 'seganet-log', engine)) continue;
+  for (const { engine, directory, name = engine } of manifest.logs) {
+    const restored = path.join(home, 'seganet-log', name);
+    if ([restored, path.join(manifest.home, 'seganet-log', engine)].includes(directory)) continue;
+    const remedy =
+      name === engine
+        ? 'unset SEGANET_LOG_DIR'
+        : `name the new folder in SEGANET_LOG_DIR, or in the engine's Log folder`;
     await output.note(
-      `seganet-gateway: The log of ${engine} was in ${directory} and is now in ${path.join(home, 'seganet-log', engine)}. ` +
-        'Move it there before the start, or unset SEGANET_LOG_DIR.'
+      `seganet-gateway: The log of ${engine} was in ${directory} and is now in ${restored}. ` +
+        `Move it there before the start, or ${remedy}.`
     );
   }
 }

@@ -3,13 +3,12 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { spawnSync } = require('node:child_process');
 const { SqliteStore } = require('../../nodes/lib/sources/ocf/store');
 const { Database } = require('../../nodes/lib/store/log-database');
 const { DatabaseSync } = require('../../nodes/lib/store/sqlite');
-const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
+const { command, filesIn, newHome, throughBackup } = require('./backup-command');
+const { run, temporaryFolder, cleanUp } = require('./process');
 
-const COMMAND = path.join(ROOT, 'flows/cli/seganet-gateway.js');
 const ENGINE = 'seganet-engine-1';
 
 jest.setTimeout(60000);
@@ -19,36 +18,6 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close();
   await cleanUp();
 });
-
-/** @param {string[]} args */
-function command(...args) {
-  const env = cleanEnvironment();
-  const ran = spawnSync(process.execPath, [COMMAND, ...args], { env, encoding: 'utf8', timeout: 20000 });
-  return { code: ran.status, output: String(ran.stdout) + String(ran.stderr) };
-}
-
-/** A gateway's folder that never ran. */
-function newHome() {
-  const home = path.join(temporaryFolder(), 'gateway');
-  expect(command('init', '--home', home)).toMatchObject({ code: 0 });
-  return home;
-}
-
-/** Backs up and restores. @param {string} home @returns {{ restored: string, output: string }} */
-function throughBackup(home) {
-  const file = `${home}.backup`;
-  const { code, output } = command('backup', file, '--home', home);
-  expect({ code, output }).toMatchObject({ code: 0 });
-  const restored = path.join(temporaryFolder(), 'gateway');
-  expect(command('restore', file, '--home', restored)).toMatchObject({ code: 0 });
-  return { restored, output };
-}
-
-/** @param {string} folder @returns {string[]} names of the files below it */
-function filesIn(folder) {
-  const names = fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
-  return names.filter((name) => fs.statSync(path.join(folder, name)).isFile());
-}
 
 /** Writes accounts, which stay in the WAL of the store that the test keeps open. @param {string} file */
 async function openAccounts(file) {

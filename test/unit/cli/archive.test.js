@@ -172,6 +172,16 @@ test('is refused if it is something else, or from a newer gateway', async () => 
   await expect(unpacked()).rejects.toThrow('a newer gateway (9.0.0) wrote it');
 });
 
+test('takes no second entry of a name, as no reader accepts it', async () => {
+  const archive = new ArchiveWriter(file);
+  await archive.addText('seganet-backup.json', JSON.stringify(manifest));
+  await archive.addText('log/e/log.db', 'first');
+  await expect(archive.addText('log/e/log.db', 'second')).rejects.toThrow('log/e/log.db already');
+  await archive.end();
+  const { target } = await unpacked();
+  expect(fs.readFileSync(path.join(target, 'log/e/log.db'), 'utf8')).toBe('first');
+});
+
 test('reports a file that changed while it was read', async () => {
   const archive = new ArchiveWriter(file);
   const entry = { name: 'home/a', size: 3, mode: 0o600, mtimeMs: 0 };
