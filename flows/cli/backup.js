@@ -12,6 +12,7 @@ const { addFile } = require('./backup-files');
 const { COPY_MS, ask, askJson, isRunning } = require('./gateway-client');
 const {
   DATABASES,
+  OF_TENANTS,
   accountsElsewhere,
   databasesBeside,
   entriesOf,
@@ -28,7 +29,7 @@ const { EXIT } = require('./usage');
 /** @typedef {import('./home-files').LogFolder} LogFolder */
 
 /** Variables that name files. A backup has those inside the gateway's folder. */
-const FILE_VARIABLES = /_(FILE|CA|CERT|KEY)$/;
+const FILE_VARIABLES = /_(FILE|CA|CERT|KEY)$|^SEGANET_TENANTS$/;
 
 /**
  * @param {import('./usage').Options} options
@@ -131,6 +132,12 @@ async function report(output, { home, file, files, logs, backups, odd, damaged, 
     const folders = new Set(backups.map((name) => path.dirname(path.join(home, name))));
     const what = plural(backups.length, 'earlier backup');
     await output.note(`seganet-gateway: Not in the backup: ${what} in ${[...folders].join(', ')}.`);
+  }
+  if (OF_TENANTS.some((name) => entriesOf(path.join(home, name)).length > 0)) {
+    const folders = OF_TENANTS.map((name) => path.join(home, name)).join(', ');
+    await output.note(
+      `seganet-gateway: Not in the backup: the data of tenants and their backups (${folders}). Save each tenant with "seganet-tenants backup".`
+    );
   }
   for (const name of odd)
     await output.note(`seganet-gateway: Not in the backup: ${name} is not a regular file.`);

@@ -6,8 +6,14 @@ const path = require('node:path');
 const { SOCKET } = require('../service/control-socket');
 const { isSide, kindOf } = require('./file-kinds');
 
+/**
+ * What tenants wrote, and its backups. A running tenant has databases locked, and a hostile one chooses what is in
+ * them: the command of the keeper knows how to copy both.
+ */
+const OF_TENANTS = ['volumes', 'backups'].map((name) => path.join('tenants', name));
 /** Made again at need, or of the demo only. */
-const LEFT_OUT = ['node_modules', '.npm', 'demo', SOCKET];
+const MADE_AGAIN = ['node_modules', '.npm', 'demo', SOCKET, 'tenants/keeper.sock', 'tenants/keeper.lock'];
+const LEFT_OUT = [...MADE_AGAIN, ...OF_TENANTS];
 /** The lock of a database of series or of a directory. */
 const LOCK = /^(?:series|directory)\.lock$/;
 /** Drafts of replaceFile() and of backups, and what a running gateway keeps beside its log. */
@@ -207,6 +213,7 @@ function homeFiles(home, logs, target) {
 
 module.exports = {
   DATABASES,
+  OF_TENANTS,
   accountsElsewhere,
   databasesBeside,
   entriesOf,

@@ -9,7 +9,7 @@ const { openToRead } = require('../../nodes/lib/store/cli/open');
 const { unpack } = require('./archive');
 const { syncFolder } = require('./backup');
 const { isRunning } = require('./gateway-client');
-const { entriesOf, logFolders } = require('./home-files');
+const { OF_TENANTS, entriesOf, logFolders } = require('./home-files');
 const { environmentOf, homeOf, settingsOf } = require('./home-settings');
 const { EXIT } = require('./usage');
 
@@ -45,7 +45,7 @@ async function restore({ home: given, file, force }, output) {
     output.line(
       `${home}: restored the backup of ${manifest.created}, ${plural(manifest.logs.length, 'log')}`
     );
-    if (aside) output.line(`The folder that was there is ${aside}.`);
+    if (aside) await tellAside(home, aside, output);
     await tellElsewhere(home, manifest, output);
     return EXIT.OK;
   } finally {
@@ -169,6 +169,23 @@ function swap(restored, home) {
   }
   syncFolder(path.dirname(home));
   return aside;
+}
+
+/**
+ * Reports where the folder is that was replaced, and the data of tenants in it, which no backup has.
+ * @param {string} home
+ * @param {string} aside
+ * @param {Output} output
+ */
+async function tellAside(home, aside, output) {
+  output.line(`The folder that was there is ${aside}.`);
+  for (const name of OF_TENANTS) {
+    const [before, now] = [path.join(aside, name), path.join(home, name)];
+    if (entriesOf(before).length === 0 || fs.existsSync(now)) continue;
+    await output.note(
+      `seganet-gateway: ${before} was not in the backup. Move it to ${now} before the keeper of the tenants starts.`
+    );
+  }
 }
 
 /**

@@ -48,7 +48,8 @@ Run it as the gateway's user or as root.`,
     says: 'writes flow, settings, passwords and log into one file, also while the gateway runs',
     more: `The file is a tar archive (gzip) with SHA-256 checksums. It contains secrets: keep it as safe as the gateway.
 It has every record that was stored before the command. While the gateway runs, the copy of the log needs free space
-beside the log. node_modules, the demo's files and earlier backups are not included.`,
+beside the log. node_modules, the demo's files, earlier backups, and the data of tenants are not included:
+seganet-tenants backup saves a tenant.`,
     operand: 'FILE',
     options: ['home', 'force']
   },
