@@ -12,6 +12,9 @@ const { SIDES } = require('./file-kinds');
 
 /** How long another process may keep a database locked, for a commit. */
 const BUSY_MS = 1000;
+/** SQLite's codes of a database that another process has locked, and of one that this user cannot open. */
+const LOCKED = /** @type {number[]} */ ([CODES.BUSY, CODES.LOCKED]);
+const CLOSED = /** @type {number[]} */ ([CODES.READONLY, CODES.CANTOPEN]);
 
 /**
  * Adds a log that no gateway has locked.
@@ -28,13 +31,15 @@ async function addLog(archive, entry, file, temporary) {
   }
 }
 
+/** @typedef {'whole' | 'damaged' | 'locked' | 'closed'} Outcome damaged: added as it is; the last two: not added */
+
 /**
  * Adds a database that is no log, which another process may be using.
  * @param {import('./archive').ArchiveWriter} archive
  * @param {string} entry
  * @param {string} file
  * @param {string} temporary
- * @returns {Promise<boolean>} false: it is damaged, and was added as it is
+ * @returns {Promise<Outcome>}
  */
 async function addOtherDatabase(archive, entry, file, temporary) {
   try {
@@ -42,17 +47,20 @@ async function addOtherDatabase(archive, entry, file, temporary) {
       await addCopy(archive, entry, file, temporary);
     } catch (error) {
       // A database that its program left in the middle of a commit can only be opened to write: SQLite repairs it.
-      if (codeOf(error) !== CODES.READONLY && codeOf(error) !== CODES.CANTOPEN) throw error;
+      if (!CLOSED.includes(codeOf(error))) throw error;
       await addCopy(archive, entry, file, temporary, { readOnly: false });
     }
-    return true;
+    return 'whole';
   } catch (error) {
-    if (codeOf(error) !== CODES.CORRUPT && codeOf(error) !== CODES.NOTADB) throw explain(error, file);
+    const code = codeOf(error);
+    if (LOCKED.includes(code)) return 'locked';
+    if (CLOSED.includes(code)) return 'closed';
+    if (code !== CODES.CORRUPT && code !== CODES.NOTADB) throw explain(error, file);
   }
   for (const side of ['', ...SIDES]) {
     if (fs.existsSync(file + side)) await addFile(archive, entry + side, file + side);
   }
-  return false;
+  return 'damaged';
 }
 
 /**

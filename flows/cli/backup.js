@@ -14,8 +14,9 @@ const {
   DATABASES,
   OF_TENANTS,
   accountsElsewhere,
-  databasesBeside,
+  accountsFiles,
   entriesOf,
+  filesBeside,
   homeFiles,
   isAside,
   logFolders,
@@ -27,7 +28,22 @@ const { EXIT } = require('./usage');
 /** @typedef {import('../../nodes/lib/base/cli/cli-output').Output} Output */
 /** @typedef {import('./home-files').EngineFolder} EngineFolder */
 /** @typedef {import('./home-files').LogFolder} LogFolder */
+/**
+ * @typedef {object} Job
+ * @property {import('./archive').ArchiveWriter} archive
+ * @property {string} home
+ * @property {string} temporary folder for copies of databases
+ * @property {string[]} accounts files of ocf cloud nodes
+ * @property {string[]} damaged databases that were added as they are
+ * @property {string[]} leftOut sentences
+ */
 
+const AS_USER = "Run the command as the gateway's user.";
+/** What is wrong with a database, and a remedy. */
+const UNUSABLE = {
+  locked: ['is locked by another program.', 'End that program, or wait for it, and run the command again.'],
+  closed: ['cannot be opened. SQLite needs write access to its folder, too.', AS_USER]
+};
 /** Variables that name files. A backup has those inside the gateway's folder. */
 const FILE_VARIABLES = /_(FILE|CA|CERT|KEY)$|^SEGANET_TENANTS$/;
 
@@ -55,31 +71,25 @@ async function backup({ home: given, file, force }, output) {
     const logs = logFolders(home, settings, running);
     const manifest = { format: FORMAT, version, created: new Date().toISOString(), home, logs };
     await archive.addText(MANIFEST, `${JSON.stringify(manifest, null, 2)}\n`);
-    /** @type {string[]} */
-    const damaged = [];
+    const accounts = accountsFiles(home, settings);
+    /** @type {Job} */
+    const job = { archive, home, temporary: path.dirname(draft), accounts, damaged: [], leftOut: [] };
     // The databases are first: a record that is stored later may come from a newer flow, which is harmless.
     for (const log of logs) {
       const isOpen = running.some(({ directory }) => realOf(directory) === realOf(log.directory));
-      damaged.push(...(await addDatabases(archive, home, log, isOpen, path.dirname(draft))));
+      await addLogFolder(job, log, isOpen);
     }
     const folders = [...logs, ...running].map(({ directory }) => directory);
     const { files, databases, backups, odd } = homeFiles(home, folders, file);
-    for (const name of databases) {
-      const isWhole = await addOtherDatabase(
-        archive,
-        `home/${name}`,
-        path.join(home, name),
-        path.dirname(draft)
-      );
-      if (!isWhole) damaged.push(name);
-    }
+    for (const name of databases) await addHomeDatabase(job, name);
     for (const name of files) await addFile(archive, `home/${name}`, path.join(home, name));
     await archive.end();
     fs.renameSync(draft, file);
     syncFolder(path.dirname(file));
     const count = files.length + databases.length;
-    const elsewhere = accountsElsewhere(home, settings, logs);
-    const notes = { backups, odd, damaged, elsewhere };
+    const elsewhere = accountsElsewhere(home, accounts, logs);
+    const { damaged, leftOut } = job;
+    const notes = { backups, odd, damaged, leftOut, elsewhere };
     await report(output, { home, file, files: count, logs: logs.length, ...notes, settings });
     return EXIT.OK;
   } catch (error) {
@@ -91,14 +101,12 @@ async function backup({ home: given, file, force }, output) {
 }
 
 /**
- * @param {import('./archive').ArchiveWriter} archive
- * @param {string} home
+ * @param {Job} job
  * @param {LogFolder} log
  * @param {boolean} isOpen the running gateway holds it
- * @param {string} temporary folder for a copy
- * @returns {Promise<string[]>} damaged databases, which were added as they are
  */
-async function addDatabases(archive, home, { engine, directory, name: folder }, isOpen, temporary) {
+async function addLogFolder({ archive, home, temporary, accounts, damaged, leftOut }, log, isOpen) {
+  const { engine, directory, name: folder } = log;
   const names = entriesOf(directory);
   for (const name of DATABASES) {
     const entry = `log/${folder}/${name}`;
@@ -113,21 +121,44 @@ async function addDatabases(archive, home, { engine, directory, name: folder }, 
   for (const name of names.filter(isAside)) {
     await addFile(archive, `log/${folder}/${name}`, path.join(directory, name));
   }
-  /** @type {string[]} */
-  const damaged = [];
-  for (const name of databasesBeside(home, directory)) {
+  // Other programs may use the folder, too. What is theirs must not prevent a backup.
+  const isOurs = (/** @type {string} */ name) =>
+    name === 'ocf.db' || accounts.includes(path.join(directory, name));
+  const { databases, unreadable } = filesBeside(home, directory);
+  for (const { name, code } of unreadable) {
     const file = path.join(directory, name);
-    if (!(await addOtherDatabase(archive, `log/${folder}/${name}`, file, temporary))) damaged.push(file);
+    if (isOurs(name)) throw new CliError(`${file} cannot be read (${code}). ${AS_USER}`, EXIT.CANNOT);
+    leftOut.push(`${file} cannot be read (${code}).`);
   }
-  return damaged;
+  for (const name of databases) {
+    const file = path.join(directory, name);
+    const outcome = await addOtherDatabase(archive, `log/${folder}/${name}`, file, temporary);
+    if (outcome === 'damaged') damaged.push(file);
+    else if (outcome !== 'whole' && isOurs(name)) throw unusable(file, outcome);
+    else if (outcome !== 'whole') leftOut.push(`${file} ${UNUSABLE[outcome][0]}`);
+  }
 }
+
+/** @param {Job} job @param {string} name below the gateway's folder */
+async function addHomeDatabase({ archive, home, temporary, damaged }, name) {
+  const file = path.join(home, name);
+  const outcome = await addOtherDatabase(archive, `home/${name}`, file, temporary);
+  if (outcome === 'damaged') damaged.push(name);
+  else if (outcome !== 'whole') throw unusable(file, outcome);
+}
+
+/** @param {string} file @param {'locked' | 'closed'} outcome */
+const unusable = (file, outcome) => new CliError(`${file} ${UNUSABLE[outcome].join(' ')}`, EXIT.CANNOT);
 
 /**
  * @param {Output} output
  * @param {{ home: string, file: string, files: number, logs: number, backups: string[], odd: string[],
- *   damaged: string[], elsewhere: string[], settings: Record<string, string> }} done
+ *   damaged: string[], leftOut: string[], elsewhere: string[], settings: Record<string, string> }} done
  */
-async function report(output, { home, file, files, logs, backups, odd, damaged, elsewhere, settings }) {
+async function report(
+  output,
+  { home, file, files, logs, backups, odd, damaged, leftOut, elsewhere, settings }
+) {
   if (backups.length > 0) {
     const folders = new Set(backups.map((name) => path.dirname(path.join(home, name))));
     const what = plural(backups.length, 'earlier backup');
@@ -141,6 +172,7 @@ async function report(output, { home, file, files, logs, backups, odd, damaged, 
   }
   for (const name of odd)
     await output.note(`seganet-gateway: Not in the backup: ${name} is not a regular file.`);
+  for (const sentence of leftOut) await output.note(`seganet-gateway: Not in the backup: ${sentence}`);
   for (const name of damaged)
     await output.note(`seganet-gateway: ${name} is a damaged database. It is in the backup as it is.`);
   for (const name of elsewhere)
@@ -168,9 +200,12 @@ function syncFolder(folder) {
 
 /** @param {any} error @param {string} file @returns {Error} */
 function inWords(error, file) {
-  const { code = '', message } = error;
+  const { code = '', message, path: place = file } = error;
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new CliError(`There is no space left for ${file}. Nothing was written.`, EXIT.CANNOT);
+  if (/^E[A-Z]+$/.test(code) && !place.startsWith(file)) {
+    return new CliError(`${place} cannot be read (${code}). ${AS_USER}`, EXIT.CANNOT);
+  }
   if (/^E[A-Z]+$/.test(code) || !(error instanceof CliError)) {
     return new CliError(`The backup ${file} cannot be written: ${message}`, EXIT.CANNOT);
   }

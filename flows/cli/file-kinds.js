@@ -21,6 +21,7 @@ const SIDES = ['-wal', '-shm', '-journal'];
  * REQUIRES: this process has no connection to the file. Closing it would end that connection's locks.
  * @param {string} file
  * @returns {Kind} backup: written by seganet-gateway backup
+ * @throws {Error} of openRegular()
  */
 function kindOf(file) {
   const start = startOf(file);
@@ -29,9 +30,24 @@ function kindOf(file) {
   return beginsWith(start, GZIP) && beginsWith(unpacked(start), BACKUP) ? 'backup' : 'other';
 }
 
+/**
+ * Opens a regular file to read. A link is not followed, and a pipe is not waited for, also if it replaced the file a
+ * moment ago.
+ * @param {string} file
+ * @returns {number} the descriptor
+ * @throws {Error} with the code of a system error; EINVAL: it is no regular file
+ */
+function openRegular(file) {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+  const fd = fs.openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (fs.fstatSync(fd).isFile()) return fd;
+  fs.closeSync(fd);
+  throw Object.assign(new Error(`${file} is not a regular file`), { code: 'EINVAL', path: file });
+}
+
 /** @param {string} file @returns {Buffer} */
 function startOf(file) {
-  const fd = fs.openSync(file, 'r');
+  const fd = openRegular(file);
   try {
     const start = Buffer.alloc(START_BYTES);
     return start.subarray(0, fs.readSync(fd, start, 0, start.length, 0));
@@ -65,4 +81,4 @@ function isSide(folder, name, files) {
   return base !== '' && files.has(base) && ['database', 'empty'].includes(kindOf(path.join(folder, base)));
 }
 
-module.exports = { SIDES, isSide, kindOf };
+module.exports = { SIDES, isSide, kindOf, openRegular };

@@ -63,7 +63,7 @@ function logFolders(home, settings, running = []) {
   }
   const hasLog = (/** @type {string} */ folder) => entriesOf(folder).some((name) => OF_LOG.test(name));
   const logs = [...folders.values()].filter(
-    ({ directory }) => hasLog(directory) || databasesBeside(home, directory).length > 0
+    ({ directory }) => hasLog(directory) || filesBeside(home, directory).databases.length > 0
   );
   return withNames(base, logs);
 }
@@ -97,19 +97,28 @@ function isSaved(name) {
 }
 
 /**
- * Lists the databases in the folder of a log that homeFiles() does not find, because the folder is elsewhere.
+ * Lists the files in the folder of a log that homeFiles() does not find, because the folder is elsewhere.
  * @param {string} home
  * @param {string} directory of a log
- * @returns {string[]} names, without those of the log itself
+ * @returns {{ databases: string[], unreadable: { name: string, code: string }[] }} names, without those of the log
+ *   itself; unreadable: what cannot be opened, and may be a database
  */
-function databasesBeside(home, directory) {
-  if (isInside(realOf(home), realOf(directory))) return [];
-  const isOther = (/** @type {string} */ name) => {
-    if (OF_LOG.test(name) || LEFTOVERS.some((each) => each.test(name))) return false;
+function filesBeside(home, directory) {
+  /** @type {ReturnType<typeof filesBeside>} */
+  const found = { databases: [], unreadable: [] };
+  if (isInside(realOf(home), realOf(directory))) return found;
+  for (const name of entriesOf(directory)) {
+    if (OF_LOG.test(name) || LEFTOVERS.some((each) => each.test(name))) continue;
     const file = path.join(directory, name);
-    return fs.lstatSync(file, { throwIfNoEntry: false })?.isFile() && kindOf(file) === 'database';
-  };
-  return entriesOf(directory).filter(isOther);
+    try {
+      if (fs.lstatSync(file).isFile() && kindOf(file) === 'database') found.databases.push(name);
+    } catch (error) {
+      const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error);
+      // ENOENT: removed meanwhile. ELOOP, EINVAL: replaced by a link or another entry, which are left out here.
+      if (!['ENOENT', 'ELOOP', 'EINVAL'].includes(code)) found.unreadable.push({ name, code });
+    }
+  }
+  return found;
 }
 
 /** @param {string} folder @returns {string} without symbolic links; as it is if it does not exist */
@@ -147,17 +156,27 @@ function flowNodes(home, type) {
 }
 
 /**
- * Lists the databases of ocf cloud nodes that are neither in the folder nor in that of a log.
+ * Lists the files in which ocf cloud nodes have their accounts, if they name one.
  * @param {string} home
  * @param {Record<string, string>} settings
+ * @returns {string[]} absolute
+ */
+function accountsFiles(home, settings) {
+  const files = flowNodes(home, 'seganet-ocf-cloud').map(({ storeFile }) => resolved(storeFile, settings));
+  return files.filter((file) => path.isAbsolute(file)).map((file) => path.resolve(file));
+}
+
+/**
+ * Lists the accounts that are neither in the folder nor in that of a log.
+ * @param {string} home
+ * @param {string[]} accounts
  * @param {EngineFolder[]} logs
  * @returns {string[]}
  */
-function accountsElsewhere(home, settings, logs) {
-  const files = flowNodes(home, 'seganet-ocf-cloud').map(({ storeFile }) => resolved(storeFile, settings));
+function accountsElsewhere(home, accounts, logs) {
   const isIn = (/** @type {string} */ file) =>
     isInside(realOf(home), realOf(file)) || logs.some(({ directory }) => path.dirname(file) === directory);
-  return files.filter((file) => path.isAbsolute(file) && !isIn(path.resolve(file)));
+  return accounts.filter((file) => !isIn(file));
 }
 
 /** Replaces a property that names a variable. @param {unknown} value @param {Record<string, string | undefined>} env */
@@ -215,8 +234,9 @@ module.exports = {
   DATABASES,
   OF_TENANTS,
   accountsElsewhere,
-  databasesBeside,
+  accountsFiles,
   entriesOf,
+  filesBeside,
   homeFiles,
   isAside,
   logFolders,
