@@ -4,6 +4,7 @@
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
+const { pathToFileURL } = require('node:url');
 const { ALL_PAGES, copyDatabase } = require('../../nodes/lib/store/database-copy');
 const { explain } = require('../../nodes/lib/store/cli/open');
 const { CODES, codeOf, loadSqlite } = require('../../nodes/lib/store/cli/sqlite');
@@ -15,6 +16,13 @@ const BUSY_MS = 1000;
 /** SQLite's codes of a database that another process has locked, and of one that this user cannot open. */
 const LOCKED = /** @type {number[]} */ ([CODES.BUSY, CODES.LOCKED]);
 const CLOSED = /** @type {number[]} */ ([CODES.READONLY, CODES.CANTOPEN]);
+
+/** Returns an address with which SQLite opens a database to write, and never creates one. @param {string} file */
+function toWrite(file) {
+  const url = pathToFileURL(file);
+  url.searchParams.set('mode', 'rw');
+  return url;
+}
 
 /**
  * Adds a log that no gateway has locked.
@@ -31,7 +39,7 @@ async function addLog(archive, entry, file, temporary) {
   }
 }
 
-/** @typedef {'whole' | 'damaged' | 'locked' | 'closed'} Outcome damaged: added as it is; the last two: not added */
+/** @typedef {'whole' | 'damaged' | 'locked' | 'closed' | 'gone'} Outcome damaged: added as it is; after it: not added */
 
 /**
  * Adds a database that is no log, which another process may be using.
@@ -54,7 +62,7 @@ async function addOtherDatabase(archive, entry, file, temporary) {
   } catch (error) {
     const code = codeOf(error);
     if (LOCKED.includes(code)) return 'locked';
-    if (CLOSED.includes(code)) return 'closed';
+    if (CLOSED.includes(code)) return fs.existsSync(file) ? 'closed' : 'gone';
     if (code !== CODES.CORRUPT && code !== CODES.NOTADB) throw explain(error, file);
   }
   for (const side of ['', ...SIDES]) {
@@ -74,7 +82,7 @@ async function addCopy(archive, entry, file, temporary, { readOnly } = { readOnl
   const { DatabaseSync } = loadSqlite();
   const copy = path.join(temporary, `.backup-${crypto.randomBytes(6).toString('hex')}.db`);
   try {
-    const db = new DatabaseSync(file, { readOnly, timeout: BUSY_MS });
+    const db = new DatabaseSync(readOnly ? file : toWrite(file), { readOnly, timeout: BUSY_MS });
     try {
       // Reports a database in use. SQLite's backup API would only say that it failed.
       db.prepare('SELECT count(*) FROM sqlite_schema').get();

@@ -39,6 +39,7 @@ const { EXIT } = require('./usage');
  */
 
 const AS_USER = "Run the command as the gateway's user.";
+const GONE = 'was removed while the backup was made.';
 /** What is wrong with a database, and a remedy. */
 const UNUSABLE = {
   locked: ['is locked by another program.', 'End that program, or wait for it, and run the command again.'],
@@ -82,7 +83,10 @@ async function backup({ home: given, file, force }, output) {
     const folders = [...logs, ...running].map(({ directory }) => directory);
     const { files, databases, backups, odd } = homeFiles(home, folders, file);
     for (const name of databases) await addHomeDatabase(job, name);
-    for (const name of files) await addFile(archive, `home/${name}`, path.join(home, name));
+    for (const name of files) {
+      const isAdded = await addFile(archive, `home/${name}`, path.join(home, name));
+      if (!isAdded) job.leftOut.push(`${path.join(home, name)} ${GONE}`);
+    }
     await archive.end();
     fs.renameSync(draft, file);
     syncFolder(path.dirname(file));
@@ -134,16 +138,18 @@ async function addLogFolder({ archive, home, temporary, accounts, damaged, leftO
     const file = path.join(directory, name);
     const outcome = await addOtherDatabase(archive, `log/${folder}/${name}`, file, temporary);
     if (outcome === 'damaged') damaged.push(file);
+    else if (outcome === 'gone') leftOut.push(`${file} ${GONE}`);
     else if (outcome !== 'whole' && isOurs(name)) throw unusable(file, outcome);
     else if (outcome !== 'whole') leftOut.push(`${file} ${UNUSABLE[outcome][0]}`);
   }
 }
 
 /** @param {Job} job @param {string} name below the gateway's folder */
-async function addHomeDatabase({ archive, home, temporary, damaged }, name) {
+async function addHomeDatabase({ archive, home, temporary, damaged, leftOut }, name) {
   const file = path.join(home, name);
   const outcome = await addOtherDatabase(archive, `home/${name}`, file, temporary);
   if (outcome === 'damaged') damaged.push(name);
+  else if (outcome === 'gone') leftOut.push(`${file} ${GONE}`);
   else if (outcome !== 'whole') throw unusable(file, outcome);
 }
 
