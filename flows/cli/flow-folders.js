@@ -5,8 +5,19 @@ const path = require('node:path');
 const { runningNodes } = require('../service/running-nodes');
 const { resolved } = require('./home-files');
 
-/** The property that names the folder of a node's database, by type. @type {Record<string, string>} */
-const FOLDERS = { 'seganet-engine': 'logDir', 'seganet-series': 'folder', 'seganet-find': 'folder' };
+/**
+ * Returns the folder in which a node writes, by its type; '' = none that it names. `text` replaces variables.
+ * @type {Record<string, (node: any, text: (value: unknown) => string) => string>}
+ */
+const FOLDERS = {
+  'seganet-engine': ({ logDir }, text) => text(logDir),
+  'seganet-series': ({ folder }, text) => text(folder),
+  'seganet-find': ({ folder }, text) => text(folder),
+  // A program that runs already writes to its folder itself.
+  'seganet-overlay': ({ program, folder }, text) => (program === 'start' ? text(folder) : ''),
+  // The address of a PostgreSQL server is no absolute path.
+  'seganet-ocf-cloud': ({ storeFile }, text) => (text(storeFile) ? path.dirname(text(storeFile)) : '')
+};
 
 /**
  * @param {any[]} flow
@@ -16,14 +27,16 @@ const FOLDERS = { 'seganet-engine': 'logDir', 'seganet-series': 'folder', 'segan
  */
 function foldersOutside(flow, env, home) {
   const ofNodes = runningNodes(flow)
-    .filter(({ type }) => type in FOLDERS)
-    .map((node) => resolved(node[FOLDERS[node.type]], env));
-  const named = [env.SEGANET_LOG_DIR ?? '', ...ofNodes].map((each) => each.trim());
+    .filter(({ type }) => Object.hasOwn(FOLDERS, type))
+    .map((node) => FOLDERS[node.type](node, (value) => resolved(value, env).trim()));
+  const named = [(env.SEGANET_LOG_DIR ?? '').trim(), ...ofNodes];
   // The gateway refuses control characters, too.
   const folders = named
     .filter((each) => path.isAbsolute(each) && !/\p{Cc}/u.test(each))
     .map((each) => path.resolve(each));
-  const isOutside = (/** @type {string} */ each) => each !== home && !each.startsWith(`${home}/`);
+  // A service that may write everywhere in / would have no protection left.
+  const isOutside = (/** @type {string} */ each) =>
+    each !== '/' && each !== home && !each.startsWith(`${home}/`);
   return [...new Set(folders)].filter(isOutside).sort();
 }
 

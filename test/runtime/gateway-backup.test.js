@@ -282,6 +282,27 @@ describe('install-service', () => {
     expect(command(args).output).toMatch(/mkdir -p \/mnt\/ssd\/log && chown seganet: .*before the start/);
   });
 
+  test('lets the service write to the folder of an overlay network and of accounts', () => {
+    const home = newHome();
+    fs.appendFileSync(path.join(home, 'gateway.env'), 'MINE=/mnt/ssd/accounts\n');
+    const nodes = [
+      { id: 'o1', type: 'seganet-overlay', program: 'start', folder: '/mnt/ssd/overlay' },
+      { id: 'o2', type: 'seganet-overlay', program: 'attach', folder: '/run/theirs' },
+      { id: 'o3', type: 'seganet-overlay', program: 'start', folder: '' },
+      { id: 'c1', type: 'seganet-ocf-cloud', z: 'seganet-tab', storeFile: '${MINE}/cloud.db' },
+      { id: 'c2', type: 'seganet-ocf-cloud', z: 'seganet-tab', storeFile: 'postgres://ocf@/run/db/ocf' },
+      { id: 'c3', type: 'seganet-ocf-cloud', z: 'seganet-tab', storeFile: 'cloud.db' },
+      { id: 'c4', type: 'seganet-ocf-cloud', z: 'seganet-tab', storeFile: path.join(home, 'cloud.db') },
+      { id: 'c5', type: 'seganet-ocf-cloud', z: 'seganet-tab', storeFile: '' },
+      { id: 'c6', type: 'seganet-ocf-cloud', z: 'seganet-tab', storeFile: '/cloud.db' },
+      { id: 'x', type: 'constructor', z: 'seganet-tab' }
+    ];
+    expect(print(home, nodes).match(/^ReadWritePaths=-.*$/gm)).toEqual([
+      'ReadWritePaths=-/mnt/ssd/accounts',
+      'ReadWritePaths=-/mnt/ssd/overlay'
+    ]);
+  });
+
   test('writes the unit once, and again only with --force', () => {
     const units = temporaryFolder();
     const args = ['install-service', '--unit-dir', units];
