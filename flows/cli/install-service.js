@@ -4,6 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
+const { shellWord } = require('../../nodes/lib/base/cli/shell-word');
 const { replaceFile } = require('../../nodes/lib/base/replace-file');
 const { neededCapabilities } = require('./capabilities');
 const { foldersOutside } = require('./flow-folders');
@@ -139,18 +140,29 @@ async function installService({ home: given, print, user, unitDir, force }, outp
     );
   }
   output.line(`Written: ${file}. Next:`);
-  output.line(
-    `  useradd --system --home-dir ${home} --shell /usr/sbin/nologin ${user}   # if there is no such user`
-  );
-  output.line(`  seganet-gateway init --home ${home} && chown -R ${user}: ${home}`);
-  for (const folder of folders) {
-    output.line(
-      `  mkdir -p ${folder} && chown ${user}: ${folder}   # before the start: only then it is writable`
-    );
-  }
-  output.line(`  editor ${path.join(home, SETTINGS_FILE)}`);
-  output.line('  systemctl daemon-reload && systemctl enable --now seganet-gateway');
+  for (const line of nextCommands({ home, user, folders })) output.line(`  ${line}`);
   return EXIT.OK;
+}
+
+/**
+ * Lists commands to paste into a shell. The folders may come from a flow of somebody else.
+ * @param {Pick<UnitParts, 'home' | 'user' | 'folders'>} parts
+ * @returns {string[]}
+ */
+function nextCommands({ home, user, folders }) {
+  const place = shellWord(home);
+  return [
+    `useradd --system --home-dir ${place} --shell /usr/sbin/nologin ${user}   # if there is no such user`,
+    `seganet-gateway init --home ${place} && chown -R ${user}: ${place}`,
+    ...folders.map((folder) =>
+      // Not chown: a flow could name /etc.
+      fs.existsSync(folder)
+        ? `# ${shellWord(folder)} exists: the user ${user} must be able to write to it`
+        : `mkdir -p ${shellWord(folder)} && chown ${user}: ${shellWord(folder)}   # before the start: only then it is writable`
+    ),
+    `editor ${shellWord(path.join(home, SETTINGS_FILE))}`,
+    'systemctl daemon-reload && systemctl enable --now seganet-gateway'
+  ];
 }
 
 /**

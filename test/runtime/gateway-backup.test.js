@@ -303,6 +303,54 @@ describe('install-service', () => {
     ]);
   });
 
+  test('prints commands that run nothing else, whatever a flow or --home names', () => {
+    const place = temporaryFolder();
+    const mark = path.join(place, 'mark');
+    const home = path.join(place, "it's $(touch mark) `touch mark`");
+    expect(command(['init', '--home', home])).toMatchObject({ code: 0 });
+    const folders = [
+      '/mnt/$(touch mark)',
+      '/mnt/`touch mark`',
+      '/mnt/a; touch mark #',
+      "/mnt/b'; touch mark; '",
+      '/mnt/c "d" \\'
+    ];
+    const nodes = folders.map((folder, i) => ({ id: `s${i}`, type: 'seganet-series', folder }));
+    print(home, nodes);
+    const { output } = command(['install-service', '--unit-dir', place, '--home', home]);
+    const lines = output.split('\n').filter((line) => line.startsWith('  '));
+    expect(lines).toHaveLength(4 + folders.length);
+    // Each command prints its words instead.
+    const names = ['useradd', 'seganet-gateway', 'mkdir', 'chown', 'editor', 'systemctl'];
+    const stubs = path.join(place, 'stubs');
+    fs.mkdirSync(stubs);
+    for (const name of names) {
+      const script = `#!/bin/sh\nprintf '%s\\n' ${name} "$@"\n`;
+      fs.writeFileSync(path.join(stubs, name), script, { mode: 0o755 });
+    }
+    const env = { PATH: `${stubs}:${process.env.PATH}` };
+    const ran = spawnSync('sh', ['-c', lines.join('\n')], { cwd: place, env, encoding: 'utf8' });
+    expect(ran.stderr).toBe('');
+    expect(fs.existsSync(mark)).toBe(false);
+    const words = ran.stdout.trim().split('\n');
+    expect(words.filter((word) => word.startsWith('/mnt/'))).toEqual(
+      [...folders].sort().flatMap((folder) => [folder, folder])
+    );
+    expect(words.filter((word) => word.startsWith(place))).toEqual([
+      ...[home, home, home],
+      path.join(home, 'gateway.env')
+    ]);
+  });
+
+  test('gives no folder that exists to another user', () => {
+    const home = newHome();
+    const folder = temporaryFolder();
+    print(home, [{ id: 's1', type: 'seganet-series', folder }]);
+    const { output } = command(['install-service', '--unit-dir', temporaryFolder(), '--home', home]);
+    expect(output).toMatch(`  # ${folder} exists: the user seganet must be able to write to it\n`);
+    expect(output).not.toMatch(`chown seganet: ${folder}`);
+  });
+
   test('writes the unit once, and again only with --force', () => {
     const units = temporaryFolder();
     const args = ['install-service', '--unit-dir', units];

@@ -1,16 +1,14 @@
 'use strict';
 
 const { plural, size, table } = require('../../../base/cli/cli-output');
+const { shellWord } = require('../../../base/cli/shell-word');
 const { commandOf } = require('../qdisc-steps');
 const { rateText } = require('../verdict');
 
 /** @typedef {{ tool: string, args: string[], why: string }} Step */
 
-/** Quotes a word for a shell. @param {string} word */
-const quote = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
-
 /** @param {Step} step */
-const shellLine = ({ tool, args }) => [tool, ...args].map(quote).join(' ');
+const shellLine = ({ tool, args }) => [tool, ...args].map(shellWord).join(' ');
 
 /** @param {Step[]} steps */
 const stepsAsJson = (steps) => steps.map((step) => ({ command: [step.tool, ...step.args], why: step.why }));
