@@ -44,8 +44,8 @@ test('waits only a limited time for the whole of an answer', async () => {
   const socket = path.join(root, 'gateway.sock');
   await once(server.listen(socket), 'listening');
   try {
-    const response = await ask(socket, '/engines', 300);
-    await expect(jsonOf(response)).rejects.toThrow('no whole answer within 0.3 s');
+    const answer = async () => jsonOf(await ask(socket, '/engines', 300));
+    await expect(answer()).rejects.toThrow('no whole answer within 0.3 s');
   } finally {
     server.close().closeAllConnections();
   }
