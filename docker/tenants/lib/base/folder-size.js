@@ -6,18 +6,21 @@ const path = require('node:path');
 /** Bytes of a block in `blocks` of stat(2). */
 const BLOCK = 512;
 
-/** What a file counts at least: its inode and its name take space too, which `blocks` does not tell. */
+/** Least size that a file counts with: its inode and its name take space that `blocks` does not include. */
 const FILE_BYTES = 1024;
-/** Most files that a limit allows. */
+/** Most files and folders that any limit allows. */
 const MOST_FILES = 500_000;
 
 /**
  * Returns the space that a folder takes on the disk. Files that go away meanwhile are left out, links are not followed.
- * It ends as soon as the limit is exceeded: someone may have made very many files in order that this takes long. For
- * the same reason, each file counts at least 1 KiB, and at least a 500,000th of the limit.
+ *
+ * A tenant may make millions of small or empty files, which take long to count. So the count stops as soon as it
+ * exceeds the limit, and each file counts with at least 1 KiB and at least a 500,000th of the limit. This bounds the
+ * number of files that are looked at: `most` / 1 KiB, and at most 500,000.
  * @param {string} folder
- * @param {number} most bytes
- * @returns {Promise<number>} bytes, more than `most` = at least so many; 0 = there is no folder
+ * @param {number} most limit, bytes
+ * @returns {Promise<number>} bytes; a result above `most` is a lower bound, because the count stopped there; 0 = there
+ *   is no folder
  */
 async function folderSize(folder, most) {
   const least = Math.max(FILE_BYTES, most / MOST_FILES);
