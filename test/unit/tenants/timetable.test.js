@@ -5,9 +5,10 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { runHook } = require('../../../docker/tenants/lib/backup/hook');
-const { backupTenant } = require('../../../docker/tenants/lib/backup/nightly');
+const { backupTenant, nightly } = require('../../../docker/tenants/lib/backup/nightly');
 const { readPassphrase, readSettings } = require('../../../docker/tenants/lib/backup/settings');
 const { Timetable, dueAt, jitterOf } = require('../../../docker/tenants/lib/backup/timetable');
+const { noteBackup } = require('../../../docker/tenants/lib/life/last-backup');
 
 const HOUR = 3_600_000;
 /** @param {number} day @param {number} hour @param {number} [minute] */
@@ -204,8 +205,63 @@ test('goes on with the others when it cannot be read when one was last done', as
   tick();
   await timetable.look();
   expect(done).toEqual(['backup other']);
-  expect(sentences[0]).toBe('Not done: backup acme: EIO: i/o error, scandir /mnt/backups');
+  expect(sentences).toEqual(['Not done: backup acme: EIO: i/o error, scandir /mnt/backups']);
   await timetable.close();
+});
+
+test('reports a job whose last time cannot be read once for each due time, and runs it when it can be read', async () => {
+  const world = { now: local(23, 1), isAway: true, last: local(22, 2, 5) };
+  const [runs, skipped, sentences] = [[], [], []].map((list) => /** @type {any[]} */ (list));
+  const job = (/** @type {string} */ name, /** @type {number} */ noted) => ({
+    ...{ name, at: ['02:00'], jitterMs: 0, noted: () => noted },
+    last: () => {
+      if (world.isAway) throw new Error('EIO');
+      return world.last;
+    },
+    run: async () => {
+      runs.push([name, world.now]);
+      world.last = world.now;
+      return true;
+    },
+    skipped: (/** @type {string} */ reason) => skipped.push([name, world.now, reason])
+  });
+  const timetable = new Timetable({
+    now: () => world.now,
+    jobs: () => [job('acme', local(22, 2, 5)), job('good', local(26, 0))],
+    report: (sentence) => sentences.push(sentence)
+  });
+  for (; world.now < local(25, 12); world.now += 60_000) await timetable.look();
+  expect(skipped).toEqual([
+    ['acme', local(23, 2), 'EIO'],
+    ['acme', local(24, 2), 'EIO'],
+    ['acme', local(25, 2), 'EIO']
+  ]);
+  expect(sentences).toEqual(Array(3).fill('Not done: acme: EIO'));
+  world.isAway = false;
+  await timetable.look();
+  expect(runs).toEqual([['acme', local(25, 12)]]);
+});
+
+test('notes a backup as failed while the folder of backups cannot be read, unless a good one is noted', async () => {
+  const [volumes, state, to] = ['volumes', 'state', 'to'].map((name) => path.join(folder, name));
+  for (const name of ['acme', 'good']) fs.mkdirSync(path.join(volumes, name), { recursive: true });
+  // A file is no folder that can be read.
+  fs.writeFileSync(to, '');
+  fs.writeFileSync(path.join(folder, 'backup.json'), JSON.stringify({ version: 1, to }));
+  noteBackup(state, 'acme', { at: Date.now() - 72 * HOUR, ok: true, reason: '' });
+  noteBackup(state, 'good', { at: Date.now() + HOUR, ok: true, reason: '' });
+  const told = /** @type {any[]} */ ([]);
+  const sentences = /** @type {string[]} */ ([]);
+  const timetable = nightly({
+    ...{ main: path.join(folder, 'none.js'), env: process.env, names: () => ['acme', 'good'] },
+    home: { folder, volumes, state, backups: folder },
+    backedUp: (name, outcome) => void told.push([name, outcome]),
+    report: (sentence) => void sentences.push(sentence)
+  });
+  for (let i = 0; i < 3; i++) await timetable.look();
+  const reason = expect.stringMatching(/^The backups in .*to cannot be read: ENOTDIR/);
+  expect(told).toEqual([['acme', { ok: false, reason }]]);
+  expect(sentences).toEqual([expect.stringMatching(/^Not done: backup acme: ENOTDIR/)]);
 });
 
 test('ends a backup that takes too long, and says so', async () => {
@@ -215,7 +271,7 @@ test('ends a backup that takes too long, and says so', async () => {
   const told = /** @type {any[]} */ ([]);
   const parts = {
     ...{ main, jobMs: 500, endMs: 500, env: process.env, names: () => [], report: () => {} },
-    home: { folder, volumes: folder, backups: folder },
+    home: { folder, volumes: folder, state: folder, backups: folder },
     backedUp: (/** @type {string} */ name, /** @type {any} */ outcome) => void told.push([name, outcome])
   };
   const outcome = await backupTenant(parts, 'acme');

@@ -6,6 +6,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { spawn } = require('node:child_process');
+const { readLast } = require('../life/last-backup');
 const { listSnapshots } = require('../snapshots/file');
 const { listBackups } = require('./backups');
 const { MAX_OUTPUT, lastOf } = require('./output');
@@ -27,7 +28,7 @@ const MINUTE_MS = 60_000;
  * @typedef {{ ok: boolean, reason: string }} Outcome reason: a sentence, '' = it was made
  *
  * @typedef {object} Parts
- * @property {{ folder: string, volumes: string, backups: string }} home
+ * @property {Pick<import('../base/home').Home, 'folder' | 'volumes' | 'state' | 'backups'>} home
  * @property {() => string[]} names of the tenants
  * @property {NodeJS.ProcessEnv} env
  * @property {(name: string, outcome: Outcome) => void} backedUp
@@ -103,11 +104,17 @@ function nightly(parts) {
       at,
       jitterMs: jitterMinutes * MINUTE_MS,
       last: () => listBackups(to, name)[0]?.at ?? 0,
+      noted: () => {
+        const last = readLast(home.state, name);
+        return last?.ok ? last.at : 0;
+      },
       run: async () => {
         const { ok, reason } = await backupTenant(parts, name);
         if (!ok) report(`The backup of ${name} failed: ${reason}`);
         return ok;
-      }
+      },
+      skipped: (/** @type {string} */ why) =>
+        parts.backedUp(name, { ok: false, reason: `The backups in ${to} cannot be read: ${why}` })
     }));
     const snapshot = {
       name: 'snapshot',

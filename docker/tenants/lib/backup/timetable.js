@@ -24,8 +24,11 @@ const MAX_PAUSE_MS = 10 * 60_000;
  * @property {string} name
  * @property {string[]} at local times of the day, HH:MM
  * @property {number} jitterMs
- * @property {() => number} last ms since 1970 when it last succeeded, 0 = never
+ * @property {() => number} last ms since 1970 when it last succeeded, 0 = never; throws if that cannot be read
  * @property {() => Promise<boolean>} run resolves to false if it failed
+ * @property {() => number} [noted] as `last`, from another place, for the time while `last` throws
+ * @property {(reason: string) => void} [skipped] called once for each due time at which `last` throws and `noted` is
+ *   earlier
  */
 
 /** @param {string} name @param {number} jitterMs @returns {number} ms, always the same for a name */
@@ -62,6 +65,8 @@ class Timetable {
   #cancel = null;
   /** Failures of a job since its due time. @type {Map<string, { due: number, count: number, at: number }>} */
   #failures = new Map();
+  /** Due time of a job that was reported as skipped. @type {Map<string, number>} */
+  #skipped = new Map();
   /** @type {Promise<void> | null} */
   #running = null;
   #lookedAt = -Infinity;
@@ -148,21 +153,31 @@ class Timetable {
     }
     const found = jobs
       .map((job) => ({ job, due: dueAt(job, now) }))
-      .filter(({ job, due }) => due > 0 && this.#last(job) < due && this.#mayTry(job.name, due))
+      .filter(({ job, due }) => due > 0 && this.#last(job, due) < due && this.#mayTry(job.name, due))
       .map((each) => ({ ...each, isMissed: each.due < this.#missedBefore }));
     const missed = found.filter(({ isMissed }) => isMissed).sort((a, b) => b.due - a.due);
     return [...found.filter(({ isMissed }) => !isMissed), ...missed];
   }
 
   /**
+   * Returns the job's `last()`. If that throws, the job is skipped: it would fail, because it reads the same folder to
+   * remove older files. Each look tries again, but only the first one for a due time reports it.
    * @param {Job} job
-   * @returns {number} as its `last()`; Infinity if that cannot be read: what cannot be read cannot be written either
+   * @param {number} due
+   * @returns {number} Infinity = skipped
    */
-  #last(job) {
+  #last(job, due) {
     try {
       return job.last();
     } catch (error) {
-      this.#report(`Not done: ${job.name}: ${/** @type {Error} */ (error).message}`);
+      const noted = job.noted?.() ?? 0;
+      if (noted >= due) return noted;
+      const { message } = /** @type {Error} */ (error);
+      if (this.#skipped.get(job.name) !== due) {
+        this.#skipped.set(job.name, due);
+        this.#report(`Not done: ${job.name}: ${message}`);
+        job.skipped?.(message);
+      }
       return Infinity;
     }
   }
