@@ -161,7 +161,7 @@ describe('commands', () => {
     const { device } = await listen('silent', options);
     let received = 0;
     device.handleMessage = () => void received++; // without a PUBACK
-    await command('silent', 'x', 'old', { properties: { messageExpiryInterval: 2 } });
+    await command('silent', 'x', 'old', { properties: { messageExpiryInterval: 10 } });
     await eventually(() => received === 1, { what: 'the command' });
     await device.endAsync(true);
     await eventually(() => statusesOf('silent').includes('expired'), { timeoutMs: 30000, what: 'expired' });
