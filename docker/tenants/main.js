@@ -9,13 +9,16 @@ const surroundings = {
   out: (/** @type {string} */ text) => void process.stdout.write(text),
   err: (/** @type {string} */ text) => void process.stderr.write(text)
 };
+/** The output of the keeper is a log. */
+const isKeeper = process.argv[2] === 'run';
 let code = 0;
 let isCutOff = false;
-// The reader may close the pipe early, as in `seganet-tenants list | head`. A log on a full disk, or whose reader has
-// ended, must not end the keeper; the other commands then end with a code.
+// The reader may close the pipe early, as in `seganet-tenants list | head`. If the output cannot be written for another
+// reason, such as a full disk, the keeper goes on, and its exit code does not depend on it. The other commands end with
+// the exit code 1.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
-    if (error.code === 'EPIPE') return;
+    if (isKeeper || error.code === 'EPIPE') return;
     isCutOff = true;
     process.exitCode = code || 1;
   });

@@ -136,7 +136,7 @@ test('gives leases, and lets no one sleep who is in use', async () => {
   expect((await api('POST', '/v1/tenants/other/lease', WANT)).status).toBe(404);
 }, 60_000);
 
-test('a keeper goes on when its output cannot be written', async () => {
+test('a keeper goes on when its output cannot be written, and its orderly end has the exit code 0', async () => {
   await add();
   const full = fs.openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [MAIN, 'run'], {
@@ -149,6 +149,10 @@ test('a keeper goes on when its output cannot be written', async () => {
   expect((await run('wake', 'acme')).code).toBe(0);
   expect((await run('sleep', 'acme')).code).toBe(0);
   expect(child.exitCode).toBeNull();
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  await keep();
   const list = spawn('sh', ['-c', '"$0" "$1" list >/dev/full', process.execPath, MAIN], {
     env: environment()
   });
