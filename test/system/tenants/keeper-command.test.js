@@ -212,6 +212,15 @@ test('an orderly end leaves tenants running, or stops them if it shall', async (
   await expect(askTenant(host, 'hello')).rejects.toThrow('ECONNREFUSED');
 }, 60_000);
 
+test('a signal right after the line that it listens is an orderly end', async () => {
+  for (let round = 0; round < 3; round++) {
+    const child = spawn(process.execPath, [MAIN, 'run'], { env: environment() });
+    children.push(child);
+    child.stderr.on('data', (part) => String(part).includes('listens on') && child.kill('SIGTERM'));
+    expect(await new Promise((resolve) => child.once('exit', (...how) => resolve(how)))).toEqual([0, null]);
+  }
+}, 60_000);
+
 test('a second keeper of the same folder ends, and the first one stays', async () => {
   const first = await keep();
   const second = await keep();

@@ -92,13 +92,15 @@ variables
       if (problem) note(`warning: ${problem}`);
       await keeper.apply(specs);
       await server.open(home.socket);
-      note(`The keeper of ${specs.length} tenants listens on ${home.socket}.`);
       const timetable = nightly(backups);
       timetable.start();
       process.on('SIGHUP', () => reload().catch((error) => note(error.message)));
-      await new Promise((resolve) => {
+      const signaled = new Promise((resolve) => {
         for (const signal of SIGNALS) process.once(signal, resolve);
       });
+      // A program that waits for this line may send a signal at once.
+      note(`The keeper of ${specs.length} tenants listens on ${home.socket}.`);
+      await signaled;
       // A backup that is being made is a process of its own, and ends by itself.
       void timetable.close();
       await server.close();
