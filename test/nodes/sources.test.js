@@ -138,3 +138,49 @@ withMosquitto("sends an mqtt source's PUBACK when the cloud has the record, and 
   await publisher.endAsync();
   await local.remove();
 });
+
+withMosquitto(
+  'keeps the subscription of an mqtt source at the broker while it is disabled, and ends it when it is deleted',
+  async () => {
+    const local = await Broker.start();
+    const url = local.plainUrl;
+    const source = node('source', 'mqtt-source', { url, topics: '#', deviceLevel: '1' }, 'cloud');
+    const publisher = await require('mqtt').connectAsync(url);
+    const times = (sentence) =>
+      local.readLog().split(`Received ${sentence} from gw1-source-source`).length - 1;
+    /** Deploys these sources, and starts what waits for the plan. */
+    const deploy = async (...sources) => {
+      await helper.setFlows([tab, engine, broker, cloud, ...sources], 'nodes');
+      tick();
+    };
+    const publish = (payload) => publisher.publishAsync('pump/t', payload, { qos: 1 });
+    const arrived = () => engines.flatMap(({ pushes }) => pushes.map(({ payload }) => String(payload)));
+    const arrives = async (payload) => {
+      await untilTrue(() => arrived().includes(payload));
+      for (const fake of engines) fake.acknowledge();
+    };
+    try {
+      await load(flow(source));
+      tick();
+      await untilTrue(() => times('SUBSCRIBE') === 1);
+      await publish('before');
+      await arrives('before');
+      await deploy({ ...source, d: true });
+      await untilTrue(() => times('DISCONNECT') === 1);
+      expect(times('UNSUBSCRIBE')).toBe(0);
+      await publish('meanwhile');
+      await deploy(source);
+      await arrives('meanwhile');
+      await untilTrue(() => times('SUBSCRIBE') === 2);
+      await publish('after');
+      await arrives('after');
+      expect(arrived()).toEqual(['before', 'meanwhile', 'after']);
+      await deploy();
+      await untilTrue(() => times('DISCONNECT') === 2);
+      expect(times('UNSUBSCRIBE')).toBe(1);
+    } finally {
+      await publisher.endAsync();
+      await local.remove();
+    }
+  }
+);
