@@ -136,6 +136,22 @@ const isInside = (folder, name) => !`${path.relative(folder, name)}${path.sep}`.
 /** True for a damaged database that was set aside. @param {string} name */
 const isAside = (name) => /^(log|commands)\.db\.damaged-/.test(name);
 
+/**
+ * Returns what `look` returns, or `rest` if its file was removed meanwhile: a running gateway replaces files.
+ * @template T
+ * @param {() => T} look
+ * @param {T} rest
+ * @returns {T}
+ */
+function unlessGone(look, rest) {
+  try {
+    return look();
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return rest;
+    throw error;
+  }
+}
+
 /** @param {string} folder @returns {string[]} empty if it cannot be read */
 function entriesOf(folder) {
   try {
@@ -208,7 +224,8 @@ function homeFiles(home, logs, target) {
   /** @param {string} below */
   const walk = (below) => {
     const folder = path.join(root, below);
-    const entries = fs.readdirSync(folder, { withFileTypes: true });
+    const list = () => fs.readdirSync(folder, { withFileTypes: true });
+    const entries = below === '' ? list() : unlessGone(list, []);
     const regular = new Set(entries.filter((entry) => entry.isFile()).map((entry) => entry.name));
     for (const entry of entries) {
       const name = path.join(below, entry.name);
@@ -217,11 +234,14 @@ function homeFiles(home, logs, target) {
       if (foldersOfLogs.has(folder) && OF_LOG.test(entry.name)) continue;
       if (entry.isDirectory()) walk(name);
       else if (!entry.isFile()) found.odd.push(name);
-      else if (path.join(folder, entry.name) !== targetFile && !isSide(folder, entry.name, regular)) {
-        const kind = kindOf(path.join(folder, entry.name));
+      else if (path.join(folder, entry.name) !== targetFile) {
+        const kind = unlessGone(
+          () => (isSide(folder, entry.name, regular) ? 'side' : kindOf(path.join(folder, entry.name))),
+          'gone'
+        );
         if (kind === 'database') found.databases.push(name);
         else if (kind === 'backup') found.backups.push(name);
-        else found.files.push(name);
+        else if (kind === 'empty' || kind === 'other') found.files.push(name);
       }
     }
   };
