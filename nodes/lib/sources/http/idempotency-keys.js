@@ -13,7 +13,7 @@ const KEEP_MS = 600000;
 const LIMITS = {
   /** A key takes about 220 bytes. */
   keys: 200000,
-  /** What submissions take while a record of them is not safe. */
+  /** What submissions take while a request uses them, or a record of them is not safe. */
   openBytes: 32 * 1024 * 1024
 };
 /** Of a submission, and one for each of its records. */
@@ -33,7 +33,7 @@ const EXPIRE_EVERY_MS = 1000;
  * @property {string} print of the request
  * @property {Sender} sender
  * @property {number} total records
- * @property {Submission | null} submission null: all its records are safe
+ * @property {Submission | null} submission null: all its records are safe, or the entry is forgotten
  * @property {number} at ms
  */
 
@@ -63,11 +63,12 @@ class IdempotencyKeys {
    * @param {string} target of the request
    * @param {Buffer} body
    * @param {number} total records
-   * @returns {Submission} a new submission, or that of the first request with this key
+   * @returns {Submission} a new submission, or that of the first request with this key. The caller must call its leave()
+   *   when the request has ended
    * @throws {HttpRefusal}
    */
   submission(key, sender, target, body, total) {
-    if (key === undefined) return new Submission(total);
+    if (key === undefined) return new Submission(total).enter();
     if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
       throw new HttpRefusal(400, 'The Idempotency-Key must have 1 to 255 visible ASCII characters.');
     }
@@ -78,15 +79,17 @@ class IdempotencyKeys {
     if (known && known.print !== print) {
       throw new HttpRefusal(422, 'This Idempotency-Key was used for another request. Use a new one.');
     }
-    if (known) return known.submission ?? Submission.safe(known.total);
-    return this.#add(id, print, sender, total);
+    const submission = known
+      ? (known.submission ?? Submission.done(known.total))
+      : this.#add(id, print, sender, total);
+    return submission.enter();
   }
 
   /** @param {string} id @param {string} print @param {string} name @param {number} total @returns {Submission} */
   #add(id, print, name, total) {
     const sender = this.#senders.get(name) ?? { name, keys: 0, openBytes: 0 };
     this.#checkRoom(sender, SUBMISSION_BYTES + total);
-    const submission = new Submission(total, () => this.#finished(entry));
+    const submission = new Submission(total, () => this.#rested(id, entry));
     /** @type {Entry} */
     const entry = { print, sender, total, submission, at: this.#now() };
     this.#entries.set(id, entry);
@@ -110,10 +113,30 @@ class IdempotencyKeys {
     }
   }
 
-  /** Frees what a repeated request does not need of a submission. @param {Entry} entry */
-  #finished(entry) {
+  /**
+   * Frees what a repeated request does not need. If no record is safe, it needs nothing.
+   * @param {string} id
+   * @param {Entry} entry whose submission no request uses
+   */
+  #rested(id, entry) {
+    const { submission } = entry;
+    if (submission?.isDone) this.#free(entry);
+    else if (submission?.safe === 0) this.#forget(id, entry);
+  }
+
+  /** @param {Entry} entry whose submission is not needed any more */
+  #free(entry) {
+    if (!entry.submission) return;
     entry.submission = null;
     this.#count(entry.sender, -(SUBMISSION_BYTES + entry.total));
+  }
+
+  /** @param {string} id @param {Entry} entry */
+  #forget(id, entry) {
+    this.#entries.delete(id);
+    this.#free(entry);
+    const { sender } = entry;
+    if (--sender.keys === 0) this.#senders.delete(sender.name);
   }
 
   /** @param {Sender} sender @param {number} bytes */
@@ -128,16 +151,12 @@ class IdempotencyKeys {
     this.#nextExpiry = now + EXPIRE_EVERY_MS;
     for (const [id, entry] of this.#entries) {
       if (entry.at > now - KEEP_MS) break;
-      this.#entries.delete(id);
-      const { sender, submission } = entry;
-      if (submission && submission.pending > 0) {
+      if (entry.submission && entry.submission.pending > 0) {
         // Its records can still become safe, so a copy must find it.
+        this.#entries.delete(id);
         entry.at = now;
         this.#entries.set(id, entry);
-      } else {
-        if (submission) this.#finished(entry);
-        if (--sender.keys === 0) this.#senders.delete(sender.name);
-      }
+      } else this.#forget(id, entry);
     }
   }
 }

@@ -50,7 +50,6 @@ class RequestHandler {
   #origins;
   #mayPublish;
   #rates;
-  #once;
   #tenant;
 
   /**
@@ -71,7 +70,8 @@ class RequestHandler {
     const limit = settings.maxBodyKiB * 1024;
     this.bodies = new BodyReader(limit, Math.max(MIN_BUDGET_BYTES, 4 * limit));
     this.#rates = new RequestRates(settings.rate, settings.burst);
-    this.#once = new IdempotencyKeys(now);
+    /** Of requests that may be repeated. */
+    this.keys = new IdempotencyKeys(now);
     this.pending = 0;
     /** Refused requests by status. @type {Record<number, number>} */
     this.refused = {};
@@ -133,10 +133,14 @@ class RequestHandler {
         trace: traceOf(headers.traceparent, headers.tracestate)
       });
       const key = headers['idempotency-key'];
-      const once = Array.isArray(key) ? key[0] : key;
-      const submission = this.#once.submission(once, bearer.name, url, body, document.records.length);
-      await this.#run(submission, document);
-      return submission.safe;
+      const name = Array.isArray(key) ? key[0] : key;
+      const submission = this.keys.submission(name, bearer.name, url, body, document.records.length);
+      try {
+        await this.#run(submission, document);
+        return submission.safe;
+      } finally {
+        submission.leave();
+      }
     } finally {
       release();
     }

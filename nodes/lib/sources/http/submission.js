@@ -11,12 +11,17 @@ class Submission {
   #states;
   /** @type {Set<() => void>} */
   #waiters;
-  #onDone;
+  #onRest;
+  /** Requests that use it. */
+  #requests = 0;
 
-  /** @param {number} total records @param {() => void} [onDone] called when all are safe */
-  constructor(total, onDone = () => {}) {
+  /**
+   * @param {number} total records
+   * @param {() => void} [onRest] called when no request uses it and no record is pending; it may be used again later
+   */
+  constructor(total, onRest = () => {}) {
     this.total = total;
-    this.#onDone = onDone;
+    this.#onRest = onRest;
     this.#states = new Uint8Array(total);
     this.pending = 0;
     this.safe = 0;
@@ -26,10 +31,26 @@ class Submission {
   }
 
   /** @param {number} total records, which are all safe */
-  static safe(total) {
+  static done(total) {
     const submission = new Submission(0);
     submission.total = submission.safe = total;
     return submission;
+  }
+
+  /** A request uses it until leave(). @returns {this} */
+  enter() {
+    this.#requests++;
+    return this;
+  }
+
+  /** REQUIRES: enter() was called for this request. */
+  leave() {
+    this.#requests--;
+    this.#checkRest();
+  }
+
+  #checkRest() {
+    if (this.#requests === 0 && this.pending === 0) this.#onRest();
   }
 
   get isDone() {
@@ -67,8 +88,9 @@ class Submission {
     this.pending--;
     if (error) this.error ??= error;
     else this.safe++;
-    if (this.isDone) this.#onDone();
-    if (this.pending === 0) for (const resolve of this.#waiters) resolve();
+    if (this.pending > 0) return;
+    for (const resolve of this.#waiters) resolve();
+    this.#checkRest();
   }
 
   /**

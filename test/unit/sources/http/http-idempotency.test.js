@@ -7,6 +7,7 @@ const {
   LIMITS,
   SUBMISSION_BYTES
 } = require('../../../../nodes/lib/sources/http/idempotency-keys');
+const { CODES } = require('../../../../nodes/lib/engine/inbox');
 const { openDoor } = require('../../../fixtures/devices/http-bench');
 
 const BODY = Buffer.from('1');
@@ -22,7 +23,7 @@ const asked =
   (key, sender = '', total = 1) =>
     keys.submission(key, sender, '/r/a', BODY, total);
 
-/** Puts all records of a submission into an engine. @returns what makes them safe */
+/** Puts all records of a submission into an engine. @returns what makes them safe, after which the request ends */
 function put(submission) {
   const waiting = [];
   submission.run(
@@ -30,7 +31,10 @@ function put(submission) {
     (_args, done) => waiting.push(done),
     () => true
   );
-  return (error) => waiting.splice(0).forEach((done) => done(error));
+  return (error) => {
+    waiting.splice(0).forEach((done) => done(error));
+    submission.leave();
+  };
 }
 
 const refusal = (work) => {
@@ -94,18 +98,84 @@ describe('without room', () => {
     expect(refusal(() => submission('k', 'sender-10')).message).toMatch(/^The gateway has no room/);
   });
 
-  test('only submissions with a record that is not safe take the room for these, until their key expires', () => {
-    const keys = new IdempotencyKeys(() => now, { keys: 1000, openBytes: 10 * (SUBMISSION_BYTES + 10) });
+  /** Room for one submission of each sender. */
+  const narrow = () =>
+    new IdempotencyKeys(() => now, { keys: 1000, openBytes: 10 * (SUBMISSION_BYTES + 10) });
+
+  test('only submissions that are partly safe, or in use, take the room for these, until their key expires', () => {
+    const keys = narrow();
     const submission = asked(keys);
     for (let i = 0; i < 20; i++) put(submission(`safe-${i}`, 'a', 10))();
-    const failed = put(submission('failed', 'a', 10));
+    const first = submission('partly', 'a', 10);
     expect(refusal(() => submission('more', 'a', 1))).toEqual(NO_ROOM);
-    failed(new Error('The engine is full.'));
+    const rest = [];
+    first.run(
+      Array.from({ length: 10 }, () => ({})),
+      (_args, done) => (rest.length === 0 ? rest.push(done) : done(new Error('The engine is full.'))),
+      () => true
+    );
+    rest[0]();
+    first.leave();
+    expect(first).toMatchObject({ safe: 1, pending: 0 });
     expect(refusal(() => submission('more', 'a', 1))).toEqual(NO_ROOM);
-    put(submission('failed', 'a', 10))();
+    const repeated = submission('partly', 'a', 10);
+    expect(repeated).toBe(first);
+    put(repeated)();
     expect(submission('more', 'a', 10).open).toHaveLength(10);
     now = KEEP_MS;
     expect(submission('later', 'a', 10).open).toHaveLength(10);
     expect(keys.size).toBe(1);
   });
+
+  test('a submission of which nothing is safe is forgotten when its last request has ended', () => {
+    const keys = narrow();
+    const submission = asked(keys);
+    const failed = submission('k', 'a', 10);
+    const makeSafe = put(failed);
+    // A copy arrives meanwhile, and is refused.
+    const copy = submission('k', 'a', 10);
+    expect(copy).toBe(failed);
+    copy.leave();
+    expect(keys.size).toBe(1);
+    makeSafe(new Error('The engine is full.'));
+    expect(keys.size).toBe(0);
+    const again = submission('k', 'a', 10);
+    expect(again).not.toBe(failed);
+    expect(again.open).toHaveLength(10);
+  });
+
+  test('a submission whose records fail after its request has ended is forgotten', () => {
+    const keys = narrow();
+    const submission = asked(keys);
+    const late = submission('k', 'a');
+    const waiting = [];
+    late.run([{}], (_args, done) => waiting.push(done), () => true); // prettier-ignore
+    late.leave();
+    expect(keys.size).toBe(1);
+    waiting[0](new Error('The engine is full.'));
+    expect(keys.size).toBe(0);
+  });
+
+  test('a record that fails at once does not end the submission while the others are put', () => {
+    const keys = narrow();
+    const submission = asked(keys);
+    const first = submission('k', 'a', 2);
+    let calls = 0;
+    first.run([{}, {}], (_args, done) => done(calls++ === 0 ? new Error('full') : undefined), () => true); // prettier-ignore
+    first.leave();
+    expect(submission('k', 'a', 2).open).toEqual([0]);
+  });
+});
+
+test('requests that are refused by the rate, or by the engine, leave no key behind', async () => {
+  const { requests, engine, server, post } = await openDoor({ rate: 1, burst: 1 }, { now: () => now });
+  const keyed = async (/** @type {string} */ key) =>
+    (await post('/r/a', '1', { 'Idempotency-Key': key })).status;
+  expect(await keyed('safe')).toBe(200);
+  expect(await keyed('fast')).toBe(429);
+  now = 1000;
+  engine.put = (_args, done) => done(Object.assign(new Error('No room.'), { code: CODES.PART_FULL }));
+  expect(await keyed('refused')).toBe(429);
+  expect(requests.keys.size).toBe(1);
+  await server.close(0);
 });
