@@ -41,8 +41,16 @@ class Retention {
    * @param {number} now
    */
   floor(now) {
-    const keptFrom = isAhead(this.keptFrom, now) ? 0 : this.keptFrom;
-    return this.isTrusted ? Math.max(keptFrom, this.#ageLimit(now)) : keptFrom;
+    const goneBefore = this.goneBefore(now);
+    return this.isTrusted ? Math.max(goneBefore, this.#ageLimit(now)) : goneBefore;
+  }
+
+  /**
+   * Returns keptFrom, or 0 if it is ahead of the clock: then one of the clocks was wrong.
+   * @param {number} now
+   */
+  goneBefore(now) {
+    return isAhead(this.keptFrom, now) ? 0 : this.keptFrom;
   }
 
   get isTrusted() {
@@ -54,10 +62,10 @@ class Retention {
     this.keptFrom = database.meta('keptFrom');
     this.bytes = database.usedBytes();
     const { wall, monotonic } = this.store.clock;
-    this.#checkFloor(database, wall());
     const last = database.meta('seen');
     // The gateway was off for long, or its clock is not set yet.
     if (last > 0 && Math.abs(wall() - last) > DAY_MS) this.trustedAt = monotonic() + DISTRUST_MS;
+    this.#checkFloor(database, wall());
     this.round = null;
   }
 
@@ -102,13 +110,14 @@ class Retention {
   }
 
   /**
-   * Takes points again if a clock that was ahead has let those of the present expire. No hour expires before it is
-   * over, so one of the clocks was wrong.
+   * Resets keptFrom if a clock that was ahead has let points of the present expire. No hour expires before it is over,
+   * so one of the clocks was wrong. It is that of the present if the clock is not set yet, which is why this waits until
+   * the clock is trusted; points are taken meanwhile (see goneBefore).
    * @param {import('./series-database').SeriesDatabase} database
    * @param {number} now
    */
   #checkFloor(database, now) {
-    if (!isAhead(this.keptFrom, now)) return;
+    if (!this.isTrusted || !isAhead(this.keptFrom, now)) return;
     const day = new Date(this.keptFrom).toISOString().slice(0, 10);
     this.keptFrom = Math.max(0, this.#ageLimit(now));
     database.transact(() => database.setMeta('keptFrom', this.keptFrom));
@@ -123,8 +132,9 @@ class Retention {
     const database = store.writable;
     const now = store.clock.wall();
     yield* this.#mergeHours(hourOf(now - SETTLE_MS));
-    database.transact(() => database.setMeta('seen', now));
     if (this.isTrusted) {
+      // Not before: the gateway may be restarted several times before its clock is set.
+      database.transact(() => database.setMeta('seen', now));
       yield* this.#expirePoints(this.#ageLimit(now));
       yield* this.#expireMeans(now);
     }
@@ -176,8 +186,9 @@ class Retention {
     const points = mergePoints(old ? [old, ...blocks] : blocks);
     this.store.counters.doubled += points.doubled;
     // An hour whose points have expired keeps its mean.
-    const isKept = start >= this.keptFrom && before?.body !== null;
-    if (points.times.length > 0 && isKept) {
+    const isKept = start >= this.goneBefore(this.store.clock.wall()) && before?.body !== null;
+    if (!isKept) this.store.counters.old += points.times.length - (old?.times.length ?? 0);
+    else if (points.times.length > 0) {
       const { low, high, sum } = sumOf(points.values);
       setHour.run(series, start, points.times.length, low, high, sum, encodeBlock(points, start));
       this.counters.hours++;

@@ -73,13 +73,14 @@ function readLatest(store, { statements }, series) {
 /** Takes the rows of the journal that are not in memory. @param {SeriesStore} store @param {SeriesDatabase} database */
 function replay(store, database) {
   const at = { journal: 0, nowMs: store.clock.monotonic() };
+  const goneBefore = store.retention.goneBefore(store.clock.wall());
   for (;;) {
     const row = database.statements.journalAfter.get(store.lastJournal);
     if (!row) return;
     at.journal = store.lastJournal = Number(row.id);
     const isWhole = readJournal(/** @type {Uint8Array} */ (row.body), (id, time, value) => {
       const series = store.series.get(id);
-      if (!series || !Number.isFinite(value) || !(time >= store.retention.keptFrom)) return;
+      if (!series || !Number.isFinite(value) || !(time >= goneBefore)) return;
       store.open.add(series, time, value, at);
       if (time < series.lastTime) return;
       series.lastTime = time;
