@@ -5,7 +5,7 @@ const path = require('node:path');
 const { KeyWindow } = require('./lib/unbatch/key-window');
 const { asError } = require('./lib/base/guard');
 const { onInput } = require('./lib/base/message-input');
-const { configOf } = require('./lib/base/node-config');
+const { nodeIds } = require('./lib/base/node-config');
 const { END, KEY, whenEnded } = require('./lib/engine/deliveries');
 const { leaveInert } = require('./lib/engine/join');
 const { integer, text } = require('./lib/base/options');
@@ -14,6 +14,7 @@ const { Status, rate } = require('./lib/base/status');
 const { Dictionaries } = require('./lib/unbatch/dictionaries');
 const { EnvelopeError } = require('./lib/unbatch/envelope-error');
 const { readKeys, writeKeys } = require('./lib/unbatch/kept-keys');
+const { isInFlow, removeLeftovers } = require('./lib/unbatch/leftovers');
 const { OpenBatches } = require('./lib/unbatch/open-batches');
 const { LAST_FORMAT, decompress, dictionaryIn, encodingOf } = require('./lib/unbatch/payload-encoding');
 const { SparkplugMessages } = require('./lib/unbatch/sparkplug-messages');
@@ -46,7 +47,10 @@ module.exports = function (RED) {
     if (problems.length > 0) return leaveInert(this, why, problems.join(' '));
     const seen = new KeyWindow(values.window, values.lanes, Math.max(MAX_KEYS, values.window));
     const file = keysFile(RED, this.id);
-    if (file) readKeys(file, seen);
+    if (file) {
+      removeLeftovers(path.dirname(file), nodeIds(RED).add(this.id));
+      readKeys(file, seen);
+    }
     const batches = new OpenBatches((key) => seen.remove(key));
     const dictionaries = new Dictionaries(file && file.replace(/\.json$/, '-dictionaries'));
     const waiting = new WaitingMessages();
@@ -144,7 +148,7 @@ module.exports = function (RED) {
     };
     this.on('close', (/** @type {boolean} */ removed, /** @type {() => void} */ done) => {
       // Node-RED removes a node that is only disabled, too; that one is still in the flow.
-      const isRemoved = removed && !configOf(RED, this.id);
+      const isRemoved = removed && !isInFlow(this.id, nodeIds(RED));
       clearInterval(timer);
       status.close();
       waiting.close();

@@ -136,6 +136,12 @@ test('remembers the keys after an orderly end and while it is disabled, but not 
     await load();
     await helper.setFlows([tab, node('out', 'helper', {}, 'end'), node('end', 'helper')], 'full');
     expect(fs.existsSync(file)).toBe(false);
+    // Node-RED does not report that a node is deleted while it is disabled.
+    const leftover = path.join(userDir, 'seganet-unbatch', 'deleted-while-disabled.json');
+    fs.writeFileSync(leftover, '{}');
+    await helper.unload();
+    await load();
+    expect(fs.existsSync(leftover)).toBe(false);
   } finally {
     helper.settings({});
     fs.rmSync(userDir, { recursive: true, force: true });

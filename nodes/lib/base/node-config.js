@@ -21,4 +21,15 @@ function configOf(RED, id) {
   return found;
 }
 
-module.exports = { given, configOf };
+/**
+ * @param {import('node-red').NodeAPI} RED
+ * @returns {Set<string>} the ids of all nodes of the flow file, also of those that are disabled
+ */
+function nodeIds(RED) {
+  /** @type {Set<string>} */
+  const ids = new Set();
+  RED.nodes.eachNode(({ id }) => void ids.add(id));
+  return ids;
+}
+
+module.exports = { given, configOf, nodeIds };
