@@ -24,6 +24,7 @@ function bridge(far, near, { lingerMs = LINGER_MS, stallMs = STALL_MS } = {}) {
   // The engine ends only what it is done with, and has closed its side: a device that does not close its own must not
   // keep the connection.
   near.once('end', () => {
+    if (far.destroyed) return;
     const timer = setTimeout(close, lingerMs);
     far.once('close', () => clearTimeout(timer));
   });

@@ -20,6 +20,29 @@ beforeAll(() => {
 afterEach(() => clients.clear());
 afterAll(() => clients.remove());
 
+describe('a bridge of streams', () => {
+  beforeEach(() => jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] }));
+  afterEach(() => jest.useRealTimers());
+  /** Lets the streams pass on what they have. */
+  const settled = async () => {
+    for (let i = 0; i < 5; i++) await new Promise(setImmediate);
+  };
+
+  test('has no timer left after both of its sides have closed, whichever is first', async () => {
+    for (const isFarFirst of [true, false]) {
+      const [far, device] = duplexPair({ allowHalfOpen: true });
+      const [near, engine] = duplexPair({ allowHalfOpen: true });
+      bridge(far, near);
+      if (isFarFirst) far.destroy();
+      else device.resume().end();
+      await settled();
+      engine.resume().end();
+      await settled();
+      expect([far.destroyed, near.destroyed, jest.getTimerCount()]).toEqual([true, true, 0]);
+    }
+  });
+});
+
 describe('TLS', () => {
   test('carries bytes in both directions, and an end, and leaves nothing', async () => {
     const front = await clients.start({});
