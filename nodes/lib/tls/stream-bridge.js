@@ -3,7 +3,11 @@
 
 /** Time for the remaining bytes after the other side has closed. */
 const LINGER_MS = 10000;
-/** Longest time in which a device takes nothing of what waits for it: the end that follows would not be seen. */
+/**
+ * A connection is closed when its device has taken nothing of what waits for it for this long, or up to twice as long:
+ * while the engine's stream is paused, the end that follows would not be detected. A device that is only slow stays. It
+ * must take one of the waiting chunks, of at most 64 KiB, in this time.
+ */
 const STALL_MS = 300000;
 
 /**
@@ -28,20 +32,26 @@ function bridge(far, near, { lingerMs = LINGER_MS, stallMs = STALL_MS } = {}) {
     const timer = setTimeout(close, lingerMs);
     far.once('close', () => clearTimeout(timer));
   });
-  limitStalls(near, close, stallMs);
+  limitStalls(far, near, close, stallMs);
 }
 
 /**
- * @param {import('node:stream').Duplex} near paused while the device takes nothing
+ * @param {import('node:stream').Duplex} far
+ * @param {import('node:stream').Duplex} near paused until the device has taken all that waits in `far`
  * @param {() => void} close
  * @param {number} stallMs
  */
-function limitStalls(near, close, stallMs) {
+function limitStalls(far, near, close, stallMs) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
+  const watch = () => {
+    const waiting = far.writableLength;
+    // Nothing is added meanwhile, so fewer bytes mean that the device takes them.
+    timer = setTimeout(() => (far.writableLength < waiting ? watch() : close()), stallMs).unref();
+  };
   near.on('pause', () => {
     // Its end pauses it, too.
-    if (!near.destroyed && !near.readableEnded) timer ??= setTimeout(close, stallMs).unref();
+    if (!near.destroyed && !near.readableEnded && !timer) watch();
   });
   for (const event of ['resume', 'close'])
     near.on(event, () => {
