@@ -18,8 +18,6 @@ const MAX_BYTES = 4096;
 
 /** @param {string} file tenants file @returns {string} what its tenants may do, '' = none runs in a container */
 function dangerOf(file) {
-  // Without a file there are no tenants.
-  if (!fs.existsSync(file)) return '';
   try {
     const hasContainers = parseTenants(fs.readFileSync(file)).some(({ driver }) =>
       IN_CONTAINERS.includes(driver)
@@ -27,7 +25,10 @@ function dangerOf(file) {
     return hasContainers ? `the tenants in containers (${file}) would reach this port ${HOW}.` : '';
   } catch (error) {
     // A keeper that runs goes on with the file that it read before.
-    const reason = /** @type {Error} */ (error).message.replace(/\.$/, '');
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    // Without a file there are no tenants.
+    if (code === 'ENOENT') return '';
+    const reason = message.replace(/\.$/, '');
     return `tenants in containers may reach this port ${HOW}: the tenants file ${file} cannot be used (${reason}).`;
   }
 }

@@ -67,6 +67,24 @@ test('a tenants file that cannot be used counts as one with containers: a keeper
   expect(exposureProblem('0.0.0.0', { env, rulesFile })).toBe('');
 });
 
+test('a tenants file that cannot be reached counts as one with containers', () => {
+  const env = homeOf(container);
+  const file = path.join(folder, 'tenants', 'tenants.json');
+  const { readFileSync, statSync } = fs;
+  const refuse =
+    (/** @type {Function} */ work) =>
+    (/** @type {any[]} */ ...args) => {
+      if (args[0] === file) throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+      return work(...args);
+    };
+  jest.spyOn(fs, 'existsSync').mockReturnValue(false);
+  jest.spyOn(fs, 'readFileSync').mockImplementation(refuse(readFileSync));
+  jest.spyOn(fs, 'statSync').mockImplementation(/** @type {any} */ (refuse(statSync)));
+  expect(exposureProblem('0.0.0.0', { env, rulesFile })).toMatch(
+    `the tenants file ${file} cannot be used (EACCES: permission denied)`
+  );
+});
+
 test('the file of a node counts, too', () => {
   homeOf(container);
   const files = [path.join(folder, 'tenants', 'tenants.json')];
