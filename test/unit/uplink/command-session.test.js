@@ -263,7 +263,7 @@ withBroker('commands', () => {
     expect(new Set(topics).size).toBe(100);
   });
 
-  test('loses no report while its session is renewed', async () => {
+  test('loses no report while its session is renewed, and publishes none twice', async () => {
     const session = start({});
     await connected(session);
     const device = (i) => ({ device: 'd', rest: String(i), body: { status: 'taken' } });
@@ -274,6 +274,7 @@ withBroker('commands', () => {
     expect(session.view()).toMatchObject({ reportsDropped: 0, reportsWaiting: 0 });
     const topics = broker.received(`${gateway}-cmd`).map(({ topic }) => topic);
     expect(new Set(topics).size).toBe(1010);
+    expect(topics).toHaveLength(1010);
   });
 
   test('sends the last reports before the orderly end', async () => {

@@ -59,7 +59,7 @@ class CommandSession {
         onDisconnected: () => this.#onDisconnected(),
         onPublish: (packet, done) => this.#onPublish(packet, done),
         // While the session ends in order, mqtt.js refuses what is published: the next connection publishes it.
-        onLeaving: () => this.reports.disconnected(),
+        onLeaving: () => this.reports.leaving(),
         onProblem: parts.problem
       },
       native

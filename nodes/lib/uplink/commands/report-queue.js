@@ -34,6 +34,8 @@ class ReportQueue {
     this.inFlight = new Map();
     /** @type {Way | null} */
     this.way = null;
+    /** The way ends in order: it takes nothing more, and still acknowledges what is in flight. */
+    this.isLeaving = false;
     this.sent = 0;
     this.dropped = 0;
   }
@@ -60,19 +62,27 @@ class ReportQueue {
 
   /** @param {Way} way */
   connected(way) {
+    this.disconnected();
     this.way = { ...way, maxInFlight: Math.min(way.maxInFlight, MAX_IN_FLIGHT) };
     this.#pump();
   }
 
+  /** Call it before an orderly end of the connection. */
+  leaving() {
+    this.isLeaving = true;
+  }
+
+  /** The connection has ended: what was in flight waits for the next one. */
   disconnected() {
     this.way = null;
+    this.isLeaving = false;
     this.waiting.unshift(...this.inFlight.keys());
     this.inFlight.clear();
   }
 
   #pump() {
     const { way } = this;
-    while (way && this.waiting.length > 0 && this.inFlight.size < way.maxInFlight) {
+    while (way && !this.isLeaving && this.waiting.length > 0 && this.inFlight.size < way.maxInFlight) {
       const report = /** @type {Report} */ (this.waiting.shift());
       if (way.maxBytes > 0 && sizeOf(report) > way.maxBytes) {
         this.dropped++;
@@ -82,6 +92,8 @@ class ReportQueue {
       way.publish(report, way.qos, (error) => {
         // Events of an old connection are ignored.
         if (this.way !== way) return;
+        // The end may be the reason, so the next connection publishes it again.
+        if (error && this.isLeaving) return;
         this.inFlight.delete(report);
         // The broker will never accept it: this client may lack the right to publish it.
         if (error) this.dropped++;
