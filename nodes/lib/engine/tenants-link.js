@@ -131,10 +131,10 @@ class TenantsLink {
     // A tenant reaches only its own devices: the name comes from the session, not from the command.
     thread.on('command', ({ name, command, ack }) => {
       const own = { ...command, device: `${name}:${command.device}`, tenant: name };
-      const isKept = command.qos > 0;
-      host.commands.fromCloud(this.id, own, (status) => isKept && thread.answer(name, ack, status));
+      const wantsAnswer = command.qos > 0;
+      host.commands.fromCloud(this.id, own, (status) => wantsAnswer && thread.answer(name, ack, status));
       // One of QoS 0 needs no result, but the thread hands over only a few that were not received here.
-      if (!isKept) thread.answer(name, ack, 'taken');
+      if (!wantsAnswer) thread.answer(name, ack, 'taken');
     });
     // The tenant's command node has its own answer: the PUBACK with its reason code.
     this.#stopReports = host.commands.reportTo(this.id, () => {});

@@ -61,6 +61,17 @@ test('hands over a command once that comes twice, and acknowledges it once', () 
   expect(lab.written).toEqual(['40020007']);
 });
 
+test('takes no answer to a command of an earlier session for one of its own', () => {
+  const before = new Lab();
+  before.receive({ messageId: 1 });
+  const after = new Lab();
+  after.receive({ messageId: 2 });
+  after.commands.answer(before.got[0].ack, 'taken');
+  expect(after.written).toEqual([]);
+  after.commands.answer(after.got[0].ack, 'taken');
+  expect(after.written).toEqual(['40020002']);
+});
+
 test.each([
   [undefined, undefined],
   [0, 0],

@@ -12,6 +12,11 @@ const SUCCESS = 0;
 /** [MQTT 3.4.2.1] Implementation specific error: "the receiver is not willing to accept it". */
 const REFUSED = 0x83;
 const QUOTA_EXCEEDED = 0x97;
+/**
+ * Of all sessions of this thread, so that a late answer to a command of a session that has ended, or of a tenant that
+ * has left the plan, is no answer to another command.
+ */
+let lastAck = 0;
 /** @type {Record<import('../../commands/command').Status, number>} */
 const CODES = {
   taken: SUCCESS,
@@ -32,7 +37,8 @@ const CODES = {
  *
  * @typedef {object} CommandParts
  * @property {string} user as which the front is connected: the tenant sends commands to this device
- * @property {(command: TenantCommand, ack: number) => void} handOver ack: argument of answer(), which must follow
+ * @property {(command: TenantCommand, ack: number) => void} handOver ack: argument of answer(), which must follow; no
+ *   other command of the thread has it
  * @property {(bytes: Buffer) => void} write to the tenant
  */
 
@@ -50,7 +56,6 @@ class TenantCommands {
     /** Commands that are not answered; id: of the packet, 0 = QoS 0. @type {Map<number, { id: number, bytes: number }>} */
     this.open = new Map();
     this.openBytes = 0;
-    this.lastAck = 0;
     /** Reads the next packet. @type {(() => void) | null} */
     this.resume = null;
   }
@@ -76,9 +81,10 @@ class TenantCommands {
       const copy = new Uint8Array(/** @type {Buffer} */ (payload));
       const asked = properties?.messageExpiryInterval;
       const expiryS = asked === undefined ? undefined : Math.min(asked, MOST_EXPIRY_S);
-      this.open.set(++this.lastAck, { id, bytes: copy.length });
+      const ack = ++lastAck;
+      this.open.set(ack, { id, bytes: copy.length });
       this.openBytes += copy.length;
-      this.handOver({ ...address, payload: copy, qos: qos > 0 ? 1 : 0, expiryS }, this.lastAck);
+      this.handOver({ ...address, payload: copy, qos: qos > 0 ? 1 : 0, expiryS }, ack);
     }
     if (this.isFull) this.resume = done;
     else done();

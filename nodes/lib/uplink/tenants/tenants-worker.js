@@ -51,7 +51,7 @@ const roster = new Roster({
       problem: (code, reason) => problems.add(`${tenant.name} ${code}`, `Tenant ${tenant.name}: ${reason}`),
       onState,
       onCommand: (command, ack) =>
-        port.postMessage({ type: 'command', name: tenant.name, command, ack: [threadId, tenant.wakes, ack] }),
+        port.postMessage({ type: 'command', name: tenant.name, command, ack: [threadId, ack] }),
       onEnd: (counts) => {
         for (const [name, count] of Object.entries(counts)) past[name] = (past[name] ?? 0) + count;
       }
@@ -156,11 +156,9 @@ port.on('message', (message) => {
     );
   } else if (message.type === 'answer') {
     const { name, ack, status } = message;
-    const tenant = roster.tenants.get(name);
-    const [thread, wakes, number] = ack;
-    // The numbers of another thread or session are other commands.
-    if (tenant && thread === threadId && tenant.wakes === wakes)
-      tenant.session?.commands.answer(number, status);
+    const [thread, number] = ack;
+    // The numbers of another thread are other commands. Those of another session are not open.
+    if (thread === threadId) roster.tenants.get(name)?.session?.commands.answer(number, status);
   } else if (message.type === 'stop' && !isStopping) void stop(message.timeoutMs);
 });
 
