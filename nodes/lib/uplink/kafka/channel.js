@@ -280,6 +280,7 @@ class Channel {
         this.#acknowledged(items, rttMs);
       },
       refused: (queue, meaning) => this.topics.get(queue.topic)?.refused(meaning),
+      gone: (queue) => this.topics.get(queue.topic)?.partitionGone(),
       unfit: (item, meaning) => this.#unfit(item, meaning),
       failed: (meaning) => this.#failed(meaning)
     });

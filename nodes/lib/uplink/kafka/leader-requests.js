@@ -10,8 +10,6 @@ const { nameOf } = require('./produce-api');
 const ENOUGH_BYTES = 1024 * 1024;
 /** Kafka's LEADER_NOT_AVAILABLE. */
 const NO_LEADER = 5;
-/** UNKNOWN_TOPIC_OR_PARTITION */
-const UNKNOWN_TOPIC = 3;
 const NONE = -1;
 /** Errors of the records: the broker leads the partition. */
 const OF_RECORDS = new Set(['size', 'record']);
@@ -96,7 +94,7 @@ class LeaderRequests {
     // The topic was deleted and created with fewer partitions. Its records get new partitions.
     const isGone = !error && partitions > 0 && queue.partition >= partitions;
     if (isKnown) this.#route(queue);
-    else if (isGone) queue.fail(api?.errorOf({ code: UNKNOWN_TOPIC, detail: null }));
+    else if (isGone) queue.gone();
     else queue.fail(error ?? api?.errorOf({ code: NO_LEADER, detail: null }));
   }
 

@@ -23,6 +23,7 @@ const RETRY_MAX_MS = 5000;
  * @property {(queue: PartitionQueue) => void} ready the queue may send
  * @property {(items: Item[], rttMs: number) => void} acknowledged
  * @property {(queue: PartitionQueue, meaning: import('./errors').Meaning) => void} refused the topic takes no records
+ * @property {(queue: PartitionQueue) => void} gone the topic has no such partition any more
  * @property {(item: Item, meaning: import('./errors').Meaning) => Item[]} unfit a record can never be sent as it is;
  *   returns what takes its place
  * @property {(meaning: import('./errors').Meaning) => void} failed the request is sent again after a while
@@ -90,6 +91,11 @@ class PartitionQueue {
   /** The request cannot be made. REQUIRES: isReady. @param {unknown} error */
   fail(error) {
     this.#onError(meaningOf(error));
+  }
+
+  /** The topic has no such partition any more. REQUIRES: isReady. */
+  gone() {
+    this.parts.gone(this);
   }
 
   /** @param {number} rttMs */

@@ -157,10 +157,22 @@ class Topic {
    * @param {Meaning} meaning
    */
   refused(meaning) {
+    this.#takeBack();
+    this.#onError(meaning);
+  }
+
+  /** The topic was created again with fewer partitions: its records get new ones. */
+  partitionGone() {
+    if (this.queues.length === 0) return;
+    this.#takeBack();
+    // Not at once: brokers may disagree for a moment about the partitions.
+    this.parts.delay(() => this.look(), this.backoff.next());
+  }
+
+  #takeBack() {
     // A partition keeps its order, and the order between partitions does not matter.
     for (const queue of this.queues) this.waiting.push(...queue.clear());
     this.queues = [];
-    this.#onError(meaning);
   }
 }
 

@@ -82,6 +82,10 @@ class Bench {
         this.events.push(`${name} refused ${code}`);
         each.clear();
       },
+      gone: (each) => {
+        this.events.push(`${name} gone`);
+        each.clear();
+      },
       unfit: ({ packet }, { code }) => {
         this.events.push(`${name} unfit ${packet} ${code}`);
         return [];
@@ -216,13 +220,13 @@ test('waits for a partition without a leader, while the other partitions go on',
   expect(bench.shown()[1]).toEqual([3, { 'a/0': [1] }]);
 });
 
-test('refuses the records of a partition that the topic no longer has', () => {
+test('returns the records of a partition that the topic no longer has, and does not report the topic as missing', () => {
   const bench = new Bench({ a: [0, 1] });
   bench.topics.a = [0];
   bench.add('a/1', 1);
   bench.add('a/0', 2);
   bench.leaders.turn();
-  expect(bench.events).toEqual(['a/1 refused UNKNOWN_TOPIC_OR_PARTITION']);
+  expect(bench.events).toEqual(['a/1 gone']);
   expect(bench.shown()).toEqual([[0, { 'a/0': [2] }]]);
 });
 

@@ -41,6 +41,21 @@ test('asks once for the partitions, and keeps the order of a key', () => {
   expect(topic.queues.flatMap(({ items }) => items)).toHaveLength(20);
 });
 
+test('gives its records to the partitions that are left when one is gone, without a complaint', () => {
+  const { topic, add, looks, timers, troubles, buried } = bench();
+  for (let i = 0; i < 20; i++) add(i);
+  looks[0](null, 3);
+  topic.partitionGone();
+  // Another queue of it may find the same.
+  topic.partitionGone();
+  expect([topic.queues, topic.waiting.length, timers.length]).toEqual([[], 20, 1]);
+  timers[0]();
+  looks[1](null, 2);
+  expect(topic.queues).toHaveLength(2);
+  expect(topic.queues.flatMap(({ items }) => items)).toHaveLength(20);
+  expect([topic.reason, troubles, buried]).toEqual(['', [], []]);
+});
+
 test('waits for a missing topic indefinitely, and says so', () => {
   const { all, topic, add, looks, timers, buried } = bench();
   add(1);
