@@ -111,8 +111,8 @@ class Retention {
 
   /**
    * Resets keptFrom if a clock that was ahead has let points of the present expire. No hour expires before it is over,
-   * so one of the clocks was wrong. It is that of the present if the clock is not set yet, which is why this waits until
-   * the clock is trusted; points are taken meanwhile (see goneBefore).
+   * so one of the clocks was wrong. It may be that of the present, if it is not set yet: this waits until the clock is
+   * trusted. Points are taken meanwhile (see goneBefore).
    * @param {import('./series-database').SeriesDatabase} database
    * @param {number} now
    */

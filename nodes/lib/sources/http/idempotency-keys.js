@@ -63,8 +63,8 @@ class IdempotencyKeys {
    * @param {string} target of the request
    * @param {Buffer} body
    * @param {number} total records
-   * @returns {Submission} a new submission, or that of the first request with this key. The caller must call its leave()
-   *   when the request has ended
+   * @returns {Submission} a new submission, or that of the first request with this key. The caller must call its
+   *   leave() when the request has ended
    * @throws {HttpRefusal}
    */
   submission(key, sender, target, body, total) {
