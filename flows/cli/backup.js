@@ -13,6 +13,7 @@ const { COPY_MS, ask, askJson, isRunning } = require('./gateway-client');
 const {
   DATABASES,
   OF_TENANTS,
+  absentLogFolders,
   accountsElsewhere,
   accountsFiles,
   entriesOf,
@@ -62,19 +63,23 @@ async function backup({ home: given, file, force }, output) {
   if (fs.existsSync(file) && !force) {
     throw new CliError(`${file} exists. Choose another name, or replace it with --force.`, EXIT.CANNOT);
   }
-  const { values: settings } = settingsOf(environmentOf(home));
+  const env = environmentOf(home);
+  const { values: settings } = settingsOf(env);
+  // The flow may name any variable, as in ${MY_LOG}.
+  const variables = { ...env, ...settings };
   const runs = await isRunning(home);
   /** @type {EngineFolder[]} */
   const running = runs ? await askJson(home, '/engines') : [];
   const draft = `${file}.${crypto.randomBytes(4).toString('hex')}.part`;
   const archive = new ArchiveWriter(draft);
   try {
-    const logs = logFolders(home, settings, running);
+    const logs = logFolders(home, variables, running);
     const manifest = { format: FORMAT, version, created: new Date().toISOString(), home, logs };
     await archive.addText(MANIFEST, `${JSON.stringify(manifest, null, 2)}\n`);
-    const accounts = accountsFiles(home, settings);
+    const accounts = accountsFiles(home, variables);
     /** @type {Job} */
     const job = { archive, home, temporary: path.dirname(draft), accounts, damaged: [], leftOut: [] };
+    for (const folder of absentLogFolders(home, variables)) job.leftOut.push(`${folder} does not exist.`);
     // The databases are first: a record that is stored later may come from a newer flow, which is harmless.
     for (const log of logs) {
       const isOpen = running.some(({ directory }) => realOf(directory) === realOf(log.directory));

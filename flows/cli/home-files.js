@@ -41,7 +41,7 @@ const OF_LOG = /^(?:log|commands|sessions)\.db(?:-wal|-shm|-journal|\.damaged-.*
  * Lists the folders with databases: those of the flow's engines, and others beside them, whose engines are disabled or
  * were deleted, or have their log elsewhere now.
  * @param {string} home
- * @param {Record<string, string>} settings
+ * @param {Record<string, string | undefined>} settings
  * @param {EngineFolder[]} [running] as the running gateway reports them
  * @returns {LogFolder[]}
  */
@@ -49,10 +49,7 @@ function logFolders(home, settings, running = []) {
   const base = path.join(home, 'seganet-log');
   const all = [
     ...running,
-    ...flowNodes(home, 'seganet-engine').map(({ id, logDir }) => ({
-      engine: id,
-      directory: resolved(logDir, settings) || path.join(base, id)
-    })),
+    ...enginesOf(home, settings),
     ...entriesOf(base).map((name) => ({ engine: name, directory: path.join(base, name) }))
   ];
   /** @type {Map<string, EngineFolder>} by the folder without symbolic links: it may have several names */
@@ -61,11 +58,35 @@ function logFolders(home, settings, running = []) {
     const real = realOf(directory);
     if (!folders.has(real)) folders.set(real, { engine, directory: path.resolve(directory) });
   }
-  const hasLog = (/** @type {string} */ folder) => entriesOf(folder).some((name) => OF_LOG.test(name));
+  const hasLog = (/** @type {string} */ folder) => namesIn(folder).some((name) => OF_LOG.test(name));
   const logs = [...folders.values()].filter(
     ({ directory }) => hasLog(directory) || filesBeside(home, directory).databases.length > 0
   );
   return withNames(base, logs);
+}
+
+/**
+ * @param {string} home
+ * @param {Record<string, string | undefined>} settings
+ * @returns {EngineFolder[]} of the flow
+ */
+function enginesOf(home, settings) {
+  return flowNodes(home, 'seganet-engine').map(({ id, logDir }) => ({
+    engine: id,
+    directory: resolved(logDir, settings) || path.join(home, 'seganet-log', id)
+  }));
+}
+
+/**
+ * Lists the folders outside of the gateway's folder in which engines of the flow have their logs, and that do not
+ * exist: a disk may not be mounted.
+ * @param {string} home
+ * @param {Record<string, string | undefined>} settings
+ * @returns {string[]}
+ */
+function absentLogFolders(home, settings) {
+  const folders = enginesOf(home, settings).map(({ directory }) => path.resolve(directory));
+  return folders.filter((each) => !fs.existsSync(each) && !isInside(realOf(home), realOf(each)));
 }
 
 /**
@@ -107,7 +128,7 @@ function filesBeside(home, directory) {
   /** @type {ReturnType<typeof filesBeside>} */
   const found = { databases: [], unreadable: [] };
   if (isInside(realOf(home), realOf(directory))) return found;
-  for (const name of entriesOf(directory)) {
+  for (const name of namesIn(directory)) {
     if (OF_LOG.test(name) || LEFTOVERS.some((each) => each.test(name))) continue;
     const file = path.join(directory, name);
     try {
@@ -152,6 +173,17 @@ function unlessGone(look, rest) {
   }
 }
 
+/** @param {string} folder of a log @returns {string[]} empty if there is no such folder */
+function namesIn(folder) {
+  try {
+    return fs.readdirSync(folder).sort();
+  } catch (error) {
+    const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (['ENOENT', 'ENOTDIR'].includes(code)) return [];
+    throw error;
+  }
+}
+
 /** @param {string} folder @returns {string[]} empty if it cannot be read */
 function entriesOf(folder) {
   try {
@@ -174,7 +206,7 @@ function flowNodes(home, type) {
 /**
  * Lists the files in which ocf cloud nodes have their accounts, if they name one.
  * @param {string} home
- * @param {Record<string, string>} settings
+ * @param {Record<string, string | undefined>} settings
  * @returns {string[]} absolute
  */
 function accountsFiles(home, settings) {
@@ -253,6 +285,7 @@ function homeFiles(home, logs, target) {
 module.exports = {
   DATABASES,
   OF_TENANTS,
+  absentLogFolders,
   accountsElsewhere,
   accountsFiles,
   entriesOf,

@@ -38,7 +38,7 @@ async function restore({ home: given, file, force }, output) {
     const manifest = await unpack(file, stage).catch((error) => {
       throw inWords(error, file, home);
     });
-    const restored = arrange(stage, file);
+    const { restored, renamed } = arrange(stage);
     adopt(restored, home);
     syncTree(restored);
     const aside = swap(restored, home);
@@ -46,7 +46,7 @@ async function restore({ home: given, file, force }, output) {
       `${home}: restored the backup of ${manifest.created}, ${plural(manifest.logs.length, 'log')}`
     );
     if (aside) await tellAside(home, aside, output);
-    await tellElsewhere(home, manifest, output);
+    await tellElsewhere(home, manifest, renamed, output);
     return EXIT.OK;
   } finally {
     fs.rmSync(stage, { recursive: true, force: true });
@@ -79,10 +79,22 @@ async function refuse(home, force) {
     throw cannot(`${home} is not empty. Choose another folder with --home, or set it aside with --force.`);
   }
   // A gateway of a Node-RED that has no control socket still holds its log.
-  const { values } = settingsOf(environmentOf(home));
-  for (const { directory } of logFolders(home, values)) {
+  const env = environmentOf(home);
+  for (const { directory } of logsOf(home, { ...env, ...settingsOf(env).values })) {
     const log = path.join(directory, 'log.db');
     if (fs.statSync(log, { throwIfNoEntry: false })?.size) checkClosed(log);
+  }
+}
+
+/** @param {string} home @param {Record<string, string | undefined>} settings */
+function logsOf(home, settings) {
+  try {
+    return logFolders(home, settings);
+  } catch (error) {
+    const { code = '', path: place = home } = /** @type {NodeJS.ErrnoException} */ (error);
+    throw cannot(
+      `${place} cannot be read (${code}), so a gateway may be using its log. Run the command as the gateway's user.`
+    );
   }
 }
 
@@ -96,35 +108,37 @@ function checkClosed(log) {
 }
 
 /**
- * Puts the unpacked files where a gateway expects them, and opens each log.
+ * Puts the unpacked files where a gateway expects them, and opens each log. A log whose files have other files in their
+ * place, as in backups of version 0.1 of a gateway that has two logs of one engine, gets a folder with a number.
  * @param {string} stage
- * @param {string} file the backup
- * @returns {string} the new folder of the gateway
+ * @returns {{ restored: string, renamed: Map<string, string> }} the new folder of the gateway, and new names of logs
  */
-function arrange(stage, file) {
+function arrange(stage) {
   const [restored, logs] = [path.join(stage, 'home'), path.join(stage, 'log')];
   fs.mkdirSync(restored, { recursive: true, mode: 0o700 });
   const target = path.join(restored, 'seganet-log');
   fs.mkdirSync(target, { recursive: true, mode: 0o700 });
-  for (const folder of entriesOf(logs)) {
+  /** @type {Map<string, string>} */
+  const renamed = new Map();
+  const saved = entriesOf(logs);
+  for (const name of saved) {
+    const files = entriesOf(path.join(logs, name));
+    const isTaken = (/** @type {string} */ each) =>
+      (each !== name && saved.includes(each)) ||
+      files.some((file) => fs.existsSync(path.join(target, each, file)));
+    let folder = name;
+    for (let number = 2; isTaken(folder); number++) folder = `${name}-${number}`;
+    if (folder !== name) renamed.set(name, folder);
     // The folder exists if it has other files than the log, such as the accounts of an ocf cloud node.
     fs.mkdirSync(path.join(target, folder), { recursive: true, mode: 0o700 });
-    for (const name of entriesOf(path.join(logs, folder))) {
-      const place = path.join(target, folder, name);
-      if (fs.existsSync(place)) {
-        throw cannot(
-          `${file} cannot be restored: it has two files for ${path.relative(restored, place)}. Nothing was changed.`
-        );
-      }
-      fs.renameSync(path.join(logs, folder, name), place);
-    }
+    for (const file of files) fs.renameSync(path.join(logs, name, file), path.join(target, folder, file));
     const log = path.join(target, folder, 'log.db');
     if (!fs.existsSync(log)) continue;
     openToRead(log).close();
     // What SQLite leaves behind a reader.
     for (const suffix of ['-wal', '-shm']) fs.rmSync(log + suffix, { force: true });
   }
-  return restored;
+  return { restored, renamed };
 }
 
 /**
@@ -192,10 +206,12 @@ async function tellAside(home, aside, output) {
  * Reports logs whose engines look for them elsewhere.
  * @param {string} home
  * @param {import('./archive').Manifest} manifest
+ * @param {Map<string, string>} renamed
  * @param {Output} output
  */
-async function tellElsewhere(home, manifest, output) {
-  for (const { engine, directory, name = engine } of manifest.logs) {
+async function tellElsewhere(home, manifest, renamed, output) {
+  for (const { engine, directory, name: saved = engine } of manifest.logs) {
+    const name = renamed.get(saved) ?? saved;
     const restored = path.join(home, 'seganet-log', name);
     if ([restored, path.join(manifest.home, 'seganet-log', engine)].includes(directory)) continue;
     const remedy =

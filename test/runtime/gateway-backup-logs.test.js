@@ -93,18 +93,52 @@ test('has a log once that is reached by two names', () => {
   ]);
 });
 
-test('refuses a backup that has two files for one place, and changes nothing', async () => {
+test('restores both files of an older backup that has two for one place', async () => {
   const folder = temporaryFolder();
-  const file = path.join(folder, 'a.backup');
+  const [file, home] = [path.join(folder, 'a.backup'), path.join(folder, 'gateway')];
   const archive = new ArchiveWriter(file);
-  const manifest = { format: 1, version: '0.1.0', created: '2026-01-01T00:00:00.000Z', home: '/h', logs: [] };
+  const logs = [
+    { engine: 'e', directory: '/srv/log' },
+    { engine: 'e-2', directory: '/h/seganet-log/e-2' }
+  ];
+  const manifest = { format: 1, version: '0.1.0', created: '2026-01-01T00:00:00.000Z', home: '/h', logs };
   await archive.addText('seganet-backup.json', JSON.stringify(manifest));
   await archive.addText('home/seganet-log/e/ocf.db', 'first');
   await archive.addText('log/e/ocf.db', 'second');
+  await archive.addText('log/e-2/mine.db', 'third');
   await archive.end();
-  expect(command('restore', file, '--home', path.join(folder, 'gateway'))).toEqual({
+  const { code, output } = command('restore', file, '--home', home);
+  expect(code).toBe(0);
+  const place = path.join(home, 'seganet-log');
+  expect(output).toMatch(`The log of e was in /srv/log and is now in ${path.join(place, 'e-3')}. `);
+  const textOf = (/** @type {string} */ name) => fs.readFileSync(path.join(place, name), 'utf8');
+  expect(['e/ocf.db', 'e-3/ocf.db', 'e-2/mine.db'].map(textOf)).toEqual(['first', 'second', 'third']);
+});
+
+test('has the log in a folder that a variable of gateway.env names', () => {
+  const home = newHome();
+  const outside = path.join(temporaryFolder(), 'log');
+  makeLog(outside, 'outside');
+  fs.appendFileSync(path.join(home, 'gateway.env'), `MY_LOG='${outside}'\n`);
+  const flow = path.join(home, 'gateway.json');
+  const nodes = JSON.parse(fs.readFileSync(flow, 'utf8'));
+  nodes.find((/** @type {any} */ { type }) => type === 'seganet-engine').logDir = '${MY_LOG}';
+  fs.writeFileSync(flow, JSON.stringify(nodes));
+  const { restored } = throughBackup(home);
+  expect(marksIn(path.join(restored, 'seganet-log', ENGINE))).toEqual(['outside', 'outside']);
+});
+
+test('says that a folder of a log does not exist, and ends at one that cannot be read', () => {
+  const home = newHome();
+  const folder = temporaryFolder();
+  const [outside, file] = [path.join(folder, 'log'), path.join(folder, 'a.backup')];
+  fs.appendFileSync(path.join(home, 'gateway.env'), `SEGANET_LOG_DIR='${outside}'\n`);
+  const first = command('backup', file, '--home', home);
+  expect(first.output).toMatch(`Not in the backup: ${outside} does not exist.`);
+  expect(first.code).toBe(0);
+  fs.symlinkSync(outside, outside); // ELOOP, which also root gets
+  expect(command('backup', `${file}2`, '--home', home)).toEqual({
     code: 3,
-    output: `seganet-gateway: ${file} cannot be restored: it has two files for seganet-log/e/ocf.db. Nothing was changed.\n`
+    output: `seganet-gateway: ${outside} cannot be read (ELOOP). Run the command as the gateway's user.\n`
   });
-  expect(fs.readdirSync(folder)).toEqual(['a.backup']);
 });

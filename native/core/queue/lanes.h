@@ -116,7 +116,7 @@ class Lanes {
   // false if no such batch is in flight.
   bool Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& refusal = {});
 
-  // Returns the time until a class that is held, or waits only for its rate or the disk, must be
+  // Returns the time until a class that is held, or waits only for its rate, must be
   // checked again, µs; -1 = there is none.
   int64_t RetryUs(Outlet* outlet, int64_t now_us);
 

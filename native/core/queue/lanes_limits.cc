@@ -177,6 +177,8 @@ void Lanes::Sweep(int64_t now_us) {
     if (context_.leftovers) GiveUpLocked(now_us - kLeftoverUs, &leaving);
     // A hold may have ended by time alone, and then nothing else rings.
     turns_.RingHeld(now_us);
+    // Nothing else rings while the disk hangs.
+    if (context_.save.disk_first) turns_.RingUnsaved(now_us);
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
       due = std::min(due, DueLocked(c, now_us));
       if ((unread_ & MaskOf(c)) && HasRoomToRead(c)) leaving.read_on = true;

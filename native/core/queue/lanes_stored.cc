@@ -79,9 +79,14 @@ void Lanes::Unsave(uint64_t ticket) {
 }
 
 // True if there is room to read backlog of a class. Live records take precedence in the limits:
-// backlog must not fill the memory, so that devices wait or live records are dropped.
+// backlog must not fill the memory, so that devices wait or live records are dropped. One chunk is
+// always read, unless it would be spilled again: records that wait for an uplink that is down, or
+// for room in the log, may fill the memory until the backlog of the others has left.
 bool Lanes::HasRoomToRead(uint8_t record_class) const {
-  return !context_.budget->half_full(record_class) && context_.budget->relaxed(record_class);
+  const Budget& budget = *context_.budget;
+  if (budget.half_full(record_class)) return false;
+  if (context_.save.drop_when_full) return !budget.overflows(record_class);
+  return budget.relaxed(record_class) || lanes_.backlog[record_class].empty();
 }
 
 bool Lanes::WantsBacklog(uint8_t record_class) {

@@ -138,18 +138,23 @@ void Turns::RingHeld(int64_t now_us) {
   }
 }
 
+void Turns::RingUnsaved(int64_t now_us) {
+  for (const auto& outlet : outlets_) {
+    for (uint8_t c = kCritical; c <= kClasses; ++c) {
+      if (!(outlet->classes & MaskOf(c)) || !MayLeave(c, now_us)) continue;
+      if (lanes_.ready[c].front()->saved == Saved::kYes) continue;
+      outlet->bell->Ring();
+      break;
+    }
+  }
+}
+
 int64_t Turns::RetryUs(const Outlet& outlet, int64_t now_us) const {
   int64_t first = Held(outlet, now_us) != 0 ? kHeldRetryUs : kNever;
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    if (!(outlet.classes & MaskOf(c))) continue;
-    const bool may_leave = MayLeave(c, now_us);
-    if (!rates_[c].Ready(now_us) && (may_leave || !lanes_.backlog[c].empty())) {
+    if (!(outlet.classes & MaskOf(c)) || rates_[c].Ready(now_us)) continue;
+    if (MayLeave(c, now_us) || !lanes_.backlog[c].empty()) {
       first = std::min(first, rates_[c].WaitUs(now_us));
-    }
-    // It waits for the disk, which may never answer.
-    if (!may_leave && !lanes_.ready[c].empty()) {
-      const int64_t leaves_us = lanes_.ready[c].front()->sealed_us + context_.save.patience_us + 1;
-      first = std::min(first, leaves_us - now_us);
     }
   }
   return first == kNever ? -1 : first;

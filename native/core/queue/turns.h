@@ -44,7 +44,10 @@ class Turns {
   // Rings outlets whose hold has ended.
   void RingHeld(int64_t now_us);
 
-  // Returns the time until a class that is held, or waits only for its rate or the disk, must be
+  // Rings the outlets of batches that waited too long for the disk.
+  void RingUnsaved(int64_t now_us);
+
+  // Returns the time until a class that is held, or waits only for its rate, must be
   // checked again, µs; -1 = there is none.
   int64_t RetryUs(const Outlet& outlet, int64_t now_us) const;
 

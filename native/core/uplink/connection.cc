@@ -108,8 +108,7 @@ void Connection::OnEvents(bool has_failed, bool is_readable) {
     if (!is_over_ && tls_) Decrypt();
   }
   // Before errors, so that data before the end of the connection is delivered.
-  const bool has_ended = has_failed || error_ != 0;
-  if (!is_over_ && (is_readable || is_due || has_ended)) ReadAll(has_ended);
+  if (!is_over_ && (is_readable || is_due || has_failed || error_ != 0)) ReadAll(has_failed);
   if (!is_over_ && has_failed && error_ == 0) {
     error_ = ErrorOf(fd_);
     if (error_ == 0) error_ = EBADF;
@@ -124,8 +123,10 @@ void Connection::OnEvents(bool has_failed, bool is_readable) {
   if (is_drained) listener_->OnDrained();
 }
 
-void Connection::ReadAll(bool has_ended) {
-  for (int reads = 0; has_ended || reads < kReadsPerTurn; ++reads) {
+void Connection::ReadAll(bool has_failed) {
+  // A write fails meanwhile if the listener sends.
+  const auto has_ended = [&] { return has_failed || error_ != 0; };
+  for (int reads = 0; has_ended() || reads < kReadsPerTurn; ++reads) {
     if (is_over_ || (is_paused_ && is_open_)) return;
     const ssize_t count = recv(fd_, buffer_.data(), buffer_.size(), 0);
     if (count < 0) {
@@ -143,7 +144,7 @@ void Connection::ReadAll(bool has_ended) {
       listener_->OnData({buffer_.data(), bytes});
     }
     // The socket is empty. After a failure read on, because the error comes last.
-    if (bytes < buffer_.size() && !has_ended) return;
+    if (bytes < buffer_.size() && !has_ended()) return;
   }
 }
 

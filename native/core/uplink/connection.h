@@ -109,7 +109,7 @@ class Connection {
   // OnEvents, with the turn.
   void Handle(bool has_failed, bool is_readable);
   void OnEvents(bool has_failed, bool is_readable);
-  void ReadAll(bool has_ended);
+  void ReadAll(bool has_failed);
   void Put(std::string_view bytes);
   void Decrypt();
   void Flush();

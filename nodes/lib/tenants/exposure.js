@@ -16,8 +16,12 @@ const HOW = 'by the bridge of their network';
 /** Longest record. */
 const MAX_BYTES = 4096;
 
-/** @param {string} file tenants file @returns {string} what its tenants may do, '' = none runs in a container */
-function dangerOf(file) {
+/**
+ * @param {string} file tenants file
+ * @param {boolean} isNamed a node or a variable names it, or its folder; otherwise it is looked for in the home folder
+ * @returns {string} what its tenants may do, '' = none runs in a container
+ */
+function dangerOf(file, isNamed) {
   try {
     const hasContainers = parseTenants(fs.readFileSync(file)).some(({ driver }) =>
       IN_CONTAINERS.includes(driver)
@@ -26,8 +30,8 @@ function dangerOf(file) {
   } catch (error) {
     // A keeper that runs goes on with the file that it read before.
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-    // Without a file there are no tenants.
-    if (code === 'ENOENT') return '';
+    // Without a file there are no tenants. A service that may not look into its home folder has none there.
+    if (code === 'ENOENT' || code === 'ENOTDIR' || (code === 'EACCES' && !isNamed)) return '';
     const reason = message.replace(/\.$/, '');
     return `tenants in containers may reach this port ${HOW}: the tenants file ${file} cannot be used (${reason}).`;
   }
@@ -61,7 +65,10 @@ function exposureProblem(host, { files = [], env = process.env, rulesFile } = {}
   // The keeper's variable. A gateway without it cannot know the range.
   const range = env.SEGANET_TENANTS_SUBNETS?.trim() ?? '';
   if (isLoopback(host) || areRulesApplied(rulesFile, range)) return '';
-  const danger = [...files, ''].map((each) => dangerOf(tenantsFile(each, env))).find(Boolean);
+  const names = env.SEGANET_TENANTS?.trim() || env.SEGANET_HOME?.trim();
+  const danger = [...files, '']
+    .map((each) => dangerOf(tenantsFile(each, env), Boolean(each || names)))
+    .find(Boolean);
   if (!danger) return '';
   const other = areRulesApplied(rulesFile)
     ? `The rules of nftables are not for their networks, which are of ${range} (SEGANET_TENANTS_SUBNETS). `

@@ -47,14 +47,15 @@ function idOf(name) {
 }
 
 /**
- * @param {string} id of a node; in an instance of a subflow it is INSTANCE-NODE, where INSTANCE may be such an id again
+ * @param {string} id of a node. In an instance of a subflow it is INSTANCE-NODE, where INSTANCE may be such an id
+ *   again. The flow file does not have NODE if the subflow is of a package
  * @param {Set<string>} ids of all nodes of the flow file
  * @returns {boolean}
  */
 function isInFlow(id, ids) {
   if (ids.has(id)) return true;
   for (let at = id.indexOf('-'); at >= 0; at = id.indexOf('-', at + 1))
-    if (ids.has(id.slice(0, at)) && isInFlow(id.slice(at + 1), ids)) return true;
+    if (ids.has(id.slice(0, at))) return true;
   return false;
 }
 

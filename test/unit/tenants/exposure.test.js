@@ -85,6 +85,19 @@ test('a tenants file that cannot be reached counts as one with containers', () =
   );
 });
 
+test('a service that may not look into its home folder has no tenants there', () => {
+  // The home folder of users such as nobody.
+  jest.spyOn(os, 'homedir').mockReturnValue('/dev/null');
+  expect(exposureProblem('0.0.0.0', { env: {}, rulesFile })).toBe('');
+  jest.spyOn(fs, 'readFileSync').mockImplementation(() => {
+    throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+  });
+  expect(exposureProblem('0.0.0.0', { env: {}, rulesFile })).toBe('');
+  for (const env of [{ SEGANET_HOME: folder }, { SEGANET_TENANTS: path.join(folder, 'tenants.json') }])
+    expect(exposureProblem('0.0.0.0', { env, rulesFile })).toMatch('cannot be used (EACCES');
+  expect(exposureProblem('0.0.0.0', { files: ['/srv/tenants.json'], env: {}, rulesFile })).toMatch('EACCES');
+});
+
 test('the file of a node counts, too', () => {
   homeOf(container);
   const files = [path.join(folder, 'tenants', 'tenants.json')];

@@ -51,7 +51,7 @@ func (e *Endpoint) sendHandshake(packet []byte) error {
 	}
 	h.generation++
 	h.message, h.made, h.to = slices.Clone(packet), now, Source{}
-	if !initiation && now-h.seen < int64(initiationRecent) && (h.from.Relay || !e.bind.relayOnly.Load()) {
+	if !initiation && now-h.seen < int64(initiationRecent) {
 		h.to = h.from // fixed: an unproven initiation that comes later from elsewhere must not get the copies
 	}
 	generation := h.generation
@@ -103,7 +103,7 @@ func (e *Endpoint) transmitHandshake(generation int) {
 		return // the session lives
 	}
 	r := e.path.Load()
-	if to.Addr.IsValid() && !r.leadsTo(to) {
+	if to.Addr.IsValid() && !r.leadsTo(to) && (to.Relay || !e.bind.relayOnly.Load()) {
 		_ = e.bind.sendTo([][]byte{message}, 0, to)
 	}
 	if r == nil {

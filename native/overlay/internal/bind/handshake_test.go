@@ -3,6 +3,7 @@ package bind
 import (
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -131,17 +132,37 @@ func TestAResponseGoesWhereTheInitiationCameFromBesideThePath(t *testing.T) {
 }
 
 func TestWithoutDirectPathsAResponseGoesByTheRelayAlone(t *testing.T) {
-	b := New()
+	b, r := New(), &record{}
+	var direct atomic.Int32
+	b.SetFaults(&Faults{DropSend: func(netip.AddrPort) bool { direct.Add(1); return true }})
+	b.SetRelay(r)
 	e := b.Endpoint(Key{1}, true)
 	response, _ := messages()
-	for _, relayOnly := range []bool{true, false} {
-		b.SetRelayOnly(relayOnly)
-		e.initiationSeen(b.Now(), Source{netip.MustParseAddrPort("192.0.2.1:1"), false})
+	at := netip.MustParseAddrPort("192.0.2.1:1")
+	send := func(relay bool) {
+		t.Helper()
+		e.initiationSeen(b.Now(), Source{at, relay})
 		if err := e.send([][]byte{response}, 0); err != nil {
 			t.Fatal(err)
 		}
-		if e.handshake.to.Addr.IsValid() == relayOnly {
-			t.Errorf("relay only %v: the response goes to %v, too", relayOnly, e.handshake.to)
-		}
+	}
+	b.SetRelayOnly(true)
+	send(false)
+	if n := direct.Load(); n != 0 {
+		t.Errorf("%d responses went directly", n)
+	}
+	send(true)
+	if n := r.count(device.MessageResponseType); n != 1 {
+		t.Errorf("%d responses went by the relay", n)
+	}
+	b.SetRelayOnly(false)
+	send(false)
+	b.SetRelayOnly(true) // the copies that follow stay away, too
+	if n := direct.Load(); n != 1 {
+		t.Errorf("%d responses went directly", n)
+	}
+	time.Sleep(2 * copiesAfter[0])
+	if n := direct.Load(); n != 1 {
+		t.Errorf("%d copies went directly", n-1)
 	}
 }

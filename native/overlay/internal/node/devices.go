@@ -27,7 +27,7 @@ func (n *Node) openDevices(ctx context.Context) error {
 		return err
 	}
 	n.table, _, err = n.bindDevices(ctx, t)
-	if refusal := (*wire.Error)(nil); errors.As(err, &refusal) && refusal.Code != wire.CodeUnavailable {
+	if refusal := (*wire.Error)(nil); errors.As(err, &refusal) && refusal.Code != wire.CodeUnavailable && refusal.Code != wire.CodeFull {
 		return err // it lasts: a wrong table, or a node that may have no devices
 	}
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -99,7 +98,7 @@ func (f *Forwarder) dialFirst(ctx context.Context, network, to string, port uint
 			ended++
 			if r.err == nil {
 				if network == "udp" {
-					return &datagrams{Conn: r.c, at: r.at, answers: &f.answers, hasOthers: len(addresses) > 1}, nil
+					return &datagrams{Conn: r.c, at: r.at, answers: &f.answers, all: addresses}, nil
 				}
 				f.answers.note(r.at, true)
 				f.answers.forget(addresses[:next], r.at)
@@ -174,15 +173,6 @@ func (a *reachability) note(at netip.Addr, answered bool) {
 	a.known[at] = sign{answered, a.time()}
 }
 
-// fellSilent drops the answer of an address; its refusal stays.
-func (a *reachability) fellSilent(at netip.Addr) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.known[at].answered {
-		delete(a.known, at)
-	}
-}
-
 // forget drops what is known of addresses that were tried in vain beside one that answered.
 func (a *reachability) forget(tried []netip.Addr, answered netip.Addr) {
 	a.mu.Lock()
@@ -198,32 +188,30 @@ func (a *reachability) forget(tried []netip.Addr, answered netip.Addr) {
 // tells whether its address works.
 type datagrams struct {
 	net.Conn
-	at             netip.Addr
-	answers        *reachability
-	hasOthers      bool // the name has other addresses
-	sent, answered atomic.Bool
+	at       netip.Addr
+	answers  *reachability
+	all      []netip.Addr // of the name
+	answered sync.Once
 }
 
 func (d *datagrams) Read(b []byte) (int, error) {
 	n, err := d.Conn.Read(b)
-	if err == nil && !d.answered.Swap(true) {
-		d.answers.note(d.at, true)
+	if err == nil {
+		d.answered.Do(func() { d.answers.note(d.at, true) })
 	}
 	return n, d.refused(err)
 }
 
 func (d *datagrams) Write(b []byte) (int, error) {
 	n, err := d.Conn.Write(b)
-	d.sent.Store(true)
 	return n, d.refused(err)
 }
 
-// Close forgets the address if it gave no answer: it may have fallen silent since it answered.
-func (d *datagrams) Close() error {
-	if d.sent.Load() && !d.answered.Load() {
-		d.answers.fellSilent(d.at)
-	}
-	return d.Conn.Close()
+// isFirst is true if a session that begins now would take the same address.
+func (d *datagrams) isFirst() bool {
+	addresses := slices.Clone(d.all)
+	d.answers.order("udp", addresses)
+	return addresses[0] == d.at
 }
 
 // refused notes an ICMP error: the next session takes another address. The network stack's error has no type.

@@ -3,6 +3,7 @@ package stack
 import (
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -115,8 +116,8 @@ func TestAnAddressThatRefusedIsTriedAgain(t *testing.T) {
 		{func() { a.note(four, false) }, six, six},
 		{func() { a.note(four, true) }, four, four},
 		{func() { a.forget([]netip.Addr{six, four}, four); a.note(six, true); a.note(four, false) }, six, six},
-		{func() { a.fellSilent(six); a.fellSilent(four) }, six, six}, // the refusal stays
-		{func() { now = now.Add(refusalLife) }, four, six},
+		{func() { now = now.Add(refusalLife) }, six, six},
+		{func() { a.forget([]netip.Addr{six}, four) }, four, six},
 	} {
 		step.change()
 		if u, c := first("udp"), first("tcp"); u != step.udp || c != step.tcp {
@@ -125,29 +126,40 @@ func TestAnAddressThatRefusedIsTriedAgain(t *testing.T) {
 	}
 }
 
-// Without a sign of the address that is lost, only the end of its session lets another one be taken.
-func TestASessionWithoutAnAnswerForgetsItsAddress(t *testing.T) {
+// A port that was closed for a moment must not leave a client at an address that is lost without a sign.
+func TestASessionWithoutAnAnswerEndsWhenAnotherAddressIsBetter(t *testing.T) {
 	b, f := without6(t)
 	if err := b.Offer("udp", 5683, echoUDP(t)); err != nil {
 		t.Fatal(err)
 	}
-	f.answers.note(addrB[0], true) // IPv6 worked once
-	ask := func() netip.Addr {
-		c, err := f.Dial(t.Context(), "udp", "hub:5683")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		if _, err := c.Write([]byte("question")); err != nil {
-			t.Fatal(err)
-		}
-		c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-		_, _ = c.Read(make([]byte, 16))
-		return c.(*datagrams).at
+	var later atomic.Int64
+	f.answers.now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+	f.idle = 300 * time.Millisecond
+	f.answers.note(addrB[1], false) // IPv4 has refused
+	at, err := f.Forward("udp", "127.0.0.1:0", "hub:5683")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for i, want := range []netip.Addr{addrB[0], addrB[1], addrB[1]} {
-		if at := ask(); at != want {
-			t.Errorf("session %d was made to %v", i+1, at)
+	c, err := net.Dial("udp", at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ask := func(d time.Duration) bool {
+		for start := time.Now(); time.Since(start) < d; {
+			c.Write([]byte("question"))
+			c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+			if _, err := c.Read(make([]byte, 16)); err == nil {
+				return true
+			}
 		}
+		return false
+	}
+	if ask(time.Second) {
+		t.Fatal("an answer by IPv6")
+	}
+	later.Store(int64(refusalLife))
+	if !ask(20 * time.Second) {
+		t.Fatal("no answer after the refusal has expired")
 	}
 }

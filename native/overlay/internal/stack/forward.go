@@ -41,7 +41,8 @@ type Forwarder struct {
 	sessions chan struct{} // UDP clients
 	pairs    pairs
 	answers  reachability
-	exposed  *exposed // nil: its ports are local ones
+	exposed  *exposed      // nil: its ports are local ones
+	idle     time.Duration // of UDP sessions
 
 	mu     sync.Mutex
 	open   map[string]*listening // by "network local"
@@ -60,7 +61,7 @@ func NewForwarder(n Network, r Resolver, within []netip.Prefix, log *slog.Logger
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Forwarder{network: n, resolver: r, within: within, log: log, slots: make(chan struct{}, MaxConnections),
-		sessions: make(chan struct{}, MaxSessionsUDP), open: map[string]*listening{}}
+		sessions: make(chan struct{}, MaxSessionsUDP), open: map[string]*listening{}, idle: idleUDP}
 }
 
 func (f *Forwarder) inside(a netip.Addr) bool {

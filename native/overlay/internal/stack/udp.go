@@ -110,9 +110,8 @@ func (f *Forwarder) acquireSession(from netip.Addr) (release func(), ok bool) {
 	}
 }
 
-// session carries one client's datagrams until none has passed for idleUDP. If its name has other addresses and this one
-// gives no answer, it ends idleUDP after its start, so that the next session may take another: a lost datagram gives no
-// sign.
+// session carries one client's datagrams until none has passed for f.idle. While it has no answer, it is looked at each
+// f.idle, and ends if the next one would take another address: a lost datagram gives no sign.
 func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client, dial func(context.Context) (net.Conn, error)) error {
 	out, err := dial(ctx)
 	if err != nil {
@@ -138,25 +137,30 @@ func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client,
 			}
 		}
 	}()
-	idle := time.NewTimer(idleUDP)
+	idle := time.NewTimer(f.idle)
 	defer idle.Stop()
-	d, ok := out.(*datagrams)
-	works := !ok || !d.hasOthers
+	d, isByName := out.(*datagrams)
+	answered, passed := !isByName, false
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-idle.C:
-			return c.flush(out)
+			if !passed || answered || !d.isFirst() {
+				return c.flush(out)
+			}
+			passed = false
+			idle.Reset(f.idle)
+			continue
 		case <-active:
-			works = true
+			answered = true
 		case b := <-c.queue:
 			if _, err := out.Write(b); err != nil {
 				return err
 			}
 		}
-		if works {
-			idle.Reset(idleUDP)
+		if passed = true; answered {
+			idle.Reset(f.idle)
 		}
 	}
 }
