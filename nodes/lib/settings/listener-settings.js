@@ -2,6 +2,7 @@
 // The properties of a device listener, and the listener parts that Member needs. All device nodes use it, so that
 // address, TLS and logins are the same for all protocols.
 
+const { LOCAL_HOST } = require('../base/local-host');
 const { byCertificate, byFlow, byPasswords } = require('../login/login-checkers');
 const { deliveryOf, deliveryRows } = require('./delivery');
 const { offerOf, offerRows, reachOf } = require('./overlay-offer');
@@ -24,8 +25,7 @@ const listenerRows = /** @type {const} */ ({
     type: 'text',
     form: 'host',
     default: '127.0.0.1',
-    pattern: /^[0-9a-zA-Z.:-]+$/,
-    shape: 'a local address such as 127.0.0.1 or 0.0.0.0',
+    ...LOCAL_HOST,
     variable: 'SEGANET_DEVICE_HOST',
     help: 'Address that devices connect to.'
   },

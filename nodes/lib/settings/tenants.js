@@ -1,6 +1,7 @@
 'use strict';
 // Settings of a tenants node and of a tenant events node.
 
+const { LOCAL_HOST } = require('../base/local-host');
 const { rows: batchRows } = require('./batch');
 const { schemaOf } = require('./rows');
 
@@ -11,8 +12,7 @@ const host = /** @type {const} */ ({
   type: 'text',
   form: 'host',
   default: '127.0.0.1',
-  pattern: /^[0-9a-zA-Z.:-]+$/,
-  shape: 'a local address such as 127.0.0.1 or 0.0.0.0'
+  ...LOCAL_HOST
 });
 
 const rows = /** @type {const} */ ({

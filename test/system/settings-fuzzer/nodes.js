@@ -22,7 +22,7 @@ const SETTLE_MS = 20000;
 const SILENT = ['seganet-stats'];
 /** External conditions: shown on the canvas and by the launcher, not by a line of the node. */
 const OUTSIDE =
-  /^(disconnected|reconnecting|connecting|refused|waiting|bluetooth|no adapter|\d+ of \d+ fail)/i;
+  /^(?:[\d–, ]+: )?(disconnected|reconnecting|connecting|refused|waiting|bluetooth|no adapter|\d+ of \d+ fail)/i;
 /** Their messages are not records. */
 const NO_RECORDS = [
   'seganet-stats',

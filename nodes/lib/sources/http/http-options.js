@@ -1,6 +1,7 @@
 'use strict';
 // Settings of an http devices node.
 
+const { LOCAL_HOST } = require('../../base/local-host');
 const { isLoopback } = require('../../base/loopback');
 const { choice, flag, integer, recordClass, text } = require('../../base/options');
 const { parsePermissions, publishRule } = require('../../settings/permissions');
@@ -13,7 +14,7 @@ const { shown } = require('../../base/values');
 const listed = (/** @type {unknown} */ value) => value;
 
 const schema = {
-  host: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
+  host: text('127.0.0.1', LOCAL_HOST.pattern, LOCAL_HOST.shape),
   port: integer(0, 65535, 8080),
   path: text(
     'r',

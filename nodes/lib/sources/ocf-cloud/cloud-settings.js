@@ -2,6 +2,7 @@
 // Checks the settings of an ocf cloud node.
 
 const os = require('node:os');
+const { LOCAL_HOST } = require('../../base/local-host');
 const { isLoopback } = require('../../base/loopback');
 const { choice, flag, integer, secret, text } = require('../../base/options');
 const { offerRows } = require('../../settings/overlay-offer');
@@ -26,7 +27,7 @@ const limited = (/** @type {string} */ name, /** @type {number} */ fallback) =>
   integer(...LIMITS[name], fallback);
 const schema = {
   transport: choice(/** @type {const} */ (['tcp', 'tls']), 'tcp'),
-  host: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
+  host: text('127.0.0.1', LOCAL_HOST.pattern, LOCAL_HOST.shape),
   // -1: the port of the transport.
   port: integer(0, 65535, -1),
   tls: text(''),
@@ -46,7 +47,7 @@ const schema = {
   presenceTopic: text('', /^[^+#\0]+$/, 'a topic without + and #'),
   // 0: no HTTP port.
   httpPort: integer(1, 65535, 0),
-  httpHost: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
+  httpHost: text('127.0.0.1', LOCAL_HOST.pattern, LOCAL_HOST.shape),
   httpTls: text(''),
   // '': users by access codes alone.
   issuer: text('', ISSUER, 'an address such as https://accounts.example'),

@@ -1,6 +1,7 @@
 'use strict';
 // The settings of an ocf cloud node that is a region of a cloud with several gateways.
 
+const { LOCAL_HOST } = require('../../base/local-host');
 const { configOf } = require('../../base/node-config');
 const { isTopicName } = require('../../base/kafka-names');
 const { integer, text } = require('../../base/options');
@@ -16,7 +17,7 @@ const MOST_NAMES = 64;
 const schema = {
   // '': the gateway is the only one of its cloud.
   regionAddress: text('', ADDRESS, 'an address in lower case such as coaps+tcp://gateway-1.example:5685'),
-  regionHost: text('0.0.0.0', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
+  regionHost: text('0.0.0.0', LOCAL_HOST.pattern, LOCAL_HOST.shape),
   // -1: that of the address.
   regionPort: integer(1, 65535, -1),
   regionOverlay: text(''),
