@@ -41,14 +41,23 @@ function runBare(...args) {
   }
 }
 
-/** @returns {string[]} tests that need a tool */
-function suitesWithNeeds() {
+/** @param {RegExp} text @returns {string[]} the suites that have it */
+function suitesWith(text) {
   return fs
     .readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.js'))
     .map((name) => path.join('test', name))
-    .filter((name) => /\bneeds\(/.test(fs.readFileSync(path.join(root, name), 'utf8')));
+    .filter((name) => text.test(fs.readFileSync(path.join(root, name), 'utf8')));
 }
+
+test('every suite that makes certificates says that it needs a tool', () => {
+  const made = /\bmakeCertificates\(/;
+  const suites = suitesWith(made).filter(
+    (name) => !/\bneeds\(/.test(fs.readFileSync(path.join(root, name), 'utf8'))
+  );
+  expect(suitesWith(made).length).toBeGreaterThan(5);
+  expect(suites).toEqual([]);
+});
 
 test('finds none of the hidden tools', () => {
   const look = HIDDEN.map((tool) => `command -v ${tool}`).join(';');
@@ -57,7 +66,7 @@ test('finds none of the hidden tools', () => {
 });
 
 test('loads every suite without its tools, and names the missing ones', () => {
-  const suites = suitesWithNeeds();
+  const suites = suitesWith(/\bneeds\(/);
   expect(suites.length).toBeGreaterThan(40);
   const { failures, stderr } = runBare('--testNamePattern', '^no test has this name$', ...suites);
   expect(failures).toEqual([]);

@@ -9,12 +9,15 @@ const { join } = require('node:path');
 const net = require('node:net');
 const { once } = require('node:events');
 const { makeCertificates } = require('../../../bench/harness/certs');
+const { needs } = require('../../../bench/harness/tools');
 const {
   StatusServer,
   MAX_CONNECTIONS,
   MAX_LOGINS,
   MAX_BODY_BYTES
 } = require('../../../nodes/lib/live/status-server');
+
+const { test: withOpenssl } = needs('openssl');
 
 /** @type {StatusServer[]} */
 const servers = [];
@@ -216,7 +219,7 @@ describe('the port of the status page', () => {
     }
   }, 30000);
 
-  test('has the certificate that it is given, and ends handshakes that are no TLS', async () => {
+  withOpenssl('has the certificate that it is given, and ends handshakes that are no TLS', async () => {
     const folder = fs.mkdtempSync(join(os.tmpdir(), 'seganet-status-'));
     try {
       const files = await makeCertificates(folder);
