@@ -31,8 +31,7 @@ function kindOf(file) {
 }
 
 /**
- * Opens a regular file to read. A link is not followed, and a pipe is not waited for, also if it replaced the file a
- * moment ago.
+ * Opens a regular file to read. Neither follows a link nor waits for a pipe, even if one has just replaced the file.
  * @param {string} file
  * @returns {number} the descriptor
  * @throws {Error} with the code of a system error; EINVAL: it is no regular file

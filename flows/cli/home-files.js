@@ -7,8 +7,8 @@ const { SOCKET } = require('../service/control-socket');
 const { isSide, kindOf } = require('./file-kinds');
 
 /**
- * What tenants wrote, and its backups. A running tenant has databases locked, and a hostile one chooses what is in
- * them: the command of the keeper knows how to copy both.
+ * The tenants' data, and their backups. A running tenant keeps databases locked, and a hostile tenant controls their
+ * content. `seganet-tenants backup` handles both.
  */
 const OF_TENANTS = ['volumes', 'backups'].map((name) => path.join('tenants', name));
 /** Made again at need, or of the demo only. */
@@ -118,7 +118,7 @@ function isSaved(name) {
 }
 
 /**
- * Lists the files in the folder of a log that homeFiles() does not find, because the folder is elsewhere.
+ * Lists the files in a log folder outside of the gateway's folder, which homeFiles() does not find.
  * @param {string} home
  * @param {string} directory of a log
  * @returns {{ databases: string[], unreadable: { name: string, code: string }[] }} names, without those of the log

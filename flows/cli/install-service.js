@@ -145,7 +145,7 @@ async function installService({ home: given, print, user, unitDir, force }, outp
 }
 
 /**
- * Lists commands to paste into a shell. The folders may come from a flow of somebody else.
+ * Lists commands to paste into a shell. The folders may come from a flow that another person wrote.
  * @param {Pick<UnitParts, 'home' | 'user' | 'folders'>} parts
  * @returns {string[]}
  */

@@ -108,8 +108,8 @@ function checkClosed(log) {
 }
 
 /**
- * Puts the unpacked files where a gateway expects them, and opens each log. A log whose files have other files in their
- * place, as in backups of version 0.1 of a gateway that has two logs of one engine, gets a folder with a number.
+ * Puts the unpacked files where a gateway expects them, and opens each log. If other files are already in the place of
+ * a log's files, the log gets a folder with a number. This happens with older backups of two logs of one engine.
  * @param {string} stage
  * @returns {{ restored: string, renamed: Map<string, string> }} the new folder of the gateway, and new names of logs
  */
@@ -186,7 +186,7 @@ function swap(restored, home) {
 }
 
 /**
- * Reports where the folder is that was replaced, and the data of tenants in it, which no backup has.
+ * Reports where the replaced folder is, and the tenants' data in it, which no backup contains.
  * @param {string} home
  * @param {string} aside
  * @param {Output} output

@@ -1,5 +1,6 @@
 'use strict';
-// The command `remove` beside a keeper: what the keeper is told, and what the tenants file then has.
+// `seganet-tenants remove` while a keeper runs: the requests that the keeper receives, and the contents of the tenants
+// file at each of them.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -13,11 +14,11 @@ const { TestKeeper } = require('../../fixtures/tenants/keeper');
 let home;
 /** @type {TestKeeper} */
 let keeper;
-/** Requests to the keeper, with the names in the tenants file at that time. @type {[string, ...string[]][]} */
+/** Requests that the keeper received, each with the tenants in the file at that time. @type {[string, ...string[]][]} */
 let asked;
 /** @type {string[]} */
 let notes;
-/** Answers of the keeper, in their order; then 200. @type {{ status: number, body: any }[]} */
+/** The keeper's next answers; after them it answers 200. @type {{ status: number, body: any }[]} */
 let answers;
 
 beforeEach(async () => {
@@ -38,7 +39,7 @@ afterEach(async () => {
   fs.rmSync(path.dirname(home.folder), { recursive: true, force: true });
 });
 
-/** Removes acme. @param {object} [faults] methods of the engine */
+/** Removes acme. @param {object} [faults] methods of the engine that fail */
 const removeAcme = (faults) => {
   const engine = { check: async () => '', stop: async () => {}, remove: async () => {}, ...faults };
   const context = {
@@ -55,14 +56,14 @@ const fails = async () => {
   throw new Error('it does not end');
 };
 
-test('reads the file again in the keeper once the tenant has left it', async () => {
+test('makes the keeper reload the file without the tenant', async () => {
   await removeAcme();
   expect(asked).toEqual([[RELOAD, 'blue']]);
   expect(notes).toEqual([]);
 });
 
 test.each(['stop', 'remove'])(
-  'gives the tenant back to the keeper when the %s of the engine fails',
+  'puts the tenant back into the file when the engine fails to %s it',
   async (fault) => {
     await expect(removeAcme({ [fault]: fails })).rejects.toThrow('it does not end');
     expect(asked).toEqual([
@@ -73,7 +74,7 @@ test.each(['stop', 'remove'])(
   }
 );
 
-test('gives the tenant back when the keeper does not take the file over, and fails with the first reason', async () => {
+test('puts the tenant back when the keeper refuses the file, and reports the first reason', async () => {
   answers = ['the first', 'the second'].map((error) => ({ status: 500, body: { error } }));
   let stops = 0;
   const stop = async () => void stops++;
@@ -86,7 +87,7 @@ test('gives the tenant back when the keeper does not take the file over, and fai
   expect(notes).toEqual([expect.stringMatching(/did not take it over: the second$/)]);
 });
 
-test('changes nothing while the engine does not answer', async () => {
+test('changes nothing if the engine does not answer', async () => {
   await expect(removeAcme({ check: fails })).rejects.toThrow('it does not end');
   expect(asked).toEqual([]);
   expect(readTenants(home.file).map(({ name }) => name)).toEqual(['acme', 'blue']);

@@ -15,7 +15,7 @@ type Places struct {
 	by        map[netip.Prefix]int
 }
 
-// New returns this many places, of which one client gets at most each.
+// New returns `all` places. One client gets at most `each` of them.
 func New(all, each int) *Places {
 	return &Places{all: all, each: each, by: map[netip.Prefix]int{}}
 }

@@ -127,7 +127,7 @@ describe('without room', () => {
     expect(keys.size).toBe(1);
   });
 
-  test('a submission of which nothing is safe is forgotten when its last request has ended', () => {
+  test('forgets a submission without a safe record when its last request has ended', () => {
     const keys = narrow();
     const submission = asked(keys);
     const failed = submission('k', 'a', 10);
