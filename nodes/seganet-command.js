@@ -2,13 +2,12 @@
 
 const { DEFAULT_EXPIRY_S, MAX_EXPIRY_S } = require('./lib/commands/command');
 const { toCommand, toMessage } = require('./lib/commands/command-message');
+const { eachSecond } = require('./lib/base/each-second');
 const { onInput } = require('./lib/base/message-input');
 const { findHost, leaveInert } = require('./lib/engine/join');
 const { integer, choice, text } = require('./lib/base/options');
 const { readSettings } = require('./lib/settings/migrations');
 const { Status } = require('./lib/base/status');
-
-const TICK_MS = 1000;
 
 const schema = {
   take: choice(/** @type {const} */ (['away', 'all', 'none']), 'away'),
@@ -42,7 +41,7 @@ module.exports = function (RED) {
             take: (command, origin) => this.send(toMessage(command, origin))
           });
     const show = () => status.set(shown(host.commands.view()));
-    const timer = setInterval(show, TICK_MS).unref();
+    const endTicks = eachSecond(show);
     show();
 
     // A queued command has a final result later. The message reports only the first result.
@@ -54,7 +53,7 @@ module.exports = function (RED) {
     );
     this.on('close', () => {
       stop();
-      clearInterval(timer);
+      endTicks();
       status.close();
     });
   }

@@ -1,13 +1,13 @@
 'use strict';
 
 const { FlowLogins } = require('./lib/login/flow-logins');
+const { eachSecond } = require('./lib/base/each-second');
 const { onInput } = require('./lib/base/message-input');
 const { findHost, leaveInert } = require('./lib/engine/join');
 const { integer } = require('./lib/base/options');
 const { readSettings } = require('./lib/settings/migrations');
 const { Status } = require('./lib/base/status');
 
-const TICK_MS = 1000;
 const schema = { timeoutMs: integer(100, 9000, 5000) };
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -36,13 +36,13 @@ module.exports = function (RED) {
     const ask = questions.ask.bind(questions);
     logins.flow = ask;
     const status = new Status(this);
-    const timer = setInterval(() => status.set(questions.shown()), TICK_MS);
+    const endTicks = eachSecond(() => status.set(questions.shown()));
     onInput(this, (msg, _send, done) => {
       const problem = questions.answer(msg);
       done(problem ? new Error(problem) : undefined);
     });
     this.on('close', () => {
-      clearInterval(timer);
+      endTicks();
       status.close();
       questions.close();
       if (logins.flow === ask) logins.flow = null;

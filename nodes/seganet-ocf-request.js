@@ -1,5 +1,6 @@
 'use strict';
 
+const { eachSecond } = require('./lib/base/each-second');
 const { onInput } = require('./lib/base/message-input');
 const { flag, integer, text } = require('./lib/base/options');
 const { Status } = require('./lib/base/status');
@@ -7,8 +8,6 @@ const { leaveInert } = require('./lib/engine/join');
 const { readSettings } = require('./lib/settings/migrations');
 const { cloudOf, follow } = require('./lib/sources/ocf-cloud/clouds');
 const { Requesting } = require('./lib/sources/ocf-request/requesting');
-
-const TICK_MS = 1000;
 
 const schema = {
   cloud: text(''),
@@ -38,12 +37,12 @@ module.exports = function (RED) {
     const unfollow = follow(id, (cloud) => requesting.follow(cloud));
     const status = new Status(this);
     const show = () => status.set(shown(Boolean(cloudOf(id)), requesting));
-    const timer = setInterval(show, TICK_MS).unref();
+    const endTicks = eachSecond(show);
     onInput(this, (msg, send, done) => requesting.take(msg, send, done));
     this.on('close', () => {
       unfollow();
       requesting.close();
-      clearInterval(timer);
+      endTicks();
       status.close();
     });
   }

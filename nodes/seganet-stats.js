@@ -1,6 +1,7 @@
 'use strict';
 
 const { findHost, leaveInert } = require('./lib/engine/join');
+const { eachSecond } = require('./lib/base/each-second');
 const { integer, choice } = require('./lib/base/options');
 const { readSettings } = require('./lib/settings/migrations');
 const { Meter } = require('./lib/engine/figures/meter');
@@ -10,8 +11,6 @@ const { version } = require('../package.json');
 
 /** Devices in one message. */
 const PAGE = 1000;
-/** A problem that is shorter may be missing in the heartbeat. */
-const LOOK_MS = 1000;
 
 const schema = {
   intervalS: integer(1, 86400, 10),
@@ -52,10 +51,11 @@ module.exports = function (RED) {
       }
       if (values.agents === 'on') sendAgents(this, host);
     }, values.intervalS * 1000);
-    const looks = heart && setInterval(() => heart.look(healthOf({ host })), LOOK_MS);
+    // A problem that is shorter than a second may be missing in the heartbeat.
+    const endLooks = heart && eachSecond(() => heart.look(healthOf({ host })));
     this.on('close', () => {
       clearInterval(timer);
-      if (looks) clearInterval(looks);
+      endLooks?.();
     });
   }
 

@@ -61,7 +61,7 @@ function runWith(binary, script, args) {
     };
     process.on(signal, forwards[signal]);
   });
-  var watch = endWithNpm(child);
+  var watch = process.env.npm_lifecycle_event ? endWithNpm(child) : undefined;
   child.on('error', function (error) {
     fail('Cannot start ' + binary + ': ' + error.message);
   });
@@ -86,7 +86,7 @@ function runWith(binary, script, args) {
 function endWithNpm(child) {
   var parent = process.ppid;
   return setInterval(function () {
-    if (process.env.npm_lifecycle_event && process.ppid !== parent) {
+    if (process.ppid !== parent) {
       parent = process.ppid;
       child.kill('SIGTERM');
     }

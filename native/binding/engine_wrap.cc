@@ -196,6 +196,7 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::EndRestore>("endRestore"),
                       InstanceMethod<&EngineWrap::HoldReading>("holdReading"),
                       InstanceMethod<&EngineWrap::Stats>("stats"),
+                      InstanceMethod<&EngineWrap::Fingerprint>("fingerprint"),
                       InstanceMethod<&EngineWrap::Parts>("parts"),
                       InstanceMethod<&EngineWrap::Close>("close")});
 }
@@ -428,6 +429,10 @@ void EngineWrap::HoldReading(const Napi::CallbackInfo& info) {
 
 Napi::Value EngineWrap::Stats(const Napi::CallbackInfo& info) {
   return ReadStats(info.Env(), &handle_->engine);
+}
+
+Napi::Value EngineWrap::Fingerprint(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), ReadFingerprint(&handle_->engine));
 }
 
 Napi::Value EngineWrap::Parts(const Napi::CallbackInfo& info) {

@@ -59,6 +59,7 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   void EndRestore(const Napi::CallbackInfo& info);
   void HoldReading(const Napi::CallbackInfo& info);
   Napi::Value Stats(const Napi::CallbackInfo& info);
+  Napi::Value Fingerprint(const Napi::CallbackInfo& info);
   Napi::Value Parts(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);
 

@@ -87,7 +87,61 @@ Napi::Object DeskOf(Napi::Env env, const DeskFigures& figures) {
   return desk;
 }
 
+// A hash of numbers (FNV-1a by words; offset and prime as in
+// http://www.isthe.com/chongo/tech/comp/fnv/).
+class Mix {
+ public:
+  void Add(auto value) { hash_ = (hash_ ^ static_cast<uint64_t>(value)) * 0x100000001b3; }
+  void AddAll(const auto& values) {
+    for (const auto& value : values) Add(value);
+  }
+  // The bits that a double holds exactly.
+  double Exact() const { return static_cast<double>(hash_ >> 11); }
+
+ private:
+  uint64_t hash_ = 0xcbf29ce484222325;
+};
+
 }  // namespace
+
+double ReadFingerprint(Engine* engine) {
+  std::array<uint64_t, kCounters> counters;
+  std::array<std::array<uint64_t, kClassSlots>, kDrops> drops;
+  std::array<uint64_t, kCloseReasonCount> close_reasons;
+  engine->ReadCounters(&counters, &drops, &close_reasons);
+  Mix mix;
+  mix.AddAll(counters);
+  for (const auto& row : drops) mix.AddAll(row);
+  mix.AddAll(close_reasons);
+  mix.Add(engine->devices());
+  mix.Add(engine->budget().held());
+  mix.Add(engine->slowed_from());
+  mix.Add(engine->deferred());
+  mix.Add(engine->windows());
+  for (uint8_t c = 1; c <= kClasses; ++c) mix.Add(engine->budget().records(c));
+  const LedgerSums log = engine->store().ledger()->sums();
+  mix.AddAll(engine->Unsaved());
+  mix.AddAll(log.stored);
+  mix.AddAll(log.backlog);
+  mix.AddAll(engine->Delivered());
+  for (const Stage& stage : engine->plan()->stages()) {
+    for (const StageCounters& worker : stage.shared->counters) {
+      mix.Add(worker.records_in.Get());
+      mix.Add(worker.records_out.Get());
+      mix.Add(worker.batches.Get());
+      mix.Add(worker.copies_dropped.Get());
+      mix.Add(worker.filtered.Get());
+    }
+  }
+  mix.Add(engine->rebalanced().moved);
+  mix.Add(engine->rebalanced().undone);
+  const DeskFigures desk = engine->desk_figures();
+  for (const uint64_t value : {desk.passed, desk.answered, desk.refused, desk.asked, desk.full,
+                               uint64_t{desk.open_asks}, uint64_t{desk.events}}) {
+    mix.Add(value);
+  }
+  return mix.Exact();
+}
 
 Napi::Array ReadParts(Napi::Env env, const Plan& plan) {
   Napi::Array rows = Napi::Array::New(env);

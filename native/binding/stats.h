@@ -10,6 +10,10 @@ namespace seganet::binding {
 
 Napi::Object ReadStats(Napi::Env env, Engine* engine);
 
+// Returns a number that changes when a figure of EngineStats changes, except those that only time
+// changes: how busy and how silent a worker is.
+double ReadFingerprint(Engine* engine);
+
 // Returns the PartStats of the plan's split stages.
 Napi::Array ReadParts(Napi::Env env, const Plan& plan);
 

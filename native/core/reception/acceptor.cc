@@ -19,7 +19,6 @@ namespace seganet {
 namespace {
 
 constexpr int kAcceptsPerTurn = 64;
-constexpr uint64_t kSweepMs = 250;
 constexpr int kNice = 5;
 
 std::string AddressText(const sockaddr_storage& address) {
@@ -51,15 +50,11 @@ void Acceptor::OnStart() {
   // which is harmless.
   setpriority(PRIO_PROCESS, static_cast<id_t>(tid()), kNice);
 #endif
-  uv_timer_init(loop(), &sweep_);
-  sweep_.data = this;
-  uv_timer_start(
-      &sweep_, [](uv_timer_t* timer) { static_cast<Acceptor*>(timer->data)->Sweep(); }, kSweepMs,
-      kSweepMs);
+  sweep_.Start(loop());
 }
 
 void Acceptor::OnStop() {
-  uv_close(reinterpret_cast<uv_handle_t*>(&sweep_), nullptr);
+  sweep_.Close();
   std::vector<uint32_t> stages;
   for (const auto& [stage, listener] : listeners_) stages.push_back(stage);
   for (uint32_t stage : stages) CloseListener(stage);
@@ -147,6 +142,7 @@ bool Acceptor::Adopt(uint32_t stage, int fd, const StreamPeer& peer) {
 
 void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer) {
   counters_.Add(Counter::kConnectionsAccepted);
+  sweep_.Stir();
   // Connections that send nothing make room for later ones, so a flood of them cannot keep other
   // devices out.
   const bool is_full = connections_->load(std::memory_order_relaxed) >=
@@ -185,8 +181,10 @@ void Acceptor::EvictOldest(Listener* listener) {
   Close(listener->half_open.front());
 }
 
-void Acceptor::Sweep() {
+// Returns true if nothing waits for the next sweep.
+bool Acceptor::Sweep() {
   const int64_t now = MonotonicUs();
+  bool is_still = true;
   for (const auto& [stage, listener] : listeners_) {
     // All half-open connections of a listener have the same timeout, so the oldest expire first.
     while (!listener->half_open.empty() && listener->half_open.front()->deadline_us <= now) {
@@ -195,9 +193,12 @@ void Acceptor::Sweep() {
     }
     if (listener->fd >= 0 && !uv_is_active(reinterpret_cast<uv_handle_t*>(&listener->poll))) {
       Poll(listener);
+      is_still = false;
     }
+    is_still = is_still && listener->half_open.empty();
   }
-  if (options_.on_sweep) options_.on_sweep();
+  if (options_.on_sweep && !options_.on_sweep()) is_still = false;
+  return is_still;
 }
 
 }  // namespace seganet

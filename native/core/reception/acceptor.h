@@ -15,6 +15,7 @@
 
 #include "core/base/counters.h"
 #include "core/loop/loop_thread.h"
+#include "core/loop/sweep_timer.h"
 #include "core/protocol/close_reason.h"
 #include "core/reception/desk_options.h"
 #include "core/reception/handshake.h"
@@ -70,7 +71,8 @@ struct StreamPeer {
 
 struct AcceptorOptions {
   size_t max_connections = 10'000;  // open and half-open together
-  std::function<void()> on_sweep;   // called four times a second; may be empty
+  // Called by each sweep, see SweepTimer; may be empty. Returns true if nothing waits for the next.
+  std::function<bool()> on_sweep;
 };
 
 using CloseReasonCounters = std::array<SingleWriter, kCloseReasonCount>;
@@ -117,7 +119,7 @@ class Acceptor : public LoopThread {
   void Admit(Listener* listener, int fd, const StreamPeer& peer);
   void EvictOldest(Listener* listener);
   void CloseListener(uint32_t stage);
-  void Sweep();
+  bool Sweep();
 
   // acceptor_half_open.cc
   void Poll(HalfOpen* connection, int events);
@@ -140,7 +142,7 @@ class Acceptor : public LoopThread {
   std::list<HalfOpen*> large_;                     // those with over kFreeBytes, oldest first
   size_t large_bytes_ = 0;                         // held by large_
   uint64_t last_login_ = 0;
-  uv_timer_t sweep_;
+  SweepTimer sweep_{[this] { return Sweep(); }};
   CounterBlock counters_;
   CloseReasonCounters close_reasons_;
 };

@@ -107,7 +107,7 @@ Status Engine::Start(const EngineOptions& options) {
   AcceptorOptions acceptor_options;
   acceptor_options.max_connections = options.max_devices;
   // The sweep runs on the acceptor's thread, which has the least to do.
-  acceptor_options.on_sweep = [this] { Sweep(); };
+  acceptor_options.on_sweep = [this] { return Sweep(); };
   acceptor_ = std::make_unique<Acceptor>(
       acceptor_options, &connections_, &logins_, [this](Handoff handoff) {
         const auto route = Route();
@@ -331,10 +331,14 @@ void Engine::ResumeWorkers() {
   for (const auto& worker : workers_) worker->Resume();
 }
 
-void Engine::Sweep() {
+// Returns true if no record waits for a time.
+bool Engine::Sweep() {
   const int64_t now = MonotonicUs();
   for (const auto& lanes : AllLanes()) lanes->Sweep(now);
   exchange_.Tick(now);
+  const auto backlog = store_.ledger()->sums().backlog;
+  return budget_.held() == 0 && !slowed() &&
+         std::all_of(backlog.begin(), backlog.end(), [](int64_t records) { return records == 0; });
 }
 
 void Engine::EndUnfinished() {

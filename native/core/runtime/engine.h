@@ -245,7 +245,7 @@ class Engine : private ReceiptSink {
   // A connection moves to `worker`; a null parcel if it has closed.
   void ArriveAtDesk(uint32_t worker, uint64_t connection,
                     const std::shared_ptr<DeskParcel>& parcel);
-  void Sweep();
+  bool Sweep();
   void ResumeWorkers();
   void EndUnfinished();
   std::unique_lock<std::mutex> Route();

@@ -14,7 +14,6 @@ namespace seganet {
 namespace {
 
 constexpr size_t kReadBufferBytes = 16'384;
-constexpr uint64_t kSweepMs = 250;
 constexpr size_t kPushesPerTurn = 1024;
 constexpr size_t kModeratedDevices = 32;
 
@@ -69,15 +68,9 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
 Worker::~Worker() { Stop(); }
 
 void Worker::OnStart() {
-  const auto init_timer = [this](uv_timer_t* timer) {
-    uv_timer_init(loop(), timer);
-    timer->data = this;
-  };
-  init_timer(&deadline_timer_);
-  init_timer(&sweep_timer_);
-  uv_timer_start(
-      &sweep_timer_, [](uv_timer_t* timer) { static_cast<Worker*>(timer->data)->Sweep(); },
-      kSweepMs, kSweepMs);
+  uv_timer_init(loop(), &deadline_timer_);
+  deadline_timer_.data = this;
+  sweep_timer_.Start(loop());
   load_.Begin(MonotonicUs());
   // Once per turn of the loop, not once per record.
   uv_prepare_init(loop(), &before_poll_);
@@ -93,6 +86,7 @@ void Worker::OnStart() {
     self->FlushDesk();
     self->Moderate();
     self->ArmTimer();
+    self->sweep_timer_.EndTurn();
   });
 }
 
@@ -113,7 +107,7 @@ void Worker::OnStop() {
   CloseEndpoints(0);
   commands_.AllGone();
   uv_close(Handle(&deadline_timer_), nullptr);
-  uv_close(Handle(&sweep_timer_), nullptr);
+  sweep_timer_.Close();
   uv_close(Handle(&before_poll_), nullptr);
 }
 
@@ -382,7 +376,8 @@ void Worker::OnTime() {
   ResumeRated(now);
 }
 
-void Worker::Sweep() {
+// Returns true if nothing waits for the next sweep.
+bool Worker::Sweep() {
   const int64_t now = MonotonicUs();
   load_.Measure(now, agents_.size());
   wheel_.Turn(now, [now](TimeWheel::Item* item) { return static_cast<Agent*>(item)->OnTime(now); });
@@ -405,6 +400,16 @@ void Worker::Sweep() {
   ServePushes();
   ResumeAgents();
   ResumeAfterFlow();
+  return IsStill();
+}
+
+// Returns true if no device waits for a time that is shorter than some seconds.
+bool Worker::IsStill() const {
+  const bool is_paused = std::any_of(paused_.begin(), paused_.end(),
+                                     [](const auto& agents) { return !agents.empty(); });
+  return reading_ && !held_ && !is_paused && flow_paused_.empty() && moves_.empty() &&
+         lingering_.waiting() == 0 && unfinished_.bytes() == 0 && endpoints_.empty() &&
+         desk_rows_.empty() && shared_.throttle->slowed_from() == 0;
 }
 
 }  // namespace seganet

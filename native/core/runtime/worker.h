@@ -42,6 +42,7 @@
 #include "core/devices/wills.h"
 #include "core/loop/loop_thread.h"
 #include "core/loop/memory_share.h"
+#include "core/loop/sweep_timer.h"
 #include "core/loop/time_wheel.h"
 #include "core/loop/wakeup_moderation.h"
 #include "core/plan/deferred_receipts.h"
@@ -374,7 +375,8 @@ class Worker : public LoopThread,
   void RunPushed(std::string_view frame);
   bool IdentifyPushed(uint32_t stage, Record* record);
   bool AsksForSafety(uint32_t stage, const Record& record) const;
-  void Sweep();
+  bool Sweep();
+  bool IsStill() const;
   void OnTime();
   void ArmTimer();
   void Moderate();
@@ -427,7 +429,7 @@ class Worker : public LoopThread,
   Now now_;                                      // time of the current read or wake-up
   LingeringClose lingering_;
   uv_timer_t deadline_timer_;
-  uv_timer_t sweep_timer_;
+  SweepTimer sweep_timer_{[this] { return Sweep(); }};
   uv_prepare_t before_poll_;
   uint32_t clock_reads_ = 0;  // device reads since the clock was read
   bool unread_ = false;       // a device has more to read than its share of this turn

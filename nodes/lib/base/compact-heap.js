@@ -7,6 +7,8 @@ const vm = require('node:vm');
 
 /** Time between two looks at the load. */
 const EVERY_MS = 10_000;
+/** A look that is this much late means that the process was stopped (SIGSTOP, a frozen container, a laptop's sleep). */
+const LATE_MS = 2_000;
 /** Fraction of a core that the whole process may take meanwhile, its native threads included. */
 const IDLE_CORES = 0.05;
 
@@ -23,10 +25,12 @@ function compactWhenIdle(compact = compactHeap) {
   const timer = setInterval(() => {
     const used = process.cpuUsage(before);
     const now = performance.now();
-    const cores = (used.user + used.system) / 1000 / (now - at);
+    const ms = now - at;
+    const cores = (used.user + used.system) / 1000 / ms;
     before = process.cpuUsage();
     at = now;
-    if (cores >= IDLE_CORES) return;
+    // What ended the stop, such as a request for a paused tenant, must not wait for the collection.
+    if (cores >= IDLE_CORES || ms > EVERY_MS + LATE_MS) return;
     clearInterval(timer);
     compact();
   }, EVERY_MS);

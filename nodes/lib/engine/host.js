@@ -11,6 +11,7 @@
 
 const { Planner } = require('./planner');
 const { Complaints } = require('../base/complaints');
+const { eachSecond } = require('../base/each-second');
 const { guard } = require('../base/guard');
 const { Inbox } = require('./inbox');
 const { Pump } = require('./pump');
@@ -31,8 +32,8 @@ const { empty, tellLeft } = require('./ending');
 const { unsafeRecords, sum } = require('./drain');
 const { snapshotOf } = require('./figures/snapshot');
 const { SpareMemory } = require('./spare-memory');
+const { Stillness } = require('./stillness');
 
-const TICK_MS = 1000;
 const UPLINK_STOP_MS = 2000;
 const LOG_STOP_MS = 2000;
 const TLS_STOP_MS = 1000;
@@ -93,7 +94,8 @@ class EngineHost {
   #traffic;
   #isReplanning;
   #spareMemory;
-  #timer;
+  #stillness = new Stillness();
+  #endTicks;
 
   /**
    * @param {HostOptions} options
@@ -183,7 +185,7 @@ class EngineHost {
     });
     this.#isReplanning = false;
     this.#spareMemory = new SpareMemory(() => context.native.releaseMemory?.());
-    this.#timer = setInterval(() => this.tick(), TICK_MS).unref();
+    this.#endTicks = eachSecond(() => this.tick());
   }
 
   /**
@@ -347,7 +349,7 @@ class EngineHost {
     await empty(this, until);
     await this.uplinks.stop(UPLINK_STOP_MS);
     this.commands.close();
-    clearInterval(this.#timer);
+    this.#endTicks();
     this.inbox.run();
     if (this.log) this.engine.saveSessions();
     await this.log?.stop(LOG_STOP_MS);
@@ -382,17 +384,24 @@ class EngineHost {
   }
 
   tick() {
-    const stats = this.engine.stats();
-    const rates = this.#meter.read(stats);
-    for (const member of this.#members.values()) member.count(rates);
-    this.rates = rates;
-    this.history.add(stats);
+    const isStill = !this.#spareMemory.isWaiting && this.#stillness.isStill(this);
+    const stats = isStill ? null : this.#measure();
     this.#onDoorbell();
     this.deliveries.tick();
     this.log?.tick();
-    this.#spareMemory.tick(stats);
     if (!this.#deploys.isUnderWay) this.#planner.tick();
-    for (const member of this.#members.values()) guard(() => member.tick(stats, rates), this.#onFault);
+    if (!stats) return;
+    this.#spareMemory.tick(stats);
+    for (const member of this.#members.values()) guard(() => member.tick(stats, this.rates), this.#onFault);
+  }
+
+  /** @returns {EngineStats} */
+  #measure() {
+    const stats = this.engine.stats();
+    this.rates = this.#meter.read(stats);
+    for (const member of this.#members.values()) member.count(this.rates);
+    this.history.add(stats);
+    return stats;
   }
 }
 

@@ -314,6 +314,16 @@ class Member {
   }
 
   /**
+   * True if the node's status depends on nothing that changes unnoticed: only on the figures of the engine, the plan,
+   * and the reports of the uplinks and the log.
+   */
+  get isSteady() {
+    const { figures, list, operator, tenants, tlsState } = this;
+    const isPlain = !figures && !list && !operator && !tenants && !this.#isOpen && !tlsState;
+    return isPlain && !this.#listening?.refused && !this.host.inbox.waits(this.stage) && this.#passed === 0;
+  }
+
+  /**
    * Updates the node's status. Called once a second.
    * @param {EngineStats} stats
    * @param {Rates} rates

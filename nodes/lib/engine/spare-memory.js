@@ -22,6 +22,11 @@ class SpareMemory {
     this.#release = release;
   }
 
+  /** True if there is memory to return after some quiet seconds. */
+  get isWaiting() {
+    return this.#mostBytes >= 2 * LEAST_BYTES || this.#mostBacklog >= LEAST_BACKLOG;
+  }
+
   /**
    * Call it once a second.
    * @param {{ heldBytes: number, backlogRecords: number[] }} stats of the engine
@@ -31,8 +36,7 @@ class SpareMemory {
     this.#mostBytes = Math.max(this.#mostBytes, heldBytes);
     this.#mostBacklog = Math.max(this.#mostBacklog, backlog);
     this.#quietTicks = backlog === 0 && heldBytes < LEAST_BYTES ? this.#quietTicks + 1 : 0;
-    const isDue = this.#mostBytes >= 2 * LEAST_BYTES || this.#mostBacklog >= LEAST_BACKLOG;
-    if (this.#quietTicks < QUIET_TICKS || !isDue) return;
+    if (this.#quietTicks < QUIET_TICKS || !this.isWaiting) return;
     this.#mostBytes = heldBytes;
     this.#mostBacklog = 0;
     this.#quietTicks = 0;

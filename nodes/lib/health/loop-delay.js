@@ -1,22 +1,24 @@
 'use strict';
 
+const { eachSecond } = require('../base/each-second');
+
 const TICK_MS = 1000;
 const SPAN = 60;
 
-/** Measures how long Node-RED's event loop was blocked, with one timer a second. */
+/** Measures how long Node-RED's event loop was blocked, once a second. */
 class LoopDelay {
   #now;
   #due;
   /** Of the last minute, in ms. @type {number[]} */
   #delays;
-  #timer;
+  #end;
 
   /** @param {() => number} [now] ms */
   constructor(now = () => performance.now()) {
     this.#now = now;
     this.#due = now() + TICK_MS;
     this.#delays = [];
-    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
+    this.#end = eachSecond(() => this.#tick());
   }
 
   #tick() {
@@ -32,7 +34,7 @@ class LoopDelay {
   }
 
   close() {
-    clearInterval(this.#timer);
+    this.#end();
   }
 }
 

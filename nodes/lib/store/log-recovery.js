@@ -71,6 +71,8 @@ class LogRecovery {
     this.damages = 0;
     this.asideAt = -Infinity;
     this.lastGoodRow = -1;
+    /** Times that free space was returned to the disk. */
+    this.shrinks = 0;
     /** Dead letters of a transaction that has not been committed yet. @type {import('./dead-letters').Moved[]} */
     this.moving = [];
     /** @type {NodeJS.Timeout | undefined} */
@@ -255,6 +257,7 @@ class LogRecovery {
       return free >= (this.isDry ? VACUUM_PAGES : Math.max(MIN_FREE_PAGES, used));
     };
     if (!isWorthIt()) return;
+    this.shrinks++;
     for (let step = 0; step < VACUUM_STEPS && isWorthIt(); step++) database.vacuum(VACUUM_PAGES);
     // Only this truncates the file.
     database.checkpoint('TRUNCATE');

@@ -148,6 +148,24 @@ class Store {
     await copyDatabase(database.db, file, () => this.stopping !== null || this.isStopped);
   }
 
+  /**
+   * Changes with everything that tick() looks after, '' = it must not be left out.
+   * @returns {string}
+   */
+  get activity() {
+    const { commits, usage, dead, quarantine, rowCheck, recovery } = this;
+    if (this.condition.state !== 'ready') return '';
+    const counts = [
+      commits,
+      usage.totalChunks,
+      dead.count,
+      quarantine.count,
+      rowCheck.after,
+      recovery.shrinks
+    ];
+    return counts.join();
+  }
+
   /** Call it once a second. */
   tick() {
     if (this.isStopped) return;

@@ -64,6 +64,11 @@ class SessionStore {
     });
   }
 
+  /** True: it tries again at the next tick(). */
+  get isWaiting() {
+    return this.#waits;
+  }
+
   /** Call it once a second. */
   tick() {
     this.#waits = false;

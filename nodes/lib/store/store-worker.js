@@ -9,6 +9,7 @@
 const fs = require('node:fs');
 const { parentPort, workerData } = require('node:worker_threads');
 const { compactWhenIdle } = require('../base/compact-heap');
+const { QuietSeconds } = require('../base/quiet-seconds');
 const { DeadLetterDesk } = require('./dead-letter-desk');
 const { fileBytes } = require('./log-folder');
 const { Store } = require('./log-store');
@@ -32,6 +33,7 @@ const problems = new Map();
 const writtenBefore = threadWrites();
 /** The last reported condition. */
 let reported = '';
+const quiet = new QuietSeconds();
 
 /** @param {string} code @param {string} reason */
 function problem(code, reason) {
@@ -101,6 +103,9 @@ function fileBytesOrZero() {
 }
 
 function everySecond() {
+  const { activity } = store;
+  const isStill = activity !== '' && !sessions.isWaiting && problems.size === 0;
+  if (isStill && quiet.skips(activity) && !isStopping) return;
   store.tick();
   sessions.tick();
   report();

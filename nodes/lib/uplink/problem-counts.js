@@ -10,6 +10,10 @@ class ProblemCounts {
     this.#problems.set(code, { reason, count: (this.#problems.get(code)?.count ?? 0) + 1 });
   }
 
+  get isEmpty() {
+    return this.#problems.size === 0;
+  }
+
   /** @returns {{ code: string, reason: string, count: number }[]} since the last call */
   take() {
     const all = [...this.#problems].map(([code, problem]) => ({ code, ...problem }));

@@ -8,6 +8,7 @@
 
 const { parentPort, workerData } = require('node:worker_threads');
 const { compactWhenIdle } = require('../base/compact-heap');
+const { QuietSeconds } = require('../base/quiet-seconds');
 const { isIdle } = require('./sending/batch-ages');
 const { CommandSession } = require('./commands/command-session');
 const { Compression } = require('./compression');
@@ -45,6 +46,9 @@ let stopBy = 0;
 let poll;
 /** Checks the health four times a second. @type {NodeJS.Timeout | undefined} */
 let health;
+const quiet = new QuietSeconds();
+/** The last reported state without changes is repeated only now and then. */
+const reportsApart = options.stateMs !== SECOND_MS;
 
 const turns = new Turns({ native, run, load });
 const now = () => performance.now();
@@ -150,10 +154,24 @@ function stopPolling() {
 
 function everySecond() {
   checkHealth();
+  if (isStill() && quiet.skips(activity())) return;
   for (const group of groups) group.everySecond();
   compression.everySecond();
   for (const each of problems.take()) port.postMessage({ type: 'problem', ...each });
   pumpAll();
+  if (!reportsApart) report();
+}
+
+/** True if nothing waits for a time. */
+function isStill() {
+  return !health && !poll && !compression.isUsed && problems.isEmpty;
+}
+
+/** @returns {number} changes when packets are sent, acknowledged or refused */
+function activity() {
+  let sum = commands?.activity ?? 0;
+  for (const { feeder } of groups) sum += feeder.activity;
+  return sum;
 }
 
 function checkHealth() {
@@ -230,9 +248,9 @@ port.on('message', (message) => {
 
 const timers = [
   setInterval(everySecond, SECOND_MS),
+  setInterval(renewFiles, FILES_MS),
   // Registered after everySecond(), which updates the numbers once a second.
-  setInterval(report, options.stateMs),
-  setInterval(renewFiles, FILES_MS)
+  ...(reportsApart ? [setInterval(report, options.stateMs)] : [])
 ];
 
 compactWhenIdle();

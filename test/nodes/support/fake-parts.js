@@ -25,6 +25,7 @@ class Engine {
       held: [],
       /** The number of them on disk; the first ones are. */
       stored: 0,
+      looks: 0,
       /** Records only on disk. */
       backlog: 0,
       /** Records in open batches. */
@@ -166,6 +167,11 @@ class Engine {
   saveSessions() {
     calls.push('saveSessions');
   }
+  /** Each look finds something new. */
+  fingerprint() {
+    return ++this.looks;
+  }
+
   stats() {
     const stages = this.plan.stages.map(({ id }) => {
       const records = this.pushes.filter(({ stage }) => stage === id).length;

@@ -41,3 +41,11 @@ test('compacts once', () => {
   expect(compact).toHaveBeenCalledTimes(1);
   expect(jest.getTimerCount()).toBe(0);
 });
+
+test('does not take the time in which the process was stopped for idleness', () => {
+  const now = jest.spyOn(performance, 'now');
+  now.mockReturnValue(performance.now() + 600_000);
+  pass(10_000, 0.001);
+  expect(compact).not.toHaveBeenCalled();
+  now.mockRestore();
+});

@@ -107,6 +107,12 @@ class CommandSession {
     return Boolean(this.keeper) || this.reports.size > 0;
   }
 
+  /** Changes with each command and each report. */
+  get activity() {
+    const { received, retained, ignored, commandAcks, reports } = this;
+    return received + retained + ignored + commandAcks.acknowledged + reports.sent + reports.dropped;
+  }
+
   /** Call it once a second, and several times a second while isWatched. */
   checkHealth() {
     this.keeper?.check();

@@ -191,6 +191,12 @@ class Feeder {
     if (this.isFull) this.schedule();
   }
 
+  /** Changes with each packet that is sent, acknowledged or given up. */
+  get activity() {
+    const { published, redelivered, acknowledged, failed } = this.sender;
+    return published + redelivered + acknowledged + failed;
+  }
+
   /** Call it once a second. */
   everySecond() {
     const { link } = this.sender;

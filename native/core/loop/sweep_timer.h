@@ -1,0 +1,72 @@
+// The timer of a loop for work that is due now and then: four times a second while something
+// happens on the loop, once a second after some seconds in which nothing did. Wake-ups are most of
+// what a gateway costs while its devices are silent.
+#ifndef SEGANET_CORE_LOOP_SWEEP_TIMER_H_
+#define SEGANET_CORE_LOOP_SWEEP_TIMER_H_
+
+#include <uv.h>
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+namespace seganet {
+
+// Thread safety: the loop's thread.
+class SweepTimer {
+ public:
+  static constexpr uint64_t kBusyMs = 250;
+  static constexpr uint64_t kStillMs = 1000;
+  // Sweeps without an event between them, after which the slow pace begins.
+  static constexpr uint32_t kStillSweeps = 12;
+
+  // sweep: returns true if nothing waits that four times a second would serve sooner.
+  explicit SweepTimer(std::function<bool()> sweep) : sweep_(std::move(sweep)) {}
+  SweepTimer(const SweepTimer&) = delete;
+  SweepTimer& operator=(const SweepTimer&) = delete;
+
+  void Start(uv_loop_t* loop) {
+    uv_timer_init(loop, &timer_);
+    timer_.data = this;
+    SetPace(kBusyMs);
+  }
+
+  // REQUIRES: Start was called. The object must live until the loop has closed the handle.
+  void Close() { uv_close(reinterpret_cast<uv_handle_t*>(&timer_), nullptr); }
+
+  // An event was handled: the fast pace begins, or goes on.
+  void Stir() {
+    still_sweeps_ = 0;
+    if (pace_ms_ != kBusyMs) SetPace(kBusyMs);
+  }
+
+  // Call it at the end of each turn of the loop: a turn that was not a sweep had an event.
+  void EndTurn() {
+    if (!std::exchange(swept_, false)) Stir();
+  }
+
+  uint64_t pace_ms() const { return pace_ms_; }
+
+ private:
+  void SetPace(uint64_t ms) {
+    pace_ms_ = ms;
+    uv_timer_start(
+        &timer_, [](uv_timer_t* timer) { static_cast<SweepTimer*>(timer->data)->Sweep(); }, ms, ms);
+  }
+
+  void Sweep() {
+    swept_ = true;
+    if (!sweep_()) return Stir();
+    if (++still_sweeps_ == kStillSweeps) SetPace(kStillMs);
+  }
+
+  const std::function<bool()> sweep_;
+  uv_timer_t timer_{};
+  uint64_t pace_ms_ = kBusyMs;
+  uint32_t still_sweeps_ = 0;
+  bool swept_ = false;
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_LOOP_SWEEP_TIMER_H_
