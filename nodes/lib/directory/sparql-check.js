@@ -8,9 +8,13 @@ const MAX_LENGTH = 8192;
 const MAX_DEPTH = 64;
 const FORMS = ['SELECT', 'ASK', 'CONSTRUCT', 'DESCRIBE'];
 const UPDATES = ['INSERT', 'DELETE', 'LOAD', 'CLEAR', 'DROP', 'CREATE', 'ADD', 'MOVE', 'COPY', 'WITH'];
-// An IRI, a string, a comment, a name with a prefix, a variable, or a word. Text in quotes has no keywords.
+// An IRI, a string, a comment, an escaped character, a variable, or a run of letters, digits, dots and hyphens, which
+// is a name if it has a colon. Text in quotes has no keywords. A run is read as a whole, also without a colon: reading
+// it again from each of its characters would take quadratic time.
 const TOKEN =
-  /<[^<>"{}|^`\\\s]*>|"""(?:[^\\]|\\.)*?"""|'''(?:[^\\]|\\.)*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[?$@][\p{L}\p{N}_-]+|[\p{L}\p{N}_.-]*:[\p{L}\p{N}_.%:-]*|[\p{L}_][\p{L}\p{N}_]*/gsu;
+  /<[^<>"{}|^`\\\s]*>|"""(?:[^\\]|\\.)*?"""|'''(?:[^\\]|\\.)*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|\\.|[?$@][\p{L}\p{N}_-]+|[\p{L}\p{N}_.-]+(?::(?:[\p{L}\p{N}_.%:-]|\\.)*)?|:(?:[\p{L}\p{N}_.%:-]|\\.)*/gsu;
+const RUN = /^[\p{L}\p{N}_.-]+$/u;
+const WORD = /[\p{L}_][\p{L}\p{N}_]*/gu;
 
 /**
  * @param {unknown} query
@@ -26,7 +30,7 @@ function checkSparql(query) {
   if (query.length > MAX_LENGTH)
     throw new DirectoryError(400, `A query has at most ${MAX_LENGTH} characters.`);
   const words = (query.match(TOKEN) ?? [])
-    .filter((token) => /^[\p{L}_]+$/u.test(token))
+    .flatMap((token) => (RUN.test(token) ? (token.match(WORD) ?? []) : []))
     .map((word) => word.toUpperCase());
   if (depthOf(query) > MAX_DEPTH)
     throw new DirectoryError(400, `A query is nested at most ${MAX_DEPTH} levels deep.`);

@@ -12,7 +12,9 @@ const MAX_NAME_BYTES = 128;
 const MAX_PAYLOAD_BYTES = 1 << 20;
 /** The bar separates device and name in Grafana's targets. */
 const UNFIT = /[|\p{Cc}]/gu;
-const NUMBER = /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\s*$/i;
+/** Longest text, without the spaces around it, that can be a number and no JSON, such as +21.5 or .5. */
+const MAX_NUMBER = 64;
+const NUMBER = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i;
 
 /**
  * @typedef {{ name: string, keys: string[] }} Choice
@@ -36,7 +38,8 @@ function parsed(payload) {
   try {
     return JSON.parse(text);
   } catch {
-    return NUMBER.test(text) ? Number(text) : undefined;
+    const plain = text.trim();
+    return plain.length <= MAX_NUMBER && NUMBER.test(plain) ? Number(plain) : undefined;
   }
 }
 

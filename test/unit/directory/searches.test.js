@@ -95,6 +95,24 @@ test('takes keywords in strings, comments, IRIs and names for what they are', ()
     expect(() => checkSparql(query)).not.toThrow();
 });
 
+test('finds keywords behind numbers, dots and escaped characters', () => {
+  for (const query of [
+    'SELECT * { <urn:a> <urn:b> 5.SERVICE <urn:c> { ?d ?e ?f } }',
+    "PREFIX e: <urn:e> SELECT * { e:a\\' ?b ?c . SERVICE <urn:c> { ?d ?e ?f } . ?g ?h 'i' }"
+  ])
+    expect(() => checkSparql(query)).toThrow(/SERVICE is refused/);
+});
+
+test.each(['1', 'a', '.', '"\\', "'''\\", ':', '\\', '<', '1.'])(
+  'checks a query that is a long run of %s in linear time',
+  (unit) => {
+    const query = `ASK {} ${unit.repeat(8000 / unit.length)}`;
+    const begin = performance.now();
+    for (let i = 0; i < 50; i++) checkSparql(query);
+    expect(performance.now() - begin).toBeLessThan(2000);
+  }
+);
+
 test.each([
   ['SELECT * { SERV\\u0049CE <http://127.0.0.1:1/> { ?a ?b ?c } }', /cannot be answered/],
   ['SELECT ?x WHERE {', /cannot be answered/],

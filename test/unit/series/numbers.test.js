@@ -15,6 +15,11 @@ describe('the numbers of a record', () => {
     [21.5, { value: 21.5 }],
     ['21.5', { value: 21.5 }],
     [Buffer.from(' -1e3\n'), { value: -1000 }],
+    ['+5', { value: 5 }],
+    ['5.', { value: 5 }],
+    ['.5e1', { value: 5 }],
+    [' '.repeat(200) + '+5' + ' '.repeat(200), { value: 5 }],
+    ['+' + '1'.repeat(64), {}],
     [Buffer.from('{"t":1,"s":"2","b":true,"n":null}'), { t: 1 }],
     [{ a: { b: [1, { c: 2 }] } }, { 'a.b.0': 1, 'a.b.1.c': 2 }],
     ['[3,4]', { 0: 3, 1: 4 }],
@@ -48,6 +53,13 @@ describe('the numbers of a record', () => {
     expect(numbersOf({ ['x'.repeat(129)]: 1 }, '', all)).toEqual({ names: [], values: [], left: 1 });
     const deep = JSON.parse('{"a":'.repeat(9) + '1' + '}'.repeat(9));
     expect(read(deep)).toEqual({});
+  });
+
+  test.each(['1', ' ', '1 ', '.1', '1e'])('are sought in a long run of "%s" in linear time', (unit) => {
+    const text = unit.repeat(262000 / unit.length);
+    const begin = performance.now();
+    for (const end of ['x', '.x', ' x', '\0']) expect(read(Buffer.from(text + end))).toEqual({});
+    expect(performance.now() - begin).toBeLessThan(2000);
   });
 
   test('of an object that contains itself are found in limited time', () => {
