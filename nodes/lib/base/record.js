@@ -82,7 +82,8 @@ function toDeviceId(value) {
   if (Buffer.byteLength(id) > MAX_DEVICE_BYTES) {
     throw new RecordError(`The device id exceeds ${MAX_DEVICE_BYTES} bytes: ${id.slice(0, 40)}…`);
   }
-  return id;
+  // The engine and the databases have UTF-8, in which each lone surrogate is U+FFFD.
+  return id.toWellFormed();
 }
 
 /** @param {unknown} value */

@@ -20,7 +20,7 @@ function prepare(db) {
     expired: db.prepare('SELECT n, id, origin FROM thing WHERE expires <= ? LIMIT 1000'),
     unseen: db.prepare("SELECT n, id, origin FROM thing WHERE origin = 'made' AND seen < ? LIMIT 1000"),
     deleteFacts: db.prepare('DELETE FROM fact WHERE thing = ?'),
-    insertFact: db.prepare('INSERT INTO fact (kind, term, thing) VALUES (?, ?, ?)'),
+    insertFact: db.prepare('INSERT OR IGNORE INTO fact (kind, term, thing) VALUES (?, ?, ?)'),
     deleteText: db.prepare('DELETE FROM thing_text WHERE rowid = ?'),
     insertText: db.prepare('INSERT INTO thing_text (rowid, words) VALUES (?, ?)'),
     insertEvent: db.prepare('INSERT INTO event (type, thing, data) VALUES (?, ?, ?) RETURNING id'),

@@ -98,6 +98,6 @@ function lastLevel(topic) {
 }
 
 /** @param {string} name */
-const fit = (name) => name.replace(UNFIT, '_');
+const fit = (name) => name.toWellFormed().replace(UNFIT, '_');
 
 module.exports = { MAX_NAME_BYTES, UNFIT, numbersOf };

@@ -194,7 +194,10 @@ function prepare(db) {
     meta: db.prepare('SELECT value FROM meta WHERE name = ?'),
     setMeta: db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)'),
     allSeries: db.prepare('SELECT id, device, name FROM series'),
-    insertSeries: db.prepare('INSERT INTO series (device, name) VALUES (?, ?) RETURNING id'),
+    // A name that is in the table already must not fail the records of a whole commit.
+    insertSeries: db.prepare(
+      'INSERT INTO series (device, name) VALUES (?, ?) ON CONFLICT DO UPDATE SET name = excluded.name RETURNING id'
+    ),
     deleteSeries: db.prepare('DELETE FROM series WHERE id = ?'),
     hasRows: db.prepare(
       'SELECT EXISTS (SELECT 1 FROM minute WHERE series = ?1) OR EXISTS (SELECT 1 FROM hour WHERE series = ?1) AS has'

@@ -165,8 +165,13 @@ class SeriesStore {
   #seriesOf(device, name, created) {
     const known = this.devices.get(device)?.get(name);
     if (known) return known;
+    // SQLite has UTF-8, in which each lone surrogate is U+FFFD.
+    const [ownDevice, ownName] = [device.toWellFormed(), name.toWellFormed()];
+    if (ownDevice !== device || ownName !== name) return this.#seriesOf(ownDevice, ownName, created);
     if (this.series.size >= this.options.maxSeries) return null;
     const id = Number(this.writable.statements.insertSeries.get(device, name)?.id);
+    const same = this.series.get(id);
+    if (same) return same;
     const series = this.remember(new Series(id, device, name));
     created.push(series);
     return series;

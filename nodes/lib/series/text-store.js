@@ -55,10 +55,11 @@ class TextStore {
         continue;
       }
       const text = {
-        device: devices[i],
-        topic: topics[i],
+        // As SQLite gives them back.
+        device: devices[i].toWellFormed(),
+        topic: topics[i].toWellFormed(),
         ts: stamps[i] || this.store.clock.wall(),
-        payload
+        payload: payload.toWellFormed()
       };
       const key = `${text.device}\n${text.topic}`;
       const old = this.latest?.get(key);

@@ -120,6 +120,10 @@ test('allows at most 256 bytes in a device id', () => {
   expect(() => toRecord({ ...plain, deviceId: `${'é'.repeat(128)}x` })).toThrow(/256 bytes/);
 });
 
+test('has U+FFFD for each lone surrogate of a device id, as the engine has', () => {
+  expect(toRecord({ ...plain, deviceId: 'a\ud800\u{1f600}\udc00' }).deviceId).toBe('a\ufffd\u{1f600}\ufffd');
+});
+
 test.each(['a/#', 'a/+/b', 'a\0b'])('refuses topic %p', (topic) => {
   expect(() => toRecord({ ...plain, topic })).toThrow(/nothing can be published/);
 });

@@ -68,8 +68,8 @@ describe('the numbers of a record', () => {
     expect(numbersOf(circle, '', all).names).toHaveLength(64);
   });
 
-  test('have no bar and no control character in their names', () => {
-    expect(read({ 'a|b\n': 1 })).toEqual({ a_b_: 1 });
+  test('have no bar, no control character and no lone surrogate in their names', () => {
+    expect(read({ 'a|b\n': 1, 'c\ud800': 2 })).toEqual({ a_b_: 1, 'c\ufffd': 2 });
   });
 });
 

@@ -129,6 +129,37 @@ describe('points', () => {
   });
 });
 
+describe('names and devices with lone surrogates', () => {
+  test('are those of U+FFFD, and fail no record of others, also after a restart', async () => {
+    const at = rig();
+    const batches = (value) => [
+      batchOf({ device: 'a', ts: at.now, numbers: { '\ud800': value, '\ud801': value } }),
+      batchOf({ device: '\udc00', ts: at.now, numbers: { x: value } }),
+      batchOf({ device: 'b', ts: at.now, numbers: { x: value } })
+    ];
+    at.store.put(batches(1));
+    at.reopen();
+    at.pass(1000);
+    at.store.put(batches(2));
+    expect(latestOf(at).map(({ device, name, value }) => [device, name, value])).toEqual([
+      ['a', '\ufffd', 2],
+      ['\ufffd', 'x', 2],
+      ['b', 'x', 2]
+    ]);
+    expect([at.store.reason, at.problems]).toEqual(['', []]);
+  });
+
+  test('keep their points when a name is in the table, but not in memory', () => {
+    const at = rig();
+    at.store.database.db.exec("INSERT INTO series (device, name) VALUES ('a', 'x')");
+    at.put({ x: 1, y: 2 }, at.now, 'a');
+    expect(latestOf(at).map(({ name, value }) => [name, value])).toEqual([
+      ['x', 1],
+      ['y', 2]
+    ]);
+  });
+});
+
 describe('the limits', () => {
   test('refuse and count points of more series than allowed; the others are stored', () => {
     const at = rig({ maxSeries: 3 });

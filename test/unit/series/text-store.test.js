@@ -108,6 +108,16 @@ test('takes any words and paths, and refuses them with a sentence or answers', (
   expect(at.store.reason).toBe('');
 });
 
+test('takes lone surrogates for U+FFFD, so that one record stays of each device and topic', () => {
+  const at = rig();
+  record(at, 'a\ud800', 't\udfff', { n: 1 });
+  record(at, 'a\ud801', 't\ud800', { n: 2 });
+  at.store.text.flush();
+  record(at, 'a\ud802', 't\ud802', { n: 3 });
+  expect(ask(at, { path: 'n' })).toMatchObject([{ device: 'a\ufffd', topic: 't\ufffd', value: 3 }]);
+  expect(at.store.text.bytes).toBe(Buffer.byteLength('a\ufffdt\ufffd{"n":3}') + 64);
+});
+
 test('is refused where the node has no search', () => {
   const at = rig({ search: 'off' });
   expect(() => ask(at, { words: 'a' })).toThrow(/search of this series node is off/);
