@@ -175,9 +175,8 @@ function readPiece(store, series, from, to, rows) {
   const byHours = rows.step > 0 && rows.step % HOUR_MS === 0;
   const minutes = statements.minutes.all(series.id, from - (from % 60000), to);
   const open = [...series.blocks.values()].filter(({ start }) => start + 60000 > from && start < to);
-  // An hour whose mean is settled need not be decoded.
   const unsettled = new Set([...minutes, ...open].map(({ start }) => hourOf(Number(start))));
-  const source = byHours && unsettled.size === 0 ? statementsOf(store).hours.means : statements.hours;
+  const source = byHours ? statementsOf(store).hours.means : statements.hours;
   /** @type {Map<number, import('./block').Points[]>} */
   const parts = new Map();
   const add = (/** @type {number} */ start, /** @type {any} */ points) => {
@@ -188,8 +187,10 @@ function readPiece(store, series, from, to, rows) {
   const means = new Map();
   for (const row of source.all(series.id, hourOf(from), to)) {
     const start = Number(row.start);
+    // An hour whose mean is settled need not be decoded, unless the range cuts it.
     const isWhole = start >= from && start + HOUR_MS <= to && !unsettled.has(start);
-    const points = byHours && isWhole ? null : store.decode(row.body, start);
+    const body = byHours ? !isWhole && statements.hour.get(series.id, start)?.body : row.body;
+    const points = store.decode(body, start);
     if (points) add(start, points);
     else if (rows.step > 0 && start >= from) means.set(start, row);
   }

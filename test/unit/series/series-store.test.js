@@ -129,6 +129,76 @@ describe('points', () => {
   });
 });
 
+describe('the rows of a range', () => {
+  /** The means of steps, by a plain computation. @param {Map<number, number>} points by time */
+  const plainMeans = (points, { from, to, step }) => {
+    /** @type {Map<number, number[]>} */
+    const steps = new Map();
+    for (const [ts, value] of [...points].sort(([a], [b]) => a - b)) {
+      if (ts < from || ts >= to) continue;
+      const begin = ts - (ts % step);
+      steps.set(begin, [...(steps.get(begin) ?? []), value]);
+    }
+    return [...steps].map(([ts, values]) => [
+      ts,
+      values.reduce((sum, value) => sum + value, 0) / values.length,
+      Math.min(...values),
+      Math.max(...values),
+      values.length
+    ]);
+  };
+  const meansOf = ({ columns: { ts, value, low, high, count } }) =>
+    ts.map((at, i) => [at, value[i], low[i], high[i], count[i]]);
+
+  test('have only points of the range in steps of whole hours, too, where it cuts hours', async () => {
+    const at = rig();
+    for (let i = 0; i < 240; i++) {
+      at.put({ temp: i });
+      at.pass(60000);
+    }
+    at.pass(HOUR_MS);
+    at.store.flush(true);
+    at.store.retention.runAll();
+    const half = { from: START + HOUR_MS / 2, to: START + 3.5 * HOUR_MS, step: HOUR_MS };
+    expect(meansOf(await at.rows(half)).map(([ts, , low, high, count]) => [ts, low, high, count])).toEqual([
+      [START, 30, 59, 30],
+      [START + HOUR_MS, 60, 119, 60],
+      [START + 2 * HOUR_MS, 120, 179, 60],
+      [START + 3 * HOUR_MS, 180, 209, 30]
+    ]);
+  });
+
+  test('equal those of a plain computation for random points, ranges and steps', async () => {
+    const seed = Date.now() % 1e9;
+    const random = seeded(seed);
+    const at = rig({ maxPoints: 1000 });
+    const points = new Map();
+    for (let i = 0; i < 400; i++) {
+      const ts = at.now - (random.integer(5) === 0 ? random.integer(5 * HOUR_MS) : 0);
+      // Sums of eighths are exact in any order.
+      points.set(ts, random.integer(1000) / 8);
+      at.put({ temp: points.get(ts) }, ts);
+      at.pass(random.integer(30) === 0 ? random.integer(60 * HOUR_MS) : random.integer(400000));
+      const what = random.integer(30);
+      if (what < 8) at.store.tick();
+      else if (what === 8) at.store.retention.runAll();
+      else if (what === 9) at.reopen();
+      if (i % 4 > 0) continue;
+      const span = at.now - START + 2 * HOUR_MS;
+      const cut = () => START - HOUR_MS + random.integer(span);
+      const whole = (time) => (random.integer(3) === 0 ? time - (time % HOUR_MS) : time);
+      const [from, to] = [whole(cut()), whole(cut())].sort((a, b) => a - b);
+      const steps = [60000, 420000, HOUR_MS, HOUR_MS, 2 * HOUR_MS, 7 * HOUR_MS, DAY_MS];
+      const asked = { from, to, step: steps[random.integer(steps.length)] };
+      const found = meansOf(await at.rows(asked));
+      const expected = plainMeans(points, asked);
+      if (JSON.stringify(found) !== JSON.stringify(expected))
+        throw new Error(`seed ${seed}: ${JSON.stringify(asked)}`);
+    }
+    expect(at.problems).toEqual([]);
+  });
+});
+
 describe('names and devices with lone surrogates', () => {
   test('are those of U+FFFD, and fail no record of others, also after a restart', async () => {
     const at = rig();
