@@ -297,10 +297,19 @@ function sumOf(values) {
     if (value > high) high = value;
     sum += value;
   }
-  // The sum of finite numbers may be infinite, which the database cannot keep apart from a missing one.
-  return { low, high, sum: Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, sum)) };
+  return { low, high, sum: finite(sum) };
+}
+
+/**
+ * Returns the sum of finite numbers, which may be infinite, as a finite one: the database cannot keep infinity apart
+ * from a missing value.
+ * @param {number} sum
+ */
+function finite(sum) {
+  return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, sum));
 }
 
 exports.HOUR_MS = HOUR_MS;
 exports.Retention = Retention;
+exports.finite = finite;
 exports.hourOf = hourOf;

@@ -4,7 +4,7 @@
 
 const { setImmediate: turn } = require('node:timers/promises');
 const { mergePoints } = require('./block');
-const { HOUR_MS, hourOf } = require('./retention');
+const { HOUR_MS, finite, hourOf } = require('./retention');
 
 /** Hours that one piece reads, fewer if they have more points than this. */
 const PIECE_HOURS = 48;
@@ -269,7 +269,7 @@ class Rows {
     if (open?.ts === ts) {
       if (low < open.low) open.low = low;
       if (high > open.high) open.high = high;
-      open.sum += sum;
+      open.sum = finite(open.sum + sum);
       open.count += count;
       return;
     }
@@ -277,7 +277,7 @@ class Rows {
     if (this.length >= this.limit) {
       this.isFull = true;
       this.resumeAt = ts;
-    } else this.open = { ts, low, high, sum, count };
+    } else this.open = { ts, low, high, sum: finite(sum), count };
   }
 
   /** Ends the step that is collected. */
@@ -286,7 +286,8 @@ class Rows {
     this.open = null;
     if (!open) return;
     means.ts.push(open.ts);
-    means.value.push(open.sum / open.count);
+    // The sum may have been too large for a double.
+    means.value.push(Math.max(open.low, Math.min(open.high, open.sum / open.count)));
     means.low.push(open.low);
     means.high.push(open.high);
     means.count.push(open.count);

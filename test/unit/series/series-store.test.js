@@ -168,6 +168,28 @@ describe('the rows of a range', () => {
     ]);
   });
 
+  test.each([60000, HOUR_MS, DAY_MS])(
+    'have means that are numbers, between minimum and maximum, of values near the largest ones (step %p)',
+    async (step) => {
+      const at = rig();
+      const large = [1.7e308, 1.7e308, -1e308, 1.7e308];
+      large.forEach((value, i) => at.put({ temp: value, less: -value }, START + i));
+      const read = async () => [
+        (await at.rows({ step })).columns.value,
+        (await at.rows({ step }, 'less')).columns.value
+      ];
+      const [[mean], [less]] = await read();
+      expect([mean > -1e308 && mean <= 1.7e308, less >= -1.7e308 && less < 1e308]).toEqual([true, true]);
+      at.pass(2 * HOUR_MS);
+      at.store.flush(true);
+      at.store.retention.runAll();
+      expect(await read()).toEqual([[mean], [less]]);
+      const equal = rig();
+      for (const i of [0, 1]) equal.put({ temp: 1.7e308 }, START + i);
+      expect((await equal.rows({ step })).columns.value).toEqual([1.7e308]);
+    }
+  );
+
   test('equal those of a plain computation for random points, ranges and steps', async () => {
     const seed = Date.now() % 1e9;
     const random = seeded(seed);
