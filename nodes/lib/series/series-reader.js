@@ -10,6 +10,8 @@ const { HOUR_MS, finite, hourOf } = require('./retention');
 const PIECE_HOURS = 48;
 const PIECE_POINTS = 500000;
 const ANSWER_MS = 2000;
+/** Longest work between two commits of records, beside that on one piece. */
+const SLICE_MS = 20;
 
 /**
  * @typedef {import('./open-blocks').Series} Series
@@ -72,44 +74,92 @@ function list(store, { contains, after, limit, withValues, ...filter }) {
   };
 }
 
+/** The end of the latest range, by store. @type {WeakMap<SeriesStore, Promise<unknown>>} */
+const ranges = new WeakMap();
+
 /**
+ * Answers one range of a store at a time: several would share the time between two commits.
  * @param {SeriesStore} store
  * @param {{ device: string, name: string }[]} wanted
- * @param {Range} range
- * @returns {Promise<Answer>}
+ * @param {Range} asked
+ * @param {number} [answerMs] after which the answer ends
+ * @returns {Promise<Answer>} rejects with a RangeError if no step could be read in that time
  */
-async function range(store, wanted, { from, to, step, limit }) {
-  const end = performance.now() + ANSWER_MS;
-  /** @type {Answer} */
-  const answer = { series: [], next: null };
-  let room = limit;
-  for (const one of wanted.flatMap((filter) => find(store, filter))) {
-    if (room <= 0 || performance.now() > end) return { ...answer, next: from };
-    const rows = new Rows(step, room);
-    const isWhole = await read(store, one, { from, to, rows, end });
-    if (isWhole) rows.finish();
-    answer.series.push({ device: one.device, name: one.name, columns: rows.columns() });
-    room -= rows.length;
-    if (!isWhole) return { ...answer, next: rows.resumeAt ?? rows.open?.ts ?? rows.readTo };
-  }
+function range(store, wanted, asked, answerMs = ANSWER_MS) {
+  const before = ranges.get(store) ?? Promise.resolve();
+  const answer = before.then(() => answerRange(store, wanted, asked, answerMs));
+  ranges.set(
+    store,
+    answer.catch(() => {})
+  );
   return answer;
 }
 
 /**
  * @param {SeriesStore} store
+ * @param {{ device: string, name: string }[]} wanted
+ * @param {Range} range
+ * @param {number} answerMs
+ * @returns {Promise<Answer>}
+ */
+async function answerRange(store, wanted, { from, to, step, limit }, answerMs) {
+  const time = new Time(answerMs);
+  /** @type {Answer} */
+  const answer = { series: [], next: null };
+  let room = limit;
+  for (const one of wanted.flatMap((filter) => find(store, filter))) {
+    if (room <= 0 || (answer.series.length > 0 && time.isOver)) return { ...answer, next: from };
+    const rows = new Rows(step, room);
+    const isWhole = await read(store, one, { from, to, rows, time });
+    if (isWhole) rows.finish();
+    // The rest of the answer would begin where this one did.
+    else if (answer.series.length === 0 && rows.length === 0 && rows.open)
+      throw new RangeError(
+        `The first step has more points than can be read in ${answerMs / 1000} s. Ask for a smaller step, or for one of whole hours.`
+      );
+    answer.series.push({ device: one.device, name: one.name, columns: rows.columns() });
+    room -= rows.length;
+    if (!isWhole) return { ...answer, next: rows.resumeAt ?? rows.open?.ts ?? rows.readTo };
+    await time.pause();
+  }
+  return answer;
+}
+
+/** The time of one answer. */
+class Time {
+  /** @param {number} ms */
+  constructor(ms) {
+    this.end = performance.now() + ms;
+    this.sliceEnd = performance.now() + SLICE_MS;
+  }
+
+  get isOver() {
+    return performance.now() > this.end;
+  }
+
+  /** Lets records be stored if the work took long. */
+  async pause() {
+    if (performance.now() < this.sliceEnd) return;
+    await turn();
+    this.sliceEnd = performance.now() + SLICE_MS;
+  }
+}
+
+/**
+ * @param {SeriesStore} store
  * @param {Series} series
- * @param {{ from: number, to: number, rows: Rows, end: number }} task end: monotonic time of giving up
+ * @param {{ from: number, to: number, rows: Rows, time: Time }} task
  * @returns {Promise<boolean>} false if the limit of rows or of time was met
  */
-async function read(store, series, { from, to, rows, end }) {
+async function read(store, series, { from, to, rows, time }) {
   for (let at = from; at < to;) {
     const next = Math.min(to, nextPiece(store, series, at, to));
     readPiece(store, series, at, next, rows);
     at = rows.readTo = next;
     if (rows.isFull) return false;
     if (at >= to) break;
-    if (performance.now() > end) return false;
-    await turn();
+    if (time.isOver) return false;
+    await time.pause();
   }
   return true;
 }

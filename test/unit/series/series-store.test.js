@@ -2,7 +2,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { list } = require('../../../nodes/lib/series/series-reader');
+const { list, range } = require('../../../nodes/lib/series/series-reader');
 const { FUTURE_MS } = require('../../../nodes/lib/series/series-store');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 const { HOUR_MS, Rig, START, batchOf } = require('../../fixtures/series/series-rig');
@@ -166,6 +166,52 @@ describe('the rows of a range', () => {
       [START + 2 * HOUR_MS, 120, 179, 60],
       [START + 3 * HOUR_MS, 180, 209, 30]
     ]);
+  });
+
+  test('of very many series let records be stored meanwhile, one range at a time', async () => {
+    const at = rig({ maxSeries: 10000 });
+    for (let i = 0; i < 10; i++)
+      at.put(Object.fromEntries(Array.from({ length: 1000 }, (_, j) => [`n${i}_${j}`, j])));
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const asked = { from: START - HOUR_MS, to: START + HOUR_MS, step: 0, limit: 100000 };
+    /** @type {number[]} */
+    const answered = [];
+    const ask = async (name) => {
+      const { series } = await range(at.store, [{ device: 'pump-1', name }], asked, 60000);
+      answered.push(series.length);
+    };
+    await Promise.all([ask(''), ask('n0_0')]);
+    isOver = true;
+    expect(answered).toEqual([10000, 1]);
+    expect(turns).toBeGreaterThan(5);
+  });
+
+  test('that took too long go on behind a step, and are refused if not one was read', async () => {
+    const at = rig();
+    for (let i = 0; i < 150; i++) {
+      at.put({ temp: i });
+      at.pass(HOUR_MS);
+    }
+    const ask = (asked) => range(at.store, [{ device: 'pump-1', name: 'temp' }], asked, -1);
+    const whole = { from: START + 1800000, to: at.now, step: 7 * HOUR_MS, limit: 1000 };
+    const expected = meansOf(await at.rows(whole));
+    const found = [];
+    for (let next = whole.from; next !== null;) {
+      const answer = await ask({ ...whole, from: next });
+      found.push(...meansOf(answer.series[0]));
+      expect(answer.next === null || answer.next > next).toBe(true);
+      ({ next } = answer);
+    }
+    expect(found).toEqual(expected);
+    await expect(ask({ ...whole, step: 30 * DAY_MS })).rejects.toThrow(
+      /^The first step has more points .* smaller step/
+    );
   });
 
   test.each([60000, HOUR_MS, DAY_MS])(
