@@ -49,7 +49,8 @@ async function answer({ id, what, ...message }) {
     const value = await ANSWERS[what](message);
     port.postMessage({ type: 'answer', id, failure: '', isWrong: false, value });
   } catch (error) {
-    const isWrong = error instanceof RangeError;
+    // Those of Node.js have a code.
+    const isWrong = error instanceof RangeError && !('code' in error);
     const { message: failure } = isWrong ? /** @type {Error} */ (error) : store.fault(error);
     port.postMessage({ type: 'answer', id, failure, isWrong });
   }

@@ -152,8 +152,7 @@ class TextStore {
         'The search of this series node is off. Choose the records to search in the node.'
       );
     this.flush();
-    const path = keys ? sqlPath(keys) : '$';
-    const rows = words ? this.#sql.match.iterate(path, matchOf(words)) : this.#sql.all.iterate(path);
+    const rows = this.#rowsOf(words, keys ? sqlPath(keys) : '');
     const end = performance.now() + SEARCH_MS;
     /** @type {Found[]} */
     const records = [];
@@ -161,11 +160,23 @@ class TextStore {
       if (records.length >= limit) break;
       if (performance.now() > end) return { records, isComplete: false };
       if (device && row.device !== device) continue;
-      if (keys && !matches(row.value, operator, value)) continue;
+      const its = typeof row.value === 'bigint' ? Number(row.value) : row.value;
+      if (keys && !matches(its, operator, value)) continue;
       const found = { device: row.device, topic: row.topic, ts: Number(row.ts), payload: row.payload };
-      records.push(/** @type {Found} */ (keys ? { ...found, value: row.value } : found));
+      records.push(/** @type {Found} */ (keys ? { ...found, value: its } : found));
     }
     return { records, isComplete: true };
+  }
+
+  /**
+   * REQUIRES: one of both.
+   * @param {string} words '' = none
+   * @param {string} path of SQLite, '' = none
+   */
+  #rowsOf(words, path) {
+    const { words: byWords, both, paths } = this.#sql;
+    if (path === '') return byWords.iterate(matchOf(words));
+    return words ? both.iterate(path, matchOf(words)) : paths.iterate(path);
   }
 }
 
@@ -221,8 +232,18 @@ function matches(found, operator, value) {
 
 /** @param {import('node:sqlite').DatabaseSync} db */
 function prepare(db) {
-  const columns = `r.device, r.topic, r.ts, r.payload,
-    CASE WHEN json_valid(r.payload) THEN json_extract(r.payload, ?) END AS value`;
+  const columns = 'r.device, r.topic, r.ts, r.payload';
+  const value = ', CASE WHEN json_valid(r.payload) THEN json_extract(r.payload, ?) END AS value';
+  const byWords = (/** @type {string} */ more) =>
+    db.prepare(
+      `SELECT ${columns}${more} FROM record_text JOIN record r ON r.id = record_text.rowid
+       WHERE record_text MATCH ? ORDER BY record_text.rowid DESC`
+    );
+  /** With it, a value beyond 2^53 is no error. @param {import('node:sqlite').StatementSync} statement */
+  const withLarge = (statement) => {
+    statement.setReadBigInts(true);
+    return statement;
+  };
   return {
     bytes: db.prepare(
       `SELECT ifnull(sum(octet_length(device) + octet_length(topic) + octet_length(payload) + ${ROW_BYTES}), 0) AS bytes
@@ -239,12 +260,13 @@ function prepare(db) {
     unindex: db.prepare(
       "INSERT INTO record_text (record_text, rowid, device, topic, payload) VALUES ('delete', ?, ?, ?, ?)"
     ),
-    match: db.prepare(
-      `SELECT ${columns} FROM record_text JOIN record r ON r.id = record_text.rowid
-       WHERE record_text MATCH ? ORDER BY record_text.rowid DESC`
-    ),
-    all: db.prepare(
-      `SELECT ${columns} FROM latest JOIN record r ON r.id = latest.record ORDER BY latest.device, latest.topic`
+    words: byWords(''),
+    both: withLarge(byWords(value)),
+    paths: withLarge(
+      db.prepare(
+        `SELECT ${columns}${value} FROM latest JOIN record r ON r.id = latest.record
+         ORDER BY latest.device, latest.topic`
+      )
     )
   };
 }

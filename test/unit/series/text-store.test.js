@@ -72,6 +72,23 @@ test('finds values of JSON in the latest record of each device and topic', () =>
   expect(devices(ask(at, { words: 'off', path: 'level', value: '50' }))).toEqual(['b']);
 });
 
+test('finds records with whole numbers beyond 2^53, by words and by value', () => {
+  const at = rig();
+  const put = (device, text) => at.store.put([batchOf({ device, ts: START, numbers: {}, topic: 't', text })]);
+  put('a', '9007199254740993');
+  put('b', '{"serial":9223372036854775807,"is":-9007199254740993}');
+  put('c', '{"serial":18446744073709551616}');
+  put('d', '{"serial":5}');
+  expect(devices(ask(at, { words: '9007199254740993' }))).toEqual(['b', 'a']);
+  expect(devices(ask(at, { words: 'b serial' }))).toEqual(['b']);
+  expect(ask(at, { path: 'serial', operator: '>', value: '6' })).toMatchObject([
+    { device: 'b', value: 2 ** 63 },
+    { device: 'c', value: 2 ** 64 }
+  ]);
+  expect(devices(ask(at, { path: '$', value: '9007199254740993' }))).toEqual(['a']);
+  expect(devices(ask(at, { words: 'serial', path: 'is', operator: '<', value: '0' }))).toEqual(['b']);
+});
+
 test('forgets the oldest records beyond its limit, and counts them', () => {
   const at = rig({ search: 'all', searchMiB: 1 });
   for (let i = 0; i < 200; i++) record(at, 'a', 't', { n: `number${i}`, fill: 'x'.repeat(10000) });
