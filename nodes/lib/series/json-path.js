@@ -6,16 +6,18 @@ const MAX_LENGTH = 256;
 const PART =
   /\.?([A-Za-z_\u0080-\uffff][\w\u0080-\uffff-]*)|\[(\d{1,9})\]|\["((?:\\.|[^"\\])*)"\]|\['((?:\\.|[^'\\])*)'\]/y;
 
+/** @typedef {string | number} Key a number is an index of a list, or a key of digits */
+
 /**
  * @param {string} path
- * @returns {string[]} the keys from the outside to the inside; an index is a key of digits
+ * @returns {Key[]} from the outside to the inside
  * @throws {RangeError} with a sentence
  */
 function parsePath(path) {
   const wrong = (/** @type {string} */ why) =>
     new RangeError(`The path "${path.slice(0, 60)}" ${why}. Write it like $.sensors.temp or values[0].`);
   if (path.length > MAX_LENGTH) throw wrong(`has more than ${MAX_LENGTH} characters`);
-  /** @type {string[]} */
+  /** @type {Key[]} */
   const keys = [];
   let at = path.startsWith('$') ? 1 : 0;
   while (at < path.length) {
@@ -25,7 +27,8 @@ function parsePath(path) {
     const isBare = found?.[1] !== undefined && found[0][0] !== '.';
     if (!found || (isBare && at > 0)) throw wrong(`is wrong at character ${at + 1}`);
     const [, name, index, double, single] = found;
-    keys.push(name ?? index ?? (double ?? single).replace(/\\(.)/g, '$1'));
+    if (index !== undefined) keys.push(Number(index));
+    else keys.push(name ?? (double ?? single).replace(/\\(.)/g, '$1'));
     at = PART.lastIndex;
   }
   if (keys.length > MAX_PARTS) throw wrong(`has more than ${MAX_PARTS} parts`);
@@ -34,27 +37,27 @@ function parsePath(path) {
 
 /**
  * @param {unknown} value
- * @param {string[]} keys
+ * @param {Key[]} keys
  * @returns {unknown} undefined = there is none
  */
 function valueAt(value, keys) {
   let found = value;
   for (const key of keys) {
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined;
-    found = /** @type {Record<string, unknown>} */ (found)[key];
+    found = /** @type {Record<Key, unknown>} */ (found)[key];
   }
   return found;
 }
 
 /**
- * @param {string[]} keys
+ * @param {Key[]} keys
  * @returns {string} the path in the form of SQLite's JSON functions
  */
 function sqlPath(keys) {
   // SQLite takes a key in quotes literally; it has no escape for a quote.
-  if (keys.some((key) => key.includes('"')))
+  if (keys.some((key) => String(key).includes('"')))
     throw new RangeError('A key of the path must not contain a quote.');
-  return '$' + keys.map((key) => (/^\d+$/.test(key) ? `[${key}]` : `."${key}"`)).join('');
+  return '$' + keys.map((key) => (typeof key === 'number' ? `[${key}]` : `."${key}"`)).join('');
 }
 
 module.exports = { parsePath, sqlPath, valueAt };

@@ -17,7 +17,7 @@ const MAX_NUMBER = 64;
 const NUMBER = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i;
 
 /**
- * @typedef {{ name: string, keys: string[] }} Choice
+ * @typedef {{ name: string, keys: import('./json-path').Key[] }} Choice
  *
  * @typedef {object} NumberOptions
  * @property {Choice[]} choices empty = all numbers

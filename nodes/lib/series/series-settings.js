@@ -38,7 +38,7 @@ function parseChoices(list) {
     // An equals sign in brackets belongs to a key.
     const [, given = '', path = ''] = /^([^=["']*)=(.*)$/s.exec(entry) ?? ['', '', entry];
     const keys = parsePath(path.trim());
-    const name = given.trim() || keys.at(-1) || 'value';
+    const name = given.trim() || String(keys.at(-1) ?? '') || 'value';
     if (Buffer.byteLength(name) > MAX_NAME_BYTES || name.search(UNFIT) >= 0)
       throw new RangeError(
         `The name "${shown(name)}" must have at most ${MAX_NAME_BYTES} bytes, and no bar or control character.`

@@ -19,7 +19,7 @@ const MAX_WORDS = 10;
  * @typedef {{ device: string, topic: string, ts: number, payload: string }} Text
  * @typedef {Text & { value?: unknown }} Found value: of the path
  * @typedef {'=' | '!=' | '<' | '<=' | '>' | '>='} Operator
- * @typedef {{ words: string, keys: string[] | null, operator: Operator, value: string | null, device: string,
+ * @typedef {{ words: string, keys: import('./json-path').Key[] | null, operator: Operator, value: string | null, device: string,
  *   limit: number }} Question words '' = none; keys null = none; value null = any; device '' = all
  */
 

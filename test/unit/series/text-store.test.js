@@ -72,6 +72,16 @@ test('finds values of JSON in the latest record of each device and topic', () =>
   expect(devices(ask(at, { words: 'off', path: 'level', value: '50' }))).toEqual(['b']);
 });
 
+test('takes a key of digits in quotes for a key, and one without for an index of a list', () => {
+  const at = rig();
+  record(at, 'a', 't', { 2024: 5 });
+  record(at, 'b', 't', [1, { 0: 7 }]);
+  expect(ask(at, { path: '["2024"]' })).toMatchObject([{ device: 'a', value: 5 }]);
+  expect(ask(at, { path: '[2024]' })).toEqual([]);
+  expect(ask(at, { path: '[1]["0"]' })).toMatchObject([{ device: 'b', value: 7 }]);
+  expect(ask(at, { path: '[0]' })).toMatchObject([{ device: 'b', value: 1 }]);
+});
+
 test('finds records with whole numbers beyond 2^53, by words and by value', () => {
   const at = rig();
   const put = (device, text) => at.store.put([batchOf({ device, ts: START, numbers: {}, topic: 't', text })]);
