@@ -76,6 +76,11 @@ test('passes a message on when its points are on disk, and answers questions ove
   expect((await ask('grafana')).status).toBe(200);
   expect((await ask('grafana/')).status).toBe(200);
   expect((await post('search', { target: 'tem' })).body).toEqual(['pump-1|temp']);
+  expect((await post('metrics', { metric: '', payload: {} })).body).toEqual([
+    { label: 'pump-1|temp', value: 'pump-1|temp' }
+  ]);
+  const options = await post('metric-payload-options', { metric: 'pump-1|temp', name: 'x', payload: {} });
+  expect([options.status, options.body]).toEqual([200, []]);
   const range = { from: new Date(START).toISOString(), to: new Date(START + 10000).toISOString() };
   const query = { range, intervalMs: 5000, maxDataPoints: 100, targets: [{ target: 'pump-1|temp' }] };
   const [{ target, datapoints }] = (await post('query', query)).body;

@@ -6,7 +6,9 @@ const { QuestionError } = require('./series-thread');
 
 /** Requests that one node answers at a time. */
 const MAX_REQUESTS = 8;
-const MAX_TARGETS_LISTED = 1000;
+/** Targets that Grafana lists: for the text that a user types, and all at once. */
+const MAX_FOUND = 1000;
+const MAX_METRICS = 10000;
 
 /**
  * @typedef {import('./series-thread').SeriesThread} SeriesThread
@@ -39,6 +41,12 @@ function addEndpoints(RED, nodes) {
     handle(async () => ({ ok: true }))
   );
   httpAdmin.post(`${root}/:id/grafana/search`, mayRead, handle(grafanaSearch));
+  httpAdmin.post(`${root}/:id/grafana/metrics`, mayRead, handle(grafanaMetrics));
+  httpAdmin.post(
+    `${root}/:id/grafana/metric-payload-options`,
+    mayRead,
+    handle(async () => [])
+  );
   httpAdmin.post(`${root}/:id/grafana/query`, mayRead, handle(grafanaQuery));
 }
 
@@ -131,12 +139,27 @@ async function searchView(thread, { query }) {
   return thread.search(readQuestion(query));
 }
 
-/** @param {SeriesThread} thread @param {any} request */
-async function grafanaSearch(thread, { body }) {
-  const contains = readGrafanaSearch(body);
-  const page = { device: '', name: '', contains, after: 0, limit: MAX_TARGETS_LISTED, withValues: false };
+/**
+ * @param {SeriesThread} thread
+ * @param {string} contains
+ * @param {number} limit
+ * @returns {Promise<string[]>} targets
+ */
+async function targetsOf(thread, contains, limit) {
+  const page = { device: '', name: '', contains, after: 0, limit, withValues: false };
   const { series } = await thread.list(page);
   return series.map((/** @type {any} */ { device, name }) => `${device}|${name}`);
+}
+
+/** SimpleJson asks this. @param {SeriesThread} thread @param {any} request */
+async function grafanaSearch(thread, { body }) {
+  return targetsOf(thread, readGrafanaSearch(body), MAX_FOUND);
+}
+
+/** simpod-json-datasource asks this, and finds in it what a user types. @param {SeriesThread} thread */
+async function grafanaMetrics(thread) {
+  const targets = await targetsOf(thread, '', MAX_METRICS);
+  return targets.map((target) => ({ label: target, value: target }));
 }
 
 /** @param {SeriesThread} thread @param {any} request @param {any} response */
