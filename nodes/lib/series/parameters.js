@@ -15,6 +15,8 @@ const MAX_TARGETS = 20;
 const MAX_TEXT = 512;
 /** @type {Record<string, number>} */
 const UNITS = { ms: 1, s: 1000, m: 60000, h: 3600000, d: DAY_MS, w: 7 * DAY_MS };
+/** A time without an offset. */
+const LOCAL = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?$/;
 const OPERATORS = /** @type {const} */ (['=', '!=', '<', '<=', '>', '>=']);
 
 /** @typedef {Record<string, unknown>} Query */
@@ -65,13 +67,15 @@ function durationOf(name, text) {
 
 /**
  * @param {string} name
- * @param {string} text ms since the epoch, ISO 8601, now, or a time before now such as -1h
+ * @param {string} text ms since the epoch, ISO 8601 (UTC without an offset), now, or a time before now such as -1h
  * @param {number} now
  */
 function timeOf(name, text, now) {
   if (text === 'now') return now;
   if (text.startsWith('-')) return Math.max(0, now - durationOf(name, text.slice(1)));
-  const time = /^\d{1,16}$/.test(text) ? Number(text) : /^\d{4}-\d\d/.test(text) ? Date.parse(text) : NaN;
+  // Date.parse() takes a date for UTC, and a time for that of the gateway's zone.
+  const date = LOCAL.test(text) ? `${text.replace(' ', 'T')}Z` : text;
+  const time = /^\d{1,16}$/.test(text) ? Number(text) : /^\d{4}-\d\d/.test(text) ? Date.parse(date) : NaN;
   if (time >= 0 && time <= MAX_TIME_MS) return time;
   throw new RangeError(
     `${name} must be a time: milliseconds since 1970, ISO 8601, or one before now such as -1h, not "${shown(text)}".`

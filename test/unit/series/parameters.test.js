@@ -1,5 +1,6 @@
 'use strict';
 
+const { spawnSync } = require('node:child_process');
 const {
   readGrafanaQuery,
   readGrafanaSearch,
@@ -33,10 +34,28 @@ describe('a range', () => {
       { from: Date.UTC(2026, 10, 1), to: Date.UTC(2026, 10, 2) }
     ],
     [
+      { from: '2026-11-01T06:00', to: '2026-11-01 07:00:01.5' },
+      { from: Date.UTC(2026, 10, 1, 6), to: Date.UTC(2026, 10, 1, 7, 0, 1, 500) }
+    ],
+    [
+      { from: '2026-11-01T06:00+01:00', to: '2026-11-01T06:00:00Z' },
+      { from: Date.UTC(2026, 10, 1, 5), to: Date.UTC(2026, 10, 1, 6) }
+    ],
+    [
       { from: '1000', to: '2000', step: '500', limit: '100000' },
       { from: 1000, to: 2000, step: 500, limit: 100000 }
     ]
   ])('%p is %p', (query, expected) => expect(read(query).range).toMatchObject(expected));
+
+  test('is in UTC without an offset, wherever the gateway is', () => {
+    const file = require.resolve('../../../nodes/lib/series/parameters');
+    const script = `const { readRange } = require(${JSON.stringify(file)});
+      const times = { from: '2026-11-01T06:00', to: '2026-11-01T07:00' };
+      process.stdout.write(String(readRange({ device: 'a', ...times }).range.from))`;
+    const env = { ...process.env, TZ: 'Asia/Tokyo' };
+    const { stdout } = spawnSync(process.execPath, ['-e', script], { env, encoding: 'utf8' });
+    expect(stdout).toBe(String(Date.UTC(2026, 10, 1, 6)));
+  });
 
   test.each([
     [{ device: '' }, /device is missing/],
