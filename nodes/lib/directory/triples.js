@@ -6,30 +6,32 @@ const { isObject } = require('./merge-patch');
 const { PREFIXES } = require('./terms');
 
 const RDF_TYPE = `${PREFIXES.rdf}type`;
-/** Members whose name in RDF differs from td:NAME. @type {Record<string, string>} */
-const NAMES = {
-  properties: `${PREFIXES.td}hasPropertyAffordance`,
-  actions: `${PREFIXES.td}hasActionAffordance`,
-  events: `${PREFIXES.td}hasEventAffordance`,
-  forms: `${PREFIXES.td}hasForm`,
-  links: `${PREFIXES.td}hasLink`,
-  security: `${PREFIXES.td}hasSecurityConfiguration`,
-  securityDefinitions: `${PREFIXES.td}definesSecurityScheme`,
-  observable: `${PREFIXES.td}isObservable`,
-  base: `${PREFIXES.td}baseURI`,
-  created: `${PREFIXES.td}created`,
-  href: `${PREFIXES.hctl}hasTarget`,
-  contentType: `${PREFIXES.hctl}forContentType`,
-  op: `${PREFIXES.hctl}hasOperationType`,
-  rel: `${PREFIXES.hctl}hasRelationType`,
-  type: `${PREFIXES.jsonschema}type`,
-  unit: `${PREFIXES.schema}unitCode`,
-  minimum: `${PREFIXES.jsonschema}minimum`,
-  maximum: `${PREFIXES.jsonschema}maximum`,
-  enum: `${PREFIXES.jsonschema}enum`,
-  readOnly: `${PREFIXES.jsonschema}readOnly`,
-  writeOnly: `${PREFIXES.jsonschema}writeOnly`
-};
+/** Members whose name in RDF differs from td:NAME. A thing may have members such as constructor. */
+const NAMES = new Map(
+  Object.entries({
+    properties: `${PREFIXES.td}hasPropertyAffordance`,
+    actions: `${PREFIXES.td}hasActionAffordance`,
+    events: `${PREFIXES.td}hasEventAffordance`,
+    forms: `${PREFIXES.td}hasForm`,
+    links: `${PREFIXES.td}hasLink`,
+    security: `${PREFIXES.td}hasSecurityConfiguration`,
+    securityDefinitions: `${PREFIXES.td}definesSecurityScheme`,
+    observable: `${PREFIXES.td}isObservable`,
+    base: `${PREFIXES.td}baseURI`,
+    created: `${PREFIXES.td}created`,
+    href: `${PREFIXES.hctl}hasTarget`,
+    contentType: `${PREFIXES.hctl}forContentType`,
+    op: `${PREFIXES.hctl}hasOperationType`,
+    rel: `${PREFIXES.hctl}hasRelationType`,
+    type: `${PREFIXES.jsonschema}type`,
+    unit: `${PREFIXES.schema}unitCode`,
+    minimum: `${PREFIXES.jsonschema}minimum`,
+    maximum: `${PREFIXES.jsonschema}maximum`,
+    enum: `${PREFIXES.jsonschema}enum`,
+    readOnly: `${PREFIXES.jsonschema}readOnly`,
+    writeOnly: `${PREFIXES.jsonschema}writeOnly`
+  })
+);
 /** Members that are maps of named objects. */
 const MAPS = new Set(['properties', 'actions', 'events', 'securityDefinitions']);
 const REFERENCES = new Set(['href', 'base']);
@@ -74,7 +76,7 @@ class Writer {
   #members(subject, value) {
     for (const [name, member] of Object.entries(value)) {
       if (name === '@context' || name === 'id' || name === '@id') continue;
-      const predicate = name === '@type' ? RDF_TYPE : (NAMES[name] ?? this.#iri(name, PREFIXES.td));
+      const predicate = name === '@type' ? RDF_TYPE : (NAMES.get(name) ?? this.#iri(name, PREFIXES.td));
       if (predicate === null) continue;
       if (MAPS.has(name) && isObject(member)) {
         for (const [key, each] of Object.entries(member)) {

@@ -86,6 +86,18 @@ test('checks random input without an error of its own', () => {
   }
 });
 
+test('makes triples of members with the names of what every object inherits', () => {
+  const { triplesOf } = require('../../../nodes/lib/directory/triples');
+  const td = thing(JSON.parse('{"constructor":"a","toString":"b","__proto__":"c"}'));
+  const text = triplesOf('urn:x', td, 't1');
+  for (const [name, value] of [
+    ['constructor', 'a'],
+    ['toString', 'b']
+  ])
+    expect(text).toContain(`<urn:x> <https://www.w3.org/2019/wot/td#${name}> "${value}" .\n`);
+  expect(text).not.toContain('function');
+});
+
 test('applies merge patches, and finds them again (RFC 7396)', () => {
   for (const [before, patch, after] of [
     [{ a: 'b' }, { a: 'c' }, { a: 'c' }],

@@ -3,10 +3,13 @@
 
 const coap = require('coap');
 const { setCloud } = require('../../../nodes/lib/sources/ocf-cloud/clouds');
+const { OcfFeed } = require('../../../nodes/lib/sources/things/ocf-feed');
 const { openDirectory } = require('../../../nodes/lib/sources/things/find-parts');
 const { ocfAddress, valueIn } = require('../../../nodes/lib/sources/things/routes');
 const { readQuestion } = require('../../../nodes/lib/directory/question');
 const { parseRules } = require('../../../nodes/lib/directory/rules');
+const { encode } = require('../../../nodes/lib/sources/ocf/bodies');
+const { makeThing } = require('../../../nodes/lib/directory/make-thing');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');
 const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
 const fs = require('node:fs');
@@ -104,6 +107,60 @@ describe('with an OCF cloud', () => {
     const old = await ask(directory, 'property=Temperature&room=105&maxAge=0&ask=2');
     expect(old).toMatchObject({ value: 22.5, fresh: false, problems: [expect.stringMatching(/offline/)] });
   });
+});
+
+test('makes the things of all devices but those whose links cannot be read', async () => {
+  const types = ['constructor', 'toString', '__proto__', 'hasOwnProperty', 'oic.r.temperature'];
+  const links = {
+    odd: [{ href: '/t', body: encode({ rt: types }) }],
+    broken: [{ href: '/t', body: Buffer.from([0xff]) }],
+    fine: [{ href: '/t', body: encode({ rt: ['oic.r.humidity'] }) }]
+  };
+  const rows = Object.keys(links).map((di) => ({ di, name: di, kind: '' }));
+  const answers = {
+    deviceList: () => ({ rows, pages: 1 }),
+    linksOf: ({ di }) => links[di],
+    users: () => [{ uid: 'u' }],
+    endpoints: () => [
+      { uid: 'u', di: 'ep1', ep: 'ep1', via: 'odd', links: Buffer.from('{') },
+      {
+        ...{ uid: 'u', di: 'ep2', ep: 'ep2', via: 'odd' },
+        links: Buffer.from(JSON.stringify([{ target: '/x', attributes: [['rt', 'constructor']] }]))
+      }
+    ]
+  };
+  const store = { read: async (/** @type {string} */ what, /** @type {any} */ input) => answers[what](input) };
+  /** @type {Map<string, any>} */
+  const made = new Map();
+  /** @type {string[]} */
+  const told = [];
+  const feed = new OcfFeed({
+    source: 'ocf:c',
+    cloud: () => /** @type {any} */ ({ store, now: () => 0, isClosed: false }),
+    make: (source) => makeThing(base, { ...source, placed: null }),
+    ask: async (what, input) => {
+      // As at the border of a thread.
+      const { things = [] } = structuredClone(/** @type {any} */ (input));
+      for (const { td } of things) made.set(td['seganet:device'], td);
+      return { left: [], problems: ['urn:x: title is mandatory'], missing: [] };
+    },
+    problem: (sentence) => told.push(sentence),
+    left: () => {}
+  });
+  await eventually(() => made.has('ep2'), 'the things');
+  await feed.close();
+  expect([...made.keys()]).toEqual(['odd', 'fine', 'ep2']);
+  expect(made.get('odd').properties.t['@type']).toEqual([
+    'sosa:ObservableProperty',
+    'saref:Temperature',
+    ...types.map((type) => `urn:ocf:${type}`)
+  ]);
+  expect(told.sort()).toEqual([
+    'A thing could not be made: urn:x: title is mandatory.',
+    'A thing could not be made: urn:x: title is mandatory.',
+    expect.stringMatching(/^The thing of the OCF device .?broken.? could not be made: /),
+    expect.stringMatching(/^The thing of the OCF device .?ep1.? could not be made: /)
+  ]);
 });
 
 test('reads a CoAP resource that a rule names', async () => {

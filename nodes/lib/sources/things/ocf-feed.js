@@ -2,25 +2,26 @@
 // Makes things of the devices of an OCF cloud, with a property for each published resource, and of the endpoints of its
 // RFC 9176 directory.
 
+const { shown } = require('../../base/values');
 const { decode } = require('../ocf/bodies');
 
 const PERIOD_MS = 60000;
 const PAGE = 200;
 const MAX_DEVICES = 10000;
 const MAX_ENDPOINTS = 1024;
-/** What resource types measure, in SAREF. @type {Record<string, string>} */
-const MEANINGS = {
-  'oic.r.temperature': 'saref:Temperature',
-  'oic.r.humidity': 'saref:Humidity',
-  'oic.r.sensor.atmosphericpressure': 'saref:Pressure',
-  'oic.r.sensor.illuminance': 'saref:Light',
-  'oic.r.light.brightness': 'saref:Light',
-  'oic.r.energy.consumption': 'saref:Energy',
-  'oic.r.energy.usage': 'saref:Power',
-  'oic.r.sensor.motion': 'saref:Motion',
-  'oic.r.sensor.presence': 'saref:Occupancy',
-  'oic.r.sensor.smoke': 'saref:Smoke'
-};
+/** What resource types measure, in SAREF. A map, because devices choose the types that are looked up. */
+const MEANINGS = new Map([
+  ['oic.r.temperature', 'saref:Temperature'],
+  ['oic.r.humidity', 'saref:Humidity'],
+  ['oic.r.sensor.atmosphericpressure', 'saref:Pressure'],
+  ['oic.r.sensor.illuminance', 'saref:Light'],
+  ['oic.r.light.brightness', 'saref:Light'],
+  ['oic.r.energy.consumption', 'saref:Energy'],
+  ['oic.r.energy.usage', 'saref:Power'],
+  ['oic.r.sensor.motion', 'saref:Motion'],
+  ['oic.r.sensor.presence', 'saref:Occupancy'],
+  ['oic.r.sensor.smoke', 'saref:Smoke']
+]);
 
 /**
  * @typedef {import('../ocf-cloud/clouds').Cloud} Cloud
@@ -78,13 +79,13 @@ class OcfFeed {
 
   /** @param {Cloud} cloud */
   async #read(cloud) {
-    const { ask, make, source, left } = this.#parts;
+    const { ask, make, problem, source, left } = this.#parts;
     const ids = [];
     let beyond = 0;
     // One after the other: a promise that nobody waits for yet would end the process when it rejects.
     for (const entries of [this.#devices(cloud), this.#endpoints(cloud)]) {
       const found = await collect(entries);
-      const things = found.map(make);
+      const things = found.flatMap((each) => this.#only(each.device, () => make(each)));
       for (let i = 0; i < things.length; i += PAGE) {
         const made = await ask('make', {
           source,
@@ -92,6 +93,7 @@ class OcfFeed {
           seen: things.map(({ id }) => id).slice(i, i + PAGE)
         });
         beyond += made.left.length;
+        for (const sentence of made.problems) problem(`A thing could not be made: ${sentence}.`);
       }
       ids.push(...things.map(({ id }) => id));
     }
@@ -106,16 +108,15 @@ class OcfFeed {
       const { rows, pages } = await store.read('deviceList', { q: '', page, size: PAGE, only: null });
       for (const { di, name, kind } of rows) {
         const links = await store.read('linksOf', { di, types: ['*'], now: cloud.now() });
-        const resources = links.flatMap(({ href, body }) =>
-          resourceOf(di, href, decode(Buffer.from(body))?.rt)
-        );
-        yield {
+        yield* this.#only(di, () => ({
           device: di,
           title: name,
           protocol: 'ocf',
           types: kind ? [`urn:ocf:${kind}`] : [],
-          resources: distinct(resources)
-        };
+          resources: distinct(
+            links.flatMap(({ href, body }) => resourceOf(di, href, decode(Buffer.from(body))?.rt))
+          )
+        }));
       }
       if (page >= pages) return;
     }
@@ -128,22 +129,31 @@ class OcfFeed {
       const input = { uid, now: cloud.now(), most: MAX_ENDPOINTS };
       for (const endpoint of (await store.read('endpoints', input)).slice(0, MAX_ENDPOINTS)) {
         if (endpoint.uid !== uid) continue;
-        /** @type {import('../ocf/link-format').Link[]} */
-        const links = JSON.parse(Buffer.from(endpoint.links).toString());
-        const resources = links.flatMap(({ target, attributes }) => {
-          const types = attributes
-            .filter(([name]) => name === 'rt')
-            .flatMap(([, value]) => (value ?? '').split(' '));
-          return resourceOf(endpoint.via, target, types);
-        });
-        yield {
+        yield* this.#only(endpoint.di, () => ({
           device: endpoint.di,
           title: endpoint.ep,
           protocol: 'rfc9176',
           types: [],
-          resources: distinct(resources)
-        };
+          resources: distinct(resourcesOf(endpoint))
+        }));
       }
+    }
+  }
+
+  /**
+   * Returns what the work makes, or nothing if it fails, so that one device does not keep the others out.
+   * @template T
+   * @param {string} device
+   * @param {() => T} work
+   * @returns {T[]}
+   */
+  #only(device, work) {
+    try {
+      return [work()];
+    } catch (error) {
+      const { message } = /** @type {Error} */ (error);
+      this.#parts.problem(`The thing of the OCF device ${shown(device)} could not be made: ${message}`);
+      return [];
     }
   }
 
@@ -172,10 +182,22 @@ function resourceOf(di, href, types) {
   const given = (Array.isArray(types) ? types : []).filter((type) => typeof type === 'string' && type !== '');
   if (!href.startsWith('/') || given.some((type) => type.startsWith('oic.wk.') || type.startsWith('oic.d.')))
     return [];
-  const meanings = given.flatMap((type) => MEANINGS[type] ?? []);
+  const meanings = given.flatMap((type) => MEANINGS.get(type) ?? []);
   const name = href.split('/').filter(Boolean).join('.') || 'resource';
   const named = given.map((type) => `urn:ocf:${encodeURIComponent(type)}`);
   return [{ name, types: [...meanings, ...named], url: `ocf://${di}${href}` }];
+}
+
+/** @param {{ via: string, links: Uint8Array }} endpoint of RFC 9176 */
+function resourcesOf({ via, links }) {
+  /** @type {import('../ocf/link-format').Link[]} */
+  const list = JSON.parse(Buffer.from(links).toString());
+  return list.flatMap(({ target, attributes }) => {
+    const types = attributes
+      .filter(([name]) => name === 'rt')
+      .flatMap(([, value]) => (value ?? '').split(' '));
+    return resourceOf(via, target, types);
+  });
 }
 
 /** @param {import('../../directory/make-thing').Resource[]} resources */
@@ -183,4 +205,4 @@ function distinct(resources) {
   return [...new Map(resources.map((each) => [each.name, each])).values()];
 }
 
-module.exports = { OcfFeed, resourceOf };
+module.exports = { OcfFeed };
