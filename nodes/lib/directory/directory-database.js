@@ -14,7 +14,8 @@ const APPLICATION_ID = 0x53736e64;
 const USER_VERSION = 1;
 
 // thing.origin: 'made' from a device, or 'posted' by the API. thing.source: which source made it. thing.revision: a
-// number that increases with every change of any thing. fact: what questions look for.
+// number that increases with every change of any thing. fact: what questions look for. meta: the revision, and the
+// version of the terms in fact.
 const SCHEMA = `
 CREATE TABLE thing (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, origin TEXT NOT NULL,
   source TEXT NOT NULL, td TEXT NOT NULL, facts TEXT NOT NULL, created INTEGER NOT NULL, modified INTEGER NOT NULL,

@@ -19,6 +19,8 @@ function prepare(db) {
     ofSource: db.prepare("SELECT n, id, origin FROM thing WHERE origin = 'made' AND source = ?"),
     expired: db.prepare('SELECT n, id, origin FROM thing WHERE expires <= ? LIMIT 1000'),
     unseen: db.prepare("SELECT n, id, origin FROM thing WHERE origin = 'made' AND seen < ? LIMIT 1000"),
+    after: db.prepare('SELECT n, td, facts FROM thing WHERE n > ? ORDER BY n LIMIT 500'),
+    setFacts: db.prepare('UPDATE thing SET facts = ? WHERE n = ?'),
     deleteFacts: db.prepare('DELETE FROM fact WHERE thing = ?'),
     insertFact: db.prepare('INSERT OR IGNORE INTO fact (kind, term, thing) VALUES (?, ?, ?)'),
     deleteText: db.prepare('DELETE FROM thing_text WHERE rowid = ?'),
@@ -27,7 +29,9 @@ function prepare(db) {
     pruneEvents: db.prepare('DELETE FROM event WHERE id <= ?'),
     eventsAfter: db.prepare('SELECT id, type, thing, data FROM event WHERE id > ? ORDER BY id LIMIT ?'),
     revision: db.prepare("SELECT value FROM meta WHERE name = 'revision'"),
-    setRevision: db.prepare("INSERT OR REPLACE INTO meta VALUES ('revision', ?)")
+    setRevision: db.prepare("INSERT OR REPLACE INTO meta VALUES ('revision', ?)"),
+    terms: db.prepare("SELECT value FROM meta WHERE name = 'terms'"),
+    setTerms: db.prepare("INSERT OR REPLACE INTO meta VALUES ('terms', ?)")
   };
 }
 

@@ -8,6 +8,7 @@ const { DirectoryError } = require('./directory-error');
 const { prepare } = require('./directory-statements');
 const { factsOf } = require('./facts');
 const { applyPatch, isObject, patchOf } = require('./merge-patch');
+const { TERMS } = require('./terms');
 const { candidatesOf, enriched, termsOf, withRegistration } = require('./thing-rows');
 
 /** Events that a client can ask for later. */
@@ -46,6 +47,7 @@ class DirectoryStore {
     this.#db = db;
     this.#options = { now: Date.now, report: () => {}, ...options };
     this.#statements = prepare(db);
+    this.#renewTerms();
   }
 
   /**
@@ -270,9 +272,9 @@ class DirectoryStore {
     const { n } = /** @type {{ n: number }} */ (
       this.#statements.write.get(id, ...values, this.#nextRevision())
     );
-    this.#forget(n);
+    this.#statements.deleteText.run(n);
     this.#statements.insertText.run(n, facts.words);
-    for (const [kind, term] of termsOf(facts)) this.#statements.insertFact.run(kind, term, n);
+    this.#index(n, facts);
     if (!before) {
       size.total++;
       if (origin === 'posted') size.posted++;
@@ -292,7 +294,8 @@ class DirectoryStore {
   /** @param {any} row */
   #delete({ n, id, origin }) {
     const size = this.#size();
-    this.#forget(n);
+    this.#statements.deleteFacts.run(n);
+    this.#statements.deleteText.run(n);
     this.#statements.delete.run(n);
     size.total--;
     if (origin === 'posted') size.posted--;
@@ -300,10 +303,28 @@ class DirectoryStore {
     this.#event('thing_deleted', id, { id });
   }
 
-  /** @param {number} n */
-  #forget(n) {
+  /** @param {number} n @param {import('./facts').Facts} facts that questions find */
+  #index(n, facts) {
     this.#statements.deleteFacts.run(n);
-    this.#statements.deleteText.run(n);
+    for (const [kind, term] of termsOf(facts)) this.#statements.insertFact.run(kind, term, n);
+  }
+
+  /** Makes the terms of all things again if they are of an older version: else questions would not find these. */
+  #renewTerms() {
+    if (Number(this.#statements.terms.get()?.value) === TERMS) return;
+    this.#transact(() => {
+      for (let last = -1; ;) {
+        const rows = this.#statements.after.all(last);
+        if (rows.length === 0) break;
+        for (const { n, td } of rows) {
+          last = Number(n);
+          const facts = factsOf(JSON.parse(String(td)));
+          this.#statements.setFacts.run(JSON.stringify(facts), last);
+          this.#index(last, facts);
+        }
+      }
+      this.#statements.setTerms.run(TERMS);
+    });
   }
 
   /** @param {Event['type']} type @param {string} thing @param {object} data */

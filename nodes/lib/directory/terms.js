@@ -49,13 +49,32 @@ function termOf(name) {
     .replace(/[^\p{L}\p{N}]/gu, '');
 }
 
+/** The version of the terms: a directory makes those of an older version again. */
+const TERMS = 1;
+const ROOM_IRI = /^(?:urn:|https?:\/\/)\S+$/i;
+/** The word, with the character or the spaces behind it: Room 105, room-105. */
+const ROOM_WORD = /^room(?:\s+|[^\p{L}\p{N}])?(?=.)/su;
+const MINUS = /^[-\u2212](?=\p{N})/u;
+
 /**
- * @param {string} room such as 105, Room 105 or urn:seganet:room:105
- * @returns {string} for comparisons, without the word room
+ * Returns a room for comparisons, without the word room: letters and digits in lower case, with one space for all that
+ * is between them. A minus sign before a number stays: room -1.05 is below the ground.
+ * @param {string} room such as 105, Room 105, A-1.05 or urn:seganet:room:105
  */
 function roomTerm(room) {
-  const isIri = /^[a-z][a-z0-9+.-]*:\S+$/i.test(room);
-  return termOf(isIri ? room : room.replace(/[#/:]/g, ' ')).replace(/^room(?=.)/, '');
+  const name = ROOM_IRI.test(room) ? decoded(localName(room)) : room;
+  const number = name.normalize('NFKC').toLowerCase().trim().replace(ROOM_WORD, '');
+  const term = number.replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
+  return MINUS.test(number) ? `-${term}` : term;
+}
+
+/** @param {string} name part of an IRI */
+function decoded(name) {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 
 /**
@@ -72,6 +91,7 @@ module.exports = {
   OWN_CONTEXT,
   PREFIXES,
   TD_CONTEXT,
+  TERMS,
   localName,
   measuredBy,
   roomTerm,

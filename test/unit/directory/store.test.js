@@ -33,6 +33,42 @@ test('finds a property in a room by its name, its type or the type of its thing'
   expect(ids({ property: 'temperature', room: '105' })).toEqual(['urn:c']);
 });
 
+test('tells rooms apart that differ in what is between their digits', () => {
+  const rooms = ['105', '1.05', '10.5', '-1.05', 'A:105'];
+  for (const room of rooms) {
+    const id = `urn:t:${room}`;
+    rig.store.put({ id, td: thermometer(id, room, { 'brick:hasLocation': room }) });
+  }
+  const { readQuestion } = require('../../../nodes/lib/directory/question');
+  const found = (room) => {
+    const { wanted: asked } = readQuestion({ property: 'temperature', room }, { maxAgeS: 60, askMs: 0 });
+    return rig.store.find(asked).map(({ thing: id }) => id);
+  };
+  for (const room of rooms) expect(found(room)).toEqual([`urn:t:${room}`]);
+  for (const same of ['Room 105', 'room-105', 'ROOM105', 'urn:any:room:105'])
+    expect(found(same)).toEqual(['urn:t:105']);
+  for (const same of ['1-05', 'Room 1/05']) expect(found(same)).toEqual(['urn:t:1.05']);
+  for (const same of ['a 105', 'a-105', 'https://host/a%20105']) expect(found(same)).toEqual(['urn:t:A:105']);
+  expect(found('Room -1.05')).toEqual(['urn:t:-1.05']);
+});
+
+test('finds the rooms of a file that an older version wrote', () => {
+  for (const room of ['1.05', '-2'])
+    rig.store.put({ id: `urn:t:${room}`, td: thermometer(`urn:t:${room}`, room) });
+  const before = rig.store.counts();
+  rig.store.close();
+  const db = new DatabaseSync(path.join(rig.directory, 'directory.db'));
+  db.exec(`DELETE FROM meta WHERE name = 'terms'; DELETE FROM fact WHERE kind = 'room';
+    INSERT INTO fact SELECT 'room', iif(id = 'urn:t:-2', '2', '105'), n FROM thing;
+    UPDATE thing SET facts = replace(replace(facts, '"1 05"', '"105"'), '"-2"', '"2"');`);
+  db.close();
+  rig.open();
+  expect(ids({ property: 'temperature', room: '1 05' })).toEqual(['urn:t:1.05']);
+  expect(ids({ property: 'temperature', room: '-2' })).toEqual(['urn:t:-2']);
+  expect(ids({ property: 'temperature', room: '105' })).toEqual([]);
+  expect(rig.store.counts()).toEqual(before);
+});
+
 test('keeps posted and made things apart', () => {
   make('urn:made', thermometer('urn:made', '1'));
   for (const change of [

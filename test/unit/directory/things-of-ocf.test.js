@@ -129,7 +129,9 @@ test('makes the things of all devices but those whose links cannot be read', asy
       }
     ]
   };
-  const store = { read: async (/** @type {string} */ what, /** @type {any} */ input) => answers[what](input) };
+  const store = {
+    read: async (/** @type {string} */ what, /** @type {any} */ input) => answers[what](input)
+  };
   /** @type {Map<string, any>} */
   const made = new Map();
   /** @type {string[]} */
