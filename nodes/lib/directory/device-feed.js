@@ -1,7 +1,7 @@
 'use strict';
 // Makes things of the devices that an engine lists, and of those whose records a find node gets.
 
-const { makeThing, idOf } = require('./make-thing');
+const { MAX_PROPERTIES, makeThing, idOf } = require('./make-thing');
 const { placeOf } = require('./rules');
 
 const PAGE = 1000;
@@ -116,8 +116,10 @@ class DeviceFeed {
   async #send(devices, seen) {
     const { ask, base, source, problem, values } = this.#parts;
     const ids = seen.map((device) => idOf(base, device));
-    const things = devices.map((device) => this.#thingOf(device));
-    const { left, problems, missing } = await ask('make', { source, things, seen: ids });
+    const own = devices.map((device) => idOf(base, device));
+    const before = own.length > 0 ? await ask('namesOf', { source, ids: own }) : [];
+    const things = devices.map((device, i) => this.#thingOf(device, before[i]));
+    const { left, problems, missing } = await ask('make', { source, things, seen: ids, adds: true });
     const beyond = new Set(left);
     for (const [i, { id }] of things.entries())
       if (beyond.has(id)) this.#left.add(devices[i]);
@@ -127,14 +129,19 @@ class DeviceFeed {
     values.change(seen.filter((_device, i) => gone.has(ids[i])));
   }
 
-  /** @param {string} device */
-  #thingOf(device) {
+  /**
+   * @param {string} device
+   * @param {string[]} before names that its records had before the start: it may not have sent all of them yet
+   * @returns {import('./directory-store').Made}
+   */
+  #thingOf(device, before) {
     const { values, base, rules } = this.#parts;
     const { protocol = '', name: title = '', values: own = new Map() } = values.of(device) ?? {};
-    const names = [...own.keys()].filter((name) => !/(^|\.)rssi$/i.test(name)).sort();
+    const names = [...own.keys()].filter((name) => !/(^|\.)rssi$/i.test(name));
+    const all = [...new Set([...names, ...before])].slice(0, MAX_PROPERTIES).sort();
     const placed = placeOf(rules, device) ?? (title ? placeOf(rules, title) : null);
-    const resources = names.map((name) => ({ name, types: [] }));
-    return makeThing(base, { device, title, protocol, resources, placed });
+    const resources = all.map((name) => ({ name, types: [] }));
+    return { ...makeThing(base, { device, title, protocol, resources, placed }), names };
   }
 
   /** @returns {Promise<void>} */

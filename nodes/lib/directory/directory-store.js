@@ -7,6 +7,7 @@ const { idProblem, problemsOf } = require('./check-thing');
 const { DirectoryError } = require('./directory-error');
 const { prepare } = require('./directory-statements');
 const { factsOf } = require('./facts');
+const { knownOf, makingOf, merged, partsOf, withNames } = require('./made-things');
 const { applyPatch, isObject, patchOf } = require('./merge-patch');
 const { TERMS } = require('./terms');
 const { candidatesOf, enriched, termsOf, withRegistration } = require('./thing-rows');
@@ -16,12 +17,14 @@ const KEPT_EVENTS = 10000;
 /** A made thing's time is written again after this time, ms. */
 const SEEN_STEP_MS = 3600000;
 const MAX_CANDIDATES = 10000;
+const MADE = { origin: 'made', ttl: null, expires: null };
 
 /**
  * @typedef {import('./directory-database').Database} Database
  * @typedef {'thing_created' | 'thing_updated' | 'thing_deleted'} EventType
  * @typedef {{ id: number, type: EventType, thing: string, data: object }} Event data: with diff
- * @typedef {{ id: string, td: Record<string, any> }} Made
+ * @typedef {{ id: string, td: Record<string, any>, names?: string[] }} Made names: of the values in the records that the
+ *   device sent since the start; without them, the thing is not from records
  *
  * @typedef {import('./thing-rows').Candidate} Candidate
  *
@@ -128,20 +131,21 @@ class DirectoryStore {
 
   /**
    * Makes the things of a source, and notes which of its devices are there.
-   * @param {{ source: string, things: Made[], seen: string[] }} input seen: ids of things that exist already
+   * @param {{ source: string, things: Made[], seen: string[], adds?: boolean }} input seen: ids of things that exist
+   *   already; adds: the source adds to the things of another one, which counts where they differ
    * @returns {{ left: string[], problems: string[], missing: string[] }} left: ids of things beyond the limit; missing:
    *   ids in `seen` that do not exist
    */
-  make({ source, things, seen }) {
+  make({ source, things, seen, adds = false }) {
     /** @type {{ left: string[], problems: string[], missing: string[] }} */
     const result = { left: [], problems: [], missing: [] };
     this.#transact(() => {
       const now = this.#options.now();
-      for (const { id, td: plain } of things) {
+      for (const { id, td: plain, names } of things) {
         const td = { ...plain, id };
         const [problem] = problemsOf(td);
         if (problem) result.problems.push(`${id}: ${problem.field} ${problem.description}`);
-        else if (!this.#make(id, td, source)) result.left.push(id);
+        else if (!this.#make({ id, td, names }, source, adds)) result.left.push(id);
       }
       for (const id of seen) {
         this.#statements.see.run(now, id, source, now - SEEN_STEP_MS);
@@ -152,14 +156,26 @@ class DirectoryStore {
   }
 
   /**
-   * Deletes made things of a source that are not in the list.
+   * Returns the names of the values that the records of devices had within the last `keepDays`, by thing.
+   * @param {{ source: string, ids: string[] }} input
+   * @returns {string[][]}
+   */
+  namesOf({ source, ids }) {
+    return ids.map((id) => {
+      const row = this.#statements.get.get(id);
+      return row?.origin === 'made' ? this.#knownOf(row, source).map(([name]) => name) : [];
+    });
+  }
+
+  /**
+   * Deletes made things of a source that are not in the list. What another source added to one stays.
    * @param {{ source: string, ids: string[] }} input
    */
   keepOnly({ source, ids }) {
     const kept = new Set(ids);
     this.#transact(() => {
       for (const row of this.#statements.ofSource.all(source))
-        if (!kept.has(String(row.id))) this.#delete(row);
+        if (!kept.has(String(row.id))) this.#leave(String(row.id));
     });
   }
 
@@ -171,8 +187,13 @@ class DirectoryStore {
   /** Deletes things whose time has ended, and made ones whose device was not seen for a long time. */
   tick() {
     this.purge();
+    this.#deleteAll(this.#statements.unseen.all(this.#goneBefore()));
+  }
+
+  /** @returns {number} devices that were seen last before this time are gone, ms since 1970 */
+  #goneBefore() {
     const { now, keepDays } = this.#options;
-    this.#deleteAll(this.#statements.unseen.all(now() - keepDays * 86400000));
+    return now() - keepDays * 86400000;
   }
 
   /**
@@ -240,32 +261,54 @@ class DirectoryStore {
     const ttl = typeof registration.ttl === 'number' ? registration.ttl : null;
     const given = typeof registration.expires === 'string' ? Date.parse(registration.expires) : null;
     const expires = ttl === null ? given : now + Math.round(ttl * 1000);
-    this.#write(id, plain, { origin: 'posted', source: '', ttl, expires }, before);
+    this.#write(id, plain, { origin: 'posted', source: '', ttl, expires, more: {} }, before);
     return !before;
   }
 
-  /** @param {string} id @param {Record<string, any>} td @param {string} source @returns {boolean} false: no room */
-  #make(id, td, source) {
-    const before = this.#statements.get.get(id);
+  /** @param {Made} made @param {string} source @param {boolean} adds @returns {boolean} false: no room */
+  #make({ id, td, names }, source, adds) {
+    const before = /** @type {any} */ (this.#statements.get.get(id));
     // A posted thing with this id stays.
     if (before?.origin === 'posted') return true;
     const { total, posted } = this.#size();
     if (!before && total - posted >= this.#options.maxThings) return false;
-    if (before?.td !== JSON.stringify(td) || before?.source !== source)
-      this.#write(id, td, { origin: 'made', source, ttl: null, expires: null }, before);
+    const old = before ? makingOf(before) : {};
+    const parts = before && partsOf(before, old, { td, source, adds });
+    const known = names ? withNames(names, this.#knownOf(before, source)) : old.known;
+    const more = { known, adds: adds && !parts, parts };
+    const whole = parts ? merged(parts) : td;
+    const owner = parts && adds ? before.source : source;
+    if (before?.td !== JSON.stringify(whole) || before.source !== owner)
+      this.#write(id, whole, { ...MADE, source: owner, more }, before);
+    else if (JSON.stringify(more) !== JSON.stringify(old))
+      this.#statements.setFacts.run(JSON.stringify({ ...factsOf(whole), ...more }), before.n);
     return true;
+  }
+
+  /** @param {any} row of a made thing, if there is one @param {string} source that asks */
+  #knownOf(row, source) {
+    return row ? knownOf(row, source, this.#goneBefore()) : [];
+  }
+
+  /** Deletes a made thing that its source has no more, except what another source added. @param {string} id */
+  #leave(id) {
+    const before = /** @type {any} */ (this.#statements.get.get(id));
+    const { parts, known } = makingOf(before);
+    if (!parts) return this.#delete(before);
+    this.#write(id, parts.added, { ...MADE, source: parts.by, more: { known, adds: true } }, before);
   }
 
   /**
    * @param {string} id
    * @param {Record<string, any>} td
-   * @param {{ origin: string, source: string, ttl: number | null, expires: number | null }} how
+   * @param {{ origin: string, source: string, ttl: number | null, expires: number | null,
+   *   more: import('./made-things').Making }} how
    * @param {any} before
    */
-  #write(id, td, { origin, source, ttl, expires }, before) {
+  #write(id, td, { origin, source, ttl, expires, more }, before) {
     const now = this.#options.now();
     const size = this.#size();
-    const facts = factsOf(td);
+    const facts = { ...factsOf(td), ...more };
     const created = before ? before.created : now;
     const text = JSON.stringify(td);
     const values = [origin, source, text, JSON.stringify(facts), created, now, ttl, expires, now];
@@ -316,9 +359,9 @@ class DirectoryStore {
       for (let last = -1; ;) {
         const rows = this.#statements.after.all(last);
         if (rows.length === 0) break;
-        for (const { n, td } of rows) {
-          last = Number(n);
-          const facts = factsOf(JSON.parse(String(td)));
+        for (const row of rows) {
+          last = Number(row.n);
+          const facts = { ...factsOf(JSON.parse(String(row.td))), ...makingOf(row) };
           this.#statements.setFacts.run(JSON.stringify(facts), last);
           this.#index(last, facts);
         }

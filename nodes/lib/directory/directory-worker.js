@@ -23,9 +23,12 @@ const CALLS = [
   'list',
   'make',
   'keepOnly',
+  'namesOf',
   'find',
   'eventsAfter'
 ];
+/** They change nothing. */
+const READS = ['get', 'list', 'find', 'namesOf'];
 const { directory, ...options } = workerData.options;
 
 /** @type {DirectoryStore | null} */
@@ -86,7 +89,7 @@ function answer({ id, what, input }) {
     const { status, message, more } = known;
     port.postMessage({ type: 'answer', id, failure: { status, message, more } });
   }
-  if (what !== 'get' && what !== 'list' && what !== 'find') state();
+  if (!READS.includes(what)) state();
 }
 
 /** @param {() => string} work */

@@ -144,4 +144,4 @@ function encoded(text) {
 /** @param {string} text */
 const lowerFirst = (text) => text.charAt(0).toLowerCase() + text.slice(1);
 
-module.exports = { idOf, makeThing };
+module.exports = { MAX_PROPERTIES, idOf, makeThing };

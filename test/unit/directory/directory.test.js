@@ -187,6 +187,48 @@ describe('the feed of devices', () => {
     expect(problems).toEqual([]);
   });
 
+  test('keeps the properties of a device that has not sent them since a restart', async () => {
+    const rules = [{ device: 'd', room: '1' }];
+    const id = 'urn:seganet:gw:device:d';
+    let made = 0;
+    const start = () => {
+      const directory = open();
+      const { ask } = directory;
+      directory.ask = async (what, input) => {
+        const answer = await ask.call(directory, what, input);
+        if (what === 'make' && input.things.length > 0) made++;
+        return answer;
+      };
+      return { directory, feed: feedOf(directory, [agent('d')], rules) };
+    };
+    const note = ({ directory, feed }, payload) => {
+      directory.values.note({ device: 'd', payload, topic: '', ts: 0, cls: 0 });
+      feed.soon();
+    };
+    const names = async ({ directory }) => Object.keys((await directory.ask('get', { id })).properties ?? {});
+    const first = start();
+    await eventually(() => made === 1);
+    note(first, { temperature: 1, humidity: 2, rssi: -60 });
+    await eventually(() => made === 2);
+    expect(await names(first)).toEqual(['humidity', 'temperature']);
+    await first.feed.close();
+    await first.directory.close();
+
+    const second = start();
+    await eventually(() => made === 3);
+    expect(await names(second)).toEqual(['humidity', 'temperature']);
+    note(second, { temperature: 1, battery: 3 });
+    await eventually(() => made === 4);
+    expect(await names(second)).toEqual(['battery', 'humidity', 'temperature']);
+    const [found] = await second.directory.ask('find', {
+      ...{ property: 'humidity', room: '1' },
+      ...{ type: '', device: '', text: '' }
+    });
+    expect(found).toMatchObject({ device: 'd', name: 'humidity' });
+    await second.feed.close();
+    expect(problems).toEqual([]);
+  });
+
   test('counts the devices that the directory has no room for, until there is room', async () => {
     const directory = open({ maxThings: 2 });
     await directory.ask('make', { source: 'old', things: [{ id: 'urn:old', td: thing() }], seen: [] });

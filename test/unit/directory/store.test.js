@@ -99,6 +99,81 @@ test('makes an unchanged thing only once, and forgets one whose device was not s
   expect(rig.store.make({ source: 's', things: [], seen: ['urn:a'] }).missing).toEqual(['urn:a']);
 });
 
+test('remembers the names that the records of a device had, for the days of devices', () => {
+  const day = 86400000;
+  const noted = (names) =>
+    rig.store.make({ source: 's', things: [{ id: 'urn:a', td: thing(), names }], seen: [], adds: true });
+  const names = () => rig.store.namesOf({ source: 's', ids: ['urn:a', 'urn:none'] });
+  noted(['t', 'h']);
+  expect(names()).toEqual([['t', 'h'], []]);
+  rig.now += 10 * day;
+  // After a restart: at first without a record.
+  noted([]);
+  noted(['t']);
+  rig.store.make({ source: 's', things: [], seen: ['urn:a'] });
+  expect(names()).toEqual([['t', 'h'], []]);
+  rig.now += 19 * day;
+  expect(names()).toEqual([['t', 'h'], []]);
+  rig.now += 2 * day;
+  expect(names()).toEqual([['t'], []]);
+  expect(rig.events.map(({ type }) => type)).toEqual(['thing_created']);
+});
+
+test('takes the properties for the names of records in a file that an older version wrote', () => {
+  const properties = { t: { forms: [{ href: 'x' }] } };
+  make('urn:a', thing({ properties }));
+  expect(rig.store.namesOf({ source: 's', ids: ['urn:a'] })).toEqual([['t']]);
+  expect(rig.store.namesOf({ source: 'other', ids: ['urn:a'] })).toEqual([[]]);
+});
+
+test('makes one thing of what two sources know of a device, and changes nothing by turns', () => {
+  const affordance = (href) => ({ forms: [{ href }] });
+  const ofCloud = thing({
+    title: 'lamp',
+    properties: { t: affordance('ocf://d/t'), p: affordance('ocf://d/p') }
+  });
+  const ofRecords = thing({ 'seganet:x': 1, properties: { t: affordance('value'), h: affordance('value') } });
+  const cloud = (source = 'ocf:c', td = ofCloud) =>
+    rig.store.make({ source, things: [{ id: 'urn:a', td }], seen: ['urn:a'] });
+  const records = (td = ofRecords) =>
+    rig.store.make({
+      source: 'devices:f',
+      things: [{ id: 'urn:a', td, names: ['t', 'h'] }],
+      seen: [],
+      adds: true
+    });
+  const both = {
+    title: 'lamp',
+    'seganet:x': 1,
+    properties: { ...ofRecords.properties, ...ofCloud.properties }
+  };
+  const types = () => rig.events.map(({ type }) => type);
+  for (const first of [records, cloud]) {
+    rig.events.length = 0;
+    first();
+    for (const again of [cloud, records, cloud, records, cloud]) again();
+    expect(rig.store.get({ id: 'urn:a' })).toMatchObject(both);
+    expect(types()).toEqual(['thing_created', 'thing_updated']);
+    // The device leaves the cloud, and its records stay.
+    rig.store.keepOnly({ source: 'ocf:c', ids: [] });
+    expect(rig.store.get({ id: 'urn:a' })).toMatchObject({
+      title: 'thing',
+      properties: ofRecords.properties
+    });
+    expect(Object.keys(rig.store.get({ id: 'urn:a' }).properties)).toEqual(['t', 'h']);
+    expect(rig.store.namesOf({ source: 'devices:f', ids: ['urn:a'] })).toEqual([['t', 'h']]);
+    records();
+    expect(types()).toHaveLength(3);
+    // Another cloud takes the place of the one before.
+    cloud();
+    cloud('ocf:new', thing({ title: 'new' }));
+    rig.store.keepOnly({ source: 'ocf:c', ids: [] });
+    expect(rig.store.get({ id: 'urn:a' })).toMatchObject({ title: 'new', properties: ofRecords.properties });
+    rig.remove();
+    rig = new StoreRig();
+  }
+});
+
 test('computes the end of a thing from its ttl, and deletes it then', () => {
   const registration = { ttl: 60, expires: '2099-01-01T00:00:00Z' };
   rig.store.put({ id: 'urn:a', td: thing({ id: 'urn:a', registration }) });
