@@ -53,8 +53,8 @@ class Answering {
    * @param {Question} question
    * @param {{ mayCommand?: boolean }} [rights] of the one who asks
    * @returns {Promise<Record<string, any>>}
-   * @throws {DirectoryError} 404 nothing measures it; 504 no device has answered; 503 too many questions wait; 403 only
-   *   a command would bring a value, and may not be sent
+   * @throws {DirectoryError} without any value: 404 nothing measures it; 504 no device has answered; 503 too many
+   *   questions wait; 403 only a command would bring a value, and may not be sent
    */
   async answer(question, { mayCommand = true } = {}) {
     this.counters.questions++;
@@ -64,6 +64,7 @@ class Answering {
     /** @type {string[]} */
     const problems = [];
     let refusal = '';
+    let isFull = false;
     let asked = 0;
     for (const candidate of ranked) {
       const kept = candidate.device !== '' && this.#values.valueOf(candidate.device, candidate.name);
@@ -85,10 +86,11 @@ class Answering {
         return shape(question, ranked, candidate, { ...value, from: route.name, isFresh: true, problems });
       } catch (error) {
         problems.push(`${candidate.title}: ${/** @type {Error} */ (error).message}`);
-        if (error instanceof DirectoryError) break;
+        isFull = error instanceof DirectoryError;
+        if (isFull) break;
       }
     }
-    const status = refusal && problems.length === 1 ? 403 : 504;
+    const status = isFull ? 503 : refusal && problems.length === 1 ? 403 : 504;
     return this.#stale(question, ranked, problems, status);
   }
 
@@ -105,21 +107,25 @@ class Answering {
     const { signal } = this.#ending;
     const limit = new AbortController();
     const both = AbortSignal.any([signal, limit.signal]);
+    const late = () => new Error(`The device did not answer within ${Math.round(leftMs)} ms.`);
+    const timer = setTimeout(() => limit.abort(), leftMs);
     this.#waiting++;
     try {
       const waiting = this.#values.wait(device, name, leftMs, both);
-      const answer = await ask(candidate, leftMs, both);
+      // A route may not keep to the time, such as a command whose delivery is not known.
+      const answer = await Promise.race([ask(candidate, leftMs, both), ended(both, late)]);
       if (answer) {
         const payload = { [name]: answer.value };
         // Things without a device have no place for values: '' would be shared by all of them.
         if (device !== '') this.#values.note({ device, payload, topic: '', ts: 0, cls: 0 });
         return { value: answer.value, ageMs: 0 };
       }
-      if (!(await waiting)) throw new Error(`The device did not answer within ${Math.round(leftMs)} ms.`);
+      if (!(await waiting)) throw late();
       const kept = this.#values.valueOf(device, name);
       if (!kept) throw new Error('The device was forgotten.');
       return kept;
     } finally {
+      clearTimeout(timer);
       limit.abort();
       this.#waiting--;
     }
@@ -141,7 +147,7 @@ class Answering {
    * @param {Question} question
    * @param {Ranked[]} ranked
    * @param {string[]} problems
-   * @param {403 | 504} status if there is no value
+   * @param {403 | 503 | 504} status if there is no value
    */
   #stale(question, ranked, problems, status) {
     const old = ranked
@@ -175,6 +181,18 @@ class Answering {
   close() {
     this.#ending.abort();
   }
+}
+
+/**
+ * @param {AbortSignal} signal
+ * @param {() => Error} reason
+ * @returns {Promise<never>} rejects when the signal is aborted
+ */
+function ended(signal, reason) {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(reason());
+    signal.addEventListener('abort', () => reject(reason()), { once: true });
+  });
 }
 
 /** @param {Ranked} candidate */

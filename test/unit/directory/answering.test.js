@@ -248,6 +248,34 @@ describe('an answer', () => {
     await expect(open).rejects.toMatchObject({ status: 504 });
   });
 
+  test('comes at the time limit while a route is under way, which is ended', async () => {
+    let isEnded = false;
+    const stuck = route(
+      (_candidate, _ms, signal) =>
+        new Promise(() => signal.addEventListener('abort', () => (isEnded = true)))
+    );
+    const { ask, answering } = rig([candidate('a', { command: 'x' })], [stuck]);
+    await expect(ask('&ask=0.05')).rejects.toMatchObject({ status: 504, message: /within 50 ms/ });
+    expect(isEnded).toBe(true);
+    const open = ask();
+    setImmediate(() => answering.close());
+    await expect(open).rejects.toMatchObject({ status: 504 });
+  });
+
+  test('is refused with 503 while 256 questions wait, unless there is an older value', async () => {
+    const stuck = route(() => new Promise(() => {}));
+    const { ask, answering, note, clock } = rig([candidate('a', { command: 'x' })], [stuck]);
+    const open = Array.from({ length: 256 }, () => ask());
+    const over = expect(Promise.allSettled(open)).resolves.toHaveLength(256);
+    await new Promise((resolve) => setImmediate(resolve));
+    await expect(ask()).rejects.toMatchObject({ status: 503, message: /256 questions wait/ });
+    note('a', 20);
+    clock.now += 3600000;
+    expect(await ask()).toMatchObject({ value: 20, fresh: false, problems: [/256 questions/] });
+    answering.close();
+    await over;
+  });
+
   test('is an observation as JSON-LD', async () => {
     const { ask, note } = rig([candidate('a')]);
     note('a', 20);
