@@ -230,19 +230,25 @@ describe('an answer', () => {
   test('names what is missing', async () => {
     await expect(rig([]).ask('&room=7')).rejects.toMatchObject({
       status: 404,
-      message: /measures t in room 7/
+      message: expect.stringMatching(/measures t in room 7/)
     });
-    await expect(rig([candidate('a')]).ask()).rejects.toMatchObject({ status: 504, message: /no command/ });
+    await expect(rig([candidate('a')]).ask()).rejects.toMatchObject({
+      status: 504,
+      message: expect.stringMatching(/no command/)
+    });
     await expect(rig([candidate('a')]).ask('&ask=0')).rejects.toMatchObject({
       status: 504,
-      message: /not asked/
+      message: expect.stringMatching(/not asked/)
     });
   });
 
   test('comes at the time limit, and when the node closes', async () => {
     const silent = route(async () => null);
     const { ask, answering } = rig([candidate('a', { command: 'x' })], [silent]);
-    await expect(ask('&ask=0.05')).rejects.toMatchObject({ status: 504, message: /within 50 ms/ });
+    await expect(ask('&ask=0.05')).rejects.toMatchObject({
+      status: 504,
+      message: expect.stringMatching(/within 50 ms/)
+    });
     const open = ask();
     setImmediate(() => answering.close());
     await expect(open).rejects.toMatchObject({ status: 504 });
@@ -251,11 +257,13 @@ describe('an answer', () => {
   test('comes at the time limit while a route is under way, which is ended', async () => {
     let isEnded = false;
     const stuck = route(
-      (_candidate, _ms, signal) =>
-        new Promise(() => signal.addEventListener('abort', () => (isEnded = true)))
+      (_candidate, _ms, signal) => new Promise(() => signal.addEventListener('abort', () => (isEnded = true)))
     );
     const { ask, answering } = rig([candidate('a', { command: 'x' })], [stuck]);
-    await expect(ask('&ask=0.05')).rejects.toMatchObject({ status: 504, message: /within 50 ms/ });
+    await expect(ask('&ask=0.05')).rejects.toMatchObject({
+      status: 504,
+      message: expect.stringMatching(/within 50 ms/)
+    });
     expect(isEnded).toBe(true);
     const open = ask();
     setImmediate(() => answering.close());
@@ -268,10 +276,17 @@ describe('an answer', () => {
     const open = Array.from({ length: 256 }, () => ask());
     const over = expect(Promise.allSettled(open)).resolves.toHaveLength(256);
     await new Promise((resolve) => setImmediate(resolve));
-    await expect(ask()).rejects.toMatchObject({ status: 503, message: /256 questions wait/ });
+    await expect(ask()).rejects.toMatchObject({
+      status: 503,
+      message: expect.stringMatching(/256 questions wait/)
+    });
     note('a', 20);
     clock.now += 3600000;
-    expect(await ask()).toMatchObject({ value: 20, fresh: false, problems: [/256 questions/] });
+    expect(await ask()).toMatchObject({
+      value: 20,
+      fresh: false,
+      problems: [expect.stringMatching(/256 questions/)]
+    });
     answering.close();
     await over;
   });
