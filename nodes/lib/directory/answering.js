@@ -11,6 +11,7 @@ const MAX_OTHERS = 10;
 const MAX_ASKED = 3;
 /** Questions that wait for devices. */
 const MAX_WAITING = 256;
+const NEEDS_WRITE = 'a login with the permission seganet.write';
 
 /**
  * @typedef {import('./directory-store').Candidate} Candidate
@@ -51,12 +52,13 @@ class Answering {
 
   /**
    * @param {Question} question
-   * @param {{ mayCommand?: boolean }} [rights] of the one who asks
+   * @param {{ mayCommand?: boolean, why?: string }} [rights] of the one who asks; why: a command needs this, which is
+   *   not there
    * @returns {Promise<Record<string, any>>}
    * @throws {DirectoryError} without any value: 404 nothing measures it; 504 no device has answered; 503 too many
    *   questions wait; 403 only a command would bring a value, and may not be sent
    */
-  async answer(question, { mayCommand = true } = {}) {
+  async answer(question, { mayCommand = true, why = NEEDS_WRITE } = {}) {
     this.counters.questions++;
     const ranked = this.#rank(await this.#find(question.wanted));
     if (ranked.length === 0) throw this.#failed(new DirectoryError(404, nothingFound(question)));
@@ -76,7 +78,7 @@ class Answering {
       const leftMs = until - this.#now();
       if (!route || leftMs <= 0 || asked >= MAX_ASKED) continue;
       if (route.isCommand && !mayCommand) {
-        if (!refusal) problems.push((refusal = refusalOf(candidate)));
+        if (!refusal) problems.push((refusal = refusalOf(candidate, why)));
         continue;
       }
       asked++;
@@ -195,9 +197,9 @@ function ended(signal, reason) {
   });
 }
 
-/** @param {Ranked} candidate */
-const refusalOf = ({ title }) =>
-  `${title}: it was not asked, because that sends it a command, which needs a login with the permission seganet.write.`;
+/** @param {Ranked} candidate @param {string} why */
+const refusalOf = ({ title }, why) =>
+  `${title}: it was not asked, because that sends it a command, which needs ${why}.`;
 
 /** @param {Ranked} candidate @param {Question} question */
 function noWay({ title }, { askMs }) {

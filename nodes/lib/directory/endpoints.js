@@ -3,6 +3,7 @@
 // docs/directory.md lists its addresses, and the assertions of WoT Discovery (W3C Recommendation of 5 December 2023).
 
 const { mayWrite: isWriter, needsWrite } = require('../base/permission');
+const { isFromHere } = require('../base/request-origin');
 const { MAX_BYTES, readBody, readJson } = require('./http-body');
 const { descriptionOf } = require('./description');
 const { DirectoryError } = require('./directory-error');
@@ -247,8 +248,27 @@ async function question(directory, request, response) {
   const { query, headers } = request;
   const isLinked = query.format === undefined && String(headers.accept ?? '').includes(LD);
   const asked = readQuestion(isLinked ? { ...query, format: 'jsonld' } : query, directory.usual);
-  const answer = await directory.answering.answer(asked, { mayCommand: isWriter(request) });
+  const answer = await directory.answering.answer(asked, rightsOf(request));
   send(response, 200, asked.format === 'jsonld' ? LD : JSON_TYPE, answer);
+}
+
+/**
+ * Returns whether a question may send a command. Without a login, a page of another site can ask in a user's browser,
+ * for example by the address of an image.
+ * @param {any} request
+ * @returns {{ mayCommand: boolean, why?: string }}
+ */
+function rightsOf(request) {
+  const { headers, method, user } = request;
+  if (method === 'HEAD') return { mayCommand: false, why: 'a GET' };
+  if (!user && !isFromHere(headers, (origin) => isHost(origin, headers.host)))
+    return { mayCommand: false, why: 'a page of the gateway, or a program' };
+  return { mayCommand: isWriter(request) };
+}
+
+/** @param {string} origin such as http://127.0.0.1:1880, or null @param {unknown} host */
+function isHost(origin, host) {
+  return URL.canParse(origin) && new URL(origin).host === host;
 }
 
 /** @type {Work} */

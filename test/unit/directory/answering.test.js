@@ -157,10 +157,14 @@ describe('an answer', () => {
         status: 403,
         message: expect.stringMatching(/^There is no value\. a: .*permission seganet\.write/)
       });
+      await expect(ask('', { mayCommand: false, why: 'a GET' })).rejects.toMatchObject({
+        status: 403,
+        message: expect.stringMatching(/needs a GET\.$/)
+      });
       expect(asked).toEqual([]);
       expect(await ask('', { mayCommand: true })).toMatchObject({ value: 1, from: 'command' });
       expect(await ask('')).toMatchObject({ value: 1 });
-      expect(answering.counters.unanswered).toBe(1);
+      expect(answering.counters.unanswered).toBe(2);
     });
 
     test('has an older value, or that of the next device, with the reason', async () => {

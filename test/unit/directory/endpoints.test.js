@@ -39,6 +39,51 @@ test('every address needs the login: reading seganet.read, changing things segan
   }
 });
 
+describe('a question over HTTP', () => {
+  /** @param {object} request @returns {Promise<{ mayCommand: boolean, why?: string }>} what the question may do */
+  const rightsOf = async (request) => {
+    /** @type {any} */
+    let handler;
+    /** @type {any} */
+    let rights;
+    const get = (path, _permission, work) => {
+      if (path === '/seganet/q') handler = work;
+    };
+    const [post, put, patch] = Array(3).fill(() => {});
+    const httpAdmin = { get, post, put, patch, delete: post };
+    const auth = { needsPermission: () => (_request, _response, next) => next() };
+    const answering = { answer: async (_question, given) => ((rights = given), { value: 1 }) };
+    const directory = { answering, usual: { maxAgeS: 60, askMs: 0 } };
+    addEndpoints(
+      /** @type {any} */ ({ auth, log: { audit: () => {} }, settings: {}, httpAdmin }),
+      new Set([/** @type {any} */ ({ id: 'find', directory })])
+    );
+    const response = { status: () => response, setHeader: () => response, end: () => {} };
+    const headers = { host: 'gw:1880' };
+    const given = { method: 'GET', query: { property: 't' }, params: {}, ...request };
+    await handler({ ...given, headers: { ...headers, ...given.headers } }, response);
+    return rights;
+  };
+
+  test.each([
+    [{}, true],
+    [{ headers: { 'sec-fetch-site': 'same-origin' } }, true],
+    [{ headers: { 'sec-fetch-site': 'none' } }, true],
+    [{ headers: { origin: 'http://gw:1880' } }, true],
+    [{ headers: { 'sec-fetch-site': 'cross-site' } }, false],
+    [{ headers: { 'sec-fetch-site': 'same-site' } }, false],
+    [{ headers: { origin: 'http://evil.example' } }, false],
+    [{ headers: { origin: 'null' } }, false],
+    [{ method: 'HEAD' }, false],
+    [{ method: 'HEAD', user: {}, authInfo: { scope: '*' } }, false],
+    // A page of another site does not know the token of a login.
+    [{ headers: { origin: 'http://other.example' }, user: {}, authInfo: { scope: '*' } }, true],
+    [{ user: {}, authInfo: { scope: 'seganet.read' } }, false]
+  ])('%p may send commands: %p', async (request, may) =>
+    expect((await rightsOf(request)).mayCommand).toBe(may)
+  );
+});
+
 test('knows where the admin API is', () => {
   expect([undefined, false, '/', 'red', '/red/', '//a//b'].map(rootOf)).toEqual([
     '/',
