@@ -17,6 +17,8 @@ const KEPT_EVENTS = 10000;
 /** A made thing's time is written again after this time, ms. */
 const SEEN_STEP_MS = 3600000;
 const MAX_CANDIDATES = 10000;
+/** Of the things of one page. */
+const PAGE_CHARACTERS = 4 << 20;
 const MADE = { origin: 'made', ttl: null, expires: null };
 
 /**
@@ -107,13 +109,19 @@ class DirectoryStore {
 
   /**
    * @param {{ offset: number, limit: number }} page
-   * @returns {{ things: object[], total: number, revision: number }} by id
+   * @returns {{ things: object[], total: number, revision: number }} by id; fewer than `limit` if they are large
    */
   list({ offset, limit }) {
-    const rows = this.#statements.list.all(limit, offset);
     const { total, revision } = this.counts();
     const now = this.#options.now();
-    return { things: rows.map((row) => enriched(row, now)), total, revision };
+    const things = [];
+    let characters = 0;
+    for (const row of this.#statements.list.iterate(limit, offset)) {
+      characters += String(row.td).length;
+      if (things.length > 0 && characters > PAGE_CHARACTERS) break;
+      things.push(enriched(row, now));
+    }
+    return { things, total, revision };
   }
 
   /** @returns {{ total: number, posted: number, revision: number }} */

@@ -19,6 +19,8 @@ const JSON_TYPE = 'application/json';
 const THING_TYPES = [TD, LD, JSON_TYPE];
 const PAGE = 100;
 const MAX_PAGE = 1000;
+/** Lists of things that are answered, or wait to be read, at a time: each may have 4 MiB. */
+const MAX_LISTS = 8;
 const ROOT = '/seganet/directory';
 
 /**
@@ -170,6 +172,9 @@ async function retrieve(directory, request, response) {
   send(response, 200, TD, await directory.ask('get', { id: request.params.thing }));
 }
 
+/** Lists that are being answered, by directory. @type {WeakMap<Directory, number>} */
+const lists = new WeakMap();
+
 /** @type {Work} */
 async function list(directory, { query }, response) {
   const known = ['offset', 'limit', 'format', 'sort_by', 'sort_order'];
@@ -186,10 +191,17 @@ async function list(directory, { query }, response) {
   const { format = 'array' } = query;
   if (format !== 'array' && format !== 'collection')
     throw new DirectoryError(400, `format must be array or collection, not "${shown(format)}".`);
+  // Nobody reads the answer, and it would be counted for good.
+  if (response.destroyed) return;
+  const open = lists.get(directory) ?? 0;
+  if (open >= MAX_LISTS)
+    throw new DirectoryError(503, `The directory answers ${MAX_LISTS} lists at a time. Ask again.`);
+  lists.set(directory, open + 1);
+  response.once('close', () => lists.set(directory, (lists.get(directory) ?? 1) - 1));
   const { things, total, revision } = await directory.ask('list', { offset, limit });
   const suffix = format === 'collection' ? '&format=collection' : '';
   const page = (/** @type {number} */ from) => `things?offset=${from}&limit=${limit}${suffix}`;
-  const next = offset + things.length < total && things.length > 0 ? page(offset + limit) : null;
+  const next = offset + things.length < total && things.length > 0 ? page(offset + things.length) : null;
   const etag = `"${directory.nonce}-${revision}"`;
   const links = [
     `<things>; rel="canonical"; etag=${etag.replaceAll('"', '\\"').replace(/^/, '"').concat('"')}`

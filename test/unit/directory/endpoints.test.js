@@ -1,6 +1,7 @@
 'use strict';
 // The permissions of the HTTP API, and bodies that are refused.
 
+const { EventEmitter } = require('node:events');
 const { Readable } = require('node:stream');
 const { addEndpoints, rootOf } = require('../../../nodes/lib/directory/endpoints');
 const { readJson } = require('../../../nodes/lib/directory/http-body');
@@ -39,25 +40,71 @@ test('every address needs the login: reading seganet.read, changing things segan
   }
 });
 
+/** The handler of a GET of a path, for one directory. @param {string} path @param {any} directory */
+function handlerOf(path, directory) {
+  /** @type {any} */
+  let handler;
+  const get = (given, _permission, work) => {
+    if (given === path) handler = work;
+  };
+  const none = () => {};
+  const httpAdmin = { get, post: none, put: none, patch: none, delete: none };
+  const auth = { needsPermission: () => (_request, _response, next) => next() };
+  addEndpoints(
+    /** @type {any} */ ({ auth, log: { audit: () => {} }, settings: {}, httpAdmin }),
+    new Set([/** @type {any} */ ({ id: 'find', directory })])
+  );
+  return handler;
+}
+
+describe('a list of things', () => {
+  const request = { params: { id: 'find' }, query: { limit: '50' }, method: 'GET', headers: {} };
+  class Response extends EventEmitter {
+    headers = {};
+    code = 0;
+    destroyed = false;
+    status(code) {
+      this.code = code;
+      return this;
+    }
+    setHeader(name, value) {
+      this.headers[name] = value;
+    }
+    end() {}
+  }
+
+  test('that ends early goes on behind its last thing', async () => {
+    const ask = async () => ({ things: [{ id: 'a' }, { id: 'b' }], total: 90, revision: 1 });
+    const response = new Response();
+    await handlerOf('/seganet/directory/:id/things', { ask, nonce: 'n' })(request, response);
+    expect(response.headers.Link).toMatch(/^<things\?offset=2&limit=50>; rel="next"/);
+  });
+
+  test('is one of 8 that are answered at a time; the others get 503', async () => {
+    const directory = { ask: async () => ({ things: [], total: 0, revision: 1 }), nonce: 'n' };
+    const handler = handlerOf('/seganet/directory/:id/things', directory);
+    const get = async () => {
+      const response = new Response();
+      await handler(request, response);
+      return response;
+    };
+    // Answered, and not read yet.
+    const open = await Promise.all(Array.from({ length: 8 }, get));
+    expect(open.every(({ code }) => code === 200)).toBe(true);
+    const refused = await get();
+    expect([refused.code, refused.headers['Retry-After']]).toEqual([503, '1']);
+    open[0].emit('close');
+    expect([(await get()).code, (await get()).code]).toEqual([200, 503]);
+  });
+});
+
 describe('a question over HTTP', () => {
   /** @param {object} request @returns {Promise<{ mayCommand: boolean, why?: string }>} what the question may do */
   const rightsOf = async (request) => {
     /** @type {any} */
-    let handler;
-    /** @type {any} */
     let rights;
-    const get = (path, _permission, work) => {
-      if (path === '/seganet/q') handler = work;
-    };
-    const [post, put, patch] = Array(3).fill(() => {});
-    const httpAdmin = { get, post, put, patch, delete: post };
-    const auth = { needsPermission: () => (_request, _response, next) => next() };
     const answering = { answer: async (_question, given) => ((rights = given), { value: 1 }) };
-    const directory = { answering, usual: { maxAgeS: 60, askMs: 0 } };
-    addEndpoints(
-      /** @type {any} */ ({ auth, log: { audit: () => {} }, settings: {}, httpAdmin }),
-      new Set([/** @type {any} */ ({ id: 'find', directory })])
-    );
+    const handler = handlerOf('/seganet/q', { answering, usual: { maxAgeS: 60, askMs: 0 } });
     const response = { status: () => response, setHeader: () => response, end: () => {} };
     const headers = { host: 'gw:1880' };
     const given = { method: 'GET', query: { property: 't' }, params: {}, ...request };

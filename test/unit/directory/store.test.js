@@ -227,6 +227,24 @@ test('lists things in the order of the code points of their ids', () => {
   expect(listed).toEqual(['urn:B', 'urn:a', 'urn:ab', 'urn:a\uFF5E', 'urn:a\u{1F600}']);
 });
 
+test('lists large things in pages of about 4 MiB', () => {
+  const all = Array.from({ length: 100 }, (_, i) => `urn:t:${100 + i}`);
+  const description = 'x'.repeat(60000);
+  for (const id of all) rig.store.put({ id, td: thing({ id, description }) });
+  const listed = [];
+  for (let offset = 0; offset < 100;) {
+    const { things, total } = rig.store.list({ offset, limit: 1000 });
+    expect([things.length > 0, JSON.stringify(things).length < 4.5 * 2 ** 20, total]).toEqual([
+      true,
+      true,
+      100
+    ]);
+    listed.push(...things.map(({ id }) => id));
+    offset += things.length;
+  }
+  expect(listed).toEqual(all);
+});
+
 test('changes nothing in the file of another program or of a newer version', () => {
   const other = path.join(rig.directory, 'other');
   fs.mkdirSync(other);
