@@ -203,6 +203,11 @@ test('takes the number that is certain, and no other', () => {
   expect(valueIn({ temperature: 1, battery: 2 }, candidate)).toBe(1);
   expect(valueIn({ value: 5, range: 9 }, candidate)).toBe(5);
   expect(valueIn(Buffer.from('7.5'), candidate)).toBe(7.5);
+  expect([true, false].map((value) => valueIn({ value, 'n.x': 'on' }, candidate))).toEqual([1, 0]);
+  expect(valueIn(Buffer.from('{"value":true,"value2":false}'), candidate)).toBe(1);
+  expect(valueIn({ value: true, timeout: 30 }, candidate)).toBe(1);
+  expect(valueIn({ value: true, temperature: 3 }, candidate)).toBe(3);
+  expect(() => valueIn({ on: true }, candidate)).toThrow(/no number/);
   expect(() => valueIn({ a: 1, b: 2 }, candidate)).toThrow(/several numbers/);
   expect(() => valueIn('on', candidate)).toThrow(/no number/);
   expect(ocfAddress('ocf://di/a/b?if=x&y')).toEqual({ di: 'di', path: ['a', 'b'], query: ['if=x', 'y'] });

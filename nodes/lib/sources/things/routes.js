@@ -7,6 +7,8 @@ const { parseCoapUrl } = require('../observe/coap-url');
 
 const MAX_BODY = 65536;
 const OPTIONS = { choices: [], maxValues: 64, byTopic: false };
+/** With a chosen path, true is 1 and false is 0. */
+const STATES = { ...OPTIONS, choices: [{ name: 'value', keys: ['value'] }] };
 
 /**
  * @typedef {import('../../directory/answering').NamedRoute} NamedRoute
@@ -105,6 +107,9 @@ function valueIn(payload, { name, kind }) {
     .map((each) => names.findIndex((given) => simple(given) === each))
     .find((at) => at >= 0);
   if (index !== undefined) return values[index];
+  // Sensors of motion, presence and smoke answer {"value": true}.
+  const [state] = numbersOf(payload, '', STATES).values;
+  if (state !== undefined) return state;
   if (values.length === 1) return values[0];
   throw new Error(
     values.length === 0
