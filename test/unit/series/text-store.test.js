@@ -1,19 +1,10 @@
 'use strict';
 
 const { parsePath } = require('../../../nodes/lib/series/json-path');
-const { Rig, START, batchOf } = require('../../fixtures/series/series-rig');
+const { START, batchOf, rigs } = require('../../fixtures/series/series-rig');
 const { seeded } = require('../../fixtures/gateway/random');
 
-/** @type {Rig[]} */
-const rigs = [];
-const rig = (options) => {
-  const made = new Rig(options);
-  rigs.push(made);
-  return made;
-};
-afterEach(() => {
-  for (const made of rigs.splice(0)) made.remove();
-});
+const rig = rigs();
 
 const record = (at, device, topic, payload, ts = START) =>
   at.store.put([batchOf({ device, ts, numbers: {}, topic, text: JSON.stringify(payload) })]);
