@@ -221,6 +221,18 @@ test('a signal right after the line that it listens is an orderly end', async ()
   }
 }, 60_000);
 
+test('a keeper that cannot open its socket ends, and gives the lock back', async () => {
+  await add();
+  fs.mkdirSync(socket());
+  const failed = await keep();
+  expect(failed.child.exitCode).toBe(1);
+  expect(failed.output()).toMatch(/The socket .* cannot be opened/);
+  expect(fs.existsSync(path.join(home, 'tenants', 'keeper.lock'))).toBe(false);
+  fs.rmdirSync(socket());
+  await keep();
+  expect((await api('GET', '/v1/tenants')).status).toBe(200);
+}, 60_000);
+
 test('a second keeper of the same folder ends, and the first one stays', async () => {
   const first = await keep();
   const second = await keep();

@@ -86,29 +86,35 @@ variables
         return {};
       };
       const server = new ApiServer({ keeper, reload, backup }, { report: note });
-      if (specs.some((spec) => spec.driver === 'process'))
-        note('warning: tenants of the driver process are not isolated.');
-      const { problem } = await exposureOf(specs);
-      if (problem) note(`warning: ${problem}`);
-      await keeper.apply(specs);
-      await server.open(home.socket);
       const timetable = nightly(backups);
-      timetable.start();
-      process.on('SIGHUP', () => reload().catch((error) => note(error.message)));
-      const signaled = new Promise((resolve) => {
-        for (const signal of SIGNALS) process.once(signal, resolve);
-      });
-      // A program that waits for this line may send a signal at once.
-      note(`The keeper of ${specs.length} tenants listens on ${home.socket}.`);
-      await signaled;
-      // A backup that is being made is a process of its own, and ends by itself.
-      void timetable.close();
-      await server.close();
-      await keeper.close({ isStopped: Boolean(values['stop-tenants']) });
+      let isStopped = false;
+      try {
+        if (specs.some((spec) => spec.driver === 'process'))
+          note('warning: tenants of the driver process are not isolated.');
+        const { problem } = await exposureOf(specs);
+        if (problem) note(`warning: ${problem}`);
+        await keeper.apply(specs);
+        await server.open(home.socket);
+        timetable.start();
+        process.on('SIGHUP', () => reload().catch((error) => note(error.message)));
+        const signaled = new Promise((resolve) => {
+          for (const signal of SIGNALS) process.once(signal, resolve);
+        });
+        // A program that waits for this line may send a signal at once.
+        note(`The keeper of ${specs.length} tenants listens on ${home.socket}.`);
+        await signaled;
+        isStopped = Boolean(values['stop-tenants']);
+      } finally {
+        // Also after an error: it must manage no tenant when another keeper has the lock.
+        // A backup that is being made is a process of its own, and ends by itself.
+        void timetable.close();
+        await server.close();
+        await keeper.close({ isStopped });
+      }
     } finally {
       lock.release();
+      // What is under way, such as a start, must not keep the process. The exit code is known by then.
+      setImmediate(() => process.exit());
     }
-    // A start that is under way must not keep the process.
-    setImmediate(() => process.exit());
   }
 };
