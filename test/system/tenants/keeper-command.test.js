@@ -47,8 +47,11 @@ function run(...args) {
 }
 
 /** Starts a keeper and waits until it answers. @param {...string} args */
-async function keep(...args) {
-  const child = spawn(process.execPath, [MAIN, 'run', ...args], { env: environment() });
+const keep = (...args) => keepWith({}, ...args);
+
+/** @param {NodeJS.ProcessEnv} env more variables @param {...string} args */
+async function keepWith(env, ...args) {
+  const child = spawn(process.execPath, [MAIN, 'run', ...args], { env: { ...environment(), ...env } });
   children.push(child);
   let output = '';
   child.stdout.on('data', (part) => (output += part));
@@ -270,6 +273,26 @@ test('a tenant that crashes at its start is reported with its output', async () 
   expect(status).toBe(503);
   expect(body).toMatchObject({ code: 'failed', error: expect.stringMatching(/code 9.*cannot run/) });
   expect(body.retryMs).toBeGreaterThan(0);
+}, 60_000);
+
+test('a tenant that accepts connections and never answers does not keep another one asleep, nor the keeper alive', async () => {
+  await add('--deaf');
+  await run('add', 'blue', '--', process.execPath, PROGRAM);
+  const { child, ended } = await keepWith({ SEGANET_TENANTS_STARTS: '1' });
+  api('POST', '/v1/tenants/acme/lease', WANT).catch(() => {});
+  await eventually(async () => (await stateOf()) === 'starting');
+  try {
+    const began = performance.now();
+    expect((await api('POST', '/v1/tenants/blue/lease', WANT)).body).toMatchObject({ how: 'start' });
+    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(await stateOf()).toBe('starting');
+    child.kill('SIGTERM');
+    const signaled = performance.now();
+    expect(await ended).toBe(0);
+    expect(performance.now() - signaled).toBeLessThan(10_000);
+  } finally {
+    await run('remove', 'blue', '--delete-data');
+  }
 }, 60_000);
 
 test('a wrong use ends with 2, a wrong file or variable with 78, a missing keeper with 1', async () => {

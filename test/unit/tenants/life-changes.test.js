@@ -150,6 +150,17 @@ describe('a changed file', () => {
     expect(stateOf()).toBe('paused');
   });
 
+  test('a new port counts from the next start, and not for one that is paused', async () => {
+    await world.apply(acme);
+    await within(world.keeper.tenant('acme').wake({ by: 'operator' }));
+    await within(world.keeper.tenant('acme').sleep({ isPause: true }));
+    await world.apply({ ...acme, port: 1884 });
+    expect(await within(lease())).toMatchObject({ how: 'unpause', port: 1883 });
+    await within(world.keeper.tenant('acme').sleep({ isForced: true }));
+    expect(await within(lease())).toMatchObject({ how: 'start', port: 1884 });
+    expect(world.ports).toEqual([1883, 1883, 1884]);
+  });
+
   test('the old object of a name does not stop the new tenant', async () => {
     await world.apply(acme);
     world.keeper.release((await within(lease())).lease);

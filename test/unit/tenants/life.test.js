@@ -96,6 +96,27 @@ test('stops instead of a pause if it is not to be kept warm', async () => {
   expect(callsOf('pause')).toBe(0);
 });
 
+test.each(['idle', 'asked'])(
+  'stops (%s) what the engine refuses to pause, and does not try again',
+  async (why) => {
+    world.driver.pause = async ({ name }) => {
+      world.driver.calls.push(`pause ${name}`);
+      throw new Error('cgroups: freezer is not supported');
+    };
+    await world.apply(acme);
+    for (let i = 0; i < 2; i++) {
+      world.keeper.release((await within(lease())).lease);
+      if (why === 'asked') await within(world.keeper.tenant('acme').sleep({ isPause: true }));
+      await world.clock.pass(10_200);
+      expect(stateOf()).toBe('stopped');
+      expect(world.events.at(-1)).toMatchObject({ event: 'stopped', reason: why });
+      if (i === 0) expect(world.keeper.tenant('acme').reason).toMatch(/cannot be paused: .*freezer/);
+    }
+    expect(callsOf('pause')).toBe(1);
+    expect(world.keeper.tenant('acme').failures).toBe(0);
+  }
+);
+
 test('a lease lives 30 s from its last renewal', async () => {
   await world.apply(acme);
   const { lease: id } = await within(lease());
@@ -314,6 +335,36 @@ test('starts at most as many at once as it may and one of class 1, the most urge
   expect(world.driver.mostStarting).toBe(3);
   const started = world.driver.calls.filter((call) => call.startsWith('start'));
   expect(started).toEqual(['start a', 'start b', 'start e', 'start c', 'start d', 'start f']);
+});
+
+test('one that never becomes ready keeps its place among the starts for 5 s only', async () => {
+  const names = ['a', 'b', 'c', 'd'];
+  await world.apply(...names.map((name) => ({ name })));
+  world.ready.ms = Infinity;
+  const hanging = names.slice(0, 2).map((name) => errorOf(lease(name)));
+  await world.clock.pass(1000);
+  world.ready.ms = 500;
+  const others = names.slice(2).map((name) => lease(name));
+  await world.clock.pass(3000);
+  expect(callsOf('start')).toBe(2);
+  await world.clock.pass(2000);
+  expect(await Promise.all(others)).toMatchObject([{ how: 'start' }, { how: 'start' }]);
+  expect([stateOf('a'), stateOf('b')]).toEqual(['starting', 'starting']);
+  await world.clock.pass(60_000);
+  for (const error of await Promise.all(hanging)) expect(error).toMatchObject({ code: 'failed' });
+});
+
+test('a keeper that ends leaves what it has started, starts nothing more, and waits for no one to be ready', async () => {
+  const names = ['a', 'b', 'c'];
+  await world.apply(...names.map((name) => ({ name })));
+  world.ready.ms = Infinity;
+  const all = names.map((name) => errorOf(lease(name)));
+  await world.clock.pass(1000);
+  await within(world.keeper.close({ isStopped: false }), 0);
+  for (const error of await Promise.all(all)) expect(error).toMatchObject({ code: 'busy' });
+  expect(names.map((name) => world.driver.box(name).state)).toEqual(['running', 'running', 'absent']);
+  expect(callsOf('stop')).toBe(0);
+  expect(world.clock.timers).toBe(0);
 });
 
 test('an unpause does not wait for the starts of others', async () => {

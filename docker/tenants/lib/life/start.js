@@ -36,6 +36,7 @@ async function startTenant(tenant, rising, { driver, starts }, onTooLarge) {
     onTooLarge();
     throw new Error(problem);
   }
+  if (rising.abort.signal.aborted) throw new Error('was stopped');
   await driver.create(tenant.spec);
   await driver.start(tenant.spec);
   return 'start';

@@ -19,12 +19,27 @@ const { watchEnd } = require('./watch');
 /** @typedef {{ how: 'start' | 'unpause' | 'running', readyMs: number, host: string, port: number }} Woken */
 /** @typedef {{ by: string, priority?: number, isForced?: boolean }} Wish isForced: also after failures */
 /** @typedef {import('./tenant-tools').Tools} Tools */
-/** @typedef {{ by: string, priority: number, abort: AbortController, turn: import('./starts').Turn | null, promise: Promise<Woken> | null }} Rising */
+/**
+ * @typedef {object} Rising a start under way
+ * @property {string} by
+ * @property {number} priority
+ * @property {AbortController} abort
+ * @property {import('./starts').Turn | null} turn
+ * @property {Promise<Woken> | null} promise
+ * @property {boolean} isLeft true: it was aborted because the keeper ends, and the tenant runs on
+ */
 /** @typedef {import('./watch').Watch} Watch */
 
 /** Delay of another try to pause or stop when the engine did not answer. */
 const RETRY_MS = 5000;
 const MAX_REASON = 400;
+/** For those who wait while the keeper ends: when to ask the next one. */
+const LEFT_RETRY_MS = 1000;
+/**
+ * Time for which a program that was started keeps its place among the starts. One that does not become ready must not
+ * keep the others from theirs for the whole limit of a start.
+ */
+const PLACE_MS = 5000;
 
 class Tenant {
   #tools;
@@ -40,9 +55,11 @@ class Tenant {
   #readyAt = 0;
   /** Until then it may have leases of an earlier keeper, which this one does not know. */
   #heldUntil = 0;
-  /** Port of its MQTT listener as it was started, -1 = unknown. */
-  #port = -1;
+  /** Its entry as it was started, which has its ports; null = unknown. @type {Spec | null} */
+  #started = null;
   #isClosed = false;
+  /** The engine refused to pause it. */
+  #cannotPause = false;
   #crashes;
   #leases;
 
@@ -129,7 +146,7 @@ class Tenant {
       throw new TenantError('failed', `${this.spec.name} does not run: ${this.reason}`, waitMs);
     }
     /** @type {Rising} */
-    const rising = { by, priority, abort: new AbortController(), turn: null, promise: null };
+    const rising = { by, priority, abort: new AbortController(), turn: null, promise: null, isLeft: false };
     this.#rising = rising;
     this.#timer.stop();
     this.#tell('waking', { by, class: priority });
@@ -154,7 +171,7 @@ class Tenant {
     await this.#serial(async () => {
       this.#refuseLeased(isForced);
       this.#leases.drop();
-      if (isPause && this.state === 'running' && this.#tools.driver.canPause) await this.#pause();
+      if (isPause && this.state === 'running' && this.#canPause) await this.#pause('asked');
       else if (this.state === 'running' || this.state === 'paused') await this.#stop('asked');
     });
   }
@@ -200,19 +217,26 @@ class Tenant {
   /** Applies a changed entry of the tenants file: times at once, the rest at the next start. @param {Spec} spec */
   update(spec) {
     this.spec = spec;
+    this.#cannotPause = false;
     this.#crashes.forget();
     if (this.state === 'failed') this.#set('stopped', this.reason);
     this.#arm();
     if (spec.always && this.state === 'stopped') this.#wakeAlone('always');
   }
 
-  /** Ends this object. @param {{ isStopped: boolean }} options false: the tenant runs on */
+  /**
+   * Ends this object. A start that waits for its place, or for the tenant to be ready, is given up.
+   * @param {{ isStopped: boolean }} options false: the tenant runs on
+   */
   async close({ isStopped }) {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#timer.stop();
     this.#leases.drop();
-    if (isStopped) this.#rising?.abort.abort();
+    if (this.#rising) {
+      this.#rising.isLeft = !isStopped;
+      this.#rising.abort.abort();
+    }
     await this.#serial(async () => {
       if (isStopped && (this.state === 'running' || this.state === 'paused')) await this.#stop('removed');
     }).finally(() => this.#unwatch());
@@ -232,16 +256,18 @@ class Tenant {
     const began = clock.now();
     const before = this.state;
     if (before === 'running') return this.#woken('running', 0);
+    let release = () => {};
     try {
       if (signal.aborted) throw new Error('was stopped');
       this.#set('starting');
       const how = await startTenant(this, rising, this.#tools, () => this.#crashes.giveUp());
+      release = clock.timer(PLACE_MS, () => rising.turn?.end());
       // A changed port counts from the next start.
-      if (how === 'start' || this.#port < 0) this.#port = this.spec.port;
+      if (how === 'start' || !this.#started) this.#started = this.spec;
       this.host = await driver.address(this.spec);
       const watch = this.#follow('starting');
       await whenReady({
-        accepts: (over) => this.#tools.accepts(this.spec, this.host, how, over),
+        accepts: (over) => this.#tools.accepts(this.#started ?? this.spec, this.host, how, over),
         ended: watch.promise,
         clock,
         limitMs: this.#tools.readyMs,
@@ -256,14 +282,16 @@ class Tenant {
       return this.#woken(how, readyMs);
     } catch (error) {
       this.#unwatch();
+      if (rising.isLeft) throw new TenantError('busy', 'The keeper ends.', LEFT_RETRY_MS);
       throw await this.#notRisen(error, before, signal.aborted);
     } finally {
+      release();
       rising.turn?.end();
     }
   }
 
   /** @param {Woken['how']} how @param {number} readyMs @returns {Woken} */
-  #woken = (how, readyMs) => ({ how, readyMs, host: this.host, port: this.#port });
+  #woken = (how, readyMs) => ({ how, readyMs, host: this.host, port: (this.#started ?? this.spec).port });
 
   /**
    * Cleans up after a start that failed.
@@ -341,14 +369,25 @@ class Tenant {
     if (!this.#isClosed) this.wake({ by, isForced }).catch(() => {});
   }
 
-  async #pause() {
+  get #canPause() {
+    return this.#tools.driver.canPause && !this.#cannotPause;
+  }
+
+  /** Pauses it, or stops it if the engine refuses, as one without the control group freezer does. @param {string} why */
+  async #pause(why) {
+    const { driver } = this.#tools;
     this.#set('pausing');
     try {
-      await this.#tools.driver.pause(this.spec);
+      await driver.pause(this.spec);
     } catch (error) {
       this.#set('running');
       this.#arm(RETRY_MS);
-      throw error;
+      // One that has ended meanwhile is its watch's matter.
+      if (isEngineAway(error) || (await driver.inspect(this.spec)).state !== 'running') throw error;
+      this.#cannotPause = true;
+      await this.#stop(why);
+      this.reason = `cannot be paused: ${messageOf(error)}`.slice(0, MAX_REASON);
+      return;
     }
     this.#set('paused');
     this.#tell('paused', {});
@@ -387,8 +426,8 @@ class Tenant {
   #idle() {
     this.#serial(async () => {
       if (!this.#timer.isDue || this.#leases.size > 0 || this.#rising) return;
-      const canPause = this.spec.warm && this.#tools.driver.canPause;
-      if (this.state === 'running' && canPause) await this.#pause();
+      const canPause = this.spec.warm && this.#canPause;
+      if (this.state === 'running' && canPause) await this.#pause('idle');
       else if (this.state === 'running' || this.state === 'paused') await this.#stop('idle');
     }).catch((error) => {
       if (isEngineAway(error)) this.#tools.onEngineAway();
