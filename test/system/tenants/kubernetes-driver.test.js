@@ -80,6 +80,12 @@ async function started() {
   return host;
 }
 
+test('is checked with the rights that it needs, and tells a missing one', async () => {
+  expect(await driver.check()).toBe('Kubernetes v1.34.0');
+  server.tokens = new Set(['second']);
+  await expect(driver.check()).rejects.toThrow('Unauthorized');
+});
+
 test('scales a tenant to 1 and to 0, and waits until its pod has ended', async () => {
   expect(await driver.check()).toBe('Kubernetes v1.34.0');
   expect(await driver.inspect(spec)).toEqual({ state: 'absent', reason: '' });
