@@ -11,7 +11,9 @@ const { needs } = require('../../../bench/harness/tools');
 const { makeBackup } = require('../../../docker/tenants/lib/backup/backups');
 const { hold, isHeld } = require('../../../docker/tenants/lib/life/hold');
 const { namespaceOptions, startOffline } = require('../../../docker/tenants/lib/backup/offline');
+const { processStarter } = require('../../../docker/tenants/lib/backup/offline-process');
 const { checkBackup, recoverVolumes, restoreBackup } = require('../../../docker/tenants/lib/backup/restore');
+const { checkTenant } = require('../../../docker/tenants/lib/file/schema');
 
 const PASSPHRASE = 'correct horse battery';
 const isRoot = process.getuid?.() === 0;
@@ -260,6 +262,18 @@ test('holds a tenant back while this process replaces its volume', () => {
     JSON.stringify({ pid: process.pid, start: '1', boot: 'x' })
   );
   expect(isHeld(state, 'acme')).toBe(false);
+});
+
+withNamespace('starts a tenant that has only a TCP service, and connects to it', async () => {
+  const starter = processStarter({ state: path.join(root, 'state') });
+  const serve = `require('node:net').createServer().listen(Number(process.env.SEGANET_TENANT_TCP), '127.0.0.1')`;
+  const spec = checkTenant({
+    ...{ name: 'acme', driver: 'process', port: 0, tcp: 4840 },
+    command: [process.execPath, '-e', serve]
+  });
+  const offline = await starter?.(spec, volume);
+  expect(await offline?.health()).toEqual({ ok: true, reason: '' });
+  await offline?.stop();
 });
 
 withNamespace('starts a program without a network and sees whether it is healthy', async () => {

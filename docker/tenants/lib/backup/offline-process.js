@@ -29,7 +29,8 @@ function processStarter({ state }) {
       spec.command.length > 0 ? spec.command : [process.execPath, '--max-semi-space-size=1', GATEWAY];
     const { uid, gid } = fs.statSync(folder);
     const isOther = process.getuid?.() === 0 && uid !== 0;
-    return startOffline({ command, env, port: spec.port || spec.http, ...(isOther && { uid, gid }) }, folder);
+    const port = spec.port || spec.http || spec.tcp;
+    return startOffline({ command, env, port, ...(isOther && { uid, gid }) }, folder);
   };
 }
 
