@@ -405,6 +405,16 @@ describe('hostile input', () => {
     await eventually(() => /JSON/.test(keeper.output()));
     expect(keeper.child.exitCode).toBeNull();
     expect((await api('GET', '/v1/tenants')).body.tenants).toHaveLength(1);
+    // Empty, and gone.
+    const spoil = [(/** @type {string} */ file) => fs.writeFileSync(file, ''), fs.rmSync];
+    for (const [index, error] of ['it is empty', 'it is missing'].entries()) {
+      spoil[index](path.join(home, 'tenants', 'tenants.json'));
+      expect(await api('POST', '/v1/reload')).toMatchObject({
+        status: 500,
+        body: { error: expect.stringContaining(error) }
+      });
+      expect(await stateOf()).toBe('running');
+    }
     fs.writeFileSync(
       path.join(home, 'tenants', 'tenants.json'),
       JSON.stringify({ version: 1, tenants: [{ name: 'acme', driver: 'process' }] })

@@ -72,7 +72,9 @@ variables
       };
       const keeper = new Keeper({ drivers: driver, clock: systemClock, limits, state: home.state, free });
       keeper.on('event', (event) => (isJson ? print(JSON.stringify(event)) : print(lineOf(event))));
-      const reload = async () => keeper.apply(readTenants(home.file));
+      // A file that is gone for a moment must not stop all tenants. Without tenants, the first one may still come.
+      const reload = async () =>
+        keeper.apply(readTenants(home.file, { isNeeded: keeper.names.length > 0 }));
       const backups = {
         home,
         env,

@@ -10,7 +10,7 @@ const { MAX_FILE_BYTES, checkTenant, parseTenants } = require('./schema');
 
 /** @typedef {import('./schema').Spec} Spec */
 
-/** @param {string} file @returns {string} '' if there is none */
+/** @param {string} file @returns {string} '' if there is none @throws {Error} it is empty, or cannot be read */
 function textOf(file) {
   let size;
   try {
@@ -19,19 +19,23 @@ function textOf(file) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return '';
     throw error;
   }
+  if (size === 0) throw new Error('it is empty.');
   if (size > MAX_FILE_BYTES) throw new Error(`it exceeds ${MAX_FILE_BYTES >> 20} MiB`);
   return fs.readFileSync(file, 'utf8');
 }
 
 /**
  * @param {string} file
+ * @param {{ isNeeded?: boolean }} [options] true: a missing file is an error
  * @returns {Spec[]} none if there is no file
  * @throws {CliError} exit code 78
  */
-function readTenants(file) {
+function readTenants(file, { isNeeded = false } = {}) {
   try {
     const text = textOf(file);
-    return text === '' ? [] : parseTenants(text);
+    if (text !== '') return parseTenants(text);
+    if (isNeeded) throw new Error('it is missing.');
+    return [];
   } catch (error) {
     throw new CliError(`The tenants file ${file} is not usable: ${messageOf(error)}`, EXIT.CONFIG);
   }
