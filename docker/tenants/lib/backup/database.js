@@ -5,6 +5,7 @@ const fs = require('node:fs');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { pathToFileURL } = require('node:url');
 const { CliError } = require('../base/errors');
+const { ChangedError, copyRepaired, removeCopy } = require('./repair');
 const { loadSqlite } = require('./sqlite');
 const { startsAsDatabase } = require('./volume');
 
@@ -23,45 +24,61 @@ class LockedError extends Error {}
 class DamagedError extends Error {}
 
 /**
- * Copies what is committed in a database.
- * @param {string} source may be in use
- * @param {{ dev: number, ino: number }} identity of the file that must be read. REQUIRES: the caller has it open, and
- *   closes it after this call (closing a file ends the locks that this process has on it)
- * @param {string} target does not exist
+ * Copies what is committed in a database. What its program left half done is repaired in the copy only.
+ * @param {object} what
+ * @param {string} what.source may be in use
+ * @param {number} what.fd of it. REQUIRES: the caller closes it after this call (closing a file ends the locks that
+ *   this process has on it)
+ * @param {string} what.target does not exist
+ * @param {number} what.most bytes of the copy
  * @throws {LockedError | DamagedError | CliError}
  */
-async function copyDatabase(source, identity, target) {
-  const { DatabaseSync, backup } = loadSqlite();
+async function copyDatabase(what) {
   /** @type {any} */
   let last = null;
   for (let tries = 1; tries <= TRIES; tries++) {
-    /** @type {import('node:sqlite').DatabaseSync | null} */
-    let db = null;
     try {
-      // A database that its program left in the middle of a commit can only be opened to write: SQLite repairs it.
-      const readOnly = !CODES.READ_ONLY.includes(primary(last));
-      db = new DatabaseSync(source, { readOnly, timeout: WAIT_MS });
-      db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;');
-      // Reports a locked or damaged file; the copy would only say that it failed.
-      db.prepare('SELECT count(*) FROM sqlite_schema').get();
-      checkIdentity(identity);
-      await backup(db, target, { rate: ALL_PAGES });
+      if (CODES.READ_ONLY.includes(primary(last))) {
+        const { source, fd, target, most } = what;
+        checkPath(source, fs.fstatSync(fd));
+        copyRepaired(source, fd, target, most);
+      } else await copyByBackup(what);
       return;
     } catch (error) {
+      removeCopy(what.target);
       if (error instanceof CliError) throw error;
-      for (const suffix of ['', '-journal', '-wal', '-shm']) fs.rmSync(target + suffix, { force: true });
-      const { code, errcode, message } = /** @type {any} */ (error);
-      if (code !== 'ERR_SQLITE_ERROR' && errcode === undefined) throw error;
-      if (CODES.DAMAGED.includes(primary(error))) throw new DamagedError(message);
-      last = error;
-    } finally {
-      db?.close();
+      if (error instanceof ChangedError) last = Object.assign(error, { errcode: CODES.LOCKED[0] });
+      else {
+        const { code, errcode, message } = /** @type {any} */ (error);
+        if (code !== 'ERR_SQLITE_ERROR' && errcode === undefined) throw error;
+        if (CODES.DAMAGED.includes(primary(error))) throw new DamagedError(message);
+        // What cannot be repaired outside of the volume is not read there once more.
+        if (CODES.READ_ONLY.includes(primary(last))) break;
+        last = error;
+      }
     }
     if (!CODES.LOCKED.includes(primary(last)) && !CODES.READ_ONLY.includes(primary(last))) break;
     await sleep(50 * tries);
   }
   if (CODES.LOCKED.includes(primary(last))) throw new LockedError(last.message);
   throw new CliError(`SQLite cannot read it: ${last.message}`);
+}
+
+/** @param {Parameters<typeof copyDatabase>[0]} what */
+async function copyByBackup({ source, fd, target }) {
+  const { DatabaseSync, backup } = loadSqlite();
+  /** @type {import('node:sqlite').DatabaseSync | null} */
+  let db = null;
+  try {
+    db = new DatabaseSync(source, { readOnly: true, timeout: WAIT_MS });
+    db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;');
+    // Reports a locked or damaged file; the copy would only say that it failed.
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    checkIdentity(fs.fstatSync(fd));
+    await backup(db, target, { rate: ALL_PAGES });
+  } finally {
+    db?.close();
+  }
 }
 
 /** @param {any} error @returns {number} -1 = none */
@@ -76,9 +93,16 @@ function checkIdentity({ dev, ino }) {
     const stat = fs.statSync(`/proc/self/fd/${fd}`, { throwIfNoEntry: false });
     return stat?.dev === dev && stat.ino === ino;
   });
-  if (descriptors.length < 2)
-    throw new CliError('It was replaced while it was opened. Run the backup again.');
+  if (descriptors.length < 2) throw replaced();
 }
+
+/** @param {string} source @param {{ dev: number, ino: number }} identity */
+function checkPath(source, { dev, ino }) {
+  const stat = fs.lstatSync(source, { throwIfNoEntry: false });
+  if (stat?.dev !== dev || stat.ino !== ino) throw replaced();
+}
+
+const replaced = () => new CliError('It was replaced while it was opened. Run the backup again.');
 
 /**
  * @param {string} file that no other process uses

@@ -6,6 +6,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { CliError, messageOf } = require('../base/errors');
 const { DamagedError, LockedError, copyDatabase, faultsOf } = require('./database');
+const { CHUNK, copyTo } = require('./copy-file');
 const { copyFromGateway } = require('./gateway-copies');
 const { ABOUT, FORMAT, MANIFEST, MAX_ENTRIES, MAX_TEXT_BYTES, PREFIX, programVersion } = require('./layout');
 const { isSafeLink } = require('./names');
@@ -14,7 +15,6 @@ const { isGone, openFile, startsAsDatabase, walk } = require('./volume');
 
 /** A file up to this size is read into memory; a larger one is copied first, because its checksum precedes it. */
 const MEMORY_BYTES = 4 << 20;
-const CHUNK = 256 << 10;
 /** How often a file that changes while it is read is read again. */
 const TRIES = 3;
 
@@ -157,7 +157,8 @@ async function savedDatabase(source, saved, { name, path: file, root }, fd, copy
   // A running gateway locks its databases.
   const { isDone, reason } = await copyFromGateway(root, name, copy, source.most);
   try {
-    if (!isDone) await copyDatabase(file, fs.fstatSync(fd), copy);
+    const most = source.most - saved.bytes;
+    if (!isDone) await copyDatabase({ source: file, fd, target: copy, most });
   } catch (error) {
     if (error instanceof DamagedError) {
       saved.warnings.push(`${name} is a damaged database (${error.message}). It was saved as it is.`);
@@ -230,22 +231,6 @@ function inMemory(fd, size) {
     at += read;
   }
   return bytes.subarray(0, at);
-}
-
-/** @param {number} fd @param {number} size @param {string} copy */
-function copyTo(fd, size, copy) {
-  const out = fs.openSync(copy, 'w', 0o600);
-  try {
-    const chunk = Buffer.alloc(CHUNK);
-    for (let at = 0; at < size;) {
-      const read = fs.readSync(fd, chunk, 0, Math.min(CHUNK, size - at), at);
-      if (read === 0) break;
-      fs.writeSync(out, chunk, 0, read, at);
-      at += read;
-    }
-  } finally {
-    fs.closeSync(out);
-  }
 }
 
 /** @param {string} file @returns {Generator<Buffer, void>} */
