@@ -10,6 +10,8 @@ const { eventually } = require('../../../bench/harness/net');
 const { ProcessDriver } = require('../../../docker/tenants/lib/drivers/process');
 const { checkTenant } = require('../../../docker/tenants/lib/file/schema');
 const { limiterOf } = require('../../../docker/tenants/lib/drivers/process-limits');
+const programs = require('../../fixtures/tenants/attacks/programs');
+const { runIn } = require('../../fixtures/tenants/container-tenants');
 const { ask, driverSuite } = require('../../fixtures/tenants/driver-suite');
 const { untilAccepts } = require('../../../docker/tenants/lib/life/readiness');
 
@@ -127,6 +129,14 @@ describe('a process', () => {
     const ended = driver.ended(small, new AbortController().signal);
     ask(host, 'eat/300').catch(() => {});
     expect(await ended).toEqual({ reason: 'was killed because it used more than 128 MiB of memory' });
+  });
+
+  test('cannot hide data in a file that it has deleted', async () => {
+    const host = await started();
+    const fd = await runIn(host, programs.hide, path.join(folder, 'volumes', 'acme', 'hidden'), 5);
+    expect(await driver.dataBytes(spec)).toBeGreaterThanOrEqual(5 << 20);
+    await runIn(host, programs.release, fd);
+    expect(await driver.dataBytes(spec)).toBeLessThan(5 << 20);
   });
 
   test('keeps at most two files of output', async () => {

@@ -1,14 +1,19 @@
 'use strict';
 // When the keeper looks at the tenants' data, and what it counts.
 
+const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { deletedBytes } = require('../../../docker/tenants/lib/base/deleted-files');
 const { folderSize } = require('../../../docker/tenants/lib/base/folder-size');
+const { dataProblem } = require('../../../docker/tenants/lib/life/data-limit');
 const { DataWatch } = require('../../../docker/tenants/lib/life/data-watch');
 const { FakeClock } = require('../../fixtures/tenants/fake-clock');
 
 const MIB = 1 << 20;
+/** A user without rights. */
+const NOBODY = 65534;
 /** @param {{ tookMs?: number, hasFree?: boolean }} [options] tookMs: of a look */
 function rig({ tookMs = 0, hasFree = true } = {}) {
   const clock = new FakeClock();
@@ -87,6 +92,58 @@ test('counts files that are empty, and ends at the limit', async () => {
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
   }
+});
+
+test('counts files with any name, and deleted ones that a process keeps open', async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-size-'));
+  try {
+    fs.writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff])]), Buffer.alloc(MIB, 1));
+    expect(await folderSize(folder, 2 ** 30)).toBeGreaterThanOrEqual(MIB);
+    const file = path.join(folder, 'hidden');
+    const fds = ['w', 'r'].map((flags) => fs.openSync(file, flags));
+    fs.rmSync(file);
+    fs.writeSync(fds[0], Buffer.alloc(2 * MIB, 1));
+    const found = await deletedBytes([process.pid, 2 ** 30], folder);
+    // Once, although it is open twice.
+    expect(found).toBeGreaterThanOrEqual(2 * MIB);
+    expect(found).toBeLessThan(3 * MIB);
+    for (const fd of fds) fs.closeSync(fd);
+    expect(await deletedBytes([process.pid], folder)).toBe(0);
+    expect(await deletedBytes([process.pid], path.join(folder, 'none'))).toBe(0);
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+describe('a folder that the keeper cannot look into is a violation', () => {
+  const limits = { volumeMiB: 10 };
+  const problemOf = (/** @type {string} */ folder) =>
+    dataProblem(
+      /** @type {any} */ ({ dataBytes: () => folderSize(folder, limits.volumeMiB * MIB) }),
+      /** @type {any} */ ({ spec: { limits }, dataBytes: 0 })
+    );
+  /** @type {string} */
+  let folder;
+  beforeEach(() => (folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-size-'))));
+  // Unlike Node, it removes what is too deep.
+  afterEach(() => void execFileSync('rm', ['-rf', folder]));
+
+  test('because of its mode', async () => {
+    fs.mkdirSync(path.join(folder, 'shut'), { mode: 0 });
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) fs.chownSync(folder, NOBODY, NOBODY);
+    // Root opens every folder.
+    if (isRoot) process.seteuid?.(NOBODY);
+    const problem = await problemOf(folder).finally(() => isRoot && process.seteuid?.(0));
+    expect(problem).toMatch(/^its data cannot be counted: ".*shut" is closed to the keeper \(EACCES\)$/);
+  });
+
+  test('because of its depth', async () => {
+    const dig = `for (let i = 0; i < 20; i++) { const name = 'x'.repeat(250);
+      require('node:fs').mkdirSync(name); process.chdir(name); }`;
+    execFileSync(process.execPath, ['-e', dig], { cwd: folder });
+    expect(await problemOf(folder)).toMatch(/^its data cannot be counted: .*\(ENAMETOOLONG\)$/);
+  });
 });
 
 test('looks each 30 s where the free space is unknown, and not after its end', async () => {

@@ -7,6 +7,7 @@ const fs = require('node:fs');
 /**
  * @typedef {object} Stat
  * @property {string} state R, S, T (stopped by a signal), Z (ended, not yet collected) …
+ * @property {number} parent
  * @property {number} group process group
  * @property {number} threads that have not ended; at least 1
  * @property {string} start clock ticks since boot
@@ -22,6 +23,7 @@ function statOf(pid) {
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     return {
       state: fields[0],
+      parent: Number(fields[1]),
       group: Number(fields[2]),
       threads: Number(fields[17]),
       start: fields[19]
@@ -81,19 +83,33 @@ function allPids() {
   }
 }
 
+/** @returns {Map<number, number>} parent of each process */
+function parentsOf() {
+  return new Map(
+    allPids().flatMap((pid) => {
+      const stat = statOf(pid);
+      return stat ? [[pid, stat.parent]] : [];
+    })
+  );
+}
+
 /** Processes that are read in one turn of the loop: it has other work, such as the wake of a tenant. */
 const SLICE = 16;
 
-/** @returns {Promise<Map<number, { bytes: number, members: number }>>} living processes by process group */
+/** @typedef {{ bytes: number, pids: number[] }} Group a process group: its memory and its living processes */
+
+/** @returns {Promise<Map<number, Group>>} by process group */
 async function groups() {
-  /** @type {Map<number, { bytes: number, members: number }>} */
+  /** @type {Map<number, Group>} */
   const found = new Map();
   for (const [index, pid] of allPids().entries()) {
     if (index % SLICE === SLICE - 1) await new Promise((resolve) => setImmediate(resolve));
     const stat = statOf(pid);
     if (!stat || isOver(stat)) continue;
-    const group = found.get(stat.group) ?? { bytes: 0, members: 0 };
-    found.set(stat.group, { bytes: group.bytes + memoryOf(pid), members: group.members + 1 });
+    const group = found.get(stat.group) ?? { bytes: 0, pids: [] };
+    group.bytes += memoryOf(pid);
+    group.pids.push(pid);
+    found.set(stat.group, group);
   }
   return found;
 }
@@ -121,4 +137,4 @@ function variables(name) {
   return found;
 }
 
-module.exports = { statOf, identityOf, livingStat, groups, variables };
+module.exports = { statOf, identityOf, livingStat, groups, parentsOf, variables };

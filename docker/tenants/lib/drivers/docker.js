@@ -5,6 +5,7 @@ const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError, EXIT, isEngineAway, messageOf } = require('../base/errors');
+const { deletedBytes, descendants } = require('../base/deleted-files');
 const { folderSize } = require('../base/folder-size');
 const { secretsOf } = require('../life/secrets');
 const { containerOf, MADE_WITH, USER } = require('./container');
@@ -187,8 +188,13 @@ class DockerDriver {
   }
 
   /** @param {Spec} spec */
-  dataBytes(spec) {
-    return folderSize(this.#volume(spec), spec.limits.volumeMiB * 2 ** 20);
+  async dataBytes(spec) {
+    const most = spec.limits.volumeMiB * 2 ** 20;
+    const bytes = await folderSize(this.#volume(spec), most);
+    if (bytes > most) return bytes;
+    const found = await this.#client.find('GET', `/containers/${this.#container(spec)}/json`);
+    const pid = Number(found?.State?.Pid ?? 0);
+    return pid > 1 ? bytes + (await deletedBytes(descendants(pid), this.#volume(spec))) : bytes;
   }
 
   /** @param {Spec} spec @param {number} lines */

@@ -32,8 +32,9 @@
  * @property {(spec: Spec, lines: number) => Promise<string>} logs its last lines of output
  * @property {(spec: Spec, options: { hasData: boolean }) => Promise<void>} remove it is stopped; hasData: its data
  *   go, too
- * @property {(spec: Spec) => Promise<number>} [dataBytes] space of its data on the disk; a result above the
- *   tenant's limit is a lower bound, because the count stops at the limit
+ * @property {(spec: Spec) => Promise<number>} [dataBytes] space of its data on the disk, with that of deleted files
+ *   that it keeps open; a result above the tenant's limit is a lower bound, because the count stops at the limit. Rejects
+ *   with a ClosedError if a folder cannot be opened
  * @property {(image: string) => Promise<string>} [digestOf] the image's name with its digest, for one with a tag
  * @property {() => void} close
  */

@@ -70,6 +70,18 @@ class ProcessTable {
     return marked.get(this.mark(name).value) ?? [];
   }
 
+  /**
+   * Returns the processes of a running tenant: those with its mark, and those of its process group.
+   * @param {string} name
+   * @returns {Promise<Set<number>>}
+   */
+  async processes(name) {
+    const leader = this.find(name)?.pid;
+    const marked = this.members(name, this.#marked());
+    if (leader === undefined) return new Set(marked);
+    return new Set([...marked, ...(await this.group(leader)).pids]);
+  }
+
   /** @returns {Map<string, number[]>} processes by their mark, seen a moment ago: for many tenants in a row */
   #marked() {
     const now = performance.now();
@@ -82,11 +94,11 @@ class ProcessTable {
     return this.#read(name) !== null;
   }
 
-  /** @param {number} group @returns {Promise<{ bytes: number, members: number }>} */
+  /** @param {number} group @returns {Promise<import('../base/processes').Group>} */
   async group(group) {
     const now = performance.now();
     if (now - this.#seen.at > FRESH_MS) this.#seen = { at: now, groups: groups() };
-    return (await this.#seen.groups).get(group) ?? { bytes: 0, members: 0 };
+    return (await this.#seen.groups).get(group) ?? { bytes: 0, pids: [] };
   }
 
   /** @param {string} name @returns {Identity | null} */

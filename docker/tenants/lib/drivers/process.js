@@ -7,6 +7,7 @@ const { spawn } = require('node:child_process');
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
+const { deletedBytes } = require('../base/deleted-files');
 const { folderSize } = require('../base/folder-size');
 const { livingStat } = require('../base/processes');
 const { secretsOf } = require('../life/secrets');
@@ -210,8 +211,11 @@ class ProcessDriver {
   }
 
   /** @param {Spec} spec */
-  dataBytes({ name, limits }) {
-    return folderSize(this.volume(name), limits.volumeMiB * 2 ** 20);
+  async dataBytes({ name, limits }) {
+    const most = limits.volumeMiB * MIB;
+    const bytes = await folderSize(this.volume(name), most);
+    if (bytes > most) return bytes;
+    return bytes + (await deletedBytes(await this.#table.processes(name), this.volume(name)));
   }
 
   /** @param {Spec} spec @param {number} lines */

@@ -1,5 +1,7 @@
 'use strict';
 
+const { ClosedError } = require('../base/folder-size');
+
 const MIB = 1 << 20;
 /** Longest time for the orderly end of a tenant whose data exceed the limit: it may go on writing. */
 const FULL_GRACE_MS = 5000;
@@ -12,7 +14,13 @@ const FULL_GRACE_MS = 5000;
  */
 async function dataProblem(driver, tenant) {
   const { volumeMiB } = tenant.spec.limits;
-  const bytes = (await driver.dataBytes?.(tenant.spec)) ?? 0;
+  let bytes;
+  try {
+    bytes = (await driver.dataBytes?.(tenant.spec)) ?? 0;
+  } catch (error) {
+    if (error instanceof ClosedError) return `its data ${error.message}`;
+    throw error;
+  }
   tenant.dataBytes = bytes;
   return bytes <= volumeMiB * MIB ? '' : `its data (${Math.ceil(bytes / MIB)} MiB) exceed ${volumeMiB} MiB`;
 }
