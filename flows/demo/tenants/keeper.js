@@ -12,6 +12,8 @@ const READY_MS = 30000;
 const STOP_MS = 40000;
 const POLL_MS = 20;
 const MOST_OUTPUT = 16384;
+/** Variables that the keeper gets; the last two are how systemd limits the tenants of a user. */
+const PASSED = /^(SEGANET_(CACHE|NATIVE)|XDG_RUNTIME_DIR|DBUS_SESSION_BUS_ADDRESS)$/;
 
 /** @typedef {{ at: number, tenant: string, event: string, by?: string, class?: number, ms?: number, how?: string, reason?: string }} KeeperEvent */
 
@@ -27,9 +29,7 @@ class Keeper {
     this.#env = {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
-      ...Object.fromEntries(
-        Object.entries(process.env).filter(([name]) => /^SEGANET_(CACHE|NATIVE)$/.test(name))
-      ),
+      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED.test(name))),
       SEGANET_HOME: home
     };
     this.#socket = path.join(home, 'tenants', 'keeper.sock');

@@ -153,20 +153,69 @@ describe('a process', () => {
   });
 });
 
-test('with systemd a tenant gets a scope with limits', () => {
-  const bin = path.join(folder, 'bin');
-  fs.mkdirSync(bin);
-  fs.writeFileSync(path.join(bin, 'systemd-run'), '', { mode: 0o755 });
-  const limiter = limiterOf({ unit: 'seganet-tenant-x', hasSystemd: true, env: { PATH: bin } });
-  const words = limiter.words(checkTenant({ name: 'acme', driver: 'process', limits: { cpus: 0.5 } }));
-  expect(limiter.kind).toBe('systemd');
-  expect(words).toEqual(
-    expect.arrayContaining([
-      '--scope',
-      '--property=MemoryMax=256M',
-      '--property=CPUQuota=50%',
-      '--property=TasksMax=128'
-    ])
-  );
-  expect(words.at(-1)).toBe('--');
+describe('with systemd', () => {
+  const acme = checkTenant({ name: 'acme', driver: 'process', limits: { cpus: 0.5 } });
+  /** A systemd-run that runs the command if it finds a bus. @returns {NodeJS.ProcessEnv} */
+  function fakeSystemd(test = 'true') {
+    const bin = path.join(folder, 'bin');
+    fs.mkdirSync(bin);
+    const script = `#!/bin/sh
+${test} || { echo 'Failed to connect to bus: No medium found' >&2; exit 1; }
+while [ "$1" != -- ]; do shift; done
+shift
+exec "$@"
+`;
+    fs.writeFileSync(path.join(bin, 'systemd-run'), script, { mode: 0o755 });
+    return { PATH: `${bin}:${process.env.PATH}` };
+  }
+  const NEEDS_BUS = '[ "$XDG_RUNTIME_DIR$DBUS_SESSION_BUS_ADDRESS" = /run/meunix:path=/run/me/bus ]';
+  const BUS = { XDG_RUNTIME_DIR: '/run/me', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/me/bus' };
+
+  test('a tenant gets a scope with limits', () => {
+    const limiter = limiterOf({ unit: 'seganet-tenant-x', hasSystemd: true, env: fakeSystemd(), uid: 0 });
+    const words = limiter.words(acme);
+    expect(limiter).toMatchObject({ kind: 'systemd', problem: '', env: {} });
+    expect(words).toEqual(
+      expect.arrayContaining([
+        '--system',
+        '--scope',
+        '--property=MemoryMax=256M',
+        '--property=CPUQuota=50%',
+        '--property=TasksMax=128'
+      ])
+    );
+    expect(words.at(-1)).toBe('--');
+  });
+
+  test('systemd-run gets the bus of a user, and the tenant does not', async () => {
+    const env = { ...fakeSystemd(NEEDS_BUS), ...BUS };
+    const limiter = limiterOf({ unit: 'x', hasSystemd: true, env, uid: 1000 });
+    expect(limiter).toMatchObject({ kind: 'systemd', env: BUS });
+    expect(limiter.words(acme)).toContain('--user');
+    const driver = new ProcessDriver(homeOf(), { limiter });
+    const spec = checkTenant({ name: 'acme', http: 8080, ...entry([]) });
+    try {
+      await driver.create(spec);
+      await driver.start(spec);
+      const host = await driver.address(spec);
+      await untilAccepts({ host, port: 8080, login: null }, AbortSignal.timeout(20_000));
+      const seen = await ask(host, 'env');
+      for (const name of Object.keys(BUS)) expect(seen).not.toHaveProperty(name);
+      expect(seen.SEGANET_TENANT).toBe('acme');
+      expect(await driver.problems()).toEqual([]);
+    } finally {
+      await driver.stop(spec, 5000);
+      driver.close();
+    }
+  });
+
+  test('a user without a bus gets the limits of prlimit, and the reason is told', async () => {
+    const limiter = limiterOf({ unit: 'x', hasSystemd: true, env: fakeSystemd(NEEDS_BUS), uid: 61_234 });
+    expect(limiter.kind).not.toBe('systemd');
+    const driver = new ProcessDriver(homeOf(), { limiter });
+    expect(await driver.problems()).toEqual([
+      expect.stringContaining('no scopes for this user: Failed to connect to bus')
+    ]);
+    driver.close();
+  });
 });

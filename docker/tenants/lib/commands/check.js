@@ -35,7 +35,9 @@ module.exports = {
     const facts = [`${home.file}: ${specs.length} tenants`];
     for (const name of new Set(specs.map((spec) => spec.driver))) {
       try {
-        facts.push(`driver ${name}: ${await driver(name).check()}`);
+        const own = driver(name);
+        facts.push(`driver ${name}: ${await own.check()}`);
+        problems.push(...((await own.problems?.()) ?? []));
       } catch (error) {
         problems.push(`Driver ${name}: ${messageOf(error)}`);
       }

@@ -36,6 +36,18 @@ function lineOf({ tenant, event, by, class: priority, how, ms, reason, driver, o
   return [`${tenant}: ${event}`, ...words.filter(Boolean)].join(' ');
 }
 
+/**
+ * @param {import('../file/schema').Spec[]} specs
+ * @param {import('./index').Context['driver']} driver
+ * @returns {Promise<string[]>} of their drivers; an engine that is away has none
+ */
+async function problemsOf(specs, driver) {
+  const names = [...new Set(specs.map((spec) => spec.driver))];
+  const asked = names.map(async (name) => (await driver(name).problems?.()) ?? []);
+  const outcomes = await Promise.allSettled(asked);
+  return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
+}
+
 /** @type {import('./index').Command} */
 module.exports = {
   name: 'run',
@@ -96,6 +108,7 @@ variables
         const { problem } = await exposureOf(specs);
         if (problem) note(`warning: ${problem}`);
         await keeper.apply(specs);
+        for (const sentence of await problemsOf(specs, driver)) note(`warning: ${sentence}`);
         await server.open(home.socket);
         timetable.start();
         process.on('SIGHUP', () => reload().catch((error) => note(error.message)));

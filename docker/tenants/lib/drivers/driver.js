@@ -15,6 +15,7 @@
  * @property {boolean} isIsolated false: a tenant can reach what this user can reach
  * @property {boolean} canPause
  * @property {() => Promise<string>} check resolves to a sentence about the engine, if it can be used
+ * @property {() => Promise<string[]>} [problems] sentences about what tenants lack here, such as limits
  * @property {(spec: Spec) => Promise<void>} create makes what the tenant lacks, or makes it again after a change
  *   of the
  *   tenants file; the data stay; called only while the tenant does not run

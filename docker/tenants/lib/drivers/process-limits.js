@@ -1,6 +1,7 @@
 'use strict';
 // How a tenant without a container is limited.
 
+const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
@@ -26,39 +27,91 @@ function find(program, env = process.env) {
   );
 }
 
-/** @typedef {{ kind: 'systemd' | 'prlimit' | 'none', words: (spec: Spec) => string[] }} Limiter words: before the command */
+/**
+ * @typedef {object} Limiter
+ * @property {'systemd' | 'prlimit' | 'none'} kind
+ * @property {(spec: Spec) => string[]} words before the command
+ * @property {Record<string, string>} env variables of the program that `words` begins with, not of the tenant
+ * @property {string} problem why systemd is not used although it runs this machine, '' = it is, or does not
+ */
 
-/** @param {string} program @param {string} unit prefix of the units' names @returns {Limiter} */
-function systemdLimiter(program, unit) {
-  const manager = process.getuid?.() === 0 ? '--system' : '--user';
+/** Variables by which systemd-run finds the manager of a user. The tenant does not get them. */
+const BUS = ['XDG_RUNTIME_DIR', 'DBUS_SESSION_BUS_ADDRESS'];
+/** Longest time of a first scope. */
+const PROBE_MS = 5000;
+
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @param {number} uid
+ * @returns {Record<string, string>} what there is of BUS; a service of the system has the folder, but not its variable
+ */
+function busOf(env, uid) {
+  const runtime = `/run/user/${uid}`;
+  const standard = fs.existsSync(runtime) ? { XDG_RUNTIME_DIR: runtime } : {};
+  const given = BUS.flatMap((name) => (env[name] ? [[name, env[name]]] : []));
+  return { ...standard, ...Object.fromEntries(given) };
+}
+
+/**
+ * @param {string} program
+ * @param {{ unit: string, uid: number, env: NodeJS.ProcessEnv }} options
+ * @returns {Omit<Limiter, 'problem'>}
+ */
+function systemdLimiter(program, { unit, uid, env }) {
+  const isUser = uid !== 0;
+  const clean = find('env', env) || 'env';
   return {
     kind: 'systemd',
+    env: isUser ? busOf(env, uid) : {},
     words: ({ name, limits: { memoryMiB, cpus, pids } }) => [
       program,
-      manager,
-      // A scope runs the command in this process's place, and survives the keeper's own service.
-      '--scope',
-      '--quiet',
-      '--collect',
+      ...scopeOf(uid),
       `--unit=${unit}-${name}`,
       `--property=MemoryMax=${memoryMiB}M`,
       '--property=MemorySwapMax=0',
       `--property=CPUQuota=${Math.round(cpus * 100)}%`,
       `--property=TasksMax=${pids}`,
-      '--'
+      '--',
+      ...(isUser ? [clean, ...BUS.flatMap((variable) => ['-u', variable]), '--'] : [])
     ]
   };
+}
+
+/**
+ * A scope runs the command in this process's place, and survives the keeper's own service.
+ * @param {number} uid
+ */
+const scopeOf = (uid) => [uid === 0 ? '--system' : '--user', '--scope', '--quiet', '--collect'];
+
+/**
+ * Makes a scope once: a user without a login session, for example, has no manager.
+ * @param {string} program
+ * @param {number} uid
+ * @param {Record<string, string>} env
+ * @returns {string} why that is not possible, '' = it is
+ */
+function scopeProblem(program, uid, env) {
+  const { status, error, stderr } = spawnSync(program, [...scopeOf(uid), '--', 'true'], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: PROBE_MS,
+    encoding: 'utf8'
+  });
+  if (status === 0) return '';
+  const said = stderr?.trim().split('\n')[0].slice(0, 200);
+  return `systemd makes no scopes for this user: ${error?.message || said || `code ${status}`}`;
 }
 
 /**
  * Memory is none of these limits: each thread of Node with JavaScript reserves half a gigabyte, and the kernel
  * would count that. The driver looks at the memory in use instead.
  * @param {string} program
- * @returns {Limiter}
+ * @returns {Omit<Limiter, 'problem'>}
  */
 function prlimitLimiter(program) {
   return {
     kind: 'prlimit',
+    env: {},
     words: ({ limits: { volumeMiB } }) => [program, `--fsize=${volumeMiB * MIB}`, '--core=0', '--']
   };
 }
@@ -69,13 +122,27 @@ function prlimitLimiter(program) {
  * @param {string} options.unit
  * @param {boolean} [options.hasSystemd] systemd runs this machine (sd_booted(3))
  * @param {NodeJS.ProcessEnv} [options.env]
+ * @param {number} [options.uid]
  * @returns {Limiter}
  */
-function limiterOf({ unit, hasSystemd = fs.existsSync('/run/systemd/system'), env }) {
-  const systemd = hasSystemd ? find('systemd-run', env) : '';
-  if (systemd) return systemdLimiter(systemd, unit);
+function limiterOf({
+  unit,
+  hasSystemd = fs.existsSync('/run/systemd/system'),
+  env = process.env,
+  uid = process.getuid?.() ?? 0
+}) {
+  const program = hasSystemd ? find('systemd-run', env) : '';
+  let problem = '';
+  if (program) {
+    const limiter = systemdLimiter(program, { unit, uid, env });
+    problem = scopeProblem(program, uid, limiter.env);
+    if (!problem) return { ...limiter, problem };
+  }
   const prlimit = find('prlimit', env);
-  return prlimit ? prlimitLimiter(prlimit) : { kind: 'none', words: () => [] };
+  const other = prlimit
+    ? prlimitLimiter(prlimit)
+    : { kind: /** @type {const} */ ('none'), env: {}, words: () => [] };
+  return { ...other, problem };
 }
 
 module.exports = { limiterOf, find };

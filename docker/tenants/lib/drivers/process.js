@@ -45,7 +45,9 @@ class ProcessDriver {
   isIsolated = false;
   canPause = true;
   #home;
-  #limiter;
+  #unit;
+  /** @type {import('./process-limits').Limiter | null} */
+  #known;
   #table;
   /** @type {Map<string, Child>} started by this process */
   #children = new Map();
@@ -65,10 +67,10 @@ class ProcessDriver {
   constructor(home, { limiter } = {}) {
     this.#home = home;
     const mark = crypto.createHash('sha256').update(home.state).digest('hex').slice(0, 8);
-    this.#limiter = limiter ?? limiterOf({ unit: `seganet-tenant-${mark}` });
+    this.#unit = `seganet-tenant-${mark}`;
+    this.#known = limiter ?? null;
     this.#table = new ProcessTable(home.state);
-    const isLimited = this.#limiter.kind === 'systemd';
-    this.#weighing = setInterval(() => isLimited || void this.#limitMemory(), WEIGH_MS).unref();
+    this.#weighing = setInterval(() => void this.#limitMemory(), WEIGH_MS).unref();
     this.#turning = setInterval(() => this.#turnOutputs(), TURN_MS).unref();
   }
 
@@ -79,6 +81,17 @@ class ProcessDriver {
       none: 'only memory is limited (every 2 s)'
     };
     return `processes are not isolated; ${limits[this.#limiter.kind]}`;
+  }
+
+  async problems() {
+    const { problem } = this.#limiter;
+    return problem ? [`Tenants of the driver process have fewer limits than systemd sets: ${problem}.`] : [];
+  }
+
+  /** Asked for at the first start: it may make a scope to try. */
+  get #limiter() {
+    this.#known ??= limiterOf({ unit: this.#unit });
+    return this.#known;
   }
 
   /** @param {Spec} spec */
@@ -258,6 +271,7 @@ class ProcessDriver {
     const { file } = secretsOf(this.#state(spec.name));
     const mark = this.#table.mark(spec.name);
     return {
+      ...this.#limiter.env,
       ...Object.fromEntries(passed),
       ...environmentOf(spec, { host, data, passwords: file }),
       [mark.name]: mark.value
@@ -288,6 +302,7 @@ class ProcessDriver {
 
   /** Kills a tenant that uses more memory than it may. */
   async #limitMemory() {
+    if (this.#running.size === 0 || this.#limiter.kind === 'systemd') return;
     for (const { name, limits } of this.#running.values()) {
       const identity = this.#table.find(name);
       if (!identity || (await this.#table.group(identity.pid)).bytes <= limits.memoryMiB * MIB) continue;
