@@ -236,6 +236,20 @@ test('a keeper that cannot open its socket ends, and gives the lock back', async
   expect((await api('GET', '/v1/tenants')).status).toBe(200);
 }, 60_000);
 
+test('a tenant without a usable cluster keeps no other one from its service', async () => {
+  await add();
+  const file = path.join(home, 'tenants', 'tenants.json');
+  const { tenants } = JSON.parse(fs.readFileSync(file, 'utf8'));
+  const there = { name: 'there', driver: 'kubernetes' };
+  fs.writeFileSync(file, JSON.stringify({ version: 1, tenants: [there, ...tenants] }));
+  await keepWith({ SEGANET_TENANTS_KUBECONFIG: path.join(home, 'none.json') });
+  expect((await api('GET', '/v1/tenants')).body.tenants[0]).toMatchObject({
+    state: 'failed',
+    reason: expect.stringContaining('none.json is not usable')
+  });
+  expect((await api('POST', '/v1/tenants/acme/lease', WANT)).status).toBe(200);
+}, 60_000);
+
 test('a second keeper of the same folder ends, and the first one stays', async () => {
   const first = await keep();
   const second = await keep();

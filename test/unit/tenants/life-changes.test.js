@@ -223,3 +223,39 @@ test('a tenant that cannot be looked at keeps no other one from its service', as
     message: expect.stringContaining('forbidden')
   });
 });
+
+test('tenants whose driver cannot be made have failed, the others are served, and a reload heals them', async () => {
+  const there = { name: 'there', driver: 'kubernetes' };
+  world.unusable.set('kubernetes', 'There is no cluster.');
+  expect(await world.apply(there, acme)).toMatchObject({ added: ['there', 'acme'] });
+  expect(world.events).toEqual([
+    expect.objectContaining({ tenant: 'there', event: 'failed', reason: 'There is no cluster.' })
+  ]);
+  expect(await within(lease())).toMatchObject({ how: 'start' });
+  for (const isForced of [false, true]) {
+    const waking = world.keeper.tenant('there').wake({ by: 'operator', isForced });
+    expect(await errorOf(waking)).toMatchObject({
+      code: 'failed',
+      message: 'there does not run: There is no cluster.'
+    });
+  }
+  await expect(world.keeper.logs('there', 1)).rejects.toMatchObject({ code: 'failed' });
+  // Still not usable: a reload goes through, and the tenant stays as it is.
+  expect(await world.apply({ ...there, idleMs: 5000 }, acme, { name: 'new' })).toEqual({
+    added: ['new'],
+    removed: [],
+    changed: ['there']
+  });
+  const rows = await world.keeper.list();
+  expect(rows.find(({ name }) => name === 'there')).toMatchObject({
+    state: 'failed',
+    reason: 'There is no cluster.'
+  });
+  world.unusable.clear();
+  expect(await world.apply(there, acme, { name: 'new' })).toEqual({
+    added: [],
+    removed: [],
+    changed: ['there']
+  });
+  expect(await within(lease('there'))).toMatchObject({ how: 'start' });
+});

@@ -12,6 +12,7 @@
  * the engine refuses.
  * @typedef {object} Driver
  * @property {string} name
+ * @property {string} [problem] why no method of it works, until the tenants file is read again
  * @property {boolean} isIsolated false: a tenant can reach what this user can reach
  * @property {boolean} canPause
  * @property {() => Promise<string>} check resolves to a sentence about the engine, if it can be used

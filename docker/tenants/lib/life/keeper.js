@@ -11,6 +11,7 @@ const { untilAccepts } = require('./readiness');
 const { secretsOf, FRONT, KEEPER } = require('./secrets');
 const { Starts } = require('./starts');
 const { Tenant } = require('./tenant');
+const { unusableDriver } = require('./unusable-driver');
 
 /** @typedef {import('../file/schema').Spec} Spec */
 /** @typedef {import('../drivers/driver').Driver} Driver */
@@ -47,7 +48,7 @@ const { Tenant } = require('./tenant');
 const PROBE_MS = 2000;
 
 class Keeper extends EventEmitter {
-  #drivers;
+  #makeDriver;
   #clock;
   #limits;
   #state;
@@ -77,7 +78,7 @@ class Keeper extends EventEmitter {
   constructor({ drivers, clock, limits, state, accepts = untilAccepts, free }) {
     super();
     this.setMaxListeners(0);
-    this.#drivers = drivers;
+    this.#makeDriver = drivers;
     this.#clock = clock;
     this.#limits = limits;
     this.#state = state;
@@ -109,11 +110,15 @@ class Keeper extends EventEmitter {
     const result = { added: [], removed: [], changed: [] };
     /** @type {Promise<void>[]} */
     const closing = [];
+    /** Tenants that get their driver only now. */
+    const healed = new Set();
     for (const [name, tenant] of this.#tenants) {
       const spec = wanted.get(name);
-      if (spec?.driver === tenant.spec.driver) continue;
+      const isSame = spec?.driver === tenant.spec.driver;
+      if (isSame && (!tenant.problem || this.#driver(spec.driver).problem)) continue;
       this.#tenants.delete(name);
-      result.removed.push(name);
+      if (isSame) healed.add(name);
+      else result.removed.push(name);
       closing.push(tenant.close({ isStopped: true }));
     }
     // A tenant that changes its driver has the same data: the old one ends first.
@@ -123,7 +128,7 @@ class Keeper extends EventEmitter {
     for (const [name, spec] of wanted) {
       const tenant = this.#tenants.get(name);
       if (!tenant) {
-        result.added.push(name);
+        (healed.has(name) ? result.changed : result.added).push(name);
         looks.push(this.#look(this.#make(spec)));
       } else if (JSON.stringify(tenant.spec) !== JSON.stringify(spec)) {
         result.changed.push(name);
@@ -167,7 +172,7 @@ class Keeper extends EventEmitter {
   /** @param {string} name @param {number} lines @returns {Promise<string>} */
   logs(name, lines) {
     const { spec } = this.tenant(name);
-    return this.#drivers(spec.driver).logs(spec, lines);
+    return this.#driver(spec.driver).logs(spec, lines);
   }
 
   /** @returns {Promise<Row[]>} */
@@ -197,7 +202,7 @@ class Keeper extends EventEmitter {
     const paused = [...this.#tenants.values()].filter(({ state }) => state === 'paused');
     const sizes = await Promise.all(
       paused.map(({ spec }) =>
-        this.#drivers(spec.driver)
+        this.#driver(spec.driver)
           .memory(spec)
           .catch(() => 0)
       )
@@ -219,11 +224,20 @@ class Keeper extends EventEmitter {
     for (const tenant of this.#tenants.values()) await tenant.checkData().catch(() => {});
   }
 
+  /** @param {string} name @returns {Driver} one that refuses everything if it cannot be made */
+  #driver(name) {
+    try {
+      return this.#makeDriver(name);
+    } catch (error) {
+      return unusableDriver(name, messageOf(error));
+    }
+  }
+
   /** @param {Spec} spec @returns {Tenant} */
   #make(spec) {
     const { leaseMs, readyMs, graceMs } = this.#limits;
     const tenant = new Tenant(spec, {
-      driver: this.#drivers(spec.driver),
+      driver: this.#driver(spec.driver),
       clock: this.#clock,
       starts: this.#starts,
       accepts: (...args) => this.#whenAccepts(...args),
@@ -250,6 +264,7 @@ class Keeper extends EventEmitter {
 
   /** @param {Tenant} tenant */
   async #look(tenant) {
+    if (tenant.problem) return tenant.giveUp(tenant.problem);
     try {
       await tenant.reconcile();
     } catch (error) {
@@ -265,7 +280,7 @@ class Keeper extends EventEmitter {
     this.#tell({ at: this.#clock.wall(), tenant: '', event: 'engine', driver, ok: false });
     const probe = async () => {
       try {
-        await this.#drivers(driver).check();
+        await this.#driver(driver).check();
       } catch {
         if (!this.#isClosed) this.#away.set(driver, this.#clock.timer(PROBE_MS, probe));
         return;
@@ -284,7 +299,7 @@ class Keeper extends EventEmitter {
   async #row(tenant) {
     const { spec, state, since, reason, host, lastWake, leases, failures, dataBytes } = tenant;
     const { memoryMiB, volumeMiB } = spec.limits;
-    const driver = this.#drivers(spec.driver);
+    const driver = this.#driver(spec.driver);
     const isUp = state === 'running' || state === 'paused';
     return {
       name: spec.name,

@@ -95,6 +95,11 @@ class Tenant {
     return this.#crashes.count;
   }
 
+  /** Why its driver cannot be used, '' = it can. */
+  get problem() {
+    return this.#tools.driver.problem ?? '';
+  }
+
   /**
    * Keeps the tenant awake until the lease ends, and wakes it if necessary.
    * @param {{ by: string, priority: number, holder: string }} request
@@ -140,7 +145,7 @@ class Tenant {
       this.#rising.turn?.urge(priority);
       return /** @type {Promise<Woken>} */ (this.#rising.promise);
     }
-    if (isForced) this.#crashes.forget();
+    if (isForced && !this.problem) this.#crashes.forget();
     const { isFinal, waitMs } = this.#crashes;
     if (isFinal || waitMs > EARLY_MS) {
       throw new TenantError('failed', `${this.spec.name} does not run: ${this.reason}`, waitMs);
@@ -208,16 +213,22 @@ class Tenant {
     this.#leases.drop();
     await this.#serial(async () => {
       if (this.state === 'running' || this.state === 'paused') await this.#stop(problem, FULL_GRACE_MS);
-      this.#crashes.giveUp();
-      this.#set('failed', problem);
-      this.#tell('failed', { reason: problem, failures: this.#crashes.count });
+      this.giveUp(problem);
     });
+  }
+
+  /** It does not start by itself from now on. @param {string} reason */
+  giveUp(reason) {
+    this.#crashes.giveUp();
+    this.#set('failed', reason);
+    this.#tell('failed', { reason, failures: this.#crashes.count });
   }
 
   /** Applies a changed entry of the tenants file: times at once, the rest at the next start. @param {Spec} spec */
   update(spec) {
     this.spec = spec;
     this.#cannotPause = false;
+    if (this.problem) return;
     this.#crashes.forget();
     if (this.state === 'failed') this.#set('stopped', this.reason);
     this.#arm();
@@ -373,7 +384,7 @@ class Tenant {
     return this.#tools.driver.canPause && !this.#cannotPause;
   }
 
-  /** Pauses it, or stops it if the engine refuses, as one without the control group freezer does. @param {string} why */
+  /** Pauses it, or stops it if the engine refuses: without the control group freezer, say. @param {string} why */
   async #pause(why) {
     const { driver } = this.#tools;
     this.#set('pausing');
