@@ -12,6 +12,7 @@ const { containerOf, MADE_WITH, USER } = require('./container');
 const { startContainer } = require('./container-offline');
 const { endOf, lastLines } = require('./driver');
 const { EngineClient, Refusal } = require('./engine-client');
+const { unlimitedOf, warningOf } = require('./engine-limits');
 const { textOfFrames } = require('./frames');
 const { addressIn, networkOf, places, rangeOf, STANDARD_RANGE } = require('./networks');
 
@@ -42,6 +43,10 @@ class DockerDriver {
   #range;
   #prefix;
   #keepsUser;
+  /** What the engine does not limit, '' = nothing; null = it was not asked yet. @type {string | null} */
+  #unlimited = null;
+  /** Warnings of containers that this process made, by tenant. @type {Map<string, string>} */
+  #warnings = new Map();
 
   /**
    * @param {Pick<import('../base/home').Home, 'volumes' | 'state'>} home
@@ -70,6 +75,22 @@ class DockerDriver {
     return `${this.name} ${version ?? system} ${how}`;
   }
 
+  async problems() {
+    await this.#info();
+    return this.#unlimited
+      ? [
+          `${this.name} does not limit ${this.#unlimited} of tenants, because the kernel lacks control groups for it. docs/tenants-keeper.md says how to switch them on.`
+        ]
+      : [];
+  }
+
+  /** @param {Spec} spec */
+  weakness({ name }) {
+    if (this.#unlimited) return `${this.name} does not limit its ${this.#unlimited}`;
+    const warning = this.#warnings.get(name);
+    return warning ? `${this.name} warns: ${warning}` : '';
+  }
+
   /** @param {Spec} spec */
   async create(spec) {
     const name = this.#container(spec);
@@ -89,7 +110,8 @@ class DockerDriver {
     if (known && known.Config?.Labels?.[MADE_WITH] === body.Labels[MADE_WITH]) return;
     if (known) await this.#client.find('DELETE', `/containers/${name}?force=true&v=true`);
     try {
-      await this.#client.ask('POST', `/containers/create?name=${name}`, { body });
+      const made = await this.#client.ask('POST', `/containers/create?name=${name}`, { body });
+      this.#warnings.set(spec.name, warningOf(made?.Warnings));
     } catch (error) {
       if (!(error instanceof Refusal) || error.status !== 404) throw error;
       throw new Error(`the engine has no image ${spec.image}. Pull it first`, { cause: error });
@@ -151,6 +173,7 @@ class DockerDriver {
 
   /** @param {Spec} spec @returns {Promise<import('./driver').Observed>} */
   async inspect(spec) {
+    if (this.#unlimited === null) await this.#info();
     const found = await this.#client.find('GET', `/containers/${this.#container(spec)}/json`);
     if (!found) return { state: 'absent', reason: '' };
     const state = STATES[found.State.Status] ?? 'stopped';
@@ -256,8 +279,15 @@ class DockerDriver {
     return path.join(this.#home.volumes, name);
   }
 
+  /** @returns {Promise<any>} */
+  async #info() {
+    const info = await this.#client.ask('GET', '/info');
+    this.#unlimited = unlimitedOf(info);
+    return info;
+  }
+
   async #isRootless() {
-    const { SecurityOptions: options = [] } = await this.#client.ask('GET', '/info');
+    const { SecurityOptions: options = [] } = (await this.#info()) ?? {};
     return options.some((/** @type {unknown} */ each) => String(each).includes('rootless'));
   }
 

@@ -40,7 +40,7 @@ const { unusableDriver } = require('./unusable-driver');
  * @property {number} failures in a row
  * @property {number} dataBytes at the last look, 0 = unknown
  * @property {{ memoryMiB: number, volumeMiB: number }} limits
- * @property {boolean} isolated
+ * @property {boolean} isolated false: its driver does not isolate, or a limit does not hold
  * @property {import('./last-backup').Last | null} backup the last one
  */
 
@@ -300,13 +300,14 @@ class Keeper extends EventEmitter {
     const { spec, state, since, reason, host, lastWake, leases, failures, dataBytes } = tenant;
     const { memoryMiB, volumeMiB } = spec.limits;
     const driver = this.#driver(spec.driver);
+    const weakness = driver.weakness?.(spec) ?? '';
     const isUp = state === 'running' || state === 'paused';
     return {
       name: spec.name,
       driver: spec.driver,
       state,
       since,
-      reason,
+      reason: reason || weakness,
       host,
       port: spec.port,
       http: spec.http,
@@ -317,7 +318,7 @@ class Keeper extends EventEmitter {
       failures,
       dataBytes,
       limits: { memoryMiB, volumeMiB },
-      isolated: driver.isIsolated,
+      isolated: driver.isIsolated && weakness === '',
       backup: this.#backups.get(spec.name)
     };
   }
