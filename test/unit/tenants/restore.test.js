@@ -9,6 +9,7 @@ const path = require('node:path');
 const { DatabaseSync } = require('node:sqlite');
 const { needs } = require('../../../bench/harness/tools');
 const { makeBackup } = require('../../../docker/tenants/lib/backup/backups');
+const { newDraft, removeDrafts } = require('../../../docker/tenants/lib/backup/drafts');
 const { hold, isHeld } = require('../../../docker/tenants/lib/life/hold');
 const { namespaceOptions, startOffline } = require('../../../docker/tenants/lib/backup/offline');
 const { processStarter } = require('../../../docker/tenants/lib/backup/offline-process');
@@ -236,6 +237,53 @@ test('restores on a machine that never had the tenant', async () => {
   for (const name of ['alpha.txt', 'sub/beta.bin'])
     expect(sha(path.join(elsewhere, name))).toBe(sha(path.join(volume, name)));
   expect(fs.readdirSync(path.dirname(elsewhere))).toEqual(['acme']);
+});
+
+test.each(['check', 'restore'])(
+  'a signal during a %s ends the tenant and removes every copy',
+  async (which) => {
+    fill();
+    const { file } = await backup();
+    const controller = new AbortController();
+    /** @type {unknown[]} */
+    const calls = [];
+    const starter = async () => ({
+      health: () => {
+        setTimeout(() => controller.abort(new Error('SIGINT')), 10);
+        return new Promise(() => {});
+      },
+      stop: async (/** @type {number | undefined} */ mostMs) => void calls.push(mostMs)
+    });
+    const never = async () => {
+      throw new Error('must not be called');
+    };
+    const what = { tenant, volume, file, startOffline: starter, signal: controller.signal };
+    const run = which === 'check' ? checkBackup(what) : restoreBackup({ ...what, stop: never, start: never });
+    await expect(run).rejects.toThrow('SIGINT');
+    expect(calls).toEqual([1000]);
+    expect(fs.readdirSync(path.dirname(volume))).toEqual(['acme']);
+    // One that came before stops the unpacking.
+    await expect(checkBackup(what)).rejects.toThrow('SIGINT');
+    expect(calls).toHaveLength(1);
+    expect(fs.readdirSync(path.dirname(volume))).toEqual(['acme']);
+  }
+);
+
+test('removes what a killed restore or check has left, and nothing else', () => {
+  const volumes = path.dirname(volume);
+  const mine = newDraft(volume, 'check');
+  const dead = JSON.stringify({ pid: process.pid, start: '1', boot: 'x' });
+  const left = ['acme.check-0123456789ab', 'acme.restore-0123456789ab', 'acme.restore-0123456789ab-start'];
+  const others = ['acme.before-20261123T020000000Z', 'acme.check-1', 'other', 'check-0123456789ab'];
+  for (const name of [...left, ...others]) fs.mkdirSync(path.join(volumes, name, 'sub'), { recursive: true });
+  fs.writeFileSync(path.join(volumes, `${left[1]}.lock`), dead);
+  fs.writeFileSync(path.join(volumes, 'acme.check-ffffffffffff.lock'), dead);
+  expect(removeDrafts(volumes).sort()).toEqual(left.map((name) => path.join(volumes, name)));
+  const own = path.basename(mine.folder);
+  expect(fs.readdirSync(volumes).sort()).toEqual(['acme', ...others, own, `${own}.lock`].sort());
+  mine.remove();
+  expect(removeDrafts(volumes)).toEqual([]);
+  expect(removeDrafts(path.join(root, 'none'))).toEqual([]);
 });
 
 test('puts a volume back whose restore was cut off between its two renames', () => {

@@ -5,6 +5,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { environmentOf } = require('../drivers/environment');
 const { secretsOf } = require('../life/secrets');
+const { COPY_VARIABLE } = require('./drafts');
 const { namespaceOptions, startOffline } = require('./offline');
 
 /** The gateway of this package: what runs without a command. */
@@ -23,7 +24,8 @@ function processStarter({ state }) {
     const passed = PASSED.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
     const env = {
       ...Object.fromEntries(passed),
-      ...environmentOf(spec, { host: HOST, data: folder, passwords: file })
+      ...environmentOf(spec, { host: HOST, data: folder, passwords: file }),
+      [COPY_VARIABLE]: folder
     };
     const command =
       spec.command.length > 0 ? spec.command : [process.execPath, '--max-semi-space-size=1', GATEWAY];

@@ -94,9 +94,9 @@ async function startOffline({ command, env, port, uid, gid }, folder, limits = {
     }
     return { ok: false, reason: `it was not healthy after ${readyMs / 1000} s: ${reason}${lastOf(output)}` };
   };
-  const stop = async () => {
+  const stop = async (mostMs = stopMs) => {
     kill('SIGTERM');
-    const timer = setTimeout(() => kill('SIGKILL'), stopMs);
+    const timer = setTimeout(() => kill('SIGKILL'), mostMs);
     await closed;
     clearTimeout(timer);
     kill('SIGKILL');

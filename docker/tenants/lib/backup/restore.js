@@ -1,22 +1,25 @@
 'use strict';
 // Checks a backup by starting the tenant from it without a network, and puts it in the place of the volume.
 
-const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError, messageOf } = require('../base/errors');
 const { syncFolder } = require('../base/replace-file');
+const { newDraft } = require('./drafts');
+const { refuseAborted, unlessAborted } = require('./interrupt');
 const { unpack } = require('./unpack');
 
 /** Space that stays free on the disk. */
 const HEADROOM_BYTES = 64 << 20;
+/** For the end of a tenant whose volume is removed at once. */
+const HASTE_MS = 1000;
 const ASIDE = /\.before-\d{8}T\d{9}Z$/;
 
 /**
  * A tenant that runs without a network, from a copy of its volume.
  * @typedef {object} Offline
  * @property {() => Promise<{ ok: boolean, reason: string }>} health resolves when it is known
- * @property {() => Promise<void>} stop
+ * @property {(mostMs?: number) => Promise<void>} stop mostMs: for an orderly end
  */
 /** @typedef {(tenant: any, volume: string) => Promise<Offline>} StartOffline */
 /**
@@ -28,6 +31,7 @@ const ASIDE = /\.before-\d{8}T\d{9}Z$/;
  * @property {string} [identity] file of keys for age
  * @property {boolean} [anyTenant] true: the backup may be of a tenant with another name
  * @property {StartOffline | null} startOffline null = the driver cannot
+ * @property {AbortSignal} [signal] gives up, as long as nothing was changed; its reason is the error
  *
  * @typedef {object} Checked
  * @property {import('./layout').About} about
@@ -47,11 +51,11 @@ const ASIDE = /\.before-\d{8}T\d{9}Z$/;
  * @throws {CliError} with the reason why it is refused
  */
 async function checkBackup(what) {
-  const folder = newFolder(what.volume, 'check');
+  const draft = newDraft(what.volume, 'check');
   try {
-    return await prepare(what, folder, false);
+    return await prepare(what, draft, false);
   } finally {
-    remove(folder);
+    draft.remove();
   }
 }
 
@@ -72,10 +76,12 @@ async function restoreBackup(what) {
   if (stat && fs.statSync(path.dirname(volume)).dev !== stat.dev) {
     throw new CliError(`${volume} is a mount point, which cannot be replaced at once. Nothing was changed.`);
   }
-  const folder = newFolder(volume, 'restore');
+  const draft = newDraft(volume, 'restore');
+  const { folder } = draft;
   try {
-    const checked = await prepare(what, folder, true);
+    const checked = await prepare(what, draft, true);
     await what.stop();
+    await refuseAborted(what.signal);
     const aside = stat ? `${volume}.before-${now().toISOString().replace(/[-:.]/g, '')}` : '';
     swap(folder, volume, aside);
     const { ok, reason } = await what.start().catch((error) => ({ ok: false, reason: messageOf(error) }));
@@ -89,19 +95,19 @@ async function restoreBackup(what) {
     if (aside && !what.keepOld) remove(aside);
     return { ...checked, old: what.keepOld ? aside : '' };
   } finally {
-    remove(folder);
+    draft.remove();
   }
 }
 
 /**
  * @param {What} what
- * @param {string} folder where the volume is unpacked
+ * @param {Pick<ReturnType<typeof newDraft>, 'folder' | 'start'>} draft where the volume is unpacked
  * @param {boolean} isKept true: it will be the volume
  * @returns {Promise<Checked>}
  */
 async function prepare(
-  { tenant, file, volume, passphrase, identity, anyTenant, startOffline },
-  folder,
+  { tenant, file, volume, passphrase, identity, anyTenant, startOffline, signal },
+  { folder, start },
   isKept
 ) {
   const began = performance.now();
@@ -113,17 +119,24 @@ async function prepare(
     identity,
     folder,
     most,
-    sync: isKept
+    sync: isKept,
+    signal
   }).catch((error) => {
-    throw inWords(error, file, folder);
+    throw error === signal?.reason ? error : inWords(error, file, folder);
   });
+  await refuseAborted(signal);
   if (about.tenant !== tenant.name && !anyTenant) {
     throw new CliError(
       `${file} is a backup of ${about.tenant}, not of ${tenant.name}. Nothing was changed. With --any-tenant it is used all the same.`
     );
   }
   giveTo(folder, volume, manifest.owner);
-  if (startOffline) await tryStart(startOffline, tenant, folder, isKept);
+  if (startOffline) {
+    if (isKept) copyTree(folder, start);
+    await refuseAborted(signal);
+    await tryStart(startOffline, tenant, isKept ? start : folder, signal);
+    if (isKept) remove(start);
+  }
   const count = (/** @type {string} */ kind) => manifest.entries.filter((row) => row.kind === kind).length;
   return {
     about,
@@ -140,25 +153,18 @@ async function prepare(
  * Starts the tenant without a network and waits for its health. What it writes meanwhile does not stay.
  * @param {StartOffline} startOffline
  * @param {any} tenant
- * @param {string} folder
- * @param {boolean} isKept
+ * @param {string} copy
+ * @param {AbortSignal} [signal]
  */
-async function tryStart(startOffline, tenant, folder, isKept) {
-  const copy = isKept ? `${folder}-start` : folder;
+async function tryStart(startOffline, tenant, copy, signal) {
+  const offline = await startOffline(tenant, copy);
   try {
-    if (isKept) copyTree(folder, copy);
-    const offline = await startOffline(tenant, copy);
-    try {
-      const { ok, reason } = await offline.health();
-      if (!ok) {
-        const why = reason.replace(/\.$/, '');
-        throw new CliError(`${tenant.name} does not start from the backup: ${why}. Nothing was changed.`);
-      }
-    } finally {
-      await offline.stop();
-    }
+    const { ok, reason } = await unlessAborted(offline.health(), signal);
+    if (ok) return;
+    const why = reason.replace(/\.$/, '');
+    throw new CliError(`${tenant.name} does not start from the backup: ${why}. Nothing was changed.`);
   } finally {
-    if (isKept) remove(copy);
+    await offline.stop(signal?.aborted ? HASTE_MS : undefined);
   }
 }
 
@@ -169,18 +175,6 @@ function copyTree(from, to) {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = fs.statSync(from);
   own(to, uid, gid);
-}
-
-/** @param {string} volume @param {string} why @returns {string} a new folder beside the volume */
-function newFolder(volume, why) {
-  const folder = `${volume}.${why}-${crypto.randomBytes(6).toString('hex')}`;
-  try {
-    fs.mkdirSync(path.dirname(volume), { recursive: true, mode: 0o700 });
-    fs.mkdirSync(folder, { mode: 0o700 });
-    return folder;
-  } catch (error) {
-    throw new CliError(`${folder} cannot be made: ${messageOf(error)}.`);
-  }
 }
 
 /** @param {string} folder @returns {number} bytes that may be written there */
@@ -276,7 +270,7 @@ function inWords(error, file, folder) {
   if (code === 'ENOSPC' || code === 'EDQUOT') {
     return new CliError(`There is no space left beside ${path.dirname(folder)}. Nothing was changed.`);
   }
-  if (error instanceof CliError) return new CliError(`${message} Nothing was changed.`);
+  if (error instanceof CliError) return new CliError(`${message} Nothing was changed.`, error.exitCode);
   if (/^E[A-Z]+$/.test(code))
     return new CliError(`${file} cannot be restored: ${message}. Nothing was changed.`);
   return error;

@@ -30,12 +30,15 @@ const { write } = require('./write');
  * @param {string} what.folder new and empty; its caller removes it after a failure
  * @param {number} what.most bytes of all files together
  * @param {boolean} [what.sync] true: every file is on disk at the end
+ * @param {AbortSignal} [what.signal] gives up with its reason
  * @returns {Promise<Unpacked>}
  * @throws {CliError} with a sentence that names the damaged file
  */
-async function unpack({ file, passphrase, identity, folder, most, sync = true }) {
+async function unpack({ file, passphrase, identity, folder, most, sync = true, signal }) {
   const reading = new Reading(file, folder, most, sync);
-  await readArchive(file, { passphrase, identity }, (entry, body) => reading.take(entry, body));
+  await readArchive(file, { passphrase, identity }, (entry, body) =>
+    reading.take(entry, signal ? untilAborted(body, signal) : body)
+  );
   const { about, manifest } = reading.end();
   const faults = manifest.entries
     .filter(({ kind }) => kind === 'database')
@@ -47,6 +50,15 @@ async function unpack({ file, passphrase, identity, folder, most, sync = true })
   }
   const warnings = faults.map(({ row }) => `${row.path} was a damaged database already when it was saved.`);
   return { about, manifest, warnings };
+}
+
+/** @param {AsyncIterable<Buffer>} body @param {AbortSignal} signal @returns {AsyncGenerator<Buffer, void>} */
+async function* untilAborted(body, signal) {
+  signal.throwIfAborted();
+  for await (const part of body) {
+    yield part;
+    signal.throwIfAborted();
+  }
 }
 
 /** What was read of an archive. */

@@ -69,4 +69,10 @@ function takeLock(file) {
   }
 }
 
-module.exports = { takeLock };
+/** @param {string} file @returns {boolean} true if a process that runs has the lock */
+function isLocked(file) {
+  const owner = ownerOf(file);
+  return owner !== null && livingStat(owner) !== null;
+}
+
+module.exports = { isLocked, takeLock };

@@ -9,6 +9,8 @@ const { hold } = require('../life/hold');
 const { noteCheck } = require('../life/last-backup');
 const { look } = require('../backup/offline');
 const { processStarter } = require('../backup/offline-process');
+const { removeDrafts } = require('../backup/drafts');
+const { onInterrupt } = require('../backup/interrupt');
 const { checkBackup, restoreBackup } = require('../backup/restore');
 const { readPassphrase, readSettings } = require('../backup/settings');
 const { mib, specOf } = require('./common');
@@ -52,6 +54,9 @@ async function run({ values, positionals, env, output, driver }) {
   const settings = readSettings(home.folder, home.backups);
   const file = values.from === 'latest' ? latest(settings.to, name) : path.resolve(values.from);
   const startOffline = values['no-start'] ? null : starterOf(home, spec, driver);
+  for (const folder of removeDrafts(home.volumes)) await output.note(`Removed what was left: ${folder}.`);
+  if (startOffline) await driver(spec.driver).removeRests?.();
+  const interrupt = onInterrupt();
   const what = {
     tenant: spec,
     file,
@@ -59,11 +64,12 @@ async function run({ values, positionals, env, output, driver }) {
     passphrase: readPassphrase(values['passphrase-file'] ?? settings.passphraseFile),
     identity: values.identity ? path.resolve(values.identity) : '',
     anyTenant: Boolean(values['any-tenant']),
-    startOffline
+    startOffline,
+    signal: interrupt.signal
   };
-  const result = values.check
-    ? { ...(await noted(home, what, checkBackup(what))), old: '' }
-    : await restore(home, driver, what, values);
+  const result = await (values.check ? check(home, what) : restore(home, driver, what, values)).finally(
+    interrupt.close
+  );
   if (values.json) {
     await output.line(JSON.stringify({ tenant: name, ok: true, file, ...result }));
     return EXIT.OK;
@@ -81,22 +87,20 @@ async function run({ values, positionals, env, output, driver }) {
 }
 
 /**
- * Notes how the check of a backup ends.
- * @template T
+ * Checks a backup, and notes how that ends, unless a signal ends it.
  * @param {Home} home
- * @param {{ tenant: Spec, file: string }} what
- * @param {Promise<T>} check
- * @returns {Promise<T>}
+ * @param {Parameters<typeof checkBackup>[0]} what
  */
-async function noted({ state }, { tenant: { name }, file }, check) {
+async function check({ state }, what) {
+  const { tenant, file, signal } = what;
   const note = (/** @type {string} */ reason) =>
-    noteCheck(state, name, { at: Date.now(), ok: reason === '', reason, file });
+    noteCheck(state, tenant.name, { at: Date.now(), ok: reason === '', reason, file });
   try {
-    const result = await check;
+    const result = await checkBackup(what);
     note('');
-    return result;
+    return { ...result, old: '' };
   } catch (error) {
-    note(messageOf(error));
+    if (!signal?.aborted) note(messageOf(error));
     throw error;
   }
 }

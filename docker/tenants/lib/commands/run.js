@@ -5,6 +5,7 @@ const os = require('node:os');
 const { ApiServer } = require('../api/server');
 const { systemClock } = require('../base/clock');
 const { backupTenant, nightly } = require('../backup/nightly');
+const { removeDrafts } = require('../backup/drafts');
 const { recoverVolumes } = require('../backup/restore');
 const { CliError, TenantError } = require('../base/errors');
 const { makeHome, numberOf } = require('../base/home');
@@ -37,15 +38,17 @@ function lineOf({ tenant, event, by, class: priority, how, ms, reason, driver, o
 }
 
 /**
+ * Asks the drivers of tenants. One that cannot be used, or whose engine is away, answers nothing.
+ * @template T
  * @param {import('../file/schema').Spec[]} specs
  * @param {import('./index').Context['driver']} driver
- * @returns {Promise<string[]>} of their drivers; an engine that is away has none
+ * @param {(own: import('../drivers/driver').Driver) => Promise<T[] | void> | undefined} ask
+ * @returns {Promise<T[]>}
  */
-async function problemsOf(specs, driver) {
+async function eachDriver(specs, driver, ask) {
   const names = [...new Set(specs.map((spec) => spec.driver))];
-  const asked = names.map(async (name) => (await driver(name).problems?.()) ?? []);
-  const outcomes = await Promise.allSettled(asked);
-  return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
+  const outcomes = await Promise.allSettled(names.map(async (name) => ask(driver(name))));
+  return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? (outcome.value ?? []) : []));
 }
 
 /** @type {import('./index').Command} */
@@ -78,6 +81,8 @@ variables
       const names = specs.map(({ name }) => name).filter((name) => !isHeld(home.state, name));
       for (const volume of recoverVolumes(home.volumes, names))
         note(`A restore was cut off. The old volume is in its place again: ${volume}.`);
+      for (const folder of removeDrafts(home.volumes))
+        note(`A restore or a check was cut off. What it left was removed: ${folder}.`);
       const free = async () => {
         const { bavail, bsize } = await fs.promises.statfs(home.volumes);
         return bavail * bsize;
@@ -85,8 +90,7 @@ variables
       const keeper = new Keeper({ drivers: driver, clock: systemClock, limits, state: home.state, free });
       keeper.on('event', (event) => (isJson ? print(JSON.stringify(event)) : print(lineOf(event))));
       // A file that is gone for a moment must not stop all tenants. Without tenants, the first one may still come.
-      const reload = async () =>
-        keeper.apply(readTenants(home.file, { isNeeded: keeper.names.length > 0 }));
+      const reload = async () => keeper.apply(readTenants(home.file, { isNeeded: keeper.names.length > 0 }));
       const backups = {
         home,
         env,
@@ -108,7 +112,9 @@ variables
         const { problem } = await exposureOf(specs);
         if (problem) note(`warning: ${problem}`);
         await keeper.apply(specs);
-        for (const sentence of await problemsOf(specs, driver)) note(`warning: ${sentence}`);
+        await eachDriver(specs, driver, (own) => own.removeRests?.());
+        for (const sentence of await eachDriver(specs, driver, (own) => own.problems?.()))
+          note(`warning: ${sentence}`);
         await server.open(home.socket);
         timetable.start();
         process.on('SIGHUP', () => reload().catch((error) => note(error.message)));

@@ -3,15 +3,21 @@
 
 const crypto = require('node:crypto');
 const { setTimeout: sleep } = require('node:timers/promises');
+const { identityOf, livingStat } = require('../base/processes');
 
 const READY_MS = 60_000;
 const EVERY_MS = 100;
 /** Without root, nobody can look into the network of a container: it must have run for this time. */
 const STEADY_MS = 10_000;
-const STOP_S = 30;
-const STOP_MS = 60_000;
+const STOP_MS = 30_000;
+/** Time that the engine takes for itself beyond that. */
+const STOP_SLACK_MS = 30_000;
+/** Label of these containers: the process that started it, as JSON. */
+const CHECK_LABEL = 'seganet.check';
 
 /** @typedef {typeof import('../backup/offline').look} Look whether a tenant is healthy */
+
+const ownLabel = () => JSON.stringify(identityOf(process.pid));
 
 /**
  * @param {import('./engine-client').EngineClient} client
@@ -28,7 +34,8 @@ async function startContainer(client, body, { folder, port, look, output }, opti
   const { readyMs = READY_MS, steadyMs = STEADY_MS, isRoot = process.getuid?.() === 0 } = options;
   const name = `seganet-check-${crypto.randomBytes(6).toString('hex')}`;
   const HostConfig = { ...body.HostConfig, NetworkMode: 'none' };
-  const request = { ...body, HostConfig, NetworkingConfig: {} };
+  const Labels = { ...body.Labels, [CHECK_LABEL]: ownLabel() };
+  const request = { ...body, Labels, HostConfig, NetworkingConfig: {} };
   const remove = () => client.find('DELETE', `/containers/${name}?force=true&v=true`);
   await client.ask('POST', `/containers/create?name=${name}`, { body: request });
   try {
@@ -55,14 +62,42 @@ async function startContainer(client, body, { folder, port, look, output }, opti
       reason: `it was not healthy after ${readyMs / 1000} s: ${reason}${said(await output(name))}`
     };
   };
-  const stop = async () => {
-    await client.find('POST', `/containers/${name}/stop?t=${STOP_S}`, { limitMs: STOP_MS }).catch(() => {});
+  const stop = async (mostMs = STOP_MS) => {
+    const query = `t=${Math.ceil(mostMs / 1000)}`;
+    const limitMs = mostMs + STOP_SLACK_MS;
+    await client.find('POST', `/containers/${name}/stop?${query}`, { limitMs }).catch(() => {});
     await remove();
   };
   return { health, stop };
 }
 
+/**
+ * Removes the containers whose process was killed.
+ * @param {import('./engine-client').EngineClient} client
+ * @param {string[]} labels that they have
+ */
+async function removeContainers(client, labels) {
+  const filters = encodeURIComponent(JSON.stringify({ label: [...labels, CHECK_LABEL] }));
+  const found = await client.ask('GET', `/containers/json?all=true&filters=${filters}`);
+  for (const { Id: id, Labels } of Array.isArray(found) ? found : []) {
+    const label = Labels?.[CHECK_LABEL];
+    const owner = valueOf(label);
+    // Process 1 of a container counts as none for livingStat.
+    if (label === ownLabel() || (owner && livingStat(owner))) continue;
+    await client.find('DELETE', `/containers/${id}?force=true&v=true`);
+  }
+}
+
+/** @param {unknown} text @returns {any} null: no JSON */
+function valueOf(text) {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return null;
+  }
+}
+
 /** @param {string} line */
 const said = (line) => (line ? `; its last output: ${line}` : '');
 
-module.exports = { startContainer };
+module.exports = { removeContainers, startContainer };

@@ -9,7 +9,7 @@ const { deletedBytes, descendants } = require('../base/deleted-files');
 const { folderSize } = require('../base/folder-size');
 const { secretsOf } = require('../life/secrets');
 const { containerOf, MADE_WITH, USER } = require('./container');
-const { startContainer } = require('./container-offline');
+const { removeContainers, startContainer } = require('./container-offline');
 const { endOf, lastLines } = require('./driver');
 const { EngineClient, Refusal } = require('./engine-client');
 const { unlimitedOf, warningOf } = require('./engine-limits');
@@ -150,7 +150,7 @@ class DockerDriver {
       user: await this.#user(),
       hasIpv6: HAS_IPV6,
       keepsUser: this.#keepsUser,
-      labels: {}
+      labels: this.#labels(spec)
     });
     const output = (/** @type {string} */ name) => this.#output(name, 1);
     return startContainer(this.#client, body, {
@@ -159,6 +159,11 @@ class DockerDriver {
       look,
       output
     });
+  }
+
+  /** Removes containers of `startOffline` whose process was killed. */
+  async removeRests() {
+    await removeContainers(this.#client, [`seganet.keeper=${this.#prefix}`]);
   }
 
   /** @param {Spec} spec */

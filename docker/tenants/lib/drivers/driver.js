@@ -37,9 +37,10 @@
  * @property {(spec: Spec, options: { hasData: boolean }) => Promise<void>} remove it is stopped; hasData: its data
  *   go, too
  * @property {(spec: Spec) => Promise<number>} [dataBytes] space of its data on the disk, with that of deleted files
- *   that it keeps open; a result above the tenant's limit is a lower bound, because the count stops at the limit. Rejects
- *   with a ClosedError if a folder cannot be opened
+ *   that it keeps open; a result above the tenant's limit is a lower bound, because the count stops at the limit.
+ *   Rejects with a ClosedError if a folder cannot be opened
  * @property {(image: string) => Promise<string>} [digestOf] the image's name with its digest, for one with a tag
+ * @property {() => Promise<void>} [removeRests] what checks of backups have left whose process was killed
  * @property {() => void} close
  */
 

@@ -5,8 +5,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError } = require('../base/errors');
-const { takeLock } = require('../base/lock');
-const { livingStat } = require('../base/processes');
+const { isLocked, takeLock } = require('../base/lock');
 
 /** @param {string} state folder of the tenants' states @param {string} name */
 const fileOf = (state, name) => path.join(state, `${name}.hold`);
@@ -26,11 +25,7 @@ function hold(state, name) {
 
 /** @param {string} state @param {string} name @returns {boolean} true if the tenant must not start now */
 function isHeld(state, name) {
-  try {
-    return livingStat(JSON.parse(fs.readFileSync(fileOf(state, name), 'utf8'))) !== null;
-  } catch {
-    return false;
-  }
+  return isLocked(fileOf(state, name));
 }
 
 module.exports = { hold, isHeld };
