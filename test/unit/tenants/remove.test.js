@@ -39,12 +39,15 @@ afterEach(async () => {
   fs.rmSync(path.dirname(home.folder), { recursive: true, force: true });
 });
 
-/** Removes acme. @param {object} [faults] methods of the engine that fail */
-const removeAcme = (faults) => {
+/** @type {string[]} */
+let printed;
+/** Removes acme. @param {object} [faults] methods of the engine that fail @param {object} [values] options */
+const removeAcme = (faults, values = {}) => {
+  printed = [];
   const engine = { check: async () => '', stop: async () => {}, remove: async () => {}, ...faults };
   const context = {
-    ...{ values: {}, operands: ['acme'], positionals: ['acme'], home, env: {}, isJson: false },
-    print: () => {},
+    ...{ values, operands: ['acme'], positionals: ['acme'], home, env: {}, isJson: false },
+    print: (/** @type {string} */ line) => void printed.push(line),
     note: (/** @type {string} */ line) => void notes.push(line),
     driver: () => engine
   };
@@ -91,4 +94,40 @@ test('changes nothing if the engine does not answer', async () => {
   await expect(removeAcme({ check: fails })).rejects.toThrow('it does not end');
   expect(asked).toEqual([]);
   expect(readTenants(home.file).map(({ name }) => name)).toEqual(['acme', 'blue']);
+});
+
+describe('says what stays, and with --delete-data removes the volumes that restores set aside', () => {
+  const OLD = 'acme.before-20261123T020000000Z';
+  beforeEach(() => {
+    for (const name of ['acme', OLD, 'blue.before-20261123T020000000Z', 'acme.before-notes'])
+      fs.mkdirSync(path.join(home.volumes, name, 'sub'), { recursive: true });
+    fs.mkdirSync(home.backups);
+    for (const name of ['acme-20261123T021500123Z.tar.zst', 'blue-20261123T021500123Z.tar.zst'])
+      fs.writeFileSync(path.join(home.backups, name), '');
+  });
+  const asides = () => fs.readdirSync(home.volumes).filter((name) => name.includes('before'));
+
+  test('with the data', async () => {
+    await removeAcme({}, { 'delete-data': true });
+    expect(printed).toEqual([`removed acme; its data are deleted; what stays: 1 backup in ${home.backups}`]);
+    expect(asides()).toEqual(['acme.before-notes', 'blue.before-20261123T020000000Z']);
+  });
+
+  test('without the data', async () => {
+    await removeAcme();
+    expect(printed).toEqual([
+      `removed acme; its data are kept; what stays: ${path.join(home.volumes, OLD)}, 1 backup in ${home.backups}`
+    ]);
+    expect(asides()).toHaveLength(3);
+  });
+
+  test('in a cluster', async () => {
+    const tenants = [{ name: 'acme', driver: 'kubernetes' }];
+    fs.writeFileSync(home.file, JSON.stringify({ version: 1, tenants }));
+    fs.rmSync(home.backups, { recursive: true });
+    await removeAcme({}, { 'delete-data': true });
+    expect(printed).toEqual([
+      'removed acme; its data are kept; what stays: the volume claim data-seganet-tenant-acme-0 of its cluster'
+    ]);
+  });
 });

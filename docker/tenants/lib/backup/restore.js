@@ -253,15 +253,23 @@ function remove(folder) {
  * @returns {string[]} volumes that are in their place again
  */
 function recoverVolumes(volumes, names) {
-  const found = fs.existsSync(volumes) ? fs.readdirSync(volumes).sort() : [];
   const recovered = names.flatMap((name) => {
-    const newest = found.findLast((each) => ASIDE.test(each) && each.replace(ASIDE, '') === name);
-    if (!newest || found.includes(name)) return [];
-    fs.renameSync(path.join(volumes, newest), path.join(volumes, name));
-    return [path.join(volumes, name)];
+    const newest = volumesAside(volumes, name).at(-1);
+    const volume = path.join(volumes, name);
+    if (!newest || fs.existsSync(volume)) return [];
+    fs.renameSync(newest, volume);
+    return [volume];
   });
   if (recovered.length > 0) syncFolder(volumes);
   return recovered;
+}
+
+/** @param {string} volumes folder of all volumes @param {string} name @returns {string[]} old ones, the newest last */
+function volumesAside(volumes, name) {
+  const found = fs.existsSync(volumes) ? fs.readdirSync(volumes).sort() : [];
+  return found
+    .filter((each) => ASIDE.test(each) && each.replace(ASIDE, '') === name)
+    .map((each) => path.join(volumes, each));
 }
 
 /** @param {any} error @param {string} file @param {string} folder @returns {Error} */
@@ -276,4 +284,4 @@ function inWords(error, file, folder) {
   return error;
 }
 
-module.exports = { checkBackup, recoverVolumes, restoreBackup };
+module.exports = { checkBackup, recoverVolumes, restoreBackup, volumesAside };

@@ -1,19 +1,48 @@
 'use strict';
 
+const fs = require('node:fs');
 const { tellKeeper } = require('../api/reload');
+const { listBackups } = require('../backup/backups');
+const { volumesAside } = require('../backup/restore');
+const { readSettings } = require('../backup/settings');
 const { CliError } = require('../base/errors');
+const { objectName } = require('../drivers/kubernetes-manifest');
 const { changeTenants, readTenants } = require('../file/tenants-file');
 
 /** Time for an orderly end when no keeper runs. */
 const GRACE_MS = 30_000;
 
+/**
+ * @param {import('../base/home').Home} home
+ * @param {import('../file/schema').Spec} spec
+ * @param {boolean} hasData false: what a restore set aside stays, too
+ * @returns {string[]} parts of a sentence: what of the tenant's data no removal deletes
+ */
+function restOf(home, spec, hasData) {
+  const { name } = spec;
+  const aside = hasData ? [] : volumesAside(home.volumes, name);
+  let [to, count] = ['', 0];
+  try {
+    ({ to } = readSettings(home.folder, home.backups));
+    count = listBackups(to, name).length;
+  } catch {
+    // Backups that cannot be listed keep no tenant from its removal.
+  }
+  return [
+    ...(spec.driver === 'kubernetes' ? [`the volume claim data-${objectName(spec)}-0 of its cluster`] : []),
+    ...aside,
+    ...(count > 0 ? [`${count} ${count === 1 ? 'backup' : 'backups'} in ${to}`] : [])
+  ];
+}
+
 /** @type {import('./index').Command} */
 module.exports = {
   name: 'remove',
   summary: 'stops a tenant and removes it from the tenants file and the engine',
-  more: 'Its data stay, unless --delete-data is given.',
+  more: `Its data stay, unless --delete-data is given. Its backups stay in any case, and so does the volume claim of a tenant of the
+driver kubernetes. The command says what stays.`,
   usage: 'NAME [options]',
-  options: { 'delete-data': { type: 'boolean', help: 'delete its data, too' } },
+  options: { 'delete-data': { type: 'boolean', help: 'delete its data, too, and old volumes of restores' } },
   async run({ values, operands, home, isJson, print, note, driver }) {
     const [name] = operands;
     const spec = readTenants(home.file).find((each) => each.name === name);
@@ -21,17 +50,22 @@ module.exports = {
     const engine = driver(spec.driver);
     // Without its engine, its container would stay, and no command would know it.
     await engine.check();
+    const hasData = Boolean(values['delete-data']);
+    const rest = restOf(home, spec, hasData);
     /** @type {any[]} */
     let removed = [];
     changeTenants(home.file, (tenants) => {
       removed = tenants.filter((each) => each.name === name);
       return tenants.filter((each) => each.name !== name);
     });
-    const hasData = Boolean(values['delete-data']);
     try {
       await tellKeeper(home.socket, note);
       await engine.stop(spec, GRACE_MS);
       await engine.remove(spec, { hasData });
+      if (hasData) {
+        for (const folder of volumesAside(home.volumes, name))
+          fs.rmSync(folder, { recursive: true, force: true });
+      }
     } catch (error) {
       // The command can be repeated.
       changeTenants(home.file, (tenants) => [...tenants, ...removed]);
@@ -39,7 +73,11 @@ module.exports = {
       await tellKeeper(home.socket, note).catch(({ message }) => note(message));
       throw error;
     }
-    if (isJson) return print(JSON.stringify({ removed: name, data: hasData ? 'deleted' : 'kept' }));
-    print(`removed ${name}; its data are ${hasData ? 'deleted' : 'kept'}`);
+    // The cluster keeps the data of a tenant of its own.
+    const isDeleted = hasData && spec.driver !== 'kubernetes';
+    const data = isDeleted ? 'deleted' : 'kept';
+    if (isJson) return print(JSON.stringify({ removed: name, data, rest }));
+    const more = rest.length > 0 ? `; what stays: ${rest.join(', ')}` : '';
+    print(`removed ${name}; its data are ${data}${more}`);
   }
 };
