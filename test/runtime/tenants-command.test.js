@@ -123,6 +123,52 @@ test('wakes tenants by records and by a page, lets them sleep, and ends with cod
   expect(fs.readdirSync(folder)).toEqual([]);
 });
 
+describe('seganet-tenants demo', () => {
+  const COMMAND = path.join(__dirname, '..', '..', 'docker', 'tenants', 'main.js');
+
+  test('is this demo, with its options, its signals and its exit code', async () => {
+    const help = await run(process.execPath, [COMMAND, 'demo', '--help']).ended;
+    expect(help).toMatchObject({ code: 0, output: expect.stringMatching(/--pages-port N/) });
+    const wrong = await run(process.execPath, [COMMAND, 'demo', '--devices', '101']).ended;
+    expect(wrong).toMatchObject({
+      code: 2,
+      output: expect.stringMatching(/--devices takes a whole number from 1 to 100/)
+    });
+    const [port, editorPort, pagesPort] = [await freePort(), await freePort(), await freePort()];
+    const ports = ['--port', `${port}`, '--editor-port', `${editorPort}`, '--pages-port', `${pagesPort}`];
+    const env = cleanEnvironment({ TMPDIR: temporaryFolder() });
+    const { says, child, ended } = run(process.execPath, [COMMAND, 'demo', ...ports, '--devices', '1'], {
+      env
+    });
+    await says(/The front is ready/, START_MS);
+    const all = family(Number(child.pid));
+    child.kill('SIGTERM');
+    expect((await ended).code).toBe(0);
+    expect(all.filter(isAlive)).toEqual([]);
+  });
+
+  test('finds an installed gateway, or says that there is none', async () => {
+    const folder = temporaryFolder();
+    const copy = path.join(folder, 'copy');
+    fs.cpSync(path.dirname(COMMAND), copy, { recursive: true });
+    const demo = () =>
+      run(process.execPath, [path.join(copy, 'main.js'), 'demo', '--port', '0'], { cwd: folder });
+    const without = await demo().ended;
+    expect(without).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(/needs the package @seganet\/node-red-gateway, which is not here/)
+    });
+    const scope = path.join(folder, 'node_modules', '@seganet');
+    fs.mkdirSync(scope, { recursive: true });
+    fs.symlinkSync(path.join(__dirname, '..', '..'), path.join(scope, 'node-red-gateway'));
+    const installed = await demo().ended;
+    expect(installed).toMatchObject({
+      code: 2,
+      output: expect.stringMatching(/--port takes a whole number/)
+    });
+  });
+});
+
 test('leaves no process behind, even after kill -9', async () => {
   const folder = temporaryFolder();
   const [port, editorPort, pagesPort] = [await freePort(), await freePort(), await freePort()];
