@@ -20,12 +20,12 @@ const ENGINES = /** @type {const} */ (['docker', 'podman']);
 const full = {
   ...{ wakes: 6, halfWakes: 2, pages: 4, together: 20, more: 200, settleMs: 4000, rests: 2, busyMs: 6000 },
   ...{ backups: 1, points: 500_000, repeats: 2, ms: 500, mib: 256, threads: [1, 2, 4] },
-  ...{ defined: 1000, awake: 20, devices: 2000, probes: 5, seconds: 20, everyMs: 10_000 }
+  ...{ defined: 1000, awake: 20, devices: 2000, probes: 5, seconds: 20, everyMs: 10_000, attackS: 10 }
 };
 const short = {
   ...{ wakes: 1, halfWakes: 1, pages: 1, together: 3, more: 20, settleMs: 500, rests: 1, busyMs: 1500 },
   ...{ backups: 1, points: 20_000, repeats: 1, ms: 100, mib: 8, threads: [1, 2, 4] },
-  ...{ defined: 30, awake: 2, devices: 20, probes: 1, seconds: 2, everyMs: 1000 }
+  ...{ defined: 30, awake: 2, devices: 20, probes: 1, seconds: 2, everyMs: 1000, attackS: 1 }
 };
 
 /** @param {Plan} plan */
@@ -253,6 +253,23 @@ const parts = {
           run: () => modules().runTests(number)
         }))
   },
+  neighbors: {
+    isExtra: true,
+    lacking: (plan) => lackingEngine(engineOf(plan)),
+    cases: (plan) => {
+      const seconds = sizesOf(plan).attackS;
+      const engine = engineOf(plan);
+      return [
+        {
+          key: 'neighbors',
+          label: `records beside each attack, in containers of ${engine}`,
+          // Five attacks, each after as long without it; a busy tenant takes its time to end.
+          seconds: 10 * seconds + 90,
+          run: () => modules().runInside(engine, 'neighbors', { seconds, cpus: 1 })
+        }
+      ];
+    }
+  },
   scale: scalePart(false),
   light: scalePart(true)
 };
@@ -281,7 +298,7 @@ const cases = (plan) =>
 module.exports = {
   name: 'tenants',
   title: 'Gateway as a service',
-  what: `The twenty criteria of tenants, with the Gateway-as-a-Service paper’s figures. --systems: ${Object.keys(parts).join(', ')}; tests, scale and light only if they are named. Also --driver, --minutes, --tests.`,
+  what: `The twenty criteria of tenants, with the Gateway-as-a-Service paper’s figures. --systems: ${Object.keys(parts).join(', ')}; tests, neighbors, scale and light only if they are named. Also --driver, --minutes, --tests.`,
   cases,
   lacking: (plan) =>
     chosen(plan)

@@ -21,6 +21,8 @@ const { testCommand } = require('./commands');
  */
 
 const PRIMES = ['1', '2', '4'];
+/** What a hostile tenant does beside its neighbor. */
+const ATTACKS = ['loop', 'memory', 'fork', 'disk', 'output'];
 const COPIES = ['memcpy', 'dumb', 'mcblock'];
 const MB = 1e6;
 
@@ -234,10 +236,12 @@ const criteria = [
     'nothing',
     '“isolated”'
   ),
-  proven(
-    14,
-    'endless loop, memory eater, fork bomb, full disk, log flood in one tenant: the others',
-    'p99 ≤ 2 × alone'
+  besideAttacks(
+    proven(
+      14,
+      'endless loop, memory eater, fork bomb, full disk, log flood in one tenant: the others',
+      'p99 ≤ 2 × alone'
+    )
   ),
   proven(15, 'crash loop: back-off, others untouched, records kept', 'always'),
   {
@@ -296,11 +300,31 @@ const criteria = [
 /** @param {number} number @param {string} what @param {string} limit @param {string} [paper] @returns {Criterion} */
 function proven(number, what, limit, paper = '–') {
   const figures = [
-    { name: 'tests failed', target: '≤ 0', value: (/** @type {any} */ { failed }) => failed, digits: 0 },
+    // A test that did not run proves nothing.
+    {
+      ...{ name: 'tests failed or skipped', target: '≤ 0', digits: 0 },
+      value: (/** @type {any} */ { failed, skipped }) => failed + skipped
+    },
     { name: 'passed', value: (/** @type {any} */ { passed }) => passed, digits: 0 },
     { name: 'skipped', value: (/** @type {any} */ { skipped }) => skipped, digits: 0 }
   ];
   return { number, what, limit, paper, part: 'tests', measured: [{ key: `test-${number}`, figures }] };
+}
+
+/** Adds what bench/questions/tenant-neighbors.js measures. @param {Criterion} criterion @returns {Criterion} */
+function besideAttacks(criterion) {
+  const figures = ATTACKS.map((attack) => ({
+    ...{ name: `p99 beside ${attack} ÷ alone`, target: '≤ 2', digits: 2 },
+    value: (/** @type {any[]} */ all) => {
+      const { alone, beside } = all.find((each) => each.attack === attack) ?? {};
+      return alone && beside.p99 / alone.p99;
+    }
+  }));
+  return {
+    ...criterion,
+    part: 'neighbors',
+    measured: [{ key: 'neighbors', figures }, ...criterion.measured]
+  };
 }
 
 /** @param {any} result of memory() @returns {number} growth of front and keeper by a sleeping tenant */

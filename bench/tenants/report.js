@@ -210,6 +210,10 @@ function warnings(outcomes) {
     if (result.rests?.length > 0)
       found.push(`${where}: tenants with work rested: ${result.rests.join(', ')}.`);
     if (result.lost > 0) found.push(`${where}: ${result.lost} acknowledged records were in no tenant.`);
+    if (result.skipped > 0 && /^test-/.test(key))
+      found.push(
+        `${where}: ${result.skipped} tests were skipped, so criterion ${key.slice(5)} is not proven.`
+      );
     if (result.losses > 0) found.push(`${where}: ${result.losses} connections of devices were lost.`);
     return found;
   });

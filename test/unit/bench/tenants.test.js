@@ -110,8 +110,30 @@ test('reports each criterion, what was not run, and warns of losses', () => {
   expect(rows[19]).toContain('passed: 40<br>skipped: 1');
   expect(warnings).toEqual([
     'wake, round 1: 1 connections of devices were lost.',
-    'idle, round 1: tenants with work rested: page stopped.'
+    'idle, round 1: tenants with work rested: page stopped.',
+    'test-20, round 1: 1 tests were skipped, so criterion 20 is not proven.'
   ]);
+});
+
+test('counts a skipped test as not met, and measures what attacks cost a neighbor', () => {
+  const attack = (/** @type {string} */ name, /** @type {number} */ p99) => ({
+    ...{ attack: name, alone: { count: 100, p50: 1, p99: 2 } },
+    beside: { count: 90, p50: 2, p99 }
+  });
+  const outcomes = [
+    ...rounds('test-14', { passed: 9, failed: 0, skipped: 3, seconds: 30 }),
+    ...rounds('neighbors', [attack('loop', 3), attack('fork', 5)], [attack('loop', 4), attack('fork', 6)])
+  ];
+  const found = ratiosOf(outcomes);
+  expect(found['14: tests failed or skipped']).toMatchObject({ target: '≤ 0', median: 3 });
+  expect(found['14: p99 beside loop ÷ alone']).toMatchObject({ target: '≤ 2', low: 1.5, high: 2 });
+  expect(found['14: p99 beside fork ÷ alone']).toMatchObject({ low: 2.5, high: 3 });
+  expect(found['14: p99 beside disk ÷ alone']).toBeUndefined();
+  const { markdown } = chapter.report(outcomes, plan);
+  const row = markdown.split('\n').find((line) => line.startsWith('| 14 |'));
+  expect(row).toContain('`seganet-bench --only tenants --systems neighbors`');
+  expect(row).toContain('p99 beside loop ÷ alone: ');
+  expect(row).toContain('skipped: 3');
 });
 
 test('reads the figures of the directory', () => {
@@ -134,7 +156,7 @@ test('reads the figures of the directory', () => {
 test('runs the parts that are chosen, and the large and the tests only on request', () => {
   const keys = (/** @type {object} */ more) => chapter.cases({ ...plan, ...more }).map(({ key }) => key);
   expect(keys({ systems: ['pages'] })).toEqual(['pages-stopped', 'pages-paused']);
-  expect(keys({})).not.toContain('scale');
+  for (const extra of ['scale', 'neighbors']) expect(keys({})).not.toContain(extra);
   expect(keys({ systems: ['scale', 'wake'] })).toContain('wake');
   expect(keys({ systems: ['wake'], tests: true })).toEqual(expect.arrayContaining(['wake', 'test-20']));
 });
