@@ -5,74 +5,20 @@ const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const http = require('node:http');
 const net = require('node:net');
-const os = require('node:os');
 const path = require('node:path');
 const mqtt = require('mqtt');
 const { eventually } = require('../../../bench/harness/net');
-const { askJson } = require('../../fixtures/tenants/ask');
 const { ask: askTenant } = require('../../fixtures/tenants/driver-suite');
+const commands = require('../../fixtures/tenants/keeper-command');
 
-const MAIN = path.join(__dirname, '..', '..', '..', 'docker', 'tenants', 'main.js');
-const PROGRAM = path.join(__dirname, '..', '..', 'fixtures', 'tenants', 'tenant.js');
+const { MAIN, PROGRAM, WANT, add, api, endLater, environment, keep, run, socket, stateOf } = commands;
 
 /** @type {string} */
 let home;
-/** @type {import('node:child_process').ChildProcess[]} */
-let children = [];
 beforeEach(() => {
-  home = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-k-'));
+  home = commands.open();
 });
-afterEach(async () => {
-  for (const child of children) child.kill('SIGKILL');
-  children = [];
-  await run('remove', 'acme', '--delete-data');
-  fs.rmSync(home, { recursive: true, force: true });
-});
-
-const socket = () => path.join(home, 'tenants', 'keeper.sock');
-const environment = () => ({
-  ...process.env,
-  SEGANET_HOME: home,
-  SEGANET_TENANTS: '',
-  SEGANET_TENANTS_SOCKET: ''
-});
-
-/** @param {...string} args @returns {Promise<{ code: number | null, out: string, err: string }>} */
-function run(...args) {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: environment() });
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (part) => (out += part));
-  child.stderr.on('data', (part) => (err += part));
-  return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })));
-}
-
-/** Starts a keeper and waits until it answers. @param {...string} args */
-const keep = (...args) => keepWith({}, ...args);
-
-/** @param {NodeJS.ProcessEnv} env more variables @param {...string} args */
-async function keepWith(env, ...args) {
-  const child = spawn(process.execPath, [MAIN, 'run', ...args], { env: { ...environment(), ...env } });
-  children.push(child);
-  let output = '';
-  child.stdout.on('data', (part) => (output += part));
-  child.stderr.on('data', (part) => (output += part));
-  const ended = new Promise((resolve) => child.once('exit', (code) => resolve(code)));
-  await eventually(() => output.includes('listens on') || child.exitCode !== null, { timeoutMs: 20_000 });
-  return { child, output: () => output, ended };
-}
-
-/**
- * @param {string} method @param {string} url @param {object | string} [body] @param {http.Agent} [agent]
- * @returns {Promise<{ status: number, body: any }>}
- */
-const api = (method, url, body, agent) =>
-  askJson({ socketPath: socket(), method, path: url, ...(agent && { agent }) }, body);
-
-const WANT = { reason: 'records', class: 2, holder: 'test' };
-/** @param {...string} args of the tenant's program */
-const add = (...args) =>
-  run('add', 'acme', '--http', '8080', '--idle', '600', '--', process.execPath, PROGRAM, ...args);
-const stateOf = async () => (await api('GET', '/v1/tenants')).body.tenants[0].state;
+afterEach(commands.close);
 
 test('adds, wakes, lists, sleeps and removes a tenant', async () => {
   expect(await add()).toMatchObject({ code: 0, out: 'added acme (process)\n' });
@@ -147,7 +93,7 @@ test('a keeper goes on when its output cannot be written, and its orderly end ha
     stdio: ['ignore', full, full]
   });
   fs.closeSync(full);
-  children.push(child);
+  endLater(child);
   await eventually(() => fs.existsSync(socket()) || child.exitCode !== null, { timeoutMs: 20_000 });
   expect((await run('wake', 'acme')).code).toBe(0);
   expect((await run('sleep', 'acme')).code).toBe(0);
@@ -215,59 +161,6 @@ test('an orderly end leaves tenants running, or stops them if it shall', async (
   await expect(askTenant(host, 'hello')).rejects.toThrow('ECONNREFUSED');
 }, 60_000);
 
-test('a signal right after the line that it listens is an orderly end', async () => {
-  for (let round = 0; round < 3; round++) {
-    const child = spawn(process.execPath, [MAIN, 'run'], { env: environment() });
-    children.push(child);
-    child.stderr.on('data', (part) => String(part).includes('listens on') && child.kill('SIGTERM'));
-    expect(await new Promise((resolve) => child.once('exit', (...how) => resolve(how)))).toEqual([0, null]);
-  }
-}, 60_000);
-
-test('a keeper that cannot open its socket ends, and gives the lock back', async () => {
-  await add();
-  fs.mkdirSync(socket());
-  const failed = await keep();
-  expect(failed.child.exitCode).toBe(1);
-  expect(failed.output()).toMatch(/The socket .* cannot be opened/);
-  expect(fs.existsSync(path.join(home, 'tenants', 'keeper.lock'))).toBe(false);
-  fs.rmdirSync(socket());
-  await keep();
-  expect((await api('GET', '/v1/tenants')).status).toBe(200);
-}, 60_000);
-
-test('a tenant without a usable cluster keeps no other one from its service', async () => {
-  await add();
-  const file = path.join(home, 'tenants', 'tenants.json');
-  const { tenants } = JSON.parse(fs.readFileSync(file, 'utf8'));
-  const there = { name: 'there', driver: 'kubernetes' };
-  fs.writeFileSync(file, JSON.stringify({ version: 1, tenants: [there, ...tenants] }));
-  await keepWith({ SEGANET_TENANTS_KUBECONFIG: path.join(home, 'none.json') });
-  expect((await api('GET', '/v1/tenants')).body.tenants[0]).toMatchObject({
-    state: 'failed',
-    reason: expect.stringContaining('none.json is not usable')
-  });
-  expect((await api('POST', '/v1/tenants/acme/lease', WANT)).status).toBe(200);
-}, 60_000);
-
-test('a second keeper of the same folder ends, and the first one stays', async () => {
-  const first = await keep();
-  const second = await keep();
-  expect(await second.ended).toBe(1);
-  expect(second.output()).toContain(`process ${first.child.pid}`);
-  expect((await api('GET', '/v1/tenants')).body).toEqual({ tenants: [] });
-}, 60_000);
-
-test('one of two keepers that start at once takes over from a killed one', async () => {
-  const dead = await keep();
-  dead.child.kill('SIGKILL');
-  await dead.ended;
-  const two = await Promise.all([keep(), keep()]);
-  await eventually(() => two.some(({ child }) => child.exitCode !== null));
-  expect(two.filter(({ child }) => child.exitCode === null)).toHaveLength(1);
-  expect((await api('GET', '/v1/tenants')).status).toBe(200);
-}, 60_000);
-
 test('without a command a tenant is a gateway, which lets the front in with its password only', async () => {
   await run('add', 'acme');
   await keep();
@@ -287,26 +180,6 @@ test('a tenant that crashes at its start is reported with its output', async () 
   expect(status).toBe(503);
   expect(body).toMatchObject({ code: 'failed', error: expect.stringMatching(/code 9.*cannot run/) });
   expect(body.retryMs).toBeGreaterThan(0);
-}, 60_000);
-
-test('a tenant that accepts connections and never answers does not keep another one asleep, nor the keeper alive', async () => {
-  await add('--deaf');
-  await run('add', 'blue', '--', process.execPath, PROGRAM);
-  const { child, ended } = await keepWith({ SEGANET_TENANTS_STARTS: '1' });
-  api('POST', '/v1/tenants/acme/lease', WANT).catch(() => {});
-  await eventually(async () => (await stateOf()) === 'starting');
-  try {
-    const began = performance.now();
-    expect((await api('POST', '/v1/tenants/blue/lease', WANT)).body).toMatchObject({ how: 'start' });
-    expect(performance.now() - began).toBeLessThan(20_000);
-    expect(await stateOf()).toBe('starting');
-    child.kill('SIGTERM');
-    const signaled = performance.now();
-    expect(await ended).toBe(0);
-    expect(performance.now() - signaled).toBeLessThan(10_000);
-  } finally {
-    await run('remove', 'blue', '--delete-data');
-  }
 }, 60_000);
 
 test('a wrong use ends with 2, a wrong file or variable with 78, a missing keeper with 1', async () => {

@@ -1,0 +1,90 @@
+'use strict';
+// How a keeper starts and ends: alone, with what it cannot use, and with tenants that do not start.
+
+const { spawn } = require('node:child_process');
+const fs = require('node:fs');
+const path = require('node:path');
+const { eventually } = require('../../../bench/harness/net');
+const command = require('../../fixtures/tenants/keeper-command');
+
+const { MAIN, PROGRAM, WANT, add, api, endLater, environment, keep, keepWith, run, socket, stateOf } =
+  command;
+
+/** @type {string} */
+let home;
+beforeEach(() => {
+  home = command.open();
+});
+afterEach(command.close);
+
+test('a keeper that cannot open its socket ends, and gives the lock back', async () => {
+  await add();
+  fs.mkdirSync(socket());
+  const failed = await keep();
+  expect(failed.child.exitCode).toBe(1);
+  expect(failed.output()).toMatch(/The socket .* cannot be opened/);
+  expect(fs.existsSync(path.join(home, 'tenants', 'keeper.lock'))).toBe(false);
+  fs.rmdirSync(socket());
+  await keep();
+  expect((await api('GET', '/v1/tenants')).status).toBe(200);
+}, 60_000);
+
+test('a tenant without a usable cluster keeps no other one from its service', async () => {
+  await add();
+  const file = path.join(home, 'tenants', 'tenants.json');
+  const { tenants } = JSON.parse(fs.readFileSync(file, 'utf8'));
+  const there = { name: 'there', driver: 'kubernetes' };
+  fs.writeFileSync(file, JSON.stringify({ version: 1, tenants: [there, ...tenants] }));
+  await keepWith({ SEGANET_TENANTS_KUBECONFIG: path.join(home, 'none.json') });
+  expect((await api('GET', '/v1/tenants')).body.tenants[0]).toMatchObject({
+    state: 'failed',
+    reason: expect.stringContaining('none.json is not usable')
+  });
+  expect((await api('POST', '/v1/tenants/acme/lease', WANT)).status).toBe(200);
+}, 60_000);
+
+test('a tenant that accepts connections and never answers does not keep another one asleep, nor the keeper alive', async () => {
+  await add('--deaf');
+  await run('add', 'blue', '--', process.execPath, PROGRAM);
+  const { child, ended } = await keepWith({ SEGANET_TENANTS_STARTS: '1' });
+  api('POST', '/v1/tenants/acme/lease', WANT).catch(() => {});
+  await eventually(async () => (await stateOf()) === 'starting');
+  try {
+    const began = performance.now();
+    expect((await api('POST', '/v1/tenants/blue/lease', WANT)).body).toMatchObject({ how: 'start' });
+    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(await stateOf()).toBe('starting');
+    child.kill('SIGTERM');
+    const signaled = performance.now();
+    expect(await ended).toBe(0);
+    expect(performance.now() - signaled).toBeLessThan(10_000);
+  } finally {
+    await run('remove', 'blue', '--delete-data');
+  }
+}, 60_000);
+
+test('a second keeper of the same folder ends, and the first one stays', async () => {
+  const first = await keep();
+  const second = await keep();
+  expect(await second.ended).toBe(1);
+  expect(second.output()).toContain(`process ${first.child.pid}`);
+  expect((await api('GET', '/v1/tenants')).body).toEqual({ tenants: [] });
+}, 60_000);
+
+test('one of two keepers that start at once takes over from a killed one', async () => {
+  const dead = await keep();
+  dead.child.kill('SIGKILL');
+  await dead.ended;
+  const two = await Promise.all([keep(), keep()]);
+  await eventually(() => two.some(({ child }) => child.exitCode !== null));
+  expect(two.filter(({ child }) => child.exitCode === null)).toHaveLength(1);
+  expect((await api('GET', '/v1/tenants')).status).toBe(200);
+}, 60_000);
+
+test('a signal right after the line that it listens is an orderly end', async () => {
+  for (let round = 0; round < 3; round++) {
+    const child = endLater(spawn(process.execPath, [MAIN, 'run'], { env: environment() }));
+    child.stderr.on('data', (part) => String(part).includes('listens on') && child.kill('SIGTERM'));
+    expect(await new Promise((resolve) => child.once('exit', (...how) => resolve(how)))).toEqual([0, null]);
+  }
+}, 60_000);
