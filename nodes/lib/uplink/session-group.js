@@ -112,7 +112,7 @@ class Group {
       native
     );
     const { session, feeder } = this;
-    this.aside = new Aside((bytes, done) => session.write(bytes, done));
+    this.aside = new Aside((bytes, done) => session.write(bytes, done), now);
     const { paths, problem } = parts;
     this.acked = new AckedBytes({ session, native });
     this.keeper = keepPaths({ paths, session, native, lossMs: options.pathLossMs, now, problem });
@@ -173,6 +173,7 @@ class Group {
     const { acknowledged } = this.feeder.sender;
     if (acknowledged !== this.acknowledgedBefore) this.session.alive();
     this.acknowledgedBefore = acknowledged;
+    if (this.mayPublishAside?.()) this.aside.wanted(this.feeder.window);
     this.feeder.everySecond();
   }
 
@@ -188,7 +189,8 @@ class Group {
     this.status.check();
     this.keeper?.check();
     const { liveness } = this.feeder.sender;
-    const silentMs = liveness.deadMs(this.ackTimeoutMs);
+    const timeoutMs = this.ackTimeoutMs * liveness.patience;
+    const silentMs = liveness.deadMs(this.ackTimeoutMs) || this.aside.deadMs(timeoutMs, liveness.progressAt);
     if (silentMs === 0) return;
     liveness.gaveUp();
     this.session.kill({

@@ -127,24 +127,36 @@ test('publishes a dictionary, uses it after its acknowledgement, and again after
 });
 
 /** A dictionary with fake sessions, whose records become 40 % smaller with any dictionary. */
-function dictionaryOf({ proposed = 60, perSecond = 10000, ready = true, receiveMaximum = 65535 } = {}) {
+function dictionaryOf({
+  proposed = 60,
+  perSecond = 10000,
+  ready = true,
+  receiveMaximum = 65535,
+  maximumPacketSize = 0
+} = {}) {
   /** @type {any[]} */
   const published = [];
   const state = {
     now: 0,
+    publishedAt: 0,
     after: 0,
     proposed,
-    set: /** @type {string[]} */ ([]),
     problems: /** @type {string[]} */ ([])
   };
   const session = () => {
-    const aside = new Aside((bytes) => published.push(bytes));
+    const aside = new Aside(
+      (bytes) => {
+        published.push(bytes);
+        state.publishedAt = state.now;
+      },
+      () => state.now
+    );
     const link = {
       protocolVersion: 5,
       retainAvailable: ready,
       maximumQos: 2,
       receiveMaximum,
-      maximumPacketSize: 0
+      maximumPacketSize
     };
     aside.connected(/** @type {any} */ (link), 100, true);
     const writer = {
@@ -152,14 +164,16 @@ function dictionaryOf({ proposed = 60, perSecond = 10000, ready = true, receiveM
       proposeDictionary: (/** @type {number} */ _, /** @type {number} */ max) =>
         Buffer.alloc(Math.min(max, 6000), `${state.now}`),
       tryDictionary: () => ({ plain: 500, current: 100, proposed: state.proposed }),
-      setDictionary: (/** @type {number} */ _, /** @type {Buffer} */ hash) =>
-        state.set.push(hash.toString('hex'))
+      setDictionary: (/** @type {number} */ stage, /** @type {Buffer} */ hash) =>
+        uses.set(stage, hash.toString('hex'))
     };
-    return { writer: /** @type {any} */ (writer), aside, bytes: () => 16384, link };
+    /** The dictionaries of its stages. @type {Map<number, string>} */
+    const uses = new Map();
+    return { writer: /** @type {any} */ (writer), aside, bytes: () => 16384, link, uses };
   };
   const sessions = [session(), session()];
   const problem = (/** @type {string} */ code) => state.problems.push(code);
-  const dictionary = new Dictionary({ topic: 't', sessions, now: () => state.now, problem, slot: 0 });
+  const dictionary = new Dictionary({ topic: 't/', sessions, now: () => state.now, problem, slot: 0 });
   dictionary.setStages([1]);
   const pass = (/** @type {number} */ seconds) => {
     for (let i = 0; i < seconds; i++) {
@@ -172,6 +186,7 @@ function dictionaryOf({ proposed = 60, perSecond = 10000, ready = true, receiveM
 }
 
 const topicOf = (/** @type {Buffer} */ packet) => /t\/\d/.exec(packet.toString('latin1'))?.[0];
+const NONE = '0000000000000000';
 
 test('renews a dictionary only when it pays, at most every ten minutes, on two topics in turn', () => {
   const { dictionary, sessions, published, state, pass } = dictionaryOf();
@@ -180,7 +195,7 @@ test('renews a dictionary only when it pays, at most every ten minutes, on two t
   expect(dictionary.hash).toBe('');
   sessions[1].aside.acknowledged(ASIDE_ID, 0);
   expect(dictionary.hash).toMatch(/^[0-9a-f]{16}$/);
-  expect(state.set).toEqual([dictionary.hash, dictionary.hash]);
+  for (const { uses } of sessions) expect([...uses]).toEqual([[1, dictionary.hash]]);
   pass(590);
   expect(published).toHaveLength(1);
   pass(90);
@@ -219,17 +234,124 @@ test('warns when the broker refuses it, and asks again after an hour', () => {
 test('stops using it when its connection ends, and publishes it again on the next one', () => {
   const { dictionary, sessions, published, state, pass } = dictionaryOf();
   pass(30);
-  const [, { aside, link }] = sessions;
-  aside.acknowledged(ASIDE_ID, 0);
+  sessions[1].aside.acknowledged(ASIDE_ID, 0);
   const { hash } = dictionary;
-  aside.disconnected();
+  for (const { aside } of sessions) aside.disconnected();
   dictionary.disconnected();
-  expect([dictionary.hash, state.set.at(-1)]).toEqual(['', '0000000000000000']);
-  aside.connected(/** @type {any} */ (link), 100, true);
+  expect([dictionary.hash, ...sessions.map(({ uses }) => uses.get(1))]).toEqual(['', NONE, NONE]);
+  for (const { aside, link } of sessions) aside.connected(/** @type {any} */ (link), 100, true);
   pass(60);
   expect(published.map(topicOf)).toEqual(['t/2', 't/2']);
-  aside.acknowledged(ASIDE_ID, 0);
+  expect(dictionary.hash).toBe('');
+  sessions[1].aside.acknowledged(ASIDE_ID, 0);
   expect(dictionary.hash).toBe(hash);
+  expect(sessions.map(({ uses }) => uses.get(1))).toEqual([hash, hash]);
+  expect(state.problems).toEqual([]);
+});
+
+test('another session that reconnects uses it only after it was published on the new connection', () => {
+  const { dictionary, sessions, published, pass } = dictionaryOf();
+  pass(30);
+  const [urgent, bulk] = sessions;
+  bulk.aside.acknowledged(ASIDE_ID, 0);
+  const { hash } = dictionary;
+  urgent.aside.disconnected();
+  dictionary.disconnected();
+  urgent.aside.connected(/** @type {any} */ (urgent.link), 100, true);
+  expect([urgent.uses.get(1), bulk.uses.get(1)]).toEqual([NONE, hash]);
+  pass(60);
+  expect(published.map(topicOf)).toEqual(['t/2', 't/2']);
+  // It does not hold for a connection that was made meanwhile.
+  bulk.aside.disconnected();
+  dictionary.disconnected();
+  bulk.aside.connected(/** @type {any} */ (bulk.link), 100, true);
+  urgent.aside.acknowledged(ASIDE_ID, 0);
+  expect([urgent.uses.get(1), bulk.uses.get(1)]).toEqual([hash, NONE]);
+  pass(61);
+  expect(bulk.aside.acknowledged(ASIDE_ID, 0)).toBe(true);
+  expect([urgent.uses.get(1), bulk.uses.get(1)]).toEqual([hash, hash]);
+});
+
+test('a stage that has come from another topic gets the dictionary of its new topic, or none', () => {
+  const { dictionary, sessions, pass } = dictionaryOf();
+  for (const { uses } of sessions) uses.set(2, 'of another topic');
+  dictionary.setStages([1, 2]);
+  expect(sessions.map(({ uses }) => uses.get(2))).toEqual([NONE, NONE]);
+  pass(30);
+  sessions[1].aside.acknowledged(ASIDE_ID, 0);
+  for (const { uses } of sessions) uses.set(3, 'of another topic');
+  dictionary.setStages([1, 3]);
+  expect(sessions.map(({ uses }) => uses.get(3))).toEqual([dictionary.hash, dictionary.hash]);
+});
+
+test('stops using a dictionary that must be forgotten, and removes both from the broker', () => {
+  const { dictionary, sessions, published, pass } = dictionaryOf();
+  pass(30);
+  const { aside } = sessions[1];
+  aside.acknowledged(ASIDE_ID, 0);
+  expect(published.splice(0)).toHaveLength(1);
+  dictionary.forget();
+  expect([dictionary.hash, ...sessions.map(({ uses }) => uses.get(1))]).toEqual(['', NONE, NONE]);
+  dictionary.setStages([]);
+  expect(dictionary.isOver).toBe(false);
+  pass(1);
+  // Lost, and so sent again.
+  aside.disconnected();
+  aside.connected(/** @type {any} */ (sessions[1].link), 100, true);
+  pass(1);
+  aside.acknowledged(ASIDE_ID, 0);
+  pass(1);
+  aside.acknowledged(ASIDE_ID, 0x10);
+  expect(published.map(topicOf)).toEqual(['t/1', 't/1', 't/2']);
+  // Fixed header, topic, identifier and no properties.
+  for (const packet of published) expect(packet).toHaveLength(2 + 2 + 3 + 2 + 1);
+  expect(dictionary.isOver).toBe(true);
+});
+
+test('a dictionary that was in flight when it had to be forgotten is not used', () => {
+  const { dictionary, sessions, pass } = dictionaryOf();
+  pass(30);
+  dictionary.forget();
+  sessions[1].aside.acknowledged(ASIDE_ID, 0);
+  expect(dictionary.hash).toBe('');
+});
+
+test('makes a dictionary that fits into a packet of the broker', () => {
+  const { dictionary, sessions, published, state, pass } = dictionaryOf({ maximumPacketSize: 1000 });
+  pass(30);
+  expect(published).toHaveLength(1);
+  expect(published[0].length).toBeLessThanOrEqual(1000);
+  expect(published[0].length).toBeGreaterThan(900);
+  sessions[1].aside.acknowledged(ASIDE_ID, 0);
+  // The next broker accepts even less.
+  for (const { aside } of sessions) aside.disconnected();
+  dictionary.disconnected();
+  for (const { aside, link } of sessions)
+    aside.connected(/** @type {any} */ ({ ...link, maximumPacketSize: 500 }), 100, true);
+  pass(120);
+  expect(published).toHaveLength(2);
+  expect(published[1].length).toBeLessThanOrEqual(500);
+  expect(state.problems).toEqual([]);
+});
+
+test('a connection on which nothing is acknowledged is dead, and a dictionary that is passed over is refused', () => {
+  const { sessions, published, state, pass } = dictionaryOf();
+  pass(30);
+  const [, { aside }] = sessions;
+  const sentAt = state.publishedAt;
+  state.now = sentAt + 25000;
+  expect(aside.deadMs(30000, sentAt - 1000)).toBe(0);
+  state.now = sentAt + 30001;
+  expect(aside.deadMs(30000, sentAt - 1000)).toBe(30001);
+  expect(aside.deadMs(60000, sentAt - 1000)).toBe(0);
+  expect(state.problems).toEqual([]);
+  expect(aside.deadMs(30000, state.now)).toBe(0);
+  expect(state.problems).toEqual(['DICTIONARY']);
+  expect([aside.isReady, aside.deadMs(30000, sentAt)]).toEqual([false, 0]);
+  pass(3700);
+  expect(published.length).toBe(2);
+  expect(aside.acknowledged(ASIDE_ID, 0)).toBe(true);
+  expect(aside.isReady).toBe(true);
 });
 
 test('takes its place from the window of a broker with a small Receive Maximum', () => {
@@ -239,24 +361,103 @@ test('takes its place from the window of a broker with a small Receive Maximum',
     maximumQos: 2,
     receiveMaximum: 10
   });
-  const aside = new Aside(() => {});
+  const aside = new Aside(
+    () => {},
+    () => 0
+  );
   expect(aside.connected(link, 100, true).receiveMaximum).toBe(9);
   expect(aside.isReady).toBe(true);
   expect(aside.connected(link, 100, false).receiveMaximum).toBe(10);
   expect(aside.isReady).toBe(false);
   expect(aside.connected(link, 9, false).receiveMaximum).toBe(10);
   expect(aside.isReady).toBe(true);
+  // Compression is switched on while the session is connected.
+  aside.connected(link, 100, false);
+  const window = {
+    inflight: 10,
+    limit: 10,
+    setLimit: (/** @type {number} */ limit) => (window.limit = limit)
+  };
+  aside.wanted(window);
+  expect([aside.isReady, window.limit]).toEqual([false, 9]);
+  window.inflight = 9;
+  aside.wanted(window);
+  expect([aside.isReady, window.limit]).toEqual([true, 9]);
 });
 
+test('takes a place when compression is switched on by a deploy', async () => {
+  const { broker, bench } = await start({ compress: 'off' }, {}, { granted: { receiveMaximum: 5 } });
+  await until(() => bench.state === 'connected');
+  bench.thread.setStages({ 1: { topic: 'gw/{gateway}/{class}', compress: 'zstd' } });
+  const send = setInterval(() => push(bench, 4, 2), 20);
+  cleanups.push(() => clearInterval(send));
+  const named = () => messages(broker).filter((msg) => !dictionaryIn(msg) && encodingOf(msg)?.dictionary);
+  await until(() => named().length > 0, 20000);
+  clearInterval(send);
+  await until(() => bench.engine.held.size === 0);
+  expect(readAll(broker).length).toBeGreaterThan(0);
+});
+
+test('envelopes of a new topic name no dictionary of the old one', async () => {
+  const { broker, bench } = await start({ compress: 'zstd' });
+  const send = setInterval(() => push(bench, 4, 2), 20);
+  cleanups.push(() => clearInterval(send));
+  const named = (/** @type {string} */ topic) =>
+    messages(broker).filter((msg) => msg.topic === topic && encodingOf(msg)?.dictionary);
+  await until(() => named('gw/gw1/normal').length > 0, 20000);
+  bench.thread.setStages({ 1: { topic: 'new/{class}', compress: 'zstd' } });
+  await until(() => named('new/normal').length > 0, 20000);
+  const own = broker.received.filter(({ topic }) => /^new\/dictionary\/gw1-[12]$/.test(topic));
+  const hashes = own.map(({ payload }) => hashOf(/** @type {Buffer} */ (dictionaryIn({ payload }))));
+  for (const msg of named('new/normal')) expect(hashes).toContain(encodingOf(msg)?.dictionary);
+});
+
+test('removes the dictionaries that have records of a topic that is no longer compressed', async () => {
+  const { broker, bench } = await start({ compress: 'zstd' });
+  const send = setInterval(() => push(bench, 4, 2), 20);
+  cleanups.push(() => clearInterval(send));
+  const named = () => messages(broker).filter((msg) => !dictionaryIn(msg) && encodingOf(msg)?.dictionary);
+  await until(() => named().length > 0, 20000);
+  const old = encodingOf(named()[0])?.dictionary;
+  const stage = { topic: 'gw/{gateway}/{class}', compress: 'zstd', neverCompress: 'login/#' };
+  bench.thread.setStages({ 1: /** @type {any} */ (stage) });
+  const empty = () =>
+    broker.received.filter(({ topic, payload }) => topic.startsWith(TOPIC) && payload.length === 0);
+  await until(() => empty().length === 2, 10000);
+  expect(empty().map(({ topic, retain }) => [topic, retain])).toEqual([
+    [`${TOPIC}/1`, true],
+    [`${TOPIC}/2`, true]
+  ]);
+  const arrived = broker.received.length;
+  const later = () =>
+    named().filter((msg) => broker.received.findIndex(({ payload }) => payload === msg.payload) >= arrived);
+  await until(() => later().length > 0, 20000);
+  for (const msg of later()) expect(encodingOf(msg)?.dictionary).not.toBe(old);
+});
+
+test.each(['zstd', 'deflate'])(
+  'compresses with %s after a deploy that changes it from auto',
+  async (compress) => {
+    const { broker, bench } = await start({ compress: 'auto' });
+    push(bench, 1, 20);
+    await until(() => bench.engine.held.size === 0);
+    bench.thread.setStages({ 1: /** @type {any} */ ({ topic: 'gw/{gateway}/{class}', compress }) });
+    push(bench, 1, 20);
+    await until(() => bench.engine.held.size === 0);
+    expect(messages(broker).map((msg) => encodingOf(msg)?.encoding)).toEqual([undefined, compress]);
+  }
+);
+
 test('compresses with auto only while the link is the limit or metered, and the thread has time', () => {
-  const state = { now: 1e6, limitedAt: -Infinity, isMetered: false, load: 0.1, on: false };
+  const state = { now: 1e6, limitedAt: -Infinity, isMetered: false, load: 0.1, on: false, clock: () => 0 };
   const writer = {
     setCompressing: (/** @type {number} */ _, /** @type {boolean} */ isOn) => (state.on = isOn),
+    setDictionary: () => true,
     compression: () => null
   };
   const sessions = /** @type {any} */ ([
     {
-      ...{ writer, aside: new Aside(() => {}), bytes: () => 1 },
+      ...{ writer, aside: new Aside(() => {}, state.clock), bytes: () => 1 },
       ...{ limitedAt: () => state.limitedAt, isMetered: () => state.isMetered }
     }
   ]);
@@ -323,9 +524,11 @@ test.each([
 });
 
 test.each([
-  ['gw/{gateway}/{class}', 'gw/g/dictionary'],
-  ['site/{gateway}', 'site/g/dictionary'],
-  ['a/{class}/{gateway}/x', 'a/dictionary/g/x']
+  ['gw/{gateway}/{class}', 'gw/g/dictionary/'],
+  ['site/{gateway}', 'site/g/dictionary/'],
+  ['a/{class}/{gateway}/x', 'a/dictionary/g/x/'],
+  ['plant/data', 'plant/data/dictionary/g-'],
+  ['plant/{class}', 'plant/dictionary/g-']
 ])('publishes the dictionaries of the topic %s below %s', (topic, expected) => {
   expect(compileStage(checkStage({ topic }), 'g').dictionaryTopic).toBe(expected);
 });

@@ -38,10 +38,12 @@ const SLOTS = 2;
 const NO_HASH = Buffer.alloc(HASH_BYTES);
 const NOTHING = Buffer.alloc(0);
 
+/** @typedef {{ content: Buffer, hash: Buffer }} Content */
+
 /**
- * The dictionary of all stages with one topic for it. It is used from its acknowledgement until the connection that
- * published it ends: another connection may be to a broker that does not have it. Two topics take turns, so that a
- * broker keeps the previous one, and never more than two.
+ * The dictionary of all stages with one topic for it. A session uses it from its acknowledgement until the session's
+ * connection ends: the next one may be to a broker that does not have it. Two topics take turns, so that a broker keeps
+ * the previous one, and never more than two.
  */
 class Dictionary {
   #sessions;
@@ -49,11 +51,15 @@ class Dictionary {
   #problem;
   /** @type {number[]} */
   #stages = [];
-  /** @type {{ content: Buffer, hash: Buffer } | null} */
+  /** @type {Content | null} */
   #current = null;
-  /** The session that published it, and the number of its connection. @type {{ session: Session, connection: number } | null} */
-  #holder = null;
+  /** The sessions that use it. @type {Set<Session>} */
+  #users = new Set();
   #isPublishing = false;
+  /** Slots whose retained messages must be removed from the broker. @type {number[]} */
+  #toErase = [];
+  /** Number of calls of forget(). */
+  #forgotten = 0;
   #slot;
   #lookAt = 0;
   #publishedAt = -Infinity;
@@ -64,7 +70,7 @@ class Dictionary {
 
   /**
    * @param {object} parts
-   * @param {string} parts.topic without the last level
+   * @param {string} parts.topic without the number at its end
    * @param {Session[]} parts.sessions the most urgent first
    * @param {() => number} parts.now ms, monotonic
    * @param {(code: string, reason: string) => void} parts.problem
@@ -84,34 +90,69 @@ class Dictionary {
   /** @param {number[]} stages all with this topic */
   setStages(stages) {
     this.#stages = stages;
-    // Packers that are new have none.
-    if (this.#holder) this.#apply();
+    // A new packer has none, and that of a stage whose topic changed still has the one of the old topic.
+    this.#apply(this.#sessions);
   }
 
   /** Returns the hash of the dictionary in use, '' = none. */
   get hash() {
-    return this.#holder && this.#current ? this.#current.hash.toString('hex') : '';
+    return this.#current && this.#users.size > 0 ? this.#current.hash.toString('hex') : '';
+  }
+
+  /** True if it has no stages, and nothing to remove from the broker. */
+  get isOver() {
+    return this.#stages.length === 0 && this.#toErase.length === 0;
   }
 
   everySecond() {
     const now = this.#now();
-    const holder = this.#holder;
-    if (holder && holder.session.aside.connections !== holder.connection) this.#suspend();
     if (this.#isPublishing || now < this.#blockedUntil) return;
-    if (this.#current && !this.#holder && now - this.#publishedAt >= REPEAT_MS)
-      this.#publish(this.#current, false);
-    else if (now >= this.#lookAt) this.#look(now);
+    if (this.#toErase.length > 0) this.#erase();
+    else if (this.#stages.length > 0) this.#follow(now);
   }
 
-  /** The connection has ended, on which it was published. */
+  /** @param {number} now */
+  #follow(now) {
+    // Only on their own connections they reach the brokers of the sessions that cannot use it yet.
+    const publisher = this.#publisher((session) => !this.#users.has(session));
+    if (this.#current && publisher && now - this.#publishedAt >= REPEAT_MS) {
+      if (this.#current.content.length <= this.#room(publisher))
+        this.#publish(this.#current, publisher, false);
+      else this.#drop();
+    } else if (now >= this.#lookAt) this.#look(now);
+  }
+
+  /** A connection has ended. */
   disconnected() {
-    const holder = this.#holder;
-    if (holder && !holder.session.aside.isConnected) this.#suspend();
+    const gone = [...this.#users].filter(({ aside }) => !aside.isConnected);
+    for (const session of gone) this.#users.delete(session);
+    this.#apply(gone);
   }
 
-  #suspend() {
-    this.#holder = null;
-    this.#each((writer, stage) => writer.setDictionary(stage, NO_HASH, NOTHING));
+  /** Stops using it, and removes it and the previous one from the broker: they have records that they must not have. */
+  forget() {
+    this.#forgotten++;
+    this.#drop();
+    this.#toErase = Array.from({ length: SLOTS }, (_, slot) => slot);
+  }
+
+  /** Stops using it. The next one is made as soon as that pays. */
+  #drop() {
+    this.#current = null;
+    this.#users.clear();
+    this.#renewedAt = -Infinity;
+    this.#apply(this.#sessions);
+  }
+
+  /** Removes the next retained message from the broker. */
+  #erase() {
+    const publisher = this.#publisher();
+    if (!publisher) return;
+    const [slot] = this.#toErase;
+    this.#send(publisher, slot, NOTHING, (isTaken) => {
+      // If it was refused, nothing of ours is there.
+      if (isTaken !== null) this.#toErase.splice(this.#toErase.indexOf(slot), 1);
+    });
   }
 
   /** Publishes a new one if that pays. @param {number} now */
@@ -124,17 +165,20 @@ class Dictionary {
     const perSecond = ((bytes - this.#sent.bytes) * 1000) / Math.max(1, now - this.#sent.at);
     this.#sent = { at: now, bytes };
     if (sum('fresh') < MIN_LINES || now - this.#renewedAt < RENEW_MS) return;
-    const content = this.#propose();
+    const publisher = this.#publisher();
+    const content = publisher ? this.#propose(publisher) : NOTHING;
     const saving = this.#saving(content);
     if (saving < LEAST_SAVING || saving * perSecond * HOUR_S < LEAST_TIMES * content.length) return;
     const hash = createHash('sha256').update(content).digest().subarray(0, HASH_BYTES);
-    this.#publish({ content, hash }, true);
+    this.#publish({ content, hash }, /** @type {Session} */ (publisher), true);
   }
 
-  /** Returns recent lines of all sessions; those of the one that sends most are last, where they are found best. */
-  #propose() {
-    const publisher = this.#publisher();
-    const most = publisher ? Math.min(MAX_BYTES, LINK_TIMES * publisher.bytes()) : 0;
+  /**
+   * Returns recent lines of all sessions; those of the one that sends most are last, where they are found best.
+   * @param {Session} publisher
+   */
+  #propose(publisher) {
+    const most = Math.min(MAX_BYTES, LINK_TIMES * publisher.bytes(), this.#room(publisher));
     const sources = this.#each((writer, stage) => ({
       propose: (/** @type {number} */ bytes) => writer.proposeDictionary(stage, bytes),
       fresh: writer.compression(stage)?.fresh ?? 0
@@ -157,53 +201,93 @@ class Dictionary {
     return current === 0 ? 0 : 1 - proposed / current;
   }
 
-  /** The least urgent session that can publish. */
-  #publisher() {
-    return this.#sessions.findLast(({ aside }) => aside.isReady) ?? null;
+  /**
+   * Returns the least urgent session that can publish.
+   * @param {(session: Session) => boolean} [isWanted]
+   */
+  #publisher(isWanted = () => true) {
+    return this.#sessions.findLast((session) => session.aside.isReady && isWanted(session)) ?? null;
   }
 
-  /** @param {{ content: Buffer, hash: Buffer }} dictionary @param {boolean} isNew */
-  #publish(dictionary, isNew) {
-    const session = this.#publisher();
-    if (!session) return;
+  /** Returns how large the content may be for the broker. @param {Session} publisher */
+  #room({ aside }) {
+    return Math.max(0, aside.room(this.#topicOf(0)) - HEAD.length);
+  }
+
+  /** @param {number} slot */
+  #topicOf(slot) {
+    return `${this.topic}${slot + 1}`;
+  }
+
+  /** @param {Content} dictionary @param {Session} publisher @param {boolean} isNew */
+  #publish(dictionary, publisher, isNew) {
     if (isNew) this.#slot = (this.#slot + 1) % SLOTS;
-    const connection = session.aside.connections;
-    this.#isPublishing = true;
     this.#publishedAt = this.#now();
-    const payload = Buffer.concat([HEAD, dictionary.content]);
-    session.aside.publish(`${this.topic}/${this.#slot + 1}`, payload, (isTaken) => {
-      this.#isPublishing = false;
-      if (isTaken) this.#taken(dictionary, { session, connection }, isNew);
-      else if (session.aside.connections === connection && session.aside.isConnected) this.#refused();
+    const forgotten = this.#forgotten;
+    const connections = new Map(
+      this.#sessions
+        .filter(({ aside }) => aside.isConnected)
+        .map((session) => [session, session.aside.connections])
+    );
+    this.#send(publisher, this.#slot, Buffer.concat([HEAD, dictionary.content]), (isTaken) => {
+      if (isTaken && this.#forgotten === forgotten) this.#taken(dictionary, connections, isNew);
     });
   }
 
   /**
-   * @param {{ content: Buffer, hash: Buffer }} dictionary
-   * @param {{ session: Session, connection: number }} holder
+   * @param {Session} publisher
+   * @param {number} slot
+   * @param {Buffer} payload
+   * @param {(isTaken: boolean | null) => void} done null = the connection ended first
+   */
+  #send({ aside }, slot, payload, done) {
+    const connection = aside.connections;
+    this.#isPublishing = true;
+    aside.publish(this.#topicOf(slot), payload, (isTaken) => {
+      this.#isPublishing = false;
+      const isRefused = !isTaken && aside.connections === connection && aside.isConnected;
+      if (isRefused) this.#refused(slot);
+      done(isTaken || isRefused ? isTaken : null);
+    });
+  }
+
+  /**
+   * @param {Content} dictionary
+   * @param {Map<Session, number>} connections numbers of the connections that there were when it was published
    * @param {boolean} isNew
    */
-  #taken(dictionary, holder, isNew) {
+  #taken(dictionary, connections, isNew) {
     this.#current = dictionary;
-    this.#holder = holder;
+    for (const [session, connection] of connections) {
+      const { aside } = session;
+      if (aside.isConnected && aside.connections === connection) this.#users.add(session);
+      else this.#users.delete(session);
+    }
     if (isNew) {
       this.changes++;
       this.#renewedAt = this.#now();
     }
-    this.#apply();
+    this.#apply(this.#sessions);
   }
 
-  #refused() {
+  /** @param {number} slot */
+  #refused(slot) {
     this.#blockedUntil = this.#now() + REFUSED_MS;
     this.#problem(
       'DICTIONARY',
-      `The broker does not take the retained message ${this.topic}/${this.#slot + 1} with the dictionary of the compression. Allow this client to publish it; until then, envelopes are compressed without a dictionary.`
+      `The broker does not take the retained message ${this.#topicOf(slot)} with the dictionary of the compression. Allow this client to publish it; until then, envelopes are compressed without a dictionary.`
     );
   }
 
-  #apply() {
-    const { content, hash } = /** @type {{ content: Buffer, hash: Buffer }} */ (this.#current);
-    this.#each((writer, stage) => writer.setDictionary(stage, hash, content));
+  /** Sets what the sessions use. @param {Session[]} sessions */
+  #apply(sessions) {
+    for (const session of sessions) {
+      const isUser = this.#current !== null && this.#users.has(session);
+      const { content, hash } = isUser
+        ? /** @type {Content} */ (this.#current)
+        : { content: NOTHING, hash: NO_HASH };
+      for (const stage of this.#stages) session.writer.setDictionary(stage, hash, content);
+    }
   }
 
   /**

@@ -44,6 +44,8 @@ class Compression {
   #read = new Map();
   /** @type {Set<Why>} */
   #why = new Set();
+  /** Of the dictionaries that were removed. */
+  #changes = 0;
   #totals = {
     compressedBatches: 0,
     compressedFrom: 0,
@@ -66,17 +68,22 @@ class Compression {
     this.#load = load;
   }
 
-  /** True if a stage compresses. */
+  /** True if a stage compresses, or something must be removed from the broker. */
   get isUsed() {
-    return this.#stages.size > 0;
+    return this.#stages.size > 0 || this.#dictionaries.size > 0;
   }
 
   /** Call it after the stages of the writers were set. @param {Map<number, Stage>} stages added or replaced */
   setStages(stages) {
     for (const [id, stage] of stages) {
+      const before = this.#stages.get(id);
+      if (before && excludesMore(before, stage)) this.#dictionaries.get(before.dictionaryTopic)?.forget();
       if (stage.compress && stage.compress !== 'off') this.#stages.set(id, stage);
       else this.#stages.delete(id);
     }
+    // A stage that had auto may be switched off.
+    for (const [id, { isAuto }] of this.#stages)
+      if (!isAuto) for (const { writer } of this.#sessions) writer.setCompressing(id, true);
     this.#switchAuto(0);
     for (const topic of new Set([...this.#stages.values()].map((stage) => stage.dictionaryTopic))) {
       const { sessions, now, problem } = { sessions: this.#sessions, now: this.#now, problem: this.#problem };
@@ -88,12 +95,23 @@ class Compression {
         [...this.#stages].flatMap(([id, each]) => (each.dictionaryTopic === topic ? [id] : []))
       );
     }
+    this.#removeOver();
   }
 
   everySecond() {
     if (!this.isUsed) return;
     this.#switchAuto(this.#load());
     for (const dictionary of this.#dictionaries.values()) dictionary.everySecond();
+    this.#removeOver();
+  }
+
+  /** Removes the dictionaries that no stage uses. */
+  #removeOver() {
+    for (const [topic, dictionary] of this.#dictionaries) {
+      if (!dictionary.isOver) continue;
+      this.#changes += dictionary.changes;
+      this.#dictionaries.delete(topic);
+    }
   }
 
   /** A connection has ended. */
@@ -130,9 +148,9 @@ class Compression {
     const dictionaries = [...this.#dictionaries.values()];
     return {
       ...this.#totals,
-      dictionaries: dictionaries.reduce((sum, { changes }) => sum + changes, 0),
+      dictionaries: dictionaries.reduce((sum, { changes }) => sum + changes, this.#changes),
       // Empty: a stage with auto is waiting for a reason.
-      ...(this.isUsed && { compressing: [...this.#why] })
+      ...(this.#stages.size > 0 && { compressing: [...this.#why] })
     };
   }
 
@@ -147,6 +165,15 @@ class Compression {
     }
     this.#read.set(key, numbers);
   }
+}
+
+/**
+ * True if topics must no longer be compressed that were compressed before.
+ * @param {Pick<Stage, 'neverCompress'>} before
+ * @param {Pick<Stage, 'neverCompress'>} after
+ */
+function excludesMore({ neverCompress: before = [] }, { neverCompress: after = [] }) {
+  return after.some((filter) => !before.includes(filter));
 }
 
 /** @returns {() => number} see Compression */

@@ -4,6 +4,8 @@ const QOS1 = 0x32;
 const RETAIN = 0x01;
 const NO_PROPERTIES = 0;
 const MAX_TOPIC_BYTES = 65535;
+/** Of the fixed header, the topic's length, the identifier and the length of the properties. */
+const MAX_HEAD_BYTES = 1 + 4 + 2 + 2 + 1;
 
 /**
  * Returns a PUBLISH [MQTT 3.3] at QoS 1.
@@ -26,6 +28,16 @@ function publishPacket({ topic, payload, id, isV5, retain }) {
   return Buffer.concat([Buffer.from([QOS1 | (retain ? RETAIN : 0), ...lengthBytes(rest.length)]), rest]);
 }
 
+/**
+ * Returns how many bytes of payload fit into a packet.
+ * @param {number} packetBytes
+ * @param {string} topic
+ * @returns {number} 0 = none
+ */
+function payloadRoom(packetBytes, topic) {
+  return Math.max(0, packetBytes - MAX_HEAD_BYTES - Buffer.byteLength(topic));
+}
+
 /** @param {number} value @returns {Buffer} */
 function u16(value) {
   const bytes = Buffer.alloc(2);
@@ -40,4 +52,4 @@ function lengthBytes(value) {
   return [...bytes, value];
 }
 
-module.exports = { publishPacket };
+module.exports = { payloadRoom, publishPacket };

@@ -39,7 +39,7 @@ const MAX_FILTERS = 100;
  * What only the uplink's thread uses.
  * @typedef {object} StageExtras
  * @property {boolean} isAuto compressed only while it pays
- * @property {string} dictionaryTopic of the retained messages with the dictionaries, without the last level
+ * @property {string} dictionaryTopic of the retained messages with the dictionaries, without the number at its end
  */
 
 /**
@@ -64,17 +64,21 @@ function readFilters(text) {
 }
 
 /**
- * Returns the topic of a stage's dictionaries: that of its envelopes with the word dictionary for the class.
+ * Returns the topic of a stage's dictionaries: that of its envelopes with the word dictionary for the class. The last
+ * level, which ends with a number, has the gateway's name if the topic does not: several gateways may use the topic,
+ * and must not replace each other's dictionaries.
  * @param {string} topic template
  * @param {string} gateway
  * @returns {string}
  */
 function dictionaryTopic(topic, gateway) {
   const template = topic.includes('{class}') ? topic : `${topic}/{class}`;
-  return template
+  const last = topic.includes('{gateway}') ? '' : `${gateway}-`;
+  const levels = template
     .replaceAll('{class}', 'dictionary')
     .replaceAll('{gateway}', () => gateway)
     .replace(/\{(device|topic)\}/g, '');
+  return `${levels}/${last}`;
 }
 
 /**
