@@ -7,7 +7,7 @@ const { ScriptedBroker } = require('../../fixtures/uplink/scripted-broker');
 const { UplinkBench } = require('../../fixtures/uplink/uplink-bench');
 const { Dictionary } = require('../../../nodes/lib/uplink/compression/dictionary');
 const { Aside, ASIDE_ID } = require('../../../nodes/lib/uplink/compression/aside');
-const { Compression } = require('../../../nodes/lib/uplink/compression');
+const { Compression, threadLoad } = require('../../../nodes/lib/uplink/compression');
 const { compileStage, checkStage } = require('../../../nodes/lib/uplink/sending/uplink-stage');
 const { decompress, dictionaryIn, encodingOf } = require('../../../nodes/lib/unbatch/payload-encoding');
 const { hashOf } = require('../../../nodes/lib/unbatch/dictionaries');
@@ -447,6 +447,15 @@ test.each(['zstd', 'deflate'])(
     expect(messages(broker).map((msg) => encodingOf(msg)?.encoding)).toEqual([undefined, compress]);
   }
 );
+
+test('a thread that naps in its turns has time', () => {
+  const load = threadLoad();
+  const sleeping = new Int32Array(new SharedArrayBuffer(4));
+  Atomics.wait(sleeping, 0, 0, 300);
+  expect(load()).toBeLessThan(0.5);
+  for (const until = performance.now() + 100; performance.now() < until;);
+  expect(load()).toBeGreaterThan(0.1);
+});
 
 test('compresses with auto only while the link is the limit or metered, and the thread has time', () => {
   const state = { now: 1e6, limitedAt: -Infinity, isMetered: false, load: 0.1, on: false, clock: () => 0 };
