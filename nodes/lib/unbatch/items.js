@@ -4,11 +4,13 @@
 
 const { types } = require('node:util');
 const { EnvelopeError, MAX_BYTES } = require('./envelope-error');
+const { textOf } = require('./formats/utf8');
 const { cborItems } = require('./formats/cbor-sequence');
-const { readSenmlCbor, senmlItems } = require('./formats/senml');
+const { MAX_PACK, readSenmlCbor, senmlItems } = require('./formats/senml');
 
 const NEWLINE = 0x0a;
-const BRACKET = 0x5b; // [
+const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
+const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [0x5b, 0x5d, 0x7b, 0x7d];
 /** [RFC 8949 3] Most significant bits of the first byte of a CBOR array or map. */
 const CBOR_ARRAY = 0b100;
 const CBOR_MAP = 0b101;
@@ -46,7 +48,12 @@ function itemsOf(payload) {
  * @returns {ReturnType<typeof itemsOf>}
  */
 function itemsOfBytes(bytes) {
-  if (bytes[0] === BRACKET) return { noun: 'record', items: arrayItems(whole(() => parse(bytes))) };
+  if (bytes[0] === BRACKET) {
+    // To parse 16 MiB of [{},{},… takes seconds and hundreds of MiB.
+    if (hasMoreElements(bytes, MAX_PACK))
+      throw new EnvelopeError(`The envelope has more than ${MAX_PACK} elements; it is refused.`);
+    return { noun: 'record', items: arrayItems(whole(() => parse(bytes))) };
+  }
   if (bytes[0] >> 5 === CBOR_MAP) return { noun: 'record', items: cborItems(bytes) };
   if (bytes[0] >> 5 === CBOR_ARRAY)
     return { noun: 'record', items: senmlItems(whole(() => readSenmlCbor(bytes))) };
@@ -67,22 +74,46 @@ function whole(read) {
   }
 }
 
-/** @param {any[]} array of records, or of SenML records @returns {Iterable<Item>} */
-function arrayItems(array) {
+/**
+ * True if an array in JSON has more elements.
+ * @param {Uint8Array} bytes if they are not JSON, the result has no meaning
+ * @param {number} most
+ */
+function hasMoreElements(bytes, most) {
+  let count = 1;
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === BRACKET || byte === BRACE) depth++;
+    else if (byte === BRACKET_END || byte === BRACE_END) depth--;
+    else if (byte === COMMA && depth === 1 && ++count > most) return true;
+    else if (byte === QUOTE)
+      for (at++; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
+  }
+  return false;
+}
+
+/** @param {any[]} array of records, or of SenML records @returns {Generator<Item>} */
+function* arrayItems(array) {
   const isSenml = typeof array[0] === 'object' && array[0] !== null && Object.hasOwn(array[0], 'bn');
-  return isSenml ? senmlItems(array) : array.map((fields, index) => ({ number: index + 1, fields }));
+  if (isSenml) yield* senmlItems(array);
+  else for (const [index, fields] of array.entries()) yield { number: index + 1, fields };
 }
 
 /** @param {Buffer} bytes @returns {Generator<Item>} */
 function* lineItems(bytes) {
   let number = 0;
   for (let at = 0; at < bytes.length;) {
+    if (bytes[at] === NEWLINE) {
+      at++;
+      number++;
+      continue;
+    }
     const found = bytes.indexOf(NEWLINE, at);
     const end = found < 0 ? bytes.length : found;
     const line = bytes.subarray(at, end);
     at = end + 1;
     number++;
-    if (line.length === 0) continue;
     let fields;
     try {
       fields = parse(line);
@@ -96,12 +127,8 @@ function* lineItems(bytes) {
 
 /** @param {Uint8Array} json */
 function parse(json) {
-  let text;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(json);
-  } catch {
-    throw new TypeError('is not UTF-8');
-  }
+  const text = textOf(json);
+  if (text === null) throw new TypeError('is not UTF-8');
   try {
     return JSON.parse(text);
   } catch {

@@ -4,15 +4,18 @@
 
 const { CLASSES } = require('../base/classes');
 const { traceFields, traceOf } = require('../base/trace-context');
-const { EnvelopeError, MAX_BYTES } = require('./envelope-error');
+const { EnvelopeError, MAX_BYTES, MAX_RECORDS } = require('./envelope-error');
 const { itemsOf } = require('./items');
 const { parseKey } = require('./record-key');
 
 /** Without groups, which overflow the regular expression engine's stack at several MiB. */
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+/** Behind this many faults, an envelope is not read any further. */
+const MAX_FAULTS = 100;
 
 /**
  * @typedef {import('./record-key').Key} Key
+ * @typedef {import('./items').Item} Item
  *
  * @typedef {object} EnvelopeRecord
  * @property {number} index of the record in the envelope, from 0
@@ -31,6 +34,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
  * @property {'line' | 'record'} noun what is numbered
  * @property {{ line: number, reason: string }[]} faults invalid lines or records, from 1
  * @property {number} count records, with the invalid ones
+ * @property {boolean} isCut the rest was not read, because there are too many faults
  */
 
 /**
@@ -46,15 +50,24 @@ function readEnvelope(payload) {
 /**
  * Checks each record.
  * @param {Envelope['noun']} noun
- * @param {Iterable<import('./items').Item>} items
+ * @param {Iterable<Item>} items
  * @param {Key | null} [known] key of the envelope, if its first record has none
  * @returns {Envelope}
+ * @throws {EnvelopeError} if there are too many records
  */
 function collect(noun, items, known = null) {
   /** @type {Envelope} */
-  const envelope = { key: known, records: [], noun, faults: [], count: 0 };
+  const envelope = { key: known, records: [], noun, faults: [], count: 0, isCut: false };
   for (const { number, fields, reason } of items) {
+    if (envelope.faults.length === MAX_FAULTS) {
+      envelope.isCut = true;
+      break;
+    }
     const index = envelope.count++;
+    if (index === MAX_RECORDS)
+      throw new EnvelopeError(
+        `The envelope has more than ${MAX_RECORDS} records; it is refused. Let its sender make smaller ones.`
+      );
     try {
       if (reason !== undefined) throw new TypeError(reason);
       const given = /** @type {Record<string, unknown>} */ (fields);
@@ -102,14 +115,64 @@ function open({ payload, topic, userProperties = {} }, historySuffix) {
  * @param {Key} key of the message
  * @param {unknown} payload
  * @returns {Envelope | null}
+ * @throws {EnvelopeError} it is an envelope with too many records
  */
 function envelopeOf({ key }, payload) {
+  const read = begin(payload);
+  if (!read) return null;
+  const { noun, head } = read;
+  const isOurs = keyOf(head)?.key === key;
+  // A damaged first line may have lost the key.
+  const mayBeDamaged = noun === 'line' && head.number === 1 && !isRecord(head);
+  if (!isOurs && !mayBeDamaged) return null;
+  const envelope = collect(noun, whole(read));
+  return isOurs || envelope.records.length > 0 ? envelope : null;
+}
+
+/**
+ * Reads no more than necessary.
+ * @param {unknown} payload
+ * @returns {Key | null} the key in the first record of an envelope
+ */
+function keyIn(payload) {
+  const read = begin(payload);
+  return read && keyOf(read.head);
+}
+
+/**
+ * Reads the first record, or what is in its place.
+ * @param {unknown} payload
+ * @returns {{ noun: Envelope['noun'], head: Item, rest: Iterator<Item> } | null} null = it has no format of an envelope,
+ *   or is empty
+ */
+function begin(payload) {
   try {
-    const envelope = readEnvelope(payload);
-    const damaged = envelope.noun === 'line' && envelope.faults[0]?.line === 1 && envelope.records.length > 0;
-    return envelope.key?.key === key || damaged ? envelope : null;
+    const { noun, items } = itemsOf(payload);
+    const rest = items[Symbol.iterator]();
+    const { done, value } = rest.next();
+    return done ? null : { noun, head: value, rest };
   } catch {
     return null;
+  }
+}
+
+/** @param {{ head: Item, rest: Iterator<Item> }} read @returns {Generator<Item>} */
+function* whole({ head, rest }) {
+  yield head;
+  for (let next = rest.next(); !next.done; next = rest.next()) yield next.value;
+}
+
+/** @param {Item} item */
+function keyOf({ fields }) {
+  return parseKey(/** @type {Record<string, unknown> | null | undefined} */ (fields)?.k);
+}
+
+/** @param {Item} item */
+function isRecord({ fields, reason }) {
+  try {
+    return reason === undefined && recordOf(/** @type {Record<string, unknown>} */ (fields)) !== null;
+  } catch {
+    return false;
   }
 }
 
@@ -156,15 +219,16 @@ function isWhole(value, min, max) {
 }
 
 /**
- * @param {Pick<Envelope, 'faults' | 'records' | 'noun'>} envelope with at least one fault
+ * @param {Pick<Envelope, 'faults' | 'records' | 'noun'> & { isCut?: boolean }} envelope with at least one fault
  * @returns {string} a sentence
  */
-function faultSentence({ faults, records, noun }) {
+function faultSentence({ faults, records, noun, isCut = false }) {
   const [{ line, reason }] = faults;
-  if (records.length === 0) return `The envelope contains no record: ${noun} ${line} ${reason}.`;
-  const all = faults.length > 1 ? ` ${faults.length} ${noun}s are not records.` : '';
+  const rest = isCut ? ` The rest was not read, because of ${faults.length} such ${noun}s.` : '';
+  if (records.length === 0) return `The envelope contains no record: ${noun} ${line} ${reason}.${rest}`;
+  const all = faults.length > 1 && !isCut ? ` ${faults.length} ${noun}s are not records.` : '';
   const start = noun === 'line' ? 'Line' : 'Record';
-  return `${start} ${line} of the envelope ${reason}.${all} The other ${noun}s were passed on.`;
+  return `${start} ${line} of the envelope ${reason}.${all} The other ${noun}s were passed on.${rest}`;
 }
 
-module.exports = { collect, open, readEnvelope, faultSentence, EnvelopeError, MAX_BYTES };
+module.exports = { collect, keyIn, open, readEnvelope, faultSentence, EnvelopeError, MAX_BYTES };

@@ -127,6 +127,62 @@ test('is safe with deeply nested JSON, and with names that JavaScript knows', ()
   expect(readEnvelope('{"__proto__":{"p":1},"d":"x","t":"","ts":1,"s":0,"c":1}').faults).toHaveLength(1);
 });
 
+test('refuses more records than any gateway makes, and a batch of the largest size passes', () => {
+  const smallest = '{"d":"a","t":"","ts":1,"s":1,"c":1,"p":1}\n';
+  const count = Math.floor(2 ** 20 / smallest.length);
+  expect(readEnvelope(smallest.repeat(count)).records).toHaveLength(count);
+  expect(readEnvelope(smallest.repeat(65536)).records).toHaveLength(65536);
+  const sentence =
+    'The envelope has more than 65536 records; it is refused. Let its sender make smaller ones.';
+  expect(() => readEnvelope(smallest.repeat(65537))).toThrow(sentence);
+  const record = JSON.parse(smallest);
+  expect(() => readEnvelope(Array.from({ length: 65537 }, () => record))).toThrow(sentence);
+  const keyedMessage = { payload: `{"k":"${KEY}",${smallest.slice(1).repeat(1)}${smallest.repeat(65536)}` };
+  const userProperties = { 'seganet-key': KEY };
+  expect(() => open({ ...keyedMessage, userProperties }, '')).toThrow(sentence);
+});
+
+test.each([
+  ['[{},{},…', '{}'],
+  ['[[],[],…', '[]'],
+  ['[1,1,…', '1'],
+  ['[" \\"], ",…', '" \\"], "']
+])('refuses 16 MiB of %s before it is parsed', (_, element) => {
+  const count = Math.floor(MAX_BYTES / (element.length + 1)) - 2;
+  const begin = performance.now();
+  const payload = Buffer.from(`[${`${element},`.repeat(count)}${element}]`);
+  expect(() => readEnvelope(payload)).toThrow('The envelope has more than 262144 elements; it is refused.');
+  expect(performance.now() - begin).toBeLessThan(3000);
+  const few = `[${`${element},`.repeat(262143)}${element}]`;
+  expect(readEnvelope(few)).toMatchObject({ count: 100, isCut: true });
+});
+
+test('refuses a SenML pack of millions', () => {
+  const head = Buffer.from('9a00fffff0', 'hex');
+  const begin = performance.now();
+  expect(() => readEnvelope(Buffer.concat([head, Buffer.alloc(MAX_BYTES - 5, 0xa0)]))).toThrow(
+    'has more than 262144 SenML records.'
+  );
+  expect(performance.now() - begin).toBeLessThan(1000);
+});
+
+test('counts empty lines, and millions of them take little time', () => {
+  const begin = performance.now();
+  const { records, count, faults } = readEnvelope(`${'\n'.repeat(2 ** 23)}{\n\n${ndjson(line())}`);
+  expect([records.length, count, faults]).toEqual([1, 2, [{ line: 2 ** 23 + 1, reason: 'is not JSON' }]]);
+  expect(performance.now() - begin).toBeLessThan(3000);
+});
+
+test('reads nothing behind 100 faults', () => {
+  const good = ndjson(line());
+  const { records, faults, count, isCut, noun } = readEnvelope(`${good}${'1\n'.repeat(100)}${good}${good}`);
+  expect([records.length, faults.length, count, isCut]).toEqual([1, 100, 101, true]);
+  expect(faultSentence({ records, faults, isCut, noun })).toBe(
+    'Line 2 of the envelope is not an object. The other lines were passed on. The rest was not read, because of 100 such lines.'
+  );
+  expect(readEnvelope(`${good}${'1\n'.repeat(100)}`).isCut).toBe(false);
+});
+
 test('names the first line in the sentence and counts the others', () => {
   const faults = [
     { line: 3, reason: 'is not JSON' },
@@ -171,6 +227,18 @@ describe('a message', () => {
     ndjson({ k: 'another/gw/3/1', ...line() })
   ])('with a key and the payload %j is a separate record', (payload) => {
     expect(open({ payload, ...user(`${KEY}.4`) }, '')).toMatchObject({ key: { part: 4 }, envelope: null });
+  });
+
+  test('with a key and millions of numbers is a separate record, found at its first one', () => {
+    for (const payload of [Buffer.alloc(2 ** 24, '1\n'), Buffer.alloc(2 ** 24, 0xa0)]) {
+      const begin = performance.now();
+      expect(open({ payload, ...user(`${KEY}.4`) }, '').envelope).toBeNull();
+      expect(performance.now() - begin).toBeLessThan(1000);
+    }
+    for (const length of [100000, 300000]) {
+      const payload = JSON.stringify(Array.from({ length }, () => 1));
+      expect(open({ payload, ...user(`${KEY}.4`) }, '').envelope).toBeNull();
+    }
   });
 
   test('with a key and a damaged first line is an envelope that reports it', () => {

@@ -2,6 +2,7 @@
 // An envelope as a SenML pack (RFC 8428) in JSON or CBOR, as native/core/encoding/senml.h describes it.
 
 const { CborReader, setMember } = require('./cbor-reader');
+const { textOf } = require('./utf8');
 
 /** @typedef {import('../items').Item} Item */
 /** @typedef {Record<string, any>} Fields */
@@ -25,6 +26,11 @@ const LABELS = new Map([
   [8, 'vd']
 ]);
 const JSON_FORMAT = '50';
+/**
+ * SenML records of a pack, and elements of an array in JSON. More than members that 1 MiB of JSON can have, which is the
+ * largest envelope.
+ */
+const MAX_PACK = 262144;
 const BASE64URL = /^[A-Za-z0-9_-]*$/;
 
 /**
@@ -34,7 +40,9 @@ const BASE64URL = /^[A-Za-z0-9_-]*$/;
 function readSenmlCbor(bytes) {
   const reader = new CborReader(bytes);
   const records = [];
-  for (let left = reader.arraySize(); left > 0; left--) {
+  const size = reader.arraySize();
+  if (size > MAX_PACK) throw new TypeError(`has more than ${MAX_PACK} SenML records`);
+  for (let left = size; left > 0; left--) {
     /** @type {Fields} */
     const record = {};
     for (let members = reader.mapSize(); members > 0; members--) {
@@ -138,7 +146,7 @@ function payloadOf(record) {
   if (ct === undefined) return { b: data };
   if (ct !== JSON_FORMAT) throw new TypeError(`has data of an unknown content format (ct)`);
   try {
-    return { p: JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data)) };
+    return { p: JSON.parse(textOf(data) ?? '') };
   } catch {
     throw new TypeError('has a payload that is not JSON');
   }
@@ -154,4 +162,4 @@ function scalarOf({ v, vs, vb, vd }) {
   return given[0];
 }
 
-module.exports = { readSenmlCbor, senmlItems };
+module.exports = { MAX_PACK, readSenmlCbor, senmlItems };
