@@ -16,9 +16,16 @@ const { EnvelopeError } = require('./lib/unbatch/envelope-error');
 const { readKeys, writeKeys } = require('./lib/unbatch/kept-keys');
 const { isInFlow, removeLeftovers } = require('./lib/unbatch/leftovers');
 const { OpenBatches } = require('./lib/unbatch/open-batches');
-const { LAST_FORMAT, decompress, dictionaryIn, encodingOf } = require('./lib/unbatch/payload-encoding');
+const {
+  LAST_FORMAT,
+  decompress,
+  dictionaryIn,
+  encodingOf,
+  isRemoval
+} = require('./lib/unbatch/payload-encoding');
+const { parseKey } = require('./lib/unbatch/record-key');
 const { SparkplugMessages } = require('./lib/unbatch/sparkplug-messages');
-const { open, faultSentence } = require('./lib/unbatch/unbatch');
+const { faultSentence, keyIn, open } = require('./lib/unbatch/unbatch');
 const { WaitingMessages } = require('./lib/unbatch/waiting-messages');
 
 const TICK_MS = 1000;
@@ -28,6 +35,8 @@ const FOLDER = 'seganet-unbatch';
 const MAX_KEYS = 250000;
 /** Taken for the memory of a payload that is an object, which a node of the flow made. */
 const OBJECT_BYTES = 4096;
+/** Between two warnings about dictionaries that were removed: anybody who may publish can send many. */
+const WARN_MS = 60000;
 
 const schema = {
   window: integer(1, 1000000, 10000),
@@ -59,6 +68,7 @@ module.exports = function (RED) {
     let records = 0;
     let duplicates = 0;
     let at = performance.now();
+    let warnedAt = -Infinity;
     const timer = setInterval(() => {
       const now = performance.now();
       const perSecond = (records * 1000) / (now - at);
@@ -80,17 +90,35 @@ module.exports = function (RED) {
       if (data) return deliver(data, (data.envelope?.count ?? 0) > 1, msg, send, done);
       const dictionary = dictionaryIn(msg);
       if (dictionary) {
-        const { problem } = dictionaries.add(dictionary);
+        const { problem, evicted } = dictionaries.add(dictionary);
         if (problem) this.warn(problem);
+        if (evicted && performance.now() - warnedAt > WARN_MS) {
+          warnedAt = performance.now();
+          this.warn(evicted);
+        }
         waiting.arrived();
         return done();
       }
+      if (isRemoval(msg)) return done();
       const encoded = encodingOf(msg);
-      const topic = String(msg.topic ?? '');
-      const missing = () =>
-        encoded?.dictionary && !dictionaries.get(encoded.dictionary) ? encoded.dictionary : '';
-      const take = () => pass(encoded ? { ...msg, payload: contentOf(encoded) } : msg, send, done);
-      if (missing() === '' && !waiting.isBehind(topic)) return take();
+      const hash = encoded?.dictionary ?? '';
+      const missing = () => (hash !== '' && !dictionaries.get(hash) ? hash : '');
+      const contents = () => (encoded ? { ...msg, payload: contentOf(encoded) } : msg);
+      /** @type {string | null} */
+      let known = null;
+      const lane = () => {
+        if (known === null && missing() === '') known = laneIn(msg, contents);
+        return known ?? '';
+      };
+      const message = { topic: String(msg.topic ?? ''), hash, lane };
+      const take = () => {
+        const whole = contents();
+        const opened = open(whole, values.historySuffix);
+        known = laneOf(opened.key);
+        waiting.passed(message);
+        deliver(opened, opened.envelope !== null, whole, send, done);
+      };
+      if (missing() === '' && !waiting.isBehind(message)) return take();
       const guarded = () => {
         try {
           take();
@@ -98,7 +126,7 @@ module.exports = function (RED) {
           done(asError(error));
         }
       };
-      waiting.add({ topic, bytes: bytesOf(msg.payload), missing, take: guarded, fail: done });
+      waiting.add({ ...message, bytes: bytesOf(msg.payload), missing, take: guarded, fail: done });
     });
 
     /** @param {import('./lib/unbatch/payload-encoding').Encoded} encoded whose dictionary is known */
@@ -106,16 +134,6 @@ module.exports = function (RED) {
       const { format, encoding, dictionary, bytes } = encoded;
       if (format > LAST_FORMAT) throw new EnvelopeError(`The envelope has the unknown format ${format}.`);
       return encoding ? decompress(encoded, dictionary ? dictionaries.get(dictionary) : undefined) : bytes;
-    };
-
-    /**
-     * @param {any} msg with NDJSON, or a single record
-     * @param {(msg: any) => void} send
-     * @param {(error?: Error) => void} done
-     */
-    const pass = (msg, send, done) => {
-      const opened = open(msg, values.historySuffix);
-      deliver(opened, opened.envelope !== null, msg, send, done);
     };
 
     /**
@@ -166,6 +184,29 @@ module.exports = function (RED) {
 
   RED.nodes.registerType('seganet-unbatch', Unbatch);
 };
+
+/**
+ * Returns whose records a message has. They have an order among themselves only.
+ * @param {import('./lib/unbatch/record-key').Key | null} key
+ * @returns {string} gateway and class, '' = unknown
+ */
+function laneOf(key) {
+  return key ? `${key.gateway}/${key.lane}` : '';
+}
+
+/**
+ * The same for a message that was not opened yet.
+ * @param {any} msg
+ * @param {() => any} contents decompresses it
+ */
+function laneIn(msg, contents) {
+  const [own] = [msg.userProperties?.['seganet-key'] ?? ''].flat();
+  try {
+    return laneOf(parseKey(own) ?? keyIn(contents().payload));
+  } catch {
+    return ''; // it fails when its turn comes
+  }
+}
 
 /** @param {unknown} payload @returns {number} about as much memory as it takes */
 function bytesOf(payload) {

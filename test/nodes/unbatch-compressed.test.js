@@ -122,8 +122,7 @@ test('a message that waits too long, or one too many, fails with the name of the
   const ends = [];
   const add = (/** @type {string} */ topic, /** @type {string} */ hash, bytes = 1) =>
     waiting.add({
-      topic,
-      bytes,
+      ...{ topic, hash, bytes, lane: () => '' },
       missing: () => hash,
       take: () => ends.push(topic),
       fail: ({ message }) => ends.push(message)
@@ -188,5 +187,179 @@ test('dictionaries survive a restart in their folder, are bounded, and a damaged
   expect(again.get(hashOf(contents[1]))).toBeUndefined();
   again.remove();
   expect(fs.existsSync(folder)).toBe(false);
-  expect(new Dictionaries('').add(contents[0])).toEqual({ hash: hashOf(contents[0]), problem: '' });
+  const known = { hash: hashOf(contents[0]), problem: '', evicted: '' };
+  expect(new Dictionaries('').add(contents[0])).toEqual(known);
+});
+
+test('keeps thousands of dictionaries in the folder and few in memory, and reports one that it removes', () => {
+  const folder = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-dictionaries-')), 'un');
+  const contents = Array.from({ length: 41 }, (_, n) => Buffer.alloc(1000, `content ${n} `));
+  const dictionaries = new Dictionaries(folder, 40, 5000);
+  for (const content of contents.slice(0, 40)) expect(dictionaries.add(content).evicted).toBe('');
+  expect([dictionaries.size, dictionaries.loaded]).toEqual([40, 5]);
+  for (const content of contents.slice(0, 40)) expect(dictionaries.get(hashOf(content))).toEqual(content);
+  expect([dictionaries.size, dictionaries.loaded]).toEqual([40, 5]);
+  expect(dictionaries.add(contents[40]).evicted).toMatch(
+    new RegExp(`^The dictionary ${hashOf(contents[0])} was removed, .* at most 40 dictionaries\\.`)
+  );
+  expect([dictionaries.size, fs.readdirSync(folder).length]).toEqual([40, 40]);
+  expect(dictionaries.get(hashOf(contents[0]))).toBeUndefined();
+  dictionaries.remove();
+});
+
+test('keeps the dictionaries of 1,000 gateways, two of each', () => {
+  const dictionaries = new Dictionaries('');
+  const contents = Array.from({ length: 2000 }, (_, n) => Buffer.from(`${n} `.repeat(200)));
+  for (const content of contents) expect(dictionaries.add(content).evicted).toBe('');
+  for (const content of contents) expect(dictionaries.get(hashOf(content))).toEqual(content);
+});
+
+test('without a folder, dictionaries are bounded by their bytes', () => {
+  const dictionaries = new Dictionaries('', 100, 2500);
+  const contents = [1, 2, 3].map((n) => Buffer.alloc(1000, `content ${n}`));
+  expect(contents.map((content) => dictionaries.add(content).evicted)).toEqual([
+    '',
+    '',
+    expect.stringMatching(new RegExp(`^The dictionary ${hashOf(contents[0])} .* 2500 bytes`))
+  ]);
+  expect([dictionaries.size, dictionaries.loaded]).toEqual([2, 2]);
+});
+
+/** What waits and what passes at one topic: a message with a dictionary, in the lane of a gateway and class. */
+function scene() {
+  const waiting = new WaitingMessages(60000);
+  const known = new Set();
+  /** @type {string[]} */
+  const ends = [];
+  const arrive = (/** @type {string} */ name, hash = '', own = '', topic = 'plant/data', bytes = 1) => {
+    const missing = () => (hash !== '' && !known.has(hash) ? hash : '');
+    const message = { topic, hash, lane: () => (missing() === '' ? own : '') };
+    const take = () => {
+      ends.push(name);
+      waiting.passed(message);
+    };
+    if (missing() === '' && !waiting.isBehind(message)) return take();
+    waiting.add({
+      ...message,
+      bytes,
+      missing,
+      take,
+      fail: ({ message: why }) => ends.push(`${name}: ${why}`)
+    });
+  };
+  const learn = (/** @type {string} */ hash) => {
+    known.add(hash);
+    waiting.arrived();
+  };
+  return { waiting, ends, arrive, learn };
+}
+
+test('on a topic of several gateways, only messages wait that may be of the gateway whose dictionary is missing', () => {
+  const { ends, arrive, learn } = scene();
+  learn('B');
+  arrive('b1', 'B', 'b/3');
+  arrive('a1', 'A', 'a/3');
+  arrive('b2', 'B', 'b/3'); // has used B since before a1
+  arrive('c1', '', 'c/3'); // may be the gateway of a1
+  arrive('b3', 'B', 'b/3'); // is not c
+  arrive('c2', '', 'c/3');
+  arrive('a2', 'A', 'a/3');
+  expect(ends).toEqual(['b1', 'b2', 'b3']);
+  learn('A');
+  expect(ends).toEqual(['b1', 'b2', 'b3', 'a1', 'c1', 'c2', 'a2']);
+});
+
+test('a dictionary that is new in its lane does not let its messages pass one whose dictionary is missing', () => {
+  const { ends, arrive, learn } = scene();
+  learn('new');
+  arrive('a1', 'old', 'a/3');
+  arrive('a2', 'new', 'a/3');
+  // Another class of the gateway has used it first.
+  arrive('a3', 'new', 'a/1');
+  arrive('a4', 'new', 'a/3');
+  expect(ends).toEqual([]);
+  learn('old');
+  expect(ends).toEqual(['a1', 'a2', 'a3', 'a4']);
+});
+
+test('messages of a gateway wait behind its own that wait behind others', () => {
+  const { ends, arrive, learn, waiting } = scene();
+  learn('C');
+  arrive('c1', 'C', 'c/3');
+  arrive('a1', 'A', 'a/3');
+  arrive('c2', '', 'c/3');
+  arrive('c3', 'C', 'c/3');
+  arrive('x', '', '');
+  arrive('d1', '', 'd/3', 'other');
+  expect(ends).toEqual(['c1', 'd1']);
+  learn('A');
+  expect(ends).toEqual(['c1', 'd1', 'a1', 'c2', 'c3', 'x']);
+  expect(waiting.size).toBe(0);
+});
+
+test('a topic with many waiting messages leaves room for those of others', () => {
+  const { ends, arrive, waiting } = scene();
+  for (let i = 0; i < 1000; i++) arrive(`a${i}`, 'A', '', 'gw/a/normal');
+  for (let i = 0; i < 3; i++) arrive(`b${i}`, 'B', '', 'gw/b/normal');
+  expect(ends.map((end) => end.replace(/: Too many .*/, ' failed'))).toEqual([
+    'a999 failed',
+    'a998 failed',
+    'a997 failed'
+  ]);
+  expect(waiting.size).toBe(1000);
+  arrive('large', 'C', '', 'gw/c/normal', 16 * 2 ** 20 - 999);
+  expect(ends).toHaveLength(4);
+  arrive('more', 'C', '', 'gw/c/normal', 2000);
+  expect(ends.at(-1)).toMatch(/^more: Too many envelopes wait/);
+  arrive('b3', 'B', '', 'gw/b/normal', 2000);
+  expect(ends.at(-1)).toMatch(/^large: Too many/);
+  waiting.close();
+  expect(waiting.size).toBe(0);
+});
+
+test("envelopes of another gateway on the topic pass one whose dictionary is missing, and the gateway's own wait", async () => {
+  const arrived = await load();
+  const other = Buffer.from(Array.from({ length: 60 }, (_, i) => line(i + 100)).join(''));
+  const theirs = (/** @type {number} */ s) => lines(s).replace('"g/1/3', '"h/1/3');
+  await outcome({ _test: 0, ...dictionary(other) });
+  expect(await outcome({ _test: 1, topic: 'a', payload: prefixed(theirs(1), other) })).toBeUndefined();
+  const mine = [
+    outcome({ _test: 2, topic: 'a', payload: prefixed(lines(2), CONTENT) }),
+    outcome({ _test: 3, topic: 'a', payload: lines(3) })
+  ];
+  expect(await outcome({ _test: 4, topic: 'a', payload: prefixed(theirs(4), other) })).toBeUndefined();
+  await until(() => arrived.length === 2);
+  await outcome({ _test: 5, ...dictionary(CONTENT) });
+  expect(await Promise.all(mine)).toEqual([undefined, undefined]);
+  await until(() => arrived.length === 4);
+  expect(sequences(arrived)).toEqual([1, 4, 2, 3]);
+});
+
+test('a message that removes a retained dictionary is no envelope', async () => {
+  await load();
+  const removes = (/** @type {string} */ topic) => outcome({ _test: topic, topic, payload: Buffer.alloc(0) });
+  expect(await removes('gw/g/dictionary/1')).toBeUndefined();
+  expect(await removes('plant/data/dictionary/g-2')).toBeUndefined();
+  expect(await removes('gw/g/normal')).toMatchObject({ message: expect.stringMatching(/is empty/) });
+});
+
+test.each([
+  ['lines that are no objects', '1\n'],
+  ['lines that are empty objects', '{}\n'],
+  ['a CBOR sequence', '\xa0'],
+  ['lines without JSON', '{\n']
+])('an envelope that inflates to 16 MiB of %s takes little time', async (_, repeated) => {
+  await load();
+  const plain = Buffer.alloc(16 * 2 ** 20, repeated, 'latin1');
+  const payload = zlib.deflateSync(plain);
+  const begin = performance.now();
+  const error = await outcome({
+    _test: 1,
+    topic: 'a',
+    payload,
+    userProperties: { 'content-encoding': 'deflate' }
+  });
+  expect(error).toMatchObject({ message: expect.stringMatching(/contains no record: .* rest was not read/) });
+  // Millions of faults would take half a minute.
+  expect(performance.now() - begin).toBeLessThan(5000);
 });

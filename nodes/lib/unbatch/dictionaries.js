@@ -7,52 +7,66 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { replaceFile } = require('../base/replace-file');
 
-/** Each has at most 32 KiB. */
-const MAX_DICTIONARIES = 256;
+/** Files in the folder. Each has at most 32 KiB, so all of them at most 256 MiB. */
+const MAX_DICTIONARIES = 8192;
+/** Contents in memory; without a folder, there are no others. */
+const MAX_MEMORY_BYTES = 8 * 1024 * 1024;
 const NAME = /^[0-9a-f]{16}$/;
 
 class Dictionaries {
-  /** The least recently used first; null = only in the folder. @type {Map<string, Buffer | null>} */
+  /** The least recently used first. @type {Set<string>} */
+  #known = new Set();
+  /** The contents in memory, the least recently used first. @type {Map<string, Buffer>} */
   #contents = new Map();
+  #bytes = 0;
   /** Those that an envelope of this run needed. @type {Set<string>} */
   #used = new Set();
   #folder;
   #max;
+  #maxBytes;
 
-  /** @param {string} folder '' = none @param {number} [max] */
-  constructor(folder, max = MAX_DICTIONARIES) {
+  /** @param {string} folder '' = none @param {number} [max] @param {number} [maxBytes] in memory */
+  constructor(folder, max = MAX_DICTIONARIES, maxBytes = MAX_MEMORY_BYTES) {
     this.#folder = folder;
     this.#max = max;
-    for (const name of this.#files()) this.#contents.set(name, null);
+    this.#maxBytes = maxBytes;
+    for (const name of this.#files()) this.#known.add(name);
     this.#limit();
   }
 
   get size() {
+    return this.#known.size;
+  }
+
+  /** Number of contents in memory. */
+  get loaded() {
     return this.#contents.size;
   }
 
   /**
    * @param {Buffer} content is copied
-   * @returns {{ hash: string, problem: string }} problem: why it is not in the folder, '' = it is, or there is none
+   * @returns {{ hash: string, problem: string, evicted: string }} problem: why it is not in the folder, '' = it is, or
+   *   there is none. evicted: a sentence about others that were removed, '' = none was
    */
   add(content) {
     const hash = hashOf(content);
-    const isNew = !this.#contents.has(hash);
-    this.#contents.delete(hash);
-    this.#contents.set(hash, Buffer.from(content));
-    this.#limit();
-    return { hash, problem: isNew ? this.#write(hash, content) : '' };
+    const isNew = !this.#known.delete(hash);
+    this.#known.add(hash);
+    const problem = isNew ? this.#write(hash, content) : '';
+    this.#load(hash, Buffer.from(content));
+    return { hash, problem, evicted: this.#limit() };
   }
 
   /** @param {string} hash @returns {Buffer | undefined} undefined = unknown */
   get(hash) {
-    if (!this.#contents.has(hash)) return undefined;
+    if (!this.#known.delete(hash)) return undefined;
     const content = this.#contents.get(hash) ?? this.#read(hash);
-    this.#contents.delete(hash);
     this.#used.delete(hash);
     if (!content) return undefined;
-    this.#contents.set(hash, content);
+    this.#known.add(hash);
     this.#used.add(hash);
+    this.#load(hash, content);
+    this.#limit();
     return content;
   }
 
@@ -74,6 +88,19 @@ class Dictionaries {
     } catch {
       return []; // there is no folder yet
     }
+  }
+
+  /** @param {string} hash @param {Buffer} content the most recently used one from now on */
+  #load(hash, content) {
+    this.#unload(hash);
+    this.#contents.set(hash, content);
+    this.#bytes += content.length;
+  }
+
+  /** @param {string} hash */
+  #unload(hash) {
+    this.#bytes -= this.#contents.get(hash)?.length ?? 0;
+    this.#contents.delete(hash);
   }
 
   /** @param {string} hash @returns {Buffer | undefined} */
@@ -98,16 +125,38 @@ class Dictionaries {
     }
   }
 
-  /** Removes those that no envelope needed first: with MQTT 3.1.1, anybody who may publish can send some. */
+  /** @returns {string} a sentence if some were removed */
   #limit() {
-    const unused = [...this.#contents.keys()].filter((hash) => !this.#used.has(hash));
-    // The latest one is about to be needed.
-    const rows = [...unused.slice(0, -1), ...this.#used, ...unused.slice(-1)];
-    for (const hash of rows.slice(0, Math.max(0, this.#contents.size - this.#max))) {
-      this.#contents.delete(hash);
-      this.#used.delete(hash);
-      if (this.#folder) fs.rmSync(path.join(this.#folder, hash), { force: true });
+    let evicted = '';
+    while (this.#known.size > this.#max || (!this.#folder && this.#bytes > this.#maxBytes)) {
+      evicted = this.#leastNeeded();
+      this.#known.delete(evicted);
+      this.#used.delete(evicted);
+      this.#unload(evicted);
+      if (this.#folder) fs.rmSync(path.join(this.#folder, evicted), { force: true });
     }
+    for (const hash of this.#contents.keys()) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.#unload(hash);
+    }
+    return evicted === ''
+      ? ''
+      : `The dictionary ${evicted} was removed, because this node keeps at most ${this.#limits()}. Envelopes that need it fail. Let several unbatch nodes share the gateways.`;
+  }
+
+  #limits() {
+    return this.#folder
+      ? `${this.#max} dictionaries`
+      : `${this.#maxBytes} bytes of them without a user folder`;
+  }
+
+  /** Those that no envelope needed go first: with MQTT 3.1.1, anybody who may publish can send some. */
+  #leastNeeded() {
+    const latest = [...this.#known].at(-1);
+    // The latest one is about to be needed.
+    for (const hash of this.#known) if (!this.#used.has(hash) && hash !== latest) return hash;
+    for (const hash of this.#known) return hash;
+    return '';
   }
 }
 

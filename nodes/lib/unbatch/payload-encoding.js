@@ -24,6 +24,8 @@ const NDJSON = 0;
 /** Number of SenML in CBOR. The first byte of the content names the format, too. */
 const LAST_FORMAT = 4;
 const MAX_DICTIONARY_BYTES = 32768;
+/** Topic of a dictionary. */
+const REMOVED = /(?:^|\/)dictionary\/(?:.*\/)?[^/]*[12]$/s;
 
 /**
  * @typedef {object} Encoded
@@ -49,6 +51,15 @@ function dictionaryIn({ payload, userProperties = {} }) {
   throw new EnvelopeError(
     `The dictionary has ${content.length} bytes; it must have 1 to ${MAX_DICTIONARY_BYTES}.`
   );
+}
+
+/**
+ * True for a message that removes a retained dictionary from the broker. Subscribers get it, too.
+ * @param {{ topic?: unknown, payload?: unknown, userProperties?: Record<string, any> }} msg
+ */
+function isRemoval({ topic, payload, userProperties = {} }) {
+  const isEmpty = types.isUint8Array(payload) && payload.length === 0;
+  return isEmpty && userProperties['seganet-key'] === undefined && REMOVED.test(String(topic ?? ''));
 }
 
 /**
@@ -183,5 +194,6 @@ module.exports = {
   NDJSON,
   decompress,
   dictionaryIn,
-  encodingOf
+  encodingOf,
+  isRemoval
 };
