@@ -1273,7 +1273,7 @@ export declare class UplinkConnection {
   enter(source: UplinkSource, writer: PublishWriter, window: InFlightWindow, spec: ExpressSpec): void;
   /**
    * Leaves the express path. Returns [identifier, batch id, bytes of the packet, …] of the packets in flight, in
-   * sending order. They stay in the window.
+   * sending order. They stay in the window. At the end is [0, batch id, 0] if a batch was taken that is not sent yet.
    * @param now ms, by the clock of sentAt() from now on
    * @param into receives the last numbers(), which contain exactly these packets; unchanged if the path was left before
    */

@@ -133,7 +133,8 @@ void UplinkConnection::OnSourceClosed() {
   LeaveExpress();
 }
 
-// Returns [identifier, batch, bytes] of each packet in flight, in the order of sending.
+// Returns [identifier, batch, bytes] of each packet in flight, in the order of sending, and [0,
+// batch, 0] of a batch that was taken and not sent.
 Napi::Value UplinkConnection::Leave(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Napi::Array flights = Napi::Array::New(env);
@@ -149,6 +150,11 @@ Napi::Value UplinkConnection::Leave(const Napi::CallbackInfo& info) {
     flights.Set(at++, entry.id);
     flights.Set(at++, static_cast<double>(entry.flight.batch));
     flights.Set(at++, entry.flight.bytes);
+  }
+  if (const uint64_t* batch = express_->unsent_batch()) {
+    flights.Set(at++, 0);
+    flights.Set(at++, static_cast<double>(*batch));
+    flights.Set(at++, 0);
   }
   // JavaScript's clock counts from elsewhere.
   const auto now_us = static_cast<int64_t>(info[0].ToNumber().DoubleValue() * 1000);

@@ -13,8 +13,14 @@ constexpr uint8_t kNoMatchingSubscribers = 0x10;
 constexpr uint8_t kFirstRefusal = 0x80;
 // A new round trip counts 1/8 in the smoothed one.
 constexpr int kSmoothing = 8;
-// Number of packets after which the clock is read again.
+// Number of packets after which the clock is read again, unless one took long.
 constexpr int kPacketsPerLook = 16;
+
+// True if making the packet takes long: its lines are encoded or compressed.
+bool IsLong(const Batch& batch, const UplinkStage& stage) {
+  const bool has_lines = batch.kind == BatchKind::kEnvelope || (batch.flags & kFlagEnvelope) != 0;
+  return has_lines && (stage.packer || stage.format != Format::kNdjson);
+}
 
 }  // namespace
 
@@ -22,6 +28,7 @@ constexpr int kPacketsPerLook = 16;
 struct Express::Attempt {
   LeaveReason reason = LeaveReason::kNone;
   bool has_no_room = false;  // for the class of the best batch
+  bool was_long = false;     // the packet was encoded or compressed
 };
 
 Express::Express(std::shared_ptr<Lanes> lanes, Outlet* outlet, ExpressOptions options)
@@ -45,20 +52,26 @@ LeaveReason Express::Pump(size_t unsent, std::string* out) {
   has_more_ = false;
   is_full_ = false;
   look_at_us_ = kNever;
+  if (unsent_reason_ != LeaveReason::kNone) return unsent_reason_;
+  bool was_long = false;
   for (int packets = 1;; ++packets) {
-    if (packets % kPacketsPerLook == 0 && (now_us = options_.clock()) > until_us) {
+    if ((was_long || packets % kPacketsPerLook == 0) && (now_us = options_.clock()) > until_us) {
       has_more_ = true;
       return LeaveReason::kNone;
     }
     if (window_->Room(true) == 0) return Blocked(now_us);
     const bool is_full = unsent + (out->size() - before) >= options_.max_unsent;
     Attempt attempt;
-    if (TakeOne(kAllClasses, now_us, is_full, &attempt, out)) continue;
+    const bool is_taken = TakeOne(kAllClasses, now_us, is_full, &attempt, out);
+    was_long = attempt.was_long;
+    if (is_taken) continue;
     if (attempt.reason != LeaveReason::kNone) return attempt.reason;
     if (!attempt.has_no_room) return Idle(now_us);
     // An overdue class goes before class 1, but must not use the places reserved for class 1. Class
     // 1 does not wait for it, nor for unsent bytes of others.
-    if (TakeOne(MaskOf(kCritical), now_us, is_full, &attempt, out)) continue;
+    const bool is_urgent_taken = TakeOne(MaskOf(kCritical), now_us, is_full, &attempt, out);
+    was_long = attempt.was_long;
+    if (is_urgent_taken) continue;
     if (attempt.reason != LeaveReason::kNone) return attempt.reason;
     is_full_ = is_full && window_->Room(false) > 0;
     return Blocked(now_us);
@@ -67,6 +80,9 @@ LeaveReason Express::Pump(size_t unsent, std::string* out) {
 
 bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attempt,
                       std::string* out) {
+  const UplinkStage* stage = nullptr;
+  size_t size = 0;
+  BatchPtr copy;
   const auto write = [&](const Batch& batch) {
     const bool is_urgent = batch.record_class == kCritical;
     // Class 1 would wait only for its own unsent bytes. They are not counted separately, so it does
@@ -75,35 +91,58 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
       attempt->has_no_room = true;
       return false;
     }
-    const UplinkStage* stage = StageOf(batch.stage);
-    size_t size = 0;
+    stage = StageOf(batch.stage);
     if (!stage || stage->format == Format::kSparkplug) {
       attempt->reason = LeaveReason::kStage;
     } else if (batch.kind == BatchKind::kRecords) {
       attempt->reason = LeaveReason::kKind;
-    } else if (size = writer_.Prepare(MessageOf(batch), *stage, options_.is_v5,
-                                      options_.retain_available);
-               size == 0) {
-      attempt->reason = LeaveReason::kTopic;
-    } else if (size > options_.max_packet) {
-      attempt->reason = LeaveReason::kSize;
+    } else if (IsLong(batch, *stage)) {
+      // Nobody else may wait for the lanes meanwhile. The batch itself may end as soon as their
+      // mutex is released, for example when the engine drops everything.
+      copy = BatchOf(EntryOf(batch), batch.record_class, batch.epoch);
+      copy->id = batch.id;
+      copy->redelivery = batch.redelivery;
+      return true;
+    } else {
+      attempt->reason = Prepare(batch, *stage, &size);
     }
     if (attempt->reason != LeaveReason::kNone) return false;
-    Flight flight;
-    flight.batch = batch.id;
-    flight.sent_us = now_us;
-    flight.bytes = static_cast<uint32_t>(size);
-    flight.is_urgent = is_urgent;
-    const uint16_t id = window_->Open(flight);
-    if (sample_id_ == 0) sample_id_ = id;
-    writer_.Write(id, batch.redelivery, out);
-    ++(batch.redelivery ? numbers_.redelivered : numbers_.published);
-    numbers_.records += batch.record_count;
+    Send(batch, size, now_us, out);
     return true;
   };
   if (!lanes_->Take(outlet_, now_us, write, /*backlog=*/false, of)) return false;
   WithdrawDemand();
-  return true;
+  if (!copy) return true;
+  attempt->was_long = true;
+  attempt->reason = Prepare(*copy, *stage, &size);
+  if (attempt->reason == LeaveReason::kNone) {
+    Send(*copy, size, now_us, out);
+    return true;
+  }
+  unsent_batch_ = copy->id;
+  unsent_reason_ = attempt->reason;
+  return false;
+}
+
+// Measures the packet of a batch. Returns why the feeder must send it.
+LeaveReason Express::Prepare(const Batch& batch, const UplinkStage& stage, size_t* size) {
+  *size = writer_.Prepare(MessageOf(batch), stage, options_.is_v5, options_.retain_available);
+  if (*size == 0) return LeaveReason::kTopic;
+  return *size > options_.max_packet ? LeaveReason::kSize : LeaveReason::kNone;
+}
+
+// Appends the prepared packet. REQUIRES: the window has room.
+void Express::Send(const Batch& batch, size_t size, int64_t now_us, std::string* out) {
+  Flight flight;
+  flight.batch = batch.id;
+  flight.sent_us = now_us;
+  flight.bytes = static_cast<uint32_t>(size);
+  flight.is_urgent = batch.record_class == kCritical;
+  const uint16_t id = window_->Open(flight);
+  if (sample_id_ == 0) sample_id_ = id;
+  writer_.Write(id, batch.redelivery, out);
+  ++(batch.redelivery ? numbers_.redelivered : numbers_.published);
+  numbers_.records += batch.record_count;
 }
 
 // No live batch is ready: raises the demand, and checks for backlog.

@@ -70,7 +70,8 @@ class Express {
   Express(std::shared_ptr<Lanes> lanes, Outlet* outlet, ExpressOptions options);
 
   // Takes the batches for which there is room, and appends their packets to `out`. `unsent`: bytes
-  // that the kernel has not accepted. The caller must send `out` regardless of the result.
+  // that the kernel has not accepted. The caller must send `out` regardless of the result. If a
+  // batch is encoded or compressed, its turn ends with the packet that takes it beyond kTurnUs.
   LeaveReason Pump(size_t unsent, std::string* out);
 
   // Handles a PUBACK. If it is a refusal, returns kRefusal and leaves the packet in flight for the
@@ -97,12 +98,21 @@ class Express {
     return lanes_->Attend(std::move(session), attendance, fd);
   }
 
+  // Returns the batch that was taken although it has no packet, because only its encoded or
+  // compressed form shows that the feeder must send it (kTopic, kSize); null = none. It is in
+  // flight for the lanes, and Pump() takes nothing after it.
+  const uint64_t* unsent_batch() const {
+    return unsent_reason_ == LeaveReason::kNone ? nullptr : &unsent_batch_;
+  }
+
   const ExpressNumbers& numbers() const { return numbers_; }
   const InFlightWindow& window() const { return *window_; }
 
  private:
   struct Attempt;
   bool TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attempt, std::string* out);
+  LeaveReason Prepare(const Batch& batch, const UplinkStage& stage, size_t* size);
+  void Send(const Batch& batch, size_t size, int64_t now_us, std::string* out);
   LeaveReason Idle(int64_t now_us);
   LeaveReason Blocked(int64_t now_us);
   const UplinkStage* StageOf(uint32_t id) const;
@@ -119,6 +129,8 @@ class Express {
   bool is_demand_raised_ = false;
   bool has_more_ = false;
   bool is_full_ = false;
+  uint64_t unsent_batch_ = 0;
+  LeaveReason unsent_reason_ = LeaveReason::kNone;
 };
 
 }  // namespace seganet

@@ -8,7 +8,9 @@ const path = require('node:path');
 const { until } = require('../../../bench/harness/broker');
 const { delivered, express, pause } = require('../../fixtures/uplink/express');
 const { stage } = require('../../fixtures/uplink/express-bench');
+const { Flag } = require('../../../native');
 const { StoreThread } = require('../../../nodes/lib/store');
+const { readEnvelope } = require('../../../nodes/lib/unbatch/unbatch');
 
 jest.setTimeout(60000);
 
@@ -40,6 +42,29 @@ test('leaves on a record larger than the Maximum Packet Size, and gives up that 
   expect(bench.failed).toEqual([large]);
   expect(broker.received).toHaveLength(2);
   await until(() => bench.problems.some(({ code }) => code === 'PACKET_TOO_LARGE'));
+  await until(() => bench.isActive);
+});
+
+test('leaves on an encoded envelope that is too large, and nothing overtakes its pieces', async () => {
+  const stage = { format: 'cbor' };
+  const manners = { granted: { maximumPacketSize: 400 } };
+  const { broker, bench } = await startAboard({ manners, more: { stage } });
+  const lines = (/** @type {number} */ from, /** @type {number} */ count) =>
+    Array.from(
+      { length: count },
+      (_, i) => `{"d":"m","t":"t","ts":1,"s":${from + i},"c":3,"p":"${'x'.repeat(50)}"}\n`
+    ).join('');
+  bench.push(3, lines(0, 2), Flag.ENVELOPE);
+  bench.push(3, lines(2, 20), Flag.ENVELOPE);
+  bench.push(3, lines(22, 2), Flag.ENVELOPE);
+  await delivered(bench);
+  expect(bench.failed).toEqual([]);
+  const numbers = broker.received.flatMap(({ payload }) =>
+    readEnvelope(payload).records.map(({ seq }) => seq)
+  );
+  expect(numbers).toEqual([...Array(24).keys()]);
+  await until(() => bench.last.acknowledged === broker.received.length);
+  expect(bench.last).toMatchObject({ redelivered: 0, failed: 0 });
   await until(() => bench.isActive);
 });
 

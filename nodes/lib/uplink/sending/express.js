@@ -176,7 +176,10 @@ class Express {
     this.restUntil = this.now() + (REST_MS[why] ?? OTHER_REST_MS);
     for (let i = 0; i < flights.length; i += 3) {
       const [id, number, bytes] = flights.slice(i, i + 3);
-      this.window.adopt(id, source ? this.taken.adopt(source, number) : null, 0, bytes);
+      const isSent = id !== 0;
+      const batch = source ? this.taken.adopt(source, number, isSent) : null;
+      if (isSent) this.window.adopt(id, batch, 0, bytes);
+      else if (batch) this.queues.add(batch);
     }
     this.sender.liveness.flying = null;
   }

@@ -60,12 +60,13 @@ class TakenBatches {
   }
 
   /**
-   * Adopts a batch of one packet that the express path took and that is in flight.
+   * Adopts a batch of one packet that the express path took.
    * @param {UplinkSource} source
    * @param {number} id
+   * @param {boolean} isSent it is in flight; otherwise it must be sent
    * @returns {TakenBatch | null} null: the engine no longer knows the batch
    */
-  adopt(source, id) {
+  adopt(source, id, isSent) {
     const batch = this.spare.pop() ?? new TakenBatch();
     let length = source.look(id, batch.buffer, batch.meta);
     if (length < EMPTY) {
@@ -77,7 +78,8 @@ class TakenBatches {
       return null;
     }
     batch.load(length, ++this.order, this.now());
-    batch.fly();
+    if (isSent) batch.fly();
+    else this.records += batch.records;
     this.live++;
     this.batches.add(batch);
     return batch;
