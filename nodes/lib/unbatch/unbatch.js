@@ -142,8 +142,8 @@ function keyIn(payload) {
 /**
  * Reads the first record, or what is in its place.
  * @param {unknown} payload
- * @returns {{ noun: Envelope['noun'], head: Item, rest: Iterator<Item> } | null} null = it has no format of an envelope,
- *   or is empty
+ * @returns {{ noun: Envelope['noun'], head: Item, rest: Iterator<Item> } | null} null = it is empty, or has no format
+ *   of an envelope
  */
 function begin(payload) {
   try {

@@ -46,9 +46,8 @@ test('leaves on a record larger than the Maximum Packet Size, and gives up that 
 });
 
 test('leaves on an encoded envelope that is too large, and nothing overtakes its pieces', async () => {
-  const stage = { format: 'cbor' };
   const manners = { granted: { maximumPacketSize: 400 } };
-  const { broker, bench } = await startAboard({ manners, more: { stage } });
+  const { broker, bench } = await startAboard({ manners, more: { stage: { format: 'cbor' } } });
   const lines = (/** @type {number} */ from, /** @type {number} */ count) =>
     Array.from(
       { length: count },

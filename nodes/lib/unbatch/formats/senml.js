@@ -27,8 +27,8 @@ const LABELS = new Map([
 ]);
 const JSON_FORMAT = '50';
 /**
- * SenML records of a pack, and elements of an array in JSON. More than members that 1 MiB of JSON can have, which is the
- * largest envelope.
+ * SenML records of a pack, and elements of an array in JSON. More than members that 1 MiB of JSON can have, which is
+ * the largest envelope.
  */
 const MAX_PACK = 262144;
 const BASE64URL = /^[A-Za-z0-9_-]*$/;
