@@ -54,10 +54,12 @@ type Allocation struct {
 	permitted map[netip.Addr]*permission
 }
 
+// permission is the relay's permission to one destination.
 type permission struct {
 	used    atomic.Int64 // Unix nanoseconds
-	granted atomic.Bool
+	granted atomic.Bool  // a packet was written after the relay's answer: WriteTo no longer blocks
 	mu      sync.Mutex
+	asking  bool // ask runs
 	waiting []waitingPacket
 }
 
@@ -199,21 +201,16 @@ func (a *Allocation) read(deliver func([]byte, netip.AddrPort)) {
 }
 
 // SendRelayed implements bind.Relay. The first packets to a new destination wait for the relay's permission, which takes
-// a round trip; a bounded number of them does, the rest is dropped.
+// a round trip; a bounded number of them does, the rest is dropped. It returns an error once the relay counts as dead.
 func (a *Allocation) SendRelayed(packets [][]byte, offset int, to netip.AddrPort) error {
+	select {
+	case <-a.dead:
+		return errSilent
+	default:
+	}
 	p := a.permission(to.Addr())
-	if !p.granted.Load() {
-		p.mu.Lock()
-		if !p.granted.Load() {
-			for _, b := range packets {
-				if len(p.waiting) < permissionQueue {
-					p.waiting = append(p.waiting, waitingPacket{append([]byte(nil), b[offset:]...), to})
-				}
-			}
-			p.mu.Unlock()
-			return nil
-		}
-		p.mu.Unlock()
+	if !p.granted.Load() && a.wait(p, packets, offset, to) {
+		return nil
 	}
 	addr := net.UDPAddrFromAddrPort(to)
 	for _, b := range packets {
@@ -222,6 +219,22 @@ func (a *Allocation) SendRelayed(packets [][]byte, offset int, to netip.AddrPort
 		}
 	}
 	return nil
+}
+
+// wait copies packets that cannot be written without blocking. It returns false if they can by now.
+func (a *Allocation) wait(p *permission, packets [][]byte, offset int, to netip.AddrPort) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.granted.Load() {
+		return false
+	}
+	for _, b := range packets {
+		if len(p.waiting) < permissionQueue {
+			p.waiting = append(p.waiting, waitingPacket{append([]byte(nil), b[offset:]...), to})
+		}
+	}
+	a.askOnce(to.Addr(), p)
+	return true
 }
 
 func (a *Allocation) send(packet []byte, to net.Addr, urgent bool) error {
@@ -234,7 +247,14 @@ func (a *Allocation) send(packet []byte, to net.Addr, urgent bool) error {
 }
 
 // Permit asks the relay to let packets of this address in.
-func (a *Allocation) Permit(ip netip.Addr) { a.permission(ip) }
+func (a *Allocation) Permit(ip netip.Addr) {
+	p := a.permission(ip)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.granted.Load() {
+		a.askOnce(ip, p)
+	}
+}
 
 func (a *Allocation) permission(ip netip.Addr) *permission {
 	a.mu.Lock()
@@ -246,10 +266,17 @@ func (a *Allocation) permission(ip netip.Addr) *permission {
 		}
 		p = &permission{}
 		a.permitted[ip] = p
-		go a.ask(ip, p)
 	}
 	p.used.Store(time.Now().UnixNano())
 	return p
+}
+
+// askOnce starts ask unless it runs. The caller holds p.mu.
+func (a *Allocation) askOnce(ip netip.Addr, p *permission) {
+	if !p.asking {
+		p.asking = true
+		go a.ask(ip, p)
+	}
 }
 
 // forgetOldest drops the destination that was not used for the longest time: a peer that names ever new addresses takes
@@ -264,35 +291,35 @@ func (a *Allocation) forgetOldest() {
 	delete(a.permitted, oldest)
 }
 
+// ask gets the relay's permission and writes what waits for it. TURN's client asks for itself at the first WriteTo to an
+// address, and that call blocks until the relay answers, up to 8 s if the relay is silent. So only ask makes it, and the
+// destination counts as granted when a packet was written: a permission that nothing has used is asked for again.
 func (a *Allocation) ask(ip netip.Addr, p *permission) {
-	// WriteTo asks once more for itself, which takes a second round trip; afterwards it does not block.
-	err := a.client.CreatePermission(&net.UDPAddr{IP: ip.AsSlice(), Port: 9})
-	if err != nil {
-		a.mu.Lock()
-		if a.permitted[ip] == p {
-			delete(a.permitted, ip) // the next packet asks again
-		}
-		a.mu.Unlock()
-		return
-	}
-	p.mu.Lock()
-	waiting := p.waiting
-	p.waiting = nil
-	p.mu.Unlock()
-	for {
-		for _, w := range waiting {
-			_, _ = a.conn.WriteTo(w.b, net.UDPAddrFromAddrPort(w.to))
-		}
+	var err error
+	for permitted, written := false, false; err == nil; permitted = true {
 		p.mu.Lock()
-		waiting = p.waiting
+		waiting := p.waiting
 		p.waiting = nil
-		if len(waiting) == 0 {
-			p.granted.Store(true)
+		if len(waiting) == 0 && permitted {
+			p.granted.Store(written)
+			p.asking = false
 			p.mu.Unlock()
 			return
 		}
 		p.mu.Unlock()
+		if len(waiting) == 0 {
+			err = a.client.CreatePermission(&net.UDPAddr{IP: ip.AsSlice(), Port: 9})
+		}
+		for _, w := range waiting {
+			if _, err = a.conn.WriteTo(w.b, net.UDPAddrFromAddrPort(w.to)); err != nil {
+				break
+			}
+			written = true
+		}
 	}
+	p.mu.Lock()
+	p.asking, p.waiting = false, nil // the next packet asks again
+	p.mu.Unlock()
 }
 
 var errSilent = errors.New("the relay does not answer")

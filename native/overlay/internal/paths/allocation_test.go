@@ -3,6 +3,7 @@ package paths
 import (
 	"context"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -31,6 +32,58 @@ func TestAPeerThatNamesManyAddressesTakesNoPlaceOfAnother(t *testing.T) {
 	}
 	if a.permitted[netip.AddrFrom4([4]byte{10, 0, 0, 5})] != nil {
 		t.Error("the destination that was not used for the longest time is still there")
+	}
+}
+
+// A relay that dies between its permission and the first packet must not stop the sender: it serves the TUN's reader, too.
+func TestAPacketToADeadRelayDoesNotWait(t *testing.T) {
+	var silent atomic.Bool
+	_, at := testRelay(t, &fakeNetwork{drop: func([]byte) bool { return silent.Load() }})
+	a, err := openAllocation(t.Context(), at, TURN{User: testUser, Password: testPassword}, noPacket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	to := netip.MustParseAddrPort("127.0.0.1:9")
+	asking := func() bool {
+		p := a.permission(to.Addr())
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.asking
+	}
+	a.Permit(to.Addr())
+	wait(t, "the relay's permission", func() bool { return !asking() })
+	send := func() error {
+		t.Helper()
+		start := time.Now()
+		err := a.SendRelayed([][]byte{[]byte("0123456789")}, 0, to)
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("a packet waited for %v", d)
+		}
+		return err
+	}
+	silent.Store(true)
+	if err := send(); err != nil {
+		t.Error(err)
+	}
+	silent.Store(false)
+	wait(t, "the packet", func() bool { return a.permission(to.Addr()).granted.Load() })
+	if err := send(); err != nil {
+		t.Error(err)
+	}
+	a.kill()
+	if err := send(); err == nil {
+		t.Error("an allocation that has ended takes packets")
+	}
+}
+
+// wait fails the test if f does not become true.
+func wait(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for start := time.Now(); !f(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("%s does not come", what)
+		}
 	}
 }
 

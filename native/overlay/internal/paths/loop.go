@@ -40,7 +40,7 @@ func (m *Manager) run(ctx context.Context) {
 
 func (m *Manager) takeMoved(r movedReport) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.release()
 	p := (*m.byKey.Load())[r.endpoint.Key()]
 	if p == nil || p.endpoint != r.endpoint {
 		return
@@ -61,14 +61,14 @@ func (m *Manager) takeMoved(r movedReport) {
 	m.setPath(p, why)
 	m.poke()
 	if p.choice.direct.IsValid() {
-		m.conf.Tunnel.Keepalive(p.key) // confirms the new address at once
+		m.keepalive(p) // confirms the new address at once
 	}
 }
 
 // tick is one look at all peers. It returns true if the next one should be soon.
 func (m *Manager) tick() (busy bool) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.release()
 	now := m.now()
 	for _, p := range m.peers {
 		if p.sleeping.Load() {
@@ -106,7 +106,7 @@ func (m *Manager) apply(p *peer, e effects, now int64) {
 	case e.promoted:
 		p.pause = 0
 		m.end(p)
-		m.conf.Tunnel.Keepalive(p.key)
+		m.keepalive(p)
 	case e.search:
 		p.pause = 0
 		if p.round == nil || p.round.ended || now-p.round.started > int64(roundFresh) {
@@ -120,17 +120,40 @@ func (m *Manager) apply(p *peer, e effects, now int64) {
 	case !dozing && !p.choice.direct.IsValid() && now >= p.next && (p.round == nil || p.round.ended || !p.round.answered):
 		m.startRound(p)
 	}
-	if e.probe {
-		p.endpoint.ProbeTrial()
-		m.conf.Tunnel.Keepalive(p.key)
-	} else if e.keepalive {
-		m.conf.Tunnel.Keepalive(p.key)
+	switch {
+	case e.probe:
+		m.later = append(m.later, func() {
+			p.endpoint.ProbeTrial()
+			m.conf.Tunnel.Keepalive(p.key)
+		})
+	case e.keepalive:
+		m.keepalive(p)
 	}
 	if e.ask {
-		m.conf.Tunnel.SendControl(p.key, m.conf.Self, encodeEcho(controlEcho, echoIgnored))
+		m.control(p, encodeEcho(controlEcho, echoIgnored))
 	}
 	if e.tell != nil {
-		m.conf.Tunnel.SendControl(p.key, m.conf.Self, encodeHear(*e.tell))
+		m.control(p, encodeHear(*e.tell))
+	}
+}
+
+// keepalive and control make the engine send once m.mu is free. The caller holds m.mu and ends with release.
+func (m *Manager) keepalive(p *peer) {
+	m.later = append(m.later, func() { m.conf.Tunnel.Keepalive(p.key) })
+}
+
+func (m *Manager) control(p *peer, message []byte) {
+	m.later = append(m.later, func() { m.conf.Tunnel.SendControl(p.key, m.conf.Self, message) })
+}
+
+// release unlocks m.mu and then makes the calls that wait in m.later. The engine may wait for the peer's sender, and the
+// other peers and the data path must not wait with it.
+func (m *Manager) release() {
+	later := m.later
+	m.later = nil
+	m.mu.Unlock()
+	for _, f := range later {
+		f()
 	}
 }
 
@@ -170,7 +193,7 @@ func (m *Manager) takeControl(from bind.Key, c control) {
 		_ = m.Signal(p.name, c.signal.Kind, c.signal.Epoch, c.signal.Data)
 	case c.hear != nil:
 		m.mu.Lock()
-		defer m.mu.Unlock()
+		defer m.release()
 		now := m.now()
 		if p.choice.hears(*c.hear, now) {
 			var e effects

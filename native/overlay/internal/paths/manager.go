@@ -90,6 +90,7 @@ type Manager struct {
 	signalling bool
 	mapped     []netip.AddrPort // outside addresses that routers map to this port
 	echoes     map[uint64]chan struct{}
+	later      []func() // calls of the engine that wait until mu is free; see release
 }
 
 type movedReport struct {

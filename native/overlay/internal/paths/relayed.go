@@ -40,9 +40,9 @@ func (m *Manager) relayChanged(ctx context.Context, a *Allocation, why string) {
 			m.offer(p)
 		}
 		m.shake(p)
-		m.conf.Tunnel.Keepalive(p.key) // the peer learns the address from an authenticated packet, too
+		m.keepalive(p) // the peer learns the address from an authenticated packet, too
 	}
-	m.mu.Unlock()
+	m.release()
 	m.poke()
 	go func() {
 		before := m.nat.Load().(NAT)

@@ -119,7 +119,7 @@ func (m *Manager) Offline(name string, offline bool) {
 func (m *Manager) NetworkChanged(what string) {
 	m.relay.reopen("the network changed: " + what)
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.release()
 	for _, p := range m.peers {
 		if p.sleeping.Load() {
 			continue
@@ -127,7 +127,7 @@ func (m *Manager) NetworkChanged(what string) {
 		m.shake(p)
 		p.pause = 0
 		m.startRound(p)
-		m.conf.Tunnel.Keepalive(p.key) // the peer hears the new address at once
+		m.keepalive(p) // the peer hears the new address at once
 	}
 }
 
