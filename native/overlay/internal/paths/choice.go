@@ -19,6 +19,9 @@ const (
 	IdleLost = 3
 	// ActiveFor is how long after its last data packet a peer counts as active.
 	ActiveFor = 5 * time.Second
+	// DoubtFor is how long after its last data packet a peer of which nothing came since is still checked often: the
+	// allocation at the relay, and the connection to the node services.
+	DoubtFor = time.Minute
 	// DropAfter is the time without data after which session, path and round of a peer are dropped.
 	DropAfter = 10 * time.Minute
 	// Grace is what an old direct path gets to prove itself after a change of address. Meanwhile the relay carries a copy

@@ -1,6 +1,7 @@
 package paths_test
 
 import (
+	"context"
 	"io"
 	"net/netip"
 	"strings"
@@ -181,6 +182,29 @@ func TestARelayDiesAndAnotherCarries(t *testing.T) {
 	start := time.Now()
 	echo(patience)
 	t.Logf("the other relay carries after %v", time.Since(start))
+}
+
+// The side that only answers has no data that could tell it that its relay has forgotten it.
+func TestASilentPairComesBackAfterItsRelayHasForgottenIt(t *testing.T) {
+	a, b, _ := pair(t, nodeOptions{relayOnly: true})
+	r := newRelay(t, "127.0.0.1:0", true, false)
+	a.paths.SetTURN(r.turn(t, "udp"))
+	b.paths.SetTURN(r.turn(t, "udp"))
+	ping(t, a, b, patience)
+	time.Sleep(paths.ActiveFor + time.Second)
+	r.stop()
+	again := newRelay(t, r.addr, true, false)
+	again.secret = r.secret
+	took := eventually(t, patience, "an answer", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _, err := a.paths.Ping(ctx, "b")
+		return err == nil
+	})
+	t.Logf("an answer after %v", took)
+	if took > 12*time.Second {
+		t.Errorf("an answer after %v", took)
+	}
 }
 
 func TestSessionsGoOnWhileTheServicesAreDown(t *testing.T) {

@@ -211,11 +211,11 @@ func (m *Manager) poke() {
 	}
 }
 
-// Busy is true while data flows to or from any peer.
+// Busy is true while data flows to or from any peer, and for a while after it if a peer may wait for an answer.
 func (m *Manager) Busy() bool {
 	now := m.now()
 	for _, p := range *m.byKey.Load() {
-		if last := p.lastData.Load(); last != 0 && now-last < int64(ActiveFor) {
+		if p.busy(now, m.conf.Metered) {
 			return true
 		}
 	}

@@ -36,6 +36,21 @@ type peer struct {
 	cachedDirect, cachedRelay netip.AddrPort // of the last run, or of before the sleep
 }
 
+// busy is true while data flows to or from the peer. If nothing of the peer has come since its last data, it is true for
+// DoubtFor: the silence may be the end of the path, and a side that only answers has no other way to notice that. Metered
+// nodes do without, as checks cost traffic. Thread safety: needs no lock.
+func (p *peer) busy(now int64, metered bool) bool {
+	last := p.lastData.Load()
+	if last == 0 {
+		return false
+	}
+	if now-last < int64(ActiveFor) {
+		return true
+	}
+	t := p.endpoint.Traffic()
+	return !metered && now-last < int64(DoubtFor) && max(t.HeardDirect, t.HeardRelay) <= last
+}
+
 // remember keeps the addresses of now for useCache.
 func (p *peer) remember() {
 	if p.choice.direct.IsValid() {

@@ -41,6 +41,7 @@ type relay struct {
 	deliver func([]byte, netip.AddrPort)
 	changed func(a *Allocation, why string) // nil: none at the moment
 	busy    func() bool                     // data flows by the relay
+	doubt   chan struct{}                   // asks hold to check the allocation at once
 
 	mu      sync.Mutex
 	turn    TURN
@@ -51,7 +52,8 @@ type relay struct {
 }
 
 func newRelay(deliver func([]byte, netip.AddrPort), busy func() bool, changed func(*Allocation, string)) *relay {
-	return &relay{deliver: deliver, changed: changed, busy: busy, again: make(chan string, 1), leaving: map[*Allocation]*time.Timer{}}
+	return &relay{deliver: deliver, changed: changed, busy: busy, again: make(chan string, 1),
+		doubt: make(chan struct{}, 1), leaving: map[*Allocation]*time.Timer{}}
 }
 
 // set replaces servers and credentials. The allocation stays if its server is still there and the user is the same: new
@@ -70,6 +72,14 @@ func (r *relay) set(t TURN) {
 func (r *relay) reopen(why string) {
 	select {
 	case r.again <- why:
+	default:
+	}
+}
+
+// check makes hold check the allocation within relayCheckBusy. It does not wait.
+func (r *relay) check() {
+	select {
+	case r.doubt <- struct{}{}:
 	default:
 	}
 }
@@ -193,8 +203,9 @@ func (r *relay) hold(ctx context.Context, a *Allocation, limit time.Duration) st
 	if limit > 0 {
 		late = time.After(limit)
 	}
-	checked, opened := time.Now(), time.Now()
+	checked, opened, doubted := time.Now(), time.Now(), false
 	for {
+		every := time.Duration(relayCheckIdle)
 		select {
 		case <-ctx.Done():
 			return "shut down"
@@ -204,6 +215,8 @@ func (r *relay) hold(ctx context.Context, a *Allocation, limit time.Duration) st
 			return ""
 		case <-a.Dead():
 			return "the connection to the relay ended"
+		case <-r.doubt:
+			doubted, every = true, relayCheckBusy
 		case now := <-tick.C:
 			if a.Server.Transport != TransportUDP && now.Sub(opened) > relayBetter {
 				if b := r.tryUDP(ctx); b != nil {
@@ -213,14 +226,17 @@ func (r *relay) hold(ctx context.Context, a *Allocation, limit time.Duration) st
 					opened = now
 				}
 			}
-			if !r.busy() && now.Sub(checked) < relayCheckIdle {
-				continue
+			if r.busy() || doubted {
+				every = 0
 			}
-			checked = now
-			if err := a.Check(relayCheckLimit); err != nil {
-				a.kill() // if no other one is granted, this one is not kept
-				return err.Error()
-			}
+		}
+		if time.Since(checked) < every {
+			continue
+		}
+		checked, doubted = time.Now(), false
+		if err := a.Check(relayCheckLimit); err != nil {
+			a.kill() // if no other one is granted, this one is not kept
+			return err.Error()
 		}
 	}
 }

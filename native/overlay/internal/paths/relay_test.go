@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"seganet.internal/overlay/internal/bind"
 )
 
 // keptRelay runs a relay's client. It returns what it announces, and its end.
@@ -52,6 +54,51 @@ func TestAnAllocationStaysWhileNoOtherOneIsGranted(t *testing.T) {
 	r.set(TURN{Servers: []Server{at}, User: testUser + "2", Password: testPassword})
 	if b := next(t, announced); b == nil || b == a || r.failure() != nil {
 		t.Fatalf("after the right password: %+v, %v", b, r.failure())
+	}
+}
+
+// The side that only answers checks its allocation seldom. An offer of the peer may mean that the relay has forgotten it.
+func TestADoubtFindsAnAllocationThatTheRelayHasForgotten(t *testing.T) {
+	s, at := testRelay(t, &fakeNetwork{})
+	r, announced, _ := keptRelay(t)
+	r.set(TURN{Servers: []Server{at}, User: testUser, Password: testPassword})
+	a := next(t, announced)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	testRelayAt(t, &fakeNetwork{}, at.Address())
+	time.Sleep(relayCheckBusy)
+	r.check()
+	start := time.Now()
+	for b := a; b == a || b == nil; b = next(t, announced) {
+		if time.Since(start) > relayCheckIdle/2 {
+			t.Fatal("the allocation is not checked")
+		}
+	}
+	if d := time.Since(start); d > relayCheckIdle/3 {
+		t.Errorf("another allocation came %v after the doubt", d)
+	}
+}
+
+func TestAPeerOfWhichNothingCameSinceItsDataIsBusyForAMinute(t *testing.T) {
+	second := int64(time.Second)
+	b := bind.New()
+	p := &peer{endpoint: b.Endpoint(bind.Key{1}, true)}
+	for _, c := range []struct {
+		name          string
+		last, now     int64
+		metered, busy bool
+	}{
+		{"no data ever", 0, 100 * second, false, false},
+		{"data just now", 100 * second, 104 * second, true, true},
+		{"silence since the data", 100 * second, 150 * second, false, true},
+		{"the same by a metered link", 100 * second, 150 * second, true, false},
+		{"a long silence", 100 * second, 161 * second, false, false},
+	} {
+		p.lastData.Store(c.last)
+		if got := p.busy(c.now, c.metered); got != c.busy {
+			t.Errorf("%s: %v", c.name, got)
+		}
 	}
 }
 

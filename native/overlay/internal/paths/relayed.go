@@ -11,8 +11,7 @@ func (m *Manager) SetTURN(t TURN) { m.relay.set(t) }
 func (m *Manager) relayBusy() bool {
 	now := m.now()
 	for _, p := range *m.byKey.Load() {
-		path := p.endpoint.Path()
-		if !path.Direct.IsValid() && now-p.lastData.Load() < int64(ActiveFor) && p.lastData.Load() != 0 {
+		if !p.endpoint.Path().Direct.IsValid() && p.busy(now, m.conf.Metered) {
 			return true
 		}
 	}

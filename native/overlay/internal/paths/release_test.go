@@ -42,7 +42,12 @@ const testUser, testPassword = "node", "secret"
 // testRelay starts a relay by UDP on loopback.
 func testRelay(t *testing.T, f *fakeNetwork) (*turn.Server, Server) {
 	t.Helper()
-	c, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	return testRelayAt(t, f, "127.0.0.1:0")
+}
+
+func testRelayAt(t *testing.T, f *fakeNetwork, at string) (*turn.Server, Server) {
+	t.Helper()
+	c, err := net.ListenPacket("udp4", at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -170,6 +170,7 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer, relayed netip.Ad
 		p.wait(m.now())
 		m.begin(p, epoch)
 		m.poke()
+		m.relay.check() // the peer may look for a path because this side's relay has forgotten it
 	}
 	if p.round.epoch != epoch {
 		// The offer is of a round that has been replaced, or the peer has started again with a clock that is behind.
