@@ -214,6 +214,14 @@ func (e *Engine) Keepalive(key Key) {
 	}
 }
 
+// Renew sends a handshake although there is a session: the peer may have lost its side of it, as after a restart, and
+// WireGuard would notice that after 15 s. WireGuard sends one each 5 s at most. It does nothing if the peer does not exist.
+func (e *Engine) Renew(key Key) {
+	if p, ok := e.dev.LookupActivePeer(key); ok {
+		_ = p.SendHandshakeInitiation(false)
+	}
+}
+
 // Active is true while WireGuard holds the peer.
 func (e *Engine) Active(key Key) bool {
 	_, ok := e.dev.LookupActivePeer(key)

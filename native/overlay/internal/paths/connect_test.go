@@ -207,6 +207,24 @@ func TestASilentPairComesBackAfterItsRelayHasForgottenIt(t *testing.T) {
 	}
 }
 
+// A peer that has started again has no session. WireGuard notices such a silence after 15 s.
+func TestASessionThatThePeerHasLostIsRenewed(t *testing.T) {
+	a, b, _ := pair(t, nodeOptions{relayOnly: true})
+	r := newRelay(t, "127.0.0.1:0", true, false)
+	a.paths.SetTURN(r.turn(t, "udp"))
+	b.paths.SetTURN(r.turn(t, "udp"))
+	ping(t, a, b, patience)
+	time.Sleep(paths.ActiveFor) // WireGuard leaves as much between two handshakes
+	b.engine.DropSession(a.public)
+	start := time.Now()
+	ping(t, a, b, patience)
+	took := time.Since(start)
+	t.Logf("an answer %v after the loss", took)
+	if took > 10*time.Second {
+		t.Errorf("an answer %v after the loss", took)
+	}
+}
+
 func TestSessionsGoOnWhileTheServicesAreDown(t *testing.T) {
 	a, b, h := pair(t, nodeOptions{})
 	r := newRelay(t, "127.0.0.1:0", true, true)

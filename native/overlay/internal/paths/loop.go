@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"seganet.internal/overlay/internal/bind"
+	"seganet.internal/overlay/internal/wire"
 )
 
 // run looks at all peers again and again: often while data flows or an address is under test, else once a second.
@@ -114,6 +115,7 @@ func (m *Manager) apply(p *peer, e effects, now int64) {
 		}
 	case e.silent && now-p.asked > int64(searchFirst):
 		p.asked = now
+		m.renew(p)
 		if p.round == nil || p.round.ended || !p.round.answered {
 			m.startRound(p)
 		}
@@ -137,9 +139,13 @@ func (m *Manager) apply(p *peer, e effects, now int64) {
 	}
 }
 
-// keepalive and control make the engine send once m.mu is free. The caller holds m.mu and ends with release.
+// keepalive, renew and control make the engine send once m.mu is free. The caller holds m.mu and ends with release.
 func (m *Manager) keepalive(p *peer) {
 	m.later = append(m.later, func() { m.conf.Tunnel.Keepalive(p.key) })
+}
+
+func (m *Manager) renew(p *peer) {
+	m.later = append(m.later, func() { m.conf.Tunnel.Renew(p.key) })
 }
 
 func (m *Manager) control(p *peer, message []byte) {
@@ -190,6 +196,12 @@ func (m *Manager) takeControl(from bind.Key, c control) {
 		}
 		m.mu.Unlock()
 	case c.signal != nil:
+		m.mu.Lock()
+		admitted := c.signal.Kind != wire.SignalOffer || p.offers.admit(m.now())
+		m.mu.Unlock()
+		if !admitted {
+			return
+		}
 		_ = m.Signal(p.name, c.signal.Kind, c.signal.Epoch, c.signal.Data)
 	case c.hear != nil:
 		m.mu.Lock()

@@ -33,6 +33,7 @@ const (
 type Tunnel interface {
 	Begin(key bind.Key)       // starts a session, or sends a keepalive
 	Keepalive(key bind.Key)   // sends a keepalive if the peer exists
+	Renew(key bind.Key)       // sends a handshake also while there is a session, if the peer exists
 	DropSession(key bind.Key) // frees the session
 	Established(key bind.Key) bool
 	SendControl(to bind.Key, self netip.Addr, message []byte) bool

@@ -147,3 +147,25 @@ func TestRelayURLs(t *testing.T) {
 		}
 	}
 }
+
+func TestOffersInsideTheSessionAreBounded(t *testing.T) {
+	var b bucket
+	admitted := func(from, to time.Duration) (n int) {
+		for at := from; at < to; at += 10 * time.Millisecond {
+			if b.admit(int64(at)) {
+				n++
+			}
+		}
+		return n
+	}
+	hour := time.Hour
+	if n := admitted(hour, hour+time.Second); n != offersAtOnce {
+		t.Errorf("%d offers at once", n)
+	}
+	if n := admitted(hour+time.Second, hour+11*time.Second); n != 10 {
+		t.Errorf("%d offers in the next 10 s", n)
+	}
+	if n := admitted(2*hour, 2*hour+500*time.Millisecond); n != offersAtOnce {
+		t.Errorf("%d offers after a pause", n)
+	}
+}

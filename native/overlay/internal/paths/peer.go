@@ -32,6 +32,7 @@ type peer struct {
 	changes  []Event
 	rtt      time.Duration
 	lastPath string
+	offers   bucket // of offers inside the session
 
 	cachedDirect, cachedRelay netip.AddrPort // of the last run, or of before the sleep
 }
@@ -49,6 +50,31 @@ func (p *peer) busy(now int64, metered bool) bool {
 	}
 	t := p.endpoint.Traffic()
 	return !metered && now-last < int64(DoubtFor) && max(t.HeardDirect, t.HeardRelay) <= last
+}
+
+const (
+	// offersAtOnce and offerEvery bound the offers that a peer may make inside the session: each one begins a round of ICE.
+	// The node services bound those that come by them.
+	offersAtOnce = 5
+	offerEvery   = time.Second
+)
+
+// bucket admits offersAtOnce events, and then one each offerEvery. The zero value is full.
+type bucket struct {
+	spent int   // events that count still
+	since int64 // when spent was last lowered
+}
+
+func (b *bucket) admit(now int64) bool {
+	if back := int((now - b.since) / int64(offerEvery)); back > 0 {
+		b.spent = max(0, b.spent-back)
+		b.since += int64(back) * int64(offerEvery)
+	}
+	if b.spent >= offersAtOnce {
+		return false
+	}
+	b.spent++
+	return true
 }
 
 // remember keeps the addresses of now for useCache.

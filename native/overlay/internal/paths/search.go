@@ -134,7 +134,7 @@ func (m *Manager) NetworkChanged(what string) {
 // Signal takes a signalling message whose sender has been verified.
 func (m *Manager) Signal(from, kind string, epoch int64, data string) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.release()
 	p := m.peers[from]
 	if p == nil {
 		return nil
@@ -188,6 +188,10 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer, relayed netip.Ad
 		m.setPath(p, "the peer named its relay address")
 	}
 	m.join(p, o)
+	t := p.endpoint.Traffic()
+	if p.begun && m.now()-max(t.HeardDirect, t.HeardRelay) > int64(relaySilent) {
+		m.renew(p) // the peer lives and may have lost the session
+	}
 	m.startSession(p)
 }
 
