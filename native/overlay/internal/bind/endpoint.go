@@ -3,6 +3,7 @@ package bind
 import (
 	"net/netip"
 	"sync/atomic"
+	"time"
 
 	"github.com/tailscale/wireguard-go/conn"
 )
@@ -114,8 +115,12 @@ func (e *Endpoint) send(bufs [][]byte, offset int) error {
 	return e.sendByPath(bufs, offset)
 }
 
+// lately is the time in which a packet of the peer must have come for a path to count as heard by sendByPath.
+const lately = int64(time.Second)
+
 // sendByPath sends by the direct path, else by the relay, else by the address under test: with no relay that is all
-// there is. A path with Both set sends two copies.
+// there is. A path with Both set sends two copies, and so does one by a relay that is silent while the address under test
+// is heard: the proof that the peer waits for would leave by the relay alone.
 func (e *Endpoint) sendByPath(bufs [][]byte, offset int) error {
 	r := e.path.Load()
 	if r == nil {
@@ -132,7 +137,7 @@ func (e *Endpoint) sendByPath(bufs [][]byte, offset int) error {
 		if err == nil {
 			e.sentRelay.Store(e.bind.Now())
 			e.txRelay.Add(size)
-			if direct == nil {
+			if direct == nil && !e.trialAlone(r) {
 				return nil
 			}
 		} else if direct == nil {
@@ -149,6 +154,15 @@ func (e *Endpoint) sendByPath(bufs [][]byte, offset int) error {
 	e.sentDirect.Store(e.bind.Now())
 	e.txDirect.Add(size)
 	return e.bind.sendDirect(bufs, offset, direct)
+}
+
+// trialAlone is true if the peer is heard directly, from an address under test, and not by the relay.
+func (e *Endpoint) trialAlone(r *route) bool {
+	if r.trial == nil {
+		return false
+	}
+	now, direct := e.bind.Now(), e.heardDirect.Load()
+	return direct != 0 && now-direct < lately && now-e.heardRelay.Load() > lately
 }
 
 func (e *Endpoint) heard(o *origin) {

@@ -14,8 +14,12 @@ const (
 	// holdBack is how long the side that does not begin waits for the other side's handshake before it sends its own.
 	// If both send at once, each forgets its own handshake over the other's, and both wait 5 s.
 	holdBack = 400 * time.Millisecond
-	// initiationRecent is how long a received handshake stops this side's own one.
+	// responseRecent is how long a response of this side stops its own initiations.
+	responseRecent = time.Second
+	// initiationRecent is how long a received initiation holds this side's own one back, and names where a response goes.
 	initiationRecent = time.Second
+	// sourcesMost is the number of addresses of recent initiations that are remembered.
+	sourcesMost = 4
 )
 
 // copiesAfter says when an unanswered handshake is repeated. The first one is often lost: the relay's permission or the
@@ -29,10 +33,27 @@ type handshake struct {
 	message    []byte // the last one, until it is too old or answered
 	made       int64  // Bind.Now of message
 	generation int
-	held       bool // waits for holdBack or for a first path
-	seen       int64
-	from       Source // of the initiation that was seen; its key is not proven
-	to         Source // where a response goes besides the path; zero: nowhere
+	held       bool         // waits for holdBack or for a first path
+	responded  int64        // Bind.Now of this side's last response
+	seen       []initiation // the latest ones of different addresses, the newest last
+	to         []Source     // where a response goes besides the path
+}
+
+// initiation is one that was received. The key of its sender is not proven, so all it may do is to delay an own
+// initiation by holdBack.
+type initiation struct {
+	at   int64
+	from Source
+}
+
+// recent returns the sources of the initiations that were seen within initiationRecent. The caller holds h.mu.
+func (h *handshake) recent(now int64) (out []Source) {
+	for _, i := range h.seen {
+		if now-i.at < int64(initiationRecent) {
+			out = append(out, i.from)
+		}
+	}
+	return out
 }
 
 func isHandshake(p []byte) bool {
@@ -45,17 +66,18 @@ func (e *Endpoint) sendHandshake(packet []byte) error {
 	h := &e.handshake
 	h.mu.Lock()
 	initiation := packet[0] == device.MessageInitiationType
-	if initiation && h.seen != 0 && now-h.seen < int64(initiationRecent) {
-		h.mu.Unlock() // the other side has begun; the copies of the answer to it go on
+	if initiation && h.responded != 0 && now-h.responded < int64(responseRecent) {
+		h.mu.Unlock() // the other side has begun, and WireGuard has authenticated it; the copies of the answer go on
 		return nil
 	}
 	h.generation++
-	h.message, h.made, h.to = slices.Clone(packet), now, Source{}
-	if !initiation && now-h.seen < int64(initiationRecent) {
-		h.to = h.from // fixed: an unproven initiation that comes later from elsewhere must not get the copies
+	h.message, h.made, h.to = slices.Clone(packet), now, nil
+	if !initiation {
+		// Which of the initiations WireGuard has authenticated is not known. Those that come later must not get the copies.
+		h.responded, h.to, h.seen = now, h.recent(now), nil
 	}
 	generation := h.generation
-	h.held = initiation && !h.begins
+	h.held = initiation && (!h.begins || len(h.recent(now)) > 0)
 	held := h.held
 	h.mu.Unlock()
 	if held {
@@ -103,8 +125,10 @@ func (e *Endpoint) transmitHandshake(generation int) {
 		return // the session lives
 	}
 	r := e.path.Load()
-	if to.Addr.IsValid() && !r.leadsTo(to) && (to.Relay || !e.bind.relayOnly.Load()) {
-		_ = e.bind.sendTo([][]byte{message}, 0, to)
+	for _, source := range to {
+		if source.Addr.IsValid() && !r.leadsTo(source) && (source.Relay || !e.bind.relayOnly.Load()) {
+			_ = e.bind.sendTo([][]byte{message}, 0, source)
+		}
 	}
 	if r == nil {
 		return
@@ -125,13 +149,15 @@ func (e *Endpoint) resendHandshake() {
 	}
 }
 
-// initiationSeen notes that the other side has begun: an own handshake that still waits is dropped.
+// initiationSeen notes that the other side may have begun: an own handshake waits for holdBack. If WireGuard authenticates
+// the initiation, its response replaces the own handshake.
 func (e *Endpoint) initiationSeen(at int64, from Source) {
 	h := &e.handshake
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.seen, h.from = at, from
-	if h.held {
-		h.held, h.message = false, nil
+	h.seen = slices.DeleteFunc(h.seen, func(i initiation) bool { return i.from == from })
+	if len(h.seen) == sourcesMost {
+		h.seen = slices.Delete(h.seen, 0, 1)
 	}
+	h.seen = append(h.seen, initiation{at, from})
 }

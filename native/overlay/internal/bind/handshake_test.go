@@ -166,3 +166,83 @@ func TestWithoutDirectPathsAResponseGoesByTheRelayAlone(t *testing.T) {
 		t.Errorf("%d copies went directly", n-1)
 	}
 }
+
+// An initiation may be forged by everyone who knows both public keys.
+func TestForgedInitiationsOnlyDelayAnOwnHandshake(t *testing.T) {
+	for _, begins := range []bool{true, false} {
+		b, r := New(), &record{}
+		b.SetRelay(r)
+		e := b.Endpoint(Key{1}, begins)
+		e.SetPath(Path{Relay: netip.MustParseAddrPort("192.0.2.1:1")})
+		_, initiation := messages()
+		forged := Source{netip.MustParseAddrPort("192.0.2.9:9"), false}
+		e.initiationSeen(b.Now(), forged)
+		start := time.Now()
+		if err := e.send([][]byte{initiation}, 0); err != nil {
+			t.Fatal(err)
+		}
+		for r.count(device.MessageInitiationType) == 0 {
+			e.initiationSeen(b.Now(), forged)
+			if time.Since(start) > 10*time.Second {
+				t.Fatalf("begins=%v: no initiation", begins)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if d := time.Since(start); d < holdBack {
+			t.Errorf("begins=%v: the own initiation left after %v, beside the other one", begins, d)
+		}
+	}
+}
+
+func TestAForgedInitiationBeforeTheResponseTakesNoCopies(t *testing.T) {
+	b, r := New(), &record{}
+	b.SetRelay(r)
+	e := b.Endpoint(Key{1}, true)
+	response, _ := messages()
+	caller, forged := netip.MustParseAddrPort("192.0.2.1:1"), netip.MustParseAddrPort("192.0.2.9:9")
+	e.initiationSeen(b.Now(), Source{caller, true})
+	e.initiationSeen(b.Now(), Source{forged, true})
+	if err := e.send([][]byte{response}, 0); err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.to[caller] == 0 {
+		t.Error("the caller gets no response")
+	}
+}
+
+// The proof that data passes directly must not leave by a relay that is dead.
+func TestASilentRelayDoesNotKeepTheProofOfATrial(t *testing.T) {
+	b, r := New(), &record{}
+	var direct atomic.Int32
+	b.SetFaults(&Faults{DropSend: func(netip.AddrPort) bool { direct.Add(1); return true }})
+	b.SetRelay(r)
+	e := b.Endpoint(Key{1}, true)
+	e.SetPath(Path{Relay: netip.MustParseAddrPort("192.0.2.1:1"), Trial: netip.MustParseAddrPort("192.0.2.2:2")})
+	data := make([]byte, 100)
+	data[0] = device.MessageTransportType
+	send := func() (copies int32) {
+		t.Helper()
+		before := direct.Load()
+		if err := e.send([][]byte{data}, 0); err != nil {
+			t.Fatal(err)
+		}
+		return direct.Load() - before
+	}
+	b.start = b.start.Add(-time.Minute)
+	if n := send(); n != 0 {
+		t.Errorf("%d copies to an address that is not heard", n)
+	}
+	e.heardDirect.Store(b.Now())
+	if n := send(); n != 1 {
+		t.Errorf("%d copies while the relay is silent", n)
+	}
+	e.heardRelay.Store(b.Now())
+	if n := send(); n != 0 {
+		t.Errorf("%d copies while the relay is heard", n)
+	}
+	if n := r.count(device.MessageTransportType); n != 3 {
+		t.Errorf("%d packets by the relay", n)
+	}
+}
