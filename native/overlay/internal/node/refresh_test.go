@@ -83,3 +83,17 @@ func TestALapsingCertificateIsAskedForAfterAReconnection(t *testing.T) {
 		t.Errorf("an older certificate replaced the newer one: %v", err)
 	}
 }
+
+func TestThePauseBeforeTheServicesAreTriedAgainIsShort(t *testing.T) {
+	seen := map[time.Duration]bool{}
+	for range 100 {
+		d := jitter(retryMost)
+		if d < retryMost/2 || d > 4*time.Second {
+			t.Fatalf("a pause of %v", d)
+		}
+		seen[d] = true
+	}
+	if len(seen) < 2 {
+		t.Error("all nodes wait for the same time")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 const (
 	// dialLimit bounds one attempt to reach the node services.
 	dialLimit = 5 * time.Second
-	// retryFirst and retryMost bound the pause between attempts; there is no last one.
+	// retryFirst and retryMost bound the pause between attempts; there is no last one. After a restart of the services,
+	// relayed pairs without a relay wait for this.
 	retryFirst = 100 * time.Millisecond
-	retryMost  = 10 * time.Second
+	retryMost  = 3 * time.Second
 	// pingBusy, pingIdle and pingMetered are how often the connection is checked; pongLimit is how long an answer may
 	// take. An outside address that changes is noticed by that alone.
 	pingBusy    = time.Second
@@ -81,11 +83,14 @@ func (n *Node) signalling(ctx context.Context) {
 		case <-n.redial:
 			pause = retryFirst
 			continue
-		case <-time.After(pause):
+		case <-time.After(jitter(pause)):
 		}
 		pause = min(pause*2, retryMost)
 	}
 }
+
+// jitter returns three to five quarters of a pause, so that the nodes of a network do not come at the same moment.
+func jitter(pause time.Duration) time.Duration { return pause*3/4 + rand.N(pause/2) }
 
 // linked is true while the node services are reached.
 func (n *Node) linked() bool {

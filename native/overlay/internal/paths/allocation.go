@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pion/stun/v4"
 	"github.com/pion/turn/v5"
 
 	"seganet.internal/overlay/internal/bind"
@@ -78,9 +79,7 @@ func openAllocation(ctx context.Context, s Server, t TURN, deliver func([]byte, 
 	conf := turn.ClientConfig{STUNServerAddr: at.String(), TURNServerAddr: at.String(), Conn: a.sock, Username: t.User,
 		Password: t.Password, Realm: Realm, LoggerFactory: quiet{}, RequestedAddressFamily: turn.RequestedAddressFamilyIPv4}
 	if a.client, err = turn.NewClient(&conf); err == nil {
-		err = a.client.Listen()
-	}
-	if err == nil {
+		go a.listen()
 		a.conn, err = a.client.AllocateWithContext(ctx)
 	}
 	if err != nil {
@@ -129,7 +128,7 @@ func (a *Allocation) dial(ctx context.Context, conf *tls.Config) (at netip.AddrP
 		c, err := net.ListenUDP(network, nil)
 		if err == nil {
 			udpbuf.Grow(c, relayBuffer)
-			a.socket = &relaySocket{UDPConn: c, control: bind.UrgentControl(at.Addr().Is4())}
+			a.socket = &relaySocket{UDPConn: c, relay: at, control: bind.UrgentControl(at.Addr().Is4())}
 			a.sock = a.socket
 		}
 		return at, err
@@ -179,6 +178,20 @@ func (s *stream) Write(p []byte) (int, error) {
 		s.failed()
 	}
 	return n, err
+}
+
+// listen hands what the relay sends to TURN's client. The client's own loop ends at the first message that it cannot
+// read, and with it the allocation.
+func (a *Allocation) listen() {
+	buf := make([]byte, 65535)
+	for {
+		n, from, err := a.sock.ReadFrom(buf)
+		if err != nil {
+			a.kill()
+			return
+		}
+		_, _ = a.client.HandleInbound(buf[:n], from)
+	}
 }
 
 func (a *Allocation) read(deliver func([]byte, netip.AddrPort)) {
@@ -308,7 +321,7 @@ func (a *Allocation) ask(ip netip.Addr, p *permission) {
 		}
 		p.mu.Unlock()
 		if len(waiting) == 0 {
-			err = a.client.CreatePermission(&net.UDPAddr{IP: ip.AsSlice(), Port: 9})
+			err = a.permit(ip)
 		}
 		for _, w := range waiting {
 			if _, err = a.conn.WriteTo(w.b, net.UDPAddrFromAddrPort(w.to)); err != nil {
@@ -324,13 +337,23 @@ func (a *Allocation) ask(ip netip.Addr, p *permission) {
 
 var errSilent = errors.New("the relay does not answer")
 
+// permit asks the relay to let packets of an address in. It asks once more if the nonce was too old (438): the client has
+// got a new one by then, and its error has no name outside. A refusal has one.
+func (a *Allocation) permit(ip netip.Addr) error {
+	to := &net.UDPAddr{IP: ip.AsSlice(), Port: 9}
+	err := a.client.CreatePermission(to)
+	var refusal *stun.TurnError
+	if err == nil || errors.As(err, &refusal) {
+		return err
+	}
+	return a.client.CreatePermission(to)
+}
+
 // Check asks the relay whether the allocation still exists. A relay that restarted answers STUN but has forgotten it, so
 // the question is one that only the allocation's owner may ask.
 func (a *Allocation) Check(limit time.Duration) error {
 	answer := make(chan error, 1)
-	go func() {
-		answer <- a.client.CreatePermission(&net.UDPAddr{IP: a.Address.Addr().AsSlice(), Port: int(a.Address.Port())})
-	}()
+	go func() { answer <- a.permit(a.Address.Addr()) }()
 	select {
 	case err := <-answer:
 		return err

@@ -1,11 +1,15 @@
 package paths
 
 import (
+	"bytes"
 	"context"
+	"net"
 	"net/netip"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/pion/stun/v4"
 )
 
 func TestAPeerThatNamesManyAddressesTakesNoPlaceOfAnother(t *testing.T) {
@@ -74,6 +78,57 @@ func TestAPacketToADeadRelayDoesNotWait(t *testing.T) {
 	a.kill()
 	if err := send(); err == nil {
 		t.Error("an allocation that has ended takes packets")
+	}
+}
+
+func TestAStaleNonceIsNotTheEndOfAnAllocation(t *testing.T) {
+	var stale atomic.Int32
+	_, at := testRelay(t, &fakeNetwork{answer: func(request []byte) []byte {
+		m := &stun.Message{Raw: append([]byte(nil), request...)}
+		var nonce stun.Nonce
+		if m.Decode() != nil || m.Type.Method != stun.MethodCreatePermission || nonce.GetFrom(m) != nil || !stale.CompareAndSwap(0, 1) {
+			return nil
+		}
+		answer, err := stun.Build(m, stun.NewType(stun.MethodCreatePermission, stun.ClassErrorResponse), stun.CodeStaleNonce, nonce)
+		if err != nil {
+			t.Error(err)
+		}
+		return answer.Raw
+	}})
+	a, err := openAllocation(t.Context(), at, TURN{User: testUser, Password: testPassword}, noPacket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if err := a.Check(10 * time.Second); err != nil || stale.Load() == 0 {
+		t.Errorf("%v, asked with a stale nonce: %v", err, stale.Load() == 1)
+	}
+}
+
+func TestDatagramsOfOthersDoNotEndAnAllocation(t *testing.T) {
+	_, at := testRelay(t, &fakeNetwork{})
+	a, err := openAllocation(t.Context(), at, TURN{User: testUser, Password: testPassword}, noPacket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	c, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	to := &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: a.socket.LocalAddr().(*net.UDPAddr).Port}
+	request, err := stun.Build(stun.TransactionID, stun.BindingRequest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range [][]byte{request.Raw, request.Raw[:20], {1}, bytes.Repeat([]byte{0x40}, 100)} {
+		if _, err := c.WriteTo(p, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Check(10 * time.Second); err != nil {
+		t.Errorf("after datagrams of an outsider: %v", err)
 	}
 }
 

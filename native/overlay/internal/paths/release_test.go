@@ -15,13 +15,20 @@ import (
 // fakeNetwork is the socket of a relay behind a network with faults.
 type fakeNetwork struct {
 	net.PacketConn
-	drop  func(request []byte) bool
-	delay func(answer []byte) time.Duration
+	drop   func(request []byte) bool
+	answer func(request []byte) []byte // instead of the relay; nil: the relay answers
+	delay  func(answer []byte) time.Duration
 }
 
 func (f *fakeNetwork) ReadFrom(p []byte) (int, net.Addr, error) {
 	for {
 		n, from, err := f.PacketConn.ReadFrom(p)
+		if err == nil && f.answer != nil {
+			if b := f.answer(p[:n]); b != nil {
+				_, _ = f.PacketConn.WriteTo(b, from)
+				continue
+			}
+		}
 		if err != nil || f.drop == nil || !f.drop(p[:n]) {
 			return n, from, err
 		}

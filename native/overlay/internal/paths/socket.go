@@ -2,6 +2,7 @@ package paths
 
 import (
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 )
@@ -18,7 +19,8 @@ const tagLength = 16
 // Thread safety: all methods may be called concurrently.
 type relaySocket struct {
 	*net.UDPConn
-	control []byte // the control message with the type of service
+	relay   netip.AddrPort // datagrams from elsewhere are skipped
+	control []byte         // the control message with the type of service
 	count   atomic.Int32
 	urgent  sync.Map // tag → nothing: packets that are being sent
 }
@@ -37,6 +39,19 @@ func (s *relaySocket) begin(p []byte) {
 func (s *relaySocket) end(p []byte) {
 	s.count.Add(-1)
 	s.urgent.Delete(tagOf(p))
+}
+
+// ReadFrom implements net.PacketConn. It returns what comes from the relay's address.
+func (s *relaySocket) ReadFrom(p []byte) (int, net.Addr, error) {
+	for {
+		n, from, err := s.ReadFromUDPAddrPort(p)
+		if err != nil {
+			return n, nil, err
+		}
+		if from = unmap(from); from == s.relay {
+			return n, net.UDPAddrFromAddrPort(from), nil
+		}
+	}
 }
 
 // WriteTo implements net.PacketConn.
