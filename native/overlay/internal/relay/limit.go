@@ -4,39 +4,40 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	shares "seganet.internal/overlay/internal/places"
 )
 
-// limitListener accepts at most max connections at once and closes idle ones.
+// limitListener accepts at most so many connections at once, of all clients and of each, and closes idle ones.
 type limitListener struct {
 	net.Listener
-	max  int
-	idle time.Duration
-	mu   sync.Mutex
-	open map[*idleConn]struct{}
+	places      *shares.Places
+	first, idle time.Duration // without the first byte; without another one
+	mu          sync.Mutex
+	open        map[*idleConn]struct{}
 }
 
-func newLimitListener(l net.Listener, max int, idle time.Duration) *limitListener {
-	return &limitListener{Listener: l, max: max, idle: idle, open: map[*idleConn]struct{}{}}
+func newLimitListener(l net.Listener, all, each int, first, idle time.Duration) *limitListener {
+	return &limitListener{Listener: l, places: shares.New(all, each), first: first, idle: idle, open: map[*idleConn]struct{}{}}
 }
 
-// Accept returns the next connection. It closes those over the limit at once.
+// Accept returns the next connection. It closes those over the limits at once.
 func (l *limitListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		ic := &idleConn{Conn: c, list: l}
+		leave, ok := l.places.Take(c.RemoteAddr().String())
+		if !ok {
+			c.Close()
+			continue
+		}
+		ic := &idleConn{Conn: c, list: l, leave: leave}
 		l.mu.Lock()
-		full := len(l.open) >= l.max
-		if !full {
-			l.open[ic] = struct{}{}
-		}
+		l.open[ic] = struct{}{}
 		l.mu.Unlock()
-		if !full {
-			return ic, nil
-		}
-		c.Close()
+		return ic, nil
 	}
 }
 
@@ -54,19 +55,30 @@ func (l *limitListener) closeAll() {
 
 type idleConn struct {
 	net.Conn
-	list *limitListener
+	list  *limitListener
+	leave func()
+	heard bool // a byte has come; owned by the reader
 }
 
 func (c *idleConn) Read(p []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(c.list.idle)); err != nil {
+	limit := c.list.first
+	if c.heard {
+		limit = c.list.idle
+	}
+	if err := c.SetReadDeadline(time.Now().Add(limit)); err != nil {
 		return 0, err
 	}
-	return c.Conn.Read(p)
+	n, err := c.Conn.Read(p)
+	c.heard = c.heard || n > 0
+	return n, err
 }
 
 func (c *idleConn) Close() error {
 	c.list.mu.Lock()
-	delete(c.list.open, c)
+	if _, ok := c.list.open[c]; ok {
+		delete(c.list.open, c)
+		c.leave()
+	}
 	c.list.mu.Unlock()
 	return c.Conn.Close()
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/pion/logging"
+	"github.com/pion/stun/v4"
 	"github.com/pion/turn/v5"
 
 	"seganet.internal/overlay/internal/identity"
@@ -32,10 +33,13 @@ const (
 
 	allocationsEach = 8         // relayed addresses of one node at once; one more ends an unused one
 	maxAllocations  = 4096      // of all nodes
-	maxConns        = 4096      // TCP and TLS connections
+	maxConns        = 4096      // TCP connections, and as many by TLS
+	maxConnsEach    = 256       // of these, of one client: an IPv4 address or an IPv6 /64, which may be a plant's NAT
 	maxLife         = time.Hour // credentials that claim to live longer, plus slack, are refused
 	lifeSlack       = 5 * time.Minute
-	tcpIdle         = 15 * time.Minute // a TCP connection without a byte is closed
+	expiredGrace    = 24 * time.Hour   // an allocation goes on for as long with credentials that have expired
+	tcpFirst        = 10 * time.Second // a TCP connection without a first byte is closed
+	tcpIdle         = 15 * time.Minute // one that falls silent later, too
 	maxUserBytes    = 300
 	bufferBytes     = 1 << 20 // of a relayed address, in each direction: packets that wait in the kernel
 )
@@ -94,7 +98,7 @@ func New(o Options) (*Server, error) {
 		conf.PacketConnConfigs = append(conf.PacketConnConfigs, turn.PacketConnConfig{PacketConn: p, RelayAddressGenerator: gen, PermissionHandler: s.permit})
 	}
 	for _, l := range o.Listeners {
-		limited := newLimitListener(l, maxConns, tcpIdle)
+		limited := newLimitListener(l, maxConns, maxConnsEach, tcpFirst, tcpIdle)
 		s.lists = append(s.lists, limited)
 		conf.ListenerConfigs = append(conf.ListenerConfigs, turn.ListenerConfig{Listener: limited, RelayAddressGenerator: gen, PermissionHandler: s.permit})
 	}
@@ -116,6 +120,9 @@ func (s *Server) Close() error {
 func (s *Server) Allocations() int { return s.places.count() }
 
 // authenticate checks "<expiry>:<node>", whose password is the HMAC of the user. The node is the unit of the quota.
+//
+// A node gets new credentials from the node services. While they are down, its allocation must go on, so expired
+// credentials do for everything but another allocation, for expiredGrace.
 func (s *Server) authenticate(ra *turn.RequestAttributes) (string, []byte, bool) {
 	expiry, node, ok := strings.Cut(ra.Username, ":")
 	if !ok || node == "" || len(ra.Username) > maxUserBytes {
@@ -123,7 +130,11 @@ func (s *Server) authenticate(ra *turn.RequestAttributes) (string, []byte, bool)
 	}
 	at, err := strconv.ParseInt(expiry, 10, 64)
 	left := time.Unix(at, 0).Sub(s.opts.Now())
-	if err != nil || left < 0 || left > maxLife+lifeSlack {
+	grace := expiredGrace
+	if ra.Method == stun.MethodAllocate {
+		grace = 0
+	}
+	if err != nil || left < -grace || left > maxLife+lifeSlack {
 		return "", nil, false
 	}
 	return node, turn.GenerateAuthKey(ra.Username, ra.Realm, Password(s.opts.Secret, ra.Username)), true

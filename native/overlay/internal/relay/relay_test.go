@@ -1,10 +1,15 @@
 package relay
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -247,12 +252,90 @@ func TestRubbishDoesNotStopTheRelay(t *testing.T) {
 	}
 }
 
+// Credentials come from the node services: relayed sessions outlive an outage of these.
+func TestAnAllocationGoesOnWithExpiredCredentials(t *testing.T) {
+	udp, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var later atomic.Int64
+	s, err := New(Options{Packets: []net.PacketConn{udp}, Public: loopback, Secret: testSecret,
+		Now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	at, u := udp.LocalAddr().String(), user("a", time.Hour)
+	_, c, err := allocate(t, at, u, Password(testSecret, u))
+	if err != nil {
+		t.Fatal(err)
+	}
+	later.Store(int64(24 * time.Hour))
+	if err := own(c); err != nil {
+		t.Errorf("23 h after the credentials' end: %v", err)
+	}
+	if pc, _, err := allocate(t, at, u, Password(testSecret, u)); err == nil {
+		pc.Close()
+		t.Error("expired credentials get another allocation")
+	}
+	later.Store(int64(26 * time.Hour))
+	if own(c) == nil {
+		t.Error("credentials that expired a day ago are accepted")
+	}
+}
+
+func TestOneClientDoesNotTakeAllConnections(t *testing.T) {
+	inner, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLimitListener(inner, 10, 1, 50*time.Millisecond, time.Minute)
+	defer l.Close()
+	accepted := make(chan net.Conn, 10)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- c
+		}
+	}()
+	dial := func(from string) net.Conn {
+		t.Helper()
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		c, err := d.Dial("tcp4", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	dial("127.0.0.1")
+	one := <-accepted
+	over := dial("127.0.0.1")
+	_ = over.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := over.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("a connection over the client's share: %v", err)
+	}
+	dial("127.0.0.2")
+	<-accepted
+	if _, err := one.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a connection without a first byte: %v", err)
+	}
+	one.Close()
+	one.Close()
+	dial("127.0.0.1")
+	<-accepted
+	l.closeAll()
+}
+
 func TestConnectionsAreBounded(t *testing.T) {
 	inner, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLimitListener(inner, 2, 50*time.Millisecond)
+	l := newLimitListener(inner, 2, 2, time.Minute, 50*time.Millisecond)
 	defer l.Close()
 	accepted := make(chan net.Conn, 10)
 	go func() {
@@ -272,8 +355,12 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
-	dial()
+	talks := dial()
+	_, _ = talks.Write([]byte{1})
 	first := <-accepted
+	if n, err := first.Read(make([]byte, 1)); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
 	dial()
 	<-accepted
 	over := dial()
