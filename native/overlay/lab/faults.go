@@ -40,12 +40,13 @@ func (l *lab) breakable() [][]fault {
 			from, to := host.next()
 			err := l.ipAtOnce(x, fmt.Sprintf("addr del %s.%d/24 dev eth0", inside, from), fmt.Sprintf("addr add %s.%d/24 dev eth0", inside, to))
 			_ = l.ipAtOnce(x, route) // fails while the link is down, whose end adds the route
-			return err
+			return errors.Join(err, l.hostMoved("n"+x, fmt.Sprintf("%s.%d", inside, to)))
 		}, nil})
 		public := &toggle{1, 3}
 		outside = append(outside, fault{x + "'s outside address changes", func() error {
 			from, to := public.next()
-			return l.ipAtOnce("n"+x, fmt.Sprintf("addr del 10.77.0.%d%d/24 dev pub", from, number), fmt.Sprintf("addr add 10.77.0.%d%d/24 dev pub", to, number))
+			err := l.ipAtOnce("n"+x, fmt.Sprintf("addr del 10.77.0.%d%d/24 dev pub", from, number), fmt.Sprintf("addr add 10.77.0.%d%d/24 dev pub", to, number))
+			return errors.Join(err, l.in("n"+x, l.self, "forget", fmt.Sprintf("10.77.0.%d%d", from, number)).Run())
 		}, nil})
 		sizes = append(sizes, fault{x + "'s MTU is 1300", func() error { return l.ip("n"+x, "link set pub mtu 1300") },
 			func() error { return l.ip("n"+x, "link set pub mtu 1500") }})

@@ -29,7 +29,7 @@ import (
 	"syscall"
 )
 
-var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "sink", "source"}
+var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "sink", "source", "forget"}
 
 func main() {
 	if len(os.Args) < 2 {

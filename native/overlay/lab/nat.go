@@ -29,6 +29,7 @@ type lab struct {
 	relays    map[string]*exec.Cmd // by namespace
 	services  *exec.Cmd
 	programs  map[string]*exec.Cmd // the nodes
+	inwards   map[string]string    // by router: its rule for packets from outside, without the host's address
 	cpu       time.Duration        // of the programs that have ended
 }
 
@@ -197,9 +198,9 @@ func (l *lab) side(host string, number int, kind string) error {
 	snat, dnat, through := "masquerade persistent", "", ""
 	switch kind {
 	case "full":
-		dnat = "iif pub udp dport 1024-65535 dnat to " + inside + ".2"
+		dnat = "iif pub udp dport 1024-65535 dnat to "
 	case "address":
-		dnat = "iif pub udp dport . ip saddr @seen dnat to " + inside + ".2"
+		dnat = "iif pub udp dport . ip saddr @seen dnat to "
 		through = "meta l4proto udp iif lan update @seen { udp sport . ip daddr timeout 60s }"
 	case "port":
 	case "symmetric":
@@ -208,6 +209,12 @@ func (l *lab) side(host string, number int, kind string) error {
 		through = "meta l4proto udp drop"
 	default:
 		return fmt.Errorf("there is no NAT of kind %q", kind)
+	}
+	if l.inwards == nil {
+		l.inwards = map[string]string{}
+	}
+	if l.inwards[router] = dnat; dnat != "" {
+		dnat += inside + ".2"
 	}
 	// The chain "local" drops what comes unasked before conntrack keeps it. Otherwise Linux gives the next mapping another
 	// port, and a port-restricted NAT becomes a symmetric one as soon as a packet of the other side was early (trap 10).
@@ -237,4 +244,19 @@ func (l *lab) side(host string, number int, kind string) error {
 // nft changes a router's rules, such as "add rule ip t through ip daddr 10.77.0.12 drop".
 func (l *lab) nft(router, rule string) error {
 	return l.in(router, append([]string{"nft"}, strings.Fields(rule)...)...).Run()
+}
+
+// hostMoved makes a router send what comes from outside to the host's other address. A router knows no host but the one
+// that opened the port.
+func (l *lab) hostMoved(router, host string) error {
+	rule := l.inwards[router]
+	if rule == "" {
+		return nil
+	}
+	c := l.in(router, "nft", "-f", "-")
+	c.Stdin = strings.NewReader("flush chain ip t inwards\nadd rule ip t inwards " + rule + host + "\n")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("nft: %w: %s", err, out)
+	}
+	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/vishvananda/netlink"
 )
 
 // tool runs one of the small programs that the lab starts in its namespaces.
@@ -35,11 +37,28 @@ func tool(name string, args []string) {
 		err = sink(args[0])
 	case "source":
 		err = source(args[0], args[1])
+	case "forget":
+		err = forget(args[0])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// forget removes the connections that came in by a former outside address. Linux forgets only those that went out by it:
+// the others would go on leaving with that address.
+func forget(outside string) error {
+	ip := net.ParseIP(outside)
+	if ip == nil {
+		return fmt.Errorf("%q is no address", outside)
+	}
+	filter := &netlink.ConntrackFilter{}
+	if err := filter.AddIP(netlink.ConntrackOrigDstIP, ip); err != nil {
+		return err
+	}
+	_, err := netlink.ConntrackDeleteFilters(netlink.ConntrackTable, netlink.FAMILY_V4, filter)
+	return err
 }
 
 func echo(at string) error {
