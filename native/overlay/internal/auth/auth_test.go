@@ -290,8 +290,21 @@ func TestRenewalKeepsEverythingButTheCertificate(t *testing.T) {
 	for range maxCertificates - 7 {
 		renew("fan")
 	}
+	// One more takes the place of the oldest one, which is revoked: the node's devices change often.
+	first := peerOf(t, s, m, c.now())
+	last := renew("pump")
+	if _, revoked := s.current().revoked[first.Serial]; !revoked {
+		t.Error("the oldest certificate is valid beside as many as a node may have")
+	}
+	if _, err := s.Renew(wire.RenewRequest{CSR: must(identity.Request(k))}, first); !isCode(err, wire.CodeDenied) {
+		t.Errorf("by a revoked certificate: %v", err)
+	}
+	m = last
+	for range maxCertificates - 1 {
+		renew("fan")
+	}
 	if _, err := s.Renew(wire.RenewRequest{CSR: must(identity.Request(k))}, peerOf(t, s, m, c.now())); !isCode(err, wire.CodeFull) {
-		t.Errorf("more than %d valid certificates: %v", maxCertificates, err)
+		t.Errorf("more than %d valid certificates and as many that are revoked: %v", maxCertificates, err)
 	}
 	// A node that was off for some weeks can still renew; after the grace it cannot.
 	c.add(5 * identity.NodeLife)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -154,7 +155,9 @@ func (s *Service) Renew(r wire.RenewRequest, peer identity.Peer) (wire.Membershi
 func (s *Service) issue(tx *bbolt.Tx, n *nodeRecord, key ed25519.PublicKey, wg [32]byte, devices []string, now time.Time) error {
 	n.Certificates = slices.DeleteFunc(n.Certificates, func(c issuedRecord) bool { return now.After(c.NotAfter) })
 	if len(n.Certificates) >= maxCertificates {
-		return &wire.Error{Code: wire.CodeFull, Text: fmt.Sprintf("The node has %d valid certificates, which is the limit. Renew when a third of the life is left.", maxCertificates)}
+		if err := retireOldest(tx, n, now); err != nil {
+			return err
+		}
 	}
 	if err := bindKeys(tx, n.Name, key, wg); err != nil {
 		return err
@@ -176,6 +179,34 @@ func (s *Service) issue(tx *bbolt.Tx, n *nodeRecord, key ed25519.PublicKey, wg [
 	n.Chain, n.Key, n.WGKey = chain, key, wg[:]
 	n.Certificates = append(n.Certificates, issuedRecord{identity.Serial(cert), cert.NotAfter})
 	return putJSON(tx.Bucket(bucketNodes), []byte(n.Name), n)
+}
+
+// retireOldest revokes the oldest certificate of a node that has as many as it may have: each change of its devices made
+// one. A node has at most maxCertificates of these on the revocation list, and all nodes together half of the list, so that
+// a node that renews without end keeps no other one from being revoked.
+func retireOldest(tx *bbolt.Tx, n *nodeRecord, now time.Time) error {
+	b := tx.Bucket(bucketRevoked)
+	all, own := 0, 0
+	err := b.ForEach(func(_, v []byte) error {
+		var r revokedRecord
+		if err := json.Unmarshal(v, &r); err != nil {
+			return err
+		}
+		all++
+		if r.Node == n.Name {
+			own++
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if own >= maxCertificates || all >= wire.MaxRevocations/2 {
+		return &wire.Error{Code: wire.CodeFull, Text: fmt.Sprintf("The node has %d valid certificates, which is the limit. Each change of its devices makes one, for 7 days. Renew when a third of the life is left.", maxCertificates)}
+	}
+	oldest := n.Certificates[0]
+	n.Certificates = n.Certificates[1:]
+	return errors.Join(putJSON(b, []byte(oldest.Serial), revokedRecord{n.Name, oldest.NotAfter}), advance(tx, now, metaRevNo, metaVersion))
 }
 
 // bindKeys gives both keys to the node. A key of another node is refused: peers find a node by its WireGuard key, so two

@@ -48,7 +48,7 @@ func runJoin(ctx context.Context, args []string, out io.Writer) error {
 	if _, err := os.Stat(filepath.Join(*state, identity.MembershipFile)); err == nil && !*again {
 		return wrongConfig(fmt.Errorf("%s holds a node that has joined already. Choose another folder with --state, or join with new keys: --again", *state))
 	}
-	keys, err := joinKeys(*state, *again)
+	keys, pending, err := joinKeys(*state, *again)
 	if err != nil {
 		return err
 	}
@@ -62,6 +62,11 @@ func runJoin(ctx context.Context, args []string, out io.Writer) error {
 	if err := identity.SaveMembership(*state, m.Membership); err != nil {
 		return err
 	}
+	if pending != "" {
+		if err := os.RemoveAll(pending); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintf(out, "This machine is %s (%s, %s). Its certificate is valid until %s.\n", m.FQDN, m.Self.Addresses[0], m.Self.Addresses[1],
 		m.Self.Certificate.NotAfter.Local().Format(time.DateTime))
 	for _, d := range m.Devices {
@@ -70,12 +75,18 @@ func runJoin(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// joinKeys keeps the keys of an attempt whose answer was lost, so that the same token works again.
-func joinKeys(dir string, fresh bool) (*identity.Keys, error) {
+// joiningFolder is the folder in the state folder with the new keys of "join --again", until the node has joined with them.
+const joiningFolder = "joining"
+
+// joinKeys keeps the keys of an attempt whose answer was lost, so that the same token works again. Fresh keys are in the
+// folder pending until the caller removes it; the node of before goes on with its own.
+func joinKeys(dir string, fresh bool) (keys *identity.Keys, pending string, err error) {
 	if fresh {
-		return identity.NewKeys()
+		pending = filepath.Join(dir, joiningFolder)
+		dir = pending
 	}
-	return identity.LoadOrCreateKeys(dir)
+	keys, err = identity.LoadOrCreateKeys(dir)
+	return keys, pending, err
 }
 
 // proof fills in the token or the JWT, or returns the certificate.

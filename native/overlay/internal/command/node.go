@@ -23,7 +23,7 @@ func runNode(ctx context.Context, args []string, out io.Writer) error {
 	f.Bool("no-tun", false, "no TUN interface, the default")
 	mtu := f.Int("mtu", 0, "MTU of the overlay in `bytes`; 1280 fits everywhere")
 	offload := f.String("offload", "auto", "segmentation offloads of the TUN: `auto`, on, off")
-	port := f.Uint("port", 0, "UDP `port`; 0 keeps the last one")
+	port := f.Uint("port", 0, "UDP `port`; 0 keeps the last one, if it is free")
 	buffers := f.Int("buffers", 0, "`bound` of each buffer pool, 64 KiB a buffer; 0 is 1024")
 	socks := f.String("socks", "", "`address` of a SOCKS5 proxy into the overlay, such as 127.0.0.1:1080")
 	devices := f.String("devices", "", "JSON `file` with the table of ordinary devices behind this node; its changes are followed")

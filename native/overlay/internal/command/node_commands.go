@@ -100,13 +100,16 @@ func runPing(ctx context.Context, args []string, out io.Writer) error {
 	}
 	defer c.Close()
 	var failed error
+	answered := 0
 	for i := range *count {
 		if i > 0 {
 			select {
 			case <-ctx.Done():
-				return nil
 			case <-time.After(*every):
 			}
+		}
+		if ctx.Err() != nil {
+			break
 		}
 		var r struct {
 			Name string  `json:"name"`
@@ -118,7 +121,14 @@ func runPing(ctx context.Context, args []string, out io.Writer) error {
 			fmt.Fprintln(out, err)
 			continue
 		}
+		answered++
 		fmt.Fprintf(out, "%s: %.2f ms, %s\n", r.Name, r.RTT, r.Path)
+	}
+	switch {
+	case answered > 0:
+		return nil
+	case failed == nil:
+		return errors.New("no ping was sent")
 	}
 	return failed
 }

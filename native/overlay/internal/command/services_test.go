@@ -89,6 +89,21 @@ func TestFromInvitationToRevocation(t *testing.T) {
 	if code, _, errs = try(append(args, "--again")...); code != exitFailure || !strings.Contains(errs, "was used") {
 		t.Errorf("the token a second time: %d %s", code, errs)
 	}
+	if code, out, errs = try("revoke", "--state", services, "hall-3"); code != exitOK {
+		t.Fatal(code, out, errs)
+	}
+	_, out, _ = try("invite", "--state", services, "--name", "hall-3", "--group", "gateways,hall")
+	line = regexp.MustCompile(`seganet-overlay (join .*)`).FindStringSubmatch(out)
+	if line == nil {
+		t.Fatal(out)
+	}
+	// The keys of the attempt before were not taken, so they do for this one.
+	if code, out, errs = try(append(strings.Fields(line[1]), "--state", node, "--again")...); code != exitOK {
+		t.Fatal(code, out, errs)
+	}
+	if _, err := os.Stat(filepath.Join(node, joiningFolder)); !os.IsNotExist(err) {
+		t.Errorf("the keys of a node that has joined are left: %v", err)
+	}
 	policy := filepath.Join(node, "policy.json")
 	if err := os.WriteFile(policy, []byte(`{"version":0,"allow":[{"from":"group:gateways","to":"*","ports":["tcp/8883"]}]}`), 0o600); err != nil {
 		t.Fatal(err)

@@ -31,17 +31,8 @@ func (n *Node) Doctor(context.Context) any {
 		"The renewal fails; check that the authentication service can be reached.")
 	add(s.Node.Signalling, "the node services answer", "They do not: "+s.ServicesError+". Sessions go on, new ones need them.")
 	add(s.Node.RelayAddress != "", "a relay is open: "+s.Node.Relay, "No relay answers: "+s.Node.RelayError)
-	switch s.Node.NAT {
-	case paths.NATBlocked:
-		add(false, "UDP passes to the outside", "It does not; everything goes by the relay over TCP. Ask for UDP to the relay's port.")
-	case paths.NATSymmetric:
-		if len(s.PortMapping.Mappings) > 0 {
-			add(true, "UDP passes; the NAT here is symmetric, and the mapped port lets peers in", "")
-			break
-		}
-		add(true, "UDP passes; the NAT here is symmetric, so peers behind strict NATs are relayed", "")
-	default:
-		add(true, "UDP passes", "")
+	if f := udpFinding(s.Node.NAT, s.Node.RelayAddress != "", len(s.PortMapping.Mappings) > 0); f.What != "" {
+		out = append(out, f)
 	}
 	add(true, "port mapping: "+s.PortMapping.Text, "")
 	if n.device != nil {
@@ -53,4 +44,21 @@ func (n *Node) Doctor(context.Context) any {
 		}
 	}
 	return map[string]any{"findings": out}
+}
+
+// udpFinding says what is known of UDP. Without a relay nothing is: the relay answers the question for the outside address.
+func udpFinding(nat paths.NAT, relay, mapped bool) Finding {
+	switch {
+	case nat == paths.NATBlocked:
+		return Finding{What: "UDP passes to the outside", Remedy: "It does not; everything goes by the relay over TCP. Ask for UDP to the relay's port."}
+	case !relay:
+		return Finding{}
+	case nat == paths.NATUnknown:
+		return Finding{OK: true, What: "whether UDP passes is not known yet"}
+	case nat == paths.NATSymmetric && mapped:
+		return Finding{OK: true, What: "UDP passes; the NAT here is symmetric, and the mapped port lets peers in"}
+	case nat == paths.NATSymmetric:
+		return Finding{OK: true, What: "UDP passes; the NAT here is symmetric, so peers behind strict NATs are relayed"}
+	}
+	return Finding{OK: true, What: "UDP passes"}
 }

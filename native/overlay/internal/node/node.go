@@ -10,12 +10,14 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/netip"
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/tailscale/wireguard-go/tun"
@@ -254,13 +256,14 @@ func (n *Node) openTunnel(device tun.Device) error {
 		},
 		Wanted: func(dst netip.Addr) { go n.wanted(dst) },
 	}
-	if conf.Port == 0 {
-		conf.Port = n.cachedPort()
+	if last := n.cachedPort(); conf.Port == 0 && last != 0 {
+		if err := freePort(last); err == nil {
+			conf.Port = last
+		} else {
+			n.log.Info("the UDP port of the last run is taken, so another one is used", "port", last, "reason", err)
+		}
 	}
 	e, err := engine.New(conf)
-	if err != nil && n.o.Port == 0 && conf.Port != 0 {
-		return fmt.Errorf("UDP port %d of the last run is taken: %w. Give another one with --port", conf.Port, err)
-	}
 	if err != nil {
 		return err
 	}
@@ -273,6 +276,24 @@ func (n *Node) openTunnel(device tun.Device) error {
 		Overlay: n.within, Interface: name, Loopback: n.onLoopback(), Metered: n.o.Metered, RelayOnly: n.o.RelayOnly, Logger: n.log,
 		Event: n.pathChanged}))
 	return nil
+}
+
+// freePort returns an error if the UDP port is taken. The engine closes the TUN if it cannot open its port, so the port is
+// tried first.
+func freePort(port uint16) error {
+	c, err := net.ListenUDP("udp4", &net.UDPAddr{Port: int(port)})
+	if err != nil {
+		return err
+	}
+	c.Close()
+	c, err = net.ListenUDP("udp6", &net.UDPAddr{Port: int(port)})
+	if err == nil {
+		c.Close()
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	return nil // a host without IPv6 has no such port
 }
 
 // inbound judges a packet of a peer. What the policy refuses is answered, so that a caller does not wait in vain.
@@ -308,18 +329,17 @@ func (n *Node) openForwards() error {
 // serveNames answers DNS at the node's own address. A node that cannot do so still runs.
 func (n *Node) serveNames(ctx context.Context, task func(func())) {
 	at := netip.AddrPortFrom(n.self().Addresses[1], 53)
-	var packets net.PacketConn
-	var streams net.Listener
-	var err error
-	if n.stack != nil {
-		if packets, err = n.stack.ListenUDP(at); err == nil {
-			streams, err = n.stack.ListenTCP(at)
+	packets, streams, err := listenNames(func() (net.PacketConn, error) {
+		if n.stack != nil {
+			return n.stack.ListenUDP(at)
 		}
-	} else {
-		if packets, err = net.ListenPacket("udp", at.String()); err == nil {
-			streams, err = net.Listen("tcp", at.String())
+		return net.ListenPacket("udp", at.String())
+	}, func() (net.Listener, error) {
+		if n.stack != nil {
+			return n.stack.ListenTCP(at)
 		}
-	}
+		return net.Listen("tcp", at.String())
+	})
 	if err != nil {
 		n.log.Warn("names are not served by DNS", "error", err)
 		return
@@ -330,6 +350,22 @@ func (n *Node) serveNames(ctx context.Context, task func(func())) {
 			n.log.Info("the system's resolver does not know the overlay's names", "reason", err)
 		}
 	}
+}
+
+// listenNames opens both sockets for DNS, or none.
+func listenNames(udp func() (net.PacketConn, error), tcp func() (net.Listener, error)) (net.PacketConn, net.Listener, error) {
+	packets, err := udp()
+	if err == nil {
+		var streams net.Listener
+		if streams, err = tcp(); err == nil {
+			return packets, streams, nil
+		}
+		packets.Close()
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w. Port 53 needs CAP_NET_BIND_SERVICE beside CAP_NET_ADMIN", err)
+	}
+	return nil, nil, err
 }
 
 func (n *Node) close() {

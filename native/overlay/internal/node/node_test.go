@@ -287,3 +287,33 @@ func TestParseOffer(t *testing.T) {
 		}
 	}
 }
+
+func TestANodeStartsThoughItsLastPortIsTaken(t *testing.T) {
+	_, _, hub, _ := network(t)
+	h, stop := run(t, hub, nil)
+	last := status(t, h).Node.Port
+	stop()
+	taken, err := net.ListenUDP("udp4", &net.UDPAddr{Port: int(last)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	h, _ = run(t, hub, nil)
+	if port := status(t, h).Node.Port; port == 0 || port == last {
+		t.Errorf("UDP port %d after %d, which is taken", port, last)
+	}
+}
+
+// A device is reached by its node, which answers.
+func TestAPingOfADeviceIsAnsweredByItsNode(t *testing.T) {
+	_, _, hub, gateway := network(t)
+	run(t, hub, nil)
+	g, _ := run(t, gateway, nil)
+	var r struct{ Name string }
+	eventually(t, "the hub answers", func() bool {
+		return g.Ask("ping", map[string]string{"name": "pump.hub"}, &r, 5*time.Second) == nil
+	})
+	if r.Name != "hub.plant.seganet.internal" {
+		t.Errorf("%q answers", r.Name)
+	}
+}

@@ -127,6 +127,9 @@ func (n *Node) Ping(ctx context.Context, name string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if parsed, err := wire.ParseFQDN(full); err == nil && parsed.Device != "" {
+		full = wire.NodeFQDN(parsed.Node, parsed.Network) // a device is reached by its node, which answers
+	}
 	if n.peers.byName(full) == nil {
 		if _, err := n.names.Resolve(ctx, full); err != nil {
 			return nil, fmt.Errorf("%s: %w", full, err)

@@ -62,7 +62,7 @@ func (s *Stack) acceptTCP(r *tcp.ForwarderRequest) {
 		out.Close()
 		return
 	}
-	ep.SocketOptions().SetKeepAlive(true)
+	keepAlive(ep)
 	in := gonet.NewTCPConn(&queue, ep)
 	pair := tcpPair(in, out)
 	defer s.pairs.add(pair)()

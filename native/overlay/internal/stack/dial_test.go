@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tailscale/wireguard-go/tun"
+	"gvisor.dev/gvisor/pkg/tcpip"
 
 	"seganet.internal/overlay/internal/stack/stacktest"
 )
@@ -161,5 +162,40 @@ func TestASessionWithoutAnAnswerEndsWhenAnotherAddressIsBetter(t *testing.T) {
 	later.Store(int64(refusalLife))
 	if !ask(20 * time.Second) {
 		t.Fatal("no answer after the refusal has expired")
+	}
+}
+
+// reversed is a connection as the other side sees it.
+type reversed struct{ net.Conn }
+
+func (r reversed) LocalAddr() net.Addr  { return r.Conn.RemoteAddr() }
+func (r reversed) RemoteAddr() net.Addr { return r.Conn.LocalAddr() }
+
+func TestConnectionsOfBothSidesAreProbedAfterAMinute(t *testing.T) {
+	a, b, _ := pair(t)
+	if err := b.Offer("tcp", 1883, echoTCP(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range addrB {
+		c, err := a.DialAddr(t.Context(), "tcp", netip.AddrPortFrom(at, 1883))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		for name, ep := range map[string]tcpip.Endpoint{"dialed": a.endpoint(c), "accepted": b.endpoint(reversed{c})} {
+			if ep == nil {
+				t.Fatalf("%s: no endpoint", name)
+			}
+			var idle tcpip.KeepaliveIdleOption
+			if err := ep.GetSockOpt(&idle); err != nil || time.Duration(idle) != time.Minute || !ep.SocketOptions().GetKeepAlive() {
+				t.Errorf("%s by %v: probed after %v: %v, %v", name, at, time.Duration(idle), ep.SocketOptions().GetKeepAlive(), err)
+			}
+		}
 	}
 }

@@ -187,6 +187,7 @@ func (s *Stack) DialAddr(ctx context.Context, network string, to netip.AddrPort)
 		if err != nil {
 			return nil, err // not a nil pointer in an interface
 		}
+		s.keepAliveOf(c)
 		return c, nil
 	case "udp":
 		remote := full(to)

@@ -53,12 +53,25 @@ class OverlayProgram {
   open() {
     if (this.#isClosed) return;
     if (this.#hasJoined()) return this.#run(nodeArguments(this.#options), {});
-    const { token } = this.#options;
+    const { folder, url, token } = this.#options;
+    if (!url) {
+      // A membership may still come, by the program's own command join.
+      this.#handlers.onProblem(
+        `This machine is no node of an overlay yet: ${folder} has no membership. To join a network, enter the address of its services, the fingerprint of its root and the token of an invitation.`
+      );
+      return this.#openLater(this.#backoff.maxMs);
+    }
     this.#run(joinArguments(this.#options), { SEGANET_OVERLAY_TOKEN: token }, () => this.open());
   }
 
   #hasJoined() {
     return fs.existsSync(path.join(this.#options.folder, 'membership.json'));
+  }
+
+  /** @param {number} ms */
+  #openLater(ms) {
+    this.#timer = setTimeout(() => this.open(), ms);
+    this.#timer.unref();
   }
 
   /**
@@ -90,8 +103,7 @@ class OverlayProgram {
       if (performance.now() - startedAt > STABLE_MS) this.#backoff.reset();
       if (code === WRONG_CONFIGURATION) this.#backoff.step = this.#backoff.maxMs;
       this.#handlers.onProblem(`seganet-overlay ${args[0]} ended (${why}). ${lastLine}`.trim());
-      this.#timer = setTimeout(() => this.open(), this.#backoff.next());
-      this.#timer.unref();
+      this.#openLater(this.#backoff.next());
     };
     child.stdin?.on('error', () => {});
     child.on('error', (error) => end(null, error.message));
