@@ -214,14 +214,17 @@ func (a *Allocation) read(deliver func([]byte, netip.AddrPort)) {
 }
 
 // SendRelayed implements bind.Relay. The first packets to a new destination wait for the relay's permission, which takes
-// a round trip; a bounded number of them does, the rest is dropped. It returns an error once the relay counts as dead.
+// a round trip; a bounded number of them does, the rest is dropped. Once the relay counts as dead, it returns an error
+// instead of a wait. A relay by UDP may be slow only, so packets to destinations that it granted go on until it is replaced.
 func (a *Allocation) SendRelayed(packets [][]byte, offset int, to netip.AddrPort) error {
+	p := a.permission(to.Addr())
 	select {
 	case <-a.dead:
-		return errSilent
+		if a.socket == nil || !p.granted.Load() {
+			return errSilent
+		}
 	default:
 	}
-	p := a.permission(to.Addr())
 	if !p.granted.Load() && a.wait(p, packets, offset, to) {
 		return nil
 	}
