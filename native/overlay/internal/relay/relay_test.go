@@ -284,13 +284,15 @@ func TestAnAllocationGoesOnWithExpiredCredentials(t *testing.T) {
 	}
 }
 
-func TestOneClientDoesNotTakeAllConnections(t *testing.T) {
+// limited listens on a free port of 127.0.0.1 and returns what it accepts.
+func limited(t *testing.T, all, each int, first, idle time.Duration) (*limitListener, <-chan net.Conn) {
+	t.Helper()
 	inner, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLimitListener(inner, 10, 1, 50*time.Millisecond, time.Minute)
-	defer l.Close()
+	l := newLimitListener(inner, all, each, first, idle)
+	t.Cleanup(func() { l.Close() })
 	accepted := make(chan net.Conn, 10)
 	go func() {
 		for {
@@ -301,10 +303,15 @@ func TestOneClientDoesNotTakeAllConnections(t *testing.T) {
 			accepted <- c
 		}
 	}()
+	return l, accepted
+}
+
+func TestOneClientDoesNotTakeAllConnections(t *testing.T) {
+	l, accepted := limited(t, 10, 1, 50*time.Millisecond, time.Minute)
 	dial := func(from string) net.Conn {
 		t.Helper()
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
-		c, err := d.Dial("tcp4", inner.Addr().String())
+		c, err := d.Dial("tcp4", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -331,24 +338,9 @@ func TestOneClientDoesNotTakeAllConnections(t *testing.T) {
 }
 
 func TestConnectionsAreBounded(t *testing.T) {
-	inner, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := newLimitListener(inner, 2, 2, time.Minute, 50*time.Millisecond)
-	defer l.Close()
-	accepted := make(chan net.Conn, 10)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			accepted <- c
-		}
-	}()
+	l, accepted := limited(t, 2, 2, time.Minute, 50*time.Millisecond)
 	dial := func() net.Conn {
-		c, err := net.Dial("tcp4", inner.Addr().String())
+		c, err := net.Dial("tcp4", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
