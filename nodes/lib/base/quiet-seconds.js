@@ -4,34 +4,46 @@
 
 /** Seconds without a change after which work is left out. */
 const STILL_S = 3;
-/** A second of work follows this many at the latest. */
-const EVERY_S = 10;
+/** From then on, each third second has a look whether something has changed, and each ninth one has the work, too. */
+const LOOK_S = 3;
+const WORK_S = 9;
+
+/** @typedef {'work' | 'look' | 'rest'} Duty of a second: all work; only what cannot wait for the work; nothing */
 
 class QuietSeconds {
   /** @type {unknown} */
   #seen;
+  /** Looks since the last change. */
   #unchanged = 0;
+  /** Seconds since work was left out for the first time. */
+  #still = 0;
 
   /**
    * Call it once a second.
-   * @param {unknown} activity changes with everything that the work depends on; a primitive value
-   * @returns {boolean} true: leave the work out this time
+   * @param {() => unknown} look returns a primitive value that changes with everything that the work depends on. NaN =
+   *   the work must not be left out
+   * @returns {Duty}
    */
-  skips(activity) {
-    if (activity !== this.#seen) {
-      this.#seen = activity;
-      this.#unchanged = 0;
-      return false;
+  next(look) {
+    if (this.#still % LOOK_S === 0) {
+      const seen = look();
+      if (seen !== this.#seen) {
+        this.#seen = seen;
+        this.stir();
+        return 'work';
+      }
+      if (++this.#unchanged <= STILL_S) return 'work';
     }
-    this.#unchanged++;
-    return this.#unchanged > STILL_S && (this.#unchanged - STILL_S) % EVERY_S !== 0;
+    const second = this.#still++;
+    if (second % LOOK_S !== 0) return 'rest';
+    return second > 0 && second % WORK_S === 0 ? 'work' : 'look';
   }
 
-  /** Something happened that no activity shows: the next seconds have their work. */
+  /** Something happened: the next seconds have their work. */
   stir() {
     this.#unchanged = 0;
+    this.#still = 0;
   }
 }
 
 exports.QuietSeconds = QuietSeconds;
-exports.EVERY_S = EVERY_S;

@@ -140,6 +140,10 @@ class CommandQueues {
     for (const device of [...this.#queues.keys()]) if (matches(device)) this.wake(device);
   }
 
+  get isEmpty() {
+    return this.#queues.size === 0;
+  }
+
   /** Call it once a second. */
   tick() {
     const now = this.#now();

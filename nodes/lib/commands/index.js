@@ -169,7 +169,12 @@ class Commands {
     this.#desk.wakeAll((device) => matchesGlob(pattern, device));
   }
 
-  /** Call it at each doorbell, and once a second. */
+  /** True if there is no command whose time may end. */
+  get isIdle() {
+    return this.#desk.isEmpty;
+  }
+
+  /** Call it at each doorbell, and once a second unless isIdle. */
   ring() {
     this.#native.take();
     if (this.#now() - this.#tickedAt < TICK_MS) return;

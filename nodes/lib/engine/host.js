@@ -113,7 +113,7 @@ class EngineHost {
     this.maxDevices = options.engine.maxDevices ?? MAX_DEVICES;
     this.#context = context;
     /** @type {Engine} */
-    this.engine = new context.native.Engine(options.engine, () => this.#onDoorbell());
+    this.engine = new context.native.Engine(options.engine, () => this.#ring());
     this.workers = this.engine.workers();
     this.acknowledge = options.engine.acknowledge ?? 'received';
     this.log = options.log && new LogLink(options.log, context);
@@ -384,8 +384,9 @@ class EngineHost {
   }
 
   tick() {
-    const isStill = !this.#spareMemory.isWaiting && this.#stillness.isStill(this);
-    const stats = isStill ? null : this.#measure();
+    const duty = this.#stillness.next(this);
+    if (duty === 'rest') return;
+    const stats = duty === 'work' ? this.#measure() : null;
     this.#onDoorbell();
     this.deliveries.tick();
     this.log?.tick();
@@ -393,6 +394,17 @@ class EngineHost {
     if (!stats) return;
     this.#spareMemory.tick(stats);
     for (const member of this.#members.values()) guard(() => member.tick(stats, this.rates), this.#onFault);
+  }
+
+  /** The doorbell of the engine. */
+  #ring() {
+    this.#stillness.stir();
+    this.#onDoorbell();
+  }
+
+  /** True if memory is returned to the system after some quiet seconds. */
+  get waitsToRelease() {
+    return this.#spareMemory.isWaiting;
   }
 
   /** @returns {EngineStats} */

@@ -14,17 +14,26 @@ class Stillness {
   /**
    * Call it once a second.
    * @param {import('./host').EngineHost} host
-   * @returns {boolean} true: nothing has changed for some seconds; false at least once in QuietSeconds.EVERY_S
+   * @returns {import('../base/quiet-seconds').Duty} of this second
    */
-  isStill(host) {
-    const { uplinks, members } = host;
-    if (uplinks.tenants || !members.every(({ isSteady }) => isSteady)) {
-      this.#quiet.stir();
-      return false;
-    }
+  next(host) {
+    return this.#quiet.next(() => this.#seen(host));
+  }
+
+  /** The engine has something for JavaScript: the next seconds have their work. */
+  stir() {
+    this.#quiet.stir();
+  }
+
+  /** @param {import('./host').EngineHost} host @returns {string | number} NaN = something waits for a time */
+  #seen(host) {
+    const { uplinks, members, commands, deliveries } = host;
+    const isSteady = members.every((member) => member.isSteady);
+    if (uplinks.tenants || !isSteady || !commands.isIdle || deliveries.size > 0 || host.waitsToRelease)
+      return NaN;
     const links = [...uplinks.links.keys()];
     this.#follow([host.plan, host.log?.state, ...members, ...links, ...links.map(({ state }) => state)]);
-    return this.#quiet.skips(`${this.#version} ${host.engine.fingerprint()}`);
+    return `${this.#version} ${host.engine.fingerprint()}`;
   }
 
   /** @param {unknown[]} reports */

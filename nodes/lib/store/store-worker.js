@@ -102,10 +102,13 @@ function fileBytesOrZero() {
   }
 }
 
+/** @returns {string | number} changes with the log, NaN = something waits for the next second */
+function activity() {
+  return sessions.isWaiting || problems.size > 0 ? NaN : store.activity || NaN;
+}
+
 function everySecond() {
-  const { activity } = store;
-  const isStill = activity !== '' && !sessions.isWaiting && problems.size === 0;
-  if (isStill && quiet.skips(activity) && !isStopping) return;
+  if (quiet.next(activity) !== 'work' && !isStopping) return;
   store.tick();
   sessions.tick();
   report();
@@ -114,10 +117,16 @@ function everySecond() {
   problems.clear();
 }
 
+/** The engine has something for the log. */
+function rung() {
+  quiet.stir();
+  store.ring();
+}
+
 /** @param {number} token */
 function attach(token) {
   try {
-    store.attach(new native.StoreSource(token, () => store.ring()));
+    store.attach(new native.StoreSource(token, rung));
     if (native.SessionSource) sessions.attach(new native.SessionSource(token, () => sessions.ring()));
     else port.postMessage({ type: 'sessions', restored: 0 });
   } catch (error) {

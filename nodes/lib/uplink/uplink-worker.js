@@ -153,8 +153,7 @@ function stopPolling() {
 }
 
 function everySecond() {
-  checkHealth();
-  if (isStill() && quiet.skips(activity())) return;
+  if (quiet.next(activity) !== 'work') return;
   for (const group of groups) group.everySecond();
   compression.everySecond();
   for (const each of problems.take()) port.postMessage({ type: 'problem', ...each });
@@ -169,9 +168,10 @@ function isStill() {
 
 /** @returns {number} changes when packets are sent, acknowledged or refused */
 function activity() {
+  checkHealth();
   let sum = commands?.activity ?? 0;
   for (const { feeder } of groups) sum += feeder.activity;
-  return sum;
+  return isStill() ? sum : NaN;
 }
 
 function checkHealth() {

@@ -2,21 +2,33 @@
 
 const { QuietSeconds } = require('../../../nodes/lib/base/quiet-seconds');
 
-/** @param {QuietSeconds} quiet @param {unknown} activity @param {number} seconds */
-function worked(quiet, activity, seconds) {
-  return Array.from({ length: seconds }, () => !quiet.skips(activity));
+/**
+ * @param {QuietSeconds} quiet @param {number} seconds @param {() => unknown} look
+ * @returns {string} a letter for the duty of each second
+ */
+function duties(quiet, seconds, look) {
+  return Array.from({ length: seconds }, () => quiet.next(look)[0]).join('');
 }
 
-test('leaves work out after three seconds without a change, and then does it each tenth second', () => {
-  const quiet = new QuietSeconds();
-  const seconds = worked(quiet, 7, 24);
-  expect(seconds.flatMap((isDone, second) => (isDone ? [second] : []))).toEqual([0, 1, 2, 3, 13, 23]);
+test('leaves work out after three seconds without a change, looks each third second and works each ninth', () => {
+  const look = jest.fn(() => 7);
+  expect(duties(new QuietSeconds(), 24, look)).toBe('wwwwlrrlrrlrrwrrlrrlrrwr');
+  expect(look).toHaveBeenCalledTimes(11);
 });
 
-test('works in the second of a change, and in the next ones', () => {
+test('works in the second of a look that finds a change, and in the next ones', () => {
   const quiet = new QuietSeconds();
-  worked(quiet, 7, 9);
-  expect(worked(quiet, 8, 5)).toEqual([true, true, true, true, false]);
+  duties(quiet, 8, () => 7);
+  expect(duties(quiet, 8, () => 8)).toBe('rrwwwwlr');
+});
+
+test('does not wait for a look after a stir', () => {
+  const quiet = new QuietSeconds();
+  duties(quiet, 9, () => 7);
   quiet.stir();
-  expect(worked(quiet, 8, 4)).toEqual([true, true, true, false]);
+  expect(duties(quiet, 5, () => 7)).toBe('wwwlr');
+});
+
+test('leaves nothing out while the look says so', () => {
+  expect(duties(new QuietSeconds(), 12, () => NaN)).toBe('w'.repeat(12));
 });

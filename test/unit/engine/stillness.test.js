@@ -8,6 +8,7 @@ function quietHost() {
   return {
     ...{ plan: {}, log: { state: {} }, members: [{ isSteady: true }, { isSteady: true }] },
     ...{ uplinks: { tenants: null, links: new Map([[link, {}]]) }, link },
+    ...{ commands: { isIdle: true }, deliveries: { size: 0 }, waitsToRelease: false },
     ...{ figures: 1, engine: { fingerprint: () => host.figures } }
   };
 }
@@ -20,11 +21,11 @@ let stillness;
 beforeEach(() => {
   host = quietHost();
   stillness = new Stillness();
-  for (let second = 0; second < 5; second++) stillness.isStill(host);
+  for (let second = 0; second < 7; second++) stillness.next(host);
 });
 
-test('is still when nothing changes', () => {
-  expect(stillness.isStill(host)).toBe(true);
+test('looks when nothing changes', () => {
+  expect(stillness.next(host)).toBe('look');
 });
 
 /** @type {[string, () => void][]} */
@@ -37,16 +38,19 @@ const changes = [
   ['a new node', () => host.members.push({ isSteady: true })],
   ['another node', () => (host.members[0] = { isSteady: true })],
   ['a node whose status changes by itself', () => (host.members[1].isSteady = false)],
-  ['tenants', () => (host.uplinks.tenants = {})]
+  ['tenants', () => (host.uplinks.tenants = {})],
+  ['a command whose time may end', () => (host.commands.isIdle = false)],
+  ['a record whose flow may not deliver it in time', () => (host.deliveries.size = 1)],
+  ['memory to release', () => (host.waitsToRelease = true)]
 ];
 
-test.each(changes)('%s: it is not', (_name, change) => {
+test.each(changes)('%s: the next look finds work', (_name, change) => {
   change();
-  expect(stillness.isStill(host)).toBe(false);
-  expect(stillness.isStill(host)).toBe(false);
+  expect([stillness.next(host), stillness.next(host)]).toEqual(['work', 'work']);
 });
 
-test('looks at all figures at least each ten seconds', () => {
-  const still = Array.from({ length: 20 }, () => stillness.isStill(host));
-  expect(still.filter((each) => !each)).toHaveLength(2);
+test('a doorbell is followed by work', () => {
+  stillness.next(host);
+  stillness.stir();
+  expect(stillness.next(host)).toBe('work');
 });
