@@ -85,7 +85,7 @@ class BrokerLink {
     return sparkplugGroup !== '';
   }
 
-  /** @returns {number} ms since the thread reported, which it does at least each ten seconds; -1 = none runs */
+  /** @returns {number} ms since the thread reported, which it does at least each nine seconds; -1 = none runs */
   get silentMs() {
     return this.#thread ? performance.now() - this.#reportedAt : -1;
   }
@@ -102,7 +102,7 @@ class BrokerLink {
     return brokers?.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
   }
 
-  /** @param {UplinkState} state on change, and at least each ten seconds */
+  /** @param {UplinkState} state on change, and at least each nine seconds */
   #follow(state) {
     this.#reportedAt = performance.now();
     this.#network.follow(state);

@@ -78,7 +78,7 @@ class LogLink {
     this.#lookAt = this.#now() + LOOK_AFTER_MS;
   }
 
-  /** @returns {number} ms since the thread reported, which it does at least each ten seconds; -1 = none runs */
+  /** @returns {number} ms since the thread reported, which it does at least each nine seconds; -1 = none runs */
   get silentMs() {
     return this.#thread ? this.#now() - this.#reportedAt : -1;
   }
@@ -187,7 +187,7 @@ class LogLink {
     this.state = { ...this.state, state: 'stopped' };
   }
 
-  /** @param {StoreState} state on change, and at least each ten seconds */
+  /** @param {StoreState} state on change, and at least each nine seconds */
   #follow(state) {
     const { state: name, code = '', reason = '' } = state;
     this.#reportedAt = this.#now();

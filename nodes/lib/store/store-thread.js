@@ -37,7 +37,7 @@ const COUNTERS = /** @type {const} */ (['commits', 'bytesWritten', 'deadRemoved'
  * The store thread of one engine, as seen from Node-RED's thread. Records never pass through this object: the store
  * thread pulls them from the engine.
  *
- * Events: 'state' {@link StoreState}, on change and at 1 Hz (each ten seconds while nothing changes); 'problem' {code,
+ * Events: 'state' {@link StoreState}, on change and at 1 Hz (each nine seconds while nothing changes); 'problem' {code,
  * reason, count}, at most once a second for a code.
  */
 class StoreThread extends EventEmitter {
