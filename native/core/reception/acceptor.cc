@@ -124,6 +124,7 @@ void Acceptor::Accept(Listener* listener) {
       // backlog. Polling would spin on it, so it stops; Sweep() tries again.
       counters_.Add(Counter::kConnectionsRefused);
       uv_poll_stop(&listener->poll);
+      sweep_.Stir();
     }
     return;
   }

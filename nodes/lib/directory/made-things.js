@@ -41,8 +41,19 @@ function knownOf(row, source, since) {
     .filter(([, at]) => at >= since);
 }
 
-/** @param {Record<string, any>} td @returns {[string, number][]} */
-const namesIn = ({ properties = {} }) => Object.keys(properties).map((name) => [name, 0]);
+/** The type of each property. One that a rule made has another one, too. */
+const PLAIN_TYPE = 'sosa:ObservableProperty';
+
+/**
+ * @param {Record<string, any>} td
+ * @returns {[string, number][]} names of properties that a rule has not made or placed
+ */
+function namesIn({ properties = {} }) {
+  const plain = Object.entries(properties).filter(([, { '@type': types }]) =>
+    [types ?? []].flat().every((/** @type {string} */ type) => type === PLAIN_TYPE)
+  );
+  return plain.map(([name]) => [name, 0]);
+}
 
 /**
  * @param {string[]} names that the records have

@@ -57,6 +57,8 @@ class Member {
   /** For a node to which devices connect. */
   #listening;
   #isOpen;
+  /** JavaScript brings its records, and knows how that goes. */
+  #isPushed;
 
   /**
    * @param {import('./host').EngineHost} host
@@ -78,6 +80,7 @@ class Member {
     this.protocol = stage.protocol ?? (stage.kind === 'source' ? 'mqtt' : 'ingest');
     this.#shown = stage.shown ?? shownRate;
     this.#isOpen = stage.isOpen;
+    this.#isPushed = /** @type {{ protocol?: string }} */ (stage.settings).protocol === 'pushed';
     this.figures = stage.figures ?? null;
     this.list = stage.list ?? null;
     this.operator = stage.operator ?? null;
@@ -320,7 +323,13 @@ class Member {
   get isSteady() {
     const { figures, list, operator, tenants, tlsState } = this;
     const isPlain = !figures && !list && !operator && !tenants && !this.#isOpen && !tlsState;
-    return isPlain && !this.#listening?.refused && !this.host.inbox.waits(this.stage) && this.#passed === 0;
+    return (
+      isPlain &&
+      !this.#isPushed &&
+      !this.#listening?.refused &&
+      !this.host.inbox.waits(this.stage) &&
+      this.#passed === 0
+    );
   }
 
   /**

@@ -6,7 +6,7 @@ const { QuietSeconds } = require('../base/quiet-seconds');
 
 class Stillness {
   #quiet = new QuietSeconds();
-  /** What other parts last reported; a new report is a new object. @type {unknown[]} */
+  /** What other parts last reported. @type {unknown[]} */
   #reports = [];
   /** Changes when #reports does. */
   #version = 0;
@@ -32,7 +32,8 @@ class Stillness {
     if (uplinks.tenants || !isSteady || !commands.isIdle || deliveries.size > 0 || host.waitsToRelease)
       return NaN;
     const links = [...uplinks.links.keys()];
-    this.#follow([host.plan, host.log?.state, ...members, ...links, ...links.map(({ state }) => state)]);
+    const states = [host.log?.state, ...links.map(({ state }) => ({ ...state, energy: null }))];
+    this.#follow([host.plan, ...members, ...links, JSON.stringify(states)]);
     return `${this.#version} ${host.engine.fingerprint()}`;
   }
 

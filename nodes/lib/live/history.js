@@ -4,6 +4,8 @@
 
 const MINUTES = 60;
 const MINUTE_MS = 60000;
+/** Longest time that the load of one reading counts for. */
+const BUSY_MS = 1500;
 
 /** Series that count: the average per second over the minute. */
 const RATES = /** @type {const} */ (['received', 'pushed', 'delivered', 'dropped']);
@@ -28,8 +30,12 @@ class History {
   #endsAt;
   /** @type {{ at: number, totals: Record<string, number> } | null} at the start of the minute */
   #begin;
-  #busy;
-  #readings;
+  /** When the minute ends. */
+  #due;
+  /** Load × ms of the minute. */
+  #busyMs;
+  /** Of the latest reading. */
+  #readAt;
 
   /**
    * @param {() => number} [now] ms, monotonic
@@ -42,8 +48,9 @@ class History {
     this.#written = 0;
     this.#endsAt = 0;
     this.#begin = null;
-    this.#busy = 0;
-    this.#readings = 0;
+    this.#due = 0;
+    this.#busyMs = 0;
+    this.#readAt = 0;
   }
 
   /** @returns {number} points written since the start: a change means a new point */
@@ -52,16 +59,21 @@ class History {
   }
 
   /**
-   * Adds a reading. Call it about once a second.
+   * Adds a reading. Call it about once a second, and now and then while nothing happens.
    * @param {EngineStats} stats
    */
   add(stats) {
     const now = this.#now();
-    this.#busy += busiest(stats);
-    this.#readings++;
-    if (!this.#begin) this.#begin = { at: now, totals: totalsOf(stats) };
+    if (!this.#begin) {
+      this.#begin = { at: now, totals: totalsOf(stats) };
+      this.#due = now + MINUTE_MS;
+      this.#readAt = now;
+    }
+    // The load of a reading is that of about the last second.
+    this.#busyMs += busiest(stats) * Math.min(now - this.#readAt, BUSY_MS);
+    this.#readAt = now;
+    if (now < this.#due) return;
     const elapsedMs = now - this.#begin.at;
-    if (elapsedMs < MINUTE_MS) return;
     const totals = totalsOf(stats);
     const { totals: before } = this.#begin;
     for (const name of RATES)
@@ -70,12 +82,13 @@ class History {
     this.#put('inMemory', sum(stats.heldRecords));
     this.#put('onDisk', sum(stats.storedRecords));
     this.#put('memoryBytes', stats.heldBytes);
-    this.#put('busy', this.#busy / this.#readings);
+    this.#put('busy', this.#busyMs / elapsedMs);
     this.#written++;
     this.#endsAt = this.#wall();
     this.#begin = { at: now, totals };
-    this.#busy = 0;
-    this.#readings = 0;
+    // A late reading does not make the next minutes late.
+    this.#due += MINUTE_MS * Math.ceil((now - this.#due + 1) / MINUTE_MS);
+    this.#busyMs = 0;
   }
 
   /**

@@ -24,8 +24,6 @@ const NDJSON = 0;
 /** Number of SenML in CBOR. The first byte of the content names the format, too. */
 const LAST_FORMAT = 4;
 const MAX_DICTIONARY_BYTES = 32768;
-/** Topic of a dictionary. */
-const REMOVED = /(?:^|\/)dictionary\/(?:.*\/)?[^/]*[12]$/s;
 
 /**
  * @typedef {object} Encoded
@@ -59,7 +57,16 @@ function dictionaryIn({ payload, userProperties = {} }) {
  */
 function isRemoval({ topic, payload, userProperties = {} }) {
   const isEmpty = types.isUint8Array(payload) && payload.length === 0;
-  return isEmpty && userProperties['seganet-key'] === undefined && REMOVED.test(String(topic ?? ''));
+  return isEmpty && userProperties['seganet-key'] === undefined && isDictionaryTopic(String(topic ?? ''));
+}
+
+/**
+ * Tells whether a topic may be that of a dictionary: the class of the batch topic, which may share its level with other
+ * text, is this word.
+ * @param {string} topic
+ */
+function isDictionaryTopic(topic) {
+  return /[12]$/.test(topic) && topic.slice(0, topic.lastIndexOf('/') + 1).includes('dictionary');
 }
 
 /**

@@ -163,7 +163,8 @@ function everySecond() {
 
 /** True if nothing waits for a time. */
 function isStill() {
-  return !health && !poll && !compression.isUsed && problems.isEmpty;
+  const mayRest = !health && !poll && !compression.isUsed && problems.isEmpty;
+  return mayRest && groups.every(({ feeder }) => feeder.sender.quotaWait === 0);
 }
 
 /** @returns {number} changes when packets are sent, acknowledged or refused */

@@ -32,8 +32,8 @@ test('looks when nothing changes', () => {
 const changes = [
   ['a figure', () => (host.figures = 2)],
   ['the plan', () => (host.plan = {})],
-  ['a report of the log', () => (host.log.state = {})],
-  ['a report of an uplink', () => (host.link.state = {})],
+  ['a report of the log', () => (host.log.state = { chunks: 1 })],
+  ['a report of an uplink', () => (host.link.state = { state: 'connecting' })],
   ['an uplink that is gone', () => host.uplinks.links.clear()],
   ['a new node', () => host.members.push({ isSteady: true })],
   ['another node', () => (host.members[0] = { isSteady: true })],
@@ -47,6 +47,12 @@ const changes = [
 test.each(changes)('%s: the next look finds work', (_name, change) => {
   change();
   expect([stillness.next(host), stillness.next(host)]).toEqual(['work', 'work']);
+});
+
+test('a report with nothing new changes nothing', () => {
+  host.link.state = { ...host.link.state, energy: { watts: 3 } };
+  host.log.state = { ...host.log.state };
+  expect(stillness.next(host)).toBe('look');
 });
 
 test('a doorbell is followed by work', () => {

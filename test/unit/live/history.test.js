@@ -74,6 +74,23 @@ test('keeps the newest 60 points, oldest first', () => {
   expect([received[0], received[59]]).toEqual([16, 75]);
 });
 
+test('weighs the load by time, and keeps its minutes, with readings that are apart', () => {
+  const { clock, history } = make();
+  const read = (/** @type {number} */ ms, /** @type {number} */ busy) => {
+    clock.at += ms;
+    history.add(stats({ placement: { workers: [{ busy }] } }));
+  };
+  read(0, 0);
+  for (let minute = 0; minute < 20; minute++) {
+    for (let second = 0; second < 10; second++) read(1000, 1);
+    for (let rest = 0; rest < 6; rest++) read(9000, 0);
+  }
+  // A reading comes each nine seconds, so a minute of 64 s is over at the next one.
+  expect(history.written).toBe(Math.floor((20 * 64) / 60));
+  const { busy } = history.view().series;
+  expect(busy.reduce((sum, each) => sum + each) / busy.length).toBeCloseTo(10 / 64, 1);
+});
+
 test('shows no negative rate after a counter has become smaller', () => {
   const { clock, history } = make();
   feed(history, clock, 60);

@@ -28,14 +28,18 @@ let driver;
 let info;
 /** @type {string[]} */
 let warnings;
+/** Number of questions for its limits. */
+let questions = 0;
 beforeEach(async () => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-l-'));
+  questions = 0;
   [info, warnings] = [{ MemoryLimit: true, SwapLimit: true, PidsLimit: true, SecurityOptions: [] }, []];
   server = http.createServer((request, response) => {
     const url = String(request.url).replace(/^\/v[\d.]+/, '').split('?')[0]; // prettier-ignore
     request.resume();
     response.setHeader('Api-Version', '1.41');
     const isMade = request.method === 'POST';
+    if (url === '/info') questions++;
     if (url === '/info') response.end(JSON.stringify(info));
     else if (url === '/version') response.end('{"Version":"27.0"}');
     else if (url === '/containers/create') response.end(JSON.stringify({ Id: 'x', Warnings: warnings }));
@@ -50,6 +54,12 @@ afterEach(async () => {
   driver.close();
   server.close().closeAllConnections();
   fs.rmSync(folder, { recursive: true, force: true });
+});
+
+test('is asked once for what it limits, for all tenants together', async () => {
+  const names = ['acme', 'beta', 'gamma', 'delta'];
+  await Promise.all(names.map((name) => driver.inspect({ ...spec, name })));
+  expect(questions).toBe(1);
 });
 
 /** @returns {Promise<import('../../../docker/tenants/lib/life/keeper').Row>} of the keeper's list */

@@ -97,7 +97,7 @@ test('stops instead of a pause if it is not to be kept warm', async () => {
 });
 
 test.each(['idle', 'asked'])(
-  'stops (%s) what the engine refuses to pause, and does not try again',
+  'stops (%s) what the engine refuses to pause, and tries again only after the next start',
   async (why) => {
     world.driver.pause = async ({ name }) => {
       world.driver.calls.push(`pause ${name}`);
@@ -112,7 +112,7 @@ test.each(['idle', 'asked'])(
       expect(world.events.at(-1)).toMatchObject({ event: 'stopped', reason: why });
       if (i === 0) expect(world.keeper.tenant('acme').reason).toMatch(/cannot be paused: .*freezer/);
     }
-    expect(callsOf('pause')).toBe(1);
+    expect(callsOf('pause')).toBe(2);
     expect(world.keeper.tenant('acme').failures).toBe(0);
   }
 );

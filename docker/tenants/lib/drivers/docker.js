@@ -45,6 +45,8 @@ class DockerDriver {
   #keepsUser;
   /** What the engine does not limit, '' = nothing; null = it was not asked yet. @type {string | null} */
   #unlimited = null;
+  /** The first question for that, which all tenants share. @type {Promise<any> | null} */
+  #asking = null;
   /** Warnings of containers that this process made, by tenant. @type {Map<string, string>} */
   #warnings = new Map();
 
@@ -178,7 +180,10 @@ class DockerDriver {
 
   /** @param {Spec} spec @returns {Promise<import('./driver').Observed>} */
   async inspect(spec) {
-    if (this.#unlimited === null) await this.#info();
+    if (this.#unlimited === null) {
+      this.#asking ??= this.#info().finally(() => (this.#asking = null));
+      await this.#asking;
+    }
     const found = await this.#client.find('GET', `/containers/${this.#container(spec)}/json`);
     if (!found) return { state: 'absent', reason: '' };
     const state = STATES[found.State.Status] ?? 'stopped';

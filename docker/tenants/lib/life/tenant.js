@@ -267,6 +267,8 @@ class Tenant {
     const began = clock.now();
     const before = this.state;
     if (before === 'running') return this.#woken('running', 0);
+    // An engine that refused once, say under load, is asked again after the next start.
+    this.#cannotPause = false;
     let release = () => {};
     try {
       if (signal.aborted) throw new Error('was stopped');

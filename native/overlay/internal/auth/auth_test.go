@@ -276,8 +276,12 @@ func TestRenewalKeepsEverythingButTheCertificate(t *testing.T) {
 		}
 		return next
 	}
-	for range 3 { // a device that goes and comes back keeps its address
+	var second wire.Membership
+	for i := range 3 { // a device that goes and comes back keeps its address
 		without := renew("fan")
+		if i == 0 {
+			second = without
+		}
 		with := renew("fan", "pump")
 		if len(without.Devices) != 1 || with.Devices[1] != m.Devices[0] || with.Devices[0] != m.Devices[1] || !slices.Equal(with.Addresses, m.Addresses) ||
 			!slices.Equal(with.Groups, m.Groups) || bytes.Equal(with.Certificate, m.Certificate) {
@@ -290,13 +294,17 @@ func TestRenewalKeepsEverythingButTheCertificate(t *testing.T) {
 	for range maxCertificates - 7 {
 		renew("fan")
 	}
-	// One more takes the place of the oldest one, which is revoked: the node's devices change often.
-	first := peerOf(t, s, m, c.now())
+	// One more takes the place of the oldest one, which is revoked: the node's devices change often. The one that the node
+	// presents stays: a node with a full disk has no other.
+	first, oldest := peerOf(t, s, m, c.now()), peerOf(t, s, second, c.now())
 	last := renew("pump")
-	if _, revoked := s.current().revoked[first.Serial]; !revoked {
+	if _, revoked := s.current().revoked[oldest.Serial]; !revoked {
 		t.Error("the oldest certificate is valid beside as many as a node may have")
 	}
-	if _, err := s.Renew(wire.RenewRequest{CSR: must(identity.Request(k))}, first); !isCode(err, wire.CodeDenied) {
+	if _, revoked := s.current().revoked[first.Serial]; revoked {
+		t.Error("the certificate that the node presented is revoked")
+	}
+	if _, err := s.Renew(wire.RenewRequest{CSR: must(identity.Request(k))}, oldest); !isCode(err, wire.CodeDenied) {
 		t.Errorf("by a revoked certificate: %v", err)
 	}
 	m = last

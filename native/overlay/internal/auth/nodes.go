@@ -111,7 +111,7 @@ func (s *Service) Join(ctx context.Context, r wire.JoinRequest, chain []*x509.Ce
 		if n.Number, err = allocate(tx, p.name, now); err != nil {
 			return err
 		}
-		if err := s.issue(tx, n, key, wg, r.Devices, now); err != nil {
+		if err := s.issue(tx, n, key, wg, r.Devices, now, ""); err != nil {
 			return err
 		}
 		m = s.membership(tx, n)
@@ -141,7 +141,7 @@ func (s *Service) Renew(r wire.RenewRequest, peer identity.Peer) (wire.Membershi
 		if n == nil || !n.Revoked.IsZero() || !slices.ContainsFunc(n.Certificates, func(c issuedRecord) bool { return c.Serial == peer.Serial }) {
 			return &wire.Error{Code: wire.CodeDenied, Text: "This certificate is not one of a current node's. Join again with a new invitation."}
 		}
-		if err := s.issue(tx, n, key, wg, r.Devices, now); err != nil {
+		if err := s.issue(tx, n, key, wg, r.Devices, now, peer.Serial); err != nil {
 			return err
 		}
 		m = s.membership(tx, n)
@@ -151,11 +151,12 @@ func (s *Service) Renew(r wire.RenewRequest, peer identity.Peer) (wire.Membershi
 	return m, err
 }
 
-// issue signs a certificate for n and writes the record.
-func (s *Service) issue(tx *bbolt.Tx, n *nodeRecord, key ed25519.PublicKey, wg [32]byte, devices []string, now time.Time) error {
+// issue signs a certificate for n and writes the record. used is the serial of the certificate that the node presents, which
+// may be the only one that it can keep on its disk; empty: none.
+func (s *Service) issue(tx *bbolt.Tx, n *nodeRecord, key ed25519.PublicKey, wg [32]byte, devices []string, now time.Time, used string) error {
 	n.Certificates = slices.DeleteFunc(n.Certificates, func(c issuedRecord) bool { return now.After(c.NotAfter) })
 	if len(n.Certificates) >= maxCertificates {
-		if err := retireOldest(tx, n, now); err != nil {
+		if err := retireOldest(tx, n, now, used); err != nil {
 			return err
 		}
 	}
@@ -181,10 +182,10 @@ func (s *Service) issue(tx *bbolt.Tx, n *nodeRecord, key ed25519.PublicKey, wg [
 	return putJSON(tx.Bucket(bucketNodes), []byte(n.Name), n)
 }
 
-// retireOldest revokes the oldest certificate of a node that has as many as it may have: each change of its devices made
-// one. A node has at most maxCertificates of these on the revocation list, and all nodes together half of the list, so that
+// retireOldest revokes the oldest certificate but the used one of a node that has as many as it may have: each change of
+// its devices made one. A node has at most maxCertificates of these on the revocation list, and all nodes together half of the list, so that
 // a node that renews without end keeps no other one from being revoked.
-func retireOldest(tx *bbolt.Tx, n *nodeRecord, now time.Time) error {
+func retireOldest(tx *bbolt.Tx, n *nodeRecord, now time.Time, used string) error {
 	b := tx.Bucket(bucketRevoked)
 	all, own := 0, 0
 	err := b.ForEach(func(_, v []byte) error {
@@ -204,8 +205,9 @@ func retireOldest(tx *bbolt.Tx, n *nodeRecord, now time.Time) error {
 	if own >= maxCertificates || all >= wire.MaxRevocations/2 {
 		return &wire.Error{Code: wire.CodeFull, Text: fmt.Sprintf("The node has %d valid certificates, which is the limit. Each change of its devices makes one, for 7 days. Renew when a third of the life is left.", maxCertificates)}
 	}
-	oldest := n.Certificates[0]
-	n.Certificates = n.Certificates[1:]
+	at := slices.IndexFunc(n.Certificates, func(c issuedRecord) bool { return c.Serial != used })
+	oldest := n.Certificates[at] // there are more than one
+	n.Certificates = slices.Delete(n.Certificates, at, at+1)
 	return errors.Join(putJSON(b, []byte(oldest.Serial), revokedRecord{n.Name, oldest.NotAfter}), advance(tx, now, metaRevNo, metaVersion))
 }
 

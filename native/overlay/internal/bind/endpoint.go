@@ -2,6 +2,7 @@ package bind
 
 import (
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -118,6 +119,9 @@ func (e *Endpoint) send(bufs [][]byte, offset int) error {
 // lately is the time in which a packet of the peer must have come for a path to count as heard by sendByPath.
 const lately = int64(time.Second)
 
+// smallBytes is the size of a packet up to which it is copied to an address under test.
+const smallBytes = 256
+
 // sendByPath sends by the direct path, else by the relay, else by the address under test: with no relay that is all
 // there is. A path with Both set sends two copies, and so does one by a relay that is silent while the address under test
 // is heard: the proof that the peer waits for would leave by the relay alone.
@@ -137,7 +141,7 @@ func (e *Endpoint) sendByPath(bufs [][]byte, offset int) error {
 		if err == nil {
 			e.sentRelay.Store(e.bind.Now())
 			e.txRelay.Add(size)
-			if direct == nil && !e.trialAlone(r) {
+			if direct == nil && !(e.trialAlone(r) && areSmall(bufs, offset)) {
 				return nil
 			}
 		} else if direct == nil {
@@ -154,6 +158,11 @@ func (e *Endpoint) sendByPath(bufs [][]byte, offset int) error {
 	e.sentDirect.Store(e.bind.Now())
 	e.txDirect.Add(size)
 	return e.bind.sendDirect(bufs, offset, direct)
+}
+
+// areSmall is true for proofs and keepalives: data is not sent twice.
+func areSmall(bufs [][]byte, offset int) bool {
+	return !slices.ContainsFunc(bufs, func(b []byte) bool { return len(b)-offset > smallBytes })
 }
 
 // trialAlone is true if the peer is heard directly, from an address under test, and not by the relay.

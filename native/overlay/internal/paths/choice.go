@@ -19,7 +19,7 @@ const (
 	IdleLost = 3
 	// ActiveFor is how long after its last data packet a peer counts as active.
 	ActiveFor = 5 * time.Second
-	// DoubtFor is how long after its last data packet a peer of which nothing came since is still checked often: the
+	// DoubtFor is how long after the last data packet to it a peer of which nothing came since is still checked often: the
 	// allocation at the relay, and the connection to the node services.
 	DoubtFor = time.Minute
 	// DropAfter is the time without data after which session, path and round of a peer are dropped.

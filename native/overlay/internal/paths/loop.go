@@ -243,7 +243,7 @@ func (m *Manager) Ping(ctx context.Context, name string) (time.Duration, string,
 		return 0, "", errors.New("too many pings wait for their answers; try again in a second")
 	}
 	m.mu.Unlock()
-	m.data(p.key)
+	m.Sent(p.key)
 	for !m.conf.Tunnel.Established(p.key) {
 		select {
 		case <-ctx.Done():
@@ -262,7 +262,7 @@ func (m *Manager) Ping(ctx context.Context, name string) (time.Duration, string,
 		delete(m.echoes, id)
 		m.mu.Unlock()
 	}()
-	m.data(p.key)
+	m.Sent(p.key)
 	var sent time.Time
 	for waiting := true; waiting; {
 		wait := echoAgain

@@ -186,15 +186,20 @@ func (m *Manager) index() {
 }
 
 // Sent notes a data packet to the peer. It wakes a sleeping one. It runs once a packet.
-func (m *Manager) Sent(key bind.Key) { m.data(key) }
+func (m *Manager) Sent(key bind.Key) {
+	if p := m.data(key); p != nil {
+		p.lastSent.Store(p.lastData.Load())
+	}
+}
 
 // Received notes a data packet of the peer.
-func (m *Manager) Received(key bind.Key) { m.data(key) }
+func (m *Manager) Received(key bind.Key) { _ = m.data(key) }
 
-func (m *Manager) data(key bind.Key) {
+// data returns the peer of the key, or nil.
+func (m *Manager) data(key bind.Key) *peer {
 	p := (*m.byKey.Load())[key]
 	if p == nil {
-		return
+		return nil
 	}
 	p.lastData.Store(m.now())
 	if p.sleeping.CompareAndSwap(true, false) {
@@ -202,6 +207,7 @@ func (m *Manager) data(key bind.Key) {
 	} else if m.idle.CompareAndSwap(true, false) {
 		m.poke()
 	}
+	return p
 }
 
 func (m *Manager) poke() {

@@ -15,8 +15,9 @@ type peer struct {
 	begins   bool
 	endpoint *bind.Endpoint
 	lastData atomic.Int64
-	sleeping atomic.Bool // nothing is kept up: the next packet or signal connects
-	roused   int64       // lastData as rouse set it; see dozing
+	lastSent atomic.Int64 // of it, what went to the peer
+	sleeping atomic.Bool  // nothing is kept up: the next packet or signal connects
+	roused   int64        // lastData as rouse set it; see dozing
 
 	choice   choice
 	round    *round
@@ -37,8 +38,8 @@ type peer struct {
 	cachedDirect, cachedRelay netip.AddrPort // of the last run, or of before the sleep
 }
 
-// busy is true while data flows to or from the peer. If nothing of the peer has come since its last data, it is true for
-// DoubtFor: the silence may be the end of the path, and a side that only answers has no other way to notice that. Metered
+// busy is true while data flows to or from the peer. If nothing of the peer has come since data was sent to it, it is true
+// for DoubtFor: the silence may be the end of the path, and a side that only answers has no other way to notice that. Metered
 // nodes do without, as checks cost traffic. Thread safety: needs no lock.
 func (p *peer) busy(now int64, metered bool) bool {
 	last := p.lastData.Load()
@@ -48,8 +49,8 @@ func (p *peer) busy(now int64, metered bool) bool {
 	if now-last < int64(ActiveFor) {
 		return true
 	}
-	t := p.endpoint.Traffic()
-	return !metered && now-last < int64(DoubtFor) && max(t.HeardDirect, t.HeardRelay) <= last
+	sent, t := p.lastSent.Load(), p.endpoint.Traffic()
+	return !metered && sent != 0 && now-sent < int64(DoubtFor) && max(t.HeardDirect, t.HeardRelay) <= sent
 }
 
 const (

@@ -96,9 +96,15 @@ func TestAPeerOfWhichNothingCameSinceItsDataIsBusyForAMinute(t *testing.T) {
 		{"a long silence", 100 * second, 161 * second, false, false},
 	} {
 		p.lastData.Store(c.last)
+		p.lastSent.Store(c.last)
 		if got := p.busy(c.now, c.metered); got != c.busy {
 			t.Errorf("%s: %v", c.name, got)
 		}
+	}
+	p.lastData.Store(110 * second)
+	p.lastSent.Store(0)
+	if p.busy(150*second, false) {
+		t.Error("a peer that only sends is doubted after its last packet")
 	}
 }
 

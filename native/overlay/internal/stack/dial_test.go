@@ -171,7 +171,7 @@ type reversed struct{ net.Conn }
 func (r reversed) LocalAddr() net.Addr  { return r.Conn.RemoteAddr() }
 func (r reversed) RemoteAddr() net.Addr { return r.Conn.LocalAddr() }
 
-func TestConnectionsOfBothSidesAreProbedAfterAMinute(t *testing.T) {
+func TestConnectionsOfBothSidesAreProbedWhenTheyAreSilent(t *testing.T) {
 	a, b, _ := pair(t)
 	if err := b.Offer("tcp", 1883, echoTCP(t)); err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestConnectionsOfBothSidesAreProbedAfterAMinute(t *testing.T) {
 				t.Fatalf("%s: no endpoint", name)
 			}
 			var idle tcpip.KeepaliveIdleOption
-			if err := ep.GetSockOpt(&idle); err != nil || time.Duration(idle) != time.Minute || !ep.SocketOptions().GetKeepAlive() {
+			if err := ep.GetSockOpt(&idle); err != nil || time.Duration(idle) != keepIdle || !ep.SocketOptions().GetKeepAlive() {
 				t.Errorf("%s by %v: probed after %v: %v, %v", name, at, time.Duration(idle), ep.SocketOptions().GetKeepAlive(), err)
 			}
 		}

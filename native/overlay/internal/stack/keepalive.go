@@ -11,8 +11,8 @@ import (
 
 const (
 	// keepIdle is the time without data after which a TCP connection of the overlay is probed, and keepInterval the time
-	// between two probes. Nine without an answer end the connection.
-	keepIdle     = 60 * time.Second
+	// between two probes. Nine without an answer end the connection. Probes count as data and keep the peer awake.
+	keepIdle     = 5 * time.Minute
 	keepInterval = 15 * time.Second
 )
 
