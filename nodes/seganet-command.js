@@ -2,7 +2,7 @@
 
 const { DEFAULT_EXPIRY_S, MAX_EXPIRY_S } = require('./lib/commands/command');
 const { toCommand, toMessage } = require('./lib/commands/command-message');
-const { eachSecond } = require('./lib/base/each-second');
+const { eachSecond } = require('./lib/base/timing/each-second');
 const { onInput } = require('./lib/base/message-input');
 const { findHost, leaveInert } = require('./lib/engine/join');
 const { integer, choice, text } = require('./lib/base/options');

@@ -1,7 +1,7 @@
 'use strict';
 
 const { FlowLogins } = require('./lib/login/flow-logins');
-const { eachSecond } = require('./lib/base/each-second');
+const { eachSecond } = require('./lib/base/timing/each-second');
 const { onInput } = require('./lib/base/message-input');
 const { findHost, leaveInert } = require('./lib/engine/join');
 const { integer } = require('./lib/base/options');

@@ -1,6 +1,6 @@
 'use strict';
 
-const { eachSecond } = require('./lib/base/each-second');
+const { eachSecond } = require('./lib/base/timing/each-second');
 const { onInput } = require('./lib/base/message-input');
 const { flag, integer, text } = require('./lib/base/options');
 const { Status } = require('./lib/base/status');

@@ -1,7 +1,7 @@
 'use strict';
 
 const { findHost, leaveInert } = require('./lib/engine/join');
-const { eachSecond } = require('./lib/base/each-second');
+const { eachSecond } = require('./lib/base/timing/each-second');
 const { integer, choice } = require('./lib/base/options');
 const { readSettings } = require('./lib/settings/migrations');
 const { Meter } = require('./lib/engine/figures/meter');

@@ -1,7 +1,7 @@
 'use strict';
 // Distributes the device events of an engine. The engine returns each event only once.
 
-const { onceATurn } = require('../base/once-a-turn');
+const { onceATurn } = require('../base/timing/once-a-turn');
 
 /** Most events per turn, so that a flood of events leaves Node-RED time for other work. */
 const MAX_EVENTS = 256;

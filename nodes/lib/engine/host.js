@@ -11,7 +11,7 @@
 
 const { Planner } = require('./planner');
 const { Complaints } = require('../base/complaints');
-const { eachSecond } = require('../base/each-second');
+const { eachSecond } = require('../base/timing/each-second');
 const { guard } = require('../base/guard');
 const { Inbox } = require('./inbox');
 const { Pump } = require('./pump');
@@ -32,7 +32,7 @@ const { empty, tellLeft } = require('./ending');
 const { unsafeRecords, sum } = require('./drain');
 const { snapshotOf } = require('./figures/snapshot');
 const { SpareMemory } = require('./spare-memory');
-const { Stillness } = require('./stillness');
+const { Stillness } = require('./figures/stillness');
 
 const UPLINK_STOP_MS = 2000;
 const LOG_STOP_MS = 2000;

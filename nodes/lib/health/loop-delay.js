@@ -1,6 +1,6 @@
 'use strict';
 
-const { eachSecond } = require('../base/each-second');
+const { eachSecond } = require('../base/timing/each-second');
 
 const TICK_MS = 1000;
 const SPAN = 60;

@@ -10,7 +10,7 @@
  * @typedef {(login: Login, source: Source) => Promise<Verdict>} FlowChecker
  */
 
-const { onceATurn } = require('../base/once-a-turn');
+const { onceATurn } = require('../base/timing/once-a-turn');
 
 /** Most logins per turn, so that a flood of logins leaves Node-RED time for other work. */
 const MAX_LOGINS = 64;

@@ -9,7 +9,7 @@
 const fs = require('node:fs');
 const { parentPort, workerData } = require('node:worker_threads');
 const { compactWhenIdle } = require('../base/compact-heap');
-const { QuietSeconds } = require('../base/quiet-seconds');
+const { QuietSeconds } = require('../base/timing/quiet-seconds');
 const { DeadLetterDesk } = require('./dead-letter-desk');
 const { fileBytes } = require('./log-folder');
 const { Store } = require('./log-store');

@@ -8,7 +8,7 @@
 
 const { parentPort, workerData } = require('node:worker_threads');
 const { compactWhenIdle } = require('../base/compact-heap');
-const { QuietSeconds } = require('../base/quiet-seconds');
+const { QuietSeconds } = require('../base/timing/quiet-seconds');
 const { isIdle } = require('./sending/batch-ages');
 const { CommandSession } = require('./commands/command-session');
 const { Compression } = require('./compression');

@@ -1,6 +1,6 @@
 'use strict';
 
-const { Stillness } = require('../../../nodes/lib/engine/stillness');
+const { Stillness } = require('../../../nodes/lib/engine/figures/stillness');
 
 /** @returns {any} what Stillness reads of a host */
 function quietHost() {

@@ -3,7 +3,7 @@
 // The engine must listen at the stage with ListenOptions.desk.
 
 const { guard } = require('../../base/guard');
-const { onceATurn } = require('../../base/once-a-turn');
+const { onceATurn } = require('../../base/timing/once-a-turn');
 const { answerCode, methodCode, methodOf } = require('./codes');
 const { DeskTopics } = require('./desk-topics');
 

@@ -1,6 +1,6 @@
 'use strict';
 
-const { QuietSeconds } = require('../../../nodes/lib/base/quiet-seconds');
+const { QuietSeconds } = require('../../../../nodes/lib/base/timing/quiet-seconds');
 
 /**
  * @param {QuietSeconds} quiet @param {number} seconds @param {() => unknown} look

@@ -2,7 +2,7 @@
 // Tells whether anything may have changed since the last look at an engine, its nodes and its threads. While a gateway
 // waits for its devices, reading all figures and composing all statuses each second would be most of its work.
 
-const { QuietSeconds } = require('../base/quiet-seconds');
+const { QuietSeconds } = require('../../base/timing/quiet-seconds');
 
 class Stillness {
   #quiet = new QuietSeconds();
@@ -13,8 +13,8 @@ class Stillness {
 
   /**
    * Call it once a second.
-   * @param {import('./host').EngineHost} host
-   * @returns {import('../base/quiet-seconds').Duty} of this second
+   * @param {import('../host').EngineHost} host
+   * @returns {import('../../base/timing/quiet-seconds').Duty} of this second
    */
   next(host) {
     return this.#quiet.next(() => this.#seen(host));
@@ -25,7 +25,7 @@ class Stillness {
     this.#quiet.stir();
   }
 
-  /** @param {import('./host').EngineHost} host @returns {string | number} NaN = something waits for a time */
+  /** @param {import('../host').EngineHost} host @returns {string | number} NaN = something waits for a time */
   #seen(host) {
     const { uplinks, members, commands, deliveries } = host;
     const isSteady = members.every((member) => member.isSteady);

@@ -1,7 +1,7 @@
 'use strict';
 // One timer of a thread for all that it does once a second: a wake-up costs more than most of that work.
 
-const { guard } = require('./guard');
+const { guard } = require('../guard');
 
 /** @type {Map<object, { run: () => void, onFault: (error: Error) => void }>} */
 const calls = new Map();

@@ -1,6 +1,6 @@
 'use strict';
 
-const { eachSecond } = require('../../../nodes/lib/base/each-second');
+const { eachSecond } = require('../../../../nodes/lib/base/timing/each-second');
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => {
