@@ -3,6 +3,7 @@
 const path = require('node:path');
 const { Complaints } = require('./lib/base/complaints');
 const { asError } = require('./lib/base/guard');
+const { eachSecond } = require('./lib/base/timing/each-second');
 const { onInput } = require('./lib/base/message-input');
 const { isBatch, toClass, toDeviceId, toTimestamp, RecordError } = require('./lib/base/record');
 const { Status, rate, shorten } = require('./lib/base/status');
@@ -10,8 +11,6 @@ const { addEndpoints, findNodes, parseRules, readQuestion, rootOf, schema } = re
 const { leaveInert } = require('./lib/engine/join');
 const { readSettings } = require('./lib/settings/migrations');
 const { openDirectory } = require('./lib/sources/things/find-parts');
-
-const TICK_MS = 1000;
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -62,7 +61,7 @@ module.exports = function (RED) {
       changed: () => show()
     });
     this.directory = directory;
-    const timer = setInterval(show, TICK_MS).unref();
+    const endTicks = eachSecond(show);
 
     onInput(this, (msg, send, done) => {
       if (msg.question !== undefined) {
@@ -95,7 +94,7 @@ module.exports = function (RED) {
       done();
     });
     this.on('close', (/** @type {() => void} */ done) => {
-      clearInterval(timer);
+      endTicks();
       status.close();
       this.directory = null;
       void close().finally(done);

@@ -4,6 +4,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { KeyWindow } = require('./lib/unbatch/key-window');
 const { asError } = require('./lib/base/guard');
+const { eachSecond } = require('./lib/base/timing/each-second');
 const { onInput } = require('./lib/base/message-input');
 const { nodeIds } = require('./lib/base/node-config');
 const { END, KEY, whenEnded } = require('./lib/engine/deliveries');
@@ -28,7 +29,6 @@ const { SparkplugMessages } = require('./lib/unbatch/sparkplug-messages');
 const { faultSentence, keyIn, open } = require('./lib/unbatch/unbatch');
 const { WaitingMessages } = require('./lib/unbatch/waiting-messages');
 
-const TICK_MS = 1000;
 /** In the user folder: the keys that were remembered at the last orderly end. */
 const FOLDER = 'seganet-unbatch';
 /** About 250 bytes each, so that a publisher that invents gateway ids cannot fill the memory. */
@@ -69,7 +69,7 @@ module.exports = function (RED) {
     let duplicates = 0;
     let at = performance.now();
     let warnedAt = -Infinity;
-    const timer = setInterval(() => {
+    const endTicks = eachSecond(() => {
       const now = performance.now();
       const perSecond = (records * 1000) / (now - at);
       [records, at] = [0, now];
@@ -80,7 +80,7 @@ module.exports = function (RED) {
         shape: 'dot',
         text: `${rate(perSecond)}/s${tail}`
       });
-    }, TICK_MS).unref();
+    });
 
     onInput(this, (msg, send, done) => {
       const data = sparkplug.open(msg);
@@ -167,7 +167,7 @@ module.exports = function (RED) {
     this.on('close', (/** @type {boolean} */ removed, /** @type {() => void} */ done) => {
       // Node-RED removes a node that is only disabled, too; that one is still in the flow.
       const isRemoved = removed && !isInFlow(this.id, nodeIds(RED));
-      clearInterval(timer);
+      endTicks();
       status.close();
       waiting.close();
       batches.abandon();

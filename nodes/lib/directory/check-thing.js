@@ -2,6 +2,7 @@
 // Checks a Thing Description before it is stored: the mandatory members and the types of WoT Thing Description 1.1,
 // section 5.3, and the limits of the directory. Pure.
 
+const { DirectoryError } = require('./directory-error');
 const { isObject } = require('./merge-patch');
 const { TD_CONTEXT } = require('./terms');
 
@@ -147,4 +148,16 @@ function depthOf(value, left = LIMITS.depth + 1) {
   return deepest + 1;
 }
 
-module.exports = { LIMITS, idProblem, problemsOf };
+/** @param {any} td @returns {Record<string, any>} @throws {DirectoryError} */
+function check(td) {
+  const validationErrors = problemsOf(td);
+  if (validationErrors.length > 0) {
+    const [{ field, description }] = validationErrors;
+    throw new DirectoryError(400, `The Thing Description is not valid: ${field} ${description}.`, {
+      validationErrors
+    });
+  }
+  return td;
+}
+
+module.exports = { LIMITS, check, idProblem, problemsOf };

@@ -36,4 +36,16 @@ class DirectoryError extends Error {
   }
 }
 
+/** @param {string} id */
+const noThing = (id) => new DirectoryError(404, `There is no thing ${id.slice(0, 200)}.`);
+
+/** @param {string} id */
+const isMade = (id) =>
+  new DirectoryError(
+    409,
+    `The gateway made ${id.slice(0, 200)} from a device. Change the rules of the find node, or post a thing with another id.`
+  );
+
 exports.DirectoryError = DirectoryError;
+exports.isMade = isMade;
+exports.noThing = noThing;

@@ -3,20 +3,20 @@
 // of the directory.
 
 const { randomUUID } = require('node:crypto');
-const { idProblem, problemsOf } = require('./check-thing');
-const { DirectoryError } = require('./directory-error');
+const { check, idProblem, problemsOf } = require('./check-thing');
+const { DirectoryError, isMade, noThing } = require('./directory-error');
 const { prepare } = require('./directory-statements');
 const { factsOf } = require('./facts');
+const { findCandidates } = require('./find-candidates');
 const { knownOf, makingOf, merged, partsOf, withNames } = require('./made-things');
 const { applyPatch, isObject, patchOf } = require('./merge-patch');
 const { TERMS } = require('./terms');
-const { candidatesOf, enriched, termsOf, withRegistration } = require('./thing-rows');
+const { enriched, termsOf, withRegistration } = require('./thing-rows');
 
 /** Events that a client can ask for later. */
 const KEPT_EVENTS = 10000;
 /** A made thing's time is written again after this time, ms. */
 const SEEN_STEP_MS = 3600000;
-const MAX_CANDIDATES = 10000;
 /** Of the things of one page. */
 const PAGE_CHARACTERS = 4 << 20;
 const MADE = { origin: 'made', ttl: null, expires: null };
@@ -29,9 +29,7 @@ const MADE = { origin: 'made', ttl: null, expires: null };
  *   device sent since the start; without them, the thing is not from records
  *
  * @typedef {import('./thing-rows').Candidate} Candidate
- *
- * @typedef {{ property: string, room: string, type: string, device: string, text: string }} Wanted terms, '' = any;
- *   device: an id; text: words
+ * @typedef {import('./find-candidates').Wanted} Wanted
  */
 
 class DirectoryStore {
@@ -209,38 +207,8 @@ class DirectoryStore {
    * @param {Wanted} wanted
    * @returns {Candidate[]} in no particular order, at most 10,000
    */
-  find({ property, room, type, device, text }) {
-    /** @type {[string, string][]} */
-    const terms = [
-      ['device', device],
-      ['room', room],
-      ['type', type],
-      ['property', property]
-    ];
-    const given = terms.filter(([, term]) => term !== '');
-    const words = text.match(/[\p{L}\p{N}]+/gu) ?? [];
-    if (text !== '' && words.length === 0) return [];
-    const values = given.flat();
-    // The first condition drives the query by its index, so the one that few things meet comes first.
-    /** @type {string[]} */
-    const conditions = given.map((_each, i) =>
-      i === 0
-        ? 'fact.kind = ? AND fact.term = ?'
-        : 'EXISTS (SELECT 1 FROM fact AS f WHERE f.kind = ? AND f.term = ? AND f.thing = fact.thing)'
-    );
-    if (words.length > 0) {
-      conditions.push('n IN (SELECT rowid FROM thing_text WHERE thing_text MATCH ?)');
-      values.push(words.map((word) => `"${word}"`).join(' '));
-    }
-    const sql = `SELECT id, origin, facts FROM fact JOIN thing ON thing.n = fact.thing
-      WHERE ${conditions.join(' AND ')} LIMIT ${MAX_CANDIDATES}`;
-    const rows = this.#db.prepare(sql).all(...values);
-    const found = [];
-    for (const row of rows) {
-      found.push(...candidatesOf(row, property, room));
-      if (found.length >= MAX_CANDIDATES) break;
-    }
-    return found.slice(0, MAX_CANDIDATES);
+  find(wanted) {
+    return findCandidates(this.#db, wanted);
   }
 
   /** @param {{ after: number, limit: number }} input @returns {Event[]} the next later ones, at most `limit` */
@@ -426,27 +394,5 @@ class DirectoryStore {
     }
   }
 }
-
-/** @param {any} td @returns {Record<string, any>} @throws {DirectoryError} */
-function check(td) {
-  const validationErrors = problemsOf(td);
-  if (validationErrors.length > 0) {
-    const [{ field, description }] = validationErrors;
-    throw new DirectoryError(400, `The Thing Description is not valid: ${field} ${description}.`, {
-      validationErrors
-    });
-  }
-  return td;
-}
-
-/** @param {string} id */
-const noThing = (id) => new DirectoryError(404, `There is no thing ${id.slice(0, 200)}.`);
-
-/** @param {string} id */
-const isMade = (id) =>
-  new DirectoryError(
-    409,
-    `The gateway made ${id.slice(0, 200)} from a device. Change the rules of the find node, or post a thing with another id.`
-  );
 
 exports.DirectoryStore = DirectoryStore;

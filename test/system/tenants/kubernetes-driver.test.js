@@ -80,7 +80,7 @@ async function started() {
   return host;
 }
 
-test('is checked with the rights that it needs, and tells a missing one', async () => {
+test('checks the rights that it needs, and names a missing one', async () => {
   expect(await driver.check()).toBe('Kubernetes v1.34.0');
   server.tokens = new Set(['second']);
   await expect(driver.check()).rejects.toThrow('Unauthorized');

@@ -171,7 +171,7 @@ exec "$@"
   const NEEDS_BUS = '[ "$XDG_RUNTIME_DIR$DBUS_SESSION_BUS_ADDRESS" = /run/meunix:path=/run/me/bus ]';
   const BUS = { XDG_RUNTIME_DIR: '/run/me', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/me/bus' };
 
-  test('a tenant gets a scope with limits', () => {
+  test('starts a tenant in a scope with limits', () => {
     const limiter = limiterOf({ unit: 'seganet-tenant-x', hasSystemd: true, env: fakeSystemd(), uid: 0 });
     const words = limiter.words(acme);
     expect(limiter).toMatchObject({ kind: 'systemd', problem: '', env: {} });
@@ -187,7 +187,7 @@ exec "$@"
     expect(words.at(-1)).toBe('--');
   });
 
-  test('systemd-run gets the bus of a user, and the tenant does not', async () => {
+  test('passes the address of the bus to systemd-run, and not to the tenant', async () => {
     const env = { ...fakeSystemd(NEEDS_BUS), ...BUS };
     const limiter = limiterOf({ unit: 'x', hasSystemd: true, env, uid: 1000 });
     expect(limiter).toMatchObject({ kind: 'systemd', env: BUS });
@@ -209,7 +209,7 @@ exec "$@"
     }
   });
 
-  test('a user without a bus gets the limits of prlimit, and the reason is told', async () => {
+  test('limits tenants with prlimit if the user has no bus, and reports the reason', async () => {
     const limiter = limiterOf({ unit: 'x', hasSystemd: true, env: fakeSystemd(NEEDS_BUS), uid: 61_234 });
     expect(limiter.kind).not.toBe('systemd');
     const driver = new ProcessDriver(homeOf(), { limiter });

@@ -186,11 +186,7 @@ func TestARelayDiesAndAnotherCarries(t *testing.T) {
 
 // The side that only answers has no data that could tell it that its relay has forgotten it.
 func TestASilentPairComesBackAfterItsRelayHasForgottenIt(t *testing.T) {
-	a, b, _ := pair(t, nodeOptions{relayOnly: true})
-	r := newRelay(t, "127.0.0.1:0", true, false)
-	a.paths.SetTURN(r.turn(t, "udp"))
-	b.paths.SetTURN(r.turn(t, "udp"))
-	ping(t, a, b, patience)
+	a, _, r := relayedPair(t, false)
 	time.Sleep(paths.ActiveFor + time.Second)
 	r.stop()
 	again := newRelay(t, r.addr, true, false)
@@ -209,11 +205,7 @@ func TestASilentPairComesBackAfterItsRelayHasForgottenIt(t *testing.T) {
 
 // A peer that has started again has no session. WireGuard notices such a silence after 15 s.
 func TestASessionThatThePeerHasLostIsRenewed(t *testing.T) {
-	a, b, _ := pair(t, nodeOptions{relayOnly: true})
-	r := newRelay(t, "127.0.0.1:0", true, false)
-	a.paths.SetTURN(r.turn(t, "udp"))
-	b.paths.SetTURN(r.turn(t, "udp"))
-	ping(t, a, b, patience)
+	a, b, _ := relayedPair(t, false)
 	time.Sleep(paths.ActiveFor) // WireGuard leaves as much between two handshakes
 	b.engine.DropSession(a.public)
 	start := time.Now()

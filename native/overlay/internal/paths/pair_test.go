@@ -189,6 +189,17 @@ type relayServer struct {
 	secret string
 }
 
+// relayedPair returns two nodes that use no direct path and have exchanged a packet by the relay, which serves UDP; tcp: and TCP.
+func relayedPair(t *testing.T, tcp bool) (*node, *node, *relayServer) {
+	t.Helper()
+	a, b, _ := pair(t, nodeOptions{relayOnly: true})
+	r := newRelay(t, "127.0.0.1:0", true, tcp)
+	a.paths.SetTURN(r.turn(t, "udp"))
+	b.paths.SetTURN(r.turn(t, "udp"))
+	ping(t, a, b, patience)
+	return a, b, r
+}
+
 func newRelay(t *testing.T, at string, udp, tcp bool) *relayServer {
 	t.Helper()
 	r := &relayServer{secret: "test secret"}

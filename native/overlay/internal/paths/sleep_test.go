@@ -49,11 +49,7 @@ func TestAnOfferWakesAPeer(t *testing.T) {
 
 // A pair without data must come to rest, whoever wakes whom last.
 func TestARousedPeerWithoutDataLetsTheOtherOneSleep(t *testing.T) {
-	a, b, _ := pair(t, nodeOptions{relayOnly: true})
-	r := newRelay(t, "127.0.0.1:0", true, true)
-	a.paths.SetTURN(r.turn(t, "udp"))
-	b.paths.SetTURN(r.turn(t, "udp"))
-	ping(t, a, b, patience)
+	a, b, _ := relayedPair(t, true)
 	eventually(t, patience, "both know their NAT, which they tell by an offer", func() bool {
 		return a.paths.Node().NAT != paths.NATUnknown && b.paths.Node().NAT != paths.NATUnknown
 	})
