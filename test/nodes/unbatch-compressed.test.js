@@ -214,7 +214,7 @@ test('keeps the dictionaries of 1,000 gateways, two of each', () => {
   for (const content of contents) expect(dictionaries.get(hashOf(content))).toEqual(content);
 });
 
-test('without a folder, dictionaries are bounded by their bytes', () => {
+test('limits the bytes of dictionaries without a folder', () => {
   const dictionaries = new Dictionaries('', 100, 2500);
   const contents = [1, 2, 3].map((n) => Buffer.alloc(1000, `content ${n}`));
   expect(contents.map((content) => dictionaries.add(content).evicted)).toEqual([
@@ -297,7 +297,7 @@ test('messages of a gateway wait behind its own that wait behind others', () => 
   expect(waiting.size).toBe(0);
 });
 
-test('a topic with many waiting messages leaves room for those of others', () => {
+test('leaves room for messages of other topics when one topic has many waiting messages', () => {
   const { ends, arrive, waiting } = scene();
   for (let i = 0; i < 1000; i++) arrive(`a${i}`, 'A', '', 'gw/a/normal');
   for (let i = 0; i < 3; i++) arrive(`b${i}`, 'B', '', 'gw/b/normal');
@@ -335,7 +335,7 @@ test("envelopes of another gateway on the topic pass one whose dictionary is mis
   expect(sequences(arrived)).toEqual([1, 4, 2, 3]);
 });
 
-test('a message that removes a retained dictionary is no envelope', async () => {
+test('ignores the message that removes a retained dictionary', async () => {
   await load();
   const removes = (/** @type {string} */ topic) => outcome({ _test: topic, topic, payload: Buffer.alloc(0) });
   expect(await removes('gw/g/dictionary/1')).toBeUndefined();

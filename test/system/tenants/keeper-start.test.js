@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(command.close);
 
-test('a keeper that cannot open its socket ends, and gives the lock back', async () => {
+test('ends and releases its lock if the keeper cannot open its socket', async () => {
   await add();
   fs.mkdirSync(socket());
   const failed = await keep();
@@ -29,7 +29,7 @@ test('a keeper that cannot open its socket ends, and gives the lock back', async
   expect((await api('GET', '/v1/tenants')).status).toBe(200);
 }, 60_000);
 
-test('a tenant without a usable cluster keeps no other one from its service', async () => {
+test('serves the other tenants if the cluster of one cannot be used', async () => {
   await add();
   const file = path.join(home, 'tenants', 'tenants.json');
   const { tenants } = JSON.parse(fs.readFileSync(file, 'utf8'));
@@ -43,7 +43,7 @@ test('a tenant without a usable cluster keeps no other one from its service', as
   expect((await api('POST', '/v1/tenants/acme/lease', WANT)).status).toBe(200);
 }, 60_000);
 
-test('a tenant that accepts connections and never answers does not keep another one asleep, nor the keeper alive', async () => {
+test('wakes other tenants, and ends, while a tenant accepts connections and never answers', async () => {
   await add('--deaf');
   await run('add', 'blue', '--', process.execPath, PROGRAM);
   const { child, ended } = await keepWith({ SEGANET_TENANTS_STARTS: '1' });
@@ -63,7 +63,7 @@ test('a tenant that accepts connections and never answers does not keep another 
   }
 }, 60_000);
 
-test('a second keeper of the same folder ends, and the first one stays', async () => {
+test('ends if another keeper uses the folder', async () => {
   const first = await keep();
   const second = await keep();
   expect(await second.ended).toBe(1);
@@ -71,7 +71,7 @@ test('a second keeper of the same folder ends, and the first one stays', async (
   expect((await api('GET', '/v1/tenants')).body).toEqual({ tenants: [] });
 }, 60_000);
 
-test('one of two keepers that start at once takes over from a killed one', async () => {
+test('takes over from a killed keeper, once, if two keepers start at the same time', async () => {
   const dead = await keep();
   dead.child.kill('SIGKILL');
   await dead.ended;
@@ -81,7 +81,7 @@ test('one of two keepers that start at once takes over from a killed one', async
   expect((await api('GET', '/v1/tenants')).status).toBe(200);
 }, 60_000);
 
-test('a signal right after the line that it listens is an orderly end', async () => {
+test('ends in order on a signal directly after it has reported that it listens', async () => {
   for (let round = 0; round < 3; round++) {
     const child = endLater(spawn(process.execPath, [MAIN, 'run'], { env: environment() }));
     child.stderr.on('data', (part) => String(part).includes('listens on') && child.kill('SIGTERM'));

@@ -71,7 +71,7 @@ test.each(
   60_000
 );
 
-test('what kill -9 leaves is ended and removed by the next restore', async () => {
+test('ends and removes what an earlier restore left after kill -9', async () => {
   const { child, ended, runs } = await checking();
   child.kill('SIGKILL');
   await ended;

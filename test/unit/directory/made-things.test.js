@@ -13,7 +13,7 @@ const row = (facts, properties) => ({
 const plain = { '@type': ['sosa:ObservableProperty'] };
 const placed = { '@type': ['sosa:ObservableProperty', 'saref:Temperature'] };
 
-test('of a file of an older version, it takes the names that no rule has made', () => {
+test('takes the names that no rule made from a file of an older version', () => {
   expect(knownOf(row({}, { t: plain, temperature: placed }), 'devices', 0)).toEqual([['t', 500]]);
   expect(knownOf(row({}, { t: plain }), 'another source', 0)).toEqual([]);
 });

@@ -24,7 +24,7 @@ beforeEach(() => {
   for (let second = 0; second < 7; second++) stillness.next(host);
 });
 
-test('looks when nothing changes', () => {
+test('only looks while nothing changes', () => {
   expect(stillness.next(host)).toBe('look');
 });
 
@@ -44,18 +44,18 @@ const changes = [
   ['memory to release', () => (host.waitsToRelease = true)]
 ];
 
-test.each(changes)('%s: the next look finds work', (_name, change) => {
+test.each(changes)('does the work at the next look after a change: %s', (_name, change) => {
   change();
   expect([stillness.next(host), stillness.next(host)]).toEqual(['work', 'work']);
 });
 
-test('a report with nothing new changes nothing', () => {
+test('ignores a report that is equal to the last one', () => {
   host.link.state = { ...host.link.state, energy: { watts: 3 } };
   host.log.state = { ...host.log.state };
   expect(stillness.next(host)).toBe('look');
 });
 
-test('a doorbell is followed by work', () => {
+test('does the work after a doorbell', () => {
   stillness.next(host);
   stillness.stir();
   expect(stillness.next(host)).toBe('work');

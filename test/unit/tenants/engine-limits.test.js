@@ -56,7 +56,7 @@ afterEach(async () => {
   fs.rmSync(folder, { recursive: true, force: true });
 });
 
-test('is asked once for what it limits, for all tenants together', async () => {
+test('asks the engine once for its limits, for all tenants together', async () => {
   const names = ['acme', 'beta', 'gamma', 'delta'];
   await Promise.all(names.map((name) => driver.inspect({ ...spec, name })));
   expect(questions).toBe(1);

@@ -22,7 +22,7 @@ test('has one timer for all calls, and none without calls', () => {
   ends[2]();
 });
 
-test('a call may end another one, or itself', () => {
+test('lets a call end another call, or itself', () => {
   const other = jest.fn();
   const endFirst = eachSecond(() => {
     endOther();
@@ -33,7 +33,7 @@ test('a call may end another one, or itself', () => {
   expect(other).not.toHaveBeenCalled();
 });
 
-test('an error of one call does not keep the others from theirs', () => {
+test('makes the other calls if one call throws', () => {
   const faults = jest.fn();
   const other = jest.fn();
   const end = eachSecond(() => {

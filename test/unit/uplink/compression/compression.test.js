@@ -138,7 +138,7 @@ test('takes a place when compression is switched on by a deploy', async () => {
   expect(readAll(broker).length).toBeGreaterThan(0);
 });
 
-test('envelopes of a new topic name no dictionary of the old one', async () => {
+test('names no dictionary of the old topic in envelopes of a new topic', async () => {
   const { broker, bench } = await start({ compress: 'zstd' });
   const send = setInterval(() => push(bench, 4, 2), 20);
   cleanups.push(() => clearInterval(send));
@@ -188,7 +188,7 @@ test.each(['zstd', 'deflate'])(
   }
 );
 
-test('a thread that naps in its turns has time', () => {
+test('does not count naps as load', () => {
   const load = threadLoad();
   const sleeping = new Int32Array(new SharedArrayBuffer(4));
   Atomics.wait(sleeping, 0, 0, 300);

@@ -128,7 +128,7 @@ test('stops using it when its connection ends, and publishes it again on the nex
   expect(state.problems).toEqual([]);
 });
 
-test('another session that reconnects uses it only after it was published on the new connection', () => {
+test('uses it in another session that reconnects only after publishing it on the new connection', () => {
   const { dictionary, sessions, published, pass } = dictionaryOf();
   pass(30);
   const [urgent, bulk] = sessions;
@@ -151,7 +151,7 @@ test('another session that reconnects uses it only after it was published on the
   expect([urgent.uses.get(1), bulk.uses.get(1)]).toEqual([hash, hash]);
 });
 
-test('a stage that has come from another topic gets the dictionary of its new topic, or none', () => {
+test('gives a stage whose topic changed the dictionary of the new topic, or none', () => {
   const { dictionary, sessions, pass } = dictionaryOf();
   for (const { uses } of sessions) uses.set(2, 'of another topic');
   dictionary.setStages([1, 2]);
@@ -187,7 +187,7 @@ test('stops using a dictionary that must be forgotten, and removes both from the
   expect(dictionary.isOver).toBe(true);
 });
 
-test('a dictionary that was in flight when it had to be forgotten is not used', () => {
+test('does not use a dictionary that was in flight when it had to be removed', () => {
   const { dictionary, sessions, pass } = dictionaryOf();
   pass(30);
   dictionary.forget();
@@ -213,7 +213,7 @@ test('makes a dictionary that fits into a packet of the broker', () => {
   expect(state.problems).toEqual([]);
 });
 
-test('a connection on which nothing is acknowledged is dead, and a dictionary that is passed over is refused', () => {
+test('ends a connection without acknowledgements, and treats a dictionary that the broker passes over as refused', () => {
   const { sessions, published, state, pass } = dictionaryOf();
   pass(30);
   const [, { aside }] = sessions;
