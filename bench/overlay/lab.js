@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { Child } = require('../harness/child');
 const { haveTool } = require('../harness/tools');
-const { FOLDER } = require('../../native/overlay/go');
+const { FOLDER, findGo } = require('../../native/overlay/go');
 const { goEnv, program } = require('./network/programs');
 const { lackingNamespaces } = require('./network/star');
 
@@ -28,11 +28,10 @@ const hasCommand = (command) =>
  * @returns {Promise<{ code: number | null, output: string }>} code: not 0 also if a criterion was missed
  */
 async function runLab(args, limitMs = LIMIT_MS) {
-  const child = new Child(program('lab'), args, {
-    name: `lab ${args[0]}`,
-    cwd: FOLDER,
-    env: { ...goEnv(), SEGANET_OVERLAY: program('seganet-overlay') }
-  });
+  // The fault schedules build a program of their own, whose clock they set.
+  const given = args[0] === 'chaos' ? {} : { SEGANET_OVERLAY: program('seganet-overlay') };
+  const env = { ...goEnv(), PATH: `${path.dirname(findGo())}:${process.env.PATH}`, ...given };
+  const child = new Child(program('lab'), args, { name: `lab ${args[0]}`, cwd: FOLDER, env });
   const timer = setTimeout(() => child.kill('SIGTERM'), limitMs);
   const { code } = await child.exited;
   clearTimeout(timer);

@@ -33,7 +33,7 @@ const (
 
 // chaos runs seeded schedules of faults. It prints one line a schedule and fails if one of them does. Schedules that the
 // end of ctx interrupts count as neither.
-func chaos(ctx context.Context, program string, args []string) error {
+func chaos(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("chaos", flag.ExitOnError)
 	count := f.Int("schedules", 1, "number of schedules")
 	seed := f.Uint64("seed", uint64(time.Now().Unix()), "seed of the first schedule; the next ones count up")
@@ -41,6 +41,8 @@ func chaos(ctx context.Context, program string, args []string) error {
 	minutes := f.Float64("minutes", 5, "length of a schedule")
 	parallel := f.Int("parallel", 1, "schedules at once, each in namespaces of its own")
 	verbose := f.Bool("verbose", false, "print each fault")
+	only := f.String("only", "", "only faults with this in their names, as --verbose prints them")
+	race := f.Bool("race", false, "build the program with the race detector")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -54,6 +56,21 @@ func chaos(ctx context.Context, program string, args []string) error {
 	if _, err := exec.LookPath("mosquitto"); err != nil {
 		fmt.Println("SKIPPED: the fault schedules need mosquitto")
 		return nil
+	}
+	hasClock := false
+	program, remove, err := findProgram(func(folder string) (string, error) {
+		hasClock = true
+		if *race {
+			return buildWithClock(folder, "-race")
+		}
+		return buildWithClock(folder)
+	})
+	if err != nil {
+		return err
+	}
+	defer remove()
+	if !hasClock {
+		fmt.Println("no clock steps: SEGANET_OVERLAY names a program whose clock the lab cannot set")
 	}
 	slots := make(chan struct{}, *parallel)
 	var wait sync.WaitGroup
@@ -71,7 +88,7 @@ func chaos(ctx context.Context, program string, args []string) error {
 		wait.Add(1)
 		go func() {
 			defer func() { <-slots; wait.Done() }()
-			text, err := schedule(ctx, program, number, fmt.Sprintf("c%d", i%1000), time.Duration(*minutes*float64(time.Minute)), *verbose)
+			text, err := schedule(ctx, program, number, fmt.Sprintf("c%d", i%1000), time.Duration(*minutes*float64(time.Minute)), hasClock, *only, *verbose)
 			if ctx.Err() != nil {
 				return
 			}
@@ -116,7 +133,7 @@ func seedsOf(list string, first uint64, count int) (seeds []uint64, err error) {
 }
 
 // schedule runs one schedule in a lab of its own.
-func schedule(parent context.Context, program string, seed uint64, name string, d time.Duration, verbose bool) (text string, err error) {
+func schedule(parent context.Context, program string, seed uint64, name string, d time.Duration, hasClock bool, only string, verbose bool) (text string, err error) {
 	random := rand.New(rand.NewPCG(seed, 20))
 	ctx, cancel := context.WithTimeout(parent, d+healed+startMost)
 	defer cancel()
@@ -136,7 +153,10 @@ func schedule(parent context.Context, program string, seed uint64, name string, 
 			text += fmt.Sprintf(", %.1f %% of a core", 100*l.cpu.Seconds()/(d+healed+time.Since(begun)).Seconds())
 		}
 	}()
-	l.twoRelays = true
+	l.twoRelays, l.only = true, only
+	if hasClock {
+		l.clocks = clocks{}
+	}
 	left, right := kinds[random.IntN(len(kinds))], kinds[random.IntN(len(kinds))]
 	target, err := l.product(left, right)
 	if err != nil {
@@ -251,7 +271,7 @@ func (l *lab) changes(name string) (list []time.Time) {
 	for _, line := range strings.Split(string(text), "\n") {
 		if m := pathLine.FindStringSubmatch(line); m != nil {
 			if at, err := time.Parse(time.RFC3339Nano, m[1]); err == nil {
-				list = append(list, at)
+				list = append(list, l.clocks.trueTime(name, at))
 			}
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -19,6 +21,10 @@ type interval struct {
 	name     string
 	from, to time.Time
 }
+
+// clockOffsets are what the clocks are set to, from the true time. Two of them differ by less than the certificates' slack
+// and the life of a relay's credentials, and by more than the length of a schedule (see trueTime).
+var clockOffsets = []time.Duration{-20 * time.Minute, -10 * time.Minute, 0, 10 * time.Minute, 20 * time.Minute}
 
 // breakable returns the faults of the lab. Faults of the same kind do not overlap; kinds do.
 func (l *lab) breakable() [][]fault {
@@ -63,7 +69,17 @@ func (l *lab) breakable() [][]fault {
 		sleeps = append(sleeps, fault{x + " is suspended", func() error { return l.programs[x].Process.Signal(syscall.SIGSTOP) },
 			func() error { return l.programs[x].Process.Signal(syscall.SIGCONT) }})
 	}
-	return append(kinds, links, hosts, outside, sizes, losses, cuts, sleeps)
+	kinds = append(kinds, links, hosts, outside, sizes, losses, cuts, sleeps)
+	if l.clocks == nil {
+		return kinds
+	}
+	var steps []fault
+	for _, ns := range []string{"a", "b", "hub"} {
+		for _, offset := range clockOffsets {
+			steps = append(steps, fault{fmt.Sprintf("the clock in %s is set to %v", ns, offset), func() error { return l.setClock(ns, offset) }, nil})
+		}
+	}
+	return append(kinds, steps)
 }
 
 // toggle is one of two numbers.
@@ -82,7 +98,16 @@ func (l *lab) breakThings(random *rand.Rand, d time.Duration, log func(string)) 
 		from time.Time
 		till time.Time
 	}
-	kinds := l.breakable()
+	var kinds [][]fault
+	for _, k := range l.breakable() {
+		k = slices.DeleteFunc(k, func(f fault) bool { return !strings.Contains(f.name, l.only) })
+		if len(k) > 0 {
+			kinds = append(kinds, k)
+		}
+	}
+	if len(kinds) == 0 {
+		return nil, fmt.Errorf("no fault has %q in its name", l.only)
+	}
 	start := time.Now()
 	busy := make([]bool, len(kinds))
 	var open []running

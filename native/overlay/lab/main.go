@@ -5,7 +5,7 @@
 //	go run ./lab faults [A B]            dead direct path, new host address, new outside address: how long is it silent
 //	go run ./lab relays                  a relay dies: how long are relayed and direct peers silent
 //	go run ./lab mqtt                    an MQTT session lives through the faults: same connection, no record lost
-//	go run ./lab chaos [--schedules N] [--seed S] [--minutes M] [--parallel P]   seeded schedules of faults, P at once
+//	go run ./lab chaos [--schedules N] [--seed S] [--minutes M] [--parallel P] [--race]   seeded schedules of faults, P at once
 //	go run ./lab chaos --seeds A,B,C     these schedules
 //	go run ./lab idle                    ten silent peers: processor time, memory, bytes a day
 //	go run ./lab gone [SECONDS]          memory of a node after a peer that has saturated it
@@ -51,11 +51,7 @@ func main() {
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	program, remove, err := findProgram()
-	if err == nil {
-		err = command(ctx, program, os.Args[1], os.Args[2:])
-		remove()
-	}
+	err := command(ctx, os.Args[1], os.Args[2:])
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "lab:", err)
@@ -64,10 +60,15 @@ func main() {
 }
 
 // command runs one of the lab's commands. Its namespaces are gone when it returns, also after a signal.
-func command(ctx context.Context, program, name string, args []string) error {
+func command(ctx context.Context, name string, args []string) error {
 	if name == "chaos" {
-		return chaos(ctx, program, args)
+		return chaos(ctx, args)
 	}
+	program, remove, err := findProgram(func(folder string) (string, error) { return build(folder) })
+	if err != nil {
+		return err
+	}
+	defer remove()
 	l, err := newLab(ctx, "", program)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,6 +32,8 @@ type lab struct {
 	programs  map[string]*exec.Cmd // the nodes
 	inwards   map[string]string    // by router: its rule for packets from outside, without the host's address
 	cpu       time.Duration        // of the programs that have ended
+	only      string               // faults have it in their names
+	clocks    clocks               // nil: the program follows the machine's clock
 }
 
 // spaces are the namespaces. r1 and r2 hold relays of their own (see relayAt).
@@ -48,8 +51,8 @@ func newLab(ctx context.Context, name, program string) (l *lab, err error) {
 	return l, err
 }
 
-// findProgram returns seganet-overlay: SEGANET_OVERLAY, or a program that it builds and that remove removes.
-func findProgram() (program string, remove func(), err error) {
+// findProgram returns seganet-overlay: SEGANET_OVERLAY, or what make builds in a folder that remove removes.
+func findProgram(make func(folder string) (program string, err error)) (program string, remove func(), err error) {
 	if program = os.Getenv("SEGANET_OVERLAY"); program != "" {
 		return program, func() {}, nil
 	}
@@ -58,14 +61,23 @@ func findProgram() (program string, remove func(), err error) {
 		return "", nil, err
 	}
 	remove = func() { _ = os.RemoveAll(folder) }
-	program = filepath.Join(folder, "seganet-overlay")
-	c := exec.Command("go", "build", "-o", program, ".")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := c.CombinedOutput(); err != nil {
+	if program, err = make(folder); err != nil {
 		remove()
-		return "", nil, fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return program, remove, nil
+	return program, remove, err
+}
+
+// build builds the product into folder.
+func build(folder string, flags ...string) (program string, err error) {
+	program = filepath.Join(folder, "seganet-overlay")
+	c := exec.Command("go", append(append([]string{"build"}, flags...), "-o", program, ".")...)
+	if c.Env = os.Environ(); !slices.Contains(flags, "-race") {
+		c.Env = append(c.Env, "CGO_ENABLED=0")
+	}
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return program, nil
 }
 
 func run(name string, args ...string) error {
@@ -107,6 +119,7 @@ func (l *lab) spawn(ns, log string, args ...string) (*exec.Cmd, error) {
 	defer f.Close()
 	c := l.in(ns, args...)
 	c.Stdout, c.Stderr = f, f
+	c.Env = append(os.Environ(), clockVariable+"="+l.clockFile(ns))
 	if err := c.Start(); err != nil {
 		return nil, err
 	}

@@ -49,8 +49,8 @@ func splice(a, b net.Conn) {
 func spliceDatagrams(a, b net.Conn) { spliceDatagramsFor(a, b, idleUDP) }
 
 func spliceDatagramsFor(a, b net.Conn, idle time.Duration) {
-	var last atomic.Int64
-	last.Store(time.Now().UnixNano())
+	begun := time.Now()   // times are counted from it, so that a clock that steps ends nothing
+	var last atomic.Int64 // ns after begun
 	var done sync.WaitGroup
 	done.Add(2)
 	one := func(to, from net.Conn) {
@@ -59,15 +59,15 @@ func spliceDatagramsFor(a, b net.Conn, idle time.Duration) {
 		defer b.Close()
 		buf := make([]byte, MaxDatagram+1)
 		for {
-			from.SetReadDeadline(time.Unix(0, last.Load()).Add(idle))
+			from.SetReadDeadline(begun.Add(time.Duration(last.Load()) + idle))
 			n, err := from.Read(buf)
 			if err != nil {
-				if e, ok := err.(net.Error); ok && e.Timeout() && time.Since(time.Unix(0, last.Load())) < idle {
+				if e, ok := err.(net.Error); ok && e.Timeout() && time.Since(begun)-time.Duration(last.Load()) < idle {
 					continue // the other direction was active
 				}
 				return
 			}
-			last.Store(time.Now().UnixNano())
+			last.Store(int64(time.Since(begun)))
 			if n > MaxDatagram {
 				continue // cut off by the read
 			}
