@@ -36,6 +36,21 @@ const halt = (lab, part, ms) =>
     lab[part]?.kill('SIGCONT');
   });
 
+/**
+ * Front, keeper and the tenants file have no other step meanwhile. All that nest wait for the parts in this order.
+ * @param {Lab} lab @param {number} ms it stays away
+ */
+const cutPower = (lab, ms) =>
+  lab.after('file', () =>
+    lab.after('front', () =>
+      lab.after('keeper', async () => {
+        await lab.cutPower();
+        await wait(ms);
+        await Promise.all([lab.startFront(), lab.startKeeper()]);
+      })
+    )
+  );
+
 /** @param {Lab} lab @param {Fault} fault @param {Times[]} times */
 async function remove(lab, { tenant, for: ms, byCommand }, times) {
   if (byCommand) {
@@ -106,7 +121,8 @@ const faults = {
       await wait(FILL_MS);
     }
     lab.empty(tenant);
-  }
+  },
+  'power-cut': (lab, fault) => cutPower(lab, fault.for)
 };
 
 module.exports = { faults, wait };

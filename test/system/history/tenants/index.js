@@ -73,7 +73,10 @@ async function runAll({ seed, runs, seconds, parallel }, kinds, place) {
     while (next < runs) {
       const folder = path.join(place, `lab-${++labs}`);
       fs.mkdirSync(folder);
-      const lab = new Lab(folder, { isMounting: kinds.includes('volume-full') });
+      const lab = new Lab(folder, {
+        isMounting: kinds.includes('volume-full'),
+        hasPower: kinds.includes('power-cut')
+      });
       let isKept = false;
       try {
         await lab.open();

@@ -8,8 +8,9 @@ const http = require('node:http');
 const path = require('node:path');
 const { promisify } = require('node:util');
 const { Child } = require('../../../../bench/harness/child');
-const { freePort, waitForPort } = require('../../../../bench/harness/net');
+const { eventually, freePort, waitForPort } = require('../../../../bench/harness/net');
 const { hashPassword } = require('../../../../nodes/lib/login/password-hash');
+const { Image } = require('../image');
 const { makeFront, makeTenant, root } = require('./flows');
 const { TENANTS } = require('./schedule');
 
@@ -27,12 +28,18 @@ const MOST_DEVICES = 8;
 class Lab {
   /**
    * @param {string} folder exists, and is empty
-   * @param {{isMounting?: boolean}} [options] true: each tenant has a small volume of its own, which can be full
+   * @param {{isMounting?: boolean, hasPower?: boolean}} [options]
+   *   isMounting: each tenant has a small volume of its own, which can be full
+   *   hasPower: what front, keeper and tenants write stands on a disk that can lose its power
    */
-  constructor(folder, { isMounting = false } = {}) {
+  constructor(folder, { isMounting = false, hasPower = false } = {}) {
     this.isMounting = isMounting;
+    this.image = hasPower ? new Image(folder) : null;
+    /** Of the test's own files, such as the notes of what arrived. */
     this.home = folder;
-    this.tenants = path.join(folder, 'tenants');
+    /** Of everything that front, keeper and tenants write. */
+    this.disk = this.image?.root ?? folder;
+    this.tenants = path.join(this.disk, 'tenants');
     this.file = path.join(this.tenants, 'tenants.json');
     this.socket = path.join(this.tenants, 'keeper.sock');
     /** File with the time that a record stays in the flow of its tenant. */
@@ -67,19 +74,81 @@ class Lab {
     for (const name of TENANTS) this.#makeTenant(name);
     this.write(TENANTS.map(() => ({ idleMs: 500, stopMs: 60000, warm: true })));
     const { port, adminPort, file, socket } = this;
-    makeFront(path.join(home, 'front'), { port, adminPort, file, socket, passwords });
+    makeFront(this.#userOf('front'), { port, adminPort, file, socket, passwords });
+    this.sync();
     await Promise.all([this.startFront(), this.startKeeper()]);
     return this;
   }
 
+  /** @param {string} name @returns {string} folder of Node-RED's files */
+  #userOf(name) {
+    return path.join(this.disk, name);
+  }
+
+  /** @param {string} name */
+  #volumeOf(name) {
+    return path.join(this.tenants, 'volumes', name);
+  }
+
   /** @param {string} name */
   #makeTenant(name) {
-    const volume = path.join(this.tenants, 'volumes', name);
+    this.#mountVolume(name);
+    const { delay } = this;
+    makeTenant(this.#userOf(name), { arrived: this.arrived(name), volume: this.#volumeOf(name), delay });
+  }
+
+  /** @param {string} name */
+  #mountVolume(name) {
+    const volume = this.#volumeOf(name);
     fs.mkdirSync(volume, { recursive: true, mode: 0o700 });
     const options = ['-t', 'tmpfs', '-o', `size=${VOLUME_BYTES},mode=700`, 'tmpfs', volume];
     this.hasVolumes = this.isMounting && spawnSync('mount', options).status === 0;
-    const { delay } = this;
-    makeTenant(path.join(this.home, name), { arrived: this.arrived(name), volume, delay });
+  }
+
+  #unmountVolumes() {
+    if (!this.isMounting) return;
+    for (const name of TENANTS) spawnSync('umount', ['-l', this.#volumeOf(name)]);
+  }
+
+  /** What the test wrote itself survives a power cut. */
+  sync() {
+    if (this.image) spawnSync('sync', ['-f', this.disk]);
+  }
+
+  /**
+   * Stops everything at one moment and goes on with what had reached the disk by then. Every acknowledgement that a
+   * device has was sent before.
+   */
+  async cutPower() {
+    if (!this.image) throw new Error('This lab has no disk that can lose its power.');
+    this.keeper?.kill('SIGSTOP');
+    const stopped = () => this.#running().every((pid) => signalled(pid, 'SIGSTOP') && isStopped(pid));
+    await eventually(stopped, { timeoutMs: 20000, what: 'everything has stopped' });
+    this.image.copy();
+    for (const pid of this.#running()) this.killed.add(pid);
+    const ended = () => this.#running().filter((pid) => signalled(pid, 'SIGKILL')).length === 0;
+    await eventually(ended, { timeoutMs: 20000, what: 'everything has ended' });
+    await Promise.all([this.keeper?.exited, this.front?.exited]);
+    this.#unmountVolumes();
+    await eventually(() => this.#isCut(), { timeoutMs: 20000, what: 'the disk is unused' });
+    for (const name of TENANTS) this.#mountVolume(name);
+  }
+
+  /** The threads of a process that has ended may still use the disk for a moment. @returns {boolean} */
+  #isCut() {
+    try {
+      this.image?.cut();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** @returns {number[]} keeper, front and tenants, also one that the keeper has not noted yet */
+  #running() {
+    const all = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    const ours = all.map(Number).filter((pid) => pid === this.keeper?.pid || isIn(pid, this.disk));
+    return ours.filter((pid) => stateOf(pid) !== '');
   }
 
   /** @param {string} name @returns {string} file of what the tenant got */
@@ -116,7 +185,7 @@ class Lab {
 
   /** @param {string} name @param {Times} times */
   #entry(name, times) {
-    const user = path.join(this.home, name);
+    const user = this.#userOf(name);
     const command = [process.execPath, RED, '--userDir', user, '--settings', path.join(user, 'settings.js')];
     // A thread reserves much more memory than it uses.
     return { name, driver: 'process', command, limits: { memoryMiB: 4096 }, ...times };
@@ -125,6 +194,7 @@ class Lab {
   /** @param {string} text */
   replace(text) {
     replaceFile(this.file, text);
+    this.sync();
   }
 
   /** @param {number} ms that a record stays in the flow of its tenant */
@@ -138,11 +208,11 @@ class Lab {
   }
 
   #keeperEnvironment() {
-    return { ...this.#environment(), SEGANET_HOME: this.home, SEGANET_TENANTS_GRACE_MS: '15000' };
+    return { ...this.#environment(), SEGANET_HOME: this.disk, SEGANET_TENANTS_GRACE_MS: '15000' };
   }
 
   async startFront() {
-    const user = path.join(this.home, 'front');
+    const user = this.#userOf('front');
     const env = this.#environment();
     this.#keepOutput(this.front);
     const args = [RED, '--userDir', user, '--settings', path.join(user, 'settings.js')];
@@ -271,7 +341,7 @@ class Lab {
 
   /** Fills a tenant's volume. @param {string} name */
   fill(name) {
-    const file = fs.openSync(path.join(this.tenants, 'volumes', name, 'filler'), 'a');
+    const file = fs.openSync(path.join(this.#volumeOf(name), 'filler'), 'a');
     try {
       for (let i = 0; i <= VOLUME_BYTES; i += 4096) fs.writeSync(file, Buffer.alloc(4096));
     } catch {
@@ -283,7 +353,7 @@ class Lab {
 
   /** @param {string} name */
   empty(name) {
-    fs.rmSync(path.join(this.tenants, 'volumes', name, 'filler'), { force: true });
+    fs.rmSync(path.join(this.#volumeOf(name), 'filler'), { force: true });
   }
 
   /** All output, for a run that is not valid. */
@@ -300,9 +370,43 @@ class Lab {
   async close() {
     const codes = [await this.front?.stop('SIGTERM', 20000), await this.keeper?.stop('SIGKILL')];
     for (const name of TENANTS) this.signalTenant(name, 'SIGKILL');
-    if (this.isMounting)
-      for (const name of TENANTS) spawnSync('umount', ['-l', path.join(this.tenants, 'volumes', name)]);
+    this.#unmountVolumes();
+    this.image?.close();
     return codes.map((each) => each?.code ?? null);
+  }
+}
+
+/** @param {number} pid @returns {string} letter of its state, '' = it has ended */
+function stateOf(pid) {
+  try {
+    const text = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const state = text.slice(text.lastIndexOf(')') + 2, text.lastIndexOf(')') + 3);
+    return state === 'Z' || state === 'X' ? '' : state;
+  } catch {
+    return '';
+  }
+}
+
+/** @param {number} pid @returns {boolean} */
+const isStopped = (pid) => !/^[RSD]$/.test(stateOf(pid));
+
+/** @param {number} pid @param {string} folder @returns {boolean} whether it works, or writes its output, there */
+function isIn(pid, folder) {
+  return ['cwd', 'fd/1'].some((link) => {
+    try {
+      return fs.readlinkSync(`/proc/${pid}/${link}`).startsWith(`${folder}/`);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** @param {number} pid @param {NodeJS.Signals} signal @returns {boolean} false: it has ended */
+function signalled(pid, signal) {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
   }
 }
 

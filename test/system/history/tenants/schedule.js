@@ -33,7 +33,8 @@ const KINDS = [
   'removed',
   'deploy',
   'file',
-  'volume-full'
+  'volume-full',
+  'power-cut'
 ];
 
 /** Nodes of the front whose change is deployed. */
@@ -60,7 +61,8 @@ const details = {
     changed: pick(CHANGED)
   }),
   file: ({ between, chance }) => ({ for: between(300, 2500), isInvalid: chance(50) }),
-  'volume-full': ({ between }) => ({ for: between(300, 2500) })
+  'volume-full': ({ between }) => ({ for: between(300, 2500) }),
+  'power-cut': ({ between }) => ({ for: between(0, 500) })
 };
 
 /** @param {Draws} draw @param {number} ms length of the load @returns {Burst[]} */
