@@ -257,16 +257,16 @@ test('asks a keeper that is away with one tenant, and serves those that are awak
   lab.ring(2);
   lab.ring(3);
   await lab.pass(15000);
-  expect(lab.roster.keeperProblem).toBe('No keeper.');
+  expect(lab.roster.outage.problem).toBe('No keeper.');
   expect(lab.state('a')).toBe('awake');
   expect(lab.roster.tenants.get('c')).toMatchObject({ state: 'waiting', reason: 'No keeper.', failures: 0 });
   // The new keeper does not know the lease.
   lab.keeper.isAway = false;
   lab.keeper.leases.clear();
   await lab.pass(5000);
-  expect(lab.roster.keeperProblem).not.toBe('');
+  expect(lab.roster.outage.problem).not.toBe('');
   await lab.wake();
-  expect(lab.roster.keeperProblem).toBe('');
+  expect(lab.roster.outage.problem).toBe('');
   await lab.wake();
   await lab.pass(10500);
   expect(lab.keeper.asked).toMatchObject([{ name: 'a' }]);
@@ -292,7 +292,7 @@ test('removes tenants of each state, and gives their leases back', async () => {
   expect(lab.roster.tenants.size).toBe(0);
   expect(lab.bells.size).toBe(0);
   expect(lab.keeper.leases.size).toBe(0);
-  expect(lab.roster.active.size).toBe(0);
+  expect(lab.roster.places.active.size).toBe(0);
 });
 
 test.each([1, 2, 3, 4, 5, 6])(
@@ -321,7 +321,7 @@ test.each([1, 2, 3, 4, 5, 6])(
         else if (session.isTaking) lab.work[session.tenant.number] = 0;
       }
       await lab.pass(250 + integer(500));
-      expect(lab.roster.active.size).toBeLessThanOrEqual(2);
+      expect(lab.roster.places.active.size).toBeLessThanOrEqual(2);
     };
     for (let i = 0; i < 300; i++) await step();
     lab.keeper.isAway = false;

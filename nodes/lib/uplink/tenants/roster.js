@@ -3,24 +3,17 @@
 // waited for a while. Without native parts and without a timer of its own: call tick() several times a second.
 
 const { Backoff } = require('../../base/backoff');
+const { KeeperOutage } = require('./keeper-outage');
+const { Leases } = require('./leases');
+const { Places } = require('./places');
 const { LEAST_URGENT, Tenant } = require('./tenant');
 
 /** Requests to the keeper at a time, so that an urgent tenant need not wait for all places. */
 const MOST_WAKING = 8;
 /** Longest wait for the last acknowledgements of a tenant that goes to sleep. */
 const LEAVE_MS = 2000;
-/**
- * While others wait for a place, a tenant keeps its own for this long, and for a moment if theirs is more urgent. One
- * that has waited for this long goes first.
- */
-const TURN_MS = 10000;
-const MOMENT_MS = 1000;
-/** The keeper ends a lease that was not renewed for 30 s. */
-const RENEW_MS = 10000;
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30000;
-const KEEPER_MIN_MS = 250;
-const KEEPER_MAX_MS = 5000;
 /** A tenant that was awake for this long before it failed is tried again soon. */
 const STABLE_MS = 10000;
 
@@ -49,25 +42,12 @@ class Roster {
     this.parts = parts;
     /** @type {Map<string, Tenant>} */
     this.tenants = new Map();
-    /** Those with a place, in the order in which they got it. @type {Set<Tenant>} */
-    this.active = new Set();
-    /** @type {Set<Tenant>} */
-    this.waiting = new Set();
+    this.places = new Places(parts.mostAwake);
     /** @type {Set<Tenant>} */
     this.failed = new Set();
-    /** Why the keeper cannot be asked, '' = it can. */
-    this.keeperProblem = '';
-    this.keeperRetryAt = 0;
-    this.keeperBackoff = new Backoff(KEEPER_MIN_MS, KEEPER_MAX_MS);
-    this.renewAt = 0;
+    this.leases = new Leases(parts);
+    this.outage = new KeeperOutage();
     this.isStopping = false;
-  }
-
-  /** Number of leases that are asked for. */
-  get waking() {
-    let count = 0;
-    for (const { state } of this.active) if (state === 'waking') count++;
-    return count;
   }
 
   /** Adds a tenant, if it is new. @param {{ name: string, number: number, stage: number }} given */
@@ -94,7 +74,7 @@ class Roster {
     const tenant = this.tenants.get(name);
     if (!tenant) return Promise.resolve();
     this.tenants.delete(name);
-    this.waiting.delete(tenant);
+    this.places.waiting.delete(tenant);
     this.failed.delete(tenant);
     return new Promise((resolve) => {
       tenant.onParted = resolve;
@@ -117,12 +97,10 @@ class Roster {
   tick() {
     const now = this.parts.now();
     for (const tenant of this.failed) if (now >= tenant.retryAt) this.#wait(tenant);
-    for (const tenant of this.active) this.#check(tenant, now);
-    if (now >= this.renewAt) {
-      this.renewAt = now + RENEW_MS;
-      for (const tenant of this.active) if (tenant.lease) void this.#renew(tenant);
-    }
-    this.#makeRoom(now);
+    for (const tenant of this.places.active) this.#check(tenant, now);
+    this.leases.renewWhenDue(this.places.active, now);
+    const leaver = this.outage.isResting(now) ? null : this.places.leaver(now);
+    if (leaver) this.#leave(leaver, LEAVE_MS);
     this.#fill();
   }
 
@@ -144,54 +122,14 @@ class Roster {
     tenant.activity = activity;
   }
 
-  /**
-   * While others wait for a place: ends the turn of one that has nothing to do, or had its turn.
-   * @param {number} now
-   */
-  #makeRoom(now) {
-    const next = this.#next();
-    if (!next || this.active.size < this.parts.mostAwake || this.#isKeeperAway(now)) return;
-    for (const { state } of this.active) if (state === 'leaving') return;
-    let choice = null;
-    for (const tenant of this.active) {
-      if (tenant.state !== 'awake') continue;
-      const isIdle = tenant.idleSince >= 0;
-      const isLess = (tenant.session?.class ?? LEAST_URGENT) > next.class;
-      if (!isIdle && now - tenant.awakeSince < (isLess ? MOMENT_MS : TURN_MS)) continue;
-      // The first one has its place for longest.
-      if (!choice || (isIdle && choice.idleSince < 0)) choice = tenant;
-    }
-    if (choice) this.#leave(choice, LEAVE_MS);
-  }
-
-  /**
-   * @returns {Tenant | null} that waits: the one that has waited for longer than a turn, else the most urgent, and
-   *   among equals the one that waits for longest
-   */
-  #next() {
-    const turnAgo = this.parts.now() - TURN_MS;
-    let best = null;
-    // In the order in which they began to wait.
-    for (const tenant of this.waiting) {
-      if (tenant.waitsSince <= turnAgo) return tenant;
-      if (!best || tenant.class < best.class) best = tenant;
-    }
-    return best;
-  }
-
-  /** @param {number} now */
-  #isKeeperAway(now) {
-    return this.keeperProblem !== '' && now < this.keeperRetryAt;
-  }
-
   /** Gives free places to those that wait. */
   #fill() {
     const now = this.parts.now();
     // One request is enough to see whether the keeper is back.
-    let requests = this.waking;
-    const most = this.keeperProblem ? 1 : MOST_WAKING;
-    while (this.active.size < this.parts.mostAwake && requests < most && !this.#isKeeperAway(now)) {
-      const tenant = this.#next();
+    let requests = this.places.waking;
+    const most = this.outage.problem ? 1 : MOST_WAKING;
+    while (!this.places.isFull && requests < most && !this.outage.isResting(now)) {
+      const tenant = this.places.next(now);
       if (!tenant || this.isStopping) return;
       requests++;
       void this.#wake(tenant);
@@ -213,15 +151,15 @@ class Roster {
   #wait(tenant) {
     this.failed.delete(tenant);
     tenant.waitsSince = this.parts.now();
-    tenant.set('waiting', this.keeperProblem);
-    this.waiting.add(tenant);
+    tenant.set('waiting', this.outage.problem);
+    this.places.waiting.add(tenant);
   }
 
   /** @param {Tenant} tenant */
   async #wake(tenant) {
-    const { keeper, holder, connectMs, connect, now } = this.parts;
-    this.waiting.delete(tenant);
-    this.active.add(tenant);
+    const { connect, now } = this.parts;
+    this.places.waiting.delete(tenant);
+    this.places.active.add(tenant);
     tenant.set('waking');
     tenant.wakes++;
     const request = new AbortController();
@@ -231,18 +169,14 @@ class Roster {
     tenant.waitsSince = began;
     let lease;
     try {
-      lease = await keeper.lease(
-        tenant.name,
-        { reason: 'records', class: tenant.class, holder },
-        { timeoutMs: connectMs, signal: request.signal }
-      );
+      lease = await this.leases.ask(tenant, request.signal);
     } catch (error) {
       if (tenant.request === request) this.#notWoken(tenant, /** @type {KeeperError} */ (error));
       return;
     }
     if (tenant.request !== request) {
       // The tenant left the plan meanwhile.
-      void keeper.release(lease.id).catch(() => {});
+      void this.leases.giveBack(lease.id);
       return;
     }
     tenant.request = null;
@@ -274,18 +208,16 @@ class Roster {
       this.#fail(tenant, error.message, error.retryMs);
       return this.#fill();
     }
-    if (!this.keeperProblem) this.keeperBackoff.reset();
-    this.keeperProblem = error.message;
-    this.keeperRetryAt = this.parts.now() + this.keeperBackoff.next();
-    this.active.delete(tenant);
+    this.outage.failed(error.message, this.parts.now());
+    this.places.active.delete(tenant);
     this.#wait(tenant);
-    for (const each of this.waiting) each.set('waiting', error.message);
+    for (const each of this.places.waiting) each.set('waiting', error.message);
   }
 
   #keeperIsBack() {
-    if (!this.keeperProblem) return;
-    this.keeperProblem = '';
-    for (const tenant of this.waiting) tenant.set('waiting');
+    if (!this.outage.problem) return;
+    this.outage.ended();
+    for (const tenant of this.places.waiting) tenant.set('waiting');
   }
 
   /**
@@ -359,9 +291,8 @@ class Roster {
     tenant.session = null;
     tenant.lease = '';
     await session?.stop();
-    this.active.delete(tenant);
-    // Without an answer, the keeper ends the lease itself.
-    if (lease) await Promise.race([this.parts.keeper.release(lease).catch(() => {}), soon()]);
+    this.places.active.delete(tenant);
+    if (lease) await this.leases.giveBack(lease);
   }
 
   /** @param {Tenant} tenant */
@@ -385,44 +316,10 @@ class Roster {
   #drop(tenant) {
     tenant.request?.abort();
     tenant.request = null;
-    this.active.delete(tenant);
+    this.places.active.delete(tenant);
     tenant.source?.close();
     tenant.source = null;
     tenant.onParted?.();
-  }
-
-  /** @param {Tenant} tenant */
-  async #renew(tenant) {
-    const { lease } = tenant;
-    if (tenant.isRenewing) return;
-    tenant.isRenewing = true;
-    try {
-      await this.parts.keeper.renew(lease);
-    } catch (error) {
-      const { code, isKeeper } = /** @type {KeeperError} */ (error);
-      // While the keeper is away, its tenants are served on by their addresses.
-      if (isKeeper || tenant.lease !== lease) return;
-      if (code === 'gone' || code === 'unknown') await this.#leaseAgain(tenant, lease);
-    } finally {
-      tenant.isRenewing = false;
-    }
-  }
-
-  /**
-   * The lease has ended, but the session lasts: asks for another one.
-   * @param {Tenant} tenant
-   * @param {string} gone
-   */
-  async #leaseAgain(tenant, gone) {
-    const { keeper, holder, connectMs } = this.parts;
-    const request = /** @type {const} */ ({ reason: 'records', class: tenant.class, holder });
-    try {
-      const { id } = await keeper.lease(tenant.name, request, { timeoutMs: connectMs });
-      if (tenant.lease === gone) tenant.lease = id;
-      else void keeper.release(id).catch(() => {});
-    } catch {
-      // The next renewal fails too, and tries again. If the tenant stops, its session ends.
-    }
   }
 
   /** @returns {Record<import('./tenant').TenantState, number>} tenants by state */
@@ -442,11 +339,6 @@ class Roster {
     }
     return rows;
   }
-}
-
-/** Resolves when an orderly keeper would have answered. */
-function soon() {
-  return new Promise((resolve) => setTimeout(resolve, 500).unref());
 }
 
 exports.Roster = Roster;

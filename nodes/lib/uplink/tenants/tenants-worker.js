@@ -86,7 +86,7 @@ function connectionTo({ host, port: tcpPort, user, password }) {
 }
 
 function* sessions() {
-  for (const { session } of roster.active) if (session) yield session;
+  for (const { session } of roster.places.active) if (session) yield session;
 }
 
 /** Runs a turn of all sessions. @returns {boolean} false: the thread stops, and must not rest */
@@ -113,7 +113,7 @@ function report() {
   port.postMessage({
     type: 'state',
     counts: roster.counts(),
-    keeperProblem: roster.keeperProblem,
+    keeperProblem: roster.outage.problem,
     changes: roster.changes(),
     totals
   });
