@@ -8,8 +8,8 @@ const { integer, text } = require('../../base/options');
 const { offerOf } = require('../../settings/overlay-offer');
 const { refusePfx, tlsFiles, tlsOptions } = require('../../settings/broker-options');
 const { claimedOptions } = require('../kafka-source/cluster-of');
-const { parseAddress } = require('../ocf-regions/address');
-const { LinkSecrets, parseNames } = require('../ocf-regions/peers');
+const { parseAddress } = require('../ocf-regions/links/address');
+const { LinkSecrets, parseNames } = require('../ocf-regions/links/peers');
 
 const ADDRESS = /^coaps\+tcp:\/\/(\[[0-9a-f:.]+\]|[0-9a-z._-]{1,253})(:\d{1,5})?$/;
 const MOST_NAMES = 64;

@@ -3,7 +3,7 @@
 // marker to each partition: when it reads its own marker, it has read what was there before.
 
 const { asUuid } = require('../ocf/bodies');
-const { parseAddress } = require('./address');
+const { parseAddress } = require('./links/address');
 
 /**
  * @typedef {object} Claim where a device is signed in

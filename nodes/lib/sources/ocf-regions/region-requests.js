@@ -13,7 +13,7 @@ const { answerCode, methodCode, methodOf } = require('../coap-desk/codes');
 /** @typedef {import('../ocf/coap').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('../ocf/coap').Option} Option */
 /** @typedef {import('../ocf/elsewhere').Passage} Passage */
-/** @typedef {import('./link').Incoming} Incoming */
+/** @typedef {import('./links/link').Incoming} Incoming */
 /** @typedef {InstanceType<typeof import('../ocf').OcfCloud>} Cloud */
 
 /** RFC 8768. */
@@ -28,7 +28,7 @@ const EMPTY = Buffer.alloc(0);
 /**
  * @param {Passage} passage
  * @param {import('../ocf/coap').Question} question
- * @returns {import('./link').Outgoing}
+ * @returns {import('./links/link').Outgoing}
  */
 function outgoing({ di, uid, hops = HOPS }, { method, path, query, options, payload, observe, timeoutMs }) {
   /** @type {Option[]} */
@@ -99,7 +99,7 @@ async function serve(cloud, incoming) {
 }
 
 /**
- * @param {import('./link-messages').Message} message
+ * @param {import('./links/link-messages').Message} message
  * @returns {{ request: import('../ocf/coap').Request, passage: { di: string, uid: string, hops: number } }} path: that
  *   on the device
  * @throws {Refusal}

@@ -10,7 +10,7 @@ const { outgoing, received, serve } = require('./region-requests');
 /** @typedef {import('../ocf/elsewhere').Elsewhere} Elsewhere */
 /** @typedef {import('../ocf/elsewhere').State} State */
 /** @typedef {InstanceType<typeof import('../ocf').OcfCloud>} Cloud */
-/** @typedef {InstanceType<typeof import('./links').Links>} Links */
+/** @typedef {InstanceType<typeof import('./links/links').Links>} Links */
 /** @typedef {{ key: string, value: string | null }} Published */
 /**
  * @typedef {object} RegionsParts
@@ -309,7 +309,7 @@ class Regions {
     for (const di of this.table.devicesAt(ci)) this.#cloud.presence.changed(di, this.#cloud.stateOf(di));
   }
 
-  /** @param {import('./link').Incoming} incoming */
+  /** @param {import('./links/link').Incoming} incoming */
   serve(incoming) {
     void serve(this.#cloud, incoming);
   }

@@ -3,7 +3,7 @@
 
 const { Complaints } = require('../../base/complaints');
 const { asError, guard } = require('../../base/guard');
-const { Links } = require('./links');
+const { Links } = require('./links/links');
 const { PresenceThread } = require('./presence-thread');
 const { Regions } = require('./regions');
 
@@ -21,14 +21,14 @@ const { Regions } = require('./regions');
  * @typedef {object} RegionSettings
  * @property {string} own address of this region
  * @property {{ host: string, port: number }} listen
- * @property {import('./links').LinksParts['place']} [place] see LinksParts
+ * @property {import('./links/links').LinksParts['place']} [place] see LinksParts
  * @property {import('../../settings/overlay-offer').OfferPlace} [offer] offers the open port to an overlay
- * @property {InstanceType<typeof import('./peers').LinkSecrets>} secrets
+ * @property {InstanceType<typeof import('./links/peers').LinkSecrets>} secrets
  * @property {readonly string[]} names of certificates, see isPeer()
  * @property {(hooks: ThreadHooks) => Log} openLog
  * @property {number} [mostDevices]
  * @property {number} [unknownMs]
- * @property {import('./links').LinksParts['limits']} [limits]
+ * @property {import('./links/links').LinksParts['limits']} [limits]
  */
 
 const LISTEN_RETRY_MS = 1000;

@@ -8,7 +8,7 @@ const {
   markerRecord,
   parseRecord
 } = require('../../../../nodes/lib/sources/ocf-regions/presence-record');
-const { parseAddress } = require('../../../../nodes/lib/sources/ocf-regions/address');
+const { parseAddress } = require('../../../../nodes/lib/sources/ocf-regions/links/address');
 const { seeded } = require('../../../fixtures/ocf/seeded');
 
 const DI = '0f1b9a52-75dc-4a27-9b4b-0d0e8c1f7a11';

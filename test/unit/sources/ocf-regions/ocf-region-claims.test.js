@@ -1,7 +1,7 @@
 'use strict';
 // Which claims a region writes and keeps while devices sign in, connections end, and the topic is read again.
 
-const { Links } = require('../../../../nodes/lib/sources/ocf-regions/links');
+const { Links } = require('../../../../nodes/lib/sources/ocf-regions/links/links');
 const { claimRecord } = require('../../../../nodes/lib/sources/ocf-regions/presence-record');
 const { Regions } = require('../../../../nodes/lib/sources/ocf-regions/regions');
 const { startControlPlane } = require('../../../fixtures/ocf/control-plane');

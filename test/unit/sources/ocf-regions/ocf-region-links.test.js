@@ -4,7 +4,7 @@
 const net = require('node:net');
 const tls = require('node:tls');
 const { needs } = require('../../../../bench/harness/tools');
-const { Link } = require('../../../../nodes/lib/sources/ocf-regions/link');
+const { Link } = require('../../../../nodes/lib/sources/ocf-regions/links/link');
 const {
   MOST_MESSAGE_BYTES,
   MOST_OPTIONS,
@@ -12,7 +12,7 @@ const {
   MessageReader,
   SIGNAL,
   encodeMessage
-} = require('../../../../nodes/lib/sources/ocf-regions/link-messages');
+} = require('../../../../nodes/lib/sources/ocf-regions/links/link-messages');
 const { USER } = require('../../../../nodes/lib/sources/ocf-regions/region-requests');
 const { Authority } = require('../../../fixtures/devices/authority');
 const { RegionRig } = require('../../../fixtures/ocf/region-rig');

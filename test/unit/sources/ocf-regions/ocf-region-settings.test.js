@@ -5,7 +5,7 @@ const crypto = require('node:crypto');
 const { needs } = require('../../../../bench/harness/tools');
 const { parseOptions } = require('../../../../nodes/lib/base/options');
 const { regionSettings, schema } = require('../../../../nodes/lib/sources/ocf-cloud/region-settings');
-const { LinkSecrets, isPeer, parseNames } = require('../../../../nodes/lib/sources/ocf-regions/peers');
+const { LinkSecrets, isPeer, parseNames } = require('../../../../nodes/lib/sources/ocf-regions/links/peers');
 const { Authority } = require('../../../fixtures/devices/authority');
 
 const { describe } = needs('openssl');

@@ -2,7 +2,7 @@
 // Messages of CoAP over TCP (RFC 8323) between gateways. Bytes that are no message, or that exceed a limit, are an
 // error: the link that they came from ends.
 
-/** @typedef {import('../ocf/coap').Option} Option */
+/** @typedef {import('../../ocf/coap').Option} Option */
 /** @typedef {{ code: number, token: Buffer, options: Option[], payload: Buffer }} Message */
 
 const SIGNAL = { CSM: 0xe1, PING: 0xe2, PONG: 0xe3, RELEASE: 0xe4, ABORT: 0xe5 };

@@ -1,12 +1,12 @@
 'use strict';
 // One connection between two gateways. Both sides send requests and answer those of the other.
 
-const { OPTION, hasOption, uint, uintOption } = require('../ocf/coap');
+const { OPTION, hasOption, uint, uintOption } = require('../../ocf/coap');
 const { Backlog } = require('./backlog');
 const { MOST_MESSAGE_BYTES, MOST_OPTIONS, MessageReader, SIGNAL, encodeMessage } = require('./link-messages');
 
-/** @typedef {import('../ocf/coap').DeviceAnswer} DeviceAnswer */
-/** @typedef {import('../ocf/coap').Option} Option */
+/** @typedef {import('../../ocf/coap').DeviceAnswer} DeviceAnswer */
+/** @typedef {import('../../ocf/coap').Option} Option */
 /** @typedef {import('./link-messages').Message} Message */
 /** @typedef {{ code: number, path: string[], query?: string[], options: Option[], payload: Buffer, observe: boolean, timeoutMs: number }} Outgoing */
 /**

@@ -4,8 +4,8 @@
 
 const net = require('node:net');
 const tls = require('node:tls');
-const { WatchedFiles } = require('../../base/watched-files');
-const { tlsRules } = require('../../tls/tls-rules');
+const { WatchedFiles } = require('../../../base/watched-files');
+const { tlsRules } = require('../../../tls/tls-rules');
 const { parseAddress } = require('./address');
 
 /** @typedef {import('node:crypto').X509Certificate} X509Certificate */
