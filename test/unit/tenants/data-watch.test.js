@@ -7,7 +7,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { deletedBytes } = require('../../../docker/tenants/lib/base/deleted-files');
 const { folderSize } = require('../../../docker/tenants/lib/base/folder-size');
-const { dataProblem } = require('../../../docker/tenants/lib/life/data-limit');
+const { dataProblem } = require('../../../docker/tenants/lib/life/tenant/data-limit');
 const { DataWatch } = require('../../../docker/tenants/lib/life/data-watch');
 const { FakeClock } = require('../../fixtures/tenants/fake-clock');
 

@@ -16,7 +16,7 @@ afterEach(() => {
 
 const acme = { name: 'acme', idleMs: 10_000, stopMs: 60_000 };
 const never = new AbortController().signal;
-const stateOf = (name = 'acme') => world.keeper.tenant(name).state;
+const stateOf = (name = 'acme') => world.keeper.tenant(name).status.state;
 /** @param {Partial<{ by: string, priority: number, holder: string }>} [request] */
 const lease = (name = 'acme', request = {}, signal = never) =>
   world.keeper.lease(name, { by: 'records', priority: 3, holder: 'test', ...request }, signal);
@@ -182,7 +182,7 @@ describe('data', () => {
     world.keeper.renew(id);
     await world.clock.pass(2000);
     expect(stateOf()).toBe('failed');
-    expect(world.keeper.tenant('acme').reason).toBe('its data (11 MiB) exceed 10 MiB');
+    expect(world.keeper.tenant('acme').status.reason).toBe('its data (11 MiB) exceed 10 MiB');
     expect(world.keeper.renew(id)).toBe(false);
     expect(await errorOf(lease())).toMatchObject({ code: 'failed' });
     expect(
@@ -216,7 +216,7 @@ test('a tenant that cannot be looked at keeps no other one from its service', as
     return inspect.call(world.driver, spec);
   };
   await world.apply(acme, { name: 'other' });
-  expect(world.keeper.tenant('other').reason).toBe('forbidden');
+  expect(world.keeper.tenant('other').status.reason).toBe('forbidden');
   expect(await within(lease())).toMatchObject({ how: 'start' });
   expect(await within(errorOf(lease('other')))).toMatchObject({
     code: 'failed',

@@ -134,8 +134,8 @@ async function history(seed) {
       // A granted lease that can be renewed has a tenant that runs.
       for (const [id, name] of leases) {
         if (!keeper.renew(id)) leases.delete(id);
-        else if (keeper.tenant(name).state !== 'running')
-          throw new Error(`leased, but ${keeper.tenant(name).state}`);
+        else if (keeper.tenant(name).status.state !== 'running')
+          throw new Error(`leased, but ${keeper.tenant(name).status.state}`);
       }
     }
     // Then all is well again: every caller has an answer, and every tenant wakes and sleeps.
@@ -152,7 +152,7 @@ async function history(seed) {
     await clock.pass(10_000);
     if ((await woken).length !== NAMES.length) throw new Error('not all woke');
     await clock.pass(30_000 + 2000 + 5000 + 1000);
-    const states = NAMES.map((name) => keeper.tenant(name).state);
+    const states = NAMES.map((name) => keeper.tenant(name).status.state);
     if (states.some((state) => state !== 'stopped')) throw new Error(`at the end: ${states}`);
     if (surprises.length > 0) throw surprises[0];
     if (driver.violations.length > 0) throw new Error(driver.violations.join('; '));

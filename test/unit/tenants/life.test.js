@@ -17,7 +17,7 @@ afterEach(() => {
 
 const acme = { name: 'acme', idleMs: 10_000, stopMs: 60_000 };
 const never = new AbortController().signal;
-const stateOf = (name = 'acme') => world.keeper.tenant(name).state;
+const stateOf = (name = 'acme') => world.keeper.tenant(name).status.state;
 /** @param {Partial<{ by: string, priority: number, holder: string }>} [request] */
 const lease = (name = 'acme', request = {}, signal = never) =>
   world.keeper.lease(name, { by: 'records', priority: 3, holder: 'test', ...request }, signal);
@@ -110,7 +110,7 @@ test.each(['idle', 'asked'])(
       await world.clock.pass(10_200);
       expect(stateOf()).toBe('stopped');
       expect(world.events.at(-1)).toMatchObject({ event: 'stopped', reason: why });
-      if (i === 0) expect(world.keeper.tenant('acme').reason).toMatch(/cannot be paused: .*freezer/);
+      if (i === 0) expect(world.keeper.tenant('acme').status.reason).toMatch(/cannot be paused: .*freezer/);
     }
     expect(callsOf('pause')).toBe(2);
     expect(world.keeper.tenant('acme').failures).toBe(0);
@@ -289,7 +289,7 @@ test('a crash ends the leases', async () => {
   await settle();
   expect(world.keeper.renew(id)).toBe(false);
   expect(stateOf()).toBe('stopped');
-  expect(world.keeper.tenant('acme').reason).toBe('ended by the signal SIGKILL');
+  expect(world.keeper.tenant('acme').status.reason).toBe('ended by the signal SIGKILL');
 });
 
 test('a crash while it is paused or being paused is seen', async () => {

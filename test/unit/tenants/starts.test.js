@@ -1,8 +1,8 @@
 'use strict';
 
-const { Starts, LEAST_CLASS } = require('../../../docker/tenants/lib/life/starts');
+const { Starts, LEAST_CLASS } = require('../../../docker/tenants/lib/life/tenant/starts');
 
-/** @param {import('../../../docker/tenants/lib/life/starts').Turn} turn */
+/** @param {import('../../../docker/tenants/lib/life/tenant/starts').Turn} turn */
 async function isGranted(turn) {
   const granted = turn.granted.then(() => true);
   return Promise.race([granted, new Promise((resolve) => setImmediate(() => resolve(false)))]);

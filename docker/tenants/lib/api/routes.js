@@ -61,7 +61,7 @@ async function sleep({ keeper }, { name, body }) {
   refuseUnknown(body, ['force', 'pause']);
   const tenant = keeper.tenant(name);
   await tenant.sleep({ isForced: flagOf(body, 'force'), isPause: flagOf(body, 'pause') });
-  return { state: tenant.state };
+  return { state: tenant.status.state };
 }
 
 /** @type {Answer} */

@@ -9,8 +9,8 @@ const { isHeld } = require('./hold');
 const { LastBackups, noteBackup, readLast } = require('./last-backup');
 const { untilAccepts } = require('./readiness');
 const { secretsOf, FRONT, KEEPER } = require('./secrets');
-const { Starts } = require('./starts');
-const { Tenant } = require('./tenant');
+const { Starts } = require('./tenant/starts');
+const { Tenant } = require('./tenant/tenant');
 const { unusableDriver } = require('./unusable-driver');
 
 /** @typedef {import('../file/schema').Spec} Spec */
@@ -27,7 +27,7 @@ const { unusableDriver } = require('./unusable-driver');
  * @typedef {object} Row of the list
  * @property {string} name
  * @property {string} driver
- * @property {import('./tenant').State} state
+ * @property {import('./tenant/status').State} state
  * @property {number} since ms since 1970
  * @property {string} reason
  * @property {string} host '' = not known yet
@@ -114,7 +114,7 @@ class Keeper extends EventEmitter {
     const healed = new Set();
     for (const [name, tenant] of this.#tenants) {
       const spec = wanted.get(name);
-      const isSame = spec?.driver === tenant.spec.driver;
+      const isSame = spec?.driver === tenant.status.spec.driver;
       if (isSame && (!tenant.problem || this.#driver(spec.driver).problem)) continue;
       this.#tenants.delete(name);
       if (isSame) healed.add(name);
@@ -130,7 +130,7 @@ class Keeper extends EventEmitter {
       if (!tenant) {
         (healed.has(name) ? result.changed : result.added).push(name);
         looks.push(this.#look(this.#make(spec)));
-      } else if (JSON.stringify(tenant.spec) !== JSON.stringify(spec)) {
+      } else if (JSON.stringify(tenant.status.spec) !== JSON.stringify(spec)) {
         result.changed.push(name);
         tenant.update(spec);
       }
@@ -171,7 +171,7 @@ class Keeper extends EventEmitter {
 
   /** @param {string} name @param {number} lines @returns {Promise<string>} */
   logs(name, lines) {
-    const { spec } = this.tenant(name);
+    const { spec } = this.tenant(name).status;
     return this.#driver(spec.driver).logs(spec, lines);
   }
 
@@ -199,22 +199,22 @@ class Keeper extends EventEmitter {
 
   /** Stops the paused tenants that were used longest ago, while all of them take too much memory. */
   async #limitWarm() {
-    const paused = [...this.#tenants.values()].filter(({ state }) => state === 'paused');
+    const paused = [...this.#tenants.values()].filter(({ status }) => status.state === 'paused');
     const sizes = await Promise.all(
-      paused.map(({ spec }) =>
-        this.#driver(spec.driver)
-          .memory(spec)
+      paused.map(({ status }) =>
+        this.#driver(status.spec.driver)
+          .memory(status.spec)
           .catch(() => 0)
       )
     );
     let rest = sizes.reduce((sum, size) => sum + size, 0);
     const rows = paused
-      .map((tenant, i) => ({ tenant, bytes: sizes[i], at: tenant.lastWake?.at ?? 0 }))
+      .map((tenant, i) => ({ tenant, bytes: sizes[i], at: tenant.status.lastWake?.at ?? 0 }))
       .sort((a, b) => a.at - b.at);
     for (const { tenant, bytes } of rows) {
       if (rest <= this.#limits.warmBytes) return;
       // One that woke meanwhile is in use, and refuses.
-      if (tenant.state === 'paused') await tenant.sleep().catch(() => {});
+      if (tenant.status.state === 'paused') await tenant.sleep().catch(() => {});
       rest -= bytes;
     }
   }
@@ -269,8 +269,8 @@ class Keeper extends EventEmitter {
       await tenant.reconcile();
     } catch (error) {
       // One tenant that cannot be looked at keeps no other one from its service.
-      tenant.reason = messageOf(error);
-      if (isEngineAway(error)) this.#engineAway(tenant.spec.driver);
+      tenant.status.reason = messageOf(error);
+      if (isEngineAway(error)) this.#engineAway(tenant.status.spec.driver);
     }
   }
 
@@ -289,7 +289,7 @@ class Keeper extends EventEmitter {
       if (this.#isClosed) return;
       this.#tell({ at: this.#clock.wall(), tenant: '', event: 'engine', driver, ok: true });
       for (const tenant of this.#tenants.values()) {
-        if (tenant.spec.driver === driver) this.#look(tenant).catch(() => {});
+        if (tenant.status.spec.driver === driver) this.#look(tenant).catch(() => {});
       }
     };
     this.#away.set(driver, this.#clock.timer(PROBE_MS, probe));
@@ -297,7 +297,8 @@ class Keeper extends EventEmitter {
 
   /** @param {Tenant} tenant @returns {Promise<Row>} */
   async #row(tenant) {
-    const { spec, state, since, reason, host, lastWake, leases, failures, dataBytes } = tenant;
+    const { leases, failures } = tenant;
+    const { spec, state, since, reason, host, lastWake, dataBytes } = tenant.status;
     const { memoryMiB, volumeMiB } = spec.limits;
     const driver = this.#driver(spec.driver);
     const weakness = driver.weakness?.(spec) ?? '';

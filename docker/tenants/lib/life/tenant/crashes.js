@@ -14,7 +14,7 @@ class Crashes {
   #count = 0;
   #allowedAt = 0;
 
-  /** @param {import('../base/clock').Clock} clock */
+  /** @param {import('../../base/clock').Clock} clock */
   constructor(clock) {
     this.#clock = clock;
   }

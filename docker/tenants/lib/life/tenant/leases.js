@@ -1,7 +1,7 @@
 'use strict';
 
 const crypto = require('node:crypto');
-const { TenantError } = require('../base/errors');
+const { TenantError } = require('../../base/errors');
 
 /** Leases of one tenant at once. */
 const MAX_LEASES = 64;
@@ -28,7 +28,7 @@ class Leases {
   /**
    * @param {object} parts
    * @param {string} parts.name of the tenant
-   * @param {import('../base/clock').Clock} parts.clock
+   * @param {import('../../base/clock').Clock} parts.clock
    * @param {number} parts.lifeMs
    * @param {() => void} parts.onEmpty the last one ended
    */

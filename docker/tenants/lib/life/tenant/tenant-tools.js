@@ -1,11 +1,11 @@
 'use strict';
 
-/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {import('../../file/schema').Spec} Spec */
 /**
  * What a tenant uses of its keeper.
  * @typedef {object} Tools
- * @property {import('../drivers/driver').Driver} driver
- * @property {import('../base/clock').Clock} clock
+ * @property {import('../../drivers/driver').Driver} driver
+ * @property {import('../../base/clock').Clock} clock
  * @property {import('./starts').Starts} starts
  * @property {(spec: Spec, host: string, how: string, signal: AbortSignal) => Promise<void>} accepts resolves when the
  *   tenant accepts connections; stays pending until then

@@ -1,19 +1,19 @@
 'use strict';
 // A start of a tenant's process or container, and what is left of one that failed.
 
-const { isEngineAway, messageOf } = require('../base/errors');
+const { isEngineAway, messageOf } = require('../../base/errors');
 const { dataProblem } = require('./data-limit');
 
 /** Grace for a tenant that did not become ready. */
 const KILL_MS = 2000;
 
-/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {import('../../file/schema').Spec} Spec */
 /** @typedef {import('./tenant-tools').Tools} Tools */
 
 /**
  * Starts a tenant in whatever state it is. A stopped one waits for its turn first.
  * @param {{ spec: Spec, dataBytes: number }} tenant
- * @param {import('./tenant').Rising} rising
+ * @param {import('./waking').Rising} rising
  * @param {Pick<Tools, 'driver' | 'starts'>} tools
  * @param {() => void} onTooLarge its data exceed their limit: it must not start again by itself
  * @returns {Promise<'start' | 'unpause' | 'running'>}

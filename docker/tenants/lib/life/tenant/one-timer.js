@@ -9,7 +9,7 @@ class OneTimer {
   #cancel = () => {};
   #at = Infinity;
 
-  /** @param {import('../base/clock').Clock} clock */
+  /** @param {import('../../base/clock').Clock} clock */
   constructor(clock) {
     this.#clock = clock;
   }
@@ -33,4 +33,5 @@ class OneTimer {
   }
 }
 
-module.exports = { EARLY_MS, OneTimer };
+exports.OneTimer = OneTimer;
+exports.EARLY_MS = EARLY_MS;
