@@ -1,7 +1,7 @@
 'use strict';
 // The excuses of a record that arrives behind a later one of its device, and what resembles them and is a violation.
 
-const { recordName, suspected } = require('../../../nodes/lib/uplink/sending/problem-sentences');
+const { recordName, suspected } = require('../../../nodes/lib/uplink/sending/refused/problem-sentences');
 const { check } = require('./checker');
 const { madeUp, settings } = require('./made-up');
 const { readReport } = require('./set-aside');

@@ -44,7 +44,7 @@ test.each([0x87, 0x90, 0x95, 0x99])(
     }
     expect(bench.source.released).toEqual([]);
     expect(bench.feeder.sender).toMatchObject({ failed: 0, deadLetters: 0 });
-    expect(bench.feeder.sender.refusals.allRefused).toBe(code);
+    expect(bench.feeder.sender.resends.refusals.allRefused).toBe(code);
     // The engine learns that the cloud takes nothing.
     expect(bench.problems).toContain('ALL_REFUSED');
     // The number of packets waiting outside of the window is bounded.
@@ -60,7 +60,7 @@ test.each([0x87, 0x90, 0x95, 0x99])(
     }
     expect(got.size).toBe(3000);
     expect(bench.source.released.filter((one) => one.refused)).toEqual([]);
-    expect(bench.feeder.sender.refusals.allRefused).toBe(0);
+    expect(bench.feeder.sender.resends.refusals.allRefused).toBe(0);
   }
 );
 
@@ -84,8 +84,8 @@ test.each([0x80, 0x83, 0x91, 0xff])(
     expect(tries).toBeLessThanOrEqual(4 * 17);
     expect(bench.source.released).toEqual([]);
     expect(bench.feeder.sender).toMatchObject({ failed: 0, deadLetters: 0 });
-    expect(bench.feeder.sender.refusals.count).toBe(tries);
-    expect(bench.feeder.sender.quotaWait).toBeGreaterThan(0);
+    expect(bench.feeder.sender.resends.refusals.count).toBe(tries);
+    expect(bench.feeder.sender.resends.waitMs).toBeGreaterThan(0);
   }
 );
 
@@ -106,7 +106,7 @@ test('sends one packet, less and less often, to a broker whose quota is used up 
   // At 1, 3, 7, 15, 31, 63 s and then each 60 s.
   expect(tries).toBe(14);
   expect(bench.source.released).toEqual([]);
-  expect(bench.feeder.sender.quotaWait).toBeGreaterThan(0);
+  expect(bench.feeder.sender.resends.waitMs).toBeGreaterThan(0);
 });
 
 test('lets nothing overtake refused records while the quota is used up, however often they are refused', () => {
@@ -154,7 +154,7 @@ test('sends everything in the order of refusal once the quota is back, and opens
   }
   expect(order).toEqual(Array.from({ length: 20 }, (_, i) => `${i}`));
   expect(bench.source.held).toBe(0);
-  expect(bench.feeder.sender.quotaWait).toBe(0);
+  expect(bench.feeder.sender.resends.waitMs).toBe(0);
   expect(bench.window.room).toBe(8);
 });
 

@@ -6,7 +6,7 @@ const { Demand } = require('./demand');
 const { LinkRate } = require('./link-rate');
 const { SendQueues } = require('./send-queues');
 const { Sender } = require('./sender');
-const { PoisonRecord } = require('./poison-record');
+const { PoisonRecord } = require('./refused/poison-record');
 const { TakenBatches, TRY_AGAIN } = require('./taken-batches');
 
 /** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
@@ -219,7 +219,7 @@ class Feeder {
     this.#clearQueues();
     const isConvicted = this.sender.disconnected(this.taken, byBroker, code);
     for (const batch of this.taken) if (batch.pending > 0) this.queues.add(batch);
-    if (isConvicted) this.sender.convict();
+    if (isConvicted) this.sender.trial.convict();
   }
 
   #clearQueues() {
@@ -240,18 +240,18 @@ class Feeder {
   /** Sends what there is room for, for a few ms at most. */
   pump() {
     if (this.express.isActive) return;
-    const { births, poison, link, quota, liveness } = this.sender;
-    if (!link || this.isPaused || quota.waitMs > 0 || poison.isOnTrial) {
+    const { births, poison, link, liveness, resends, trial } = this.sender;
+    if (!link || this.isPaused || resends.quota.waitMs > 0 || poison.isOnTrial) {
       this.rate.limited(false);
       return;
     }
     if (!births?.isPending && this.#enter()) return;
-    if (poison.isFull) this.sender.acquitAll();
+    if (poison.isFull) trial.acquitAll();
     this.isBlocked = poison.isAside;
     this.isFull = false;
     if (!poison.isTime) this.#sendAll();
     // The poison record goes alone: after others were accepted here for a while, or when there are no others.
-    if (poison.isDue && this.window.inflight === 0 && this.window.room > 0) this.sender.try();
+    if (poison.isDue && this.window.inflight === 0 && this.window.room > 0) trial.try();
     if (births?.isPending) {
       if (births.writeRest()) this.isFull = true;
       else this.schedule();

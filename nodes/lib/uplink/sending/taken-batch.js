@@ -298,6 +298,26 @@ class TakenBatch {
     return true;
   }
 
+  /** Marks a refused packet that waits in the window for its next try. @param {number} packet */
+  putOff(packet) {
+    this.states[packet] = LATER;
+  }
+
+  /** @param {number} packet */
+  isPutOff(packet) {
+    return this.states[packet] === LATER;
+  }
+
+  /** Marks a refused packet that waits outside the window for its next try. @param {number} packet */
+  detach(packet) {
+    this.states[packet] = REFUSED;
+  }
+
+  /** True if the packet was sent and must be sent again. @param {number} packet */
+  isAgain(packet) {
+    return this.states[packet] === AGAIN;
+  }
+
   /** REQUIRES: the packet is pending. @param {number} packet */
   putAside(packet) {
     this.states[packet] = ASIDE;
@@ -336,6 +356,3 @@ exports.NEW = NEW;
 exports.SENT = SENT;
 exports.DONE = DONE;
 exports.AGAIN = AGAIN;
-exports.LATER = LATER;
-exports.ASIDE = ASIDE;
-exports.REFUSED = REFUSED;

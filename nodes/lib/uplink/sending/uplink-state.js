@@ -2,7 +2,7 @@
 
 const { dueMs, oldestMs } = require('./batch-ages');
 const { refusalName } = require('../session/reason-codes');
-const { allRefused } = require('./problem-sentences');
+const { allRefused } = require('./refused/problem-sentences');
 
 /** @typedef {import('../session/reason-codes').Reason} Reason */
 /** @typedef {import('../session/session').State} State */
@@ -28,7 +28,7 @@ class Status {
 
   /** True if the broker accepts nothing that it is sent. */
   get isRefused() {
-    return this.feeder.sender.refusals.allRefused !== 0;
+    return this.feeder.sender.resends.refusals.allRefused !== 0;
   }
 
   /** @param {State} state @param {Reason | null} why */
@@ -91,14 +91,14 @@ class Status {
       inflight: feeder.inflight,
       express: feeder.express.isActive,
       backlogInflight: window.backlog,
-      quotaWait: sender.quotaWait,
+      quotaWait: sender.resends.waitMs,
       published: sender.published,
       acknowledged: sender.acknowledged,
       redelivered: sender.redelivered,
       unmatched: sender.unmatched,
       failed: sender.failed,
       deadLetters: sender.deadLetters,
-      refusals: sender.refusals.count
+      refusals: sender.resends.refusals.count
     };
   }
 
@@ -107,14 +107,14 @@ class Status {
    * @returns {{state: Shown, code: string, reason: string} | null}
    */
   #connection() {
-    const { quotaWait, refusals } = this.feeder.sender;
+    const { refusals, waitMs } = this.feeder.sender.resends;
     if (refusals.allRefused !== 0) {
       const code = `PUBACK_${refusals.allRefused}`;
       return { state: 'refused', code, reason: allRefused(refusalName(refusals.allRefused)) };
     }
     const state = this.isStalled ? 'stalled' : 'connected';
-    if (quotaWait > 0) {
-      const when = `within ${Math.ceil(quotaWait / 1000)} s`;
+    if (waitMs > 0) {
+      const when = `within ${Math.ceil(waitMs / 1000)} s`;
       const reason = `The broker refuses records for now (${refusalName(refusals.code)}); they are kept and sent again ${when}.`;
       return { state, code: `PUBACK_${refusals.code}`, reason };
     }

@@ -121,7 +121,7 @@ class TenantSession {
     const sums = Object.fromEntries(SUMS.map((name) => [name, feeder.sender[name]]));
     return /** @type {any} */ ({
       ...sums,
-      refusals: feeder.sender.refusals.count,
+      refusals: feeder.sender.resends.refusals.count,
       records: feeder.taken.records,
       bytesAcked: acked.read()
     });

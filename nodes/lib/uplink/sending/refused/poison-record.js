@@ -53,8 +53,8 @@ const MAX_TOPICS = 100;
  */
 const MAX_ASIDE = 1000;
 
-/** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
-/** @typedef {import('./in-flight-window').InFlightWindow} InFlightWindow */
+/** @typedef {import('../taken-batch').TakenBatch} TakenBatch */
+/** @typedef {import('../in-flight-window').InFlightWindow} InFlightWindow */
 
 /**
  * @typedef {object} Aside a packet that is set aside

@@ -10,7 +10,7 @@ const MAX_MS = 60000;
  * the packets behind them would overtake them.
  */
 class Quota {
-  /** @param {import('./in-flight-window').InFlightWindow} window @param {() => number} now ms, monotonic */
+  /** @param {import('../in-flight-window').InFlightWindow} window @param {() => number} now ms, monotonic */
   constructor(window, now) {
     this.window = window;
     this.now = now;

@@ -1,8 +1,6 @@
 'use strict';
 
-const { REFUSED } = require('./taken-batch');
-
-/** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
+/** @typedef {import('../taken-batch').TakenBatch} TakenBatch */
 
 /** Limits the memory that they hold. */
 const MAX_OUTSIDE = 1000;
@@ -41,7 +39,7 @@ class DetachedBatches {
    * @param {number} waitMs
    */
   add(batch, index, waitMs) {
-    batch.states[index] = REFUSED;
+    batch.detach(index);
     this.count++;
     this.#later(() => this.#try(batch, index), waitMs);
   }

@@ -1,8 +1,8 @@
 'use strict';
 // Sentences for the user about records that the broker does not accept.
 
-const { closeName } = require('../session/reason-codes');
-const { readable } = require('../../base/readable');
+const { closeName } = require('../../session/reason-codes');
+const { readable } = require('../../../base/readable');
 const { MAX_TRIES } = require('./refusals');
 
 const UNMATCHED =
@@ -11,6 +11,11 @@ const UNMATCHED =
 /** @param {string} name of the reason */
 function allRefused(name) {
   return `The broker refuses every record of this session (${name}). All records are kept and retried, eventually once a minute; none is given up. Check the rights of this client at the broker, and the topics of the uplink nodes.`;
+}
+
+/** @param {string} name of the reason */
+function refusedForNow(name) {
+  return `The broker refuses records for now (${name}). They are kept and sent again at growing intervals.`;
 }
 
 /** @param {number} size @param {number} limit */
@@ -55,6 +60,7 @@ module.exports = {
   closesOnSize,
   recordName,
   refusedForGood,
+  refusedForNow,
   suspected,
   tooLarge
 };

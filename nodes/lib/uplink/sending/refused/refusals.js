@@ -22,7 +22,7 @@ function isFinal(code) {
  */
 class Refusals {
   /**
-   * @param {import('./in-flight-window').InFlightWindow} window
+   * @param {import('../in-flight-window').InFlightWindow} window
    * @param {number} retryMs time between the tries of a permanently refused record
    */
   constructor(window, retryMs) {
