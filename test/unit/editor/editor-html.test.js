@@ -110,7 +110,7 @@ describe.each(types)('%s', (type) => {
     expect([...asked].filter((key) => typeof lookUp(catalog, key) !== 'string')).toEqual([]);
   });
 
-  test('registers the same definition whether the shared plugin loads before or after the page', () => {
+  test('registers the same definition whether the shared plugins load before or after the page', () => {
     const { html: later, definition: late } = register(type, true);
     expect(later).toBe(html);
     expect(Object.keys(late.defaults)).toEqual(Object.keys(definition.defaults));

@@ -135,7 +135,7 @@ function inOrder(matches) {
 
 describe('the English catalogs', () => {
   const script = (...parts) => fs.readFileSync(path.join(root, 'nodes', ...parts), 'utf8');
-  const plugin = script('seganet-editor.html') + script('seganet-conditions.html');
+  const plugins = ['editor', 'conditions', 'sources'].map((name) => script(`seganet-${name}.html`)).join('');
 
   /** All JavaScript that runs in Node-RED, where status texts are made. */
   const runtime = fs
@@ -169,7 +169,7 @@ describe('the English catalogs', () => {
           ? text === key && runtime.includes(`'${key}'`)
           : parts[0] === 'label'
             ? properties.includes(parts[1]) || page.includes(`label.${parts[1]}`)
-            : isAsked(page + plugin, key);
+            : isAsked(page + plugins, key);
       expect([key, isUsed]).toEqual([key, true]);
     }
   });
