@@ -29,7 +29,6 @@
 #include "core/devices/desk/forward_table.h"
 #include "core/devices/desk/forwardings.h"
 #include "core/devices/desk/request_desk.h"
-#include "core/devices/device_events.h"
 #include "core/devices/device_table.h"
 #include "core/devices/kept_sessions.h"
 #include "core/devices/pending_commands.h"
@@ -41,89 +40,24 @@
 #include "core/devices/urgent/urgent_agents.h"
 #include "core/devices/wills.h"
 #include "core/loop/loop_thread.h"
-#include "core/loop/memory_share.h"
 #include "core/loop/sweep_timer.h"
 #include "core/loop/time_wheel.h"
 #include "core/loop/wakeup_moderation.h"
 #include "core/plan/deferred_receipts.h"
 #include "core/plan/pipeline.h"
 #include "core/queue/byte_ring.h"
-#include "core/queue/throttle.h"
 #include "core/reception/acceptor.h"
 #include "core/reception/lingering_close.h"
 #include "core/reception/stream_setups.h"
 #include "core/runtime/attended_sessions.h"
 #include "core/runtime/load_meter.h"
 #include "core/runtime/returned_receipts.h"
-#include "core/runtime/session_desk.h"
 #include "core/runtime/session_row.h"
 #include "core/runtime/slot_moves.h"
 #include "core/runtime/window_receipts.h"
+#include "core/runtime/worker_options.h"
 
 namespace seganet {
-
-struct WorkerOptions {
-  size_t index = 0;
-  size_t workers = 1;  // of the engine
-  size_t max_packet_bytes = 262'144;
-  size_t max_devices = 40'000;     // rows of the device table
-  size_t max_kept = 10'000;        // MQTT sessions without a connection
-  size_t ring_bytes = 4u << 20;    // per direction
-  int64_t wake_interval_us = 800;  // EngineOptions::wake_interval_us
-  bool acknowledge_at_once = true;
-  bool odd_topics = false;                        // EngineOptions::odd_topics
-  int64_t unfinished_us = 30'000'000;             // EngineOptions::unfinished_us
-  std::array<int64_t, kClasses + 1> linger_us{};  // PipelineContext::linger_us
-};
-
-// A connection of the request desk that moves to the worker of its device.
-struct DeskParcel {
-  MovedAgent agent;
-  DeskIdentity identity;
-};
-
-class Worker;
-
-// Objects and callbacks that the workers of an engine share. They outlive the workers.
-struct WorkerShared {
-  Budget* budget;
-  Doorbell* message_bell;             // rings when messages wait for JavaScript
-  std::atomic<int64_t>* devices;      // number of connected devices
-  std::atomic<int64_t>* connections;  // number of open sockets
-  Throttle* throttle;
-  // Makes all workers read the devices again whose class has room.
-  std::function<void()> resume;
-  // Reports the tickets of pushed records that are safe.
-  std::function<void(const std::vector<Completion>&)> complete;
-  DeviceEvents* events;
-  PendingCommands* commands;
-  MemoryShare* unfinished;  // memory of incomplete packets
-  // Closes a connection with an incomplete packet, on the worker that holds the most of such
-  // packets.
-  std::function<void()> end_unfinished;
-  MemoryShare* kept;  // memory for devices that are not connected: sessions and wills
-  // Passes datagrams to the worker that owns their devices. Returns false if they are lost.
-  std::function<bool(uint32_t worker, uint32_t stage, CrossedDatagrams)> cross;
-  SlotExchange* exchange;          // which worker owns which device
-  std::atomic<int64_t>* deferred;  // records that wait for a flow (DeferredReceipts)
-  SessionDesk* sessions;           // to and from the disk
-  WindowTotals* windows;
-  RequestDesk* desk;
-  // Passes a connection, or null if it is closed, to the worker that expects it.
-  std::function<void(uint32_t worker, uint64_t connection, std::shared_ptr<DeskParcel>)>
-      desk_arrive;
-  // Runs a task on another worker, in the order of the calls of one worker. No effect if that
-  // worker has stopped.
-  std::function<void(uint32_t worker, std::function<void(Worker*)> task)> at_worker;
-};
-
-// How a source receives datagrams; the same on all workers.
-struct DatagramSpec {
-  uint64_t seed = 0;  // secret and random, as the next one
-  HelloCookies::Secret cookie_secret{};
-  std::shared_ptr<const DtlsContext> dtls;  // null = without DTLS
-  DtlsLimits dtls_limits;                   // of one worker
-};
 
 // Thread safety: Push and TakeMessages from the engine's thread; Adopt, OpenDatagrams, RenewDtls,
 // TakeDatagrams, SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, ReturnReceipts,

@@ -1,0 +1,99 @@
+// What an engine gives to its workers.
+#ifndef SEGANET_CORE_RUNTIME_WORKER_OPTIONS_H_
+#define SEGANET_CORE_RUNTIME_WORKER_OPTIONS_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/base/doorbell.h"
+#include "core/devices/agent.h"
+#include "core/devices/coap_endpoint.h"
+#include "core/devices/desk/desk_session.h"
+#include "core/devices/desk/request_desk.h"
+#include "core/devices/device_events.h"
+#include "core/devices/pending_commands.h"
+#include "core/dtls/client_hello.h"
+#include "core/dtls/dtls_context.h"
+#include "core/dtls/dtls_server.h"
+#include "core/loop/memory_share.h"
+#include "core/plan/windows.h"
+#include "core/queue/budget.h"
+#include "core/queue/selection.h"
+#include "core/queue/throttle.h"
+#include "core/record/receipt.h"
+#include "core/runtime/session_desk.h"
+#include "core/runtime/slot_moves.h"
+
+namespace seganet {
+
+struct WorkerOptions {
+  size_t index = 0;
+  size_t workers = 1;  // of the engine
+  size_t max_packet_bytes = 262'144;
+  size_t max_devices = 40'000;     // rows of the device table
+  size_t max_kept = 10'000;        // MQTT sessions without a connection
+  size_t ring_bytes = 4u << 20;    // per direction
+  int64_t wake_interval_us = 800;  // EngineOptions::wake_interval_us
+  bool acknowledge_at_once = true;
+  bool odd_topics = false;                        // EngineOptions::odd_topics
+  int64_t unfinished_us = 30'000'000;             // EngineOptions::unfinished_us
+  std::array<int64_t, kClasses + 1> linger_us{};  // PipelineContext::linger_us
+};
+
+// A connection of the request desk that moves to the worker of its device.
+struct DeskParcel {
+  MovedAgent agent;
+  DeskIdentity identity;
+};
+
+class Worker;
+
+// Objects and callbacks that the workers of an engine share. They outlive the workers.
+struct WorkerShared {
+  Budget* budget;
+  Doorbell* message_bell;             // rings when messages wait for JavaScript
+  std::atomic<int64_t>* devices;      // number of connected devices
+  std::atomic<int64_t>* connections;  // number of open sockets
+  Throttle* throttle;
+  // Makes all workers read the devices again whose class has room.
+  std::function<void()> resume;
+  // Reports the tickets of pushed records that are safe.
+  std::function<void(const std::vector<Completion>&)> complete;
+  DeviceEvents* events;
+  PendingCommands* commands;
+  MemoryShare* unfinished;  // memory of incomplete packets
+  // Closes a connection with an incomplete packet, on the worker that holds the most of such
+  // packets.
+  std::function<void()> end_unfinished;
+  MemoryShare* kept;  // memory for devices that are not connected: sessions and wills
+  // Passes datagrams to the worker that owns their devices. Returns false if they are lost.
+  std::function<bool(uint32_t worker, uint32_t stage, CrossedDatagrams)> cross;
+  SlotExchange* exchange;          // which worker owns which device
+  std::atomic<int64_t>* deferred;  // records that wait for a flow (DeferredReceipts)
+  SessionDesk* sessions;           // to and from the disk
+  WindowTotals* windows;
+  RequestDesk* desk;
+  // Passes a connection, or null if it is closed, to the worker that expects it.
+  std::function<void(uint32_t worker, uint64_t connection, std::shared_ptr<DeskParcel>)>
+      desk_arrive;
+  // Runs a task on another worker, in the order of the calls of one worker. No effect if that
+  // worker has stopped.
+  std::function<void(uint32_t worker, std::function<void(Worker*)> task)> at_worker;
+};
+
+// How a source receives datagrams; the same on all workers.
+struct DatagramSpec {
+  uint64_t seed = 0;  // secret and random, as the next one
+  HelloCookies::Secret cookie_secret{};
+  std::shared_ptr<const DtlsContext> dtls;  // null = without DTLS
+  DtlsLimits dtls_limits;                   // of one worker
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_RUNTIME_WORKER_OPTIONS_H_
