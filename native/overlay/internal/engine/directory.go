@@ -28,6 +28,7 @@ type known struct {
 	peer     Peer
 	allowed  []netip.Prefix
 	endpoint *bind.Endpoint
+	turn     *sync.Mutex // one sendBeside at a time
 }
 
 type prefixOf struct {
@@ -53,8 +54,12 @@ func (d *directory) set(p Peer, ep *bind.Endpoint) (changed bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	old := d.snap.Load()
-	if k := old.keys[p.Key]; k != nil && slices.Equal(k.allowed, allowed) && k.endpoint == ep {
-		return false, nil
+	turn := &sync.Mutex{}
+	if k := old.keys[p.Key]; k != nil {
+		if slices.Equal(k.allowed, allowed) && k.endpoint == ep {
+			return false, nil
+		}
+		turn = k.turn
 	}
 	for _, a := range allowed {
 		for key, other := range old.keys {
@@ -69,7 +74,7 @@ func (d *directory) set(p Peer, ep *bind.Endpoint) (changed bool, err error) {
 		}
 	}
 	next := &snapshot{keys: maps.Clone(old.keys)}
-	next.keys[p.Key] = &known{peer: p, allowed: allowed, endpoint: ep}
+	next.keys[p.Key] = &known{peer: p, allowed: allowed, endpoint: ep, turn: turn}
 	next.index()
 	d.snap.Store(next)
 	return true, nil

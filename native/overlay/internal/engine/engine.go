@@ -98,8 +98,7 @@ type Engine struct {
 	peers   directory
 	answers chan answer
 
-	controlTurn sync.Mutex // one SendControl at a time
-	releases    atomic.Uint64
+	releases atomic.Uint64
 
 	mu      sync.Mutex
 	control map[Key][]byte // the message that the next SendPriorityMessage of the peer takes

@@ -167,13 +167,15 @@ func (e *Engine) SendControl(to Key, self netip.Addr, message []byte) bool {
 	src, dst := self.As16(), k.peer.Addresses[0].As16()
 	copy(packet[8:], src[:])
 	copy(packet[24:], dst[:])
-	return e.sendBeside(to, p, append(packet, message...))
+	return e.sendBeside(k, p, append(packet, message...))
 }
 
-// sendBeside sends a packet inside the session, beside the data. It returns false if the session has ended.
-func (e *Engine) sendBeside(to Key, p *device.Peer, packet []byte) bool {
-	e.controlTurn.Lock()
-	defer e.controlTurn.Unlock()
+// sendBeside sends a packet inside the session, beside the data. It returns false if the session has ended. It waits while
+// the peer's queue is full, and other peers do not wait with it.
+func (e *Engine) sendBeside(k *known, p *device.Peer, packet []byte) bool {
+	to := k.peer.Key
+	k.turn.Lock()
+	defer k.turn.Unlock()
 	e.mu.Lock()
 	e.control[to] = packet
 	e.mu.Unlock()
@@ -208,8 +210,9 @@ func (e *Engine) answer() {
 		case <-e.dev.Wait():
 			return
 		case a := <-e.answers:
+			k := e.peers.byKey(a.to)
 			p, ok := e.dev.LookupActivePeer(device.NoisePublicKey(a.to))
-			if !ok || len(a.packet) > device.MaxPriorityMessageContentSize || !e.sendBeside(a.to, p, a.packet) {
+			if k == nil || !ok || len(a.packet) > device.MaxPriorityMessageContentSize || !e.sendBeside(k, p, a.packet) {
 				e.Counters.Unanswered.Add(1)
 			}
 		}

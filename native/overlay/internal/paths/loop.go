@@ -41,7 +41,7 @@ func (m *Manager) run(ctx context.Context) {
 
 func (m *Manager) takeMoved(r movedReport) {
 	m.mu.Lock()
-	defer m.release()
+	defer m.mu.Unlock()
 	p := (*m.byKey.Load())[r.endpoint.Key()]
 	if p == nil || p.endpoint != r.endpoint {
 		return
@@ -69,7 +69,7 @@ func (m *Manager) takeMoved(r movedReport) {
 // tick is one look at all peers. It returns true if the next one should be soon.
 func (m *Manager) tick() (busy bool) {
 	m.mu.Lock()
-	defer m.release()
+	defer m.mu.Unlock()
 	now := m.now()
 	for _, p := range m.peers {
 		if p.sleeping.Load() {
@@ -124,7 +124,7 @@ func (m *Manager) apply(p *peer, e effects, now int64) {
 	}
 	switch {
 	case e.probe:
-		m.later = append(m.later, func() {
+		m.call(p, outboxSigns, func() {
 			p.endpoint.ProbeTrial()
 			m.conf.Tunnel.Keepalive(p.key)
 		})
@@ -136,30 +136,6 @@ func (m *Manager) apply(p *peer, e effects, now int64) {
 	}
 	if e.tell != nil {
 		m.control(p, encodeHear(*e.tell))
-	}
-}
-
-// keepalive, renew and control make the engine send once m.mu is free. The caller holds m.mu and ends with release.
-func (m *Manager) keepalive(p *peer) {
-	m.later = append(m.later, func() { m.conf.Tunnel.Keepalive(p.key) })
-}
-
-func (m *Manager) renew(p *peer) {
-	m.later = append(m.later, func() { m.conf.Tunnel.Renew(p.key) })
-}
-
-func (m *Manager) control(p *peer, message []byte) {
-	m.later = append(m.later, func() { m.conf.Tunnel.SendControl(p.key, m.conf.Self, message) })
-}
-
-// release unlocks m.mu and then makes the calls that wait in m.later. The engine may wait for the peer's sender, and the
-// other peers and the data path must not wait with it.
-func (m *Manager) release() {
-	later := m.later
-	m.later = nil
-	m.mu.Unlock()
-	for _, f := range later {
-		f()
 	}
 }
 
@@ -187,7 +163,9 @@ func (m *Manager) takeControl(from bind.Key, c control) {
 	}
 	switch {
 	case c.echo != nil:
-		m.conf.Tunnel.SendControl(from, m.conf.Self, encodeEcho(controlReply, *c.echo))
+		m.mu.Lock()
+		m.control(p, encodeEcho(controlReply, *c.echo))
+		m.mu.Unlock()
 	case c.reply != nil:
 		m.mu.Lock()
 		if ch := m.echoes[*c.reply]; ch != nil {
@@ -205,7 +183,7 @@ func (m *Manager) takeControl(from bind.Key, c control) {
 		_ = m.Signal(p.name, c.signal.Kind, c.signal.Epoch, c.signal.Data)
 	case c.hear != nil:
 		m.mu.Lock()
-		defer m.release()
+		defer m.mu.Unlock()
 		now := m.now()
 		if p.choice.hears(*c.hear, now) {
 			var e effects

@@ -91,7 +91,7 @@ type Manager struct {
 	signalling bool
 	mapped     []netip.AddrPort // outside addresses that routers map to this port
 	echoes     map[uint64]chan struct{}
-	later      []func() // calls of the engine that wait until mu is free; see release
+	closing    bool
 }
 
 type movedReport struct {
@@ -129,6 +129,9 @@ func New(conf Config) *Manager {
 
 // Close ends all rounds and gives the relay's address back.
 func (m *Manager) Close() {
+	m.mu.Lock()
+	m.closing = true
+	m.mu.Unlock()
 	m.stop()
 	m.ended.Wait()
 	m.mu.Lock()

@@ -33,7 +33,9 @@ type peer struct {
 	changes  []Event
 	rtt      time.Duration
 	lastPath string
-	offers   bucket // of offers inside the session
+	offers   bucket   // of offers inside the session
+	outbox   []func() // calls of the engine that wait; see call
+	calling  bool     // makeCalls runs
 
 	cachedDirect, cachedRelay netip.AddrPort // of the last run, or of before the sleep
 }

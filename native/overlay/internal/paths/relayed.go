@@ -41,7 +41,7 @@ func (m *Manager) relayChanged(ctx context.Context, a *Allocation, why string) {
 		m.shake(p)
 		m.keepalive(p) // the peer learns the address from an authenticated packet, too
 	}
-	m.release()
+	m.mu.Unlock()
 	m.poke()
 	go func() {
 		before := m.nat.Load().(NAT)

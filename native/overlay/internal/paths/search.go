@@ -119,7 +119,7 @@ func (m *Manager) Offline(name string, offline bool) {
 func (m *Manager) NetworkChanged(what string) {
 	m.relay.reopen("the network changed: " + what)
 	m.mu.Lock()
-	defer m.release()
+	defer m.mu.Unlock()
 	for _, p := range m.peers {
 		if p.sleeping.Load() {
 			continue
@@ -134,7 +134,7 @@ func (m *Manager) NetworkChanged(what string) {
 // Signal takes a signalling message whose sender has been verified.
 func (m *Manager) Signal(from, kind string, epoch int64, data string) error {
 	m.mu.Lock()
-	defer m.release()
+	defer m.mu.Unlock()
 	p := m.peers[from]
 	if p == nil {
 		return nil
@@ -235,7 +235,7 @@ func (m *Manager) offer(p *peer) {
 	m.signal(p, wire.SignalOffer, p.round.epoch, &o)
 }
 
-// signal sends by the node service, else inside the session: services may be down for long.
+// signal sends by the node service, else inside the session: services may be down for long. The caller holds m.mu.
 func (m *Manager) signal(p *peer, kind string, epoch int64, v any) {
 	data, err := wire.Marshal(v)
 	if err != nil {
@@ -245,7 +245,7 @@ func (m *Manager) signal(p *peer, kind string, epoch int64, v any) {
 		return
 	}
 	if b, err := encodeTunnelled(tunnelled{kind, epoch, string(data)}); err == nil {
-		m.conf.Tunnel.SendControl(p.key, m.conf.Self, b)
+		m.call(p, outboxMost, func() { m.conf.Tunnel.SendControl(p.key, m.conf.Self, b) })
 	}
 }
 
