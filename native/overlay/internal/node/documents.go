@@ -146,9 +146,13 @@ func (n *Node) removeInvalid(now time.Time) {
 			n.removePeer(name)
 			n.emit("down", name, "its certificate has expired")
 		case n.isRevoked(p.Serial):
+			inUse := n.paths.Load().Awake(name)
 			n.removePeer(name)
 			n.log.Info("a revoked peer was removed", "peer", name)
 			n.emit("down", name, "its certificate was revoked")
+			if inUse {
+				n.relook.add(name)
+			}
 		}
 	}
 }

@@ -81,6 +81,7 @@ type Node struct {
 	redial  chan struct{} // the node services are to be reached again without a pause
 	// renewNow makes renewing look at the certificate at once.
 	renewNow chan struct{}
+	relook   *relooker
 	mapper   *portmap.Mapper // nil: no router is asked
 
 	devicesState fileState
@@ -136,6 +137,7 @@ func Run(ctx context.Context, o Options) error {
 	task(func() { n.renewing(ctx) })
 	task(func() { n.housekeeping(ctx) })
 	task(func() { n.refreshing(ctx) })
+	task(func() { n.relook.run(ctx, n) })
 	task(func() { n.askingRevocations(ctx) })
 	if o.DevicesFile != "" {
 		task(func() { n.watchDevices(ctx, n.devicesState) })
@@ -168,7 +170,7 @@ func open(ctx context.Context, o Options) (n *Node, err error) {
 	}
 	n = &Node{o: o, log: o.Log, start: time.Now(), bind: bind.New(), member: m, revoked: map[string]struct{}{},
 		waiting: map[string]chan wire.Message{}, events: map[int]func(control.Event){}, tracker: policy.New(o.Log)}
-	n.redial, n.renewNow = make(chan struct{}, 1), make(chan struct{}, 1)
+	n.redial, n.renewNow, n.relook = make(chan struct{}, 1), make(chan struct{}, 1), newRelooker()
 	n.peers.init()
 	n.within = []netip.Prefix{netip.PrefixFrom(m.Self.Addresses[0], 48).Masked(), identity.Pool4()}
 	n.names = names.NewTable(m.Network + "." + wire.Domain)

@@ -162,7 +162,10 @@ const (
 	lookupsMost = 64
 )
 
-var errNoServices = errors.New("the node services are out of reach")
+var (
+	errNoServices = errors.New("the node services are out of reach")
+	errNoAnswer   = errors.New("the node services do not answer")
+)
 
 // lookup asks the node services for a node or device and makes it a peer.
 func (n *Node) lookup(ctx context.Context, name string, address netip.Addr) (identity.Peer, error) {
@@ -202,7 +205,7 @@ func (n *Node) lookup(ctx context.Context, name string, address netip.Addr) (ide
 		}
 		return p, err
 	case <-ctx.Done():
-		return identity.Peer{}, errors.New("the node services do not answer")
+		return identity.Peer{}, errNoAnswer
 	}
 }
 

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,9 +21,10 @@ func watcher(t *testing.T, m *identity.Member) *Node {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); n.signalling(ctx) }()
-	t.Cleanup(func() { cancel(); <-done; n.close() })
+	var tasks sync.WaitGroup
+	tasks.Go(func() { n.signalling(ctx) })
+	tasks.Go(func() { n.relook.run(ctx, n) })
+	t.Cleanup(func() { cancel(); tasks.Wait(); n.close() })
 	waitFor(t, "the node services", n.linked)
 	return n
 }

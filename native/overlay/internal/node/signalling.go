@@ -238,6 +238,7 @@ func (n *Node) take(l *link, msg wire.Message) {
 		}
 		n.log.Info("the node services answer")
 		m.SignallingChanged(true)
+		n.relook.poke()
 	case *wire.TURN:
 		n.takeTURN(*msg)
 	case *wire.PolicyUpdate:

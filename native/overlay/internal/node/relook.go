@@ -1,0 +1,91 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+const (
+	// relookMost bounds the nodes that wait to be looked up again.
+	relookMost = 256
+	// relookEvery is the least time between two such questions: the node services slow a node that asks much.
+	relookEvery = 50 * time.Millisecond
+	// relookTries bounds the questions for one node that got no answer.
+	relookTries = 3
+)
+
+// relooker looks nodes up again whose certificate was revoked while they were in use. A node that renews often has old
+// certificates revoked for their age, and a peer may know it by such a one. If the node itself was revoked, the node
+// services do not know it any more, and any certificate that they could show is on the list.
+type relooker struct {
+	wake  chan struct{} // something waits, or the node services are reached again
+	mu    sync.Mutex
+	tries map[string]int // by name, of those that wait
+}
+
+func newRelooker() *relooker { return &relooker{wake: make(chan struct{}, 1), tries: map[string]int{}} }
+
+// add makes a node wait for its turn. A node beyond relookMost is looked up when it is next needed.
+func (r *relooker) add(fqdn string) {
+	r.mu.Lock()
+	if _, waits := r.tries[fqdn]; !waits && len(r.tries) < relookMost {
+		r.tries[fqdn] = 0
+	}
+	r.mu.Unlock()
+	r.poke()
+}
+
+func (r *relooker) poke() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next returns a node that waits, or "".
+func (r *relooker) next() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for fqdn := range r.tries {
+		return fqdn
+	}
+	return ""
+}
+
+// done notes a question. A node without an answer keeps its place for relookTries questions.
+func (r *relooker) done(fqdn string, answered bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.tries[fqdn]++; answered || r.tries[fqdn] >= relookTries {
+		delete(r.tries, fqdn)
+	}
+}
+
+// run asks for one node after the other while the node services are reached.
+func (r *relooker) run(ctx context.Context, n *Node) {
+	for ctx.Err() == nil {
+		fqdn := r.next()
+		if fqdn == "" || !n.linked() {
+			select {
+			case <-ctx.Done():
+			case <-r.wake:
+			}
+			continue
+		}
+		p, err := n.lookup(ctx, fqdn, netip.Addr{})
+		if err == nil {
+			n.log.Info("a peer has a newer certificate", "peer", fqdn)
+			n.paths.Load().Connect(p.FQDN)
+		} else {
+			n.log.Debug("a peer whose certificate was revoked is not found again", "peer", fqdn, "error", err)
+		}
+		r.done(fqdn, !errors.Is(err, errNoServices) && !errors.Is(err, errNoAnswer))
+		select {
+		case <-ctx.Done():
+		case <-time.After(relookEvery):
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package node
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"seganet.internal/overlay/internal/authclient"
+	"seganet.internal/overlay/internal/servetest"
+	"seganet.internal/overlay/internal/wire"
+)
+
+func (r *relooker) empty() bool { return r.next() == "" }
+
+func TestAPeerInUseIsFoundAgainWhenItsOldCertificateIsRevoked(t *testing.T) {
+	r := servetest.Start(t, servetest.Config(t))
+	n := watcher(t, servetest.Join(t, r, "hall-3", nil))
+	first := servetest.Join(t, r, "hub", nil)
+	if _, err := n.install(first.FQDN, first.Certificate); err != nil {
+		t.Fatal(err)
+	}
+	n.paths.Load().Connect(first.FQDN)
+	newest := renewed(t, first)
+	servetest.Connect(t, newest, wire.Hello{}) // nobody watches
+	ctx, cancel := context.WithTimeout(t.Context(), 2*servetest.Wait)
+	defer cancel()
+	for renewals := 0; !n.isRevoked(first.Self.Serial); renewals++ {
+		if renewals > 64 {
+			t.Fatal("the first certificate is not revoked")
+		}
+		if _, err := authclient.New(newest.Auth, newest.ClientTLS()).Renew(ctx, newest.Keys, nil); err != nil {
+			waitFor(t, "the revocation", func() bool { return n.isRevoked(first.Self.Serial) })
+		}
+	}
+	waitFor(t, "the newer certificate", func() bool {
+		p := n.peers.byName(first.FQDN)
+		return p != nil && p.Serial == newest.Self.Serial
+	})
+	waitFor(t, "a search for a path", func() bool { return n.paths.Load().Awake(first.FQDN) })
+	waitFor(t, "the end of the questions", n.relook.empty)
+}
+
+func TestANodeThatWasRevokedIsNotFoundAgain(t *testing.T) {
+	r := servetest.Start(t, servetest.Config(t))
+	n := watcher(t, servetest.Join(t, r, "hall-3", nil))
+	hub := servetest.Join(t, r, "hub", nil)
+	servetest.Connect(t, hub, wire.Hello{})
+	if _, err := n.install(hub.FQDN, hub.Certificate); err != nil {
+		t.Fatal(err)
+	}
+	n.paths.Load().Connect(hub.FQDN)
+	if err := r.Auth.Revoke(wire.RevokeRequest{Name: "hub"}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the end of the peer", func() bool { return n.isRevoked(hub.Self.Serial) && n.peers.byName(hub.FQDN) == nil })
+	waitFor(t, "the end of the questions", n.relook.empty)
+	if n.peers.byName(hub.FQDN) != nil {
+		t.Error("the revoked node is a peer again")
+	}
+}
+
+func TestANodeIsLookedUpAgainOnceTheServicesAreReached(t *testing.T) {
+	r := servetest.Start(t, servetest.Config(t))
+	n := watcher(t, servetest.Join(t, r, "hall-3", nil))
+	hub := servetest.Join(t, r, "hub", nil)
+	servetest.Connect(t, hub, wire.Hello{})
+	n.reconnect("a test")
+	for range 2 * relookMost {
+		n.relook.add(hub.FQDN)
+	}
+	waitFor(t, "the node", func() bool { return n.peers.byName(hub.FQDN) != nil })
+	waitFor(t, "the end of the questions", n.relook.empty)
+}
+
+func TestNodesThatWaitToBeLookedUpAreBounded(t *testing.T) {
+	r := newRelooker()
+	for i := range relookMost + 10 {
+		r.add(time.Duration(i).String())
+	}
+	if len(r.tries) != relookMost {
+		t.Errorf("%d wait", len(r.tries))
+	}
+	name := r.next()
+	for range relookTries {
+		if _, waits := r.tries[name]; !waits {
+			t.Fatal("a node without an answer lost its place at once")
+		}
+		r.done(name, false)
+	}
+	if _, waits := r.tries[name]; waits {
+		t.Error("a node without an answer waits without end")
+	}
+}
