@@ -12,25 +12,30 @@ import (
 type limitListener struct {
 	net.Listener
 	places      *shares.Places
+	refused     *shares.Refusals
 	first, idle time.Duration // without the first byte; without another one
 	mu          sync.Mutex
 	open        map[*idleConn]struct{}
 }
 
 func newLimitListener(l net.Listener, all, each int, first, idle time.Duration) *limitListener {
-	return &limitListener{Listener: l, places: shares.New(all, each), first: first, idle: idle, open: map[*idleConn]struct{}{}}
+	p := shares.New(all, each)
+	return &limitListener{Listener: l, places: p, refused: shares.NewRefusals(p, "connections to the relay"), first: first, idle: idle,
+		open: map[*idleConn]struct{}{}}
 }
 
-// Accept returns the next connection. It closes those over the limits at once.
+// Accept returns the next connection. It closes those over the limits at once, and says so in the log.
 func (l *limitListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		leave, ok := l.places.Take(c.RemoteAddr().String())
+		from := c.RemoteAddr().String()
+		leave, ok := l.places.Take(from)
 		if !ok {
 			c.Close()
+			l.refused.Add(from)
 			continue
 		}
 		ic := &idleConn{Conn: c, list: l, leave: leave}

@@ -119,6 +119,14 @@ func (s *Server) Close() error {
 // Allocations returns the number of relayed addresses in use.
 func (s *Server) Allocations() int { return s.places.count() }
 
+// Refused returns the number of TCP and TLS connections that were over a limit.
+func (s *Server) Refused() (count uint64) {
+	for _, l := range s.lists {
+		count += l.refused.Count()
+	}
+	return count
+}
+
 // authenticate checks "<expiry>:<node>", whose password is the HMAC of the user. The node is the unit of the quota.
 //
 // A node gets new credentials from the node services. While they are down, its allocation must go on, so expired

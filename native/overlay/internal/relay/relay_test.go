@@ -325,6 +325,11 @@ func TestOneClientDoesNotTakeAllConnections(t *testing.T) {
 	if _, err := over.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("a connection over the client's share: %v", err)
 	}
+	for start := time.Now(); l.refused.Count() != 1; time.Sleep(time.Millisecond) {
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("%d refusals are counted", l.refused.Count())
+		}
+	}
 	dial("127.0.0.2")
 	<-accepted
 	if _, err := one.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {

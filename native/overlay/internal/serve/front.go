@@ -75,6 +75,7 @@ func (f *front) setCertificate(get func() *tls.Certificate) {
 // run accepts connections until the listener is closed.
 func (f *front) run() {
 	handshakes := places.New(maxHandshakes, maxHandshakesEach)
+	refused := places.NewRefusals(handshakes, "TLS handshakes")
 	for {
 		c, err := f.Listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -84,9 +85,11 @@ func (f *front) run() {
 			time.Sleep(50 * time.Millisecond)
 			continue
 		}
-		end, ok := handshakes.Take(c.RemoteAddr().String())
+		from := c.RemoteAddr().String()
+		end, ok := handshakes.Take(from)
 		if !ok {
 			c.Close()
+			refused.Add(from)
 			continue
 		}
 		go func() {
