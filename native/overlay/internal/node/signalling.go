@@ -21,12 +21,6 @@ const (
 	// relayed pairs without a relay wait for this.
 	retryFirst = 100 * time.Millisecond
 	retryMost  = 3 * time.Second
-	// pingBusy, pingIdle and pingMetered are how often the connection is checked; pongLimit is how long an answer may
-	// take. An outside address that changes is noticed by that alone.
-	pingBusy    = time.Second
-	pingIdle    = 20 * time.Second
-	pingMetered = 60 * time.Second
-	pongLimit   = 2 * time.Second
 	// sendQueue is the number of messages that wait for the connection.
 	sendQueue = 1024
 )
@@ -153,6 +147,7 @@ func (n *Node) write(ctx context.Context, l *link, heard <-chan struct{}) {
 	check := time.NewTimer(pingBusy)
 	defer check.Stop()
 	var late <-chan time.Time
+	var turns checks
 	for {
 		var m wire.Message
 		select {
@@ -164,12 +159,20 @@ func (n *Node) write(ctx context.Context, l *link, heard <-chan struct{}) {
 			late = nil
 			continue
 		case m = <-l.queue:
-		case <-check.C:
+		case <-n.doubts:
 			m = &wire.Ping{}
-			if late == nil {
-				late = time.After(pongLimit)
+		case <-check.C:
+			paths := n.paths.Load()
+			relay, wait := turns.next(paths.Busy(), n.o.Metered, paths.HasRelay())
+			check.Reset(wait)
+			if relay {
+				paths.CheckRelay()
+				continue
 			}
-			check.Reset(n.pingEvery())
+			m = &wire.Ping{}
+		}
+		if _, ping := m.(*wire.Ping); ping && late == nil {
+			late = time.After(pongLimit)
 		}
 		sending, done := context.WithTimeout(ctx, pongLimit)
 		err := l.client.Send(sending, m)
@@ -178,16 +181,6 @@ func (n *Node) write(ctx context.Context, l *link, heard <-chan struct{}) {
 			return
 		}
 	}
-}
-
-func (n *Node) pingEvery() time.Duration {
-	switch {
-	case n.o.Metered:
-		return pingMetered
-	case n.paths.Load().Busy():
-		return pingBusy
-	}
-	return pingIdle
 }
 
 // networkChanged leaves the connection at once: it belongs to the old address.

@@ -67,6 +67,9 @@ type Config struct {
 	RelayOnly bool           // begins without direct paths; see SetRelayOnly
 	Logger    *slog.Logger
 	Event     func(Event) // may be nil; must not block
+	// RelaySilent reports that the relay knows this node no longer or does not answer: the outside address may have changed.
+	// It may be nil and must not block.
+	RelaySilent func()
 }
 
 // Manager keeps the paths to all peers.
@@ -115,6 +118,9 @@ func New(conf Config) *Manager {
 	m.mux = ice.NewUniversalUDPMuxDefault(ice.UniversalUDPMuxParams{UDPConn: conf.Bind.NewSTUNConn(), Logger: quietLogger{},
 		XORMappedAddrCacheTTL: outsideCache})
 	m.relay = newRelay(conf.Bind.DeliverRelayed, m.relayBusy, func(a *Allocation, why string) { m.relayChanged(ctx, a, why) })
+	if conf.RelaySilent != nil {
+		m.relay.silent = conf.RelaySilent
+	}
 	conf.Bind.OnMoved(func(e *bind.Endpoint, s bind.Source) {
 		select {
 		case m.moved <- movedReport{e, s}:

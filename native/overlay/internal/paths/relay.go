@@ -41,6 +41,7 @@ type relay struct {
 	deliver func([]byte, netip.AddrPort)
 	changed func(a *Allocation, why string) // nil: none at the moment
 	busy    func() bool                     // data flows by the relay
+	silent  func()                          // the relay does not answer
 	doubt   chan struct{}                   // asks hold to check the allocation at once
 
 	mu      sync.Mutex
@@ -52,7 +53,7 @@ type relay struct {
 }
 
 func newRelay(deliver func([]byte, netip.AddrPort), busy func() bool, changed func(*Allocation, string)) *relay {
-	return &relay{deliver: deliver, changed: changed, busy: busy, again: make(chan string, 1),
+	return &relay{deliver: deliver, changed: changed, busy: busy, silent: func() {}, again: make(chan string, 1),
 		doubt: make(chan struct{}, 1), leaving: map[*Allocation]*time.Timer{}}
 }
 
@@ -214,6 +215,7 @@ func (r *relay) hold(ctx context.Context, a *Allocation, limit time.Duration) st
 		case <-late:
 			return ""
 		case <-a.Dead():
+			r.silent()
 			return "the connection to the relay ended"
 		case <-r.doubt:
 			doubted, every = true, relayCheckBusy
@@ -235,6 +237,7 @@ func (r *relay) hold(ctx context.Context, a *Allocation, limit time.Duration) st
 		}
 		checked, doubted = time.Now(), false
 		if err := a.Check(relayCheckLimit); err != nil {
+			r.silent()
 			a.kill() // if no other one is granted, this one is not kept
 			return err.Error()
 		}

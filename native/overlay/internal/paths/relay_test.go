@@ -2,6 +2,7 @@ package paths
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,10 +10,13 @@ import (
 )
 
 // keptRelay runs a relay's client. It returns what it announces, and its end.
-func keptRelay(t *testing.T) (r *relay, announced chan *Allocation, end func()) {
+func keptRelay(t *testing.T, options ...func(*relay)) (r *relay, announced chan *Allocation, end func()) {
 	t.Helper()
 	announced = make(chan *Allocation, 16)
 	r = newRelay(noPacket, func() bool { return false }, func(a *Allocation, _ string) { announced <- a })
+	for _, o := range options {
+		o(r)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); r.run(ctx) }()
@@ -60,7 +64,8 @@ func TestAnAllocationStaysWhileNoOtherOneIsGranted(t *testing.T) {
 // The side that only answers checks its allocation seldom. An offer of the peer may mean that the relay has forgotten it.
 func TestADoubtFindsAnAllocationThatTheRelayHasForgotten(t *testing.T) {
 	s, at := testRelay(t, &fakeNetwork{})
-	r, announced, _ := keptRelay(t)
+	var silent atomic.Int32
+	r, announced, _ := keptRelay(t, func(r *relay) { r.silent = func() { silent.Add(1) } })
 	r.set(TURN{Servers: []Server{at}, User: testUser, Password: testPassword})
 	a := next(t, announced)
 	if err := s.Close(); err != nil {
@@ -77,6 +82,9 @@ func TestADoubtFindsAnAllocationThatTheRelayHasForgotten(t *testing.T) {
 	}
 	if d := time.Since(start); d > relayCheckIdle/3 {
 		t.Errorf("another allocation came %v after the doubt", d)
+	}
+	if silent.Load() == 0 {
+		t.Error("the silence was not reported")
 	}
 }
 

@@ -18,6 +18,12 @@ func (m *Manager) relayBusy() bool {
 	return false
 }
 
+// HasRelay is true while this node has an address at a relay.
+func (m *Manager) HasRelay() bool { return m.relay.allocation() != nil }
+
+// CheckRelay has the relay checked at once. It does not wait.
+func (m *Manager) CheckRelay() { m.relay.check() }
+
 // relayChanged tells all peers the new address (trap 9).
 func (m *Manager) relayChanged(ctx context.Context, a *Allocation, why string) {
 	if a == nil {

@@ -14,7 +14,9 @@ func lines(p *Places) (r *Refusals, now *time.Time, logged func() []string) {
 	*now = time.Unix(1, 0)
 	var list []string
 	r.now = func() time.Time { return *now }
-	r.log = func(message string, args ...any) { list = append(list, fmt.Sprintln(append([]any{message}, args...)...)) }
+	r.log = func(message string, args ...any) {
+		list = append(list, fmt.Sprintln(append([]any{message}, args...)...))
+	}
 	return r, now, func() []string { out := list; list = nil; return out }
 }
 
