@@ -11,6 +11,7 @@ const { readQuestion } = require('./question');
 const { MAX_LENGTH, checkSparql } = require('./sparql-check');
 const { DISCOVERY_CONTEXT } = require('./terms');
 const { factsOf } = require('./facts');
+const { SETTING, hostCheck } = require('./host-names');
 const { shown } = require('../base/values');
 
 const TD = 'application/td+json';
@@ -38,6 +39,15 @@ function addEndpoints(RED, nodes) {
   const mayWrite = needsWrite(RED, (response, sentence) => fail(response, new DirectoryError(403, sentence)));
   const isSecured = Boolean(/** @type {any} */ (RED.settings).adminAuth);
   const { httpAdmin } = RED;
+  const checkHost = hostCheckOf(RED);
+  const handler = (/** @type {(request: any) => FindNode} */ choose, /** @type {Work} */ work) =>
+    answering(async (request, response) => {
+      checkHost(request);
+      const node = choose(request);
+      if (!node.directory)
+        throw new DirectoryError(503, 'The find node is not running. Its status shows why.');
+      await work(node.directory, request, response, node);
+    });
   const at = (/** @type {Work} */ work) => handler((request) => findNode(nodes, request.params.id), work);
   const only = (/** @type {Work} */ work) => handler(() => onlyNode(nodes), work);
   /** @type {Work} */
@@ -46,9 +56,11 @@ function addEndpoints(RED, nodes) {
     const base = `${request.protocol}://${request.get('host')}${rootOf(httpAdminRoot)}seganet/directory/${id}/`;
     send(response, 200, TD, descriptionOf({ id, name, base, isSecured }));
   };
-  httpAdmin.get(ROOT, mayRead, (/** @type {any} */ _request, /** @type {any} */ response) =>
-    response.json({ nodes: [...nodes].map(viewOf) })
-  );
+  const listNodes = answering(async (request, response) => {
+    checkHost(request);
+    response.json({ nodes: [...nodes].map(viewOf) });
+  });
+  httpAdmin.get(ROOT, mayRead, listNodes);
   httpAdmin.get('/.well-known/wot', mayRead, only(describe));
   httpAdmin.get('/seganet/q', mayRead, only(question));
   httpAdmin.get(`${ROOT}/:id`, mayRead, at(describe));
@@ -101,14 +113,34 @@ function onlyNode(nodes) {
   return [...nodes][0];
 }
 
-/** @param {(request: any) => FindNode} choose @param {Work} work */
-function handler(choose, work) {
+/**
+ * Returns a check of requests without a login.
+ * @param {import('node-red').NodeAPI} RED
+ * @returns {(request: any) => void} throws a DirectoryError if the request was sent to a name that is not known here
+ */
+function hostCheckOf(RED) {
+  let check = hostCheck(undefined);
+  try {
+    check = hostCheck(/** @type {any} */ (RED.settings)[SETTING]);
+  } catch (error) {
+    RED.log.error(`${/** @type {Error} */ (error).message} No name of the setting is allowed.`);
+  }
+  return (request) => {
+    const sentence = hasLogin(request) ? '' : check(request.headers);
+    if (sentence) throw new DirectoryError(403, sentence);
+  };
+}
+
+/** @param {any} request @returns {boolean} false also for the user that adminAuth has for requests without a login */
+function hasLogin({ user }) {
+  return Boolean(user) && !user.anonymous;
+}
+
+/** @param {(request: any, response: any) => Promise<void>} work rejects with a DirectoryError for a problem */
+function answering(work) {
   return async (/** @type {any} */ request, /** @type {any} */ response) => {
     try {
-      const node = choose(request);
-      if (!node.directory)
-        throw new DirectoryError(503, 'The find node is not running. Its status shows why.');
-      await work(node.directory, request, response, node);
+      await work(request, response);
     } catch (error) {
       const known =
         error instanceof DirectoryError
@@ -271,9 +303,9 @@ async function question(directory, request, response) {
  * @returns {{ mayCommand: boolean, why?: string }}
  */
 function rightsOf(request) {
-  const { headers, method, user } = request;
+  const { headers, method } = request;
   if (method === 'HEAD') return { mayCommand: false, why: 'a GET' };
-  if (!user && !isFromHere(headers, (origin) => isHost(origin, headers.host)))
+  if (!hasLogin(request) && !isFromHere(headers, (origin) => isHost(origin, headers.host)))
     return { mayCommand: false, why: 'a page of the gateway, or a program' };
   return { mayCommand: isWriter(request) };
 }

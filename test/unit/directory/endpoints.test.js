@@ -106,7 +106,7 @@ describe('a question over HTTP', () => {
     const answering = { answer: async (_question, given) => ((rights = given), { value: 1 }) };
     const handler = handlerOf('/seganet/q', { answering, usual: { maxAgeS: 60, askMs: 0 } });
     const response = { status: () => response, setHeader: () => response, end: () => {} };
-    const headers = { host: 'gw:1880' };
+    const headers = { host: '10.0.0.7:1880' };
     const given = { method: 'GET', query: { property: 't' }, params: {}, ...request };
     await handler({ ...given, headers: { ...headers, ...given.headers } }, response);
     return rights;
@@ -116,11 +116,16 @@ describe('a question over HTTP', () => {
     [{}, true],
     [{ headers: { 'sec-fetch-site': 'same-origin' } }, true],
     [{ headers: { 'sec-fetch-site': 'none' } }, true],
-    [{ headers: { origin: 'http://gw:1880' } }, true],
+    [{ headers: { origin: 'http://10.0.0.7:1880' } }, true],
     [{ headers: { 'sec-fetch-site': 'cross-site' } }, false],
     [{ headers: { 'sec-fetch-site': 'same-site' } }, false],
     [{ headers: { origin: 'http://evil.example' } }, false],
     [{ headers: { origin: 'null' } }, false],
+    // The user that adminAuth has for requests without a login.
+    [
+      { headers: { origin: 'http://evil.example' }, user: { anonymous: true }, authInfo: { scope: '*' } },
+      false
+    ],
     [{ method: 'HEAD' }, false],
     [{ method: 'HEAD', user: {}, authInfo: { scope: '*' } }, false],
     // A page of another site does not know the token of a login.

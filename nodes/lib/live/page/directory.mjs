@@ -50,8 +50,10 @@ class Directories {
   /** Reads which directories there are. */
   async start() {
     const { status, value } = await this.#ask('');
-    if (status !== 200)
-      return setText(this.#told, this.#t(status === 401 ? 'connection.login' : 'directory.lost'));
+    if (status !== 200) {
+      const told = this.#t(status === 401 ? 'connection.login' : 'directory.lost');
+      return setText(this.#told, value?.detail ? visible(value.detail) : told);
+    }
     const nodes = value.nodes ?? [];
     const before = this.#select.value;
     this.#select.replaceChildren(
