@@ -4,13 +4,16 @@
 
 const { types } = require('node:util');
 const { EnvelopeError, MAX_BYTES } = require('./envelope-error');
+const { JsonReader } = require('./formats/json-reader');
 const { textOf } = require('./formats/utf8');
 const { cborItems } = require('./formats/cbor-sequence');
 const { MAX_PACK, readSenmlCbor, senmlItems } = require('./formats/senml');
 
 const NEWLINE = 0x0a;
-const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
-const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [0x5b, 0x5d, 0x7b, 0x7d];
+const BRACKET = 0x5b;
+/** Arrays and objects around the payload of a record. */
+const IN_LINE = 1;
+const IN_ARRAY = 2;
 /** [RFC 8949 3] Most significant bits of the first byte of a CBOR array or map. */
 const CBOR_ARRAY = 0b100;
 const CBOR_MAP = 0b101;
@@ -29,7 +32,7 @@ const CBOR_MAP = 0b101;
  */
 function itemsOf(payload) {
   const bytes = typeof payload === 'string' ? Buffer.from(payload, 'utf8') : payload;
-  if (Array.isArray(bytes)) return { noun: 'record', items: arrayItems(bytes) };
+  if (Array.isArray(bytes)) return { noun: 'record', items: arrayItems(bytes, new JsonReader(MAX_BYTES)) };
   if (!types.isUint8Array(bytes)) {
     if (typeof bytes === 'object' && bytes !== null)
       return { noun: 'line', items: [{ number: 1, fields: bytes }] };
@@ -48,16 +51,15 @@ function itemsOf(payload) {
  * @returns {ReturnType<typeof itemsOf>}
  */
 function itemsOfBytes(bytes) {
+  const json = new JsonReader(bytes.length);
   if (bytes[0] === BRACKET) {
-    // To parse 16 MiB of [{},{},… takes seconds and hundreds of MiB.
-    if (hasMoreElements(bytes, MAX_PACK))
-      throw new EnvelopeError(`The envelope has more than ${MAX_PACK} elements; it is refused.`);
-    return { noun: 'record', items: arrayItems(whole(() => parse(bytes))) };
+    const limits = { around: IN_ARRAY, maxElements: MAX_PACK };
+    return { noun: 'record', items: arrayItems(whole(() => parse(bytes, json, limits)), json) };
   }
-  if (bytes[0] >> 5 === CBOR_MAP) return { noun: 'record', items: cborItems(bytes) };
+  if (bytes[0] >> 5 === CBOR_MAP) return { noun: 'record', items: cborItems(bytes, json) };
   if (bytes[0] >> 5 === CBOR_ARRAY)
-    return { noun: 'record', items: senmlItems(whole(() => readSenmlCbor(bytes))) };
-  return { noun: 'line', items: lineItems(bytes) };
+    return { noun: 'record', items: senmlItems(whole(() => readSenmlCbor(bytes)), json) };
+  return { noun: 'line', items: lineItems(bytes, json) };
 }
 
 /**
@@ -74,34 +76,15 @@ function whole(read) {
   }
 }
 
-/**
- * True if an array in JSON has more elements.
- * @param {Uint8Array} bytes if they are not JSON, the result has no meaning
- * @param {number} most
- */
-function hasMoreElements(bytes, most) {
-  let count = 1;
-  let depth = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === BRACKET || byte === BRACE) depth++;
-    else if (byte === BRACKET_END || byte === BRACE_END) depth--;
-    else if (byte === COMMA && depth === 1 && ++count > most) return true;
-    else if (byte === QUOTE)
-      for (at++; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
-  }
-  return false;
-}
-
-/** @param {any[]} array of records, or of SenML records @returns {Generator<Item>} */
-function* arrayItems(array) {
+/** @param {any[]} array of records, or of SenML records @param {JsonReader} json @returns {Generator<Item>} */
+function* arrayItems(array, json) {
   const isSenml = typeof array[0] === 'object' && array[0] !== null && Object.hasOwn(array[0], 'bn');
-  if (isSenml) yield* senmlItems(array);
+  if (isSenml) yield* senmlItems(array, json);
   else for (const [index, fields] of array.entries()) yield { number: index + 1, fields };
 }
 
-/** @param {Buffer} bytes @returns {Generator<Item>} */
-function* lineItems(bytes) {
+/** @param {Buffer} bytes @param {JsonReader} json @returns {Generator<Item>} */
+function* lineItems(bytes, json) {
   let number = 0;
   for (let at = 0; at < bytes.length;) {
     if (bytes[at] === NEWLINE) {
@@ -116,7 +99,7 @@ function* lineItems(bytes) {
     number++;
     let fields;
     try {
-      fields = parse(line);
+      fields = parse(line, json, { around: IN_LINE });
     } catch (error) {
       yield { number, reason: /** @type {Error} */ (error).message };
       continue;
@@ -125,15 +108,15 @@ function* lineItems(bytes) {
   }
 }
 
-/** @param {Uint8Array} json */
-function parse(json) {
-  const text = textOf(json);
+/**
+ * @param {Uint8Array} bytes
+ * @param {JsonReader} json
+ * @param {Parameters<JsonReader['parse']>[1]} limits
+ */
+function parse(bytes, json, limits) {
+  const text = textOf(bytes);
   if (text === null) throw new TypeError('is not UTF-8');
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new TypeError('is not JSON');
-  }
+  return json.parse(text, limits);
 }
 
 module.exports = { itemsOf };

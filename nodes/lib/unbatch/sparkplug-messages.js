@@ -5,6 +5,7 @@ const { types } = require('node:util');
 const { readPayload } = require('../base/sparkplug-payload');
 const { nodeTopic, parseSparkplugTopic } = require('../base/sparkplug-topic');
 const { EnvelopeError, MAX_BYTES } = require('./envelope-error');
+const { JsonReader } = require('./formats/json-reader');
 const { SparkplugBirths, isOurs } = require('./formats/sparkplug');
 const { parseKey } = require('./record-key');
 const { collect } = require('./unbatch');
@@ -41,7 +42,8 @@ class SparkplugMessages {
     if (!this.#births.knows(at, read)) throw new EnvelopeError(unknown(at));
     const key = parseKey(first(userProperties['seganet-key'])) ?? parseKey(read.uuid);
     const historical = read.metrics.every(({ isHistorical }) => isHistorical);
-    return { key, historical, envelope: collect('record', this.#births.items(at, read), key), trace: {} };
+    const items = this.#births.items(at, read, new JsonReader(payload.length));
+    return { key, historical, envelope: collect('record', items, key), trace: {} };
   }
 
   /**

@@ -2,10 +2,7 @@
 // Reads the CBOR (RFC 8949) that the gateway's encoders write: items with a length, no tags but decimal fractions. The
 // bytes are network input.
 
-/** Items of one envelope. More than JSON of 16 MiB can hold, so that what the gateway encodes can be read. */
-const MAX_ITEMS = 8 * 1024 * 1024;
-/** Arrays and maps in one another: those of a JSON payload. */
-const MAX_DEPTH = 64;
+const { MAX_DEPTH, MAX_ITEMS } = require('./json-reader');
 
 /** [RFC 8949 3.1] */
 const [UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP, TAG, SIMPLE] = [0, 1, 2, 3, 4, 5, 6, 7];
@@ -178,6 +175,8 @@ class CborReader {
   #fraction(tag) {
     if (Number(tag) !== DECIMAL_FRACTION)
       throw new TypeError(`has the CBOR tag ${tag}, which the format does not use`);
+    // It is one value of the payload, and was counted.
+    this.#items -= 3;
     if (this.arraySize() !== 2) throw new TypeError('has a decimal fraction without two parts');
     const exponent = this.#integer();
     const digits = this.#integer();

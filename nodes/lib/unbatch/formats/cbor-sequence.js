@@ -4,6 +4,7 @@
 const { CborReader } = require('./cbor-reader');
 
 /** @typedef {import('../items').Item} Item */
+/** @typedef {import('./json-reader').JsonReader} JsonReader */
 
 /** Names of the fields as in NDJSON, by key. `later` and `text` exist only here. */
 const FIELDS = ['k', 'd', 't', 'ts', 's', 'c', 'p', 'b', 'text', 'traceparent', 'tracestate', 'later'];
@@ -13,15 +14,16 @@ const INHERITED = /** @type {const} */ (['d', 't', 'c']);
 /**
  * Reads the records. A damaged one is the last: the next one's start is unknown.
  * @param {Buffer} bytes
+ * @param {JsonReader} json for payloads that are JSON text
  * @returns {Generator<Item>}
  */
-function* cborItems(bytes) {
+function* cborItems(bytes, json) {
   const reader = new CborReader(bytes);
   /** @type {Record<string, unknown>} */
   let last = {};
   for (let number = 1; !reader.atEnd; number++) {
     try {
-      last = recordOf(fieldsOf(reader), last);
+      last = recordOf(fieldsOf(reader), last, json);
     } catch (error) {
       yield { number, reason: /** @type {Error} */ (error).message };
       return;
@@ -47,22 +49,19 @@ function fieldsOf(reader) {
 /**
  * @param {Record<string, unknown>} given
  * @param {Record<string, unknown>} last the record before it
+ * @param {JsonReader} json
  * @returns {Record<string, unknown>} the fields of an NDJSON line; `b` is a Buffer
  */
-function recordOf({ later, text, ...fields }, last) {
+function recordOf({ later, text, ...fields }, last, json) {
   for (const name of INHERITED) fields[name] ??= last[name];
   if (later !== undefined) fields.ts = Number(last.ts) + Number(later);
-  if (text !== undefined) fields.p = parse(text);
+  if (text !== undefined) fields.p = parse(text, json);
   return fields;
 }
 
-/** @param {unknown} text */
-function parse(text) {
-  try {
-    return JSON.parse(/** @type {string} */ (text));
-  } catch {
-    throw new TypeError('has a payload that is not JSON');
-  }
+/** @param {unknown} text @param {JsonReader} json */
+function parse(text, json) {
+  return json.parse(String(text), { wrong: 'has a payload that is not JSON' });
 }
 
 module.exports = { cborItems };

@@ -5,6 +5,7 @@ const { CborReader, setMember } = require('./cbor-reader');
 const { textOf } = require('./utf8');
 
 /** @typedef {import('../items').Item} Item */
+/** @typedef {import('./json-reader').JsonReader} JsonReader */
 /** @typedef {Record<string, any>} Fields */
 
 /** [RFC 8428 12.2] Labels by their numbers in CBOR. @type {Map<number | string, string>} */
@@ -58,9 +59,10 @@ function readSenmlCbor(bytes) {
 /**
  * Joins the SenML records of each record. The first one of a group has a sequence number.
  * @param {unknown[]} pack
+ * @param {JsonReader} json for payloads that are JSON text
  * @returns {Generator<Item>}
  */
-function* senmlItems(pack) {
+function* senmlItems(pack, json) {
   /** What the records so far have set. @type {{ name?: unknown, time?: unknown, class?: unknown }} */
   const base = {};
   let number = 0;
@@ -69,7 +71,7 @@ function* senmlItems(pack) {
     while (at < pack.length && continues(pack[at])) at++;
     number++;
     try {
-      yield { number, fields: recordOf(pack.slice(first, at), base) };
+      yield { number, fields: recordOf(pack.slice(first, at), base, json) };
     } catch (error) {
       yield { number, reason: /** @type {Error} */ (error).message };
     }
@@ -89,9 +91,10 @@ function isFields(value) {
 /**
  * @param {unknown[]} group
  * @param {{ name?: unknown, time?: unknown, class?: unknown }} base changed by the group
+ * @param {JsonReader} json
  * @returns {Fields} the fields of an NDJSON line; `b` is a Buffer
  */
-function recordOf(group, base) {
+function recordOf(group, base, json) {
   const [first] = group;
   if (!isFields(first)) throw new TypeError('is not an object');
   if (Object.hasOwn(first, 'bn')) base.name = first.bn;
@@ -112,7 +115,7 @@ function recordOf(group, base) {
     c: base.class,
     ...(traceparent !== undefined && { traceparent }),
     ...(tracestate !== undefined && { tracestate }),
-    ...(isObject ? { p: objectOf(records) } : payloadOf(first))
+    ...(isObject ? { p: objectOf(records) } : payloadOf(first, json))
   };
 }
 
@@ -136,8 +139,8 @@ function objectOf(records) {
   return object;
 }
 
-/** @param {Fields} record */
-function payloadOf(record) {
+/** @param {Fields} record @param {JsonReader} json */
+function payloadOf(record, json) {
   if (!Object.hasOwn(record, 'vd')) return { p: scalarOf(record) };
   const { vd, ct } = record;
   const isText = typeof vd === 'string' && BASE64URL.test(vd) && vd.length % 4 !== 1;
@@ -145,11 +148,7 @@ function payloadOf(record) {
   const data = Buffer.isBuffer(vd) ? vd : Buffer.from(vd, 'base64url');
   if (ct === undefined) return { b: data };
   if (ct !== JSON_FORMAT) throw new TypeError(`has data of an unknown content format (ct)`);
-  try {
-    return { p: JSON.parse(textOf(data) ?? '') };
-  } catch {
-    throw new TypeError('has a payload that is not JSON');
-  }
+  return { p: json.parse(textOf(data) ?? '', { wrong: 'has a payload that is not JSON' }) };
 }
 
 /** @param {Fields} record @returns {number | string | boolean} */

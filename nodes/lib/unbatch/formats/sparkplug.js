@@ -4,8 +4,10 @@
 
 const { deviceOfLevel } = require('../../base/sparkplug-topic');
 const { setMember } = require('./cbor-reader');
+const { MAX_DEPTH } = require('./json-reader');
 
 /** @typedef {import('../items').Item} Item */
+/** @typedef {import('./json-reader').JsonReader} JsonReader */
 /** @typedef {import('../../base/sparkplug-payload').Payload} Payload */
 /** @typedef {import('../../base/sparkplug-payload').Metric} Metric */
 /** @typedef {import('../../base/sparkplug-topic').SparkplugTopic} SparkplugTopic */
@@ -26,13 +28,12 @@ const { setMember } = require('./cbor-reader');
  * @property {number} size of all of it
  */
 
+const NOT_JSON = 'has a value that is not JSON';
 const KINDS = ['value', 'raw', 'record', 'trace', 'line'];
 /** Of all devices, and of one. A gateway has at most 65,536 at a time. One with long names counts as several. */
 const MAX_ALIASES = 200000;
 const NAME_CHARS = 128;
 const MAX_DEVICE_ALIASES = 4096;
-/** As in JSON payloads. */
-const MAX_DEPTH = 64;
 /** The number of the first record of a message: class, sequence number, run. */
 const CLASS_RANGE = 2 ** 4;
 const RECORD_RANGE = 2 ** 36;
@@ -107,9 +108,10 @@ class SparkplugBirths {
   /**
    * @param {SparkplugTopic} at
    * @param {Payload} payload whose birth is known
+   * @param {JsonReader} json
    * @returns {Generator<Item>}
    */
-  *items(at, { metrics }) {
+  *items(at, { metrics }, json) {
     const { aliases } = /** @type {Birth} */ (this.#take(at));
     const entries = metrics.map((metric) => ({
       metric,
@@ -122,7 +124,7 @@ class SparkplugBirths {
       while (to < entries.length && entries[to].meaning.kind !== 'record') to++;
       number++;
       try {
-        yield { number, fields: recordOf(device, entries.slice(from, to)) };
+        yield { number, fields: recordOf(device, entries.slice(from, to), json) };
       } catch (error) {
         yield { number, reason: /** @type {Error} */ (error).message };
       }
@@ -200,16 +202,17 @@ function meaningOf({ alias, name, properties }) {
 /**
  * @param {string} device
  * @param {{ metric: Metric, meaning: Meaning }[]} entries the record's own metric, and its values
+ * @param {JsonReader} json
  * @returns {Record<string, unknown>} the fields of an NDJSON line; `b` is a Buffer
  */
-function recordOf(device, [{ metric, meaning }, ...values]) {
+function recordOf(device, [{ metric, meaning }, ...values], json) {
   const number = Number(metric.value) % RECORD_RANGE;
   if (meaning.kind !== 'record' || !Number.isSafeInteger(number) || number < 0)
     throw new TypeError('has no number');
   const traces = values.filter((each) => each.meaning.kind === 'trace');
   const rest = values.filter((each) => each.meaning.kind !== 'trace');
   if (rest.length === 0) throw new TypeError('has no value');
-  if (rest[0].meaning.kind === 'line') return fieldsOfLine(rest);
+  if (rest[0].meaning.kind === 'line') return fieldsOfLine(rest, json);
   const { topic } = rest[0].meaning;
   if (rest.some((each) => each.meaning.topic !== topic)) throw new TypeError('has values of several topics');
   // The first space ends the traceparent; others are in the tracestate.
@@ -220,16 +223,19 @@ function recordOf(device, [{ metric, meaning }, ...values]) {
     ...{ s: Math.floor(number / CLASS_RANGE), c: number % CLASS_RANGE },
     ...(traceparent && { traceparent }),
     ...(tracestate && { tracestate }),
-    ...(rest[0].meaning.kind === 'raw' ? { b: bytesOf(rest) } : { p: payloadOf(rest) })
+    ...(rest[0].meaning.kind === 'raw' ? { b: bytesOf(rest) } : { p: payloadOf(rest, json) })
   };
 }
 
 /** @typedef {{ metric: Metric, meaning: Meaning }[]} Values */
 
-/** @param {Values} values */
-function fieldsOfLine(values) {
+/** @param {Values} values @param {JsonReader} json */
+function fieldsOfLine(values, json) {
   const [{ metric }] = values;
-  const fields = values.length === 1 && typeof metric.value === 'string' ? parse(metric.value) : null;
+  const fields =
+    values.length === 1 && typeof metric.value === 'string'
+      ? json.parse(metric.value, { around: 1, wrong: NOT_JSON })
+      : null;
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
     throw new TypeError('has a line that is not an object');
   return { ...fields, k: undefined };
@@ -243,32 +249,23 @@ function bytesOf(values) {
   throw new TypeError('has a payload that is neither text nor bytes');
 }
 
-/** @param {Values} values */
-function payloadOf(values) {
+/** @param {Values} values @param {JsonReader} json */
+function payloadOf(values, json) {
   const [first] = values;
-  if (first.meaning.path.length === 0 && values.length === 1) return valueOf(first);
+  if (first.meaning.path.length === 0 && values.length === 1) return valueOf(first, json);
   const object = {};
   for (const each of values) {
     if (each.meaning.kind !== 'value' || each.meaning.path.length === 0)
       throw new TypeError('has several values of which one is the payload');
-    setAt(object, each.meaning.path, valueOf(each));
+    setAt(object, each.meaning.path, valueOf(each, json));
   }
   return object;
 }
 
-/** @param {Values[number]} value */
-function valueOf({ metric: { value }, meaning }) {
+/** @param {Values[number]} value @param {JsonReader} json */
+function valueOf({ metric: { value }, meaning }, json) {
   if (value === undefined || Buffer.isBuffer(value)) throw new TypeError('has a value of an unknown type');
-  return meaning.isJson && value !== null ? parse(String(value)) : value;
-}
-
-/** @param {string} text */
-function parse(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new TypeError('has a value that is not JSON');
-  }
+  return meaning.isJson && value !== null ? json.parse(String(value), { wrong: NOT_JSON }) : value;
 }
 
 /**
