@@ -1,12 +1,13 @@
 'use strict';
 // Tenants as processes: the suite of all drivers, and what only processes can get wrong.
 
-const { spawn } = require('node:child_process');
+const { execFileSync, spawn } = require('node:child_process');
 const fs = require('node:fs');
 const net = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
 const { eventually } = require('../../../bench/harness/net');
+const { needs } = require('../../../bench/harness/tools');
 const { ProcessDriver } = require('../../../docker/tenants/lib/drivers/process');
 const { checkTenant } = require('../../../docker/tenants/lib/file/schema');
 const { limiterOf } = require('../../../docker/tenants/lib/drivers/process-limits');
@@ -129,6 +130,37 @@ describe('a process', () => {
     const ended = driver.ended(small, new AbortController().signal);
     ask(host, 'eat/300').catch(() => {});
     expect(await ended).toEqual({ reason: 'was killed because it used more than 128 MiB of memory' });
+  });
+
+  needs('cc').test('whose first thread has ended counts with its memory, and can be paused', async () => {
+    const program = path.join(folder, 'first-thread-ends');
+    const source = path.join(__dirname, '../../fixtures/tenants/first-thread-ends.c');
+    execFileSync('cc', ['-pthread', '-o', program, source]);
+    const limits = { memoryMiB: 128 };
+    const headless = checkTenant({ ...spec, image: undefined, command: [program, '50'], limits });
+    await driver.create(headless);
+    await driver.start(headless);
+    await eventually(async () => (await driver.logs(headless, 5)).includes('holds'));
+    const { pid } = JSON.parse(fs.readFileSync(path.join(folder, 'state', 'acme', 'process.json'), 'utf8'));
+    expect(fs.readFileSync(`/proc/${pid}/statm`, 'utf8')).toMatch(/^0 0 /);
+
+    await eventually(async () => (await driver.memory(headless)) >= 50 << 20);
+    await driver.pause(headless);
+    expect((await driver.inspect(headless)).state).toBe('paused');
+    await driver.unpause(headless);
+    await eventually(async () => (await driver.inspect(headless)).state === 'running');
+    // A keeper that has lost the file finds it by its environment.
+    fs.rmSync(path.join(folder, 'state', 'acme', 'process.json'));
+    const other = open();
+    expect((await other.inspect(headless)).state).toBe('running');
+    other.close();
+
+    await driver.stop(headless, 5000);
+    await driver.create({ ...headless, command: [program, '300'] });
+    await driver.start({ ...headless, command: [program, '300'] });
+    expect(await driver.ended(headless, new AbortController().signal)).toEqual({
+      reason: 'was killed because it used more than 128 MiB of memory'
+    });
   });
 
   test('cannot hide data in a file that it has deleted', async () => {

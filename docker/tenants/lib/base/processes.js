@@ -6,7 +6,9 @@ const fs = require('node:fs');
 
 /**
  * @typedef {object} Stat
- * @property {string} state R, S, T (stopped by a signal), Z (ended, not yet collected) …
+ * @property {string} state R, S, T (stopped by a signal), Z (ended, not yet collected) …; of a thread that has not
+ *   ended, if there is one
+ * @property {string} place folder of this thread in /proc
  * @property {number} parent
  * @property {number} group process group
  * @property {number} threads that have not ended; at least 1
@@ -15,13 +17,30 @@ const fs = require('node:fs');
 
 const PAGE_BYTES = 4096;
 
-/** @param {number} pid @returns {Stat | null} null: there is no such process */
+/**
+ * The first thread of a process may end, and be a zombie, before the others. Its folder then shows no memory, no
+ * environment, and not that the process is stopped; those of the other threads do.
+ * @param {number} pid
+ * @returns {Stat | null} null: there is no such process
+ */
 function statOf(pid) {
+  const first = statIn(`/proc/${pid}`);
+  if (first?.state !== 'Z' || first.threads <= 1) return first;
+  for (const thread of numbersIn(`/proc/${pid}/task`)) {
+    const other = statIn(`/proc/${pid}/task/${thread}`);
+    if (other && !isEnded(other)) return { ...first, state: other.state, place: other.place };
+  }
+  return first;
+}
+
+/** @param {string} place folder in /proc @returns {Stat | null} */
+function statIn(place) {
   try {
-    const text = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const text = fs.readFileSync(`${place}/stat`, 'utf8');
     // The name is in parentheses and may contain spaces and parentheses.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     return {
+      place,
       state: fields[0],
       parent: Number(fields[1]),
       group: Number(fields[2]),
@@ -33,10 +52,10 @@ function statOf(pid) {
   }
 }
 
-/** @param {number} pid @returns {number} bytes of memory that it shares with no file, and no other process */
-function memoryOf(pid) {
+/** @param {Stat} stat @returns {number} bytes of memory that it shares with no file, and no other process */
+function memoryOf({ place }) {
   try {
-    const [, resident, shared] = fs.readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ');
+    const [, resident, shared] = fs.readFileSync(`${place}/statm`, 'utf8').split(' ');
     return (Number(resident) - Number(shared)) * PAGE_BYTES;
   } catch {
     return 0;
@@ -60,11 +79,10 @@ function identityOf(pid) {
   return stat && { pid, start: stat.start, boot: bootId() };
 }
 
-/**
- * Tells whether all threads have ended, and so all ports and files are closed. The first thread of a process may end,
- * and be a zombie, before the others.
- * @param {Stat} stat
- */
+/** @param {Stat} stat of one thread */
+const isEnded = ({ state }) => state === 'Z' || state === 'X';
+
+/** True if all threads have ended, and so all ports and files are closed. @param {Stat} stat */
 const isOver = ({ state, threads }) => (state === 'Z' && threads <= 1) || state === 'X';
 
 /** @param {Identity} identity @returns {Stat | null} null: this process has ended */
@@ -75,9 +93,12 @@ function livingStat({ pid, start, boot }) {
 }
 
 /** @returns {number[]} all process ids */
-function allPids() {
+const allPids = () => numbersIn('/proc');
+
+/** @param {string} folder @returns {number[]} */
+function numbersIn(folder) {
   try {
-    return fs.readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+    return fs.readdirSync(folder).flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
   } catch {
     return [];
   }
@@ -107,7 +128,7 @@ async function groups() {
     const stat = statOf(pid);
     if (!stat || isOver(stat)) continue;
     const group = found.get(stat.group) ?? { bytes: 0, pids: [] };
-    group.bytes += memoryOf(pid);
+    group.bytes += memoryOf(stat);
     group.pids.push(pid);
     found.set(stat.group, group);
   }
@@ -123,18 +144,28 @@ function variables(name) {
   /** @type {Map<string, number[]>} */
   const found = new Map();
   for (const pid of allPids()) {
-    let text;
-    try {
-      text = fs.readFileSync(`/proc/${pid}/environ`, 'utf8');
-    } catch {
-      continue;
-    }
+    const text = environmentOf(pid);
     const line = text.split('\0').find((each) => each.startsWith(`${name}=`));
     if (line === undefined) continue;
     const value = line.slice(name.length + 1);
     found.set(value, [...(found.get(value) ?? []), pid]);
   }
   return found;
+}
+
+/** @param {number} pid @returns {string} '' also of a process of another user */
+function environmentOf(pid) {
+  const places = [() => `/proc/${pid}`, () => statOf(pid)?.place];
+  for (const place of places) {
+    try {
+      const text = fs.readFileSync(`${place()}/environ`, 'utf8');
+      if (text !== '') return text;
+    } catch (error) {
+      // A thread that has ended has none (ESRCH).
+      if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EACCES') return '';
+    }
+  }
+  return '';
 }
 
 module.exports = { statOf, identityOf, livingStat, groups, parentsOf, variables };
