@@ -44,6 +44,11 @@ const calls = {
     }
   },
 
+  async deleteTopics(topics) {
+    const admin = new Admin(options);
+    await admin.deleteTopics({ topics }).finally(() => admin.close());
+  },
+
   /** One request for each partition: a part of a larger request may fail. */
   async produce(topic, partition, records) {
     producer ??= new Producer(options);

@@ -62,6 +62,11 @@ class KafkaClient {
     return this.#call('createTopics', topics, partitions, configs, replicas);
   }
 
+  /** @param {string[]} topics */
+  deleteTopics(topics) {
+    return this.#call('deleteTopics', topics);
+  }
+
   /** @param {string[]} topics @param {number} partitions of each @returns {Promise<number>} of all their records */
   count(topics, partitions) {
     return this.#call('count', topics, partitions);
@@ -113,6 +118,22 @@ async function createTopics(address, topics, partitions = 4, configs = [], repli
   await client.createTopics(topics, partitions, configs, replicas).finally(() => client.close());
 }
 
+/** Deletes a topic, and creates it again. @param {string} address @param {string} topic @param {number} partitions */
+async function recreateTopic(address, topic, partitions) {
+  const client = new KafkaClient(address);
+  try {
+    await client.deleteTopics([topic]);
+    await client.createTopics([topic], partitions);
+    // The broker answers before its metadata has the topic.
+    await eventually(async () => (await client.leaders(topic).catch(() => [])).length === partitions, {
+      timeoutMs: 30000,
+      what: `${partitions} partitions of ${topic}`
+    });
+  } finally {
+    await client.close();
+  }
+}
+
 /**
  * Reads topics from the start until `isEnough` returns true.
  * @param {string} address
@@ -133,4 +154,4 @@ async function readTopics(address, topics, isEnough, timeoutMs = 60000) {
   }
 }
 
-module.exports = { KafkaClient, createTopics, readTopics };
+module.exports = { KafkaClient, createTopics, readTopics, recreateTopic };

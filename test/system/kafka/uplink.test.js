@@ -3,7 +3,7 @@
 
 const { makeCertificates } = require('../../../bench/harness/certificates');
 const { KafkaBroker, kafkaTools } = require('../../../bench/harness/kafka/broker');
-const { createTopics, readTopics } = require('../../../bench/harness/kafka/client');
+const { createTopics, readTopics, recreateTopic } = require('../../../bench/harness/kafka/client');
 const { eventually } = require('../../../bench/harness/net');
 const { needs } = require('../../../bench/harness/tools');
 const { partitionOf } = require('../../../nodes/lib/uplink/kafka/murmur2');
@@ -174,6 +174,24 @@ describe('the kafka uplink', () => {
     );
     expect(requests).toBeGreaterThanOrEqual(2);
     expect(counts).toMatchObject({ sent: 2, retried: 0, inflight: 0, topics: 2, partitions: 8, code: '' });
+  });
+
+  test('goes on with fewer partitions when a topic was created again, and says so', async () => {
+    const topic = `${own}.normal`;
+    const devices = Array.from({ length: 20 }, (_, i) => `dev-${i}`);
+    await createTopics(broker.address, [topic], 5);
+    const rig = start();
+    for (const device of devices) rig.push(device, 'before');
+    await rig.allDone();
+    await recreateTopic(broker.address, topic, 2);
+    for (const device of devices) rig.push(device, 'after');
+    await rig.allDone();
+    const got = await readTopics(broker.address, [topic], ({ length }) => length >= devices.length);
+    expect(new Set(got.map(({ key }) => String(key)))).toEqual(new Set(devices));
+    const reasons = rig.problems.map(({ reason }) => reason);
+    expect(reasons).toEqual([
+      `The topic "${topic}" was created again with fewer partitions (2 instead of 5). Its records go to these.`
+    ]);
   });
 
   test.each(['records', 'off'])(

@@ -256,6 +256,7 @@ class Channel {
         if (item.batch.open === 0) this.#release(item.batch);
       },
       onTrouble: (meaning, reason) => this.#onTrouble(meaning, reason),
+      notice: this.parts.problem,
       tookAt: () => this.tookAt,
       now: this.now,
       delay: this.parts.delay

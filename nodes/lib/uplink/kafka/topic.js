@@ -13,6 +13,8 @@ const RETRY_MAX_MS = 5000;
 /** A topic whose name depends on the record is given up after this time: one device must not stop the others. */
 const GIVE_UP_MS = 60000;
 const FORBIDDEN = 'TOPIC_AUTHORIZATION_FAILED';
+/** Kafka's UNKNOWN_TOPIC_OR_PARTITION. */
+const UNKNOWN = 3;
 
 /**
  * @typedef {object} TopicsParts
@@ -22,6 +24,7 @@ const FORBIDDEN = 'TOPIC_AUTHORIZATION_FAILED';
  * @property {(queue: PartitionQueue) => void} ready
  * @property {(item: Item, meaning: Meaning, reason: string) => void} bury
  * @property {(meaning: Meaning, reason: string) => void} onTrouble
+ * @property {(code: string, sentence: string) => void} notice something to tell, while the records go on
  * @property {() => number} tookAt when a topic of the class took records for the last time, as now(); -1 = never
  * @property {() => number} now ms, monotonic
  * @property {(fn: () => void, ms: number) => void} delay
@@ -48,6 +51,10 @@ class Topic {
     this.troubleCode = '';
     this.isLooking = false;
     this.isForgotten = false;
+    /** Number of partitions before the records were taken back; 0 = they were not. */
+    this.before = 0;
+    /** The topic has taken records since the last look that a refusal caused. */
+    this.mayLookAtOnce = true;
     /** Number of looks so far. */
     this.looks = 0;
     this.backoff = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
@@ -87,24 +94,35 @@ class Topic {
     if (this.queues.length > 0) return;
     this.reason = this.code = '';
     // A cluster that shows a topic may still refuse its records.
-    if (this.troubleCode !== FORBIDDEN) this.took();
+    if (this.troubleCode !== FORBIDDEN) this.#untroubled();
+    if (partitions < this.before)
+      this.parts.notice(
+        'FEWER_PARTITIONS',
+        `The topic "${this.name}" was created again with fewer partitions (${partitions} instead of ${this.before}). Its records go to these.`
+      );
+    this.before = 0;
     this.queues = Array.from({ length: partitions }, (_, i) => this.parts.queueFor(this.name, i));
     for (const item of this.waiting.splice(0)) this.#place(item);
   }
 
   /** The cluster has acknowledged records. */
   took() {
+    this.mayLookAtOnce = true;
+    this.#untroubled();
+  }
+
+  #untroubled() {
     this.troubledAt = -1;
     this.troubleCode = '';
     this.backoff.reset();
   }
 
-  /** @param {Meaning} meaning */
-  #onError(meaning) {
+  /** @param {Meaning} meaning @param {string} [sentence] for the kind 'topic' */
+  #onError(meaning, sentence = topicSentence(this.name, meaning)) {
     const { parts } = this;
     if (meaning.kind === 'name') return this.#giveUp(meaning);
     if (meaning.kind === 'topic') {
-      this.reason = topicSentence(this.name, meaning);
+      this.reason = sentence;
       this.code = meaning.code;
       if (this.troubledAt < 0 || this.troubleCode !== meaning.code) {
         this.troubledAt = parts.now();
@@ -157,8 +175,18 @@ class Topic {
    * @param {Meaning} meaning
    */
   refused(meaning) {
+    const isUnknown = meaning.number === UNKNOWN && this.queues.length > 0;
     this.#takeBack();
-    this.#onError(meaning);
+    if (!isUnknown) return this.#onError(meaning);
+    // The metadata is older than the answer: the topic was deleted, or created again with fewer partitions.
+    if (this.mayLookAtOnce) {
+      this.mayLookAtOnce = false;
+      return this.look();
+    }
+    this.#onError(
+      meaning,
+      `A broker does not know a partition of the topic "${this.name}" that the cluster lists. The gateway asks for its partitions again; the records wait.`
+    );
   }
 
   /** The topic was created again with fewer partitions: its records get new ones. */
@@ -170,6 +198,7 @@ class Topic {
   }
 
   #takeBack() {
+    this.before = Math.max(this.before, this.queues.length);
     // A partition keeps its order, and the order between partitions does not matter.
     for (const queue of this.queues) this.waiting.push(...queue.clear());
     this.queues = [];

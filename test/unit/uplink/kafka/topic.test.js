@@ -8,7 +8,16 @@ const missing = () =>
 
 /** @param {{ isOfRecord?: boolean }} [options] */
 function bench({ isOfRecord = false } = {}) {
-  const all = { clock: 0, tookAt: -1, looks: [], timers: [], buried: [], ready: [], troubles: [] };
+  const all = {
+    clock: 0,
+    tookAt: -1,
+    looks: [],
+    timers: [],
+    buried: [],
+    ready: [],
+    troubles: [],
+    notices: []
+  };
   const topic = new Topic('t', false, isOfRecord, {
     look: (_name, _create, done) => all.looks.push(done),
     queueFor: (name, partition) => {
@@ -19,6 +28,7 @@ function bench({ isOfRecord = false } = {}) {
     ready: (queue) => all.ready.push(queue),
     bury: (item, _meaning, reason) => all.buried.push([item.packet, reason]),
     onTrouble: (_meaning, reason) => all.troubles.push(reason),
+    notice: (_code, sentence) => all.notices.push(sentence),
     tookAt: () => all.tookAt,
     now: () => all.clock,
     delay: (fn) => all.timers.push(fn)
@@ -42,7 +52,7 @@ test('asks once for the partitions, and keeps the order of a key', () => {
 });
 
 test('gives its records to the partitions that are left when one is gone, without a complaint', () => {
-  const { topic, add, looks, timers, troubles, buried } = bench();
+  const { topic, add, looks, timers, troubles, notices, buried } = bench();
   for (let i = 0; i < 20; i++) add(i);
   looks[0](null, 3);
   topic.partitionGone();
@@ -54,6 +64,7 @@ test('gives its records to the partitions that are left when one is gone, withou
   expect(topic.queues).toHaveLength(2);
   expect(topic.queues.flatMap(({ items }) => items)).toHaveLength(20);
   expect([topic.reason, troubles, buried]).toEqual(['', [], []]);
+  expect(notices).toEqual([expect.stringMatching(/\(2 instead of 3\)/)]);
 });
 
 test('waits for a missing topic indefinitely, and says so', () => {
@@ -148,6 +159,54 @@ test('gives records up after a minute where the topic depends on the record', ()
   looks[2](missing(), 0);
   expect(buried).toHaveLength(2);
   expect(topic.reason).toBe('');
+});
+
+describe('a partition that its broker does not know', () => {
+  const unknown = /** @type {any} */ ({ kind: 'topic', code: 'UNKNOWN_TOPIC_OR_PARTITION', number: 3 });
+
+  test('makes the topic look at once, which finds fewer partitions and says so', () => {
+    const { topic, add, looks, timers, troubles, notices } = bench();
+    for (let i = 0; i < 20; i++) add(i);
+    looks[0](null, 3);
+    topic.refused(unknown);
+    expect([topic.reason, topic.waiting.length, looks.length, timers]).toEqual(['', 20, 2, []]);
+    looks[1](null, 2);
+    expect(topic.queues.flatMap(({ items }) => items)).toHaveLength(20);
+    expect([topic.reason, troubles]).toEqual(['', []]);
+    expect(notices).toEqual([
+      'The topic "t" was created again with fewer partitions (2 instead of 3). Its records go to these.'
+    ]);
+  });
+
+  test('makes the topic look at once, which finds that it does not exist', () => {
+    const { topic, add, looks, notices } = bench();
+    add(1);
+    looks[0](null, 3);
+    topic.refused(unknown);
+    expect(topic.reason).toBe('');
+    looks[1](missing(), 0);
+    expect(topic.reason).toMatch(/"t" does not exist/);
+    expect(notices).toEqual([]);
+  });
+
+  test('makes the topic wait before it looks again, if the cluster lists the partition', () => {
+    const { topic, add, looks, timers } = bench();
+    add(1);
+    looks[0](null, 3);
+    topic.refused(unknown);
+    looks[1](null, 3);
+    topic.refused(unknown);
+    expect([looks.length, timers.length]).toEqual([2, 1]);
+    expect(topic.reason).toMatch(
+      /A broker does not know a partition of the topic "t" that the cluster lists/
+    );
+    timers[0]();
+    looks[2](null, 3);
+    expect(topic.reason).toBe('');
+    topic.took();
+    topic.refused(unknown);
+    expect([looks.length, timers.length]).toEqual([4, 1]);
+  });
 });
 
 test('takes the records of all partitions back when one refuses the topic', () => {
