@@ -29,6 +29,12 @@ const RENEW_MS = 600000;
 const REPEAT_MS = 60000;
 /** A broker that refused it is asked again. */
 const REFUSED_MS = 3600000;
+/**
+ * MQTT 3.1.1 has no refusal of a message: a broker that does not allow it may close the connection [MQTT-3.3.5-2]. As
+ * many connections in a row that end within this time after a dictionary count as a refusal.
+ */
+const CLOSED_MS = 5000;
+const CLOSED_TIMES = 3;
 /** A new one must save this fraction of the bytes. */
 const LEAST_SAVING = 0.05;
 /** It must save this many times its own size within an hour. */
@@ -65,6 +71,8 @@ class Dictionary {
   #publishedAt = -Infinity;
   #renewedAt = -Infinity;
   #blockedUntil = -Infinity;
+  /** Number of connections in a row that ended behind a dictionary. */
+  #closed = 0;
   /** Bytes that the stages have sent compressed, when they were last looked at. */
   #sent = { at: 0, bytes: 0 };
 
@@ -242,10 +250,14 @@ class Dictionary {
    */
   #send({ aside }, slot, payload, done) {
     const connection = aside.connections;
+    const sentAt = this.#now();
     this.#isPublishing = true;
     aside.publish(this.#topicOf(slot), payload, (isTaken) => {
       this.#isPublishing = false;
-      const isRefused = !isTaken && aside.connections === connection && aside.isConnected;
+      const isOpen = aside.connections === connection && aside.isConnected;
+      if (isTaken || isOpen) this.#closed = 0;
+      else if (this.#now() - sentAt <= CLOSED_MS) this.#closed++;
+      const isRefused = !isTaken && (isOpen || this.#closed >= CLOSED_TIMES);
       if (isRefused) this.#refused(slot);
       done(isTaken || isRefused ? isTaken : null);
     });
@@ -273,9 +285,15 @@ class Dictionary {
   /** @param {number} slot */
   #refused(slot) {
     this.#blockedUntil = this.#now() + REFUSED_MS;
+    const what = `the retained message ${this.#topicOf(slot)} with the dictionary of the compression`;
+    const fact =
+      this.#closed > 0
+        ? `The connection ended ${this.#closed} times in a row right behind ${what}. A broker of MQTT 3.1.1 that does not allow a message closes the connection.`
+        : `The broker does not take ${what}.`;
+    this.#closed = 0;
     this.#problem(
       'DICTIONARY',
-      `The broker does not take the retained message ${this.#topicOf(slot)} with the dictionary of the compression. Allow this client to publish it; until then, envelopes are compressed without a dictionary.`
+      `${fact} Allow this client to publish it. For the next hour, envelopes are compressed without a dictionary.`
     );
   }
 

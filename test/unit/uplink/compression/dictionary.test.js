@@ -20,7 +20,8 @@ function dictionaryOf({
     publishedAt: 0,
     after: 0,
     proposed,
-    problems: /** @type {string[]} */ ([])
+    problems: /** @type {string[]} */ ([]),
+    reasons: /** @type {string[]} */ ([])
   };
   const session = () => {
     const aside = new Aside(
@@ -51,7 +52,10 @@ function dictionaryOf({
     return { writer: /** @type {any} */ (writer), aside, bytes: () => 16384, link, uses };
   };
   const sessions = [session(), session()];
-  const problem = (/** @type {string} */ code) => state.problems.push(code);
+  const problem = (/** @type {string} */ code, /** @type {string} */ reason) => {
+    state.problems.push(code);
+    state.reasons.push(reason);
+  };
   const dictionary = new Dictionary({ topic: 't/', sessions, now: () => state.now, problem, slot: 0 });
   dictionary.setStages([1]);
   const pass = (/** @type {number} */ seconds) => {
@@ -108,6 +112,67 @@ test('warns when the broker refuses it, and asks again after an hour', () => {
   expect([published.length, dictionary.hash]).toEqual([1, '']);
   pass(200);
   expect(published).toHaveLength(2);
+});
+
+describe('a broker that closes the connection behind a dictionary', () => {
+  /** The broker closes the connection this many ms after each dictionary. */
+  function closing(rig, ms) {
+    const { dictionary, sessions, published, state, pass } = rig;
+    return (seconds) => {
+      for (let i = 0, seen = published.length; i < seconds; i++) {
+        pass(1);
+        if (published.length === seen) continue;
+        seen = published.length;
+        state.now += ms;
+        for (const { aside } of sessions) aside.disconnected();
+        dictionary.disconnected();
+        for (const { aside, link } of sessions) aside.connected(/** @type {any} */ (link), 100, true);
+      }
+    };
+  }
+
+  test('gets no more after three times, for an hour, and the user a sentence', () => {
+    const rig = dictionaryOf();
+    const pass = closing(rig, 100);
+    pass(3600);
+    expect(rig.published).toHaveLength(3);
+    expect(rig.state.problems).toEqual(['DICTIONARY']);
+    expect(rig.state.reasons[0]).toBe(
+      'The connection ended 3 times in a row right behind the retained message t/2 with the dictionary of the compression. A broker of MQTT 3.1.1 that does not allow a message closes the connection. Allow this client to publish it. For the next hour, envelopes are compressed without a dictionary.'
+    );
+    expect(rig.dictionary.hash).toBe('');
+    pass(200);
+    expect(rig.published).toHaveLength(6);
+    expect(rig.state.problems).toHaveLength(2);
+  });
+
+  test('gets more if a connection took one meanwhile, or ended later', () => {
+    const rig = dictionaryOf();
+    const { published, sessions, state } = rig;
+    const pass = closing(rig, 100);
+    while (published.length < 2) pass(1);
+    while (published.length < 3) rig.pass(1);
+    expect(sessions[1].aside.acknowledged(ASIDE_ID, 0)).toBe(true);
+    for (const { aside } of sessions) aside.disconnected();
+    rig.dictionary.disconnected();
+    for (const { aside, link } of sessions) aside.connected(/** @type {any} */ (link), 100, true);
+    while (published.length < 5) pass(1);
+    const late = closing(rig, 6000);
+    while (published.length < 10) late(1);
+    expect(state.problems).toEqual([]);
+  });
+
+  test('keeps nothing to remove when it closes at the removal', () => {
+    const rig = dictionaryOf();
+    rig.pass(30);
+    rig.sessions[1].aside.acknowledged(ASIDE_ID, 0);
+    rig.dictionary.forget();
+    rig.dictionary.setStages([]);
+    const pass = closing(rig, 100);
+    pass(7300);
+    expect(rig.dictionary.isOver).toBe(true);
+    expect(rig.state.problems).toHaveLength(2);
+  });
 });
 
 test('stops using it when its connection ends, and publishes it again on the next one', () => {
