@@ -1,0 +1,28 @@
+'use strict';
+// Ports for the servers of tests.
+
+const { once } = require('node:events');
+const fs = require('node:fs');
+const net = require('node:net');
+const { freePort } = require('../../../bench/harness/net');
+
+test('a free port is none that the system gives to other connections meanwhile', async () => {
+  const range = fs.readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8');
+  const [first, last] = range.trim().split(/\s+/).map(Number);
+  const ports = [];
+  for (let i = 0; i < 20; i++) ports.push(await freePort());
+  expect(ports.filter((port) => port >= first && port <= last)).toEqual([]);
+  expect(new Set(ports).size).toBe(20);
+});
+
+test('a free port can be opened, also at another address', async () => {
+  for (const host of ['127.0.0.1', '127.0.0.2']) {
+    const port = await freePort(host);
+    const server = net.createServer().listen(port, host);
+    await once(server, 'listening');
+    server.close();
+  }
+});
+
+test('an address that is not of this machine has none', () =>
+  expect(freePort('192.0.2.1')).rejects.toMatchObject({ code: 'EADDRNOTAVAIL' }));
