@@ -54,11 +54,23 @@ function itemsOfBytes(bytes) {
   const json = new JsonReader(bytes.length);
   if (bytes[0] === BRACKET) {
     const limits = { around: IN_ARRAY, maxElements: MAX_PACK };
-    return { noun: 'record', items: arrayItems(whole(() => parse(bytes, json, limits)), json) };
+    return {
+      noun: 'record',
+      items: arrayItems(
+        whole(() => parse(bytes, json, limits)),
+        json
+      )
+    };
   }
   if (bytes[0] >> 5 === CBOR_MAP) return { noun: 'record', items: cborItems(bytes, json) };
   if (bytes[0] >> 5 === CBOR_ARRAY)
-    return { noun: 'record', items: senmlItems(whole(() => readSenmlCbor(bytes)), json) };
+    return {
+      noun: 'record',
+      items: senmlItems(
+        whole(() => readSenmlCbor(bytes)),
+        json
+      )
+    };
   return { noun: 'line', items: lineItems(bytes, json) };
 }
 
