@@ -154,7 +154,9 @@ async function compare({ driver, socket, repeats, ...options }) {
   try {
     const limits = { memoryMiB: MEMORY_MIB, cpus: os.availableParallelism() };
     const entry = { name: TENANT, driver: driver.name, image: driver.image, command: driver.command };
-    home.writeTenants([{ ...entry, port: 0, http: HTTP_PORT, limits }]);
+    // The program without a container has no limit of writes, either.
+    const all = { ...limits, writeMiBps: 0 };
+    home.writeTenants([{ ...entry, port: 0, http: HTTP_PORT, limits: all }]);
     await keeper.start();
     const body = { reason: 'operator', class: 8, holder: 'bench' };
     const { lease, host } = await keeper.ask('POST', `/v1/tenants/${TENANT}/lease`, body);

@@ -25,6 +25,7 @@ const WAITING_MIB = 64;
  * @property {number} [cpus]
  * @property {number} [pids]
  * @property {number} [volumeMiB]
+ * @property {number} [writeMiBps] MiB a second that it writes to its disk, 0 = no limit
  * @property {number} [rate] records per second, 0 = no limit
  * @property {number} [waitingMiB] of its records that wait
  *
@@ -73,6 +74,7 @@ const LIMITS = {
   cpus: number(0.05, 256),
   pids: whole(8, 32768),
   volumeMiB: whole(1, 1 << 24),
+  writeMiBps: whole(0, 1 << 20),
   rate: whole(0, 1000000),
   waitingMiB: whole(1, 65536)
 };

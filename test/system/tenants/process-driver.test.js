@@ -205,7 +205,7 @@ exec "$@"
 
   test('starts a tenant in a scope with limits', () => {
     const limiter = limiterOf({ unit: 'seganet-tenant-x', hasSystemd: true, env: fakeSystemd(), uid: 0 });
-    const words = limiter.words(acme);
+    const words = limiter.words(acme, '/dev/sda');
     expect(limiter).toMatchObject({ kind: 'systemd', problem: '', env: {} });
     expect(words).toEqual(
       expect.arrayContaining([
@@ -213,17 +213,26 @@ exec "$@"
         '--scope',
         '--property=MemoryMax=256M',
         '--property=CPUQuota=50%',
-        '--property=TasksMax=128'
+        '--property=TasksMax=128',
+        `--property=IOWriteBandwidthMax=/dev/sda ${32 << 20}`,
+        '--core=0'
       ])
     );
     expect(words.at(-1)).toBe('--');
+    const unlimited = { ...acme, limits: { ...acme.limits, writeMiBps: 0 } };
+    for (const [spec, disk] of /** @type {const} */ ([
+      [acme, ''],
+      [unlimited, '/dev/sda']
+    ]))
+      // prettier-ignore
+      expect(limiter.words(spec, disk).join(' ')).not.toContain('IOWriteBandwidthMax');
   });
 
   test('passes the address of the bus to systemd-run, and not to the tenant', async () => {
     const env = { ...fakeSystemd(NEEDS_BUS), ...BUS };
     const limiter = limiterOf({ unit: 'x', hasSystemd: true, env, uid: 1000 });
     expect(limiter).toMatchObject({ kind: 'systemd', env: BUS });
-    expect(limiter.words(acme)).toContain('--user');
+    expect(limiter.words(acme, '')).toContain('--user');
     const driver = new ProcessDriver(homeOf(), { limiter });
     const spec = checkTenant({ name: 'acme', http: 8080, ...entry([]) });
     try {

@@ -76,11 +76,16 @@ describe('a container', () => {
     user: '1000:1000',
     hasIpv6: true,
     keepsUser: false,
+    isRootless: false,
+    disk: '/dev/sda',
     labels: { 'seganet.tenant': 'acme' }
   };
-  /** @param {object} [more] */
-  const made = (more) =>
-    containerOf(checkTenant({ name: 'acme', driver: 'docker', image: DIGEST, ...more }), around);
+  /** @param {object} [more] @param {object} [other] */
+  const made = (more, other) =>
+    containerOf(checkTenant({ name: 'acme', driver: 'docker', image: DIGEST, ...more }), {
+      ...around,
+      ...other
+    });
 
   test('gets every restriction', () => {
     expect(made().HostConfig).toMatchObject({
@@ -89,6 +94,8 @@ describe('a container', () => {
       MemorySwap: 256 << 20,
       NanoCpus: 1e9,
       PidsLimit: 128,
+      BlkioDeviceWriteBps: [{ Path: '/dev/sda', Rate: 32 << 20 }],
+      Ulimits: [{ Name: 'core', Soft: 1, Hard: 1 }],
       ReadonlyRootfs: true,
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges:true'],
@@ -102,12 +109,23 @@ describe('a container', () => {
     });
   });
 
+  test('has no limit of writes without a disk, or with a rate of 0', () => {
+    expect(made({}, { disk: '' }).HostConfig).not.toHaveProperty('BlkioDeviceWriteBps');
+    expect(made({ limits: { writeMiBps: 0 } }).HostConfig).not.toHaveProperty('BlkioDeviceWriteBps');
+  });
+
+  test('makes no core dumps, with a limit that the engine may set', () => {
+    expect(made({ driver: 'podman' }).HostConfig).not.toHaveProperty('Ulimits');
+    expect(made({}, { isRootless: true }).HostConfig.Ulimits).toEqual([{ Name: 'core', Soft: 0, Hard: 0 }]);
+  });
+
   test('is made again only for a change that concerns it', () => {
     const hash = made().Labels[MADE_WITH];
     expect(made({ idleMs: 5000, always: true, limits: { rate: 5, volumeMiB: 5 } }).Labels[MADE_WITH]).toBe(
       hash
     );
     expect(made({ limits: { pids: 64 } }).Labels[MADE_WITH]).not.toBe(hash);
+    expect(made({ limits: { writeMiBps: 8 } }).Labels[MADE_WITH]).not.toBe(hash);
     expect(made({ command: ['x'] }).Labels[MADE_WITH]).not.toBe(hash);
   });
 });

@@ -22,7 +22,10 @@ test('fills in the standards', () => {
       port: 1883,
       http: 0,
       tcp: 0,
-      limits: { memoryMiB: 256, cpus: 1, pids: 128, volumeMiB: 1024, rate: 0, waitingMiB: 64 },
+      limits: {
+        ...{ memoryMiB: 256, cpus: 1, pids: 128, volumeMiB: 1024, writeMiBps: 32 },
+        ...{ rate: 0, waitingMiB: 64 }
+      },
       idleMs: 600000,
       stopMs: 3600000,
       warm: true,

@@ -15,6 +15,11 @@ const NUMBERS = {
   cpus: { key: 'cpus', isLimit: true, help: 'cores, such as 0.5; default 1' },
   pids: { key: 'pids', isLimit: true, help: 'processes and threads; default 128' },
   volume: { key: 'volumeMiB', isLimit: true, help: 'MiB of data; default 1024' },
+  write: {
+    key: 'writeMiBps',
+    isLimit: true,
+    help: 'MiB a second that it writes to its disk, 0 = any; default 32'
+  },
   rate: { key: 'rate', isLimit: true, help: 'records a second; default: any' },
   waiting: { key: 'waitingMiB', isLimit: true, help: 'MiB of records that wait while it sleeps; default 64' },
   idle: {

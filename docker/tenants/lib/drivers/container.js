@@ -12,6 +12,15 @@ const MIB = 1 << 20;
 const NO_DNS = '255.255.255.255';
 /** An engine's network without IPv6 still has link-local addresses, which the rules of `net` do not know. */
 const NO_IPV6 = { 'net.ipv6.conf.all.disable_ipv6': '1' };
+/**
+ * No core dumps: a tenant that crashes again and again would write its memory to the disk each time. Where the kernel
+ * passes dumps on to a program of this machine (core_pattern with a pipe), that program runs outside of the tenant's
+ * limits, also with 0; only with 1 the kernel does not start it (coredump.c). Podman gets no such limit: with any of
+ * them it sets the number of open files, too, and refuses to start containers if it may not raise that.
+ */
+const NO_CORE = { Name: 'core', Soft: 1, Hard: 1 };
+/** An engine without root cannot raise a limit of its own that is 0. */
+const NO_CORE_FILE = { Name: 'core', Soft: 0, Hard: 0 };
 /** Where a tenant finds its data and its users. */
 const DATA = '/data';
 const SECRETS = '/run/secrets/seganet';
@@ -27,6 +36,8 @@ const USER = 1000;
  * @property {string} user number of user and group, such as 1000:1000
  * @property {boolean} hasIpv6 the kernel of this machine has IPv6
  * @property {boolean} keepsUser Podman without root: the keeper's user is the same one inside
+ * @property {boolean} isRootless the engine runs without root
+ * @property {string} disk device that the volume is on, '' = what is written to it is not limited
  * @property {Record<string, string>} labels
  */
 
@@ -38,8 +49,9 @@ const MADE_WITH = 'seganet.made-with';
  * @param {Around} around
  * @returns {any} body of the engine's request
  */
-function containerOf(spec, { network, address, volume, secrets, user, hasIpv6, keepsUser, labels }) {
-  const { memoryMiB, cpus, pids } = spec.limits;
+function containerOf(spec, around) {
+  const { network, address, volume, secrets, user, hasIpv6, keepsUser, isRootless, disk, labels } = around;
+  const { memoryMiB, cpus, pids, writeMiBps } = spec.limits;
   const env = environmentOf(spec, { host: address, data: DATA, passwords: `${SECRETS}/passwords` });
   const body = {
     Image: spec.image,
@@ -58,6 +70,8 @@ function containerOf(spec, { network, address, volume, secrets, user, hasIpv6, k
       MemorySwap: memoryMiB * MIB,
       NanoCpus: Math.round(cpus * 1e9),
       PidsLimit: pids,
+      ...(spec.driver === 'docker' && { Ulimits: [isRootless ? NO_CORE_FILE : NO_CORE] }),
+      ...(disk && writeMiBps > 0 && { BlkioDeviceWriteBps: [{ Path: disk, Rate: writeMiBps * MIB }] }),
       ReadonlyRootfs: true,
       Tmpfs: { '/tmp': 'rw,nosuid,nodev,size=64m,mode=1777' },
       CapDrop: ['ALL'],

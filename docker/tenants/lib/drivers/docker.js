@@ -8,6 +8,7 @@ const { CliError, EXIT, isEngineAway, messageOf } = require('../base/errors');
 const { deletedBytes, descendants } = require('../base/deleted-files');
 const { folderSize } = require('../base/folder-size');
 const { secretsOf } = require('../life/secrets');
+const { blockDeviceOf, canLimitWrites } = require('./block-device');
 const { containerOf, MADE_WITH, USER } = require('./container');
 const { removeContainers, startContainer } = require('./container-offline');
 const { endOf, lastLines } = require('./driver');
@@ -45,7 +46,9 @@ class DockerDriver {
   #keepsUser;
   /** What the engine does not limit, '' = nothing; null = it was not asked yet. @type {string | null} */
   #unlimited = null;
-  /** The first question for that, which all tenants share. @type {Promise<any> | null} */
+  /** The engine runs without root; null = it was not asked yet. @type {boolean | null} */
+  #rootless = null;
+  /** The first question for #unlimited, which all tenants share. @type {Promise<any> | null} */
   #asking = null;
   /** Warnings of containers that this process made, by tenant. @type {Map<string, string>} */
   #warnings = new Map();
@@ -103,9 +106,7 @@ class DockerDriver {
       address: place,
       volume,
       secrets: this.#secrets(spec),
-      user: await this.#user(),
-      hasIpv6: HAS_IPV6,
-      keepsUser: this.#keepsUser,
+      ...(await this.#surroundings(volume)),
       labels: this.#labels(spec)
     });
     const known = await this.#client.find('GET', `/containers/${name}/json`);
@@ -149,9 +150,7 @@ class DockerDriver {
       address: '127.0.0.1',
       volume: folder,
       secrets: this.#secrets(spec),
-      user: await this.#user(),
-      hasIpv6: HAS_IPV6,
-      keepsUser: this.#keepsUser,
+      ...(await this.#surroundings(folder)),
       labels: this.#labels(spec)
     });
     const output = (/** @type {string} */ name) => this.#output(name, 1);
@@ -293,12 +292,14 @@ class DockerDriver {
   async #info() {
     const info = await this.#client.ask('GET', '/info');
     this.#unlimited = unlimitedOf(info);
+    const options = info?.SecurityOptions ?? [];
+    this.#rootless = options.some((/** @type {unknown} */ each) => String(each).includes('rootless'));
     return info;
   }
 
   async #isRootless() {
-    const { SecurityOptions: options = [] } = (await this.#info()) ?? {};
-    return options.some((/** @type {unknown} */ each) => String(each).includes('rootless'));
+    if (this.#rootless === null) await this.#info();
+    return Boolean(this.#rootless);
   }
 
   /** @returns {Promise<string>} user and group of the tenants: who owns their folders, as seen inside */
@@ -307,6 +308,22 @@ class DockerDriver {
     if (uid === 0) return `${USER}:${USER}`;
     // In Docker without root, user 0 of a container is this user, and has none of root's rights.
     return !this.#keepsUser && (await this.#isRootless()) ? '0:0' : `${uid}:${gid}`;
+  }
+
+  /**
+   * @param {string} volume that exists
+   * @returns {Promise<Pick<import('./container').Around, 'user' | 'hasIpv6' | 'keepsUser' | 'isRootless' | 'disk'>>}
+   */
+  async #surroundings(volume) {
+    const isRootless = await this.#isRootless();
+    return {
+      user: await this.#user(),
+      hasIpv6: HAS_IPV6,
+      keepsUser: this.#keepsUser,
+      isRootless,
+      // A user's own control groups rarely have the one for disks, and an engine refuses a limit without it.
+      disk: !isRootless && canLimitWrites() ? blockDeviceOf(volume) : ''
+    };
   }
 
   /** @param {Spec} spec @returns {string} folder with the users of the tenant, which it can read */

@@ -30,7 +30,7 @@ function find(program, env = process.env) {
 /**
  * @typedef {object} Limiter
  * @property {'systemd' | 'prlimit' | 'none'} kind
- * @property {(spec: Spec) => string[]} words before the command
+ * @property {(spec: Spec, disk: string) => string[]} words before the command; disk: device of its data, '' = none
  * @property {Record<string, string>} env variables of the program that `words` begins with, not of the tenant
  * @property {string} problem why systemd is not used although it runs this machine, '' = it is, or does not
  */
@@ -60,10 +60,11 @@ function busOf(env, uid) {
 function systemdLimiter(program, { unit, uid, env }) {
   const isUser = uid !== 0;
   const clean = find('env', env) || 'env';
+  const prlimit = find('prlimit', env);
   return {
     kind: 'systemd',
     env: isUser ? busOf(env, uid) : {},
-    words: ({ name, limits: { memoryMiB, cpus, pids } }) => [
+    words: ({ name, limits: { memoryMiB, cpus, pids, writeMiBps } }, disk) => [
       program,
       ...scopeOf(uid),
       `--unit=${unit}-${name}`,
@@ -71,8 +72,12 @@ function systemdLimiter(program, { unit, uid, env }) {
       '--property=MemorySwapMax=0',
       `--property=CPUQuota=${Math.round(cpus * 100)}%`,
       `--property=TasksMax=${pids}`,
+      // A manager without the control group for it ignores this one.
+      ...(disk && writeMiBps > 0 ? [`--property=IOWriteBandwidthMax=${disk} ${writeMiBps * MIB}`] : []),
       '--',
-      ...(isUser ? [clean, ...BUS.flatMap((variable) => ['-u', variable]), '--'] : [])
+      ...(isUser ? [clean, ...BUS.flatMap((variable) => ['-u', variable]), '--'] : []),
+      // A scope has no such limit. See NO_CORE in container.js.
+      ...(prlimit ? [prlimit, '--core=0', '--'] : [])
     ]
   };
 }

@@ -13,6 +13,7 @@ const { livingStat } = require('../base/processes');
 const { secretsOf } = require('../life/secrets');
 const { accepts } = require('../life/readiness');
 const { addressFor } = require('./addresses');
+const { blockDeviceOf } = require('./block-device');
 const { endOf } = require('./driver');
 const { environmentOf } = require('./environment');
 const { limiterOf } = require('./process-limits');
@@ -262,7 +263,7 @@ class ProcessDriver {
   #command(spec) {
     const command =
       spec.command.length > 0 ? spec.command : [process.execPath, '--max-semi-space-size=1', GATEWAY];
-    return [...this.#limiter.words(spec), ...command];
+    return [...this.#limiter.words(spec, blockDeviceOf(this.volume(spec.name))), ...command];
   }
 
   /** @param {Spec} spec @param {string} host @param {string} data @returns {Record<string, string>} */

@@ -8,6 +8,7 @@
  * @property {number} cpus cores
  * @property {number} pids processes and threads
  * @property {number} volumeMiB
+ * @property {number} writeMiBps MiB a second that it writes to its disk; 0 = any
  * @property {number} rate records a second that the front takes; 0 = any
  * @property {number} waitingMiB of records that the front keeps while the tenant sleeps
  */
@@ -43,6 +44,7 @@ const LIMITS = {
   cpus: { min: 0.05, max: 256, standard: 1, fraction: true },
   pids: { min: 8, max: 32768, standard: 128 },
   volumeMiB: { min: 1, max: 1 << 24, standard: 1024 },
+  writeMiBps: { min: 0, max: 1 << 20, standard: 32 },
   rate: { min: 0, max: 1_000_000, standard: 0 },
   waitingMiB: { min: 1, max: 65536, standard: 64 }
 };
