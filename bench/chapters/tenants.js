@@ -263,8 +263,8 @@ const parts = {
         {
           key: 'neighbors',
           label: `records beside each attack, in containers of ${engine}`,
-          // Five attacks, each after as long without it; a busy tenant takes its time to end.
-          seconds: 10 * seconds + 90,
+          // Five attacks, each in turns with as long without it and rests; a busy tenant takes its time to end.
+          seconds: 15 * seconds + 90,
           run: () => modules().runInside(engine, 'neighbors', { seconds, cpus: 1 })
         }
       ];

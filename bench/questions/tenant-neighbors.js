@@ -10,13 +10,14 @@ const { runInside } = require('../tenants/containers/inside');
 
 const USAGE = `Usage: node flows/launcher/run.js bench/questions/tenant-neighbors.js [options]
 
-Measures the time from a record of one tenant to its acknowledgement: alone, and beside an endless loop, memory eaters, a
-fork bomb, a writer and a flood of output in another tenant. Needs root; nothing of it stays behind.
+Measures the time from a record of one tenant to its acknowledgement, with fsync: alone, and beside an endless loop, memory
+eaters, a fork bomb, a writer and a flood of output in another tenant. Seconds with and without the attack take turns. Needs
+root; nothing of it stays behind.
 
 Options (defaults in parentheses):
   --engine   docker | podman (docker)
   --rounds   rounds (1)
-  --seconds  length of each load (10)
+  --seconds  seconds with each attack, and as many without it (10)
   --cpus     processors that the hostile tenant may use (1)`;
 
 /** Of criterion 14. */
