@@ -10,7 +10,7 @@ const { promisify } = require('node:util');
 const { Child } = require('../../../../bench/harness/child');
 const { eventually, freePort, waitForPort } = require('../../../../bench/harness/net');
 const { hashPassword } = require('../../../../nodes/lib/login/password-hash');
-const { Image } = require('../image');
+const { Image } = require('../disks/image');
 const { makeFront, makeTenant, root } = require('./flows');
 const { TENANTS } = require('./schedule');
 
