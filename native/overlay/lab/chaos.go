@@ -271,7 +271,7 @@ func (l *lab) changes(name string) (list []time.Time) {
 	for _, line := range strings.Split(string(text), "\n") {
 		if m := pathLine.FindStringSubmatch(line); m != nil {
 			if at, err := time.Parse(time.RFC3339Nano, m[1]); err == nil {
-				list = append(list, l.clocks.trueTime(name, at))
+				list = append(list, l.clocks.trueTime(name, at, time.Now()))
 			}
 		}
 	}

@@ -123,14 +123,16 @@ func (l *lab) setClock(ns string, offset time.Duration) error {
 	return os.Rename(file+".new", file)
 }
 
-// trueTime returns when a program in the namespace wrote a time that it took from its clock. Offsets
-// differ by more than a schedule lasts, so at most one fits.
-func (c clocks) trueTime(ns string, written time.Time) time.Time {
+// trueTime returns when a program in the namespace wrote a time that it took from its clock, at most a moment before now.
+// Offsets differ by more than a schedule lasts, so at most one fits.
+func (c clocks) trueTime(ns string, written, now time.Time) time.Time {
 	const slow = time.Second // to follow the file
 	for i, s := range c[ns] {
-		at := written.Add(-s.offset)
-		over := i+1 < len(c[ns]) && at.After(c[ns][i+1].from.Add(slow))
-		if !at.Before(s.from) && !over {
+		end := now
+		if i+1 < len(c[ns]) {
+			end = c[ns][i+1].from
+		}
+		if at := written.Add(-s.offset); !at.Before(s.from) && !at.After(end.Add(slow)) {
 			return at
 		}
 	}

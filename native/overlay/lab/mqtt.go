@@ -167,11 +167,18 @@ func publish(at, seconds string) error {
 	return json.NewEncoder(os.Stdout).Encode(p)
 }
 
+const (
+	// lateQuiet is the silence after which no record comes any more; lateMost is the longest wait for it.
+	lateQuiet = time.Second
+	lateMost  = 10 * time.Second
+)
+
 // subscribed is what the tool subscribe prints.
 type subscribed struct{ Distinct, Copies int }
 
-// subscribe counts the records at the broker until SIGTERM.
-func subscribe(at string) error {
+// subscribe counts the records at the broker until SIGTERM, and those that still come. It makes the file ready when the
+// broker has the subscription.
+func subscribe(at, ready string) error {
 	c, r, err := mqttConnect(at, "lab-subscriber")
 	if err != nil {
 		return err
@@ -182,11 +189,15 @@ func subscribe(at string) error {
 	}
 	var mu sync.Mutex
 	seen := map[string]int{}
+	last := time.Now()
 	go func() {
 		for {
 			kind, body, err := mqttRead(r)
 			if err != nil {
 				return
+			}
+			if kind == 0x90 {
+				_ = os.WriteFile(ready, nil, 0o600)
 			}
 			if kind&0xf0 != 0x30 || len(body) < 4+len(recordTopic) {
 				continue
@@ -194,6 +205,7 @@ func subscribe(at string) error {
 			id, text := body[2+len(recordTopic):4+len(recordTopic)], body[4+len(recordTopic):]
 			mu.Lock()
 			seen[string(text)]++
+			last = time.Now()
 			mu.Unlock()
 			_, _ = c.Write(mqttPacket(0x40, id))
 		}
@@ -201,6 +213,14 @@ func subscribe(at string) error {
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM)
 	<-end
+	for begun := time.Now(); time.Since(begun) < lateMost; time.Sleep(50 * time.Millisecond) {
+		mu.Lock()
+		quiet := time.Since(last) > lateQuiet
+		mu.Unlock()
+		if quiet {
+			break
+		}
+	}
 	mu.Lock()
 	defer mu.Unlock()
 	s := subscribed{Distinct: len(seen)}
@@ -234,13 +254,18 @@ func (l *lab) mqtt(target string, seconds int) (*session, error) {
 	}); err != nil {
 		return nil, err
 	}
-	sub := l.in("b", l.self, "subscribe", target+":"+mqttPort)
+	ready := l.dir("subscribed")
+	_ = os.Remove(ready)
+	sub := l.in("b", l.self, "subscribe", target+":"+mqttPort, ready)
 	var err error
 	if s.sub, err = collect(sub); err != nil {
 		return nil, err
 	}
 	s.endSub = func() { _ = sub.Process.Signal(syscall.SIGTERM) }
-	time.Sleep(300 * time.Millisecond) // the subscription is there before the first record
+	// The subscription is there before the first record.
+	if err := until(startLimit, "the subscription", func() bool { _, err := os.Stat(ready); return err == nil }); err != nil {
+		return nil, err
+	}
 	s.pub, err = collect(l.in("a", l.self, "publish", target+":"+mqttPort, strconv.Itoa(seconds)))
 	return s, err
 }
@@ -251,7 +276,6 @@ func (s *session) wait() error {
 	if err == nil {
 		err = json.Unmarshal(out, &s.published)
 	}
-	time.Sleep(500 * time.Millisecond)
 	s.endSub()
 	got, err2 := s.sub()
 	if err2 == nil {

@@ -27,7 +27,7 @@ func tool(name string, args []string) {
 	case "publish":
 		err = publish(args[0], args[1])
 	case "subscribe":
-		err = subscribe(args[0])
+		err = subscribe(args[0], args[1])
 	case "probe":
 		var c net.Conn
 		if c, err = net.DialTimeout("tcp", args[0], time.Second); err == nil {
