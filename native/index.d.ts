@@ -1072,6 +1072,8 @@ export interface ExpressSpec {
   maxPacket: number;
   /** While the kernel has this many unsent bytes, only class 1 is started, which waits only for the window. */
   maxUnsent: number;
+  /** The broker also sends messages: what it sends is always read at once. */
+  subscribes?: boolean;
 }
 
 /** An uplink node's settings for its PUBLISH packets. Topics by class (index 0 is unused). */

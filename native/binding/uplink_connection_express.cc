@@ -70,7 +70,9 @@ void UplinkConnection::Enter(const Napi::CallbackInfo& info) {
   }
   ExpressOptions options;
   int order = 0;
-  if (!ReadExpressOptions(env, info[3].As<Napi::Object>(), &options, &order)) return;
+  const auto spec = info[3].As<Napi::Object>();
+  if (!ReadExpressOptions(env, spec, &options, &order)) return;
+  const bool subscribes = spec.Get("subscribes").ToBoolean();
   options.window = window->window();
   options.stages = writer->stages();
   options.is_v5 = writer->is_v5();
@@ -97,7 +99,7 @@ void UplinkConnection::Enter(const Napi::CallbackInfo& info) {
   counted_ = 0;
   window->UseTurn(std::shared_ptr<TurnLock>(line_, &line_->turn()));
   if (!compresses) {
-    line_->Open(express_.get(), connection_, this);
+    line_->Open(express_.get(), connection_, this, /*may_read_late=*/!subscribes);
     source->lanes()->SetDirect(source->outlet(), line_);
   }
   source->SetNap(turns->nap());

@@ -21,8 +21,12 @@ class DirectSession {
   // the connection at the moment, or something remains to be done. Never waits.
   virtual bool Send() = 0;
 
+  // How late acknowledgments are read that nothing waits for.
+  static constexpr int64_t kLateMs = 20;
+
   enum class Received : uint8_t {
     kAll,   // call again when there is more
+    kLate,  // call again in kLateMs, or when the connection ends
     kBusy,  // nothing was read: the session's thread uses the connection. Call again soon
     kOver,  // the attendance has ended, and the session's thread reads again
   };

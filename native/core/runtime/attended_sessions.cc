@@ -27,11 +27,12 @@ struct AttendedSessions::Attended {
   int fd;
   uv_poll_t poll;
   uv_timer_t pause;
+  bool is_late = false;  // it is read when `pause` ends
   int open_handles = 2;
 
-  // Returns false if the kernel cannot watch the connection.
-  bool Watch() {
-    return StartPoll(&poll, UV_READABLE, [](uv_poll_t* handle, int status, int) {
+  // Waits for `events`. Returns false if the kernel cannot watch the connection.
+  bool Watch(int events) {
+    return StartPoll(&poll, events, [](uv_poll_t* handle, int status, int) {
              auto* attended = static_cast<Attended*>(handle->data);
              // libuv watches no longer after an error, which the session's thread finds, too.
              if (status < 0) return attended->owner->Abandon(attended);
@@ -56,13 +57,19 @@ void AttendedSessions::Add(Offer* offer) {
   uv_timer_init(loop_, &attended->pause);
   const bool is_watched = InitPoll(loop_, &attended->poll, attended->fd) == 0;
   attended->poll.data = attended->pause.data = attended;
-  if (!is_watched || !attended->Watch()) Abandon(attended);
+  if (!is_watched || !attended->Watch(UV_READABLE)) Abandon(attended);
 }
 
 void AttendedSessions::Read(Attended* attended) {
+  if (std::exchange(attended->is_late, false)) {
+    uv_timer_stop(&attended->pause);
+    if (!attended->Watch(UV_READABLE)) return Abandon(attended);
+  }
   switch (attended->session->Receive(attended->attendance)) {
     case DirectSession::Received::kAll:
       return;
+    case DirectSession::Received::kLate:
+      return ReadLate(attended);
     case DirectSession::Received::kOver:
       return Remove(attended);
     case DirectSession::Received::kBusy:
@@ -74,9 +81,22 @@ void AttendedSessions::Read(Attended* attended) {
       &attended->pause,
       [](uv_timer_t* timer) {
         auto* waiting = static_cast<Attended*>(timer->data);
-        if (!waiting->Watch()) waiting->owner->Abandon(waiting);
+        if (!waiting->Watch(UV_READABLE)) waiting->owner->Abandon(waiting);
       },
       kBusyMs, 0);
+}
+
+// The end of the connection is still noticed at once.
+void AttendedSessions::ReadLate(Attended* attended) {
+  if (!attended->Watch(UV_DISCONNECT)) return Abandon(attended);
+  attended->is_late = true;
+  uv_timer_start(
+      &attended->pause,
+      [](uv_timer_t* timer) {
+        auto* waiting = static_cast<Attended*>(timer->data);
+        waiting->owner->Read(waiting);
+      },
+      DirectSession::kLateMs, 0);
 }
 
 void AttendedSessions::Abandon(Attended* attended) {

@@ -44,6 +44,7 @@ class AttendedSessions {
   struct Attended;
 
   void Read(Attended* attended);
+  void ReadLate(Attended* attended);
   void Abandon(Attended* attended);
   void Remove(Attended* attended);
 

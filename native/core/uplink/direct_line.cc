@@ -27,7 +27,8 @@ void DirectLine::Share() {
   if (express_ == nullptr) return;
   looked_at_ = express_->numbers().records;
   // Only the session's loop waits until the kernel accepts bytes.
-  const bool wanted = MayTry() && !is_barred_ && connection_->unsent() == 0;
+  const bool wanted = MayTry() && !is_barred_ && connection_->unsent() == 0 &&
+                      (!is_late_ || express_->is_patient());
   if (wanted == is_attended() || (wanted && !connection_->may_leave_reading())) return;
   if (!wanted) {
     EndAttendance();
@@ -47,6 +48,7 @@ void DirectLine::Share() {
 
 void DirectLine::EndAttendance() {
   attendance_ = 0;
+  SetLate(false);
   connection_->ReturnReading();
 }
 
@@ -62,26 +64,55 @@ DirectSession::Received DirectLine::Receive(uint64_t attendance) {
   const std::unique_lock<TurnLock> lock(turn_, std::try_to_lock);
   if (!lock) return Received::kBusy;
   if (attendance != attendance_) return Received::kOver;
+  if (!Read()) return Received::kOver;
+  // Before packets are sent, whose round trip may be measured.
+  SetLate(false);
+  if (!SendReady() || express_->numbers().records - looked_at_ >= kRecordsPerLook) {
+    express_->Ring();
+  }
+  SetLate(may_read_late_ && late_.MayRest(*express_, MonotonicUs()));
+  return is_late_ ? Received::kLate : Received::kAll;
+}
+
+// Returns false if that ended the attendance. REQUIRES: a worker attends the session.
+bool DirectLine::Read() {
   bool is_handled = true;
   const bool goes_on = connection_->ReadAside([this, &is_handled](std::span<const uint8_t> bytes) {
     is_handled &= receiver_->OnBytesAside(bytes);
   });
-  if (!goes_on || !is_handled) {
-    EndAttendance();
-    express_->Ring();
-    return Received::kOver;
+  if (goes_on && is_handled) {
+    if (is_late_) express_->SetLate(true);
+    return true;
   }
-  if (!SendReady() || express_->numbers().records - looked_at_ >= kRecordsPerLook) {
-    express_->Ring();
-  }
-  return Received::kAll;
+  EndAttendance();
+  express_->Ring();
+  return false;
+}
+
+void DirectLine::SetLate(bool is_late) {
+  if (is_late == is_late_) return;
+  is_late_ = is_late;
+  express_->SetLate(is_late);
+}
+
+// Sees to it that what was sent is not acknowledged late if something waits for that. Returns false
+// if the session's thread must be woken: the attending worker does not look before its time is
+// over.
+bool DirectLine::KeepLate() {
+  if (!is_late_ || express_->is_patient()) return true;
+  // Room usually comes from what has arrived already.
+  if (!Read()) return false;
+  if (express_->is_patient()) return true;
+  EndAttendance();
+  return false;
 }
 
 bool DirectLine::Send() {
   const std::unique_lock<TurnLock> lock(turn_, std::try_to_lock);
   if (!lock || express_ == nullptr) return false;
   express_->WithdrawDemand();
-  return SendReady();
+  const bool is_done = SendReady();
+  return KeepLate() && is_done;
 }
 
 bool DirectLine::SendReady() {

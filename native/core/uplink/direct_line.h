@@ -13,6 +13,7 @@
 #include "core/queue/direct_session.h"
 #include "core/uplink/connection.h"
 #include "core/uplink/express.h"
+#include "core/uplink/late_reading.h"
 #include "core/uplink/turn_lock.h"
 
 namespace seganet {
@@ -28,6 +29,10 @@ namespace seganet {
 // While the rate is low, a worker also attends the session: it waits for what the broker sends, in
 // place of the session's loop, and handles the acknowledgments. It wakes the session's thread only
 // for what that must do, and at times so that it notices a higher rate.
+//
+// Each acknowledgment would wake the worker. Those that nothing waits for are read every 20 ms
+// (LateReading): Receive then returns kLate. A sender that changes this reads at once, or ends the
+// attendance, so that the session's thread reads.
 //
 // Thread safety: MayTry and Send from any thread, everything else from the session's thread.
 class DirectLine : public DirectSession, public std::enable_shared_from_this<DirectLine> {
@@ -47,8 +52,10 @@ class DirectLine : public DirectSession, public std::enable_shared_from_this<Dir
   TurnLock& turn() { return turn_; }
 
   // Workers may send with these from now on. REQUIRES: the caller has the turn; the objects live
-  // until Close.
-  void Open(Express* express, Connection* connection, Receiver* receiver) {
+  // until Close. `may_read_late` false: the broker also sends packets that must be read at once.
+  void Open(Express* express, Connection* connection, Receiver* receiver, bool may_read_late) {
+    may_read_late_ = may_read_late;
+    late_ = {};
     express_ = express;
     connection_ = connection;
     receiver_ = receiver;
@@ -62,6 +69,8 @@ class DirectLine : public DirectSession, public std::enable_shared_from_this<Dir
   void Share();
   // True if a worker attends the session. REQUIRES: the caller has the turn.
   bool is_attended() const { return attendance_ != 0; }
+  // True if acknowledgments are read late at the moment. REQUIRES: the caller has the turn.
+  bool is_late() const { return is_late_; }
 
   // True: workers may try. REQUIRES: the rate is low; otherwise turns of the session's thread,
   // which send many batches each, cost less.
@@ -83,6 +92,9 @@ class DirectLine : public DirectSession, public std::enable_shared_from_this<Dir
   // The caller has the turn.
   bool SendReady();
   void EndAttendance();
+  bool Read();
+  void SetLate(bool is_late);
+  bool KeepLate();
 
   TurnLock turn_;
   std::atomic<bool> is_calm_{false};
@@ -92,8 +104,11 @@ class DirectLine : public DirectSession, public std::enable_shared_from_this<Dir
   Receiver* receiver_ = nullptr;
   uint64_t attendance_ = 0;   // 0 = the session's thread reads
   uint64_t attendances_ = 0;  // number of the latest one
-  bool is_barred_ = false;    // no worker can attend the session
-  uint64_t looked_at_ = 0;    // records of express_ in the latest turn of the session's thread
+  bool may_read_late_ = false;
+  bool is_late_ = false;  // the attending worker waits for kLateMs
+  LateReading late_;
+  bool is_barred_ = false;  // no worker can attend the session
+  uint64_t looked_at_ = 0;  // records of express_ in the latest turn of the session's thread
   LeaveReason reason_ = LeaveReason::kNone;
   std::string out_;
 };

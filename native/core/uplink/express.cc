@@ -29,6 +29,7 @@ struct Express::Attempt {
   LeaveReason reason = LeaveReason::kNone;
   bool has_no_room = false;  // for the class of the best batch
   bool was_long = false;     // the packet was encoded or compressed
+  bool is_awaited = false;   // somebody waits for the batch's acknowledgment
 };
 
 Express::Express(std::shared_ptr<Lanes> lanes, Outlet* outlet, ExpressOptions options)
@@ -92,6 +93,7 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
       return false;
     }
     stage = StageOf(batch.stage);
+    attempt->is_awaited = !batch.receipts.empty() || batch.ticket != 0;
     if (!stage || stage->format == Format::kSparkplug) {
       attempt->reason = LeaveReason::kStage;
     } else if (batch.kind == BatchKind::kRecords) {
@@ -107,7 +109,7 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
       attempt->reason = Prepare(batch, *stage, &size);
     }
     if (attempt->reason != LeaveReason::kNone) return false;
-    Send(batch, size, now_us, out);
+    Send(batch, attempt->is_awaited, size, now_us, out);
     return true;
   };
   if (!lanes_->Take(outlet_, now_us, write, /*backlog=*/false, of)) return false;
@@ -116,7 +118,7 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
   attempt->was_long = true;
   attempt->reason = Prepare(*copy, *stage, &size);
   if (attempt->reason == LeaveReason::kNone) {
-    Send(*copy, size, now_us, out);
+    Send(*copy, attempt->is_awaited, size, now_us, out);
     return true;
   }
   unsent_batch_ = copy->id;
@@ -132,14 +134,21 @@ LeaveReason Express::Prepare(const Batch& batch, const UplinkStage& stage, size_
 }
 
 // Appends the prepared packet. REQUIRES: the window has room.
-void Express::Send(const Batch& batch, size_t size, int64_t now_us, std::string* out) {
+void Express::Send(const Batch& batch, bool is_awaited, size_t size, int64_t now_us,
+                   std::string* out) {
   Flight flight;
   flight.batch = batch.id;
   flight.sent_us = now_us;
   flight.bytes = static_cast<uint32_t>(size);
   flight.is_urgent = batch.record_class == kCritical;
+  flight.is_awaited = is_awaited;
   const uint16_t id = window_->Open(flight);
-  if (sample_id_ == 0) sample_id_ = id;
+  if (sample_id_ == 0 && !is_late_) sample_id_ = id;
+  if (is_awaited) {
+    ++awaited_;
+    awaited_us_ = now_us;
+  }
+  open_bytes_ += size;
   writer_.Write(id, batch.redelivery, out);
   ++(batch.redelivery ? numbers_.redelivered : numbers_.published);
   numbers_.records += batch.record_count;
@@ -164,6 +173,18 @@ LeaveReason Express::Blocked(int64_t now_us) {
   return now_us - blocked_since_us_ > kSlowUs ? LeaveReason::kSlow : LeaveReason::kNone;
 }
 
+bool Express::is_patient() const {
+  return awaited_ == 0 && sample_id_ == 0 && !is_blocked() && !is_full_ &&
+         open_bytes_ <= kPatientBytes && window_->Room(false) >= window_->open();
+}
+
+// Returns when an acknowledgment probably arrived that is read now.
+int64_t Express::ArrivedUs(const Flight& flight, int64_t now_us) const {
+  if (!is_late_) return now_us;
+  const int64_t expected_us = flight.sent_us + static_cast<int64_t>(numbers_.rtt_us);
+  return std::clamp(expected_us, std::min(read_us_, now_us), now_us);
+}
+
 LeaveReason Express::Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_us) {
   const Flight* flight = window_->Find(id);
   if (!flight) return LeaveReason::kNone;
@@ -174,6 +195,7 @@ LeaveReason Express::Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_u
   numbers_.largest_taken = std::max(numbers_.largest_taken, flight->bytes);
   if (id == sample_id_) {
     sample_id_ = 0;
+    sampled_us_ = now_us;
     const auto sample = static_cast<double>(now_us - flight->sent_us);
     numbers_.rtt_us =
         numbers_.rtt_us == 0 ? sample : numbers_.rtt_us + (sample - numbers_.rtt_us) / kSmoothing;
@@ -181,9 +203,12 @@ LeaveReason Express::Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_u
       numbers_.least_rtt_us = sample;
     }
   }
+  if (flight->is_awaited) --awaited_;
+  open_bytes_ -= flight->bytes;
   const uint64_t batch = flight->batch;
+  const int64_t arrived_us = ArrivedUs(*flight, now_us);
   window_->Close(id);
-  lanes_->Release(outlet_, batch, now_us);
+  lanes_->Release(outlet_, batch, arrived_us);
   return LeaveReason::kNone;
 }
 

@@ -65,6 +65,8 @@ class Express {
   static constexpr int64_t kSlowUs = 100'000;
   // Maximum length of a turn, because a more urgent session or an acknowledgment may wait.
   static constexpr int64_t kTurnUs = 1'000;
+  // With more bytes in flight, the memory of acknowledged batches is freed at once.
+  static constexpr size_t kPatientBytes = 65'536;
 
   // REQUIRES: `outlet` has no batch in flight, and no other code takes from it meanwhile.
   Express(std::shared_ptr<Lanes> lanes, Outlet* outlet, ExpressOptions options);
@@ -73,6 +75,20 @@ class Express {
   // that the kernel has not accepted. The caller must send `out` regardless of the result. If a
   // batch is encoded or compressed, its turn ends with the packet that takes it beyond kTurnUs.
   LeaveReason Pump(size_t unsent, std::string* out);
+
+  // Acknowledgments are read late from now on, or again at once. Meanwhile no round trip is
+  // measured.
+  void SetLate(bool is_late) {
+    is_late_ = is_late;
+    read_us_ = options_.clock();
+  }
+  // True if nothing is delayed when the acknowledgments of the packets in flight are read late: no
+  // device or sender waits for one, no round trip is being measured, and there is ample room.
+  bool is_patient() const;
+  // Returns when a packet was last sent that a device or sender waits for, 0 = never.
+  int64_t awaited_us() const { return awaited_us_; }
+  // Returns when a round trip was last measured, 0 = never.
+  int64_t sampled_us() const { return sampled_us_; }
 
   // Handles a PUBACK. If it is a refusal, returns kRefusal and leaves the packet in flight for the
   // feeder.
@@ -112,7 +128,8 @@ class Express {
   struct Attempt;
   bool TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attempt, std::string* out);
   LeaveReason Prepare(const Batch& batch, const UplinkStage& stage, size_t* size);
-  void Send(const Batch& batch, size_t size, int64_t now_us, std::string* out);
+  void Send(const Batch& batch, bool is_awaited, size_t size, int64_t now_us, std::string* out);
+  int64_t ArrivedUs(const Flight& flight, int64_t now_us) const;
   LeaveReason Idle(int64_t now_us);
   LeaveReason Blocked(int64_t now_us);
   const UplinkStage* StageOf(uint32_t id) const;
@@ -124,6 +141,12 @@ class Express {
   PublishWriter writer_;
   ExpressNumbers numbers_;
   uint16_t sample_id_ = 0;  // packet whose round trip is being measured, 0 = none
+  bool is_late_ = false;
+  int64_t read_us_ = 0;    // with is_late_: when everything that had arrived was read
+  uint32_t awaited_ = 0;   // packets in flight whose acknowledgment is awaited
+  size_t open_bytes_ = 0;  // of the packets in flight
+  int64_t awaited_us_ = 0;
+  int64_t sampled_us_ = 0;
   int64_t blocked_since_us_ = 0;
   int64_t look_at_us_ = kNever;
   bool is_demand_raised_ = false;

@@ -15,6 +15,7 @@ struct Flight {
   uint32_t bytes = 0;       // of the packet
   bool is_urgent = false;   // live, and of class 1
   bool is_backlog = false;  // read from the log
+  bool is_awaited = false;  // a device or sender waits for its acknowledgment
   bool is_open = false;     // in flight
 };
 

@@ -126,7 +126,8 @@ class Session : private Connection::Listener,
                 private BrokerReader::Sink,
                 private DirectLine::Receiver {
  public:
-  Session(int fd, std::shared_ptr<Lanes> lanes) : lanes_(std::move(lanes)) {
+  Session(int fd, std::shared_ptr<Lanes> lanes, bool may_read_late)
+      : may_read_late_(may_read_late), lanes_(std::move(lanes)) {
     uv_loop_init(&loop_);
     wake_.data = this;
     uv_async_init(&loop_, &wake_,
@@ -150,6 +151,10 @@ class Session : private Connection::Listener,
   bool is_attended() {
     const std::lock_guard<TurnLock> hold(line_->turn());
     return line_->is_attended();
+  }
+  bool is_late() {
+    const std::lock_guard<TurnLock> hold(line_->turn());
+    return line_->is_late();
   }
   // What the broker sent except PUBACKs.
   std::string others() {
@@ -236,7 +241,7 @@ class Session : private Connection::Listener,
     options.stages = {StageByClass(1)};
     options.max_unsent = 4096;
     express_ = std::make_unique<Express>(lanes_, outlet_, std::move(options));
-    line_->Open(express_.get(), connection_, this);
+    line_->Open(express_.get(), connection_, this, may_read_late_);
     lanes_->SetDirect(outlet_, line_);
     Turn();
     is_open = true;
@@ -264,6 +269,7 @@ class Session : private Connection::Listener,
     others_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
 
+  const bool may_read_late_;
   const std::shared_ptr<Lanes> lanes_;
   const std::shared_ptr<DirectLine> line_ = std::make_shared<DirectLine>();
   uv_loop_t loop_{};
@@ -293,11 +299,15 @@ class DirectLineTest : public testing::TestWithParam<bool> {
     if (GetParam()) {
       attendant_ = std::make_unique<Attendant>();
       context.attend = [this](std::shared_ptr<DirectSession> session, uint64_t number, int fd) {
-        return attendant_->Attend(std::move(session), number, fd);
+        return Attend(std::move(session), number, fd);
       };
     }
     lanes_ = std::make_shared<Lanes>(std::move(context));
     StartSession();
+  }
+  // Called when a worker is to attend the session.
+  virtual bool Attend(std::shared_ptr<DirectSession> session, uint64_t number, int fd) {
+    return attendant_->Attend(std::move(session), number, fd);
   }
   void TearDown() override {
     if (session_) session_->Stop();
@@ -307,7 +317,7 @@ class DirectLineTest : public testing::TestWithParam<bool> {
   void StartSession() {
     const std::array<int, 2> pair = TcpPair();
     broker_ = std::make_unique<Broker>(pair[1]);
-    session_ = std::make_unique<Session>(pair[0], lanes_);
+    session_ = std::make_unique<Session>(pair[0], lanes_, may_read_late_);
     ASSERT_TRUE(Until([this] { return session_->is_open.load(); }));
     EXPECT_EQ(session_->is_attended(), GetParam());
   }
@@ -319,13 +329,16 @@ class DirectLineTest : public testing::TestWithParam<bool> {
     return wakes;
   }
 
-  void Put(uint8_t record_class, const std::string& payload, uint32_t stage = 1) {
+  // `receipt`: handle of what waits for the acknowledgment, 0 = nothing.
+  void Put(uint8_t record_class, const std::string& payload, uint32_t stage = 1,
+           uint64_t receipt = 0) {
     Record record;
     record.device = "d";
     record.topic = "t";
     record.payload = payload;
     record.record_class = record_class;
     record.arrived_us = MonotonicUs();
+    record.receipt.handle = receipt;
     BatchPtr batch = SingleBatch(record);
     batch->stage = stage;
     budget_.AddRecords(record_class, 1);
@@ -361,6 +374,7 @@ class DirectLineTest : public testing::TestWithParam<bool> {
     EXPECT_EQ(last.size(), static_cast<size_t>(threads) * 2);
   }
 
+  bool may_read_late_ = true;
   Budget budget_{1 << 26};
   LatencyByClass latency_;
   std::atomic<uint64_t> sequence_{0};

@@ -71,6 +71,7 @@ class Group {
       problem: parts.problem,
       retryMs: options.retryMs,
       order: index,
+      subscribes: parts.onPublish !== undefined || options.edgeNodes[index] !== undefined,
       turnMs: index === 0 ? undefined : LESS_URGENT_TURN_MS
     });
     this.status = new Status(this.feeder, parts.onStatus);

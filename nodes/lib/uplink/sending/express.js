@@ -44,16 +44,18 @@ class Express {
    * @param {import('./feeder').Feeder['taken']} parts.taken
    * @param {import('./send-queues').SendQueues} parts.queues
    * @param {number} parts.unsent highest number of bytes that the kernel has not taken
+   * @param {boolean} [parts.subscribes] the session also receives messages
    * @param {() => number} parts.now ms, monotonic
    * @param {(ms: number) => void} parts.retryIn requests another try
    */
-  constructor({ order, sender, window, taken, queues, unsent, now, retryIn }) {
+  constructor({ order, sender, window, taken, queues, unsent, subscribes = false, now, retryIn }) {
     this.order = order;
     this.sender = sender;
     this.window = window;
     this.taken = taken;
     this.queues = queues;
     this.unsent = Math.min(unsent, MAX_PACKET_BYTES);
+    this.subscribes = subscribes;
     this.now = now;
     this.retryIn = retryIn;
     /** The connection, if the engine makes it. @type {ConnectionStream | null} */
@@ -155,7 +157,8 @@ class Express {
     wire.enter(source, sender.writer, window.places, {
       order: this.order,
       maxPacket: Math.min(limit, MAX_PACKET_BYTES),
-      maxUnsent: this.unsent
+      maxUnsent: this.unsent,
+      subscribes: this.subscribes
     });
     this.counted.fill(0);
     this.numbers.fill(0);

@@ -26,6 +26,7 @@
  *   record, default 1000
  * @property {number} [order] of the group, 0 (default) = the most urgent
  * @property {number} [turnMs] time after which a pump returns to the event loop, default 4
+ * @property {boolean} [subscribes] the session also receives messages
  */
 
 /**

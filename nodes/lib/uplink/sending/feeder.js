@@ -94,6 +94,7 @@ class Feeder {
       taken: this.taken,
       queues: this.queues,
       unsent: this.output.limit,
+      subscribes: options.subscribes,
       now: this.now,
       retryIn: (ms) => this.delay(this.schedule, ms)
     });
