@@ -1,30 +1,50 @@
 'use strict';
-
-// Native tests: GoogleTest plain, under ASan/UBSan (clang) and, what has threads, under TSan; then a short run of
-// every fuzz target. Step arm64, which must be named, emulates a 64-bit Arm machine (arm64.cmake says what it needs).
-//
-//   npm run test:native [-- --only=plain,asan,tsan,fuzz,arm64] [--fuzz-seconds=20] [--build-only]
-//
-// --build-only compiles what the steps need, and runs nothing.
-//
-// Needs cmake, ninja or make, GoogleTest, libuv and OpenSSL 3 with headers; clang for ASan and the fuzz targets
-// (Debian: cmake ninja-build libgtest-dev libuv1-dev libssl-dev pkg-config clang libclang-rt-dev).
+// npm run test:native: the tests of the C++ core. See --help.
 
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { execFile, spawnSync } = require('node:child_process');
-const { promisify } = require('node:util');
+const { parseArgs, promisify } = require('node:util');
 
 const native = path.resolve(__dirname, '..');
 const jobs = String(os.cpus().length);
-const buildOnly = process.argv.includes('--build-only');
 
-/** @param {string} name @param {string} fallback */
-function option(name, fallback) {
-  const given = process.argv.find((argument) => argument.startsWith(`--${name}=`));
-  return given ? given.slice(name.length + 3) : fallback;
+const USAGE = `npm run test:native -- [options]
+
+The tests of the C++ core: plain, under ASan and UBSan (clang) and, what has threads, under TSan; then a short run of every
+fuzz target. Step arm64 must be named: it emulates a 64-bit Arm machine (arm64.cmake says what it needs).
+
+Options (defaults in parentheses):
+  --only          steps with commas: plain, asan, tsan, fuzz, arm64 (plain,asan,tsan,fuzz)
+  --fuzz-seconds  length of each fuzz target (20)
+  --build-only    compile what the steps need, run nothing
+  --help
+
+Needs cmake, ninja or make, GoogleTest, libuv and OpenSSL 3 with headers; clang for ASan, TSan and the fuzz targets
+(Debian: cmake ninja-build libgtest-dev libuv1-dev libssl-dev pkg-config clang libclang-rt-dev).
+`;
+
+/** @returns the options of the command line, or ends the process */
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        only: { type: 'string', default: 'plain,asan,tsan,fuzz' },
+        'fuzz-seconds': { type: 'string', default: '20' },
+        'build-only': { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false }
+      }
+    });
+    return values;
+  } catch (error) {
+    console.error(`${/** @type {Error} */ (error).message} See --help.`);
+    process.exit(2);
+  }
 }
+
+const options = readOptions();
+const buildOnly = options['build-only'];
 
 /**
  * @param {string} command
@@ -34,9 +54,7 @@ function option(name, fallback) {
 function run(command, args, env = {}) {
   const done = spawnSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
   if (done.error) {
-    console.error(
-      `${command}: ${done.error.message}. The header of native/test/run.js lists what is needed.`
-    );
+    console.error(`${command}: ${done.error.message}. --help lists what is needed.`);
     process.exit(1);
   }
   if (done.status !== 0) {
@@ -90,8 +108,8 @@ async function unitTests(name, make) {
   const out = make();
   if (buildOnly) return;
   const wrap = WRAPPERS[name] ?? [];
-  const options = ['--gtest_brief=1', '--gtest_shuffle', ...(OPTIONS[name] ?? [])];
-  const [command, ...args] = [...wrap, path.join(out, 'core_test'), ...options];
+  const given = ['--gtest_brief=1', '--gtest_shuffle', ...(OPTIONS[name] ?? [])];
+  const [command, ...args] = [...wrap, path.join(out, 'core_test'), ...given];
   const shards = os.cpus().length;
   await Promise.all(
     Array.from({ length: shards }, (_, shard) =>
@@ -117,7 +135,7 @@ async function unitTests(name, make) {
 }
 
 async function fuzz() {
-  const seconds = option('fuzz-seconds', '20');
+  const seconds = options['fuzz-seconds'];
   console.log(`\n== fuzz targets: ${seconds} s each`);
   const out = asan();
   if (buildOnly) return;
@@ -163,15 +181,16 @@ const steps = {
       build('arm64', [`-DCMAKE_TOOLCHAIN_FILE=${path.join(__dirname, 'arm64.cmake')}`, LIGHT])
     )
 };
-const wanted = option('only', 'plain,asan,tsan,fuzz').split(',');
+const wanted = options.only.split(',');
 for (const name of wanted) {
   if (!Object.hasOwn(steps, name)) {
     console.error(`unknown step '${name}': there are ${Object.keys(steps).join(', ')}`);
-    process.exit(1);
+    process.exit(2);
   }
 }
 
 async function main() {
+  if (options.help) return process.stdout.write(USAGE);
   for (const [name, step] of Object.entries(steps)) if (wanted.includes(name)) await step();
   console.log(buildOnly ? '\nnative tests: compiled' : '\nnative tests: all passed');
 }

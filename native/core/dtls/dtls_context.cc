@@ -137,8 +137,9 @@ bool DtlsContext::UseRules() {
   SSL_CTX_set_timeout(raw_, session_lifetime_s_);
   static constexpr uint8_t kIdContext[] = "seganet";
   if (key_login_) SSL_CTX_set_psk_server_callback(raw_, FindKey);
-  std::string suites = kCertificateSuites;
-  if (key_login_) suites = std::string(kKeySuites) + ":" + suites;
+  std::string suites;
+  if (key_login_) suites.append(kKeySuites).append(":");
+  suites.append(kCertificateSuites);
   return SSL_CTX_set_session_id_context(raw_, kIdContext, sizeof kIdContext - 1) == 1 &&
          SSL_CTX_set_min_proto_version(raw_, DTLS1_2_VERSION) == 1 &&
          SSL_CTX_set_max_proto_version(raw_, DTLS1_2_VERSION) == 1 &&
