@@ -204,6 +204,9 @@ func schedule(parent context.Context, program string, seed uint64, name string, 
 	for _, silence := range w.Silences {
 		from, to := time.UnixMilli(silence[0]), time.UnixMilli(silence[1])
 		longest = max(longest, to.Sub(from).Seconds())
+		if verbose && to.Sub(from) > stuckAfter {
+			fmt.Printf("  seed %d: silent from %.1f s to %.1f s\n", seed, from.Sub(begun).Seconds(), to.Sub(begun).Seconds())
+		}
 		if idle := unbroken(from, to, faults); idle > stuckAfter {
 			problems = append(problems, fmt.Errorf("silent for %.1f s without a fault, from %.1f s on", idle.Seconds(), from.Sub(begun).Seconds()))
 		}
@@ -221,10 +224,10 @@ func schedule(parent context.Context, program string, seed uint64, name string, 
 	if len(within) > 0 {
 		problems = append(problems, fmt.Errorf("%d packets out of order within a path, after %s s", len(within), strings.Join(within, ", ")))
 	}
+	if os.Getenv("LAB_KEEP") != "" {
+		fmt.Printf("  seed %d: logs in %s, offsets %v\n", seed, l.folder, l.clocks)
+	}
 	if err := errors.Join(problems...); err != nil {
-		if os.Getenv("LAB_KEEP") != "" {
-			fmt.Println("logs:", l.folder)
-		}
 		return fmt.Sprintf("%s with %s, %d faults", left, right, len(faults)), err
 	}
 	return fmt.Sprintf("%s with %s, %d faults, %d of %d answered, longest silence %.1f s, 0 twice, 0 out of order within a path (%d at changes), %v, %s at the end%s",

@@ -7,6 +7,7 @@
 //	go run ./lab mqtt                    an MQTT session lives through the faults: same connection, no record lost
 //	go run ./lab chaos [--schedules N] [--seed S] [--minutes M] [--parallel P] [--race]   seeded schedules of faults, P at once
 //	go run ./lab chaos --seeds A,B,C     these schedules
+//	go run ./lab clock                   clocks of both sides step back: how long is the pair silent in the next five minutes
 //	go run ./lab idle                    ten silent peers: processor time, memory, bytes a day
 //	go run ./lab gone [SECONDS]          memory of a node after a peer that has saturated it
 //	go run ./lab sleep                   the first packet to a peer that was never contacted
@@ -33,7 +34,7 @@ var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|mqtt|chaos|idle|gone|sleep|mapped|rate")
+		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|mqtt|chaos|clock|idle|gone|sleep|mapped|rate")
 		os.Exit(2)
 	}
 	if slices.Contains(tools, os.Args[1]) {
@@ -61,8 +62,11 @@ func main() {
 
 // command runs one of the lab's commands. Its namespaces are gone when it returns, also after a signal.
 func command(ctx context.Context, name string, args []string) error {
-	if name == "chaos" {
+	switch name {
+	case "chaos":
 		return chaos(ctx, args)
+	case "clock":
+		return clock(ctx)
 	}
 	program, remove, err := findProgram(func(folder string) (string, error) { return build(folder) })
 	if err != nil {

@@ -114,21 +114,35 @@ func (l *lab) nodes(more ...string) error {
 	l.programs = map[string]*exec.Cmd{}
 	for _, name := range []string{"a", "b"} {
 		_ = os.Remove(filepath.Join(l.dir(name), "peers.json"))
-		args := append([]string{l.program, "node", "--verbose", "--state", l.dir(name), "--tun", "ov0", "--offer", "echo=udp/" + echoPort, "--offer", "rate=tcp/" + ratePort,
-			"--offer", "mqtt=tcp/" + mqttPort}, more...)
-		c, err := l.spawn(name, name+".log", args...)
-		if err != nil {
+		if err := l.startNode(name, more...); err != nil {
 			return err
 		}
-		l.programs[name] = c
 	}
-	for _, name := range []string{"a", "b"} {
-		if err := until(startLimit, "node "+name+" runs", func() bool { _, err := l.status(name); return err == nil }); err != nil {
-			text, _ := os.ReadFile(filepath.Join(l.folder, name+".log"))
-			return fmt.Errorf("%w\n%s", err, text)
-		}
+	return errors.Join(l.runs("a"), l.runs("b"))
+}
+
+// startNode starts a node; runs waits for it.
+func (l *lab) startNode(name string, more ...string) (err error) {
+	args := append([]string{l.program, "node", "--verbose", "--state", l.dir(name), "--tun", "ov0", "--offer", "echo=udp/" + echoPort, "--offer", "rate=tcp/" + ratePort,
+		"--offer", "mqtt=tcp/" + mqttPort}, more...)
+	l.programs[name], err = l.spawn(name, name+".log", args...)
+	return err
+}
+
+func (l *lab) runs(name string) error {
+	err := until(startLimit, "node "+name+" runs", func() bool { _, err := l.status(name); return err == nil })
+	if err != nil {
+		text, _ := os.ReadFile(filepath.Join(l.folder, name+".log"))
+		return fmt.Errorf("%w\n%s", err, text)
 	}
 	return nil
+}
+
+// restart kills a node and starts it again.
+func (l *lab) restart(name string) error {
+	_ = l.programs[name].Process.Kill()
+	_ = l.programs[name].Wait()
+	return errors.Join(l.startNode(name), l.runs(name))
 }
 
 type peer struct{ Name, Path, Via, Reason string }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -81,6 +82,9 @@ func openAllocation(ctx context.Context, s Server, t TURN, deliver func([]byte, 
 	if a.client, err = turn.NewClient(&conf); err == nil {
 		go a.listen()
 		a.conn, err = a.client.AllocateWithContext(ctx)
+		if err != nil && strings.Contains(err.Error(), "error 401") { // the library has no error value for it
+			err = fmt.Errorf("it refuses the credentials of the node services: its clock or its secret differs from theirs (%w)", err)
+		}
 	}
 	if err != nil {
 		a.Close()

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/pion/logging"
@@ -31,15 +32,16 @@ const (
 	// Realm is the TURN realm.
 	Realm = "seganet"
 
-	allocationsEach = 8         // relayed addresses of one node at once; one more ends an unused one
-	maxAllocations  = 4096      // of all nodes
-	maxConns        = 4096      // TCP connections, and as many by TLS
-	maxConnsEach    = 256       // of these, of one client: an IPv4 address or an IPv6 /64, which may be a plant's NAT
-	maxLife         = time.Hour // credentials that claim to live longer, plus slack, are refused
-	lifeSlack       = 5 * time.Minute
-	expiredGrace    = 24 * time.Hour   // an allocation goes on for as long with credentials that have expired
-	tcpFirst        = 10 * time.Second // a TCP connection without a first byte is closed
-	tcpIdle         = 15 * time.Minute // one that falls silent later, too
+	allocationsEach = 8                   // relayed addresses of one node at once; one more ends an unused one
+	maxAllocations  = 4096                // of all nodes
+	maxConns        = 4096                // TCP connections, and as many by TLS
+	maxConnsEach    = 256                 // of these, of one client: an IPv4 address or an IPv6 /64, which may be a plant's NAT
+	maxLife         = time.Hour           // credentials that claim to live longer, plus slack, are refused
+	lifeSlack       = identity.ClockSlack // the node services' clock may be ahead of the relay's
+	clockTold       = time.Minute         // between two lines of the log about credentials of another time
+	expiredGrace    = 24 * time.Hour      // an allocation goes on for as long with credentials that have expired
+	tcpFirst        = 10 * time.Second    // a TCP connection without a first byte is closed
+	tcpIdle         = 15 * time.Minute    // one that falls silent later, too
 	maxUserBytes    = 300
 	bufferBytes     = 1 << 20 // of a relayed address, in each direction: packets that wait in the kernel
 )
@@ -61,6 +63,7 @@ type Server struct {
 	turn   *turn.Server
 	lists  []*limitListener
 	places *places
+	told   atomic.Int64 // when the log last spoke of credentials of another time, Unix nanoseconds
 }
 
 // New starts a relay on the sockets, which it owns from then on.
@@ -142,10 +145,24 @@ func (s *Server) authenticate(ra *turn.RequestAttributes) (string, []byte, bool)
 	if ra.Method == stun.MethodAllocate {
 		grace = 0
 	}
-	if err != nil || left < -grace || left > maxLife+lifeSlack {
+	if err != nil {
+		return "", nil, false
+	}
+	if left < -grace || left > maxLife+lifeSlack {
+		s.tellTime(node, left)
 		return "", nil, false
 	}
 	return node, turn.GenerateAuthKey(ra.Username, ra.Realm, Password(s.opts.Secret, ra.Username)), true
+}
+
+// tellTime logs that credentials are refused for their time, once in clockTold. Nobody has proven that they are the node's.
+func (s *Server) tellTime(node string, left time.Duration) {
+	now, last := s.opts.Now().UnixNano(), s.told.Load()
+	if between := time.Duration(now - last); between >= 0 && between < clockTold || !s.told.CompareAndSwap(last, now) {
+		return
+	}
+	slog.Warn("credentials are refused at the relay, as they are of another time. Compare its clock with that of the node services",
+		"node", node, "left", left.Round(time.Second), "most", maxLife)
 }
 
 // Password returns the password of a user by the TURN REST scheme.

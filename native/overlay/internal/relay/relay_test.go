@@ -284,6 +284,28 @@ func TestAnAllocationGoesOnWithExpiredCredentials(t *testing.T) {
 	}
 }
 
+// The relay may run on another machine than the node services, whose clock differs.
+func TestCredentialsOfServicesWhoseClockIsAheadAreAccepted(t *testing.T) {
+	udp, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{Packets: []net.PacketConn{udp}, Public: loopback, Secret: testSecret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	for _, x := range []struct {
+		ahead time.Duration
+		ok    bool
+	}{{50 * time.Minute, true}, {70 * time.Minute, false}} {
+		u := user("a", time.Hour+x.ahead)
+		if _, _, err := allocate(t, udp.LocalAddr().String(), u, Password(testSecret, u)); (err == nil) != x.ok {
+			t.Errorf("services that are %v ahead: %v", x.ahead, err)
+		}
+	}
+}
+
 // limited listens on a free port of 127.0.0.1 and returns what it accepts.
 func limited(t *testing.T, all, each int, first, idle time.Duration) (*limitListener, <-chan net.Conn) {
 	t.Helper()
