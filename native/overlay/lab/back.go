@@ -15,6 +15,9 @@ const (
 	ahead = 20 * time.Minute
 	// watchedFor is longer than WireGuard's keys live (180 s): the pair must agree on new ones with the stepped clocks.
 	watchedFor = 300
+	// silences are enough that both sides have made handshakes; each is long enough for one.
+	silences = 5
+	silence  = 7 * time.Second
 )
 
 // clock lets both sides begin sessions with clocks that are ahead, sets the clocks right, and watches the pair until the keys
@@ -38,16 +41,20 @@ func clock(ctx context.Context) error {
 	if err := errors.Join(l.setClock("a", ahead), l.setClock("b", ahead)); err != nil {
 		return err
 	}
-	target, err := l.product("port", "symmetric")
+	target, err := l.product("symmetric", "symmetric")
 	if err != nil {
 		return err
 	}
-	// A side that has started again has lost its session, so the other one begins the next.
-	for _, name := range []string{"a", "b"} {
+	// After each silence, one side or the other makes a handshake.
+	for range silences {
 		if err := l.meet(target); err != nil {
 			return err
 		}
-		if err := l.restart(name); err != nil {
+		if err := l.nft("na", "add rule ip t loss drop"); err != nil {
+			return err
+		}
+		time.Sleep(silence)
+		if err := l.nft("na", "flush chain ip t loss"); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,7 @@ func init() {
 	follow()
 	go func() {
 		for {
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond)
 			follow()
 		}
 	}()

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -214,6 +215,46 @@ func TestASessionThatThePeerHasLostIsRenewed(t *testing.T) {
 	t.Logf("an answer %v after the loss", took)
 	if took > 10*time.Second {
 		t.Errorf("an answer %v after the loss", took)
+	}
+}
+
+// refusing is an engine whose peer refuses its handshakes until this side forgets the session, as WireGuard does for as long
+// as a clock that was ahead is right again. The lab's command clock does it with clocks.
+type refusing struct {
+	paths.Tunnel
+	refused   atomic.Bool
+	forgotten atomic.Bool
+}
+
+func (r *refusing) Renew(key bind.Key) {
+	if !r.refused.Load() {
+		r.Tunnel.Renew(key)
+	}
+}
+
+func (r *refusing) DropSession(key bind.Key) {
+	r.forgotten.Store(true)
+	r.Tunnel.DropSession(key)
+}
+
+func TestASessionThatAHandshakeDoesNotMendIsBegunAgain(t *testing.T) {
+	var tunnels []*refusing
+	a, b, _ := pair(t, nodeOptions{relayOnly: true, paths: func(c *paths.Config) {
+		r := &refusing{Tunnel: c.Tunnel}
+		tunnels = append(tunnels, r)
+		c.Tunnel = r
+	}})
+	r := newRelay(t, "127.0.0.1:0", true, false)
+	a.paths.SetTURN(r.turn(t, "udp"))
+	b.paths.SetTURN(r.turn(t, "udp"))
+	ping(t, a, b, patience)
+	for _, each := range tunnels {
+		each.refused.Store(true)
+	}
+	b.engine.DropSession(a.public)
+	ping(t, a, b, patience)
+	if !tunnels[0].forgotten.Load() {
+		t.Error("the session was not begun again")
 	}
 }
 

@@ -30,6 +30,7 @@ type peer struct {
 	nat      NAT
 	metered  bool
 	asked    int64 // when the node service was last asked because of silence
+	mended   int64 // when mend last acted on the session
 	changes  []Event
 	rtt      time.Duration
 	lastPath string

@@ -188,11 +188,33 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer, relayed netip.Ad
 		m.setPath(p, "the peer named its relay address")
 	}
 	m.join(p, o)
-	t := p.endpoint.Traffic()
-	if p.begun && m.now()-max(t.HeardDirect, t.HeardRelay) > int64(relaySilent) {
-		m.renew(p) // the peer lives and may have lost the session
+	if p.begun {
+		m.mend(p)
 	}
 	m.startSession(p)
+}
+
+// mend sees to the session with a peer that lives, as its offer shows, and is not heard: it may have lost its side. If a
+// handshake has not helped, this side forgets the session and when the peer's last handshake was made: WireGuard refuses
+// one that seems older, as all are for as long as the peer's clock was ahead and now is right. That lets an old handshake in
+// as well, whose replay begins no session. The caller holds m.mu.
+func (m *Manager) mend(p *peer) {
+	t := p.endpoint.Traffic()
+	now, heard := m.now(), max(t.HeardDirect, t.HeardRelay)
+	switch {
+	case now-heard <= int64(relaySilent):
+	case heard > p.mended || p.mended == 0:
+		p.mended = now
+		m.renew(p)
+	case now-p.mended >= int64(mendAgain):
+		p.mended = now
+		m.call(p, outboxMost, func() {
+			m.conf.Tunnel.DropSession(p.key)
+			m.conf.Tunnel.Begin(p.key)
+		})
+	default:
+		m.renew(p)
+	}
 }
 
 func (m *Manager) inOverlay(a netip.Addr) bool {
