@@ -15,7 +15,7 @@ const (
 	ahead = 20 * time.Minute
 	// watchedFor is longer than WireGuard's keys live (180 s): the pair must agree on new ones with the stepped clocks.
 	watchedFor = 300
-	// silences are enough that both sides have made handshakes; each is long enough for one.
+	// Each of the silences is long enough for a handshake of one side or the other.
 	silences = 5
 	silence  = 7 * time.Second
 )
@@ -45,7 +45,17 @@ func clock(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// After each silence, one side or the other makes a handshake.
+	// Both sides have data, so each may make a handshake in a silence.
+	home, err := l.address("a")
+	if err != nil {
+		return err
+	}
+	if _, err := l.spawn("a", "echo-a.log", l.self, "echo", home+":"+echoPort); err != nil {
+		return err
+	}
+	if _, err := l.spawn("b", "watch-b.log", l.self, "watch", home+":"+echoPort, strconv.Itoa(silences*10)); err != nil {
+		return err
+	}
 	for range silences {
 		if err := l.meet(target); err != nil {
 			return err
