@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,21 +21,11 @@ const (
 
 // clock lets both sides begin sessions with clocks that are ahead, sets the clocks right, and watches the pair until the keys
 // of before are long gone. WireGuard refuses a handshake that is older than one that it has seen.
-func clock(ctx context.Context) error {
+func clock(l *lab) error {
 	if os.Getenv("SEGANET_OVERLAY") != "" {
 		fmt.Println("SKIPPED: SEGANET_OVERLAY names a program whose clock the lab cannot set")
 		return nil
 	}
-	program, remove, err := findProgram(func(folder string) (string, error) { return buildWithClock(folder) })
-	if err != nil {
-		return err
-	}
-	defer remove()
-	l, err := newLab(ctx, "", program)
-	if err != nil {
-		return err
-	}
-	defer l.down()
 	l.clocks = clocks{}
 	if err := errors.Join(l.setClock("a", ahead), l.setClock("b", ahead)); err != nil {
 		return err

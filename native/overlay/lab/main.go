@@ -62,13 +62,15 @@ func main() {
 
 // command runs one of the lab's commands. Its namespaces are gone when it returns, also after a signal.
 func command(ctx context.Context, name string, args []string) error {
-	switch name {
-	case "chaos":
+	if name == "chaos" {
 		return chaos(ctx, args)
-	case "clock":
-		return clock(ctx)
 	}
-	program, remove, err := findProgram(func(folder string) (string, error) { return build(folder) })
+	program, remove, err := findProgram(func(folder string) (string, error) {
+		if name == "clock" {
+			return buildWithClock(folder)
+		}
+		return build(folder)
+	})
 	if err != nil {
 		return err
 	}
@@ -87,6 +89,8 @@ func command(ctx context.Context, name string, args []string) error {
 		return relays(l)
 	case "mqtt":
 		return lives(l)
+	case "clock":
+		return clock(l)
 	case "idle":
 		return idle(l)
 	case "gone":

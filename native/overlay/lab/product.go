@@ -138,13 +138,6 @@ func (l *lab) runs(name string) error {
 	return nil
 }
 
-// restart kills a node and starts it again.
-func (l *lab) restart(name string) error {
-	_ = l.programs[name].Process.Kill()
-	_ = l.programs[name].Wait()
-	return errors.Join(l.startNode(name), l.runs(name))
-}
-
 type peer struct{ Name, Path, Via, Reason string }
 
 type status struct {
