@@ -141,7 +141,7 @@ func (m *Manager) startSession(p *peer) {
 		return
 	}
 	p.begun = true
-	go m.conf.Tunnel.Begin(p.key)
+	m.call(p, outboxMost, func() { m.conf.Tunnel.Begin(p.key) })
 }
 
 func (m *Manager) event(p *peer, why string) {

@@ -12,7 +12,7 @@ func (m *Manager) sleep(p *peer) {
 	p.pause = 0
 	p.sleeping.Store(true)
 	p.endpoint.SetPath(bind.Path{})
-	go m.conf.Tunnel.DropSession(p.key)
+	m.call(p, outboxMost, func() { m.conf.Tunnel.DropSession(p.key) })
 	p.lastPath = "none"
 	m.event(p, "no data for 10 minutes")
 }
