@@ -23,6 +23,9 @@ const (
 	healed = 20 * time.Second
 	// stuckAfter is the longest silence without a fault.
 	stuckAfter = 12 * time.Second
+	// brokenMost is how much of one silence may be without a fault: faults one after the other may not hide a pair that does
+	// not come back between them.
+	brokenMost = 20 * time.Second
 	// startMost is how long a schedule's network may take to begin and to end, beside the schedule itself.
 	startMost = 4 * time.Minute
 	// parallelMost bounds the schedules at once.
@@ -200,16 +203,21 @@ func schedule(parent context.Context, program string, seed uint64, name string, 
 	if w.Copies > 0 {
 		problems = append(problems, fmt.Errorf("%d packets arrived twice", w.Copies))
 	}
-	longest := 0.0
+	longest, healthy := 0.0, 0.0 // seconds
 	for _, silence := range w.Silences {
 		from, to := time.UnixMilli(silence[0]), time.UnixMilli(silence[1])
 		longest = max(longest, to.Sub(from).Seconds())
 		if verbose && to.Sub(from) > stuckAfter {
 			fmt.Printf("  seed %d: silent from %.1f s to %.1f s\n", seed, from.Sub(begun).Seconds(), to.Sub(begun).Seconds())
 		}
-		if idle := unbroken(from, to, faults); idle > stuckAfter {
+		idle, sum := unbroken(from, to, faults)
+		if idle > stuckAfter {
 			problems = append(problems, fmt.Errorf("silent for %.1f s without a fault, from %.1f s on", idle.Seconds(), from.Sub(begun).Seconds()))
 		}
+		if sum > brokenMost {
+			problems = append(problems, fmt.Errorf("silent for %.1f s from %.1f s on, %.1f s of it without a fault", to.Sub(from).Seconds(), from.Sub(begun).Seconds(), sum.Seconds()))
+		}
+		healthy = max(healthy, sum.Seconds())
 	}
 	changes := append(l.changes("a"), l.changes("b")...)
 	for _, f := range faults {
@@ -230,12 +238,12 @@ func schedule(parent context.Context, program string, seed uint64, name string, 
 	if err := errors.Join(problems...); err != nil {
 		return fmt.Sprintf("%s with %s, %d faults", left, right, len(faults)), err
 	}
-	return fmt.Sprintf("%s with %s, %d faults, %d of %d answered, longest silence %.1f s, 0 twice, 0 out of order within a path (%d at changes), %v, %s at the end%s",
-		left, right, len(faults)-len(w.Stalls), w.Answered, w.Sent, longest, len(w.OutOfOrder), s, path, w.stalled()), nil
+	return fmt.Sprintf("%s with %s, %d faults, %d of %d answered, longest silence %.1f s (without a fault %.1f s), 0 twice, 0 out of order within a path (%d at changes), %v, %s at the end%s",
+		left, right, len(faults)-len(w.Stalls), w.Answered, w.Sent, longest, healthy, len(w.OutOfOrder), s, path, w.stalled()), nil
 }
 
-// unbroken returns the longest time between from and to in which nothing was broken.
-func unbroken(from, to time.Time, faults []interval) (longest time.Duration) {
+// unbroken returns the longest time between from and to in which nothing was broken, and the sum of all such times.
+func unbroken(from, to time.Time, faults []interval) (longest, sum time.Duration) {
 	for at := from; at.Before(to); {
 		end := to
 		covered := false
@@ -249,11 +257,11 @@ func unbroken(from, to time.Time, faults []interval) (longest time.Duration) {
 			}
 		}
 		if !covered {
-			longest = max(longest, end.Sub(at))
+			longest, sum = max(longest, end.Sub(at)), sum+end.Sub(at)
 			at = end
 		}
 	}
-	return longest
+	return longest, sum
 }
 
 func near(at time.Time, changes []time.Time) bool {

@@ -112,6 +112,9 @@ func (m *Manager) newAgent() (*ice.Agent, error) {
 // begin starts the round's agent and sends this side's offer. The caller holds m.mu.
 func (m *Manager) begin(p *peer, epoch int64) {
 	m.end(p)
+	if p.round != nil {
+		p.replaced = p.round.epoch
+	}
 	r := &round{epoch: epoch, started: m.now(), user: randomText(8), pass: randomText(24)}
 	p.round = r
 	p.rounds++

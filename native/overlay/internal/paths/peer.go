@@ -22,6 +22,7 @@ type peer struct {
 	choice   choice
 	round    *round
 	epoch    int64 // the highest number seen
+	replaced int64 // the number of the round before this one
 	rounds   int
 	pause    time.Duration
 	next     int64 // when the next round may begin

@@ -173,8 +173,10 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer, relayed netip.Ad
 		m.relay.check() // the peer may look for a path because this side's relay has forgotten it
 	}
 	if p.round.epoch != epoch {
-		// The offer is of a round that has been replaced, or the peer has started again with a clock that is behind.
-		if p.round.answered && m.now()-p.round.started > int64(time.Second) {
+		// The offer is of a round that has been replaced, or the peer's clock is behind and it does not know this round's
+		// number: it was out of reach when this round began, or it has started again. A later answer to this side's round
+		// of before needs nothing, and of two offers at the same moment the peer follows the later one.
+		if epoch != p.replaced && m.now()-p.round.started > int64(time.Second) {
 			m.startRound(p)
 		}
 		return
