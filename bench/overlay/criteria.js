@@ -114,8 +114,24 @@ const criteria = [
     what: 'RTT p50, 10 peers ÷ 1, 20 Mbit/s each (the paper’s claim)',
     figures: [
       {
-        ...{ name: 'RTT p50, 10 ÷ 1', target: '≤ 1.5', digits: 2 },
+        ...{ name: 'TCP: RTT p50, 10 ÷ 1', target: '≤ 1.5', digits: 2 },
+        value: quotient(rateKey('seganet', 10), rateKey('seganet', 1), ({ pacedTcp }) => pacedTcp.rtt.p50)
+      },
+      {
+        ...{ name: 'UDP of 1,200 B: RTT p50, 10 ÷ 1', target: '≤ 1.5', digits: 2 },
         value: quotient(rateKey('seganet', 10), rateKey('seganet', 1), ({ paced }) => paced.rtt.p50)
+      },
+      {
+        ...{ name: 'wireguard-go: the same by TCP', digits: 2 },
+        value: quotient(
+          rateKey('wireguard-go', 10),
+          rateKey('wireguard-go', 1),
+          ({ pacedTcp }) => pacedTcp.rtt.p50
+        )
+      },
+      {
+        ...{ name: 'wireguard-go: by UDP', digits: 2 },
+        value: quotient(rateKey('wireguard-go', 10), rateKey('wireguard-go', 1), ({ paced }) => paced.rtt.p50)
       }
     ]
   },

@@ -8,7 +8,7 @@ const { Star } = require('./network/star');
 const { sleep } = require('./network/wait');
 
 const WARM_UP_S = 1;
-/** Of the criterion about round trips: each peer's datagrams. */
+/** Of the criterion about round trips: each peer's load. */
 const PACED_MBITS = 20;
 
 /** @typedef {import('./systems').Running} Running @typedef {{ seconds: number }} Sizes */
@@ -68,10 +68,17 @@ async function phases(running, star, seconds) {
     running,
     star,
     seconds,
-    (spoke) => tcp(spoke, hub, WARM_UP_S, seconds),
+    (spoke) => tcp(spoke, hub, WARM_UP_S, seconds, 0),
     WARM_UP_S
   );
   const rate = streams.map(({ mbits }) => mbits);
+  const { sent: _, ...pacedTcp } = await underLoad(
+    running,
+    star,
+    seconds,
+    (spoke) => tcp(spoke, hub, WARM_UP_S, seconds, PACED_MBITS),
+    WARM_UP_S
+  );
   const paced = await underLoad(running, star, seconds, (spoke) => udp(spoke, hub, seconds, PACED_MBITS), 0);
   const flood = await underLoad(running, star, seconds, (spoke) => udp(spoke, hub, seconds, 0), 0);
   return {
@@ -81,6 +88,7 @@ async function phases(running, star, seconds) {
       ...{ mbits: sum(rate), least: Math.min(...rate), most: Math.max(...rate) },
       retransmits: sum(streams.map(({ retransmits }) => retransmits))
     },
+    pacedTcp,
     paced: datagrams(paced),
     udp: datagrams(flood)
   };

@@ -88,8 +88,10 @@ const figures = [
       ['UDP of 1,200 B, as much as it takes, Mbit/s received', ({ udp }) => udp.mbits, 0],
       [`UDP, ${PACED_MBITS} Mbit/s a peer: lost, %`, ({ paced }) => 100 * paced.lost, 2],
       ['RTT p50 idle, ms', ({ idle }) => idle.p50, 2],
-      [`RTT p50 with ${PACED_MBITS} Mbit/s a peer, ms`, ({ paced }) => paced.rtt.p50, 2],
-      [`RTT p99 with ${PACED_MBITS} Mbit/s a peer, ms`, ({ paced }) => paced.rtt.p99, 2],
+      [`RTT p50 with ${PACED_MBITS} Mbit/s of TCP a peer, ms`, ({ pacedTcp }) => pacedTcp.rtt.p50, 2],
+      [`RTT p99 with ${PACED_MBITS} Mbit/s of TCP a peer, ms`, ({ pacedTcp }) => pacedTcp.rtt.p99, 2],
+      [`RTT p50 with ${PACED_MBITS} Mbit/s of UDP a peer, ms`, ({ paced }) => paced.rtt.p50, 2],
+      [`RTT p99 with ${PACED_MBITS} Mbit/s of UDP a peer, ms`, ({ paced }) => paced.rtt.p99, 2],
       ['RTT p50 with saturating TCP, ms', ({ tcp }) => tcp.rtt.p50, 1],
       ['RTT p99 with saturating TCP, ms', ({ tcp }) => tcp.rtt.p99, 1],
       ['TCP retransmits', ({ tcp }) => tcp.retransmits, 0]
@@ -101,6 +103,11 @@ const figures = [
       ['TCP: CPU of the hub’s program, cores', ({ tcp }) => tcp.hubCores, 2],
       ['TCP: CPU of all programs, s a Gbit', cpuPerGbit, 2],
       ['UDP: CPU of the hub’s program, cores', ({ udp }) => udp.hubCores, 2],
+      [
+        `TCP, ${PACED_MBITS} Mbit/s a peer: CPU of the hub’s program, cores`,
+        ({ pacedTcp }) => pacedTcp.hubCores,
+        2
+      ],
       [
         `UDP, ${PACED_MBITS} Mbit/s a peer: CPU of the hub’s program, cores`,
         ({ paced }) => paced.hubCores,

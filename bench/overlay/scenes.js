@@ -59,7 +59,7 @@ const rootless = ({ seconds }) =>
         statusOf(spoke.name).peers.some((/** @type {any} */ { path }) => path === 'direct')
       );
       const { cores, result } = await during(engines, () =>
-        load(spoke, ['tcp', FORWARD, String(WARM_UP_S), String(seconds)])
+        load(spoke, ['tcp', FORWARD, String(WARM_UP_S), String(seconds), '0'])
       );
       return { ...result, hubCores: cores[0], cores: cores[0] + cores[1], mode: statusOf('hub').mode };
     } finally {

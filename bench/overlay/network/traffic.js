@@ -46,10 +46,11 @@ const ping = (place, to, seconds, every = 0.01) => load(place, ['ping', to, Stri
 
 /**
  * @param {import('./star').Place} place @param {string} to @param {number} warmup s @param {number} seconds
+ * @param {number} mbits in blocks of 128 KiB, as iperf3 sends them; 0 = no limit
  * @returns {Promise<{ mbits: number, retransmits: number }>}
  */
-const tcp = (place, to, warmup, seconds) =>
-  load(place, ['tcp', `${to}:${PORT}`, String(warmup), String(seconds)]);
+const tcp = (place, to, warmup, seconds, mbits) =>
+  load(place, ['tcp', `${to}:${PORT}`, String(warmup), String(seconds), String(mbits)]);
 
 /**
  * @param {import('./star').Place} place @param {string} to @param {number} seconds @param {number} mbits 0 = no limit

@@ -28,6 +28,7 @@ const rate = (mbits, more = {}) => ({
     ...{ mbits, retransmits: 3, hubCores: 0.5, cores: 1, peak: 100 << 20, threads: 9, goroutines: 40 },
     ...{ allocatedBytes: 5 << 20, heapBytes: 3 << 20, releasedBytes: 1 << 20, rtt: { p50: 4, p99: 9 } }
   },
+  pacedTcp: { rtt: { p50: 0.4, p99: 1 }, hubCores: 0.1 },
   paced: { rtt: { p50: 0.5, p99: 1 }, lost: 0, hubCores: 0.1, duplicates: 0, outOfOrder: 0 },
   udp: { mbits: 200, hubCores: 0.4, peak: 90 << 20, duplicates: 0 },
   ...more
@@ -95,13 +96,14 @@ test('ignores a round in which one of the two failed', () => {
 });
 
 test('round trips, threads and memory of 10 peers', () => {
-  const ten = rate(2000, { paced: { rtt: { p50: 0.6 } } });
+  const ten = rate(2000, { pacedTcp: { rtt: { p50: 0.44 } }, paced: { rtt: { p50: 0.6 } } });
   const found = ratiosOf({
     'seganet:1': [rate(3000)],
     'seganet:10': [ten],
     gone: [{ before: { goroutines: 30 }, after: { goroutines: 31, memory: 20 << 20 }, loaded: {}, peers: 10 }]
   });
-  expect(found['3: RTT p50, 10 ÷ 1'].median).toBeCloseTo(1.2);
+  expect(found['3: TCP: RTT p50, 10 ÷ 1'].median).toBeCloseTo(1.1);
+  expect(found['3: UDP of 1,200 B: RTT p50, 10 ÷ 1'].median).toBeCloseTo(1.2);
   expect(found['6: threads, 10 ÷ 1'].median).toBe(1);
   expect(found['5: saturated, MiB at most'].median).toBe(100);
   expect(found['5: after, MiB'].median).toBe(20);

@@ -1,7 +1,8 @@
 // Command load is the traffic of the benchmark: TCP, UDP and ICMP echo, bounded in time, with results as a line of JSON.
 //
 //	load serve ADDRESS:PORT              receives TCP and UDP, and echoes
-//	load tcp ADDRESS:PORT WARMUP SECONDS sends what a connection takes
+//	load tcp ADDRESS:PORT WARMUP SECONDS MBITS
+//	                                     sends blocks of 128 KiB at a rate; 0 = what a connection takes
 //	load udp ADDRESS:PORT SECONDS MBITS  sends datagrams of 1,200 bytes at a rate; 0 = as many as possible
 //	load ping ADDRESS SECONDS EVERY      sends an ICMP echo request each EVERY seconds (root)
 //	load echo tcp|udp ADDRESS:PORT COUNT EVERY
@@ -26,7 +27,7 @@ var commands = map[string]struct {
 	run       func(args []string) (any, error)
 }{
 	"serve": {1, serve},
-	"tcp":   {3, sendTCP},
+	"tcp":   {4, sendTCP},
 	"udp":   {3, sendUDP},
 	"ping":  {3, ping},
 	"echo":  {4, exchange},
@@ -61,4 +62,13 @@ func seconds(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is no number of seconds from 0 to %d", text, mostSeconds)
 	}
 	return time.Duration(value * float64(time.Second)), nil
+}
+
+// perSecond reads a rate in Mbit/s and returns it in units of so many bytes; 0 is no limit.
+func perSecond(text string, bytes float64) (float64, error) {
+	mbits, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(mbits >= 0) {
+		return 0, fmt.Errorf("%q is no rate in Mbit/s", text)
+	}
+	return mbits * 1e6 / 8 / bytes, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,9 +17,10 @@ const (
 	afterWindow   = 200 * time.Millisecond // sent on, so that the receiver's window is full to its end
 	settle        = 300 * time.Millisecond // for the last datagrams
 	tick          = time.Millisecond
+	pacedBytes    = 128 << 10 // of TCP at a rate, as iperf3 sends them
 )
 
-type rate struct {
+type streamed struct {
 	Mbits       float64 `json:"mbits"`
 	Retransmits uint32  `json:"retransmits"`
 }
@@ -34,6 +34,10 @@ func sendTCP(args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	rate, err := perSecond(args[3], pacedBytes)
+	if err != nil {
+		return nil, err
+	}
 	c, err := dial("tcp", args[0])
 	if err != nil {
 		return nil, err
@@ -44,12 +48,16 @@ func sendTCP(args []string) (any, error) {
 		return nil, err
 	}
 	b := make([]byte, streamBytes)
-	end := time.Now().Add(warmUp + window + afterWindow)
-	_ = c.SetDeadline(end.Add(answerTimeout))
-	for time.Now().Before(end) {
-		if _, err := c.Write(b); err != nil {
-			return nil, err
-		}
+	if rate > 0 {
+		b = b[:pacedBytes]
+	}
+	whole := warmUp + window + afterWindow
+	_ = c.SetDeadline(time.Now().Add(whole + answerTimeout))
+	if err := paced(whole, rate, func() error {
+		_, err := c.Write(b)
+		return err
+	}); err != nil {
+		return nil, err
 	}
 	retransmits := retransmitsOf(c)
 	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
@@ -59,7 +67,7 @@ func sendTCP(args []string) (any, error) {
 	if err := binary.Read(c, binary.BigEndian, &total); err != nil {
 		return nil, fmt.Errorf("the receiver's count: %w", err)
 	}
-	return rate{float64(total) * 8 / 1e6 / window.Seconds(), retransmits}, nil
+	return streamed{float64(total) * 8 / 1e6 / window.Seconds(), retransmits}, nil
 }
 
 // retransmitsOf asks the kernel; 0 if it does not tell.
@@ -89,9 +97,9 @@ func sendUDP(args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	mbits, err := strconv.ParseFloat(args[2], 64)
-	if err != nil || mbits < 0 {
-		return nil, fmt.Errorf("%q is no rate in Mbit/s", args[2])
+	rate, err := perSecond(args[2], datagramBytes)
+	if err != nil {
+		return nil, err
 	}
 	c, err := dial("udp", args[0])
 	if err != nil {
@@ -101,7 +109,7 @@ func sendUDP(args []string) (any, error) {
 	_ = c.(*net.UDPConn).SetWriteBuffer(socketBytes)
 	flow := rand.Uint64() | 1
 	var d datagrams
-	d.Sent = flood(c, flow, window, mbits*1e6/8/datagramBytes)
+	d.Sent = flood(c, flow, window, rate)
 	time.Sleep(settle)
 	got, err := report(args[0], flow)
 	if err != nil {
@@ -116,20 +124,32 @@ func sendUDP(args []string) (any, error) {
 func flood(c net.Conn, flow uint64, window time.Duration, perSecond float64) (sent uint64) {
 	b := make([]byte, datagramBytes)
 	binary.BigEndian.PutUint64(b, flow)
-	start := time.Now()
-	for {
-		at := time.Since(start)
-		if at >= window {
-			return sent
-		}
-		if perSecond > 0 && float64(sent) >= at.Seconds()*perSecond {
-			time.Sleep(tick)
-			continue
-		}
+	_ = paced(window, perSecond, func() error {
 		binary.BigEndian.PutUint64(b[8:], sent)
 		if _, err := c.Write(b); err == nil {
 			sent++
 		}
+		return nil
+	})
+	return sent
+}
+
+// paced calls send a number of times a second, or as often as possible, until the window or an error ends it.
+func paced(window time.Duration, perSecond float64, send func() error) error {
+	calls := 0
+	for start := time.Now(); ; {
+		at := time.Since(start)
+		if at >= window {
+			return nil
+		}
+		if perSecond > 0 && float64(calls) >= at.Seconds()*perSecond {
+			time.Sleep(tick)
+			continue
+		}
+		if err := send(); err != nil {
+			return err
+		}
+		calls++
 	}
 }
 
