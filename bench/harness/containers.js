@@ -83,7 +83,7 @@ function askEngine(socket, method, address, body) {
 /**
  * Starts an engine, and waits until it answers.
  * @param {Engine} engine @param {string} folder with a short path
- * @returns {Promise<{ socket: string, stop: () => Promise<void>, restart: () => Promise<void> }>}
+ * @returns {Promise<{ socket: string, stop: () => Promise<void>, restart: (signal?: NodeJS.Signals) => Promise<void> }>}
  */
 async function runEngine(engine, folder) {
   const socket = path.join(folder, 'engine.sock');
@@ -110,13 +110,22 @@ async function runEngine(engine, folder) {
       { timeoutMs: START_MS, everyMs: 50, what: `the answer of ${engine}` }
     );
   };
-  const stop = async () => {
+  const end = async (/** @type {NodeJS.Signals} */ signal) => {
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGTERM');
+    child.kill(signal);
     await ended;
   };
   await start();
-  return { socket, stop, restart: () => stop().then(start) };
+  return {
+    socket,
+    stop: () => end('SIGTERM'),
+    restart: async (signal = 'SIGTERM') => {
+      await end(signal);
+      // Docker's containerd ends with it. As nobody here awaits orphans, it would count as one that runs.
+      fs.rmSync(path.join(folder, 'exec/containerd/containerd.pid'), { force: true });
+      await start();
+    }
+  };
 }
 
 /**
