@@ -10,6 +10,7 @@
 //	go run ./lab clock                   clocks of both sides step back: how long is the pair silent in the next five minutes
 //	go run ./lab idle                    ten silent peers: processor time, memory, bytes a day
 //	go run ./lab gone [SECONDS]          memory of a node after a peer that has saturated it
+//	go run ./lab devices [COUNT]         100 devices behind b, both NATs symmetric: reached by name, TCP and UDP, both ways
 //	go run ./lab sleep                   the first packet to a peer that was never contacted
 //	go run ./lab mapped                  symmetric NATs of which one maps ports by PCP, NAT-PMP, UPnP (miniupnpd)
 //	go run ./lab rate [direct|relay]       TCP throughput between two hosts
@@ -30,11 +31,11 @@ import (
 	"syscall"
 )
 
-var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "sink", "source", "forget"}
+var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "sink", "source", "forget", "answer", "ask"}
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|mqtt|chaos|clock|idle|gone|sleep|mapped|rate")
+		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|mqtt|chaos|clock|idle|gone|devices|sleep|mapped|rate")
 		os.Exit(2)
 	}
 	if slices.Contains(tools, os.Args[1]) {
@@ -95,6 +96,8 @@ func command(ctx context.Context, name string, args []string) error {
 		return idle(l)
 	case "gone":
 		return gone(l, args)
+	case "devices":
+		return devices(l, args)
 	case "sleep":
 		return sleep(l)
 	case "mapped":

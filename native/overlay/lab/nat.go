@@ -161,7 +161,7 @@ func (l *lab) crashes() error {
 
 func (l *lab) down() {
 	l.end()
-	for _, n := range spaces {
+	for _, n := range append([]string{"lan"}, spaces...) {
 		_ = run("ip", "netns", "del", l.ns(n))
 	}
 	if os.Getenv("LAB_KEEP") == "" {

@@ -39,6 +39,10 @@ func tool(name string, args []string) {
 		err = source(args[0], args[1])
 	case "forget":
 		err = forget(args[0])
+	case "answer":
+		err = answer(args[0], args[1])
+	case "ask":
+		err = ask(args[0], args[1], args[2], args[3])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
