@@ -181,6 +181,7 @@ func (m *Manager) Remove(name string) {
 
 func (m *Manager) remove(p *peer) {
 	m.end(p)
+	p.outbox = nil // the calls name its key, which a peer that is added again may have
 	delete(m.peers, p.name)
 	m.index()
 	p.endpoint.SetPath(bind.Path{})

@@ -20,11 +20,11 @@ func (m *Manager) control(p *peer, message []byte) {
 	m.call(p, outboxSigns, func() { m.conf.Tunnel.SendControl(p.key, m.conf.Self, message) })
 }
 
-// call makes f call the engine after all earlier calls for the peer, unless most calls wait. f runs without m.mu: the engine
-// may wait for the peer's sender, up to streamWrite at a relay by TCP, and other peers and the data path must not wait
-// with it. The caller holds m.mu.
+// call makes f call the engine after all earlier calls for the peer, unless most calls wait or the peer was removed. f runs
+// without m.mu: the engine may wait for the peer's sender, up to streamWrite at a relay by TCP, and other peers and the data
+// path must not wait with it. The caller holds m.mu.
 func (m *Manager) call(p *peer, most int, f func()) {
-	if m.closing || len(p.outbox) >= most {
+	if m.closing || m.peers[p.name] != p || len(p.outbox) >= most {
 		return
 	}
 	p.outbox = append(p.outbox, f)

@@ -21,6 +21,14 @@ type stuckTunnel struct {
 	waiting int
 	most    int      // calls at once
 	signals []string // kinds of the signals, in order
+	dropped int      // sessions
+}
+
+func (s *stuckTunnel) DropSession(key bind.Key) {
+	s.mu.Lock()
+	s.dropped++
+	s.mu.Unlock()
+	s.Tunnel.DropSession(key)
 }
 
 func (s *stuckTunnel) SendControl(to bind.Key, self netip.Addr, message []byte) bool {
@@ -113,5 +121,23 @@ func TestSignalsInsideTheSessionKeepTheirOrder(t *testing.T) {
 	}
 	if s.most != 1 {
 		t.Errorf("%d calls for one peer ran at once", s.most)
+	}
+}
+
+// A node that renewed its certificate may be removed and be added again with the same key.
+func TestCallsThatWaitForAPeerEndWithIt(t *testing.T) {
+	a, b, s, free := stick(t)
+	a.paths.Idle(b.name)
+	eventually(t, patience, "sleep", func() bool { return !a.paths.Awake(b.name) })
+	a.paths.Remove(b.name)
+	a.paths.Add(b.name, b.public)
+	free()
+	for start := time.Now(); time.Since(start) < 300*time.Millisecond; time.Sleep(10 * time.Millisecond) {
+		s.mu.Lock()
+		dropped := s.dropped
+		s.mu.Unlock()
+		if dropped > 0 {
+			t.Fatal("a call for the removed peer ended the session of the one that was added")
+		}
 	}
 }
