@@ -13,6 +13,9 @@ const (
 	relookMost = 256
 	// relookEvery is the least time between two such questions: the node services slow a node that asks much.
 	relookEvery = 50 * time.Millisecond
+	// relookAgain is the pause after a question without an answer. When the node services are reached again, all peers begin
+	// rounds, and a full queue of messages takes ten seconds.
+	relookAgain = 5 * time.Second
 	// relookTries bounds the questions for one node that got no answer.
 	relookTries = 3
 )
@@ -82,10 +85,19 @@ func (r *relooker) run(ctx context.Context, n *Node) {
 		} else {
 			n.log.Debug("a peer whose certificate was revoked is not found again", "peer", fqdn, "error", err)
 		}
-		r.done(fqdn, !errors.Is(err, errNoServices) && !errors.Is(err, errNoAnswer))
+		pause, answered := relookEvery, isAnswer(err)
+		if !answered {
+			pause = relookAgain
+		}
+		r.done(fqdn, answered)
 		select {
 		case <-ctx.Done():
-		case <-time.After(relookEvery):
+		case <-time.After(pause):
 		}
 	}
+}
+
+// isAnswer is false for an error of a lookup that the node services did not answer.
+func isAnswer(err error) bool {
+	return !errors.Is(err, errNoServices) && !errors.Is(err, errNoAnswer) && !errors.Is(err, errBusy)
 }

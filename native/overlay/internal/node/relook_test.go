@@ -72,6 +72,30 @@ func TestANodeIsLookedUpAgainOnceTheServicesAreReached(t *testing.T) {
 	waitFor(t, "the end of the questions", n.relook.empty)
 }
 
+// All peers begin rounds when the node services are reached again, so the questions may find no room.
+func TestANodeIsLookedUpAgainIfAQuestionFoundNoRoom(t *testing.T) {
+	r := servetest.Start(t, servetest.Config(t))
+	n := watcher(t, servetest.Join(t, r, "hall-3", nil))
+	hub := servetest.Join(t, r, "hub", nil)
+	servetest.Connect(t, hub, wire.Hello{})
+	use := func(l *link) (before *link) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		before, n.link = n.link, l
+		return before
+	}
+	before := use(&link{queue: make(chan wire.Message)})
+	n.relook.add(hub.FQDN)
+	waitFor(t, "a question", func() bool {
+		n.relook.mu.Lock()
+		defer n.relook.mu.Unlock()
+		tries, waits := n.relook.tries[hub.FQDN]
+		return !waits || tries > 0
+	})
+	use(before)
+	waitFor(t, "the node", func() bool { return n.peers.byName(hub.FQDN) != nil })
+}
+
 func TestNodesThatWaitToBeLookedUpAreBounded(t *testing.T) {
 	r := newRelooker()
 	for i := range relookMost + 10 {
