@@ -17,7 +17,8 @@ func TestRuntimeFigures(t *testing.T) {
 	}
 	block := make([]byte, 8<<20)
 	after := runtimeFigures()
-	if after.Goroutines < before.Goroutines+100 || after.AllocatedBytes < before.AllocatedBytes+uint64(len(block)) {
+	// Goroutines of tests before this one may end meanwhile.
+	if after.Goroutines < 100 || after.AllocatedBytes < before.AllocatedBytes+uint64(len(block)) {
 		t.Errorf("before %+v, with 100 goroutines and %d bytes more %+v", before, len(block), after)
 	}
 	runtime.KeepAlive(block)
