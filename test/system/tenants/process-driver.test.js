@@ -171,17 +171,19 @@ describe('a process', () => {
     expect(await driver.dataBytes(spec)).toBeLessThan(5 << 20);
   });
 
-  test('keeps at most two files of output', async () => {
+  test('keeps at most two files of output, also while it runs', async () => {
     const host = await started();
     const file = path.join(folder, 'state', 'acme', 'output.log');
     await ask(host, 'print/before');
-    fs.appendFileSync(file, `${'x'.repeat(1000)}\n`.repeat(1100));
+    fs.appendFileSync(file, `${'x'.repeat(1000)}\n`.repeat(4400));
     await driver.stop(spec, 5000);
     await started();
     await ask(host, 'print/after');
     expect(fs.statSync(file).size).toBeLessThan(1 << 20);
     expect(fs.statSync(`${file}.1`).size).toBeLessThanOrEqual(1 << 20);
     await eventually(async () => (await driver.logs(spec, 1)) === 'after');
+    fs.appendFileSync(file, `${'x'.repeat(1000)}\n`.repeat(4400));
+    await eventually(() => fs.statSync(file).size < 1 << 20);
   });
 });
 

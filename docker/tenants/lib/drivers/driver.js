@@ -1,6 +1,8 @@
 'use strict';
 // What the keeper needs of whatever runs a tenant.
 
+const { plainText } = require('../base/plain-text');
+
 /** @typedef {import('../file/schema').Spec} Spec */
 /**
  * @typedef {object} Observed
@@ -52,7 +54,7 @@ function endOf(code, signal) {
   return signal ? `ended by the signal ${signal}` : `ended with code ${code}`;
 }
 
-/** @param {string} text @param {number} lines @returns {string} the last lines */
-const lastLines = (text, lines) => text.split('\n').filter(Boolean).slice(-lines).join('\n');
+/** @param {string} text of a tenant @param {number} lines @returns {string} the last lines, which a terminal can print */
+const lastLines = (text, lines) => plainText(text.split('\n').filter(Boolean).slice(-lines).join('\n'));
 
 module.exports = { MAX_LINES, endOf, lastLines };

@@ -16,8 +16,8 @@ const { addressFor } = require('./addresses');
 const { blockDeviceOf } = require('./block-device');
 const { endOf } = require('./driver');
 const { environmentOf } = require('./environment');
+const { Output, OutputWatch } = require('./output');
 const { limiterOf } = require('./process-limits');
-const { Output } = require('./process-output');
 const { ProcessTable } = require('./process-table');
 
 /** @typedef {import('./driver').Driver} Driver */
@@ -36,7 +36,6 @@ const PORT_LOOK_MS = 20;
 /** Time between two looks at the memory of tenants. */
 const WEIGH_MS = 2000;
 const MIB = 1 << 20;
-const TURN_MS = 10_000;
 /** Variables of this process that a tenant gets, too. */
 const PASSED = ['PATH', 'LANG', 'LC_ALL', 'TZ'];
 
@@ -58,7 +57,7 @@ class ProcessDriver {
   #running = new Map();
   /** Why this driver killed them. @type {Map<string, string>} */
   #killed = new Map();
-  #turning;
+  #outputs = new OutputWatch();
   #weighing;
 
   /**
@@ -72,7 +71,6 @@ class ProcessDriver {
     this.#known = limiter ?? null;
     this.#table = new ProcessTable(home.state);
     this.#weighing = setInterval(() => void this.#limitMemory(), WEIGH_MS).unref();
-    this.#turning = setInterval(() => this.#turnOutputs(), TURN_MS).unref();
   }
 
   async check() {
@@ -109,7 +107,9 @@ class ProcessDriver {
     await this.#endRest(name);
     await this.#refuseStranger(spec, host);
     const [program, ...args] = this.#command(spec);
-    const fd = new Output(this.#state(name)).open();
+    const output = new Output(this.#state(name));
+    await output.turn();
+    const fd = output.open();
     try {
       const child = spawn(program, args, {
         cwd: this.volume(name),
@@ -125,6 +125,7 @@ class ProcessDriver {
       if (child.pid === undefined) throw new Error((await ended).reason);
       child.unref();
       this.#table.save(name, child.pid);
+      this.#outputs.add(name, output);
       const entry = { pid: child.pid, ended };
       this.#children.set(name, entry);
       void ended.then(() => this.#children.get(name) === entry && this.#children.delete(name));
@@ -147,6 +148,7 @@ class ProcessDriver {
     }
     await this.#endRest(name);
     this.#table.forget(name);
+    this.#outputs.delete(name);
   }
 
   /** Ends what the tenant started and left behind. @param {string} name */
@@ -178,7 +180,11 @@ class ProcessDriver {
     if (!fs.existsSync(this.#state(name)) || !fs.existsSync(this.volume(name)))
       return { state: 'absent', reason: '' };
     const identity = this.#table.find(name);
-    if (identity) return { state: livingStat(identity)?.state === 'T' ? 'paused' : 'running', reason: '' };
+    if (identity) {
+      // An earlier keeper may have started it.
+      this.#outputs.add(name, new Output(this.#state(name)));
+      return { state: livingStat(identity)?.state === 'T' ? 'paused' : 'running', reason: '' };
+    }
     if (!this.#table.hasRecord(name)) return { state: 'stopped', reason: '' };
     return { state: 'stopped', reason: 'ended while the keeper did not run' };
   }
@@ -245,7 +251,7 @@ class ProcessDriver {
   }
 
   close() {
-    clearInterval(this.#turning);
+    this.#outputs.close();
     clearInterval(this.#weighing);
   }
 
@@ -310,16 +316,6 @@ class ProcessDriver {
       if (!livingStat(identity)) continue;
       this.#killed.set(name, `was killed because it used more than ${limits.memoryMiB} MiB of memory`);
       signal(-identity.pid, 'SIGKILL');
-    }
-  }
-
-  #turnOutputs() {
-    for (const name of this.#addresses.keys()) {
-      try {
-        new Output(this.#state(name)).turn();
-      } catch {
-        // A full disk: the next turn tries again.
-      }
     }
   }
 }
