@@ -7,6 +7,7 @@ const { lackingEngine } = require('../harness/containers');
 const { fail } = require('../harness/arguments');
 const { percentile } = require('../stats/latency');
 const { runInside } = require('../tenants/containers/inside');
+const { ATTACKS } = require('../tenants/containers/neighbors');
 
 const USAGE = `Usage: node flows/launcher/run.js bench/questions/tenant-neighbors.js [options]
 
@@ -18,7 +19,8 @@ Options (defaults in parentheses):
   --engine   docker | podman (docker)
   --rounds   rounds (1)
   --seconds  seconds with each attack, and as many without it (10)
-  --cpus     processors that the hostile tenant may use (1)`;
+  --cpus     processors that the hostile tenant may use (1)
+  --attacks  some of ${ATTACKS.join(', ')}, with commas between them (all)`;
 
 /** Of criterion 14. */
 const LIMIT = 2;
@@ -51,7 +53,8 @@ async function main() {
       engine: { type: 'string', default: 'docker' },
       rounds: { type: 'string', default: '1' },
       seconds: { type: 'string', default: '10' },
-      cpus: { type: 'string', default: '1' }
+      cpus: { type: 'string', default: '1' },
+      attacks: { type: 'string', default: ATTACKS.join(',') }
     }
   });
   if (values.help) return console.log(USAGE);
@@ -59,6 +62,8 @@ async function main() {
   if (engine !== 'docker' && engine !== 'podman') return fail('--engine is docker or podman.');
   const [rounds, seconds, cpus] = [values.rounds, values.seconds, values.cpus].map(Number);
   if (!(rounds >= 1 && seconds >= 1 && cpus > 0)) return fail('--rounds, --seconds and --cpus take numbers.');
+  const attacks = values.attacks.split(',');
+  if (!attacks.every((each) => ATTACKS.includes(each))) return fail(`--attacks are ${ATTACKS.join(', ')}.`);
   const lacks = lackingEngine(engine);
   if (lacks) return fail(lacks);
   console.log('| round | attack | records | alone p50 | p99 ms | beside p50 | p99 ms | p99 ratio |');
@@ -66,7 +71,7 @@ async function main() {
   /** @type {Map<string, number[]>} by attack */
   const ratios = new Map();
   for (let round = 1; round <= rounds; round++) {
-    const results = await runInside(engine, 'neighbors', { seconds, cpus });
+    const results = await runInside(engine, 'neighbors', { seconds, cpus, attacks });
     for (const { attack, alone, beside } of results) {
       const cells = [
         round,

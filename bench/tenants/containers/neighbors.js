@@ -91,11 +91,11 @@ const figuresOf = (times) => ({
 });
 
 /**
- * @param {{ driver: { name: string, image: string, env: Record<string, string> }, seconds: number, cpus: number }}
- *   options seconds: of each state; cpus: of the attacker
+ * @param {{ driver: { name: string, image: string, env: Record<string, string> }, seconds: number, cpus: number,
+ *   attacks?: string[] }} options seconds: of each state; cpus: of the attacker
  * @returns {Promise<{ attack: string, alone: ReturnType<typeof figuresOf>, beside: ReturnType<typeof figuresOf> }[]>}
  */
-async function neighbors({ driver: { name, image, env }, seconds, cpus }) {
+async function neighbors({ driver: { name, image, env }, seconds, cpus, attacks = ATTACKS }) {
   const home = new Home();
   const entry = { driver: name, image, port: 0, http: HTTP_PORT, idleMs: 3_600_000 };
   home.writeTenants([
@@ -117,7 +117,7 @@ async function neighbors({ driver: { name, image, env }, seconds, cpus }) {
       await keeper.untilState(['acme'], ['paused', 'stopped', 'failed'], 60_000);
     };
     const { host: blue } = await awake('blue');
-    for (const attack of ATTACKS) {
+    for (const attack of attacks) {
       /** @type {Record<'alone' | 'beside', number[]>} */
       const times = { alone: [], beside: [] };
       for (let turn = 0; turn < seconds; turn++) {
@@ -140,4 +140,4 @@ async function neighbors({ driver: { name, image, env }, seconds, cpus }) {
   return results;
 }
 
-module.exports = { neighbors };
+module.exports = { ATTACKS, neighbors };

@@ -77,7 +77,8 @@ describe('a container', () => {
     hasIpv6: true,
     keepsUser: false,
     isRootless: false,
-    disk: '/dev/sda',
+    disks: ['/dev/sda'],
+    output: null,
     labels: { 'seganet.tenant': 'acme' }
   };
   /** @param {object} [more] @param {object} [other] */
@@ -110,8 +111,31 @@ describe('a container', () => {
   });
 
   test('has no limit of writes without a disk, or with a rate of 0', () => {
-    expect(made({}, { disk: '' }).HostConfig).not.toHaveProperty('BlkioDeviceWriteBps');
+    expect(made({}, { disks: [] }).HostConfig).not.toHaveProperty('BlkioDeviceWriteBps');
     expect(made({ limits: { writeMiBps: 0 } }).HostConfig).not.toHaveProperty('BlkioDeviceWriteBps');
+  });
+
+  test('has a limit for each disk that it can write to', () => {
+    const limits = made({ limits: { writeMiBps: 8 } }, { disks: ['/dev/sda', '/dev/sdb'] });
+    expect(limits.HostConfig.BlkioDeviceWriteBps).toEqual([
+      { Path: '/dev/sda', Rate: 8 << 20 },
+      { Path: '/dev/sdb', Rate: 8 << 20 }
+    ]);
+  });
+
+  test('prints to its file, whatever its image runs, and has no check of its image', () => {
+    const image = { Entrypoint: ['/entry'], Cmd: ['a', 'b'] };
+    const of = (/** @type {object} */ more, /** @type {object} */ config) =>
+      made(more, { output: { file: '/state/output.log', image: config } });
+    const { Entrypoint, Cmd, HostConfig, Healthcheck } = of({}, image);
+    expect(Entrypoint).toEqual(['/bin/sh', '-c', expect.any(String), 'sh', '/run/seganet-output']);
+    expect(Cmd).toEqual(['/entry', 'a', 'b']);
+    expect(HostConfig.Init).toBe(false);
+    expect(HostConfig.Binds).toContain('/state/output.log:/run/seganet-output:rw');
+    expect(Healthcheck).toEqual({ Test: ['NONE'] });
+    expect(made().Healthcheck).toEqual({ Test: ['NONE'] });
+    expect(of({ command: ['x'] }, image).Cmd).toEqual(['/entry', 'x']);
+    expect(of({ command: ['x'] }, { Entrypoint: null, Cmd: null }).Cmd).toEqual(['x']);
   });
 
   test('makes no core dumps, with a limit that the engine may set', () => {

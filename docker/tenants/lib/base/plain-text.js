@@ -6,9 +6,7 @@ const MAX_LINE = 4096;
  * Characters that change a terminal or the order of a text instead of being shown: controls but the tab (a line feed
  * ends a line), marks of direction, separators of lines, surrogates without their other half.
  */
-// eslint-disable-next-line no-control-regex
-const HIDDEN =
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu;
+const HIDDEN = /\p{Surrogate}|(?![\t\n])\p{Control}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
 /** @param {string} character */
 function escapeOf(character) {

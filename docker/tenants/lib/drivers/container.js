@@ -2,6 +2,7 @@
 // What isolates a tenant in a container. Nothing is inherited: every limit is stated.
 
 const crypto = require('node:crypto');
+const { OUTPUT, withOutputFile } = require('./container-output');
 const { environmentOf } = require('./environment');
 
 const MIB = 1 << 20;
@@ -37,7 +38,9 @@ const USER = 1000;
  * @property {boolean} hasIpv6 the kernel of this machine has IPv6
  * @property {boolean} keepsUser Podman without root: the keeper's user is the same one inside
  * @property {boolean} isRootless the engine runs without root
- * @property {string} disk device that the volume is on, '' = what is written to it is not limited
+ * @property {string[]} disks devices that its files are on; what is written to others is not limited
+ * @property {{ file: string, image: object } | null} output file that it prints to, and the configuration of its image;
+ *   null: it prints to the engine
  * @property {Record<string, string>} labels
  */
 
@@ -50,10 +53,11 @@ const MADE_WITH = 'seganet.made-with';
  * @returns {any} body of the engine's request
  */
 function containerOf(spec, around) {
-  const { network, address, volume, secrets, user, hasIpv6, keepsUser, isRootless, disk, labels } = around;
+  const { network, address, volume, secrets, user, hasIpv6, keepsUser, isRootless, disks, output, labels } =
+    around;
   const { memoryMiB, cpus, pids, writeMiBps } = spec.limits;
   const env = environmentOf(spec, { host: address, data: DATA, passwords: `${SECRETS}/passwords` });
-  const body = {
+  const plain = {
     Image: spec.image,
     ...(spec.command.length > 0 && { Cmd: spec.command }),
     User: user,
@@ -61,6 +65,8 @@ function containerOf(spec, around) {
     Hostname: spec.name,
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
     Labels: labels,
+    // The keeper sees whether it is ready. The engine would read the output of a check of the image.
+    Healthcheck: { Test: ['NONE'] },
     HostConfig: {
       // Without it, the tenant is process 1, for which signals have no standard action.
       Init: true,
@@ -71,7 +77,10 @@ function containerOf(spec, around) {
       NanoCpus: Math.round(cpus * 1e9),
       PidsLimit: pids,
       ...(spec.driver === 'docker' && { Ulimits: [isRootless ? NO_CORE_FILE : NO_CORE] }),
-      ...(disk && writeMiBps > 0 && { BlkioDeviceWriteBps: [{ Path: disk, Rate: writeMiBps * MIB }] }),
+      ...(disks.length > 0 &&
+        writeMiBps > 0 && {
+          BlkioDeviceWriteBps: disks.map((disk) => ({ Path: disk, Rate: writeMiBps * MIB }))
+        }),
       ReadonlyRootfs: true,
       Tmpfs: { '/tmp': 'rw,nosuid,nodev,size=64m,mode=1777' },
       CapDrop: ['ALL'],
@@ -81,7 +90,11 @@ function containerOf(spec, around) {
       Dns: [NO_DNS],
       ...(hasIpv6 && { Sysctls: NO_IPV6 }),
       Privileged: false,
-      Binds: [`${volume}:${DATA}:rw`, `${secrets}:${SECRETS}:ro`],
+      Binds: [
+        `${volume}:${DATA}:rw`,
+        `${secrets}:${SECRETS}:ro`,
+        ...(output ? [`${output.file}:${OUTPUT}:rw`] : [])
+      ],
       ...(keepsUser && { UsernsMode: 'keep-id' }),
       LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '2' } },
       // Whether it runs is for the keeper to say.
@@ -90,6 +103,7 @@ function containerOf(spec, around) {
     },
     NetworkingConfig: { EndpointsConfig: { [network]: { IPAMConfig: { IPv4Address: address } } } }
   };
+  const body = output ? withOutputFile(plain, output.image) : plain;
   const hash = crypto.createHash('sha256').update(JSON.stringify(body)).digest('hex');
   return { ...body, Labels: { ...labels, [MADE_WITH]: hash } };
 }

@@ -11,11 +11,14 @@ const { secretsOf } = require('../life/secrets');
 const { blockDeviceOf, canLimitWrites } = require('./block-device');
 const { containerOf, MADE_WITH, USER } = require('./container');
 const { removeContainers, startContainer } = require('./container-offline');
+const { SHELL } = require('./container-output');
 const { endOf, lastLines } = require('./driver');
 const { EngineClient, Refusal } = require('./engine-client');
 const { unlimitedOf, warningOf } = require('./engine-limits');
 const { textOfFrames } = require('./frames');
+const { Images } = require('./images');
 const { addressIn, networkOf, places, rangeOf, STANDARD_RANGE } = require('./networks');
+const { Output, OutputWatch } = require('./output');
 
 /** @typedef {import('./driver').Driver} Driver */
 /** @typedef {import('../file/schema').Spec} Spec */
@@ -25,7 +28,6 @@ const STOP_SLACK_MS = 30_000;
 /** Tries to find a subnet that nothing else on this machine uses. */
 const MAX_PLACES = 64;
 const HAS_IPV6 = fs.existsSync('/proc/sys/net/ipv6');
-const IMAGE_OF_TAG = /^[\w][\w.:/-]{0,400}$/;
 /** @type {Record<string, import('./driver').Observed['state']>} */
 const STATES = {
   created: 'created',
@@ -52,6 +54,10 @@ class DockerDriver {
   #asking = null;
   /** Warnings of containers that this process made, by tenant. @type {Map<string, string>} */
   #warnings = new Map();
+  #images;
+  /** Images without a shell: the engine reads the output of their tenants. @type {Set<string>} */
+  #shellless = new Set();
+  #outputs = new OutputWatch();
 
   /**
    * @param {Pick<import('../base/home').Home, 'volumes' | 'state'>} home
@@ -68,6 +74,7 @@ class DockerDriver {
     this.name = name;
     this.#home = home;
     this.#client = new EngineClient(socket);
+    this.#images = new Images(this.#client);
     this.#range = parsed;
     // Several keepers may use one engine.
     this.#prefix = `seganet-${crypto.createHash('sha256').update(home.state).digest('hex').slice(0, 8)}`;
@@ -90,10 +97,13 @@ class DockerDriver {
   }
 
   /** @param {Spec} spec */
-  weakness({ name }) {
+  weakness({ name, image }) {
     if (this.#unlimited) return `${this.name} does not limit its ${this.#unlimited}`;
     const warning = this.#warnings.get(name);
-    return warning ? `${this.name} warns: ${warning}` : '';
+    if (warning) return `${this.name} warns: ${warning}`;
+    return this.#shellless.has(image)
+      ? `${this.name} does not limit the processor for its output, because its image has no ${SHELL}`
+      : '';
   }
 
   /** @param {Spec} spec */
@@ -101,19 +111,40 @@ class DockerDriver {
     const name = this.#container(spec);
     const volume = this.#makeFolders(spec);
     const place = await this.#network(spec);
-    const body = containerOf(spec, {
+    const around = {
       network: this.#container(spec),
       address: place,
       volume,
       secrets: this.#secrets(spec),
       ...(await this.#surroundings(volume)),
       labels: this.#labels(spec)
-    });
+    };
+    const plain = containerOf(spec, { ...around, output: null });
     const known = await this.#client.find('GET', `/containers/${name}/json`);
-    if (known && known.Config?.Labels?.[MADE_WITH] === body.Labels[MADE_WITH]) return;
+    const madeWith = known?.Config?.Labels?.[MADE_WITH];
+    if (madeWith === plain.Labels[MADE_WITH]) this.#shellless.add(spec.image);
+    const body = this.#shellless.has(spec.image)
+      ? plain
+      : containerOf(spec, {
+          ...around,
+          output: { file: await this.#makeOutput(spec), image: await this.#images.configOf(spec.image) }
+        });
+    if (known && madeWith === body.Labels[MADE_WITH]) return;
     if (known) await this.#client.find('DELETE', `/containers/${name}?force=true&v=true`);
+    await this.#make(spec, body);
+    if (body === plain || (await this.#images.hasShell(name))) return;
+    await this.#client.find('DELETE', `/containers/${name}?force=true&v=true`);
+    this.#shellless.add(spec.image);
+    this.#outputOf(spec).remove();
+    await this.#make(spec, plain);
+  }
+
+  /** @param {Spec} spec @param {any} body of the request for its container */
+  async #make(spec, body) {
     try {
-      const made = await this.#client.ask('POST', `/containers/create?name=${name}`, { body });
+      const made = await this.#client.ask('POST', `/containers/create?name=${this.#container(spec)}`, {
+        body
+      });
       this.#warnings.set(spec.name, warningOf(made?.Warnings));
     } catch (error) {
       if (!(error instanceof Refusal) || error.status !== 404) throw error;
@@ -124,6 +155,7 @@ class DockerDriver {
   /** @param {Spec} spec */
   async start(spec) {
     await this.#client.ask('POST', `/containers/${this.#container(spec)}/start`);
+    this.#outputs.add(spec.name, this.#outputOf(spec));
   }
 
   /** @param {Spec} spec @param {number} graceMs */
@@ -136,6 +168,7 @@ class DockerDriver {
     const seconds = Math.ceil(graceMs / 1000);
     const limitMs = seconds * 1000 + STOP_SLACK_MS;
     await this.#client.find('POST', `/containers/${name}/stop?t=${seconds}`, { limitMs });
+    this.#outputs.delete(spec.name);
   }
 
   /**
@@ -151,6 +184,8 @@ class DockerDriver {
       volume: folder,
       secrets: this.#secrets(spec),
       ...(await this.#surroundings(folder)),
+      // It runs for a minute at most.
+      output: null,
       labels: this.#labels(spec)
     });
     const output = (/** @type {string} */ name) => this.#output(name, 1);
@@ -186,6 +221,8 @@ class DockerDriver {
     const found = await this.#client.find('GET', `/containers/${this.#container(spec)}/json`);
     if (!found) return { state: 'absent', reason: '' };
     const state = STATES[found.State.Status] ?? 'stopped';
+    // An earlier keeper may have started it.
+    if (state === 'running') this.#outputs.add(spec.name, this.#outputOf(spec));
     return { state, reason: state === 'stopped' ? reasonOf(found.State, spec) : '' };
   }
 
@@ -230,8 +267,9 @@ class DockerDriver {
   }
 
   /** @param {Spec} spec @param {number} lines */
-  logs(spec, lines) {
-    return this.#output(this.#container(spec), lines);
+  async logs(spec, lines) {
+    // The engine has the output of a container of an earlier version, of an image without a shell, and of the shell.
+    return (await this.#outputOf(spec).last(lines)) || (await this.#output(this.#container(spec), lines));
   }
 
   /** @param {string} name of a container @param {number} lines @returns {Promise<string>} */
@@ -246,25 +284,16 @@ class DockerDriver {
     const name = this.#container(spec);
     await this.#client.find('DELETE', `/containers/${name}?force=true&v=true`);
     await this.#client.find('DELETE', `/networks/${name}`);
+    this.#outputs.delete(spec.name);
     fs.rmSync(this.#state(spec), { recursive: true, force: true });
     if (hasData) fs.rmSync(this.#volume(spec), { recursive: true, force: true });
   }
 
   /** @param {string} image @returns {Promise<string>} */
-  digestOf = async (image) => {
-    if (image.includes('@') || /^sha256:/.test(image)) return image;
-    if (!IMAGE_OF_TAG.test(image)) throw new Error(`'${image.slice(0, 64)}' is no name of an image.`);
-    const found = await this.#client.find('GET', `/images/${image}/json`);
-    if (!found) throw new Error(`The engine has no image ${image}. Pull it first.`);
-    const id = /^sha256:/.test(found.Id) ? found.Id : `sha256:${found.Id}`;
-    // An image that was not pulled has no digest of a registry.
-    const digests = (found.RepoDigests ?? []).filter(
-      (/** @type {string} */ each) => !each.startsWith('localhost/')
-    );
-    return digests[0] ?? id;
-  };
+  digestOf = (image) => this.#images.digestOf(image);
 
   close() {
+    this.#outputs.close();
     this.#client.close();
   }
 
@@ -312,17 +341,19 @@ class DockerDriver {
 
   /**
    * @param {string} volume that exists
-   * @returns {Promise<Pick<import('./container').Around, 'user' | 'hasIpv6' | 'keepsUser' | 'isRootless' | 'disk'>>}
+   * @returns {Promise<Pick<import('./container').Around, 'user' | 'hasIpv6' | 'keepsUser' | 'isRootless' | 'disks'>>}
    */
   async #surroundings(volume) {
     const isRootless = await this.#isRootless();
+    // A user's own control groups rarely have the one for disks, and an engine refuses a limit without it.
+    const isLimited = !isRootless && canLimitWrites();
+    const disks = isLimited ? [volume, this.#home.state].map((folder) => blockDeviceOf(folder)) : [];
     return {
       user: await this.#user(),
       hasIpv6: HAS_IPV6,
       keepsUser: this.#keepsUser,
       isRootless,
-      // A user's own control groups rarely have the one for disks, and an engine refuses a limit without it.
-      disk: !isRootless && canLimitWrites() ? blockDeviceOf(volume) : ''
+      disks: [...new Set(disks.filter(Boolean))]
     };
   }
 
@@ -331,6 +362,18 @@ class DockerDriver {
     const { folder, file } = secretsOf(this.#state(spec));
     if (process.getuid?.() === 0) for (const each of [folder, file]) fs.chownSync(each, USER, USER);
     return folder;
+  }
+
+  /** @param {Spec} spec */
+  #outputOf(spec) {
+    return new Output(this.#state(spec));
+  }
+
+  /** @param {Spec} spec @returns {Promise<string>} file that it prints to */
+  async #makeOutput(spec) {
+    const output = this.#outputOf(spec);
+    await output.turn();
+    return output.make(process.getuid?.() === 0 ? USER : undefined);
   }
 
   /** @param {Spec} spec @returns {string} folder of its data */

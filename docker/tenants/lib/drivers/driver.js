@@ -54,7 +54,7 @@ function endOf(code, signal) {
   return signal ? `ended by the signal ${signal}` : `ended with code ${code}`;
 }
 
-/** @param {string} text of a tenant @param {number} lines @returns {string} the last lines, which a terminal can print */
+/** @param {string} text @param {number} lines @returns {string} the last ones, which a terminal can print */
 const lastLines = (text, lines) => plainText(text.split('\n').filter(Boolean).slice(-lines).join('\n'));
 
 module.exports = { MAX_LINES, endOf, lastLines };
