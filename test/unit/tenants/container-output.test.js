@@ -46,8 +46,9 @@ describe.each(['sh', 'bash', 'busybox'])('process 1 of a container, with %s', (s
   });
 
   shellTest('closes the pipes of the engine before the command ends', async () => {
-    const { child } = start(['sleep', '60']);
+    const { child } = start(['sh', '-c', 'echo up; exec sleep 60']);
     await Promise.all([once(child.stdout, 'close'), once(child.stderr, 'close')]);
+    await untilPrinted('up');
     child.kill();
     expect(await once(child, 'exit')).toEqual([143, null]);
   });

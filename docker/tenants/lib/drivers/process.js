@@ -108,9 +108,9 @@ class ProcessDriver {
     await this.#refuseStranger(spec, host);
     const [program, ...args] = this.#command(spec);
     const output = new Output(this.#state(name));
-    await output.turn();
     const fd = output.open();
     try {
+      await output.turn();
       const child = spawn(program, args, {
         cwd: this.volume(name),
         env: this.#environment(spec, host, this.volume(name)),
