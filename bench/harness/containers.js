@@ -83,7 +83,8 @@ function askEngine(socket, method, address, body) {
 /**
  * Starts an engine, and waits until it answers.
  * @param {Engine} engine @param {string} folder with a short path
- * @returns {Promise<{ socket: string, stop: () => Promise<void>, restart: (signal?: NodeJS.Signals) => Promise<void> }>}
+ * @returns {Promise<{ socket: string, stop: () => Promise<void>,
+ *   restart: (signal?: NodeJS.Signals) => Promise<void> }>}
  */
 async function runEngine(engine, folder) {
   const socket = path.join(folder, 'engine.sock');

@@ -72,7 +72,7 @@ async function phases(running, star, seconds) {
     WARM_UP_S
   );
   const rate = streams.map(({ mbits }) => mbits);
-  const { sent: _, ...pacedTcp } = await underLoad(
+  const pacedTcp = await underLoad(
     running,
     star,
     seconds,

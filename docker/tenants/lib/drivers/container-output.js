@@ -11,7 +11,7 @@ const SHELL = '/bin/sh';
  * Process 1 of the container. It replaces the engine's pipe before it starts the command, so no program of the tenant
  * can open that, also not as /proc/1/fd/1. The engine's own init process would keep it. As an init process does, the
  * shell passes signals on, which process 1 of a container otherwise ignores, collects processes without a parent, and
- * ends with the tenant's code. (A signal while the shell forks may be lost; the keeper kills the tenant after its grace.)
+ * ends with the tenant's code. A signal while the shell forks may be lost; the keeper kills the tenant after its grace.
  * The command does not get the variables that a shell makes. Arguments: the file, and the command.
  */
 const SCRIPT = `child= sent=
