@@ -21,12 +21,15 @@ class DirectSession {
   // the connection at the moment, or something remains to be done. Never waits.
   virtual bool Send() = 0;
 
-  // How late acknowledgments are read that nothing waits for.
-  static constexpr int64_t kLateMs = 20;
+  // After kLate: returns when Receive must be called, CLOCK_MONOTONIC; kAtOnce = whenever there is
+  // something to read. The attending worker asks at the end of each of its turns, because what it
+  // sends changes this.
+  virtual int64_t read_at_us() const = 0;
+  static constexpr int64_t kAtOnce = 0;
 
   enum class Received : uint8_t {
     kAll,   // call again when there is more
-    kLate,  // call again in kLateMs, or when the connection ends
+    kLate,  // call again at read_at_us(), or when the connection ends
     kBusy,  // nothing was read: the session's thread uses the connection. Call again soon
     kOver,  // the attendance has ended, and the session's thread reads again
   };

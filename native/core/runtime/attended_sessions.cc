@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "core/base/clock.h"
 #include "core/loop/poll_handle.h"
 
 namespace seganet {
@@ -27,11 +29,15 @@ struct AttendedSessions::Attended {
   int fd;
   uv_poll_t poll;
   uv_timer_t pause;
-  bool is_late = false;  // it is read when `pause` ends
+  bool is_late = false;    // it is read when `pause` ends
+  int64_t read_at_us = 0;  // is_late: when that is
+  int watched = 0;         // events
   int open_handles = 2;
 
   // Waits for `events`. Returns false if the kernel cannot watch the connection.
   bool Watch(int events) {
+    if (events == watched) return true;
+    watched = events;
     return StartPoll(&poll, events, [](uv_poll_t* handle, int status, int) {
              auto* attended = static_cast<Attended*>(handle->data);
              // libuv watches no longer after an error, which the session's thread finds, too.
@@ -61,21 +67,24 @@ void AttendedSessions::Add(Offer* offer) {
 }
 
 void AttendedSessions::Read(Attended* attended) {
-  if (std::exchange(attended->is_late, false)) {
-    uv_timer_stop(&attended->pause);
-    if (!attended->Watch(UV_READABLE)) return Abandon(attended);
-  }
+  if (std::exchange(attended->is_late, false)) uv_timer_stop(&attended->pause);
   switch (attended->session->Receive(attended->attendance)) {
     case DirectSession::Received::kAll:
+      if (!attended->Watch(UV_READABLE)) Abandon(attended);
       return;
     case DirectSession::Received::kLate:
-      return ReadLate(attended);
+      // The end of the connection is still noticed at once.
+      if (!attended->Watch(UV_DISCONNECT)) return Abandon(attended);
+      attended->is_late = true;
+      ReadAt(attended, attended->session->read_at_us());
+      return;
     case DirectSession::Received::kOver:
       return Remove(attended);
     case DirectSession::Received::kBusy:
       break;
   }
   // The connection stays ready, so the loop would not rest.
+  attended->watched = 0;
   uv_poll_stop(&attended->poll);
   uv_timer_start(
       &attended->pause,
@@ -86,17 +95,33 @@ void AttendedSessions::Read(Attended* attended) {
       kBusyMs, 0);
 }
 
-// The end of the connection is still noticed at once.
-void AttendedSessions::ReadLate(Attended* attended) {
-  if (!attended->Watch(UV_DISCONNECT)) return Abandon(attended);
-  attended->is_late = true;
+void AttendedSessions::ReadAt(Attended* attended, int64_t at_us) {
+  attended->read_at_us = at_us;
+  const int64_t wait_us = std::max<int64_t>(0, at_us - MonotonicUs());
+  uv_update_time(loop_);
   uv_timer_start(
       &attended->pause,
       [](uv_timer_t* timer) {
         auto* waiting = static_cast<Attended*>(timer->data);
         waiting->owner->Read(waiting);
       },
-      DirectSession::kLateMs, 0);
+      static_cast<uint64_t>(wait_us + 999) / 1000, 0);
+}
+
+void AttendedSessions::EndTurn() {
+  for (auto it = all_.begin(); it != all_.end();) {
+    Attended* const attended = *it++;
+    if (!attended->is_late) continue;
+    const int64_t at_us = attended->session->read_at_us();
+    if (at_us == attended->read_at_us) continue;
+    if (at_us != DirectSession::kAtOnce) {
+      ReadAt(attended, at_us);
+      continue;
+    }
+    attended->is_late = false;
+    uv_timer_stop(&attended->pause);
+    if (!attended->Watch(UV_READABLE)) Abandon(attended);
+  }
 }
 
 void AttendedSessions::Abandon(Attended* attended) {

@@ -35,6 +35,9 @@ class AttendedSessions {
 
   // Attends the session until that is over.
   void Add(Offer* offer);
+  // Follows what this turn of the loop sent (DirectSession::read_at_us). Call it before the loop
+  // waits for events.
+  void EndTurn();
   // Abandons all sessions and closes the handles.
   void Close();
 
@@ -44,7 +47,7 @@ class AttendedSessions {
   struct Attended;
 
   void Read(Attended* attended);
-  void ReadLate(Attended* attended);
+  void ReadAt(Attended* attended, int64_t at_us);
   void Abandon(Attended* attended);
   void Remove(Attended* attended);
 

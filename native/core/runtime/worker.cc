@@ -84,6 +84,7 @@ void Worker::OnStart() {
     while (std::exchange(self->receipts_due_, false)) self->ServeReceipts();
     // Answers and requests that reads of this turn forwarded leave together.
     self->FlushDesk();
+    self->attended_.EndTurn();
     self->Moderate();
     self->ArmTimer();
     self->sweep_timer_.EndTurn();

@@ -27,8 +27,7 @@ void DirectLine::Share() {
   if (express_ == nullptr) return;
   looked_at_ = express_->numbers().records;
   // Only the session's loop waits until the kernel accepts bytes.
-  const bool wanted = MayTry() && !is_barred_ && connection_->unsent() == 0 &&
-                      (!is_late_ || express_->is_patient());
+  const bool wanted = MayTry() && !is_barred_ && connection_->unsent() == 0 && MayKeepPace();
   if (wanted == is_attended() || (wanted && !connection_->may_leave_reading())) return;
   if (!wanted) {
     EndAttendance();
@@ -48,7 +47,7 @@ void DirectLine::Share() {
 
 void DirectLine::EndAttendance() {
   attendance_ = 0;
-  SetLate(false);
+  SetPace(Pace::kAtOnce, kAtOnce);
   connection_->ReturnReading();
 }
 
@@ -64,14 +63,17 @@ DirectSession::Received DirectLine::Receive(uint64_t attendance) {
   const std::unique_lock<TurnLock> lock(turn_, std::try_to_lock);
   if (!lock) return Received::kBusy;
   if (attendance != attendance_) return Received::kOver;
+  attendant_ = std::this_thread::get_id();
+  const int64_t now_us = MonotonicUs();
+  // Otherwise the connection has ended, or another worker has read meanwhile.
+  const bool is_over = pace_ == Pace::kBrief && now_us + kEarlyUs >= read_at_us();
+  if (is_over) brief_.End(/*is_over=*/true, now_us);
   if (!Read()) return Received::kOver;
   // Before packets are sent, whose round trip may be measured.
-  SetLate(false);
-  if (!SendReady() || express_->numbers().records - looked_at_ >= kRecordsPerLook) {
-    express_->Ring();
-  }
-  SetLate(may_read_late_ && late_.MayRest(*express_, MonotonicUs()));
-  return is_late_ ? Received::kLate : Received::kAll;
+  SetPace(Pace::kAtOnce, kAtOnce);
+  if (!SendReady() || IsLookDue()) express_->Ring();
+  ChoosePace(/*may_pause=*/!is_over);
+  return is_late() ? Received::kLate : Received::kAll;
 }
 
 // Returns false if that ended the attendance. REQUIRES: a worker attends the session.
@@ -81,7 +83,7 @@ bool DirectLine::Read() {
     is_handled &= receiver_->OnBytesAside(bytes);
   });
   if (goes_on && is_handled) {
-    if (is_late_) express_->SetLate(true);
+    if (is_late()) express_->SetLate(true);
     return true;
   }
   EndAttendance();
@@ -89,20 +91,70 @@ bool DirectLine::Read() {
   return false;
 }
 
-void DirectLine::SetLate(bool is_late) {
-  if (is_late == is_late_) return;
-  is_late_ = is_late;
-  express_->SetLate(is_late);
+void DirectLine::SetPace(Pace pace, int64_t read_at_us) {
+  const bool was_late = is_late();
+  pace_ = pace;
+  read_at_us_.store(read_at_us, std::memory_order_relaxed);
+  if (is_late() != was_late) express_->SetLate(is_late());
 }
 
-// Sees to it that what was sent is not acknowledged late if something waits for that. Returns false
-// if the session's thread must be woken: the attending worker does not look before its time is
-// over.
-bool DirectLine::KeepLate() {
-  if (!is_late_ || express_->is_patient()) return true;
+// `may_pause`: packets are probably sent soon.
+void DirectLine::ChoosePace(bool may_pause) {
+  if (!may_read_late_) return;
+  const int64_t now_us = MonotonicUs();
+  if (late_.MayRest(*express_, now_us)) {
+    SetPace(Pace::kLate, now_us + LateReading::kLateUs);
+  } else if (may_pause && brief_.May(now_us) && late_.MayPause(*express_, now_us)) {
+    Pause(now_us);
+  }
+}
+
+void DirectLine::Pause(int64_t now_us) {
+  SetPace(Pace::kBrief, now_us + BriefReading::kBriefUs);
+  brief_.Begin(now_us);
+  returned_ = express_->numbers().returned;
+}
+
+// True if reading at the current pace delays nothing longer than it may.
+bool DirectLine::MayKeepPace() const {
+  if (pace_ == Pace::kAtOnce) return true;
+  return pace_ == Pace::kLate ? express_->is_patient()
+                              : express_->is_roomy() && !express_->is_prompt();
+}
+
+// Sees to it that what was sent is acknowledged in time. Returns false if the session's thread must
+// be woken: an attending worker that is not the caller does not look before its time is over.
+bool DirectLine::KeepPace() {
+  if (pace_ == Pace::kBrief) return EndPause();
+  if (MayKeepPace()) return true;
   // Room usually comes from what has arrived already.
   if (!Read()) return false;
-  if (express_->is_patient()) return true;
+  return MayKeepPace() || ReadAtOnce();
+}
+
+// A packet may have been sent: reads what arrived since the previous one.
+bool DirectLine::EndPause() {
+  const int64_t now_us = MonotonicUs();
+  brief_.End(/*is_over=*/false, now_us);
+  brief_.Return(express_->numbers().returned - returned_, now_us);
+  if (!Read()) return false;
+  if (brief_.May(now_us) && late_.MayPause(*express_, now_us)) {
+    Pause(now_us);
+    return !IsLookDue();
+  }
+  if (attendant_ == std::this_thread::get_id() || !MayKeepPace()) return ReadAtOnce();
+  // The attending worker reads when the time of this pause is over.
+  brief_.Begin(now_us);
+  returned_ = express_->numbers().returned;
+  return true;
+}
+
+// Ends late reading.
+bool DirectLine::ReadAtOnce() {
+  if (attendant_ == std::this_thread::get_id()) {
+    SetPace(Pace::kAtOnce, kAtOnce);
+    return true;
+  }
   EndAttendance();
   return false;
 }
@@ -112,7 +164,7 @@ bool DirectLine::Send() {
   if (!lock || express_ == nullptr) return false;
   express_->WithdrawDemand();
   const bool is_done = SendReady();
-  return KeepLate() && is_done;
+  return KeepPace() && is_done;
 }
 
 bool DirectLine::SendReady() {

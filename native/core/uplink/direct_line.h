@@ -8,9 +8,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "core/queue/direct_session.h"
+#include "core/uplink/brief_reading.h"
 #include "core/uplink/connection.h"
 #include "core/uplink/express.h"
 #include "core/uplink/late_reading.h"
@@ -31,8 +33,10 @@ namespace seganet {
 // for what that must do, and at times so that it notices a higher rate.
 //
 // Each acknowledgment would wake the worker. Those that nothing waits for are read every 20 ms
-// (LateReading): Receive then returns kLate. A sender that changes this reads at once, or ends the
-// attendance, so that the session's thread reads.
+// (LateReading). Those that devices wait for are read when the next packet is sent, 4 ms after the
+// previous read at most, while that pays (BriefReading). In both cases Receive returns kLate. If a
+// sender changes this, the attending worker reads at once: it sees that at the end of its turn if
+// it is the sender. Otherwise the attendance ends, so that the session's thread reads.
 //
 // Thread safety: MayTry and Send from any thread, everything else from the session's thread.
 class DirectLine : public DirectSession, public std::enable_shared_from_this<DirectLine> {
@@ -56,6 +60,7 @@ class DirectLine : public DirectSession, public std::enable_shared_from_this<Dir
   void Open(Express* express, Connection* connection, Receiver* receiver, bool may_read_late) {
     may_read_late_ = may_read_late;
     late_ = {};
+    brief_ = {};
     express_ = express;
     connection_ = connection;
     receiver_ = receiver;
@@ -70,7 +75,7 @@ class DirectLine : public DirectSession, public std::enable_shared_from_this<Dir
   // True if a worker attends the session. REQUIRES: the caller has the turn.
   bool is_attended() const { return attendance_ != 0; }
   // True if acknowledgments are read late at the moment. REQUIRES: the caller has the turn.
-  bool is_late() const { return is_late_; }
+  bool is_late() const { return pace_ != Pace::kAtOnce; }
 
   // True: workers may try. REQUIRES: the rate is low; otherwise turns of the session's thread,
   // which send many batches each, cost less.
@@ -83,18 +88,35 @@ class DirectLine : public DirectSession, public std::enable_shared_from_this<Dir
   bool MayTry() const override { return is_calm_.load(std::memory_order_relaxed); }
   bool Send() override;
   Received Receive(uint64_t attendance) override;
+  int64_t read_at_us() const override { return read_at_us_.load(std::memory_order_relaxed); }
   void Abandon(uint64_t attendance) override;
 
  private:
   // An attending worker wakes the session's thread after this many records.
   static constexpr uint64_t kRecordsPerLook = 250;
 
+  // A timer of libuv may be early by less than this.
+  static constexpr int64_t kEarlyUs = 1'000;
+
+  // When the attending worker reads.
+  enum class Pace : uint8_t {
+    kAtOnce,
+    kBrief,  // with the next packet (BriefReading)
+    kLate,   // LateReading
+  };
+
   // The caller has the turn.
   bool SendReady();
   void EndAttendance();
   bool Read();
-  void SetLate(bool is_late);
-  bool KeepLate();
+  void SetPace(Pace pace, int64_t read_at_us);
+  void ChoosePace(bool may_pause);
+  void Pause(int64_t now_us);
+  bool MayKeepPace() const;
+  bool KeepPace();
+  bool EndPause();
+  bool ReadAtOnce();
+  bool IsLookDue() const { return express_->numbers().records - looked_at_ >= kRecordsPerLook; }
 
   TurnLock turn_;
   std::atomic<bool> is_calm_{false};
@@ -105,8 +127,12 @@ class DirectLine : public DirectSession, public std::enable_shared_from_this<Dir
   uint64_t attendance_ = 0;   // 0 = the session's thread reads
   uint64_t attendances_ = 0;  // number of the latest one
   bool may_read_late_ = false;
-  bool is_late_ = false;  // the attending worker waits for kLateMs
+  Pace pace_ = Pace::kAtOnce;
+  std::atomic<int64_t> read_at_us_{kAtOnce};
+  std::thread::id attendant_;  // read last
   LateReading late_;
+  BriefReading brief_;
+  uint64_t returned_ = 0;   // of express_ when the pause began
   bool is_barred_ = false;  // no worker can attend the session
   uint64_t looked_at_ = 0;  // records of express_ in the latest turn of the session's thread
   LeaveReason reason_ = LeaveReason::kNone;

@@ -29,7 +29,6 @@ struct Express::Attempt {
   LeaveReason reason = LeaveReason::kNone;
   bool has_no_room = false;  // for the class of the best batch
   bool was_long = false;     // the packet was encoded or compressed
-  bool is_awaited = false;   // somebody waits for the batch's acknowledgment
 };
 
 Express::Express(std::shared_ptr<Lanes> lanes, Outlet* outlet, ExpressOptions options)
@@ -93,7 +92,6 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
       return false;
     }
     stage = StageOf(batch.stage);
-    attempt->is_awaited = !batch.receipts.empty() || batch.ticket != 0;
     if (!stage || stage->format == Format::kSparkplug) {
       attempt->reason = LeaveReason::kStage;
     } else if (batch.kind == BatchKind::kRecords) {
@@ -109,7 +107,7 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
       attempt->reason = Prepare(batch, *stage, &size);
     }
     if (attempt->reason != LeaveReason::kNone) return false;
-    Send(batch, attempt->is_awaited, size, now_us, out);
+    Send(batch, size, now_us, out);
     return true;
   };
   if (!lanes_->Take(outlet_, now_us, write, /*backlog=*/false, of)) return false;
@@ -118,7 +116,7 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
   attempt->was_long = true;
   attempt->reason = Prepare(*copy, *stage, &size);
   if (attempt->reason == LeaveReason::kNone) {
-    Send(*copy, attempt->is_awaited, size, now_us, out);
+    Send(*copy, size, now_us, out);
     return true;
   }
   unsent_batch_ = copy->id;
@@ -134,24 +132,37 @@ LeaveReason Express::Prepare(const Batch& batch, const UplinkStage& stage, size_
 }
 
 // Appends the prepared packet. REQUIRES: the window has room.
-void Express::Send(const Batch& batch, bool is_awaited, size_t size, int64_t now_us,
-                   std::string* out) {
+void Express::Send(const Batch& batch, size_t size, int64_t now_us, std::string* out) {
   Flight flight;
   flight.batch = batch.id;
   flight.sent_us = now_us;
   flight.bytes = static_cast<uint32_t>(size);
   flight.is_urgent = batch.record_class == kCritical;
-  flight.is_awaited = is_awaited;
+  CountAwaited(batch, now_us, &flight);
   const uint16_t id = window_->Open(flight);
   if (sample_id_ == 0 && !is_late_) sample_id_ = id;
-  if (is_awaited) {
-    ++awaited_;
-    awaited_us_ = now_us;
-  }
   open_bytes_ += size;
   writer_.Write(id, batch.redelivery, out);
   ++(batch.redelivery ? numbers_.redelivered : numbers_.published);
   numbers_.records += batch.record_count;
+}
+
+// Notes whoever waits for the acknowledgment of the batch.
+void Express::CountAwaited(const Batch& batch, int64_t now_us, Flight* flight) {
+  flight->is_awaited = !batch.receipts.empty() || batch.ticket != 0;
+  if (!flight->is_awaited) return;
+  ++awaited_;
+  awaited_us_ = now_us;
+  flight->is_prompt = flight->is_urgent || batch.ticket != 0;
+  if (flight->is_prompt) ++prompt_;
+  if (batch.receipts.empty()) return;
+  // At a low rate, most batches have one record.
+  const Receipt& receipt = batch.receipts.back();
+  flight->waiter = uint64_t{receipt.life} << 32 | receipt.agent;
+  const Answered& answered = answered_[receipt.agent % answered_.size()];
+  if (answered.waiter == flight->waiter && now_us - answered.at_us < BriefReading::kBriefUs) {
+    ++numbers_.returned;
+  }
 }
 
 // No live batch is ready: raises the demand, and checks for backlog.
@@ -173,9 +184,9 @@ LeaveReason Express::Blocked(int64_t now_us) {
   return now_us - blocked_since_us_ > kSlowUs ? LeaveReason::kSlow : LeaveReason::kNone;
 }
 
-bool Express::is_patient() const {
-  return awaited_ == 0 && sample_id_ == 0 && !is_blocked() && !is_full_ &&
-         open_bytes_ <= kPatientBytes && window_->Room(false) >= window_->open();
+bool Express::is_roomy() const {
+  return sample_id_ == 0 && !is_blocked() && !is_full_ && open_bytes_ <= kPatientBytes &&
+         window_->Room(false) >= window_->open();
 }
 
 // Returns when an acknowledgment probably arrived that is read now.
@@ -204,6 +215,10 @@ LeaveReason Express::Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_u
     }
   }
   if (flight->is_awaited) --awaited_;
+  if (flight->is_prompt) --prompt_;
+  if (flight->waiter != 0) {
+    answered_[static_cast<uint32_t>(flight->waiter) % answered_.size()] = {flight->waiter, now_us};
+  }
   open_bytes_ -= flight->bytes;
   const uint64_t batch = flight->batch;
   const int64_t arrived_us = ArrivedUs(*flight, now_us);

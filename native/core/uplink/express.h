@@ -7,6 +7,7 @@
 #ifndef SEGANET_CORE_UPLINK_EXPRESS_H_
 #define SEGANET_CORE_UPLINK_EXPRESS_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 
 #include "core/base/clock.h"
 #include "core/queue/lanes.h"
+#include "core/uplink/brief_reading.h"
 #include "core/uplink/in_flight_window.h"
 #include "core/uplink/publish_writer.h"
 
@@ -51,6 +53,7 @@ struct ExpressNumbers {
   uint64_t redelivered = 0;    // packets sent again
   uint64_t acknowledged = 0;   // packets
   uint64_t records = 0;        // records taken
+  uint64_t returned = 0;       // packets whose sender had waited for its acknowledgment before
   uint64_t unmatched = 0;      // acknowledged packets that no client subscribes to
   uint32_t largest_taken = 0;  // bytes of the largest acknowledged packet
   double rtt_us = 0;           // smoothed, 0 = unknown
@@ -84,7 +87,11 @@ class Express {
   }
   // True if nothing is delayed when the acknowledgments of the packets in flight are read late: no
   // device or sender waits for one, no round trip is being measured, and there is ample room.
-  bool is_patient() const;
+  bool is_patient() const { return awaited_ == 0 && is_roomy(); }
+  // True if no round trip is being measured and there is ample room.
+  bool is_roomy() const;
+  // True if an acknowledgment of class 1, or one that a message's sender waits for, is in flight.
+  bool is_prompt() const { return prompt_ != 0; }
   // Returns when a packet was last sent that a device or sender waits for, 0 = never.
   int64_t awaited_us() const { return awaited_us_; }
   // Returns when a round trip was last measured, 0 = never.
@@ -128,7 +135,8 @@ class Express {
   struct Attempt;
   bool TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attempt, std::string* out);
   LeaveReason Prepare(const Batch& batch, const UplinkStage& stage, size_t* size);
-  void Send(const Batch& batch, bool is_awaited, size_t size, int64_t now_us, std::string* out);
+  void Send(const Batch& batch, size_t size, int64_t now_us, std::string* out);
+  void CountAwaited(const Batch& batch, int64_t now_us, Flight* flight);
   int64_t ArrivedUs(const Flight& flight, int64_t now_us) const;
   LeaveReason Idle(int64_t now_us);
   LeaveReason Blocked(int64_t now_us);
@@ -143,8 +151,15 @@ class Express {
   uint16_t sample_id_ = 0;  // packet whose round trip is being measured, 0 = none
   bool is_late_ = false;
   int64_t read_us_ = 0;    // with is_late_: when everything that had arrived was read
+  uint32_t prompt_ = 0;    // packets in flight that must be acknowledged at once
   uint32_t awaited_ = 0;   // packets in flight whose acknowledgment is awaited
   size_t open_bytes_ = 0;  // of the packets in flight
+  // The latest acknowledged senders. One that is overwritten is not noticed when it returns.
+  struct Answered {
+    uint64_t waiter = 0;
+    int64_t at_us = 0;
+  };
+  std::array<Answered, 64> answered_{};
   int64_t awaited_us_ = 0;
   int64_t sampled_us_ = 0;
   int64_t blocked_since_us_ = 0;

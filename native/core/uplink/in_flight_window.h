@@ -16,6 +16,8 @@ struct Flight {
   bool is_urgent = false;   // live, and of class 1
   bool is_backlog = false;  // read from the log
   bool is_awaited = false;  // a device or sender waits for its acknowledgment
+  bool is_prompt = false;   // and must not wait longer (Express::is_prompt)
+  uint64_t waiter = 0;      // the device or its like, 0 = nobody or unknown
   bool is_open = false;     // in flight
 };
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "core/queue/direct_session.h"
 #include "core/uplink/express.h"
 
 namespace seganet {
@@ -15,7 +14,7 @@ namespace seganet {
 // Thread safety: none. Times are CLOCK_MONOTONIC, us.
 class LateReading {
  public:
-  static constexpr int64_t kLateUs = DirectSession::kLateMs * 1000;
+  static constexpr int64_t kLateUs = 20'000;
   // With fewer packets in that time, reading late saves nothing.
   static constexpr uint64_t kLeastPackets = 2;
   // After a packet whose acknowledgment is awaited: the next one is probably near, and must not
@@ -26,13 +25,23 @@ class LateReading {
 
   // Call it after each read. Returns true if the next read may come kLateUs later.
   bool MayRest(const Express& express, int64_t now_us) {
-    Count(express.window().sent(), now_us);
     const int64_t awaited_us = express.awaited_us();
-    return is_busy_ && express.is_patient() && now_us - express.sampled_us() < kSampleUs &&
+    return IsWorthIt(express, now_us) && express.is_patient() &&
            (awaited_us == 0 || now_us - awaited_us >= kAwaitedUs);
   }
 
+  // Returns true if the next read may come with the next packet, BriefReading::kBriefUs later at
+  // most, although something may wait for an acknowledgment.
+  bool MayPause(const Express& express, int64_t now_us) {
+    return IsWorthIt(express, now_us) && express.is_roomy() && !express.is_prompt();
+  }
+
  private:
+  // True if there are packets enough, and the round trip is known.
+  bool IsWorthIt(const Express& express, int64_t now_us) {
+    Count(express.window().sent(), now_us);
+    return is_busy_ && now_us - express.sampled_us() < kSampleUs;
+  }
   // Measures the rate of packets.
   void Count(uint64_t sent, int64_t now_us) {
     const int64_t passed_us = now_us - since_us_;

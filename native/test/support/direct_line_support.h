@@ -110,6 +110,13 @@ class Attendant : public LoopThread {
     auto offer = std::make_shared<AttendedSessions::Offer>(std::move(session), attendance, fd);
     return Post([this, offer = std::move(offer)] { sessions_.Add(offer.get()); });
   }
+  // Calls `send` in a turn of the worker.
+  void InTurn(const std::function<void()>& send) {
+    Call([&] {
+      send();
+      sessions_.EndTurn();
+    });
+  }
   size_t sessions() {
     size_t count = 0;
     Call([&] { count = sessions_.size(); });

@@ -93,17 +93,23 @@ class UnreadLineTest : public DirectLineTest {
   void Put(uint64_t receipt = 0) {
     DirectLineTest::Put(kNormal, std::to_string(++put_), 1, receipt);
   }
-  void SendUntilLate() {
-    ASSERT_TRUE(Until([this] {
-      Put();
+  void SendUntilLate(uint64_t receipt = 0) {
+    ASSERT_TRUE(Until([&] {
+      Put(receipt);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      return session_->line().Receive(number_) == DirectSession::Received::kLate;
+      return Receive() == DirectSession::Received::kLate;
     }));
+  }
+  // The worker reads. Other threads than the worker send.
+  DirectSession::Received Receive() {
+    DirectSession::Received received;
+    std::thread([&] { received = session_->line().Receive(number_); }).join();
+    return received;
   }
   // True if everything is acknowledged although the worker does not read in attendance `late`.
   bool IsAllDone(uint64_t late) {
     return Until([&] {
-      if (number_ != late) session_->line().Receive(number_);
+      if (number_ != late) Receive();
       return done_ == put_;
     });
   }

@@ -14,9 +14,9 @@ class LateReadingTest : public test::ExpressTest {
     ExpressTest::SetUp();
     Enter({.window = 16});
   }
-  void PutAwaited() {
-    BatchPtr batch = MakeBatch(kNormal, "x");
-    batch->receipts.push_back({.handle = 1});
+  void PutAwaited(uint32_t agent = 1, uint8_t record_class = kNormal) {
+    BatchPtr batch = MakeBatch(record_class, "x");
+    batch->receipts.push_back({.agent = agent, .life = 1, .handle = 1});
     Put(std::move(batch));
   }
   void AckAll() {
@@ -32,6 +32,7 @@ class LateReadingTest : public test::ExpressTest {
     }
   }
   bool MayRest() { return late_.MayRest(*express_, now_us_); }
+  bool MayPause() { return late_.MayPause(*express_, now_us_); }
   void UntilRest() {
     MayRest();
     SendFor(20);
@@ -84,9 +85,57 @@ TEST_F(LateReadingTest, ReadsAtOnceWhileTheWindowHasLittleRoom) {
   PutMany(kNormal, 8);
   Pump();
   EXPECT_TRUE(MayRest());
+  EXPECT_TRUE(MayPause());
   Put(kNormal);
   Pump();
   EXPECT_FALSE(MayRest());
+  EXPECT_FALSE(MayPause());
+}
+
+TEST_F(LateReadingTest, MayPauseWhileADeviceWaits) {
+  UntilRest();
+  express_->SetLate(true);
+  PutAwaited();
+  Pump();
+  EXPECT_TRUE(MayPause());
+}
+
+TEST_F(LateReadingTest, DoesNotPauseWhileAnUrgentRecordIsInFlight) {
+  UntilRest();
+  express_->SetLate(true);
+  PutAwaited(1, kCritical);
+  Pump();
+  EXPECT_FALSE(MayPause());
+  AckAll();
+  EXPECT_TRUE(MayPause());
+}
+
+TEST_F(LateReadingTest, DoesNotPauseWhileASenderWaitsForItsTicket) {
+  UntilRest();
+  express_->SetLate(true);
+  BatchPtr batch = MakeBatch(kNormal, "x");
+  batch->ticket = 7;
+  Put(std::move(batch));
+  Pump();
+  EXPECT_FALSE(MayPause());
+}
+
+TEST_F(LateReadingTest, CountsDevicesThatSendRightAfterTheirAcknowledgment) {
+  const auto send = [this](uint32_t agent) {
+    PutAwaited(agent);
+    Pump();
+    AckAll();
+  };
+  send(1);
+  send(2);
+  EXPECT_EQ(numbers().returned, 0);
+  now_us_ += BriefReading::kBriefUs - 1;
+  send(1);
+  EXPECT_EQ(numbers().returned, 1);
+  now_us_ += BriefReading::kBriefUs;
+  send(1);
+  send(2);
+  EXPECT_EQ(numbers().returned, 1);
 }
 
 TEST_F(LateReadingTest, ReadsAtOnceWhileManyBytesAreInFlight) {
