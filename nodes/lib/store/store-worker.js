@@ -9,7 +9,7 @@
 const fs = require('node:fs');
 const { parentPort, workerData } = require('node:worker_threads');
 const { compactWhenIdle } = require('../base/compact-heap');
-const { QuietSeconds } = require('../base/timing/quiet-seconds');
+const { QuietTimer } = require('../base/timing/quiet-timer');
 const { DeadLetterDesk } = require('./dead-letter-desk');
 const { fileBytes } = require('./log-folder');
 const { Store } = require('./log-store');
@@ -24,7 +24,6 @@ const options = workerData.options;
  */
 const native = require(options.nativePath);
 
-const STATE_MS = 1000;
 /** Longest time for the last sessions. */
 const SESSIONS_STOP_MS = 1500;
 
@@ -33,7 +32,6 @@ const problems = new Map();
 const writtenBefore = threadWrites();
 /** The last reported condition. */
 let reported = '';
-const quiet = new QuietSeconds();
 
 /** @param {string} code @param {string} reason */
 function problem(code, reason) {
@@ -108,7 +106,6 @@ function activity() {
 }
 
 function everySecond() {
-  if (quiet.next(activity) !== 'work' && !isStopping) return;
   store.tick();
   sessions.tick();
   report();
@@ -119,7 +116,7 @@ function everySecond() {
 
 /** The engine has something for the log. */
 function rung() {
-  quiet.stir();
+  second.stir();
   store.ring();
 }
 
@@ -160,7 +157,7 @@ async function stop(timeoutMs) {
   isStopping = true;
   await sessions.stop(Math.min(timeoutMs, SESSIONS_STOP_MS));
   store.stop(timeoutMs, (inTime) => {
-    clearInterval(second);
+    second.close();
     everySecond();
     port.postMessage({ type: 'stopped', inTime });
     port.close();
@@ -174,7 +171,7 @@ port.on('message', (message) => {
   else if (message.type === 'stop' && !isStopping) void stop(message.timeoutMs);
 });
 
-const second = setInterval(everySecond, STATE_MS);
+const second = new QuietTimer(activity, everySecond);
 
 compactWhenIdle();
 report();

@@ -8,7 +8,7 @@
 
 const { parentPort, workerData } = require('node:worker_threads');
 const { compactWhenIdle } = require('../base/compact-heap');
-const { QuietSeconds } = require('../base/timing/quiet-seconds');
+const { QuietTimer } = require('../base/timing/quiet-timer');
 const { isIdle } = require('./sending/batch-ages');
 const { CommandSession } = require('./commands/command-session');
 const { Compression } = require('./compression');
@@ -46,7 +46,6 @@ let stopBy = 0;
 let poll;
 /** Checks the health four times a second. @type {NodeJS.Timeout | undefined} */
 let health;
-const quiet = new QuietSeconds();
 /** The last reported state without changes is repeated only now and then. */
 const reportsApart = options.stateMs !== SECOND_MS;
 
@@ -153,7 +152,6 @@ function stopPolling() {
 }
 
 function everySecond() {
-  if (quiet.next(activity) !== 'work') return;
   for (const group of groups) group.everySecond();
   compression.everySecond();
   for (const each of problems.take()) port.postMessage({ type: 'problem', ...each });
@@ -222,6 +220,7 @@ function setStages(table) {
 async function finish() {
   const inTime = groups.every(({ isDone }) => isDone);
   turns.stop();
+  second.close();
   for (const timer of [...timers, health]) clearInterval(timer);
   stopPolling();
   await Promise.all([...groups, ...(commands ? [commands] : [])].map((each) => each.stop()));
@@ -247,10 +246,9 @@ port.on('message', (message) => {
   }
 });
 
+const second = new QuietTimer(activity, everySecond);
 const timers = [
-  setInterval(everySecond, SECOND_MS),
   setInterval(renewFiles, FILES_MS),
-  // Registered after everySecond(), which updates the numbers once a second.
   ...(reportsApart ? [setInterval(report, options.stateMs)] : [])
 ];
 

@@ -39,6 +39,13 @@ class QuietSeconds {
     return second > 0 && second % WORK_S === 0 ? 'work' : 'look';
   }
 
+  /** @returns {number} seconds with nothing that follow; they count as past */
+  skip() {
+    const rest = (LOOK_S - (this.#still % LOOK_S)) % LOOK_S;
+    this.#still += rest;
+    return rest;
+  }
+
   /** Something happened: the next seconds have their work. */
   stir() {
     this.#unchanged = 0;

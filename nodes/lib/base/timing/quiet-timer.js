@@ -1,0 +1,59 @@
+'use strict';
+
+const { QuietSeconds } = require('./quiet-seconds');
+
+const SECOND_MS = 1000;
+
+/**
+ * Work of a thread once a second, and less often while nothing changes. The thread does not wake up in seconds without
+ * work.
+ */
+class QuietTimer {
+  #quiet = new QuietSeconds();
+  #look;
+  #work;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+  #isLong = false;
+
+  /**
+   * @param {() => unknown} look see QuietSeconds
+   * @param {() => void} work
+   */
+  constructor(look, work) {
+    this.#look = look;
+    this.#work = work;
+    this.#wait(1);
+  }
+
+  /** Something happened: the next seconds have their work. */
+  stir() {
+    this.#quiet.stir();
+    if (!this.#isLong) return;
+    clearTimeout(this.#timer);
+    this.#wait(1);
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** @param {number} seconds */
+  #wait(seconds) {
+    this.#isLong = seconds > 1;
+    this.#timer = setTimeout(() => this.#tick(), seconds * SECOND_MS);
+  }
+
+  #tick() {
+    const timer = this.#timer;
+    try {
+      if (this.#quiet.next(this.#look) === 'work') this.#work();
+    } finally {
+      // Unless the work closed it, or stirred.
+      if (this.#timer === timer) this.#wait(1 + this.#quiet.skip());
+    }
+  }
+}
+
+exports.QuietTimer = QuietTimer;
