@@ -93,6 +93,41 @@ func TestOwners(t *testing.T) {
 	}
 }
 
+func TestMoreNamesThanAreAskedAtOnceWait(t *testing.T) {
+	tb := NewTable(domain)
+	var most, now atomic.Int32
+	begin := make(chan struct{})
+	tb.Ask = func(_ context.Context, name string) ([]Record, error) {
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		defer now.Add(-1)
+		<-begin
+		return []Record{{name, []netip.Addr{hub4}}}, nil
+	}
+	var done sync.WaitGroup
+	for i := range MaxAsking + 20 {
+		done.Go(func() {
+			if got, err := tb.Resolve(t.Context(), fmt.Sprintf("d%d.hub", i)); err != nil || !slices.Equal(got, []netip.Addr{hub4}) {
+				t.Errorf("device %d: %v %v", i, got, err)
+			}
+		})
+	}
+	for now.Load() < MaxAsking {
+		time.Sleep(time.Millisecond)
+	}
+	stuck, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := tb.Resolve(stuck, "late.hub"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a question without room ended with %v", err)
+	}
+	close(begin)
+	done.Wait()
+	if most.Load() > MaxAsking {
+		t.Errorf("%d names were asked at once", most.Load())
+	}
+}
+
 func TestAskOnceAtATime(t *testing.T) {
 	tb := NewTable(domain)
 	var asked atomic.Int32

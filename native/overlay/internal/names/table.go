@@ -24,7 +24,7 @@ const (
 	MaxMissing = 1024             // names that are known not to exist
 	MissingFor = 5 * time.Second  // how long that is remembered
 	AskTimeout = 3 * time.Second  // for an answer of the node services
-	MaxAsking  = 64               // questions to the node services at once
+	MaxAsking  = 64               // questions to the node services at once; more wait
 	AnswerTTL  = 30 * time.Second // of an answer by DNS
 )
 
@@ -168,10 +168,13 @@ func (t *Table) Resolve(ctx context.Context, name string) ([]netip.Addr, error) 
 	if err != nil {
 		return nil, err
 	}
-	if a, ok := t.Lookup(full); ok {
-		return a, nil
+	var records []Record
+	for asked := false; !asked && err == nil; {
+		if a, ok := t.Lookup(full); ok {
+			return a, nil
+		}
+		records, asked, err = t.ask(ctx, full)
 	}
-	records, err := t.ask(ctx, full)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", full, err)
 	}
@@ -183,29 +186,36 @@ func (t *Table) Resolve(ctx context.Context, name string) ([]netip.Addr, error) 
 	return nil, fmt.Errorf("%s: %w", full, ErrUnknown)
 }
 
-// ask asks each name once at a time, and remembers for a moment what does not exist.
-func (t *Table) ask(ctx context.Context, name string) ([]Record, error) {
+// ask asks each name once at a time, and remembers for a moment what does not exist. While MaxAsking names are being asked, it
+// waits for one of the answers instead and returns false: the answer for a device has its node's other devices, too.
+func (t *Table) ask(ctx context.Context, name string) (records []Record, asked bool, err error) {
 	t.mu.Lock()
 	if at, missing := t.miss[name]; missing && time.Since(at) < MissingFor || t.Ask == nil {
 		t.mu.Unlock()
-		return nil, ErrUnknown
+		return nil, true, ErrUnknown
 	}
 	q := t.asking[name]
-	if q == nil {
-		if len(t.asking) >= MaxAsking {
-			t.mu.Unlock()
-			return nil, fmt.Errorf("%d names are being looked up already; try again", MaxAsking)
-		}
+	asked = q != nil || len(t.asking) < MaxAsking
+	switch {
+	case q != nil:
+	case asked:
 		q = &question{done: make(chan struct{})}
 		t.asking[name] = q
 		go t.put(name, q)
+	default:
+		for _, q = range t.asking {
+			break
+		}
 	}
 	t.mu.Unlock()
 	select {
 	case <-q.done:
-		return q.records, q.err
+		if !asked {
+			return nil, false, nil
+		}
+		return q.records, true, q.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, asked, ctx.Err()
 	}
 }
 
