@@ -232,11 +232,13 @@ func schedule(parent context.Context, program string, seed uint64, name string, 
 	if len(within) > 0 {
 		problems = append(problems, fmt.Errorf("%d packets out of order within a path, after %s s", len(within), strings.Join(within, ", ")))
 	}
-	if os.Getenv("LAB_KEEP") != "" {
+	err = errors.Join(problems...)
+	if err != nil || os.Getenv("LAB_KEEP") != "" {
+		l.keep = true
 		fmt.Printf("  seed %d: logs in %s, offsets %v\n", seed, l.folder, l.clocks)
 	}
-	if err := errors.Join(problems...); err != nil {
-		return fmt.Sprintf("%s with %s, %d faults", left, right, len(faults)), err
+	if err != nil {
+		return fmt.Sprintf("%s with %s, %d faults, %v, %s at the end%s", left, right, len(faults), s, path, w.stalled()), err
 	}
 	return fmt.Sprintf("%s with %s, %d faults, %d of %d answered, longest silence %.1f s (without a fault %.1f s), 0 twice, 0 out of order within a path (%d at changes), %v, %s at the end%s",
 		left, right, len(faults)-len(w.Stalls), w.Answered, w.Sent, longest, healthy, len(w.OutOfOrder), s, path, w.stalled()), nil

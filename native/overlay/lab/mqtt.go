@@ -291,6 +291,6 @@ func (s *session) wait() error {
 }
 
 func (s *session) String() string {
-	return fmt.Sprintf("MQTT: %d records, 0 lost, %d copies, %d connection(s), longest wait %.1f s", s.published.Records, s.received.Copies,
-		s.published.Connections, s.published.LongestWait)
+	return fmt.Sprintf("MQTT: %d records, %d lost, %d copies, %d connection(s), longest wait %.1f s", s.published.Records,
+		s.published.Records-s.received.Distinct, s.received.Copies, s.published.Connections, s.published.LongestWait)
 }

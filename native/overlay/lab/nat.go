@@ -33,6 +33,7 @@ type lab struct {
 	inwards   map[string]string    // by router: its rule for packets from outside, without the host's address
 	cpu       time.Duration        // of the programs that have ended
 	only      string               // faults have it in their names
+	keep      bool                 // the folder stays, for its logs
 	clocks    clocks               // nil: the program follows the machine's clock
 }
 
@@ -164,7 +165,7 @@ func (l *lab) down() {
 	for _, n := range append([]string{"lan"}, spaces...) {
 		_ = run("ip", "netns", "del", l.ns(n))
 	}
-	if os.Getenv("LAB_KEEP") == "" {
+	if !l.keep && os.Getenv("LAB_KEEP") == "" {
 		_ = os.RemoveAll(l.folder)
 	}
 }
