@@ -144,7 +144,7 @@ const gone = ({ peers, seconds, afterSeconds }) =>
       await startServer(star.hub);
       const before = await look();
       resetPeak(hub);
-      await Promise.all(star.spokes.map((spoke) => tcp(spoke, running.hub, WARM_UP_S, seconds)));
+      await Promise.all(star.spokes.map((spoke) => tcp(spoke, running.hub, WARM_UP_S, seconds, 0)));
       const loaded = await look();
       await Promise.all(rest.map((child) => child.stop()));
       await sleep(afterSeconds * 1000);

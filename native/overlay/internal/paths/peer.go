@@ -32,6 +32,7 @@ type peer struct {
 	metered  bool
 	asked    int64 // when the node service was last asked because of silence
 	mended   int64 // when mend last acted on the session
+	mending  bool  // its handshake has not helped yet
 	changes  []Event
 	rtt      time.Duration
 	lastPath string
@@ -53,8 +54,14 @@ func (p *peer) busy(now int64, metered bool) bool {
 	if now-last < int64(ActiveFor) {
 		return true
 	}
-	sent, t := p.lastSent.Load(), p.endpoint.Traffic()
-	return !metered && sent != 0 && now-sent < int64(DoubtFor) && max(t.HeardDirect, t.HeardRelay) <= sent
+	sent := p.lastSent.Load()
+	return !metered && sent != 0 && now-sent < int64(DoubtFor) && p.heard() <= sent
+}
+
+// heard returns when something of the peer last arrived, 0 = never.
+func (p *peer) heard() int64 {
+	t := p.endpoint.Traffic()
+	return max(t.HeardDirect, t.HeardRelay)
 }
 
 const (

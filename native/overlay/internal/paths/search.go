@@ -201,22 +201,30 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer, relayed netip.Ad
 // one that seems older, as all are for as long as the peer's clock was ahead and now is right. That lets an old handshake in
 // as well, whose replay begins no session. The caller holds m.mu.
 func (m *Manager) mend(p *peer) {
-	t := p.endpoint.Traffic()
-	now, heard := m.now(), max(t.HeardDirect, t.HeardRelay)
+	now, heard := m.now(), p.heard()
 	switch {
-	case now-heard <= int64(relaySilent):
+	case now-heard <= int64(LostAfter):
+		return
 	case heard > p.mended || p.mended == 0:
-		p.mended = now
-		m.renew(p)
-	case now-p.mended >= int64(mendAgain):
-		p.mended = now
-		m.call(p, outboxMost, func() {
-			m.conf.Tunnel.DropSession(p.key)
-			m.conf.Tunnel.Begin(p.key)
-		})
-	default:
-		m.renew(p)
+		p.mended, p.mending = now, true
+	case m.beginAgain(p, now):
+		return
 	}
+	m.renew(p)
+}
+
+// beginAgain is what mend does if its handshake has not helped in time; the peer may make no further offer for long. It
+// returns false if there is time left.
+func (m *Manager) beginAgain(p *peer, now int64) bool {
+	if now-p.mended < int64(mendAgain) {
+		return false
+	}
+	p.mended, p.mending = now, false
+	m.call(p, outboxMost, func() {
+		m.conf.Tunnel.DropSession(p.key)
+		m.conf.Tunnel.Begin(p.key)
+	})
+	return true
 }
 
 func (m *Manager) inOverlay(a netip.Addr) bool {
