@@ -81,7 +81,7 @@ const relayed = ({ seconds, cpus }) =>
     return whileRunning(running, async () => {
       await startServer(star.hub);
       const { cores, result } = await during([services], () =>
-        tcp(star.spokes[0], running.hub, WARM_UP_S, seconds)
+        tcp(star.spokes[0], running.hub, WARM_UP_S, seconds, 0)
       );
       return { ...result, relayCores: cores[0] };
     });
