@@ -232,9 +232,38 @@ func (r *refusing) Renew(key bind.Key) {
 	}
 }
 
+// SendControl begins no session, as its handshake would be refused.
+func (r *refusing) SendControl(to bind.Key, self netip.Addr, message []byte) bool {
+	return (!r.refused.Load() || r.Established(to)) && r.Tunnel.SendControl(to, self, message)
+}
+
 func (r *refusing) DropSession(key bind.Key) {
 	r.forgotten.Store(true)
 	r.Tunnel.DropSession(key)
+}
+
+func TestAPairWithoutDataKeepsItsSessionAfterAnOffer(t *testing.T) {
+	var tunnels []*refusing
+	a, b, h := pair(t, nodeOptions{relayOnly: true, paths: func(c *paths.Config) {
+		r := &refusing{Tunnel: c.Tunnel}
+		tunnels = append(tunnels, r)
+		c.Tunnel = r
+	}})
+	r := newRelay(t, "127.0.0.1:0", true, false)
+	a.paths.SetTURN(r.turn(t, "udp"))
+	b.paths.SetTURN(r.turn(t, "udp"))
+	ping(t, a, b, patience)
+	time.Sleep(paths.ActiveFor + paths.LostAfter)
+	for _, each := range tunnels {
+		each.refused.Store(true) // no handshake helps, and none is needed
+	}
+	h.set(false) // both begin rounds
+	time.Sleep(8 * time.Second)
+	for i, each := range tunnels {
+		if each.forgotten.Load() {
+			t.Errorf("side %d forgot the session", i)
+		}
+	}
 }
 
 func TestASessionThatAHandshakeDoesNotMendIsBegunAgain(t *testing.T) {

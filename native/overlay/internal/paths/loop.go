@@ -88,8 +88,9 @@ func (m *Manager) tick() (busy bool) {
 			data = 0 // the time at which it was roused
 		}
 		m.apply(p, p.choice.step(now, t, data, keep), now)
-		if p.mending = p.mending && p.heard() <= p.mended; p.mending {
-			m.beginAgain(p, now)
+		if p.mending = p.mending && p.heard() <= p.mended; p.mending && !m.beginAgain(p, now) && now-p.probed >= int64(echoAgain) {
+			p.probed = now
+			m.control(p, encodeEcho(controlEcho, echoIgnored)) // a pair without data would say nothing
 		}
 		if data != 0 && now-data < int64(ActiveFor) || p.choice.trial.IsValid() && !p.choice.slow || p.choice.shaken() {
 			busy = true

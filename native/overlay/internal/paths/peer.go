@@ -33,6 +33,7 @@ type peer struct {
 	asked    int64 // when the node service was last asked because of silence
 	mended   int64 // when mend last acted on the session
 	mending  bool  // its handshake has not helped yet
+	probed   int64 // when mending: when the peer was last asked for a sign
 	changes  []Event
 	rtt      time.Duration
 	lastPath string
