@@ -5,6 +5,7 @@
 const { parseArgs } = require('node:util');
 const { lackingEngine } = require('../harness/containers');
 const { fail } = require('../harness/arguments');
+const { killAll } = require('../harness/child');
 const { percentile } = require('../stats/latency');
 const { runInside } = require('../tenants/containers/inside');
 const { ATTACKS } = require('../tenants/containers/neighbors');
@@ -70,6 +71,13 @@ async function main() {
   console.log('| --- | --- | --- | --- | --- | --- | --- | --- |');
   /** @type {Map<string, number[]>} by attack */
   const ratios = new Map();
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.once(signal, () => {
+      killAll(); // and with it all that runs inside
+      console.log(summary(ratios));
+      process.exit(130);
+    });
+  }
   for (let round = 1; round <= rounds; round++) {
     const results = await runInside(engine, 'neighbors', { seconds, cpus, attacks });
     for (const { attack, alone, beside } of results) {
