@@ -32,11 +32,14 @@ const problems = new Map();
 const writtenBefore = threadWrites();
 /** The last reported condition. */
 let reported = '';
+/** The work of each second. @type {QuietTimer | null} */
+let second = null;
 
 /** @param {string} code @param {string} reason */
 function problem(code, reason) {
   const known = problems.get(code);
   problems.set(code, { reason, count: (known?.count ?? 0) + 1 });
+  second?.stir();
 }
 
 const store = new Store({
@@ -116,7 +119,7 @@ function everySecond() {
 
 /** The engine has something for the log. */
 function rung() {
-  second.stir();
+  second?.stir();
   store.ring();
 }
 
@@ -157,7 +160,7 @@ async function stop(timeoutMs) {
   isStopping = true;
   await sessions.stop(Math.min(timeoutMs, SESSIONS_STOP_MS));
   store.stop(timeoutMs, (inTime) => {
-    second.close();
+    second?.close();
     everySecond();
     port.postMessage({ type: 'stopped', inTime });
     port.close();
@@ -171,7 +174,7 @@ port.on('message', (message) => {
   else if (message.type === 'stop' && !isStopping) void stop(message.timeoutMs);
 });
 
-const second = new QuietTimer(activity, everySecond);
+second = new QuietTimer(activity, everySecond);
 
 compactWhenIdle();
 report();

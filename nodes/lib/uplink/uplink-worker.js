@@ -46,6 +46,8 @@ let stopBy = 0;
 let poll;
 /** Checks the health four times a second. @type {NodeJS.Timeout | undefined} */
 let health;
+/** The work of each second. @type {QuietTimer | null} */
+let second = null;
 /** The last reported state without changes is repeated only now and then. */
 const reportsApart = options.stateMs !== SECOND_MS;
 
@@ -96,6 +98,7 @@ const commands = options.commands
 /** @param {string} code @param {string} reason */
 function problem(code, reason) {
   problems.add(code, reason);
+  second?.stir();
 }
 
 function report() {
@@ -220,7 +223,7 @@ function setStages(table) {
 async function finish() {
   const inTime = groups.every(({ isDone }) => isDone);
   turns.stop();
-  second.close();
+  second?.close();
   for (const timer of [...timers, health]) clearInterval(timer);
   stopPolling();
   await Promise.all([...groups, ...(commands ? [commands] : [])].map((each) => each.stop()));
@@ -246,7 +249,7 @@ port.on('message', (message) => {
   }
 });
 
-const second = new QuietTimer(activity, everySecond);
+second = new QuietTimer(activity, everySecond);
 const timers = [
   setInterval(renewFiles, FILES_MS),
   ...(reportsApart ? [setInterval(report, options.stateMs)] : [])

@@ -188,8 +188,8 @@ describe('the kafka uplink', () => {
     await rig.allDone();
     const got = await readTopics(broker.address, [topic], ({ length }) => length >= devices.length);
     expect(new Set(got.map(({ key }) => String(key)))).toEqual(new Set(devices));
-    const reasons = rig.problems.map(({ reason }) => reason);
-    expect(reasons).toEqual([
+    await eventually(() => rig.problems.length > 0, { what: 'the reason' });
+    expect(rig.problems.map(({ reason }) => reason)).toEqual([
       `The topic "${topic}" was created again with fewer partitions (2 instead of 5). Its records go to these.`
     ]);
   });
