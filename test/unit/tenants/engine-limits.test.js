@@ -43,7 +43,8 @@ beforeEach(async () => {
     if (url === '/info') response.end(JSON.stringify(info));
     else if (url === '/version') response.end('{"Version":"27.0"}');
     else if (url === '/containers/create') response.end(JSON.stringify({ Id: 'x', Warnings: warnings }));
-    else if (url === '/_ping' || isMade) response.end('{}');
+    else if (url.startsWith('/images/')) response.end('{"Config":{}}');
+    else if (url === '/_ping' || isMade || request.method === 'HEAD') response.end('{}');
     else response.writeHead(404).end('{"message":"no such object"}');
   });
   await once(server.listen(path.join(folder, 'engine.sock')), 'listening');
