@@ -232,7 +232,13 @@ func (r *refusing) Renew(key bind.Key) {
 	}
 }
 
-// SendControl begins no session, as its handshake would be refused.
+// Keepalive and SendControl begin no session, as their handshake would be refused.
+func (r *refusing) Keepalive(key bind.Key) {
+	if !r.refused.Load() || r.Established(key) {
+		r.Tunnel.Keepalive(key)
+	}
+}
+
 func (r *refusing) SendControl(to bind.Key, self netip.Addr, message []byte) bool {
 	return (!r.refused.Load() || r.Established(to)) && r.Tunnel.SendControl(to, self, message)
 }
@@ -282,8 +288,8 @@ func TestASessionThatAHandshakeDoesNotMendIsBegunAgain(t *testing.T) {
 	}
 	b.engine.DropSession(a.public)
 	ping(t, a, b, patience)
-	if !tunnels[0].forgotten.Load() {
-		t.Error("the session was not begun again")
+	if !tunnels[0].forgotten.Load() && !tunnels[1].forgotten.Load() {
+		t.Error("no side has begun the session again")
 	}
 }
 
