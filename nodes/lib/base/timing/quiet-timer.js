@@ -34,9 +34,11 @@ class QuietTimer {
     this.#wait(1);
   }
 
+  /** A later stir has no effect. */
   close() {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#isLong = false;
   }
 
   /** @param {number} seconds */

@@ -67,3 +67,10 @@ test('ends when its work closes it, and does not wait twice after a stir of its 
   jest.advanceTimersByTime(10_000);
   expect(jest.getTimerCount()).toBe(0);
 });
+
+test('does not begin again when it is stirred after its end', () => {
+  jest.advanceTimersByTime(5500);
+  timer.close();
+  timer.stir();
+  expect(jest.getTimerCount()).toBe(0);
+});
