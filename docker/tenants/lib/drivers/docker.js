@@ -4,7 +4,7 @@
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
-const { CliError, EXIT, isEngineAway, messageOf } = require('../base/errors');
+const { CliError, EXIT } = require('../base/errors');
 const { deletedBytes, descendants } = require('../base/deleted-files');
 const { folderSize } = require('../base/folder-size');
 const { secretsOf } = require('../life/secrets');
@@ -17,7 +17,8 @@ const { EngineClient, Refusal } = require('./engine-client');
 const { unlimitedOf, warningOf } = require('./engine-limits');
 const { textOfFrames } = require('./frames');
 const { Images } = require('./images');
-const { addressIn, networkOf, places, rangeOf, STANDARD_RANGE } = require('./networks');
+const { makeNetwork } = require('./new-network');
+const { addressIn, rangeOf, STANDARD_RANGE } = require('./networks');
 const { Output, OutputWatch } = require('./output');
 
 /** @typedef {import('./driver').Driver} Driver */
@@ -25,8 +26,6 @@ const { Output, OutputWatch } = require('./output');
 
 /** Time that the engine takes for itself beyond a tenant's grace. */
 const STOP_SLACK_MS = 30_000;
-/** Tries to find a subnet that nothing else on this machine uses. */
-const MAX_PLACES = 64;
 const HAS_IPV6 = fs.existsSync('/proc/sys/net/ipv6');
 /** @type {Record<string, import('./driver').Observed['state']>} */
 const STATES = {
@@ -400,22 +399,12 @@ class DockerDriver {
       await this.#client.find('DELETE', `/containers/${name}?force=true&v=true`);
       await this.#client.find('DELETE', `/networks/${name}`);
     }
-    let tries = 0;
-    let reason = '';
-    for (const { subnet: free, gateway, address } of places(this.#range, name)) {
-      if (++tries > MAX_PLACES) break;
-      const labels = this.#labels(spec);
-      const { path: at, body } = networkOf(this.name, { name, subnet: free, gateway, labels });
-      try {
-        await this.#client.ask('POST', at, { body });
-        return address;
-      } catch (error) {
-        if (isEngineAway(error)) throw error;
-        reason = messageOf(error);
-        if (!/overlap|already used|in use|conflict/i.test(reason)) break;
-      }
-    }
-    throw new Error(`no network can be made: ${reason}`);
+    return makeNetwork(this.#client, {
+      engine: this.name,
+      range: this.#range,
+      name,
+      labels: this.#labels(spec)
+    });
   }
 }
 
@@ -426,19 +415,4 @@ function reasonOf({ ExitCode: code, OOMKilled: isTooLarge, Error: problem }, { l
   return endOf(Number(code ?? 0), null);
 }
 
-/** @param {'docker' | 'podman'} name @param {NodeJS.ProcessEnv} env @returns {string} path of the engine's socket */
-function socketOf(name, env) {
-  const given = (name === 'docker' ? env.SEGANET_TENANTS_DOCKER : env.SEGANET_TENANTS_PODMAN)?.trim();
-  if (given) return given;
-  const [, host] =
-    /^unix:\/\/(\/.+)$/.exec((name === 'docker' ? env.DOCKER_HOST : env.CONTAINER_HOST) ?? '') ?? [];
-  if (host) return host;
-  const runtime = env.XDG_RUNTIME_DIR;
-  const own = runtime ? path.join(runtime, name === 'docker' ? 'docker.sock' : 'podman/podman.sock') : '';
-  // A rootless engine first.
-  if (own && fs.existsSync(own)) return own;
-  return name === 'docker' ? '/var/run/docker.sock' : '/run/podman/podman.sock';
-}
-
 exports.DockerDriver = DockerDriver;
-exports.socketOf = socketOf;

@@ -2,7 +2,8 @@
 // The drivers by name. One that lacks its engine is made all the same, and says so when it is asked.
 
 const { CliError, EXIT } = require('../base/errors');
-const { DockerDriver, socketOf } = require('./docker');
+const { DockerDriver } = require('./docker');
+const { socketOf } = require('./engine-socket');
 const { KubernetesDriver } = require('./kubernetes');
 const { clusterOf } = require('./kubernetes-client');
 const { ProcessDriver } = require('./process');
