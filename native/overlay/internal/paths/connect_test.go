@@ -248,9 +248,10 @@ func (r *refusing) DropSession(key bind.Key) {
 	r.Tunnel.DropSession(key)
 }
 
-func TestAPairWithoutDataKeepsItsSessionAfterAnOffer(t *testing.T) {
-	var tunnels []*refusing
-	a, b, h := pair(t, nodeOptions{relayOnly: true, paths: func(c *paths.Config) {
+// refusingPair returns a relayed pair that has a session, and the engine of each side.
+func refusingPair(t *testing.T) (a, b *node, h *hub, tunnels []*refusing) {
+	t.Helper()
+	a, b, h = pair(t, nodeOptions{relayOnly: true, paths: func(c *paths.Config) {
 		r := &refusing{Tunnel: c.Tunnel}
 		tunnels = append(tunnels, r)
 		c.Tunnel = r
@@ -259,6 +260,11 @@ func TestAPairWithoutDataKeepsItsSessionAfterAnOffer(t *testing.T) {
 	a.paths.SetTURN(r.turn(t, "udp"))
 	b.paths.SetTURN(r.turn(t, "udp"))
 	ping(t, a, b, patience)
+	return a, b, h, tunnels
+}
+
+func TestAPairWithoutDataKeepsItsSessionAfterAnOffer(t *testing.T) {
+	_, _, h, tunnels := refusingPair(t)
 	time.Sleep(paths.ActiveFor + paths.LostAfter)
 	for _, each := range tunnels {
 		each.refused.Store(true) // no handshake helps, and none is needed
@@ -273,16 +279,7 @@ func TestAPairWithoutDataKeepsItsSessionAfterAnOffer(t *testing.T) {
 }
 
 func TestASessionThatAHandshakeDoesNotMendIsBegunAgain(t *testing.T) {
-	var tunnels []*refusing
-	a, b, _ := pair(t, nodeOptions{relayOnly: true, paths: func(c *paths.Config) {
-		r := &refusing{Tunnel: c.Tunnel}
-		tunnels = append(tunnels, r)
-		c.Tunnel = r
-	}})
-	r := newRelay(t, "127.0.0.1:0", true, false)
-	a.paths.SetTURN(r.turn(t, "udp"))
-	b.paths.SetTURN(r.turn(t, "udp"))
-	ping(t, a, b, patience)
+	a, b, _, tunnels := refusingPair(t)
 	for _, each := range tunnels {
 		each.refused.Store(true)
 	}

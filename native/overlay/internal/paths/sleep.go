@@ -8,7 +8,7 @@ func (m *Manager) sleep(p *peer) {
 	p.remember()
 	p.round = nil
 	p.choice = choice{}
-	p.begun = false
+	p.begun, p.mending = false, false
 	p.pause = 0
 	p.sleeping.Store(true)
 	p.endpoint.SetPath(bind.Path{})
