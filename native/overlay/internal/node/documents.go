@@ -124,7 +124,7 @@ func (n *Node) housekeeping(ctx context.Context) {
 			n.removeInvalid(time.Now())
 			n.saveCache()
 			n.saveMembership()
-			if !n.paths.Load().Busy() {
+			if !n.paths.Load().Active() {
 				r.idle(n)
 			}
 		}

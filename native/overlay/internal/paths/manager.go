@@ -239,6 +239,17 @@ func (m *Manager) Busy() bool {
 	return false
 }
 
+// Active is true while data flows to or from any peer.
+func (m *Manager) Active() bool {
+	now := m.now()
+	for _, p := range *m.byKey.Load() {
+		if p.active(now) {
+			return true
+		}
+	}
+	return false
+}
+
 // Keys returns the peers' names by key.
 func (m *Manager) Keys() map[bind.Key]string {
 	out := map[bind.Key]string{}

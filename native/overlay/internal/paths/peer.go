@@ -44,15 +44,17 @@ type peer struct {
 	cachedDirect, cachedRelay netip.AddrPort // of the last run, or of before the sleep
 }
 
-// busy is true while data flows to or from the peer. If nothing of the peer has come since data was sent to it, it is true
+// active is true while data flows to or from the peer. Thread safety: needs no lock.
+func (p *peer) active(now int64) bool {
+	last := p.lastData.Load()
+	return last != 0 && now-last < int64(ActiveFor)
+}
+
+// busy is true while the peer is active. If nothing of the peer has come since data was sent to it, it is true
 // for DoubtFor: the silence may be the end of the path, and a side that only answers has no other way to notice that. Metered
 // nodes do without, as checks cost traffic. Thread safety: needs no lock.
 func (p *peer) busy(now int64, metered bool) bool {
-	last := p.lastData.Load()
-	if last == 0 {
-		return false
-	}
-	if now-last < int64(ActiveFor) {
+	if p.active(now) {
 		return true
 	}
 	sent := p.lastSent.Load()

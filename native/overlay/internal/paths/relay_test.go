@@ -108,6 +108,9 @@ func TestAPeerOfWhichNothingCameSinceItsDataIsBusyForAMinute(t *testing.T) {
 		if got := p.busy(c.now, c.metered); got != c.busy {
 			t.Errorf("%s: %v", c.name, got)
 		}
+		if got := p.active(c.now); got != (c.name == "data just now") {
+			t.Errorf("%s: active %v", c.name, got) // memory is given back meanwhile
+		}
 	}
 	p.lastData.Store(110 * second)
 	p.lastSent.Store(0)
