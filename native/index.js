@@ -74,7 +74,7 @@ const {
 const { checkConditions, checkPath } = addon;
 const { Permissions, PublishWriter, InFlightWindow, BrokerReader } = addon;
 const { UplinkConnection, restUplink, mptcpInfo, renewPriority, notify } = addon;
-const { clockSynchronized, releaseMemory } = addon;
+const { clockSynchronized, releaseMemory, shortenTimeSlices } = addon;
 
 /** @param {number} fd @param {number} timeoutMs @returns {Promise<void>} */
 function waitConnect(fd, timeoutMs) {
@@ -108,6 +108,7 @@ module.exports = {
   notify,
   clockSynchronized,
   releaseMemory,
+  shortenTimeSlices,
   PushResult: Object.freeze({
     OK: 0,
     FULL: 1,

@@ -313,13 +313,19 @@ function proven(number, what, limit, paper = '–') {
 
 /** Adds what bench/questions/tenant-neighbors.js measures. @param {Criterion} criterion @returns {Criterion} */
 function besideAttacks(criterion) {
-  const figures = ATTACKS.map((attack) => ({
-    ...{ name: `p99 beside ${attack} ÷ alone`, target: '≤ 2', digits: 2 },
-    value: (/** @type {any[]} */ all) => {
-      const { alone, beside } = all.find((each) => each.attack === attack) ?? {};
-      return alone && beside.p99 / alone.p99;
-    }
-  }));
+  const times = /** @type {const} */ ([
+    ['puback', 'PUBACK'],
+    ['arrived', 'in the tenant']
+  ]);
+  const figures = ATTACKS.flatMap((attack) =>
+    times.map(([time, words]) => ({
+      ...{ name: `${words}, p99 beside ${attack} ÷ alone`, target: '≤ 2', digits: 2 },
+      value: (/** @type {any[]} */ all) => {
+        const { alone, beside } = all.find((each) => each.attack === attack) ?? {};
+        return alone && beside[time].p99 / alone[time].p99;
+      }
+    }))
+  );
   return {
     ...criterion,
     part: 'neighbors',

@@ -32,6 +32,7 @@ const DEVICE = 'pump-1';
  * @typedef {object} StageOptions
  * @property {string[]} tenants that have a volume and a flow
  * @property {string[]} [asleep] tenants that only exist, without users
+ * @property {import('./home').Entry[]} [others] more tenants, which are no gateways; what they lack is as that of the others
  * @property {object} [times] idleMs, stopMs, warm, always of the tenants
  * @property {Driver} [driver]
  * @property {boolean} [hasStatistics] the front has its admin API, which untilAcknowledged() needs
@@ -84,7 +85,16 @@ class Stage {
   }
 
   async open() {
-    const { tenants, asleep = [], devices, hasStore, hasPages, hasStatistics, command } = this.options;
+    const {
+      tenants,
+      others = [],
+      asleep = [],
+      devices,
+      hasStore,
+      hasPages,
+      hasStatistics,
+      command
+    } = this.options;
     const { frontIdleS: idleS, mostAwake, openFiles } = this.options;
     this.port = await freePort();
     if (hasStatistics) this.editorPort = await freePort();
@@ -95,7 +105,10 @@ class Stage {
       tenants.flatMap((tenant) => [`${tenant}/alice`, ...names.map((device) => `${tenant}/${device}`)])
     );
     if (!command) for (const name of tenants) this.home.makeVolume(name, tenantFlow({ hasStore }));
-    this.home.writeTenants(all.map((name) => this.entry(name)));
+    this.home.writeTenants([
+      ...all.map((name) => this.entry(name)),
+      ...others.map(({ name, ...more }) => this.entry(name, more))
+    ]);
     await this.keeper.start();
     const { front, users } = this.home;
     const places = { home: front, port: this.port, pagesPort: this.pagesPort, passwordFile: users };

@@ -8,6 +8,7 @@
 #include "binding/in_flight_window_wrap.h"
 #include "binding/node/environment.h"
 #include "binding/node/memory.h"
+#include "binding/node/time_slice.h"
 #include "binding/permissions_wrap.h"
 #include "binding/publish_writer_wrap.h"
 #include "binding/session_wrap.h"
@@ -54,6 +55,8 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
               Napi::Function::New<seganet::binding::ClockSynchronized>(env, "clockSynchronized"));
   exports.Set("releaseMemory",
               Napi::Function::New<seganet::binding::ReleaseMemory>(env, "releaseMemory"));
+  exports.Set("shortenTimeSlices", Napi::Function::New<seganet::binding::ShortenProcessSlices>(
+                                       env, "shortenTimeSlices"));
   return exports;
 }
 

@@ -17,7 +17,7 @@ const IMAGE = 'localhost/seganet/bench:1';
 /** @type {Record<string, (options: any) => Promise<any>>} */
 const measurements = { compare, coldWakes, together, heldPages, memory, idleStops, neighbors };
 /** Those whose tenants are small programs. */
-const SMALL = ['compare', 'neighbors'];
+const SMALL = ['compare'];
 
 async function main() {
   const { engine: name, measurement, options, folder } = JSON.parse(process.argv[2]);

@@ -1,13 +1,14 @@
 'use strict';
-// What a hostile tenant costs its neighbor (criterion 14): time from a record to its acknowledgement, alone and beside
-// each attack, in the same container. Seconds with the attacker running and seconds with it paused take turns, so that
-// other work on this machine meets both alike.
+// What a hostile tenant costs its neighbor (criterion 14). The neighbor is a gateway in a container behind a front, and
+// a device of it sends record after record: time until the tenant's flow has it, and to the PUBACK, which the front
+// sends when the tenant has acknowledged it; alone and beside each attack, in the same container. Seconds with the
+// attacker running and seconds with it paused take turns, so that other work on this machine meets both alike.
 
 const http = require('node:http');
 const { setTimeout: sleep } = require('node:timers/promises');
+const { shortenTimeSlices } = require('../../../native');
 const { percentile } = require('../../stats/latency');
-const { Home } = require('../home');
-const { Keeper } = require('../keeper');
+const { onStage } = require('../stage');
 
 const NODE = '/usr/local/bin/node';
 const HTTP_PORT = 8080;
@@ -18,15 +19,11 @@ const BEGIN_MS = 1000;
 /** Length of a turn, and the rest before it, in which the disk writes what is left of the last one. */
 const TURN_MS = 1000;
 const REST_MS = 300;
-
-/** Stores each record on the disk before it acknowledges it, as a gateway does. */
-const RECEIVER = `const fs = require('fs');
-const fd = fs.openSync('/data/arrived', 'a');
-require('http').createServer((request, response) => {
-  let text = '';
-  request.on('data', (part) => (text += part));
-  request.on('end', () => { fs.writeSync(fd, text + '\\n'); fs.fdatasyncSync(fd); response.end('ok'); });
-}).listen(+process.env.SEGANET_TENANT_HTTP, process.env.SEGANET_TENANT_HOST);`;
+/** Neither tenant sleeps for want of work. */
+const AWAKE_S = 3600;
+const TENANT = 'blue';
+/** Alarms, for the rules of the front: they wait for no batch. */
+const TOPIC = 'alarm';
 
 /** Does what the path says, until it is stopped. */
 const ATTACKER = `const fs = require('fs');
@@ -56,59 +53,81 @@ require('http').createServer((request, response) => {
 const ATTACKS = ['loop', 'memory', 'fork', 'disk', 'output'];
 
 /**
- * @param {string} host @param {string} path @param {string} body @param {http.Agent} [agent]
+ * @param {string} host @param {string} path
  * @returns {Promise<void>}
  */
-function post(host, path, body, agent) {
+function post(host, path) {
   return new Promise((resolve, reject) => {
-    const request = http.request({ host, port: HTTP_PORT, path, method: 'POST', agent: agent ?? false });
+    const request = http.request({ host, port: HTTP_PORT, path, method: 'POST', agent: false });
     request.once('response', (response) => response.resume().once('end', () => resolve()));
     request.once('error', reject);
-    request.end(body);
+    request.end();
   });
 }
 
-/** @param {string} host @param {number} [ms] @returns {Promise<number[]>} ms of each record */
-async function records(host, ms = TURN_MS) {
-  const agent = new http.Agent({ keepAlive: true });
-  const times = [];
-  const end = performance.now() + ms;
-  while (performance.now() < end) {
-    const from = performance.now();
-    await post(host, '/', 'record', agent);
-    times.push(performance.now() - from);
-    await sleep(EVERY_MS);
+/** Sends records of one device and learns how long they take. */
+class Sender {
+  #stage;
+  #device;
+  #sent = 0;
+
+  /** @param {import('../stage').Stage} stage @param {import('mqtt').MqttClient} device */
+  constructor(stage, device) {
+    this.#stage = stage;
+    this.#device = device;
   }
-  agent.destroy();
-  return times;
+
+  /** @returns {Promise<Times>} of a turn */
+  async turn() {
+    const puback = [];
+    const began = [];
+    for (const end = performance.now() + TURN_MS; performance.now() < end; await sleep(EVERY_MS)) {
+      const from = performance.now();
+      began.push(performance.timeOrigin + from);
+      await this.#device.publishAsync(TOPIC, '21.5', { qos: 1 });
+      puback.push(performance.now() - from);
+    }
+    const before = this.#sent;
+    this.#sent += began.length;
+    await this.#stage.untilArrived(TENANT, this.#sent, 50);
+    const lines = this.#stage.home.arrived(TENANT).slice(before, this.#sent);
+    // The tenant knows whole milliseconds.
+    return { puback, arrived: lines.map(({ at }, i) => Math.max(0, at + 0.5 - began[i])) };
+  }
 }
 
-/** @param {number[]} times */
-const figuresOf = (times) => ({
-  count: times.length,
-  p50: percentile(times, 0.5),
-  p99: percentile(times, 0.99)
-});
+/** @typedef {{ puback: number[], arrived: number[] }} Times ms of each record */
+
+/** @param {Times[]} turns */
+function figuresOf(turns) {
+  const of = (/** @type {number[]} */ times) => ({
+    count: times.length,
+    p50: percentile(times, 0.5),
+    p99: percentile(times, 0.99)
+  });
+  return {
+    puback: of(turns.flatMap(({ puback }) => puback)),
+    arrived: of(turns.flatMap(({ arrived }) => arrived))
+  };
+}
+
+/** @typedef {ReturnType<typeof figuresOf>} Figures */
 
 /**
- * @param {{ driver: { name: string, image: string, env: Record<string, string> }, seconds: number, cpus: number,
- *   attacks?: string[] }} options seconds: of each state; cpus: of the attacker
- * @returns {Promise<{ attack: string, alone: ReturnType<typeof figuresOf>, beside: ReturnType<typeof figuresOf> }[]>}
+ * @param {{ driver: import('../stage').Driver, seconds: number, cpus: number, attacks?: string[] }} options seconds: of
+ *   each state; cpus: of the attacker
+ * @returns {Promise<{ attack: string, alone: Figures, beside: Figures }[]>}
  */
-async function neighbors({ driver: { name, image, env }, seconds, cpus, attacks = ATTACKS }) {
-  const home = new Home();
-  const entry = { driver: name, image, port: 0, http: HTTP_PORT, idleMs: 3_600_000 };
-  home.writeTenants([
-    { ...entry, name: 'blue', command: [NODE, '-e', RECEIVER] },
-    { ...entry, name: 'acme', command: [NODE, '-e', ATTACKER], limits: { cpus } }
-  ]);
-  const keeper = new Keeper(home, env);
-  const results = [];
-  try {
-    await keeper.start();
-    const awake = async (/** @type {string} */ tenant) => {
-      const { how } = await keeper.ask('POST', `/v1/tenants/${tenant}/wake`, {});
-      return { how, host: String(/** @type {any} */ ((await keeper.rows()).get(tenant)).host) };
+async function neighbors({ driver, seconds, cpus, attacks = ATTACKS }) {
+  const others = [
+    { name: 'acme', port: 0, http: HTTP_PORT, command: [NODE, '-e', ATTACKER], limits: { cpus } }
+  ];
+  const times = { idleMs: AWAKE_S * 1000 };
+  return onStage({ tenants: [TENANT], others, times, driver, frontIdleS: AWAKE_S }, async (stage) => {
+    const { keeper } = stage;
+    const awake = async () => {
+      const { how } = await keeper.ask('POST', '/v1/tenants/acme/wake', {});
+      return { how, host: String(/** @type {any} */ ((await keeper.rows()).get('acme')).host) };
     };
     /** @param {object} options of the request */
     const asleep = async (options) => {
@@ -116,28 +135,28 @@ async function neighbors({ driver: { name, image, env }, seconds, cpus, attacks 
       // A tenant that is busy may not end in order; one that was killed has ended.
       await keeper.untilState(['acme'], ['paused', 'stopped', 'failed'], 60_000);
     };
-    const { host: blue } = await awake('blue');
+    shortenTimeSlices(); // a device has a processor of its own
+    const sender = new Sender(stage, await stage.device(TENANT));
+    await sender.turn(); // wakes it, and compiles what is often used
+    const results = [];
     for (const attack of attacks) {
-      /** @type {Record<'alone' | 'beside', number[]>} */
-      const times = { alone: [], beside: [] };
+      /** @type {Record<'alone' | 'beside', Times[]>} */
+      const turns = { alone: [], beside: [] };
       for (let turn = 0; turn < seconds; turn++) {
-        const { how, host } = await awake('acme');
+        const { how, host } = await awake();
         // It was stopped if it could not be paused, for example while its writes wait.
-        if (how === 'start') await post(host, `/${attack}`, '');
+        if (how === 'start') await post(host, `/${attack}`);
         await sleep(how === 'start' ? BEGIN_MS : REST_MS);
-        times.beside.push(...(await records(blue)));
+        turns.beside.push(await sender.turn());
         await asleep({ pause: true });
         await sleep(REST_MS);
-        times.alone.push(...(await records(blue)));
+        turns.alone.push(await sender.turn());
       }
       await asleep({});
-      results.push({ attack, alone: figuresOf(times.alone), beside: figuresOf(times.beside) });
+      results.push({ attack, alone: figuresOf(turns.alone), beside: figuresOf(turns.beside) });
     }
-  } finally {
-    await keeper.stop();
-    home.remove();
-  }
-  return results;
+    return results;
+  });
 }
 
 module.exports = { ATTACKS, neighbors };

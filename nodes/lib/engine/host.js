@@ -112,6 +112,7 @@ class EngineHost {
     /** Most devices, including connections that have not logged in yet. */
     this.maxDevices = options.engine.maxDevices ?? MAX_DEVICES;
     this.#context = context;
+    context.native.shortenTimeSlices?.();
     /** @type {Engine} */
     this.engine = new context.native.Engine(options.engine, () => this.#ring());
     this.workers = this.engine.workers();
