@@ -1,6 +1,7 @@
 'use strict';
-// A thread's JavaScript heap after its start. Loading modules leaves a quarter of it unused, and V8 returns that memory
-// to the system only with its next full garbage collection, which a thread that allocates little may never reach.
+// A thread's JavaScript heap after its start, and after an outage. Loading modules leaves a quarter of it unused, and a
+// backlog some of it. V8 returns that memory to the system only with its next full garbage collection, which a thread
+// that allocates little may never reach.
 
 const v8 = require('node:v8');
 const vm = require('node:vm');
@@ -11,18 +12,44 @@ const EVERY_MS = 10_000;
 const LATE_MS = 2_000;
 /** Fraction of a core that the whole process may take meanwhile, its native threads included. */
 const IDLE_CORES = 0.05;
+/** Reaches all threads of this process. */
+const CHANNEL = 'seganet-compact-again';
 
 /**
- * Collects all garbage of this thread once, as soon as the process has been idle for 10 s. For some seconds afterwards
- * V8 compiles code again and collects garbage more often, which delays records that come then: with one core and 640
- * records/s, p99 was 6 ms instead of 1 ms. A gateway that is never idle keeps the memory.
+ * Collects all garbage of this thread once, as soon as the process has been idle for 10 s, and once more after each
+ * compactAgain(). For some seconds afterwards V8 compiles code again and collects garbage more often, which delays
+ * records that come then: with one core and 640 records/s, p99 was 6 ms instead of 1 ms. A gateway that is never idle
+ * keeps the memory. Does not keep the process alive.
  * @param {() => void} [compact]
- * @returns {NodeJS.Timeout} of the looks; does not keep the process alive
  */
 function compactWhenIdle(compact = compactHeap) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  const watch = () => {
+    clearInterval(timer);
+    timer = setInterval(
+      whenIdle(() => (clearInterval(timer), compact())),
+      EVERY_MS
+    ).unref();
+  };
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.onmessage = watch;
+  /** @type {any} */ (channel).unref();
+  watch();
+}
+
+/** Tells all threads that much of their memory may be free again. */
+function compactAgain() {
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.postMessage(null);
+  channel.close();
+}
+
+/** @param {() => void} act @returns {() => void} calls `act` if the process was idle since the last call */
+function whenIdle(act) {
   let before = process.cpuUsage();
   let at = performance.now();
-  const timer = setInterval(() => {
+  return () => {
     const used = process.cpuUsage(before);
     const now = performance.now();
     const ms = now - at;
@@ -30,11 +57,8 @@ function compactWhenIdle(compact = compactHeap) {
     before = process.cpuUsage();
     at = now;
     // What ended the stop, such as a request for a paused tenant, must not wait for the collection.
-    if (cores >= IDLE_CORES || ms > EVERY_MS + LATE_MS) return;
-    clearInterval(timer);
-    compact();
-  }, EVERY_MS);
-  return timer.unref();
+    if (cores < IDLE_CORES && ms <= EVERY_MS + LATE_MS) act();
+  };
 }
 
 /**
@@ -55,5 +79,6 @@ function compactHeap() {
   }
 }
 
+exports.compactAgain = compactAgain;
 exports.compactHeap = compactHeap;
 exports.compactWhenIdle = compactWhenIdle;

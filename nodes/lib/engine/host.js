@@ -10,6 +10,7 @@
 //   close()            Deliver while there is time, write the rest to the log, and stop uplinks, log and engine.
 
 const { Planner } = require('./planner');
+const { compactAgain } = require('../base/compact-heap');
 const { Complaints } = require('../base/complaints');
 const { eachSecond } = require('../base/timing/each-second');
 const { guard } = require('../base/guard');
@@ -185,7 +186,11 @@ class EngineHost {
       apply: () => this.#planner.deploy()
     });
     this.#isReplanning = false;
-    this.#spareMemory = new SpareMemory(() => context.native.releaseMemory?.());
+    this.#spareMemory = new SpareMemory((hadBacklog) => {
+      context.native.releaseMemory?.();
+      // Not after each burst: a collection delays the records that come next.
+      if (hadBacklog) compactAgain();
+    });
     this.#endTicks = eachSecond(() => this.tick());
   }
 

@@ -17,7 +17,10 @@ class SpareMemory {
   #mostBacklog = 0;
   #quietTicks = 0;
 
-  /** @param {() => unknown} release returns free memory to the system; blocks for milliseconds */
+  /**
+   * @param {(hadBacklog: boolean) => unknown} release returns free memory to the system; blocks for milliseconds;
+   *   hadBacklog: after an outage, and not only after a burst of records
+   */
   constructor(release) {
     this.#release = release;
   }
@@ -37,10 +40,11 @@ class SpareMemory {
     this.#mostBacklog = Math.max(this.#mostBacklog, backlog);
     this.#quietTicks = backlog === 0 && heldBytes < LEAST_BYTES ? this.#quietTicks + 1 : 0;
     if (this.#quietTicks < QUIET_TICKS || !this.isWaiting) return;
+    const hadBacklog = this.#mostBacklog >= LEAST_BACKLOG;
     this.#mostBytes = heldBytes;
     this.#mostBacklog = 0;
     this.#quietTicks = 0;
-    this.#release();
+    this.#release(hadBacklog);
   }
 }
 

@@ -8,7 +8,7 @@
 
 const fs = require('node:fs');
 const { parentPort, workerData } = require('node:worker_threads');
-const { compactWhenIdle } = require('../base/compact-heap');
+const { compactHeap, compactWhenIdle } = require('../base/compact-heap');
 const { QuietTimer } = require('../base/timing/quiet-timer');
 const { DeadLetterDesk } = require('./dead-letter-desk');
 const { fileBytes } = require('./log-folder');
@@ -20,7 +20,8 @@ const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPor
 const options = workerData.options;
 /**
  * @type {{StoreSource: new (token: number, onDoorbell: () => void) => import('../../../native').StoreSource,
- *   SessionSource?: new (token: number, onDoorbell: () => void) => import('../../../native').SessionSource}}
+ *   SessionSource?: new (token: number, onDoorbell: () => void) => import('../../../native').SessionSource,
+ *   releaseMemory?: () => boolean}}
  */
 const native = require(options.nativePath);
 
@@ -176,6 +177,9 @@ port.on('message', (message) => {
 
 second = new QuietTimer(activity, everySecond);
 
-compactWhenIdle();
+compactWhenIdle(() => {
+  compactHeap();
+  native.releaseMemory?.(); // of what the garbage held outside of the heap
+});
 report();
 store.start();

@@ -7,7 +7,7 @@
 //      {type: 'command', command}
 
 const { parentPort, workerData } = require('node:worker_threads');
-const { compactWhenIdle } = require('../base/compact-heap');
+const { compactHeap, compactWhenIdle } = require('../base/compact-heap');
 const { QuietTimer } = require('../base/timing/quiet-timer');
 const { isIdle } = require('./sending/batch-ages');
 const { CommandSession } = require('./commands/command-session');
@@ -255,6 +255,9 @@ const timers = [
   ...(reportsApart ? [setInterval(report, options.stateMs)] : [])
 ];
 
-compactWhenIdle();
+compactWhenIdle(() => {
+  compactHeap();
+  native.releaseMemory?.(); // of what the garbage held outside of the heap
+});
 for (const { session } of groups) session.start();
 commands?.start();

@@ -1,6 +1,6 @@
 'use strict';
 
-const { compactWhenIdle } = require('../../../nodes/lib/base/compact-heap');
+const { compactAgain, compactWhenIdle } = require('../../../nodes/lib/base/compact-heap');
 
 /** CPU time of the process so far, µs. */
 let used = 0;
@@ -41,6 +41,24 @@ test('compacts once', () => {
   expect(compact).toHaveBeenCalledTimes(1);
   expect(jest.getTimerCount()).toBe(0);
 });
+
+test('compacts once more after a thread says so, when the process is idle again', async () => {
+  pass(10_000, 0.001);
+  await toldAgain();
+  pass(10_000, 0.5);
+  expect(compact).toHaveBeenCalledTimes(1);
+  pass(10_000, 0.001);
+  expect(compact).toHaveBeenCalledTimes(2);
+  for (let i = 0; i < 10; i++) pass(10_000, 0.001);
+  expect(compact).toHaveBeenCalledTimes(2);
+});
+
+/** Returns when the message has arrived: the looks are counted by a timer of its receiver. */
+async function toldAgain() {
+  compactAgain();
+  while (jest.getTimerCount() === 0)
+    await new Promise((resolve) => jest.requireActual('node:timers').setImmediate(resolve));
+}
 
 test('does not take the time in which the process was stopped for idleness', () => {
   const now = jest.spyOn(performance, 'now');

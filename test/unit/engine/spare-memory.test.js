@@ -28,6 +28,7 @@ test('releases memory after an outage, when the backlog has been sent', () => {
   expect(release).toHaveBeenCalledTimes(1);
   pass(spare, 30, MIB);
   expect(release).toHaveBeenCalledTimes(2);
+  expect(release).toHaveBeenLastCalledWith(false); // as after a burst
 });
 
 test('releases memory after a long backlog that was never in memory as a whole', () => {
@@ -37,9 +38,11 @@ test('releases memory after a long backlog that was never in memory as a whole',
   pass(spare, 600, MIB, 9000);
   pass(spare, 30, MIB);
   expect(release).toHaveBeenCalledTimes(1);
+  expect(release).toHaveBeenLastCalledWith(false);
   pass(spare, 600, MIB, 100000);
   pass(spare, 30, MIB);
   expect(release).toHaveBeenCalledTimes(2);
+  expect(release).toHaveBeenLastCalledWith(true);
 });
 
 test('does not release memory under a steady or a small load', () => {
