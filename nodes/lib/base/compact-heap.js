@@ -8,8 +8,11 @@ const vm = require('node:vm');
 
 /** Time between two looks at the load. */
 const EVERY_MS = 10_000;
-/** A look that is this much late means that the process was stopped (SIGSTOP, a frozen container, a laptop's sleep). */
-const LATE_MS = 2_000;
+/**
+ * A look that is this much late means that the process was stopped (SIGSTOP, a frozen container, a laptop's sleep), or
+ * that the cores are busy.
+ */
+const LATE_MS = 250;
 /** Fraction of a core that the whole process may take meanwhile, its native threads included. */
 const IDLE_CORES = 0.05;
 /** Reaches all threads of this process. */
