@@ -117,8 +117,9 @@ test('reports each criterion, what was not run, and warns of losses', () => {
 
 test('counts a skipped test as not met, and measures what attacks cost a neighbor', () => {
   const attack = (/** @type {string} */ name, /** @type {number} */ p99) => ({
-    ...{ attack: name, alone: { count: 100, p50: 1, p99: 2 } },
-    beside: { count: 90, p50: 2, p99 }
+    attack: name,
+    alone: { arrived: { count: 100, p50: 1, p99: 2 }, puback: { count: 100, p50: 1, p99: 4 } },
+    beside: { arrived: { count: 90, p50: 2, p99 }, puback: { count: 90, p50: 2, p99 } }
   });
   const outcomes = [
     ...rounds('test-14', { passed: 9, failed: 0, skipped: 3, seconds: 30 }),
@@ -126,13 +127,16 @@ test('counts a skipped test as not met, and measures what attacks cost a neighbo
   ];
   const found = ratiosOf(outcomes);
   expect(found['14: tests failed or skipped']).toMatchObject({ target: '≤ 0', median: 3 });
-  expect(found['14: p99 beside loop ÷ alone']).toMatchObject({ target: '≤ 2', low: 1.5, high: 2 });
-  expect(found['14: p99 beside fork ÷ alone']).toMatchObject({ low: 2.5, high: 3 });
-  expect(found['14: p99 beside disk ÷ alone']).toBeUndefined();
+  expect(found['14: in the tenant, p99 beside loop ÷ alone']).toMatchObject({
+    ...{ target: '≤ 2', low: 1.5, high: 2 }
+  });
+  expect(found['14: PUBACK, p99 beside loop ÷ alone']).toMatchObject({ target: '≤ 2', low: 0.75, high: 1 });
+  expect(found['14: in the tenant, p99 beside fork ÷ alone']).toMatchObject({ low: 2.5, high: 3 });
+  expect(found['14: in the tenant, p99 beside disk ÷ alone']).toBeUndefined();
   const { markdown } = chapter.report(outcomes, plan);
   const row = markdown.split('\n').find((line) => line.startsWith('| 14 |'));
   expect(row).toContain('`seganet-bench --only tenants --systems neighbors`');
-  expect(row).toContain('p99 beside loop ÷ alone: ');
+  expect(row).toContain('in the tenant, p99 beside loop ÷ alone: ');
   expect(row).toContain('skipped: 3');
 });
 
