@@ -25,7 +25,7 @@ const CHANNEL = 'seganet-compact-again';
  * keeps the memory. Does not keep the process alive.
  * @param {() => void} [compact]
  */
-function compactWhenIdle(compact = compactHeap) {
+function compactWhenIdle(compact = () => compactHeap()) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
   const watch = () => {
@@ -67,8 +67,9 @@ function whenIdle(act) {
 /**
  * Collects all garbage of this thread and returns free pages to the system. Takes 30 ms in a worker thread and 100 to
  * 300 ms in Node-RED's thread (x64, 2 GHz). Without the function `gc` it does nothing.
+ * @param {() => unknown} [release] returns what the garbage held outside of the heap to the system
  */
-function compactHeap() {
+function compactHeap(release) {
   try {
     // A context that is made while the flag is set has the function. Other contexts, such as those of function nodes,
     // do not get it.
@@ -77,6 +78,7 @@ function compactHeap() {
     v8.setFlagsFromString('--no-expose-gc');
     // This flavor also drops compiled code that is not running, and shrinks the space for new objects.
     gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+    release?.();
   } catch {
     // This Node.js does not allow it: the memory stays until the next collection.
   }

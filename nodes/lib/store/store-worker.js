@@ -177,9 +177,6 @@ port.on('message', (message) => {
 
 second = new QuietTimer(activity, everySecond);
 
-compactWhenIdle(() => {
-  compactHeap();
-  native.releaseMemory?.(); // of what the garbage held outside of the heap
-});
+compactWhenIdle(() => compactHeap(native.releaseMemory));
 report();
 store.start();

@@ -255,9 +255,6 @@ const timers = [
   ...(reportsApart ? [setInterval(report, options.stateMs)] : [])
 ];
 
-compactWhenIdle(() => {
-  compactHeap();
-  native.releaseMemory?.(); // of what the garbage held outside of the heap
-});
+compactWhenIdle(() => compactHeap(native.releaseMemory));
 for (const { session } of groups) session.start();
 commands?.start();

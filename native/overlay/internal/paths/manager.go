@@ -230,20 +230,16 @@ func (m *Manager) poke() {
 
 // Busy is true while data flows to or from any peer, and for a while after it if a peer may wait for an answer.
 func (m *Manager) Busy() bool {
-	now := m.now()
-	for _, p := range *m.byKey.Load() {
-		if p.busy(now, m.conf.Metered) {
-			return true
-		}
-	}
-	return false
+	return m.anyPeer(func(p *peer, now int64) bool { return p.busy(now, m.conf.Metered) })
 }
 
 // Active is true while data flows to or from any peer.
-func (m *Manager) Active() bool {
+func (m *Manager) Active() bool { return m.anyPeer((*peer).active) }
+
+func (m *Manager) anyPeer(is func(p *peer, now int64) bool) bool {
 	now := m.now()
 	for _, p := range *m.byKey.Load() {
-		if p.active(now) {
+		if is(p, now) {
 			return true
 		}
 	}
