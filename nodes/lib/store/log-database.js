@@ -5,7 +5,7 @@ const { pathToFileURL } = require('node:url');
 const fs = require('node:fs');
 const { CLASSES } = require('../base/classes');
 const { identity, prepareFolder } = require('./log-folder');
-const { COST_SQL, Usage } = require('./log-limits');
+const { COST_SQL, Usage, countSql } = require('./log-limits');
 const { Refusal, isDamage } = require('./log-reasons');
 const { APPLICATION_ID, FILE, SCHEMA, USER_VERSION } = require('./log-schema');
 const { DatabaseSync } = require('./sqlite');
@@ -18,7 +18,9 @@ const AUTO_CHECKPOINT = 2048;
 const JOURNAL_LIMIT = 8 << 20;
 const SQLITE_ERROR = 1;
 const SQLITE_CORRUPT = 11;
-const WRONG_CLASS = `class NOT BETWEEN 1 AND ${CLASSES}`;
+const WRONG_CLASS = `(typeof(class) <> 'integer' OR class NOT BETWEEN 1 AND ${CLASSES})`;
+const CLASS_SQL = `CASE WHEN ${WRONG_CLASS} THEN ${CLASSES} ELSE class END`;
+const RECORDS_SQL = countSql('records');
 
 /**
  * One connection to <directory>/log.db: opening, statements, transactions. It makes no decisions, and throws every
@@ -279,8 +281,8 @@ function prepare(db) {
   const laneWhere = 'WHERE node = ? AND class = ?';
   return {
     lanes: db.prepare(
-      `SELECT node, CASE WHEN ${WRONG_CLASS} THEN ${CLASSES} ELSE class END AS class, count(*) AS chunks,
-        sum(records) AS records, sum(${COST_SQL}) AS cost, sum(bytes) AS bytes
+      `SELECT node, ${CLASS_SQL} AS class, count(*) AS chunks,
+        sum(${RECORDS_SQL}) AS records, sum(${COST_SQL}) AS cost, sum(${countSql('bytes')}) AS bytes
        FROM chunk INDEXED BY chunk_lane GROUP BY node, chunk.class`
     ),
     wrongClass: db.prepare(`SELECT 1 FROM chunk INDEXED BY chunk_lane WHERE ${WRONG_CLASS} LIMIT 1`),
@@ -297,7 +299,7 @@ function prepare(db) {
       'SELECT id, node, class, at, code, reason, records, length(body) AS bytes FROM dead WHERE id > ? ORDER BY id LIMIT ?'
     ),
     deadHead: db.prepare('SELECT node, class, at, code, reason, records FROM dead WHERE id = ?'),
-    deadBody: db.prepare('SELECT body FROM dead WHERE id = ?'),
+    deadBody: db.prepare('SELECT CAST(body AS BLOB) AS body FROM dead WHERE id = ?'),
     deadIds: db.prepare('SELECT id FROM dead WHERE id > ? AND id <= ? ORDER BY id LIMIT ?'),
     newestDead: db.prepare('SELECT ifnull(max(id), 0) AS id FROM dead'),
     deleteDead: db.prepare('DELETE FROM dead WHERE id = ?'),
@@ -306,7 +308,9 @@ function prepare(db) {
     ),
     insertChunk: db.prepare('INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
     insertDead: db.prepare('INSERT INTO dead VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
-    deleteChunk: db.prepare(`DELETE FROM chunk WHERE id = ? RETURNING class, records, ${COST_SQL} AS cost`),
+    deleteChunk: db.prepare(
+      `DELETE FROM chunk WHERE id = ? RETURNING ${CLASS_SQL} AS class, ${RECORDS_SQL} AS records, ${COST_SQL} AS cost`
+    ),
     deleteOldestDead: db.prepare(
       'DELETE FROM dead WHERE id = (SELECT min(id) FROM dead) RETURNING length(body) AS bytes'
     ),
@@ -314,17 +318,17 @@ function prepare(db) {
       'DELETE FROM quarantine WHERE id = (SELECT min(id) FROM quarantine) RETURNING ifnull(length(body), 0) AS bytes'
     ),
     quarantine: db.prepare(
-      'INSERT OR REPLACE INTO quarantine SELECT id, node, class, ?, ?, records, body FROM chunk WHERE id = ?'
+      'INSERT OR REPLACE INTO quarantine SELECT id, node, class, ?, ?, records, CAST(body AS BLOB) FROM chunk WHERE id = ?'
     ),
     quarantineUnread: db.prepare('INSERT OR REPLACE INTO quarantine VALUES (?, ?, ?, ?, ?, ?, NULL)'),
-    // The index alone answers both statements, so the number and size of a damaged chunk are known before it is read.
+    // The index alone answers both statements, so the number of a damaged chunk's records is known before it is read.
     next: db.prepare(
-      `SELECT id, records, bytes FROM chunk INDEXED BY chunk_lane ${laneWhere} AND id > ? AND id <= ? ORDER BY id LIMIT 1`
+      `SELECT id, ${RECORDS_SQL} AS records FROM chunk INDEXED BY chunk_lane ${laneWhere} AND id > ? AND id <= ? ORDER BY id LIMIT 1`
     ),
     oldest: db.prepare(
-      `SELECT id, records, ${COST_SQL} AS cost FROM chunk INDEXED BY chunk_lane ${laneWhere} ORDER BY id LIMIT 1`
+      `SELECT id, ${RECORDS_SQL} AS records FROM chunk INDEXED BY chunk_lane ${laneWhere} ORDER BY id LIMIT 1`
     ),
-    body: db.prepare('SELECT body FROM chunk WHERE id = ?'),
+    body: db.prepare('SELECT CAST(body AS BLOB) AS body FROM chunk WHERE id = ?'),
     // Node and class are stored in the row and in the index.
     laneOfRows: db.prepare(
       'SELECT id, node, class FROM chunk NOT INDEXED WHERE id > ? AND id <= ? ORDER BY id LIMIT ?'

@@ -18,8 +18,16 @@ const INDEX_BYTES = 64;
  */
 const costOf = (bytes) => Math.ceil((bytes + ROW_BYTES) / PAGE_ROOM) * PAGE + INDEX_BYTES;
 
-/** The same in SQL, for the column `bytes`. */
-const COST_SQL = `((bytes + ${ROW_BYTES + PAGE_ROOM - 1}) / ${PAGE_ROOM} * ${PAGE} + ${INDEX_BYTES})`;
+/**
+ * Returns SQL for a column of counts: 0 where its value cannot be one. SQLite believes the type and the size of a value
+ * in a damaged row.
+ * @param {string} column
+ */
+const countSql = (column) =>
+  `CASE WHEN typeof(${column}) = 'integer' AND ${column} BETWEEN 0 AND ${2 ** 32 - 1} THEN ${column} ELSE 0 END`;
+
+/** The same as costOf() in SQL, for the column `bytes`. */
+const COST_SQL = `((${countSql('bytes')} + ${ROW_BYTES + PAGE_ROOM - 1}) / ${PAGE_ROOM} * ${PAGE} + ${INDEX_BYTES})`;
 
 /** The chunks on disk, by class; index 0 is not used. */
 class Usage {
@@ -124,3 +132,4 @@ exports.COST_SQL = COST_SQL;
 exports.Limits = Limits;
 exports.Usage = Usage;
 exports.costOf = costOf;
+exports.countSql = countSql;

@@ -96,7 +96,11 @@ describe('a container', () => {
       NanoCpus: 1e9,
       PidsLimit: 128,
       BlkioDeviceWriteBps: [{ Path: '/dev/sda', Rate: 32 << 20 }],
-      Ulimits: [{ Name: 'core', Soft: 1, Hard: 1 }],
+      Ulimits: [
+        { Name: 'core', Soft: 1, Hard: 1 },
+        { Name: 'nice', Soft: 0, Hard: 0 },
+        { Name: 'rtprio', Soft: 0, Hard: 0 }
+      ],
       ReadonlyRootfs: true,
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges:true'],
@@ -140,7 +144,7 @@ describe('a container', () => {
 
   test('makes no core dumps, with a limit that the engine may set', () => {
     expect(made({ driver: 'podman' }).HostConfig).not.toHaveProperty('Ulimits');
-    expect(made({}, { isRootless: true }).HostConfig.Ulimits).toEqual([{ Name: 'core', Soft: 0, Hard: 0 }]);
+    expect(made({}, { isRootless: true }).HostConfig.Ulimits[0]).toEqual({ Name: 'core', Soft: 0, Hard: 0 });
   });
 
   test('is made again only for a change that concerns it', () => {

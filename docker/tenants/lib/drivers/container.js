@@ -22,6 +22,11 @@ const NO_IPV6 = { 'net.ipv6.conf.all.disable_ipv6': '1' };
 const NO_CORE = { Name: 'core', Soft: 1, Hard: 1 };
 /** An engine without root cannot raise a limit of its own that is 0. */
 const NO_CORE_FILE = { Name: 'core', Soft: 0, Hard: 0 };
+/**
+ * No real-time threads and no better niceness, whatever the engine itself may have: a limit of an engine is inherited.
+ * Podman gets neither, see above; its own limits are 0 unless somebody raised them.
+ */
+const NO_PRIORITY = ['nice', 'rtprio'].map((Name) => ({ Name, Soft: 0, Hard: 0 }));
 /** Where a tenant finds its data and its users. */
 const DATA = '/data';
 const SECRETS = '/run/secrets/seganet';
@@ -76,7 +81,9 @@ function containerOf(spec, around) {
       MemorySwap: memoryMiB * MIB,
       NanoCpus: Math.round(cpus * 1e9),
       PidsLimit: pids,
-      ...(spec.driver === 'docker' && { Ulimits: [isRootless ? NO_CORE_FILE : NO_CORE] }),
+      ...(spec.driver === 'docker' && {
+        Ulimits: [isRootless ? NO_CORE_FILE : NO_CORE, ...NO_PRIORITY]
+      }),
       ...(disks.length > 0 &&
         writeMiBps > 0 && {
           BlkioDeviceWriteBps: disks.map((disk) => ({ Path: disk, Rate: writeMiBps * MIB }))

@@ -83,7 +83,7 @@ class Walk {
     this.page = prepare(db, `${select} WHERE id >= ? ORDER BY id LIMIT ${PAGE_ROWS}`);
     this.next = prepare(db, `${select} WHERE id >= ? ORDER BY id LIMIT 1`);
     this.one = prepare(db, `${select} WHERE id = ?`);
-    this.body = db.prepare(`SELECT body FROM ${table} WHERE id = ?`);
+    this.body = db.prepare(`SELECT CAST(body AS BLOB) AS body FROM ${table} WHERE id = ?`);
   }
 
   /** @returns {Generator<{ row: Row, gap?: undefined } | { gap: Gap, row?: undefined }>} */
