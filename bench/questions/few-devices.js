@@ -14,7 +14,7 @@ const intro = `Usage: node bench/questions/few-devices.js [options]
 
 Three parts (--parts):
   few     each of --counts devices sends --rate messages per second: CPU of the gateway, of a mosquitto bridge, and of a
-          bare server that only reads and acknowledges; the load begins 25 s earlier
+          bare server that only reads and acknowledges; the load begins 40 s earlier
   silent  --devices devices are connected and send nothing: CPU of the gateway and of mosquitto
   alarms  --devices devices send --rate messages per second each, --alarm-devices of them only alarms and the others
           none: latency of class 1 and CPU, of the gateway and of a mosquitto bridge
@@ -24,8 +24,8 @@ const GATEWAY = 'seganet-adaptive';
 const BRIDGE = 'mosquitto-bridge';
 const BARE = 'bare';
 const PARTS = ['few', 'silent', 'alarms'];
-/** Time for sessions to settle and for the gateway to compact its heaps, which it does when it is idle for 10 s, s. */
-const SETTLE_S = 25;
+/** Time for sessions to settle, and for each thread of the gateway to compact its heap after 10 idle seconds, s. */
+const SETTLE_S = 40;
 
 /** @typedef {{variant: string, round: number, cores: number, threads: import('../harness/proc').ThreadUse[],
  *             p50?: number, p99?: number, normalP50?: number, lost?: number}} Run */

@@ -83,12 +83,12 @@ class WatchedFiles {
    * @returns {Promise<boolean>}
    */
   async haveChanged() {
-    for (const role of this.roles) {
+    const changes = this.roles.map(async (role) => {
       const path = /** @type {string} */ (this.#paths[role]);
       const stamp = await fs.promises.stat(path).then(stampOf, () => '');
-      if (stamp !== '' && stamp !== this.#stamps.get(role)) return true;
-    }
-    return false;
+      return stamp !== '' && stamp !== this.#stamps.get(role);
+    });
+    return (await Promise.all(changes)).includes(true);
   }
 }
 

@@ -12,7 +12,7 @@
 const { Planner } = require('./planner');
 const { compactAgain } = require('../base/compact-heap');
 const { Complaints } = require('../base/complaints');
-const { eachSecond } = require('../base/timing/each-second');
+const { eachSecond, hurry } = require('../base/timing/each-second');
 const { guard } = require('../base/guard');
 const { Inbox } = require('./inbox');
 const { Pump } = require('./pump');
@@ -389,9 +389,15 @@ class EngineHost {
     for (const fn of this.#bells) guard(fn, this.#onFault);
   }
 
+  /** @returns {number} seconds after this one that need no call */
   tick() {
     const duty = this.#stillness.next(this);
-    if (duty === 'rest') return;
+    if (duty !== 'rest') this.#work(duty);
+    return this.#stillness.skip();
+  }
+
+  /** @param {'work' | 'look'} duty */
+  #work(duty) {
     const stats = duty === 'work' ? this.#measure() : null;
     this.#onDoorbell();
     this.deliveries.tick();
@@ -405,6 +411,7 @@ class EngineHost {
   /** The doorbell of the engine. */
   #ring() {
     this.#stillness.stir();
+    hurry();
     this.#onDoorbell();
   }
 

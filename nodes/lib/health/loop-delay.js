@@ -1,36 +1,35 @@
 'use strict';
 
-const { eachSecond } = require('../base/timing/each-second');
+const { eachSecond, latenessMs } = require('../base/timing/each-second');
 
-const TICK_MS = 1000;
-const SPAN = 60;
+const SPAN_MS = 60_000;
+/** Seconds without a look: as many as the engine leaves out while nothing happens. */
+const REST = 2;
 
-/** Measures how long Node-RED's event loop was blocked, once a second. */
+/** Measures how long Node-RED's event loop was blocked, whenever this thread does its work of each second. */
 class LoopDelay {
   #now;
-  #due;
-  /** Of the last minute, in ms. @type {number[]} */
-  #delays;
+  /** Of the last minute. @type {{ atMs: number, ms: number }[]} */
+  #delays = [];
   #end;
 
   /** @param {() => number} [now] ms */
   constructor(now = () => performance.now()) {
     this.#now = now;
-    this.#due = now() + TICK_MS;
-    this.#delays = [];
-    this.#end = eachSecond(() => this.#tick());
+    this.#end = eachSecond((lateMs) => this.#add(lateMs));
   }
 
-  #tick() {
-    const now = this.#now();
-    this.#delays.push(Math.max(0, now - this.#due));
-    if (this.#delays.length > SPAN) this.#delays.shift();
-    this.#due = now + TICK_MS;
+  /** @param {number} ms */
+  #add(ms) {
+    const atMs = this.#now();
+    this.#delays = this.#delays.filter((each) => each.atMs > atMs - SPAN_MS);
+    this.#delays.push({ atMs, ms });
+    return REST;
   }
 
   /** @returns {number} the longest delay of the last minute, in ms, including one that lasts */
   get maxMs() {
-    return Math.max(0, this.#now() - this.#due, ...this.#delays);
+    return Math.max(latenessMs(), ...this.#delays.map(({ ms }) => ms));
   }
 
   close() {

@@ -27,10 +27,14 @@ const native = require(options.nativePath);
 
 /** Longest time for the last sessions. */
 const SESSIONS_STOP_MS = 1500;
+/** A write of SQLite is longer, one that wakes another thread up is shorter. */
+const LEAST_WRITE = 512;
 
 /** @type {Map<string, {reason: string, count: number}>} */
 const problems = new Map();
 const writtenBefore = threadWrites();
+/** Bytes that count as written for the log. */
+let written = 0;
 /** The last reported condition. */
 let reported = '';
 /** The work of each second. @type {QuietTimer | null} */
@@ -73,11 +77,18 @@ function threadWrites() {
   }
 }
 
+/** @returns {number} as threadWrites(), since the start; without the few bytes that wake another thread up */
+function logWrites() {
+  const all = threadWrites() - writtenBefore;
+  if (Number.isNaN(all)) return store.bodyBytes;
+  if (all - written >= LEAST_WRITE) written = all;
+  return written;
+}
+
 function report() {
   const { usage, dead, quarantine, commits, commitMs, commitMaxMs, deadRemoved } = store;
   const condition = store.condition;
   reported = `${condition.state} ${condition.code}`;
-  const written = threadWrites() - writtenBefore;
   port.postMessage({
     type: 'state',
     ...condition,
@@ -92,7 +103,7 @@ function report() {
     commits,
     commitMs,
     commitMaxMs,
-    bytesWritten: Number.isNaN(written) ? store.bodyBytes : written
+    bytesWritten: logWrites()
   });
 }
 

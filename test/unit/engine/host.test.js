@@ -15,11 +15,11 @@ afterEach(() => {
   replaceModules();
 });
 
-function hostWith(kinds, log = null) {
+function hostWith(kinds, log = null, native = parts.native) {
   const logged = { warn: [], error: [], info: [] };
   const events = new EventEmitter();
   const context = {
-    native: parts.native,
+    native,
     events,
     getNode: () => null,
     closeTimeoutMs: 24000,
@@ -43,6 +43,16 @@ function hostWith(kinds, log = null) {
 }
 
 const record = { deviceId: 'd', topic: '', payload: Buffer.alloc(1), cls: 3, flags: 0, ts: 0, seq: -1 };
+
+test('asks for short time slices before the threads of the engine start, which inherit them', async () => {
+  const shortenTimeSlices = jest.fn(() => expect(engines).toHaveLength(0));
+  const { host } = hostWith(['uplink'], null, { ...parts.native, shortenTimeSlices });
+  expect(shortenTimeSlices).toHaveBeenCalledTimes(1);
+  expect(engines).toHaveLength(1);
+  const closed = host.close();
+  await jest.advanceTimersByTimeAsync(11_000);
+  await closed;
+});
 
 test('closes the engine after ten seconds, and reports how many records are dropped', async () => {
   const { host, members, events, logged } = hostWith(['uplink']);

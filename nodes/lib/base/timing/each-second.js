@@ -3,31 +3,79 @@
 
 const { guard } = require('../guard');
 
-/** @type {Map<object, { run: () => void, onFault: (error: Error) => void }>} */
+/**
+ * @callback Run
+ * @param {number} lateMs how late this call is, because something occupied the thread
+ * @returns {number | void} seconds after this one in which it need not be called, default 0
+ *
+ * @typedef {object} Call
+ * @property {Run} run
+ * @property {(error: Error) => void} onFault
+ * @property {number} left seconds until it is due
+ */
+
+const SECOND_MS = 1000;
+
+/** @type {Map<object, Call>} */
 const calls = new Map();
-/** @type {NodeJS.Timeout | null} */
-let timer = null;
+/** @type {NodeJS.Timeout | undefined} */
+let timer;
+/** When the timer is due, how long it waits, and whether a function is left out meanwhile. */
+const due = { atMs: 0, seconds: 0, rests: false };
 
 /**
- * Calls a function once a second, after those that were added before it. Does not keep the process alive.
- * @param {() => void} run
+ * Calls a function once a second, after those that were added before it, and less often if it asks for that. Does not
+ * keep the process alive.
+ * @param {Run} run
  * @param {(error: Error) => void} [onFault] gets what it throws; default: thrown as if by a timer of its own, after the
  *   other functions have run
  * @returns {() => void} ends the calls; idempotent
  */
 function eachSecond(run, onFault = rethrow) {
   const key = {};
-  calls.set(key, { run, onFault });
-  timer ??= setInterval(runAll, 1000).unref();
+  calls.set(key, { run, onFault, left: 1 });
+  if (timer) hurry();
+  else wait(1);
   return () => {
-    if (!calls.delete(key) || calls.size > 0 || !timer) return;
-    clearInterval(timer);
-    timer = null;
+    if (!calls.delete(key) || calls.size > 0) return;
+    clearTimeout(timer);
+    timer = undefined;
   };
 }
 
+/** Ends the rest that functions asked for: all are called within a second. */
+function hurry() {
+  if (!due.rests) return;
+  due.rests = false;
+  for (const call of calls.values()) call.left = 1;
+  if (timer && due.seconds > 1) wait(1);
+}
+
+/** @returns {number} how late the functions of this thread are at the moment, ms */
+const latenessMs = () => (timer ? Math.max(0, performance.now() - due.atMs) : 0);
+
+/** @param {number} seconds */
+function wait(seconds) {
+  clearTimeout(timer);
+  due.seconds = seconds;
+  due.atMs = performance.now() + seconds * SECOND_MS;
+  timer = setTimeout(runAll, seconds * SECOND_MS).unref();
+}
+
 function runAll() {
-  for (const [key, { run, onFault }] of [...calls]) if (calls.has(key)) guard(run, onFault);
+  const [lateMs, passed] = [latenessMs(), due.seconds];
+  // One of them may hurry.
+  wait(1);
+  for (const [key, call] of [...calls]) {
+    call.left -= passed;
+    if (call.left > 0 || !calls.has(key)) continue;
+    call.left = 1;
+    guard(() => (call.left += call.run(lateMs) ?? 0), call.onFault);
+  }
+  const left = [...calls.values()].map((call) => call.left);
+  due.rests = Math.max(...left) > 1;
+  const soonest = Math.min(...left);
+  if (soonest > 1 && timer) wait(soonest);
 }
 
 /** @param {Error} error */
@@ -38,3 +86,5 @@ function rethrow(error) {
 }
 
 exports.eachSecond = eachSecond;
+exports.hurry = hurry;
+exports.latenessMs = latenessMs;

@@ -20,6 +20,11 @@ class Stillness {
     return this.#quiet.next(() => this.#seen(host));
   }
 
+  /** @returns {number} seconds that follow without any work; they count as past */
+  skip() {
+    return this.#quiet.skip();
+  }
+
   /** The engine has something for JavaScript: the next seconds have their work. */
   stir() {
     this.#quiet.stir();

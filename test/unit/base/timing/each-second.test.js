@@ -1,6 +1,6 @@
 'use strict';
 
-const { eachSecond } = require('../../../../nodes/lib/base/timing/each-second');
+const { eachSecond, hurry, latenessMs } = require('../../../../nodes/lib/base/timing/each-second');
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => {
@@ -45,4 +45,62 @@ test('makes the other calls if one call throws', () => {
   expect(other).toHaveBeenCalledTimes(2);
   end();
   endOther();
+});
+
+describe('a call that asks for rest', () => {
+  /** @param {number} seconds */
+  const pass = (seconds) => {
+    for (let i = 0; i < seconds; i++) jest.advanceTimersByTime(1000);
+  };
+
+  test('is left out, and the thread does not wake up if all ask for it', () => {
+    const first = jest.fn(() => 3);
+    const second = jest.fn(() => 1);
+    const ends = [eachSecond(first), eachSecond(second)];
+    const counts = Array.from({ length: 9 }, () => {
+      jest.advanceTimersByTime(1000);
+      return [first.mock.calls.length, second.mock.calls.length];
+    });
+    expect(counts.map(([count]) => count)).toEqual([1, 1, 1, 1, 2, 2, 2, 2, 3]);
+    expect(counts.map(([, count]) => count)).toEqual([1, 1, 2, 2, 3, 3, 4, 4, 5]);
+    for (const end of ends) end();
+  });
+
+  test('does not delay the others', () => {
+    const other = jest.fn();
+    const resting = jest.fn(() => 4);
+    const ends = [eachSecond(resting), eachSecond(other)];
+    pass(6);
+    expect([resting.mock.calls.length, other.mock.calls.length]).toEqual([2, 6]);
+    for (const end of ends) end();
+  });
+
+  test('is called within a second after hurry(), and when another one begins', () => {
+    const resting = jest.fn(() => 9);
+    const end = eachSecond(resting);
+    pass(3);
+    hurry();
+    pass(1);
+    expect(resting).toHaveBeenCalledTimes(2);
+    pass(3);
+    const endOther = eachSecond(() => {});
+    pass(1);
+    expect(resting).toHaveBeenCalledTimes(3);
+    end();
+    endOther();
+  });
+
+  test('is told how late it is', () => {
+    const clock = jest.spyOn(performance, 'now');
+    const late = jest.fn();
+    clock.mockReturnValue(0);
+    const end = eachSecond(late);
+    clock.mockReturnValue(1700);
+    expect(latenessMs()).toBe(700);
+    pass(1);
+    expect(late).toHaveBeenCalledWith(700);
+    end();
+    expect(latenessMs()).toBe(0);
+    clock.mockRestore();
+  });
 });
