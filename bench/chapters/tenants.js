@@ -19,11 +19,13 @@ const ENGINES = /** @type {const} */ (['docker', 'podman']);
 /** Sizes of a round, and of a short check. */
 const full = {
   ...{ wakes: 6, halfWakes: 2, pages: 4, together: 20, more: 200, settleMs: 4000, rests: 2, busyMs: 6000 },
+  ...{ quietMs: 45_000 },
   ...{ backups: 1, points: 500_000, repeats: 2, ms: 500, mib: 256, threads: [1, 2, 4] },
   ...{ defined: 1000, awake: 20, devices: 2000, probes: 5, seconds: 20, everyMs: 10_000, attackS: 10 }
 };
 const short = {
   ...{ wakes: 1, halfWakes: 1, pages: 1, together: 3, more: 20, settleMs: 500, rests: 1, busyMs: 1500 },
+  ...{ quietMs: 500 },
   ...{ backups: 1, points: 20_000, repeats: 1, ms: 100, mib: 8, threads: [1, 2, 4] },
   ...{ defined: 30, awake: 2, devices: 20, probes: 1, seconds: 2, everyMs: 1000, attackS: 1 }
 };
@@ -126,10 +128,10 @@ const parts = {
           ...{
             key: 'duty',
             label: `13 bytes each 60 s for ${minutes} min`,
-            seconds: minutes * 60 + 15,
+            seconds: minutes * 60 + 15 + sizesOf(plan).quietMs / 1000,
             isLong: true
           },
-          run: () => modules().duty({ minutes, settleMs: sizesOf(plan).settleMs })
+          run: () => modules().duty({ minutes, quietMs: sizesOf(plan).quietMs })
         }
       ];
     }

@@ -78,11 +78,12 @@ const groupsOf = (stage) => ({
 
 /**
  * A tenant with a store and a page that runs all the time, and a device that sends 13 bytes each 60 s.
- * @param {{ minutes: number, settleMs: number }} options
+ * @param {{ minutes: number, quietMs: number }} options quietMs: before the measurement; each process compacts its heap
+ *   once in its first idle seconds
  * @returns {Promise<{ seconds: number, packets: number, cores: Record<'front' | 'keeper' | 'tenant', number>,
  *   memory: Record<'front' | 'keeper' | 'tenant', Weight> }>}
  */
-function duty({ minutes, settleMs }) {
+function duty({ minutes, quietMs }) {
   const options = { tenants: ['acme'], times: AWAKE, hasStore: true, hasPages: true };
   return onStage(options, async (stage) => {
     const device = await stage.device('acme');
@@ -90,7 +91,7 @@ function duty({ minutes, settleMs }) {
     await stage.untilArrived('acme', 1, 20);
     const { body } = await page(stage, 'acme');
     if (!body.includes('pump-1 temperature')) throw new Error(`The page has no value: ${body.slice(0, 200)}`);
-    await pause(settleMs);
+    await pause(quietMs);
     const groups = groupsOf(stage);
     const before = {
       front: readCpu(groups.front),

@@ -21,7 +21,7 @@ test('a record wakes a stopped tenant, and the device stays connected', async ()
 });
 
 test('a tenant with store and page gets packets of 13 bytes, and its CPU and memory are counted', async () => {
-  const { packets, cores, memory: found } = await duty({ minutes: 0.01, settleMs: 100 });
+  const { packets, cores, memory: found } = await duty({ minutes: 0.01, quietMs: 100 });
   // A slow machine has time for more than one.
   expect(packets).toBeGreaterThan(0);
   expect(Object.keys(cores)).toEqual(['front', 'keeper', 'tenant']);
