@@ -4,6 +4,12 @@
 
 const { QuietSeconds } = require('../../base/timing/quiet-seconds');
 
+/** Figures that change while nothing happens; bytes that the cloud acknowledged include those of pings. */
+const RESTLESS = new Set(['energy', 'bytesAcked']);
+
+/** @param {string} key @param {unknown} value */
+const withoutRestless = (key, value) => (RESTLESS.has(key) ? undefined : value);
+
 class Stillness {
   #quiet = new QuietSeconds();
   /** What other parts last reported. @type {unknown[]} */
@@ -37,8 +43,8 @@ class Stillness {
     if (uplinks.tenants || !isSteady || !commands.isIdle || deliveries.size > 0 || host.waitsToRelease)
       return NaN;
     const links = [...uplinks.links.keys()];
-    const states = [host.log?.state, ...links.map(({ state }) => ({ ...state, energy: null }))];
-    this.#follow([host.plan, ...members, ...links, JSON.stringify(states)]);
+    const states = [host.log?.state, ...links.map(({ state }) => state)];
+    this.#follow([host.plan, ...members, ...links, JSON.stringify(states, withoutRestless)]);
     return `${this.#version} ${host.engine.fingerprint()}`;
   }
 
