@@ -389,7 +389,7 @@ class EngineHost {
     for (const fn of this.#bells) guard(fn, this.#onFault);
   }
 
-  /** @returns {number} seconds after this one that need no call */
+  /** @returns {number} number of the next seconds that may skip the call */
   tick() {
     const duty = this.#stillness.next(this);
     if (duty !== 'rest') this.#work(duty);

@@ -1,22 +1,22 @@
 'use strict';
 
-const { eachSecond, latenessMs } = require('../base/timing/each-second');
+const { eachSecond, latenessMs, onWake } = require('../base/timing/each-second');
 
 const SPAN_MS = 60_000;
-/** Seconds without a look: as many as the engine leaves out while nothing happens. */
+/** Seconds that may pass without a wake-up: as many as a still engine skips. */
 const REST = 2;
 
-/** Measures how long Node-RED's event loop was blocked, whenever this thread does its work of each second. */
+/** Measures how long Node-RED's event loop was blocked, at each wake-up of the timer of seconds. */
 class LoopDelay {
   #now;
   /** Of the last minute. @type {{ atMs: number, ms: number }[]} */
   #delays = [];
-  #end;
+  #ends;
 
   /** @param {() => number} [now] ms */
   constructor(now = () => performance.now()) {
     this.#now = now;
-    this.#end = eachSecond((lateMs) => this.#add(lateMs));
+    this.#ends = [onWake((lateMs) => this.#add(lateMs)), eachSecond(() => REST)];
   }
 
   /** @param {number} ms */
@@ -24,7 +24,6 @@ class LoopDelay {
     const atMs = this.#now();
     this.#delays = this.#delays.filter((each) => each.atMs > atMs - SPAN_MS);
     this.#delays.push({ atMs, ms });
-    return REST;
   }
 
   /** @returns {number} the longest delay of the last minute, in ms, including one that lasts */
@@ -33,7 +32,7 @@ class LoopDelay {
   }
 
   close() {
-    this.#end();
+    for (const end of this.#ends) end();
   }
 }
 

@@ -19,8 +19,8 @@ const INDEX_BYTES = 64;
 const costOf = (bytes) => Math.ceil((bytes + ROW_BYTES) / PAGE_ROOM) * PAGE + INDEX_BYTES;
 
 /**
- * Returns SQL for a column of counts: 0 where its value cannot be one. SQLite believes the type and the size of a value
- * in a damaged row.
+ * Returns SQL that reads a column of counts, and 0 for a value that is no count. SQLite does not check the type or the
+ * size of a value that it reads from a damaged row.
  * @param {string} column
  */
 const countSql = (column) =>

@@ -27,7 +27,7 @@ const native = require(options.nativePath);
 
 /** Longest time for the last sessions. */
 const SESSIONS_STOP_MS = 1500;
-/** A write of SQLite is longer, one that wakes another thread up is shorter. */
+/** SQLite writes more bytes at once. A write that wakes up another thread has 8. */
 const LEAST_WRITE = 512;
 
 /** @type {Map<string, {reason: string, count: number}>} */
@@ -77,7 +77,7 @@ function threadWrites() {
   }
 }
 
-/** @returns {number} as threadWrites(), since the start; without the few bytes that wake another thread up */
+/** @returns {number} bytes of this thread's writes since its start, without those that wake up another thread */
 function logWrites() {
   const all = threadWrites() - writtenBefore;
   if (Number.isNaN(all)) return store.bodyBytes;

@@ -37,8 +37,8 @@ function jestArguments(repo, folder) {
 }
 
 /**
- * More than a tenant may have, so that one that inherits the engine's own limits is found. Empty where root may not
- * raise limits.
+ * Starts the engine with higher limits than a tenant may have, so that the suite finds a tenant that inherits them.
+ * Empty if root cannot raise limits.
  */
 const GENEROUS = ['prlimit', '--nice=40', '--rtprio=99'];
 if (spawnSync(GENEROUS[0], [...GENEROUS.slice(1), 'true']).status !== 0) {

@@ -1,7 +1,7 @@
 'use strict';
 
-// Rows whose columns have values that no gateway writes: types and sizes of the values are bytes of the file like any
-// others, and SQLite believes them.
+// Rows whose columns have values that no gateway writes. SQLite does not check the type and the size of a value that it
+// reads from a damaged row.
 
 const fs = require('node:fs');
 const path = require('node:path');

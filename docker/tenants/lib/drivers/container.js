@@ -23,8 +23,8 @@ const NO_CORE = { Name: 'core', Soft: 1, Hard: 1 };
 /** An engine without root cannot raise a limit of its own that is 0. */
 const NO_CORE_FILE = { Name: 'core', Soft: 0, Hard: 0 };
 /**
- * No real-time threads and no better niceness, whatever the engine itself may have: a limit of an engine is inherited.
- * Podman gets neither, see above; its own limits are 0 unless somebody raised them.
+ * No real-time threads and no negative niceness. Without these limits, a container inherits those of the engine. Podman
+ * gets neither, see above; its own limits are 0 unless an administrator raised them.
  */
 const NO_PRIORITY = ['nice', 'rtprio'].map((Name) => ({ Name, Soft: 0, Hard: 0 }));
 /** Where a tenant finds its data and its users. */

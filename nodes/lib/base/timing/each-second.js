@@ -5,8 +5,7 @@ const { guard } = require('../guard');
 
 /**
  * @callback Run
- * @param {number} lateMs how late this call is, because something occupied the thread
- * @returns {number | void} seconds after this one in which it need not be called, default 0
+ * @returns {number | void} number of the next seconds that may skip the call, default 0
  *
  * @typedef {object} Call
  * @property {Run} run
@@ -18,9 +17,11 @@ const SECOND_MS = 1000;
 
 /** @type {Map<object, Call>} */
 const calls = new Map();
+/** @type {Set<(lateMs: number) => void>} */
+const followers = new Set();
 /** @type {NodeJS.Timeout | undefined} */
 let timer;
-/** When the timer is due, how long it waits, and whether a function is left out meanwhile. */
+/** When the timer is due, how long it waits, and whether it skips a function meanwhile. */
 const due = { atMs: 0, seconds: 0, rests: false };
 
 /**
@@ -43,7 +44,17 @@ function eachSecond(run, onFault = rethrow) {
   };
 }
 
-/** Ends the rest that functions asked for: all are called within a second. */
+/**
+ * Adds a function that gets the delay of each wake-up. It causes no wake-up of its own.
+ * @param {(lateMs: number) => void} follow must not throw
+ * @returns {() => void} removes the function
+ */
+function onWake(follow) {
+  followers.add(follow);
+  return () => void followers.delete(follow);
+}
+
+/** Calls all functions within a second, also those that asked for a rest. */
 function hurry() {
   if (!due.rests) return;
   due.rests = false;
@@ -51,7 +62,7 @@ function hurry() {
   if (timer && due.seconds > 1) wait(1);
 }
 
-/** @returns {number} how late the functions of this thread are at the moment, ms */
+/** @returns {number} how long the timer of this thread is overdue, ms */
 const latenessMs = () => (timer ? Math.max(0, performance.now() - due.atMs) : 0);
 
 /** @param {number} seconds */
@@ -64,13 +75,14 @@ function wait(seconds) {
 
 function runAll() {
   const [lateMs, passed] = [latenessMs(), due.seconds];
-  // One of them may hurry.
+  // Before the functions, because each of them may call hurry().
   wait(1);
+  for (const follow of followers) follow(lateMs);
   for (const [key, call] of [...calls]) {
     call.left -= passed;
     if (call.left > 0 || !calls.has(key)) continue;
     call.left = 1;
-    guard(() => (call.left += call.run(lateMs) ?? 0), call.onFault);
+    guard(() => (call.left += call.run() ?? 0), call.onFault);
   }
   const left = [...calls.values()].map((call) => call.left);
   due.rests = Math.max(...left) > 1;
@@ -88,3 +100,4 @@ function rethrow(error) {
 exports.eachSecond = eachSecond;
 exports.hurry = hurry;
 exports.latenessMs = latenessMs;
+exports.onWake = onWake;

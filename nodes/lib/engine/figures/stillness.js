@@ -4,11 +4,11 @@
 
 const { QuietSeconds } = require('../../base/timing/quiet-seconds');
 
-/** Figures that change while nothing happens; bytes that the cloud acknowledged include those of pings. */
-const RESTLESS = new Set(['energy', 'bytesAcked']);
+/** Figures that change while no record moves: pings, too, add to the bytes that the cloud acknowledged. */
+const IGNORED = new Set(['energy', 'bytesAcked']);
 
 /** @param {string} key @param {unknown} value */
-const withoutRestless = (key, value) => (RESTLESS.has(key) ? undefined : value);
+const withoutIgnored = (key, value) => (IGNORED.has(key) ? undefined : value);
 
 class Stillness {
   #quiet = new QuietSeconds();
@@ -26,7 +26,7 @@ class Stillness {
     return this.#quiet.next(() => this.#seen(host));
   }
 
-  /** @returns {number} seconds that follow without any work; they count as past */
+  /** @returns {number} number of the next seconds without work, which the next call of next() counts as past */
   skip() {
     return this.#quiet.skip();
   }
@@ -44,7 +44,7 @@ class Stillness {
       return NaN;
     const links = [...uplinks.links.keys()];
     const states = [host.log?.state, ...links.map(({ state }) => state)];
-    this.#follow([host.plan, ...members, ...links, JSON.stringify(states, withoutRestless)]);
+    this.#follow([host.plan, ...members, ...links, JSON.stringify(states, withoutIgnored)]);
     return `${this.#version} ${host.engine.fingerprint()}`;
   }
 

@@ -1,6 +1,6 @@
 'use strict';
 
-const { eachSecond, hurry, latenessMs } = require('../../../../nodes/lib/base/timing/each-second');
+const { eachSecond, hurry, latenessMs, onWake } = require('../../../../nodes/lib/base/timing/each-second');
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => {
@@ -53,7 +53,7 @@ describe('a call that asks for rest', () => {
     for (let i = 0; i < seconds; i++) jest.advanceTimersByTime(1000);
   };
 
-  test('is left out, and the thread does not wake up if all ask for it', () => {
+  test('skips seconds', () => {
     const first = jest.fn(() => 3);
     const second = jest.fn(() => 1);
     const ends = [eachSecond(first), eachSecond(second)];
@@ -66,7 +66,7 @@ describe('a call that asks for rest', () => {
     for (const end of ends) end();
   });
 
-  test('does not delay the others', () => {
+  test('leaves the other calls at once a second', () => {
     const other = jest.fn();
     const resting = jest.fn(() => 4);
     const ends = [eachSecond(resting), eachSecond(other)];
@@ -75,7 +75,7 @@ describe('a call that asks for rest', () => {
     for (const end of ends) end();
   });
 
-  test('is called within a second after hurry(), and when another one begins', () => {
+  test('runs within a second after hurry(), and after a new call', () => {
     const resting = jest.fn(() => 9);
     const end = eachSecond(resting);
     pass(3);
@@ -89,18 +89,20 @@ describe('a call that asks for rest', () => {
     end();
     endOther();
   });
+});
 
-  test('is told how late it is', () => {
-    const clock = jest.spyOn(performance, 'now');
-    const late = jest.fn();
-    clock.mockReturnValue(0);
-    const end = eachSecond(late);
-    clock.mockReturnValue(1700);
-    expect(latenessMs()).toBe(700);
-    pass(1);
-    expect(late).toHaveBeenCalledWith(700);
-    end();
-    expect(latenessMs()).toBe(0);
-    clock.mockRestore();
-  });
+test('reports the delay of each wake-up, and the present one', () => {
+  const clock = jest.spyOn(performance, 'now').mockReturnValue(0);
+  const late = jest.fn();
+  const ends = [onWake(late), eachSecond(() => 4), eachSecond(() => {})];
+  for (const now of [1700, 2800]) {
+    clock.mockReturnValue(now);
+    jest.advanceTimersByTime(1000);
+  }
+  expect(late.mock.calls).toEqual([[700], [100]]);
+  clock.mockReturnValue(4000);
+  expect(latenessMs()).toBe(200);
+  for (const end of ends) end();
+  expect(latenessMs()).toBe(0);
+  clock.mockRestore();
 });
