@@ -245,6 +245,7 @@ class Lanes {
   bool IsPrompt(uint8_t record_class, int64_t now_us) const;
   std::string NodeOf(uint32_t stage) const;
   bool HasRoomToRead(uint8_t record_class) const;
+  void ReadOnLocked(uint8_t record_class, Leaving* leaving);
 
   const LanesContext context_;
   LanesMemory memory_;

@@ -69,6 +69,7 @@ void Lanes::Spill(uint8_t record_class, const std::function<bool(const Batch&)>&
         memory_.Give(*batch);
         memory_.GiveRecords(*batch);
         leaving->room = true;
+        ReadOnLocked(record_class, leaving);
         it->reset();
         continue;
       }
@@ -140,7 +141,7 @@ void Lanes::SpillFull(uint8_t record_class) {
       lanes_.backlog_bytes[record_class] -= last->bytes.size();
       leaving.Gone(std::move(backlog.back()), &memory_);
       backlog.pop_back();
-      unread_ |= MaskOf(record_class);
+      unread_ |= MaskOf(record_class);  // there is no room now: Sweep wakes the reader
     }
   }
   Settle(&leaving);

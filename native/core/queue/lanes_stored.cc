@@ -89,6 +89,15 @@ bool Lanes::HasRoomToRead(uint8_t record_class) const {
   return budget.relaxed(record_class) || lanes_.backlog[record_class].empty();
 }
 
+// The reader of the log sleeps when it finds no row to read. What ends each reason for that wakes
+// it:
+//   the session is down           SetConnected
+//   enough was read ahead         Take, TidyLocked, Removed: when the backlog lane gets below
+//                                 kReadAheadBytes (read_on)
+//   no room in memory             Sweep, for the classes in unread_
+//   nothing is only on disk       a batch that leaves memory while its session is up
+//                                 (ReadOnLocked), SendAgain and SetPlan of StoreQueue
+// A session that sends its last live batch wakes nobody, so the reader must be awake before that.
 bool Lanes::WantsBacklog(uint8_t record_class) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const Outlet* outlet = serving_[record_class];
@@ -97,6 +106,19 @@ bool Lanes::WantsBacklog(uint8_t record_class) {
   const bool room = HasRoomToRead(record_class);
   if (!room) unread_ |= MaskOf(record_class);
   return room;
+}
+
+// A batch of the class left memory and is only on disk.
+void Lanes::ReadOnLocked(uint8_t record_class, Leaving* leaving) {
+  const Outlet* outlet = serving_[record_class];
+  // Otherwise, SetConnected or Take wakes the reader.
+  if (outlet == nullptr || !outlet->connected) return;
+  if (lanes_.backlog_bytes[record_class] >= kReadAheadBytes) return;
+  if (HasRoomToRead(record_class)) {
+    leaving->read_on = true;
+  } else {
+    unread_ |= MaskOf(record_class);
+  }
 }
 
 void Lanes::PushBacklog(std::vector<BatchPtr> batches) {
