@@ -104,7 +104,7 @@ class LanesWakesTest : public test::LanesWithLog {
 
   void Acknowledge() {
     if (in_flight_.empty()) return;
-    pump_ = in_flight_.size() >= window_;
+    pump_ |= in_flight_.size() >= window_;
     ASSERT_TRUE(Release(in_flight_.front()));
     in_flight_.pop_front();
   }
