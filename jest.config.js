@@ -25,6 +25,7 @@ const LONG = [
   'unit/sources/ocf-postgres',
   'unit/uplink/blackhole',
   'unit/uplink/express-leaves',
+  'unit/uplink/stall',
   'unit/uplink/unwanted-brokers',
   'unit/uplink/uplink-limits',
   'unit/uplink/uplink-thread',

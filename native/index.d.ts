@@ -997,6 +997,13 @@ export declare class UplinkSource {
    */
   retryMs(): number;
   /**
+   * Returns where batches wait that could move now: 1 in memory, 2 in memory as backlog, 4 on disk, or a sum of these; 0
+   * = nowhere, or the session is down. Excludes classes that are held or wait for their rate, the disk or memory.
+   */
+  waitingAt(): number;
+  /** Wakes the session, the log and the batchers, also if the last ring of the doorbell was never answered. */
+  wakeAll(): void;
+  /**
    * The session demands a batch: it is up, has room, and best() is 0. Open adaptive batches are then sealed as soon as
    * possible.
    */

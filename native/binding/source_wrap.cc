@@ -61,6 +61,8 @@ Napi::Function SourceWrap::Define(Napi::Env env) {
        InstanceMethod<&SourceWrap::BestBacklog>("bestBacklog"),
        InstanceMethod<&SourceWrap::RetryMs>("retryMs"),
        InstanceMethod<&SourceWrap::OldestMs>("oldestMs"),
+       InstanceMethod<&SourceWrap::WaitingAt>("waitingAt"),
+       InstanceMethod<&SourceWrap::WakeAll>("wakeAll"),
        InstanceMethod<&SourceWrap::RaiseDemand>("demand"),
        InstanceMethod<&SourceWrap::SetBatchBytes>("setBatchBytes"),
        InstanceMethod<&SourceWrap::Take>("take"), InstanceMethod<&SourceWrap::Look>("look"),
@@ -143,6 +145,14 @@ Napi::Value SourceWrap::RetryMs(const Napi::CallbackInfo& info) {
   const int64_t wait_us = lanes_ ? lanes_->RetryUs(outlet_, MonotonicUs()) : -1;
   return Napi::Number::New(info.Env(),
                            wait_us < 0 ? -1 : static_cast<double>((wait_us + 999) / 1000));
+}
+
+Napi::Value SourceWrap::WaitingAt(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), lanes_ ? lanes_->WaitingAt(outlet_, MonotonicUs()) : 0);
+}
+
+void SourceWrap::WakeAll(const Napi::CallbackInfo&) {
+  if (lanes_) lanes_->WakeAll(outlet_);
 }
 
 void SourceWrap::RaiseDemand(const Napi::CallbackInfo&) {

@@ -47,6 +47,8 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
   Napi::Value BestBacklog(const Napi::CallbackInfo& info);
   Napi::Value RetryMs(const Napi::CallbackInfo& info);
   Napi::Value OldestMs(const Napi::CallbackInfo& info);
+  Napi::Value WaitingAt(const Napi::CallbackInfo& info);
+  void WakeAll(const Napi::CallbackInfo& info);
   void RaiseDemand(const Napi::CallbackInfo& info);
   void SetBatchBytes(const Napi::CallbackInfo& info);
   Napi::Value Take(const Napi::CallbackInfo& info);

@@ -16,7 +16,13 @@ class Doorbell {
     if (!rung_.exchange(true, std::memory_order_acq_rel)) Call();
   }
 
-  // Does the same for something urgent: a thread that naps serves it at once.
+  // Wakes the thread even if it has not answered the last ring.
+  void RingAgain() {
+    rung_.store(true, std::memory_order_release);
+    Call();
+  }
+
+  // Does the same as Ring for something urgent: a thread that naps serves it at once.
   void RingUrgent() {
     Ring();
     EndNap();

@@ -127,6 +127,20 @@ class Lanes {
   // its classes.
   void RaiseDemand(Outlet* outlet, int64_t now_us);
 
+  // Where batches are that could move now.
+  enum Whereabouts : uint32_t {
+    kLive = 1,     // in memory, and could be taken
+    kBacklog = 2,  // the same for the backlog
+    kLog = 4,      // on disk, and could be read
+  };
+  // Returns where batches of the outlet's classes wait, a set of Whereabouts. Excludes classes that
+  // are held or wait for their rate, the disk or memory. If this lasts while the session is up, has
+  // room, and nothing moves, somebody was not woken.
+  uint32_t WaitingAt(Outlet* outlet, int64_t now_us);
+  // Wakes everything that could move a batch of the outlet: the session, the log, and batchers.
+  // Also if its last ring was never answered.
+  void WakeAll(Outlet* outlet);
+
   // Sets m of the session's link. REQUIRES: kMinBatchBytes <= bytes <= kMaxAdaptiveBytes.
   void SetBatchBytes(Outlet* outlet, uint32_t bytes);
 

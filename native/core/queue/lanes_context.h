@@ -77,6 +77,8 @@ struct LanesContext {
   std::function<void(int64_t due_us)> on_due;
   // Wakes the log: a batch is due, a row can be deleted, or the backlog must be read.
   std::function<void()> wake_log;
+  // The same, even if the log has not answered the last wake-up. May be empty.
+  std::function<void()> wake_log_again;
   // Reports a batch that leaves for good, delivered or not. Called without the mutex.
   std::function<void(const Batch&, bool delivered)> on_done;
   // Reports that memory was freed. Called without the mutex.

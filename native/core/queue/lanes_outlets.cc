@@ -261,6 +261,33 @@ void Lanes::RaiseDemand(Outlet* outlet, int64_t now_us) {
   if (wake && context_.on_demand) context_.on_demand();
 }
 
+uint32_t Lanes::WaitingAt(Outlet* outlet, int64_t now_us) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!outlet->connected) return 0;
+  uint32_t places = 0;
+  if (turns_.CanPick(*outlet, now_us)) places |= kLive;
+  if (turns_.PickBacklog(outlet, now_us) != 0) places |= kBacklog;
+  if (!context_.save.log) return places;
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    // Otherwise, the batches that were read come first.
+    if (!(outlet->classes & MaskOf(c)) || !lanes_.backlog[c].empty() || !HasRoomToRead(c)) continue;
+    for (const auto& [stage, node] : nodes_) {
+      WantedRow wanted;
+      if (ServesLocked(stage) && context_.ledger->Wants(node, c, &wanted)) places |= kLog;
+    }
+  }
+  return places;
+}
+
+void Lanes::WakeAll(Outlet* outlet) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    outlet->bell->RingAgain();
+  }
+  if (context_.wake_log_again) context_.wake_log_again();
+  if (context_.on_demand) context_.on_demand();
+}
+
 void Lanes::SetBatchBytes(Outlet* outlet, uint32_t bytes) {
   demand_.SetBatchBytes(outlet->classes, bytes);
 }

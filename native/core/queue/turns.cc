@@ -117,6 +117,10 @@ uint8_t Turns::Pick(Outlet* outlet, ClassMask of, int64_t now_us) const {
   return live_.Best(waiting & ~outlet->held);
 }
 
+bool Turns::CanPick(const Outlet& outlet, int64_t now_us) const {
+  return (Waiting(outlet, now_us) & ~Held(outlet, now_us)) != 0;
+}
+
 // Held batches are live and go before the backlog, which would use the same link. While a class is
 // held, only backlog of class 1 may be sent.
 uint8_t Turns::PickBacklog(Outlet* outlet, int64_t now_us) const {

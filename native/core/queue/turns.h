@@ -35,6 +35,9 @@ class Turns {
   // The same for the backlog.
   uint8_t PickBacklog(Outlet* outlet, int64_t now_us) const;
 
+  // True if the outlet has a live batch that may be sent now, and is not held.
+  bool CanPick(const Outlet& outlet, int64_t now_us) const;
+
   // The first batch of a lane is about to be taken.
   void Pay(Outlet* outlet, const Batch& batch, int64_t now_us);
 

@@ -299,6 +299,7 @@ LanesContext Engine::ContextOfLanes() {
   }
   context.on_due = [this](int64_t due_us) { store_.WakeAt(due_us); };
   context.wake_log = [this] { store_.Wake(); };
+  context.wake_log_again = [this] { store_.WakeAgain(); };
   context.on_full = [this](uint8_t record_class) { MakeRoom(AllLanes(), budget_, record_class); };
   return context;
 }

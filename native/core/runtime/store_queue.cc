@@ -20,6 +20,11 @@ void StoreQueue::Wake() {
   if (doorbell_ != nullptr) doorbell_->Ring();
 }
 
+void StoreQueue::WakeAgain() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (doorbell_ != nullptr) doorbell_->RingAgain();
+}
+
 void StoreQueue::SetPlan(const Plan& plan) {
   std::map<std::string, Route> routes;
   std::map<std::shared_ptr<Lanes>, std::map<uint32_t, std::string>> names;

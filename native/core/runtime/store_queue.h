@@ -59,6 +59,8 @@ class StoreQueue {
   void WakeAt(int64_t due_us);
   // Rings the bell.
   void Wake();
+  // The same, even if the thread has not answered the last ring.
+  void WakeAgain();
 
   // Sets the lanes that the plan's uplink nodes use.
   void SetPlan(const Plan& plan);

@@ -54,8 +54,8 @@ class LanesWakesTest : public test::LanesWithLog {
 
   bool Read(const WantedRow& wanted) {
     auto it = rows_.upper_bound(wanted.after);
-    while (it != rows_.end() && (it->second.node != wanted.node ||
-                                 it->second.record_class != wanted.record_class)) {
+    while (it != rows_.end() &&
+           (it->second.node != wanted.node || it->second.record_class != wanted.record_class)) {
       ++it;
     }
     if (it == rows_.end() || it->first > wanted.up_to) {
@@ -138,6 +138,7 @@ class LanesWakesTest : public test::LanesWithLog {
       if (ms % 1000 == 0) lanes_->Sweep(now_us_);
     }
     EXPECT_EQ(Held(), 0u) << "records wait, and nobody wakes up";
+    EXPECT_EQ(lanes_->WaitingAt(outlet_, now_us_), 0u);
     ExpectThatCountersReconcile();
   }
 
@@ -196,6 +197,41 @@ TEST_F(LanesWakesTest, AnOverloadDoesNotWakeTheReaderForEachRecord) {
   }
   EXPECT_LT(wakes_, 2500) << "of 5,000 records";
   ExpectToDrainInSilence();
+}
+
+// What the watch of the session asks, and does when somebody was not woken.
+TEST_F(LanesWakesTest, TellsWhereRecordsWaitAndWakesWhoeverCouldMoveThem) {
+  Use(Context());
+  Push();
+  EXPECT_EQ(lanes_->WaitingAt(outlet_, now_us_), 0u) << "the session is down";
+  Up(true);
+  EXPECT_EQ(lanes_->WaitingAt(outlet_, now_us_), Lanes::kLive);
+  now_us_ += 2 * kSecond;
+  RunStore();
+  now_us_ += kStaleUs;
+  lanes_->Sweep(now_us_);
+  EXPECT_EQ(lanes_->WaitingAt(outlet_, now_us_), Lanes::kLog);
+  const int wakes = wakes_;
+  const int rings = bell_.rings();
+  lanes_->WakeAll(outlet_);
+  EXPECT_GT(wakes_, wakes);
+  EXPECT_GT(bell_.rings(), rings) << "although the last ring was never answered";
+  RunStore();
+  EXPECT_EQ(lanes_->WaitingAt(outlet_, now_us_), Lanes::kBacklog);
+  ExpectToDrainInSilence();
+}
+
+TEST_F(LanesWakesTest, AClassThatWaitsForItsRateDoesNotCount) {
+  LanesContext context = Context();
+  context.limits.rate_per_s = {0, 0, 0, 1, 0};
+  Use(std::move(context));
+  Up(true);
+  for (int i = 0; i < 3; ++i) Push();
+  RunSession();
+  while (!in_flight_.empty()) Acknowledge();
+  EXPECT_EQ(lanes_->WaitingAt(outlet_, now_us_), 0u);
+  now_us_ += 3 * kSecond;
+  EXPECT_EQ(lanes_->WaitingAt(outlet_, now_us_), Lanes::kLive);
 }
 
 TEST_F(LanesWakesTest, EverythingDrainsInSilenceAfterAnyTraffic) {

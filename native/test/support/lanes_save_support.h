@@ -44,7 +44,7 @@ class LanesWithLog : public testing::Test {
     context.ledger = &ledger_;
     context.dead_letters = &dead_letters_;
     context.on_due = [this](int64_t due) { told_ = std::min(told_, due); };
-    context.wake_log = [this] { ++wakes_; };
+    context.wake_log = context.wake_log_again = [this] { ++wakes_; };
     context.on_full = [this](uint8_t c) { MakeRoom({lanes_}, budget_, c); };
     context.clock = [this] { return Now(); };
     context.epoch = 7;

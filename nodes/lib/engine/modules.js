@@ -32,6 +32,8 @@
  * @property {number} [backlogInflight]
  * @property {number} [connects] connections that the broker accepted
  * @property {number} [bytesAcked] bytes that TCP confirmed on these connections
+ * @property {number} [stalls] times that records stood still although the way was free, see stall-watch.js
+ * @property {boolean} [isStallRepeating] this happened twice within ten minutes
  * @property {number} [compressedBatches] envelopes that were compressed
  * @property {number} [compressedFrom] their bytes before
  * @property {number} [compressedTo] their bytes after

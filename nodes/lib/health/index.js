@@ -24,6 +24,7 @@ const { Heart } = require('./heartbeat');
  * @property {string} state
  * @property {string} [code] such as ECONNREFUSED
  * @property {number} [oldestMs]
+ * @property {boolean} [isStallRepeating] records stood still twice within ten minutes although the way was free
  * @property {{ state: string, code: string, oldestMs: number }[]} [sessions]
  *
  * @typedef {{ ok: boolean, reason: string } & Record<string, unknown>} Check reason: a sentence, '' if it is ok

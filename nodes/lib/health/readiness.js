@@ -12,6 +12,8 @@ const { check, verdict } = require('./verdict');
 const NAMES = /** @type {const} */ (['flows', 'listeners', 'log', 'uplink']);
 /** Worst first. */
 const ORDER = ['refused', 'disconnected', 'reconnecting', 'stalled', 'connecting', 'stopped', 'connected'];
+const STALLS =
+  'Records stood still although the uplink was up, more than once within ten minutes: see the log of the gateway.';
 /** The form of the codes of Node.js and OpenSSL. Other texts may contain names. */
 const CODE = /^[A-Z][A-Z0-9_]{1,39}$/;
 
@@ -66,8 +68,11 @@ function uplink(engines) {
   const stranded = engines.reduce((sum, each) => sum + each.stranded, 0);
   const sessions = engines.flatMap(({ uplinks }) => uplinks).flatMap(sessionsOf);
   const [worst] = sessions.toSorted((a, b) => rank(a.state) - rank(b.state));
+  const repeats = engines.flatMap(({ uplinks }) => uplinks).some(({ isStallRepeating }) => isStallRepeating);
   const reason =
-    stranded > 0 ? 'An uplink node has no usable broker: see its status.' : worst ? sentence(worst) : '';
+    stranded > 0
+      ? 'An uplink node has no usable broker: see its status.'
+      : (worst && sentence(worst)) || (repeats ? STALLS : '');
   const states = Object.fromEntries(
     ORDER.map((state) => [state, sessions.filter((each) => each.state === state).length])
   );

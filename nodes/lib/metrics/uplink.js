@@ -44,6 +44,12 @@ function addUplink(out, engine, uplink) {
   const state = out.gauge('seganet_uplink_state', 'State of the uplink as a whole: 1 for the current state.');
   for (const each of STATES) state.add({ ...labels, state: each }, uplink.state === each);
   out.counters('seganet_uplink', OF_UPLINK, labels, uplink);
+  out
+    .counter(
+      'seganet_stalls_total',
+      'Times that records stood still although the uplink was up and had room.'
+    )
+    .add(labels, uplink.stalls ?? 0);
   addCompression(out, labels, uplink);
   for (const session of uplink.sessions ?? []) addSession(out, labels, session);
   for (const producer of uplink.producers ?? []) addProducer(out, labels, producer);

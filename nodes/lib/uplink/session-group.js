@@ -7,6 +7,7 @@ const { Output } = require('./sending/output');
 const { keepPaths } = require('./paths/path-keeper');
 const { Renewal } = require('./session/renewal');
 const { Session } = require('./session/session');
+const { StallWatch } = require('./sending/stall-watch');
 const { Status } = require('./sending/uplink-state');
 const { EdgeNode } = require('./sparkplug/edge-node');
 const { InFlightWindow } = require('./sending/in-flight-window');
@@ -115,6 +116,20 @@ class Group {
     const { session, feeder } = this;
     this.aside = new Aside((bytes, done) => session.write(bytes, done), now);
     const { paths, problem } = parts;
+    this.stalls = new StallWatch({
+      waiting: () => feeder.waiting,
+      isPausing: () => feeder.isPausing,
+      activity: () => feeder.activity,
+      wake: () => feeder.wakeAll(),
+      renew: () =>
+        session.kill({
+          code: 'STALL',
+          reason: 'Records did not move although the session was up. Reconnecting.',
+          refused: false
+        }),
+      now,
+      problem
+    });
     this.acked = new AckedBytes({ session, native });
     this.keeper = keepPaths({ paths, session, native, lossMs: options.pathLossMs, now, problem });
     this.renewal = new Renewal({ files: session.files, session, feeder, problem: parts.problem });
@@ -176,6 +191,12 @@ class Group {
     this.acknowledgedBefore = acknowledged;
     if (this.mayPublishAside?.()) this.aside.wanted(this.feeder.window);
     this.feeder.everySecond();
+    this.stalls.check();
+  }
+
+  /** True if records wait: what happens once a second must not be left out. */
+  get isAlert() {
+    return this.stalls.isAlert || this.feeder.waiting !== null;
   }
 
   /** True if something may be overdue before a second has passed. */
@@ -226,6 +247,8 @@ class Group {
       bytesAcked: this.acked.read(),
       batchBytes: this.feeder.batchBytes,
       ...shown,
+      stalls: this.stalls.count,
+      isStallRepeating: this.stalls.isRepeating,
       ...this.#socket(),
       ...this.keeper?.view(shown)
     };

@@ -20,7 +20,8 @@ const SUMS = /** @type {const} */ ([
   'deadLetters',
   'refusals',
   'connects',
-  'bytesAcked'
+  'bytesAcked',
+  'stalls'
 ]);
 const ONE_SESSION =
   ' Another session of this gateway is connected: if the broker allows one client id only, choose one session ("Sessions: all") in the broker node.';
@@ -47,6 +48,7 @@ function overview(views, { mayBeOne = true } = {}) {
     rttMs: views[0].rttMs,
     oldestMs: most('oldestMs'),
     quotaWait: most('quotaWait'),
+    isStallRepeating: views.some(({ isStallRepeating }) => isStallRepeating),
     .../** @type {Record<typeof SUMS[number], number>} */ (sums),
     sessions: views.map((view) => sessionOf(view, views))
   };

@@ -25,6 +25,7 @@ const COUNTERS = /** @type {const} */ ([
   'refusals',
   'connects',
   'bytesAcked',
+  'stalls',
   'compressedBatches',
   'compressedFrom',
   'compressedTo',
@@ -68,6 +69,7 @@ const GRACE_MS = 1000;
  *   keptUncompressed: not compressed because of a topic; compressionFailures; dictionaries: taken by the broker
  * - connects, bytesAcked: connections that the broker accepted, and the bytes that TCP has confirmed on them, including
  *   those of TLS and MQTT
+ * - stalls: times that records stood still although the way was free; isStallRepeating: twice within ten minutes
  * - sessions: for each session, the most urgent first: group (from 1), classes, clientId, state, code, reason, rttMs,
  *   oldestMs, inflight, backlogInflight, express (the engine sends, without JavaScript), published, acknowledged,
  *   connects, bytesAcked, batchBytes (m of its link), and priority, dscp and localAddress of its socket (-1 and '' =

@@ -165,7 +165,7 @@ function everySecond() {
 /** True if nothing waits for a time. */
 function isStill() {
   const mayRest = !health && !poll && !compression.isUsed && problems.isEmpty;
-  return mayRest && groups.every(({ feeder }) => feeder.sender.resends.waitMs === 0);
+  return mayRest && groups.every(({ feeder, isAlert }) => !isAlert && feeder.sender.resends.waitMs === 0);
 }
 
 /** @returns {number} changes when packets are sent, acknowledged or refused */

@@ -31,7 +31,9 @@ function environment({ gateway }) {
     SEGANET_MEMORY_MIB: String(gateway.memoryMiB),
     SEGANET_LOG_MIB: String(gateway.logMiB),
     'seganet-engine.whenFull': gateway.whenFull,
-    'seganet-engine.oddTopics': gateway.oddTopics
+    'seganet-engine.oddTopics': gateway.oddTopics,
+    ...(gateway.format && { SEGANET_BATCH_FORMAT: gateway.format }),
+    ...(gateway.ackTimeoutMs && { 'seganet-uplink-broker.ackTimeoutMs': String(gateway.ackTimeoutMs) })
   };
 }
 

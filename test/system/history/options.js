@@ -2,7 +2,7 @@
 // The command line of run.js.
 
 const { parseArgs } = require('node:util');
-const { KINDS, PEOPLE } = require('./schedule');
+const { KINDS, LINKS, PEOPLE } = require('./schedule');
 const { systems } = require('./systems');
 const { KINDS: TENANT_KINDS } = require('./tenants/schedule');
 
@@ -18,6 +18,7 @@ const MODES = {
   'power-cut': { kinds: ['power-cut'], runs: 50 },
   'write-failures': { kinds: ['write-failures'], runs: 60 },
   deploys: { kinds: PEOPLE, runs: 300 },
+  links: { kinds: LINKS, runs: 300 },
   flow: {
     kinds: ['kill', 'kill-in-outage', 'kill-deploy', 'deploy', 'term'],
     runs: 50,
@@ -30,7 +31,7 @@ const MODES = {
 const options = {
   runs: [
     '',
-    'number of runs, each with its own seed (20; 50 in mode power-cut; 60 in mode write-failures, with several failures each; 50 in mode flow; 200 in mode tenants; 300 in mode deploys)'
+    'number of runs, each with its own seed (20; 50 in mode power-cut; 60 in mode write-failures, with several failures each; 50 in mode flow; 200 in mode tenants; 300 in modes deploys and links)'
   ],
   seed: [
     '1',
@@ -39,7 +40,10 @@ const options = {
   seconds: ['4', 'seconds of load in each run'],
   parallel: ['2', 'concurrent runs'],
   mode: ['mixed', `${Object.keys(MODES).join(' | ')}`],
-  faults: ['', `comma-separated: ${KINDS.join(', ')}; in mode tenants: ${TENANT_KINDS.join(', ')}`],
+  faults: [
+    '',
+    `comma-separated: ${[...KINDS, ...LINKS].join(', ')}; in mode tenants: ${TENANT_KINDS.join(', ')}`
+  ],
   peer: [
     '',
     `comma-separated, each gets the same schedules (gateway; gateway-flow in mode flow): ${Object.keys(systems).join(', ')}`
@@ -88,7 +92,7 @@ function readOptions(args) {
   }
   const mode = MODES[oneOf('mode', values.mode, Object.keys(MODES))];
   const kinds = values.faults ? values.faults.split(',') : mode.kinds;
-  const known = values.mode === 'tenants' ? TENANT_KINDS : KINDS;
+  const known = values.mode === 'tenants' ? TENANT_KINDS : [...KINDS, ...LINKS];
   for (const kind of kinds) oneOf('faults', kind, known);
   return {
     mode: /** @type {string} */ (values.mode),

@@ -25,6 +25,8 @@ const CALM = {
   bytesPerSecond: 0,
   /** PUBACK code for every PUBLISH, 0 = the broker's own. MQTT 5 only. */
   quota: 0,
+  /** PUBACK 0x97 for one PUBLISH in this many; 0 = none. MQTT 5 only. */
+  quotaEvery: 0,
   /** PUBACK 0x87 for a PUBLISH with a chosen record, one in this many; 0 = none. MQTT 5 only. */
   refuseEvery: 0
 };
@@ -55,6 +57,8 @@ class Proxy {
     this.relays = new Set();
     /** CONNECT packets received. */
     this.connects = 0;
+    /** PUBLISH packets received while one in `quotaEvery` was refused. */
+    this.publishes = 0;
     this.server = net.createServer((client) => this.relays.add(new Relay(client, this)));
   }
 
@@ -113,8 +117,9 @@ class Proxy {
   /** @param {import('./devices/reading').Reading} reading @param {number} version @returns {number} code, 0 = none */
   refusalOf({ records }, version) {
     if (version < 5) return 0;
-    const { quota, refuseEvery } = this.conditions;
+    const { quota, quotaEvery, refuseEvery } = this.conditions;
     if (quota) return quota;
+    if (quotaEvery > 0 && ++this.publishes % quotaEvery === 0) return 0x97;
     const isRefused = refuseEvery > 0 && records.some((record) => isChosen(record, refuseEvery));
     return isRefused ? 0x87 : 0;
   }

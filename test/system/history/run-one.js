@@ -20,6 +20,10 @@ const FOR_GOOD = 1e6;
 const QUIET_MS = 13000;
 const QUIET_PEER_MS = 3000;
 const LONGEST_MS = 60000;
+/** On a slow link, while there is progress. */
+const LONGEST_LINK_MS = 240000;
+/** The gateway's own sentence about records that stood still although the way was free. */
+const STALL = /did not move for \d+ s although/;
 const NUDGE_MS = 2500;
 /**
  * A line of an envelope without its payload: {"d":"dev-000","t":"d/dev-000/c1","ts":…,"s":0,"c":1,"p":} and a line
@@ -78,7 +82,8 @@ async function settle(context) {
     const isEmpty = isOurs ? held === 0 : true;
     if (owed <= dead && fleet.unacked === 0 && isEmpty && (isOurs || now - moved > 500)) return true;
     const patience = isOurs ? QUIET_MS : QUIET_PEER_MS;
-    if (now - moved > patience || now - start > LONGEST_MS || !system.isAlive) {
+    const longest = schedule.kind === 'slow-link' ? LONGEST_LINK_MS : LONGEST_MS;
+    if (now - moved > patience || now - start > longest || !system.isAlive) {
       if (!system.isAlive) context.problem('exit', 'the gateway ended by itself');
       if (isOurs && !stats) context.problem('stats', 'the gateway does not answer');
       return fleet.unacked === 0 && isEmpty;
@@ -160,6 +165,9 @@ async function runOne(schedule, { peer, folder }) {
     const letters = isOurs ? readDeadLetters(context.logFolder) : { dead: [], quarantined: 0, problems: [] };
     history.dead = letters.dead;
     for (const problem of letters.problems) context.problem('database', problem);
+    // It heals by itself, and is a fault nevertheless.
+    if (STALL.test(context.system.output))
+      context.problem('stall', 'records stood still until the watch woke them');
     if (letters.quarantined > 0) context.problem('database', `${letters.quarantined} chunks in quarantine`);
     const settings = settingsOf(context, settled);
     const verdict = check(history, settings);

@@ -11,7 +11,8 @@ const { EDITS } = require('./faults/flow-edits');
  * @property {number} seed @property {string} kind the run's main fault @property {number} seconds of load
  * @property {number} devices @property {number} rate @property {import('./devices/payload').Shape} shape
  * @property {{acknowledge: string, batchMode: string, batchDevices: number, batchBytes: number, batchMs: number,
- *   inflight: number, memoryMiB: number, logMiB: number, whenFull: string, oddTopics: string}} gateway
+ *   inflight: number, memoryMiB: number, logMiB: number, whenFull: string, oddTopics: string, format?: string,
+ *   ackTimeoutMs?: number}} gateway
  * @property {Fault[]} faults
  * @property {string[]} allowedDrops reasons that explain a missing record
  * @property {string[]} harmlessDrops reasons under which only records without an acknowledgement may be dropped
@@ -52,6 +53,13 @@ const GATEWAY = [
 const PEOPLE = ['edits'];
 
 const KINDS = ['none', ...UPLINK, ...GATEWAY, ...PEOPLE];
+
+/** A burst over a link that is too slow for it, with limits of the broker, and then silence: in a mode of its own. */
+const LINKS = ['slow-link'];
+/** Formats of envelopes. */
+const FORMATS = ['ndjson', 'ndjson', 'json', 'cbor'];
+/** Batches older than this leave memory while they wait (native/core/queue/lanes_context.h, kStaleUs). */
+const STALE_S = 10;
 
 /** Under these the gateway must write to its log: they lie behind the faults of the gateway. */
 const OUTAGES = ['broker-kill', 'broker-stop', 'blackhole', 'connack'];
@@ -151,6 +159,15 @@ const details = {
   'power-cut': ({ between }) => ({ pauseMs: between(0, 300) }),
   'full-log': ({ between, pick }) => ({ how: pick(['kill', 'term']), awayMs: between(500, 2500) }),
   'drop-kill': ({ between, chance }) => ({ for: between(2000, 4000), restart: chance(80) }),
+  'slow-link': ({ pick, chance }) => ({
+    at: 0,
+    for: 1e6,
+    delayMs: pick([20, 60, 150, 300, 600, 1200, 2500, 5000]),
+    bytesPerSecond: pick([0, 0, 0, 4000, 20000]),
+    receiveMaximum: pick([0, 1, 2, 5, 20]),
+    maximumPacketSize: pick([0, 0, 300, 400, 1000, 4096]),
+    quotaEvery: chance(25) ? pick([50, 200]) : 0
+  }),
   edits: ({ between, chance, pick }) => ({
     at: 400,
     steps: Array.from({ length: between(2, 6) }, () => ({
@@ -193,8 +210,37 @@ const needed = {
     shape: { minPad: 600, maxPad: 900 },
     rate: 1500
   },
-  'packet-size': { shape: { maxPad: 700, bigEvery: 60, bigPad: 1500 } }
+  'packet-size': { shape: { maxPad: 700, bigEvery: 60, bigPad: 1500 } },
+  'slow-link': { shape: { minPad: 10, maxPad: 40 } }
 };
+
+/** Bytes of a record of such a run in an envelope. */
+const RECORD_BYTES = 200;
+
+/**
+ * Chooses the load of a burst so that the link needs 4 to 24 s for it: some of its records get old on the way.
+ * @param {Schedule} schedule @param {Draws} draw @returns {Schedule}
+ */
+function slowLink(schedule, { between, pick }) {
+  const { faults, gateway, seconds } = schedule;
+  const [{ delayMs, bytesPerSecond, receiveMaximum, maximumPacketSize }] = faults;
+  const window = Math.min(gateway.inflight, receiveMaximum || Infinity);
+  const packet = Math.min(gateway.batchBytes, maximumPacketSize || Infinity);
+  const records = gateway.batchMode === 'envelope' ? Math.max(1, Math.floor(packet / RECORD_BYTES)) : 1;
+  const byWindow = (window * records * 1000) / (delayMs + 5);
+  const perSecond = Math.min(byWindow, bytesPerSecond > 0 ? bytesPerSecond / RECORD_BYTES : Infinity);
+  const rate = Math.round((perSecond * STALE_S * between(4, 24)) / 10 / seconds);
+  return {
+    ...schedule,
+    rate: Math.min(1500, Math.max(5, rate)),
+    gateway: {
+      ...gateway,
+      format: gateway.batchMode === 'envelope' ? pick(FORMATS) : 'ndjson',
+      // On a path of 5 s an acknowledgement is not late earlier.
+      ackTimeoutMs: Math.max(2000, 4 * delayMs)
+    }
+  };
+}
 
 /** @type {Record<string, string[]>} */
 const allowed = {
@@ -246,11 +292,11 @@ function drawSchedule(seed, { seconds, kinds }) {
     // It outlasts the fault, so that the gateway has to live on its log.
     const length = faults[0].at - at + faults[0].for + between(200, 1800);
     faults.push({ kind: outage, ...details[outage](draw, ms), at, for: length });
-  } else if (kind !== 'none' && chance(25)) {
+  } else if (kind !== 'none' && !LINKS.includes(kind) && chance(25)) {
     const second = pick(['reset', 'delay', 'broker-kill']);
     faults.push({ kind: second, at: between(200, ms), for: 0, ...details[second](draw, ms) });
   }
-  return {
+  const schedule = {
     seed,
     kind,
     seconds,
@@ -262,6 +308,7 @@ function drawSchedule(seed, { seconds, kinds }) {
     allowedDrops: allowed[kind] ?? [],
     harmlessDrops: harmless[kind] ?? []
   };
+  return kind === 'slow-link' ? slowLink(schedule, draw) : schedule;
 }
 
-module.exports = { drawSchedule, KINDS, UPLINK, GATEWAY, PEOPLE };
+module.exports = { drawSchedule, KINDS, LINKS, UPLINK, GATEWAY, PEOPLE };

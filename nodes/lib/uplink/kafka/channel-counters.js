@@ -25,6 +25,11 @@ class ChannelCounters {
     }
   }
 
+  /** Changes whenever a record is taken, sent, refused or acknowledged. */
+  get moved() {
+    return this.published + this.redelivered + this.sent + this.acknowledged + this.failed + this.refusals;
+  }
+
   /** A batch was taken from the engine. @param {number} packets @param {boolean} wasGiven it was taken before */
   take(packets, wasGiven) {
     if (wasGiven) this.redelivered += packets;

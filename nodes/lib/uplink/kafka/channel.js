@@ -163,6 +163,26 @@ class Channel {
     return this.openRecords >= this.parts.window || this.openBytes >= WINDOW_BYTES;
   }
 
+  /**
+   * Returns what waits although the session is up and nothing is taken; null = nothing.
+   * @returns {import('../sending/stall-watch').Waiting | null}
+   */
+  get waiting() {
+    const { isUp, openRecords, parts, source, taken, taking } = this;
+    if (!source || !isUp || !taking || openRecords > 0) return null;
+    if (taken.size > 0) return 'taken';
+    const places = source.waitingAt?.() ?? 0;
+    if (places & 1) return 'live';
+    if (places & 2) return parts.pacer.waitMs() > 0 ? null : 'backlog';
+    return places & 4 ? 'log' : null;
+  }
+
+  /** Wakes everything that could move a record. */
+  wakeAll() {
+    this.source?.wakeAll?.();
+    this.doorbell();
+  }
+
   /** Takes what there is room for, for a few ms at most. */
   pump() {
     if (!this.parts.session.isConnected) return;

@@ -7,6 +7,7 @@ const { loadClient } = require('./client');
 const { LeaderRequests } = require('./leader-requests');
 const { ProduceApi } = require('./produce-api');
 const { RecordWriter } = require('./record-writer');
+const { StallWatch } = require('../sending/stall-watch');
 
 /** @typedef {import('../../settings/kafka-options').CheckedOptions} CheckedOptions */
 /** @typedef {typeof import('../../../../native')} Native */
@@ -109,6 +110,16 @@ class KafkaGroup {
           onStatus: () => this.#changed()
         })
     );
+    this.stalls = this.channels.map(
+      (channel) =>
+        new StallWatch({
+          waiting: () => channel.waiting,
+          activity: () => channel.counters.moved,
+          wake: () => channel.wakeAll(),
+          now,
+          problem: parts.problem
+        })
+    );
     this.shown = '';
   }
 
@@ -151,6 +162,12 @@ class KafkaGroup {
     if (!this.channels) return;
     this.#report();
     this.onStatus();
+  }
+
+  /** Call it once a second. */
+  everySecond() {
+    this.schedule();
+    for (const stalls of this.stalls) stalls.check();
   }
 
   /** Call it several times a second. */
@@ -214,6 +231,8 @@ class KafkaGroup {
       express: false,
       quotaWait: 0,
       unmatched: 0,
+      stalls: this.stalls.reduce((sum, { count }) => sum + count, 0),
+      isStallRepeating: this.stalls.some(({ isRepeating }) => isRepeating),
       .../** @type {Record<typeof SUMS[number], number>} */ (sums),
       priority: -1,
       dscp: -1,

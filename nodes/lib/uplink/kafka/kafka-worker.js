@@ -86,8 +86,8 @@ function stopPolling() {
 }
 
 function everySecond() {
+  for (const group of groups) group.everySecond();
   for (const each of problems.take()) port.postMessage({ type: 'problem', ...each });
-  for (const group of groups) group.schedule();
 }
 
 /** @param {number} token @param {number} uplink */

@@ -238,11 +238,38 @@ class Feeder {
     return this.isBlocked || this.isFull;
   }
 
+  /** True if nothing is sent for a reason that ends: a renewal, a quota of the broker, or the trial of a record. */
+  get isPausing() {
+    const { poison, resends } = this.sender;
+    return this.isPaused || resends.quota.waitMs > 0 || poison.isOnTrial;
+  }
+
+  /**
+   * Returns what waits although the session is up, has room, and nothing is in flight; null = nothing.
+   * @returns {import('./stall-watch').Waiting | null}
+   */
+  get waiting() {
+    const { express, pacer, sender, source, taken, window } = this;
+    if (!sender.link || !this.isUp || !this.taking || !source) return null;
+    if (window.inflight > 0 || express.open > 0) return null;
+    if (taken.size > 0) return 'taken';
+    const places = source.waitingAt?.() ?? 0;
+    if (places & 1) return 'live';
+    if (places & 2) return pacer.waitMs() > 0 ? null : 'backlog';
+    return places & 4 ? 'log' : null;
+  }
+
+  /** Wakes everything that could move a record. */
+  wakeAll() {
+    this.source?.wakeAll?.();
+    this.leave('stall');
+  }
+
   /** Sends what there is room for, for a few ms at most. */
   pump() {
     if (this.express.isActive) return;
-    const { births, poison, link, liveness, resends, trial } = this.sender;
-    if (!link || this.isPaused || resends.quota.waitMs > 0 || poison.isOnTrial) {
+    const { births, poison, link, liveness, trial } = this.sender;
+    if (!link || this.isPausing) {
       this.rate.limited(false);
       return;
     }

@@ -1,6 +1,7 @@
 'use strict';
 // The content of a PUBLISH to the cloud: one record, or an envelope of many.
 
+const { itemsOf } = require('../../../../nodes/lib/unbatch/items');
 const { hashOf, isOurs } = require('./payload');
 
 /**
@@ -9,6 +10,7 @@ const { hashOf, isOurs } = require('./payload');
  *  Reading
  */
 
+const BRACE = 0x7b;
 const ENVELOPE = /^gw\//;
 const HISTORY_SUFFIX = /\/history$/;
 
@@ -36,14 +38,26 @@ function parse(text) {
   }
 }
 
-/** @param {string} text @returns {{records: ReadRecord[], key: string}} */
-function readEnvelope(text) {
-  let key = '';
-  const lines = text.split('\n');
+/**
+ * Returns the lines of an envelope. NDJSON is read by JSON.parse alone; other formats by the reader of unbatch, whose
+ * own tests compare it with foreign ones.
+ * @param {Buffer} bytes @returns {{ line: string, value: any }[]}
+ */
+function linesOf(bytes) {
+  if (bytes[0] !== BRACE) {
+    const items = [...itemsOf(bytes).items];
+    return items.map(({ fields, reason = '' }) => ({ line: reason, value: fields ?? null }));
+  }
+  const lines = bytes.toString('utf8').split('\n');
   // Every line ends with a line feed; text after the last one is a line that was cut off.
   if (lines[lines.length - 1] === '') lines.pop();
-  const records = lines.map((line, index) => {
-    const value = parse(line);
+  return lines.map((line) => ({ line, value: parse(line) }));
+}
+
+/** @param {Buffer} bytes @returns {{records: ReadRecord[], key: string}} */
+function readEnvelope(bytes) {
+  let key = '';
+  const records = linesOf(bytes).map(({ line, value }, index) => {
     if (index === 0 && typeof value?.k === 'string') key = value.k;
     const payload = value?.p;
     const isConsistent =
@@ -85,7 +99,7 @@ function readPublish({ topic, payload, properties }) {
       problem: ''
     };
   }
-  const { records, key } = readEnvelope(text);
+  const { records, key } = readEnvelope(Buffer.from(payload));
   const differs = key !== '' && propertyKey !== '' && key !== propertyKey;
   const problem = differs ? `the property says ${propertyKey}, the envelope ${key}` : '';
   return { topic, records, key: key || propertyKey, historical, content, problem };

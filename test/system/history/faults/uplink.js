@@ -66,6 +66,16 @@ const uplink = {
   delay: condition(({ delayMs }) => ({ delayMs })),
   quota: condition(() => ({ quota: 0x97 })),
   refuse: condition(({ every }) => ({ refuseEvery: every })),
+  'slow-link': condition(
+    ({ delayMs, bytesPerSecond, receiveMaximum, maximumPacketSize, quotaEvery }) => ({
+      delayMs,
+      bytesPerSecond,
+      receiveMaximum,
+      maximumPacketSize,
+      quotaEvery
+    }),
+    true
+  ),
   'receive-maximum': condition(({ maximum }) => ({ receiveMaximum: maximum }), true),
   'packet-size': condition(({ maximum }) => ({ maximumPacketSize: maximum }), true),
   connack: condition(({ code }) => ({ connack: code }), true),
