@@ -70,23 +70,15 @@ void Ledger::Failed(uint64_t ticket) {
 bool Ledger::SendAgain(int64_t row, const std::string& node, uint8_t record_class,
                        std::vector<uint32_t> records) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (row <= max_row_ || by_row_.contains(row)) return false;
-  const uint64_t ticket = next_ticket_++;
-  Chunk& chunk = chunks_[ticket];
-  chunk.node = node;
-  chunk.record_class = record_class;
-  chunk.row = row;
-  chunk.open = records.size();
-  chunk.on_disk = records.size();
-  chunk.places.assign(records.size(), Place::kDisk);
-  for (const uint32_t n : records) {
-    sums_.stored[record_class] += n;
-    sums_.backlog[record_class] += n;
-  }
-  chunk.records = std::move(records);
-  SummarizeIfOnDisk(&chunk);
-  by_row_[row] = ticket;
-  RowsOf(node, record_class).spilled[row] = ticket;
+  if (row <= max_row_ || IsKnownLocked(row, record_class)) return false;
+  DiskRow on_disk;
+  on_disk.row = row;
+  on_disk.fingerprint = Fingerprint(records);
+  on_disk.records = std::accumulate(records.begin(), records.end(), uint32_t{0});
+  on_disk.batches = static_cast<uint32_t>(records.size());
+  sums_.stored[record_class] += on_disk.records;
+  sums_.backlog[record_class] += on_disk.records;
+  AddOnDiskLocked(&RowsOf(node, record_class), on_disk);
   return true;
 }
 
@@ -117,21 +109,49 @@ bool Ledger::Spilled(uint64_t ticket, size_t place, size_t bytes) {
   chunk.bytes[place] = static_cast<uint32_t>(bytes);
   DiskBytesLocked(chunk.node).fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   sums_.backlog[chunk.record_class] += chunk.records[place];
-  SummarizeIfOnDisk(&chunk);
   RowsOf(chunk.node, chunk.record_class).spilled[chunk.row] = ticket;
+  ForgetIfOnDiskLocked(ticket, chunk);
   return true;
 }
 
-void Ledger::SummarizeIfOnDisk(Chunk* chunk) {
-  if (chunk->on_disk != chunk->places.size()) return;
-  chunk->is_summary = true;
-  chunk->fingerprint = Fingerprint(chunk->records);
-  chunk->disk_records = std::accumulate(chunk->records.begin(), chunk->records.end(), int64_t{0});
-  chunk->disk_bytes = std::accumulate(chunk->bytes.begin(), chunk->bytes.end(), int64_t{0});
-  // Frees the memory, too.
-  chunk->records = {};
-  chunk->places = {};
-  chunk->bytes = {};
+// Keeps only a DiskRow of a chunk of which memory holds nothing. No batch has its ticket anymore.
+void Ledger::ForgetIfOnDiskLocked(uint64_t ticket, const Chunk& chunk) {
+  if (chunk.on_disk != chunk.places.size()) return;
+  DiskRow row;
+  row.row = chunk.row;
+  row.fingerprint = Fingerprint(chunk.records);
+  row.bytes = std::accumulate(chunk.bytes.begin(), chunk.bytes.end(), int64_t{0});
+  row.records = std::accumulate(chunk.records.begin(), chunk.records.end(), uint32_t{0});
+  row.batches = static_cast<uint32_t>(chunk.records.size());
+  Rows& rows = RowsOf(chunk.node, chunk.record_class);
+  rows.spilled.erase(row.row);
+  by_row_.erase(row.row);
+  chunks_.erase(ticket);  // ends `chunk`
+  AddOnDiskLocked(&rows, row);
+}
+
+// Rows nearly always leave memory in ascending order.
+void Ledger::AddOnDiskLocked(Rows* rows, const DiskRow& row) {
+  rows->on_disk.insert(FindOnDisk(rows, row.row), row);
+}
+
+// Returns the place of the row, or where it would be.
+std::deque<Ledger::DiskRow>::iterator Ledger::FindOnDisk(Rows* rows, int64_t row) {
+  std::deque<DiskRow>& all = rows->on_disk;
+  if (all.empty() || all.back().row < row) return all.end();
+  return std::lower_bound(all.begin(), all.end(), row,
+                          [](const DiskRow& each, int64_t wanted) { return each.row < wanted; });
+}
+
+// True if the row is of this run, or was read, and not all of its batches are done.
+bool Ledger::IsKnownLocked(int64_t row, uint8_t record_class) {
+  if (by_row_.contains(row)) return true;
+  for (auto& [key, rows] : rows_) {
+    if (key.second != record_class) continue;
+    const auto it = FindOnDisk(&rows, row);
+    if (it != rows.on_disk.end() && it->row == row) return true;
+  }
+  return false;
 }
 
 std::atomic<int64_t>& Ledger::DiskBytesLocked(const std::string& node) {
@@ -213,7 +233,8 @@ bool Ledger::Wants(const std::string& node, uint8_t record_class, WantedRow* wan
   wanted->node = node;
   wanted->record_class = record_class;
   // Rows ascend in the order of sealing: those of earlier runs, then those of this one.
-  const int64_t first = rows.spilled.empty() ? INT64_MAX : rows.spilled.begin()->first;
+  const int64_t first = std::min(rows.spilled.empty() ? INT64_MAX : rows.spilled.begin()->first,
+                                 rows.on_disk.empty() ? INT64_MAX : rows.on_disk.front().row);
   if (rows.exhausted || rows.read_to >= max_row_ || first <= rows.read_to) {
     if (first == INT64_MAX) return false;
     wanted->after = first - 1;
@@ -231,6 +252,15 @@ bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint
   Rows& rows = RowsOf(wanted.node, wanted.record_class);
   const auto known = by_row_.find(row);
   if (known == by_row_.end()) {
+    const auto on_disk = FindOnDisk(&rows, row);
+    const bool was_known = on_disk != rows.on_disk.end() && on_disk->row == row;
+    if (was_known) {
+      if (on_disk->batches != records.size() || on_disk->fingerprint != Fingerprint(records)) {
+        return false;
+      }
+      DiskBytesLocked(wanted.node).fetch_sub(on_disk->bytes, std::memory_order_relaxed);
+      rows.on_disk.erase(on_disk);
+    }
     *ticket = next_ticket_++;
     Chunk& chunk = chunks_[*ticket];
     chunk.node = wanted.node;
@@ -240,22 +270,17 @@ bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint
     chunk.records = records;
     chunk.places.assign(records.size(), Place::kMemory);
     by_row_[row] = *ticket;
-    rows.read_to = std::max(rows.read_to, row);
-    ReadEarlierLocked(wanted.node, static_cast<int64_t>(bytes));
-    EndEarlierLocked(wanted.node);
+    if (!was_known) {
+      rows.read_to = std::max(rows.read_to, row);
+      ReadEarlierLocked(wanted.node, static_cast<int64_t>(bytes));
+      EndEarlierLocked(wanted.node);
+    }
     needed->assign(records.size(), true);
     for (const uint32_t n : records) sums_.backlog[wanted.record_class] -= n;
     return true;
   }
   *ticket = known->second;
   Chunk& chunk = chunks_[*ticket];
-  if (chunk.is_summary) {
-    if (chunk.open != records.size() || chunk.fingerprint != Fingerprint(records)) return false;
-    chunk.is_summary = false;
-    chunk.records = records;
-    chunk.places.assign(records.size(), Place::kDisk);
-    DiskBytesLocked(chunk.node).fetch_sub(chunk.disk_bytes, std::memory_order_relaxed);
-  }
   if (chunk.records != records) return false;
   rows.spilled.erase(row);
   needed->assign(records.size(), false);
@@ -272,7 +297,7 @@ bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint
 GoneRow Ledger::Corrupt(const WantedRow& wanted, int64_t row, int64_t records) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Rows& rows = RowsOf(wanted.node, wanted.record_class);
-  if (!by_row_.contains(row)) rows.read_to = std::max(rows.read_to, row);
+  if (!IsKnownLocked(row, wanted.record_class)) rows.read_to = std::max(rows.read_to, row);
   EndEarlierLocked(wanted.node);
   return GoneLocked(row, wanted.record_class, records);
 }
@@ -280,8 +305,10 @@ GoneRow Ledger::Corrupt(const WantedRow& wanted, int64_t row, int64_t records) {
 GoneRow Ledger::Missing(const WantedRow& wanted) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Rows& rows = RowsOf(wanted.node, wanted.record_class);
-  const auto it = rows.spilled.find(wanted.up_to);
-  if (it != rows.spilled.end() && wanted.after == wanted.up_to - 1) {
+  const auto on_disk = FindOnDisk(&rows, wanted.up_to);
+  const bool was_known = rows.spilled.contains(wanted.up_to) ||
+                         (on_disk != rows.on_disk.end() && on_disk->row == wanted.up_to);
+  if (was_known && wanted.after == wanted.up_to - 1) {
     return GoneLocked(wanted.up_to, wanted.record_class, 0);
   }
   rows.exhausted = true;
@@ -291,7 +318,7 @@ GoneRow Ledger::Missing(const WantedRow& wanted) {
 
 GoneRow Ledger::Removed(int64_t row, uint8_t record_class, int64_t records) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!by_row_.contains(row) && IsFreeLocked(row)) return {};
+  if (!IsKnownLocked(row, record_class) && IsFreeLocked(row)) return {};
   return GoneLocked(row, record_class, records);
 }
 
@@ -304,6 +331,15 @@ bool Ledger::IsFreeLocked(int64_t row) const {
 GoneRow Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
   const auto known = by_row_.find(row);
   if (known == by_row_.end()) {
+    for (auto& [key, rows] : rows_) {
+      if (key.second != record_class) continue;
+      const auto on_disk = FindOnDisk(&rows, row);
+      if (on_disk == rows.on_disk.end() || on_disk->row != row) continue;
+      records = on_disk->records;
+      DiskBytesLocked(key.first).fetch_sub(on_disk->bytes, std::memory_order_relaxed);
+      rows.on_disk.erase(on_disk);
+      break;
+    }
     sums_.stored[record_class] -= records;
     sums_.backlog[record_class] -= records;
     return {records, 0};
@@ -311,11 +347,6 @@ GoneRow Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
   const uint64_t ticket = known->second;
   Chunk& chunk = chunks_[ticket];
   int64_t lost = 0;
-  if (chunk.is_summary) {
-    lost = chunk.disk_records;
-    sums_.stored[chunk.record_class] -= lost;
-    DiskBytesLocked(chunk.node).fetch_sub(chunk.disk_bytes, std::memory_order_relaxed);
-  }
   for (size_t i = 0; i < chunk.places.size(); ++i) {
     LeftDiskLocked(&chunk, i);
     if (chunk.places[i] == Place::kDone) continue;

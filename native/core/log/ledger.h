@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -117,8 +118,7 @@ class Ledger {
  private:
   // The state of one batch.
   enum class Place : uint8_t { kMemory, kDisk, kDone };
-  // Batches of one chunk. When all of them are only on disk, it is a summary without `records`,
-  // `places` and `bytes`: a log may have a million such batches.
+  // Batches of one chunk. When all of them are only on disk, it becomes a DiskRow.
   struct Chunk {
     std::string node;
     uint8_t record_class = 0;
@@ -128,24 +128,32 @@ class Ledger {
     std::vector<uint32_t> records;
     std::vector<Place> places;
     std::vector<uint32_t> bytes;  // of batches that are only on disk; empty until there are some
-
-    bool is_summary = false;
-    uint64_t fingerprint = 0;  // of `records`
-    int64_t disk_records = 0;
-    int64_t disk_bytes = 0;
+  };
+  // A row that was sealed or read in this run, and whose batches are all only on disk: what remains
+  // of its chunk. A log may have a million of them, so it is small.
+  struct DiskRow {
+    int64_t row = 0;
+    uint64_t fingerprint = 0;  // of the numbers of records of its batches
+    int64_t bytes = 0;         // of the batches, 0 = unknown
+    uint32_t records = 0;
+    uint32_t batches = 0;
   };
   // The rows of one uplink node and class.
   struct Rows {
     int64_t read_to = 0;                  // rows of earlier runs were read up to this one
     bool exhausted = false;               // all rows of earlier runs were read
-    std::map<int64_t, uint64_t> spilled;  // row → ticket
+    std::map<int64_t, uint64_t> spilled;  // rows with some batches only on disk → ticket
+    std::deque<DiskRow> on_disk;          // ascending
   };
   using RowsKey = std::pair<std::string, uint8_t>;
 
   Rows& RowsOf(const std::string& node, uint8_t record_class);
   std::atomic<int64_t>& DiskBytesLocked(const std::string& node);
   void LeftDiskLocked(Chunk* chunk, size_t place);
-  static void SummarizeIfOnDisk(Chunk* chunk);
+  void ForgetIfOnDiskLocked(uint64_t ticket, const Chunk& chunk);
+  void AddOnDiskLocked(Rows* rows, const DiskRow& row);
+  static std::deque<DiskRow>::iterator FindOnDisk(Rows* rows, int64_t row);
+  bool IsKnownLocked(int64_t row, uint8_t record_class);
   void ReadEarlierLocked(const std::string& node, int64_t bytes);
   void EndEarlierLocked(const std::string& node);
   bool Free(uint64_t ticket, const Chunk& chunk);
