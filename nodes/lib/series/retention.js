@@ -119,8 +119,9 @@ class Retention {
   #checkFloor(database, now) {
     if (!this.isTrusted || !isAhead(this.keptFrom, now)) return;
     const day = new Date(this.keptFrom).toISOString().slice(0, 10);
-    this.keptFrom = Math.max(0, this.#ageLimit(now));
-    database.transact(() => database.setMeta('keptFrom', this.keptFrom));
+    const keptFrom = Math.max(0, this.#ageLimit(now));
+    database.transact(() => database.setMeta('keptFrom', keptFrom));
+    this.keptFrom = keptFrom;
     this.store.problem(
       `Points up to ${day} have expired, which is ahead of the gateway's clock: a clock was wrong. Points of the present are stored again.`
     );

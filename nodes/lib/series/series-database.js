@@ -204,6 +204,8 @@ function prepare(db) {
     ),
     insertJournal: db.prepare('INSERT INTO journal (body) VALUES (?) RETURNING id'),
     deleteJournal: db.prepare('DELETE FROM journal WHERE id < ?'),
+    // The highest number that was ever given.
+    lastJournal: db.prepare("SELECT seq AS id FROM sqlite_sequence WHERE name = 'journal'"),
     journalAfter: db.prepare('SELECT id, body FROM journal WHERE id > ? ORDER BY id LIMIT 1'),
     insertMinute: db.prepare('INSERT OR IGNORE INTO minute VALUES (?, ?, ?)'),
     minute: db.prepare('SELECT body FROM minute WHERE series = ? AND start = ?'),

@@ -1,13 +1,16 @@
 'use strict';
 // Reads what a database of series has into memory: the series with their latest values, and the points of the journal.
+// Any statement may fail. Then memory is as before, and so is what it needs from the next database.
 
 const { shown } = require('../base/values');
+const { identity } = require('../store/log-folder');
 const { readJournal } = require('./journal');
 const { Series } = require('./open-blocks');
 
 /**
  * @typedef {import('./series-database').SeriesDatabase} SeriesDatabase
  * @typedef {import('./series-store').SeriesStore} SeriesStore
+ * @typedef {Map<string, Map<string, number>>} Ids by device, then by name
  */
 
 /**
@@ -17,46 +20,90 @@ const { Series } = require('./open-blocks');
  * @param {SeriesDatabase} database
  */
 function loadSeries(store, database) {
+  const home = identity(database.file);
   const rows = database.statements.allSeries.all();
-  const before = [...store.series.values()];
-  store.series.clear();
-  store.devices.clear();
-  keepSeries(
-    store,
-    database,
-    before,
-    new Map(rows.map(({ id, device, name }) => [`${device}|${name}`, Number(id)]))
-  );
-  for (const { id, device, name } of rows) {
-    if (store.series.has(Number(id))) continue;
-    readLatest(store, database, store.remember(new Series(Number(id), String(device), String(name))));
+  const ids = idsOf(rows);
+  const isOwn = store.home === home && isOfMemory(store, database, ids);
+  const fresh = rows
+    .filter(({ device, name }) => !store.devices.get(String(device))?.has(String(name)))
+    .map(({ id, device, name }) => new Series(Number(id), String(device), String(name)));
+  for (const series of fresh) readLatest(store, database, series);
+  if (!isOwn) carryOver(store, database, ids);
+  // Only now: ids and blocks in memory are those of the database before until the points are in this one.
+  exchangeSeries(store, fresh, ids);
+  if (!isOwn) {
+    store.open.close([...store.open.blocks]);
+    store.lastJournal = 0;
+    store.home = home;
   }
   store.retention.load(database);
-  const isNew = rows.length === 0;
-  // The rows that the blocks in memory come from were in the database before.
-  if (isNew) store.lastJournal = 0;
   replay(store, database);
   store.text.load(database);
-  if (isNew && store.open.points > 0) writeAll(store, database);
+}
+
+/** @param {Record<string, unknown>[]} rows @returns {Ids} */
+function idsOf(rows) {
+  /** @type {Ids} */
+  const ids = new Map();
+  for (const { id, device, name } of rows) setId(ids, String(device), String(name), Number(id));
+  return ids;
+}
+
+/** @param {Ids} ids @param {string} device @param {string} name @param {number} id */
+function setId(ids, device, name, id) {
+  const names = ids.get(device) ?? new Map();
+  ids.set(device, names.set(name, id));
 }
 
 /**
- * Gives the series in memory their ids. One without an id and without points in memory is gone.
+ * True if the journal of the database has the rows that the blocks in memory come from, and the series have the same
+ * ids in both.
  * @param {SeriesStore} store
  * @param {SeriesDatabase} database
- * @param {Series[]} before
- * @param {Map<string, number>} ids by device and name
+ * @param {Ids} ids of the database
  */
-function keepSeries(store, database, before, ids) {
+function isOfMemory({ open, lastJournal }, { statements }, ids) {
+  if (Number(statements.lastJournal.get()?.id ?? 0) < lastJournal) return false;
+  for (const { series } of open.blocks)
+    if (ids.get(series.device)?.get(series.name) !== series.id) return false;
+  return true;
+}
+
+/**
+ * Writes the points in memory into a database that has none of them, in one transaction. If it is unknown whether the
+ * transaction was committed, doing it again changes nothing.
+ * @param {SeriesStore} store
+ * @param {SeriesDatabase} database
+ * @param {Ids} ids of the database; gets those of the series that it does not have
+ */
+function carryOver(store, database, ids) {
+  const blocks = [...store.open.blocks];
+  if (blocks.length === 0) return;
   database.transact(() => {
-    for (const series of before) {
-      const { device, name } = series;
-      let id = ids.get(`${device}|${name}`);
-      if (id === undefined && series.blocks.size === 0) continue;
-      id ??= Number(database.statements.insertSeries.get(device, name)?.id);
-      store.remember(Object.assign(series, { id }));
+    for (const { device, name } of new Set(blocks.map(({ series }) => series))) {
+      if (ids.get(device)?.has(name)) continue;
+      setId(ids, device, name, Number(database.statements.insertSeries.get(device, name)?.id));
     }
+    store.writeBlocks(database, blocks, ({ device, name }) => Number(ids.get(device)?.get(name)));
   });
+}
+
+/**
+ * Replaces the series in memory by those of the database. What memory knows of a series stays; one that is not in the
+ * database is gone.
+ * @param {SeriesStore} store
+ * @param {Series[]} fresh series that are not in memory
+ * @param {Ids} ids
+ */
+function exchangeSeries(store, fresh, ids) {
+  const before = [...store.series.values()];
+  store.series = new Map();
+  store.devices = new Map();
+  for (const series of before) {
+    const id = ids.get(series.device)?.get(series.name);
+    if (id !== undefined) store.remember(Object.assign(series, { id }));
+  }
+  for (const series of fresh) store.remember(series);
 }
 
 /** @param {SeriesStore} store @param {SeriesDatabase} database @param {Series} series */
@@ -92,15 +139,6 @@ function replay(store, database) {
       `A row of the journal of the series in ${shown(store.options.directory)} is damaged. Its points are lost.`
     );
   }
-}
-
-/** Writes all points in memory. @param {SeriesStore} store @param {SeriesDatabase} database */
-function writeAll(store, database) {
-  const blocks = [...store.open.blocks];
-  store.database = database;
-  store.reason = '';
-  database.transact(() => store.writeBlocks(blocks));
-  store.open.close(blocks);
 }
 
 module.exports = { loadSeries };

@@ -92,6 +92,8 @@ class SeriesStore {
     this.database = null;
     /** Why nothing can be written, '' = it can. */
     this.reason = '';
+    /** Identity of the file that has the rows of the journal that the open blocks come from. */
+    this.home = '';
     this.lastJournal = 0;
     this.tries = 0;
     this.retryAt = 0;
@@ -232,7 +234,11 @@ class SeriesStore {
       const blocks = this.open.due(before, most, FLUSH_BLOCKS);
       if (blocks.length === 0) return;
       try {
-        this.writable.transact(() => this.writeBlocks(blocks));
+        const database = this.writable;
+        database.transact(() => {
+          this.writeBlocks(database, blocks);
+          database.statements.deleteJournal.run(this.open.neededJournal(blocks, this.lastJournal + 1));
+        });
       } catch (error) {
         this.fault(error);
         return;
@@ -242,21 +248,26 @@ class SeriesStore {
     }
   }
 
-  /** REQUIRES: in a transaction. @param {import('./open-blocks').Block[]} blocks the oldest ones */
-  writeBlocks(blocks) {
-    const { insertMinute, minute, setMinute, deleteJournal } = this.writable.statements;
+  /**
+   * REQUIRES: in a transaction.
+   * @param {SeriesDatabase} database
+   * @param {import('./open-blocks').Block[]} blocks
+   * @param {(series: Series) => number} [idOf] their ids in the database
+   */
+  writeBlocks({ statements }, blocks, idOf = ({ id }) => id) {
+    const { insertMinute, minute, setMinute } = statements;
     for (const block of blocks) {
-      const { series, start } = block;
+      const { start } = block;
+      const id = idOf(block.series);
       const points = mergePoints([block]);
       this.counters.doubled += points.doubled;
       const body = encodeBlock(points, start);
-      if (Number(insertMinute.run(series.id, start, body).changes) > 0) continue;
-      const old = this.decode(minute.get(series.id, start)?.body, start);
+      if (Number(insertMinute.run(id, start, body).changes) > 0) continue;
+      const old = this.decode(minute.get(id, start)?.body, start);
       const merged = mergePoints(old ? [old, points] : [points]);
       this.counters.doubled += merged.doubled;
-      setMinute.run(encodeBlock(merged, start), series.id, start);
+      setMinute.run(encodeBlock(merged, start), id, start);
     }
-    deleteJournal.run(this.open.neededJournal(blocks, this.lastJournal + 1));
   }
 
   /**
@@ -376,6 +387,8 @@ class SeriesStore {
   /** Writes everything and closes the database. */
   close() {
     if (this.isClosed) return;
+    // Points that a damaged database had are only in memory until the new one has them.
+    if (this.reason && this.open.points > 0) this.recover();
     this.isClosed = true;
     this.flush(true);
     this.guarded(() => this.text.flush());
