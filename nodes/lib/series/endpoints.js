@@ -2,7 +2,6 @@
 // Admin endpoints of series nodes, behind the login of the editor: permission seganet.read. docs/series.md lists them.
 
 const { readGrafanaQuery, readGrafanaSearch, readPage, readQuestion, readRange } = require('./parameters');
-const { QuestionError } = require('./series-thread');
 
 /** Requests that one node answers at a time. */
 const MAX_REQUESTS = 8;
@@ -104,7 +103,7 @@ function answer(nodes, work) {
       if (value !== null) response.json(value);
     } catch (error) {
       const { message } = /** @type {Error} */ (error);
-      refuse(error instanceof RangeError || error instanceof QuestionError ? 400 : 503, message);
+      refuse(error instanceof RangeError ? 400 : 503, message);
     } finally {
       busy.set(series, (busy.get(series) ?? 1) - 1);
     }

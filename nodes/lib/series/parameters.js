@@ -125,7 +125,7 @@ function readPage(query, withValues) {
   };
 }
 
-/** @param {Query} query @returns {import('./text-store').Question} */
+/** @param {Query} query @returns {import('./text-search').Question} */
 function readQuestion(query) {
   onlyKnown(query, ['q', 'path', 'op', 'value', 'device', 'limit']);
   const words = textOf(query, 'q').trim();

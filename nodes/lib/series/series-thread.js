@@ -4,6 +4,8 @@ const { EventEmitter } = require('node:events');
 const path = require('node:path');
 const { ManagedThread } = require('../base/managed-thread');
 const { shown } = require('../base/values');
+const { QuestionError } = require('./question-error');
+const { TextSearches } = require('./text-searches');
 
 /** Points that may wait for the disk, here and in the thread. */
 const MAX_WAITING = 200000;
@@ -14,6 +16,7 @@ const MAX_IN_FLIGHT = 2;
 /** Records that are completed in one turn of the event loop. */
 const COMPLETE = 500;
 const STOP_MS = 10000;
+const SEARCH_STOP_MS = 1000;
 
 /**
  * @typedef {(error?: Error) => void} Done
@@ -39,9 +42,6 @@ const STOP_MS = 10000;
  * @typedef {{ id: number, batch: import('./series-store').Batch, dones: Done[], points: number, text: number }} Pack
  */
 
-/** The answer to a wrong question. */
-class QuestionError extends RangeError {}
-
 /**
  * The thread of one series node, as seen from Node-RED's thread. Events: 'state' {@link State} on change and at 1 Hz;
  * 'problem' a sentence.
@@ -59,6 +59,7 @@ class SeriesThread extends EventEmitter {
   /** Records whose end is known. @type {{ done: Done, error: Error | undefined }[]} */
   #ended = [];
   #isEnding = false;
+  #searches;
   /** @type {Promise<void> | null} */
   #stopping = null;
 
@@ -86,6 +87,7 @@ class SeriesThread extends EventEmitter {
     this.left = 0;
     this.shown = { points: 0, atMs: performance.now() };
     this.#next = this.#newPack();
+    this.#searches = new TextSearches(options.directory);
     this.thread = new ManagedThread({
       file: path.join(__dirname, 'series-worker.js'),
       name: 'seganet-series',
@@ -162,9 +164,18 @@ class SeriesThread extends EventEmitter {
     return this.#ask('range', { wanted, range, format });
   }
 
-  /** @param {import('./text-store').Question} question */
-  search(question) {
-    return this.#ask('search', { question });
+  /**
+   * Searches in a thread of its own, so that records are stored meanwhile.
+   * @param {import('./text-search').Question} question
+   */
+  async search(question) {
+    if (this.options.search === 'off')
+      throw new QuestionError(
+        'The search of this series node is off. Choose the records to search in the node.'
+      );
+    // What waits is searched, too.
+    await this.#ask('writeText', {});
+    return this.#searches.run(question);
   }
 
   /** Stores what waits, closes the database and ends the thread. @returns {Promise<void>} */
@@ -267,7 +278,10 @@ class SeriesThread extends EventEmitter {
 
   async #stop() {
     this.#post();
+    const searching = this.#searches.close();
     await this.thread.stop({ type: 'stop' }, STOP_MS);
+    // A search that SQLite does not end holds nothing up but the end of the process.
+    await Promise.race([searching, new Promise((resolve) => setTimeout(resolve, SEARCH_STOP_MS).unref())]);
     // Whatever had no thread.
     const { dones } = this.#next;
     this.#next = this.#newPack();
@@ -276,5 +290,4 @@ class SeriesThread extends EventEmitter {
   }
 }
 
-exports.QuestionError = QuestionError;
 exports.SeriesThread = SeriesThread;

@@ -40,7 +40,7 @@ const ANSWERS = {
   list: ({ page }) => list(store, page),
   range: async ({ wanted, range: asked, format }) =>
     textOf(await range(store, wanted, asked), format, asked.step > 0),
-  search: ({ question }) => store.text.search(question)
+  writeText: () => store.text.flush()
 };
 
 /** @param {{ id: number, what: string } & Record<string, unknown>} message */

@@ -1,8 +1,6 @@
 'use strict';
-// The text of records, for the search: each device's latest record of each topic, or all records up to a limit.
-
-const { shown } = require('../base/values');
-const { sqlPath } = require('./json-path');
+// The text of records, for the search (text-search.js): each device's latest record of each topic, or all records up to
+// a limit.
 
 /** A longer payload is not searched. */
 const MAX_TEXT_BYTES = 16384;
@@ -11,16 +9,8 @@ const FLUSH_MS = 5000;
 const MAX_WAITING_BYTES = 4 << 20;
 /** Bytes of a row beside its text. */
 const ROW_BYTES = 64;
-/** Longest search. Records are not stored meanwhile. */
-const SEARCH_MS = 500;
-const MAX_WORDS = 10;
-
 /**
  * @typedef {{ device: string, topic: string, ts: number, payload: string }} Text
- * @typedef {Text & { value?: unknown }} Found value: of the path
- * @typedef {'=' | '!=' | '<' | '<=' | '>' | '>='} Operator
- * @typedef {{ words: string, keys: import('./json-path').Key[] | null, operator: Operator, value: string | null, device: string,
- *   limit: number }} Question words '' = none; keys null = none; value null = any; device '' = all
  */
 
 class TextStore {
@@ -140,44 +130,6 @@ class TextStore {
       this.counters.removed++;
     }
   }
-
-  /**
-   * @param {Question} question
-   * @returns {{ records: Found[], isComplete: boolean }} the newest first; isComplete false: the time was not enough
-   * @throws {RangeError} with a sentence for a wrong question
-   */
-  search({ words, keys, operator, value, device, limit }) {
-    if (this.store.options.search === 'off')
-      throw new RangeError(
-        'The search of this series node is off. Choose the records to search in the node.'
-      );
-    this.flush();
-    const rows = this.#rowsOf(words, keys ? sqlPath(keys) : '');
-    const end = performance.now() + SEARCH_MS;
-    /** @type {Found[]} */
-    const records = [];
-    for (const row of rows) {
-      if (records.length >= limit) break;
-      if (performance.now() > end) return { records, isComplete: false };
-      if (device && row.device !== device) continue;
-      const its = typeof row.value === 'bigint' ? Number(row.value) : row.value;
-      if (keys && !matches(its, operator, value)) continue;
-      const found = { device: row.device, topic: row.topic, ts: Number(row.ts), payload: row.payload };
-      records.push(/** @type {Found} */ (keys ? { ...found, value: its } : found));
-    }
-    return { records, isComplete: true };
-  }
-
-  /**
-   * REQUIRES: one of both.
-   * @param {string} words '' = none
-   * @param {string} path of SQLite, '' = none
-   */
-  #rowsOf(words, path) {
-    const { words: byWords, both, paths } = this.#sql;
-    if (path === '') return byWords.iterate(matchOf(words));
-    return words ? both.iterate(path, matchOf(words)) : paths.iterate(path);
-  }
 }
 
 /** @param {Text} text */
@@ -185,65 +137,8 @@ function sizeOf({ device, topic, payload }) {
   return Buffer.byteLength(device) + Buffer.byteLength(topic) + Buffer.byteLength(payload) + ROW_BYTES;
 }
 
-/**
- * Returns the words as a query of FTS5: all must occur, and one that ends with * is the begin of a word. In quotes,
- * nothing is an operator.
- * @param {string} words
- */
-function matchOf(words) {
-  const list = words.split(/\s+/).filter(Boolean);
-  if (list.length === 0) throw new RangeError('q has no word.');
-  if (list.length > MAX_WORDS) throw new RangeError(`q has at most ${MAX_WORDS} words.`);
-  const terms = list.map((word) => {
-    const begin = word.replace(/\*+$/, '');
-    if (!/[\p{L}\p{N}]/u.test(begin)) throw new RangeError(`q: "${shown(word)}" has no letter and no digit.`);
-    return `"${begin.replaceAll('"', '""')}"${begin === word ? '' : '*'}`;
-  });
-  return terms.join(' ');
-}
-
-/**
- * @param {unknown} found
- * @param {Operator} operator
- * @param {string | null} value null = any
- */
-function matches(found, operator, value) {
-  if (found === null || found === undefined) return false;
-  if (value === null) return true;
-  // SQLite gives true and false as 1 and 0.
-  const wanted = value === 'true' ? '1' : value === 'false' ? '0' : value;
-  const isNumber = typeof found === 'number' && wanted.trim() !== '' && Number.isFinite(Number(wanted));
-  const [left, right] = isNumber ? [found, Number(wanted)] : [String(found), wanted];
-  switch (operator) {
-    case '=':
-      return left === right;
-    case '!=':
-      return left !== right;
-    case '<':
-      return left < right;
-    case '<=':
-      return left <= right;
-    case '>':
-      return left > right;
-    default:
-      return left >= right;
-  }
-}
-
 /** @param {import('node:sqlite').DatabaseSync} db */
 function prepare(db) {
-  const columns = 'r.device, r.topic, r.ts, r.payload';
-  const value = ', CASE WHEN json_valid(r.payload) THEN json_extract(r.payload, ?) END AS value';
-  const byWords = (/** @type {string} */ more) =>
-    db.prepare(
-      `SELECT ${columns}${more} FROM record_text JOIN record r ON r.id = record_text.rowid
-       WHERE record_text MATCH ? ORDER BY record_text.rowid DESC`
-    );
-  /** With it, a value beyond 2^53 is no error. @param {import('node:sqlite').StatementSync} statement */
-  const withLarge = (statement) => {
-    statement.setReadBigInts(true);
-    return statement;
-  };
   return {
     bytes: db.prepare(
       `SELECT ifnull(sum(octet_length(device) + octet_length(topic) + octet_length(payload) + ${ROW_BYTES}), 0) AS bytes
@@ -259,19 +154,9 @@ function prepare(db) {
     index: db.prepare('INSERT INTO record_text (rowid, device, topic, payload) VALUES (?, ?, ?, ?)'),
     unindex: db.prepare(
       "INSERT INTO record_text (record_text, rowid, device, topic, payload) VALUES ('delete', ?, ?, ?, ?)"
-    ),
-    words: byWords(''),
-    both: withLarge(byWords(value)),
-    paths: withLarge(
-      db.prepare(
-        `SELECT ${columns}${value} FROM latest JOIN record r ON r.id = latest.record
-         ORDER BY latest.device, latest.topic`
-      )
     )
   };
 }
 
 exports.MAX_TEXT_BYTES = MAX_TEXT_BYTES;
 exports.TextStore = TextStore;
-exports.matchOf = matchOf;
-exports.matches = matches;

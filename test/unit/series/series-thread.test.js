@@ -4,7 +4,9 @@ const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { QuestionError, SeriesThread } = require('../../../nodes/lib/series/series-thread');
+const { QuestionError } = require('../../../nodes/lib/series/question-error');
+const { SeriesThread } = require('../../../nodes/lib/series/series-thread');
+const { TextSearches } = require('../../../nodes/lib/series/text-searches');
 const { eventually } = require('../../../bench/harness/net');
 const { START } = require('../../fixtures/series/series-rig');
 
@@ -130,4 +132,44 @@ test('loses no completed point when the process is killed in the middle of commi
   expect(stored.size).toBeGreaterThan(5000);
   expect(lost).toEqual([]);
   expect(thread.state.counters.damagedBlocks ?? 0).toBe(0);
+});
+
+test('stores records while a reader searches, ends the search at its limit, and searches again', async () => {
+  // A * for all of 130,000 words: some hundred milliseconds of native work before the first row.
+  const thread = open({ search: 'all', searchMiB: 64, limitMiB: 512 });
+  const text = (i) =>
+    Array.from(
+      { length: 1900 },
+      (_, k) => `ab${String.fromCharCode(97 + (k % 26))}${(i * 31 + k * 17) % 5000}`
+    );
+  for (let i = 0; i < 200; i += 100)
+    await Promise.all(
+      Array.from({ length: 100 }, (_, j) =>
+        put(thread, { ts: START + i + j, text: `every ${text(i + j).join(' ')}` })
+      )
+    );
+  const question = { keys: null, operator: '=', value: null, device: '', limit: 10 };
+  const ask = (words) => thread.search({ ...question, words });
+  expect((await ask('every')).records.length).toBeGreaterThan(0);
+  const searches = new TextSearches(directory, { workMs: 20 });
+  let isSearching = true;
+  const failure = searches
+    .run({ ...question, words: 'ab* abc* abd*' })
+    .then(
+      () => 'answered',
+      (error) => (error instanceof QuestionError ? error.message : `wrong: ${error}`)
+    )
+    .finally(() => (isSearching = false));
+  let stored = 0;
+  while (isSearching) await put(thread, { device: 'b', ts: START + stored++, text: null });
+  expect(await failure).toMatch(/took longer than 20 ms.*more letters before each \*/);
+  expect(stored).toBeGreaterThan(0);
+  // As long as the thread still works on it, nothing is searched beside it.
+  const next = await searches.run({ ...question, words: 'every' }).then(
+    () => '',
+    (error) => error.message
+  );
+  expect(next).toMatch(/^$|has not ended yet|took longer/);
+  expect((await ask('every')).records.length).toBeGreaterThan(0);
+  await searches.close();
 });

@@ -1,6 +1,9 @@
 'use strict';
 
+const path = require('node:path');
 const { parsePath } = require('../../../nodes/lib/series/json-path');
+const { searchText } = require('../../../nodes/lib/series/text-search');
+const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 const { START, batchOf, rigs } = require('../../fixtures/series/series-rig');
 const { seeded } = require('../../fixtures/gateway/random');
 
@@ -8,9 +11,15 @@ const rig = rigs();
 
 const record = (at, device, topic, payload, ts = START) =>
   at.store.put([batchOf({ device, ts, numbers: {}, topic, text: JSON.stringify(payload) })]);
-const ask = (at, { path, ...question }) => {
-  const whole = { words: '', keys: null, operator: '=', value: null, device: '', limit: 100, ...question };
-  return at.store.text.search({ ...whole, keys: path ? parsePath(path) : null }).records;
+const ask = (at, { path: keys, ...question }) => {
+  const whole = { words: '', operator: '=', value: null, device: '', limit: 100, ...question };
+  at.store.text.flush();
+  const db = new DatabaseSync(path.join(at.directory, 'series.db'), { readOnly: true });
+  try {
+    return searchText(db, { ...whole, keys: keys ? parsePath(keys) : null }, 10000).records;
+  } finally {
+    db.close();
+  }
 };
 const devices = (records) => records.map(({ device }) => device);
 
@@ -50,8 +59,8 @@ test('finds values of JSON in the latest record of each device and topic', () =>
   record(at, 'a', 't', { state: 'on', level: 5, list: [{ x: 1 }], 'odd key': true });
   record(at, 'b', 't', { state: 'off', level: 50 });
   at.store.put([batchOf({ device: 'c', ts: START, numbers: {}, topic: 't', text: 'no json' })]);
-  const by = (path, value, operator) =>
-    devices(ask(at, { path, value: value ?? null, ...(operator && { operator }) }));
+  const by = (keys, value, operator) =>
+    devices(ask(at, { path: keys, value: value ?? null, ...(operator && { operator }) }));
   expect(by('state', 'on')).toEqual(['a']);
   expect(by('state', 'on', '!=')).toEqual(['b']);
   expect(by('level', '5', '>')).toEqual(['b']);
@@ -136,7 +145,11 @@ test('takes lone surrogates for U+FFFD, so that one record stays of each device 
   expect(at.store.text.bytes).toBe(Buffer.byteLength('a\ufffdt\ufffd{"n":3}') + 64);
 });
 
-test('is refused where the node has no search', () => {
-  const at = rig({ search: 'off' });
-  expect(() => ask(at, { words: 'a' })).toThrow(/search of this series node is off/);
+test('needs two letters or digits before a *, also behind a hyphen', () => {
+  const at = rig();
+  record(at, 'pump-17', 't', { state: 'überhitzt' });
+  for (const words of ['pu*', 'üb*', 'pump-17*', '17*', 'pump-*'])
+    expect(devices(ask(at, { words }))).toEqual(['pump-17']);
+  for (const words of ['p*', 'ü*', 'pump-1*', 'u\u0308*', '-1-*'])
+    expect(() => ask(at, { words })).toThrow(/has less than 2 letters or digits before the \*/);
 });
