@@ -4,6 +4,9 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const tls = require('node:tls');
+const { once } = require('node:events');
+const { generate } = require('selfsigned');
 const { seeded } = require('../../fixtures/gateway/random');
 const {
   isPostgresUrl,
@@ -97,6 +100,42 @@ test('TLS: another machine must show a valid certificate unless sslmode says oth
   expect(of('postgres://a@db.example/x?sslmode=verify-ca').checkServerIdentity('x')).toBeUndefined();
   expect(of('postgres://a@127.0.0.1/x')).toBe(false);
   expect(() => of('postgres://a@db.example/x?sslrootcert=/none/ca.pem')).toThrow(/none/);
+});
+
+test.each([
+  ['require', 'another', 'refused'],
+  ['require', 'own', 'accepted'],
+  ['verify-ca', 'another', 'refused'],
+  ['verify-full', 'own', 'refused'],
+  ['require', '', 'accepted']
+])('TLS: sslmode=%s with the certificate authority "%s": the server is %s', async (mode, ca, expected) => {
+  const [own, another] = await Promise.all(
+    ['db.example', 'other.example'].map((value) =>
+      generate([{ name: 'commonName', value }], {
+        keySize: 2048,
+        extensions: [{ name: 'basicConstraints', cA: true }]
+      })
+    )
+  );
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-ca-'));
+  const file = path.join(directory, 'ca.pem');
+  fs.writeFileSync(file, ca === 'own' ? own.cert : another.cert);
+  const server = tls.createServer({ key: own.private, cert: own.cert }, (socket) => socket.end()).listen(0);
+  try {
+    await once(server, 'listening');
+    const more = ca ? `&sslrootcert=${encodeURIComponent(file)}` : '';
+    const address = parsePostgresUrl(`postgres://a@localhost/x?sslmode=${mode}${more}`);
+    const client = tls.connect({ ...tlsOf(address), port: server.address().port });
+    const outcome = await Promise.race([
+      once(client, 'secureConnect').then(() => 'accepted'),
+      once(client, 'close').then(() => 'closed')
+    ]).catch(() => 'refused');
+    client.destroy();
+    expect(outcome).toBe(expected);
+  } finally {
+    server.close();
+    fs.rmSync(directory, { recursive: true, force: true });
+  }
 });
 
 test('the password comes from PGPASSWORD, else from the first line of PGPASSFILE that fits', () => {

@@ -87,14 +87,16 @@ function tlsOf({ host, mode, files }) {
   if (mode === 'disable' || host.startsWith('/')) return false;
   const read = (/** @type {string} */ file) => (file ? fs.readFileSync(file) : undefined);
   const [ca, cert, key] = [read(files.ca), read(files.cert), read(files.key)];
+  // As libpq: who names a certificate authority wants it to be checked.
+  const checked = mode === 'require' && ca ? 'verify-ca' : mode;
   return {
     host,
     minVersion: 'TLSv1.2',
     ...(ca && { ca }),
     ...(cert && { cert }),
     ...(key && { key }),
-    rejectUnauthorized: mode !== 'require',
-    ...(mode === 'verify-ca' && { checkServerIdentity: () => undefined })
+    rejectUnauthorized: checked !== 'require',
+    ...(checked === 'verify-ca' && { checkServerIdentity: () => undefined })
   };
 }
 
