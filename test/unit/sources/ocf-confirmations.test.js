@@ -127,12 +127,24 @@ test('warns of a login without a refresh token, and does not ask then', async ()
   expect(warnings.join()).toMatch(/gave no refresh token .* offline_access/);
 });
 
-test('warns of a token that another client secret encrypted, and does not ask then', async () => {
+test('does not ask with a token that another client secret encrypted: warns for 30 days, then refuses', async () => {
   const client = await device();
   const sealed = new TokenSealer('other secret', ISSUER).seal('r', client.di);
-  await cloud.store.write('confirmProviderToken', { di: client.di, sealed, now: 0 });
+  const { asked } = await cloud.store.read('providerToken', { di: client.di });
+  await cloud.store.write('confirmProviderToken', { di: client.di, sealed, now: asked });
   expect((await client.refresh()).code).toBe('2.04');
-  expect(warnings.join()).toMatch(/client secret was changed/);
+  await cloud.pass(29 * 24 * HOUR);
+  expect((await client.refresh()).code).toBe('2.04');
+  expect(warnings).toHaveLength(2);
+  const day = new Date(asked + 30 * 24 * HOUR).toISOString().slice(0, 10);
+  expect(warnings[1]).toMatch(
+    new RegExp(`client secret was changed.* It must sign up again; it will be refused after ${day}`)
+  );
+  await cloud.pass(25 * HOUR);
+  expect((await client.refresh()).code).toBe('4.01');
+  expect(warnings.at(-1)).toMatch(/It is refused since/);
+  await cloud.pass(31000);
+  expect((await client.request('GET', '/oic/res')).code).toBe('4.01');
   expect(issuer.asked).toEqual([]);
 });
 

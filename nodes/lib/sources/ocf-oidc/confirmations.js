@@ -5,6 +5,8 @@ const { Refusal } = require('../ocf/refusal');
 
 /** Time since the last confirmation in which a provider that cannot be asked changes nothing. */
 const STALENESS_MS = 86400000;
+/** Time since the last confirmation after which a device whose token cannot be opened is refused. */
+const UNREADABLE_MS = 30 * 86400000;
 const MOST_OPEN = 32;
 const RETRY_SECONDS = 60;
 
@@ -31,8 +33,9 @@ class Confirmations {
 
   /**
    * @param {string} di
-   * @returns {Promise<boolean>} false: the provider refuses the user. True if the device's user is not one of the
-   *   provider, or signed up while the provider was not asked again
+   * @returns {Promise<boolean>} false: the provider refuses the user, or could not be asked for 30 days because the
+   *   client secret was changed. True if the device's user is not one of the provider, or signed up while the provider
+   *   was not asked again
    * @throws {Refusal} 5.03 if the provider could not be asked for a day
    */
   confirm(di) {
@@ -47,16 +50,11 @@ class Confirmations {
 
   /** @param {string} di @returns {Promise<boolean>} */
   async #confirm(di) {
-    const { store, sealer, issuer, warn } = this.#parts;
+    const { store, sealer, issuer } = this.#parts;
     const kept = await store.read('providerToken', { di });
     if (!kept) return true;
     const token = sealer.open(kept.sealed, di);
-    if (token === null) {
-      warn(
-        `The provider of users cannot be asked about the device ${di}, because the client secret was changed since it signed up. It must sign up again to be asked about.`
-      );
-      return true;
-    }
+    if (token === null) return this.#unreadable(di, kept.asked);
     if (this.#open.size > MOST_OPEN) return this.#unanswered(kept.asked);
     // If the answer is lost, the provider may have replaced the token. A refusal then proves nothing about the user.
     await store.write('markProviderToken', { di, isUncertain: true });
@@ -79,6 +77,17 @@ class Confirmations {
     return false;
   }
 
+  /** @param {string} di @param {number} asked @returns {boolean} */
+  #unreadable(di, asked) {
+    const end = asked + UNREADABLE_MS;
+    const isOver = this.#now() > end;
+    const day = new Date(end).toISOString().slice(0, 10);
+    this.#parts.warn(
+      `The provider of users cannot be asked about the device ${di}, because the client secret was changed since it signed up. ${isOver ? 'It is refused since' : 'It must sign up again; it will be refused after'} ${day}.`
+    );
+    return !isOver;
+  }
+
   /** @param {number} asked @returns {true} @throws {Refusal} */
   #unanswered(asked) {
     if (this.#now() - asked <= STALENESS_MS) return true;
@@ -87,4 +96,5 @@ class Confirmations {
 }
 
 exports.Confirmations = Confirmations;
+exports.UNREADABLE_MS = UNREADABLE_MS;
 exports.STALENESS_MS = STALENESS_MS;
