@@ -34,6 +34,11 @@ const LIMITS = {
   subscribers: 1024,
   latestBytes: 32 << 20
 };
+/** Topics without subscribers whose posts are looked at before one of them makes room. */
+const MOST_ASKED = 16;
+
+/** What a topic without posts has. */
+const NO_VALUE = encode({});
 
 class Topics {
   #cloud;
@@ -79,8 +84,9 @@ class Topics {
     return { code: '2.05', body: { topiclist: found.map(({ name }) => name) } };
   }
 
-  /** @param {Peer} peer @param {Request} request @param {string[]} segments @returns {Answer} */
-  #create({ uid }, request, segments) {
+  /** @param {Peer} peer @param {Request} request @param {string[]} segments @returns {Promise<Answer>} */
+  async #create(peer, request, segments) {
+    const { uid } = peer;
     const problem = segmentsProblem(segments);
     if (problem || segments.some((segment) => segment === '')) {
       throw new Refusal('4.00', `The topic ${problem || 'must not have empty segments'}.`);
@@ -92,13 +98,17 @@ class Topics {
         `A topic has at most ${LIMITS.segments} segments and ${LIMITS.nameBytes} bytes.`
       );
     }
-    const own = this.#users.get(uid) ?? new Map();
-    if (own.has(name)) throw new Refusal('4.03', 'The topic exists already.');
-    if (own.size >= LIMITS.topicsOfUser || this.#count >= LIMITS.topics) {
-      throw new Refusal('5.03', 'There is no room for more topics.', 60);
+    this.#checkNew(uid, name);
+    if (this.#count >= LIMITS.topics) {
+      await this.#makeRoom(uid);
+      // Others may have had the room, and the same name, meanwhile.
+      if (!peer.isGone) this.#cloud.sessions.checkSignedIn(peer);
+      this.#checkNew(uid, name);
+      if (peer.isGone || this.#count >= LIMITS.topics) throw noRoom();
     }
+    const own = this.#users.get(uid) ?? new Map();
     const types = queryValues(request, 'rt').slice(0, 16);
-    const latest = encode({});
+    const latest = NO_VALUE;
     const { desk, options } = this.#cloud;
     const id = desk.topics?.openTopic(uid, segments.join('/'), subjectOf(name), options.recordClass) ?? 0;
     const topic = { name, types, latest, number: 0, subscribers: new Set(), id, following: 0 };
@@ -112,6 +122,46 @@ class Topics {
       code: '2.01',
       options: location.map((segment) => [OPTION.LOCATION_PATH, Buffer.from(segment)])
     };
+  }
+
+  /** @param {string} uid @param {string} name @throws {Refusal} */
+  #checkNew(uid, name) {
+    const own = this.#users.get(uid);
+    if (own?.has(name)) throw new Refusal('4.03', 'The topic exists already.');
+    if (own && own.size >= LIMITS.topicsOfUser) throw noRoom();
+  }
+
+  /**
+   * Deletes a topic of the user with the most topics if that is not the one who asks, so that no user can take the
+   * share of another one. One without subscribers and posts goes first, then one without subscribers, the oldest of
+   * each.
+   * @param {string} uid
+   * @throws {Refusal} 5.03 if no user has more topics
+   */
+  async #makeRoom(uid) {
+    const share = this.#users.get(uid)?.size ?? 0;
+    let most = '';
+    for (const [each, { size }] of this.#users)
+      if (size > share + 1 && size > (this.#users.get(most)?.size ?? 0)) most = each;
+    const topics = [...(this.#users.get(most)?.values() ?? [])];
+    if (topics.length === 0) throw noRoom();
+    const quiet = topics.filter(({ following }) => following === 0);
+    const asked = quiet.slice(0, MOST_ASKED);
+    const latest = await Promise.all(asked.map((topic) => this.#latest(topic)));
+    const choice = [...asked.filter((_, i) => latest[i].equals(NO_VALUE)), ...quiet, ...topics];
+    const isThere = (/** @type {Topic} */ topic) => this.#users.get(most)?.get(topic.name) === topic;
+    const gone = choice.find(isThere);
+    if (gone && this.#count >= LIMITS.topics) this.#remove(most, gone);
+  }
+
+  /** Deletes the topics of users who are not in the store any more. */
+  async recheck() {
+    const uids = [...this.#users.keys()];
+    if (uids.length === 0) return;
+    const known = new Set(await this.#cloud.store.read('knownUsers', { uids }));
+    for (const uid of uids)
+      if (!known.has(uid))
+        for (const topic of [...(this.#users.get(uid)?.values() ?? [])]) this.#remove(uid, topic);
   }
 
   /**
@@ -259,6 +309,10 @@ function checkRoom(peer, topic) {
   if (topic.subscribers.size >= LIMITS.subscribers) {
     throw new Refusal('5.03', 'The topic has too many subscribers.', 60);
   }
+}
+
+function noRoom() {
+  return new Refusal('5.03', 'There is no room for more topics.', 60);
 }
 
 function unknown() {

@@ -101,7 +101,7 @@ class Upkeep {
    * @throws {Error} of the store; it must be called again with all changes
    */
   async reconcile(changes = 'all') {
-    const { forwarding, grants, lookups, ownObservations, route, sessions, userTokens } = this.#cloud;
+    const { forwarding, grants, lookups, ownObservations, route, sessions, topics, userTokens } = this.#cloud;
     const isChanged = (/** @type {string} */ what) => changes === 'all' || changes.includes(what);
     const signedIn = [...sessions.signedIn()].filter(({ di }) => isChanged(di));
     const before = new Map();
@@ -124,8 +124,10 @@ class Upkeep {
     for (const di of ownObservations.devices()) {
       if (isChanged(di) && !(await grants.of(di))) ownObservations.deleted(di);
     }
-    if (changes === 'all') await route.recheck();
-    else for (const di of changes) await route.recheck(di);
+    if (changes === 'all') {
+      await route.recheck();
+      await topics.recheck();
+    } else for (const di of changes) await route.recheck(di);
     if (isChanged(USER_TOKENS)) await userTokens.recheck();
     if (isChanged(INVITATIONS)) this.#cloud.invitations.changed();
     lookups.changed();

@@ -246,6 +246,13 @@ async function removeUser(tx, { uid }) {
   return { isKnown: (await tx.run('DELETE FROM account WHERE uid = $1', uid)) > 0, devices };
 }
 
+/** @param {Transaction} tx @param {{ uids: string[] }} input @returns {Promise<string[]>} those that exist */
+async function knownUsers(tx, { uids }) {
+  const known = [];
+  for (const uid of uids) if (await tx.get('SELECT 1 AS n FROM account WHERE uid = $1', uid)) known.push(uid);
+  return known;
+}
+
 /** Deletes codes that can no longer be used. @param {Transaction} tx @param {{ now: number }} input */
 async function removeOldCodes(tx, { now }) {
   await tx.run('DELETE FROM code WHERE expires <= $1', now);
@@ -302,6 +309,7 @@ module.exports = {
   refresh,
   removeDevice,
   removeUser,
+  knownUsers,
   removeOldCodes,
   users,
   countDevices,

@@ -17,6 +17,7 @@ const READS = {
   checkToken: accounts.checkToken,
   providerToken: providerTokens.providerToken,
   users: accounts.users,
+  knownUsers: accounts.knownUsers,
   cloudId: accounts.cloudId,
   countDevices: accounts.countDevices,
   find: links.find,
