@@ -7,12 +7,20 @@ const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
 
 let cloud;
 let isUp = true;
+/** Holds the answer of the next read of rights. @type {Promise<void> | null} */
+let gate = null;
 /** @type {string[]} users whose grant the desk took back */
 let revoked = [];
 beforeAll(async () => {
   const wrap = (store) => ({
-    read: (name, input) =>
-      isUp || name !== 'access' ? store.read(name, input) : Promise.reject(new Error('No access.')),
+    read: async (name, input) => {
+      if (!isUp && name === 'access') throw new Error('No access.');
+      const held = name === 'access' ? gate : null;
+      if (held) gate = null;
+      const answer = await store.read(name, input);
+      await held;
+      return answer;
+    },
     write: (name, input) => store.write(name, input),
     takeChanges: () => store.takeChanges()
   });
@@ -76,6 +84,22 @@ test('a client gets the success of a change that is in the store, and it is appl
   isUp = true;
   await eventually(() => ends.at(-1) === '4.03', 'the end of the observation');
   expect(revoked).toEqual([guest.uid]);
+});
+
+test('an observation does not start with rights that ended while they were read', async () => {
+  const { device, guest } = await observed();
+  const ends = [];
+  let open = () => {};
+  gate = new Promise((resolve) => (open = resolve));
+  cloud.cloud.grants.forget(device.di);
+  const first = guest.request('GET', device.href, { observe: 0, onNext: ({ code }) => ends.push(code) });
+  await eventually(() => gate === null, 'the read of the rights');
+  // The observation is not there yet, so the end of the share does not find it.
+  await cloud.cloud.share(device.di, guest.uid, '');
+  open();
+  const { code } = await first;
+  if (code !== '4.03') await eventually(() => ends.at(-1) === '4.03', 'the end of the observation');
+  expect(cloud.cloud.route.observations).toBe(0);
 });
 
 test('an observation of a deleted device ends although its check failed', async () => {

@@ -8,7 +8,7 @@ const { segmentsProblem } = require('./href');
 const { Refusal } = require('./refusal');
 const { viaOf } = require('./registrations');
 const { observeWish } = require('./relations');
-const { refuse } = require('./replies');
+const { asRefusal, refuse } = require('./replies');
 const { forController, forDevice, forEndpoint } = require('./route-options');
 
 /** @typedef {import('./cloud').OcfCloud} OcfCloud */
@@ -177,7 +177,7 @@ class Route {
    * @returns {(() => void) | null} ends it; null: it has ended already
    */
   observe(checked, { uid, take, end }, onEnd) {
-    const { via, question } = checked;
+    const { via, question, hops } = checked;
     const way = this.#wayTo(checked, uid);
     const answered = this.count(via);
     /** @type {Observation} */
@@ -216,6 +216,10 @@ class Route {
       if (last) end(last);
     };
     this.#observations.add(observation);
+    // The rights may have changed after they were checked, when recheck() did not find this observation yet. Those that
+    // another gateway checked may be newer than what this one knows.
+    if (hops === undefined)
+      this.#checkAgain(observation).catch((error) => observation.drop(asRefusal(error)));
     return () => observation.drop();
   }
 
@@ -247,13 +251,22 @@ class Route {
     for (const observation of [...this.#observations]) {
       if (di !== undefined && observation.via !== di) continue;
       try {
-        await this.#checkRights(observation.via, observation.uid, 'GET');
+        await this.#checkAgain(observation);
       } catch (error) {
-        if (error instanceof Refusal) observation.drop(error);
-        else failure = error;
+        failure = error;
       }
     }
     if (failure) throw failure;
+  }
+
+  /** Ends an observation whose user may no longer see the device. @param {Observation} observation */
+  async #checkAgain({ via, uid, drop }) {
+    try {
+      await this.#checkRights(via, uid, 'GET');
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      drop(error);
+    }
   }
 
   /**
