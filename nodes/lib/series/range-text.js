@@ -1,5 +1,11 @@
 'use strict';
-// The rows of a range as text: NDJSON, CSV, JSON, or the JSON of Grafana. Pure.
+// The rows of a range as text: NDJSON, CSV, JSON, or the JSON of Grafana. The work is cut into pieces,
+// so that records are stored in between.
+
+const { Pacer } = require('./pacer');
+
+/** Rows of a piece: some milliseconds. */
+const PIECE_ROWS = 2000;
 
 /** @typedef {import('./series-reader').Answer} Answer */
 
@@ -10,41 +16,52 @@ function field(text) {
   return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }
 
+/** @typedef {(columns: import('./series-reader').Columns, i: number) => string} Row the text of one row */
+
 /** @param {Answer} answer @param {boolean} hasSteps */
-function csv({ series }, hasSteps) {
-  const lines = [hasSteps ? 'ts,device,name,mean,min,max,count' : 'ts,device,name,value'];
+function* csv({ series }, hasSteps) {
+  yield hasSteps ? 'ts,device,name,mean,min,max,count\r\n' : 'ts,device,name,value\r\n';
   for (const { device, name, columns } of series) {
-    const { ts, value, low, high, count } = columns;
     const key = `${field(device)},${field(name)}`;
-    for (let i = 0; i < ts.length; i++) {
+    yield* rows(columns, ({ ts, value, low, high, count }, i) => {
       const tail = hasSteps ? `,${low[i]},${high[i]},${count[i]}` : '';
-      lines.push(`${new Date(ts[i]).toISOString()},${key},${value[i]}${tail}`);
-    }
+      return `${new Date(ts[i]).toISOString()},${key},${value[i]}${tail}\r\n`;
+    });
   }
-  return lines.join('\r\n') + '\r\n';
 }
 
 /** @param {Answer} answer @param {boolean} hasSteps */
-function ndjson({ series }, hasSteps) {
-  let text = '';
+function* ndjson({ series }, hasSteps) {
   for (const { device, name, columns } of series) {
-    const { ts, value, low, high, count } = columns;
     const key = `"device":${JSON.stringify(device)},"name":${JSON.stringify(name)}`;
-    for (let i = 0; i < ts.length; i++)
-      text += hasSteps
+    yield* rows(columns, ({ ts, value, low, high, count }, i) =>
+      hasSteps
         ? `{"ts":${ts[i]},${key},"mean":${value[i]},"min":${low[i]},"max":${high[i]},"count":${count[i]}}\n`
-        : `{"ts":${ts[i]},${key},"value":${value[i]}}\n`;
+        : `{"ts":${ts[i]},${key},"value":${value[i]}}\n`
+    );
   }
-  return text;
 }
 
-/** @param {Answer} answer @returns {string} for the data source "JSON" of Grafana */
-function grafana({ series }) {
-  const targets = series.map(({ device, name, columns: { ts, value } }) => ({
-    target: `${device}|${name}`,
-    datapoints: Array.from(ts, (at, i) => [value[i], at])
-  }));
-  return JSON.stringify(targets);
+/** For the data source "JSON" of Grafana. @param {Answer} answer */
+function* grafana({ series }) {
+  let between = '[';
+  for (const { device, name, columns } of series) {
+    yield `${between}{"target":${JSON.stringify(`${device}|${name}`)},"datapoints":[`;
+    yield* rows(columns, ({ ts, value }, i) => `${i > 0 ? ',' : ''}[${value[i]},${ts[i]}]`);
+    yield ']}';
+    between = ',';
+  }
+  yield between === '[' ? '[]' : ']';
+}
+
+/** @param {import('./series-reader').Columns} columns @param {Row} row @returns {Generator<string>} pieces */
+function* rows(columns, row) {
+  const { length } = columns.ts;
+  for (let from = 0; from < length; from += PIECE_ROWS) {
+    let text = '';
+    for (let i = from; i < Math.min(length, from + PIECE_ROWS); i++) text += row(columns, i);
+    yield text;
+  }
 }
 
 const TYPES = {
@@ -57,11 +74,16 @@ const TYPES = {
  * @param {Answer} answer
  * @param {keyof typeof TYPES} format
  * @param {boolean} hasSteps
- * @returns {{ type: string, text: string, next: number | null }}
+ * @param {Pick<import('./pacer').Pacer, 'pause'>} [pacer]
+ * @returns {Promise<{ type: string, text: string, next: number | null }>}
  */
-function textOf(answer, format, hasSteps) {
-  const text = { csv, ndjson, grafana }[format](answer, hasSteps);
-  return { type: TYPES[format], text, next: answer.next };
+async function textOf(answer, format, hasSteps, pacer = new Pacer()) {
+  const pieces = [];
+  for (const piece of { csv, ndjson, grafana }[format](answer, hasSteps)) {
+    pieces.push(piece);
+    await pacer.pause();
+  }
+  return { type: TYPES[format], text: pieces.join(''), next: answer.next };
 }
 
 module.exports = { textOf };

@@ -96,14 +96,15 @@ function carryOver(store, database, ids) {
  * @param {Ids} ids
  */
 function exchangeSeries(store, fresh, ids) {
-  const before = [...store.series.values()];
+  const all = [...fresh];
+  for (const series of store.series.values()) {
+    const id = ids.get(series.device)?.get(series.name);
+    if (id !== undefined) all.push(Object.assign(series, { id }));
+  }
   store.series = new Map();
   store.devices = new Map();
-  for (const series of before) {
-    const id = ids.get(series.device)?.get(series.name);
-    if (id !== undefined) store.remember(Object.assign(series, { id }));
-  }
-  for (const series of fresh) store.remember(series);
+  store.lastId = 0;
+  for (const series of all.sort((a, b) => a.id - b.id)) store.remember(series);
 }
 
 /** @param {SeriesStore} store @param {SeriesDatabase} database @param {Series} series */

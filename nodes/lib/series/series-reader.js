@@ -4,11 +4,14 @@
 
 const { setImmediate: turn } = require('node:timers/promises');
 const { mergePoints } = require('./block');
+const { Pacer } = require('./pacer');
 const { HOUR_MS, finite, hourOf } = require('./retention');
 
 /** Hours that one piece reads, fewer if they have more points than this. */
 const PIECE_HOURS = 48;
 const PIECE_POINTS = 500000;
+/** Series that a list looks at in one piece. */
+const PIECE_SERIES = 1000;
 const ANSWER_MS = 2000;
 /** Longest work between two commits of records, beside that on one piece. */
 const SLICE_MS = 20;
@@ -54,17 +57,33 @@ function find(store, { device, name }) {
 
 /**
  * @param {SeriesStore} store
+ * @param {{ device: string, name: string }} filter
+ * @returns {Iterable<Series>} by id
+ */
+function* inOrder(store, filter) {
+  if (filter.device) yield* find(store, filter).sort((a, b) => a.id - b.id);
+  else
+    for (const series of store.series.values()) if (!filter.name || series.name === filter.name) yield series;
+}
+
+/**
+ * @param {SeriesStore} store
  * @param {{ device: string, name: string, contains: string, after: number, limit: number, withValues: boolean }} page
  *   contains: text in device or name; after: number of the last series of the page before
- * @returns {{ series: Listed[], next: number | null }}
+ * @param {Pick<import('./pacer').Pacer, 'pause'>} [pacer]
+ * @returns {Promise<{ series: Listed[], next: number | null }>}
  */
-function list(store, { contains, after, limit, withValues, ...filter }) {
+async function list(store, { contains, after, limit, withValues, ...filter }, pacer = new Pacer()) {
   const text = contains.toLowerCase();
-  const found = find(store, filter)
-    .filter(
-      ({ id, device, name }) => id > after && (!text || `${device}|${name}`.toLowerCase().includes(text))
-    )
-    .sort((a, b) => a.id - b.id);
+  /** @type {Series[]} */
+  const found = [];
+  let looks = 0;
+  for (const series of inOrder(store, filter)) {
+    const { id, device, name } = series;
+    if (id > after && (!text || `${device}|${name}`.toLowerCase().includes(text))) found.push(series);
+    if (found.length > limit) break;
+    if (++looks % PIECE_SERIES === 0) await pacer.pause();
+  }
   const page = found.slice(0, limit);
   return {
     series: page.map(({ device, name, lastTime, lastValue }) =>

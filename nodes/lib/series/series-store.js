@@ -85,8 +85,10 @@ class SeriesStore {
     };
     /** By device, then by name. @type {Map<string, Map<string, Series>>} */
     this.devices = new Map();
-    /** @type {Map<number, Series>} */
+    /** By id, in its order. @type {Map<number, Series>} */
     this.series = new Map();
+    /** The highest id in memory so far. */
+    this.lastId = 0;
     this.open = new OpenBlocks();
     /** @type {SeriesDatabase | null} */
     this.database = null;
@@ -183,7 +185,11 @@ class SeriesStore {
   remember(series) {
     const names = this.devices.get(series.device) ?? new Map();
     this.devices.set(series.device, names.set(series.name, series));
+    const isLater = series.id > this.lastId;
     this.series.set(series.id, series);
+    if (isLater) this.lastId = series.id;
+    // Another process added it.
+    else this.series = new Map([...this.series].sort(([a], [b]) => a - b));
     return series;
   }
 

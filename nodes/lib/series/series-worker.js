@@ -6,6 +6,7 @@
 //      {type: 'problem', sentence} · {type: 'stopped'}
 
 const { parentPort, workerData } = require('node:worker_threads');
+const { Pacer } = require('./pacer');
 const { textOf } = require('./range-text');
 const { list, range } = require('./series-reader');
 const { SeriesStore } = require('./series-store');
@@ -16,6 +17,7 @@ const STATE_MS = 1000;
 const store = new SeriesStore(workerData.options, (sentence) =>
   port.postMessage({ type: 'problem', sentence })
 );
+const pacer = new Pacer();
 /** @type {{ id: number, batch: import('./series-store').Batch }[]} */
 let waiting = [];
 let isPlanned = false;
@@ -37,9 +39,9 @@ function storeWaiting() {
 
 /** @type {Record<string, (message: any) => unknown>} */
 const ANSWERS = {
-  list: ({ page }) => list(store, page),
+  list: ({ page }) => list(store, page, pacer),
   range: async ({ wanted, range: asked, format }) =>
-    textOf(await range(store, wanted, asked), format, asked.step > 0),
+    textOf(await range(store, wanted, asked), format, asked.step > 0, pacer),
   writeText: () => store.text.flush()
 };
 

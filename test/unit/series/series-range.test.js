@@ -1,8 +1,10 @@
 'use strict';
 // What a range of points or means answers, also against a plain computation.
 
-const { range } = require('../../../nodes/lib/series/series-reader');
-const { HOUR_MS, START, rigs } = require('../../fixtures/series/series-rig');
+const { Pacer } = require('../../../nodes/lib/series/pacer');
+const { textOf } = require('../../../nodes/lib/series/range-text');
+const { list, range } = require('../../../nodes/lib/series/series-reader');
+const { HOUR_MS, START, batchOf, rigs } = require('../../fixtures/series/series-rig');
 const { seeded } = require('../../fixtures/gateway/random');
 
 const DAY_MS = 24 * HOUR_MS;
@@ -158,4 +160,45 @@ describe('the rows of a range', () => {
     }
     expect(at.problems).toEqual([]);
   });
+});
+
+test('a list and the text of a range are cut into pieces, and several share the time between two commits', async () => {
+  const at = rig({ maxSeries: 20000 });
+  const records = Array.from({ length: 200 }, (_, i) =>
+    batchOf({
+      device: `device-${i}`,
+      ts: START,
+      numbers: Object.fromEntries(Array.from({ length: 50 }, (__, j) => [`n${j}`, j]))
+    })
+  );
+  at.store.put(records);
+  const page = { device: '', name: '', contains: 'none', after: 0, limit: 1000, withValues: true };
+  const columns = {
+    ...{ ts: Float64Array.from({ length: 20000 }, (_, i) => START + i), low: [], high: [], count: [] },
+    value: Float64Array.from({ length: 20000 }, (_, i) => i / 8)
+  };
+  const answer = { series: [{ device: 'a', name: 'b', columns }], next: null };
+  let pauses = 0;
+  const pacer = { pause: () => void pauses++ };
+  expect(await list(at.store, page, pacer)).toEqual({ series: [], next: null });
+  expect(pauses).toBe(10);
+  for (const format of ['csv', 'ndjson', 'grafana']) {
+    pauses = 0;
+    const { text } = await textOf(answer, format, false, pacer);
+    expect(pauses).toBeGreaterThanOrEqual(10);
+    if (format === 'grafana') {
+      const [{ target, datapoints }] = JSON.parse(text);
+      expect([target, datapoints.length, datapoints[19999]]).toEqual([
+        'a|b',
+        20000,
+        [2499.875, START + 19999]
+      ]);
+    } else expect(text.trim().split('\n')).toHaveLength(format === 'csv' ? 20001 : 20000);
+  }
+  const shared = new Pacer();
+  // The first call of a slice waits for a turn, and so do all others until it has come.
+  const waits = [shared.pause(), shared.pause(), shared.pause()];
+  expect(new Set(waits).size).toBe(1);
+  await waits[0];
+  expect(shared.pause()).toBeUndefined();
 });

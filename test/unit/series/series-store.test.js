@@ -11,9 +11,9 @@ const { seeded } = require('../../fixtures/gateway/random');
 const DAY_MS = 24 * HOUR_MS;
 const rig = rigs();
 
-const latestOf = (at) => {
+const latestOf = async (at) => {
   const page = { device: '', name: '', contains: '', after: 0, limit: 100, withValues: true };
-  return list(at.store, page).series;
+  return (await list(at.store, page)).series;
 };
 
 describe('points', () => {
@@ -33,7 +33,9 @@ describe('points', () => {
     expect([...(await at.rows())]).toEqual(expected);
     at.reopen();
     expect([...(await at.rows())]).toEqual(expected);
-    expect(latestOf(at)).toEqual([{ device: 'pump-1', name: 'temp', ts: expected[199][0], value: 49.75 }]);
+    expect(await latestOf(at)).toEqual([
+      { device: 'pump-1', name: 'temp', ts: expected[199][0], value: 49.75 }
+    ]);
   });
 
   test('that are late, doubled or out of order take their place; the last of the same time stays', async () => {
@@ -71,7 +73,7 @@ describe('points', () => {
     expect(at.store.counters).toMatchObject({ doubled: 3, outOfOrder: 6 });
     const means = (await at.rows({ step: HOUR_MS })).columns;
     expect(means).toEqual({ ts: [START], value: [30 / 6], low: [1], high: [8], count: [6] });
-    expect(latestOf(at)[0]).toMatchObject({ value: 3 });
+    expect((await latestOf(at))[0]).toMatchObject({ value: 3 });
   });
 
   test('equal those of a map after random puts, flushes, merges, restarts and crashes', async () => {
@@ -110,13 +112,13 @@ describe('points', () => {
     expect(at.store.counters.future).toBe(1);
   });
 
-  test('of a clock that was ahead do not stay the latest value', () => {
+  test('of a clock that was ahead do not stay the latest value', async () => {
     const at = rig();
     at.now = START + 365 * DAY_MS;
     at.put({ temp: 1 });
     at.now = START;
     at.put({ temp: 2 });
-    expect(latestOf(at)[0]).toMatchObject({ ts: START, value: 2 });
+    expect((await latestOf(at))[0]).toMatchObject({ ts: START, value: 2 });
   });
 });
 
@@ -132,7 +134,7 @@ describe('names and devices with lone surrogates', () => {
     at.reopen();
     at.pass(1000);
     at.store.put(batches(2));
-    expect(latestOf(at).map(({ device, name, value }) => [device, name, value])).toEqual([
+    expect((await latestOf(at)).map(({ device, name, value }) => [device, name, value])).toEqual([
       ['a', '\ufffd', 2],
       ['\ufffd', 'x', 2],
       ['b', 'x', 2]
@@ -140,11 +142,11 @@ describe('names and devices with lone surrogates', () => {
     expect([at.store.reason, at.problems]).toEqual(['', []]);
   });
 
-  test('keep their points when a name is in the table, but not in memory', () => {
+  test('keep their points when a name is in the table, but not in memory', async () => {
     const at = rig();
     at.store.database.db.exec("INSERT INTO series (device, name) VALUES ('a', 'x')");
     at.put({ x: 1, y: 2 }, at.now, 'a');
-    expect(latestOf(at).map(({ name, value }) => [name, value])).toEqual([
+    expect((await latestOf(at)).map(({ name, value }) => [name, value])).toEqual([
       ['x', 1],
       ['y', 2]
     ]);
@@ -152,11 +154,11 @@ describe('names and devices with lone surrogates', () => {
 });
 
 describe('the limits', () => {
-  test('refuse and count points of more series than allowed; the others are stored', () => {
+  test('refuse and count points of more series than allowed; the others are stored', async () => {
     const at = rig({ maxSeries: 3 });
     at.put({ a: 1, b: 2, c: 3, d: 4 });
     at.put({ a: 5, e: 6 });
-    expect(latestOf(at).map(({ name, value }) => [name, value])).toEqual([
+    expect((await latestOf(at)).map(({ name, value }) => [name, value])).toEqual([
       ['a', 5],
       ['b', 2],
       ['c', 3]
@@ -227,7 +229,7 @@ describe('the retention', () => {
     }
     expect((await at.rows({ step: HOUR_MS })).columns.ts).toEqual([]);
     // The names are free again.
-    expect(latestOf(at)).toEqual([]);
+    expect(await latestOf(at)).toEqual([]);
   });
 
   test('keeps no means if their days are 0', async () => {
@@ -328,7 +330,7 @@ describe('a failure', () => {
       [START, 1],
       [START + 2, 4]
     ]);
-    expect(latestOf(at)).toHaveLength(1);
+    expect(await latestOf(at)).toHaveLength(1);
   });
 
   test('of one block leaves out its points, and says so', async () => {
