@@ -38,6 +38,8 @@ class CommandStore {
   #adding;
   /** @type {number[]} */
   #removing;
+  /** Rows of a commit that failed. They may be on disk all the same. @type {{ row: number, id: string }[]} */
+  #refused;
   /** @type {NodeJS.Immediate | null} */
   #soon;
   /** @type {NodeJS.Timeout | null} */
@@ -61,6 +63,7 @@ class CommandStore {
     this.#found = [];
     this.#adding = [];
     this.#removing = [];
+    this.#refused = [];
     this.#soon = null;
     this.#later = null;
   }
@@ -131,7 +134,17 @@ class CommandStore {
 
   close() {
     this.flush();
+    // The next run would send them.
+    if (this.#refused.length > 0) this.#tryToOpen();
     this.#closeDatabase();
+  }
+
+  #tryToOpen() {
+    try {
+      this.#open();
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   #closeDatabase() {
@@ -150,6 +163,7 @@ class CommandStore {
    */
   #write(additions, removals) {
     const db = this.#open();
+    const first = this.lastRow + 1;
     db.exec('BEGIN IMMEDIATE');
     try {
       const remove = db.prepare('DELETE FROM command WHERE row = ?');
@@ -162,9 +176,21 @@ class CommandStore {
       db.exec('COMMIT');
       return rows;
     } catch (error) {
+      for (let row = first; row <= this.lastRow; row++)
+        this.#refused.push({ row, id: additions[row - first].command.id });
       if (db.isTransaction) db.exec('ROLLBACK');
       throw error;
     }
+  }
+
+  /** Deletes commands whose senders were told that they are not stored. @param {DatabaseSync} db */
+  #deleteRefused(db) {
+    if (this.#refused.length === 0) return;
+    db.exec('BEGIN IMMEDIATE');
+    const remove = db.prepare('DELETE FROM command WHERE row = ? AND id = ?');
+    for (const { row, id } of this.#refused) remove.run(row, id);
+    db.exec('COMMIT');
+    this.#refused = [];
   }
 
   #open() {
@@ -176,6 +202,7 @@ class CommandStore {
     const db = new DatabaseSync(this.#file, { timeout: 0 });
     try {
       setUp(db);
+      this.#deleteRefused(db);
       const { row } = db.prepare('SELECT ifnull(max(row), 0) AS row FROM command').get() ?? {};
       // Never reuse a row number whose removal may be pending.
       this.lastRow = Math.max(this.lastRow, Number(row));
@@ -213,6 +240,7 @@ class CommandStore {
   #setAside() {
     // A later attempt could not read it either.
     this.#isRead = true;
+    this.#refused = [];
     const name = `${this.#file}.damaged-${new Date().toISOString().replaceAll(':', '-')}`;
     try {
       for (const suffix of ['-wal', '-journal', ''])

@@ -8,6 +8,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { CommandStore } = require('../../../nodes/lib/commands/command-store');
+const { FailingCalls } = require('../../fixtures/store/failing-calls');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 
 let folder;
@@ -225,4 +226,25 @@ test('reports a damaged file in a read-only folder once, and continues', async (
   } finally {
     rename.mockRestore();
   }
+});
+
+test('a command whose commit failed is not there later, although it may have been written', async () => {
+  const store = open();
+  await add(store, command('1'));
+  const refused = [];
+  for (let k = 1, fails = true; fails; k++) {
+    const calls = new FailingCalls({ first: k, count: 1, kind: 'io', isLate: true });
+    const id = `try-${k}`;
+    await add(store, command(id)).catch(() => refused.push(id));
+    calls.end();
+    fails = calls.failed > 0;
+  }
+  expect(refused.length).toBeGreaterThan(3);
+  await add(store, command('2'));
+  store.close();
+  const found = open()
+    .load()
+    .map(({ command: { id } }) => id);
+  expect(found.filter((id) => refused.includes(id))).toEqual([]);
+  expect(found).toEqual(expect.arrayContaining(['1', '2']));
 });
