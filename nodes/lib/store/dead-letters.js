@@ -13,6 +13,8 @@ const { isWildNumber } = require('./log-reasons');
 /** @typedef {import('./log-limits').Usage} Usage */
 
 const MAX_PAGE = 50;
+/** Bytes of the dead letters of a page, unless one has more: they are read in the thread that stores records. */
+const PAGE_BYTES = 4 << 20;
 /** Dead letters that one transaction moves, and about how many bytes: records wait for it. */
 const TURN_LETTERS = 64;
 const TURN_BYTES = 1 << 20;
@@ -59,12 +61,13 @@ const noOutcome = () => ({ sent: 0, records: 0, strangers: 0, damaged: 0, noRoom
  * Returns a page of dead letters, the oldest first. Throws an SQLite error.
  * @param {Database} database
  * @param {{ after: number, limit: number }} page after: row; limit: 1 to 50
- * @returns {{ letters: Letter[], next: number | null }} next: to be used as `after`; null = there are no more
+ * @returns {{ letters: Letter[], next: number | null }} letters: fewer than `limit` if they are large; next: to be used
+ *   as `after`; null = there are no more
  */
 function listDeadLetters({ statements }, { after, limit }) {
   const most = Math.min(MAX_PAGE, Math.max(1, limit));
   const heads = statements.deadHeads.all(after, most + 1);
-  const letters = heads.slice(0, most).map((head) => {
+  const letters = pageOf(heads, most).map((head) => {
     const row = Number(head.id);
     return {
       row,
@@ -78,7 +81,14 @@ function listDeadLetters({ statements }, { after, limit }) {
       ...firstRecord(bodyOf(statements.deadBody.get(row)))
     };
   });
-  return { letters, next: heads.length > most ? (letters.at(-1)?.row ?? null) : null };
+  return { letters, next: heads.length > letters.length ? (letters.at(-1)?.row ?? null) : null };
+}
+
+/** @param {Record<string, unknown>[]} heads @param {number} most */
+function pageOf(heads, most) {
+  let bytes = 0;
+  const end = heads.findIndex((head, i) => (bytes += Number(head.bytes)) > PAGE_BYTES && i > 0);
+  return heads.slice(0, end < 0 ? most : Math.min(end, most));
 }
 
 /** @param {any} found @returns {Uint8Array} */

@@ -81,6 +81,20 @@ describe('the list', () => {
     expect(page.letters).toHaveLength(50);
     expect(desk.list({ after: page.next, limit: 50 }).letters).toHaveLength(10);
   });
+
+  test('has pages of 4 MiB, so that records do not wait while many large ones are read', async () => {
+    const { made, desk } = rig({ limitMiB: 64 });
+    const payload = 'x'.repeat(900 * KIB);
+    for (let i = 0; i < 9; i++) await made.save(letter(single(i + 1, { topic: `t${i}`, payload })));
+    await made.save(letter(single(10, { topic: 'huge', payload: 'x'.repeat(5 * KIB * KIB) })));
+    const pages = [];
+    for (let after = 0; after !== null;) {
+      const { letters, next } = desk.list({ after, limit: 50 });
+      pages.push(letters.map(({ topic }) => topic));
+      after = next;
+    }
+    expect(pages).toEqual([['t0', 't1', 't2', 't3'], ['t4', 't5', 't6', 't7'], ['t8'], ['huge']]);
+  });
 });
 
 describe('sending again', () => {
