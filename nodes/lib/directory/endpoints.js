@@ -3,7 +3,7 @@
 // docs/directory.md lists its addresses, and the assertions of WoT Discovery (W3C Recommendation of 5 December 2023).
 
 const { mayWrite: isWriter, needsWrite } = require('../base/permission');
-const { isFromHere } = require('../base/request-origin');
+const { isFromHere, isOfTool } = require('../base/request-origin');
 const { MAX_BYTES, readBody, readJson } = require('./http-body');
 const { descriptionOf } = require('./description');
 const { DirectoryError } = require('./directory-error');
@@ -305,7 +305,8 @@ async function question(directory, request, response) {
 function rightsOf(request) {
   const { headers, method } = request;
   if (method === 'HEAD') return { mayCommand: false, why: 'a GET' };
-  if (!hasLogin(request) && !isFromHere(headers, (origin) => isHost(origin, headers.host)))
+  const isOurs = (/** @type {string} */ address) => isHost(address, headers.host);
+  if (!hasLogin(request) && !(isFromHere(headers, isOurs) && isOfTool(headers, isOurs)))
     return { mayCommand: false, why: 'a page of the gateway, or a program' };
   return { mayCommand: isWriter(request) };
 }

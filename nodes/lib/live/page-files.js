@@ -20,7 +20,8 @@ const HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
   'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
+  // The directory takes a browser's question for one of our page by this, where there is no Sec-Fetch-Site.
+  'Referrer-Policy': 'same-origin',
   // Checked again at each load, so that an update of the package has an effect.
   'Cache-Control': 'no-cache'
 };

@@ -121,6 +121,12 @@ describe('a question over HTTP', () => {
     [{ headers: { 'sec-fetch-site': 'same-site' } }, false],
     [{ headers: { origin: 'http://evil.example' } }, false],
     [{ headers: { origin: 'null' } }, false],
+    // Browsers do not send Sec-Fetch-Site to an address with http: of another machine, nor Origin for an image.
+    [{ headers: { 'user-agent': 'Mozilla/5.0' } }, false],
+    [{ headers: { 'user-agent': 'Mozilla/5.0', referer: 'http://evil.example/10.0.0.7:1880/' } }, false],
+    [{ headers: { 'user-agent': 'Mozilla/5.0', referer: 'no address' } }, false],
+    [{ headers: { 'user-agent': 'Mozilla/5.0', referer: 'http://10.0.0.7:1880/seganet/find' } }, true],
+    [{ headers: { 'user-agent': 'curl/8.5.0' } }, true],
     // The user that adminAuth has for requests without a login.
     [
       { headers: { origin: 'http://evil.example' }, user: { anonymous: true }, authInfo: { scope: '*' } },
