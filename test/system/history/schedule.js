@@ -216,6 +216,8 @@ const needed = {
 
 /** Bytes of a record of such a run in an envelope. */
 const RECORD_BYTES = 200;
+/** Records a second that the link of such a run takes at least. */
+const LEAST_PER_S = 15;
 
 /**
  * Chooses the load of a burst so that the link needs 4 to 24 s for it: some of its records get old on the way.
@@ -223,15 +225,19 @@ const RECORD_BYTES = 200;
  */
 function slowLink(schedule, { between, pick }) {
   const { faults, gateway, seconds } = schedule;
-  const [{ delayMs, bytesPerSecond, receiveMaximum, maximumPacketSize }] = faults;
+  const [fault] = faults;
+  const { bytesPerSecond, receiveMaximum, maximumPacketSize } = fault;
   const window = Math.min(gateway.inflight, receiveMaximum || Infinity);
   const packet = Math.min(gateway.batchBytes, maximumPacketSize || Infinity);
   const records = gateway.batchMode === 'envelope' ? Math.max(1, Math.floor(packet / RECORD_BYTES)) : 1;
+  // A long path with a small window would take a few records only.
+  const delayMs = Math.min(fault.delayMs, Math.round((window * records * 1000) / LEAST_PER_S));
   const byWindow = (window * records * 1000) / (delayMs + 5);
   const perSecond = Math.min(byWindow, bytesPerSecond > 0 ? bytesPerSecond / RECORD_BYTES : Infinity);
   const rate = Math.round((perSecond * STALE_S * between(4, 24)) / 10 / seconds);
   return {
     ...schedule,
+    faults: [{ ...fault, delayMs }],
     rate: Math.min(1500, Math.max(5, rate)),
     gateway: {
       ...gateway,
