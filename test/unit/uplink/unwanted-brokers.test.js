@@ -68,7 +68,7 @@ const places = /** @type {[string, number][]} */ ([
 
 describe.each(versions)('MQTT version %i', (protocolVersion) => {
   describe.each(places)('mode %s', (_, to) => {
-    const closers = protocolVersion === 5 ? [0, 0x81, 0x82, 0x90] : [0];
+    const closers = protocolVersion === 5 ? [0, 0x80, 0x81, 0x82, 0x90] : [0];
     test.each(closers)(
       'buries one record when a broker closes on one topic (reason %i), and the others arrive',
       async (code) => {

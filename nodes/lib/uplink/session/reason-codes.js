@@ -107,12 +107,14 @@ const CONNACK = {
 const DISCONNECT = {
   0x81: 'The broker considers a packet malformed, possibly because of its topic.',
   0x82: 'The broker considers a packet a protocol error, possibly because of its topic.',
+  0x89: 'The broker is busy.',
   0x8b: 'The broker is shutting down.',
   0x8d: 'The broker received nothing from this gateway for too long.',
   0x8e: 'Another client connected with the same client id. Give each gateway its own id.',
   0x90: 'The broker does not accept a topic.',
   0x93: 'The broker reports too many packets in flight. Lower "In flight" in the broker node.',
   0x95: 'The broker reports that a packet is too large. Lower the size of batches in the batch node.',
+  0x96: 'The broker reports that this client sends too fast.',
   0x97: "The broker's quota for this client is used up.",
   0x98: 'An administrator of the broker closed the connection.'
 };
@@ -215,10 +217,10 @@ function explainDisconnect(reasonCode = 0) {
   return { code: `DISCONNECT ${reasonCode}`, reason, refused: false };
 }
 
-/** Names the reason of a DISCONNECT that is about a packet. @param {number} code 0 = the broker gave none */
+/** Names the reason of a DISCONNECT. @param {number} code 0 = the broker gave none */
 function closeName(code) {
   if (code === 0) return 'the broker gives no reason';
-  return `reason code ${hex(code)}: ${REFUSALS[code] ?? PACKETS[code] ?? 'unknown'}`;
+  return `reason code ${hex(code)}: ${REFUSALS[code] ?? CLOSE_NAMES[code] ?? 'unknown'}`;
 }
 
 /** @param {number} code */
@@ -226,23 +228,56 @@ function hex(code) {
   return `0x${code.toString(16).toUpperCase()}`;
 }
 
+/** Reason codes of a DISCONNECT, in addition to those of REFUSALS [MQTT 3.14.2.1]. @type {Record<number, string>} */
+const CLOSE_NAMES = {
+  0x81: 'malformed packet',
+  0x82: 'protocol error',
+  0x89: 'server busy',
+  0x8b: 'server shutting down',
+  0x8d: 'keep alive timeout',
+  0x8e: 'session taken over',
+  0x8f: 'topic filter invalid',
+  0x93: 'receive maximum exceeded',
+  0x94: 'topic alias invalid',
+  0x96: 'message rate too high',
+  0x98: 'administrative action',
+  0x9a: 'retain not supported',
+  0x9b: 'QoS not supported',
+  0x9c: 'use another server',
+  0x9d: 'server moved',
+  0x9e: 'shared subscriptions not supported',
+  0x9f: 'connection rate exceeded',
+  0xa0: 'maximum connect time',
+  0xa1: 'subscription identifiers not supported',
+  0xa2: 'wildcard subscriptions not supported'
+};
+/** Reason codes of a DISCONNECT that are about one of our packets: the same packet may have the same effect again. */
+const PACKET_CODES = [0x81, 0x82, 0x87, 0x90, 0x94, 0x95, 0x99, 0x9a, 0x9b];
 /**
- * Reason codes of a DISCONNECT that are about one of our packets, in addition to those of REFUSALS: the same packet may
- * have the same effect again.
- * @type {Record<number, string>}
+ * Reason codes of a DISCONNECT that are about the broker or about this client: by their definition no packet is the
+ * reason, but a broker may use them for a packet all the same.
  */
-const PACKETS = { 0x81: 'malformed packet', 0x82: 'protocol error' };
-/** All reason codes of a DISCONNECT that are about a packet, including those of REFUSALS. */
-const PACKET_CODES = [0x81, 0x82, 0x87, 0x90, 0x95, 0x99];
+const STATE_CODES = [0x89, 0x8b, 0x8d, 0x8e, 0x93, 0x96, 0x97, 0x98, 0x9c, 0x9d, 0x9f, 0xa0];
 
 /**
- * Returns the reason code of a DISCONNECT that is about a packet, 0 = it is not about a packet.
- * @param {Reason | null} why
- * @returns {number}
+ * Returns what the reason code of a DISCONNECT says about the packets in flight: one of them is the reason ('packet'),
+ * none is ('state'), or nothing, as without a DISCONNECT ('none').
+ * @param {number} code 0 = the broker gave none
+ * @returns {'packet' | 'state' | 'none'}
  */
-function packetCode(why) {
-  const code = Number(/^DISCONNECT (\d+)$/.exec(why?.code ?? '')?.[1] ?? 0);
-  return PACKET_CODES.includes(code) ? code : 0;
+function closeKind(code) {
+  if (PACKET_CODES.includes(code)) return 'packet';
+  return STATE_CODES.includes(code) ? 'state' : 'none';
+}
+
+/**
+ * Returns the reason code of the broker's DISCONNECT, 0 = normal disconnection; null = the broker sent none.
+ * @param {Reason | null} why
+ * @returns {number | null}
+ */
+function closeCode(why) {
+  const digits = /^DISCONNECT (\d+)$/.exec(why?.code ?? '')?.[1];
+  return digits === undefined ? null : Number(digits);
 }
 
 /** @type {Record<number, string>} */
@@ -263,11 +298,12 @@ function refusalName(code) {
 }
 
 module.exports = {
+  closeCode,
+  closeKind,
   closeName,
   explain,
   explainConnected,
   explainDisconnect,
   movedTo,
-  packetCode,
   refusalName
 };

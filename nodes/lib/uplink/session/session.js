@@ -5,7 +5,7 @@ const { Backoff } = require('../../base/backoff');
 const { makeClient, openStream } = require('./mqtt-client');
 const { portsOf } = require('../../network/overlay/overlay-ports');
 const { Dial } = require('./dial');
-const { explain, explainConnected, explainDisconnect, movedTo, packetCode } = require('./reason-codes');
+const { closeCode, explain, explainConnected, explainDisconnect, movedTo } = require('./reason-codes');
 const { canWire, lacking, secureContext, socketOptions, wireSecurity } = require('./connection-options');
 const { watchTlsFiles } = require('../../base/tls-files');
 const { ConnectionStream } = require('./connection-stream');
@@ -37,8 +37,8 @@ const { ConnectionStream } = require('./connection-stream');
  * @property {(state: State, why: Reason | null) => void} onState
  * @property {(link: Link) => void} onConnected
  * @property {(byBroker: boolean, code: number) => boolean | void} onDisconnected returns true if the reason is known.
- *   byBroker: the broker closed the connection itself, and the reason may be a packet; code: of its DISCONNECT about a
- *   packet, 0 = none
+ *   byBroker: the broker closed the connection itself, so that the reason may be a packet; code: of its DISCONNECT, 0 =
+ *   none
  * @property {(id: number, reasonCode: number) => void} [onPuback] for an owner that writes PUBLISH packets itself;
  *   mqtt.js receives no PUBACK then
  * @property {(packet: import('mqtt').IPublishPacket, done: () => void) => void} [onPublish] see ClientParts
@@ -369,9 +369,9 @@ class Session {
         this.backoff.reset();
         this.closesInARow = 0;
       }
-      const code = packetCode(this.why);
+      const code = closeCode(this.why);
       const isClosed = this.why === null || CLOSES.includes(this.why.code);
-      const isKnown = this.handlers.onDisconnected(isClosed || code > 0, code) === true;
+      const isKnown = this.handlers.onDisconnected(isClosed || code !== null, code ?? 0) === true;
       this.#explainLoop(isClosed && !isKnown);
     }
     this.why ??= CLOSED;

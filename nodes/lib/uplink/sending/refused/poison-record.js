@@ -1,24 +1,40 @@
 'use strict';
 
-// A broker may close the connection when it reads a certain packet: one larger than it accepts (MQTT 3.1.1 has no other
-// answer), or one with a topic that it does not accept [MQTT-1.5.4]. After each reconnect, such a poison record would
-// be sent first again and block all records behind it.
+const { closeKind } = require('../../session/reason-codes');
+
+// A broker may close the connection when it reads a certain packet: one larger than it accepts (MQTT 3.1.1 has no
+// other answer), or one with a topic that it does not accept [MQTT-1.5.4]. After each reconnect, such a poison record
+// would be sent first again and block all records behind it.
 //
 // Only proof makes a dead letter, and an outage cannot provide it:
-// - A packet that was in flight on two consecutive connections that the broker closed is sent alone: nothing else is in
-//   flight with it. If the broker closes the connection twice more while only this packet is in flight, the packet is a
-//   poison record. A DISCONNECT whose reason names a packet counts as two closes.
+// - A packet that was in flight on two consecutive connections that the broker closed is sent alone: nothing else is
+//   in flight with it. If the broker closes the connection twice more while only this packet is in flight, the packet
+//   is a poison record. A DISCONNECT whose reason names a packet counts as two closes. One whose reason is the state
+//   of the broker or of this client (busy, shutting down, quota exceeded …) needs eight closes instead of four: most
+//   such brokers take the packet soon.
 // - A packet is also a poison record if it is larger than any packet that this broker accepted, and was the largest in
 //   flight on two consecutive connections that the broker closed right after the packet was sent.
 // - A poison record is set aside, together with packets that are as large or have the same topic, while all others are
 //   sent. It is tried again alone, on a connection that has lasted for one second, then two, four …, and on which the
 //   broker accepted other packets.
 // - When the broker closes these connections too, each at once and only while the poison record was alone in flight,
-//   the poison record is convicted. A connection that ends at any other moment, or in any other way (a time-out, a dead
-//   network), restarts the count. If the broker accepts no packet, the trials do not begin.
+//   the poison record is convicted. A connection that ends at any other moment, or in any other way (a time-out, a
+//   dead network), restarts the count. If the broker accepts no packet, the trials do not begin.
 // - After one conviction, a packet that is as large, or has the same topic, needs only one such close. After two
 //   convictions, it is given up without a try for ten minutes. A topic that contains nothing from a device is never
 //   convicted: it belongs to the gateway, and all its records would be given up.
+//
+// A broker that is busy, restarts, or enforces a quota must never convict an innocent packet. If a DISCONNECT gives
+// such a state as its reason, a conviction takes ten closes, on connections that carried other packets for 1, 2, 4 …
+// 512 s, and proves nothing about other packets:
+// - A broker that shuts down or restarts does so at moments of its own. It would have to do so ten times in a row in
+//   the one round trip in which the packet is alone in flight, and never in the 17 minutes between.
+// - A limit of packets, or a rate, also ends connections between the trials, on other packets. Each such end restarts
+//   the count.
+// - A limit of bytes in a period may be too short for this packet and long enough for the smaller others. Therefore a
+//   trial begins only when the broker took, since the last close, two other packets at least, and as many bytes as the
+//   packet has: what was left of the period's quota at that close would not have been enough for them. All ten closes
+//   are then in different periods.
 
 /**
  * Closes after which a packet is sent alone, and after which a packet sent alone is a poison record. A close without a
@@ -26,6 +42,7 @@
  */
 const ALONE = 2;
 const ACCUSED = 4;
+const ACCUSED_BY_STATE = 8;
 /** Marks a packet that was cut out of a convicted one. */
 const CONVICTED = 255;
 /**
@@ -34,6 +51,12 @@ const CONVICTED = 255;
  */
 const STRIKES = 3;
 const UNEXPLAINED_STRIKES = 5;
+/** The broker gave its own state, or that of this client, as the reason. */
+const STATE_STRIKES = 10;
+/** Longest wait for a trial, as a power of two of the first wait. */
+const MAX_DOUBLINGS = STATE_STRIKES - 1;
+/** Least number of other packets that the broker must take between two closes that count. */
+const OTHERS = 2;
 const AT_ONCE_MS = 1000;
 /** Drops after which the largest accepted size is forgotten: the broker may have a lower limit now. */
 const FORGET_DROPS = 10;
@@ -65,7 +88,10 @@ const MAX_ASIDE = 1000;
  * @property {string | null} topic see deviceTopic() of Publish
  */
 
-/** bySize: accused because of its size alone; it was not sent alone. @typedef {Aside & {bySize: boolean}} Accused */
+/**
+ * bySize: accused because of its size alone; it was not sent alone. byState: the reason of the close was a state.
+ * @typedef {Aside & {bySize: boolean, byState: boolean}} Accused
+ */
 
 /**
  * size: of the smallest convicted packet; topic: of the last convicted packet.
@@ -104,8 +130,14 @@ class PoisonRecord {
     this.isProof = false;
     this.triedAt = 0;
     this.strikes = 0;
-    /** All strikes had a reason. */
+    /** All strikes had a reason that names a packet. */
     this.isExplained = true;
+    /** A strike had a state as its reason. */
+    this.isByState = false;
+    /** Consecutive trials that the broker ended without a proof. */
+    this.fruitless = 0;
+    /** What the broker took since the last strike. */
+    this.others = { packets: 0, bytes: 0 };
     this.connectedAt = 0;
     this.takenHere = 0;
   }
@@ -194,7 +226,7 @@ class PoisonRecord {
     batch.putAside(packet);
     const aside = { batch, order: batch.order, packet, size, topic };
     if (this.accused.length > 0) this.alike.push(aside);
-    else this.#begin({ ...aside, bySize: false });
+    else this.#begin({ ...aside, bySize: false, byState: false });
   }
 
   /** True if too many packets are set aside. */
@@ -210,13 +242,14 @@ class PoisonRecord {
     if (!isLimitKnown || !this.accused.some(({ bySize }) => bySize)) return [];
     const freed = this.accused.filter(({ bySize }) => bySize);
     this.accused = this.accused.filter(({ bySize }) => !bySize);
-    this.strikes = 0;
+    this.#restart();
     return [...freed, ...this.alike.splice(0)];
   }
 
   /** Returns the time in ms until the trial may begin. REQUIRES: isAside */
   waitMs() {
-    return Math.max(0, this.connectedAt + this.trialMs * 2 ** this.strikes - this.now());
+    const doublings = Math.min(MAX_DOUBLINGS, Math.max(this.strikes, this.fruitless));
+    return Math.max(0, this.connectedAt + this.trialMs * 2 ** doublings - this.now());
   }
 
   get isDue() {
@@ -225,7 +258,17 @@ class PoisonRecord {
 
   /** True if a trial would prove something now. */
   get isTime() {
-    return this.isDue && this.takenHere > 0;
+    const first = /** @type {Accused} */ (this.first);
+    if (!this.isDue || this.takenHere === 0) return false;
+    return !(first.byState || this.isByState) || this.#tookEnough(first);
+  }
+
+  /**
+   * True if what the broker took since the last strike shows that it had room for the packet.
+   * @param {Accused} accused
+   */
+  #tookEnough({ size }) {
+    return this.others.packets >= OTHERS && this.others.bytes >= size;
   }
 
   /** Call it when the poison record is sent, alone. REQUIRES: isAside */
@@ -248,6 +291,8 @@ class PoisonRecord {
   taken(id, size) {
     if (id === this.aloneId) this.aloneId = 0;
     this.takenHere++;
+    this.others.packets++;
+    this.others.bytes += size;
     this.ignored = 0;
     if (size <= this.largestTaken) return;
     this.largestTaken = size;
@@ -267,8 +312,7 @@ class PoisonRecord {
    */
   dismiss() {
     this.isOnTrial = false;
-    this.strikes = 0;
-    this.isExplained = true;
+    this.#restart();
     return [...this.accused.splice(0, 1), ...this.alike.splice(0)];
   }
 
@@ -295,8 +339,7 @@ class PoisonRecord {
    * The connection ended. Call it before the window forgets what was in flight.
    * @param {InFlightWindow} window
    * @param {Iterable<TakenBatch>} taken all batches
-   * @param {boolean} byBroker the broker closed the connection, and the reason may be a packet: no time-out, no lost
-   *   network
+   * @param {boolean} byBroker the broker closed the connection: no time-out, no lost network
    * @param {number} code reason of its DISCONNECT, 0 = none
    * @returns {boolean} true: the first poison record is convicted
    */
@@ -304,8 +347,8 @@ class PoisonRecord {
     const { aloneId } = this;
     this.aloneId = 0;
     if (this.isOnTrial) return this.#endTrial(byBroker, code);
-    this.strikes = 0;
-    const weight = byBroker ? (code > 0 ? 2 : 1) : 0;
+    this.#restart();
+    const weight = byBroker ? (closeKind(code) === 'packet' ? 2 : 1) : 0;
     for (const batch of taken) batch.countDrop(weight);
     if (byBroker) this.#accuse(window, aloneId, code);
     return false;
@@ -315,13 +358,23 @@ class PoisonRecord {
   #endTrial(byBroker, code) {
     const first = /** @type {Accused} */ (this.first);
     this.isOnTrial = false;
+    const kind = closeKind(code);
     if (!byBroker || this.now() - this.triedAt > AT_ONCE_MS) {
-      this.strikes = 0;
+      this.#restart();
       return false;
     }
-    if (!this.isProof) return false;
-    if (this.strikes++ === 0) this.isExplained = true;
-    this.isExplained &&= code > 0;
+    if (!this.isProof || (kind === 'state' && !this.#tookEnough(first))) {
+      if (kind === 'state') this.fruitless++;
+      return false;
+    }
+    if (this.strikes++ === 0) {
+      this.isExplained = true;
+      this.isByState = false;
+    }
+    this.fruitless = 0;
+    this.isExplained &&= kind === 'packet';
+    this.isByState ||= kind === 'state';
+    this.others = { packets: 0, bytes: 0 };
     if (this.strikes < this.#needed(first)) return false;
     this.#prove(first, code);
     return true;
@@ -329,13 +382,15 @@ class PoisonRecord {
 
   /**
    * Returns the number of strikes that a conviction needs. A packet whose size or topic was convicted before, however
-   * long ago, needs only one.
+   * long ago, needs only one, and a part of a convicted packet needs fewer.
    * @param {Accused} accused
    */
   #needed(accused) {
     const { batch, packet, size, topic } = accused;
+    const isPart = batch.drops[packet] === CONVICTED;
+    if (this.isByState) return isPart ? UNEXPLAINED_STRIKES : STATE_STRIKES;
     const isKnown = size >= this.limit || (topic !== null && this.topics.has(topic));
-    if (isKnown || batch.drops[packet] === CONVICTED) return 1;
+    if (isKnown || isPart) return 1;
     return this.isExplained || this.#maySize(accused) ? STRIKES : UNEXPLAINED_STRIKES;
   }
 
@@ -346,7 +401,8 @@ class PoisonRecord {
    */
   #prove(accused, code) {
     const { topic } = accused;
-    const isNamed = code > 0 && code !== PACKET_TOO_LARGE;
+    if (this.isByState) return;
+    const isNamed = closeKind(code) === 'packet' && code !== PACKET_TOO_LARGE;
     if (this.#maySize(accused) && !isNamed) {
       const before = this.tooLarge;
       // A second packet of the same topic proves nothing about the size: the topic may be the reason.
@@ -379,11 +435,14 @@ class PoisonRecord {
    * @param {number} code
    */
   #accuse(window, aloneId, code) {
-    if (code === 0 || code === PACKET_TOO_LARGE) this.#accuseLargest(window);
+    const kind = closeKind(code);
+    if (kind === 'none' || code === PACKET_TOO_LARGE) this.#accuseLargest(window);
     if (aloneId === 0 || !window.isOpen(aloneId) || !this.#wasAtOnce(window, aloneId)) return;
     const batch = window.batches[aloneId];
     const packet = window.packets[aloneId];
-    if (batch && batch.drops[packet] >= ACCUSED) this.#add(batch, packet, window.sizes[aloneId], false);
+    const byState = kind === 'state';
+    if (batch && batch.drops[packet] >= (byState ? ACCUSED_BY_STATE : ACCUSED))
+      this.#add(batch, packet, { size: window.sizes[aloneId], bySize: false, byState });
   }
 
   /** @param {InFlightWindow} window @param {number} id */
@@ -402,29 +461,34 @@ class PoisonRecord {
       return;
     }
     const packet = window.packets[id];
-    if (batch.drops[packet] >= ALONE) this.#add(batch, packet, size, true);
+    if (batch.drops[packet] >= ALONE) this.#add(batch, packet, { size, bySize: true, byState: false });
   }
 
   /**
    * @param {TakenBatch} batch
    * @param {number} packet
-   * @param {number} size
-   * @param {boolean} bySize
+   * @param {Pick<Accused, 'size' | 'bySize' | 'byState'>} why
    */
-  #add(batch, packet, size, bySize) {
+  #add(batch, packet, why) {
     const isKnown = this.accused.some(
       (each) => each.batch === batch && each.order === batch.order && each.packet === packet
     );
     if (isKnown) return;
-    this.#begin({ batch, order: batch.order, packet, size, topic: this.topicOf(batch, packet), bySize });
+    this.#begin({ batch, order: batch.order, packet, topic: this.topicOf(batch, packet), ...why });
   }
 
   /** @param {Accused} accused */
   #begin(accused) {
     this.accused.push(accused);
-    if (this.accused.length > 1) return;
-    this.strikes = 0;
+    if (this.accused.length === 1) this.#restart();
+  }
+
+  /** Counts the strikes from zero again. */
+  #restart() {
+    this.strikes = this.fruitless = 0;
     this.isExplained = true;
+    this.isByState = false;
+    this.others = { packets: 0, bytes: 0 };
   }
 }
 

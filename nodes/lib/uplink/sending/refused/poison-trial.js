@@ -1,9 +1,11 @@
 'use strict';
 
+const { closeKind } = require('../../session/reason-codes');
 const { CONVICTED, PoisonRecord } = require('./poison-record');
 const { suspected } = require('./problem-sentences');
 
 const PACKET_TOO_LARGE = 0x95;
+const SESSION_TAKEN_OVER = 0x8e;
 
 /** @typedef {import('../taken-batch').TakenBatch} TakenBatch */
 /** @typedef {import('./poison-record').Accused} Accused */
@@ -62,6 +64,8 @@ class PoisonTrial {
     const isConvicted = poison.dropped(window, taken, byBroker, code);
     this.#link = null;
     this.closeCode = code;
+    // The session reports that another client has its client id, which is nearly always the reason.
+    if (code === SESSION_TAKEN_OVER) return isConvicted;
     for (const { batch, packet, size } of poison.accused.slice(before))
       problem('SUSPECT', suspected(prepared.describe(batch, packet, size), code));
     return isConvicted;
@@ -156,7 +160,7 @@ class PoisonTrial {
     batch.drops[packet] = CONVICTED;
     if (this.cut(batch, packet)) handlers.again(batch);
     else {
-      const isNamed = closeCode > 0 && closeCode !== PACKET_TOO_LARGE;
+      const isNamed = closeKind(closeCode) !== 'none' && closeCode !== PACKET_TOO_LARGE;
       batch.pending--;
       if (size >= poison.limit && !isNamed) deadLetters.closedOnSize(batch, packet, size);
       else deadLetters.closedOn(batch, packet, size, closeCode);
