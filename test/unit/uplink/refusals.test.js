@@ -47,9 +47,9 @@ test.each([0x87, 0x90, 0x95, 0x99])(
     expect(bench.feeder.sender.resends.refusals.allRefused).toBe(code);
     // The engine learns that the cloud takes nothing.
     expect(bench.problems).toContain('ALL_REFUSED');
-    // The number of packets waiting outside of the window is bounded.
-    expect(bench.source.taken.size).toBeLessThanOrEqual(1032);
-    expect(tries).toBeLessThan(1032 * 75);
+    // The number of packets waiting outside of the window is bounded: 1,000, and one more each ten seconds.
+    expect(bench.source.taken.size).toBeLessThanOrEqual(1032 + 370);
+    expect(tries).toBeLessThan(1402 * 75);
     const got = new Set();
     for (let second = 0; second < 200 && bench.source.held > 0; second++) {
       for (let sent = bench.sent(); sent.length > 0; sent = bench.sent()) {
@@ -76,12 +76,13 @@ test.each([0x80, 0x83, 0x91, 0xff])(
         tries += sent.length;
         bench.ack(Infinity, code);
       }
-      expect(bench.source.taken.size).toBe(4);
       bench.later(1000);
     }
-    // 4 packets at 0, 1, 3, 7, 15, 31, 63 and then each 60 s.
+    // One more packet is tried each ten seconds, and each is tried at 0, 1, 3, 7, 15, 31, 63 s and then each 60 s.
+    expect(bench.source.taken.size).toBeGreaterThanOrEqual(4 + 50);
+    expect(bench.source.taken.size).toBeLessThanOrEqual(4 + 63);
     expect(tries).toBeGreaterThanOrEqual(4 * 14);
-    expect(tries).toBeLessThanOrEqual(4 * 17);
+    expect(tries).toBeLessThanOrEqual((4 + 63) * 17);
     expect(bench.source.released).toEqual([]);
     expect(bench.feeder.sender).toMatchObject({ failed: 0, deadLetters: 0 });
     expect(bench.feeder.sender.resends.refusals.count).toBe(tries);
@@ -95,18 +96,28 @@ test('sends one packet, less and less often, to a broker whose quota is used up 
   expect(bench.connect().sent()).toHaveLength(4);
   bench.ack(Infinity, 0x97);
   let tries = 0;
-  for (let second = 0; second < 600; second++) {
+  for (let second = 0; second < 300; second++) {
     bench.later(1000);
     const sent = bench.sent();
-    if (sent.length > 0) expect(sent).toEqual(['0']);
+    // After seven refusals, the next packet is tried right behind the first one.
+    if (sent.length > 0) expect(sent).toEqual([tries < 6 || sent[0] === '0' ? '0' : '1']);
     tries += sent.length;
     bench.ack(Infinity, 0x97);
     expect(bench.source.taken.size).toBe(4);
   }
   // At 1, 3, 7, 15, 31, 63 s and then each 60 s.
-  expect(tries).toBe(14);
+  expect(tries).toBeLessThanOrEqual(6 + 2 * 4);
   expect(bench.source.released).toEqual([]);
   expect(bench.feeder.sender.resends.waitMs).toBeGreaterThan(0);
+  const order = [];
+  for (let second = 0; second < 100; second++) {
+    bench.later(1000);
+    for (let sent = bench.sent(); sent.length > 0; sent = bench.sent()) {
+      order.push(...sent);
+      bench.ack();
+    }
+  }
+  expect(order).toEqual(Array.from({ length: 100 }, (_, i) => `${i}`));
 });
 
 test('lets nothing overtake refused records while the quota is used up, however often they are refused', () => {

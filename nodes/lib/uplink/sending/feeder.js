@@ -238,10 +238,15 @@ class Feeder {
     return this.isBlocked || this.isFull;
   }
 
-  /** True if nothing is sent for a reason that ends: a renewal, a quota of the broker, or the trial of a record. */
-  get isPausing() {
+  /** True if nothing may be sent for now: before a renewal, after a refusal, or during the trial of a record. */
+  get mustNotSend() {
     const { poison, resends } = this.sender;
-    return this.isPaused || resends.quota.waitMs > 0 || poison.isOnTrial;
+    return this.isPaused || resends.pauseMs > 0 || poison.isOnTrial;
+  }
+
+  /** True if records may wait for a reason that ends: the broker refused some, or one is suspected. */
+  get isPausing() {
+    return this.mustNotSend || !this.sender.isCalm;
   }
 
   /**
@@ -252,7 +257,7 @@ class Feeder {
     const { express, pacer, sender, source, taken, window } = this;
     if (!sender.link || !this.isUp || !this.taking || !source) return null;
     if (window.inflight > 0 || express.open > 0) return null;
-    if (taken.size > 0) return 'taken';
+    if (taken.size > 0 && sender.isCalm) return 'taken';
     const places = source.waitingAt?.() ?? 0;
     if (places & 1) return 'live';
     if (places & 2) return pacer.waitMs() > 0 ? null : 'backlog';
@@ -268,8 +273,8 @@ class Feeder {
   /** Sends what there is room for, for a few ms at most. */
   pump() {
     if (this.express.isActive) return;
-    const { births, poison, link, liveness, trial } = this.sender;
-    if (!link || this.isPausing) {
+    const { births, poison, link, liveness, resends, trial } = this.sender;
+    if (!link || this.mustNotSend) {
       this.rate.limited(false);
       return;
     }
@@ -277,7 +282,7 @@ class Feeder {
     if (poison.isFull) trial.acquitAll();
     this.isBlocked = poison.isAside;
     this.isFull = false;
-    if (!poison.isTime) this.#sendAll();
+    if (!poison.isTime && this.#sendRefused(resends.quota)) this.#sendAll();
     // The poison record goes alone: after others were accepted here for a while, or when there are no others.
     if (poison.isDue && this.window.inflight === 0 && this.window.room > 0) trial.try();
     if (births?.isPending) {
@@ -302,6 +307,38 @@ class Feeder {
     this.isBlocked = express.isHeld;
     this.rate.limited(false);
     return true;
+  }
+
+  /**
+   * Sends the packets that were refused for an exceeded quota, one at a time.
+   * @param {import('./refused/broker-quota').Quota} quota
+   * @returns {boolean} true when there are no more, so that others may be sent
+   */
+  #sendRefused(quota) {
+    if (!quota.isRecovering) return true;
+    // One at a time is alone.
+    this.lone = null;
+    while (this.window.inflight === 0) {
+      const queue = quota.next(this.queues);
+      if (!queue) return true;
+      if (quota.takesTurn() && this.#sendAlarm()) continue;
+      const [{ order, pending }] = queue;
+      const isSent = this.#sendFirstOf(queue);
+      const isStuck = this.window.inflight === 0 && queue[0]?.order === order && queue[0].pending === pending;
+      if (!isSent || isStuck) break;
+    }
+    // The next acknowledgement continues.
+    this.isBlocked = true;
+    return false;
+  }
+
+  /** Sends a live record of class 1. @returns {boolean} false when there is none, or no room */
+  #sendAlarm() {
+    if (!this.#hasRoom(true)) return false;
+    const queue = this.queues.live[MOST_URGENT];
+    if (queue.length > 0) return this.#sendFirstOf(queue);
+    const mayTake = this.taking && !this.stageMissing && this.source?.best(true) === MOST_URGENT;
+    return mayTake && this.#take(false, true);
   }
 
   #sendAll() {

@@ -47,6 +47,11 @@ class InFlightWindow {
     this.places.setLimit(this.limit, this.#reservedOf(this.limit));
   }
 
+  /** Places that packets other than live records of class 1 may use. */
+  get othersLimit() {
+    return Math.max(1, this.limit - this.#reservedOf(this.limit));
+  }
+
   /** Limit while the broker refuses packets temporarily; Infinity = none. See refusals.js. */
   get ceiling() {
     return this.#ceiling;

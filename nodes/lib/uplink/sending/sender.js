@@ -170,7 +170,7 @@ class Sender {
     output.filled(this.writer.write(out, output.end, id, isAgain), batch.isUrgent);
     if (stage.qos) this.liveness.sent(id, now);
     else output.doneWhenWritten(id);
-    if (isAgain) this.redelivered++;
+    if (isAgain || batch.tries[index] > 0) this.redelivered++;
     else this.published++;
   }
 

@@ -5,11 +5,11 @@ const { cut, divide, readPieces } = require('./envelope-pieces');
 /** @typedef {import('./envelope-pieces').Piece} Piece */
 
 /** States of a packet of a batch. */
-const NEW = 0; // not sent yet
+const NEW = 0; // not sent yet, or refused and to be sent as another message
 const SENT = 1; // in flight
 const DONE = 2; // acknowledged, or permanently refused
 const AGAIN = 3; // was sent, must be sent again
-const LATER = 4; // was refused, waits for its next try
+const LATER = 4; // was refused, waits for its next try on this connection
 const REFUSED = 6; // was refused and looks permanently refused, waits for its next try, even across connections
 const ASIDE = 5; // may be a poison record, waits for its trial
 
@@ -264,7 +264,8 @@ class TakenBatch {
   /** The connection is gone: everything that was in flight is sent again. */
   rewind() {
     for (let i = 0; i < this.count; i++) {
-      if (this.states[i] === SENT || this.states[i] === LATER) this.sendAgain(i);
+      if (this.states[i] === SENT) this.sendAgain(i);
+      else if (this.states[i] === LATER) this.sendAnew(i);
     }
   }
 
@@ -288,6 +289,16 @@ class TakenBatch {
   }
 
   /**
+   * Sends a refused packet again. The broker ended the first exchange with its PUBACK, so that this is another message,
+   * without DUP [MQTT-4.3.2-2].
+   * @param {number} packet
+   */
+  sendAnew(packet) {
+    this.sendAgain(packet);
+    this.states[packet] = NEW;
+  }
+
+  /**
    * Sends a packet again that was set aside.
    * @param {number} packet
    * @returns {boolean} false when it was not set aside
@@ -298,7 +309,7 @@ class TakenBatch {
     return true;
   }
 
-  /** Marks a refused packet that waits in the window for its next try. @param {number} packet */
+  /** Marks a refused packet that waits for its next try on this connection. @param {number} packet */
   putOff(packet) {
     this.states[packet] = LATER;
   }

@@ -77,7 +77,7 @@ class DetachedBatches {
       return;
     }
     this.count--;
-    batch.sendAgain(index);
+    batch.sendAnew(index);
     this.again(batch);
   }
 }

@@ -64,12 +64,12 @@ class Refusals {
     return Math.min(QUOTA_MAX_MS, QUOTA_MIN_MS * 2 ** Math.min(tries - 1, 6));
   }
 
-  /** The broker accepted a packet. */
-  taken() {
+  /** The broker accepted a packet. @param {boolean} isHeld one packet at a time is sent meanwhile */
+  taken(isHeld) {
     const { window } = this;
     this.takenCount++;
     this.allRefused = 0;
-    if (window.ceiling === Infinity) return;
+    if (isHeld || window.ceiling === Infinity) return;
     window.ceiling++;
     if (window.ceiling >= window.limit) window.ceiling = Infinity;
   }

@@ -3,8 +3,10 @@
 const { refusalName } = require('../../session/reason-codes');
 const { Quota } = require('./broker-quota');
 const { DetachedBatches } = require('./detached-batches');
+const { MAX_MS, Pause } = require('./pause');
 const { allRefused, refusedForNow } = require('./problem-sentences');
 const { Refusals, isFinal } = require('./refusals');
+const { SetApart } = require('./set-apart');
 
 /** @typedef {import('../taken-batch').TakenBatch} TakenBatch */
 
@@ -21,14 +23,28 @@ const { Refusals, isFinal } = require('./refusals');
  */
 
 /**
+ * Number of refusals for an exceeded quota, about two minutes, after which a packet no longer holds up the others: the
+ * broker may refuse only this one.
+ */
+const QUOTA_TRIES = 7;
+/** Longest time between two packets that are tried in the last place of the window. */
+const LAST_PLACE_MS = 10000;
+
+/**
  * Sends refused packets again after a while. Until then, a packet that is kept holds its place in the window, so that a
- * broker that refuses everything slows the sender down instead of filling the memory. A packet that will be given up
- * soon holds no place.
+ * broker that refuses everything slows the sender down instead of filling the memory. One place is always left for
+ * others, so that the broker can show that it refuses only these. A packet that will be given up soon holds no place.
  */
 class Resends {
   #parts;
   /** Packets that wait for their next try without a place in the window. */
   #outside;
+  /** Packets that are kept and wait without a place in the window. */
+  #apart;
+  /** Slows down while the last place in the window meets only refusals. */
+  #pause;
+  /** A timer ends the time in which nothing is sent. */
+  #isAwaiting = false;
   /** When all temporarily refused packets will have been sent again. */
   #until = 0;
   /** Increases with every lost connection, and when the batches are no longer ours. Older timers then do nothing. */
@@ -40,16 +56,23 @@ class Resends {
     this.refusals = new Refusals(parts.window, parts.retryMs);
     this.quota = new Quota(parts.window, parts.now);
     this.#outside = new DetachedBatches(parts);
+    this.#apart = new SetApart(parts);
+    this.#pause = new Pause(parts.now, LAST_PLACE_MS);
   }
 
   /** True if nothing is refused or waiting to be sent again without a place in the window. */
   get isCalm() {
-    return this.#outside.count === 0 && this.quota.waitMs === 0;
+    return this.#outside.count + this.#apart.count === 0 && this.pauseMs === 0 && !this.quota.isRecovering;
   }
 
   /** Time in ms until all temporarily refused packets will have been sent again, 0 = there are none. */
   get waitMs() {
     return Math.max(0, this.#until - this.#parts.now());
+  }
+
+  /** Time in ms until anything may be sent. */
+  get pauseMs() {
+    return Math.max(this.quota.waitMs, this.#pause.waitMs);
   }
 
   connected() {
@@ -59,20 +82,25 @@ class Resends {
   disconnected() {
     this.#life++;
     this.#outside.disconnected();
+    this.#apart.clear();
     this.#until = 0;
+    this.#pause.end();
     this.quota.disconnected();
   }
 
   /** The batches are no longer ours. */
   abandon() {
     this.#life++;
+    this.#apart.clear();
+    this.quota.abandon();
     this.#outside.abandon();
   }
 
   /** The broker accepted a packet. */
   taken() {
-    this.refusals.taken();
-    this.quota.taken();
+    this.refusals.taken(this.quota.isRecovering);
+    this.quota.pause.taken();
+    this.#pause.taken();
   }
 
   /**
@@ -91,7 +119,14 @@ class Resends {
     if (this.refusals.allRefused !== 0) this.#parts.problem('ALL_REFUSED', allRefused(name));
     if (!isFinal(reasonCode)) this.#keep(reasonCode, wait);
     else if (!this.#outside.isFull) return this.#outside.add(batch, index, wait);
-    this.#putOff(batch, index, wait);
+    const { window } = this.#parts;
+    if (window.waiting + 1 < window.othersLimit || this.#apart.isFull) this.#putOff(batch, index, wait);
+    else {
+      this.#apart.add(batch, index, wait);
+      if (batch.tries[index] > 1) return;
+      this.#pause.begin();
+      this.#awaitEnd();
+    }
   }
 
   /** @param {number} reasonCode of a packet that will be sent again @param {number} wait */
@@ -110,7 +145,7 @@ class Resends {
     delay(() => {
       if (this.#life !== life || batch.order !== order || !batch.isPutOff(index)) return;
       window.endWait(batch);
-      batch.sendAgain(index);
+      batch.sendAnew(index);
       again(batch);
     }, wait);
   }
@@ -121,13 +156,29 @@ class Resends {
    * @param {number} reasonCode
    */
   #exceeded(batch, index, reasonCode) {
-    const { delay, again, go } = this.#parts;
-    const wait = this.quota.exceeded();
     this.refusals.keep(reasonCode);
-    this.#keep(reasonCode, wait);
-    batch.sendAgain(index);
-    again(batch);
-    delay(go, wait);
+    if (batch.tries[index] >= QUOTA_TRIES && !this.#apart.isFull) {
+      // The next packet is sent at once: if it is refused, too, the quota is used up, and this packet is first again.
+      this.#keep(reasonCode, MAX_MS);
+      this.#apart.add(batch, index, MAX_MS);
+      return;
+    }
+    this.quota.exceeded(batch);
+    this.#keep(reasonCode, this.quota.waitMs);
+    batch.sendAnew(index);
+    this.#parts.again(batch);
+    this.#awaitEnd();
+  }
+
+  /** Wakes the pump when something may be sent. A timer may fire a little early. */
+  #awaitEnd() {
+    if (this.#isAwaiting) return;
+    this.#isAwaiting = true;
+    this.#parts.delay(() => {
+      this.#isAwaiting = false;
+      if (this.pauseMs > 0) this.#awaitEnd();
+      else this.#parts.go();
+    }, this.pauseMs);
   }
 }
 
