@@ -81,14 +81,15 @@ describe('commands', () => {
    * A device that listens; its commands are in `got`.
    * @param {string} id
    * @param {mqtt.IClientOptions} [options]
+   * @param {string} [filter]
    */
-  async function listen(id, options = {}) {
+  async function listen(id, options = {}, filter = `cmd/${id}/#`) {
     /** @type {[string, string][]} */
     const got = [];
     const device = await connectDevice(gateway, id, options);
     devices.push(device);
     device.on('message', (topic, payload) => got.push([topic, payload.toString()]));
-    await device.subscribeAsync(`cmd/${id}/#`, { qos: 1 });
+    await device.subscribeAsync(filter, { qos: 1 });
     return { device, got };
   }
 
@@ -199,6 +200,30 @@ describe('commands', () => {
       what: 'both'
     });
     expect([...statusesOf('small'), ...statusesOf('nobody')]).toEqual(['refused', 'expired']);
+  });
+
+  test('a command that its device does not listen to holds up no others, also after kill -9, until it does', async () => {
+    const filter = 'cmd/partial/a/#';
+    const { got } = await listen('partial', {}, filter);
+    await command('partial', 'typo', 'lost');
+    for (let i = 0; i < 5; i++) await command('partial', `a/${i % 2}`, String(i));
+    await eventually(() => got.length === 5, { what: 'the commands behind it' });
+    expect(got.map(([, text]) => text)).toEqual(['0', '1', '2', '3', '4']);
+    const lost = () => reports.filter(({ device, rest }) => device === 'partial' && rest === 'typo');
+    expect(lost()).toMatchObject([
+      { status: 'queued', reason: expect.stringContaining('does not subscribe') }
+    ]);
+    await gateway.child.stop('SIGKILL');
+    await start();
+    const again = await listen('partial', {}, filter);
+    await command('partial', 'a/0', '5');
+    // The kill may bring those back that were taken just before.
+    const texts = () => again.got.map(([, text]) => text);
+    await eventually(() => texts().includes('5'), { what: 'the command after the restart' });
+    expect(texts()).not.toContain('lost');
+    await again.device.subscribeAsync('cmd/partial/+', { qos: 1 });
+    await eventually(() => texts().includes('lost'), { timeoutMs: 5000, what: 'the first command' });
+    await eventually(() => lost().at(-1)?.status === 'taken', { what: 'its report' });
   });
 
   test('keeps acknowledged commands across kill -9; the broker keeps those sent meanwhile', async () => {

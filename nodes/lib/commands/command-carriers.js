@@ -106,7 +106,8 @@ class Carriers {
     if (this.#give(command, true)) return done({ end: 'taken' });
     const byEngine = () =>
       this.#native.send(command, (outcome) => {
-        done(outcome.end === 'offline' && this.#give(command, false) ? { end: 'taken' } : outcome);
+        const isReached = outcome.end !== 'offline' && outcome.end !== 'unheard';
+        done(!isReached && this.#give(command, false) ? { end: 'taken' } : outcome);
       });
     const carrier =
       this.#byDevice.get(device) ?? this.#byGlob.find(({ pattern }) => matchesGlob(pattern, device))?.fn;

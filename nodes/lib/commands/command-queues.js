@@ -6,14 +6,20 @@
 //                    ▲      │ not reachable, or no result after patienceMs
 //          wake(), tick()   └─▶ store: 'queued'
 //
+// A command to a topic that its connected device does not listen to is skipped, with all later ones to that topic, so
+// that it does not hold up the others. The device's next subscription wakes the skipped ones. While a device has only
+// just connected or subscribed, its other subscriptions may be on their way: nothing is skipped for settleMs, so that
+// commands for these arrive in order.
+//
 // Pure: the caller provides the clock, and calls tick() once a second.
 
 /** @typedef {import('./command').Command} Command */
 /** @typedef {import('./command').Status} Status */
 
 /**
- * The result of an attempt. 'offline': try again when the device is reachable.
- * @typedef {{ end: 'taken' | 'refused' | 'offline' | 'busy' | 'timeout', reason?: string }} Outcome
+ * The result of an attempt. 'offline': try again when the device is reachable. 'unheard': it is, and does not listen to
+ * the topic.
+ * @typedef {{ end: 'taken' | 'refused' | 'offline' | 'unheard' | 'busy' | 'timeout', reason?: string }} Outcome
  *
  * Gets 'queued' at most once, and then the final status. 'closed': the engine stopped, and the command is not stored.
  * @typedef {(status: Status | 'closed', reason: string) => void} Watch
@@ -38,11 +44,18 @@
  * @property {number} row 0 = not on disk
  * @property {boolean} storing
  * @property {boolean} ended
+ * @property {boolean} skipped
+ * @property {number} number ascends in the order of arrival
  * @property {number} attempts that timed out
  *
  * @typedef {object} Queue of one device
- * @property {Entry[]} entries
- * @property {Entry | null} busy the entry in flight, which is the first one
+ * @property {Entry[]} entries in the order of arrival, without those that are skipped
+ * @property {Map<string, Entry[]>} skipped by topic
+ * @property {number} listenAt time of the next attempt for the skipped ones without a wake()
+ * @property {number} size of both
+ * @property {number} changedAt time of the last wake(), or of the first command
+ * @property {boolean} settling parked until settleMs after that
+ * @property {Entry | null} busy the entry in flight, which was the first one
  * @property {number} busySince
  * @property {number} attempt number of the attempt in flight
  * @property {number} parkedUntil 0 = not parked
@@ -63,12 +76,15 @@ const LIMITS = {
   /** Most attempts of one command that may time out. */
   attempts: 3,
   retryMs: 1000,
+  /** Time after a wake() in which no command is skipped. */
+  settleMs: 2000,
   /** Interval of attempts without a wake(), because an event may be lost. */
   sweepMs: 30000,
   sweepsPerTick: 200
 };
 /** Memory for a command, in addition to its texts. */
 const ENTRY_BYTES = 256;
+const UNHEARD = 'The device is connected but does not subscribe to this topic.';
 
 class CommandQueues {
   #attempt;
@@ -80,6 +96,7 @@ class CommandQueues {
   /** What waits of tenants' commands. @type {Map<string, { size: number, bytes: number }>} by tenant */
   #ofTenants;
   #closed;
+  #lastNumber = 0;
 
   /** @param {QueuesParts} parts */
   constructor({ attempt, storage, now, wall, limits = {} }) {
@@ -129,9 +146,10 @@ class CommandQueues {
   wake(device) {
     const queue = this.#queues.get(device);
     if (!queue) return false;
-    queue.parkedUntil = 0;
+    queue.changedAt = this.#now();
     queue.woken = queue.busy !== null;
-    this.#pump(queue);
+    this.#gather(queue);
+    this.#resume(queue);
     return true;
   }
 
@@ -149,7 +167,7 @@ class CommandQueues {
     const now = this.#now();
     let sweeps = this.limits.sweepsPerTick;
     for (const queue of [...this.#queues.values()]) {
-      for (const entry of [...queue.entries]) {
+      for (const entry of allOf(queue)) {
         if (entry !== queue.busy && entry.expiresAt <= now) this.#finish(queue, entry, 'expired', '');
         else if (now - entry.at >= this.limits.patienceMs)
           this.#keep(queue, entry, 'The device has not acknowledged the command yet.');
@@ -158,7 +176,10 @@ class CommandQueues {
         this.#settle(queue, queue.attempt, { end: 'timeout', reason: 'The device did not answer.' });
       }
       if (queue.parkedUntil > 0 && queue.parkedUntil <= now && sweeps-- > 0) {
-        queue.parkedUntil = 0;
+        this.#resume(queue);
+      } else if (queue.skipped.size > 0 && queue.listenAt <= now && sweeps > 0) {
+        sweeps -= queue.skipped.size;
+        this.#gather(queue);
         this.#pump(queue);
       }
     }
@@ -167,8 +188,8 @@ class CommandQueues {
   /** Ends the commands that are not stored with 'closed'. */
   close() {
     this.#closed = true;
-    for (const { entries } of this.#queues.values()) {
-      for (const { row, watch } of entries) if (row === 0) watch('closed', 'The engine stopped.');
+    for (const queue of this.#queues.values()) {
+      for (const { row, watch } of allOf(queue)) if (row === 0) watch('closed', 'The engine stopped.');
     }
     this.#queues.clear();
   }
@@ -189,7 +210,7 @@ class CommandQueues {
    */
   #fullFor(command) {
     const { perDevice, total, totalBytes, tenantShare } = this.limits;
-    const ofDevice = this.#queues.get(command.device)?.entries.length ?? 0;
+    const ofDevice = this.#queues.get(command.device)?.size ?? 0;
     if (ofDevice >= perDevice) return `${perDevice} commands already wait for this device.`;
     if (this.size >= total) return `${total} commands already wait.`;
     const cost = costOf(command);
@@ -226,6 +247,11 @@ class CommandQueues {
     if (!queue) {
       queue = {
         entries: [],
+        skipped: new Map(),
+        listenAt: 0,
+        size: 0,
+        changedAt: this.#now(),
+        settling: false,
         busy: null,
         busySince: 0,
         attempt: 0,
@@ -248,11 +274,13 @@ class CommandQueues {
     const at = this.#now();
     // On the monotonic clock, because the wall clock may be set while the command waits.
     const expiresAt = at + command.expiresAt - this.#wall();
-    const entry = { command, watch, at, expiresAt, row, storing: false, ended: false, attempts: 0 };
+    const states = { storing: false, ended: false, skipped: false };
+    const entry = { command, watch, at, expiresAt, row, ...states, number: ++this.#lastNumber, attempts: 0 };
     queue.entries.push(entry);
+    queue.size++;
     this.#count(command, 1);
-    if (queue.parkedUntil > 0) this.#keep(queue, entry, '');
-    else this.#pump(queue);
+    if (queue.parkedUntil === 0) this.#pump(queue);
+    else if (!queue.settling) this.#keep(queue, entry, '');
   }
 
   /** @param {Queue} queue */
@@ -261,15 +289,20 @@ class CommandQueues {
     if (queue.pumping) return;
     queue.pumping = true;
     while (!queue.busy && queue.parkedUntil === 0 && queue.entries.length > 0 && !this.#closed) {
+      const [first] = queue.entries;
+      if (queue.skipped.has(first.command.topic)) {
+        this.#skip(queue, first, UNHEARD);
+        continue;
+      }
       const attempt = ++queue.attempt;
-      queue.busy = queue.entries[0];
+      queue.busy = first;
       queue.busySince = this.#now();
       queue.woken = false;
       const done = (/** @type {Outcome} */ outcome) => {
         if (this.#settle(queue, attempt, outcome)) this.#pump(queue);
       };
       try {
-        this.#attempt(queue.busy.command, done);
+        this.#attempt(first.command, done);
       } catch (error) {
         done({ end: 'refused', reason: error instanceof Error ? error.message : String(error) });
       }
@@ -290,9 +323,62 @@ class CommandQueues {
     if (end === 'taken' || end === 'refused') this.#finish(queue, entry, end, reason);
     else if (end === 'timeout' && ++entry.attempts >= this.limits.attempts)
       this.#finish(queue, entry, end, reason);
+    else if (end === 'unheard') this.#unheard(queue, entry, reason);
     else if (end !== 'offline') this.#park(queue, this.limits.retryMs, reason);
-    else if (!queue.woken) this.#park(queue, this.limits.sweepMs, reason);
+    else if (!queue.woken) {
+      // The device begins again, with other subscriptions perhaps.
+      this.#gather(queue);
+      this.#park(queue, this.limits.sweepMs, reason);
+    }
     return true;
+  }
+
+  /**
+   * @param {Queue} queue
+   * @param {Entry} entry of which the attempt just ended
+   * @param {string} reason
+   */
+  #unheard(queue, entry, reason) {
+    if (queue.woken) return;
+    const settledAt = queue.changedAt + this.limits.settleMs;
+    if (this.#now() >= settledAt) return this.#skip(queue, entry, reason);
+    this.#keep(queue, entry, reason);
+    // A QoS 0 command is not kept.
+    if (entry.ended) return;
+    queue.settling = true;
+    queue.parkedUntil = settledAt;
+  }
+
+  /**
+   * Moves an entry behind those of its topic that are skipped.
+   * @param {Queue} queue
+   * @param {Entry} entry not in flight
+   * @param {string} reason
+   */
+  #skip(queue, entry, reason) {
+    const { topic } = entry.command;
+    const alike = queue.skipped.get(topic);
+    if (queue.skipped.size === 0) queue.listenAt = this.#now() + this.limits.sweepMs;
+    queue.entries.splice(queue.entries.indexOf(entry), 1);
+    entry.skipped = true;
+    if (alike) alike.push(entry);
+    else queue.skipped.set(topic, [entry]);
+    this.#keep(queue, entry, reason);
+  }
+
+  /** Moves the skipped entries to where they were. @param {Queue} queue */
+  #gather(queue) {
+    if (queue.skipped.size === 0) return;
+    queue.entries = allOf(queue).sort((a, b) => a.number - b.number);
+    for (const entry of queue.entries) entry.skipped = false;
+    queue.skipped.clear();
+  }
+
+  /** Ends the parking. @param {Queue} queue */
+  #resume(queue) {
+    queue.parkedUntil = 0;
+    queue.settling = false;
+    this.#pump(queue);
   }
 
   /**
@@ -342,9 +428,11 @@ class CommandQueues {
   #finish(queue, entry, status, reason) {
     const { command } = entry;
     entry.ended = true;
-    queue.entries.splice(queue.entries.indexOf(entry), 1);
+    const list = (entry.skipped && queue.skipped.get(command.topic)) || queue.entries;
+    list.splice(list.indexOf(entry), 1);
+    if (entry.skipped && list.length === 0) queue.skipped.delete(command.topic);
     this.#count(command, -1);
-    if (queue.entries.length === 0) this.#queues.delete(command.device);
+    if (--queue.size === 0) this.#queues.delete(command.device);
     if (entry.row > 0) this.#storage.remove(entry.row);
     this.#tell(entry.watch, status, reason);
   }
@@ -360,9 +448,14 @@ class CommandQueues {
   }
 }
 
+/** @param {Queue} queue @returns {Entry[]} a copy */
+function allOf({ entries, skipped }) {
+  return [...entries, ...[...skipped.values()].flat()];
+}
+
 /** @param {Command} command */
 function costOf({ device, topic, payload }) {
   return ENTRY_BYTES + device.length + topic.length + payload.length;
 }
 
-exports.CommandQueues = CommandQueues;
+module.exports = { CommandQueues, UNHEARD };

@@ -1,11 +1,13 @@
 'use strict';
 // Delivers commands to the devices that the engine serves. Tickets match the results.
 
+const { UNHEARD } = require('./command-queues');
+
 /** Index: CommandEnd of the native API. @type {import('./command-queues').Outcome[]} */
 const OUTCOMES = [
   { end: 'taken' },
   { end: 'offline', reason: 'The device is not connected.' },
-  { end: 'offline', reason: 'The device is connected but does not subscribe to this topic.' },
+  { end: 'unheard', reason: UNHEARD },
   { end: 'timeout', reason: 'The device did not acknowledge the command in time.' },
   { end: 'offline', reason: 'The connection ended before the device acknowledged the command.' },
   { end: 'refused', reason: 'The device refused the command.' },
