@@ -14,8 +14,13 @@ const SUITES = { '3.1.1': 'client_test.py', '5.0': 'client_test5.py' };
 
 const PROPERTIES = 'a record does not carry MQTT 5 properties';
 
-/** Why a test cannot pass at a device listener, which is not a broker. @type {Record<string, string>} */
+/**
+ * Why a test cannot pass at a device listener, which is not a broker; by its name, or by version and name.
+ * @type {Record<string, string>}
+ */
 const NOT_PROMISED = {
+  '3.1.1 test_dollar_topics':
+    'a topic that begins with $ is refused unless _Odd topics_ accepts it, which ends the connection of a 3.1.1 device',
   test_retained_message: 'no retained messages between devices',
   test_retained_messages: 'no retained messages between devices',
   test_shared_subscriptions: 'no shared subscriptions: a command has one device',
@@ -106,7 +111,7 @@ async function main() {
       const { port, stop } = await startRelay(name);
       const { passed, reason, output } = runOne(python, folder, file, name, port);
       stop();
-      const excuse = NOT_PROMISED[name];
+      const excuse = NOT_PROMISED[`${version} ${name}`] ?? NOT_PROMISED[name];
       if (!passed && !excuse) failed++;
       console.log(
         `| ${version} | ${name} | ${passed ? 'passes' : excuse ? `not promised: ${excuse}` : `**fails**: ${reason}`} |`

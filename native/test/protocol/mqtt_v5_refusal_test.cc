@@ -103,8 +103,6 @@ TEST(MqttV5Refusal, ABadPacketEndsTheConnectionWithItsReason) {
        0x94},
       {"topic with a wildcard", Publish5(0x30, "a/+", 0, "", ""), CloseReason::kBadTopic, 0x90},
       {"topic not utf-8", Publish5(0x30, "\xC0\xAF", 0, "", ""), CloseReason::kBadUtf8, 0x81},
-      {"topic of 129 levels", Publish5(0x30, Bytes(128, '/'), 0, "", ""), CloseReason::kBadTopic,
-       0x90},
       {"identifier 0", Publish5(0x32, "a", 0, "", ""), CloseReason::kBadPacketId, 0x82},
 
       {"subscribe without filter", Packet(0x82, sub + Props()), CloseReason::kMalformed, 0x82},

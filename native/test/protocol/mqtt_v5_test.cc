@@ -375,5 +375,26 @@ TEST(MqttV5, AnOddTopicIsRefusedAndTheConnectionGoesOn) {
   EXPECT_EQ(device.TakeOutput(), Lit("\x40\x03\x00\x03\x90\x40\x03\x00\x04\x90"));
 }
 
+TEST(MqttV5, ATopicOfTooManyLevelsIsRefusedAndTheConnectionGoesOn) {
+  Recorder device;
+  ASSERT_EQ(device.Feed(Connect5()), CloseReason::kNone);
+  device.TakeOutput();
+  device.log.clear();
+  const Bytes most(127, '/'), deep(128, '/'), deepest(65535, '/');
+  ASSERT_EQ(device.Feed(Publish5(0x30, deep, 0, {}, "") + Publish5(0x32, deep, 1, {}, "") +
+                        Publish5(0x34, deepest, 2, {}, "")),
+            CloseReason::kNone);
+  EXPECT_EQ(device.log, "\nrefused 144\nrefused 144\nrefused 144");
+  EXPECT_EQ(device.TakeOutput(), Lit("\x40\x03\x00\x01\x90\x50\x03\x00\x02\x90"));
+  EXPECT_EQ(device.publishes, 0u);
+  // By an alias, too.
+  ASSERT_EQ(device.Feed(Publish5(0x32, deep, 3, Lit("\x23\x00\x01"), "") +
+                        Publish5(0x32, "", 4, Lit("\x23\x00\x01"), "")),
+            CloseReason::kNone);
+  EXPECT_EQ(device.TakeOutput(), Lit("\x40\x03\x00\x03\x90\x40\x03\x00\x04\x90"));
+  ASSERT_EQ(device.Feed(Publish5(0x32, most, 5, {}, "")), CloseReason::kNone);
+  EXPECT_EQ(device.publishes, 1u);
+}
+
 }  // namespace
 }  // namespace seganet::mqtt

@@ -52,8 +52,9 @@ Fault ServerSession::OnPacket(const FixedHeader& header, std::span<const uint8_t
 
 Fault ServerSession::OnPublishPacket(uint8_t flags, std::span<const uint8_t> body) {
   Publish publish;
-  const Fault fault =
-      ParsePublish(flags, body, protocol_level_, limits_.max_topic_levels, &publish);
+  // 5: too many levels are refused below.
+  const size_t max_levels = five() ? kMaxStringBytes + 1 : limits_.max_topic_levels;
+  const Fault fault = ParsePublish(flags, body, protocol_level_, max_levels, &publish);
   if (fault) return fault;
   uint8_t refusal = reason::kSuccess;
   if (!publish.properties.empty()) {
@@ -72,6 +73,9 @@ Fault ServerSession::OnPublishPacket(uint8_t flags, std::span<const uint8_t> bod
     if (!five()) return CloseReason::kBadTopic;
     refusal = reason::kTopicNameInvalid;
   }
+  // 5: 3.4.2.1 The name is well-formed, but not accepted.
+  const auto separators = static_cast<size_t>(std::ranges::count(publish.topic, '/'));
+  if (five() && separators >= limits_.max_topic_levels) refusal = reason::kTopicNameInvalid;
   if (publish.qos != 0) return OnPublishToAnswer(&publish, refusal);
   if (refusal == reason::kSuccess) {
     handler_->OnPublish(publish);
