@@ -43,15 +43,21 @@ async function openDeaf() {
 
 /** @param {object} options of the uplink @param {object} [group] of the session @param {object} [addon] */
 function makeSession(options, group = {}, addon = native) {
-  const seen = { states: [], reasons: [], problems: [], connected: 0, lost: 0 };
+  const seen = { states: [], reasons: [], problems: [], closes: [], connected: 0, lost: 0, link: null };
   const checked = { ...checkOptions({ gateway: 'gw', reconnectMinMs: 1, reconnectMaxMs: 1, ...options }, ''), ...group }; // prettier-ignore
   const handlers = {
     onState(state, why) {
       seen.states.push(state);
       seen.reasons.push(why);
     },
-    onConnected: () => void seen.connected++,
-    onDisconnected: () => void seen.lost++,
+    onConnected(link) {
+      seen.connected++;
+      seen.link = link;
+    },
+    onDisconnected(byBroker, code) {
+      seen.lost++;
+      seen.closes.push([byBroker, code]);
+    },
     onPuback() {},
     onProblem: (code, reason) => void seen.problems.push([code, reason])
   };
@@ -248,4 +254,26 @@ withMosquitto('two clients with one client id', () => {
       expect(both[0].seen.problems[0][1]).toMatch(/nother client.*client id.*"gw"/);
     }
   );
+});
+
+test('takes a Receive Maximum of 0, with which nothing could be sent, as none', async () => {
+  const broker = await startBroker();
+  broker.manners = { granted: { receiveMaximum: 0 } };
+  const { seen } = makeSession({ url: broker.url });
+  await until(() => seen.connected > 0);
+  expect(seen.link.receiveMaximum).toBe(65535);
+});
+
+test.each([
+  ['a reason code of MQTT 5', 0x83, [true, 0x83]],
+  ['a normal disconnection', 0, [true, 0]],
+  ['a reason code that MQTT does not have', 0xe0, [true, 0]]
+])('tells that the broker ended the connection by a DISCONNECT with %s', async (_, reasonCode, end) => {
+  const broker = await startBroker();
+  const { seen } = makeSession({ url: broker.url });
+  await until(() => seen.connected > 0);
+  const bytes = Buffer.from([0xe0, 2, reasonCode, 0]);
+  for (const socket of broker.sockets) socket.end(bytes);
+  await until(() => seen.lost > 0);
+  expect(seen.closes[0]).toEqual(end);
 });

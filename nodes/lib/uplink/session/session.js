@@ -59,6 +59,8 @@ const TAKEN_OVER = 'DISCONNECT 142';
 const LOOP_CLOSES = 5;
 /** Ends of a connection for which the broker gave no reason. */
 const CLOSES = ['CLOSED', ...RESETS];
+/** Code of an error that has none, as those of mqtt.js's parser, see explain(). */
+const UNREADABLE = 'ERROR';
 /** @type {Reason} */
 const CLOSED = { code: 'CLOSED', reason: 'The broker closed the connection.', refused: false };
 /** @type {Reason} */
@@ -347,7 +349,8 @@ class Session {
     this.handlers.onConnected({
       protocolVersion: this.options.protocolVersion,
       sessionPresent: connack.sessionPresent === true,
-      receiveMaximum: granted.receiveMaximum ?? MAX_RECEIVE_MAXIMUM,
+      // [MQTT 3.2.2.3.3] The value 0 is a protocol error; taken literally, nothing could ever be sent.
+      receiveMaximum: granted.receiveMaximum || MAX_RECEIVE_MAXIMUM,
       maximumPacketSize: granted.maximumPacketSize ?? 0,
       maximumQos: granted.maximumQoS ?? 2,
       retainAvailable: granted.retainAvailable !== false,
@@ -371,7 +374,9 @@ class Session {
       }
       const code = closeCode(this.why);
       const isClosed = this.why === null || CLOSES.includes(this.why.code);
-      const isKnown = this.handlers.onDisconnected(isClosed || code !== null, code ?? 0) === true;
+      // It may also answer a packet with bytes that are no MQTT, such as an unknown reason code.
+      const byBroker = isClosed || code !== null || this.why?.code === UNREADABLE;
+      const isKnown = this.handlers.onDisconnected(byBroker, code ?? 0) === true;
       this.#explainLoop(isClosed && !isKnown);
     }
     this.why ??= CLOSED;
