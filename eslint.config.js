@@ -3,6 +3,7 @@
 const js = require('@eslint/js');
 const globals = require('globals');
 const html = require('eslint-plugin-html');
+const { bin } = require('./package.json');
 
 const rules = {
   ...js.configs.recommended.rules,
@@ -39,7 +40,14 @@ module.exports = [
   },
   {
     // Must parse on any Node: it is what says that the Node is too old.
-    files: ['run', 'fetch-node', 'lock', 'npm'].map((name) => `flows/launcher/${name}.js`),
+    files: [
+      ...['run', 'fetch-node', 'lock', 'npm', 'command-file'].map((name) => `flows/launcher/${name}.js`),
+      ...['node-version', 'needs-node'].map((name) => `nodes/lib/base/start/${name}.js`),
+      ...Object.values(bin),
+      'bench/main.js',
+      'docker/tenants/main.js',
+      'docker/tenants/lib/base/node-version.js'
+    ],
     languageOptions: { ecmaVersion: 5, sourceType: 'script', globals: globals.node },
     rules: {
       ...rules,

@@ -1,5 +1,6 @@
 'use strict';
 
+require('./lib/base/start/needs-node');
 const os = require('node:os');
 const path = require('node:path');
 const { EngineHost } = require('./lib/engine/host');

@@ -1,5 +1,6 @@
 'use strict';
 
+require('./lib/base/start/needs-node');
 const { claimedOptions, findKafkaLoop } = require('./lib/sources/kafka-source/cluster-of');
 const { KafkaSource } = require('./lib/sources/kafka-source/kafka-source');
 const { schema, sourceOptions } = require('./lib/sources/kafka-source/kafka-source-options');

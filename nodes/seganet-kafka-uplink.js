@@ -1,5 +1,6 @@
 'use strict';
 
+require('./lib/base/start/needs-node');
 const { onInput } = require('./lib/base/message-input');
 const { validateNameTemplate } = require('./lib/base/kafka-names');
 const { claimLink } = require('./lib/engine/claim-link');

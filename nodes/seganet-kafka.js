@@ -1,5 +1,6 @@
 'use strict';
 
+require('./lib/base/start/needs-node');
 const { BrokerLink } = require('./lib/engine/broker-link');
 const { kafka } = require('./lib/engine/modules');
 const { Complaints } = require('./lib/base/complaints');

@@ -1,5 +1,6 @@
 'use strict';
 
+require('./lib/base/start/needs-node');
 const { eachSecond } = require('./lib/base/timing/each-second');
 const { onInput } = require('./lib/base/message-input');
 const { flag, integer, text } = require('./lib/base/options');

@@ -1,5 +1,6 @@
 'use strict';
 
+require('./lib/base/start/needs-node');
 const { Complaints } = require('./lib/base/complaints');
 const { given } = require('./lib/base/node-config');
 const { addEndpoints } = require('./lib/network/overlay/endpoints');

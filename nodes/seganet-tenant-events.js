@@ -1,5 +1,6 @@
 'use strict';
 
+require('./lib/base/start/needs-node');
 const { Status } = require('./lib/base/status');
 const { leaveInert } = require('./lib/engine/join');
 const { readSettings } = require('./lib/settings/migrations');

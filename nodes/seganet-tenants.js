@@ -1,5 +1,6 @@
 'use strict';
 
+require('./lib/base/start/needs-node');
 const path = require('node:path');
 const { Complaints } = require('./lib/base/complaints');
 const { onInput } = require('./lib/base/message-input');

@@ -1,5 +1,6 @@
 'use strict';
 
+require('./lib/base/start/needs-node');
 const { BrokerLink } = require('./lib/engine/broker-link');
 const { Complaints } = require('./lib/base/complaints');
 const { configOf, given } = require('./lib/base/node-config');

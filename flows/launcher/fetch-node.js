@@ -215,6 +215,20 @@ function ensureNode(options, callback) {
   });
 }
 
+/**
+ * Returns the path of a working pinned Node.js that is in the cache already, '' = there is none.
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {string}
+ */
+function fetchedNode(env) {
+  var pin = PACKAGES[process.platform + '-' + process.arch];
+  if (!pin) {
+    return '';
+  }
+  var binary = binaryIn(path.join(cacheFolder(env), pin.name + '-' + VERSION), pin.name);
+  return works(binary) ? binary : '';
+}
+
 /** @param {unknown} error */
 function messageOf(error) {
   return /** @type {Error} */ (error).message;
@@ -234,4 +248,9 @@ function makeFolders(folder) {
   }
 }
 
-module.exports = { ensureNode: ensureNode, cacheFolder: cacheFolder, VERSION: VERSION };
+module.exports = {
+  ensureNode: ensureNode,
+  fetchedNode: fetchedNode,
+  cacheFolder: cacheFolder,
+  VERSION: VERSION
+};

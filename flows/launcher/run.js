@@ -1,23 +1,18 @@
 // Runs a script of this project with a sufficiently new Node.js: node flows/launcher/run.js SCRIPT [args]
 //
-// Any installed Node.js, however old, reads this file, fetch-node.js, npm.js and lock.js, so they are written in the
-// language of 2009 (ES5): an old Node.js must be able to fetch a new one instead of failing with a syntax error.
+// Any installed Node.js, however old, reads this file, fetch-node.js, npm.js, lock.js and node-version.js, so they are
+// written in the language of 2009 (ES5): an old Node.js must be able to fetch a new one instead of failing with a
+// syntax error.
 'use strict';
 
 var path = require('path');
 var spawn = require('child_process').spawn;
 var fetchNode = require('./fetch-node');
+var nodeVersion = require('../../nodes/lib/base/start/node-version');
 
-var MINIMUM = [22, 16];
+var isNewEnough = nodeVersion.isNewEnough;
 /** @type {NodeJS.Signals[]} */
 var SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-
-/** True when a version such as "20.20.2" is the minimum or newer. @param {string} version */
-function isNewEnough(version) {
-  var parts = version.split('.');
-  var major = Number(parts[0]);
-  return major > MINIMUM[0] || (major === MINIMUM[0] && Number(parts[1]) >= MINIMUM[1]);
-}
 
 /**
  * Runs the script in this process, as `node SCRIPT` would: no second process, nothing to forward.
@@ -99,6 +94,21 @@ function fail(message) {
   process.exit(1);
 }
 
+/**
+ * Runs the script with the Node.js that was fetched earlier. Fetches none.
+ * @param {string} script
+ * @param {string[]} args
+ * @returns {boolean} false: none was fetched
+ */
+function runWithFetched(script, args) {
+  var binary = fetchNode.fetchedNode(process.env);
+  if (!binary) {
+    return false;
+  }
+  runWith(binary, script, args);
+  return true;
+}
+
 /** @param {string[]} args */
 function main(args) {
   var script = args[0];
@@ -107,7 +117,7 @@ function main(args) {
   } else if (isNewEnough(process.versions.node)) {
     runHere(script, args.slice(1));
   } else {
-    fetchNode.ensureNode({ minimum: MINIMUM.join('.') }, function (error, binary) {
+    fetchNode.ensureNode({ minimum: nodeVersion.MINIMUM.join('.') }, function (error, binary) {
       if (error || !binary) {
         fail(error ? error.message : 'No Node found.');
       } else {
@@ -121,4 +131,4 @@ if (require.main === module) {
   main(process.argv.slice(2));
 }
 
-module.exports = { isNewEnough: isNewEnough, runWith: runWith, main: main };
+module.exports = { isNewEnough: isNewEnough, runWith: runWith, runWithFetched: runWithFetched, main: main };

@@ -6,7 +6,7 @@ const { once } = require('node:events');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { run } = require('../../../nodes/lib/login/cli/seganet-passwd');
+const { run } = require('../../../nodes/lib/login/cli/command');
 const { needs } = require('../../../bench/harness/tools');
 
 const { test: atTerminal } = needs('script');

@@ -1,24 +1,7 @@
 #!/usr/bin/env node
+// seganet-paths: keeps several paths to the broker healthy for Multipath TCP. See seganet-paths --help.
 'use strict';
-// seganet-paths: keeps several paths to the broker healthy for Multipath TCP. See seganet-paths --help for its
-// commands.
 
-const { main, runner } = require('../../../base/cli/cli-main');
-const { readArguments } = require('./usage');
-
-/** @typedef {import('./usage').Options} Options */
-/** @typedef {import('../../../base/cli/cli-output').Output} Output */
-/** @type {Record<string, (options: Options, output: Output) => Promise<number>>} */
-const commands = {
-  plan: (...args) => require('./plan').plan(...args),
-  apply: (...args) => require('./apply').apply(...args),
-  check: (...args) => require('./check').check(...args),
-  undo: (...args) => require('./undo').undo(...args),
-  watch: (...args) => require('./watch').watch(...args)
-};
-
-const run = runner(readArguments, (command, options, output) => commands[command](options, output));
-
-if (require.main === module) main('seganet-paths', run);
-
-module.exports = { run };
+require('../../../../../flows/launcher/command-file').start('seganet-paths', __filename, function () {
+  require('./command').main();
+});

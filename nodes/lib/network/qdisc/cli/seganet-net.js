@@ -1,22 +1,7 @@
 #!/usr/bin/env node
-'use strict';
 // seganet-net: configures a network interface to send urgent packets first. For its commands, see seganet-net --help.
+'use strict';
 
-const { main, runner } = require('../../../base/cli/cli-main');
-const { readArguments } = require('./usage');
-
-/** @typedef {import('../prepare-qdisc').Options} Options */
-/** @typedef {import('../../../base/cli/cli-output').Output} Output */
-/** @type {Record<string, (options: Options, output: Output) => Promise<number>>} */
-const commands = {
-  plan: (...args) => require('./plan').plan(...args),
-  apply: (...args) => require('./apply').apply(...args),
-  check: (...args) => require('./check').check(...args),
-  undo: (...args) => require('./undo').undo(...args)
-};
-
-const run = runner(readArguments, (command, options, output) => commands[command](options, output));
-
-if (require.main === module) main('seganet-net', run);
-
-module.exports = { run };
+require('../../../../../flows/launcher/command-file').start('seganet-net', __filename, function () {
+  require('./command').main();
+});

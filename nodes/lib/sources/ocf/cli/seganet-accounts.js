@@ -1,14 +1,7 @@
 #!/usr/bin/env node
-'use strict';
 // seganet-accounts manages users and devices of the OCF cloud. See seganet-accounts --help.
+'use strict';
 
-const { main, runner } = require('../../../base/cli/cli-main');
-const { readArguments } = require('./usage');
-
-const run = runner(readArguments, (command, input, output) =>
-  require('./commands').execute(command, input, output)
-);
-
-if (require.main === module) main('seganet-accounts', run);
-
-module.exports = { run };
+require('../../../../../flows/launcher/command-file').start('seganet-accounts', __filename, function () {
+  require('./command').main();
+});
