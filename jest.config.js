@@ -20,6 +20,8 @@ const LONG = [
   'runtime/health',
   'runtime/overlay-command',
   'runtime/package',
+  'runtime/root-commands',
+  'runtime/root-commands-work',
   'runtime/service-manager',
   'runtime/tenants-command',
   'unit/sources/ocf-postgres',

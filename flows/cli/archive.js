@@ -19,6 +19,8 @@ const MANIFEST = 'seganet-backup.json';
 const SUMS = 'SHA256SUMS';
 /** Largest manifest and list of checksums. */
 const MAX_TEXT_BYTES = 16 << 20;
+/** Most files in a backup. With names of mean length, their checksums have MAX_TEXT_BYTES. */
+const MOST_FILES = 100_000;
 
 /**
  * @typedef {object} Manifest
@@ -37,11 +39,13 @@ class ArchiveWriter {
   /** @type {Map<string, string>} checksum by name */
   #sums;
 
-  /** @param {string} file must not exist */
+  /** @param {string | number} file must not exist; or a descriptor, which is closed at the end */
   constructor(file) {
     // Level 1: a small board spends its time otherwise on the compression, not on the card.
     this.#gzip = zlib.createGzip({ level: 1 });
-    this.#done = pipeline(this.#gzip, fs.createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true }));
+    const to = typeof file === 'number' ? { path: '', fd: file } : { path: file, fd: undefined };
+    const out = fs.createWriteStream(to.path, { fd: to.fd, flags: 'wx', mode: 0o600, flush: true });
+    this.#done = pipeline(this.#gzip, out);
     // Reported by the next write.
     this.#done.catch(() => {});
     this.#sums = new Map();
@@ -63,6 +67,7 @@ class ArchiveWriter {
    */
   async add(entry, body) {
     if (this.#sums.has(entry.name)) throw new Error(`it has an entry with the name ${entry.name} already`);
+    if (this.#sums.size > MOST_FILES) throw new Error(`it would have more than ${MOST_FILES} files`);
     const hash = crypto.createHash('sha256');
     await this.#write(header(entry));
     let bytes = 0;
@@ -103,19 +108,22 @@ class ArchiveWriter {
 
 /**
  * Unpacks an archive into an empty folder and checks everything in it.
- * @param {string} file
+ * @param {string | number} file or its descriptor, which is closed
  * @param {string} folder exists; the caller removes it after a failure
+ * @param {number} [most] bytes of all files together
  * @returns {Promise<Manifest>}
  * @throws {Error} with the rest of a sentence about the file, or with the code of a system error
  */
-async function unpack(file, folder) {
+async function unpack(file, folder, most = Infinity) {
   /** @type {Map<string, string>} checksum by name */
   const found = new Map();
   /** @type {Manifest | null} */
   let manifest = null;
   /** @type {string | null} */
   let sums = null;
-  const input = fs.createReadStream(file);
+  let left = most;
+  const isOpen = typeof file === 'number';
+  const input = fs.createReadStream(isOpen ? '' : file, isOpen ? { fd: file } : {});
   const gunzip = zlib.createGunzip();
   const read = pipeline(input, gunzip);
   read.catch(() => {});
@@ -129,6 +137,9 @@ async function unpack(file, folder) {
       sums = await textOf(size, body);
       return;
     }
+    if (found.size > MOST_FILES) throw new Error(`it has more than ${MOST_FILES} files`);
+    left -= size;
+    if (left < 0) throw new TooLarge(name);
     if (found.has(name)) throw new Error(`it has the entry ${name} twice`);
     if (!manifest && name !== MANIFEST) throw new Error('it is not a backup of a gateway');
     if (name === MANIFEST) {
@@ -148,6 +159,9 @@ async function unpack(file, folder) {
   compare(sums, found);
   return manifest;
 }
+
+/** The files of an archive have more bytes than allowed. */
+class TooLarge extends Error {}
 
 /** @param {number} size @param {AsyncIterable<Buffer>} body @returns {Promise<string>} */
 async function textOf(size, body) {
@@ -220,4 +234,5 @@ function compare(sums, found) {
 exports.ArchiveWriter = ArchiveWriter;
 exports.FORMAT = FORMAT;
 exports.MANIFEST = MANIFEST;
+exports.TooLarge = TooLarge;
 exports.unpack = unpack;

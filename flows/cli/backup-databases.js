@@ -5,11 +5,13 @@ const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
+const { CliError } = require('../../nodes/lib/base/cli/cli-error');
 const { ALL_PAGES, copyDatabase } = require('../../nodes/lib/store/database-copy');
-const { explain } = require('../../nodes/lib/store/cli/open');
+const { explain, faultOf } = require('../../nodes/lib/store/cli/open');
 const { CODES, codeOf, loadSqlite } = require('../../nodes/lib/store/cli/sqlite');
 const { addFile } = require('./backup-files');
 const { SIDES } = require('./file-kinds');
+const { EXIT } = require('./usage');
 
 /** How long another process may keep a database locked, for a commit. */
 const BUSY_MS = 1000;
@@ -32,6 +34,8 @@ function toWrite(file) {
  * @param {string} temporary
  */
 async function addLog(archive, entry, file, temporary) {
+  const fault = faultOf(file);
+  if (fault) throw new CliError(fault, EXIT.CANNOT);
   try {
     await addCopy(archive, entry, file, temporary);
   } catch (error) {
@@ -39,7 +43,10 @@ async function addLog(archive, entry, file, temporary) {
   }
 }
 
-/** @typedef {'whole' | 'damaged' | 'locked' | 'closed' | 'gone'} Outcome damaged: added as it is; after it: not added */
+/**
+ * damaged: added as it is; after it: not added; faulty: see faultOf().
+ * @typedef {'whole' | 'damaged' | 'locked' | 'closed' | 'gone' | 'faulty'} Outcome
+ */
 
 /**
  * Adds a database that is no log, which another process may be using.
@@ -50,6 +57,7 @@ async function addLog(archive, entry, file, temporary) {
  * @returns {Promise<Outcome>}
  */
 async function addOtherDatabase(archive, entry, file, temporary) {
+  if (faultOf(file)) return 'faulty';
   try {
     try {
       await addCopy(archive, entry, file, temporary);

@@ -3,7 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { openRegular } = require('./file-kinds');
+const { openRegular } = require('../../nodes/lib/base/files/regular-file');
 
 /**
  * @param {import('./archive').ArchiveWriter} archive

@@ -2,11 +2,17 @@
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
+const os = require('node:os');
 const path = require('node:path');
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
 const { plural, size } = require('../../nodes/lib/base/cli/cli-output');
+const { isRoot, userOfFolder } = require('../../nodes/lib/base/cli/place');
+const { become } = require('../../nodes/lib/base/cli/rights');
 const { version } = require('../../package.json');
 const { ArchiveWriter, FORMAT, MANIFEST } = require('./archive');
+const { createDraft } = require('./archive-file');
+const { faultOf } = require('../../nodes/lib/store/cli/open');
+const { loadSqlite } = require('../../nodes/lib/store/cli/sqlite');
 const { addLog, addOtherDatabase } = require('./backup-databases');
 const { addFile } = require('./backup-files');
 const { COPY_MS, ask, askJson, isRunning } = require('./gateway-client');
@@ -60,9 +66,42 @@ async function backup({ home: given, file, force }, output) {
   if (!fs.existsSync(path.join(home, 'gateway.json'))) {
     throw new CliError(`There is no gateway in ${home}. Name its folder with --home.`, EXIT.CANNOT);
   }
-  if (fs.existsSync(file) && !force) {
-    throw new CliError(`${file} exists. Choose another name, or replace it with --force.`, EXIT.CANNOT);
+  const user = isRoot() ? userOfFolder(home) : null;
+  // What is loaded later may not be readable for that user.
+  loadSqlite();
+  const draft = draftOf(file, force, user);
+  try {
+    if (user) become(user);
+    return await write(home, file, draft, output);
+  } finally {
+    // Only an incomplete draft would stay.
+    await draft.steps.ask('discard').catch(() => {});
+    draft.steps.end();
+    fs.closeSync(draft.reader);
   }
+}
+
+/** @param {string} file @param {boolean} force @param {import('./archive-file').User | null} user */
+function draftOf(file, force, user) {
+  try {
+    return createDraft(file, force, user);
+  } catch (error) {
+    throw inWords(
+      error instanceof CliError ? error : Object.assign(/** @type {Error} */ (error), { path: file }),
+      file
+    );
+  }
+}
+
+/**
+ * Writes the archive and puts it in its place.
+ * @param {string} home
+ * @param {string} file
+ * @param {import('./archive-file').Draft} draft
+ * @param {Output} output
+ * @returns {Promise<number>} the exit code
+ */
+async function write(home, file, { writer, reader, isBeside, steps }, output) {
   const env = environmentOf(home);
   const { values: settings } = settingsOf(env);
   // The flow may name any variable, as in ${MY_LOG}.
@@ -70,15 +109,21 @@ async function backup({ home: given, file, force }, output) {
   const runs = await isRunning(home);
   /** @type {EngineFolder[]} */
   const running = runs ? await askJson(home, '/engines') : [];
-  const draft = `${file}.${crypto.randomBytes(4).toString('hex')}.part`;
-  const archive = new ArchiveWriter(draft);
+  const archive = new ArchiveWriter(writer);
   try {
     const logs = logFolders(home, variables, running);
     const manifest = { format: FORMAT, version, created: new Date().toISOString(), home, logs };
     await archive.addText(MANIFEST, `${JSON.stringify(manifest, null, 2)}\n`);
     const accounts = accountsFiles(home, variables);
     /** @type {Job} */
-    const job = { archive, home, temporary: path.dirname(draft), accounts, damaged: [], leftOut: [] };
+    const job = {
+      archive,
+      home,
+      temporary: isBeside ? path.dirname(file) : folderOfCopies(home),
+      accounts,
+      damaged: [],
+      leftOut: []
+    };
     for (const folder of absentLogFolders(home, variables)) job.leftOut.push(`${folder} does not exist.`);
     // The databases are first: a record that is stored later may come from a newer flow, which is harmless.
     for (const log of logs) {
@@ -93,19 +138,26 @@ async function backup({ home: given, file, force }, output) {
       if (!isAdded) job.leftOut.push(`${path.join(home, name)} ${GONE}`);
     }
     await archive.end();
-    fs.renameSync(draft, file);
-    syncFolder(path.dirname(file));
+    await steps.ask('commit');
     const count = files.length + databases.length;
     const elsewhere = accountsElsewhere(home, accounts, logs);
     const { damaged, leftOut } = job;
     const notes = { backups, odd, damaged, leftOut, elsewhere };
-    await report(output, { home, file, files: count, logs: logs.length, ...notes, settings });
+    await report(output, { home, file, reader, files: count, logs: logs.length, ...notes, settings });
     return EXIT.OK;
   } catch (error) {
     await archive.abort();
     throw inWords(error, file);
-  } finally {
-    fs.rmSync(draft, { force: true });
+  }
+}
+
+/** Returns a folder for copies of databases if they cannot be beside the archive. @param {string} home */
+function folderOfCopies(home) {
+  try {
+    fs.accessSync(home, fs.constants.W_OK);
+    return home;
+  } catch {
+    return os.tmpdir();
   }
 }
 
@@ -145,6 +197,7 @@ async function addLogFolder({ archive, home, temporary, accounts, damaged, leftO
     if (outcome === 'damaged') damaged.push(file);
     else if (outcome === 'gone') leftOut.push(`${file} ${GONE}`);
     else if (outcome !== 'whole' && isOurs(name)) throw unusable(file, outcome);
+    else if (outcome === 'faulty') leftOut.push(faultOf(file));
     else if (outcome !== 'whole') leftOut.push(`${file} ${UNUSABLE[outcome][0]}`);
   }
 }
@@ -158,17 +211,18 @@ async function addHomeDatabase({ archive, home, temporary, damaged, leftOut }, n
   else if (outcome !== 'whole') throw unusable(file, outcome);
 }
 
-/** @param {string} file @param {'locked' | 'closed'} outcome */
-const unusable = (file, outcome) => new CliError(`${file} ${UNUSABLE[outcome].join(' ')}`, EXIT.CANNOT);
+/** @param {string} file @param {'locked' | 'closed' | 'faulty'} outcome */
+const unusable = (file, outcome) =>
+  new CliError(outcome === 'faulty' ? faultOf(file) : `${file} ${UNUSABLE[outcome].join(' ')}`, EXIT.CANNOT);
 
 /**
  * @param {Output} output
- * @param {{ home: string, file: string, files: number, logs: number, backups: string[], odd: string[],
+ * @param {{ home: string, file: string, reader: number, files: number, logs: number, backups: string[], odd: string[],
  *   damaged: string[], leftOut: string[], elsewhere: string[], settings: Record<string, string> }} done
  */
 async function report(
   output,
-  { home, file, files, logs, backups, odd, damaged, leftOut, elsewhere, settings }
+  { home, file, reader, files, logs, backups, odd, damaged, leftOut, elsewhere, settings }
 ) {
   if (backups.length > 0) {
     const folders = new Set(backups.map((name) => path.dirname(path.join(home, name))));
@@ -194,19 +248,12 @@ async function report(
     }
   }
   const hash = crypto.createHash('sha256');
-  for await (const part of fs.createReadStream(file)) hash.update(part);
-  output.line(`${file}: ${plural(files, 'file')}, ${plural(logs, 'log')}, ${size(fs.statSync(file).size)}`);
+  for await (const part of fs.createReadStream('', { fd: reader, start: 0, autoClose: false }))
+    hash.update(part);
+  output.line(
+    `${file}: ${plural(files, 'file')}, ${plural(logs, 'log')}, ${size(fs.fstatSync(reader).size)}`
+  );
   output.line(`SHA-256 ${hash.digest('hex')}`);
-}
-
-/** @param {string} folder */
-function syncFolder(folder) {
-  const fd = fs.openSync(folder, 'r');
-  try {
-    fs.fsyncSync(fd);
-  } finally {
-    fs.closeSync(fd);
-  }
 }
 
 /** @param {any} error @param {string} file @returns {Error} */
@@ -223,4 +270,4 @@ function inWords(error, file) {
   return error;
 }
 
-module.exports = { backup, syncFolder };
+module.exports = { backup };

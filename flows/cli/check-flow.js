@@ -6,6 +6,7 @@ const dgram = require('node:dgram');
 const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
+const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { hasCapability } = require('./capabilities');
 const { wantedPorts } = require('./flow-ports');
 
@@ -15,16 +16,17 @@ const { wantedPorts } = require('./flow-ports');
 /**
  * @param {string} home
  * @param {NodeJS.ProcessEnv} env
- * @param {boolean} runs the gateway is running, so that its ports are in use
+ * @param {{ runs: boolean, isDropped: boolean }} state runs: the gateway is running, so that its ports are in use;
+ *   isDropped: root has given up its rights, which the service may have in part
  * @returns {Promise<Finding[]>}
  */
-async function checkFlow(home, env, runs) {
+async function checkFlow(home, env, state) {
   const file = path.join(home, 'gateway.json');
   const folder = checkHome(home);
   if (folder.result === 'problem') return [folder];
   if (!fs.existsSync(file)) {
     const text = 'There is no flow yet: the first start creates it, and so does seganet-gateway init.';
-    return [folder, { about: 'flow', result: 'note', text }, ...(await checkPorts([], env, runs))];
+    return [folder, { about: 'flow', result: 'note', text }, ...(await checkPorts([], env, state))];
   }
   const { flow, problem } = readFlow(file);
   if (problem) return [folder, { about: 'flow', result: 'problem', text: problem }];
@@ -33,7 +35,7 @@ async function checkFlow(home, env, runs) {
     ...checkEngines(flow, file),
     ...checkCredentials(home),
     ...checkBluetooth(flow),
-    ...(await checkPorts(flow, env, runs))
+    ...(await checkPorts(flow, env, state))
   ];
 }
 
@@ -73,7 +75,7 @@ function checkHome(home) {
 function readFlow(file) {
   const remedy = 'Restore it from a backup, or remove it to get the shipped flow.';
   try {
-    const flow = JSON.parse(fs.readFileSync(file, 'utf8'));
+    const flow = JSON.parse(readRegular(file));
     if (Array.isArray(flow)) return { flow, problem: '' };
     return { flow: [], problem: `The flow ${file} is not a list of nodes. ${remedy}` };
   } catch (error) {
@@ -121,9 +123,9 @@ function checkCredentials(home) {
   if (!fs.existsSync(secretFile) || !fs.existsSync(file)) return [];
   const about = 'passwords';
   try {
-    const secret = fs.readFileSync(secretFile, 'utf8').trim();
+    const secret = readRegular(secretFile).trim();
     if (!/^[0-9a-f]{64}$/.test(secret)) throw new Error(`${secretFile} is damaged`);
-    const { $: sealed } = JSON.parse(fs.readFileSync(file, 'utf8'));
+    const { $: sealed } = JSON.parse(readRegular(file));
     const key = crypto.createHash('sha256').update(secret).digest();
     const decipher = crypto.createDecipheriv('aes-256-ctr', key, Buffer.from(sealed.slice(0, 32), 'hex'));
     JSON.parse(decipher.update(sealed.slice(32), 'base64', 'utf8') + decipher.final('utf8'));
@@ -139,37 +141,52 @@ function checkCredentials(home) {
 /**
  * @param {any[]} flow
  * @param {NodeJS.ProcessEnv} env
- * @param {boolean} runs
+ * @param {{ runs: boolean, isDropped: boolean }} state
  * @returns {Promise<Finding[]>}
  */
-async function checkPorts(flow, env, runs) {
+async function checkPorts(flow, env, { runs, isDropped }) {
   const wanted = wantedPorts(flow, env);
   const names = wanted.map(({ protocol, port }) => `${port}/${protocol}`).join(', ');
   if (runs) return [{ about: 'ports', result: 'ok', text: `The running gateway has its ports (${names}).` }];
   /** @type {Finding[]} */
   const findings = [];
   for (const each of wanted) {
-    const text = await tryPort(each);
-    if (text) findings.push({ about: 'ports', result: 'problem', text });
+    const finding = await tryPort(each, isDropped);
+    if (finding) findings.push({ about: 'ports', ...finding });
   }
   if (findings.length > 0) return findings;
   return [{ about: 'ports', result: 'ok', text: names ? `Free: ${names}.` : 'None is needed.' }];
 }
 
-/** @param {Wanted} wanted @returns {Promise<string>} a sentence, '' = the port is free */
-async function tryPort({ host, port, protocol, what }) {
+/**
+ * @param {Wanted} wanted
+ * @param {boolean} isDropped
+ * @returns {Promise<Pick<Finding, 'result' | 'text'> | null>} null: the port is free
+ */
+async function tryPort({ host, port, protocol, what }, isDropped) {
   const error = await (protocol === 'tcp' ? tryTcp(host, port) : tryUdp(host, port));
-  if (!error) return '';
+  if (!error) return null;
   const where = `Port ${port}/${protocol} (${what})`;
-  if (error.code === 'EADDRINUSE') {
-    return `${where} is used by another program. Stop it, or choose another port.`;
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return problem(`${where} is used by another program. Stop it, or choose another port.`);
+    case 'EACCES':
+      if (isDropped) {
+        const text = `${where} needs CAP_NET_BIND_SERVICE, which the unit of seganet-gateway install-service has.`;
+        return { result: 'note', text };
+      }
+      return problem(
+        `${where} is not allowed for this user. Choose a port from 1024 on, or give the service CAP_NET_BIND_SERVICE.`
+      );
+    case 'EADDRNOTAVAIL':
+      return problem(`${where}: ${host} is not an address of this machine.`);
+    default:
+      return problem(`${where} cannot be opened: ${error.message}.`);
   }
-  if (error.code === 'EACCES') {
-    return `${where} is not allowed for this user. Choose a port from 1024 on, or give the service CAP_NET_BIND_SERVICE.`;
-  }
-  if (error.code === 'EADDRNOTAVAIL') return `${where}: ${host} is not an address of this machine.`;
-  return `${where} cannot be opened: ${error.message}.`;
 }
+
+/** @param {string} text @returns {Pick<Finding, 'result' | 'text'>} */
+const problem = (text) => ({ result: 'problem', text });
 
 /** @param {string} host @param {number} port @returns {Promise<NodeJS.ErrnoException | null>} */
 function tryTcp(host, port) {

@@ -1,5 +1,7 @@
 'use strict';
 
+const { CliError } = require('../../nodes/lib/base/cli/cli-error');
+const { workAsOwnerOf } = require('../../nodes/lib/base/cli/rights');
 const { missing } = require('../demo/demo');
 const { checkFlow } = require('./check-flow');
 const { checkHost } = require('./check-host');
@@ -21,6 +23,13 @@ const { EXIT } = require('./usage');
  */
 async function check({ home: given, json }, output) {
   const home = homeOf(given);
+  const { isDropped, closed } = dropTo(home);
+  if (closed)
+    return report(
+      [{ about: 'folder', result: 'problem', text: closed }],
+      { home, json, runs: false },
+      output
+    );
   const env = environmentOf(home);
   const { values, problems } = settingsOf(env);
   const file = settingsFileProblems(home);
@@ -30,7 +39,30 @@ async function check({ home: given, json }, output) {
   if (problems.length === 0) findings.push(settingsFinding(values));
   for (const text of file.notes) findings.push({ about: 'settings', result: 'note', text });
   const runs = await isRunning(home);
-  findings.push(...(await checkFlow(home, { ...env, ...values }, runs)), ...checkHost(home, values));
+  findings.push(
+    ...(await checkFlow(home, { ...env, ...values }, { runs, isDropped })),
+    ...checkHost(home, values)
+  );
+  return report(findings, { home, json, runs }, output);
+}
+
+/** @param {string} home @returns {{ isDropped: boolean, closed: string }} closed: why root must not look into it */
+function dropTo(home) {
+  try {
+    return { isDropped: workAsOwnerOf(home), closed: '' };
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return { isDropped: false, closed: error.message };
+  }
+}
+
+/**
+ * @param {Finding[]} findings
+ * @param {{ home: string, json: boolean, runs: boolean }} about
+ * @param {import('../../nodes/lib/base/cli/cli-output').Output} output
+ * @returns {number} the exit code
+ */
+function report(findings, { home, json, runs }, output) {
   const isOk = findings.every(({ result }) => result !== 'problem');
   if (json) output.line(JSON.stringify({ home, ok: isOk, running: runs, findings }));
   else {

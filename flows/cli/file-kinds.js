@@ -4,6 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const zlib = require('node:zlib');
+const { openRegular } = require('../../nodes/lib/base/files/regular-file');
 const { MANIFEST } = require('./archive');
 
 /** How an SQLite database begins. */
@@ -28,20 +29,6 @@ function kindOf(file) {
   if (start.length === 0) return 'empty';
   if (beginsWith(start, DATABASE)) return 'database';
   return beginsWith(start, GZIP) && beginsWith(unpacked(start), BACKUP) ? 'backup' : 'other';
-}
-
-/**
- * Opens a regular file to read. Neither follows a link nor waits for a pipe, even if one has just replaced the file.
- * @param {string} file
- * @returns {number} the descriptor
- * @throws {Error} with the code of a system error; EINVAL: it is no regular file
- */
-function openRegular(file) {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
-  const fd = fs.openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  if (fs.fstatSync(fd).isFile()) return fd;
-  fs.closeSync(fd);
-  throw Object.assign(new Error(`${file} is not a regular file`), { code: 'EINVAL', path: file });
 }
 
 /** @param {string} file @returns {Buffer} */
@@ -80,4 +67,4 @@ function isSide(folder, name, files) {
   return base !== '' && files.has(base) && ['database', 'empty'].includes(kindOf(path.join(folder, base)));
 }
 
-module.exports = { SIDES, isSide, kindOf, openRegular };
+module.exports = { SIDES, isSide, kindOf };

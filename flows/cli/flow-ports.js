@@ -1,7 +1,7 @@
 'use strict';
 // The ports that a gateway opens: those of its flow, and the editor's.
 
-const fs = require('node:fs');
+const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { runningNodes } = require('../service/running-nodes');
 const { resolved } = require('./home-files');
 
@@ -51,7 +51,7 @@ function wantedPorts(flow, env) {
 /** @param {string} file @returns {any[]} the nodes of a flow, none if it cannot be read */
 function nodesOf(file) {
   try {
-    const nodes = JSON.parse(fs.readFileSync(file, 'utf8'));
+    const nodes = JSON.parse(readRegular(file));
     return Array.isArray(nodes) ? nodes : [];
   } catch {
     return [];

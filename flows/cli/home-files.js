@@ -3,6 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { SOCKET } = require('../service/control-socket');
 const { isSide, kindOf } = require('./file-kinds');
 
@@ -196,7 +197,7 @@ function entriesOf(folder) {
 /** @param {string} home @param {string} type @returns {any[]} the nodes of a flow; none if it cannot be read */
 function flowNodes(home, type) {
   try {
-    const nodes = JSON.parse(fs.readFileSync(path.join(home, 'gateway.json'), 'utf8'));
+    const nodes = JSON.parse(readRegular(path.join(home, 'gateway.json')));
     return nodes.filter((/** @type {any} */ node) => node.type === type);
   } catch {
     return [];

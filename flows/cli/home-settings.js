@@ -6,6 +6,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { parseEnv } = require('node:util');
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
+const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { ConfigError } = require('../launcher/config-error');
 const { readEnvironment } = require('../launcher/environment');
 const { VARIABLES } = require('../launcher/variables');
@@ -34,7 +35,7 @@ function environmentOf(home, env = process.env) {
   /** @type {NodeJS.ProcessEnv} */
   let settings = {};
   try {
-    if (fs.existsSync(file)) settings = parseEnv(fs.readFileSync(file, 'utf8'));
+    if (fs.existsSync(file)) settings = parseEnv(readRegular(file));
   } catch (error) {
     const { message } = /** @type {Error} */ (error);
     throw new CliError(
@@ -56,7 +57,7 @@ const LINE = /^\s*(#.*)?$|^\s*(export\s+)?[A-Za-z_]\w*\s*=/;
 function settingsFileProblems(home) {
   const file = path.join(home, SETTINGS_FILE);
   if (!fs.existsSync(file)) return { problems: [], notes: [] };
-  const lines = fs.readFileSync(file, 'utf8').split(/\r?\n/);
+  const lines = readRegular(file).split(/\r?\n/);
   const wrong = lines.flatMap((line, i) => (LINE.test(line) ? [] : [i + 1]));
   const isOpen = (fs.statSync(file).mode & 0o077) !== 0;
   return {

@@ -3,6 +3,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
+const { workAsOwnerOf } = require('../../nodes/lib/base/cli/rights');
 const { replaceFile } = require('../../nodes/lib/base/replace-file');
 const { ConfigError } = require('../launcher/config-error');
 const { prepareHome } = require('../launcher/home');
@@ -20,6 +21,7 @@ const FILES = ['gateway.json', 'gateway_cred.json', 'credential-secret', SETTING
 async function init({ home: given }, output) {
   process.umask(0o077);
   const home = homeOf(given);
+  workAsOwnerOf(home);
   const before = new Set(FILES.filter((name) => fs.existsSync(path.join(home, name))));
   try {
     // An existing flow is not touched, not even by an update of the shipped one: that is for the start.

@@ -4,6 +4,8 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
+const { isRoot, userOfFolder } = require('../../nodes/lib/base/cli/place');
+const { withRightsOf } = require('../../nodes/lib/base/cli/rights');
 const { shellWord } = require('../../nodes/lib/base/cli/shell-word');
 const { replaceFile } = require('../../nodes/lib/base/replace-file');
 const { neededCapabilities } = require('./capabilities');
@@ -100,14 +102,23 @@ function word(text) {
 }
 
 /**
+ * Reads settings and flow with the rights of the folder's owner. The unit needs root later.
+ * @param {string} home
+ * @returns {{ env: NodeJS.ProcessEnv, flow: any[] }}
+ */
+function readHome(home) {
+  const read = () => ({ env: environmentOf(home), flow: nodesOf(path.join(home, 'gateway.json')) });
+  return isRoot() ? withRightsOf(userOfFolder(home), read) : read();
+}
+
+/**
  * @param {import('./usage').Options} options
  * @param {import('../../nodes/lib/base/cli/cli-output').Output} output
  * @returns {Promise<number>} the exit code
  */
 async function installService({ home: given, print, user, unitDir, force }, output) {
   const home = given || STATE;
-  const env = environmentOf(home);
-  const flow = nodesOf(path.join(home, 'gateway.json'));
+  const { env, flow } = readHome(home);
   const ports = wantedPorts(flow, { ...env, ...settingsOf(env).values }).map(({ port }) => port);
   const folders = foldersOutside(flow, env, home);
   const text = unit({

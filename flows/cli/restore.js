@@ -5,15 +5,22 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
 const { plural } = require('../../nodes/lib/base/cli/cli-output');
+const { inPlace, isRoot, userOf, userOfFolder } = require('../../nodes/lib/base/cli/place');
+const { become } = require('../../nodes/lib/base/cli/rights');
 const { openToRead } = require('../../nodes/lib/store/cli/open');
-const { unpack } = require('./archive');
-const { syncFolder } = require('./backup');
+const { loadSqlite } = require('../../nodes/lib/store/cli/sqlite');
+const { TooLarge, unpack } = require('./archive');
+const { openArchive } = require('./archive-file');
 const { isRunning } = require('./gateway-client');
 const { OF_TENANTS, entriesOf, logFolders } = require('./home-files');
 const { environmentOf, homeOf, settingsOf } = require('./home-settings');
+const { helperSteps, ownSteps, syncFolder } = require('./root-helper');
 const { EXIT } = require('./usage');
 
 /** @typedef {import('../../nodes/lib/base/cli/cli-output').Output} Output */
+
+/** Part of the free space that a restore may fill: the gateway needs some, too. */
+const MOST_OF_FREE = 0.95;
 
 /** @param {string} message */
 const cannot = (message) => new CliError(message, EXIT.CANNOT);
@@ -23,25 +30,32 @@ const cannot = (message) => new CliError(message, EXIT.CANNOT);
  * @param {Output} output
  * @returns {Promise<number>} the exit code
  */
-async function restore({ home: given, file, force }, output) {
+async function restore({ home: given, file, force, mostGib }, output) {
   process.umask(0o077);
-  const home = realOf(homeOf(given));
-  if (!fs.statSync(file, { throwIfNoEntry: false })?.isFile()) throw cannot(`${file} is not a file.`);
-  await refuse(home, force);
+  const asked = homeOf(given);
+  const user = isRoot() ? userOfFolder(asked) : null;
+  const home = user?.real ?? realOf(asked);
+  const archive = openArchive(file, user);
+  // What is loaded later may not be readable for that user.
+  loadSqlite();
   const stage = `${home}.restore-${crypto.randomBytes(4).toString('hex')}`;
+  const steps = stepsOf(stage, home, user);
   try {
-    fs.mkdirSync(stage, { mode: 0o700 });
-  } catch (error) {
-    throw cannot(`${stage} cannot be created: ${/** @type {Error} */ (error).message}.`);
-  }
-  try {
-    const manifest = await unpack(file, stage).catch((error) => {
-      throw inWords(error, file, home);
+    if (user) become(user);
+    await refuse(home, force);
+    await steps.ask('begin').catch((error) => {
+      throw cannot(`${stage} cannot be created: ${error.message}.`);
+    });
+    const most = mostBytes(stage, mostGib);
+    const manifest = await unpack(archive, stage, most).catch((error) => {
+      throw error instanceof TooLarge ? tooLarge(file, home, most, mostGib) : inWords(error, file, home);
     });
     const { restored, renamed } = arrange(stage);
     adopt(restored, home);
     syncTree(restored);
-    const aside = swap(restored, home);
+    const aside = await steps.ask('commit').catch((error) => {
+      throw cannot(`${home} cannot be replaced: ${error.message}.`);
+    });
     output.line(
       `${home}: restored the backup of ${manifest.created}, ${plural(manifest.logs.length, 'log')}`
     );
@@ -49,8 +63,46 @@ async function restore({ home: given, file, force }, output) {
     await tellElsewhere(home, manifest, renamed, output);
     return EXIT.OK;
   } finally {
-    fs.rmSync(stage, { recursive: true, force: true });
+    empty(stage);
+    await steps.ask('discard').catch(() => {});
+    steps.end();
   }
+}
+
+/**
+ * Returns the steps of a restore in the folder above the gateway's. If that one is root's, they need root, even if the
+ * gateway's folder belongs to another user.
+ * @param {string} stage
+ * @param {string} home
+ * @param {import('./archive-file').User | null} user whose rights root takes
+ */
+function stepsOf(stage, home, user) {
+  const parent = path.dirname(home);
+  const above = user && inPlace(parent, (place) => userOf(place, parent, false));
+  if (!user || !above || above.uid === user.uid) return ownSteps('restore', { stage, home, user: null });
+  return helperSteps('restore', { stage, home, user });
+}
+
+/** Returns how many bytes a backup may unpack. @param {string} stage @param {number} mostGib */
+function mostBytes(stage, mostGib) {
+  const { bavail, bsize } = fs.statfsSync(stage);
+  return Math.max(0, Math.min(mostGib * 2 ** 30, bavail * bsize * MOST_OF_FREE));
+}
+
+/** @param {string} file @param {string} home @param {number} most @param {number} mostGib */
+function tooLarge(file, home, most, mostGib) {
+  if (most < mostGib * 2 ** 30) return noSpace(home);
+  return cannot(
+    `${file} cannot be restored: its files are larger together than ${mostGib} GiB. If that is right, allow more with --most-gib. Nothing was changed.`
+  );
+}
+
+/** @param {string} home */
+const noSpace = (home) => cannot(`There is no space left beside ${home}. Nothing was changed.`);
+
+/** Removes what is in the stage, with the rights of who unpacked it. @param {string} stage */
+function empty(stage) {
+  for (const name of entriesOf(stage)) fs.rmSync(path.join(stage, name), { recursive: true, force: true });
 }
 
 /** @param {string} home @returns {string} without symbolic links, so that the folder itself is replaced */
@@ -142,15 +194,16 @@ function arrange(stage) {
 }
 
 /**
- * Gives the files to the owner of the folder that they replace, or of the folder above it.
+ * Gives root's files the group of the folder that they replace, or of the folder above it. Files of another user are
+ * already his.
  * @param {string} restored
  * @param {string} home
  */
 function adopt(restored, home) {
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = fs.statSync(fs.existsSync(home) ? home : path.dirname(home));
+  if (!isRoot()) return;
+  const { gid } = fs.statSync(fs.existsSync(home) ? home : path.dirname(home));
   for (const name of ['', ...fs.readdirSync(restored, { recursive: true, encoding: 'utf8' })]) {
-    fs.chownSync(path.join(restored, name), uid, gid);
+    fs.lchownSync(path.join(restored, name), process.getuid?.() ?? 0, gid);
   }
 }
 
@@ -160,29 +213,6 @@ function syncTree(folder) {
     if (entry.isDirectory()) syncTree(path.join(folder, entry.name));
   }
   syncFolder(folder);
-}
-
-/**
- * Replaces the folder by renaming.
- * @param {string} restored
- * @param {string} home
- * @returns {string} the new name of the folder that was there, '' = there was none, or an empty one
- */
-function swap(restored, home) {
-  let aside = '';
-  if (entriesOf(home).length > 0) {
-    aside = `${home}.before-${new Date().toISOString().replaceAll(':', '-')}`;
-    fs.renameSync(home, aside);
-  }
-  try {
-    // rename() replaces an empty folder.
-    fs.renameSync(restored, home);
-  } catch (error) {
-    if (aside) fs.renameSync(aside, home);
-    throw error;
-  }
-  syncFolder(path.dirname(home));
-  return aside;
 }
 
 /**
@@ -230,7 +260,7 @@ function inWords(error, file, home) {
   const { code = '', message } = error;
   if (error instanceof CliError) return error;
   if (code === 'ENOSPC' || code === 'EDQUOT') {
-    return cannot(`There is no space left beside ${home}. Nothing was changed.`);
+    return noSpace(home);
   }
   if (/^Z_/.test(code))
     return cannot(`${file} cannot be restored: it is damaged (${message}). Nothing was changed.`);

@@ -2,6 +2,7 @@
 
 const fs = require('node:fs');
 const { plural, size, table } = require('../../nodes/lib/base/cli/cli-output');
+const { workAsOwnerOf } = require('../../nodes/lib/base/cli/rights');
 const { Unanswered, askJson, isRunning } = require('./gateway-client');
 const { homeOf } = require('./home-settings');
 const { EXIT } = require('./usage');
@@ -16,6 +17,7 @@ const { EXIT } = require('./usage');
  */
 async function status({ home: given, json }, output) {
   const home = homeOf(given);
+  workAsOwnerOf(home);
   if (!(await isRunning(home))) {
     if (json) output.line(JSON.stringify({ home, status: 'not running' }));
     else output.line(`not running: no gateway uses ${home}`);

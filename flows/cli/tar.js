@@ -4,6 +4,8 @@
 const BLOCK = 512;
 /** Largest file: eleven octal digits. */
 const MAX_FILE_BYTES = 8 ** 11 - 1;
+/** Most zeros behind the end of an archive: programs fill a record, of 10 KiB or more. */
+const MAX_REST_BYTES = 1 << 20;
 
 /**
  * @param {{ name: string, size: number, mode: number, mtimeMs: number }} entry
@@ -124,8 +126,14 @@ async function readTar(chunks, onEntry) {
     await exactly(padding(entry.size).length);
   }
   // Reads the rest, whose checksum zlib verifies.
+  let rest = held.length;
   held = Buffer.alloc(0);
-  while (!(await source.next()).done);
+  for (;;) {
+    const { value, done } = await source.next();
+    if (done) return;
+    rest += value.length;
+    if (rest > MAX_REST_BYTES) throw new Error('it has more data behind its end');
+  }
 }
 
 module.exports = { END, MAX_FILE_BYTES, header, padding, readTar };

@@ -8,11 +8,14 @@ const { readCommandLine } = require('../../nodes/lib/base/cli/usage');
 const EXIT = /** @type {const} */ ({ OK: 0, DEGRADED: 1, USAGE: 2, NOT_RUNNING: 2, CANNOT: 3, CONFIG: 78 });
 
 const DEFAULT_UNITS = '/etc/systemd/system';
+/** Most that a restore unpacks, GiB. */
+const MOST_GIB = { initial: 64, limits: [1, 65_536] };
 
 const OPTIONS = {
   home: `  --home DIR         the gateway's folder; default: SEGANET_HOME, else ~/.seganet`,
   force: `  --force            backup, install-service: replace the existing file;
                      restore: set the existing folder aside as DIR.before-<time>`,
+  'most-gib': `  --most-gib N       restore: refuse a backup whose files have more than N GiB together; default ${MOST_GIB.initial}`,
   print: `  --print            print the unit and install nothing`,
   user: `  --user NAME        user of the service; default seganet`,
   'unit-dir': `  --unit-dir DIR     folder for the unit; default ${DEFAULT_UNITS}`,
@@ -56,9 +59,9 @@ seganet-tenants backup saves a tenant.`,
   restore: {
     says: 'restores a backup, completely or not at all',
     more: `Refuses while the gateway runs, and refuses a folder that is not empty without --force. Records of the log that the
-cloud has already are sent again.`,
+cloud has already are sent again. Refuses a backup whose files are larger together than the free space of the disk.`,
     operand: 'FILE',
-    options: ['home', 'force']
+    options: ['home', 'force', 'most-gib']
   },
   'install-service': {
     says: 'writes a systemd unit for the gateway, or prints it',
@@ -92,6 +95,7 @@ const MANUAL = {
  * @property {string} home absolute; '' = not given
  * @property {string} file operand, absolute; '' = none
  * @property {boolean} force
+ * @property {number} mostGib
  * @property {boolean} print
  * @property {boolean} json
  * @property {string} user
@@ -112,11 +116,17 @@ function readArguments(args) {
   }
   const user = text('user') ?? 'seganet';
   if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user)) throw usage('--user takes the name of a user of this machine.');
+  const mostGib = Number(text('most-gib') ?? MOST_GIB.initial);
+  const [least, most] = MOST_GIB.limits;
+  if (!Number.isInteger(mostGib) || mostGib < least || mostGib > most) {
+    throw usage(`--most-gib takes a whole number from ${least} to ${most}.`);
+  }
   const given = text('home');
   const options = {
     home: given === undefined ? '' : path.resolve(given),
     file: operand && path.resolve(operand),
     force: values.force === true,
+    mostGib,
     print: values.print === true,
     json: values.json === true,
     user,

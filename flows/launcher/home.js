@@ -6,6 +6,7 @@
 const crypto = require('crypto');
 const fs = require('fs');
 const path = require('path');
+const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { replaceFile } = require('../../nodes/lib/base/replace-file');
 const { ConfigError } = require('./config-error');
 
@@ -95,7 +96,7 @@ function makePrivate(folder) {
 function readSecret(file) {
   if (!fs.existsSync(file)) replaceFile(file, crypto.randomBytes(32).toString('hex') + '\n');
   if (fs.statSync(file).mode & 0o077) fs.chmodSync(file, 0o600);
-  const secret = fs.readFileSync(file, 'utf8').trim();
+  const secret = readRegular(file).trim();
   if (!/^[0-9a-f]{64}$/.test(secret)) {
     throw new ConfigError([
       `${file} is damaged. Restore it from a backup, or remove it together with gateway_cred.json in the same folder and enter the passwords again.`
@@ -120,8 +121,8 @@ function updateFlow(folder, flowFile, shippedFlow) {
   /** Digests of shipped flows. @type {string[]} */
   const own = [digest(shipped)];
   if (fs.existsSync(flowFile)) {
-    const copied = fs.existsSync(record) ? fs.readFileSync(record, 'utf8').split('\n') : [];
-    const current = digest(fs.readFileSync(flowFile, 'utf8'));
+    const copied = fs.existsSync(record) ? readRegular(record).split('\n') : [];
+    const current = digest(readRegular(flowFile));
     if (!copied.includes(current) || current === own[0]) return;
     own.push(current);
   }

@@ -2,6 +2,7 @@
 
 const { Output } = require('./cli-output');
 const { CliError } = require('./cli-error');
+const { droppedNote } = require('./rights');
 
 /** @typedef {(args: string[], output: Output) => Promise<number>} Run resolves to the exit code */
 
@@ -38,7 +39,8 @@ async function main(name, run, systems = /^E[A-Z]+$/) {
     const { message, code } = /** @type {NodeJS.ErrnoException} */ (error);
     const isOurs = error instanceof CliError;
     if (!isOurs && !(typeof code === 'string' && systems.test(code))) throw error;
-    await output.note(`${name}: ${message}`);
+    const note = /\b(EACCES|EPERM)\b|permission|not allowed|user\.$/.test(message) ? droppedNote() : '';
+    await output.note(`${name}: ${message}${note && ` ${note}`}`);
     return isOurs ? error.exitCode : CANNOT;
   });
   await output.end();

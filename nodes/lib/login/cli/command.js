@@ -1,7 +1,9 @@
 'use strict';
 // seganet-passwd edits the files of device users and tokens. See seganet-passwd --help.
 
+const fs = require('node:fs');
 const { main: runMain, runner } = require('../../base/cli/cli-main');
+const { workAsOwnerOfFile } = require('../../base/cli/rights');
 const { readArguments } = require('./usage');
 
 /** @typedef {import('../../base/cli/cli-output').Output} Output */
@@ -15,7 +17,11 @@ const commands = {
 };
 
 const run = runner(readArguments, async (command, input, output) => {
-  return commands[command]()(input, output);
+  // Both before the rights of the file's owner are taken, who may not be able to read them.
+  const work = commands[command]();
+  const passwordFd = input.passwordFile ? fs.openSync(input.passwordFile, 'r') : -1;
+  workAsOwnerOfFile(input.file, { isDatabase: false });
+  return work({ ...input, passwordFd }, output);
 });
 
 const main = () => runMain('seganet-passwd', run);

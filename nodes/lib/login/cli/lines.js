@@ -2,12 +2,13 @@
 // Edits a file of `name:…` lines and keeps its other lines, including comments. A name may have several lines.
 
 const fs = require('node:fs');
+const { readRegular } = require('../../base/files/regular-file');
 const { replaceFile } = require('../../base/replace-file');
 
 /** @param {string} file @returns {string[]} empty if there is no file */
 function readLines(file) {
   try {
-    return fs.readFileSync(file, 'utf8').replace(/\n$/, '').split('\n');
+    return readRegular(file).replace(/\n$/, '').split('\n');
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return [];
     throw error;

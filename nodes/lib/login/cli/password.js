@@ -9,20 +9,20 @@ const { EXIT } = require('./usage');
 const [CTRL_C, CTRL_D, BACKSPACE, DELETE] = ['\x03', '\x04', '\b', '\x7f'];
 
 /**
- * @param {string} passwordFile '' = none
+ * @param {number} passwordFd descriptor of a file, -1 = none
  * @param {boolean} isNew true: the user enters it twice
  * @returns {Promise<Buffer>}
  */
-async function readPassword(passwordFile, isNew) {
-  const password = await find(passwordFile, isNew);
+async function readPassword(passwordFd, isNew) {
+  const password = await find(passwordFd, isNew);
   const problem = passwordProblem(password);
   if (problem) throw new CliError(`The password ${problem}.`, EXIT.USAGE);
   return password;
 }
 
-/** @param {string} passwordFile @param {boolean} isNew */
-async function find(passwordFile, isNew) {
-  if (passwordFile) return firstLine(fs.readFileSync(passwordFile));
+/** @param {number} passwordFd @param {boolean} isNew */
+async function find(passwordFd, isNew) {
+  if (passwordFd >= 0) return firstLine(fs.readFileSync(passwordFd));
   if (!process.stdin.isTTY) return firstLine(await readAll(process.stdin));
   const password = await ask('Password: ');
   if (isNew && (await ask('Again: ')) !== password) {

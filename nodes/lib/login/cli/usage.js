@@ -48,6 +48,7 @@ const SPECS = {
  * @property {string} name
  * @property {number} cost
  * @property {string} passwordFile
+ * @property {number} passwordFd descriptor of it, -1 = none
  * @property {string} devices
  */
 
@@ -74,7 +75,14 @@ function readArguments(args) {
   if (!Number.isInteger(cost) || cost < least || cost > most) {
     throw usage(`--cost takes a whole number from ${least} to ${most}.`);
   }
-  const input = { file, name, cost, passwordFile: text('password-file'), devices: text('devices') };
+  const input = {
+    file,
+    name,
+    cost,
+    passwordFile: text('password-file'),
+    passwordFd: -1,
+    devices: text('devices')
+  };
   return { command, text: '', options: input };
 }
 

@@ -1,8 +1,8 @@
 'use strict';
 
-const fs = require('node:fs');
 const { plural } = require('../../base/cli/cli-output');
 const { CliError } = require('../../base/cli/cli-error');
+const { readRegular } = require('../../base/files/regular-file');
 const { parsePasswords, userProblem } = require('../password-file');
 const { DEFAULT_COST, hashPassword, matches, decoyHash } = require('../password-hash');
 const { linesOf, putLines } = require('./lines');
@@ -14,10 +14,10 @@ const { EXIT, usage } = require('./usage');
 /** @typedef {import('../../base/cli/cli-output').Output} Output */
 
 /** @param {Input} input @param {Output} output */
-async function add({ file, name, cost, passwordFile }, output) {
+async function add({ file, name, cost, passwordFd }, output) {
   const problem = userProblem(name);
   if (problem) throw usage(`The user name ${problem}.`);
-  const password = await readPassword(passwordFile, true);
+  const password = await readPassword(passwordFd, true);
   const hash = await hashPassword(password, { ...DEFAULT_COST, ln: cost });
   const wasThere = putLines(file, name, [`${name}:${hash}`]) > 0;
   await output.note(wasThere ? `${name} has a new password.` : `${name} was added.`);
@@ -37,7 +37,7 @@ async function remove({ file, name }, output) {
 
 /** @param {Input} input @param {Output} output */
 async function list({ file }, output) {
-  const text = fs.readFileSync(file, 'utf8');
+  const text = readRegular(file);
   if (hasTokens(text)) return listTokens(text, output);
   const { users, problems } = parsePasswords(text);
   for (const user of users.keys()) await output.line(user);
@@ -47,9 +47,9 @@ async function list({ file }, output) {
 }
 
 /** @param {Input} input @param {Output} output */
-async function check({ file, name, passwordFile }, output) {
-  const { users } = parsePasswords(fs.readFileSync(file, 'utf8'));
-  const password = await readPassword(passwordFile, false);
+async function check({ file, name, passwordFd }, output) {
+  const { users } = parsePasswords(readRegular(file));
+  const password = await readPassword(passwordFd, false);
   const isRight = await matches(password, users.get(name) ?? decoyHash());
   await output.note(isRight ? 'The password is right.' : `There is no user ${name} with this password.`);
   return isRight ? EXIT.OK : EXIT.NO;

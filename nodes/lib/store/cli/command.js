@@ -2,7 +2,9 @@
 // seganet-log: inspects and repairs the log of a gateway. For its commands, see seganet-log --help.
 
 const { main: runMain, runner } = require('../../base/cli/cli-main');
+const { workAsOwnerOf } = require('../../base/cli/rights');
 const { explain, locate } = require('./open');
+const { loadSqlite } = require('./sqlite');
 const { readArguments } = require('./usage');
 
 /** @typedef {import('../../base/cli/cli-output').Output} Output */
@@ -18,6 +20,9 @@ const commands = {
 
 const run = runner(readArguments, async (command, options, output) => {
   const work = commands[command]();
+  // What is loaded later may not be readable for the folder's owner.
+  loadSqlite();
+  workAsOwnerOf(options.directory);
   const place = locate(options.directory, command === 'repair' || command === 'dead' ? 'write' : 'read');
   try {
     return await work(place, options, output);

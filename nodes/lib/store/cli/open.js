@@ -5,6 +5,8 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
+const { foreignFault } = require('../../base/cli/place');
+const { databaseFault } = require('../../base/files/database-files');
 const { APPLICATION_ID, FILE, USER_VERSION } = require('../log-schema');
 const { missingBytes } = require('./pad');
 const { loadSqlite, codeOf, CODES } = require('./sqlite');
@@ -150,6 +152,15 @@ function checkTables(db, file) {
   }
 }
 
+/** Returns why a database must not be opened, as a sentence; '' = it may. @param {string} file */
+const faultOf = (file) => foreignFault(file) || databaseFault(file);
+
+/** @param {string} file */
+function refuseFault(file) {
+  const fault = faultOf(file);
+  if (fault) throw cannot(fault);
+}
+
 /**
  * Opens a log for reading. Nothing is written to the file, not even the content of its WAL.
  * @param {string} file
@@ -157,6 +168,7 @@ function checkTables(db, file) {
  */
 function openToRead(file) {
   const { DatabaseSync } = loadSqlite();
+  refuseFault(file);
   /** @type {DatabaseSync | undefined} */
   let db;
   try {
@@ -187,6 +199,7 @@ function openToRead(file) {
  */
 function openToWrite(file) {
   const { DatabaseSync } = loadSqlite();
+  refuseFault(file);
   try {
     for (const name of [file, path.dirname(file)]) fs.accessSync(name, fs.constants.W_OK);
   } catch {
@@ -203,4 +216,4 @@ function openToWrite(file) {
   }
 }
 
-module.exports = { locate, openToRead, openToWrite, explain };
+module.exports = { locate, openToRead, openToWrite, explain, faultOf };

@@ -3,6 +3,7 @@
 // pages are readable.
 
 const fs = require('node:fs');
+const { openRegular } = require('../../base/files/regular-file');
 
 const MAGIC = 'SQLite format 3\0';
 const HEADER_BYTES = 100;
@@ -21,7 +22,7 @@ function bytesByHeader(header) {
 
 /** Returns the bytes missing at the end of a database, 0 = none. @param {string} file */
 function missingBytes(file) {
-  const fd = fs.openSync(file, 'r');
+  const fd = openRegular(file, { follows: true });
   try {
     const header = Buffer.alloc(HEADER_BYTES);
     const length = fs.readSync(fd, header, 0, HEADER_BYTES, 0);

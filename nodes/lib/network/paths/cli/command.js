@@ -3,6 +3,7 @@
 // commands.
 
 const { main: runMain, runner } = require('../../../base/cli/cli-main');
+const { refuseForeignState } = require('../../../base/cli/place');
 const { readArguments } = require('./usage');
 
 /** @typedef {import('./usage').Options} Options */
@@ -16,7 +17,10 @@ const commands = {
   watch: (...args) => require('./watch').watch(...args)
 };
 
-const run = runner(readArguments, (command, options, output) => commands[command](options, output));
+const run = runner(readArguments, (command, options, output) => {
+  refuseForeignState(options.stateDir);
+  return commands[command](options, output);
+});
 
 const main = () => runMain('seganet-paths', run);
 

@@ -2,6 +2,7 @@
 // seganet-net: configures a network interface to send urgent packets first. For its commands, see seganet-net --help.
 
 const { main: runMain, runner } = require('../../../base/cli/cli-main');
+const { refuseForeignState } = require('../../../base/cli/place');
 const { readArguments } = require('./usage');
 
 /** @typedef {import('../prepare-qdisc').Options} Options */
@@ -14,7 +15,10 @@ const commands = {
   undo: (...args) => require('./undo').undo(...args)
 };
 
-const run = runner(readArguments, (command, options, output) => commands[command](options, output));
+const run = runner(readArguments, (command, options, output) => {
+  refuseForeignState(options.stateDir);
+  return commands[command](options, output);
+});
 
 const main = () => runMain('seganet-net', run);
 

@@ -3,6 +3,8 @@
 const fs = require('node:fs');
 const { CliError } = require('../../../base/cli/cli-error');
 const { plural, table } = require('../../../base/cli/cli-output');
+const { workAsOwnerOfFile } = require('../../../base/cli/rights');
+const { databaseFault } = require('../../../base/files/database-files');
 const { ISSUER, newCode, userProblem } = require('../access-codes');
 const { asUuid } = require('../bodies');
 const { PostgresStore, SqliteStore, isPostgresUrl } = require('../store');
@@ -41,12 +43,15 @@ async function open(file) {
       throw new CliError(error.message, EXIT.CANNOT);
     });
   }
+  workAsOwnerOfFile(file, { isDatabase: true });
   if (!fs.existsSync(file)) {
     throw new CliError(
       `There is no database ${file}. The gateway creates it when an OCF cloud is deployed. Set its path with --store.`,
       EXIT.CANNOT
     );
   }
+  const fault = databaseFault(file);
+  if (fault) throw new CliError(fault, EXIT.CANNOT);
   try {
     return new SqliteStore(file);
   } catch (error) {
