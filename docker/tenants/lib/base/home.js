@@ -8,6 +8,7 @@ const { CliError, EXIT, messageOf } = require('./errors');
 
 /** Longest path of a Unix socket, bytes. */
 const MAX_SOCKET_PATH = 107;
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
 
 /**
  * @typedef {object} Home
@@ -46,17 +47,32 @@ function homeOf(env) {
 /**
  * Makes a folder that only this user can enter.
  * @param {string} folder
- * @throws {CliError} if it belongs to another user, or others may write to it
+ * @throws {CliError} if it belongs to another user, or is a link of another user
  */
 function makePrivate(folder) {
   try {
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const { uid, mode } = fs.statSync(folder);
-    if (process.getuid && uid !== process.getuid()) throw new Error('it belongs to another user');
-    if (mode & 0o077) fs.chmodSync(folder, 0o700);
+    const isLink = fs.lstatSync(folder).isSymbolicLink();
+    checkOwner(fs.lstatSync(folder));
+    // A keeper of root may be in a folder of another user, who exchanges this one for a link.
+    const fd = fs.openSync(folder, O_RDONLY | O_DIRECTORY | (isLink ? 0 : O_NOFOLLOW));
+    try {
+      const stat = fs.fstatSync(fd);
+      checkOwner(stat);
+      if ((stat.mode & 0o077) === 0) return;
+      if (isLink) throw new Error('it is a link to a folder that others may enter; run "chmod 700" on that');
+      fs.fchmodSync(fd, 0o700);
+    } finally {
+      fs.closeSync(fd);
+    }
   } catch (error) {
     throw new CliError(`The folder ${folder} cannot be used: ${messageOf(error)}.`, EXIT.CONFIG);
   }
+}
+
+/** @param {fs.Stats} stat */
+function checkOwner({ uid }) {
+  if (process.getuid && uid !== process.getuid()) throw new Error('it belongs to another user');
 }
 
 /** @param {Home} home makes its folders */
