@@ -14,7 +14,6 @@ const { schema } = require('./lib/settings/tenants');
 const { mutualTls, serverTls } = require('./lib/sources/http/http-tls');
 const { KeeperClient } = require('./lib/tenants/keeper-client');
 const { exposureProblem } = require('./lib/tenants/exposure');
-const { KeeperEvents } = require('./lib/tenants/keeper-events');
 const { TenantsDesk, addDesk, addOperatorEndpoints } = require('./lib/tenants/operator');
 const { Pages } = require('./lib/tenants/pages');
 const { keeperSocket, tenantsFile } = require('./lib/tenants/places');
@@ -39,8 +38,6 @@ module.exports = function (RED) {
     let link = null;
     /** @type {TenantsFile | null} */
     let file = null;
-    /** @type {KeeperEvents | null} */
-    let events = null;
     /** @type {Pages | null} */
     let pages = null;
     /** @type {Streams | null} */
@@ -90,9 +87,6 @@ module.exports = function (RED) {
       own.open();
       tellFile();
       file = own;
-      const stream = new KeeperEvents({ socket: keeper }, { onEvent: () => {}, onState: () => {} });
-      stream.open();
-      events = stream;
       const { uiHost, httpAdminRoot, httpNodeRoot } = /** @type {any} */ (RED.settings);
       const hasHttp = httpAdminRoot !== false || httpNodeRoot !== false;
       // Node-RED has opened its own port already.
@@ -124,7 +118,7 @@ module.exports = function (RED) {
           tenantsShown({
             counts: made.counts,
             fileProblem: own.problem,
-            keeperProblem: made.keeperProblem || stream.problem || '',
+            keeperProblem: made.keeperProblem,
             failed: [...made.rows.values()].filter(({ state }) => state === 'failed'),
             kept: sum(stats.heldRecords) + sum(stats.backlogRecords)
           })
@@ -132,7 +126,6 @@ module.exports = function (RED) {
     });
     this.on('close', (/** @type {() => void} */ done) => {
       file?.close();
-      events?.close();
       removeDesk();
       void pages?.close();
       void services?.close();

@@ -139,6 +139,7 @@ class TenantsLink {
     // The tenant's command node has its own answer: the PUBACK with its reason code.
     this.#stopReports = host.commands.reportTo(this.id, () => {});
     thread.on('problem', ({ reason, code, count }) => this.onProblem(reason, code, count));
+    thread.on('started', () => (this.#looks = 0));
     thread.on('ended', (sentence) => this.onProblem(sentence, 'THREAD', 1));
     this.#timer = setInterval(() => void this.#look(), LOOK_MS);
     this.#timer.unref();

@@ -16,7 +16,7 @@ function addTenants(out, labels, { counts, keeperProblem, totals, tenants }) {
   out
     .gauge('seganet_tenants_keeper_trouble', '1 while the keeper cannot be asked to wake a tenant.')
     .add(labels, keeperProblem !== '');
-  const sum = (/** @type {'wakes' | 'failures' | 'sessions' | 'wokenMs'} */ name) =>
+  const sum = (/** @type {'wakes' | 'failures' | 'sessions' | 'rescues' | 'wokenMs'} */ name) =>
     tenants.reduce((all, row) => all + row[name], 0);
   out
     .counter('seganet_tenants_wakes_total', 'Times that the keeper was asked to wake a tenant.')
@@ -27,6 +27,9 @@ function addTenants(out, labels, { counts, keeperProblem, totals, tenants }) {
   out
     .counter('seganet_tenants_sessions_total', 'Wakes that ended with a session.')
     .add(labels, sum('sessions'));
+  out
+    .counter('seganet_tenants_rescues_total', 'Tenants whose records waited for no reason, and that were tried again.')
+    .add(labels, sum('rescues'));
   out
     .counter('seganet_tenants_wake_seconds_total', 'Time that these wakes took, to the session.')
     .add(labels, sum('wokenMs') / 1000);

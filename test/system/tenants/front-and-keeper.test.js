@@ -2,12 +2,12 @@
 // The front with the real keeper, whose tenants are processes: wake, burst, commands back, kill -9 of the keeper.
 
 const fs = require('node:fs');
-const http = require('node:http');
 const os = require('node:os');
 const path = require('node:path');
 const mqtt = require('mqtt');
 const { Child } = require('../../../bench/harness/child');
 const { eventually, freePort, waitForPort } = require('../../../bench/harness/net');
+const { askJson } = require('../../fixtures/tenants/ask');
 const { RED, frontFlow, makeUser, startRed, tenantFlow } = require('../../fixtures/tenants/process-keeper');
 
 jest.setTimeout(120000);
@@ -87,14 +87,19 @@ afterAll(async () => {
 });
 
 /** Asks the keeper to stop a tenant that nobody uses. @param {string} name @returns {Promise<number>} HTTP status */
-function sleep(name) {
-  const socketPath = path.join(home, 'tenants', 'keeper.sock');
-  const request = http.request({ socketPath, method: 'POST', path: `/v1/tenants/${name}/sleep` });
-  return new Promise((resolve, reject) => {
-    request.on('response', (answer) => resolve(Number(answer.resume().statusCode)));
-    request.on('error', reject);
-    request.end();
-  });
+async function sleep(name) {
+  return (await askKeeper('POST', `/v1/tenants/${name}/sleep`)).status;
+}
+
+/** @param {string} method @param {string} where */
+function askKeeper(method, where) {
+  return askJson({ socketPath: path.join(home, 'tenants', 'keeper.sock'), method, path: where });
+}
+
+/** @param {string} name @returns {Promise<any>} its row of the keeper's list */
+async function rowOf(name) {
+  const { body } = await askKeeper('GET', '/v1/tenants');
+  return body.tenants.find((/** @type {any} */ row) => row.name === name);
 }
 
 /** @returns {number[]} */
@@ -164,6 +169,23 @@ test('passes commands to devices of the tenant only', async () => {
     own.end(true);
     other.end(true);
   }
+});
+
+test('delivers what waited for a tenant that failed, was repaired and woken, without another record', async () => {
+  await eventually(async () => (await sleep('acme')) === 200, LONG);
+  const settings = path.join(home, 'acme', 'settings.js');
+  const good = fs.readFileSync(settings);
+  fs.writeFileSync(settings, 'throw new Error("broken");');
+  const client = mqtt.connect(`mqtt://127.0.0.1:${port}`, { clientId: 'acme.pump-3', protocolVersion: 5 });
+  client.on('error', () => {});
+  await eventually(() => client.connected, LONG);
+  await client.publishAsync('t', '{"n":603}', { qos: 1 });
+  client.end(true);
+  // After the third failure, the keeper refuses leases for 45 s.
+  await eventually(async () => (await rowOf('acme')).failures === 3, LONG);
+  fs.writeFileSync(settings, good);
+  expect((await askKeeper('POST', '/v1/tenants/acme/wake')).status).toBe(200);
+  await eventually(() => got().includes(603), { timeoutMs: 5000 });
 });
 
 test('tells the flow of a tenant that the front did not keep its command', async () => {

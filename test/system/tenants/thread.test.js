@@ -102,7 +102,11 @@ test('wakes a tenant, delivers in order, gives the lease back, and wakes it agai
   await eventually(() => lab.got(0).length === 500);
   expect(lab.got(0)).toEqual(upTo(500));
   expect(lab.brokers.get('t0')?.clientIds).toEqual(['front']);
-  expect(lab.keeper.requests[0].body).toEqual({ reason: 'records', class: 3, holder: 'gateway gw1' });
+  expect(lab.keeper.requests.find(({ method }) => method === 'POST')?.body).toEqual({
+    reason: 'records',
+    class: 3,
+    holder: 'gateway gw1'
+  });
   await eventually(() => lab.keeper.leases.size === 0 && lab.state?.counts.asleep === 2);
   expect(lab.brokers.get('t0')?.goodbyes).toBe(1);
   expect(lab.brokers.has('t1')).toBe(false);
@@ -151,6 +155,31 @@ test('goes on without the keeper, and asks the next one for new leases', async (
   await lab.keeper.open();
   await eventually(() => lab.got(1).length === 10);
   await eventually(() => lab.state.keeperProblem === '' && lab.state.counts.asleep === 2);
+});
+
+test('tries a tenant that failed when the keeper reports it ready, and when the stream of events is back', async () => {
+  const lab = new Lab();
+  let isBroken = true;
+  const wake = lab.wake.bind(lab);
+  lab.wake = async (name) => {
+    if (isBroken) throw Object.assign(new Error('It crashed.'), { retryMs: 300000 });
+    return wake(name);
+  };
+  await lab.start(2);
+  lab.push(0, 0, 10);
+  await eventually(() => lab.rows.get('t0')?.state === 'failed');
+  isBroken = false;
+  lab.keeper.tell({ at: 1, tenant: 't0', event: 'ready', by: 'operator' });
+  await eventually(() => lab.got(0).length === 10 && lab.rows.get('t0').reason === '', { timeoutMs: 5000 });
+  // The keeper restarts with all failures forgotten, and nobody asks it.
+  isBroken = true;
+  lab.push(1, 0, 10);
+  await eventually(() => lab.rows.get('t1')?.state === 'failed');
+  await lab.keeper.close();
+  await eventually(() => lab.state.keeperProblem !== '');
+  isBroken = false;
+  await lab.keeper.open();
+  await eventually(() => lab.got(1).length === 10 && lab.state.keeperProblem === '', { timeoutMs: 10000 });
 });
 
 test('takes a tenant out of the thread, and takes it in again with its records', async () => {

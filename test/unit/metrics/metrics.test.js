@@ -236,7 +236,7 @@ test('is documented in docs/metrics.md: the conditional metrics, which few machi
     compressing: ['busy', 'metered']
   };
   const uplinks = [uplink({ energy, producers: [producer], ...compression })];
-  const rows = [{ wakes: 1, failures: 0, sessions: 1, wokenMs: 1500 }];
+  const rows = [{ wakes: 1, failures: 0, sessions: 1, rescues: 0, wokenMs: 1500 }];
   const one = {
     ...{ name: 'acme', state: 'awake', memoryBytes: 5, wakes: 1, waitingBytes: 7, refused: 0 },
     lastWake: { at: 1, by: 'records', how: 'start', readyMs: 900, connectedMs: 1500 }

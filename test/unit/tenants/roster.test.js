@@ -2,141 +2,8 @@
 // Who is awake: with a keeper, sessions and a clock in memory.
 
 const { KeeperError } = require('../../../nodes/lib/tenants/keeper-error');
-const { Roster } = require('../../../nodes/lib/uplink/tenants/roster');
 const { seeded } = require('../../fixtures/gateway/random');
-
-const turn = () => new Promise((resolve) => setImmediate(resolve));
-
-class Keeper {
-  /** @type {{ name: string, class: number, resolve: (lease: any) => void, reject: (error: Error) => void }[]} */
-  asked = [];
-  /** @type {Map<string, string>} */
-  leases = new Map();
-  count = 0;
-  isAway = false;
-  renewals = 0;
-
-  /** @param {string} name @param {any} request @param {any} limits */
-  lease(name, request, { signal }) {
-    if (this.isAway) return Promise.reject(new KeeperError('No keeper.', { code: 'unreachable' }));
-    return new Promise((resolve, reject) => {
-      this.asked.push({ name, class: request.class, resolve, reject });
-      signal?.addEventListener('abort', () => reject(new KeeperError('x', { code: 'canceled' })));
-    });
-  }
-  /** Answers the first request. */
-  grant() {
-    const { name, resolve } = /** @type {any} */ (this.asked.shift());
-    const id = `l${++this.count}`;
-    this.leases.set(id, name);
-    resolve({ id, host: 'h', port: 1, user: 'front', password: '', how: 'start', readyMs: 1 });
-    return name;
-  }
-  /** @param {string} id */
-  async renew(id) {
-    this.renewals++;
-    if (this.isAway) throw new KeeperError('No keeper.', { code: 'unreachable' });
-    if (!this.leases.has(id)) throw new KeeperError('Gone.', { code: 'gone' });
-  }
-  /** @param {string} id */
-  async release(id) {
-    this.leases.delete(id);
-  }
-}
-
-class Lab {
-  now = 0;
-  keeper = new Keeper();
-  /** Class of the batch that waits for the lanes of this number, 0 = none. @type {number[]} */
-  work = [];
-  /** @type {Map<number, () => void>} */
-  bells = new Map();
-  /** @type {any[]} */
-  sessions = [];
-  /** @param {object} [options] */
-  constructor(options = {}) {
-    this.roster = new Roster({
-      keeper: this.keeper,
-      attach: (number, onBell) => {
-        if (this.bells.has(number)) throw new Error(`two sources of ${number}`);
-        this.bells.set(number, onBell);
-        return /** @type {any} */ ({
-          best: () => this.work[number] ?? 0,
-          bestBacklog: () => 0,
-          retryMs: () => -1,
-          close: () => this.bells.delete(number)
-        });
-      },
-      connect: (tenant, _lease, onState) => {
-        if (this.bells.has(tenant.number)) throw new Error(`two sources of ${tenant.number}`);
-        const { work, bells } = this;
-        const session = {
-          ...{ tenant, activity: 0, isUp: false, isTaking: true, isOver: false, checkHealth: () => {} },
-          start: () => bells.set(tenant.number, () => {}),
-          get isIdle() {
-            return this.isUp && !work[tenant.number];
-          },
-          get isDone() {
-            return !this.isUp || !work[tenant.number] || !this.isBusy;
-          },
-          isBusy: false,
-          get class() {
-            return work[tenant.number] || 8;
-          },
-          stopTaking() {
-            this.isTaking = false;
-          },
-          async stop() {
-            this.isOver = true;
-            bells.delete(tenant.number);
-          },
-          up() {
-            this.isUp = true;
-            onState('connected', '');
-          },
-          /** @param {string} reason */
-          down(reason) {
-            this.isUp = false;
-            onState('disconnected', reason);
-          }
-        };
-        this.sessions.push(session);
-        return /** @type {any} */ (session);
-      },
-      now: () => this.now,
-      ...{ holder: 'test', mostAwake: 2, idleMs: 5000, connectMs: 60000, ...options }
-    });
-  }
-  /** @param {string[]} names */
-  add(...names) {
-    for (const [i, name] of names.entries()) this.roster.add({ name, number: i + 1, stage: 10 + i });
-    return this;
-  }
-  /** @param {number} number @param {number} [recordClass] */
-  ring(number, recordClass = 3) {
-    this.work[number] = recordClass;
-    this.bells.get(number)?.();
-  }
-  /** @param {number} ms */
-  async pass(ms) {
-    for (const end = this.now + ms; this.now < end;) {
-      this.now = Math.min(end, this.now + 250);
-      this.roster.tick();
-      await turn();
-    }
-  }
-  /** @param {string} name */
-  state(name) {
-    return this.roster.tenants.get(name)?.state;
-  }
-  async wake() {
-    const name = this.keeper.grant();
-    await turn();
-    const session = this.sessions.at(-1);
-    session.up();
-    return { name, session };
-  }
-}
+const { Lab, turn } = require('../../fixtures/tenants/roster-lab');
 
 test('wakes a tenant at its first batch, and lets it sleep when nothing has waited for a while', async () => {
   const lab = new Lab().add('acme', 'b');
@@ -205,6 +72,18 @@ test('ends the turn of a busy tenant while others wait, at once for a more urgen
   lab.ring(1, 1);
   await lab.pass(1500);
   expect(lab.keeper.asked).toMatchObject([{ name: 'a', class: 1 }]);
+});
+
+test('keeps a tenant waiting that gave up its place while the rest of its backlog is on disk only', async () => {
+  const lab = new Lab({ mostAwake: 1 }).add('a', 'b');
+  lab.roster.want('a');
+  lab.roster.tick();
+  const { session } = await lab.wake();
+  Object.defineProperty(session, 'isIdle', { value: false });
+  lab.ring(2);
+  await lab.pass(10500);
+  expect(lab.keeper.asked).toMatchObject([{ name: 'b' }]);
+  expect(lab.state('a')).toBe('waiting');
 });
 
 test('waits for the last acknowledgements of a tenant that leaves, but not for ever', async () => {

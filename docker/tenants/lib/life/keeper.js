@@ -60,6 +60,8 @@ class Keeper extends EventEmitter {
   #away = new Map();
   #backups;
   #isClosed = false;
+  /** The first list of tenants was taken over. */
+  #isApplied = false;
   #dataWatch;
   #warming = Promise.resolve();
   /** @type {Promise<unknown>} */
@@ -136,6 +138,10 @@ class Keeper extends EventEmitter {
       }
     }
     outcomes.push(...(await Promise.allSettled(looks)));
+    // A front that was refused knows from this event that it may ask again.
+    for (const name of this.#isApplied ? [...result.added, ...result.changed] : [])
+      this.#tell({ at: this.#clock.wall(), tenant: name, event: 'changed' });
+    this.#isApplied = true;
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed && !isEngineAway(failed.reason)) throw failed.reason;
     return result;

@@ -19,6 +19,11 @@ class KeeperOutage {
     this.#retryAt = now + this.#backoff.next();
   }
 
+  /** The keeper may be back: it is asked at once. */
+  retry() {
+    this.#retryAt = 0;
+  }
+
   /** The keeper answered. */
   ended() {
     this.problem = '';

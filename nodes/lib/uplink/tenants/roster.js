@@ -13,6 +13,7 @@ const MOST_WAKING = 8;
 /** Longest wait for the last acknowledgements of a tenant that goes to sleep. */
 const LEAVE_MS = 2000;
 const RETRY_MIN_MS = 500;
+/** Also for the keeper's own time: an operator may have mended the tenant, and a refused lease costs little. */
 const RETRY_MAX_MS = 30000;
 /** A tenant that was awake for this long before it failed is tried again soon. */
 const STABLE_MS = 10000;
@@ -104,6 +105,62 @@ class Roster {
     this.#fill();
   }
 
+  /**
+   * Takes what the keeper reports. A tenant that failed is tried at once when it is ready, whoever woke it, when its
+   * entry was changed, and when its engine is back.
+   * @param {import('../../tenants/keeper-events').KeeperEvent} event
+   */
+  onKeeperEvent({ event, tenant: name, ok }) {
+    if (event === 'engine' && ok) return this.retryAll();
+    const tenant = event === 'ready' || event === 'changed' ? this.tenants.get(name) : undefined;
+    if (tenant?.state !== 'failed') return;
+    tenant.backoff = null;
+    this.#retry(tenant);
+    this.#fill();
+  }
+
+  /** Tries all tenants that failed: what the keeper reported meanwhile is unknown. */
+  retryAll() {
+    this.outage.retry();
+    for (const tenant of this.tenants.values()) if (tenant.state === 'failed') this.#retry(tenant);
+    this.#fill();
+  }
+
+  /** @returns {string[]} tenants that failed because the keeper refused a lease */
+  refused() {
+    return [...this.failed].flatMap(({ name, isRefused }) => (isRefused ? [name] : []));
+  }
+
+  /** Tries a tenant that failed at once. @param {string} name @returns {boolean} false: it does not wait for a time */
+  rescue(name) {
+    const tenant = this.tenants.get(name);
+    if (!tenant || !this.failed.has(tenant)) return false;
+    tenant.rescues++;
+    this.#wait(tenant);
+    this.#fill();
+    return true;
+  }
+
+  /** Looks for tenants that sleep although something waits for them. @returns {string[]} those that were found */
+  listenAgain() {
+    const found = [];
+    for (const tenant of this.tenants.values()) {
+      if (tenant.state !== 'asleep') continue;
+      this.#onBell(tenant);
+      if (/** @type {import('./tenant').TenantState} */ (tenant.state) === 'asleep') continue;
+      tenant.rescues++;
+      found.push(tenant.name);
+    }
+    return found;
+  }
+
+  /** @param {Tenant} tenant that failed */
+  #retry(tenant) {
+    // Its session may still be ending.
+    tenant.retryAt = 0;
+    if (this.failed.has(tenant)) this.#wait(tenant);
+  }
+
   /** @param {Tenant} tenant @param {number} now */
   #check(tenant, now) {
     const { session, state } = tenant;
@@ -180,6 +237,7 @@ class Roster {
       return;
     }
     tenant.request = null;
+    tenant.isRefused = false;
     this.#keeperIsBack();
     tenant.lease = lease.id;
     tenant.source?.close();
@@ -204,6 +262,7 @@ class Roster {
     tenant.request = null;
     // A lease that takes too long is the tenant's fault: the keeper answers when the tenant is ready.
     if (!error.isKeeper || error.code === 'timeout') {
+      tenant.isRefused = true;
       if (!error.isKeeper) this.#keeperIsBack();
       this.#fail(tenant, error.message, error.retryMs);
       return this.#fill();
@@ -257,7 +316,7 @@ class Roster {
     tenant.failures++;
     tenant.backoff ??= new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
     if (tenant.state === 'awake' && now - tenant.awakeSince > STABLE_MS) tenant.backoff.reset();
-    tenant.retryAt = now + (retryMs || tenant.backoff.next());
+    tenant.retryAt = now + Math.min(retryMs || tenant.backoff.next(), RETRY_MAX_MS);
     tenant.set('failed', reason);
     void this.#giveBack(tenant).then(() => {
       if (tenant.onParted) return this.#drop(tenant);
@@ -269,7 +328,6 @@ class Roster {
   /** @param {Tenant} tenant @param {number} timeoutMs */
   #leave(tenant, timeoutMs) {
     tenant.leaveBy = this.parts.now() + timeoutMs;
-    tenant.isWanted = false;
     tenant.set('leaving');
     tenant.session?.stopTaking();
     if (tenant.session?.isDone) void this.#left(tenant);
@@ -278,10 +336,13 @@ class Roster {
   /** @param {Tenant} tenant that has no batch in flight, or no time left */
   async #left(tenant) {
     if (!tenant.session) return;
+    const { isIdle } = tenant.session;
     await this.#giveBack(tenant);
     tenant.backoff = null;
     if (tenant.onParted) this.#drop(tenant);
     else this.#sleep(tenant);
+    // The rest of its backlog may be on disk only, where no bell rings for it.
+    if (!isIdle && tenant.state === 'asleep') this.#wait(tenant);
     this.#fill();
   }
 

@@ -16,6 +16,7 @@
  * @property {number} wakes how often it was woken
  * @property {number} failures how often it could not be woken, or its session ended
  * @property {number} sessions how often it was connected
+ * @property {number} rescues how often the watchdog tried it again
  * @property {number} wokenMs of these, the times from the first waiting batch to the session, in total
  * @property {{ at: number, how: string, readyMs: number, connectedMs: number } | null} lastWake connectedMs: from the
  *   first waiting batch to the session
@@ -55,14 +56,15 @@ class Tenant {
     this.idleSince = -1;
     /** Of its session at the last check. */
     this.activity = -1;
+    /** The keeper refused the last lease, so only the keeper knows when it may start. */
+    this.isRefused = false;
     /** Between failures. @type {import('../../base/backoff').Backoff | null} */
     this.backoff = null;
-    /** Something arrived while it was left. */
-    this.isWanted = false;
     /** It leaves the plan. @type {(() => void) | null} */
     this.onParted = null;
     this.wakes = 0;
     this.failures = 0;
+    this.rescues = 0;
     this.sessions = 0;
     this.wokenMs = 0;
     /** @type {TenantView['lastWake']} */
@@ -88,8 +90,8 @@ class Tenant {
 
   /** @returns {TenantView} */
   view() {
-    const { name, state, since, reason, wakes, failures, sessions, wokenMs, lastWake } = this;
-    return { name, state, since, reason, wakes, failures, sessions, wokenMs, lastWake };
+    const { name, state, since, reason, wakes, failures, sessions, rescues, wokenMs, lastWake } = this;
+    return { name, state, since, reason, wakes, failures, sessions, rescues, wokenMs, lastWake };
   }
 }
 

@@ -36,7 +36,8 @@ const GRACE_MS = 1500;
 
 /**
  * The thread that serves all tenants of one engine, as seen from Node-RED's thread. Records never pass through this
- * object. Events: 'state' TenantsState, once a second; 'problem' {code, reason, count}; 'ended' with a sentence: the
+ * object. Events: 'started': a thread knows the tenants, but not whose records are on disk;
+ * 'state' TenantsState, once a second; 'problem' {code, reason, count}; 'ended' with a sentence: the
  * thread ended unexpectedly and starts again; 'command' {name, command, ack}: a tenant sent a command to one of its
  * devices, call answer(name, ack, status) when it is safe, or was not kept; at once if its QoS is 0.
  */
@@ -65,7 +66,10 @@ class TenantsThread extends EventEmitter {
       file: FILE,
       name: 'seganet-tenants',
       workerData: () => ({ options: this.options, token }),
-      onStart: () => this.thread.post({ type: 'tenants', tenants: [...this.tenants.values()] }),
+      onStart: () => {
+        this.thread.post({ type: 'tenants', tenants: [...this.tenants.values()] });
+        this.emit('started');
+      },
       onMessage: (message) => this.#onMessage(message),
       onExit: (cause, restartMs) => this.#onExit(cause, restartMs),
       restarts: true

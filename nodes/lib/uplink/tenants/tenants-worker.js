@@ -9,12 +9,14 @@
 
 const { parentPort, threadId, workerData } = require('node:worker_threads');
 const { KeeperClient } = require('../../tenants/keeper-client');
+const { KeeperEvents } = require('../../tenants/keeper-events');
 const { checkOptions } = require('../../settings/uplink-options');
 const { ProblemCounts } = require('../problem-counts');
 const { Turns } = require('../turns');
 const { checkStage, compileStage } = require('../sending/uplink-stage');
 const { Roster } = require('./roster');
 const { TenantSession } = require('./tenant-session');
+const { Watchdog } = require('./watchdog');
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
 /** @type {import('./tenants-thread').CheckedOptions} */
@@ -36,8 +38,9 @@ const stage = compileStage(checkStage({ topic: options.topic, history: 'suffix' 
 const past = {};
 let isStopping = false;
 
+const keeper = new KeeperClient({ socket: options.socket });
 const roster = new Roster({
-  keeper: new KeeperClient({ socket: options.socket }),
+  keeper,
   // It takes no batches: a record waits until the tenant is awake, and is written at once.
   attach: (number, onBell) => new native.UplinkSource(token, number, onBell, undefined, true),
   connect: (tenant, lease, onState) =>
@@ -62,6 +65,22 @@ const roster = new Roster({
   idleMs: options.idleMs,
   connectMs: options.connectMs
 });
+
+const watchdog = new Watchdog({
+  ...{ keeper, roster, now },
+  found: (name, what) =>
+    problems.add(`${name} WATCHDOG`, `Tenant ${name}: ${what}. It is tried again; please report this.`)
+});
+// Only the keeper knows that a tenant was mended and woken.
+const events = new KeeperEvents(
+  { socket: options.socket },
+  {
+    onEvent: (event) => roster.onKeeperEvent(event),
+    onState: (problem) => {
+      if (!problem) roster.retryAll();
+    }
+  }
+);
 
 /** @param {import('../../tenants/keeper-client').Lease} lease */
 function connectionTo({ host, port: tcpPort, user, password }) {
@@ -113,7 +132,7 @@ function report() {
   port.postMessage({
     type: 'state',
     counts: roster.counts(),
-    keeperProblem: roster.outage.problem,
+    keeperProblem: roster.outage.problem || events.problem || '',
     changes: roster.changes(),
     totals
   });
@@ -138,6 +157,7 @@ function add(tenants) {
 /** @param {number} timeoutMs */
 async function stop(timeoutMs) {
   isStopping = true;
+  events.close();
   await roster.stop(timeoutMs);
   for (const timer of timers) clearInterval(timer);
   turns.stop();
@@ -162,4 +182,10 @@ port.on('message', (message) => {
   } else if (message.type === 'stop' && !isStopping) void stop(message.timeoutMs);
 });
 
-const timers = [setInterval(() => roster.tick(), TICK_MS), setInterval(everySecond, SECOND_MS)];
+function tick() {
+  roster.tick();
+  void watchdog.tick();
+}
+
+events.open();
+const timers = [setInterval(tick, TICK_MS), setInterval(everySecond, SECOND_MS)];

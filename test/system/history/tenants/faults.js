@@ -122,7 +122,16 @@ const faults = {
     }
     lab.empty(tenant);
   },
-  'power-cut': (lab, fault) => cutPower(lab, fault.for)
+  'power-cut': (lab, fault) => cutPower(lab, fault.for),
+  // It fails again and again, until a person repairs it and wakes it.
+  'tenant-broken': (lab, { tenant, for: ms }) =>
+    lab.after(tenant, async () => {
+      const mend = lab.breakTenant(tenant);
+      lab.signalTenant(tenant, 'SIGKILL');
+      await wait(ms);
+      mend();
+      await lab.ask('POST', `/v1/tenants/${tenant}/wake`, {});
+    })
 };
 
 module.exports = { faults, wait };

@@ -356,6 +356,17 @@ class Lab {
     fs.rmSync(path.join(this.#volumeOf(name), 'filler'), { force: true });
   }
 
+  /** Lets each start of a tenant fail. @param {string} name @returns {() => void} ends that */
+  breakTenant(name) {
+    const settings = path.join(this.#userOf(name), 'settings.js');
+    const good = fs.readFileSync(settings, 'utf8');
+    replaceFile(settings, 'throw new Error("broken");');
+    return () => {
+      replaceFile(settings, good);
+      this.sync();
+    };
+  }
+
   /** All output, for a run that is not valid. */
   get output() {
     const now = [this.front, this.keeper].map((child) => `--- ${child?.name}\n${child?.output}`);

@@ -34,7 +34,8 @@ const KINDS = [
   'deploy',
   'file',
   'volume-full',
-  'power-cut'
+  'power-cut',
+  'tenant-broken'
 ];
 
 /** Nodes of the front whose change is deployed. */
@@ -62,7 +63,8 @@ const details = {
   }),
   file: ({ between, chance }) => ({ for: between(300, 2500), isInvalid: chance(50) }),
   'volume-full': ({ between }) => ({ for: between(300, 2500) }),
-  'power-cut': ({ between }) => ({ for: between(0, 500) })
+  'power-cut': ({ between }) => ({ for: between(0, 500) }),
+  'tenant-broken': ({ between }) => ({ for: between(300, 2500) })
 };
 
 /** @param {Draws} draw @param {number} ms length of the load @returns {Burst[]} */
