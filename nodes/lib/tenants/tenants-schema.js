@@ -24,6 +24,7 @@ const WAITING_MIB = 64;
  * @property {number} [memoryMiB]
  * @property {number} [cpus]
  * @property {number} [pids]
+ * @property {number} [files] open files of each process
  * @property {number} [volumeMiB]
  * @property {number} [writeMiBps] MiB a second that it writes to its disk, 0 = no limit
  * @property {number} [rate] records per second, 0 = no limit
@@ -73,6 +74,7 @@ const LIMITS = {
   memoryMiB: whole(16, 1 << 20),
   cpus: number(0.05, 256),
   pids: whole(8, 32768),
+  files: whole(64, 65536),
   volumeMiB: whole(1, 1 << 24),
   writeMiBps: whole(0, 1 << 20),
   rate: whole(0, 1000000),

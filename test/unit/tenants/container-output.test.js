@@ -22,11 +22,11 @@ afterEach(() => fs.rmSync(folder, { recursive: true, force: true }));
 
 describe.each(['sh', 'bash', 'busybox'])('process 1 of a container, with %s', (shell) => {
   const { test: shellTest } = needs(shell);
-  /** @param {string[]} command */
-  function start(command) {
-    const { Entrypoint, Cmd } = withOutputFile({ Cmd: command, HostConfig: {} }, {});
-    const [, option, script, name] = Entrypoint;
-    const args = [...(shell === 'busybox' ? ['sh'] : []), option, script, name, file, ...Cmd];
+  /** @param {string[]} command @param {number} [files] */
+  function start(command, files = 100) {
+    const { Entrypoint, Cmd } = withOutputFile({ Cmd: command, HostConfig: {} }, {}, files);
+    const [, option, script, name, , most] = Entrypoint;
+    const args = [...(shell === 'busybox' ? ['sh'] : []), option, script, name, file, most, ...Cmd];
     const child = spawn(shell, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     let rest = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (rest += part));
@@ -43,6 +43,14 @@ describe.each(['sh', 'bash', 'busybox'])('process 1 of a container, with %s', (s
     expect(await once(child, 'close')).toEqual([3, null]);
     expect(fs.readFileSync(file, 'utf8')).toBe('o $ne\ntwo\n');
     expect(rest()).toBe('');
+  });
+
+  shellTest('limits the open files, and starts the command also where that is not possible', async () => {
+    const program = ['sh', '-c', 'ulimit -Hn; ulimit -n'];
+    expect(await once(start(program).child, 'close')).toEqual([0, null]);
+    // Above what anybody may have (fs.nr_open).
+    expect(await once(start(program, 2 ** 40).child, 'close')).toEqual([0, null]);
+    expect(fs.readFileSync(file, 'utf8')).toMatch(/^100\n100\n\d+\n\d+\n$/);
   });
 
   shellTest('closes the pipes of the engine before the command ends', async () => {

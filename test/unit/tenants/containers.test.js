@@ -99,7 +99,8 @@ describe('a container', () => {
       Ulimits: [
         { Name: 'core', Soft: 1, Hard: 1 },
         { Name: 'nice', Soft: 0, Hard: 0 },
-        { Name: 'rtprio', Soft: 0, Hard: 0 }
+        { Name: 'rtprio', Soft: 0, Hard: 0 },
+        { Name: 'nofile', Soft: 4096, Hard: 4096 }
       ],
       ReadonlyRootfs: true,
       CapDrop: ['ALL'],
@@ -132,7 +133,7 @@ describe('a container', () => {
     const of = (/** @type {object} */ more, /** @type {object} */ config) =>
       made(more, { output: { file: '/state/output.log', image: config } });
     const { Entrypoint, Cmd, HostConfig, Healthcheck } = of({}, image);
-    expect(Entrypoint).toEqual(['/bin/sh', '-c', expect.any(String), 'sh', '/run/seganet-output']);
+    expect(Entrypoint).toEqual(['/bin/sh', '-c', expect.any(String), 'sh', '/run/seganet-output', '4096']);
     expect(Cmd).toEqual(['/entry', 'a', 'b']);
     expect(HostConfig.Init).toBe(false);
     expect(HostConfig.Binds).toContain('/state/output.log:/run/seganet-output:rw');
@@ -153,6 +154,7 @@ describe('a container', () => {
       hash
     );
     expect(made({ limits: { pids: 64 } }).Labels[MADE_WITH]).not.toBe(hash);
+    expect(made({ limits: { files: 1024 } }).Labels[MADE_WITH]).not.toBe(hash);
     expect(made({ limits: { writeMiBps: 8 } }).Labels[MADE_WITH]).not.toBe(hash);
     expect(made({ command: ['x'] }).Labels[MADE_WITH]).not.toBe(hash);
   });

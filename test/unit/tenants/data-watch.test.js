@@ -114,14 +114,15 @@ test('counts files with any name, and deleted ones that a process keeps open', a
     try {
       await once(child.stdout, 'data');
       const pids = [Number(child.pid), 2 ** 30];
-      const found = await deletedBytes(pids, folder);
+      const limits = { files: 64 };
+      const found = await deletedBytes(pids, folder, limits);
       // Once, although it is open twice.
       expect(found).toBeGreaterThanOrEqual(2 * MIB);
       expect(found).toBeLessThan(3 * MIB);
-      expect(await deletedBytes(pids, path.join(folder, 'none'))).toBe(0);
+      expect(await deletedBytes(pids, path.join(folder, 'none'), limits)).toBe(0);
       child.stdin.write('close');
       await once(child.stdout, 'data');
-      expect(await deletedBytes(pids, folder)).toBe(0);
+      expect(await deletedBytes(pids, folder, limits)).toBe(0);
     } finally {
       child.kill();
     }

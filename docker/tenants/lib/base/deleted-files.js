@@ -2,50 +2,96 @@
 // Files without a name, which take space until the last process closes them.
 
 const fs = require('node:fs');
+const { setImmediate: turnOfLoop } = require('node:timers/promises');
 const { parentsOf } = require('./processes');
-const { BLOCK } = require('./folder-size');
+const { BLOCK, ClosedError } = require('./folder-size');
 
-/** Processes that are read in one turn of the loop. */
-const SLICE = 8;
+/** Longest time without a turn of the loop: it has other work, such as the wake of another tenant. */
+const SLICE_MS = 3;
 /** Time for which a look at all processes counts: for many tenants in a row. */
 const FRESH_MS = 1000;
+/**
+ * Descriptors that are looked at, in multiples of what one process may have: its threads usually share theirs, but each
+ * of them shows all.
+ */
+const TABLES = 32;
+/** Names that are read from the kernel at a time. */
+const NAMES = 256;
 
 /** @type {{ at: number, parents: Map<number, number> }} */
 let seen = { at: -Infinity, parents: new Map() };
 
+/** Gives the loop its turns during long work. */
+class Slices {
+  #until = performance.now() + SLICE_MS;
+
+  /** True if the loop has to have a turn. */
+  get isOver() {
+    return performance.now() >= this.#until;
+  }
+
+  async turn() {
+    await turnOfLoop();
+    this.#until = performance.now() + SLICE_MS;
+  }
+}
+
 /**
  * Returns the space of deleted files that processes keep open on one file system. A thread may have descriptors of its
- * own, so each thread is looked at. What this process may not see (another user's descriptors) is left out.
+ * own, and nothing in /proc shows whether it does, so each thread is looked at. What this process may not see (another
+ * user's descriptors) is left out.
+ *
+ * A tenant may have as many descriptors as processes, threads and their limits allow: hundreds of thousands for a few
+ * kilobytes of its memory. So the number that is looked at is limited, and the loop gets its turns meanwhile.
  * @param {Iterable<number>} pids
  * @param {string} folder on that file system
+ * @param {{ files: number }} limits of the tenant
  * @returns {Promise<number>} bytes; 0 = there is no folder
+ * @throws {ClosedError} with the rest of a sentence: there are more
  */
-async function deletedBytes(pids, folder) {
+async function deletedBytes(pids, folder, { files }) {
+  const most = TABLES * files;
   const dev = fs.statSync(folder, { throwIfNoEntry: false })?.dev;
   if (dev === undefined) return 0;
   /** A file counts once, however often it is open. @type {Map<number, number>} */
   const found = new Map();
+  const slices = new Slices();
   let count = 0;
   for (const pid of pids) {
-    if (++count % SLICE === 0) await new Promise((resolve) => setImmediate(resolve));
-    for (const thread of namesIn(`/proc/${pid}/task`)) {
+    for (const thread of await namesIn(`/proc/${pid}/task`, most)) {
       const descriptors = `/proc/${pid}/task/${thread}/fd`;
-      for (const name of namesIn(descriptors)) {
+      for (const name of await namesIn(descriptors, most - count)) {
+        if (++count > most)
+          throw new ClosedError(
+            `cannot be counted: its threads have more than ${most} open files (${TABLES} times limits.files)`
+          );
         const stat = statOf(`${descriptors}/${name}`);
         if (stat?.dev === dev && stat.nlink === 0 && stat.isFile()) found.set(stat.ino, stat.blocks * BLOCK);
+        if (slices.isOver) await slices.turn();
       }
     }
   }
   return [...found.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** @param {string} folder of /proc @returns {string[]} none if the process has ended, or is another user's */
-function namesIn(folder) {
+/**
+ * @param {string} folder of /proc
+ * @param {number} most
+ * @returns {Promise<string[]>} one more at most; none if the process has ended, or is another user's
+ */
+async function namesIn(folder, most) {
+  /** @type {string[]} */
+  const names = [];
   try {
-    return fs.readdirSync(folder);
+    // A list of all names at once could take long, and much memory.
+    for await (const { name } of await fs.promises.opendir(folder, { bufferSize: NAMES })) {
+      names.push(name);
+      if (names.length > most) break;
+    }
   } catch {
-    return [];
+    // It has ended meanwhile.
   }
+  return names;
 }
 
 /** @param {string} link of a descriptor @returns {fs.Stats | null} of the file that is open */
@@ -75,4 +121,4 @@ function descendants(root) {
   return all;
 }
 
-module.exports = { deletedBytes, descendants };
+module.exports = { TABLES, deletedBytes, descendants };

@@ -153,12 +153,29 @@ function variables(name) {
   return found;
 }
 
+/** Read of an environment: a process may have megabytes of it, and there are many processes. */
+const MAX_ENVIRONMENT = 128 << 10;
+
+/** @param {string} file of /proc @returns {string} its begin */
+function beginOf(file) {
+  const fd = fs.openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(MAX_ENVIRONMENT);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read)
+      read = fs.readSync(fd, bytes, length, bytes.length - length, length);
+    return bytes.toString('utf8', 0, length);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
 /** @param {number} pid @returns {string} '' also of a process of another user */
 function environmentOf(pid) {
   const places = [() => `/proc/${pid}`, () => statOf(pid)?.place];
   for (const place of places) {
     try {
-      const text = fs.readFileSync(`${place()}/environ`, 'utf8');
+      const text = beginOf(`${place()}/environ`);
       if (text !== '') return text;
     } catch (error) {
       // A thread that has ended has none (ESRCH).

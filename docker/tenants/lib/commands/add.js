@@ -14,6 +14,7 @@ const NUMBERS = {
   memory: { key: 'memoryMiB', isLimit: true, help: 'MiB of memory; default 256' },
   cpus: { key: 'cpus', isLimit: true, help: 'cores, such as 0.5; default 1' },
   pids: { key: 'pids', isLimit: true, help: 'processes and threads; default 128' },
+  files: { key: 'files', isLimit: true, help: 'open files of each process; default 4096' },
   volume: { key: 'volumeMiB', isLimit: true, help: 'MiB of data; default 1024' },
   write: {
     key: 'writeMiBps',

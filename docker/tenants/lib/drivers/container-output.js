@@ -12,13 +12,15 @@ const SHELL = '/bin/sh';
  * can open that, also not as /proc/1/fd/1. The engine's own init process would keep it. As an init process does, the
  * shell passes signals on, which process 1 of a container otherwise ignores, collects processes without a parent, and
  * ends with the tenant's code. A signal while the shell forks may be lost; the keeper kills the tenant after its grace.
- * The command does not get the variables that a shell makes. Arguments: the file, and the command.
+ * The command does not get the variables that a shell makes. Podman cannot limit the open files itself, see
+ * container.js. Arguments: the file, the most open files, and the command.
  */
 const SCRIPT = `child= sent=
 pass() { sent=$1; [ -z "$child" ] || kill -s "$1" "$child" 2>/dev/null; }
 for each in HUP INT QUIT USR1 USR2 TERM; do trap "pass $each" "$each"; done
 exec >>"$1" 2>&1 || exit 126
-shift
+ulimit -n "$2" 2>/dev/null
+shift 2
 unset PWD OLDPWD SHLVL
 "$@" &
 child=$!
@@ -32,13 +34,14 @@ done`;
 /**
  * @param {any} body of the engine's request for a container that has the output file at OUTPUT
  * @param {{ Entrypoint?: string[] | null, Cmd?: string[] | null }} image its configuration
+ * @param {number} files that each process may have open
  * @returns {any} the request for one that writes to the file
  */
-function withOutputFile(body, { Entrypoint, Cmd }) {
+function withOutputFile(body, { Entrypoint, Cmd }, files) {
   const command = [...(Entrypoint ?? []), ...(body.Cmd ?? Cmd ?? [])];
   return {
     ...body,
-    Entrypoint: [SHELL, '-c', SCRIPT, 'sh', OUTPUT],
+    Entrypoint: [SHELL, '-c', SCRIPT, 'sh', OUTPUT, String(files)],
     Cmd: command,
     HostConfig: { ...body.HostConfig, Init: false }
   };

@@ -17,7 +17,7 @@ const NO_IPV6 = { 'net.ipv6.conf.all.disable_ipv6': '1' };
  * No core dumps: a tenant that crashes again and again would write its memory to the disk each time. Where the kernel
  * passes dumps on to a program of this machine (core_pattern with a pipe), that program runs outside of the tenant's
  * limits, also with 0; only with 1 the kernel does not start it (coredump.c). Podman gets no such limit: with any of
- * them it sets the number of open files, too, and refuses to start containers if it may not raise that.
+ * them it sets the number of processes, too, and refuses to start containers if it may not raise that.
  */
 const NO_CORE = { Name: 'core', Soft: 1, Hard: 1 };
 /** An engine without root cannot raise a limit of its own that is 0. */
@@ -27,6 +27,8 @@ const NO_CORE_FILE = { Name: 'core', Soft: 0, Hard: 0 };
  * gets neither, see above; its own limits are 0 unless an administrator raised them.
  */
 const NO_PRIORITY = ['nice', 'rtprio'].map((Name) => ({ Name, Soft: 0, Hard: 0 }));
+/** @param {number} count @returns {object} the limit; a container without one has the engine's, of half a million */
+const openFiles = (count) => ({ Name: 'nofile', Soft: count, Hard: count });
 /** Where a tenant finds its data and its users. */
 const DATA = '/data';
 const SECRETS = '/run/secrets/seganet';
@@ -60,7 +62,7 @@ const MADE_WITH = 'seganet.made-with';
 function containerOf(spec, around) {
   const { network, address, volume, secrets, user, hasIpv6, keepsUser, isRootless, disks, output, labels } =
     around;
-  const { memoryMiB, cpus, pids, writeMiBps } = spec.limits;
+  const { memoryMiB, cpus, pids, files, writeMiBps } = spec.limits;
   const env = environmentOf(spec, { host: address, data: DATA, passwords: `${SECRETS}/passwords` });
   const plain = {
     Image: spec.image,
@@ -82,7 +84,7 @@ function containerOf(spec, around) {
       NanoCpus: Math.round(cpus * 1e9),
       PidsLimit: pids,
       ...(spec.driver === 'docker' && {
-        Ulimits: [isRootless ? NO_CORE_FILE : NO_CORE, ...NO_PRIORITY]
+        Ulimits: [isRootless ? NO_CORE_FILE : NO_CORE, ...NO_PRIORITY, openFiles(files)]
       }),
       ...(disks.length > 0 &&
         writeMiBps > 0 && {
@@ -110,7 +112,7 @@ function containerOf(spec, around) {
     },
     NetworkingConfig: { EndpointsConfig: { [network]: { IPAMConfig: { IPv4Address: address } } } }
   };
-  const body = output ? withOutputFile(plain, output.image) : plain;
+  const body = output ? withOutputFile(plain, output.image, files) : plain;
   const hash = crypto.createHash('sha256').update(JSON.stringify(body)).digest('hex');
   return { ...body, Labels: { ...labels, [MADE_WITH]: hash } };
 }

@@ -262,7 +262,7 @@ class DockerDriver {
     if (bytes > most) return bytes;
     const found = await this.#client.find('GET', `/containers/${this.#container(spec)}/json`);
     const pid = Number(found?.State?.Pid ?? 0);
-    return pid > 1 ? bytes + (await deletedBytes(descendants(pid), this.#volume(spec))) : bytes;
+    return pid > 1 ? bytes + (await deletedBytes(descendants(pid), this.#volume(spec), spec.limits)) : bytes;
   }
 
   /** @param {Spec} spec @param {number} lines */

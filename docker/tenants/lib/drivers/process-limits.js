@@ -64,7 +64,7 @@ function systemdLimiter(program, { unit, uid, env }) {
   return {
     kind: 'systemd',
     env: isUser ? busOf(env, uid) : {},
-    words: ({ name, limits: { memoryMiB, cpus, pids, writeMiBps } }, disk) => [
+    words: ({ name, limits: { memoryMiB, cpus, pids, files, writeMiBps } }, disk) => [
       program,
       ...scopeOf(uid),
       `--unit=${unit}-${name}`,
@@ -76,8 +76,8 @@ function systemdLimiter(program, { unit, uid, env }) {
       ...(disk && writeMiBps > 0 ? [`--property=IOWriteBandwidthMax=${disk} ${writeMiBps * MIB}`] : []),
       '--',
       ...(isUser ? [clean, ...BUS.flatMap((variable) => ['-u', variable]), '--'] : []),
-      // A scope has no such limit. See NO_CORE in container.js.
-      ...(prlimit ? [prlimit, '--core=0', '--'] : [])
+      // A scope has no such limits. See NO_CORE in container.js.
+      ...(prlimit ? [prlimit, '--core=0', `--nofile=${files}`, '--'] : [])
     ]
   };
 }
@@ -117,7 +117,13 @@ function prlimitLimiter(program) {
   return {
     kind: 'prlimit',
     env: {},
-    words: ({ limits: { volumeMiB } }) => [program, `--fsize=${volumeMiB * MIB}`, '--core=0', '--']
+    words: ({ limits: { volumeMiB, files } }) => [
+      program,
+      `--fsize=${volumeMiB * MIB}`,
+      '--core=0',
+      `--nofile=${files}`,
+      '--'
+    ]
   };
 }
 

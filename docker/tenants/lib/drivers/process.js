@@ -76,7 +76,7 @@ class ProcessDriver {
   async check() {
     const limits = {
       systemd: 'memory, processor and tasks are limited by systemd',
-      prlimit: 'only memory (every 2 s) and the size of files are limited',
+      prlimit: 'only memory (every 2 s), the size and the number of open files are limited',
       none: 'only memory is limited (every 2 s)'
     };
     return `processes are not isolated; ${limits[this.#limiter.kind]}`;
@@ -235,7 +235,7 @@ class ProcessDriver {
     const most = limits.volumeMiB * MIB;
     const bytes = await folderSize(this.volume(name), most);
     if (bytes > most) return bytes;
-    return bytes + (await deletedBytes(await this.#table.processes(name), this.volume(name)));
+    return bytes + (await deletedBytes(await this.#table.processes(name), this.volume(name), limits));
   }
 
   /** @param {Spec} spec @param {number} lines */

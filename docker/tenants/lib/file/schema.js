@@ -7,6 +7,7 @@
  * @property {number} memoryMiB
  * @property {number} cpus cores
  * @property {number} pids processes and threads
+ * @property {number} files open files of each process
  * @property {number} volumeMiB
  * @property {number} writeMiBps MiB a second that it writes to its disk; 0 = any
  * @property {number} rate records a second that the front takes; 0 = any
@@ -43,6 +44,7 @@ const LIMITS = {
   memoryMiB: { min: 16, max: 1 << 20, standard: 256 },
   cpus: { min: 0.05, max: 256, standard: 1, fraction: true },
   pids: { min: 8, max: 32768, standard: 128 },
+  files: { min: 64, max: 65536, standard: 4096 },
   volumeMiB: { min: 1, max: 1 << 24, standard: 1024 },
   writeMiBps: { min: 0, max: 1 << 20, standard: 32 },
   rate: { min: 0, max: 1_000_000, standard: 0 },
