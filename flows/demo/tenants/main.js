@@ -66,11 +66,11 @@ async function ask({ pagesPort, devices, passwordOf }) {
   const room = `10${Math.min(devices, ROOM_OF)}`;
   for (const tenant of TENANTS) {
     const password = passwordOf(`${tenant}/alice`);
-    const began = performance.now();
     try {
-      const { value, unit, device, why } = await temperatureOf({ port: pagesPort, tenant, password, room });
-      const took = Math.ceil(performance.now() - began);
-      say(`${tenant}: room ${room} has ${value} ${unit}, answered in ${took} ms (${device}: ${why}). Ask again:
+      const { value, unit, device, why, ms } = await temperatureOf({
+        ...{ port: pagesPort, tenant, password, room }
+      });
+      say(`${tenant}: room ${room} has ${value} ${unit}, answered in ${Math.ceil(ms)} ms (${device}: ${why}). Ask again:
          curl -u ${tenant}/alice:${password} 'http://${tenant}.localhost:${pagesPort}/seganet/q?property=Temperature&room=${room}'`);
     } catch (error) {
       say(`${tenant}: no answer for room ${room}: ${/** @type {Error} */ (error).message}`);

@@ -5,6 +5,32 @@ const http = require('node:http');
 
 const LIMIT_MS = 30000;
 const MOST_BYTES = 65536;
+/** Longest wait for the record that answers the question, from the first answer: the tenant is awake by then. */
+const RECORD_MS = 15000;
+const RETRY_MS = 100;
+
+/** Nothing that answers the question has arrived. */
+class NothingYet extends Error {}
+
+/**
+ * Asks until the device's first record is there: the tenant wakes with the first record of any of its devices.
+ * @param {Parameters<typeof askOnce>[0]} parts
+ * @returns {Promise<Awaited<ReturnType<typeof askOnce>> & { ms: number }>} ms: time of the last question
+ * @throws {Error} with a sentence
+ */
+async function temperatureOf(parts) {
+  for (let end = Infinity; ;) {
+    const began = performance.now();
+    try {
+      return { ...(await askOnce(parts)), ms: performance.now() - began };
+    } catch (error) {
+      if (!(error instanceof NothingYet)) throw error;
+      end = Math.min(end, performance.now() + RECORD_MS);
+      if (performance.now() > end) throw error;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
 
 /**
  * @param {object} parts
@@ -15,7 +41,7 @@ const MOST_BYTES = 65536;
  * @returns {Promise<{ value: number, unit: string, device: string, why: string }>}
  * @throws {Error} with a sentence
  */
-function temperatureOf({ port, tenant, password, room }) {
+function askOnce({ port, tenant, password, room }) {
   return new Promise((resolve, reject) => {
     const request = http.get(
       {
@@ -31,7 +57,9 @@ function temperatureOf({ port, tenant, password, room }) {
         try {
           let text = '';
           for await (const part of response.setEncoding('utf8')) text = (text + part).slice(0, MOST_BYTES);
-          if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}: ${text.trim()}`);
+          const { statusCode } = response;
+          if (statusCode !== 200)
+            throw new (statusCode === 404 ? NothingYet : Error)(`status ${statusCode}: ${text.trim()}`);
           resolve(JSON.parse(text));
         } catch (error) {
           reject(error);
