@@ -5,12 +5,10 @@ const fs = require('node:fs');
 const { randomBytes } = require('node:crypto');
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
 const { PasswordVerifier } = require('../../nodes/lib/login/password-verifier');
-const { stopWithParent } = require('../launcher/stop');
+const { SIGNALS, stopWithParent } = require('../launcher/together');
 const { EXIT, HELP, readArguments } = require('./arguments');
 const { startServer } = require('./server');
 const { Storage } = require('./storage');
-
-const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
 /** @typedef {import('./arguments').Options} Options */
 

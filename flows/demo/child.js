@@ -11,7 +11,8 @@
 function liveWithParent(onGone = () => process.exit(0)) {
   if (!process.send) return;
   process.on('disconnect', onGone);
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, () => {});
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']))
+    process.on(signal, () => {});
 }
 
 /** @param {Record<string, unknown>} message */

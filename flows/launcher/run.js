@@ -5,6 +5,7 @@
 // syntax error.
 'use strict';
 
+var fs = require('fs');
 var path = require('path');
 var spawn = require('child_process').spawn;
 var fetchNode = require('./fetch-node');
@@ -12,7 +13,7 @@ var nodeVersion = require('../../nodes/lib/base/start/node-version');
 
 var isNewEnough = nodeVersion.isNewEnough;
 /** @type {NodeJS.Signals[]} */
-var SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+var SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
 
 /**
  * Runs the script in this process, as `node SCRIPT` would: no second process, nothing to forward.
@@ -80,12 +81,26 @@ function runWith(binary, script, args) {
  */
 function endWithNpm(child) {
   var parent = process.ppid;
+  // The script in package.json names its npm, which may have been killed before this process got here.
+  var npm = Number(process.env.SEGANET_LAUNCHER_PID);
+  if (npm > 0 && npm !== parent && !isThere(npm)) {
+    child.kill('SIGTERM');
+  }
   return setInterval(function () {
     if (process.ppid !== parent) {
       parent = process.ppid;
       child.kill('SIGTERM');
     }
   }, 1000);
+}
+
+/** @param {number} pid @returns {boolean} false also for one that has ended, and that its parent has not collected */
+function isThere(pid) {
+  try {
+    return process.kill(pid, 0) && !/\) [ZX] /.test(fs.readFileSync('/proc/' + pid + '/stat', 'latin1'));
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
+  }
 }
 
 /** @param {string} message */

@@ -5,7 +5,8 @@
 const path = require('path');
 const { applyEnvironment, helpTable } = require('./environment');
 const { ConfigError, EXIT_CONFIG } = require('./config-error');
-const { stopOnSignals, stopWithParent } = require('./stop');
+const { stopOnSignals } = require('./stop');
+const { stopWithParent } = require('./together');
 const { watchEditor, watchStatuses } = require('./watch');
 const { checkFlow, watchStart } = require('./started');
 const { guardOf } = require('./guard');

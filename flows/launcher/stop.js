@@ -4,8 +4,8 @@
 // end before the start is complete, an end that hangs, and an end without a signal.
 
 const { say, sayLast } = require('./log');
+const { SIGNALS } = require('./together');
 
-const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 /** Delivering and writing have their own, shorter limits; this one is for third-party nodes that never finish. */
 const LIMIT_MS = 27000;
 /**
@@ -30,10 +30,12 @@ function stopOnSignals(onFirst) {
     process.on(signal, () => {
       if (firstAt === 0) {
         firstAt = performance.now();
-        // Node-RED adds its own listener once it is loaded. Before that, there is nothing to drain.
-        if (process.listenerCount(signal) === 1) process.exit(0);
+        // Node-RED adds its own listeners once it is loaded. Before that, there is nothing to drain.
+        if (process.listenerCount('SIGTERM') === 1) process.exit(0);
         say(`stopping (${signal}): delivering held records`);
         onFirst();
+        // Node-RED listens to the others.
+        if (process.listenerCount(signal) === 1) process.emit('SIGTERM', 'SIGTERM');
         setTimeout(
           () => leave(`error: not stopped after ${LIMIT_MS / 1000} s; exiting now`, 1),
           LIMIT_MS
@@ -45,21 +47,4 @@ function stopOnSignals(onFirst) {
   }
 }
 
-/**
- * Stops when the launcher or the npm that started this process is gone: neither can forward its own kill -9, and an
- * orphaned gateway would keep its ports.
- */
-function stopWithParent() {
-  const parent = process.ppid;
-  const isLaunched = Number(process.env.SEGANET_LAUNCHER_PID) === parent;
-  delete process.env.SEGANET_LAUNCHER_PID;
-  if (!isLaunched && !process.env.npm_lifecycle_event) return;
-  const timer = setInterval(() => {
-    if (process.ppid === parent) return;
-    clearInterval(timer);
-    process.kill(process.pid, 'SIGTERM');
-  }, 1000);
-  timer.unref();
-}
-
-module.exports = { stopOnSignals, stopWithParent };
+module.exports = { stopOnSignals };

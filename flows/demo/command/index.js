@@ -4,11 +4,10 @@
 
 const { CliError } = require('../../../nodes/lib/base/cli/cli-error');
 const { parseOptions } = require('../../../nodes/lib/base/cli/usage');
-const { stopWithParent } = require('../../launcher/stop');
+const { SIGNALS, stopWithParent } = require('../../launcher/together');
 const { isFree } = require('../gateway');
 
 const EXIT = { OK: 0, CANNOT: 1, USAGE: 2 };
-const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 const MOST_PORT = 65535;
 
 /** @param {string} text */

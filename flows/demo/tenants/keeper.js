@@ -5,8 +5,9 @@ const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
 const { spawn } = require('node:child_process');
+const { ownIdentity } = require('../../launcher/together');
 
-const GUARD = path.join(__dirname, 'guard.js');
+const TENANT = path.join(__dirname, 'tenant.js');
 const MAIN = path.join(__dirname, '..', '..', '..', 'docker', 'tenants', 'main.js');
 const READY_MS = 30000;
 const STOP_MS = 40000;
@@ -22,6 +23,10 @@ class Keeper {
   #socket;
   /** @type {import('node:child_process').ChildProcess | null} */
   #child = null;
+  /** Commands that run. @type {Set<import('node:child_process').ChildProcess>} */
+  #commands = new Set();
+  /** Names of its tenants. @type {string[]} */
+  #tenants = [];
   #output = '';
 
   /** @param {string} home */
@@ -39,6 +44,18 @@ class Keeper {
   }
 
   /**
+   * Adds a tenant: a gateway that ends with this process, also if the keeper was killed before it could end it.
+   * @param {string} name
+   * @param {...string} options
+   */
+  async add(name, ...options) {
+    const { pid, start } = ownIdentity();
+    const command = [process.execPath, '--max-semi-space-size=1', TENANT, `${pid}`, start];
+    this.#tenants.push(name);
+    await this.command('add', name, '--driver', 'process', ...options, '--', ...command);
+  }
+
+  /**
    * Runs one command.
    * @param {...string} args
    * @throws {Error} with its output
@@ -48,6 +65,7 @@ class Keeper {
       env: this.#env,
       stdio: ['ignore', 'pipe', 'pipe']
     });
+    this.#commands.add(child);
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text) => (output += text));
@@ -55,16 +73,19 @@ class Keeper {
       child.once('error', reject);
       child.once('close', resolve);
     });
+    this.#commands.delete(child);
     if (code !== 0) throw new Error(`seganet-tenants ${args[0]} failed:\n${output.trim()}`);
   }
 
   /** Starts it, and waits until it answers. */
   async start() {
-    const child = spawn(process.execPath, [GUARD, MAIN, 'run', '--stop-tenants'], {
+    // The end of its standard input ends it and its tenants, so they end with this process, even after kill -9.
+    const child = spawn(process.execPath, [MAIN, 'run', '--stop-tenants', '--until-eof'], {
       env: this.#env,
       stdio: ['pipe', 'pipe', 'pipe']
     });
     this.#child = child;
+    child.stdin.on('error', () => {});
     for (const stream of [child.stdout, child.stderr]) {
       stream
         .setEncoding('utf8')
@@ -114,12 +135,16 @@ class Keeper {
   /** Ends it and its tenants in order. */
   async stop() {
     this.isEnding = true;
+    for (const command of this.#commands) command.kill('SIGKILL');
     const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGTERM');
+    if (!child) return;
+    child.stdin?.end();
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
     await this.ended;
     clearTimeout(timer);
+    // Its tenants outlive a keeper that was killed.
+    if (child.exitCode !== 0)
+      await Promise.all(this.#tenants.map((name) => this.command('remove', name).catch(() => {})));
   }
 }
 

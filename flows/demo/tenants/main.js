@@ -91,24 +91,14 @@ async function start(options, { onEnd, fail }) {
   const passwordFile = path.join(home, 'users');
   const passwordOf = await makePasswords(passwordFile, devices);
   const keeper = new Keeper(home);
+  onEnd(() => keeper.stop());
   for (const tenant of TENANTS) {
     const volume = path.join(home, 'tenants', 'volumes', tenant);
     fs.mkdirSync(volume, { recursive: true, mode: 0o700 });
     fs.writeFileSync(path.join(volume, 'gateway.json'), JSON.stringify(tenantFlow()), { mode: 0o600 });
-    await keeper.command(
-      'add',
-      tenant,
-      '--driver',
-      'process',
-      '--http',
-      `${HTTP_PORT}`,
-      '--idle',
-      `${sleepSeconds}`,
-      '--cold'
-    );
+    await keeper.add(tenant, '--http', `${HTTP_PORT}`, '--idle', `${sleepSeconds}`, '--cold');
   }
   await keeper.start();
-  onEnd(() => keeper.stop());
   const flow = frontFlow({ home, port, pagesPort, passwordFile });
   const front = new Gateway({ id: 'front', home, flow, editorPort });
   onEnd(() => front.stop());

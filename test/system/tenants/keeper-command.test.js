@@ -161,6 +161,28 @@ test('an orderly end leaves tenants running, or stops them if it shall', async (
   await expect(askTenant(host, 'hello')).rejects.toThrow('ECONNREFUSED');
 }, 60_000);
 
+test('more signals during an orderly end leave no tenant behind', async () => {
+  // It takes some time to end.
+  await add('--slow-end', '500');
+  const { child, ended } = await keep('--stop-tenants');
+  const { host } = (await api('POST', '/v1/tenants/acme/wake', {})).body;
+  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGINT'])) {
+    child.kill(signal);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  expect(await ended).toBe(0);
+  await expect(askTenant(host, 'hello')).rejects.toThrow('ECONNREFUSED');
+}, 60_000);
+
+test('ends with its standard input, if it shall', async () => {
+  await add();
+  const { child, ended } = await keep('--stop-tenants', '--until-eof');
+  const { host } = (await api('POST', '/v1/tenants/acme/wake', {})).body;
+  child.stdin?.end();
+  expect(await ended).toBe(0);
+  await expect(askTenant(host, 'hello')).rejects.toThrow('ECONNREFUSED');
+}, 60_000);
+
 test('without a command a tenant is a gateway, which lets the front in with its password only', async () => {
   await run('add', 'acme');
   await keep();

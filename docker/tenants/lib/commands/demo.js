@@ -9,7 +9,7 @@ const { CliError } = require('../base/errors');
 
 const PACKAGE = '@seganet/node-red-gateway';
 const DEMO = path.join('flows', 'demo', 'tenants', 'main.js');
-const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']);
 /** @type {Record<string, string>} */
 const HELP = {
   port: 'MQTT port of the front, for devices; default 1883',

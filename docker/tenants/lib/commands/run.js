@@ -15,7 +15,7 @@ const { isHeld } = require('../life/hold');
 const { Keeper } = require('../life/keeper');
 const { exposureOf } = require('../net/exposure');
 
-const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM']);
+const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGQUIT']);
 /** Longer than the 27 s that a gateway takes for its own orderly end. */
 const GRACE = { standard: 30_000, min: 100, max: 600_000 };
 const READY = { standard: 60_000, min: 1000, max: 3_600_000 };
@@ -51,6 +51,20 @@ async function eachDriver(specs, driver, ask) {
   return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? (outcome.value ?? []) : []));
 }
 
+/**
+ * Resolves at the first signal, or at the end of standard input if that is wanted. More signals change nothing: a
+ * terminal, npm and a supervisor may each send one, and a keeper that dies in its orderly end leaves tenants behind.
+ * @param {boolean} untilEof
+ * @returns {Promise<void>}
+ */
+function untilAsked(untilEof) {
+  return new Promise((resolve) => {
+    const end = () => resolve();
+    for (const signal of SIGNALS) process.on(signal, end);
+    if (untilEof) process.stdin.on('end', end).on('error', end).resume();
+  });
+}
+
 /** @type {import('./index').Command} */
 module.exports = {
   name: 'run',
@@ -63,7 +77,13 @@ variables
   SEGANET_TENANTS_GRACE_MS  time for an orderly end; default ${GRACE.standard}
   SEGANET_TENANTS_WARM_MIB  memory of all paused tenants: beyond it, the one used longest ago is stopped; default: any`,
   usage: '',
-  options: { 'stop-tenants': { type: 'boolean', help: 'stop all tenants when the keeper ends' } },
+  options: {
+    'stop-tenants': { type: 'boolean', help: 'stop all tenants when the keeper ends' },
+    'until-eof': {
+      type: 'boolean',
+      help: 'end also when standard input ends, as with the program that started it'
+    }
+  },
   async run({ values, env, home, isJson, print, note, driver }) {
     const limits = {
       starts: numberOf(env, 'SEGANET_TENANTS_STARTS', STARTS),
@@ -76,6 +96,8 @@ variables
     const lock = takeLock(home.lock);
     if ('owner' in lock)
       throw new CliError(`Another keeper runs with ${home.folder}: process ${lock.owner}.`);
+    // A signal during the start ends what was started, too.
+    const asked = untilAsked(Boolean(values['until-eof']));
     try {
       const specs = readTenants(home.file);
       const names = specs.map(({ name }) => name).filter((name) => !isHeld(home.state, name));
@@ -118,12 +140,8 @@ variables
         await server.open(home.socket);
         timetable.start();
         process.on('SIGHUP', () => reload().catch((error) => note(error.message)));
-        const signaled = new Promise((resolve) => {
-          for (const signal of SIGNALS) process.once(signal, resolve);
-        });
-        // A program that waits for this line may send a signal at once.
         note(`The keeper of ${specs.length} tenants listens on ${home.socket}.`);
-        await signaled;
+        await asked;
         isStopped = Boolean(values['stop-tenants']);
       } finally {
         // Also after an error: it must manage no tenant when another keeper has the lock.
