@@ -9,6 +9,7 @@ const { once } = require('node:events');
 const { systemClock } = require('../../../docker/tenants/lib/base/clock');
 const { DockerDriver } = require('../../../docker/tenants/lib/drivers/docker');
 const { unlimitedOf, warningOf } = require('../../../docker/tenants/lib/drivers/engine-limits');
+const { unlimitedWrites } = require('../../../docker/tenants/lib/drivers/block-device');
 const { checkTenant } = require('../../../docker/tenants/lib/file/schema');
 const { Keeper } = require('../../../docker/tenants/lib/life/keeper');
 const { DIGEST } = require('../../fixtures/tenants/files');
@@ -49,7 +50,13 @@ beforeEach(async () => {
   });
   await once(server.listen(path.join(folder, 'engine.sock')), 'listening');
   const home = { volumes: path.join(folder, 'volumes'), state: path.join(folder, 'state') };
-  driver = new DockerDriver(home, { name: 'docker', socket: path.join(folder, 'engine.sock') });
+  driver = new DockerDriver(home, {
+    name: 'docker',
+    socket: path.join(folder, 'engine.sock'),
+    groups: path.join(folder, 'groups')
+  });
+  fs.mkdirSync(path.join(folder, 'groups', 'blkio'), { recursive: true });
+  fs.writeFileSync(path.join(folder, 'groups', 'blkio', 'blkio.throttle.write_bps_device'), '');
 });
 afterEach(async () => {
   driver.close();
@@ -78,16 +85,43 @@ async function rowOf() {
 }
 
 test('an engine with all control groups has no problem', async () => {
-  expect(await driver.problems()).toEqual([]);
+  expect(await driver.problems([spec])).toEqual([]);
   expect(await rowOf()).toMatchObject({ isolated: true, reason: '' });
 });
 
 test('without the control group for memory a tenant is not isolated, and the reason says so', async () => {
   info.MemoryLimit = false;
   expect(await rowOf()).toMatchObject({ isolated: false, reason: 'docker does not limit its memory' });
-  expect(await driver.problems()).toEqual([
+  expect(await driver.problems([spec])).toEqual([
     expect.stringMatching(/^docker does not limit memory of tenants/)
   ]);
+});
+
+test('a keeper that sees no control group for disks says that writes are not limited, in the list and the check', async () => {
+  fs.rmSync(path.join(folder, 'groups', 'blkio'), { recursive: true });
+  const why =
+    /: this process sees no control group for disks \(blkio or io\) in .*groups, or the kernel has none/;
+  const { isolated, reason } = await rowOf();
+  expect(isolated).toBe(true);
+  expect(reason).toMatch(/^docker does not limit what it writes to the disk/);
+  expect(reason).toMatch(why);
+  const free = { ...spec, name: 'free', limits: { ...spec.limits, writeMiBps: 0 } };
+  expect(await driver.problems([free])).toEqual([]);
+  expect(driver.lacks(free)).toBe('');
+  const [problem] = await driver.problems([spec, free]);
+  expect(problem).toMatch(/^docker does not limit what acme writes to the disk \(limits.writeMiBps\)/);
+  expect(problem).toMatch(why);
+  const many = Array.from({ length: 7 }, (_, i) => ({ ...spec, name: `t${i}` }));
+  expect((await driver.problems(many))[0]).toContain('what t0, t1, t2, t3, t4 and 2 more tenants write to');
+});
+
+test('an engine without root, and data that are on no disk, have no limit of writes either', async () => {
+  info.SecurityOptions = ['name=rootless'];
+  expect((await rowOf()).reason).toContain('the engine runs without root');
+  info.SecurityOptions = [];
+  fs.mkdirSync(path.join(folder, 'volumes'));
+  const places = { groups: path.join(folder, 'groups'), sys: path.join(folder, 'sys') };
+  expect(unlimitedWrites(path.join(folder, 'volumes'), places)).toMatch(/volumes is in memory, on a network/);
 });
 
 test('a warning of the container counts, too, unless it is about something else', async () => {

@@ -37,7 +37,7 @@ module.exports = {
       try {
         const own = driver(name);
         facts.push(`driver ${name}: ${await own.check()}`);
-        problems.push(...((await own.problems?.()) ?? []));
+        problems.push(...((await own.problems?.(specs.filter((spec) => spec.driver === name))) ?? []));
       } catch (error) {
         problems.push(`Driver ${name}: ${messageOf(error)}`);
       }

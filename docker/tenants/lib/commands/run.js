@@ -42,12 +42,19 @@ function lineOf({ tenant, event, by, class: priority, how, ms, reason, driver, o
  * @template T
  * @param {import('../file/schema').Spec[]} specs
  * @param {import('./index').Context['driver']} driver
- * @param {(own: import('../drivers/driver').Driver) => Promise<T[] | void> | undefined} ask
+ * @param {(own: import('../drivers/driver').Driver, theirs: import('../file/schema').Spec[]) => Promise<T[] | void> | undefined} ask theirs: its tenants
  * @returns {Promise<T[]>}
  */
 async function eachDriver(specs, driver, ask) {
   const names = [...new Set(specs.map((spec) => spec.driver))];
-  const outcomes = await Promise.allSettled(names.map(async (name) => ask(driver(name))));
+  const outcomes = await Promise.allSettled(
+    names.map(async (name) =>
+      ask(
+        driver(name),
+        specs.filter((spec) => spec.driver === name)
+      )
+    )
+  );
   return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? (outcome.value ?? []) : []));
 }
 
@@ -135,7 +142,7 @@ variables
         if (problem) note(`warning: ${problem}`);
         await keeper.apply(specs);
         await eachDriver(specs, driver, (own) => own.removeRests?.());
-        for (const sentence of await eachDriver(specs, driver, (own) => own.problems?.()))
+        for (const sentence of await eachDriver(specs, driver, (own, theirs) => own.problems?.(theirs)))
           note(`warning: ${sentence}`);
         await server.open(home.socket);
         timetable.start();

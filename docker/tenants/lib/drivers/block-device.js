@@ -45,4 +45,17 @@ function canLimitWrites(groups = '/sys/fs/cgroup') {
   }
 }
 
-module.exports = { blockDeviceOf, canLimitWrites };
+/**
+ * @param {string} folder
+ * @param {{ sys?: string, groups?: string }} [places]
+ * @returns {string} why the kernel does not limit what is written to the folder's files, '' = it can, or there is no
+ *   folder yet
+ */
+function unlimitedWrites(folder, { sys = '/sys', groups = '/sys/fs/cgroup' } = {}) {
+  if (!canLimitWrites(groups))
+    return `this process sees no control group for disks (blkio or io) in ${groups}, or the kernel has none`;
+  if (!fs.existsSync(folder) || blockDeviceOf(folder, sys)) return '';
+  return `${folder} is in memory, on a network or on a file system of several devices`;
+}
+
+module.exports = { blockDeviceOf, canLimitWrites, unlimitedWrites };

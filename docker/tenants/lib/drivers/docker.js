@@ -8,7 +8,7 @@ const { CliError, EXIT } = require('../base/errors');
 const { deletedBytes, descendants } = require('../base/deleted-files');
 const { folderSize } = require('../base/folder-size');
 const { secretsOf } = require('../life/secrets');
-const { blockDeviceOf, canLimitWrites } = require('./block-device');
+const { blockDeviceOf, canLimitWrites, unlimitedWrites } = require('./block-device');
 const { containerOf, MADE_WITH, USER } = require('./container');
 const { removeContainers, startContainer } = require('./container-offline');
 const { SHELL } = require('./container-output');
@@ -41,12 +41,15 @@ class DockerDriver {
   isIsolated = true;
   canPause = true;
   #home;
+  #groups;
   #client;
   #range;
   #prefix;
   #keepsUser;
   /** What the engine does not limit, '' = nothing; null = it was not asked yet. @type {string | null} */
   #unlimited = null;
+  /** Why it does not limit what tenants write to their disk, '' = it does, or was not asked yet. */
+  #freeWrites = '';
   /** The engine runs without root; null = it was not asked yet. @type {boolean | null} */
   #rootless = null;
   /** The first question for #unlimited, which all tenants share. @type {Promise<any> | null} */
@@ -60,9 +63,10 @@ class DockerDriver {
 
   /**
    * @param {Pick<import('../base/home').Home, 'volumes' | 'state'>} home
-   * @param {{ name: 'docker' | 'podman', socket: string, range?: string }} options range: for the tenants' networks
+   * @param {{ name: 'docker' | 'podman', socket: string, range?: string, groups?: string }} options range: for the
+   *   tenants' networks; groups: where control groups are
    */
-  constructor(home, { name, socket, range = STANDARD_RANGE }) {
+  constructor(home, { name, socket, range = STANDARD_RANGE, groups }) {
     const parsed = rangeOf(range);
     if (!parsed) {
       throw new CliError(
@@ -72,6 +76,7 @@ class DockerDriver {
     }
     this.name = name;
     this.#home = home;
+    this.#groups = groups;
     this.#client = new EngineClient(socket);
     this.#images = new Images(this.#client);
     this.#range = parsed;
@@ -86,13 +91,27 @@ class DockerDriver {
     return `${this.name} ${version ?? system} ${how}`;
   }
 
-  async problems() {
+  /** @param {Spec[]} specs */
+  async problems(specs) {
     await this.#info();
-    return this.#unlimited
-      ? [
-          `${this.name} does not limit ${this.#unlimited} of tenants, because the kernel lacks control groups for it. docs/tenants-keeper.md says how to switch them on.`
-        ]
-      : [];
+    const found = [];
+    if (this.#unlimited)
+      found.push(
+        `${this.name} does not limit ${this.#unlimited} of tenants, because the kernel lacks control groups for it. docs/tenants-keeper.md says how to switch them on.`
+      );
+    const names = specs.filter(({ limits }) => limits.writeMiBps > 0).map(({ name }) => name);
+    if (this.#freeWrites && names.length > 0)
+      found.push(
+        `${this.name} does not limit what ${shown(names)} to the disk (limits.writeMiBps): ${this.#freeWrites}.`
+      );
+    return found;
+  }
+
+  /** @param {Spec} spec */
+  lacks({ limits }) {
+    return this.#freeWrites && limits.writeMiBps > 0
+      ? `${this.name} does not limit what it writes to the disk: ${this.#freeWrites}`
+      : '';
   }
 
   /** @param {Spec} spec */
@@ -322,6 +341,9 @@ class DockerDriver {
     this.#unlimited = unlimitedOf(info);
     const options = info?.SecurityOptions ?? [];
     this.#rootless = options.some((/** @type {unknown} */ each) => String(each).includes('rootless'));
+    this.#freeWrites = this.#rootless
+      ? 'the engine runs without root'
+      : unlimitedWrites(this.#home.volumes, { groups: this.#groups });
     return info;
   }
 
@@ -345,7 +367,7 @@ class DockerDriver {
   async #surroundings(volume) {
     const isRootless = await this.#isRootless();
     // A user's own control groups rarely have the one for disks, and an engine refuses a limit without it.
-    const isLimited = !isRootless && canLimitWrites();
+    const isLimited = !isRootless && canLimitWrites(this.#groups);
     const disks = isLimited ? [volume, this.#home.state].map((folder) => blockDeviceOf(folder)) : [];
     return {
       user: await this.#user(),
@@ -406,6 +428,14 @@ class DockerDriver {
       labels: this.#labels(spec)
     });
   }
+}
+
+const MAX_NAMES = 5;
+
+/** @param {string[]} names of tenants @returns {string} such as 'a, b and 3 others write' */
+function shown(names) {
+  const rest = names.length - MAX_NAMES;
+  return `${names.slice(0, MAX_NAMES).join(', ')}${rest > 0 ? ` and ${rest} more tenants` : ''} ${names.length > 1 ? 'write' : 'writes'}`;
 }
 
 /** @param {any} state of the engine @param {Spec} spec @returns {string} */

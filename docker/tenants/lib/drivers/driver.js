@@ -18,9 +18,12 @@ const { plainText } = require('../base/plain-text');
  * @property {boolean} isIsolated false: a tenant can reach what this user can reach
  * @property {boolean} canPause
  * @property {() => Promise<string>} check resolves to a sentence about the engine, if it can be used
- * @property {() => Promise<string[]>} [problems] sentences about what tenants lack here, such as limits
+ * @property {(specs: Spec[]) => Promise<string[]>} [problems] sentences about what these tenants lack here, such as
+ *   limits
  * @property {(spec: Spec) => string} [weakness] which of the tenant's limits does not hold, as far as it is known by
  *   now; '' = none
+ * @property {(spec: Spec) => string} [lacks] a limit that does not hold, although the tenant is isolated without it; as
+ *   far as it is known by now; '' = none
  * @property {(spec: Spec) => Promise<void>} create makes what the tenant lacks, or makes it again after a change
  *   of the
  *   tenants file; the data stay; called only while the tenant does not run

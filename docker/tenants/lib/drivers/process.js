@@ -13,7 +13,7 @@ const { livingStat } = require('../base/processes');
 const { secretsOf } = require('../life/secrets');
 const { accepts } = require('../life/readiness');
 const { addressFor } = require('./addresses');
-const { blockDeviceOf } = require('./block-device');
+const { blockDeviceOf, unlimitedWrites } = require('./block-device');
 const { endOf } = require('./driver');
 const { environmentOf } = require('./environment');
 const { Output, OutputWatch } = require('./output');
@@ -83,8 +83,10 @@ class ProcessDriver {
   }
 
   async problems() {
-    const { problem } = this.#limiter;
-    return problem ? [`Tenants of the driver process have fewer limits than systemd sets: ${problem}.`] : [];
+    const { problem, kind } = this.#limiter;
+    if (problem) return [`Tenants of the driver process have fewer limits than systemd sets: ${problem}.`];
+    const why = kind === 'systemd' ? unlimitedWrites(this.#home.volumes) : '';
+    return why ? [`systemd does not limit what tenants write to the disk (limits.writeMiBps): ${why}.`] : [];
   }
 
   /** Asked for at the first start: it may make a scope to try. */

@@ -314,7 +314,7 @@ class Keeper extends EventEmitter {
       driver: spec.driver,
       state,
       since,
-      reason: reason || weakness,
+      reason: reason || weakness || (driver.lacks?.(spec) ?? ''),
       host,
       port: spec.port,
       http: spec.http,
