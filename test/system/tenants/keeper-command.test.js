@@ -211,12 +211,15 @@ test('a wrong use ends with 2, a wrong file or variable with 78, a missing keepe
     ['list', 'x'],
     ['list', '--all'],
     ['wake'],
+    ['manifest'],
+    ['manifest', 'a', '--keeper'],
     ['add', 'A'],
     ['add', 'a', '--idle', 'x']
   ]) {
     expect((await run(...args)).code).toBe(2);
   }
   expect((await run('add', 'a', '--driver', 'docker')).code).toBe(2);
+  expect(JSON.parse((await run('manifest', '--keeper')).out).items[1].kind).toBe('Role');
   expect(await run('list')).toMatchObject({ code: 1, err: expect.stringContaining('Start it with') });
   fs.mkdirSync(path.join(home, 'tenants'), { mode: 0o700 });
   fs.writeFileSync(

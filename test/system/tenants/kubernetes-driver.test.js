@@ -9,6 +9,7 @@ const { eventually } = require('../../../bench/harness/net');
 const { KubernetesDriver } = require('../../../docker/tenants/lib/drivers/kubernetes');
 const { clusterOf } = require('../../../docker/tenants/lib/drivers/kubernetes-client');
 const { manifestOf } = require('../../../docker/tenants/lib/drivers/kubernetes-manifest');
+const { rightsOf } = require('../../../docker/tenants/lib/drivers/kubernetes-rights');
 const { checkTenant } = require('../../../docker/tenants/lib/file/schema');
 const { untilAccepts } = require('../../../docker/tenants/lib/life/readiness');
 const { DIGEST } = require('../../fixtures/tenants/files');
@@ -192,6 +193,67 @@ test.each([
   );
 });
 
+describe('a tenant is isolated only behind its network policy', () => {
+  const [, , policy] = /** @type {any} */ (manifestOf(spec)).items;
+  /** @param {object} changes of its specification */
+  const changed = (changes) => ({ ...policy, spec: { ...policy.spec, ...changes } });
+
+  /** @returns {Promise<string>} why it is not */
+  async function weakness() {
+    make();
+    await driver.inspect(spec);
+    return driver.weakness(spec);
+  }
+
+  test('of the manifest', async () => {
+    server.policies.set(NAME, policy);
+    expect(await weakness()).toBe('');
+    // It is not looked at for each row of the list.
+    server.policies.clear();
+    expect(await weakness()).toBe('');
+  });
+
+  test.each([
+    ['missing', null, /has no NetworkPolicy seganet-tenant-acme. "seganet-tenants manifest acme" prints it/],
+    ['of an earlier release', changed({ policyTypes: ['Egress'] }), /lets others than the keeper/],
+    ['with a way out', changed({ egress: [{}] }), /or the tenant out/],
+    ['for everybody', changed({ ingress: [{}] }), /lets others/],
+    ['for all pods', changed({ ingress: [{ from: [{ podSelector: {} }] }] }), /lets others/],
+    [
+      'for all pods, in other words',
+      changed({ ingress: [{ from: [{ podSelector: { matchLabels: {} } }] }] }),
+      /lets others/
+    ]
+  ])('and not with one that is %s', async (_, found, why) => {
+    if (found) server.policies.set(NAME, found);
+    expect(await weakness()).toMatch(why);
+  });
+
+  test('and not without the right to see it', async () => {
+    server.policies.set(NAME, policy);
+    server.maySeePolicies = false;
+    expect(await weakness()).toMatch(/may not look at .*forbidden.*"manifest --keeper" the rights/);
+  });
+});
+
+test('prints the rights of the keeper, which are those that it uses', () => {
+  const { items } = /** @type {any} */ (rightsOf('home'));
+  expect(items.map((/** @type {any} */ { kind }) => kind)).toEqual(['ServiceAccount', 'Role', 'RoleBinding']);
+  const rights = items[1].rules.flatMap((/** @type {any} */ { apiGroups, resources, verbs }) =>
+    resources.map((/** @type {string} */ each) => `${apiGroups[0]}/${each}: ${verbs}`)
+  );
+  expect(rights).toEqual([
+    'apps/statefulsets: get',
+    'apps/statefulsets/scale: get,patch',
+    '/pods: get',
+    '/pods/log: get',
+    '/services: get',
+    'networking.k8s.io/networkpolicies: get',
+    '/secrets: get,create,patch,delete'
+  ]);
+  expect(items.every((/** @type {any} */ { metadata }) => metadata.namespace === 'home')).toBe(true);
+});
+
 test('prints objects that isolate the tenant', () => {
   const { items } = /** @type {any} */ (manifestOf(spec));
   expect(items.map((/** @type {any} */ { kind }) => kind)).toEqual([
@@ -204,12 +266,27 @@ test('prints objects that isolate the tenant', () => {
   const [container] = template.spec.containers;
   expect(container).toMatchObject({
     image: DIGEST,
-    resources: { limits: { memory: '256Mi', cpu: '500m' } },
+    resources: { limits: { memory: '256Mi', cpu: '500m', 'ephemeral-storage': '128Mi' } },
+    readinessProbe: { tcpSocket: { port: 1883 }, periodSeconds: 1 },
     securityContext: {
       readOnlyRootFilesystem: true,
       allowPrivilegeEscalation: false,
       capabilities: { drop: ['ALL'] }
     }
+  });
+  expect(items[2].spec).toEqual({
+    podSelector: { matchLabels: { 'seganet.tenant': 'acme' } },
+    policyTypes: ['Ingress', 'Egress'],
+    ingress: [
+      {
+        from: [{ podSelector: { matchLabels: { 'seganet.access': 'tenants' } } }],
+        ports: [
+          { protocol: 'TCP', port: 1883 },
+          { protocol: 'TCP', port: 8080 }
+        ]
+      }
+    ],
+    egress: []
   });
   expect(template.spec).toMatchObject({
     automountServiceAccountToken: false,

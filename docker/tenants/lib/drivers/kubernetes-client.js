@@ -218,5 +218,6 @@ class KubernetesClient {
   }
 }
 
+exports.ApiRefusal = ApiRefusal;
 exports.KubernetesClient = KubernetesClient;
 exports.clusterOf = clusterOf;

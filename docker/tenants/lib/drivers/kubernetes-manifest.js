@@ -7,6 +7,10 @@ const USER = 1000;
 const SECRETS = '/run/secrets/seganet';
 /** Longer than the 27 s that a gateway takes for its own orderly end. */
 const GRACE_S = 30;
+/** Label of the pods of the keeper and the front. Only they reach tenants. */
+const ACCESS = { 'seganet.access': 'tenants' };
+/** Its file system is read-only, /tmp counts as memory, and the kubelet keeps some of its output. */
+const EPHEMERAL = '128Mi';
 
 /** @param {{ name: string }} spec @returns {string} name of its StatefulSet, service and secret */
 const objectName = ({ name }) => `seganet-tenant-${name}`;
@@ -26,7 +30,12 @@ function manifestOf(spec) {
     { name: 'tcp', port: tcp }
   ].filter((each) => each.port > 0);
   const env = environmentOf(spec, { host: '0.0.0.0', data: '/data', passwords: `${SECRETS}/passwords` });
-  const resources = { memory: `${limits.memoryMiB}Mi`, cpu: `${Math.round(limits.cpus * 1000)}m` };
+  const resources = {
+    memory: `${limits.memoryMiB}Mi`,
+    cpu: `${Math.round(limits.cpus * 1000)}m`,
+    'ephemeral-storage': EPHEMERAL
+  };
+  const [first] = ports;
   const container = {
     name: 'tenant',
     image,
@@ -34,6 +43,13 @@ function manifestOf(spec) {
     env: Object.entries(env).map(([key, value]) => ({ name: key, value })),
     ports: ports.map((each) => ({ name: each.name, containerPort: each.port })),
     resources: { limits: resources, requests: resources },
+    // Until then its service leads nowhere, so nothing waits for a program that does not answer yet.
+    readinessProbe: {
+      tcpSocket: { port: first.port },
+      periodSeconds: 1,
+      timeoutSeconds: 1,
+      failureThreshold: 3
+    },
     securityContext: {
       readOnlyRootFilesystem: true,
       allowPrivilegeEscalation: false,
@@ -73,8 +89,18 @@ function manifestOf(spec) {
     template: { metadata: { labels }, spec: pod },
     volumeClaimTemplates: [claim]
   };
-  // It may answer, and may not begin a connection.
-  const policy = { podSelector: { matchLabels: labels }, policyTypes: ['Egress'], egress: [] };
+  // It may answer the keeper and the front, and may not begin a connection.
+  const policy = {
+    podSelector: { matchLabels: labels },
+    policyTypes: ['Ingress', 'Egress'],
+    ingress: [
+      {
+        from: [{ podSelector: { matchLabels: ACCESS } }],
+        ports: ports.map((each) => ({ protocol: 'TCP', port: each.port }))
+      }
+    ],
+    egress: []
+  };
   return {
     apiVersion: 'v1',
     kind: 'List',
@@ -86,4 +112,19 @@ function manifestOf(spec) {
   };
 }
 
-module.exports = { manifestOf, objectName };
+/** @param {any} policy of the cluster, null = there is none @returns {boolean} it closes both directions of a tenant */
+function isClosing(policy) {
+  const { policyTypes = [], ingress = [], egress = [] } = policy?.spec ?? {};
+  // An empty selector is that of all pods.
+  const isAnyone = (/** @type {any} */ { podSelector, ipBlock }) =>
+    !ipBlock && Object.values(podSelector ?? {}).every((each) => Object.keys(each).length === 0);
+  const isOpen = (/** @type {any} */ rule) => !rule?.from?.length || rule.from.some(isAnyone);
+  return (
+    policyTypes.includes('Ingress') &&
+    policyTypes.includes('Egress') &&
+    egress.length === 0 &&
+    !ingress.some(isOpen)
+  );
+}
+
+module.exports = { ACCESS, isClosing, manifestOf, objectName };

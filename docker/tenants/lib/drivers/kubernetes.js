@@ -7,14 +7,17 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { secretsOf } = require('../life/secrets');
 const { endOf, lastLines } = require('./driver');
-const { KubernetesClient } = require('./kubernetes-client');
-const { objectName } = require('./kubernetes-manifest');
+const { ApiRefusal, KubernetesClient } = require('./kubernetes-client');
+const { isClosing, objectName } = require('./kubernetes-manifest');
 
 /** @typedef {import('./driver').Driver} Driver */
 /** @typedef {import('../file/schema').Spec} Spec */
 
 const APPS = '/apis/apps/v1';
 const CORE = '/api/v1';
+const NETWORKING = '/apis/networking.k8s.io/v1';
+/** Time for which a look at a network policy counts. */
+const POLICY_MS = 60_000;
 /** A name that no tenant's StatefulSet has. */
 const PROBE = 'seganet-tenants-check';
 const STOP_LOOK_MS = 250;
@@ -29,6 +32,8 @@ class KubernetesDriver {
   canPause = false;
   #client;
   #state;
+  /** Why a tenant is not closed to others, '' = it is. @type {Map<string, { at: number, why: string }>} */
+  #open = new Map();
 
   /**
    * @param {Pick<import('../base/home').Home, 'state'>} home
@@ -44,6 +49,34 @@ class KubernetesDriver {
     // Not a list, which needs a right that nothing else needs. 404 is as good: the server answers, and allows it.
     await this.#client.find('GET', this.#client.path(APPS, `statefulsets/${PROBE}`));
     return `Kubernetes ${gitVersion}`;
+  }
+
+  /** @param {Spec} spec */
+  weakness({ name }) {
+    return this.#open.get(name)?.why ?? '';
+  }
+
+  lacks() {
+    return 'the cluster limits its processes by podPidsLimit of the kubelet only, not by limits.pids';
+  }
+
+  /** Looks whether the cluster has the tenant's network policy. @param {Spec} spec */
+  async #lookAtPolicy(spec) {
+    const now = performance.now();
+    if (now - (this.#open.get(spec.name)?.at ?? -Infinity) < POLICY_MS) return;
+    const name = objectName(spec);
+    let why = '';
+    try {
+      const policy = await this.#client.find('GET', this.#client.path(NETWORKING, `networkpolicies/${name}`));
+      if (!policy) why = `the cluster has no NetworkPolicy ${name}`;
+      else if (!isClosing(policy))
+        why = `the NetworkPolicy ${name} lets others than the keeper and the front in, or the tenant out`;
+    } catch (error) {
+      if (!(error instanceof ApiRefusal)) throw error;
+      why = `the keeper may not look at the NetworkPolicy ${name} (${error.message})`;
+    }
+    if (why) why += `. "seganet-tenants manifest ${spec.name}" prints it, "manifest --keeper" the rights`;
+    this.#open.set(spec.name, { at: now, why });
   }
 
   /** @param {Spec} spec */
@@ -99,6 +132,7 @@ class KubernetesDriver {
   async inspect(spec) {
     const set = await this.#set(spec);
     if (!set) return { state: 'absent', reason: '' };
+    await this.#lookAtPolicy(spec);
     return { state: set.spec?.replicas > 0 ? 'running' : 'stopped', reason: '' };
   }
 
