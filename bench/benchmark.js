@@ -3,6 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { stopWithParent } = require('../flows/launcher/together');
 const { killAll } = require('./harness/child');
 const { fail } = require('./harness/arguments');
 const { loadChapters } = require('./options/chapter');
@@ -64,7 +65,7 @@ function endOnSignals(abort) {
     // Also ends processes that the case starts before it notices the abort.
     timer = setInterval(killAll, 200);
   };
-  const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+  const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']);
   for (const signal of signals) process.on(signal, end);
   return () => {
     clearInterval(timer);
@@ -114,9 +115,14 @@ async function runAllChapters() {
 
   const chosen = chapters.filter(({ name }) => plan.only.length === 0 || plan.only.includes(name));
   if (list) return tell(chosen, plan);
+  // npm ends at a signal without it, and at kill -9 nobody else would end the run.
+  const look = stopWithParent();
   const missing = missingText(checks());
   if (missing) fail(missing);
-  const unbuilt = buildTools(say).map(({ name, why }) => `The tool ${name} could not be built: ${why}`);
+  const unbuilt = buildTools((line) => {
+    look();
+    say(line);
+  }).map(({ name, why }) => `The tool ${name} could not be built: ${why}`);
   say('');
   const groups = chosen.map((chapter) => ({ chapter: chapter.name, cases: chapter.cases(plan) }));
   const all = turns(groups, plan.rounds);

@@ -40,14 +40,16 @@ const ownIdentity = () => ({ pid: process.pid, start: startOf(process.pid) });
 /** Ends this process in order. */
 const stop = () => void process.kill(process.pid, 'SIGTERM');
 
-/** @param {() => boolean} isGone */
+/** @param {() => boolean} isGone @returns {() => void} looks now, for work that lets no timer run */
 function stopWhen(isGone) {
-  const timer = setInterval(() => {
+  const look = () => {
     if (!isGone()) return;
     clearInterval(timer);
     stop();
-  }, LOOK_MS);
+  };
+  const timer = setInterval(look, LOOK_MS);
   timer.unref();
+  return look;
 }
 
 /** Stops when another process is gone, which need not be the parent of this one. @param {Identity} identity */
@@ -58,6 +60,7 @@ function stopWith({ pid, start }) {
 /**
  * Stops when the launcher or the npm that started this process is gone: neither can forward its own kill -9, and an
  * orphaned gateway would keep its ports.
+ * @returns {() => void} looks now, for work that lets no timer run
  */
 function stopWithParent() {
   const parent = process.ppid;
@@ -65,9 +68,9 @@ function stopWithParent() {
   delete process.env.SEGANET_LAUNCHER_PID;
   // It was killed before this process got here. One that lives is a launcher of an ancestor. npm passes no id of its
   // own, but its shell does: see the scripts in package.json.
-  if (launcher > 0 && launcher !== parent && !isThere(launcher)) return stop();
-  if (launcher !== parent && !process.env.npm_lifecycle_event) return;
-  stopWhen(() => process.ppid !== parent);
+  if (launcher > 0 && launcher !== parent && !isThere(launcher)) stop();
+  if (launcher !== parent && !process.env.npm_lifecycle_event) return () => {};
+  return stopWhen(() => process.ppid !== parent);
 }
 
 module.exports = { SIGNALS, ownIdentity, stopWith, stopWithParent };
