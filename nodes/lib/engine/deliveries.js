@@ -5,14 +5,39 @@
 // that returns a new object keeps `_msgid`; a split node, which removes `_msgid`, keeps the symbol.
 //
 // A visit is one delivery of such a message to a node. It begins when Node-RED delivers the message (hooks preDeliver
-// and onReceive) and ends when the node calls done() (onComplete). A node sends before it calls done(), so a record
-// without an open visit has no message left in the flow. Its end is decided at the end of that turn of the event loop,
-// because Catch nodes get a message after onComplete.
+// and onReceive) and ends when the node calls done() for that message object (onComplete); a second done() of the same
+// message ends nothing. A node sends before it calls done(), so a record without an open visit has no message left in
+// the flow. Its end is decided at the end of that turn of the event loop, because Catch nodes get a message after
+// onComplete, and because some nodes call done() just before they send.
 //
 //   delivered  a message came back into a node of an engine and is safe there, or all visits ended without an error
 //   refused    all visits ended, one of them with an error, and nothing came back; or the time is over
 //   withheld   a deploy replaced a node that had the message, or a visit ended while a deploy ran: nodes that close
 //              call done() for messages that they drop, and Node-RED drops messages to nodes that do not exist then
+//
+// Merges. A join node puts several records into one message, which has the key of one of them, or (its reduce mode) of
+// none; then it calls done() for all. The hooks cannot see that the other records are in that message. They see this:
+//
+//   the node called done() for a record of which it has sent no message on, after it sent another message in the same
+//   turn of the event loop
+//
+// That message then becomes the message of a group: it gets a key of its own, so that its way is followed apart from
+// the other messages of the record whose key it had. The record whose key it had, and those that are in it, are the
+// members of the group. A record in two groups waits for both. Groups get members only while their message has not
+// reached the next node, and a group that merges into another one becomes its member, so groups do not wait in circles.
+//
+// What the hooks see has a second reading: two timers in one turn, one in which the node sends the message of a record,
+// and one in which it drops another one, or completes one whose message it sent earlier. Therefore:
+//
+//   - A record of which the node has sent a message on is not merged: it has a message of its own.
+//   - A merge only adds a condition. A member waits for its group, and for its other visits. That the message of its
+//     group came back does not end a member that has another message in the flow. Exceptions are the record that gave
+//     the message its key, and the records of a join node, which are certainly in that message: for them, one message
+//     that came back is enough.
+//   - If the group is refused or withheld, its members are, unless another message of theirs came back before.
+//
+// Messages of a record that has ended are followed until their visits end, because they may merge with records that
+// wait.
 
 const crypto = require('node:crypto');
 
@@ -22,25 +47,52 @@ const KEY = Symbol('seganet.record');
 /** Ends of a record, as in Engine.endDeferrals(). */
 const END = /** @type {const} */ ({ DELIVERED: 0, REFUSED: 1, WITHHELD: 2 });
 
+/** Core nodes that call done() only for what is in the message that they sent last, or for what they drop alone. */
+const JOIN = 'join';
+
+/** Records that have ended and whose messages are still followed. Beyond it, the oldest ones are forgotten: a node that
+ * never calls done() would keep them. */
+const MAX_ENDED = 10000;
+
 /**
  * @typedef {0 | 1 | 2} End
  * @typedef {{ id: string, type?: string }} FlowNode a live node of Node-RED
- * @typedef {{ air: number, inside: number }} Visits of one node: messages on their way to it, and in it
+ *
+ * @typedef {object} Visits of one entry to one node
+ * @property {number} air messages on their way to it
+ * @property {number} inside messages in it
+ * @property {boolean} hasPassed the node has sent a message of the entry since
+ *
+ * @typedef {{ msg: any, source: { node: FlowNode }, destination: { node: FlowNode } }} SendEvent of Node-RED, which
+ *   passes event.msg to the node later
+ *
+ * @typedef {object} Visit
+ * @property {Entry | null} entry null: nothing waits for this message, but a group may be made of it
+ * @property {FlowNode} node
+ * @property {SendEvent | null} event while the message is on its way
+ *
+ * @typedef {object} Sent what a node has sent in this turn, and since it got its latest message
+ * @property {Set<Entry | null>} entries
+ * @property {Entry | null} entry of the latest message
+ * @property {Visit[]} visits the latest messages of that entry
+ * @property {Entry | null} group made of them
  *
  * @typedef {object} Limit
  * @property {number} timeoutMs
  * @property {boolean} acknowledges true: the record is acknowledged when the time is over; false: it is refused
  *
- * @typedef {object} Entry a record that waits
+ * @typedef {object} Entry a record that waits, or a group
  * @property {string} key
- * @property {number} deferral id of the engine
- * @property {FlowNode} sender node of an engine that sent the message
+ * @property {number | null} deferral id of the engine; null: a group
+ * @property {FlowNode | null} sender node of an engine that sent the message
  * @property {boolean} isStarted a message was delivered to a node
  * @property {Map<FlowNode, Visits>} visits
  * @property {number} open visits
  * @property {number} returning messages that came back and are not safe yet
- * @property {number} follows records whose end decides about this one
- * @property {Entry[]} followers
+ * @property {Set<Entry>} groups that it is a member of; the open ones decide about it
+ * @property {number} waits number of open groups
+ * @property {Map<Entry, boolean>} members true: the member is certainly in the message
+ * @property {number} undecided number of members without an end
  * @property {number} unrouted messages sent during a deploy that have not been delivered to a node
  * @property {boolean} isDoubtful a visit ended during a deploy
  * @property {boolean} failed
@@ -58,9 +110,17 @@ class Deliveries {
   #now;
   /** @type {Map<string, Entry>} */
   #entries;
+  /** Records that wait. */
+  #waiting;
+  /** Of #entries, those that are over and have open visits, the oldest first. @type {Set<Entry>} */
+  #over;
   /** Without open visits. @type {Set<Entry>} */
   #idle;
-  /** What a node sent since it got its latest message, in this turn. @type {Map<FlowNode, Entry[]>} */
+  /** Open visits by message. @type {WeakMap<object, Visit[]>} */
+  #visiting;
+  /** Number of messages in a node. @type {WeakMap<FlowNode, number>} */
+  #inside;
+  /** @type {Map<FlowNode, Sent>} */
   #sent;
   /** @type {[number[], number[], number[]]} deferrals by end */
   #ended;
@@ -76,7 +136,11 @@ class Deliveries {
     this.#end = end;
     this.#now = now;
     this.#entries = new Map();
+    this.#waiting = 0;
+    this.#over = new Set();
     this.#idle = new Set();
+    this.#visiting = new WeakMap();
+    this.#inside = new WeakMap();
     this.#sent = new Map();
     this.#ended = [[], [], []];
     this.#turn = null;
@@ -87,6 +151,11 @@ class Deliveries {
 
   /** @returns {number} records that wait */
   get size() {
+    return this.#waiting;
+  }
+
+  /** @returns {number} records and groups that are followed, also those that have ended */
+  get followed() {
     return this.#entries.size;
   }
 
@@ -98,27 +167,42 @@ class Deliveries {
    * @param {Limit} limit
    */
   start(msg, deferral, sender, { timeoutMs, acknowledges }) {
-    const key = crypto.randomBytes(8).toString('hex');
+    const { key } = this.#enter(deferral, sender, this.#now() + timeoutMs, acknowledges);
     msg._msgid = key;
     msg[KEY] = key;
-    this.#entries.set(key, {
-      key,
+    this.#waiting++;
+  }
+
+  /**
+   * @param {number | null} deferral
+   * @param {FlowNode | null} sender
+   * @param {number} due
+   * @param {boolean} acknowledges
+   * @returns {Entry}
+   */
+  #enter(deferral, sender, due, acknowledges) {
+    const entry = {
+      key: crypto.randomBytes(8).toString('hex'),
       deferral,
       sender,
       isStarted: false,
       visits: new Map(),
       open: 0,
       returning: 0,
-      follows: 0,
-      followers: [],
+      groups: new Set(),
+      waits: 0,
+      members: new Map(),
+      undecided: 0,
       unrouted: 0,
       isDoubtful: false,
       failed: false,
       isOver: false,
-      due: this.#now() + timeoutMs,
+      due,
       acknowledges,
       watchers: []
-    });
+    };
+    this.#entries.set(entry.key, entry);
+    return entry;
   }
 
   /**
@@ -143,30 +227,46 @@ class Deliveries {
     if (entry) entry.unrouted++;
   }
 
-  /** Hook preDeliver. @param {{ msg: object, source: { node: FlowNode }, destination: { node: FlowNode } }} event */
-  onDeliver({ msg, source, destination }) {
-    const entry = this.#find(msg);
-    if (!entry) return;
-    if (this.#isDeploying) entry.unrouted--;
-    this.#visits(entry, destination.node).air++;
-    entry.open++;
-    const sent = this.#sent.get(source.node);
-    if (!sent) this.#sent.set(source.node, [entry]);
-    else if (sent[sent.length - 1] !== entry) sent.push(entry);
+  /** Hook preDeliver. @param {SendEvent} event */
+  onDeliver(event) {
+    const { msg, source, destination } = event;
+    const entry = this.#find(msg) ?? null;
+    if (!entry && !(this.#inside.get(source.node) && isNew(msg))) return;
+    if (entry && this.#isDeploying) entry.unrouted--;
+    const passing = entry?.visits.get(source.node);
+    if (passing) passing.hasPassed = true;
+    const visit = { entry, node: destination.node, event };
+    if (entry) this.#begin(entry, visit.node).air++;
+    this.#keep(msg, visit);
+    const sent = this.#sent.get(source.node) ?? { entries: new Set(), entry: null, visits: [], group: null };
+    this.#sent.set(source.node, sent);
+    if (sent.group || sent.entry !== entry) sent.visits = [];
+    sent.group = null;
+    sent.entry = entry;
+    sent.entries.add(entry);
+    sent.visits.push(visit);
     this.#plan();
   }
 
   /** Hook onReceive; also called for messages that reach a node without preDeliver (link in, Catch …).
    * @param {{ msg: object, destination: { node: FlowNode } }} event
    */
-  onReceive({ msg, destination }) {
-    this.#sent.delete(destination.node);
-    const entry = this.#find(msg);
-    if (!entry) return;
-    const visits = this.#visits(entry, destination.node);
-    if (visits.air > 0) visits.air--;
-    else entry.open++;
-    visits.inside++;
+  onReceive({ msg, destination: { node } }) {
+    this.#sent.delete(node);
+    const visit = this.#visiting.get(msg)?.find((each) => each.event && each.node === node);
+    if (visit) {
+      visit.event = null;
+      if (!visit.entry) return this.#leave(msg, visit);
+      const visits = /** @type {Visits} */ (visit.entry.visits.get(node));
+      visits.air--;
+      visits.inside++;
+    } else {
+      const entry = this.#find(msg);
+      if (!entry) return;
+      this.#keep(msg, { entry, node, event: null });
+      this.#begin(entry, node).inside++;
+    }
+    this.#inside.set(node, (this.#inside.get(node) ?? 0) + 1);
   }
 
   /** Hook postReceive. @param {{ msg: object, destination: { node: FlowNode } }} event */
@@ -177,26 +277,95 @@ class Deliveries {
 
   /** Hook onComplete. @param {{ msg: object, error?: unknown, node: { node: FlowNode } }} event */
   onComplete({ msg, error, node: { node } }) {
-    const entry = this.#find(msg);
-    const visits = entry?.visits.get(node);
-    if (!entry || !visits || visits.inside === 0) return;
+    // By the object, not by its key: a node may write another message's properties into it meanwhile.
+    const visit = this.#visiting.get(msg)?.find((each) => !each.event && each.node === node);
+    const entry = visit?.entry;
+    if (!visit || !entry) return;
+    this.#leave(msg, visit);
+    this.#inside.set(node, (this.#inside.get(node) ?? 1) - 1);
+    const visits = /** @type {Visits} */ (entry.visits.get(node));
     visits.inside--;
-    entry.open--;
-    if (visits.inside + visits.air === 0) entry.visits.delete(node);
+    this.#close(entry, node, visits);
     if (error) entry.failed = true;
     else if (this.#isDeploying) entry.isDoubtful = true;
     const sent = this.#sent.get(node);
-    // A node that sends the message of another record and completes this one in the same step has put both into one
-    // message, as a join node does.
-    if (!error && sent && !sent.includes(entry)) this.#follow(entry, sent[sent.length - 1]);
+    if (!error && sent && !visits.hasPassed && !sent.entries.has(entry) && !entry.isOver)
+      this.#merge(entry, sent, node.type === JOIN);
     this.#check(entry);
   }
 
-  /** @param {Entry} entry @param {Entry} leader */
-  #follow(entry, leader) {
-    if (leader.isOver) return;
-    leader.followers.push(entry);
-    entry.follows++;
+  /** @param {Entry} entry @param {FlowNode} node @returns {Visits} with one more open visit */
+  #begin(entry, node) {
+    entry.isStarted = true;
+    entry.open++;
+    let visits = entry.visits.get(node);
+    if (!visits) entry.visits.set(node, (visits = { air: 0, inside: 0, hasPassed: false }));
+    return visits;
+  }
+
+  /** A visit ended. @param {Entry} entry @param {FlowNode} node @param {Visits} visits */
+  #close(entry, node, visits) {
+    entry.open--;
+    if (visits.inside + visits.air === 0) entry.visits.delete(node);
+  }
+
+  /** @param {object} msg @param {Visit} visit */
+  #keep(msg, visit) {
+    const visits = this.#visiting.get(msg);
+    if (visits) visits.push(visit);
+    else this.#visiting.set(msg, [visit]);
+  }
+
+  /** @param {object} msg @param {Visit} visit */
+  #leave(msg, visit) {
+    const left = (this.#visiting.get(msg) ?? []).filter((each) => each !== visit);
+    if (left.length > 0) this.#visiting.set(msg, left);
+    else this.#visiting.delete(msg);
+  }
+
+  /** @param {Entry} entry @param {Sent} sent @param {boolean} isCertain */
+  #merge(entry, sent, isCertain) {
+    const group = sent.group && !sent.group.isOver ? sent.group : this.#makeGroup(sent);
+    if (group && group !== entry && !group.isOver) this.#join(group, entry, isCertain);
+  }
+
+  /** @param {Entry} group @param {Entry} entry @param {boolean} isCertain */
+  #join(group, entry, isCertain) {
+    if (group.members.has(entry)) return;
+    group.members.set(entry, isCertain);
+    group.undecided++;
+    entry.groups.add(group);
+    entry.waits++;
+  }
+
+  /**
+   * Makes the latest messages of a node those of a group.
+   * @param {Sent} sent
+   * @returns {Entry | null} null: their receivers have them already, and they had no key
+   */
+  #makeGroup(sent) {
+    const owner = sent.group ?? sent.entry;
+    const visits = sent.visits.filter(({ event }) => event);
+    // With runtimeSyncDelivery of Node-RED, nothing is on its way after send(). Then the record itself decides.
+    if (visits.length === 0) return owner;
+    const group = this.#enter(null, null, Infinity, false);
+    for (const visit of visits) {
+      const event = /** @type {SendEvent} */ (visit.event);
+      this.#leave(event.msg, visit);
+      // A copy, because the node may still have the object as the message of the record.
+      event.msg = { ...event.msg, _msgid: group.key, [KEY]: group.key };
+      this.#keep(event.msg, visit);
+      if (owner) {
+        const old = /** @type {Visits} */ (owner.visits.get(visit.node));
+        old.air--;
+        this.#close(owner, visit.node, old);
+      }
+      visit.entry = group;
+      this.#begin(group, visit.node).air++;
+    }
+    if (owner && !owner.isOver) this.#join(group, owner, true);
+    sent.group = group;
+    return group;
   }
 
   /**
@@ -207,12 +376,12 @@ class Deliveries {
    */
   comesBack(msg) {
     const entry = this.#find(msg);
-    if (!entry) return null;
+    if (!entry || entry.isOver) return null;
     entry.returning++;
     return (error) => {
       entry.returning--;
       if (error) entry.failed = true;
-      else return this.#finish(entry, END.DELIVERED);
+      else this.#finish(entry, END.DELIVERED, true);
       this.#check(entry);
     };
   }
@@ -229,11 +398,12 @@ class Deliveries {
   resume(isLive) {
     this.#isDeploying = false;
     for (const entry of [...this.#entries.values()]) {
-      const nodes = [entry.sender, ...entry.visits.keys()];
+      const nodes = [...(entry.sender ? [entry.sender] : []), ...entry.visits.keys()];
       const isLost = entry.unrouted > 0 || entry.isDoubtful || !nodes.every(isLive);
       entry.unrouted = 0;
-      if (isLost) this.#finish(entry, END.WITHHELD);
-      else this.#check(entry);
+      if (!isLost) this.#check(entry);
+      else if (entry.isOver) this.#forget(entry);
+      else this.#finish(entry, END.WITHHELD);
     }
   }
 
@@ -253,23 +423,23 @@ class Deliveries {
     const entries = [...this.#entries.values()];
     this.#entries.clear();
     this.#idle.clear();
+    this.#over.clear();
+    this.#waiting = 0;
     all.delete(this);
-    for (const { watchers } of entries) for (const ended of watchers) ended(END.WITHHELD);
+    for (const { watchers } of entries) for (const ended of watchers.splice(0)) ended(END.WITHHELD);
   }
 
   /** @param {any} msg @param {() => (end: End) => void} watch @returns {boolean} see whenEnded() */
   watch(msg, watch) {
     const entry = this.#find(msg);
-    if (entry) entry.watchers.push(watch());
-    return entry !== undefined;
+    if (!entry || entry.isOver) return false;
+    entry.watchers.push(watch());
+    return true;
   }
 
-  /** @param {Entry} entry @param {FlowNode} node */
-  #visits(entry, node) {
-    entry.isStarted = true;
-    let visits = entry.visits.get(node);
-    if (!visits) entry.visits.set(node, (visits = { air: 0, inside: 0 }));
-    return visits;
+  /** @param {unknown} key @returns {boolean} true: messages with the key are followed */
+  has(key) {
+    return this.#entries.has(/** @type {string} */ (key));
   }
 
   /** @param {Entry} entry */
@@ -288,12 +458,13 @@ class Deliveries {
   #endTurn() {
     this.#sent.clear();
     if (!this.#isDeploying) {
-      const idle = [...this.#idle];
-      this.#idle.clear();
-      for (const entry of idle) {
-        const { isOver, isStarted, open, returning, follows, failed } = entry;
-        if (isOver || !isStarted || open + returning + follows > 0) continue;
-        this.#finish(entry, failed ? END.REFUSED : END.DELIVERED);
+      // It grows while members of groups become idle.
+      for (const entry of this.#idle) {
+        const { isOver, isStarted, open, returning, waits, failed } = entry;
+        this.#idle.delete(entry);
+        if (open + returning > 0) continue;
+        if (isOver) this.#forget(entry);
+        else if (isStarted && waits === 0) this.#finish(entry, failed ? END.REFUSED : END.DELIVERED);
       }
     }
     const ended = this.#ended;
@@ -303,22 +474,55 @@ class Deliveries {
     }
   }
 
-  /** @param {Entry} entry @param {End} end */
-  #finish(entry, end) {
+  /** @param {Entry} entry @param {End} end @param {boolean} [cameBack] one of its messages is safe in an engine */
+  #finish(entry, end, cameBack = false) {
     if (entry.isOver) return;
     entry.isOver = true;
-    this.#entries.delete(entry.key);
-    this.counters[end === END.DELIVERED ? 'delivered' : end === END.REFUSED ? 'refused' : 'withheld']++;
-    this.#ended[end].push(entry.deferral);
-    this.#plan();
-    for (const ended of entry.watchers) ended(end);
-    for (const follower of entry.followers) {
-      follower.follows--;
-      if (end !== END.REFUSED) this.#finish(follower, end);
-      else follower.failed = true;
-      this.#check(follower);
+    if (entry.open + entry.returning === 0) this.#forget(entry);
+    else this.#outlive(entry);
+    if (entry.deferral !== null) {
+      this.#waiting--;
+      this.counters[end === END.DELIVERED ? 'delivered' : end === END.REFUSED ? 'refused' : 'withheld']++;
+      this.#ended[end].push(entry.deferral);
+      this.#plan();
     }
+    for (const ended of entry.watchers.splice(0)) ended(end);
+    for (const [member, isCertain] of entry.members) {
+      member.waits--;
+      if (end === END.WITHHELD || (cameBack && isCertain)) this.#finish(member, end, cameBack);
+      else if (end === END.REFUSED) member.failed = true;
+      this.#check(member);
+    }
+    for (const group of entry.groups) {
+      // Nothing waits for its message any more.
+      if (--group.undecided === 0 && group.deferral === null) this.#finish(group, END.WITHHELD);
+    }
+    entry.members.clear();
+    entry.groups.clear();
   }
+
+  /** @param {Entry} entry that is over and has messages in the flow */
+  #outlive(entry) {
+    this.#over.add(entry);
+    const [oldest] = this.#over;
+    if (this.#over.size > MAX_ENDED) this.#forget(oldest);
+  }
+
+  /** @param {Entry} entry */
+  #forget(entry) {
+    this.#over.delete(entry);
+    this.#entries.delete(entry.key);
+  }
+}
+
+/**
+ * @param {any} msg
+ * @returns {boolean} true: it is no message of a record, of any engine
+ */
+function isNew(msg) {
+  if (msg[KEY] !== undefined) return false;
+  for (const deliveries of all) if (deliveries.has(msg._msgid)) return false;
+  return true;
 }
 
 /**

@@ -16,6 +16,7 @@ function flow() {
     () => clock.now
   );
   let deferral = 0;
+  const onTheWay = [];
   return {
     deliveries,
     ends,
@@ -29,11 +30,18 @@ function flow() {
     /** Node-RED delivers a message from one node to another. */
     send(msg, from, to) {
       deliveries.onRoute({ msg });
-      deliveries.onDeliver({ msg, source: { node: from }, destination: { node: to } });
+      const event = { msg, source: { node: from }, destination: { node: to } };
+      deliveries.onDeliver(event);
+      onTheWay.push({ sent: msg, to, event });
     },
-    receive(msg, to) {
+    /** @returns the message that the node gets */
+    receive(sent, to) {
+      const at = onTheWay.findIndex((each) => each.sent === sent && each.to === to);
+      const [{ event } = { event: { msg: sent } }] = at < 0 ? [] : onTheWay.splice(at, 1);
+      const { msg } = event;
       deliveries.onReceive({ msg, destination: { node: to } });
       deliveries.onReceived({ msg, destination: { node: to } });
+      return msg;
     },
     done(msg, at, error) {
       deliveries.onComplete({ msg, error, node: { node: at } });
@@ -46,13 +54,14 @@ test('waits for each branch of a record, and acknowledges when all have ended', 
   const [a, b] = [node('a'), node('b')];
   const msg = start();
   send(msg, source, a);
-  send({ ...msg }, source, b);
+  const copy = { ...msg };
+  send(copy, source, b);
   receive(msg, a);
   done(msg, a);
   await turn();
   expect(ends).toEqual([]);
-  receive(msg, b);
-  done(msg, b);
+  receive(copy, b);
+  done(copy, b);
   await turn();
   expect(ends).toEqual([[1, END.DELIVERED]]);
 });
@@ -136,11 +145,11 @@ test('gives a Catch node, which gets the message after onComplete, the time to d
   send(msg, source, a);
   receive(msg, a);
   done(msg, a, new Error('no'));
-  receive({ ...msg }, catcher);
+  const caught = receive({ ...msg }, catcher);
   await turn();
   expect(ends).toEqual([]);
-  const isSafe = deliveries.comesBack(msg);
-  done(msg, catcher);
+  const isSafe = deliveries.comesBack(caught);
+  done(caught, catcher);
   isSafe();
   await turn();
   expect(ends).toEqual([[1, END.DELIVERED]]);
@@ -168,8 +177,8 @@ describe('a join node', () => {
     }
     all.send(records[2], join, uplink);
     for (const msg of records) all.done(msg, join);
-    all.receive(records[2], uplink);
-    return { ...all, isSafe: all.deliveries.comesBack(records[2]) };
+    const back = all.receive(records[2], uplink);
+    return { ...all, isSafe: all.deliveries.comesBack(back) };
   }
 
   test('keeps all its records waiting until the joined message is safe', async () => {
