@@ -57,7 +57,8 @@ describe('with a broker', () => {
     );
     expect(problems).toEqual([]);
     const { options } = sourceOptions(values, { clientId, maxPacketBytes, tls });
-    const source = new Source(options, { put: engine.put, warn: (text) => engine.warned.push(text) });
+    const put = (...given) => engine.put(...given);
+    const source = new Source(options, { put, warn: (text) => engine.warned.push(text) });
     source.start();
     let isStopped = false;
     const stop = async (forGood = true) => {
@@ -171,6 +172,39 @@ describe('with a broker', () => {
     engine.waiting.shift()();
     await published;
     expect(source.counters.repeated).toBe(0);
+  });
+
+  test('reconnects without a growing pause after refusals of a flow, as long as messages get through', async () => {
+    const { engine, ready, source } = start({ topics: 'r/#', window: 2, reconnectMaxMs: 20000 });
+    await ready();
+    const refused = new Set();
+    const safe = new Set();
+    engine.put = (args, done) => {
+      const number = Number(args.payload);
+      // The first attempt of each fifth message.
+      if (number % 5 === 4 && !refused.has(number)) {
+        refused.add(number);
+        const error = Object.assign(new Error('not delivered'), { code: CODES.NOT_DELIVERED });
+        return setTimeout(() => done(error), 5);
+      }
+      safe.add(number);
+      done();
+    };
+    await burst('r/x', 0, 60, 1);
+    // Twelve refusals: with doubled pauses from 20 ms, the last ones are 20 s each.
+    await until(() => safe.size === 60 && source.acknowledgements.size === 0, 12000);
+    expect(refused.size).toBe(12);
+  });
+
+  test('reconnects with a growing pause while a flow refuses all messages', async () => {
+    const { engine, ready, source } = start({ topics: 's/#', reconnectMaxMs: 20000 });
+    await ready();
+    engine.put = (_args, done) =>
+      setImmediate(() => done(Object.assign(new Error('not delivered'), { code: CODES.NOT_DELIVERED })));
+    await burst('s/x', 0, 1, 1);
+    await until(() => source.session.backoff.step >= 320, 10000);
+    engine.put = (_args, done) => done();
+    await until(() => source.state === 'connected' && source.acknowledgements.size === 0, 10000);
   });
 
   test.each(['4', '5'])(

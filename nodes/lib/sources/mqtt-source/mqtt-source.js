@@ -53,6 +53,8 @@ class Source {
   /** @type {Map<string, number>} time of the last warning, by kind */
   #warnedAt;
   #pingedAt;
+  /** True if this connection has acknowledged a message. */
+  #hasProgress;
 
   /**
    * @param {import('./mqtt-source-options').SourceOptions} options
@@ -65,7 +67,10 @@ class Source {
     this.#now = handlers.now ?? (() => performance.now());
     this.#filters = options.filters.map(plainFilter);
     this.acknowledgements = new Acknowledgements(options.session.protocolVersion);
-    this.acknowledgements.onReleased = () => this.#resume();
+    this.acknowledgements.onReleased = () => {
+      this.#hasProgress = true;
+      this.#resume();
+    };
     this.#unanswered = 0;
     /** @type {import('./source-client').Reading | null} */
     this.reading = null;
@@ -75,6 +80,7 @@ class Source {
     this.#isHeld = false;
     this.#warnedAt = new Map();
     this.#pingedAt = 0;
+    this.#hasProgress = false;
     this.counters = { received: 0, refused: 0, ignored: 0, foreign: 0, tooLarge: 0, dropped: 0, repeated: 0 };
     /** @type {import('../../uplink/session/session').State} */
     this.state = 'stopped';
@@ -185,6 +191,7 @@ class Source {
 
   #onDisconnected() {
     this.reading = null;
+    this.#hasProgress = false;
     this.acknowledgements.disconnected();
   }
 
@@ -269,7 +276,9 @@ class Source {
   #notTaken(/** @type {import('./acknowledgements').Acknowledgement} */ acknowledgement) {
     this.acknowledgements.abandon(acknowledgement);
     if (this.#ending) return;
-    this.session.kill(NOT_TAKEN);
+    // The broker is not the reason, so its back-off does not grow while messages get through. Without any, such as when
+    // all flows fail, it grows: each connection gives the flow all unacknowledged messages again.
+    this.session.kill({ ...NOT_TAKEN, ...(this.#hasProgress && { soon: true }) });
   }
 
   /** @param {number} size @param {{ qos: number, id: number }} head */

@@ -6,6 +6,7 @@
  * @property {string} reason a sentence with a remedy
  * @property {boolean} refused the broker refused us, or our check refused the broker; waiting alone will not help
  * @property {boolean} [atOnce] there is another path: no pause before the next attempt
+ * @property {boolean} [soon] the connection was useful, and we ended it: the back-off begins again
  * @property {boolean} [slow] needs a human decision: the connection is retried at long intervals
  */
 

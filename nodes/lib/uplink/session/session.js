@@ -408,6 +408,7 @@ class Session {
   /** Schedules the next attempt. REQUIRES: this.why is the reason for the wait. */
   #tryAgain() {
     const why = /** @type {Reason} */ (this.why);
+    if (why.soon) this.backoff.reset();
     const wait = this.isRenewing || why.atOnce ? 0 : (why.slow ? this.slowBackoff : this.backoff).next();
     const when = why.slow ? ` Retrying in ${Math.ceil(wait / 1000)} s.` : '';
     this.isRenewing = false;
