@@ -40,7 +40,7 @@ test('knows a record that is read again after a rebalance, and begins again wher
   offsets.committed(offsets.due());
   expect(offsets.size).toBe(1);
   expect(offsets.add('t', 0, 0n, 0)).toBeGreaterThan(0);
-  expect(offsets.size).toBe(1);
+  expect(offsets.size).toBe(2);
 });
 
 test('forgets partitions that another member has, and ignores what becomes safe then', () => {
@@ -88,4 +88,102 @@ test('never commits a record that is not safe, whatever the order of events', ()
       }
     }
   }
+});
+
+describe('an offset that was passed before', () => {
+  test('keeps the commits back until the later records are safe', () => {
+    const offsets = new Offsets();
+    const [early, ...later] = [10n, 12n, 13n].map((offset) => offsets.add('t', 0, offset, 0));
+    offsets.done(early);
+    offsets.committed(offsets.due());
+    const again = offsets.add('t', 0, 5n, 0);
+    const next = offsets.add('t', 0, 14n, 0);
+    expect(offsets.size).toBe(4);
+    offsets.done(again);
+    offsets.done(next);
+    expect(offsets.due()).toMatchObject([{ offset: 12n }]);
+    expect(offsets.uncommitted('t', 0)).toBe(5n);
+    offsets.committed(offsets.due());
+    expect(offsets.due()).toEqual([]);
+    offsets.done(later[0]);
+    expect(offsets.due()).toMatchObject([{ offset: 13n }]);
+    offsets.done(later[1]);
+    expect(offsets.due()).toMatchObject([{ offset: 15n }]);
+    expect(offsets.size).toBe(0);
+  });
+
+  test('hands a record over again whose offset may denote another one now', () => {
+    const offsets = new Offsets();
+    const old = offsets.add('t', 0, 1n, 0);
+    offsets.add('t', 0, 0n, 0);
+    const made = offsets.add('t', 0, 1n, 0);
+    expect(made).toBeGreaterThan(old);
+  });
+
+  test('is forgotten with its partition', () => {
+    const offsets = new Offsets();
+    offsets.add('t', 0, 1n, 0);
+    offsets.add('t', 0, 0n, 0);
+    offsets.keep(() => false);
+    expect(offsets.size).toBe(0);
+  });
+});
+
+/**
+ * Tries every sequence of events of a partition whose consumer reads on, reads an offset again, and commits, while its
+ * records become safe.
+ * @param {number} depth events in a sequence
+ * @returns {number} sequences
+ * @throws {Error} if one commits beyond a record that is not safe
+ */
+function explore(depth) {
+  let states = 0;
+  /** @param {[string, number][]} events */
+  const replay = (events) => {
+    const offsets = new Offsets();
+    const safe = new Set();
+    /** @type {Map<number, number>} offsets by id */
+    const open = new Map();
+    let at = 0;
+    const read = (/** @type {number} */ offset) => {
+      const id = offsets.add('t', 0, BigInt(offset), 0);
+      if (id > 0) open.set(id, offset);
+    };
+    for (const [kind, value] of events) {
+      if (kind === 'read') read(at++);
+      else if (kind === 'again') read(value);
+      else if (kind === 'done') {
+        safe.add(open.get(value));
+        open.delete(value);
+        offsets.done(value);
+      } else {
+        for (const { offset } of offsets.due()) {
+          const lost = Array.from({ length: Number(offset) }, (_, each) => each).filter(
+            (each) => !safe.has(each)
+          );
+          if (lost.length > 0) throw new Error(`${JSON.stringify(events)} commits ${offset} without ${lost}`);
+        }
+        offsets.committed(offsets.due());
+      }
+    }
+    return { at, open };
+  };
+  /** @param {[string, number][]} events */
+  const visit = (events) => {
+    states++;
+    const { at, open } = replay(events);
+    if (events.length === depth) return void replay([...events, ['commit', 0]]);
+    /** @type {[string, number][]} */
+    const next = [['commit', 0]];
+    if (at < 3) next.push(['read', 0]);
+    for (let offset = 0; offset < at; offset++) next.push(['again', offset]);
+    for (const id of open.keys()) next.push(['done', id]);
+    for (const event of next) visit([...events, event]);
+  };
+  visit([]);
+  return states;
+}
+
+test('never commits beyond a record that is not safe, in every sequence of eight events', () => {
+  expect(explore(8)).toBeGreaterThan(50000);
 });

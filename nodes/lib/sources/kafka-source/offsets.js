@@ -1,6 +1,11 @@
 'use strict';
 // The records of a consumer that were handed over, by partition. An offset may be committed when all records before it
 // are safe.
+//
+// A consumer may read an offset again that it has passed: after a rebalance, from a fetch that was under way, or if the
+// group was reset or the topic was made again. It is unknown then whether it reads the following offsets again, and
+// whether they denote the same records. Those that are not safe yet therefore keep the commits back until they are, and
+// if their offsets are read again, the records are handed over again.
 
 /**
  * @typedef {object} Entry
@@ -13,7 +18,9 @@
  * @property {number} partition
  * @property {Entry[]} entries since the last commit, in order
  * @property {number} done number of entries at the head that are done
+ * @property {Set<Entry>} earlier not done, read before the reading went back
  * @property {bigint} last offset
+ * @property {bigint} committed the latest commit, -1 = none
  * @property {number} leaderEpoch of the last record
  *
  * @typedef {{ topic: string, partition: number, offset: bigint, leaderEpoch: number }} Commit offset: of the next
@@ -45,16 +52,24 @@ class Offsets {
   add(topic, partition, offset, leaderEpoch) {
     const key = `${topic}:${partition}`;
     let known = this.#partitions.get(key);
-    if (known && offset <= known.last) {
+    if (!known) {
+      known = {
+        topic,
+        partition,
+        entries: [],
+        done: 0,
+        earlier: new Set(),
+        last: offset,
+        committed: -1n,
+        leaderEpoch
+      };
+      this.#partitions.set(key, known);
+    } else if (offset <= known.last) {
       // After a rebalance, the consumer reads again from the last commit.
       if (known.entries.some((entry) => entry.offset === offset)) return 0;
-      // It was committed before: the group was reset, or the topic was made again.
-      this.#drop(key, known);
-      known = undefined;
-    }
-    if (!known) {
-      known = { topic, partition, entries: [], done: 0, last: offset, leaderEpoch };
-      this.#partitions.set(key, known);
+      for (const entry of known.entries) if (!entry.isDone) known.earlier.add(entry);
+      known.entries = [];
+      known.done = 0;
     }
     const entry = { id: ++this.#lastId, offset, isDone: false };
     known.entries.push(entry);
@@ -71,19 +86,18 @@ class Offsets {
     this.#open.delete(id);
     const { partition, entry } = found;
     entry.isDone = true;
+    partition.earlier.delete(entry);
     while (partition.entries[partition.done]?.isDone) partition.done++;
   }
 
   /** Returns what may be committed and is not. @returns {Commit[]} */
   due() {
-    return [...this.#partitions.values()]
-      .filter(({ done }) => done > 0)
-      .map(({ topic, partition, entries, done, leaderEpoch }) => ({
-        topic,
-        partition,
-        offset: entries[done - 1].offset + 1n,
-        leaderEpoch
-      }));
+    return [...this.#partitions.values()].flatMap((known) => {
+      const { topic, partition, entries, done, committed, leaderEpoch } = known;
+      if (done === 0) return [];
+      const offset = least(entries[done - 1].offset + 1n, known);
+      return offset === committed ? [] : [{ topic, partition, offset, leaderEpoch }];
+    });
   }
 
   /** The cluster has committed these. @param {Commit[]} commits of due() */
@@ -95,6 +109,7 @@ class Offsets {
       while (count < known.done && known.entries[count].offset < offset) count++;
       known.entries.splice(0, count);
       known.done -= count;
+      known.committed = offset;
       this.commits += count;
     }
   }
@@ -107,7 +122,7 @@ class Offsets {
    */
   uncommitted(topic, partition) {
     const known = this.#partitions.get(`${topic}:${partition}`);
-    return known ? (known.entries[0]?.offset ?? known.last + 1n) : null;
+    return known ? least(known.entries[0]?.offset ?? known.last + 1n, known) : null;
   }
 
   /**
@@ -128,9 +143,15 @@ class Offsets {
 
   /** @param {string} key @param {Partition} known */
   #drop(key, known) {
-    for (const { id } of known.entries) this.#open.delete(id);
+    for (const { id } of [...known.entries, ...known.earlier]) this.#open.delete(id);
     this.#partitions.delete(key);
   }
+}
+
+/** @param {bigint} offset @param {Partition} known @returns {bigint} the offset, or an earlier one that is not safe */
+function least(offset, { earlier }) {
+  for (const entry of earlier) if (entry.offset < offset) offset = entry.offset;
+  return offset;
 }
 
 exports.Offsets = Offsets;
