@@ -1,8 +1,10 @@
 'use strict';
 // Follows the messages of records through a flow, to acknowledge a record when the flow has delivered it.
 //
-// A message of a record has the record's key in `_msgid` and in a symbol property. Clones keep both; a function node
-// that returns a new object keeps `_msgid`; a split node, which removes `_msgid`, keeps the symbol.
+// A message of a record has the record's key in `_msgid` and in a symbol property. Clones keep both. A function node
+// that returns a new object keeps `_msgid`, and gets the symbol again when it is sent. A split node, which removes
+// `_msgid`, keeps the symbol; the `_msgid` that its parts get instead denotes the record from then on. If both denote a
+// record, `_msgid` counts: a function node sets it, also on an object that it sent for another record before.
 //
 // A visit is one delivery of such a message to a node. It begins when Node-RED delivers the message (hooks preDeliver
 // and onReceive) and ends when the node calls done() for that message object (onComplete); a second done() of the same
@@ -83,6 +85,7 @@ const MAX_ENDED = 10000;
  *
  * @typedef {object} Entry a record that waits, or a group
  * @property {string} key
+ * @property {string[]} aliases
  * @property {number | null} deferral id of the engine; null: a group
  * @property {FlowNode | null} sender node of an engine that sent the message
  * @property {boolean} isStarted a message was delivered to a node
@@ -110,6 +113,8 @@ class Deliveries {
   #now;
   /** @type {Map<string, Entry>} */
   #entries;
+  /** Other values of `_msgid` on messages of entries; null: several entries have it. @type {Map<string, Entry | null>} */
+  #aliases;
   /** Records that wait. */
   #waiting;
   /** Of #entries, those that are over and have open visits, the oldest first. @type {Set<Entry>} */
@@ -136,6 +141,7 @@ class Deliveries {
     this.#end = end;
     this.#now = now;
     this.#entries = new Map();
+    this.#aliases = new Map();
     this.#waiting = 0;
     this.#over = new Set();
     this.#idle = new Set();
@@ -183,6 +189,7 @@ class Deliveries {
   #enter(deferral, sender, due, acknowledges) {
     const entry = {
       key: crypto.randomBytes(8).toString('hex'),
+      aliases: [],
       deferral,
       sender,
       isStarted: false,
@@ -215,9 +222,23 @@ class Deliveries {
     this.#plan();
   }
 
-  /** @param {any} msg @returns {Entry | undefined} */
+  /** @param {any} msg @returns {Entry | null} */
   #find(msg) {
-    return this.#entries.get(msg?.[KEY]) ?? this.#entries.get(msg?._msgid);
+    const id = msg?._msgid;
+    return this.#entries.get(id) ?? this.#entries.get(msg?.[KEY]) ?? this.#aliases.get(id) ?? null;
+  }
+
+  /** Lets nodes that keep only one of both lose no record. @param {any} msg @param {Entry} entry */
+  #mark(msg, entry) {
+    const { key } = entry;
+    // Without an exception for a frozen object.
+    if (msg[KEY] !== key) Reflect.set(msg, KEY, key);
+    const id = msg._msgid;
+    if (id === key || typeof id !== 'string') return;
+    const known = this.#aliases.get(id);
+    if (known === entry) return;
+    this.#aliases.set(id, known === undefined ? entry : null);
+    entry.aliases.push(id);
   }
 
   /** Hook preRoute. @param {{ msg: object }} event */
@@ -230,8 +251,9 @@ class Deliveries {
   /** Hook preDeliver. @param {SendEvent} event */
   onDeliver(event) {
     const { msg, source, destination } = event;
-    const entry = this.#find(msg) ?? null;
+    const entry = this.#find(msg);
     if (!entry && !(this.#inside.get(source.node) && isNew(msg))) return;
+    if (entry) this.#mark(msg, entry);
     if (entry && this.#isDeploying) entry.unrouted--;
     const passing = entry?.visits.get(source.node);
     if (passing) passing.hasPassed = true;
@@ -422,6 +444,7 @@ class Deliveries {
     this.#turn = null;
     const entries = [...this.#entries.values()];
     this.#entries.clear();
+    this.#aliases.clear();
     this.#idle.clear();
     this.#over.clear();
     this.#waiting = 0;
@@ -437,9 +460,9 @@ class Deliveries {
     return true;
   }
 
-  /** @param {unknown} key @returns {boolean} true: messages with the key are followed */
-  has(key) {
-    return this.#entries.has(/** @type {string} */ (key));
+  /** @param {object} msg @returns {boolean} true: it is a message of a record, or of a group */
+  follows(msg) {
+    return this.#find(msg) !== null;
   }
 
   /** @param {Entry} entry */
@@ -512,6 +535,7 @@ class Deliveries {
   #forget(entry) {
     this.#over.delete(entry);
     this.#entries.delete(entry.key);
+    for (const alias of entry.aliases) this.#aliases.delete(alias);
   }
 }
 
@@ -521,7 +545,7 @@ class Deliveries {
  */
 function isNew(msg) {
   if (msg[KEY] !== undefined) return false;
-  for (const deliveries of all) if (deliveries.has(msg._msgid)) return false;
+  for (const deliveries of all) if (deliveries.follows(msg)) return false;
   return true;
 }
 

@@ -95,6 +95,10 @@ const PARTS = {
     nodes: [{ ...delayOf('delay', 0, { pauseType: 'random' }), wires: [[to]] }]
   }),
   join: (/** @type {string} */ to) => ({ first: 'join', nodes: [{ ...joinOf({}), wires: [[to]] }] }),
+  parts: (/** @type {string} */ to) => ({
+    first: 'twice',
+    nodes: [twice('split'), { ...split, wires: [[to]] }]
+  }),
   'join of parts': (/** @type {string} */ to) => ({
     first: 'twice',
     nodes: [twice('split'), { ...split, wires: [['join']] }, { ...joinOf({}), wires: [[to]] }]

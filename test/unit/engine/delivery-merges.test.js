@@ -291,6 +291,49 @@ test('completes the record that the node got, although the node wrote another on
   expect(ends).toEqual({ A: DELIVERED });
 });
 
+test('follows what a function makes of the parts of a split node, and a split node what a function made', async () => {
+  const { start, send, receive, done, ends, deliveries } = flow();
+  const [make, split, f] = [node('f1', 'function'), node('split', 'split'), node('f2', 'function')];
+  const msg = start('A');
+  send(msg, source, make);
+  const got = receive(msg, make);
+  const made = { _msgid: got._msgid, payload: [1, 2] };
+  send(made, make, split);
+  done(got, make);
+  await turn();
+  const whole = receive(made, split);
+  delete whole._msgid;
+  const part = { ...whole, _msgid: 'of the part' };
+  send(part, split, f);
+  done(whole, split);
+  await turn();
+  const held = receive(part, f);
+  send({ _msgid: held._msgid }, f, uplink);
+  await turn();
+  done(held, f);
+  await turn();
+  // It is on its way to the uplink, without the symbol of the record.
+  expect(ends).toEqual({});
+  expect(deliveries.size).toBe(1);
+});
+
+test('takes an object that a function sends for another record for a message of that one', async () => {
+  const { inside, send, receive, done, ends } = flow();
+  const [f, next] = [node('f', 'function'), node('next')];
+  const [a, b] = [inside('A', f), inside('B', f)];
+  const object = { _msgid: a._msgid };
+  send(object, f, next);
+  receive(object, next);
+  object._msgid = b._msgid;
+  send(object, f, uplink);
+  done(a, f);
+  done(b, f);
+  await turn();
+  done(object, next);
+  await turn();
+  expect(ends).toEqual({ A: DELIVERED });
+});
+
 test('does not follow a new message of a node that has no record', () => {
   const { deliveries, send } = flow();
   send({ _msgid: 'tick' }, node('inject'), uplink);
