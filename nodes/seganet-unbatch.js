@@ -36,6 +36,8 @@ const FOLDER = 'seganet-unbatch';
 const MAX_KEYS = 250000;
 /** Taken for the memory of a payload that is an object, which a node of the flow made. */
 const OBJECT_BYTES = 4096;
+/** Between two attempts to write dictionaries that are not on disk. */
+const RETRY_MS = 10000;
 /** Between two warnings about dictionaries that were removed: anybody who may publish can send many. */
 const WARN_MS = 60000;
 
@@ -70,8 +72,13 @@ module.exports = function (RED) {
     let duplicates = 0;
     let at = performance.now();
     let warnedAt = -Infinity;
+    let triedAt = -Infinity;
     const endTicks = eachSecond(() => {
       const now = performance.now();
+      if (now - triedAt > RETRY_MS) {
+        triedAt = now;
+        dictionaries.retry();
+      }
       const perSecond = (records * 1000) / (now - at);
       [records, at] = [0, now];
       const dropped = duplicates > 0 ? ` · ${rate(duplicates)} duplicates dropped` : '';
@@ -174,6 +181,7 @@ module.exports = function (RED) {
       batches.abandon();
       try {
         if (isRemoved) dictionaries.remove();
+        else dictionaries.retry();
         if (file && isRemoved) fs.rmSync(file, { force: true });
         else if (file && seen.size > 0) writeKeys(file, seen);
       } catch (error) {

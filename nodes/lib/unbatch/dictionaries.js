@@ -21,6 +21,8 @@ class Dictionaries {
   #bytes = 0;
   /** Those that an envelope of this run needed. @type {Set<string>} */
   #used = new Set();
+  /** Those that are in memory only, because the folder could not be written. @type {Set<string>} */
+  #unwritten = new Set();
   #folder;
   #max;
   #maxBytes;
@@ -52,9 +54,18 @@ class Dictionaries {
     const hash = hashOf(content);
     const isNew = !this.#known.delete(hash);
     this.#known.add(hash);
-    const problem = isNew ? this.#write(hash, content) : '';
+    const problem = isNew || !this.#isWritten(hash) ? this.#write(hash, content) : '';
     this.#load(hash, Buffer.from(content));
     return { hash, problem, evicted: this.#limit() };
+  }
+
+  /** Writes those that are in memory only, if the folder can be written again. */
+  retry() {
+    for (const hash of this.#unwritten) {
+      const content = this.#contents.get(hash);
+      if (!content) this.#unwritten.delete(hash);
+      else if (this.#write(hash, content) !== '') return;
+    }
   }
 
   /** @param {string} hash @returns {Buffer | undefined} undefined = unknown */
@@ -113,14 +124,21 @@ class Dictionaries {
     }
   }
 
+  /** @param {string} hash of a known one */
+  #isWritten(hash) {
+    return !this.#folder || (!this.#unwritten.has(hash) && fs.existsSync(path.join(this.#folder, hash)));
+  }
+
   /** @param {string} hash @param {Buffer} content @returns {string} */
   #write(hash, content) {
     if (!this.#folder) return '';
     try {
       fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
       replaceFile(path.join(this.#folder, hash), content);
+      this.#unwritten.delete(hash);
       return '';
     } catch (error) {
+      this.#unwritten.add(hash);
       return `The dictionary ${hash} is not kept on disk: ${/** @type {Error} */ (error).message}.`;
     }
   }
@@ -132,10 +150,16 @@ class Dictionaries {
       evicted = this.#leastNeeded();
       this.#known.delete(evicted);
       this.#used.delete(evicted);
+      this.#unwritten.delete(evicted);
       this.#unload(evicted);
       if (this.#folder) fs.rmSync(path.join(this.#folder, evicted), { force: true });
     }
-    for (const hash of this.#contents.keys()) {
+    const isUnwritten = (/** @type {string} */ hash) => Number(this.#unwritten.has(hash));
+    const order =
+      this.#bytes > this.#maxBytes
+        ? [...this.#contents.keys()].sort((a, b) => isUnwritten(a) - isUnwritten(b))
+        : [];
+    for (const hash of order) {
       if (this.#bytes <= this.#maxBytes) break;
       this.#unload(hash);
     }
