@@ -16,6 +16,7 @@ const { Status, rate } = require('./lib/base/status');
 const { Dictionaries } = require('./lib/unbatch/dictionaries');
 const { EnvelopeError } = require('./lib/unbatch/envelope-error');
 const { readKeys, writeKeys } = require('./lib/unbatch/kept-keys');
+const { GatewayTopics } = require('./lib/unbatch/gateway-topics');
 const { isInFlow, removeLeftovers } = require('./lib/unbatch/leftovers');
 const { OpenBatches } = require('./lib/unbatch/open-batches');
 const {
@@ -44,7 +45,8 @@ const WARN_MS = 60000;
 const schema = {
   window: integer(1, 1000000, 10000),
   lanes: integer(1, 100000, 1000),
-  historySuffix: text('/history')
+  historySuffix: text('/history'),
+  gatewayTopic: text('')
 };
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -57,7 +59,15 @@ module.exports = function (RED) {
     RED.nodes.createNode(this, config);
     const { values, problems, shown: why } = readSettings(config, schema);
     if (problems.length > 0) return leaveInert(this, why, problems.join(' '));
-    const seen = new KeyWindow(values.window, values.lanes, Math.max(MAX_KEYS, values.window));
+    /** @type {GatewayTopics} */
+    let topics;
+    try {
+      topics = new GatewayTopics(values.gatewayTopic, values.historySuffix);
+    } catch (error) {
+      return leaveInert(this, why, asError(error).message);
+    }
+    const publisherOf = topics.areProof ? publisherOfLane : undefined;
+    const seen = new KeyWindow(values.window, values.lanes, Math.max(MAX_KEYS, values.window), publisherOf);
     const file = keysFile(RED, this.id);
     if (file) {
       removeLeftovers(path.dirname(file), nodeIds(RED).add(this.id));
@@ -70,6 +80,7 @@ module.exports = function (RED) {
     const status = new Status(this);
     let records = 0;
     let duplicates = 0;
+    let refused = 0;
     let at = performance.now();
     let warnedAt = -Infinity;
     let triedAt = -Infinity;
@@ -83,10 +94,11 @@ module.exports = function (RED) {
       [records, at] = [0, now];
       const dropped = duplicates > 0 ? ` · ${rate(duplicates)} duplicates dropped` : '';
       const tail = waiting.size > 0 ? ` · ${waiting.size} wait for a dictionary` : dropped;
+      const unproven = refused > 0 ? ` · ${rate(refused)} refused` : '';
       status.set({
         fill: perSecond > 0 ? 'green' : 'grey',
         shape: 'dot',
-        text: `${rate(perSecond)}/s${tail}`
+        text: `${rate(perSecond)}/s${unproven}${tail}`
       });
     });
 
@@ -108,6 +120,8 @@ module.exports = function (RED) {
         return done();
       }
       if (isRemoval(msg)) return done();
+      // Before it waits for a dictionary, or is decompressed.
+      if (!isAllowed(msg, null, done)) return;
       const encoded = encodingOf(msg);
       const hash = encoded?.dictionary ?? '';
       const missing = () => (hash !== '' && !dictionaries.get(hash) ? hash : '');
@@ -145,6 +159,20 @@ module.exports = function (RED) {
     };
 
     /**
+     * Refuses a message whose topic is not that of its gateway.
+     * @param {any} msg
+     * @param {import('./lib/unbatch/record-key').Key | null} key
+     * @param {(error?: Error) => void} done
+     */
+    const isAllowed = ({ topic }, key, done) => {
+      const refusal = topics.refusal(topic, key);
+      if (refusal === '') return true;
+      refused++;
+      done(new Error(refusal));
+      return false;
+    };
+
+    /**
      * @param {import('./lib/unbatch/unbatch').Opened} opened
      * @param {boolean} isPiece see KeyWindow.has()
      * @param {any} msg
@@ -152,18 +180,20 @@ module.exports = function (RED) {
      * @param {(error?: Error) => void} done
      */
     const deliver = (opened, isPiece, msg, send, done) => {
-      const { key, historical, envelope, trace } = opened;
+      const { key, historical, envelope, trace, publisher = '' } = opened;
+      if (!publisher && !isAllowed(msg, key, done)) return;
       const count = envelope ? envelope.count : 1;
       const damaged = envelope !== null && envelope.faults.length > 0;
-      if (key && seen.has(key, count, isPiece)) {
+      const own = key && ownKey(key, publisher);
+      if (own && seen.has(own, count, isPiece)) {
         duplicates += count;
-        return batches.repeat(key, done);
+        return batches.repeat(own, done);
       }
       // The publisher may send a damaged envelope again, intact.
-      if (key && !damaged) {
-        seen.add(key, count);
+      if (own && !damaged) {
+        seen.add(own, count);
         whenEnded(msg, () => {
-          const ended = batches.open(key);
+          const ended = batches.open(own);
           return (end) => ended(end === END.DELIVERED);
         });
       }
@@ -193,6 +223,24 @@ module.exports = function (RED) {
 
   RED.nodes.registerType('seganet-unbatch', Unbatch);
 };
+
+/** Between a publisher and its gateway id in the name of a lane. No topic and no gateway id contains it. */
+const OF = '+';
+
+/**
+ * Returns the key under which a batch is remembered. The topic of a Sparkplug edge node proves who published it, but
+ * not the gateway id. So the keys of each edge node are remembered apart.
+ * @param {import('./lib/unbatch/record-key').Key} key
+ * @param {string} publisher '' = the gateway of the key
+ */
+function ownKey(key, publisher) {
+  return publisher === '' ? key : { ...key, gateway: `${publisher}${OF}${key.gateway}` };
+}
+
+/** @param {string} lane of a KeyWindow @returns {string} who publishes it, if topics are proof */
+function publisherOfLane(lane) {
+  return lane.includes(OF) ? lane.slice(0, lane.indexOf(OF)) : lane.slice(0, lane.indexOf('/'));
+}
 
 /**
  * Returns whose records a message has. They have an order among themselves only.

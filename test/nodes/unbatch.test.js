@@ -183,6 +183,37 @@ test('fails with a sentence on a message that is not an envelope', async () => {
   expect((await outcome({ payload: 'hello' })).message).toMatch(/no record: line 1 is not JSON/);
 });
 
+test('refuses an envelope whose topic is not that of the gateway of its key, and remembers no key of it', async () => {
+  const arrived = await load({ version: 2, gatewayTopic: 'gw/{gateway}/{class}' });
+  for (const topic of ['gw/pi-2/normal', 'gw/pi-1/critical', 'elsewhere', undefined])
+    expect((await outcome({ topic, payload: envelope(7, 1, 2) })).message).toMatch(/refused/);
+  expect(await outcome({ topic: 'gw/pi-1/normal', payload: envelope(7, 1, 2) })).toBeUndefined();
+  await until(() => arrived.length === 2);
+  await until(() => /· 4 refused$/.test(shown('un')?.text ?? ''));
+});
+
+test('remembers the keys of each Sparkplug edge node apart', async () => {
+  const arrived = await load({ version: 2, gatewayTopic: 'gw/{gateway}/{class}' });
+  const on = (edge, msg) => ({ ...msg, topic: msg.topic.replace('/e/', `/${edge}/`) });
+  const data = {
+    topic: 'spBv1.0/g/DDATA/e/m%2F7',
+    payload: Buffer.concat([
+      sparkplug.record(sparkplug.RUN, 1),
+      sparkplug.value(4, sparkplug.double(13, 1)),
+      sparkplug.bytes(4, `${KEY}7`)
+    ])
+  };
+  for (const edge of ['hostile', 'e']) await outcome(on(edge, sparkplug.BIRTH));
+  for (const edge of ['hostile', 'e', 'hostile', 'e']) expect(await outcome(on(edge, data))).toBeUndefined();
+  await until(() => arrived.length === 2);
+  expect(arrived.map(({ batch }) => batch.gateway)).toEqual(['pi-1', 'pi-1']);
+});
+
+test('reports a wrong topic of the gateways', async () => {
+  await load({ version: 2, gatewayTopic: 'gw/{class}' });
+  expect((await outcome({ payload: envelope(1, 1) })).message).toMatch(/does not name the gateway/);
+});
+
 test('has a window of the configured size', async () => {
   const arrived = await load({ window: '2' });
   for (const sequence of [1, 2, 3, 1, 3]) await outcome({ payload: envelope(sequence, sequence) });

@@ -66,7 +66,7 @@ test.each([
   ['command', { version: 2 }],
   ['stats', { version: 2 }],
   ['login', { version: 2 }],
-  ['unbatch', { version: 2 }],
+  ['unbatch', { version: 3 }],
   ['tap', { version: 2 }]
 ])('refuses a %s node of a newer version', async (type, properties) => {
   await load([tab, engine, node('it', type, properties, 'sink'), node('sink', 'helper')]);

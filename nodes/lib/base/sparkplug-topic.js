@@ -49,4 +49,4 @@ function deviceOfLevel(level) {
   );
 }
 
-module.exports = { LEVEL, deviceOfLevel, nodeTopic, parseSparkplugTopic };
+module.exports = { LEVEL, NAMESPACE, deviceOfLevel, nodeTopic, parseSparkplugTopic };

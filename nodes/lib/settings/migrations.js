@@ -36,6 +36,10 @@ const LADDERS = {
       const isOpen = typeof host === 'string' && host !== '' && !isLoopback(host);
       return isAnonymous && isOpen ? { allowAnonymous: allowAnonymous ?? true } : {};
     }
+  ],
+  'seganet-unbatch': [
+    // Version 1 accepted envelopes on every topic, and the topics of its gateways are unknown here.
+    ({ gatewayTopic }) => ({ gatewayTopic: gatewayTopic ?? '' })
   ]
 };
 

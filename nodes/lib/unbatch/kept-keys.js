@@ -9,7 +9,8 @@ const { replaceFile } = require('../base/replace-file');
 const VERSION = 1;
 /** More than a full memory takes. */
 const MAX_BYTES = 32 * 1024 * 1024;
-const LANE = /^[^/+#\0]{1,128}\/[0-9a-z]{1,11}\/[1-8]$/;
+/** Of a gateway, or of a gateway behind a Sparkplug edge node. */
+const LANE = /^(?:spBv1\.0\/[^/+#\0]+\/[^/+#\0]+\+)?[^/+#\0]{1,128}\/[0-9a-z]{1,11}\/[1-8]$/;
 const PART = /^\d{1,16}(?:\.\d{1,9})?$/;
 
 /** @typedef {import('./key-window').KeyWindow} KeyWindow */

@@ -1,7 +1,8 @@
 'use strict';
 // Remembers the batches that arrived, to detect duplicates. The memory is bounded: a number of keys for each lane of
 // each gateway's start, a number of lanes, and a total number of keys. The least recently used entries are removed
-// first. A duplicate of a removed entry passes: delivery remains at least once.
+// first: those of the publisher that has the most, so that no publisher can remove those of another one that has fewer.
+// A duplicate of a removed entry passes: delivery remains at least once.
 
 /** @typedef {import('./record-key').Key} Key */
 
@@ -15,13 +16,20 @@ class KeyWindow {
   #size;
   /** @type {Map<string, Map<string, number>>} by gateway/epoch/class, then by sequence[.part]: its records */
   #lanes;
+  #publisherOf;
+  /** What each publisher has. @type {Map<string, { lanes: number, keys: number }>} */
+  #shares;
 
   /**
    * @param {number} keys remembered for each lane
    * @param {number} lanes
    * @param {number} [total] keys remembered in all lanes together
+   * @param {(lane: string) => string} [publisherOf] REQUIRES: a publisher cannot name another one; default: one
+   *   publisher for all lanes
    */
-  constructor(keys, lanes, total = keys * lanes) {
+  constructor(keys, lanes, total = keys * lanes, publisherOf = () => '') {
+    this.#publisherOf = publisherOf;
+    this.#shares = new Map();
     this.#keys = keys;
     this.#mostLanes = lanes;
     this.#total = total;
@@ -113,44 +121,76 @@ class KeyWindow {
    * @param {number} count
    */
   restore(name, part, count) {
+    const share = this.#shareOf(name);
     let lane = refresh(this.#lanes, name);
     if (!lane) {
       lane = new Map();
       this.#lanes.set(name, lane);
-      if (this.#lanes.size > this.#mostLanes) this.#forgetLane();
+      share.lanes++;
     }
-    if (!lane.delete(part)) this.#size++;
+    if (!lane.delete(part)) {
+      this.#size++;
+      share.keys++;
+    }
     lane.set(part, count);
-    if (lane.size > this.#keys) this.#forgetKey(lane);
+    if (this.#lanes.size > this.#mostLanes) this.#forgetLane();
+    if (lane.size > this.#keys) this.#forgetKey(name, lane);
     if (this.#size > this.#total) this.#forgetOldest();
   }
 
   /** A copy of this batch, or part of one, passes again. @param {Key} key */
   remove(key) {
-    const lane = this.#lanes.get(laneOf(key));
-    if (!lane?.delete(partOf(key))) return;
-    this.#size--;
-    if (lane.size === 0) this.#lanes.delete(laneOf(key));
+    const name = laneOf(key);
+    const lane = this.#lanes.get(name);
+    if (lane?.has(partOf(key))) this.#delete(name, lane, partOf(key));
+  }
+
+  /** @param {string} name of a lane */
+  #shareOf(name) {
+    const publisher = this.#publisherOf(name);
+    const share = this.#shares.get(publisher) ?? { lanes: 0, keys: 0 };
+    this.#shares.set(publisher, share);
+    return share;
+  }
+
+  /**
+   * Returns the least recently used lane of the publisher that has the most.
+   * @param {'lanes' | 'keys'} what
+   * @returns {[string, Map<string, number>]}
+   */
+  #victim(what) {
+    let [most, largest] = ['', 0];
+    for (const [publisher, share] of this.#shares)
+      if (share[what] > largest) [most, largest] = [publisher, share[what]];
+    for (const entry of this.#lanes) if (this.#publisherOf(entry[0]) === most) return entry;
+    throw new Error('unreachable');
   }
 
   #forgetLane() {
-    const [[name, lane]] = this.#lanes;
-    this.#size -= lane.size;
-    this.#lanes.delete(name);
+    const [name, lane] = this.#victim('lanes');
+    for (const part of [...lane.keys()]) this.#delete(name, lane, part);
   }
 
-  /** @param {Map<string, number>} lane */
-  #forgetKey(lane) {
+  /** @param {string} name @param {Map<string, number>} lane */
+  #forgetKey(name, lane) {
     const [oldest] = lane.keys();
-    lane.delete(oldest);
-    this.#size--;
+    this.#delete(name, lane, oldest);
   }
 
   /** Removes the oldest key of the least recently used lane. */
   #forgetOldest() {
-    const [[name, lane]] = this.#lanes;
-    this.#forgetKey(lane);
-    if (lane.size === 0) this.#lanes.delete(name);
+    this.#forgetKey(...this.#victim('keys'));
+  }
+
+  /** @param {string} name @param {Map<string, number>} lane @param {string} part */
+  #delete(name, lane, part) {
+    const share = this.#shareOf(name);
+    lane.delete(part);
+    this.#size--;
+    share.keys--;
+    if (lane.size > 0) return;
+    this.#lanes.delete(name);
+    if (--share.lanes === 0) this.#shares.delete(this.#publisherOf(name));
   }
 }
 

@@ -3,7 +3,7 @@
 
 const { types } = require('node:util');
 const { readPayload } = require('../base/sparkplug-payload');
-const { nodeTopic, parseSparkplugTopic } = require('../base/sparkplug-topic');
+const { NAMESPACE, nodeTopic, parseSparkplugTopic } = require('../base/sparkplug-topic');
 const { EnvelopeError, MAX_BYTES } = require('./envelope-error');
 const { JsonReader } = require('./formats/json-reader');
 const { SparkplugBirths, isOurs } = require('./formats/sparkplug');
@@ -43,7 +43,8 @@ class SparkplugMessages {
     const key = parseKey(first(userProperties['seganet-key'])) ?? parseKey(read.uuid);
     const historical = read.metrics.every(({ isHistorical }) => isHistorical);
     const items = this.#births.items(at, read, new JsonReader(payload.length));
-    return { key, historical, envelope: collect('record', items, key), trace: {} };
+    const publisher = edgeNode(at);
+    return { key, historical, envelope: collect('record', items, key), trace: {}, publisher };
   }
 
   /**
@@ -63,6 +64,11 @@ class SparkplugMessages {
 function unknown({ group, node, device }) {
   const topic = nodeTopic({ group, type: 'NCMD', node });
   return `The birth of the device ${device} of the edge node ${node} has not arrived, so its data cannot be read. Publish the command Node Control/Rebirth to ${topic}.`;
+}
+
+/** @param {import('../base/sparkplug-topic').SparkplugTopic} at */
+function edgeNode({ group, node }) {
+  return `${NAMESPACE}/${group}/${node}`;
 }
 
 /** @param {unknown} value of a user property, which may occur several times */

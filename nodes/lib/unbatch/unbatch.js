@@ -86,6 +86,7 @@ function collect(noun, items, known = null) {
  * @property {boolean} historical
  * @property {Envelope | null} envelope null for a single record
  * @property {{ traceparent?: string, tracestate?: string }} trace properties for the message of a single record
+ * @property {string} [publisher] who has published it, if that is not the gateway of the key
  */
 
 /**

@@ -35,6 +35,23 @@ beforeEach(() => (fields = {}));
 const batch = (/** @type {object} */ properties) => ({ type: 'seganet-batch', ...properties });
 const mqtt = (/** @type {object} */ properties) => ({ type: 'seganet-mqtt-devices', ...properties });
 
+const unbatch = (/** @type {object} */ properties) => ({ type: 'seganet-unbatch', ...properties });
+
+describe('unbatch, 1 to 2', () => {
+  test('accepts every topic, as before', () => {
+    expect(upgraded(unbatch({}))).toEqual(unbatch({ version: 2, gatewayTopic: '' }));
+  });
+
+  test('keeps a topic that was entered', () => {
+    expect(upgraded(unbatch({ gatewayTopic: 'a/{gateway}' }))).toMatchObject({ gatewayTopic: 'a/{gateway}' });
+  });
+
+  test('gives a new node the default topic of an uplink node', () => {
+    const { defaults } = registered['seganet-unbatch'];
+    expect(defaults.gatewayTopic.value).toBe(registered['seganet-uplink'].defaults.topic.value);
+  });
+});
+
 describe('batch, 1 to 2', () => {
   test('keeps the limits of a node from before adaptive batches, and drops the only format', () => {
     expect(upgraded(batch({ maxBytes: '2048', format: 'ndjson' }))).toEqual(
@@ -150,6 +167,8 @@ describe('the dialogs', () => {
     for (const login of [undefined, '', 'none', 'flow'])
       for (const allowAnonymous of [undefined, true, false])
         samples.push(mqtt({ host, login, allowAnonymous }));
+
+  for (const gatewayTopic of [undefined, '', 'gw/{gateway}/{class}']) samples.push(unbatch({ gatewayTopic }));
 
   test('upgrade as the gateway does', () => {
     for (const sample of samples) {

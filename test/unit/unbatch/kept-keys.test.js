@@ -18,11 +18,12 @@ test('keeps the keys with their numbers of records', () => {
   before.add(key('front/e1/3/7'), 2);
   before.add(key('front/e1/3/8.2'), 1);
   before.add(key('other gw/e2/1/9'), 1);
+  before.add({ ...key('pi-1/e2/1/9'), gateway: 'spBv1.0/my plant/edge 1+pi-1' }, 1);
   writeKeys(file, before);
   const after = new KeyWindow(10, 10);
   readKeys(file, after);
   expect(after.entries()).toEqual(before.entries());
-  expect([after.size, after.lanes]).toEqual([3, 2]);
+  expect([after.size, after.lanes]).toEqual([4, 3]);
   expect(after.has(key('front/e1/3/7'), 2)).toBe(true);
   expect(after.has(key('front/e1/3/7'), 3)).toBe(false);
 });

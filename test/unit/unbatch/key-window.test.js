@@ -166,3 +166,43 @@ describe('the window', () => {
     }
   });
 });
+
+describe('with publishers that cannot name each other', () => {
+  const publisherOf = (/** @type {string} */ lane) => lane.slice(0, lane.indexOf('/'));
+  const keyOf = (/** @type {string} */ text) => /** @type {any} */ (parseKey(text));
+
+  test('a publisher that begins many lanes forgets its own ones only', () => {
+    const seen = new KeyWindow(10, 20, 1000, publisherOf);
+    for (let lane = 1; lane <= 4; lane++) seen.add(keyOf(`pi-1/abc/${lane}/1`), 1);
+    for (let epoch = 0; epoch < 1000; epoch++) seen.add(keyOf(`pi-2/e${epoch}/3/1`), 1);
+    expect([1, 2, 3, 4].map((lane) => seen.has(keyOf(`pi-1/abc/${lane}/1`), 1))).toEqual(Array(4).fill(true));
+    expect(seen.lanes).toBe(20);
+    expect(seen.has(keyOf('pi-2/e999/3/1'), 1)).toBe(true);
+  });
+
+  test('a publisher that sends many keys forgets its own ones only', () => {
+    const seen = new KeyWindow(100, 50, 200, publisherOf);
+    for (let n = 0; n < 80; n++) seen.add(keyOf(`pi-1/abc/3/${n}`), 1);
+    for (let n = 0; n < 2000; n++) seen.add(keyOf(`pi-2/e${n % 40}/3/${n}`), 1);
+    const kept = Array.from({ length: 80 }, (_, n) => seen.has(keyOf(`pi-1/abc/3/${n}`), 1));
+    expect(kept).toEqual(Array(80).fill(true));
+    expect(seen.size).toBe(200);
+  });
+
+  test('keeps its counts, whatever is added and removed', () => {
+    const random = seeded(5);
+    const seen = new KeyWindow(5, 6, 20, publisherOf);
+    for (let i = 0; i < 20000; i++) {
+      const made = keyOf(
+        `g${random.integer(4)}/e${random.integer(3)}/${1 + random.integer(2)}/${random.integer(9)}`
+      );
+      if (random.integer(4) === 0) seen.remove(made);
+      else seen.add(made, 1);
+      if (i % 500 === 0) {
+        const lanes = seen.entries();
+        expect([seen.lanes, seen.size]).toEqual([lanes.length, lanes.flatMap(([, keys]) => keys).length]);
+        expect(seen.lanes <= 6 && seen.size <= 20).toBe(true);
+      }
+    }
+  });
+});
