@@ -1,5 +1,5 @@
 'use strict';
-// A real Node-RED with a flow of the fuzzer. Its parent sends { deploy } and kills it.
+// A real Node-RED with a flow of the fuzzer. Its parent deploys, asks what is left to deliver, and kills it.
 
 const fs = require('node:fs');
 const http = require('node:http');
@@ -53,18 +53,28 @@ async function start() {
   await started;
 }
 
-process.on('message', async (/** @type {any} */ { type, version }) => {
+/** Records that the engine has not delivered yet. */
+function left() {
+  const { host } = RED.nodes.getNode('engine');
+  const { heldRecords, backlogRecords, counters, waiting } = host.snapshot();
+  const sum = (/** @type {number[]} */ list) => list.reduce((a, b) => a + b, 0);
+  return { held: sum(heldRecords) + sum(backlogRecords) + waiting, dropped: counters.recordsDropped ?? 0 };
+}
+
+/** @type {Record<string, (order: any) => unknown>} */
+const orders = { deploy: ({ type, version }) => deploy(type, version), left };
+
+process.on('message', async (/** @type {any} */ order) => {
   try {
-    await deploy(type, version);
-    process.send?.({ answer: 'deployed' });
+    process.send?.({ answer: (await orders[order.name](order)) ?? true });
   } catch (error) {
-    process.send?.({ fault: String(/** @type {any} */ (error)?.stack ?? error), answer: 'deployed' });
+    process.send?.({ fault: String(/** @type {any} */ (error)?.stack ?? error), answer: true });
   }
 });
 process.on('disconnect', () => process.exit(1));
 
 start().then(
-  () => process.send?.({ answer: 'started' }),
+  () => process.send?.({ answer: true }),
   (error) => {
     console.error(error);
     process.exit(1);

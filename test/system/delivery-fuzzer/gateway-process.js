@@ -28,7 +28,7 @@ class GatewayProcess {
       stream?.setEncoding('utf8').on('data', (text) => (this.output = (this.output + text).slice(-8000)));
     child.on('message', (/** @type {any} */ { fault, answer }) => {
       if (fault) this.faults.push(fault);
-      if (answer) this.#settle();
+      if (answer) this.#settle(undefined, answer);
     });
     child.on('exit', (code, signal) => {
       if (this.isKilled) return this.#settle();
@@ -39,11 +39,21 @@ class GatewayProcess {
     await this.#answer();
   }
 
-  /** @param {string} type @param {number} version resolves at a kill, too */
+  /** @param {string} type @param {number} version */
   async deploy(type, version) {
-    if (this.isKilled) return;
-    this.child?.send({ type, version });
-    await this.#answer();
+    await this.#ask({ name: 'deploy', type, version });
+  }
+
+  /** Records that the engine has not delivered yet. @returns {Promise<number>} */
+  async left() {
+    return /** @type {any} */ (await this.#ask({ name: 'left' }))?.held ?? 0;
+  }
+
+  /** @param {object} order @returns {Promise<unknown>} undefined at a kill */
+  async #ask(order) {
+    if (this.isKilled) return undefined;
+    this.child?.send(order);
+    return this.#answer();
   }
 
   /** kill -9 */
@@ -60,12 +70,12 @@ class GatewayProcess {
     return new Promise((resolve, reject) => (this.waiting = { resolve, reject }));
   }
 
-  /** @param {Error} [error] */
-  #settle(error) {
+  /** @param {Error} [error] @param {unknown} [answer] */
+  #settle(error, answer) {
     const { waiting } = this;
     this.waiting = null;
     if (error) waiting?.reject(error);
-    else waiting?.resolve();
+    else waiting?.resolve(answer);
   }
 }
 

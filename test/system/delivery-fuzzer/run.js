@@ -33,7 +33,10 @@ Deploys replace nodes, and kill -9 ends the process at a random acknowledgement.
   --seed N      repeats the flows and programs of a run (default: from the clock); the seed is printed
 `;
 const ROUND_MS = 4000;
-const ARRIVAL_MS = 20000;
+/** From the broker, once the engine has delivered everything. */
+const ARRIVAL_MS = 10000;
+/** Longest time in which the engine delivers nothing, although it has records. */
+const STANDSTILL_MS = 60000;
 /** A function blocks the event loop, and the machine has other work. */
 const SLOW_MS = 20000;
 
@@ -48,6 +51,21 @@ async function listen(url) {
   await new Promise((resolve) => client.once('connect', resolve));
   await client.subscribeAsync('#', { qos: 1 });
   return { arrived, end: () => void client.end(true) };
+}
+
+/**
+ * Waits until the engine has delivered its records, as long as it delivers some.
+ * @param {GatewayProcess} gateway
+ * @param {() => boolean} isOver
+ */
+async function drained(gateway, isOver) {
+  let [least, leastAt] = [Infinity, Date.now()];
+  while (!isOver() && Date.now() - leastAt < STANDSTILL_MS) {
+    const left = await gateway.left();
+    if (left === 0) return;
+    if (left < least) [least, leastAt] = [left, Date.now()];
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 /**
@@ -114,6 +132,7 @@ async function round({ seed, url, killed }) {
       (each) => each.end === 'acknowledged' && fateOf(each, catches) === 'arrives'
     );
     const here = () => awaited.every(({ id }) => arrived.has(id));
+    await drained(gateway, here);
     await until(here, ARRIVAL_MS, 'arrival').catch(() => {});
     findings.push(...judge(fleet, arrived, catches));
   } catch (error) {
