@@ -540,11 +540,10 @@ class Deliveries {
 }
 
 /**
- * @param {any} msg
- * @returns {boolean} true: it is no message of a record, of any engine
+ * @param {object} msg
+ * @returns {boolean} true: nothing follows it, because it is a node's own message, or because its record was forgotten
  */
 function isNew(msg) {
-  if (msg[KEY] !== undefined) return false;
   for (const deliveries of all) if (deliveries.follows(msg)) return false;
   return true;
 }

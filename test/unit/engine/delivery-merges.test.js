@@ -334,6 +334,29 @@ test('takes an object that a function sends for another record for a message of 
   expect(ends).toEqual({ A: DELIVERED });
 });
 
+test('follows a message with several records and the key of one that was forgotten', async () => {
+  const { deliveries, inside, send, done, arrive, ends } = flow();
+  const f = node('f', 'function');
+  const a = inside('A', f);
+  for (let deploy = 0; deploy < 2; deploy++) {
+    deliveries.hold();
+    deliveries.resume(({ id }) => id !== 'source');
+    await turn();
+  }
+  expect([ends, deliveries.followed]).toEqual([{ A: WITHHELD }, 0]);
+  // The function kept its message, as it may do.
+  const b = inside('B', f);
+  const message = { ...a };
+  send(message, f, uplink);
+  done(a, f);
+  done(b, f);
+  await turn();
+  expect(ends).toEqual({ A: WITHHELD });
+  arrive(message)();
+  await turn();
+  expect(ends).toEqual({ A: WITHHELD, B: DELIVERED });
+});
+
 test('does not follow a new message of a node that has no record', () => {
   const { deliveries, send } = flow();
   send({ _msgid: 'tick' }, node('inject'), uplink);
