@@ -253,4 +253,4 @@ function makeFlow({ seed, url, folder, port, version = 0 }) {
   return { flow: changed, about, catches };
 }
 
-module.exports = { TIMEOUT_S, makeFlow };
+module.exports = { makeFlow };

@@ -27,6 +27,8 @@ class GatewayProcess {
     for (const stream of [child.stdout, child.stderr])
       stream?.setEncoding('utf8').on('data', (text) => (this.output = (this.output + text).slice(-8000)));
     child.on('message', (/** @type {any} */ { fault, answer }) => {
+      // Messages of a killed process may arrive after its end.
+      if (child !== this.child || this.isKilled) return;
       if (fault) this.faults.push(fault);
       if (answer) this.#settle(undefined, answer);
     });

@@ -11,7 +11,7 @@ const { Broker, until } = require('../../../bench/harness/broker');
 const { freePort } = require('../../../bench/harness/net');
 const { draws, seeded } = require('../../fixtures/gateway/random');
 const { Fleet, fateOf } = require('./fleet');
-const { TIMEOUT_S, makeFlow } = require('./flow');
+const { makeFlow } = require('./flow');
 const { GatewayProcess } = require('./gateway-process');
 
 const HELP = `node flows/launcher/run.js test/system/delivery-fuzzer/run.js [--seconds N] [--seed N] [--rounds N]
@@ -35,10 +35,8 @@ Deploys replace nodes, and kill -9 ends the process at a random acknowledgement.
 const ROUND_MS = 4000;
 /** From the broker, once the engine has delivered everything. */
 const ARRIVAL_MS = 10000;
-/** Longest time in which the engine delivers nothing, although it has records. */
+/** Longest time in which no record ends, or the engine delivers none, although there are some. */
 const STANDSTILL_MS = 60000;
-/** A function blocks the event loop, and the machine has other work. */
-const SLOW_MS = 20000;
 
 /** Collects the numbers of the records in the cloud. @param {string} url */
 async function listen(url) {
@@ -54,16 +52,15 @@ async function listen(url) {
 }
 
 /**
- * Waits until the engine has delivered its records, as long as it delivers some.
- * @param {GatewayProcess} gateway
- * @param {() => boolean} isOver
+ * Waits until nothing is left, as long as something happens.
+ * @param {() => number | Promise<number>} left
  */
-async function drained(gateway, isOver) {
+async function exhausted(left) {
   let [least, leastAt] = [Infinity, Date.now()];
-  while (!isOver() && Date.now() - leastAt < STANDSTILL_MS) {
-    const left = await gateway.left();
-    if (left === 0) return;
-    if (left < least) [least, leastAt] = [left, Date.now()];
+  while (Date.now() - leastAt < STANDSTILL_MS) {
+    const now = await left();
+    if (now === 0) return;
+    if (now < least) [least, leastAt] = [now, Date.now()];
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -126,13 +123,12 @@ async function round({ seed, url, killed }) {
       await gateway.deploy(own.pick(['nodes', 'nodes', 'flows', 'full']), ++deployed);
     }
     await killing;
-    const silence = TIMEOUT_S * 1000 + SLOW_MS;
-    await until(() => fleet.open === 0, silence, 'an end of each record').catch(() => {});
+    await exhausted(() => fleet.open);
     const awaited = [...fleet.records.values()].filter(
       (each) => each.end === 'acknowledged' && fateOf(each, catches) === 'arrives'
     );
     const here = () => awaited.every(({ id }) => arrived.has(id));
-    await drained(gateway, here);
+    await exhausted(async () => (here() ? 0 : gateway.left()));
     await until(here, ARRIVAL_MS, 'arrival').catch(() => {});
     findings.push(...judge(fleet, arrived, catches));
   } catch (error) {
