@@ -40,6 +40,9 @@ function addTenants(out, labels, { counts, keeperProblem, totals, tenants }) {
     .counter('seganet_tenants_acknowledged_packets_total', 'PUBLISH packets that tenants acknowledged.')
     .add(labels, totals.acknowledged ?? 0);
   out
+    .counter('seganet_tenants_stalls_total', 'Times that records stood still although a session was up.')
+    .add(labels, totals.stalls ?? 0);
+  out
     .counter('seganet_tenants_redelivered_packets_total', 'PUBLISH packets sent to tenants again.')
     .add(labels, totals.redelivered ?? 0);
 }

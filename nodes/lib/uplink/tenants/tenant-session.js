@@ -15,7 +15,7 @@ const SUMS = /** @type {const} */ ([
   'deadLetters'
 ]);
 
-/** @typedef {Record<typeof SUMS[number] | 'refusals' | 'records' | 'bytesAcked', number>} SessionCounts */
+/** @typedef {Record<typeof SUMS[number] | 'refusals' | 'records' | 'stalls' | 'bytesAcked', number>} SessionCounts */
 
 /**
  * @typedef {object} TenantSessionParts
@@ -116,13 +116,14 @@ class TenantSession {
 
   /** @returns {SessionCounts} since it began */
   counts() {
-    const { feeder, acked } = this.group;
+    const { feeder, acked, stalls } = this.group;
     feeder.express.refresh();
     const sums = Object.fromEntries(SUMS.map((name) => [name, feeder.sender[name]]));
     return /** @type {any} */ ({
       ...sums,
       refusals: feeder.sender.resends.refusals.count,
       records: feeder.taken.records,
+      stalls: stalls.count,
       bytesAcked: acked.read()
     });
   }
