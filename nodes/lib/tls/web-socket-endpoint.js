@@ -7,6 +7,12 @@ const { PartialMessages } = require('./partial-messages');
 const { WebSocketStream } = require('./web-socket-stream');
 
 const MAX_HEADER_BYTES = 8192;
+/** The version of RFC 6455. */
+const VERSION = '13';
+/** Of an answer 426 (RFC 9110, 15.5.22; RFC 6455, 4.4). */
+const REQUIRED = { Upgrade: 'websocket', 'Sec-WebSocket-Version': VERSION };
+/** After the close frame, the peer has this time for its own before the TCP connection ends [MQTT-6.0.0-1]. */
+const CLOSE_TIMEOUT_MS = 2000;
 
 /**
  * @typedef {object} WebSocketOptions
@@ -31,21 +37,24 @@ class WebSocketEndpoint {
     this.#onRefused = onRefused;
     const held = new PartialMessages();
     const { subprotocol, maxFrameBytes: maxPayload } = options;
-    const webSockets = new WebSocketServer({
+    /** Its types lack the time. @type {import('ws').ServerOptions & { closeTimeout: number }} */
+    const settings = {
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
       autoPong: false,
+      closeTimeout: CLOSE_TIMEOUT_MS,
       maxPayload,
       // [MQTT-6.0.0-4]
       handleProtocols: () => subprotocol
-    });
+    };
+    const webSockets = new WebSocketServer(settings);
     webSockets.on('wsClientError', (_error, socket) => this.#refuse(socket, 400, 'handshake'));
     // HandshakeLimit has the timeout, for all handshakes of the connection together.
     this.#http = http.createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
       onRefused('no WebSocket');
       request.resume();
-      response.writeHead(426, { Upgrade: 'websocket', Connection: 'close' });
+      response.writeHead(426, { ...REQUIRED, Connection: 'close' });
       response.end('This port serves MQTT over WebSocket.\n');
     });
     this.#http.on('clientError', (error, socket) => {
@@ -75,9 +84,13 @@ class WebSocketEndpoint {
    * @param {http.IncomingMessage} request
    * @returns {[number, string]} status and reason; status 0: accepted
    */
-  #check({ url = '', headers }) {
+  #check({ url = '', headers, httpVersion }) {
     const { path, origins, subprotocol } = this.#options;
+    // RFC 6455, 4.1
+    if (httpVersion !== '1.1') return [400, 'HTTP version'];
     if (url.split('?', 1)[0] !== path) return [404, 'path'];
+    // RFC 6455, 4.2.2. The ws library also accepts version 8, a draft.
+    if (headers['sec-websocket-version'] !== VERSION) return [426, 'WebSocket version'];
     const { origin } = headers;
     if (origins.length > 0 && !(origin && origins.includes(origin.toLowerCase()))) return [403, 'origin'];
     // [MQTT-6.0.0-3]
@@ -90,7 +103,13 @@ class WebSocketEndpoint {
   #refuse(socket, status, reason) {
     this.#onRefused(reason);
     if (!socket.writable) return void socket.destroy();
-    const head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
+    const fields = Object.entries({
+      ...(status === 426 && REQUIRED),
+      Connection: 'close',
+      'Content-Length': 0
+    });
+    const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    const head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines}\r\n`;
     socket.end(head, () => socket.destroy());
   }
 }

@@ -115,7 +115,7 @@ describe('bad clients of WebSocket', () => {
     ['no subprotocol', upgrade(), 400, 'subprotocol'],
     ['no upgrade', ['GET /mqtt HTTP/1.1', 'Host: x'], 426, 'no WebSocket'],
     ['a body', ['POST /mqtt HTTP/1.1', 'Host: x', 'Content-Length: 9'], 426, 'no WebSocket'],
-    ['an old version', upgrade(['Sec-WebSocket-Protocol: mqtt']).map((line) => line.replace('13', '7')), 400, 'handshake'], // prettier-ignore
+    ['HTTP/1.0', upgrade(['Sec-WebSocket-Protocol: mqtt']).map((line) => line.replace('/1.1', '/1.0')), 400, 'HTTP version'], // prettier-ignore
     ['no key', upgrade(['Sec-WebSocket-Protocol: mqtt']).filter((line) => !line.includes('Key')), 400, 'handshake'], // prettier-ignore
     ['no HTTP', ['\x10\x0c\x00\x04MQTT'], 400, 'HPE_INVALID_METHOD'],
     ['a head that is too large', upgrade([`X: ${'x'.repeat(20000)}`]), 431, 'HPE_HEADER_OVERFLOW']
@@ -126,6 +126,22 @@ describe('bad clients of WebSocket', () => {
     expect(front.peers).toEqual([]);
     await front.empty();
   });
+
+  test.each([['8'], ['7'], ['99'], ['13, 8'], ['']])(
+    'WebSocket version "%s" gets the one that is served',
+    async (version) => {
+      const front = await clients.start({ transport: 'ws' });
+      const request = upgrade(['Sec-WebSocket-Protocol: mqtt'])
+        .filter((line) => version || !line.includes('Version'))
+        .map((line) => line.replace('Version: 13', `Version: ${version}`));
+      const answer = await read(clients.plain(front, `${request.join('\r\n')}\r\n\r\n`));
+      expect(answer).toMatch(/^HTTP\/1\.1 426 Upgrade Required\r\n/);
+      expect(answer).toContain('\r\nSec-WebSocket-Version: 13\r\n');
+      expect(answer).toContain('\r\nUpgrade: websocket\r\n');
+      await front.refused('WebSocket version');
+      await front.empty();
+    }
+  );
 
   test('come from a page of another origin where origins are listed, or from no page', async () => {
     const origins = ['https://panel.example'];
@@ -152,6 +168,22 @@ describe('bad clients of WebSocket', () => {
     ws.send('text');
     expect((await closed(ws))[0]).toBe(1003);
     await front.refused('text frame');
+    await front.empty();
+  });
+
+  // A masked text frame "x", and nothing after it; the clients of ws would answer the close frame.
+  test.each(['ws', 'wss'])('send a text frame with %s, and stay silent after it', async (transport) => {
+    const front = await clients.start({ transport });
+    const socket = transport === 'ws' ? clients.plain(front) : clients.tls(front);
+    await once(socket, transport === 'ws' ? 'connect' : 'secureConnect');
+    socket.write(`${upgrade(['Sec-WebSocket-Protocol: mqtt']).join('\r\n')}\r\n\r\n`);
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 101 /);
+    socket.write(Buffer.from('81810000000078', 'hex'));
+    const [frame] = await once(socket, 'data');
+    expect(frame.toString('hex')).toBe('880203eb');
+    const from = performance.now();
+    await closed(socket.resume());
+    expect(performance.now() - from).toBeLessThan(5000);
     await front.empty();
   });
 
