@@ -137,7 +137,14 @@ function eventData(answer) {
   const format = uintOption(answer, OPTION.CONTENT_FORMAT);
   if (payload.length === 0) return 'null';
   if (format === CBOR || format === OCF) return jsonOf(payload);
-  if (format === JSON_FORMAT) return JSON.stringify(readJson(payload));
+  if (format === JSON_FORMAT) {
+    readJson(payload);
+    // Ends of lines are only between the tokens of JSON, and numbers keep their digits.
+    return payload
+      .toString()
+      .trim()
+      .replace(/[\r\n]+/g, ' ');
+  }
   return JSON.stringify(
     format === TEXT && isUtf8(payload) ? payload.toString() : payload.toString('base64url')
   );

@@ -11,6 +11,11 @@ const OPEN = 31;
 /** Tags of RFC 8949 section 3.4 that change how a byte string becomes text. */
 const [BIGNUM, NEGATIVE_BIGNUM, AS_BASE64, AS_BASE16] = [2, 3, 22, 23];
 const CONTROL = /\p{Cc}/u;
+/** Whole numbers beyond the safe ones of JavaScript have at least so many digits. */
+const LONG_NUMBER = /\d{16}/;
+const WHOLE = /^-?\d{1,20}$/;
+/** CBOR has the whole numbers n and -1 - n below this without a tag. */
+const LIMIT = 1n << 64n;
 
 /** What cannot become JSON or CBOR; the message follows "The body ". */
 class ConversionError extends Error {}
@@ -207,7 +212,8 @@ function half(bits) {
 }
 
 /**
- * Reads JSON within the limits.
+ * Reads JSON within the limits. Whole numbers that JavaScript's numbers cannot hold exactly become a BigInt, if CBOR
+ * has them without a tag.
  * @param {Buffer} bytes
  * @param {typeof LIMITS} [limits]
  * @returns {unknown}
@@ -216,10 +222,11 @@ function half(bits) {
 function readJson(bytes, limits = LIMITS) {
   if (bytes.length > limits.bytes) throw new ConversionError(`has more than ${limits.bytes} bytes`);
   if (!isUtf8(bytes)) throw new ConversionError('is not UTF-8');
+  const text = bytes.toString();
   /** @type {unknown} */
   let value;
   try {
-    value = JSON.parse(bytes.toString());
+    value = JSON.parse(text);
   } catch (error) {
     // The message may quote the body, with its control characters.
     const { message } = /** @type {Error} */ (error);
@@ -233,7 +240,19 @@ function readJson(bytes, limits = LIMITS) {
     for (const own of Object.values(each)) check(own, depth + 1);
   };
   check(value, 0);
-  return value;
+  return LONG_NUMBER.test(text) ? JSON.parse(text, exactNumber) : value;
+}
+
+/**
+ * @param {string} _key
+ * @param {unknown} value
+ * @param {{ source?: string }} [context] the digits of a number (ECMAScript 2026)
+ * @returns {unknown}
+ */
+function exactNumber(_key, value, { source = '' } = {}) {
+  if (typeof value !== 'number' || Number.isSafeInteger(value) || !WHOLE.test(source)) return value;
+  const whole = BigInt(source);
+  return (whole < 0n ? -1n - whole : whole) < LIMIT ? whole : value;
 }
 
 module.exports = { jsonOf, readJson, ConversionError, LIMITS };

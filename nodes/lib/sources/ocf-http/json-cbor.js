@@ -5,7 +5,7 @@
 const [NEGATIVE, TEXT, ARRAY, MAP] = [1, 3, 4, 5];
 const [FALSE, TRUE, NULL, DOUBLE] = [0xf4, 0xf5, 0xf6, 0xfb];
 
-/** @param {unknown} value of JSON.parse(), within the limits of readJson() @returns {Buffer} */
+/** @param {unknown} value of readJson() @returns {Buffer} */
 function cborOf(value) {
   /** @type {Buffer[]} */
   const parts = [];
@@ -18,6 +18,7 @@ function write(value, parts) {
   if (value === null) parts.push(Buffer.from([NULL]));
   else if (typeof value === 'boolean') parts.push(Buffer.from([value ? TRUE : FALSE]));
   else if (typeof value === 'number') parts.push(number(value));
+  else if (typeof value === 'bigint') parts.push(value < 0n ? head(NEGATIVE, -1n - value) : head(0, value));
   else if (typeof value === 'string') text(value, parts);
   else if (Array.isArray(value)) {
     parts.push(head(ARRAY, value.length));
@@ -48,15 +49,15 @@ function number(value) {
   return bytes;
 }
 
-/** @param {number} major @param {number} count 0 to 2^53 @returns {Buffer} */
+/** @param {number} major @param {number | bigint} count 0 to 2^53, as a bigint to 2^64 - 1 @returns {Buffer} */
 function head(major, count) {
   const high = major << 5;
-  if (count < 24) return Buffer.from([high | count]);
+  if (count < 24) return Buffer.from([high | Number(count)]);
   const size = count < 0x100 ? 1 : count < 0x10000 ? 2 : count < 0x100000000 ? 4 : 8;
   const bytes = Buffer.alloc(1 + size);
   bytes[0] = high | (24 + Math.log2(size));
   if (size === 8) bytes.writeBigUInt64BE(BigInt(count), 1);
-  else bytes.writeUIntBE(count, 1, size);
+  else bytes.writeUIntBE(Number(count), 1, size);
   return bytes;
 }
 
