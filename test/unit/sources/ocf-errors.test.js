@@ -85,6 +85,12 @@ describe('the error table', () => {
       { di, ttl: 1, links: [{ ...LIGHT, rt: 'core.light' }] },
       { di, ttl: 1, links: [{ ...LIGHT, rt: [''] }] },
       { di, ttl: 1, links: [{ ...LIGHT, if: [1] }] },
+      ...['3', null, 3, [3], true].map((p) => ({ di, ttl: 1, links: [{ ...LIGHT, p }] })),
+      ...['3', null, true, [3], {}, -1, 1.5, 2 ** 16, 2 ** 60].map((bm) => ({
+        di,
+        ttl: 1,
+        links: [{ ...LIGHT, p: { bm } }]
+      })),
       {
         di,
         ttl: 1,
@@ -93,6 +99,10 @@ describe('the error table', () => {
     ];
     for (const body of bodies) {
       expect([body, (await device.request('POST', '/oic/rd', { body })).code]).toEqual([body, '4.00']);
+    }
+    for (const p of [{}, { bm: 0 }, { bm: 2 ** 16 - 1, sec: true, port: 5684 }]) {
+      const body = { di, ttl: 1, links: [{ ...LIGHT, p }] };
+      expect([p, (await device.request('POST', '/oic/rd', { body })).code]).toEqual([p, '2.04']);
     }
     expect((await device.request('DELETE', '/oic/rd', { query: [`di=${di}`, 'ins=x'] })).code).toBe('4.00');
     expect((await device.request('DELETE', '/oic/rd')).code).toBe('4.00');

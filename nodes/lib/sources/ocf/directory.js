@@ -22,8 +22,9 @@ const MOST_TYPE_BYTES = 64;
 const MOST_TTL = 2 ** 31 - 1;
 /** Members that the cloud sets. */
 const OWN = new Set(['href', 'ins', 'anchor', 'eps']);
-/** Bit of the policy: the resource is to be found. */
+/** Bit of the policy: the resource is to be found. The standard defines bits below 16 only. */
 const DISCOVERABLE = 1;
+const MOST_POLICY = 2 ** 16 - 1;
 
 /** @param {OcfCloud} cloud @param {Peer} peer @param {Request} request @returns {Promise<Answer>} */
 async function directory(cloud, peer, request) {
@@ -110,8 +111,16 @@ function isType(text) {
 
 /** @param {{ p?: any }} link @returns {boolean} true without a policy, too */
 function isDiscoverable({ p }) {
-  const bm = typeof p === 'object' && p !== null && !(p instanceof Map) ? p.bm : undefined;
-  return typeof bm === 'number' && Number.isInteger(bm) ? (bm & DISCOVERABLE) !== 0 : true;
+  if (p === undefined) return true;
+  if (typeof p !== 'object' || p === null || Object.getPrototypeOf(p) !== Object.prototype) {
+    throw new Refusal('4.00', 'p of a link must be a map.');
+  }
+  const { bm } = p;
+  if (bm === undefined) return true;
+  if (!Number.isInteger(bm) || bm < 0 || bm > MOST_POLICY) {
+    throw new Refusal('4.00', `p.bm of a link must be a whole number from 0 to ${MOST_POLICY}.`);
+  }
+  return (bm & DISCOVERABLE) !== 0;
 }
 
 /** @param {OcfCloud} cloud @param {Peer} peer @param {Request} request @returns {Promise<Answer>} */
