@@ -33,7 +33,8 @@ int Utf8(uint32_t code, uint8_t* to) {
 
 // True if a number that no double can hold is too large, false if it is too small.
 bool IsHuge(std::string_view text) {
-  // The exponent of the first digit that is not 0, saturated.
+  // Far beyond the bytes of any payload, so that the sum below cannot overflow and keeps its sign.
+  constexpr int64_t kMostExponent = int64_t{1} << 40;
   int64_t exponent = 0;
   const size_t e = text.find_first_of("eE");
   if (e != std::string_view::npos) {
@@ -41,6 +42,7 @@ bool IsHuge(std::string_view text) {
     if (digits.front() == '+') digits.remove_prefix(1);
     const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
     if (result.ec != std::errc()) return digits.front() != '-';
+    exponent = std::clamp(exponent, -kMostExponent, kMostExponent);
   }
   const std::string_view mantissa = text.substr(0, e);
   const size_t dot = std::min(mantissa.find('.'), mantissa.size());

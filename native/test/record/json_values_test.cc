@@ -138,6 +138,13 @@ TEST(JsonNumber, BeyondTheRangeIsInfiniteOrZero) {
   EXPECT_EQ(JsonNumber("1e99999999999999999999"), kInfinity);
   EXPECT_EQ(JsonNumber("1e-99999999999999999999"), 0.0);
   EXPECT_EQ(JsonNumber("0e99999999999999999999"), 0.0);
+  // The largest and smallest exponents of 64 bits, with the first digit on either side of the dot.
+  EXPECT_EQ(JsonNumber("1e9223372036854775807"), kInfinity);
+  EXPECT_EQ(JsonNumber("12e9223372036854775806"), kInfinity);
+  EXPECT_EQ(JsonNumber("-12.5e9223372036854775807"), -kInfinity);
+  EXPECT_EQ(JsonNumber("0.01e-9223372036854775807"), 0.0);
+  EXPECT_EQ(JsonNumber("0.0001e-9223372036854775808"), 0.0);
+  EXPECT_EQ(JsonNumber("12e-9223372036854775808"), 0.0);
   EXPECT_EQ(JsonNumber("0." + std::string(400, '0') + "1e401"), 1.0);
 }
 
