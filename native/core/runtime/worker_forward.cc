@@ -19,7 +19,8 @@
 namespace seganet {
 namespace {
 
-// Requests that are held on one worker.
+// Requests that are held on one worker. A connection gets at most as much as is free, so that one
+// connection alone gets half, and others find room beside it.
 constexpr size_t kMostHeldBytes = 8u << 20;
 
 std::vector<std::string> Copies(const std::vector<std::string_view>& views) {
@@ -89,7 +90,7 @@ coap::Taker Worker::OnAsked(DeskSession* session, const coap::Asked& asked) {
 coap::Taker Worker::HoldAtDesk(DeskSession* session, const coap::Asked& asked) {
   HeldRequest request{asked.id, asked.reuses_token, asked.is_plain, EventOf(*session, asked)};
   const size_t bytes = request.event.bytes();
-  if (held_bytes_ + bytes > kMostHeldBytes) return coap::Taker::kNone;
+  if (session->held_bytes() + bytes > kMostHeldBytes - held_bytes_) return coap::Taker::kNone;
   held_bytes_ += bytes;
   session->Hold(std::move(request));
   return coap::Taker::kOwner;

@@ -9,9 +9,10 @@
 namespace seganet {
 namespace {
 
-Forwarding Of(uint64_t id) {
+Forwarding Of(uint64_t id, uint64_t connection = 0) {
   Forwarding forwarding;
   forwarding.id = id;
+  forwarding.connection = connection;
   return forwarding;
 }
 
@@ -38,12 +39,31 @@ TEST(Forwardings, RequestsAndBytesAreLimited) {
   EXPECT_EQ(all.Add(Of(0), 0), 0u);
   EXPECT_TRUE(all.Take(first));
   EXPECT_EQ(all.Add(Of(0), Forwardings::kMostBytes), 0u);
-  const uint64_t large = all.Add(Of(0), Forwardings::kMostBytes - Forwardings::kMost + 1);
+  const uint64_t large = all.Add(Of(0, 1), Forwardings::kMostBytes - Forwardings::kMost + 1);
   EXPECT_NE(large, 0u);
   EXPECT_TRUE(all.Take(first + 1));
   EXPECT_EQ(all.Add(Of(0), 2), 0u);
   EXPECT_TRUE(all.Take(large));
   EXPECT_NE(all.Add(Of(0), 2), 0u);
+}
+
+TEST(Forwardings, APeerLeavesRoomForOthers) {
+  Forwardings all;
+  constexpr size_t kEighth = Forwardings::kMostBytes / 8;
+  uint64_t first = 0;
+  for (int i = 0; i < 4; ++i) {
+    const uint64_t handle = all.Add(Of(0, 1), kEighth);
+    ASSERT_NE(handle, 0u);
+    if (first == 0) first = handle;
+  }
+  EXPECT_EQ(all.Add(Of(0, 1), kEighth), 0u) << "it has half";
+  EXPECT_NE(all.Add(Of(0, 1), 0), 0u) << "a request without a body needs no room";
+  EXPECT_NE(all.Add(Of(0, 2), kEighth), 0u);
+  EXPECT_NE(all.Add(Of(0, 2), kEighth), 0u);
+  EXPECT_EQ(all.Add(Of(0, 2), kEighth), 0u);
+  EXPECT_NE(all.Add(Of(0, 3), kEighth), 0u);
+  EXPECT_TRUE(all.Take(first));
+  EXPECT_EQ(all.Add(Of(0, 1), kEighth), 0u) << "others have come meanwhile";
 }
 
 std::shared_ptr<const ForwardRow> Row(const std::string& device, uint64_t connection) {

@@ -68,22 +68,33 @@ TEST_F(EngineForwardLimits, TooManyRequestsAndALostDeviceEndIn503) {
 TEST_F(EngineForwardLimits, RequestsThatWaitForTheDeskHaveALimit) {
   Start({.workers = 1}, Plan());
   const uint16_t port = ListenForward();
-  Client device(port), client(port);
+  Client device(port), client(port), other(port);
   SignIn(&device, "dev");
   SignIn(&client, "ctl");
+  SignIn(&other, "other");
   SendTo(&client, "dev", "slow", kCoapGet, {{6, ""}});
   const DeskEvent slow = Event();
-  // 8 MiB hold 41 of these.
-  for (char c = 0; c < 44; ++c) {
+  // 8 MiB hold 41 of these, of which one connection gets half.
+  for (char c = 0; c < 24; ++c) {
     SendTo(&client, "dev", {'h', c}, kCoapPost, {}, std::string(200'000, 'x'));
   }
-  for (char c = 41; c < 44; ++c) {
+  for (char c = 21; c < 24; ++c) {
     const CoapMessage refused = client.Next();
     EXPECT_EQ(refused.token, (std::string{'h', c}));
     EXPECT_EQ(refused.code, kUnavailable);
     EXPECT_EQ(refused.Number(14), 1);
   }
   EXPECT_EQ(Forwarded(), 0u);
+  // Another connection still has room.
+  SendTo(&other, "dev", "late", kCoapGet, {{6, ""}});
+  const DeskEvent late = Event();
+  SendTo(&other, "dev", "o", kCoapPost, {}, std::string(200'001, 'x'));
+  EXPECT_TRUE(engine_.AnswerRequest(late.connection, "late", kContent, {}, ""));
+  EXPECT_EQ(other.Next().token, "late");
+  const CoapMessage through = device.Next();
+  EXPECT_EQ(through.payload.size(), 200'001u);
+  device.Respond(through, kContent, "yes");
+  EXPECT_EQ(other.Next().payload, "yes");
   EXPECT_TRUE(engine_.AnswerRequest(slow.connection, "slow", kContent, {}, ""));
   EXPECT_EQ(client.Next().token, "slow");
   EXPECT_EQ(device.Next().payload.size(), 200'000u);

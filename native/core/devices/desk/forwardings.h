@@ -26,7 +26,9 @@ struct Forwarding {
   ForwardShape shape;
 };
 
-// The forwarded requests to the devices of one worker. At most kMost, with bodies of kMostBytes.
+// The forwarded requests to the devices of one worker. At most kMost, with bodies of kMostBytes. A
+// peer gets at most as many of these bytes as are free, so that one peer alone gets half, and
+// others find room beside it.
 //
 // Thread safety: owned by one worker.
 class Forwardings {
@@ -39,8 +41,14 @@ class Forwardings {
 
   // Returns a handle for a request with a body of `bytes`; 0, and no effect, if there is no room.
   uint64_t Add(Forwarding forwarding, size_t bytes) {
-    if (open_.size() >= kMost || bytes_ + bytes > kMostBytes) return 0;
-    bytes_ += bytes;
+    if (open_.size() >= kMost) return 0;
+    if (bytes > 0) {
+      const auto peer = by_peer_.find(forwarding.connection);
+      const size_t own = peer == by_peer_.end() ? 0 : peer->second;
+      if (own + bytes > kMostBytes - bytes_) return 0;
+      by_peer_[forwarding.connection] = own + bytes;
+      bytes_ += bytes;
+    }
     const uint64_t handle = kBit | ++last_;
     open_.emplace(handle, Open{std::move(forwarding), bytes});
     return handle;
@@ -49,7 +57,11 @@ class Forwardings {
   std::optional<Forwarding> Take(uint64_t handle) {
     const auto found = open_.find(handle);
     if (found == open_.end()) return std::nullopt;
-    bytes_ -= found->second.bytes;
+    if (const size_t bytes = found->second.bytes; bytes > 0) {
+      bytes_ -= bytes;
+      const auto peer = by_peer_.find(found->second.forwarding.connection);
+      if ((peer->second -= bytes) == 0) by_peer_.erase(peer);
+    }
     Forwarding forwarding = std::move(found->second.forwarding);
     open_.erase(found);
     return forwarding;
@@ -65,6 +77,7 @@ class Forwardings {
 
   uint64_t last_ = 0;
   size_t bytes_ = 0;
+  std::unordered_map<uint64_t, size_t> by_peer_;  // bytes, by connection
   std::unordered_map<uint64_t, Open> open_;
 };
 
