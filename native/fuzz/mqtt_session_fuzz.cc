@@ -1,7 +1,8 @@
 // Runs a session with any bytes from a device while commands are sent to it. Checks that neither
 // events nor output depend on how the bytes were split into reads. A second connection with the
-// same bytes then resumes the kept session. The last two bytes of an input select the mode, so that
-// the rest is a plain MQTT stream and mqtt_peek_fuzz can share the inputs.
+// same bytes then resumes the kept session, and the records of the first one end. The last two
+// bytes of an input select the mode, so that the rest is a plain MQTT stream and mqtt_peek_fuzz can
+// share the inputs.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -21,6 +22,8 @@ using seganet::CloseReason;
 using seganet::mqtt::Connect;
 using seganet::mqtt::ConnectCode;
 using seganet::mqtt::KeptSession;
+using seganet::mqtt::LateEnd;
+using seganet::mqtt::LatePublish;
 using seganet::mqtt::Limits;
 using seganet::mqtt::Publish;
 using seganet::mqtt_test::Recorder;
@@ -133,12 +136,21 @@ void Run(std::string_view stream, uint8_t mode, const Limits& limits, uint32_t s
   Check(split.output == whole.output);
   Check(split.session.unacknowledged() == whole.session.unacknowledged());
 
-  std::unique_ptr<KeptSession> kept = whole.session.Keep();
-  if (kept == nullptr) return;
+  std::vector<LatePublish> late;
+  std::unique_ptr<KeptSession> kept = whole.session.Keep(&late);
+  if (kept == nullptr) return Check(late.empty());
   Check(kept->expiry_s != 0 && kept->memory_bytes() >= sizeof(KeptSession));
+  Check(late.size() <= kept->incoming.size());
   Device next(mode, limits);
   next.kept = std::move(kept);
   Check(next.Feed(stream) != CloseReason::kNotConnect);
+  for (const LatePublish& one : late) {
+    Check(one.missing > 0 && one.hash != 0);
+    seed = seed * 1664525 + 1013904223;
+    const bool goes_on = next.session.EndLate(one, static_cast<LateEnd>((seed >> 24) % 3));
+    Check(goes_on || next.session.close_reason() != CloseReason::kNone);
+    next.Acknowledge(0);  // collects the output
+  }
   CheckBounds(next, limits);
   CheckOutput(next, mode);
 }

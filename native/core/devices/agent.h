@@ -106,10 +106,13 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   // ReceiptHolder
   void Acknowledge(uint64_t handle) override { session_->Acknowledge(handle); }
   // Closes the connection: every protocol's devices send the record again after that.
-  void Withhold(uint64_t) override { Close(AgentEnd::kNotTaken); }
+  void Withhold(uint64_t handle) override {
+    session_->GiveUp(handle);
+    Close(AgentEnd::kNotTaken);
+  }
   // Closes the connection if the protocol has no refusal for a record.
   void Refuse(uint64_t handle) override {
-    if (!session_->Refuse(handle)) Close(AgentEnd::kNotTaken);
+    if (!session_->Refuse(handle)) Withhold(handle);
   }
   // Sends pending output.
   void Flush() override;

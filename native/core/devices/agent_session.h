@@ -7,9 +7,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/plan/plan.h"
 #include "core/protocol/close_reason.h"
+#include "core/protocol/mqtt/late_publish.h"
 
 namespace seganet {
 
@@ -143,6 +145,10 @@ class AgentSession {
     return false;
   }
 
+  // The record with this handle is lost and was never safe. The caller closes the connection, and
+  // the device sends the record again.
+  virtual void GiveUp(uint64_t handle) { (void)handle; }
+
   // Returns the number of records with pending Acknowledge calls, and of answers that wait for
   // Saved().
   virtual size_t unacknowledged() const = 0;
@@ -189,6 +195,18 @@ class AgentSession {
   virtual bool Finish(AgentEnd end) {
     (void)end;
     return false;
+  }
+
+  // Returns the records of the session that outlives the connection whose Acknowledge calls are
+  // pending. A later session of the device gets them as EndLate calls. To be called once, after
+  // Finish().
+  virtual std::vector<mqtt::LatePublish> TakeLate() { return {}; }
+  // Reports the end of a record of an earlier connection. Returns false if the connection must be
+  // closed.
+  virtual bool EndLate(const mqtt::LatePublish& late, mqtt::LateEnd end) {
+    (void)late;
+    (void)end;
+    return true;
   }
 
   // The memory that it holds beyond sizeof; and the part of it for messages that are incomplete.

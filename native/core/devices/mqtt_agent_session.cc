@@ -133,7 +133,7 @@ void MqttAgentSession::OnPublish(const mqtt::Publish& publish) {
       return;
     case RecordAnswer::Verdict::kNotTaken:
       // A refusal in a PUBACK would make most clients drop the record.
-      EndUntaken();
+      EndUntaken(publish.handle);
       return;
   }
 }
@@ -144,13 +144,17 @@ void MqttAgentSession::RefuseOrEnd(uint64_t handle, uint8_t code) {
   if (session_.protocol_level() == mqtt::kLevel5) {
     session_.RefusePublish(handle, code);
   } else {
-    EndUntaken();
+    EndUntaken(handle);
   }
 }
 
-void MqttAgentSession::EndUntaken() {
+void MqttAgentSession::EndUntaken(uint64_t handle) {
   not_taken_ = true;
-  session_.Disconnect(mqtt::reason::kAdministrative);
+  GiveUp(handle);
+}
+
+void MqttAgentSession::GiveUp(uint64_t handle) {
+  session_.GiveUpPublish(handle, mqtt::reason::kAdministrative);
 }
 
 uint8_t MqttAgentSession::ClassSaid(const mqtt::Properties& properties) const {
@@ -225,7 +229,8 @@ bool MqttAgentSession::Finish(AgentEnd) {
   // A connection that was refused has no part in the device's session.
   const bool was_connected = session_.connected();
   if (was_connected) kept_->saves().StopAwaiting(device);
-  const bool kept = kept_->Put(device, SourceName(), session_.Keep(), now);
+  const bool kept = kept_->Put(device, SourceName(), session_.Keep(&late_), now);
+  if (!kept) late_.clear();
   if (!kept && was_connected) kept_->saves().Ended(device, is_saved);
   // 5: 3.1.3.2.2 The will is published when the session ends at the latest.
   if (will != nullptr) wills_->Ended(std::move(record), kept ? delay_s : 0, now);

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/base/require.h"
 #include "core/devices/agent_session.h"
@@ -44,6 +46,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   bool WantsPause() const override { return session_.WantsPause(); }
   void Acknowledge(uint64_t handle) override { session_.AcknowledgePublish(handle); }
   bool Refuse(uint64_t handle) override { return session_.FailPublish(handle); }
+  void GiveUp(uint64_t handle) override;
   size_t unacknowledged() const override {
     return session_.unacknowledged() + session_.unsaved_answers();
   }
@@ -68,6 +71,10 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
     return session_.unsaved_answers() == 0;
   }
   bool Finish(AgentEnd end) override;
+  std::vector<mqtt::LatePublish> TakeLate() override { return std::move(late_); }
+  bool EndLate(const mqtt::LatePublish& late, mqtt::LateEnd end) override {
+    return session_.EndLate(late, end);
+  }
   size_t memory_bytes() const override { return session_.memory_bytes(); }
   size_t buffered_bytes() const override { return session_.buffered_bytes(); }
   size_t partial_bytes() const override { return session_.partial_bytes(); }
@@ -94,7 +101,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   }
 
   void RefuseOrEnd(uint64_t handle, uint8_t code);
-  void EndUntaken();
+  void EndUntaken(uint64_t handle);
   std::string SourceName() const;
   std::unique_ptr<mqtt::KeptSession> Resume(const mqtt::Connect& connect);
   uint8_t ClassSaid(const mqtt::Properties& properties) const;
@@ -105,7 +112,8 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   KeptSessions* kept_;
   Wills* wills_;
   mqtt::ServerSession session_;
-  bool not_taken_ = false;  // a record was not taken; the connection ends
+  std::vector<mqtt::LatePublish> late_;  // between Finish() and TakeLate()
+  bool not_taken_ = false;               // a record was not taken; the connection ends
 };
 
 }  // namespace seganet

@@ -22,6 +22,13 @@ void ReceiptTable::Leave(ReceiptHolder* holder) {
   free_.push_back(holder->row_);
 }
 
+void ReceiptTable::Pass(ReceiptHolder* from, ReceiptHolder* to) {
+  SEGANET_REQUIRE(from->row_ < rows_.size() && rows_[from->row_].holder == from);
+  to->row_ = from->row_;
+  to->life_ = from->life_;
+  rows_[to->row_].holder = to;
+}
+
 void ReceiptTable::Serve(const std::vector<Receipt>& receipts) {
   Visit(receipts, &ReceiptHolder::Acknowledge);
 }

@@ -52,6 +52,10 @@ class ReceiptTable {
   // REQUIRES: enrolled.
   void Leave(ReceiptHolder* holder);
 
+  // Removes `from` and adds `to` in its place: `to` gets the receipts of its records. If Serve or
+  // Deny is running, both must live until that returns. REQUIRES: only `from` is enrolled.
+  void Pass(ReceiptHolder* from, ReceiptHolder* to);
+
   // Acknowledges all records, then flushes each of their holders once.
   void Serve(const std::vector<Receipt>& receipts);
   // Withholds all records, then flushes each of their holders once.

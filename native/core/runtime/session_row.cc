@@ -84,8 +84,9 @@ void ReadReceived(RowReader* from, mqtt::Incoming* to) {
     if (id <= last) return from->Fail();
     last = id;
     to->Add(id);
-    to->SetReceived(id);
+    to->Set(id, mqtt::Incoming::State::kReceived);
   }
+  to->EndConnection();
 }
 
 void ReadEarlier(RowReader* from, mqtt::Outgoing* to) {

@@ -51,10 +51,14 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
           [this](const std::string& device) {
             commands_.Gone(device);
             wills_.SessionEnded(device);
+            late_receipts_.Drop(device);
           },
           [this](uint64_t id) { return !commands_.Has(id); }),
       setups_(options.max_packet_bytes, options.odd_topics),
       read_buffer_(kReadBufferBytes),
+      late_receipts_(&receipt_rows_, shared.kept,
+                     [this](const std::string& device, const mqtt::LatePublish& late,
+                            mqtt::LateEnd end) { EndLate(device, late, end); }),
       tickets_(shared.complete),
       wheel_(MonotonicUs()),
       unfinished_(shared.unfinished, options.unfinished_us),
@@ -82,6 +86,7 @@ void Worker::OnStart() {
     self->pipeline_.EndTurn(MonotonicUs());
     if (self->kept_.saves().waiting() > 0) self->OfferSessions();
     while (std::exchange(self->receipts_due_, false)) self->ServeReceipts();
+    self->late_receipts_.EndTurn();
     // Answers and requests that reads of this turn forwarded leave together.
     self->FlushDesk();
     self->attended_.EndTurn();

@@ -36,6 +36,7 @@
 #include "core/devices/push_tickets.h"
 #include "core/devices/rate_pauses.h"
 #include "core/devices/receipt_table.h"
+#include "core/devices/receipts/late_receipts.h"
 #include "core/devices/unfinished_packets.h"
 #include "core/devices/urgent/urgent_agents.h"
 #include "core/devices/wills.h"
@@ -303,6 +304,7 @@ class Worker : public LoopThread,
   void ServePushes();
   void ServeReceipts();
   void ServeWindows();
+  void EndLate(const std::string& id, const mqtt::LatePublish& late, mqtt::LateEnd end);
   bool MessagesHigh();
   void DrainRing(size_t most);
   void DrainPending();
@@ -344,6 +346,7 @@ class Worker : public LoopThread,
   StreamSetups setups_;
   std::vector<uint8_t> read_buffer_;
   ReceiptTable receipt_rows_;
+  LateReceipts late_receipts_;
   PushTickets tickets_;
   std::unordered_set<Agent*> agents_;
   TimeWheel wheel_;                                       // of agents

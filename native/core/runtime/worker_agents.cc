@@ -310,15 +310,23 @@ void Worker::OnListening(Agent* agent) { presence_.Listening(agent->device); }
 void Worker::OnClosed(Agent* agent, AgentEnd end) {
   agents_.erase(agent);
   wheel_.Remove(agent);
-  receipt_rows_.Leave(agent);
   Unpause(agent);
   unfinished_.Remove(agent);
   urgent_.Remove(agent);
   Device* const device = agent->device;
   if (DeskSession* const session = agent->session().desk()) OnDeskClosed(session, end);
   const bool kept = agent->session().Finish(end);
+  std::vector<mqtt::LatePublish> late = agent->session().TakeLate();
+  if (late.empty()) {
+    receipt_rows_.Leave(agent);
+  } else {
+    late_receipts_.TakeOver(agent, agent->device_id(), std::move(late));
+  }
   if (device != nullptr && device->agent == agent) {
-    if (!kept) commands_.Gone(device->id);
+    if (!kept) {
+      commands_.Gone(device->id);
+      late_receipts_.Drop(device->id);
+    }
     devices_.Disconnected(device);
     presence_.Disconnected(device, agent->source(), EndOf(end));
   }

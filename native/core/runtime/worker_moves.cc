@@ -117,12 +117,14 @@ void Worker::EndMove(size_t index, bool moved) {
 }
 
 // Returns the slots that cannot leave this worker: a device has a command in flight, speaks CoAP
-// over UDP, whose server does not move, or uses the request desk, whose operations are under way to
-// this worker.
+// over UDP, whose server does not move, uses the request desk, whose operations are under way to
+// this worker, or has a record in flight whose receipt comes back to this worker.
 SlotSet Worker::TiedSlots(const SlotSet& slots) const {
   SlotSet tied;
   commands_.ForEachDevice([&](std::string_view device) { tied.set(Placement::SlotOf(device)); });
   device_asks_.ForEachDevice([&](std::string_view device) { tied.set(Placement::SlotOf(device)); });
+  late_receipts_.ForEachDevice(
+      [&](std::string_view device) { tied.set(Placement::SlotOf(device)); });
   for (const auto& [connection, row] : desk_rows_) {
     if (!row.session->device().empty()) tied.set(Placement::SlotOf(row.session->device()));
   }

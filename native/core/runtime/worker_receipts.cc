@@ -62,4 +62,21 @@ void Worker::ServeWindows() {
   }
 }
 
+// The record of a QoS 2 packet has ended after its connection. Its identifier is in the session
+// that is kept, or in that of the device's next connection.
+void Worker::EndLate(const std::string& id, const mqtt::LatePublish& late, mqtt::LateEnd end) {
+  if (mqtt::KeptSession* const kept = kept_.Find(id).session) {
+    kept->incoming.EndLate(late.packet_id, late.hash, end == mqtt::LateEnd::kSafe);
+    return;
+  }
+  const Device* const device = devices_.Find(id);
+  Agent* const agent = device == nullptr ? nullptr : device->agent;
+  if (agent == nullptr) return;
+  if (agent->session().EndLate(late, end)) {
+    agent->Flush();
+  } else {
+    agent->Close(AgentEnd::kNotTaken);
+  }
+}
+
 }  // namespace seganet

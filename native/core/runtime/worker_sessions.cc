@@ -116,6 +116,8 @@ void Worker::AnswerSaved() {
 
 void Worker::SaveSessions() {
   Call([this] {
+    // QoS 2 identifiers whose records are safe by now are part of the sessions.
+    ServeReceipts();
     SessionSaves& saves = kept_.saves();
     sessions_end_ = true;
     for (Agent* agent : agents_) {

@@ -18,7 +18,7 @@ mqtt::KeptSession Sample() {
   session.subscriptions.Add("a/+/b", 0, 268'435'455, 10, 1000);
   for (const uint16_t id : {9, 7}) {
     session.incoming.Add(id);
-    session.incoming.SetReceived(id);
+    session.incoming.Set(id, mqtt::Incoming::State::kReceived);
   }
   session.incoming.Add(8);  // waits for its record
   const std::vector<uint8_t> payload{1, 2, 3};

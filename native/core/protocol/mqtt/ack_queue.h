@@ -52,14 +52,19 @@ class AckQueue {
   };
 
   // Counts one acknowledgement and calls release(const Released&) for each packet that may leave
-  // now. False when the handle is not waiting: never given out, or already acknowledged.
-  template <typename Release>
-  bool Acknowledge(uint64_t handle, Release&& release) {
+  // now. If the packet needs no further acknowledgement and waits for earlier packets, it calls
+  // wait(const Released&). False when the handle is not waiting: never given out, or already
+  // acknowledged.
+  template <typename Release, typename Wait>
+  bool Acknowledge(uint64_t handle, Release&& release, Wait&& wait) {
     Entry* const entry = Waiting(handle);
     if (entry == nullptr) return false;
-    --entry->missing;
-    if (entry->missing > 0 || handle != head_) return true;
-    ReleaseHead(release);
+    if (--entry->missing > 0) return true;
+    if (handle == head_) {
+      ReleaseHead(release);
+    } else {
+      wait(Released{entry->packet_id, entry->qos, entry->code});
+    }
     return true;
   }
 
@@ -72,6 +77,22 @@ class AckQueue {
     entry->code = code;
     if (handle == head_) ReleaseHead(release);
     return true;
+  }
+
+  // Gives the packet up: it is never released, and neither are later ones. `code` marks it in
+  // ForEach(). No effect when the handle is not waiting.
+  void GiveUp(uint64_t handle, uint8_t code) {
+    Entry* const entry = Waiting(handle);
+    if (entry != nullptr) entry->code = code;
+  }
+
+  // Calls see(handle, const Released&, missing) for each packet that was not released, in order.
+  template <typename See>
+  void ForEach(See&& see) const {
+    for (uint64_t i = head_; i != tail_; ++i) {
+      const Entry& entry = ring_[i & (capacity_ - 1)];
+      see(i, Released{entry.packet_id, entry.qos, entry.code}, entry.missing);
+    }
   }
 
   size_t pending() const { return static_cast<size_t>(tail_ - head_); }

@@ -2,17 +2,10 @@
 
 #include <algorithm>
 
-#include "core/base/jenkins.h"
 #include "core/base/require.h"
+#include "core/protocol/mqtt/content_hash.h"
 
 namespace seganet::mqtt {
-namespace {
-
-uint32_t ContentHash(std::string_view topic, std::string_view payload) {
-  return JenkinsHash(payload, JenkinsHash(topic, 0));
-}
-
-}  // namespace
 
 bool Outgoing::Has(uint16_t packet_id) const {
   const auto has = [&](const auto& item) { return item.packet_id == packet_id; };

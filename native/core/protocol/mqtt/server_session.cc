@@ -54,14 +54,17 @@ void ServerSession::SetAssignedId(std::string id) {
 
 bool ServerSession::AcknowledgePublish(uint64_t handle) {
   if (close_reason_ != CloseReason::kNone) return false;
-  return acks_.Acknowledge(handle, [this](const AckQueue::Released& one) { Release(one); });
+  return acks_.Acknowledge(
+      handle, [this](const AckQueue::Released& one) { Release(one); },
+      [this](const AckQueue::Released& one) {
+        if (one.qos == 2) state_.incoming.Set(one.packet_id, Incoming::State::kSafe);
+      });
 }
 
 bool ServerSession::RefusePublish(uint64_t handle, uint8_t code) {
   SEGANET_REQUIRE(code >= reason::kUnspecified);
   if (close_reason_ != CloseReason::kNone) return false;
-  return acks_.Refuse(handle, five() ? code : reason::kSuccess,
-                      [this](const AckQueue::Released& one) { Release(one); });
+  return acks_.Refuse(handle, code, [this](const AckQueue::Released& one) { Release(one); });
 }
 
 bool ServerSession::FailPublish(uint64_t handle) {
@@ -70,15 +73,41 @@ bool ServerSession::FailPublish(uint64_t handle) {
   return true;
 }
 
+void ServerSession::GiveUpPublish(uint64_t handle, uint8_t code) {
+  acks_.GiveUp(handle, reason::kUnspecified);
+  Disconnect(code);
+}
+
+bool ServerSession::EndLate(const LatePublish& late, LateEnd end) {
+  const auto at = late_.find(late.packet_id);
+  if (at == late_.end()) {
+    state_.incoming.EndLate(late.packet_id, late.hash, end == LateEnd::kSafe);
+    return true;
+  }
+  // The device has begun a new exchange with this identifier meanwhile.
+  if (state_.incoming.hash(late.packet_id) != late.hash) return true;
+  const uint64_t handle = at->second;
+  late_.erase(at);
+  if (end == LateEnd::kSafe) {
+    AcknowledgePublish(handle);
+    return true;
+  }
+  if (end == LateEnd::kRefused && FailPublish(handle)) return true;
+  GiveUpPublish(handle, reason::kAdministrative);
+  return false;
+}
+
 void ServerSession::Release(const AckQueue::Released& one) {
+  // 3.x has no refusal.
+  const uint8_t code = five() ? one.code : reason::kSuccess;
   if (one.qos == 1) {
-    AppendAnswer(&output_, PacketType::kPuback, one.packet_id, one.code);
+    AppendAnswer(&output_, PacketType::kPuback, one.packet_id, code);
     GiveQuotaBack();
     return;
   }
-  AppendAnswer(&output_, PacketType::kPubrec, one.packet_id, one.code);
-  if (one.code == reason::kSuccess) {
-    state_.incoming.SetReceived(one.packet_id);
+  AppendAnswer(&output_, PacketType::kPubrec, one.packet_id, code);
+  if (code == reason::kSuccess) {
+    state_.incoming.Set(one.packet_id, Incoming::State::kReceived);
   } else {  // 5: 4.3.3 A refused identifier is free again: no PUBREL follows.
     state_.incoming.Remove(one.packet_id);
     GiveQuotaBack();
@@ -100,7 +129,8 @@ void ServerSession::ConsumeOutput(size_t n) {
 }
 
 size_t ServerSession::memory_bytes() const {
-  size_t unsaved = 0;
+  // About what a node of the map takes.
+  size_t unsaved = late_.size() * 48;
   for (const UnsavedAnswer& one : unsaved_answers_) unsaved += sizeof(one) + one.packet.capacity();
   return unsaved + partial_.capacity() + output_.capacity() + acks_.memory_bytes() +
          state_.memory_bytes() - sizeof(state_) + aliases_.memory_bytes() +

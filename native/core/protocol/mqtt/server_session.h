@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@
 #include "core/protocol/mqtt/ack_queue.h"
 #include "core/protocol/mqtt/codec.h"
 #include "core/protocol/mqtt/kept_session.h"
+#include "core/protocol/mqtt/late_publish.h"
 #include "core/protocol/mqtt/topic_aliases.h"
 
 namespace seganet::mqtt {
@@ -94,8 +96,8 @@ class Handler {
   // Reports a PUBLISH. QoS 1 and 2: the owner must acknowledge or refuse the handle publish.handle,
   // during the call or later. QoS 1: a packet with DUP set, or with an identifier that still waits,
   // is reported like any other: the session does not know what the device lost, and QoS 1 means at
-  // least once. QoS 2: an identifier is reported once until its PUBREL, even across connections if
-  // its PUBREC was sent.
+  // least once. QoS 2: an identifier is reported once until its PUBREL, across connections too
+  // (Keep), unless the owner refused its record or lost it.
   virtual void OnPublish(const Publish& publish) = 0;
 
   // False refuses the filter. The highest granted QoS is 1. Called after the whole packet was found
@@ -179,6 +181,16 @@ class ServerSession {
   // its acknowledgements. False, and no effect, in 3.x, which has no refusal.
   bool FailPublish(uint64_t handle);
 
+  // Gives up the PUBLISH, because its record is lost and was never safe, and closes the session
+  // with `code` (see Disconnect), so that the device sends it again. QoS 2: its identifier is not
+  // kept.
+  void GiveUpPublish(uint64_t handle, uint8_t code);
+
+  // Reports the end of a record of an earlier connection (Keep): its PUBREC may leave now. Returns
+  // false if it is lost and the device, which has repeated it, must repeat it again: the session is
+  // closed.
+  [[nodiscard]] bool EndLate(const LatePublish& late, LateEnd end);
+
   // Sets the number of acknowledgements that the PUBLISH needs before its PUBACK leaves.
   // The default is 1.
   // REQUIRES: the handle is waiting and has no acknowledgement yet, n > 0.
@@ -218,8 +230,10 @@ class ServerSession {
   void Disconnect(uint8_t code);
 
   // Closes the session and returns the state that outlives the connection, null when there is none.
-  // Call it at the end of each connection.
-  std::unique_ptr<KeptSession> Keep();
+  // Call it at the end of each connection. It adds the QoS 2 packets to *late whose record is not
+  // safe yet. The owner must report how each of them ends (LatePublish). Without `late` the session
+  // does not hold their identifiers.
+  std::unique_ptr<KeptSession> Keep(std::vector<LatePublish>* late = nullptr);
 
   // Bytes to send. Valid until the next call of a non-const function.
   std::string_view output() const { return std::string_view(output_).substr(output_sent_); }
@@ -278,6 +292,7 @@ class ServerSession {
   Fault OnConnectPacket(const FixedHeader& header, std::span<const uint8_t> body);
   Fault OnPublishPacket(uint8_t flags, std::span<const uint8_t> body);
   Fault OnPublishToAnswer(Publish* publish, uint8_t refusal);
+  Fault AwaitLate(uint16_t packet_id);
   Fault OnPubackPacket(std::span<const uint8_t> body);
   Fault OnPubrecPacket(std::span<const uint8_t> body);
   Fault OnPubcompPacket(std::span<const uint8_t> body);
@@ -321,6 +336,8 @@ class ServerSession {
   size_t output_sent_ = 0;  // bytes of output_ that were consumed
   std::string output_;
   AckQueue acks_;
+  // Handles of repeated packets whose record is that of an earlier connection, by identifier.
+  std::map<uint16_t, uint64_t> late_;
   // 5: PUBLISH packets of this connection that count toward receive_maximum.
   uint32_t quota_used_ = 0;
   uint16_t device_receive_maximum_ = 65535;

@@ -139,11 +139,21 @@ Fault ServerSession::OnDisconnectPacket(std::span<const uint8_t> body) {
   return CloseReason::kDisconnected;
 }
 
-std::unique_ptr<KeptSession> ServerSession::Keep() {
+std::unique_ptr<KeptSession> ServerSession::Keep(std::vector<LatePublish>* late) {
   Close(CloseReason::kDisconnected);
   if (!connected_ || state_.expiry_s == 0) return nullptr;
   connected_ = false;
-  state_.incoming.RemoveWaiting();
+  // 4.3.3 The identifier is held from the PUBLISH on.
+  Incoming& incoming = state_.incoming;
+  acks_.ForEach([&](uint64_t handle, const AckQueue::Released& one, uint16_t missing) {
+    if (late == nullptr || one.qos != 2 || missing == 0 || one.code != reason::kSuccess) return;
+    incoming.Set(one.packet_id, Incoming::State::kLate);
+    // The owner of an earlier connection still reports the others.
+    if (late_.contains(one.packet_id)) return;
+    late->push_back({handle, incoming.hash(one.packet_id), one.packet_id, missing});
+  });
+  late_.clear();
+  incoming.EndConnection();
   return std::make_unique<KeptSession>(std::move(state_));
 }
 

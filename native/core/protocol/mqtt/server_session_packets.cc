@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/require.h"
+#include "core/protocol/mqtt/content_hash.h"
 #include "core/protocol/mqtt/encode.h"
 #include "core/protocol/mqtt/server_session.h"
 #include "core/record/odd_topic.h"
@@ -90,19 +91,27 @@ Fault ServerSession::OnPublishPacket(uint8_t flags, std::span<const uint8_t> bod
 // QoS 1 and 2.
 Fault ServerSession::OnPublishToAnswer(Publish* publish, uint8_t refusal) {
   if (publish->qos == 2) {
+    uint32_t hash = 0;
+    if (state_.expiry_s != 0) {
+      hash = std::max(1u, ContentHash(publish->topic, Text(publish->payload)));
+      state_.incoming.Check(publish->packet_id, hash);
+    }
     const Incoming::State state = state_.incoming.Find(publish->packet_id);
     if (state != Incoming::State::kUnknown) handler_->OnControl();
-    if (state == Incoming::State::kWaiting) return {};  // its PUBREC is pending
+    if (state == Incoming::State::kWaiting || state == Incoming::State::kSafe) {
+      return {};  // its PUBREC is pending
+    }
     if (!TakeQuota()) return CloseReason::kReceiveMaximum;
     if (state == Incoming::State::kReceived) {  // [MQTT-4.3.3-2] Already reported.
       AppendAnswer(&output_, PacketType::kPubrec, publish->packet_id, reason::kSuccess);
       return {};
     }
+    if (state == Incoming::State::kLate) return AwaitLate(publish->packet_id);
     // 3.x has no Receive Maximum, but the kept identifiers need a bound.
     if (!five() && state_.incoming.size() >= limits_.receive_maximum) {
       return CloseReason::kReceiveMaximum;
     }
-    state_.incoming.Add(publish->packet_id);
+    state_.incoming.Add(publish->packet_id, hash);
   } else if (!TakeQuota()) {
     return CloseReason::kReceiveMaximum;
   }
@@ -117,6 +126,16 @@ Fault ServerSession::OnPublishToAnswer(Publish* publish, uint8_t refusal) {
   return {};
 }
 
+// A repetition whose record is already on its way: its PUBREC waits for that record, in its turn
+// [MQTT-4.6.0-3].
+Fault ServerSession::AwaitLate(uint16_t packet_id) {
+  const uint64_t handle = acks_.Push(packet_id, 2);
+  if (handle == 0) return CloseReason::kTooManyUnacknowledged;
+  state_.incoming.Set(packet_id, Incoming::State::kWaiting);
+  late_[packet_id] = handle;
+  return {};
+}
+
 Fault ServerSession::OnPubrelPacket(std::span<const uint8_t> body) {
   AnswerPacket packet;
   const Fault fault = ParsePubrel(body, protocol_level_, &packet);
@@ -128,6 +147,8 @@ Fault ServerSession::OnPubrelPacket(std::span<const uint8_t> body) {
       GiveQuotaBack();
       break;
     case Incoming::State::kWaiting:  // [MQTT-4.3.3-1] Not before the PUBREC.
+    case Incoming::State::kSafe:
+    case Incoming::State::kLate:
       return CloseReason::kProtocolError;
     case Incoming::State::kUnknown:  // already released, but the PUBCOMP was lost
       handler_->OnControl();
