@@ -27,7 +27,7 @@ const LONG = [
   'unit/sources/ocf-postgres',
   'unit/uplink/blackhole',
   'unit/uplink/express-leaves',
-  'unit/uplink/stall',
+  'unit/uplink/stalls/stall',
   'unit/uplink/unwanted-brokers',
   'unit/uplink/uplink-limits',
   'unit/uplink/uplink-thread',

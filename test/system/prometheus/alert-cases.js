@@ -4,6 +4,7 @@
 const engine = 'instance="gw:1880",job="seganet",engine="e1"';
 const session = (/** @type {string} */ state, values = '1x30') =>
   `seganet_session_state{${engine},uplink="b1",session="2",state="${state}"} ${values}`;
+const stalls = (/** @type {string} */ values) => `seganet_stalls_total{${engine},uplink="b1"} ${values}`;
 const backlog = (/** @type {string} */ values) => `seganet_records_backlog{${engine},class="3"} ${values}`;
 const dropped = (/** @type {string} */ reason, /** @type {string} */ values) =>
   `seganet_records_dropped_total{${engine},class="3",reason="${reason}"} ${values}`;
@@ -75,6 +76,10 @@ const CASES = {
       [session('disconnected')],
       [session('stalled', '0x19 1')]
     ]
+  },
+  SeganetRecordsStoodStill: {
+    fires: [[stalls('0x16 1x30')]],
+    quiet: [[stalls('0x30')], [stalls('3x30')]]
   },
   SeganetBacklogGrowing: {
     fires: [[backlog('0+500x30')]],

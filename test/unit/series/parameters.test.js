@@ -147,15 +147,15 @@ describe('the text of an answer', () => {
     next: null
   };
 
-  test('as CSV quotes fields, and defuses formulas', () => {
-    expect(textOf(answer, 'csv', false).text).toBe(
+  test('as CSV quotes fields, and defuses formulas', async () => {
+    expect((await textOf(answer, 'csv', false)).text).toBe(
       `ts,device,name,value\r\n2026-11-23T12:00:00.000Z,"'=a,""b""",t,1.5\r\n`
     );
-    expect(textOf(answer, 'csv', true).text).toMatch(/mean,min,max,count\r\n.*,1.5,1,2,3\r\n$/s);
+    expect((await textOf(answer, 'csv', true)).text).toMatch(/mean,min,max,count\r\n.*,1.5,1,2,3\r\n$/s);
   });
 
-  test('as NDJSON has an object a line', () => {
-    expect(JSON.parse(textOf(answer, 'ndjson', true).text)).toEqual({
+  test('as NDJSON has an object a line', async () => {
+    expect(JSON.parse((await textOf(answer, 'ndjson', true)).text)).toEqual({
       ts: NOW,
       device: '=a,"b"',
       name: 't',
@@ -164,7 +164,7 @@ describe('the text of an answer', () => {
       max: 2,
       count: 3
     });
-    expect(JSON.parse(textOf(answer, 'ndjson', false).text)).toEqual({
+    expect(JSON.parse((await textOf(answer, 'ndjson', false)).text)).toEqual({
       ts: NOW,
       device: '=a,"b"',
       name: 't',
@@ -172,8 +172,8 @@ describe('the text of an answer', () => {
     });
   });
 
-  test('for Grafana has pairs of value and time', () => {
-    expect(JSON.parse(textOf(answer, 'grafana', true).text)).toEqual([
+  test('for Grafana has pairs of value and time', async () => {
+    expect(JSON.parse((await textOf(answer, 'grafana', true)).text)).toEqual([
       { target: '=a,"b"|t', datapoints: [[1.5, NOW]] }
     ]);
   });

@@ -2,9 +2,9 @@
 // The short form of test/system/soak/run.js: a slow cloud, a quick one, small faults, and a silent end.
 
 const { spawnSync } = require('node:child_process');
-const { Child } = require('../../bench/harness/child');
-const { root } = require('../../bench/harness/gateway');
-const { needs } = require('../../bench/harness/tools');
+const { Child } = require('../../../bench/harness/child');
+const { root } = require('../../../bench/harness/gateway');
+const { needs } = require('../../../bench/harness/tools');
 
 const { test } = needs('mosquitto');
 

@@ -5,11 +5,11 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { until } = require('../../../bench/harness/broker');
-const { express, pause } = require('../../fixtures/uplink/express');
-const { stage } = require('../../fixtures/uplink/express-bench');
-const { deafNative } = require('../../fixtures/store/deaf-store-native');
-const { StoreThread } = require('../../../nodes/lib/store');
+const { until } = require('../../../../bench/harness/broker');
+const { express, pause } = require('../../../fixtures/uplink/express');
+const { stage } = require('../../../fixtures/uplink/express-bench');
+const { deafNative } = require('../../../fixtures/store/deaf-store-native');
+const { StoreThread } = require('../../../../nodes/lib/store');
 
 jest.setTimeout(90000);
 

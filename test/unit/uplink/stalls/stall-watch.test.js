@@ -1,6 +1,6 @@
 'use strict';
 
-const { StallWatch } = require('../../../nodes/lib/uplink/sending/stall-watch');
+const { StallWatch } = require('../../../../nodes/lib/uplink/sending/stall-watch');
 
 const SECOND = 1000;
 
