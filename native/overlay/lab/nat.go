@@ -26,6 +26,7 @@ type lab struct {
 	self    string // this program
 	started []*exec.Cmd
 
+	dual      bool                 // the services have an address of each IP version
 	twoRelays bool                 // relays in r1 and r2 instead of the services' own
 	relays    map[string]*exec.Cmd // by namespace
 	services  *exec.Cmd
@@ -182,7 +183,7 @@ func (l *lab) up(a, b string) error {
 		}
 	}
 	if err := errors.Join(l.ip("net", "link add name br0 type bridge"), l.ip("net", "link set br0 up"),
-		l.wire("hub", "pub", "10.77.0.1/24"), l.wire("r1", "pub", relayAt["r1"]+"/24"), l.wire("r2", "pub", relayAt["r2"]+"/24"),
+		l.wire("hub", "pub", "10.77.0.1/24"), l.hub6(), l.wire("r1", "pub", relayAt["r1"]+"/24"), l.wire("r2", "pub", relayAt["r2"]+"/24"),
 		l.side("a", 1, a), l.side("b", 2, b)); err != nil {
 		return err
 	}
@@ -197,6 +198,9 @@ func (l *lab) wire(ns, name, address string) error {
 
 func (l *lab) side(host string, number int, kind string) error {
 	public := "10.77.0.1" + strconv.Itoa(number)
+	if k, ok := kinds6[kind]; ok {
+		return l.side6(host, number, k)
+	}
 	if kind == "none" {
 		return l.wire(host, "eth0", public+"/24")
 	}

@@ -25,14 +25,20 @@ func (l *lab) dir(name string) string { return filepath.Join(l.folder, name) }
 
 // startServices starts the services, and their relay unless the lab has two of its own.
 func (l *lab) startServices() (err error) {
-	args := []string{l.program, "serve", "--state", l.dir("serve"), "--network", "lab", "--listen", "10.77.0.1:443", "--public", "10.77.0.1"}
+	at := "10.77.0.1"
+	args := []string{l.program, "serve", "--state", l.dir("serve"), "--network", "lab", "--public", at}
+	if l.dual {
+		at = ""
+		args = append(args, "--public", hubAt6)
+	}
+	args = append(args, "--listen", at+":443")
 	if l.twoRelays {
 		args = append(args, "--role", "auth", "--role", "nodes")
 		for _, at := range relayAt {
 			args = append(args, "--turn-url", "turn:"+at+":3478?transport=udp", "--turn-url", "turn:"+at+":3478?transport=tcp")
 		}
 	} else {
-		args = append(args, "--relay-listen", "10.77.0.1:3478", "--relay-allow", "10.77.0.0/24")
+		args = append(args, "--relay-listen", at+":3478", "--relay-allow", "10.77.0.0/24")
 	}
 	if l.services, err = l.spawn("hub", "serve.log", args...); err != nil {
 		return err
@@ -103,7 +109,7 @@ func (l *lab) joinAs(name, ns string) error {
 	if err := json.Unmarshal(out, &i); err != nil {
 		return err
 	}
-	if out, err := l.in(ns, l.program, "join", "--state", l.dir(name), "--url", i.Auth[0], "--root", i.Root, "--token", i.Token).CombinedOutput(); err != nil {
+	if out, err := l.in(ns, l.program, "join", "--state", l.dir(name), "--url", strings.Join(i.Auth, ","), "--root", i.Root, "--token", i.Token).CombinedOutput(); err != nil {
 		return fmt.Errorf("join: %s", out)
 	}
 	return nil

@@ -53,7 +53,10 @@ func runStatus(_ context.Context, args []string, out io.Writer) error {
 	}
 	relay := "no relay"
 	if s.Node.Relay != "" {
-		relay = "relay " + s.Node.Relay
+		relay = "relay " + s.Node.Relay + " as " + s.Node.RelayAddress
+		if s.Node.RelayAddress6 != "" {
+			relay += " and " + s.Node.RelayAddress6
+		}
 	}
 	services := "node services reached"
 	if !s.Node.Signalling {
@@ -72,7 +75,9 @@ func runStatus(_ context.Context, args []string, out io.Writer) error {
 		if p.RTT != nil {
 			fmt.Fprintf(out, ", %.2f ms", *p.RTT)
 		}
-		if p.Reason != "" {
+		if p.Blocked {
+			fmt.Fprintf(out, ", NO PACKET PASSES: %s", p.Reason)
+		} else if p.Reason != "" {
 			fmt.Fprintf(out, ", not direct: %s", p.Reason)
 		}
 		fmt.Fprintf(out, "\n%-24s direct %d B in, %d B out; relay %d B in, %d B out\n", "", p.BytesDirect.In, p.BytesDirect.Out, p.BytesRelay.In, p.BytesRelay.Out)

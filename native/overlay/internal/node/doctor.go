@@ -39,8 +39,11 @@ func (n *Node) Doctor(context.Context) any {
 		add(true, "TUN interface "+s.Interface+": "+s.Offload, "")
 	}
 	for _, p := range s.Peers {
-		if !p.Sleeping && p.Path != "direct" {
-			add(false, "peer "+p.FQDN+" is reached directly", "It is not: "+p.Reason+".")
+		switch {
+		case p.Blocked:
+			add(false, "packets pass to the peer "+p.FQDN, "No packet passes: "+p.Reason+".")
+		case !p.Sleeping && p.Path != "direct":
+			add(true, "the peer "+p.FQDN+" is reached by the relay: "+p.Reason, "")
 		}
 	}
 	return map[string]any{"findings": out}

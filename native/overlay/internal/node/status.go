@@ -48,6 +48,7 @@ type Peer struct {
 	BytesRelay  Bytes       `json:"bytesRelay"`
 	Changes     []pathEvent `json:"changes"`
 	Sleeping    bool        `json:"sleeping,omitempty"`
+	Blocked     bool        `json:"blocked,omitempty"` // no packet passes, for the reason given
 	NAT         paths.NAT   `json:"nat,omitempty"`
 }
 
@@ -86,7 +87,7 @@ func peerOf(s paths.PeerStatus) Peer {
 		kind = "none"
 	}
 	p := Peer{Name: name, FQDN: s.Name, Path: kind, Via: s.Path, Reason: s.Why, BytesDirect: Bytes{s.RxDirect, s.TxDirect},
-		BytesRelay: Bytes{s.RxRelay, s.TxRelay}, Changes: s.LastChanges, Sleeping: s.Sleeping, NAT: s.NAT}
+		BytesRelay: Bytes{s.RxRelay, s.TxRelay}, Changes: s.LastChanges, Sleeping: s.Sleeping, NAT: s.NAT, Blocked: s.Blocked}
 	if p.Changes == nil {
 		p.Changes = []pathEvent{}
 	}

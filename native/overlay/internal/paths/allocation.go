@@ -42,6 +42,7 @@ type Allocation struct {
 	Server  Server
 	Address netip.AddrPort // where peers send to
 
+	at     netip.AddrPort // of the relay
 	client *turn.Client
 	sock   net.PacketConn
 	conn   net.PacketConn
@@ -70,21 +71,40 @@ type waitingPacket struct {
 	to netip.AddrPort
 }
 
+// wish is what is asked of a relay.
+type wish struct {
+	Server
+	by      family // the server's address to use, if it is a name; 0: the best one
+	relayed family // of the relayed address
+}
+
+// errFamily is a relay.s refusal of a relayed address of an IP version, which it may not have.
+var errFamily = errors.New("it gives no relayed address of this IP version")
+
 // openAllocation opens an allocation and hands what peers send there to deliver.
-func openAllocation(ctx context.Context, s Server, t TURN, deliver func([]byte, netip.AddrPort)) (*Allocation, error) {
+func openAllocation(ctx context.Context, w wish, t TURN, deliver func([]byte, netip.AddrPort)) (*Allocation, error) {
+	s := w.Server
 	a := &Allocation{Server: s, dead: make(chan struct{}), permitted: map[netip.Addr]*permission{}}
-	at, err := a.dial(ctx, t.TLS)
+	at, err := a.dial(ctx, w.by, t.TLS)
 	if err != nil {
 		return nil, fmt.Errorf("relay %v: %w", s, err)
 	}
+	a.at = at
 	conf := turn.ClientConfig{STUNServerAddr: at.String(), TURNServerAddr: at.String(), Conn: a.sock, Username: t.User,
 		Password: t.Password, Realm: Realm, LoggerFactory: quiet{}, RequestedAddressFamily: turn.RequestedAddressFamilyIPv4}
+	if w.relayed == six {
+		conf.RequestedAddressFamily = turn.RequestedAddressFamilyIPv6
+	}
 	if a.client, err = turn.NewClient(&conf); err == nil {
 		go a.listen()
 		a.conn, err = a.client.AllocateWithContext(ctx)
 		if err != nil && strings.Contains(err.Error(), "error 401") { // the library has no error value for it
 			err = fmt.Errorf("it refuses the credentials of the node services: its clock or its secret differs from theirs (%w)", err)
 		}
+	}
+	if refused := (*stun.TurnError)(nil); errors.As(err, &refused) &&
+		(refused.ErrorCodeAttr.Code == stun.CodeAddrFamilyNotSupported || refused.ErrorCodeAttr.Code == stun.CodeInsufficientCapacity) {
+		err = fmt.Errorf("%w (%w)", errFamily, err)
 	}
 	if err != nil {
 		a.Close()
@@ -96,32 +116,38 @@ func openAllocation(ctx context.Context, s Server, t TURN, deliver func([]byte, 
 		return nil, fmt.Errorf("relay %v: it gave no UDP address", s)
 	}
 	a.Address = netip.AddrPortFrom(u.AddrPort().Addr().Unmap(), u.AddrPort().Port())
+	if familyOf(a.Address.Addr()) != w.relayed { // a relay of an earlier version gives one of the version by which it is reached
+		a.Close()
+		return nil, fmt.Errorf("relay %v: %w", s, errFamily)
+	}
 	go a.read(deliver)
 	return a, nil
 }
 
-// resolve returns the address of the server, IPv4 if it has one. Unlike net.ResolveUDPAddr it heeds ctx.
-func (s Server) resolve(ctx context.Context) (netip.AddrPort, error) {
+// resolve returns the server's address of an IP version; with 0 it is IPv4 if it has one. Unlike net.ResolveUDPAddr it
+// heeds ctx.
+func (s Server) resolve(ctx context.Context, by family) (netip.AddrPort, error) {
 	list, err := net.DefaultResolver.LookupNetIP(ctx, "ip", s.Host)
-	if err == nil && len(list) == 0 {
+	var best netip.Addr
+	for _, each := range list {
+		each = each.Unmap()
+		if f := familyOf(each); by != 0 && f != by || best.IsValid() && (best.Is4() || f == six) {
+			continue
+		}
+		best = each
+	}
+	if err == nil && !best.IsValid() {
 		err = errors.New("the name has no address")
 	}
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	best := list[0].Unmap()
-	for _, each := range list {
-		if each.Unmap().Is4() {
-			best = each.Unmap()
-			break
-		}
-	}
 	return netip.AddrPortFrom(best, uint16(s.Port)), nil
 }
 
 // dial opens the socket to the server and returns the server's address.
-func (a *Allocation) dial(ctx context.Context, conf *tls.Config) (at netip.AddrPort, err error) {
-	if at, err = a.Server.resolve(ctx); err != nil {
+func (a *Allocation) dial(ctx context.Context, by family, conf *tls.Config) (at netip.AddrPort, err error) {
+	if at, err = a.Server.resolve(ctx, by); err != nil {
 		return at, err
 	}
 	if a.Server.Transport == TransportUDP {

@@ -43,7 +43,7 @@ func TestAPeerThatNamesManyAddressesTakesNoPlaceOfAnother(t *testing.T) {
 func TestAPacketToADeadRelayDoesNotWait(t *testing.T) {
 	var silent atomic.Bool
 	_, at := testRelay(t, &fakeNetwork{drop: func([]byte) bool { return silent.Load() }})
-	a, err := openAllocation(t.Context(), at, TURN{User: testUser, Password: testPassword}, noPacket)
+	a, err := openAllocation(t.Context(), wish{at, 0, four}, TURN{User: testUser, Password: testPassword}, noPacket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestAStaleNonceIsNotTheEndOfAnAllocation(t *testing.T) {
 		}
 		return answer.Raw
 	}})
-	a, err := openAllocation(t.Context(), at, TURN{User: testUser, Password: testPassword}, noPacket)
+	a, err := openAllocation(t.Context(), wish{at, 0, four}, TURN{User: testUser, Password: testPassword}, noPacket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestAStaleNonceIsNotTheEndOfAnAllocation(t *testing.T) {
 
 func TestDatagramsOfOthersDoNotEndAnAllocation(t *testing.T) {
 	_, at := testRelay(t, &fakeNetwork{})
-	a, err := openAllocation(t.Context(), at, TURN{User: testUser, Password: testPassword}, noPacket)
+	a, err := openAllocation(t.Context(), wish{at, 0, four}, TURN{User: testUser, Password: testPassword}, noPacket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,14 +148,14 @@ func wait(t *testing.T, what string, f func() bool) {
 
 func TestAServerByNameIsResolvedWithinItsLimit(t *testing.T) {
 	for host, want := range map[string]string{"192.0.2.7": "192.0.2.7:3478", "2001:db8::1": "[2001:db8::1]:3478", "localhost": "127.0.0.1:3478"} {
-		if got, err := (Server{Host: host, Port: 3478}).resolve(t.Context()); err != nil || got.String() != want {
+		if got, err := (Server{Host: host, Port: 3478}).resolve(t.Context(), 0); err != nil || got.String() != want {
 			t.Errorf("%s: %v, %v", host, got, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	start := time.Now()
-	if _, err := (Server{Host: "relay.invalid", Port: 3478}).resolve(ctx); err == nil || time.Since(start) > time.Second {
+	if _, err := (Server{Host: "relay.invalid", Port: 3478}).resolve(ctx, 0); err == nil || time.Since(start) > time.Second {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
 }

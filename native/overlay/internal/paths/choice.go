@@ -49,6 +49,8 @@ const (
 	relaySilent = 3 * time.Second
 	// mendAgain is how long a handshake may take to help a silent session. WireGuard leaves 5 s between two of them.
 	mendAgain = 6 * time.Second
+	// blockedFirst is how long the first packet of a peer may take until status says that none passes.
+	blockedFirst = 5 * time.Second
 	// relayDead is the silence by the relay after which its path counts as dead. WireGuard lets a peer that receives data
 	// answer after 10 s at the latest.
 	relayDead = 15 * time.Second

@@ -86,7 +86,7 @@ func (m *Manager) newAgent() (*ice.Agent, error) {
 		return ok && m.usable(a)
 	}
 	var urls []*stun.URI
-	for _, s := range m.relay.servers().Servers {
+	for _, s := range m.relays.servers().Servers {
 		if s.Transport == TransportUDP {
 			urls = append(urls, &stun.URI{Scheme: stun.SchemeTypeSTUN, Proto: stun.ProtoTypeUDP, Host: s.Host, Port: s.Port})
 		}
@@ -239,28 +239,43 @@ func (m *Manager) end(p *peer) {
 	}
 }
 
+// findNAT6 asks one destination: a node that reaches the relay by IPv6 may reach its own IPv4 address there not at all.
+func (m *Manager) findNAT6(ctx context.Context, a *Allocation) NAT {
+	x, err := m.mux.GetXORMappedAddr(net.UDPAddrFromAddrPort(a.at), time.Second)
+	if err != nil || ctx.Err() != nil {
+		return NATBlocked
+	}
+	ip, _ := netip.AddrFromSlice(x.IP)
+	return classify(netip.AddrPortFrom(ip.Unmap(), uint16(x.Port)), netip.AddrPort{}, hostAddresses())
+}
+
+func hostAddresses() (host []netip.Addr) {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	for _, h := range addresses {
+		if n, ok := h.(*net.IPNet); ok {
+			b, _ := netip.AddrFromSlice(n.IP)
+			host = append(host, b.Unmap())
+		}
+	}
+	return host
+}
+
 // findNAT asks two destinations for this node's outside address: the relay's STUN, and this node's own address at the
 // relay, which tells where a datagram came from.
 func (m *Manager) findNAT(ctx context.Context, a *Allocation) NAT {
-	server, err := net.ResolveUDPAddr("udp4", a.Server.Address())
-	if err != nil {
-		return NATUnknown
+	if a.at.Addr().Is6() && a.Address.Addr().Is4() {
+		return m.findNAT6(ctx, a)
 	}
-	x, err := m.mux.GetXORMappedAddr(server, time.Second)
+	x, err := m.mux.GetXORMappedAddr(net.UDPAddrFromAddrPort(a.at), time.Second)
 	if err != nil || ctx.Err() != nil {
 		return NATBlocked
 	}
 	ip, _ := netip.AddrFromSlice(x.IP)
 	first := netip.AddrPortFrom(ip.Unmap(), uint16(x.Port))
-	var host []netip.Addr
-	if addresses, err := net.InterfaceAddrs(); err == nil {
-		for _, h := range addresses {
-			if n, ok := h.(*net.IPNet); ok {
-				b, _ := netip.AddrFromSlice(n.IP)
-				host = append(host, b.Unmap())
-			}
-		}
-	}
+	host := hostAddresses()
 	magic := []byte("SGNP" + randomText(16))
 	seen := make(chan netip.AddrPort, 1)
 	f := func(packet []byte, from netip.AddrPort) bool {

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"time"
 
 	"seganet.internal/overlay/internal/bind"
@@ -50,12 +52,18 @@ func (m *Manager) takeMoved(r movedReport) {
 		return
 	}
 	m.rouse(p) // the packet is authenticated; without the services no offer comes
+	if r.source.Relay && m.movedWithin(p, r.source.Addr) {
+		return
+	}
 	changed, why := p.choice.moved(r.source, m.now())
 	if !changed {
 		return
 	}
 	if r.source.Relay {
-		if a := m.relay.allocation(); a != nil {
+		if !slices.Contains(p.relays, r.source.Addr) {
+			p.relays = []netip.AddrPort{r.source.Addr} // another one than it has named
+		}
+		if a := m.relays.to(r.source.Addr.Addr()); a != nil {
 			a.Permit(r.source.Addr.Addr())
 		}
 	}
@@ -71,6 +79,7 @@ func (m *Manager) tick() (busy bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
+	m.wantRelays()
 	for _, p := range m.peers {
 		if p.sleeping.Load() {
 			continue

@@ -77,7 +77,7 @@ type Config struct {
 // Thread safety: all methods may be called concurrently.
 type Manager struct {
 	conf      Config
-	relay     *relay
+	relays    *relays
 	mux       *ice.UniversalUDPMuxDefault
 	byKey     atomic.Pointer[map[bind.Key]*peer] // copied on write
 	moved     chan movedReport
@@ -117,10 +117,8 @@ func New(conf Config) *Manager {
 	conf.Bind.SetRelayOnly(conf.RelayOnly)
 	m.mux = ice.NewUniversalUDPMuxDefault(ice.UniversalUDPMuxParams{UDPConn: conf.Bind.NewSTUNConn(), Logger: quietLogger{},
 		XORMappedAddrCacheTTL: outsideCache})
-	m.relay = newRelay(conf.Bind.DeliverRelayed, m.relayBusy, func(a *Allocation, why string) { m.relayChanged(ctx, a, why) })
-	if conf.RelaySilent != nil {
-		m.relay.silent = conf.RelaySilent
-	}
+	m.relays = newRelays(conf.Bind.DeliverRelayed, m.relayBusy, func(a *Allocation, f family, why string) { m.relayChanged(ctx, a, f, why) },
+		conf.RelaySilent)
 	conf.Bind.OnMoved(func(e *bind.Endpoint, s bind.Source) {
 		select {
 		case m.moved <- movedReport{e, s}:
@@ -128,7 +126,7 @@ func New(conf Config) *Manager {
 		}
 	})
 	m.ended.Add(2)
-	go func() { defer m.ended.Done(); m.relay.run(ctx) }()
+	go func() { defer m.ended.Done(); m.relays.run(ctx) }()
 	go func() { defer m.ended.Done(); m.run(ctx) }()
 	return m
 }

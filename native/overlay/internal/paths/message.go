@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"net/netip"
 	"time"
 
 	"seganet.internal/overlay/internal/wire"
@@ -13,18 +12,20 @@ import (
 // CandidatesMost bounds the candidates that one round accepts from the peer.
 const CandidatesMost = 64
 
-// decodeOffer reads an offer and the peer's first usable relay address.
-func decodeOffer(data []byte) (o wire.Offer, relay netip.AddrPort, err error) {
+// decodeOffer reads an offer and leaves the relay addresses that can be used in it.
+func decodeOffer(data []byte) (o wire.Offer, err error) {
 	if err = wire.Decode(data, wire.MaxSignalDataBytes, &o); err != nil {
-		return o, relay, err
+		return o, err
 	}
+	kept := o.Relays[:0]
 	for _, r := range o.Relays {
 		r = unmap(r)
 		if r.IsValid() && r.Port() != 0 && !r.Addr().IsUnspecified() && !r.Addr().IsMulticast() && r.Addr().Zone() == "" {
-			return o, r, nil
+			kept = append(kept, r)
 		}
 	}
-	return o, netip.AddrPort{}, nil
+	o.Relays = kept
+	return o, nil
 }
 
 // Control messages travel inside the session. First byte: version, second: type.

@@ -20,6 +20,8 @@ type peer struct {
 	roused   int64        // lastData as rouse set it; see dozing
 
 	choice   choice
+	relays   []netip.AddrPort // the peer's addresses at its relays, as it named them last
+	since    int64            // when it was awoken; 0: it sleeps
 	round    *round
 	epoch    int64 // the highest number seen
 	replaced int64 // the number of the round before this one

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -32,16 +33,28 @@ const (
 	relayKeptRetry = 30 * time.Second
 	// relayLinger is how long a replaced allocation still receives: peers send there until they know the other one.
 	relayLinger = 2 * time.Second
+	// relayOther bounds the pause while the node has a relayed address of the other IP version: the relays may have no other.
+	relayOther = 5 * time.Minute
+	// relayUnneeded is how long an allocation that is kept on demand stays after the last need.
+	relayUnneeded = time.Minute
+	// raceByName is when the IPv6 address of a server's name is asked, after its IPv4 address.
+	raceByName = 100 * time.Millisecond
 	// relayBetter is how often a node that reaches its relay by TCP or TLS tries UDP again.
 	relayBetter = 5 * time.Minute
 )
 
-// relay keeps one allocation open as long as there are servers.
+// relay keeps one allocation of one IP version open as long as there are servers and it is needed.
 type relay struct {
+	family  family
+	needed  func() bool   // nil: always
+	failed  func()        // an attempt has failed, or a relay has no such address; nil: nobody asks
+	other   func() bool   // this node has a relayed address of the other IP version; nil: there is no such
+	wake    chan struct{} // needed may have changed
 	deliver func([]byte, netip.AddrPort)
 	changed func(a *Allocation, why string) // nil: none at the moment
 	busy    func() bool                     // data flows by the relay
 	silent  func()                          // the relay does not answer
+	refused atomic.Bool                     // a relay has no address of this version, and none was granted since
 	doubt   chan struct{}                   // asks hold to check the allocation at once
 
 	mu      sync.Mutex
@@ -53,7 +66,7 @@ type relay struct {
 }
 
 func newRelay(deliver func([]byte, netip.AddrPort), busy func() bool, changed func(*Allocation, string)) *relay {
-	return &relay{deliver: deliver, changed: changed, busy: busy, silent: func() {}, again: make(chan string, 1),
+	return &relay{family: four, wake: make(chan struct{}, 1), deliver: deliver, changed: changed, busy: busy, silent: func() {}, again: make(chan string, 1),
 		doubt: make(chan struct{}, 1), leaving: map[*Allocation]*time.Timer{}}
 }
 
@@ -85,6 +98,26 @@ func (r *relay) check() {
 	}
 }
 
+// poke makes run look at once whether it is needed, and try again if it waits.
+func (r *relay) poke() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (r *relay) isNeeded() bool { return r.needed == nil || r.needed() }
+
+// note keeps the reason of the last failure; nil: none.
+func (r *relay) note(err error) {
+	r.mu.Lock()
+	r.last = err
+	r.mu.Unlock()
+	if err != nil && r.failed != nil {
+		r.failed()
+	}
+}
+
 func (r *relay) allocation() *Allocation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,6 +129,8 @@ func (r *relay) servers() TURN {
 	defer r.mu.Unlock()
 	return r.turn
 }
+
+func (r *relay) hasFailed() bool { return r.failure() != nil || r.refused.Load() }
 
 func (r *relay) failure() error {
 	r.mu.Lock()
@@ -116,18 +151,25 @@ func (r *relay) run(ctx context.Context) {
 		default:
 		}
 		t := r.servers()
-		if len(t.Servers) == 0 {
+		if len(t.Servers) == 0 || !r.isNeeded() {
+			if len(t.Servers) > 0 {
+				r.replace(nil, "no peer needs it")
+				r.note(nil)
+			}
 			select {
 			case <-ctx.Done():
 			case why = <-r.again:
+			case <-r.wake:
+				why = "it is needed"
 			}
+			pause = relayRetryFirst
 			continue
 		}
 		a, err := r.race(ctx, t)
 		if err != nil {
-			r.mu.Lock()
-			r.last = err
-			r.mu.Unlock()
+			if ctx.Err() == nil {
+				r.note(err)
+			}
 			if old := r.allocation(); old != nil && ctx.Err() == nil && old.Check(relayCheckLimit) == nil {
 				pause = relayRetryFirst
 				if other := r.hold(ctx, old, relayKeptRetry); other != "" {
@@ -140,8 +182,14 @@ func (r *relay) run(ctx context.Context) {
 			case <-ctx.Done():
 			case why = <-r.again:
 				pause = relayRetryFirst
+			case <-r.wake:
+				pause = relayRetryFirst
 			case <-time.After(pause):
-				pause = min(pause*2, relayRetryMost)
+				most := relayRetryMost
+				if r.other != nil && r.other() {
+					most = relayOther
+				}
+				pause = min(pause*2, most)
 			}
 			continue
 		}
@@ -158,6 +206,7 @@ func (r *relay) replace(a *Allocation, why string) {
 	r.current = a
 	if a != nil {
 		r.last = nil
+		r.refused.Store(false)
 	}
 	r.mu.Unlock()
 	if old == a {
@@ -205,6 +254,7 @@ func (r *relay) hold(ctx context.Context, a *Allocation, limit time.Duration) st
 		late = time.After(limit)
 	}
 	checked, opened, doubted := time.Now(), time.Now(), false
+	needed := time.Now()
 	for {
 		every := time.Duration(relayCheckIdle)
 		select {
@@ -230,6 +280,11 @@ func (r *relay) hold(ctx context.Context, a *Allocation, limit time.Duration) st
 			}
 			if r.busy() || doubted {
 				every = 0
+			}
+			if r.isNeeded() {
+				needed = now
+			} else if now.Sub(needed) > relayUnneeded {
+				return "no peer needs it"
 			}
 		}
 		if time.Since(checked) < every {
@@ -268,10 +323,14 @@ func (r *relay) race(ctx context.Context, t TURN) (*Allocation, error) {
 		a   *Allocation
 		err error
 	}
-	results := make(chan result, len(t.Servers))
-	for _, s := range t.Servers {
+	wishes := r.wishes(t)
+	results := make(chan result, len(wishes))
+	for _, w := range wishes {
 		go func() {
-			delay := map[Transport]time.Duration{TransportUDP: raceUDP, TransportTCP: raceTCP, TransportTLS: raceTLS}[s.Transport]
+			delay := map[Transport]time.Duration{TransportUDP: raceUDP, TransportTCP: raceTCP, TransportTLS: raceTLS}[w.Transport]
+			if w.by == six {
+				delay += raceByName
+			}
 			select {
 			case <-time.After(delay):
 			case <-waiting.Done():
@@ -280,11 +339,15 @@ func (r *relay) race(ctx context.Context, t TURN) (*Allocation, error) {
 				results <- result{nil, err}
 				return
 			}
-			a, err := openAllocation(ctx, s, t, r.deliver)
+			a, err := openAllocation(ctx, w, t, r.deliver)
+			if errors.Is(err, errFamily) && r.failed != nil {
+				r.refused.Store(true)
+				r.failed() // the others may take long
+			}
 			results <- result{a, err}
 		}()
 	}
-	left := len(t.Servers)
+	left := len(wishes)
 	forget := func() { // others may be granted at the same moment, or later
 		defer cancel()
 		for range left {
@@ -314,4 +377,17 @@ func (r *relay) race(ctx context.Context, t TURN) (*Allocation, error) {
 	}
 	cancel()
 	return nil, fmt.Errorf("no relay answers: %w", errors.Join(errs...))
+}
+
+// wishes lists what race asks for. A name may have an address of each IP version, and only one of them be reached: TCP finds
+// that out by itself, by UDP both are asked.
+func (r *relay) wishes(t TURN) (list []wish) {
+	for _, s := range t.Servers {
+		if _, err := netip.ParseAddr(s.Host); err == nil || s.Transport != TransportUDP {
+			list = append(list, wish{s, 0, r.family})
+			continue
+		}
+		list = append(list, wish{s, four, r.family}, wish{s, six, r.family})
+	}
+	return list
 }

@@ -124,7 +124,7 @@ func TestAnAllocationIsGivenBackThoughARequestIsLost(t *testing.T) {
 	s, at := testRelay(t, &fakeNetwork{drop: func(p []byte) bool { return isMessage(p, refreshRequest) && lost.Add(1) <= 2 }})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	a, err := openAllocation(ctx, at, TURN{User: testUser, Password: testPassword}, noPacket)
+	a, err := openAllocation(ctx, wish{at, 0, four}, TURN{User: testUser, Password: testPassword}, noPacket)
 	if err != nil {
 		t.Fatal(err)
 	}

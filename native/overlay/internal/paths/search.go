@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"net/netip"
+	"slices"
 	"time"
 
 	"seganet.internal/overlay/internal/wire"
@@ -20,7 +21,7 @@ func (m *Manager) Connect(name string) {
 
 // startRound begins a round of this side's own. The caller holds m.mu.
 func (m *Manager) startRound(p *peer) {
-	p.sleeping.Store(false)
+	m.awake(p)
 	if last := p.lastData.Load(); last == 0 || m.now()-last > int64(DropAfter) {
 		p.lastData.CompareAndSwap(last, m.now()) // DropAfter counts from now
 	}
@@ -79,7 +80,7 @@ func (m *Manager) reaches(p *peer) bool {
 		return true
 	}
 	t := p.endpoint.Traffic()
-	return path.Relay.IsValid() && m.relay.allocation() != nil && t.SentRelay-t.HeardRelay < int64(relayDead)
+	return path.Relay.IsValid() && m.relays.to(path.Relay.Addr()) != nil && t.SentRelay-t.HeardRelay < int64(relayDead)
 }
 
 // SignallingChanged says whether the node service is reached.
@@ -117,7 +118,7 @@ func (m *Manager) Offline(name string, offline bool) {
 // NetworkChanged says that an address, link or route has changed. Everything is looked for again; direct paths have
 // Grace to prove themselves.
 func (m *Manager) NetworkChanged(what string) {
-	m.relay.reopen("the network changed: " + what)
+	m.relays.reopen("the network changed: " + what)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, p := range m.peers {
@@ -142,11 +143,11 @@ func (m *Manager) Signal(from, kind string, epoch int64, data string) error {
 	p.offline = false
 	switch kind {
 	case wire.SignalOffer:
-		o, relayed, err := decodeOffer([]byte(data))
+		o, err := decodeOffer([]byte(data))
 		if err != nil {
 			return err
 		}
-		m.takeOffer(p, epoch, o, relayed)
+		m.takeOffer(p, epoch, o)
 	case wire.SignalCandidate:
 		var c wire.Candidate
 		if err := wire.Decode([]byte(data), wire.MaxSignalDataBytes, &c); err != nil {
@@ -159,7 +160,7 @@ func (m *Manager) Signal(from, kind string, epoch int64, data string) error {
 	return nil
 }
 
-func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer, relayed netip.AddrPort) {
+func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer) {
 	if p.round == nil || epoch > p.epoch {
 		if p.round != nil {
 			m.shake(p)
@@ -170,7 +171,7 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer, relayed netip.Ad
 		p.wait(m.now())
 		m.begin(p, epoch)
 		m.poke()
-		m.relay.check() // the peer may look for a path because this side's relay has forgotten it
+		m.relays.check() // the peer may look for a path because this side's relay has forgotten it
 	}
 	if p.round.epoch != epoch {
 		// The offer is of a round that has been replaced, or the peer's clock is behind and it does not know this round's
@@ -182,12 +183,10 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer, relayed netip.Ad
 		return
 	}
 	p.nat, p.metered = NAT(o.NAT), o.Metered
-	if relayed.IsValid() && relayed != p.choice.relay && !m.inOverlay(relayed.Addr()) {
-		p.choice.relay = relayed
-		if a := m.relay.allocation(); a != nil {
-			a.Permit(relayed.Addr())
-		}
-		m.setPath(p, "the peer named its relay address")
+	if named := slices.DeleteFunc(o.Relays, func(a netip.AddrPort) bool { return m.inOverlay(a.Addr()) }); len(named) > 0 {
+		p.relays = named
+		m.chooseRelay(p, "the peer named its relay address")
+		m.wantRelays()
 	}
 	m.join(p, o)
 	if p.begun {
@@ -261,9 +260,11 @@ func (m *Manager) pairFound(p *peer, r *round, to netip.AddrPort, what string) {
 // offer sends this side's offer of the current round, also again when the relay's address has changed.
 func (m *Manager) offer(p *peer) {
 	o := wire.Offer{User: p.round.user, Password: p.round.pass, Metered: m.conf.Metered, NAT: string(m.nat.Load().(NAT))}
-	if a := m.relay.allocation(); a != nil {
-		o.Relays = []netip.AddrPort{a.Address}
+	first := four
+	if p.choice.relay.IsValid() {
+		first = familyOf(p.choice.relay.Addr())
 	}
+	o.Relays = m.relays.addresses(first)
 	m.signal(p, wire.SignalOffer, p.round.epoch, &o)
 }
 

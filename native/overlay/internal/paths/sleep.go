@@ -8,6 +8,7 @@ func (m *Manager) sleep(p *peer) {
 	p.remember()
 	p.round = nil
 	p.choice = choice{}
+	p.relays, p.since = nil, 0
 	p.begun, p.mending = false, false
 	p.pause = 0
 	p.sleeping.Store(true)
@@ -19,7 +20,7 @@ func (m *Manager) sleep(p *peer) {
 
 // rouse ends the peer's sleep because of the peer's word: an offer, or an authenticated packet. The caller holds m.mu.
 func (m *Manager) rouse(p *peer) {
-	p.sleeping.Store(false)
+	m.awake(p)
 	now, last := m.now(), p.lastData.Load()
 	if last == 0 {
 		p.lastData.CompareAndSwap(last, now) // DropAfter counts from now
@@ -47,4 +48,12 @@ func (m *Manager) Awake(name string) bool {
 	defer m.mu.Unlock()
 	p := m.peers[name]
 	return p != nil && !p.sleeping.Load()
+}
+
+// awake ends the peer's sleep. The caller holds m.mu.
+func (m *Manager) awake(p *peer) {
+	p.sleeping.Store(false)
+	if p.since == 0 {
+		p.since = m.now()
+	}
 }

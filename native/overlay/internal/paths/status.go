@@ -12,7 +12,8 @@ type PeerStatus struct {
 	Name        string   `json:"name"`
 	Key         string   `json:"key"` // base64, as WireGuard writes it
 	Path        string   `json:"path"`
-	Why         string   `json:"why,omitempty"` // why it is not direct
+	Why         string   `json:"why,omitempty"`     // why it is not direct
+	Blocked     bool     `json:"blocked,omitempty"` // no packet passes
 	Session     bool     `json:"session"`
 	Sleeping    bool     `json:"sleeping"`
 	RTT         float64  `json:"rttMs,omitempty"`
@@ -32,18 +33,23 @@ type NodeStatus struct {
 	NAT          NAT    `json:"nat,omitempty"`
 	Relay        string `json:"relay,omitempty"`
 	RelayAddress string `json:"relayAddress,omitempty"`
-	RelayError   string `json:"relayError,omitempty"`
-	Signalling   bool   `json:"signalling"`
-	RelayOnly    bool   `json:"relayOnly,omitempty"`
+	// RelayAddress6 is a second address, of IPv6, for peers that have no other.
+	RelayAddress6 string `json:"relayAddress6,omitempty"`
+	RelayError    string `json:"relayError,omitempty"`
+	Signalling    bool   `json:"signalling"`
+	RelayOnly     bool   `json:"relayOnly,omitempty"`
 }
 
 // Node returns this node's state.
 func (m *Manager) Node() NodeStatus {
 	s := NodeStatus{Port: m.conf.Bind.Port(), NAT: m.nat.Load().(NAT), RelayOnly: m.relayOnly.Load()}
-	if a := m.relay.allocation(); a != nil {
+	if a := m.relays.allocation(); a != nil {
 		s.Relay, s.RelayAddress = a.Server.String(), a.Address.String()
 	}
-	if err := m.relay.failure(); err != nil {
+	if a := m.relays.six.allocation(); a != nil && a.Address.String() != s.RelayAddress {
+		s.RelayAddress6 = a.Address.String()
+	}
+	if err := m.relays.failure(); err != nil {
 		s.RelayError = err.Error()
 	}
 	m.mu.Lock()
@@ -66,7 +72,7 @@ func (m *Manager) Status() []PeerStatus {
 
 func (m *Manager) status(p *peer) PeerStatus {
 	t := p.endpoint.Traffic()
-	s := PeerStatus{Name: p.name, Key: base64.StdEncoding.EncodeToString(p.key[:]), Path: p.choice.name(), Why: m.why(p),
+	s := PeerStatus{Name: p.name, Key: base64.StdEncoding.EncodeToString(p.key[:]), Path: p.choice.name(), Why: m.why(p), Blocked: m.blocked(p),
 		Session: m.conf.Tunnel.Established(p.key), Sleeping: p.sleeping.Load(), RTT: float64(p.rtt.Microseconds()) / 1000,
 		RxDirect: t.RxDirect, TxDirect: t.TxDirect, RxRelay: t.RxRelay, TxRelay: t.TxRelay, NAT: p.nat, Rounds: p.rounds,
 		LastChanges: slices.Clone(p.changes)}
@@ -92,15 +98,28 @@ func (m *Manager) why(p *peer) string {
 	if local == NATSymmetric && len(m.mapped) > 0 {
 		local = NATSame // the mapped address is the same for all
 	}
-	a := m.relay.allocation()
+	a := m.relays.allocation()
 	if a != nil && a.Server.Transport != TransportUDP {
 		local = NATBlocked
 	}
 	s := situation{direct: p.choice.direct.IsValid(), relayOnly: m.relayOnly.Load(), local: local, remote: p.nat, unproven: p.choice.unproven,
 		lost: p.choice.lostEver, signalling: m.signalling, offline: p.offline, established: m.conf.Tunnel.Established(p.key),
-		idle: p.sleeping.Load()}
+		idle: p.sleeping.Load(), blocked: m.blocked(p), noCommonRelay: len(p.relays) > 0 && m.relays.to(p.relays[0].Addr()) == nil}
 	if r := p.round; r != nil {
 		s.answered, s.searching, s.noCommonVersions = r.answered, !r.ended, r.families.noCommon()
 	}
 	return reason(s)
+}
+
+// blocked is true if no packet passes to or from the peer although some should: nothing has come since the last data for it.
+// A peer that receives data says so within 10 s, and one that was just awoken has blockedFirst. The caller holds m.mu.
+func (m *Manager) blocked(p *peer) bool {
+	if p.sleeping.Load() || p.since == 0 {
+		return false
+	}
+	now, heard := m.now(), p.heard()
+	if heard < p.since {
+		return now-p.since > int64(blockedFirst)
+	}
+	return p.lastSent.Load() > heard && now-heard > int64(relayDead)
 }

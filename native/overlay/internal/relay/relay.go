@@ -86,7 +86,9 @@ func New(o Options) (*Server, error) {
 	if len(o.Public) == 0 {
 		return nil, errors.New("the relay does not know its public address. Give it: --relay-address <ip>")
 	}
-	conf := turn.ServerConfig{Realm: Realm, LoggerFactory: quiet{}, AuthHandler: s.authenticate, QuotaHandler: s.quota,
+	// A node that asks for no IP version wants IPv4 (RFC 8656, section 7.2), by whichever it comes: all pairs then have one in
+	// common. Without an IPv4 address here it gets one of the version by which it comes.
+	conf := turn.ServerConfig{Realm: Realm, LoggerFactory: quiet{}, AuthHandler: s.authenticate, QuotaHandler: s.quota, StrictAddressFamily: gen.four.IsValid(),
 		EventHandler: turn.EventHandler{
 			OnAllocationCreated: func(from, relay net.Addr, _, _, _ string, relayed net.Addr, _ int) {
 				s.places.created(client(from, relay), relayed.String())

@@ -1,0 +1,14 @@
+package main
+
+import (
+	"testing"
+	"time"
+)
+
+// The matrix in short: pairs without an IP version in common, by the relay.
+func TestPairsWithoutACommonIPVersionConnect(t *testing.T) {
+	l := testLab(t, "s", nil)
+	if err := connects(l, [][2]string{{"port", "six"}, {"dualtcp", "six"}, {"noudp", "sixtcp"}}, 2*time.Second); err != nil {
+		t.Error(err)
+	}
+}
