@@ -124,7 +124,8 @@ func (c *session) turn() *wire.TURN {
 	o := c.s.opts.TURN
 	t := &wire.TURN{URLs: o.URLs, Expires: time.Now().Add(TURNLife).UTC().Truncate(time.Second)}
 	var err error
-	if t.User, t.Password, err = turn.GenerateLongTermTURNRESTCredentials(o.Secret, c.peer.FQDN, TURNLife); err != nil {
+	// The serial number lets the relay end what a revoked node has there.
+	if t.User, t.Password, err = turn.GenerateLongTermTURNRESTCredentials(o.Secret, c.peer.FQDN+"#"+c.peer.Serial, TURNLife); err != nil {
 		slog.Error("credentials for the relay cannot be made", "error", err)
 	}
 	return t

@@ -1,6 +1,8 @@
 package paths_test
 
 import (
+	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -8,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pion/logging"
 	"github.com/pion/turn/v5"
 
 	"seganet.internal/overlay/internal/paths"
@@ -16,8 +19,9 @@ import (
 
 const familySecret = "0123456789abcdef0123456789abcdef"
 
-// familyRelay is the overlay's own relay on loopback, with addresses of one IP version or both. Its URLs are one of each.
-func familyRelay(t *testing.T, public ...string) map[string]string {
+// familyRelay is a relay on loopback, with addresses of one IP version or both. Its URLs are one of each. It is the overlay's
+// own one; another server takes its place beside a second relay, as two of them on one host do not reach each other.
+func familyRelay(t *testing.T, own bool, public ...string) map[string]string {
 	t.Helper()
 	o := relay.Options{Secret: familySecret, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 	urls := map[string]string{}
@@ -30,12 +34,49 @@ func familyRelay(t *testing.T, public ...string) map[string]string {
 		o.Packets = append(o.Packets, c)
 		urls[p] = "turn:" + c.LocalAddr().String() + "?transport=udp"
 	}
-	s, err := relay.New(o)
+	var s io.Closer
+	var err error
+	if own {
+		s, err = relay.New(o)
+	} else {
+		f := logging.NewDefaultLoggerFactory()
+		conf := turn.ServerConfig{Realm: paths.Realm, LoggerFactory: f, StrictAddressFamily: slices.Contains(public, v4),
+			AuthHandler: turn.LongTermTURNRESTAuthHandler(familySecret, f.NewLogger("turn"))}
+		for _, c := range o.Packets {
+			conf.PacketConnConfigs = append(conf.PacketConnConfigs, turn.PacketConnConfig{PacketConn: c, RelayAddressGenerator: loopbacks(public)})
+		}
+		s, err = turn.NewServer(conf)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return urls
+}
+
+// loopbacks gives relayed addresses of loopback.
+type loopbacks []string
+
+func (loopbacks) Validate() error { return nil }
+
+func (l loopbacks) AllocatePacketConn(c turn.AllocateListenerConfig) (net.PacketConn, net.Addr, error) {
+	at := map[string]string{"udp4": v4, "udp6": v6}[c.Network]
+	if !slices.Contains(l, at) {
+		return nil, nil, errors.New("no address of this version")
+	}
+	conn, err := net.ListenPacket(c.Network, net.JoinHostPort(at, "0"))
+	if err != nil {
+		return nil, nil, err
+	}
+	return conn, conn.LocalAddr(), nil
+}
+
+func (loopbacks) AllocateListener(turn.AllocateListenerConfig) (net.Listener, net.Addr, error) {
+	return nil, nil, errors.ErrUnsupported
+}
+
+func (loopbacks) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) {
+	return nil, errors.ErrUnsupported
 }
 
 // reaches gives a node relays, as if it reached no other ones.
@@ -69,10 +110,10 @@ func TestNodesOfDifferentIPVersionsConnectByTheRelay(t *testing.T) {
 		"dual stack with a node whose relay has IPv6 only": {a: []string{v6, v4}, b: []string{v6}, b6: true, relayed: []string{v6}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			both := familyRelay(t, v4, v6)
+			both := familyRelay(t, !c.b6, v4, v6)
 			other := both
 			if c.b6 {
-				other = familyRelay(t, v6)
+				other = familyRelay(t, false, v6)
 			}
 			a, b, _ := pair(t, nodeOptions{relayOnly: true})
 			var urls []string
@@ -106,7 +147,7 @@ func TestNodesOfDifferentIPVersionsConnectByTheRelay(t *testing.T) {
 
 // A relay sends from an address of one IP version to that version only. Status says so instead of nothing.
 func TestStatusSaysThatNoPacketPasses(t *testing.T) {
-	four, six := familyRelay(t, v4), familyRelay(t, v6)
+	four, six := familyRelay(t, true, v4), familyRelay(t, true, v6)
 	a, b, _ := pair(t, nodeOptions{relayOnly: true})
 	reaches(t, a, four[v4])
 	reaches(t, b, six[v6])
@@ -119,7 +160,7 @@ func TestStatusSaysThatNoPacketPasses(t *testing.T) {
 
 // The second address is for peers that have no other.
 func TestAnAddressOfIPv6IsOpenedForAPeerThatHasNoOther(t *testing.T) {
-	both, six := familyRelay(t, v4, v6), familyRelay(t, v6)
+	both, six := familyRelay(t, false, v4, v6), familyRelay(t, false, v6)
 	a, b, _ := pair(t, nodeOptions{relayOnly: true})
 	reaches(t, a, both[v4], both[v6])
 	eventually(t, patience, "an address", a.paths.HasRelay)

@@ -1,7 +1,9 @@
 package relay
 
 import (
+	"errors"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,8 +18,11 @@ import (
 // Thread safety: all methods may be called concurrently.
 type places struct {
 	each, most int
+	host       *host
+	here       sync.Map // relayed addresses (netip.AddrPort) → nothing
 
 	mu      sync.Mutex
+	revoked map[string]struct{} // serial numbers of certificates
 	nodes   map[string][]*place // by node
 	relayed map[string]*place   // by relayed address
 	clients map[string]*place   // by the node's side; see client
@@ -29,29 +34,64 @@ type place struct {
 	net.PacketConn
 	list    *places
 	node    string
+	serial  string // of the node's certificate; empty: unknown
 	relayed string
-	client  string       // REQUIRES: list.mu
-	closed  bool         // REQUIRES: list.mu
-	used    atomic.Int64 // by the node, in nanoseconds since begun
+	at      netip.AddrPort // the same
+	client  string         // REQUIRES: list.mu
+	closed  bool           // REQUIRES: list.mu
+	used    atomic.Int64   // by the node, in nanoseconds since begun
 }
 
 // begun is when this program began: times since then do not jump with the clock.
 var begun = time.Now()
 
-func newPlaces(each, most int) *places {
-	return &places{each: each, most: most, nodes: map[string][]*place{}, relayed: map[string]*place{}, clients: map[string]*place{}}
+func newPlaces(each, most int, h *host) *places {
+	return &places{each: each, most: most, host: h, nodes: map[string][]*place{}, relayed: map[string]*place{}, clients: map[string]*place{}}
 }
 
-// add notes the socket c of a node's relayed address, and returns the socket to use.
-func (l *places) add(node, relayed string, c net.PacketConn) *place {
-	p := &place{PacketConn: c, list: l, node: node, relayed: relayed}
+var errRevoked = errors.New("the node's certificate is revoked")
+
+// add notes the socket c of a node's relayed address, and returns the socket to use. user is what the credentials name.
+func (l *places) add(user, relayed string, c net.PacketConn) (*place, error) {
+	node, serial := split(user)
+	p := &place{PacketConn: c, list: l, node: node, serial: serial, relayed: relayed}
+	p.at, _ = netip.ParseAddrPort(relayed)
 	p.touch()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if _, yes := l.revoked[serial]; yes {
+		return nil, errRevoked
+	}
+	l.here.Store(p.at, nil)
 	l.nodes[node] = append(l.nodes[node], p)
 	l.relayed[relayed] = p
 	l.total++
-	return p
+	return p, nil
+}
+
+// revoke takes the serial numbers of revoked certificates, and returns the places that it has ended.
+func (l *places) revoke(serials map[string]struct{}) (ended []*place) {
+	l.mu.Lock()
+	l.revoked = serials
+	for _, list := range l.nodes {
+		for _, p := range list {
+			if _, yes := serials[p.serial]; yes {
+				ended = append(ended, p)
+			}
+		}
+	}
+	l.mu.Unlock()
+	for _, p := range ended {
+		_ = p.Close() // the relay's reader of the socket ends the rest
+	}
+	return ended
+}
+
+func (l *places) isRevoked(serial string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, yes := l.revoked[serial]
+	return yes
 }
 
 // client names the node's side of a relayed address.
@@ -107,9 +147,23 @@ func (l *places) count() int {
 
 func (p *place) touch() { p.used.Store(int64(time.Since(begun))) }
 
-// WriteTo sends a packet of the node.
+var errHost = errors.New("the destination is a port of the relay's host that is no relayed address")
+
+// WriteTo sends a packet of the node. Of the host's own ports it reaches those of relayed addresses only: what else listens
+// there may be meant for the host itself.
 func (p *place) WriteTo(b []byte, to net.Addr) (int, error) {
 	p.touch()
+	u, ok := to.(*net.UDPAddr)
+	if !ok {
+		return 0, errHost
+	}
+	at := u.AddrPort()
+	at = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+	if p.list.host.has(at.Addr()) {
+		if _, relayed := p.list.here.Load(at); !relayed {
+			return 0, errHost
+		}
+	}
 	return p.PacketConn.WriteTo(b, to)
 }
 
@@ -132,6 +186,7 @@ func (p *place) Close() error {
 		}
 		if l.relayed[p.relayed] == p {
 			delete(l.relayed, p.relayed)
+			l.here.Delete(p.at)
 		}
 		if l.clients[p.client] == p {
 			delete(l.clients, p.client)

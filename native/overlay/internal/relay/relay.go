@@ -63,6 +63,7 @@ type Server struct {
 	turn   *turn.Server
 	lists  []*limitListener
 	places *places
+	host   *host
 	told   atomic.Int64 // when the log last spoke of credentials of another time, Unix nanoseconds
 }
 
@@ -74,7 +75,8 @@ func New(o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Server{opts: o, places: newPlaces(allocationsEach, maxAllocations)}
+	s := &Server{opts: o, host: &host{public: o.Public}}
+	s.places = newPlaces(allocationsEach, maxAllocations, s.host)
 	gen := &generator{places: s.places}
 	for _, a := range o.Public {
 		if a.Is4() {
@@ -132,6 +134,20 @@ func (s *Server) Refused() (count uint64) {
 	return count
 }
 
+// Revoke replaces the serial numbers of revoked certificates. The relayed addresses of their nodes end at once.
+func (s *Server) Revoke(serials map[string]struct{}) {
+	for _, ended := range s.places.revoke(serials) {
+		slog.Info("a revoked node has no longer an allocation at the relay", "node", ended.node, "ended", ended.relayed)
+	}
+}
+
+// split divides what names a node in its credentials: "<FQDN>#<serial number of its certificate>". Services of an earlier
+// version give the FQDN only.
+func split(user string) (node, serial string) {
+	node, serial, _ = strings.Cut(user, "#")
+	return node, serial
+}
+
 // authenticate checks "<expiry>:<node>", whose password is the HMAC of the user. The node is the unit of the quota.
 //
 // A node gets new credentials from the node services. While they are down, its allocation must go on, so expired
@@ -147,7 +163,7 @@ func (s *Server) authenticate(ra *turn.RequestAttributes) (string, []byte, bool)
 	if ra.Method == stun.MethodAllocate {
 		grace = 0
 	}
-	if err != nil {
+	if _, serial := split(node); err != nil || s.places.isRevoked(serial) {
 		return "", nil, false
 	}
 	if left < -grace || left > maxLife+lifeSlack {
@@ -175,7 +191,8 @@ func Password(secret, user string) string {
 }
 
 // quota makes room for one more relayed address of a node.
-func (s *Server) quota(node, _ string, from net.Addr) bool {
+func (s *Server) quota(user, _ string, from net.Addr) bool {
+	node, _ := split(user)
 	ended, ok := s.places.room(node)
 	if !ok {
 		slog.Warn("an allocation at the relay is refused, as the quota of all nodes is used up", "node", node, "from", from.String())
@@ -188,6 +205,8 @@ func (s *Server) quota(node, _ string, from net.Addr) bool {
 
 // permit decides where packets may be relayed to: the relay's own addresses (another node's allocation), public unicast
 // addresses, and those of Allow. Else a node could reach the relay's private network, for example a cloud's metadata.
+// Other addresses of the relay's host are refused whatever Allow says, and of the relay's own ones all ports but those of
+// allocations (see place.WriteTo): a firewall before the host does not stand between its own programs.
 //
 // It refuses addresses inside the overlay, whatever Allow says. If the relay's host is a node with a TUN interface,
 // packets that are relayed there would reach peers as that node's own, past the policy.
@@ -198,6 +217,9 @@ func (s *Server) permit(_ net.Addr, ip net.IP) bool {
 	}
 	a = a.Unmap()
 	if identity.Pool4().Contains(a) || s.opts.Overlay.Contains(a) {
+		return false
+	}
+	if s.host.has(a) && !slices.Contains(s.opts.Public, a) {
 		return false
 	}
 	contains := func(p netip.Prefix) bool { return p.Contains(a) }
@@ -253,7 +275,12 @@ func (g *generator) AllocatePacketConn(c turn.AllocateListenerConfig) (net.Packe
 	udpbuf.Grow(conn, bufferBytes)
 	port := conn.LocalAddr().(*net.UDPAddr).Port
 	relayed := net.UDPAddrFromAddrPort(netip.AddrPortFrom(public, uint16(port)))
-	return g.places.add(c.UserID, relayed.String(), conn), relayed, nil
+	p, err := g.places.add(c.UserID, relayed.String(), conn)
+	if err != nil {
+		_ = conn.Close()
+		return nil, nil, err
+	}
+	return p, relayed, nil
 }
 
 // quiet sends the library's warnings and errors to the log at the level debug: each bad packet of a stranger makes one.

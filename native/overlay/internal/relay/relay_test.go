@@ -161,14 +161,18 @@ func TestAnAllocationThatIsGivenBackCountsNoLonger(t *testing.T) {
 }
 
 func TestAllNodesTogetherHaveALimit(t *testing.T) {
-	l := newPlaces(2, 3)
+	l := newPlaces(2, 3, nil)
 	open := func(node string) *place {
 		c, err := net.ListenPacket("udp4", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() })
-		return l.add(node, c.LocalAddr().String(), c)
+		p, err := l.add(node, c.LocalAddr().String(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
 	}
 	first, second := open("a"), open("a")
 	first.touch()
@@ -211,6 +215,86 @@ func TestPrivateAddressesAreNotReached(t *testing.T) {
 	}
 	if c.CreatePermission(&net.UDPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 80}) == nil {
 		t.Error("a private address is permitted")
+	}
+}
+
+// A firewall before the relay's host does not stand between the relay and the host's other services: a resolver, SNMP, CoAP.
+func TestOtherPortsOfTheRelaysHostAreNotReached(t *testing.T) {
+	_, at := start(t, netip.MustParsePrefix("0.0.0.0/0"))
+	service, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer service.Close()
+	got := make(chan string, 16)
+	go func() {
+		b := make([]byte, 1500)
+		for {
+			n, _, err := service.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			got <- string(b[:n])
+		}
+	}()
+	mallory, _ := granted(t, at, "mallory")
+	friend, _ := granted(t, at, "friend")
+	if _, err := friend.WriteTo([]byte("open"), mallory.LocalAddr()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // the first ones by Send indication, then by a channel
+		if _, err := mallory.WriteTo([]byte("hello"), service.LocalAddr()); err != nil {
+			t.Fatal("refused:", err)
+		}
+		if _, err := mallory.WriteTo([]byte("to a relayed address"), friend.LocalAddr()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	b := make([]byte, 1500)
+	_ = friend.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if n, _, err := friend.ReadFrom(b); err != nil || string(b[:n]) != "to a relayed address" {
+		t.Fatalf("%q, %v", b[:n], err) // what was sent before it has been relayed or refused by now
+	}
+	select {
+	case text := <-got:
+		t.Errorf("a port of the host that is no relayed address got %q", text)
+	default:
+	}
+}
+
+// Of a host with several addresses the relay uses some; the others, also private ones that are allowed, lead to the host.
+func TestOtherAddressesOfTheRelaysHostAreNotPermitted(t *testing.T) {
+	own := netip.MustParseAddr("192.168.5.9")
+	s := &Server{opts: Options{Public: []netip.Addr{netip.MustParseAddr("203.0.113.7")}, Allow: []netip.Prefix{netip.MustParsePrefix("192.168.5.0/24")}}, host: &host{}}
+	s.host.known.Store(&hostAddresses{read: time.Now(), set: map[netip.Addr]struct{}{own: {}, netip.MustParseAddr("203.0.113.7"): {}}})
+	for ip, want := range map[string]bool{"192.168.5.9": false, "192.168.5.10": true, "203.0.113.7": true, "203.0.113.8": true} {
+		if got := s.permit(nil, net.ParseIP(ip)); got != want {
+			t.Errorf("%s: %t", ip, got)
+		}
+	}
+}
+
+func TestTheAllocationOfARevokedNodeEndsAtOnce(t *testing.T) {
+	s, at := start(t)
+	u := user("a#01ab", time.Hour)
+	_, gone, err := allocate(t, at, u, Password(testSecret, u))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, stays := granted(t, at, "a#02cd") // the same node with a newer certificate
+	_, other := granted(t, at, "b")
+	s.Revoke(map[string]struct{}{"01ab": {}})
+	for start := time.Now(); own(gone) == nil || s.Allocations() != 2; time.Sleep(5 * time.Millisecond) {
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("the allocation of the revoked node is still there")
+		}
+	}
+	if err := errors.Join(own(stays), own(other)); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := allocate(t, at, u, Password(testSecret, u)); err == nil {
+		t.Error("the revoked node gets another one")
 	}
 }
 

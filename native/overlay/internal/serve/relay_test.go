@@ -102,6 +102,23 @@ func TestTheRelayCarriesByUDPTCPAndTLS(t *testing.T) {
 	}
 }
 
+func TestTheRelayedAddressOfARevokedNodeEndsAtOnce(t *testing.T) {
+	c := servetest.Config(t)
+	r := servetest.Start(t, c)
+	n := servetest.Connect(t, servetest.Join(t, r, "a", nil), wire.Hello{})
+	other := servetest.Connect(t, servetest.Join(t, r, "b", nil), wire.Hello{})
+	allocate(t, n.Welcome.TURN.URLs[0], n.Welcome.TURN, n.ClientTLS())
+	allocate(t, other.Welcome.TURN.URLs[0], other.Welcome.TURN, other.ClientTLS())
+	if err := r.Auth.Revoke(wire.RevokeRequest{Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	for start := time.Now(); r.Relay.Allocations() != 1; time.Sleep(5 * time.Millisecond) {
+		if time.Since(start) > servetest.Wait {
+			t.Fatalf("%d allocations", r.Relay.Allocations())
+		}
+	}
+}
+
 func TestRelayCredentialsEnd(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
 	n := servetest.Connect(t, servetest.Join(t, r, "a", nil), wire.Hello{})

@@ -100,6 +100,7 @@ func Start(ctx context.Context, c Config) (r *Running, err error) {
 		if err != nil {
 			return r, err
 		}
+		source = f
 		pool, err := identity.Pool(f.roots)
 		if err != nil {
 			return r, err
@@ -131,6 +132,9 @@ func Start(ctx context.Context, c Config) (r *Running, err error) {
 	if c.has(RoleRelay) {
 		if err := r.startRelay(relaySecret); err != nil {
 			return r, err
+		}
+		if source != nil {
+			r.spawn(func() { revokeAtRelay(run, source, r.Relay) })
 		}
 	}
 	if r.front != nil {
@@ -307,6 +311,23 @@ func (r *Running) serve(s *http.Server, l net.Listener) {
 			slog.Error("a server stopped", "error", err)
 		}
 	})
+}
+
+// revokeAtRelay tells the relay which certificates are revoked, until ctx ends.
+func revokeAtRelay(ctx context.Context, source nodes.Source, relay *relay.Server) {
+	for ctx.Err() == nil {
+		docs, changed := source.Documents()
+		var list wire.Revocations
+		if err := wire.Decode([]byte(docs.Revocations.Payload), wire.MaxFrameBytes, &list); err != nil {
+			slog.Error("the relay cannot read the revocation list; the one of before stays", "error", err)
+		} else {
+			relay.Revoke(list.Set())
+		}
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		}
+	}
 }
 
 // upkeep renews the server's certificate and lets the authentication service drop what has expired.
