@@ -129,6 +129,18 @@ func (s *Service) ServicesHandler(secret string) http.Handler {
 		}
 		answer(w, &docs)
 	})
+	mux.HandleFunc("POST /v1/services/seen", func(w http.ResponseWriter, r *http.Request) {
+		var q wire.SeenReport
+		err := read(r, &q)
+		if err == nil {
+			err = s.Seen(q)
+		}
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		answer(w, struct{}{})
+	})
 	mux.HandleFunc("POST /v1/services/certificate", func(w http.ResponseWriter, r *http.Request) {
 		var q wire.ServerRequest
 		if err := read(r, &q); err != nil {

@@ -364,6 +364,7 @@ func (s *Service) Nodes() ([]wire.NodeInfo, error) {
 			if len(n.Certificates) > 0 {
 				info.Expires = n.Certificates[len(n.Certificates)-1].NotAfter
 			}
+			s.addSeen(&info)
 			list = append(list, info)
 			return nil
 		})

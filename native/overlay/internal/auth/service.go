@@ -39,6 +39,7 @@ type Service struct {
 	jwt     jwtVerifier
 	state   atomic.Pointer[published]
 	publish sync.Mutex // serializes refresh
+	seen    seen
 }
 
 // published is what readers see without the database.
@@ -66,6 +67,9 @@ func Open(o Options) (*Service, error) {
 	s.db = db
 	err = db.Update(func(tx *bbolt.Tx) error {
 		s.network = string(tx.Bucket(bucketMeta).Get(metaNetwork))
+		if err := s.seen.load(tx); err != nil {
+			return err
+		}
 		if k, _ := tx.Bucket(bucketAuthorities).Cursor().First(); k != nil {
 			return nil
 		}
@@ -90,7 +94,7 @@ func Open(o Options) (*Service, error) {
 }
 
 // Close closes the database. Requests after it fail.
-func (s *Service) Close() error { return s.db.Close() }
+func (s *Service) Close() error { return errors.Join(s.writeSeen(), s.db.Close()) }
 
 // Network returns the network's name.
 func (s *Service) Network() string { return s.network }

@@ -26,6 +26,7 @@ var (
 	bucketKeys        = []byte("keys")        // "ed" or "wg" + public key → name, or "-" after a revocation
 	bucketNumbers     = []byte("numbers")     // 16-bit number → numberRecord
 	bucketRevoked     = []byte("revoked")     // serial → revokedRecord
+	bucketSeen        = []byte("seen")        // FQDN → seenRecord; it may be lost
 )
 
 var (
@@ -65,7 +66,7 @@ func openDatabase(dir, network string) (*bbolt.DB, error) {
 }
 
 func prepare(tx *bbolt.Tx, network string) error {
-	for _, name := range [][]byte{bucketMeta, bucketAuthorities, bucketInvites, bucketNodes, bucketKeys, bucketNumbers, bucketRevoked} {
+	for _, name := range [][]byte{bucketMeta, bucketAuthorities, bucketInvites, bucketNodes, bucketKeys, bucketNumbers, bucketRevoked, bucketSeen} {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 			return err
 		}

@@ -132,6 +132,17 @@ func (c *Client) ServerCertificate(ctx context.Context, r wire.ServerRequest) (s
 	return s, c.do(ctx, http.MethodPost, "/v1/services/certificate", &r, &s)
 }
 
+// Seen tells who is connected to a node service. A service of an earlier version does not take it, which is no error.
+func (c *Client) Seen(ctx context.Context, r wire.SeenReport) error {
+	err := c.do(ctx, http.MethodPost, "/v1/services/seen", &r, nil)
+	if errors.Is(err, errNotFound) {
+		return nil
+	}
+	return err
+}
+
+var errNotFound = errors.New("not found")
+
 // Invite makes an invitation.
 func (c *Client) Invite(ctx context.Context, r wire.InviteRequest) (i wire.Invite, err error) {
 	return i, c.do(ctx, http.MethodPost, "/v1/invite", &r, &i)
@@ -209,7 +220,11 @@ func (c *Client) try(ctx context.Context, method, url string, body []byte, v any
 	if res.StatusCode != http.StatusOK {
 		var e wire.Error
 		if wire.Decode(text, wire.MaxFrameBytes, &e) != nil {
-			return fmt.Errorf("%s answers %s, which is not the overlay's authentication service", url, res.Status)
+			err := fmt.Errorf("%s answers %s, which is not the overlay's authentication service", url, res.Status)
+			if res.StatusCode == http.StatusNotFound {
+				err = fmt.Errorf("%w: %w", err, errNotFound)
+			}
+			return err
 		}
 		return &e
 	}

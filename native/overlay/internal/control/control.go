@@ -50,7 +50,7 @@ const (
 
 // Event is a line that is no answer.
 type Event struct {
-	Event string    `json:"event"` // "up", "down", "path", "refused"
+	Event string    `json:"event"` // "up", "down", "path", "refused", "relay", "revoked", "twice"
 	Time  time.Time `json:"time"`
 	Peer  any       `json:"peer,omitempty"`
 	Text  string    `json:"text,omitempty"`

@@ -68,6 +68,11 @@ func (n *Node) loadCache() {
 	if len(c.TURN.URLs) > 0 {
 		n.takeTURN(c.TURN)
 	}
+	defer func() {
+		if c.Policy.Version > 0 {
+			n.removeUnseen()
+		}
+	}()
 	for _, p := range c.Peers {
 		if _, err := n.install(p.Name, p.Chain); err == nil {
 			n.paths.Load().Remember(p.Name, p.Direct, p.Relay)

@@ -40,7 +40,7 @@ func TestADoubtHasTheConnectionCheckedAtOnce(t *testing.T) {
 	defer n.close()
 	ctx, cancel := context.WithTimeout(t.Context(), servetest.Wait)
 	defer cancel()
-	c, err := nodes.Dial(ctx, member.Nodes[0], member.ClientTLS())
+	c, err := nodes.Dial(ctx, member.Nodes[0], member.ClientTLS(), nodes.Greeting{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,6 +140,7 @@ func (n *Node) takeDevices(ctx context.Context, t adapter.Table) error {
 	if renewed {
 		n.certificateChanged()
 	}
+	n.removeUnseen()
 	n.reconnect("the devices changed") // the services learn them from the first message
 	return nil
 }

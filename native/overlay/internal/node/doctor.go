@@ -29,6 +29,9 @@ func (n *Node) Doctor(context.Context) any {
 	left := time.Until(s.CertificateExpires)
 	add(left > 24*time.Hour, fmt.Sprintf("the certificate of %s is valid for %.1f days", s.FQDN, left.Hours()/24),
 		"The renewal fails; check that the authentication service can be reached.")
+	if !s.UsedTwice.IsZero() {
+		add(false, "this node alone uses its identity", "Another program did at "+s.UsedTwice.Local().Format(time.DateTime)+". If it was stolen, revoke the node and join again with new keys.")
+	}
 	add(s.Node.Signalling, "the node services answer", "They do not: "+s.ServicesError+". Sessions go on, new ones need them.")
 	add(s.Node.RelayAddress != "", "a relay is open: "+s.Node.Relay, "No relay answers: "+s.Node.RelayError)
 	if f := udpFinding(s.Node.NAT, s.Node.RelayAddress != "", len(s.PortMapping.Mappings) > 0); f.What != "" {

@@ -36,6 +36,9 @@ func (n *Node) takePolicy(s wire.Signed) {
 		return
 	}
 	n.applyPolicy()
+	if p.Version > newest {
+		n.removeUnseen()
+	}
 }
 
 // older reports a document that was signed before the one in force.

@@ -67,6 +67,8 @@ type Node struct {
 	log   *slog.Logger
 	start time.Time
 
+	instance string // of this start
+
 	bind    *bind.Bind
 	engine  *engine.Engine
 	paths   atomic.Pointer[paths.Manager]
@@ -107,6 +109,7 @@ type Node struct {
 	dialing   context.CancelFunc // ends the attempt to reach the node services
 	link      *link              // nil: the node services are out of reach
 	linkError string
+	twice     time.Time // when the node services last saw another program with this identity; zero: never
 	waiting   map[string]chan wire.Message
 	lookups   int64
 	events    map[int]func(control.Event)
@@ -169,7 +172,7 @@ func open(ctx context.Context, o Options) (n *Node, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("this machine is no node yet: %w. Join a network with: seganet-overlay join", err)
 	}
-	n = &Node{o: o, log: o.Log, start: time.Now(), bind: bind.New(), member: m, revoked: map[string]struct{}{},
+	n = &Node{o: o, log: o.Log, start: time.Now(), instance: newInstance(), bind: bind.New(), member: m, revoked: map[string]struct{}{},
 		waiting: map[string]chan wire.Message{}, events: map[int]func(control.Event){}, tracker: policy.New(o.Log)}
 	n.redial, n.renewNow, n.relook = make(chan struct{}, 1), make(chan struct{}, 1), newRelooker()
 	n.doubts = make(chan struct{}, 1)

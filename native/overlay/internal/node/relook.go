@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"seganet.internal/overlay/internal/names"
 )
 
 const (
@@ -82,6 +84,10 @@ func (r *relooker) run(ctx context.Context, n *Node) {
 		if err == nil {
 			n.log.Info("a peer has a newer certificate", "peer", fqdn)
 			n.paths.Load().Connect(p.FQDN)
+		} else if n.peers.byName(fqdn) != nil && errors.Is(err, names.ErrUnknown) {
+			n.removePeer(fqdn)
+			n.log.Info("a peer was removed, as the node services do not know it, or the policy allows it nothing with this node any more", "peer", fqdn)
+			n.emit("down", fqdn, "the node services do not name it any more")
 		} else {
 			n.log.Debug("a peer whose certificate was revoked is not found again", "peer", fqdn, "error", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -112,7 +113,7 @@ func (n *Node) connect(ctx context.Context, url string, m *identity.Member) erro
 	n.mu.Lock()
 	n.dialing = done
 	n.mu.Unlock()
-	c, err := nodes.Dial(dialing, url, m.ClientTLS())
+	c, err := nodes.Dial(dialing, url, m.ClientTLS(), n.greeting())
 	done()
 	if err != nil {
 		return err
@@ -245,7 +246,7 @@ func (n *Node) take(l *link, msg wire.Message) {
 			n.answer(msg.ID, msg)
 			return
 		}
-		if _, err := n.install(msg.Name, msg.Certificate); err != nil {
+		if err := n.meet(msg.Name, msg.Certificate); err != nil {
 			n.log.Warn("peer", "error", err)
 			return
 		}
@@ -259,6 +260,8 @@ func (n *Node) take(l *link, msg wire.Message) {
 	case *wire.Error:
 		if msg.ID != "" {
 			n.answer(msg.ID, msg)
+		} else if msg.Code == wire.CodeTwice {
+			n.usedTwice(msg.Text)
 		} else if msg.Code != wire.CodeOffline {
 			n.log.Warn("node services", "error", msg)
 		}
@@ -275,10 +278,26 @@ func (n *Node) answer(id string, msg wire.Message) {
 	}
 }
 
+// meet makes a node a peer that this one has not asked for, if the policy lets one of them reach the other. The node services
+// hide the others; this node does not rely on them.
+func (n *Node) meet(fqdn string, chain []byte) error {
+	if n.peers.byName(fqdn) == nil {
+		p, err := identity.VerifyNode(chain, fqdn, n.current().Roots, n.isRevoked, time.Now())
+		if err != nil {
+			return fmt.Errorf("the certificate of %s is refused: %w", fqdn, err)
+		}
+		if !n.maySpeak(p) {
+			return fmt.Errorf("%s is no peer: the policy allows nothing between it and this node", fqdn)
+		}
+	}
+	_, err := n.install(fqdn, chain)
+	return err
+}
+
 // takeSignal checks certificate and signature before anything else happens.
 func (n *Node) takeSignal(s *wire.Signal) error {
 	if len(s.Certificate) > 0 {
-		if _, err := n.install(s.From, s.Certificate); err != nil {
+		if err := n.meet(s.From, s.Certificate); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"seganet.internal/overlay/internal/control"
 	"seganet.internal/overlay/internal/paths"
 	"seganet.internal/overlay/internal/portmap"
+	"seganet.internal/overlay/internal/version"
 	"seganet.internal/overlay/internal/wire"
 )
 
@@ -27,6 +28,8 @@ type Status struct {
 	CertificateExpires time.Time                    `json:"certificateExpires"`
 	Services           []wire.Service               `json:"services"`
 	ServicesError      string                       `json:"servicesError,omitempty"` // why the node services are out of reach
+	UsedTwice          time.Time                    `json:"usedTwice,omitzero"`      // when another program was last seen with this node's identity
+	Version            string                       `json:"version"`
 	Node               paths.NodeStatus             `json:"node"`
 	PortMapping        portmap.Status               `json:"portMapping"`
 	Peers              []Peer                       `json:"peers"`
@@ -100,10 +103,10 @@ func peerOf(s paths.PeerStatus) Peer {
 func (n *Node) status() Status {
 	m := n.current()
 	n.mu.Lock()
-	linkError := n.linkError
+	linkError, twice := n.linkError, n.twice
 	n.mu.Unlock()
 	s := Status{FQDN: m.FQDN, Network: m.Network, Mode: n.mode(), PID: os.Getpid(), UptimeSeconds: int64(time.Since(n.start).Seconds()),
-		CertificateExpires: m.Self.Certificate.NotAfter, Services: n.services(), ServicesError: linkError, Node: n.paths.Load().Node(),
+		CertificateExpires: m.Self.Certificate.NotAfter, Services: n.services(), ServicesError: linkError, UsedTwice: twice, Version: version.String(), Node: n.paths.Load().Node(),
 		PortMapping: n.portMapping(), Peers: n.peerList(), Flows: n.tracker.Flows(), Runtime: runtimeFigures()}
 	for _, a := range m.Self.Addresses {
 		s.Addresses = append(s.Addresses, a.String())

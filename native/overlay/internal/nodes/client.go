@@ -20,10 +20,10 @@ import (
 type Client struct{ conn *websocket.Conn }
 
 // Dial connects to url (wss://host:port/v1/signal). conf is Member.ClientTLS.
-func Dial(ctx context.Context, url string, conf *tls.Config) (*Client, error) {
+func Dial(ctx context.Context, url string, conf *tls.Config, g Greeting) (*Client, error) {
 	// Each attempt has a transport of its own, so a connection that was refused must not stay open in it.
 	transport := &http.Transport{TLSClientConfig: conf, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
-	conn, res, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
+	conn, res, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}, HTTPHeader: g.header()})
 	if err != nil {
 		if res != nil && res.Body != nil {
 			if text, e := io.ReadAll(io.LimitReader(res.Body, 1024)); e == nil && len(text) > 0 {

@@ -26,7 +26,7 @@ func TestARefusedConnectionIsClosed(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	for range 5 {
-		_, err := Dial(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http"), nil)
+		_, err := Dial(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http"), nil, Greeting{})
 		if err == nil || !strings.Contains(err.Error(), "the certificate is revoked") {
 			t.Fatalf("%v", err)
 		}

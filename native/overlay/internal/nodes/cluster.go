@@ -44,7 +44,8 @@ type cluster struct {
 	bus     Bus
 	self    string
 	subject string
-	others  map[string]time.Time // service → its last beat
+	others  map[string]time.Time    // service → its last beat
+	details map[string]*wire.Detail // FQDN → of a presence that has not come yet
 }
 
 func newCluster(s *Server, bus Bus, network string) (*cluster, error) {
@@ -52,7 +53,7 @@ func newCluster(s *Server, bus Bus, network string) (*cluster, error) {
 	if _, err := rand.Read(b[:]); err != nil {
 		return nil, err
 	}
-	c := &cluster{s: s, bus: bus, self: hex.EncodeToString(b[:]), subject: subjectPrefix + network + ".", others: map[string]time.Time{}}
+	c := &cluster{s: s, bus: bus, self: hex.EncodeToString(b[:]), subject: subjectPrefix + network + ".", others: map[string]time.Time{}, details: map[string]*wire.Detail{}}
 	for _, subject := range []string{"all", c.self} {
 		if err := bus.Subscribe(c.subject+subject, c.take); err != nil {
 			return nil, fmt.Errorf("the other node services cannot be heard: %w", err)
@@ -111,6 +112,10 @@ func (c *cluster) take(text []byte) {
 		if m.Service != c.self {
 			c.takeBeat(m)
 		}
+	case *wire.Detail:
+		if m.Service != c.self {
+			c.takeDetail(m)
+		}
 	case *wire.Presence:
 		if m.Service != c.self {
 			c.takePresence(m)
@@ -159,10 +164,10 @@ func (c *cluster) forget(id string) {
 // tellAll tells one service or all of them which nodes are connected here.
 func (c *cluster) tellAll(to string) {
 	c.s.mu.Lock()
-	var list []*wire.Presence
+	var list []wire.Message
 	for name := range c.s.sessions {
 		if e := c.s.dir.byName[name]; e != nil {
-			list = append(list, c.presence(e, true))
+			list = append(list, c.detail(e), c.presence(e, true))
 		}
 	}
 	docs := c.s.docs
@@ -171,6 +176,38 @@ func (c *cluster) tellAll(to string) {
 		c.publish(to, p)
 	}
 	c.publish(to, &wire.News{Documents: docs})
+}
+
+// tell tells one service or all of them of a node of this service. REQUIRES: s.mu.
+func (c *cluster) tell(to string, e *entry) {
+	c.publish(to, c.detail(e))
+	c.publish(to, c.presence(e, true))
+}
+
+func (c *cluster) detail(e *entry) *wire.Detail {
+	a := e.about
+	return &wire.Detail{Service: c.self, Name: e.peer.FQDN, Since: e.since, Instance: a.instance, Version: a.version, From: a.from, Groups: a.groups, AnyGroup: a.anyGroup}
+}
+
+func (c *cluster) takeDetail(m *wire.Detail) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if len(c.details) >= maxDirectory {
+		clear(c.details) // those whose presence was lost
+	}
+	c.details[m.Name] = m
+}
+
+// learn takes what was told of a node of another service. Two programs with one identity are told of by the service that
+// one of them connects to. REQUIRES: s.mu.
+func (c *cluster) learn(e *entry, m *wire.Presence) {
+	d := c.details[m.Name]
+	delete(c.details, m.Name)
+	if d == nil || d.Since != m.Since || d.Service != m.Service {
+		e.about.groups, e.about.anyGroup = nil, len(e.peer.Devices) > 0 // a service of an earlier version, or a loss
+		return
+	}
+	e.started(about{instance: d.Instance, version: d.Version, from: d.From, groups: d.Groups, anyGroup: d.AnyGroup})
 }
 
 // presence describes a node of this service. REQUIRES: s.mu.
@@ -225,6 +262,7 @@ func (c *cluster) takePresence(m *wire.Presence) {
 	s.makeRoom()
 	e = s.dir.put(peer, m.Certificate, m.Hello)
 	e.home, e.since = m.Service, m.Since
+	c.learn(e, m)
 	s.announceOnline(e, nil)
 }
 
@@ -242,6 +280,9 @@ func (c *cluster) deliver(m *wire.Deliver) {
 		return // it has just gone; the sender learns that by a presence
 	}
 	if e := c.s.dir.byName[m.Signal.From]; e != nil {
+		if from, self := e.side(), to.side(); !c.s.sight.Both(from, self) && !c.s.sight.ReachDevice(from, self) && !c.s.sight.ReachDevice(self, from) {
+			return
+		}
 		c.s.watch(to, e)
 	}
 	to.sendMessage(&m.Signal)

@@ -21,6 +21,11 @@ type entry struct {
 	home     string                // the other service that it is connected to; empty: this one, or none
 	since    int64                 // number of its newest connection
 	ended    int64                 // number of the newest connection to another service that has ended
+	about    about
+	former   []string  // instances of the node's program that another one has replaced
+	twice    time.Time // when two programs were last seen to use the identity
+	// twiceFrom is where from.
+	twiceFrom []string
 }
 
 // directory finds entries by node, device and address. REQUIRES: Server.mu.
@@ -117,9 +122,14 @@ func (s *Server) enter(c *session, h *wire.Hello) (*wire.Welcome, bool) {
 		e.since = max(e.since+1, e.ended+1, time.Now().UnixNano()) // newer than every connection that this service has heard of
 	}
 	e.home = ""
+	s.meet(e, c)
+	if !again {
+		s.forgetUnseen(c)
+		s.changed(e)
+	}
 	s.announceOnline(e, c)
 	if s.cluster != nil {
-		s.cluster.publish("all", s.cluster.presence(e, true))
+		s.cluster.tell("all", e)
 	}
 	return &wire.Welcome{Policy: s.docs.Policy, Revocations: s.docs.Revocations, Roots: s.docs.Roots}, true
 }
@@ -138,6 +148,7 @@ func (s *Server) leave(c *session) {
 	}
 	delete(s.sessions, c.peer.FQDN)
 	if e := s.dir.byName[c.peer.FQDN]; e != nil {
+		s.changed(e)
 		s.announceGone(e)
 		if s.cluster != nil {
 			s.cluster.publish("all", s.cluster.presence(e, false))
@@ -145,8 +156,26 @@ func (s *Server) leave(c *session) {
 	}
 }
 
-// announceOnline tells the watchers of e, except for one, that it is connected. REQUIRES: s.mu.
+// meet notes what a session says of its node, and tells the node if another program has its identity, too. REQUIRES: s.mu.
+func (s *Server) meet(e *entry, c *session) {
+	twice, other := e.started(c.about)
+	if !twice {
+		return
+	}
+	s.usedTwice(e, other)
+	c.sendMessage(&wire.Error{Code: wire.CodeTwice, Text: "Another program uses this node's identity. The list of nodes says from where. If " +
+		"it was stolen, revoke the node and join again with new keys."})
+}
+
+// announceOnline tells the watchers of e, except for one, that it is connected. Those that may not know of it any more, as its
+// devices have changed, hear nothing of it from then on. REQUIRES: s.mu.
 func (s *Server) announceOnline(e *entry, except *session) {
+	for w := range e.watchers {
+		if !s.mayKnow(w, e) {
+			delete(e.watchers, w)
+			delete(w.interest, e.peer.FQDN)
+		}
+	}
 	e.tell(e.found("", true), except)
 }
 
@@ -195,7 +224,7 @@ func (s *Server) lookup(c *session, m *wire.Lookup) wire.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.dir.find(m)
-	if e == nil || s.now().After(e.peer.Certificate.NotAfter) {
+	if e == nil || s.now().After(e.peer.Certificate.NotAfter) || !s.mayKnow(c, e) { // all three look the same
 		return &wire.Error{ID: m.ID, Code: wire.CodeUnknown, Text: "No node or device of this name or address has connected since the service started. Check the name, and that the node runs."}
 	}
 	s.watch(c, e)
@@ -210,12 +239,10 @@ func (s *Server) signal(c *session, m *wire.Signal) *wire.Error {
 		return &wire.Error{Code: wire.CodeInvalid, Text: "A node's signal has a receiver, not a sender."}
 	}
 	to, there := s.sessions[m.To], s.dir.byName[m.To]
-	if to == nil && (there == nil || there.home == "") {
+	if there == nil || to == nil && there.home == "" || !s.mayKnow(c, there) { // the same answer tells nothing of it
 		return &wire.Error{Code: wire.CodeOffline, Text: "The node " + m.To + " is not connected."}
 	}
-	if there != nil {
-		s.watch(c, there)
-	}
+	s.watch(c, there)
 	if e := s.dir.byName[c.peer.FQDN]; e != nil && to != nil {
 		s.watch(to, e)
 	}

@@ -2,7 +2,9 @@ package nodes
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/x509"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/policy"
 	"seganet.internal/overlay/internal/wire"
 )
 
@@ -27,6 +30,8 @@ type Options struct {
 	TURN   TURNOptions
 	Bus    Bus              // joins several services of the network; nil: this one is alone
 	Now    func() time.Time // nil: time.Now
+	// Report tells the authentication service who is connected; nil: nobody is told.
+	Report func(context.Context, wire.SeenReport) error
 }
 
 // TURNOptions name the relay for nodes. Secret is the relay's, for the TURN REST scheme.
@@ -51,6 +56,10 @@ type Server struct {
 	dir      *directory
 	cluster  *cluster // nil: this service is alone
 	numbers  numbers
+	sight    *policy.Sight
+	id       string              // of this start
+	dirty    map[string]struct{} // FQDNs whose presence is to be reported
+	twice    uint64              // identities that were seen in use by two programs
 }
 
 // numbers are those of the documents in force.
@@ -58,7 +67,12 @@ type numbers struct{ roots, revocations, policy int64 }
 
 // New starts a service. It fails if the source's documents are not signed under the roots.
 func New(o Options) (*Server, error) {
-	s := &Server{opts: o, now: o.Now, roots: o.Roots, sessions: map[string]*session{}, dir: newDirectory()}
+	s := &Server{opts: o, now: o.Now, roots: o.Roots, sessions: map[string]*session{}, dir: newDirectory(), dirty: map[string]struct{}{}}
+	var id [8]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return nil, err
+	}
+	s.id = hex.EncodeToString(id[:])
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -72,6 +86,13 @@ func New(o Options) (*Server, error) {
 		defer s.wait.Done()
 		s.follow(changed)
 	}()
+	if o.Report != nil {
+		s.wait.Add(1)
+		go func() {
+			defer s.wait.Done()
+			s.reporting()
+		}()
+	}
 	if o.Bus != nil {
 		if err := s.join(o.Bus); err != nil {
 			s.Close()
@@ -116,54 +137,68 @@ func (s *Server) Online() int {
 	return len(s.sessions)
 }
 
+// opened are documents that have been checked.
+type opened struct {
+	pool    *x509.CertPool
+	revoked map[string]struct{}
+	numbers numbers
+	sight   *policy.Sight
+}
+
 // open checks documents. Roots come first: they may have signed the others.
-func (s *Server) open(docs wire.Documents) (pool *x509.CertPool, revoked map[string]struct{}, n numbers, err error) {
+func (s *Server) open(docs wire.Documents) (o opened, err error) {
 	s.mu.Lock()
 	trusted := s.roots
 	s.mu.Unlock()
 	var roots wire.Roots
 	if err := identity.Open(identity.DocRoots, docs.Roots, trusted, s.now(), &roots); err != nil {
-		return nil, nil, n, fmt.Errorf("the list of roots: %w", err)
+		return o, fmt.Errorf("the list of roots: %w", err)
 	}
-	if pool, err = identity.Pool(roots.Certificates); err != nil {
-		return nil, nil, n, fmt.Errorf("the list of roots: %w", err)
+	if o.pool, err = identity.Pool(roots.Certificates); err != nil {
+		return o, fmt.Errorf("the list of roots: %w", err)
 	}
 	var list wire.Revocations
-	if err := identity.Open(identity.DocRevocations, docs.Revocations, pool, s.now(), &list); err != nil {
-		return nil, nil, n, fmt.Errorf("the revocation list: %w", err)
+	if err := identity.Open(identity.DocRevocations, docs.Revocations, o.pool, s.now(), &list); err != nil {
+		return o, fmt.Errorf("the revocation list: %w", err)
 	}
-	var policy wire.Policy
-	if err := identity.Open(identity.DocPolicy, docs.Policy, pool, s.now(), &policy); err != nil {
-		return nil, nil, n, fmt.Errorf("the policy: %w", err)
+	var p wire.Policy
+	if err := identity.Open(identity.DocPolicy, docs.Policy, o.pool, s.now(), &p); err != nil {
+		return o, fmt.Errorf("the policy: %w", err)
 	}
-	return pool, list.Set(), numbers{roots.Number, list.Number, policy.Version}, nil
+	o.revoked, o.numbers, o.sight = list.Set(), numbers{roots.Number, list.Number, p.Version}, policy.NewSight(p)
+	return o, nil
 }
 
 // take makes new documents of the source the current ones.
 func (s *Server) take(docs wire.Documents) error {
-	pool, revoked, n, err := s.open(docs)
+	o, err := s.open(docs)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.docs, s.roots, s.revoked, s.numbers = docs, pool, revoked, n
+	s.force(docs, o)
 	return nil
+}
+
+// force puts documents into force. REQUIRES: s.mu.
+func (s *Server) force(docs wire.Documents, o opened) {
+	s.docs, s.roots, s.revoked, s.numbers, s.sight = docs, o.pool, o.revoked, o.numbers, o.sight
 }
 
 // takeNewer takes documents of another service if the authentication service signed them after those in force.
 func (s *Server) takeNewer(docs wire.Documents) error {
-	pool, revoked, n, err := s.open(docs)
+	o, err := s.open(docs)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	old, now := s.docs, s.numbers
+	old, now, n := s.docs, s.numbers, o.numbers
 	if n == now || n.roots < now.roots || n.revocations < now.revocations || n.policy < now.policy {
 		s.mu.Unlock()
 		return nil
 	}
-	s.docs, s.roots, s.revoked, s.numbers = docs, pool, revoked, n
+	s.force(docs, o)
 	s.mu.Unlock()
 	s.push(old, docs)
 	return nil
@@ -219,6 +254,9 @@ func (s *Server) push(old, docs wire.Documents) {
 			slog.Info("a revoked node is disconnected", "node", c.peer.FQDN)
 			c.end(websocket.StatusPolicyViolation, "the certificate is revoked")
 		}
+		if old.Policy.Payload != docs.Policy.Payload {
+			s.forgetUnseen(c)
+		}
 	}
 	s.dir.drop(func(p identity.Peer) bool { return s.isRevoked(p.Serial) })
 }
@@ -261,5 +299,5 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn.SetReadLimit(wire.MaxFrameBytes)
 	s.wait.Add(1)
 	defer s.wait.Done()
-	newSession(s, conn, peer, der).run()
+	newSession(s, conn, peer, der, readGreeting(r, len(peer.Devices) > 0)).run()
 }

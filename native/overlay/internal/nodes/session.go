@@ -26,13 +26,15 @@ type session struct {
 	once     sync.Once
 	code     websocket.StatusCode // set once, by end
 	reason   string
+	about    about
+	since    time.Time
 	welcomed bool // only the reader uses it
 	hellos   hellos
 	interest map[string]struct{} // FQDNs; REQUIRES: s.mu
 }
 
-func newSession(s *Server, conn *websocket.Conn, peer identity.Peer, der []byte) *session {
-	c := &session{s: s, conn: conn, peer: peer, der: der, out: make(chan []byte, maxQueue), interest: map[string]struct{}{}}
+func newSession(s *Server, conn *websocket.Conn, peer identity.Peer, der []byte, a about) *session {
+	c := &session{s: s, conn: conn, peer: peer, der: der, about: a, since: s.now().UTC().Truncate(time.Second), out: make(chan []byte, maxQueue), interest: map[string]struct{}{}}
 	c.ctx, c.cancel = context.WithCancel(s.ctx)
 	return c
 }

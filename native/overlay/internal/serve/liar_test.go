@@ -115,7 +115,7 @@ func TestALyingNodeServiceIsDetected(t *testing.T) {
 	} {
 		url := liar(t, r, func(wire.Message) wire.Message { return c.answer })
 		ctx, cancel := context.WithTimeout(context.Background(), servetest.Wait)
-		conn, err := nodes.Dial(ctx, url, victim.ClientTLS())
+		conn, err := nodes.Dial(ctx, url, victim.ClientTLS(), nodes.Greeting{})
 		if err != nil {
 			t.Fatal(err)
 		}

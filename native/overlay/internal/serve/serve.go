@@ -88,7 +88,7 @@ func Start(ctx context.Context, c Config) (r *Running, err error) {
 		}
 		source, maintain, each = r.Auth, r.Auth.Maintain, maintainEach
 		pool, _ := r.Auth.Roots()
-		options = nodes.Options{Source: source, Roots: pool}
+		options = nodes.Options{Source: source, Roots: pool, Report: func(_ context.Context, s wire.SeenReport) error { return r.Auth.Seen(s) }}
 		key.issue = func(pub ed25519.PublicKey) ([][]byte, error) {
 			return r.Auth.IssueServer(identity.AuthService, pub, c.Public)
 		}
@@ -107,7 +107,7 @@ func Start(ctx context.Context, c Config) (r *Running, err error) {
 		}
 		r.Root = c.Root
 		r.spawn(func() { f.run(run) })
-		options = nodes.Options{Source: f, Roots: pool}
+		options = nodes.Options{Source: f, Roots: pool, Report: client.Seen}
 		key.issue = func(pub ed25519.PublicKey) ([][]byte, error) {
 			s, err := client.ServerCertificate(run, wire.ServerRequest{Key: pub, Hosts: c.Public})
 			return s.Chain, err

@@ -96,7 +96,7 @@ func TestARevocationReachesEveryNodeWithinASecond(t *testing.T) {
 	if _, err := stolen.Receive(ctx); websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
 		t.Errorf("the revoked node's connection: %v", err)
 	}
-	if _, err := nodes.Dial(ctx, stolen.Nodes[0], stolen.ClientTLS()); err == nil || !strings.Contains(err.Error(), "revoked") {
+	if _, err := nodes.Dial(ctx, stolen.Nodes[0], stolen.ClientTLS(), nodes.Greeting{}); err == nil || !strings.Contains(err.Error(), "revoked") {
 		t.Errorf("the revoked node connects again: %v", err)
 	}
 	if _, err := authclient.New(stolen.Auth, stolen.ClientTLS()).Renew(ctx, stolen.Keys, nil); !isCode(err, wire.CodeDenied) {
@@ -131,7 +131,7 @@ func TestServicesRestartAndNodesComeBack(t *testing.T) {
 	c.Listen = strings.TrimPrefix(first.AuthURLs[0], "https://")
 	before, _ := first.Auth.Nodes()
 	first.Close()
-	if _, err := nodes.Dial(context.Background(), a.Nodes[0], a.ClientTLS()); err == nil {
+	if _, err := nodes.Dial(context.Background(), a.Nodes[0], a.ClientTLS(), nodes.Greeting{}); err == nil {
 		t.Error("a closed service accepts a node")
 	}
 	second := servetest.Start(t, c)
@@ -173,13 +173,13 @@ func TestThePolicyIsPushed(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
 	n := servetest.Connect(t, servetest.Join(t, r, "a", nil), wire.Hello{})
 	var p wire.Policy
-	if err := identity.Open(identity.DocPolicy, n.Welcome.Policy, n.Roots, time.Now(), &p); err != nil || len(p.Allow) != 0 {
+	if err := identity.Open(identity.DocPolicy, n.Welcome.Policy, n.Roots, time.Now(), &p); err != nil || len(p.Allow) != 1 || p.Allow[0].Ports[0] != "icmp" {
 		t.Fatal(err, p)
 	}
 	if _, err := r.Auth.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"tcp/1"}}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := identity.Open(identity.DocPolicy, servetest.Await[*wire.PolicyUpdate](n).Policy, n.Roots, time.Now(), &p); err != nil || len(p.Allow) != 1 || p.Version == 0 {
+	if err := identity.Open(identity.DocPolicy, servetest.Await[*wire.PolicyUpdate](n).Policy, n.Roots, time.Now(), &p); err != nil || len(p.Allow) != 1 || p.Version == 0 || p.Allow[0].Ports[0] != "tcp/1" {
 		t.Error(err, p)
 	}
 }
@@ -254,16 +254,16 @@ func TestForeignClientsGetNothing(t *testing.T) {
 	conf.RootCAs, _ = r.Auth.Roots()
 	ctx, cancel := context.WithTimeout(context.Background(), servetest.Wait)
 	defer cancel()
-	if _, err := nodes.Dial(ctx, r.NodeURLs[0], conf); err == nil {
+	if _, err := nodes.Dial(ctx, r.NodeURLs[0], conf, nodes.Greeting{}); err == nil {
 		t.Error("a node of another network connects")
 	}
 	if _, err := authclient.New(r.AuthURLs, conf).Renew(ctx, m.Keys, nil); !isCode(err, wire.CodeDenied) {
 		t.Errorf("a node of another network renews: %v", err)
 	}
-	if _, err := nodes.Dial(ctx, r.NodeURLs[0], &tls.Config{RootCAs: conf.RootCAs}); err == nil {
+	if _, err := nodes.Dial(ctx, r.NodeURLs[0], &tls.Config{RootCAs: conf.RootCAs}, nodes.Greeting{}); err == nil {
 		t.Error("a client without a certificate connects")
 	}
-	if _, err := nodes.Dial(ctx, r.NodeURLs[0], m.ClientTLS()); err == nil {
+	if _, err := nodes.Dial(ctx, r.NodeURLs[0], m.ClientTLS(), nodes.Greeting{}); err == nil {
 		t.Error("a node trusts the services of another network")
 	}
 	if _, err := authclient.NewToJoin(r.AuthURLs, foreign.Root).Join(ctx, m.Keys, wire.JoinRequest{Token: "x"}); err == nil || isCode(err, wire.CodeDenied) {

@@ -36,7 +36,23 @@ func Start(t testing.TB, c serve.Config) *serve.Running {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
+	if r.Auth == nil {
+		return r
+	}
+	if p, err := r.Auth.Policy(); err != nil {
+		t.Fatal(err)
+	} else if p.Version == 0 { // nodes that may reach nobody do not know of each other
+		SetPolicy(t, r, wire.Rule{From: "*", To: "*", Ports: []string{"icmp"}})
+	}
 	return r
+}
+
+// SetPolicy replaces the policy.
+func SetPolicy(t testing.TB, r *serve.Running, rules ...wire.Rule) {
+	t.Helper()
+	if _, err := r.Auth.SetPolicy(wire.Policy{Allow: rules}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Join makes a node by an invitation.
@@ -80,12 +96,18 @@ type Node struct {
 	t       testing.TB
 }
 
-// Connect connects a node and waits for its welcome.
+// Connect connects a node of an earlier version and waits for its welcome.
 func Connect(t testing.TB, m *identity.Member, hello wire.Hello) *Node {
+	t.Helper()
+	return ConnectAs(t, m, hello, nodes.Greeting{})
+}
+
+// ConnectAs connects a node with a greeting.
+func ConnectAs(t testing.TB, m *identity.Member, hello wire.Hello, g nodes.Greeting) *Node {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Wait)
 	defer cancel()
-	c, err := nodes.Dial(ctx, m.Nodes[0], m.ClientTLS())
+	c, err := nodes.Dial(ctx, m.Nodes[0], m.ClientTLS(), g)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -163,6 +163,12 @@ type NodeInfo struct {
 	Expires   time.Time    `json:"expires"`
 	Revoked   time.Time    `json:"revoked,omitzero"`
 	Reason    string       `json:"reason,omitempty"`
+	Online    bool         `json:"online"`            // connected to a node service
+	Seen      time.Time    `json:"seen,omitzero"`     // since when, or when it was seen last; zero: never
+	From      string       `json:"from,omitempty"`    // address
+	Version   string       `json:"version,omitempty"` // of its program
+	Twice     time.Time    `json:"twice,omitzero"`    // when two programs were last seen to use its identity
+	TwiceFrom []string     `json:"twiceFrom,omitempty"`
 }
 
 // Error is the answer to a request that failed, in HTTP bodies and as a signalling message.
@@ -178,6 +184,7 @@ const (
 	CodeDenied      = "denied"      // the proof is wrong, used, expired or revoked
 	CodeTaken       = "taken"       // the name or key belongs to another node
 	CodeUnknown     = "unknown"     // no such node, device or address
+	CodeTwice       = "twice"       // another program uses the node's identity, too
 	CodeOffline     = "offline"     // the node is not connected
 	CodeFull        = "full"        // a limit is reached
 	CodeUnavailable = "unavailable" // a service behind this one cannot be reached; try again

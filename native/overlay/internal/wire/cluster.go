@@ -14,12 +14,14 @@ func EncodeCluster(m Message) ([]byte, error) {
 	return encodeMessage(m, MaxClusterBytes)
 }
 
-// DecodeCluster reads a message between node services: *Beat, *Presence, *Deliver, *News.
+// DecodeCluster reads a message between node services: *Beat, *Detail, *Presence, *Deliver, *News.
 func DecodeCluster(text []byte) (Message, error) {
 	return decodeMessage(text, MaxClusterBytes, func(kind string) Message {
 		switch kind {
 		case "beat":
 			return &Beat{}
+		case "detail":
+			return &Detail{}
 		case "presence":
 			return &Presence{}
 		case "deliver":
@@ -72,6 +74,35 @@ func (m *Presence) Validate() error {
 		return nil
 	}
 	return errors.Join(checkBytes("the certificate", m.Certificate, MaxCertificateBytes), m.Hello.Validate())
+}
+
+// Detail tells more of a presence with the same number, before it. Services of an earlier version skip it.
+type Detail struct {
+	Service  string   `json:"service"`
+	Name     string   `json:"name"`
+	Since    int64    `json:"since"`
+	Instance string   `json:"instance,omitempty"` // of the node's program
+	Version  string   `json:"version,omitempty"`
+	From     string   `json:"from,omitempty"`     // address of the node
+	Groups   []string `json:"groups,omitempty"`   // of its devices
+	AnyGroup bool     `json:"anyGroup,omitempty"` // they are not known
+}
+
+func (*Detail) Kind() string { return "detail" }
+
+// Validate checks forms and sizes.
+func (m *Detail) Validate() error {
+	if err := checkService(m.Service); err != nil {
+		return err
+	}
+	if _, err := ParseFQDN(m.Name); err != nil {
+		return err
+	}
+	if m.Since <= 0 {
+		return fmt.Errorf("the connection's number %d is not positive", m.Since)
+	}
+	return errors.Join(checkText("the instance", m.Instance, 64), checkText("the version", m.Version, 64), checkText("the address", m.From, 64),
+		checkLabels("groups", m.Groups, MaxDevices*MaxGroups))
 }
 
 // Deliver carries a signal to the service that the receiver is connected to.

@@ -1,0 +1,122 @@
+package auth
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"seganet.internal/overlay/internal/wire"
+)
+
+const (
+	seenStale = 3 * time.Minute // a node service that tells nothing for as long has none of its nodes any more
+	seenWrite = time.Minute     // between two transactions that keep what was told
+)
+
+// seenRecord is what the node services tell of a node's connection.
+type seenRecord struct {
+	wire.Seen
+	Service string    `json:"service"` // that told it
+	told    time.Time // zero: before this start
+}
+
+// seen keeps who is connected. The database has it for after a restart; a crash loses a minute of it.
+//
+// Thread safety: all methods may be called concurrently.
+type seen struct {
+	mu      sync.Mutex
+	nodes   map[string]*seenRecord // by FQDN
+	unsaved map[string]struct{}
+	written time.Time
+}
+
+// load reads what was known at the end.
+func (s *seen) load(tx *bbolt.Tx) error {
+	s.nodes, s.unsaved = map[string]*seenRecord{}, map[string]struct{}{}
+	b := tx.Bucket(bucketSeen)
+	return b.ForEach(func(k, _ []byte) error {
+		var r seenRecord
+		if _, err := getJSON(b, k, &r); err != nil {
+			return err
+		}
+		s.nodes[string(k)] = &r
+		return nil
+	})
+}
+
+// Seen takes a node service's report. The end of a connection counts only from the service that has the newest one.
+func (s *Service) Seen(r wire.SeenReport) error {
+	if err := r.Validate(); err != nil {
+		return invalid(err)
+	}
+	now := s.now()
+	s.seen.mu.Lock()
+	for _, n := range r.Nodes {
+		old := s.seen.nodes[n.Name]
+		if old == nil && len(s.seen.nodes) >= 2*maxNodes || old != nil && !n.Online && old.Service != r.Service {
+			continue
+		}
+		if old != nil && n.Twice.Before(old.Twice) { // another service has seen it
+			n.Twice, n.TwiceFrom = old.Twice, old.TwiceFrom
+		}
+		next := &seenRecord{Seen: n, Service: r.Service, told: now}
+		if old == nil || old.Online != n.Online || !old.At.Equal(n.At) || !old.Twice.Equal(n.Twice) {
+			s.seen.unsaved[n.Name] = struct{}{}
+		}
+		s.seen.nodes[n.Name] = next
+	}
+	late := len(s.seen.unsaved) > 0 && now.Sub(s.seen.written) >= seenWrite
+	s.seen.mu.Unlock()
+	if late {
+		return s.writeSeen()
+	}
+	return nil
+}
+
+// writeSeen keeps what was told in the database.
+func (s *Service) writeSeen() error {
+	s.seen.mu.Lock()
+	rows := map[string]*seenRecord{}
+	for name := range s.seen.unsaved {
+		rows[name] = s.seen.nodes[name]
+	}
+	clear(s.seen.unsaved)
+	s.seen.written = s.now()
+	s.seen.mu.Unlock()
+	if len(rows) == 0 {
+		return nil
+	}
+	return s.db.Update(func(tx *bbolt.Tx) error {
+		var err error
+		for name, r := range rows {
+			err = errors.Join(err, putJSON(tx.Bucket(bucketSeen), []byte(name), r))
+		}
+		return err
+	})
+}
+
+// addSeen completes a row of the list of nodes.
+func (s *Service) addSeen(info *wire.NodeInfo) {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	r := s.seen.nodes[info.FQDN]
+	if r == nil {
+		return
+	}
+	info.Online, info.Seen, info.From, info.Version = r.Online, r.At, r.From, r.Version
+	info.Twice, info.TwiceFrom = r.Twice, r.TwiceFrom
+	if r.Online && s.now().Sub(r.told) > seenStale {
+		info.Online = false
+		if r.told.After(r.At) {
+			info.Seen = r.told
+		}
+	}
+	if !info.Revoked.IsZero() {
+		info.Online = false
+	}
+	if info.Joined.Truncate(time.Second).After(info.Twice) { // the node has joined again with new keys
+		info.Twice, info.TwiceFrom = time.Time{}, nil
+	}
+}

@@ -1,0 +1,184 @@
+package nodes
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"slices"
+	"time"
+
+	"seganet.internal/overlay/internal/policy"
+	"seganet.internal/overlay/internal/wire"
+)
+
+const (
+	formerMost    = 8                // instances of a node that are remembered
+	reportEvery   = time.Second      // changes of presence are told together
+	reportAll     = time.Minute      // every connected node is told again
+	reportAgain   = 5 * time.Second  // after a report that failed
+	reportTimeout = 10 * time.Second // of one report
+	twiceTold     = time.Minute      // between two lines of the log about one identity that is used twice
+)
+
+// clientAddress returns the address of "address:port".
+func clientAddress(remote string) string {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		return remote
+	}
+	return host
+}
+
+// side is the node as the policy judges it.
+func (e *entry) side() policy.Side {
+	return policy.Side{Node: e.peer.Name.Node, Groups: e.peer.Groups, Devices: e.about.groups, AnyDevice: e.about.anyGroup}
+}
+
+func (c *session) side() policy.Side {
+	return policy.Side{Node: c.peer.Name.Node, Groups: c.peer.Groups, Devices: c.about.groups, AnyDevice: c.about.anyGroup}
+}
+
+// mayKnow is true if a connected node may know of another one: the policy lets one of them reach the other. What groups a
+// node's devices have is its own word, so that it is not how a node learns of those that may reach such a group: they must
+// have asked for it before. REQUIRES: s.mu.
+func (s *Server) mayKnow(c *session, e *entry) bool {
+	self, other := c.side(), e.side()
+	if c.peer.FQDN == e.peer.FQDN || s.sight.Both(self, other) || s.sight.ReachDevice(self, other) {
+		return true
+	}
+	_, asked := c.interest[e.peer.FQDN]
+	return asked && s.sight.ReachDevice(other, self)
+}
+
+// forgetUnseen ends what a node hears of others that it may not know of any more. REQUIRES: s.mu.
+func (s *Server) forgetUnseen(c *session) {
+	for name := range c.interest {
+		if e := s.dir.byName[name]; e == nil || !s.mayKnow(c, e) {
+			delete(c.interest, name)
+			if e != nil {
+				delete(e.watchers, c)
+			}
+		}
+	}
+}
+
+// started notes which instance of a node's program has connected, and from where. An instance that was replaced and is back
+// means that two programs have the node's keys: they take turns. An address may change, and so may the instance; neither comes
+// back. REQUIRES: s.mu.
+func (e *entry) started(a about) (twice bool, other string) {
+	before := e.about
+	e.about = a
+	if before.instance == a.instance {
+		return false, ""
+	}
+	twice = a.instance != "" && slices.Contains(e.former, a.instance)
+	if before.instance != "" && !slices.Contains(e.former, before.instance) {
+		if e.former = append(e.former, before.instance); len(e.former) > formerMost {
+			e.former = e.former[1:]
+		}
+	}
+	return twice, before.from
+}
+
+// usedTwice tells the log, the authentication service and both programs. REQUIRES: s.mu.
+func (s *Server) usedTwice(e *entry, other string) {
+	s.twice++
+	now := s.now().UTC().Truncate(time.Second)
+	if since := now.Sub(e.twice); since >= 0 && since < twiceTold {
+		return // they take turns each second
+	}
+	e.twice, e.twiceFrom = now, []string{e.about.from, other}
+	slog.Warn("the identity of a node is used by two programs at once. If it was stolen, revoke the node and join again with new keys",
+		"node", e.peer.FQDN, "from", e.about.from, "other", other)
+	s.changed(e)
+}
+
+// UsedTwice returns how often an identity was seen in use by two programs.
+func (s *Server) UsedTwice() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.twice
+}
+
+// changed makes the presence of a node be reported. REQUIRES: s.mu.
+func (s *Server) changed(e *entry) {
+	if s.opts.Report != nil {
+		s.dirty[e.peer.FQDN] = struct{}{}
+	}
+}
+
+// reporting tells the authentication service who is connected, until the server ends.
+func (s *Server) reporting() {
+	tick := time.NewTicker(reportEvery)
+	defer tick.Stop()
+	all, again := time.Now(), time.Time{}
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := time.Now()
+		if now.Before(again) {
+			continue
+		}
+		if now.Sub(all) >= reportAll {
+			all = now
+			s.mu.Lock()
+			for name := range s.sessions {
+				s.dirty[name] = struct{}{}
+			}
+			s.mu.Unlock()
+		}
+		for {
+			list := s.takeDirty()
+			if len(list.Nodes) == 0 {
+				break
+			}
+			ctx, cancel := context.WithTimeout(s.ctx, reportTimeout)
+			err := s.opts.Report(ctx, list)
+			cancel()
+			if err == nil {
+				continue
+			}
+			if s.ctx.Err() == nil {
+				slog.Warn("the authentication service does not learn who is connected; trying again", "error", err)
+			}
+			s.mu.Lock()
+			for _, p := range list.Nodes {
+				s.dirty[p.Name] = struct{}{}
+			}
+			s.mu.Unlock()
+			again = now.Add(reportAgain)
+			break
+		}
+	}
+}
+
+// takeDirty returns some of the presences that are to be reported.
+func (s *Server) takeDirty() (r wire.SeenReport) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.Service = s.id
+	for name := range s.dirty {
+		if len(r.Nodes) >= wire.MaxSeen {
+			break
+		}
+		delete(s.dirty, name)
+		e := s.dir.byName[name]
+		if e == nil {
+			continue
+		}
+		c := s.sessions[name]
+		if c == nil && e.home != "" {
+			continue // the other service reports it
+		}
+		p := wire.Seen{Name: name, Online: c != nil, At: s.now().UTC().Truncate(time.Second), From: e.about.from, Version: e.about.version,
+			Twice: e.twice, TwiceFrom: e.twiceFrom}
+		if c != nil {
+			p.At = c.since
+		}
+		r.Nodes = append(r.Nodes, p)
+	}
+	return r
+}
