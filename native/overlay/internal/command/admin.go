@@ -50,12 +50,12 @@ func runInvite(ctx context.Context, args []string, out io.Writer) error {
 	if *asJSON {
 		return printJSON(out, i)
 	}
-	url := "https://<host of the services>"
-	if len(i.Auth) > 0 {
-		url = i.Auth[0]
+	urls := i.Auth
+	if len(urls) == 0 {
+		urls = []string{"https://<host of the services>"}
 	}
 	fmt.Fprintf(out, "The node %s can join once, until %s. Run on it:\n\nseganet-overlay join --url %s --root %s --token %s\n",
-		i.Name, i.Expires.Local().Format(time.DateTime), url, i.Root, i.Token)
+		i.Name, i.Expires.Local().Format(time.DateTime), strings.Join(urls, " --url "), i.Root, i.Token)
 	return nil
 }
 
@@ -96,7 +96,7 @@ func runNodes(ctx context.Context, args []string, out io.Writer) error {
 		return nil
 	}
 	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "NAME\tIPv6\tIPv4\tGROUPS\tDEVICES\tJOINED BY\tCERTIFICATE")
+	fmt.Fprintln(t, "NAME\tIPv6\tIPv4\tGROUPS\tDEVICES\tJOINED BY\tCERTIFICATE\tSEEN\tFROM\tVERSION")
 	for _, n := range list {
 		state := "until " + n.Expires.Local().Format(time.DateTime)
 		switch {
@@ -105,9 +105,30 @@ func runNodes(ctx context.Context, args []string, out io.Writer) error {
 		case time.Now().After(n.Expires):
 			state = "expired " + n.Expires.Local().Format(time.DateTime)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", n.FQDN, n.Addresses[0], n.Addresses[1], strings.Join(n.Groups, " "), len(n.Devices), n.By, state)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", n.FQDN, n.Addresses[0], n.Addresses[1], strings.Join(n.Groups, " "), len(n.Devices), n.By, state,
+			seen(n), n.From, n.Version)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, n := range list {
+		if !n.Twice.IsZero() && n.Revoked.IsZero() {
+			fmt.Fprintf(out, "\nWARNING: two programs use the identity of %s, from %s (%s). If it was stolen: seganet-overlay revoke --reason stolen %s\n",
+				n.Name, strings.Join(n.TwiceFrom, " and "), n.Twice.Local().Format(time.DateTime), n.Name)
+		}
+	}
+	return nil
+}
+
+// seen says in words when a node was connected to the node services.
+func seen(n wire.NodeInfo) string {
+	switch {
+	case n.Online:
+		return "online since " + n.Seen.Local().Format(time.DateTime)
+	case n.Seen.IsZero():
+		return "never"
+	}
+	return n.Seen.Local().Format(time.DateTime)
 }
 
 func runPolicy(ctx context.Context, args []string, out io.Writer) error {

@@ -11,8 +11,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
+
+	"seganet.internal/overlay/internal/version"
 )
 
 // Exit codes.
@@ -33,7 +36,18 @@ type Command struct {
 }
 
 // all returns every command in the order of the help.
-func all() []Command { return append(serviceCommands(), nodeCommands()...) }
+func all() []Command {
+	return append(append(serviceCommands(), nodeCommands()...), Command{"version", "prints the version of this program", "seganet-overlay version", runVersion})
+}
+
+func runVersion(_ context.Context, args []string, out io.Writer) error {
+	f := flags("version", out)
+	if err := parse(f, args, 0, out); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(out, "seganet-overlay", version.String(), runtime.GOOS+"/"+runtime.GOARCH)
+	return err
+}
 
 // Main runs the program and returns its exit code.
 func Main(args []string) int {
@@ -50,6 +64,9 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 			return exitUsage
 		}
 		return exitOK
+	}
+	if args[0] == "--version" {
+		args[0] = "version"
 	}
 	for _, c := range all() {
 		if c.Name != args[0] {

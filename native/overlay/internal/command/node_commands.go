@@ -63,6 +63,9 @@ func runStatus(_ context.Context, args []string, out io.Writer) error {
 		services = "node services out of reach: " + s.ServicesError
 	}
 	fmt.Fprintf(out, "  %s, %s, certificate until %s\n", services, relay, s.CertificateExpires.Local().Format(time.DateTime))
+	if !s.UsedTwice.IsZero() {
+		fmt.Fprintf(out, "  WARNING: another program used this node's identity at %s. If it was stolen, revoke the node\n", s.UsedTwice.Local().Format(time.DateTime))
+	}
 	fmt.Fprintf(out, "  port mapping: %s\n", s.PortMapping.Text)
 	for _, o := range s.Services {
 		fmt.Fprintf(out, "  offers %s at %s/%d\n", o.Name, o.Proto, o.Port)

@@ -44,7 +44,7 @@ func serveInBackground(t *testing.T, dir string) *output {
 	var out, errs output
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{"serve", "--state", dir, "--network", "plant", "--listen", "127.0.0.1:0", "--relay-listen", "127.0.0.1:0", "--public", "127.0.0.1"}, &out, &errs)
+		done <- run(ctx, []string{"serve", "--state", dir, "--network", "plant", "--listen", "127.0.0.1:0", "--relay-listen", "127.0.0.1:0", "--public", "127.0.0.1,localhost"}, &out, &errs)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -70,6 +70,9 @@ func TestFromInvitationToRevocation(t *testing.T) {
 		t.Errorf("the administration socket: %v %v", info, err)
 	}
 	code, out, errs := try("invite", "--state", services, "--name", "hall-3", "--group", "gateways,hall")
+	if strings.Count(out, "--url https://") != 2 {
+		t.Errorf("the command does not name both addresses of the services: %s", out)
+	}
 	line := regexp.MustCompile(`seganet-overlay (join .*)`).FindStringSubmatch(out)
 	if code != exitOK || line == nil {
 		t.Fatal(code, out, errs)
@@ -168,5 +171,13 @@ func TestUsageErrors(t *testing.T) {
 func TestPortMappingIsAutoOrOff(t *testing.T) {
 	if code, _, errs := try("node", "--state", t.TempDir(), "--port-mapping", "on"); code != exitUsage || !strings.Contains(errs, "write auto or off") {
 		t.Errorf("%d: %s", code, errs)
+	}
+}
+
+func TestTheProgramHasAVersion(t *testing.T) {
+	for _, word := range []string{"version", "--version"} {
+		if code, out, errs := try(word); code != exitOK || !strings.HasPrefix(out, "seganet-overlay ") || len(strings.Fields(out)) < 3 {
+			t.Errorf("%s: %d %q %s", word, code, out, errs)
+		}
 	}
 }
