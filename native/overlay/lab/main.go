@@ -31,7 +31,7 @@ import (
 	"syscall"
 )
 
-var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "sink", "source", "forget", "answer", "ask"}
+var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "dial", "sink", "source", "forget", "answer", "ask"}
 
 func main() {
 	if len(os.Args) < 2 {

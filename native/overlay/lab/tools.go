@@ -33,6 +33,13 @@ func tool(name string, args []string) {
 		if c, err = net.DialTimeout("tcp", args[0], time.Second); err == nil {
 			c.Close()
 		}
+	case "dial":
+		start := time.Now()
+		var c net.Conn
+		if c, err = net.DialTimeout("tcp", args[0], 10*time.Second); err == nil {
+			fmt.Printf("%.3f\n", time.Since(start).Seconds())
+			c.Close()
+		}
 	case "sink":
 		err = sink(args[0])
 	case "source":

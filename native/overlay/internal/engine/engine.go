@@ -73,7 +73,7 @@ type Config struct {
 
 // Counters counts what the engine refuses.
 type Counters struct {
-	Unknown       atomic.Uint64 // outbound packets to an address without a peer
+	Unknown       atomic.Uint64 // outbound packets to an address without a peer that were dropped
 	Spoofed       atomic.Uint64 // inbound packets whose source is not the peer's
 	RefusedIn     atomic.Uint64 // inbound packets that Inbound refused
 	RefusedOut    atomic.Uint64 // outbound packets that Outbound refused
@@ -97,6 +97,7 @@ type Engine struct {
 	dev     *device.Device
 	peers   directory
 	answers chan answer
+	parked  *parked
 
 	releases atomic.Uint64
 
@@ -117,7 +118,7 @@ func New(conf Config) (*Engine, error) {
 	if conf.Logger == nil {
 		conf.Logger = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{conf: conf, answers: make(chan answer, AnswersQueue), control: map[Key][]byte{}, wanted: map[netip.Addr]time.Time{},
+	e := &Engine{conf: conf, answers: make(chan answer, AnswersQueue), parked: newParked(), control: map[Key][]byte{}, wanted: map[netip.Addr]time.Time{},
 		states: map[Key]device.PeerSessionState{}}
 	e.peers.init()
 	g := &gate{Device: conf.TUN, engine: e, waiting: newWaiting(conf.Buffers, max(conf.TUN.BatchSize(), conf.Bind.BatchSize()))}
@@ -176,6 +177,9 @@ func (e *Engine) SetPeer(p Peer) error {
 		if active, ok := e.dev.LookupActivePeer(p.Key); ok {
 			active.SetAllowedIPs(prefixes(p))
 		}
+	}
+	if e.parked.release(func(a netip.Addr) bool { _, ok := e.peers.byAddress(a); return ok }) {
+		interrupt(e.conf.TUN) // its reader lets them leave
 	}
 	return nil
 }
@@ -250,7 +254,6 @@ func (e *Engine) route(_, dst netip.Addr, _ []byte) (device.NoisePublicKey, bool
 	key, ok := e.peers.byAddress(dst)
 	if !ok {
 		e.Counters.Unknown.Add(1)
-		e.want(dst)
 		return device.NoisePublicKey{}, false
 	}
 	if e.conf.Sent != nil {

@@ -62,16 +62,24 @@ func (g *gate) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 		g.released = now
 		pages.Discard(bufs)
 	}
-	n, err := g.Device.Read(bufs, sizes, offset)
-	err = g.readError(err)
+	n, dropped := g.engine.parked.take(bufs, sizes, offset, time.Now())
+	g.engine.Counters.Unknown.Add(uint64(dropped))
+	waited := n > 0 // the packets are those that waited for their peer
+	var err error
+	if !waited {
+		n, err = g.Device.Read(bufs, sizes, offset)
+		err = g.readError(err)
+	}
 	f := g.engine.conf.Outbound
 	g.waiting.begin()
 	for i := range n {
 		packet := bufs[i][offset : offset+sizes[i]]
-		if len(packet) > 0 && f != nil && !f(packet) {
+		switch {
+		case len(packet) == 0:
+		case !waited && f != nil && !f(packet):
 			sizes[i] = 0
 			g.engine.Counters.RefusedOut.Add(1)
-		} else if len(packet) > 0 && !g.mayLeave(packet) {
+		case !waited && g.parks(packet), !g.mayLeave(packet):
 			sizes[i] = 0
 		}
 		bind.Mark(bufs[i], bind.Urgent(packet))

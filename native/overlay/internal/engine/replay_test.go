@@ -26,11 +26,12 @@ type wire struct {
 	out    func([]byte)
 	events chan tun.Event
 	closed chan struct{}
+	wake   chan struct{} // interrupts a Read
 	once   sync.Once
 }
 
 func newWire(out func([]byte)) *wire {
-	return &wire{in: make(chan []byte, 4096), out: out, events: make(chan tun.Event, 1), closed: make(chan struct{})}
+	return &wire{wake: make(chan struct{}, 1), in: make(chan []byte, 4096), out: out, events: make(chan tun.Event, 1), closed: make(chan struct{})}
 }
 
 func (w *wire) File() *os.File           { return nil }
@@ -38,6 +39,14 @@ func (w *wire) MTU() (int, error)        { return 1280, nil }
 func (w *wire) Name() (string, error)    { return "wire", nil }
 func (w *wire) Events() <-chan tun.Event { return w.events }
 func (w *wire) BatchSize() int           { return 128 }
+
+// Interrupt implements engine.Interruptible.
+func (w *wire) Interrupt() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
 
 func (w *wire) Close() error {
 	w.once.Do(func() { close(w.closed); close(w.events) })
@@ -50,6 +59,8 @@ func (w *wire) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 	case p := <-w.in:
 		sizes[0] = copy(bufs[0][offset:], p)
 		n = 1
+	case <-w.wake:
+		return 0, os.ErrDeadlineExceeded
 	case <-w.closed:
 		return 0, os.ErrClosed
 	}
@@ -83,12 +94,18 @@ type side struct {
 
 func newSide(t *testing.T, address string, out func([]byte)) *side {
 	t.Helper()
+	return newSideThat(t, address, out, nil)
+}
+
+// newSideThat is newSide with a function for packets to unknown addresses.
+func newSideThat(t *testing.T, address string, out func([]byte), wanted func(netip.Addr)) *side {
+	t.Helper()
 	k, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &side{wire: newWire(out), bind: bind.New(), v6: netip.MustParseAddr(address), key: [32]byte(k.PublicKey().Bytes())}
-	if s.e, err = engine.New(engine.Config{PrivateKey: [32]byte(k.Bytes()), TUN: s.wire, Bind: s.bind}); err != nil {
+	if s.e, err = engine.New(engine.Config{PrivateKey: [32]byte(k.Bytes()), TUN: s.wire, Bind: s.bind, Wanted: wanted}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.e.Close)

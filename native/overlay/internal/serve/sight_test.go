@@ -83,7 +83,7 @@ func TestThePolicyHidesNodes(t *testing.T) {
 	// hall-4 watched the hub before: it does not hear any more that it is gone and back.
 	hub.Close()
 	servetest.Await[*wire.Gone](gateway)
-	hub = servetest.Connect(t, hub.Member, wire.Hello{})
+	servetest.Connect(t, hub.Member, wire.Hello{})
 	servetest.Await[*wire.Found](gateway)
 	other.Say(&wire.Ping{})
 	for pong := false; !pong; {

@@ -12,3 +12,9 @@ func TestPairsWithoutACommonIPVersionConnect(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestTheFirstPacketToAnUnknownPeerIsNotLost(t *testing.T) {
+	if err := sleep(testLab(t, "f", nil)); err != nil {
+		t.Error(err)
+	}
+}
