@@ -1,42 +1,71 @@
 package auth
 
 import (
+	"container/list"
 	"sync"
 	"time"
 )
 
-const maxFailureRows = 10000 // client addresses that are counted at once
+const maxFailureRows = 10000 // clients that are counted at once; one more takes the place of the oldest
 
-// failures counts refused requests of each client address in windows of fixed length.
+// failures counts refused requests of each client in windows that begin with its first one.
+//
+// Thread safety: all methods may be called concurrently.
 type failures struct {
 	limit  int
 	window time.Duration
 	now    func() time.Time
 	mu     sync.Mutex
+	rows   map[string]*list.Element // of *failureRow
+	order  *list.List               // the oldest window first
+}
+
+type failureRow struct {
+	client string
 	since  time.Time
-	count  map[string]int
+	count  int
 }
 
 func newFailures(limit int, window time.Duration, now func() time.Time) *failures {
-	return &failures{limit: limit, window: window, now: now, count: map[string]int{}}
+	return &failures{limit: limit, window: window, now: now, rows: map[string]*list.Element{}, order: list.New()}
 }
 
-func (f *failures) turn() {
-	if now := f.now(); now.Sub(f.since) >= f.window || now.Before(f.since) || len(f.count) >= maxFailureRows {
-		f.since, f.count = now, map[string]int{}
+// row returns the client's row of the present window, or nil. REQUIRES: f.mu.
+func (f *failures) row(client string, now time.Time) *failureRow {
+	e := f.rows[client]
+	if e == nil {
+		return nil
 	}
+	r := e.Value.(*failureRow)
+	if now.Sub(r.since) >= f.window || now.Before(r.since) { // the clock may step back
+		f.drop(e)
+		return nil
+	}
+	return r
+}
+
+func (f *failures) drop(e *list.Element) {
+	delete(f.rows, e.Value.(*failureRow).client)
+	f.order.Remove(e)
 }
 
 func (f *failures) over(client string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.turn()
-	return f.count[client] >= f.limit
+	r := f.row(client, f.now())
+	return r != nil && r.count >= f.limit
 }
 
 func (f *failures) add(client string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.turn()
-	f.count[client]++
+	now := f.now()
+	if r := f.row(client, now); r != nil {
+		r.count++
+		return
+	}
+	if len(f.rows) >= maxFailureRows {
+		f.drop(f.order.Front())
+	}
+	f.rows[client] = f.order.PushBack(&failureRow{client, now, 1})
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -25,7 +24,7 @@ const (
 	maxFeeds     = 64                  // node services that wait for news at once
 	maxReads     = 256                 // join and renew requests whose body arrives
 	maxReadsEach = 32                  // of one client address
-	failuresEach = 30                  // refused requests of one client address a minute
+	failuresEach = 30                  // refused requests of one client a minute: an IPv4 address, an IPv6 /64, or a node
 )
 
 // Handler returns the API for nodes: join, renew, revocations. The TLS server must ask for a client certificate
@@ -34,7 +33,7 @@ func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	failed := newFailures(failuresEach, time.Minute, s.now)
 	reads := places.New(maxReads, maxReadsEach)
-	mux.HandleFunc("POST /v1/join", limited(maxJoins, reads, failed, func(w http.ResponseWriter, r *http.Request, q wire.JoinRequest) error {
+	mux.HandleFunc("POST /v1/join", limited(maxJoins, reads, failed, stranger, func(w http.ResponseWriter, r *http.Request, q wire.JoinRequest) error {
 		m, err := s.Join(r.Context(), q, clientChain(r))
 		if err == nil {
 			slog.Info("a node joined", "node", m.FQDN, "from", r.RemoteAddr)
@@ -42,9 +41,19 @@ func (s *Service) Handler() http.Handler {
 		}
 		return err
 	}))
-	mux.HandleFunc("POST /v1/renew", limited(maxRenewals, reads, failed, func(w http.ResponseWriter, r *http.Request, q wire.RenewRequest) error {
+	verify := func(r *http.Request) (identity.Peer, error) {
 		roots, _ := s.Roots()
-		peer, err := identity.VerifyForRenewal(rawChain(r), roots, s.Revoked, s.now(), renewGrace)
+		return identity.VerifyForRenewal(rawChain(r), roots, s.Revoked, s.now(), renewGrace)
+	}
+	// A node counts for itself: strangers behind the NAT of its plant must not keep it from renewing.
+	node := func(r *http.Request) string {
+		if peer, err := verify(r); err == nil {
+			return peer.FQDN
+		}
+		return stranger(r)
+	}
+	mux.HandleFunc("POST /v1/renew", limited(maxRenewals, reads, failed, node, func(w http.ResponseWriter, r *http.Request, q wire.RenewRequest) error {
+		peer, err := verify(r)
 		if err != nil {
 			return &wire.Error{Code: wire.CodeDenied, Text: clip(err.Error())}
 		}
@@ -61,17 +70,20 @@ func (s *Service) Handler() http.Handler {
 	return mux
 }
 
+// stranger names the client of a request by its address.
+func stranger(r *http.Request) string { return places.ClientOf(r.RemoteAddr).String() }
+
 // limited runs at most so many requests at once. A request takes its place when its body has arrived, so that a client
-// that sends it slowly takes none.
+// that sends it slowly takes none. who names the client whose refused requests are counted.
 func limited[T any, V interface {
 	*T
 	wire.Validator
-}](most int, reads *places.Places, failed *failures, f func(http.ResponseWriter, *http.Request, T) error) http.HandlerFunc {
+}](most int, reads *places.Places, failed *failures, who func(*http.Request) string, f func(http.ResponseWriter, *http.Request, T) error) http.HandlerFunc {
 	slots := make(chan struct{}, most)
 	return func(w http.ResponseWriter, r *http.Request) {
-		host, _, _ := net.SplitHostPort(r.RemoteAddr)
-		if failed.over(host) {
-			fail(w, &wire.Error{Code: wire.CodeUnavailable, Text: "Too many requests from this address were refused. Try again in a minute."})
+		client := who(r)
+		if failed.over(client) {
+			fail(w, &wire.Error{Code: wire.CodeUnavailable, Text: "Too many requests of this client were refused. Try again in a minute."})
 			return
 		}
 		leave, ok := reads.Take(r.RemoteAddr)
@@ -93,7 +105,7 @@ func limited[T any, V interface {
 			err = f(w, r, q)
 		}
 		if err != nil {
-			failed.add(host)
+			failed.add(client)
 			fail(w, err)
 		}
 	}

@@ -141,3 +141,70 @@ func TestBodiesThatArriveSlowlyAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// A plant has one outside address, or an IPv6 /64. Strangers there, and joins that fail, must not keep its nodes from renewing.
+func TestRefusedRequestsOfAPlantDoNotStopItsRenewals(t *testing.T) {
+	s, _ := open(t, nil)
+	h := s.Handler()
+	m, k := enter(t, s, "a")
+	other, _ := enter(t, s, "b")
+	post := func(from, path, body string, cert []byte) int {
+		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+		r.RemoteAddr = from
+		if cert != nil {
+			r.TLS = &tls.ConnectionState{PeerCertificates: must(identity.ParseChain(cert))}
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code
+	}
+	for i := range failuresEach {
+		if code := post(fmt.Sprintf("[2001:db8:1:2::%x]:1000", i+1), []string{"/v1/join", "/v1/renew"}[i%2], `{}`, nil); code == http.StatusServiceUnavailable {
+			t.Fatalf("the request %d is over the limit", i)
+		}
+	}
+	for _, path := range []string{"/v1/join", "/v1/renew"} {
+		if code := post("[2001:db8:1:2:3::1]:1000", path, `{}`, nil); code != http.StatusServiceUnavailable {
+			t.Errorf("another address of the /64 has its own limit at %s: %d", path, code)
+		}
+		if code := post("[2001:db8:1:3::1]:1000", path, `{}`, nil); code == http.StatusServiceUnavailable {
+			t.Errorf("the limit holds for another /64 at %s", path)
+		}
+	}
+	good := string(must(wire.Marshal(wire.RenewRequest{CSR: must(identity.Request(k))})))
+	if code := post("[2001:db8:1:2::1]:1000", "/v1/renew", good, m.Certificate); code != http.StatusOK {
+		t.Errorf("a node of the plant cannot renew: %d", code)
+	}
+	for range failuresEach {
+		post("[2001:db8:1:2::2]:1000", "/v1/renew", `{}`, other.Certificate)
+	}
+	if code := post("192.0.2.1:1000", "/v1/renew", `{}`, other.Certificate); code != http.StatusServiceUnavailable {
+		t.Errorf("a node's refused renewals have no limit: %d", code)
+	}
+	if code := post("[2001:db8:1:2::1]:1000", "/v1/renew", good, m.Certificate); code != http.StatusOK {
+		t.Errorf("a node cannot renew, as another one made mistakes: %d", code)
+	}
+}
+
+func TestACountOfRefusedRequestsStaysWhileThereIsRoom(t *testing.T) {
+	now := time.Unix(1000, 0)
+	f := newFailures(2, time.Minute, func() time.Time { return now })
+	f.add("first")
+	f.add("first")
+	now = now.Add(time.Second)
+	for i := range maxFailureRows - 1 {
+		f.add(fmt.Sprint(i))
+	}
+	f.add("0")
+	if !f.over("first") || !f.over("0") || f.over("1") {
+		t.Error("counts are lost or wrong in a full table")
+	}
+	f.add("one more") // takes the place of the oldest
+	if f.over("first") || !f.over("0") || len(f.rows) != maxFailureRows || f.order.Len() != maxFailureRows {
+		t.Error("not the oldest made room")
+	}
+	now = now.Add(time.Minute)
+	if f.over("0") {
+		t.Error("the window does not end")
+	}
+}

@@ -22,7 +22,7 @@ func New(all, each int) *Places {
 
 // Take takes a place for the client at the address "host:port" until leave is called. ok is false if there is none.
 func (p *Places) Take(from string) (leave func(), ok bool) {
-	client := clientOf(from)
+	client := ClientOf(from)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.taken >= p.all || p.by[client] >= p.each {
@@ -40,8 +40,8 @@ func (p *Places) Take(from string) (leave func(), ok bool) {
 	}, true
 }
 
-// clientOf returns what one client has: an IPv4 address, or an IPv6 network of 64 bits.
-func clientOf(from string) netip.Prefix {
+// ClientOf returns what one client has: an IPv4 address, or an IPv6 network of 64 bits.
+func ClientOf(from string) netip.Prefix {
 	at, err := netip.ParseAddrPort(from)
 	if err != nil {
 		return netip.Prefix{}

@@ -10,14 +10,14 @@ func TestAClientHasAnIPv6NetworkOf64Bits(t *testing.T) {
 	for from, want := range map[string]string{
 		"192.0.2.1": "192.0.2.1/32", "::ffff:192.0.2.1": "192.0.2.1/32", "2001:db8:1:2:3::4": "2001:db8:1:2::/64",
 	} {
-		if got := clientOf(net.JoinHostPort(from, "1")); got != netip.MustParsePrefix(want) {
+		if got := ClientOf(net.JoinHostPort(from, "1")); got != netip.MustParsePrefix(want) {
 			t.Errorf("%s is of the client %s", from, got)
 		}
 	}
-	if got := clientOf("[fe80::1%eth0]:1"); got != netip.MustParsePrefix("fe80::/64") {
+	if got := ClientOf("[fe80::1%eth0]:1"); got != netip.MustParsePrefix("fe80::/64") {
 		t.Errorf("a link-local address is of the client %s", got)
 	}
-	if got := clientOf("@x"); got.IsValid() {
+	if got := ClientOf("@x"); got.IsValid() {
 		t.Error(got)
 	}
 }

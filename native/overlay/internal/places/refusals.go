@@ -38,7 +38,7 @@ func NewRefusals(p *Places, what string) *Refusals {
 
 // Add notes that the client at the address "host:port" got no place, and logs that once a minute for each client.
 func (r *Refusals) Add(from string) {
-	client := clientOf(from)
+	client := ClientOf(from)
 	ofClient := r.places.full(client)
 	about := client
 	if !ofClient {
