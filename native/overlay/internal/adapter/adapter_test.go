@@ -89,6 +89,21 @@ func TestParseTable(t *testing.T) {
 	}
 }
 
+func TestAWrongKeyOfATableNamesTheRightOnes(t *testing.T) {
+	_, err := ParseTable([]byte(`{"devices":[{"name":"pump","address":"192.168.1.7"}]}`))
+	if err == nil {
+		t.Fatal("it is accepted")
+	}
+	for _, key := range []string{`"address"`, `"devices"`, `"name"`, `"lan"`, `"ports"`, `"lan6"`, `"groups"`} {
+		if !strings.Contains(err.Error(), key) {
+			t.Errorf("%v does not name %s", err, key)
+		}
+	}
+	if _, err := ParseTable([]byte(form[len("Write "):strings.Index(form, ";")])); err != nil {
+		t.Errorf("the example is wrong: %v", err)
+	}
+}
+
 func TestTranslate(t *testing.T) {
 	table := bound(t)
 	tr := NewTranslator(table, 1280)

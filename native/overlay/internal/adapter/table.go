@@ -40,13 +40,19 @@ type file struct {
 	Devices Table `json:"devices"`
 }
 
-// Validate checks every row.
-func (f *file) Validate() error { return f.Devices.Validate() }
+// Validate implements wire.Validator. ParseTable checks the rows: their errors need no example.
+func (*file) Validate() error { return nil }
+
+// form is what a table looks like, for those who write one.
+const form = `Write {"devices":[{"name":"pump","lan":"192.168.1.7","ports":["tcp/502"]}]}; "lan6" and "groups" are optional`
 
 // ParseTable reads {"devices":[{"name":"pump","lan":"192.168.1.7","ports":["tcp/502"]}]}.
 func ParseTable(text []byte) (Table, error) {
 	var f file
 	if err := wire.Decode(text, MaxTableBytes, &f); err != nil {
+		return nil, fmt.Errorf("the table of devices: %w. %s", err, form)
+	}
+	if err := f.Devices.Validate(); err != nil {
 		return nil, fmt.Errorf("the table of devices: %w", err)
 	}
 	return f.Devices, nil
