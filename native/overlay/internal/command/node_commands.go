@@ -79,7 +79,7 @@ func runStatus(_ context.Context, args []string, out io.Writer) error {
 			fmt.Fprintf(out, ", %.2f ms", *p.RTT)
 		}
 		if p.Blocked {
-			fmt.Fprintf(out, ", NO PACKET PASSES: %s", p.Reason)
+			fmt.Fprintf(out, ", %s", p.Reason)
 		} else if p.Reason != "" {
 			fmt.Fprintf(out, ", not direct: %s", p.Reason)
 		}

@@ -42,14 +42,22 @@ func (n *Node) Doctor(context.Context) any {
 		add(true, "TUN interface "+s.Interface+": "+s.Offload, "")
 	}
 	for _, p := range s.Peers {
-		switch {
-		case p.Blocked:
-			add(false, "packets pass to the peer "+p.FQDN, "No packet passes: "+p.Reason+".")
-		case !p.Sleeping && p.Path != "direct":
-			add(true, "the peer "+p.FQDN+" is reached by the relay: "+p.Reason, "")
+		if f := peerFinding(p); f.What != "" {
+			out = append(out, f)
 		}
 	}
 	return map[string]any{"findings": out}
+}
+
+// peerFinding says whether packets pass to a peer. A peer that is merely relayed is no failure: often nothing can be done.
+func peerFinding(p Peer) Finding {
+	switch {
+	case p.Blocked:
+		return Finding{What: "packets pass to the peer " + p.FQDN, Remedy: "They do not. Status says: " + p.Reason + "."}
+	case p.Path == "relay":
+		return Finding{OK: true, What: "the peer " + p.FQDN + " is reached by the relay: " + p.Reason}
+	}
+	return Finding{}
 }
 
 // udpFinding says what is known of UDP. Without a relay nothing is: the relay answers the question for the outside address.

@@ -40,3 +40,22 @@ func TestDoctorSaysThatUDPPassesOnlyIfThatIsKnown(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+func TestDoctorFailsIfNoPacketPassesAndNotForARelayedPeer(t *testing.T) {
+	for name, c := range map[string]struct {
+		peer      Peer
+		ok, empty bool
+		says      string
+	}{
+		"direct":      {Peer{FQDN: "hub", Path: "direct"}, true, true, ""},
+		"asleep":      {Peer{FQDN: "hub", Path: "none", Sleeping: true}, true, true, ""},
+		"just begun":  {Peer{FQDN: "hub", Path: "none"}, true, true, ""},
+		"relayed":     {Peer{FQDN: "hub", Path: "relay", Reason: "UDP is blocked on both sides"}, true, false, "by the relay: UDP is blocked"},
+		"unreachable": {Peer{FQDN: "hub", Path: "none", Blocked: true, Reason: "no packet passes: the peer does not answer"}, false, false, "no packet passes: the peer does not answer."},
+	} {
+		f := peerFinding(c.peer)
+		if (f.What == "") != c.empty || !c.empty && f.OK != c.ok || !strings.Contains(f.What+f.Remedy, c.says) {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}

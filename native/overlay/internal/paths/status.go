@@ -108,7 +108,11 @@ func (m *Manager) why(p *peer) string {
 	if r := p.round; r != nil {
 		s.answered, s.searching, s.noCommonVersions = r.answered, !r.ended, r.families.noCommon()
 	}
-	return reason(s)
+	r := reason(s)
+	if s.blocked && r != "" {
+		r = "no packet passes: " + r
+	}
+	return r
 }
 
 // blocked is true if no packet passes to or from the peer although some should: nothing has come since the last data for it.
