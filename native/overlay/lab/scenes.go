@@ -225,8 +225,9 @@ func sleep(l *lab) error {
 	}
 	var s status
 	err = until(startLimit, "both nodes have a relay", func() bool {
-		far, err := l.status("b")
-		if s, err = l.status("a"); err != nil {
+		near, err := l.status("a")
+		far, err2 := l.status("b")
+		if s = near; errors.Join(err, err2) != nil {
 			return false
 		}
 		return s.Node.Signalling && s.Node.RelayAddress != "" && far.Node.Signalling && far.Node.RelayAddress != ""
