@@ -32,7 +32,11 @@ SEGANET_GO names the command of Go if it is not the one in PATH.
 
 /** @param {string} file @param {string} [arch] of Go */
 function build(file, arch) {
-  const flags = ['-trimpath', '-buildvcs=false', `-ldflags=-s -w -X seganet.internal/overlay/internal/version.released=${version}`];
+  const flags = [
+    '-trimpath',
+    '-buildvcs=false',
+    `-ldflags=-s -w -X seganet.internal/overlay/internal/version.released=${version}`
+  ];
   runGo(['build', ...flags, '-o', file, '.'], arch ? { GOOS: 'linux', GOARCH: arch } : {});
   process.stdout.write(`${path.relative(ROOT, file)}: ${(fs.statSync(file).size / MIB).toFixed(1)} MiB\n`);
 }

@@ -28,7 +28,10 @@ function addTenants(out, labels, { counts, keeperProblem, totals, tenants }) {
     .counter('seganet_tenants_sessions_total', 'Wakes that ended with a session.')
     .add(labels, sum('sessions'));
   out
-    .counter('seganet_tenants_rescues_total', 'Tenants whose records waited for no reason, and that were tried again.')
+    .counter(
+      'seganet_tenants_rescues_total',
+      'Tenants whose records waited for no reason, and that were tried again.'
+    )
     .add(labels, sum('rescues'));
   out
     .counter('seganet_tenants_wake_seconds_total', 'Time that these wakes took, to the session.')
