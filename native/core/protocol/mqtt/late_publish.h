@@ -9,10 +9,10 @@ namespace seganet::mqtt {
 // A packet whose identifier the kept session holds. The owner reports how its record ends:
 // ServerSession::EndLate() on a later connection, Incoming::EndLate() without a connection.
 struct LatePublish {
-  uint64_t handle = 0;    // of the connection that ended (Publish::handle)
-  uint32_t hash = 0;      // Incoming::Add()
+  uint64_t handle = 0;  // of the connection that ended (Publish::handle)
+  uint32_t hash = 0;    // Incoming::Add()
   uint16_t packet_id = 0;
-  uint16_t missing = 0;   // acknowledgements still to come
+  uint16_t missing = 0;  // acknowledgements still to come
 };
 
 enum class LateEnd : uint8_t {
