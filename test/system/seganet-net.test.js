@@ -221,7 +221,13 @@ describe('a user without the right to change the interface', () => {
       code: 0,
       err: expect.stringContaining('only DSCP selects bands')
     });
-    expect(lab.check()).toMatchObject({ code: 0, kind: 'htb', asApplied: true });
+    const { code, out } = lab.netWith({ as: admin }, 'check', '--json');
+    expect({ code, ...JSON.parse(out) }).toMatchObject({ code: 0, kind: 'htb', asApplied: true });
+    // What this user could change, root does not believe.
+    expect(lab.net('check')).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(/^seganet-net: Root must not keep its state in .*, which user 65534 could/)
+    });
     expect(lab.netWith({ as: admin }, 'undo')).toMatchObject({ code: 0 });
     expect(lab.picture()).toEqual(before);
   });
