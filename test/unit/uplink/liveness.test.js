@@ -33,6 +33,18 @@ test('never stalls on an idle connection', () => {
   expect(bench.feeder.sender.liveness.deadMs(20000)).toBe(0);
 });
 
+// The thread of the uplink ended by an exception: a worker closed the oldest packet between two looks.
+test('does not look into the window while the express path, that is, other threads, use it', () => {
+  const { liveness } = new Bench().connect().feeder.sender;
+  const sentAt = () => {
+    throw new Error('it was closed meanwhile');
+  };
+  Object.assign(liveness, { isFlying: true, window: { oldest: () => 1, places: { sentAt } } });
+  expect(liveness.deadMs(20000)).toBe(0);
+  liveness.flying = { ageMs: 30000, isPassed: true };
+  expect(liveness.deadMs(20000)).toBe(30000);
+});
+
 test("does not take the kernel's acceptance of data as a sign of life", () => {
   const bench = new Bench();
   bench.connect();

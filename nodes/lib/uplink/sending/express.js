@@ -163,6 +163,7 @@ class Express {
     this.counted.fill(0);
     this.numbers.fill(0);
     this.isActive = true;
+    sender.liveness.isFlying = true;
   }
 
   /**
@@ -185,6 +186,7 @@ class Express {
       else if (batch) this.queues.add(batch);
     }
     this.sender.liveness.flying = null;
+    this.sender.liveness.isFlying = false;
   }
 
   /** Updates the sender's counters. */

@@ -31,6 +31,11 @@ class Liveness {
      * @type {{ageMs: number, isPassed: boolean} | null}
      */
     this.flying = null;
+    /**
+     * The express path owns the window: other threads open and close its places, so that one may be closed between two
+     * looks.
+     */
+    this.isFlying = false;
   }
 
   connected() {
@@ -54,6 +59,7 @@ class Liveness {
     this.isUp = false;
     this.sampleId = 0;
     this.flying = null;
+    this.isFlying = false;
   }
 
   /**
@@ -121,7 +127,7 @@ class Liveness {
 
   #oldest() {
     const { window } = this;
-    const id = window.oldest();
+    const id = this.isFlying ? 0 : window.oldest();
     if (id === 0) return null;
     return { ageMs: this.now() - window.places.sentAt(id), isPassed: window.places.isPassed(id) };
   }
