@@ -165,7 +165,8 @@ const details = {
     delayMs: pick([20, 60, 150, 300, 600, 1200, 2500, 5000]),
     bytesPerSecond: pick([0, 0, 0, 4000, 20000]),
     receiveMaximum: pick([0, 1, 2, 5, 20]),
-    maximumPacketSize: pick([0, 0, 300, 400, 1000, 4096]),
+    // A record alone has up to 400 bytes with its topic and key.
+    maximumPacketSize: pick([0, 0, 450, 600, 1000, 4096]),
     quotaEvery: chance(25) ? pick([50, 200]) : 0
   }),
   edits: ({ between, chance, pick }) => ({
