@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	seenStale = 3 * time.Minute // a node service that tells nothing for as long has none of its nodes any more
-	seenWrite = time.Minute     // between two transactions that keep what was told
+	seenStale = 3 * time.Minute // without a report for this long, the nodes of a service count as offline
+	seenWrite = time.Minute     // minimum time between two transactions that save reports
 )
 
-// seenRecord is what the node services tell of a node's connection.
+// seenRecord is the last report about a node's connection.
 type seenRecord struct {
 	wire.Seen
-	Service string    `json:"service"` // that told it
-	told    time.Time // zero: before this start
+	Service string    `json:"service"` // that sent the report
+	told    time.Time // when the report arrived; zero: before this start
 }
 
-// seen keeps who is connected. The database has it for after a restart; a crash loses a minute of it.
+// seen keeps which nodes are connected. The database keeps it across a restart; a crash loses at most a minute of it.
 //
 // Thread safety: all methods may be called concurrently.
 type seen struct {
@@ -32,7 +32,7 @@ type seen struct {
 	written time.Time
 }
 
-// load reads what was known at the end.
+// load reads the records of the previous run.
 func (s *seen) load(tx *bbolt.Tx) error {
 	s.nodes, s.unsaved = map[string]*seenRecord{}, map[string]struct{}{}
 	b := tx.Bucket(bucketSeen)
@@ -46,7 +46,7 @@ func (s *seen) load(tx *bbolt.Tx) error {
 	})
 }
 
-// Seen takes a node service's report. The end of a connection counts only from the service that has the newest one.
+// Seen applies the report of a node service. That a node is offline counts only if its newest connection was to that service.
 func (s *Service) Seen(r wire.SeenReport) error {
 	if err := r.Validate(); err != nil {
 		return invalid(err)
@@ -75,7 +75,7 @@ func (s *Service) Seen(r wire.SeenReport) error {
 	return nil
 }
 
-// writeSeen keeps what was told in the database.
+// writeSeen saves the changed records in the database.
 func (s *Service) writeSeen() error {
 	s.seen.mu.Lock()
 	rows := map[string]*seenRecord{}

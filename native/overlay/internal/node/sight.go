@@ -13,7 +13,7 @@ import (
 	"seganet.internal/overlay/internal/version"
 )
 
-// newInstance names this start of the program: two programs with one identity are told apart by it.
+// newInstance returns a random name for this run of the program. It distinguishes two programs that use one identity.
 func newInstance() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:])
@@ -24,7 +24,7 @@ func (n *Node) greeting() nodes.Greeting {
 	return nodes.Greeting{Instance: n.instance, Version: version.String(), DeviceGroups: n.deviceGroups()}
 }
 
-// deviceGroups are those of the devices behind this node that differ from its own.
+// deviceGroups returns the groups of the devices behind this node, where they differ from its own.
 func (n *Node) deviceGroups() (groups []string) {
 	for _, d := range n.devices() {
 		for _, g := range d.Groups {
@@ -37,8 +37,8 @@ func (n *Node) deviceGroups() (groups []string) {
 	return groups
 }
 
-// sides returns this node and a peer as the policy judges them. What groups the peer's devices have, only the node services
-// know.
+// sides returns this node and a peer in the form that the policy is evaluated on. Only the node services know the groups of the
+// peer's devices.
 func (n *Node) sides(p identity.Peer) (self, other policy.Side) {
 	me := n.self()
 	return policy.Side{Node: me.Name.Node, Groups: me.Groups, Devices: n.deviceGroups()},
@@ -58,8 +58,8 @@ func (n *Node) maySpeak(p identity.Peer) bool {
 	return s.Both(self, other) || s.ReachDevice(other, self)
 }
 
-// removeUnseen removes peers that the policy does not let this node know any more. The node services are asked for those that
-// only a device behind the peer may be the reason for.
+// removeUnseen removes peers that the policy no longer lets this node know. If only a device behind the peer may justify the
+// peer, it asks the node services.
 func (n *Node) removeUnseen() {
 	s := n.currentSight()
 	for name, p := range n.peers.all() {
@@ -76,7 +76,7 @@ func (n *Node) removeUnseen() {
 	}
 }
 
-// usedTwice notes the node services' word that another program uses this node's identity.
+// usedTwice handles a message of the node services that another program uses this node's identity.
 func (n *Node) usedTwice(text string) {
 	n.mu.Lock()
 	last := n.twice

@@ -8,8 +8,8 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// Greeting is what a node says of itself when it connects, in headers of the request: services of an earlier version skip
-// them, and nodes of an earlier version send none.
+// Greeting describes a node's program and devices. The node sends it in headers of its request: services of an earlier version
+// ignore them, and nodes of an earlier version send none.
 type Greeting struct {
 	Instance     string   // random, new at each start of the node's program
 	Version      string   // of the node's program
@@ -43,14 +43,14 @@ func (g Greeting) header() http.Header {
 	return h
 }
 
-// about is what a service knows of a node beside its certificate. The zero value is that of a node of an earlier version.
+// about has the service's data about a node beside its certificate. Nodes of an earlier version have the zero value.
 type about struct {
 	instance, version, from string
 	groups                  []string
 	anyGroup                bool
 }
 
-// readGreeting reads the headers of a request. Whatever is malformed counts as not sent: it is only the node's word.
+// readGreeting reads the headers of a request. It ignores malformed values, which are claims of the node without proof.
 func readGreeting(r *http.Request, devices bool) (a about) {
 	a.from = clientAddress(r.RemoteAddr)
 	a.instance = printable(r.Header.Get(headerInstance), instanceBytes)

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	formerMost    = 8                // instances of a node that are remembered
-	reportEvery   = time.Second      // changes of presence are told together
-	reportAll     = time.Minute      // every connected node is told again
-	reportAgain   = 5 * time.Second  // after a report that failed
+	formerMost    = 8                // former instances that are kept for each node
+	reportEvery   = time.Second      // a report has all changes of this time
+	reportAll     = time.Minute      // interval of reports about all connected nodes
+	reportAgain   = 5 * time.Second  // delay after a report that failed
 	reportTimeout = 10 * time.Second // of one report
-	twiceTold     = time.Minute      // between two lines of the log about one identity that is used twice
+	twiceTold     = time.Minute      // minimum time between two log lines about one identity that is used twice
 )
 
 // clientAddress returns the address of "address:port".
@@ -29,7 +29,7 @@ func clientAddress(remote string) string {
 	return host
 }
 
-// side is the node as the policy judges it.
+// side returns the node in the form that the policy is evaluated on.
 func (e *entry) side() policy.Side {
 	return policy.Side{Node: e.peer.Name.Node, Groups: e.peer.Groups, Devices: e.about.groups, AnyDevice: e.about.anyGroup}
 }
@@ -38,9 +38,9 @@ func (c *session) side() policy.Side {
 	return policy.Side{Node: c.peer.Name.Node, Groups: c.peer.Groups, Devices: c.about.groups, AnyDevice: c.about.anyGroup}
 }
 
-// mayKnow is true if a connected node may know of another one: the policy lets one of them reach the other. What groups a
-// node's devices have is its own word, so that it is not how a node learns of those that may reach such a group: they must
-// have asked for it before. REQUIRES: s.mu.
+// mayKnow is true if a connected node may know of another one: the policy lets one of them reach the other. A node claims the
+// groups of its devices without proof. By such a claim alone, it must not find the nodes that may reach the group, so these
+// nodes must have asked for it before. REQUIRES: s.mu.
 func (s *Server) mayKnow(c *session, e *entry) bool {
 	self, other := c.side(), e.side()
 	if c.peer.FQDN == e.peer.FQDN || s.sight.Both(self, other) || s.sight.ReachDevice(self, other) {
@@ -50,7 +50,7 @@ func (s *Server) mayKnow(c *session, e *entry) bool {
 	return asked && s.sight.ReachDevice(other, self)
 }
 
-// forgetUnseen ends what a node hears of others that it may not know of any more. REQUIRES: s.mu.
+// forgetUnseen removes a session's interest in nodes that it may no longer know of. REQUIRES: s.mu.
 func (s *Server) forgetUnseen(c *session) {
 	for name := range c.interest {
 		if e := s.dir.byName[name]; e == nil || !s.mayKnow(c, e) {
@@ -62,9 +62,9 @@ func (s *Server) forgetUnseen(c *session) {
 	}
 }
 
-// started notes which instance of a node's program has connected, and from where. An instance that was replaced and is back
-// means that two programs have the node's keys: they take turns. An address may change, and so may the instance; neither comes
-// back. REQUIRES: s.mu.
+// started records which instance of a node's program has connected, and from where. It reports twice if the instance was
+// replaced before: then two programs that have the node's keys take turns. A restart or a new address is no such case, because
+// a former instance does not return. REQUIRES: s.mu.
 func (e *entry) started(a about) (twice bool, other string) {
 	before := e.about
 	e.about = a
@@ -80,7 +80,7 @@ func (e *entry) started(a about) (twice bool, other string) {
 	return twice, before.from
 }
 
-// usedTwice tells the log, the authentication service and both programs. REQUIRES: s.mu.
+// usedTwice reports the case in the log, to the authentication service and to both programs. REQUIRES: s.mu.
 func (s *Server) usedTwice(e *entry, other string) {
 	s.twice++
 	now := s.now().UTC().Truncate(time.Second)
@@ -100,14 +100,14 @@ func (s *Server) UsedTwice() uint64 {
 	return s.twice
 }
 
-// changed makes the presence of a node be reported. REQUIRES: s.mu.
+// changed adds the node to the next report. REQUIRES: s.mu.
 func (s *Server) changed(e *entry) {
 	if s.opts.Report != nil {
 		s.dirty[e.peer.FQDN] = struct{}{}
 	}
 }
 
-// reporting tells the authentication service who is connected, until the server ends.
+// reporting sends reports of the connected nodes to the authentication service until the server ends.
 func (s *Server) reporting() {
 	tick := time.NewTicker(reportEvery)
 	defer tick.Stop()
@@ -142,7 +142,7 @@ func (s *Server) reporting() {
 				continue
 			}
 			if s.ctx.Err() == nil {
-				slog.Warn("the authentication service does not learn who is connected; trying again", "error", err)
+				slog.Warn("the report of the connected nodes did not reach the authentication service; trying again", "error", err)
 			}
 			s.mu.Lock()
 			for _, p := range list.Nodes {

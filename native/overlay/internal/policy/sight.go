@@ -6,17 +6,17 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// Side is a node as Sight judges it.
+// Side is a node in the form that Sight is evaluated on.
 type Side struct {
 	Node   string   // first label of its name
 	Groups []string // of its certificate
-	// Devices are the groups of the devices behind it, by its own word. AnyDevice: they are not known.
+	// Devices are the groups of the devices behind it, which it claims without proof. AnyDevice: they are unknown.
 	Devices   []string
 	AnyDevice bool
 }
 
-// Sight says which nodes may know of each other: those of which one may reach the other, or a device behind it, at any port.
-// The zero value lets nobody know of anybody.
+// Sight determines which nodes may know of each other: one of them may reach the other, or a device behind it, at any port. With
+// the zero value, no node may know of another one.
 //
 // Thread safety: it does not change.
 type Sight struct{ rules []pairRule }

@@ -9,7 +9,7 @@ import (
 // MaxSeen bounds the nodes of one report.
 const MaxSeen = 100
 
-// Seen is what a node service knows of a node's connection.
+// Seen is a node service's report about a node's connection.
 type Seen struct {
 	Name      string    `json:"name"`   // FQDN
 	Online    bool      `json:"online"` // connected to that service
@@ -20,7 +20,7 @@ type Seen struct {
 	TwiceFrom []string  `json:"twiceFrom,omitempty"`
 }
 
-// SeenReport tells the authentication service who is connected: POST /v1/services/seen.
+// SeenReport lists connected nodes for the authentication service: POST /v1/services/seen.
 type SeenReport struct {
 	Service string `json:"service"` // of this start of the node service
 	Nodes   []Seen `json:"nodes"`
