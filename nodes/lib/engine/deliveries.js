@@ -52,8 +52,10 @@ const END = /** @type {const} */ ({ DELIVERED: 0, REFUSED: 1, WITHHELD: 2 });
 /** Core nodes that call done() only for what is in the message that they sent last, or for what they drop alone. */
 const JOIN = 'join';
 
-/** Records that have ended and whose messages are still followed. Beyond it, the oldest ones are forgotten: a node that
- * never calls done() would keep them. */
+/**
+ * Records that have ended and whose messages are still followed, at most. Beyond it, the oldest ones are forgotten,
+ * because a node that never calls done() would keep them.
+ */
 const MAX_ENDED = 10000;
 
 /**
@@ -270,7 +272,8 @@ class Deliveries {
     this.#plan();
   }
 
-  /** Hook onReceive; also called for messages that reach a node without preDeliver (link in, Catch …).
+  /**
+   * Hook onReceive; also called for messages that reach a node without preDeliver (link in, Catch …).
    * @param {{ msg: object, destination: { node: FlowNode } }} event
    */
   onReceive({ msg, destination: { node } }) {

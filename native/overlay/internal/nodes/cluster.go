@@ -198,8 +198,8 @@ func (c *cluster) takeDetail(m *wire.Detail) {
 	c.details[m.Name] = m
 }
 
-// learn takes what was told of a node of another service. Two programs with one identity are told of by the service that
-// one of them connects to. REQUIRES: s.mu.
+// learn applies the details that another service sent about its node. Only the service to which a program connects reports that
+// two programs use one identity, so learn ignores that result. REQUIRES: s.mu.
 func (c *cluster) learn(e *entry, m *wire.Presence) {
 	d := c.details[m.Name]
 	delete(c.details, m.Name)
@@ -219,7 +219,7 @@ func (c *cluster) presence(e *entry, online bool) *wire.Presence {
 	return p
 }
 
-// takePresence notes where a node is connected. The newest connection of a node ends the others.
+// takePresence records where a node is connected. The newest connection of a node ends the others.
 func (c *cluster) takePresence(m *wire.Presence) {
 	s := c.s
 	s.mu.Lock()
