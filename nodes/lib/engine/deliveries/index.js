@@ -41,13 +41,9 @@
 // Messages of a record that has ended are followed until their visits end, because they may merge with records that
 // wait.
 
-const crypto = require('node:crypto');
-
-/** The key of the record, on its messages and their clones. */
-const KEY = Symbol('seganet.record');
-
-/** Ends of a record, as in Engine.endDeferrals(). */
-const END = /** @type {const} */ ({ DELIVERED: 0, REFUSED: 1, WITHHELD: 2 });
+const { END, KEY, begin, close, newEntry } = require('./entry');
+const { MessageKeys } = require('./message-keys');
+const { MessageVisits } = require('./message-visits');
 
 /** Core nodes that call done() only for what is in the message that they sent last, or for what they drop alone. */
 const JOIN = 'join';
@@ -59,52 +55,15 @@ const JOIN = 'join';
 const MAX_ENDED = 10000;
 
 /**
- * @typedef {0 | 1 | 2} End
- * @typedef {{ id: string, type?: string }} FlowNode a live node of Node-RED
- *
- * @typedef {object} Visits of one entry to one node
- * @property {number} air messages on their way to it
- * @property {number} inside messages in it
- * @property {boolean} hasPassed the node has sent a message of the entry since
- *
- * @typedef {{ msg: any, source: { node: FlowNode }, destination: { node: FlowNode } }} SendEvent of Node-RED, which
- *   passes event.msg to the node later
- *
- * @typedef {object} Visit
- * @property {Entry | null} entry null: nothing waits for this message, but a group may be made of it
- * @property {FlowNode} node
- * @property {SendEvent | null} event while the message is on its way
+ * @typedef {import('./entry').End} End @typedef {import('./entry').Entry} Entry @typedef {import('./entry').Visit} Visit
+ * @typedef {import('./entry').FlowNode} FlowNode @typedef {import('./entry').SendEvent} SendEvent
+ * @typedef {import('./entry').Limit} Limit @typedef {import('./entry').Visits} Visits
  *
  * @typedef {object} Sent what a node has sent in this turn, and since it got its latest message
  * @property {Set<Entry | null>} entries
  * @property {Entry | null} entry of the latest message
  * @property {Visit[]} visits the latest messages of that entry
  * @property {Entry | null} group made of them
- *
- * @typedef {object} Limit
- * @property {number} timeoutMs
- * @property {boolean} acknowledges true: the record is acknowledged when the time is over; false: it is refused
- *
- * @typedef {object} Entry a record that waits, or a group
- * @property {string} key
- * @property {string[]} aliases
- * @property {number | null} deferral id of the engine; null: a group
- * @property {FlowNode | null} sender node of an engine that sent the message
- * @property {boolean} isStarted a message was delivered to a node
- * @property {Map<FlowNode, Visits>} visits
- * @property {number} open visits
- * @property {number} returning messages that came back and are not safe yet
- * @property {Set<Entry>} groups that it is a member of; the open ones decide about it
- * @property {number} waits number of open groups
- * @property {Map<Entry, boolean>} members true: the member is certainly in the message
- * @property {number} undecided number of members without an end
- * @property {number} unrouted messages sent during a deploy that have not been delivered to a node
- * @property {boolean} isDoubtful a visit ended during a deploy
- * @property {boolean} failed
- * @property {boolean} isOver
- * @property {number} due ms of `now`
- * @property {boolean} acknowledges
- * @property {((end: End) => void)[]} watchers
  */
 
 /** Of all engines. @type {Set<Deliveries>} */
@@ -113,18 +72,15 @@ const all = new Set();
 class Deliveries {
   #end;
   #now;
-  /** @type {Map<string, Entry>} */
-  #entries;
-  /** Other values of `_msgid` on messages of entries; null: several entries have it. @type {Map<string, Entry | null>} */
-  #aliases;
+  /** Of records that wait, of groups, and of those that are over and have open visits. */
+  #keys = new MessageKeys();
   /** Records that wait. */
   #waiting;
-  /** Of #entries, those that are over and have open visits, the oldest first. @type {Set<Entry>} */
+  /** Those that are over and have open visits, the oldest first. @type {Set<Entry>} */
   #over;
   /** Without open visits. @type {Set<Entry>} */
   #idle;
-  /** Open visits by message. @type {WeakMap<object, Visit[]>} */
-  #visiting;
+  #visiting = new MessageVisits();
   /** Number of messages in a node. @type {WeakMap<FlowNode, number>} */
   #inside;
   /** @type {Map<FlowNode, Sent>} */
@@ -142,12 +98,9 @@ class Deliveries {
   constructor(end, now = () => performance.now()) {
     this.#end = end;
     this.#now = now;
-    this.#entries = new Map();
-    this.#aliases = new Map();
     this.#waiting = 0;
     this.#over = new Set();
     this.#idle = new Set();
-    this.#visiting = new WeakMap();
     this.#inside = new WeakMap();
     this.#sent = new Map();
     this.#ended = [[], [], []];
@@ -164,7 +117,7 @@ class Deliveries {
 
   /** @returns {number} records and groups that are followed, also those that have ended */
   get followed() {
-    return this.#entries.size;
+    return this.#keys.size;
   }
 
   /**
@@ -175,43 +128,12 @@ class Deliveries {
    * @param {Limit} limit
    */
   start(msg, deferral, sender, { timeoutMs, acknowledges }) {
-    const { key } = this.#enter(deferral, sender, this.#now() + timeoutMs, acknowledges);
+    const { key } = this.#keys.add(
+      newEntry({ deferral, sender, due: this.#now() + timeoutMs, acknowledges })
+    );
     msg._msgid = key;
     msg[KEY] = key;
     this.#waiting++;
-  }
-
-  /**
-   * @param {number | null} deferral
-   * @param {FlowNode | null} sender
-   * @param {number} due
-   * @param {boolean} acknowledges
-   * @returns {Entry}
-   */
-  #enter(deferral, sender, due, acknowledges) {
-    const entry = {
-      key: crypto.randomBytes(8).toString('hex'),
-      aliases: [],
-      deferral,
-      sender,
-      isStarted: false,
-      visits: new Map(),
-      open: 0,
-      returning: 0,
-      groups: new Set(),
-      waits: 0,
-      members: new Map(),
-      undecided: 0,
-      unrouted: 0,
-      isDoubtful: false,
-      failed: false,
-      isOver: false,
-      due,
-      acknowledges,
-      watchers: []
-    };
-    this.#entries.set(entry.key, entry);
-    return entry;
   }
 
   /**
@@ -224,44 +146,25 @@ class Deliveries {
     this.#plan();
   }
 
-  /** @param {any} msg @returns {Entry | null} */
-  #find(msg) {
-    const id = msg?._msgid;
-    return this.#entries.get(id) ?? this.#entries.get(msg?.[KEY]) ?? this.#aliases.get(id) ?? null;
-  }
-
-  /** Lets nodes that keep only one of both lose no record. @param {any} msg @param {Entry} entry */
-  #mark(msg, entry) {
-    const { key } = entry;
-    // Without an exception for a frozen object.
-    if (msg[KEY] !== key) Reflect.set(msg, KEY, key);
-    const id = msg._msgid;
-    if (id === key || typeof id !== 'string') return;
-    const known = this.#aliases.get(id);
-    if (known === entry) return;
-    this.#aliases.set(id, known === undefined ? entry : null);
-    entry.aliases.push(id);
-  }
-
   /** Hook preRoute. @param {{ msg: object }} event */
   onRoute({ msg }) {
     if (!this.#isDeploying) return;
-    const entry = this.#find(msg);
+    const entry = this.#keys.find(msg);
     if (entry) entry.unrouted++;
   }
 
   /** Hook preDeliver. @param {SendEvent} event */
   onDeliver(event) {
     const { msg, source, destination } = event;
-    const entry = this.#find(msg);
+    const entry = this.#keys.find(msg);
     if (!entry && !(this.#inside.get(source.node) && isNew(msg))) return;
-    if (entry) this.#mark(msg, entry);
+    if (entry) this.#keys.mark(msg, entry);
     if (entry && this.#isDeploying) entry.unrouted--;
     const passing = entry?.visits.get(source.node);
     if (passing) passing.hasPassed = true;
     const visit = { entry, node: destination.node, event };
-    if (entry) this.#begin(entry, visit.node).air++;
-    this.#keep(msg, visit);
+    if (entry) begin(entry, visit.node).air++;
+    this.#visiting.keep(msg, visit);
     const sent = this.#sent.get(source.node) ?? { entries: new Set(), entry: null, visits: [], group: null };
     this.#sent.set(source.node, sent);
     if (sent.group || sent.entry !== entry) sent.visits = [];
@@ -278,18 +181,18 @@ class Deliveries {
    */
   onReceive({ msg, destination: { node } }) {
     this.#sent.delete(node);
-    const visit = this.#visiting.get(msg)?.find((each) => each.event && each.node === node);
+    const visit = this.#visiting.find(msg, (each) => each.event && each.node === node);
     if (visit) {
       visit.event = null;
-      if (!visit.entry) return this.#leave(msg, visit);
+      if (!visit.entry) return this.#visiting.leave(msg, visit);
       const visits = /** @type {Visits} */ (visit.entry.visits.get(node));
       visits.air--;
       visits.inside++;
     } else {
-      const entry = this.#find(msg);
+      const entry = this.#keys.find(msg);
       if (!entry) return;
-      this.#keep(msg, { entry, node, event: null });
-      this.#begin(entry, node).inside++;
+      this.#visiting.keep(msg, { entry, node, event: null });
+      begin(entry, node).inside++;
     }
     this.#inside.set(node, (this.#inside.get(node) ?? 0) + 1);
   }
@@ -303,49 +206,20 @@ class Deliveries {
   /** Hook onComplete. @param {{ msg: object, error?: unknown, node: { node: FlowNode } }} event */
   onComplete({ msg, error, node: { node } }) {
     // By the object, not by its key: a node may write another message's properties into it meanwhile.
-    const visit = this.#visiting.get(msg)?.find((each) => !each.event && each.node === node);
+    const visit = this.#visiting.find(msg, (each) => !each.event && each.node === node);
     const entry = visit?.entry;
     if (!visit || !entry) return;
-    this.#leave(msg, visit);
+    this.#visiting.leave(msg, visit);
     this.#inside.set(node, (this.#inside.get(node) ?? 1) - 1);
     const visits = /** @type {Visits} */ (entry.visits.get(node));
     visits.inside--;
-    this.#close(entry, node, visits);
+    close(entry, node, visits);
     if (error) entry.failed = true;
     else if (this.#isDeploying) entry.isDoubtful = true;
     const sent = this.#sent.get(node);
     if (!error && sent && !visits.hasPassed && !sent.entries.has(entry) && !entry.isOver)
       this.#merge(entry, sent, node.type === JOIN);
     this.#check(entry);
-  }
-
-  /** @param {Entry} entry @param {FlowNode} node @returns {Visits} with one more open visit */
-  #begin(entry, node) {
-    entry.isStarted = true;
-    entry.open++;
-    let visits = entry.visits.get(node);
-    if (!visits) entry.visits.set(node, (visits = { air: 0, inside: 0, hasPassed: false }));
-    return visits;
-  }
-
-  /** A visit ended. @param {Entry} entry @param {FlowNode} node @param {Visits} visits */
-  #close(entry, node, visits) {
-    entry.open--;
-    if (visits.inside + visits.air === 0) entry.visits.delete(node);
-  }
-
-  /** @param {object} msg @param {Visit} visit */
-  #keep(msg, visit) {
-    const visits = this.#visiting.get(msg);
-    if (visits) visits.push(visit);
-    else this.#visiting.set(msg, [visit]);
-  }
-
-  /** @param {object} msg @param {Visit} visit */
-  #leave(msg, visit) {
-    const left = (this.#visiting.get(msg) ?? []).filter((each) => each !== visit);
-    if (left.length > 0) this.#visiting.set(msg, left);
-    else this.#visiting.delete(msg);
   }
 
   /** @param {Entry} entry @param {Sent} sent @param {boolean} isCertain */
@@ -373,20 +247,22 @@ class Deliveries {
     const visits = sent.visits.filter(({ event }) => event);
     // With runtimeSyncDelivery of Node-RED, nothing is on its way after send(). Then the record itself decides.
     if (visits.length === 0) return owner;
-    const group = this.#enter(null, null, Infinity, false);
+    const group = this.#keys.add(
+      newEntry({ deferral: null, sender: null, due: Infinity, acknowledges: false })
+    );
     for (const visit of visits) {
       const event = /** @type {SendEvent} */ (visit.event);
-      this.#leave(event.msg, visit);
+      this.#visiting.leave(event.msg, visit);
       // A copy, because the node may still have the object as the message of the record.
       event.msg = { ...event.msg, _msgid: group.key, [KEY]: group.key };
-      this.#keep(event.msg, visit);
+      this.#visiting.keep(event.msg, visit);
       if (owner) {
         const old = /** @type {Visits} */ (owner.visits.get(visit.node));
         old.air--;
-        this.#close(owner, visit.node, old);
+        close(owner, visit.node, old);
       }
       visit.entry = group;
-      this.#begin(group, visit.node).air++;
+      begin(group, visit.node).air++;
     }
     if (owner && !owner.isOver) this.#join(group, owner, true);
     sent.group = group;
@@ -400,7 +276,7 @@ class Deliveries {
    *   is not followed
    */
   comesBack(msg) {
-    const entry = this.#find(msg);
+    const entry = this.#keys.find(msg);
     if (!entry || entry.isOver) return null;
     entry.returning++;
     return (error) => {
@@ -422,7 +298,7 @@ class Deliveries {
    */
   resume(isLive) {
     this.#isDeploying = false;
-    for (const entry of [...this.#entries.values()]) {
+    for (const entry of this.#keys.entries()) {
       const nodes = [...(entry.sender ? [entry.sender] : []), ...entry.visits.keys()];
       const isLost = entry.unrouted > 0 || entry.isDoubtful || !nodes.every(isLive);
       entry.unrouted = 0;
@@ -435,7 +311,7 @@ class Deliveries {
   /** Call it once a second. */
   tick() {
     const now = this.#now();
-    for (const entry of [...this.#entries.values()]) {
+    for (const entry of this.#keys.entries()) {
       if (entry.due > now || entry.isOver) continue;
       this.counters.timedOut++;
       this.#finish(entry, entry.acknowledges ? END.DELIVERED : END.REFUSED);
@@ -445,9 +321,8 @@ class Deliveries {
   close() {
     if (this.#turn) clearImmediate(this.#turn);
     this.#turn = null;
-    const entries = [...this.#entries.values()];
-    this.#entries.clear();
-    this.#aliases.clear();
+    const entries = this.#keys.entries();
+    this.#keys.clear();
     this.#idle.clear();
     this.#over.clear();
     this.#waiting = 0;
@@ -457,7 +332,7 @@ class Deliveries {
 
   /** @param {any} msg @param {() => (end: End) => void} watch @returns {boolean} see whenEnded() */
   watch(msg, watch) {
-    const entry = this.#find(msg);
+    const entry = this.#keys.find(msg);
     if (!entry || entry.isOver) return false;
     entry.watchers.push(watch());
     return true;
@@ -465,7 +340,7 @@ class Deliveries {
 
   /** @param {object} msg @returns {boolean} true: it is a message of a record, or of a group */
   follows(msg) {
-    return this.#find(msg) !== null;
+    return this.#keys.find(msg) !== null;
   }
 
   /** @param {Entry} entry */
@@ -537,8 +412,7 @@ class Deliveries {
   /** @param {Entry} entry */
   #forget(entry) {
     this.#over.delete(entry);
-    this.#entries.delete(entry.key);
-    for (const alias of entry.aliases) this.#aliases.delete(alias);
+    this.#keys.remove(entry);
   }
 }
 
