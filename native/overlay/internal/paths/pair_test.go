@@ -207,21 +207,24 @@ func newRelay(t *testing.T, at string, udp, tcp bool) *relayServer {
 	gen := &turn.RelayAddressGeneratorStatic{RelayAddress: net.ParseIP("127.0.0.1"), Address: "127.0.0.1"}
 	conf := turn.ServerConfig{Realm: paths.Realm, LoggerFactory: f,
 		AuthHandler: turn.LongTermTURNRESTAuthHandler(r.secret, f.NewLogger("turn"))}
-	l, err := net.Listen("tcp4", at)
+	var l net.Listener
+	var c net.PacketConn
+	var err error
+	// A free port of one protocol may be taken in the other: then another one.
+	for range 20 {
+		if l, c, err = listenBoth(at, udp, tcp); err == nil {
+			break
+		}
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.addr = l.Addr().String()
-	if tcp {
+	if l != nil {
+		r.addr = l.Addr().String()
 		conf.ListenerConfigs = []turn.ListenerConfig{{Listener: l, RelayAddressGenerator: gen}}
-	} else {
-		l.Close()
 	}
-	if udp {
-		c, err := net.ListenPacket("udp4", r.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+	if c != nil {
+		r.addr = c.LocalAddr().String()
 		conf.PacketConnConfigs = []turn.PacketConnConfig{{PacketConn: c, RelayAddressGenerator: gen}}
 	}
 	if r.server, err = turn.NewServer(conf); err != nil {
@@ -229,6 +232,25 @@ func newRelay(t *testing.T, at string, udp, tcp bool) *relayServer {
 	}
 	t.Cleanup(r.stop)
 	return r
+}
+
+// listenBoth listens with the protocols that are asked for, on one port.
+func listenBoth(at string, udp, tcp bool) (l net.Listener, c net.PacketConn, err error) {
+	if tcp {
+		if l, err = net.Listen("tcp4", at); err != nil {
+			return nil, nil, err
+		}
+		at = l.Addr().String()
+	}
+	if udp {
+		if c, err = net.ListenPacket("udp4", at); err != nil {
+			if l != nil {
+				l.Close()
+			}
+			return nil, nil, err
+		}
+	}
+	return l, c, nil
 }
 
 func (r *relayServer) stop() {
