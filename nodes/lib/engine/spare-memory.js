@@ -8,6 +8,8 @@ const LEAST_BYTES = 4 * 2 ** 20;
 const LEAST_BACKLOG = 10000;
 /** Ticks without a backlog and without a large change: the load is steady again. */
 const QUIET_TICKS = 10;
+/** While a backlog lasts, small lists of what is on disk stay between freed records: release this often. */
+const BACKLOG_TICKS = 300;
 
 class SpareMemory {
   #release;
@@ -16,10 +18,12 @@ class SpareMemory {
   /** Longest backlog since the last release, records. */
   #mostBacklog = 0;
   #quietTicks = 0;
+  /** Ticks with a long backlog since the last release. */
+  #backlogTicks = 0;
 
   /**
    * @param {(hadBacklog: boolean) => unknown} release returns free memory to the system; blocks for milliseconds;
-   *   hadBacklog: after an outage, and not only after a burst of records
+   *   hadBacklog: after an outage, and not in it or after a burst of records
    */
   constructor(release) {
     this.#release = release;
@@ -39,6 +43,11 @@ class SpareMemory {
     this.#mostBytes = Math.max(this.#mostBytes, heldBytes);
     this.#mostBacklog = Math.max(this.#mostBacklog, backlog);
     this.#quietTicks = backlog === 0 && heldBytes < LEAST_BYTES ? this.#quietTicks + 1 : 0;
+    this.#backlogTicks = backlog >= LEAST_BACKLOG ? this.#backlogTicks + 1 : 0;
+    if (this.#backlogTicks >= BACKLOG_TICKS) {
+      this.#backlogTicks = 0;
+      this.#release(false);
+    }
     if (this.#quietTicks < QUIET_TICKS || !this.isWaiting) return;
     const hadBacklog = this.#mostBacklog >= LEAST_BACKLOG;
     this.#mostBytes = heldBytes;

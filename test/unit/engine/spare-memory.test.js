@@ -39,9 +39,13 @@ test('releases memory after a long backlog that was never in memory as a whole',
   pass(spare, 30, MIB);
   expect(release).toHaveBeenCalledTimes(1);
   expect(release).toHaveBeenLastCalledWith(false);
-  pass(spare, 600, MIB, 100000);
+  pass(spare, 299, MIB, 100000);
+  expect(release).toHaveBeenCalledTimes(1);
+  pass(spare, 301, MIB, 100000); // every five minutes, without a collection of garbage
+  expect(release).toHaveBeenCalledTimes(3);
+  expect(release).toHaveBeenLastCalledWith(false);
   pass(spare, 30, MIB);
-  expect(release).toHaveBeenCalledTimes(2);
+  expect(release).toHaveBeenCalledTimes(4);
   expect(release).toHaveBeenLastCalledWith(true);
 });
 
