@@ -14,7 +14,7 @@ const { KINDS } = require('./history/schedule');
 
 const { describe, test } = needs('mosquitto', 'c++', 'unshare', 'ip', 'nft', 'mount', 'mkfs.ext4', 'findmnt');
 
-jest.setTimeout(240000);
+jest.setTimeout(480000);
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-history-test-'));
 /** The files of an invalid run that should be valid are kept. */
