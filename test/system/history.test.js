@@ -47,6 +47,8 @@ describe('a gateway with every fault once', () => {
       '0',
       '--seconds',
       '3',
+      '--parallel',
+      '4',
       '--faults',
       kinds.join(',')
     );
