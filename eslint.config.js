@@ -41,8 +41,7 @@ module.exports = [
   {
     // Must parse on any Node: it is what says that the Node is too old.
     files: [
-      ...['run', 'fetch-node', 'lock', 'npm', 'command-file'].map((name) => `flows/launcher/${name}.js`),
-      ...['node-version', 'needs-node'].map((name) => `nodes/lib/base/start/${name}.js`),
+      'native/node/*.js',
       ...Object.values(bin),
       'bench/main.js',
       'docker/tenants/main.js',

@@ -1,6 +1,6 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
 const { claim } = require('./lib/sources/ble/adapters');
 const { carryCommands } = require('./lib/sources/ble/ble-commands');
 const { BleProcess } = require('./lib/sources/ble/ble-process');

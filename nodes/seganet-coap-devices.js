@@ -1,6 +1,6 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
 const { parseDevices } = require('./lib/settings/device-classes');
 const { parsePermissions } = require('./lib/settings/permissions');
 const { listenerParts, listenerRows } = require('./lib/settings/listener-settings');

@@ -1,6 +1,6 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
 const { Complaints } = require('./lib/base/complaints');
 const { asError } = require('./lib/base/guard');
 const { onInput } = require('./lib/base/message-input');

@@ -1,6 +1,6 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
 const { DEFAULT_EXPIRY_S, MAX_EXPIRY_S } = require('./lib/commands/command');
 const { toCommand, toMessage } = require('./lib/commands/command-message');
 const { eachSecond } = require('./lib/base/timing/each-second');

@@ -1,6 +1,6 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
 const os = require('node:os');
 const path = require('node:path');
 const { EngineHost } = require('./lib/engine/host');
@@ -9,12 +9,14 @@ const { readSettings } = require('./lib/settings/migrations');
 const { onRuntimeEvent } = require('./lib/base/runtime-events');
 const { schema } = require('./lib/settings/engine');
 const { Status } = require('./lib/base/status');
+const capabilities = require('./lib/capabilities');
 const { addEndpoints } = require('./lib/engine/admin');
 const { canvasOf } = require('./lib/engine/canvas');
 const parts = require('./lib/engine/modules');
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
+  capabilities.useAlways();
   /** @type {Set<import('./lib/engine/join').EngineNode>} */
   const engines = new Set();
 

@@ -1,6 +1,7 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
+require('./lib/capabilities').use('directory');
 const path = require('node:path');
 const { Complaints } = require('./lib/base/complaints');
 const { asError } = require('./lib/base/guard');
@@ -11,7 +12,7 @@ const { Status, rate, shorten } = require('./lib/base/status');
 const { addEndpoints, findNodes, parseRules, readQuestion, rootOf, schema } = require('./lib/directory');
 const { leaveInert } = require('./lib/engine/join');
 const { readSettings } = require('./lib/settings/migrations');
-const { openDirectory } = require('./lib/sources/things/find-parts');
+const { openDirectory } = require('./lib/directory/things/find-parts');
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {

@@ -1,6 +1,6 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
 const { join } = require('./lib/engine/join');
 const { HttpServer } = require('./lib/sources/http/http-server');
 const { RequestHandler } = require('./lib/sources/http/request-handler');

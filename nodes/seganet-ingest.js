@@ -1,6 +1,6 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
 const { onInput } = require('./lib/base/message-input');
 const { join } = require('./lib/engine/join');
 const { choice, recordClass, text } = require('./lib/base/options');

@@ -1,15 +1,16 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
-const { claimedOptions, findKafkaLoop } = require('./lib/sources/kafka-source/cluster-of');
-const { KafkaSource } = require('./lib/sources/kafka-source/kafka-source');
-const { schema, sourceOptions } = require('./lib/sources/kafka-source/kafka-source-options');
+require('../native/node/needs-node');
+require('./lib/capabilities').use('kafka');
+const { claimedOptions, findKafkaLoop } = require('./lib/kafka/source/cluster-of');
+const { KafkaSource } = require('./lib/kafka/source/kafka-source');
+const { schema, sourceOptions } = require('./lib/kafka/source/kafka-source-options');
 const { shown } = require('./lib/sources/mqtt-source/mqtt-source-status');
 const { deliveryOf } = require('./lib/settings/delivery');
 const { join } = require('./lib/engine/join');
 
-/** @typedef {import('./lib/sources/kafka-source/kafka-source-options').SourceOptions} SourceOptions */
-/** @typedef {import('./lib/sources/kafka-source/message-record').ReadingOptions} ReadingOptions */
+/** @typedef {import('./lib/kafka/source/kafka-source-options').SourceOptions} SourceOptions */
+/** @typedef {import('./lib/kafka/source/message-record').ReadingOptions} ReadingOptions */
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {

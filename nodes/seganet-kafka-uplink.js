@@ -1,11 +1,12 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
+require('./lib/capabilities').use('kafka');
 const { onInput } = require('./lib/base/message-input');
-const { validateNameTemplate } = require('./lib/base/kafka-names');
+const { validateNameTemplate } = require('./lib/kafka/settings/kafka-names');
 const { claimLink } = require('./lib/engine/claim-link');
 const { join } = require('./lib/engine/join');
-const { schema } = require('./lib/settings/kafka-uplink');
+const { schema } = require('./lib/kafka/settings/kafka-uplink');
 const { toRecord, toEnvelope, isBatch } = require('./lib/base/record');
 const { uplinkShown, heldShown } = require('./lib/engine/uplink-status');
 

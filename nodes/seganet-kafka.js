@@ -1,21 +1,22 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
+require('./lib/capabilities').use('kafka');
 const { BrokerLink } = require('./lib/engine/broker-link');
-const { kafka } = require('./lib/engine/modules');
+const { threads } = require('./lib/engine/modules');
 const { Complaints } = require('./lib/base/complaints');
 const { configOf, given } = require('./lib/base/node-config');
 const { tlsFiles } = require('./lib/settings/broker-options');
 const { readSettings } = require('./lib/settings/migrations');
-const { schema } = require('./lib/settings/kafka');
-const { clusterOptions } = require('./lib/settings/kafka-options');
+const { schema } = require('./lib/kafka/settings/kafka');
+const { clusterOptions } = require('./lib/kafka/settings/kafka-options');
 
 const STOP_MS = 2000;
 
 /**
  * failure: why the node has no link. options: for sources.
  * @typedef {import('node-red').Node & { link?: BrokerLink | null, failure?: string,
- *   options?: Omit<import('./lib/settings/kafka-options').KafkaOptions, 'gateway'> }} ClusterNode
+ *   options?: Omit<import('./lib/kafka/settings/kafka-options').KafkaOptions, 'gateway'> }} ClusterNode
  */
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -37,7 +38,7 @@ module.exports = function (RED) {
       const { options, warning } = clusterOptions(values, { node, files });
       if (warning) this.warn(warning);
       const name = config.name || options.brokers[0].host;
-      const link = new BrokerLink(this.id, name, options, () => kafka().UplinkThread);
+      const link = new BrokerLink(this.id, name, options, () => threads('kafka').UplinkThread);
       const complaints = new Complaints((sentence) => this.warn(sentence));
       link.onProblem = (sentence, kind = sentence, count = 1) => complaints.tell(kind, sentence, count);
       this.options = options;

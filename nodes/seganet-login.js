@@ -1,6 +1,6 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
 const { FlowLogins } = require('./lib/login/flow-logins');
 const { eachSecond } = require('./lib/base/timing/each-second');
 const { onInput } = require('./lib/base/message-input');

@@ -1,6 +1,6 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
 const { isLoopback } = require('./lib/base/loopback');
 const { parseDevices } = require('./lib/settings/device-classes');
 const { parsePermissions } = require('./lib/settings/permissions');

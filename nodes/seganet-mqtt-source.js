@@ -1,6 +1,6 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
 const { tlsFiles } = require('./lib/settings/broker-options');
 const { configOf, given } = require('./lib/base/node-config');
 const { join } = require('./lib/engine/join');

@@ -1,20 +1,21 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
+require('./lib/capabilities').use('ocf');
 const path = require('node:path');
 const { Complaints } = require('./lib/base/complaints');
 const { given } = require('./lib/base/node-config');
 const { join } = require('./lib/engine/join');
 const { listenerParts } = require('./lib/settings/listener-settings');
-const { addCloudEndpoints } = require('./lib/sources/ocf-cloud/cloud-endpoints');
-const settings = require('./lib/sources/ocf-cloud/cloud-settings');
-const { setCloud } = require('./lib/sources/ocf-cloud/clouds');
-const { regionSettings } = require('./lib/sources/ocf-cloud/region-settings');
+const { addCloudEndpoints } = require('./lib/ocf/node/cloud-endpoints');
+const settings = require('./lib/ocf/node/cloud-settings');
+const { setCloud } = require('./lib/ocf/node/clouds');
+const { regionSettings } = require('./lib/ocf/node/region-settings');
 const { serverTls } = require('./lib/sources/http/http-tls');
-const { deskOptions, isPostgresUrl } = require('./lib/sources/ocf');
+const { deskOptions, isPostgresUrl } = require('./lib/ocf/cloud');
 const status = require('./lib/base/status');
 
-/** @typedef {import('./lib/sources/ocf-cloud/running-cloud').RunningCloud} RunningCloud */
+/** @typedef {import('./lib/ocf/node/running-cloud').RunningCloud} RunningCloud */
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -43,7 +44,7 @@ module.exports = function (RED) {
       const region = regionSettings(RED, this, values, host.gatewayId);
       for (const sentence of exposed) this.warn(sentence);
       // The cloud takes 1.5 MB, so it is loaded for the first node of this type.
-      const { RunningCloud } = require('./lib/sources/ocf-cloud/running-cloud');
+      const { RunningCloud } = require('./lib/ocf/node/running-cloud');
       const cloud = new RunningCloud({
         file: isPostgresUrl(storeFile)
           ? storeFile

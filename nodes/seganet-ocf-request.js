@@ -1,14 +1,15 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
+require('./lib/capabilities').use('ocf');
 const { eachSecond } = require('./lib/base/timing/each-second');
 const { onInput } = require('./lib/base/message-input');
 const { flag, integer, text } = require('./lib/base/options');
 const { Status } = require('./lib/base/status');
 const { leaveInert } = require('./lib/engine/join');
 const { readSettings } = require('./lib/settings/migrations');
-const { cloudOf, follow } = require('./lib/sources/ocf-cloud/clouds');
-const { Requesting } = require('./lib/sources/ocf-request/requesting');
+const { cloudOf, follow } = require('./lib/ocf/node/clouds');
+const { Requesting } = require('./lib/ocf/request/requesting');
 
 const schema = {
   cloud: text(''),

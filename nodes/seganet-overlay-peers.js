@@ -1,11 +1,12 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
+require('./lib/capabilities').use('overlay');
 const { Status } = require('./lib/base/status');
 const { leaveInert } = require('./lib/engine/join');
-const { EVENTS, peerSchema } = require('./lib/settings/overlay');
+const { EVENTS, peerSchema } = require('./lib/overlay/settings');
 const { readSettings } = require('./lib/settings/migrations');
-const { messageOf, shownOf } = require('./lib/network/overlay/peers');
+const { messageOf, shownOf } = require('./lib/overlay/peers');
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -36,7 +37,7 @@ module.exports = function (RED) {
     status.set({ fill: 'yellow', shape: 'ring', text: 'connecting' });
     /** The flow knows that the program is lost. */
     let isLost = false;
-    /** @type {import('./lib/network/overlay/peers').OverlayStatus | null} */
+    /** @type {import('./lib/overlay/peers').OverlayStatus | null} */
     let latest = null;
     const unfollow = network.link.follow({
       onStatus: (given) => {

@@ -1,13 +1,14 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
+require('./lib/capabilities').use('overlay');
 const { Complaints } = require('./lib/base/complaints');
 const { given } = require('./lib/base/node-config');
-const { addEndpoints } = require('./lib/network/overlay/endpoints');
-const { OverlayLink } = require('./lib/network/overlay/overlay-link');
-const { overlayNodes } = require('./lib/network/overlay/overlay-nodes');
-const { program, stateFolder } = require('./lib/network/overlay/places');
-const { joinProblem, parseOffers, schema } = require('./lib/settings/overlay');
+const { addEndpoints } = require('./lib/overlay/endpoints');
+const { OverlayLink } = require('./lib/overlay/overlay-link');
+const { overlayNodes } = require('./lib/overlay/overlay-nodes');
+const { program, stateFolder } = require('./lib/overlay/locations');
+const { joinProblem, parseOffers, schema } = require('./lib/overlay/settings');
 const { readSettings } = require('./lib/settings/migrations');
 
 const NO_PROGRAM =

@@ -1,6 +1,7 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
+require('./lib/capabilities').use('series');
 const path = require('node:path');
 const { Complaints } = require('./lib/base/complaints');
 const { asError } = require('./lib/base/guard');

@@ -1,6 +1,6 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
 const { findHost, leaveInert } = require('./lib/engine/join');
 const { eachSecond } = require('./lib/base/timing/each-second');
 const { integer, choice } = require('./lib/base/options');

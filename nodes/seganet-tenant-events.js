@@ -1,12 +1,13 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
+require('./lib/capabilities').use('tenants');
 const { Status } = require('./lib/base/status');
 const { leaveInert } = require('./lib/engine/join');
 const { readSettings } = require('./lib/settings/migrations');
-const { eventSchema } = require('./lib/settings/tenants');
-const { KeeperEvents } = require('./lib/tenants/keeper-events');
-const { keeperSocket } = require('./lib/tenants/places');
+const { eventSchema } = require('./lib/tenants/settings');
+const { KeeperEvents } = require('./lib/tenants/keeper/keeper-events');
+const { keeperSocket } = require('./lib/tenants/file/locations');
 const { messageOf, streamMessage } = require('./lib/tenants/tenant-message');
 
 /** @param {import('node-red').NodeAPI} RED */

@@ -1,24 +1,25 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
+require('./lib/capabilities').use('tenants');
 const path = require('node:path');
 const { Complaints } = require('./lib/base/complaints');
 const { onInput } = require('./lib/base/message-input');
 const { isBatch, toRecord } = require('./lib/base/record');
-const { divide } = require('./lib/engine/division');
+const { divide } = require('./lib/tenants/front/division');
 const { sum } = require('./lib/engine/drain');
 const { join } = require('./lib/engine/join');
-const { tenantsFront } = require('./lib/engine/tenants-front');
-const { TenantsLink } = require('./lib/engine/tenants-link');
-const { schema } = require('./lib/settings/tenants');
+const { tenantsFront } = require('./lib/tenants/front/tenants-front');
+const { TenantsLink } = require('./lib/tenants/front/tenants-link');
+const { schema } = require('./lib/tenants/settings');
 const { mutualTls, serverTls } = require('./lib/sources/http/http-tls');
-const { KeeperClient } = require('./lib/tenants/keeper-client');
+const { KeeperClient } = require('./lib/tenants/keeper/keeper-client');
 const { exposureProblem } = require('./lib/tenants/exposure');
 const { TenantsDesk, addDesk, addOperatorEndpoints } = require('./lib/tenants/operator');
 const { Pages } = require('./lib/tenants/pages');
-const { keeperSocket, tenantsFile } = require('./lib/tenants/places');
+const { keeperSocket, tenantsFile } = require('./lib/tenants/file/locations');
 const { Streams } = require('./lib/tenants/streams');
-const { TenantsFile } = require('./lib/tenants/tenants-file');
+const { TenantsFile } = require('./lib/tenants/file/tenants-file');
 const { tenantsShown } = require('./lib/tenants/tenants-status');
 const { thresholds } = require('./lib/unbatch/thresholds');
 

@@ -1,6 +1,6 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
 const fs = require('node:fs');
 const path = require('node:path');
 const { KeyWindow } = require('./lib/unbatch/key-window');

@@ -1,6 +1,6 @@
 'use strict';
 
-require('./lib/base/start/needs-node');
+require('../native/node/needs-node');
 const { BrokerLink } = require('./lib/engine/broker-link');
 const { Complaints } = require('./lib/base/complaints');
 const { configOf, given } = require('./lib/base/node-config');
@@ -46,7 +46,7 @@ module.exports = function (RED) {
       parseCongestion(options.congestion);
       parsePaths(options.paths);
       checkReconnect(options.reconnectMinMs, options.reconnectMaxMs);
-      const overlaySocket = overlay ? overlaySocketOf(RED.nodes.getNode(overlay), rest.paths) : '';
+      const dialer = overlay ? dialerOf(RED.nodes.getNode(overlay), rest.paths) : null;
       const { url, warning } = brokerAddress(values.url);
       // The overlay encrypts to the node behind which the broker is.
       if (warning && !overlay) this.warn(warning);
@@ -56,7 +56,7 @@ module.exports = function (RED) {
       const link = new BrokerLink(this.id, config.name || new URL(url).host, {
         ...options,
         url,
-        overlaySocket,
+        dialer,
         tls: tlsOptions(tlsId, tlsId ? RED.nodes.getNode(tlsId) : null, 'uplink broker', files),
         ...(files && { tlsFiles: files }),
         protocolVersion: Number(protocolVersion),
@@ -82,17 +82,17 @@ module.exports = function (RED) {
 /**
  * @param {import('node-red').Node | null} node the overlay network that leads to the broker
  * @param {string} paths of the broker node
- * @returns {string} its control socket
+ * @returns {import('./lib/settings/uplink-options').Dialer}
  * @throws {Error} with a sentence
  */
-function overlaySocketOf(node, paths) {
+function dialerOf(node, paths) {
   const { link } = /** @type {import('./seganet-overlay').OverlayNode} */ (node ?? {});
   if (!link) throw new Error('The overlay network of this broker is missing, disabled or not started.');
   if (paths)
     throw new Error(
       'A broker is reached either by an overlay network or over several paths: empty one of the two fields. The overlay chooses its path itself.'
     );
-  return link.socket;
+  return link.dialer;
 }
 
 /**

@@ -15,7 +15,7 @@ const engineId = 'seganet-engine-1';
 /** SEGANET_TEST_GATEWAY replaces the command, as in the tests. @returns {string[]} */
 function command() {
   if (process.env.SEGANET_TEST_GATEWAY) return JSON.parse(process.env.SEGANET_TEST_GATEWAY);
-  return [process.execPath, '--max-semi-space-size=1', 'flows/launcher/run.js', 'flows/launcher/start.js'];
+  return [process.execPath, '--max-semi-space-size=1', 'native/node/run.js', 'flows/launcher/start.js'];
 }
 
 class BenchGateway {

@@ -17,7 +17,7 @@ const root = path.join(__dirname, '../..');
  */
 function gatewayCommand() {
   if (process.env.SEGANET_TEST_GATEWAY) return JSON.parse(process.env.SEGANET_TEST_GATEWAY);
-  return [process.execPath, '--max-semi-space-size=1', 'flows/launcher/run.js', 'flows/launcher/start.js'];
+  return [process.execPath, '--max-semi-space-size=1', 'native/node/run.js', 'flows/launcher/start.js'];
 }
 
 class Gateway {

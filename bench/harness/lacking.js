@@ -31,7 +31,7 @@ const needsPython = (module, remedy) =>
 function needsNode(chapter) {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major > 22 || (major === 22 && minor >= 16)) return '';
-  return `It needs Node.js 22.16 or newer, and this is ${process.version}: node flows/launcher/run.js bench/main.js --only ${chapter}`;
+  return `It needs Node.js 22.16 or newer, and this is ${process.version}: node native/node/run.js bench/main.js --only ${chapter}`;
 }
 
 module.exports = { needsCommand, needsMosquitto, needsCompiler, needsNode, needsOpenssl, needsPython };

@@ -83,7 +83,7 @@ function writeNodeRed(folder, { uiPort, localPort, cloud, datatype, sessions }) 
 function nodeRedRuntime() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   const enough = major > 22 || (major === 22 && minor >= 9);
-  const launcher = 'flows/launcher/run.js';
+  const launcher = 'native/node/run.js';
   if (enough) return [process.execPath];
   if (fs.existsSync(path.join(root, launcher))) return [process.execPath, launcher];
   throw new Error(`Node-RED 5 needs Node 22.9 or newer; this is ${process.version}.`);

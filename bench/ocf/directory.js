@@ -3,9 +3,9 @@
 
 const { randomUUID } = require('node:crypto');
 const fs = require('node:fs');
-const { encode } = require('../../nodes/lib/sources/ocf/bodies');
-const { SqliteStore } = require('../../nodes/lib/sources/ocf/store');
-const { hashOf, newPair, userId } = require('../../nodes/lib/sources/ocf/tokens');
+const { encode } = require('../../nodes/lib/ocf/cloud/bodies');
+const { SqliteStore } = require('../../nodes/lib/ocf/store');
+const { hashOf, newPair, userId } = require('../../nodes/lib/ocf/cloud/tokens');
 const { linkOf } = require('./fleet');
 
 const ISSUER = 'urn:seganet:bench';

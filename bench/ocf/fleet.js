@@ -3,10 +3,10 @@
 
 const path = require('node:path');
 const { randomUUID } = require('node:crypto');
-const { newCode } = require('../../nodes/lib/sources/ocf');
-const { decode, encode } = require('../../nodes/lib/sources/ocf/bodies');
-const { FORMAT, OPTION, uint } = require('../../nodes/lib/sources/ocf/coap');
-const { SqliteStore } = require('../../nodes/lib/sources/ocf/store');
+const { newCode } = require('../../nodes/lib/ocf/cloud');
+const { decode, encode } = require('../../nodes/lib/ocf/cloud/bodies');
+const { FORMAT, OPTION, uint } = require('../../nodes/lib/ocf/cloud/coap');
+const { SqliteStore } = require('../../nodes/lib/ocf/store');
 const { coapBody, coapFrame, payloadOf, readList, writeList } = require('../harness/coap/coap-bytes');
 
 /** @typedef {{ di: string, uid: string, token: string }} Account of a device */

@@ -4,7 +4,7 @@
 const path = require('node:path');
 const { readCpu, readGroup } = require('../harness/proc');
 const { writeList } = require('../harness/coap/coap-bytes');
-const { FORMAT } = require('../../nodes/lib/sources/ocf/coap');
+const { FORMAT } = require('../../nodes/lib/ocf/cloud/coap');
 const { hello, makeTopic, signIn, signUp } = require('./fleet');
 const { kafkaArrivals } = require('./kafka-arrivals');
 

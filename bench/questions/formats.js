@@ -1,6 +1,6 @@
 'use strict';
 // Measures the formats of envelopes: bytes of the payload, and CPU time to encode and to decode, each per record.
-//   node flows/launcher/run.js bench/questions/formats.js [--records 20] [--rounds 9] [--batches 500]
+//   node native/node/run.js bench/questions/formats.js [--records 20] [--rounds 9] [--batches 500]
 // "alone" is what single records have: topic and payload. The CPU time of encoding is that of the PUBLISH writer, of
 // decoding that of the unbatch node's reader in JavaScript. Each is the median of rounds that take turns.
 // For Sparkplug, encoding includes the division by devices. Births are sent before, and are not measured.

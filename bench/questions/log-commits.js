@@ -1,6 +1,6 @@
 'use strict';
 // Measures the group commits, bytes and records per second of the log by the size of its chunks.
-//   node flows/launcher/run.js bench/questions/log-commits.js [--seconds 2] [--directory DIR] [--record-bytes 300]
+//   node native/node/run.js bench/questions/log-commits.js [--seconds 2] [--directory DIR] [--record-bytes 300]
 
 const fs = require('node:fs');
 const os = require('node:os');

@@ -11,7 +11,7 @@ const { reportOptions } = require('../memory/reading');
 const { fail, readOptions } = require('../options/options');
 const { conditions, markdown, list, save, fixed } = require('../report/report');
 
-const intro = `Usage: node flows/launcher/run.js bench/questions/memory.js [options]
+const intro = `Usage: node native/node/run.js bench/questions/memory.js [options]
 
 Prints resident memory (RSS), the proportional share (PSS), and anonymous memory, which belongs to no file, in MB (10^6
 bytes). The cases:
@@ -29,7 +29,7 @@ parts of each process's memory, V8's heaps at the end of each process, the recor
   --outage  after an outage: the same, and no record is lost
   --small   no record is lost, and the kernel ends no process for lack of memory
 The exit code is 1 if a goal is not met. Ten minutes at 1,000 records a second:
-  node flows/launcher/run.js bench/questions/memory.js --outage --rate 1`;
+  node native/node/run.js bench/questions/memory.js --outage --rate 1`;
 
 /** The cases of each flag. @type {Record<string, string[]>} */
 const FLAGS = {
@@ -137,7 +137,7 @@ async function main() {
   });
   const flags = own['node-flags'].split(/\s+/).filter(Boolean);
   const names = chosen(own);
-  const start = ['flows/launcher/run.js', 'flows/launcher/start.js'];
+  const start = ['native/node/run.js', 'flows/launcher/start.js'];
   // Where Node.js writes its diagnostic reports, too.
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-memory-'));
   process.env.SEGANET_TEST_GATEWAY = JSON.stringify([process.execPath, ...flags, ...start]);

@@ -5,8 +5,8 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { encode } = require('../../nodes/lib/sources/ocf/bodies');
-const { FORMAT, OCF_VERSION, OPTION, uint } = require('../../nodes/lib/sources/ocf/coap');
+const { encode } = require('../../nodes/lib/ocf/cloud/bodies');
+const { FORMAT, OCF_VERSION, OPTION, uint } = require('../../nodes/lib/ocf/cloud/coap');
 const { readArguments } = require('../harness/arguments');
 const { build } = require('../harness/build');
 const { Child } = require('../harness/child');

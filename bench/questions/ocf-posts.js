@@ -1,6 +1,6 @@
 'use strict';
 // Measures posts of signed-in devices to topics of an OCF cloud, with and without JavaScript.
-//   node flows/launcher/run.js bench/questions/ocf-posts.js --help
+//   node native/node/run.js bench/questions/ocf-posts.js --help
 
 const os = require('node:os');
 const { readArguments } = require('../harness/arguments');
@@ -10,7 +10,7 @@ const { Posters, REQUEST_BYTES } = require('../ocf/posts');
 const { medians, ratioCells, turned } = require('../report/pairs');
 const { list, markdown, save } = require('../report/report');
 
-const intro = `Usage: node flows/launcher/run.js bench/questions/ocf-posts.js [options]
+const intro = `Usage: node native/node/run.js bench/questions/ocf-posts.js [options]
 
 Each device posts CBOR maps of ${REQUEST_BYTES} B to a topic of its own on a connection of its own, closed loop: --window
 requests at a time. 2.04 comes when the record is safe. 'javascript': the posts have a query, so that the engine leaves

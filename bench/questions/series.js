@@ -1,6 +1,6 @@
 'use strict';
 // Measures the series: points a second with fsync, bytes a point, and the time that one day of one series takes.
-//   node flows/launcher/run.js bench/questions/series.js [--points 2000000] [--series 1000] [--commit 1000]
+//   node native/node/run.js bench/questions/series.js [--points 2000000] [--series 1000] [--commit 1000]
 //     [--directory DIR]
 
 const fs = require('node:fs');

@@ -1,7 +1,7 @@
 'use strict';
 // Backup of a tenant's volume while a process writes into it: time, size, and whether a changed byte is found.
 //
-//   node flows/launcher/run.js bench/questions/tenant-backup.js [--rounds 5] [--out FILE]
+//   node native/node/run.js bench/questions/tenant-backup.js [--rounds 5] [--out FILE]
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');

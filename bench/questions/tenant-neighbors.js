@@ -1,6 +1,6 @@
 'use strict';
 // Measures what a hostile tenant in a container costs its neighbor.
-//   node flows/launcher/run.js bench/questions/tenant-neighbors.js --help
+//   node native/node/run.js bench/questions/tenant-neighbors.js --help
 
 const { parseArgs } = require('node:util');
 const { lackingEngine } = require('../harness/containers');
@@ -10,7 +10,7 @@ const { percentile } = require('../stats/latency');
 const { runInside } = require('../tenants/containers/inside');
 const { ATTACKS } = require('../tenants/containers/neighbors');
 
-const USAGE = `Usage: node flows/launcher/run.js bench/questions/tenant-neighbors.js [options]
+const USAGE = `Usage: node native/node/run.js bench/questions/tenant-neighbors.js [options]
 
 Measures how long a record of one tenant takes to its flow, and to the PUBACK, which the front sends when the tenant has
 acknowledged it: alone, and beside an endless loop, memory eaters, a fork bomb, a writer and a flood of output in another

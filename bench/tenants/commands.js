@@ -9,7 +9,7 @@ const { root } = require('../harness/gateway');
 
 const QUESTION_MS = 300_000;
 const TEST_MS = 1_800_000;
-const RUN = 'flows/launcher/run.js';
+const RUN = 'native/node/run.js';
 
 const DRIVERS = ['process-driver', 'container-drivers'].map((name) => `test/system/tenants/${name}.test.js`);
 const ATTACKS = 'test/system/tenants/attacks';

@@ -1,7 +1,7 @@
 'use strict';
 
 // Writes the help of every command into docs/cli.md:
-//   node flows/launcher/run.js flows/cli/document.js --write
+//   node native/node/run.js flows/cli/document.js --write
 // Without --write it ends with exit code 1 if the page is out of date.
 
 const fs = require('node:fs');
@@ -55,7 +55,7 @@ function main(args) {
   const current = withHelp(page);
   if (args.includes('--write')) return fs.writeFileSync(PAGE, current);
   if (page === current) return;
-  console.error(`${PAGE} is out of date. Run "node flows/launcher/run.js flows/cli/document.js --write".`);
+  console.error(`${PAGE} is out of date. Run "node native/node/run.js flows/cli/document.js --write".`);
   process.exitCode = 1;
 }
 

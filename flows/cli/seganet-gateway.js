@@ -3,6 +3,6 @@
 // --max-semi-space-size, docs/operations.md.
 'use strict';
 
-require('../launcher/command-file').start('seganet-gateway', __filename, function () {
+require('../../native/node/command-file').start('seganet-gateway', __filename, function () {
   require('./command').main();
 });

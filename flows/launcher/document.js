@@ -1,7 +1,7 @@
 'use strict';
 
 // Writes the table of environment variables into docs/configuration.md:
-//   node flows/launcher/run.js flows/launcher/document.js --write
+//   node native/node/run.js flows/launcher/document.js --write
 // Without --write it ends with exit code 1 if the page is out of date.
 
 const fs = require('fs');
@@ -48,9 +48,7 @@ function main(args) {
   const current = withTable(page);
   if (args.includes('--write')) return fs.writeFileSync(PAGE, current);
   if (page === current) return;
-  console.error(
-    `${PAGE} is out of date. Run "node flows/launcher/run.js flows/launcher/document.js --write".`
-  );
+  console.error(`${PAGE} is out of date. Run "node native/node/run.js flows/launcher/document.js --write".`);
   process.exitCode = 1;
 }
 

@@ -6,7 +6,7 @@
 
 const crypto = require('crypto');
 const { PasswordVerifier } = require('../../nodes/lib/login/password-verifier');
-const { HEADER } = require('../../nodes/lib/tenants/front-header');
+const { HEADER } = require('../../nodes/lib/tenants/common/front-header');
 
 const USER = 'front';
 

@@ -6,7 +6,7 @@
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
-const { cacheFolder } = require('../../flows/launcher/fetch-node');
+const { cacheFolder } = require('../node/fetch-node');
 
 /**
  * @typedef {object} Package

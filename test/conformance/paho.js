@@ -1,7 +1,7 @@
 'use strict';
 // Runs Eclipse Paho's MQTT conformance clients against the device listener, each test on its own, and prints a table.
 // The clients are not part of this repository: clone https://github.com/eclipse/paho.mqtt.testing.
-//   node flows/launcher/run.js test/conformance/paho.js --folder PATH/interoperability [--python python3] [--only NAME]
+//   node native/node/run.js test/conformance/paho.js --folder PATH/interoperability [--python python3] [--only NAME]
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');

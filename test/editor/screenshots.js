@@ -2,7 +2,7 @@
 
 // Makes the pictures of the documentation:
 //
-//   node flows/launcher/run.js test/editor/screenshots.js [--only=editor|status|scenarios|newcomer] [BROWSER]
+//   node native/node/run.js test/editor/screenshots.js [--only=editor|status|scenarios|newcomer] [BROWSER]
 //
 // It starts a gateway with its demo and takes into docs/images: the default flow with live statuses (light, dark) and
 // some dialogs (editor); the status page (light, and dark on a phone) and the sidebar (status). Without a demo, in a

@@ -229,7 +229,7 @@ describe("the operator's page", () => {
 
   test('asks again before it stops a tenant that is in use', async () => {
     const { page } = opened;
-    const { KeeperClient } = require('../../nodes/lib/tenants/keeper-client');
+    const { KeeperClient } = require('../../nodes/lib/tenants/keeper/keeper-client');
     const client = new KeeperClient({ socket: path.join(home, 'tenants', 'keeper.sock') });
     await client.lease('acme', { reason: 'operator', class: 1, holder: 'test' }, { timeoutMs: 30000 });
     await shows(`${ONE} dl`, /Stateawake.*Leases1/s);

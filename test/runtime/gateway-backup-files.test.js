@@ -3,7 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { SqliteStore } = require('../../nodes/lib/sources/ocf/store');
+const { SqliteStore } = require('../../nodes/lib/ocf/store');
 const { Database } = require('../../nodes/lib/store/log-database');
 const { DatabaseSync } = require('../../nodes/lib/store/sqlite');
 const { command, filesIn, newHome, throughBackup } = require('./backup-command');

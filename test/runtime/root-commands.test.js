@@ -9,7 +9,7 @@ const { execFileSync } = require('node:child_process');
 const { ArchiveWriter, FORMAT, MANIFEST } = require('../../flows/cli/archive');
 const { header, padding } = require('../../flows/cli/tar');
 const { createLog } = require('../../nodes/lib/store/cli/create');
-const { SqliteStore } = require('../../nodes/lib/sources/ocf/store');
+const { SqliteStore } = require('../../nodes/lib/ocf/store');
 const { DatabaseSync } = require('../../nodes/lib/store/sqlite');
 const {
   SECRET,

@@ -6,7 +6,7 @@ const palette = require('../../package.json')['node-red'].nodes;
 const fs = require('fs');
 const path = require('path');
 const mqtt = require('mqtt');
-const { cacheFolder } = require('../../flows/launcher/fetch-node');
+const { cacheFolder } = require('../../native/node/fetch-node');
 const {
   run,
   until,
@@ -110,8 +110,7 @@ describe('npm start without an uplink', () => {
   }, 60000);
 
   test('ends the gateway with a launcher that is killed -9', async () => {
-    const call =
-      "require('./flows/launcher/run.js').runWith(process.execPath, 'flows/launcher/start.js', [])";
+    const call = "require('./native/node/run.js').runWith(process.execPath, 'flows/launcher/start.js', [])";
     const launcher = startGateway({}, ['-e', call]);
     await launcher.says(/uplink: connected/);
     const [gateway] = childrenOf(Number(launcher.child.pid));

@@ -26,14 +26,7 @@ function refusal(env) {
 }
 
 test('finds no property of a node and no variable that ends a gateway, stops its flows, or fails silently', async () => {
-  const args = [
-    'flows/launcher/run.js',
-    'test/system/settings-fuzzer/run.js',
-    '--seconds',
-    '16',
-    '--seed',
-    '1'
-  ];
+  const args = ['native/node/run.js', 'test/system/settings-fuzzer/run.js', '--seconds', '16', '--seed', '1'];
   const child = new Child(process.execPath, args, { name: 'settings fuzzer', cwd: root });
   const { code } = await child.exited;
   if (code !== 0) throw new Error(child.output.slice(-5000));

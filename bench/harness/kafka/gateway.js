@@ -7,10 +7,10 @@
 const readline = require('node:readline');
 const native = require('../../../native');
 const { parseOptions } = require('../../../nodes/lib/base/options');
-const { schema } = require('../../../nodes/lib/settings/kafka');
-const { clusterOptions } = require('../../../nodes/lib/settings/kafka-options');
+const { schema } = require('../../../nodes/lib/kafka/settings/kafka');
+const { clusterOptions } = require('../../../nodes/lib/kafka/settings/kafka-options');
 const { StoreThread } = require('../../../nodes/lib/store');
-const { UplinkThread } = require('../../../nodes/lib/uplink/kafka');
+const { UplinkThread } = require('../../../nodes/lib/kafka/uplink');
 
 const [brokers, directory, mode, settings = '{}'] = process.argv.slice(2);
 const SOURCE = 1;

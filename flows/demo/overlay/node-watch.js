@@ -1,13 +1,13 @@
 'use strict';
 // What a node of the overlay reports on its control socket.
 
-const { ControlConnection } = require('../../../nodes/lib/network/overlay/control-connection');
-const { statusOf } = require('../../../nodes/lib/network/overlay/peers');
-const { controlSocket } = require('../../../nodes/lib/network/overlay/places');
+const { ControlConnection } = require('../../../nodes/lib/overlay/control-connection');
+const { statusOf } = require('../../../nodes/lib/overlay/peers');
+const { controlSocket } = require('../../../nodes/lib/overlay/locations');
 
 const POLL_MS = 10;
 
-/** @typedef {import('../../../nodes/lib/network/overlay/peers').Peer} Peer */
+/** @typedef {import('../../../nodes/lib/overlay/peers').Peer} Peer */
 
 class NodeWatch {
   #socket;

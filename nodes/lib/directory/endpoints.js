@@ -86,7 +86,7 @@ function addEndpoints(RED, nodes) {
   httpAdmin.get(`${ROOT}/:id/events/:type`, mayRead, at(events));
 }
 
-/** @param {FindNode} node @returns {import('../metrics/directory').DirectoryView} */
+/** @param {FindNode} node @returns {import('./metrics').DirectoryView} */
 function viewOf({ id, name = '', directory }) {
   return directory ? { id, name, running: true, ...directory.view() } : { id, name, running: false };
 }

@@ -1,14 +1,11 @@
 'use strict';
-// Admin endpoints: the plan, the counters, the devices and the dead letters of an engine, the metrics of all engines,
-// series nodes, find nodes and overlay networks, and the live view.
+// Admin endpoints: the plan, the counters, the devices and the dead letters of an engine, the metrics of all engines
+// and of what capabilities add, and the live view.
 
 const { Complaints } = require('../base/complaints');
 const { addLive } = require('../live');
 const { CONTENT_TYPE, metricsText } = require('../metrics');
-const { overlayViews } = require('../network/overlay/overlay-nodes');
-const { directoryViews } = require('../directory');
-const { seriesViews } = require('../series');
-const { spareDesk } = require('../tenants/operator');
+const { additions } = require('./additions');
 const { addDeadLetterEndpoints } = require('./dead-letter-endpoints');
 const { addHealthEndpoints } = require('./health-endpoints');
 const { openStatusPort } = require('./status-port');
@@ -63,14 +60,13 @@ function addEndpoints(RED, engines) {
       response.setHeader('Content-Type', CONTENT_TYPE);
       const views = [...engines].map(engineView);
       const process = processView(loop.maxMs);
-      response.end(metricsText(views, process, seriesViews(), directoryViews(), overlayViews()));
+      response.end(metricsText(views, process, additions('metrics')));
     }
   );
   addDeadLetterEndpoints(RED);
   const complaints = new Complaints((sentence) => RED.log.error(sentence));
   addLive(RED.httpAdmin, mayRead, () => [...engines].map(liveEngine), {
-    spareTenants: () => spareDesk(),
-    overlays: overlayViews,
+    additions: () => additions('live'),
     onFault: ({ message, stack = message }) =>
       complaints.tell(message, `Internal error in the live view. Please report it: ${stack}`)
   });
@@ -93,8 +89,7 @@ function liveEngine({ id, name = '', host = null, failure = '' }) {
 function engineView({ id, name = '', host }) {
   const gateway = host?.gatewayId ?? '';
   if (!host || host.closing) return { id, name, gateway, stats: null };
-  const single = host.members.find(({ operator }) => operator)?.operator?.figures();
-  return { id, name, gateway, stats: host.snapshot(), single };
+  return { id, name, gateway, stats: host.snapshot(), host };
 }
 
 /** @returns {boolean | null} null = unknown */

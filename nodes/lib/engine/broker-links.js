@@ -19,8 +19,8 @@ const { anyConnected } = require('./session-summary');
  * @typedef {{ topic: string, envelopeTopic: string, create: boolean, source?: string }} KafkaTopics
  * @typedef {MqttTopics | KafkaTopics} Topics
  * @typedef {{ stage: number, link: BrokerLink, topics: Topics }} UplinkMember
- * @typedef {import('./tenants-link').TenantsLink} TenantsLink
- * @typedef {{ link: TenantsLink, tenants: import('../uplink/tenants/tenants-thread').PlanTenant[] }} Divided
+ * @typedef {import('../tenants/front/tenants-link').TenantsLink} TenantsLink
+ * @typedef {{ link: TenantsLink, tenants: import('../tenants/uplink/tenants-thread').PlanTenant[] }} Divided
  */
 
 /** Longest wait for the pending acknowledgements of a thread that loses an uplink node. */

@@ -1,12 +1,12 @@
 'use strict';
 // Joins a data node to its engine. A node that cannot join reports the reason once, and fails each message.
 
+const { additions } = require('./additions');
 const { Member } = require('./member');
 const { parseOptions } = require('../base/options');
 const { Status } = require('../base/status');
 const { commonSchema } = require('../settings/common');
 const { readSettings } = require('../settings/migrations');
-const { exposureProblem } = require('../tenants/exposure');
 
 /** Status text of a node whose engine does not exist. */
 const NO_ENGINE = 'no engine';
@@ -81,19 +81,22 @@ function exposureOf(RED, values) {
   );
   const open = hosts.filter((host) => typeof host === 'string' && host !== '');
   if (open.length === 0) return null;
-  /** Tenants files that nodes name. @type {string[]} */
-  const files = [];
-  RED.nodes.eachNode?.((each) => {
-    const { type, file } = /** @type {{ type: string, file?: unknown }} */ (each);
-    // That node itself reports a file that is no text.
-    if (type === 'seganet-tenants' && typeof file === 'string' && file) files.push(valueOf(file));
-  });
-  const sentence = open.map((host) => exposureProblem(host, { files })).find(Boolean);
+  const sentence = open.map((host) => exposureProblem(host, RED)).find(Boolean);
   return sentence ? { shown: 'open to tenants', sentence } : null;
 }
 
-/** @param {string} text a setting, or ${NAME} of a variable */
-const valueOf = (text) => text.replace(/^\$\{(\w+)\}$/, (_all, name) => process.env[name] ?? '');
+/**
+ * @param {string} host address to listen on
+ * @param {import('node-red').NodeAPI | null} RED null = before the flows are loaded
+ * @returns {string} why no listener may open there, a sentence; '' = it may
+ */
+function exposureProblem(host, RED) {
+  return (
+    additions('exposure')
+      .map((problem) => problem(host, RED))
+      .find(Boolean) ?? ''
+  );
+}
 
 /**
  * @template {Record<string, import('../base/options').Parser<any>>} S
@@ -152,4 +155,4 @@ function enroll(host, node, stage, asMessages) {
   return member;
 }
 
-module.exports = { join, findHost, leaveInert, NO_ENGINE };
+module.exports = { join, exposureProblem, findHost, leaveInert, NO_ENGINE };

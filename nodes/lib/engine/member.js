@@ -35,8 +35,8 @@ const { isBatch, toEnvelope, toRecord } = require('../base/record');
  *   present
  * @property {import('../live/list-pages').List} [list] a page of the node's own list, for the live view
  * @property {import('../live/snapshot').TenantPages} [operator] pages of its tenants, for the live view
- * @property {import('./tenants-link').TenantsLink} [tenants] of a node that divides records among tenants
- * @property {() => import('./division').Division} [division] its stages that are not on the canvas, at present
+ * @property {import('../tenants/front/tenants-link').TenantsLink} [tenants] of a node that divides records among tenants
+ * @property {() => import('../tenants/front/division').Division} [division] its stages that are not on the canvas, at present
  *
  * @typedef {StageParts & ListenerParts} Stage a node's contribution to the plan
  */

@@ -2,6 +2,8 @@
 // The large modules behind the nodes, such as the native addon, the uplink thread and the store thread. They are loaded
 // on first use, so that the palette starts and can report the reason if one of them cannot be loaded.
 
+const { threadsOf } = require('./additions');
+
 /**
  * @typedef {typeof import('../../../native/index.js')} Native
  * @typedef {new (options: any) => UplinkThread} UplinkThreadClass
@@ -42,7 +44,7 @@
  * @property {number} [dictionaries] dictionaries that the broker took
  * @property {('chosen' | 'busy' | 'metered')[]} [compressing] why envelopes are compressed now, if an uplink node
  *   compresses: the user chose it, the link is the limit, or it is metered; empty = `auto` waits for a reason
- * @property {import('../uplink/kafka/kafka-group').GroupFigures[]} [producers] of a Kafka cluster: one for each session
+ * @property {import('../kafka/uplink/kafka-group').GroupFigures[]} [producers] of a Kafka cluster: one for each session
  * @property {SessionState[]} [sessions] one for each group of classes, the most urgent first
  * @property {{ state: string, code: string, reason: string } & Record<string, unknown>} [commands] state of the session
  *   for commands, if commands are on
@@ -86,11 +88,6 @@
  * @property {UplinkThreadClass} UplinkThread
  * @property {(template: string) => unknown} validateTopicTemplate
  * @property {(filters: string) => string[]} readFilters throws TypeError with a sentence
- *
- * @typedef {{ UplinkThread: UplinkThreadClass }} Kafka
- *
- * @typedef {import('../uplink/tenants/tenants-thread').TenantsThread} TenantsThread
- * @typedef {typeof import('../uplink/tenants')} Tenants
  *
  * @typedef {object} StoreOptions
  * @property {string} directory
@@ -147,11 +144,8 @@
  * @property {new (token: number) => TlsThread} TlsThread
  */
 
-/**
- * @type {{ native?: Native, uplink?: Uplink, kafka?: Kafka, tenants?: Tenants, store?: Store, net?: Net, tls?: Tls,
- *   energy?: Energy }}
- */
-const replaced = {};
+/** By the names of the functions below, and of capabilities. @type {Record<string, any>} */
+let replaced = {};
 
 /** @returns {Native} throws the loader's Error if the addon cannot be loaded */
 function native() {
@@ -163,14 +157,9 @@ function uplink() {
   return replaced.uplink ?? require('../uplink/index.js');
 }
 
-/** @returns {Kafka} */
-function kafka() {
-  return replaced.kafka ?? require('../uplink/kafka/index.js');
-}
-
-/** @returns {Tenants} */
-function tenants() {
-  return replaced.tenants ?? require('../uplink/tenants/index.js');
+/** @param {string} capability @returns {any} the module with the classes of its threads */
+function threads(capability) {
+  return replaced[capability] ?? threadsOf(capability);
 }
 
 /** @returns {Store} */
@@ -195,18 +184,10 @@ function tls() {
 
 /**
  * Replaces modules in tests. Without an argument it restores the real ones.
- * @param {{ native?: any, uplink?: any, kafka?: any, tenants?: any, store?: any, net?: any, tls?: any,
- *   energy?: any }} [parts]
+ * @param {Record<string, any>} [parts]
  */
 function replaceModules(parts = {}) {
-  replaced.native = parts.native;
-  replaced.uplink = parts.uplink;
-  replaced.kafka = parts.kafka;
-  replaced.tenants = parts.tenants;
-  replaced.store = parts.store;
-  replaced.net = parts.net;
-  replaced.tls = parts.tls;
-  replaced.energy = parts.energy;
+  replaced = { ...parts };
 }
 
-module.exports = { native, uplink, kafka, tenants, store, net, tls, energy, replaceModules };
+module.exports = { native, uplink, threads, store, net, tls, energy, replaceModules };

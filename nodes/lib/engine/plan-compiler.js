@@ -23,7 +23,7 @@ const { WireTargets } = require('./wire-targets');
  * @property {object} settings the stage's own fields of StageSpec
  * @property {string[][]} wires as drawn, by output
  * @property {boolean} [asMessages] true: the user wants its output as messages
- * @property {import('./division').Division} [division] its stages that are not on the canvas
+ * @property {import('../tenants/front/division').Division} [division] its stages that are not on the canvas
  * @property {boolean} [tenant] of a source: true: its device ids begin with a tenant that was proven
  *
  * @typedef {object} Veto why a wire between two nodes of the engine carries messages

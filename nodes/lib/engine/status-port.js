@@ -3,7 +3,7 @@
 // seganetEngineStatusHost.
 
 const { StatusServer } = require('../live');
-const { exposureProblem } = require('../tenants/exposure');
+const { exposureProblem } = require('./join');
 
 /** @typedef {import('http').IncomingMessage} Request @typedef {import('http').ServerResponse} Response */
 
@@ -24,7 +24,7 @@ async function openStatusPort(RED) {
       throw new Error(
         "It uses Node-RED's HTTP server and its login, which are off (SEGANET_EDITOR_PORT=off)."
       );
-    const exposed = exposureProblem(String(host));
+    const exposed = exposureProblem(String(host), null);
     if (exposed) throw new Error(exposed);
     const tls = typeof settings.https === 'function' ? await settings.https() : await settings.https;
     const page = new StatusServer({

@@ -15,8 +15,7 @@ const { pageFiles, pageFile, textsFor, HEADERS } = require('./page-files');
  * @param {any} app Express
  * @param {any} mayRead middleware that checks the permission for the stream
  * @param {() => LiveEngine[]} engines
- * @param {{ onFault: (error: Error) => void, spareTenants?: () => import('./snapshot').TenantPages | null,
- *   overlays?: () => import('./snapshot').OverlayView[] }} options as
+ * @param {{ onFault: (error: Error) => void, additions: () => import('./snapshot').MakeLiveAddition[] }} options as
  *   those of LiveStream
  */
 function addLive(app, mayRead, engines, options) {

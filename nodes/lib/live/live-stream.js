@@ -28,8 +28,7 @@ class LiveStream {
   #now;
   #intervalMs;
   #onFault;
-  #spareTenants;
-  #overlays;
+  #additions;
   /** @type {Set<Viewer>} */
   #viewers;
   /** Engines that a viewer has selected, by id. @type {Map<string, EngineView>} */
@@ -42,14 +41,12 @@ class LiveStream {
   /**
    * @param {() => LiveEngine[]} engines
    * @param {{ onFault?: (error: Error) => void, now?: () => number, intervalMs?: number,
-   *   spareTenants?: () => import('./snapshot').TenantPages | null,
-   *   overlays?: () => import('./snapshot').OverlayView[] }} [options] onFault: reports an error in this code,
-   *   which has no caller; now: ms; spareTenants: the tenants of a gateway without a tenants node, null = none
+   *   additions?: () => import('./snapshot').MakeLiveAddition[] }} [options] onFault: reports an error in this code,
+   *   which has no caller; now: ms; additions: of capabilities
    */
   constructor(engines, options = {}) {
     const { onFault = () => {}, now = () => performance.now(), intervalMs = INTERVAL_MS } = options;
-    this.#spareTenants = options.spareTenants ?? (() => null);
-    this.#overlays = options.overlays ?? (() => []);
+    this.#additions = options.additions ?? (() => []);
     this.#onFault = onFault;
     this.#engines = engines;
     this.#now = now;
@@ -136,13 +133,8 @@ class LiveStream {
     const head = JSON.stringify({ at: Date.now(), engines: list, engine: chosen?.id ?? null, mayWrite });
     const shared = chosen?.host ? this.#sharedOf(chosen.id, chosen.host) : null;
     if (!chosen || !shared) return viewer.send('snapshot', head);
-    const { devices, cloud, tenants } = viewer.query;
     const view = /** @type {EngineView} */ (this.#views.get(chosen.id));
-    const pages = JSON.stringify({
-      devicePage: devices ? view.devices(devices) : null,
-      cloudPage: cloud ? view.cloudPage(cloud) : null,
-      tenantPage: tenants ? view.tenantPage(tenants) : null
-    });
+    const pages = JSON.stringify(view.pages(viewer.query));
     // One object of the members of three.
     const members = [head, shared.text, pages].map((json) => json.slice(1, -1));
     viewer.send('snapshot', `{${members.join(',')}}`);
@@ -163,7 +155,7 @@ class LiveStream {
     if (done?.host === host) return done;
     let view = this.#views.get(id);
     if (view?.host !== host) {
-      view = new EngineView(host, this.#now, this.#spareTenants, this.#overlays);
+      view = new EngineView(host, this.#now, this.#additions());
       this.#views.set(id, view);
     }
     const shared = { text: JSON.stringify(view.read()), host };

@@ -4,12 +4,9 @@
 const { DevicePages } = require('./device-pages');
 const { DrainTime } = require('./drain-time');
 const { sum } = require('./history');
-const { ListPages } = require('./list-pages');
-const { StoreStates, cloudsOf, kafkaSourcesOf, kafkaUplinksOf } = require('./protocols');
 
 /** Nodes of a snapshot. A flow with more shows the first ones. */
 const MAX_NODES = 200;
-const MAX_OVERLAYS = 10;
 /** Classes that are shown even if they have no records. */
 const NAMED_CLASSES = 4;
 const SEAL_REASONS = ['Single', 'Size', 'Delay', 'Flush', 'Plan', 'Demand'];
@@ -19,11 +16,13 @@ const SEAL_REASONS = ['Single', 'Size', 'Delay', 'Flush', 'Plan', 'Demand'];
  * @typedef {import('../engine/modules').UplinkState & { broker: string, name: string, window?: number,
  *   brokers?: string[] }} Uplink
  * @typedef {ReturnType<EngineHost['snapshot']>} Stats
- * @typedef {import('./live-query').CloudQuery} CloudQuery
- * @typedef {import('./live-query').DeviceQuery} DeviceQuery
+ * @typedef {import('./live-query').LiveQuery} LiveQuery
  * @typedef {import('./live-query').TenantQuery} TenantQuery
  *
- * @typedef {import('../network/overlay/overlay-nodes').OverlayView} OverlayView
+ * @typedef {object} LiveAddition what a capability adds to the view of an engine
+ * @property {(stats: Stats) => object} read members of a snapshot
+ * @property {(query: LiveQuery) => object} [pages] members that depend on the query of a viewer
+ * @typedef {(host: EngineHost, now: () => number) => LiveAddition} MakeLiveAddition now: ms
  *
  * @typedef {object} TenantPages the tenants of a gateway, as nodes/lib/tenants/operator makes them
  * @property {string} id
@@ -36,28 +35,20 @@ class EngineView {
   #now;
   #drain = new DrainTime();
   #devices;
-  #lists;
-  #spareTenants;
-  #overlays;
-  #stores = new StoreStates();
-  /** Records that were refused because they had no tenant, at the previous reading. */
-  #strangers = 0;
+  #additions;
   /** Records delivered by class at the previous reading. @type {{ at: number, counts: number[] } | null} */
   #delivered = null;
 
   /**
    * @param {EngineHost} host
    * @param {() => number} [now] ms
-   * @param {() => TenantPages | null} [spareTenants] of a gateway without a tenants node
-   * @param {() => OverlayView[]} [overlays] the overlay networks of the gateway
+   * @param {MakeLiveAddition[]} [additions]
    */
-  constructor(host, now = () => performance.now(), spareTenants = () => null, overlays = () => []) {
+  constructor(host, now = () => performance.now(), additions = []) {
     this.#host = host;
-    this.#spareTenants = spareTenants;
-    this.#overlays = overlays;
     this.#now = now;
     this.#devices = new DevicePages(host.registry, now);
-    this.#lists = new ListPages(now);
+    this.#additions = additions.map((make) => make(host, now));
   }
 
   /** @returns {EngineHost} */
@@ -65,28 +56,10 @@ class EngineView {
     return this.#host;
   }
 
-  /** @param {DeviceQuery} query */
-  devices(query) {
-    return this.#devices.page(query);
-  }
-
-  /** @param {CloudQuery} query @returns {object | null} null = not read yet, or there is no such cloud */
-  cloudPage(query) {
-    const clouds = this.#host.members.filter(({ protocol, list }) => protocol === 'ocf' && list);
-    const cloud = query.node ? clouds.find(({ id }) => id === query.node) : clouds[0];
-    if (!cloud?.list) return null;
-    const page = this.#lists.page(cloud.list, { ...query, node: cloud.id });
-    return page && { node: cloud.id, ...page };
-  }
-
-  /** @returns {TenantPages | null} */
-  get #tenants() {
-    return this.#host.members.find(({ operator }) => operator)?.operator ?? this.#spareTenants();
-  }
-
-  /** @param {TenantQuery} query @returns {object | null} null = there are no tenants */
-  tenantPage(query) {
-    return this.#tenants?.page(query, this.#strangers) ?? null;
+  /** @param {LiveQuery} query @returns {object} what only a viewer with this query gets */
+  pages(query) {
+    const devicePage = query.devices && this.#devices.page(query.devices);
+    return Object.assign({ devicePage }, ...this.#additions.map((added) => added.pages?.(query)));
   }
 
   /** Reads the engine. Call it about once a second. @returns {object} see docs/status-page.md */
@@ -98,8 +71,7 @@ class EngineView {
     const perS = (/** @type {string} */ name) => counters[name] ?? 0;
     const waiting = sum(stats.heldRecords) + sum(stats.backlogRecords);
     const nodes = host.nodes();
-    this.#strangers = sum(stats.drops.noPart ?? []);
-    return {
+    const snapshot = {
       gateway: host.gatewayId,
       summary: {
         devices: stats.devices,
@@ -122,16 +94,10 @@ class EngineView {
       log: stats.log,
       workers: workersOf(stats),
       commands: stats.commands,
-      clouds: cloudsOf(stats.sources, this.#stores, now),
-      tenants: this.#tenants?.id ?? null,
-      kafka: {
-        uplinks: kafkaUplinksOf(/** @type {Uplink[]} */ (stats.uplinks)),
-        sources: kafkaSourcesOf(stats.sources)
-      },
-      overlays: this.#overlays().slice(0, MAX_OVERLAYS),
       nodes: nodes.slice(0, MAX_NODES),
       nodesLeftOut: Math.max(0, nodes.length - MAX_NODES)
     };
+    return Object.assign(snapshot, ...this.#additions.map((added) => added.read(stats)));
   }
 
   /**

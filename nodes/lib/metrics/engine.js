@@ -2,8 +2,6 @@
 // The metrics of one engine without its uplinks.
 
 const { addCounters } = require('./counters');
-const { addKafkaSource } = require('./kafka');
-const { addCloud, addDesk } = require('./ocf');
 
 /** @typedef {import('./text').Exposition} Exposition @typedef {import('./text').Labels} Labels */
 /** @typedef {ReturnType<import('../engine/host').EngineHost['snapshot']>} Snapshot */
@@ -61,7 +59,6 @@ function addEngine(out, labels, stats) {
     .gauge('seganet_windows_open', 'Open windows of filter nodes. Their records exist only there.')
     .add(labels, stats.openWindows ?? 0);
   addDeliveries(out, labels, stats);
-  addSources(out, labels, stats);
   addLog(out, labels, stats.log);
   addCommands(out, labels, stats.commands);
 }
@@ -108,21 +105,6 @@ function addDeliveries(out, labels, { deferredRecords, deliveries }) {
     .add(labels, deferredRecords);
   const ends = out.counter('seganet_deliveries_total', 'Records that waited for a flow, by outcome.');
   for (const end of DELIVERY_ENDS) ends.add({ ...labels, end }, deliveries?.[end]);
-}
-
-/**
- * Adds the figures that only sources of a protocol have.
- * @param {Exposition} out
- * @param {Labels} labels
- * @param {Snapshot} stats
- */
-function addSources(out, labels, { sources = [], desk }) {
-  for (const { nodeId, protocol, figures } of sources) {
-    const own = { ...labels, node: nodeId };
-    if (protocol === 'ocf') addCloud(out, own, figures);
-    else if (protocol === 'kafka' && figures) addKafkaSource(out, own, figures);
-  }
-  if (desk && sources.some(({ protocol }) => protocol === 'ocf')) addDesk(out, labels, desk);
 }
 
 /** @param {Exposition} out @param {Labels} labels @param {any} log null = no log */

@@ -2,8 +2,6 @@
 // Metrics of an engine's uplinks, their sessions, and the paths of these. Unknown values (-1, or 0 for a round trip)
 // are left out.
 
-const { addProducer } = require('./kafka');
-
 /** @typedef {import('./text').Exposition} Exposition */
 /** @typedef {import('./text').Labels} Labels */
 /** @typedef {import('../engine/modules').UplinkState} UplinkState */
@@ -52,7 +50,6 @@ function addUplink(out, engine, uplink) {
     .add(labels, uplink.stalls ?? 0);
   addCompression(out, labels, uplink);
   for (const session of uplink.sessions ?? []) addSession(out, labels, session);
-  for (const producer of uplink.producers ?? []) addProducer(out, labels, producer);
   const first = uplink.sessions?.[0]?.paths ?? [];
   for (const path of first) addPath(out, { ...labels, path: path.name }, path);
   const perByte = (uplink.energy?.joulesPerMegabyte ?? NaN) / 1e6;

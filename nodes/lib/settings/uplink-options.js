@@ -23,6 +23,12 @@ const { badCharacter } = require('../base/topic-template');
 /** @typedef {{ca?: string, cert?: string, key?: string, pfx?: string}} TlsFiles paths */
 
 /**
+ * What a thread must know to find the local place that leads to a broker, as plain data: a file that exports
+ * placesOf(address), whose place(host, port) resolves to it.
+ * @typedef {{ module: string, address: string }} Dialer
+ */
+
+/**
  * @typedef {object} UplinkOptions
  * @property {string} url mqtts://host:8883, or mqtt://host:1883 on a trusted network
  * @property {TlsOptions} [tls]
@@ -64,8 +70,7 @@ const { badCharacter } = require('../base/topic-template');
  *   both ends support it, else the next path if one is dead. '' (default) = the system's routes
  * @property {number} [pathLossMs] a path is dead if the peer confirms nothing for this time, default 1000
  * @property {string} [pathsDir] folder with the state of `seganet-paths watch`, default: its own default
- * @property {string} [overlaySocket] control socket of the overlay's program, which opens a local port that leads to
- *   the broker; '' (default) = the broker is reached directly
+ * @property {Dialer | null} [dialer] knows the local port that leads to the broker; null (default) = no such port
  * @property {number} [stateMs] interval of state events, in addition to one for each change, default 1000
  * @property {string} [nativePath] module with UplinkSource, default the engine's addon
  */
@@ -231,7 +236,7 @@ function checkOptions(options, defaultNative) {
     paths: parsePaths(options.paths),
     pathLossMs: number('pathLossMs', options.pathLossMs, rows.pathLossMs.default, 100, day),
     pathsDir: options.pathsDir ?? '',
-    overlaySocket: options.overlaySocket ?? '',
+    dialer: options.dialer ?? null,
     retryMs: number('retryMs', options.retryMs, 1000, 1, day),
     backlogRate: number('backlogRate', options.backlogRate, rows.backlogRate.default, 0, 1e9),
     backlogShare: share('backlogShare', options.backlogShare, rows.backlogShare.default / 100),

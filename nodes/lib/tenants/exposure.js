@@ -5,8 +5,8 @@
 
 const fs = require('node:fs');
 const { isLoopback } = require('../base/loopback');
-const { parseTenants } = require('./tenants-schema');
-const { tenantsFile } = require('./places');
+const { parseTenants } = require('./file/tenants-schema');
+const { tenantsFile } = require('./file/locations');
 
 /** Written by "seganet-tenants net apply": { range, boot }. */
 const RULES_FILE = '/run/seganet-tenants/rules.json';
@@ -79,4 +79,24 @@ function exposureProblem(host, { files = [], env = process.env, rulesFile } = {}
   );
 }
 
-module.exports = { areRulesApplied, exposureProblem };
+/**
+ * As exposureProblem, with the tenants files that the flow names.
+ * @param {string} host address to listen on
+ * @param {import('node-red').NodeAPI | null} RED null = before the flows are loaded
+ * @returns {string}
+ */
+function exposureOf(host, RED) {
+  /** @type {string[]} */
+  const files = [];
+  RED?.nodes.eachNode?.((each) => {
+    const { type, file } = /** @type {{ type: string, file?: unknown }} */ (each);
+    // That node itself reports a file that is no text.
+    if (type === 'seganet-tenants' && typeof file === 'string' && file) files.push(valueOf(file));
+  });
+  return exposureProblem(host, { files });
+}
+
+/** @param {string} text a setting, or ${NAME} of a variable */
+const valueOf = (text) => text.replace(/^\$\{(\w+)\}$/, (_all, name) => process.env[name] ?? '');
+
+module.exports = { areRulesApplied, exposureOf, exposureProblem };

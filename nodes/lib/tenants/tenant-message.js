@@ -12,7 +12,7 @@ const NAMES = /** @type {Record<string, string>} */ ({
 });
 
 /**
- * @param {import('./keeper-events').KeeperEvent} event
+ * @param {import('./keeper/keeper-events').KeeperEvent} event
  * @returns {{ kind: string, msg: { topic: string, payload: Record<string, unknown> } }} kind: as in the node's setting
  */
 function messageOf({ at, tenant, event, ...rest }) {

@@ -4,7 +4,7 @@
 const { rate, shorten } = require('../base/status');
 
 /**
- * @typedef {Record<import('../uplink/tenants/tenant').TenantState, number>} Counts
+ * @typedef {Record<import('./uplink/tenant').TenantState, number>} Counts
  *
  * @typedef {object} Seen
  * @property {Counts} counts

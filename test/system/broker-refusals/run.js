@@ -1,12 +1,12 @@
 'use strict';
 // Random brokers that refuse and close with every reason code, and the real engine and uplink thread.
-// node flows/launcher/run.js test/system/broker-refusals/run.js --help
+// node native/node/run.js test/system/broker-refusals/run.js --help
 
 const { parseArgs } = require('node:util');
 const { seeded } = require('../../fixtures/gateway/random');
 const { runScenario } = require('./scenario');
 
-const HELP = `node flows/launcher/run.js test/system/broker-refusals/run.js [--runs N] [--seed N] [--parallel N]
+const HELP = `node native/node/run.js test/system/broker-refusals/run.js [--runs N] [--seed N] [--parallel N]
 
 Each run has a broker of its own (MQTT 3.1.1 or 5, on loopback) that refuses some CONNECTs, closes connections at random or
 after a number of acknowledgements, and refuses packets, with any reason code. It never takes one kind of record: it closes

@@ -1,6 +1,6 @@
 'use strict';
 // "Acknowledge messages: delivered" with random flows and functions, deploys and kill -9.
-// node flows/launcher/run.js test/system/delivery-fuzzer/run.js --help
+// node native/node/run.js test/system/delivery-fuzzer/run.js --help
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -14,7 +14,7 @@ const { Fleet, fateOf } = require('./fleet');
 const { makeFlow } = require('./flow');
 const { GatewayProcess } = require('./gateway-process');
 
-const HELP = `node flows/launcher/run.js test/system/delivery-fuzzer/run.js [--seconds N] [--seed N] [--rounds N]
+const HELP = `node native/node/run.js test/system/delivery-fuzzer/run.js [--seconds N] [--seed N] [--rounds N]
 
 Each round starts a real Node-RED with a random flow between mqtt devices with "Acknowledge messages: delivered" and an
 uplink. Each record carries a program for the two functions of the flow, which call send and done in every order and

@@ -1,11 +1,11 @@
 'use strict';
 // Floods of control packets and all other input of hostile devices, beside honest devices.
-//   node flows/launcher/run.js test/system/flooder/run.js --help
+//   node native/node/run.js test/system/flooder/run.js --help
 
 const { parseArgs } = require('node:util');
 const { flood } = require('./flood');
 
-const HELP = `node flows/launcher/run.js test/system/flooder/run.js [--seconds N] [--seed N]
+const HELP = `node native/node/run.js test/system/flooder/run.js [--seconds N] [--seed N]
 
 Runs a real gateway (mosquitto as the cloud) with honest devices over MQTT 3.1.1 and 5, with packets in two pieces, CoAP and HTTP: alone for
 a tenth of the time, then beside hostile ones that flood it with SUBSCRIBE, UNSUBSCRIBE, PINGREQ, PUBREL, PUBACK and AUTH, chosen and

@@ -6,7 +6,7 @@ const { KINDS, LINKS, PEOPLE } = require('./schedule');
 const { systems } = require('./systems');
 const { KINDS: TENANT_KINDS } = require('./tenants/schedule');
 
-const INTRO = `Usage: node flows/launcher/run.js test/system/history/run.js [options]
+const INTRO = `Usage: node native/node/run.js test/system/history/run.js [options]
 
 Puts a gateway with real devices and a real broker through faults drawn from a seed, records every acknowledgement and every
 arrival, and checks that no acknowledged record was lost, swapped, changed or repeated more often than allowed. Exit code 0: every

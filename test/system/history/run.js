@@ -1,5 +1,5 @@
 'use strict';
-// Many runs, each with its own seed.  node flows/launcher/run.js test/system/history/run.js --help
+// Many runs, each with its own seed.  node native/node/run.js test/system/history/run.js --help
 
 const fs = require('node:fs');
 const os = require('node:os');

@@ -6,7 +6,7 @@ const { KafkaBroker, kafkaTools } = require('../../../bench/harness/kafka/broker
 const { KafkaClient } = require('../../../bench/harness/kafka/client');
 const { eventually } = require('../../../bench/harness/net');
 const { needs } = require('../../../bench/harness/tools');
-const { PresenceThread } = require('../../../nodes/lib/sources/ocf-regions/presence-thread');
+const { PresenceThread } = require('../../../nodes/lib/ocf/regions/presence-thread');
 const { clusterOf } = require('./rig');
 
 const { describe } = needs(...kafkaTools());

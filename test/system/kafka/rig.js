@@ -5,10 +5,10 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const native = require('../../../native');
-const { clusterOptions } = require('../../../nodes/lib/settings/kafka-options');
-const { schema } = require('../../../nodes/lib/settings/kafka');
+const { clusterOptions } = require('../../../nodes/lib/kafka/settings/kafka-options');
+const { schema } = require('../../../nodes/lib/kafka/settings/kafka');
 const { parseOptions } = require('../../../nodes/lib/base/options');
-const { UplinkThread } = require('../../../nodes/lib/uplink/kafka');
+const { UplinkThread } = require('../../../nodes/lib/kafka/uplink');
 const { StoreThread } = require('../../../nodes/lib/store');
 const { eventually } = require('../../../bench/harness/net');
 

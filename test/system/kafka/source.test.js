@@ -6,8 +6,8 @@ const { KafkaClient } = require('../../../bench/harness/kafka/client');
 const { eventually } = require('../../../bench/harness/net');
 const { needs } = require('../../../bench/harness/tools');
 const { parseOptions } = require('../../../nodes/lib/base/options');
-const { schema, sourceOptions } = require('../../../nodes/lib/sources/kafka-source/kafka-source-options');
-const { KafkaSource } = require('../../../nodes/lib/sources/kafka-source/kafka-source');
+const { schema, sourceOptions } = require('../../../nodes/lib/kafka/source/kafka-source-options');
+const { KafkaSource } = require('../../../nodes/lib/kafka/source/kafka-source');
 const { clusterOf } = require('./rig');
 
 const { describe } = needs(...kafkaTools());

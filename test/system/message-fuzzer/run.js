@@ -1,6 +1,6 @@
 'use strict';
 // Odd messages to every node with an input, in a real Node-RED, while the engine is full, while the uplink is away
-// and during deploys. node flows/launcher/run.js test/system/message-fuzzer/run.js --help
+// and during deploys. node native/node/run.js test/system/message-fuzzer/run.js --help
 
 const { fork } = require('node:child_process');
 const fs = require('node:fs');
@@ -11,7 +11,7 @@ const mqtt = require('mqtt');
 const { Broker, until } = require('../../../bench/harness/broker');
 const { seeded } = require('../../fixtures/gateway/random');
 
-const HELP = `node flows/launcher/run.js test/system/message-fuzzer/run.js [--seconds N] [--seed N]
+const HELP = `node native/node/run.js test/system/message-fuzzer/run.js [--seconds N] [--seed N]
 
 Sends odd messages to every node that has an input, in a real Node-RED with a real mosquitto: fields of the message contract
 that are missing, of a wrong type, at a limit, huge, or that throw when they are read. Meanwhile the broker goes away and comes back,

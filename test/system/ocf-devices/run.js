@@ -1,6 +1,6 @@
 'use strict';
 // Real OCF devices and controllers against a gateway, by hand, because no package registry has them.
-// node flows/launcher/run.js test/system/ocf-devices/run.js --help
+// node native/node/run.js test/system/ocf-devices/run.js --help
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -12,7 +12,7 @@ const { iotivity } = require('./iotivity');
 const { bridge } = require('./bridge');
 const { secure } = require('./secure');
 
-const INTRO = `node flows/launcher/run.js test/system/ocf-devices/run.js --programs FOLDER
+const INTRO = `node native/node/run.js test/system/ocf-devices/run.js --programs FOLDER
 
 Runs programs of others against the ocf cloud node of a gateway, and prints what was seen of each step. build.sh beside
 this file makes them from sources that you bring. Needs root: everything runs in a network namespace of its own. Programs

@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { root } = require('../../../bench/harness/gateway');
-const { SqliteStore } = require('../../../nodes/lib/sources/ocf/store');
+const { SqliteStore } = require('../../../nodes/lib/ocf/store');
 const { newHome } = require('../../fixtures/gateway/deployed');
 const { startGatewayCloud } = require('../../fixtures/ocf/gateway-cloud');
 

@@ -11,7 +11,7 @@ const { freePort, waitForPort } = require('../../../bench/harness/net');
 const { needs } = require('../../../bench/harness/tools');
 const { CSM } = require('../../../flows/demo/ocf/coap-tcp');
 const { uint } = require('../../../flows/demo/ocf/client');
-const { SqliteStore } = require('../../../nodes/lib/sources/ocf/store');
+const { SqliteStore } = require('../../../nodes/lib/ocf/store');
 const { startGatewayCloud } = require('../../fixtures/ocf/gateway-cloud');
 const { LIGHT, eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
 

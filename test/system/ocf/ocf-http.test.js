@@ -14,7 +14,7 @@ const { encode } = require('../../../flows/demo/ocf/client');
 const { startGatewayCloud } = require('../../fixtures/ocf/gateway-cloud');
 const { ask, listen } = require('../../fixtures/ocf/http-client');
 const { LIGHT, newUser, scenes } = require('../../fixtures/ocf/scenes');
-const { newUserToken } = require('../../../nodes/lib/sources/ocf/user-tokens');
+const { newUserToken } = require('../../../nodes/lib/ocf/cloud/user-tokens');
 
 jest.setTimeout(120000);
 const seed = Number(process.env.SEGANET_SEED ?? 1);

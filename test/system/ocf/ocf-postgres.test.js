@@ -18,7 +18,7 @@ jest.setTimeout(240000);
 const SLOW_MS = 60000;
 
 const root = path.join(__dirname, '../../..');
-const command = path.join(root, 'nodes/lib/sources/ocf/cli/seganet-accounts.js');
+const command = path.join(root, 'nodes/lib/ocf/cli/seganet-accounts.js');
 
 let server, url, port, home, flow, gateway;
 const { connected } = scenes(() => ({ host: '127.0.0.1', port }));

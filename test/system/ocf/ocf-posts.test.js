@@ -1,7 +1,7 @@
 'use strict';
 // Posts to /oic/ps that the engine makes records of without JavaScript, with the ocf cloud node in a gateway.
 
-const { problemOf } = require('../../../nodes/lib/sources/ocf/cbor-bounds');
+const { problemOf } = require('../../../nodes/lib/ocf/cloud/cbor-bounds');
 const { CBOR, OCF, encode, uint } = require('../../../flows/demo/ocf/client');
 const { random } = require('../../fixtures/ocf/acceptance-hostile');
 const { startGatewayCloud } = require('../../fixtures/ocf/gateway-cloud');

@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { freePort } = require('../../../bench/harness/net');
 const { hashPassword } = require('../../../nodes/lib/login/password-hash');
-const { program } = require('../../../nodes/lib/network/overlay/places');
+const { program } = require('../../../nodes/lib/overlay/locations');
 
 /**
  * @typedef {object} Command

@@ -11,7 +11,7 @@ const VICTIMS = /** @type {const} */ (['top', 'group']);
 /** Moments after the start, besides the one when all runs. */
 const MOMENTS_MS = [300, 1500, 3000];
 
-const HELP = `Usage: node flows/launcher/run.js test/system/orphans/run.js [options]
+const HELP = `Usage: node native/node/run.js test/system/orphans/run.js [options]
 
 Starts each command as a user does, sends each signal at several moments, and looks for processes that are left after ${LIMIT_MS / 1000} s. They are found by a folder in their PATH. Exit code 0: none was left; 1: one was, or a command
 did not start; 2: wrong options.

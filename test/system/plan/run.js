@@ -1,5 +1,5 @@
 'use strict';
-// Random flows with and without native wires. node flows/launcher/run.js test/system/plan/run.js --help
+// Random flows with and without native wires. node native/node/run.js test/system/plan/run.js --help
 
 const { parseArgs } = require('node:util');
 const { FlowRuntime } = require('../../fixtures/plan/flow-runtime');

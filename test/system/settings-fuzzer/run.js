@@ -1,5 +1,5 @@
 'use strict';
-// Odd settings for every variable and every property. node flows/launcher/run.js test/system/settings-fuzzer/run.js
+// Odd settings for every variable and every property. node native/node/run.js test/system/settings-fuzzer/run.js
 // --help
 
 const fs = require('node:fs');

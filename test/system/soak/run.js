@@ -1,5 +1,5 @@
 'use strict';
-// A long run under small faults.  node flows/launcher/run.js test/system/soak/run.js --help
+// A long run under small faults.  node native/node/run.js test/system/soak/run.js --help
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -7,7 +7,7 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { Soak } = require('./soak');
 
-const HELP = `Usage: node flows/launcher/run.js test/system/soak/run.js [options]
+const HELP = `Usage: node native/node/run.js test/system/soak/run.js [options]
 
 Devices publish at a steady rate for hours while the cloud is too slow for them, quick, and slow again, and small faults happen:
 lost links, outages, a stopped broker, a paused gateway, deploys, devices that come back, status pages. At the end the cloud is

@@ -5,7 +5,7 @@ const mqttPacket = require('mqtt-packet');
 const { Engine } = require('../../../native');
 const { eventually } = require('../../../bench/harness/net');
 const { readEnvelope } = require('../../../nodes/lib/unbatch/unbatch');
-const { TenantsThread } = require('../../../nodes/lib/uplink/tenants');
+const { TenantsThread } = require('../../../nodes/lib/tenants/uplink');
 const { ScriptedBroker } = require('../../fixtures/uplink/scripted-broker');
 const { TestKeeper } = require('../../fixtures/tenants/keeper');
 

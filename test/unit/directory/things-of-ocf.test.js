@@ -2,13 +2,13 @@
 // Things of an OCF cloud, and the ways to ask devices for a value.
 
 const coap = require('coap');
-const { setCloud } = require('../../../nodes/lib/sources/ocf-cloud/clouds');
-const { OcfFeed } = require('../../../nodes/lib/sources/things/ocf-feed');
-const { openDirectory } = require('../../../nodes/lib/sources/things/find-parts');
-const { ocfAddress, valueIn } = require('../../../nodes/lib/sources/things/routes');
+const { setCloud } = require('../../../nodes/lib/ocf/node/clouds');
+const { OcfFeed } = require('../../../nodes/lib/directory/things/ocf-feed');
+const { openDirectory } = require('../../../nodes/lib/directory/things/find-parts');
+const { ocfAddress, valueIn } = require('../../../nodes/lib/directory/things/routes');
 const { readQuestion } = require('../../../nodes/lib/directory/question');
 const { parseRules } = require('../../../nodes/lib/directory/rules');
-const { encode } = require('../../../nodes/lib/sources/ocf/bodies');
+const { encode } = require('../../../nodes/lib/ocf/cloud/bodies');
 const { makeThing } = require('../../../nodes/lib/directory/make-thing');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');
 const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');

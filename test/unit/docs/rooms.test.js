@@ -1,13 +1,13 @@
 'use strict';
-// The house: imports and includes follow the table of rooms in CONTRIBUTING.md, without circles, and no folder is
-// crowded.
+// The house: imports and includes follow the table of rooms in CONTRIBUTING.md, without circles, and the core knows no
+// capability.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
 const root = path.join(__dirname, '..', '..', '..');
-const MAX_FILES = 40;
+const CAPABILITIES = ['directory', 'kafka', 'ocf', 'overlay', 'series', 'tenants'];
 
 /** @param {string} file relative to the root */
 const read = (file) => fs.readFileSync(path.join(root, file), 'utf8');
@@ -125,16 +125,14 @@ test('folders have no circle', () => {
   expect(circles).toEqual([]);
 });
 
-test(`no folder of code has more than ${MAX_FILES} files`, () => {
-  /** @type {Map<string, number>} */
-  const counts = new Map();
-  for (const file of files) {
-    const folder = path.posix.dirname(file);
-    // Test inputs of the fuzzers are data; nodes and their texts come in pairs, side by side, as
-    // Node-RED wants them.
-    if (/^(native\/fuzz\/corpus|nodes(\/locales\/[^/]+)?$)/.test(folder)) continue;
-    counts.set(folder, (counts.get(folder) ?? 0) + 1);
-  }
-  const crowded = [...counts].filter(([, count]) => count > MAX_FILES);
-  expect(crowded.map(([folder, count]) => `${folder}: ${count}`)).toEqual([]);
+test('no room of the core imports a capability', () => {
+  const capability = new RegExp(`^nodes/lib/(${CAPABILITIES.join('|')})/`);
+  const fromCore = arrows.filter(({ from }) => /^nodes\/lib\/[^/]+\//.test(from) && !capability.test(from));
+  expect(fromCore.length).toBeGreaterThan(300);
+  expect(fromCore.filter(({ to }) => capability.test(to))).toEqual([]);
+});
+
+test('each capability has a folder, and is named in one file', () => {
+  const named = [...read('nodes/lib/capabilities.js').matchAll(/require\('\.\/(\w+)\/capability'\)/g)];
+  expect(named.map(([, name]) => name)).toEqual(CAPABILITIES);
 });

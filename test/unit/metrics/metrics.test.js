@@ -3,7 +3,13 @@
 // The metrics as a scraper reads them.
 
 const { COUNTERS } = require('../../../nodes/lib/metrics/counters');
+const { addDirectory } = require('../../../nodes/lib/directory/metrics');
+const kafka = require('../../../nodes/lib/kafka/capability');
 const { metricsText } = require('../../../nodes/lib/metrics');
+const ocf = require('../../../nodes/lib/ocf/capability');
+const { addOverlay } = require('../../../nodes/lib/overlay/metrics');
+const { addSeries } = require('../../../nodes/lib/series/metrics');
+const withTenants = require('../../../nodes/lib/tenants/capability');
 const { Exposition, Family } = require('../../../nodes/lib/metrics/text');
 const { parseMetrics } = require('../../fixtures/gateway/prometheus');
 const { documentedMetrics } = require('../../fixtures/gateway/metrics-page');
@@ -241,10 +247,18 @@ test('is documented in docs/metrics.md: the conditional metrics, which few machi
     ...{ name: 'acme', state: 'awake', memoryBytes: 5, wakes: 1, waitingBytes: 7, refused: 0 },
     lastWake: { at: 1, by: 'records', how: 'start', readyMs: 900, connectedMs: 1500 }
   };
-  const single = /** @type {any} */ ({ rows: [one], leftOut: 2 });
+  const host = /** @type {any} */ ({
+    members: [{ operator: { figures: () => ({ rows: [one], leftOut: 2 }) } }]
+  });
   const tenants = { counts: { asleep: 2 }, keeperProblem: '', totals: {}, tenants: rows };
-  const engines = [engine({ stats: stats({ filters, uplinks, sources, desk, tenants }), single })];
-  const families = parseMetrics(metricsText(engines, undefined, [series], [directory], [overlay]));
+  const engines = [engine({ stats: stats({ filters, uplinks, sources, desk, tenants }), host })];
+  const additions = [
+    {
+      process: (out) => void [addSeries(out, series), addDirectory(out, directory), addOverlay(out, overlay)]
+    },
+    ...[kafka.metrics, ocf.metrics, withTenants.metrics]
+  ];
+  const families = parseMetrics(metricsText(engines, undefined, additions));
   expect(families.get('seganet_tenant_last_wake_seconds')?.samples[0]).toMatchObject({ value: 1.5 });
   const conditional = [...documentedMetrics()].filter(([, { isConditional }]) => isConditional);
   expect(conditional.length).toBeGreaterThan(10);

@@ -2,7 +2,9 @@
 
 // The metrics of nodes that only their own protocol has: Kafka and the OCF cloud.
 
+const kafka = require('../../../nodes/lib/kafka/capability');
 const { metricsText } = require('../../../nodes/lib/metrics');
+const ocf = require('../../../nodes/lib/ocf/capability');
 const { parseMetrics } = require('../../fixtures/gateway/prometheus');
 const { cloud, desk, kafkaSource, producer, source } = require('../../fixtures/gateway/source-figures');
 
@@ -23,7 +25,7 @@ const uplink = (more) => ({
 /** @param {object} more */
 const engine = (more) => ({ id: 'engine-1', name: 'engine', gateway: 'gw', ...more });
 /** @param {any} view */
-const read = (view) => parseMetrics(metricsText([view]));
+const read = (view) => parseMetrics(metricsText([view], undefined, [kafka.metrics, ocf.metrics]));
 /** @param {ReturnType<typeof read>} families @param {string} name @param {object} [labels] that it has, among others */
 const valueOf = (families, name, labels = {}) =>
   families

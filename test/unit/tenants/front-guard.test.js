@@ -12,7 +12,7 @@ const { FrontGuard } = require('../../../flows/launcher/front-guard');
 const { guardOf } = require('../../../flows/launcher/guard');
 const loopbackGuard = require('../../../flows/launcher/loopback-guard');
 const { hashPassword } = require('../../../nodes/lib/login/password-hash');
-const { HEADER } = require('../../../nodes/lib/tenants/front-header');
+const { HEADER } = require('../../../nodes/lib/tenants/common/front-header');
 
 const CHEAP = { ln: 10, r: 8, p: 1 };
 const PASSWORD = 'only-the-front-knows';

@@ -1,8 +1,8 @@
 'use strict';
 
 const { eventually } = require('../../../bench/harness/net');
-const { KeeperError } = require('../../../nodes/lib/tenants/keeper-error');
-const { HeldLeases } = require('../../../nodes/lib/tenants/held-leases');
+const { KeeperError } = require('../../../nodes/lib/tenants/keeper/keeper-error');
+const { HeldLeases } = require('../../../nodes/lib/tenants/keeper/held-leases');
 const { PageKeeper } = require('../../fixtures/tenants/page-keeper');
 
 let keeper;

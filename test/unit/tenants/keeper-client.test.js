@@ -2,8 +2,8 @@
 
 const fs = require('node:fs');
 const { eventually } = require('../../../bench/harness/net');
-const { KeeperClient } = require('../../../nodes/lib/tenants/keeper-client');
-const { KeeperEvents } = require('../../../nodes/lib/tenants/keeper-events');
+const { KeeperClient } = require('../../../nodes/lib/tenants/keeper/keeper-client');
+const { KeeperEvents } = require('../../../nodes/lib/tenants/keeper/keeper-events');
 const { messageOf, streamMessage } = require('../../../nodes/lib/tenants/tenant-message');
 const { TestKeeper } = require('../../fixtures/tenants/keeper');
 

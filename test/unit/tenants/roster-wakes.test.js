@@ -1,8 +1,8 @@
 'use strict';
 // What ends the wait of a tenant that failed, besides time: the keeper's reports, and the watchdog.
 
-const { KeeperError } = require('../../../nodes/lib/tenants/keeper-error');
-const { LOOK_MS, Watchdog } = require('../../../nodes/lib/uplink/tenants/watchdog');
+const { KeeperError } = require('../../../nodes/lib/tenants/keeper/keeper-error');
+const { LOOK_MS, Watchdog } = require('../../../nodes/lib/tenants/uplink/watchdog');
 const { Lab, turn } = require('../../fixtures/tenants/roster-lab');
 
 /** @param {number} [retryMs] @returns {Promise<Lab>} a lab whose tenant a has failed for the keeper */

@@ -1,7 +1,7 @@
 'use strict';
 // Who is awake: with a keeper, sessions and a clock in memory.
 
-const { KeeperError } = require('../../../nodes/lib/tenants/keeper-error');
+const { KeeperError } = require('../../../nodes/lib/tenants/keeper/keeper-error');
 const { seeded } = require('../../fixtures/gateway/random');
 const { Lab, turn } = require('../../fixtures/tenants/roster-lab');
 
@@ -171,7 +171,7 @@ test('removes tenants of each state, and gives their leases back', async () => {
   expect(lab.roster.tenants.size).toBe(0);
   expect(lab.bells.size).toBe(0);
   expect(lab.keeper.leases.size).toBe(0);
-  expect(lab.roster.places.active.size).toBe(0);
+  expect(lab.roster.slots.active.size).toBe(0);
 });
 
 test.each([1, 2, 3, 4, 5, 6])(
@@ -200,7 +200,7 @@ test.each([1, 2, 3, 4, 5, 6])(
         else if (session.isTaking) lab.work[session.tenant.number] = 0;
       }
       await lab.pass(250 + integer(500));
-      expect(lab.roster.places.active.size).toBeLessThanOrEqual(2);
+      expect(lab.roster.slots.active.size).toBeLessThanOrEqual(2);
     };
     for (let i = 0; i < 300; i++) await step();
     lab.keeper.isAway = false;

@@ -4,8 +4,8 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { eventually } = require('../../../bench/harness/net');
-const { TenantsFile } = require('../../../nodes/lib/tenants/tenants-file');
-const { keeperSocket, tenantsFile } = require('../../../nodes/lib/tenants/places');
+const { TenantsFile } = require('../../../nodes/lib/tenants/file/tenants-file');
+const { keeperSocket, tenantsFile } = require('../../../nodes/lib/tenants/file/locations');
 
 /** @type {string} */
 let folder;

@@ -1,6 +1,6 @@
 'use strict';
 
-const { parseTenants } = require('../../../nodes/lib/tenants/tenants-schema');
+const { parseTenants } = require('../../../nodes/lib/tenants/file/tenants-schema');
 const { INVALID, VALID } = require('../../fixtures/tenants/files');
 const { seeded } = require('../../fixtures/gateway/random');
 

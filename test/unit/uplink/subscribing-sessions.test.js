@@ -7,7 +7,7 @@ const { checkOptions } = require('../../../nodes/lib/settings/uplink-options');
 const { checkStage, compileStage } = require('../../../nodes/lib/uplink/sending/uplink-stage');
 const { Group } = require('../../../nodes/lib/uplink/session-group');
 const { Pacer } = require('../../../nodes/lib/uplink/sending/pacer');
-const { TenantSession } = require('../../../nodes/lib/uplink/tenants/tenant-session');
+const { TenantSession } = require('../../../nodes/lib/tenants/uplink/tenant-session');
 const { ScriptedBroker } = require('../../fixtures/uplink/scripted-broker');
 
 jest.setTimeout(30000);

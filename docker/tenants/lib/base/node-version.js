@@ -10,7 +10,7 @@ var MINIMUM = [22, 16];
 /** Exit code, as after any other wrong use of the command. */
 var USAGE = 2;
 /** In a checkout: it can run a script with the Node.js that it has fetched. */
-var LAUNCHER = path.join(__dirname, '..', '..', '..', '..', 'flows', 'launcher', 'run.js');
+var LAUNCHER = path.join(__dirname, '..', '..', '..', '..', 'native', 'node', 'run.js');
 
 /**
  * Runs a command. If this Node.js is too old, the one that a checkout's launcher has fetched runs it; without one, the

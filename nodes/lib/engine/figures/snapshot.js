@@ -13,7 +13,7 @@
  * @param {EngineHost} host
  * @param {number} unclaimed messages without a node
  * @returns {EngineStats & { workers: object[], uplinks: object[],
- *   tenants: ReturnType<import('../tenants-link').TenantsLink['view']> | null, log: object | null, commands: object,
+ *   tenants: ReturnType<import('../../tenants/front/tenants-link').TenantsLink['view']> | null, log: object | null, commands: object,
  *   fronts: object[], sources: SourceFigures[], deliveries: object,
  *   filters: { nodeId: string, filtered: number }[], waiting: number,
  *   unclaimed: number }}

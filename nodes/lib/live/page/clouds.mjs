@@ -172,7 +172,7 @@ export class Clouds {
     };
   }
 
-  isPresent = ({ clouds }) => clouds.length > 0;
+  isPresent = ({ clouds = [] }) => clouds.length > 0;
 
   #turn(page) {
     this.#page = Math.max(1, page);

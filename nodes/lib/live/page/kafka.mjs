@@ -67,7 +67,8 @@ export function kafka(t) {
   ];
   return {
     element: h('div', {}, uplinksTitle, uplinks.element, sourcesTitle, sources.element),
-    isPresent: ({ kafka: view }) => view.uplinks.length + view.sources.length > 0,
+    isPresent: ({ kafka: view = { uplinks: [], sources: [] } }) =>
+      view.uplinks.length + view.sources.length > 0,
     update({ kafka: view }) {
       uplinksTitle.hidden = uplinks.element.hidden = view.uplinks.length === 0;
       sourcesTitle.hidden = sources.element.hidden = view.sources.length === 0;

@@ -137,7 +137,7 @@ export class Tenants {
     };
   }
 
-  isPresent = ({ tenants }) => tenants !== null;
+  isPresent = ({ tenants = null }) => tenants !== null;
 
   #turn(page) {
     this.#page = Math.max(1, page);

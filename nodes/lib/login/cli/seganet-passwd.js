@@ -2,6 +2,6 @@
 // seganet-passwd edits the files of device users and tokens. See seganet-passwd --help.
 'use strict';
 
-require('../../../../flows/launcher/command-file').start('seganet-passwd', __filename, function () {
+require('../../../../native/node/command-file').start('seganet-passwd', __filename, function () {
   require('./command').main();
 });

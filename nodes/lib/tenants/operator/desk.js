@@ -2,7 +2,7 @@
 // What an operator sees of the tenants of a gateway, and does with one of them. It reads the keeper only while someone
 // looks.
 
-const { KeeperError } = require('../keeper-error');
+const { KeeperError } = require('../keeper/keeper-error');
 const { Reading } = require('./reading');
 const { countsOf, pageOf, rowsOf } = require('./tenant-rows');
 
@@ -48,7 +48,7 @@ class TenantsDesk {
   /**
    * @param {object} parts
    * @param {string} parts.id in the addresses of the admin API
-   * @param {import('../keeper-client').KeeperClient} parts.keeper
+   * @param {import('../keeper/keeper-client').KeeperClient} parts.keeper
    * @param {Front} [parts.front]
    * @param {() => number} [parts.now] ms
    * @param {number} [parts.waitMs]

@@ -3,9 +3,9 @@
 
 const fs = require('node:fs');
 const { needsWrite } = require('../../base/permission');
-const { KeeperClient } = require('../keeper-client');
-const { keeperSocket, tenantsFile } = require('../places');
-const { NAME } = require('../tenants-schema');
+const { KeeperClient } = require('../keeper/keeper-client');
+const { keeperSocket, tenantsFile } = require('../file/locations');
+const { NAME } = require('../file/tenants-schema');
 const { TenantsDesk } = require('./desk');
 
 const MAX_LINES = 1000;
@@ -16,7 +16,7 @@ const SPARE = '-';
 const LOOK_MS = 5000;
 
 /**
- * @typedef {import('../keeper-error').KeeperError} KeeperError
+ * @typedef {import('../keeper/keeper-error').KeeperError} KeeperError
  * @typedef {(desk: TenantsDesk, tenant: string, body: Record<string, unknown>) => Promise<object>} Work
  */
 

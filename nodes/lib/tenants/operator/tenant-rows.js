@@ -26,7 +26,7 @@
  * @property {Backup | null} [backup]
  *
  * @typedef {object} Known of the gateway, by name of the tenant
- * @property {Map<string, import('../../uplink/tenants/tenant').TenantView>} front
+ * @property {Map<string, import('../uplink/tenant').TenantView>} front
  * @property {Map<string, { waitingBytes: number, refused: number }>} parts
  * @property {Map<string, Record<number, number>>} stored records in the log, by class
  * @property {(name: string) => number | null} perS records that it gets each second, null = unknown
@@ -130,7 +130,7 @@ function rowOf(name, keeper, known, busy) {
 
 /**
  * @param {KeeperRow | undefined} keeper
- * @param {import('../../uplink/tenants/tenant').TenantView | undefined} front
+ * @param {import('../uplink/tenant').TenantView | undefined} front
  * @returns {OperatorState}
  */
 function stateOf(keeper, front) {
@@ -146,7 +146,7 @@ function stateOf(keeper, front) {
 
 /**
  * @param {KeeperRow | undefined} keeper
- * @param {import('../../uplink/tenants/tenant').TenantView | undefined} front
+ * @param {import('../uplink/tenant').TenantView | undefined} front
  * @returns {OperatorRow['lastWake']}
  */
 function lastWakeOf(keeper, front) {

@@ -1,7 +1,7 @@
 'use strict';
 
 const { PasswordVerifier } = require('../../login/password-verifier');
-const { Endpoint } = require('../endpoint');
+const { Endpoint } = require('../common/endpoint');
 const { PageServer } = require('./page-server');
 
 /**
@@ -10,7 +10,7 @@ const { PageServer } = require('./page-server');
  * @property {number} port
  * @property {import('../../sources/http/http-server').Tls | null} tls
  * @property {string} passwordFile
- * @property {import('../held-leases').Keeper} keeper
+ * @property {import('../keeper/held-leases').Keeper} keeper
  * @property {(tenant: string) => number} pagesOf see PageServer
  * @property {(sentence: string) => void} warn
  * @property {(sentence: string) => void} error

@@ -2,7 +2,7 @@
 // The headers of requests and answers between a browser and the pages of a tenant (RFC 9110, section 7.6).
 
 const { isLink } = require('../../base/request-origin');
-const { HEADER } = require('../front-header');
+const { HEADER } = require('../common/front-header');
 
 /** Headers of one connection, which a proxy does not pass on. */
 const OF_CONNECTION = [

@@ -8,8 +8,8 @@ const net = require('node:net');
 const { isLoopback } = require('../../base/loopback');
 const { watchTlsFiles } = require('../../base/tls-files');
 const { requestHeaders, answerHeaders } = require('./page-headers');
-const { HEADER } = require('../front-header');
-const { HeldLeases } = require('../held-leases');
+const { HEADER } = require('../common/front-header');
+const { HeldLeases } = require('../keeper/held-leases');
 const { whoIs } = require('./page-login');
 
 /** Open connections; one more is closed at once. */
@@ -32,14 +32,14 @@ const RETRY_S = 5;
 /**
  * @typedef {import('node:http').IncomingMessage} Request
  * @typedef {import('./page-login').Refusal} Refusal
- * @typedef {import('../held-leases').Hold} Hold
+ * @typedef {import('../keeper/held-leases').Hold} Hold
  *
  * @typedef {object} PageServerOptions
  * @property {string} host
  * @property {number} port 0 = any free one
  * @property {import('../../sources/http/http-server').Tls | null} tls null = plain HTTP, on a loopback address only
  * @property {import('./page-login').Verifier} verifier
- * @property {import('../held-leases').Keeper} keeper
+ * @property {import('../keeper/held-leases').Keeper} keeper
  * @property {(tenant: string) => number} pagesOf port of the tenant's HTTP server, 0 = it has none
  * @property {(sentence: string) => void} warn
  * @property {number} [holdMs]

@@ -1,6 +1,6 @@
 'use strict';
 
-const { Endpoint } = require('../endpoint');
+const { Endpoint } = require('../common/endpoint');
 const { StreamServer } = require('./stream-server');
 
 /**

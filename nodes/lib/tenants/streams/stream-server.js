@@ -8,7 +8,7 @@ const { SSL_OP_NO_TICKET } = require('node:crypto').constants;
 const { watchTlsFiles } = require('../../base/tls-files');
 const { isTenant } = require('../../base/tenant-id');
 const { organizationOf } = require('../../tls/certificate-name');
-const { HeldLeases } = require('../held-leases');
+const { HeldLeases } = require('../keeper/held-leases');
 
 /** Open connections; one more is closed at once. */
 const MAX_CONNECTIONS = 1024;
@@ -27,7 +27,7 @@ const LAST_BYTES_MS = 10000;
  * @property {string} host
  * @property {number} port 0 = any free one
  * @property {import('../../sources/http/http-server').Tls} tls it contains the authority of the clients' certificates
- * @property {import('../held-leases').Keeper} keeper
+ * @property {import('../keeper/held-leases').Keeper} keeper
  * @property {(tenant: string) => number} portOf the tenant's service, 0 = it has none
  * @property {(sentence: string) => void} warn
  * @property {number} [holdMs]

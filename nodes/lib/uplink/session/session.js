@@ -3,7 +3,6 @@
 const { readable } = require('../../base/readable');
 const { Backoff } = require('../../base/backoff');
 const { makeClient, openStream } = require('./mqtt-client');
-const { portsOf } = require('../../network/overlay/overlay-ports');
 const { Dial } = require('./dial');
 const { closeCode, explain, explainConnected, explainDisconnect, movedTo } = require('./reason-codes');
 const { canWire, lacking, secureContext, socketOptions, wireSecurity } = require('./connection-options');
@@ -232,7 +231,10 @@ class Session {
     const wantsDescriptor = this.isWired;
     const paths = options.ways ?? undefined;
     const socket = socketOptions(options);
-    const place = options.overlaySocket ? () => portsOf(options.overlaySocket).place(host, port) : undefined;
+    const { dialer } = options;
+    const place = dialer
+      ? () => require(dialer.module).placesOf(dialer.address).place(host, port)
+      : undefined;
     const dial = new Dial({ host, port, place, timeoutMs, socket, native, wantsDescriptor, paths });
     this.dial = dial;
     try {

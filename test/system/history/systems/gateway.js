@@ -64,7 +64,7 @@ class GatewaySystem extends ProcessSystem {
       SEGANET_EDITOR_PORT: String(this.editorPort),
       ...this.env
     };
-    const args = ['flows/launcher/run.js', 'flows/launcher/start.js'];
+    const args = ['native/node/run.js', 'flows/launcher/start.js'];
     return [new Child(process.execPath, args, { name: 'gateway', cwd: root, env })];
   }
 

@@ -1,6 +1,6 @@
 'use strict';
 // Tries the ocf cloud's client of OpenID providers with a Keycloak:
-//   node flows/launcher/run.js test/system/ocf/keycloak/run.js FOLDER
+//   node native/node/run.js test/system/ocf/keycloak/run.js FOLDER
 // FOLDER: an unpacked keycloak-quarkus-dist of Maven Central (160 MB), which needs Java 17 and about 600 MB of memory:
 //   mvn org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -DoutputDirectory=. \
 //     -Dartifact=org.keycloak:keycloak-quarkus-dist:26.4.0:zip
@@ -8,7 +8,7 @@
 const path = require('node:path');
 const { Child } = require('../../../../bench/harness/child');
 const { freePort } = require('../../../../bench/harness/net');
-const { Issuer } = require('../../../../nodes/lib/sources/ocf-oidc');
+const { Issuer } = require('../../../../nodes/lib/ocf/oidc');
 const { Browser } = require('../../../fixtures/ocf/login');
 
 const REDIRECT = 'http://127.0.0.1/code';

@@ -2,6 +2,6 @@
 // seganet-paths: keeps several paths to the broker healthy for Multipath TCP. See seganet-paths --help.
 'use strict';
 
-require('../../../../../flows/launcher/command-file').start('seganet-paths', __filename, function () {
+require('../../../../../native/node/command-file').start('seganet-paths', __filename, function () {
   require('./command').main();
 });

@@ -1,0 +1,29 @@
+'use strict';
+// What Kafka adds to the engine.
+
+const { kafkaSourcesOf, kafkaUplinksOf } = require('./live');
+const { addKafkaSource, addProducer } = require('./metrics');
+
+exports.threads = () => require('./uplink');
+
+/** @type {import('../metrics').MetricsAddition} */
+exports.metrics = {
+  sources: {
+    kafka: (out, labels, figures) => {
+      if (figures) addKafkaSource(out, labels, figures);
+    }
+  },
+  uplink: (out, labels, { producers = [] }) => {
+    for (const producer of producers) addProducer(out, labels, producer);
+  }
+};
+
+/** @type {import('../live/snapshot').MakeLiveAddition} */
+exports.live = () => ({
+  read: ({ uplinks, sources }) => ({
+    kafka: {
+      uplinks: kafkaUplinksOf(/** @type {import('../live/snapshot').Uplink[]} */ (uplinks)),
+      sources: kafkaSourcesOf(sources)
+    }
+  })
+});

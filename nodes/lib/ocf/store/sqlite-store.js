@@ -1,0 +1,218 @@
+'use strict';
+// Accounts and directory in one SQLite file. Writes are collected for some milliseconds and share a commit.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { makeFolder, syncDirectory } = require('../../store/log-folder');
+const { DatabaseSync } = require('../../store/sqlite');
+const { CallFigures } = require('./call-figures');
+const { GroupCommit, closed } = require('./group-commit');
+const { READS, WRITES } = require('./operations');
+const { APPLICATION_ID, VERSIONS } = require('./schema');
+
+/** @typedef {import('./accounts').Transaction} Transaction */
+/** @typedef {import('./group-commit').Job} Job */
+
+/** ms that SQLite waits for another process, such as seganet-accounts. */
+const BUSY_MS = 2000;
+const JOURNAL_LIMIT = 16 << 20;
+
+class SqliteStore {
+  #db;
+  #reader;
+  #writes = new GroupCommit((take) => this.#commit(take));
+  #isClosed = false;
+  #version = 0;
+  #figures = new CallFigures();
+  /** Commits so far, for tests of the grouping. */
+  commits = 0;
+
+  /** Opens the file, and creates it if necessary. @param {string} file absolute */
+  constructor(file) {
+    const directory = path.dirname(file);
+    makeFolder(directory);
+    const isNew = !fs.existsSync(file);
+    // Readable by the gateway's user only. SQLite gives the WAL the same mode.
+    if (isNew) fs.closeSync(fs.openSync(file, 'wx', 0o600));
+    const db = new DatabaseSync(file, { timeout: BUSY_MS });
+    try {
+      setUp(db, file);
+      // Reads must not see what is not committed yet, so they have a connection of their own.
+      this.#reader = new Connection(new DatabaseSync(file, { timeout: BUSY_MS, readOnly: true }));
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+    if (isNew) syncDirectory(directory);
+    this.#db = db;
+    this.tx = new Connection(db);
+    this.#version = this.tx.dataVersion();
+  }
+
+  /** @type {import('./operations').Store['read']} */
+  read(name, input) {
+    return this.#figures.count('read', this.#read(name, input));
+  }
+
+  /** @type {import('./operations').Store['read']} */
+  async #read(name, input) {
+    if (this.#isClosed) throw closed();
+    return /** @type {any} */ (READS[name])(this.#reader, input);
+  }
+
+  /** @type {import('./operations').Store['write']} */
+  write(name, input) {
+    return this.#figures.count('write', this.#writes.write(name, input));
+  }
+
+  /** @type {import('./operations').Store['takeChanges']} */
+  async takeChanges() {
+    if (this.#isClosed) return [];
+    const before = this.#version;
+    this.#version = this.tx.dataVersion();
+    return this.#version === before ? [] : 'all';
+  }
+
+  /** @type {import('./operations').Store['figures']} */
+  figures() {
+    return this.#figures.snapshot();
+  }
+
+  /** Commits what waits, and closes the file. */
+  async close() {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#writes.close();
+    this.#reader.close();
+    this.tx.close();
+  }
+
+  /** @param {() => Job | undefined} take */
+  async #commit(take) {
+    /** @type {Job[]} */
+    const jobs = [];
+    /** @type {(() => void)[]} */
+    const outcomes = [];
+    const db = this.#db;
+    try {
+      for (let job = take(); job; job = take()) {
+        jobs.push(job);
+        if (jobs.length === 1) db.exec('BEGIN IMMEDIATE');
+        outcomes.push(await this.#runOne(job));
+      }
+      db.exec('COMMIT');
+      this.commits++;
+    } catch (error) {
+      if (db.isTransaction) db.exec('ROLLBACK');
+      for (const { reject } of jobs) reject(/** @type {Error} */ (error));
+      return;
+    }
+    for (const settle of outcomes) settle();
+  }
+
+  /**
+   * Runs one operation. Its error undoes only its own changes.
+   * @param {Job} job
+   * @returns {Promise<() => void>} settles its promise
+   */
+  async #runOne({ name, input, resolve, reject }) {
+    const db = this.#db;
+    db.exec('SAVEPOINT operation');
+    try {
+      const result = await /** @type {any} */ (WRITES[name])(this.tx, input);
+      db.exec('RELEASE operation');
+      return () => resolve(result);
+    } catch (error) {
+      // After a full disk, SQLite has already undone the whole transaction.
+      if (!db.isTransaction) throw error;
+      db.exec('ROLLBACK TO operation; RELEASE operation');
+      return () => reject(/** @type {Error} */ (error));
+    }
+  }
+}
+
+/** A connection with its prepared statements. @implements {Transaction} */
+class Connection {
+  #db;
+  /** @type {Map<string, import('node:sqlite').StatementSync>} */
+  #statements = new Map();
+
+  /** @param {import('node:sqlite').DatabaseSync} db */
+  constructor(db) {
+    this.#db = db;
+  }
+
+  /** @type {Transaction['get']} */
+  async get(sql, ...values) {
+    return /** @type {any} */ (this.#statement(sql).get(named(values)));
+  }
+
+  /** @type {Transaction['all']} */
+  async all(sql, ...values) {
+    return /** @type {any} */ (this.#statement(sql).all(named(values)));
+  }
+
+  /** @type {Transaction['run']} */
+  async run(sql, ...values) {
+    return Number(this.#statement(sql).run(named(values)).changes);
+  }
+
+  /** Returns a number that changes when another connection commits, also one of this process. */
+  dataVersion() {
+    return Number(this.#statement('PRAGMA data_version').get()?.data_version);
+  }
+
+  close() {
+    this.#db.close();
+  }
+
+  /** @param {string} sql */
+  #statement(sql) {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+/** @param {import('./accounts').Value[]} values @returns {Record<string, import('./accounts').Value>} of $1, $2, … */
+function named(values) {
+  return Object.fromEntries(values.map((value, i) => [i + 1, value]));
+}
+
+/**
+ * @param {import('node:sqlite').DatabaseSync} db
+ * @param {string} file
+ */
+function setUp(db, file) {
+  db.exec('PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
+  const isEmpty = Number(db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n) === 0;
+  const application = pragma(db, 'application_id');
+  if (application !== APPLICATION_ID && !(isEmpty && application === 0)) {
+    throw new Error(`${file} is the database of another program; it was not changed.`);
+  }
+  const version = pragma(db, 'user_version');
+  if (version > VERSIONS.length) {
+    throw new Error(`${file} was written by a later version of the gateway (format ${version}). Update it.`);
+  }
+  db.exec(
+    `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${JOURNAL_LIMIT};`
+  );
+  if (version === VERSIONS.length) return;
+  db.exec('BEGIN IMMEDIATE');
+  // Another process may have created the tables while this one waited for the lock.
+  for (let v = pragma(db, 'user_version'); v < VERSIONS.length; v++) {
+    db.exec(VERSIONS[v].replaceAll('{bytes}', 'BLOB').replaceAll('{keyed}', ' WITHOUT ROWID'));
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${v + 1};`);
+  }
+  db.exec('COMMIT');
+}
+
+/** @param {import('node:sqlite').DatabaseSync} db @param {string} name @returns {number} */
+function pragma(db, name) {
+  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+}
+
+exports.SqliteStore = SqliteStore;

@@ -1,0 +1,17 @@
+'use strict';
+// What overlay networks add to the engine.
+
+const { addOverlay } = require('./metrics');
+const { overlayViews } = require('./overlay-nodes');
+
+const MAX_OVERLAYS = 10;
+
+/** @type {import('../metrics').MetricsAddition} */
+exports.metrics = {
+  process: (out) => {
+    for (const view of overlayViews()) addOverlay(out, view);
+  }
+};
+
+/** @type {import('../live/snapshot').MakeLiveAddition} */
+exports.live = () => ({ read: () => ({ overlays: overlayViews().slice(0, MAX_OVERLAYS) }) });

@@ -1,0 +1,105 @@
+'use strict';
+// The presence topic over a client that the test plays.
+
+const { EventEmitter } = require('node:events');
+const { PresenceLog } = require('../../../../nodes/lib/ocf/regions/presence-log');
+const { eventually } = require('../../../fixtures/ocf/scenes');
+
+const TOPIC = 'presence';
+
+/** A client that has one partition in memory. */
+function client() {
+  const state = { closed: [], sent: [], created: [], failures: [], exists: false, streams: [] };
+  const close = (name) => (force, callback) => {
+    // Base.close() takes only the callback.
+    const done = name === 'admin' ? force : callback;
+    state.closed.push([name, typeof done]);
+    done();
+  };
+  const part = (name, more) => Object.assign(new EventEmitter(), { close: close(name), ...more });
+  class Admin {
+    constructor() {
+      return part('admin', {
+        metadata: async () => ({ topics: new Map(state.exists ? [[TOPIC, { partitionsCount: 1 }]] : []) }),
+        createTopics: async (options) => {
+          state.created.push(options);
+          state.exists = true;
+        },
+        describeConfigs: async () => [{ configs: [{ name: 'cleanup.policy', value: 'compact' }] }]
+      });
+    }
+  }
+  class Consumer {
+    constructor() {
+      return part('consumer', {
+        consume: async () => {
+          const failure = state.failures.shift();
+          if (failure) throw failure;
+          const stream = new EventEmitter();
+          state.streams.push(stream);
+          for (const message of state.sent) setImmediate(() => stream.emit('data', message));
+          return stream;
+        }
+      });
+    }
+  }
+  class Producer {
+    constructor() {
+      return part('producer', {
+        send: async ({ messages }) => {
+          const failure = state.failures.shift();
+          if (failure) throw failure;
+          state.sent.push(...messages);
+          for (const each of messages) setImmediate(() => state.streams.at(-1).emit('data', each));
+        }
+      });
+    }
+  }
+  return { state, load: () => ({ Admin, Consumer, Producer }) };
+}
+
+test('makes a compacted topic, writes the last values after failures, and closes every client', async () => {
+  const { state, load } = client();
+  state.failures.push(new Error('The coordinator is not available.'));
+  const got = [];
+  const cluster = { brokers: [], tlsFiles: {}, reconnectMinMs: 1, reconnectMaxMs: 2 };
+  const log = new PresenceLog(
+    /** @type {any} */ ({ cluster, clientId: 'x', topic: TOPIC, ci: 'coaps+tcp://a:1' }),
+    { load, records: (all, isCaughtUp) => got.push([all, isCaughtUp]), onState: () => {}, warn: () => {} }
+  );
+  log.publish([{ key: 'device', value: 'early' }]);
+  log.start();
+  await eventually(() => log.isCaughtUp, 'caught up');
+  expect(state.created).toMatchObject([
+    { configs: [{ name: 'cleanup.policy', value: 'compact' }], partitions: 1 }
+  ]);
+  await eventually(() => log.waiting === 0, 'it is written');
+  // The clients of the attempt that failed.
+  expect(state.closed).toEqual([
+    ['admin', 'function'],
+    ['consumer', 'function'],
+    ['producer', 'function']
+  ]);
+  state.failures.push(new Error('Not now.'));
+  log.publish([
+    { key: 'device', value: 'one' },
+    { key: 'device', value: 'two' }
+  ]);
+  await eventually(() => log.attempts === 3 && log.waiting === 0, 'it is written at the next attempt');
+  await eventually(() => got.flatMap(([all]) => all).some(({ value }) => value === 'two'), 'it is read');
+  expect(state.sent.map(({ value }) => String(value))).not.toContain('one');
+  state.sent.push({ key: Buffer.from('device'), value: undefined, partition: 0 });
+  state.streams.at(-1).emit('data', state.sent.at(-1));
+  state.streams.at(-1).emit('data', { key: Buffer.alloc(5000), value: Buffer.alloc(5), partition: 0 });
+  await eventually(() => got.at(-1)[0].length === 2, 'two more');
+  expect(got.at(-1)).toEqual([
+    [
+      { key: 'device', value: null },
+      { key: '', value: null }
+    ],
+    true
+  ]);
+  await log.stop(100);
+  expect(log.state).toBe('stopped');
+  expect(state.closed).toHaveLength(9);
+});
