@@ -11,7 +11,7 @@ const { deviceProblems } = require('./device-problems');
 const { passwordsOfTenant } = require('./front-guard');
 const { profileOf } = require('./profiles');
 const { unknownNames } = require('./unknown-names');
-const { FORMER, VARIABLES } = require('./variables');
+const { VARIABLES } = require('./variables');
 
 /** @typedef {Record<string, string>} Values */
 
@@ -173,7 +173,6 @@ function applyEnvironment(env = process.env) {
     // What must not be empty stays unset: it is read again by settings.js.
     if (values[name] || !ifEmpty) env[name] = values[name];
   }
-  for (const { name, initial } of FORMER) env[name] = initial;
   return values;
 }
 

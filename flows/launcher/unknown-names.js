@@ -2,8 +2,6 @@
 
 // Finds unknown variables whose names begin with SEGANET_: misspelled ones would be ignored silently.
 
-const { FORMER } = require('./variables');
-
 /**
  * Variables of other readers of the environment: the launcher, the addon's loader, the keeper of tenants and its
  * tenants, and the tests.
@@ -31,20 +29,6 @@ function edits(from, to) {
 }
 
 /**
- * @param {typeof FORMER[number]} former
- * @param {string} value
- * @returns {string[]} no sentence for its default, which the launcher itself sets for flows that still refer to it
- */
-function formerProblem({ name, node, property, initial }, value) {
-  if (value === '' || value === initial) return [];
-  const { label } = require(`../../nodes/locales/en-US/${node}.json`);
-  const type = node.replace('seganet-', '').replaceAll('-', ' ');
-  return [
-    `${name} is no longer a variable: set "${label[property]}" (${property}) in the ${type} node of your flow, and unset ${name}.`
-  ];
-}
-
-/**
  * @param {NodeJS.ProcessEnv} env
  * @param {string[]} known
  * @returns {string[]} a sentence for each
@@ -53,9 +37,7 @@ function unknownNames(env, known) {
   const names = Object.keys(env).filter(
     (name) => name.startsWith('SEGANET_') && !known.includes(name) && !OTHERS.test(name)
   );
-  return names.flatMap((name) => {
-    const former = FORMER.find((each) => each.name === name);
-    if (former) return formerProblem(former, env[name]?.trim() ?? '');
+  return names.map((name) => {
     const [nearest] = known
       .map((each) => ({ each, distance: edits(name, each) }))
       .sort((a, b) => a.distance - b.distance);

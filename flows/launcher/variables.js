@@ -183,15 +183,4 @@ const VARIABLES = [
   )
 ];
 
-/**
- * Variables of the previous release that are only properties of nodes now. A flow that still refers to one gets its
- * default.
- * @type {{ name: string, node: string, property: string, initial: string }[]}
- */
-const FORMER = Object.entries(TABLE).flatMap(([node, rows]) =>
-  Object.entries(rows).flatMap(([property, row]) =>
-    row.formerly ? [{ name: row.formerly, node, property, initial: firstOf(row) }] : []
-  )
-);
-
-module.exports = { FORMER, VARIABLES };
+module.exports = { VARIABLES };

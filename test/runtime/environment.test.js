@@ -6,7 +6,9 @@ const path = require('path');
 const selfsigned = require('selfsigned');
 const { hashPassword } = require('../../nodes/lib/login/password-hash');
 const shippedFlow = require('../../flows/gateway.json');
-const { FORMER, VARIABLES } = require('../../flows/launcher/variables');
+const { VARIABLES } = require('../../flows/launcher/variables');
+const { initialOf } = require('../../nodes/lib/settings/rows');
+const { TABLE } = require('../../nodes/lib/settings/table');
 const { withTable } = require('../../flows/launcher/document');
 const { readEnvironment, applyEnvironment, helpTable } = require('../../flows/launcher/environment');
 const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
@@ -48,6 +50,19 @@ describe('the table', () => {
     expect(used).toEqual(expect.arrayContaining(names.filter((name) => !elsewhere.test(name))));
   });
 
+  test('has the defaults of properties without a variable in the default flow', () => {
+    // Config nodes and the gateway's name are the flow's own.
+    const own = /^(seganet-\w+-\d|\$\{SEGANET_GATEWAY_ID\})$/;
+    const differing = Object.entries(TABLE).flatMap(([type, rows]) => {
+      const node = shippedFlow.find((each) => each.type === type);
+      return Object.entries(rows)
+        .filter(([name, row]) => !row.variable && node[name] !== undefined && !own.test(node[name]))
+        .filter(([name, row]) => String(node[name]) !== String(initialOf(row)))
+        .map(([name]) => `${type} ${name}`);
+    });
+    expect(differing).toEqual([]);
+  });
+
   test('is in docs/configuration.md as document.js writes it', () => {
     const page = fs.readFileSync(path.join(ROOT, 'docs', 'configuration.md'), 'utf8');
     expect(page).toBe(withTable(page));
@@ -79,31 +94,6 @@ describe('the table', () => {
   });
 });
 
-describe('variables of the previous release', () => {
-  const { rows } = require('../../nodes/lib/settings/batch');
-
-  test('are all refused with the property that replaces them', () => {
-    for (const { name, node, property } of FORMER) {
-      const message = problems({ [name]: 'x' });
-      expect(message).toMatch(
-        /^SEGANET_\w+ is no longer a variable: set ".+" \(\w+\) in the .+ node of your flow/
-      );
-      expect([message.includes(name), message.includes(`(${property})`)]).toEqual([true, true]);
-      expect(shippedFlow.find(({ type }) => type === node)[property]).toBe(
-        FORMER.find((each) => each.name === name).initial
-      );
-    }
-  });
-
-  test('have their defaults for flows that still refer to them', () => {
-    /** @type {NodeJS.ProcessEnv} */
-    const env = {};
-    applyEnvironment(env);
-    expect(env.SEGANET_BATCH_FLUSH).toBe(rows.flush.default);
-    expect(() => applyEnvironment(env)).not.toThrow();
-  });
-});
-
 describe('refuses an unusable value with a sentence that names the variable', () => {
   test.each([
     ['SEGANET_MQTT_PORT', '65536', /whole number from 0 to 65535, not "65536"/],
@@ -111,11 +101,6 @@ describe('refuses an unusable value with a sentence that names the variable', ()
     ['SEGANET_MQTT_PORT', '1e3', /whole number/],
     ['SEGANET_WORKERS', '5 s', /whole number from 0 to 64, not "5 s"/],
     ['SEGANET_BATCH_MODE', 'zip', /must be one of envelope, records, off, not "zip"/],
-    [
-      'SEGANET_BATCH_GAP_MS',
-      '5',
-      /is no longer a variable: set "Minimum gap \(ms\)" \(gapMs\) in the batch node of your flow/
-    ],
     [
       'SEGANET_BATCH_FORMAT',
       'xml',

@@ -16,38 +16,33 @@ const rows = /** @type {const} */ ({
     type: 'integer',
     min: 0,
     max: 1000000,
-    default: 50,
-    formerly: 'SEGANET_BATCH_DEVICES'
+    default: 50
   },
   maxBytes: {
     type: 'integer',
     min: 64,
     max: 1048576,
     default: 1024,
-    unit: 'bytes',
-    formerly: 'SEGANET_BATCH_BYTES'
+    unit: 'bytes'
   },
   maxDelayMs: {
     type: 'integer',
     min: 1,
     max: 3600000,
     default: 1000,
-    unit: 'ms',
-    formerly: 'SEGANET_BATCH_MS'
+    unit: 'ms'
   },
   flush: {
     type: 'choice',
     values: ['limits', 'adaptive'],
-    default: 'adaptive',
-    formerly: 'SEGANET_BATCH_FLUSH'
+    default: 'adaptive'
   },
   gapMs: {
     type: 'integer',
     min: 0,
     max: 1000,
     default: 2,
-    unit: 'ms',
-    formerly: 'SEGANET_BATCH_GAP_MS'
+    unit: 'ms'
   }
 });
 

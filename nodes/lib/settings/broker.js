@@ -58,8 +58,7 @@ const rows = /** @type {const} */ ({
   pathLossMs: { type: 'integer', min: 100, max: 3600000, default: 1000, unit: 'ms' },
   congestion: {
     type: 'text',
-    default: '',
-    formerly: 'SEGANET_UPLINK_CONGESTION'
+    default: ''
   },
   keepalive: { type: 'integer', min: 1, max: 65535, default: 30, unit: 's' },
   reconnectMinMs: { type: 'integer', min: 10, max: 600000, default: 500, unit: 'ms' },
@@ -70,8 +69,7 @@ const rows = /** @type {const} */ ({
     type: 'integer',
     min: 1,
     max: 1024,
-    default: 32,
-    formerly: 'SEGANET_INFLIGHT'
+    default: 32
   },
   // The lists by session are checked together with the groups: they have at most one part for each.
   groups: {
@@ -87,49 +85,42 @@ const rows = /** @type {const} */ ({
     min: 0,
     max: 100,
     default: 25,
-    unit: '%',
-    formerly: 'SEGANET_RESERVE'
+    unit: '%'
   },
   priority: {
     type: 'text',
     default: '',
-    max: 6,
-    formerly: 'SEGANET_UPLINK_PRIORITY'
+    max: 6
   },
   dscp: {
     type: 'text',
     default: '',
-    max: 63,
-    formerly: 'SEGANET_UPLINK_DSCP'
+    max: 63
   },
   notSentLowat: {
     type: 'text',
     default: '',
     max: MAX_BUFFER_BYTES,
-    unit: 'bytes',
-    formerly: 'SEGANET_NOTSENT_LOWAT'
+    unit: 'bytes'
   },
   sendBuffer: {
     type: 'text',
     default: '',
     max: MAX_BUFFER_BYTES,
-    unit: 'bytes',
-    formerly: 'SEGANET_SEND_BUFFER'
+    unit: 'bytes'
   },
   backlogRate: {
     type: 'integer',
     min: 0,
     max: 10000000,
-    default: 5000,
-    formerly: 'SEGANET_BACKLOG_RATE'
+    default: 5000
   },
   backlogShare: {
     type: 'integer',
     min: 1,
     max: 100,
     default: 50,
-    unit: '%',
-    formerly: 'SEGANET_BACKLOG_SHARE'
+    unit: '%'
   },
   commands: {
     type: 'choice',
@@ -142,8 +133,7 @@ const rows = /** @type {const} */ ({
     type: 'text',
     default: 'cmd',
     pattern: /^[^$/+#\0][^+#\0]{0,255}(?<!\/)$/,
-    shape: 'a topic such as cmd, without + and #',
-    formerly: 'SEGANET_COMMAND_PREFIX'
+    shape: 'a topic such as cmd, without + and #'
   },
   sparkplugGroup: {
     type: 'text',

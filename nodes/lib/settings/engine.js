@@ -21,8 +21,7 @@ const rows = /** @type {const} */ ({
     help: 'Worker threads; 0 = one for each allowed core except the first.'
   },
   cpus: {
-    type: 'cpus',
-    formerly: 'SEGANET_CPUS'
+    type: 'cpus'
   },
   memoryMiB: {
     type: 'integer',
@@ -40,20 +39,17 @@ const rows = /** @type {const} */ ({
     min: 0,
     max: 100000,
     default: 800,
-    unit: 'µs',
-    formerly: 'SEGANET_WAKE_US'
+    unit: 'µs'
   },
   rebalance: {
     type: 'choice',
     values: ['off', 'live'],
-    default: 'off',
-    formerly: 'SEGANET_REBALANCE'
+    default: 'off'
   },
   oddTopics: {
     type: 'choice',
     values: ['refuse', 'accept'],
-    default: 'refuse',
-    formerly: 'SEGANET_ODD_TOPICS'
+    default: 'refuse'
   },
   fastPath: { type: 'choice', values: ['auto', 'off'], default: 'auto' },
   acknowledge: {
@@ -84,37 +80,31 @@ const rows = /** @type {const} */ ({
   },
   logClassMiB: { type: 'numbers', max: MAX_LOG_MIB, unit: 'MiB' },
   ttl: {
-    type: 'durations',
-    formerly: 'SEGANET_LOG_TTL'
+    type: 'durations'
   },
   weights: {
     type: 'weights',
-    initial: '0,8,4,1',
-    formerly: 'SEGANET_CLASS_WEIGHTS'
+    initial: '0,8,4,1'
   },
   agingMs: {
     type: 'integer',
     min: 0,
     max: 3600000,
     default: 5000,
-    unit: 'ms',
-    formerly: 'SEGANET_AGING_MS'
+    unit: 'ms'
   },
   classRate: {
     type: 'numbers',
-    max: 1e7,
-    formerly: 'SEGANET_CLASS_RATE'
+    max: 1e7
   },
   classQueue: {
     type: 'numbers',
-    max: 1e9,
-    formerly: 'SEGANET_CLASS_QUEUE'
+    max: 1e9
   },
   whenFull: {
     type: 'choice',
     values: ['slow', 'drop'],
-    default: 'slow',
-    formerly: 'SEGANET_WHEN_FULL'
+    default: 'slow'
   },
   patienceMs: { type: 'integer', min: 0, max: 60000, default: 1000, unit: 'ms' },
   lingerUrgentMs: { type: 'integer', min: 0, max: 1000, default: 10, unit: 'ms' },

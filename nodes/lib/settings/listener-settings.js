@@ -33,8 +33,7 @@ const listenerRows = /** @type {const} */ ({
   minTls: {
     type: 'choice',
     values: ['TLSv1.2', 'TLSv1.3'],
-    default: 'TLSv1.2',
-    formerly: 'SEGANET_DEVICE_TLS_MIN'
+    default: 'TLSv1.2'
   },
   login: {
     type: 'choice',
@@ -59,8 +58,7 @@ const listenerRows = /** @type {const} */ ({
   identity: {
     type: 'choice',
     values: ['user', 'clientId'],
-    default: 'user',
-    formerly: 'SEGANET_DEVICE_IDENTITY'
+    default: 'user'
   },
   pskFile: {
     type: 'text',
@@ -79,8 +77,7 @@ const listenerRows = /** @type {const} */ ({
   certIdentity: {
     type: 'choice',
     values: ['cn', 'san'],
-    default: 'cn',
-    formerly: 'SEGANET_DEVICE_CERT_IDENTITY'
+    default: 'cn'
   },
   ...tenantRows,
   ...offerRows,

@@ -24,8 +24,7 @@ const rows = /** @type {const} */ ({
   ...listenerRows,
   devices: { type: 'list' },
   devicesJson: {
-    type: 'json',
-    formerly: 'SEGANET_DEVICE_CLASSES'
+    type: 'json'
   },
   permissions: { type: 'list' },
   permissionsJson: {
@@ -48,8 +47,7 @@ const rows = /** @type {const} */ ({
     type: 'integer',
     min: 0,
     max: 1000000,
-    default: 0,
-    formerly: 'SEGANET_DEVICE_RATE'
+    default: 0
   },
   burst: { type: 'integer', min: 0, max: 1000000, default: 0 },
   receiveMaximum: { type: 'integer', min: 1, max: 65535, default: 1024 },

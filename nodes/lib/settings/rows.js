@@ -18,7 +18,6 @@ const options = require('../base/options');
 /**
  * @typedef {object} Shared
  * @property {string} [variable] name of the environment variable
- * @property {string} [formerly] name of the variable in the previous release
  * @property {string} [help] of the variable: Markdown with inline code only
  * @property {string} [shown] the variable's default for display, where it is not the value itself
  * @property {string | number | boolean} [initial] value of a new node and of the variable, if it is not `default`

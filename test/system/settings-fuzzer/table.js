@@ -61,7 +61,7 @@ function badSettings(folder) {
     { SEGANET_RULES: '{' },
     { SEGANET_SESSIONS: '3,4/1,2' },
     { SEGANET_BATCH_MODE: 'Envelope' },
-    { SEGANET_BATCH_BYTES: '10' },
+    { SEGANET_LOG_MIB: '0' },
     { SEGANET_WORKERS: '65' },
     { SEGANET_ACKNOWLEDGE: 'save' },
     { SEGANET_EDITOR_HOST: '0.0.0.0', SEGANET_EDITOR_PORT: '0' },
