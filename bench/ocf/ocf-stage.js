@@ -42,7 +42,7 @@ const kafkaNodes = (brokers) => [
     ...place,
     id: 'bench-batch',
     type: 'seganet-batch',
-    version: 2,
+    version: 1,
     mode: 'records',
     flush: 'adaptive',
     wires: [['bench-kafka-uplink']]

@@ -67,6 +67,7 @@ describe('the published package', () => {
           id: 'batch',
           type: 'seganet-batch',
           engine: 'gateway',
+          flush: 'limits',
           minDevices: '0',
           wires: [['uplink']]
         },
@@ -79,7 +80,7 @@ describe('the published package', () => {
           engine: 'other',
           host: '127.0.0.1',
           port,
-          version: 2,
+          version: 1,
           wires: [['text']]
         },
         {

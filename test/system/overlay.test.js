@@ -33,7 +33,7 @@ async function listeners({ brokerPort, home }) {
   const devices = {
     ...place,
     type: 'seganet-mqtt-devices',
-    version: 2,
+    version: 1,
     overlay: 'overlay',
     wires: [['cloud']]
   };

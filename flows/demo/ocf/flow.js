@@ -59,7 +59,7 @@ function kafkaNodes(place, brokers) {
       ...place,
       id: 'batch',
       type: 'seganet-batch',
-      version: 2,
+      version: 1,
       mode: 'records',
       x: 330,
       y: 160,

@@ -84,7 +84,7 @@ function gatewayFlow({ home, port, invitation }) {
       ...place,
       id: 'devices',
       type: 'seganet-mqtt-devices',
-      version: 2,
+      version: 1,
       port: String(port),
       x: 130,
       y: 100,

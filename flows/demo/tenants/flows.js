@@ -36,7 +36,7 @@ function frontFlow({ home, port, pagesPort, passwordFile }) {
       ...place,
       id: 'devices',
       type: 'seganet-mqtt-devices',
-      version: 2,
+      version: 1,
       port: String(port),
       login: 'passwords',
       passwordFile,

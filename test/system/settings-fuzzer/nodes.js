@@ -56,7 +56,7 @@ const BASE = [
       name: 'canary',
       engine: 'e0',
       port: '0',
-      version: 2
+      version: 1
     },
     ...{ x: 1, y: 1, wires: [['u0']] }
   },

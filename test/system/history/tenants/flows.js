@@ -59,7 +59,7 @@ function makeFront(folder, { port, adminPort, file, socket, passwords }) {
     node(
       'in',
       'seganet-mqtt-devices',
-      { version: 2, engine: 'engine', host: '127.0.0.1', port: String(port), ...login },
+      { version: 1, engine: 'engine', host: '127.0.0.1', port: String(port), ...login },
       'priority'
     ),
     node('priority', 'seganet-priority', { version: 1, engine: 'engine', rules }, 'tenants'),
@@ -85,7 +85,7 @@ function makeTenant(folder, places) {
       'in',
       'seganet-mqtt-devices',
       {
-        ...{ version: 2, engine: 'engine', host: '${SEGANET_TENANT_HOST}', port: '${SEGANET_TENANT_PORT}' },
+        ...{ version: 1, engine: 'engine', host: '${SEGANET_TENANT_HOST}', port: '${SEGANET_TENANT_PORT}' },
         ...{ login: 'passwords', identity: 'user', passwordFile: '${SEGANET_TENANT_PASSWORDS}' },
         ...{ acknowledgeMessages: 'delivered', deliveryTimeoutS: '30', onDeliveryTimeout: 'refuse' }
       },
