@@ -1,4 +1,5 @@
-// Reads golden/publish-vectors.txt: batches and their packets, which must never change.
+// Reads golden/publish-vectors.txt: batches and their packets, which must never change. A field
+// that a case does not have is that of the case before.
 #ifndef SEGANET_TEST_SUPPORT_PUBLISH_VECTORS_H_
 #define SEGANET_TEST_SUPPORT_PUBLISH_VECTORS_H_
 
@@ -11,7 +12,6 @@
 #include <map>
 #include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/uplink/publish_writer.h"
@@ -112,7 +112,7 @@ inline std::vector<PublishVector> ReadPublishVectors() {
       fields[line.substr(0, blank)] = line.substr(blank + 1);
     }
     // The last line of a block.
-    if (line.starts_with("packet")) vectors.push_back(VectorFrom(std::exchange(fields, {})));
+    if (line.starts_with("packet")) vectors.push_back(VectorFrom(fields));
   }
   return vectors;
 }
