@@ -20,8 +20,8 @@ const FOR_GOOD = 1e6;
 const QUIET_MS = 13000;
 const QUIET_PEER_MS = 3000;
 const LONGEST_MS = 60000;
-/** On a slow link, while there is progress. */
-const LONGEST_LINK_MS = 240000;
+/** Of the gateway, while there is progress: the link or the machine may be slow. */
+const LONGEST_OURS_MS = 240000;
 /** The gateway's own sentence about records that stood still although the way was free. */
 const STALL = /did not move for \d+ s although/;
 const NUDGE_MS = 2500;
@@ -82,7 +82,7 @@ async function settle(context) {
     const isEmpty = isOurs ? held === 0 : true;
     if (owed <= dead && fleet.unacked === 0 && isEmpty && (isOurs || now - moved > 500)) return true;
     const patience = isOurs ? QUIET_MS : QUIET_PEER_MS;
-    const longest = schedule.kind === 'slow-link' ? LONGEST_LINK_MS : LONGEST_MS;
+    const longest = isOurs ? LONGEST_OURS_MS : LONGEST_MS;
     if (now - moved > patience || now - start > longest || !system.isAlive) {
       if (!system.isAlive) context.problem('exit', 'the gateway ended by itself');
       if (isOurs && !stats) context.problem('stats', 'the gateway does not answer');

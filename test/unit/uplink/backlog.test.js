@@ -48,6 +48,18 @@ test("takes the share from the broker's Receive Maximum where that is smaller", 
   expect(bench.connect().sent()).toEqual(['b0', 'b1']);
 });
 
+test('uses all but one place while nothing live was sent for 5 s, and its share again with the next live batch', () => {
+  const bench = new Bench({ inflight: 6 });
+  fill(bench, 30);
+  expect(bench.connect().sent()).toHaveLength(3);
+  bench.time += 5000;
+  expect(bench.ack(1).sent()).toHaveLength(3);
+  expect(bench.window.backlog).toBe(5);
+  bench.source.push({ topic: 'live' });
+  expect(bench.pump().sent()).toEqual(['live']);
+  expect(bench.ack(3).sent()).toEqual(['b6']); // three of five left, three may be in flight
+});
+
 test('keeps a batch of many records within the share too, and sends live records beside it', () => {
   const bench = new Bench({ inflight: 4 });
   bench.source.push({ backlog: true, records: records('1', '2', '3', '4', '5') });

@@ -222,7 +222,10 @@ class Channel {
       return false;
     }
     if (batch.isBacklog) this.parts.pacer.spend(batch.records);
-    else this.demand.fed();
+    else {
+      this.parts.pacer.live();
+      this.demand.fed();
+    }
     this.#place(batch);
     return true;
   }

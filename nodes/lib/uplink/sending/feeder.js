@@ -446,7 +446,10 @@ class Feeder {
       return false;
     }
     if (batch.isBacklog) this.pacer.spend(batch.records);
-    else this.demand.fed();
+    else {
+      this.pacer.live();
+      this.demand.fed();
+    }
     if (batch.open === 0) {
       this.#release(batch);
       return true;

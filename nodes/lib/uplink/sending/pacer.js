@@ -2,6 +2,8 @@
 
 /** The bucket holds what may be sent in this time, so a late timer does not reduce the rate. */
 const BURST_MS = 50;
+/** Without a live batch for this long, the backlog need not leave more than one place for the next one. */
+const STILL_MS = 5000;
 
 /**
  * Limits the backlog's part of the uplink: a fraction of the window, and records per second. A batch is paid for when
@@ -20,11 +22,22 @@ class Pacer {
     this.capacity = Math.max(1, (rate * BURST_MS) / 1000);
     this.tokens = this.capacity;
     this.at = now();
+    this.liveAt = this.at;
   }
 
-  /** Returns how many backlog packets may be in flight in a window of this size. @param {number} limit */
+  /**
+   * Returns how many backlog packets may be in flight: its share, or all but one if nothing live was sent lately, because
+   * on a link with a long round trip a share of the window is a share of the time.
+   * @param {number} limit of the window
+   */
   places(limit) {
-    return Math.max(1, Math.floor(limit * this.share));
+    const own = Math.max(1, Math.floor(limit * this.share));
+    return this.now() - this.liveAt < STILL_MS ? own : Math.max(own, limit - 1);
+  }
+
+  /** Call it when a live batch is taken. */
+  live() {
+    this.liveAt = this.now();
   }
 
   /** Returns the time in ms that the next batch has to wait, 0 = it may be taken now. */
