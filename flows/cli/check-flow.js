@@ -7,6 +7,7 @@ const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
 const { readRegular } = require('../../nodes/lib/base/files/regular-file');
+const { missingClient } = require('../../nodes/lib/kafka/uplink/client');
 const { hasCapability } = require('./capabilities');
 const { wantedPorts } = require('./flow-ports');
 
@@ -35,6 +36,7 @@ async function checkFlow(home, env, state) {
     ...checkEngines(flow, file),
     ...checkCredentials(home),
     ...checkBluetooth(flow),
+    ...checkKafka(flow),
     ...(await checkPorts(flow, env, state))
   ];
 }
@@ -115,6 +117,13 @@ function checkBluetooth(flow) {
   const text =
     'The flow uses Bluetooth, which needs CAP_NET_RAW: see docs/ble.md. seganet-gateway install-service adds it to the unit.';
   return [{ about: 'rights', result: 'note', text }];
+}
+
+/** @param {any[]} flow @returns {Finding[]} */
+function checkKafka(flow) {
+  const isUsed = flow.some(({ type, d }) => type === 'seganet-kafka' && !d);
+  const text = isUsed ? missingClient() : '';
+  return text ? [{ about: 'flow', result: 'problem', text }] : [];
 }
 
 /** @param {string} home @returns {Finding[]} */

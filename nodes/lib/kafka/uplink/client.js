@@ -1,5 +1,8 @@
 'use strict';
-// Loads the Kafka client, an optional dependency. Loading takes most of a second, so only the threads of Kafka do it.
+// Loads the Kafka client, which users of Kafka install beside the gateway. Loading takes most of a second, so only the
+// threads of Kafka do it.
+
+const { howToInstall } = require('../../base/how-to-install');
 
 const PACKAGE = '@platformatic/kafka';
 const VERSION = '2.12.1';
@@ -41,10 +44,20 @@ function loadClient({ version = process.versions.node, load = () => require(PACK
     throw isMissing
       ? new NoClient(
           'NO_CLIENT',
-          `Kafka needs the package ${PACKAGE}, which is not installed. Install it in the same folder: npm install ${PACKAGE}@${VERSION}.`
+          `Kafka needs the package ${PACKAGE}: ${howToInstall(`${PACKAGE}@${VERSION}`)}. No restart is needed.`
         )
       : new NoClient('NO_CLIENT', `The package ${PACKAGE} does not load (${message}). Install it again.`);
   }
 }
 
-module.exports = { NoClient, isSupported, loadClient };
+/** @returns {string} why Kafka cannot be used on this machine: a sentence with a remedy; '' = it can */
+function missingClient() {
+  try {
+    loadClient({ load: () => require.resolve(PACKAGE) });
+    return '';
+  } catch (error) {
+    return /** @type {NoClient} */ (error).message;
+  }
+}
+
+module.exports = { NoClient, isSupported, loadClient, missingClient };
