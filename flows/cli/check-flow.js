@@ -7,6 +7,7 @@ const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
 const { readRegular } = require('../../nodes/lib/base/files/regular-file');
+const { page } = require('../../nodes/lib/base/texts/page');
 const { missingClient } = require('../../nodes/lib/kafka/uplink/client');
 const { hasCapability } = require('./capabilities');
 const { wantedPorts } = require('./flow-ports');
@@ -115,7 +116,8 @@ function checkBluetooth(flow) {
   const isUsed = flow.some(({ type, d }) => type === 'seganet-ble-devices' && !d);
   if (!isUsed || process.platform !== 'linux' || hasCapability('CAP_NET_RAW')) return [];
   const text =
-    'The flow uses Bluetooth, which needs CAP_NET_RAW: see docs/ble.md. seganet-gateway install-service adds it to the unit.';
+    'The flow uses Bluetooth, which needs CAP_NET_RAW. seganet-gateway install-service adds it to the unit; ' +
+    `other ways: ${page('ble.md')}`;
   return [{ about: 'rights', result: 'note', text }];
 }
 

@@ -7,6 +7,7 @@ const path = require('node:path');
 const { parseEnv } = require('node:util');
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
 const { readRegular } = require('../../nodes/lib/base/files/regular-file');
+const { page } = require('../../nodes/lib/base/texts/page');
 const { ConfigError } = require('../launcher/config-error');
 const { readEnvironment } = require('../launcher/environment');
 const { VARIABLES } = require('../launcher/variables');
@@ -101,7 +102,8 @@ function settingsTemplate() {
     }
   );
   return `# Settings of the gateway, read at its start. Remove the # of a line to set it.
-# A variable that is set in the environment wins. What each one means: docs/configuration.md.
+# A variable that is set in the environment wins. What each one means:
+# ${page('configuration.md')}
 # Enclose a value with $, # or spaces in single quotes.
 
 ${blocks.join('\n\n')}

@@ -8,6 +8,7 @@ const { isRoot, userOfFolder } = require('../../nodes/lib/base/cli/place');
 const { withRightsOf } = require('../../nodes/lib/base/cli/rights');
 const { shellWord } = require('../../nodes/lib/base/cli/shell-word');
 const { replaceFile } = require('../../nodes/lib/base/replace-file');
+const { page } = require('../../nodes/lib/base/texts/page');
 const { neededCapabilities } = require('./capabilities');
 const { foldersOutside } = require('./flow-folders');
 const { nodesOf, wantedPorts } = require('./flow-ports');
@@ -37,7 +38,8 @@ function unit({ node, command, home, user, capabilities, bluetooth, folders }) {
   const whys = capabilities.map(({ name, why }) => `# ${name}: ${why}.`);
   const families = ['AF_INET', 'AF_INET6', 'AF_UNIX', 'AF_NETLINK', ...(bluetooth ? ['AF_BLUETOOTH'] : [])];
   const lines = [
-    '# Written by seganet-gateway install-service. What each line is for: docs/raspberry-pi.md.',
+    '# Written by seganet-gateway install-service. What each line is for:',
+    `# ${page('raspberry-pi.md')}`,
     '[Unit]',
     'Description=SegaNet Gateway',
     'Wants=network-online.target time-sync.target',

@@ -86,7 +86,7 @@ const MANUAL = {
   flags: ['force', 'print', 'json'],
   commands: COMMANDS,
   exits: EXITS,
-  documents: 'docs/cli.md and docs/operations.md',
+  documents: ['cli.md', 'operations.md'],
   usage
 };
 

@@ -15,6 +15,7 @@ const { loadLate } = require('./late-modules');
 const { compactWhenIdle } = require('../../nodes/lib/base/compact-heap');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
 const { onRuntimeEvent } = require('../../nodes/lib/base/runtime-events');
+const { page } = require('../../nodes/lib/base/texts/page');
 const { logProblem } = require('./home');
 const { forgetRepeated, say, sayLast, warn } = require('./log');
 const { GatewayService } = require('../service/gateway-service');
@@ -129,7 +130,7 @@ async function main() {
   });
   if (!isLoopback(env.SEGANET_DEVICE_HOST) && env.SEGANET_DEVICE_LOGIN === 'none') {
     say(
-      `devices: ${env.SEGANET_DEVICE_HOST} is open to the network, and devices need no login; see docs/security.md`
+      `devices: ${env.SEGANET_DEVICE_HOST} is open to the network, and devices need no login; see ${page('security.md')}`
     );
   }
   // A tenant gets its records from its front, and has a flow of its own.

@@ -148,10 +148,8 @@ describe('the published package', () => {
     const names = fs.readdirSync(installed).sort();
     expect(names).toEqual(
       [
-        'CHANGELOG.md',
         'LICENSE',
         'README.md',
-        'docs',
         'examples',
         'flows',
         'native',

@@ -4,6 +4,7 @@
 const { parseArgs } = require('node:util');
 const { CliError, EXIT, messageOf } = require('./base/errors');
 const { homeOf } = require('./base/home');
+const { page } = require('./base/page');
 const { commands, operandsOf } = require('./commands');
 const { driversOf } = require('./drivers');
 
@@ -54,7 +55,8 @@ variables
 
 ${EXITS}
 
-docs/tenants-keeper.md in the package describes the keeper.`;
+What it does and why:
+  ${page('tenants-keeper.md')}`;
 }
 
 /** @param {Command} command */

@@ -21,13 +21,13 @@ const say = (sentence) => print(`${new Date().toTimeString().slice(0, 8)} ${sent
  * @template {Record<string, { most?: number, fallback: number }>} Specs
  * @param {string[]} args
  * @param {Specs} specs by the name of the option; without `most`, it is a port, and all ports differ
- * @param {string} command such as npm run cloud
+ * @param {string} command such as npm run cloud --
  * @returns {{ [Name in keyof Specs]: number } | null} null: print the help
  * @throws {CliError}
  */
 function readNumbers(args, specs, command) {
   /** @param {string} message */
-  const usage = (message) => new CliError(`${message} See ${command} -- --help.`, EXIT.USAGE);
+  const usage = (message) => new CliError(`${message} See ${command} --help.`, EXIT.USAGE);
   const names = Object.keys(specs);
   const { values } = parseOptions(
     args,

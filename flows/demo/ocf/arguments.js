@@ -5,12 +5,12 @@ const path = require('node:path');
 const { CliError } = require('../../../nodes/lib/base/cli/cli-error');
 const { EXIT, readNumbers } = require('../command');
 
-const COMMAND = 'npm run cloud';
+const COMMAND = 'npm run cloud --';
 const DEFAULTS = { port: 5683, editorPort: 1880, loginPort: 3000, everySeconds: 5 };
 const MOST_SECONDS = 3600;
 const BROKERS = /^[^\s,:/@]+:\d{1,5}(,[^\s,:/@]+:\d{1,5})*$/;
 
-const HELP = `${COMMAND} -- [options]
+const HELP = `${COMMAND} [options]
 
 Starts an OCF cloud to try it out, on this machine only: a gateway, a simulated lamp of the user alice, and a controller
 that finds, reads, observes and switches the lamp. Prints an access code for a device of your own, the address of a login
@@ -65,7 +65,7 @@ function readArguments(args, env = process.env) {
   const kafka = env.SEGANET_KAFKA?.trim() ?? '';
   if (kafka && !BROKERS.test(kafka)) {
     throw new CliError(
-      `SEGANET_KAFKA must be host:port, or several with commas, not '${kafka}'. See ${COMMAND} -- --help.`,
+      `SEGANET_KAFKA must be host:port, or several with commas, not '${kafka}'. See ${COMMAND} --help.`,
       EXIT.USAGE
     );
   }

@@ -5,7 +5,7 @@ const { CliError } = require('../../../nodes/lib/base/cli/cli-error');
 const { EXIT, readNumbers } = require('../command');
 const { KINDS } = require('./nat-rules');
 
-const COMMAND = 'npm run overlay';
+const COMMAND = 'npm run overlay --';
 const DEFAULTS = {
   port: 1883,
   editorPort: 1880,
@@ -16,7 +16,7 @@ const DEFAULTS = {
 };
 const MOST_SECONDS = 3600;
 
-const HELP = `${COMMAND} -- [options]
+const HELP = `${COMMAND} [options]
 
 Starts an overlay to try out, on this machine only: its services (authentication, nodes, relay), and two gateways that
 join it, gw and hub. A device sends 20 records a second to gw, whose uplink reaches the MQTT broker behind hub by name:
@@ -61,7 +61,7 @@ function takeNat(args) {
   const [a, b, ...more] = text.split(',');
   if (!KINDS.includes(a) || !KINDS.includes(b) || more.length > 0)
     throw new CliError(
-      `--nat takes two kinds such as port,symmetric, of ${KINDS.join(', ')}. See ${COMMAND} -- --help.`,
+      `--nat takes two kinds such as port,symmetric, of ${KINDS.join(', ')}. See ${COMMAND} --help.`,
       EXIT.USAGE
     );
   return { nat: [a, b], rest: args.toSpliced(at, isJoined ? 1 : 2) };

@@ -1,14 +1,17 @@
 'use strict';
-// The command line of npm run tenants.
+// The command line of npm run tenants, or of seganet-tenants demo in an installed package.
 
+const path = require('node:path');
+const { page } = require('../../../nodes/lib/base/texts/page');
 const { readNumbers } = require('../command');
 
-const COMMAND = 'npm run tenants';
+const isInstalled = __dirname.includes(`${path.sep}node_modules${path.sep}`);
+const COMMAND = isInstalled ? 'seganet-tenants demo' : 'npm run tenants --';
 const DEFAULTS = { port: 1883, editorPort: 1880, pagesPort: 8080, sleepSeconds: 10, devices: 10 };
 const MOST_SECONDS = 3600;
 const MOST_DEVICES = 100;
 
-const HELP = `${COMMAND} -- [options]
+const HELP = `${COMMAND} [options]
 
 Starts a gateway with two tenants to try out, on this machine only: the front, to which simulated devices connect, the
 keeper, and the tenants acme and beta, each a gateway of its own that sleeps. The devices send for a few seconds: their
@@ -16,8 +19,8 @@ records wake the tenants. Each tenant is asked for the temperature of room 105. 
 tenants go back to sleep. Prints what happens, with times, and the command that wakes a tenant again. Ctrl-C ends all of
 it.
 
-The tenants are processes of this user, which are not isolated from each other. docs/tenants-keeper.md says how tenants
-run in containers.
+The tenants are processes of this user, which are not isolated from each other. Tenants in containers:
+  ${page('tenants-keeper.md')}
 
 options
   --port N         MQTT port of the front, for devices; default ${DEFAULTS.port}
@@ -31,7 +34,8 @@ exit codes
   0  ended by Ctrl-C             1  it could not start, or a part of it ended
   2  wrong usage
 
-docs/tenants.md describes tenants.`;
+About tenants:
+  ${page('tenants.md')}`;
 
 /** @typedef {typeof DEFAULTS} Options */
 

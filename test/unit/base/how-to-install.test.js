@@ -3,7 +3,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { howToInstall } = require('../../../nodes/lib/base/how-to-install');
+const { howToInstall } = require('../../../nodes/lib/base/texts/how-to-install');
 
 /** @type {string} */
 let folder;

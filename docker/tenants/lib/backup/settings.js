@@ -4,6 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError, EXIT, messageOf } = require('../base/errors');
+const { page } = require('../base/page');
 const { KEEP } = require('./backups');
 
 const MAX_BYTES = 1 << 20;
@@ -46,7 +47,7 @@ const standards = (folder, to = path.join(folder, 'backups')) => ({
 
 /** @param {string} message @returns {never} */
 function refuse(message) {
-  throw new CliError(`${message} See docs/tenants-backup.md.`, EXIT.CONFIG);
+  throw new CliError(`${message} See ${page('tenants-backup.md')}`, EXIT.CONFIG);
 }
 
 /** @typedef {(value: unknown, where: string) => any} Check */

@@ -7,6 +7,7 @@ const path = require('node:path');
 const { CliError, EXIT } = require('../base/errors');
 const { deletedBytes, descendants } = require('../base/deleted-files');
 const { folderSize } = require('../base/folder-size');
+const { page } = require('../base/page');
 const { secretsOf } = require('../life/secrets');
 const { blockDeviceOf, canLimitWrites, unlimitedWrites } = require('./block-device');
 const { containerOf, MADE_WITH, USER } = require('./container');
@@ -97,7 +98,7 @@ class DockerDriver {
     const found = [];
     if (this.#unlimited)
       found.push(
-        `${this.name} does not limit ${this.#unlimited} of tenants, because the kernel lacks control groups for it. docs/tenants-keeper.md says how to switch them on.`
+        `${this.name} does not limit ${this.#unlimited} of tenants, because the kernel lacks control groups for it. How to switch them on: ${page('tenants-keeper.md')}`
       );
     const names = specs.filter(({ limits }) => limits.writeMiBps > 0).map(({ name }) => name);
     if (this.#freeWrites && names.length > 0)

@@ -3,6 +3,7 @@
 
 const { parseArgs } = require('node:util');
 const { version } = require('../../../../package.json');
+const { page } = require('../texts/page');
 
 /** @typedef {(message: string) => Error} Usage makes the error for a wrong command line */
 /** @typedef {import('node:util').ParseArgsConfig['options']} OptionSpecs */
@@ -16,7 +17,7 @@ const { version } = require('../../../../package.json');
  * @property {string[]} flags options without a value
  * @property {Record<string, Command>} commands
  * @property {string} exits
- * @property {string} documents
+ * @property {string[]} documents pages of the documentation
  * @property {Usage} usage
  */
 /**
@@ -39,7 +40,8 @@ ${Object.values(options).join('\n')}
 
 ${exits}
 
-What it does and why: ${documents} in the package.`;
+What it does and why:
+${documents.map((each) => `  ${page(each)}`).join('\n')}`;
 
 /** @param {Record<string, Command>} commands @returns {string[]} */
 function commandLines(commands) {

@@ -2,7 +2,7 @@
 // Loads the Kafka client, which users of Kafka install beside the gateway. Loading takes most of a second, so only the
 // threads of Kafka do it.
 
-const { howToInstall } = require('../../base/how-to-install');
+const { howToInstall } = require('../../base/texts/how-to-install');
 
 const PACKAGE = '@platformatic/kafka';
 const VERSION = '2.12.1';

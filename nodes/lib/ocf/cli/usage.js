@@ -6,6 +6,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { CliError } = require('../../base/cli/cli-error');
 const { parseOptions, readCommand } = require('../../base/cli/usage');
+const { page } = require('../../base/texts/page');
 const { MOST_MINUTES } = require('../cloud/access-codes');
 const { isPostgresUrl } = require('../store/postgres-url');
 const { MOST_DAYS } = require('../cloud/user-tokens');
@@ -55,7 +56,8 @@ exit codes
   0  done                      1  there is no such user, device, token or group, or a limit is reached
   2  wrong usage               3  the database is missing, or cannot be read or written
 
-docs/ocf.md in the package describes the cloud.`;
+What it does and why:
+  ${page('ocf.md')}`;
 
 /** Least and most names after each command. @type {Record<string, [number, number]>} */
 const NAMES = {

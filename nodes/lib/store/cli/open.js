@@ -7,6 +7,7 @@ const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { foreignFault } = require('../../base/cli/place');
 const { databaseFault } = require('../../base/files/database-files');
+const { page } = require('../../base/texts/page');
 const { APPLICATION_ID, FILE, USER_VERSION } = require('../log-schema');
 const { missingBytes } = require('./pad');
 const { loadSqlite, codeOf, CODES } = require('./sqlite');
@@ -70,7 +71,7 @@ function explain(error, file) {
       }
       return new CliError(
         `The first pages of ${file} are damaged, so nothing can be found in it. "sqlite3 FILE .recover" may still ` +
-          'read it; each chunk has its own checksum (docs/log-format.md).',
+          `read it; each chunk has its own checksum (${page('log-format.md')}).`,
         EXIT.DAMAGE
       );
     case CODES.FULL:

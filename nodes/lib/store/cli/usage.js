@@ -3,6 +3,7 @@
 
 const { CLASS_WORDS, classOf } = require('../../base/classes');
 const { parseOptions, readCommand } = require('../../base/cli/usage');
+const { page } = require('../../base/texts/page');
 const { EXIT, CliError } = require('./log-error');
 const { TABLES } = require('./walk');
 
@@ -37,7 +38,8 @@ exit codes
   0  done, nothing is damaged      1  damage was found
   2  wrong usage                   3  there is no log, it cannot be opened, or it is in use
 
-docs/log-format.md in the package describes the format.`;
+The format:
+  ${page('log-format.md')}`;
 
 /** @type {Record<string, OptionSpecs>} */
 const SPECS = {

@@ -64,7 +64,7 @@ const MANUAL = {
   flags: ['force', 'json'],
   commands: COMMANDS,
   exits: EXITS,
-  documents: 'docs/network.md',
+  documents: ['network.md'],
   usage
 };
 
