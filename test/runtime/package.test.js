@@ -6,7 +6,8 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { execFileSync, spawnSync } = require('node:child_process');
-const { freePort } = require('../../bench/harness/net');
+const { eventually, freePort } = require('../../bench/harness/net');
+const { root } = require('../fixtures/gateway/packed');
 const { NodeRed, installPalette } = require('../fixtures/gateway/palette');
 
 jest.setTimeout(180000);
@@ -106,6 +107,58 @@ describe('the published package', () => {
       await nodeRed.shows('arrived', /"mark":1/);
     } finally {
       expect(await nodeRed.stop()).toMatchObject({ code: 0 });
+    }
+  });
+
+  test('says what Kafka needs, and uses it when it is there', async () => {
+    const place = { z: 'tab', x: 0, y: 0, engine: 'gateway', cluster: 'cluster' };
+    const brokers = `127.0.0.1:${await freePort()}`;
+    const flow = [
+      { id: 'tab', type: 'tab', label: 'palette' },
+      { id: 'gateway', type: 'seganet-engine', workers: '1' },
+      { id: 'cluster', type: 'seganet-kafka', brokers, reconnectMaxMs: '1000' },
+      { ...place, id: 'source', type: 'seganet-kafka-source', topics: 'a', wires: [['uplink']] },
+      { ...place, id: 'uplink', type: 'seganet-kafka-uplink', wires: [] }
+    ];
+    const sentence = `Kafka needs the package @platformatic/kafka: run "npm install @platformatic/kafka@2.12.1" in ${folder}, then restart.`;
+    const home = path.join(path.dirname(folder), 'home');
+    fs.mkdirSync(home, { mode: 0o700 });
+    fs.writeFileSync(path.join(home, 'gateway.json'), JSON.stringify(flow));
+    const command = path.join(installed, 'flows', 'cli', 'seganet-gateway.js');
+    const check = () =>
+      spawnSync(process.execPath, [command, 'check', '--home', home], { encoding: 'utf8' }).stdout;
+    expect(check()).toContain(`problem  flow       ${sentence}`);
+
+    let nodeRed = await NodeRed.start(folder);
+    const isShown = (/** @type {string} */ text) =>
+      ['source', 'uplink'].every((id) => nodeRed.statuses.get(id)?.text?.startsWith(text));
+    /** @param {string} what @param {() => boolean} isTrue */
+    const until = (what, isTrue) =>
+      eventually(isTrue, { timeoutMs: 20000, what }).catch((error) => {
+        const seen = `${JSON.stringify([...nodeRed.statuses])}\n${nodeRed.child.output.slice(-1500)}`;
+        throw new Error(`${error.message}: ${seen}`, { cause: error });
+      });
+    try {
+      const sets = await nodeRed.ask('GET', '/nodes', undefined, { Accept: 'application/json' });
+      const kafka = (await sets.json()).filter((/** @type {{ id: string }} */ { id }) =>
+        /\/seganet-kafka/.test(id)
+      );
+      expect(kafka).toEqual(Array(3).fill(expect.objectContaining({ enabled: true })));
+      expect(kafka.filter((/** @type {{ err?: string }} */ { err }) => err)).toEqual([]);
+
+      await nodeRed.deploy(flow);
+      await until('the reason in both statuses', () => isShown(sentence.slice(0, 40)));
+      await until('the reason of both in the log', () => nodeRed.child.output.split(sentence).length > 2);
+
+      const clients = path.join(folder, 'node_modules', '@platformatic');
+      fs.symlinkSync(path.join(root, 'node_modules', '@platformatic'), clients);
+      expect(check()).not.toContain('Kafka');
+      await nodeRed.stop();
+      nodeRed = await NodeRed.start(folder);
+      await until('an absent cluster', () => isShown('disconnected'));
+    } finally {
+      expect(await nodeRed.stop()).toMatchObject({ code: 0 });
+      fs.rmSync(path.join(folder, 'flows.json'), { force: true });
     }
   });
 

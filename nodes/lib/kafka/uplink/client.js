@@ -44,7 +44,7 @@ function loadClient({ version = process.versions.node, load = () => require(PACK
     throw isMissing
       ? new NoClient(
           'NO_CLIENT',
-          `Kafka needs the package ${PACKAGE}: ${howToInstall(`${PACKAGE}@${VERSION}`)}. No restart is needed.`
+          `Kafka needs the package ${PACKAGE}: ${howToInstall(`${PACKAGE}@${VERSION}`)}, then restart.`
         )
       : new NoClient('NO_CLIENT', `The package ${PACKAGE} does not load (${message}). Install it again.`);
   }

@@ -3,7 +3,7 @@
 const { Channel } = require('./channel');
 const { ClientOptions } = require('./client-options');
 const { ClusterSession, METADATA_MS, REQUESTS } = require('./cluster-session');
-const { loadClient } = require('./client');
+const { NoClient, loadClient } = require('./client');
 const { LeaderRequests } = require('./leader-requests');
 const { ProduceApi } = require('./produce-api');
 const { RecordWriter } = require('./record-writer');
@@ -54,6 +54,20 @@ const SUMS = /** @type {const} */ ([
   'bytesAcked'
 ]);
 
+/**
+ * Loads the client. The log names a package that is missing: a status shows only the beginning of the sentence.
+ * @param {() => any} load
+ * @param {GroupParts['problem']} problem
+ */
+function loadOrTell(load, problem) {
+  try {
+    return load();
+  } catch (error) {
+    if (error instanceof NoClient) problem(error.code, error.message);
+    throw error;
+  }
+}
+
 /** The classes of an uplink that share a producer, and so its connections: class 1, or all others. */
 class KafkaGroup {
   /** @param {number} index 0 = the most urgent @param {GroupParts} parts */
@@ -73,7 +87,7 @@ class KafkaGroup {
     this.session = new ClusterSession({
       options,
       open: () => {
-        const client = load();
+        const client = loadOrTell(load, parts.problem);
         const producer = new client.Producer({
           ...clientOptions.read(),
           maxInflights: REQUESTS,

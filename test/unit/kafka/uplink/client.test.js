@@ -22,7 +22,7 @@ test('explains an old Node.js, a missing package and a broken one', () => {
   };
   expect(() => loadClient({ version: '22.16.0' })).toThrow(/22\.22 or newer, or 24\.6.*22\.16\.0/);
   expect(() => loadClient({ load: load(missing) })).toThrow(
-    /^Kafka needs the package @platformatic\/kafka: run "npm install @platformatic\/kafka@\S+" in \S+\. No restart/
+    /^Kafka needs the package @platformatic\/kafka: run "npm install @platformatic\/kafka@\S+" in \S+, then restart\.$/
   );
   expect(() => loadClient({ load: load(new Error('syntax')) })).toThrow(/does not load \(syntax\)/);
 });
