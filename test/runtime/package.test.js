@@ -187,6 +187,19 @@ describe('the published package', () => {
     expect(run('plan', '--paths', '-x')).toMatchObject({ status: 2, stdout: '' });
   });
 
+  test('includes the command seganet-tenants, whose default tenant is a gateway of this package, and its demo', () => {
+    const command = path.join(folder, 'node_modules', '.bin', 'seganet-tenants');
+    const env = { ...process.env, SEGANET_HOME: path.join(path.dirname(folder), 'front') };
+    const run = (/** @type {string[]} */ ...args) =>
+      spawnSync(process.execPath, [command, ...args], { encoding: 'utf8', env });
+    expect(run('add', 'acme', '--driver', 'process')).toMatchObject({ status: 0 });
+    expect(fs.existsSync(path.join(installed, 'flows', 'launcher', 'start.js'))).toBe(true);
+    expect(run('demo', '--devices', '101')).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/from 1 to 100\. See seganet-tenants demo --help\.$/m)
+    });
+  });
+
   test('names existing node files, each with its dialog and help', () => {
     const { 'node-red': section } = JSON.parse(fs.readFileSync(path.join(installed, 'package.json'), 'utf8'));
     for (const [type, file] of Object.entries(section.nodes)) {
@@ -203,6 +216,7 @@ describe('the published package', () => {
       [
         'LICENSE',
         'README.md',
+        'docker',
         'examples',
         'flows',
         'native',

@@ -66,7 +66,7 @@ async function wanted({ values, operands, driver }, /** @type {import('../file/s
 /** @type {import('./index').Command} */
 module.exports = {
   name: 'update',
-  summary: 'runs a tenant with another image or command, or as before if it does not work with it',
+  summary: 'runs a tenant with another image or command, or again with the old one',
   more: `Restarts the tenant with its data. If it does not accept connections in the keeper's time for a start (60 s), or ends soon
 afterwards, it gets its old image and command back. Its data stay in either case, so make a backup first if the new
 version changes their form. Records of its devices wait meanwhile. Needs a running keeper.`,
