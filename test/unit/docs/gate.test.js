@@ -7,6 +7,9 @@ const filter = require('../../../.ci/parts');
 
 const root = path.join(__dirname, '..', '..', '..');
 
+/** @param {string} name @returns {string} */
+const read = (name) => fs.readFileSync(path.join(root, name), 'utf8');
+
 afterEach(() => delete process.env.CI_PART);
 
 test('the gate runs every suite in one of its parts, and the part of the package names only suites that exist', async () => {
@@ -22,4 +25,26 @@ test('the gate runs every suite in one of its parts, and the part of the package
   const [ofPackage, others] = [await partOf('package'), await partOf('others')];
   expect(ofPackage).toHaveLength(filter.PACKAGE.length);
   expect([...ofPackage, ...others].sort()).toEqual(suites.sort());
+});
+
+test('each program of the gate that CI and the container of developers call exists', () => {
+  const files = ['.ci/run', '.ci/setup', '.devcontainer/devcontainer.json', 'CONTRIBUTING.md'];
+  const named = files.flatMap((name) =>
+    [...read(name).matchAll(/(?<![\w/])\.ci\/[\w.-]*[\w]/g)].map(([file]) => file)
+  );
+  expect(named.length).toBeGreaterThan(15);
+  expect([...new Set(named)].filter((file) => !fs.existsSync(path.join(root, file)))).toEqual([]);
+});
+
+test('one set-up names every variable by which tests find what was fetched', () => {
+  const setup = read('.ci/setup');
+  const exported = /^ {2}export ((?:SEGANET_\w+ ?)+)$/m.exec(setup)?.[1].trim().split(' ') ?? [];
+  const printed = /for name in ([A-Z0-9_ ]+);/.exec(setup)?.[1].split(' ') ?? [];
+  expect(printed.map((name) => `SEGANET_${name}`)).toEqual(exported);
+  const scripts = fs.readdirSync(path.join(root, '.ci'));
+  const found = scripts.flatMap((name) =>
+    [...read(`.ci/${name}`).matchAll(/^# +export (SEGANET_\w+)=/gm)].map(([, variable]) => variable)
+  );
+  expect(found.length).toBeGreaterThan(5);
+  expect(found.filter((name) => !exported.includes(name))).toEqual([]);
 });
