@@ -27,12 +27,34 @@ test('the gate runs every suite in one of its parts, and the part of the package
   expect([...ofPackage, ...others].sort()).toEqual(suites.sort());
 });
 
+test('a pull request runs what the gate runs', () => {
+  const [gate, workflow] = [read('.ci/run'), read('.github/workflows/ci.yml')];
+  /** @param {string} text */
+  const parts = (text) =>
+    [...text.matchAll(/--?part[=:] ?(\w+)|part: (\w+)/g)].map(([, a, b]) => a ?? b).sort();
+  expect([...new Set(parts(workflow))]).toEqual([...new Set(parts(gate))]);
+  const steps = ['npm run overlay:build', '.ci/setup', '.ci/tidy'];
+  for (const step of steps)
+    expect([step, gate.includes(step), workflow.includes(step)]).toEqual([step, true, true]);
+  const native = ['npm run prebuilds -- --nodes', 'npm run test:native --', 'npm run test:overlay -- --race'];
+  for (const step of native)
+    expect([step, gate.includes(step), workflow.includes(step)]).toEqual([step, true, true]);
+  expect(workflow).toMatch(/^ +- run: npm run lint$/m);
+  expect(workflow).toMatch(/^ +- run: npm test$/m);
+});
+
 test('each program of the gate that CI and the container of developers call exists', () => {
-  const files = ['.ci/run', '.ci/setup', '.devcontainer/devcontainer.json', 'CONTRIBUTING.md'];
+  const files = [
+    '.ci/run',
+    '.ci/setup',
+    '.github/workflows/ci.yml',
+    '.devcontainer/devcontainer.json',
+    'CONTRIBUTING.md'
+  ];
   const named = files.flatMap((name) =>
     [...read(name).matchAll(/(?<![\w/])\.ci\/[\w.-]*[\w]/g)].map(([file]) => file)
   );
-  expect(named.length).toBeGreaterThan(15);
+  expect(named.length).toBeGreaterThan(20);
   expect([...new Set(named)].filter((file) => !fs.existsSync(path.join(root, file)))).toEqual([]);
 });
 
