@@ -234,8 +234,9 @@ func (l *lab) side(host string, number int, kind string) error {
 	if l.inwards[router] = dnat; dnat != "" {
 		dnat += inside + ".2"
 	}
-	// The chain "local" drops what comes unasked before conntrack keeps it. Otherwise Linux gives the next mapping another
-	// port, and a port-restricted NAT becomes a symmetric one as soon as a packet of the other side was early (trap 10).
+	// The chain "local" drops unsolicited packets before conntrack records them. Otherwise an early packet from the
+	// other side occupies the port, Linux gives the next mapping another one, and the port-restricted NAT behaves like
+	// a symmetric one.
 	rules := fmt.Sprintf(`table ip t {
   set seen { type inet_service . ipv4_addr; flags dynamic, timeout; }
   chain inwards { type nat hook prerouting priority -100; %s

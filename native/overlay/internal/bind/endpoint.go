@@ -95,8 +95,9 @@ func (e *Endpoint) SetPath(p Path) {
 	}
 }
 
-// ProbeTrial makes the next keepalive leave by the path's trial address only. If the peer hears that keepalive, the
-// direct path carries authenticated data (CYPHONIC §5.4, trap 13: STUN alone proves nothing).
+// ProbeTrial makes the next keepalive leave by the path's trial address only. If the peer receives that keepalive, the
+// direct path carries authenticated data (CYPHONIC §5.4). A STUN check is no such proof: it can pass where data does
+// not.
 func (e *Endpoint) ProbeTrial() { e.probes.Store(1) }
 
 func (e *Endpoint) send(bufs [][]byte, offset int) error {

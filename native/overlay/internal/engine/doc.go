@@ -1,9 +1,10 @@
-// Package engine runs the WireGuard device: encryption by one worker a core in any order, one sequencer a peer on both
-// sides, bounded queues and buffers (CYPHONIC's Staging, Handling and Sending).
+// Package engine runs the WireGuard device: one encryption worker per core, in any order; one sequencer per peer in
+// each direction, bounded queues and buffers (CYPHONIC's Staging, Handling and Sending).
 //
-// Replay: the fork checks and updates the window of 8,192 counters in one goroutine a peer, after the order is restored.
-// A check before that, or in two steps, delivers packets twice (trap 12; tests in replay_test.go).
+// Replay protection: wireguard-go (Tailscale's fork) checks and updates the window of 8,192 counters in one step, in
+// one goroutine per peer, after it has restored the packet order. If the check ran earlier, or separately from the
+// update, two copies of a packet could both pass it and be delivered twice (replay_test.go).
 //
-// Session keys live in memory only and are drawn again at each start: a session that is restored from disk would use
-// nonces twice (trap 14).
+// Session keys exist in memory only, and each start generates new ones. A session restored from disk would reuse
+// nonces, which breaks the encryption.
 package engine

@@ -23,8 +23,8 @@ const (
 	QueueLength = 64
 	// Buffers is the default bound of each buffer pool; one buffer has 64 KiB.
 	Buffers = 1024
-	// BuffersLeast is the smallest bound. The readers of IPv4, IPv6 and the relay and that of the TUN hold 128 each;
-	// with fewer buffers the device deadlocks (trap 11).
+	// BuffersLeast is the smallest bound. The readers of IPv4, IPv6, the relay and the TUN hold 128 buffers each. With
+	// a smaller bound they take the whole pool, and the device deadlocks.
 	BuffersLeast = 768
 	// HandshakeQueue is the number of handshake messages that wait for a worker. From an eighth of it on, WireGuard
 	// answers with cookies.
@@ -125,8 +125,9 @@ func New(conf Config) (*Engine, error) {
 	e.dev = device.NewDevice(g, conf.Bind, &device.Logger{Verbosef: e.verbose, Errorf: e.failed},
 		device.WithQueueOutboundSize(QueueLength), device.WithQueueInboundSize(QueueLength),
 		device.WithQueueHandshakeSize(HandshakeQueue), device.WithQueueStagedSize(stagedQueue), device.WithPreallocatedBuffersPerPool(uint32(conf.Buffers)))
-	// A peer exists from its first packet, from inside or outside, until it is idle. Its endpoint stays the same, so a
-	// packet that came by the relay never replaces the path that was chosen (trap 5).
+	// WireGuard creates a peer at its first packet, inbound or outbound, and drops it when it is idle. Its endpoint
+	// object stays the same. Otherwise WireGuard's roaming would replace the chosen path with the source of the latest
+	// packet, which may be the relay.
 	e.dev.SetPeerLookupFunc(e.lookup)
 	e.dev.SetPeerByIPPacketFunc(e.route)
 	e.dev.SetPriorityMessageOnEstablishmentFunc(e.takeControl)

@@ -20,22 +20,24 @@ import (
 )
 
 const (
-	// permissionQueue is the number of packets that wait for the relay's permission to a new destination.
+	// permissionQueue bounds the packets that wait until the relay permits a new destination.
 	permissionQueue = 64
 	// permissionsMost bounds the destinations of one allocation.
 	permissionsMost = 4096
-	// streamWrite is how long a write to a relay by TCP or TLS may block before the relay counts as dead.
+	// streamWrite is how long a write to a relay by TCP or TLS may block. After that the relay counts as dead.
 	streamWrite = time.Second
-	// relayBuffer is the room for packets from and to the relay that wait in the kernel.
+	// relayBuffer is the size in bytes of the kernel's buffers for packets from and to the relay.
 	relayBuffer = 4 << 20
-	// giveBack is how long an allocation that ends is given back to a relay by UDP: the request or its answer may be lost.
+	// giveBack is how long Close keeps the UDP socket of an allocation open, so that the client can repeat a lost
+	// request to delete it.
 	giveBack = 2 * time.Second
 	// Realm is the realm of our relays.
 	Realm = "seganet"
 )
 
-// Allocation is this node's address at a relay. It belongs to the 5-tuple of the connection to the relay: with a new
-// local address it is dead, and another one has to be opened and told to the peers (trap 9).
+// Allocation is this node's address at a relay. TURN binds it to the 5-tuple of the connection to the relay. When the
+// local address changes, the allocation is dead: the node must open another one and send its address to the peers, or
+// they keep sending to the dead one.
 //
 // Thread safety: all methods may be called concurrently.
 type Allocation struct {
@@ -71,14 +73,14 @@ type waitingPacket struct {
 	to netip.AddrPort
 }
 
-// wish is what is asked of a relay.
+// wish is one request for an allocation.
 type wish struct {
 	Server
 	by      family // the server's address to use, if it is a name; 0: the best one
 	relayed family // of the relayed address
 }
 
-// errFamily is a relay.s refusal of a relayed address of an IP version, which it may not have.
+// errFamily means that the relay has no relayed address of the requested IP version.
 var errFamily = errors.New("it gives no relayed address of this IP version")
 
 // openAllocation opens an allocation and hands what peers send there to deliver.
@@ -125,7 +127,7 @@ func openAllocation(ctx context.Context, w wish, t TURN, deliver func([]byte, ne
 }
 
 // resolve returns the server's address of an IP version; with 0 it is IPv4 if it has one. Unlike net.ResolveUDPAddr it
-// heeds ctx.
+// obeys ctx.
 func (s Server) resolve(ctx context.Context, by family) (netip.AddrPort, error) {
 	list, err := net.DefaultResolver.LookupNetIP(ctx, "ip", s.Host)
 	var best netip.Addr
@@ -243,9 +245,10 @@ func (a *Allocation) read(deliver func([]byte, netip.AddrPort)) {
 	}
 }
 
-// SendRelayed implements bind.Relay. The first packets to a new destination wait for the relay's permission, which takes
-// a round trip; a bounded number of them does, the rest is dropped. Once the relay counts as dead, it returns an error
-// instead of a wait. A relay by UDP may be slow only, so packets to destinations that it granted go on until it is replaced.
+// SendRelayed implements bind.Relay. A new destination needs the relay's permission, which takes a round trip. Up to
+// permissionQueue packets wait for it; further ones are dropped. Once the relay counts as dead, SendRelayed returns an
+// error instead of waiting. A relay by UDP may only be slow, so packets to destinations that it has permitted are sent
+// until it is replaced.
 func (a *Allocation) SendRelayed(packets [][]byte, offset int, to netip.AddrPort) error {
 	p := a.permission(to.Addr())
 	select {
@@ -267,7 +270,8 @@ func (a *Allocation) SendRelayed(packets [][]byte, offset int, to netip.AddrPort
 	return nil
 }
 
-// wait copies packets that cannot be written without blocking. It returns false if they can by now.
+// wait queues copies of packets whose destination is not permitted yet. It returns false if the destination has been
+// permitted in the meantime.
 func (a *Allocation) wait(p *permission, packets [][]byte, offset int, to netip.AddrPort) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -325,8 +329,8 @@ func (a *Allocation) askOnce(ip netip.Addr, p *permission) {
 	}
 }
 
-// forgetOldest drops the destination that was not used for the longest time: a peer that names ever new addresses takes
-// the place of no other one. The caller holds a.mu.
+// forgetOldest drops the least recently used destination. A peer that keeps naming new addresses thus evicts its own
+// old ones, not those in use by other peers. The caller holds a.mu.
 func (a *Allocation) forgetOldest() {
 	var oldest netip.Addr
 	for ip, p := range a.permitted {
@@ -337,9 +341,10 @@ func (a *Allocation) forgetOldest() {
 	delete(a.permitted, oldest)
 }
 
-// ask gets the relay's permission and writes what waits for it. TURN's client asks for itself at the first WriteTo to an
-// address, and that call blocks until the relay answers, up to 8 s if the relay is silent. So only ask makes it, and the
-// destination counts as granted when a packet was written: a permission that nothing has used is asked for again.
+// ask requests the relay's permission and writes the packets that wait for it. The TURN client requests a permission of
+// its own at the first WriteTo to an address, and that call blocks until the relay answers, up to 8 s if the relay is
+// silent. So only ask makes the first WriteTo, and the destination counts as granted once a packet was written. If
+// nothing was written, the next packet starts ask again.
 func (a *Allocation) ask(ip netip.Addr, p *permission) {
 	var err error
 	for permitted, written := false, false; err == nil; permitted = true {
@@ -370,8 +375,8 @@ func (a *Allocation) ask(ip netip.Addr, p *permission) {
 
 var errSilent = errors.New("the relay does not answer")
 
-// permit asks the relay to let packets of an address in. It asks once more if the nonce was too old (438): the client has
-// got a new one by then, and its error has no name outside. A refusal has one.
+// permit asks the relay to let packets of an address in. It retries once after error 438 (stale nonce), when the client
+// has the new nonce. The library does not export that error, but it returns a refusal as a stun.TurnError.
 func (a *Allocation) permit(ip netip.Addr) error {
 	to := &net.UDPAddr{IP: ip.AsSlice(), Port: 9}
 	err := a.client.CreatePermission(to)
@@ -382,8 +387,8 @@ func (a *Allocation) permit(ip netip.Addr) error {
 	return a.client.CreatePermission(to)
 }
 
-// Check asks the relay whether the allocation still exists. A relay that restarted answers STUN but has forgotten it, so
-// the question is one that only the allocation's owner may ask.
+// Check asks the relay whether the allocation still exists. A restarted relay answers STUN but has lost the allocation,
+// so Check requests a permission, which works only if the allocation exists.
 func (a *Allocation) Check(limit time.Duration) error {
 	answer := make(chan error, 1)
 	go func() { answer <- a.permit(a.Address.Addr()) }()

@@ -8,28 +8,28 @@ import (
 )
 
 const (
-	// CheckEvery is how often each side sends something by the direct path while data flows.
+	// CheckEvery is the longest time that each side lets pass without sending by the direct path while data flows.
 	CheckEvery = 500 * time.Millisecond
-	// LostAfter is the silence after which a direct path is left while data flows.
+	// LostAfter: while data flows, a direct path that is silent for this long is abandoned.
 	LostAfter = 1500 * time.Millisecond
 	// KeepEvery and KeepEveryMetered hold an idle direct path open in the NATs.
 	KeepEvery        = 15 * time.Second
 	KeepEveryMetered = 25 * time.Second
-	// IdleLost is the number of keepalives of an idle direct path that may be missing.
+	// IdleLost is the number of consecutive keepalives that an idle direct path may miss.
 	IdleLost = 3
 	// ActiveFor is how long after its last data packet a peer counts as active.
 	ActiveFor = 5 * time.Second
-	// DoubtFor is how long after the last data packet to it a peer of which nothing came since is still checked often: the
-	// allocation at the relay, and the connection to the node services.
+	// DoubtFor: after this node sends data to a peer that stays silent, it keeps checking the relay allocation and the
+	// connection to the node services frequently for this long.
 	DoubtFor = time.Minute
 	// DropAfter is the time without data after which session, path and round of a peer are dropped.
 	DropAfter = 10 * time.Minute
-	// Grace is what an old direct path gets to prove itself after a change of address. Meanwhile the relay carries a copy
-	// of each packet, so a path that did not survive costs no silence (trap 8).
+	// Grace is the time that an old direct path has to prove itself after a change of address. During it each packet is
+	// sent by the relay as well. Otherwise all data would be lost until a dead path is detected.
 	Grace = time.Second
-	// graceLeast is how long the grace lasts at least: the peer must have time for its own probes.
+	// graceLeast is the shortest grace: the peer needs time for its own probes.
 	graceLeast = 200 * time.Millisecond
-	// askEvery is how often the peer is asked for a sign during the grace.
+	// askEvery is the time between two echo requests to the peer during the grace.
 	askEvery = 200 * time.Millisecond
 	// trialEvery is how often an address under test gets a probe, trialFor how long; trialSlow and trialSlowFor are the
 	// same for a direct path that fell silent and may come back.
@@ -37,30 +37,32 @@ const (
 	trialFor     = 2 * time.Second
 	trialSlow    = time.Second
 	trialSlowFor = time.Minute
-	// hearEvery is the time between two messages to a peer whose packets arrive directly, until it acts on them.
+	// hearEvery is the time between two reports to the peer that its packets arrive directly.
 	hearEvery = 100 * time.Millisecond
-	// hearFresh is how recent a direct packet must be.
+	// hearFresh is how recent a direct packet must be for such a report.
 	hearFresh = time.Second
-	// hearAfter is how long after the step to the direct path the peer is still told.
+	// hearAfter is how long this side keeps sending reports after it has switched to the direct path.
 	hearAfter = time.Second
-	// relayLate is how long packets may arrive by the relay after the peer took the direct path.
+	// relayLate: a peer whose last packet by the relay is more recent than this may not have switched to the direct
+	// path, so the reports continue.
 	relayLate = 500 * time.Millisecond
-	// relaySilent is the silence by the relay after which the peer is asked again by the node service.
+	// relaySilent is the silence on the relayed path after which this side sends another handshake, and starts another
+	// round unless the peer has answered the running one.
 	relaySilent = 3 * time.Second
-	// mendAgain is how long a handshake may take to help a silent session. WireGuard leaves 5 s between two of them.
+	// mendAgain is how long a handshake has to revive a silent session. WireGuard sends at most one each 5 s.
 	mendAgain = 6 * time.Second
-	// blockedFirst is how long the first packet of a peer may take until status says that none passes.
+	// blockedFirst is how long status waits for a peer's first packet before it reports that none passes.
 	blockedFirst = 5 * time.Second
-	// relayDead is the silence by the relay after which its path counts as dead. WireGuard lets a peer that receives data
-	// answer after 10 s at the latest.
+	// relayDead is the silence after which a relayed path counts as dead. With WireGuard, a peer that receives data
+	// answers within 10 s.
 	relayDead = 15 * time.Second
 )
 
 // choice decides which path a peer's data takes. It has no clock, socket or lock of its own: all times are bind.Now's
 // nanoseconds and 0 is never.
 //
-// A direct address is used for data once both are true: authenticated packets of the peer arrive from outside the relay,
-// and the peer says the same of this side's packets. It is left as soon as one side hears nothing.
+// A direct address carries data once both are true: authenticated packets from the peer arrive without the relay, and
+// the peer reports the same for this side's packets. Both sides abandon it as soon as one of them receives nothing.
 type choice struct {
 	relay  netip.AddrPort // the peer's address at its relay
 	direct netip.AddrPort
@@ -81,7 +83,7 @@ type choice struct {
 	unproven    bool // a trial of ICE passed its time without proof
 }
 
-// effects is what the owner of a choice has to do.
+// effects lists what the owner of a choice must do.
 type effects struct {
 	changed   bool   // the path has changed: set it
 	why       string // in words, if changed
@@ -101,16 +103,16 @@ func (c *choice) path() bind.Path {
 	return bind.Path{Direct: c.direct, Relay: c.relay, Trial: c.trial}
 }
 
-// shaken is true while the direct path has to prove itself.
+// shaken is true while the direct path must prove itself (see Grace).
 func (c *choice) shaken() bool { return c.graceEnds != 0 && c.direct.IsValid() }
 
-// tryDirect puts an address under test: a pair of ICE, or where an authenticated packet of the peer came from.
+// tryDirect puts an address under test: one that ICE selected, or the source of an authenticated packet.
 func (c *choice) tryDirect(a netip.AddrPort, now int64) {
 	c.trial, c.trialSince, c.trialSent, c.slow = a, now, 0, false
 }
 
-// moved notes that an authenticated packet came from an address that is not the path's. The peer sends from there now, so
-// the path follows, as WireGuard's roaming does; a path under test begins there.
+// moved handles an authenticated packet from an address that is not the path's. The peer now sends from there, so the
+// path follows, as in WireGuard's roaming. Without a direct path, the address is put under test.
 func (c *choice) moved(s bind.Source, now int64) (changed bool, why string) {
 	switch {
 	case s.Relay:
@@ -132,15 +134,15 @@ func (c *choice) moved(s bind.Source, now int64) (changed bool, why string) {
 	return false, ""
 }
 
-// shake starts the grace of the direct path: something changed, the path must prove itself again. Its caller sets the
-// path.
+// shake starts the grace of the direct path: after a change, the path must prove itself again. The caller must then
+// call setPath.
 func (c *choice) shake(now int64) {
 	if c.direct.IsValid() {
 		c.graceSince, c.graceEnds, c.trialSent, c.asked = now, now+int64(Grace), 0, 0
 	}
 }
 
-// hears takes the peer's word. It returns true if the direct path is lost.
+// hears processes the peer's report. It returns true if the direct path is lost.
 func (c *choice) hears(h hear, now int64) bool {
 	if h.direct {
 		c.peerHears = now - int64(h.age)
@@ -149,7 +151,7 @@ func (c *choice) hears(h hear, now int64) bool {
 	return c.direct.IsValid() && now-c.directSince > int64(CheckEvery)
 }
 
-// leave gives the direct path up; its address stays under test for a while.
+// leave abandons the direct path. Its address stays under test for trialSlowFor.
 func (c *choice) leave(now int64, why string, e *effects) {
 	c.trial, c.trialSince, c.trialSent, c.slow = c.direct, now, 0, true
 	c.direct = netip.AddrPort{}
@@ -158,7 +160,8 @@ func (c *choice) leave(now int64, why string, e *effects) {
 	e.changed, e.why, e.search = true, why, true
 }
 
-// step looks at the traffic and decides. lastData is when the last data packet passed in either direction.
+// step updates the choice from the traffic and returns what to do. lastData is when the last data packet passed in
+// either direction.
 func (c *choice) step(now int64, t bind.Traffic, lastData int64, keep time.Duration) (e effects) {
 	active := lastData != 0 && now-lastData < int64(ActiveFor)
 	if !active {
@@ -196,7 +199,7 @@ func (c *choice) stepDirect(now int64, t bind.Traffic, active bool, keep time.Du
 			return
 		case now-c.trialSent >= int64(trialEvery):
 			c.trialSent = now
-			e.probe = true // by the direct path alone, as the peer's WireGuard reports the first copy only
+			e.probe = true // by the direct path only: of two copies, the peer's WireGuard reports the first
 			if now-c.asked >= int64(askEvery) {
 				c.asked, e.ask = now, true
 			}

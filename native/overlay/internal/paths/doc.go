@@ -1,17 +1,17 @@
-// Package paths finds and keeps the way to each peer: by the relay at once, by a direct path as soon as authenticated
-// data has proven it, by the relay again when the direct path falls silent.
+// Package paths finds and keeps the path to each peer. Data takes the relay at first, a direct path once authenticated
+// data has proven it, and the relay again when the direct path falls silent.
 //
-//   - A round of ICE (ice.go) yields a direct address, the trial. Each side sends keepalives there, inside the session,
-//     and tells the other side whether they arrive (message.go). A side that hears and is heard uses the address for data
-//     (choice.go). STUN alone proves nothing: checks may pass where data does not.
-//   - A direct path that carries nothing authenticated for LostAfter while data flows is left at once, by both sides.
-//   - Relay keeps one TURN allocation open, by UDP, TCP or TLS, from the nearest relay that answers (relay.go,
-//     allocation.go). Only Close ends its retry loop.
-//   - Watch reports changes of addresses, links and routes (watch.go). Everything is looked for again at once.
-//   - reason.go says in words why a peer is relayed.
+//   - A round of ICE (ice.go) yields a direct address, the trial. Each side sends keepalives to it, inside the session,
+//     and reports to the other side whether they arrive (message.go). A side uses the address for data once keepalives
+//     pass in both directions (choice.go). A STUN check proves less: it may pass where data does not.
+//   - While data flows, both sides abandon a direct path that carries nothing authenticated for LostAfter.
+//   - relays keeps a TURN allocation open for each IP version in use, by UDP, TCP or TLS, at the nearest relay that
+//     answers (family.go, relay.go, allocation.go). Only Close ends the retry loops.
+//   - Watch reports changes of addresses, links and routes (watch.go). NetworkChanged then searches again at once.
+//   - reason.go explains why a peer is relayed.
 //
-// Traps of the overlay's research note that this package handles: 1 (own addresses are no candidates: ice.go), 2 (a
-// session begins when there is a path: choice.go, with bind), 6 (the outside address is asked for again: ice.go), 7 (round
-// numbers grow: manager.go), 8 (an old direct path has 300 ms: choice.go), 9 (all peers get a new allocation: manager.go),
-// 13 (authenticated data proves a path: choice.go).
+// Known hazards, and where the package avoids them: a path through the overlay's own tunnel (usable in ice.go), a
+// handshake before there is a path (startSession in peer.go, with bind), a stale outside address after a change of
+// network (outsideCache in ice.go), two rounds with one number (startRound in search.go), silence while a dead direct
+// path still seems alive (Grace in choice.go), and peers that send to a dead allocation (relayChanged in relayed.go).
 package paths

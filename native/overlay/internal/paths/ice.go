@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// roundLimit is how long a round may look for a pair.
+	// roundLimit is how long a round may search for an address pair.
 	roundLimit = 5 * time.Second
-	// roundFresh is the age up to which a running round serves a new reason to look for a path, too.
+	// roundFresh is the age up to which a running round is kept when there is another reason to search; an older one is
+	// replaced.
 	roundFresh = 2 * time.Second
 	// roundAfter is how long a side keeps answering checks after it has found its pair: the other side may need them.
 	roundAfter = 2 * time.Second
-	// outsideCache is how long ICE reuses the outside address that a STUN server named. pion's default of 25 s offers
-	// the address of before after a change (trap 6).
+	// outsideCache is how long ICE reuses the outside address that a STUN server reported. With pion's default of 25 s
+	// a node would offer its old outside address after a change of network.
 	outsideCache = time.Second
 )
 
@@ -62,8 +63,8 @@ func (f *families) add(c ice.Candidate, remote bool) {
 	}
 }
 
-// usable is false for addresses that must not be candidates: those of the overlay itself, or ICE finds a path through
-// the tunnel that it is meant to carry (trap 1).
+// usable is false for addresses that must not be candidates. With an address of the overlay itself, ICE would find a
+// path through the tunnel that the path is meant to carry.
 func (m *Manager) usable(a netip.Addr) bool {
 	a = a.Unmap()
 	if !a.IsValid() || a.IsMulticast() || a.IsUnspecified() || a.Is6() && a.IsLinkLocalUnicast() {
@@ -216,7 +217,7 @@ func (m *Manager) addCandidate(p *peer, text string) {
 	_ = r.agent.AddRemoteCandidate(c)
 }
 
-// endRound ends the agent, keeps what status needs, and plans the next round. The caller holds m.mu.
+// endRound closes the agent, records the reason, and schedules the next round. The caller holds m.mu.
 func (m *Manager) endRound(p *peer, r *round, why string) {
 	if r.ended {
 		return
@@ -229,7 +230,7 @@ func (m *Manager) endRound(p *peer, r *round, why string) {
 	m.event(p, "no direct path: "+why)
 }
 
-// end stops the peer's round without a word. The caller holds m.mu.
+// end stops the peer's round without reporting an event. The caller holds m.mu.
 func (m *Manager) end(p *peer) {
 	if r := p.round; r != nil && !r.ended {
 		r.ended = true
@@ -239,7 +240,8 @@ func (m *Manager) end(p *peer) {
 	}
 }
 
-// findNAT6 asks one destination: a node that reaches the relay by IPv6 may reach its own IPv4 address there not at all.
+// findNAT6 is findNAT with one destination, the relay's STUN: a node that reaches the relay by IPv6 may be unable to
+// reach its own IPv4 relayed address.
 func (m *Manager) findNAT6(ctx context.Context, a *Allocation) NAT {
 	x, err := m.mux.GetXORMappedAddr(net.UDPAddrFromAddrPort(a.at), time.Second)
 	if err != nil || ctx.Err() != nil {
@@ -263,8 +265,8 @@ func hostAddresses() (host []netip.Addr) {
 	return host
 }
 
-// findNAT asks two destinations for this node's outside address: the relay's STUN, and this node's own address at the
-// relay, which tells where a datagram came from.
+// findNAT asks two destinations for this node's outside address: the relay's STUN server, and this node's own relayed
+// address, which reports where a datagram came from.
 func (m *Manager) findNAT(ctx context.Context, a *Allocation) NAT {
 	if a.at.Addr().Is6() && a.Address.Addr().Is4() {
 		return m.findNAT6(ctx, a)

@@ -147,8 +147,9 @@ func (c *choice) name() string {
 	return "none"
 }
 
-// startSession begins the session as soon as there is a path: a handshake without one costs 5 s (trap 2). The side that
-// does not begin asks the engine as well; bind holds its handshake back for a moment (trap 3).
+// startSession begins the session once there is a path. A handshake without a path would be lost, and WireGuard makes
+// the next one only after 5 s. The side that does not begin calls the engine as well; bind delays its handshake
+// briefly, so that two simultaneous handshakes do not cancel each other.
 func (m *Manager) startSession(p *peer) {
 	if p.begun || !p.endpoint.Path().Usable() {
 		return

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// raceUDP, raceTCP and raceTLS are when the relays of a transport are asked. The first one that answers is taken:
-	// by UDP that is the nearest one.
+	// raceUDP, raceTCP and raceTLS are the delays after which race asks the relays of each transport. The first relay
+	// that answers wins: by UDP that is the nearest one.
 	raceUDP = 0
 	raceTCP = 500 * time.Millisecond
 	raceTLS = 800 * time.Millisecond
 	// raceLimit bounds one attempt.
 	raceLimit = 4 * time.Second
-	// raceLate is how long an attempt waits for words about its failure after that.
+	// raceLate is how long an attempt then waits for the error of each request.
 	raceLate = 200 * time.Millisecond
 	// relayRetryFirst and relayRetryMost bound the pause between attempts. There is no last attempt.
 	relayRetryFirst = 250 * time.Millisecond
@@ -29,17 +29,18 @@ const (
 	relayCheckIdle = 30 * time.Second
 	// relayCheckLimit is how long an answer may take.
 	relayCheckLimit = 800 * time.Millisecond
-	// relayKeptRetry is the pause between attempts while the allocation of before still works.
+	// relayKeptRetry is the pause between attempts while the previous allocation still works.
 	relayKeptRetry = 30 * time.Second
-	// relayLinger is how long a replaced allocation still receives: peers send there until they know the other one.
+	// relayLinger is how long a replaced allocation keeps receiving: peers send there until they know the new address.
 	relayLinger = 2 * time.Second
-	// relayOther bounds the pause while the node has a relayed address of the other IP version: the relays may have no other.
+	// relayOther bounds the pause while the node has a relayed address of the other IP version: the relays may support
+	// only that one.
 	relayOther = 5 * time.Minute
-	// relayUnneeded is how long an allocation that is kept on demand stays after the last need.
+	// relayUnneeded is how long an on-demand allocation is kept after it was last needed.
 	relayUnneeded = time.Minute
-	// raceByName is when the IPv6 address of a server's name is asked, after its IPv4 address.
+	// raceByName is the delay of the request to the IPv6 address of a server's name after that to its IPv4 address.
 	raceByName = 100 * time.Millisecond
-	// relayBetter is how often a node that reaches its relay by TCP or TLS tries UDP again.
+	// relayBetter is the time after which a node that reaches its relay by TCP or TLS retries UDP.
 	relayBetter = 5 * time.Minute
 )
 
@@ -98,7 +99,7 @@ func (r *relay) check() {
 	}
 }
 
-// poke makes run look at once whether it is needed, and try again if it waits.
+// poke makes run check at once whether an allocation is needed, and end its pause between attempts.
 func (r *relay) poke() {
 	select {
 	case r.wake <- struct{}{}:
@@ -108,7 +109,7 @@ func (r *relay) poke() {
 
 func (r *relay) isNeeded() bool { return r.needed == nil || r.needed() }
 
-// note keeps the reason of the last failure; nil: none.
+// note records the error of the last attempt; nil clears it.
 func (r *relay) note(err error) {
 	r.mu.Lock()
 	r.last = err
@@ -146,7 +147,7 @@ func (r *relay) run(ctx context.Context) {
 	why := ""
 	pause := time.Duration(relayRetryFirst)
 	for ctx.Err() == nil {
-		select { // what asks for another allocation until here gets this one
+		select { // a reopen request up to this point is served by this attempt
 		case why = <-r.again:
 		default:
 		}
@@ -199,7 +200,7 @@ func (r *relay) run(ctx context.Context) {
 	}
 }
 
-// replace puts an allocation into force; nil is none. The one of before goes on receiving for relayLinger.
+// replace puts an allocation into force; nil is none. The previous allocation keeps receiving for relayLinger.
 func (r *relay) replace(a *Allocation, why string) {
 	r.mu.Lock()
 	old := r.current
@@ -245,7 +246,8 @@ func (r *relay) leave() {
 	clear(r.leaving)
 }
 
-// hold returns when another allocation is needed, and says why. It returns "" after limit; 0 is no limit.
+// hold checks the allocation until another one is needed, and returns the reason. It returns "" after limit; 0 is no
+// limit.
 func (r *relay) hold(ctx context.Context, a *Allocation, limit time.Duration) string {
 	tick := time.NewTicker(relayCheckBusy)
 	defer tick.Stop()
@@ -312,9 +314,9 @@ func (r *relay) tryUDP(ctx context.Context) *Allocation {
 	return a
 }
 
-// race asks all servers, UDP first, and keeps the first allocation that is granted. Requests on their way then go on: an
-// allocation that is granted to them later is given back. If they were forgotten, each would stay at its relay for ten
-// minutes, and a relay bounds a node's allocations.
+// race asks all servers, UDP first, and keeps the first allocation that is granted. Requests in flight continue, and an
+// allocation that they obtain later is released. Otherwise each one would stay at its relay for ten minutes, and a
+// relay limits the allocations of a node.
 func (r *relay) race(ctx context.Context, t TURN) (*Allocation, error) {
 	ctx, cancel := context.WithTimeout(ctx, raceLimit)
 	waiting, taken := context.WithCancel(ctx) // ends when one is granted
@@ -379,8 +381,8 @@ func (r *relay) race(ctx context.Context, t TURN) (*Allocation, error) {
 	return nil, fmt.Errorf("no relay answers: %w", errors.Join(errs...))
 }
 
-// wishes lists what race asks for. A name may have an address of each IP version, and only one of them be reached: TCP finds
-// that out by itself, by UDP both are asked.
+// wishes lists the requests of race. A name may have an address of each IP version, only one of which is reachable.
+// TCP's dialer finds out which; for UDP, race asks both.
 func (r *relay) wishes(t TURN) (list []wish) {
 	for _, s := range t.Servers {
 		if _, err := netip.ParseAddr(s.Host); err == nil || s.Transport != TransportUDP {

@@ -28,11 +28,11 @@ func (m *Manager) relayBusy(f family) bool {
 // HasRelay is true while this node has an address at a relay.
 func (m *Manager) HasRelay() bool { return m.relays.allocation() != nil }
 
-// CheckRelay has the relay checked at once. It does not wait.
+// CheckRelay makes the relay loop check its allocations immediately. It does not wait.
 func (m *Manager) CheckRelay() { m.relays.check() }
 
-// relayChanged tells all peers the addresses of now (trap 9). a is the one of the IP version f that has changed, nil: it is
-// gone.
+// relayChanged sends this node's current relayed addresses to all awake peers, which would otherwise keep sending to a
+// dead allocation. a is the new allocation of IP version f; nil means that it is gone.
 func (m *Manager) relayChanged(ctx context.Context, a *Allocation, f family, why string) {
 	best := m.relays.allocation()
 	switch {
@@ -58,7 +58,7 @@ func (m *Manager) relayChanged(ctx context.Context, a *Allocation, f family, why
 		if a == best {
 			m.shake(p)
 		}
-		m.keepalive(p) // the peer learns the address from an authenticated packet, too
+		m.keepalive(p) // the packet also shows the peer the new address
 	}
 	m.mu.Unlock()
 	m.poke()
@@ -80,7 +80,8 @@ func (m *Manager) relayChanged(ctx context.Context, a *Allocation, f family, why
 	}()
 }
 
-// chooseRelay takes the address of the peer at its relays that this node can send to. The caller holds m.mu.
+// chooseRelay selects the peer's relayed address that this node can send to, and requests the permission for it. The
+// caller holds m.mu.
 func (m *Manager) chooseRelay(p *peer, why string) {
 	if to := m.relays.choose(p.relays); to.IsValid() && to != p.choice.relay {
 		p.choice.relay = to
@@ -94,8 +95,8 @@ func (m *Manager) chooseRelay(p *peer, why string) {
 	}
 }
 
-// wantRelays opens an address of IPv6 at a relay while a peer has no other, and gives it back after that. The caller
-// holds m.mu.
+// wantRelays requests an IPv6 relayed address while an awake peer has no IPv4 one, and releases it after that. The
+// caller holds m.mu.
 func (m *Manager) wantRelays() {
 	only := false
 	for _, p := range m.peers {
@@ -106,8 +107,9 @@ func (m *Manager) wantRelays() {
 
 func isFour(a netip.AddrPort) bool { return familyOf(a.Addr()) == four }
 
-// movedWithin is true if the peer sent by one of the addresses that it has named, and this node sends to another of them
-// that it can reach: each side chooses for itself, and following would never end.
+// movedWithin is true if the peer sent from one of its named relayed addresses while this node sends to another of them
+// that it can reach. The path must not follow then: each side chooses for itself, and both could follow each other
+// forever.
 func (m *Manager) movedWithin(p *peer, from netip.AddrPort) bool {
 	return slices.Contains(p.relays, from) && slices.Contains(p.relays, p.choice.relay) && m.relays.to(p.choice.relay.Addr()) != nil
 }

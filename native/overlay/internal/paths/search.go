@@ -10,7 +10,7 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// Connect begins to look for a path to the peer if nothing is on its way.
+// Connect starts a round with the peer if it has none, or if the last one ended without a usable path.
 func (m *Manager) Connect(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -25,7 +25,8 @@ func (m *Manager) startRound(p *peer) {
 	if last := p.lastData.Load(); last == 0 || m.now()-last > int64(DropAfter) {
 		p.lastData.CompareAndSwap(last, m.now()) // DropAfter counts from now
 	}
-	// Two rounds of the same millisecond must not have the same number: their credentials would be mixed up (trap 7).
+	// Two rounds that start in the same millisecond need different numbers, or each side could use the credentials of
+	// the other round.
 	p.epoch = max(p.epoch+1, time.Now().UnixMilli())
 	p.plan(m.now())
 	m.begin(p, p.epoch)
@@ -33,7 +34,7 @@ func (m *Manager) startRound(p *peer) {
 	m.poke()
 }
 
-// Remember gives the addresses of a peer in an earlier run. They are tried while the node service is out of reach.
+// Remember sets a peer's addresses from an earlier run. The Manager tries them while the node service is out of reach.
 func (m *Manager) Remember(name string, direct, relayed netip.AddrPort) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,8 +55,8 @@ func (m *Manager) Addresses(name string) (direct, relayed netip.AddrPort) {
 	return p.cachedDirect, p.cachedRelay
 }
 
-// useCache takes the addresses of the last run, or of before the sleep, while nothing better can be asked for. The caller
-// holds m.mu.
+// useCache tries the addresses of the last run, or from before the peer's sleep, while the node service is out of
+// reach. The caller holds m.mu.
 func (m *Manager) useCache(p *peer) {
 	if m.signalling || m.reaches(p) {
 		return
@@ -72,8 +73,8 @@ func (m *Manager) useCache(p *peer) {
 	}
 }
 
-// reaches is false if what this side sends by the peer's path cannot arrive: the path is by a relay and this node has
-// none, or nothing comes back. A peer that has started again has another address at its relay.
+// reaches is false if packets sent by the peer's path cannot arrive: the path is by a relay, and either this node has
+// no allocation for it or the peer has not answered for relayDead (a restarted peer has another address at its relay).
 func (m *Manager) reaches(p *peer) bool {
 	path := p.endpoint.Path()
 	if path.Direct.IsValid() || path.Trial.IsValid() {
@@ -83,7 +84,7 @@ func (m *Manager) reaches(p *peer) bool {
 	return path.Relay.IsValid() && m.relays.to(path.Relay.Addr()) != nil && t.SentRelay-t.HeardRelay < int64(relayDead)
 }
 
-// SignallingChanged says whether the node service is reached.
+// SignallingChanged sets whether the node service is reachable.
 func (m *Manager) SignallingChanged(up bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +100,8 @@ func (m *Manager) SignallingChanged(up bool) {
 	}
 }
 
-// Offline notes the node service's word that the peer is not connected to it, or is again. Sessions go on.
+// Offline records the node service's report that the peer is disconnected from it, or connected again. Sessions
+// continue.
 func (m *Manager) Offline(name string, offline bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,8 +117,8 @@ func (m *Manager) Offline(name string, offline bool) {
 	}
 }
 
-// NetworkChanged says that an address, link or route has changed. Everything is looked for again; direct paths have
-// Grace to prove themselves.
+// NetworkChanged reacts to a changed address, link or route: it reopens the relay allocations and starts a round with
+// each awake peer. Direct paths have Grace to prove themselves.
 func (m *Manager) NetworkChanged(what string) {
 	m.relays.reopen("the network changed: " + what)
 	m.mu.Lock()
@@ -174,9 +176,10 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer) {
 		m.relays.check() // the peer may look for a path because this side's relay has forgotten it
 	}
 	if p.round.epoch != epoch {
-		// The offer is of a round that has been replaced, or the peer's clock is behind and it does not know this round's
-		// number: it was out of reach when this round began, or it has started again. A later answer to this side's round
-		// of before needs nothing, and of two offers at the same moment the peer follows the later one.
+		// The offer belongs to a round that was replaced, or the peer's clock is behind and it does not know this
+		// round's number, because it was out of reach when this round began or has restarted. A late answer to this
+		// side's previous round needs no action. If both sides made an offer at the same moment, the peer follows the
+		// one with the higher number.
 		if epoch != p.replaced && m.now()-p.round.started > int64(time.Second) {
 			m.startRound(p)
 		}
@@ -195,10 +198,11 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer) {
 	m.startSession(p)
 }
 
-// mend sees to the session with a peer that lives, as its offer shows, and is not heard: it may have lost its side. If a
-// handshake has not helped, this side forgets the session and when the peer's last handshake was made: WireGuard refuses
-// one that seems older, as all are for as long as the peer's clock was ahead and now is right. That lets an old handshake in
-// as well, whose replay begins no session. The caller holds m.mu.
+// mend repairs a session whose peer is alive (it sent an offer) but whose packets do not arrive; the peer may have lost
+// its session state. The first attempt is a new handshake. If that does not help, this side drops the session, and with
+// it the timestamp of the peer's last handshake. WireGuard rejects a handshake with an older timestamp; after a peer
+// corrects a fast clock, all its handshakes look old. Without the timestamp a replayed old handshake is accepted as
+// well, but it does not establish a session. The caller holds m.mu.
 func (m *Manager) mend(p *peer) {
 	now, heard := m.now(), p.heard()
 	switch {
@@ -212,8 +216,9 @@ func (m *Manager) mend(p *peer) {
 	m.renew(p)
 }
 
-// beginAgain is what mend does if its handshake has not helped in time; the peer may make no further offer for long. It
-// returns false if there is time left.
+// beginAgain drops and restarts the session if the handshake that mend sent has not helped within mendAgain. It does
+// not wait for another offer, which the peer may not send for a long time. It returns false if mendAgain has not
+// passed.
 func (m *Manager) beginAgain(p *peer, now int64) bool {
 	if now-p.mended < int64(mendAgain) {
 		return false
@@ -235,7 +240,7 @@ func (m *Manager) inOverlay(a netip.Addr) bool {
 	return false
 }
 
-// pairFound takes the pair of addresses that ICE has found. Data has yet to prove it.
+// pairFound puts the address pair that ICE selected under test. Only authenticated data proves it.
 func (m *Manager) pairFound(p *peer, r *round, to netip.AddrPort, what string) {
 	time.AfterFunc(roundAfter, func() {
 		m.mu.Lock()
@@ -257,7 +262,7 @@ func (m *Manager) pairFound(p *peer, r *round, to netip.AddrPort, what string) {
 	m.poke()
 }
 
-// offer sends this side's offer of the current round, also again when the relay's address has changed.
+// offer sends this side's offer for the current round. It is sent again when the relayed address changes.
 func (m *Manager) offer(p *peer) {
 	o := wire.Offer{User: p.round.user, Password: p.round.pass, Metered: m.conf.Metered, NAT: string(m.nat.Load().(NAT))}
 	first := four
@@ -268,7 +273,8 @@ func (m *Manager) offer(p *peer) {
 	m.signal(p, wire.SignalOffer, p.round.epoch, &o)
 }
 
-// signal sends by the node service, else inside the session: services may be down for long. The caller holds m.mu.
+// signal sends a message by the node service, or inside the session while the service is out of reach. The caller holds
+// m.mu.
 func (m *Manager) signal(p *peer, kind string, epoch int64, v any) {
 	data, err := wire.Marshal(v)
 	if err != nil {
