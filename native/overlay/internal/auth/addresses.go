@@ -12,8 +12,8 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// numberRecord is who has, or had, a number. A number n stands for two addresses: the n-th of 198.18.0.0/16 and the n-th
-// of the network's IPv6 prefix.
+// numberRecord records who owns, or owned, a number. A number n stands for two addresses: the n-th of 198.18.0.0/16 and
+// the n-th of the network's IPv6 prefix.
 type numberRecord struct {
 	Owner    string    `json:"owner"` // node, or device.node
 	Released time.Time `json:"released,omitzero"`
@@ -21,8 +21,8 @@ type numberRecord struct {
 
 const lastNumber = 65534 // 198.18.0.0 and 198.18.255.255 are not given
 
-// allocate gives the next number that nobody has or had within AddressRest. It goes round, so that a released number
-// rests as long as possible.
+// allocate assigns the next number that has no owner and was not released within AddressRest. It continues after the
+// last number that it assigned and wraps around, so that a released number stays unused for as long as possible.
 func allocate(tx *bbolt.Tx, owner string, now time.Time) (uint16, error) {
 	numbers := tx.Bucket(bucketNumbers)
 	n := counter(tx, metaCursor)
@@ -47,8 +47,8 @@ func allocate(tx *bbolt.Tx, owner string, now time.Time) (uint16, error) {
 	return 0, &wire.Error{Code: wire.CodeFull, Text: "All 65534 addresses are given or rest for a year after their release. Make another network."}
 }
 
-// setReleased marks a number as released at a time, or as used again with the zero time. It is false if the number has
-// another owner by now.
+// setReleased marks a number as released at a time; the zero time marks it as used again. It returns false if the
+// number has another owner now.
 func setReleased(tx *bbolt.Tx, n uint16, owner string, at time.Time) (bool, error) {
 	var r numberRecord
 	has, err := getJSON(tx.Bucket(bucketNumbers), numberKey(n), &r)

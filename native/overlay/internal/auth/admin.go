@@ -9,11 +9,12 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// AdminSocket is the name of the Unix socket in the state folder on which a running service takes administration.
+// AdminSocket is the name of the Unix socket, in the state folder, on which a running service accepts administration
+// requests.
 const AdminSocket = "admin.sock"
 
-// AdminHandler returns the API of the administration: invite, revoke, nodes, policy, rotate. It checks no rights; the
-// socket's mode does.
+// AdminHandler returns the API of the administration: invite, revoke, nodes, policy, rotate. It does not check
+// permissions: the mode of the socket restricts access.
 func (s *Service) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, f func(r *http.Request) (any, error)) {
@@ -55,8 +56,8 @@ func (s *Service) AdminHandler() http.Handler {
 	return mux
 }
 
-// ListenAdmin opens the administration socket of a state folder with mode 0600. The caller holds the database, so a
-// socket that is there is a dead process's.
+// ListenAdmin opens the administration socket of a state folder with mode 0600. The caller holds the database lock, so
+// an existing socket is left over from a dead process.
 func ListenAdmin(dir string) (net.Listener, error) {
 	path := filepath.Join(dir, AdminSocket)
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {

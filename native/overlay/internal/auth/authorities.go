@@ -14,15 +14,16 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// authorityRecord is a CA of the network. It signs from SignsFrom until the next one does. Nodes trust it from the moment
-// it exists until the last certificate that it signed has expired.
+// authorityRecord is a CA of the network. It signs from SignsFrom until the next CA does. Nodes trust it from its
+// creation until the last certificate that it signed has expired.
 type authorityRecord struct {
 	Key       []byte    `json:"key"` // PKCS #8, PEM
 	Chain     [][]byte  `json:"chain"`
 	SignsFrom time.Time `json:"signsFrom"`
 }
 
-// rootOverlap is how long an old root stays trusted after a new one signs: every certificate of the old one has expired.
+// rootOverlap is how long an old root stays trusted after the new one begins to sign. By then every certificate that
+// the old one signed has expired.
 const rootOverlap = identity.NodeLife + identity.ClockSlack
 
 func addAuthority(tx *bbolt.Tx, a *identity.Authority, from, now time.Time) error {
@@ -51,7 +52,7 @@ type keyring struct {
 	roots   [][]byte
 }
 
-// readKeyring reads the authorities that count now. It returns the keys of those that count no longer.
+// readKeyring reads the CAs that are valid now. It also returns the database keys of those that have expired.
 func readKeyring(tx *bbolt.Tx, now time.Time) (*keyring, [][]byte, error) {
 	type row struct {
 		key []byte
@@ -107,9 +108,9 @@ func (r authorityRecord) authority() (*identity.Authority, error) {
 	return a, nil
 }
 
-// Rotate makes a new CA. Nodes learn its root at once, and it signs after a certificate's life, when every node that is
-// still valid knows it; with immediately it signs now, and nodes that are not connected trust the old root as well. The
-// old root leaves when its last certificate has expired.
+// Rotate creates a new CA and publishes its root at once. The CA begins to sign after identity.NodeLife, when every
+// node with a valid certificate knows the root. With immediately it signs now, although nodes that are not connected
+// still trust only the old root. The old root is removed when its last certificate has expired.
 func (s *Service) Rotate(immediately bool) error {
 	now := s.now()
 	a, err := identity.NewAuthority(s.network, now)
@@ -132,8 +133,9 @@ func (s *Service) Rotate(immediately bool) error {
 	})
 }
 
-// IssueServer signs a certificate for the key of identity.AuthService or identity.NodeService. It returns the chain with
-// the root: the oldest one that is trusted, so that a node that missed a rotation can still connect and learn the new one.
+// IssueServer signs a certificate for the key of identity.AuthService or identity.NodeService. It signs under the
+// oldest trusted root, so that a node that missed a rotation can still connect and learn the new root. The chain that
+// it returns includes the root.
 func (s *Service) IssueServer(service string, key ed25519.PublicKey, hosts []string) ([][]byte, error) {
 	return s.current().ring.oldest.IssueServer(service, key, hosts, s.now())
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-const maxFailureRows = 10000 // clients that are counted at once; one more takes the place of the oldest
+const maxFailureRows = 10000 // clients that are counted at once; a further one replaces the oldest
 
-// failures counts refused requests of each client in windows that begin with its first one.
+// failures counts the refused requests of each client. A client's window begins with its first refused request.
 //
 // Thread safety: all methods may be called concurrently.
 type failures struct {

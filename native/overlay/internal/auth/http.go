@@ -45,7 +45,8 @@ func (s *Service) Handler() http.Handler {
 		roots, _ := s.Roots()
 		return identity.VerifyForRenewal(rawChain(r), roots, s.Revoked, s.now(), renewGrace)
 	}
-	// A node counts for itself: strangers behind the NAT of its plant must not keep it from renewing.
+	// A node's failures are counted separately from those of its address: strangers behind the same NAT must not keep
+	// it from renewing.
 	node := func(r *http.Request) string {
 		if peer, err := verify(r); err == nil {
 			return peer.FQDN
@@ -73,8 +74,8 @@ func (s *Service) Handler() http.Handler {
 // stranger names the client of a request by its address.
 func stranger(r *http.Request) string { return places.ClientOf(r.RemoteAddr).String() }
 
-// limited runs at most so many requests at once. A request takes its place when its body has arrived, so that a client
-// that sends it slowly takes none. who names the client whose refused requests are counted.
+// limited bounds the requests that run at once. A request counts only once its body has arrived, so that slow senders
+// do not use up the limit. who returns the client whose refused requests are counted.
 func limited[T any, V interface {
 	*T
 	wire.Validator
@@ -209,7 +210,7 @@ func answer(w http.ResponseWriter, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(body) // an error is the client's to notice
+	_, _ = w.Write(body) // the client notices an incomplete answer
 }
 
 var statusOf = map[string]int{wire.CodeInvalid: http.StatusBadRequest, wire.CodeDenied: http.StatusForbidden, wire.CodeTaken: http.StatusConflict,
@@ -217,7 +218,7 @@ var statusOf = map[string]int{wire.CodeInvalid: http.StatusBadRequest, wire.Code
 
 func fail(w http.ResponseWriter, err error) {
 	var e *wire.Error
-	if !errors.As(err, &e) { // never tell a client what the database said
+	if !errors.As(err, &e) { // do not reveal database errors to a client
 		slog.Error("a request failed", "error", err)
 		e = &wire.Error{Code: wire.CodeUnavailable, Text: "The authentication service has a fault. Its log says more."}
 	}

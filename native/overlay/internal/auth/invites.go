@@ -13,7 +13,7 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// tokenPrefix lets scanners for leaked secrets find tokens.
+// tokenPrefix makes tokens recognizable to scanners for leaked secrets.
 const tokenPrefix = "sgov_"
 
 // inviteRecord is an open or used invitation. The token itself is not stored.
@@ -21,7 +21,7 @@ type inviteRecord struct {
 	Name    string    `json:"name"`
 	Groups  []string  `json:"groups"`
 	Expires time.Time `json:"expires"`
-	UsedBy  []byte    `json:"usedBy,omitempty"` // identity key that joined by it
+	UsedBy  []byte    `json:"usedBy,omitempty"` // identity key of the node that joined with it
 }
 
 // Invite makes a one-time token that lets one node join with this name and these groups.
@@ -69,8 +69,8 @@ func errTaken(name string) error {
 	return &wire.Error{Code: wire.CodeTaken, Text: fmt.Sprintf("The name %q belongs to a node. Choose another, or revoke that node: seganet-overlay revoke %s", name, name)}
 }
 
-// useInvite returns the invitation of a token that this key may use. The same key may use it again, so that a node whose
-// answer was lost can ask for it; another key may not.
+// useInvite returns the invitation of a token and reserves it for this key. The same key may use it again, so that a
+// node can repeat a request whose answer was lost. It rejects any other key.
 func useInvite(tx *bbolt.Tx, token string, key []byte, now time.Time) (*inviteRecord, error) {
 	if !strings.HasPrefix(token, tokenPrefix) {
 		return nil, errToken

@@ -17,14 +17,15 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// nodeRecord is a node that has joined. It stays after a revocation, so that its name does not return by the same proof.
+// nodeRecord is a node that has joined. It is kept after a revocation, so that nobody can join under its name with the
+// same proof.
 type nodeRecord struct {
 	Name         string         `json:"name"`
 	Number       uint16         `json:"number"`
 	Groups       []string       `json:"groups"`
 	Devices      []deviceRecord `json:"devices"`
-	Former       []deviceRecord `json:"former,omitempty"` // devices that it has no longer
-	Certificates []issuedRecord `json:"certificates"`     // those that may be valid still
+	Former       []deviceRecord `json:"former,omitempty"` // devices that were removed
+	Certificates []issuedRecord `json:"certificates"`     // those that may still be valid
 	Chain        []byte         `json:"chain"`            // newest certificate
 	Key          []byte         `json:"key"`              // Ed25519, of the newest certificate
 	WGKey        []byte         `json:"wgKey"`
@@ -68,7 +69,7 @@ func (s *Service) Join(ctx context.Context, r wire.JoinRequest, chain []*x509.Ce
 		return wire.Membership{}, invalid(err)
 	}
 	var p proof
-	switch { // an invitation is checked in the transaction that uses it
+	switch { // an invitation is verified in the transaction that consumes it
 	case r.JWT != "":
 		p, err = s.jwt.check(ctx, r.JWT)
 	case r.Token == "":
@@ -93,7 +94,7 @@ func (s *Service) Join(ctx context.Context, r wire.JoinRequest, chain []*x509.Ce
 		}
 		if old != nil && old.Revoked.IsZero() {
 			if p.by == "invite" && string(old.Key) == string(key) && string(old.WGKey) == string(wg[:]) && len(old.Certificates) == 1 {
-				m = s.membership(tx, old) // the same node asks for an answer that it did not get
+				m = s.membership(tx, old) // the node repeats a request whose answer it did not receive
 				return nil
 			}
 			return errTaken(p.name)
@@ -117,12 +118,12 @@ func (s *Service) Join(ctx context.Context, r wire.JoinRequest, chain []*x509.Ce
 		m = s.membership(tx, n)
 		return nil
 	})
-	m.RootList = s.current().docs.Roots // under the oldest root, which is the invitation's
+	m.RootList = s.current().docs.Roots // signed under the oldest root, which the invitation names
 	return m, err
 }
 
-// Renew makes the next certificate of the node with this verified certificate. Name, groups and addresses stay; the keys
-// may change.
+// Renew issues the next certificate of the node that peer identifies. Name, groups and addresses stay the same; the
+// keys may change.
 func (s *Service) Renew(r wire.RenewRequest, peer identity.Peer) (wire.Membership, error) {
 	if err := r.Validate(); err != nil {
 		return wire.Membership{}, invalid(err)
@@ -147,12 +148,12 @@ func (s *Service) Renew(r wire.RenewRequest, peer identity.Peer) (wire.Membershi
 		m = s.membership(tx, n)
 		return nil
 	})
-	m.RootList = s.current().docs.Roots // under the oldest root, which may be the only one that the node knows
+	m.RootList = s.current().docs.Roots // signed under the oldest root, which may be the only one that the node knows
 	return m, err
 }
 
-// issue signs a certificate for n and writes the record. used is the serial of the certificate that the node presents, which
-// may be the only one that it can keep on its disk; empty: none.
+// issue signs a certificate for n and writes the record. used is the serial number of the certificate that the node
+// presented, or empty. That certificate must stay valid: a node that cannot write to its disk has no other.
 func (s *Service) issue(tx *bbolt.Tx, n *nodeRecord, key ed25519.PublicKey, wg [32]byte, devices []string, now time.Time, used string) error {
 	n.Certificates = slices.DeleteFunc(n.Certificates, func(c issuedRecord) bool { return now.After(c.NotAfter) })
 	if len(n.Certificates) >= maxCertificates {
@@ -182,9 +183,10 @@ func (s *Service) issue(tx *bbolt.Tx, n *nodeRecord, key ed25519.PublicKey, wg [
 	return putJSON(tx.Bucket(bucketNodes), []byte(n.Name), n)
 }
 
-// retireOldest revokes the oldest certificate but the used one of a node that has as many as it may have: each change of
-// its devices made one. A node has at most maxCertificates of these on the revocation list, and all nodes together half of the list, so that
-// a node that renews without end keeps no other one from being revoked.
+// retireOldest revokes the oldest certificate, other than the used one, of a node that has reached maxCertificates;
+// each change of its devices issues one. A node may have at most maxCertificates on the revocation list, and
+// retireOldest fills at most half of the list. Otherwise a node that renews endlessly could fill it and prevent the
+// revocation of others.
 func retireOldest(tx *bbolt.Tx, n *nodeRecord, now time.Time, used string) error {
 	b := tx.Bucket(bucketRevoked)
 	all, own := 0, 0
@@ -211,8 +213,8 @@ func retireOldest(tx *bbolt.Tx, n *nodeRecord, now time.Time, used string) error
 	return errors.Join(putJSON(b, []byte(oldest.Serial), revokedRecord{n.Name, oldest.NotAfter}), advance(tx, now, metaRevNo, metaVersion))
 }
 
-// bindKeys gives both keys to the node. A key of another node is refused: peers find a node by its WireGuard key, so two
-// nodes with one key could take each other's place. Revoke makes a node's keys nobody's, as a thief may have them.
+// bindKeys assigns both keys to the node. It rejects a key of another node: peers find a node by its WireGuard key, so
+// two nodes with one key could impersonate each other. Revoke bans a node's keys, because a thief may have them.
 func bindKeys(tx *bbolt.Tx, name string, key ed25519.PublicKey, wg [32]byte) error {
 	b := tx.Bucket(bucketKeys)
 	for _, k := range [][]byte{append([]byte("ed"), key...), append([]byte("wg"), wg[:]...)} {
@@ -226,7 +228,7 @@ func bindKeys(tx *bbolt.Tx, name string, key ed25519.PublicKey, wg [32]byte) err
 	return nil
 }
 
-// burnKeys makes every key that the node ever had nobody's.
+// burnKeys bans every key that the node has used, so that no node can use it again.
 func burnKeys(tx *bbolt.Tx, name string) error {
 	b := tx.Bucket(bucketKeys)
 	var keys [][]byte
@@ -242,7 +244,8 @@ func burnKeys(tx *bbolt.Tx, name string) error {
 	return err
 }
 
-// setDevices makes names the devices of n. New ones get an address, those that were there keep theirs.
+// setDevices replaces the devices of n by names. A new device gets an address; existing and returning ones keep theirs
+// if possible.
 func setDevices(tx *bbolt.Tx, n *nodeRecord, names []string, now time.Time) error {
 	before := n.Devices
 	n.Devices = nil
@@ -302,7 +305,8 @@ func (s *Service) membership(tx *bbolt.Tx, n *nodeRecord) wire.Membership {
 		Auth: s.opts.AuthURLs, Nodes: s.opts.NodeURLs, RenewAfter: last.NotAfter.Add(-identity.NodeLife / 3)}
 }
 
-// Revoke ends a node: its certificates are on the revocation list before Revoke returns, and its addresses rest.
+// Revoke revokes a node. Its certificates are on the revocation list before Revoke returns, and its addresses are
+// reserved for AddressRest.
 func (s *Service) Revoke(r wire.RevokeRequest) error {
 	if err := r.Validate(); err != nil {
 		return invalid(err)

@@ -44,7 +44,7 @@ func (o *OIDC) Validate() error {
 	return nil
 }
 
-// proof is what a way of joining says about the node.
+// proof is the result of one way of joining: what is known of the node.
 type proof struct {
 	by     string // "invite", "jwt", "ca"
 	name   string
@@ -69,10 +69,11 @@ type discovery struct {
 	err  error
 }
 
-// algorithms leaves out HMAC and "none": the issuer's published keys are public keys.
+// algorithms excludes HMAC, because the issuer's published keys are public keys, and "none".
 var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA}
 
-// verifier returns what checks JWTs. All callers wait for one request to the issuer, each as long as its context lasts.
+// verifier returns the verifier of JWTs. Concurrent callers share one request to the issuer; each waits until its own
+// context ends.
 func (v *jwtVerifier) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	v.mu.Lock()
 	if v.oidc != nil {
@@ -176,7 +177,7 @@ func (s *Service) checkTrusted(chain []*x509.Certificate) (proof, error) {
 	return proof{by: "ca", name: name, groups: s.opts.CAGroups}, nil
 }
 
-// clip keeps a foreign text within an Error's limit.
+// clip shortens an external text to the limit of an Error.
 func clip(s string) string {
 	if len(s) <= wire.MaxTextBytes {
 		return s

@@ -46,7 +46,8 @@ func (s *seen) load(tx *bbolt.Tx) error {
 	})
 }
 
-// Seen applies the report of a node service. That a node is offline counts only if its newest connection was to that service.
+// Seen applies the report of a node service. A report that a node is offline is ignored unless the node's newest
+// connection was to that service.
 func (s *Service) Seen(r wire.SeenReport) error {
 	if err := r.Validate(); err != nil {
 		return invalid(err)

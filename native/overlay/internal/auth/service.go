@@ -42,7 +42,7 @@ type Service struct {
 	seen    seen
 }
 
-// published is what readers see without the database.
+// published is the state that readers use without access to the database.
 type published struct {
 	ring    *keyring
 	docs    wire.Documents
@@ -116,7 +116,7 @@ func (s *Service) Roots() (*x509.CertPool, [][]byte) {
 // ServerSigner returns the certificate that signs services; it changes at the end of a rotation.
 func (s *Service) ServerSigner() *x509.Certificate { return s.current().ring.oldest.Chain[0] }
 
-// Fingerprint returns the fingerprint of the services' root, by which nodes that join know the network.
+// Fingerprint returns the fingerprint of the services' root, by which joining nodes identify the network.
 func (s *Service) Fingerprint() string {
 	return identity.Fingerprint(s.current().ring.oldest.Root().Raw)
 }
@@ -187,7 +187,7 @@ func (s *Service) sign(tx *bbolt.Tx, next *published, now time.Time) error {
 	return errors.Join(e1, e2, e3)
 }
 
-// Maintain drops what has expired: invitations, revoked certificates, old roots. The caller runs it each hour.
+// Maintain deletes expired invitations, revoked certificates and old roots. The caller runs it hourly.
 func (s *Service) Maintain() error {
 	now := s.now()
 	return s.update(func(tx *bbolt.Tx) error {
@@ -231,7 +231,7 @@ func dropExpired[T any](tx *bbolt.Tx, bucket []byte, expired func(T) bool) (int,
 	return len(keys), err
 }
 
-// SetPolicy replaces the policy. Its version becomes higher than the old one's, whatever p says.
+// SetPolicy replaces the policy. It ignores the version in p and assigns a higher one than the old policy's.
 func (s *Service) SetPolicy(p wire.Policy) (wire.Policy, error) {
 	now := s.now()
 	err := s.update(func(tx *bbolt.Tx) error {

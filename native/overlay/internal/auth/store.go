@@ -43,8 +43,8 @@ var (
 
 const format = "1"
 
-// openDatabase opens or creates the file. network is needed to create it; an existing file must be of that network, or
-// network be empty.
+// openDatabase opens or creates the file. network is required to create it. An existing file must belong to network,
+// unless network is empty.
 func openDatabase(dir, network string) (*bbolt.DB, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func setCounter(tx *bbolt.Tx, key []byte, v int64) error {
 	return tx.Bucket(bucketMeta).Put(key, binary.BigEndian.AppendUint64(nil, uint64(v)))
 }
 
-// advance gives changed documents their next numbers.
+// advance assigns the next numbers to changed documents.
 func advance(tx *bbolt.Tx, now time.Time, keys ...[]byte) error {
 	for _, key := range keys {
 		if err := setCounter(tx, key, nextNumber(counter(tx, key), now)); err != nil {
@@ -139,6 +139,6 @@ func advance(tx *bbolt.Tx, now time.Time, keys ...[]byte) error {
 }
 
 // nextNumber returns the number of a document that follows the one with the number last. Nodes ignore documents with a
-// lower number than the highest that they have seen. So numbers also grow over a restore of the database from a backup:
-// each is the time in seconds, or more.
+// lower number than the highest that they have seen. So numbers must also grow when the database is restored from a
+// backup: each is at least the Unix time in seconds.
 func nextNumber(last int64, now time.Time) int64 { return max(last+1, now.Unix()) }

@@ -1,8 +1,8 @@
-// Package bus joins the node services of a network by NATS. It implements nodes.Bus.
+// Package bus connects the node services of a network through NATS. It implements nodes.Bus.
 //
-// NATS carries presences, signals, and documents that the authentication service signed. Whoever may publish there can do
-// what a node service can: deny service, and learn who is connected, but neither read what nodes exchange nor pose as one.
-// Use TLS and an account that only the services know.
+// NATS carries presences, signals, and documents that the authentication service signed. A client with publish rights
+// can deny service and see who is connected, as any node service can. It can neither read what nodes exchange nor
+// impersonate a node. Use TLS and an account that only the services have.
 package bus
 
 import (
@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// Queue is the number of messages that wait for NATS; further ones are dropped, and the services tell each other
-	// everything again when the connection is back.
+	// Queue bounds the messages that wait for NATS; further ones are dropped. When the connection is back, the services
+	// send each other their full state again.
 	Queue = 16384
 	// reconnectWait is the pause between two attempts to reach NATS. There is no last attempt.
 	reconnectWait = time.Second
@@ -33,7 +33,7 @@ type Options struct {
 	CA    string   // PEM file of the servers' CA; empty: the system's
 }
 
-// Validate returns an error that says what to do.
+// Validate checks the options. Its error says how to correct them.
 func (o *Options) Validate() error {
 	for _, s := range o.URLs {
 		u, err := url.Parse(s)
@@ -64,7 +64,7 @@ type message struct {
 	data    []byte
 }
 
-// Open connects. If no server answers, it goes on trying in the background: a node service works alone meanwhile.
+// Open connects. If no server answers, it keeps trying in the background, and the node service works alone until then.
 func Open(o Options) (*NATS, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (b *NATS) OnConnected(f func()) {
 	b.connected = append(b.connected, f)
 }
 
-// Close sends what waits and ends the connection.
+// Close sends the queued messages, waits at most closeLimit for NATS to receive them, and closes the connection.
 func (b *NATS) Close() {
 	b.once.Do(func() { close(b.done) })
 	b.wait.Wait()

@@ -24,7 +24,7 @@ type hostAddresses struct {
 	set  map[netip.Addr]struct{}
 }
 
-// has is true for an address of the host, also of its loopback. h may be nil: then nothing is known.
+// has is true for an address of the host, including loopback. It is false if h is nil.
 func (h *host) has(a netip.Addr) bool {
 	if h == nil {
 		return false
@@ -41,7 +41,7 @@ func (h *host) has(a netip.Addr) bool {
 	return yes
 }
 
-// readHost reads the addresses of the interfaces. If that fails, those of before stay.
+// readHost reads the addresses of the interfaces. If that fails, the previous ones stay.
 func readHost(before *hostAddresses) *hostAddresses {
 	k := &hostAddresses{read: time.Now(), set: map[netip.Addr]struct{}{}}
 	list, err := net.InterfaceAddrs()

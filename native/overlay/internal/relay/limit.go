@@ -8,12 +8,12 @@ import (
 	shares "seganet.internal/overlay/internal/places"
 )
 
-// limitListener accepts at most so many connections at once, of all clients and of each, and closes idle ones.
+// limitListener bounds the open connections, in total and per client, and closes idle ones.
 type limitListener struct {
 	net.Listener
 	places      *shares.Places
 	refused     *shares.Refusals
-	first, idle time.Duration // without the first byte; without another one
+	first, idle time.Duration // longest wait for the first byte, and for each later one
 	mu          sync.Mutex
 	open        map[*idleConn]struct{}
 }
@@ -24,7 +24,7 @@ func newLimitListener(l net.Listener, all, each int, first, idle time.Duration) 
 		open: map[*idleConn]struct{}{}}
 }
 
-// Accept returns the next connection. It closes those over the limits at once, and says so in the log.
+// Accept returns the next connection. It closes connections over the limits at once and logs that.
 func (l *limitListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()

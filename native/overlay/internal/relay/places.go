@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// places are the relayed addresses in use, at most each of one node and most of all nodes.
+// places holds the relayed addresses in use: at most each per node, and most in total.
 //
-// A node whose network changes cannot give its address back: the relay knows the node by the old outside address. Such an
-// address stays until it expires. So a node that needs one more than its share gets the place of its address that it used
-// the longest time ago.
+// A node whose network changes cannot release its relayed address, because the relay identifies the node by the old
+// outside address. Such an address stays until it expires. So a node at its limit that requests another address loses
+// its least recently used one.
 //
 // Thread safety: all methods may be called concurrently.
 type places struct {
@@ -42,7 +42,7 @@ type place struct {
 	used    atomic.Int64   // by the node, in nanoseconds since begun
 }
 
-// begun is when this program began: times since then do not jump with the clock.
+// begun is when this program started. Times relative to it are monotonic: they do not jump with the system clock.
 var begun = time.Now()
 
 func newPlaces(each, most int, h *host) *places {
@@ -51,7 +51,8 @@ func newPlaces(each, most int, h *host) *places {
 
 var errRevoked = errors.New("the node's certificate is revoked")
 
-// add notes the socket c of a node's relayed address, and returns the socket to use. user is what the credentials name.
+// add registers the socket c of a node's relayed address and returns its wrapper, which the caller must use instead.
+// user is the node part of the credentials.
 func (l *places) add(user, relayed string, c net.PacketConn) (*place, error) {
 	node, serial := split(user)
 	p := &place{PacketConn: c, list: l, node: node, serial: serial, relayed: relayed}
@@ -69,7 +70,7 @@ func (l *places) add(user, relayed string, c net.PacketConn) (*place, error) {
 	return p, nil
 }
 
-// revoke takes the serial numbers of revoked certificates, and returns the places that it has ended.
+// revoke replaces the set of revoked serial numbers. It closes the places of their nodes and returns them.
 func (l *places) revoke(serials map[string]struct{}) (ended []*place) {
 	l.mu.Lock()
 	l.revoked = serials
@@ -94,12 +95,12 @@ func (l *places) isRevoked(serial string) bool {
 	return yes
 }
 
-// client names the node's side of a relayed address.
+// client returns a key for the node's side of an allocation: transport, node address, relay address.
 func client(node, relay net.Addr) string {
 	return node.Network() + " " + node.String() + " " + relay.String()
 }
 
-// created notes which node's side a relayed address belongs to.
+// created records the node's side (see client) of a relayed address.
 func (l *places) created(from, relayed string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +110,7 @@ func (l *places) created(from, relayed string) {
 	}
 }
 
-// seen notes that a node has proved itself with a request.
+// seen marks the node's relayed address as used, after a request that the node has authenticated.
 func (l *places) seen(from string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,8 +119,8 @@ func (l *places) seen(from string) {
 	}
 }
 
-// room returns false if all nodes together have too many relayed addresses. If only this node has, it ends the one that
-// the node has not used for the longest time, and returns it.
+// room returns false if no relayed address is left for any node. If the node is at its own limit, room closes its least
+// recently used address and returns that.
 func (l *places) room(node string) (ended *place, ok bool) {
 	l.mu.Lock()
 	list := l.nodes[node]
@@ -149,8 +150,8 @@ func (p *place) touch() { p.used.Store(int64(time.Since(begun))) }
 
 var errHost = errors.New("the destination is a port of the relay's host that is no relayed address")
 
-// WriteTo sends a packet of the node. Of the host's own ports it reaches those of relayed addresses only: what else listens
-// there may be meant for the host itself.
+// WriteTo sends a packet of the node. On the host's own addresses it sends to ports of relayed addresses only, because
+// other sockets there may be private to the host.
 func (p *place) WriteTo(b []byte, to net.Addr) (int, error) {
 	p.touch()
 	u, ok := to.(*net.UDPAddr)

@@ -1,6 +1,6 @@
-// Package relay is the tunnel relay service: a TURN server (RFC 8656) by UDP, TCP and TLS with credentials of the TURN
-// REST scheme, for pairs of nodes that cannot meet. It carries WireGuard packets and cannot read them. coturn with
-// use-auth-secret takes its place when it is outgrown.
+// Package relay is the tunnel relay service: a TURN server (RFC 8656) over UDP, TCP and TLS with credentials of the
+// TURN REST scheme, for pairs of nodes without a direct path. It forwards WireGuard packets and cannot read them. For
+// higher loads, coturn with use-auth-secret can replace it.
 //
 // Thread safety: Server is safe for concurrent use.
 package relay
@@ -32,18 +32,18 @@ const (
 	// Realm is the TURN realm.
 	Realm = "seganet"
 
-	allocationsEach = 8                   // relayed addresses of one node at once; one more ends an unused one
+	allocationsEach = 8                   // relayed addresses of one node; one more replaces the least recently used
 	maxAllocations  = 4096                // of all nodes
 	maxConns        = 4096                // TCP connections, and as many by TLS
-	maxConnsEach    = 256                 // of these, of one client: an IPv4 address or an IPv6 /64, which may be a plant's NAT
+	maxConnsEach    = 256                 // of these, from one IPv4 address or IPv6 /64, which may be a plant's NAT
 	maxLife         = time.Hour           // credentials that claim to live longer, plus slack, are refused
 	lifeSlack       = identity.ClockSlack // the node services' clock may be ahead of the relay's
-	clockTold       = time.Minute         // between two lines of the log about credentials of another time
-	expiredGrace    = 24 * time.Hour      // an allocation goes on for as long with credentials that have expired
+	clockTold       = time.Minute         // minimum time between two log lines of tellTime
+	expiredGrace    = 24 * time.Hour      // an allocation with expired credentials continues for this long
 	tcpFirst        = 10 * time.Second    // a TCP connection without a first byte is closed
-	tcpIdle         = 15 * time.Minute    // one that falls silent later, too
+	tcpIdle         = 15 * time.Minute    // a TCP connection that is silent for this long is closed
 	maxUserBytes    = 300
-	bufferBytes     = 1 << 20 // of a relayed address, in each direction: packets that wait in the kernel
+	bufferBytes     = 1 << 20 // kernel buffer of a relayed address, in each direction
 )
 
 // Options configure a Server.
@@ -64,7 +64,7 @@ type Server struct {
 	lists  []*limitListener
 	places *places
 	host   *host
-	told   atomic.Int64 // when the log last spoke of credentials of another time, Unix nanoseconds
+	told   atomic.Int64 // when tellTime last logged, Unix nanoseconds
 }
 
 // New starts a relay on the sockets, which it owns from then on.
@@ -88,8 +88,9 @@ func New(o Options) (*Server, error) {
 	if len(o.Public) == 0 {
 		return nil, errors.New("the relay does not know its public address. Give it: --relay-address <ip>")
 	}
-	// A node that asks for no IP version wants IPv4 (RFC 8656, section 7.2), by whichever it comes: all pairs then have one in
-	// common. Without an IPv4 address here it gets one of the version by which it comes.
+	// A request without an IP version means IPv4 (RFC 8656, section 7.2), whichever version carries it, so that all
+	// pairs of nodes have one version in common. A relay without an IPv4 address grants the version that carries the
+	// request.
 	conf := turn.ServerConfig{Realm: Realm, LoggerFactory: quiet{}, AuthHandler: s.authenticate, QuotaHandler: s.quota, StrictAddressFamily: gen.four.IsValid(),
 		EventHandler: turn.EventHandler{
 			OnAllocationCreated: func(from, relay net.Addr, _, _, _ string, relayed net.Addr, _ int) {
@@ -134,24 +135,25 @@ func (s *Server) Refused() (count uint64) {
 	return count
 }
 
-// Revoke replaces the serial numbers of revoked certificates. The relayed addresses of their nodes end at once.
+// Revoke replaces the set of revoked serial numbers. It ends the allocations of their nodes at once.
 func (s *Server) Revoke(serials map[string]struct{}) {
 	for _, ended := range s.places.revoke(serials) {
 		slog.Info("a revoked node has no longer an allocation at the relay", "node", ended.node, "ended", ended.relayed)
 	}
 }
 
-// split divides what names a node in its credentials: "<FQDN>#<serial number of its certificate>". Services of an earlier
+// split separates the node part of the credentials, "<FQDN>#<serial number of its certificate>". Services of an earlier
 // version give the FQDN only.
 func split(user string) (node, serial string) {
 	node, serial, _ = strings.Cut(user, "#")
 	return node, serial
 }
 
-// authenticate checks "<expiry>:<node>", whose password is the HMAC of the user. The node is the unit of the quota.
+// authenticate checks the user name "<expiry>:<node>", whose password is its HMAC. It returns the node, for which the
+// quota is counted.
 //
-// A node gets new credentials from the node services. While they are down, its allocation must go on, so expired
-// credentials do for everything but another allocation, for expiredGrace.
+// A node gets new credentials from the node services. While those are down, its allocation must continue, so expired
+// credentials stay valid for expiredGrace, except for a new allocation.
 func (s *Server) authenticate(ra *turn.RequestAttributes) (string, []byte, bool) {
 	expiry, node, ok := strings.Cut(ra.Username, ":")
 	if !ok || node == "" || len(ra.Username) > maxUserBytes {
@@ -173,7 +175,8 @@ func (s *Server) authenticate(ra *turn.RequestAttributes) (string, []byte, bool)
 	return node, turn.GenerateAuthKey(ra.Username, ra.Realm, Password(s.opts.Secret, ra.Username)), true
 }
 
-// tellTime logs that credentials are refused for their time, once in clockTold. Nobody has proven that they are the node's.
+// tellTime logs that credentials were refused for their time, at most once per clockTold. The sender is not
+// authenticated, so the log's node may be false.
 func (s *Server) tellTime(node string, left time.Duration) {
 	now, last := s.opts.Now().UnixNano(), s.told.Load()
 	if between := time.Duration(now - last); between >= 0 && between < clockTold || !s.told.CompareAndSwap(last, now) {
@@ -190,7 +193,8 @@ func Password(secret, user string) string {
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// quota makes room for one more relayed address of a node.
+// quota decides whether a node may have one more relayed address. At the node's limit it ends the least recently used
+// one.
 func (s *Server) quota(user, _ string, from net.Addr) bool {
 	node, _ := split(user)
 	ended, ok := s.places.room(node)
@@ -204,12 +208,13 @@ func (s *Server) quota(user, _ string, from net.Addr) bool {
 }
 
 // permit decides where packets may be relayed to: the relay's own addresses (another node's allocation), public unicast
-// addresses, and those of Allow. Else a node could reach the relay's private network, for example a cloud's metadata.
-// Other addresses of the relay's host are refused whatever Allow says, and of the relay's own ones all ports but those of
-// allocations (see place.WriteTo): a firewall before the host does not stand between its own programs.
+// addresses, and those of Allow. Otherwise a node could reach the relay's private network, for example a cloud's
+// metadata service. Regardless of Allow, permit refuses the other addresses of the relay's host, and place.WriteTo
+// refuses all ports of the relay's own addresses except those of allocations: a firewall in front of the host does not
+// filter traffic between the host's own programs.
 //
-// It refuses addresses inside the overlay, whatever Allow says. If the relay's host is a node with a TUN interface,
-// packets that are relayed there would reach peers as that node's own, past the policy.
+// It also refuses addresses inside the overlay, regardless of Allow. If the relay's host is a node with a TUN
+// interface, packets relayed to them would bypass the policy: peers would take them for that node's own.
 func (s *Server) permit(_ net.Addr, ip net.IP) bool {
 	a, ok := netip.AddrFromSlice(ip)
 	if !ok {
@@ -229,8 +234,8 @@ func (s *Server) permit(_ net.Addr, ip net.IP) bool {
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(special, contains)
 }
 
-// special are prefixes that are not of the public Internet (RFC 6890), or that lead to IPv4 addresses, which may be
-// private ones.
+// special lists prefixes outside the public Internet (RFC 6890), and IPv6 prefixes that map to IPv4 addresses, which
+// may be private.
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"), // shared by carriers
@@ -265,7 +270,7 @@ func (g *generator) AllocatePacketConn(c turn.AllocateListenerConfig) (net.Packe
 	if !public.IsValid() {
 		return nil, nil, fmt.Errorf("the relay has no address for %s", c.Network)
 	}
-	if public.IsLoopback() { // a demo or test: not open to the network
+	if public.IsLoopback() { // a demo or test: listen on loopback only
 		listen = public.String()
 	}
 	conn, err := net.ListenPacket(c.Network, net.JoinHostPort(listen, strconv.Itoa(c.RequestedPort)))
@@ -283,7 +288,8 @@ func (g *generator) AllocatePacketConn(c turn.AllocateListenerConfig) (net.Packe
 	return p, relayed, nil
 }
 
-// quiet sends the library's warnings and errors to the log at the level debug: each bad packet of a stranger makes one.
+// quiet logs the library's warnings and errors at debug level, because each malformed packet from any sender causes
+// one.
 type quiet struct{}
 
 func (quiet) NewLogger(string) logging.LeveledLogger { return quiet{} }
