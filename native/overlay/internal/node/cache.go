@@ -14,7 +14,7 @@ import (
 )
 
 // cacheFile lets a restarted node reach its peers while the services are down. It holds certificates, addresses, the
-// policy and the relay's credentials, and never a session: keys of a session are drawn again at each start.
+// policy and the relay's credentials. It never holds session keys: each start generates new ones.
 const cacheFile = "peers.json"
 
 // cacheMost bounds the file in bytes.
@@ -43,14 +43,14 @@ func (n *Node) readCache() (c cache) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil || json.Unmarshal(text, &c) != nil {
-		return cache{} // a lost cache costs a lookup
+		return cache{} // without a cache, peers are looked up again
 	}
 	return c
 }
 
 func (n *Node) cachedPort() uint16 { return n.readCache().Port }
 
-// loadCache makes the peers of the last run known. Each certificate is verified again.
+// loadCache restores the peers of the last run. It verifies each certificate again.
 func (n *Node) loadCache() {
 	c := n.readCache()
 	n.mu.Lock()
@@ -80,7 +80,8 @@ func (n *Node) loadCache() {
 	}
 }
 
-// saveCache writes the file if it has changed. Housekeeping calls it, and the node's end after that.
+// saveCache writes the file if its content has changed. Housekeeping calls it, and the node calls it once more at its
+// end.
 func (n *Node) saveCache() {
 	n.mu.Lock()
 	c := cache{Port: n.bind.Port(), TURN: n.turn, Policy: n.policy, Revision: n.revision}
@@ -97,7 +98,7 @@ func (n *Node) saveCache() {
 	text, err := json.Marshal(c)
 	sum := sha256.Sum256(text)
 	if err == nil && sum == n.cached {
-		return // flash memory wears by each writing
+		return // each write wears flash memory
 	}
 	if err == nil {
 		err = identity.WriteFile(filepath.Join(n.o.State, cacheFile), text)

@@ -12,11 +12,11 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// devicesEvery is how often the file with the table of devices is looked at.
+// devicesEvery is the interval at which the file with the table of devices is checked for changes.
 const devicesEvery = 2 * time.Second
 
-// openDevices takes the table of devices at the start. While the authentication service is out of reach, the devices that
-// the certificate names are there, and watchDevices tries the whole table again.
+// openDevices loads the table of devices at the start. If the authentication service is out of reach, only the devices
+// that the certificate names are available, and watchDevices retries the whole table later.
 func (n *Node) openDevices(ctx context.Context) error {
 	if n.o.DevicesFile == "" {
 		return nil
@@ -28,18 +28,18 @@ func (n *Node) openDevices(ctx context.Context) error {
 	}
 	n.table, _, err = n.bindDevices(ctx, t)
 	if refusal := (*wire.Error)(nil); errors.As(err, &refusal) && refusal.Code != wire.CodeUnavailable && refusal.Code != wire.CodeFull {
-		return err // it lasts: a wrong table, or a node that may have no devices
+		return err // a retry would not help: the table is wrong, or the node may have no devices
 	}
 	if err != nil {
 		n.table = t.Bound(n.current().Devices)
-		n.devicesState = fileState{} // not that of a table that was taken
+		n.devicesState = fileState{} // forget it, so that watchDevices retries
 		n.log.Warn("the table of devices is taken in part; trying again", "devices", len(n.table), "without", len(t)-len(n.table), "error", err)
 	}
 	return n.tracker.SetDevices(n.table.Targets(n.o.TUN != ""))
 }
 
-// bindDevices gives the devices their addresses of the certificate. Devices that the certificate does not name, or
-// names in vain, need a new one first.
+// bindDevices assigns the addresses in the certificate to the devices. If the certificate does not name exactly the
+// devices of the table, it renews the certificate first.
 func (n *Node) bindDevices(ctx context.Context, t adapter.Table) (bound adapter.Table, renewed bool, err error) {
 	if n.named(t) {
 		bound, err = t.Bind(n.current().Devices)
@@ -71,7 +71,7 @@ func (n *Node) devices() adapter.Table {
 	return n.table
 }
 
-// fileState tells versions of a file apart.
+// fileState identifies a version of a file.
 type fileState struct {
 	changed time.Time
 	size    int64
@@ -85,12 +85,12 @@ func stateOf(path string) fileState {
 	return fileState{st.ModTime(), st.Size()}
 }
 
-// watchDevices takes the table of devices again whenever its file changes. A table that cannot be taken leaves the one
-// of before in force.
+// watchDevices reloads the table of devices whenever its file changes. If the new table cannot be applied, the previous
+// one stays in force.
 func (n *Node) watchDevices(ctx context.Context, last fileState) {
 	tick := time.NewTicker(devicesEvery)
 	defer tick.Stop()
-	again := time.Time{} // when a table that was not taken is tried again
+	again := time.Time{} // when to retry a table that could not be applied
 	for {
 		select {
 		case <-ctx.Done():
@@ -114,7 +114,7 @@ func (n *Node) watchDevices(ctx context.Context, last fileState) {
 	}
 }
 
-// takeDevices puts a table into force: addresses, packet filter, network, names, and what peers learn of this node.
+// takeDevices applies a table: addresses, packet filter, network, names, and the devices that peers can look up.
 func (n *Node) takeDevices(ctx context.Context, t adapter.Table) error {
 	bound, renewed, err := n.bindDevices(ctx, t)
 	if err != nil {
@@ -145,7 +145,7 @@ func (n *Node) takeDevices(ctx context.Context, t adapter.Table) error {
 	return nil
 }
 
-// certificateChanged puts into force what a new certificate says.
+// certificateChanged applies the names and groups of a new certificate.
 func (n *Node) certificateChanged() {
 	if err := n.names.Set(n.self().FQDN, records(n.self())); err != nil {
 		n.log.Warn("names", "error", err)

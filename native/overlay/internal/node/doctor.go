@@ -15,7 +15,7 @@ type Finding struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Doctor implements control.Node: it checks what a user can mend.
+// Doctor implements control.Node. It checks what a user can repair.
 func (n *Node) Doctor(context.Context) any {
 	s := n.status()
 	var out []Finding
@@ -49,7 +49,8 @@ func (n *Node) Doctor(context.Context) any {
 	return map[string]any{"findings": out}
 }
 
-// peerFinding says whether packets pass to a peer. A peer that is merely relayed is no failure: often nothing can be done.
+// peerFinding reports whether packets reach a peer. A relayed path is not a failure, because often nothing can be done
+// about it.
 func peerFinding(p Peer) Finding {
 	switch {
 	case p.Blocked:
@@ -60,7 +61,8 @@ func peerFinding(p Peer) Finding {
 	return Finding{}
 }
 
-// udpFinding says what is known of UDP. Without a relay nothing is: the relay answers the question for the outside address.
+// udpFinding reports whether UDP works. Without a relay that is unknown, because the relay is what reports the outside
+// address.
 func udpFinding(nat paths.NAT, relay, mapped bool) Finding {
 	switch {
 	case nat == paths.NATBlocked:

@@ -11,11 +11,13 @@ import (
 
 const (
 	askLimit = 15 * time.Second // of the authentication service
-	// HousekeepingEvery is how often a node removes invalid peers, writes its cache and gives memory back.
+	// HousekeepingEvery is the default interval at which a node removes invalid peers, writes its cache and releases
+	// memory.
 	HousekeepingEvery = 30 * time.Second
-	// RevocationsEvery is how often a node asks for the revocation list that nobody pushes to it.
+	// RevocationsEvery is the default interval at which a node requests the revocation list while no node service
+	// pushes it.
 	RevocationsEvery = time.Minute
-	// revocationsFirst is when it asks first: a node that has just started may have an old list.
+	// revocationsFirst is the delay of the first request: a node that has just started may have an old list.
 	revocationsFirst = 5 * time.Second
 )
 
@@ -41,7 +43,7 @@ func (n *Node) takePolicy(s wire.Signed) {
 	}
 }
 
-// older reports a document that was signed before the one in force.
+// older logs a document that is older than the one in force.
 func (n *Node) older(document string, number, newest int64) {
 	n.log.Warn("a document is ignored, as it is older than the one in force. If the authentication service was restored from a backup, change the document there",
 		"document", document, "number", number, "inForce", newest)
@@ -49,7 +51,7 @@ func (n *Node) older(document string, number, newest int64) {
 
 // applyPolicy compiles the policy for this node.
 func (n *Node) applyPolicy() {
-	n.applying.Lock() // the latest one must win
+	n.applying.Lock() // otherwise a goroutine with an older policy could finish last
 	defer n.applying.Unlock()
 	n.mu.Lock()
 	p, self := n.policy, n.member.Self
@@ -59,7 +61,8 @@ func (n *Node) applyPolicy() {
 	}
 }
 
-// takeRevocations cuts revoked peers off at once, and this node itself.
+// takeRevocations applies a revocation list: it disconnects revoked peers at once, and this node if it is revoked
+// itself.
 func (n *Node) takeRevocations(s wire.Signed) {
 	var r wire.Revocations
 	if err := identity.Open(identity.DocRevocations, s, n.current().Roots, time.Now(), &r); err != nil {
@@ -113,8 +116,8 @@ func (n *Node) askRevocations(ctx context.Context) error {
 	return err
 }
 
-// housekeeping removes peers whose certificate counts no longer, writes the cache, and gives memory back to the system
-// while the node is idle.
+// housekeeping removes peers with invalid certificates, writes the cache, and returns memory to the system while the
+// node is idle.
 func (n *Node) housekeeping(ctx context.Context) {
 	tick := time.NewTicker(n.housekeepingEvery())
 	defer tick.Stop()

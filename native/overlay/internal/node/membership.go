@@ -13,10 +13,10 @@ import (
 
 const (
 	renewRetry = time.Minute
-	renewLook  = 10 * time.Second // the clock may jump, and a timer does not run while the machine sleeps
+	renewLook  = 10 * time.Second // short: the clock may jump, and timers stop while the machine sleeps
 )
 
-// takeRoots replaces the roots by a list that a trusted root signed.
+// takeRoots replaces the trusted roots by a list that one of them has signed.
 func (n *Node) takeRoots(s wire.Signed) {
 	n.changing.Lock()
 	defer n.changing.Unlock()
@@ -41,7 +41,8 @@ func (n *Node) takeRoots(s wire.Signed) {
 	n.roots = r.Number
 }
 
-// renew gets the next certificate with the same keys, and the revocation list. devices are all devices from now on.
+// renew requests the next certificate for the same keys, and the revocation list. devices lists all devices of the new
+// certificate.
 func (n *Node) renew(ctx context.Context, devices []string) error {
 	n.renewals.Lock()
 	defer n.renewals.Unlock()
@@ -61,7 +62,7 @@ func (n *Node) renew(ctx context.Context, devices []string) error {
 	return nil
 }
 
-// renewed puts the answer to a renewal of m into force. Roots that came in the meantime stay.
+// renewed applies the answer to a renewal of m. It keeps roots that arrived in the meantime.
 func (n *Node) renewed(m, next *identity.Member) error {
 	n.changing.Lock()
 	defer n.changing.Unlock()
@@ -72,8 +73,8 @@ func (n *Node) renewed(m, next *identity.Member) error {
 	return n.replace(m.Keys, membership)
 }
 
-// replace puts a membership into force and saves it. One that cannot be saved, as on a full disk, counts nevertheless: the
-// service issues only so many certificates, and the old one ends. REQUIRES: n.changing.
+// replace applies a membership and saves it. A membership that cannot be saved, for example on a full disk, is applied
+// nevertheless: the service limits the number of certificates, and the old one will expire. REQUIRES: n.changing.
 func (n *Node) replace(k *identity.Keys, next wire.Membership) error {
 	m, err := identity.NewMember(k, next, time.Now())
 	if err != nil {
@@ -96,7 +97,7 @@ func (n *Node) save() {
 	n.unsaved = false
 }
 
-// saveMembership writes a membership that could not be written before.
+// saveMembership retries to write a membership after a failed write.
 func (n *Node) saveMembership() {
 	n.changing.Lock()
 	defer n.changing.Unlock()
@@ -105,7 +106,7 @@ func (n *Node) saveMembership() {
 	}
 }
 
-// sameDevices are the names for a renewal that changes no device.
+// sameDevices returns the device names for a renewal that changes no device.
 func (n *Node) sameDevices() (names []string) {
 	for _, d := range n.current().Devices {
 		names = append(names, d.Name)

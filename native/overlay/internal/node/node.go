@@ -1,4 +1,4 @@
-// Package node is the daemon of a node: it joins identity, signalling, engine, paths, policy, names, network and the
+// Package node is the daemon of a node. It connects identity, signalling, engine, paths, policy, names, network and the
 // control socket.
 //
 // A peer's key reaches the engine only after this node has verified the peer's certificate and, for signals, the peer's
@@ -45,7 +45,8 @@ type Options struct {
 	Port    uint16 // UDP; 0: the one of the last run, else any
 	Buffers int    // of the engine; 0: its default
 	Offers  []Offer
-	// DevicesFile is the file with the table of devices behind this node; empty: none. Its changes are followed.
+	// DevicesFile is the file with the table of devices behind this node; empty: none. The node reloads it when it
+	// changes.
 	DevicesFile string
 	Forwards    []stack.Forward
 	SOCKS       string // address of a SOCKS5 proxy; empty: none
@@ -53,10 +54,11 @@ type Options struct {
 	RelayOnly   bool
 	// MapPort asks the default gateways to map the UDP port (portmap).
 	MapPort bool
-	// RevocationsEvery is how often the authentication service is asked for the revocation list while the node services
-	// are out of reach; 0: RevocationsEvery.
+	// RevocationsEvery is the interval at which the node asks the authentication service for the revocation list while
+	// the node services are out of reach. Zero means the package constant RevocationsEvery (1 min).
 	RevocationsEvery time.Duration
-	// HousekeepingEvery is how often invalid peers are removed and the cache is written; 0: HousekeepingEvery.
+	// HousekeepingEvery is the interval at which the node removes invalid peers and writes its cache. Zero means the
+	// package constant HousekeepingEvery (30 s).
 	HousekeepingEvery time.Duration
 	Log               *slog.Logger
 }
@@ -77,14 +79,14 @@ type Node struct {
 	stack   *stack.Stack // nil with a TUN
 	device  *tundev.Device
 	forward *stack.Forwarder
-	expose  *stack.Forwarder // offers with a TUN: peers must not take the places of forwards
+	expose  *stack.Forwarder // offers with a TUN; separate, so that peers cannot use up the places of forwards
 	within  []netip.Prefix
 	peers   directory
-	redial  chan struct{} // the node services are to be reached again without a pause
+	redial  chan struct{} // reconnect to the node services without a pause
 	// renewNow makes renewing look at the certificate at once.
 	renewNow chan struct{}
 	relook   *relooker
-	doubts   chan struct{}   // the connection to the node services is to be checked at once
+	doubts   chan struct{}   // check the connection to the node services at once
 	mapper   *portmap.Mapper // nil: no router is asked
 
 	devicesState fileState
@@ -118,7 +120,7 @@ type Node struct {
 
 // Run runs a node until ctx ends.
 func Run(ctx context.Context, o Options) error {
-	l, err := control.Listen(o.State) // first: a second node on the same folder must touch nothing
+	l, err := control.Listen(o.State) // first, so that a second node on the same folder changes nothing
 	if err != nil {
 		return err
 	}
@@ -285,8 +287,8 @@ func (n *Node) openTunnel(device tun.Device) error {
 	return nil
 }
 
-// freePort returns an error if the UDP port is taken. The engine closes the TUN if it cannot open its port, so the port is
-// tried first.
+// freePort returns an error if the UDP port is in use. It runs before the engine starts, because an engine that cannot
+// open its port closes the TUN.
 func freePort(port uint16) error {
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{Port: int(port)})
 	if err != nil {
@@ -303,7 +305,8 @@ func freePort(port uint16) error {
 	return nil // a host without IPv6 has no such port
 }
 
-// inbound judges a packet of a peer. What the policy refuses is answered, so that a caller does not wait in vain.
+// inbound decides whether a packet from a peer may enter. It answers packets that the policy refuses, so that the
+// caller fails at once instead of waiting.
 func (n *Node) inbound(from identity.Peer, packet []byte) bool {
 	v := n.tracker.Inbound(from, packet)
 	if v == policy.Accept {
@@ -333,7 +336,7 @@ func (n *Node) openForwards() error {
 	return err
 }
 
-// serveNames answers DNS at the node's own address. A node that cannot do so still runs.
+// serveNames serves DNS at the node's own address. If that fails, the node runs without it.
 func (n *Node) serveNames(ctx context.Context, task func(func())) {
 	at := netip.AddrPortFrom(n.self().Addresses[1], 53)
 	packets, streams, err := listenNames(func() (net.PacketConn, error) {
@@ -427,7 +430,7 @@ func (n *Node) ignored(name string, a netip.Addr) bool {
 	return false
 }
 
-// onLoopback is true if the services run on this host: then loopback addresses are candidates, as in the demo.
+// onLoopback is true if the services run on this host. Loopback addresses are then candidates, as in the demo.
 func (n *Node) onLoopback() bool {
 	for _, s := range n.member.Nodes {
 		u, err := url.Parse(s)

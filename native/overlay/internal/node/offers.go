@@ -16,7 +16,7 @@ type offered struct {
 	end func()
 }
 
-// openOffers takes the offers of the start. With a TUN interface their programs listen at the overlay's addresses.
+// openOffers opens the configured offers. With a TUN interface, programs themselves listen at the overlay's addresses.
 func (n *Node) openOffers() error {
 	for _, o := range n.o.Offers {
 		if n.stack != nil {
@@ -108,7 +108,7 @@ func (o Offer) check() error {
 	return nil
 }
 
-// offersChanged lets the policy and the node services know.
+// offersChanged updates the policy and the node services.
 func (n *Node) offersChanged() {
 	n.applyPolicy()
 	n.mu.Lock()
@@ -145,8 +145,8 @@ func (n *Node) services() []wire.Service {
 	return out
 }
 
-// cutIfRevoked ends what goes through this node if its own certificate is revoked: its peers have dropped it, and an
-// idle connection would not notice.
+// cutIfRevoked closes all connections through this node if its own certificate is revoked. Its peers have dropped it,
+// which idle connections would not notice.
 func (n *Node) cutIfRevoked() {
 	if !n.isRevoked(n.self().Serial) {
 		return

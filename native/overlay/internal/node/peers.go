@@ -22,7 +22,7 @@ import (
 // PeersMost bounds the verified peers of a node.
 const PeersMost = 4096
 
-// directory holds the verified peers. Readers take a snapshot: they run once a packet.
+// directory holds the verified peers. Readers run once per packet, so they use a snapshot without a lock.
 type directory struct {
 	mu   sync.Mutex
 	snap atomic.Pointer[peerMaps]
@@ -69,7 +69,8 @@ func (n *Node) isRevoked(serial string) bool {
 	return yes
 }
 
-// install verifies a certificate for the node fqdn and makes it a peer. Only here does WireGuard get a key.
+// install verifies the certificate of the node fqdn and adds the node as a peer. It is the only place that gives
+// WireGuard a peer's key.
 func (n *Node) install(fqdn string, chain []byte) (identity.Peer, error) {
 	m := n.current()
 	p, err := identity.VerifyNode(chain, fqdn, m.Roots, n.isRevoked, time.Now())
@@ -81,7 +82,7 @@ func (n *Node) install(fqdn string, chain []byte) (identity.Peer, error) {
 	}
 	old := n.peers.byName(fqdn)
 	if old != nil && old.Certificate.NotBefore.After(p.Certificate.NotBefore) {
-		return old.Peer, nil // a certificate of before a renewal: a node service may learn of renewals late
+		return old.Peer, nil // an older certificate: a node service may learn of a renewal late
 	}
 	if old != nil && old.WGKey != p.WGKey {
 		n.removePeer(fqdn)
@@ -102,14 +103,14 @@ func (n *Node) install(fqdn string, chain []byte) (identity.Peer, error) {
 		m.keys[p.WGKey], m.names[p.FQDN] = v, v
 	})
 	n.paths.Load().Add(p.FQDN, p.WGKey)
-	if n.isRevoked(p.Serial) { // a list that came in the meantime did not find the peer
+	if n.isRevoked(p.Serial) { // a revocation list that arrived in the meantime did not see the peer
 		n.removePeer(p.FQDN)
 		return p, fmt.Errorf("the certificate of %s is revoked", fqdn)
 	}
 	return p, nil
 }
 
-// removePeer cuts a peer off at once: its session, keys, names, flows and connections end.
+// removePeer removes a peer at once, with its session, keys, names, flows and connections.
 func (n *Node) removePeer(fqdn string) {
 	v := n.peers.byName(fqdn)
 	if v == nil {
@@ -209,7 +210,7 @@ func (n *Node) lookup(ctx context.Context, name string, address netip.Addr) (ide
 	}
 }
 
-// ask implements names.Table.Ask. A question for a name begins the connection, as CYPHONIC's resolver does.
+// ask implements names.Table.Ask. Like CYPHONIC's resolver, it starts the connection when a program resolves the name.
 func (n *Node) ask(ctx context.Context, name string) ([]names.Record, error) {
 	p, err := n.lookup(ctx, name, netip.Addr{})
 	if err != nil {
@@ -219,7 +220,7 @@ func (n *Node) ask(ctx context.Context, name string) ([]names.Record, error) {
 	return records(p), nil
 }
 
-// wanted looks a destination up that a packet was for.
+// wanted looks up the unknown destination of a packet and connects to it.
 func (n *Node) wanted(dst netip.Addr) {
 	if !n.ignored("", dst) {
 		return

@@ -10,19 +10,20 @@ import (
 )
 
 const (
-	// refreshAgain is the time between two questions for the certificate of one peer.
+	// refreshAgain is the time between two lookups of one peer's certificate.
 	refreshAgain = 30 * time.Minute
-	// refreshMost bounds the questions of one turn.
+	// refreshMost bounds the lookups of one turn.
 	refreshMost = 8
 )
 
-// refresher asks the node services for the certificates of peers that are about to expire. The services name a renewed
-// certificate to those that watch its node, and a node that has connected again watches nobody.
+// refresher asks the node services for the certificates of peers that are about to expire. The services send a renewed
+// certificate only to nodes that watch its node, and a node that has reconnected watches none.
 type refresher struct {
 	due map[string]time.Time // by name, of the peers whose certificates lapse
 }
 
-// refreshing keeps the certificates of awake peers fresh. Those of sleeping peers come with the next connection.
+// refreshing keeps the certificates of awake peers current. A sleeping peer's certificate is updated at its next
+// connection.
 func (n *Node) refreshing(ctx context.Context) {
 	r := refresher{due: map[string]time.Time{}}
 	tick := time.NewTicker(n.housekeepingEvery())
@@ -37,7 +38,7 @@ func (n *Node) refreshing(ctx context.Context) {
 	}
 }
 
-// turn asks for the certificates that are due, those that expire first at first.
+// turn looks up the certificates that are due, in the order of their expiry.
 func (r *refresher) turn(ctx context.Context, n *Node, now time.Time) {
 	peers := n.peers.all()
 	var names []string
@@ -47,7 +48,7 @@ func (r *refresher) turn(ctx context.Context, n *Node, now time.Time) {
 			continue
 		}
 		at, known := r.due[name]
-		if !known { // many nodes see the same certificate lapse at the same moment
+		if !known { // spread the lookups of all nodes that know this peer
 			at = now.Add(rand.N(refreshAgain))
 			r.due[name] = at
 		}

@@ -13,18 +13,18 @@ import (
 const (
 	// relookMost bounds the nodes that wait to be looked up again.
 	relookMost = 256
-	// relookEvery is the least time between two such questions: the node services slow a node that asks much.
+	// relookEvery is the minimum time between two such lookups: the node services throttle a node that asks too often.
 	relookEvery = 50 * time.Millisecond
 	// relookAgain is the pause after a question without an answer. When the node services are reached again, all peers begin
 	// rounds, and a full queue of messages takes ten seconds.
 	relookAgain = 5 * time.Second
-	// relookTries bounds the questions for one node that got no answer.
+	// relookTries bounds the unanswered lookups of one node.
 	relookTries = 3
 )
 
-// relooker looks nodes up again whose certificate was revoked while they were in use. A node that renews often has old
-// certificates revoked for their age, and a peer may know it by such a one. If the node itself was revoked, the node
-// services do not know it any more, and any certificate that they could show is on the list.
+// relooker repeats the lookup of peers whose certificate was revoked while in use. The authentication service revokes
+// old certificates of a node that renews often, and peers may still hold one of these. If the node itself was revoked,
+// the node services no longer know it, and all its certificates are on the list.
 type relooker struct {
 	wake  chan struct{} // something waits, or the node services are reached again
 	mu    sync.Mutex
@@ -33,7 +33,7 @@ type relooker struct {
 
 func newRelooker() *relooker { return &relooker{wake: make(chan struct{}, 1), tries: map[string]int{}} }
 
-// add makes a node wait for its turn. A node beyond relookMost is looked up when it is next needed.
+// add queues a node. A node beyond relookMost is not queued; it is looked up when it is next needed.
 func (r *relooker) add(fqdn string) {
 	r.mu.Lock()
 	if _, waits := r.tries[fqdn]; !waits && len(r.tries) < relookMost {
@@ -60,7 +60,7 @@ func (r *relooker) next() string {
 	return ""
 }
 
-// done notes a question. A node without an answer keeps its place for relookTries questions.
+// done records a lookup. A node without an answer stays queued for relookTries lookups.
 func (r *relooker) done(fqdn string, answered bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -51,15 +51,15 @@ func (n *Node) currentSight() *policy.Sight {
 	return policy.NewSight(n.policy)
 }
 
-// maySpeak is true if the policy lets a node that this one has not asked for be its peer.
+// maySpeak is true if the policy allows a node that this one has not looked up to become its peer.
 func (n *Node) maySpeak(p identity.Peer) bool {
 	self, other := n.sides(p)
 	s := n.currentSight()
 	return s.Both(self, other) || s.ReachDevice(other, self)
 }
 
-// removeUnseen removes peers that the policy no longer lets this node know. If only a device behind the peer may justify the
-// peer, it asks the node services.
+// removeUnseen removes peers that the policy no longer allows this node to know. If only a device behind a peer could
+// justify it, removeUnseen asks the node services.
 func (n *Node) removeUnseen() {
 	s := n.currentSight()
 	for name, p := range n.peers.all() {
@@ -76,7 +76,7 @@ func (n *Node) removeUnseen() {
 	}
 }
 
-// usedTwice handles a message of the node services that another program uses this node's identity.
+// usedTwice handles the node services' warning that another program uses this node's identity.
 func (n *Node) usedTwice(text string) {
 	n.mu.Lock()
 	last := n.twice

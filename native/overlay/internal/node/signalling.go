@@ -84,7 +84,7 @@ func (n *Node) signalling(ctx context.Context) {
 	}
 }
 
-// jitter returns three to five quarters of a pause, so that the nodes of a network do not come at the same moment.
+// jitter returns 75 to 125 % of a pause, so that the nodes of a network do not all reconnect at the same moment.
 func jitter(pause time.Duration) time.Duration { return pause*3/4 + rand.N(pause/2) }
 
 // linked is true while the node services are reached.
@@ -142,7 +142,8 @@ func (n *Node) connect(ctx context.Context, url string, m *identity.Member) erro
 	}
 }
 
-// write sends what waits and checks the connection. It ends the connection if an answer is late.
+// write sends the queued messages and checks the connection. It closes the connection if an answer is later than
+// pongLimit.
 func (n *Node) write(ctx context.Context, l *link, heard <-chan struct{}) {
 	defer l.cancel()
 	check := time.NewTimer(pingBusy)
@@ -184,7 +185,7 @@ func (n *Node) write(ctx context.Context, l *link, heard <-chan struct{}) {
 	}
 }
 
-// networkChanged leaves the connection at once: it belongs to the old address.
+// networkChanged replaces the connection at once, because it belongs to the old address.
 func (n *Node) networkChanged(what string) {
 	n.log.Info("the network changed", "what", what)
 	n.reconnect("the network changed")
@@ -278,8 +279,8 @@ func (n *Node) answer(id string, msg wire.Message) {
 	}
 }
 
-// meet makes a node a peer that this one has not asked for, if the policy lets one of them reach the other. The node services
-// hide the others; this node does not rely on them.
+// meet accepts a node that this one has not looked up as a peer, if the policy allows one of them to reach the other.
+// The node services hide all other nodes, but this node does not rely on that.
 func (n *Node) meet(fqdn string, chain []byte) error {
 	if n.peers.byName(fqdn) == nil {
 		p, err := identity.VerifyNode(chain, fqdn, n.current().Roots, n.isRevoked, time.Now())

@@ -176,7 +176,7 @@ func (n *Node) Events(f func(control.Event)) (stop func()) {
 	}
 }
 
-// pathChanged runs with the paths' lock held: it must ask them nothing.
+// pathChanged runs while the path manager holds its lock, so it must not call the manager.
 func (n *Node) pathChanged(e paths.Event) {
 	kind, _, _ := strings.Cut(e.Path, " ")
 	if e.Peer == "" {
