@@ -26,12 +26,12 @@ const (
 	// BuffersLeast is the smallest bound. The readers of IPv4, IPv6, the relay and the TUN hold 128 buffers each. With
 	// a smaller bound they take the whole pool, and the device deadlocks.
 	BuffersLeast = 768
-	// HandshakeQueue is the number of handshake messages that wait for a worker. From an eighth of it on, WireGuard
+	// HandshakeQueue bounds the handshake messages that wait for a worker. When it is one eighth full, WireGuard
 	// answers with cookies.
 	HandshakeQueue = 256
-	// WantedEvery is how often the same unknown destination is reported.
+	// WantedEvery is the minimum time between two reports of the same unknown destination.
 	WantedEvery = time.Second
-	// AnswersQueue is the number of refusals (see Engine.Answer) that wait; further ones are dropped and counted.
+	// AnswersQueue bounds the queued refusals (see Engine.Answer). Further ones are dropped and counted.
 	AnswersQueue = 64
 	// WantedMost bounds the unknown destinations that are remembered.
 	WantedMost = 1024
@@ -156,7 +156,7 @@ func (e *Engine) Done() <-chan struct{} { return e.dev.Wait() }
 
 var errOverlap = errors.New("is already another peer's")
 
-// Release gives the pages of the buffers that WireGuard holds for reception back to the system. It is for an idle node:
+// Release returns the memory pages of WireGuard's receive buffers to the system. Call it only on an idle node, because
 // the next packets need the pages again.
 func (e *Engine) Release() {
 	e.releases.Add(1)
@@ -164,8 +164,8 @@ func (e *Engine) Release() {
 	e.conf.Bind.Release()
 }
 
-// SetPeer adds a verified peer or replaces its addresses. It fails if an address is another peer's: a second node never
-// takes over a name's traffic.
+// SetPeer adds a verified peer or replaces its addresses. It fails if another peer has one of the addresses, so that no
+// node can take over another one's traffic.
 func (e *Engine) SetPeer(p Peer) error {
 	changed, err := e.peers.set(p, e.conf.Bind.Endpoint(p.Key, p.Begins))
 	if err != nil {
@@ -180,12 +180,12 @@ func (e *Engine) SetPeer(p Peer) error {
 		}
 	}
 	if e.parked.release(func(a netip.Addr) bool { _, ok := e.peers.byAddress(a); return ok }) {
-		interrupt(e.conf.TUN) // its reader lets them leave
+		interrupt(e.conf.TUN) // its reader sends the parked packets
 	}
 	return nil
 }
 
-// RemovePeer forgets the peer, its session and its keys at once: it can neither send nor receive any more.
+// RemovePeer removes the peer, its session and its keys at once. The peer can neither send nor receive after that.
 func (e *Engine) RemovePeer(key Key) {
 	e.peers.remove(key)
 	e.DropSession(key)
@@ -218,8 +218,9 @@ func (e *Engine) Keepalive(key Key) {
 	}
 }
 
-// Renew sends a handshake although there is a session: the peer may have lost its side of it, as after a restart, and
-// WireGuard would notice that after 15 s. WireGuard sends one each 5 s at most. It does nothing if the peer does not exist.
+// Renew sends a handshake even if there is a session. The peer may have lost its session, for example after a restart,
+// which WireGuard would detect only after 15 s. WireGuard sends at most one handshake each 5 s. It does nothing if the
+// peer does not exist.
 func (e *Engine) Renew(key Key) {
 	if p, ok := e.dev.LookupActivePeer(key); ok {
 		_ = p.SendHandshakeInitiation(false)

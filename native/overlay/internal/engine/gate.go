@@ -27,8 +27,8 @@ type gate struct {
 // Interruptible is a tun.Device without a file whose Read can be made to return os.ErrDeadlineExceeded once.
 type Interruptible interface{ Interrupt() }
 
-// interrupt makes the present or the next Read of the device return os.ErrDeadlineExceeded. Devices that can do neither
-// way go on.
+// interrupt makes the current or the next Read of the device return os.ErrDeadlineExceeded. It has no effect on a
+// device without Interrupt and without a file.
 func interrupt(d tun.Device) {
 	if i, ok := d.(Interruptible); ok {
 		i.Interrupt()
@@ -37,8 +37,8 @@ func interrupt(d tun.Device) {
 	}
 }
 
-// readError turns errors that concern one packet, or an interruption, into none: WireGuard ends with any error of Read
-// but tun.ErrTooManySegments.
+// readError replaces the error of a single packet, or of an interruption, by nil: WireGuard stops at any error of Read
+// except tun.ErrTooManySegments.
 func (g *gate) readError(err error) error {
 	var system *fs.PathError
 	switch {
@@ -64,7 +64,7 @@ func (g *gate) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 	}
 	n, dropped := g.engine.parked.take(bufs, sizes, offset, time.Now())
 	g.engine.Counters.Unknown.Add(uint64(dropped))
-	waited := n > 0 // the packets are those that waited for their peer
+	waited := n > 0 // the packets were parked
 	var err error
 	if !waited {
 		n, err = g.Device.Read(bufs, sizes, offset)

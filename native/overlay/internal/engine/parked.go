@@ -67,7 +67,8 @@ func (p *parked) keep(to netip.Addr, packet []byte, now time.Time) (dropped int)
 	return dropped + p.add(l, packet)
 }
 
-// behind takes a packet to an address whose peer is known by now if earlier packets still wait. It returns false if none do.
+// behind queues a packet to a known peer behind earlier packets that still wait, to keep their order. taken is false if
+// none wait.
 func (p *parked) behind(to netip.Addr, packet []byte) (taken bool, dropped int) {
 	if p.count.Load() == 0 {
 		return false, 0
@@ -78,14 +79,14 @@ func (p *parked) behind(to netip.Addr, packet []byte) (taken bool, dropped int) 
 	if l == nil {
 		return false, 0
 	}
-	if !l.ready { // release has not come to it yet
+	if !l.ready { // release has not marked it yet
 		l.ready = true
 		p.ready = append(p.ready, to)
 	}
 	return true, p.add(l, packet)
 }
 
-// add returns 1 if there is no room. The caller holds p.mu.
+// add queues a copy of the packet, or returns 1 if there is no room. The caller holds p.mu.
 func (p *parked) add(l *parkedList, packet []byte) (dropped int) {
 	if len(l.packets) >= parkedEach || p.bytes+len(packet) > parkedBytes {
 		return 1
@@ -106,7 +107,7 @@ func (p *parked) remove(to netip.Addr) (dropped int) {
 	return len(l.packets)
 }
 
-// release makes the packets ready whose address is known. It returns false if there are none.
+// release marks the packets to known addresses as ready. It returns false if no packet is ready.
 func (p *parked) release(known func(netip.Addr) bool) (some bool) {
 	if p.count.Load() == 0 {
 		return false
@@ -122,7 +123,7 @@ func (p *parked) release(known func(netip.Addr) bool) (some bool) {
 	return len(p.ready) > 0
 }
 
-// take copies packets that are ready into the buffers. What has waited for too long is dropped.
+// take copies ready packets into the buffers. It drops those that have waited longer than parkedFor.
 func (p *parked) take(bufs [][]byte, sizes []int, offset int, now time.Time) (n, dropped int) {
 	if p.count.Load() == 0 {
 		return 0, 0
@@ -149,7 +150,8 @@ func (p *parked) take(bufs [][]byte, sizes []int, offset int, now time.Time) (n,
 	return n, dropped
 }
 
-// parks keeps a packet whose destination has no peer yet, and asks for the peer. It returns false if the packet may leave.
+// parks queues a packet whose destination has no peer yet, and requests the peer. It returns false if the packet may be
+// sent now.
 func (g *gate) parks(packet []byte) bool {
 	e, to := g.engine, destinationOf(packet)
 	if to == g.waiting.open && to.IsValid() && e.parked.count.Load() == 0 {
@@ -166,7 +168,7 @@ func (g *gate) parks(packet []byte) bool {
 	e.Counters.Unknown.Add(uint64(e.parked.keep(to, packet, time.Now())))
 	e.want(to)
 	if _, known := e.peers.byAddress(to); known && e.parked.release(func(a netip.Addr) bool { return a == to }) {
-		interrupt(e.conf.TUN) // the peer came in between
+		interrupt(e.conf.TUN) // the peer was added in the meantime
 	}
 	return true
 }

@@ -10,8 +10,8 @@ import (
 const (
 	// stagedQueue is the number of batches of packets that wait for a peer's session. Further ones replace the oldest.
 	stagedQueue = 8
-	// waitingFirst is the number of a peer's first packets that wait for its session, however few batches they come in.
-	// After them, one of each batch does.
+	// waitingFirst is the number of a peer's first packets that may wait for its session, regardless of their batches.
+	// After that, one packet of each batch may.
 	waitingFirst = 16
 	// readers are the receivers of IPv4, IPv6 and the relay and the reader of the TUN. Each holds a batch of buffers.
 	readers = 4
@@ -39,7 +39,7 @@ type queued struct {
 	last  time.Time
 }
 
-// newWaiting lets the waiting packets have half of the buffers that the readers leave.
+// newWaiting limits the waiting packets to half of the buffers that the readers do not hold.
 func newWaiting(buffers, batch int) *waiting {
 	const each = waitingFirst + stagedQueue - 1 // the first packets in one batch, and batches of one
 	return &waiting{most: max(1, (buffers-readers*batch)/2/each), peers: map[Key]*queued{}}
@@ -71,7 +71,7 @@ func (w *waiting) admit(key Key, now time.Time) bool {
 	return true
 }
 
-// connected notes that the peer's packets wait no longer.
+// connected records that the peer has a session, so its packets no longer wait.
 func (w *waiting) connected(key Key) { delete(w.peers, key) }
 
 // forget forgets peers whose packets WireGuard has freed.
@@ -107,7 +107,7 @@ func (g *gate) mayLeave(packet []byte) bool {
 	if f := g.engine.conf.Sent; f != nil {
 		f(key)
 	}
-	g.engine.Begin(key) // the packet is lost, the session is wanted nevertheless
+	g.engine.Begin(key) // the packet is dropped, but the session is still needed
 	return false
 }
 

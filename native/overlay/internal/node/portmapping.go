@@ -6,8 +6,8 @@ import (
 	"seganet.internal/overlay/internal/portmap"
 )
 
-// openMapper prepares the mapping of the UDP port. It does nothing if the services run on this host: all peers then do
-// as well.
+// openMapper prepares the mapping of the UDP port. It does nothing if the services run on this host: all peers then run
+// on it as well.
 func (n *Node) openMapper() {
 	if !n.o.MapPort || n.onLoopback() {
 		return

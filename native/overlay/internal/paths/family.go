@@ -30,10 +30,10 @@ func (f family) String() string {
 	return "IPv6"
 }
 
-// relays keep this node's addresses at relays, one of each IP version. A relay sends from a relayed address to addresses of
-// the same version only, so a pair by relays needs one version that both sides have. By whichever version a node reaches a
-// relay, it asks for an IPv4 address first: if the relays have both versions, all nodes have that. It asks for an IPv6
-// address, too, if it gets no other, or while a peer has no other.
+// relays keep this node's addresses at relays, one of each IP version. A relay sends from a relayed address to
+// addresses of the same version only, so a pair by relays needs one version that both sides have. Whichever version a
+// node uses to reach a relay, it requests an IPv4 address first; if the relays support both versions, every node then
+// has one. It also requests an IPv6 address if it gets no IPv4 one, or while a peer has none.
 //
 // Thread safety: all methods may be called concurrently.
 type relays struct {
@@ -87,14 +87,14 @@ func (rs *relays) run(ctx context.Context) {
 	both.Wait()
 }
 
-// want says whether a peer has no IPv4 address at a relay.
+// want sets whether a peer has no IPv4 address at a relay.
 func (rs *relays) want(six bool) {
 	if rs.peers.Swap(six) != six {
 		rs.six.poke()
 	}
 }
 
-// allocation returns the allocation by which this node is best reached, or nil.
+// allocation returns this node's preferred allocation, IPv4 first, or nil.
 func (rs *relays) allocation() *Allocation {
 	if a := rs.four.allocation(); a != nil {
 		return a

@@ -51,7 +51,7 @@ func (m *Manager) takeMoved(r movedReport) {
 	if m.relayOnly.Load() && !r.source.Relay || m.inOverlay(r.source.Addr.Addr()) {
 		return
 	}
-	m.rouse(p) // the packet is authenticated; without the services no offer comes
+	m.rouse(p) // the packet is authenticated, and without the services no offer would wake the peer
 	if r.source.Relay && m.movedWithin(p, r.source.Addr) {
 		return
 	}
@@ -61,7 +61,7 @@ func (m *Manager) takeMoved(r movedReport) {
 	}
 	if r.source.Relay {
 		if !slices.Contains(p.relays, r.source.Addr) {
-			p.relays = []netip.AddrPort{r.source.Addr} // another one than it has named
+			p.relays = []netip.AddrPort{r.source.Addr} // not one of its named addresses
 		}
 		if a := m.relays.to(r.source.Addr.Addr()); a != nil {
 			a.Permit(r.source.Addr.Addr())
@@ -74,7 +74,7 @@ func (m *Manager) takeMoved(r movedReport) {
 	}
 }
 
-// tick is one look at all peers. It returns true if the next one should be soon.
+// tick updates all awake peers. It returns true if the next tick is due after tickBusy instead of tickIdle.
 func (m *Manager) tick() (busy bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +99,7 @@ func (m *Manager) tick() (busy bool) {
 		m.apply(p, p.choice.step(now, t, data, keep), now)
 		if p.mending = p.mending && p.heard() <= p.mended; p.mending && !m.beginAgain(p, now) && now-p.probed >= int64(echoAgain) {
 			p.probed = now
-			m.control(p, encodeEcho(controlEcho, echoIgnored)) // a pair without data would say nothing
+			m.control(p, encodeEcho(controlEcho, echoIgnored)) // without data the peer would send nothing
 		}
 		if data != 0 && now-data < int64(ActiveFor) || p.choice.trial.IsValid() && !p.choice.slow || p.choice.shaken() {
 			busy = true
@@ -210,15 +210,15 @@ func (m *Manager) takeControl(from bind.Key, c control) {
 	}
 }
 
-// echoIgnored is the id of an echo whose answer only has to arrive.
+// echoIgnored is the id of an echo whose reply matters only as an authenticated packet.
 const echoIgnored = 0
 
 // echoesMost bounds the pings that wait for their answer.
 const echoesMost = 256
 
 const (
-	echoAgain  = time.Second           // a lost echo is sent again
-	echoUnsent = 20 * time.Millisecond // one that could not be sent, too
+	echoAgain  = time.Second           // repeat an echo without a reply after this time
+	echoUnsent = 20 * time.Millisecond // the same for an echo that could not be sent
 )
 
 // Ping measures the round trip to a peer inside the session. It connects a sleeping peer.

@@ -18,12 +18,14 @@ const (
 	// searchFirst and searchMost bound the pause between rounds with a peer that is relayed. There is no last round.
 	searchFirst = 3 * time.Second
 	searchMost  = 5 * time.Minute
-	// tickBusy and tickIdle are how often the peers are looked at, with and without data.
+	// tickBusy and tickIdle are the intervals at which tick checks the peers, with and without data.
 	tickBusy = 50 * time.Millisecond
 	tickIdle = time.Second
-	// movedQueue bounds the reports of the receive path that wait; further ones come again with the next packet.
+	// movedQueue bounds the queued reports of changed source addresses. A dropped report is repeated with the next
+	// packet.
 	movedQueue = 256
-	// inboxQueue bounds the control messages that wait; further ones are dropped, as the network does.
+	// inboxQueue bounds the queued control messages. Further ones are dropped; the protocol tolerates that, as the
+	// network may lose them as well.
 	inboxQueue = 256
 	// ChangesKept is the number of changes of path that status shows a peer.
 	ChangesKept = 10
@@ -67,8 +69,8 @@ type Config struct {
 	RelayOnly bool           // begins without direct paths; see SetRelayOnly
 	Logger    *slog.Logger
 	Event     func(Event) // may be nil; must not block
-	// RelaySilent reports that the relay knows this node no longer or does not answer: the outside address may have changed.
-	// It may be nil and must not block.
+	// RelaySilent reports that the relay does not answer or has lost this node's allocation: the outside address may
+	// have changed. It may be nil and must not block.
 	RelaySilent func()
 }
 
@@ -148,10 +150,10 @@ func (m *Manager) Close() {
 
 func (m *Manager) now() int64 { return m.conf.Bind.Now() }
 
-// Begins says which of two sides begins a session: the one with the smaller key.
+// Begins is true if self begins a session with other: the side with the smaller key does.
 func Begins(self, other bind.Key) bool { return string(self[:]) < string(other[:]) }
 
-// Add makes a verified peer known. It connects with Connect, the first packet, or the peer's offer.
+// Add registers a verified peer. The connection starts with Connect, the first packet, or the peer's offer.
 func (m *Manager) Add(name string, key bind.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,7 +181,7 @@ func (m *Manager) Remove(name string) {
 
 func (m *Manager) remove(p *peer) {
 	m.end(p)
-	p.outbox = nil // the calls name its key, which a peer that is added again may have
+	p.outbox = nil // its calls use the key, which a peer that is added later may have as well
 	delete(m.peers, p.name)
 	m.index()
 	p.endpoint.SetPath(bind.Path{})
@@ -193,17 +195,17 @@ func (m *Manager) index() {
 	m.byKey.Store(&next)
 }
 
-// Sent notes a data packet to the peer. It wakes a sleeping one. It runs once a packet.
+// Sent records a data packet to the peer and wakes the peer if it sleeps. It runs once per packet.
 func (m *Manager) Sent(key bind.Key) {
 	if p := m.data(key); p != nil {
 		p.lastSent.Store(p.lastData.Load())
 	}
 }
 
-// Received notes a data packet of the peer.
+// Received records a data packet from the peer and wakes the peer if it sleeps.
 func (m *Manager) Received(key bind.Key) { _ = m.data(key) }
 
-// data returns the peer of the key, or nil.
+// data records a data packet of the key's peer and wakes the peer if it sleeps. It returns the peer, or nil.
 func (m *Manager) data(key bind.Key) *peer {
 	p := (*m.byKey.Load())[key]
 	if p == nil {
@@ -226,7 +228,7 @@ func (m *Manager) poke() {
 	}
 }
 
-// Busy is true while data flows to or from any peer, and for a while after it if a peer may wait for an answer.
+// Busy is true while any peer is busy: while data flows, and for DoubtFor after data to a peer that stays silent.
 func (m *Manager) Busy() bool {
 	return m.anyPeer(func(p *peer, now int64) bool { return p.busy(now, m.conf.Metered) })
 }

@@ -9,10 +9,10 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// SetMapped takes the outside addresses that routers map to this node's port. They are candidates of running rounds and
-// of all later ones; peers that are not reached directly are tried again at once.
+// SetMapped sets the outside addresses that routers map to this node's port. They become candidates of running and
+// later rounds. SetMapped starts a round at once with each awake peer that is not reached directly.
 //
-// The local agent does not know them: a check that arrives by such an address reaches the shared socket as every other.
+// The local ICE agent does not need them: a check to such an address arrives at the shared socket like any other.
 func (m *Manager) SetMapped(outside []netip.AddrPort) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -34,7 +34,7 @@ func (m *Manager) SetMapped(outside []netip.AddrPort) {
 	}
 }
 
-// signalMapped names mapped addresses to the peer, as server-reflexive candidates. The caller holds m.mu.
+// signalMapped sends mapped addresses to the peer, as server-reflexive candidates. The caller holds m.mu.
 func (m *Manager) signalMapped(p *peer, outside []netip.AddrPort) {
 	for _, a := range outside {
 		if !m.usable(a.Addr()) {

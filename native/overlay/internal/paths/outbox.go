@@ -3,7 +3,8 @@ package paths
 const (
 	// outboxMost bounds the calls of the engine that wait for a peer; further ones are dropped, as the network does.
 	outboxMost = 128
-	// outboxSigns is the same for calls that come again by themselves, such as keepalives. They leave room for signals.
+	// outboxSigns is the same for calls that are repeated anyway, such as keepalives. The lower bound leaves room for
+	// signals.
 	outboxSigns = 16
 )
 

@@ -15,13 +15,13 @@ type peer struct {
 	begins   bool
 	endpoint *bind.Endpoint
 	lastData atomic.Int64
-	lastSent atomic.Int64 // of it, what went to the peer
-	sleeping atomic.Bool  // nothing is kept up: the next packet or signal connects
+	lastSent atomic.Int64 // the last data packet to the peer
+	sleeping atomic.Bool  // no path is maintained; the next packet or signal reconnects
 	roused   int64        // lastData as rouse set it; see dozing
 
 	choice   choice
 	relays   []netip.AddrPort // the peer's addresses at its relays, as it named them last
-	since    int64            // when it was awoken; 0: it sleeps
+	since    int64            // when it woke up; 0: it sleeps
 	round    *round
 	epoch    int64 // the highest number seen
 	replaced int64 // the number of the round before this one
@@ -43,7 +43,7 @@ type peer struct {
 	outbox   []func() // calls of the engine that wait; see call
 	calling  bool     // makeCalls runs
 
-	cachedDirect, cachedRelay netip.AddrPort // of the last run, or of before the sleep
+	cachedDirect, cachedRelay netip.AddrPort // from the last run, or from before the sleep
 }
 
 // active is true while data flows to or from the peer. Thread safety: needs no lock.
@@ -52,9 +52,9 @@ func (p *peer) active(now int64) bool {
 	return last != 0 && now-last < int64(ActiveFor)
 }
 
-// busy is true while the peer is active. If nothing of the peer has come since data was sent to it, it is true
-// for DoubtFor: the silence may be the end of the path, and a side that only answers has no other way to notice that. Metered
-// nodes do without, as checks cost traffic. Thread safety: needs no lock.
+// busy is true while the peer is active. If nothing has arrived from the peer since data was sent to it, busy stays
+// true for DoubtFor: the path may be dead, and a side that only answers has no other way to detect that. Metered nodes
+// skip that, because checks cost traffic. Thread safety: needs no lock.
 func (p *peer) busy(now int64, metered bool) bool {
 	if p.active(now) {
 		return true
@@ -63,22 +63,22 @@ func (p *peer) busy(now int64, metered bool) bool {
 	return !metered && sent != 0 && now-sent < int64(DoubtFor) && p.heard() <= sent
 }
 
-// heard returns when something of the peer last arrived, 0 = never.
+// heard returns when the last packet from the peer arrived, 0 = never.
 func (p *peer) heard() int64 {
 	t := p.endpoint.Traffic()
 	return max(t.HeardDirect, t.HeardRelay)
 }
 
 const (
-	// offersAtOnce and offerEvery bound the offers that a peer may make inside the session: each one begins a round of ICE.
-	// The node services bound those that come by them.
+	// offersAtOnce and offerEvery limit the rate of a peer's offers inside the session, because each one starts a round
+	// of ICE. The node services limit the offers that they forward.
 	offersAtOnce = 5
 	offerEvery   = time.Second
 )
 
 // bucket admits offersAtOnce events, and then one each offerEvery. The zero value is full.
 type bucket struct {
-	spent int   // events that count still
+	spent int   // events that still count
 	since int64 // when spent was last lowered
 }
 
@@ -94,7 +94,7 @@ func (b *bucket) admit(now int64) bool {
 	return true
 }
 
-// remember keeps the addresses of now for useCache.
+// remember saves the current addresses for useCache.
 func (p *peer) remember() {
 	if p.choice.direct.IsValid() {
 		p.cachedDirect = p.choice.direct
@@ -104,13 +104,13 @@ func (p *peer) remember() {
 	}
 }
 
-// plan sets when the next round begins, each time later.
+// plan doubles the pause, up to searchMost, and schedules the next round after it.
 func (p *peer) plan(now int64) {
 	p.pause = min(max(p.pause*2, searchFirst), searchMost)
 	p.wait(now)
 }
 
-// wait sets when the next round begins at the earliest.
+// wait sets the earliest start of the next round.
 func (p *peer) wait(now int64) { p.next = now + int64(max(p.pause, searchFirst)) }
 
 // shake makes the direct path, if there is one, prove itself again. The caller holds m.mu.
@@ -121,12 +121,12 @@ func (m *Manager) shake(p *peer) {
 	}
 }
 
-// setPath hands the choice to the socket and reports a change. A change that leaves the path's name as it was, such as
-// another relay or copies by it, is logged at the level debug. The caller holds m.mu.
+// setPath passes the chosen path to the socket and reports a change as an event. A change that does not alter the
+// path's name, such as another relay or copies by it, is only logged at debug level. The caller holds m.mu.
 func (m *Manager) setPath(p *peer, why string) {
 	before, after := p.endpoint.Path(), p.choice.path()
 	p.endpoint.SetPath(after)
-	before.Trial, after.Trial = netip.AddrPort{}, netip.AddrPort{} // no data goes there
+	before.Trial, after.Trial = netip.AddrPort{}, netip.AddrPort{} // the trial address carries no data
 	if name := p.choice.name(); name != p.lastPath {
 		p.lastPath = name
 		m.event(p, why)

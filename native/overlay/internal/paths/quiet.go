@@ -2,7 +2,7 @@ package paths
 
 import "github.com/pion/logging"
 
-// quiet silences pion's logs: what matters is an event with words of ours.
+// quiet discards pion's logs: this package reports what matters as an Event.
 type quiet struct{}
 
 func (quiet) NewLogger(string) logging.LeveledLogger { return quietLogger{} }

@@ -2,10 +2,10 @@ package paths
 
 import "net/netip"
 
-// NAT is what a node knows of the way from its UDP port to the outside.
+// NAT is the kind of NAT between a node's UDP port and the outside, as far as the node knows.
 type NAT string
 
-// The kinds of NAT, by mapping (RFC 4787 §4.1). Filtering cannot be seen from inside.
+// The kinds of NAT, by mapping (RFC 4787 §4.1). A node cannot detect the filtering.
 const (
 	NATUnknown   NAT = ""          // not found out yet
 	NATNone      NAT = "none"      // the outside address is one of the host's
@@ -33,7 +33,7 @@ func classify(first, second netip.AddrPort, host []netip.Addr) NAT {
 	return NATSame
 }
 
-// situation is what reason judges.
+// situation is the input of reason.
 type situation struct {
 	direct           bool // the path now
 	relayOnly        bool // the configuration forbids direct paths
@@ -51,7 +51,7 @@ type situation struct {
 	noCommonVersions bool // all candidates of one side are IPv4, all of the other IPv6
 }
 
-// reason says in words why the peer is not reached by a direct path. It is empty for a direct one.
+// reason explains why the peer has no direct path. It is empty if the peer has one.
 func reason(s situation) string {
 	switch {
 	case s.direct:

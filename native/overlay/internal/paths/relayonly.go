@@ -2,8 +2,8 @@ package paths
 
 import "net/netip"
 
-// SetRelayOnly switches direct paths off or on. Off: sessions move to the relay at once, and what arrives directly makes no
-// path. On: direct paths are looked for at once. Sessions stay in both cases.
+// SetRelayOnly(true) disables direct paths: sessions move to the relay at once, and direct packets do not create a
+// path. SetRelayOnly(false) allows them and searches at once. Sessions continue in both cases.
 func (m *Manager) SetRelayOnly(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,7 +2,8 @@ package paths
 
 import "seganet.internal/overlay/internal/bind"
 
-// sleep drops everything of a peer that had no data for DropAfter. The next packet or signal brings it back.
+// sleep frees the session, path and round of a peer that had no data for DropAfter. The next packet or signal wakes the
+// peer.
 func (m *Manager) sleep(p *peer) {
 	m.end(p)
 	p.remember()
@@ -18,7 +19,7 @@ func (m *Manager) sleep(p *peer) {
 	m.event(p, "no data for 10 minutes")
 }
 
-// rouse ends the peer's sleep because of the peer's word: an offer, or an authenticated packet. The caller holds m.mu.
+// rouse wakes the peer after a message from it: an offer, or an authenticated packet. The caller holds m.mu.
 func (m *Manager) rouse(p *peer) {
 	m.awake(p)
 	now, last := m.now(), p.lastData.Load()
@@ -29,12 +30,11 @@ func (m *Manager) rouse(p *peer) {
 	}
 }
 
-// dozing is true for a peer that was roused and has had no data since. This side then only answers. If both sides began
-// rounds and sessions of their own, each would rouse the other one after its sleep, and a pair without data would never
-// rest.
+// dozing is true for a peer that was roused and has had no data since. This side then only answers. If both sides
+// started rounds and sessions, each would keep waking the other, and a pair without data would never sleep.
 func (p *peer) dozing() bool { return p.roused != 0 && p.lastData.Load() == p.roused }
 
-// answerOnly leaves of the effects what answers the peer.
+// answerOnly removes all effects except answers to the peer.
 func (e *effects) answerOnly(t bind.Traffic) {
 	e.search, e.silent = false, false
 	if max(t.HeardDirect, t.HeardRelay) <= max(t.SentDirect, t.SentRelay) {
@@ -50,7 +50,7 @@ func (m *Manager) Awake(name string) bool {
 	return p != nil && !p.sleeping.Load()
 }
 
-// awake ends the peer's sleep. The caller holds m.mu.
+// awake wakes the peer. The caller holds m.mu.
 func (m *Manager) awake(p *peer) {
 	p.sleeping.Store(false)
 	if p.since == 0 {

@@ -22,12 +22,12 @@ type PeerStatus struct {
 	RxRelay     uint64   `json:"rxRelayBytes"`
 	TxRelay     uint64   `json:"txRelayBytes"`
 	HeardAgo    *float64 `json:"heardAgoS,omitempty"` // since the last authenticated packet
-	NAT         NAT      `json:"nat,omitempty"`       // the peer's, by its own word
+	NAT         NAT      `json:"nat,omitempty"`       // the peer's, as it reports it
 	Rounds      int      `json:"rounds"`              // of ICE
 	LastChanges []Event  `json:"changes"`
 }
 
-// NodeStatus is this node's own way to the outside.
+// NodeStatus describes how this node reaches the network: port, NAT, relay.
 type NodeStatus struct {
 	Port         uint16 `json:"port"`
 	NAT          NAT    `json:"nat,omitempty"`
@@ -83,7 +83,7 @@ func (m *Manager) status(p *peer) PeerStatus {
 	return s
 }
 
-// Why says in words why the peer is not reached directly.
+// Why explains why the peer is not reached directly.
 func (m *Manager) Why(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,8 +115,9 @@ func (m *Manager) why(p *peer) string {
 	return r
 }
 
-// blocked is true if no packet passes to or from the peer although some should: nothing has come since the last data for it.
-// A peer that receives data says so within 10 s, and one that was just awoken has blockedFirst. The caller holds m.mu.
+// blocked is true if no packet passes although some should: nothing has arrived since the last data for the peer, for
+// longer than relayDead. (A peer that receives data answers within 10 s.) A peer that was just woken has blockedFirst
+// for its first packet. The caller holds m.mu.
 func (m *Manager) blocked(p *peer) bool {
 	if p.sleeping.Load() || p.since == 0 {
 		return false

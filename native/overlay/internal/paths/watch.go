@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// settle is how long Watch waits after a change: an address and its route come one after the other.
+	// settle is how long Watch waits after a message before it looks, because an address and its route change one after
+	// the other.
 	settle = 30 * time.Millisecond
-	// pollEvery is how often Watch looks without a message of the kernel, and tries to get messages again.
+	// pollEvery is how often Watch looks without a message from the kernel, and retries a lost subscription.
 	pollEvery = 30 * time.Second
 )
 
-// Watch calls changed with words for what changed whenever the host's addresses or default routes are no longer those of
-// before. It returns when ctx ends, or with an error if netlink cannot be used. ignore reports interfaces and addresses
-// of the overlay itself: the overlay's own TUN comes and goes.
+// Watch calls changed, with a description of the change, whenever the host's addresses or default routes have changed.
+// It returns when ctx ends, or with an error if netlink cannot be used. ignore reports interfaces and addresses of the
+// overlay itself: the overlay's own TUN comes and goes.
 func Watch(ctx context.Context, ignore func(name string, a netip.Addr) bool, changed func(what string)) error {
 	return watch(ctx, subscribe, func() []string { return Snapshot(ignore) }, changed)
 }
@@ -44,11 +45,11 @@ func watch(ctx context.Context, open func() (*subscription, error), snapshot fun
 		case <-ctx.Done():
 			return nil
 		case <-sub.notices:
-			if !pending { // a stream of messages must not put the look off
+			if !pending { // a stream of messages must not postpone the look
 				pending = true
 				timer.Reset(settle)
 			}
-		case <-sub.lost: // for example, the kernel had more messages than the socket's buffer holds
+		case <-sub.lost: // for example because the socket's buffer overflowed
 			sub.close()
 			if sub, err = open(); err != nil {
 				sub = &subscription{}
