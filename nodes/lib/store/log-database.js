@@ -7,7 +7,7 @@ const { CLASSES } = require('../base/classes');
 const { identity, prepareFolder } = require('./log-folder');
 const { COST_SQL, Usage, countSql } = require('./log-limits');
 const { Refusal, isDamage } = require('./log-reasons');
-const { APPLICATION_ID, FILE, SCHEMA, USER_VERSION } = require('./log-schema');
+const { APPLICATION_ID, FILE, INSERT, SCHEMA, USER_VERSION } = require('./log-schema');
 const { DatabaseSync } = require('./sqlite');
 
 /**
@@ -306,8 +306,8 @@ function prepare(db) {
     restoreDead: db.prepare(
       'INSERT OR IGNORE INTO dead SELECT ?, node, class, ?, ?, ?, records, body FROM chunk WHERE id = ?'
     ),
-    insertChunk: db.prepare('INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
-    insertDead: db.prepare('INSERT INTO dead VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
+    insertChunk: db.prepare(INSERT.chunk),
+    insertDead: db.prepare(INSERT.dead),
     deleteChunk: db.prepare(
       `DELETE FROM chunk WHERE id = ? RETURNING ${CLASS_SQL} AS class, ${RECORDS_SQL} AS records, ${COST_SQL} AS cost`
     ),

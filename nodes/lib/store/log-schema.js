@@ -16,4 +16,15 @@ CREATE TABLE dead (id INTEGER PRIMARY KEY, node TEXT NOT NULL, class INTEGER NOT
 CREATE TABLE quarantine (id INTEGER PRIMARY KEY, node TEXT NOT NULL, class INTEGER NOT NULL, at INTEGER NOT NULL, reason TEXT NOT NULL, records INTEGER NOT NULL, body BLOB);
 `;
 
-module.exports = { FILE, APPLICATION_ID, USER_VERSION, SCHEMA };
+/** @param {string} table @param {string} columns */
+const insert = (table, columns) =>
+  `INSERT INTO ${table} (${columns}) VALUES (${columns.replace(/\w+/g, '?')})`;
+
+/** Adds a row; the values are in the order of the columns. */
+const INSERT = {
+  chunk: insert('chunk', 'id, node, class, records, bytes, first_ts, last_ts, body'),
+  dead: insert('dead', 'id, node, class, at, code, reason, records, body'),
+  quarantine: insert('quarantine', 'id, node, class, at, reason, records, body')
+};
+
+module.exports = { FILE, APPLICATION_ID, USER_VERSION, SCHEMA, INSERT };

@@ -1,18 +1,20 @@
 'use strict';
 // Changes that repair and dead make to the tables.
 
+const { INSERT } = require('../log-schema');
+
 /** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
 /** @typedef {import('./walk').Row} Row */
 /** @typedef {NonNullable<import('./mend').Mended['kept']>} Kept */
 
 /** @param {DatabaseSync} db */
 function writer(db) {
-  const insertChunk = db.prepare('INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+  const insertChunk = db.prepare(INSERT.chunk);
   const updateChunk = db.prepare(
     'UPDATE chunk SET class = ?, records = ?, bytes = ?, first_ts = ?, last_ts = ?, body = ? WHERE id = ?'
   );
-  const insertDead = db.prepare('INSERT INTO dead VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
-  const insertQuarantine = db.prepare('INSERT INTO quarantine VALUES (?, ?, ?, ?, ?, ?, ?)');
+  const insertDead = db.prepare(INSERT.dead);
+  const insertQuarantine = db.prepare(INSERT.quarantine);
   const updateQuarantine = db.prepare('UPDATE quarantine SET records = ?, body = ? WHERE id = ?');
   const last = db.prepare(
     `SELECT max(ifnull((SELECT max(id) FROM chunk), 0), ifnull((SELECT max(id) FROM dead), 0),
