@@ -1,5 +1,6 @@
 'use strict';
 
+const { META } = require('../../uplink/sending/batch-meta');
 const { ChannelCounters } = require('./channel-counters');
 const { Demand } = require('../../uplink/sending/demand');
 const { TakenBatches, TRY_AGAIN } = require('../../uplink/sending/taken-batches');
@@ -244,7 +245,7 @@ class Channel {
     const { writer } = this.parts;
     const { count } = batch;
     batch.pending = 0;
-    this.counters.take(count, Boolean(batch.meta[9]));
+    this.counters.take(count, Boolean(batch.meta[META.wasSent]));
     for (let packet = 0; packet < count; packet++) {
       batch.states[packet] = SENT;
       const item = { batch, packet, bytes: writer.bytesOf(batch, packet), wasSent: false };

@@ -1,6 +1,7 @@
 'use strict';
 // Turns the packets of a batch into Kafka records. The same batch and packet always give the same record.
 
+const { META } = require('../../uplink/sending/batch-meta');
 const { escapeName, isTopicName } = require('../settings/kafka-names');
 const { STAMP_BYTES, STAMP_FLAG } = require('../../base/stored-payload');
 
@@ -91,8 +92,8 @@ class Place {
       this.#cutTail(buffer[starts[packet]]);
       return this;
     }
-    const deviceBytes = kind === ENVELOPE_KIND ? 0 : meta[11];
-    const topicBytes = kind === ENVELOPE_KIND ? 0 : meta[10];
+    const deviceBytes = kind === ENVELOPE_KIND ? 0 : meta[META.deviceBytes];
+    const topicBytes = kind === ENVELOPE_KIND ? 0 : meta[META.topicBytes];
     const piece = batch.parts?.[packet];
     this.device = buffer.subarray(0, deviceBytes);
     this.topic = buffer.subarray(deviceBytes, deviceBytes + topicBytes);
@@ -102,7 +103,7 @@ class Place {
     if (piece) {
       this.part = piece.number;
       this.count = piece.end - piece.first;
-    } else if (kind !== ENVELOPE_KIND) this.#cutTail(meta[5]);
+    } else if (kind !== ENVELOPE_KIND) this.#cutTail(meta[META.flags]);
     return this;
   }
 
@@ -230,11 +231,11 @@ class RecordWriter {
     this.batch = batch;
     this.order = batch.order;
     this.head = {
-      key: `${this.gateway}/${meta[12].toString(36)}/${batch.class}/${meta[13]}`,
-      ts: Buffer.from(String(meta[6])),
-      lastTs: Buffer.from(String(meta[7])),
+      key: `${this.gateway}/${meta[META.epoch].toString(36)}/${batch.class}/${meta[META.sequence]}`,
+      ts: Buffer.from(String(meta[META.firstTs])),
+      lastTs: Buffer.from(String(meta[META.lastTs])),
       count: Buffer.from(String(batch.records)),
-      timestamp: Math.round(meta[6])
+      timestamp: Math.round(meta[META.firstTs])
     };
   }
 

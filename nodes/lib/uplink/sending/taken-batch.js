@@ -1,5 +1,6 @@
 'use strict';
 
+const { META } = require('./batch-meta');
 const { cut, divide, readPieces } = require('./envelope-pieces');
 
 /** @typedef {import('./envelope-pieces').Piece} Piece */
@@ -106,12 +107,12 @@ class TakenBatch {
    */
   load(length, order, now) {
     const { meta } = this;
-    this.id = meta[0];
-    this.class = meta[1];
-    this.records = meta[2];
-    this.stage = meta[3];
-    this.kind = meta[4];
-    this.isBacklog = meta[14] !== 0;
+    this.id = meta[META.id];
+    this.class = meta[META.class];
+    this.records = meta[META.records];
+    this.stage = meta[META.stage];
+    this.kind = meta[META.kind];
+    this.isBacklog = meta[META.isBacklog] !== 0;
     this.isUrgent = this.class === MOST_URGENT && !this.isBacklog;
     this.order = order;
     this.takenAt = now;
@@ -121,10 +122,10 @@ class TakenBatch {
     else {
       this.count = 1;
       // Only a single record has its strings before the payload.
-      this.payloadAt = this.kind === 0 ? meta[10] + meta[11] : 0;
+      this.payloadAt = this.kind === 0 ? meta[META.topicBytes] + meta[META.deviceBytes] : 0;
       this.payloadEnd = length;
     }
-    const first = meta[9] ? AGAIN : NEW;
+    const first = meta[META.wasSent] ? AGAIN : NEW;
     for (let i = 0; i < this.count; i++) this.states[i] = first;
     this.tries.fill(0, 0, this.count);
     this.drops.fill(0, 0, this.count);
@@ -136,7 +137,7 @@ class TakenBatch {
 
   /** True for lines of JSON whose first line contains the key. */
   get isEnvelope() {
-    return this.kind === ENVELOPE_KIND || (this.kind === 0 && (this.meta[5] & ENVELOPE_FLAG) !== 0);
+    return this.kind === ENVELOPE_KIND || (this.kind === 0 && (this.meta[META.flags] & ENVELOPE_FLAG) !== 0);
   }
 
   /**
@@ -176,7 +177,8 @@ class TakenBatch {
   deviceOf(packet) {
     const { buffer, kind, meta, starts } = this;
     const at = kind === RECORDS_KIND ? starts[packet] + ENTRY_HEAD : 0;
-    const length = kind === RECORDS_KIND ? buffer[starts[packet] + 1] + 1 : kind === 0 ? meta[11] : 0;
+    const length =
+      kind === RECORDS_KIND ? buffer[starts[packet] + 1] + 1 : kind === 0 ? meta[META.deviceBytes] : 0;
     return buffer.toString('utf8', at, at + length);
   }
 
