@@ -34,7 +34,9 @@ const read = readArguments(intro, {
     ],
     rates: ['10,1000,10000', "with --links: records a second on an open link; 'none' = no open link"],
     full: ['2mbit,10mbit', "with --links: rates of full links; 'none' = no full link"],
-    ...{ pin: loadTexts.pin, env: loadTexts.env, out: loadTexts.out }
+    pin: loadTexts.pin,
+    env: loadTexts.env,
+    out: loadTexts.out
   },
   flags: { links: 'real runs over links between network namespaces' }
 });

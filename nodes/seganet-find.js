@@ -49,7 +49,10 @@ module.exports = function (RED) {
       id: this.id,
       options: {
         directory: path.resolve(folder || path.join(userDir || process.cwd(), 'seganet-directory', this.id)),
-        ...{ maxThings, keepDays, maxAgeS, askMs }
+        maxThings,
+        keepDays,
+        maxAgeS,
+        askMs
       },
       rules,
       base: {

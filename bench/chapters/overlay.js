@@ -149,7 +149,9 @@ const parts = {
       const sizes = { schedules: sizesOf(plan).schedules, minutes: plan.quick ? 0.3 : (plan.minutes ?? 1) };
       return [
         {
-          ...{ key: 'chaos', isLong: true, seconds: 60 * chaosMinutes(sizes) },
+          key: 'chaos',
+          isLong: true,
+          seconds: 60 * chaosMinutes(sizes),
           label: `${sizes.schedules} schedules of faults, ${sizes.minutes} min each`,
           run: () => chaos(sizes)
         }
@@ -161,7 +163,9 @@ const parts = {
     lacking: lackingHere,
     cases: (plan) => [
       {
-        ...{ key: 'gone', label: 'the hub after its peers have gone', isLong: true },
+        key: 'gone',
+        label: 'the hub after its peers have gone',
+        isLong: true,
         seconds: 20 + sizesOf(plan).afterSeconds,
         run: () => gone(silentSizes(plan))
       }
@@ -174,7 +178,10 @@ const parts = {
       Object.keys(proofs)
         .map(Number)
         .map((number) => ({
-          ...{ key: `test-${number}`, label: `tests of criterion ${number}`, seconds: 30, isLong: true },
+          key: `test-${number}`,
+          label: `tests of criterion ${number}`,
+          seconds: 30,
+          isLong: true,
           run: () => prove(number)
         }))
   }
@@ -198,7 +205,9 @@ const cases = (plan) =>
     .filter(([, part]) => !part.lacking())
     .flatMap(([, part]) => part.cases(plan))
     .map(({ key, label, seconds, isLong, run }) => ({
-      ...{ key, label, seconds },
+      key,
+      label,
+      seconds,
       run: async ({ round }) => (isLong && round > 0 ? { isLeftOut: true } : run())
     }));
 

@@ -31,15 +31,13 @@ function loadOf({ devices, rate, payload, alarmEvery, inflight = 64, loadOptions
   // Time before the outage, and after it for waiting records.
   const seconds = outage ? Math.max(plan.seconds, outage.seconds * 2.5) : plan.seconds;
   return {
-    ...{
-      devices: plan.sizes.devices ?? devices[0],
-      rate,
-      payload,
-      alarmEvery,
-      inflight,
-      loadOptions,
-      seconds
-    },
+    devices: plan.sizes.devices ?? devices[0],
+    rate,
+    payload,
+    alarmEvery,
+    inflight,
+    loadOptions,
+    seconds,
     gatewayEnv: loadOptions.shares ? { SEGANET_RULES: rules } : {},
     ...(outage ? { during: interrupt(outage, seconds) } : {})
   };

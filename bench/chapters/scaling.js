@@ -86,7 +86,12 @@ async function run({ workers, pinned }, plan, { previous }) {
   const used = good?.system?.cores ?? NaN;
   const by = good?.harness?.cores ?? NaN;
   return {
-    ...{ rate, why, good, failed, steps, limit: limitShared(good, failed, cores.length) },
+    rate,
+    why,
+    good,
+    failed,
+    steps,
+    limit: limitShared(good, failed, cores.length),
     microseconds: rate > 0 ? (used / rate) * 1e6 : undefined,
     harnessShare: by / (used + by)
   };

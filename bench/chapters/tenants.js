@@ -18,16 +18,52 @@ const ENGINES = /** @type {const} */ (['docker', 'podman']);
 
 /** Sizes of a round, and of a short check. */
 const full = {
-  ...{ wakes: 6, halfWakes: 2, pages: 4, together: 20, more: 200, settleMs: 4000, rests: 2, busyMs: 6000 },
-  ...{ quietMs: 45_000 },
-  ...{ backups: 1, points: 500_000, repeats: 2, ms: 500, mib: 256, threads: [1, 2, 4] },
-  ...{ defined: 1000, awake: 20, devices: 2000, probes: 5, seconds: 20, everyMs: 10_000, attackS: 10 }
+  wakes: 6,
+  halfWakes: 2,
+  pages: 4,
+  together: 20,
+  more: 200,
+  settleMs: 4000,
+  rests: 2,
+  busyMs: 6000,
+  quietMs: 45_000,
+  backups: 1,
+  points: 500_000,
+  repeats: 2,
+  ms: 500,
+  mib: 256,
+  threads: [1, 2, 4],
+  defined: 1000,
+  awake: 20,
+  devices: 2000,
+  probes: 5,
+  seconds: 20,
+  everyMs: 10_000,
+  attackS: 10
 };
 const short = {
-  ...{ wakes: 1, halfWakes: 1, pages: 1, together: 3, more: 20, settleMs: 500, rests: 1, busyMs: 1500 },
-  ...{ quietMs: 500 },
-  ...{ backups: 1, points: 20_000, repeats: 1, ms: 100, mib: 8, threads: [1, 2, 4] },
-  ...{ defined: 30, awake: 2, devices: 20, probes: 1, seconds: 2, everyMs: 1000, attackS: 1 }
+  wakes: 1,
+  halfWakes: 1,
+  pages: 1,
+  together: 3,
+  more: 20,
+  settleMs: 500,
+  rests: 1,
+  busyMs: 1500,
+  quietMs: 500,
+  backups: 1,
+  points: 20_000,
+  repeats: 1,
+  ms: 100,
+  mib: 8,
+  threads: [1, 2, 4],
+  defined: 30,
+  awake: 2,
+  devices: 20,
+  probes: 1,
+  seconds: 2,
+  everyMs: 1000,
+  attackS: 1
 };
 
 /** @param {Plan} plan */
@@ -125,12 +161,10 @@ const parts = {
       const minutes = plan.quick ? 0.05 : (plan.minutes ?? 1);
       return [
         {
-          ...{
-            key: 'duty',
-            label: `13 bytes each 60 s for ${minutes} min`,
-            seconds: minutes * 60 + 15 + sizesOf(plan).quietMs / 1000,
-            isLong: true
-          },
+          key: 'duty',
+          label: `13 bytes each 60 s for ${minutes} min`,
+          seconds: minutes * 60 + 15 + sizesOf(plan).quietMs / 1000,
+          isLong: true,
           run: () => modules().duty({ minutes, quietMs: sizesOf(plan).quietMs })
         }
       ];
@@ -143,11 +177,9 @@ const parts = {
       const engine = engineOf(plan);
       return [
         {
-          ...{
-            key: 'containers',
-            label: `a container of ${engine} and none: processor, memory, disk, UDP`,
-            seconds: 40
-          },
+          key: 'containers',
+          label: `a container of ${engine} and none: processor, memory, disk, UDP`,
+          seconds: 40,
           run: async () => ({
             engine,
             ...(await modules().runInside(engine, 'compare', { repeats, ms, mib, threads }))
@@ -160,7 +192,9 @@ const parts = {
     lacking: driverProblem,
     cases: (plan) => [
       {
-        ...{ key: 'wake', label: 'records that wake a stopped tenant', seconds: 22 },
+        key: 'wake',
+        label: 'records that wake a stopped tenant',
+        seconds: 22,
         run: () => withDriver(plan, 'coldWakes', { samples: sizesOf(plan).wakes })
       }
     ]
@@ -169,7 +203,9 @@ const parts = {
     lacking: (plan) => driverProblem(plan) || limitProblem(),
     cases: (plan) => [
       {
-        ...{ key: 'half', label: 'the same with half a core', seconds: 20 },
+        key: 'half',
+        label: 'the same with half a core',
+        seconds: 20,
         run: () => withDriver(plan, 'coldWakes', { samples: sizesOf(plan).halfWakes, cores: HALF })
       }
     ]
@@ -188,7 +224,9 @@ const parts = {
     lacking: driverProblem,
     cases: (plan) => [
       {
-        ...{ key: 'together', label: `${sizesOf(plan).together} tenants woken at once`, seconds: 30 },
+        key: 'together',
+        label: `${sizesOf(plan).together} tenants woken at once`,
+        seconds: 30,
         run: () => withDriver(plan, 'together', { tenants: sizesOf(plan).together })
       }
     ]
@@ -199,7 +237,9 @@ const parts = {
       const { more, settleMs } = sizesOf(plan);
       return [
         {
-          ...{ key: 'memory', label: '2 tenants that run, 20 and more that sleep', seconds: 20 },
+          key: 'memory',
+          label: '2 tenants that run, 20 and more that sleep',
+          seconds: 20,
           run: () => withDriver(plan, 'memory', { more, settleMs })
         }
       ];
@@ -211,7 +251,9 @@ const parts = {
       const { rests: samples, busyMs } = sizesOf(plan);
       return [
         {
-          ...{ key: 'idle', label: 'tenants that nobody uses, and tenants with work', seconds: 28 },
+          key: 'idle',
+          label: 'tenants that nobody uses, and tenants with work',
+          seconds: 28,
           run: () => withDriver(plan, 'idleStops', { samples, busyMs })
         }
       ];
@@ -220,7 +262,9 @@ const parts = {
   backup: {
     cases: (plan) => [
       {
-        ...{ key: 'backup', label: 'backup, restore and check, a changed byte', seconds: 10 },
+        key: 'backup',
+        label: 'backup, restore and check, a changed byte',
+        seconds: 10,
         run: () => modules().backup(sizesOf(plan).backups)
       }
     ]
@@ -239,7 +283,10 @@ const parts = {
   series: {
     cases: (plan) => [
       {
-        ...{ key: 'series', label: 'points of series', seconds: 40, isLong: true },
+        key: 'series',
+        label: 'points of series',
+        seconds: 40,
+        isLong: true,
         run: () => modules().series(sizesOf(plan).points)
       }
     ]
@@ -251,7 +298,10 @@ const parts = {
         .map(Number)
         .filter((number) => testFiles(number).length > 0)
         .map((number) => ({
-          ...{ key: `test-${number}`, label: `tests of criterion ${number}`, seconds: 120, isLong: true },
+          key: `test-${number}`,
+          label: `tests of criterion ${number}`,
+          seconds: 120,
+          isLong: true,
           run: () => modules().runTests(number)
         }))
   },
@@ -292,7 +342,9 @@ const cases = (plan) =>
     .filter(([, part]) => !problemOf(plan, part))
     .flatMap(([, part]) => part.cases(plan))
     .map(({ key, label, seconds, isLong, run }) => ({
-      ...{ key, label, seconds },
+      key,
+      label,
+      seconds,
       run: async ({ round }) => (isLong && round > 0 ? { isLeftOut: true } : run())
     }));
 

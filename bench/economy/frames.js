@@ -65,7 +65,8 @@ class Frames {
       const start = at + size.head;
       at = start + size.body;
       found.push({
-        ...{ type: bytes[start - size.head] >> 4, flags: bytes[start - size.head] & 0x0f },
+        type: bytes[start - size.head] >> 4,
+        flags: bytes[start - size.head] & 0x0f,
         body: bytes.subarray(start, at)
       });
     }

@@ -101,7 +101,10 @@ class LinkRun {
     await this.receiver.until((output) => output.includes('"ready"'));
     if (way.adapter) {
       this.system = await systems[way.adapter]({
-        ...{ cloud, cpus: gatewayCpus, openFiles: OPEN_FILES, datatype: 'buffer' },
+        cloud,
+        cpus: gatewayCpus,
+        openFiles: OPEN_FILES,
+        datatype: 'buffer',
         gatewayEnv: { ...settings.env, ...way.env }
       });
     }
@@ -126,7 +129,10 @@ class LinkRun {
   /** @param {string} file @param {string[]} args @param {string[]} [within] */
   #tool(file, args, within) {
     const child = new Child(process.execPath, [path.join(__dirname, file), ...args], {
-      ...{ name: file, cpus: this.settings.harnessCpus, openFiles: OPEN_FILES, within }
+      name: file,
+      cpus: this.settings.harnessCpus,
+      openFiles: OPEN_FILES,
+      within
     });
     this.tools.push(child);
     return child;

@@ -64,8 +64,12 @@ function linkOptions(read, pins, env) {
     ways: choice('ways', text('ways'), Object.keys(WAYS)),
     rates: numbers('rates', text('rates'), Number, 1, 100000),
     links: numbers('full', text('full'), bitsPerSecond, 64000, 1e9),
-    ...{ seconds: number('seconds'), warmup: number('warmup'), most: number('most') },
-    ...{ env, out: text('out'), ...pins }
+    seconds: number('seconds'),
+    warmup: number('warmup'),
+    most: number('most'),
+    env,
+    out: text('out'),
+    ...pins
   };
 }
 
@@ -84,9 +88,13 @@ function casesOf(options) {
   return shapes.flatMap((shape) =>
     [...(rates.length > 0 ? [0] : []), ...links].flatMap((link) =>
       ways.map((way) => ({
-        ...{ shape, way, link },
+        shape,
+        way,
+        link,
         phases: (link > 0 ? [offered(options, shape, way, link)] : rates).map((rate) => ({
-          ...{ rate, warmup, seconds }
+          rate,
+          warmup,
+          seconds
         }))
       }))
     )

@@ -38,8 +38,15 @@ function writerOf(compress) {
   const gateway = Buffer.from('pi-1');
   writer.setStages([
     {
-      ...{ id: 1, topic: topicOf(Buffer.from('gw/pi-1/normal')), recordTopic: topicOf('topic'), qos: 1 },
-      ...{ keyRaw: gateway, keyJson: gateway, history: 'none', historySuffix: Buffer.from('/h'), compress }
+      id: 1,
+      topic: topicOf(Buffer.from('gw/pi-1/normal')),
+      recordTopic: topicOf('topic'),
+      qos: 1,
+      keyRaw: gateway,
+      keyJson: gateway,
+      history: 'none',
+      historySuffix: Buffer.from('/h'),
+      compress
     }
   ]);
   writer.setLink(true, true);

@@ -22,9 +22,13 @@ const SHAPES = {
   Shelly: (i, random) => [
     `shellies/plug-${i % DEVICES}/status/switch:0`,
     {
-      ...{ id: 0, source: 'timer', output: random(2) === 0, apower: random(20000) / 10 },
-      ...{ voltage: 228 + random(50) / 10, current: random(900) / 1000 },
-      ...{ aenergy: { total: 1000 + i, by_minute: [random(999), random(999)] } },
+      id: 0,
+      source: 'timer',
+      output: random(2) === 0,
+      apower: random(20000) / 10,
+      voltage: 228 + random(50) / 10,
+      current: random(900) / 1000,
+      aenergy: { total: 1000 + i, by_minute: [random(999), random(999)] },
       temperature: { tC: 35 + random(100) / 10 }
     }
   ],
@@ -34,14 +38,19 @@ const SHAPES = {
       deduplicationId: createHash('sha256').update(String(i)).digest('hex').slice(0, 32),
       time: new Date(1763712000000 + i * 731).toISOString(),
       deviceInfo: {
-        ...{ tenantId: '52f14cd4-c6f1-4fbd-8f87-4025e1d49242', tenantName: 'farm', applicationId: '7' },
-        ...{
-          applicationName: 'soil',
-          deviceProfileName: 'LSE01',
-          devEui: `a84041000181${1000 + (i % DEVICES)}`
-        }
+        tenantId: '52f14cd4-c6f1-4fbd-8f87-4025e1d49242',
+        tenantName: 'farm',
+        applicationId: '7',
+        applicationName: 'soil',
+        deviceProfileName: 'LSE01',
+        devEui: `a84041000181${1000 + (i % DEVICES)}`
       },
-      ...{ devAddr: '01d3a2f1', adr: true, dr: 5, fCnt: i, fPort: 2, confirmed: false },
+      devAddr: '01d3a2f1',
+      adr: true,
+      dr: 5,
+      fCnt: i,
+      fPort: 2,
+      confirmed: false,
       data: Buffer.from(Array.from({ length: 11 }, () => random(256))).toString('base64'),
       object: { conductivity: random(500), moisture: random(1000) / 10, temperature: random(400) / 10 },
       rxInfo: [

@@ -60,7 +60,11 @@ function lackingEngine(engine) {
 function askEngine(socket, method, address, body) {
   return new Promise((resolve, reject) => {
     const request = http.request({
-      ...{ socketPath: socket, method, path: address, agent: false, timeout: IMPORT_MS },
+      socketPath: socket,
+      method,
+      path: address,
+      agent: false,
+      timeout: IMPORT_MS,
       headers: body ? { 'content-type': 'application/x-tar' } : {}
     });
     request.once('timeout', () => request.destroy(new Error(`The engine did not answer ${address}.`)));

@@ -140,8 +140,14 @@ function threadUse(before, after, seconds) {
     const { process, name } = thread;
     const key = `${process}/${name}`;
     const use = found.get(key) ?? {
-      ...{ process, name, threads: 0, cores: 0, waiting: 0 },
-      ...{ wakesPerSecond: 0, preemptedPerSecond: 0, faultsPerSecond: 0 }
+      process,
+      name,
+      threads: 0,
+      cores: 0,
+      waiting: 0,
+      wakesPerSecond: 0,
+      preemptedPerSecond: 0,
+      faultsPerSecond: 0
     };
     found.set(key, use);
     const old = before.get(id); // absent: the thread started meanwhile

@@ -63,8 +63,11 @@ async function bareNode(setup) {
 async function emptyNodeRed(setup) {
   const home = fs.mkdtempSync(path.join(setup.folder, 'nodered-'));
   const settings = {
-    ...{ userDir: home, flowFile: 'flows.json', credentialSecret: false },
-    ...{ uiHost: '127.0.0.1', uiPort: await freePort() },
+    userDir: home,
+    flowFile: 'flows.json',
+    credentialSecret: false,
+    uiHost: '127.0.0.1',
+    uiPort: await freePort(),
     telemetry: { enabled: false, updateNotification: false }
   };
   fs.writeFileSync(path.join(home, 'settings.js'), `module.exports = ${JSON.stringify(settings)};\n`);
@@ -140,7 +143,10 @@ async function small(setup) {
   const limit = MemoryLimit.make(mib);
   const { gatewayEnv } = setup.profile;
   const profile = {
-    ...{ ...setup.profile, devices, rate, within: limit.within },
+    ...setup.profile,
+    devices,
+    rate,
+    within: limit.within,
     gatewayEnv: { ...gatewayEnv, SEGANET_PROFILE: 'small' }
   };
   try {

@@ -93,7 +93,11 @@ class Posters {
   async probe(connections) {
     const load = await this.stage.generate({
       ...common,
-      ...{ mode: 'burst', burst: PROBE, window: PROBE, devices: 1, first: this.probeFirst },
+      mode: 'burst',
+      burst: PROBE,
+      window: PROBE,
+      devices: 1,
+      first: this.probeFirst,
       hellos: this.#hellos(this.accounts.slice(0, 1))
     });
     this.stage.stage.made.push(...load.streams);
@@ -108,13 +112,11 @@ class Posters {
     const { warm } = this;
     const load = await this.stage.generate({
       ...common,
-      ...{
-        rate,
-        seconds,
-        devices: warm,
-        first: this.warmFirst,
-        window: Math.min(this.window, NARROW.connection)
-      },
+      rate,
+      seconds,
+      devices: warm,
+      first: this.warmFirst,
+      window: Math.min(this.window, NARROW.connection),
       hellos: this.#hellos(this.accounts.slice(0, warm))
     });
     this.stage.stage.made.push(...load.streams);
@@ -129,7 +131,11 @@ class Posters {
     const { stage, accounts, devices, first, window } = this;
     const load = stage.load({
       ...common,
-      ...{ devices, first, window, connections: accounts.length, hellos: this.#hellos(accounts) },
+      devices,
+      first,
+      window,
+      connections: accounts.length,
+      hellos: this.#hellos(accounts),
       ...options
     });
     await load.reached('start');

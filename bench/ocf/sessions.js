@@ -41,9 +41,13 @@ async function idle(stage, { accounts, warm, settleMs }) {
   /** @param {Account[]} some @param {string} name */
   const hold = async (some, name) => {
     const load = stage.load({
-      ...{ mode: 'hold', seconds: 3600, drain: 0, devices: some.length },
+      mode: 'hold',
+      seconds: 3600,
+      drain: 0,
+      devices: some.length,
       hellos: writeList(path.join(stage.folder, name), some.map(signIn)),
-      ...{ 'hellos-at-once': AT_ONCE, 'hello-seconds': 600 }
+      'hellos-at-once': AT_ONCE,
+      'hello-seconds': 600
     });
     await load.reached('ready', 600000);
     await sleep(settleMs);
@@ -76,7 +80,12 @@ async function idle(stage, { accounts, warm, settleMs }) {
  */
 async function discovery(stage, { accounts, type, rate, seconds, warmup }) {
   const common = {
-    ...{ method: 'get', body: 'none', path: 'oic/res', query: `rt=${type}`, rate, drain: 10 },
+    method: 'get',
+    body: 'none',
+    path: 'oic/res',
+    query: `rt=${type}`,
+    rate,
+    drain: 10,
     devices: accounts.length,
     hellos: writeList(path.join(stage.folder, 'controllers'), accounts.map(signIn)),
     'hellos-at-once': AT_ONCE

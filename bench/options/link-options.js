@@ -23,7 +23,9 @@ function readLinkOptions(intro, { numbers, texts = {}, qdisc }) {
       qdisc: [qdisc, `${Object.keys(shapes).join(' | ')}${qdisc.includes(',') ? ', comma-separated' : ''}`],
       congestion: ['cubic', "TCP congestion control of the gateway; 'system' = the machine's own"],
       ...texts,
-      ...{ pin, env, out }
+      pin,
+      env,
+      out
     }
   });
   const isShaped = read.text('rate') !== 'off';

@@ -58,7 +58,8 @@ async function compare(messages, exchange) {
   const all = await Promise.all(Array.from({ length: DEVICES }, (_, i) => exchange(i, messages)));
   const middle = all.map(({ p50 }) => p50).sort((a, b) => a - b)[DEVICES / 2];
   return {
-    ...{ one: one.p50, all: middle },
+    one: one.p50,
+    all: middle,
     answered: all.filter(({ answered }) => answered > 0).length,
     sent: DEVICES
   };

@@ -43,7 +43,8 @@ const tcpRate = ({ tcp }) => tcp.mbits;
 
 /** @param {number} peers @param {string} target @param {string} other @param {string} name @returns {Figure} */
 const against = (peers, target, other, name) => ({
-  ...{ name: `${peers} peer${peers === 1 ? '' : 's'}, ÷ ${name}`, digits: 2 },
+  name: `${peers} peer${peers === 1 ? '' : 's'}, ÷ ${name}`,
+  digits: 2,
   ...(target && { target }),
   value: quotient(rateKey('seganet', peers), rateKey(other, peers), tcpRate)
 });
@@ -55,7 +56,8 @@ const cpuPerBit = ({ tcp }) => tcp.cores / tcp.mbits;
 const comparisons = (peers, target) => [
   against(peers, target, 'wireguard-go', 'wireguard-go'),
   {
-    ...{ name: 'CPU a bit, ÷ wireguard-go', digits: 2 },
+    name: 'CPU a bit, ÷ wireguard-go',
+    digits: 2,
     value: quotient(rateKey('seganet', peers), rateKey('wireguard-go', peers), cpuPerBit)
   },
   against(peers, '', 'bounded', 'the same with bounded queues'),
@@ -73,11 +75,15 @@ const deviceFigures = () =>
       const found = (/** @type {any} */ result) => result[`${protocol}${way}`];
       return [
         {
-          ...{ name: `${title} ${where}: answered`, target: '≥ 10', digits: 0 },
+          name: `${title} ${where}: answered`,
+          target: '≥ 10',
+          digits: 0,
           value: of('adapter', (result) => found(result).answered)
         },
         {
-          ...{ name: `${title} ${where}: RTT p50, 10 ÷ 1`, target: '≤ 1.5', digits: 2 },
+          name: `${title} ${where}: RTT p50, 10 ÷ 1`,
+          target: '≤ 1.5',
+          digits: 2,
           value: of('adapter', (result) => found(result).all / found(result).one)
         }
       ];
@@ -90,7 +96,9 @@ const deviceFigures = () =>
  * @returns {Figure}
  */
 const silence = (scene, word, title, target, key = 'faults') => ({
-  ...{ name: `${title}: longest pause, 0 = under 0.15 s`, target, digits: 2 },
+  name: `${title}: longest pause, 0 = under 0.15 s`,
+  target,
+  digits: 2,
   value: of(key, (found) => {
     const name = Object.keys(found).find((each) => each.startsWith(`${scene} `) && each.includes(word));
     return name ? found[name].silence : undefined;
@@ -100,29 +108,45 @@ const silence = (scene, word, title, target, key = 'faults') => ({
 /** @type {Criterion[]} */
 const criteria = [
   {
-    ...{ number: 1, part: 'rates', limit: '≥ 0.8', goal: '≥ 1.1', prototype: '1.2' },
+    number: 1,
+    part: 'rates',
+    limit: '≥ 0.8',
+    goal: '≥ 1.1',
+    prototype: '1.2',
     what: 'TCP direct ÷ wireguard-go as it comes, 1 peer',
     figures: comparisons(1, '≥ 1.1')
   },
   {
-    ...{ number: 2, part: 'rates', limit: '≥ 0.9', goal: '≥ 1.1', prototype: '1.2 (engine alone)' },
+    number: 2,
+    part: 'rates',
+    limit: '≥ 0.9',
+    goal: '≥ 1.1',
+    prototype: '1.2 (engine alone)',
     what: 'the same, sum of 10 peers',
     figures: comparisons(10, '≥ 1.1')
   },
   {
-    ...{ number: 3, part: 'rates', limit: '≤ 1.5', prototype: '0.8..1.1' },
+    number: 3,
+    part: 'rates',
+    limit: '≤ 1.5',
+    prototype: '0.8..1.1',
     what: 'RTT p50, 10 peers ÷ 1, 20 Mbit/s each (the paper’s claim)',
     figures: [
       {
-        ...{ name: 'TCP: RTT p50, 10 ÷ 1', target: '≤ 1.5', digits: 2 },
+        name: 'TCP: RTT p50, 10 ÷ 1',
+        target: '≤ 1.5',
+        digits: 2,
         value: quotient(rateKey('seganet', 10), rateKey('seganet', 1), ({ pacedTcp }) => pacedTcp.rtt.p50)
       },
       {
-        ...{ name: 'UDP of 1,200 B: RTT p50, 10 ÷ 1', target: '≤ 1.5', digits: 2 },
+        name: 'UDP of 1,200 B: RTT p50, 10 ÷ 1',
+        target: '≤ 1.5',
+        digits: 2,
         value: quotient(rateKey('seganet', 10), rateKey('seganet', 1), ({ paced }) => paced.rtt.p50)
       },
       {
-        ...{ name: 'wireguard-go: the same by TCP', digits: 2 },
+        name: 'wireguard-go: the same by TCP',
+        digits: 2,
         value: quotient(
           rateKey('wireguard-go', 10),
           rateKey('wireguard-go', 1),
@@ -130,46 +154,67 @@ const criteria = [
         )
       },
       {
-        ...{ name: 'wireguard-go: by UDP', digits: 2 },
+        name: 'wireguard-go: by UDP',
+        digits: 2,
         value: quotient(rateKey('wireguard-go', 10), rateKey('wireguard-go', 1), ({ paced }) => paced.rtt.p50)
       }
     ]
   },
   {
-    ...{ number: 4, part: 'rates', limit: '≥ 0.85 on 2 shared cores', prototype: '0.87..1.03' },
+    number: 4,
+    part: 'rates',
+    limit: '≥ 0.85 on 2 shared cores',
+    prototype: '0.87..1.03',
     what: 'TCP, all workers ÷ one',
     figures: [1, 4, 10].map((peers) => against(peers, '≥ 0.85', 'seganet-1', 'one worker'))
   },
   {
-    ...{ number: 5, part: 'rates,gone', limit: '≤ 128 MB; ≤ 30 MB', prototype: '103 MB; –' },
+    number: 5,
+    part: 'rates,gone',
+    limit: '≤ 128 MB; ≤ 30 MB',
+    prototype: '103 MB; –',
     what: 'memory with 10 saturated peers; 10 min after they have gone, with the goroutines of before',
     figures: [
       {
-        ...{ name: 'saturated, MiB at most', target: '≤ 128', digits: 0 },
+        name: 'saturated, MiB at most',
+        target: '≤ 128',
+        digits: 0,
         value: of(rateKey('seganet', 10), ({ tcp }) => tcp.peak / MIB)
       },
       {
-        ...{ name: 'after, MiB', target: '≤ 30', digits: 0 },
+        name: 'after, MiB',
+        target: '≤ 30',
+        digits: 0,
         value: of('gone', ({ after }) => after.memory / MIB)
       },
       {
-        ...{ name: 'goroutines more than before', target: '≤ 0', digits: 0 },
+        name: 'goroutines more than before',
+        target: '≤ 0',
+        digits: 0,
         value: of('gone', ({ after, before }) => after.goroutines - before.goroutines)
       }
     ]
   },
   {
-    ...{ number: 6, part: 'rates', limit: '≤ 1.5', prototype: '–' },
+    number: 6,
+    part: 'rates',
+    limit: '≤ 1.5',
+    prototype: '–',
     what: 'OS threads, 10 peers ÷ 1',
     figures: [
       {
-        ...{ name: 'threads, 10 ÷ 1', target: '≤ 1.5', digits: 2 },
+        name: 'threads, 10 ÷ 1',
+        target: '≤ 1.5',
+        digits: 2,
         value: quotient(rateKey('seganet', 10), rateKey('seganet', 1), ({ tcp }) => tcp.threads)
       }
     ]
   },
   {
-    ...{ number: 7, part: 'lab', limit: '15/15; 8/10 ≤ 1 s; relay ≤ 1 s; no UDP ≤ 2 s', prototype: 'met' },
+    number: 7,
+    part: 'lab',
+    limit: '15/15; 8/10 ≤ 1 s; relay ≤ 1 s; no UDP ≤ 2 s',
+    prototype: 'met',
     what: 'every pair of NATs connects; direct where theory allows',
     figures: [
       { name: 'pairs connected', target: '≥ 15', value: of('matrix', (m) => m.connected), digits: 0 },
@@ -187,23 +232,34 @@ const criteria = [
         digits: 2
       },
       {
-        ...{ name: 'the same without UDP', target: '≤ 2', digits: 2 },
+        name: 'the same without UDP',
+        target: '≤ 2',
+        digits: 2,
         value: of('matrix', (m) => m.firstWithoutUdp)
       }
     ]
   },
   {
-    ...{ number: 8, part: 'lab', limit: '< 3 s', goal: '≤ 2 s', prototype: '1.1..1.9 s' },
+    number: 8,
+    part: 'lab',
+    limit: '< 3 s',
+    goal: '≤ 2 s',
+    prototype: '1.1..1.9 s',
     what: 'dead direct path → relay',
     figures: [silence(8, '', 'dead path', '≤ 2')]
   },
   {
-    ...{ number: 9, part: 'lab', limit: 'no pause > 0.3 s, none reordered', prototype: '0.18 s' },
+    number: 9,
+    part: 'lab',
+    limit: 'no pause > 0.3 s, none reordered',
+    prototype: '0.18 s',
     what: 'back to the direct path',
     figures: [
       silence(9, '', 'back', '≤ 0.3'),
       {
-        ...{ name: 'out of order', target: '≤ 0', digits: 0 },
+        name: 'out of order',
+        target: '≤ 0',
+        digits: 0,
         value: of('faults', (found) => {
           const name = Object.keys(found).find((each) => each.startsWith('9 '));
           return name ? found[name].outOfOrder : undefined;
@@ -212,27 +268,32 @@ const criteria = [
     ]
   },
   {
-    ...{
-      number: 10,
-      part: 'lab',
-      limit: '< 1 s / < 3 s',
-      goal: '≤ 0.3 s (host)',
-      prototype: '0.26 / 0.62 s'
-    },
+    number: 10,
+    part: 'lab',
+    limit: '< 1 s / < 3 s',
+    goal: '≤ 0.3 s (host)',
+    prototype: '0.26 / 0.62 s',
     what: 'new address of the host / of the NAT',
     figures: [silence(10, 'host', 'host', '≤ 0.3'), silence(10, 'outside', 'outside', '≤ 3')]
   },
   {
-    ...{ number: 11, part: 'lab,chaos', limit: 'same connection, 0 lost', prototype: '–' },
+    number: 11,
+    part: 'lab,chaos',
+    limit: 'same connection, 0 lost',
+    prototype: '–',
     what: 'an MQTT session lives through 8 to 10; seeded schedules of faults',
     figures: [
       { name: 'records lost', target: '≤ 0', value: of('mqtt', ({ lost }) => lost), digits: 0 },
       {
-        ...{ name: 'connections', target: '≤ 1', digits: 0 },
+        name: 'connections',
+        target: '≤ 1',
+        digits: 0,
         value: of('mqtt', ({ connections }) => connections)
       },
       {
-        ...{ name: 'schedules failed', target: '≤ 0', digits: 0 },
+        name: 'schedules failed',
+        target: '≤ 0',
+        digits: 0,
         value: of('chaos', ({ schedules, passed }) => schedules - passed)
       },
       { name: 'schedules', value: of('chaos', ({ schedules }) => schedules), digits: 0 }
@@ -244,7 +305,10 @@ const criteria = [
   proven(15, 'a node service that swaps keys or certificates', 'no session'),
   proven(16, 'services down: sessions go on, a restarted node comes back', 'both'),
   {
-    ...{ number: 17, part: 'lab', limit: 'another ≤ 3 s; direct paths notice nothing', prototype: '–' },
+    number: 17,
+    part: 'lab',
+    limit: 'another ≤ 3 s; direct paths notice nothing',
+    prototype: '–',
     what: 'a relay dies',
     figures: [
       silence(17, 'relayed', 'relayed peers', '≤ 3', 'relays'),
@@ -252,22 +316,34 @@ const criteria = [
     ]
   },
   {
-    ...{ number: 18, part: 'lab', limit: 'answered, ≤ 1 s', prototype: '0.01 s' },
+    number: 18,
+    part: 'lab',
+    limit: 'answered, ≤ 1 s',
+    prototype: '0.01 s',
     what: 'first packet to a sleeping peer',
     figures: [{ name: 'first answer, s', target: '≤ 1', value: of('wake', ({ first }) => first), digits: 2 }]
   },
   {
-    ...{ number: 19, part: 'adapter', limit: 'all by name; RTT p50 10 ÷ 1 ≤ 1.5', prototype: '–' },
+    number: 19,
+    part: 'adapter',
+    limit: 'all by name; RTT p50 10 ÷ 1 ≤ 1.5',
+    prototype: '–',
     what: '10 ordinary devices behind one node, TCP, UDP, both ways',
     figures: deviceFigures()
   },
   {
-    ...{ number: 20, part: 'rootless', limit: '≥ 300 Mbit/s', prototype: '448..565' },
+    number: 20,
+    part: 'rootless',
+    limit: '≥ 300 Mbit/s',
+    prototype: '448..565',
     what: 'TCP without privilege',
     figures: [{ name: 'Mbit/s', target: '≥ 300', value: of('rootless', ({ mbits }) => mbits), digits: 0 }]
   },
   {
-    ...{ number: 21, part: 'relayed', limit: '≥ 200 Mbit/s on one core of the relay', prototype: '310..379' },
+    number: 21,
+    part: 'relayed',
+    limit: '≥ 200 Mbit/s on one core of the relay',
+    prototype: '310..379',
     what: 'TCP by the relay',
     figures: [
       { name: 'Mbit/s', target: '≥ 200', value: of('relayed', ({ mbits }) => mbits), digits: 0 },
@@ -275,21 +351,29 @@ const criteria = [
     ]
   },
   {
-    ...{ number: 22, part: 'silent', limit: '≤ 0.5 % of a core, ≤ 30 MB; metered ≤ 1 MB a day and peer' },
-    ...{ what: '10 silent peers', prototype: '1 peer: 0.3 %, 14 MB' },
+    number: 22,
+    part: 'silent',
+    limit: '≤ 0.5 % of a core, ≤ 30 MB; metered ≤ 1 MB a day and peer',
+    what: '10 silent peers',
+    prototype: '1 peer: 0.3 %, 14 MB',
     figures: [
       {
-        ...{ name: 'hub, % of a core', target: '≤ 0.5', digits: 2 },
+        name: 'hub, % of a core',
+        target: '≤ 0.5',
+        digits: 2,
         value: of('silent', ({ hubCores }) => 100 * hubCores)
       },
       { name: 'hub, MiB', target: '≤ 30', value: of('silent', ({ memory }) => memory / MIB), digits: 0 },
       { name: 'without the program’s file', value: of('silent', ({ own }) => own / MIB), digits: 0 },
       {
-        ...{ name: 'metered: MB a day and peer', target: '≤ 1', digits: 2 },
+        name: 'metered: MB a day and peer',
+        target: '≤ 1',
+        digits: 2,
         value: of('metered', ({ tunnelPerDay }) => tunnelPerDay / MB)
       },
       {
-        ...{ name: 'metered: MB a day on the link of a peer, with signaling and relay', digits: 2 },
+        name: 'metered: MB a day on the link of a peer, with signaling and relay',
+        digits: 2,
         value: of('metered', ({ linkPerDay }) => linkPerDay / MB)
       }
     ]
@@ -297,11 +381,15 @@ const criteria = [
   proven(23, 'policy: port not offered, spoofed source, device of another group', 'refused, counted'),
   proven(24, 'hostile signaling, STUN, DNS, control socket', 'fuzzed; bounded'),
   {
-    ...{ number: 25, part: 'rates', limit: 'runs with one command', prototype: '–' },
+    number: 25,
+    part: 'rates',
+    limit: 'runs with one command',
+    prototype: '–',
     what: 'the paper’s figures 5 to 8: TCP, UDP, RTT, CPU, memory, goroutines, threads',
     figures: [
       {
-        ...{ name: 'numbers of peers in the tables', digits: 0 },
+        name: 'numbers of peers in the tables',
+        digits: 0,
         value: (round) => Object.keys(round).filter((key) => key.startsWith('seganet:')).length || undefined
       }
     ]
@@ -315,10 +403,16 @@ const criteria = [
 function proven(number, what, limit, prototype = '–') {
   const key = `test-${number}`;
   return {
-    ...{ number, what, limit, prototype, part: 'tests' },
+    number,
+    what,
+    limit,
+    prototype,
+    part: 'tests',
     figures: [
       {
-        ...{ name: 'tests failed or missing', target: '≤ 0', digits: 0 },
+        name: 'tests failed or missing',
+        target: '≤ 0',
+        digits: 0,
         value: of(key, ({ failed, missing }) => failed + missing)
       },
       { name: 'passed', value: of(key, ({ passed }) => passed), digits: 0 },

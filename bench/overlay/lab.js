@@ -47,7 +47,10 @@ async function runLab(args, limitMs = LIMIT_MS) {
 function readMatrix(output) {
   const line = /^(\w+) +(\w+) +first answer ([\d.]+) s, (\d+) of \d+, (?:direct after ([\d.]+) s)?/gm;
   return [...output.matchAll(line)].map(([, a, b, first, answered, direct]) => ({
-    ...{ a, b, first: Number(first), answered: Number(answered) },
+    a,
+    b,
+    first: Number(first),
+    answered: Number(answered),
     direct: direct === undefined ? null : Number(direct)
   }));
 }

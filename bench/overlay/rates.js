@@ -85,7 +85,9 @@ async function phases(running, star, seconds) {
     idle,
     tcp: {
       ...tcpLoad,
-      ...{ mbits: sum(rate), least: Math.min(...rate), most: Math.max(...rate) },
+      mbits: sum(rate),
+      least: Math.min(...rate),
+      most: Math.max(...rate),
       retransmits: sum(streams.map(({ retransmits }) => retransmits))
     },
     pacedTcp,

@@ -124,7 +124,10 @@ const silent = ({ peers, settleSeconds, silentSeconds, isMetered }) =>
       const tunnelPerDay = ((tunnelBytes() - inTunnels) / peers / silentSeconds) * DAY_S;
       const linkPerDay = (Math.max(...grown) / silentSeconds) * DAY_S;
       return {
-        ...{ peers, hubCores: cores[0], tunnelPerDay, linkPerDay },
+        peers,
+        hubCores: cores[0],
+        tunnelPerDay,
+        linkPerDay,
         ...sizeOf(hub),
         ...(await running.figures())
       };

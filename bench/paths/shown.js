@@ -8,14 +8,20 @@ const { uplinkShown } = require('../../nodes/lib/engine/uplink-status');
 const none = [0];
 /** Statistics without figures, which change constantly. */
 const still = /** @type {any} */ ({
-  ...{ latency: [], heldRecords: none, storedRecords: none, backlogRecords: none }
+  latency: [],
+  heldRecords: none,
+  storedRecords: none,
+  backlogRecords: none
 });
 
 /** @param {Status} status @returns {string} */
 function textOf({ state, code, reason, paths }) {
   const count = paths[0]?.subflows.length ?? 0;
   const sessions = Array.from({ length: count }, (_, i) => ({
-    ...{ state, code, reason, classes: [] },
+    state,
+    code,
+    reason,
+    classes: [],
     paths: paths.map(({ name, subflows }) => ({ name, subflows: subflows[i] }))
   }));
   return uplinkShown(/** @type {any} */ ({ state, code, reason, sessions }), still, true).text;

@@ -48,14 +48,13 @@ const SHAPES = {
     device: `shellyplus1pm-${hex(i % 50, 12)}`,
     topic: `shellyplus1pm-${hex(i % 50, 12)}/status/switch:0`,
     payload: {
-      ...{
-        id: 0,
-        source: 'mqtt',
-        output: i % 2 === 0,
-        apower: wave(i, 40, 60, 1),
-        voltage: wave(i, 3, 230, 1)
-      },
-      ...{ current: wave(i, 0.2, 0.3, 3), aenergy: { total: wave(i, 9, 11.679, 3) } },
+      id: 0,
+      source: 'mqtt',
+      output: i % 2 === 0,
+      apower: wave(i, 40, 60, 1),
+      voltage: wave(i, 3, 230, 1),
+      current: wave(i, 0.2, 0.3, 3),
+      aenergy: { total: wave(i, 9, 11.679, 3) },
       temperature: { tC: wave(i, 4, 37, 1), tF: wave(i, 7, 99, 1) }
     }
   }),
@@ -66,12 +65,21 @@ const SHAPES = {
       deduplicationId: `${hex(i, 8)}-7d4e-4c8f-9a6e-${hex(i * 7, 12)}`,
       time: new Date(START + i * 50).toISOString(),
       deviceInfo: {
-        ...{ tenantId: '52f14cd4-c6f1-4fbd-8f87-4025e1d49242', tenantName: 'ChirpStack' },
-        ...{ applicationId: '17c82e96-be03-4f38-aef3-f83d48582d97', applicationName: 'Hall climate' },
-        ...{ deviceProfileName: 'Milesight EM300-TH', deviceName: `em300-${i % 50}`, devEui: hex(i % 50, 16) }
+        tenantId: '52f14cd4-c6f1-4fbd-8f87-4025e1d49242',
+        tenantName: 'ChirpStack',
+        applicationId: '17c82e96-be03-4f38-aef3-f83d48582d97',
+        applicationName: 'Hall climate',
+        deviceProfileName: 'Milesight EM300-TH',
+        deviceName: `em300-${i % 50}`,
+        devEui: hex(i % 50, 16)
       },
-      ...{ devAddr: hex(i % 50, 8), adr: true, dr: 5, fCnt: 1000 + i, fPort: 85, confirmed: false },
-      ...{ data: Buffer.from(hex(i, 14), 'hex').toString('base64') },
+      devAddr: hex(i % 50, 8),
+      adr: true,
+      dr: 5,
+      fCnt: 1000 + i,
+      fPort: 85,
+      confirmed: false,
+      data: Buffer.from(hex(i, 14), 'hex').toString('base64'),
       object: { temperature: wave(i, 5, 21, 1), humidity: wave(i, 20, 50, 1), battery: 92 },
       rxInfo: [
         { gatewayId: '0016c001ff10a235', rssi: -60 - (i % 40), snr: wave(i, 5, 7, 1), channel: i % 8 }

@@ -19,7 +19,10 @@ const { values } = parseArgs({
 const EF = 46 << 2;
 const fill = { fills: true };
 const connections = {
-  ...{ fill1: fill, fill2: fill, fill3: fill, fill4: fill },
+  fill1: fill,
+  fill2: fill,
+  fill3: fill,
+  fill4: fill,
   bulk: { fills: true, priority: 2 },
   both: { tos: EF, priority: 6 },
   dscp: { tos: EF, priority: 0 },

@@ -47,9 +47,14 @@ function readOptions() {
     }
   });
   return {
-    ...{ devices: number('devices'), window: number('window'), wide: number('wide') },
-    ...{ seconds: number('seconds'), repeat: number('repeat') },
-    ...{ gatewayCpus: text('gateway-cpus'), harnessCpus: text('harness-cpus'), out: text('out') }
+    devices: number('devices'),
+    window: number('window'),
+    wide: number('wide'),
+    seconds: number('seconds'),
+    repeat: number('repeat'),
+    gatewayCpus: text('gateway-cpus'),
+    harnessCpus: text('harness-cpus'),
+    out: text('out')
   };
 }
 
@@ -66,8 +71,16 @@ async function main() {
       .join(' ')
   };
   const plan = {
-    ...{ rounds: 1, seconds, warmup: 0, quick: false, all: false, openFiles: 4096 },
-    ...{ only: [], systems: [], sizes: {}, env: {} },
+    rounds: 1,
+    seconds,
+    warmup: 0,
+    quick: false,
+    all: false,
+    openFiles: 4096,
+    only: [],
+    systems: [],
+    sizes: {},
+    env: {},
     gatewayCpus: gatewayCpus || undefined,
     harnessCpus: harnessCpus || undefined
   };

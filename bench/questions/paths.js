@@ -36,7 +36,9 @@ function read() {
         'cubic',
         "TCP congestion control of the gateway's uplink (a Raspberry Pi has cubic); 'system' = the machine's own"
       ],
-      ...{ pin, env, out }
+      pin,
+      env,
+      out
     },
     flags: { quick: 'short runs, some cases only in part: a functional check, not a measurement' }
   });

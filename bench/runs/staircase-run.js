@@ -147,7 +147,11 @@ const busy = (uses) =>
   uses
     .filter(({ cores }) => cores >= 0.005)
     .map(({ process, name, cores, waiting, wakesPerSecond }) => ({
-      ...{ process, name, cores, waiting, wakesPerSecond }
+      process,
+      name,
+      cores,
+      waiting,
+      wakesPerSecond
     }));
 
 /**

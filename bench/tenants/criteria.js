@@ -42,7 +42,9 @@ function quotient(result, value, other = 'native') {
 
 /** @param {string} name @param {string} target @param {(run: any) => number} value @returns {Figure} */
 const against = (name, target, value) => ({
-  ...{ name: `${name}, container ÷ native`, target, digits: 2 },
+  name: `${name}, container ÷ native`,
+  target,
+  digits: 2,
   value: (result) => quotient(result, value)
 });
 
@@ -51,7 +53,8 @@ const against = (name, target, value) => ({
  * @param {string} name @param {(run: any) => number} value @returns {Figure}
  */
 const againstLimited = (name, value) => ({
-  ...{ name: `${name}, container ÷ native with the same limits`, digits: 2 },
+  name: `${name}, container ÷ native with the same limits`,
+  digits: 2,
   value: (result) => quotient(result, value, 'limited')
 });
 
@@ -62,7 +65,9 @@ const againstLimited = (name, value) => ({
 const percentiles = (name, field, wanted) =>
   wanted.map(([fraction, target]) => ({
     name: `${name} p${fraction * 100}, ms`,
-    ...{ target, fraction, digits: 0 },
+    target,
+    fraction,
+    digits: 0,
     samples: (result) => result[field]
   }));
 
@@ -73,7 +78,8 @@ const percentiles = (name, field, wanted) =>
 const answers = (kind, name, things, target) =>
   /** @type {const} */ (['p50', 'p99']).map((each) => ({
     name: `${name}: ${each}, ms`,
-    ...{ digits: 2, ...(each === 'p99' && { target }) },
+    digits: 2,
+    ...(each === 'p99' && { target }),
     value: (result) => result[kind][things]?.[each]
   }));
 
@@ -83,7 +89,9 @@ const privateMB = (weight) => weight.private / MB;
 /** @type {Criterion[]} */
 const criteria = [
   {
-    ...{ number: 1, part: 'duty', limit: '≤ 2 % of a core' },
+    number: 1,
+    part: 'duty',
+    limit: '≤ 2 % of a core',
     what: 'CPU of front, keeper and a tenant with store and page, at 13 bytes each 60 s',
     paper: '≤ 10 % of a Pi, for 62 min (6a)',
     measured: [
@@ -91,7 +99,9 @@ const criteria = [
         key: 'duty',
         figures: [
           {
-            ...{ name: 'all together, % of a core', target: '≤ 2', digits: 2 },
+            name: 'all together, % of a core',
+            target: '≤ 2',
+            digits: 2,
             value: ({ cores }) => cores && 100 * (cores.front + cores.keeper + cores.tenant)
           },
           { name: 'of it the tenant, %', value: ({ cores }) => cores && 100 * cores.tenant, digits: 2 }
@@ -100,7 +110,9 @@ const criteria = [
     ]
   },
   {
-    ...{ number: 2, part: 'containers', limit: '≥ 0.97' },
+    number: 2,
+    part: 'containers',
+    limit: '≥ 0.97',
     what: 'CPU and memory benchmark in a container ÷ native, 1 to 4 at once',
     paper: '“negligible” (5a, 5b)',
     measured: [
@@ -116,7 +128,9 @@ const criteria = [
     ]
   },
   {
-    ...{ number: 3, part: 'containers', limit: '≥ 0.95; no change in the layer' },
+    number: 3,
+    part: 'containers',
+    limit: '≥ 0.95; no change in the layer',
     what: 'sequential write with fsync, volume ÷ native; changes in the image’s layer',
     paper: '0.50 (RPi2), 0.63 (RPi3), in the layer (5c)',
     measured: [
@@ -130,7 +144,9 @@ const criteria = [
     ]
   },
   {
-    ...{ number: 4, part: 'containers', limit: '≤ 1.3' },
+    number: 4,
+    part: 'containers',
+    limit: '≤ 1.3',
     what: 'CPU for 90 Mbit/s of UDP, container ÷ native',
     paper: '“slightly different” (5d, power)',
     measured: [
@@ -144,14 +160,19 @@ const criteria = [
     ]
   },
   {
-    ...{ number: 5, part: 'wake', limit: 'p99 ≤ 20 ms', paper: '–' },
+    number: 5,
+    part: 'wake',
+    limit: 'p99 ≤ 20 ms',
+    paper: '–',
     what: 'cold wake: PUBACK of the record that woke',
     measured: [
       { key: 'wake', figures: percentiles('PUBACK', 'puback', [[0.5, undefined], [0.99, '≤ 20']]) } // prettier-ignore
     ]
   },
   {
-    ...{ number: 6, part: 'wake,half', paper: '–' },
+    number: 6,
+    part: 'wake,half',
+    paper: '–',
     limit: 'p50 ≤ 1.5 s, p99 ≤ 2.5 s; half a core: p99 ≤ 3.5 s',
     what: '… until the tenant has acknowledged it',
     measured: [
@@ -160,7 +181,10 @@ const criteria = [
     ]
   },
   {
-    ...{ number: 7, part: 'pages', limit: 'p99 ≤ 2 s / ≤ 40 ms', paper: '–' },
+    number: 7,
+    part: 'pages',
+    limit: 'p99 ≤ 2 s / ≤ 40 ms',
+    paper: '–',
     what: 'first byte of a held connection: stopped / paused',
     measured: [
       { key: 'pages-stopped', figures: percentiles('stopped', 'firstByte', [[0.5, undefined], [0.99, '≤ 2000']]) }, // prettier-ignore
@@ -169,7 +193,10 @@ const criteria = [
   },
   proven(8, 'records lost, doubled behind unbatch, out of order per device, with kill -9 of every part', '0'),
   {
-    ...{ number: 9, part: 'together', limit: '≤ 15 s; ≤ 2 s', paper: '–' },
+    number: 9,
+    part: 'together',
+    limit: '≤ 15 s; ≤ 2 s',
+    paper: '–',
     what: '20 tenants woken at once: all have their record; the one with class 1 has it',
     measured: [
       {
@@ -187,12 +214,10 @@ const criteria = [
     ]
   },
   {
-    ...{
-      number: 10,
-      part: 'memory',
-      limit: '≤ 95 MB / ≤ 0.5 MB / ≤ 450 MB',
-      paper: 'web server most, orchestrator least (6b)'
-    },
+    number: 10,
+    part: 'memory',
+    limit: '≤ 95 MB / ≤ 0.5 MB / ≤ 450 MB',
+    paper: 'web server most, orchestrator least (6b)',
     what: 'memory: running tenant / sleeping tenant in front and keeper / front, keeper, 20 sleeping and 2 running',
     measured: [
       {
@@ -206,7 +231,9 @@ const criteria = [
           },
           { name: 'sleeping, MB', target: '≤ 0.5', value: sleepingMB, digits: 3 },
           {
-            ...{ name: 'all, PSS, MB', target: '≤ 450', digits: 0 },
+            name: 'all, PSS, MB',
+            target: '≤ 450',
+            digits: 0,
             value: ({ running, front, keeper }) =>
               [...running, front, keeper].reduce((sum, { pss }) => sum + pss, 0) / MB
           }
@@ -215,7 +242,10 @@ const criteria = [
     ]
   },
   {
-    ...{ number: 11, part: 'idle', limit: 'within 1 s; 0', paper: '–' },
+    number: 11,
+    part: 'idle',
+    limit: 'within 1 s; 0',
+    paper: '–',
     what: 'stop or pause after the idle time; rests of tenants with a lease, records or an open page; lost devices',
     measured: [
       {
@@ -245,7 +275,10 @@ const criteria = [
   ),
   proven(15, 'crash loop: back-off, others untouched, records kept', 'always'),
   {
-    ...{ number: 16, part: 'backup', limit: 'refused by name; equal', paper: 'images' },
+    number: 16,
+    part: 'backup',
+    limit: 'refused by name; equal',
+    paper: 'images',
     what: 'backup while the tenant writes; restore and check; one byte changed',
     measured: [
       {
@@ -254,7 +287,9 @@ const criteria = [
           { name: 'save, ms', value: (all) => percentile(all[0].times.save, 0.5), digits: 0 },
           { name: 'restore and check, ms', value: (all) => percentile(all[0].times.check, 0.5), digits: 0 },
           {
-            ...{ name: 'changed bytes that were not refused', target: '≤ 0', digits: 0 },
+            name: 'changed bytes that were not refused',
+            target: '≤ 0',
+            digits: 0,
             value: (all) =>
               all.reduce(
                 (/** @type {number} */ sum, /** @type {any} */ { rounds, found }) => sum + rounds - found,
@@ -266,7 +301,10 @@ const criteria = [
     ]
   },
   {
-    ...{ number: 17, part: 'directory', limit: '≤ 10 / 50 ms', paper: 'works' },
+    number: 17,
+    part: 'directory',
+    limit: '≤ 10 / 50 ms',
+    paper: 'works',
     what: 'a question such as “temperature of room 105” among 1,000 / 10,000 things',
     measured: [
       {
@@ -281,7 +319,10 @@ const criteria = [
   },
   proven(18, 'WoT Discovery against the standard’s list', 'all'),
   {
-    ...{ number: 19, part: 'series', limit: '≥ 200,000 / ≤ 20 / ≤ 5 ms', paper: 'Elasticsearch' },
+    number: 19,
+    part: 'series',
+    limit: '≥ 200,000 / ≤ 20 / ≤ 5 ms',
+    paper: 'Elasticsearch',
     what: 'series: points a second with fsync / bytes a point / one day of one series',
     measured: [
       {
@@ -302,7 +343,9 @@ function proven(number, what, limit, paper = '–') {
   const figures = [
     // A test that did not run proves nothing.
     {
-      ...{ name: 'tests failed or skipped', target: '≤ 0', digits: 0 },
+      name: 'tests failed or skipped',
+      target: '≤ 0',
+      digits: 0,
       value: (/** @type {any} */ { failed, skipped }) => failed + skipped
     },
     { name: 'passed', value: (/** @type {any} */ { passed }) => passed, digits: 0 },
@@ -319,7 +362,9 @@ function besideAttacks(criterion) {
   ]);
   const figures = ATTACKS.flatMap((attack) =>
     times.map(([time, words]) => ({
-      ...{ name: `${words}, p99 beside ${attack} ÷ alone`, target: '≤ 2', digits: 2 },
+      name: `${words}, p99 beside ${attack} ÷ alone`,
+      target: '≤ 2',
+      digits: 2,
       value: (/** @type {any[]} */ all) => {
         const { alone, beside } = all.find((each) => each.attack === attack) ?? {};
         return alone && beside[time].p99 / alone[time].p99;

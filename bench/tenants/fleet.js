@@ -43,8 +43,14 @@ class Fleet {
       Array.from({ length: AT_ONCE }, async () => {
         for (const { tenant, device } of queue) {
           const client = await mqtt.connectAsync({
-            ...{ host: '127.0.0.1', port, clientId: `${tenant}-${device}`, username: `${tenant}/${device}` },
-            ...{ password, protocolVersion: 5, reconnectPeriod: 0, connectTimeout: CONNECT_MS }
+            host: '127.0.0.1',
+            port,
+            clientId: `${tenant}-${device}`,
+            username: `${tenant}/${device}`,
+            password,
+            protocolVersion: 5,
+            reconnectPeriod: 0,
+            connectTimeout: CONNECT_MS
           });
           client.on('error', () => {});
           client.on('close', () => (this.counts.losses += this.#isOver ? 0 : 1));

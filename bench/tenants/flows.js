@@ -53,9 +53,16 @@ function tenantFlow({ hasStore = false } = {}) {
       'in',
       'seganet-mqtt-devices',
       {
-        ...{ version: 2, engine: ENGINE, host: '${SEGANET_TENANT_HOST}', port: '${SEGANET_TENANT_PORT}' },
-        ...{ login: 'passwords', passwordFile: '${SEGANET_TENANT_PASSWORDS}', identity: 'user' },
-        ...{ acknowledgeMessages: 'delivered', deliveryTimeoutS: DELIVERY_S, onDeliveryTimeout: 'refuse' }
+        version: 2,
+        engine: ENGINE,
+        host: '${SEGANET_TENANT_HOST}',
+        port: '${SEGANET_TENANT_PORT}',
+        login: 'passwords',
+        passwordFile: '${SEGANET_TENANT_PASSWORDS}',
+        identity: 'user',
+        acknowledgeMessages: 'delivered',
+        deliveryTimeoutS: DELIVERY_S,
+        onDeliveryTimeout: 'refuse'
       },
       'unbatch'
     ),
@@ -63,8 +70,12 @@ function tenantFlow({ hasStore = false } = {}) {
     node('keep', 'function', { ...code(KEEP), outputs: 0 }),
     node('line', 'function', code(LINE), 'file'),
     node('file', 'file', {
-      ...{ filename: 'filename', filenameType: 'msg', appendNewline: true },
-      ...{ createDir: false, overwriteFile: 'false', encoding: 'none' }
+      filename: 'filename',
+      filenameType: 'msg',
+      appendNewline: true,
+      createDir: false,
+      overwriteFile: 'false',
+      encoding: 'none'
     }),
     ...(hasStore ? [node('series', 'seganet-series', { version: 1 })] : []),
     node('values', 'http in', { url: '/values', method: 'get' }, 'show'),

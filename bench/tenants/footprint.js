@@ -62,7 +62,10 @@ function memory({ more, settleMs, driver }) {
     await stage.grow(names(more, 'more'));
     await pause(settleMs);
     return {
-      ...{ running, front, keeper, more },
+      running,
+      front,
+      keeper,
+      more,
       frontWithMore: weigh(stage.frontPid),
       keeperWithMore: weigh(stage.keeper.pid)
     };

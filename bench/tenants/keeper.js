@@ -51,7 +51,10 @@ class Keeper {
     return new Promise((resolve, reject) => {
       const request = http.request({
         socketPath: this.#home.socket,
-        ...{ method, path: address, agent: false, timeout: REQUEST_MS },
+        method,
+        path: address,
+        agent: false,
+        timeout: REQUEST_MS,
         headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
       });
       request.once('timeout', () => request.destroy(new Error(`The keeper did not answer ${address}.`)));

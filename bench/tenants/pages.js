@@ -19,7 +19,11 @@ function page(stage, tenant, path = '/values') {
   return new Promise((resolve, reject) => {
     const from = performance.now();
     const request = http.get({
-      ...{ host: HOST, port: stage.pagesPort, path, agent: false, timeout: REQUEST_MS },
+      host: HOST,
+      port: stage.pagesPort,
+      path,
+      agent: false,
+      timeout: REQUEST_MS,
       auth: `${tenant}/alice:${PASSWORD}`,
       headers: { host: `${tenant}.localhost:${stage.pagesPort}` }
     });

@@ -52,8 +52,13 @@ function scale({ defined, awake: awakeCount, devices, probes: probeCount, everyM
   const each = Math.ceil(devices / awakeCount);
   const first = awakeCount + probeCount;
   const options = {
-    ...{ tenants: [...awake, ...probes], times: TIMES, devices: each, hasStatistics: true, frontIdleS: 60 },
-    ...{ openFiles: devices + 4096, ...(isLight && { command: LIGHT }) }
+    tenants: [...awake, ...probes],
+    times: TIMES,
+    devices: each,
+    hasStatistics: true,
+    frontIdleS: 60,
+    openFiles: devices + 4096,
+    ...(isLight && { command: LIGHT })
   };
   return onStage(options, async (stage) => {
     if (!isLight) {
@@ -101,8 +106,19 @@ function scale({ defined, awake: awakeCount, devices, probes: probeCount, everyM
       const sent = fleet.jsonLines()[1];
       const lost = isLight ? null : await missing(stage, awake, sent.acked);
       return {
-        ...{ defined, awake: awakeCount, devices: each * awakeCount, everyMs, isLight },
-        ...{ few, all, loaded, added: defined - first, connectS, seconds: span, wakes, lost },
+        defined,
+        awake: awakeCount,
+        devices: each * awakeCount,
+        everyMs,
+        isLight,
+        few,
+        all,
+        loaded,
+        added: defined - first,
+        connectS,
+        seconds: span,
+        wakes,
+        lost,
         cores: Object.fromEntries(
           /** @type {(keyof Groups)[]} */ (Object.keys(after)).map((part) => [
             part,

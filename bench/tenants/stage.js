@@ -180,8 +180,14 @@ class Stage {
   /** @param {string} tenant @param {string} [device] @returns {Promise<import('mqtt').MqttClient>} */
   async device(tenant, device = DEVICE) {
     const client = await mqtt.connectAsync({
-      ...{ host: HOST, port: this.port, clientId: `${tenant}-${device}`, reconnectPeriod: 0 },
-      ...{ username: `${tenant}/${device}`, password: PASSWORD, protocolVersion: 5, connectTimeout: START_MS }
+      host: HOST,
+      port: this.port,
+      clientId: `${tenant}-${device}`,
+      reconnectPeriod: 0,
+      username: `${tenant}/${device}`,
+      password: PASSWORD,
+      protocolVersion: 5,
+      connectTimeout: START_MS
     });
     client.on('error', () => {});
     client.on('close', () => (this.losses += this.isClosing ? 0 : 1));

@@ -29,7 +29,12 @@ describe('the page of the directory', () => {
       /** @type {string} */ device,
       /** @type {object} */ payload
     ) => ({
-      ...{ ...box, id, type: 'inject', once: true, onceDelay: 0.1, wires: [['find']] },
+      ...box,
+      id,
+      type: 'inject',
+      once: true,
+      onceDelay: 0.1,
+      wires: [['find']],
       props: [
         { p: 'payload', v: JSON.stringify(payload), vt: 'json' },
         { p: 'deviceId', v: device, vt: 'str' }
@@ -46,8 +51,14 @@ describe('the page of the directory', () => {
         { id: 'broker', type: 'seganet-uplink-broker', url: 'mqtt://127.0.0.1:1' },
         { ...box, id: 'out', type: 'seganet-uplink', engine: 'engine', broker: 'broker', wires: [] },
         {
-          ...{ ...box, id: 'find', type: 'seganet-find', name: 'house', engine: 'engine', askMs: '2000' },
-          ...{ rules: JSON.stringify(RULES), wires: [[]] }
+          ...box,
+          id: 'find',
+          type: 'seganet-find',
+          name: 'house',
+          engine: 'engine',
+          askMs: '2000',
+          rules: JSON.stringify(RULES),
+          wires: [[]]
         },
         sends('one', 'th-105', { temperature: 21.5, rssi: -60 }),
         sends('two', 'th-106', { rssi: -70 }),

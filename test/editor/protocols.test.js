@@ -54,8 +54,11 @@ describe('OCF clouds and Kafka', () => {
       { ...box, id: 'to', type: 'seganet-kafka-uplink', cluster: 'cluster', wires: [] }
     ];
     const region = {
-      ...{ regionAddress: REGION, regionHost: '127.0.0.1', regionPort: String(await freePort()) },
-      ...{ regionTls: 'tls', regionKafka: 'cluster' }
+      regionAddress: REGION,
+      regionHost: '127.0.0.1',
+      regionPort: String(await freePort()),
+      regionTls: 'tls',
+      regionKafka: 'cluster'
     };
     const node = { httpPort: String(httpPort), ...region };
     gateway = await startFlow(cloudFlow(home, port, { node, more }), home);
@@ -253,10 +256,20 @@ describe('OCF clouds and Kafka', () => {
     const httpPort = String(await freePort());
     /** @type {Record<string, string>} */
     const fields = {
-      ...{ name: 'plant', host: '127.0.0.1', port: String(place.port), sid: randomUUID() },
-      ...{ endpoint: 'coap+tcp://cloud.example:5683', accessSeconds: '-1', refreshDays: '30' },
-      ...{ keepAliveS: '0', requestTimeoutMs: '5000', mostDevices: '50', recordTypes: 'x.a, x.b' },
-      ...{ presenceTopic: 'p/{device}', httpPort, httpHost: 'localhost' }
+      name: 'plant',
+      host: '127.0.0.1',
+      port: String(place.port),
+      sid: randomUUID(),
+      endpoint: 'coap+tcp://cloud.example:5683',
+      accessSeconds: '-1',
+      refreshDays: '30',
+      keepAliveS: '0',
+      requestTimeoutMs: '5000',
+      mostDevices: '50',
+      recordTypes: 'x.a, x.b',
+      presenceTopic: 'p/{device}',
+      httpPort,
+      httpHost: 'localhost'
     };
     for (const [name, value] of Object.entries(fields)) await page.fill(`#node-input-${name}`, value);
     await closeDialog(page, node, 'ok');
@@ -271,8 +284,14 @@ describe('OCF clouds and Kafka', () => {
     expect(await kept()).toMatchObject({ ...fields, transport: 'tcp', why: [] });
 
     const wrong = {
-      ...{ httpPort: '70000', httpHost: 'a b', sid: 'x', endpoint: 'http://x', accessSeconds: '0' },
-      ...{ mostDevices: '0', presenceTopic: 'a/#', recordTypes: 'x'.repeat(65) }
+      httpPort: '70000',
+      httpHost: 'a b',
+      sid: 'x',
+      endpoint: 'http://x',
+      accessSeconds: '0',
+      mostDevices: '0',
+      presenceTopic: 'a/#',
+      recordTypes: 'x'.repeat(65)
     };
     await openDialog(page, node);
     for (const [name, value] of Object.entries(wrong)) await page.fill(`#node-input-${name}`, value);

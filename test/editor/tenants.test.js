@@ -35,7 +35,8 @@ describe("the operator's page", () => {
 
   async function startKeeper() {
     keeper = new Child(process.execPath, [KEEPER, 'run'], {
-      ...{ env: { ...process.env, SEGANET_HOME: home }, name: 'keeper' }
+      env: { ...process.env, SEGANET_HOME: home },
+      name: 'keeper'
     });
     await keeper.until((output) => output.includes('listens on'), 30000);
   }
@@ -43,7 +44,10 @@ describe("the operator's page", () => {
   beforeAll(async () => {
     home = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-k-'));
     const entry = (/** @type {string} */ name, /** @type {string[]} */ ...args) => ({
-      ...{ name, driver: 'process', limits: { memoryMiB: 4096 }, warm: false },
+      name,
+      driver: 'process',
+      limits: { memoryMiB: 4096 },
+      warm: false,
       command: [process.execPath, TENANT, ...args]
     });
     const many = Array.from({ length: 997 }, (_, i) => entry(`t${String(i).padStart(3, '0')}`));
@@ -66,10 +70,14 @@ describe("the operator's page", () => {
         { id: 'broker', type: 'seganet-uplink-broker', url: 'mqtt://127.0.0.1:1' },
         { ...box, id: 'tenants', type: 'seganet-tenants', file, socket, wires: [] },
         {
-          ...{ ...box, id: 'inject', type: 'inject', y: 300, topic: 't', payload: '1', payloadType: 'str' },
-          ...{
-            props: [{ p: 'payload' }, { p: 'topic', vt: 'str' }, { p: 'deviceId', v: 'broken:d', vt: 'str' }]
-          },
+          ...box,
+          id: 'inject',
+          type: 'inject',
+          y: 300,
+          topic: 't',
+          payload: '1',
+          payloadType: 'str',
+          props: [{ p: 'payload' }, { p: 'topic', vt: 'str' }, { p: 'deviceId', v: 'broken:d', vt: 'str' }],
           wires: [['tenants']]
         },
         { ...box, id: 'out', y: 200, type: 'seganet-uplink', broker: 'broker', wires: [] }
@@ -104,13 +112,11 @@ describe("the operator's page", () => {
   /** @param {string} scope */
   async function tokenFor(scope) {
     const body = new URLSearchParams({
-      ...{
-        client_id: 'node-red-admin',
-        grant_type: 'password',
-        username: 'admin',
-        password: 'scrape me',
-        scope
-      }
+      client_id: 'node-red-admin',
+      grant_type: 'password',
+      username: 'admin',
+      password: 'scrape me',
+      scope
     });
     const answer = await fetch(`${url}auth/token`, { method: 'POST', body });
     return (await answer.json()).access_token;
@@ -254,7 +260,8 @@ describe("the operator's page", () => {
     // A record that waits for it.
     const token = await tokenFor('*');
     const injected = await fetch(`${url}inject/inject`, {
-      ...{ method: 'POST', headers: { authorization: `Bearer ${token}` } }
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` }
     });
     expect(injected.status).toBe(200);
     await shows(`${ONE} dl`, /Waiting\d+ B.*Records in the lognormal 1/s);

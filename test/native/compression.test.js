@@ -15,9 +15,14 @@ const ENVELOPE = 1;
 const CLASSES = 9;
 const topicOf = (/** @type {any[]} */ ...parts) => Array.from({ length: CLASSES }, () => parts);
 const STAGE = {
-  ...{ id: 7, topic: topicOf(Buffer.from('e')), recordTopic: topicOf('topic'), qos: /** @type {1} */ (1) },
-  ...{ keyRaw: Buffer.from('gw'), keyJson: Buffer.from('gw') },
-  ...{ history: /** @type {const} */ ('none'), historySuffix: Buffer.from('/history') }
+  id: 7,
+  topic: topicOf(Buffer.from('e')),
+  recordTopic: topicOf('topic'),
+  qos: /** @type {1} */ (1),
+  keyRaw: Buffer.from('gw'),
+  keyJson: Buffer.from('gw'),
+  history: /** @type {const} */ ('none'),
+  historySuffix: Buffer.from('/history')
 };
 
 /** Returns pseudo-random whole numbers below `n`. @param {number} seed */

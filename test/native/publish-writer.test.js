@@ -7,14 +7,14 @@ const { PublishWriter, Flag } = require('../../native');
 const CLASSES = 9;
 const topicOf = (/** @type {any[]} */ ...parts) => Array.from({ length: CLASSES }, () => parts);
 const STAGE = {
-  ...{
-    id: 7,
-    topic: topicOf(Buffer.from('e')),
-    recordTopic: topicOf('topic'),
-    qos: /** @type {0 | 1} */ (1)
-  },
-  ...{ keyRaw: Buffer.from('gw'), keyJson: Buffer.from('gw') },
-  ...{ history: /** @type {const} */ ('property'), historySuffix: Buffer.from('/history') }
+  id: 7,
+  topic: topicOf(Buffer.from('e')),
+  recordTopic: topicOf('topic'),
+  qos: /** @type {0 | 1} */ (1),
+  keyRaw: Buffer.from('gw'),
+  keyJson: Buffer.from('gw'),
+  history: /** @type {const} */ ('property'),
+  historySuffix: Buffer.from('/history')
 };
 
 /** @param {object} [stage] changes @param {boolean} [isV5] */
@@ -93,7 +93,12 @@ test('writes one record of a batch of records', () => {
   const writer = writerOf();
   const size = writer.prepare(7, bytes, metaOf({ kind: 2 }), entries[0].length, bytes.length, 1);
   expect(read(writer, size, 77, true)).toMatchObject({
-    ...{ topic: 'hall/1', payload: Buffer.from('{"v":2}'), retain: true, dup: true, qos: 1, messageId: 77 },
+    topic: 'hall/1',
+    payload: Buffer.from('{"v":2}'),
+    retain: true,
+    dup: true,
+    qos: 1,
+    messageId: 77,
     properties: { userProperties: { 'seganet-key': 'gw/1000/3/1.1' } }
   });
   for (const [from, to] of [

@@ -27,9 +27,14 @@ const byClass = Array.from({ length: 9 }, () => [Buffer.from('t')]);
 const spec = Object.freeze({ order: 0, maxPacket: 1 << 20, maxUnsent: 65536 });
 const stages = [
   {
-    ...{ id: stage.uplink, topic: byClass, recordTopic: byClass, qos: /** @type {const} */ (1) },
-    ...{ keyRaw: Buffer.from('g'), keyJson: Buffer.from('g') },
-    ...{ history: /** @type {const} */ ('none'), historySuffix: Buffer.alloc(0) }
+    id: stage.uplink,
+    topic: byClass,
+    recordTopic: byClass,
+    qos: /** @type {const} */ (1),
+    keyRaw: Buffer.from('g'),
+    keyJson: Buffer.from('g'),
+    history: /** @type {const} */ ('none'),
+    historySuffix: Buffer.alloc(0)
   }
 ];
 

@@ -98,7 +98,9 @@ function write(...tenants) {
 const log = () => ({ ...engine, logDir: path.join(folder, 'log') });
 const tenants = (/** @type {object} */ properties = {}) =>
   node('tenants', 'seganet-tenants', {
-    ...{ file: path.join(folder, 'tenants.json'), socket: keeper.socket, ...properties }
+    file: path.join(folder, 'tenants.json'),
+    socket: keeper.socket,
+    ...properties
   });
 /** @param {...object} nodes */
 const run = (...nodes) => load([tab, log(), ...nodes], {}, more);
@@ -128,7 +130,11 @@ test('divides records by tenant: a split stage, and a batch and an uplink stage 
     uplinks.map(({ id, uplink, name }) => ({ name: name.slice(7), number: uplink, stage: id }))
   );
   expect(made[0].options).toEqual({
-    ...{ gateway: 'gw1', socket: keeper.socket, mostAwake: 64, idleMs: 5000, connectMs: 60000 },
+    gateway: 'gw1',
+    socket: keeper.socket,
+    mostAwake: 64,
+    idleMs: 5000,
+    connectMs: 60000,
     // The largest packet of the engine, and room for topic and properties.
     maxPacketBytes: 262144 + 70000
   });

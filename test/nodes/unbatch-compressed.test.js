@@ -122,7 +122,10 @@ test('a message that waits too long, or one too many, fails with the name of the
   const ends = [];
   const add = (/** @type {string} */ topic, /** @type {string} */ hash, bytes = 1) =>
     waiting.add({
-      ...{ topic, hash, bytes, lane: () => '' },
+      topic,
+      hash,
+      bytes,
+      lane: () => '',
       missing: () => hash,
       take: () => ends.push(topic),
       fail: ({ message }) => ends.push(message)

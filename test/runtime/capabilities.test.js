@@ -66,7 +66,13 @@ test('loads nothing of a capability whose node types are disabled, but the guard
 /** @param {number} port @param {string} logDir */
 function flowAt(port, logDir) {
   const node = (/** @type {string} */ id, /** @type {string} */ type, /** @type {object} */ more) => ({
-    ...{ id, type, z: 'tab', x: 1, y: 1, engine: 'engine', wires: [] },
+    id,
+    type,
+    z: 'tab',
+    x: 1,
+    y: 1,
+    engine: 'engine',
+    wires: [],
     ...more
   });
   return [

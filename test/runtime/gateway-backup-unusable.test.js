@@ -118,7 +118,9 @@ withPipes('reads neither through a link nor from a pipe that replaced a file', (
     }`;
   // In a process of its own: opening a pipe could block it.
   const ran = spawnSync(process.execPath, ['-e', script, pipe, link, folder], {
-    ...{ cwd: ROOT, encoding: 'utf8', timeout: 10000 }
+    cwd: ROOT,
+    encoding: 'utf8',
+    timeout: 10000
   });
   expect(ran.stdout.split('\n')).toEqual(['EINVAL', 'ELOOP', 'EINVAL', '']);
 });

@@ -92,7 +92,12 @@ withPython('a gateway under a service manager', () => {
       const listener = flow.find(({ type }) => type === 'seganet-mqtt-devices');
       const inside = { ...listener, id: 'inside', z: 'cell', port: '0', wires: [] };
       const copies = Array.from({ length: instances }, (_none, i) => ({
-        ...{ id: `copy-${i}`, type: 'subflow:cell', z: listener.z, x: 100, y: 600, wires: [] }
+        id: `copy-${i}`,
+        type: 'subflow:cell',
+        z: listener.z,
+        x: 100,
+        y: 600,
+        wires: []
       }));
       return [...flow, { id: 'cell', type: 'subflow', name: 'cell', in: [], out: [] }, inside, ...copies];
     });

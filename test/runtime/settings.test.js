@@ -182,7 +182,8 @@ test('writes private files with node-red -s settings.js, and "http in" nodes ans
   // An image or a link of another site.
   const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' };
   const link = {
-    ...{ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
+    'sec-fetch-site': 'cross-site',
+    'sec-fetch-mode': 'navigate',
     'sec-fetch-dest': 'document'
   };
   for (const headers of [image, link]) expect(await ask(`localhost:${port}`, headers)).toBe(403);
@@ -246,7 +247,9 @@ describe('an editor without a password', () => {
     'answers a page of another site, without Origin, only when it links to a page: %s',
     (site) => {
       const link = {
-        ...{ host, 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' },
+        host,
+        'sec-fetch-site': site,
+        'sec-fetch-mode': 'navigate',
         'sec-fetch-dest': 'document'
       };
       for (const url of ['/', '/?x', '/seganet', '/seganet/', '/seganet/directory.html'])

@@ -42,11 +42,9 @@ describe.each([
       env: {
         SEGANET_COMPRESS: compress,
         'seganet-uplink-broker.protocolVersion': version,
-        ...{
-          'seganet-batch.flush': 'limits',
-          'seganet-batch.minDevices': '0',
-          'seganet-batch.maxBytes': '4096'
-        },
+        'seganet-batch.flush': 'limits',
+        'seganet-batch.minDevices': '0',
+        'seganet-batch.maxBytes': '4096',
         'seganet-batch.maxDelayMs': '20'
       }
     });

@@ -41,14 +41,24 @@ async function listeners({ brokerPort, home }) {
   return [
     { id: 'engine', type: 'seganet-engine', version: 1, workers: '1', logDir: path.join(home('hub'), 'log') },
     {
-      ...{ id: 'own', type: 'seganet-uplink-broker', version: 1, url: `mqtt://127.0.0.1:${brokerPort}` },
-      ...{ protocolVersion: '4', clientId: 'hub', groups: 'all' }
+      id: 'own',
+      type: 'seganet-uplink-broker',
+      version: 1,
+      url: `mqtt://127.0.0.1:${brokerPort}`,
+      protocolVersion: '4',
+      clientId: 'hub',
+      groups: 'all'
     },
     { ...devices, id: 'open', port: String(ports.open), overlayName: 'pumps', allowAnonymous: true },
     { ...devices, ...login, id: 'acme', port: String(ports.acme), tenantFrom: 'port', tenantName: 'acme' },
     {
-      ...{ ...place, id: 'cloud', type: 'seganet-uplink', version: 1, wires: [] },
-      ...{ broker: 'own', recordTopic: 'hub/{device}/{topic}' }
+      ...place,
+      id: 'cloud',
+      type: 'seganet-uplink',
+      version: 1,
+      wires: [],
+      broker: 'own',
+      recordTopic: 'hub/{device}/{topic}'
     }
   ];
 }

@@ -79,7 +79,10 @@ test('makes a path that loses every third probe backup, without payload, and act
     ...['backup', 'active']
   ]);
   expect(lab.status().paths[0]).toMatchObject({
-    ...{ role: 'active', actingRole: 'active', advice: 'active', adviceWhy: 'good for 1 s' },
+    role: 'active',
+    actingRole: 'active',
+    advice: 'active',
+    adviceWhy: 'good for 1 s',
     quality: {
       signalDbm: null,
       linkPercent: null,

@@ -31,7 +31,9 @@ function sizeOf({ pid }) {
   const field = (/** @type {string} */ name) =>
     Number(text.match(new RegExp(`^${name}:\\s*(\\d+)`, 'm'))?.[1]);
   return {
-    ...{ memory: field('VmRSS') * KIB, own: field('RssAnon') * KIB, peak: field('VmHWM') * KIB },
+    memory: field('VmRSS') * KIB,
+    own: field('RssAnon') * KIB,
+    peak: field('VmHWM') * KIB,
     threads: field('Threads')
   };
 }

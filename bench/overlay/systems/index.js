@@ -31,37 +31,49 @@ const OVERLAY_MTU = 1280;
 /** @type {System[]} */
 const systems = [
   {
-    ...{ name: 'seganet', title: 'seganet-overlay' },
+    name: 'seganet',
+    title: 'seganet-overlay',
     start: (star) => seganet.start(star, { mtu: MTU })
   },
   {
-    ...{ name: 'seganet-1', title: 'seganet-overlay, one worker' },
+    name: 'seganet-1',
+    title: 'seganet-overlay, one worker',
     start: (star) => seganet.start(star, { mtu: MTU, workers: 1 })
   },
   {
-    ...{ name: 'seganet-1280', title: `seganet-overlay, its MTU of ${OVERLAY_MTU}`, isFew: true },
+    name: 'seganet-1280',
+    title: `seganet-overlay, its MTU of ${OVERLAY_MTU}`,
+    isFew: true,
     start: (star) => seganet.start(star, { mtu: OVERLAY_MTU })
   },
   {
-    ...{ name: 'wireguard-go', title: 'wireguard-go as it comes' },
+    name: 'wireguard-go',
+    title: 'wireguard-go as it comes',
     start: (star) => starter('wireguard')(star, { mtu: MTU })
   },
   {
-    ...{ name: 'bounded', title: 'wireguard-go with bounded queues' },
+    name: 'bounded',
+    title: 'wireguard-go with bounded queues',
     start: (star) => starter('bounded')(star, { mtu: MTU })
   },
   {
-    ...{ name: 'boringtun', title: 'boringtun', isFew: true },
+    name: 'boringtun',
+    title: 'boringtun',
+    isFew: true,
     lacking: () =>
       findBoringtun() ? '' : 'boringtun-cli was not found. Install it with cargo install boringtun-cli.',
     start: (star) => startBoringtun(star, { mtu: MTU })
   },
   {
-    ...{ name: 'nebula', title: 'Nebula', isFew: true },
+    name: 'nebula',
+    title: 'Nebula',
+    isFew: true,
     start: (star) => nebula.start(star, { mtu: MTU })
   },
   {
-    ...{ name: 'none', title: 'no overlay (virtual Ethernet)', isFew: true },
+    name: 'none',
+    title: 'no overlay (virtual Ethernet)',
+    isFew: true,
     start: async (star) => ({
       hub: star.hubAddress,
       engines: [],

@@ -98,7 +98,9 @@ const keyOf = ({ name }, way) => `${way}/${name}`;
 /** @param {Contender} contender @param {Way} way @param {Context} context */
 const race = ({ plan }, way, { measure }) =>
   measure({
-    ...{ traffic, alsoAt, seconds: SECONDS },
+    traffic,
+    alsoAt,
+    seconds: SECONDS,
     ...plan,
     events: [
       { at: DEAD_AT, what: wayNames[way], do: (lab) => lab.cut(way, 1) },

@@ -48,7 +48,9 @@ exec "$@"`;
 /** @param {string} folder of its data @param {string} host @param {number} port */
 const environment = (folder, host, port) => ({
   ...process.env,
-  ...{ SEGANET_HOME: folder, SEGANET_TENANT_HOST: host, SEGANET_TENANT_HTTP: String(port) }
+  SEGANET_HOME: folder,
+  SEGANET_TENANT_HOST: host,
+  SEGANET_TENANT_HTTP: String(port)
 });
 
 /** Starts the other end of the UDP. @param {string} folder of its data */

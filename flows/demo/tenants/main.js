@@ -68,7 +68,10 @@ async function ask({ pagesPort, devices, passwordOf }) {
     const password = passwordOf(`${tenant}/alice`);
     try {
       const { value, unit, device, why, ms } = await temperatureOf({
-        ...{ port: pagesPort, tenant, password, room }
+        port: pagesPort,
+        tenant,
+        password,
+        room
       });
       say(`${tenant}: room ${room} has ${value} ${unit}, answered in ${Math.ceil(ms)} ms (${device}: ${why}). Ask again:
          curl -u ${tenant}/alice:${password} 'http://${tenant}.localhost:${pagesPort}/seganet/q?property=Temperature&room=${room}'`);

@@ -177,8 +177,13 @@ function readPayload(bytes) {
 function readMetric(bytes) {
   /** @type {Metric} */
   const metric = {
-    ...{ name: '', alias: 0, timestamp: 0, datatype: 0, isHistorical: false },
-    ...{ value: undefined, properties: NO_PROPERTIES }
+    name: '',
+    alias: 0,
+    timestamp: 0,
+    datatype: 0,
+    isHistorical: false,
+    value: undefined,
+    properties: NO_PROPERTIES
   };
   const reader = new Reader(bytes);
   while (reader.next()) {

@@ -76,8 +76,14 @@ class Directory {
     const { size: devices, forgotten } = this.values;
     const left = [...this.left.values()].reduce((sum, things) => sum + things, 0);
     return {
-      ...{ reason, things: total, posted, left },
-      ...{ devices, forgotten, streams: this.streams.size, counters }
+      reason,
+      things: total,
+      posted,
+      left,
+      devices,
+      forgotten,
+      streams: this.streams.size,
+      counters
     };
   }
 

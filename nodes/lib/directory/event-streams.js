@@ -63,8 +63,12 @@ class EventStreams {
     const hasDiff = request.query.diff === 'true';
     /** @type {Stream} */
     const stream = {
-      ...{ response, type, hasDiff },
-      ...{ last: given === '' ? -1 : Number(given), isLive: given === '', hasMore: false }
+      response,
+      type,
+      hasDiff,
+      last: given === '' ? -1 : Number(given),
+      isLive: given === '',
+      hasMore: false
     };
     response.writeHead(200, {
       'Content-Type': 'text/event-stream',

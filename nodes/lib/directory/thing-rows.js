@@ -54,8 +54,17 @@ function candidatesOf({ id: thing, origin, facts }, property, room) {
     .filter((each) => property === '' || each.terms.includes(property))
     .filter((each) => room === '' || (each.rooms.length > 0 ? each.rooms : rooms).includes(room))
     .map(({ name, unit, kind, command, payload, url }) => ({
-      ...{ thing, title, device, room: place, isMade: origin === 'made' },
-      ...{ name, unit, kind, command, payload, url }
+      thing,
+      title,
+      device,
+      room: place,
+      isMade: origin === 'made',
+      name,
+      unit,
+      kind,
+      command,
+      payload,
+      url
     }));
 }
 

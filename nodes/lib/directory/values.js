@@ -172,7 +172,11 @@ class Values {
   /** @param {string} device @returns {Known} */
   #get(device) {
     const known = this.#devices.get(device) ?? {
-      ...{ at: -Infinity, rssi: null, cls: 0, name: '', protocol: '' },
+      at: -Infinity,
+      rssi: null,
+      cls: 0,
+      name: '',
+      protocol: '',
       values: new Map()
     };
     this.#devices.delete(device);

@@ -15,7 +15,10 @@ const MOST_ROWS = 50;
 function kafkaUplinksOf(uplinks) {
   const own = uplinks.filter(({ producers }) => producers).slice(0, MOST_ROWS);
   return own.map(({ broker, name, window = null, brokers = [], producers = [], sessions = [] }) => ({
-    ...{ broker, name, window, brokers },
+    broker,
+    name,
+    window,
+    brokers,
     producers: producers.map((figures) => {
       const session = sessions.find(({ group }) => group === figures.group);
       const { state = 'connecting', reason = '', oldestMs = -1, classes = [] } = session ?? {};
@@ -32,7 +35,14 @@ function kafkaSourcesOf(sources) {
     const { state, code, reason, waits, group, topics, counters, consumer } = figures;
     const lags = Object.entries(consumer?.lag ?? {});
     return {
-      ...{ node, name, state, code, reason, waits, group, counters },
+      node,
+      name,
+      state,
+      code,
+      reason,
+      waits,
+      group,
+      counters,
       topics: topics.map((topic) => ({ topic, lag: lags.find(([each]) => each === topic)?.[1] ?? null })),
       partitions: consumer?.partitions ?? null,
       unsafe: consumer?.unsafe ?? null,

@@ -48,7 +48,12 @@ class ListPages {
     this.#forget(now);
     const key = JSON.stringify(query);
     const entry = this.#entries.get(key) ?? {
-      ...{ result: null, error: '', readAt: now, startedAt: -Infinity, spentMs: 0, isReading: false },
+      result: null,
+      error: '',
+      readAt: now,
+      startedAt: -Infinity,
+      spentMs: 0,
+      isReading: false,
       wantedAt: now
     };
     this.#entries.set(key, entry);

@@ -49,7 +49,9 @@ function cloudsOf(sources, states, now) {
     const { read, write, waiting } = view.store;
     return {
       ...view,
-      ...{ node, name, isOpen: true },
+      node,
+      name,
+      isOpen: true,
       store: {
         state: states.read(node, view.store, now),
         waiting,

@@ -15,7 +15,9 @@ function addEndpoints(RED) {
     (/** @type {any} */ _request, /** @type {any} */ response) => {
       response.json({
         networks: overlayViews().map(({ id, name, reason, status }) => ({
-          ...{ id, name, reason },
+          id,
+          name,
+          reason,
           fqdn: status?.fqdn ?? ''
         }))
       });

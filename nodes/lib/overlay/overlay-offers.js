@@ -42,8 +42,12 @@ class OverlayOffers {
   add(service, onState) {
     /** @type {Offer} */
     const offer = {
-      ...{ service, onState, isOpen: false, problem: null },
-      ...{ asked: Promise.resolve(), isAsking: false }
+      service,
+      onState,
+      isOpen: false,
+      problem: null,
+      asked: Promise.resolve(),
+      isAsking: false
     };
     this.#offers.add(offer);
     return () => {

@@ -66,7 +66,14 @@ const paths =
 const groups = options.groups.map(
   (_, i) =>
     new Group(i, {
-      ...{ options, native, pacer, paths, wake: () => turns.wake(), now, problem, onStatus: report },
+      options,
+      native,
+      pacer,
+      paths,
+      wake: () => turns.wake(),
+      now,
+      problem,
+      onStatus: report,
       mayPublishAside: () => compression.isUsed,
       onDisconnected: () => compression.disconnected()
     })

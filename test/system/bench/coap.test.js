@@ -13,8 +13,16 @@ jest.setTimeout(90000);
 
 /** @type {import('../../../bench/options/chapter').Plan} */
 const plan = {
-  ...{ rounds: 1, seconds: 0.5, warmup: 0, quick: true, all: false, only: [], systems: [] },
-  ...{ sizes: { devices: 5 }, env: {}, openFiles: 1024 }
+  rounds: 1,
+  seconds: 0.5,
+  warmup: 0,
+  quick: true,
+  all: false,
+  only: [],
+  systems: [],
+  sizes: { devices: 5 },
+  env: {},
+  openFiles: 1024
 };
 const common = { devices: 5, seconds: 0.5, 'request-bytes': 109 };
 const closed = () => ({ ...common, mode: 'closed', window: 4 });
@@ -58,8 +66,16 @@ test('pairs runs of the same round in the report and marks where the generator w
   const result = (answered, busy) => ({
     steps: [
       {
-        ...{ answered, answeredInTime: answered, seconds: 1, serverCpuSeconds: 0.5, cores: 0.5 },
-        ...{ cpuSeconds: busy, refused: 0, sentAgain: 0, connectionLosses: 0, answerUs: { p50: 1, p99: 2 } }
+        answered,
+        answeredInTime: answered,
+        seconds: 1,
+        serverCpuSeconds: 0.5,
+        cores: 0.5,
+        cpuSeconds: busy,
+        refused: 0,
+        sentAgain: 0,
+        connectionLosses: 0,
+        answerUs: { p50: 1, p99: 2 }
       }
     ]
   });

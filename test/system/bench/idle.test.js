@@ -59,7 +59,14 @@ describe('silent devices', () => {
 });
 
 const plan = /** @type {import('../../../bench/options/chapter').Plan} */ ({
-  ...{ rounds: 1, seconds: 1, warmup: 0, quick: true, all: false, only: [], env: {}, openFiles: 1024 },
+  rounds: 1,
+  seconds: 1,
+  warmup: 0,
+  quick: true,
+  all: false,
+  only: [],
+  env: {},
+  openFiles: 1024,
   systems: ['seganet-adaptive', 'mosquitto-bridge'],
   sizes: { devices: 20 }
 });

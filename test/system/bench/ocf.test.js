@@ -26,8 +26,16 @@ jest.setTimeout(90000);
 
 /** @type {import('../../../bench/options/chapter').Plan} */
 const plan = {
-  ...{ rounds: 1, seconds: 0.5, warmup: 0, quick: true, all: false, only: [], systems: [] },
-  ...{ sizes: { devices: 4 }, env: {}, openFiles: 1024 }
+  rounds: 1,
+  seconds: 0.5,
+  warmup: 0,
+  quick: true,
+  all: false,
+  only: [],
+  systems: [],
+  sizes: { devices: 4 },
+  env: {},
+  openFiles: 1024
 };
 const short = { devices: 4, rate: 200, seconds: 0.5, warmup: 0.2 };
 
@@ -228,14 +236,21 @@ withCompiler('the CoAP generator over TCP', () => {
 
 test('reports figures with their goals, and what went wrong', () => {
   const load = {
-    ...{ sent: 1000, unsent: 0, answered: 990, answeredInTime: 990, refused: 4, unavailable: 4, seconds: 1 },
-    ...{
-      answerUs: { p50: 1000, p99: 12000, max: 20000 },
-      cpuSeconds: 0.9,
-      cores: 0.5,
-      gatewayCpuSeconds: 0.5
-    },
-    ...{ rssMB: 100, requestBytes: 109, responseBytes: 6, connectionLosses: 0 }
+    sent: 1000,
+    unsent: 0,
+    answered: 990,
+    answeredInTime: 990,
+    refused: 4,
+    unavailable: 4,
+    seconds: 1,
+    answerUs: { p50: 1000, p99: 12000, max: 20000 },
+    cpuSeconds: 0.9,
+    cores: 0.5,
+    gatewayCpuSeconds: 0.5,
+    rssMB: 100,
+    requestBytes: 109,
+    responseBytes: 6,
+    connectionLosses: 0
   };
   const arrived = { lost: 2, duplicates: 0, broken: 0, arrivalUs: { p50: 2000, p99: 30000 } };
   const outcomes = [

@@ -35,16 +35,14 @@ needs('mosquitto').test(
   'many tenants sleep, some get records, and a sleeping one is woken meanwhile',
   async () => {
     const found = await scale({
-      ...{
-        defined: 12,
-        awake: 2,
-        devices: 4,
-        probes: 1,
-        everyMs: 100,
-        seconds: 0.5,
-        settleMs: 100,
-        isLight: true
-      }
+      defined: 12,
+      awake: 2,
+      devices: 4,
+      probes: 1,
+      everyMs: 100,
+      seconds: 0.5,
+      settleMs: 100,
+      isLight: true
     });
     expect(found).toMatchObject({ devices: 4, refused: 0, losses: 0, lost: null });
     expect(found.acked).toBe(found.sent);

@@ -29,7 +29,10 @@ beforeAll(async () => {
   http = { port: await freePort() };
   cloud = await startGatewayCloud({
     node: {
-      ...{ httpPort: String(http.port), issuer, clientId: AUDIENCE, clientSecret: 'a-secret' },
+      httpPort: String(http.port),
+      issuer,
+      clientId: AUDIENCE,
+      clientSecret: 'a-secret',
       redirectUri: 'https://accounts.example/code'
     }
   });

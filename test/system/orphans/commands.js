@@ -32,21 +32,30 @@ const commands = {
   }),
   cloud: async () => ({
     args: npmRun('cloud', {
-      ...{ port: await freePort(), 'editor-port': await freePort(), 'login-port': await freePort() }
+      port: await freePort(),
+      'editor-port': await freePort(),
+      'login-port': await freePort()
     }),
     ready: /The cloud is ready/
   }),
   tenants: async () => ({
     args: npmRun('tenants', {
-      ...{ port: await freePort(), 'editor-port': await freePort(), 'pages-port': await freePort() },
-      ...{ devices: 2, sleep: 60 }
+      port: await freePort(),
+      'editor-port': await freePort(),
+      'pages-port': await freePort(),
+      devices: 2,
+      sleep: 60
     }),
     ready: /acme: ready after[^]*beta: ready after|beta: ready after[^]*acme: ready after/
   }),
   overlay: async () => ({
     args: npmRun('overlay', {
-      ...{ port: await freePort(), 'editor-port': await freePort(), 'hub-editor-port': await freePort() },
-      ...{ 'services-port': await freePort(), 'relay-port': await freePort(), seconds: 1 }
+      port: await freePort(),
+      'editor-port': await freePort(),
+      'hub-editor-port': await freePort(),
+      'services-port': await freePort(),
+      'relay-port': await freePort(),
+      seconds: 1
     }),
     ready: /the device is connected/
   }),

@@ -84,7 +84,10 @@ async function runRound({ command, signal, atMs, victim }) {
     for (const { pid } of left) send(pid, 'SIGKILL');
     const files = fs.readdirSync(temporary).filter((name) => name.startsWith('seganet-'));
     return {
-      ...{ victim: hit?.command ?? '', endedMs, files, output },
+      victim: hit?.command ?? '',
+      endedMs,
+      files,
+      output,
       left: left.map(({ pid, parent, command: line }) => `${pid} (child of ${parent}) ${line}`)
     };
   } finally {

@@ -58,7 +58,8 @@ function roundsOf(args) {
   const random = seeded(seed);
   const drawn = names.flatMap((command) =>
     Array.from({ length: any }, () => ({
-      ...{ command, atMs: random.integer(3) === 0 ? 500 + random.integer(4000) : -1 },
+      command,
+      atMs: random.integer(3) === 0 ? 500 + random.integer(4000) : -1,
       signal: signals[random.integer(signals.length)],
       victim: random.integer(1 << 20) / (1 << 20)
     }))

@@ -49,16 +49,16 @@ const BASE = [
   },
   { id: 'k0', type: 'seganet-kafka', name: 'cluster', brokers: '127.0.0.1:1', security: 'plaintext' },
   {
-    ...{
-      id: 'canary',
-      type: 'seganet-mqtt-devices',
-      z: 'tab',
-      name: 'canary',
-      engine: 'e0',
-      port: '0',
-      version: 1
-    },
-    ...{ x: 1, y: 1, wires: [['u0']] }
+    id: 'canary',
+    type: 'seganet-mqtt-devices',
+    z: 'tab',
+    name: 'canary',
+    engine: 'e0',
+    port: '0',
+    version: 1,
+    x: 1,
+    y: 1,
+    wires: [['u0']]
   },
   {
     id: 'u0',

@@ -30,7 +30,9 @@ class Ledger {
         length: 0,
         push: ({ what, text }) => this.findings.length < 20 && this.findings.push(`${what}: ${text}`)
       },
-      ...{ refusals: ignored, disruptions: ignored, setAside: ignored }
+      refusals: ignored,
+      disruptions: ignored,
+      setAside: ignored
     };
   }
 

@@ -234,12 +234,23 @@ describe('dump', () => {
     const epoch = (1806041088126729).toString(36);
     expect(records).toHaveLength(8);
     expect(records[0]).toEqual({
-      ...{ device: 'a-one', topic: 'one', ts: TS, ...common },
-      ...{ key: `${epoch}/2/40`, index: 0, payload: 'a' }
+      device: 'a-one',
+      topic: 'one',
+      ts: TS,
+      ...common,
+      key: `${epoch}/2/40`,
+      index: 0,
+      payload: 'a'
     });
     expect(records[3]).toEqual({
-      ...{ device: 'a-env', topic: 'e/3', ts: TS + 3, seq: 3, ...common },
-      ...{ key: `${epoch}/2/41`, index: 2, payload: { v: 3, of: 'a' } }
+      device: 'a-env',
+      topic: 'e/3',
+      ts: TS + 3,
+      seq: 3,
+      ...common,
+      key: `${epoch}/2/41`,
+      index: 2,
+      payload: { v: 3, of: 'a' }
     });
     expect(
       records.slice(4).map(({ device, payload, base64, index }) => [device, payload, base64, index])

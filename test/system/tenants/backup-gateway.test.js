@@ -20,12 +20,16 @@ const FLOW = [
   { id: 'gw', type: 'seganet-engine', workers: '1', acknowledge: 'stored' },
   { id: 'cloud', type: 'seganet-uplink-broker', url: 'mqtt://127.0.0.1:1' },
   {
-    ...{ id: 'in', z: 'tab', x: 0, y: 0, type: 'seganet-mqtt-devices', engine: 'gw', login: 'passwords' },
-    ...{
-      host: '${SEGANET_DEVICE_HOST}',
-      port: '${SEGANET_MQTT_PORT}',
-      passwordFile: '${SEGANET_DEVICE_PASSWORD_FILE}'
-    },
+    id: 'in',
+    z: 'tab',
+    x: 0,
+    y: 0,
+    type: 'seganet-mqtt-devices',
+    engine: 'gw',
+    login: 'passwords',
+    host: '${SEGANET_DEVICE_HOST}',
+    port: '${SEGANET_MQTT_PORT}',
+    passwordFile: '${SEGANET_DEVICE_PASSWORD_FILE}',
     wires: [['out']]
   },
   { id: 'out', z: 'tab', x: 0, y: 0, type: 'seganet-uplink', engine: 'gw', broker: 'cloud', wires: [] }
@@ -90,7 +94,9 @@ withNamespace('keeps every acknowledged record of a gateway, here and on another
   expect(lease).toMatchObject({ user: 'front', port: 1883 });
   const { host, user: username, password } = lease;
   const device = await mqtt.connectAsync(`mqtt://${host}:1883`, {
-    ...{ clientId: 'front', username, password },
+    clientId: 'front',
+    username,
+    password,
     reconnectPeriod: 0
   });
   const publish = async (/** @type {number} */ count) => {

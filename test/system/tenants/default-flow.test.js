@@ -22,7 +22,10 @@ afterAll(() => front?.stop());
 
 test('the numbers of its devices are time series of the tenant, and the front has nothing left', async () => {
   const client = await mqtt.connectAsync(`mqtt://127.0.0.1:${front.ports.mqtt}`, {
-    ...{ username: 'acme/pump-1', password: PASSWORD, clientId: 'pump-1', reconnectPeriod: 0 }
+    username: 'acme/pump-1',
+    password: PASSWORD,
+    clientId: 'pump-1',
+    reconnectPeriod: 0
   });
   try {
     for (let i = 0; i < 20; i++)

@@ -40,7 +40,9 @@ beforeAll(async () => {
     each.id === 'in'
       ? {
           ...each,
-          ...{ host: '${SEGANET_TENANT_HOST}', login: 'passwords', identity: 'user' },
+          host: '${SEGANET_TENANT_HOST}',
+          login: 'passwords',
+          identity: 'user',
           passwordFile: '${SEGANET_TENANT_PASSWORDS}'
         }
       : each
@@ -52,15 +54,17 @@ beforeAll(async () => {
   flow.find(({ id }) => id === 'unbatch').wires[0].push('reply');
   flow.push(
     {
-      ...{ id: 'reply', type: 'function', ...place },
+      id: 'reply',
+      type: 'function',
+      ...place,
       func: reply,
       outputs: 1,
       libs: [],
       wires: [['command']]
     },
-    { ...{ id: 'command', type: 'seganet-command', ...place }, engine: 'engine', wires: [[]] },
-    { ...{ id: 'catch', type: 'catch', ...place }, scope: ['command'], wires: [['failed']] },
-    { ...{ id: 'failed', type: 'function', ...place }, func: FAILED, outputs: 0, libs: [], wires: [[]] }
+    { id: 'command', type: 'seganet-command', ...place, engine: 'engine', wires: [[]] },
+    { id: 'catch', type: 'catch', ...place, scope: ['command'], wires: [['failed']] },
+    { id: 'failed', type: 'function', ...place, func: FAILED, outputs: 0, libs: [], wires: [[]] }
   );
   makeUser(user, flow);
   const command = [process.execPath, RED, '--userDir', user, '--settings', path.join(user, 'settings.js')];

@@ -38,8 +38,16 @@ class Lab {
     const stages = this.names.flatMap((_, i) => [
       { id: ingest(i), kind: 'ingest', next: [ingest(i) + 1], messages: false },
       {
-        ...{ id: ingest(i) + 1, kind: 'batch', next: [ingest(i) + 2], messages: false, mode: 'envelope' },
-        ...{ format: 'ndjson', minDevices: 0, maxBytes: 1024, maxDelayMs: 20, immediateClass: 1 }
+        id: ingest(i) + 1,
+        kind: 'batch',
+        next: [ingest(i) + 2],
+        messages: false,
+        mode: 'envelope',
+        format: 'ndjson',
+        minDevices: 0,
+        maxBytes: 1024,
+        maxDelayMs: 20,
+        immediateClass: 1
       },
       { id: ingest(i) + 2, kind: 'uplink', uplink: i + 1, next: [], messages: false }
     ]);

@@ -10,8 +10,14 @@ function render(template, { device = 'dev1', topic = 'a/b', recordClass = 3, gat
   const name = Buffer.from(gateway);
   writer.setStages([
     {
-      ...{ id: 1, topic: parts, recordTopic: parts, qos: 1, keyRaw: name, keyJson: name },
-      ...{ history: 'none', historySuffix: Buffer.alloc(0) }
+      id: 1,
+      topic: parts,
+      recordTopic: parts,
+      qos: 1,
+      keyRaw: name,
+      keyJson: name,
+      history: 'none',
+      historySuffix: Buffer.alloc(0)
     }
   ]);
   const meta = new Float64Array(16);

@@ -121,7 +121,9 @@ describe('CPU use', () => {
 describe('the capacity report', () => {
   /** @param {string} key @param {number} round @param {number} rate @param {string} limit */
   const outcome = (key, round, rate, limit) => ({
-    ...{ chapter: 'capacity', key, round },
+    chapter: 'capacity',
+    key,
+    round,
     result: { rate, limit, why: 'p99 2.0 s', good: step(rate), failed: step(rate * 1.15, { p99Ms: 2000 }) }
   });
   const peer = [outcome('nodered', 0, 5000, 'system'), outcome('nodered', 1, 6000, 'system')];
@@ -201,7 +203,9 @@ describe('scaling', () => {
   test('compares variants of a round, and names the harness', () => {
     /** @param {string} key @param {number} rate */
     const outcome = (key, rate) => ({
-      ...{ chapter: 'scaling', key, round: 0 },
+      chapter: 'scaling',
+      key,
+      round: 0,
       result: { rate, good: step(rate), limit: 'harness', microseconds: 10, harnessShare: 0.4 }
     });
     const outcomes = [

@@ -77,13 +77,17 @@ test('makes the same records from a seed, as large as the shapes say', () => {
 });
 
 const options = {
-  ...{
-    shapes: Object.keys(SHAPES).slice(0, 1),
-    ways: ['unbatched', 'bridge', 'zstd'],
-    rates: [10, 1000],
-    links: [2e6]
-  },
-  ...{ seconds: 5, warmup: 2, most: 5000, env: {}, out: '', gatewayCpus: undefined, harnessCpus: undefined }
+  shapes: Object.keys(SHAPES).slice(0, 1),
+  ways: ['unbatched', 'bridge', 'zstd'],
+  rates: [10, 1000],
+  links: [2e6],
+  seconds: 5,
+  warmup: 2,
+  most: 5000,
+  env: {},
+  out: '',
+  gatewayCpus: undefined,
+  harnessCpus: undefined
 };
 
 test('offers each rate to an open link in one run, and more than it carries to a full one', () => {

@@ -17,16 +17,34 @@ const { systems } = require('../../../bench/overlay/systems');
 const { sizeOf, during } = require('../../../bench/overlay/network/engines');
 
 const plan = /** @type {any} */ ({
-  ...{ rounds: 2, seconds: 5, warmup: 1, quick: false, all: false, only: [], systems: [], sizes: {} },
-  ...{ env: {}, openFiles: 1024, tests: false }
+  rounds: 2,
+  seconds: 5,
+  warmup: 1,
+  quick: false,
+  all: false,
+  only: [],
+  systems: [],
+  sizes: {},
+  env: {},
+  openFiles: 1024,
+  tests: false
 });
 
 /** @param {number} mbits @param {Record<string, any>} [more] */
 const rate = (mbits, more = {}) => ({
   idle: { p50: 0.4 },
   tcp: {
-    ...{ mbits, retransmits: 3, hubCores: 0.5, cores: 1, peak: 100 << 20, threads: 9, goroutines: 40 },
-    ...{ allocatedBytes: 5 << 20, heapBytes: 3 << 20, releasedBytes: 1 << 20, rtt: { p50: 4, p99: 9 } }
+    mbits,
+    retransmits: 3,
+    hubCores: 0.5,
+    cores: 1,
+    peak: 100 << 20,
+    threads: 9,
+    goroutines: 40,
+    allocatedBytes: 5 << 20,
+    heapBytes: 3 << 20,
+    releasedBytes: 1 << 20,
+    rtt: { p50: 4, p99: 9 }
   },
   pacedTcp: { rtt: { p50: 0.4, p99: 1 }, hubCores: 0.1 },
   paced: { rtt: { p50: 0.5, p99: 1 }, lost: 0, hubCores: 0.1, duplicates: 0, outOfOrder: 0 },
@@ -155,8 +173,12 @@ test('reads the pairs of NATs', () => {
   );
   expect(pairs[0]).toEqual({ a: 'full', b: 'port', first: 0.02, answered: 290, direct: 0.11 });
   expect(matrixFigures(pairs)).toEqual({
-    ...{ pairs: 4, connected: 3, direct: 1, directAfter: 0.11 },
-    ...{ firstWithUdp: 0.3, firstWithoutUdp: 0.9 }
+    pairs: 4,
+    connected: 3,
+    direct: 1,
+    directAfter: 0.11,
+    firstWithUdp: 0.3,
+    firstWithoutUdp: 0.9
   });
   expect(matrixFigures([])).toMatchObject({ pairs: 0, directAfter: undefined });
 });
@@ -201,7 +223,8 @@ test('reads the MQTT session and the schedules of faults', () => {
     'seed 1: passed: full with port, 20 faults\n  seed 2, 3.0 s: the link\nseed 2: FAILED: 1 packets arrived twice: port\n'
   );
   expect(chaos).toEqual({
-    ...{ schedules: 2, passed: 1 },
+    schedules: 2,
+    passed: 1,
     failures: ['seed 2: FAILED: 1 packets arrived twice: port']
   });
   expect(readChaos('lab: failed')).toBeUndefined();

@@ -11,8 +11,16 @@ const options = { quick: false, rounds: 1, congestion: '', env: {} };
 
 /** @param {object} more */
 const result = (more = {}) => ({
-  ...{ sent: 900, lost: 0, missing: 0, duplicated: 0, outOfOrder: 0, pauses: [], marks: [] },
-  ...{ connects: { gw: 1 }, classes: { 3: { max: 12 } }, statuses: [] },
+  sent: 900,
+  lost: 0,
+  missing: 0,
+  duplicated: 0,
+  outOfOrder: 0,
+  pauses: [],
+  marks: [],
+  connects: { gw: 1 },
+  classes: { 3: { max: 12 } },
+  statuses: [],
   ...more
 });
 
@@ -21,7 +29,11 @@ const outcome = (name, key, more) => ({ name, key, label: key, round: 0, result:
 
 /** @param {number} ms @param {string} code @param {number} count of paths that carry traffic */
 const shows = (ms, code, count) => ({
-  ...{ ms, state: 'connected', code, reason: '', transport: '' },
+  ms,
+  state: 'connected',
+  code,
+  reason: '',
+  transport: '',
   paths: ['p1', 'p2'].map((name, i) => ({ name, subflows: [i < count ? 1 : 0] }))
 });
 

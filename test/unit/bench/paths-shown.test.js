@@ -9,9 +9,17 @@ const { textAt, texts } = require('../../../bench/paths/shown');
  * @param {number[][]} subflows of each path, by session
  */
 const status = (ms, state, code, subflows) => ({
-  ...{ ms, state, code, reason: '', transport: '' },
+  ms,
+  state,
+  code,
+  reason: '',
+  transport: '',
   paths: subflows.map((each, i) => ({
-    ...{ name: `p${i + 1}`, role: 'active', state: 'up', why: '', address: '' },
+    name: `p${i + 1}`,
+    role: 'active',
+    state: 'up',
+    why: '',
+    address: '',
     subflows: each
   }))
 });

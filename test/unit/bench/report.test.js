@@ -19,8 +19,18 @@ const { ratio } = require('../../../bench/runs/side-by-side');
 const { distribution } = require('../../../bench/runs/figures');
 
 const plan = /** @type {any} */ ({
-  ...{ rounds: 3, seconds: 12, warmup: 2, gatewayCpus: '0', harnessCpus: '1' },
-  ...{ quick: false, all: false, only: [], systems: [], sizes: {}, env: {}, openFiles: 4096 }
+  rounds: 3,
+  seconds: 12,
+  warmup: 2,
+  gatewayCpus: '0',
+  harnessCpus: '1',
+  quick: false,
+  all: false,
+  only: [],
+  systems: [],
+  sizes: {},
+  env: {},
+  openFiles: 4096
 });
 
 /** A synthetic result of measure(). @param {number} cores @param {number} p99 us */
@@ -38,15 +48,28 @@ function measured(cores, p99) {
     ]
   };
   return {
-    ...{ system: 's', seconds: 12, cores, rssMB: 50, forwards: true, cleanEnd: true, samples: [1, 2] },
+    system: 's',
+    seconds: 12,
+    cores,
+    rssMB: 50,
+    forwards: true,
+    cleanEnd: true,
+    samples: [1, 2],
     parts: [{ part: 'gateway', cores, switchesPerS: 100, threads: [] }],
     harness: [],
     machine: { steal: 0, throttled: 0 },
     sent: { sent: 120000, acked: 120000, late: 0 },
     verdict: { lost: 0, examples: [] },
     arrived: {
-      ...{ publishes: 10, records: 100, duplicates: 0, outOfOrder: 0 },
-      ...{ badLines: 0, badRecords: 0, topicMismatches: 0, badKeys: 0, mixedEnvelopes: 0 },
+      publishes: 10,
+      records: 100,
+      duplicates: 0,
+      outOfOrder: 0,
+      badLines: 0,
+      badRecords: 0,
+      topicMismatches: 0,
+      badKeys: 0,
+      mixedEnvelopes: 0,
       classes: { 1: { latencyUs }, 3: { latencyUs } }
     }
   };
@@ -54,13 +77,20 @@ function measured(cores, p99) {
 
 /** @param {string} name @param {number} round @param {number} cores */
 const run = (name, round, cores) => ({
-  ...{ chapter: 'peers', key: `1,000 devices/${name}`, round, seconds: 20 },
+  chapter: 'peers',
+  key: `1,000 devices/${name}`,
+  round,
+  seconds: 20,
   result: measured(cores, 2000)
 });
 
 /** @returns {import('../../../bench/report/results').Results} */
 const results = () => ({
-  ...{ format: 1, command: 'seganet-bench', date: '2026-01-02T03:04:05.000Z', complete: true, plan },
+  format: 1,
+  command: 'seganet-bench',
+  date: '2026-01-02T03:04:05.000Z',
+  complete: true,
+  plan,
   conditions: { machine: 'a made-up one' },
   notRun: [{ chapter: 'peers', label: 'NanoMQ', why: 'It is not installed.' }],
   warnings: ['The load average was 3.'],
@@ -216,7 +246,10 @@ describe('results of several runs', () => {
     const both = [
       ...loadChapters().filter(({ name }) => name === 'peers'),
       /** @type {any} */ ({
-        ...{ name: 'other', title: 'Other', what: '', cases: () => [] },
+        name: 'other',
+        title: 'Other',
+        what: '',
+        cases: () => [],
         report: () => ({ heading: 'Other', markdown: 'text', ratios: [], plots: [], warnings: [] })
       })
     ];

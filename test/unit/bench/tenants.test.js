@@ -6,18 +6,19 @@ const { commandOf, criteria, evaluate } = require('../../../bench/tenants/criter
 const { readDirectory, testCommand } = require('../../../bench/tenants/commands');
 
 const plan = /** @type {any} */ ({
-  ...{
-    rounds: 2,
-    seconds: 5,
-    warmup: 1,
-    quick: false,
-    all: false,
-    only: [],
-    systems: [],
-    sizes: {},
-    env: {}
-  },
-  ...{ openFiles: 1024, minutes: 1, driver: 'process', tests: false }
+  rounds: 2,
+  seconds: 5,
+  warmup: 1,
+  quick: false,
+  all: false,
+  only: [],
+  systems: [],
+  sizes: {},
+  env: {},
+  openFiles: 1024,
+  minutes: 1,
+  driver: 'process',
+  tests: false
 });
 const MB = 1e6;
 const weight = (/** @type {number} */ mb) => ({ rss: 2 * mb * MB, pss: mb * MB, private: mb * MB });
@@ -83,8 +84,12 @@ test('compares the container with the native program of the same round', () => {
 
 test('counts the memory of a sleeping tenant as the growth of front and keeper', () => {
   const result = {
-    ...{ running: [weight(80), weight(90)], front: weight(100), keeper: weight(30), more: 200 },
-    ...{ frontWithMore: weight(104), keeperWithMore: weight(31) }
+    running: [weight(80), weight(90)],
+    front: weight(100),
+    keeper: weight(30),
+    more: 200,
+    frontWithMore: weight(104),
+    keeperWithMore: weight(31)
   };
   const found = ratiosOf(rounds('memory', result));
   expect(found['10: running, MB'].median).toBeCloseTo(85);
@@ -128,7 +133,9 @@ test('counts a skipped test as not met, and measures what attacks cost a neighbo
   const found = ratiosOf(outcomes);
   expect(found['14: tests failed or skipped']).toMatchObject({ target: '≤ 0', median: 3 });
   expect(found['14: in the tenant, p99 beside loop ÷ alone']).toMatchObject({
-    ...{ target: '≤ 2', low: 1.5, high: 2 }
+    target: '≤ 2',
+    low: 1.5,
+    high: 2
   });
   expect(found['14: PUBACK, p99 beside loop ÷ alone']).toMatchObject({ target: '≤ 2', low: 0.75, high: 1 });
   expect(found['14: in the tenant, p99 beside fork ÷ alone']).toMatchObject({ low: 2.5, high: 3 });

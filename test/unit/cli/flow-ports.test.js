@@ -5,8 +5,16 @@ const { wantedPorts } = require('../../../flows/cli/flow-ports');
 
 const env = { SEGANET_EDITOR_PORT: 'off', MY_PORT: '8081' };
 const cloud = (more) => ({
-  ...{ id: 'c1', type: 'seganet-ocf-cloud', z: 'tab', name: 'plant', transport: 'tls' },
-  ...{ host: '0.0.0.0', port: '5684', httpHost: '127.0.0.1', httpPort: '8080', ...more }
+  id: 'c1',
+  type: 'seganet-ocf-cloud',
+  z: 'tab',
+  name: 'plant',
+  transport: 'tls',
+  host: '0.0.0.0',
+  port: '5684',
+  httpHost: '127.0.0.1',
+  httpPort: '8080',
+  ...more
 });
 const ports = (...flow) => wantedPorts(flow, env);
 

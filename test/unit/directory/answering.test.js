@@ -113,8 +113,18 @@ describe('a question', () => {
 
 describe('an answer', () => {
   const candidate = (device, more = {}) => ({
-    ...{ thing: `urn:${device}`, title: device, device, room: '105', isMade: true },
-    ...{ name: 't', unit: '°C', kind: 'saref:Temperature', command: '', payload: '', url: '', ...more }
+    thing: `urn:${device}`,
+    title: device,
+    device,
+    room: '105',
+    isMade: true,
+    name: 't',
+    unit: '°C',
+    kind: 'saref:Temperature',
+    command: '',
+    payload: '',
+    url: '',
+    ...more
   });
   const rig = (candidates, routes = []) => {
     const clock = { now: 1e6 };

@@ -221,8 +221,11 @@ describe('the feed of devices', () => {
     await eventually(() => made === 4);
     expect(await names(second)).toEqual(['battery', 'humidity', 'temperature']);
     const [found] = await second.directory.ask('find', {
-      ...{ property: 'humidity', room: '1' },
-      ...{ type: '', device: '', text: '' }
+      property: 'humidity',
+      room: '1',
+      type: '',
+      device: '',
+      text: ''
     });
     expect(found).toMatchObject({ device: 'd', name: 'humidity' });
     await second.feed.close();

@@ -124,7 +124,10 @@ test('makes the things of all devices but those whose links cannot be read', asy
     endpoints: () => [
       { uid: 'u', di: 'ep1', ep: 'ep1', via: 'odd', links: Buffer.from('{') },
       {
-        ...{ uid: 'u', di: 'ep2', ep: 'ep2', via: 'odd' },
+        uid: 'u',
+        di: 'ep2',
+        ep: 'ep2',
+        via: 'odd',
         links: Buffer.from(JSON.stringify([{ target: '/x', attributes: [['rt', 'constructor']] }]))
       }
     ]

@@ -88,7 +88,10 @@ describe('the sensor', () => {
       {
         'hwmon/hwmon0': {
           name: 'corsairpsu',
-          ...{ power1_input: 5e6, power1_label: 'power +12v', power2_input: 9e6, power2_label: 'power total' }
+          power1_input: 5e6,
+          power1_label: 'power +12v',
+          power2_input: 9e6,
+          power2_label: 'power total'
         }
       },
       'hwmon corsairpsu power total'

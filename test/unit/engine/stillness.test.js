@@ -6,10 +6,16 @@ const { Stillness } = require('../../../nodes/lib/engine/figures/stillness');
 function quietHost() {
   const link = { state: {} };
   return {
-    ...{ plan: {}, log: { state: {} }, members: [{ isSteady: true }, { isSteady: true }] },
-    ...{ uplinks: { tenants: null, links: new Map([[link, {}]]) }, link },
-    ...{ commands: { isIdle: true }, deliveries: { size: 0 }, waitsToRelease: false },
-    ...{ figures: 1, engine: { fingerprint: () => host.figures } }
+    plan: {},
+    log: { state: {} },
+    members: [{ isSteady: true }, { isSteady: true }],
+    uplinks: { tenants: null, links: new Map([[link, {}]]) },
+    link,
+    commands: { isIdle: true },
+    deliveries: { size: 0 },
+    waitsToRelease: false,
+    figures: 1,
+    engine: { fingerprint: () => host.figures }
   };
 }
 

@@ -180,9 +180,22 @@ describe('the heartbeat', () => {
   test('has these fields', () => {
     const heart = new Heart({ gateway: 'gw', version: '1.2.3' }, () => 1000);
     expect(heart.beat(engine(), stats, { recordsReceived: 640.2, recordsDelivered: 639.8 }, 12.4)).toEqual({
-      ...{ gateway: 'gw', version: '1.2.3', ts: 1000, uptimeS: 12, ok: true, reason: '', lastProblem: null },
-      ...{ uplink: 'connected', devices: 64, receivedPerS: 640.2, deliveredPerS: 639.8 },
-      ...{ inMemory: 8, backlog: 5, dropped: 7, memoryUsed: 0.25, busiestWorker: 0.5 },
+      gateway: 'gw',
+      version: '1.2.3',
+      ts: 1000,
+      uptimeS: 12,
+      ok: true,
+      reason: '',
+      lastProblem: null,
+      uplink: 'connected',
+      devices: 64,
+      receivedPerS: 640.2,
+      deliveredPerS: 639.8,
+      inMemory: 8,
+      backlog: 5,
+      dropped: 7,
+      memoryUsed: 0.25,
+      busiestWorker: 0.5,
       log: { state: 'ready', used: 0.333, deadLetters: 2 }
     });
   });

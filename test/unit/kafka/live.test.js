@@ -19,7 +19,10 @@ test('joins a producer with the state of its session', () => {
   ];
   expect(kafkaUplinksOf(/** @type {any} */ (uplinks))).toEqual([
     {
-      ...{ broker: 'c', name: 'plant', window: 2000, brokers: ['k:9092'] },
+      broker: 'c',
+      name: 'plant',
+      window: 2000,
+      brokers: ['k:9092'],
       producers: [{ ...producer, state: 'stalled', reason: 'Waits.', oldestMs: 4000, classes: [2, 3] }]
     }
   ]);

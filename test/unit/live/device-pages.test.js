@@ -63,7 +63,10 @@ describe('a query', () => {
     const all = { tenantsShow: 'trouble', tenantsQ: 'AC', tenant: 'acme', tenantsPage: '2' };
     expect(parseLiveQuery({ tenants: 'on', ...all }).tenants).toEqual({
       ...page,
-      ...{ show: 'trouble', q: 'ac', chosen: 'acme', page: 2 }
+      show: 'trouble',
+      q: 'ac',
+      chosen: 'acme',
+      page: 2
     });
     expect(parseLiveQuery(all).tenants).toBeNull();
   });

@@ -24,64 +24,10 @@ const {
   source
 } = require('../../fixtures/gateway/source-figures');
 
+const { session, uplink } = require('../../fixtures/gateway/uplink-figures');
+
 const zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/** @param {object} [more] */
-const path = (more) => ({
-  name: 'eth0',
-  role: 'active',
-  interface: 'eth0',
-  address: '192.0.2.7',
-  state: 'up',
-  why: '198.51.100.9 answers',
-  since: '2026-11-22T05:00:00.500Z',
-  actingRole: 'active',
-  metered: false,
-  quality: {
-    ...{ signalDbm: -52, linkPercent: 83, rttMs: 12.5, lossPercent: 5 },
-    ...{ txBytesPerSecond: null, rxBytesPerSecond: null }
-  },
-  subflows: 2,
-  rttMs: 12.5,
-  retransmits: 3,
-  bytesSent: 5000,
-  bytesAcked: 4000,
-  ...more
-});
-const dead = path({
-  ...{ name: 'wwan0', role: 'backup', interface: '', address: '', state: 'down', since: '' },
-  ...{ actingRole: 'backup', metered: true, quality: null },
-  ...{ subflows: 0, rttMs: -1, retransmits: -1, bytesSent: -1, bytesAcked: -1 }
-});
-/** @param {number} group @param {object} [more] */
-const session = (group, more) => ({
-  group,
-  classes: group === 1 ? [1, 2] : [3, 4, 5, 6, 7, 8],
-  clientId: `gw-${group}`,
-  state: 'connected',
-  inflight: 4,
-  rttMs: 20,
-  oldestMs: 1500,
-  published: 10,
-  acknowledged: 9,
-  connects: 2,
-  bytesAcked: 123456,
-  transport: 'mptcp',
-  paths: [path(), dead],
-  ...more
-});
-/** @param {object} [more] */
-const uplink = (more) => ({
-  broker: 'broker-1',
-  name: 'cloud',
-  state: 'connected',
-  redelivered: 1,
-  unmatched: 0,
-  refusals: 0,
-  failed: 0,
-  sessions: [session(1), session(2)],
-  ...more
-});
 /** @param {object} [more] @returns {any} */
 const stats = (more) => ({
   devices: 64,
@@ -237,14 +183,23 @@ test('is documented in docs/metrics.md: the conditional metrics, which few machi
   const filters = [{ nodeId: 'f1', filtered: 3 }];
   const sources = [source('ocf', cloud), source('kafka', kafkaSource)];
   const compression = {
-    ...{ compressedBatches: 4, compressedFrom: 4000, compressedTo: 700 },
-    ...{ keptUncompressed: 1, compressionFailures: 0, dictionaries: 2 },
+    compressedBatches: 4,
+    compressedFrom: 4000,
+    compressedTo: 700,
+    keptUncompressed: 1,
+    compressionFailures: 0,
+    dictionaries: 2,
     compressing: ['busy', 'metered']
   };
   const uplinks = [uplink({ energy, producers: [producer], ...compression })];
   const rows = [{ wakes: 1, failures: 0, sessions: 1, rescues: 0, wokenMs: 1500 }];
   const one = {
-    ...{ name: 'acme', state: 'awake', memoryBytes: 5, wakes: 1, waitingBytes: 7, refused: 0 },
+    name: 'acme',
+    state: 'awake',
+    memoryBytes: 5,
+    wakes: 1,
+    waitingBytes: 7,
+    refused: 0,
     lastWake: { at: 1, by: 'records', how: 'start', readyMs: 900, connectedMs: 1500 }
   };
   const host = /** @type {any} */ ({

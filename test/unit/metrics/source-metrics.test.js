@@ -10,9 +10,21 @@ const { cloud, desk, kafkaSource, producer, source } = require('../../fixtures/g
 
 /** An engine without records. @param {object} more @returns {any} */
 const stats = (more) => ({
-  ...{ devices: 0, heldBytes: 0, budgetBytes: 1, slowedFrom: 0, counters: {}, drops: {}, latency: [] },
-  ...{ heldRecords: [], unsavedRecords: [], storedRecords: [], backlogRecords: [], deferredRecords: 0 },
-  ...{ log: null, uplinks: [], ...more }
+  devices: 0,
+  heldBytes: 0,
+  budgetBytes: 1,
+  slowedFrom: 0,
+  counters: {},
+  drops: {},
+  latency: [],
+  heldRecords: [],
+  unsavedRecords: [],
+  storedRecords: [],
+  backlogRecords: [],
+  deferredRecords: 0,
+  log: null,
+  uplinks: [],
+  ...more
 });
 /** @param {object} more */
 const uplink = (more) => ({

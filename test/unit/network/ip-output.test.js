@@ -101,8 +101,11 @@ describe('lines of ip monitor', () => {
 describe('lists of ip', () => {
   test('show carrier on an interface that can send, and permanent addresses', () => {
     const entry = (/** @type {object} */ more) => ({
-      ...{ ifname: 'eth0', ifindex: 2, flags: ['UP', 'LOWER_UP'], operstate: 'UP' },
-      ...{ addr_info: [{ family: 'inet', local: '10.0.1.1', prefixlen: 24, scope: 'global' }] },
+      ifname: 'eth0',
+      ifindex: 2,
+      flags: ['UP', 'LOWER_UP'],
+      operstate: 'UP',
+      addr_info: [{ family: 'inet', local: '10.0.1.1', prefixlen: 24, scope: 'global' }],
       ...more
     });
     const first = (/** @type {object} */ more) => parse.parseInterfaces(JSON.stringify([entry(more)]))[0];

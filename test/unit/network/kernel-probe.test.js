@@ -63,7 +63,13 @@ describe('the files of the kernel', () => {
       loaded: 'sch_fq_codel 20480 1 - Live 0x0\n'
     };
     expect(readKernelFiles(files)).toEqual({
-      ...{ htb: 'yes', fq_codel: 'yes', meta: 'yes', tbf: 'no', prio: 'no', u32: 'no', bpf: 'no' }
+      htb: 'yes',
+      fq_codel: 'yes',
+      meta: 'yes',
+      tbf: 'no',
+      prio: 'no',
+      u32: 'no',
+      bpf: 'no'
     });
   });
 });

@@ -9,8 +9,12 @@ const {
 } = require('../../../nodes/lib/network/paths/path-quality');
 
 const NOTHING = {
-  ...{ signalDbm: null, linkPercent: null, rttMs: null, lossPercent: null },
-  ...{ txBytesPerSecond: null, rxBytesPerSecond: null }
+  signalDbm: null,
+  linkPercent: null,
+  rttMs: null,
+  lossPercent: null,
+  txBytesPerSecond: null,
+  rxBytesPerSecond: null
 };
 const good = (ms = 20) => ({ ok: true, ms, counts: true });
 const bad = { ok: false, ms: 700, counts: true };
@@ -81,7 +85,9 @@ describe('probes', () => {
 
 describe('the interface', () => {
   const at = (/** @type {number} */ rx, /** @type {number} */ tx, device = 'wlan0') => ({
-    ...{ device, dbm: null, bytes: { rx, tx } }
+    device,
+    dbm: null,
+    bytes: { rx, tx }
   });
 
   test('has its bytes a second as the mean of 5 s', () => {

@@ -108,8 +108,11 @@ describe('the command line', () => {
     expect(readArguments(['watch'], {}).options).toMatchObject({
       autoBackup: false,
       limits: {
-        ...{ belowPercent: 40, lossPercent: 20, rttMs: Infinity },
-        ...{ backupAfterMs: 10_000, activeAfterMs: 30_000 }
+        belowPercent: 40,
+        lossPercent: 20,
+        rttMs: Infinity,
+        backupAfterMs: 10_000,
+        activeAfterMs: 30_000
       }
     });
     const args = ['--auto-backup', '--backup-below', '0', '--backup-loss', '100', '--backup-rtt', '250'];
@@ -117,8 +120,11 @@ describe('the command line', () => {
     expect(readArguments(['watch', ...args, ...times], {}).options).toMatchObject({
       autoBackup: true,
       limits: {
-        ...{ belowPercent: 0, lossPercent: 100, rttMs: 250 },
-        ...{ backupAfterMs: 1000, activeAfterMs: 3_600_000 }
+        belowPercent: 0,
+        lossPercent: 100,
+        rttMs: 250,
+        backupAfterMs: 1000,
+        activeAfterMs: 3_600_000
       }
     });
   });

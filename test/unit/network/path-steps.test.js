@@ -7,18 +7,32 @@ const { prepare } = require('../../../nodes/lib/network/paths/path-steps-run');
 const { foreignEndpoints, stepsAway, stepsTo } = require('../../../nodes/lib/network/paths/path-steps');
 
 const device = (/** @type {string} */ name, /** @type {string} */ address, more = {}) => ({
-  ...{ name, index: 2, isUp: true, carrier: true, isLoopback: false },
+  name,
+  index: 2,
+  isUp: true,
+  carrier: true,
+  isLoopback: false,
   addresses: address === '' ? [] : [{ address, prefix: 24 }],
   ...more
 });
 const route = (/** @type {string} */ name, /** @type {string} */ gateway, metric = 100) => ({
-  ...{ destination: 'default', gateway, device: name, table: 254, metric, source: '', onlink: false }
+  destination: 'default',
+  gateway,
+  device: name,
+  table: 254,
+  metric,
+  source: '',
+  onlink: false
 });
 /** @param {object} [more] @returns {any} */
 const facts = (more) => ({
   interfaces: [device('eth0', '10.0.1.1'), device('wwan0', '10.0.2.1')],
   defaults: [route('eth0', '10.0.1.2'), route('wwan0', '10.0.2.2', 200)],
-  ...{ routes: [], rules: [], mptcp: true, endpoints: [], limits: { subflows: 2, accepted: 0 } },
+  routes: [],
+  rules: [],
+  mptcp: true,
+  endpoints: [],
+  limits: { subflows: 2, accepted: 0 },
   sysctls: { enabled: 1, stale_loss_cnt: 1, close_timeout: 2, blackhole_timeout: 0 },
   ...more
 });
@@ -37,26 +51,32 @@ function after(lines, of = facts()) {
   const rules = lines
     .filter((line) => line.startsWith('ip rule add'))
     .map((line) => ({
-      ...{ preference: Number(word(line, 'pref')), source: word(line, 'from') },
-      ...{ table: word(line, 'lookup') === 'main' ? 254 : Number(word(line, 'lookup')), protocol: 177 },
+      preference: Number(word(line, 'pref')),
+      source: word(line, 'from'),
+      table: word(line, 'lookup') === 'main' ? 254 : Number(word(line, 'lookup')),
+      protocol: 177,
       suppress: line.includes('suppress') ? 0 : -1
     }));
   const routes = lines
     .filter((line) => line.startsWith('ip route replace'))
     .map((line) => ({
-      ...{ destination: line.split(' ')[3], gateway: word(line, 'via'), device: word(line, 'dev') },
-      ...{
-        table: Number(word(line, 'table')),
-        metric: 0,
-        source: word(line, 'src'),
-        onlink: / onlink /.test(line)
-      }
+      destination: line.split(' ')[3],
+      gateway: word(line, 'via'),
+      device: word(line, 'dev'),
+      table: Number(word(line, 'table')),
+      metric: 0,
+      source: word(line, 'src'),
+      onlink: / onlink /.test(line)
     }));
   const endpoints = lines
     .filter((line) => line.startsWith('ip mptcp endpoint add'))
     .map((line) => ({
-      ...{ id: Number(word(line, 'id')), address: line.split(' ')[4], device: word(line, 'dev') },
-      ...{ subflow: true, backup: / backup$/.test(line), more: false }
+      id: Number(word(line, 'id')),
+      address: line.split(' ')[4],
+      device: word(line, 'dev'),
+      subflow: true,
+      backup: / backup$/.test(line),
+      more: false
     }));
   return { ...of, rules, routes, endpoints };
 }

@@ -20,8 +20,11 @@ afterEach(async () => {
 const pass = (/** @type {number} */ ms) => jest.advanceTimersByTimeAsync(ms);
 
 const limits = {
-  ...{ belowPercent: 40, lossPercent: 20, rttMs: Infinity },
-  ...{ backupAfterMs: 3000, activeAfterMs: 5000 }
+  belowPercent: 40,
+  lossPercent: 20,
+  rttMs: Infinity,
+  backupAfterMs: 3000,
+  activeAfterMs: 5000
 };
 /** Two active paths with quality advice. @param {boolean} acts */
 async function beginJudged(acts) {
@@ -42,10 +45,17 @@ test('reports quality also where it advises nothing', async () => {
   await pass(15_000);
   expect(world.log).toEqual([]);
   expect(world.status.paths[0]).toMatchObject({
-    ...{ role: 'active', actingRole: 'active', advice: 'active', adviceWhy: '' },
+    role: 'active',
+    actingRole: 'active',
+    advice: 'active',
+    adviceWhy: '',
     quality: {
-      ...{ signalDbm: null, linkPercent: null, rttMs: 0, lossPercent: 0 },
-      ...{ txBytesPerSecond: null, rxBytesPerSecond: null }
+      signalDbm: null,
+      linkPercent: null,
+      rttMs: 0,
+      lossPercent: 0,
+      txBytesPerSecond: null,
+      rxBytesPerSecond: null
     }
   });
   expect(world.status.paths[1].quality).toMatchObject({ signalDbm: -50, linkPercent: 86 });

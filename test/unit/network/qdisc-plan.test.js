@@ -13,12 +13,22 @@ const { stepLines } = require('../../../nodes/lib/network/qdisc/cli/show');
 const { needs } = require('../../../bench/harness/tools');
 
 const all = /** @type {const} */ ({
-  ...{ htb: 'yes', tbf: 'yes', prio: 'yes', fq_codel: 'yes', u32: 'yes', meta: 'yes', bpf: 'yes' }
+  htb: 'yes',
+  tbf: 'yes',
+  prio: 'yes',
+  fq_codel: 'yes',
+  u32: 'yes',
+  meta: 'yes',
+  bpf: 'yes'
 });
 
 /** @param {Record<string, any>} [change] @returns {any} */
 const desired = ({ capabilities = {}, ...change } = {}) => ({
-  ...{ interface: 'eth0', rate: 2e6, share: 10, mtu: 1500, object: '/run/seganet-net/classifier.o' },
+  interface: 'eth0',
+  rate: 2e6,
+  share: 10,
+  mtu: 1500,
+  object: '/run/seganet-net/classifier.o',
   ...change,
   capabilities: { ...all, ...capabilities }
 });

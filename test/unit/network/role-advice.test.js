@@ -12,8 +12,12 @@ const LIMITS = {
   activeAfterMs: 30_000
 };
 const FIGURES = {
-  ...{ signalDbm: null, linkPercent: null, rttMs: 20, lossPercent: 0 },
-  ...{ txBytesPerSecond: null, rxBytesPerSecond: null }
+  signalDbm: null,
+  linkPercent: null,
+  rttMs: 20,
+  lossPercent: 0,
+  txBytesPerSecond: null,
+  rxBytesPerSecond: null
 };
 const wifi = (/** @type {number} */ linkPercent) => ({ ...FIGURES, linkPercent, signalDbm: -80 });
 

@@ -141,7 +141,9 @@ describe('the figures of a cloud', () => {
           { code: '2xx', count: 1 },
           { code: '4xx', count: 2 }
         ],
-        ...{ open: 0, streams: 0, refused: { missing: 1, wrong: 1, limited: 0 } }
+        open: 0,
+        streams: 0,
+        refused: { missing: 1, wrong: 1, limited: 0 }
       });
       const [, before] = figures().refused;
       expect(before).toMatchObject({ request: `HTTP GET /hc/${device.di}/t`, code: '401' });

@@ -54,7 +54,10 @@ test('a user who accepts an invitation finds, reads and observes the devices of 
   );
   const [group] = (await guest.request('GET', GROUP)).value.grouplist;
   expect(group).toEqual({
-    ...{ gid, gname: 'Küche', owner: device.uid, members: [device.uid, guest.uid].sort() },
+    gid,
+    gname: 'Küche',
+    owner: device.uid,
+    members: [device.uid, guest.uid].sort(),
     devices: [{ di: device.di, rights: 'r' }]
   });
   expect((await guest.request('GET', GROUP, { query: [`gid=${gid}`] })).value).toEqual(group);

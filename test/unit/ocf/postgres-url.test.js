@@ -13,14 +13,27 @@ const { loadPg, passwordOf } = require('../../../nodes/lib/ocf/store/postgres-cl
 
 test('an address names a host, a user and a database', () => {
   expect(parsePostgresUrl('postgres://ann@db.example/accounts')).toMatchObject({
-    ...{ host: 'db.example', port: 5432, user: 'ann', database: 'accounts', mode: 'verify-full' },
-    ...{ isLocal: false, shown: 'postgres://ann@db.example:5432/accounts' }
+    host: 'db.example',
+    port: 5432,
+    user: 'ann',
+    database: 'accounts',
+    mode: 'verify-full',
+    isLocal: false,
+    shown: 'postgres://ann@db.example:5432/accounts'
   });
   expect(parsePostgresUrl('POSTGRESQL://a%40b@[::1]:6000/x%2Dy?sslmode=require')).toMatchObject({
-    ...{ host: '::1', port: 6000, user: 'a@b', mode: 'require', isLocal: true }
+    host: '::1',
+    port: 6000,
+    user: 'a@b',
+    mode: 'require',
+    isLocal: true
   });
   expect(parsePostgresUrl('postgres:///ocf?host=/run/postgresql&user=ann')).toMatchObject({
-    ...{ host: '/run/postgresql', user: 'ann', database: 'ocf', mode: 'disable', isLocal: true }
+    host: '/run/postgresql',
+    user: 'ann',
+    database: 'ocf',
+    mode: 'disable',
+    isLocal: true
   });
   expect(['postgres:', 'PostgreSQL://x', 'x.db', '/postgres', 'postgresx:'].map(isPostgresUrl)).toEqual([
     true,
@@ -90,7 +103,9 @@ test('any text is an address, or a RangeError that does not show a password', ()
 test('TLS: another machine must show a valid certificate unless sslmode says otherwise', () => {
   const of = (text) => tlsOf(parsePostgresUrl(text));
   expect(of('postgres://a@db.example/x')).toEqual({
-    ...{ host: 'db.example', minVersion: 'TLSv1.2', rejectUnauthorized: true }
+    host: 'db.example',
+    minVersion: 'TLSv1.2',
+    rejectUnauthorized: true
   });
   expect(of('postgres://a@db.example/x?sslmode=require')).toMatchObject({ rejectUnauthorized: false });
   expect(of('postgres://a@db.example/x?sslmode=verify-ca').checkServerIdentity('x')).toBeUndefined();

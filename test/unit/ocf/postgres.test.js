@@ -232,8 +232,14 @@ test('when the answer to a COMMIT is lost, the store finds out, and applies noth
   const store = await open(direct.replace(/:\d+\//, `:${proxy.port}/`));
   const { code } = await newCode(store, 'alice', { now: NOW });
   const input = (di) => ({
-    ...{ hash: hashOf(code), di, kind: '', tokens: newPair(NOW, 60).stored, now: NOW },
-    ...{ redeemedUntil: NOW + 6e5, isFull: false, identity: null }
+    hash: hashOf(code),
+    di,
+    kind: '',
+    tokens: newPair(NOW, 60).stored,
+    now: NOW,
+    redeemedUntil: NOW + 6e5,
+    isFull: false,
+    identity: null
   });
   const di = randomUUID();
   proxy.cut = 'before';

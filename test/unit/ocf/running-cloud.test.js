@@ -17,19 +17,19 @@ afterEach(async () => {
 /** @param {string} file @param {object} [more] */
 function newCloud(file, more = {}) {
   const cloud = new RunningCloud({
-    ...{
-      file,
-      password: '',
-      sid: '',
-      endpoint: () => 'coap+tcp://127.0.0.1:1',
-      options: {},
-      engine,
-      stage: 1
-    },
+    file,
+    password: '',
+    sid: '',
+    endpoint: () => 'coap+tcp://127.0.0.1:1',
+    options: {},
+    engine,
+    stage: 1,
     onBell: () => () => {},
     warn: () => {},
     unrecorded: () => {},
-    ...{ http: null, oidc: null, region: null },
+    http: null,
+    oidc: null,
+    region: null,
     report: () => {},
     log: () => {},
     problem: (error) => {

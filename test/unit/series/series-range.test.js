@@ -174,7 +174,10 @@ test('a list and the text of a range are cut into pieces, and several share the 
   at.store.put(records);
   const page = { device: '', name: '', contains: 'none', after: 0, limit: 1000, withValues: true };
   const columns = {
-    ...{ ts: Float64Array.from({ length: 20000 }, (_, i) => START + i), low: [], high: [], count: [] },
+    ts: Float64Array.from({ length: 20000 }, (_, i) => START + i),
+    low: [],
+    high: [],
+    count: [],
     value: Float64Array.from({ length: 20000 }, (_, i) => i / 8)
   };
   const answer = { series: [{ device: 'a', name: 'b', columns }], next: null };

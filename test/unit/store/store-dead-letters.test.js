@@ -67,7 +67,12 @@ describe('the list', () => {
     expect(letters).toHaveLength(2);
     expect([...byRow.keys()].sort()).toEqual(['', 'gate', 'tür/1']);
     expect(byRow.get('tür/1')).toMatchObject({
-      ...{ node: 'uplink', class: 3, records: 1, device: 'pömpe', code: 135, reason: 'Not authorized' }
+      node: 'uplink',
+      class: 3,
+      records: 1,
+      device: 'pömpe',
+      code: 135,
+      reason: 'Not authorized'
     });
     expect(byRow.get('tür/1').bytes).toBeGreaterThan(5 * KIB);
     expect(byRow.get('gate')).toMatchObject({ device: 'cam', records: 2, class: 2, node: 'other' });
@@ -103,7 +108,13 @@ describe('sending again', () => {
     const rows = await made.save(letter(single(5)), letter(single(6)), letter(single(7)));
     const outcome = await desk.sendAgain([rows[1], rows[0]], ['uplink']);
     expect(outcome).toEqual({
-      ...{ sent: 2, records: 2, strangers: 0, damaged: 0, noRoom: 0, gone: 0, failure: '' }
+      sent: 2,
+      records: 2,
+      strangers: 0,
+      damaged: 0,
+      noRoom: 0,
+      gone: 0,
+      failure: ''
     });
     expect(made.events('sendAgain')).toEqual([
       expect.objectContaining({ row: rows[2] + 1, node: 'uplink', class: 3, records: [1] }),

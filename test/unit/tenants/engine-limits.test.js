@@ -73,7 +73,9 @@ test('asks the engine once for its limits, for all tenants together', async () =
 /** @returns {Promise<import('../../../docker/tenants/lib/life/keeper').Row>} of the keeper's list */
 async function rowOf() {
   const keeper = new Keeper({
-    ...{ drivers: () => driver, clock: systemClock, limits: LIMITS },
+    drivers: () => driver,
+    clock: systemClock,
+    limits: LIMITS,
     state: path.join(folder, 'state')
   });
   try {

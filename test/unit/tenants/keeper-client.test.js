@@ -23,8 +23,13 @@ afterEach(() => keeper.remove());
 test('asks for a lease, renews it and gives it back', async () => {
   const lease = await client.lease('acme', REQUEST, LONG);
   expect(lease).toEqual({
-    ...{ id: 'l1', host: '127.0.0.1', port: 1 },
-    ...{ user: 'front', password: 'p', how: 'start', readyMs: 5 }
+    id: 'l1',
+    host: '127.0.0.1',
+    port: 1,
+    user: 'front',
+    password: 'p',
+    how: 'start',
+    readyMs: 5
   });
   expect(keeper.requests[0]).toEqual({ method: 'POST', path: '/v1/tenants/acme/lease', body: REQUEST });
   await client.renew(lease.id);
@@ -47,7 +52,10 @@ test("passes on the keeper's reason and its time for the next try", async () => 
   keeper.wake = () =>
     Promise.reject(Object.assign(new Error('It crashed.'), { code: 'failed', retryMs: 4000 }));
   await expect(client.lease('acme', REQUEST, LONG)).rejects.toMatchObject({
-    ...{ message: 'It crashed.', code: 'failed', retryMs: 4000, isKeeper: false }
+    message: 'It crashed.',
+    code: 'failed',
+    retryMs: 4000,
+    isKeeper: false
   });
   keeper.wake = () => Promise.reject(Object.assign(new Error('Unknown.'), { status: 404, retryMs: -1 }));
   await expect(client.lease('acme', REQUEST, LONG)).rejects.toMatchObject({ code: 'unknown', retryMs: 0 });

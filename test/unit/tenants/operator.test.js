@@ -65,26 +65,51 @@ test('a row joins what the keeper, the front, the engine and the log know', () =
     perS: (name) => (name === 'a' ? 12 : 0)
   });
   const keeper = {
-    ...{ name: 'a', driver: 'process', state: 'running', since: 9, memoryBytes: 100, leases: 1, failures: 0 },
-    ...{ dataBytes: 50, limits: { memoryMiB: 1, volumeMiB: 2 }, isolated: false },
-    ...{ lastWake: { at: 1001, by: 'records', how: 'start', readyMs: 800 } },
+    name: 'a',
+    driver: 'process',
+    state: 'running',
+    since: 9,
+    memoryBytes: 100,
+    leases: 1,
+    failures: 0,
+    dataBytes: 50,
+    limits: { memoryMiB: 1, volumeMiB: 2 },
+    isolated: false,
+    lastWake: { at: 1001, by: 'records', how: 'start', readyMs: 800 },
     backup: { at: 3, ok: false, reason: 'no room' }
   };
   expect(rowsOf([keeper], known, new Map([['a', 'backup']]))).toEqual([
     {
-      ...{ name: 'a', state: 'awake', since: 9, reason: '', driver: 'process', isolated: false },
-      ...{ memoryBytes: 100, memoryLimit: 1 << 20, dataBytes: 50, dataLimit: 2 << 20 },
+      name: 'a',
+      state: 'awake',
+      since: 9,
+      reason: '',
+      driver: 'process',
+      isolated: false,
+      memoryBytes: 100,
+      memoryLimit: 1 << 20,
+      dataBytes: 50,
+      dataLimit: 2 << 20,
       lastWake: { at: 1001, by: 'records', how: 'start', readyMs: 800, connectedMs: 900 },
-      ...{ leases: 1, failures: 0, wakes: 3, waitingBytes: 7, waiting: { 1: 4, 3: 5 }, perS: 12, refused: 2 },
-      ...{ backup: { at: 3, ok: false, reason: 'no room' }, busy: 'backup' }
+      leases: 1,
+      failures: 0,
+      wakes: 3,
+      waitingBytes: 7,
+      waiting: { 1: 4, 3: 5 },
+      perS: 12,
+      refused: 2,
+      backup: { at: 3, ok: false, reason: 'no room' },
+      busy: 'backup'
     }
   ]);
 });
 
 test('a page of 1,000 tenants has 25, failed ones first, and finds by name, driver and state', () => {
   const list = Array.from({ length: 1000 }, (_, i) => ({
-    ...{ name: `t${String(i).padStart(3, '0')}`, driver: i % 2 ? 'process' : 'docker' },
-    ...{ state: i === 700 ? 'failed' : i < 10 ? 'running' : 'stopped', reason: 'x'.repeat(400) }
+    name: `t${String(i).padStart(3, '0')}`,
+    driver: i % 2 ? 'process' : 'docker',
+    state: i === 700 ? 'failed' : i < 10 ? 'running' : 'stopped',
+    reason: 'x'.repeat(400)
   }));
   const rows = rowsOf(list, knowing(), new Map());
   expect(countsOf(rows)).toMatchObject({ failed: 1, awake: 10, asleep: 989 });
@@ -159,8 +184,12 @@ describe('a desk', () => {
     expect(desk.page(QUERY, 0)).toMatchObject({ isRead: false, keeperProblem: '' });
     await settled();
     expect(desk.page({ ...QUERY, chosen: 'a' }, 4)).toMatchObject({
-      ...{ isRead: true, keeperProblem: 'No keeper listens there.', fileProblem: 'bad file', strangers: 4 },
-      ...{ known: 1, chosen: { name: 'a', state: 'unknown' } }
+      isRead: true,
+      keeperProblem: 'No keeper listens there.',
+      fileProblem: 'bad file',
+      strangers: 4,
+      known: 1,
+      chosen: { name: 'a', state: 'unknown' }
     });
   });
 

@@ -276,7 +276,9 @@ describe('a request', () => {
   test('of a link of another site is for the tenant like an address that the user typed, an image of one is not', async () => {
     for (const mode of ['navigate', 'no-cors'])
       await ask({
-        ...{ ...alice, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': mode },
+        ...alice,
+        'sec-fetch-site': 'cross-site',
+        'sec-fetch-mode': mode,
         'sec-fetch-dest': 'document'
       });
     expect(seen.map(({ headers }) => headers['sec-fetch-site'])).toEqual(['none', 'cross-site']);

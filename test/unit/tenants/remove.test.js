@@ -46,7 +46,12 @@ const removeAcme = (faults, values = {}) => {
   printed = [];
   const engine = { check: async () => '', stop: async () => {}, remove: async () => {}, ...faults };
   const context = {
-    ...{ values, operands: ['acme'], positionals: ['acme'], home, env: {}, isJson: false },
+    values,
+    operands: ['acme'],
+    positionals: ['acme'],
+    home,
+    env: {},
+    isJson: false,
     print: (/** @type {string} */ line) => void printed.push(line),
     note: (/** @type {string} */ line) => void notes.push(line),
     driver: () => engine

@@ -36,7 +36,9 @@ async function forge(entries, { rows } = {}) {
   const row = (/** @type {Forged} */ { name, type = 'file', text = '', link }) => ({
     path: name.replace('volume/', ''),
     kind: type,
-    ...{ size: Buffer.byteLength(text), mode: 0o600, mtimeMs: 0 },
+    size: Buffer.byteLength(text),
+    mode: 0o600,
+    mtimeMs: 0,
     ...(type === 'file' && { sha256: sum(text) }),
     ...(type === 'link' && { target: link })
   });

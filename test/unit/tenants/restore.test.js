@@ -316,7 +316,10 @@ withNamespace('starts a tenant that has only a TCP service, and connects to it',
   const starter = processStarter({ state: path.join(root, 'state') });
   const serve = `require('node:net').createServer().listen(Number(process.env.SEGANET_TENANT_TCP), '127.0.0.1')`;
   const spec = checkTenant({
-    ...{ name: 'acme', driver: 'process', port: 0, tcp: 4840 },
+    name: 'acme',
+    driver: 'process',
+    port: 0,
+    tcp: 4840,
     command: [process.execPath, '-e', serve]
   });
   const offline = await starter?.(spec, volume);

@@ -23,8 +23,14 @@ test('fills in the standards', () => {
       http: 0,
       tcp: 0,
       limits: {
-        ...{ memoryMiB: 256, cpus: 1, pids: 128, files: 4096, volumeMiB: 1024, writeMiBps: 32 },
-        ...{ rate: 0, waitingMiB: 64 }
+        memoryMiB: 256,
+        cpus: 1,
+        pids: 128,
+        files: 4096,
+        volumeMiB: 1024,
+        writeMiBps: 32,
+        rate: 0,
+        waitingMiB: 64
       },
       idleMs: 600000,
       stopMs: 3600000,

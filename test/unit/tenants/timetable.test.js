@@ -184,7 +184,10 @@ test('goes on with the others when it cannot be read when one was last done', as
   const done = /** @type {string[]} */ ([]);
   const sentences = /** @type {string[]} */ ([]);
   const job = (/** @type {string} */ name, /** @type {() => number} */ last) => ({
-    ...{ name, at: ['02:00'], jitterMs: 0, last },
+    name,
+    at: ['02:00'],
+    jitterMs: 0,
+    last,
     run: async () => done.push(name) > 0
   });
   const broken = () => {
@@ -213,7 +216,10 @@ test('reports a job whose last time cannot be read once for each due time, and r
   const world = { now: local(23, 1), isAway: true, last: local(22, 2, 5) };
   const [runs, skipped, sentences] = [[], [], []].map((list) => /** @type {any[]} */ (list));
   const job = (/** @type {string} */ name, /** @type {number} */ noted) => ({
-    ...{ name, at: ['02:00'], jitterMs: 0, noted: () => noted },
+    name,
+    at: ['02:00'],
+    jitterMs: 0,
+    noted: () => noted,
     last: () => {
       if (world.isAway) throw new Error('EIO');
       return world.last;
@@ -253,7 +259,9 @@ test('notes a backup as failed while the folder of backups cannot be read, unles
   const told = /** @type {any[]} */ ([]);
   const sentences = /** @type {string[]} */ ([]);
   const timetable = nightly({
-    ...{ main: path.join(folder, 'none.js'), env: process.env, names: () => ['acme', 'good'] },
+    main: path.join(folder, 'none.js'),
+    env: process.env,
+    names: () => ['acme', 'good'],
     home: { folder, volumes, state, backups: folder },
     backedUp: (name, outcome) => void told.push([name, outcome]),
     report: (sentence) => void sentences.push(sentence)
@@ -270,7 +278,12 @@ test('ends a backup that takes too long, and says so', async () => {
   fs.writeFileSync(main, "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);");
   const told = /** @type {any[]} */ ([]);
   const parts = {
-    ...{ main, jobMs: 500, endMs: 500, env: process.env, names: () => [], report: () => {} },
+    main,
+    jobMs: 500,
+    endMs: 500,
+    env: process.env,
+    names: () => [],
+    report: () => {},
     home: { folder, volumes: folder, state: folder, backups: folder },
     backedUp: (/** @type {string} */ name, /** @type {any} */ outcome) => void told.push([name, outcome])
   };

@@ -53,8 +53,12 @@ test('values become the payload at their paths', () => {
   const common = { deviceId: 'm/7', priority: 3, ts: TS };
   expect(envelope.records).toEqual([
     {
-      ...{ index: 0, topic: 'hall', seq: 41, payload: { a: { b: 21.5 }, list: [1, {}] } },
-      ...{ traceparent: trace, tracestate: 'a=b c, d=e' },
+      index: 0,
+      topic: 'hall',
+      seq: 41,
+      payload: { a: { b: 21.5 }, list: [1, {}] },
+      traceparent: trace,
+      tracestate: 'a=b c, d=e',
       ...common
     },
     { index: 1, topic: 'hall', seq: 42, payload: { a: { b: null } }, ...common },

@@ -72,7 +72,11 @@ test.each([4, 5])('sends the same packets as the feeder (MQTT version %i)', asyn
     expect(bench.isActive).toBe(!nativePath);
     seen.push(
       broker.received.map(({ topic, payload, retain, qos, dup, properties }) => ({
-        ...{ topic, retain, qos, dup, properties: JSON.stringify(properties ?? {}) },
+        topic,
+        retain,
+        qos,
+        dup,
+        properties: JSON.stringify(properties ?? {}),
         payload: payload.toString()
       }))
     );

@@ -5,8 +5,16 @@ const native = require('../../../native');
 const { PathKeeper } = require('../../../nodes/lib/uplink/paths/path-keeper');
 
 const subflow = {
-  ...{ id: 1, local: '10.0.1.2', remote: '192.0.2.9', state: 1, backup: false },
-  ...{ rttUs: 20_000, retransmits: 0, bytesSent: 100, bytesAcked: 100, unacked: 0 }
+  id: 1,
+  local: '10.0.1.2',
+  remote: '192.0.2.9',
+  state: 1,
+  backup: false,
+  rttUs: 20_000,
+  retransmits: 0,
+  bytesSent: 100,
+  bytesAcked: 100,
+  unacked: 0
 };
 
 /** @type {jest.Mock} */
@@ -22,7 +30,10 @@ beforeEach(() => {
   session = { client: {}, fd: 7, connected: true, noMptcp: '', handshakeMs: 20 };
   info = { transport: 'mptcp', token: 1, subflows: [subflow] };
   keeper = new PathKeeper({
-    ...{ session, native: { mptcpInfo: () => info, renewPriority }, lossMs: 1000, now: () => 0 },
+    session,
+    native: { mptcpInfo: () => info, renewPriority },
+    lossMs: 1000,
+    now: () => 0,
     paths: /** @type {any} */ ({ having: () => [], suspect: () => {} }),
     problem: () => {}
   });

@@ -33,14 +33,23 @@ describe('a connection that is plain TCP after MPTCP', () => {
   test('ends in an orderly way, and reports why', () => {
     const none = { read: () => null, interfaces: () => ({}), defaults: () => [] };
     const session = /** @type {any} */ ({
-      ...{ client: {}, fd: 7, connected: true, noMptcp: '', handshakeMs: slow },
-      ...{ kill: jest.fn(), renew: jest.fn() }
+      client: {},
+      fd: 7,
+      connected: true,
+      noMptcp: '',
+      handshakeMs: slow,
+      kill: jest.fn(),
+      renew: jest.fn()
     });
     let transport = /** @type {'mptcp' | 'fallback'} */ ('mptcp');
     const problem = jest.fn();
     const keeper = new PathKeeper({
-      ...{ paths: new Paths([], none), session, native: { mptcpInfo: () => info(transport) } },
-      ...{ lossMs: 1000, now: () => 0, problem }
+      paths: new Paths([], none),
+      session,
+      native: { mptcpInfo: () => info(transport) },
+      lossMs: 1000,
+      now: () => 0,
+      problem
     });
     keeper.check();
     expect(problem).not.toHaveBeenCalled();

@@ -8,8 +8,15 @@ const MAIN = '192.0.2.1';
 const BACKUP = '198.51.100.1';
 /** @param {object} [more] @returns {any} */
 const subflow = (more = {}) => ({
-  ...{ local: MAIN, remote: '203.0.113.1', state: 1, rttUs: 1000, retransmits: 3 },
-  ...{ bytesSent: 500, bytesAcked: 100, unacked: 1, ...more }
+  local: MAIN,
+  remote: '203.0.113.1',
+  state: 1,
+  rttUs: 1000,
+  retransmits: 3,
+  bytesSent: 500,
+  bytesAcked: 100,
+  unacked: 1,
+  ...more
 });
 
 describe('an inspection', () => {

@@ -76,7 +76,8 @@ test('moves a TCP connection in an orderly way to an active path that has been u
   reported[0].actingRole = 'backup';
   time += 1000;
   expect(watch.check(1, by(ADDRESSES.eth0))).toMatchObject({
-    ...{ code: 'PATH_BACK', isReturn: true },
+    code: 'PATH_BACK',
+    isReturn: true,
     reason: 'The preferred path wwan0 is up. Connecting over it instead of eth0.'
   });
   expect(watch.check(2, by(ADDRESSES.wwan0))).toBe(null);
@@ -125,7 +126,9 @@ test('takes metered paths from the watch, and mobile interfaces as metered witho
     ['lo', false]
   ]);
   const alone = new Paths([], {
-    ...{ now: () => time, read: () => null, defaults: () => [{ device: 'eth0' }, { device: 'wwan0' }] },
+    now: () => time,
+    read: () => null,
+    defaults: () => [{ device: 'eth0' }, { device: 'wwan0' }],
     interfaces: () => ({})
   });
   expect(alone.all().map(({ name, metered }) => [name, metered])).toEqual([

@@ -9,55 +9,8 @@ const { PathKeeper } = require('../../../nodes/lib/uplink/paths/path-keeper');
 const { PathWatch } = require('../../../nodes/lib/uplink/paths/path-watch');
 const { parsePaths } = require('../../../nodes/lib/settings/path-options');
 const { remembering } = require('../../../nodes/lib/uplink/paths/path-dial');
-const { Paths, defaultRoutes } = require('../../../nodes/lib/uplink/paths/session-paths');
-
-/** Interfaces with their addresses, a watcher's file, and the time. */
-class Machine {
-  constructor() {
-    this.time = 0;
-    /** @type {Record<string, string[]>} */
-    this.interfaces = {
-      eth0: ['192.0.2.1', 'fe80::1'],
-      wwan0: ['198.51.100.1', '2001:db8::1'],
-      lo: ['127.0.0.1']
-    };
-    /** @type {any} */
-    this.status = null;
-    this.defaults = [{ device: 'eth0' }, { device: 'wwan0' }];
-  }
-
-  /** @param {Record<string, string>} states of the watch @param {number} [agoMs] */
-  tell(states, agoMs = 0) {
-    const since = new Date(Date.now() - agoMs).toISOString();
-    const paths = Object.entries(states).map(([name, state]) => ({
-      name,
-      state,
-      since,
-      role: 'active',
-      why: 'told'
-    }));
-    this.status = { version: 1, paths };
-    this.time += 1000;
-  }
-
-  /** @param {string} text */
-  paths(text) {
-    return new Paths(/** @type {any} */ (parsePaths(text)), {
-      now: () => this.time,
-      read: () => this.status,
-      defaults: () => this.defaults,
-      interfaces: /** @type {any} */ (
-        () =>
-          Object.fromEntries(
-            Object.entries(this.interfaces).map(([name, list]) => [
-              name,
-              list.map((address) => ({ address }))
-            ])
-          )
-      )
-    });
-  }
-}
+const { Machine } = require('../../fixtures/uplink/machine');
+const { defaultRoutes } = require('../../../nodes/lib/uplink/paths/session-paths');
 
 /** @type {Machine} */
 let machine;
@@ -182,8 +135,15 @@ describe('connecting', () => {
       closeSocket: () => {}
     };
     const attempt = new Dial({
-      ...{ host: 'cloud', port: 1, timeoutMs: 15_000, socket: {}, paths, wantsDescriptor: true },
-      ...{ native: /** @type {any} */ (addon), lookup: async () => [{ address: '203.0.113.1' }], ...more }
+      host: 'cloud',
+      port: 1,
+      timeoutMs: 15_000,
+      socket: {},
+      paths,
+      wantsDescriptor: true,
+      native: /** @type {any} */ (addon),
+      lookup: async () => [{ address: '203.0.113.1' }],
+      ...more
     });
     return { attempt, tried };
   }
@@ -255,8 +215,15 @@ describe('connecting', () => {
 
 describe('a connection', () => {
   const subflow = (/** @type {object} */ more = {}) => ({
-    ...{ local: '192.0.2.1', remote: '', state: 1, rttUs: 20_000, retransmits: 0 },
-    ...{ bytesSent: 0, bytesAcked: 100, unacked: 1, ...more }
+    local: '192.0.2.1',
+    remote: '',
+    state: 1,
+    rttUs: 20_000,
+    retransmits: 0,
+    bytesSent: 0,
+    bytesAcked: 100,
+    unacked: 1,
+    ...more
   });
   const tcp = (/** @type {object} */ more = {}) =>
     /** @type {any} */ ({ transport: 'fallback', token: 0, subflows: [subflow(more)] });
@@ -376,13 +343,19 @@ describe('a connection', () => {
     });
     let info = tcp({ unacked: 0 });
     const keeper = new PathKeeper({
-      ...{ paths: machine.paths('eth0,wwan0:backup,usb0'), session, native: { mptcpInfo: () => info } },
-      ...{ lossMs: 1000, now: () => machine.time, problem: (code) => void problems.push(code) }
+      paths: machine.paths('eth0,wwan0:backup,usb0'),
+      session,
+      native: { mptcpInfo: () => info },
+      lossMs: 1000,
+      now: () => machine.time,
+      problem: (code) => void problems.push(code)
     });
     for (let i = 0; i < 3; i++) keeper.check();
     expect(problems).toEqual(['NO_MPTCP']);
     expect(keeper.view({ state: 'connected', code: '' })).toMatchObject({
-      ...{ transport: 'fallback', code: 'NO_MPTCP', isNote: true },
+      transport: 'fallback',
+      code: 'NO_MPTCP',
+      isNote: true,
       paths: [
         { name: 'eth0', role: 'active', state: 'unknown', subflows: 1, rttMs: 20, bytesAcked: 100 },
         { name: 'wwan0', role: 'backup', subflows: 0, rttMs: -1, bytesAcked: -1 },

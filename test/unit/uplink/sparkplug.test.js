@@ -18,8 +18,11 @@ class Bench extends FeederBench {
     /** @type {Buffer[]} */
     this.written = [];
     this.edgeNode = new EdgeNode({
-      ...{ group: 'plant', node: 'gw', isV5: this.link.protocolVersion === 5 },
-      ...{ feeder: this.feeder, write: (bytes) => this.written.push(bytes) },
+      group: 'plant',
+      node: 'gw',
+      isV5: this.link.protocolVersion === 5,
+      feeder: this.feeder,
+      write: (bytes) => this.written.push(bytes),
       problem: (code) => this.problems.push(code)
     });
   }
@@ -51,7 +54,10 @@ const ncmd = (/** @type {Buffer} */ payload, more = {}) =>
 
 /** @param {string} payload @param {object} [more] */
 const envelope = (payload, more = {}) => ({
-  ...{ kind: /** @type {1} */ (ENVELOPE), class: 3, payload, count: payload.split('\n').length - 1 },
+  kind: /** @type {1} */ (ENVELOPE),
+  class: 3,
+  payload,
+  count: payload.split('\n').length - 1,
   ...more
 });
 

@@ -57,7 +57,10 @@ test("a tenant's session does, so that its commands are read at once", async () 
   const { engine, options } = await start();
   const seen = watched();
   const session = new TenantSession({
-    ...{ options, native: seen.engine, stage, now },
+    options,
+    native: seen.engine,
+    stage,
+    now,
     engine: { token: engine.token, number: UPLINK },
     wake: () => setImmediate(() => session.turn()),
     problem: () => {},
@@ -75,7 +78,9 @@ test('a session that only sends does not', async () => {
   const { engine, options } = await start();
   const seen = watched();
   const group = new Group(0, {
-    ...{ options, native: seen.engine, now },
+    options,
+    native: seen.engine,
+    now,
     pacer: new Pacer({ rate: options.backlogRate, share: options.backlogShare, now }),
     wake: () => setImmediate(() => group.turn()),
     problem: () => {},

@@ -5,8 +5,14 @@
 const { overview } = require('../../../nodes/lib/uplink/uplink-overview');
 
 const zeros = {
-  ...{ inflight: 0, backlogInflight: 0, redelivered: 0, failed: 0, deadLetters: 0, refusals: 0 },
-  ...{ connects: 1, bytesAcked: 1000 }
+  inflight: 0,
+  backlogInflight: 0,
+  redelivered: 0,
+  failed: 0,
+  deadLetters: 0,
+  refusals: 0,
+  connects: 1,
+  bytesAcked: 1000
 };
 
 /** Sessions in these states, each as [state, code, reason]. */
@@ -14,18 +20,23 @@ function of(...sessions) {
   const classes = [[1, 2], [3, 5, 6], [8]]; // prettier-ignore
   return overview(
     sessions.map(([state, code = '', reason = '', more = {}], i) => ({
-      ...{ group: i + 1, classes: classes[i], clientId: `g-${i + 1}`, everConnected: true, batchBytes: 1024 },
-      ...{
-        state,
-        code,
-        reason,
-        rttMs: 10 * (i + 1),
-        oldestMs: -1,
-        quotaWait: 0,
-        published: 1,
-        acknowledged: 1
-      },
-      ...{ ...zeros, priority: -1, dscp: -1, localAddress: '' },
+      group: i + 1,
+      classes: classes[i],
+      clientId: `g-${i + 1}`,
+      everConnected: true,
+      batchBytes: 1024,
+      state,
+      code,
+      reason,
+      rttMs: 10 * (i + 1),
+      oldestMs: -1,
+      quotaWait: 0,
+      published: 1,
+      acknowledged: 1,
+      ...zeros,
+      priority: -1,
+      dscp: -1,
+      localAddress: '',
       ...more
     }))
   );

@@ -71,7 +71,12 @@ function* text(name, value, now) {
   if (bytes.length > MAX_TEXT_BYTES)
     throw new CliError(`${name} would be too long. The volume has too many files.`);
   yield head({
-    ...{ name, type: 'file', link: '', size: bytes.length, mode: 0o600, mtimeMs: now.getTime() },
+    name,
+    type: 'file',
+    link: '',
+    size: bytes.length,
+    mode: 0o600,
+    mtimeMs: now.getTime(),
     sha256: shaOf([bytes])
   });
   yield bytes;

@@ -30,7 +30,9 @@ function rightsOf(namespace) {
       { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
       { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, ...role },
       {
-        ...{ apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata },
+        apiVersion: `${rbac}/v1`,
+        kind: 'RoleBinding',
+        metadata,
         roleRef: { apiGroup: rbac, kind: 'Role', name: NAME },
         subjects: [{ kind: 'ServiceAccount', name: NAME, namespace }]
       }

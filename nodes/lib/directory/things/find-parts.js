@@ -33,7 +33,13 @@ function openDirectory({ id, options, rules, base, host, cloud, problem, changed
   const leftBy = (/** @type {string} */ source) => (/** @type {number} */ things) =>
     directory.leaveOut(source, things);
   const feed = new DeviceFeed({
-    ...{ source: `devices:${id}`, page, values, ask, base, rules, problem },
+    source: `devices:${id}`,
+    page,
+    values,
+    ask,
+    base,
+    rules,
+    problem,
     left: leftBy('devices')
   });
   const make = (/** @type {Omit<import('../make-thing').Source, 'placed'>} */ source) => {

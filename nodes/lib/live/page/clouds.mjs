@@ -167,8 +167,11 @@ export class Clouds {
   /** The members of the stream's query. */
   get query() {
     return {
-      ...{ ocf: 'on', ocfNode: this.#cloud.value ?? '', ocfShow: this.#show.value },
-      ...{ ocfQ: this.#search.value, ocfPage: String(this.#page) }
+      ocf: 'on',
+      ocfNode: this.#cloud.value ?? '',
+      ocfShow: this.#show.value,
+      ocfQ: this.#search.value,
+      ocfPage: String(this.#page)
     };
   }
 

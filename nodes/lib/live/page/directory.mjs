@@ -26,7 +26,8 @@ class Directories {
     const ask = (path) => this.#ask(`${encodeURIComponent(this.#select.value)}/${path}`);
     this.#question = new Question({ t, ask, onLogin: () => void this.#askLogin(true) });
     this.#things = new Things({
-      ...{ t, ask },
+      t,
+      ask,
       onAsk: (device, property) => this.#question.ask({ device, property })
     });
     const section = (name, element) =>

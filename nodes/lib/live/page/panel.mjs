@@ -74,7 +74,12 @@ export class Panel {
     const changed = () => this.#restart();
     this.#clouds = new Clouds({ t, id, ask, onLogin: () => onLogin(true), changed });
     this.#tenants = new Tenants({
-      ...{ t, id, root, isShort: isSidebar, ask, changed },
+      t,
+      id,
+      root,
+      isShort: isSidebar,
+      ask,
+      changed,
       onLogin: () => onLogin(true)
     });
     this.#charts = new Charts(t, id('range'));

@@ -132,8 +132,11 @@ export class Tenants {
   get query() {
     if (this.#isShort) return { tenants: 'on', tenantsShow: 'trouble' };
     return {
-      ...{ tenants: 'on', tenantsShow: this.#show.value, tenantsQ: this.#search.value },
-      ...{ tenantsPage: String(this.#page), tenant: this.#one.name }
+      tenants: 'on',
+      tenantsShow: this.#show.value,
+      tenantsQ: this.#search.value,
+      tenantsPage: String(this.#page),
+      tenant: this.#one.name
     };
   }
 

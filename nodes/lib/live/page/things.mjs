@@ -76,8 +76,11 @@ export class Things {
       visible(names.join(', ')),
       visible(source),
       {
-        ...{ action: t('directory.ask'), label: t('directory.askFor', { device: visible(title) }) },
-        ...{ disabled: !canAsk, key: String(index), onPress: this.#press }
+        action: t('directory.ask'),
+        label: t('directory.askFor', { device: visible(title) }),
+        disabled: !canAsk,
+        key: String(index),
+        onPress: this.#press
       }
     ];
   }

@@ -44,7 +44,10 @@ async function groups(store, { names: [name], issuer, json }, output) {
   const names = new Map(users.map((user) => [user.uid, user.sub]));
   const nameOf = (/** @type {string} */ id) => names.get(id) ?? id;
   const found = (await store.read('groups', { uid })).map((each) => ({
-    ...{ gid: each.gid, name: each.name, owner: nameOf(each.uid), members: each.members.map(nameOf) },
+    gid: each.gid,
+    name: each.name,
+    owner: nameOf(each.uid),
+    members: each.members.map(nameOf),
     devices: each.devices
   }));
   if (json) {

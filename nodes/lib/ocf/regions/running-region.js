@@ -70,7 +70,12 @@ class RunningRegion {
     });
     this.#regions = regions;
     this.#links = new Links({
-      ...{ own, listen, place, secrets, names, limits },
+      own,
+      listen,
+      place,
+      secrets,
+      names,
+      limits,
       sid: () => cloud.options.sid,
       now: () => cloud.now(),
       asked: (incoming) => safely(() => regions.serve(incoming)),

@@ -262,7 +262,10 @@ async function groups(tx, { uid }) {
     const members = await tx.all('SELECT uid FROM group_member WHERE gid = $1 ORDER BY uid', gid);
     const devices = await tx.all('SELECT di, rights FROM group_device WHERE gid = $1 ORDER BY di', gid);
     found.push({
-      ...{ gid, name, uid: owner, members: members.map((row) => row.uid) },
+      gid,
+      name,
+      uid: owner,
+      members: members.map((row) => row.uid),
       devices: devices.map(({ di, rights }) => ({ di, rights }))
     });
   }

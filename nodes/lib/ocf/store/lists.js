@@ -104,7 +104,10 @@ async function userList(tx, search) {
   const devices = '(SELECT count(*) FROM device d WHERE d.uid = account.uid) AS devices';
   const sql = `SELECT uid, sub, created, ${devices} FROM account ${where} ORDER BY sub, issuer ${limit}`;
   const rows = (await tx.all(sql, ...values, size, offset)).map((row) => ({
-    ...{ uid: row.uid, user: row.sub, devices: Number(row.devices), created: Number(row.created) }
+    uid: row.uid,
+    user: row.sub,
+    devices: Number(row.devices),
+    created: Number(row.created)
   }));
   return { known, found, ...shown, rows };
 }

@@ -67,7 +67,9 @@ const roster = new Roster({
 });
 
 const watchdog = new Watchdog({
-  ...{ keeper, roster, now },
+  keeper,
+  roster,
+  now,
   found: (name, what) =>
     problems.add(`${name} WATCHDOG`, `Tenant ${name}: ${what}. It is tried again; please report this.`)
 });

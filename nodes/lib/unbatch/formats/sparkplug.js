@@ -219,8 +219,11 @@ function recordOf(device, [{ metric, meaning }, ...values], json) {
   const [traceparent, ...states] = String(traces[0]?.metric.value ?? '').split(' ');
   const tracestate = states.join(' ');
   return {
-    ...{ d: device, t: topic, ts: metric.timestamp },
-    ...{ s: Math.floor(number / CLASS_RANGE), c: number % CLASS_RANGE },
+    d: device,
+    t: topic,
+    ts: metric.timestamp,
+    s: Math.floor(number / CLASS_RANGE),
+    c: number % CLASS_RANGE,
     ...(traceparent && { traceparent }),
     ...(tracestate && { tracestate }),
     ...(rest[0].meaning.kind === 'raw' ? { b: bytesOf(rest) } : { p: payloadOf(rest, json) })

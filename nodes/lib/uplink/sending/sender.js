@@ -37,11 +37,12 @@ class Sender {
     this.liveness = new Liveness(window, now);
     this.#prepared = new PreparedPacket(options.native, handlers.stageOf);
     this.#dead = new DeadLetters(this.#prepared, problem);
-    const shared = { ...{ window, delay, now, retryMs, problem }, deadLetters: this.#dead };
+    const shared = { window, delay, now, retryMs, problem, deadLetters: this.#dead };
     this.resends = new Resends({ ...shared, again: handlers.again, go: handlers.go });
     this.trial = new PoisonTrial({
       ...shared,
-      ...{ prepared: this.#prepared, handlers },
+      prepared: this.#prepared,
+      handlers,
       write: (batch, index) => this.#write(batch, index, /** @type {Stage} */ (handlers.stageOf(batch.stage)))
     });
     this.poison = this.trial.poison;

@@ -115,8 +115,15 @@ function checkStage({
     throw new TypeError(`compress is ${compress}; it must be off, zstd, deflate or auto.`);
   readFilters(neverCompress);
   return {
-    ...{ topic, recordTopic, qos: String(qos) === '0' ? 0 : 1, gateway },
-    ...{ format, history, historySuffix, compress, neverCompress }
+    topic,
+    recordTopic,
+    qos: String(qos) === '0' ? 0 : 1,
+    gateway,
+    format,
+    history,
+    historySuffix,
+    compress,
+    neverCompress
   };
 }
 

@@ -5,13 +5,25 @@ const { check } = require('./checker');
 
 const SEED = 7;
 const sent = (tenant, n, more = {}) => ({
-  ...{ type: 'send', device: `${tenant}/dev-0@${SEED}`, class: 3, n, time: n, connection: 1, hash: `h${n}` },
+  type: 'send',
+  device: `${tenant}/dev-0@${SEED}`,
+  class: 3,
+  n,
+  time: n,
+  connection: 1,
+  hash: `h${n}`,
   ...more
 });
 const acked = (tenant, n) => sent(tenant, n, { type: 'ack' });
 const arrived = (tenant, n, more = {}) => ({
-  ...{ d: 'dev-0', t: 'd/dev-0/c3', c: 3, key: `front/e/3/${n}`, i: 0, h: false, pid: 10 },
-  ...{ p: { device: `${tenant}/dev-0@${SEED}`, class: 3, n, hash: `h${n}` } },
+  d: 'dev-0',
+  t: 'd/dev-0/c3',
+  c: 3,
+  key: `front/e/3/${n}`,
+  i: 0,
+  h: false,
+  pid: 10,
+  p: { device: `${tenant}/dev-0@${SEED}`, class: 3, n, hash: `h${n}` },
   ...more
 });
 
@@ -22,7 +34,10 @@ const arrived = (tenant, n, more = {}) => ({
 const verdict = (lines, more = {}) =>
   check(
     /** @type {any} */ ({
-      ...{ seed: SEED, killed: [], findings: [], faults: [] },
+      seed: SEED,
+      killed: [],
+      findings: [],
+      faults: [],
       devices: [0, 1, 2].flatMap((n) => [sent('acme', n), acked('acme', n)]),
       lines: { acme: lines, blue: [] },
       ...more

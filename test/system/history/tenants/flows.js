@@ -12,7 +12,12 @@ const TENANT = ['seganet-engine', 'seganet-mqtt-devices', 'seganet-unbatch'];
 
 /** @param {string} id @param {string} type @param {object} properties @param {...string} wires */
 const node = (id, type, properties, ...wires) => ({
-  ...{ id, type, z: 'tab', x: 1, y: 1, wires: wires.length > 0 ? [wires] : [] },
+  id,
+  type,
+  z: 'tab',
+  x: 1,
+  y: 1,
+  wires: wires.length > 0 ? [wires] : [],
   ...properties
 });
 
@@ -64,7 +69,12 @@ function makeFront(folder, { port, adminPort, file, socket, passwords }) {
     ),
     node('priority', 'seganet-priority', { version: 1, engine: 'engine', rules }, 'tenants'),
     node('tenants', 'seganet-tenants', {
-      ...{ engine: 'engine', file, socket, idleS: '1', connectS: '60', mostAwake: '64' }
+      engine: 'engine',
+      file,
+      socket,
+      idleS: '1',
+      connectS: '60',
+      mostAwake: '64'
     })
   ];
   const settings = `uiHost: '127.0.0.1', uiPort: ${adminPort}, disableEditor: true,`;
@@ -85,9 +95,16 @@ function makeTenant(folder, places) {
       'in',
       'seganet-mqtt-devices',
       {
-        ...{ version: 1, engine: 'engine', host: '${SEGANET_TENANT_HOST}', port: '${SEGANET_TENANT_PORT}' },
-        ...{ login: 'passwords', identity: 'user', passwordFile: '${SEGANET_TENANT_PASSWORDS}' },
-        ...{ acknowledgeMessages: 'delivered', deliveryTimeoutS: '30', onDeliveryTimeout: 'refuse' }
+        version: 1,
+        engine: 'engine',
+        host: '${SEGANET_TENANT_HOST}',
+        port: '${SEGANET_TENANT_PORT}',
+        login: 'passwords',
+        identity: 'user',
+        passwordFile: '${SEGANET_TENANT_PASSWORDS}',
+        acknowledgeMessages: 'delivered',
+        deliveryTimeoutS: '30',
+        onDeliveryTimeout: 'refuse'
       },
       'unbatch'
     ),

@@ -68,7 +68,11 @@ class Load {
         // The same names in each tenant.
         const id = `${tenant}/dev-${i}@${schedule.seed}`;
         return new Device({
-          ...{ id, port: lab.port, clock, maxUnacked: 400, login: lab.loginOf(tenant, i) },
+          id,
+          port: lab.port,
+          clock,
+          maxUnacked: 400,
+          login: lab.loginOf(tenant, i),
           topicOf: (_id, recordClass) => `d/dev-${i}/c${recordClass}`,
           payloadOf: (recordClass, n) => {
             const payload = payloadOf(schedule.shape, id, recordClass, n);

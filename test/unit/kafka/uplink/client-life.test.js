@@ -30,8 +30,14 @@ class Bench {
     this.connections = [];
     this.loadError = null;
     const cluster = {
-      ...{ brokers: [], connectTimeoutMs: 1, ackTimeoutMs: 1, tlsFiles: {}, secure: false, sasl: null },
-      ...{ reconnectMinMs: 100, reconnectMaxMs: RETRY_MAX_MS }
+      brokers: [],
+      connectTimeoutMs: 1,
+      ackTimeoutMs: 1,
+      tlsFiles: {},
+      secure: false,
+      sasl: null,
+      reconnectMinMs: 100,
+      reconnectMaxMs: RETRY_MAX_MS
     };
     this.life = new ClientLife(/** @type {any} */ ({ cluster, clientId: 'c' }), {
       load: () => {

@@ -284,7 +284,10 @@ test(`survives any address, and shows nobody another user's device (seed ${seed}
     const headers = { Accept: accepts[random(accepts.length)], 'Content-Type': types[random(types.length)] };
     const status = await new Promise((resolve, reject) => {
       const request = require('node:http').request({
-        ...{ host: '127.0.0.1', port: proxy.port, path, method },
+        host: '127.0.0.1',
+        port: proxy.port,
+        path,
+        method,
         headers: { ...headers, Authorization: `Bearer ${token}` }
       });
       request.once('error', reject);

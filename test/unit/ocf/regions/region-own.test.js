@@ -45,7 +45,12 @@ describe('a gateway and devices at another region', () => {
   };
   const path = LIGHT.href.slice(1).split('/');
   const question = (/** @type {string} */ di, more = {}) => ({
-    ...{ di, method: 'GET', path, query: [], payload: Buffer.alloc(0), timeoutMs: 2000 },
+    di,
+    method: 'GET',
+    path,
+    query: [],
+    payload: Buffer.alloc(0),
+    timeoutMs: 2000,
     ...more
   });
   const failing = async (/** @type {Promise<any>} */ promise) => {

@@ -206,8 +206,11 @@ test('compresses with auto only while the link is the limit or metered, and the 
   };
   const sessions = /** @type {any} */ ([
     {
-      ...{ writer, aside: new Aside(() => {}, state.clock), bytes: () => 1 },
-      ...{ limitedAt: () => state.limitedAt, isMetered: () => state.isMetered }
+      writer,
+      aside: new Aside(() => {}, state.clock),
+      bytes: () => 1,
+      limitedAt: () => state.limitedAt,
+      isMetered: () => state.isMetered
     }
   ]);
   const compression = new Compression({

@@ -45,7 +45,7 @@ class Tenant {
       onEmpty: () => this.#sleeping.arm()
     });
     const serial = (/** @type {() => Promise<any>} */ step) => this.#serial(step);
-    const shared = { ...{ status: this.status, tools, timer: this.#timer }, serial };
+    const shared = { status: this.status, tools, timer: this.#timer, serial };
     this.#watch = new EndWatch({
       ...shared,
       begun: () => this.#sleeping.arm(),
@@ -58,7 +58,9 @@ class Tenant {
     });
     this.#waking = new Waking({
       ...shared,
-      ...{ crashes: this.#crashes, watch: this.#watch, sleeping: this.#sleeping },
+      crashes: this.#crashes,
+      watch: this.#watch,
+      sleeping: this.#sleeping,
       failed: (reason) => this.#count(reason, 0)
     });
   }

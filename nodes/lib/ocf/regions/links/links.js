@@ -65,19 +65,26 @@ class Links {
     this.#states = new LinkStates(parts.now);
     const { own, sid, listen, secrets, names, place, asked, report } = parts;
     const shared = {
-      ...{ secrets, asked, report, limits: this.#limits },
+      secrets,
+      asked,
+      report,
+      limits: this.#limits,
       down: (/** @type {OpenLink} */ link, /** @type {string} */ ci, /** @type {string} */ reason) =>
         this.#remove(ci, link, reason)
     };
     this.#listener = new Listener({
       ...shared,
-      ...{ listen, counts: this.counts },
+      listen,
+      counts: this.counts,
       greeted: (greeting, socket) => this.#decide(greeting, socket),
       up: (link, ci) => this.#add(ci, { link, isDialed: false })
     });
     this.#dialer = new Dialer({
       ...shared,
-      ...{ own, sid, names, place },
+      own,
+      sid,
+      names,
+      place,
       isWanted: (ci) => !this.#isClosed && this.#wanted.has(ci),
       hasLink: (ci) => this.#links.has(ci),
       failed: (ci, why) => this.#states.failed(ci, why),

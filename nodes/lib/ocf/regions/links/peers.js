@@ -46,7 +46,10 @@ class LinkSecrets {
     const options = {
       ...tlsRules({ hasKeys: false, hasCertificate: true }),
       minVersion: /** @type {const} */ ('TLSv1.3'),
-      ...{ ca, cert, key, passphrase }
+      ca,
+      cert,
+      key,
+      passphrase
     };
     try {
       tls.createSecureContext(options);
