@@ -26,8 +26,8 @@ class Pacer {
   }
 
   /**
-   * Returns how many backlog packets may be in flight: its share, or all but one if nothing live was sent lately, because
-   * on a link with a long round trip a share of the window is a share of the time.
+   * Returns how many backlog packets may be in flight: its share, or all but one if nothing live was sent lately. On a
+   * link with a long round trip, a share of the window is a share of the time.
    * @param {number} limit of the window
    */
   places(limit) {
