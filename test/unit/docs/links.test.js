@@ -148,6 +148,13 @@ describe('the link check', () => {
   });
 });
 
+/** Config nodes whose sections have other names. @type {Record<string, string>} */
+const NAMES = { kafka: 'kafka-cluster', overlay: 'overlay-network' };
+/** The anchors of all nodes in docs/nodes.md. */
+const nodes = Object.keys(JSON.parse(read('package.json'))['node-red'].nodes)
+  .map((type) => type.replace('seganet-', '').replace(/^(kafka|overlay)$/, (name) => NAMES[name]))
+  .sort();
+
 describe('README.md', () => {
   const readme = read('README.md');
 
@@ -160,14 +167,27 @@ describe('README.md', () => {
     expect(prose.filter((line) => line.length > 120)).toEqual([]);
   });
 
-  test('links every node to its section of docs/nodes.md', () => {
-    const types = Object.keys(JSON.parse(read('package.json'))['node-red'].nodes);
-    /** Config nodes whose sections have other names. @type {Record<string, string>} */
-    const NAMES = { kafka: 'kafka-cluster', overlay: 'overlay-network' };
-    const names = types.map((type) =>
-      type.replace('seganet-', '').replace(/^(kafka|overlay)$/, (name) => NAMES[name])
-    );
+  test('links the nodes of a first flow to their sections of docs/nodes.md', () => {
     const linked = [...readme.matchAll(/\]\(docs\/nodes\.md#([^)]+)\)/g)].map(([, anchor]) => anchor);
-    expect(linked.sort()).toEqual(names.sort());
+    expect(linked.length).toBeLessThanOrEqual(12);
+    expect(linked.filter((name) => !nodes.includes(name))).toEqual([]);
+    expect(readme).toContain('](docs/nodes.md)');
   });
+});
+
+test('lists every node in the groups of docs/nodes.md', () => {
+  const [overview] = read('docs/nodes.md').split('\n## Configuration nodes');
+  const rows = overview.split('\n').filter((line) => line.startsWith('| ['));
+  const listed = rows.flatMap((row) => [...row.split('|')[2].matchAll(/\]\(#([^)]+)\)/g)]);
+  expect(listed.map(([, anchor]) => anchor).sort()).toEqual(nodes);
+});
+
+test('lists every page of docs once in docs/README.md, in a line of its own', () => {
+  const lines = read('docs/README.md').split('\n');
+  const listed = lines.map((line) => /^- \[[^\]]+\]\(([^)#]+)\): .+\.$/.exec(line)?.[1] ?? '');
+  const ofDocs = listed.filter((target) => target && !target.startsWith('../'));
+  const expected = pages
+    .filter((page) => /^docs\/([^/]+|clouds\/README)\.md$/.test(page) && page !== 'docs/README.md')
+    .map((page) => path.posix.relative('docs', page));
+  expect(ofDocs.sort()).toEqual(expected.sort());
 });
