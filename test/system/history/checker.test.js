@@ -260,6 +260,20 @@ describe('not a violation', () => {
     expect(verdictOf(history)).toMatchObject({ valid: true, excusedSwaps: 1 });
   });
 
+  test('a swap of the broker that the proxy read late, because it slept', () => {
+    const history = two();
+    history.arrivals.reverse();
+    history.arrivals[0].sent = 700;
+    history.arrivals[0].time = 710;
+    history.arrivals[1].time = 900;
+    history.refusals.push({ device: 'd', class: 3, n: 0, code: 0x97, sent: 4, time: 8 });
+    expect(verdictOf(history).valid).toBe(false);
+    history.pauses = [{ from: 300, until: 690 }]; // it was awake long after the refusal
+    expect(verdictOf(history).valid).toBe(false);
+    history.pauses = [{ from: 20, until: 690 }];
+    expect(verdictOf(history)).toMatchObject({ valid: true, excusedSwaps: 1 });
+  });
+
   test('a dead letter, and an expected drop that was counted', () => {
     const history = two();
     const [first, second] = history.arrivals;

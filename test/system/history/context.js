@@ -62,6 +62,7 @@ class Context {
       disruptions: [],
       samples: [],
       stats: [],
+      pauses: [],
       findings: []
     };
     /** @type {{close: () => void}[]} */

@@ -30,12 +30,18 @@ function groupBy(list, keyOf) {
  * record is excused if it left before the gateway can have known of the refusal.
  * @param {History} history @param {Settings} settings @returns {Excuse}
  */
-function refused({ refusals }, { slackMs }) {
+function refused({ refusals, pauses = [] }, { slackMs }) {
   const refusalsOf = groupBy(refusals, nameOf);
+  /** @param {number} time of the refusal */
+  const lastRead = (time) =>
+    pauses.reduce(
+      (end, { from, until }) => (from <= end && until > end ? until + slackMs : end),
+      time + slackMs
+    );
   return (arrival) => {
     const own = refusalsOf.get(nameOf(arrival));
     if (!own) return null;
-    return (later) => own.some(({ sent, time }) => later.sent >= sent && later.sent <= time + slackMs);
+    return (later) => own.some(({ sent, time }) => later.sent >= sent && later.sent <= lastRead(time));
   };
 }
 

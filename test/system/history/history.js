@@ -39,6 +39,7 @@
  * @property {Disruption[]} disruptions in the order of time
  * @property {Sample[]} samples
  * @property {any[]} stats last counters of each incarnation of the gateway, the final one last; empty = not read
+ * @property {{from: number, until: number}[]} [pauses] of the proxy, in the order of time: it read nothing
  * @property {{what: string, text: string}[]} findings of the harness: limits of the broker broken, exit codes
  *
  * @typedef {object} Settings

@@ -39,6 +39,9 @@ function isChosen(record, every) {
   return parseInt(hashOf(nameOf(record)).slice(0, 8), 16) % every === 0;
 }
 
+/** Without a look at the sockets for longer than this, the process slept. */
+const PAUSE_MS = 100;
+
 class Proxy {
   /**
    * @param {object} options
@@ -59,7 +62,12 @@ class Proxy {
     this.connects = 0;
     /** PUBLISH packets received while one in `quotaEvery` was refused. */
     this.publishes = 0;
-    this.server = net.createServer((client) => this.relays.add(new Relay(client, this)));
+    this.lookedAt = clock();
+    this.server = net.createServer((client) => {
+      // Without a connection, nothing looks.
+      if (this.relays.size === 0) this.lookedAt = clock();
+      this.relays.add(new Relay(client, this));
+    });
   }
 
   async open() {
@@ -95,6 +103,13 @@ class Proxy {
     for (const relay of relays) relay.breakAt = where === 'publish' ? type.PUBLISH : type.PUBACK;
     await new Promise((resolve) => setTimeout(resolve, withinMs));
     for (const relay of relays) relay.reset();
+  }
+
+  /** A busy machine may let this process sleep: what it reads then may have left the gateway at any time meanwhile. */
+  awake() {
+    const now = this.clock();
+    if (now - this.lookedAt > PAUSE_MS) this.history.pauses?.push({ from: this.lookedAt, until: now });
+    this.lookedAt = now;
   }
 
   /** Ends all connections, so that new CONNACK conditions take effect. */

@@ -53,6 +53,7 @@ class Relay {
   #wire(socket, handle) {
     const frames = new Frames();
     socket.on('data', (bytes) => {
+      this.proxy.awake();
       if (this.isFrozen) return;
       try {
         for (const frame of frames.push(bytes)) if (!this.isFrozen) handle(frame);
@@ -122,6 +123,7 @@ class Relay {
   }
 
   #forwardPaced() {
+    this.proxy.awake();
     const { bytesPerSecond } = this.proxy.conditions;
     if (bytesPerSecond === 0) this.#forward(Infinity);
     else {

@@ -117,11 +117,21 @@ function settingsOf({ schedule, history, isUnordered }, settled) {
     diskLimitBytes: (logMiB << 20) + (16 << 20),
     allowedDrops: schedule.allowedDrops,
     harmlessDrops: schedule.harmlessDrops,
-    slackMs: 250,
+    slackMs: 250 + queuedMs(schedule, history),
     isUnordered,
     oneBacklog: !schedule.faults.some(({ steps }) => steps?.some(({ edit }) => edit === COPY)),
     settled
   };
+}
+
+/**
+ * @param {Schedule} schedule @param {import('./history').History} history
+ * @returns {number} ms that a whole window takes to pass the slow link: so late the proxy reads what left the gateway
+ */
+function queuedMs({ faults: all, gateway }, { arrivals }) {
+  const rate = Math.max(0, ...all.map(({ bytesPerSecond = 0 }) => bytesPerSecond));
+  const largest = arrivals.reduce((most, { bytes }) => Math.max(most, bytes), 0);
+  return rate > 0 ? (gateway.inflight * largest * 1000) / rate : 0;
 }
 
 /** Keeps the files that explain a run. @param {Context} context @param {any} result */
