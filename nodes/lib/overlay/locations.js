@@ -31,7 +31,7 @@ function program(env = process.env) {
   try {
     return require.resolve(`@seganet/overlay-${process.platform}-${process.arch}/bin/${name}`);
   } catch {
-    const built = path.join(__dirname, '..', '..', '..', '..', 'native', 'out', 'overlay', name);
+    const built = path.join(__dirname, '..', '..', '..', 'native', 'out', 'overlay', name);
     return fs.existsSync(built) ? built : '';
   }
 }
