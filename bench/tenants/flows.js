@@ -53,7 +53,7 @@ function tenantFlow({ hasStore = false } = {}) {
       'in',
       'seganet-mqtt-devices',
       {
-        version: 2,
+        version: 1,
         engine: ENGINE,
         host: '${SEGANET_TENANT_HOST}',
         port: '${SEGANET_TENANT_PORT}',
