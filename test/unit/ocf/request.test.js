@@ -95,6 +95,17 @@ test('a payload has 256 KiB, 16 levels and 8,192 items at most', () => {
   expect(() => post('text')).toThrow(/an object or a Buffer/);
 });
 
+test('a payload that CBOR cannot have is refused with a sentence', () => {
+  const posting = (/** @type {unknown} */ value) => () => post({ a: [value] });
+  expect(posting(() => {})).toThrow(/^msg.payload cannot become CBOR. A function has no form in CBOR.$/);
+  expect(posting(new Set())).toThrow(
+    /^msg.payload cannot become CBOR. An object of the type Set has no form/
+  );
+  expect(posting(new Date())).toThrow('msg.payload as CBOR has a tag.');
+  expect(posting(2n ** 64n)).toThrow('msg.payload as CBOR has a tag.');
+  expect(posting(2n ** 64n - 1n)().question.payload.toString('hex')).toBe('a16161811bffffffffffffffff');
+});
+
 test('a query has 32 values of 255 bytes at most', () => {
   const query = (more) => readMessage(message({ query: more }), SETTINGS).question.query;
   expect(query({ a: Array.from({ length: 32 }, (_none, n) => n) }).length).toBe(32);

@@ -148,7 +148,14 @@ class Cursor {
 
   /** Returns the text whose head was passed. @returns {string} */
   text() {
-    return this.string().toString();
+    if (this.isOpen) return this.string().toString();
+    const start = this.at;
+    this.#skip(this.argument);
+    const text = this.#bytes.toString('utf8', start, this.at);
+    // Only the replacement character can stand for bytes that are not UTF-8: most texts are passed over once.
+    if (text.includes('\ufffd') && !isUtf8(this.#bytes.subarray(start, this.at)))
+      throw this.#errorOf('utf8', this);
+    return text;
   }
 
   /** @returns {Buffer} */

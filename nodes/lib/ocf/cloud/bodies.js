@@ -1,27 +1,23 @@
 'use strict';
 // Bodies of requests and answers: CBOR maps with text keys, in OCF's content format or as plain CBOR.
 
-const cbor = require('cbor');
+const cbor = require('../../base/cbor');
 const { problemOf } = require('./cbor-bounds');
-const { decodePlain, encodePlain } = require('./cbor-plain');
 const { FORMAT, OCF_VERSION, OPTION, hasOption, uint, uintOption } = require('./coap');
 const { Refusal } = require('./refusal');
 
 /** @typedef {import('./coap').Request} Request */
 /** @typedef {import('./coap').Option} Option */
 
-/** The encoder returns only a part of what is longer than its buffer. */
-const MOST_ENCODED_BYTES = 64 << 20;
+/** Devices that are small may not read floats of 16 bits. */
+const WRITTEN = /** @type {const} */ ({ floats: 'single' });
 /** Values of options, which stay as they are. @type {Map<number, Buffer>} */
 const FORMAT_VALUES = new Map(Object.values(FORMAT).map((format) => [format, uint(format)]));
 const VERSION_VALUE = uint(OCF_VERSION);
 
 /** @param {unknown} value @returns {Buffer} */
 function encode(value) {
-  const plain = encodePlain(value);
-  if (plain) return plain;
-  // The types of the package do not know the options of its stream.
-  return cbor.encodeOne(value, /** @type {object} */ ({ highWaterMark: MOST_ENCODED_BYTES }));
+  return cbor.encode(value, WRITTEN);
 }
 
 /**
@@ -54,12 +50,11 @@ function checkMap(request) {
 
 /** @param {Buffer} payload that passed problemOf() @returns {any} */
 function decode(payload) {
-  const plain = decodePlain(payload);
-  if (plain) return plain.value;
   try {
-    return cbor.decodeFirstSync(payload, { preventDuplicateKeys: true });
+    return cbor.decode(payload);
   } catch (error) {
-    throw new Refusal('4.00', `The CBOR body is invalid: ${/** @type {Error} */ (error).message}.`);
+    if (!(error instanceof cbor.CborError)) throw error;
+    throw new Refusal('4.00', `The CBOR body is invalid: it ${error.message}.`);
   }
 }
 

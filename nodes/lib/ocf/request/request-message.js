@@ -96,7 +96,7 @@ function payloadOf(payload) {
     for (const each of Object.values(value)) check(each, depth - 1);
   };
   check(payload, LIMITS.depth);
-  const bytes = encode(payload);
+  const bytes = encoded(payload);
   const problem = problemOf(bytes, {
     bytes: LIMITS.payloadBytes,
     depth: LIMITS.depth,
@@ -104,6 +104,16 @@ function payloadOf(payload) {
   });
   if (problem) throw new RangeError(`msg.payload as CBOR ${problem}.`);
   return bytes;
+}
+
+/** @param {object} payload @returns {Buffer} */
+function encoded(payload) {
+  try {
+    return encode(payload);
+  } catch (cause) {
+    const { message } = /** @type {Error} */ (cause);
+    throw new RangeError(`msg.payload cannot become CBOR. ${message}`, { cause });
+  }
 }
 
 module.exports = { readMessage, LIMITS };
