@@ -260,4 +260,5 @@ function hasNoForm(value) {
 /** @param {string} what */
 const formless = (what) => new TypeError(`${what} has no form in CBOR.`);
 
-module.exports = { Writer, encode };
+exports.Writer = Writer;
+exports.encode = encode;

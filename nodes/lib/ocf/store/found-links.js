@@ -1,11 +1,12 @@
 'use strict';
 // The answer of a discovery, encoded: links as their devices published them, but leading through the cloud.
 
-const { CborBlock } = require('./cbor-block');
+const { Writer } = require('../../base/cbor');
 const { find } = require('./links');
 
 /** @typedef {import('./accounts').Transaction} Transaction */
 /** @typedef {import('./links').Found} Found */
+/** @typedef {import('../../base/cbor/writer').Writer} CborWriter */
 /**
  * @typedef {object} Wanted beside the input of find()
  * @property {string} endpoint of the cloud
@@ -17,7 +18,7 @@ const { find } = require('./links');
 const ROUTE = '/oic/route';
 const [ANCHOR, HREF, INS, EPS, EP, PRI, DI, LINKS] = 'anchor href ins eps ep pri di links'
   .split(' ')
-  .map((name) => CborBlock.text(name));
+  .map((name) => Writer.text(name));
 /** Entries that each link gets; a published link has fewer than 20 (bodies). */
 const ADDED = 4;
 /** Most bytes of what a link gets, beside its device, its path and the endpoints. */
@@ -44,35 +45,35 @@ async function discover(tx, { endpoint, isGrouped, ...query }) {
 function encodeFound(found, { endpoint, isGrouped }) {
   const eps = endpoints(endpoint);
   const most = found.reduce((sum, link) => sum + sizeOf(link) + eps.length, AROUND);
-  const block = new CborBlock(most);
+  const writer = new Writer(most);
   if (!isGrouped) {
-    block.array(found.length);
-    for (const link of found) append(block, link, eps);
-    return block.take();
+    writer.array(found.length);
+    for (const link of found) append(writer, link, eps);
+    return writer.take();
   }
   const devices = byDevice(found);
-  block.array(devices.size);
+  writer.array(devices.size);
   for (const [di, links] of devices) {
-    block.map(2);
-    block.bytes(DI);
-    block.text(di);
-    block.bytes(LINKS);
-    block.array(links.length);
-    for (const link of links) append(block, link, eps);
+    writer.map(2);
+    writer.encoded(DI);
+    writer.text(di);
+    writer.encoded(LINKS);
+    writer.array(links.length);
+    for (const link of links) append(writer, link, eps);
   }
-  return block.take();
+  return writer.take();
 }
 
 /** @param {string} endpoint @returns {Uint8Array} */
 function endpoints(endpoint) {
-  const block = new CborBlock(AROUND + 3 * endpoint.length);
-  block.array(1);
-  block.map(2);
-  block.bytes(EP);
-  block.text(endpoint);
-  block.bytes(PRI);
-  block.number(1);
-  return block.take();
+  const writer = new Writer(AROUND + 3 * endpoint.length);
+  writer.array(1);
+  writer.map(2);
+  writer.encoded(EP);
+  writer.text(endpoint);
+  writer.encoded(PRI);
+  writer.number(1);
+  return writer.take();
 }
 
 /** @param {Found[]} found @returns {Map<string, Found[]>} */
@@ -94,18 +95,18 @@ function byDevice(found) {
  */
 const sizeOf = ({ di, href, body }) => AROUND + body.length + 3 * (3 * di.length + href.length);
 
-/** @param {CborBlock} block @param {Found} link @param {Uint8Array} eps */
-function append(block, { di, href, ins, body }, eps) {
-  block.map((body[0] & 31) + ADDED);
-  block.bytes(body.subarray(1));
-  block.bytes(ANCHOR);
-  block.text(`ocf://${di}`);
-  block.bytes(HREF);
-  block.text(`${ROUTE}/${di}${href}`);
-  block.bytes(INS);
-  block.number(ins);
-  block.bytes(EPS);
-  block.bytes(eps);
+/** @param {CborWriter} writer @param {Found} link @param {Uint8Array} eps */
+function append(writer, { di, href, ins, body }, eps) {
+  writer.map((body[0] & 31) + ADDED);
+  writer.encoded(body.subarray(1));
+  writer.encoded(ANCHOR);
+  writer.text(`ocf://${di}`);
+  writer.encoded(HREF);
+  writer.text(`${ROUTE}/${di}${href}`);
+  writer.encoded(INS);
+  writer.number(ins);
+  writer.encoded(EPS);
+  writer.encoded(eps);
 }
 
 module.exports = { ROUTE, discover, encodeFound };
