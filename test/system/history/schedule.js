@@ -217,6 +217,8 @@ const needed = {
 
 /** Bytes of a record of such a run in an envelope. */
 const RECORD_BYTES = 200;
+/** Records that an envelope has when it is sealed after batchMs: at most this many, as the load is small. */
+const MOST_RECORDS = 8;
 /** Records a second that the link of such a run takes at least. */
 const LEAST_PER_S = 15;
 
@@ -225,12 +227,14 @@ const LEAST_PER_S = 15;
  * @param {Schedule} schedule @param {Draws} draw @returns {Schedule}
  */
 function slowLink(schedule, { between, pick }) {
-  const { faults, gateway, seconds } = schedule;
+  const { faults, gateway, seconds, devices } = schedule;
   const [fault] = faults;
   const { bytesPerSecond, receiveMaximum, maximumPacketSize } = fault;
   const window = Math.min(gateway.inflight, receiveMaximum || Infinity);
   const packet = Math.min(gateway.batchBytes, maximumPacketSize || Infinity);
-  const records = gateway.batchMode === 'envelope' ? Math.max(1, Math.floor(packet / RECORD_BYTES)) : 1;
+  // From fewer devices than batchDevices, each record leaves alone.
+  const isBatched = gateway.batchMode === 'envelope' && gateway.batchDevices <= devices;
+  const records = isBatched ? Math.min(MOST_RECORDS, Math.max(1, Math.floor(packet / RECORD_BYTES))) : 1;
   // A long path with a small window would take a few records only.
   const delayMs = Math.min(fault.delayMs, Math.round((window * records * 1000) / LEAST_PER_S));
   const byWindow = (window * records * 1000) / (delayMs + 5);
