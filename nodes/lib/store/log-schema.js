@@ -6,8 +6,11 @@ const FILE = 'log.db';
 /** "SGL1": distinguishes our database from those of other programs. */
 const APPLICATION_ID = 0x53474c31;
 
-/** Increases when an older program could no longer read the database. A newer database is never changed. */
-const USER_VERSION = 1;
+/**
+ * Increases when an older program could no longer read the database. A newer database is never changed.
+ * 2: records may end with a stamp.
+ */
+const USER_VERSION = 2;
 
 const SCHEMA = `
 CREATE TABLE chunk (id INTEGER PRIMARY KEY, node TEXT NOT NULL, class INTEGER NOT NULL, records INTEGER NOT NULL, bytes INTEGER NOT NULL, first_ts INTEGER NOT NULL, last_ts INTEGER NOT NULL, body BLOB NOT NULL);
