@@ -1,7 +1,6 @@
 'use strict';
 // The tables of accounts and directories. Times are milliseconds since 1970, 0 = never. Only SHA-256 hashes of tokens
-// and codes are stored. share: the rights of users at devices, from whatever reason; direct_share: those that the owner
-// gave to one user.
+// and codes are stored.
 
 /** "SGO1": distinguishes our database from those of other programs. */
 const APPLICATION_ID = 0x53474f31;
@@ -25,16 +24,18 @@ const VERSIONS = [
    CREATE TABLE link (di TEXT NOT NULL, href TEXT NOT NULL, ins BIGINT NOT NULL, expires BIGINT NOT NULL, shown INTEGER NOT NULL, body {bytes} NOT NULL, PRIMARY KEY (di, href)){keyed};
    CREATE INDEX link_expires ON link (expires) WHERE expires > 0;
    CREATE TABLE link_type (rt TEXT NOT NULL, di TEXT NOT NULL, href TEXT NOT NULL, PRIMARY KEY (rt, di, href)){keyed};
-   CREATE INDEX link_type_link ON link_type (di, href);
-   CREATE TABLE user_token (hash {bytes} PRIMARY KEY, id TEXT NOT NULL UNIQUE, uid TEXT NOT NULL, expires BIGINT NOT NULL, created BIGINT NOT NULL){keyed};
+   CREATE INDEX link_type_link ON link_type (di, href);`,
+  `CREATE TABLE user_token (hash {bytes} PRIMARY KEY, id TEXT NOT NULL UNIQUE, uid TEXT NOT NULL, expires BIGINT NOT NULL, created BIGINT NOT NULL){keyed};
    CREATE INDEX user_token_user ON user_token (uid);
-   CREATE INDEX user_token_expires ON user_token (expires);
    CREATE TABLE endpoint (di TEXT PRIMARY KEY, uid TEXT NOT NULL, via TEXT NOT NULL, ep TEXT NOT NULL, base TEXT NOT NULL, lt BIGINT NOT NULL, expires BIGINT NOT NULL, attributes {bytes} NOT NULL, links {bytes} NOT NULL){keyed};
    CREATE INDEX endpoint_user ON endpoint (uid);
    CREATE INDEX endpoint_via ON endpoint (via);
-   CREATE INDEX endpoint_expires ON endpoint (expires);
-   CREATE TABLE direct_share (di TEXT NOT NULL, uid TEXT NOT NULL, rights TEXT NOT NULL, PRIMARY KEY (di, uid)){keyed};
+   CREATE INDEX endpoint_expires ON endpoint (expires);`,
+  'CREATE INDEX user_token_expires ON user_token (expires);',
+  // share: the rights of users at devices, from whatever reason; direct_share: those that the owner gave to one user.
+  `CREATE TABLE direct_share (di TEXT NOT NULL, uid TEXT NOT NULL, rights TEXT NOT NULL, PRIMARY KEY (di, uid)){keyed};
    CREATE INDEX direct_share_user ON direct_share (uid);
+   INSERT INTO direct_share (di, uid, rights) SELECT di, uid, rights FROM share;
    CREATE TABLE user_group (gid TEXT PRIMARY KEY, uid TEXT NOT NULL, name TEXT NOT NULL, created BIGINT NOT NULL){keyed};
    CREATE INDEX user_group_user ON user_group (uid);
    CREATE TABLE group_member (gid TEXT NOT NULL, uid TEXT NOT NULL, PRIMARY KEY (gid, uid)){keyed};
@@ -44,8 +45,8 @@ const VERSIONS = [
    CREATE TABLE group_invitation (gid TEXT NOT NULL, uid TEXT NOT NULL, inviter TEXT NOT NULL, expires BIGINT NOT NULL, PRIMARY KEY (gid, uid)){keyed};
    CREATE INDEX group_invitation_user ON group_invitation (uid);
    CREATE INDEX group_invitation_inviter ON group_invitation (inviter);
-   CREATE INDEX group_invitation_expires ON group_invitation (expires);
-   CREATE TABLE provider_token (di TEXT PRIMARY KEY, sealed {bytes} NOT NULL, asked BIGINT NOT NULL, uncertain INTEGER NOT NULL){keyed};`
+   CREATE INDEX group_invitation_expires ON group_invitation (expires);`,
+  'CREATE TABLE provider_token (di TEXT PRIMARY KEY, sealed {bytes} NOT NULL, asked BIGINT NOT NULL, uncertain INTEGER NOT NULL){keyed};'
 ];
 
 module.exports = { APPLICATION_ID, VERSIONS };
