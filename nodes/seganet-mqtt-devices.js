@@ -1,11 +1,13 @@
 'use strict';
 
 require('../native/node/needs-node');
+const { isLoopback } = require('./lib/base/loopback');
 const { parseDevices } = require('./lib/settings/device-classes');
 const { parsePermissions } = require('./lib/settings/permissions');
 const { listenerParts } = require('./lib/settings/listener-settings');
 const { join } = require('./lib/engine/join');
 const { schema } = require('./lib/settings/mqtt-devices');
+const { versionOf } = require('./lib/settings/migrations');
 const status = require('./lib/base/status');
 
 const MAX_TOPIC_BYTES = 1024;
@@ -36,12 +38,27 @@ module.exports = function (RED) {
         keepAliveMaxS,
         sessionExpiryMaxS
       };
+      warnOfOlder(this, config, values);
       return { kind: 'source', ...listenerParts(RED, this, values, 'mqtt', settings), shown };
     });
   }
 
   RED.nodes.registerType('seganet-mqtt-devices', MqttDevices);
 };
+
+/**
+ * Warns of a node of an older flow that accepts devices without a login from the network, as it did before.
+ * @param {import('node-red').Node} node
+ * @param {object} config
+ * @param {{ host: string, login: string }} values
+ */
+function warnOfOlder(node, config, { host, login }) {
+  if (versionOf(config) > 1 || login !== 'none' || isLoopback(host)) return;
+  node.warn(
+    `On ${host}, any client that reaches the port can pose as any device, as in the version that created this flow. ` +
+      'Open the node, choose a login or confirm that there is none, and deploy.'
+  );
+}
 
 /** @type {NonNullable<import('./lib/engine/member').Stage['shown']>} */
 function shown(rates, stats, member) {

@@ -42,7 +42,7 @@ const kafkaNodes = (brokers) => [
     ...place,
     id: 'bench-batch',
     type: 'seganet-batch',
-    version: 1,
+    version: 2,
     mode: 'records',
     flush: 'adaptive',
     wires: [['bench-kafka-uplink']]

@@ -168,26 +168,54 @@ describe('the editor', () => {
     await closeDialog(page, broker, 'cancel');
   }, 60000);
 
-  test('marks a node of a newer version as invalid, and keeps its version', async () => {
+  test('shows a node of an older flow as the gateway runs it, saves that, and marks a newer node as invalid', async () => {
     const { page } = editor;
     const engine = (await nodesOf(page)).find(({ type }) => type === 'seganet-engine')?.id;
-    const newer = await page.evaluate((id) => {
-      const { RED } = /** @type {any} */ (window);
-      const place = { z: RED.workspaces.active(), x: 100, y: 100, wires: [] };
-      const given = { ...place, id: 'new-batch', type: 'seganet-batch', engine: id, version: 2 };
-      const [node] = RED.nodes.import([given], { addFlow: false }).nodes;
-      RED.editor.validateNode(node);
-      const { valid, validationErrors, version } = node;
-      RED.nodes.remove(node.id);
-      return { valid, errors: validationErrors.join(), version };
-    }, engine);
-    expect(newer).toEqual({
-      valid: false,
-      errors: expect.stringMatching(
-        /A newer version of SegaNet Gateway made this node \(version 2;.*up to 1\)/
-      ),
-      version: 2
-    });
+    const add = (/** @type {object} */ properties) =>
+      page.evaluate((given) => {
+        const { RED } = /** @type {any} */ (window);
+        const z = RED.workspaces.active();
+        const [node] = RED.nodes.import([{ z, x: 100, y: 100, wires: [], ...given }], {
+          addFlow: false
+        }).nodes;
+        RED.editor.validateNode(node);
+        return { id: node.id, valid: node.valid, errors: node.validationErrors ?? [] };
+      }, properties);
+    const saved = (/** @type {string} */ id) =>
+      page.evaluate((nodeId) => {
+        const { RED } = /** @type {any} */ (window);
+        const { version, flush, allowAnonymous, valid } = RED.nodes.node(nodeId);
+        RED.nodes.remove(nodeId);
+        return { version: Number(version), flush, allowAnonymous, valid };
+      }, id);
+
+    const batch = { id: 'old-batch', type: 'seganet-batch', engine, mode: 'envelope', maxBytes: '2048' };
+    expect((await add(batch)).valid).toBe(true);
+    await openDialog(page, { ...batch, config: false });
+    expect(await page.inputValue('#node-input-flush')).toBe('limits');
+    expect(await page.isVisible('#node-input-maxBytes')).toBe(true);
+    await closeDialog(page, { config: false }, 'ok');
+    expect(await saved(batch.id)).toMatchObject({ version: 2, flush: 'limits', valid: true });
+
+    const listener = { id: 'old-mqtt', type: 'seganet-mqtt-devices', engine, host: '0.0.0.0', port: '1884' };
+    expect((await add(listener)).errors.join()).not.toMatch(/any client/);
+    await openDialog(page, { ...listener, config: false });
+    expect(await page.isChecked('#node-input-allowAnonymous')).toBe(true);
+    await closeDialog(page, { config: false }, 'ok');
+    expect(await saved(listener.id)).toMatchObject({ version: 2, allowAnonymous: true, valid: true });
+
+    const newer = await add({ ...batch, id: 'new-batch', version: 3 });
+    expect([newer.valid, newer.errors.join()]).toEqual([
+      false,
+      expect.stringMatching(/A newer version of SegaNet Gateway made this node \(version 3;.*up to 2\)/)
+    ]);
+    // The editor keeps the version of a node whose type has no migrations, too.
+    const tap = await add({ id: 'new-tap', type: 'seganet-tap', engine, version: 2 });
+    expect([tap.valid, await saved('new-batch'), await saved('new-tap')]).toMatchObject([
+      false,
+      { version: 3 },
+      { version: 2 }
+    ]);
   }, 60000);
 
   test('shows values from the environment in the lists of a device node, and hides no row for them', async () => {

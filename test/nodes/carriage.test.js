@@ -28,7 +28,7 @@ const path = [
   broker,
   node('in', 'ingest', {}, 'rank'),
   node('rank', 'priority', { rules }, 'batch'),
-  node('batch', 'batch', { flush: 'limits' }, 'cloud'),
+  node('batch', 'batch', {}, 'cloud'),
   node('cloud', 'uplink', { broker: 'broker' })
 ];
 const alarm = { topic: 'alarm', deviceId: 'd1', payload: 'hot' };

@@ -54,12 +54,7 @@ test('waits behind ingest, priority and batch nodes too', async () => {
     node('in', 'ingest', {}, 'rank'),
     node('rank', 'priority', { rules: [] }, 'g'),
     func('g', 'return msg;', 1, 'pack'),
-    node(
-      'pack',
-      'batch',
-      { mode: 'off', flush: 'limits', minDevices: '0', maxBytes: '100', maxDelayMs: '10' },
-      'cloud'
-    )
+    node('pack', 'batch', { mode: 'off', minDevices: '0', maxBytes: '100', maxDelayMs: '10' }, 'cloud')
   );
   await isHeldUntilSafe();
 });

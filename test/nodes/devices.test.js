@@ -30,7 +30,7 @@ afterAll(() => {
 });
 
 const devices = (properties) =>
-  node('devices', 'mqtt-devices', { version: 1, port: '1884', ...properties }, 'sink');
+  node('devices', 'mqtt-devices', { version: 2, port: '1884', ...properties }, 'sink');
 const tls = {
   id: 'tls',
   type: 'tls-config',
@@ -52,6 +52,12 @@ const login = {
 /** The TLS node of these tests reports itself that it has no files. */
 const complaints = () => errors().filter(([id]) => id !== 'tls');
 const source = () => engines[0].plan.stages.find(({ kind }) => kind === 'source');
+const warnings = () =>
+  helper
+    .log()
+    .args.map(([entry]) => entry)
+    .filter(({ level }) => level === helper.log().WARN)
+    .map(({ msg }) => String(msg));
 
 describe('connection without a login', () => {
   test.each([
@@ -94,6 +100,12 @@ describe('connection without a login', () => {
     await start(properties, tls, pfx);
     expect(complaints()).toEqual([['devices', expect.stringMatching(reason)]]);
     expect(calls).not.toContain('listen');
+  });
+
+  test('keeps a node of an older flow running unchanged, and reports what to do', async () => {
+    await start({ version: undefined, host: '0.0.0.0' });
+    expect(calls).toContain('listen');
+    expect(warnings().at(-1)).toMatch(/as in the version that created this flow\. Open the node/);
   });
 });
 

@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 afterAll(() => helper.stopServer());
 
-const batching = { flush: 'limits', minDevices: '0', maxBytes: '65536', maxDelayMs: '60000' };
+const batching = { minDevices: '0', maxBytes: '65536', maxDelayMs: '60000' };
 const rules = [{ topic: 'alarm/#', class: '1' }];
 const path = (fastPath, middle) => [
   tab,

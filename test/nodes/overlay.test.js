@@ -190,7 +190,7 @@ describe('a listener that is offered', () => {
     ...flow(),
     engine,
     support.broker,
-    node('mqtt', 'mqtt-devices', { version: 1, port: '1883', overlay: 'net', ...settings }, 'cloud'),
+    node('mqtt', 'mqtt-devices', { version: 2, port: '1883', overlay: 'net', ...settings }, 'cloud'),
     node('cloud', 'uplink', { broker: 'broker' })
   ];
 
@@ -201,7 +201,7 @@ describe('a listener that is offered', () => {
         node(
           'named',
           'mqtt-devices',
-          { version: 1, port: '1884', overlay: 'net', overlayName: 'pumps', ...consent },
+          { version: 2, port: '1884', overlay: 'net', overlayName: 'pumps', ...consent },
           'cloud'
         ),
         node('coap', 'coap-devices', { port: '5683', overlay: 'net', host: '0.0.0.0', ...consent }, 'cloud'),

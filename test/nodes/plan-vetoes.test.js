@@ -215,7 +215,7 @@ describe('a messaging hook of another package', () => {
   test.each(['onSend', 'preRoute', 'preDeliver', 'postDeliver', 'onReceive', 'postReceive', 'onComplete'])(
     '%s is noticed when it comes and when it goes, beside our own hooks too',
     async (name) => {
-      const port = { port: '0', version: 1, acknowledgeMessages: 'delivered' };
+      const port = { port: '0', version: 2, acknowledgeMessages: 'delivered' };
       for (const devices of [[], [node('dev', 'seganet-mqtt-devices', ['cloud'], port)]]) {
         await runtime.deploy([...base, ...path, ...devices]);
         expect(hooks.has('preRoute')).toBe(devices.length > 0);
@@ -264,7 +264,7 @@ function publishes(first, count) {
 
 test('plans that change while MQTT devices publish keep each record, in order', async () => {
   const port = await freePort();
-  const devices = node('dev', 'seganet-mqtt-devices', ['rank'], { port: String(port), version: 1 });
+  const devices = node('dev', 'seganet-mqtt-devices', ['rank'], { port: String(port), version: 2 });
   const settings = { minDevices: '0', maxBytes: '500', maxDelayMs: '20', flush: 'limits' };
   const batch = node('batch', 'seganet-batch', ['cloud'], settings);
   await runtime.deploy([...base, devices, node('rank', 'seganet-priority', ['batch']), batch, uplink]);

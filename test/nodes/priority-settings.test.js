@@ -133,8 +133,8 @@ describe('a batch', () => {
     expect(stage.maxBytes).toBeGreaterThan(65536 - 100);
   });
 
-  test('has the default limits if it is not adaptive', async () => {
-    await load(withBatch({ mode: 'records', flush: 'limits' }));
+  test('keeps its limits in a flow from before', async () => {
+    await load(withBatch({ mode: 'records' }));
     expect(stageOf('batch')).toMatchObject({ flush: 'limits', minDevices: 50, maxBytes: 1024 });
   });
 

@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 afterAll(() => helper.stopServer());
 
-const batching = { flush: 'limits', minDevices: '0', maxBytes: '65536', maxDelayMs: '60000' };
+const batching = { minDevices: '0', maxBytes: '65536', maxDelayMs: '60000' };
 const real = () => replaceModules({ native, uplink: { ...parts.uplink, UplinkThread: Puller } });
 
 /** A path with these nodes between ingest and batch; `middle` = through a node that is not ours. */

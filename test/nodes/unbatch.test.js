@@ -184,7 +184,7 @@ test('fails with a sentence on a message that is not an envelope', async () => {
 });
 
 test('refuses an envelope whose topic is not that of the gateway of its key, and remembers no key of it', async () => {
-  const arrived = await load({ version: 1, gatewayTopic: 'gw/{gateway}/{class}' });
+  const arrived = await load({ version: 2, gatewayTopic: 'gw/{gateway}/{class}' });
   for (const topic of ['gw/pi-2/normal', 'gw/pi-1/critical', 'elsewhere', undefined])
     expect((await outcome({ topic, payload: envelope(7, 1, 2) })).message).toMatch(/refused/);
   expect(await outcome({ topic: 'gw/pi-1/normal', payload: envelope(7, 1, 2) })).toBeUndefined();
@@ -193,7 +193,7 @@ test('refuses an envelope whose topic is not that of the gateway of its key, and
 });
 
 test('remembers the keys of each Sparkplug edge node apart', async () => {
-  const arrived = await load({ version: 1, gatewayTopic: 'gw/{gateway}/{class}' });
+  const arrived = await load({ version: 2, gatewayTopic: 'gw/{gateway}/{class}' });
   const on = (edge, msg) => ({ ...msg, topic: msg.topic.replace('/e/', `/${edge}/`) });
   const data = {
     topic: 'spBv1.0/g/DDATA/e/m%2F7',
@@ -210,7 +210,7 @@ test('remembers the keys of each Sparkplug edge node apart', async () => {
 });
 
 test('reports a wrong topic of the gateways', async () => {
-  await load({ version: 1, gatewayTopic: 'gw/{class}' });
+  await load({ version: 2, gatewayTopic: 'gw/{class}' });
   expect((await outcome({ payload: envelope(1, 1) })).message).toMatch(/does not name the gateway/);
 });
 

@@ -1,5 +1,5 @@
 'use strict';
-// Nodes of newer flows are refused and take no records.
+// Nodes of older and of newer flows: an older one works as before, a newer one is refused and takes no records.
 
 const {
   helper,
@@ -21,23 +21,36 @@ afterAll(() => helper.stopServer());
 
 const NEWER = 'made by a newer version';
 const source = (properties) =>
-  node('in', 'mqtt-devices', { version: 1, port: '1884', ...properties }, 'pack');
+  node('in', 'mqtt-devices', { version: 2, port: '1884', ...properties }, 'pack');
 const stage = (kind) => engines[0].plan.stages.find((each) => each.kind === kind);
 
-test('runs a batch node that leaves the choice open with adaptive batches', async () => {
-  await load([tab, engine, source(), node('pack', 'batch', {}, 'sink'), node('sink', 'helper')]);
+test('runs a batch node from before adaptive batches with its limits', async () => {
+  await load([
+    tab,
+    engine,
+    source(),
+    node('pack', 'batch', { maxBytes: '2048' }, 'sink'),
+    node('sink', 'helper')
+  ]);
+  expect(stage('batch')).toMatchObject({ flush: 'limits', minDevices: 50 });
+  expect(calls).toContain('listen');
+  expect(errors()).toEqual([]);
+});
+
+test('runs a new batch node that leaves the choice open with adaptive batches', async () => {
+  await load([tab, engine, source(), node('pack', 'batch', { version: 2 }, 'sink'), node('sink', 'helper')]);
   expect(stage('batch')).toMatchObject({ flush: 'adaptive', minDevices: 0 });
 });
 
 test('refuses a source of a newer version, which then accepts no device', async () => {
-  await load([tab, engine, source({ version: 2 }), node('pack', 'helper')]);
+  await load([tab, engine, source({ version: 3 }), node('pack', 'helper')]);
   expect(calls).not.toContain('listen');
   expect(shown('in')).toMatchObject({ fill: 'red', text: NEWER });
-  expect(errors()).toEqual([['in', expect.stringMatching(/configuration has version 2.*up to 1\. Update/)]]);
+  expect(errors()).toEqual([['in', expect.stringMatching(/configuration has version 3.*up to 2\. Update/)]]);
 });
 
 test('closes the sources whose records would reach a node of a newer version', async () => {
-  await load([tab, engine, source(), node('pack', 'batch', { version: 2 }, 'sink'), node('sink', 'helper')]);
+  await load([tab, engine, source(), node('pack', 'batch', { version: 3 }, 'sink'), node('sink', 'helper')]);
   await until(() => shown('in')?.text === `→ pack: ${NEWER}`, 'status');
   expect(calls).not.toContain('listen');
 });
@@ -53,7 +66,7 @@ test.each([
   ['command', { version: 2 }],
   ['stats', { version: 2 }],
   ['login', { version: 2 }],
-  ['unbatch', { version: 2 }],
+  ['unbatch', { version: 3 }],
   ['tap', { version: 2 }]
 ])('refuses a %s node of a newer version', async (type, properties) => {
   await load([tab, engine, node('it', type, properties, 'sink'), node('sink', 'helper')]);

@@ -68,7 +68,6 @@ describe('the published package', () => {
           id: 'batch',
           type: 'seganet-batch',
           engine: 'gateway',
-          flush: 'limits',
           minDevices: '0',
           wires: [['uplink']]
         },
@@ -81,7 +80,7 @@ describe('the published package', () => {
           engine: 'other',
           host: '127.0.0.1',
           port,
-          version: 1,
+          version: 2,
           wires: [['text']]
         },
         {

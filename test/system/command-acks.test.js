@@ -32,9 +32,9 @@ function flow(engine = {}) {
     { id: 'tab', type: 'tab', label: 'test' },
     { id: 'e', type: 'seganet-engine', workers: '2', ...engine },
     { id: 'b', type: 'seganet-uplink-broker', name: 'cloud', url: `mqtt://127.0.0.1:${cloud.plainPort}` },
-    { id: 'd', type: 'seganet-mqtt-devices', version: 1, host: '127.0.0.1', port: String(port), ...at, wires: [['p']] },
+    { id: 'd', type: 'seganet-mqtt-devices', version: 2, host: '127.0.0.1', port: String(port), ...at, wires: [['p']] },
     { id: 'p', type: 'seganet-priority', name: 'rank', ...at, wires: [['ba']] },
-    { id: 'ba', type: 'seganet-batch', mode: 'records', flush: 'limits', name: 'pack', ...at, wires: [['u']] },
+    { id: 'ba', type: 'seganet-batch', mode: 'records', name: 'pack', ...at, wires: [['u']] },
     { id: 'u', type: 'seganet-uplink', broker: 'b', recordTopic: '{topic}', ...at, wires: [] }
   ]; // prettier-ignore
 }

@@ -33,7 +33,7 @@ async function listeners({ brokerPort, home }) {
   const devices = {
     ...place,
     type: 'seganet-mqtt-devices',
-    version: 1,
+    version: 2,
     overlay: 'overlay',
     wires: [['cloud']]
   };

@@ -41,10 +41,10 @@ function flow(port, brokerPort) {
       type: 'seganet-mqtt-devices',
       host: '127.0.0.1',
       port: String(port),
-      version: 1,
+      version: 2,
       wires: [['batch']]
     },
-    { ...place, id: 'batch', type: 'seganet-batch', flush: 'limits', minDevices: '0', wires: [['uplink']] },
+    { ...place, id: 'batch', type: 'seganet-batch', minDevices: '0', wires: [['uplink']] },
     { ...place, id: 'uplink', type: 'seganet-uplink', broker: 'broker', wires: [] }
   ];
 }

@@ -59,7 +59,7 @@ function kafkaNodes(place, brokers) {
       ...place,
       id: 'batch',
       type: 'seganet-batch',
-      version: 1,
+      version: 2,
       mode: 'records',
       x: 330,
       y: 160,

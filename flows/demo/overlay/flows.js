@@ -84,7 +84,7 @@ function gatewayFlow({ home, port, invitation }) {
       ...place,
       id: 'devices',
       type: 'seganet-mqtt-devices',
-      version: 1,
+      version: 2,
       port: String(port),
       x: 130,
       y: 100,

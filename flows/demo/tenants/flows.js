@@ -36,7 +36,7 @@ function frontFlow({ home, port, pagesPort, passwordFile }) {
       ...place,
       id: 'devices',
       type: 'seganet-mqtt-devices',
-      version: 1,
+      version: 2,
       port: String(port),
       login: 'passwords',
       passwordFile,

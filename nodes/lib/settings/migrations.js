@@ -4,11 +4,11 @@
 // repeats the ladders for the dialogs, and a test compares them. Node-RED's flow file changes only when the user saves
 // the node's dialog.
 //
-// There is no step yet: every type has version 1. To change the meaning of a property, append a step here and in
-// nodes/seganet-migrations.html, raise `version` in the node's dialog by one, and let the dialog show the upgraded
-// values: the hidden field node-input-version, and showUpgraded(this) in oneditprepare.
+// To change the meaning of a property: append a step, and raise `version` in the node's dialog by one.
 
-const { parseOptions, integer } = require('../base/options');
+const { isLoopback } = require('../base/loopback');
+const { parseOptions, integer, isBlank } = require('../base/options');
+const { shown } = require('../base/values');
 
 const NEWEST = 1000000;
 
@@ -18,7 +18,30 @@ const NEWEST = 1000000;
  * @typedef {(config: Record<string, any>) => Record<string, unknown>} Step
  * @type {Record<string, readonly Step[]>} by node type; the first step upgrades version 1 to 2
  */
-const LADDERS = {};
+const LADDERS = {
+  'seganet-batch': [
+    // Version 1 began before adaptive batches, and named the only format.
+    ({ flush = 'limits', format }) => {
+      if (!isBlank(format) && !/^(ndjson|\$\{.*\})$/.test(typeof format === 'string' ? format.trim() : ''))
+        throw new RangeError(
+          `"format" must be ndjson, not "${shown(format)}". Batches have no other format.`
+        );
+      return { flush, format: undefined };
+    }
+  ],
+  'seganet-mqtt-devices': [
+    // Version 1 accepted devices without a login on every address. Version 2 requires the user's consent.
+    ({ host, login, allowAnonymous }) => {
+      const isAnonymous = (login || 'none') === 'none';
+      const isOpen = typeof host === 'string' && host !== '' && !isLoopback(host);
+      return isAnonymous && isOpen ? { allowAnonymous: allowAnonymous ?? true } : {};
+    }
+  ],
+  'seganet-unbatch': [
+    // Version 1 accepted envelopes on every topic, and the topics of its gateways are unknown here.
+    ({ gatewayTopic }) => ({ gatewayTopic: gatewayTopic ?? '' })
+  ]
+};
 
 /** @param {string} type @returns {number} the version that new nodes of this type have */
 function currentVersion(type) {

@@ -221,7 +221,6 @@ function makeFlow({ seed, url, folder, port, version = 0 }) {
       ...place,
       engine: 'engine',
       mode: 'off',
-      flush: 'limits',
       minDevices: '0',
       maxDelayMs: '50',
       wires: [['cloud']]

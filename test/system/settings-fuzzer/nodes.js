@@ -55,7 +55,7 @@ const BASE = [
     name: 'canary',
     engine: 'e0',
     port: '0',
-    version: 1,
+    version: 2,
     x: 1,
     y: 1,
     wires: [['u0']]

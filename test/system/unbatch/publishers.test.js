@@ -117,7 +117,7 @@ describe.each([5, 4])('with MQTT version %s', (protocolVersion) => {
   const devices = () => arrived.map(({ deviceId }) => deviceId);
 
   test('the hostile gateway can neither drop nor forge batches of the other one', async () => {
-    await cloud({ version: 1, gatewayTopic: 'gw/{gateway}/{class}' });
+    await cloud({ version: 2, gatewayTopic: 'gw/{gateway}/{class}' });
     const [honest, hostile] = [await gateway('pi-1'), await gateway('pi-2')];
     const stolen = envelope(key('pi-1', 1), 'forged-1', 'forged-2', 'forged-3');
     const attempts = [

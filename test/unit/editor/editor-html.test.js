@@ -103,7 +103,7 @@ describe.each(types)('%s', (type) => {
     const before = keys.length;
     const texts = ['', ' ', '-1', 'x', 'a b', '#', '/', '{x}', '{', '{}', '[]', '[{}]', 'x'.repeat(300)];
     const rows = [{}, [{}], [{ device: 'a' }], [{ topic: '#a' }]];
-    const node = { host: '0.0.0.0', version: 1 };
+    const node = { host: '0.0.0.0', version: 2 };
     for (const { value: usual, validate } of Object.values(definition.defaults))
       for (const value of Array.isArray(usual) ? rows : texts) validate?.call(node, value, { label: 'x' });
     const asked = new Set(keys.splice(before).map((full) => full.slice(prefix.length)));

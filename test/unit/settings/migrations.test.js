@@ -1,15 +1,13 @@
 'use strict';
-// The ladders of the nodes' configurations: the steps, the refusal of newer versions, and the copy for the dialogs. No
-// type has a step yet, so a step of this test stands for the first one.
+// The ladders of the nodes' configurations: each step, the refusal of newer versions, and the copy for the dialogs.
 
 const { runPages } = require('../../fixtures/editor/dialogs');
 const { choice, flag } = require('../../../nodes/lib/base/options');
 const { LADDERS, currentVersion, readSettings, upgraded } = require('../../../nodes/lib/settings/migrations');
+const { schema: batchSchema } = require('../../../nodes/lib/settings/batch');
 const { nodes } = require('../../../package.json')['node-red'];
 
-/** @typedef {import('../../../nodes/lib/settings/migrations').Step} Step */
-
-/** @type {{ LADDERS: Record<string, Step[]>, currentVersion: (type: string) => number, upgraded: (type: string, node: object) => object, show: any }} */
+/** @type {{ currentVersion: (type: string) => number, upgraded: (type: string, node: object) => object, show: any }} */
 let editor;
 /** The dialog's fields by selector. @type {Record<string, { value?: string, checked?: boolean }>} */
 let fields = {};
@@ -18,7 +16,7 @@ const registered = {};
 beforeAll(() => {
   const field = (/** @type {string} */ selector) => ({
     length: 0,
-    is: () => selector.endsWith('isOn'),
+    is: () => selector.endsWith('allowAnonymous'),
     val: (/** @type {string} */ value) => void (fields[selector] = { value }),
     prop: (/** @type {string} */ _name, /** @type {boolean} */ checked) =>
       void (fields[selector] = { checked })
@@ -34,87 +32,90 @@ beforeAll(() => {
 });
 beforeEach(() => (fields = {}));
 
-const TYPE = 'seganet-tap';
-const tap = (/** @type {object} */ properties) => ({ type: TYPE, ...properties });
-const schema = { mode: choice(['a', 'b'], 'a'), isOn: flag(false) };
+const batch = (/** @type {object} */ properties) => ({ type: 'seganet-batch', ...properties });
+const mqtt = (/** @type {object} */ properties) => ({ type: 'seganet-mqtt-devices', ...properties });
 
-/** Version 2 renames a property, and version 3 has another one on. @type {Step[]} */
-const STEPS = [
-  ({ way, mode = way }) => {
-    if (way === 'c') throw new RangeError('"way" must be a or b, not "c".');
-    return { mode, way: undefined };
-  },
-  ({ isOn }) => ({ isOn: isOn ?? true })
-];
+const unbatch = (/** @type {object} */ properties) => ({ type: 'seganet-unbatch', ...properties });
 
-describe('a type with two steps', () => {
-  beforeEach(() => {
-    LADDERS[TYPE] = STEPS;
-    editor.LADDERS[TYPE] = STEPS;
-  });
-  afterEach(() => {
-    delete LADDERS[TYPE];
-    delete editor.LADDERS[TYPE];
+describe('unbatch, 1 to 2', () => {
+  test('accepts every topic, as before', () => {
+    expect(upgraded(unbatch({}))).toEqual(unbatch({ version: 2, gatewayTopic: '' }));
   });
 
-  test('upgrades a node without a version by both, in order', () => {
-    expect(upgraded(tap({ way: 'b' }))).toEqual(tap({ version: 3, mode: 'b', way: undefined, isOn: true }));
-    expect(readSettings(tap({ way: 'b' }), schema)).toMatchObject({
+  test('keeps a topic that was entered', () => {
+    expect(upgraded(unbatch({ gatewayTopic: 'a/{gateway}' }))).toMatchObject({ gatewayTopic: 'a/{gateway}' });
+  });
+
+  test('gives a new node the default topic of an uplink node', () => {
+    const { defaults } = registered['seganet-unbatch'];
+    expect(defaults.gatewayTopic.value).toBe(registered['seganet-uplink'].defaults.topic.value);
+  });
+});
+
+describe('batch, 1 to 2', () => {
+  test('keeps the limits of a node from before adaptive batches, and drops the only format', () => {
+    expect(upgraded(batch({ maxBytes: '2048', format: 'ndjson' }))).toEqual(
+      batch({ version: 2, flush: 'limits', maxBytes: '2048', format: undefined })
+    );
+    expect(readSettings(batch({ format: 'ndjson' }), batchSchema)).toMatchObject({
       problems: [],
-      values: { mode: 'b', isOn: true }
+      values: { flush: 'limits' }
     });
   });
 
-  test('upgrades a node of version 2 by the second one alone', () => {
-    expect(upgraded(tap({ version: 2, way: 'c' }))).toEqual(tap({ version: 3, way: 'c', isOn: true }));
+  test.each([undefined, null, '', 'ndjson', '${SEGANET_BATCH_FORMAT}'])('takes the format %j', (format) => {
+    expect(readSettings(batch({ format }), batchSchema).problems).toEqual([]);
   });
 
-  test('leaves a node of the current version as it is', () => {
-    const node = tap({ version: 3, mode: 'b' });
-    expect(upgraded(node)).toBe(node);
-  });
-
-  test('keeps the given configuration, which is that of Node-RED', () => {
-    const config = Object.freeze(tap({ way: 'b' }));
-    readSettings(config, schema);
-    expect(config).toEqual(tap({ way: 'b' }));
-  });
-
-  test('reports a configuration that has no equivalent', () => {
-    expect(readSettings(tap({ way: 'c' }), schema)).toMatchObject({
-      problems: ['"way" must be a or b, not "c".'],
-      shown: 'wrong setting'
-    });
-  });
-
-  test('refuses version 4', () => {
-    expect(readSettings(tap({ version: 4 }), schema).shown).toBe('made by a newer version');
-  });
-
-  test('is upgraded in the dialog as in the gateway', () => {
-    expect(editor.currentVersion(TYPE)).toBe(currentVersion(TYPE));
-    for (const version of [undefined, 1, '1', 2, 3]) {
-      for (const properties of [{}, { way: 'b' }, { mode: 'a', isOn: false }]) {
-        const node = tap({ ...properties, version });
-        expect({ ...node, ...editor.upgraded(TYPE, node) }).toEqual(upgraded(node));
-      }
+  test.each(['cbor', 5, {}, Object.assign(Object.create(null), { a: 1 })])(
+    'refuses the format %j',
+    (format) => {
+      expect(readSettings(batch({ format }), batchSchema).problems).toEqual([
+        expect.stringMatching(/^"format" must be ndjson, not ".*"\. Batches have no other format\.$/)
+      ]);
     }
+  );
+
+  test('keeps a chosen way to seal', () => {
+    expect(upgraded(batch({ flush: 'adaptive' }))).toMatchObject({ flush: 'adaptive', version: 2 });
   });
 
-  test('shows the upgraded values of an older node in the dialog, and leaves a current one as it is', () => {
-    editor.show(TYPE, { way: 'b' }, 'node-input-');
-    expect(fields).toEqual({
-      '#node-input-mode': { value: 'b' },
-      '#node-input-isOn': { checked: true },
-      '#node-input-version': { value: '3' }
+  test('gives a new node that leaves the choice open adaptive batches', () => {
+    const node = batch({ version: 2 });
+    expect(upgraded(node)).toBe(node);
+    expect(readSettings(node, batchSchema).values.flush).toBe('adaptive');
+  });
+});
+
+describe('mqtt devices, 1 to 2', () => {
+  test('keeps accepting devices without a login from the network', () => {
+    expect(upgraded(mqtt({ host: '0.0.0.0' }))).toMatchObject({ allowAnonymous: true, version: 2 });
+  });
+
+  test.each([
+    { host: '127.0.0.1' },
+    { host: '' },
+    {},
+    { host: 'localhost' },
+    { host: '0.0.0.0', login: 'flow' }
+  ])('gives no consent where none was needed: %j', (properties) => {
+    expect(upgraded(mqtt(properties))).not.toHaveProperty('allowAnonymous');
+  });
+
+  test('keeps a consent that was refused', () => {
+    expect(upgraded(mqtt({ host: '0.0.0.0', allowAnonymous: false }))).toMatchObject({
+      allowAnonymous: false
     });
-    fields = {};
-    editor.show(TYPE, { version: 3 }, 'node-input-');
-    expect(fields).toEqual({});
+  });
+
+  test('asks version 2 for consent', () => {
+    expect(upgraded(mqtt({ host: '0.0.0.0', version: 2 }))).not.toHaveProperty('allowAnonymous');
   });
 });
 
 describe('readSettings', () => {
+  const schema = { mode: choice(['a', 'b'], 'a'), on: flag(false) };
+
   test.each(Object.keys(nodes))('refuses a %s node of a newer version, and says what to do', (type) => {
     const version = currentVersion(type) + 1;
     const { problems, shown } = readSettings({ type, version, mode: 'b' }, schema);
@@ -133,18 +134,20 @@ describe('readSettings', () => {
   });
 
   test.each([undefined, null, '', '1', 1])('takes the version %j for the first one', (version) => {
-    expect(readSettings(tap({ version, mode: 'b' }), schema)).toMatchObject({
+    expect(readSettings({ type: 'seganet-tap', version, mode: 'b' }, schema)).toMatchObject({
       problems: [],
-      values: { mode: 'b', isOn: false }
+      values: { mode: 'b', on: false }
     });
+  });
+
+  test('changes no configuration that Node-RED has', () => {
+    const config = Object.freeze(batch({ format: 'ndjson' }));
+    readSettings(config, batchSchema);
+    expect(config).toEqual(batch({ format: 'ndjson' }));
   });
 });
 
 describe('the dialogs', () => {
-  test('have a ladder for the same types as the gateway', () => {
-    expect(Object.keys(editor.LADDERS)).toEqual(Object.keys(LADDERS));
-  });
-
   test.each(Object.keys(nodes))('%s gives new nodes the current version', (type) => {
     expect(registered[type].defaults.version.value).toBe(currentVersion(type));
     expect(editor.currentVersion(type)).toBe(currentVersion(type));
@@ -159,8 +162,41 @@ describe('the dialogs', () => {
     expect(validate.call({}, current + 1, {})).toMatch(/errors\.newer$/);
   });
 
-  test('of a new unbatch node has the default topic of an uplink node', () => {
-    const { defaults } = registered['seganet-unbatch'];
-    expect(defaults.gatewayTopic.value).toBe(registered['seganet-uplink'].defaults.topic.value);
+  const samples = [undefined, '', 'limits', 'adaptive'].map((flush) => batch({ flush, format: 'ndjson' }));
+  for (const host of [undefined, '', '127.0.0.1', '127.9.9.9', 'localhost', '::1', '0.0.0.0', '10.0.0.1', 5])
+    for (const login of [undefined, '', 'none', 'flow'])
+      for (const allowAnonymous of [undefined, true, false])
+        samples.push(mqtt({ host, login, allowAnonymous }));
+
+  for (const gatewayTopic of [undefined, '', 'gw/{gateway}/{class}']) samples.push(unbatch({ gatewayTopic }));
+
+  test('upgrade as the gateway does', () => {
+    for (const sample of samples) {
+      for (const version of [undefined, 1, '1', 2, 3]) {
+        const node = { ...sample, version };
+        const isOld = !(Number(version) >= 2);
+        const expected = isOld ? upgraded(node) : node;
+        expect({ ...node, ...editor.upgraded(sample.type, node) }).toEqual(expected);
+      }
+    }
+    // Each ladder has samples.
+    expect(Object.keys(LADDERS).sort()).toEqual([...new Set(samples.map(({ type }) => type))].sort());
+  });
+
+  test('show the upgraded values of an older node, and leave a current one as it is', () => {
+    editor.show('seganet-batch', {}, 'node-input-');
+    expect(fields).toMatchObject({
+      '#node-input-flush': { value: 'limits' },
+      '#node-input-version': { value: '2' }
+    });
+    fields = {};
+    editor.show('seganet-mqtt-devices', { host: '0.0.0.0' }, 'node-input-');
+    expect(fields).toEqual({
+      '#node-input-allowAnonymous': { checked: true },
+      '#node-input-version': { value: '2' }
+    });
+    fields = {};
+    editor.show('seganet-batch', { version: 2 }, 'node-input-');
+    expect(fields).toEqual({});
   });
 });

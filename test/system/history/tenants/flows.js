@@ -64,7 +64,7 @@ function makeFront(folder, { port, adminPort, file, socket, passwords }) {
     node(
       'in',
       'seganet-mqtt-devices',
-      { version: 1, engine: 'engine', host: '127.0.0.1', port: String(port), ...login },
+      { version: 2, engine: 'engine', host: '127.0.0.1', port: String(port), ...login },
       'priority'
     ),
     node('priority', 'seganet-priority', { version: 1, engine: 'engine', rules }, 'tenants'),
@@ -95,7 +95,7 @@ function makeTenant(folder, places) {
       'in',
       'seganet-mqtt-devices',
       {
-        version: 1,
+        version: 2,
         engine: 'engine',
         host: '${SEGANET_TENANT_HOST}',
         port: '${SEGANET_TENANT_PORT}',
