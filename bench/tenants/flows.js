@@ -53,7 +53,7 @@ function tenantFlow({ hasStore = false } = {}) {
       'in',
       'seganet-mqtt-devices',
       {
-        version: 1,
+        version: 2,
         engine: ENGINE,
         host: '${SEGANET_TENANT_HOST}',
         port: '${SEGANET_TENANT_PORT}',

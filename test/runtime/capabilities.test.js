@@ -79,7 +79,7 @@ function flowAt(port, logDir) {
     { id: 'tab', type: 'tab', label: 'flow' },
     { id: 'engine', type: 'seganet-engine', gatewayId: 'gw', workers: '1', logDir },
     { id: 'broker', type: 'seganet-uplink-broker', url: 'mqtt://127.0.0.1:1' },
-    node('dev', 'seganet-mqtt-devices', { version: 1, port: String(port), wires: [['rank']] }),
+    node('dev', 'seganet-mqtt-devices', { version: 2, port: String(port), wires: [['rank']] }),
     node('rank', 'seganet-priority', { rules: [], wires: [['cloud']] }),
     node('cloud', 'seganet-uplink', { broker: 'broker', topic: 'up' })
   ];

@@ -18,7 +18,7 @@ const SCRAPE_MS = 30000;
 
 /** @param {Record<string, number>} ports @param {string} passwordFile */
 function nodesFor(ports, passwordFile) {
-  const devices = { type: 'seganet-mqtt-devices', version: 1, host: '127.0.0.1' };
+  const devices = { type: 'seganet-mqtt-devices', version: 2, host: '127.0.0.1' };
   return [
     { id: 'coap', type: 'seganet-coap-devices', port: String(ports.coap), transport: 'udp' },
     { id: 'http', type: 'seganet-http-devices', port: String(ports.http), rate: '0' },

@@ -54,7 +54,7 @@ beforeAll(async () => {
     z: undefined,
     wires: undefined
   };
-  const mqttNode = (id, more) => ({ id, type: 'seganet-mqtt-devices', version: 1, port: String(ports[id]), ...more }); // prettier-ignore
+  const mqttNode = (id, more) => ({ id, type: 'seganet-mqtt-devices', version: 2, port: String(ports[id]), ...more }); // prettier-ignore
   home = homeWith([
     tls,
     mqttNode('users', { login: 'passwords', passwordFile: files.passwords, identity: 'clientId', tenantFrom: 'user' }), // prettier-ignore
