@@ -228,6 +228,7 @@ describe('the published package', () => {
     expect(fs.readdirSync(path.join(installed, 'native')).sort()).toEqual([
       'index.d.ts',
       'index.js',
+      'node',
       'prebuilds',
       'target.js'
     ]);
