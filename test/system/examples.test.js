@@ -23,6 +23,9 @@ describe('every example', () => {
   beforeAll(async () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-examples-'));
     const userDir = await installPalette(folder);
+    // As users of Kafka install it.
+    const clients = path.join('node_modules', '@platformatic');
+    fs.symlinkSync(path.join(root, clients), path.join(userDir, clients));
     const driver = path.join(__dirname, 'examples', 'driver.js');
     const run = new Child('unshare', ['--net', process.execPath, driver, userDir], { cwd: root });
     await run.exited;
