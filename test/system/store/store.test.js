@@ -145,7 +145,7 @@ describe('store thread', () => {
     thread.attach(second.token);
     await until(() => second.events('opened').length === 1);
     expect(second.events('opened')[0]).toMatchObject({ maxRow: 1, records: [0, 0, 4, 0, 0, 0, 0, 0, 0] });
-    // It may be told after the second one is open.
+    // The thread may report the end of the first engine's log after it has opened the second one's.
     await until(() => engine.events('closed').length === 1);
   });
 

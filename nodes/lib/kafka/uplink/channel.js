@@ -222,11 +222,8 @@ class Channel {
       if (batch === TRY_AGAIN) this.parts.schedule();
       return false;
     }
-    if (batch.isBacklog) this.parts.pacer.spend(batch.records);
-    else {
-      this.parts.pacer.live();
-      this.demand.fed();
-    }
+    this.parts.pacer.took(batch);
+    if (!batch.isBacklog) this.demand.fed();
     this.#place(batch);
     return true;
   }

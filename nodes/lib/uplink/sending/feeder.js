@@ -445,11 +445,8 @@ class Feeder {
       if (batch === TRY_AGAIN) this.schedule();
       return false;
     }
-    if (batch.isBacklog) this.pacer.spend(batch.records);
-    else {
-      this.pacer.live();
-      this.demand.fed();
-    }
+    this.pacer.took(batch);
+    if (!batch.isBacklog) this.demand.fed();
     if (batch.open === 0) {
       this.#release(batch);
       return true;

@@ -35,9 +35,14 @@ class Pacer {
     return this.now() - this.liveAt < STILL_MS ? own : Math.max(own, limit - 1);
   }
 
-  /** Call it when a live batch is taken. */
-  live() {
-    this.liveAt = this.now();
+  /**
+   * Call it for each batch that is taken. No timer ends the time without live batches, and none is needed: when the
+   * backlog has used its share, packets are in flight, and each of their acknowledgements asks again.
+   * @param {{ isBacklog: boolean, records: number }} batch
+   */
+  took({ isBacklog, records }) {
+    if (isBacklog) this.spend(records);
+    else this.liveAt = this.now();
   }
 
   /** Returns the time in ms that the next batch has to wait, 0 = it may be taken now. */
