@@ -1,6 +1,7 @@
 'use strict';
 // Writes record batches of Kafka's version 2: https://kafka.apache.org/documentation/#recordbatch
-// The client can do so too, but makes about forty small buffers for a record.
+// The client can do so too, but makes about forty small buffers for a record: it needs five times the processor time
+// (batches of 200 records of 120 bytes: 1.2 and 5.8 µs a record).
 
 /** @typedef {import('./record-writer').Message} Message */
 
