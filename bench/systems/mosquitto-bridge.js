@@ -2,7 +2,7 @@
 
 const { startBridge } = require('../harness/bridge');
 const { needsMosquitto } = require('../harness/lacking');
-const { persistence } = require('../harness/local-broker');
+const { needsSqlite, persistence } = require('../harness/local-broker');
 
 /**
  * @param {string} name @param {string} title @param {string} what
@@ -12,7 +12,7 @@ const variant = (name, title, what, keeping) => ({
   name,
   title,
   what,
-  lacking: needsMosquitto,
+  lacking: () => needsMosquitto() || (keeping === 'sqlite' ? needsSqlite() : ''),
   start: (context) => {
     const how = [`address ${context.cloud.host}:${context.cloud.tlsPort}`, 'restart_timeout 1 5'];
     return startBridge(context, how, (folder) => persistence(keeping, folder));
@@ -37,5 +37,11 @@ module.exports = [
     'mosquitto bridge, saved',
     'The bridge; mosquitto saves everything every second.',
     'saved'
+  ),
+  variant(
+    'mosquitto-bridge-sqlite',
+    'mosquitto bridge, SQLite',
+    "The bridge; mosquitto's plug-in persist-sqlite saves, as mosquitto 2.1 recommends.",
+    'sqlite'
   )
 ];
