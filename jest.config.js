@@ -37,7 +37,7 @@ const LONG = [
 
 /** @type {import('jest').Config} */
 const common = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/environment.js',
   // Node runs every file as it is. Babel would only hoist jest.mock(), which therefore stands before what it replaces.
   transform: {},
   modulePathIgnorePatterns: ['<rootDir>/native/out/', '<rootDir>/native/build/']
