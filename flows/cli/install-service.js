@@ -39,7 +39,7 @@ function unit({ node, command, home, user, capabilities, bluetooth, folders }) {
   const families = ['AF_INET', 'AF_INET6', 'AF_UNIX', 'AF_NETLINK', ...(bluetooth ? ['AF_BLUETOOTH'] : [])];
   const lines = [
     '# Written by seganet-gateway install-service. What each line is for:',
-    `# ${page('raspberry-pi.md')}`,
+    `# ${page('use/raspberry-pi.md')}`,
     '[Unit]',
     'Description=SegaNet Gateway',
     'Wants=network-online.target time-sync.target',

@@ -56,7 +56,7 @@ variables
 ${EXITS}
 
 What it does and why:
-  ${page('tenants-keeper.md')}`;
+  ${page('use/tenants-keeper.md')}`;
 }
 
 /** @param {Command} command */

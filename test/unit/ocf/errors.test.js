@@ -1,5 +1,5 @@
 'use strict';
-// The error table of docs/ocf.md, line by line, and what reaches a device while something else is broken.
+// The error table of docs/use/ocf.md, line by line, and what reaches a device while something else is broken.
 
 const { randomUUID } = require('node:crypto');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');

@@ -1,5 +1,5 @@
 'use strict';
-// What the keeper's socket answers. docs/tenants-keeper.md describes each request.
+// What the keeper's socket answers. docs/use/tenants-keeper.md describes each request.
 
 const { TenantError } = require('../base/errors');
 const { MAX_LINES } = require('../drivers/driver');

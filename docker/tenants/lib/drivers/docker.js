@@ -98,7 +98,7 @@ class DockerDriver {
     const found = [];
     if (this.#unlimited)
       found.push(
-        `${this.name} does not limit ${this.#unlimited} of tenants, because the kernel lacks control groups for it. How to switch them on: ${page('tenants-keeper.md')}`
+        `${this.name} does not limit ${this.#unlimited} of tenants, because the kernel lacks control groups for it. How to switch them on: ${page('use/tenants-keeper.md')}`
       );
     const names = specs.filter(({ limits }) => limits.writeMiBps > 0).map(({ name }) => name);
     if (this.#freeWrites && names.length > 0)

@@ -42,7 +42,7 @@ async function get({ url, token }, path) {
 function refused({ url }, { status }, path) {
   const why =
     status === 401 || status === 403
-      ? `It needs a login: name a file with a token with the permission seganet.read (${pageOf('metrics.md')} shows how to get one).`
+      ? `It needs a login: name a file with a token with the permission seganet.read (${pageOf('reference/metrics.md')} shows how to get one).`
       : `It answered ${path} with status ${status}.`;
   return new CliError(`The gateway at ${url} cannot be read. ${why}`);
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// RootLife is how long a root is valid. Rotate it earlier; see docs/overlay-services.md.
+	// RootLife is how long a root is valid. Rotate it earlier; see docs/use/overlay-services.md.
 	RootLife = 10 * 365 * 24 * time.Hour
 	// ServerLife is how long a certificate of a service is valid.
 	ServerLife = 30 * 24 * time.Hour

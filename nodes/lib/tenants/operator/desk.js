@@ -69,7 +69,7 @@ class TenantsDesk {
   /**
    * @param {TenantQuery} query
    * @param {number} strangers records that were refused because they had no tenant
-   * @returns {object} see docs/tenants.md
+   * @returns {object} see docs/use/tenants.md
    */
   page(query, strangers) {
     const { error, ageMs, value } = this.#list.get();

@@ -72,7 +72,7 @@ test('passes CBOR as it is', async () => {
   }
 });
 
-// RFC 8075 table 2, with the notes of docs/ocf-http.md.
+// RFC 8075 table 2, with the notes of docs/use/ocf-http.md.
 const TABLE = [
   ['2.01', 201],
   ['2.02', 204],
