@@ -8,10 +8,10 @@ import (
 	"seganet.internal/overlay/internal/pages"
 )
 
-// Release makes each receiver give the pages of its buffers back to the system. WireGuard gives a receiver 128 buffers of
-// 64 KiB for good. After load, most of their pages are resident.
+// Release makes each receiver return the pages of its buffers to the system. WireGuard gives a receiver 128 buffers of
+// 64 KiB permanently. After load, most of their pages are resident.
 //
-// A receiver owns its buffers between two receptions, so it does this itself. Release wakes it: the receivers of the port
+// A receiver owns its buffers between two receptions, so it does this itself. Release wakes the receivers of the port
 // by a datagram of one byte, which WireGuard drops.
 func (b *Bind) Release() {
 	b.releases.Add(1)

@@ -21,7 +21,7 @@ func TestAPeerInUseIsFoundAgainWhenItsOldCertificateIsRevoked(t *testing.T) {
 	}
 	n.paths.Load().Connect(first.FQDN)
 	newest := renewed(t, first)
-	servetest.Connect(t, newest, wire.Hello{}) // nobody watches
+	servetest.Connect(t, newest, wire.Hello{}) // without a watcher
 	ctx, cancel := context.WithTimeout(t.Context(), 2*servetest.Wait)
 	defer cancel()
 	for renewals := 0; !n.isRevoked(first.Self.Serial); renewals++ {
@@ -72,8 +72,8 @@ func TestANodeIsLookedUpAgainOnceTheServicesAreReached(t *testing.T) {
 	waitFor(t, "the end of the questions", n.relook.empty)
 }
 
-// All peers begin rounds when the node services are reached again, so the questions may find no room.
-func TestANodeIsLookedUpAgainIfAQuestionFoundNoRoom(t *testing.T) {
+// All peers begin rounds when the node services are reachable again, so the queue may be full for the lookups.
+func TestANodeIsLookedUpAgainIfTheQueueWasFull(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
 	n := watcher(t, servetest.Join(t, r, "hall-3", nil))
 	hub := servetest.Join(t, r, "hub", nil)

@@ -103,7 +103,7 @@ func (n *Node) disconnected(err error) {
 	}
 	n.mu.Unlock()
 	if was {
-		n.log.Info("the node services are out of reach; sessions go on", "reason", err)
+		n.log.Info("the node services are out of reach; sessions continue", "reason", err)
 		n.paths.Load().SignallingChanged(false)
 	}
 }

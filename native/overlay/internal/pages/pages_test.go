@@ -31,7 +31,7 @@ func resident(t *testing.T, b []byte) int {
 	return n
 }
 
-func TestDiscardGivesPagesBackAndKeepsWhatIsAround(t *testing.T) {
+func TestDiscardFreesPagesAndKeepsTheOtherBytes(t *testing.T) {
 	page := os.Getpagesize()
 	all := bytes.Repeat([]byte{7}, 64*page)
 	inner := all[page/2 : 63*page+page/2]

@@ -72,9 +72,9 @@ type choice struct {
 	trialSince  int64
 	trialSent   int64
 	slow        bool  // the trial is a path that fell silent
-	graceEnds   int64 // the direct path must be heard until then
+	graceEnds   int64 // a packet must arrive by the direct path until then
 	graceSince  int64
-	asked       int64 // when the peer was last asked for a sign during the grace
+	asked       int64 // when this side last sent an echo request during the grace
 	heardSaid   int64 // when this side last reported a direct packet to the peer
 	tellUntil   int64 // the peer is searching for a path: report every direct packet until this time
 	peerHears   int64 // arrival of the latest direct packet at the peer, as the peer reported it
@@ -93,7 +93,7 @@ type effects struct {
 	tell      *hear  // a control message by the path
 	search    bool   // a round of ICE now: a direct path was lost
 	promoted  bool
-	silent    bool // nothing is heard by the relay
+	silent    bool // nothing arrives by the relay
 }
 
 func (c *choice) path() bind.Path {

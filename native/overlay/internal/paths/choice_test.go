@@ -27,7 +27,7 @@ func TestSTUNAloneMakesNoDirectPath(t *testing.T) {
 	}
 }
 
-func TestAPathIsDirectWhenBothSidesHearData(t *testing.T) {
+func TestAPathIsDirectWhenBothSidesReceiveData(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		hears, heard  bool
@@ -49,7 +49,7 @@ func TestAPathIsDirectWhenBothSidesHearData(t *testing.T) {
 	}
 }
 
-func TestASilentDirectPathIsLeftInTime(t *testing.T) {
+func TestASilentDirectPathIsAbandonedInTime(t *testing.T) {
 	for _, active := range []bool{true, false} {
 		c := choice{relay: relayAt, direct: directAt, directSince: start}
 		var left time.Duration
@@ -75,7 +75,7 @@ func TestASilentDirectPathIsLeftInTime(t *testing.T) {
 	}
 }
 
-func TestAnOldDirectPathHasItsGraceOnly(t *testing.T) {
+func TestAnOldDirectPathEndsAfterItsGrace(t *testing.T) {
 	c := choice{relay: relayAt, direct: directAt, directSince: start}
 	c.shake(start)
 	if p := c.path(); !p.Both || p.Direct != directAt || p.Relay != relayAt || p.Trial != directAt {
@@ -97,17 +97,17 @@ func TestAnOldDirectPathHasItsGraceOnly(t *testing.T) {
 		t.Fatal("no time for the peer's probes")
 	}
 	if e := c.step(after(graceLeast), heard, after(0), KeepEvery); !c.direct.IsValid() || c.shaken() || !e.changed || c.path().Both {
-		t.Fatalf("a path that was heard again: %+v", e)
+		t.Fatalf("a path with new packets: %+v", e)
 	}
 }
 
-func TestANewRelayAddressOfThePeerShakesTheDirectPath(t *testing.T) {
+func TestANewRelayAddressOfThePeerDistrustsTheDirectPath(t *testing.T) {
 	c := choice{relay: relayAt, direct: directAt, directSince: start}
 	if c.moved(bind.Source{Addr: relayAt, Relay: true}, start); c.shaken() {
-		t.Error("the relay address of before")
+		t.Error("the previous relay address")
 	}
 	if changed, _ := c.moved(bind.Source{Addr: directAt, Relay: true}, start); !changed || !c.shaken() {
-		t.Error("not shaken")
+		t.Error("the path is still trusted")
 	}
 }
 
@@ -122,20 +122,20 @@ func TestThePathFollowsAnAuthenticatedPacket(t *testing.T) {
 	}
 }
 
-// Without a relay, the peer sees by nothing else that its packets arrive.
-func TestAPeerThatLooksForAPathIsToldOfItsPackets(t *testing.T) {
+// Without a relay, the peer has no other sign that its packets arrive.
+func TestAPeerThatSearchesGetsReportsOfItsPackets(t *testing.T) {
 	c := choice{direct: directAt, directSince: start}
 	long := after(time.Minute)
 	heard := bind.Traffic{HeardDirect: long, SentDirect: long}
 	if e := c.step(long, heard, long, KeepEvery); e.tell != nil {
-		t.Errorf("told without need: %+v", e.tell)
+		t.Errorf("a needless report: %+v", e.tell)
 	}
 	c.tellUntil = long + int64(time.Second)
 	if e := c.step(long, heard, long, KeepEvery); e.tell == nil || !e.tell.direct {
-		t.Error("not told")
+		t.Error("no report")
 	}
 	late := long + int64(2*time.Second)
 	if e := c.step(late, bind.Traffic{HeardDirect: late, SentDirect: late}, late, KeepEvery); e.tell != nil {
-		t.Error("told without end")
+		t.Error("the reports do not end")
 	}
 }

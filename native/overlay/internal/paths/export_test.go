@@ -1,6 +1,6 @@
 package paths
 
-// Idle makes a peer look as if it had had no data for DropAfter, so that the next tick puts it to sleep.
+// Idle pretends that a peer had no data for DropAfter, so that the next tick puts it to sleep.
 func (m *Manager) Idle(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

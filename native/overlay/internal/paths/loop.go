@@ -14,7 +14,7 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// run looks at all peers again and again: often while data flows or an address is under test, else once a second.
+// run calls tick in a loop: often while data flows or an address is under test, else once a second.
 func (m *Manager) run(ctx context.Context) {
 	timer := time.NewTimer(tickIdle)
 	defer timer.Stop()
@@ -200,7 +200,7 @@ func (m *Manager) takeControl(from bind.Key, c control) {
 		now := m.now()
 		if p.choice.hears(*c.hear, now) {
 			var e effects
-			p.choice.leave(now, "the peer no longer hears the direct path", &e)
+			p.choice.leave(now, "the peer no longer receives packets by the direct path", &e)
 			m.apply(p, e, now)
 			return
 		}

@@ -32,7 +32,7 @@ func decodeOffer(data []byte) (o wire.Offer, err error) {
 const (
 	controlVersion = 1
 
-	controlHear   = 1 // [2] 1: hears the direct path; [3:7] ms since it did
+	controlHear   = 1 // [2] 1: packets arrive by the direct path; [3:7] ms since it did
 	controlEcho   = 2 // [2:10] id
 	controlReply  = 3 // [2:10] id
 	controlSignal = 4 // a signalling message (JSON), while the node service is out of reach

@@ -9,7 +9,7 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-func TestControlMessagesComeBackAsTheyWere(t *testing.T) {
+func TestControlMessagesSurviveEncodingAndDecoding(t *testing.T) {
 	c, err := decodeControl(encodeHear(hear{true, 30 * time.Millisecond}))
 	if err != nil || c.hear == nil || !c.hear.direct || c.hear.age != 30*time.Millisecond {
 		t.Errorf("hear: %+v, %v", c, err)

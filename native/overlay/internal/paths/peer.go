@@ -63,7 +63,7 @@ func (p *peer) busy(now int64, metered bool) bool {
 	return !metered && sent != 0 && now-sent < int64(DoubtFor) && p.heard() <= sent
 }
 
-// heard returns when the last packet from the peer arrived, 0 = never.
+// lastArrival returns when the last packet from the peer arrived, 0 = never.
 func (p *peer) heard() int64 {
 	t := p.endpoint.Traffic()
 	return max(t.HeardDirect, t.HeardRelay)

@@ -48,7 +48,7 @@ const (
 type relay struct {
 	family  family
 	needed  func() bool   // nil: always
-	failed  func()        // an attempt has failed, or a relay has no such address; nil: nobody asks
+	failed  func()        // called if an attempt has failed, or a relay has no such address; may be nil
 	other   func() bool   // this node has a relayed address of the other IP version; nil: there is no such
 	wake    chan struct{} // needed may have changed
 	deliver func([]byte, netip.AddrPort)

@@ -130,7 +130,7 @@ func (m *Manager) NetworkChanged(what string) {
 		m.shake(p)
 		p.pause = 0
 		m.startRound(p)
-		m.keepalive(p) // the peer hears the new address at once
+		m.keepalive(p) // the peer learns the new address at once
 	}
 }
 

@@ -22,7 +22,7 @@ func TestAClientHasAnIPv6NetworkOf64Bits(t *testing.T) {
 	}
 }
 
-func TestOneClientLeavesPlacesToOthers(t *testing.T) {
+func TestOneClientLeavesQuotaToOthers(t *testing.T) {
 	p := New(3, 2)
 	take := func(from string, want bool) (leave func()) {
 		t.Helper()

@@ -41,7 +41,7 @@ func TestARefusedClientIsNamedOnceAMinute(t *testing.T) {
 	}
 }
 
-func TestALineTellsTheLimitOfAllFromThatOfOneClient(t *testing.T) {
+func TestALogLineDistinguishesTheTotalLimitFromThatOfAClient(t *testing.T) {
 	p := New(1, 1)
 	r, _, logged := lines(p)
 	p.Take("192.0.2.1:1")

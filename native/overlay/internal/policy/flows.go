@@ -88,7 +88,7 @@ func (t *flowTable) init() {
 	t.swept.Store(int64(-sweepEvery))
 }
 
-// open locks the key's shard and returns it with the key's flow, or nil if there is none that goes on. The caller
+// open locks the key's shard and returns it with the key's flow, or nil if there is no open one. The caller
 // unlocks the shard.
 func (t *flowTable) open(now time.Duration, key *flowKey, info *packet.Info) (*shard, *flow) {
 	s := &t.shards[key.shard()]

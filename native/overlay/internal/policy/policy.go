@@ -59,8 +59,8 @@ func (v Verdict) String() string {
 	return "unknown"
 }
 
-// Refusal returns the packet that tells the sender of b at once why it gets no answer, or nil. Only what the policy
-// refuses is answered: a sender that lies about its addresses learns nothing.
+// Refusal returns the packet that reports to the sender of b at once why it gets no answer, or nil. Only what the
+// policy refuses is answered: a sender that lies about its addresses learns nothing.
 func Refusal(v Verdict, b []byte) []byte {
 	var info packet.Info
 	if v != NotOffered && v != NotAllowed || packet.Parse(b, &info) != nil {

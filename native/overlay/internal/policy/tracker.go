@@ -62,8 +62,8 @@ func New(log *slog.Logger) *Tracker {
 	return t
 }
 
-// Update puts a policy into force. Open flows that it does not allow any more end with their next packet. On an error the policy of before
-// stays in force.
+// Update applies a policy. Open flows that it no longer allows end with their next packet. On an error the previous
+// policy stays in force.
 func (t *Tracker) Update(p wire.Policy, self identity.Peer, offered []wire.Service) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -138,7 +138,7 @@ func (s *Server) Refused() (count uint64) {
 // Revoke replaces the set of revoked serial numbers. It ends the allocations of their nodes at once.
 func (s *Server) Revoke(serials map[string]struct{}) {
 	for _, ended := range s.places.revoke(serials) {
-		slog.Info("a revoked node has no longer an allocation at the relay", "node", ended.node, "ended", ended.relayed)
+		slog.Info("the relay ended an allocation of a revoked node", "node", ended.node, "ended", ended.relayed)
 	}
 }
 
@@ -182,7 +182,7 @@ func (s *Server) tellTime(node string, left time.Duration) {
 	if between := time.Duration(now - last); between >= 0 && between < clockTold || !s.told.CompareAndSwap(last, now) {
 		return
 	}
-	slog.Warn("credentials are refused at the relay, as they are of another time. Compare its clock with that of the node services",
+	slog.Warn("the relay refuses credentials whose time is not valid. Compare its clock with that of the node services",
 		"node", node, "left", left.Round(time.Second), "most", maxLife)
 }
 
@@ -199,10 +199,10 @@ func (s *Server) quota(user, _ string, from net.Addr) bool {
 	node, _ := split(user)
 	ended, ok := s.places.room(node)
 	if !ok {
-		slog.Warn("an allocation at the relay is refused, as the quota of all nodes is used up", "node", node, "from", from.String())
+		slog.Warn("the relay refuses an allocation, because the quota of all nodes is used up", "node", node, "from", from.String())
 	}
 	if ended != nil {
-		slog.Info("a node has a new allocation instead of the one that it used the longest time ago", "node", node, "from", from.String(), "ended", ended.relayed)
+		slog.Info("a new allocation of a node replaces its least recently used one", "node", node, "from", from.String(), "ended", ended.relayed)
 	}
 	return ok
 }

@@ -35,7 +35,7 @@ func openFeed(ctx context.Context, c *authclient.Client, pins *authclient.Pins) 
 			f.docs = docs
 			return f, nil
 		}
-		slog.Warn("the authentication service cannot be asked; trying again", "error", err)
+		slog.Warn("the authentication service cannot be reached; trying again", "error", err)
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -68,7 +68,7 @@ func (f *feed) run(ctx context.Context) {
 		docs, err := f.client.Feed(ctx, version)
 		if err != nil {
 			if ctx.Err() == nil {
-				slog.Warn("the authentication service cannot be asked; nodes go on with what is known", "error", err)
+				slog.Warn("the authentication service cannot be reached; nodes continue with the known documents", "error", err)
 			}
 			select {
 			case <-ctx.Done():
