@@ -49,8 +49,8 @@ const (
 	// relaySilent is the silence on the relayed path after which this side sends another handshake, and starts another
 	// round unless the peer has answered the running one.
 	relaySilent = 3 * time.Second
-	// mendAgain is how long a handshake has to revive a silent session. WireGuard sends at most one each 5 s.
-	mendAgain = 6 * time.Second
+	// repairAgain is how long a handshake has to revive a silent session. WireGuard sends at most one each 5 s.
+	repairAgain = 6 * time.Second
 	// blockedFirst is how long status waits for a peer's first packet before it reports that none passes.
 	blockedFirst = 5 * time.Second
 	// relayDead is the silence after which a relayed path counts as dead. With WireGuard, a peer that receives data

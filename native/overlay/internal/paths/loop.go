@@ -97,7 +97,7 @@ func (m *Manager) tick() (busy bool) {
 			data = 0 // the time at which it was roused
 		}
 		m.apply(p, p.choice.step(now, t, data, keep), now)
-		if p.mending = p.mending && p.heard() <= p.mended; p.mending && !m.beginAgain(p, now) && now-p.probed >= int64(echoAgain) {
+		if p.repairing = p.repairing && p.heard() <= p.repaired; p.repairing && !m.beginAgain(p, now) && now-p.probed >= int64(echoAgain) {
 			p.probed = now
 			m.control(p, encodeEcho(controlEcho, echoIgnored)) // without data the peer would send nothing
 		}

@@ -19,29 +19,29 @@ type peer struct {
 	sleeping atomic.Bool  // no path is maintained; the next packet or signal reconnects
 	roused   int64        // lastData as rouse set it; see dozing
 
-	choice   choice
-	relays   []netip.AddrPort // the peer's addresses at its relays, as it named them last
-	since    int64            // when it woke up; 0: it sleeps
-	round    *round
-	epoch    int64 // the highest number seen
-	replaced int64 // the number of the round before this one
-	rounds   int
-	pause    time.Duration
-	next     int64 // when the next round may begin
-	offline  bool
-	begun    bool
-	nat      NAT
-	metered  bool
-	asked    int64 // when the node service was last asked because of silence
-	mended   int64 // when mend last acted on the session
-	mending  bool  // its handshake has not helped yet
-	probed   int64 // when mending: when the peer was last asked for a sign
-	changes  []Event
-	rtt      time.Duration
-	lastPath string
-	offers   bucket   // of offers inside the session
-	outbox   []func() // calls of the engine that wait; see call
-	calling  bool     // makeCalls runs
+	choice    choice
+	relays    []netip.AddrPort // the peer's addresses at its relays, as it named them last
+	since     int64            // when it woke up; 0: it sleeps
+	round     *round
+	epoch     int64 // the highest number seen
+	replaced  int64 // the number of the round before this one
+	rounds    int
+	pause     time.Duration
+	next      int64 // when the next round may begin
+	offline   bool
+	begun     bool
+	nat       NAT
+	metered   bool
+	asked     int64 // when the node service was last asked because of silence
+	repaired  int64 // when repair last acted on the session
+	repairing bool  // its handshake has not helped yet
+	probed    int64 // when repairing: when the peer was last asked for a sign
+	changes   []Event
+	rtt       time.Duration
+	lastPath  string
+	offers    bucket   // of offers inside the session
+	outbox    []func() // calls of the engine that wait; see call
+	calling   bool     // makeCalls runs
 
 	cachedDirect, cachedRelay netip.AddrPort // from the last run, or from before the sleep
 }

@@ -193,37 +193,37 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer) {
 	}
 	m.join(p, o)
 	if p.begun {
-		m.mend(p)
+		m.repair(p)
 	}
 	m.startSession(p)
 }
 
-// mend repairs a session whose peer is alive (it sent an offer) but whose packets do not arrive; the peer may have lost
+// repair restores a session whose peer is alive (it sent an offer) but whose packets do not arrive; the peer may have lost
 // its session state. The first attempt is a new handshake. If that does not help, this side drops the session, and with
 // it the timestamp of the peer's last handshake. WireGuard rejects a handshake with an older timestamp; after a peer
 // corrects a fast clock, all its handshakes look old. Without the timestamp a replayed old handshake is accepted as
 // well, but it does not establish a session. The caller holds m.mu.
-func (m *Manager) mend(p *peer) {
+func (m *Manager) repair(p *peer) {
 	now, heard := m.now(), p.heard()
 	switch {
 	case now-heard <= int64(LostAfter):
 		return
-	case heard > p.mended || p.mended == 0:
-		p.mended, p.mending = now, true
+	case heard > p.repaired || p.repaired == 0:
+		p.repaired, p.repairing = now, true
 	case m.beginAgain(p, now):
 		return
 	}
 	m.renew(p)
 }
 
-// beginAgain drops and restarts the session if the handshake that mend sent has not helped within mendAgain. It does
-// not wait for another offer, which the peer may not send for a long time. It returns false if mendAgain has not
+// beginAgain drops and restarts the session if the handshake that repair sent has not helped within repairAgain. It does
+// not wait for another offer, which the peer may not send for a long time. It returns false if repairAgain has not
 // passed.
 func (m *Manager) beginAgain(p *peer, now int64) bool {
-	if now-p.mended < int64(mendAgain) {
+	if now-p.repaired < int64(repairAgain) {
 		return false
 	}
-	p.mended, p.mending = now, false
+	p.repaired, p.repairing = now, false
 	m.call(p, outboxMost, func() {
 		m.conf.Tunnel.DropSession(p.key)
 		m.conf.Tunnel.Begin(p.key)
