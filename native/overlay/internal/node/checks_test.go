@@ -59,6 +59,6 @@ func TestARecheckTestsTheConnectionAtOnce(t *testing.T) {
 		if _, ok := m.(*wire.Pong); ok {
 			pongs++
 		}
-		n.doubt()
+		n.recheck()
 	}
 }

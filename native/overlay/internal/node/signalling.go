@@ -161,7 +161,7 @@ func (n *Node) write(ctx context.Context, l *link, heard <-chan struct{}) {
 			late = nil
 			continue
 		case m = <-l.queue:
-		case <-n.doubts:
+		case <-n.rechecks:
 			m = &wire.Ping{}
 		case <-check.C:
 			paths := n.paths.Load()

@@ -19,9 +19,9 @@ const (
 	IdleLost = 3
 	// ActiveFor is how long after its last data packet a peer counts as active.
 	ActiveFor = 5 * time.Second
-	// DoubtFor: after this node sends data to a peer that stays silent, it keeps checking the relay allocation and the
+	// RecheckFor: after this node sends data to a peer that stays silent, it keeps checking the relay allocation and the
 	// connection to the node services frequently for this long.
-	DoubtFor = time.Minute
+	RecheckFor = time.Minute
 	// DropAfter is the time without data after which session, path and round of a peer are dropped.
 	DropAfter = 10 * time.Minute
 	// Grace is the time that an old direct path has to prove itself after a change of address. During it each packet is

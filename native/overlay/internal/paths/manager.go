@@ -228,7 +228,7 @@ func (m *Manager) poke() {
 	}
 }
 
-// Busy is true while any peer is busy: while data flows, and for DoubtFor after data to a peer that stays silent.
+// Busy is true while any peer is busy: while data flows, and for RecheckFor after data to a peer that stays silent.
 func (m *Manager) Busy() bool {
 	return m.anyPeer(func(p *peer, now int64) bool { return p.busy(now, m.conf.Metered) })
 }

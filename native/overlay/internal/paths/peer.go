@@ -53,14 +53,14 @@ func (p *peer) active(now int64) bool {
 }
 
 // busy is true while the peer is active. If nothing has arrived from the peer since data was sent to it, busy stays
-// true for DoubtFor: the path may be dead, and a side that only answers has no other way to detect that. Metered nodes
+// true for RecheckFor: the path may be dead, and a side that only answers has no other way to detect that. Metered nodes
 // skip that, because checks cost traffic. Thread safety: needs no lock.
 func (p *peer) busy(now int64, metered bool) bool {
 	if p.active(now) {
 		return true
 	}
 	sent := p.lastSent.Load()
-	return !metered && sent != 0 && now-sent < int64(DoubtFor) && p.heard() <= sent
+	return !metered && sent != 0 && now-sent < int64(RecheckFor) && p.heard() <= sent
 }
 
 // lastArrival returns when the last packet from the peer arrived, 0 = never.

@@ -82,7 +82,7 @@ func TestARecheckFindsAnAllocationThatTheRelayHasForgotten(t *testing.T) {
 		}
 	}
 	if d := time.Since(start); d > relayCheckIdle/3 {
-		t.Errorf("another allocation came %v after the doubt", d)
+		t.Errorf("another allocation came %v after the recheck", d)
 	}
 	if silent.Load() == 0 {
 		t.Error("the silence was not reported")
@@ -116,7 +116,7 @@ func TestAPeerThatIsSilentAfterItsDataIsBusyForAMinute(t *testing.T) {
 	p.lastData.Store(110 * second)
 	p.lastSent.Store(0)
 	if p.busy(150*second, false) {
-		t.Error("a peer that only sends is doubted after its last packet")
+		t.Error("a peer that only sends is rechecked after its last packet")
 	}
 }
 
