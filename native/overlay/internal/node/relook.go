@@ -26,12 +26,14 @@ const (
 // old certificates of a node that renews often, and peers may still hold one of these. If the node itself was revoked,
 // the node services no longer know it, and all its certificates are on the list.
 type relooker struct {
-	wake  chan struct{} // something waits, or the node services are reached again
+	woken chan struct{} // something waits, or the node services are reached again
 	mu    sync.Mutex
 	tries map[string]int // by name, of those that wait
 }
 
-func newRelooker() *relooker { return &relooker{wake: make(chan struct{}, 1), tries: map[string]int{}} }
+func newRelooker() *relooker {
+	return &relooker{woken: make(chan struct{}, 1), tries: map[string]int{}}
+}
 
 // add queues a node. A node beyond relookMost is not queued; it is looked up when it is next needed.
 func (r *relooker) add(fqdn string) {
@@ -40,12 +42,12 @@ func (r *relooker) add(fqdn string) {
 		r.tries[fqdn] = 0
 	}
 	r.mu.Unlock()
-	r.poke()
+	r.wake()
 }
 
-func (r *relooker) poke() {
+func (r *relooker) wake() {
 	select {
-	case r.wake <- struct{}{}:
+	case r.woken <- struct{}{}:
 	default:
 	}
 }
@@ -76,7 +78,7 @@ func (r *relooker) run(ctx context.Context, n *Node) {
 		if fqdn == "" || !n.linked() {
 			select {
 			case <-ctx.Done():
-			case <-r.wake:
+			case <-r.woken:
 			}
 			continue
 		}

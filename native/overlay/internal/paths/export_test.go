@@ -5,7 +5,7 @@ func (m *Manager) Idle(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.peers[name].lastData.Store(m.now() - int64(DropAfter) - 1)
-	m.poke()
+	m.wake()
 }
 
 // Due makes the next round with a peer due.
@@ -13,5 +13,5 @@ func (m *Manager) Due(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.peers[name].next = 0
-	m.poke()
+	m.wake()
 }

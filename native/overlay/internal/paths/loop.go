@@ -28,7 +28,7 @@ func (m *Manager) run(ctx context.Context) {
 		case c := <-m.inbox:
 			m.takeControl(c.from, c.control)
 			continue
-		case <-m.wake:
+		case <-m.woken:
 		case <-timer.C:
 		}
 		wait := tickIdle
@@ -68,7 +68,7 @@ func (m *Manager) takeMoved(r movedReport) {
 		}
 	}
 	m.setPath(p, why)
-	m.poke()
+	m.wake()
 	if p.choice.direct.IsValid() {
 		m.keepalive(p) // confirms the new address at once
 	}
@@ -205,7 +205,7 @@ func (m *Manager) takeControl(from bind.Key, c control) {
 			return
 		}
 		if p.choice.trial.IsValid() {
-			m.poke()
+			m.wake()
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (p *peer) wait(now int64) { p.next = now + int64(max(p.pause, searchFirst))
 func (m *Manager) shake(p *peer) {
 	if p.choice.shake(m.now()); p.choice.shaken() {
 		m.setPath(p, "the network changed")
-		m.poke()
+		m.wake()
 	}
 }
 

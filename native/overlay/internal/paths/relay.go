@@ -50,7 +50,7 @@ type relay struct {
 	needed  func() bool   // nil: always
 	failed  func()        // called if an attempt has failed, or a relay has no such address; may be nil
 	other   func() bool   // this node has a relayed address of the other IP version; nil: there is no such
-	wake    chan struct{} // needed may have changed
+	woken   chan struct{} // needed may have changed
 	deliver func([]byte, netip.AddrPort)
 	changed func(a *Allocation, why string) // nil: none at the moment
 	busy    func() bool                     // data flows by the relay
@@ -67,7 +67,7 @@ type relay struct {
 }
 
 func newRelay(deliver func([]byte, netip.AddrPort), busy func() bool, changed func(*Allocation, string)) *relay {
-	return &relay{family: four, wake: make(chan struct{}, 1), deliver: deliver, changed: changed, busy: busy, silent: func() {}, again: make(chan string, 1),
+	return &relay{family: four, woken: make(chan struct{}, 1), deliver: deliver, changed: changed, busy: busy, silent: func() {}, again: make(chan string, 1),
 		recheck: make(chan struct{}, 1), leaving: map[*Allocation]*time.Timer{}}
 }
 
@@ -99,10 +99,10 @@ func (r *relay) check() {
 	}
 }
 
-// poke makes run check at once whether an allocation is needed, and end its pause between attempts.
-func (r *relay) poke() {
+// wake makes run check at once whether an allocation is needed, and end its pause between attempts.
+func (r *relay) wake() {
 	select {
-	case r.wake <- struct{}{}:
+	case r.woken <- struct{}{}:
 	default:
 	}
 }
@@ -160,7 +160,7 @@ func (r *relay) run(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 			case why = <-r.again:
-			case <-r.wake:
+			case <-r.woken:
 				why = "it is needed"
 			}
 			pause = relayRetryFirst
@@ -183,7 +183,7 @@ func (r *relay) run(ctx context.Context) {
 			case <-ctx.Done():
 			case why = <-r.again:
 				pause = relayRetryFirst
-			case <-r.wake:
+			case <-r.woken:
 				pause = relayRetryFirst
 			case <-time.After(pause):
 				most := relayRetryMost

@@ -61,7 +61,7 @@ func (m *Manager) relayChanged(ctx context.Context, a *Allocation, f family, why
 		m.keepalive(p) // the packet also shows the peer the new address
 	}
 	m.mu.Unlock()
-	m.poke()
+	m.wake()
 	if a != best {
 		return
 	}

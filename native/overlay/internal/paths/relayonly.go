@@ -30,5 +30,5 @@ func (m *Manager) SetRelayOnly(on bool) {
 		e.search = true
 		m.apply(p, e, m.now())
 	}
-	m.poke()
+	m.wake()
 }

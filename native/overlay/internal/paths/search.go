@@ -31,7 +31,7 @@ func (m *Manager) startRound(p *peer) {
 	p.plan(m.now())
 	m.begin(p, p.epoch)
 	m.useCache(p)
-	m.poke()
+	m.wake()
 }
 
 // Remember sets a peer's addresses from an earlier run. The Manager tries them while the node service is out of reach.
@@ -172,7 +172,7 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer) {
 		p.epoch = max(p.epoch, epoch)
 		p.wait(m.now())
 		m.begin(p, epoch)
-		m.poke()
+		m.wake()
 		m.relays.check() // the peer may look for a path because this side's relay has forgotten it
 	}
 	if p.round.epoch != epoch {
@@ -259,7 +259,7 @@ func (m *Manager) pairFound(p *peer, r *round, to netip.AddrPort, what string) {
 	p.choice.tryDirect(to, m.now())
 	m.setPath(p, "ICE found "+what+" "+to.String())
 	m.startSession(p)
-	m.poke()
+	m.wake()
 }
 
 // offer sends this side's offer for the current round. It is sent again when the relayed address changes.
