@@ -97,14 +97,14 @@ type effects struct {
 }
 
 func (c *choice) path() bind.Path {
-	if c.shaken() {
+	if c.distrusted() {
 		return bind.Path{Direct: c.direct, Relay: c.relay, Trial: c.direct, Both: true}
 	}
 	return bind.Path{Direct: c.direct, Relay: c.relay, Trial: c.trial}
 }
 
-// shaken is true while the direct path must prove itself (see Grace).
-func (c *choice) shaken() bool { return c.graceEnds != 0 && c.direct.IsValid() }
+// distrusted is true while the direct path must prove itself (see Grace).
+func (c *choice) distrusted() bool { return c.graceEnds != 0 && c.direct.IsValid() }
 
 // tryDirect puts an address under test: one that ICE selected, or the source of an authenticated packet.
 func (c *choice) tryDirect(a netip.AddrPort, now int64) {
@@ -120,7 +120,7 @@ func (c *choice) moved(s bind.Source, now int64) (changed bool, why string) {
 			return false, ""
 		}
 		if c.relay.IsValid() {
-			c.shake(now) // the peer's network has changed, or its relay has ended
+			c.distrust(now) // the peer's network has changed, or its relay has ended
 		}
 		c.relay = s.Addr
 		return true, "the peer has another relay address"
@@ -134,9 +134,9 @@ func (c *choice) moved(s bind.Source, now int64) (changed bool, why string) {
 	return false, ""
 }
 
-// shake starts the grace of the direct path: after a change, the path must prove itself again. The caller must then
+// distrust starts the grace of the direct path: after a change, the path must prove itself again. The caller must then
 // call setPath.
-func (c *choice) shake(now int64) {
+func (c *choice) distrust(now int64) {
 	if c.direct.IsValid() {
 		c.graceSince, c.graceEnds, c.trialSent, c.asked = now, now+int64(Grace), 0, 0
 	}
@@ -187,7 +187,7 @@ func (c *choice) step(now int64, t bind.Traffic, lastData int64, keep time.Durat
 }
 
 func (c *choice) stepDirect(now int64, t bind.Traffic, active bool, keep time.Duration, e *effects) {
-	if c.shaken() {
+	if c.distrusted() {
 		switch {
 		case t.HeardDirect > c.graceSince && now-c.graceSince >= int64(graceLeast):
 			c.graceEnds = 0

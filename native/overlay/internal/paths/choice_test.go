@@ -77,7 +77,7 @@ func TestASilentDirectPathIsAbandonedInTime(t *testing.T) {
 
 func TestAnOldDirectPathEndsAfterItsGrace(t *testing.T) {
 	c := choice{relay: relayAt, direct: directAt, directSince: start}
-	c.shake(start)
+	c.distrust(start)
 	if p := c.path(); !p.Both || p.Direct != directAt || p.Relay != relayAt || p.Trial != directAt {
 		t.Errorf("%+v", p)
 	}
@@ -91,22 +91,22 @@ func TestAnOldDirectPathEndsAfterItsGrace(t *testing.T) {
 		t.Fatalf("after the grace: %+v", e)
 	}
 	c = choice{relay: relayAt, direct: directAt, directSince: start}
-	c.shake(start)
+	c.distrust(start)
 	heard := bind.Traffic{HeardDirect: after(time.Millisecond)}
-	if c.step(after(graceLeast-tickBusy), heard, after(0), KeepEvery); !c.shaken() {
+	if c.step(after(graceLeast-tickBusy), heard, after(0), KeepEvery); !c.distrusted() {
 		t.Fatal("no time for the peer's probes")
 	}
-	if e := c.step(after(graceLeast), heard, after(0), KeepEvery); !c.direct.IsValid() || c.shaken() || !e.changed || c.path().Both {
+	if e := c.step(after(graceLeast), heard, after(0), KeepEvery); !c.direct.IsValid() || c.distrusted() || !e.changed || c.path().Both {
 		t.Fatalf("a path with new packets: %+v", e)
 	}
 }
 
 func TestANewRelayAddressOfThePeerDistrustsTheDirectPath(t *testing.T) {
 	c := choice{relay: relayAt, direct: directAt, directSince: start}
-	if c.moved(bind.Source{Addr: relayAt, Relay: true}, start); c.shaken() {
+	if c.moved(bind.Source{Addr: relayAt, Relay: true}, start); c.distrusted() {
 		t.Error("the previous relay address")
 	}
-	if changed, _ := c.moved(bind.Source{Addr: directAt, Relay: true}, start); !changed || !c.shaken() {
+	if changed, _ := c.moved(bind.Source{Addr: directAt, Relay: true}, start); !changed || !c.distrusted() {
 		t.Error("the path is still trusted")
 	}
 }

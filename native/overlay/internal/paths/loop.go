@@ -101,7 +101,7 @@ func (m *Manager) tick() (busy bool) {
 			p.probed = now
 			m.control(p, encodeEcho(controlEcho, echoIgnored)) // without data the peer would send nothing
 		}
-		if data != 0 && now-data < int64(ActiveFor) || p.choice.trial.IsValid() && !p.choice.slow || p.choice.shaken() {
+		if data != 0 && now-data < int64(ActiveFor) || p.choice.trial.IsValid() && !p.choice.slow || p.choice.distrusted() {
 			busy = true
 		}
 	}

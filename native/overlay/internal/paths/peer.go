@@ -113,9 +113,9 @@ func (p *peer) plan(now int64) {
 // wait sets the earliest start of the next round.
 func (p *peer) wait(now int64) { p.next = now + int64(max(p.pause, searchFirst)) }
 
-// shake makes the direct path, if there is one, prove itself again. The caller holds m.mu.
-func (m *Manager) shake(p *peer) {
-	if p.choice.shake(m.now()); p.choice.shaken() {
+// distrust makes the direct path, if there is one, prove itself again. The caller holds m.mu.
+func (m *Manager) distrust(p *peer) {
+	if p.choice.distrust(m.now()); p.choice.distrusted() {
 		m.setPath(p, "the network changed")
 		m.wake()
 	}

@@ -94,7 +94,7 @@ func (m *Manager) SignallingChanged(up bool) {
 	}
 	for _, p := range m.peers {
 		p.offline = false
-		if !p.sleeping.Load() && (!p.choice.direct.IsValid() || p.choice.shaken()) {
+		if !p.sleeping.Load() && (!p.choice.direct.IsValid() || p.choice.distrusted()) {
 			m.startRound(p)
 		}
 	}
@@ -127,7 +127,7 @@ func (m *Manager) NetworkChanged(what string) {
 		if p.sleeping.Load() {
 			continue
 		}
-		m.shake(p)
+		m.distrust(p)
 		p.pause = 0
 		m.startRound(p)
 		m.keepalive(p) // the peer learns the new address at once
@@ -165,7 +165,7 @@ func (m *Manager) Signal(from, kind string, epoch int64, data string) error {
 func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer) {
 	if p.round == nil || epoch > p.epoch {
 		if p.round != nil {
-			m.shake(p)
+			m.distrust(p)
 		}
 		m.rouse(p)
 		p.choice.tellUntil = m.now() + int64(roundLimit)
