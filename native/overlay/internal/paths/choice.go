@@ -37,12 +37,12 @@ const (
 	trialFor     = 2 * time.Second
 	trialSlow    = time.Second
 	trialSlowFor = time.Minute
-	// hearEvery is the time between two reports to the peer that its packets arrive directly.
-	hearEvery = 100 * time.Millisecond
-	// hearFresh is how recent a direct packet must be for such a report.
-	hearFresh = time.Second
-	// hearAfter is how long this side keeps sending reports after it has switched to the direct path.
-	hearAfter = time.Second
+	// reportEvery is the time between two reports to the peer that its packets arrive directly.
+	reportEvery = 100 * time.Millisecond
+	// reportFresh is how recent a direct packet must be for such a report.
+	reportFresh = time.Second
+	// reportAfter is how long this side keeps sending reports after it has switched to the direct path.
+	reportAfter = time.Second
 	// relayLate: a peer whose last packet by the relay is more recent than this may not have switched to the direct
 	// path, so the reports continue.
 	relayLate = 500 * time.Millisecond
@@ -68,30 +68,30 @@ type choice struct {
 	direct netip.AddrPort
 	trial  netip.AddrPort
 
-	directSince int64
-	trialSince  int64
-	trialSent   int64
-	slow        bool  // the trial is a path that fell silent
-	graceEnds   int64 // a packet must arrive by the direct path until then
-	graceSince  int64
-	asked       int64 // when this side last sent an echo request during the grace
-	heardSaid   int64 // when this side last reported a direct packet to the peer
-	tellUntil   int64 // the peer is searching for a path: report every direct packet until this time
-	peerHears   int64 // arrival of the latest direct packet at the peer, as the peer reported it
-	activeSince int64
-	lostEver    bool
-	unproven    bool // a trial of ICE passed its time without proof
+	directSince  int64
+	trialSince   int64
+	trialSent    int64
+	slow         bool  // the trial is a path that fell silent
+	graceEnds    int64 // a packet must arrive by the direct path until then
+	graceSince   int64
+	asked        int64 // when this side last sent an echo request during the grace
+	reportedAt   int64 // when this side last reported a direct packet to the peer
+	reportUntil  int64 // the peer is searching for a path: report every direct packet until this time
+	peerReceived int64 // arrival of the latest direct packet at the peer, as the peer reported it
+	activeSince  int64
+	lostEver     bool
+	unproven     bool // a trial of ICE passed its time without proof
 }
 
 // effects lists what the owner of a choice must do.
 type effects struct {
-	changed   bool   // the path has changed: set it
-	why       string // in words, if changed
-	probe     bool   // a keepalive to the trial address
-	ask       bool   // an echo by the path: an idle peer would send nothing
-	keepalive bool   // a keepalive by the path
-	tell      *hear  // a control message by the path
-	search    bool   // a round of ICE now: a direct path was lost
+	changed   bool    // the path has changed: set it
+	why       string  // in words, if changed
+	probe     bool    // a keepalive to the trial address
+	ask       bool    // an echo by the path: an idle peer would send nothing
+	keepalive bool    // a keepalive by the path
+	report    *report // a control message by the path
+	search    bool    // a round of ICE now: a direct path was lost
 	promoted  bool
 	silent    bool // nothing arrives by the relay
 }
@@ -142,10 +142,10 @@ func (c *choice) distrust(now int64) {
 	}
 }
 
-// hears processes the peer's report. It returns true if the direct path is lost.
-func (c *choice) hears(h hear, now int64) bool {
-	if h.direct {
-		c.peerHears = now - int64(h.age)
+// reported processes the peer's report. It returns true if the direct path is lost.
+func (c *choice) reported(r report, now int64) bool {
+	if r.direct {
+		c.peerReceived = now - int64(r.age)
 		return false
 	}
 	return c.direct.IsValid() && now-c.directSince > int64(CheckEvery)
@@ -182,7 +182,7 @@ func (c *choice) step(now int64, t bind.Traffic, lastData int64, keep time.Durat
 			e.keepalive = true
 		}
 	}
-	c.stepTell(now, t, &e)
+	c.stepReport(now, t, &e)
 	return e
 }
 
@@ -194,8 +194,8 @@ func (c *choice) stepDirect(now int64, t bind.Traffic, active bool, keep time.Du
 			e.changed, e.why = true, "the direct path survived a change of address"
 		case now >= c.graceEnds:
 			c.leave(now, "the direct path did not survive a change of address", e)
-			no := hear{}
-			e.tell = &no
+			no := report{}
+			e.report = &no
 			return
 		case now-c.trialSent >= int64(trialEvery):
 			c.trialSent = now
@@ -214,8 +214,8 @@ func (c *choice) stepDirect(now int64, t bind.Traffic, active bool, keep time.Du
 	}
 	if now-max(t.HeardDirect, since) > limit {
 		c.leave(now, "the direct path fell silent", e)
-		no := hear{}
-		e.tell = &no
+		no := report{}
+		e.report = &no
 		return
 	}
 	e.keepalive = now-t.SentDirect >= int64(every)
@@ -225,7 +225,7 @@ func (c *choice) stepTrial(now int64, t bind.Traffic, e *effects) {
 	if !c.trial.IsValid() {
 		return
 	}
-	if t.HeardDirect > c.trialSince && c.peerHears > c.trialSince {
+	if t.HeardDirect > c.trialSince && c.peerReceived > c.trialSince {
 		c.direct, c.trial = c.trial, netip.AddrPort{}
 		c.directSince, c.unproven, c.slow, c.graceEnds = now, false, false, 0
 		e.changed, e.promoted, e.why = true, true, "authenticated data passes directly"
@@ -235,7 +235,7 @@ func (c *choice) stepTrial(now int64, t bind.Traffic, e *effects) {
 	if c.slow {
 		every, life = trialSlow, trialSlowFor
 	}
-	if t.HeardDirect > c.trialSince && now-t.HeardDirect < int64(hearFresh) {
+	if t.HeardDirect > c.trialSince && now-t.HeardDirect < int64(reportFresh) {
 		every = trialEvery // half of the proof is there
 	}
 	if now-c.trialSince > int64(life) {
@@ -250,15 +250,15 @@ func (c *choice) stepTrial(now int64, t bind.Traffic, e *effects) {
 	}
 }
 
-func (c *choice) stepTell(now int64, t bind.Traffic, e *effects) {
-	if e.tell != nil || t.HeardDirect == 0 || now-t.HeardDirect > int64(hearFresh) || now-c.heardSaid < int64(hearEvery) {
+func (c *choice) stepReport(now int64, t bind.Traffic, e *effects) {
+	if e.report != nil || t.HeardDirect == 0 || now-t.HeardDirect > int64(reportFresh) || now-c.reportedAt < int64(reportEvery) {
 		return
 	}
-	fresh := t.HeardDirect > c.heardSaid
+	fresh := t.HeardDirect > c.reportedAt
 	late := t.HeardRelay != 0 && now-t.HeardRelay < int64(relayLate)
-	if c.direct.IsValid() && now-c.directSince > int64(hearAfter) && now > c.tellUntil && !late || !fresh {
+	if c.direct.IsValid() && now-c.directSince > int64(reportAfter) && now > c.reportUntil && !late || !fresh {
 		return
 	}
-	c.heardSaid = now
-	e.tell = &hear{direct: true, age: time.Duration(now - t.HeardDirect)}
+	c.reportedAt = now
+	e.report = &report{direct: true, age: time.Duration(now - t.HeardDirect)}
 }

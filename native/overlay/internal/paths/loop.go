@@ -97,7 +97,7 @@ func (m *Manager) tick() (busy bool) {
 			data = 0 // the time at which it was roused
 		}
 		m.apply(p, p.choice.step(now, t, data, keep), now)
-		if p.repairing = p.repairing && p.heard() <= p.repaired; p.repairing && !m.beginAgain(p, now) && now-p.probed >= int64(echoAgain) {
+		if p.repairing = p.repairing && p.lastArrival() <= p.repaired; p.repairing && !m.beginAgain(p, now) && now-p.probed >= int64(echoAgain) {
 			p.probed = now
 			m.control(p, encodeEcho(controlEcho, echoIgnored)) // without data the peer would send nothing
 		}
@@ -147,8 +147,8 @@ func (m *Manager) apply(p *peer, e effects, now int64) {
 	if e.ask {
 		m.control(p, encodeEcho(controlEcho, echoIgnored))
 	}
-	if e.tell != nil {
-		m.control(p, encodeHear(*e.tell))
+	if e.report != nil {
+		m.control(p, encodeReport(*e.report))
 	}
 }
 
@@ -194,11 +194,11 @@ func (m *Manager) takeControl(from bind.Key, c control) {
 			return
 		}
 		_ = m.Signal(p.name, c.signal.Kind, c.signal.Epoch, c.signal.Data)
-	case c.hear != nil:
+	case c.report != nil:
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		now := m.now()
-		if p.choice.hears(*c.hear, now) {
+		if p.choice.reported(*c.report, now) {
 			var e effects
 			p.choice.leave(now, "the peer no longer receives packets by the direct path", &e)
 			m.apply(p, e, now)

@@ -60,11 +60,11 @@ func (p *peer) busy(now int64, metered bool) bool {
 		return true
 	}
 	sent := p.lastSent.Load()
-	return !metered && sent != 0 && now-sent < int64(RecheckFor) && p.heard() <= sent
+	return !metered && sent != 0 && now-sent < int64(RecheckFor) && p.lastArrival() <= sent
 }
 
 // lastArrival returns when the last packet from the peer arrived, 0 = never.
-func (p *peer) heard() int64 {
+func (p *peer) lastArrival() int64 {
 	t := p.endpoint.Traffic()
 	return max(t.HeardDirect, t.HeardRelay)
 }

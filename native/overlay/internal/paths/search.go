@@ -168,7 +168,7 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer) {
 			m.distrust(p)
 		}
 		m.rouse(p)
-		p.choice.tellUntil = m.now() + int64(roundLimit)
+		p.choice.reportUntil = m.now() + int64(roundLimit)
 		p.epoch = max(p.epoch, epoch)
 		p.wait(m.now())
 		m.begin(p, epoch)
@@ -204,11 +204,11 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer) {
 // corrects a fast clock, all its handshakes look old. Without the timestamp a replayed old handshake is accepted as
 // well, but it does not establish a session. The caller holds m.mu.
 func (m *Manager) repair(p *peer) {
-	now, heard := m.now(), p.heard()
+	now, arrived := m.now(), p.lastArrival()
 	switch {
-	case now-heard <= int64(LostAfter):
+	case now-arrived <= int64(LostAfter):
 		return
-	case heard > p.repaired || p.repaired == 0:
+	case arrived > p.repaired || p.repaired == 0:
 		p.repaired, p.repairing = now, true
 	case m.beginAgain(p, now):
 		return
