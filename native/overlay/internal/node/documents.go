@@ -157,7 +157,7 @@ func (n *Node) removeInvalid(now time.Time) {
 			n.log.Info("a revoked peer was removed", "peer", name)
 			n.emit("down", name, "its certificate was revoked")
 			if inUse {
-				n.relook.add(name)
+				n.rescan.add(name)
 			}
 		}
 	}

@@ -85,7 +85,7 @@ type Node struct {
 	redial  chan struct{} // reconnect to the node services without a pause
 	// renewNow makes renewing look at the certificate at once.
 	renewNow chan struct{}
-	relook   *relooker
+	rescan   *rescanner
 	rechecks chan struct{}   // check the connection to the node services at once
 	mapper   *portmap.Mapper // nil: no router is asked
 
@@ -143,7 +143,7 @@ func Run(ctx context.Context, o Options) error {
 	task(func() { n.renewing(ctx) })
 	task(func() { n.housekeeping(ctx) })
 	task(func() { n.refreshing(ctx) })
-	task(func() { n.relook.run(ctx, n) })
+	task(func() { n.rescan.run(ctx, n) })
 	task(func() { n.askingRevocations(ctx) })
 	if o.DevicesFile != "" {
 		task(func() { n.watchDevices(ctx, n.devicesState) })
@@ -176,7 +176,7 @@ func open(ctx context.Context, o Options) (n *Node, err error) {
 	}
 	n = &Node{o: o, log: o.Log, start: time.Now(), instance: newInstance(), bind: bind.New(), member: m, revoked: map[string]struct{}{},
 		waiting: map[string]chan wire.Message{}, events: map[int]func(control.Event){}, tracker: policy.New(o.Log)}
-	n.redial, n.renewNow, n.relook = make(chan struct{}, 1), make(chan struct{}, 1), newRelooker()
+	n.redial, n.renewNow, n.rescan = make(chan struct{}, 1), make(chan struct{}, 1), newRescanner()
 	n.rechecks = make(chan struct{}, 1)
 	n.peers.init()
 	n.within = []netip.Prefix{netip.PrefixFrom(m.Self.Addresses[0], 48).Masked(), identity.Pool4()}

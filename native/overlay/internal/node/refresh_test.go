@@ -23,7 +23,7 @@ func watcher(t *testing.T, m *identity.Member) *Node {
 	ctx, cancel := context.WithCancel(context.Background())
 	var tasks sync.WaitGroup
 	tasks.Go(func() { n.signalling(ctx) })
-	tasks.Go(func() { n.relook.run(ctx, n) })
+	tasks.Go(func() { n.rescan.run(ctx, n) })
 	t.Cleanup(func() { cancel(); tasks.Wait(); n.close() })
 	waitFor(t, "the node services", n.linked)
 	return n

@@ -233,7 +233,7 @@ func (n *Node) take(l *link, msg wire.Message) {
 		}
 		n.log.Info("the node services answer")
 		m.SignallingChanged(true)
-		n.relook.wake()
+		n.rescan.wake()
 	case *wire.TURN:
 		n.takeTURN(*msg)
 	case *wire.PolicyUpdate:

@@ -10,7 +10,7 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-func (r *relooker) empty() bool { return r.next() == "" }
+func (r *rescanner) empty() bool { return r.next() == "" }
 
 func TestAPeerInUseIsFoundAgainWhenItsOldCertificateIsRevoked(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
@@ -37,7 +37,7 @@ func TestAPeerInUseIsFoundAgainWhenItsOldCertificateIsRevoked(t *testing.T) {
 		return p != nil && p.Serial == newest.Self.Serial
 	})
 	waitFor(t, "a search for a path", func() bool { return n.paths.Load().Awake(first.FQDN) })
-	waitFor(t, "the end of the questions", n.relook.empty)
+	waitFor(t, "the end of the questions", n.rescan.empty)
 }
 
 func TestANodeThatWasRevokedIsNotFoundAgain(t *testing.T) {
@@ -53,7 +53,7 @@ func TestANodeThatWasRevokedIsNotFoundAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "the end of the peer", func() bool { return n.isRevoked(hub.Self.Serial) && n.peers.byName(hub.FQDN) == nil })
-	waitFor(t, "the end of the questions", n.relook.empty)
+	waitFor(t, "the end of the questions", n.rescan.empty)
 	if n.peers.byName(hub.FQDN) != nil {
 		t.Error("the revoked node is a peer again")
 	}
@@ -65,11 +65,11 @@ func TestANodeIsLookedUpAgainOnceTheServicesAreReached(t *testing.T) {
 	hub := servetest.Join(t, r, "hub", nil)
 	servetest.Connect(t, hub, wire.Hello{})
 	n.reconnect("a test")
-	for range 2 * relookMost {
-		n.relook.add(hub.FQDN)
+	for range 2 * rescanMost {
+		n.rescan.add(hub.FQDN)
 	}
 	waitFor(t, "the node", func() bool { return n.peers.byName(hub.FQDN) != nil })
-	waitFor(t, "the end of the questions", n.relook.empty)
+	waitFor(t, "the end of the questions", n.rescan.empty)
 }
 
 // All peers begin rounds when the node services are reachable again, so the queue may be full for the lookups.
@@ -85,11 +85,11 @@ func TestANodeIsLookedUpAgainIfTheQueueWasFull(t *testing.T) {
 		return before
 	}
 	before := use(&link{queue: make(chan wire.Message)})
-	n.relook.add(hub.FQDN)
+	n.rescan.add(hub.FQDN)
 	waitFor(t, "a question", func() bool {
-		n.relook.mu.Lock()
-		defer n.relook.mu.Unlock()
-		tries, waits := n.relook.tries[hub.FQDN]
+		n.rescan.mu.Lock()
+		defer n.rescan.mu.Unlock()
+		tries, waits := n.rescan.tries[hub.FQDN]
 		return !waits || tries > 0
 	})
 	use(before)
@@ -97,15 +97,15 @@ func TestANodeIsLookedUpAgainIfTheQueueWasFull(t *testing.T) {
 }
 
 func TestNodesThatWaitToBeLookedUpAreBounded(t *testing.T) {
-	r := newRelooker()
-	for i := range relookMost + 10 {
+	r := newRescanner()
+	for i := range rescanMost + 10 {
 		r.add(time.Duration(i).String())
 	}
-	if len(r.tries) != relookMost {
+	if len(r.tries) != rescanMost {
 		t.Errorf("%d wait", len(r.tries))
 	}
 	name := r.next()
-	for range relookTries {
+	for range rescanTries {
 		if _, waits := r.tries[name]; !waits {
 			t.Fatal("a node without an answer lost its place at once")
 		}

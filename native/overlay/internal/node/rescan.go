@@ -11,41 +11,41 @@ import (
 )
 
 const (
-	// relookMost bounds the nodes that wait to be looked up again.
-	relookMost = 256
-	// relookEvery is the minimum time between two such lookups: the node services throttle a node that asks too often.
-	relookEvery = 50 * time.Millisecond
-	// relookAgain is the pause after a question without an answer. When the node services are reached again, all peers begin
+	// rescanMost bounds the nodes that wait to be looked up again.
+	rescanMost = 256
+	// rescanEvery is the minimum time between two such lookups: the node services throttle a node that asks too often.
+	rescanEvery = 50 * time.Millisecond
+	// rescanAgain is the pause after a question without an answer. When the node services are reached again, all peers begin
 	// rounds, and a full queue of messages takes ten seconds.
-	relookAgain = 5 * time.Second
-	// relookTries bounds the unanswered lookups of one node.
-	relookTries = 3
+	rescanAgain = 5 * time.Second
+	// rescanTries bounds the unanswered lookups of one node.
+	rescanTries = 3
 )
 
-// relooker repeats the lookup of peers whose certificate was revoked while in use. The authentication service revokes
+// rescanner repeats the lookup of peers whose certificate was revoked while in use. The authentication service revokes
 // old certificates of a node that renews often, and peers may still hold one of these. If the node itself was revoked,
 // the node services no longer know it, and all its certificates are on the list.
-type relooker struct {
+type rescanner struct {
 	woken chan struct{} // something waits, or the node services are reached again
 	mu    sync.Mutex
 	tries map[string]int // by name, of those that wait
 }
 
-func newRelooker() *relooker {
-	return &relooker{woken: make(chan struct{}, 1), tries: map[string]int{}}
+func newRescanner() *rescanner {
+	return &rescanner{woken: make(chan struct{}, 1), tries: map[string]int{}}
 }
 
-// add queues a node. A node beyond relookMost is not queued; it is looked up when it is next needed.
-func (r *relooker) add(fqdn string) {
+// add queues a node. A node beyond rescanMost is not queued; it is looked up when it is next needed.
+func (r *rescanner) add(fqdn string) {
 	r.mu.Lock()
-	if _, waits := r.tries[fqdn]; !waits && len(r.tries) < relookMost {
+	if _, waits := r.tries[fqdn]; !waits && len(r.tries) < rescanMost {
 		r.tries[fqdn] = 0
 	}
 	r.mu.Unlock()
 	r.wake()
 }
 
-func (r *relooker) wake() {
+func (r *rescanner) wake() {
 	select {
 	case r.woken <- struct{}{}:
 	default:
@@ -53,7 +53,7 @@ func (r *relooker) wake() {
 }
 
 // next returns a node that waits, or "".
-func (r *relooker) next() string {
+func (r *rescanner) next() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for fqdn := range r.tries {
@@ -62,17 +62,17 @@ func (r *relooker) next() string {
 	return ""
 }
 
-// done records a lookup. A node without an answer stays queued for relookTries lookups.
-func (r *relooker) done(fqdn string, answered bool) {
+// done records a lookup. A node without an answer stays queued for rescanTries lookups.
+func (r *rescanner) done(fqdn string, answered bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.tries[fqdn]++; answered || r.tries[fqdn] >= relookTries {
+	if r.tries[fqdn]++; answered || r.tries[fqdn] >= rescanTries {
 		delete(r.tries, fqdn)
 	}
 }
 
 // run asks for one node after the other while the node services are reached.
-func (r *relooker) run(ctx context.Context, n *Node) {
+func (r *rescanner) run(ctx context.Context, n *Node) {
 	for ctx.Err() == nil {
 		fqdn := r.next()
 		if fqdn == "" || !n.linked() {
@@ -93,9 +93,9 @@ func (r *relooker) run(ctx context.Context, n *Node) {
 		} else {
 			n.log.Debug("a peer whose certificate was revoked is not found again", "peer", fqdn, "error", err)
 		}
-		pause, answered := relookEvery, isAnswer(err)
+		pause, answered := rescanEvery, isAnswer(err)
 		if !answered {
-			pause = relookAgain
+			pause = rescanAgain
 		}
 		r.done(fqdn, answered)
 		select {
