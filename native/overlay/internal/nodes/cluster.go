@@ -61,7 +61,7 @@ func newCluster(s *Server, bus Bus, network string) (*cluster, error) {
 	}
 	bus.OnConnected(func() {
 		c.publish("all", &wire.Beat{Service: c.self, Sync: true})
-		c.tellAll("all")
+		c.reportAll("all")
 	})
 	c.publish("all", &wire.Beat{Service: c.self, Sync: true})
 	return c, nil
@@ -146,7 +146,7 @@ func (c *cluster) takeBeat(m *wire.Beat) {
 		c.publish(m.Service, &wire.Beat{Service: c.self, Sync: true})
 	}
 	if m.Sync {
-		c.tellAll(m.Service)
+		c.reportAll(m.Service)
 	}
 }
 
@@ -162,7 +162,7 @@ func (c *cluster) forget(id string) {
 }
 
 // reportAll reports to one service, or to all, which nodes are connected here.
-func (c *cluster) tellAll(to string) {
+func (c *cluster) reportAll(to string) {
 	c.s.mu.Lock()
 	var list []wire.Message
 	for name := range c.s.sessions {
@@ -179,7 +179,7 @@ func (c *cluster) tellAll(to string) {
 }
 
 // report reports a node of this service to one other service, or to all. REQUIRES: s.mu.
-func (c *cluster) tell(to string, e *entry) {
+func (c *cluster) report(to string, e *entry) {
 	c.publish(to, c.detail(e))
 	c.publish(to, c.presence(e, true))
 }

@@ -129,7 +129,7 @@ func (s *Server) enter(c *session, h *wire.Hello) (*wire.Welcome, bool) {
 	}
 	s.announceOnline(e, c)
 	if s.cluster != nil {
-		s.cluster.tell("all", e)
+		s.cluster.report("all", e)
 	}
 	return &wire.Welcome{Policy: s.docs.Policy, Revocations: s.docs.Revocations, Roots: s.docs.Roots}, true
 }
@@ -177,12 +177,12 @@ func (s *Server) announceOnline(e *entry, except *session) {
 			delete(w.interest, e.peer.FQDN)
 		}
 	}
-	e.tell(e.found("", true), except)
+	e.notify(e.found("", true), except)
 }
 
 // notify sends a message to the watchers, except for one. It encodes the message once, because there may be thousands.
 // REQUIRES: s.mu.
-func (e *entry) tell(m wire.Message, except *session) {
+func (e *entry) notify(m wire.Message, except *session) {
 	if len(e.watchers) == 0 {
 		return
 	}
@@ -200,7 +200,7 @@ func (e *entry) tell(m wire.Message, except *session) {
 
 // announceGone notifies the watchers of e that it is no longer connected. REQUIRES: s.mu.
 func (s *Server) announceGone(e *entry) {
-	e.tell(&wire.Gone{Name: e.peer.FQDN}, nil)
+	e.notify(&wire.Gone{Name: e.peer.FQDN}, nil)
 }
 
 // online is true if the node is connected to this service or another one. REQUIRES: s.mu.

@@ -115,7 +115,7 @@ func (s *Server) join(bus Bus) error {
 	s.mu.Lock()
 	s.cluster = c
 	s.mu.Unlock()
-	c.tellAll("all") // nodes may have connected meanwhile
+	c.reportAll("all") // nodes may have connected meanwhile
 	s.wait.Add(1)
 	go func() {
 		defer s.wait.Done()

@@ -32,18 +32,18 @@ const (
 	// Realm is the TURN realm.
 	Realm = "seganet"
 
-	allocationsEach = 8                   // relayed addresses of one node; one more replaces the least recently used
-	maxAllocations  = 4096                // of all nodes
-	maxConns        = 4096                // TCP connections, and as many by TLS
-	maxConnsEach    = 256                 // of these, from one IPv4 address or IPv6 /64, which may be a plant's NAT
-	maxLife         = time.Hour           // credentials that claim to live longer, plus slack, are refused
-	lifeSlack       = identity.ClockSlack // the node services' clock may be ahead of the relay's
-	clockTold       = time.Minute         // minimum time between two log lines of tellTime
-	expiredGrace    = 24 * time.Hour      // an allocation with expired credentials continues for this long
-	tcpFirst        = 10 * time.Second    // a TCP connection without a first byte is closed
-	tcpIdle         = 15 * time.Minute    // a TCP connection that is silent for this long is closed
-	maxUserBytes    = 300
-	bufferBytes     = 1 << 20 // kernel buffer of a relayed address, in each direction
+	allocationsEach  = 8                   // relayed addresses of one node; one more replaces the least recently used
+	maxAllocations   = 4096                // of all nodes
+	maxConns         = 4096                // TCP connections, and as many by TLS
+	maxConnsEach     = 256                 // of these, from one IPv4 address or IPv6 /64, which may be a plant's NAT
+	maxLife          = time.Hour           // credentials that claim to live longer, plus slack, are refused
+	lifeSlack        = identity.ClockSlack // the node services' clock may be ahead of the relay's
+	clockReportEvery = time.Minute         // minimum time between two log lines of reportClock
+	expiredGrace     = 24 * time.Hour      // an allocation with expired credentials continues for this long
+	tcpFirst         = 10 * time.Second    // a TCP connection without a first byte is closed
+	tcpIdle          = 15 * time.Minute    // a TCP connection that is silent for this long is closed
+	maxUserBytes     = 300
+	bufferBytes      = 1 << 20 // kernel buffer of a relayed address, in each direction
 )
 
 // Options configure a Server.
@@ -59,12 +59,12 @@ type Options struct {
 
 // Server is a running relay.
 type Server struct {
-	opts   Options
-	turn   *turn.Server
-	lists  []*limitListener
-	places *places
-	host   *host
-	told   atomic.Int64 // when tellTime last logged, Unix nanoseconds
+	opts          Options
+	turn          *turn.Server
+	lists         []*limitListener
+	places        *places
+	host          *host
+	clockReported atomic.Int64 // when reportClock last logged, Unix nanoseconds
 }
 
 // New starts a relay on the sockets, which it owns from then on.
@@ -169,17 +169,17 @@ func (s *Server) authenticate(ra *turn.RequestAttributes) (string, []byte, bool)
 		return "", nil, false
 	}
 	if left < -grace || left > maxLife+lifeSlack {
-		s.tellTime(node, left)
+		s.reportClock(node, left)
 		return "", nil, false
 	}
 	return node, turn.GenerateAuthKey(ra.Username, ra.Realm, Password(s.opts.Secret, ra.Username)), true
 }
 
-// tellTime logs that credentials were refused for their time, at most once per clockTold. The sender is not
+// reportClock logs that credentials were refused for their time, at most once per clockReportEvery. The sender is not
 // authenticated, so the log's node may be false.
-func (s *Server) tellTime(node string, left time.Duration) {
-	now, last := s.opts.Now().UnixNano(), s.told.Load()
-	if between := time.Duration(now - last); between >= 0 && between < clockTold || !s.told.CompareAndSwap(last, now) {
+func (s *Server) reportClock(node string, left time.Duration) {
+	now, last := s.opts.Now().UnixNano(), s.clockReported.Load()
+	if between := time.Duration(now - last); between >= 0 && between < clockReportEvery || !s.clockReported.CompareAndSwap(last, now) {
 		return
 	}
 	slog.Warn("the relay refuses credentials whose time is not valid. Compare its clock with that of the node services",
