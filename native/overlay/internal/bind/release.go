@@ -5,7 +5,7 @@ import (
 
 	"github.com/tailscale/wireguard-go/conn"
 
-	"seganet.internal/overlay/internal/pages"
+	"seganet.internal/overlay/internal/residentmem"
 )
 
 // Release makes each receiver return the pages of its buffers to the system. WireGuard gives a receiver 128 buffers of
@@ -29,6 +29,6 @@ func (b *Bind) Release() {
 func (b *Bind) releaseOnce(seen *uint64, bufs [][]byte) {
 	if now := b.releases.Load(); now != *seen {
 		*seen = now
-		pages.Discard(bufs)
+		residentmem.Discard(bufs)
 	}
 }

@@ -1,6 +1,6 @@
-// Package pages gives resident memory back to the system that this program does not need while it is idle: the content
+// Package residentmem gives resident memory back to the system that this program does not need while it is idle: the content
 // of buffers that WireGuard keeps for good, and the pages of the program's own file.
-package pages
+package residentmem
 
 import (
 	"bufio"
