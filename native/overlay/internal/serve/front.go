@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"seganet.internal/overlay/internal/places"
+	"seganet.internal/overlay/internal/quota"
 )
 
 const (
@@ -74,8 +74,8 @@ func (f *front) setCertificate(get func() *tls.Certificate) {
 
 // run accepts connections until the listener is closed.
 func (f *front) run() {
-	handshakes := places.New(maxHandshakes, maxHandshakesEach)
-	refused := places.NewRefusals(handshakes, "TLS handshakes")
+	handshakes := quota.New(maxHandshakes, maxHandshakesEach)
+	refused := quota.NewRefusals(handshakes, "TLS handshakes")
 	for {
 		c, err := f.Listener.Accept()
 		if errors.Is(err, net.ErrClosed) {

@@ -1,4 +1,4 @@
-package places
+package quota
 
 import (
 	"log/slog"
@@ -14,15 +14,15 @@ const (
 	refusalsMost = 64
 )
 
-// Refusals counts what finds no place and reports it. Thread safety: all methods may be called concurrently.
+// Refusals counts and logs what exceeds a quota. Thread safety: all methods may be called concurrently.
 type Refusals struct {
-	places *Places
-	what   string // in the plural
-	log    func(message string, args ...any)
-	now    func() time.Time
-	mu     sync.Mutex
-	count  uint64
-	said   map[netip.Prefix]*report // the zero prefix stands for all clients
+	quota *Quota
+	what  string // in the plural
+	log   func(message string, args ...any)
+	now   func() time.Time
+	mu    sync.Mutex
+	count uint64
+	said  map[netip.Prefix]*report // the zero prefix stands for all clients
 }
 
 // report is the last line about a client.
@@ -31,15 +31,15 @@ type report struct {
 	since uint64 // refusals since that line
 }
 
-// NewRefusals reports what finds none of the places. what names it in the plural, such as "connections to the relay".
-func NewRefusals(p *Places, what string) *Refusals {
-	return &Refusals{places: p, what: what, log: slog.Warn, now: time.Now, said: map[netip.Prefix]*report{}}
+// NewRefusals logs what exceeds the quota. what names it in the plural, such as "connections to the relay".
+func NewRefusals(p *Quota, what string) *Refusals {
+	return &Refusals{quota: p, what: what, log: slog.Warn, now: time.Now, said: map[netip.Prefix]*report{}}
 }
 
-// Add notes that the client at the address "host:port" got no place, and logs that once a minute for each client.
+// Add counts that the client at the address "host:port" got no place, and logs it once a minute for each client.
 func (r *Refusals) Add(from string) {
 	client := ClientOf(from)
-	ofClient := r.places.full(client)
+	ofClient := r.quota.full(client)
 	about := client
 	if !ofClient {
 		about = netip.Prefix{}
@@ -48,13 +48,13 @@ func (r *Refusals) Add(from string) {
 	switch {
 	case !speak:
 	case ofClient:
-		r.log(r.what+" are refused, as this client has as many as one may have", "client", client.String(), "limit", r.places.each, "refused", since)
+		r.log(r.what+" are refused: this client has reached the limit of one client", "client", client.String(), "limit", r.quota.each, "refused", since)
 	default:
-		r.log(r.what+" are refused, as all clients together have as many as are possible", "from", from, "limit", r.places.all, "refused", since)
+		r.log(r.what+" are refused: all clients together have reached the limit", "from", from, "limit", r.quota.all, "refused", since)
 	}
 }
 
-// note counts a refusal. It returns the refusals since the last line, if there shall be one.
+// note counts a refusal. With speak true, a line is due, and since is the number of refusals since the last one.
 func (r *Refusals) note(about netip.Prefix) (since uint64, speak bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,7 @@ func (r *Refusals) Count() uint64 {
 }
 
 // full is true if the client has as many places as one client may have.
-func (p *Places) full(client netip.Prefix) bool {
+func (p *Quota) full(client netip.Prefix) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.by[client] >= p.each

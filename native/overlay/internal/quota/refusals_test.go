@@ -1,4 +1,4 @@
-package places
+package quota
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 )
 
 // lines makes refusals that log into a list, by a clock of the test.
-func lines(p *Places) (r *Refusals, now *time.Time, logged func() []string) {
+func lines(p *Quota) (r *Refusals, now *time.Time, logged func() []string) {
 	r = NewRefusals(p, "connections to the relay")
 	now = new(time.Time)
 	*now = time.Unix(1, 0)

@@ -1,27 +1,27 @@
-// Package places bounds what clients have running at once, all together and each: a client that keeps much open must
-// not keep others out.
-package places
+// Package quota bounds what clients have running at once, in total and per client: a client that keeps much open must
+// not block others.
+package quota
 
 import (
 	"net/netip"
 	"sync"
 )
 
-// Places are taken by clients, which give them back. Thread safety: all methods may be called concurrently.
-type Places struct {
+// Quota has places, which clients take and release. Thread safety: all methods may be called concurrently.
+type Quota struct {
 	all, each int
 	mu        sync.Mutex
 	taken     int
 	by        map[netip.Prefix]int
 }
 
-// New returns `all` places. One client gets at most `each` of them.
-func New(all, each int) *Places {
-	return &Places{all: all, each: each, by: map[netip.Prefix]int{}}
+// New returns a quota of `all` places. One client gets at most `each` of them.
+func New(all, each int) *Quota {
+	return &Quota{all: all, each: each, by: map[netip.Prefix]int{}}
 }
 
 // Take takes a place for the client at the address "host:port" until leave is called. ok is false if there is none.
-func (p *Places) Take(from string) (leave func(), ok bool) {
+func (p *Quota) Take(from string) (leave func(), ok bool) {
 	client := ClientOf(from)
 	p.mu.Lock()
 	defer p.mu.Unlock()
