@@ -62,7 +62,7 @@ type Server struct {
 	opts          Options
 	turn          *turn.Server
 	lists         []*limitListener
-	places        *places
+	allocations   *allocations
 	host          *host
 	clockReported atomic.Int64 // when reportClock last logged, Unix nanoseconds
 }
@@ -76,8 +76,8 @@ func New(o Options) (*Server, error) {
 		o.Now = time.Now
 	}
 	s := &Server{opts: o, host: &host{public: o.Public}}
-	s.places = newPlaces(allocationsEach, maxAllocations, s.host)
-	gen := &generator{places: s.places}
+	s.allocations = newAllocations(allocationsEach, maxAllocations, s.host)
+	gen := &generator{allocations: s.allocations}
 	for _, a := range o.Public {
 		if a.Is4() {
 			gen.four = a
@@ -94,11 +94,11 @@ func New(o Options) (*Server, error) {
 	conf := turn.ServerConfig{Realm: Realm, LoggerFactory: quiet{}, AuthHandler: s.authenticate, QuotaHandler: s.quota, StrictAddressFamily: gen.four.IsValid(),
 		EventHandler: turn.EventHandler{
 			OnAllocationCreated: func(from, relay net.Addr, _, _, _ string, relayed net.Addr, _ int) {
-				s.places.created(client(from, relay), relayed.String())
+				s.allocations.created(client(from, relay), relayed.String())
 			},
 			OnAuth: func(from, relay net.Addr, _, _, _, _ string, proved bool) {
 				if proved {
-					s.places.seen(client(from, relay))
+					s.allocations.seen(client(from, relay))
 				}
 			},
 		}}
@@ -125,7 +125,7 @@ func (s *Server) Close() error {
 }
 
 // Allocations returns the number of relayed addresses in use.
-func (s *Server) Allocations() int { return s.places.count() }
+func (s *Server) Allocations() int { return s.allocations.count() }
 
 // Refused returns the number of TCP and TLS connections that were over a limit.
 func (s *Server) Refused() (count uint64) {
@@ -137,7 +137,7 @@ func (s *Server) Refused() (count uint64) {
 
 // Revoke replaces the set of revoked serial numbers. It ends the allocations of their nodes at once.
 func (s *Server) Revoke(serials map[string]struct{}) {
-	for _, ended := range s.places.revoke(serials) {
+	for _, ended := range s.allocations.revoke(serials) {
 		slog.Info("the relay ended an allocation of a revoked node", "node", ended.node, "ended", ended.relayed)
 	}
 }
@@ -165,7 +165,7 @@ func (s *Server) authenticate(ra *turn.RequestAttributes) (string, []byte, bool)
 	if ra.Method == stun.MethodAllocate {
 		grace = 0
 	}
-	if _, serial := split(node); err != nil || s.places.isRevoked(serial) {
+	if _, serial := split(node); err != nil || s.allocations.isRevoked(serial) {
 		return "", nil, false
 	}
 	if left < -grace || left > maxLife+lifeSlack {
@@ -197,7 +197,7 @@ func Password(secret, user string) string {
 // one.
 func (s *Server) quota(user, _ string, from net.Addr) bool {
 	node, _ := split(user)
-	ended, ok := s.places.room(node)
+	ended, ok := s.allocations.room(node)
 	if !ok {
 		slog.Warn("the relay refuses an allocation, because the quota of all nodes is used up", "node", node, "from", from.String())
 	}
@@ -209,7 +209,7 @@ func (s *Server) quota(user, _ string, from net.Addr) bool {
 
 // permit decides where packets may be relayed to: the relay's own addresses (another node's allocation), public unicast
 // addresses, and those of Allow. Otherwise a node could reach the relay's private network, for example a cloud's
-// metadata service. Regardless of Allow, permit refuses the other addresses of the relay's host, and place.WriteTo
+// metadata service. Regardless of Allow, permit refuses the other addresses of the relay's host, and allocation.WriteTo
 // refuses all ports of the relay's own addresses except those of allocations: a firewall in front of the host does not
 // filter traffic between the host's own programs.
 //
@@ -249,8 +249,8 @@ var special = []netip.Prefix{
 
 // generator opens the relayed sockets. It refuses TCP allocations (RFC 6062), which the overlay does not use.
 type generator struct {
-	four, six netip.Addr
-	places    *places
+	four, six   netip.Addr
+	allocations *allocations
 }
 
 func (g *generator) Validate() error { return nil }
@@ -280,7 +280,7 @@ func (g *generator) AllocatePacketConn(c turn.AllocateListenerConfig) (net.Packe
 	udpbuf.Grow(conn, bufferBytes)
 	port := conn.LocalAddr().(*net.UDPAddr).Port
 	relayed := net.UDPAddrFromAddrPort(netip.AddrPortFrom(public, uint16(port)))
-	p, err := g.places.add(c.UserID, relayed.String(), conn)
+	p, err := g.allocations.add(c.UserID, relayed.String(), conn)
 	if err != nil {
 		_ = conn.Close()
 		return nil, nil, err

@@ -155,14 +155,14 @@ func TestAReleasedAllocationNoLongerCounts(t *testing.T) {
 			t.Fatal("a closed allocation still counts")
 		}
 	}
-	if l := s.places; len(l.nodes)+len(l.relayed)+len(l.clients) > 0 {
+	if l := s.allocations; len(l.nodes)+len(l.relayed)+len(l.clients) > 0 {
 		t.Errorf("%d nodes, %d relayed addresses and %d clients are left", len(l.nodes), len(l.relayed), len(l.clients))
 	}
 }
 
 func TestAllNodesTogetherHaveALimit(t *testing.T) {
-	l := newPlaces(2, 3, nil)
-	open := func(node string) *place {
+	l := newAllocations(2, 3, nil)
+	open := func(node string) *allocation {
 		c, err := net.ListenPacket("udp4", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)

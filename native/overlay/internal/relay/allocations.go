@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// places holds the relayed addresses in use: at most each per node, and most in total.
+// allocations holds the relayed addresses in use: at most each per node, and most in total.
 //
 // A node whose network changes cannot release its relayed address, because the relay identifies the node by the old
 // outside address. Such an address stays until it expires. So a node at its limit that requests another address loses
 // its least recently used one.
 //
 // Thread safety: all methods may be called concurrently.
-type places struct {
+type allocations struct {
 	each, most int
 	host       *host
 	here       sync.Map // relayed addresses (netip.AddrPort) → nothing
 
 	mu      sync.Mutex
-	revoked map[string]struct{} // serial numbers of certificates
-	nodes   map[string][]*place // by node
-	relayed map[string]*place   // by relayed address
-	clients map[string]*place   // by the node's side; see client
+	revoked map[string]struct{}      // serial numbers of certificates
+	nodes   map[string][]*allocation // by node
+	relayed map[string]*allocation   // by relayed address
+	clients map[string]*allocation   // by the node's side; see client
 	total   int
 }
 
-// place is the socket of one relayed address.
-type place struct {
+// allocation is the socket of one relayed address.
+type allocation struct {
 	net.PacketConn
-	list    *places
+	list    *allocations
 	node    string
 	serial  string // of the node's certificate; empty: unknown
 	relayed string
@@ -45,17 +45,17 @@ type place struct {
 // begun is when this program started. Times relative to it are monotonic: they do not jump with the system clock.
 var begun = time.Now()
 
-func newPlaces(each, most int, h *host) *places {
-	return &places{each: each, most: most, host: h, nodes: map[string][]*place{}, relayed: map[string]*place{}, clients: map[string]*place{}}
+func newAllocations(each, most int, h *host) *allocations {
+	return &allocations{each: each, most: most, host: h, nodes: map[string][]*allocation{}, relayed: map[string]*allocation{}, clients: map[string]*allocation{}}
 }
 
 var errRevoked = errors.New("the node's certificate is revoked")
 
 // add registers the socket c of a node's relayed address and returns its wrapper, which the caller must use instead.
 // user is the node part of the credentials.
-func (l *places) add(user, relayed string, c net.PacketConn) (*place, error) {
+func (l *allocations) add(user, relayed string, c net.PacketConn) (*allocation, error) {
 	node, serial := split(user)
-	p := &place{PacketConn: c, list: l, node: node, serial: serial, relayed: relayed}
+	p := &allocation{PacketConn: c, list: l, node: node, serial: serial, relayed: relayed}
 	p.at, _ = netip.ParseAddrPort(relayed)
 	p.touch()
 	l.mu.Lock()
@@ -70,8 +70,8 @@ func (l *places) add(user, relayed string, c net.PacketConn) (*place, error) {
 	return p, nil
 }
 
-// revoke replaces the set of revoked serial numbers. It closes the places of their nodes and returns them.
-func (l *places) revoke(serials map[string]struct{}) (ended []*place) {
+// revoke replaces the set of revoked serial numbers. It closes the allocations of their nodes and returns them.
+func (l *allocations) revoke(serials map[string]struct{}) (ended []*allocation) {
 	l.mu.Lock()
 	l.revoked = serials
 	for _, list := range l.nodes {
@@ -88,7 +88,7 @@ func (l *places) revoke(serials map[string]struct{}) (ended []*place) {
 	return ended
 }
 
-func (l *places) isRevoked(serial string) bool {
+func (l *allocations) isRevoked(serial string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, yes := l.revoked[serial]
@@ -101,7 +101,7 @@ func client(node, relay net.Addr) string {
 }
 
 // created records the node's side (see client) of a relayed address.
-func (l *places) created(from, relayed string) {
+func (l *allocations) created(from, relayed string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p := l.relayed[relayed]; p != nil {
@@ -111,7 +111,7 @@ func (l *places) created(from, relayed string) {
 }
 
 // seen marks the node's relayed address as used, after a request that the node has authenticated.
-func (l *places) seen(from string) {
+func (l *allocations) seen(from string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p := l.clients[from]; p != nil {
@@ -121,7 +121,7 @@ func (l *places) seen(from string) {
 
 // room returns false if no relayed address is left for any node. If the node is at its own limit, room closes its least
 // recently used address and returns that.
-func (l *places) room(node string) (ended *place, ok bool) {
+func (l *allocations) room(node string) (ended *allocation, ok bool) {
 	l.mu.Lock()
 	list := l.nodes[node]
 	if len(list) < l.each {
@@ -140,19 +140,19 @@ func (l *places) room(node string) (ended *place, ok bool) {
 }
 
 // count returns the number of relayed addresses.
-func (l *places) count() int {
+func (l *allocations) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.total
 }
 
-func (p *place) touch() { p.used.Store(int64(time.Since(begun))) }
+func (p *allocation) touch() { p.used.Store(int64(time.Since(begun))) }
 
 var errHost = errors.New("the destination is a port of the relay's host that is no relayed address")
 
 // WriteTo sends a packet of the node. On the host's own addresses it sends to ports of relayed addresses only, because
 // other sockets there may be private to the host.
-func (p *place) WriteTo(b []byte, to net.Addr) (int, error) {
+func (p *allocation) WriteTo(b []byte, to net.Addr) (int, error) {
 	p.touch()
 	u, ok := to.(*net.UDPAddr)
 	if !ok {
@@ -168,8 +168,8 @@ func (p *place) WriteTo(b []byte, to net.Addr) (int, error) {
 	return p.PacketConn.WriteTo(b, to)
 }
 
-// Close frees the place.
-func (p *place) Close() error {
+// Close frees the allocation.
+func (p *allocation) Close() error {
 	l := p.list
 	l.mu.Lock()
 	if !p.closed {
