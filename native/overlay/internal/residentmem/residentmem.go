@@ -1,5 +1,5 @@
-// Package residentmem gives resident memory back to the system that this program does not need while it is idle: the content
-// of buffers that WireGuard keeps for good, and the pages of the program's own file.
+// Package residentmem returns memory to the system that an idle program does not need resident: the content of buffers
+// that WireGuard keeps permanently, and the pages of the program's own file.
 package residentmem
 
 import (
@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Discard gives the whole pages within the buffers back to the system; their bytes read as zero afterwards, the other
+// Discard returns the whole pages within the buffers to the system; their bytes read as zero afterwards, the other
 // bytes stay. Buffers smaller than a page are left as they are.
 //
 // REQUIRES: the caller owns the buffers, and their content is of no use.
