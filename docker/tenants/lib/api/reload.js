@@ -4,7 +4,7 @@ const { CliError } = require('../base/errors');
 const { ask } = require('./client');
 
 /**
- * Tells a running keeper that the tenants file changed.
+ * Notifies a running keeper that the tenants file changed.
  * @param {string} socket
  * @param {(line: string) => void} note
  * @returns {Promise<boolean>} false: no keeper runs
