@@ -305,7 +305,7 @@ describe('what fails outside of the client', () => {
     await cloud.stop();
   });
 
-  test('a store that fails is 5.03 for every request, never 4.01, and the session goes on', async () => {
+  test('a store that fails is 5.03 for every request, never 4.01, and the session continues', async () => {
     let isUp = true;
     const wrap = (store) => ({
       ...store,

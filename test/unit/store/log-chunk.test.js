@@ -102,7 +102,7 @@ describe('a chunk', () => {
     expect(joinChunk({ class: cls, epoch, records, batches }, parts)).toEqual(golden);
   });
 
-  test('is what docs/reference/log-format.md shows', () => {
+  test('matches docs/reference/log-format.md', () => {
     const text = fs.readFileSync(path.join(root, 'docs/reference/log-format.md'), 'utf8');
     const example = /```hex\n([^]*?)```/.exec(text)?.[1] ?? '';
     // Each line: offset, two spaces, bytes, two spaces, words.
