@@ -14,7 +14,7 @@ const NOT_OPEN = 'The log is not open.';
 /** Rows that are looked up for one transaction. */
 const TURN_ROWS = 64;
 
-class DeadLetterDesk {
+class DeadLetterService {
   #store;
 
   /** @param {Store} store */
@@ -146,4 +146,4 @@ class DeadLetterDesk {
   }
 }
 
-exports.DeadLetterDesk = DeadLetterDesk;
+exports.DeadLetterService = DeadLetterService;
