@@ -1,12 +1,12 @@
 'use strict';
-// What an operator sees of the tenants of a gateway, and does with one of them. It reads the keeper only while someone
-// looks.
+// The operator's view of a gateway's tenants, and the actions on one tenant. It reads the keeper only while a viewer
+// shows tenants.
 
 const { KeeperError } = require('../keeper/keeper-error');
 const { Reading } = require('./reading');
 const { countsOf, pageOf, rowsOf } = require('./tenant-rows');
 
-/** Longest wait for the end of an action; it goes on afterwards, and the page shows how it ends. */
+/** Longest wait for the end of an action; it continues after that, and the page shows its result. */
 const WAIT_MS = 20000;
 /** Actions that are under way at a time. */
 const MAX_BUSY = 64;
@@ -33,7 +33,7 @@ const NO_FRONT = {
   problem: () => ''
 };
 
-class TenantsDesk {
+class TenantsView {
   #keeper;
   #front;
   #list;
@@ -161,4 +161,4 @@ class TenantsDesk {
   }
 }
 
-exports.TenantsDesk = TenantsDesk;
+exports.TenantsView = TenantsView;
