@@ -79,14 +79,14 @@ module.exports = function (RED) {
         file: tenantsFile(given),
         copy: path.join(host.directory, COPY),
         changed: () => {
-          tellFile();
+          reportFile();
           void host.replan();
         }
       });
       // Without tenants, the plan reports it.
-      const tellFile = () => void (own.problem && own.tenants.length > 0 && this.error(own.problem));
+      const reportFile = () => void (own.problem && own.tenants.length > 0 && this.error(own.problem));
       own.open();
-      tellFile();
+      reportFile();
       file = own;
       const { uiHost, httpAdminRoot, httpNodeRoot } = /** @type {any} */ (RED.settings);
       const hasHttp = httpAdminRoot !== false || httpNodeRoot !== false;
