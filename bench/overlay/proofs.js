@@ -31,7 +31,10 @@ const proofs = {
   },
   16: {
     packages: ['node', 'paths'],
-    tests: ['TestARestartedNodeComesBackWhileTheServicesAreDown', 'TestSessionsContinueWhileTheServicesAreDown']
+    tests: [
+      'TestARestartedNodeComesBackWhileTheServicesAreDown',
+      'TestSessionsContinueWhileTheServicesAreDown'
+    ]
   },
   23: {
     packages: ['policy', 'engine', 'stack'],

@@ -183,7 +183,9 @@ describe('README.md', () => {
   });
 
   test('links the nodes of a first flow to their sections of docs/reference/nodes.md', () => {
-    const linked = [...readme.matchAll(/\]\(docs\/reference\/nodes\.md#([^)]+)\)/g)].map(([, anchor]) => anchor);
+    const linked = [...readme.matchAll(/\]\(docs\/reference\/nodes\.md#([^)]+)\)/g)].map(
+      ([, anchor]) => anchor
+    );
     expect(linked.length).toBeLessThanOrEqual(12);
     expect(linked.filter((name) => !nodes.includes(name))).toEqual([]);
     expect(readme).toContain('](docs/reference/nodes.md)');
