@@ -44,7 +44,7 @@ func (o *OIDC) Validate() error {
 	return nil
 }
 
-// proof is the result of one way of joining: what is known of the node.
+// proof is the result of one way of joining: the proven facts about the node.
 type proof struct {
 	by     string // "invite", "jwt", "ca"
 	name   string

@@ -169,7 +169,7 @@ func Fingerprint(der []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Pool makes a pool of roots from their DER. It refuses what is not a self-signed CA's.
+// Pool makes a pool of roots from their DER. It refuses certificates that are not of a self-signed CA.
 func Pool(ders [][]byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	if len(ders) == 0 || len(ders) > wire.MaxRoots {

@@ -23,7 +23,7 @@ type feed struct {
 
 const feedRetry = time.Second // after a failed request
 
-// openFeed waits for the first documents. It believes their list of roots, as the pinned service itself gave it.
+// openFeed waits for the first documents. It trusts their list of roots, because it comes from the pinned service.
 func openFeed(ctx context.Context, c *authclient.Client, pins *authclient.Pins) (*feed, error) {
 	f := &feed{client: c, pins: pins, changed: make(chan struct{})}
 	for {
@@ -59,7 +59,7 @@ func (f *feed) learn(docs wire.Documents) error {
 	return nil
 }
 
-// run asks for newer documents until ctx ends. While the authentication service is down, the last ones stay.
+// run requests newer documents until ctx ends. While the authentication service is down, the last ones stay.
 func (f *feed) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		f.mu.Lock()
