@@ -1,7 +1,7 @@
 'use strict';
 
 // Node-RED's settings for the gateway. `npm start` uses them; so does `npx node-red -s settings.js`.
-// What each variable means: flows/launcher/environment.js. What is refused and why: docs/security.md.
+// What each variable means: flows/launcher/environment.js. What is refused and why: docs/use/security.md.
 
 const { applyEnvironment } = require('./flows/launcher/environment');
 const { prepareHome } = require('./flows/launcher/home');

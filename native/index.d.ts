@@ -130,7 +130,7 @@ export interface Rule {
   topic?: string;
   /** Device glob (* any run, ? one character), matched against the whole device id; absent = any device. */
   device?: string;
-  /** Condition on the payload, as in docs/rules.md, at most 1024 bytes; absent or '' = any payload. */
+  /** Condition on the payload, as in docs/reference/rules.md, at most 1024 bytes; absent or '' = any payload. */
   when?: string;
   class: RecordClass;
 }
@@ -212,11 +212,11 @@ export interface FilterSettings {
   /**
    * 'pass', 'block': records for which the condition holds, or does not; 'change': report by exception, by device and
    * topic; 'rate': at most `records` in each `periodS` of each device; 'range': records whose value lies in a range;
-   * 'window': one record for each window of a device and topic, with the aggregates of its records (docs/rules.md). A
-   * record without any of the values passes.
+   * 'window': one record for each window of a device and topic, with the aggregates of its records
+   * (docs/reference/rules.md). A record without any of the values passes.
    */
   mode: 'pass' | 'block' | 'change' | 'rate' | 'range' | 'window';
-  /** pass, block: condition on the payload, 1..1024 bytes (docs/rules.md). */
+  /** pass, block: condition on the payload, 1..1024 bytes (docs/reference/rules.md). */
   when?: string;
   /** change, range: path of the value, default '$' (the whole payload). */
   path?: string;
@@ -301,7 +301,7 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
       uplink: number;
       /** Name under which the log keeps its batches, across runs; at most 64 bytes. */
       name?: string;
-      /** Its records carry their own ts and seq behind the payload (flag 16, docs/log-format.md). Default false. */
+      /** Records have their own ts and seq after the payload (flag 16, docs/reference/log-format.md). Default false. */
       stamps?: boolean;
     }
   | { kind: 'tap'; everyN: number; perSecond: number } // 0 = no limit of that kind; only sampled records pass
@@ -630,7 +630,7 @@ export declare const PushResult: Readonly<{
 /** push() flags, or-ed. */
 export declare const Flag: Readonly<{ QOS1: 1; RETAIN: 2; ENVELOPE: 4 }>;
 
-/** Counters by name. docs/operations.md lists names and meanings. */
+/** Counters by name. docs/use/operations.md lists names and meanings. */
 export type Counters = Record<string, number>;
 
 export interface StageCounters {
@@ -946,8 +946,8 @@ export declare class Engine {
 }
 
 /**
- * Checks the conditions of one node (docs/rules.md). Returns null, or the first that is not valid and why, such as
- * "column 7: expected …". Together they may read at most 256 different values.
+ * Checks the conditions of one node (docs/reference/rules.md). Returns null, or the first that is not valid and why,
+ * such as "column 7: expected …". Together they may read at most 256 different values.
  */
 export declare function checkConditions(conditions: string[]): { index: number; reason: string } | null;
 /** Returns why a path such as `$.sensors[0].temp` is not valid, '' if it is. */
@@ -1359,7 +1359,7 @@ export declare class StoreSource {
   due(): number;
   /**
    * Seals the next due chunk. Returns its length, -1 if none is due, or -(needed + 2) if `into` is too small (call
-   * again). Bytes: [node name][reason][chunk body (docs/log-format.md)].
+   * again). Bytes: [node name][reason][chunk body (docs/reference/log-format.md)].
    *
    * meta (length ≥ 10): 0 ticket · 1 class · 2 records · 3 batches · 4 first ts · 5 last ts
    *       6 kind (0 chunk, 1 dead letter) · 7 node name length · 8 reason length · 9 code

@@ -86,7 +86,7 @@ module.exports = function (RED) {
     for (const { index, cpu, reason } of host.workers) {
       if (cpu < 0) this.log(`Worker ${index} is not pinned to a core: ${reason}`);
     }
-    const stopWatch = onRuntimeEvent(RED.events, 'flows:started', () => tellOrphans(RED, this), report);
+    const stopWatch = onRuntimeEvent(RED.events, 'flows:started', () => reportOrphans(RED, this), report);
     this.on('close', (/** @type {boolean} */ removed, /** @type {() => void} */ done) => {
       stopWatch();
       host
@@ -106,7 +106,7 @@ module.exports = function (RED) {
  * @param {import('node-red').NodeAPI} RED
  * @param {import('node-red').Node} engine
  */
-function tellOrphans(RED, engine) {
+function reportOrphans(RED, engine) {
   let orphans = 0;
   RED.nodes.eachNode((/** @type {any} */ config) => {
     const node = /** @type {import('./lib/engine/join').EngineNode | null} */ (RED.nodes.getNode(config.id));

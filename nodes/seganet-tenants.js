@@ -15,7 +15,7 @@ const { schema } = require('./lib/tenants/settings');
 const { mutualTls, serverTls } = require('./lib/sources/http/http-tls');
 const { KeeperClient } = require('./lib/tenants/keeper/keeper-client');
 const { exposureProblem } = require('./lib/tenants/exposure');
-const { TenantsDesk, addDesk, addOperatorEndpoints } = require('./lib/tenants/operator');
+const { TenantsView, addView, addOperatorEndpoints } = require('./lib/tenants/operator');
 const { Pages } = require('./lib/tenants/pages');
 const { keeperSocket, tenantsFile } = require('./lib/tenants/file/locations');
 const { Streams } = require('./lib/tenants/streams');
@@ -43,7 +43,7 @@ module.exports = function (RED) {
     let pages = null;
     /** @type {Streams | null} */
     let services = null;
-    let removeDesk = () => {};
+    let removeView = () => {};
     const member = join(RED, this, config, schema, (values, host) => {
       const other = host.members.find(({ kind, id }) => kind === 'split' && id !== this.id);
       if (other) throw second(other.node.name || other.id);
@@ -79,14 +79,14 @@ module.exports = function (RED) {
         file: tenantsFile(given),
         copy: path.join(host.directory, COPY),
         changed: () => {
-          tellFile();
+          reportFile();
           void host.replan();
         }
       });
       // Without tenants, the plan reports it.
-      const tellFile = () => void (own.problem && own.tenants.length > 0 && this.error(own.problem));
+      const reportFile = () => void (own.problem && own.tenants.length > 0 && this.error(own.problem));
       own.open();
-      tellFile();
+      reportFile();
       file = own;
       const { uiHost, httpAdminRoot, httpNodeRoot } = /** @type {any} */ (RED.settings);
       const hasHttp = httpAdminRoot !== false || httpNodeRoot !== false;
@@ -98,12 +98,12 @@ module.exports = function (RED) {
       const complaints = new Complaints((sentence) => this.warn(sentence));
       made.onProblem = (sentence, kind = sentence, count = 1) => complaints.tell(kind, sentence, count);
       link = made;
-      const operator = new TenantsDesk({
+      const operator = new TenantsView({
         id: this.id,
         keeper: told.keeper,
         front: tenantsFront(host, made, own)
       });
-      removeDesk = addDesk(operator);
+      removeView = addView(operator);
       const stage = {
         ...thresholds({ mode: 'envelope', ...batch }, host.gatewayId),
         format: 'ndjson',
@@ -127,7 +127,7 @@ module.exports = function (RED) {
     });
     this.on('close', (/** @type {() => void} */ done) => {
       file?.close();
-      removeDesk();
+      removeView();
       void pages?.close();
       void services?.close();
       if (link) void link.close(STOP_MS).finally(done);

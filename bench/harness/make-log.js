@@ -1,5 +1,5 @@
 'use strict';
-// Writes a log like the gateway's (docs/log-format.md), much faster than by sending the records.
+// Writes a log like the gateway's (docs/reference/log-format.md), much faster than by sending the records.
 
 const fs = require('node:fs');
 const path = require('node:path');

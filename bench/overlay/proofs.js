@@ -21,7 +21,7 @@ const proofs = {
     packages: ['node', 'serve'],
     tests: [
       'TestARevokedNodeIsCutOffWithinASecond',
-      'TestARevocationIsAskedForWhileTheNodeServicesAreDown',
+      'TestRevocationsAreRequestedWhileTheNodeServicesAreDown',
       'TestARevocationReachesEveryNodeWithinASecond'
     ]
   },
@@ -31,7 +31,10 @@ const proofs = {
   },
   16: {
     packages: ['node', 'paths'],
-    tests: ['TestARestartedNodeComesBackWhileTheServicesAreDown', 'TestSessionsGoOnWhileTheServicesAreDown']
+    tests: [
+      'TestARestartedNodeComesBackWhileTheServicesAreDown',
+      'TestSessionsContinueWhileTheServicesAreDown'
+    ]
   },
   23: {
     packages: ['policy', 'engine', 'stack'],
@@ -39,7 +42,7 @@ const proofs = {
       'TestNewFlows',
       'TestDevicesHaveTheirOwnGroupsAndPorts',
       'TestAStrangersAddressAndKeyAreRefused',
-      'TestWhatIsNotOfferedIsRefused'
+      'TestUnofferedPortsAreRefused'
     ]
   },
   24: {
@@ -49,7 +52,7 @@ const proofs = {
       'TestAFloodIsBounded',
       'TestRubbishDoesNotStopTheRelay',
       'TestForeignClientsGetNothing',
-      'TestSTUNIsToldFromWireGuard',
+      'TestSTUNIsDistinguishedFromWireGuard',
       'TestParse'
     ]
   }

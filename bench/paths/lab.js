@@ -51,7 +51,8 @@ class PathsLab {
    * REQUIRES: isInside().
    * @param {object} [options]
    * @param {number[]} [options.mbit] rate of each link, in both directions; 0 = not shaped
-   * @param {number} [options.staleLosses] net.mptcp.stale_loss_cnt at the cloud; docs/paths.md recommends the default
+   * @param {number} [options.staleLosses] net.mptcp.stale_loss_cnt at the cloud; docs/use/paths.md recommends the
+   *   default
    */
   static async open({ mbit = PAPER, staleLosses = 1 } = {}) {
     hideRun();

@@ -1,5 +1,5 @@
 'use strict';
-// Measures whether the uplink survives the death of a path, and what two paths carry: all of docs/paths.md.
+// Measures whether the uplink survives the death of a path, and what two paths carry: all of docs/use/paths.md.
 //   node bench/questions/paths.js --help
 
 const { fail, readArguments } = require('../harness/arguments');

@@ -36,7 +36,7 @@ exit codes
   0  ended by a signal           1  it could not start
   2  wrong usage
 
-docs/ocf.md#users describes users of the cloud.`;
+docs/use/ocf.md#users describes users of the cloud.`;
 
 /**
  * @typedef {object} Options

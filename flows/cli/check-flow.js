@@ -117,7 +117,7 @@ function checkBluetooth(flow) {
   if (!isUsed || process.platform !== 'linux' || hasCapability('CAP_NET_RAW')) return [];
   const text =
     'The flow uses Bluetooth, which needs CAP_NET_RAW. seganet-gateway install-service adds it to the unit; ' +
-    `other ways: ${page('ble.md')}`;
+    `other ways: ${page('use/ble.md')}`;
   return [{ about: 'rights', result: 'note', text }];
 }
 

@@ -9,7 +9,7 @@ const { hasCapability } = require('./capabilities');
 /** @typedef {import('./check').Finding} Finding */
 /** @typedef {Record<string, string>} Values */
 
-/** Space that the log needs beside its limit (docs/operations.md). */
+/** Space that the log needs beside its limit (docs/use/operations.md). */
 const BESIDE_LOG_MIB = 12;
 /** Less than this, and the log cannot keep anything. */
 const LEAST_MIB = 8;

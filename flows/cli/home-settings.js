@@ -103,7 +103,7 @@ function settingsTemplate() {
   );
   return `# Settings of the gateway, read at its start. Remove the # of a line to set it.
 # A variable that is set in the environment wins. What each one means:
-# ${page('configuration.md')}
+# ${page('reference/configuration.md')}
 # Enclose a value with $, # or spaces in single quotes.
 
 ${blocks.join('\n\n')}

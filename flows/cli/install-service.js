@@ -39,7 +39,7 @@ function unit({ node, command, home, user, capabilities, bluetooth, folders }) {
   const families = ['AF_INET', 'AF_INET6', 'AF_UNIX', 'AF_NETLINK', ...(bluetooth ? ['AF_BLUETOOTH'] : [])];
   const lines = [
     '# Written by seganet-gateway install-service. What each line is for:',
-    `# ${page('raspberry-pi.md')}`,
+    `# ${page('use/raspberry-pi.md')}`,
     '[Unit]',
     'Description=SegaNet Gateway',
     'Wants=network-online.target time-sync.target',
@@ -132,7 +132,7 @@ async function installService({ home: given, print, user, unitDir, force }, outp
     bluetooth: flow.some(({ type }) => type === 'seganet-ble-devices'),
     folders
   });
-  await tellPrivate([process.execPath, __filename], user, output);
+  await reportPrivate([process.execPath, __filename], user, output);
   if (print) {
     output.line(text.trimEnd());
     return EXIT.OK;
@@ -184,7 +184,7 @@ function nextCommands({ home, user, folders }) {
  * @param {string} user
  * @param {import('../../nodes/lib/base/cli/cli-output').Output} output
  */
-async function tellPrivate(files, user, output) {
+async function reportPrivate(files, user, output) {
   const file = files.find((each) => PRIVATE.test(each));
   if (!file) return;
   await output.note(

@@ -59,8 +59,8 @@ async function restore({ home: given, file, force, mostGib }, output) {
     output.line(
       `${home}: restored the backup of ${manifest.created}, ${plural(manifest.logs.length, 'log')}`
     );
-    if (aside) await tellAside(home, aside, output);
-    await tellElsewhere(home, manifest, renamed, output);
+    if (aside) await reportAside(home, aside, output);
+    await reportElsewhere(home, manifest, renamed, output);
     return EXIT.OK;
   } finally {
     empty(stage);
@@ -221,7 +221,7 @@ function syncTree(folder) {
  * @param {string} aside
  * @param {Output} output
  */
-async function tellAside(home, aside, output) {
+async function reportAside(home, aside, output) {
   output.line(`The folder that was there is ${aside}.`);
   for (const name of OF_TENANTS) {
     const [before, now] = [path.join(aside, name), path.join(home, name)];
@@ -239,7 +239,7 @@ async function tellAside(home, aside, output) {
  * @param {Map<string, string>} renamed
  * @param {Output} output
  */
-async function tellElsewhere(home, manifest, renamed, output) {
+async function reportElsewhere(home, manifest, renamed, output) {
   for (const { engine, directory, name: saved = engine } of manifest.logs) {
     const name = renamed.get(saved) ?? saved;
     const restored = path.join(home, 'seganet-log', name);

@@ -86,7 +86,7 @@ const MANUAL = {
   flags: ['force', 'print', 'json'],
   commands: COMMANDS,
   exits: EXITS,
-  documents: ['cli.md', 'operations.md'],
+  documents: ['reference/cli.md', 'use/operations.md'],
   usage
 };
 

@@ -17,7 +17,7 @@ const START = path.join(__dirname, 'start.js');
 /** @type {Record<string, Profile>} */
 const PROFILES = {
   standard: { variables: {}, flags: [], system: {} },
-  // Boards with 512 MB. Measured: docs/performance.md, Resident memory.
+  // Boards with 512 MB. Measured: docs/understand/performance.md, Resident memory.
   small: {
     variables: { SEGANET_WORKERS: '1', SEGANET_MEMORY_MIB: '16', SEGANET_EDITOR_PORT: 'off' },
     flags: ['--max-semi-space-size=1', '--max-old-space-size=128', '--optimize-for-size'],

@@ -130,7 +130,7 @@ async function main() {
   });
   if (!isLoopback(env.SEGANET_DEVICE_HOST) && env.SEGANET_DEVICE_LOGIN === 'none') {
     say(
-      `devices: ${env.SEGANET_DEVICE_HOST} is open to the network, and devices need no login; see ${page('security.md')}`
+      `devices: ${env.SEGANET_DEVICE_HOST} is open to the network, and devices need no login; see ${page('use/security.md')}`
     );
   }
   // A tenant gets its records from its front, and has a flow of its own.

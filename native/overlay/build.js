@@ -77,7 +77,7 @@ function makePackage({ os, cpu, arch }) {
   fs.writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   fs.writeFileSync(
     path.join(folder, 'README.md'),
-    `# @seganet/${name}\n\n${manifest.description} It is a part of SegaNet Gateway: https://github.com/seganet/node-red-gateway/blob/main/docs/overlay.md describes it.\n`
+    `# @seganet/${name}\n\n${manifest.description} It is a part of SegaNet Gateway: https://github.com/seganet/node-red-gateway/blob/main/docs/use/overlay.md describes it.\n`
   );
   fs.copyFileSync(path.join(ROOT, 'LICENSE'), path.join(folder, 'LICENSE'));
   fs.writeFileSync(path.join(folder, 'LICENSES.txt'), licenses());

@@ -252,7 +252,7 @@ describe('with hostile device ids', () => {
     expect(errors).toEqual([]);
   });
 
-  test('tells a screen reader that the gateway is gone, and shows it', async () => {
+  test('announces to a screen reader that the gateway is gone, and shows it', async () => {
     const { page } = await openPage();
     expect(await page.getAttribute('[role=status]', 'aria-live')).toBe('polite');
     await page.route('**/seganet/live*', (route) => route.abort());

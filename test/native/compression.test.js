@@ -94,7 +94,7 @@ test('this Node.js has both compressions', () => {
   expect(compressions).toEqual(['zstd', 'deflate']);
 });
 
-test(`gives back identical records of ${BATCHES} batches, seed ${SEED}`, () => {
+test(`restores identical records of ${BATCHES} batches, seed ${SEED}`, () => {
   const random = randomOf(SEED);
   const kinds = compressions.flatMap((compress) => [true, false].map((isV5) => ({ compress, isV5 })));
   const writers = kinds.map(({ compress, isV5 }) => writerOf(compress, isV5));

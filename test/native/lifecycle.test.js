@@ -125,7 +125,7 @@ test('gives an uplink one source, and its successor gets the in-flight batches',
   engine.close();
 });
 
-test('takes, commits and frees log chunks; a thread that ends gives back those it took', async () => {
+test('takes, commits and frees log chunks; a thread that ends returns its chunks', async () => {
   const engine = new Engine({ workers: 1, acknowledge: 'safe', log: true, lingerMs: 0 }, () => {});
   const plan = usualPlan();
   const uplink = /** @type {any} */ (plan.stages.find(({ kind }) => kind === 'uplink'));

@@ -99,7 +99,7 @@ test('takes 1,024 parts with a batch and an uplink each', () => {
   return until(() => take().some(({ d }) => d === 'pump'), 'the record');
 });
 
-test('tells tickets and MQTT 5 devices why a record was not taken', async () => {
+test('reports to tickets and MQTT 5 devices why a record was not taken', async () => {
   const engine = start(['a', 'b'], { rates: [1, 0] });
   for (const [index, device] of ['a:x', 'a:x', 'b:x', 'x'].entries()) {
     engine.push(2, device, 't', Buffer.from('1'), 3, Flag.QOS1, 0, -1, index + 1);

@@ -211,7 +211,7 @@ describe('when the time is over', () => {
     expect(host().deliveries.counters.timedOut).toBe(1);
   });
 
-  test('acknowledges if the node says so', async () => {
+  test('acknowledges if the node is configured to', async () => {
     await gateway.start(devices({ deliveryTimeoutS: '1', onDeliveryTimeout: 'acknowledge' }, 'old'), silent);
     swallow();
     const result = publish(await gateway.device());

@@ -1,6 +1,6 @@
 'use strict';
 // The HTTP API of a directory, assertion by assertion: the names are those of the W3C Recommendation WoT Discovery of
-// 5 December 2023. docs/directory.md lists the ones that the directory does not implement.
+// 5 December 2023. docs/use/directory.md lists the ones that the directory does not implement.
 
 const fs = require('node:fs');
 const http = require('node:http');
@@ -396,8 +396,8 @@ const assertions = [
 
 test.each(assertions)('%s', (_names, check) => check());
 
-test('docs/directory.md names every assertion that is tested here', () => {
-  const docs = fs.readFileSync(path.join(__dirname, '../../docs/directory.md'), 'utf8');
+test('docs/use/directory.md names every assertion that is tested here', () => {
+  const docs = fs.readFileSync(path.join(__dirname, '../../docs/use/directory.md'), 'utf8');
   const names = assertions.flatMap(([each]) => each.split(' '));
   expect(names.filter((name) => !docs.includes(name))).toEqual([]);
   expect(new Set(names).size).toBe(names.length);

@@ -59,7 +59,7 @@ test('shows the peers and sends what happens to them', async () => {
   );
 });
 
-test('the admin API tells the peers, their paths and reasons, and why nothing is known', async () => {
+test('the admin API lists the peers, their paths and reasons, or why it knows none', async () => {
   program.status.peers = [HUB];
   program.status.node = { signalling: true, relay: '192.0.2.1:3478 by udp' };
   await load([...flow(), { id: 'wrong', type: 'seganet-overlay', version: 1, offers: 'x' }], {}, more);

@@ -327,7 +327,7 @@ describe.each(/** @type {const} */ (['nodes', 'flows']))('a deploy of modified %
     }
   });
 
-  test('whose plan the engine refuses leaves the old plan in use, says so, and a good one ends that', async () => {
+  test('whose plan the engine refuses keeps the old plan with a message, and a valid one replaces it', async () => {
     const errors = jest.spyOn(log, 'log');
     await runtime.deploy([...base, ...path]);
     // Each layer doubles the ways of a record.

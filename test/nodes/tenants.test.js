@@ -225,7 +225,7 @@ test('stops its thread when it is removed, and when the engine closes', async ()
   expect(made[0].stopMs).toBe(2000);
 });
 
-test('sends the events of the keeper, and tells when the stream is lost', async () => {
+test('sends the events of the keeper, and reports a lost stream', async () => {
   await run(
     node(
       'events',

@@ -36,7 +36,7 @@ describe('the command line', () => {
     expect(() => readArguments(args, /** @type {any} */ (env))).toThrow(sentence);
   });
 
-  test('the issuer is what browsers send as Origin', () => {
+  test('the issuer equals the Origin that browsers send', () => {
     const args = ['--users', 'x', '--issuer', 'HTTPS://Accounts.Example:443/', '--cert', 'c', '--key', 'k'];
     expect(readArguments(args, {})?.issuer).toBe('https://accounts.example');
     expect(readArguments(['--users', 'x'], {})?.issuer).toBe('');

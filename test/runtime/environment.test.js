@@ -63,8 +63,8 @@ describe('the table', () => {
     expect(differing).toEqual([]);
   });
 
-  test('is in docs/configuration.md as document.js writes it', () => {
-    const page = fs.readFileSync(path.join(ROOT, 'docs', 'configuration.md'), 'utf8');
+  test('is in docs/reference/configuration.md as document.js writes it', () => {
+    const page = fs.readFileSync(path.join(ROOT, 'docs', 'reference', 'configuration.md'), 'utf8');
     expect(page).toBe(withTable(page));
     for (const { name } of VARIABLES) expect(page).toContain(`| \`${name}\``);
   });

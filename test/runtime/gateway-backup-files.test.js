@@ -108,7 +108,7 @@ test('names the accounts of an ocf cloud node that are elsewhere', () => {
   ]);
 });
 
-test('saves a damaged database as it is, and says so', () => {
+test('saves a damaged database unchanged, with a message', () => {
   const home = newHome();
   const bytes = Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(5000, 7)]);
   fs.writeFileSync(path.join(home, 'mine.db'), bytes);

@@ -80,7 +80,7 @@ withoutRights('ends at accounts and files of the gateway that the user may not r
   expect(fs.readdirSync(path.dirname(home))).toEqual(['gateway']);
 });
 
-test('leaves out a locked database of another program beside the log, and says so', () => {
+test('skips a locked database of another program beside the log, with a message', () => {
   const { home, outside } = homeWithLog();
   lock(path.join(outside, 'theirs.db'));
   const { restored, output } = throughBackup(home);

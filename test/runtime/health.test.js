@@ -56,7 +56,7 @@ async function connectDevice(gateway) {
   return device;
 }
 
-test('distinguishes connected, stalled and disconnected, and tells nobody any names', async () => {
+test('distinguishes connected, stalled and disconnected, and reveals no names', async () => {
   let puback = -1;
   const broker = await startBroker({ puback: () => puback });
   const url = `mqtt://127.0.0.1:${broker.port}`;

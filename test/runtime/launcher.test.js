@@ -214,7 +214,7 @@ describe('the script', () => {
     const read = (/** @type {string} */ name) => fs.readFileSync(path.join(ROOT, name), 'utf8');
     const [, option] =
       /exec node (--max-\S+) native/.exec(JSON.parse(read('package.json')).scripts.start) ?? [];
-    for (const name of ['docker/Dockerfile', 'bench/harness/bench-gateway.js', 'docs/operations.md']) {
+    for (const name of ['docker/Dockerfile', 'bench/harness/bench-gateway.js', 'docs/use/operations.md']) {
       expect([name, read(name).includes(option)]).toEqual([name, true]);
     }
   });

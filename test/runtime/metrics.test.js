@@ -54,7 +54,7 @@ test('counts messages, shows sessions as connected, and counts their data', asyn
   );
 }, 120000);
 
-test('exposes what docs/metrics.md documents, with these types and labels, and nothing else', async () => {
+test('exposes what docs/reference/metrics.md documents, with these types and labels, and nothing else', async () => {
   const { editor } = await startGateway();
   const page = documentedMetrics();
   // A kernel that does not say.
@@ -88,7 +88,7 @@ test('reads the metrics with a login and a token for reading, which cannot chang
   expect(await get('seganet/overlay')).toBe(401);
   expect(await get('seganet/overlay/plant')).toBe(401);
   expect(await get('seganet/metrics', { authorization: 'Bearer nonsense' })).toBe(401);
-  // As in docs/metrics.md.
+  // As in docs/reference/metrics.md.
   const login = { client_id: 'node-red-admin', grant_type: 'password', scope: 'seganet.read' };
   const answer = await fetch(`${editor}auth/token`, {
     method: 'POST',

@@ -130,7 +130,7 @@ withPython('a gateway under a service manager', () => {
     expect(await accepts(port)).toBe(true);
   });
 
-  test('is not ready while it can serve nobody', async () => {
+  test('is not ready while it cannot serve devices', async () => {
     const service = await manager();
     const other = net.createServer();
     const port = await new Promise((resolve) =>

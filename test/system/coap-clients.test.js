@@ -1,5 +1,5 @@
 'use strict';
-// aiocoap and node-coap against the engine (docs/coap.md, Interoperability).
+// aiocoap and node-coap against the engine (docs/use/coap.md, Interoperability).
 
 const path = require('node:path');
 const coap = require('coap');

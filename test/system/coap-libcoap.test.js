@@ -1,5 +1,5 @@
 'use strict';
-// libcoap's client against the engine, over UDP and TCP (docs/coap.md, Interoperability).
+// libcoap's client against the engine, over UDP and TCP (docs/use/coap.md, Interoperability).
 
 const fs = require('node:fs');
 const os = require('node:os');

@@ -1,5 +1,5 @@
 'use strict';
-// Third-party client libraries against the device listener: QoS 0, 1 and 2, and a command (docs/mqtt.md).
+// Third-party client libraries against the device listener: QoS 0, 1 and 2, and a command (docs/use/mqtt.md).
 
 const path = require('node:path');
 const { Engine, CommandEnd } = require('../../native');

@@ -159,7 +159,7 @@ describe('an uplink by overlay', () => {
     await device.endAsync(true);
   });
 
-  test('goes on without the services', async () => {
+  test('continues without the services', async () => {
     await both.watch.reaches('hub', 'direct', 30000);
     await both.services.kill();
     await both.send(50);

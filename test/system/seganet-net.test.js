@@ -67,7 +67,7 @@ describe('apply, check and undo', () => {
     expect(lab.picture()).toEqual(before);
   });
 
-  test('says so when there is nothing to undo, also a second time', () => {
+  test('reports that there is nothing to undo, also a second time', () => {
     expect(lab.net('undo')).toMatchObject({ code: 0, out: 'up0: nothing to undo.\n' });
     lab.net('apply', '--rate', '2mbit');
     lab.net('undo');

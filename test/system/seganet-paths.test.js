@@ -72,7 +72,7 @@ describe('apply, check and undo', () => {
     expect(lab.paths('undo')).toMatchObject({ code: 0, out: 'Nothing to undo.\n' });
   });
 
-  test('undoes without the file, except settings, and says so; foreign settings stay', () => {
+  test('undoes without the file, except settings, with a message; foreign settings stay', () => {
     ip('-n', lab.gateway, 'rule', 'add', 'pref', '27105', 'from', '198.18.1.1', 'lookup', '77');
     ip('-n', lab.gateway, 'mptcp', 'endpoint', 'add', '198.18.7.7', 'id', '7', 'signal');
     const before = lab.picture();

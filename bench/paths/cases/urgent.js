@@ -4,7 +4,7 @@
 const { fixed, markdown, median } = require('../../report/report');
 const { saturating, steady, DRAIN_S } = require('../loads');
 
-/** The targets of one link (docs/priority.md): p99 of class 1 compared with class 3, and with an idle link. */
+/** The targets of one link (docs/use/priority.md): p99 of class 1 compared with class 3, and with an idle link. */
 const PART_OF_BULK = 20;
 const OVER_IDLE_MS = 20;
 

@@ -37,7 +37,7 @@ function helpOfAll(all) {
   });
   return `${PROGRAM} <command> [options]
 
-Keeps the tenants of a SegaNet gateway: programs that run while somebody needs them, each with its own data and limits.
+Keeps the tenants of a SegaNet gateway: programs that run only while they are needed, each with its own data and limits.
 
 commands
 ${rows.join('\n')}
@@ -56,7 +56,7 @@ variables
 ${EXITS}
 
 What it does and why:
-  ${page('tenants-keeper.md')}`;
+  ${page('use/tenants-keeper.md')}`;
 }
 
 /** @param {Command} command */

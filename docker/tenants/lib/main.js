@@ -16,7 +16,7 @@ function main(version) {
   let code = 0;
   let isCutOff = false;
   // The reader may close the pipe early, as in `seganet-tenants list | head`. If the output cannot be written for
-  // another reason, such as a full disk, the keeper goes on, and its exit code does not depend on it. The other
+  // another reason, such as a full disk, the keeper continues, and its exit code does not depend on it. The other
   // commands end with the exit code 1.
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {

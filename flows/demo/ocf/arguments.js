@@ -32,7 +32,7 @@ exit codes
   0  ended by Ctrl-C             1  it could not start, or the gateway ended
   2  wrong usage
 
-docs/ocf.md describes the cloud.`;
+docs/use/ocf.md describes the cloud.`;
 
 /**
  * @typedef {object} Options

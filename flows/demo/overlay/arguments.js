@@ -43,7 +43,7 @@ exit codes
   0  ended by Ctrl-C             1  it could not start, or a part of it ended
   2  wrong usage
 
-docs/overlay.md describes the overlay.`;
+docs/use/overlay.md describes the overlay.`;
 
 /** @typedef {typeof DEFAULTS & { nat: [string, string] | null }} Options nat: kinds at gw and at hub; null = no NAT */
 

@@ -20,7 +20,7 @@ tenants go back to sleep. Prints what happens, with times, and the command that 
 it.
 
 The tenants are processes of this user, which are not isolated from each other. Tenants in containers:
-  ${page('tenants-keeper.md')}
+  ${page('use/tenants-keeper.md')}
 
 options
   --port N         MQTT port of the front, for devices; default ${DEFAULTS.port}
@@ -35,7 +35,7 @@ exit codes
   2  wrong usage
 
 About tenants:
-  ${page('tenants.md')}`;
+  ${page('use/tenants.md')}`;
 
 /** @typedef {typeof DEFAULTS} Options */
 

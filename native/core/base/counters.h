@@ -1,5 +1,5 @@
 // Counters of the engine. One thread writes a block; any thread may read it. The names appear in
-// stats() and in docs/operations.md.
+// stats() and in docs/use/operations.md.
 #ifndef SEGANET_CORE_BASE_COUNTERS_H_
 #define SEGANET_CORE_BASE_COUNTERS_H_
 

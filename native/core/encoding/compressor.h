@@ -10,7 +10,7 @@
 
 namespace seganet {
 
-// The numbers are those of the payload prefix (docs/messages.md).
+// The numbers are those of the payload prefix (docs/reference/messages.md).
 enum class Compression : uint8_t {
   kNone = 0,
   kZstd = 1,     // one zstd frame [RFC 8878]

@@ -18,7 +18,7 @@ struct PackerOptions {
   Compression compression = Compression::kNone;
   // MQTT topic filters. An envelope with a record of such a topic is not compressed, and its
   // records become part of no dictionary: the size of a compressed payload tells something about
-  // the records that it was compressed with (docs/security.md).
+  // the records that it was compressed with (docs/use/security.md).
   std::vector<std::string> never = {};
 
   bool operator==(const PackerOptions&) const = default;

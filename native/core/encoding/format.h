@@ -1,4 +1,4 @@
-// The formats of envelopes on the wire. docs/messages.md describes each for receivers.
+// The formats of envelopes on the wire. docs/reference/messages.md describes each for receivers.
 #ifndef SEGANET_CORE_ENCODING_FORMAT_H_
 #define SEGANET_CORE_ENCODING_FORMAT_H_
 

@@ -21,7 +21,7 @@ inline constexpr std::string_view kPrefixMagic(
 inline constexpr size_t kDictionaryHashBytes = 8;
 using DictionaryHash = std::array<uint8_t, kDictionaryHashBytes>;
 
-// Number of NDJSON in a prefix (docs/messages.md).
+// Number of NDJSON in a prefix (docs/reference/messages.md).
 inline constexpr uint8_t kNdjsonFormat = 0;
 
 // Set in the byte of the compression if the hash of a dictionary follows.

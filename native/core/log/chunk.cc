@@ -13,7 +13,7 @@ constexpr std::string_view kMagic = "SGC1";
 constexpr uint8_t kVersion = 1;
 constexpr uint8_t kKinds = 3;
 
-// Offsets of fields (docs/log-format.md).
+// Offsets of fields (docs/reference/log-format.md).
 constexpr size_t kHeadCrc = 28;
 constexpr size_t kEntrySize = 40;
 constexpr size_t kEntryCrc = 52;

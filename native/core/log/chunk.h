@@ -1,6 +1,6 @@
 // Chunks: batches that are written to disk together, in a compact binary format
-// (docs/log-format.md). All batches of a chunk have the same class, uplink node and run of the
-// engine.
+// (docs/reference/log-format.md). All batches of a chunk have the same class, uplink node and run
+// of the engine.
 #ifndef SEGANET_CORE_LOG_CHUNK_H_
 #define SEGANET_CORE_LOG_CHUNK_H_
 

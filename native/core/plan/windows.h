@@ -67,7 +67,7 @@ struct Window {
   bool has_deferred = false;  // `receipts` has a Record::deferred
 };
 
-// Appends the payload of a window's record (docs/rules.md).
+// Appends the payload of a window's record (docs/reference/rules.md).
 void AppendWindow(const Window& window, const WindowOptions& options, WindowEnd end,
                   std::string* out);
 

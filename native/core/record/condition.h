@@ -1,5 +1,5 @@
-// Conditions on the payload of a record, such as `battery < 15 and rssi < -90`. docs/rules.md has
-// the grammar.
+// Conditions on the payload of a record, such as `battery < 15 and rssi < -90`.
+// docs/reference/rules.md has the grammar.
 #ifndef SEGANET_CORE_RECORD_CONDITION_H_
 #define SEGANET_CORE_RECORD_CONDITION_H_
 

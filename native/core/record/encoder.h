@@ -1,5 +1,5 @@
 // Encodings of the records in a batch: NDJSON lines for an envelope, and binary entries for a batch
-// of single records. docs/messages.md describes the envelope for receivers.
+// of single records. docs/reference/messages.md describes the envelope for receivers.
 #ifndef SEGANET_CORE_RECORD_ENCODER_H_
 #define SEGANET_CORE_RECORD_ENCODER_H_
 

@@ -1,5 +1,6 @@
 // The payload of a record as batches and the log store it: what belongs to the record but has no
-// field of its own follows the payload. docs/log-format.md describes this for readers of the log.
+// field of its own follows the payload. docs/reference/log-format.md describes this for readers of
+// the log.
 #ifndef SEGANET_CORE_RECORD_STORED_PAYLOAD_H_
 #define SEGANET_CORE_RECORD_STORED_PAYLOAD_H_
 

@@ -41,7 +41,7 @@ inline std::string_view TracestateOf(std::string_view trace) {
 }
 
 // A stored payload with kFlagTrace is followed by the trace and its length in two bytes, little
-// endian. docs/log-format.md describes this for readers of the log.
+// endian. docs/reference/log-format.md describes this for readers of the log.
 inline constexpr size_t kTraceLengthBytes = 2;
 inline size_t StoredTraceBytes(std::string_view trace) {
   return trace.empty() ? 0 : trace.size() + kTraceLengthBytes;

@@ -1,4 +1,4 @@
-// The form in which MQTT sessions are on disk (docs/log-format.md, "Sessions").
+// The form in which MQTT sessions are on disk (docs/reference/log-format.md, "Sessions").
 #ifndef SEGANET_CORE_RUNTIME_SESSION_ROW_H_
 #define SEGANET_CORE_RUNTIME_SESSION_ROW_H_
 

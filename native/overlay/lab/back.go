@@ -14,13 +14,13 @@ const (
 	ahead = 20 * time.Minute
 	// watchedFor is longer than WireGuard's keys live (180 s): the pair must agree on new ones with the stepped clocks.
 	watchedFor = 300
-	// Each of the silences is long enough for a handshake of one side or the other.
+	// Each silence is long enough for a handshake of either side.
 	silences = 5
 	silence  = 7 * time.Second
 )
 
-// clock lets both sides begin sessions with clocks that are ahead, sets the clocks right, and watches the pair until the keys
-// of before are long gone. WireGuard refuses a handshake that is older than one that it has seen.
+// clock lets both sides begin sessions with fast clocks, corrects the clocks, and watches the pair until the previous
+// keys have long expired. WireGuard refuses a handshake that is older than one that it has seen.
 func clock(l *lab) error {
 	if os.Getenv("SEGANET_OVERLAY") != "" {
 		fmt.Println("SKIPPED: SEGANET_OVERLAY names a program whose clock the lab cannot set")
@@ -34,7 +34,7 @@ func clock(l *lab) error {
 	if err != nil {
 		return err
 	}
-	// Both sides have data, so each may make a handshake in a silence.
+	// Both sides have data, so either may start a handshake during a silence.
 	home, err := l.address("a")
 	if err != nil {
 		return err

@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// healed is how long a schedule goes on after the last fault.
+	// healed is how long a schedule continues after the last fault.
 	healed = 20 * time.Second
 	// stuckAfter is the longest silence without a fault.
 	stuckAfter = 12 * time.Second
-	// brokenMost is how much of one silence may be without a fault: faults one after the other may not hide a pair that does
-	// not come back between them.
+	// brokenMost bounds the time without a fault within one silence: consecutive faults must not hide a pair that does not
+	// recover between them.
 	brokenMost = 20 * time.Second
 	// startMost is how long a schedule's network may take to begin and to end, beside the schedule itself.
 	startMost = 4 * time.Minute
@@ -34,8 +34,8 @@ const (
 	around = 2 * time.Second
 )
 
-// chaos runs seeded schedules of faults. It prints one line a schedule and fails if one of them does. Schedules that the
-// end of ctx interrupts count as neither.
+// chaos runs seeded schedules of faults. It prints one line a schedule and fails if one of them does. Schedules that
+// the end of ctx interrupts do not count.
 func chaos(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("chaos", flag.ExitOnError)
 	count := f.Int("schedules", 1, "number of schedules")
@@ -192,7 +192,7 @@ func schedule(parent context.Context, program string, seed uint64, name string, 
 	if err != nil {
 		return "", err
 	}
-	for _, late := range w.Stalls { // nothing of this machine ran, or little
+	for _, late := range w.Stalls { // this machine was stalled
 		faults = append(faults, interval{"the machine is busy", time.UnixMilli(late[0]), time.UnixMilli(late[1])})
 	}
 	problems := []error{s.wait()}
@@ -244,7 +244,7 @@ func schedule(parent context.Context, program string, seed uint64, name string, 
 		left, right, len(faults)-len(w.Stalls), w.Answered, w.Sent, longest, healthy, len(w.OutOfOrder), s, path, w.stalled()), nil
 }
 
-// unbroken returns the longest time between from and to in which nothing was broken, and the sum of all such times.
+// unbroken returns the longest time without a fault between from and to, and the sum of all such times.
 func unbroken(from, to time.Time, faults []interval) (longest, sum time.Duration) {
 	for at := from; at.Before(to); {
 		end := to

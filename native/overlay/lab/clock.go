@@ -102,7 +102,7 @@ func buildWithClock(folder string, flags ...string) (program string, err error) 
 	return build(folder, append(flags, "-overlay", overlay)...)
 }
 
-// step is the offset of a host's clock from a moment on.
+// step is the offset of a host's clock after a given time.
 type step struct {
 	from   time.Time
 	offset time.Duration

@@ -28,8 +28,8 @@ const (
 	deviceRounds   = 20
 )
 
-// devices shows that devices which have installed nothing are reached by name from the other node, and reach it, by TCP and
-// UDP, all at the same time, while both NATs are symmetric. The devices of node b are addresses of one namespace.
+// devices shows that the other node reaches devices without any software by name, and that they reach it, by TCP and
+// UDP, all at the same time, behind two symmetric NATs. The devices of node b are addresses of one namespace.
 func devices(l *lab, args []string) error {
 	count := devicesDefault
 	if len(args) > 0 {
@@ -100,7 +100,7 @@ func (l *lab) deviceTable(count int) (file string, err error) {
 	return file, errors.Join(err, os.WriteFile(file, text, 0o600))
 }
 
-// asked is what the tool ask prints: how many names answered, and the median of all round trips in ms.
+// asked is the output of the tool ask: the number of names that answered, and the median of all round trips in ms.
 type asked struct {
 	UDP, TCP       int
 	UDPp50, TCPp50 float64
@@ -136,7 +136,7 @@ func (l *lab) relayedOnly() error {
 	return nil
 }
 
-// answer echoes UDP and TCP on so many addresses from one on.
+// answer echoes UDP and TCP on a range of addresses.
 func answer(first, count string) error {
 	n, err := strconv.Atoi(count)
 	if err != nil {
@@ -171,8 +171,8 @@ func answer(first, count string) error {
 	return <-failed
 }
 
-// ask exchanges messages with each name at the same time. If first is not empty, each is asked from an address of its own
-// from first on.
+// ask exchanges messages with each name at the same time. If first is not empty, each exchange uses its own source
+// address, counted from first.
 func ask(resolver, name, count, first string) error {
 	n, err := strconv.Atoi(count)
 	if err != nil {

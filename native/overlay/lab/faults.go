@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// fault is something that breaks for a while. begin and end run one after the other.
+// fault is a temporary failure. begin and end run one after the other.
 type fault struct {
 	name       string
 	begin, end func() error // end may be nil: the fault is a change
 }
 
-// interval is when something was broken, from the beginning of begin to the end of end.
+// interval is the time of a fault, from the start of begin to the end of end.
 type interval struct {
 	name     string
 	from, to time.Time
@@ -93,7 +93,7 @@ func (t *toggle) next() (from, to int) {
 	return t.then, t.now
 }
 
-// breakThings runs a schedule of random faults for d, heals everything, and returns what was broken when.
+// breakThings runs a schedule of random faults for d, ends all of them, and returns their times.
 func (l *lab) breakThings(random *rand.Rand, d time.Duration, log func(string)) (list []interval, err error) {
 	type running struct {
 		fault
@@ -122,7 +122,7 @@ func (l *lab) breakThings(random *rand.Rand, d time.Duration, log func(string)) 
 		}
 		log("over: " + r.name)
 		busy[r.kind] = false
-		if !strings.HasPrefix(r.name, clockStep) { // that breaks nothing, and changes no path
+		if !strings.HasPrefix(r.name, clockStep) { // breaks nothing and changes no path
 			list = append(list, interval{r.name, r.from, time.Now()})
 		}
 	}

@@ -10,13 +10,13 @@ import (
 
 const (
 	loadSeconds = "5"
-	// goneSettle is how long after its peer's end a node may keep memory: its housekeeping looks each 30 s.
+	// goneSettle is how long a node may keep memory after the end of its peer: its housekeeping runs every 30 s.
 	goneSettle = 65 * time.Second
 	goneMost   = 30 // MB, of criterion 5
 )
 
-// gone is the second half of criterion 5: the memory of a node after a peer that has saturated it. The argument is for
-// how many seconds the peer has gone; a session is dropped after 600.
+// gone is the second half of criterion 5: the memory of a node after a peer that has saturated it. The argument is the
+// time in seconds since the peer left; a session is dropped after 600.
 func gone(l *lab, args []string) error {
 	after := goneSettle
 	if len(args) > 0 {

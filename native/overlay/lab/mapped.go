@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The router of a with port mapping has an address that miniupnpd takes for a public one. It exists in the lab alone.
+// a's router with port mapping has an address that miniupnpd accepts as a public one. It exists only in the lab.
 const (
 	mapperDaemon  = "miniupnpd"
 	mapperOutside = "9.77.0.11"
@@ -42,7 +42,7 @@ func mapped(l *lab) error {
 	return errors.Join(bad...)
 }
 
-// unmapped shows that the pair is relayed without the daemon, and what the node says then.
+// unmapped shows that the pair is relayed without the daemon, and the reason that the node reports.
 func (l *lab) unmapped() error {
 	target, err := l.product("symmetric", "symmetric")
 	if err != nil {

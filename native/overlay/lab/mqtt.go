@@ -65,7 +65,7 @@ func mqttRead(r *bufio.Reader) (first byte, body []byte, err error) {
 	return first, body, err
 }
 
-// published is what the tool publish prints.
+// published is the output of the tool publish.
 type published struct {
 	Records, Acknowledged, Connections int
 	LongestWait                        float64 // s, for an acknowledgment
@@ -80,8 +80,8 @@ type record struct {
 	sent   time.Time
 }
 
-// publish sends numbered records with QoS 1 through the overlay, ten a second, and waits until all are acknowledged. A
-// broken connection is opened again, and what was not acknowledged is sent again.
+// publish sends numbered records with QoS 1 through the overlay, ten a second, and waits until all are acknowledged. It
+// reconnects after a broken connection and repeats unacknowledged records.
 func publish(at, seconds string) error {
 	limit, err := strconv.ParseFloat(seconds, 64)
 	if err != nil {
@@ -177,11 +177,11 @@ const (
 	lateMost  = 10 * time.Second
 )
 
-// subscribed is what the tool subscribe prints.
+// subscribed is the output of the tool subscribe.
 type subscribed struct{ Distinct, Copies int }
 
-// subscribe counts the records at the broker until SIGTERM, and those that still come. It makes the file ready when the
-// broker has the subscription.
+// subscribe counts the records at the broker until SIGTERM, and late ones after that. It creates the file ready when
+// the broker has the subscription.
 func subscribe(at, ready string) error {
 	c, r, err := mqttConnect(at, "lab-subscriber")
 	if err != nil {

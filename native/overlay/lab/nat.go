@@ -19,7 +19,7 @@ var kinds = []string{"full", "address", "port", "symmetric", "noudp"}
 
 // lab is one set of namespaces and the processes in them.
 type lab struct {
-	ctx     context.Context // its end kills what the lab has started
+	ctx     context.Context // its end kills the lab's processes
 	prefix  string
 	folder  string
 	program string // seganet-overlay
@@ -43,7 +43,7 @@ var spaces = []string{"net", "hub", "r1", "r2", "na", "nb", "a", "b"}
 
 var relayAt = map[string]string{"r1": "10.77.0.2", "r2": "10.77.0.3"}
 
-// newLab makes a lab. name tells the labs of one process apart; program is seganet-overlay.
+// newLab makes a lab. name distinguishes the labs of one process; program is seganet-overlay.
 func newLab(ctx context.Context, name, program string) (l *lab, err error) {
 	l = &lab{ctx: ctx, prefix: fmt.Sprintf("ovl%d%s", os.Getpid()%10000, name), program: program}
 	if l.folder, err = os.MkdirTemp("", "overlay-lab-"); err != nil {
@@ -145,7 +145,7 @@ func (l *lab) end() {
 	l.started = nil
 }
 
-// crashes returns an error if the log of a program tells of a panic or, from a program built with -race, of a data race.
+// crashes returns an error if the log of a program contains a panic or, for a program built with -race, a data race.
 func (l *lab) crashes() error {
 	logs, err := filepath.Glob(filepath.Join(l.folder, "*.log"))
 	errs := []error{err}

@@ -16,7 +16,7 @@ const startLimit = time.Minute
 
 const echoPort, ratePort, mqttPort = "7", "5201", "1883"
 
-// member is what a node's membership.json says.
+// member is the part of a node's membership.json that the lab reads.
 type member struct {
 	Addresses []string `json:"addresses"`
 }
@@ -115,7 +115,7 @@ func (l *lab) joinAs(name, ns string) error {
 	return nil
 }
 
-// nodes starts both nodes without what they remember of an earlier run.
+// nodes starts both nodes without the cache of an earlier run.
 func (l *lab) nodes(more ...string) error {
 	l.programs = map[string]*exec.Cmd{}
 	for _, name := range []string{"a", "b"} {
@@ -171,7 +171,7 @@ func (l *lab) peer(name string) peer {
 	return peer{}
 }
 
-// state says in words what a node knows of the way to its peer.
+// state describes a node's path to its peer in words.
 func (l *lab) state(name string) string {
 	s, err := l.status(name)
 	switch {
@@ -217,7 +217,7 @@ func (l *lab) product(a, b string, more ...string) (target string, err error) {
 	return l.start(more...)
 }
 
-// start brings up what product does in a network that is up.
+// start is product for a network that is already up.
 func (l *lab) start(more ...string) (target string, err error) {
 	if err = l.serve(); err != nil {
 		return "", err
@@ -235,7 +235,7 @@ func (l *lab) start(more ...string) (target string, err error) {
 	return target, err
 }
 
-// report is what the tool gaps prints.
+// report is the output of the tool gaps.
 type report struct {
 	Sent, Answered, OutOfOrder int
 	First                      float64   // s until the first answer

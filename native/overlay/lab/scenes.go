@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// expectedDirect is what theory says: symmetric with symmetric or port-restricted needs the relay, and so does no UDP.
+// expectedDirect is the expected result: symmetric with symmetric or port-restricted needs the relay, and so does a
+// host without UDP.
 func expectedDirect(a, b string) bool {
 	if isBlocked(a) || isBlocked(b) {
 		return false
@@ -40,7 +41,7 @@ func matrix(l *lab, chosen []string) error {
 	return connects(l, pairs, 6*time.Second)
 }
 
-// connects looks at pairs of NATs, each for a while.
+// connects observes pairs of NATs, each for some time.
 func connects(l *lab, pairs [][2]string, each time.Duration) error {
 	for _, p := range pairs {
 		l.dual = l.dual || kinds6[p[0]].six || kinds6[p[1]].six
@@ -171,7 +172,7 @@ func (l *lab) scene(target, name, seconds string, limit float64, act func() erro
 	return nil
 }
 
-// relays is criterion 17: a relay dies. Relayed peers go on by another one, direct ones notice nothing.
+// relays is criterion 17: a relay dies. Relayed peers continue by another one, direct ones are not affected.
 func relays(l *lab) error {
 	l.twoRelays = true
 	var bad []error
@@ -250,7 +251,8 @@ func sleep(l *lab) error {
 	return err
 }
 
-// firstLimit is when the first packet of a TCP connection is sent again, in seconds, with some room.
+// firstLimit is the time in seconds, with some tolerance, after which the first packet of a TCP connection is sent
+// again.
 const firstLimit = 0.95
 
 // rate is the throughput by both paths; criterion 21 asks for 200 Mbit/s by the relay.

@@ -57,8 +57,8 @@ func tool(name string, args []string) {
 	}
 }
 
-// forget removes the connections that came in by a former outside address. Linux forgets only those that went out by it:
-// the others would go on leaving with that address.
+// forget removes the connections that came in by a former outside address. Linux forgets only the outgoing ones: the
+// others would keep using that address.
 func forget(outside string) error {
 	ip := net.ParseIP(outside)
 	if ip == nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// watched is what the tool watch prints. Times are Unix milliseconds.
+// watched is the output of the tool watch. Times are Unix milliseconds.
 type watched struct {
 	Sent, Answered, Copies int
 	Silences               [][2]int64 // from the last answer to the next one, each over a second
@@ -21,7 +21,7 @@ type watched struct {
 // stall is how late a tick is if this program did not run.
 const stall = 500 * time.Millisecond
 
-// stalled says how long the watching program did not run, if it did not.
+// stalled returns how long the watching program did not run, if it was stalled.
 func (w *watched) stalled() string {
 	var sum int64
 	for _, s := range w.Stalls {

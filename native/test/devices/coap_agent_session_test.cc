@@ -219,7 +219,7 @@ TEST_F(CoapAgentSessionTest, APauseOfTheGatewayIsNotASilenceOfTheDevice) {
   EXPECT_GT(session_->silence_limit_us(), 0);
 }
 
-TEST_F(CoapAgentSessionTest, ReleaseEndsItAndAStopSaysRelease) {
+TEST_F(CoapAgentSessionTest, ReleaseEndsItAndAStopSendsRelease) {
   ASSERT_EQ(Feed(CoapSignal(test::kCoapCsm)), CloseReason::kNone);
   session_->SayGoodbye(AgentEnd::kStopped);
   const auto release = Next();

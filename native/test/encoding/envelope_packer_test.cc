@@ -39,7 +39,7 @@ TEST_F(EnvelopePackerTest, CountsWhatItCompresses) {
   EXPECT_EQ(packer.numbers().after, out_.size());
 }
 
-TEST_F(EnvelopePackerTest, SendsAsItIsWhatBecomesNoSmallerOrFails) {
+TEST_F(EnvelopePackerTest, SendsUnchangedWhatDoesNotShrinkOrFails) {
   EnvelopePacker packer = Make();
   EXPECT_FALSE(packer.Pack("LARGE", 0, &out_));
   EXPECT_FALSE(packer.Pack("FAIL" + Line("a"), 0, &out_));

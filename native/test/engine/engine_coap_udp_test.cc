@@ -252,7 +252,7 @@ TEST_F(EngineCoapUdp, RecordsSafeBeforeUnlistenGetNoAnswerAfterIt) {
   }));
 }
 
-TEST_F(EngineCoapUdp, StopReadingEndsReadingAndAnswersGoOn) {
+TEST_F(EngineCoapUdp, StopReadingEndsReadingAndAnswersContinue) {
   EngineOptions options;
   options.acknowledge = Acknowledge::kSafe;
   Start(options, Plan({}, false));

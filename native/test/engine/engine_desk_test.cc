@@ -254,7 +254,7 @@ TEST_F(EngineDesk, RequestsToADeviceEndWithAnAnswerOr503Or504) {
   EXPECT_EQ(failed.size(), 31u);
 }
 
-TEST_F(EngineDesk, TellsAFailureOfTheGatewayFromAnErrorOfTheDevice) {
+TEST_F(EngineDesk, DistinguishesAFailureOfTheGatewayFromAnErrorOfTheDevice) {
   Start({}, Plan());
   Client client(ListenDesk());
   const auto failed = [this](uint64_t handle) {

@@ -317,7 +317,7 @@ TEST_F(EngineLog, OldRecordsOfTheLogExpireAndDamagedOnesAreCounted) {
   EXPECT_EQ(dropped(Drop::kExpired), 1u);
 }
 
-TEST_F(EngineLog, AStoreThreadThatDiesTookNothingWithIt) {
+TEST_F(EngineLog, AStoreThreadThatDiesLosesNothing) {
   StartLog();
   DeviceClient device(Listen());
   ASSERT_TRUE(device.Connect("d"));

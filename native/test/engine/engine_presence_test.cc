@@ -66,7 +66,7 @@ TEST_F(EnginePresence, AListenersEndIsReported) {
   EXPECT_EQ(events[1].end, DeviceEnd::kStopped);
 }
 
-TEST_F(EnginePresence, RecordsTellItOnTheTopicOfTheSource) {
+TEST_F(EnginePresence, RecordsReportItOnTheTopicOfTheSource) {
   SourceSettings source;
   source.presence_topic = "presence/{device}";
   StartWith(source);

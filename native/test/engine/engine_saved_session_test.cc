@@ -134,7 +134,7 @@ TEST_F(EngineSavedSession, ADeviceThatAsksForACleanSessionDeletesTheSavedOne) {
   EXPECT_TRUE(writes[0].row.empty());
 }
 
-TEST_F(EngineSavedSession, ARestoredSessionGoesOnWithItsSubscriptions) {
+TEST_F(EngineSavedSession, ARestoredSessionContinuesWithItsSubscriptions) {
   StartSaved();
   ASSERT_EQ(Restore(Row("devices", "cmd/d/#")), RestoreResult::kRestored);
   DeviceClient device(Listen());

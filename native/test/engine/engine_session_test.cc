@@ -37,7 +37,7 @@ class EngineSession : public test::EngineTest {
   }
 };
 
-TEST_F(EngineSession, GoesOnOverConnections) {
+TEST_F(EngineSession, ContinuesOverConnections) {
   Start();
   const uint16_t port = Listen();
   DeviceClient first(port), second(port), third(port), fourth(port);
@@ -54,7 +54,7 @@ TEST_F(EngineSession, GoesOnOverConnections) {
   EXPECT_FALSE(SessionPresent(LogIn(&fourth, {.clean = false})));
 }
 
-TEST_F(EngineSession, GoesOnOverATakeOverAndADisconnect) {
+TEST_F(EngineSession, ContinuesOverATakeOverAndADisconnect) {
   Start();
   const uint16_t port = Listen();
   const Login five{.level = 5, .clean = false, .properties = SessionExpiry(100)};
@@ -76,7 +76,7 @@ TEST_F(EngineSession, OfMqtt5EndsWithItsConnectionUnlessTheDeviceAsksForMore) {
   EXPECT_FALSE(SessionPresent(LogIn(&second, {.level = 5, .clean = false})));
 }
 
-TEST_F(EngineSession, IsNotKeptWhereTheSourceSaysSo) {
+TEST_F(EngineSession, IsNotKeptIfTheSourceForbidsIt) {
   SourceSettings source;
   source.session_expiry_max_s = 0;
   StartWith(source);

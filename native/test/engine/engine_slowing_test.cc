@@ -110,7 +110,7 @@ TEST_F(EngineSlowing, BulkWaitsWhileAlarmsAreRead) {
       << "what the bulk device still had";
 }
 
-TEST_F(EngineSlowing, AtTheEndAlarmsWaitTooAndAllGoOn) {
+TEST_F(EngineSlowing, AtTheEndAlarmsWaitTooAndAllContinue) {
   StartTiny(2);
   const uint16_t port = Listen();
   Flood bulk(port, "bulk-1"), alarm(port, "alarm-1");

@@ -116,7 +116,7 @@ TEST_F(EngineSplit, CoapDevicesGet429WithMaxAgeOr403) {
   EXPECT_EQ(device.Post("/r/a", "1"), kForbidden);
 }
 
-TEST_F(EngineSplit, ATicketTellsWhyItsRecordWasNotTaken) {
+TEST_F(EngineSplit, ATicketHasTheReasonWhyItsRecordWasNotTaken) {
   Start(Received(), PlanOf({0}, 1));
   const auto push = [this](std::string_view device, uint32_t ticket) {
     Record record = test::MakeRecord(device, "t", "1");

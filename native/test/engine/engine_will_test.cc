@@ -87,7 +87,7 @@ TEST_F(EngineWill, IsPublishedOnATakeOver) {
   EXPECT_EQ(RecordsAfter(1), Records{"d will/d gone"});
 }
 
-TEST_F(EngineWill, WithADelayIsForgottenWhenTheSessionGoesOn) {
+TEST_F(EngineWill, WithADelayIsForgottenWhenTheSessionContinues) {
   StartUnbatched();
   const uint16_t port = Listen();
   DeviceClient first(port), second(port), third(port);

@@ -113,7 +113,7 @@ TEST_F(DeferredPipelineTest, AMessageKeepsTheReceiptOfItsRecord) {
   EXPECT_EQ(receipts[0].handle, 9u);
 }
 
-TEST_F(DeferredPipelineTest, ARecordThatNobodyWaitsForHasNoDeferral) {
+TEST_F(DeferredPipelineTest, ARecordWithoutAWaiterHasNoDeferral) {
   Apply({Messages(Spec(1, StageKind::kSource, {}))});
   EXPECT_EQ(Run(0).deferred, 0u);
   EXPECT_EQ(Deferrals(), std::vector<uint32_t>{0});

@@ -210,7 +210,7 @@ TEST_F(PipelineTest, ARecordThatHasNoRoomAsAMessageIsNotTaken) {
   EXPECT_EQ(Dropped(Drop::kNoRoute), 0u);
 }
 
-TEST_F(PipelineTest, TellsTheClassThatARecordEndedWith) {
+TEST_F(PipelineTest, ReportsTheFinalClassOfARecord) {
   StageSpec priority = Spec(2, StageKind::kPriority, {4});
   priority.default_class = kBulk;
   StageSpec urgent = Spec(3, StageKind::kPriority, {5});

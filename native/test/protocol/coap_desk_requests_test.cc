@@ -200,7 +200,7 @@ TEST(CoapDeskRequests, LargeAnswersGoInBlocksWithinThePeersMessageSize) {
   }
 }
 
-TEST(CoapDeskRequests, BlocksHaveTheSizeThatThePeerAskedFor) {
+TEST(CoapDeskRequests, BlocksHaveTheRequestedSize) {
   DeskBench bench;
   bench.Feed(Csm() + Get("t", "a", {{23, BlockValue(0, false, 2)}}));
   bench.session.Answer("t", Dotted(205), {}, Bytes(100, 'x'));

@@ -251,7 +251,7 @@ TEST(CoapObserve, ALargeCommandGoesInBlocksAndIsTakenWithItsLastOne) {
   }
 }
 
-TEST(CoapObserve, ABlockThatIsNotAskedForInTimeLosesTheCommand) {
+TEST(CoapObserve, ABlockThatIsNotRequestedInTimeLosesTheCommand) {
   Bench bench;
   bench.Observe("cmd/dev", "t");
   bench.Command(1, "dev", "cmd/dev", Bytes(5000, 'x'));

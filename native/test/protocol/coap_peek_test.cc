@@ -29,7 +29,7 @@ StreamPeek Peek(std::string_view bytes, size_t answered = 0) {
   return PeekStream(Span(bytes), Settings{}, kMaxBytes, answered);
 }
 
-TEST(CoapPeek, TheFirstRequestTellsTheDeviceAsSoonAsItsPathIsThere) {
+TEST(CoapPeek, TheFirstRequestIdentifiesTheDeviceAsSoonAsItsPathIsThere) {
   const Bytes head = Csm();
   const Bytes post = Frame(kPostCode, "t", Path("r/dev/temp", {{27, "\x0e"}}), Bytes(1024, 'x'));
   const Bytes stream = head + post;

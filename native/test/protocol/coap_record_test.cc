@@ -179,7 +179,7 @@ TEST(CoapRecord, AnUnwantedAnswerIsNotSent) {
   EXPECT_EQ(sent[0].code, 0u);
 }
 
-TEST(CoapRecord, AVerdictOfTheOwnerIsAnsweredWithWhenToComeAgain) {
+TEST(CoapRecord, AVerdictOfTheOwnerIsAnsweredWithMaxAge) {
   struct {
     Verdict verdict;
     unsigned code;
@@ -200,7 +200,7 @@ TEST(CoapRecord, AVerdictOfTheOwnerIsAnsweredWithWhenToComeAgain) {
   }
 }
 
-TEST(CoapRecord, AWithheldRecordIsAnswered503WithWhenToComeAgain) {
+TEST(CoapRecord, AWithheldRecordIsAnswered503WithMaxAge) {
   for (const bool late : {false, true}) {
     Bench bench;
     bench.answer.copies = 2;
@@ -361,7 +361,7 @@ TEST(CoapRecord, ADeviceHasTwoBodiesUnderWayAtMost) {
   }
 }
 
-TEST(CoapRecord, MessageIdsOfOurOwnTellTheWorker) {
+TEST(CoapRecord, OurMessageIdsIdentifyTheWorker) {
   for (uint32_t worker = 0; worker < 3; ++worker) {
     Bench bench({}, {}, worker, 3);
     for (unsigned id = 0; id < 2000; ++id) {

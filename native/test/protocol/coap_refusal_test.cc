@@ -175,7 +175,7 @@ TEST(CoapRefusal, DiscoveryIsSentInBlocksToUnprovedAddresses) {
   EXPECT_FALSE(sent[0].Has(23));
 }
 
-TEST(CoapRefusal, WhereNotEvenABlockFitsTheFarEndIsAskedToEcho) {
+TEST(CoapRefusal, IfNoBlockFitsThePeerMustEcho) {
   Bench bench;
   bench.Observe("cmd/d", "t");
   ASSERT_EQ(bench.Command(1, "d", "cmd/d/x", Bytes(500, 'c')), coap::CommandStart::kSent);

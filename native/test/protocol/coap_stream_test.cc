@@ -42,7 +42,7 @@ Bytes Observe(std::string_view token, std::string_view path, const Bytes& value 
   return Frame(kGetCode, token, options);
 }
 
-TEST(CoapStream, TheGreetingTellsOurLimitAndThatBlocksAreTaken) {
+TEST(CoapStream, TheGreetingAnnouncesOurLimitAndBlocks) {
   Settings settings;
   settings.max_stream_message_bytes = 65536;
   EXPECT_EQ(coap::InitialBytes(settings), Lit("\x50\xe1\x23\x01\x00\x00\x20"));
@@ -381,7 +381,7 @@ TEST(CoapStream, MemoryGrowsWithArrivedBytesNotWithClaimedOnes) {
   EXPECT_LT(bench.session.buffered_bytes(), 11'000u);
 }
 
-TEST(CoapStream, AnUploadThatIsUnderWayWhenTheConnectionIsNewGoesOn) {
+TEST(CoapStream, AnUploadThatIsUnderWayWhenTheConnectionIsNewContinues) {
   StreamBench bench;
   bench.Ask(Csm());
   const auto block = [](unsigned number, bool more) {

@@ -73,7 +73,7 @@ TEST(MqttKeptSession, OutlivesAnUncleanEndToo) {
   EXPECT_GE(kept->memory_bytes(), sizeof(KeptSession) + 5);
 }
 
-TEST(MqttKeptSession, GoesOnWithItsSubscriptions) {
+TEST(MqttKeptSession, ContinuesWithItsSubscriptions) {
   Recorder device;
   device.kept = KeptWith(0);
   ASSERT_EQ(device.Feed(Connect311(false)), CloseReason::kNone);
@@ -132,7 +132,7 @@ TEST(MqttKeptSession, GivesUpCommandsTooLargeForTheNewConnection) {
   EXPECT_EQ(device.session.Unanswered(), (std::vector<uint64_t>{2}));
 }
 
-TEST(MqttKeptSession, ExpiresAsTheDeviceAskedWithinTheLimit) {
+TEST(MqttKeptSession, ExpiresAsRequestedWithinTheLimit) {
   Limits limits;
   limits.session_expiry_max_s = 100;
   const auto kept = [&](const Bytes& bytes) {

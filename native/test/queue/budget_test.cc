@@ -31,7 +31,7 @@ TEST(Budget, IsHighAboveNineTenthsAndLowBelowThreeQuarters) {
 }
 
 // Scarce memory is used for the more urgent classes.
-TEST(Budget, LessUrgentClassesWaitAtLessMemoryAndGoOnFifteenPointsLower) {
+TEST(Budget, LessUrgentClassesWaitAtLessMemoryAndResumeFifteenPointsLower) {
   Budget budget(1000);
   const auto first_full = [&](uint8_t c) {
     size_t held = 0;

@@ -1,5 +1,5 @@
 'use strict';
-// Separates the payload of a stored record from what follows it (docs/log-format.md);
+// Separates the payload of a stored record from what follows it (docs/reference/log-format.md);
 // native/core/record/stored_payload.h has the same rules.
 
 const { splitTrace } = require('./trace-context');

@@ -72,7 +72,7 @@ class Commands {
   /** Restores the commands that an earlier run stored, and tries again later if the file cannot be read now. */
   #restore() {
     for (const { row, command } of this.#store.load()) {
-      this.#desk.restore(command, row, (status, reason) => this.#tellCloud(command, status, reason));
+      this.#desk.restore(command, row, (status, reason) => this.#notifyCloud(command, status, reason));
     }
   }
 
@@ -144,7 +144,7 @@ class Commands {
     let isSafe = false;
     /** @type {import('./command-queues').Watch} */
     const watch = (status, reason) => {
-      this.#tellCloud(command, status, reason);
+      this.#notifyCloud(command, status, reason);
       if (!isSafe && status !== 'closed') safe(status);
       isSafe = true;
     };
@@ -210,7 +210,7 @@ class Commands {
    * @param {Status | 'closed'} status
    * @param {string} reason
    */
-  #tellCloud({ id, device, origin, topic }, status, reason) {
+  #notifyCloud({ id, device, origin, topic }, status, reason) {
     if (!origin || status === 'closed') return;
     const { broker, rest = restOf({ device, topic }), responseTopic, correlation } = origin;
     const ts = this.#wall();

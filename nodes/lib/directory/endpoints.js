@@ -1,6 +1,7 @@
 'use strict';
 // The HTTP API of the directories, behind the login of the editor: permissions seganet.read and seganet.write.
-// docs/directory.md lists its addresses, and the assertions of WoT Discovery (W3C Recommendation of 5 December 2023).
+// docs/use/directory.md lists its addresses, and the assertions of WoT Discovery (W3C Recommendation of 5 December
+// 2023).
 
 const { mayWrite: isWriter, needsWrite } = require('../base/permission');
 const { isFromHere, isOfTool } = require('../base/request-origin');

@@ -49,7 +49,7 @@ function answer(RED, work) {
 /**
  * @param {EngineHost} host
  * @param {{ query: Record<string, unknown> }} request
- * @returns {Promise<object>} see docs/status-page.md
+ * @returns {Promise<object>} see docs/use/status-page.md
  */
 async function listView(host, { query }) {
   const { after = '0', limit = String(DEFAULT_LIMIT) } = query;

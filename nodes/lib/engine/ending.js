@@ -32,7 +32,7 @@ async function empty(host, until) {
  * @param {LogLink | null} log
  * @param {{ warn: (sentence: string) => void, info: (sentence: string) => void }} node
  */
-function tellLeft({ lost, kept, isRemoved }, log, node) {
+function reportLeft({ lost, kept, isRemoved }, log, node) {
   const keeps = kept > 0 ? `Kept on disk for the next start: ${kept}.` : '';
   if (lost > 0) {
     const why = log
@@ -54,4 +54,4 @@ function tellLeft({ lost, kept, isRemoved }, log, node) {
   }
 }
 
-module.exports = { empty, tellLeft };
+module.exports = { empty, reportLeft };

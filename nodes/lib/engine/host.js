@@ -29,7 +29,7 @@ const { MessageHooks } = require('./message-hooks');
 const { History } = require('../live');
 const { LoginDispatcher } = require('../login/login-dispatcher');
 const parts = require('./modules');
-const { empty, tellLeft } = require('./ending');
+const { empty, reportLeft } = require('./ending');
 const { unsafeRecords, sum } = require('./drain');
 const { snapshotOf } = require('./figures/snapshot');
 const { SpareMemory } = require('./spare-memory');
@@ -369,7 +369,7 @@ class EngineHost {
     this.engine.close();
     await this.#tls?.stop(TLS_STOP_MS);
     for (const member of this.#members.values()) member.wires.restore();
-    tellLeft({ lost: left, kept: sum(stats.storedRecords), isRemoved }, this.log, this.#context);
+    reportLeft({ lost: left, kept: sum(stats.storedRecords), isRemoved }, this.log, this.#context);
   }
 
   /**

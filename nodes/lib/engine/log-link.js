@@ -87,11 +87,11 @@ class LogLink {
   tick() {
     if (this.#now() < this.#lookAt || !['ready', 'full'].includes(this.state.state)) return;
     this.#lookAt = Infinity;
-    this.#thread?.holdings().then((holdings) => this.#tellStrangers(holdings));
+    this.#thread?.holdings().then((holdings) => this.#reportStrangers(holdings));
   }
 
   /** @param {import('./modules').Holding[]} holdings */
-  #tellStrangers(holdings) {
+  #reportStrangers(holdings) {
     const strangers = holdings.filter(({ node }) => !this.#names.has(node));
     if (strangers.length === 0) return;
     const list = strangers.slice(0, MOST_NAMED).map(({ node, records }) => `${node} (${records})`);

@@ -4,7 +4,7 @@
 const { readiness } = require('./readiness');
 
 /**
- * @typedef {object} Heartbeat JSON; docs/messages.md documents it
+ * @typedef {object} Heartbeat JSON; docs/reference/messages.md documents it
  * @property {string} gateway
  * @property {string} version
  * @property {number} ts ms since 1970

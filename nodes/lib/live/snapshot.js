@@ -62,7 +62,7 @@ class EngineView {
     return Object.assign({ devicePage }, ...this.#additions.map((added) => added.pages?.(query)));
   }
 
-  /** Reads the engine. Call it about once a second. @returns {object} see docs/status-page.md */
+  /** Reads the engine. Call it about once a second. @returns {object} see docs/use/status-page.md */
   read() {
     const host = this.#host;
     const now = this.#now();

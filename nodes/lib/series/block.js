@@ -1,5 +1,6 @@
 'use strict';
-// The points of one series in a span of time, as one value of the database. Pure. docs/series.md describes the format.
+// The points of one series in a span of time, as one value of the database. Pure. docs/use/series.md describes the
+// format.
 //
 //   byte 0      version, 1
 //   bytes 1..4  CRC-32 of all bytes that follow, little-endian

@@ -1,5 +1,6 @@
 'use strict';
-// Admin endpoints of series nodes, behind the login of the editor: permission seganet.read. docs/series.md lists them.
+// Admin endpoints of series nodes, behind the login of the editor: permission seganet.read. docs/use/series.md lists
+// them.
 
 const { readGrafanaQuery, readGrafanaSearch, readPage, readQuestion, readRange } = require('./parameters');
 

@@ -12,7 +12,7 @@ const { secretsOf } = require('./tls-node');
 const HANDSHAKE_MS = 10000;
 /** Most connections before the login: TLS and WebSocket, whose handshakes cost CPU time. */
 const MAX_HALF_OPEN = 1000;
-/** The same for DTLS, where each can take 270 KiB (docs/coap.md, Limits). */
+/** The same for DTLS, where each can take 270 KiB (docs/use/coap.md, Limits). */
 const MAX_DTLS_HALF_OPEN = 512;
 /** The same for plain connections, which cost only a descriptor. */
 const MAX_SILENT = 8192;

@@ -1,8 +1,8 @@
 'use strict';
 // A setting is one row: its type, default and limits, and the environment variable that sets it in
 // flows/gateway.json. The
-// parser of the node, the check of the variable, `npm start -- --help` and the table of docs/configuration.md derive
-// from the row. Tests compare the dialogs and the engine's own limits with it.
+// parser of the node, the check of the variable, `npm start -- --help` and the table of docs/reference/configuration.md
+// derive from the row. Tests compare the dialogs and the engine's own limits with it.
 
 const { cpuList } = require('../base/cpus');
 const options = require('../base/options');

@@ -1,5 +1,6 @@
 'use strict';
-// Splits a batch into its records: kind 0 is one record, kind 1 lines of NDJSON, kind 2 entries (docs/log-format.md).
+// Splits a batch into its records: kind 0 is one record, kind 1 lines of NDJSON, kind 2 entries
+// (docs/reference/log-format.md).
 
 const { splitStored } = require('../base/stored-payload');
 const { asBuffer } = require('./log-chunk');

@@ -112,7 +112,7 @@ function firstRecord(body) {
   }
 }
 
-/** @param {Buffer | void} line of an envelope (docs/messages.md) */
+/** @param {Buffer | void} line of an envelope (docs/reference/messages.md) */
 function ofLine(line) {
   const { d = '', t = '' } = line ? JSON.parse(String(line)) : {};
   return { device: cut(String(d)), topic: cut(String(t)) };

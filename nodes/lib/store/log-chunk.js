@@ -1,6 +1,6 @@
 'use strict';
-// Chunks of format 1: batches that were written to the log together (docs/log-format.md). The engine's reader and
-// writer are in native/core/log/chunk.cc; these functions serve the command `seganet-log` and tests.
+// Chunks of format 1: batches that were written to the log together (docs/reference/log-format.md). The engine's reader
+// and writer are in native/core/log/chunk.cc; these functions serve the command `seganet-log` and tests.
 
 const { CLASSES } = require('../base/classes');
 const { crc32c } = require('./crc32c');

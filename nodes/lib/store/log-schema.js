@@ -1,5 +1,6 @@
 'use strict';
-// What identifies a file as a log of the gateway: <directory>/log.db, an SQLite database (docs/log-format.md).
+// What identifies a file as a log of the gateway: <directory>/log.db, an SQLite database
+// (docs/reference/log-format.md).
 
 const FILE = 'log.db';
 

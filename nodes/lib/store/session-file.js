@@ -1,6 +1,6 @@
 'use strict';
-// The MQTT sessions of devices on disk: <folder of the log>/sessions.db, an SQLite database (docs/log-format.md).
-// SessionFile throws every error, and SessionStore handles it.
+// The MQTT sessions of devices on disk: <folder of the log>/sessions.db, an SQLite database
+// (docs/reference/log-format.md). SessionFile throws every error, and SessionStore handles it.
 
 const fs = require('node:fs');
 const path = require('node:path');

@@ -10,7 +10,7 @@ const fs = require('node:fs');
 const { parentPort, workerData } = require('node:worker_threads');
 const { compactHeap, compactWhenIdle } = require('../base/compact-heap');
 const { QuietTimer } = require('../base/timing/quiet-timer');
-const { DeadLetterDesk } = require('./dead-letter-desk');
+const { DeadLetterService } = require('./dead-letter-service');
 const { fileBytes } = require('./log-folder');
 const { Store } = require('./log-store');
 const { SessionStore } = require('./session-store');
@@ -63,7 +63,7 @@ const sessions = new SessionStore({
   restored: (restored) => port.postMessage({ type: 'sessions', restored })
 });
 
-const deadLetters = new DeadLetterDesk(store);
+const deadLetters = new DeadLetterService(store);
 
 /**
  * Returns the bytes that this thread passed to write calls, which are all that SQLite writes: chunks, WAL, checkpoints.

@@ -2,7 +2,7 @@
 // What the live view shows of tenants.
 
 const { sum } = require('../live/history');
-const { spareDesk } = require('./operator');
+const { spareView } = require('./operator');
 
 /** The tenants of one engine, or of a gateway without a tenants node. */
 class TenantsLive {
@@ -15,14 +15,14 @@ class TenantsLive {
     this.#host = host;
   }
 
-  get #desk() {
-    return this.#host.members.find(({ operator }) => operator)?.operator ?? spareDesk();
+  get #view() {
+    return this.#host.members.find(({ operator }) => operator)?.operator ?? spareView();
   }
 
   /** @param {{ drops: Record<string, number[]> }} stats */
   read({ drops }) {
     this.#strangers = sum(drops.noPart ?? []);
-    return { tenants: this.#desk?.id ?? null };
+    return { tenants: this.#view?.id ?? null };
   }
 
   /**
@@ -30,7 +30,7 @@ class TenantsLive {
    * @returns {{ tenantPage: object | null }} null = there are no tenants
    */
   pages({ tenants: query }) {
-    return { tenantPage: (query && this.#desk?.page(query, this.#strangers)) ?? null };
+    return { tenantPage: (query && this.#view?.page(query, this.#strangers)) ?? null };
   }
 }
 

@@ -69,7 +69,7 @@ class KeyWindow {
 
   /**
    * True if a larger piece that contains this one arrived. The halves of piece n are 2n and 2n + 1, see
-   * docs/messages.md.
+   * docs/reference/messages.md.
    * @param {Map<string, number>} lane
    * @param {Key} key
    * @param {number} count

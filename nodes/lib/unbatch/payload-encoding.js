@@ -1,6 +1,6 @@
 'use strict';
-// How the payload of an envelope is encoded: by properties of MQTT 5, or by a prefix (docs/messages.md). Pure. All of
-// it is network input.
+// How the payload of an envelope is encoded: by properties of MQTT 5, or by a prefix (docs/reference/messages.md).
+// Pure. All of it is network input.
 
 const { types } = require('node:util');
 const zlib = require('node:zlib');

@@ -1,6 +1,7 @@
 'use strict';
 // The deduplication key of a batch: <gateway>/<epoch in base 36>/<class>/<sequence>, and .<part> for a part of it.
-// The epoch differs at each start of the engine; the sequence counts its batches. Described in docs/messages.md.
+// The epoch differs at each start of the engine; the sequence counts its batches. Described in
+// docs/reference/messages.md.
 
 const KEY = /^([^/+#\0]{1,128})\/([0-9a-z]{1,11})\/([1-8])\/(\d{1,16})(?:\.(\d{1,9}))?$/;
 /** Most characters of the key's JSON field without the gateway id: "k":"gateway/<11>/<1>/<16>", */

@@ -1,6 +1,6 @@
 'use strict';
-// Splits an envelope of any format into records, see docs/messages.md. Pure. The envelope is network input, so each
-// record is checked, and an invalid one does not affect the others.
+// Splits an envelope of any format into records, see docs/reference/messages.md. Pure. The envelope is network input,
+// so each record is checked, and an invalid one does not affect the others.
 
 const { CLASSES } = require('../base/classes');
 const { traceFields, traceOf } = require('../base/trace-context');

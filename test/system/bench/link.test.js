@@ -101,7 +101,7 @@ const isRoot = process.getuid?.() === 0;
 const tools = ['mosquitto', 'c++', 'ip', 'tc', 'nft', 'unshare', 'nsenter', 'setpriv'];
 const onLink = needs(...(isRoot ? tools : ['root']));
 
-onLink.test('names the requirements and the reason for a user who is not root', () => {
+onLink.test('names the requirements and the reason for a user without root', () => {
   expect(obstacle()).toBe('');
   const script = `process.setuid(65534);
     process.stdout.write(require(${JSON.stringify(path.join(root, 'bench', 'harness', 'netns.js'))}).obstacle())`;

@@ -46,8 +46,8 @@ function makeProgram({ pick, between, chance }, keeps) {
 }
 
 /**
- * Returns what Node-RED's documentation, and docs/guarantees.md, say about the record of a message: a node sends before
- * it calls done(), or in the same turn of the event loop; only the first done() counts.
+ * Returns what Node-RED's documentation, and docs/understand/guarantees.md, say about the record of a message: a node
+ * sends before it calls done(), or in the same turn of the event loop; only the first done() counts.
  * @param {string[]} steps
  * @returns {Meaning} late: it sends after its end; its record may have ended before
  */

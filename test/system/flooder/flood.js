@@ -16,7 +16,7 @@ const { Honest, coapDevice, httpDevice, mqttDevice, splitDevice } = require('./h
 const LATENCY_FACTOR = 20;
 const LATENCY_MS = 2000;
 const MAIN_THREAD_MS = 2000;
-/** The engine's 64 MiB, its other bounded memory (docs/security.md), Node-RED, the allocators' slack. */
+/** The engine's 64 MiB, its other bounded memory (docs/use/security.md), Node-RED, the allocators' slack. */
 const RSS_MIB = 800;
 const PROBE_MS = 100;
 const DRAIN_MS = 60000;

@@ -1,6 +1,6 @@
 'use strict';
-// Checks whether a history keeps the gateway's promises (docs/guarantees.md). Pure, and linear in the length of the
-// history.
+// Checks whether a history keeps the gateway's promises (docs/understand/guarantees.md). Pure, and linear in the length
+// of the history.
 
 const { checkDuplicates, checkKeys } = require('./duplicates');
 const { nameOf, story } = require('./history');

@@ -1,6 +1,6 @@
 'use strict';
-// Reads the gateway's dead letters as docs/log-format.md describes them, with a separate decoder: a letter that the
-// gateway wrote wrongly would be no outcome.
+// Reads the gateway's dead letters as docs/reference/log-format.md describes them, with a separate decoder: a letter
+// that the gateway wrote wrongly would be no outcome.
 
 const fs = require('node:fs');
 const path = require('node:path');

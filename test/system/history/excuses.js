@@ -1,6 +1,6 @@
 'use strict';
-// Reasons for which a record may arrive behind a later one of its device (docs/guarantees.md, "What is not promised").
-// Each excuse is as narrow as the evidence that the gateway, the broker or the device left.
+// Reasons for which a record may arrive behind a later one of its device (docs/understand/guarantees.md, "What is not
+// promised"). Each excuse is as narrow as the evidence that the gateway, the broker or the device left.
 
 const { nameOf } = require('./history');
 

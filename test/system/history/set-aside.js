@@ -1,6 +1,6 @@
 'use strict';
 // Reads the gateway's reports of poison records from its log: a report names the topic and the size of the PUBLISH that
-// the gateway sets aside while it sends others (docs/operations.md#seganet-log).
+// the gateway sets aside while it sends others (docs/use/operations.md#seganet-log).
 
 const REPORT =
   /closes the connection when a record(?: from the device ".*")? \(topic "(.*)", (\d+) bytes\) is sent \(.*The record is set aside/;

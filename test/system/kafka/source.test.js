@@ -208,7 +208,7 @@ describe('the kafka source', () => {
     expect(reader.warnings.join()).toMatch(/engine is full/);
   });
 
-  test('drops a record without a device with a warning, and goes on', async () => {
+  test('drops a record without a device with a warning, and continues', async () => {
     await client.produce(topic, 0, [{ value: 'nobody' }, { key: 'dev-0', value: '1' }]);
     const reader = read();
     await reader.has(1);
@@ -226,7 +226,7 @@ describe('the kafka source', () => {
     await reader.has(1);
   });
 
-  test('goes on after its broker was killed', async () => {
+  test('continues after its broker was killed', async () => {
     const reader = read();
     await produce(0, 40);
     await reader.has(40);

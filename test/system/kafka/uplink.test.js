@@ -176,7 +176,7 @@ describe('the kafka uplink', () => {
     expect(counts).toMatchObject({ sent: 2, retried: 0, inflight: 0, topics: 2, partitions: 8, code: '' });
   });
 
-  test('goes on with fewer partitions when a topic was created again, and says so', async () => {
+  test('continues with fewer partitions when a topic was created again, with a message', async () => {
     const topic = `${own}.normal`;
     const devices = Array.from({ length: 20 }, (_, i) => `dev-${i}`);
     await createTopics(broker.address, [topic], 5);

@@ -1,5 +1,5 @@
 'use strict';
-// Clients that others wrote, against two ocf cloud nodes of one gateway: one over TCP, one over TLS (docs/ocf.md).
+// Clients that others wrote, against two ocf cloud nodes of one gateway: one over TCP, one over TLS (docs/use/ocf.md).
 
 const { spawn } = require('node:child_process');
 const { randomUUID } = require('node:crypto');

@@ -67,7 +67,7 @@ describe('a post to a topic', () => {
     expect((await reader.request('GET', '/oic/ps/a/b')).value).toEqual({ mark: 59 });
   });
 
-  test('of several devices is heard by each subscriber in the same order, from its first answer on', async () => {
+  test('of several devices reaches each subscriber in the same order, from its first answer on', async () => {
     const user = newUser();
     const devices = [await withTopic(user), await signedIn(user), await signedIn(user)];
     let mark = 0;

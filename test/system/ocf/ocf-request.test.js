@@ -116,7 +116,7 @@ test('a failure goes to a Catch node with its code', async () => {
   await eventually(async () => (await ask(light)).error === 'SEGANET_OCF_OFFLINE', 'it is offline');
 });
 
-test('observes, goes on after a new sign-in, and stops', async () => {
+test('observes, continues after a new sign-in, and stops', async () => {
   const device = await lamp(newUser());
   const light = { deviceId: device.di, href: LIGHT.href };
   const mark = send({ ...light, observe: true });

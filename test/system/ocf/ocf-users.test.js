@@ -83,7 +83,7 @@ describe('a cloud with a provider', () => {
     expect(next.uid).toBe(device.uid);
   });
 
-  test('a user who is no longer in the password file gets 4.01 at a refresh; others go on', async () => {
+  test('a user who is no longer in the password file gets 4.01 at a refresh; others continue', async () => {
     const [alice, bob] = [await signedUp('alice'), await signedUp('bob')];
     for (const each of [alice, bob]) expect((await each.refresh()).code).toBe('2.04');
     await provider.setUsers(['alice']);
@@ -160,7 +160,7 @@ describe('a provider that lies', () => {
     return result;
   }
 
-  test('tells who the user is with a valid ID token only', async () => {
+  test('identifies the user only with a valid ID token', async () => {
     next = { idToken: idToken({}) };
     expect(await exchange()).toMatchObject({ login: { issuer, sub: 'alice' }, trouble: '' });
     next = { status: 400, body: { error: 'invalid_grant' } };

@@ -304,7 +304,7 @@ describe('dump', () => {
     expect(dump('--table', 'quarantine').records[0]).toMatchObject({ row: 8, reason: 'corrupt' });
   });
 
-  test('prints the sound part of a damaged chunk, and says so', () => {
+  test('prints the sound part of a damaged chunk, with a message', () => {
     log.addChunk(1, sample('a'));
     log.addChunk(2, sample('b'));
     log.close();

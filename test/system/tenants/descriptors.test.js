@@ -21,7 +21,7 @@ const THREADS = 40;
 
 const { test } = needs('python3', 'prlimit');
 
-test('the loop of the keeper goes on while it looks at many descriptors, and the look has an end', async () => {
+test("the keeper's event loop stays responsive during a scan of many descriptors, which ends", async () => {
   const child = spawn('python3', [ATTACK, '4000', String(THREADS)], { stdio: ['ignore', 'pipe', 'inherit'] });
   const delay = monitorEventLoopDelay({ resolution: 1 });
   try {

@@ -192,7 +192,7 @@ test('delivers what waited for a tenant that failed, was repaired and woken, wit
   await eventually(() => got().includes(603), { timeoutMs: 5000 });
 });
 
-test('tells the flow of a tenant that the front did not keep its command', async () => {
+test('reports to the flow of a tenant that the front did not keep its command', async () => {
   const client = mqtt.connect(`mqtt://127.0.0.1:${port}`, { clientId: 'acme.pump-7', protocolVersion: 5 });
   client.on('error', () => {});
   try {

@@ -59,7 +59,7 @@ test('adds, wakes, lists, sleeps and removes a tenant', async () => {
   expect(JSON.parse((await run('list', '--json')).out).tenants).toEqual([]);
 }, 60_000);
 
-test('gives leases, and lets no one sleep who is in use', async () => {
+test('grants leases, and lets no tenant in use sleep', async () => {
   await add();
   await keep();
   const { status, body } = await api('POST', '/v1/tenants/acme/lease', WANT);
@@ -85,7 +85,7 @@ test('gives leases, and lets no one sleep who is in use', async () => {
   expect((await api('POST', '/v1/tenants/other/lease', WANT)).status).toBe(404);
 }, 60_000);
 
-test('a keeper goes on when its output cannot be written, and its orderly end has the exit code 0', async () => {
+test('a keeper continues when its output cannot be written, and exits with code 0', async () => {
   await add();
   const full = fs.openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [MAIN, 'run'], {
@@ -252,7 +252,7 @@ describe('hostile input', () => {
       client.once('close', () => resolve(answer));
     });
 
-  test('gets an answer, and the keeper goes on', async () => {
+  test('gets an answer, and the keeper continues', async () => {
     await add();
     await keep();
     const lease = '/v1/tenants/acme/lease';
@@ -334,7 +334,7 @@ describe('hostile input', () => {
   }, 60_000);
 });
 
-test('an asker who leaves gives the lease back', async () => {
+test('a client that disconnects returns its lease', async () => {
   await add('--delay', '700');
   await keep();
   const request = http.request({

@@ -116,7 +116,7 @@ test('gives the tenant its users, and changes them only when they change', async
   expect(server.secrets.get(NAME).data.passwords).not.toBe(passwords);
 });
 
-test('a tenant that ends by itself is reported, and the cluster does not start it again for ever', async () => {
+test('a tenant that ends by itself is reported, and the cluster does not restart it endlessly', async () => {
   make();
   const host = await started();
   const ended = driver.ended(spec, never);
@@ -126,7 +126,7 @@ test('a tenant that ends by itself is reported, and the cluster does not start i
   await eventually(() => server.pods.size === 0);
 });
 
-test('a tenant that somebody scales to 0 is reported', async () => {
+test('a tenant that an operator scales to 0 is reported', async () => {
   make();
   await started();
   const ended = driver.ended(spec, never);

@@ -134,7 +134,7 @@ test('loses nothing when the tenant is killed: what arrives twice has the same k
   expect(firsts).toEqual(all);
 });
 
-test('goes on when the keeper is killed and comes back', async () => {
+test('continues when the keeper is killed and comes back', async () => {
   await eventually(() => isAsleep('b'), LONG);
   const first = send('b.press-1', 300);
   await eventually(() => keeper.leasesOf('b').length === 1, LONG);

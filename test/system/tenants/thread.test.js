@@ -138,7 +138,7 @@ test('serves 20 tenants with 3 places, each once at a time', async () => {
   expect(most).toBeLessThanOrEqual(3);
 });
 
-test('loses nothing and keeps the order when a tenant dies again and again', async () => {
+test('loses nothing and keeps the order when a tenant dies repeatedly', async () => {
   const lab = await new Lab().start(1);
   for (let round = 0; round < 5; round++) {
     lab.push(0, round * 200, round * 200 + 200);
@@ -150,7 +150,7 @@ test('loses nothing and keeps the order when a tenant dies again and again', asy
   expect(lab.rows.get('t0').failures).toBeGreaterThan(0);
 });
 
-test('goes on without the keeper, and asks the next one for new leases', async () => {
+test('continues without the keeper, and requests new leases from the next one', async () => {
   const lab = await new Lab().start(2, { idleMs: 3000 });
   lab.push(0, 0, 10);
   await eventually(() => lab.got(0).length === 10);
@@ -217,7 +217,7 @@ test('returns what is in flight, and all leases, when it stops', async () => {
   expect(lab.engine.stats().heldRecords[3]).toBe(0);
 });
 
-test('ends the session of a tenant that announces a packet of 256 MiB, and tells it the limit before', async () => {
+test('ends the session of a tenant that announces a packet of 256 MiB, after announcing the limit to it', async () => {
   const lab = await new Lab().start(2, { idleMs: 60000, maxPacketBytes: 1000 });
   lab.push(0, 0, 10);
   lab.push(1, 0, 10);

@@ -1,5 +1,5 @@
 'use strict';
-// Californium (Scandium) and aiocoap (tinydtls) over DTLS into the real engine (docs/coap.md, Interoperability).
+// Californium (Scandium) and aiocoap (tinydtls) over DTLS into the real engine (docs/use/coap.md, Interoperability).
 
 const fs = require('node:fs');
 const path = require('node:path');

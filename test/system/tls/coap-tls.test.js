@@ -1,5 +1,5 @@
 'use strict';
-// libcoap's client over TLS into the real engine (docs/coap.md, Interoperability).
+// libcoap's client over TLS into the real engine (docs/use/coap.md, Interoperability).
 
 const fs = require('node:fs');
 const { Authority } = require('../../fixtures/devices/authority');

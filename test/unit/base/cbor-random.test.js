@@ -120,7 +120,7 @@ describe(`random values (seed ${SEED})`, () => {
     expect(both).toBeGreaterThan(500);
   });
 
-  test('of bytes alone never throw anything but a sentence, and pass the check as they are read', () => {
+  test('of random bytes throw only a sentence, and pass the check while they are read', () => {
     const { integer, bytes: drawBytes } = seeded(SEED);
     for (let round = 0; round < 8000; round++) {
       const input = drawBytes(1 + integer(24));

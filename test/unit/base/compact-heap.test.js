@@ -42,7 +42,7 @@ test('compacts once', () => {
   expect(jest.getTimerCount()).toBe(0);
 });
 
-test('compacts once more after a thread says so, when the process is idle again', async () => {
+test('compacts again after a thread requests it, when the process is idle again', async () => {
   pass(10_000, 0.001);
   await toldAgain();
   pass(10_000, 0.5);

@@ -177,7 +177,7 @@ describe('the report', () => {
     expect(section.markdown).toContain('a period of 50 ms');
   });
 
-  test('says so when the baseline kept up all the same', () => {
+  test('reports that the baseline kept up', () => {
     const { markdown } = chapter.report([...plain, ...limited(640)], plan);
     expect(markdown).toContain("was not saturated like the paper's");
     expect(markdown).not.toContain('agents fell behind');

@@ -33,7 +33,7 @@ test('moves all threads, and children without cores of their own, to the cores o
   expect(threads()).toEqual(before);
 });
 
-test('moves nothing where nothing is pinned', () => {
+test('moves no process without pinning', () => {
   const before = threads();
   standAside(undefined)();
   expect(threads()).toEqual(before);

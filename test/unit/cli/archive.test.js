@@ -68,7 +68,7 @@ function forgeWith(name, text) {
   ]);
 }
 
-test('gives back every byte, name and mode', async () => {
+test('restores every byte, name and mode', async () => {
   const large = await write();
   const out = await unpacked();
   expect(out.manifest).toEqual(manifest);

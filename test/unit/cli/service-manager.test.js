@@ -82,7 +82,7 @@ describe('ServiceManager', () => {
     expect(reports).toEqual([still]);
   });
 
-  test('sends no watchdog where none is asked for', () => {
+  test('sends no watchdog message unless requested', () => {
     const service = make(0);
     service.ready();
     service.tick();

@@ -206,14 +206,14 @@ describe('an answer', () => {
     ]);
   });
 
-  test('is what the device sends when it is asked', async () => {
+  test('is the value that the device sends in response', async () => {
     const { ask, note } = rig([candidate('a', { command: 'cmd/a' })], [route(async () => null)]);
     const answer = ask();
     setImmediate(() => note('a', 23));
     expect(await answer).toMatchObject({ value: 23, fresh: true, from: 'command' });
   });
 
-  test('is what the resource of the device answers', async () => {
+  test("is the value of the device's resource", async () => {
     const { ask, values } = rig(
       [candidate('a', { command: 'x' })],
       [route(async () => ({ value: 24 }), 'ocf')]
@@ -222,7 +222,7 @@ describe('an answer', () => {
     expect(values.valueOf('a', 't').value).toBe(24);
   });
 
-  test('is of the next device if the best one does not answer, and says so', async () => {
+  test("is the next device's value, with a problem, if the best one does not answer", async () => {
     const fails = route(async () => {
       throw new Error('The device is not connected.');
     });

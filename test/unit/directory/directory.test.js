@@ -53,7 +53,7 @@ test('refuses what is nested too deep for its thread, and stays usable', async (
   expect(await list(directory)).toEqual([]);
 });
 
-test('sets a damaged file aside, says so, and begins a new one', async () => {
+test('sets a damaged file aside with a message, and begins a new one', async () => {
   fs.writeFileSync(path.join(folder, 'directory.db'), Buffer.alloc(8192, 'no database '));
   const directory = open();
   await eventually(() => problems.length > 0);

@@ -73,7 +73,7 @@ describe('a list of things', () => {
     end() {}
   }
 
-  test('that ends early goes on behind its last thing', async () => {
+  test('that ends early continues after its last thing', async () => {
     const ask = async () => ({ things: [{ id: 'a' }, { id: 'b' }], total: 90, revision: 1 });
     const response = new Response();
     await handlerOf('/seganet/directory/:id/things', { ask, nonce: 'n' })(request, response);

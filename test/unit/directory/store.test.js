@@ -33,7 +33,7 @@ test('finds a property in a room by its name, its type or the type of its thing'
   expect(ids({ property: 'temperature', room: '105' })).toEqual(['urn:c']);
 });
 
-test('tells rooms apart that differ in what is between their digits', () => {
+test('distinguishes rooms that differ only between their digits', () => {
   const rooms = ['105', '1.05', '10.5', '-1.05', 'A:105'];
   for (const room of rooms) {
     const id = `urn:t:${room}`;
@@ -126,7 +126,7 @@ test('takes the properties for the names of records in a file that an older vers
   expect(rig.store.namesOf({ source: 'other', ids: ['urn:a'] })).toEqual([[]]);
 });
 
-test('makes one thing of what two sources know of a device, and changes nothing by turns', () => {
+test('merges what two sources know of a device into one thing, and does not alternate between them', () => {
   const affordance = (href) => ({ forms: [{ href }] });
   const ofCloud = thing({
     title: 'lamp',

@@ -1,11 +1,11 @@
 'use strict';
-// docs/cli.md has the help that the commands print.
+// docs/reference/cli.md has the help that the commands print.
 
 const fs = require('node:fs');
 const { PAGE, withHelp } = require('../../../flows/cli/document');
 const { bin } = require('../../../package.json');
 
-test('docs/cli.md shows the present help of every command', () => {
+test('docs/reference/cli.md shows the present help of every command', () => {
   const page = fs.readFileSync(PAGE, 'utf8');
   expect(page).toBe(withHelp(page));
   for (const name of Object.keys(bin)) expect(page).toMatch(new RegExp(`^## ${name}$`, 'm'));

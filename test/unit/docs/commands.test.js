@@ -61,7 +61,7 @@ test('the nodes, their help and the examples, which need no checkout, name no np
 });
 
 test('each command and its subcommand exist', () => {
-  const cli = fs.readFileSync(path.join(root, 'docs', 'cli.md'), 'utf8');
+  const cli = fs.readFileSync(path.join(root, 'docs', 'reference', 'cli.md'), 'utf8');
   /** Subcommands in the help of each command. @type {Map<string, string[]>} */
   const known = new Map(
     Object.keys(bin).map((name) => {

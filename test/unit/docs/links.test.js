@@ -1,5 +1,5 @@
 'use strict';
-// The documentation as a whole: links resolve, and the README stays short and complete.
+// The documentation as a whole: links to it resolve, and the README stays short and complete.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -111,6 +111,21 @@ test.each(pages)('resolves every link of %s', (page) => {
   expect(broken).toEqual([]);
 });
 
+/** A page of the documentation in a comment, a text or an address; its anchor is in group 2. */
+const PAGE = /\bdocs\/([\w/-]+\.md)(?:#([\w-]+))?/g;
+
+test('finds every page of docs that a file of the repository names', () => {
+  const args = ['grep', '--untracked', '-nIE', '\\bdocs/[a-zA-Z0-9_/-]+\\.md', '--', ':!docs'];
+  const lines = execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 }).split('\n');
+  const named = lines.flatMap((line) => [...line.matchAll(PAGE)].map((found) => ({ line, found })));
+  expect(named.length).toBeGreaterThan(200);
+  const broken = named.filter(({ found: [, page, anchor] }) => {
+    const target = anchor === undefined ? `docs/${page}` : `docs/${page}#${anchor}`;
+    return problem('README.md', target);
+  });
+  expect(broken.map(({ line }) => line.slice(0, 200))).toEqual([]);
+});
+
 describe('the link check', () => {
   test('makes anchors as GitHub does', () => {
     const text = [
@@ -150,7 +165,7 @@ describe('the link check', () => {
 
 /** Config nodes whose sections have other names. @type {Record<string, string>} */
 const NAMES = { kafka: 'kafka-cluster', overlay: 'overlay-network' };
-/** The anchors of all nodes in docs/nodes.md. */
+/** The anchors of all nodes in docs/reference/nodes.md. */
 const nodes = Object.keys(JSON.parse(read('package.json'))['node-red'].nodes)
   .map((type) => type.replace('seganet-', '').replace(/^(kafka|overlay)$/, (name) => NAMES[name]))
   .sort();
@@ -167,16 +182,18 @@ describe('README.md', () => {
     expect(prose.filter((line) => line.length > 120)).toEqual([]);
   });
 
-  test('links the nodes of a first flow to their sections of docs/nodes.md', () => {
-    const linked = [...readme.matchAll(/\]\(docs\/nodes\.md#([^)]+)\)/g)].map(([, anchor]) => anchor);
+  test('links the nodes of a first flow to their sections of docs/reference/nodes.md', () => {
+    const linked = [...readme.matchAll(/\]\(docs\/reference\/nodes\.md#([^)]+)\)/g)].map(
+      ([, anchor]) => anchor
+    );
     expect(linked.length).toBeLessThanOrEqual(12);
     expect(linked.filter((name) => !nodes.includes(name))).toEqual([]);
-    expect(readme).toContain('](docs/nodes.md)');
+    expect(readme).toContain('](docs/reference/nodes.md)');
   });
 });
 
-test('lists every node in the groups of docs/nodes.md', () => {
-  const [overview] = read('docs/nodes.md').split('\n## Configuration nodes');
+test('lists every node in the groups of docs/reference/nodes.md', () => {
+  const [overview] = read('docs/reference/nodes.md').split('\n## Configuration nodes');
   const rows = overview.split('\n').filter((line) => line.startsWith('| ['));
   const listed = rows.flatMap((row) => [...row.split('|')[2].matchAll(/\]\(#([^)]+)\)/g)]);
   expect(listed.map(([, anchor]) => anchor).sort()).toEqual(nodes);
@@ -187,7 +204,7 @@ test('lists every page of docs once in docs/README.md, in a line of its own', ()
   const listed = lines.map((line) => /^- \[[^\]]+\]\(([^)#]+)\): .+\.$/.exec(line)?.[1] ?? '');
   const ofDocs = listed.filter((target) => target && !target.startsWith('../'));
   const expected = pages
-    .filter((page) => /^docs\/([^/]+|clouds\/README)\.md$/.test(page) && page !== 'docs/README.md')
+    .filter((page) => page.startsWith('docs/') && !/^docs\/(README|clouds\/(?!README))/.test(page))
     .map((page) => path.posix.relative('docs', page));
   expect(ofDocs.sort()).toEqual(expected.sort());
 });

@@ -108,7 +108,7 @@ describe('the dashboard', () => {
 
 describe('the alert rules', () => {
   const names = [...rules.matchAll(/^ {6}- alert: (\w+)$/gm)].map(([, name]) => name);
-  const page = fs.readFileSync(path.join(docs, 'metrics.md'), 'utf8');
+  const page = fs.readFileSync(path.join(docs, 'reference', 'metrics.md'), 'utf8');
 
   test('are each tested, firing and not firing, and documented', () => {
     expect(names).toEqual(Object.keys(CASES));

@@ -41,8 +41,8 @@ test('names pages of the documentation by their address', () => {
     [...text.matchAll(/\S*\bdocs\/[\w-]+/g)].map(([word]) => `${name}: ${word}`)
   );
   expect(named.filter((word) => !word.includes(`${PAGES}docs/`))).toEqual([]);
-  expect(page('ocf.md#users')).toBe(`${PAGES}docs/ocf.md#users`);
-  expect(pageOfKeeper('ocf.md')).toBe(page('ocf.md'));
+  expect(page('use/ocf.md#users')).toBe(`${PAGES}docs/use/ocf.md#users`);
+  expect(pageOfKeeper('use/ocf.md')).toBe(page('use/ocf.md'));
 });
 
 test('names only pages that exist', () => {
@@ -58,7 +58,7 @@ test('names only pages that exist', () => {
   expect(missing).toEqual([]);
 });
 
-/** @param {string} name such as ocf.md#users */
+/** @param {string} name such as use/ocf.md#users */
 function exists(name) {
   const [file, anchor = ''] = name.split('#');
   const place = path.join(root, 'docs', file);

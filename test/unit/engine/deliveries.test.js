@@ -322,7 +322,7 @@ test('withholds a message without a receiver', async () => {
   expect(ends).toEqual([[7, END.WITHHELD]]);
 });
 
-test('tells those who watch a record how it ended', async () => {
+test('notifies the watchers of a record how it ended', async () => {
   const { deliveries, start, send, receive, done } = flow();
   const ends = [];
   const watch = (msg, name) => whenEnded(msg, () => (end) => ends.push([name, end]));

@@ -17,7 +17,7 @@ function engineHolding(counts) {
 describe('drain', () => {
   const quick = { timeoutMs: 5000, pollMs: 1 };
 
-  test('goes on until nothing is held, and seals batches meanwhile', async () => {
+  test('continues until nothing is held, and seals batches meanwhile', async () => {
     const engine = engineHolding([3, 1]);
     expect(await drain({ engine, inbox: nothing }, isDelivered, quick)).toBe(true);
     expect(engine.flushes).toBe(3);

@@ -18,7 +18,7 @@ test('keeps letters, digits and hyphens, makes a slash a dot, and escapes every 
   expect(escapeName('')).toBe('');
 });
 
-test('gives back each text, and gives different texts different names', () => {
+test('restores each text, and gives different texts different names', () => {
   const seed = Number(process.env.SEED ?? Date.now() % 1e9);
   const { integer } = seeded(seed);
   /** @type {Map<string, string>} */

@@ -57,7 +57,7 @@ describe('a query', () => {
     expect(parseLiveQuery({ ocfShow: 'users' }).cloud).toBeNull();
   });
 
-  test('asks for a page of the tenants only if the query says so', () => {
+  test('requests a page of the tenants only if the query asks for it', () => {
     const page = { show: 'all', q: '', chosen: '', page: 1, size: 25 };
     expect(parseLiveQuery({ tenants: 'on' }).tenants).toEqual(page);
     const all = { tenantsShow: 'trouble', tenantsQ: 'AC', tenant: 'acme', tenantsPage: '2' };
@@ -137,7 +137,7 @@ describe('a page of devices', () => {
     expect(ids(new DevicePages(registryOf(all), () => 0).page(queryOf({ sort })))).toEqual(wanted);
   });
 
-  test('searches at most 50,000 devices, and says so', () => {
+  test('searches at most 50,000 devices, and reports the limit', () => {
     const pages = new DevicePages(registryOf(numbered(MAX_DEVICES + 1)), () => 0);
     expect(pages.page(queryOf({}))).toMatchObject({ known: MAX_DEVICES, cut: true });
     expect(new DevicePages(registryOf(numbered(MAX_DEVICES)), () => 0).page(queryOf({}))).toMatchObject({

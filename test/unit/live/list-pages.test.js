@@ -60,7 +60,7 @@ test('starts no second reading while one is under way', async () => {
   expect(reads).toBe(1);
 });
 
-test('keeps the page of before with the reason when a reading fails', async () => {
+test('keeps the previous page with the reason when a reading fails', async () => {
   const { clock, list, pages, fail } = setUp();
   pages.page(list, query());
   await turn();

@@ -126,7 +126,7 @@ test('reads only the selected engine, and its devices only if the viewer wants t
   expect(viewer.snapshots[0]).toMatchObject({ engine: 'e2', devicePage: null });
 });
 
-test('goes on while engines stop, start and disappear', async () => {
+test('continues while engines stop, start and disappear', async () => {
   const host = makeHost();
   const engines = [{ id: 'e1', name: 'one', host: null, reason: 'wrong setting' }];
   const { url } = await serve(engines);

@@ -178,7 +178,7 @@ test("has the machine's energy once, where it is known", () => {
   );
 });
 
-test('is documented in docs/metrics.md: the conditional metrics, which few machines have', () => {
+test('is documented in docs/reference/metrics.md: the conditional metrics, which few machines have', () => {
   const energy = { source: 'rapl psys', watts: 12.5, joulesPerMegabyte: 80 };
   const filters = [{ nodeId: 'f1', filtered: 3 }];
   const sources = [source('ocf', cloud), source('kafka', kafkaSource)];

@@ -149,6 +149,6 @@ describe('the command line', () => {
     for (const name of ['plan', 'apply', 'check', 'undo', 'watch']) {
       expect(readArguments([name, '--help']).text).toMatch(new RegExp(`^seganet-paths ${name} `));
     }
-    expect(readArguments(['--help']).text).toContain('docs/paths.md');
+    expect(readArguments(['--help']).text).toContain('docs/use/paths.md');
   });
 });

@@ -225,7 +225,7 @@ test('reports a failed step once and retries it until it works', async () => {
   expect(world.log.at(-1)).toBe('done: the failed step has succeeded');
 });
 
-test('goes on when its status cannot be written, and says so once', async () => {
+test('continues when its status cannot be written, with one message', async () => {
   await begin();
   const { report } = world;
   world.report = () => {

@@ -201,7 +201,7 @@ describe('auto', () => {
     expect(() => chosen({ htb: 'no', tbf: 'no' })).toThrow(/neither htb nor tbf\. Without --rate/);
   });
 
-  test('continues with unknown features, and says so', () => {
+  test('continues with unknown features, with a message', () => {
     const { scheme, warnings } = chosen({ htb: 'unknown', fq_codel: 'unknown' });
     expect(scheme).toBe('htb');
     expect(warnings.at(-1)).toMatch(/unknown whether this kernel has htb, fq_codel/);

@@ -1,5 +1,5 @@
 'use strict';
-// The error table of docs/ocf.md, line by line, and what reaches a device while something else is broken.
+// The error table of docs/use/ocf.md, line by line, and what reaches a device while something else is broken.
 
 const { randomUUID } = require('node:crypto');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');
@@ -305,7 +305,7 @@ describe('what fails outside of the client', () => {
     await cloud.stop();
   });
 
-  test('a store that fails is 5.03 for every request, never 4.01, and the session goes on', async () => {
+  test('a store that fails is 5.03 for every request, never 4.01, and the session continues', async () => {
     let isUp = true;
     const wrap = (store) => ({
       ...store,

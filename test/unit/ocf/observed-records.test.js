@@ -96,7 +96,7 @@ test('observes at most 32 resources of a device, 4 at a time, and names the limi
   expect(observes(device)).toHaveLength(32);
 });
 
-test('a device that refuses is asked again when it publishes', async () => {
+test('a device that refuses gets another request when it publishes', async () => {
   const device = await signedIn(newUser());
   device.serve = () => ({ code: '4.05' });
   await device.publish([LIGHT]);

@@ -156,7 +156,7 @@ describe('the settings of the issuer', () => {
     return settings.oidcSettings(values);
   };
 
-  test('are taken as they are', () => {
+  test('are accepted unchanged', () => {
     expect(check({})).toEqual({ ...right, provider: '', asksAgain: false });
     expect(check({ issuer: 'http://127.0.0.1:3000', provider: 'house' })).toMatchObject({
       provider: 'house'

@@ -134,7 +134,7 @@ test('reaches an endpoint without a base through its connection, with any format
   );
 });
 
-test('shows an endpoint to nobody but its user, and those with whom its device is shared', async () => {
+test('shows an endpoint only to its user, and to users with whom its device is shared', async () => {
   const device = await signedIn(newUser());
   const location = locationOf(await register(device, ['ep=mine']));
   const route = new URL(routeOf(location)).pathname;

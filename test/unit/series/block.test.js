@@ -37,7 +37,7 @@ function draw(random) {
 }
 
 describe('a block', () => {
-  test('gives back exactly the points that it was made of', () => {
+  test('restores exactly its points', () => {
     const seed = Date.now() % 1e9;
     const random = seeded(seed);
     for (let i = 0; i < 1000; i++) {
@@ -162,7 +162,7 @@ describe('a row of the journal', () => {
   for (let i = 0; i < 100; i++) staged.add(/** @type {any} */ ({ id: i + 1 }), START + i, i / 3);
   const [row] = staged.rows();
 
-  test('gives back its points in order', () => {
+  test('returns its points in order', () => {
     const found = [];
     expect(readJournal(row, (...point) => found.push(point))).toBe(true);
     expect(found).toEqual(Array.from({ length: 100 }, (_, i) => [i + 1, START + i, i / 3]));

@@ -40,7 +40,7 @@ describe('the numbers of a record', () => {
     expect(read(payload, { choices })).toEqual({ temperature: 20, rssi: -70, on: 1, 1: 2 });
   });
 
-  test('have names that begin with the last level of the topic, if the node says so', () => {
+  test('have names that begin with the last level of the topic, if the node is configured so', () => {
     expect(read(5, { byTopic: true })).toEqual({ temp: 5 });
     expect(read({ a: 5 }, { byTopic: true }, 'x/y/')).toEqual({ 'y.a': 5 });
     expect(read(5, { byTopic: true }, '')).toEqual({ value: 5 });

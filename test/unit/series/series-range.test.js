@@ -31,7 +31,7 @@ describe('the rows of a range', () => {
   const meansOf = ({ columns: { ts, value, low, high, count } }) =>
     ts.map((at, i) => [at, value[i], low[i], high[i], count[i]]);
 
-  test('end at the limit of rows, with the time to go on from', async () => {
+  test('end at the limit of rows, with the time to continue from', async () => {
     const at = rig();
     at.pass(HOUR_MS);
     for (let i = 0; i < 100; i++) at.put({ temp: i }, START + i * 1000);
@@ -87,7 +87,7 @@ describe('the rows of a range', () => {
     expect(turns).toBeGreaterThan(5);
   });
 
-  test('that took too long go on behind a step, and are refused if not one was read', async () => {
+  test('that took too long continue after a step, and are refused if no step was read', async () => {
     const at = rig();
     for (let i = 0; i < 150; i++) {
       at.put({ temp: i });

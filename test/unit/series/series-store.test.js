@@ -180,7 +180,7 @@ describe('the limits', () => {
     expect(await at.rows()).toHaveLength(3000);
   });
 
-  test('refuse records with a sentence when the database is full of present data, and go on later', () => {
+  test('refuse records with a sentence when the database is full of present data, and continue later', () => {
     const at = rig({ limitMiB: 1 });
     const random = seeded(5);
     const fill = () => {
@@ -277,7 +277,7 @@ describe('the retention', () => {
 });
 
 describe('a failure', () => {
-  test('of the database sets it aside with a sentence, keeps what is in memory, and goes on', async () => {
+  test('of the database sets it aside with a sentence, keeps what is in memory, and continues', async () => {
     const at = rig();
     at.put({ temp: 1 });
     at.store.close();
@@ -310,7 +310,7 @@ describe('a failure', () => {
     expect(at.store.counters.setAside).toBe(0);
   });
 
-  test('of a commit stores nothing of it, says so, and the next one works when the disk does', async () => {
+  test('of a commit stores nothing of it, is reported, and the next one works when the disk does', async () => {
     const at = rig();
     at.put({ temp: 1 });
     const { database } = at.store;
@@ -333,7 +333,7 @@ describe('a failure', () => {
     expect(await latestOf(at)).toHaveLength(1);
   });
 
-  test('of one block leaves out its points, and says so', async () => {
+  test('of one block omits its points, with a message', async () => {
     const at = rig();
     at.put({ temp: 1 });
     at.pass(120000);

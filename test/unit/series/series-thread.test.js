@@ -77,7 +77,7 @@ test('stores what waits when it is stopped', async () => {
   expect(await read(open())).toHaveLength(1000);
 });
 
-test('fails what the thread had when it ended, and goes on with the next thread', async () => {
+test('fails what the thread had when it ended, and continues with the next thread', async () => {
   const thread = open();
   await put(thread, {});
   const problems = [];

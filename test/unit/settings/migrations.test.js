@@ -183,7 +183,7 @@ describe('the dialogs', () => {
     expect(Object.keys(LADDERS).sort()).toEqual([...new Set(samples.map(({ type }) => type))].sort());
   });
 
-  test('show the upgraded values of an older node, and leave a current one as it is', () => {
+  test('show the upgraded values of an older node, and leave a current one unchanged', () => {
     editor.show('seganet-batch', {}, 'node-input-');
     expect(fields).toMatchObject({
       '#node-input-flush': { value: 'limits' },

@@ -212,7 +212,7 @@ describe('the request desk', () => {
     expect(rings()).toBe(false);
   });
 
-  test('takes what is left at its end, and tells nobody', async () => {
+  test('takes what is left at its end, without callbacks', async () => {
     const { desk, engine, seen, faults } = open();
     engine.events.push(...Array.from({ length: 600 }, (_, i) => ({ ...asked, connection: i })));
     engine.events.push({ kind: 'gone', connection: 1, device: 'd', reason: 'stopped' });

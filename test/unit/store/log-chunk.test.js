@@ -102,8 +102,8 @@ describe('a chunk', () => {
     expect(joinChunk({ class: cls, epoch, records, batches }, parts)).toEqual(golden);
   });
 
-  test('is what docs/log-format.md shows', () => {
-    const text = fs.readFileSync(path.join(root, 'docs/log-format.md'), 'utf8');
+  test('matches docs/reference/log-format.md', () => {
+    const text = fs.readFileSync(path.join(root, 'docs/reference/log-format.md'), 'utf8');
     const example = /```hex\n([^]*?)```/.exec(text)?.[1] ?? '';
     // Each line: offset, two spaces, bytes, two spaces, words.
     const bytes = example.replace(/^ *\d+ {2}((?:[0-9a-f]{2} ?)+).*$/gm, '$1');

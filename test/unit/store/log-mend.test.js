@@ -82,7 +82,7 @@ describe('mend', () => {
     expect(epoch).toBeLessThanOrEqual(BigInt(Number.MAX_SAFE_INTEGER));
   });
 
-  test('recovers nothing where there is nothing', () => {
+  test('recovers nothing from bytes without a record', () => {
     for (const bytes of [Buffer.alloc(0), Buffer.from('SGC1'), Buffer.alloc(500, 0xa5)]) {
       const mended = mend(bytes, row());
       expect(mended.kept).toBeNull();

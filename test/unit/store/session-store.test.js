@@ -247,7 +247,7 @@ test.each([
   expect(stored()).toEqual(['a']);
 });
 
-test("does not touch another program's database, and lets devices go on without it", async () => {
+test("does not touch another program's database, and lets devices continue without it", async () => {
   fs.mkdirSync(folder, { recursive: true });
   const db = new DatabaseSync(path.join(folder, 'sessions.db'));
   db.exec('PRAGMA application_id = 7; CREATE TABLE theirs (x)');

@@ -37,7 +37,7 @@ function folder() {
 /** Fills a log with about this much. @param {Rig} made @param {number} chunks of 100 kB */
 const fill = (made, chunks) => made.save(...Array.from({ length: chunks }, () => ({ bytes: 100000 })));
 
-test('has every chunk that was committed before, while commits go on', async () => {
+test('has every chunk that was committed before, while commits continue', async () => {
   const made = await rig();
   const before = await fill(made, 300);
   const to = folder();

@@ -27,7 +27,7 @@ const opened = (bytes, passphrase = PASSPHRASE, piece = 10_000) =>
   all(decrypt(pieces(bytes, piece), passphrase));
 
 test.each([0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 17])(
-  'gives back %d bytes',
+  'restores %d bytes',
   async (size) => {
     const plain = crypto.randomBytes(size);
     const bytes = await sealed(plain);
@@ -44,7 +44,7 @@ test('reads a file in chunks of any size', async () => {
   }
 });
 
-test('tells a wrong passphrase from a damaged file', async () => {
+test('distinguishes a wrong passphrase from a damaged file', async () => {
   const bytes = await sealed(Buffer.from('x'));
   await expect(opened(bytes, 'another passphrase')).rejects.toThrow('the passphrase is wrong');
   await expect(opened(bytes, '')).rejects.toThrow(/it is encrypted. Name the file/);

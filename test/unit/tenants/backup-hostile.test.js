@@ -83,7 +83,7 @@ describe('a database whose program was ended in the middle of a commit', () => {
   const backup = (mostBytes = 64 << 20) =>
     makeBackup({ tenant: 'acme', volume, folder: path.join(root, 'backups'), mostBytes });
 
-  test('is repaired in the copy, and the volume stays as it is', async () => {
+  test('is repaired in the copy, and the volume does not change', async () => {
     leaveHalfDone();
     const before = contents();
     const { file, databases, warnings } = await backup();

@@ -55,7 +55,7 @@ const ENTRIES = [
 ];
 
 test.each([1, 7, 512, 513, 65536])(
-  'gives back every entry when it arrives in chunks of %d B',
+  'restores every entry when it arrives in chunks of %d B',
   async (piece) => {
     expect(await unpack(pack(ENTRIES), piece)).toEqual(ENTRIES);
   }

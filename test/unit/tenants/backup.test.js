@@ -113,7 +113,7 @@ test('copies databases in use as they were at one moment, while a process writes
 });
 
 test.each(['', PASSPHRASE])(
-  'gives back files, folders, links, modes and times (passphrase %j)',
+  'restores files, folders, links, modes and times (passphrase %j)',
   async (passphrase) => {
     put('flows.json', '[]');
     put('deep/er/é ü.txt', 'text');
@@ -247,7 +247,7 @@ test('has a database whose program was killed in the middle of a commit', async 
   }
 });
 
-test('saves a damaged database as it is, and says so', async () => {
+test('saves a damaged database unchanged, with a message', async () => {
   const db = database('good.db', 2000);
   db.close();
   const bytes = fs.readFileSync(path.join(volume, 'good.db'));

@@ -91,7 +91,7 @@ test('an engine with all control groups has no problem', async () => {
   expect(await rowOf()).toMatchObject({ isolated: true, reason: '' });
 });
 
-test('without the control group for memory a tenant is not isolated, and the reason says so', async () => {
+test('without the control group for memory a tenant is not isolated, and the reason names it', async () => {
   info.MemoryLimit = false;
   expect(await rowOf()).toMatchObject({ isolated: false, reason: 'docker does not limit its memory' });
   expect(await driver.problems([spec])).toEqual([

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 describe('a lease', () => {
-  test('that the keeper forgot is asked for again while a connection is open', async () => {
+  test('that the keeper forgot is requested again while a connection is open', async () => {
     const leases = new HeldLeases(keeper, () => {}, { renewMs: 10, idleMs: 40 });
     const hold = await leases.hold('acme', new AbortController().signal);
     const { renew } = keeper;
@@ -50,7 +50,7 @@ describe('a lease', () => {
     });
     afterEach(() => leases.close());
 
-    test('is asked for until it is granted, then renewed and given back', async () => {
+    test('is requested until it is granted, then renewed and returned', async () => {
       expect(warnings[0]).toBe('The tenant is being restored.');
       expect(leases.usersOf('acme')).toBe(1);
       isRefused = false;
@@ -60,7 +60,7 @@ describe('a lease', () => {
       expect(keeper.calls.at(-1)).toBe('release acme-1');
     });
 
-    test('is asked for at once by the next connection, which shares it', async () => {
+    test('is requested at once by the next connection, which shares it', async () => {
       await expect(leases.hold('acme', new AbortController().signal)).rejects.toThrow('being restored');
       isRefused = false;
       const next = await leases.hold('acme', new AbortController().signal);
@@ -70,7 +70,7 @@ describe('a lease', () => {
       await eventually(() => leases.size === 0);
     });
 
-    test('is asked for no more after the last connection', async () => {
+    test('is no longer requested after the last connection', async () => {
       hold.release();
       await eventually(() => leases.size === 0);
       const { length } = warnings;
@@ -79,7 +79,7 @@ describe('a lease', () => {
     });
   });
 
-  test('is renewed while a connection is open, and given back after the last one', async () => {
+  test('is renewed while a connection is open, and returned after the last one', async () => {
     const leases = new HeldLeases(keeper, () => {}, { renewMs: 10, idleMs: 40 });
     const first = await leases.hold('acme', new AbortController().signal);
     const second = await leases.hold('acme', new AbortController().signal);

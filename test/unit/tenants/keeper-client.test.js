@@ -66,7 +66,7 @@ test.each([
   ['no socket', (/** @type {string} */ file) => fs.rmSync(file), 'ENOENT'],
   ['a file', (/** @type {string} */ file) => fs.writeFileSync(file, ''), 'ECONNREFUSED'],
   ['a socket that nobody serves', () => {}, 'ECONNREFUSED|ENOENT']
-])('tells that there is %s', async (_name, change, code) => {
+])('reports that there is %s', async (_name, change, code) => {
   await keeper.close();
   if (code === 'ECONNREFUSED' || fs.existsSync(keeper.socket)) change(keeper.socket);
   await expect(client.renew('l1')).rejects.toMatchObject({
@@ -109,7 +109,7 @@ test('cancels a request', async () => {
   await expect(asked).rejects.toMatchObject({ code: 'canceled' });
 });
 
-test('follows events, tells when the stream is lost, and opens it again', async () => {
+test('follows events, reports a lost stream, and opens it again', async () => {
   /** @type {any[]} */
   const seen = [];
   const events = new KeeperEvents(

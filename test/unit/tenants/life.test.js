@@ -139,7 +139,7 @@ test('a lease has no time limit while the tenant starts, however long that takes
   expect(world.keeper.renew(id)).toBe(true);
 });
 
-test('an asker who leaves while it starts keeps nobody awake', async () => {
+test('a client that leaves during the start keeps no tenant awake', async () => {
   world.ready.ms = 5000;
   await world.apply(acme);
   const gone = new AbortController();
@@ -207,7 +207,7 @@ test('refuses to sleep when a lease came while the request waited', async () => 
   expect(stateOf()).toBe('running');
 });
 
-test('a forced sleep ends a start, and those who wait hear it', async () => {
+test('a forced sleep ends a start, and rejects its waiting callers', async () => {
   world.ready.ms = Infinity;
   await world.apply(acme);
   const promise = errorOf(lease());

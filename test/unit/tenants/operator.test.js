@@ -7,7 +7,7 @@ const path = require('node:path');
 const { TestKeeper } = require('../../fixtures/tenants/keeper');
 const { KeeperClient } = require('../../../nodes/lib/tenants/keeper/keeper-client');
 const { KeeperError } = require('../../../nodes/lib/tenants/keeper/keeper-error');
-const { TenantsDesk, addDesk, spareDesk } = require('../../../nodes/lib/tenants/operator');
+const { TenantsView, addView, spareView } = require('../../../nodes/lib/tenants/operator');
 const { Reading } = require('../../../nodes/lib/tenants/operator/reading');
 const { rowsOf, countsOf, pageOf } = require('../../../nodes/lib/tenants/operator/tenant-rows');
 
@@ -167,10 +167,10 @@ describe('a reading', () => {
   });
 });
 
-describe('a desk', () => {
+describe('a view', () => {
   /** @param {object} keeper @param {object} [more] */
-  const deskOf = (keeper, more) =>
-    new TenantsDesk({
+  const viewOf = (keeper, more) =>
+    new TenantsView({
       id: 'n',
       keeper: /** @type {any} */ ({ tenants: async () => [], ...keeper }),
       ...more
@@ -180,10 +180,10 @@ describe('a desk', () => {
     const tenants = () =>
       Promise.reject(new KeeperError('No keeper listens there.', { code: 'unreachable' }));
     const known = () => knowing({ names: ['a'] });
-    const desk = deskOf({ tenants }, { front: { known, stored: async () => [], problem: () => 'bad file' } });
-    expect(desk.page(QUERY, 0)).toMatchObject({ isRead: false, keeperProblem: '' });
+    const view = viewOf({ tenants }, { front: { known, stored: async () => [], problem: () => 'bad file' } });
+    expect(view.page(QUERY, 0)).toMatchObject({ isRead: false, keeperProblem: '' });
     await settled();
-    expect(desk.page({ ...QUERY, chosen: 'a' }, 4)).toMatchObject({
+    expect(view.page({ ...QUERY, chosen: 'a' }, 4)).toMatchObject({
       isRead: true,
       keeperProblem: 'No keeper listens there.',
       fileProblem: 'bad file',
@@ -198,63 +198,63 @@ describe('a desk', () => {
     let end = () => {};
     const backup = () => new Promise((resolve) => (end = resolve));
     const tenants = async () => [{ name: 'a', state: 'running' }];
-    const desk = deskOf({ backup, tenants, sleep: async () => ({ state: 'stopped' }) }, { waitMs: 5 });
-    desk.page(QUERY, 0);
+    const view = viewOf({ backup, tenants, sleep: async () => ({ state: 'stopped' }) }, { waitMs: 5 });
+    view.page(QUERY, 0);
     await settled();
-    expect(await desk.act('backup', 'a')).toEqual({ isDone: false });
-    const busy = () => /** @type {any} */ (desk.page(QUERY, 0)).rows[0].busy;
+    expect(await view.act('backup', 'a')).toEqual({ isDone: false });
+    const busy = () => /** @type {any} */ (view.page(QUERY, 0)).rows[0].busy;
     expect(busy()).toBe('backup');
-    await expect(desk.act('sleep', 'a')).rejects.toMatchObject({ code: 'busy' });
+    await expect(view.act('sleep', 'a')).rejects.toMatchObject({ code: 'busy' });
     end({});
     await settled();
     await settled();
     expect(busy()).toBe('');
-    expect(await desk.act('sleep', 'a')).toEqual({ isDone: true, state: 'stopped' });
+    expect(await view.act('sleep', 'a')).toEqual({ isDone: true, state: 'stopped' });
   });
 
   test('gives figures of the first 100 tenants by name', async () => {
     const list = Array.from({ length: 150 }, (_, i) => ({ name: `t${149 - i}`, state: 'failed' }));
     let now = 0;
-    const desk = deskOf({ tenants: async () => list }, { now: () => now });
-    expect(desk.figures()).toEqual({ rows: [], leftOut: 0 });
+    const view = viewOf({ tenants: async () => list }, { now: () => now });
+    expect(view.figures()).toEqual({ rows: [], leftOut: 0 });
     await settled();
     now = 1000;
-    const { rows, leftOut } = desk.figures();
+    const { rows, leftOut } = view.figures();
     expect([rows.length, rows[0].name, leftOut]).toEqual([100, 't0', 50]);
   });
 
   test('stops a tenant that starts', async () => {
-    const desk = deskOf(
+    const view = viewOf(
       { wake: () => new Promise(() => {}), sleep: async () => ({ state: 'stopped' }) },
       { waitMs: 5 }
     );
-    expect(await desk.act('wake', 'a')).toEqual({ isDone: false });
-    expect(await desk.act('sleep', 'a')).toMatchObject({ isDone: true });
+    expect(await view.act('wake', 'a')).toEqual({ isDone: false });
+    expect(await view.act('sleep', 'a')).toMatchObject({ isDone: true });
   });
 
   test('limits the actions that are under way', async () => {
-    const desk = deskOf({ wake: () => new Promise(() => {}) }, { waitMs: 1 });
-    await Promise.all(Array.from({ length: 64 }, (_, i) => desk.act('wake', `t${i}`)));
-    await expect(desk.act('wake', 'one-more')).rejects.toThrow(/Too many/);
+    const view = viewOf({ wake: () => new Promise(() => {}) }, { waitMs: 1 });
+    await Promise.all(Array.from({ length: 64 }, (_, i) => view.act('wake', `t${i}`)));
+    await expect(view.act('wake', 'one-more')).rejects.toThrow(/Too many/);
   });
 });
 
-test('a gateway without a tenants node has a desk if there is a tenants file at its place', () => {
+test('a gateway without a tenants node has a view if there is a tenants file at its place', () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-'));
   try {
     const env = { SEGANET_HOME: folder };
     const at = Math.round(performance.now()); // the sums below are exact
-    expect(spareDesk({ env, now: at + 1e6 })).toBe(null);
+    expect(spareView({ env, now: at + 1e6 })).toBe(null);
     fs.mkdirSync(path.join(folder, 'tenants'));
     fs.writeFileSync(path.join(folder, 'tenants', 'tenants.json'), '{}');
     // It looks each 5 s.
-    expect(spareDesk({ env, now: at + 1e6 + 1000 })).toBe(null);
-    expect(spareDesk({ env, now: at + 1e6 + 5000 })?.id).toBe('-');
-    const desk = new TenantsDesk({ id: 'n', keeper: /** @type {any} */ ({}) });
-    const remove = addDesk(desk);
-    expect(spareDesk({ env, now: at + 1e6 + 5000 })).toBe(null);
+    expect(spareView({ env, now: at + 1e6 + 1000 })).toBe(null);
+    expect(spareView({ env, now: at + 1e6 + 5000 })?.id).toBe('-');
+    const view = new TenantsView({ id: 'n', keeper: /** @type {any} */ ({}) });
+    const remove = addView(view);
+    expect(spareView({ env, now: at + 1e6 + 5000 })).toBe(null);
     remove();
-    expect(spareDesk({ env, now: at + 1e6 + 5000 })?.id).toBe('-');
+    expect(spareView({ env, now: at + 1e6 + 5000 })?.id).toBe('-');
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
   }

@@ -106,7 +106,7 @@ describe('a text of a tenant', () => {
     expect(plainText('a\tb\r\nzwölf 🦊 三\n')).toBe('a\tb\nzwölf 🦊 三\n');
   });
 
-  test('has no line without end', () => {
+  test('bounds the length of a line', () => {
     expect(plainText(`${'x'.repeat(1e6)}\nend`)).toHaveLength(4096 + 2 + 4);
   });
 });

@@ -146,7 +146,7 @@ describe('a request', () => {
     expect(seen[1].headers).toMatchObject({ 'x-seganet-front': 'secret' });
   });
 
-  test('wakes the tenant of its user, and goes on without the password', async () => {
+  test('wakes the tenant of its user, and is forwarded without the password', async () => {
     const { status, headers, text } = await ask(
       { ...alice, 'x-forwarded-for': '6.6.6.6', 'x-seganet-user': 'root' },
       { method: 'POST', url: '/a?b=1', body: 'xyz' }
@@ -185,7 +185,7 @@ describe('a request', () => {
     expect(keeper.calls).toEqual(['lease acme connection']);
   });
 
-  test('gets 503 with Retry-After if the tenant needs longer, and the start goes on', async () => {
+  test('gets 503 with Retry-After if the tenant needs longer, and the start continues', async () => {
     keeper.ready = new Promise(() => {});
     const { status, headers } = await ask(alice);
     expect([status, headers['retry-after']]).toEqual([503, '5']);
@@ -205,7 +205,7 @@ describe('a request', () => {
     expect((await ask({ host: 'beta.localhost', authorization: basic('beta/bob') })).status).toBe(404);
   });
 
-  test('whose answer cannot be sent on gets 502, and the others go on', async () => {
+  test('whose answer cannot be forwarded gets 502, and the others continue', async () => {
     const answers = ['HTTP/1.1 000 x\r\n\r\n', 'HTTP/1.1 200 a\x01b\r\nContent-Length: 2\r\n\r\nok', 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n', 'nonsense\r\n\r\n']; // prettier-ignore
     const strange = net.createServer((socket) => {
       socket.on('error', () => {});
@@ -237,7 +237,7 @@ describe('a request', () => {
     socket.destroy();
   });
 
-  test('of a stranger wakes nobody', async () => {
+  test('of an unknown user wakes no tenant', async () => {
     const wrong = [
       [421, { authorization: basic('acme/alice') }],
       [421, { ...alice, host: '127.0.0.1' }],
@@ -354,7 +354,7 @@ describe('a WebSocket', () => {
 });
 
 describe('a lease', () => {
-  test('is given back when the server closes', async () => {
+  test('is returned when the server closes', async () => {
     await ask(alice);
     await server.close();
     expect(keeper.calls.at(-1)).toBe('release acme-1');
@@ -366,7 +366,7 @@ test('plain HTTP is for loopback addresses', () => {
   expect(() => new PageServer(options)).toThrow('in the clear at 0.0.0.0');
 });
 
-test('a port that is taken, and wrong settings, are reported with a sentence', async () => {
+test('a port in use, and wrong settings, are reported with a sentence', async () => {
   const other = net.createServer();
   await new Promise((resolve) => other.listen(0, '127.0.0.1', resolve));
   const errors = [];

@@ -96,7 +96,7 @@ test('the watchdog tries tenants that wait although the keeper would wake them, 
   expect(lists).toBe(2);
 });
 
-test('the watchdog finds a tenant whose bell was not heard', async () => {
+test('the watchdog finds a tenant whose bell was lost', async () => {
   const lab = new Lab().add('a', 'b');
   lab.work[2] = 3;
   /** @type {string[]} */

@@ -86,7 +86,7 @@ test('keeps a tenant waiting that gave up its place while the rest of its backlo
   expect(lab.state('a')).toBe('waiting');
 });
 
-test('waits for the last acknowledgements of a tenant that leaves, but not for ever', async () => {
+test('waits for the last acknowledgements of a tenant that leaves, for a limited time', async () => {
   const lab = new Lab({ mostAwake: 1 }).add('a', 'b');
   lab.ring(1);
   const { session } = await lab.wake();
@@ -99,7 +99,7 @@ test('waits for the last acknowledgements of a tenant that leaves, but not for e
   expect(session.isOver).toBe(true);
 });
 
-test('tries a tenant that cannot be woken when the keeper says so, and then with back-off', async () => {
+test("tries a tenant that cannot be woken at the keeper's retry time, and then with back-off", async () => {
   const lab = new Lab().add('a');
   lab.ring(1);
   lab.keeper.asked.shift()?.reject(new KeeperError('It crashed.', { code: 'failed', retryMs: 4000 }));
@@ -175,7 +175,7 @@ test('removes tenants of each state, and gives their leases back', async () => {
 });
 
 test.each([1, 2, 3, 4, 5, 6])(
-  'never leaves a batch waiting for ever, nor a lease behind (seed %i)',
+  'leaves no batch waiting indefinitely, and no lease behind (seed %i)',
   async (seed) => {
     const { integer } = seeded(seed);
     const count = 6;

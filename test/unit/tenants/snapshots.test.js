@@ -172,7 +172,7 @@ test('says what is wrong with a gateway', async () => {
   await expect(read(endless)).rejects.toThrow(/too long an answer/);
 });
 
-test('does not read a list that repeats itself for ever', async () => {
+test('stops at a list that repeats itself', async () => {
   const url = await gateway(({ pathname }, _request, response) => {
     const engines = [{ id: 'e', running: true }];
     if (pathname === '/seganet/live')
@@ -231,7 +231,7 @@ test('refuses files that are cut, damaged, or no snapshots', async () => {
   await expect(readSnapshot(path.join(folder, 'none'))).rejects.toThrow(/cannot be used/);
 });
 
-test('tells what was added, what is gone, and what has changed', () => {
+test('lists what was added, what is gone, and what has changed', () => {
   const link = {
     type: 'link',
     engine: 'e',

@@ -124,7 +124,7 @@ describe('the service of a tenant', () => {
     await eventually(() => server.figures.connections === 0);
   });
 
-  test('that ends first, is heard to the end', async () => {
+  test('that ends first, delivers all of its bytes', async () => {
     const last = Buffer.alloc(MOST_BYTES, 'last words');
     service.removeAllListeners('connection');
     service.on('connection', (socket) => socket.end(last));
@@ -246,7 +246,7 @@ test('a new authority is used for new connections, and open ones continue', asyn
   }
 });
 
-test('the port is tried again while it is taken', async () => {
+test('the port is tried again while it is in use', async () => {
   const errors = [];
   const error = (sentence) => errors.push(sentence);
   const streams = new Streams(options({ port, error }));

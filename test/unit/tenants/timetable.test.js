@@ -169,7 +169,7 @@ test('ends a pause between missed jobs when it is closed', async () => {
   expect(order).toEqual(['a']);
 });
 
-test('goes on after a clock that was wrong', async () => {
+test('continues after a clock that was wrong', async () => {
   const { world, timetable } = table({ last: local(22, 3), now: local(23, 2), results: [false] });
   await timetable.look();
   world.now = local(23, 2) - 30_000;
@@ -180,7 +180,7 @@ test('goes on after a clock that was wrong', async () => {
   expect(world.runs).toEqual([local(23, 2)]);
 });
 
-test('goes on with the others when it cannot be read when one was last done', async () => {
+test('continues with the other jobs when the last time of one cannot be read', async () => {
   const done = /** @type {string[]} */ ([]);
   const sentences = /** @type {string[]} */ ([]);
   const job = (/** @type {string} */ name, /** @type {() => number} */ last) => ({
@@ -272,7 +272,7 @@ test('notes a backup as failed while the folder of backups cannot be read, unles
   expect(sentences).toEqual([expect.stringMatching(/^Not done: backup acme: ENOTDIR/)]);
 });
 
-test('ends a backup that takes too long, and says so', async () => {
+test('ends a backup that takes too long, with a message', async () => {
   const main = path.join(folder, 'main.js');
   // It does not end at SIGTERM either.
   fs.writeFileSync(main, "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);");

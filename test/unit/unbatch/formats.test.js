@@ -47,7 +47,7 @@ test.each(same)('takes %s apart', (_name, payload) => {
   expect(envelope.records).toEqual(RECORDS);
 });
 
-test.each(same)('in %s a key tells an envelope from a single record', (_name, payload) => {
+test.each(same)('in %s a key distinguishes an envelope from a single record', (_name, payload) => {
   const message = (/** @type {string} */ key) => ({ payload, userProperties: { 'seganet-key': key } });
   expect(open(message(KEY), '').envelope).toMatchObject({ count: 3 });
   expect(open(message('gw/1/3/8'), '')).toMatchObject({ key: { sequence: 8 }, envelope: null });

@@ -97,7 +97,7 @@ test('counts records for the rate, and continues by a timer', () => {
   expect(sent).toBeLessThanOrEqual(420);
 });
 
-test('goes as fast as it is acknowledged without a rate', () => {
+test('is sent as fast as it is acknowledged, without a rate limit', () => {
   const bench = new Bench({ inflight: 8 });
   fill(bench, 1000);
   bench.connect();

@@ -40,7 +40,7 @@ test('enters again under a load that never pauses', async () => {
   expect(firsts(broker, 3)).toEqual(rising(firsts(broker, 3)));
 });
 
-test('counts each packet once, whoever sends when it ends', async () => {
+test('counts each packet once, no matter which side sends when it ends', async () => {
   const { broker, bench } = await startAboard();
   const timer = setInterval(() => bench.push(3), 1);
   cleanups.push(() => clearInterval(timer));

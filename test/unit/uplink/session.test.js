@@ -268,7 +268,7 @@ test.each([
   ['a reason code of MQTT 5', 0x83, [true, 0x83]],
   ['a normal disconnection', 0, [true, 0]],
   ['a reason code that MQTT does not have', 0xe0, [true, 0]]
-])('tells that the broker ended the connection by a DISCONNECT with %s', async (_, reasonCode, end) => {
+])('reports that the broker ended the connection by a DISCONNECT with %s', async (_, reasonCode, end) => {
   const broker = await startBroker();
   const { seen } = makeSession({ url: broker.url });
   await until(() => seen.connected > 0);

@@ -1,12 +1,12 @@
 'use strict';
-// Asks a running keeper.
+// Sends requests to a running keeper.
 
 const http = require('node:http');
 const { CliError } = require('../base/errors');
 
 /** @typedef {{ status: number, body: any }} Answer */
 
-/** Errors of a socket on which nobody listens. */
+/** Errors of a socket without a listener. */
 const NOBODY = ['ENOENT', 'ECONNREFUSED'];
 
 /**
@@ -46,7 +46,7 @@ function ask(socket, method, path, body) {
 }
 
 /**
- * Asks, and throws for every answer but a good one.
+ * Sends a request, and throws unless it succeeds.
  * @param {string} socket
  * @param {string} method
  * @param {string} path

@@ -4,12 +4,12 @@ const { CliError } = require('../base/errors');
 const { ask } = require('./client');
 
 /**
- * Tells a running keeper that the tenants file changed.
+ * Notifies a running keeper that the tenants file changed.
  * @param {string} socket
  * @param {(line: string) => void} note
  * @returns {Promise<boolean>} false: no keeper runs
  */
-async function tellKeeper(socket, note) {
+async function notifyKeeper(socket, note) {
   const answer = await ask(socket, 'POST', '/v1/reload', {});
   if (!answer) note('No keeper runs; the next one reads the file.');
   else if (answer.status >= 400) {
@@ -18,4 +18,4 @@ async function tellKeeper(socket, note) {
   return answer !== null;
 }
 
-module.exports = { tellKeeper };
+module.exports = { notifyKeeper };

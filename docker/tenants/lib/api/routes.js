@@ -1,5 +1,5 @@
 'use strict';
-// What the keeper's socket answers. docs/tenants-keeper.md describes each request.
+// The requests of the keeper's socket. docs/use/tenants-keeper.md describes each of them.
 
 const { TenantError } = require('../base/errors');
 const { MAX_LINES } = require('../drivers/driver');

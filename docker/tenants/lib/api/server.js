@@ -39,7 +39,7 @@ class ApiServer {
       headersTimeout: REQUEST_MS,
       maxHeaderSize: MAX_HEADER_BYTES
     };
-    // Each half second: the limits above are looked at only as often.
+    // Node checks the limits above only at this interval: every half second.
     this.#server = http.createServer({ ...limits, connectionsCheckingInterval: 500 }, (request, response) => {
       void this.#handle(request, response);
     });
@@ -100,7 +100,7 @@ class ApiServer {
         body,
         signal: gone.signal
       });
-      // A lease whose asker left in the last moment would keep the tenant awake until its time is over.
+      // If the client has just left, its lease would keep the tenant awake until it expires.
       const { lease } = /** @type {{ lease?: string }} */ (value ?? {});
       if (gone.signal.aborted && lease) this.#served.keeper.release(lease);
       send(response, value === null ? 204 : 200, value);
@@ -114,7 +114,7 @@ class ApiServer {
     if (response.headersSent) return response.destroy();
     if (error instanceof TenantError) {
       const { code, retryMs, message } = error;
-      // What was not read of a body that is too long would be taken for the next request.
+      // The rest of a body that is too long would be parsed as the next request.
       if (!request.complete) response.setHeader('Connection', 'close');
       return send(response, STATUS[code], { error: message, code, ...(retryMs > 0 && { retryMs }) });
     }
@@ -140,7 +140,7 @@ class ApiServer {
   #tell(event) {
     const line = `${JSON.stringify(event)}\n`;
     for (const stream of this.#streams) {
-      // A client that does not read sees a closed stream, and not a gap.
+      // A client that does not read gets a closed stream instead of a gap.
       if (stream.writableLength > MAX_WAITING_BYTES) stream.destroy();
       else stream.write(line);
     }

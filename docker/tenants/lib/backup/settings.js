@@ -47,7 +47,7 @@ const standards = (folder, to = path.join(folder, 'backups')) => ({
 
 /** @param {string} message @returns {never} */
 function refuse(message) {
-  throw new CliError(`${message} See ${page('tenants-backup.md')}`, EXIT.CONFIG);
+  throw new CliError(`${message} See ${page('use/tenants-backup.md')}`, EXIT.CONFIG);
 }
 
 /** @typedef {(value: unknown, where: string) => any} Check */

@@ -1,5 +1,5 @@
 'use strict';
-// Files without a name, which take space until the last process closes them.
+// Deleted files, which take space until the last process closes them.
 
 const fs = require('node:fs');
 const { setImmediate: turnOfLoop } = require('node:timers/promises');
@@ -8,11 +8,11 @@ const { BLOCK, ClosedError } = require('./folder-size');
 
 /** Longest time without a turn of the loop: it has other work, such as the wake of another tenant. */
 const SLICE_MS = 3;
-/** Time for which a look at all processes counts: for many tenants in a row. */
+/** Time for which one scan of all processes is valid, for many tenants in a row. */
 const FRESH_MS = 1000;
 /**
- * Descriptors that are looked at, in multiples of what one process may have: its threads usually share theirs, but each
- * of them shows all.
+ * Descriptors that a scan examines, in multiples of the limit of one process: its threads usually share theirs, but
+ * /proc shows all of them for each thread.
  */
 const TABLES = 32;
 /** Names that are read from the kernel at a time. */
@@ -21,11 +21,11 @@ const NAMES = 256;
 /** @type {{ at: number, parents: Map<number, number> }} */
 let seen = { at: -Infinity, parents: new Map() };
 
-/** Gives the loop its turns during long work. */
+/** Lets the event loop run other work during a long scan. */
 class Slices {
   #until = performance.now() + SLICE_MS;
 
-  /** True if the loop has to have a turn. */
+  /** True if the event loop must run other work now. */
   get isOver() {
     return performance.now() >= this.#until;
   }
@@ -38,11 +38,11 @@ class Slices {
 
 /**
  * Returns the space of deleted files that processes keep open on one file system. A thread may have descriptors of its
- * own, and nothing in /proc shows whether it does, so each thread is looked at. What this process may not see (another
- * user's descriptors) is left out.
+ * own, and nothing in /proc shows whether it does, so the scan covers each thread. It skips what this process may not
+ * see (another user's descriptors).
  *
  * A tenant may have as many descriptors as processes, threads and their limits allow: hundreds of thousands for a few
- * kilobytes of its memory. So the number that is looked at is limited, and the loop gets its turns meanwhile.
+ * kilobytes of its memory. So the scan is limited, and lets the event loop run other work meanwhile.
  * @param {Iterable<number>} pids
  * @param {string} folder on that file system
  * @param {{ files: number }} limits of the tenant
@@ -83,7 +83,7 @@ async function namesIn(folder, most) {
   /** @type {string[]} */
   const names = [];
   try {
-    // A list of all names at once could take long, and much memory.
+    // A list of all names at once could take much time and memory.
     for await (const { name } of await fs.promises.opendir(folder, { bufferSize: NAMES })) {
       names.push(name);
       if (names.length > most) break;

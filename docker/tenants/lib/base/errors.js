@@ -13,9 +13,9 @@ class CliError extends Error {
 }
 
 /**
- * Why a tenant did not do what was asked:
+ * Why a request about a tenant failed:
  *   unknown   there is no such tenant
- *   leased    somebody uses it
+ *   leased    it is in use
  *   failed    it does not start, or ended by itself; retryMs = when the next start is allowed
  *   busy      a limit is reached, or it was stopped meanwhile
  *   engine    the container engine does not answer

@@ -18,11 +18,11 @@ const LATIN1 = { encoding: /** @type {BufferEncoding} */ ('latin1') };
 class ClosedError extends Error {}
 
 /**
- * Returns the space that a folder takes on the disk. Files that go away meanwhile are left out, links are not followed.
+ * Returns the space that a folder takes on the disk. It skips files that vanish meanwhile, and does not follow links.
  *
  * A tenant may make millions of small or empty files, which take long to count. So the count stops as soon as it
  * exceeds the limit, and each file counts with at least 1 KiB and at least a 500,000th of the limit. This bounds the
- * number of files that are looked at: `most` / 1 KiB, and at most 500,000.
+ * number of counted files: `most` / 1 KiB, and at most 500,000.
  * @param {string} folder
  * @param {number} most limit, bytes
  * @returns {Promise<number>} bytes; a result above `most` is a lower bound, because the count stopped there; 0 = there
@@ -38,7 +38,7 @@ async function folderSize(folder, most) {
     const parent = next;
     const entries = await unlessGone(fs.opendir(bytesOf(parent), LATIN1), parent);
     if (!entries) continue;
-    // Not all at once: a list of all names could be larger than the memory.
+    // A list of all names could exceed the memory, so they are read in parts.
     for await (const { name } of untilGone(entries)) {
       const file = `${parent}/${name}`;
       const stat = await unlessGone(fs.lstat(bytesOf(file)), file);

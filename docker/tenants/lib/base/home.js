@@ -54,7 +54,7 @@ function makePrivate(folder) {
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
     const isLink = fs.lstatSync(folder).isSymbolicLink();
     checkOwner(fs.lstatSync(folder));
-    // A keeper of root may be in a folder of another user, who exchanges this one for a link.
+    // A keeper of root may use a folder of another user, who could replace this one by a link.
     const fd = fs.openSync(folder, O_RDONLY | O_DIRECTORY | (isLink ? 0 : O_NOFOLLOW));
     try {
       const stat = fs.fstatSync(fd);
@@ -78,7 +78,7 @@ function checkOwner({ uid }) {
 /** @param {Home} home makes its folders */
 function makeHome(home) {
   for (const folder of [home.folder, home.volumes, home.state]) makePrivate(folder);
-  // The socket gives the right to start tenants: its folder must be as private as itself.
+  // The socket gives the right to start tenants, so its folder must be as private as the socket.
   if (path.dirname(home.socket) !== home.folder) {
     fs.mkdirSync(path.dirname(home.socket), { recursive: true, mode: 0o700 });
   }

@@ -1,6 +1,6 @@
 'use strict';
-// What /proc tells about a process. A process id alone names nothing, because the kernel uses it again: together with
-// the time of its start and the boot it does.
+// Reads processes from /proc. The kernel reuses process ids, so a process is identified by its id, its start time and
+// the boot.
 
 const fs = require('node:fs');
 
@@ -114,7 +114,7 @@ function parentsOf() {
   );
 }
 
-/** Processes that are read in one turn of the loop: it has other work, such as the wake of a tenant. */
+/** Processes that one turn of the event loop reads, which has other work, such as waking a tenant. */
 const SLICE = 16;
 
 /** @typedef {{ bytes: number, pids: number[] }} Group a process group: its memory and its living processes */
@@ -153,7 +153,7 @@ function variables(name) {
   return found;
 }
 
-/** Read of an environment: a process may have megabytes of it, and there are many processes. */
+/** Bytes read of an environment: a process may have megabytes of it, and there are many processes. */
 const MAX_ENVIRONMENT = 128 << 10;
 
 /** @param {string} file of /proc @returns {string} its begin */

@@ -1,6 +1,6 @@
 'use strict';
 
-const { tellKeeper } = require('../api/reload');
+const { notifyKeeper } = require('../api/reload');
 const { CliError, EXIT, messageOf } = require('../base/errors');
 const { makeHome } = require('../base/home');
 const { checkTenant } = require('../file/schema');
@@ -100,7 +100,7 @@ An image is kept by its digest: a name with a tag is looked up now, in the image
     // What a cluster needs is its operator's, who needs the entry first (manifest).
     if (spec.driver !== 'kubernetes') await driver(spec.driver).create(spec);
     changeTenants(home.file, (tenants) => [...tenants, entry]);
-    await tellKeeper(home.socket, note);
+    await notifyKeeper(home.socket, note);
     print(isJson ? JSON.stringify(entry) : `added ${name} (${spec.driver})`);
   }
 };

@@ -62,7 +62,7 @@ tenants" is the same.`,
     );
     const child = spawn(process.execPath, [file, ...args], {
       stdio: 'inherit',
-      // It ends when this process is gone.
+      // It ends with this process.
       env: { ...env, SEGANET_LAUNCHER_PID: String(process.pid) }
     });
     for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));

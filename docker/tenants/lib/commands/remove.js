@@ -1,7 +1,7 @@
 'use strict';
 
 const fs = require('node:fs');
-const { tellKeeper } = require('../api/reload');
+const { notifyKeeper } = require('../api/reload');
 const { listBackups } = require('../backup/backups');
 const { volumesAside } = require('../backup/restore');
 const { readSettings } = require('../backup/settings');
@@ -59,7 +59,7 @@ driver kubernetes. The command says what stays.`,
       return tenants.filter((each) => each.name !== name);
     });
     try {
-      await tellKeeper(home.socket, note);
+      await notifyKeeper(home.socket, note);
       await engine.stop(spec, GRACE_MS);
       await engine.remove(spec, { hasData });
       if (hasData) {
@@ -70,7 +70,7 @@ driver kubernetes. The command says what stays.`,
       // The command can be repeated.
       changeTenants(home.file, (tenants) => [...tenants, ...removed]);
       // Otherwise the keeper would not watch a tenant that may still run.
-      await tellKeeper(home.socket, note).catch(({ message }) => note(message));
+      await notifyKeeper(home.socket, note).catch(({ message }) => note(message));
       throw error;
     }
     // The cluster keeps the data of a tenant of its own.

@@ -26,7 +26,7 @@ const LEASE_MS = 30_000;
 /** @param {any} event @returns {string} a line for people */
 function lineOf({ tenant, event, by, class: priority, how, ms, reason, driver, ok }) {
   if (event === 'engine')
-    return `engine of ${driver}: ${ok ? 'answers again' : 'does not answer; running tenants go on'}`;
+    return `engine of ${driver}: ${ok ? 'answers again' : 'does not answer; running tenants continue'}`;
   const words = [
     by && `for ${by}`,
     event === 'waking' && `(class ${priority})`,

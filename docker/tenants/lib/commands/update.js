@@ -1,6 +1,6 @@
 'use strict';
 
-const { tellKeeper } = require('../api/reload');
+const { notifyKeeper } = require('../api/reload');
 const { request } = require('../api/client');
 const { CliError, EXIT, messageOf } = require('../base/errors');
 const { checkTenant } = require('../file/schema');
@@ -22,7 +22,7 @@ async function use({ home, note }, name, program) {
   changeTenants(home.file, (tenants) =>
     tenants.map((each) => (each.name === name ? JSON.parse(JSON.stringify({ ...each, ...program })) : each))
   );
-  await tellKeeper(home.socket, note);
+  await notifyKeeper(home.socket, note);
 }
 
 /** @param {Context} context @param {string} name @returns {Promise<any>} its row of the keeper's list */

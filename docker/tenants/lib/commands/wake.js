@@ -6,7 +6,7 @@ const { request } = require('../api/client');
 module.exports = {
   name: 'wake',
   summary: 'wakes a tenant, also one that failed, and waits until it is ready',
-  more: 'Unless somebody uses it, it sleeps again after its idle time.',
+  more: 'If it is not used, it sleeps again after its idle time.',
   usage: 'NAME',
   options: {},
   async run({ home, operands, isJson, print }) {

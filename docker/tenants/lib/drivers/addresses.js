@@ -3,9 +3,8 @@
 const crypto = require('node:crypto');
 
 /**
- * Chooses a loopback address of a tenant's own, so that all tenants can use the same port and nothing else answers
- * there.
- * It depends on the folder, too: several keepers may run on one machine.
+ * Chooses a loopback address for a tenant, so that all tenants can use the same port and no other program answers
+ * there. It also depends on the folder, because several keepers may run on one machine.
  * @param {string} folder of the keeper
  * @param {string} name of the tenant
  * @param {Set<string>} taken

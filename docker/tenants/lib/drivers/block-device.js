@@ -1,11 +1,11 @@
 'use strict';
-// The disk of a tenant's data, for a limit of what the tenant writes to it.
+// Finds the disk of a tenant's data, to limit the tenant's writes to it.
 
 const fs = require('node:fs');
 const path = require('node:path');
 
 /**
- * Returns the device that requests for a folder's files pass.
+ * Returns the block device of a folder's files.
  * @param {string} folder
  * @param {string} [sys] where sysfs is
  * @returns {string} such as /dev/sda, '' = none: memory, a network, or a file system of several devices, such as Btrfs
@@ -19,7 +19,7 @@ function blockDeviceOf(folder, sys = '/sys') {
     const device = fs.realpathSync(path.join(sys, 'dev', 'block', `${major}:${minor}`));
     // The kernel limits whole devices, not their partitions.
     const whole = fs.existsSync(path.join(device, 'partition')) ? path.dirname(device) : device;
-    // The name of a device may have a folder, such as cciss/c0d0.
+    // The name of a device may contain a folder, such as cciss/c0d0.
     const [, name] = /^DEVNAME=(.+)$/m.exec(fs.readFileSync(path.join(whole, 'uevent'), 'utf8')) ?? [];
     return name ? `/dev/${name}` : '';
   } catch {
@@ -28,8 +28,8 @@ function blockDeviceOf(folder, sys = '/sys') {
 }
 
 /**
- * True if the kernel can limit what a control group writes. An engine refuses to start a container with a limit that is
- * not there.
+ * True if the kernel can limit what a control group writes. An engine refuses to start a container with a limit that
+ * the kernel lacks.
  * @param {string} [groups] where control groups are
  */
 function canLimitWrites(groups = '/sys/fs/cgroup') {
@@ -38,7 +38,7 @@ function canLimitWrites(groups = '/sys/fs/cgroup') {
   try {
     const controllers = fs.readFileSync(path.join(groups, 'cgroup.controllers'), 'utf8').trim().split(' ');
     if (!controllers.includes('io')) return false;
-    // The group at the top has no limits. In another one, a kernel without limits (BLK_DEV_THROTTLING) shows.
+    // The root group has no limits. Other groups show whether the kernel has them (BLK_DEV_THROTTLING).
     return !fs.readdirSync(groups).some((name) => has(name, 'io.stat') && !has(name, 'io.max'));
   } catch {
     return false;

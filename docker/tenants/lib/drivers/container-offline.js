@@ -7,10 +7,10 @@ const { identityOf, livingStat } = require('../base/processes');
 
 const READY_MS = 60_000;
 const EVERY_MS = 100;
-/** Without root, nobody can look into the network of a container: it must have run for this time. */
+/** Without root, the keeper cannot look into the network of a container. The container must have run for this time. */
 const STEADY_MS = 10_000;
 const STOP_MS = 30_000;
-/** Time that the engine takes for itself beyond that. */
+/** Additional time for the engine itself. */
 const STOP_SLACK_MS = 30_000;
 /** Label of these containers: the process that started it, as JSON. */
 const CHECK_LABEL = 'seganet.check';
@@ -82,7 +82,7 @@ async function removeContainers(client, labels) {
   for (const { Id: id, Labels } of Array.isArray(found) ? found : []) {
     const label = Labels?.[CHECK_LABEL];
     const owner = valueOf(label);
-    // Process 1 of a container counts as none for livingStat.
+    // livingStat does not count process 1 of a container.
     if (label === ownLabel() || (owner && livingStat(owner))) continue;
     await client.find('DELETE', `/containers/${id}?force=true&v=true`);
   }

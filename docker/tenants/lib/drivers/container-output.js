@@ -1,6 +1,6 @@
 'use strict';
 // Lets a tenant in a container write its output to a file, under its own limits. An engine reads the output of its
-// containers from a pipe, outside of their limits: a tenant that prints without end cost more than a processor.
+// containers from a pipe, outside of their limits: a tenant that prints endlessly cost more than one core.
 
 /** Where a tenant finds the file. */
 const OUTPUT = '/run/seganet-output';

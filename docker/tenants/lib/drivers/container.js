@@ -1,5 +1,5 @@
 'use strict';
-// What isolates a tenant in a container. Nothing is inherited: every limit is stated.
+// The isolation of a tenant in a container. It states every limit and inherits none.
 
 const crypto = require('node:crypto');
 const { OUTPUT, withOutputFile } = require('./container-output');
@@ -7,20 +7,20 @@ const { environmentOf } = require('./environment');
 
 const MIB = 1 << 20;
 /**
- * A DNS server to which nothing can be sent: the kernel refuses datagrams and connections to this address. A loopback
+ * A DNS server that nothing can reach: the kernel refuses datagrams and connections to this address. A loopback
  * address would be the container's with Docker, but this machine's with Podman.
  */
 const NO_DNS = '255.255.255.255';
 /** An engine's network without IPv6 still has link-local addresses, which the rules of `net` do not know. */
 const NO_IPV6 = { 'net.ipv6.conf.all.disable_ipv6': '1' };
 /**
- * No core dumps: a tenant that crashes again and again would write its memory to the disk each time. Where the kernel
+ * No core dumps: a tenant that crashes repeatedly would write its memory to the disk each time. Where the kernel
  * passes dumps on to a program of this machine (core_pattern with a pipe), that program runs outside of the tenant's
  * limits, also with 0; only with 1 the kernel does not start it (coredump.c). Podman gets no such limit: with any of
  * them it sets the number of processes, too, and refuses to start containers if it may not raise that.
  */
 const NO_CORE = { Name: 'core', Soft: 1, Hard: 1 };
-/** An engine without root cannot raise a limit of its own that is 0. */
+/** An engine without root cannot raise its own limit of 0. */
 const NO_CORE_FILE = { Name: 'core', Soft: 0, Hard: 0 };
 /**
  * No real-time threads and no negative niceness. Without these limits, a container inherits those of the engine. Podman
@@ -51,7 +51,7 @@ const USER = 1000;
  * @property {Record<string, string>} labels
  */
 
-/** Label with a hash of all that a container was made with. */
+/** Label with a hash of all settings of a container. */
 const MADE_WITH = 'seganet.made-with';
 
 /**
@@ -72,7 +72,7 @@ function containerOf(spec, around) {
     Hostname: spec.name,
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
     Labels: labels,
-    // The keeper sees whether it is ready. The engine would read the output of a check of the image.
+    // The keeper checks whether it is ready. The engine would read the output of the image's health check.
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {
       // Without it, the tenant is process 1, for which signals have no standard action.
@@ -94,8 +94,8 @@ function containerOf(spec, around) {
       Tmpfs: { '/tmp': 'rw,nosuid,nodev,size=64m,mode=1777' },
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges:true'],
-      // Otherwise the engine passes questions for names on to the resolver of this machine, also from an internal
-      // network. That would be a way out for data.
+      // Otherwise the engine forwards DNS queries to the resolver of this machine, even from an internal network. Data
+      // could leave that way.
       Dns: [NO_DNS],
       ...(hasIpv6 && { Sysctls: NO_IPV6 }),
       Privileged: false,
@@ -106,7 +106,7 @@ function containerOf(spec, around) {
       ],
       ...(keepsUser && { UsernsMode: 'keep-id' }),
       LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '2' } },
-      // Whether it runs is for the keeper to say.
+      // Only the keeper decides whether it runs.
       RestartPolicy: { Name: 'no' },
       AutoRemove: false
     },

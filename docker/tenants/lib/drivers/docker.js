@@ -25,7 +25,7 @@ const { Output, OutputWatch } = require('./output');
 /** @typedef {import('./driver').Driver} Driver */
 /** @typedef {import('../file/schema').Spec} Spec */
 
-/** Time that the engine takes for itself beyond a tenant's grace. */
+/** Additional time for the engine itself, beyond a tenant's grace. */
 const STOP_SLACK_MS = 30_000;
 const HAS_IPV6 = fs.existsSync('/proc/sys/net/ipv6');
 /** @type {Record<string, import('./driver').Observed['state']>} */
@@ -47,18 +47,18 @@ class DockerDriver {
   #range;
   #prefix;
   #keepsUser;
-  /** What the engine does not limit, '' = nothing; null = it was not asked yet. @type {string | null} */
+  /** What the engine does not limit, '' = nothing; null = not known yet. @type {string | null} */
   #unlimited = null;
-  /** Why it does not limit what tenants write to their disk, '' = it does, or was not asked yet. */
+  /** Why it does not limit the disk writes of tenants, '' = it does, or that is not known yet. */
   #freeWrites = '';
-  /** The engine runs without root; null = it was not asked yet. @type {boolean | null} */
+  /** The engine runs without root; null = not known yet. @type {boolean | null} */
   #rootless = null;
-  /** The first question for #unlimited, which all tenants share. @type {Promise<any> | null} */
+  /** The first request for #unlimited, which all tenants share. @type {Promise<any> | null} */
   #asking = null;
-  /** Warnings of containers that this process made, by tenant. @type {Map<string, string>} */
+  /** Warnings about the containers of this process, by tenant. @type {Map<string, string>} */
   #warnings = new Map();
   #images;
-  /** Images without a shell: the engine reads the output of their tenants. @type {Set<string>} */
+  /** Images without a shell, for which the engine reads the output of their tenants. @type {Set<string>} */
   #shellless = new Set();
   #outputs = new OutputWatch();
 
@@ -88,7 +88,7 @@ class DockerDriver {
 
   async check() {
     const { Version: version, Name: system = '' } = await this.#client.ask('GET', '/version');
-    const how = (await this.#isRootless()) ? 'rootless' : 'runs as root: whoever uses its socket is root';
+    const how = (await this.#isRootless()) ? 'rootless' : 'runs as root: any user of its socket is root';
     return `${this.name} ${version ?? system} ${how}`;
   }
 
@@ -98,7 +98,7 @@ class DockerDriver {
     const found = [];
     if (this.#unlimited)
       found.push(
-        `${this.name} does not limit ${this.#unlimited} of tenants, because the kernel lacks control groups for it. How to switch them on: ${page('tenants-keeper.md')}`
+        `${this.name} does not limit ${this.#unlimited} of tenants, because the kernel lacks control groups for it. How to switch them on: ${page('use/tenants-keeper.md')}`
       );
     const names = specs.filter(({ limits }) => limits.writeMiBps > 0).map(({ name }) => name);
     if (this.#freeWrites && names.length > 0)
@@ -216,7 +216,7 @@ class DockerDriver {
     });
   }
 
-  /** Removes containers of `startOffline` whose process was killed. */
+  /** Removes the containers that killed processes left in `startOffline`. */
   async removeRests() {
     await removeContainers(this.#client, [`seganet.keeper=${this.#prefix}`]);
   }
@@ -270,7 +270,7 @@ class DockerDriver {
   async memory(spec) {
     const path1 = `/containers/${this.#container(spec)}/stats?stream=false&one-shot=true`;
     const stats = (await this.#client.ask('GET', path1)).memory_stats ?? {};
-    // What the kernel can drop at once is no use of memory. The names are those of cgroups v2 and v1.
+    // Memory that the kernel can drop at once does not count as used. The names are those of cgroups v2 and v1.
     const cache = stats.stats?.inactive_file ?? stats.stats?.total_inactive_file ?? 0;
     return Math.max(0, (stats.usage ?? 0) - cache);
   }
@@ -367,7 +367,7 @@ class DockerDriver {
    */
   async #surroundings(volume) {
     const isRootless = await this.#isRootless();
-    // A user's own control groups rarely have the one for disks, and an engine refuses a limit without it.
+    // A user's own control groups rarely include the one for disks, and an engine refuses a limit without it.
     const isLimited = !isRootless && canLimitWrites(this.#groups);
     const disks = isLimited ? [volume, this.#home.state].map((folder) => blockDeviceOf(folder)) : [];
     return {

@@ -1,5 +1,5 @@
 'use strict';
-// What the keeper needs of whatever runs a tenant.
+// The interface between the keeper and what runs a tenant.
 
 const { plainText } = require('../base/plain-text');
 
@@ -49,7 +49,7 @@ const { plainText } = require('../base/plain-text');
  * @property {() => void} close
  */
 
-/** Most lines of output that one can ask for. */
+/** Most lines of output that one request returns. */
 const MAX_LINES = 1000;
 
 /** @param {number | null} code @param {string | null} signal @returns {string} how a process ended */

@@ -4,7 +4,7 @@
 const http = require('node:http');
 const { TenantError, messageOf } = require('../base/errors');
 
-/** Newest version of the API that this program was written for; an older engine is asked in its own. */
+/** Newest API version that this program supports; an older engine gets requests in its own version. */
 const NEWEST = '1.47';
 /** The oldest version of Podman's own API that all of its current versions accept. */
 const LIBPOD = '4.0.0';
@@ -66,7 +66,7 @@ class EngineClient {
     return (await this.#send(method, `/v${spoken}${path}`, more)).value;
   }
 
-  /** As `ask`, but null where the engine knows no such object. @type {EngineClient['ask']} */
+  /** As `ask`, but null if the engine has no such object. @type {EngineClient['ask']} */
   async find(method, path, more) {
     try {
       return await this.ask(method, path, more);
@@ -106,7 +106,7 @@ class EngineClient {
       };
       const request = http.request({
         socketPath: this.#socket,
-        // A wait for a container's end would keep a place of the others.
+        // A wait for a container's end would block one of the shared connections.
         agent: limitMs === 0 ? false : this.#agent,
         method,
         path,

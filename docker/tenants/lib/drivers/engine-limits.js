@@ -1,5 +1,5 @@
 'use strict';
-// Limits that an engine does not enforce. It creates a container all the same, with a warning: on a Raspberry Pi OS
+// Limits that an engine does not enforce. It still creates the container, with a warning: on a Raspberry Pi OS
 // without the control group for memory, for example, a tenant can then use all of it.
 
 const fs = require('node:fs');
@@ -28,7 +28,7 @@ function hasSwap() {
  */
 function unlimitedOf(info, isSwapping = hasSwap()) {
   const lacking = NEEDED.filter(([key]) => info?.[key] === false).map(([, what]) => what);
-  // Without swap on the machine, the limit of the memory is whole.
+  // Without swap on the machine, the memory limit is complete.
   if (info?.SwapLimit === false && info.MemoryLimit !== false && isSwapping) lacking.push('swap');
   return lacking.join(' and ');
 }

@@ -1,5 +1,5 @@
 'use strict';
-// What the engine knows of images.
+// The properties of images, from the engine.
 
 const { SHELL } = require('./container-output');
 const { Refusal } = require('./engine-client');
@@ -10,7 +10,7 @@ const IMAGE_OF_TAG = /^[\w][\w.:/-]{0,400}$/;
 
 class Images {
   #client;
-  /** By the image's name, which has its digest: they stay the same. @type {Map<string, Config>} */
+  /** By the image's name, which includes its digest, so they never change. @type {Map<string, Config>} */
   #configs = new Map();
 
   /** @param {import('./engine-client').EngineClient} client */

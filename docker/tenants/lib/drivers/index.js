@@ -1,5 +1,5 @@
 'use strict';
-// The drivers by name. One that lacks its engine is made all the same, and says so when it is asked.
+// The drivers by name. A driver without its engine is also created; each use of it reports the problem.
 
 const { CliError, EXIT } = require('../base/errors');
 const { DockerDriver } = require('./docker');

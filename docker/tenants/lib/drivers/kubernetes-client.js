@@ -1,5 +1,5 @@
 'use strict';
-// Asks the API server of a cluster, as a pod of it or with a kubeconfig.
+// Sends requests to the API server of a cluster, as a pod of it or with a kubeconfig.
 
 const fs = require('node:fs');
 const https = require('node:https');
@@ -111,7 +111,7 @@ function clusterOf(env, account = ACCOUNT) {
   const namespace = env.SEGANET_TENANTS_NAMESPACE?.trim() || cluster.namespace;
   if (!NAMESPACE.test(namespace))
     throw new CliError(`'${namespace}' is no name of a namespace.`, EXIT.CONFIG);
-  // A token on a line in clear is everybody's.
+  // A token on an unencrypted connection is public.
   if (URL.parse(cluster.server)?.protocol !== 'https:') {
     throw new CliError(
       `The cluster's address must begin with https://, not '${cluster.server}'.`,
@@ -203,7 +203,7 @@ class KubernetesClient {
     });
   }
 
-  /** As `ask`, but null where there is no such object. @type {KubernetesClient['ask']} */
+  /** As `ask`, but null if there is no such object. @type {KubernetesClient['ask']} */
   async find(method, path1, body) {
     try {
       return await this.ask(method, path1, body);

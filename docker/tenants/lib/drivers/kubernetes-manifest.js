@@ -7,7 +7,7 @@ const USER = 1000;
 const SECRETS = '/run/secrets/seganet';
 /** Longer than the 27 s that a gateway takes for its own orderly end. */
 const GRACE_S = 30;
-/** Label of the pods of the keeper and the front. Only they reach tenants. */
+/** Label of the pods of the keeper and the front. Only these pods reach tenants. */
 const ACCESS = { 'seganet.access': 'tenants' };
 /** Its file system is read-only, /tmp counts as memory, and the kubelet keeps some of its output. */
 const EPHEMERAL = '128Mi';
@@ -43,7 +43,7 @@ function manifestOf(spec) {
     env: Object.entries(env).map(([key, value]) => ({ name: key, value })),
     ports: ports.map((each) => ({ name: each.name, containerPort: each.port })),
     resources: { limits: resources, requests: resources },
-    // Until then its service leads nowhere, so nothing waits for a program that does not answer yet.
+    // Until then its service has no endpoint, so no client waits for a program that does not answer yet.
     readinessProbe: {
       tcpSocket: { port: first.port },
       periodSeconds: 1,
@@ -89,7 +89,7 @@ function manifestOf(spec) {
     template: { metadata: { labels }, spec: pod },
     volumeClaimTemplates: [claim]
   };
-  // It may answer the keeper and the front, and may not begin a connection.
+  // It may answer the keeper and the front, but may not open a connection.
   const policy = {
     podSelector: { matchLabels: labels },
     policyTypes: ['Ingress', 'Egress'],
@@ -115,7 +115,7 @@ function manifestOf(spec) {
 /** @param {any} policy of the cluster, null = there is none @returns {boolean} it closes both directions of a tenant */
 function isClosing(policy) {
   const { policyTypes = [], ingress = [], egress = [] } = policy?.spec ?? {};
-  // An empty selector is that of all pods.
+  // An empty selector selects all pods.
   const isAnyone = (/** @type {any} */ { podSelector, ipBlock }) =>
     !ipBlock && Object.values(podSelector ?? {}).every((each) => Object.keys(each).length === 0);
   const isOpen = (/** @type {any} */ rule) => !rule?.from?.length || rule.from.some(isAnyone);

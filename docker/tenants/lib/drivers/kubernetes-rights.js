@@ -1,5 +1,5 @@
 'use strict';
-// What a keeper in a cluster may do there, for `kubectl apply -f -`.
+// The rights of a keeper in a cluster, for `kubectl apply -f -`.
 
 const NAME = 'seganet-tenants';
 
@@ -18,7 +18,7 @@ function rightsOf(namespace) {
       rule('apps', ['statefulsets/scale'], ['get', 'patch']),
       rule('', ['pods', 'pods/log', 'services'], ['get']),
       rule('networking.k8s.io', ['networkpolicies'], ['get']),
-      // Not a list: it learns no other secret without its name.
+      // Without the right to list, it can read a secret only by its name.
       rule('', ['secrets'], ['get', 'create', 'patch', 'delete'])
     ]
   };

@@ -16,13 +16,13 @@ const { isClosing, objectName } = require('./kubernetes-manifest');
 const APPS = '/apis/apps/v1';
 const CORE = '/api/v1';
 const NETWORKING = '/apis/networking.k8s.io/v1';
-/** Time for which a look at a network policy counts. */
+/** Time for which a check of a network policy is valid. */
 const POLICY_MS = 60_000;
 /** A name that no tenant's StatefulSet has. */
 const PROBE = 'seganet-tenants-check';
 const STOP_LOOK_MS = 250;
 const END_LOOK_MS = 1000;
-/** Time for the cluster itself beyond a tenant's grace. */
+/** Additional time for the cluster itself, beyond a tenant's grace. */
 const STOP_SLACK_MS = 30_000;
 
 /** @implements {Driver} */
@@ -32,7 +32,7 @@ class KubernetesDriver {
   canPause = false;
   #client;
   #state;
-  /** Why a tenant is not closed to others, '' = it is. @type {Map<string, { at: number, why: string }>} */
+  /** Why other pods can reach a tenant, '' = they cannot. @type {Map<string, { at: number, why: string }>} */
   #open = new Map();
 
   /**
@@ -46,7 +46,8 @@ class KubernetesDriver {
 
   async check() {
     const { gitVersion } = await this.#client.ask('GET', '/version');
-    // Not a list, which needs a right that nothing else needs. 404 is as good: the server answers, and allows it.
+    // A list would need a right that nothing else needs. 404 is also a success: the server answers, and allows the
+    // request.
     await this.#client.find('GET', this.#client.path(APPS, `statefulsets/${PROBE}`));
     return `Kubernetes ${gitVersion}`;
   }
@@ -60,7 +61,7 @@ class KubernetesDriver {
     return 'the cluster limits its processes by podPidsLimit of the kubelet only, not by limits.pids';
   }
 
-  /** Looks whether the cluster has the tenant's network policy. @param {Spec} spec */
+  /** Checks whether the cluster has the tenant's network policy. @param {Spec} spec */
   async #lookAtPolicy(spec) {
     const now = performance.now();
     if (now - (this.#open.get(spec.name)?.at ?? -Infinity) < POLICY_MS) return;
@@ -147,7 +148,7 @@ class KubernetesDriver {
       if (!(set?.spec?.replicas > 0)) return { reason: 'was scaled to 0 in the cluster' };
       const reason = endIn(pod, before);
       if (!reason) continue;
-      // Otherwise the cluster would start it again, and the keeper's back-off would count for nothing.
+      // Otherwise the cluster would start it again, in spite of the keeper's back-off.
       await this.#scale(spec, 0);
       return { reason };
     }
@@ -162,7 +163,7 @@ class KubernetesDriver {
     return address;
   }
 
-  /** Clusters without a metrics server do not know it. */
+  /** Clusters without a metrics server do not provide it. */
   async memory() {
     return 0;
   }

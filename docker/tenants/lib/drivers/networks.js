@@ -1,6 +1,6 @@
 'use strict';
-// A network for each tenant: a small subnet of a range of our own, because an engine's standard ranges are enough for
-// about 30 networks only.
+// A network for each tenant: a small subnet of our own range, because an engine's default ranges suffice for only about
+// 30 networks.
 
 const crypto = require('node:crypto');
 

@@ -1,6 +1,6 @@
 'use strict';
-// What a tenant prints: a file that the tenant itself writes, so within its own limits, and that survives the keeper.
-// With one older file, each of limited size.
+// The output of a tenant. The tenant itself writes it to a file, so its own limits apply, and the file survives the
+// keeper. There is one older file; the size of each is limited.
 
 const { spawn } = require('node:child_process');
 const fs = require('node:fs');
@@ -14,21 +14,21 @@ const MAX_BYTES = 4 << 20;
 const KEPT_BYTES = 256 << 10;
 /** Part of each file that is searched for lines. */
 const READ_BYTES = 1 << 20;
-/** Time between two looks at the files of tenants that run. */
+/** Time between two checks of the files of running tenants. */
 const LOOK_MS = 1000;
 /**
- * … and in the minute after one was too large. The kernel begins to write a file to the disk after some seconds, or
- * after a part of the memory. What was emptied before delays no write of another tenant.
+ * The same, for one minute after an output file was too large. The kernel begins to write a file to the disk after some
+ * seconds, or when it fills a part of the memory. A file that is emptied before that delays no write of another tenant.
  */
 const QUICK_LOOK_MS = 200;
 const QUICK_MS = 60_000;
 /**
- * The file is the tenant's, so nothing about it is certain: no link is followed, and no open waits for the other end of
- * a pipe.
+ * The tenant controls the file, so the keeper trusts nothing about it: it follows no link, and no open waits for the
+ * other end of a pipe.
  */
 const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 const SAFE = O_NOFOLLOW | O_NONBLOCK;
-/** Copies the end of standard input, and empties it. `head` ends a copy to which the tenant still adds. */
+/** Copies the end of standard input, and empties the file. `head` bounds the copy of a file that still grows. */
 const TURN = 'tail -c "$1" | head -c "$1"; : >/proc/self/fd/0';
 
 class Output {
@@ -47,12 +47,12 @@ class Output {
    */
   make(user) {
     const stat = fs.lstatSync(this.#file, { throwIfNoEntry: false });
-    // Docker makes a folder where it lacks a file.
+    // Docker creates a folder if the file is missing.
     if (stat && !stat.isFile()) fs.rmSync(this.#file, { recursive: true });
     const fd = fs.openSync(this.#file, O_WRONLY | O_APPEND | O_CREAT | SAFE, 0o600);
     try {
       if (user !== undefined) fs.fchownSync(fd, user, user);
-      // The tenant may have closed it to itself.
+      // The tenant may have removed its own access.
       fs.fchmodSync(fd, 0o600);
     } finally {
       fs.closeSync(fd);
@@ -66,10 +66,10 @@ class Output {
   }
 
   /**
-   * Limits the size. The tenant has the file open, so it is copied and emptied, not renamed; what is printed between
-   * the two is lost. A process of its own does it, because the kernel lets nobody empty a file while a write to it goes
-   * on, and one write of a tenant can take minutes.
-   * @returns {Promise<boolean>} false: it was small enough, or another turn goes on
+   * Limits the size. The tenant has the file open, so the keeper copies and empties it instead of renaming it; output
+   * between the two steps is lost. A separate process does it, because no process can empty a file during a write to
+   * it, and one write of a tenant can take minutes.
+   * @returns {Promise<boolean>} false: it was small enough, or another call is still running
    */
   async turn() {
     if (this.#isTurning) return false;
@@ -107,7 +107,7 @@ class Output {
 
   /** @param {Buffer} bytes of the file before it was emptied */
   #keep(bytes) {
-    // In the place of what was there: ext4 writes a file that was emptied first to the disk at once.
+    // It overwrites the old content: ext4 writes a file that was emptied first to the disk at once.
     const fd = fs.openSync(`${this.#file}.1`, O_WRONLY | O_CREAT | SAFE, 0o600);
     try {
       fs.writeSync(fd, bytes, 0, bytes.length, 0);
@@ -145,7 +145,7 @@ async function tailOf(file) {
   }
 }
 
-/** Looks at the outputs of running tenants, and limits their size. */
+/** Checks the outputs of running tenants, and limits their size. */
 class OutputWatch {
   /** By the tenant's name. @type {Map<string, Output>} */
   #outputs = new Map();
@@ -155,7 +155,7 @@ class OutputWatch {
 
   /** @param {string} name @param {Output} output */
   add(name, output) {
-    // The same object: it knows whether a turn goes on.
+    // The same object, because it knows whether a call is still running.
     if (this.#outputs.has(name)) return;
     this.#outputs.set(name, output);
     if (!this.#timer) this.#wait();
@@ -181,7 +181,7 @@ class OutputWatch {
     for (const output of this.#outputs.values()) {
       output.turn().then(
         (isTurned) => isTurned && (this.#quickUntil = performance.now() + QUICK_MS),
-        // A full disk: the next look tries again.
+        // The disk is full. The next check tries again.
         () => {}
       );
     }

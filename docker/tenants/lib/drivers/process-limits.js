@@ -1,5 +1,5 @@
 'use strict';
-// How a tenant without a container is limited.
+// The limits of a tenant without a container.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -72,7 +72,7 @@ function systemdLimiter(program, { unit, uid, env }) {
       '--property=MemorySwapMax=0',
       `--property=CPUQuota=${Math.round(cpus * 100)}%`,
       `--property=TasksMax=${pids}`,
-      // A manager without the control group for it ignores this one.
+      // A manager without the control group ignores this one.
       ...(disk && writeMiBps > 0 ? [`--property=IOWriteBandwidthMax=${disk} ${writeMiBps * MIB}`] : []),
       '--',
       ...(isUser ? [clean, ...BUS.flatMap((variable) => ['-u', variable]), '--'] : []),
@@ -89,7 +89,7 @@ function systemdLimiter(program, { unit, uid, env }) {
 const scopeOf = (uid) => [uid === 0 ? '--system' : '--user', '--scope', '--quiet', '--collect'];
 
 /**
- * Makes a scope once: a user without a login session, for example, has no manager.
+ * Tries to make a scope: a user without a login session, for example, has no manager.
  * @param {string} program
  * @param {number} uid
  * @param {Record<string, string>} env
@@ -108,8 +108,8 @@ function scopeProblem(program, uid, env) {
 }
 
 /**
- * Memory is none of these limits: each thread of Node with JavaScript reserves half a gigabyte, and the kernel
- * would count that. The driver looks at the memory in use instead.
+ * Memory is not one of these limits: each JavaScript thread of Node reserves half a gigabyte, which the kernel would
+ * count. The driver measures the memory in use instead.
  * @param {string} program
  * @returns {Omit<Limiter, 'problem'>}
  */

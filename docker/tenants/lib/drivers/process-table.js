@@ -1,5 +1,5 @@
 'use strict';
-// The processes of tenants: which there are, after a restart of the keeper, too.
+// Finds the processes of tenants, also after a restart of the keeper.
 
 const fs = require('node:fs');
 const path = require('node:path');

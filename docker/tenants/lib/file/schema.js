@@ -1,5 +1,5 @@
 'use strict';
-// Checks the content of a tenants file. docs/tenants-keeper.md describes its keys.
+// Checks the content of a tenants file. docs/use/tenants-keeper.md describes its keys.
 
 /** @typedef {'process' | 'docker' | 'podman' | 'kubernetes'} DriverName */
 /**

@@ -1,6 +1,6 @@
 'use strict';
-// While a volume is replaced its tenant must not start: the process would use a folder that is about to be removed. The
-// hold is a lock beside the tenant's state, and ends with the process that took it.
+// A tenant must not start while its volume is replaced, because its process would use a folder that is about to be
+// removed. The hold is a lock beside the tenant's state. It ends with the process that took it.
 
 const fs = require('node:fs');
 const path = require('node:path');

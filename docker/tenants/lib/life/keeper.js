@@ -1,5 +1,5 @@
 'use strict';
-// All tenants together: which there are, who may start, engines that are away.
+// Manages all tenants: their list, the order of their starts, and engines that do not answer.
 
 const { EventEmitter } = require('node:events');
 const path = require('node:path');
@@ -44,7 +44,7 @@ const { unusableDriver } = require('./unusable-driver');
  * @property {import('./last-backup').Last | null} backup the last one
  */
 
-/** Time between two looks whether an engine is back. */
+/** Time between two checks whether an engine is back. */
 const PROBE_MS = 2000;
 
 class Keeper extends EventEmitter {
@@ -68,7 +68,7 @@ class Keeper extends EventEmitter {
   #tail = Promise.resolve();
 
   /**
-   * Emits `event` with what happens to tenants.
+   * Emits `event` for each change of a tenant.
    * @param {object} parts
    * @param {(name: string) => Driver} parts.drivers throws if there is none
    * @param {import('../base/clock').Clock} parts.clock
@@ -95,7 +95,7 @@ class Keeper extends EventEmitter {
   }
 
   /**
-   * Takes over the list of tenants: new ones are looked at, missing ones stop, changed ones get their new settings.
+   * Applies the list of tenants: it inspects new ones, stops missing ones, and updates the settings of changed ones.
    * @param {Spec[]} specs
    * @returns {Promise<{ added: string[], removed: string[], changed: string[] }>} when all is done
    */
@@ -123,7 +123,7 @@ class Keeper extends EventEmitter {
       else result.removed.push(name);
       closing.push(tenant.close({ isStopped: true }));
     }
-    // A tenant that changes its driver has the same data: the old one ends first.
+    // A tenant that changes its driver keeps its data, so the old process must end first.
     const outcomes = await Promise.allSettled(closing);
     /** @type {Promise<void>[]} */
     const looks = [];
@@ -138,7 +138,7 @@ class Keeper extends EventEmitter {
       }
     }
     outcomes.push(...(await Promise.allSettled(looks)));
-    // A front that was refused knows from this event that it may ask again.
+    // This event lets a front that was refused try again.
     for (const name of this.#isApplied ? [...result.added, ...result.changed] : [])
       this.#tell({ at: this.#clock.wall(), tenant: name, event: 'changed' });
     this.#isApplied = true;
@@ -189,7 +189,7 @@ class Keeper extends EventEmitter {
   /** Records that a backup ended. @param {string} name @param {{ ok: boolean, reason: string }} result */
   backedUp(name, { ok, reason }) {
     const at = this.#clock.wall();
-    // A process that was killed could not note it.
+    // A killed process could not record it.
     const last = readLast(this.#state, name);
     if (!ok || !last?.ok) noteBackup(this.#state, name, { at, ok, reason });
     this.#tell({ at, tenant: name, event: 'backup', ok, reason });
@@ -203,7 +203,7 @@ class Keeper extends EventEmitter {
     await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant.close({ isStopped })));
   }
 
-  /** Stops the paused tenants that were used longest ago, while all of them take too much memory. */
+  /** Stops the least recently used paused tenants while all of them take too much memory. */
   async #limitWarm() {
     const paused = [...this.#tenants.values()].filter(({ status }) => status.state === 'paused');
     const sizes = await Promise.all(
@@ -219,7 +219,7 @@ class Keeper extends EventEmitter {
       .sort((a, b) => a.at - b.at);
     for (const { tenant, bytes } of rows) {
       if (rest <= this.#limits.warmBytes) return;
-      // One that woke meanwhile is in use, and refuses.
+      // A tenant that woke meanwhile is in use, and refuses to stop.
       if (tenant.status.state === 'paused') await tenant.sleep().catch(() => {});
       rest -= bytes;
     }
@@ -260,8 +260,7 @@ class Keeper extends EventEmitter {
 
   /** @param {Spec} spec @param {string} host @param {string} how @param {AbortSignal} signal */
   #whenAccepts(spec, host, how, signal) {
-    // A paused tenant has shown before that it serves devices, and its users wait for some milliseconds only. So it
-    // does not check a password once more.
+    // A paused tenant was ready before, and its users wait only some milliseconds. So the keeper does not log in again.
     if (!spec.port || how === 'unpause')
       return this.#accepts({ host, port: spec.port || spec.http || spec.tcp, login: null }, signal);
     const { password } = secretsOf(path.join(this.#state, spec.name));
@@ -274,13 +273,13 @@ class Keeper extends EventEmitter {
     try {
       await tenant.reconcile();
     } catch (error) {
-      // One tenant that cannot be looked at keeps no other one from its service.
+      // A tenant that cannot be inspected must not block the others.
       tenant.status.reason = messageOf(error);
       if (isEngineAway(error)) this.#engineAway(tenant.status.spec.driver);
     }
   }
 
-  /** Looks again and again until the engine is back, then at all of its tenants. @param {string} driver */
+  /** Checks repeatedly until the engine is back, and then inspects all of its tenants. @param {string} driver */
   #engineAway(driver) {
     if (this.#away.has(driver) || this.#isClosed) return;
     this.#tell({ at: this.#clock.wall(), tenant: '', event: 'engine', driver, ok: false });

@@ -32,7 +32,7 @@ function readLast(state, name) {
 }
 
 /**
- * Notes that a backup ended.
+ * Records that a backup ended.
  * @param {string} state
  * @param {string} name
  * @param {Outcome & { file?: string }} outcome file: its path
@@ -48,7 +48,7 @@ function noteBackup(state, name, { at, ok, reason, file = '' }) {
 }
 
 /**
- * Notes that a backup was checked, if it is the last one.
+ * Records that a backup was checked, if it is the last one.
  * @param {string} state
  * @param {string} name
  * @param {Outcome & { file: string }} outcome
@@ -59,7 +59,7 @@ function noteCheck(state, name, { at, ok, reason, file }) {
   write(state, name, { ...last, checked: { at, ok, reason: reason.slice(0, MAX_REASON) } });
 }
 
-/** A backup is not worse because it cannot be noted. @param {string} state @param {string} name @param {Last} last */
+/** A backup is valid even if it cannot be recorded. @param {string} state @param {string} name @param {Last} last */
 function write(state, name, last) {
   try {
     fs.mkdirSync(path.join(state, name), { recursive: true, mode: 0o700 });

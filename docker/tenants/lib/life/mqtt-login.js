@@ -1,8 +1,8 @@
 'use strict';
-// The first packets of an MQTT 3.1.1 session: enough to see that a tenant serves devices.
+// The first packets of an MQTT 3.1.1 session, which prove that a tenant serves devices.
 
 const DISCONNECT = Buffer.from([0xe0, 0]);
-/** Number of a CONNACK that is none. */
+/** The result for a packet that is not a CONNACK. */
 const NO_CONNACK = 255;
 
 /** @param {string} text @returns {Buffer} with its length [MQTT-1.5.3] */

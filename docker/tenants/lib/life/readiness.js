@@ -6,7 +6,7 @@ const { connectPacket, readConnack, DISCONNECT } = require('./mqtt-login');
 
 /** Time between two tries to connect. */
 const EVERY_MS = 5;
-/** A tenant that accepts a connection and does not answer gets another one after this time. */
+/** If a tenant accepts a connection and does not answer, the keeper opens another one after this time. */
 const ANSWER_MS = 2000;
 /** Time for a tenant to close the connection after a login. */
 const CLOSE_MS = 500;
@@ -27,7 +27,7 @@ function tryOnce({ host, port, login }, signal) {
     signal.addEventListener('abort', giveUp);
     socket.setTimeout(ANSWER_MS, giveUp);
     socket.on('error', giveUp);
-    // The tenant closes after the DISCONNECT: the front does not meet this login as a device.
+    // The tenant closes after the DISCONNECT, so the front does not see this login as a device.
     socket.once('close', () => {
       signal.removeEventListener('abort', giveUp);
       resolve(isReady);

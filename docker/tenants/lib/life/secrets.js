@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { replaceFile } = require('../base/replace-file');
 
-/** Logins in each tenant: the front delivers records, the keeper looks whether it is ready. */
+/** Logins in each tenant: the front delivers records, the keeper checks whether it is ready. */
 const FRONT = 'front';
 const KEEPER = 'keeper';
 /** Cost of the hash. The password is random, so a higher cost would protect nothing. */

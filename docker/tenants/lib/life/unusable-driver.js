@@ -3,8 +3,8 @@
 const { TenantError } = require('../base/errors');
 
 /**
- * Stands for a driver that cannot be made, for example because there is no kubeconfig: its tenants have failed, and the
- * others are served on.
+ * Replaces a driver that cannot be created, for example without a kubeconfig: its tenants have failed, and the others
+ * still work.
  * @param {string} name
  * @param {string} problem a sentence
  * @returns {import('../drivers/driver').Driver}

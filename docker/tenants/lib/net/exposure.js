@@ -1,5 +1,5 @@
 'use strict';
-// Whether tenants in containers reach ports of this machine.
+// Finds out whether tenants in containers reach ports of this machine.
 
 const fs = require('node:fs');
 const { STANDARD_RANGE } = require('../drivers/networks');
@@ -44,8 +44,8 @@ function rangesOf(rules) {
 }
 
 /**
- * Asks nftables if this is root, else reads the record of the rules. A record without rules is removed: something else
- * has deleted the rules, and the gateway believes the record.
+ * Queries nftables if this is root, else reads the record of the rules. A record without rules is removed: something
+ * else has deleted the rules, and the gateway believes the record.
  * @param {string} [file] the record
  * @returns {Promise<{ ranges: string[], remark: string }>} of the rules in force
  */

@@ -1,5 +1,5 @@
 'use strict';
-// A record that the rules are in force, until the machine starts again. Only root can ask nftables; the gateway, which
+// A record that the rules are in force, until the machine restarts. Only root can query nftables; the gateway, which
 // refuses to listen beyond loopback without the rules, reads this file instead.
 
 const fs = require('node:fs');

@@ -1,6 +1,6 @@
 'use strict';
-// Rules of nftables for the networks of tenants. An engine's internal network has no way out, but a tenant reaches
-// every port of this machine that listens on all addresses, by the address of its bridge. Tenants never need to begin
+// Rules of nftables for the networks of tenants. An engine's internal network has no way out. But through the address
+// of its bridge, a tenant reaches every port of this machine that listens on all addresses. Tenants never need to open
 // a connection: the front connects to them.
 
 const { spawn } = require('node:child_process');
@@ -57,7 +57,7 @@ async function current() {
   const { code, output, problem } = await nft(['list', 'table', 'inet', TABLE]);
   if (code === 0) return output.trimEnd();
   if (/No such file|does not exist/.test(problem)) return '';
-  throw new CliError(`nft does not tell the rules: ${problem}.`);
+  throw new CliError(`nft cannot list the rules: ${problem}.`);
 }
 
 async function remove() {

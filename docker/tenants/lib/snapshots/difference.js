@@ -71,7 +71,7 @@ function changedFields(before, after, names) {
   return fields;
 }
 
-/** The port is another one after each connect. @param {unknown} address @returns {string} */
+/** The port changes with each connection. @param {unknown} address @returns {string} */
 const hostOf = (address) => String(address ?? '').replace(/:\d+$/, '');
 
 /** @param {unknown} before @param {unknown} after @returns {boolean} */

@@ -1,6 +1,6 @@
 'use strict';
 // Files of snapshots: network-20261123T060000000Z.ndjson. The first line is of type `snapshot`, the last one of type
-// `end` with the number of lines between; docs/tenants-backup.md lists the others.
+// `end` with the number of lines between; docs/use/tenants-backup.md lists the others.
 
 const fs = require('node:fs');
 const path = require('node:path');

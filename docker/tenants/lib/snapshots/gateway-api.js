@@ -8,7 +8,7 @@ const ANSWER_MS = 15_000;
 const PAGE = 2000;
 const MAX_ANSWER_BYTES = 32 << 20;
 const MAX_LIVE_BYTES = 4 << 20;
-/** Devices and values of a snapshot; further ones are left out, and the last line says so. */
+/** Devices and values of a snapshot; further ones are omitted, and the last line reports that. */
 const MAX_ROWS = 200_000;
 
 /**
@@ -42,7 +42,7 @@ async function get({ url, token }, path) {
 function refused({ url }, { status }, path) {
   const why =
     status === 401 || status === 403
-      ? `It needs a login: name a file with a token with the permission seganet.read (${pageOf('metrics.md')} shows how to get one).`
+      ? `It needs a login: name a file with a token with the permission seganet.read (${pageOf('reference/metrics.md')} shows how to get one).`
       : `It answered ${path} with status ${status}.`;
   return new CliError(`The gateway at ${url} cannot be read. ${why}`);
 }
@@ -50,7 +50,7 @@ function refused({ url }, { status }, path) {
 /**
  * Reads a body.
  * @param {Response} response
- * @param {{ most?: number, end?: string }} [limits] most: bytes; end: text behind which nothing is read, '' = all
+ * @param {{ most?: number, end?: string }} [limits] most: bytes; end: text after which reading stops, '' = none
  * @returns {Promise<string>}
  * @throws {CliError}
  */
@@ -177,7 +177,7 @@ async function* devicesOf(gateway, engine, now) {
     if (!Array.isArray(page?.agents)) return;
     for (const row of page.agents) yield deviceLine(engine, row, now);
     rows += page.agents.length;
-    // An answer that does not move on would be read again and again.
+    // Without progress, the loop would read the same answer endlessly.
     after = typeof page.next === 'string' && page.next !== after ? page.next : null;
   }
 }

@@ -1,7 +1,7 @@
 // The state of a Sparkplug edge node, which is one MQTT session of an uplink: births, sequence
 // numbers, and the records as data of devices (Eclipse Sparkplug 3.0).
 //
-// docs/messages.md describes the metrics for receivers.
+// docs/reference/messages.md describes the metrics for receivers.
 #ifndef SEGANET_CORE_ENCODING_SPARKPLUG_EDGE_NODE_H_
 #define SEGANET_CORE_ENCODING_SPARKPLUG_EDGE_NODE_H_
 

@@ -9,7 +9,7 @@
 
 namespace seganet::mqtt {
 
-// On disk in sessions.db (docs/log-format.md, "Sessions").
+// On disk in sessions.db (docs/reference/log-format.md, "Sessions").
 inline uint32_t ContentHash(std::string_view topic, std::string_view payload) {
   return JenkinsHash(payload, JenkinsHash(topic, 0));
 }

@@ -132,7 +132,7 @@ func TestTranslate(t *testing.T) {
 		tr.ToLAN(b)
 		tr.FromLAN(b)
 		if !bytes.Equal(b, before) {
-			t.Errorf("a packet of nobody was changed: % x", b)
+			t.Errorf("a packet of no device was changed: % x", b)
 		}
 	}
 	tr.Set(nil)

@@ -9,11 +9,12 @@ import (
 	"seganet.internal/overlay/internal/stack"
 )
 
-// Splice makes a network stack answer for the virtual addresses of the devices. A TCP connection or UDP session to an offered port becomes one of
-// this host to the device on the LAN, so the device sees the gateway's address. The stack itself answers echo requests.
+// Splice makes a network stack answer for the virtual addresses of the devices. For each TCP connection or UDP session
+// to an offered port, this host opens one to the device on the LAN, so the device sees the gateway's address. The stack
+// itself answers echo requests.
 //
-// The way out needs a port on the gateway that leads into the overlay, which stack.Forwarder opens: a device that is set up with
-// "gateway:1883" reaches the broker behind it.
+// For connections of devices into the overlay, stack.Forwarder opens ports on the gateway: a device that is configured
+// with "gateway:1883" reaches the broker behind it.
 func Splice(s *stack.Stack, t Table) error {
 	var failed error
 	for _, d := range t {

@@ -1,5 +1,5 @@
-// Package adapter gives ordinary devices, which cannot run the overlay, a place in it: each has a virtual address and a name, and the gateway
-// speaks for it.
+// Package adapter makes ordinary devices, which cannot run the overlay, a part of it: each has a virtual address and a
+// name, and the gateway acts on its behalf.
 //
 // With a TUN interface the adapter translates addresses 1:1 in both directions, without state: Wrap. Without privilege the network stack answers
 // for the devices' virtual addresses and connects to them on the LAN: Splice.
@@ -40,10 +40,10 @@ type file struct {
 	Devices Table `json:"devices"`
 }
 
-// Validate implements wire.Validator. ParseTable checks the rows: their errors need no example.
+// Validate implements wire.Validator. ParseTable checks the rows, because their errors need no example.
 func (*file) Validate() error { return nil }
 
-// form is what a table looks like, for those who write one.
+// form is an example of a table, for error messages.
 const form = `Write {"devices":[{"name":"pump","lan":"192.168.1.7","ports":["tcp/502"]}]}; "lan6" and "groups" are optional`
 
 // ParseTable reads {"devices":[{"name":"pump","lan":"192.168.1.7","ports":["tcp/502"]}]}.
@@ -182,9 +182,9 @@ func (t Table) Bound(assigned []wire.Device) (bound Table) {
 	return bound
 }
 
-// Targets returns the devices for the packet filter. With translate true a Translator stands before them: a virtual
-// address without a LAN address of its version offers nothing there, so that a connection to it is refused at once
-// and its caller takes the other one.
+// Targets returns the devices for the packet filter. With translate true, a Translator is in front of them. A virtual
+// address without a LAN address of its version then offers nothing, so that a connection to it fails at once and its
+// caller takes the other address.
 func (t Table) Targets(translate bool) (list []policy.Target) {
 	for _, d := range t {
 		open := policy.Target{Name: d.Name, Groups: d.Groups, Ports: d.Ports}
@@ -206,12 +206,12 @@ func (t Table) Targets(translate bool) (list []policy.Target) {
 	return list
 }
 
-// has reports whether the device has an address of a version on the LAN.
+// has is true if the device has a LAN address of the IP version.
 func (d Device) has(four bool) bool {
 	return d.LAN.Is4() == four || d.LAN6.IsValid() && !four
 }
 
-// offers reports whether the device offers a TCP or UDP port.
+// offers is true if the device offers the TCP or UDP port.
 func (d Device) offers(proto string, port uint16) bool {
 	for _, s := range d.Ports {
 		if p, err := wire.ParsePorts(s); err == nil && p.Proto == proto && p.First <= port && port <= p.Last {

@@ -107,7 +107,7 @@ func TestATokenWorksOnce(t *testing.T) {
 	if _, err := joinWith(s, thief, i.Token); !isCode(err, wire.CodeDenied) {
 		t.Errorf("a second node by the same token: %v", err)
 	}
-	// The same node may ask again for an answer that was lost. It gets the same certificate.
+	// The same node may repeat a request whose answer was lost. It gets the same certificate.
 	again, err := joinWith(s, k, i.Token)
 	if err != nil || !bytes.Equal(again.Certificate, first.Certificate) {
 		t.Error(err, "the answer to a repeated request differs")
@@ -183,7 +183,7 @@ func TestNamesAndKeysAreUnique(t *testing.T) {
 	if _, err := joinWith(s, must(identity.NewKeys()), early.Token); !isCode(err, wire.CodeTaken) {
 		t.Errorf("an earlier invitation for it: %v", err)
 	}
-	// Another node must not take a's WireGuard key: peers find a node by that.
+	// Another node must not take a's WireGuard key, because peers find a node by its key.
 	b := must(identity.NewKeys())
 	b.WireGuard = k.WireGuard
 	i := must(s.Invite(wire.InviteRequest{Name: "b"}))
@@ -223,7 +223,7 @@ func TestAddressesRestForAYear(t *testing.T) {
 	if err := s.Revoke(wire.RevokeRequest{Name: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	// Go round: every other number is given, so the next ones would be those of a and its device.
+	// Wrap around: all other numbers are in use, so the next ones would be those of a and its device.
 	fill := func() (given map[uint16]bool, err error) {
 		given = map[uint16]bool{}
 		return given, s.db.Update(func(tx *bbolt.Tx) error {
@@ -294,8 +294,8 @@ func TestRenewalKeepsEverythingButTheCertificate(t *testing.T) {
 	for range maxCertificates - 7 {
 		renew("fan")
 	}
-	// One more takes the place of the oldest one, which is revoked: the node's devices change often. The one that the node
-	// presents stays: a node with a full disk has no other.
+	// A further certificate replaces the oldest one, which is revoked, because the node's devices change often. The
+	// certificate that the node presents stays valid: a node with a full disk has no other.
 	first, oldest := peerOf(t, s, m, c.now()), peerOf(t, s, second, c.now())
 	last := renew("pump")
 	if _, revoked := s.current().revoked[oldest.Serial]; !revoked {
@@ -366,7 +366,7 @@ func FuzzJoin(f *testing.F) {
 			to = "/v1/renew"
 		}
 		w := httptest.NewRecorder()
-		// A handler of its own has a limit of refused requests of its own.
+		// Each handler has its own limit of refused requests.
 		s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, to, bytes.NewReader(body)))
 		if w.Code == http.StatusOK {
 			t.Fatalf("%q is accepted", body)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"seganet.internal/overlay/internal/identity"
-	"seganet.internal/overlay/internal/places"
+	"seganet.internal/overlay/internal/quota"
 	"seganet.internal/overlay/internal/wire"
 )
 
@@ -32,7 +32,7 @@ const (
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	failed := newFailures(failuresEach, time.Minute, s.now)
-	reads := places.New(maxReads, maxReadsEach)
+	reads := quota.New(maxReads, maxReadsEach)
 	mux.HandleFunc("POST /v1/join", limited(maxJoins, reads, failed, stranger, func(w http.ResponseWriter, r *http.Request, q wire.JoinRequest) error {
 		m, err := s.Join(r.Context(), q, clientChain(r))
 		if err == nil {
@@ -72,14 +72,14 @@ func (s *Service) Handler() http.Handler {
 }
 
 // stranger names the client of a request by its address.
-func stranger(r *http.Request) string { return places.ClientOf(r.RemoteAddr).String() }
+func stranger(r *http.Request) string { return quota.ClientOf(r.RemoteAddr).String() }
 
 // limited bounds the requests that run at once. A request counts only once its body has arrived, so that slow senders
 // do not use up the limit. who returns the client whose refused requests are counted.
 func limited[T any, V interface {
 	*T
 	wire.Validator
-}](most int, reads *places.Places, failed *failures, who func(*http.Request) string, f func(http.ResponseWriter, *http.Request, T) error) http.HandlerFunc {
+}](most int, reads *quota.Quota, failed *failures, who func(*http.Request) string, f func(http.ResponseWriter, *http.Request, T) error) http.HandlerFunc {
 	slots := make(chan struct{}, most)
 	return func(w http.ResponseWriter, r *http.Request) {
 		client := who(r)

@@ -75,7 +75,7 @@ func TestSlowRequestsDoNotStopRenewals(t *testing.T) {
 	join := func(ctx context.Context) *http.Request { // of a client that was never refused
 		body := must(wire.Marshal(wire.JoinRequest{CSR: must(identity.Request(must(identity.NewKeys()))), JWT: "a.b.c"}))
 		r := httptest.NewRequest(http.MethodPost, "/v1/join", bytes.NewReader(body)).WithContext(ctx)
-		r.RemoteAddr = fmt.Sprintf("[2001:db8::%x]:1000", clients.Add(1))
+		r.RemoteAddr = fmt.Sprintf("[2001:db8:0:%x::1]:1000", clients.Add(1))
 		return r
 	}
 	isFull := func(ctx context.Context) bool { // a join that finds a place waits there until ctx ends

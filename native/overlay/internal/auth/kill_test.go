@@ -105,7 +105,7 @@ func TestTheDatabaseSurvivesSIGKILL(t *testing.T) {
 					t.Errorf("%s had %s, has %s", n.Name, want, at)
 				}
 			} else {
-				addresses[n.Name] = at // it was written, and the child died before it said so
+				addresses[n.Name] = at // it was written, and the child died before it reported it
 				found++
 			}
 			if revoked[n.Name] && n.Revoked.IsZero() {

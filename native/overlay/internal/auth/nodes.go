@@ -17,8 +17,8 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// nodeRecord is a node that has joined. It is kept after a revocation, so that nobody can join under its name with the
-// same proof.
+// nodeRecord is a node that has joined. It is kept after a revocation, so that no other node can join under its name
+// with the same proof.
 type nodeRecord struct {
 	Name         string         `json:"name"`
 	Number       uint16         `json:"number"`

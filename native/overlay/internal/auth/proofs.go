@@ -44,7 +44,7 @@ func (o *OIDC) Validate() error {
 	return nil
 }
 
-// proof is the result of one way of joining: what is known of the node.
+// proof is the result of one way of joining: the proven facts about the node.
 type proof struct {
 	by     string // "invite", "jwt", "ca"
 	name   string
@@ -105,7 +105,7 @@ func (v *jwtVerifier) discover(d *discovery) {
 	if err == nil {
 		d.oidc = p.Verifier(&oidc.Config{ClientID: v.Audience, SupportedSigningAlgs: algorithms, Now: v.now})
 	} else {
-		d.err = &wire.Error{Code: wire.CodeUnavailable, Text: clip("The identity provider " + v.Issuer + " cannot be asked: " + err.Error())}
+		d.err = &wire.Error{Code: wire.CodeUnavailable, Text: clip("The identity provider " + v.Issuer + " cannot be reached: " + err.Error())}
 	}
 	v.mu.Lock()
 	v.oidc, v.asking = d.oidc, nil

@@ -27,7 +27,7 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// issuer is a real identity provider as far as this service sees it: discovery and keys over HTTP.
+// issuer is an identity provider with the parts that this service uses: discovery and keys over HTTP.
 type issuer struct {
 	*httptest.Server
 	key *rsa.PrivateKey
@@ -123,7 +123,7 @@ func TestJoinByJWT(t *testing.T) {
 	}
 }
 
-// testCA is a CA of a company, with ECDSA keys as such have.
+// testCA is the CA of a company, with ECDSA keys, which such CAs usually have.
 type testCA struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate

@@ -132,7 +132,8 @@ func (c *Client) ServerCertificate(ctx context.Context, r wire.ServerRequest) (s
 	return s, c.do(ctx, http.MethodPost, "/v1/services/certificate", &r, &s)
 }
 
-// Seen tells who is connected to a node service. A service of an earlier version does not take it, which is no error.
+// Seen reports who is connected to a node service. An earlier version of the service does not accept reports, which is
+// no error.
 func (c *Client) Seen(ctx context.Context, r wire.SeenReport) error {
 	err := c.do(ctx, http.MethodPost, "/v1/services/seen", &r, nil)
 	if errors.Is(err, errNotFound) {

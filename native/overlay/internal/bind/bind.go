@@ -41,12 +41,12 @@ type Source struct {
 	Relay bool
 }
 
-// Counters counts what no peer's Endpoint can: packets that were dropped, by reason.
+// Counters counts the dropped packets that no peer's Endpoint can count, by reason.
 type Counters struct {
 	NoPath       atomic.Uint64 // outbound packets of peers without a path
-	RelayedFull  atomic.Uint64 // inbound packets by the relay that found RelayedQueue full
-	STUNFull     atomic.Uint64 // STUN messages that found their queue full
-	RelayRefused atomic.Uint64 // outbound packets that the relay did not take
+	RelayedFull  atomic.Uint64 // inbound packets by the relay, dropped because RelayedQueue was full
+	STUNFull     atomic.Uint64 // STUN messages, dropped because their queue was full
+	RelayRefused atomic.Uint64 // outbound packets that the relay refused
 	Unreceived   atomic.Uint64 // receptions that failed
 }
 
@@ -82,7 +82,7 @@ type Bind struct {
 // SetRelayOnly forbids, or allows, that a handshake is answered directly beside the path.
 func (b *Bind) SetRelayOnly(on bool) { b.relayOnly.Store(on) }
 
-// Faults drops direct packets on purpose: tests use it as a broken network. Both functions may be nil.
+// Faults drops direct packets on purpose, as a broken network does, for tests. Both functions may be nil.
 type Faults struct {
 	DropSend    func(to netip.AddrPort) bool
 	DropReceive func(from netip.AddrPort) bool
@@ -108,7 +108,7 @@ func (b *Bind) Now() int64 { return int64(time.Since(b.start)) + 1 }
 // Port returns the UDP port, 0 before the first Open.
 func (b *Bind) Port() uint16 { return uint16(b.port.Load()) }
 
-// SetRelay sets this node's way out by a relay; nil removes it.
+// SetRelay sets the relay for this node's packets; nil removes it.
 func (b *Bind) SetRelay(r Relay) {
 	if r == nil {
 		b.relay.Store(nil)
@@ -117,7 +117,7 @@ func (b *Bind) SetRelay(r Relay) {
 	b.relay.Store(&r)
 }
 
-// SetFaults installs or, with nil, removes a broken network.
+// SetFaults installs faults; nil removes them.
 func (b *Bind) SetFaults(f *Faults) { b.faults.Store(f) }
 
 // OnMoved sets the function that runs when an authenticated packet of a peer comes from an address that is not in the
@@ -144,7 +144,7 @@ func (b *Bind) Endpoint(key Key, begins bool) *Endpoint {
 	return e
 }
 
-// Forget removes the peer's endpoint. Packets of the peer that still arrive change nothing any more.
+// Forget removes the peer's endpoint. Later packets of the peer have no effect.
 func (b *Bind) Forget(key Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -215,7 +215,7 @@ func (b *Bind) receiveDirect(fn conn.ReceiveFunc) conn.ReceiveFunc {
 		b.releaseOnce(&released, bufs)
 		n, err := fn(bufs, sizes, eps)
 		if err != nil && !errors.Is(err, net.ErrClosed) {
-			// WireGuard ends a receiver whose socket fails, for good. The socket may work again in a moment.
+			// WireGuard ends a receiver whose socket fails permanently. The socket may work again in a moment.
 			b.Counters.Unreceived.Add(1)
 			time.Sleep(receivePause)
 			return 0, nil

@@ -17,7 +17,7 @@ type Path struct {
 	Both   bool           // data goes by Direct and by Relay; WireGuard's replay window drops the copy that comes second
 }
 
-// Usable is true if data can leave by the path.
+// Usable is true if the path can carry data.
 func (p Path) Usable() bool { return p.Direct.IsValid() || p.Relay.IsValid() || p.Trial.IsValid() }
 
 type route struct {
@@ -117,15 +117,15 @@ func (e *Endpoint) send(bufs [][]byte, offset int) error {
 	return e.sendByPath(bufs, offset)
 }
 
-// lately is the time in which a packet of the peer must have come for a path to count as heard by sendByPath.
+// lately is the maximum age of a peer's latest packet on a path that sendByPath counts as alive.
 const lately = int64(time.Second)
 
 // smallBytes is the size of a packet up to which it is copied to an address under test.
 const smallBytes = 256
 
-// sendByPath sends by the direct path, else by the relay, else by the address under test: with no relay that is all
-// there is. A path with Both set sends two copies, and so does one by a relay that is silent while the address under test
-// is heard: the proof that the peer waits for would leave by the relay alone.
+// sendByPath sends by the direct path, else by the relay, else by the address under test, which is the only one without
+// a relay. It sends two copies if the path has Both set. It also does so if the relay is silent while packets arrive
+// from the address under test: otherwise the proof that the peer waits for would leave only by the relay.
 func (e *Endpoint) sendByPath(bufs [][]byte, offset int) error {
 	r := e.path.Load()
 	if r == nil {
@@ -166,7 +166,7 @@ func areSmall(bufs [][]byte, offset int) bool {
 	return !slices.ContainsFunc(bufs, func(b []byte) bool { return len(b)-offset > smallBytes })
 }
 
-// trialAlone is true if the peer is heard directly, from an address under test, and not by the relay.
+// trialAlone is true if the peer's packets arrive directly, from an address under test, and not by the relay.
 func (e *Endpoint) trialAlone(r *route) bool {
 	if r.trial == nil {
 		return false

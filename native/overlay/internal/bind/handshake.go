@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// handshakeLife is how long an unanswered handshake is worth sending: WireGuard makes another one after 5 s.
+	// handshakeLife is how long an unanswered handshake is sent again: WireGuard makes another one after 5 s.
 	handshakeLife = 5 * time.Second
-	// holdBack is how long the side that does not begin waits for the other side's handshake before it sends its own.
-	// If both send at once, each forgets its own handshake over the other's, and both wait 5 s.
+	// holdBack is how long the side that does not begin waits for the other side's handshake before it sends its own. If
+	// both send at once, each drops its own handshake when the other one arrives, and both wait 5 s.
 	holdBack = 400 * time.Millisecond
 	// responseRecent is how long a response of this side stops its own initiations.
 	responseRecent = time.Second
@@ -22,9 +22,9 @@ const (
 	sourcesMost = 4
 )
 
-// copiesAfter says when an unanswered handshake is repeated. The first one is often lost: the relay's permission or the
-// hole in the other side's NAT comes a moment later. Copies are harmless: the timestamp inside makes the receiver drop
-// them once one has arrived.
+// copiesAfter lists when an unanswered handshake is repeated. The first one is often lost, because the relay's
+// permission or the hole in the other side's NAT comes a moment later. Copies are harmless: the timestamp inside makes
+// the receiver drop them once one has arrived.
 var copiesAfter = []time.Duration{100 * time.Millisecond, 300 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond}
 
 type handshake struct {
@@ -39,7 +39,7 @@ type handshake struct {
 	to         []Source     // where a response goes besides the path
 }
 
-// initiation is one that was received. The key of its sender is not proven, so all it may do is to delay an own
+// initiation is a received initiation. The key of its sender is not proven, so it may only delay this side's own
 // initiation by holdBack.
 type initiation struct {
 	at   int64
@@ -73,7 +73,7 @@ func (e *Endpoint) sendHandshake(packet []byte) error {
 	h.generation++
 	h.message, h.made, h.to = slices.Clone(packet), now, nil
 	if !initiation {
-		// Which of the initiations WireGuard has authenticated is not known. Those that come later must not get the copies.
+		// It is unknown which of the initiations WireGuard has authenticated. Later ones must not get the copies.
 		h.responded, h.to, h.seen = now, h.recent(now), nil
 	}
 	generation := h.generation
@@ -109,9 +109,9 @@ func (e *Endpoint) scheduleCopies(generation int) {
 }
 
 // transmitHandshake sends the message by the path and by the address under test, if it is still the latest, unanswered
-// and young. A response goes where the initiation came from, too, as WireGuard makes it only for an initiation that it
-// has authenticated: this is how a side that has lost the path, or has other addresses than before, is reached while the
-// services are down. An initiation without a path stays for resendHandshake.
+// and young. A response also goes to the source of the initiation, because WireGuard responds only to an initiation
+// that it has authenticated. This reaches a side that has lost the path, or has new addresses, while the services are
+// down. An initiation without a path stays for resendHandshake.
 func (e *Endpoint) transmitHandshake(generation int) {
 	h := &e.handshake
 	h.mu.Lock()
@@ -149,8 +149,8 @@ func (e *Endpoint) resendHandshake() {
 	}
 }
 
-// initiationSeen notes that the other side may have begun: an own handshake waits for holdBack. If WireGuard authenticates
-// the initiation, its response replaces the own handshake.
+// initiationSeen records that the other side may have begun: this side's own handshake then waits for holdBack. If
+// WireGuard authenticates the initiation, its response replaces the own handshake.
 func (e *Endpoint) initiationSeen(at int64, from Source) {
 	h := &e.handshake
 	h.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"github.com/tailscale/wireguard-go/device"
 )
 
-// record is a relay that remembers the types of what it is given, and for whom.
+// record is a relay that records the types of its packets and their receivers.
 type record struct {
 	mu   sync.Mutex
 	sent []byte
@@ -41,14 +41,14 @@ func (r *record) count(kind byte) (n int) {
 	return n
 }
 
-// messages returns a response and an initiation as far as their types.
+// messages returns a response and an initiation, of which only the types are valid.
 func messages() (response, initiation []byte) {
 	response, initiation = make([]byte, device.MessageResponseSize), make([]byte, device.MessageInitiationSize)
 	response[0], initiation[0] = device.MessageResponseType, device.MessageInitiationType
 	return response, initiation
 }
 
-// A response that was lost is repeated, also if this side wanted to begin itself meanwhile.
+// A lost response is repeated, even if this side wanted to begin a session in the meantime.
 func TestAnOwnInitiationDoesNotEndTheCopiesOfAResponse(t *testing.T) {
 	b, r := New(), &record{}
 	b.SetRelay(r)
@@ -110,7 +110,7 @@ func TestAResponseWithoutAPathGoesWhereTheInitiationCameFrom(t *testing.T) {
 	}
 }
 
-// A peer that has started again may have other addresses than the path.
+// A restarted peer may have other addresses than those of the path.
 func TestAResponseGoesWhereTheInitiationCameFromBesideThePath(t *testing.T) {
 	b, r := New(), &record{}
 	b.SetRelay(r)
@@ -131,7 +131,7 @@ func TestAResponseGoesWhereTheInitiationCameFromBesideThePath(t *testing.T) {
 	}
 }
 
-func TestWithoutDirectPathsAResponseGoesByTheRelayAlone(t *testing.T) {
+func TestWithoutDirectPathsAResponseGoesOnlyByTheRelay(t *testing.T) {
 	b, r := New(), &record{}
 	var direct atomic.Int32
 	b.SetFaults(&Faults{DropSend: func(netip.AddrPort) bool { direct.Add(1); return true }})
@@ -167,7 +167,7 @@ func TestWithoutDirectPathsAResponseGoesByTheRelayAlone(t *testing.T) {
 	}
 }
 
-// An initiation may be forged by everyone who knows both public keys.
+// An attacker who knows both public keys can forge an initiation.
 func TestForgedInitiationsOnlyDelayAnOwnHandshake(t *testing.T) {
 	for _, begins := range []bool{true, false} {
 		b, r := New(), &record{}
@@ -212,8 +212,8 @@ func TestAForgedInitiationBeforeTheResponseTakesNoCopies(t *testing.T) {
 	}
 }
 
-// The proof that data passes directly must not leave by a relay that is dead.
-func TestASilentRelayDoesNotKeepTheProofOfATrial(t *testing.T) {
+// The proof of a direct path must not leave by a dead relay.
+func TestASilentRelayDoesNotDelayTheProofOfATrial(t *testing.T) {
 	b, r := New(), &record{}
 	var direct atomic.Int32
 	b.SetFaults(&Faults{DropSend: func(netip.AddrPort) bool { direct.Add(1); return true }})

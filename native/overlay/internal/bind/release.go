@@ -5,13 +5,13 @@ import (
 
 	"github.com/tailscale/wireguard-go/conn"
 
-	"seganet.internal/overlay/internal/pages"
+	"seganet.internal/overlay/internal/residentmem"
 )
 
-// Release makes each receiver give the pages of its buffers back to the system. WireGuard gives a receiver 128 buffers of
-// 64 KiB for good. After load, most of their pages are resident.
+// Release makes each receiver return the pages of its buffers to the system. WireGuard gives a receiver 128 buffers of
+// 64 KiB permanently. After load, most of their pages are resident.
 //
-// A receiver owns its buffers between two receptions, so it does this itself. Release wakes it: the receivers of the port
+// A receiver owns its buffers between two receptions, so it does this itself. Release wakes the receivers of the port
 // by a datagram of one byte, which WireGuard drops.
 func (b *Bind) Release() {
 	b.releases.Add(1)
@@ -29,6 +29,6 @@ func (b *Bind) Release() {
 func (b *Bind) releaseOnce(seen *uint64, bufs [][]byte) {
 	if now := b.releases.Load(); now != *seen {
 		*seen = now
-		pages.Discard(bufs)
+		residentmem.Discard(bufs)
 	}
 }

@@ -57,7 +57,7 @@ func (r *receiver) next(t *testing.T) int {
 	}
 }
 
-func TestReleaseGivesTheReceiversBuffersBack(t *testing.T) {
+func TestReleaseFreesTheBuffersOfReceivers(t *testing.T) {
 	b := New()
 	fns, port, err := b.Open(0)
 	if err != nil {

@@ -111,7 +111,7 @@ func (s *STUNConn) SetReadDeadline(t time.Time) error {
 // SetWriteDeadline implements net.PacketConn. Writes do not wait.
 func (s *STUNConn) SetWriteDeadline(time.Time) error { return nil }
 
-// deadline is a channel that is closed when a time has passed.
+// deadline is a channel that closes at a given time.
 type deadline struct {
 	mu    sync.Mutex
 	timer *time.Timer

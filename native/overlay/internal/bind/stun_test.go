@@ -9,7 +9,7 @@ import (
 	"github.com/tailscale/wireguard-go/device"
 )
 
-func TestSTUNIsToldFromWireGuard(t *testing.T) {
+func TestSTUNIsDistinguishedFromWireGuard(t *testing.T) {
 	request := stun.MustBuild(stun.TransactionID, stun.BindingRequest, stun.Fingerprint)
 	initiation := make([]byte, device.MessageInitiationSize)
 	initiation[0] = device.MessageInitiationType

@@ -57,7 +57,7 @@ func UrgentControl(is4 bool) []byte {
 	return control6
 }
 
-// marked is the shared port once more, for packets with a type of service: conn.Bind cannot set one.
+// marked is a second handle of the shared port, for packets with a type of service: conn.Bind cannot set one.
 type marked struct{ v4, v6 *os.File }
 
 // openMarked finds the two sockets of the port among this process's descriptors. A socket that is not found stays nil:

@@ -83,7 +83,7 @@ func Open(o Options) (*NATS, error) {
 		nats.NoEcho(), nats.ConnectHandler(again), nats.ReconnectHandler(again),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				slog.Warn("NATS is out of reach; this node service goes on alone", "error", err)
+				slog.Warn("NATS is out of reach; this node service continues alone", "error", err)
 			}
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { slog.Warn("NATS", "error", err) })}

@@ -17,7 +17,7 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// explain adds what to do if no service answers on the socket.
+// explain adds a remedy if no service answers on the socket.
 func explain(err error, dir string) error {
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("no authentication service runs with the state folder %s. Start it (seganet-overlay serve), or name its folder with --state", dir)
@@ -120,7 +120,7 @@ func runNodes(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// seen says in words when a node was connected to the node services.
+// seen describes when a node was connected to the node services.
 func seen(n wire.NodeInfo) string {
 	switch {
 	case n.Online:

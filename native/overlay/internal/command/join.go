@@ -15,7 +15,7 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// tokenVariable keeps the token out of the list of processes.
+// tokenVariable is an environment variable, which keeps the token out of the list of processes.
 const tokenVariable = "SEGANET_OVERLAY_TOKEN"
 
 func runJoin(ctx context.Context, args []string, out io.Writer) error {
@@ -78,8 +78,8 @@ func runJoin(ctx context.Context, args []string, out io.Writer) error {
 // joiningFolder is the folder in the state folder with the new keys of "join --again", until the node has joined with them.
 const joiningFolder = "joining"
 
-// joinKeys keeps the keys of an attempt whose answer was lost, so that the same token works again. Fresh keys are in the
-// folder pending until the caller removes it; the node of before goes on with its own.
+// joinKeys keeps the keys of an attempt whose answer was lost, so that the same token works again. Fresh keys are in
+// the folder pending until the caller removes it; a running node keeps using its own.
 func joinKeys(dir string, fresh bool) (keys *identity.Keys, pending string, err error) {
 	if fresh {
 		pending = filepath.Join(dir, joiningFolder)

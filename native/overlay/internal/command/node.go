@@ -13,7 +13,7 @@ import (
 	"seganet.internal/overlay/internal/stack"
 )
 
-// memoryLimit is the garbage collector's target in bytes, a belt beside the engine's bounds. GOMEMLIMIT overrides it.
+// memoryLimit is the garbage collector's target in bytes, in addition to the engine's bounds. GOMEMLIMIT overrides it.
 const memoryLimit = 128 << 20
 
 func runNode(ctx context.Context, args []string, out io.Writer) error {

@@ -12,7 +12,7 @@ import (
 	"seganet.internal/overlay/internal/identity"
 )
 
-// pinged is a node that answers pings with what answer returns for the number of the ping.
+// pinged is a node that answers each ping with the result of answer for the number of the ping.
 type pinged struct {
 	control.Node
 	answer func(n int) error
@@ -76,6 +76,6 @@ func TestJoiningAgainKeepsItsKeysUntilTheNodeHasJoined(t *testing.T) {
 		t.Error("the keys are not new")
 	}
 	if now, err := identity.LoadKeys(dir); err != nil || now.WGPublic() != before.WGPublic() {
-		t.Errorf("the node of before has lost its keys: %v", err)
+		t.Errorf("the running node has lost its keys: %v", err)
 	}
 }

@@ -100,7 +100,7 @@ func TestFromInvitationToRevocation(t *testing.T) {
 	if line == nil {
 		t.Fatal(out)
 	}
-	// The keys of the attempt before were not taken, so they do for this one.
+	// The previous attempt did not use its keys, so this one can.
 	if code, out, errs = try(append(strings.Fields(line[1]), "--state", node, "--again")...); code != exitOK {
 		t.Fatal(code, out, errs)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Client asks a running node, one request at a time.
+// Client sends requests to a running node, one at a time.
 type Client struct {
 	conn net.Conn
 	in   *bufio.Reader

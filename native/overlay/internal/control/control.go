@@ -41,14 +41,14 @@ const (
 	MaxPending = 64
 	// MaxForwards bounds the forwards of a connection.
 	MaxForwards = 256
-	// eventQueue is the number of events that wait for a slow reader; a reader that is slower loses its connection.
+	// eventQueue bounds the events that wait for a slow reader. When it is full, the reader loses its connection.
 	eventQueue = 1024
 	writeLimit = 10 * time.Second
-	// acceptPause is the time after a connection that could not be accepted.
+	// acceptPause is the pause after a connection that could not be accepted.
 	acceptPause = 50 * time.Millisecond
 )
 
-// Event is a line that is no answer.
+// Event is a line that the node sends without a request.
 type Event struct {
 	Event string    `json:"event"` // "up", "down", "path", "refused", "relay", "revoked", "twice"
 	Time  time.Time `json:"time"`
@@ -56,10 +56,10 @@ type Event struct {
 	Text  string    `json:"text,omitempty"`
 }
 
-// Node answers the requests.
+// Node handles the requests.
 type Node interface {
-	// Status is bounded, for programs that ask each second. With changes it has all peers, each with the latest changes
-	// of its path.
+	// Status is bounded, for programs that poll it each second. With changes it has all peers, each with the latest
+	// changes of its path.
 	Status(changes bool) any
 	Peers() any
 	Doctor(ctx context.Context) any
@@ -70,7 +70,7 @@ type Node interface {
 	// Offer offers a service of this host to the overlay: a port that leads to target, a "host:port". Withdraw ends it.
 	Offer(name, network string, port uint16, target string) error
 	Withdraw(network string, port uint16)
-	// RelayOnly switches direct paths off or on.
+	// RelayOnly disables direct paths, or enables them again.
 	RelayOnly(on bool)
 	// Events calls f for each event until the returned function is called. f must not block.
 	Events(f func(Event)) (stop func())
@@ -149,7 +149,7 @@ func Listen(state string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	old := unix.Umask(0o177) // the socket is never open to others, not even for a moment
+	old := unix.Umask(0o177) // other users can never connect, not even for a moment
 	l, err := net.Listen("unix", path)
 	unix.Umask(old)
 	if err != nil {
@@ -200,8 +200,8 @@ func Serve(ctx context.Context, l net.Listener, n Node, log *slog.Logger) error 
 	}
 }
 
-// allowed is true for the node's own user and root. The socket's mode says the same; this holds where a file system
-// ignores modes.
+// allowed is true for the node's own user and root. The socket's mode enforces the same; this check also works where a
+// file system ignores modes.
 func allowed(c net.Conn) bool {
 	u, ok := c.(*net.UnixConn)
 	if !ok {

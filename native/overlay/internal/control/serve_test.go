@@ -71,7 +71,7 @@ func ended(t *testing.T, done <-chan error) {
 	}
 }
 
-func TestServeGoesOnWithoutFreeDescriptors(t *testing.T) {
+func TestServeContinuesWithoutFreeDescriptors(t *testing.T) {
 	path, _, end, done := serveSocket(t, 3)
 	c, err := Connect(filepath.Dir(path))
 	if err != nil {

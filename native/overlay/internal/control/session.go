@@ -165,7 +165,7 @@ func (s *session) do(ctx context.Context, r Request) (any, error) {
 	return nil, fmt.Errorf("the method %q is unknown", r.Method)
 }
 
-// withdraw ends an offer of this connection. Those of others, and those of the node's start, stay.
+// withdraw ends an offer of this connection. Offers of other connections and configured offers stay.
 func (s *session) withdraw(o offered) (any, error) {
 	s.mu.Lock()
 	at := slices.Index(s.offers, o)
@@ -238,7 +238,7 @@ func (s *session) dial(ctx context.Context, r Request, in *bufio.Reader) {
 		return
 	}
 	defer far.Close()
-	stop := context.AfterFunc(ctx, func() { _ = far.Close() }) // the far side may be silent for good
+	stop := context.AfterFunc(ctx, func() { _ = far.Close() }) // the far side may stay silent indefinitely
 	defer stop()
 	s.write(answer{ID: r.ID, Result: empty{}})
 	_ = s.conn.SetDeadline(time.Time{})

@@ -12,7 +12,7 @@ import (
 	"github.com/tailscale/wireguard-go/tun"
 
 	"seganet.internal/overlay/internal/bind"
-	"seganet.internal/overlay/internal/pages"
+	"seganet.internal/overlay/internal/residentmem"
 )
 
 // gate stands between the TUN and the device. It applies Inbound and Outbound and takes control messages out of the
@@ -60,7 +60,7 @@ func (g *gate) readError(err error) error {
 func (g *gate) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 	if now := g.engine.releases.Load(); now != g.released {
 		g.released = now
-		pages.Discard(bufs)
+		residentmem.Discard(bufs)
 	}
 	n, dropped := g.engine.parked.take(bufs, sizes, offset, time.Now())
 	g.engine.Counters.Unknown.Add(uint64(dropped))

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The node services are asked for an unknown address. The packets that asked for it, and those that come meanwhile, leave once
-// the peer is known: in their order, none twice, before later ones.
+// The node looks up an unknown address. The packets to it leave once the peer is known: in their order, none twice,
+// before later ones.
 func TestTheFirstPacketsToAnUnknownAddressWaitForThePeer(t *testing.T) {
 	var mu sync.Mutex
 	var got []uint64
@@ -63,10 +63,10 @@ func TestPacketsToUnknownAddressesAreBounded(t *testing.T) {
 	if n := a.e.Counters.Unknown.Load(); n != addresses*each-kept {
 		t.Errorf("%d of %d were dropped", n, addresses*each)
 	}
-	eventually(t, "every address is asked for", func() bool { return len(wanted) == addresses })
+	eventually(t, "a lookup of every address", func() bool { return len(wanted) == addresses })
 }
 
-// A packet that has waited for a second is none that a program still expects.
+// No program still expects a packet that has waited for a second.
 func TestAPacketDoesNotWaitForLong(t *testing.T) {
 	var mu sync.Mutex
 	var got []uint64

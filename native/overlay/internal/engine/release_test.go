@@ -77,7 +77,7 @@ func TestAPacketThatCannotBeReadDoesNotEndTheDevice(t *testing.T) {
 	}
 }
 
-func TestReleaseGivesTheBuffersOfTheTUNBack(t *testing.T) {
+func TestReleaseFreesTheBuffersOfTheTUN(t *testing.T) {
 	f, e := newFaulty(t)
 	f.errs <- os.ErrDeadlineExceeded // not by Release: the buffers keep their content
 	eventually(t, "a second read", func() bool { return f.reads.Load() == 2 })

@@ -9,8 +9,8 @@ import (
 	"seganet.internal/overlay/internal/bind"
 )
 
-// TestAStuckPeerHoldsNoControlMessageOfAnotherOneUp fills the queue of a peer whose sender is stuck.
-func TestAStuckPeerHoldsNoControlMessageOfAnotherOneUp(t *testing.T) {
+// TestAStuckPeerDoesNotDelayControlMessagesOfOthers fills the queue of a peer whose sender is stuck.
+func TestAStuckPeerDoesNotDelayControlMessagesOfOthers(t *testing.T) {
 	lo := netip.MustParseAddr("127.0.0.1")
 	var got atomic.Int64
 	count := func([]byte) { got.Add(1) }

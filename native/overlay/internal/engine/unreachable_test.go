@@ -29,10 +29,10 @@ func strangers(t *testing.T, a *side, count int) (list []netip.Addr) {
 	return list
 }
 
-// TestPacketsForUnreachablePeersHoldNobodyUp sends packets to peers without a path: bursts to one, as programs do by UDP
-// with segmentation offload, and some to each of many. They wait for a session, and must not take the buffers that
-// everything else needs.
-func TestPacketsForUnreachablePeersHoldNobodyUp(t *testing.T) {
+// TestPacketsForUnreachablePeersDelayNoOtherPeer sends packets to peers without a path: bursts to one, as UDP programs
+// with segmentation offload send them, and some to each of many. They wait for a session, and must not use up the
+// buffers of all other traffic.
+func TestPacketsForUnreachablePeersDelayNoOtherPeer(t *testing.T) {
 	for name, c := range map[string]struct{ peers, packets int }{"bursts to one": {1, 3000}, "some to each of many": {150, 20}} {
 		t.Run(name, func(t *testing.T) {
 			var got atomic.Int64

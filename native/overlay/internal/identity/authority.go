@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// RootLife is how long a root is valid. Rotate it earlier; see docs/overlay-services.md.
+	// RootLife is how long a root is valid. Rotate it earlier; see docs/use/overlay-services.md.
 	RootLife = 10 * 365 * 24 * time.Hour
 	// ServerLife is how long a certificate of a service is valid.
 	ServerLife = 30 * 24 * time.Hour
@@ -169,7 +169,7 @@ func Fingerprint(der []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Pool makes a pool of roots from their DER. It refuses what is not a self-signed CA's.
+// Pool makes a pool of roots from their DER. It refuses certificates that are not of a self-signed CA.
 func Pool(ders [][]byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	if len(ders) == 0 || len(ders) > wire.MaxRoots {

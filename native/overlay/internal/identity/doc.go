@@ -1,5 +1,5 @@
-// Package identity holds what makes a node who it is: its keys, its certificate's profile, the check that peers do
-// before WireGuard hears a key, and the signatures of the authentication service.
+// Package identity defines a node's identity: its keys, the profile of its certificate, the check by peers before
+// WireGuard gets a key, and the signatures of the authentication service.
 //
 // A node has an Ed25519 key, which its certificate is for, and an X25519 key, which WireGuard uses and the certificate
 // names. Both stay on the node in files of mode 0600.

@@ -246,7 +246,7 @@ func TestKeyFiles(t *testing.T) {
 	}
 }
 
-func TestDocumentsAreSignedByTheAuthorityAlone(t *testing.T) {
+func TestOnlyTheAuthoritySignsDocuments(t *testing.T) {
 	a, other, k := must(NewAuthority("plant", now)), must(NewAuthority("plant", now)), must(NewKeys())
 	inter := must(a.Intermediate("plant", now))
 	list := &wire.Revocations{Network: "plant", Number: 3, Issued: now, Serials: []string{"ab"}}

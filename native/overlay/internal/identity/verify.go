@@ -53,7 +53,7 @@ func Serial(c *x509.Certificate) string { return c.SerialNumber.Text(16) }
 // Verify checks a node's certificate against the roots, the clock, the revocation list and the profile of this package.
 // der is the DER of the certificate followed by that of its intermediates. revoked may be nil.
 //
-// Only the authentication service's roots make a peer: whoever carries the certificate, for example the node management
+// Only the authentication service's roots make a peer: the carrier of the certificate, for example the node management
 // service, can neither change nor make one. Callers that expect a certain node must compare Peer.FQDN.
 func Verify(der []byte, roots *x509.CertPool, revoked func(serial string) bool, now time.Time) (Peer, error) {
 	chain, err := ParseChain(der)

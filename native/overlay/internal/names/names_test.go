@@ -93,7 +93,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-func TestMoreNamesThanAreAskedAtOnceWait(t *testing.T) {
+func TestLookupsBeyondTheLimitWait(t *testing.T) {
 	tb := NewTable(domain)
 	var most, now atomic.Int32
 	begin := make(chan struct{})
@@ -124,7 +124,7 @@ func TestMoreNamesThanAreAskedAtOnceWait(t *testing.T) {
 	close(begin)
 	done.Wait()
 	if most.Load() > MaxAsking {
-		t.Errorf("%d names were asked at once", most.Load())
+		t.Errorf("%d lookups at once", most.Load())
 	}
 }
 
@@ -171,7 +171,7 @@ func TestAskOnceAtATime(t *testing.T) {
 		}
 	}
 	if n := asked.Load() - before; n > 3 {
-		t.Errorf("a missing name was asked for %d times", n)
+		t.Errorf("%d lookups of a missing name", n)
 	}
 	for i := range MaxMissing + 100 {
 		tb.Resolve(t.Context(), fmt.Sprintf("gone%d", i))

@@ -173,7 +173,7 @@ func (s *server) answer(q *dns.Msg) *dns.Msg {
 func (s *server) reverse(m *dns.Msg, question dns.Question, a netip.Addr) *dns.Msg {
 	name, ok := s.table.Reverse(a)
 	if !ok {
-		m.Rcode = dns.RcodeRefused // it may be somebody else's address
+		m.Rcode = dns.RcodeRefused // the address may belong to another host
 		return m
 	}
 	m.Authoritative = true

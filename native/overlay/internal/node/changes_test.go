@@ -49,7 +49,7 @@ func TestARefusedPortAnswersAtOnce(t *testing.T) {
 	}
 }
 
-func TestARevocationIsAskedForWhileTheNodeServicesAreDown(t *testing.T) {
+func TestRevocationsAreRequestedWhileTheNodeServicesAreDown(t *testing.T) {
 	r, others := servetest.Split(t, 1)
 	services := servetest.Start(t, others[0])
 	hub := servetest.Save(t, servetest.Join(t, r, "hub", nil))

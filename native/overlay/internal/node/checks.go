@@ -34,10 +34,10 @@ func (c *checks) next(busy, metered, hasRelay bool) (relay bool, wait time.Durat
 	return false, pingIdle
 }
 
-// doubt makes write check the connection at once. It does not wait.
-func (n *Node) doubt() {
+// recheck makes write check the connection at once. It does not wait.
+func (n *Node) recheck() {
 	select {
-	case n.doubts <- struct{}{}:
+	case n.rechecks <- struct{}{}:
 	default:
 	}
 }

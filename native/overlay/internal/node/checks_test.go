@@ -11,7 +11,7 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-func TestAnIdleNodeChecksServicesAndRelayByTurns(t *testing.T) {
+func TestAnIdleNodeAlternatesBetweenServicesAndRelay(t *testing.T) {
 	var c checks
 	for i, want := range []bool{false, true, false, true} {
 		if relay, wait := c.next(false, false, true); relay != want || wait != checkIdle {
@@ -30,7 +30,7 @@ func TestAnIdleNodeChecksServicesAndRelayByTurns(t *testing.T) {
 	}
 }
 
-func TestADoubtHasTheConnectionCheckedAtOnce(t *testing.T) {
+func TestARecheckTestsTheConnectionAtOnce(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
 	member := servetest.Join(t, r, "hall-3", nil)
 	n, err := open(t.Context(), Options{State: servetest.Save(t, member), Log: slog.New(slog.DiscardHandler)})
@@ -59,6 +59,6 @@ func TestADoubtHasTheConnectionCheckedAtOnce(t *testing.T) {
 		if _, ok := m.(*wire.Pong); ok {
 			pongs++
 		}
-		n.doubt()
+		n.recheck()
 	}
 }

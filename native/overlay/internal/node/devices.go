@@ -109,7 +109,7 @@ func (n *Node) watchDevices(ctx context.Context, last fileState) {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			n.log.Warn("the table of devices is not taken; the one of before stays", "error", err)
+			n.log.Warn("the new table of devices cannot be applied; the previous one stays in force", "error", err)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestWithoutThePortForNamesNoSocketStaysAndTheCapabilityIsNamed(t *testing.T
 	}
 }
 
-func TestDoctorSaysThatUDPPassesOnlyIfThatIsKnown(t *testing.T) {
+func TestDoctorReportsUDPOnlyIfItsStateIsKnown(t *testing.T) {
 	for _, c := range []struct {
 		nat   paths.NAT
 		relay bool

@@ -45,7 +45,7 @@ func (n *Node) takePolicy(s wire.Signed) {
 
 // older logs a document that is older than the one in force.
 func (n *Node) older(document string, number, newest int64) {
-	n.log.Warn("a document is ignored, as it is older than the one in force. If the authentication service was restored from a backup, change the document there",
+	n.log.Warn("a document is ignored, because it is older than the one in force. If the authentication service was restored from a backup, change the document there",
 		"document", document, "number", number, "inForce", newest)
 }
 
@@ -57,7 +57,7 @@ func (n *Node) applyPolicy() {
 	p, self := n.policy, n.member.Self
 	n.mu.Unlock()
 	if err := n.tracker.Update(p, self, n.services()); err != nil {
-		n.log.Error("the policy is not applied; the one of before stays", "error", err)
+		n.log.Error("the new policy cannot be applied; the previous one stays in force", "error", err)
 	}
 }
 
@@ -100,7 +100,7 @@ func (n *Node) askingRevocations(ctx context.Context) {
 			continue
 		}
 		if err := n.askRevocations(ctx); err != nil && ctx.Err() == nil {
-			n.log.Info("the revocation list cannot be asked for; the one of before stays", "error", err)
+			n.log.Info("the revocation list cannot be requested; the previous one stays in force", "error", err)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (n *Node) removeInvalid(now time.Time) {
 			n.log.Info("a revoked peer was removed", "peer", name)
 			n.emit("down", name, "its certificate was revoked")
 			if inUse {
-				n.relook.add(name)
+				n.rescan.add(name)
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func (n *Node) renew(ctx context.Context, devices []string) error {
 		return err
 	}
 	if err := n.askRevocations(ctx); err != nil {
-		n.log.Info("the revocation list cannot be asked for; the one of before stays", "error", err)
+		n.log.Info("the revocation list cannot be requested; the previous one stays in force", "error", err)
 	}
 	return nil
 }

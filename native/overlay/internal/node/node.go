@@ -85,8 +85,8 @@ type Node struct {
 	redial  chan struct{} // reconnect to the node services without a pause
 	// renewNow makes renewing look at the certificate at once.
 	renewNow chan struct{}
-	relook   *relooker
-	doubts   chan struct{}   // check the connection to the node services at once
+	rescan   *rescanner
+	rechecks chan struct{}   // check the connection to the node services at once
 	mapper   *portmap.Mapper // nil: no router is asked
 
 	devicesState fileState
@@ -143,7 +143,7 @@ func Run(ctx context.Context, o Options) error {
 	task(func() { n.renewing(ctx) })
 	task(func() { n.housekeeping(ctx) })
 	task(func() { n.refreshing(ctx) })
-	task(func() { n.relook.run(ctx, n) })
+	task(func() { n.rescan.run(ctx, n) })
 	task(func() { n.askingRevocations(ctx) })
 	if o.DevicesFile != "" {
 		task(func() { n.watchDevices(ctx, n.devicesState) })
@@ -176,8 +176,8 @@ func open(ctx context.Context, o Options) (n *Node, err error) {
 	}
 	n = &Node{o: o, log: o.Log, start: time.Now(), instance: newInstance(), bind: bind.New(), member: m, revoked: map[string]struct{}{},
 		waiting: map[string]chan wire.Message{}, events: map[int]func(control.Event){}, tracker: policy.New(o.Log)}
-	n.redial, n.renewNow, n.relook = make(chan struct{}, 1), make(chan struct{}, 1), newRelooker()
-	n.doubts = make(chan struct{}, 1)
+	n.redial, n.renewNow, n.rescan = make(chan struct{}, 1), make(chan struct{}, 1), newRescanner()
+	n.rechecks = make(chan struct{}, 1)
 	n.peers.init()
 	n.within = []netip.Prefix{netip.PrefixFrom(m.Self.Addresses[0], 48).Masked(), identity.Pool4()}
 	n.names = names.NewTable(m.Network + "." + wire.Domain)
@@ -283,7 +283,7 @@ func (n *Node) openTunnel(device tun.Device) error {
 	}
 	n.paths.Store(paths.New(paths.Config{Self: n.member.Self.Addresses[0], Key: keys.WGPublic(), Bind: n.bind, Tunnel: e, Signaller: n,
 		Overlay: n.within, Interface: name, Loopback: n.onLoopback(), Metered: n.o.Metered, RelayOnly: n.o.RelayOnly, Logger: n.log,
-		Event: n.pathChanged, RelaySilent: n.doubt}))
+		Event: n.pathChanged, RelaySilent: n.recheck}))
 	return nil
 }
 

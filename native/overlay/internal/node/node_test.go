@@ -211,13 +211,13 @@ func TestARestartedNodeComesBackWhileTheServicesAreDown(t *testing.T) {
 	}
 }
 
-// isDirect is true if the node's one peer is reached by a proven direct path.
+// isDirect is true if the path to the node's only peer is a proven direct one.
 func isDirect(t *testing.T, c *control.Client) bool {
 	p := status(t, c).Peers
 	return len(p) == 1 && p[0].Path == "direct" && p[0].Reason == ""
 }
 
-// The side that has just started has no path to the other one: it answers where the first message came from.
+// The side that has just started has no path to the other one: it answers to the source of the first message.
 func TestARestartedNodeIsReachedWhileTheServicesAreDown(t *testing.T) {
 	for name, both := range map[string]bool{"the hub restarts": false, "both restart": true} {
 		t.Run(name, func(t *testing.T) {
@@ -304,7 +304,7 @@ func TestANodeStartsThoughItsLastPortIsTaken(t *testing.T) {
 	}
 }
 
-// A device is reached by its node, which answers.
+// The device's node answers for it.
 func TestAPingOfADeviceIsAnsweredByItsNode(t *testing.T) {
 	_, _, hub, gateway := network(t)
 	run(t, hub, nil)

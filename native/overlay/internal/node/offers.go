@@ -122,7 +122,7 @@ func (n *Node) offersChanged() {
 // announce sends what this node offers once more. REQUIRES: the services have answered the first hello.
 func (n *Node) announce(l *link) {
 	if err := l.send(n.hello()); err != nil {
-		n.log.Warn("the services do not learn what this node offers", "error", err)
+		n.log.Warn("the offers of this node cannot be sent to the node services", "error", err)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestAnOfferEndsWithItsConnection(t *testing.T) {
 	if err := ask(other, "offer", service); err != nil {
 		t.Fatal(err)
 	}
-	// The offers of the start, and those of other connections, are not for this one to end.
+	// This connection cannot end configured offers or those of other connections.
 	for _, o := range []offerParams{service, {Network: "tcp", Port: 7}} {
 		if err := ask(h, "withdraw", o); err == nil {
 			t.Errorf("%+v was withdrawn by another connection", o)

@@ -25,7 +25,7 @@ func TestAServiceOfLoopbackIsOfferedWithATUN(t *testing.T) {
 	}
 	eventually(t, "an echo of a service at loopback", func() bool { return echo(at) == nil })
 	for _, a := range status(t, h).Addresses {
-		// The port of an offer is no forward: it has a list and limits of its own.
+		// The port of an offer is not a forward: it has its own list and limits.
 		local := net.JoinHostPort(a, "7")
 		if err := h.Ask("unforward", map[string]string{"network": "tcp", "local": local}, &struct{}{}, 5*time.Second); err == nil {
 			t.Errorf("the offer at %s was ended as a forward", local)

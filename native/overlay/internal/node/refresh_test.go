@@ -13,7 +13,7 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// watcher starts a node as far as its connection to the node services.
+// watcher starts only the node's connection to the node services.
 func watcher(t *testing.T, m *identity.Member) *Node {
 	t.Helper()
 	n, err := open(t.Context(), Options{State: servetest.Save(t, m), Log: slog.New(slog.DiscardHandler)})
@@ -23,7 +23,7 @@ func watcher(t *testing.T, m *identity.Member) *Node {
 	ctx, cancel := context.WithCancel(context.Background())
 	var tasks sync.WaitGroup
 	tasks.Go(func() { n.signalling(ctx) })
-	tasks.Go(func() { n.relook.run(ctx, n) })
+	tasks.Go(func() { n.rescan.run(ctx, n) })
 	t.Cleanup(func() { cancel(); tasks.Wait(); n.close() })
 	waitFor(t, "the node services", n.linked)
 	return n
@@ -50,7 +50,7 @@ func renewed(t *testing.T, m *identity.Member) *identity.Member {
 	return next
 }
 
-func TestALapsingCertificateIsAskedForAfterAReconnection(t *testing.T) {
+func TestALapsingCertificateIsRequestedAfterAReconnection(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
 	n := watcher(t, servetest.Join(t, r, "hall-3", nil))
 	first := servetest.Join(t, r, "hub", nil)
@@ -59,7 +59,7 @@ func TestALapsingCertificateIsAskedForAfterAReconnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := renewed(t, first)
-	servetest.Connect(t, second, wire.Hello{}) // nobody watches
+	servetest.Connect(t, second, wire.Hello{}) // without a watcher
 	serial := func() string { return n.peers.byName(first.FQDN).Serial }
 	lapsing := time.Now().Add(identity.NodeLife * 3 / 4)
 	turns := func(f refresher) {
@@ -68,14 +68,14 @@ func TestALapsingCertificateIsAskedForAfterAReconnection(t *testing.T) {
 	}
 	turns(refresher{due: map[string]time.Time{}})
 	if serial() != first.Self.Serial {
-		t.Fatal("the certificate of a sleeping peer was asked for")
+		t.Fatal("the node requested the certificate of a sleeping peer")
 	}
 	n.paths.Load().Connect(first.FQDN)
 	f := refresher{due: map[string]time.Time{}}
 	f.turn(t.Context(), n, time.Now())
 	f.turn(t.Context(), n, time.Now().Add(refreshAgain))
 	if serial() != first.Self.Serial {
-		t.Fatal("a fresh certificate was asked for")
+		t.Fatal("the node requested a fresh certificate again")
 	}
 	turns(f)
 	if serial() != second.Self.Serial {

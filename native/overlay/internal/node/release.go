@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"seganet.internal/overlay/internal/pages"
+	"seganet.internal/overlay/internal/residentmem"
 )
 
 // releaseLeast is the number of bytes that an idle node allocates before it gives memory back once more.
@@ -27,7 +27,7 @@ func (r *releaser) idle(n *Node) (released bool) {
 	n.engine.Release()
 	runtime.GC() // a pool's content survives one collection, and FreeOSMemory is the second one
 	debug.FreeOSMemory()
-	if err := pages.DropProgram(); err != nil {
+	if err := residentmem.DropProgram(); err != nil {
 		n.log.Debug("the program's pages stay mapped", "error", err)
 	}
 	r.removed, r.allocated = removed, runtimeFigures().AllocatedBytes

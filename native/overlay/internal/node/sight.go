@@ -67,7 +67,7 @@ func (n *Node) removeUnseen() {
 		switch {
 		case s.Both(self, other) || s.ReachDevice(other, self):
 		case s.ReachDevice(self, other):
-			n.relook.add(name)
+			n.rescan.add(name)
 		default:
 			n.removePeer(name)
 			n.log.Info("a peer was removed, as the policy allows it nothing with this node any more", "peer", name)

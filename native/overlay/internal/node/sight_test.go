@@ -38,8 +38,9 @@ func TestTheNarrowerPolicyEndsTheSessionOnBothSides(t *testing.T) {
 	eventually(t, "a ping by the new policy", func() bool { return h.Ask("ping", map[string]string{"name": "hall-3"}, &p, 5*time.Second) == nil })
 }
 
-// Two copies of a state folder run: both, and the list of nodes, say so. The copies take turns at the node services.
-func TestACopyOfANodeIsNoticed(t *testing.T) {
+// Two copies of a state folder run. Both, and the list of nodes, report it. The copies replace each other at the node
+// services.
+func TestACopiedIdentityIsReported(t *testing.T) {
 	r, _, _, gateway := network(t)
 	stolen := t.TempDir()
 	files, err := filepath.Glob(filepath.Join(gateway, "*"))

@@ -103,7 +103,7 @@ func (n *Node) disconnected(err error) {
 	}
 	n.mu.Unlock()
 	if was {
-		n.log.Info("the node services are out of reach; sessions go on", "reason", err)
+		n.log.Info("the node services are out of reach; sessions continue", "reason", err)
 		n.paths.Load().SignallingChanged(false)
 	}
 }
@@ -161,7 +161,7 @@ func (n *Node) write(ctx context.Context, l *link, heard <-chan struct{}) {
 			late = nil
 			continue
 		case m = <-l.queue:
-		case <-n.doubts:
+		case <-n.rechecks:
 			m = &wire.Ping{}
 		case <-check.C:
 			paths := n.paths.Load()
@@ -233,7 +233,7 @@ func (n *Node) take(l *link, msg wire.Message) {
 		}
 		n.log.Info("the node services answer")
 		m.SignallingChanged(true)
-		n.relook.poke()
+		n.rescan.wake()
 	case *wire.TURN:
 		n.takeTURN(*msg)
 	case *wire.PolicyUpdate:

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// beatEvery is how often a service tells the others that it lives; after silentAfter without a beat its nodes are
-	// gone for them.
+	// beatEvery is the interval of a service's heartbeats. After silentAfter without one, the other services count its
+	// nodes as gone.
 	beatEvery   = 2 * time.Second
 	silentAfter = 7 * time.Second
 	// maxServices bounds the node services of a network.
@@ -34,18 +34,18 @@ type Bus interface {
 	Publish(subject string, message []byte) error
 	// Subscribe calls f for each message, one after the other.
 	Subscribe(subject string, f func(message []byte)) error
-	// OnConnected calls f whenever the connection is there again after a loss.
+	// OnConnected calls f whenever a lost connection is back.
 	OnConnected(f func())
 }
 
-// cluster is what a service knows of the others. Server.mu guards the map.
+// cluster is a service's knowledge about the other services. Server.mu guards the map.
 type cluster struct {
 	s       *Server
 	bus     Bus
 	self    string
 	subject string
 	others  map[string]time.Time    // service → its last beat
-	details map[string]*wire.Detail // FQDN → of a presence that has not come yet
+	details map[string]*wire.Detail // FQDN → of a presence that has not arrived yet
 }
 
 func newCluster(s *Server, bus Bus, network string) (*cluster, error) {
@@ -56,12 +56,12 @@ func newCluster(s *Server, bus Bus, network string) (*cluster, error) {
 	c := &cluster{s: s, bus: bus, self: hex.EncodeToString(b[:]), subject: subjectPrefix + network + ".", others: map[string]time.Time{}, details: map[string]*wire.Detail{}}
 	for _, subject := range []string{"all", c.self} {
 		if err := bus.Subscribe(c.subject+subject, c.take); err != nil {
-			return nil, fmt.Errorf("the other node services cannot be heard: %w", err)
+			return nil, fmt.Errorf("cannot subscribe to messages of the other node services: %w", err)
 		}
 	}
 	bus.OnConnected(func() {
 		c.publish("all", &wire.Beat{Service: c.self, Sync: true})
-		c.tellAll("all")
+		c.reportAll("all")
 	})
 	c.publish("all", &wire.Beat{Service: c.self, Sync: true})
 	return c, nil
@@ -73,7 +73,7 @@ func (c *cluster) publish(to string, m wire.Message) {
 		err = c.bus.Publish(c.subject+to, text)
 	}
 	if err != nil {
-		slog.Warn("the other node services are not told", "kind", m.Kind(), "error", err)
+		slog.Warn("a message to the other node services cannot be sent", "kind", m.Kind(), "error", err)
 	}
 }
 
@@ -146,11 +146,11 @@ func (c *cluster) takeBeat(m *wire.Beat) {
 		c.publish(m.Service, &wire.Beat{Service: c.self, Sync: true})
 	}
 	if m.Sync {
-		c.tellAll(m.Service)
+		c.reportAll(m.Service)
 	}
 }
 
-// forget makes the nodes of a service gone. REQUIRES: s.mu.
+// forget records that the nodes of a service are gone. REQUIRES: s.mu.
 func (c *cluster) forget(id string) {
 	delete(c.others, id)
 	for _, e := range c.s.dir.byName {
@@ -161,8 +161,8 @@ func (c *cluster) forget(id string) {
 	}
 }
 
-// tellAll tells one service or all of them which nodes are connected here.
-func (c *cluster) tellAll(to string) {
+// reportAll reports to one service, or to all, which nodes are connected here.
+func (c *cluster) reportAll(to string) {
 	c.s.mu.Lock()
 	var list []wire.Message
 	for name := range c.s.sessions {
@@ -178,8 +178,8 @@ func (c *cluster) tellAll(to string) {
 	c.publish(to, &wire.News{Documents: docs})
 }
 
-// tell tells one service or all of them of a node of this service. REQUIRES: s.mu.
-func (c *cluster) tell(to string, e *entry) {
+// report reports a node of this service to one other service, or to all. REQUIRES: s.mu.
+func (c *cluster) report(to string, e *entry) {
 	c.publish(to, c.detail(e))
 	c.publish(to, c.presence(e, true))
 }
@@ -245,10 +245,10 @@ func (c *cluster) takePresence(m *wire.Presence) {
 		return
 	}
 	if e != nil && m.Since <= e.ended {
-		return // overtaken by the news of its end
+		return // its end arrived first
 	}
 	if e != nil && e.home == m.Service && e.since == m.Since && bytes.Equal(e.der, m.Certificate) && isSame(&e.hello, &m.Hello) {
-		return // known: a service tells all again after a loss of the bus
+		return // known: a service reports all nodes again after a loss of the bus
 	}
 	peer, err := identity.VerifyNode(m.Certificate, m.Name, s.roots, s.isRevoked, s.now())
 	if err != nil {
@@ -277,7 +277,7 @@ func (c *cluster) deliver(m *wire.Deliver) {
 	defer c.s.mu.Unlock()
 	to := c.s.sessions[m.To]
 	if to == nil {
-		return // it has just gone; the sender learns that by a presence
+		return // it has just left; a presence will notify the sender
 	}
 	if e := c.s.dir.byName[m.Signal.From]; e != nil {
 		if from, self := e.side(), to.side(); !c.s.sight.Both(from, self) && !c.s.sight.ReachDevice(from, self) && !c.s.sight.ReachDevice(self, from) {

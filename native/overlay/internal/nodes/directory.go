@@ -17,7 +17,7 @@ type entry struct {
 	peer     identity.Peer
 	der      []byte
 	hello    wire.Hello
-	watchers map[*session]struct{} // that hear when it comes and goes
+	watchers map[*session]struct{} // which get a message when it connects or leaves
 	home     string                // the other service that it is connected to; empty: this one, or none
 	since    int64                 // number of its newest connection
 	ended    int64                 // number of the newest connection to another service that has ended
@@ -95,13 +95,13 @@ func (e *entry) found(id string, online bool) *wire.Found {
 		Services: e.hello.Services, Devices: e.hello.Devices, Online: online}
 }
 
-// isSame is true if two hellos say the same.
+// isSame is true if two hellos have the same content.
 func isSame(a, b *wire.Hello) bool {
 	return slices.Equal(a.Relays, b.Relays) && slices.Equal(a.Services, b.Services) && slices.Equal(a.Devices, b.Devices)
 }
 
-// enter registers a connected node, and tells its watchers what is new. It is false if the node has been revoked
-// meanwhile.
+// enter registers a connected node, and notifies its watchers of what is new. It returns false if the node has been
+// revoked meanwhile.
 func (s *Server) enter(c *session, h *wire.Hello) (*wire.Welcome, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *Server) enter(c *session, h *wire.Hello) (*wire.Welcome, bool) {
 	s.sessions[c.peer.FQDN] = c
 	e := s.dir.put(c.peer, c.der, *h)
 	if !again {
-		e.since = max(e.since+1, e.ended+1, time.Now().UnixNano()) // newer than every connection that this service has heard of
+		e.since = max(e.since+1, e.ended+1, time.Now().UnixNano()) // newer than every connection that this service knows of
 	}
 	e.home = ""
 	s.meet(e, c)
@@ -129,12 +129,12 @@ func (s *Server) enter(c *session, h *wire.Hello) (*wire.Welcome, bool) {
 	}
 	s.announceOnline(e, c)
 	if s.cluster != nil {
-		s.cluster.tell("all", e)
+		s.cluster.report("all", e)
 	}
 	return &wire.Welcome{Policy: s.docs.Policy, Revocations: s.docs.Revocations, Roots: s.docs.Roots}, true
 }
 
-// leave forgets a connection and tells the watchers that the node is gone, unless it has connected again.
+// leave forgets a connection. It notifies the watchers that the node is gone, unless it has connected again.
 func (s *Server) leave(c *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +156,8 @@ func (s *Server) leave(c *session) {
 	}
 }
 
-// meet notes what a session says of its node, and tells the node if another program has its identity, too. REQUIRES: s.mu.
+// meet records a session's claims about its node, and warns the node if another program also has its identity.
+// REQUIRES: s.mu.
 func (s *Server) meet(e *entry, c *session) {
 	twice, other := e.started(c.about)
 	if !twice {
@@ -167,8 +168,8 @@ func (s *Server) meet(e *entry, c *session) {
 		"it was stolen, revoke the node and join again with new keys."})
 }
 
-// announceOnline tells the watchers of e, except for one, that it is connected. Those that may not know of it any more, as its
-// devices have changed, hear nothing of it from then on. REQUIRES: s.mu.
+// announceOnline notifies the watchers of e, except for one, that it is connected. It removes watchers that may no
+// longer know of e because its devices have changed. REQUIRES: s.mu.
 func (s *Server) announceOnline(e *entry, except *session) {
 	for w := range e.watchers {
 		if !s.mayKnow(w, e) {
@@ -176,11 +177,12 @@ func (s *Server) announceOnline(e *entry, except *session) {
 			delete(w.interest, e.peer.FQDN)
 		}
 	}
-	e.tell(e.found("", true), except)
+	e.notify(e.found("", true), except)
 }
 
-// tell sends a message to the watchers, except for one. It encodes it once: there may be thousands. REQUIRES: s.mu.
-func (e *entry) tell(m wire.Message, except *session) {
+// notify sends a message to the watchers, except for one. It encodes the message once, because there may be thousands.
+// REQUIRES: s.mu.
+func (e *entry) notify(m wire.Message, except *session) {
 	if len(e.watchers) == 0 {
 		return
 	}
@@ -196,22 +198,22 @@ func (e *entry) tell(m wire.Message, except *session) {
 	}
 }
 
-// announceGone tells the watchers of e that it is no longer connected. REQUIRES: s.mu.
+// announceGone notifies the watchers of e that it is no longer connected. REQUIRES: s.mu.
 func (s *Server) announceGone(e *entry) {
-	e.tell(&wire.Gone{Name: e.peer.FQDN}, nil)
+	e.notify(&wire.Gone{Name: e.peer.FQDN}, nil)
 }
 
 // online is true if the node is connected to this service or another one. REQUIRES: s.mu.
 func (s *Server) online(e *entry) bool { return s.sessions[e.peer.FQDN] != nil || e.home != "" }
 
-// makeRoom drops what is not connected, which can be learned again, from a full directory. REQUIRES: s.mu.
+// makeRoom drops nodes that are not connected from a full directory; the service can learn them again. REQUIRES: s.mu.
 func (s *Server) makeRoom() {
 	if len(s.dir.byName) >= maxDirectory {
 		s.dir.drop(func(p identity.Peer) bool { return !s.online(s.dir.byName[p.FQDN]) })
 	}
 }
 
-// watch makes c learn of e's coming and going. REQUIRES: s.mu.
+// watch subscribes c to e's connections and disconnections. REQUIRES: s.mu.
 func (s *Server) watch(c *session, e *entry) {
 	if _, known := c.interest[e.peer.FQDN]; !known && len(c.interest) >= maxInterest || c.ctx.Err() != nil {
 		return
@@ -231,7 +233,7 @@ func (s *Server) lookup(c *session, m *wire.Lookup) wire.Message {
 	return e.found(m.ID, s.online(e))
 }
 
-// signal forwards an offer or candidate, with the sender's certificate at an offer.
+// signal forwards an offer or candidate. An offer carries the sender's certificate.
 func (s *Server) signal(c *session, m *wire.Signal) *wire.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,7 +241,7 @@ func (s *Server) signal(c *session, m *wire.Signal) *wire.Error {
 		return &wire.Error{Code: wire.CodeInvalid, Text: "A node's signal has a receiver, not a sender."}
 	}
 	to, there := s.sessions[m.To], s.dir.byName[m.To]
-	if there == nil || to == nil && there.home == "" || !s.mayKnow(c, there) { // the same answer tells nothing of it
+	if there == nil || to == nil && there.home == "" || !s.mayKnow(c, there) { // the same answer for all, so that it reveals nothing
 		return &wire.Error{Code: wire.CodeOffline, Text: "The node " + m.To + " is not connected."}
 	}
 	s.watch(c, there)

@@ -2,8 +2,8 @@
 // certificates, look each other up, and exchange the signals from which they build their paths. It pushes revocations,
 // policy and roots, and gives credentials for the relay.
 //
-// All state is soft: a restarted service knows nothing, and the nodes connect again and tell it. It cannot read what
-// nodes exchange, and it cannot pose as a node, as peers verify certificates themselves.
+// All state is soft: a restarted service knows nothing until the nodes connect again and report. It cannot read what
+// nodes exchange, and it cannot pose as a node, because peers verify certificates themselves.
 //
 // Thread safety: Server is safe for concurrent use.
 package nodes

@@ -43,7 +43,7 @@ func (g Greeting) header() http.Header {
 	return h
 }
 
-// about has the service's data about a node beside its certificate. Nodes of an earlier version have the zero value.
+// about is the service's data about a node besides its certificate. Nodes of an earlier version have the zero value.
 type about struct {
 	instance, version, from string
 	groups                  []string

@@ -11,15 +11,15 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// hellos let one hello of a node count in helloEvery: each goes to all that watch the node.
+// hellos limits a node to one hello per helloEvery, because each goes to all that watch the node.
 type hellos struct {
 	mu    sync.Mutex
-	last  time.Time   // when one counted
+	last  time.Time   // when the latest one was taken
 	next  *wire.Hello // waits for its time; nil: none
 	timer *time.Timer // of next
 }
 
-// take calls enter with a hello now, or with the newest one when it is time.
+// take calls enter with the hello at once, or with the newest one when helloEvery has passed.
 func (h *hellos) take(m *wire.Hello, enter func(*wire.Hello)) {
 	h.mu.Lock()
 	wait := helloEvery - time.Since(h.last)
@@ -44,7 +44,7 @@ func (h *hellos) take(m *wire.Hello, enter func(*wire.Hello)) {
 	enter(m)
 }
 
-// stop forgets the hello that waits.
+// stop forgets the waiting hello.
 func (h *hellos) stop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

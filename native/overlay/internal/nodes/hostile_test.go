@@ -83,11 +83,11 @@ func TestMalformedSignallingEndsOnlyItsConnection(t *testing.T) {
 	servetest.Await[*wire.Pong](honest)
 }
 
-func TestANodeSpeaksForItselfAlone(t *testing.T) {
+func TestANodeSpeaksOnlyForItself(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
 	a := servetest.Connect(t, servetest.Join(t, r, "a", nil), wire.Hello{})
 	b := servetest.Connect(t, servetest.Join(t, r, "b", nil), wire.Hello{})
-	// From is the NMS's to say.
+	// Only the node management service sets From.
 	a.Say(&wire.Signal{From: b.FQDN, Type: wire.SignalOffer})
 	if e := servetest.Await[*wire.Error](a); e.Code != wire.CodeInvalid {
 		t.Errorf("%+v", e)
@@ -143,8 +143,8 @@ func TestASecondConnectionReplacesTheFirst(t *testing.T) {
 	}
 }
 
-// A node that floods is slowed down, and one that does not read is cut off: the others notice nothing, and memory is
-// bounded.
+// The service slows down a node that floods, and disconnects one that does not read. Other nodes are not affected, and
+// memory is bounded.
 func TestAFloodIsBounded(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
 	victim := raw(t, servetest.Join(t, r, "victim", nil)) // never reads

@@ -62,9 +62,9 @@ func (s *Server) forgetUnseen(c *session) {
 	}
 }
 
-// started records which instance of a node's program has connected, and from where. It reports twice if the instance was
-// replaced before: then two programs that have the node's keys take turns. A restart or a new address is no such case, because
-// a former instance does not return. REQUIRES: s.mu.
+// started records which instance of a node's program has connected, and from where. It reports twice if the instance
+// was replaced before: then two programs with the node's keys replace each other. A restart or a new address does not
+// count, because there a former instance does not return. REQUIRES: s.mu.
 func (e *entry) started(a about) (twice bool, other string) {
 	before := e.about
 	e.about = a
@@ -85,7 +85,7 @@ func (s *Server) usedTwice(e *entry, other string) {
 	s.twice++
 	now := s.now().UTC().Truncate(time.Second)
 	if since := now.Sub(e.twice); since >= 0 && since < twiceTold {
-		return // they take turns each second
+		return // they replace each other each second
 	}
 	e.twice, e.twiceFrom = now, []string{e.about.from, other}
 	slog.Warn("the identity of a node is used by two programs at once. If it was stolen, revoke the node and join again with new keys",
@@ -155,7 +155,7 @@ func (s *Server) reporting() {
 	}
 }
 
-// takeDirty returns some of the presences that are to be reported.
+// takeDirty returns some of the presences to report.
 func (s *Server) takeDirty() (r wire.SeenReport) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ type Options struct {
 	TURN   TURNOptions
 	Bus    Bus              // joins several services of the network; nil: this one is alone
 	Now    func() time.Time // nil: time.Now
-	// Report tells the authentication service who is connected; nil: nobody is told.
+	// Report reports to the authentication service who is connected; nil: no reports.
 	Report func(context.Context, wire.SeenReport) error
 }
 
@@ -115,7 +115,7 @@ func (s *Server) join(bus Bus) error {
 	s.mu.Lock()
 	s.cluster = c
 	s.mu.Unlock()
-	c.tellAll("all") // nodes may have connected meanwhile
+	c.reportAll("all") // nodes may have connected meanwhile
 	s.wait.Add(1)
 	go func() {
 		defer s.wait.Done()
@@ -181,7 +181,7 @@ func (s *Server) take(docs wire.Documents) error {
 	return nil
 }
 
-// force puts documents into force. REQUIRES: s.mu.
+// force applies documents. REQUIRES: s.mu.
 func (s *Server) force(docs wire.Documents, o opened) {
 	s.docs, s.roots, s.revoked, s.numbers, s.sight = docs, o.pool, o.revoked, o.numbers, o.sight
 }

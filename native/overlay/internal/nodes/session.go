@@ -39,7 +39,7 @@ func newSession(s *Server, conn *websocket.Conn, peer identity.Peer, der []byte,
 	return c
 }
 
-// end makes the session end with a code that the node sees.
+// end ends the session with a code that the node receives.
 func (c *session) end(code websocket.StatusCode, reason string) {
 	c.once.Do(func() {
 		c.code, c.reason = code, reason
@@ -126,14 +126,14 @@ func (c *session) turn() *wire.TURN {
 	o := c.s.opts.TURN
 	t := &wire.TURN{URLs: o.URLs, Expires: time.Now().Add(TURNLife).UTC().Truncate(time.Second)}
 	var err error
-	// The serial number lets the relay end what a revoked node has there.
+	// With the serial number, the relay can end the allocations of a revoked node.
 	if t.User, t.Password, err = turn.GenerateLongTermTURNRESTCredentials(o.Secret, c.peer.FQDN+"#"+c.peer.Serial, TURNLife); err != nil {
 		slog.Error("credentials for the relay cannot be made", "error", err)
 	}
 	return t
 }
 
-// read handles the node's messages. It slows a node down that sends more than its share.
+// read handles the node's messages. It slows down a node that sends more than its share.
 func (c *session) read() error {
 	bucket := float64(messagesAtOnce)
 	last := time.Now()

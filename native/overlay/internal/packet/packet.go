@@ -9,7 +9,7 @@ import (
 	"net/netip"
 )
 
-// Protocol numbers that the overlay tells apart.
+// Protocol numbers that the overlay distinguishes.
 const (
 	ICMP   = 1
 	TCP    = 6

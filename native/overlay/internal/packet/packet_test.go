@@ -117,7 +117,7 @@ func TestRewriteFragments(t *testing.T) {
 	}
 }
 
-func TestUDPWithoutChecksumStaysWithout(t *testing.T) {
+func TestUDPWithoutChecksumStaysWithoutOne(t *testing.T) {
 	b := craft.UDP(port(lan4, 1), port(far4, 2), []byte("x"))
 	b[26], b[27] = 0, 0
 	var info packet.Info

@@ -8,8 +8,8 @@ import (
 // quoteMost is the number of bytes of a refused packet that an ICMP error quotes at most.
 const quoteMost = 256
 
-// Refusal returns the packet that tells the sender of b at once that b was refused: a reset for TCP, an ICMP error for
-// UDP ("port unreachable", or "prohibited" if prohibited is true). It returns nil if b must not be answered.
+// Refusal returns the packet that reports to the sender of b at once that b was refused: a reset for TCP, an ICMP error
+// for UDP ("port unreachable", or "prohibited" if prohibited is true). It returns nil if b must not be answered.
 // REQUIRES: info is of this packet.
 func Refusal(b []byte, info *Info, prohibited bool) []byte {
 	switch {

@@ -58,7 +58,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotAnswered(t *testing.T) {
+func TestSomePacketsAreNotAnswered(t *testing.T) {
 	for _, p := range [][]byte{craft.Echo(lan4, far4, false, 1, nil), craft.Fragments(craft.UDP(port(lan4, 1), port(far4, 2), make([]byte, 100)), 3, 32)[0]} {
 		var info packet.Info
 		if err := packet.Parse(p, &info); err != nil {

@@ -412,7 +412,7 @@ func (a *Allocation) Close() {
 	a.kill()
 	go func() {
 		if a.conn != nil {
-			_ = a.conn.Close() // tells the relay, until it answers
+			_ = a.conn.Close() // sends the deletion until the relay answers
 			if a.socket != nil {
 				time.Sleep(giveBack)
 			}

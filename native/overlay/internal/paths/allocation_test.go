@@ -12,7 +12,7 @@ import (
 	"github.com/pion/stun/v4"
 )
 
-func TestAPeerThatNamesManyAddressesTakesNoPlaceOfAnother(t *testing.T) {
+func TestAPeerThatNamesManyAddressesEvictsNoOtherPeer(t *testing.T) {
 	a := &Allocation{permitted: map[netip.Addr]*permission{}}
 	used := netip.MustParseAddr("192.0.2.1")
 	for i := range permissionsMost {
@@ -39,7 +39,8 @@ func TestAPeerThatNamesManyAddressesTakesNoPlaceOfAnother(t *testing.T) {
 	}
 }
 
-// A relay that dies between its permission and the first packet must not stop the sender: it serves the TUN's reader, too.
+// A relay that dies between its permission and the first packet must not block the sender, which also serves the TUN's
+// reader.
 func TestAPacketToADeadRelayDoesNotWait(t *testing.T) {
 	var silent atomic.Bool
 	_, at := testRelay(t, &fakeNetwork{drop: func([]byte) bool { return silent.Load() }})
@@ -85,7 +86,7 @@ func TestAPacketToADeadRelayDoesNotWait(t *testing.T) {
 	}
 }
 
-func TestAStaleNonceIsNotTheEndOfAnAllocation(t *testing.T) {
+func TestAStaleNonceDoesNotEndAnAllocation(t *testing.T) {
 	var stale atomic.Int32
 	_, at := testRelay(t, &fakeNetwork{answer: func(request []byte) []byte {
 		m := &stun.Message{Raw: append([]byte(nil), request...)}

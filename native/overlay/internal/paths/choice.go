@@ -19,9 +19,9 @@ const (
 	IdleLost = 3
 	// ActiveFor is how long after its last data packet a peer counts as active.
 	ActiveFor = 5 * time.Second
-	// DoubtFor: after this node sends data to a peer that stays silent, it keeps checking the relay allocation and the
+	// RecheckFor: after this node sends data to a peer that stays silent, it keeps checking the relay allocation and the
 	// connection to the node services frequently for this long.
-	DoubtFor = time.Minute
+	RecheckFor = time.Minute
 	// DropAfter is the time without data after which session, path and round of a peer are dropped.
 	DropAfter = 10 * time.Minute
 	// Grace is the time that an old direct path has to prove itself after a change of address. During it each packet is
@@ -37,20 +37,20 @@ const (
 	trialFor     = 2 * time.Second
 	trialSlow    = time.Second
 	trialSlowFor = time.Minute
-	// hearEvery is the time between two reports to the peer that its packets arrive directly.
-	hearEvery = 100 * time.Millisecond
-	// hearFresh is how recent a direct packet must be for such a report.
-	hearFresh = time.Second
-	// hearAfter is how long this side keeps sending reports after it has switched to the direct path.
-	hearAfter = time.Second
+	// reportEvery is the time between two reports to the peer that its packets arrive directly.
+	reportEvery = 100 * time.Millisecond
+	// reportFresh is how recent a direct packet must be for such a report.
+	reportFresh = time.Second
+	// reportAfter is how long this side keeps sending reports after it has switched to the direct path.
+	reportAfter = time.Second
 	// relayLate: a peer whose last packet by the relay is more recent than this may not have switched to the direct
 	// path, so the reports continue.
 	relayLate = 500 * time.Millisecond
 	// relaySilent is the silence on the relayed path after which this side sends another handshake, and starts another
 	// round unless the peer has answered the running one.
 	relaySilent = 3 * time.Second
-	// mendAgain is how long a handshake has to revive a silent session. WireGuard sends at most one each 5 s.
-	mendAgain = 6 * time.Second
+	// repairAgain is how long a handshake has to revive a silent session. WireGuard sends at most one each 5 s.
+	repairAgain = 6 * time.Second
 	// blockedFirst is how long status waits for a peer's first packet before it reports that none passes.
 	blockedFirst = 5 * time.Second
 	// relayDead is the silence after which a relayed path counts as dead. With WireGuard, a peer that receives data
@@ -68,43 +68,43 @@ type choice struct {
 	direct netip.AddrPort
 	trial  netip.AddrPort
 
-	directSince int64
-	trialSince  int64
-	trialSent   int64
-	slow        bool  // the trial is a path that fell silent
-	graceEnds   int64 // the direct path must be heard until then
-	graceSince  int64
-	asked       int64 // when the peer was last asked for a sign during the grace
-	heardSaid   int64 // when this side last reported a direct packet to the peer
-	tellUntil   int64 // the peer is searching for a path: report every direct packet until this time
-	peerHears   int64 // arrival of the latest direct packet at the peer, as the peer reported it
-	activeSince int64
-	lostEver    bool
-	unproven    bool // a trial of ICE passed its time without proof
+	directSince  int64
+	trialSince   int64
+	trialSent    int64
+	slow         bool  // the trial is a path that fell silent
+	graceEnds    int64 // a packet must arrive by the direct path until then
+	graceSince   int64
+	asked        int64 // when this side last sent an echo request during the grace
+	reportedAt   int64 // when this side last reported a direct packet to the peer
+	reportUntil  int64 // the peer is searching for a path: report every direct packet until this time
+	peerReceived int64 // arrival of the latest direct packet at the peer, as the peer reported it
+	activeSince  int64
+	lostEver     bool
+	unproven     bool // a trial of ICE passed its time without proof
 }
 
 // effects lists what the owner of a choice must do.
 type effects struct {
-	changed   bool   // the path has changed: set it
-	why       string // in words, if changed
-	probe     bool   // a keepalive to the trial address
-	ask       bool   // an echo by the path: an idle peer would send nothing
-	keepalive bool   // a keepalive by the path
-	tell      *hear  // a control message by the path
-	search    bool   // a round of ICE now: a direct path was lost
+	changed   bool    // the path has changed: set it
+	why       string  // in words, if changed
+	probe     bool    // a keepalive to the trial address
+	ask       bool    // an echo by the path: an idle peer would send nothing
+	keepalive bool    // a keepalive by the path
+	report    *report // a control message by the path
+	search    bool    // a round of ICE now: a direct path was lost
 	promoted  bool
-	silent    bool // nothing is heard by the relay
+	silent    bool // nothing arrives by the relay
 }
 
 func (c *choice) path() bind.Path {
-	if c.shaken() {
+	if c.distrusted() {
 		return bind.Path{Direct: c.direct, Relay: c.relay, Trial: c.direct, Both: true}
 	}
 	return bind.Path{Direct: c.direct, Relay: c.relay, Trial: c.trial}
 }
 
-// shaken is true while the direct path must prove itself (see Grace).
-func (c *choice) shaken() bool { return c.graceEnds != 0 && c.direct.IsValid() }
+// distrusted is true while the direct path must prove itself (see Grace).
+func (c *choice) distrusted() bool { return c.graceEnds != 0 && c.direct.IsValid() }
 
 // tryDirect puts an address under test: one that ICE selected, or the source of an authenticated packet.
 func (c *choice) tryDirect(a netip.AddrPort, now int64) {
@@ -120,7 +120,7 @@ func (c *choice) moved(s bind.Source, now int64) (changed bool, why string) {
 			return false, ""
 		}
 		if c.relay.IsValid() {
-			c.shake(now) // the peer's network has changed, or its relay has ended
+			c.distrust(now) // the peer's network has changed, or its relay has ended
 		}
 		c.relay = s.Addr
 		return true, "the peer has another relay address"
@@ -134,18 +134,18 @@ func (c *choice) moved(s bind.Source, now int64) (changed bool, why string) {
 	return false, ""
 }
 
-// shake starts the grace of the direct path: after a change, the path must prove itself again. The caller must then
+// distrust starts the grace of the direct path: after a change, the path must prove itself again. The caller must then
 // call setPath.
-func (c *choice) shake(now int64) {
+func (c *choice) distrust(now int64) {
 	if c.direct.IsValid() {
 		c.graceSince, c.graceEnds, c.trialSent, c.asked = now, now+int64(Grace), 0, 0
 	}
 }
 
-// hears processes the peer's report. It returns true if the direct path is lost.
-func (c *choice) hears(h hear, now int64) bool {
-	if h.direct {
-		c.peerHears = now - int64(h.age)
+// reported processes the peer's report. It returns true if the direct path is lost.
+func (c *choice) reported(r report, now int64) bool {
+	if r.direct {
+		c.peerReceived = now - int64(r.age)
 		return false
 	}
 	return c.direct.IsValid() && now-c.directSince > int64(CheckEvery)
@@ -182,20 +182,20 @@ func (c *choice) step(now int64, t bind.Traffic, lastData int64, keep time.Durat
 			e.keepalive = true
 		}
 	}
-	c.stepTell(now, t, &e)
+	c.stepReport(now, t, &e)
 	return e
 }
 
 func (c *choice) stepDirect(now int64, t bind.Traffic, active bool, keep time.Duration, e *effects) {
-	if c.shaken() {
+	if c.distrusted() {
 		switch {
 		case t.HeardDirect > c.graceSince && now-c.graceSince >= int64(graceLeast):
 			c.graceEnds = 0
 			e.changed, e.why = true, "the direct path survived a change of address"
 		case now >= c.graceEnds:
 			c.leave(now, "the direct path did not survive a change of address", e)
-			no := hear{}
-			e.tell = &no
+			no := report{}
+			e.report = &no
 			return
 		case now-c.trialSent >= int64(trialEvery):
 			c.trialSent = now
@@ -214,8 +214,8 @@ func (c *choice) stepDirect(now int64, t bind.Traffic, active bool, keep time.Du
 	}
 	if now-max(t.HeardDirect, since) > limit {
 		c.leave(now, "the direct path fell silent", e)
-		no := hear{}
-		e.tell = &no
+		no := report{}
+		e.report = &no
 		return
 	}
 	e.keepalive = now-t.SentDirect >= int64(every)
@@ -225,7 +225,7 @@ func (c *choice) stepTrial(now int64, t bind.Traffic, e *effects) {
 	if !c.trial.IsValid() {
 		return
 	}
-	if t.HeardDirect > c.trialSince && c.peerHears > c.trialSince {
+	if t.HeardDirect > c.trialSince && c.peerReceived > c.trialSince {
 		c.direct, c.trial = c.trial, netip.AddrPort{}
 		c.directSince, c.unproven, c.slow, c.graceEnds = now, false, false, 0
 		e.changed, e.promoted, e.why = true, true, "authenticated data passes directly"
@@ -235,7 +235,7 @@ func (c *choice) stepTrial(now int64, t bind.Traffic, e *effects) {
 	if c.slow {
 		every, life = trialSlow, trialSlowFor
 	}
-	if t.HeardDirect > c.trialSince && now-t.HeardDirect < int64(hearFresh) {
+	if t.HeardDirect > c.trialSince && now-t.HeardDirect < int64(reportFresh) {
 		every = trialEvery // half of the proof is there
 	}
 	if now-c.trialSince > int64(life) {
@@ -250,15 +250,15 @@ func (c *choice) stepTrial(now int64, t bind.Traffic, e *effects) {
 	}
 }
 
-func (c *choice) stepTell(now int64, t bind.Traffic, e *effects) {
-	if e.tell != nil || t.HeardDirect == 0 || now-t.HeardDirect > int64(hearFresh) || now-c.heardSaid < int64(hearEvery) {
+func (c *choice) stepReport(now int64, t bind.Traffic, e *effects) {
+	if e.report != nil || t.HeardDirect == 0 || now-t.HeardDirect > int64(reportFresh) || now-c.reportedAt < int64(reportEvery) {
 		return
 	}
-	fresh := t.HeardDirect > c.heardSaid
+	fresh := t.HeardDirect > c.reportedAt
 	late := t.HeardRelay != 0 && now-t.HeardRelay < int64(relayLate)
-	if c.direct.IsValid() && now-c.directSince > int64(hearAfter) && now > c.tellUntil && !late || !fresh {
+	if c.direct.IsValid() && now-c.directSince > int64(reportAfter) && now > c.reportUntil && !late || !fresh {
 		return
 	}
-	c.heardSaid = now
-	e.tell = &hear{direct: true, age: time.Duration(now - t.HeardDirect)}
+	c.reportedAt = now
+	e.report = &report{direct: true, age: time.Duration(now - t.HeardDirect)}
 }

@@ -27,20 +27,20 @@ func TestSTUNAloneMakesNoDirectPath(t *testing.T) {
 	}
 }
 
-func TestAPathIsDirectWhenBothSidesHearData(t *testing.T) {
+func TestAPathIsDirectWhenBothSidesReceiveData(t *testing.T) {
 	for _, c := range []struct {
-		name          string
-		hears, heard  bool
-		wantPromotion bool
-	}{{"neither", false, false, false}, {"only this side hears", true, false, false}, {"only the peer hears", false, true, false}, {"both", true, true, true}} {
+		name               string
+		receives, received bool
+		wantPromotion      bool
+	}{{"neither", false, false, false}, {"only this side receives", true, false, false}, {"only the peer receives", false, true, false}, {"both", true, true, true}} {
 		p := choice{relay: relayAt}
 		p.tryDirect(directAt, start)
 		tr := bind.Traffic{}
-		if c.hears {
+		if c.receives {
 			tr.HeardDirect = after(50 * time.Millisecond)
 		}
-		if c.heard {
-			p.hears(hear{direct: true}, after(60*time.Millisecond))
+		if c.received {
+			p.reported(report{direct: true}, after(60*time.Millisecond))
 		}
 		e := p.step(after(100*time.Millisecond), tr, after(0), KeepEvery)
 		if e.promoted != c.wantPromotion || p.direct.IsValid() != c.wantPromotion {
@@ -49,7 +49,7 @@ func TestAPathIsDirectWhenBothSidesHearData(t *testing.T) {
 	}
 }
 
-func TestASilentDirectPathIsLeftInTime(t *testing.T) {
+func TestASilentDirectPathIsAbandonedInTime(t *testing.T) {
 	for _, active := range []bool{true, false} {
 		c := choice{relay: relayAt, direct: directAt, directSince: start}
 		var left time.Duration
@@ -60,7 +60,7 @@ func TestASilentDirectPathIsLeftInTime(t *testing.T) {
 			}
 			if e := c.step(after(d), bind.Traffic{HeardDirect: start, SentDirect: after(d)}, last, KeepEvery); e.changed {
 				left = d
-				if e.tell == nil || e.tell.direct || !e.search {
+				if e.report == nil || e.report.direct || !e.search {
 					t.Errorf("%+v", e)
 				}
 			}
@@ -75,9 +75,9 @@ func TestASilentDirectPathIsLeftInTime(t *testing.T) {
 	}
 }
 
-func TestAnOldDirectPathHasItsGraceOnly(t *testing.T) {
+func TestAnOldDirectPathEndsAfterItsGrace(t *testing.T) {
 	c := choice{relay: relayAt, direct: directAt, directSince: start}
-	c.shake(start)
+	c.distrust(start)
 	if p := c.path(); !p.Both || p.Direct != directAt || p.Relay != relayAt || p.Trial != directAt {
 		t.Errorf("%+v", p)
 	}
@@ -87,27 +87,27 @@ func TestAnOldDirectPathHasItsGraceOnly(t *testing.T) {
 	if e := c.step(after(Grace-tickBusy), bind.Traffic{}, after(0), KeepEvery); !c.direct.IsValid() || !e.probe {
 		t.Fatalf("before the grace ended: %+v", e)
 	}
-	if e := c.step(after(Grace), bind.Traffic{}, after(0), KeepEvery); c.direct.IsValid() || e.tell == nil || e.tell.direct {
+	if e := c.step(after(Grace), bind.Traffic{}, after(0), KeepEvery); c.direct.IsValid() || e.report == nil || e.report.direct {
 		t.Fatalf("after the grace: %+v", e)
 	}
 	c = choice{relay: relayAt, direct: directAt, directSince: start}
-	c.shake(start)
-	heard := bind.Traffic{HeardDirect: after(time.Millisecond)}
-	if c.step(after(graceLeast-tickBusy), heard, after(0), KeepEvery); !c.shaken() {
+	c.distrust(start)
+	received := bind.Traffic{HeardDirect: after(time.Millisecond)}
+	if c.step(after(graceLeast-tickBusy), received, after(0), KeepEvery); !c.distrusted() {
 		t.Fatal("no time for the peer's probes")
 	}
-	if e := c.step(after(graceLeast), heard, after(0), KeepEvery); !c.direct.IsValid() || c.shaken() || !e.changed || c.path().Both {
-		t.Fatalf("a path that was heard again: %+v", e)
+	if e := c.step(after(graceLeast), received, after(0), KeepEvery); !c.direct.IsValid() || c.distrusted() || !e.changed || c.path().Both {
+		t.Fatalf("a path with new packets: %+v", e)
 	}
 }
 
-func TestANewRelayAddressOfThePeerShakesTheDirectPath(t *testing.T) {
+func TestANewRelayAddressOfThePeerDistrustsTheDirectPath(t *testing.T) {
 	c := choice{relay: relayAt, direct: directAt, directSince: start}
-	if c.moved(bind.Source{Addr: relayAt, Relay: true}, start); c.shaken() {
-		t.Error("the relay address of before")
+	if c.moved(bind.Source{Addr: relayAt, Relay: true}, start); c.distrusted() {
+		t.Error("the previous relay address")
 	}
-	if changed, _ := c.moved(bind.Source{Addr: directAt, Relay: true}, start); !changed || !c.shaken() {
-		t.Error("not shaken")
+	if changed, _ := c.moved(bind.Source{Addr: directAt, Relay: true}, start); !changed || !c.distrusted() {
+		t.Error("the path is still trusted")
 	}
 }
 
@@ -122,20 +122,20 @@ func TestThePathFollowsAnAuthenticatedPacket(t *testing.T) {
 	}
 }
 
-// Without a relay, the peer sees by nothing else that its packets arrive.
-func TestAPeerThatLooksForAPathIsToldOfItsPackets(t *testing.T) {
+// Without a relay, the peer has no other sign that its packets arrive.
+func TestAPeerThatSearchesGetsReportsOfItsPackets(t *testing.T) {
 	c := choice{direct: directAt, directSince: start}
 	long := after(time.Minute)
-	heard := bind.Traffic{HeardDirect: long, SentDirect: long}
-	if e := c.step(long, heard, long, KeepEvery); e.tell != nil {
-		t.Errorf("told without need: %+v", e.tell)
+	received := bind.Traffic{HeardDirect: long, SentDirect: long}
+	if e := c.step(long, received, long, KeepEvery); e.report != nil {
+		t.Errorf("a needless report: %+v", e.report)
 	}
-	c.tellUntil = long + int64(time.Second)
-	if e := c.step(long, heard, long, KeepEvery); e.tell == nil || !e.tell.direct {
-		t.Error("not told")
+	c.reportUntil = long + int64(time.Second)
+	if e := c.step(long, received, long, KeepEvery); e.report == nil || !e.report.direct {
+		t.Error("no report")
 	}
 	late := long + int64(2*time.Second)
-	if e := c.step(late, bind.Traffic{HeardDirect: late, SentDirect: late}, late, KeepEvery); e.tell != nil {
-		t.Error("told without end")
+	if e := c.step(late, bind.Traffic{HeardDirect: late, SentDirect: late}, late, KeepEvery); e.report != nil {
+		t.Error("the reports do not end")
 	}
 }

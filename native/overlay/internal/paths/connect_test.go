@@ -75,7 +75,7 @@ func TestWithoutAnyRelayTheDirectPathConnects(t *testing.T) {
 	eventually(t, patience, "both sides direct", func() bool { return a.isDirect(b) && b.isDirect(a) })
 }
 
-func TestADeadDirectPathIsLeftAndComesBack(t *testing.T) {
+func TestADeadDirectPathIsAbandonedAndComesBack(t *testing.T) {
 	a, b, _ := pair(t, nodeOptions{})
 	r := newRelay(t, "127.0.0.1:0", true, true)
 	a.paths.SetTURN(r.turn(t, "udp"))
@@ -108,7 +108,7 @@ func TestADeadDirectPathIsLeftAndComesBack(t *testing.T) {
 	t.Logf("direct again %v after the path healed", time.Since(back))
 }
 
-// A change of this side's network that the direct path does not survive costs no silence: the relay carries copies.
+// If the direct path does not survive a change of this side's network, there is no silence: the relay carries copies.
 func TestTheRelayCarriesCopiesAfterAChangeOfTheNetwork(t *testing.T) {
 	a, b, _ := pair(t, nodeOptions{})
 	r := newRelay(t, "127.0.0.1:0", true, true)
@@ -121,7 +121,7 @@ func TestTheRelayCarriesCopiesAfterAChangeOfTheNetwork(t *testing.T) {
 	a.paths.NetworkChanged("a test")
 	t.Logf("an echo took %v", echo(patience))
 	eventually(t, patience, "both left the direct path", func() bool { return !a.isDirect(b) && !b.isDirect(a) })
-	// A change that the direct path survives leaves it.
+	// If the direct path survives the change, it stays in use.
 	a.direct.Store(false)
 	eventually(t, patience, "direct again", func() bool { return a.isDirect(b) && b.isDirect(a) })
 	before := len(a.status(b).LastChanges)
@@ -185,7 +185,7 @@ func TestARelayDiesAndAnotherCarries(t *testing.T) {
 	t.Logf("the other relay carries after %v", time.Since(start))
 }
 
-// The side that only answers has no data that could tell it that its relay has forgotten it.
+// The side that only answers sends no data, which would reveal that its relay has forgotten it.
 func TestASilentPairComesBackAfterItsRelayHasForgottenIt(t *testing.T) {
 	a, _, r := relayedPair(t, false)
 	time.Sleep(paths.ActiveFor + time.Second)
@@ -204,7 +204,7 @@ func TestASilentPairComesBackAfterItsRelayHasForgottenIt(t *testing.T) {
 	}
 }
 
-// A peer that has started again has no session. WireGuard notices such a silence after 15 s.
+// A restarted peer has no session. WireGuard detects such a silence after 15 s.
 func TestASessionThatThePeerHasLostIsRenewed(t *testing.T) {
 	a, b, _ := relayedPair(t, false)
 	time.Sleep(paths.ActiveFor) // WireGuard leaves as much between two handshakes
@@ -218,8 +218,8 @@ func TestASessionThatThePeerHasLostIsRenewed(t *testing.T) {
 	}
 }
 
-// refusing is an engine whose peer refuses its handshakes until this side forgets the session, as WireGuard does for as long
-// as a clock that was ahead is right again. The lab's command clock does it with clocks.
+// refusing is an engine whose peer refuses its handshakes until this side forgets the session, as WireGuard does after
+// a fast clock was corrected. The lab's command clock does it with clocks.
 type refusing struct {
 	paths.Tunnel
 	refused   atomic.Bool
@@ -232,7 +232,7 @@ func (r *refusing) Renew(key bind.Key) {
 	}
 }
 
-// Keepalive and SendControl begin no session, as their handshake would be refused.
+// Keepalive and SendControl begin no session, because the peer would refuse their handshake.
 func (r *refusing) Keepalive(key bind.Key) {
 	if !r.refused.Load() || r.Established(key) {
 		r.Tunnel.Keepalive(key)
@@ -278,7 +278,7 @@ func TestAPairWithoutDataKeepsItsSessionAfterAnOffer(t *testing.T) {
 	}
 }
 
-func TestASessionThatAHandshakeDoesNotMendIsBegunAgain(t *testing.T) {
+func TestASessionThatAHandshakeDoesNotRepairRestarts(t *testing.T) {
 	a, b, _, tunnels := refusingPair(t)
 	for _, each := range tunnels {
 		each.refused.Store(true)
@@ -290,7 +290,7 @@ func TestASessionThatAHandshakeDoesNotMendIsBegunAgain(t *testing.T) {
 	}
 }
 
-func TestSessionsGoOnWhileTheServicesAreDown(t *testing.T) {
+func TestSessionsContinueWhileTheServicesAreDown(t *testing.T) {
 	a, b, h := pair(t, nodeOptions{})
 	r := newRelay(t, "127.0.0.1:0", true, true)
 	a.paths.SetTURN(r.turn(t, "udp"))

@@ -62,7 +62,7 @@ func alone(t *testing.T, made offers, tunnel *noTunnel) *paths.Manager {
 	return m
 }
 
-// A peer that was out of reach when a round began does not know its number. If its clock is behind as well, all its own
+// A peer that was unreachable when a round began does not know its number. If its clock is also behind, all its own
 // numbers are lower.
 func TestAPeerWhoseClockIsBehindIsAnsweredAfterItWasOutOfReach(t *testing.T) {
 	made := make(offers, 64)
@@ -102,7 +102,7 @@ func TestAPeerWhoseClockIsBehindIsAnsweredAfterItWasOutOfReach(t *testing.T) {
 }
 
 // The offers of a pair become rare while it stays silent.
-func TestASessionThatAHandshakeDoesNotMendIsBegunAgainWithoutAnotherOffer(t *testing.T) {
+func TestASessionThatAHandshakeDoesNotRepairRestartsWithoutAnotherOffer(t *testing.T) {
 	made, tunnel := make(offers, 64), &noTunnel{}
 	m := alone(t, made, tunnel)
 	m.SignallingChanged(true)

@@ -46,19 +46,19 @@ func newRelays(deliver func([]byte, netip.AddrPort), busy func(family) bool, cha
 	rs := &relays{}
 	rs.four = newRelay(deliver, func() bool { return busy(four) }, func(a *Allocation, why string) {
 		if a != nil {
-			rs.six.poke()
+			rs.six.wake()
 		}
 		changed(a, four, why)
 	})
 	rs.six = newRelay(deliver, func() bool { return busy(six) }, func(a *Allocation, why string) {
 		if a != nil {
-			rs.four.poke() // relays answer again
+			rs.four.wake() // relays answer again
 		}
 		changed(a, six, why)
 	})
 	rs.six.family = six
 	rs.six.needed = func() bool { return rs.peers.Load() || rs.four.allocation() == nil && rs.four.hasFailed() }
-	rs.four.failed = rs.six.poke
+	rs.four.failed = rs.six.wake
 	rs.four.other = func() bool { return rs.six.allocation() != nil }
 	rs.six.other = func() bool { return rs.four.allocation() != nil }
 	if silent != nil {
@@ -90,7 +90,7 @@ func (rs *relays) run(ctx context.Context) {
 // want sets whether a peer has no IPv4 address at a relay.
 func (rs *relays) want(six bool) {
 	if rs.peers.Swap(six) != six {
-		rs.six.poke()
+		rs.six.wake()
 	}
 }
 

@@ -79,7 +79,7 @@ func (loopbacks) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// reaches gives a node relays, as if it reached no other ones.
+// reaches gives a node the only relays that it can reach.
 func reaches(t *testing.T, n *node, urls ...string) {
 	t.Helper()
 	servers, err := paths.ParseServers(urls)
@@ -145,7 +145,7 @@ func TestNodesOfDifferentIPVersionsConnectByTheRelay(t *testing.T) {
 	}
 }
 
-// A relay sends from an address of one IP version to that version only. Status says so instead of nothing.
+// A relay sends from an address of one IP version only to that version. Status explains it.
 func TestStatusSaysThatNoPacketPasses(t *testing.T) {
 	four, six := familyRelay(t, true, v4), familyRelay(t, true, v6)
 	a, b, _ := pair(t, nodeOptions{relayOnly: true})
@@ -159,7 +159,7 @@ func TestStatusSaysThatNoPacketPasses(t *testing.T) {
 }
 
 // The second address is for peers that have no other.
-func TestAnAddressOfIPv6IsOpenedForAPeerThatHasNoOther(t *testing.T) {
+func TestAnIPv6AddressIsOpenedForAPeerThatHasNoOther(t *testing.T) {
 	both, six := familyRelay(t, false, v4, v6), familyRelay(t, false, v6)
 	a, b, _ := pair(t, nodeOptions{relayOnly: true})
 	reaches(t, a, both[v4], both[v6])

@@ -127,7 +127,7 @@ func (m *Manager) begin(p *peer, epoch int64) {
 	a, err := m.newAgent()
 	if err != nil {
 		r.ended = true
-		m.event(p, "no direct path can be looked for: "+err.Error())
+		m.event(p, "the search for a direct path cannot start:  "+err.Error())
 		m.offer(p)
 		return
 	}

@@ -14,7 +14,7 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// run looks at all peers again and again: often while data flows or an address is under test, else once a second.
+// run calls tick in a loop: often while data flows or an address is under test, else once a second.
 func (m *Manager) run(ctx context.Context) {
 	timer := time.NewTimer(tickIdle)
 	defer timer.Stop()
@@ -28,7 +28,7 @@ func (m *Manager) run(ctx context.Context) {
 		case c := <-m.inbox:
 			m.takeControl(c.from, c.control)
 			continue
-		case <-m.wake:
+		case <-m.woken:
 		case <-timer.C:
 		}
 		wait := tickIdle
@@ -68,7 +68,7 @@ func (m *Manager) takeMoved(r movedReport) {
 		}
 	}
 	m.setPath(p, why)
-	m.poke()
+	m.wake()
 	if p.choice.direct.IsValid() {
 		m.keepalive(p) // confirms the new address at once
 	}
@@ -97,11 +97,11 @@ func (m *Manager) tick() (busy bool) {
 			data = 0 // the time at which it was roused
 		}
 		m.apply(p, p.choice.step(now, t, data, keep), now)
-		if p.mending = p.mending && p.heard() <= p.mended; p.mending && !m.beginAgain(p, now) && now-p.probed >= int64(echoAgain) {
+		if p.repairing = p.repairing && p.lastArrival() <= p.repaired; p.repairing && !m.beginAgain(p, now) && now-p.probed >= int64(echoAgain) {
 			p.probed = now
 			m.control(p, encodeEcho(controlEcho, echoIgnored)) // without data the peer would send nothing
 		}
-		if data != 0 && now-data < int64(ActiveFor) || p.choice.trial.IsValid() && !p.choice.slow || p.choice.shaken() {
+		if data != 0 && now-data < int64(ActiveFor) || p.choice.trial.IsValid() && !p.choice.slow || p.choice.distrusted() {
 			busy = true
 		}
 	}
@@ -147,8 +147,8 @@ func (m *Manager) apply(p *peer, e effects, now int64) {
 	if e.ask {
 		m.control(p, encodeEcho(controlEcho, echoIgnored))
 	}
-	if e.tell != nil {
-		m.control(p, encodeHear(*e.tell))
+	if e.report != nil {
+		m.control(p, encodeReport(*e.report))
 	}
 }
 
@@ -194,18 +194,18 @@ func (m *Manager) takeControl(from bind.Key, c control) {
 			return
 		}
 		_ = m.Signal(p.name, c.signal.Kind, c.signal.Epoch, c.signal.Data)
-	case c.hear != nil:
+	case c.report != nil:
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		now := m.now()
-		if p.choice.hears(*c.hear, now) {
+		if p.choice.reported(*c.report, now) {
 			var e effects
-			p.choice.leave(now, "the peer no longer hears the direct path", &e)
+			p.choice.leave(now, "the peer no longer receives packets by the direct path", &e)
 			m.apply(p, e, now)
 			return
 		}
 		if p.choice.trial.IsValid() {
-			m.poke()
+			m.wake()
 		}
 	}
 }

@@ -84,7 +84,7 @@ type Manager struct {
 	byKey     atomic.Pointer[map[bind.Key]*peer] // copied on write
 	moved     chan movedReport
 	inbox     chan inboxMessage
-	wake      chan struct{}
+	woken     chan struct{}
 	idle      atomic.Bool
 	nat       atomic.Value // NAT
 	relayOnly atomic.Bool
@@ -111,7 +111,7 @@ func New(conf Config) *Manager {
 		conf.Logger = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	m := &Manager{conf: conf, stop: stop, moved: make(chan movedReport, movedQueue), inbox: make(chan inboxMessage, inboxQueue), wake: make(chan struct{}, 1),
+	m := &Manager{conf: conf, stop: stop, moved: make(chan movedReport, movedQueue), inbox: make(chan inboxMessage, inboxQueue), woken: make(chan struct{}, 1),
 		peers: map[string]*peer{}, echoes: map[uint64]chan struct{}{}}
 	m.byKey.Store(&map[bind.Key]*peer{})
 	m.nat.Store(NATUnknown)
@@ -215,20 +215,20 @@ func (m *Manager) data(key bind.Key) *peer {
 	if p.sleeping.CompareAndSwap(true, false) {
 		go m.Connect(p.name)
 	} else if m.idle.CompareAndSwap(true, false) {
-		m.poke()
+		m.wake()
 	}
 	return p
 }
 
-func (m *Manager) poke() {
+func (m *Manager) wake() {
 	m.idle.Store(false)
 	select {
-	case m.wake <- struct{}{}:
+	case m.woken <- struct{}{}:
 	default:
 	}
 }
 
-// Busy is true while any peer is busy: while data flows, and for DoubtFor after data to a peer that stays silent.
+// Busy is true while any peer is busy: while data flows, and for RecheckFor after data to a peer that stays silent.
 func (m *Manager) Busy() bool {
 	return m.anyPeer(func(p *peer, now int64) bool { return p.busy(now, m.conf.Metered) })
 }

@@ -32,24 +32,24 @@ func decodeOffer(data []byte) (o wire.Offer, err error) {
 const (
 	controlVersion = 1
 
-	controlHear   = 1 // [2] 1: hears the direct path; [3:7] ms since it did
+	controlReport = 1 // [2] 1: packets arrive by the direct path; [3:7] ms since it did
 	controlEcho   = 2 // [2:10] id
 	controlReply  = 3 // [2:10] id
 	controlSignal = 4 // a signalling message (JSON), while the node service is out of reach
 )
 
-// hear tells the peer whether its packets arrive by the direct path.
-type hear struct {
+// report is the control message that says whether the peer's packets arrive by the direct path.
+type report struct {
 	direct bool
 	age    time.Duration // since the last one
 }
 
-func encodeHear(h hear) []byte {
-	b := []byte{controlVersion, controlHear, 0, 0, 0, 0, 0}
-	if h.direct {
+func encodeReport(r report) []byte {
+	b := []byte{controlVersion, controlReport, 0, 0, 0, 0, 0}
+	if r.direct {
 		b[2] = 1
 	}
-	binary.BigEndian.PutUint32(b[3:], uint32(min(h.age.Milliseconds(), 1<<32-1)))
+	binary.BigEndian.PutUint32(b[3:], uint32(min(r.age.Milliseconds(), 1<<32-1)))
 	return b
 }
 
@@ -79,7 +79,7 @@ func encodeTunnelled(t tunnelled) ([]byte, error) {
 
 // control is a decoded control message: exactly one field is set.
 type control struct {
-	hear   *hear
+	report *report
 	echo   *uint64
 	reply  *uint64
 	signal *tunnelled
@@ -92,8 +92,8 @@ func decodeControl(b []byte) (control, error) {
 		return control{}, errControl
 	}
 	switch {
-	case b[1] == controlHear && len(b) == 7 && b[2] <= 1:
-		return control{hear: &hear{b[2] == 1, time.Duration(binary.BigEndian.Uint32(b[3:])) * time.Millisecond}}, nil
+	case b[1] == controlReport && len(b) == 7 && b[2] <= 1:
+		return control{report: &report{b[2] == 1, time.Duration(binary.BigEndian.Uint32(b[3:])) * time.Millisecond}}, nil
 	case b[1] == controlEcho && len(b) == 10:
 		id := binary.BigEndian.Uint64(b[2:])
 		return control{echo: &id}, nil

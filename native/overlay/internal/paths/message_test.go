@@ -9,10 +9,10 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-func TestControlMessagesComeBackAsTheyWere(t *testing.T) {
-	c, err := decodeControl(encodeHear(hear{true, 30 * time.Millisecond}))
-	if err != nil || c.hear == nil || !c.hear.direct || c.hear.age != 30*time.Millisecond {
-		t.Errorf("hear: %+v, %v", c, err)
+func TestControlMessagesSurviveEncodingAndDecoding(t *testing.T) {
+	c, err := decodeControl(encodeReport(report{true, 30 * time.Millisecond}))
+	if err != nil || c.report == nil || !c.report.direct || c.report.age != 30*time.Millisecond {
+		t.Errorf("report: %+v, %v", c, err)
 	}
 	c, err = decodeControl(encodeEcho(controlReply, 7))
 	if err != nil || c.reply == nil || *c.reply != 7 {
@@ -30,7 +30,7 @@ func TestControlMessagesComeBackAsTheyWere(t *testing.T) {
 
 // FuzzControl feeds messages from inside a session: a peer may be hostile.
 func FuzzControl(f *testing.F) {
-	f.Add(encodeHear(hear{true, time.Second}))
+	f.Add(encodeReport(report{true, time.Second}))
 	f.Add(encodeEcho(controlEcho, 1))
 	f.Add([]byte{1, 4, '{', '}'})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -38,7 +38,7 @@ func FuzzControl(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if c.hear != nil && !bytes.Equal(encodeHear(*c.hear), b) {
+		if c.report != nil && !bytes.Equal(encodeReport(*c.report), b) {
 			t.Fatalf("%x has two encodings", b)
 		}
 	})

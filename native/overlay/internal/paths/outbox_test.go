@@ -13,7 +13,7 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// stuckTunnel is an engine whose sender can be stuck, as by a relay by TCP that reads no longer.
+// stuckTunnel is an engine whose sender can be stuck, as with a relay by TCP that no longer reads.
 type stuckTunnel struct {
 	paths.Tunnel
 	mu      sync.Mutex
@@ -88,7 +88,7 @@ func stick(t *testing.T) (a, b *node, s *stuckTunnel, free func()) {
 	return a, b, s, free
 }
 
-func TestAStuckSenderHoldsNothingElseUp(t *testing.T) {
+func TestAStuckSenderDelaysNothingElse(t *testing.T) {
 	a, b, _, _ := stick(t)
 	done := make(chan struct{})
 	go func() {

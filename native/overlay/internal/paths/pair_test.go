@@ -37,7 +37,7 @@ func eventually(t *testing.T, limit time.Duration, what string, f func() bool) t
 	return time.Since(start)
 }
 
-// hub is a node service in memory. Down, it refuses to carry messages.
+// hub is a node service in memory. While it is down, it refuses messages.
 type hub struct {
 	mu    sync.Mutex
 	nodes map[string]*node
@@ -234,7 +234,7 @@ func newRelay(t *testing.T, at string, udp, tcp bool) *relayServer {
 	return r
 }
 
-// listenBoth listens with the protocols that are asked for, on one port.
+// listenBoth listens with the given protocols, on one port.
 func listenBoth(at string, udp, tcp bool) (l net.Listener, c net.PacketConn, err error) {
 	if tcp {
 		if l, err = net.Listen("tcp4", at); err != nil {

@@ -19,29 +19,29 @@ type peer struct {
 	sleeping atomic.Bool  // no path is maintained; the next packet or signal reconnects
 	roused   int64        // lastData as rouse set it; see dozing
 
-	choice   choice
-	relays   []netip.AddrPort // the peer's addresses at its relays, as it named them last
-	since    int64            // when it woke up; 0: it sleeps
-	round    *round
-	epoch    int64 // the highest number seen
-	replaced int64 // the number of the round before this one
-	rounds   int
-	pause    time.Duration
-	next     int64 // when the next round may begin
-	offline  bool
-	begun    bool
-	nat      NAT
-	metered  bool
-	asked    int64 // when the node service was last asked because of silence
-	mended   int64 // when mend last acted on the session
-	mending  bool  // its handshake has not helped yet
-	probed   int64 // when mending: when the peer was last asked for a sign
-	changes  []Event
-	rtt      time.Duration
-	lastPath string
-	offers   bucket   // of offers inside the session
-	outbox   []func() // calls of the engine that wait; see call
-	calling  bool     // makeCalls runs
+	choice    choice
+	relays    []netip.AddrPort // the peer's addresses at its relays, as it named them last
+	since     int64            // when it woke up; 0: it sleeps
+	round     *round
+	epoch     int64 // the highest number seen
+	replaced  int64 // the number of the round before this one
+	rounds    int
+	pause     time.Duration
+	next      int64 // when the next round may begin
+	offline   bool
+	begun     bool
+	nat       NAT
+	metered   bool
+	asked     int64 // when the node service was last asked because of silence
+	repaired  int64 // when repair last acted on the session
+	repairing bool  // its handshake has not helped yet
+	probed    int64 // when repairing: when the peer was last asked for a sign
+	changes   []Event
+	rtt       time.Duration
+	lastPath  string
+	offers    bucket   // of offers inside the session
+	outbox    []func() // calls of the engine that wait; see call
+	calling   bool     // makeCalls runs
 
 	cachedDirect, cachedRelay netip.AddrPort // from the last run, or from before the sleep
 }
@@ -53,18 +53,18 @@ func (p *peer) active(now int64) bool {
 }
 
 // busy is true while the peer is active. If nothing has arrived from the peer since data was sent to it, busy stays
-// true for DoubtFor: the path may be dead, and a side that only answers has no other way to detect that. Metered nodes
+// true for RecheckFor: the path may be dead, and a side that only answers has no other way to detect that. Metered nodes
 // skip that, because checks cost traffic. Thread safety: needs no lock.
 func (p *peer) busy(now int64, metered bool) bool {
 	if p.active(now) {
 		return true
 	}
 	sent := p.lastSent.Load()
-	return !metered && sent != 0 && now-sent < int64(DoubtFor) && p.heard() <= sent
+	return !metered && sent != 0 && now-sent < int64(RecheckFor) && p.lastArrival() <= sent
 }
 
-// heard returns when the last packet from the peer arrived, 0 = never.
-func (p *peer) heard() int64 {
+// lastArrival returns when the last packet from the peer arrived, 0 = never.
+func (p *peer) lastArrival() int64 {
 	t := p.endpoint.Traffic()
 	return max(t.HeardDirect, t.HeardRelay)
 }
@@ -113,11 +113,11 @@ func (p *peer) plan(now int64) {
 // wait sets the earliest start of the next round.
 func (p *peer) wait(now int64) { p.next = now + int64(max(p.pause, searchFirst)) }
 
-// shake makes the direct path, if there is one, prove itself again. The caller holds m.mu.
-func (m *Manager) shake(p *peer) {
-	if p.choice.shake(m.now()); p.choice.shaken() {
+// distrust makes the direct path, if there is one, prove itself again. The caller holds m.mu.
+func (m *Manager) distrust(p *peer) {
+	if p.choice.distrust(m.now()); p.choice.distrusted() {
 		m.setPath(p, "the network changed")
-		m.poke()
+		m.wake()
 	}
 }
 

@@ -48,15 +48,15 @@ const (
 type relay struct {
 	family  family
 	needed  func() bool   // nil: always
-	failed  func()        // an attempt has failed, or a relay has no such address; nil: nobody asks
+	failed  func()        // called if an attempt has failed, or a relay has no such address; may be nil
 	other   func() bool   // this node has a relayed address of the other IP version; nil: there is no such
-	wake    chan struct{} // needed may have changed
+	woken   chan struct{} // needed may have changed
 	deliver func([]byte, netip.AddrPort)
 	changed func(a *Allocation, why string) // nil: none at the moment
 	busy    func() bool                     // data flows by the relay
 	silent  func()                          // the relay does not answer
 	refused atomic.Bool                     // a relay has no address of this version, and none was granted since
-	doubt   chan struct{}                   // asks hold to check the allocation at once
+	recheck chan struct{}                   // asks hold to check the allocation at once
 
 	mu      sync.Mutex
 	turn    TURN
@@ -67,8 +67,8 @@ type relay struct {
 }
 
 func newRelay(deliver func([]byte, netip.AddrPort), busy func() bool, changed func(*Allocation, string)) *relay {
-	return &relay{family: four, wake: make(chan struct{}, 1), deliver: deliver, changed: changed, busy: busy, silent: func() {}, again: make(chan string, 1),
-		doubt: make(chan struct{}, 1), leaving: map[*Allocation]*time.Timer{}}
+	return &relay{family: four, woken: make(chan struct{}, 1), deliver: deliver, changed: changed, busy: busy, silent: func() {}, again: make(chan string, 1),
+		recheck: make(chan struct{}, 1), leaving: map[*Allocation]*time.Timer{}}
 }
 
 // set replaces servers and credentials. The allocation stays if its server is still there and the user is the same: new
@@ -94,15 +94,15 @@ func (r *relay) reopen(why string) {
 // check makes hold check the allocation within relayCheckBusy. It does not wait.
 func (r *relay) check() {
 	select {
-	case r.doubt <- struct{}{}:
+	case r.recheck <- struct{}{}:
 	default:
 	}
 }
 
-// poke makes run check at once whether an allocation is needed, and end its pause between attempts.
-func (r *relay) poke() {
+// wake makes run check at once whether an allocation is needed, and end its pause between attempts.
+func (r *relay) wake() {
 	select {
-	case r.wake <- struct{}{}:
+	case r.woken <- struct{}{}:
 	default:
 	}
 }
@@ -160,7 +160,7 @@ func (r *relay) run(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 			case why = <-r.again:
-			case <-r.wake:
+			case <-r.woken:
 				why = "it is needed"
 			}
 			pause = relayRetryFirst
@@ -183,7 +183,7 @@ func (r *relay) run(ctx context.Context) {
 			case <-ctx.Done():
 			case why = <-r.again:
 				pause = relayRetryFirst
-			case <-r.wake:
+			case <-r.woken:
 				pause = relayRetryFirst
 			case <-time.After(pause):
 				most := relayRetryMost
@@ -255,7 +255,7 @@ func (r *relay) hold(ctx context.Context, a *Allocation, limit time.Duration) st
 	if limit > 0 {
 		late = time.After(limit)
 	}
-	checked, opened, doubted := time.Now(), time.Now(), false
+	checked, opened, rechecking := time.Now(), time.Now(), false
 	needed := time.Now()
 	for {
 		every := time.Duration(relayCheckIdle)
@@ -269,8 +269,8 @@ func (r *relay) hold(ctx context.Context, a *Allocation, limit time.Duration) st
 		case <-a.Dead():
 			r.silent()
 			return "the connection to the relay ended"
-		case <-r.doubt:
-			doubted, every = true, relayCheckBusy
+		case <-r.recheck:
+			rechecking, every = true, relayCheckBusy
 		case now := <-tick.C:
 			if a.Server.Transport != TransportUDP && now.Sub(opened) > relayBetter {
 				if b := r.tryUDP(ctx); b != nil {
@@ -280,7 +280,7 @@ func (r *relay) hold(ctx context.Context, a *Allocation, limit time.Duration) st
 					opened = now
 				}
 			}
-			if r.busy() || doubted {
+			if r.busy() || rechecking {
 				every = 0
 			}
 			if r.isNeeded() {
@@ -292,7 +292,7 @@ func (r *relay) hold(ctx context.Context, a *Allocation, limit time.Duration) st
 		if time.Since(checked) < every {
 			continue
 		}
-		checked, doubted = time.Now(), false
+		checked, rechecking = time.Now(), false
 		if err := a.Check(relayCheckLimit); err != nil {
 			r.silent()
 			a.kill() // if no other one is granted, this one is not kept

@@ -9,7 +9,7 @@ import (
 	"seganet.internal/overlay/internal/bind"
 )
 
-// keptRelay runs a relay's client. It returns what it announces, and its end.
+// keptRelay runs a relay's client. It returns its announcements, and a function that ends it.
 func keptRelay(t *testing.T, options ...func(*relay)) (r *relay, announced chan *Allocation, end func()) {
 	t.Helper()
 	announced = make(chan *Allocation, 16)
@@ -53,7 +53,7 @@ func TestAnAllocationStaysWhileNoOtherOneIsGranted(t *testing.T) {
 	case <-time.After(relayCheckLimit + 200*time.Millisecond):
 	}
 	if r.allocation() != a || a.Check(10*time.Second) != nil {
-		t.Fatal("the allocation of before does not work")
+		t.Fatal("the previous allocation does not work")
 	}
 	r.set(TURN{Servers: []Server{at}, User: testUser + "2", Password: testPassword})
 	if b := next(t, announced); b == nil || b == a || r.failure() != nil {
@@ -61,8 +61,9 @@ func TestAnAllocationStaysWhileNoOtherOneIsGranted(t *testing.T) {
 	}
 }
 
-// The side that only answers checks its allocation seldom. An offer of the peer may mean that the relay has forgotten it.
-func TestADoubtFindsAnAllocationThatTheRelayHasForgotten(t *testing.T) {
+// The side that only answers rarely checks its allocation. An offer of the peer may mean that the relay has forgotten
+// it.
+func TestARecheckFindsAnAllocationThatTheRelayHasForgotten(t *testing.T) {
 	s, at := testRelay(t, &fakeNetwork{})
 	var silent atomic.Int32
 	r, announced, _ := keptRelay(t, func(r *relay) { r.silent = func() { silent.Add(1) } })
@@ -81,14 +82,14 @@ func TestADoubtFindsAnAllocationThatTheRelayHasForgotten(t *testing.T) {
 		}
 	}
 	if d := time.Since(start); d > relayCheckIdle/3 {
-		t.Errorf("another allocation came %v after the doubt", d)
+		t.Errorf("another allocation came %v after the recheck", d)
 	}
 	if silent.Load() == 0 {
 		t.Error("the silence was not reported")
 	}
 }
 
-func TestAPeerOfWhichNothingCameSinceItsDataIsBusyForAMinute(t *testing.T) {
+func TestAPeerThatIsSilentAfterItsDataIsBusyForAMinute(t *testing.T) {
 	second := int64(time.Second)
 	b := bind.New()
 	p := &peer{endpoint: b.Endpoint(bind.Key{1}, true)}
@@ -115,7 +116,7 @@ func TestAPeerOfWhichNothingCameSinceItsDataIsBusyForAMinute(t *testing.T) {
 	p.lastData.Store(110 * second)
 	p.lastSent.Store(0)
 	if p.busy(150*second, false) {
-		t.Error("a peer that only sends is doubted after its last packet")
+		t.Error("a peer that only sends is rechecked after its last packet")
 	}
 }
 
@@ -128,20 +129,20 @@ func TestAReplacedAllocationReceivesForAWhile(t *testing.T) {
 	next(t, announced)
 	replaced := time.Now()
 	if err := a.Check(10 * time.Second); err != nil && time.Since(replaced) < relayLinger/2 {
-		t.Fatalf("the allocation of before: %v", err)
+		t.Fatalf("the previous allocation: %v", err)
 	}
 	for s.AllocationCount() > 1 {
 		if time.Since(replaced) > 20*time.Second {
-			t.Fatal("the allocation of before stays")
+			t.Fatal("the previous allocation stays")
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
 	if d := time.Since(replaced); d < relayLinger/2 {
-		t.Errorf("the allocation of before ended after %v", d)
+		t.Errorf("the previous allocation ended after %v", d)
 	}
 }
 
-func TestTheEndGivesReplacedAllocationsBack(t *testing.T) {
+func TestCloseReleasesReplacedAllocations(t *testing.T) {
 	s, at := testRelay(t, &fakeNetwork{})
 	r, announced, end := keptRelay(t)
 	for _, user := range []string{testUser, testUser + "2"} {

@@ -56,12 +56,12 @@ func (m *Manager) relayChanged(ctx context.Context, a *Allocation, f family, why
 			m.offer(p)
 		}
 		if a == best {
-			m.shake(p)
+			m.distrust(p)
 		}
 		m.keepalive(p) // the packet also shows the peer the new address
 	}
 	m.mu.Unlock()
-	m.poke()
+	m.wake()
 	if a != best {
 		return
 	}

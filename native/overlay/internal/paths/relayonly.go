@@ -23,12 +23,12 @@ func (m *Manager) SetRelayOnly(on bool) {
 		var e effects
 		if p.choice.direct.IsValid() {
 			p.choice.leave(m.now(), "direct paths were switched off", &e)
-			e.tell = &hear{} // the peer leaves the direct path, too
+			e.report = &report{} // the peer leaves the direct path, too
 		}
 		p.choice.trial = netip.AddrPort{}
 		m.end(p) // a peer that was roused gets no new round, which would end this one
 		e.search = true
 		m.apply(p, e, m.now())
 	}
-	m.poke()
+	m.wake()
 }

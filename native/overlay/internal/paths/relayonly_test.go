@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestDirectPathsAreSwitchedOffAndOnAgain(t *testing.T) {
+func TestDirectPathsCanBeDisabledAndEnabled(t *testing.T) {
 	a, b, _ := pair(t, nodeOptions{})
 	r := newRelay(t, "127.0.0.1:0", true, true)
 	a.paths.SetTURN(r.turn(t, "udp"))
@@ -13,7 +13,7 @@ func TestDirectPathsAreSwitchedOffAndOnAgain(t *testing.T) {
 	echo := stream(t, a, b)
 	both := func(direct bool) func() bool {
 		return func() bool {
-			// It fails if no echo returns: the way changes without a gap, also on a busy machine.
+			// It fails if an echo is missing: the path changes without a gap, even on a busy machine.
 			echo(3 * time.Second)
 			return a.isDirect(b) == direct && b.isDirect(a) == direct
 		}

@@ -92,7 +92,7 @@ func noneLeft(t *testing.T, s *turn.Server, what string) {
 	}
 }
 
-func TestTheRelayThatAnswersSecondGetsItsAllocationBack(t *testing.T) {
+func TestTheAllocationAtTheSlowerRelayIsReleased(t *testing.T) {
 	late := func(d time.Duration) *fakeNetwork { // the allocation is there before its owner learns that
 		return &fakeNetwork{delay: func(p []byte) time.Duration {
 			if isMessage(p, allocateSuccess) {
@@ -119,7 +119,7 @@ func TestTheRelayThatAnswersSecondGetsItsAllocationBack(t *testing.T) {
 	noneLeft(t, first, "the relay that was taken")
 }
 
-func TestAnAllocationIsGivenBackThoughARequestIsLost(t *testing.T) {
+func TestAnAllocationIsReleasedThoughARequestIsLost(t *testing.T) {
 	var lost atomic.Int32
 	s, at := testRelay(t, &fakeNetwork{drop: func(p []byte) bool { return isMessage(p, refreshRequest) && lost.Add(1) <= 2 }})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -31,7 +31,7 @@ func (m *Manager) startRound(p *peer) {
 	p.plan(m.now())
 	m.begin(p, p.epoch)
 	m.useCache(p)
-	m.poke()
+	m.wake()
 }
 
 // Remember sets a peer's addresses from an earlier run. The Manager tries them while the node service is out of reach.
@@ -94,7 +94,7 @@ func (m *Manager) SignallingChanged(up bool) {
 	}
 	for _, p := range m.peers {
 		p.offline = false
-		if !p.sleeping.Load() && (!p.choice.direct.IsValid() || p.choice.shaken()) {
+		if !p.sleeping.Load() && (!p.choice.direct.IsValid() || p.choice.distrusted()) {
 			m.startRound(p)
 		}
 	}
@@ -127,10 +127,10 @@ func (m *Manager) NetworkChanged(what string) {
 		if p.sleeping.Load() {
 			continue
 		}
-		m.shake(p)
+		m.distrust(p)
 		p.pause = 0
 		m.startRound(p)
-		m.keepalive(p) // the peer hears the new address at once
+		m.keepalive(p) // the peer learns the new address at once
 	}
 }
 
@@ -165,14 +165,14 @@ func (m *Manager) Signal(from, kind string, epoch int64, data string) error {
 func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer) {
 	if p.round == nil || epoch > p.epoch {
 		if p.round != nil {
-			m.shake(p)
+			m.distrust(p)
 		}
 		m.rouse(p)
-		p.choice.tellUntil = m.now() + int64(roundLimit)
+		p.choice.reportUntil = m.now() + int64(roundLimit)
 		p.epoch = max(p.epoch, epoch)
 		p.wait(m.now())
 		m.begin(p, epoch)
-		m.poke()
+		m.wake()
 		m.relays.check() // the peer may look for a path because this side's relay has forgotten it
 	}
 	if p.round.epoch != epoch {
@@ -193,37 +193,37 @@ func (m *Manager) takeOffer(p *peer, epoch int64, o wire.Offer) {
 	}
 	m.join(p, o)
 	if p.begun {
-		m.mend(p)
+		m.repair(p)
 	}
 	m.startSession(p)
 }
 
-// mend repairs a session whose peer is alive (it sent an offer) but whose packets do not arrive; the peer may have lost
+// repair restores a session whose peer is alive (it sent an offer) but whose packets do not arrive; the peer may have lost
 // its session state. The first attempt is a new handshake. If that does not help, this side drops the session, and with
 // it the timestamp of the peer's last handshake. WireGuard rejects a handshake with an older timestamp; after a peer
 // corrects a fast clock, all its handshakes look old. Without the timestamp a replayed old handshake is accepted as
 // well, but it does not establish a session. The caller holds m.mu.
-func (m *Manager) mend(p *peer) {
-	now, heard := m.now(), p.heard()
+func (m *Manager) repair(p *peer) {
+	now, arrived := m.now(), p.lastArrival()
 	switch {
-	case now-heard <= int64(LostAfter):
+	case now-arrived <= int64(LostAfter):
 		return
-	case heard > p.mended || p.mended == 0:
-		p.mended, p.mending = now, true
+	case arrived > p.repaired || p.repaired == 0:
+		p.repaired, p.repairing = now, true
 	case m.beginAgain(p, now):
 		return
 	}
 	m.renew(p)
 }
 
-// beginAgain drops and restarts the session if the handshake that mend sent has not helped within mendAgain. It does
-// not wait for another offer, which the peer may not send for a long time. It returns false if mendAgain has not
+// beginAgain drops and restarts the session if the handshake that repair sent has not helped within repairAgain. It does
+// not wait for another offer, which the peer may not send for a long time. It returns false if repairAgain has not
 // passed.
 func (m *Manager) beginAgain(p *peer, now int64) bool {
-	if now-p.mended < int64(mendAgain) {
+	if now-p.repaired < int64(repairAgain) {
 		return false
 	}
-	p.mended, p.mending = now, false
+	p.repaired, p.repairing = now, false
 	m.call(p, outboxMost, func() {
 		m.conf.Tunnel.DropSession(p.key)
 		m.conf.Tunnel.Begin(p.key)
@@ -259,7 +259,7 @@ func (m *Manager) pairFound(p *peer, r *round, to netip.AddrPort, what string) {
 	p.choice.tryDirect(to, m.now())
 	m.setPath(p, "ICE found "+what+" "+to.String())
 	m.startSession(p)
-	m.poke()
+	m.wake()
 }
 
 // offer sends this side's offer for the current round. It is sent again when the relayed address changes.

@@ -10,7 +10,7 @@ func (m *Manager) sleep(p *peer) {
 	p.round = nil
 	p.choice = choice{}
 	p.relays, p.since = nil, 0
-	p.begun, p.mending = false, false
+	p.begun, p.repairing = false, false
 	p.pause = 0
 	p.sleeping.Store(true)
 	p.endpoint.SetPath(bind.Path{})

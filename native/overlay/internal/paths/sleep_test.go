@@ -32,7 +32,7 @@ func TestASleepingPeerAnswersWhileTheServicesAreDown(t *testing.T) {
 			sleep(t, a, b)
 			rtt, _ := ping(t, a, b, patience)
 			t.Logf("awake, %v", rtt)
-			eventually(t, patience, "the path of before on both sides", func() bool {
+			eventually(t, patience, "the previous path on both sides", func() bool {
 				return relayed && a.status(b).Path == "relay" && b.status(a).Path == "relay" || a.isDirect(b) && b.isDirect(a)
 			})
 		})
@@ -47,10 +47,10 @@ func TestAnOfferWakesAPeer(t *testing.T) {
 	eventually(t, patience, "direct without data", func() bool { return a.isDirect(b) && b.isDirect(a) })
 }
 
-// A pair without data must come to rest, whoever wakes whom last.
+// A pair without data must come to rest, regardless of which side wakes the other last.
 func TestARousedPeerWithoutDataLetsTheOtherOneSleep(t *testing.T) {
 	a, b, _ := relayedPair(t, true)
-	eventually(t, patience, "both know their NAT, which they tell by an offer", func() bool {
+	eventually(t, patience, "both know their NAT, which an offer reports", func() bool {
 		return a.paths.Node().NAT != paths.NATUnknown && b.paths.Node().NAT != paths.NATUnknown
 	})
 	sleep(t, a, b)

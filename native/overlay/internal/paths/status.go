@@ -122,9 +122,9 @@ func (m *Manager) blocked(p *peer) bool {
 	if p.sleeping.Load() || p.since == 0 {
 		return false
 	}
-	now, heard := m.now(), p.heard()
-	if heard < p.since {
+	now, arrived := m.now(), p.lastArrival()
+	if arrived < p.since {
 		return now-p.since > int64(blockedFirst)
 	}
-	return p.lastSent.Load() > heard && now-heard > int64(relayDead)
+	return p.lastSent.Load() > arrived && now-arrived > int64(relayDead)
 }

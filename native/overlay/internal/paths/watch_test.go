@@ -84,7 +84,7 @@ func receive(t *testing.T, c <-chan string) string {
 	}
 }
 
-func TestAWatchGoesOnAfterNetlinkHasFailed(t *testing.T) {
+func TestAWatchContinuesAfterNetlinkHasFailed(t *testing.T) {
 	h := &host{state: []string{"address 192.0.2.1 at eth0"}}
 	changes := h.watch(t)
 	h.eventually(t, "the first look", func() bool { return h.looks == 1 })
@@ -123,7 +123,7 @@ func TestAWatchWithoutNetlinkDoesNotSpin(t *testing.T) {
 	}
 }
 
-func TestAStreamOfMessagesDoesNotPutTheLookOff(t *testing.T) {
+func TestAStreamOfMessagesDoesNotDelayTheCheck(t *testing.T) {
 	h := &host{}
 	changes := h.watch(t)
 	h.eventually(t, "the first look", func() bool { return h.looks == 1 })

@@ -16,7 +16,7 @@ const (
 	idleReset   = 10 * time.Second
 	idleUDP     = 3 * time.Minute
 	idleICMP    = time.Minute
-	idleRefused = 5 * time.Minute // a flow that a new policy refuses: its packets must not begin a new one
+	idleRefused = 5 * time.Minute // a flow that a new policy refuses; its packets must not begin a new one
 )
 
 // sweepEvery is the least time between two searches for ended flows in a full table.
@@ -88,7 +88,7 @@ func (t *flowTable) init() {
 	t.swept.Store(int64(-sweepEvery))
 }
 
-// open locks the key's shard and returns it with the key's flow, or nil if there is none that goes on. The caller
+// open locks the key's shard and returns it with the key's flow, or nil if there is no open one. The caller
 // unlocks the shard.
 func (t *flowTable) open(now time.Duration, key *flowKey, info *packet.Info) (*shard, *flow) {
 	s := &t.shards[key.shard()]
@@ -102,7 +102,8 @@ func (t *flowTable) open(now time.Duration, key *flowKey, info *packet.Info) (*s
 	return s, f
 }
 
-// reserve takes a place for a flow. False: the table is full, or what begins the flow has its share.
+// reserve takes a place for a flow. It returns false if the table is full, or if the origin of the flow has used up its
+// share.
 func (t *flowTable) reserve(from origin) bool {
 	if !take(&t.all, MaxFlows) {
 		return false
@@ -194,7 +195,7 @@ func (f *flow) touch(now time.Duration, info *packet.Info, outbound bool) {
 	}
 }
 
-// over reports whether a TCP SYN may begin a new flow under the key of this one.
+// over is true if a TCP SYN may begin a new flow under the key of this one.
 func (f *flow) over(now time.Duration, info *packet.Info) bool {
 	if now-f.seen > f.idle {
 		return true

@@ -17,7 +17,7 @@ type fragmentKey struct {
 	protocol            uint8
 }
 
-// sender is what a datagram came from: a peer by its node's name, or a device. Empty: this node.
+// sender is the source of a datagram: a peer by its node's name, or a device. Empty: this node.
 type sender struct {
 	node   string
 	device *device

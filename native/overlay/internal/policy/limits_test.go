@@ -11,7 +11,7 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// anybody allows what the tests of limits send.
+// anybody is a policy that allows the packets of these tests.
 var anybody = wire.Policy{Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"udp/5683"}}}}
 
 // crowd returns peers, each with an address of its own.

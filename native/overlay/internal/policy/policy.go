@@ -1,5 +1,6 @@
-// Package policy decides which packets pass between the tunnel and the node. The receiver enforces the network's policy: what no rule allows is
-// refused, also if the sender allowed it. Answers to what this node began pass by connection tracking.
+// Package policy decides which packets pass between the tunnel and the node. The receiver enforces the network's
+// policy: it refuses what no rule allows, even if the sender allowed it. Connection tracking passes the answers to
+// flows that this node began.
 //
 // An inbound flow passes if its source address belongs to the peer's certificate, its destination is this node or a device behind it, the
 // destination offers the port, and a rule of the policy allows the peer to reach it. Everything else is refused and counted by reason.
@@ -23,7 +24,7 @@ import (
 // Limits of a Tracker.
 const (
 	MaxFlows         = 65536 // tracked flows in all
-	MaxFlowsOthers   = 57344 // begun by peers and devices; the rest is kept for what this node itself begins
+	MaxFlowsOthers   = 57344 // begun by peers and devices; the rest is reserved for flows that this node begins
 	MaxFlowsInbound  = 49152 // begun by peers
 	MaxFlowsPeer     = 16384 // begun by one peer
 	MaxFlowsDevice   = 8192  // begun by one device behind this node
@@ -59,8 +60,8 @@ func (v Verdict) String() string {
 	return "unknown"
 }
 
-// Refusal returns the packet that tells the sender of b at once why it gets no answer, or nil. Only what the policy
-// refuses is answered: a sender that lies about its addresses learns nothing.
+// Refusal returns the packet that reports to the sender of b at once why it gets no answer, or nil. It answers only
+// refusals of the policy, so a sender with false addresses learns nothing.
 func Refusal(v Verdict, b []byte) []byte {
 	var info packet.Info
 	if v != NotOffered && v != NotAllowed || packet.Parse(b, &info) != nil {
@@ -84,7 +85,7 @@ type Target struct {
 	Ports     []string     // what it offers, as in a rule: "tcp/502", "udp/*", "icmp"
 }
 
-// rules is the policy compiled for this node. It is immutable; flows remember under which one they were allowed.
+// rules is the policy compiled for this node. It is immutable; each flow records the rules that allowed it.
 type rules struct {
 	targets map[netip.Addr]*target
 }
@@ -96,7 +97,7 @@ type target struct {
 	allow   []rule // those whose destination is this target
 }
 
-// device is what is counted of a device behind this node.
+// device has the counters of a device behind this node.
 type device struct{ flows atomic.Int64 }
 
 type rule struct {

@@ -36,15 +36,15 @@ func NewSight(p wire.Policy) *Sight {
 	return s
 }
 
-// Reach is true if a rule lets one node reach the other, by what their certificates say.
+// Reach is true if a rule lets one node reach the other, according to their certificates.
 func (s *Sight) Reach(from, to Side) bool {
 	return slices.ContainsFunc(s.rules, func(r pairRule) bool {
 		return r.from.Matches(from.Node, from.Groups) && r.to.Matches(to.Node, to.Groups)
 	})
 }
 
-// ReachDevice is true if a rule lets one node reach a device behind the other, by the groups that the other says its devices
-// have.
+// ReachDevice is true if a rule lets one node reach a device behind the other, according to the groups that the other
+// claims for its devices.
 func (s *Sight) ReachDevice(from, to Side) bool {
 	if !to.AnyDevice && len(to.Devices) == 0 {
 		return false

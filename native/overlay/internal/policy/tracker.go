@@ -17,7 +17,7 @@ import (
 // logEvery is the least time between two lines of the log about refused packets.
 const logEvery = time.Second
 
-// source is what the filter needs of a peer's certificate.
+// source is the part of a peer's certificate that the filter needs.
 type source struct {
 	serial    string
 	node      string
@@ -62,8 +62,8 @@ func New(log *slog.Logger) *Tracker {
 	return t
 }
 
-// Update puts a policy into force. Open flows that it does not allow any more end with their next packet. On an error the policy of before
-// stays in force.
+// Update applies a policy. Open flows that it no longer allows end with their next packet. On an error the previous
+// policy stays in force.
 func (t *Tracker) Update(p wire.Policy, self identity.Peer, offered []wire.Service) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,7 +92,7 @@ func (t *Tracker) SetDevices(devices []Target) error {
 	return nil
 }
 
-// Forget drops what is kept about a peer that has gone or was revoked. Its flows end when they are idle.
+// Forget drops the state of a peer that has left or was revoked. Its flows end when they are idle.
 func (t *Tracker) Forget(key [32]byte) { t.sources.Delete(key) }
 
 func (t *Tracker) source(p *identity.Peer) *source {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// listen takes the announcements of the gateway, which it sends when it has started again or has got another outside
-// address (RFC 6887 §14.1, RFC 6886 §3.2.1). Without them a loss is noticed by the next renewal.
+// listen receives the gateway's announcements, which it sends after a restart or when its outside address has changed
+// (RFC 6887 §14.1, RFC 6886 §3.2.1). Without them, only the next renewal detects a loss.
 func (w *worker) listen(ctx context.Context, c *net.UDPConn) {
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	buf := make([]byte, answerMost+1)
@@ -46,7 +46,7 @@ func (w *worker) openAnnouncements() (*net.UDPConn, error) {
 	return net.ListenMulticastUDP("udp4", i, net.UDPAddrFromAddrPort(netip.AddrPortFrom(announceGroup, announcePort)))
 }
 
-// announced returns why the gateway must be asked again; it is empty if the announcement tells nothing new.
+// announced returns why the mapping must be requested again; it is empty if the announcement has nothing new.
 func (w *worker) announced(b []byte, now time.Time) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

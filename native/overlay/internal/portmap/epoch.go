@@ -2,15 +2,15 @@ package portmap
 
 import "time"
 
-// epoch follows a gateway's clock, which starts again when the gateway has lost its mappings.
+// epoch tracks a gateway's clock, which restarts when the gateway has lost its mappings.
 type epoch struct {
 	known  bool
 	server uint32 // seconds, by the gateway
 	client time.Time
 }
 
-// valid notes a gateway's time and is false if the gateway has lost its state since the last one: by the tests of
-// RFC 6887 §8.5.
+// valid records a gateway's time. It returns false if the gateway has lost its state since the previous one, by the
+// tests of RFC 6887 §8.5.
 func (e *epoch) valid(server uint32, now time.Time) bool {
 	before := *e
 	*e = epoch{true, server, now}

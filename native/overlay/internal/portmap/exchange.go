@@ -12,12 +12,12 @@ import (
 const (
 	// answerMost is the length in bytes of the longest answer (RFC 6887 §7).
 	answerMost = 1100
-	// answersMost bounds the datagrams that are looked at in one exchange.
+	// answersMost bounds the datagrams that one exchange examines.
 	answersMost = 64
 )
 
-// resend are the pauses after each copy of a request. They are shorter than those of RFC 6887 §8.1.1: a gateway is one
-// hop away, and one that is silent must not keep the next protocol waiting. The tests set other ones.
+// resend are the pauses after each copy of a request. They are shorter than those of RFC 6887 §8.1.1, because a gateway
+// is one hop away, and a silent one must not delay the next protocol. Tests replace them.
 var resend = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second}
 
 var (
@@ -25,12 +25,12 @@ var (
 	errRefused = errors.New("not offered")
 )
 
-// exchange sends a request until accept takes an answer or returns an error. accept returns false for what is no answer
-// to this request.
+// exchange repeats a request until accept takes an answer or returns an error. accept returns false for a datagram that
+// does not answer this request.
 func (g Gateway) exchange(ctx context.Context, to netip.AddrPort, request []byte, accept func(answer []byte) (bool, error)) error {
 	c, err := g.dial(to)
 	if err != nil {
-		return fmt.Errorf("cannot be asked: %w", err)
+		return fmt.Errorf("cannot be reached: %w", err)
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
@@ -73,7 +73,7 @@ func failed(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return errRefused
 	}
-	return fmt.Errorf("cannot be asked: %w", err)
+	return fmt.Errorf("cannot be reached: %w", err)
 }
 
 // refusal is the router's result code in words.

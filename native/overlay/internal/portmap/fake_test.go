@@ -78,7 +78,7 @@ func closedPort(t *testing.T) netip.AddrPort {
 	return r.address()
 }
 
-// pcpAnswerTo returns the answer of a router that grants what a MAP request asks.
+// pcpAnswerTo returns the answer of a router that grants a MAP request.
 func pcpAnswerTo(request []byte, outside netip.AddrPort, lifetime, epoch uint32) []byte {
 	b := slices.Clone(request)
 	b[1] |= pcpResponse
@@ -96,7 +96,7 @@ func pcpAnswerTo(request []byte, outside netip.AddrPort, lifetime, epoch uint32)
 	return b
 }
 
-// natpmpAnswers answers requests of NAT-PMP, and others as RFC 6886 §9 says.
+// natpmpAnswers answers requests of NAT-PMP, and other requests as RFC 6886 §9 requires.
 func natpmpAnswers(outside netip.AddrPort, lifetime, epoch uint32) func([]byte) [][]byte {
 	return func(request []byte) [][]byte {
 		if request[0] != natpmpVersion {
@@ -122,7 +122,7 @@ type mapping struct {
 	changes chan []netip.AddrPort
 }
 
-// start runs a Mapper with the gateway on loopback. Without addresses of its own, nothing answers at them.
+// start runs a Mapper with the gateway on loopback. If the test sets no addresses, nothing answers there.
 func start(t *testing.T, change func(*Config)) *mapping {
 	t.Helper()
 	m := &mapping{changes: make(chan []netip.AddrPort, 16)}

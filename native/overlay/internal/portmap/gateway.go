@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gatewaysMost bounds the gateways that are asked.
+// gatewaysMost bounds the gateways that get requests.
 const gatewaysMost = 4
 
 // The ports of a gateway, and the group to which it announces a new epoch (RFC 6887 §19.1, RFC 6886 §3.2.1) and listens
@@ -91,8 +91,8 @@ func insideAddress(l netlink.Link, gateway netip.Addr) (first netip.Addr, ok boo
 	return first, first.IsValid()
 }
 
-// dial opens a UDP socket that takes packets of that address only. The interface is a wish: two networks may use the
-// same addresses.
+// dial opens a UDP socket that receives only from the address. It prefers the gateway's interface, because two networks
+// may use the same addresses.
 func (g Gateway) dial(to netip.AddrPort) (*net.UDPConn, error) {
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(g.Inside, 0)), Control: g.bindToInterface}
 	c, err := d.Dial("udp4", to.String())

@@ -15,7 +15,7 @@ type Config struct {
 	Port     uint16                         // UDP, on this host
 	Secret   []byte                         // of this node; may be empty
 	Gateways func() ([]Gateway, error)      // the default gateways now
-	Changed  func(outside []netip.AddrPort) // takes all outside addresses after a change of them; must not block for long
+	Changed  func(outside []netip.AddrPort) // receives all outside addresses after a change; must not block for long
 	Log      *slog.Logger
 
 	// Tests set these; zero values are the real ones.
@@ -45,7 +45,7 @@ type Mapping struct {
 	Until    time.Time      `json:"until"`
 }
 
-// Status is what the gateways map, or why not.
+// Status lists what the gateways map, or why they do not.
 type Status struct {
 	Text     string    `json:"text"` // a sentence
 	Mappings []Mapping `json:"mappings"`
@@ -105,7 +105,7 @@ func (m *Mapper) Run(ctx context.Context) {
 	}
 }
 
-// Refresh says that an address or a route has changed: gateways that stay are asked again, new ones too.
+// Refresh reports that an address or a route has changed. It requests all mappings again, also from new gateways.
 func (m *Mapper) Refresh() {
 	select {
 	case m.refresh <- struct{}{}:
@@ -137,7 +137,7 @@ func (m *Mapper) follow(ctx context.Context, all *sync.WaitGroup) {
 	}
 }
 
-// start starts a worker. old is one of the same gateway that may still be removing its mapping.
+// start starts a worker. old is the gateway's previous worker, which may still be removing its mapping.
 func (m *Mapper) start(ctx context.Context, all *sync.WaitGroup, g Gateway, old *running) {
 	own, stop := context.WithCancel(ctx)
 	r := &running{worker: newWorker(&m.conf, g, m.changed), stop: stop, ended: own.Err, done: make(chan struct{})}
@@ -159,7 +159,7 @@ func (m *Mapper) start(ctx context.Context, all *sync.WaitGroup, g Gateway, old 
 	}()
 }
 
-// changed reports the outside addresses if they are others than before.
+// changed reports the outside addresses if they have changed.
 func (m *Mapper) changed() {
 	m.report.Lock()
 	defer m.report.Unlock()
@@ -174,7 +174,7 @@ func (m *Mapper) changed() {
 	m.conf.Changed(now)
 }
 
-// Status returns what the gateways map, or why not.
+// Status returns what the gateways map, or why they do not.
 func (m *Mapper) Status() Status {
 	s := Status{Mappings: []Mapping{}}
 	var text []string

@@ -58,7 +58,7 @@ func decodeNATPMP(b []byte) (a natpmpAnswer, err error) {
 	return a, nil
 }
 
-// natpmp asks by NAT-PMP.
+// natpmp requests a mapping by NAT-PMP.
 type natpmp struct {
 	gateway Gateway
 	server  netip.AddrPort

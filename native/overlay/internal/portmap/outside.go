@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// checkOutside returns an error unless a peer elsewhere could send to the address: unicast IPv4 with a port. Private
-// addresses are taken: a second NAT may be in front of the gateway, with peers in between.
+// checkOutside returns an error unless a peer elsewhere could send to the address: unicast IPv4 with a port. It accepts
+// private addresses, because a second NAT may be in front of the gateway, with peers between the two.
 func checkOutside(a netip.AddrPort) error {
 	ip := a.Addr()
 	switch {

@@ -76,7 +76,7 @@ func decodePCP(b []byte) (a pcpAnswer, err error) {
 	return a, nil
 }
 
-// pcp asks by PCP. The nonce stays for all requests of a mapping (§11.2).
+// pcp requests a mapping by PCP. All requests of a mapping have the same nonce (§11.2).
 type pcp struct {
 	gateway Gateway
 	server  netip.AddrPort

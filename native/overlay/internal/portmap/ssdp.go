@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests set other times.
+// Tests replace these times.
 var (
 	searchPause = 500 * time.Millisecond // between the copies of a search
 	searchLimit = 2500 * time.Millisecond
@@ -30,8 +30,8 @@ const (
 
 var searchTargets = []string{"urn:schemas-upnp-org:device:InternetGatewayDevice:1", "urn:schemas-upnp-org:device:InternetGatewayDevice:2"}
 
-// search looks for UPnP gateways and calls try with each location until it returns true. Answers of others than the
-// gateway are ignored: this host asks its own gateway only.
+// search searches for UPnP gateways and calls try with each location until it returns true. It ignores answers from any
+// host but the gateway.
 func (g Gateway) search(ctx context.Context, to netip.AddrPort, try func(*url.URL) bool) error {
 	l := net.ListenConfig{Control: func(network, address string, c syscall.RawConn) error {
 		if err := g.bindToInterface(network, address, c); err != nil {
@@ -43,7 +43,7 @@ func (g Gateway) search(ctx context.Context, to netip.AddrPort, try func(*url.UR
 	}}
 	p, err := l.ListenPacket(ctx, "udp4", netip.AddrPortFrom(g.Inside, 0).String())
 	if err != nil {
-		return fmt.Errorf("cannot be asked: %w", err)
+		return fmt.Errorf("cannot be reached: %w", err)
 	}
 	defer p.Close()
 	defer context.AfterFunc(ctx, func() { _ = p.Close() })()
@@ -113,8 +113,8 @@ func decodeSearch(b []byte, gateway netip.Addr) (*url.URL, error) {
 	return at, checkURL(at, gateway)
 }
 
-// checkURL returns an error unless the URL leads to the gateway. A name is refused, too: this host resolves none for a
-// stranger.
+// checkURL returns an error unless the URL leads to the gateway. It also refuses names: a stranger must not make this
+// host resolve them.
 func checkURL(u *url.URL, gateway netip.Addr) error {
 	host, err := netip.ParseAddr(u.Hostname())
 	if err != nil || host != gateway || u.Scheme != "http" || u.User != nil {

@@ -21,7 +21,7 @@ import (
 const (
 	upnpLimit       = 3 * time.Second // for a request
 	bodyMost        = 256 << 10       // bytes of a description or an answer
-	conflictsMost   = 3               // further ports that are asked for
+	conflictsMost   = 3               // further ports to try
 	upnpDescription = "seganet-overlay"
 )
 
@@ -47,7 +47,7 @@ type service struct {
 	client *soap.SOAPClient
 }
 
-// upnp asks by UPnP.
+// upnp requests a mapping by UPnP.
 type upnp struct {
 	gateway Gateway
 	group   netip.AddrPort
@@ -145,7 +145,7 @@ type mappingRequest struct {
 	NewRemoteHost, NewExternalPort, NewProtocol, NewInternalPort, NewInternalClient, NewEnabled, NewPortMappingDescription, NewLeaseDuration string
 }
 
-// add asks for a mapping and returns its outside port.
+// add requests a mapping and returns its outside port.
 func (s *service) add(ctx context.Context, inside netip.AddrPort, port uint16, seconds uint32) (uint16, error) {
 	in := mappingRequest{NewExternalPort: strconv.Itoa(int(port)), NewProtocol: "UDP", NewInternalPort: strconv.Itoa(int(inside.Port())),
 		NewInternalClient: inside.Addr().String(), NewEnabled: "1", NewPortMappingDescription: upnpDescription, NewLeaseDuration: strconv.FormatUint(uint64(seconds), 10)}
@@ -218,7 +218,7 @@ func upnpCode(err error) int {
 	return 0
 }
 
-// plain returns an error that is fit for status: it quotes nothing that the router said.
+// plain returns an error that status can show: it quotes nothing from the router.
 func plain(err error) error {
 	if errors.Is(err, errNoService) {
 		return err

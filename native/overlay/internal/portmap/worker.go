@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// lifetimeAsked is the lifetime in seconds that a gateway is asked for.
+	// lifetimeAsked is the requested lifetime of a mapping in seconds.
 	lifetimeAsked = 3600
 	// lifetimeMost bounds what a gateway grants; the renewal comes at half of it.
 	lifetimeMost = 24 * time.Hour
 	// renewLeast bounds how often a mapping is renewed, whatever lifetime the gateway grants.
 	renewLeast = 30 * time.Second
-	// RetryFirst and RetryMost bound the pause before a gateway that maps nothing is asked again.
+	// RetryFirst and RetryMost bound the pause before the next request to a gateway that maps nothing.
 	RetryFirst = 2 * time.Minute
 	RetryMost  = time.Hour
-	// askPause is the least time between two attempts.
+	// askPause is the minimum time between two attempts.
 	askPause = 3 * time.Second
 	// askLimit bounds one attempt by one protocol.
 	askLimit = 20 * time.Second
@@ -36,10 +36,10 @@ type grant struct {
 	lifetime time.Duration
 }
 
-// protocol asks a gateway for a mapping. Not safe for concurrent use.
+// protocol requests a mapping from a gateway. Not safe for concurrent use.
 type protocol interface {
 	name() string
-	// ask makes or renews the mapping of the UDP port. wish is the outside address that would be best.
+	// ask makes or renews the mapping of the UDP port. wish is the preferred outside address.
 	ask(ctx context.Context, port uint16, wish netip.AddrPort) (grant, error)
 	release(ctx context.Context, port uint16, outside netip.AddrPort) error
 }
@@ -49,7 +49,7 @@ type worker struct {
 	conf    *Config
 	gateway Gateway
 	changed func()
-	kick    chan string // why the gateway is to be asked again
+	kick    chan string // why the mapping must be requested again
 
 	mu      sync.Mutex
 	epoch   epoch
@@ -61,7 +61,7 @@ func newWorker(conf *Config, g Gateway, changed func()) *worker {
 	return &worker{conf: conf, gateway: g, changed: changed, kick: make(chan string, 1)}
 }
 
-// again asks the gateway soon, and ends the pause of its back-off.
+// again requests the mapping again soon, and ends the back-off pause.
 func (w *worker) again(why string) {
 	select {
 	case w.kick <- why:
@@ -72,7 +72,7 @@ func (w *worker) again(why string) {
 // run keeps the mapping until ctx ends, and removes it then.
 func (w *worker) run(ctx context.Context) {
 	if c, err := w.openAnnouncements(); err != nil {
-		w.conf.Log.Debug("port mapping: announcements of the router are not heard", "router", w.gateway.Address, "error", err)
+		w.conf.Log.Debug("port mapping: announcements of the router cannot be received", "router", w.gateway.Address, "error", err)
 	} else {
 		go w.listen(ctx, c)
 	}
@@ -108,7 +108,7 @@ func (w *worker) run(ctx context.Context) {
 	w.set(nil, "the router is no longer asked")
 }
 
-// pause waits, and returns false if the gateway is to be asked again for another reason than time.
+// pause waits. It returns false if the mapping must be requested again for another reason than time.
 func (w *worker) pause(ctx context.Context, begun time.Time, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -127,7 +127,7 @@ func (w *worker) pause(ctx context.Context, begun time.Time, wait time.Duration)
 	return false
 }
 
-// ask asks by the protocol that worked before, and then by each of them.
+// ask requests the mapping by the protocol that worked before, and then by each of them.
 func (w *worker) ask(ctx context.Context, active protocol) (protocol, grant, error) {
 	wish := netip.AddrPortFrom(netip.IPv4Unspecified(), w.conf.Port)
 	if m := w.current(); m != nil {
@@ -175,8 +175,8 @@ func (w *worker) protocols() []protocol {
 	}
 }
 
-// nonce returns the same value for this gateway in each run, so that a node that was killed gets its mapping again: the
-// gateway refuses another nonce while the mapping lives (RFC 6887 §11.3).
+// nonce returns the same value for this gateway in each run. A node that was killed needs it to get its mapping again:
+// the gateway refuses another nonce while the mapping lives (RFC 6887 §11.3).
 func (w *worker) nonce() (n [12]byte) {
 	if len(w.conf.Secret) == 0 {
 		_, _ = rand.Read(n[:])
@@ -188,8 +188,8 @@ func (w *worker) nonce() (n [12]byte) {
 	return n
 }
 
-// clock returns a function that notes the gateway's time. A jump needs nothing done: the answer that shows it belongs to
-// a request that has made the mapping again.
+// clock returns a function that records the gateway's time. A jump needs no action: the answer that shows it belongs to
+// a request that has renewed the mapping.
 func (w *worker) clock(valid func(*epoch, uint32, time.Time) bool) func(uint32) {
 	return func(server uint32) {
 		w.mu.Lock()
@@ -228,7 +228,7 @@ func (w *worker) set(m *Mapping, why string) {
 	w.changed()
 }
 
-// sentence says what the gateway maps, or why not.
+// sentence describes what the gateway maps, or why it does not.
 func (w *worker) sentence() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,22 +5,22 @@ import (
 	"sync"
 	"time"
 
-	shares "seganet.internal/overlay/internal/places"
+	"seganet.internal/overlay/internal/quota"
 )
 
 // limitListener bounds the open connections, in total and per client, and closes idle ones.
 type limitListener struct {
 	net.Listener
-	places      *shares.Places
-	refused     *shares.Refusals
+	quota       *quota.Quota
+	refused     *quota.Refusals
 	first, idle time.Duration // longest wait for the first byte, and for each later one
 	mu          sync.Mutex
 	open        map[*idleConn]struct{}
 }
 
 func newLimitListener(l net.Listener, all, each int, first, idle time.Duration) *limitListener {
-	p := shares.New(all, each)
-	return &limitListener{Listener: l, places: p, refused: shares.NewRefusals(p, "connections to the relay"), first: first, idle: idle,
+	p := quota.New(all, each)
+	return &limitListener{Listener: l, quota: p, refused: quota.NewRefusals(p, "connections to the relay"), first: first, idle: idle,
 		open: map[*idleConn]struct{}{}}
 }
 
@@ -32,7 +32,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		from := c.RemoteAddr().String()
-		leave, ok := l.places.Take(from)
+		leave, ok := l.quota.Take(from)
 		if !ok {
 			c.Close()
 			l.refused.Add(from)

@@ -32,18 +32,18 @@ const (
 	// Realm is the TURN realm.
 	Realm = "seganet"
 
-	allocationsEach = 8                   // relayed addresses of one node; one more replaces the least recently used
-	maxAllocations  = 4096                // of all nodes
-	maxConns        = 4096                // TCP connections, and as many by TLS
-	maxConnsEach    = 256                 // of these, from one IPv4 address or IPv6 /64, which may be a plant's NAT
-	maxLife         = time.Hour           // credentials that claim to live longer, plus slack, are refused
-	lifeSlack       = identity.ClockSlack // the node services' clock may be ahead of the relay's
-	clockTold       = time.Minute         // minimum time between two log lines of tellTime
-	expiredGrace    = 24 * time.Hour      // an allocation with expired credentials continues for this long
-	tcpFirst        = 10 * time.Second    // a TCP connection without a first byte is closed
-	tcpIdle         = 15 * time.Minute    // a TCP connection that is silent for this long is closed
-	maxUserBytes    = 300
-	bufferBytes     = 1 << 20 // kernel buffer of a relayed address, in each direction
+	allocationsEach  = 8                   // relayed addresses of one node; one more replaces the least recently used
+	maxAllocations   = 4096                // of all nodes
+	maxConns         = 4096                // TCP connections, and as many by TLS
+	maxConnsEach     = 256                 // of these, from one IPv4 address or IPv6 /64, which may be a plant's NAT
+	maxLife          = time.Hour           // credentials that claim to live longer, plus slack, are refused
+	lifeSlack        = identity.ClockSlack // the node services' clock may be ahead of the relay's
+	clockReportEvery = time.Minute         // minimum time between two log lines of reportClock
+	expiredGrace     = 24 * time.Hour      // an allocation with expired credentials continues for this long
+	tcpFirst         = 10 * time.Second    // a TCP connection without a first byte is closed
+	tcpIdle          = 15 * time.Minute    // a TCP connection that is silent for this long is closed
+	maxUserBytes     = 300
+	bufferBytes      = 1 << 20 // kernel buffer of a relayed address, in each direction
 )
 
 // Options configure a Server.
@@ -59,12 +59,12 @@ type Options struct {
 
 // Server is a running relay.
 type Server struct {
-	opts   Options
-	turn   *turn.Server
-	lists  []*limitListener
-	places *places
-	host   *host
-	told   atomic.Int64 // when tellTime last logged, Unix nanoseconds
+	opts          Options
+	turn          *turn.Server
+	lists         []*limitListener
+	allocations   *allocations
+	host          *host
+	clockReported atomic.Int64 // when reportClock last logged, Unix nanoseconds
 }
 
 // New starts a relay on the sockets, which it owns from then on.
@@ -76,8 +76,8 @@ func New(o Options) (*Server, error) {
 		o.Now = time.Now
 	}
 	s := &Server{opts: o, host: &host{public: o.Public}}
-	s.places = newPlaces(allocationsEach, maxAllocations, s.host)
-	gen := &generator{places: s.places}
+	s.allocations = newAllocations(allocationsEach, maxAllocations, s.host)
+	gen := &generator{allocations: s.allocations}
 	for _, a := range o.Public {
 		if a.Is4() {
 			gen.four = a
@@ -94,11 +94,11 @@ func New(o Options) (*Server, error) {
 	conf := turn.ServerConfig{Realm: Realm, LoggerFactory: quiet{}, AuthHandler: s.authenticate, QuotaHandler: s.quota, StrictAddressFamily: gen.four.IsValid(),
 		EventHandler: turn.EventHandler{
 			OnAllocationCreated: func(from, relay net.Addr, _, _, _ string, relayed net.Addr, _ int) {
-				s.places.created(client(from, relay), relayed.String())
+				s.allocations.created(client(from, relay), relayed.String())
 			},
 			OnAuth: func(from, relay net.Addr, _, _, _, _ string, proved bool) {
 				if proved {
-					s.places.seen(client(from, relay))
+					s.allocations.seen(client(from, relay))
 				}
 			},
 		}}
@@ -125,7 +125,7 @@ func (s *Server) Close() error {
 }
 
 // Allocations returns the number of relayed addresses in use.
-func (s *Server) Allocations() int { return s.places.count() }
+func (s *Server) Allocations() int { return s.allocations.count() }
 
 // Refused returns the number of TCP and TLS connections that were over a limit.
 func (s *Server) Refused() (count uint64) {
@@ -137,8 +137,8 @@ func (s *Server) Refused() (count uint64) {
 
 // Revoke replaces the set of revoked serial numbers. It ends the allocations of their nodes at once.
 func (s *Server) Revoke(serials map[string]struct{}) {
-	for _, ended := range s.places.revoke(serials) {
-		slog.Info("a revoked node has no longer an allocation at the relay", "node", ended.node, "ended", ended.relayed)
+	for _, ended := range s.allocations.revoke(serials) {
+		slog.Info("the relay ended an allocation of a revoked node", "node", ended.node, "ended", ended.relayed)
 	}
 }
 
@@ -165,24 +165,24 @@ func (s *Server) authenticate(ra *turn.RequestAttributes) (string, []byte, bool)
 	if ra.Method == stun.MethodAllocate {
 		grace = 0
 	}
-	if _, serial := split(node); err != nil || s.places.isRevoked(serial) {
+	if _, serial := split(node); err != nil || s.allocations.isRevoked(serial) {
 		return "", nil, false
 	}
 	if left < -grace || left > maxLife+lifeSlack {
-		s.tellTime(node, left)
+		s.reportClock(node, left)
 		return "", nil, false
 	}
 	return node, turn.GenerateAuthKey(ra.Username, ra.Realm, Password(s.opts.Secret, ra.Username)), true
 }
 
-// tellTime logs that credentials were refused for their time, at most once per clockTold. The sender is not
+// reportClock logs that credentials were refused for their time, at most once per clockReportEvery. The sender is not
 // authenticated, so the log's node may be false.
-func (s *Server) tellTime(node string, left time.Duration) {
-	now, last := s.opts.Now().UnixNano(), s.told.Load()
-	if between := time.Duration(now - last); between >= 0 && between < clockTold || !s.told.CompareAndSwap(last, now) {
+func (s *Server) reportClock(node string, left time.Duration) {
+	now, last := s.opts.Now().UnixNano(), s.clockReported.Load()
+	if between := time.Duration(now - last); between >= 0 && between < clockReportEvery || !s.clockReported.CompareAndSwap(last, now) {
 		return
 	}
-	slog.Warn("credentials are refused at the relay, as they are of another time. Compare its clock with that of the node services",
+	slog.Warn("the relay refuses credentials whose time is not valid. Compare its clock with that of the node services",
 		"node", node, "left", left.Round(time.Second), "most", maxLife)
 }
 
@@ -197,19 +197,19 @@ func Password(secret, user string) string {
 // one.
 func (s *Server) quota(user, _ string, from net.Addr) bool {
 	node, _ := split(user)
-	ended, ok := s.places.room(node)
+	ended, ok := s.allocations.room(node)
 	if !ok {
-		slog.Warn("an allocation at the relay is refused, as the quota of all nodes is used up", "node", node, "from", from.String())
+		slog.Warn("the relay refuses an allocation, because the quota of all nodes is used up", "node", node, "from", from.String())
 	}
 	if ended != nil {
-		slog.Info("a node has a new allocation instead of the one that it used the longest time ago", "node", node, "from", from.String(), "ended", ended.relayed)
+		slog.Info("a new allocation of a node replaces its least recently used one", "node", node, "from", from.String(), "ended", ended.relayed)
 	}
 	return ok
 }
 
 // permit decides where packets may be relayed to: the relay's own addresses (another node's allocation), public unicast
 // addresses, and those of Allow. Otherwise a node could reach the relay's private network, for example a cloud's
-// metadata service. Regardless of Allow, permit refuses the other addresses of the relay's host, and place.WriteTo
+// metadata service. Regardless of Allow, permit refuses the other addresses of the relay's host, and allocation.WriteTo
 // refuses all ports of the relay's own addresses except those of allocations: a firewall in front of the host does not
 // filter traffic between the host's own programs.
 //
@@ -249,8 +249,8 @@ var special = []netip.Prefix{
 
 // generator opens the relayed sockets. It refuses TCP allocations (RFC 6062), which the overlay does not use.
 type generator struct {
-	four, six netip.Addr
-	places    *places
+	four, six   netip.Addr
+	allocations *allocations
 }
 
 func (g *generator) Validate() error { return nil }
@@ -280,7 +280,7 @@ func (g *generator) AllocatePacketConn(c turn.AllocateListenerConfig) (net.Packe
 	udpbuf.Grow(conn, bufferBytes)
 	port := conn.LocalAddr().(*net.UDPAddr).Port
 	relayed := net.UDPAddrFromAddrPort(netip.AddrPortFrom(public, uint16(port)))
-	p, err := g.places.add(c.UserID, relayed.String(), conn)
+	p, err := g.allocations.add(c.UserID, relayed.String(), conn)
 	if err != nil {
 		_ = conn.Close()
 		return nil, nil, err

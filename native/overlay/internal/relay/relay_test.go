@@ -112,12 +112,12 @@ func granted(t *testing.T, at, node string) (net.PacketConn, *turn.Client) {
 	return pc, c
 }
 
-// own asks the relay for something that only the owner of a relayed address may ask.
+// own sends a request that only the owner of a relayed address may send.
 func own(c *turn.Client) error {
 	return c.CreatePermission(&net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9})
 }
 
-func TestANodeThatCannotGiveItsAddressesBackGetsAnotherOne(t *testing.T) {
+func TestANodeThatCannotReleaseItsAddressesGetsAnotherOne(t *testing.T) {
 	s, at := start(t)
 	other, otherClient := granted(t, at, "b")
 	defer other.Close()
@@ -143,7 +143,7 @@ func TestANodeThatCannotGiveItsAddressesBackGetsAnotherOne(t *testing.T) {
 	}
 }
 
-func TestAnAllocationThatIsGivenBackCountsNoLonger(t *testing.T) {
+func TestAReleasedAllocationNoLongerCounts(t *testing.T) {
 	s, at := start(t)
 	pc, _ := granted(t, at, "a")
 	if n := s.Allocations(); n != 1 {
@@ -155,14 +155,14 @@ func TestAnAllocationThatIsGivenBackCountsNoLonger(t *testing.T) {
 			t.Fatal("a closed allocation still counts")
 		}
 	}
-	if l := s.places; len(l.nodes)+len(l.relayed)+len(l.clients) > 0 {
+	if l := s.allocations; len(l.nodes)+len(l.relayed)+len(l.clients) > 0 {
 		t.Errorf("%d nodes, %d relayed addresses and %d clients are left", len(l.nodes), len(l.relayed), len(l.clients))
 	}
 }
 
 func TestAllNodesTogetherHaveALimit(t *testing.T) {
-	l := newPlaces(2, 3, nil)
-	open := func(node string) *place {
+	l := newAllocations(2, 3, nil)
+	open := func(node string) *allocation {
 		c, err := net.ListenPacket("udp4", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -218,7 +218,8 @@ func TestPrivateAddressesAreNotReached(t *testing.T) {
 	}
 }
 
-// A firewall before the relay's host does not stand between the relay and the host's other services: a resolver, SNMP, CoAP.
+// A firewall in front of the relay's host does not protect the host's other services from the relay: a resolver, SNMP,
+// CoAP.
 func TestOtherPortsOfTheRelaysHostAreNotReached(t *testing.T) {
 	_, at := start(t, netip.MustParsePrefix("0.0.0.0/0"))
 	service, err := net.ListenPacket("udp4", "127.0.0.1:0")
@@ -263,7 +264,7 @@ func TestOtherPortsOfTheRelaysHostAreNotReached(t *testing.T) {
 	}
 }
 
-// Of a host with several addresses the relay uses some; the others, also private ones that are allowed, lead to the host.
+// The relay uses some addresses of its host. The others, including allowed private ones, lead to the host itself.
 func TestOtherAddressesOfTheRelaysHostAreNotPermitted(t *testing.T) {
 	own := netip.MustParseAddr("192.168.5.9")
 	s := &Server{opts: Options{Public: []netip.Addr{netip.MustParseAddr("203.0.113.7")}, Allow: []netip.Prefix{netip.MustParsePrefix("192.168.5.0/24")}}, host: &host{}}
@@ -337,7 +338,7 @@ func TestRubbishDoesNotStopTheRelay(t *testing.T) {
 }
 
 // Credentials come from the node services: relayed sessions outlive an outage of these.
-func TestAnAllocationGoesOnWithExpiredCredentials(t *testing.T) {
+func TestAnAllocationContinuesWithExpiredCredentials(t *testing.T) {
 	udp, err := net.ListenPacket("udp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func ask(n *servetest.Node, id, name string) wire.Message {
 	}
 }
 
-// isOnline asks until the node is known and its state is the wanted one.
+// isOnline repeats the lookup until the node is known and has the wanted state.
 func isOnline(t *testing.T, n *servetest.Node, name string, online bool) *wire.Found {
 	t.Helper()
 	for start := time.Now(); time.Since(start) < servetest.Wait; time.Sleep(10 * time.Millisecond) {
@@ -85,7 +85,7 @@ func TestNodesOfTwoServicesFindEachOther(t *testing.T) {
 		t.Errorf("by address: %+v", f)
 	}
 
-	// Signals, both ways, with the sender's certificate at an offer.
+	// Signals in both directions; an offer carries the sender's certificate.
 	g.Say(&wire.Signal{To: hub.FQDN, Type: wire.SignalOffer, Epoch: 1, Data: "x", Signature: gateway.Keys.SignSignal(gateway.FQDN, hub.FQDN, wire.SignalOffer, 1, "x")})
 	s := servetest.Await[*wire.Signal](h)
 	p, err := identity.VerifyNode(s.Certificate, gateway.FQDN, hub.Roots, nil, time.Now())
@@ -97,7 +97,7 @@ func TestNodesOfTwoServicesFindEachOther(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 
-	// The receiver of a signal hears that the sender is gone, and that it is back at another service.
+	// The receiver of a signal is notified that the sender is gone, and that it is back at another service.
 	g.Close()
 	if m := servetest.Await[*wire.Gone](h); m.Name != gateway.FQDN {
 		t.Errorf("%+v", m)
@@ -107,7 +107,7 @@ func TestNodesOfTwoServicesFindEachOther(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 
-	// A node that connects to another service without a word is not online twice.
+	// A node that connects to another service without leaving the first is not online twice.
 	g = via(t, gateway, 1)
 	x := via(t, thief, 0)
 	isOnline(t, x, gateway.FQDN, true)
@@ -134,7 +134,7 @@ func TestNodesOfTwoServicesFindEachOther(t *testing.T) {
 	isOnline(t, g, hub.FQDN, false)
 }
 
-func TestServicesGoOnWithoutNATSAndMeetAgain(t *testing.T) {
+func TestServicesContinueWithoutNATSAndSynchronizeAgain(t *testing.T) {
 	t.Parallel()
 	bus := startNATS(t, -1)
 	addr := bus.Addr().String()
@@ -153,14 +153,14 @@ func TestServicesGoOnWithoutNATSAndMeetAgain(t *testing.T) {
 	if _, unknown := ask(g, "3", late.FQDN).(*wire.Error); !unknown {
 		t.Error("the node of another service is known without NATS")
 	}
-	isOnline(t, h, late.FQDN, true) // each service goes on
+	isOnline(t, h, late.FQDN, true) // each service continues
 	startNATS(t, number)
 	isOnline(t, g, late.FQDN, true)
 	isOnline(t, h, gateway.FQDN, true)
 }
 
-// What a forger says on the bus changes nothing.
-func TestAForgerOnTheBusIsNotBelieved(t *testing.T) {
+// Forged messages on the bus have no effect.
+func TestForgedBusMessagesAreIgnored(t *testing.T) {
 	t.Parallel()
 	url := "nats://nms:secret@" + startNATS(t, -1).Addr().String()
 	r, others := servetest.Split(t, 1)
@@ -211,7 +211,7 @@ func TestAForgerOnTheBusIsNotBelieved(t *testing.T) {
 	}
 }
 
-// A service whose feed stands still learns of a revocation from the others.
+// A service whose feed is stuck learns of a revocation from the others.
 func TestRevocationsPassFromServiceToService(t *testing.T) {
 	t.Parallel()
 	bus := startNATS(t, -1)

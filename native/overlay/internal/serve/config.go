@@ -27,7 +27,7 @@ const (
 	RoleRelay = "relay"
 )
 
-// Config is what a process of the services runs.
+// Config configures a process of the services.
 type Config struct {
 	Roles   []string // empty: all
 	Dir     string   // state folder
@@ -55,7 +55,7 @@ type Config struct {
 
 func (c *Config) has(role string) bool { return len(c.Roles) == 0 || slices.Contains(c.Roles, role) }
 
-// Validate returns an error that names the option and what to do.
+// Validate returns an error that names the option and a remedy.
 func (c *Config) Validate() error {
 	for _, r := range c.Roles {
 		if r != RoleAuth && r != RoleNodes && r != RoleRelay {
@@ -85,7 +85,7 @@ func (c *Config) Validate() error {
 
 // Names of the secret files in the state folder.
 const (
-	ServicesSecretFile = "services.secret" // lets node services in other processes ask the authentication service
+	ServicesSecretFile = "services.secret" // authenticates node services in other processes to the authentication service
 	RelaySecretFile    = "relay.secret"    // shared by node services and relays, also coturn's static-auth-secret
 )
 

@@ -23,7 +23,7 @@ type feed struct {
 
 const feedRetry = time.Second // after a failed request
 
-// openFeed waits for the first documents. It believes their list of roots, as the pinned service itself gave it.
+// openFeed waits for the first documents. It trusts their list of roots, because it comes from the pinned service.
 func openFeed(ctx context.Context, c *authclient.Client, pins *authclient.Pins) (*feed, error) {
 	f := &feed{client: c, pins: pins, changed: make(chan struct{})}
 	for {
@@ -35,7 +35,7 @@ func openFeed(ctx context.Context, c *authclient.Client, pins *authclient.Pins) 
 			f.docs = docs
 			return f, nil
 		}
-		slog.Warn("the authentication service cannot be asked; trying again", "error", err)
+		slog.Warn("the authentication service cannot be reached; trying again", "error", err)
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -59,7 +59,7 @@ func (f *feed) learn(docs wire.Documents) error {
 	return nil
 }
 
-// run asks for newer documents until ctx ends. While the authentication service is down, the last ones stay.
+// run requests newer documents until ctx ends. While the authentication service is down, the last ones stay.
 func (f *feed) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		f.mu.Lock()
@@ -68,7 +68,7 @@ func (f *feed) run(ctx context.Context) {
 		docs, err := f.client.Feed(ctx, version)
 		if err != nil {
 			if ctx.Err() == nil {
-				slog.Warn("the authentication service cannot be asked; nodes go on with what is known", "error", err)
+				slog.Warn("the authentication service cannot be reached; nodes continue with the known documents", "error", err)
 			}
 			select {
 			case <-ctx.Done():

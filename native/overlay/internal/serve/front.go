@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"seganet.internal/overlay/internal/places"
+	"seganet.internal/overlay/internal/quota"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 )
 
 // front ends TLS on one port and divides its connections by ALPN: TURN to the relay, everything else to HTTP. So a
-// network that lets nothing but port 443 out still reaches the relay.
+// network that allows only port 443 still reaches the relay.
 type front struct {
 	net.Listener
 	conf       *tls.Config
@@ -67,15 +67,15 @@ func newFront(l net.Listener, withTURN bool) *front {
 	return f
 }
 
-// setCertificate makes every handshake use what get returns then.
+// setCertificate makes every later handshake use the result of get.
 func (f *front) setCertificate(get func() *tls.Certificate) {
 	f.conf.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return get(), nil }
 }
 
 // run accepts connections until the listener is closed.
 func (f *front) run() {
-	handshakes := places.New(maxHandshakes, maxHandshakesEach)
-	refused := places.NewRefusals(handshakes, "TLS handshakes")
+	handshakes := quota.New(maxHandshakes, maxHandshakesEach)
+	refused := quota.NewRefusals(handshakes, "TLS handshakes")
 	for {
 		c, err := f.Listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -145,7 +145,7 @@ func (k *serverKey) refresh() error {
 	return nil
 }
 
-// get returns the certificate. If an old root has left since it was made, get makes another one.
+// get returns the certificate. If an old root has been removed since the certificate was made, get makes another one.
 func (k *serverKey) get() *tls.Certificate {
 	k.mu.Lock()
 	cert := k.cert

@@ -11,7 +11,7 @@ import (
 	"seganet.internal/overlay/internal/servetest"
 )
 
-func TestAClientWithoutHandshakesKeepsNoOtherOut(t *testing.T) {
+func TestAClientWithoutHandshakesBlocksNoOther(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
 	at := r.AuthURLs[0][len("https://"):]
 	from := func(local string) *net.Dialer {

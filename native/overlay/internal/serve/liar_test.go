@@ -21,8 +21,8 @@ import (
 	"seganet.internal/overlay/internal/wire"
 )
 
-// liar is a node management service with a good certificate of the network that answers as a test wants: it runs with
-// everything that a broken-into service has.
+// liar is a node management service with a valid certificate of the network whose answers a test controls. It has
+// everything that a compromised service has.
 func liar(t *testing.T, r *serve.Running, answer func(wire.Message) wire.Message) string {
 	t.Helper()
 	pub, key, err := ed25519.GenerateKey(rand.Reader)
@@ -80,7 +80,7 @@ func TestALyingNodeServiceIsDetected(t *testing.T) {
 		}
 		return der
 	}
-	// The liar has a service's certificate and key, but those sign nothing.
+	// The liar has a service's certificate and key, but these cannot sign documents.
 	byNode, _ := identity.ParseChain(evil.Certificate)
 	patched := append([]byte(nil), hub.Certificate...)
 	at := strings.Index(string(patched), "seganet-wg:")
@@ -186,7 +186,7 @@ func TestNodesGoThroughARotation(t *testing.T) {
 	}
 }
 
-// A service cannot make documents up either, nor let a node forget them.
+// A service can neither invent documents nor make a node forget them.
 func TestALyingNodeServiceCannotForgeDocuments(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
 	n := servetest.Connect(t, servetest.Join(t, r, "a", nil), wire.Hello{})

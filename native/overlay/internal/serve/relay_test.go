@@ -59,7 +59,7 @@ func allocate(t *testing.T, url string, cred wire.TURN, roots *tls.Config) net.P
 	return pc
 }
 
-// Criterion 17's part of the services: the relay carries packets by UDP, TCP and TLS, between any two of them.
+// The services' part of criterion 17: the relay carries packets between any two of UDP, TCP and TLS.
 func TestTheRelayCarriesByUDPTCPAndTLS(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
 	n := servetest.Connect(t, servetest.Join(t, r, "a", nil), wire.Hello{})

@@ -313,13 +313,13 @@ func (r *Running) serve(s *http.Server, l net.Listener) {
 	})
 }
 
-// revokeAtRelay tells the relay which certificates are revoked, until ctx ends.
+// revokeAtRelay passes the revoked certificates to the relay, until ctx ends.
 func revokeAtRelay(ctx context.Context, source nodes.Source, relay *relay.Server) {
 	for ctx.Err() == nil {
 		docs, changed := source.Documents()
 		var list wire.Revocations
 		if err := wire.Decode([]byte(docs.Revocations.Payload), wire.MaxFrameBytes, &list); err != nil {
-			slog.Error("the relay cannot read the revocation list; the one of before stays", "error", err)
+			slog.Error("the relay cannot read the revocation list; the previous one stays in force", "error", err)
 		} else {
 			relay.Revoke(list.Set())
 		}

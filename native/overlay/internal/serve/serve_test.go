@@ -106,7 +106,7 @@ func TestARevocationReachesEveryNodeWithinASecond(t *testing.T) {
 	if e := servetest.Await[*wire.Error](all[0]); e.Code != wire.CodeUnknown {
 		t.Errorf("%+v", e)
 	}
-	// The list can also be asked for.
+	// A client can also request the list.
 	s, err := authclient.New(stolen.Auth, all[0].ClientTLS()).Revocations(ctx)
 	var list wire.Revocations
 	if err != nil || identity.Open(identity.DocRevocations, s, all[0].Roots, time.Now(), &list) != nil || len(list.Serials) != 1 {
@@ -269,7 +269,7 @@ func TestForeignClientsGetNothing(t *testing.T) {
 	if _, err := authclient.NewToJoin(r.AuthURLs, foreign.Root).Join(ctx, m.Keys, wire.JoinRequest{Token: "x"}); err == nil || isCode(err, wire.CodeDenied) {
 		t.Errorf("join trusts a service with another root: %v", err)
 	}
-	// A node's certificate makes no service: TLS clients refuse it.
+	// A node's certificate cannot act as a service: TLS clients refuse it.
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: m.ClientTLS().Certificates})
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func TestThePolicyHidesNodes(t *testing.T) {
 	}
 	know("the hub to one gateway", hub, gateway)
 
-	// hall-4 watched the hub before: it does not hear any more that it is gone and back.
+	// hall-4 watched the hub before. It is no longer notified that the hub is gone and back.
 	hub.Close()
 	servetest.Await[*wire.Gone](gateway)
 	servetest.Connect(t, hub.Member, wire.Hello{})
@@ -96,8 +96,8 @@ func TestThePolicyHidesNodes(t *testing.T) {
 	}
 }
 
-// Which groups devices have is their node's word. It shows the node to those that may reach such a group. It does not show
-// them to the node before they have asked for it.
+// The groups of devices are a claim of their node. The claim makes the node visible to nodes that may reach such a
+// group. It does not make them visible to the node before they have asked for it.
 func TestANodeDoesNotFindOthersByGroupsThatItClaims(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
 	servetest.SetPolicy(t, r, rule("group:masters", "group:plcs"))
@@ -159,7 +159,7 @@ func TestTheListOfNodesSaysWhoIsConnected(t *testing.T) {
 	listed(t, auth, "a", func(n wire.NodeInfo) bool { return !n.Online && time.Since(n.Seen) < time.Minute })
 }
 
-func TestAnIdentityThatIsUsedTwiceIsNoticed(t *testing.T) {
+func TestAnIdentityThatIsUsedTwiceIsReported(t *testing.T) {
 	t.Parallel()
 	bus := startNATS(t, -1)
 	r, others := servetest.Split(t, 2)
@@ -180,7 +180,7 @@ func TestAnIdentityThatIsUsedTwiceIsNoticed(t *testing.T) {
 		}
 		for start := time.Now(); other.Nodes.Online() > base; time.Sleep(5 * time.Millisecond) {
 			if time.Since(start) > servetest.Wait {
-				t.Fatal("the services do not tell each other")
+				t.Fatal("the services do not synchronize")
 			}
 		}
 		return n
@@ -195,7 +195,7 @@ func TestAnIdentityThatIsUsedTwiceIsNoticed(t *testing.T) {
 	}
 	isOnline(t, watcher, m.FQDN, true)
 	watcher.Say(&wire.Ping{})
-	servetest.Await[*wire.Pong](watcher) // after what it was told before
+	servetest.Await[*wire.Pong](watcher) // after all earlier messages
 	connect(0, "thief")
 	servetest.Await[*wire.Found](watcher)
 	back := connect(1, "third")

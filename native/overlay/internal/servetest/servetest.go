@@ -41,7 +41,7 @@ func Start(t testing.TB, c serve.Config) *serve.Running {
 	}
 	if p, err := r.Auth.Policy(); err != nil {
 		t.Fatal(err)
-	} else if p.Version == 0 { // nodes that may reach nobody do not know of each other
+	} else if p.Version == 0 { // nodes that may reach no other node do not know of each other
 		SetPolicy(t, r, wire.Rule{From: "*", To: "*", Ports: []string{"icmp"}})
 	}
 	return r

@@ -13,7 +13,8 @@ import (
 	"gvisor.dev/gvisor/pkg/waiter"
 )
 
-// targetTimeout bounds the connection to an offered service or device. Until then the peer's SYN has no answer; then it gets a reset.
+// targetTimeout bounds the connection attempt to an offered service or device. The peer's SYN has no answer meanwhile,
+// and a reset after it.
 const targetTimeout = 10 * time.Second
 
 // acceptConnections handles the TCP and UDP packets that belong to no open socket.
@@ -35,7 +36,7 @@ func remote(id stack.TransportEndpointID) netip.AddrPort {
 	return netip.AddrPortFrom(a, id.RemotePort)
 }
 
-// acceptTCP connects to the target first: the peer's connection is established only if there is somebody to talk to.
+// acceptTCP connects to the target first, so the peer's connection is established only if the target accepts one.
 func (s *Stack) acceptTCP(r *tcp.ForwarderRequest) {
 	to := local(r.ID())
 	target, ok := s.target("tcp", to)
@@ -72,14 +73,14 @@ func (s *Stack) acceptTCP(r *tcp.ForwarderRequest) {
 	splice(in, out)
 }
 
-// leadsElsewhere is true if a port does not lead to target any more: it was withdrawn while the target was dialed.
+// leadsElsewhere is true if a port no longer leads to target, because it was withdrawn while the target was dialed.
 func (s *Stack) leadsElsewhere(proto string, to netip.AddrPort, target string) bool {
 	now, ok := s.target(proto, to)
 	return !ok || now != target
 }
 
-// acceptUDP makes a session for the first datagram of a peer's address and port. It returns false for what is not offered: the stack then
-// answers with "port unreachable".
+// acceptUDP makes a session for the first datagram of a peer's address and port. It returns false if the port is not
+// offered; the stack then answers with "port unreachable".
 func (s *Stack) acceptUDP(id stack.TransportEndpointID, p stack.PacketBufferPtr) bool {
 	to := local(id)
 	target, ok := s.target("udp", to)

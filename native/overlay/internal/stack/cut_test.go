@@ -24,8 +24,8 @@ func until(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// A peer that half-closes its connection and then resets it leaves an endpoint without a remote address, for as long as
-// the target is silent.
+// A peer that half-closes its connection and then resets it leaves an endpoint without a remote address while the
+// target is silent.
 func TestConnectionsThatAPeerResetAreCut(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
-// queuePackets bounds what the stack has sent and the engine has not read yet. Overflow is a lost packet, which TCP repairs.
+// queuePackets bounds the packets that the stack has sent and the engine has not read yet. Further ones are lost, which
+// TCP repairs.
 const queuePackets = 4096
 
 // device is the tun.Device between a Stack and the engine. It reads and writes batches.
@@ -57,7 +58,7 @@ func (d *device) Interrupt() {
 	d.reading, d.interrupt = context.WithCancel(d.done)
 }
 
-// Read waits for one packet and takes what is there besides.
+// Read waits for one packet and also returns those that are already queued.
 func (d *device) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 	d.mu.Lock()
 	reading := d.reading
@@ -90,7 +91,7 @@ func (d *device) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 	return n, nil
 }
 
-// Write gives packets to the stack, which copies them.
+// Write passes packets to the stack, which copies them.
 func (d *device) Write(bufs [][]byte, offset int) (int, error) {
 	if d.done.Err() != nil {
 		return 0, os.ErrClosed

@@ -15,9 +15,9 @@ import (
 
 const (
 	DialTimeout = 10 * time.Second // for a connection into the overlay, all addresses together
-	// dialAlone is how long one address of a name is tried before the next one is tried beside it. An address need not
-	// work: a device has no IPv6 on its LAN, or a host has switched IPv6 off. It is longer than a session takes to begin,
-	// as a device may accept only one connection.
+	// dialAlone is how long Dial tries one address of a name before it also tries the next one. An address may not work: a
+	// device has no IPv6 on its LAN, or a host has disabled IPv6. It is longer than a session takes to begin, because a
+	// device may accept only one connection.
 	dialAlone = time.Second
 	// answersMost bounds the addresses whose answers are remembered.
 	answersMost = 4096
@@ -58,8 +58,8 @@ func (f *Forwarder) Dial(ctx context.Context, network, to string) (net.Conn, err
 	return f.dialFirst(ctx, network, to, uint16(port), addresses)
 }
 
-// dialFirst returns the first connection that is made. The addresses are tried in order, each dialAlone after the one
-// before or as soon as that one has failed. REQUIRES: addresses is not empty.
+// dialFirst returns the first connection that is made. It tries the addresses in order, each dialAlone after the
+// previous one, or as soon as that one has failed. REQUIRES: addresses is not empty.
 func (f *Forwarder) dialFirst(ctx context.Context, network, to string, port uint16, addresses []netip.Addr) (net.Conn, error) {
 	type result struct {
 		c   net.Conn
@@ -115,7 +115,7 @@ func (f *Forwarder) dialFirst(ctx context.Context, network, to string, port uint
 	}
 }
 
-// refusalLife is how long an address that has refused datagrams comes last: its port may have been closed for a moment.
+// refusalLife is how long an address that has refused datagrams comes last; its port may have been closed only briefly.
 const refusalLife = time.Minute
 
 // reachability remembers which addresses of the overlay have answered, and which have refused datagrams.
@@ -131,8 +131,8 @@ type sign struct {
 	at       time.Time
 }
 
-// order sorts addresses: those that have answered first, those that have refused last, the latest one at the end. A
-// datagram that is lost gives no sign, so UDP tries IPv4 first, which more devices have.
+// order sorts addresses: those that have answered come first, those that have refused come last, the most recent
+// refusal at the end. A lost datagram gives no sign, so UDP prefers IPv4, which more devices have.
 func (a *reachability) order(network string, addresses []netip.Addr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -173,7 +173,7 @@ func (a *reachability) note(at netip.Addr, answered bool) {
 	a.known[at] = sign{answered, a.time()}
 }
 
-// forget drops what is known of addresses that were tried in vain beside one that answered.
+// forget drops the signs of addresses that failed while another one answered.
 func (a *reachability) forget(tried []netip.Addr, answered netip.Addr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -184,8 +184,8 @@ func (a *reachability) forget(tried []netip.Addr, answered netip.Addr) {
 	}
 }
 
-// datagrams is a UDP session into the overlay. Its connection is made at once, so only the first answer, or the refusal,
-// tells whether its address works.
+// datagrams is a UDP session into the overlay. Its connection is made at once, so only the first answer or refusal
+// shows whether its address works.
 type datagrams struct {
 	net.Conn
 	at       netip.Addr
@@ -207,14 +207,14 @@ func (d *datagrams) Write(b []byte) (int, error) {
 	return n, d.refused(err)
 }
 
-// isFirst is true if a session that begins now would take the same address.
+// isFirst is true if a new session would take the same address.
 func (d *datagrams) isFirst() bool {
 	addresses := slices.Clone(d.all)
 	d.answers.order("udp", addresses)
 	return addresses[0] == d.at
 }
 
-// refused notes an ICMP error: the next session takes another address. The network stack's error has no type.
+// refused records an ICMP error: the next session takes another address. The network stack's error has no type.
 func (d *datagrams) refused(err error) error {
 	if err != nil && strings.Contains(err.Error(), "refused") {
 		d.answers.note(d.at, false)

@@ -127,7 +127,7 @@ func TestAnAddressThatRefusedIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A port that was closed for a moment must not leave a client at an address that is lost without a sign.
+// After a port was closed briefly, a client must not stay with an address whose datagrams are lost without a sign.
 func TestASessionWithoutAnAnswerEndsWhenAnotherAddressIsBetter(t *testing.T) {
 	b, f := without6(t)
 	if err := b.Offer("udp", 5683, echoUDP(t)); err != nil {

@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exposed is what the ports of an exposer have in common. Its clients are peers.
+// exposed is what all ports of an exposer share. Its clients are peers.
 type exposed struct {
 	device   string // TUN interface; empty: none
 	tcp, udp *shares
 }
 
-// NewExposer makes a forwarder for Expose. Its ports take packets of the interface device alone (empty: of all). within
-// are the overlay's prefixes. owner and log may be nil.
+// NewExposer makes a forwarder for Expose. Its ports accept packets only from the interface device (empty: from all).
+// within are the overlay's prefixes. owner and log may be nil.
 func NewExposer(device string, within []netip.Prefix, owner Owner, log *slog.Logger) *Forwarder {
 	f := NewForwarder(System{}, nil, within, log)
 	f.exposed = &exposed{device, newShares(MaxConnections, owner), newShares(MaxSessionsUDP, owner)}
@@ -30,8 +30,8 @@ func NewExposer(device string, within []netip.Prefix, owner Owner, log *slog.Log
 }
 
 // listenConfig makes sockets that are bound to the interface. Without it, a host of the LAN could send datagrams with a
-// peer's address: the kernel takes packets to the overlay's addresses on every interface, and seldom checks where their
-// source leads.
+// peer's address: the kernel accepts packets to the overlay's addresses on every interface, and usually does not check
+// the route to their source.
 func (e *exposed) listenConfig() *net.ListenConfig {
 	c := &net.ListenConfig{}
 	if e == nil || e.device == "" {
@@ -52,10 +52,10 @@ func (e *exposed) listenConfig() *net.ListenConfig {
 }
 
 // Expose makes a port of this host's addresses in the overlay lead to target, a "host:port" of this host. It is for a
-// node with a TUN interface, where the kernel takes the packets of peers. An address whose port is taken is left to the
-// program that listens there: that is the target itself, if it listens at all addresses. So a taken port is an error if
-// target has another one. An address that the host does not have, as IPv6 is off, is left out if there is another one.
-// end withdraws the port, and ends its connections.
+// node with a TUN interface, where the kernel takes the packets of peers. If the port of an address is in use, Expose
+// skips that address: the target itself may listen at all addresses. So a port in use is an error if target has another
+// port. Expose skips an address that the host does not have, for example because IPv6 is disabled, if there is another
+// one. end withdraws the port and ends its connections.
 //
 // Connections and datagrams whose source is outside the overlay passed no policy, so they are refused.
 func (f *Forwarder) Expose(network string, addresses []netip.Addr, port uint16, target string) (end func(), err error) {

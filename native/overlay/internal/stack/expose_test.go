@@ -96,7 +96,7 @@ func TestAnExposedPortIsLeftToTheProgramThatHasIt(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatTheHostDoesNotHaveIsLeftOut(t *testing.T) {
+func TestAnAddressThatTheHostDoesNotHaveIsSkipped(t *testing.T) {
 	f := NewExposer("", nil, nil, nil)
 	t.Cleanup(f.Close)
 	others := []netip.Addr{netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("192.0.2.1")}
@@ -119,7 +119,7 @@ func TestAnAddressThatTheHostDoesNotHaveIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestAnExposedPortServesTheOverlayAlone(t *testing.T) {
+func TestAnExposedPortServesOnlyTheOverlay(t *testing.T) {
 	within := []netip.Prefix{netip.MustParsePrefix("127.0.0.2/31")}
 	f := NewExposer("", within, nil, nil)
 	t.Cleanup(f.Close)

@@ -41,7 +41,7 @@ func newHost(t *testing.T) (there func(f func())) {
 	return func(f func()) { work <- f; <-done }
 }
 
-// A host of the LAN that sends with the address of a peer passed no policy.
+// Packets of a LAN host that uses the address of a peer passed no policy.
 func TestAHostOfTheLANCannotPoseAsAPeer(t *testing.T) {
 	if !stacktest.Namespace(t) {
 		return

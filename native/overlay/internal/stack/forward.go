@@ -31,7 +31,7 @@ type Forward struct {
 	Remote  string `json:"remote"` // "name:port"
 }
 
-// Forwarder opens connections into the overlay for local programs, which give names.
+// Forwarder opens connections into the overlay for local programs, which use names.
 type Forwarder struct {
 	network  Network
 	resolver Resolver
@@ -54,8 +54,8 @@ type listening struct {
 	close func()
 }
 
-// NewForwarder makes a forwarder. within are the overlay's prefixes: an address elsewhere is refused, so that a forward or the SOCKS5 proxy is no
-// way around the host's network. log may be nil.
+// NewForwarder makes a forwarder. within are the overlay's prefixes. Other addresses are refused, so that a forward or
+// the SOCKS5 proxy cannot bypass the host's network. log may be nil.
 func NewForwarder(n Network, r Resolver, within []netip.Prefix, log *slog.Logger) *Forwarder {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -68,9 +68,9 @@ func (f *Forwarder) inside(a netip.Addr) bool {
 	return len(f.within) == 0 || slices.ContainsFunc(f.within, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// Forward opens a local port that leads to remote, "name:port". It returns the local address, whose port the kernel chose if local has port 0.
-// Whoever reaches the port acts with the rights of this node, so local should be an address of the loopback interface; "*:port" is every address
-// of the host.
+// Forward opens a local port that leads to remote, "name:port". It returns the local address, whose port the kernel
+// chose if local has port 0. A program that reaches the port acts with the rights of this node, so local should be a
+// loopback address; "*:port" is every address of the host.
 func (f *Forwarder) Forward(network, local, remote string) (net.Addr, error) {
 	if _, port, err := net.SplitHostPort(remote); err != nil || port == "" {
 		return nil, fmt.Errorf("the destination %.300q of the forward is not \"name:port\"", remote)
@@ -149,7 +149,7 @@ func (f *Forwarder) add(network string, at net.Addr, remote string, end func()) 
 	return nil
 }
 
-// Unforward ends a forward; its open TCP connections go on. It returns false if there is none.
+// Unforward ends a forward; its open TCP connections continue. It returns false if there is no such forward.
 func (f *Forwarder) Unforward(network, local string) bool {
 	f.mu.Lock()
 	l := f.open[network+" "+local]

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestAnInterruptedReadGoesOnWithTheNextPacket(t *testing.T) {
+func TestAnInterruptedReadContinuesWithTheNextPacket(t *testing.T) {
 	s, err := New(Options{Addresses: addrA})
 	if err != nil {
 		t.Fatal(err)

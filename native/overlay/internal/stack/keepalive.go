@@ -16,7 +16,7 @@ const (
 	keepInterval = 15 * time.Second
 )
 
-// keepAlive makes a connection notice that the other side has gone. The network stack's own idle time is two hours.
+// keepAlive makes a connection detect that the other side is gone. The network stack's default idle time is two hours.
 func keepAlive(ep tcpip.Endpoint) {
 	idle, interval := tcpip.KeepaliveIdleOption(keepIdle), tcpip.KeepaliveIntervalOption(keepInterval)
 	_ = ep.SetSockOpt(&idle)
@@ -24,7 +24,7 @@ func keepAlive(ep tcpip.Endpoint) {
 	ep.SocketOptions().SetKeepAlive(true)
 }
 
-// keepAliveOf is keepAlive for a connection whose endpoint its maker does not hand out.
+// keepAliveOf is keepAlive for a connection whose constructor does not return the endpoint.
 func (s *Stack) keepAliveOf(c net.Conn) {
 	if ep := s.endpoint(c); ep != nil {
 		keepAlive(ep)

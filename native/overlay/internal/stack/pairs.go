@@ -7,8 +7,8 @@ import (
 )
 
 // pairs are the open connections inside the overlay, each with the one of this host that it is spliced to, and the
-// sessions of UDP. They end when the peer is cut off, and when their port is withdrawn: TCP alone would notice that only
-// when data has gone unanswered for minutes, and a session of UDP would go on with its next datagram.
+// sessions of UDP. They end when the peer is cut off, and when their port is withdrawn. TCP alone would detect that
+// only after minutes of unanswered data, and a UDP session would continue with its next datagram.
 type pairs struct {
 	mu   sync.Mutex
 	open map[*spliced]struct{}
@@ -16,19 +16,19 @@ type pairs struct {
 
 type spliced struct {
 	network string
-	// local and peer are the ends inside the overlay, as they were at the start: a connection of the stack that was reset
-	// does not know them any more.
+	// local and peer are the ends inside the overlay. They are recorded at the start, because a connection of the stack
+	// that was reset no longer has them.
 	local, peer netip.AddrPort
 	end         func()
 }
 
-// splice splices two TCP connections and knows them until they end.
+// splice splices two TCP connections and tracks them until they end.
 func (p *pairs) splice(inside, outside net.Conn) {
 	defer p.add(tcpPair(inside, outside))()
 	splice(inside, outside)
 }
 
-// tcpPair describes two TCP connections. Its end makes the program outside notice at once.
+// tcpPair describes two TCP connections. When it ends, the program outside gets a reset at once.
 func tcpPair(inside, outside net.Conn) *spliced {
 	return &spliced{"tcp", addressOf(inside.LocalAddr()), addressOf(inside.RemoteAddr()), func() {
 		reset(outside)
@@ -36,7 +36,7 @@ func tcpPair(inside, outside net.Conn) *spliced {
 	}}
 }
 
-// add knows a pair until the returned function is called.
+// add tracks a pair until the returned function is called.
 func (p *pairs) add(s *spliced) (done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +60,7 @@ func addressOf(a net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 }
 
-// cut ends the connections and sessions with the peers to which belongs says yes, and returns their number.
+// cut ends the connections and sessions with the peers for which belongs returns true, and returns their number.
 func (p *pairs) cut(belongs func(netip.Addr) bool) int {
 	return p.endIf(func(s *spliced) bool { return belongs(s.peer.Addr()) })
 }

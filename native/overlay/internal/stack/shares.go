@@ -5,10 +5,11 @@ import (
 	"sync"
 )
 
-// Owner names the peer that has an address of the overlay: a node has some addresses, and each device behind it has more.
+// Owner returns the peer that an address of the overlay belongs to. A node has several addresses, and each device
+// behind it has more.
 type Owner func(a netip.Addr) [32]byte
 
-// shares count the places that each peer takes in a table of all peers, so that none takes the whole table.
+// shares counts the places of each peer in a shared table, so that no peer takes the whole table.
 type shares struct {
 	each  int // most of one peer
 	owner Owner
@@ -17,7 +18,7 @@ type shares struct {
 	taken map[[32]byte]int
 }
 
-// newShares gives a peer a quarter of a table. owner may be nil: each address is a peer of its own.
+// newShares gives each peer at most a quarter of a table. With a nil owner, each address counts as a peer.
 func newShares(table int, owner Owner) *shares {
 	if owner == nil {
 		owner = func(a netip.Addr) (key [32]byte) {

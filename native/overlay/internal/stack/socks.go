@@ -29,8 +29,8 @@ const (
 
 var errSOCKS = errors.New("the request is not SOCKS5 (RFC 1928) without a password")
 
-// SOCKS opens a SOCKS5 proxy into the overlay on a local port. It knows the command CONNECT, with names ("socks5h" in curl) and addresses of the
-// overlay. It has no password, so it listens on the loopback interface only.
+// SOCKS opens a SOCKS5 proxy into the overlay on a local port. It supports the command CONNECT with names ("socks5h" in
+// curl) and addresses of the overlay. It has no password, so it listens on the loopback interface only.
 func (f *Forwarder) SOCKS(local string) (net.Addr, error) {
 	host, _, err := net.SplitHostPort(local)
 	if a, bad := netip.ParseAddr(host); err != nil || host != "localhost" && (bad != nil || !a.IsLoopback()) {
@@ -66,7 +66,7 @@ func (f *Forwarder) SOCKS(local string) (net.Addr, error) {
 	})
 }
 
-// codeOf tells the client what failed as far as RFC 1928 has a word for it.
+// codeOf returns the RFC 1928 reply code that describes the error best.
 func codeOf(err error) byte {
 	var timeout net.Error
 	switch {
@@ -140,7 +140,7 @@ func readSOCKS(c io.ReadWriter) (to string, code int, err error) {
 	return net.JoinHostPort(host, strconv.Itoa(int(binary.BigEndian.Uint16(b[:2])))), 0, nil
 }
 
-// foreign reports whether a character is neither of a name nor of an address.
+// foreign is true for a character that neither a name nor an address may contain.
 func foreign(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._:", r))
 }

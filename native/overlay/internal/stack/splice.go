@@ -20,8 +20,8 @@ var copyBuffers = sync.Pool{New: func() any { b := make([]byte, copyBytes); retu
 
 type writeCloser interface{ CloseWrite() error }
 
-// splice copies both ways until both sides have ended, and closes both. An end of one direction is passed on, so that half-closed
-// connections work.
+// splice copies both ways until both sides have ended, and closes both. It forwards the end of each direction, so
+// half-closed connections work.
 func splice(a, b net.Conn) {
 	var done sync.WaitGroup
 	done.Add(2)
@@ -29,7 +29,7 @@ func splice(a, b net.Conn) {
 		defer done.Done()
 		buf := copyBuffers.Get().(*[]byte)
 		defer copyBuffers.Put(buf)
-		// The wrappers keep io from a slower path by ReadFrom of net.TCPConn.
+		// The wrappers hide ReadFrom of net.TCPConn, which would make io take a slower path.
 		_, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, *buf)
 		if w, ok := to.(writeCloser); ok && err == nil {
 			w.CloseWrite()
@@ -49,7 +49,7 @@ func splice(a, b net.Conn) {
 func spliceDatagrams(a, b net.Conn) { spliceDatagramsFor(a, b, idleUDP) }
 
 func spliceDatagramsFor(a, b net.Conn, idle time.Duration) {
-	begun := time.Now()   // times are counted from it, so that a clock that steps ends nothing
+	begun := time.Now()   // origin of all times, so that a stepping clock ends no session
 	var last atomic.Int64 // ns after begun
 	var done sync.WaitGroup
 	done.Add(2)

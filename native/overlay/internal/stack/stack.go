@@ -36,7 +36,7 @@ const (
 	// MaxConnections bounds the connections that a Stack accepts at once, and also those of a Forwarder. A peer has a
 	// quarter of them at most.
 	MaxConnections = 1024
-	// MaxAttempts bounds TCP connections whose target was not reached yet. The share of a peer must not fill it.
+	// MaxAttempts bounds the TCP connections whose target has not been reached yet. The share of one peer must not fill it.
 	MaxAttempts = MaxConnections
 	// DefaultMTU fits LTE, PPPoE and the headers of TURN.
 	DefaultMTU = 1280
@@ -78,8 +78,8 @@ type offer struct {
 	port  uint16
 }
 
-// Acceptor decides where a connection to one of the stack's addresses goes: the target is "host:port" outside the overlay. With ok false the
-// connection is refused.
+// Acceptor returns the target, a "host:port" outside the overlay, of a connection to one of the stack's addresses. With
+// ok false the connection is refused.
 type Acceptor func(proto string, port uint16) (target string, ok bool)
 
 // New makes a stack. Its owner gives Device to the engine.
@@ -144,7 +144,7 @@ func (s *Stack) configure() error {
 // Device returns the stack's end for the engine.
 func (s *Stack) Device() tun.Device { return s.dev }
 
-// AddAddress adds the virtual address of a device. Connections to it go where accept says.
+// AddAddress adds the virtual address of a device. accept decides where connections to it go.
 func (s *Stack) AddAddress(a netip.Addr, accept Acceptor) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -162,7 +162,7 @@ func TestForwardDatagrams(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotOfferedIsRefused(t *testing.T) {
+func TestUnofferedPortsAreRefused(t *testing.T) {
 	_, b, f := pair(t)
 	closed, _ := net.Listen("tcp", "127.0.0.1:0")
 	closed.Close()

@@ -20,7 +20,7 @@ type client struct {
 	end   context.CancelFunc
 }
 
-// listenUDP opens a UDP forward. Each client address gets a session of its own, so that answers find their way.
+// listenUDP opens a UDP forward. Each client address gets its own session, so that answers reach the right client.
 func (f *Forwarder) listenUDP(local, remote string) (net.Addr, error) {
 	return f.bindUDP(local, remote, func(ctx context.Context) (net.Conn, error) { return f.Dial(ctx, "udp", remote) })
 }
@@ -110,8 +110,8 @@ func (f *Forwarder) acquireSession(from netip.Addr) (release func(), ok bool) {
 	}
 }
 
-// session carries one client's datagrams until none has passed for f.idle. While it has no answer, it is looked at each
-// f.idle, and ends if the next one would take another address: a lost datagram gives no sign.
+// session carries one client's datagrams until none has passed for f.idle. While it has no answer, it checks every
+// f.idle whether a new session would take another address, and ends if so: a lost datagram gives no sign.
 func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client, dial func(context.Context) (net.Conn, error)) error {
 	out, err := dial(ctx)
 	if err != nil {
@@ -165,7 +165,7 @@ func (f *Forwarder) session(ctx context.Context, socket *net.UDPConn, c *client,
 	}
 }
 
-// flush sends what still waits.
+// flush sends the queued datagrams.
 func (c *client) flush(out net.Conn) error {
 	for {
 		select {

@@ -25,7 +25,7 @@ const (
 // selfTest sends packets between the kernel and an imaginary peer, in pieces that need the offloads. It turns off the offloads of the receiving
 // side that fail, and says which work. It returns an error if the sending side fails: that needs an interface without a virtio header.
 //
-// A test whose plain packets do not arrive either (a firewall) decides nothing.
+// A test is inconclusive if its plain packets do not arrive either, for example because of a firewall.
 func selfTest(d tun.Device, o *Options) (string, error) {
 	self, peer, ok := testAddresses(o)
 	if !ok {

@@ -166,7 +166,8 @@ func openFile(name string, offload bool) (int, error) {
 	return -1, fmt.Errorf("the interface %s: %w", name, err)
 }
 
-// configure sets MTU, addresses, state and routes. Where the right is missing, what an administrator has set must be enough.
+// configure sets MTU, addresses, state and routes. Without the capability, the settings of an administrator must
+// suffice.
 func configure(name string, o *Options) error {
 	link, err := netlink.LinkByName(name)
 	if err != nil {

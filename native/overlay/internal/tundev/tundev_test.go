@@ -191,7 +191,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// damaged is an interface whose offloads lose what they are given in one piece.
+// damaged is an interface whose offloads lose packets that arrive in one piece.
 type damaged struct {
 	tun.Device
 	tcpOff, udpOff bool

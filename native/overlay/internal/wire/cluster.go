@@ -33,10 +33,10 @@ func DecodeCluster(text []byte) (Message, error) {
 	})
 }
 
-// Beat tells the other node services that this one lives.
+// Beat is a node service's heartbeat to the others.
 type Beat struct {
 	Service string `json:"service"`
-	Sync    bool   `json:"sync,omitempty"`  // the others shall tell which nodes they have
+	Sync    bool   `json:"sync,omitempty"`  // asks the others to report their nodes
 	Ended   bool   `json:"ended,omitempty"` // the service stops; its nodes are gone
 }
 
@@ -45,7 +45,7 @@ func (*Beat) Kind() string { return "beat" }
 // Validate checks the service's name.
 func (m *Beat) Validate() error { return checkService(m.Service) }
 
-// Presence tells that a node has connected to a service, has another hello, or is gone.
+// Presence reports that a node has connected to a service, has a new hello, or is gone.
 type Presence struct {
 	Service     string `json:"service"`
 	Name        string `json:"name"`  // FQDN of the node
@@ -76,7 +76,7 @@ func (m *Presence) Validate() error {
 	return errors.Join(checkBytes("the certificate", m.Certificate, MaxCertificateBytes), m.Hello.Validate())
 }
 
-// Detail tells more of a presence with the same number, before it. Services of an earlier version skip it.
+// Detail adds to the presence with the same number, and precedes it. Services of an earlier version skip it.
 type Detail struct {
 	Service  string   `json:"service"`
 	Name     string   `json:"name"`
@@ -124,7 +124,7 @@ func (m *Deliver) Validate() error {
 	return m.Signal.Validate()
 }
 
-// News carries signed documents to services that the authentication service has not told yet.
+// News carries signed documents to services that have not received them from the authentication service yet.
 type News struct {
 	Documents Documents `json:"documents"`
 }

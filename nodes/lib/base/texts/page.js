@@ -2,7 +2,7 @@
 
 /**
  * Returns the address of a page of the documentation, which is in the repository and not in the package.
- * @param {string} name such as ocf.md#users
+ * @param {string} name such as use/ocf.md#users
  */
 const page = (name) => `https://github.com/seganet/node-red-gateway/blob/main/docs/${name}`;
 

@@ -20,7 +20,7 @@ const { STAMP_BYTES, STAMP_FLAG } = require('../../base/stored-payload');
 const RECORDS_KIND = 2;
 const ENVELOPE_KIND = 1;
 const ENTRY_HEAD = 8;
-/** Flag of a record whose payload is followed by its trace and the length of that in two bytes (docs/log-format.md). */
+/** Flag: trace and its 2-byte length follow the payload of the record (docs/reference/log-format.md). */
 const TRACE_FLAG = 8;
 const WORD = 2 ** 32;
 const TRACEPARENT_BYTES = 55;

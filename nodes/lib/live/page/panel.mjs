@@ -189,7 +189,7 @@ export class Panel {
     this.#devices.update(snapshot);
     this.#charts.add(snapshot);
     this.#showSelected(snapshot);
-    this.#tellChanges(snapshot);
+    this.#reportChanges(snapshot);
   }
 
   /** A section with a page of a list, which the stream must be asked for. */
@@ -228,7 +228,7 @@ export class Panel {
     setText(this.#selected, t(node.wires.length > 0 ? 'selected.node' : 'selected.end', told));
   }
 
-  #tellChanges({ uplinks, summary: { slowedFrom, waitsFor }, log }) {
+  #reportChanges({ uplinks, summary: { slowedFrom, waitsFor }, log }) {
     const t = this.#t;
     for (const { broker, name, state } of uplinks) {
       const text = t.optional(`state.${state}`) ?? state;

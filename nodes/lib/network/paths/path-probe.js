@@ -10,7 +10,7 @@ const net = require('node:net');
  */
 /** ok null: no probe could be sent. @typedef {{ ok: boolean | null, why: string }} Answer */
 
-/** Urgent in every queue: behind a full queue, a probe would find its path dead [docs/network.md]. */
+/** Urgent in every queue: behind a full queue, a probe would find its path dead [docs/use/network.md]. */
 const PRIORITY = 6;
 
 /** @returns {typeof import('../../../../native') | null} */

@@ -1,5 +1,5 @@
 'use strict';
-// The schemes, best first, as the commands that set them up. Pure. For measurements, see docs/network.md.
+// The schemes, best first, as the commands that set them up. Pure. For measurements, see docs/use/network.md.
 
 const { BANDS, MAJOR, PRIOMAP } = require('./bands');
 const { arpFilter, dscpFilters, priorityFilters } = require('./packet-filters');

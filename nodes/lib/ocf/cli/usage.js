@@ -57,7 +57,7 @@ exit codes
   2  wrong usage               3  the database is missing, or cannot be read or written
 
 What it does and why:
-  ${page('ocf.md')}`;
+  ${page('use/ocf.md')}`;
 
 /** Least and most names after each command. @type {Record<string, [number, number]>} */
 const NAMES = {

@@ -7,7 +7,7 @@
 /**
  * @param {Cloud} cloud
  * @param {ListQuery} query
- * @returns {Promise<object>} see docs/status-page.md
+ * @returns {Promise<object>} see docs/use/status-page.md
  */
 async function listOf(cloud, { show, ...search }) {
   const { elsewhere, sessions, store } = cloud;

@@ -71,7 +71,7 @@ function explain(error, file) {
       }
       return new CliError(
         `The first pages of ${file} are damaged, so nothing can be found in it. "sqlite3 FILE .recover" may still ` +
-          `read it; each chunk has its own checksum (${page('log-format.md')}).`,
+          `read it; each chunk has its own checksum (${page('reference/log-format.md')}).`,
         EXIT.DAMAGE
       );
     case CODES.FULL:

@@ -39,7 +39,7 @@ exit codes
   2  wrong usage                   3  there is no log, it cannot be opened, or it is in use
 
 The format:
-  ${page('log-format.md')}`;
+  ${page('reference/log-format.md')}`;
 
 /** @type {Record<string, OptionSpecs>} */
 const SPECS = {

@@ -7,7 +7,7 @@ const { TenantsLink } = require('./tenants-link');
  * @param {import('../../engine/host').EngineHost} host
  * @param {TenantsLink} link
  * @param {Pick<import('../file/tenants-file').TenantsFile, 'names' | 'problem'>} file
- * @returns {import('../operator/desk').Front}
+ * @returns {import('../operator/view').Front}
  */
 function tenantsFront(host, link, file) {
   return {

@@ -6,7 +6,7 @@ const { needsWrite } = require('../../base/permission');
 const { KeeperClient } = require('../keeper/keeper-client');
 const { keeperSocket, tenantsFile } = require('../file/locations');
 const { NAME } = require('../file/tenants-schema');
-const { TenantsDesk } = require('./desk');
+const { TenantsView } = require('./view');
 
 const MAX_LINES = 1000;
 const DEFAULT_LINES = 100;
@@ -17,56 +17,56 @@ const LOOK_MS = 5000;
 
 /**
  * @typedef {import('../keeper/keeper-error').KeeperError} KeeperError
- * @typedef {(desk: TenantsDesk, tenant: string, body: Record<string, unknown>) => Promise<object>} Work
+ * @typedef {(view: TenantsView, tenant: string, body: Record<string, unknown>) => Promise<object>} Work
  */
 
 /** By the code of a KeeperError; others: 503. @type {Record<string, number>} */
 const STATUS = { unknown: 404, leased: 409, busy: 409 };
 
-/** By node. @type {Map<string, TenantsDesk>} */
-const desks = new Map();
-/** @type {{ at: number, desk: TenantsDesk | null }} */
-let spare = { at: -Infinity, desk: null };
+/** By node. @type {Map<string, TenantsView>} */
+const views = new Map();
+/** @type {{ at: number, view: TenantsView | null }} */
+let spare = { at: -Infinity, view: null };
 
-/** @param {TenantsDesk} desk @returns {() => void} removes it */
-function addDesk(desk) {
-  desks.set(desk.id, desk);
+/** @param {TenantsView} view @returns {() => void} removes it */
+function addView(view) {
+  views.set(view.id, view);
   return () => {
-    if (desks.get(desk.id) === desk) desks.delete(desk.id);
+    if (views.get(view.id) === view) views.delete(view.id);
   };
 }
 
 /**
- * Returns the desk of a gateway that has no tenants node, but the tenants file at its usual place: tenants that have
+ * Returns the view of a gateway that has no tenants node, but the tenants file at its usual place: tenants that have
  * only web pages, or a gateway that is not set up completely.
  * @param {{ env?: NodeJS.ProcessEnv, now?: number }} [options]
- * @returns {TenantsDesk | null}
+ * @returns {TenantsView | null}
  */
-function spareDesk({ env = process.env, now = performance.now() } = {}) {
-  if (desks.size > 0) return null;
+function spareView({ env = process.env, now = performance.now() } = {}) {
+  if (views.size > 0) return null;
   if (now - spare.at >= LOOK_MS) {
-    const desk = fs.existsSync(tenantsFile('', env))
-      ? (spare.desk ??
-        new TenantsDesk({ id: SPARE, keeper: new KeeperClient({ socket: keeperSocket('', env) }) }))
+    const view = fs.existsSync(tenantsFile('', env))
+      ? (spare.view ??
+        new TenantsView({ id: SPARE, keeper: new KeeperClient({ socket: keeperSocket('', env) }) }))
       : null;
-    spare = { at: now, desk };
+    spare = { at: now, view };
   }
-  return spare.desk;
+  return spare.view;
 }
 
 /** @type {Record<string, Work>} */
 const WORK = {
-  wake: (desk, tenant) => desk.act('wake', tenant),
-  backup: (desk, tenant) => desk.act('backup', tenant),
-  sleep: (desk, tenant, { force = false }) => {
+  wake: (view, tenant) => view.act('wake', tenant),
+  backup: (view, tenant) => view.act('backup', tenant),
+  sleep: (view, tenant, { force = false }) => {
     if (typeof force !== 'boolean') throw new RangeError('force must be true or false.');
-    return desk.act('sleep', tenant, { force });
+    return view.act('sleep', tenant, { force });
   },
-  logs: async (desk, tenant, { lines = DEFAULT_LINES }) => {
+  logs: async (view, tenant, { lines = DEFAULT_LINES }) => {
     const count = Number.isInteger(lines) ? Number(lines) : 0;
     if (count < 1 || count > MAX_LINES)
       throw new RangeError(`lines must be a whole number from 1 to ${MAX_LINES}.`);
-    return { text: await desk.logs(tenant, count) };
+    return { text: await view.logs(tenant, count) };
   }
 };
 
@@ -86,8 +86,8 @@ function answer(RED, action, work) {
     const { node } = request.params;
     const refuse = (/** @type {number} */ status, /** @type {object} */ body) =>
       response.status(status).json(body);
-    const desk = node === SPARE ? spareDesk() : desks.get(node);
-    if (!desk) return refuse(404, { error: 'There is no such tenants node, or it is not running.' });
+    const view = node === SPARE ? spareView() : views.get(node);
+    if (!view) return refuse(404, { error: 'There is no such tenants node, or it is not running.' });
     // A page of another site can post a form without asking first, but no JSON.
     if (!request.is('application/json'))
       return refuse(400, { error: 'Content-Type must be application/json.' });
@@ -95,7 +95,7 @@ function answer(RED, action, work) {
     if (typeof tenant !== 'string' || !NAME.test(tenant))
       return refuse(400, { error: 'The body must be {"tenant":"…"} with the name of a tenant.' });
     try {
-      const value = work(desk, tenant, body);
+      const value = work(view, tenant, body);
       RED.log.audit(
         /** @type {any} */ ({
           event: `seganet.tenants.${action}`,
@@ -116,4 +116,4 @@ function answer(RED, action, work) {
   };
 }
 
-module.exports = { addDesk, addOperatorEndpoints, spareDesk };
+module.exports = { addView, addOperatorEndpoints, spareView };

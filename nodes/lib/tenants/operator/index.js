@@ -1,7 +1,7 @@
 'use strict';
 // The operator's page: what it shows of the tenants, and what an operator may do with them.
 
-const { TenantsDesk } = require('./desk');
-const { addDesk, addOperatorEndpoints, spareDesk } = require('./endpoints');
+const { TenantsView } = require('./view');
+const { addView, addOperatorEndpoints, spareView } = require('./endpoints');
 
-module.exports = { TenantsDesk, addDesk, addOperatorEndpoints, spareDesk };
+module.exports = { TenantsView, addView, addOperatorEndpoints, spareView };

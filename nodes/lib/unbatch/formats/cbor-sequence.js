@@ -1,5 +1,5 @@
 'use strict';
-// An envelope as a CBOR sequence (RFC 8742): one map with integer keys per record, see docs/messages.md.
+// An envelope as a CBOR sequence (RFC 8742): one map with integer keys per record, see docs/reference/messages.md.
 
 const { CborReader } = require('./cbor-reader');
 

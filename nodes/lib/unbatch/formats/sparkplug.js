@@ -1,6 +1,6 @@
 'use strict';
-// Records in the data of a Sparkplug edge node of a gateway, as docs/messages.md describes them. The births name what
-// the aliases in the data mean. All of it is network input.
+// Records in the data of a Sparkplug edge node of a gateway, as docs/reference/messages.md describes them. The births
+// name what the aliases in the data mean. All of it is network input.
 
 const { deviceOfLevel } = require('../../base/sparkplug-topic');
 const { setMember } = require('./cbor-reader');

@@ -13,7 +13,7 @@ const { createHash } = require('node:crypto');
  * @property {() => number} bytes how much its link carries in 25 ms
  */
 
-/** Before the content, in the payload (docs/messages.md). */
+/** Before the content, in the payload (docs/reference/messages.md). */
 const HEAD = Buffer.from([0xfe, 0x53, 0x47, 0x01, 0xff]);
 const HASH_BYTES = 8;
 const MAX_BYTES = 32768;

@@ -1,6 +1,6 @@
 'use strict';
-// Checks what tenants got against what devices had acknowledged (docs/tenants.md, "Guarantees"). Pure, and independent
-// of the gateway's own counters.
+// Checks what tenants got against what devices had acknowledged (docs/use/tenants.md, "Guarantees"). Pure, and
+// independent of the gateway's own counters.
 
 /**
  * @typedef {import('../history').DeviceEvent} DeviceEvent device: tenant/device@seed

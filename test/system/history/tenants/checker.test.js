@@ -93,7 +93,7 @@ test('a batch that the tenant refused passes again, late', () => {
   expect(verdict([half, failed, c, half, a])).toMatchObject({ again: 1 });
 });
 
-test('leaves out records of earlier runs, and tells what the harness found', () => {
+test('skips records of earlier runs, and reports what the harness found', () => {
   const earlier = arrived('acme', 5, { p: { ...arrived('acme', 5).p, device: 'acme/dev-0@6' } });
   expect(verdict([earlier, ...all()])).toMatchObject({ valid: true, earlier: 1 });
   expect(verdict(all(), { findings: [{ what: 'stuck', text: 'after 90 s' }] })).toMatchObject({

@@ -241,7 +241,7 @@ test('a tenant commands its own devices only, and its garbage ends its own conne
   expect([...new Set(heard)]).toEqual(['acme cmd/pump-1/valve']);
 });
 
-test('a tenant that acknowledges nothing keeps nobody else waiting, and gets its records later', async () => {
+test('a tenant that acknowledges nothing delays no other tenant, and gets its records later', async () => {
   const [own, other] = [await connect('acme/good', 'slow'), await connect('blue/good', 'fast')];
   await publish(own, 't', 'acme is awake');
   await eventually(() => front.arrived('acme').includes('acme is awake'), LONG);
@@ -261,7 +261,7 @@ test('a tenant that acknowledges nothing keeps nobody else waiting, and gets its
   await eventually(() => missing('acme', 'slow').length === 0, LONG);
 });
 
-test('a tenant that crashes again and again is started less and less often, and its records are kept', async () => {
+test('a tenant that crashes repeatedly is started less and less often, and its records are kept', async () => {
   const [own, other] = [await connect('crash/good', 'pump-1'), await connect('blue/good', 'beside')];
   for (let i = 0; i < 10; i++) await publish(own, 't', `kept-${i}-`);
   const of = (/** @type {string} */ event) =>

@@ -29,6 +29,6 @@ test('does not wait for a look after a stir', () => {
   expect(duties(quiet, 5, () => 7)).toBe('wwwlr');
 });
 
-test('leaves nothing out while the look says so', () => {
+test('skips no work while the look returns NaN', () => {
   expect(duties(new QuietSeconds(), 12, () => NaN)).toBe('w'.repeat(12));
 });

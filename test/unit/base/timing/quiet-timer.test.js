@@ -50,7 +50,7 @@ test('works a second after a stir', () => {
   expect(work).toHaveBeenCalledTimes(3);
 });
 
-test('goes on after work that throws', () => {
+test('continues after work that throws', () => {
   work.mockImplementationOnce(() => {
     throw new Error('x');
   });

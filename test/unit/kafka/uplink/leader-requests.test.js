@@ -209,7 +209,7 @@ test('sends the records of a partition again that an answer does not mention', (
   expect(bench.shown()).toEqual([[1, { 'a/1': [2] }]]);
 });
 
-test('waits for a partition without a leader, while the other partitions go on', () => {
+test('waits for a partition without a leader, while the other partitions continue', () => {
   const bench = new Bench({ a: [-1, 1] });
   bench.add('a/0', 1);
   bench.add('a/1', 2);

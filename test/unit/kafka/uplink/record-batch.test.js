@@ -41,7 +41,7 @@ describe('the record batch of a partition', () => {
     return answer;
   }
 
-  test('is what the client reads, whatever the records are', async () => {
+  test('is readable by the client for any records', async () => {
     const seed = Number(process.env.SEED ?? Date.now() % 1e9);
     const random = seeded(seed);
     for (let round = 0; round < 15; round++) {

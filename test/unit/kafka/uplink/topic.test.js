@@ -67,7 +67,7 @@ test('gives its records to the partitions that are left when one is gone, withou
   expect(notices).toEqual([expect.stringMatching(/\(2 instead of 3\)/)]);
 });
 
-test('waits for a missing topic indefinitely, and says so', () => {
+test('waits for a missing topic indefinitely, with a message', () => {
   const { all, topic, add, looks, timers, buried } = bench();
   add(1);
   for (let i = 0; i < 50; i++) {
@@ -164,7 +164,7 @@ test('gives records up after a minute where the topic depends on the record', ()
 describe('a partition that its broker does not know', () => {
   const unknown = /** @type {any} */ ({ kind: 'topic', code: 'UNKNOWN_TOPIC_OR_PARTITION', number: 3 });
 
-  test('makes the topic look at once, which finds fewer partitions and says so', () => {
+  test('makes the topic refresh at once, which finds and reports fewer partitions', () => {
     const { topic, add, looks, timers, troubles, notices } = bench();
     for (let i = 0; i < 20; i++) add(i);
     looks[0](null, 3);

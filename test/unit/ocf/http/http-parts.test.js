@@ -178,7 +178,7 @@ describe('whole numbers beyond 2^53', () => {
     expect(JSON.parse(jsonOf(cborOf(readJson(Buffer.from(text)))))).toBe(value);
   });
 
-  test('leave the other values as they are', () => {
+  test('leave the other values unchanged', () => {
     const text = '{"__proto__":1,"id":"12345678901234567","n":12345678901234567,"b":[true,null,1.5]}';
     expect(jsonOf(cborOf(readJson(Buffer.from(text))))).toBe(text);
   });

@@ -215,7 +215,7 @@ test('cuts off a client that does not read for three heartbeats', async () => {
   await eventually(() => client.observers.length === 0, 'the observation ends');
 });
 
-test(`survives any address, and shows nobody another user's device (seed ${seed})`, async () => {
+test(`survives any address, and shows no user another user's device (seed ${seed})`, async () => {
   const { client, token } = await scene();
   const victim = await lamp(newUser());
   let state = seed;

@@ -60,7 +60,7 @@ test('reads, changes and deletes a resource in JSON', async () => {
   expect(standard.json.on).toBe(true);
 });
 
-test('passes CBOR as it is', async () => {
+test('passes CBOR unchanged', async () => {
   const { client, get } = await device();
   const body = encode({ a: Buffer.from([1, 2]), b: 2 ** 40 });
   client.serve = ({ payload }) => ({ code: '2.05', body: { same: payload.equals(body) } });
@@ -72,7 +72,7 @@ test('passes CBOR as it is', async () => {
   }
 });
 
-// RFC 8075 table 2, with the notes of docs/ocf-http.md.
+// RFC 8075 table 2, with the notes of docs/use/ocf-http.md.
 const TABLE = [
   ['2.01', 201],
   ['2.02', 204],
@@ -131,7 +131,7 @@ test('passes the sentence of an error, and an error body in JSON', async () => {
   expect(await get()).toMatchObject({ status: 400, json: { why: 'x' } });
 });
 
-test('names what a refused method can be replaced by, if the link tells', async () => {
+test('names the methods that replace a refused one, if the link has them', async () => {
   const { client, get } = await device();
   await client.publish([
     { href: '/r', rt: ['x'], if: ['oic.if.s', 'oic.if.baseline'] },

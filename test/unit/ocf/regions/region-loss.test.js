@@ -91,7 +91,7 @@ describe('regions that fail', () => {
     expect(a.cloud.elsewhere.table.get(device.di)).toMatchObject({ ci: b.own, epoch: before + 1 });
   });
 
-  test('without Kafka, presence stands still, requests go on, and what happened is written later', async () => {
+  test('without Kafka, presence does not change, requests continue, and the changes are written later', async () => {
     const user = newUser();
     const device = await here.lamp(user);
     const controller = await there.signedIn(user);

@@ -61,7 +61,7 @@ describe('a gateway and devices at another region', () => {
     return [reason, message];
   };
 
-  test('a request of the gateway reads and changes a device there, and tells why it cannot', async () => {
+  test('a request of the gateway reads and changes a device there, or reports why it cannot', async () => {
     const device = await lampThere();
     const { ownRequests } = a.cloud;
     const read = await ownRequests.send(question(device.di));

@@ -90,7 +90,7 @@ describe('regions with PostgreSQL', () => {
     await eventually(() => !b.cloud.elsewhere.table.get(device.di), 'region b forgets it');
   });
 
-  test('while the database is away, requests of known users go on; a new sign-in is 5.03, never 4.01', async () => {
+  test('while the database is away, requests of known users continue; a new sign-in is 5.03, never 4.01', async () => {
     const user = newUser();
     const device = await here.lamp(user);
     const controller = await there.signedIn(user);

@@ -101,7 +101,7 @@ function serve(bench, decide, ms = 400000) {
 }
 
 test.each([1, 2, 5, 32])(
-  'keeps the order of each device and class at a broker whose quota is used up again and again (window %i)',
+  'keeps the order of each device and class at a broker whose quota is used up repeatedly (window %i)',
   (inflight) => {
     const random = dice();
     const bench = new Bench({ inflight });

@@ -1,14 +1,14 @@
 'use strict';
 
-/** Waits after the first failures in a row, ms. After one more, nothing starts until a person says so. */
+/** Waits after the first failures in a row, ms. After one more, the tenant starts only if a person wakes it. */
 const WAITS_MS = [1000, 7000, 45_000, 300_000];
 const MAX_FAILURES = WAITS_MS.length + 1;
 /** A tenant that ran for this time was healthy: its earlier failures no longer count. */
 const HEALTHY_MS = 60_000;
-/** For those who ask for a tenant that stays down: when to ask again. */
+/** Retry time of a request for a tenant that stays down. */
 const FAILED_RETRY_MS = 300_000;
 
-/** Counts the failures of one tenant, and says when it may start again. */
+/** Counts the failures of one tenant, and computes when it may start again. */
 class Crashes {
   #clock;
   #count = 0;
@@ -39,7 +39,7 @@ class Crashes {
     this.#allowedAt = this.#clock.now() + (WAITS_MS[this.#count - 1] ?? 0);
   }
 
-  /** Nothing starts until a person says so. */
+  /** The tenant starts only if a person wakes it. */
   giveUp() {
     this.#count = MAX_FAILURES;
   }

@@ -3,11 +3,11 @@
 const { ClosedError } = require('../../base/folder-size');
 
 const MIB = 1 << 20;
-/** Longest time for the orderly end of a tenant whose data exceed the limit: it may go on writing. */
+/** Longest time for the orderly end of a tenant whose data exceed the limit, because it may still write. */
 const FULL_GRACE_MS = 5000;
 
 /**
- * Looks how much data a tenant has, notes it in `dataBytes`, and compares it with the limit.
+ * Measures a tenant's data, stores the size in `dataBytes`, and compares it with the limit.
  * @param {import('../../drivers/driver').Driver} driver
  * @param {{ spec: import('../../file/schema').Spec, dataBytes: number }} tenant
  * @returns {Promise<string>} '' = within the limit, or unknown

@@ -5,7 +5,7 @@ const { TenantError } = require('../../base/errors');
 
 /** Leases of one tenant at once. */
 const MAX_LEASES = 64;
-/** When to ask again for a lease of a tenant that has too many. */
+/** Retry time of a request for a lease of a tenant that has too many. */
 const RETRY_MS = 5000;
 
 /**
@@ -47,7 +47,7 @@ class Leases {
    * Opens a lease, and grants it when the tenant is awake.
    * @template T
    * @param {string} holder
-   * @param {AbortSignal | undefined} signal the one who asked is gone
+   * @param {AbortSignal | undefined} signal the client is gone
    * @param {() => Promise<T>} wake
    * @returns {Promise<T & { lease: string } | null>} null: it ended meanwhile
    * @throws {TenantError} there are too many leases
@@ -70,7 +70,7 @@ class Leases {
   }
 
   /**
-   * Makes a lease that counts at once, and gets its time limit when it is granted.
+   * Makes a lease that is valid at once. Its time limit begins when it is granted.
    * @param {string} holder
    * @returns {string} its id
    */

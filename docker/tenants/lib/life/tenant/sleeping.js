@@ -17,10 +17,10 @@ const RETRY_MS = 5000;
  * @property {(step: () => Promise<void>) => Promise<void>} serial runs a step when those before it have ended
  */
 
-/** How a tenant sleeps, at once or when it is not used: paused if that is possible and wanted, else stopped. */
+/** Lets a tenant sleep, at once or when it is unused: paused if that is possible and wanted, else stopped. */
 class Sleeping {
   #parts;
-  /** Until then it may have leases of an earlier keeper, which this one does not know. */
+  /** Until then it may have leases from an earlier keeper, which this one does not know. */
   #heldUntil = 0;
   /** The engine refused to pause it. */
   #cannotPause = false;
@@ -30,7 +30,7 @@ class Sleeping {
     this.#parts = parts;
   }
 
-  /** An engine that refused to pause the tenant is asked again. */
+  /** Lets the next sleep try again to pause, after an engine that refused it. */
   mayPauseAgain() {
     this.#cannotPause = false;
   }
@@ -40,7 +40,7 @@ class Sleeping {
     this.#heldUntil = this.#parts.tools.clock.now() + ms;
   }
 
-  /** Starts the time after which an unused tenant sleeps, again. @param {number} [leastMs] */
+  /** Restarts the time after which an unused tenant sleeps. @param {number} [leastMs] */
   arm(leastMs = 0) {
     const { status, timer, tools, isUsed } = this.#parts;
     const { always, idleMs, stopMs } = status.spec;
@@ -83,7 +83,7 @@ class Sleeping {
     } catch (error) {
       status.set('running');
       this.arm(RETRY_MS);
-      // One that has ended meanwhile is its watch's matter.
+      // The watch handles a tenant that has ended meanwhile.
       if (isEngineAway(error) || (await driver.inspect(status.spec)).state !== 'running') throw error;
       this.#cannotPause = true;
       await this.#stop(why, Infinity);

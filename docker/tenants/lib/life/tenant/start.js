@@ -1,5 +1,5 @@
 'use strict';
-// A start of a tenant's process or container, and what is left of one that failed.
+// Starts a tenant's process or container, and cleans up after a failed start.
 
 const { isEngineAway, messageOf } = require('../../base/errors');
 const { dataProblem } = require('./data-limit');
@@ -11,7 +11,7 @@ const KILL_MS = 2000;
 /** @typedef {import('./tenant-tools').Tools} Tools */
 
 /**
- * Starts a tenant in whatever state it is. A stopped one waits for its turn first.
+ * Starts a tenant from any state. A stopped one waits for its turn first.
  * @param {{ spec: Spec, dataBytes: number }} tenant
  * @param {import('./waking').Rising} rising
  * @param {Pick<Tools, 'driver' | 'starts'>} tools

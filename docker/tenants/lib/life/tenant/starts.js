@@ -1,8 +1,8 @@
 'use strict';
 
-/** Lowest class, for starts that nobody's record waits for. */
+/** Lowest class, for starts without a waiting record. */
 const LEAST_CLASS = 8;
-/** This class has one start more: the others take about a second each, and cannot be interrupted. */
+/** This class has one additional start, because the others take about a second each and cannot be interrupted. */
 const URGENT_CLASS = 1;
 
 /**

@@ -4,7 +4,7 @@
 
 const MAX_REASON = 400;
 
-/** What is known of a tenant, and the events about it. */
+/** The status of a tenant, and the events about it. */
 class Status {
   #clock;
   #tell;
@@ -14,7 +14,7 @@ class Status {
   host = '';
   /** @type {{ at: number, by: string, how: string, readyMs: number } | null} */
   lastWake = null;
-  /** Of its volume at the last look, 0 = unknown. */
+  /** Of its volume when it was last measured, 0 = unknown. */
   dataBytes = 0;
 
   /**

@@ -158,7 +158,7 @@ class Tenant {
     if (isRunning || status.spec.always) this.#wakeAlone(isRunning ? 'keeper' : 'always', isRunning);
   }
 
-  /** Stops the tenant if its data exceed their limit: until a person wakes it, and its data are fewer. */
+  /** Stops the tenant if its data exceed their limit. It stays stopped until it has less data and a person wakes it. */
   async checkData() {
     if (this.status.state !== 'running') return;
     const problem = await dataProblem(this.#tools.driver, this.status);
@@ -170,7 +170,7 @@ class Tenant {
     });
   }
 
-  /** It does not start by itself from now on. @param {string} reason */
+  /** From now on, it does not start by itself. @param {string} reason */
   giveUp(reason) {
     this.#crashes.giveUp();
     this.status.set('failed', reason);
@@ -190,7 +190,7 @@ class Tenant {
   }
 
   /**
-   * Ends this object. A start that waits for its place, or for the tenant to be ready, is given up.
+   * Ends this object. It aborts a start that waits for its place, or for the tenant to be ready.
    * @param {{ isStopped: boolean }} options false: the tenant runs on
    */
   async close({ isStopped }) {
@@ -216,7 +216,7 @@ class Tenant {
     const ranMs = this.#tools.clock.now() - this.#waking.readyAt;
     this.#watch.end();
     this.#timer.stop();
-    // Their holders learn it when they renew.
+    // Their holders notice when they renew.
     this.#leases.drop();
     this.#count(reason, ranMs);
   }
@@ -232,7 +232,7 @@ class Tenant {
     this.#timer.start(waitMs, () => this.#wakeAlone('always'));
   }
 
-  /** A wake that nobody waits for. @param {string} by @param {boolean} [isForced] */
+  /** A wake without a waiting caller. @param {string} by @param {boolean} [isForced] */
   #wakeAlone(by, isForced = false) {
     if (!this.#isClosed) this.wake({ by, isForced }).catch(() => {});
   }

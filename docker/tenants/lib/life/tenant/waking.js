@@ -31,11 +31,11 @@ const { whenReady } = require('./when-ready');
  * @property {(step: () => Promise<Woken>) => Promise<Woken>} serial runs a step when those before it have ended
  */
 
-/** For those who wait while the keeper ends: when to ask the next one. */
+/** Retry time for callers that wait while the keeper ends: the next keeper serves them. */
 const LEFT_RETRY_MS = 1000;
 /**
- * Time for which a program that was started keeps its place among the starts. One that does not become ready must not
- * keep the others from theirs for the whole limit of a start.
+ * Time for which a program that was started keeps its place among the starts. A tenant that does not become ready must
+ * not block other starts for the whole limit of a start.
  */
 const PLACE_MS = 5000;
 
@@ -44,9 +44,9 @@ class Waking {
   #parts;
   /** @type {Rising | null} */
   #rising = null;
-  /** Its entry as it was started, which has its ports; null = unknown. @type {import('../../file/schema').Spec | null} */
+  /** Its entry at its start, which has its ports; null = unknown. @type {import('../../file/schema').Spec | null} */
   #started = null;
-  /** When it was ready last. */
+  /** When it was last ready. */
   readyAt = 0;
 
   /** @param {WakingParts} parts */
@@ -104,7 +104,7 @@ class Waking {
     const began = clock.now();
     const before = status.state;
     if (before === 'running') return this.#woken('running', 0);
-    // An engine that refused once, say under load, is asked again after the next start.
+    // An engine that refused once, for example under load, gets another request after the next start.
     sleeping.mayPauseAgain();
     let release = () => {};
     try {
@@ -151,7 +151,7 @@ class Waking {
    * @param {unknown} error
    * @param {State} before state before the start
    * @param {boolean} isAborted
-   * @returns {Promise<Error>} the error for those who wait
+   * @returns {Promise<Error>} the error for the waiting callers
    */
   async #notRisen(error, before, isAborted) {
     const { status, tools, crashes, watch, failed } = this.#parts;

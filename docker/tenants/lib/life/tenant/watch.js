@@ -4,7 +4,7 @@ const { isEngineAway, messageOf } = require('../../base/errors');
 
 /** @typedef {{ abort: AbortController, reason: string, promise: Promise<{ reason: string }> }} Watch reason '' = it runs */
 
-/** Time until an engine that refused a watch is asked again. */
+/** Time until the next try after an engine refused a watch. */
 const RETRY_MS = 5000;
 
 /**
@@ -14,7 +14,7 @@ const RETRY_MS = 5000;
  * @param {object} told
  * @param {(reason: string) => void} told.ended
  * @param {() => void} told.away the engine does not answer
- * @param {(error: unknown) => void} told.refused the engine refused; nobody watches
+ * @param {(error: unknown) => void} told.refused the engine refused; there is no watch
  * @returns {Watch}
  */
 function watchEnd(driver, spec, { ended, away, refused }) {
@@ -61,7 +61,7 @@ class EndWatch {
     const isWatched = () => this.#watch === watch && status.isUp;
     const fall = (/** @type {string} */ reason) => isWatched() && fell(reason);
     const watch = watchEnd(tools.driver, status.spec, {
-      // A start notices by itself. A pause that is under way ends first.
+      // A start detects the end itself. A running pause ends first.
       ended: (reason) =>
         void (status.state === 'pausing' ? serial(async () => void fall(reason)) : fall(reason)),
       away: tools.onEngineAway,

@@ -21,7 +21,7 @@ async function whenReady({ accepts, ended, clock, limitMs, signal }) {
   try {
     await Promise.race([accepts(over.signal), end, late]);
   } finally {
-    // A promise of an end for which nobody waits must not end the process.
+    // An unhandled rejection of this promise must not end the process.
     end.catch(() => {});
     over.abort();
     cancel();

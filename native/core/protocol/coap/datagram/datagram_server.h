@@ -38,8 +38,8 @@ struct DatagramCounters {
 class DatagramImpl;
 
 // The server's end of CoAP over UDP (RFC 7252, 7641, 7959, 9175) for all devices of one worker:
-// datagrams in, events and datagrams out. It has no socket, no clock and no thread. docs/coap.md
-// describes the resources.
+// datagrams in, events and datagrams out. It has no socket, no clock and no thread.
+// docs/use/coap.md describes the resources.
 //
 // Each now_us is the time of the same monotonic clock, us, and is never less than in an earlier
 // call.

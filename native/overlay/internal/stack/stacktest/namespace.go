@@ -10,7 +10,8 @@ import (
 
 const inNamespace = "SEGANET_TEST_NAMESPACE"
 
-// Namespace runs the test again in a process with its own network, where interfaces disturb nobody. It returns true there.
+// Namespace runs the test again in a process with its own network, where interfaces do not affect the host. It returns
+// true there.
 func Namespace(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(inNamespace) != "" {

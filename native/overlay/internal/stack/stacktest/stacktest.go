@@ -3,7 +3,7 @@ package stacktest
 
 import "github.com/tailscale/wireguard-go/tun"
 
-// Join carries packets between two devices until they are closed. drop, if not nil, is asked for each packet.
+// Join carries packets between two devices until they are closed. drop, if not nil, decides for each packet.
 func Join(a, b tun.Device, drop func(from tun.Device, packet []byte) bool) {
 	go pump(a, b, drop)
 	go pump(b, a, drop)

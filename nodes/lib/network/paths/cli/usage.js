@@ -83,7 +83,7 @@ const MANUAL = {
   exits: `exit codes
   0  done, or in order         1  not in order, refused, or failed
   2  wrong usage               3  cannot check or change: ip, privileges or the file are missing`,
-  documents: ['paths.md'],
+  documents: ['use/paths.md'],
   usage
 };
 

@@ -64,7 +64,7 @@ const MANUAL = {
   flags: ['force', 'json'],
   commands: COMMANDS,
   exits: EXITS,
-  documents: ['network.md'],
+  documents: ['use/network.md'],
   usage
 };
 
