@@ -191,7 +191,7 @@ class Engine : private ReceiptSink {
   // REQUIRES: StopReading was called.
   void SaveSessions();
   // The MQTT sessions that the store thread saves.
-  SessionDesk& sessions() { return sessions_; }
+  SessionOutbox& sessions() { return sessions_; }
 
   // Closes the listeners, stops reading devices and publishes their wills; the connections stay
   // open until Close.
@@ -279,7 +279,7 @@ class Engine : private ReceiptSink {
 
   std::shared_ptr<const Plan> plan_;
   std::vector<uint32_t> listening_;
-  SessionDesk sessions_;
+  SessionOutbox sessions_;
   Rebalancer exchange_;
   std::vector<std::unique_ptr<Worker>> workers_;
   PendingLogins logins_;

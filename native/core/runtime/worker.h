@@ -374,9 +374,9 @@ class Worker : public LoopThread,
   Nap nap_;
   UrgentAgents urgent_{&nap_};
   int64_t armed_us_ = kNever;                        // due time of deadline_timer_
-  uint64_t committed_sessions_ = 0;                  // SessionDesk::committed, as last read
-  bool sessions_active_ = false;                     // SessionDesk::active, as last read
-  bool desk_is_full_ = false;                        // until the next ServeSessions
+  uint64_t committed_sessions_ = 0;                  // SessionOutbox::committed, as last read
+  bool sessions_active_ = false;                     // SessionOutbox::active, as last read
+  bool outbox_is_full_ = false;                      // until the next ServeSessions
   bool sessions_end_ = false;                        // SaveSessions was called
   std::unordered_map<uint64_t, DeskRow> desk_rows_;  // by connection
   std::unordered_map<uint64_t, std::vector<DeskOp>> expected_;  // by connection

@@ -26,7 +26,7 @@
 #include "core/queue/selection.h"
 #include "core/queue/throttle.h"
 #include "core/record/receipt.h"
-#include "core/runtime/session_desk.h"
+#include "core/runtime/session_outbox.h"
 #include "core/runtime/slot_moves.h"
 
 namespace seganet {
@@ -75,7 +75,7 @@ struct WorkerShared {
   std::function<bool(uint32_t worker, uint32_t stage, CrossedDatagrams)> cross;
   SlotExchange* exchange;          // which worker owns which device
   std::atomic<int64_t>* deferred;  // records that wait for a flow (DeferredReceipts)
-  SessionDesk* sessions;           // to and from the disk
+  SessionOutbox* sessions;         // to and from the disk
   WindowTotals* windows;
   RequestDesk* desk;
   // Passes a connection, or null if it is closed, to the worker that expects it.

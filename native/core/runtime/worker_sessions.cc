@@ -18,26 +18,26 @@ int64_t QuarterMs(const mqtt::KeptSession& session) { return int64_t{session.exp
 
 // Called at each wake-up, so it is cheap when nothing has changed.
 void Worker::ServeSessions() {
-  const SessionDesk& desk = *shared_.sessions;
+  const SessionOutbox& outbox = *shared_.sessions;
   SessionSaves& saves = kept_.saves();
   const bool was_active = sessions_active_;
-  const uint64_t committed = desk.committed(static_cast<uint32_t>(options_.index));
-  const bool has_news = desk.active() != was_active || committed != committed_sessions_;
+  const uint64_t committed = outbox.committed(static_cast<uint32_t>(options_.index));
+  const bool has_news = outbox.active() != was_active || committed != committed_sessions_;
   if (!has_news && saves.waiting() == 0) return;
-  if (desk.active() != sessions_active_) {
-    sessions_active_ = desk.active();
+  if (outbox.active() != sessions_active_) {
+    sessions_active_ = outbox.active();
     saves.SetActive(sessions_active_);
   }
   const bool may_answer =
       saves.Committed(committed - std::exchange(committed_sessions_, committed));
   if (may_answer || (was_active && !sessions_active_)) AnswerSaved();
-  desk_is_full_ = false;
+  outbox_is_full_ = false;
   OfferSessions();
 }
 
 void Worker::OfferSessions() {
   SessionSaves& saves = kept_.saves();
-  if (desk_is_full_ || !sessions_active_) return;
+  if (outbox_is_full_ || !sessions_active_) return;
   saves.OfferAll(MonotonicUs(), [this](const SessionSaves::Due& due) { return OfferSession(due); });
   if (sessions_end_) {
     shared_.sessions->Report(static_cast<uint32_t>(options_.index), saves.waiting());
@@ -80,7 +80,7 @@ SessionSaves::Offer Worker::OfferSession(const SessionSaves::Due& due) {
     if (write.row.size() > kMaxSessionRow) write.row.clear();
   }
   if (!shared_.sessions->Offer(std::move(write))) {
-    desk_is_full_ = true;
+    outbox_is_full_ = true;
     return SessionSaves::Offer::kNoRoom;
   }
   if (session != nullptr) session->saved_end_ms = end_ms;
