@@ -32,6 +32,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
       pipeline_(PipelineContext{options.index, shared.budget, &counters_, &messages_,
                                 shared.message_bell, shared.devices, options.linger_us, &deferred_,
                                 &window_receipts_, shared.windows, &now_}),
+      pauses_(shared.throttle, shared.deferred, &pipeline_, &counters_),
       presence_(
           static_cast<uint32_t>(options.index), shared.events, &counters_,
           [this](Device* device, std::string_view topic, std::string_view payload) {
@@ -202,7 +203,7 @@ void Worker::CloseStage(uint32_t stage) {
 
 void Worker::StopReading() {
   Call([this] {
-    reading_ = false;
+    pauses_.Stop();
     wills_.PublishAll();
     // [MQTT-3.1.2-8] The gateway is about to close these connections, without a DISCONNECT of the
     // device. Their records need the pipeline, which is gone when the connections end.
@@ -215,13 +216,13 @@ void Worker::StopReading() {
 
 void Worker::HoldReading(bool hold) {
   Call([this, hold] {
-    held_ = hold;
-    ResumeAgents();
+    pauses_.Hold(hold);
+    pauses_.Resume();
   });
 }
 
 void Worker::Resume() {
-  Post([this] { ResumeAgents(); });
+  Post([this] { pauses_.Resume(); });
 }
 
 bool Worker::Push(uint32_t stage, const Record& record, bool assign_seq) {
@@ -245,8 +246,7 @@ size_t Worker::TakeMessages(char* to, size_t capacity) {
     used += frame.size();
     messages_.Pop();
   }
-  if (used > 0 && waits_for_messages_.load(std::memory_order_relaxed) &&
-      messages_.used() < messages_.capacity() / 4) {
+  if (used > 0 && pauses_.waits_for_messages() && messages_.used() < messages_.capacity() / 4) {
     Wake();
   }
   return used;
@@ -258,20 +258,14 @@ void Worker::OnWake() {
   ServeReceipts();
   ServeSessions();
   ServePushes();
-  ResumeAgents();
-  ResumeAfterFlow();
+  pauses_.Resume();
+  pauses_.ResumeAfterFlow();
 }
 
 // While the message ring has no room, pushed records stay in their ring, and push() then returns
 // FULL.
 void Worker::ServePushes() {
-  if (!MessagesHigh()) DrainRing(kPushesPerTurn);
-}
-
-bool Worker::MessagesHigh() {
-  const bool high = pipeline_.MessagesHigh();
-  waits_for_messages_.store(high, std::memory_order_relaxed);
-  return high;
+  if (!pauses_.MessagesHigh()) DrainRing(kPushesPerTurn);
 }
 
 void Worker::DrainRing(size_t most) {
@@ -366,7 +360,7 @@ void Worker::Moderate() {
 }
 
 void Worker::ArmTimer() {
-  const int64_t deadline = std::min(pipeline_.NextDeadline(), rate_pauses_.Next());
+  const int64_t deadline = std::min(pipeline_.NextDeadline(), pauses_.NextDeadline());
   if (deadline >= armed_us_) return;
   armed_us_ = deadline;
   const int64_t wait_us = std::max<int64_t>(0, deadline - MonotonicUs());
@@ -379,7 +373,7 @@ void Worker::OnTime() {
   armed_us_ = kNever;
   const int64_t now = MonotonicUs();
   pipeline_.OnTime(now);
-  ResumeRated(now);
+  pauses_.ResumeRated(now);
 }
 
 // Returns true if nothing waits for the next sweep.
@@ -394,7 +388,7 @@ bool Worker::Sweep() {
   wills_.OnTime(now);
   kept_.Expire(now);
   OfferSessions();
-  if (reading_) {
+  if (!pauses_.stopped()) {
     for (const auto& [stage, endpoint] : endpoints_) endpoint->KeepReading();
   }
   for (Agent* agent : unfinished_.TooSlow(now)) agent->CloseUnfinished();
@@ -404,18 +398,16 @@ bool Worker::Sweep() {
   if (shared_.throttle->Relax()) shared_.resume();
   ServeReceipts();
   ServePushes();
-  ResumeAgents();
-  ResumeAfterFlow();
+  pauses_.Resume();
+  pauses_.ResumeAfterFlow();
   return IsStill();
 }
 
 // Returns true if no device waits for a time that is shorter than some seconds.
 bool Worker::IsStill() const {
-  const bool is_paused = std::any_of(paused_.begin(), paused_.end(),
-                                     [](const auto& agents) { return !agents.empty(); });
-  return reading_ && !held_ && !is_paused && flow_paused_.empty() && moves_.empty() &&
-         lingering_.waiting() == 0 && unfinished_.bytes() == 0 && endpoints_.empty() &&
-         desk_rows_.empty() && shared_.throttle->slowed_from() == 0;
+  return pauses_.IsStill() && moves_.empty() && lingering_.waiting() == 0 &&
+         unfinished_.bytes() == 0 && endpoints_.empty() && desk_rows_.empty() &&
+         shared_.throttle->slowed_from() == 0;
 }
 
 }  // namespace seganet

@@ -34,7 +34,6 @@
 #include "core/devices/pending_commands.h"
 #include "core/devices/presence.h"
 #include "core/devices/push_tickets.h"
-#include "core/devices/rate_pauses.h"
 #include "core/devices/receipt_table.h"
 #include "core/devices/receipts/late_receipts.h"
 #include "core/devices/unfinished_packets.h"
@@ -52,6 +51,7 @@
 #include "core/reception/stream_setups.h"
 #include "core/runtime/attended_sessions.h"
 #include "core/runtime/load_meter.h"
+#include "core/runtime/read_pauses.h"
 #include "core/runtime/returned_receipts.h"
 #include "core/runtime/session_row.h"
 #include "core/runtime/slot_moves.h"
@@ -189,7 +189,7 @@ class Worker : public LoopThread,
   void OnStop() override;
 
   // AgentHost
-  bool MayRead(Agent* agent) override;
+  bool MayRead(Agent* agent) override { return pauses_.MayRead(agent); }
   std::span<uint8_t> read_buffer(const Agent& agent) override;
   int64_t OnRead(size_t bytes) override;
   void OnBuffered(Agent* agent, size_t bytes, bool is_new) override;
@@ -270,7 +270,7 @@ class Worker : public LoopThread,
   // worker_moves.cc
   bool Owns(std::string_view device) const;
   void Freeze(Agent* agent);
-  void Unpause(Agent* agent);
+  void Unfreeze(Agent* agent);
   void TryMoves();
   void EndMove(size_t index, bool moved);
   bool IsQuiet(const SlotMoves::Leaving& leaving) const;
@@ -295,7 +295,6 @@ class Worker : public LoopThread,
   bool MayServe(CoapEndpoint* endpoint, Device* device);
   RecordAnswer Admit(CoapEndpoint* endpoint, Device* device, const SourceSettings& source,
                      const coap::Incoming& incoming);
-  bool HasRoomFor(uint8_t record_class);
   // CommandCarrier, for the agents
   CommandStart SendCommand(uint64_t id, const Command& command) override;
   void Withdraw(std::string_view device, uint64_t id) override;
@@ -305,7 +304,6 @@ class Worker : public LoopThread,
   void ServeReceipts();
   void ServeWindows();
   void EndLate(const std::string& id, const mqtt::LatePublish& late, mqtt::LateEnd end);
-  bool MessagesHigh();
   void DrainRing(size_t most);
   void DrainPending();
   void RunPushed(std::string_view frame);
@@ -316,12 +314,6 @@ class Worker : public LoopThread,
   void OnTime();
   void ArmTimer();
   void Moderate();
-  void ResumeAgents();
-  bool AllMustPause();
-  bool WaitsForFlow(const SourceSettings& source) const;
-  void ResumeAfterFlow();
-  bool WaitsForToken(Agent* agent);
-  void ResumeRated(int64_t now_us);
   void Register(Agent* agent);
   void RegisterAll(const Plan& before);
   void Emit(const WillRecord& made);
@@ -337,6 +329,7 @@ class Worker : public LoopThread,
   DeferredReceipts deferred_;
   WindowReceipts window_receipts_;
   Pipeline pipeline_;
+  ReadPauses pauses_;
   Presence presence_;
   DeviceAsks device_asks_;
   CommandTable commands_;
@@ -349,21 +342,15 @@ class Worker : public LoopThread,
   LateReceipts late_receipts_;
   PushTickets tickets_;
   std::unordered_set<Agent*> agents_;
-  TimeWheel wheel_;                                       // of agents
-  std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
-  std::vector<Agent*> flow_paused_;                       // Agent::kPausedByFlow
-  RatePauses rate_pauses_;
+  TimeWheel wheel_;  // of agents
   UnfinishedPackets unfinished_;
   std::unordered_map<uint32_t, CoapEndpoint*> endpoints_;  // by stage
   std::atomic<size_t> crossed_bytes_{0};                   // in flight from other workers
   uint32_t plan_number_ = 1;                               // number of the current plan
-  bool reading_ = true;
-  bool held_ = false;  // by HoldReading
   ReturnedReceipts returned_;
-  ReturnedReceipts::Taken serving_;              // a member to reuse its memory
-  bool receipts_due_ = false;                    // returned by this thread, see ReturnReceipts
-  std::atomic<bool> waits_for_messages_{false};  // read by TakeMessages
-  Now now_;                                      // time of the current read or wake-up
+  ReturnedReceipts::Taken serving_;  // a member to reuse its memory
+  bool receipts_due_ = false;        // returned by this thread, see ReturnReceipts
+  Now now_;                          // time of the current read or wake-up
   LingeringClose lingering_;
   uv_timer_t deadline_timer_;
   SweepTimer sweep_timer_{[this] { return Sweep(); }};

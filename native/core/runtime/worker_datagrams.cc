@@ -50,7 +50,7 @@ Status Worker::OpenDatagrams(uint32_t stage, int fd, const DatagramSpec& spec) {
     receipt_rows_.Enroll(endpoint);
     commands_.Add(endpoint);
     endpoints_[stage] = endpoint;
-    if (!reading_) endpoint->StopReading();
+    if (pauses_.stopped()) endpoint->StopReading();
   });
   if (!runs) close(fd);
   if (error == 0) return {};
@@ -93,7 +93,7 @@ bool Worker::TakeDatagrams(uint32_t stage, CrossedDatagrams datagrams) {
   const bool runs = Post([this, stage, bytes, datagrams = std::move(datagrams)] {
     crossed_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
     const auto it = endpoints_.find(stage);
-    if (it != endpoints_.end() && reading_) it->second->OnCrossed(datagrams);
+    if (it != endpoints_.end() && !pauses_.stopped()) it->second->OnCrossed(datagrams);
   });
   if (!runs) crossed_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   return runs;
@@ -176,23 +176,17 @@ RecordAnswer Worker::Admit(CoapEndpoint* endpoint, Device* device, const SourceS
     return {.verdict = Verdict::kTooFast,
             .retry_s = static_cast<uint32_t>((wait_us + 999'999) / 1'000'000)};
   }
-  // The class that the record will probably get: as in MayRead, unless the device names it.
+  // The class that the record will probably get: as in ReadPauses::MayRead, unless the device names
+  // it.
   uint8_t c = incoming.record_class;
   if (c == 0) c = device->latest_class;
   if (c == 0) c = device->registered_class;
   if (c == 0) c = kCritical;
-  if (!HasRoomFor(c) || WaitsForFlow(source)) {
+  if (!pauses_.HasRoomFor(c) || pauses_.WaitsForFlow(source)) {
     return {.verdict = Verdict::kFull, .retry_s = kFullRetryS};
   }
   device->bucket.Pay(rate, now_.mono_us);
   return {};
-}
-
-bool Worker::HasRoomFor(uint8_t record_class) {
-  if (AllMustPause()) return false;
-  const Throttle::Verdict verdict = shared_.throttle->MayGoOn(record_class);
-  if (verdict == Throttle::Verdict::kBegins) counters_.Add(Counter::kSlowed);
-  return verdict == Throttle::Verdict::kGoOn;
 }
 
 RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incoming& incoming) {

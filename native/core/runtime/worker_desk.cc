@@ -202,7 +202,7 @@ std::shared_ptr<DeskParcel> Worker::TakeFromDesk(uint64_t connection,
   // Their answers would come to this worker.
   row.session->EndOwn();
   desk_rows_.erase(found);
-  Unpause(agent);
+  pauses_.Remove(agent);
   return std::make_shared<DeskParcel>(DeskParcel{TakeOut(agent), identity});
 }
 

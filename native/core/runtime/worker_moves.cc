@@ -65,23 +65,17 @@ void Worker::Freeze(Agent* agent) {
   if (agent->session().desk() != nullptr) return;
   SlotMoves::Leaving* const leaving = moves_.Find(Placement::SlotOf(agent->device_id()));
   if (leaving == nullptr) return;
-  Unpause(agent);
+  Unfreeze(agent);
+  pauses_.Remove(agent);
   agent->paused = Agent::kPausedByMove;
   leaving->agents.push_back(agent);
 }
 
-// Removes the agent from the list of paused agents that it is in.
-void Worker::Unpause(Agent* agent) {
-  const uint8_t paused = std::exchange(agent->paused, 0);
-  if (paused == Agent::kPausedByRate) {
-    rate_pauses_.Remove(agent, agent->paused_until_us);
-  } else if (paused == Agent::kPausedByMove) {
-    moves_.Forget(agent);
-  } else if (paused == Agent::kPausedByFlow) {
-    std::erase(flow_paused_, agent);
-  } else if (paused != 0) {
-    std::erase(paused_[paused], agent);
-  }
+// Removes the agent from the slot that is about to leave.
+void Worker::Unfreeze(Agent* agent) {
+  if (agent->paused != Agent::kPausedByMove) return;
+  agent->paused = 0;
+  moves_.Forget(agent);
 }
 
 bool Worker::IsQuiet(const SlotMoves::Leaving& leaving) const {
