@@ -203,7 +203,7 @@ void Engine::EndDeferrals(const std::vector<Deferral>& ends) {
     if (worker < by_worker.size()) by_worker[worker].push_back(end);
   }
   for (size_t i = 0; i < by_worker.size(); ++i) {
-    if (!by_worker[i].empty()) workers_[i]->EndDeferrals(by_worker[i]);
+    if (!by_worker[i].empty()) workers_[i]->receipts().EndDeferrals(by_worker[i]);
   }
 }
 
@@ -317,11 +317,11 @@ void Engine::Complete(const std::vector<Completion>& completions) {
 }
 
 void Engine::Return(size_t worker, std::vector<Receipt> receipts) {
-  if (worker < workers_.size()) workers_[worker]->ReturnReceipts(std::move(receipts));
+  if (worker < workers_.size()) workers_[worker]->receipts().Return(std::move(receipts));
 }
 
 void Engine::Withhold(size_t worker, std::vector<Receipt> receipts) {
-  if (worker < workers_.size()) workers_[worker]->WithholdReceipts(receipts);
+  if (worker < workers_.size()) workers_[worker]->receipts().Withhold(receipts);
 }
 
 void Engine::OnRoom() {

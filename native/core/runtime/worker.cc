@@ -27,11 +27,16 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
       inbound_(options.ring_bytes),
       messages_(options.ring_bytes),
       devices_(options.max_devices, shared.devices),
-      deferred_(static_cast<uint32_t>(options.index), shared.deferred),
-      window_receipts_(shared.budget, [this] { Wake(); }),
+      receipts_({.thread = this,
+                 .worker = static_cast<uint32_t>(options.index),
+                 .deferred = shared.deferred,
+                 .budget = shared.budget,
+                 .kept_memory = shared.kept,
+                 .kept = &kept_,
+                 .devices = &devices_}),
       pipeline_(PipelineContext{options.index, shared.budget, &counters_, &messages_,
-                                shared.message_bell, shared.devices, options.linger_us, &deferred_,
-                                &window_receipts_, shared.windows, &now_}),
+                                shared.message_bell, shared.devices, options.linger_us,
+                                receipts_.deferred(), receipts_.windows(), shared.windows, &now_}),
       pauses_(shared.throttle, shared.deferred, &pipeline_, &counters_),
       presence_(
           static_cast<uint32_t>(options.index), shared.events, &counters_,
@@ -52,21 +57,17 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
           [this](const std::string& device) {
             commands_.Gone(device);
             wills_.SessionEnded(device);
-            late_receipts_.Drop(device);
+            receipts_.late().Drop(device);
           },
           [this](uint64_t id) { return !commands_.Has(id); }),
       setups_(options.max_packet_bytes, options.odd_topics),
       read_buffer_(kReadBufferBytes),
-      late_receipts_(&receipt_rows_, shared.kept,
-                     [this](const std::string& device, const mqtt::LatePublish& late,
-                            mqtt::LateEnd end) { EndLate(device, late, end); }),
       tickets_(shared.complete),
       wheel_(MonotonicUs()),
       unfinished_(shared.unfinished, options.unfinished_us),
       moderation_(options.wake_interval_us),
       topics_(DeskTopics::kMostBytes / options.workers) {
-  receipt_rows_.Enroll(&tickets_);
-  receipt_rows_.Enroll(&window_receipts_);
+  receipts_.table().Enroll(&tickets_);
   commands_.Add(this);
 }
 
@@ -86,8 +87,7 @@ void Worker::OnStart() {
     if (!self->moves_.empty()) self->TryMoves();
     self->pipeline_.EndTurn(MonotonicUs());
     if (self->kept_.saves().waiting() > 0) self->OfferSessions();
-    while (std::exchange(self->receipts_due_, false)) self->ServeReceipts();
-    self->late_receipts_.EndTurn();
+    self->receipts_.EndTurn();
     // Answers and requests that reads of this turn forwarded leave together.
     self->FlushDesk();
     self->attended_.EndTurn();
@@ -102,7 +102,7 @@ void Worker::OnStop() {
   pipeline_.EndWindows(0, nullptr, MonotonicUs());
   pipeline_.Flush(0, SealReason::kFlush);
   // Devices get the acknowledgements of safe records before their connections end.
-  ServeReceipts();
+  receipts_.Serve();
   attended_.Close();
   // Presence and will records would be dropped, and nothing reads events anymore.
   presence_.Mute();
@@ -136,7 +136,7 @@ void Worker::Adopt(Handoff handoff) {
     auto* agent = new Agent(this, loop(), handoff.fd, handoff.stage, handoff.device,
                             handoff.address, handoff.proven);
     agents_.insert(agent);
-    receipt_rows_.Enroll(agent);
+    receipts_.table().Enroll(agent);
     Register(agent);
     agent->SetSession(handoff.desk ? MakeDeskSession(agent, handoff) : MakeSession(agent, handoff));
     OnRead(handoff.bytes.size());
@@ -255,7 +255,7 @@ size_t Worker::TakeMessages(char* to, size_t capacity) {
 void Worker::OnWake() {
   moderation_.Count();
   nap_.Begin();
-  ServeReceipts();
+  receipts_.Serve();
   ServeSessions();
   ServePushes();
   pauses_.Resume();
@@ -396,7 +396,7 @@ bool Worker::Sweep() {
   // If the records that filled a class leave before the class is marked as full, nothing else
   // resumes its devices (Throttle).
   if (shared_.throttle->Relax()) shared_.resume();
-  ServeReceipts();
+  receipts_.Serve();
   ServePushes();
   pauses_.Resume();
   pauses_.ResumeAfterFlow();

@@ -34,8 +34,6 @@
 #include "core/devices/pending_commands.h"
 #include "core/devices/presence.h"
 #include "core/devices/push_tickets.h"
-#include "core/devices/receipt_table.h"
-#include "core/devices/receipts/late_receipts.h"
 #include "core/devices/unfinished_packets.h"
 #include "core/devices/urgent/urgent_agents.h"
 #include "core/devices/wills.h"
@@ -43,7 +41,6 @@
 #include "core/loop/sweep_timer.h"
 #include "core/loop/time_wheel.h"
 #include "core/loop/wakeup_moderation.h"
-#include "core/plan/deferred_receipts.h"
 #include "core/plan/pipeline.h"
 #include "core/queue/byte_ring.h"
 #include "core/reception/acceptor.h"
@@ -52,19 +49,17 @@
 #include "core/runtime/attended_sessions.h"
 #include "core/runtime/load_meter.h"
 #include "core/runtime/read_pauses.h"
-#include "core/runtime/returned_receipts.h"
+#include "core/runtime/receipt_server.h"
 #include "core/runtime/session_row.h"
 #include "core/runtime/slot_moves.h"
-#include "core/runtime/window_receipts.h"
 #include "core/runtime/worker_options.h"
 
 namespace seganet {
 
 // Thread safety: Push and TakeMessages from the engine's thread; Adopt, OpenDatagrams, RenewDtls,
-// TakeDatagrams, SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, ReturnReceipts,
-// WithholdReceipts, EndDeferrals, SaveSessions, RestoreSessions, StartCommand, the calls of the
-// request desk, Agents, MoveSlots, Arrive, load, unfinished().bytes and the counters from any
-// thread.
+// TakeDatagrams, SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, SaveSessions,
+// RestoreSessions, StartCommand, the calls of the request desk, Agents, MoveSlots, Arrive, load,
+// unfinished().bytes and the counters from any thread; receipts() as ReceiptServer says.
 class Worker : public LoopThread,
                private AgentHost,
                private CommandCarrier,
@@ -115,15 +110,7 @@ class Worker : public LoopThread,
   // after Stop.
   bool Attend(std::shared_ptr<DirectSession> session, uint64_t attendance, int fd);
 
-  // Reports that records of this worker's devices are safe. Any thread, also after Stop.
-  void ReturnReceipts(std::vector<Receipt> receipts);
-  // Reports that records of this worker's devices are lost and were never safe. Any thread, also
-  // after Stop.
-  void WithholdReceipts(const std::vector<Receipt>& receipts);
-
-  // Reports what became of messages that this worker kept receipts for. Any thread, also after
-  // Stop.
-  void EndDeferrals(const std::vector<Deferral>& ends);
+  ReceiptServer& receipts() { return receipts_; }
 
   // Saves all MQTT sessions as if their connections ended now, and no change after that. Returns
   // when the sessions are ready for the store thread. REQUIRES: StopReading was called.
@@ -301,9 +288,6 @@ class Worker : public LoopThread,
 
   std::unique_ptr<AgentSession> MakeSession(Agent* agent, const Handoff& handoff);
   void ServePushes();
-  void ServeReceipts();
-  void ServeWindows();
-  void EndLate(const std::string& id, const mqtt::LatePublish& late, mqtt::LateEnd end);
   void DrainRing(size_t most);
   void DrainPending();
   void RunPushed(std::string_view frame);
@@ -326,8 +310,7 @@ class Worker : public LoopThread,
   ByteRing inbound_;
   ByteRing messages_;
   DeviceTable devices_;
-  DeferredReceipts deferred_;
-  WindowReceipts window_receipts_;
+  ReceiptServer receipts_;
   Pipeline pipeline_;
   ReadPauses pauses_;
   Presence presence_;
@@ -338,8 +321,6 @@ class Worker : public LoopThread,
 
   StreamSetups setups_;
   std::vector<uint8_t> read_buffer_;
-  ReceiptTable receipt_rows_;
-  LateReceipts late_receipts_;
   PushTickets tickets_;
   std::unordered_set<Agent*> agents_;
   TimeWheel wheel_;  // of agents
@@ -347,10 +328,7 @@ class Worker : public LoopThread,
   std::unordered_map<uint32_t, CoapEndpoint*> endpoints_;  // by stage
   std::atomic<size_t> crossed_bytes_{0};                   // in flight from other workers
   uint32_t plan_number_ = 1;                               // number of the current plan
-  ReturnedReceipts returned_;
-  ReturnedReceipts::Taken serving_;  // a member to reuse its memory
-  bool receipts_due_ = false;        // returned by this thread, see ReturnReceipts
-  Now now_;                          // time of the current read or wake-up
+  Now now_;                                                // time of the current read or wake-up
   LingeringClose lingering_;
   uv_timer_t deadline_timer_;
   SweepTimer sweep_timer_{[this] { return Sweep(); }};

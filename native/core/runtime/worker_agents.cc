@@ -238,14 +238,14 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
   const bool kept = agent->session().Finish(end);
   std::vector<mqtt::LatePublish> late = agent->session().TakeLate();
   if (late.empty()) {
-    receipt_rows_.Leave(agent);
+    receipts_.table().Leave(agent);
   } else {
-    late_receipts_.TakeOver(agent, agent->device_id(), std::move(late));
+    receipts_.late().TakeOver(agent, agent->device_id(), std::move(late));
   }
   if (device != nullptr && device->agent == agent) {
     if (!kept) {
       commands_.Gone(device->id);
-      late_receipts_.Drop(device->id);
+      receipts_.late().Drop(device->id);
     }
     devices_.Disconnected(device);
     presence_.Disconnected(device, agent->source(), EndOf(end));

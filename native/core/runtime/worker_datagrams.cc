@@ -47,7 +47,7 @@ Status Worker::OpenDatagrams(uint32_t stage, int fd, const DatagramSpec& spec) {
       endpoint->Close();
       return;
     }
-    receipt_rows_.Enroll(endpoint);
+    receipts_.table().Enroll(endpoint);
     commands_.Add(endpoint);
     endpoints_[stage] = endpoint;
     if (pauses_.stopped()) endpoint->StopReading();
@@ -78,7 +78,7 @@ void Worker::CloseEndpoints(uint32_t stage) {
       commands_.Gone(device->id);
     });
     commands_.Remove(endpoint);
-    receipt_rows_.Leave(endpoint);
+    receipts_.table().Leave(endpoint);
     endpoint->Close();
     it = endpoints_.erase(it);
   }

@@ -221,7 +221,7 @@ bool Worker::ArriveAtDesk(uint64_t connection, const std::shared_ptr<DeskParcel>
     QueueOutput(session);
     session->MoveTo(agent->owner(), &kept_, &wills_);
     agents_.insert(agent);
-    receipt_rows_.Enroll(agent);
+    receipts_.table().Enroll(agent);
     wheel_.Add(agent, now_.mono_us);
     Register(agent);
     DeskRow& row = desk_rows_[connection];

@@ -117,7 +117,7 @@ SlotSet Worker::TiedSlots(const SlotSet& slots) const {
   SlotSet tied;
   commands_.ForEachDevice([&](std::string_view device) { tied.set(Placement::SlotOf(device)); });
   device_asks_.ForEachDevice([&](std::string_view device) { tied.set(Placement::SlotOf(device)); });
-  late_receipts_.ForEachDevice(
+  receipts_.late().ForEachDevice(
       [&](std::string_view device) { tied.set(Placement::SlotOf(device)); });
   for (const auto& [connection, row] : desk_rows_) {
     if (!row.session->device().empty()) tied.set(Placement::SlotOf(row.session->device()));
@@ -175,7 +175,7 @@ bool Worker::HandOver(const SlotSet& slots, uint32_t to) {
 
 MovedAgent Worker::TakeOut(Agent* agent) {
   agents_.erase(agent);
-  receipt_rows_.Leave(agent);
+  receipts_.table().Leave(agent);
   wheel_.Remove(agent);
   urgent_.Remove(agent);
   return agent->Leave();
@@ -210,7 +210,7 @@ void Worker::Unpack(SlotParcel* parcel) {
   for (Agent* agent : arrived) {
     agent->session().MoveTo(agent->owner(), &kept_, &wills_);
     agents_.insert(agent);
-    receipt_rows_.Enroll(agent);
+    receipts_.table().Enroll(agent);
     wheel_.Add(agent, now_.mono_us);
     Register(agent);
   }

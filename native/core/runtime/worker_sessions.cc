@@ -117,7 +117,7 @@ void Worker::AnswerSaved() {
 void Worker::SaveSessions() {
   Call([this] {
     // QoS 2 identifiers whose records are safe by now are part of the sessions.
-    ServeReceipts();
+    receipts_.Serve();
     SessionSaves& saves = kept_.saves();
     sessions_end_ = true;
     for (Agent* agent : agents_) {
