@@ -60,6 +60,11 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
             receipts_.late().Drop(device);
           },
           [this](uint64_t id) { return !commands_.Has(id); }),
+      offers_({.worker = static_cast<uint32_t>(options.index),
+               .outbox = shared.sessions,
+               .kept = &kept_,
+               .devices = &devices_,
+               .commands = &commands_}),
       setups_(options.max_packet_bytes, options.odd_topics),
       read_buffer_(kReadBufferBytes),
       tickets_(shared.complete),
@@ -86,7 +91,7 @@ void Worker::OnStart() {
     self->clock_reads_ = 0;
     if (!self->moves_.empty()) self->TryMoves();
     self->pipeline_.EndTurn(MonotonicUs());
-    if (self->kept_.saves().waiting() > 0) self->OfferSessions();
+    if (self->kept_.saves().waiting() > 0) self->offers_.OfferDue();
     self->receipts_.EndTurn();
     // Answers and requests that reads of this turn forwarded leave together.
     self->FlushDesk();
@@ -132,7 +137,7 @@ void Worker::Adopt(Handoff handoff) {
     adopting_.fetch_sub(1, std::memory_order_relaxed);
     now_ = Now::Read();
     // Before the device subscribes.
-    if (shared_.sessions->active() != sessions_active_) ServeSessions();
+    if (offers_.IsOutdated()) offers_.Serve();
     auto* agent = new Agent(this, loop(), handoff.fd, handoff.stage, handoff.device,
                             handoff.address, handoff.proven);
     agents_.insert(agent);
@@ -225,6 +230,20 @@ void Worker::Resume() {
   Post([this] { pauses_.Resume(); });
 }
 
+void Worker::SaveSessions() {
+  Call([this] {
+    // QoS 2 identifiers whose records are safe by now are part of the sessions.
+    receipts_.Serve();
+    offers_.OfferLast(agents_);
+  });
+}
+
+void Worker::RestoreSessions(std::vector<RestoredSession> sessions) {
+  Post([this, shared = std::make_shared<std::vector<RestoredSession>>(std::move(sessions))] {
+    offers_.Restore(std::move(*shared));
+  });
+}
+
 bool Worker::Push(uint32_t stage, const Record& record, bool assign_seq) {
   char* to = inbound_.Reserve(FrameBytes(record));
   if (to == nullptr) return false;
@@ -256,7 +275,7 @@ void Worker::OnWake() {
   moderation_.Count();
   nap_.Begin();
   receipts_.Serve();
-  ServeSessions();
+  offers_.Serve();
   ServePushes();
   pauses_.Resume();
   pauses_.ResumeAfterFlow();
@@ -387,7 +406,7 @@ bool Worker::Sweep() {
   SweepDesk(now);
   wills_.OnTime(now);
   kept_.Expire(now);
-  OfferSessions();
+  offers_.OfferDue();
   if (!pauses_.stopped()) {
     for (const auto& [stage, endpoint] : endpoints_) endpoint->KeepReading();
   }

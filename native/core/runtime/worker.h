@@ -50,6 +50,7 @@
 #include "core/runtime/load_meter.h"
 #include "core/runtime/read_pauses.h"
 #include "core/runtime/receipt_server.h"
+#include "core/runtime/session_offers.h"
 #include "core/runtime/session_row.h"
 #include "core/runtime/slot_moves.h"
 #include "core/runtime/worker_options.h"
@@ -268,13 +269,6 @@ class Worker : public LoopThread,
   SlotSet TiedSlots(const SlotSet& slots) const;
   void Unpack(SlotParcel* parcel);
 
-  // worker_sessions.cc
-  void ServeSessions();
-  void OfferSessions();
-  SessionSaves::Offer OfferSession(const SessionSaves::Due& due);
-  bool IsCloseEnough(const mqtt::KeptSession& session, int64_t end_ms, int64_t now_ms) const;
-  void AnswerSaved();
-
   void CloseEndpoints(uint32_t stage);
   Device* Locate(CoapEndpoint* endpoint, std::string_view id);
   void Arrive(CoapEndpoint* endpoint, Device* device);
@@ -318,6 +312,7 @@ class Worker : public LoopThread,
   CommandTable commands_;
   Wills wills_;
   KeptSessions kept_;
+  SessionOffers offers_;
 
   StreamSetups setups_;
   std::vector<uint8_t> read_buffer_;
@@ -338,12 +333,8 @@ class Worker : public LoopThread,
   WakeupModeration moderation_;
   Nap nap_;
   UrgentAgents urgent_{&nap_};
-  int64_t armed_us_ = kNever;                        // due time of deadline_timer_
-  uint64_t committed_sessions_ = 0;                  // SessionOutbox::committed, as last read
-  bool sessions_active_ = false;                     // SessionOutbox::active, as last read
-  bool outbox_is_full_ = false;                      // until the next ServeSessions
-  bool sessions_end_ = false;                        // SaveSessions was called
-  std::unordered_map<uint64_t, DeskRow> desk_rows_;  // by connection
+  int64_t armed_us_ = kNever;                                   // due time of deadline_timer_
+  std::unordered_map<uint64_t, DeskRow> desk_rows_;             // by connection
   std::unordered_map<uint64_t, std::vector<DeskOp>> expected_;  // by connection
   std::list<uint64_t> unidentified_;                            // connections, oldest first
   std::vector<uint64_t> desk_output_;                           // connections with output
