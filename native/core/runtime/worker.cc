@@ -73,7 +73,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
       moderation_(options.wake_interval_us),
       topics_(DeskTopics::kMostBytes / options.workers) {
   receipts_.table().Enroll(&tickets_);
-  commands_.Add(this);
+  commands_.Add(&agent_commands_);
 }
 
 Worker::~Worker() { Stop(); }
@@ -242,6 +242,30 @@ void Worker::RestoreSessions(std::vector<RestoredSession> sessions) {
   Post([this, shared = std::make_shared<std::vector<RestoredSession>>(std::move(sessions))] {
     offers_.Restore(std::move(*shared));
   });
+}
+
+void Worker::StartCommand(Command command) {
+  const uint32_t ticket = command.ticket;
+  const size_t bytes = command.bytes();
+  if (!Post([this, command = std::move(command)] {
+        // The device moved to another worker while the command was in the queue.
+        if (shared_.exchange->placement().WorkerOf(command.device) != options_.index) {
+          shared_.exchange->Forward(command);
+        } else {
+          commands_.Start(command);
+        }
+      })) {
+    shared_.commands->End(ticket, CommandEnd::kGone, bytes);
+  }
+}
+
+std::vector<AgentInfo> Worker::Agents(const std::string& after, size_t limit) {
+  std::vector<AgentInfo> agents;
+  Call([&] {
+    agents =
+        ListAgents(devices_, after, limit, static_cast<uint32_t>(options_.index), MonotonicUs());
+  });
+  return agents;
 }
 
 bool Worker::Push(uint32_t stage, const Record& record, bool assign_seq) {

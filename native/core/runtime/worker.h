@@ -20,6 +20,7 @@
 #include "core/base/counters.h"
 #include "core/base/nap.h"
 #include "core/devices/agent.h"
+#include "core/devices/agent_commands.h"
 #include "core/devices/agent_registry.h"
 #include "core/devices/coap_endpoint.h"
 #include "core/devices/command_table.h"
@@ -61,11 +62,7 @@ namespace seganet {
 // TakeDatagrams, SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, SaveSessions,
 // RestoreSessions, StartCommand, the calls of the request desk, Agents, MoveSlots, Arrive, load,
 // unfinished().bytes and the counters from any thread; receipts() as ReceiptServer says.
-class Worker : public LoopThread,
-               private AgentHost,
-               private CommandCarrier,
-               private CoapHost,
-               private DeskHost {
+class Worker : public LoopThread, private AgentHost, private CoapHost, private DeskHost {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
   ~Worker() override;
@@ -190,7 +187,7 @@ class Worker : public LoopThread,
   void OnTopicRefused() override { counters_.Add(Counter::kTopicsRefused); }
   void OnControl(Agent* agent) override;
   void OnListening(Agent* agent) override;
-  void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) override;
+  void OnCommandAnswer(Agent*, uint64_t id, bool taken) override { commands_.Answer(id, taken); }
   void OnClosed(Agent* agent, AgentEnd end) override;
   void OnDescriptor(int fd, AgentEnd end) override;
 
@@ -276,10 +273,6 @@ class Worker : public LoopThread,
   bool MayServe(CoapEndpoint* endpoint, Device* device);
   RecordAnswer Admit(CoapEndpoint* endpoint, Device* device, const SourceSettings& source,
                      const coap::Incoming& incoming);
-  // CommandCarrier, for the agents
-  CommandStart SendCommand(uint64_t id, const Command& command) override;
-  void Withdraw(std::string_view device, uint64_t id) override;
-
   std::unique_ptr<AgentSession> MakeSession(Agent* agent, const Handoff& handoff);
   void ServePushes();
   void DrainRing(size_t most);
@@ -312,6 +305,7 @@ class Worker : public LoopThread,
   CommandTable commands_;
   Wills wills_;
   KeptSessions kept_;
+  AgentCommands agent_commands_{&devices_, &kept_};
   SessionOffers offers_;
 
   StreamSetups setups_;
