@@ -67,10 +67,10 @@ Status Engine::Start(const EngineOptions& options) {
           [this](uint32_t worker, uint64_t connection, const std::shared_ptr<DeskParcel>& parcel) {
             ArriveAtDesk(worker, connection, parcel);
           },
-      .at_worker =
-          [this](uint32_t worker, std::function<void(Worker*)> task) {
+      .at_forwarding =
+          [this](uint32_t worker, std::function<void(DeskForwarding*)> task) {
             Worker* const to = workers_[worker].get();
-            to->Post([to, task = std::move(task)] { task(to); });
+            to->Post([to, task = std::move(task)] { task(&to->desk().forwarding()); });
           }};
   const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
   // A packet that a device has begun to send must be read to its end, even if memory is short.

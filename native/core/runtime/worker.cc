@@ -43,13 +43,6 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
           [this](Device* device, std::string_view topic, std::string_view payload) {
             Emit({device->id, device->stage, std::string(topic), std::string(payload), kFlagQos1});
           }),
-      device_asks_([this](uint64_t handle, const coap::AskAnswer& answer, bool last) {
-        if (Forwardings::IsHandle(handle)) {
-          if (const auto forwarding = forwardings_.Take(handle)) EndForward(*forwarding, answer);
-          return;
-        }
-        shared_.desk->Give(handle, answer, last);
-      }),
       commands_(shared.commands, (uint64_t{options.index} << 48) + 1),
       wills_(shared.kept, [this](const WillRecord& will) { Emit(will); }),
       kept_(
@@ -66,12 +59,24 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
                .devices = &devices_,
                .commands = &commands_}),
       setups_(options.max_packet_bytes, options.odd_topics),
+      desk_(this, {.thread = this,
+                   .worker = static_cast<uint32_t>(options.index),
+                   .workers = static_cast<uint32_t>(options.workers),
+                   .max_packet_bytes = options.max_packet_bytes,
+                   .desk = shared.desk,
+                   .counters = &counters_,
+                   .now = &now_,
+                   .devices = &devices_,
+                   .setups = &setups_,
+                   .adopting = &adopting_,
+                   .connections = shared.connections,
+                   .arrive = shared.desk_arrive,
+                   .at_worker = shared.at_forwarding}),
       read_buffer_(kReadBufferBytes),
       tickets_(shared.complete),
       wheel_(MonotonicUs()),
       unfinished_(shared.unfinished, options.unfinished_us),
-      moderation_(options.wake_interval_us),
-      topics_(DeskTopics::kMostBytes / options.workers) {
+      moderation_(options.wake_interval_us) {
   receipts_.table().Enroll(&tickets_);
   commands_.Add(&agent_commands_);
 }
@@ -94,7 +99,7 @@ void Worker::OnStart() {
     if (self->kept_.saves().waiting() > 0) self->offers_.OfferDue();
     self->receipts_.EndTurn();
     // Answers and requests that reads of this turn forwarded leave together.
-    self->FlushDesk();
+    self->desk_.Flush();
     self->attended_.EndTurn();
     self->Moderate();
     self->ArmTimer();
@@ -112,7 +117,7 @@ void Worker::OnStop() {
   // Presence and will records would be dropped, and nothing reads events anymore.
   presence_.Mute();
   wills_.Mute();
-  device_asks_.EndAll();
+  desk_.EndAsks();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
   lingering_.CloseAll();
@@ -143,7 +148,8 @@ void Worker::Adopt(Handoff handoff) {
     agents_.insert(agent);
     receipts_.table().Enroll(agent);
     Register(agent);
-    agent->SetSession(handoff.desk ? MakeDeskSession(agent, handoff) : MakeSession(agent, handoff));
+    agent->SetSession(handoff.desk ? desk_.MakeSession(agent, handoff)
+                                   : MakeSession(agent, handoff));
     OnRead(handoff.bytes.size());
     wheel_.Add(agent, now_.mono_us);
     if (!moves_.empty()) Freeze(agent);
@@ -390,9 +396,8 @@ bool Worker::IdentifyPushed(uint32_t stage, Record* record) {
 // ends the nap.
 void Worker::Moderate() {
   // A peer waits for the answer to a forwarded request, and for nothing else.
-  const bool forwards = forwarding_out_ > 0 || forwardings_.size() > 0;
-  const bool may =
-      !std::exchange(unread_, false) && !forwards && agents_.size() >= kModeratedDevices;
+  const bool may = !std::exchange(unread_, false) && !desk_.forwarding().is_busy() &&
+                   agents_.size() >= kModeratedDevices;
   const int64_t now = MonotonicUs();
   const int64_t nap_us = moderation_.NapUs(now, may);
   if (nap_us == 0) return;
@@ -427,7 +432,7 @@ bool Worker::Sweep() {
   lingering_.Sweep(now);
   devices_.Sweep(now);
   commands_.Expire(now);
-  SweepDesk(now);
+  desk_.Sweep(now);
   wills_.OnTime(now);
   kept_.Expire(now);
   offers_.OfferDue();
@@ -449,7 +454,7 @@ bool Worker::Sweep() {
 // Returns true if no device waits for a time that is shorter than some seconds.
 bool Worker::IsStill() const {
   return pauses_.IsStill() && moves_.empty() && lingering_.waiting() == 0 &&
-         unfinished_.bytes() == 0 && endpoints_.empty() && desk_rows_.empty() &&
+         unfinished_.bytes() == 0 && endpoints_.empty() && desk_.empty() &&
          shared_.throttle->slowed_from() == 0;
 }
 

@@ -24,12 +24,6 @@
 #include "core/devices/agent_registry.h"
 #include "core/devices/coap_endpoint.h"
 #include "core/devices/command_table.h"
-#include "core/devices/desk/desk_session.h"
-#include "core/devices/desk/desk_topics.h"
-#include "core/devices/desk/device_asks.h"
-#include "core/devices/desk/forward_table.h"
-#include "core/devices/desk/forwardings.h"
-#include "core/devices/desk/request_desk.h"
 #include "core/devices/device_table.h"
 #include "core/devices/kept_sessions.h"
 #include "core/devices/pending_commands.h"
@@ -48,6 +42,7 @@
 #include "core/reception/lingering_close.h"
 #include "core/reception/stream_setups.h"
 #include "core/runtime/attended_sessions.h"
+#include "core/runtime/desk/desk_server.h"
 #include "core/runtime/load_meter.h"
 #include "core/runtime/read_pauses.h"
 #include "core/runtime/receipt_server.h"
@@ -60,9 +55,9 @@ namespace seganet {
 
 // Thread safety: Push and TakeMessages from the engine's thread; Adopt, OpenDatagrams, RenewDtls,
 // TakeDatagrams, SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, SaveSessions,
-// RestoreSessions, StartCommand, the calls of the request desk, Agents, MoveSlots, Arrive, load,
-// unfinished().bytes and the counters from any thread; receipts() as ReceiptServer says.
-class Worker : public LoopThread, private AgentHost, private CoapHost, private DeskHost {
+// RestoreSessions, StartCommand, Agents, MoveSlots, Arrive, load, unfinished().bytes and the
+// counters from any thread; receipts() and desk() as their classes say.
+class Worker : public LoopThread, private AgentHost, private CoapHost, private DeskServer::Owner {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
   ~Worker() override;
@@ -109,6 +104,7 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   bool Attend(std::shared_ptr<DirectSession> session, uint64_t attendance, int fd);
 
   ReceiptServer& receipts() { return receipts_; }
+  DeskServer& desk() { return desk_; }
 
   // Saves all MQTT sessions as if their connections ended now, and no change after that. Returns
   // when the sessions are ready for the store thread. REQUIRES: StopReading was called.
@@ -120,31 +116,6 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   // Sends a command to a device of this worker. REQUIRES: WorkerShared::commands accepted it
   // (Open).
   void StartCommand(Command command);
-
-  // The request desk: Engine documents these. No effect for a connection that is closed.
-  void AnswerAtDesk(uint64_t connection, std::string token, uint8_t code,
-                    coap::OptionValues options, std::string payload);
-  // `post`: id of a topic that the record is a post to, 0 = none.
-  void RecordAtDesk(uint64_t connection, uint64_t handle, std::string topic, std::string payload,
-                    uint8_t record_class, uint64_t post);
-  void OpenTopic(DeskTopicSpec spec);
-  void CloseTopic(uint64_t id);
-  void FollowTopic(uint64_t id, bool on);
-  // RequestDesk::GiveLatest() follows, at once if the thread has ended.
-  void AskLatest(uint32_t stage, uint64_t handle, uint64_t id);
-  void ForgetAtDesk(uint64_t connection, std::string reason);
-  void CloseAtDesk(uint64_t connection, std::string reason);
-  void SettleAtDesk(uint64_t connection, const std::string& token);
-  void GrantAtDesk(uint64_t connection, const std::string& owner, GrantRights rights);
-  void AskDevice(DeviceAsk ask);
-  void CancelAsk(uint64_t handle);
-  // Identifies a connection and passes it to worker `to`. REQUIRES: if that is another worker,
-  // ExpectAtDesk was called there.
-  void IdentifyAtDesk(uint64_t connection, DeskIdentity identity, uint32_t to);
-  // Calls for the connection wait until ArriveAtDesk.
-  void ExpectAtDesk(uint64_t connection);
-  // Takes over a connection that was expected; null = it is closed. False if the thread has ended.
-  bool ArriveAtDesk(uint64_t connection, const std::shared_ptr<DeskParcel>& parcel);
 
   // Returns ListAgents of this worker's devices.
   std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
@@ -202,55 +173,12 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   uint32_t OwnerOf(std::string_view device) override;
   void Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) override;
 
-  // DeskHost
-  coap::Taker OnAsked(DeskSession* session, const coap::Asked& asked) override;
-  DeskTopic* OnPost(DeskSession* session, const coap::Asked& asked) override;
-  void OnPostTaken() override { counters_.Add(Counter::kRequestsRecorded); }
-  bool TakeRoom(size_t bytes) override { return topics_.Take(bytes); }
-  void GiveRoom(size_t bytes) override { topics_.Give(bytes); }
-  void OnPosted(DeskTopic* topic, std::string_view payload) override;
-  void OnAskAnswer(uint64_t id, const coap::AskAnswer& answer) override;
-  void OnRecorded(uint32_t stage, uint64_t handle, DeskRecorded result) override;
-  void OnOutput(DeskSession* session) override;
-  void OnExpired(DeskSession* session) override;
-
-  // worker_desk.cc
-  struct DeskRow {
-    Agent* agent = nullptr;
-    DeskSession* session = nullptr;       // of the agent
-    std::list<uint64_t>::iterator place;  // in unidentified_
-    bool is_unidentified = false;
-    int64_t identify_by_us = 0;
-    int64_t set_up_by_us = 0;  // when its observations are set up at the latest, 0 = they are
-  };
-  using DeskOp = std::function<void(DeskRow*)>;
-  std::unique_ptr<AgentSession> MakeDeskSession(Agent* agent, const Handoff& handoff);
-  void AddUnidentified(DeskRow* row);
-  void RemoveUnidentified(DeskRow* row);
-  void Dismiss(const DeskRow& row, const std::string& reason);
-  void AtDesk(uint64_t connection, DeskOp op);
-  void RunAtDesk(uint64_t connection, const DeskOp& op);
-  void QueueOutput(DeskSession* session);
-  void FlushDesk();
-  void Forget(DeskRow* row, const std::string& reason);
-  void Identify(DeskRow* row, const DeskIdentity& identity);
-  void SetUp(DeskRow* row, int64_t now_us);
-  std::shared_ptr<DeskParcel> TakeFromDesk(uint64_t connection, const DeskIdentity& identity);
-  void OnDeskClosed(DeskSession* session, AgentEnd end);
-  void SweepDesk(int64_t now_us);
-
-  // worker_forward.cc
-  void Forward(const DeskSession& session, const coap::Asked& asked, ForwardPlan plan);
-  void StartForward(uint64_t connection, DeviceAsk ask, const Forwarding& forwarding);
-  void EndForward(const Forwarding& forwarding, const coap::AskAnswer& answer);
-  void AnswerForward(const Forwarding& forwarding, const coap::AskAnswer& answer);
-  coap::Taker HoldAtDesk(DeskSession* session, const coap::Asked& asked);
-  void ReleaseHeld(DeskSession* session);
-  void Publish(const DeskRow& row);
-  void Withdraw(const DeskSession& session);
-
-  // worker_topics.cc
-  DeskTopic* TopicOf(const DeskSession& session, const coap::Asked& asked);
+  // DeskServer::Owner
+  MovedAgent TakeOut(Agent* agent) override;
+  Agent* Continue(MovedAgent moved) override;
+  void Enter(Agent* agent) override;
+  void Register(Agent* agent) override;
+  void Disconnected(Agent* agent) override;
 
   // worker_moves.cc
   bool Owns(std::string_view device) const;
@@ -260,8 +188,6 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   void EndMove(size_t index, bool moved);
   bool IsQuiet(const SlotMoves::Leaving& leaving) const;
   bool HandOver(const SlotSet& slots, uint32_t to);
-  // Takes an agent out of this worker's tables, for another worker.
-  MovedAgent TakeOut(Agent* agent);
   void EndWindowsOf(const SlotSet& slots);
   SlotSet TiedSlots(const SlotSet& slots) const;
   void Unpack(SlotParcel* parcel);
@@ -285,7 +211,6 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   void OnTime();
   void ArmTimer();
   void Moderate();
-  void Register(Agent* agent);
   void RegisterAll(const Plan& before);
   void Emit(const WillRecord& made);
   void CountRecord(Device* device, uint32_t stage, const Record& record);
@@ -301,7 +226,6 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   Pipeline pipeline_;
   ReadPauses pauses_;
   Presence presence_;
-  DeviceAsks device_asks_;
   CommandTable commands_;
   Wills wills_;
   KeptSessions kept_;
@@ -309,6 +233,7 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   SessionOffers offers_;
 
   StreamSetups setups_;
+  DeskServer desk_;
   std::vector<uint8_t> read_buffer_;
   PushTickets tickets_;
   std::unordered_set<Agent*> agents_;
@@ -327,17 +252,7 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   WakeupModeration moderation_;
   Nap nap_;
   UrgentAgents urgent_{&nap_};
-  int64_t armed_us_ = kNever;                                   // due time of deadline_timer_
-  std::unordered_map<uint64_t, DeskRow> desk_rows_;             // by connection
-  std::unordered_map<uint64_t, std::vector<DeskOp>> expected_;  // by connection
-  std::list<uint64_t> unidentified_;                            // connections, oldest first
-  std::vector<uint64_t> desk_output_;                           // connections with output
-  std::vector<uint64_t> to_set_up_;                             // connections, see SetUp
-  DeskTopics topics_;
-  ForwardTable forward_table_;
-  Forwardings forwardings_;    // to devices of this worker
-  size_t forwarding_out_ = 0;  // from peers of this worker, without an answer
-  size_t held_bytes_ = 0;      // DeskSession::held()
+  int64_t armed_us_ = kNever;  // due time of deadline_timer_
   SlotMoves moves_;
   AttendedSessions attended_{loop()};
   std::atomic<uint32_t> adopting_{0};  // adopted connections without an agent yet

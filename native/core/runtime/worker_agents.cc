@@ -179,6 +179,12 @@ void Worker::Emit(const WillRecord& made) {
   pipeline_.Run(made.stage, record);
 }
 
+void Worker::Disconnected(Agent* agent) {
+  commands_.Gone(agent->device_id());
+  devices_.Disconnected(agent->device);
+  presence_.Disconnected(agent->device, agent->source(), DeviceEnd::kClosed);
+}
+
 // Looks up the device in the registrations of its source: once per connection, and when these
 // change.
 void Worker::Register(Agent* agent) {
@@ -226,6 +232,25 @@ void Worker::OnControl(Agent* agent) { agent->device->bucket.Pay(agent->rate(), 
 
 void Worker::OnListening(Agent* agent) { presence_.Listening(agent->device); }
 
+MovedAgent Worker::TakeOut(Agent* agent) {
+  agents_.erase(agent);
+  receipts_.table().Leave(agent);
+  wheel_.Remove(agent);
+  if (agent->paused != Agent::kPausedByMove) pauses_.Remove(agent);
+  urgent_.Remove(agent);
+  return agent->Leave();
+}
+
+Agent* Worker::Continue(MovedAgent moved) { return new Agent(this, loop(), std::move(moved)); }
+
+void Worker::Enter(Agent* agent) {
+  agent->session().MoveTo(agent->owner(), &kept_, &wills_);
+  agents_.insert(agent);
+  receipts_.table().Enroll(agent);
+  wheel_.Add(agent, now_.mono_us);
+  Register(agent);
+}
+
 void Worker::OnClosed(Agent* agent, AgentEnd end) {
   agents_.erase(agent);
   wheel_.Remove(agent);
@@ -234,7 +259,7 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
   unfinished_.Remove(agent);
   urgent_.Remove(agent);
   Device* const device = agent->device;
-  if (DeskSession* const session = agent->session().desk()) OnDeskClosed(session, end);
+  if (DeskSession* const session = agent->session().desk()) desk_.OnClosed(session, end);
   const bool kept = agent->session().Finish(end);
   std::vector<mqtt::LatePublish> late = agent->session().TakeLate();
   if (late.empty()) {

@@ -116,12 +116,9 @@ void Worker::EndMove(size_t index, bool moved) {
 SlotSet Worker::TiedSlots(const SlotSet& slots) const {
   SlotSet tied;
   commands_.ForEachDevice([&](std::string_view device) { tied.set(Placement::SlotOf(device)); });
-  device_asks_.ForEachDevice([&](std::string_view device) { tied.set(Placement::SlotOf(device)); });
+  desk_.ForEachDevice([&](std::string_view device) { tied.set(Placement::SlotOf(device)); });
   receipts_.late().ForEachDevice(
       [&](std::string_view device) { tied.set(Placement::SlotOf(device)); });
-  for (const auto& [connection, row] : desk_rows_) {
-    if (!row.session->device().empty()) tied.set(Placement::SlotOf(row.session->device()));
-  }
   const int64_t since_us = MonotonicUs() - kDatagramUs;
   devices_.ForEach([&](const Device& device) {
     if (!slots[device.slot]) return;
@@ -173,14 +170,6 @@ bool Worker::HandOver(const SlotSet& slots, uint32_t to) {
   return true;
 }
 
-MovedAgent Worker::TakeOut(Agent* agent) {
-  agents_.erase(agent);
-  receipts_.table().Leave(agent);
-  wheel_.Remove(agent);
-  urgent_.Remove(agent);
-  return agent->Leave();
-}
-
 void Worker::Arrive(std::unique_ptr<SlotParcel> parcel) {
   // Before the table names this worker as owner of the slots (DrainRing, Owns).
   arriving_.fetch_add(1, std::memory_order_relaxed);
@@ -197,7 +186,7 @@ void Worker::Unpack(SlotParcel* parcel) {
   // Before the rows: a full table evicts rows without a connection to make room for these.
   std::vector<Agent*> arrived;
   for (MovedAgent& moved : parcel->agents) {
-    auto* agent = new Agent(this, loop(), std::move(moved));
+    Agent* const agent = Continue(std::move(moved));
     agent->device->agent = agent;
     arrived.push_back(agent);
   }
@@ -207,13 +196,7 @@ void Worker::Unpack(SlotParcel* parcel) {
   }
   for (Wills::Moved& will : parcel->wills) wills_.Put(std::move(will));
   for (KeptSessions::Moved& kept : parcel->kept) kept_.PutMoved(std::move(kept));
-  for (Agent* agent : arrived) {
-    agent->session().MoveTo(agent->owner(), &kept_, &wills_);
-    agents_.insert(agent);
-    receipts_.table().Enroll(agent);
-    wheel_.Add(agent, now_.mono_us);
-    Register(agent);
-  }
+  for (Agent* agent : arrived) Enter(agent);
   for (const std::string& device : parcel->touched) kept_.saves().Touch(device);
   for (Agent* agent : arrived) agent->Resume();
 }

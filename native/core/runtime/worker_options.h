@@ -13,7 +13,6 @@
 #include "core/base/doorbell.h"
 #include "core/devices/agent.h"
 #include "core/devices/coap_endpoint.h"
-#include "core/devices/desk/desk_session.h"
 #include "core/devices/desk/request_desk.h"
 #include "core/devices/device_events.h"
 #include "core/devices/pending_commands.h"
@@ -45,13 +44,8 @@ struct WorkerOptions {
   std::array<int64_t, kClasses + 1> linger_us{};  // PipelineContext::linger_us
 };
 
-// A connection of the request desk that moves to the worker of its device.
-struct DeskParcel {
-  MovedAgent agent;
-  DeskIdentity identity;
-};
-
-class Worker;
+class DeskForwarding;
+struct DeskParcel;
 
 // Objects and callbacks that the workers of an engine share. They outlive the workers.
 struct WorkerShared {
@@ -78,12 +72,11 @@ struct WorkerShared {
   SessionOutbox* sessions;         // to and from the disk
   WindowTotals* windows;
   RequestDesk* desk;
-  // Passes a connection, or null if it is closed, to the worker that expects it.
+  // DeskServerContext::arrive
   std::function<void(uint32_t worker, uint64_t connection, std::shared_ptr<DeskParcel>)>
       desk_arrive;
-  // Runs a task on another worker, in the order of the calls of one worker. No effect if that
-  // worker has stopped.
-  std::function<void(uint32_t worker, std::function<void(Worker*)> task)> at_worker;
+  // DeskForwardingContext::at_worker
+  std::function<void(uint32_t worker, std::function<void(DeskForwarding*)> task)> at_forwarding;
 };
 
 // How a source receives datagrams; the same on all workers.
