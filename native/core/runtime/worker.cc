@@ -76,7 +76,25 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
       tickets_(shared.complete),
       wheel_(MonotonicUs()),
       unfinished_(shared.unfinished, options.unfinished_us),
-      moderation_(options.wake_interval_us) {
+      moderation_(options.wake_interval_us),
+      mover_({.thread = this,
+              .worker = static_cast<uint32_t>(options.index),
+              .exchange = shared.exchange,
+              .transfer = this,
+              .agents = &agents_,
+              .adopting = &adopting_,
+              .now = &now_,
+              .pushed = &inbound_,
+              .drain = [this] { DrainPending(); },
+              .messages = &messages_,
+              .pipeline = &pipeline_,
+              .pauses = &pauses_,
+              .devices = &devices_,
+              .kept = &kept_,
+              .wills = &wills_,
+              .commands = &commands_,
+              .late = &receipts_.late(),
+              .desk = &desk_}) {
   receipts_.table().Enroll(&tickets_);
   commands_.Add(&agent_commands_);
 }
@@ -94,7 +112,7 @@ void Worker::OnStart() {
   uv_prepare_start(&before_poll_, [](uv_prepare_t* handle) {
     auto* self = static_cast<Worker*>(handle->data);
     self->clock_reads_ = 0;
-    if (!self->moves_.empty()) self->TryMoves();
+    if (!self->mover_.empty()) self->mover_.Try();
     self->pipeline_.EndTurn(MonotonicUs());
     if (self->kept_.saves().waiting() > 0) self->offers_.OfferDue();
     self->receipts_.EndTurn();
@@ -152,7 +170,7 @@ void Worker::Adopt(Handoff handoff) {
                                    : MakeSession(agent, handoff));
     OnRead(handoff.bytes.size());
     wheel_.Add(agent, now_.mono_us);
-    if (!moves_.empty()) Freeze(agent);
+    if (!mover_.empty()) mover_.Freeze(agent);
     agent->Start(handoff.bytes);
   };
   if (!Post(std::move(task))) {
@@ -326,7 +344,7 @@ void Worker::DrainRing(size_t most) {
       return;
     }
     // The row of the record's device may still be in a parcel to this worker.
-    if (arriving_.load(std::memory_order_relaxed) != 0) break;
+    if (mover_.is_arriving()) break;
     RunPushed(frame);
     inbound_.Pop();
   }
@@ -453,7 +471,7 @@ bool Worker::Sweep() {
 
 // Returns true if no device waits for a time that is shorter than some seconds.
 bool Worker::IsStill() const {
-  return pauses_.IsStill() && moves_.empty() && lingering_.waiting() == 0 &&
+  return pauses_.IsStill() && mover_.empty() && lingering_.waiting() == 0 &&
          unfinished_.bytes() == 0 && endpoints_.empty() && desk_.empty() &&
          shared_.throttle->slowed_from() == 0;
 }

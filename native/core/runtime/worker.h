@@ -48,15 +48,15 @@
 #include "core/runtime/receipt_server.h"
 #include "core/runtime/session_offers.h"
 #include "core/runtime/session_row.h"
-#include "core/runtime/slot_moves.h"
+#include "core/runtime/slot_mover.h"
 #include "core/runtime/worker_options.h"
 
 namespace seganet {
 
 // Thread safety: Push and TakeMessages from the engine's thread; Adopt, OpenDatagrams, RenewDtls,
 // TakeDatagrams, SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, SaveSessions,
-// RestoreSessions, StartCommand, Agents, MoveSlots, Arrive, load, unfinished().bytes and the
-// counters from any thread; receipts() and desk() as their classes say.
+// RestoreSessions, StartCommand, Agents, load, unfinished().bytes and the
+// counters from any thread; receipts(), desk() and mover() as their classes say.
 class Worker : public LoopThread, private AgentHost, private CoapHost, private DeskServer::Owner {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
@@ -105,6 +105,7 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
 
   ReceiptServer& receipts() { return receipts_; }
   DeskServer& desk() { return desk_; }
+  SlotMover& mover() { return mover_; }
 
   // Saves all MQTT sessions as if their connections ended now, and no change after that. Returns
   // when the sessions are ready for the store thread. REQUIRES: StopReading was called.
@@ -127,12 +128,6 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   size_t TakeMessages(char* to, size_t capacity);
   // Returns the size of the next frame; 0 = none.
   size_t NextMessageBytes() { return messages_.Front().size(); }
-
-  // Moves these slots to other workers. A slot moves when nothing of its devices is in flight, or
-  // not at all; SlotExchange::Ended reports which. REQUIRES: this worker owns the slots.
-  void MoveSlots(const std::vector<SlotMove>& moves);
-  // Receives slots of another worker.
-  void Arrive(std::unique_ptr<SlotParcel> parcel);
 
   const LoadMeter& load() const { return load_; }
   const CounterBlock& counters() const { return counters_; }
@@ -179,18 +174,6 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   void Enter(Agent* agent) override;
   void Register(Agent* agent) override;
   void Disconnected(Agent* agent) override;
-
-  // worker_moves.cc
-  bool Owns(std::string_view device) const;
-  void Freeze(Agent* agent);
-  void Unfreeze(Agent* agent);
-  void TryMoves();
-  void EndMove(size_t index, bool moved);
-  bool IsQuiet(const SlotMoves::Leaving& leaving) const;
-  bool HandOver(const SlotSet& slots, uint32_t to);
-  void EndWindowsOf(const SlotSet& slots);
-  SlotSet TiedSlots(const SlotSet& slots) const;
-  void Unpack(SlotParcel* parcel);
 
   void CloseEndpoints(uint32_t stage);
   Device* Locate(CoapEndpoint* endpoint, std::string_view id);
@@ -253,10 +236,9 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   Nap nap_;
   UrgentAgents urgent_{&nap_};
   int64_t armed_us_ = kNever;  // due time of deadline_timer_
-  SlotMoves moves_;
+  SlotMover mover_;
   AttendedSessions attended_{loop()};
   std::atomic<uint32_t> adopting_{0};  // adopted connections without an agent yet
-  std::atomic<uint32_t> arriving_{0};  // parcels in flight to this worker
   LoadMeter load_;
 };
 

@@ -254,7 +254,7 @@ void Worker::Enter(Agent* agent) {
 void Worker::OnClosed(Agent* agent, AgentEnd end) {
   agents_.erase(agent);
   wheel_.Remove(agent);
-  Unfreeze(agent);
+  mover_.Unfreeze(agent);
   pauses_.Remove(agent);
   unfinished_.Remove(agent);
   urgent_.Remove(agent);

@@ -120,7 +120,7 @@ void Worker::OnDatagrams(size_t datagrams, size_t bytes) {
 // Returns the device's row, with the registration at this source. Returns nullptr if there is no
 // room for the device, or if it is about to arrive from another worker or has just left.
 Device* Worker::Locate(CoapEndpoint* endpoint, std::string_view id) {
-  Device* device = Owns(id) ? devices_.Get(id, now_.mono_us) : nullptr;
+  Device* device = mover_.Owns(id) ? devices_.Get(id, now_.mono_us) : nullptr;
   if (device == nullptr) return nullptr;
   const uint32_t stage = endpoint->stage();
   if (device->registered_in != plan_number_ || device->registered_at != stage) {
@@ -193,7 +193,7 @@ RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incomi
   Device* device = Locate(endpoint, incoming.device);
   if (device == nullptr) {
     counters_.Add(Counter::kConnectionsRefused);
-    const uint32_t retry_s = Owns(incoming.device) ? kNoDeviceRetryS : kFullRetryS;
+    const uint32_t retry_s = mover_.Owns(incoming.device) ? kNoDeviceRetryS : kFullRetryS;
     return {.verdict = RecordAnswer::Verdict::kFull, .retry_s = retry_s};
   }
   const SourceSettings& source = pipeline_.plan().SettingsOf(endpoint->stage());
