@@ -56,7 +56,7 @@ Status Engine::Start(const EngineOptions& options) {
       .kept = &kept_,
       .cross =
           [this](uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
-            return workers_[worker]->TakeDatagrams(stage, std::move(datagrams));
+            return workers_[worker]->datagrams().Take(stage, std::move(datagrams));
           },
       .exchange = &exchange_,
       .deferred = &deferred_,

@@ -38,7 +38,7 @@ Status Engine::ListenDatagrams(const Stage& source, const ListenSpec& spec, uint
   limits.idle_us = spec.session_idle_us;
   for (size_t i = 0; i < fds.size(); ++i) {
     // Each worker takes ownership of its socket, even if another worker has failed.
-    Status opened = workers_[i]->OpenDatagrams(stage, fds[i], datagrams);
+    Status opened = workers_[i]->datagrams().Open(stage, fds[i], datagrams);
     if (!opened.ok()) status = opened;
   }
   listening_.push_back(stage);
@@ -49,7 +49,7 @@ Status Engine::ListenDatagrams(const Stage& source, const ListenSpec& spec, uint
 Status Engine::RenewDtls(uint32_t stage, const std::shared_ptr<const DtlsContext>& context) {
   if (closed_) return Status::Closed("the engine is closed");
   if (context == nullptr) return Status::InvalidArgument("no context");
-  for (const auto& worker : workers_) worker->RenewDtls(stage, context);
+  for (const auto& worker : workers_) worker->datagrams().RenewDtls(stage, context);
   return {};
 }
 

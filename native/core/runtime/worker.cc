@@ -94,7 +94,20 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
               .wills = &wills_,
               .commands = &commands_,
               .late = &receipts_.late(),
-              .desk = &desk_}) {
+              .desk = &desk_}),
+      datagrams_({.thread = this,
+                  .loop = loop(),
+                  .options = &options_,
+                  .shared = &shared_,
+                  .counters = &counters_,
+                  .now = &now_,
+                  .pipeline = &pipeline_,
+                  .pauses = &pauses_,
+                  .mover = &mover_,
+                  .devices = &devices_,
+                  .presence = &presence_,
+                  .commands = &commands_,
+                  .receipts = &receipts_.table()}) {
   receipts_.table().Enroll(&tickets_);
   commands_.Add(&agent_commands_);
 }
@@ -139,7 +152,7 @@ void Worker::OnStop() {
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
   lingering_.CloseAll();
-  CloseEndpoints(0);
+  datagrams_.Close(0);
   commands_.AllGone();
   uv_close(Handle(&deadline_timer_), nullptr);
   sweep_timer_.Close();
@@ -203,7 +216,7 @@ void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
     wills_.PublishOf([&plan](uint32_t stage) { return plan->Find(stage) == nullptr; });
     const std::shared_ptr<const Plan> before = pipeline_.shared_plan();
     pipeline_.SetPlan(std::move(plan), MonotonicUs());
-    ++plan_number_;
+    datagrams_.OnPlan();
     setups_.Clear();
     RegisterAll(*before);
   });
@@ -226,7 +239,7 @@ void Worker::CloseStage(uint32_t stage) {
     devices_.Update([stage](Device* device) {
       if (device->proven_at == stage) device->proven_at = 0;
     });
-    CloseEndpoints(stage);
+    datagrams_.Close(stage);
   });
 }
 
@@ -239,7 +252,7 @@ void Worker::StopReading() {
     for (Agent* agent : agents_) {
       if (agent->connected()) agent->session().PublishWill();
     }
-    for (const auto& [stage, endpoint] : endpoints_) endpoint->StopReading();
+    datagrams_.StopReading();
   });
 }
 
@@ -404,7 +417,8 @@ bool Worker::IdentifyPushed(uint32_t stage, Record* record) {
   devices_.Count(device, now_.mono_us);
   if (record->flags & kFlagAssignSeq) {
     record->seq = device->next_seq++;
-    CountRecord(device, stage, *record);
+    shared_.exchange->CountRecord(device->slot);
+    device->CountRecord(stage, record->record_class, record->payload.size(), now_.mono_us);
   }
   record->flags &= static_cast<uint8_t>(~kFlagAssignSeq);
   return true;
@@ -454,9 +468,7 @@ bool Worker::Sweep() {
   wills_.OnTime(now);
   kept_.Expire(now);
   offers_.OfferDue();
-  if (!pauses_.stopped()) {
-    for (const auto& [stage, endpoint] : endpoints_) endpoint->KeepReading();
-  }
+  datagrams_.KeepReading();
   for (Agent* agent : unfinished_.TooSlow(now)) agent->CloseUnfinished();
   urgent_.Sweep(now);
   // If the records that filled a class leave before the class is marked as full, nothing else
@@ -472,7 +484,7 @@ bool Worker::Sweep() {
 // Returns true if no device waits for a time that is shorter than some seconds.
 bool Worker::IsStill() const {
   return pauses_.IsStill() && mover_.empty() && lingering_.waiting() == 0 &&
-         unfinished_.bytes() == 0 && endpoints_.empty() && desk_.empty() &&
+         unfinished_.bytes() == 0 && datagrams_.empty() && desk_.empty() &&
          shared_.throttle->slowed_from() == 0;
 }
 

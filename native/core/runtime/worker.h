@@ -22,7 +22,6 @@
 #include "core/devices/agent.h"
 #include "core/devices/agent_commands.h"
 #include "core/devices/agent_registry.h"
-#include "core/devices/coap_endpoint.h"
 #include "core/devices/command_table.h"
 #include "core/devices/device_table.h"
 #include "core/devices/kept_sessions.h"
@@ -42,6 +41,7 @@
 #include "core/reception/lingering_close.h"
 #include "core/reception/stream_setups.h"
 #include "core/runtime/attended_sessions.h"
+#include "core/runtime/datagram_endpoints.h"
 #include "core/runtime/desk/desk_server.h"
 #include "core/runtime/load_meter.h"
 #include "core/runtime/read_pauses.h"
@@ -53,27 +53,17 @@
 
 namespace seganet {
 
-// Thread safety: Push and TakeMessages from the engine's thread; Adopt, OpenDatagrams, RenewDtls,
-// TakeDatagrams, SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, SaveSessions,
-// RestoreSessions, StartCommand, Agents, load, unfinished().bytes and the
-// counters from any thread; receipts(), desk() and mover() as their classes say.
-class Worker : public LoopThread, private AgentHost, private CoapHost, private DeskServer::Owner {
+// Thread safety: Push and TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage,
+// StopReading, Resume, EndUnfinished, SaveSessions, RestoreSessions, StartCommand, Agents, load,
+// unfinished().bytes and the counters from any thread; receipts(), desk(), mover() and datagrams()
+// as their classes say.
+class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
   ~Worker() override;
 
   // Takes ownership of a device's connection.
   void Adopt(Handoff handoff);
-
-  // Takes ownership of a UDP socket of source stage `stage`, whose devices speak CoAP. Returns an
-  // error if the socket cannot be watched; it is closed then.
-  Status OpenDatagrams(uint32_t stage, int fd, const DatagramSpec& spec);
-  // Uses this context for new DTLS handshakes at the source.
-  void RenewDtls(uint32_t stage, std::shared_ptr<const DtlsContext> context);
-
-  // Processes datagrams of this worker's devices that another worker received. Returns false, and
-  // drops them, if too many are in flight already.
-  bool TakeDatagrams(uint32_t stage, CrossedDatagrams datagrams);
 
   // Replaces the plan; returns when that is done.
   void SetPlan(std::shared_ptr<const Plan> plan);
@@ -106,6 +96,7 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   ReceiptServer& receipts() { return receipts_; }
   DeskServer& desk() { return desk_; }
   SlotMover& mover() { return mover_; }
+  DatagramEndpoints& datagrams() { return datagrams_; }
 
   // Saves all MQTT sessions as if their connections ended now, and no change after that. Returns
   // when the sessions are ready for the store thread. REQUIRES: StopReading was called.
@@ -157,17 +148,6 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   void OnClosed(Agent* agent, AgentEnd end) override;
   void OnDescriptor(int fd, AgentEnd end) override;
 
-  // CoapHost
-  void OnDatagrams(size_t datagrams, size_t bytes) override;
-  RecordAnswer OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incoming& incoming) override;
-  bool MayObserve(CoapEndpoint* endpoint, std::string_view device) override;
-  void OnObserved(CoapEndpoint* endpoint, std::string_view device, bool on) override;
-  bool IsAt(CoapEndpoint* endpoint, std::string_view device) override;
-  bool IsProven(std::string_view device) override;
-  void OnDatagramCommandAnswer(uint64_t id, uint8_t result) override;
-  uint32_t OwnerOf(std::string_view device) override;
-  void Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) override;
-
   // DeskServer::Owner
   MovedAgent TakeOut(Agent* agent) override;
   Agent* Continue(MovedAgent moved) override;
@@ -175,13 +155,6 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   void Register(Agent* agent) override;
   void Disconnected(Agent* agent) override;
 
-  void CloseEndpoints(uint32_t stage);
-  Device* Locate(CoapEndpoint* endpoint, std::string_view id);
-  void Arrive(CoapEndpoint* endpoint, Device* device);
-  bool ObservesElsewhere(const CoapEndpoint* except, std::string_view device) const;
-  bool MayServe(CoapEndpoint* endpoint, Device* device);
-  RecordAnswer Admit(CoapEndpoint* endpoint, Device* device, const SourceSettings& source,
-                     const coap::Incoming& incoming);
   std::unique_ptr<AgentSession> MakeSession(Agent* agent, const Handoff& handoff);
   void ServePushes();
   void DrainRing(size_t most);
@@ -196,7 +169,6 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   void Moderate();
   void RegisterAll(const Plan& before);
   void Emit(const WillRecord& made);
-  void CountRecord(Device* device, uint32_t stage, const Record& record);
 
   const WorkerOptions options_;
   const WorkerShared shared_;
@@ -222,10 +194,7 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   std::unordered_set<Agent*> agents_;
   TimeWheel wheel_;  // of agents
   UnfinishedPackets unfinished_;
-  std::unordered_map<uint32_t, CoapEndpoint*> endpoints_;  // by stage
-  std::atomic<size_t> crossed_bytes_{0};                   // in flight from other workers
-  uint32_t plan_number_ = 1;                               // number of the current plan
-  Now now_;                                                // time of the current read or wake-up
+  Now now_;  // time of the current read or wake-up
   LingeringClose lingering_;
   uv_timer_t deadline_timer_;
   SweepTimer sweep_timer_{[this] { return Sweep(); }};
@@ -237,6 +206,7 @@ class Worker : public LoopThread, private AgentHost, private CoapHost, private D
   UrgentAgents urgent_{&nap_};
   int64_t armed_us_ = kNever;  // due time of deadline_timer_
   SlotMover mover_;
+  DatagramEndpoints datagrams_;
   AttendedSessions attended_{loop()};
   std::atomic<uint32_t> adopting_{0};  // adopted connections without an agent yet
   LoadMeter load_;

@@ -138,19 +138,11 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   agent->latest_class = passage.record_class;
   urgent_.OnRecord(agent, passage.record_class, now_.mono_us);
   record.record_class = passage.record_class;
-  CountRecord(agent->device, agent->stage(), record);
+  shared_.exchange->CountRecord(agent->device->slot);
+  agent->device->CountRecord(agent->stage(), record.record_class, record.payload.size(),
+                             now_.mono_us);
   if (!passage.taken) return AnswerOf(passage.untaken, 0);
   return {.copies = (waits ? passage.copies : 0) + passage.deferred};
-}
-
-// Updates the statistics of the agent registry.
-void Worker::CountRecord(Device* device, uint32_t stage, const Record& record) {
-  if (shared_.exchange->active()) shared_.exchange->placement().Count(device->slot);
-  device->stage = stage;
-  device->latest_class = record.record_class;
-  device->meter.Add(now_.mono_us);
-  ++device->records;
-  device->bytes += record.payload.size();
 }
 
 // Runs a record that the gateway makes for a device, at the device's source: presence or a will.

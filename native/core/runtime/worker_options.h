@@ -16,9 +16,6 @@
 #include "core/devices/desk/request_desk.h"
 #include "core/devices/device_events.h"
 #include "core/devices/pending_commands.h"
-#include "core/dtls/client_hello.h"
-#include "core/dtls/dtls_context.h"
-#include "core/dtls/dtls_server.h"
 #include "core/loop/memory_share.h"
 #include "core/plan/windows.h"
 #include "core/queue/budget.h"
@@ -77,14 +74,6 @@ struct WorkerShared {
       desk_arrive;
   // DeskForwardingContext::at_worker
   std::function<void(uint32_t worker, std::function<void(DeskForwarding*)> task)> at_forwarding;
-};
-
-// How a source receives datagrams; the same on all workers.
-struct DatagramSpec {
-  uint64_t seed = 0;  // secret and random, as the next one
-  HelloCookies::Secret cookie_secret{};
-  std::shared_ptr<const DtlsContext> dtls;  // null = without DTLS
-  DtlsLimits dtls_limits;                   // of one worker
 };
 
 }  // namespace seganet
