@@ -166,6 +166,26 @@ PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
   return owner.Push(stage, record, assign_seq) ? PushResult::kOk : PushResult::kFull;
 }
 
+PushResult Engine::Command(seganet::Command command, int64_t timeout_us) {
+  if (closed_) return PushResult::kClosed;
+  if (command.device.empty() || command.device.size() > kMaxDeviceBytes || command.topic.empty() ||
+      command.topic.size() > kMaxTopicBytes || command.payload.size() > options_.max_packet_bytes) {
+    return PushResult::kTooLong;
+  }
+  if (!commands_.Open(command)) return PushResult::kFull;
+  command.deadline_us = MonotonicUs() + timeout_us;
+  Worker& owner = *workers_[WorkerOf(command.device)];
+  owner.StartCommand(std::move(command));
+  return PushResult::kOk;
+}
+
+std::vector<AgentInfo> Engine::Agents(const std::string& after, size_t limit) {
+  const SlotExchange::Hold hold(&exchange_);
+  std::vector<std::vector<AgentInfo>> lists;
+  for (const auto& worker : workers_) lists.push_back(worker->Agents(after, limit));
+  return MergeAgents(std::move(lists), limit);
+}
+
 uint8_t Engine::ClassOf(uint32_t stage, std::string_view device, std::string_view topic,
                         std::string_view payload, uint8_t current) const {
   const Stage* found = plan_->Find(stage);
