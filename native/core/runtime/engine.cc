@@ -16,6 +16,26 @@ namespace {
 
 constexpr int64_t kLeastUnfinished = 16 * kMiB;  // limit for incomplete packets, at least
 
+// Returns the options of worker `index` of `workers`.
+WorkerOptions OptionsOfWorker(const EngineOptions& options, size_t index, size_t workers) {
+  WorkerOptions result;
+  result.index = index;
+  result.workers = workers;
+  result.max_packet_bytes = options.max_packet_bytes;
+  // Devices may return under new ids. The rows of devices that left keep their sequence numbers for
+  // a while.
+  result.max_devices = size_t{options.max_devices} * 4;
+  result.max_kept = options.max_devices;
+  result.wake_interval_us = options.wake_interval_us;
+  result.acknowledge_at_once = options.acknowledge == Acknowledge::kReceived;
+  result.odd_topics = options.odd_topics;
+  result.linger_us = PolicyOf(options).linger_us;
+  result.unfinished_us = options.unfinished_us;
+  result.ring_bytes =
+      std::max<size_t>(options.message_ring_mib * kMiB, size_t{options.max_packet_bytes} * 4);
+  return result;
+}
+
 }  // namespace
 
 Engine::Engine(Doorbell* bell)
@@ -41,7 +61,20 @@ Status Engine::Start(const EngineOptions& options) {
   selection_ = SelectionOf(options);
   store_.SetOptions({options.epoch, limits_.ttl_us});
   closed_ = false;
-  const WorkerShared shared{
+  const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
+  // A packet that a device has begun to send must be read to its end, even if memory is short.
+  unfinished_.SetLimit(std::max(quarter, kLeastUnfinished));
+  kept_.SetLimit(quarter);
+  commands_.SetMostBytes(static_cast<size_t>(quarter));
+  Status status = StartWorkers(cpus);
+  if (status.ok()) status = StartAcceptor();
+  if (!status.ok()) Close();
+  return status;
+}
+
+// Returns what the workers get from this engine.
+WorkerShared Engine::SharedOfWorkers() {
+  return {
       .budget = &budget_,
       .message_bell = bell_,
       .devices = &devices_,
@@ -72,40 +105,25 @@ Status Engine::Start(const EngineOptions& options) {
             Worker* const to = workers_[worker].get();
             to->Post([to, task = std::move(task)] { task(&to->desk().forwarding()); });
           }};
-  const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
-  // A packet that a device has begun to send must be read to its end, even if memory is short.
-  unfinished_.SetLimit(std::max(quarter, kLeastUnfinished));
-  kept_.SetLimit(quarter);
-  commands_.SetMostBytes(static_cast<size_t>(quarter));
-  WorkerOptions worker_options;
-  worker_options.workers = cpus.size();
-  worker_options.max_packet_bytes = options.max_packet_bytes;
-  // Devices may return under new ids. The rows of devices that left keep their sequence numbers for
-  // a while.
-  worker_options.max_devices = size_t{options.max_devices} * 4;
-  worker_options.max_kept = options.max_devices;
-  worker_options.wake_interval_us = options.wake_interval_us;
-  worker_options.acknowledge_at_once = options.acknowledge == Acknowledge::kReceived;
-  worker_options.odd_topics = options.odd_topics;
-  worker_options.linger_us = save_.linger_us;
-  worker_options.unfinished_us = options.unfinished_us;
-  worker_options.ring_bytes =
-      std::max<size_t>(options.message_ring_mib * kMiB, size_t{options.max_packet_bytes} * 4);
-  exchange_.Start(options, WorkerCapacities(cpus), &workers_);
+}
+
+Status Engine::StartWorkers(const std::vector<int>& cpus) {
+  exchange_.Start(options_, WorkerCapacities(cpus), &workers_);
   sessions_.Start(cpus.size(), [this] {
     for (const auto& worker : workers_) worker->Nudge();
   });
+  const WorkerShared shared = SharedOfWorkers();
   for (size_t i = 0; i < cpus.size(); ++i) {
-    worker_options.index = i;
-    workers_.push_back(std::make_unique<Worker>(worker_options, shared));
-    if (Status status = workers_.back()->Start("seganet-w" + std::to_string(i), cpus[i]);
-        !status.ok()) {
-      Close();
-      return status;
-    }
+    workers_.push_back(std::make_unique<Worker>(OptionsOfWorker(options_, i, cpus.size()), shared));
+    Status status = workers_.back()->Start("seganet-w" + std::to_string(i), cpus[i]);
+    if (!status.ok()) return status;
   }
+  return {};
+}
+
+Status Engine::StartAcceptor() {
   AcceptorOptions acceptor_options;
-  acceptor_options.max_connections = options.max_devices;
+  acceptor_options.max_connections = options_.max_devices;
   // The sweep runs on the acceptor's thread, which has the least to do.
   acceptor_options.on_sweep = [this] { return Sweep(); };
   acceptor_ = std::make_unique<Acceptor>(
@@ -114,9 +132,7 @@ Status Engine::Start(const EngineOptions& options) {
         const uint32_t owner = handoff.desk ? PlaceAtDesk(&handoff) : WorkerOf(handoff.device);
         workers_[owner]->Adopt(std::move(handoff));
       });
-  Status status = acceptor_->Start("seganet-accept", LoopThread::kUnpinned);
-  if (!status.ok()) Close();
-  return status;
+  return acceptor_->Start("seganet-accept", LoopThread::kUnpinned);
 }
 
 Status Engine::ApplyPlan(std::vector<StageSpec> stages) {

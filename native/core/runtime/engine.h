@@ -235,6 +235,9 @@ class Engine : private ReceiptSink {
                     std::array<uint64_t, kCloseReasonCount>* close_reasons);
 
  private:
+  WorkerShared SharedOfWorkers();
+  Status StartWorkers(const std::vector<int>& cpus);
+  Status StartAcceptor();
   Status ListenDatagrams(const Stage& source, const ListenSpec& spec, uint16_t* bound_port);
   void OnDone(const Batch& batch, bool delivered);
   void Complete(const std::vector<Completion>& completions);
