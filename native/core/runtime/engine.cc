@@ -140,17 +140,17 @@ Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
   if (Status status = ValidatePlan(stages); !status.ok()) return status;
   auto plan = std::make_shared<const Plan>(
       std::move(stages), workers_.size(), plan_.get(),
-      [this](uint32_t uplink) { return LanesOf(uplink); },
+      [this](uint32_t uplink) { return lanes_.Get(uplink); },
       [this](const std::string& name) { return store_.ledger()->DiskBytes(name); });
   const SlotExchange::Hold hold(&exchange_);
   // A worker may use the new plan before the waiting batches have moved.
-  const std::vector<std::shared_ptr<Lanes>> gaining = GainingLanes(*plan);
+  const std::vector<std::shared_ptr<Lanes>> gaining = lanes_.Gaining(*plan);
   for (const std::shared_ptr<Lanes>& lanes : gaining) lanes->SetPaused(true);
   // Before any batch waits at a new stage: the log stores it under the stage's name.
   store_.SetPlan(*plan);
   for (const auto& worker : workers_) worker->SetPlan(plan);
   plan_ = plan;
-  FindHomes(*plan);
+  lanes_.Apply(*plan);
   for (const std::shared_ptr<Lanes>& lanes : gaining) lanes->SetPaused(false);
   return {};
 }
@@ -265,37 +265,20 @@ void Engine::Close() {
   exchange_.HoldForever();
   if (acceptor_) acceptor_->Stop();
   for (const auto& worker : workers_) worker->Stop();
-  for (const auto& lanes : AllLanes()) lanes->Clear(Drop::kClosed);
+  for (const auto& lanes : lanes_.All()) lanes->Clear(Drop::kClosed);
 }
 
 void Engine::SaveAll() {
-  for (const auto& lanes : AllLanes()) lanes->SaveAll();
+  for (const auto& lanes : lanes_.All()) lanes->SaveAll();
 }
 
 std::array<int64_t, kClasses + 1> Engine::Unsaved() {
   std::array<int64_t, kClasses + 1> sum{};
-  for (const auto& lanes : AllLanes()) {
+  for (const auto& lanes : lanes_.All()) {
     const auto records = lanes->Unsaved();
     for (size_t c = 0; c < sum.size(); ++c) sum[c] += records[c];
   }
   return sum;
-}
-
-std::vector<std::shared_ptr<Lanes>> Engine::AllLanes() {
-  std::vector<std::shared_ptr<Lanes>> all;
-  const std::lock_guard<std::mutex> lock(lanes_mutex_);
-  for (const auto& [number, lanes] : lanes_) all.push_back(lanes);
-  if (leftovers_) all.push_back(leftovers_);
-  return all;
-}
-
-std::shared_ptr<Lanes> Engine::LanesOf(uint32_t number) {
-  const std::lock_guard<std::mutex> lock(lanes_mutex_);
-  std::shared_ptr<Lanes>& lanes = lanes_[number];
-  if (!lanes) {
-    lanes = std::make_shared<Lanes>(ContextOfLanes());
-  }
-  return lanes;
 }
 
 LanesContext Engine::ContextOfLanes() {
@@ -321,10 +304,6 @@ LanesContext Engine::ContextOfLanes() {
         });
     return (*busiest)->Attend(std::move(session), attendance, fd);
   };
-  context.on_strays = [this](std::vector<BatchPtr> strays) {
-    const std::lock_guard<std::mutex> lock(homes_mutex_);
-    BringHome(std::move(strays));
-  };
   context.save = save_;
   context.limits = limits_;
   context.selection = selection_;
@@ -336,7 +315,7 @@ LanesContext Engine::ContextOfLanes() {
   context.on_due = [this](int64_t due_us) { store_.WakeAt(due_us); };
   context.wake_log = [this] { store_.Wake(); };
   context.wake_log_again = [this] { store_.WakeAgain(); };
-  context.on_full = [this](uint8_t record_class) { MakeRoom(AllLanes(), budget_, record_class); };
+  context.on_full = [this](uint8_t record_class) { MakeRoom(lanes_.All(), budget_, record_class); };
   return context;
 }
 
@@ -371,7 +350,7 @@ void Engine::ResumeWorkers() {
 // Returns true if no record waits for a time.
 bool Engine::Sweep() {
   const int64_t now = MonotonicUs();
-  for (const auto& lanes : AllLanes()) lanes->Sweep(now);
+  for (const auto& lanes : lanes_.All()) lanes->Sweep(now);
   exchange_.Tick(now);
   const auto backlog = store_.ledger()->sums().backlog;
   return budget_.held() == 0 && !slowed() &&
@@ -413,7 +392,7 @@ std::vector<WorkerInfo> Engine::Workers() const {
 
 std::array<int64_t, kClasses + 1> Engine::Delivered() {
   std::array<int64_t, kClasses + 1> sums{};
-  for (const auto& lanes : AllLanes()) {
+  for (const auto& lanes : lanes_.All()) {
     const CounterBlock& block = lanes->counters();
     for (size_t c = 0; c < sums.size(); ++c) sums[c] += block.delivered[c].Get();
   }
@@ -443,7 +422,7 @@ void Engine::ReadCounters(std::array<uint64_t, kCounters>* counters,
     add_block(acceptor_->counters());
     add_reasons(acceptor_->close_reasons());
   }
-  for (const auto& lanes : AllLanes()) add_block(lanes->counters());
+  for (const auto& lanes : lanes_.All()) add_block(lanes->counters());
   add_block(store_.counters());
 }
 
