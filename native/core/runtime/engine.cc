@@ -179,7 +179,7 @@ PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
   }
   const auto route = Route();
   Worker& owner = *workers_[WorkerOf(record.device)];
-  return owner.Push(stage, record, assign_seq) ? PushResult::kOk : PushResult::kFull;
+  return owner.pushed().Push(stage, record, assign_seq) ? PushResult::kOk : PushResult::kFull;
 }
 
 PushResult Engine::Command(seganet::Command command, int64_t timeout_us) {

@@ -131,12 +131,12 @@ bool SlotMover::HandOver(const SlotSet& slots, uint32_t to) {
   if (context_.messages->used() != 0) return false;
   // Each worker counts its own tickets of sessions that are not on disk yet.
   if (kept.saves().waiting() > 0 || kept.saves().has_offers()) return false;
-  context_.drain();  // most of the work, before the lock makes others wait
+  context_.pushed->Drain();  // most of the work, before the lock makes others wait
   const std::lock_guard<std::mutex> lock(exchange.routes());
   if (exchange.held() || context_.adopting->load(std::memory_order_relaxed) != 0) return false;
-  context_.drain();
+  context_.pushed->Drain();
   Seal(slots);
-  if (context_.pushed->used() != 0 || context_.messages->used() != 0) return false;
+  if (!context_.pushed->empty() || context_.messages->used() != 0) return false;
   const SlotSet leaving = slots & ~TiedSlots(slots);
   if (leaving.none()) return false;
 

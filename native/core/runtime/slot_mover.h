@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string_view>
 #include <unordered_set>
@@ -23,6 +22,7 @@
 #include "core/plan/pipeline.h"
 #include "core/queue/byte_ring.h"
 #include "core/runtime/desk/desk_server.h"
+#include "core/runtime/pushed_records.h"
 #include "core/runtime/read_pauses.h"
 #include "core/runtime/slot_moves.h"
 
@@ -37,9 +37,8 @@ struct SlotMoverContext {
   const std::unordered_set<Agent*>* agents;
   const std::atomic<uint32_t>* adopting;  // connections on the way to this worker
   Now* now;                               // time of the current turn
-  ByteRing* pushed;                       // from JavaScript
-  std::function<void()> drain;            // runs the records that were pushed before now
-  ByteRing* messages;                     // to JavaScript
+  PushedRecords* pushed;
+  const ByteRing* messages;  // to JavaScript
   Pipeline* pipeline;
   ReadPauses* pauses;
   DeviceTable* devices;

@@ -8,13 +8,11 @@
 
 #include "core/devices/coap_agent_session.h"
 #include "core/devices/mqtt_agent_session.h"
-#include "core/record/frame.h"
 
 namespace seganet {
 namespace {
 
 constexpr size_t kReadBufferBytes = 16'384;
-constexpr size_t kPushesPerTurn = 1024;
 constexpr size_t kModeratedDevices = 32;
 
 uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle); }
@@ -24,7 +22,6 @@ uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle
 Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
     : options_(options),
       shared_(shared),
-      inbound_(options.ring_bytes),
       messages_(options.ring_bytes),
       devices_(options.max_devices, shared.devices),
       receipts_({.thread = this,
@@ -73,7 +70,19 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
                    .arrive = shared.desk_arrive,
                    .at_worker = shared.at_forwarding}),
       read_buffer_(kReadBufferBytes),
-      tickets_(shared.complete),
+      pushed_({.thread = this,
+               .ring_bytes = options.ring_bytes,
+               .acknowledge_at_once = options.acknowledge_at_once,
+               .complete = shared.complete,
+               .nap = &nap_,
+               .now = &now_,
+               .counters = &counters_,
+               .pipeline = &pipeline_,
+               .pauses = &pauses_,
+               .devices = &devices_,
+               .receipts = &receipts_.table(),
+               .exchange = shared.exchange,
+               .mover = &mover_}),
       wheel_(MonotonicUs()),
       unfinished_(shared.unfinished, options.unfinished_us),
       moderation_(options.wake_interval_us),
@@ -84,8 +93,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
               .agents = &agents_,
               .adopting = &adopting_,
               .now = &now_,
-              .pushed = &inbound_,
-              .drain = [this] { DrainPending(); },
+              .pushed = &pushed_,
               .messages = &messages_,
               .pipeline = &pipeline_,
               .pauses = &pauses_,
@@ -108,7 +116,6 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
                   .presence = &presence_,
                   .commands = &commands_,
                   .receipts = &receipts_.table()}) {
-  receipts_.table().Enroll(&tickets_);
   commands_.Add(&agent_commands_);
 }
 
@@ -139,7 +146,7 @@ void Worker::OnStart() {
 }
 
 void Worker::OnStop() {
-  DrainPending();
+  pushed_.Drain();
   pipeline_.EndWindows(0, nullptr, MonotonicUs());
   pipeline_.Flush(0, SealReason::kFlush);
   // Devices get the acknowledgements of safe records before their connections end.
@@ -211,7 +218,7 @@ std::unique_ptr<AgentSession> Worker::MakeSession(Agent* agent, const Handoff& h
 void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
   Call([this, &plan] {
     // Records that push() accepted have stage ids of the old plan.
-    DrainPending();
+    pushed_.Drain();
     // Wills of a stage that leaves have no route in the new plan.
     wills_.PublishOf([&plan](uint32_t stage) { return plan->Find(stage) == nullptr; });
     const std::shared_ptr<const Plan> before = pipeline_.shared_plan();
@@ -224,7 +231,7 @@ void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
 
 void Worker::Flush(uint32_t stage) {
   Post([this, stage] {
-    DrainPending();
+    pushed_.Drain();
     pipeline_.EndWindows(stage, nullptr, MonotonicUs());
     pipeline_.Flush(stage, SealReason::kFlush);
   });
@@ -305,18 +312,6 @@ std::vector<AgentInfo> Worker::Agents(const std::string& after, size_t limit) {
   return agents;
 }
 
-bool Worker::Push(uint32_t stage, const Record& record, bool assign_seq) {
-  char* to = inbound_.Reserve(FrameBytes(record));
-  if (to == nullptr) return false;
-  Record marked = record;
-  if (assign_seq) marked.flags |= kFlagAssignSeq;
-  WriteRecordFrame(marked, stage, to);
-  inbound_.Commit();
-  Wake();
-  if (record.record_class == kCritical) nap_.End();
-  return true;
-}
-
 size_t Worker::TakeMessages(char* to, size_t capacity) {
   size_t used = 0;
   for (std::string_view frame = messages_.Front(); frame.data() != nullptr;
@@ -337,91 +332,9 @@ void Worker::OnWake() {
   nap_.Begin();
   receipts_.Serve();
   offers_.Serve();
-  ServePushes();
+  pushed_.Serve();
   pauses_.Resume();
   pauses_.ResumeAfterFlow();
-}
-
-// While the message ring has no room, pushed records stay in their ring, and push() then returns
-// FULL.
-void Worker::ServePushes() {
-  if (!pauses_.MessagesHigh()) DrainRing(kPushesPerTurn);
-}
-
-void Worker::DrainRing(size_t most) {
-  now_ = Now::Read();
-  for (size_t i = 0; i < most; ++i) {
-    const std::string_view frame = inbound_.Front();
-    if (frame.data() == nullptr) {
-      tickets_.Flush();
-      return;
-    }
-    // The row of the record's device may still be in a parcel to this worker.
-    if (mover_.is_arriving()) break;
-    RunPushed(frame);
-    inbound_.Pop();
-  }
-  tickets_.Flush();
-  Wake();
-}
-
-// Drains the records that push() added before now; records added meanwhile may wait.
-void Worker::DrainPending() { DrainRing(inbound_.used() / sizeof(FrameHeader) + 1); }
-
-void Worker::RunPushed(std::string_view frame) {
-  Record record = ReadRecordFrame(frame.data());
-  counters_.Add(Counter::kRecordsPushed);
-  // A record that has a number was counted before; it returns from a message wire.
-  if (record.flags & kFlagAssignSeq) counters_.Add(Counter::kRecordsReceived);
-  if (!record.device.empty() && !IdentifyPushed(FrameStage(frame.data()), &record)) {
-    counters_.Add(Drop::kTooManyDevices, record.record_class);
-    if (AsksForSafety(FrameStage(frame.data()), record)) tickets_.Fail(record.ticket);
-    if (record.deferral != 0) tickets_.Fail(record.deferral);
-    return;
-  }
-  record.arrived_us = now_.mono_us;
-  if (record.ts_ms == 0) record.ts_ms = now_.wall_ms;
-  const uint32_t stage = FrameStage(frame.data());
-  uint32_t ticket = AsksForSafety(stage, record) ? std::exchange(record.ticket, 0) : 0;
-  const bool defers = record.deferral != 0;
-  if (defers) ticket = record.deferral;
-  if (ticket == 0) {
-    pipeline_.Run(stage, record);
-    return;
-  }
-  const bool waits = !options_.acknowledge_at_once;
-  const uint64_t handle = tickets_.Open(ticket);
-  if (waits) record.receipt = tickets_.ReceiptFor(handle);
-  if (defers) record.deferred = tickets_.ReceiptFor(handle);
-  const Passage passage = pipeline_.Run(stage, record);
-  if (passage.taken) {
-    tickets_.Expect(handle, (waits ? passage.copies : 0) + passage.deferred);
-  } else {
-    tickets_.Withhold(handle, passage.untaken);
-  }
-}
-
-// True if the record's ticket is completed when the record is safe. A ticket for an uplink stage
-// stays with the record and is completed when the cloud has it.
-bool Worker::AsksForSafety(uint32_t id, const Record& record) const {
-  if (record.ticket == 0) return false;
-  const Stage* stage = pipeline_.plan().Find(id);
-  return stage == nullptr || stage->spec.kind != StageKind::kUplink;
-}
-
-// Counts the device as present and numbers the record. Returns false if there is no room for the
-// device.
-bool Worker::IdentifyPushed(uint32_t stage, Record* record) {
-  Device* device = devices_.Get(record->device, now_.mono_us);
-  if (device == nullptr) return false;
-  devices_.Count(device, now_.mono_us);
-  if (record->flags & kFlagAssignSeq) {
-    record->seq = device->next_seq++;
-    shared_.exchange->CountRecord(device->slot);
-    device->CountRecord(stage, record->record_class, record->payload.size(), now_.mono_us);
-  }
-  record->flags &= static_cast<uint8_t>(~kFlagAssignSeq);
-  return true;
 }
 
 // Naps if that saves wake-ups. With few devices, no record is delayed. Data of an urgent device
@@ -475,7 +388,7 @@ bool Worker::Sweep() {
   // resumes its devices (Throttle).
   if (shared_.throttle->Relax()) shared_.resume();
   receipts_.Serve();
-  ServePushes();
+  pushed_.Serve();
   pauses_.Resume();
   pauses_.ResumeAfterFlow();
   return IsStill();

@@ -27,7 +27,6 @@
 #include "core/devices/kept_sessions.h"
 #include "core/devices/pending_commands.h"
 #include "core/devices/presence.h"
-#include "core/devices/push_tickets.h"
 #include "core/devices/unfinished_packets.h"
 #include "core/devices/urgent/urgent_agents.h"
 #include "core/devices/wills.h"
@@ -44,6 +43,7 @@
 #include "core/runtime/datagram_endpoints.h"
 #include "core/runtime/desk/desk_server.h"
 #include "core/runtime/load_meter.h"
+#include "core/runtime/pushed_records.h"
 #include "core/runtime/read_pauses.h"
 #include "core/runtime/receipt_server.h"
 #include "core/runtime/session_offers.h"
@@ -53,10 +53,10 @@
 
 namespace seganet {
 
-// Thread safety: Push and TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage,
+// Thread safety: TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage,
 // StopReading, Resume, EndUnfinished, SaveSessions, RestoreSessions, StartCommand, Agents, load,
-// unfinished().bytes and the counters from any thread; receipts(), desk(), mover() and datagrams()
-// as their classes say.
+// unfinished().bytes and the counters from any thread; pushed(), receipts(), desk(), mover() and
+// datagrams() as their classes say.
 class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
@@ -93,6 +93,7 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   // after Stop.
   bool Attend(std::shared_ptr<DirectSession> session, uint64_t attendance, int fd);
 
+  PushedRecords& pushed() { return pushed_; }
   ReceiptServer& receipts() { return receipts_; }
   DeskServer& desk() { return desk_; }
   SlotMover& mover() { return mover_; }
@@ -111,9 +112,6 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
 
   // Returns ListAgents of this worker's devices.
   std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
-
-  // Puts a record into the ring to this worker. Returns false if the ring is full.
-  bool Push(uint32_t stage, const Record& record, bool assign_seq);
 
   // Copies whole frames for JavaScript and returns their bytes.
   size_t TakeMessages(char* to, size_t capacity);
@@ -156,12 +154,6 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   void Disconnected(Agent* agent) override;
 
   std::unique_ptr<AgentSession> MakeSession(Agent* agent, const Handoff& handoff);
-  void ServePushes();
-  void DrainRing(size_t most);
-  void DrainPending();
-  void RunPushed(std::string_view frame);
-  bool IdentifyPushed(uint32_t stage, Record* record);
-  bool AsksForSafety(uint32_t stage, const Record& record) const;
   bool Sweep();
   bool IsStill() const;
   void OnTime();
@@ -174,7 +166,6 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   const WorkerShared shared_;
   CounterBlock counters_;
   CloseReasonCounters close_reasons_;
-  ByteRing inbound_;
   ByteRing messages_;
   DeviceTable devices_;
   ReceiptServer receipts_;
@@ -190,7 +181,7 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   StreamSetups setups_;
   DeskServer desk_;
   std::vector<uint8_t> read_buffer_;
-  PushTickets tickets_;
+  PushedRecords pushed_;
   std::unordered_set<Agent*> agents_;
   TimeWheel wheel_;  // of agents
   UnfinishedPackets unfinished_;
