@@ -4,15 +4,13 @@
 #ifndef SEGANET_CORE_RUNTIME_WORKER_H_
 #define SEGANET_CORE_RUNTIME_WORKER_H_
 
-#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/base/doorbell.h"
-#include "core/devices/agent.h"
 #include "core/devices/coap_endpoint.h"
 #include "core/devices/desk/request_desk.h"
 #include "core/devices/device_events.h"
@@ -19,9 +18,9 @@
 #include "core/loop/memory_share.h"
 #include "core/plan/windows.h"
 #include "core/queue/budget.h"
-#include "core/queue/selection.h"
 #include "core/queue/throttle.h"
 #include "core/record/receipt.h"
+#include "core/record/record.h"
 #include "core/runtime/session_outbox.h"
 #include "core/runtime/slot_moves.h"
 
