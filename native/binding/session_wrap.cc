@@ -39,7 +39,7 @@ SessionWrap::SessionWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sess
     Throw(env, Status::InvalidArgument("the engine's sessions are already served"));
     return;
   }
-  desk_ = &handle_->engine.sessions();
+  outbox_ = &handle_->engine.sessions();
   has_hook_ = true;
   // A thread that ends without close() must not be rung.
   napi_add_env_cleanup_hook(env, OnEnvironmentEnd, this);
@@ -57,9 +57,9 @@ SessionWrap::~SessionWrap() {
 }
 
 void SessionWrap::CloseNow() {
-  if (desk_ == nullptr) return;
-  desk_->Detach();
-  desk_ = nullptr;
+  if (outbox_ == nullptr) return;
+  outbox_->Detach();
+  outbox_ = nullptr;
   bell_.Disconnect();
 }
 
@@ -78,7 +78,7 @@ Napi::Value SessionWrap::Restore(const Napi::CallbackInfo& info) {
     rows.emplace_back(reinterpret_cast<const char*>(row.Data()), row.ByteLength());
   }
   const Napi::Array results = Napi::Array::New(env, rows.size());
-  if (desk_ == nullptr) return results;
+  if (outbox_ == nullptr) return results;
   const std::vector<RestoreResult> each =
       handle_->engine.RestoreSessions(rows, info[1].As<Napi::Boolean>());
   for (uint32_t i = 0; i < each.size(); ++i) {
@@ -88,19 +88,19 @@ Napi::Value SessionWrap::Restore(const Napi::CallbackInfo& info) {
 }
 
 void SessionWrap::Restored(const Napi::CallbackInfo&) {
-  if (desk_ != nullptr) desk_->Restored();
+  if (outbox_ != nullptr) outbox_->Restored();
 }
 
 Napi::Value SessionWrap::Restoring(const Napi::CallbackInfo& info) {
-  const auto state = desk_ == nullptr ? seganet::Restoring::kRestored : desk_->restoring();
+  const auto state = outbox_ == nullptr ? seganet::Restoring::kRestored : outbox_->restoring();
   return Napi::Number::New(info.Env(), static_cast<double>(state));
 }
 
 Napi::Value SessionWrap::Take(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   bell_.Answer();
-  if (desk_ == nullptr) return Napi::Array::New(env);
-  const std::vector<SessionWrite>& writes = desk_->Take();
+  if (outbox_ == nullptr) return Napi::Array::New(env);
+  const std::vector<SessionWrite>& writes = outbox_->Take();
   const Napi::Array list = Napi::Array::New(env, writes.size());
   for (uint32_t i = 0; i < writes.size(); ++i) {
     const SessionWrite& write = writes[i];
@@ -115,16 +115,16 @@ Napi::Value SessionWrap::Take(const Napi::CallbackInfo& info) {
 }
 
 void SessionWrap::Committed(const Napi::CallbackInfo&) {
-  if (desk_ != nullptr) desk_->Committed();
+  if (outbox_ != nullptr) outbox_->Committed();
 }
 
 Napi::Value SessionWrap::Waiting(const Napi::CallbackInfo& info) {
-  const bool is_final = desk_ != nullptr && desk_->is_final();
-  return Napi::Number::New(info.Env(), is_final ? static_cast<double>(desk_->waiting()) : -1);
+  const bool is_final = outbox_ != nullptr && outbox_->is_final();
+  return Napi::Number::New(info.Env(), is_final ? static_cast<double>(outbox_->waiting()) : -1);
 }
 
 void SessionWrap::Disable(const Napi::CallbackInfo&) {
-  if (desk_ != nullptr) desk_->Disable();
+  if (outbox_ != nullptr) outbox_->Disable();
 }
 
 void SessionWrap::Close(const Napi::CallbackInfo&) { CloseNow(); }

@@ -32,7 +32,7 @@ class SessionWrap : public Napi::ObjectWrap<SessionWrap> {
   void CloseNow();
 
   std::shared_ptr<EngineHandle> handle_;
-  SessionDesk* desk_ = nullptr;  // null when closed
+  SessionOutbox* outbox_ = nullptr;  // null when closed
   JsDoorbell bell_;
   bool has_hook_ = false;
 };

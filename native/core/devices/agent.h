@@ -17,6 +17,7 @@
 #include "core/devices/agent_session.h"
 #include "core/devices/receipt_table.h"
 #include "core/loop/time_wheel.h"
+#include "core/loop/token_bucket.h"
 #include "core/loop/urgency.h"
 #include "core/plan/permissions.h"
 #include "core/plan/plan.h"
@@ -145,6 +146,7 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   const std::string& address() const { return address_; }
   uint32_t stage() const override { return stage_; }
   const SourceSettings& source() const override { return *settings; }
+  TokenRate rate() const { return {settings->rate, settings->burst}; }
   bool proven() const { return proven_; }
   bool listening() const { return connected_ && session_->listening(); }
   int64_t last_seen_us() const { return last_seen_us_; }

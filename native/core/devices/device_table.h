@@ -4,6 +4,7 @@
 #define SEGANET_CORE_DEVICES_DEVICE_TABLE_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -53,6 +54,15 @@ struct Device {
   uint8_t registered_class = 0;
   uint32_t far_end_hash = 0;
   std::unique_ptr<const DevicePermissions> permissions;
+
+  // Updates the statistics of the agent registry by a record from source stage `from`.
+  void CountRecord(uint32_t from, uint8_t record_class, size_t payload_bytes, int64_t now_us) {
+    stage = from;
+    latest_class = record_class;
+    meter.Add(now_us);
+    ++records;
+    bytes += payload_bytes;
+  }
 };
 
 // Thread safety: owned by one worker.

@@ -43,18 +43,18 @@ Presence::Presence(uint32_t worker, DeviceEvents* events, CounterBlock* counters
     : worker_(worker), events_(events), counters_(counters), emit_(std::move(emit)) {}
 
 void Presence::Connected(Device* device, const SourceSettings& source) {
-  Tell(device, DeviceEventKind::kConnected, {});
+  Report(device, DeviceEventKind::kConnected, {});
   Record(device, source, nullptr);
 }
 
 void Presence::Disconnected(Device* device, const SourceSettings& source, DeviceEnd end) {
-  Tell(device, DeviceEventKind::kDisconnected, end);
+  Report(device, DeviceEventKind::kDisconnected, end);
   Record(device, source, &end);
 }
 
-void Presence::Listening(Device* device) { Tell(device, DeviceEventKind::kListening, {}); }
+void Presence::Listening(Device* device) { Report(device, DeviceEventKind::kListening, {}); }
 
-void Presence::Tell(Device* device, DeviceEventKind kind, DeviceEnd end) {
+void Presence::Report(Device* device, DeviceEventKind kind, DeviceEnd end) {
   if (muted_) return;
   if (!events_->Add({kind, end, device->stage, worker_, device->id, device->address},
                     &device->events)) {

@@ -40,7 +40,7 @@ class Presence {
   void Mute() { muted_ = true; }
 
  private:
-  void Tell(Device* device, DeviceEventKind kind, DeviceEnd end);
+  void Report(Device* device, DeviceEventKind kind, DeviceEnd end);
   void Record(Device* device, const SourceSettings& source, const DeviceEnd* end);
 
   const uint32_t worker_;

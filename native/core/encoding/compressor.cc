@@ -94,7 +94,7 @@ class DeflateCompressor final : public Compressor {
     stream_.next_out = reinterpret_cast<uint8_t*>(out->data());
     stream_.available_out = static_cast<unsigned>(out->size());
     if (zlib_.deflate(&stream_, kFinish) != kStreamEnd) return false;
-    out->resize(out->size() - stream_.available_out);
+    out->erase(out->size() - stream_.available_out);
     return true;
   }
 

@@ -16,6 +16,26 @@ namespace {
 
 constexpr int64_t kLeastUnfinished = 16 * kMiB;  // limit for incomplete packets, at least
 
+// Returns the options of worker `index` of `workers`.
+WorkerOptions OptionsOfWorker(const EngineOptions& options, size_t index, size_t workers) {
+  WorkerOptions result;
+  result.index = index;
+  result.workers = workers;
+  result.max_packet_bytes = options.max_packet_bytes;
+  // Devices may return under new ids. The rows of devices that left keep their sequence numbers for
+  // a while.
+  result.max_devices = size_t{options.max_devices} * 4;
+  result.max_kept = options.max_devices;
+  result.wake_interval_us = options.wake_interval_us;
+  result.acknowledge_at_once = options.acknowledge == Acknowledge::kReceived;
+  result.odd_topics = options.odd_topics;
+  result.linger_us = PolicyOf(options).linger_us;
+  result.unfinished_us = options.unfinished_us;
+  result.ring_bytes =
+      std::max<size_t>(options.message_ring_mib * kMiB, size_t{options.max_packet_bytes} * 4);
+  return result;
+}
+
 }  // namespace
 
 Engine::Engine(Doorbell* bell)
@@ -41,7 +61,20 @@ Status Engine::Start(const EngineOptions& options) {
   selection_ = SelectionOf(options);
   store_.SetOptions({options.epoch, limits_.ttl_us});
   closed_ = false;
-  const WorkerShared shared{
+  const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
+  // A packet that a device has begun to send must be read to its end, even if memory is short.
+  unfinished_.SetLimit(std::max(quarter, kLeastUnfinished));
+  kept_.SetLimit(quarter);
+  commands_.SetMostBytes(static_cast<size_t>(quarter));
+  Status status = StartWorkers(cpus);
+  if (status.ok()) status = StartAcceptor();
+  if (!status.ok()) Close();
+  return status;
+}
+
+// Returns what the workers get from this engine.
+WorkerShared Engine::SharedOfWorkers() {
+  return {
       .budget = &budget_,
       .message_bell = bell_,
       .devices = &devices_,
@@ -56,7 +89,7 @@ Status Engine::Start(const EngineOptions& options) {
       .kept = &kept_,
       .cross =
           [this](uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
-            return workers_[worker]->TakeDatagrams(stage, std::move(datagrams));
+            return workers_[worker]->datagrams().Take(stage, std::move(datagrams));
           },
       .exchange = &exchange_,
       .deferred = &deferred_,
@@ -67,45 +100,30 @@ Status Engine::Start(const EngineOptions& options) {
           [this](uint32_t worker, uint64_t connection, const std::shared_ptr<DeskParcel>& parcel) {
             ArriveAtDesk(worker, connection, parcel);
           },
-      .at_worker =
-          [this](uint32_t worker, std::function<void(Worker*)> task) {
+      .at_forwarding =
+          [this](uint32_t worker, std::function<void(DeskForwarding*)> task) {
             Worker* const to = workers_[worker].get();
-            to->Post([to, task = std::move(task)] { task(to); });
+            to->Post([to, task = std::move(task)] { task(&to->desk().forwarding()); });
           }};
-  const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
-  // A packet that a device has begun to send must be read to its end, even if memory is short.
-  unfinished_.SetLimit(std::max(quarter, kLeastUnfinished));
-  kept_.SetLimit(quarter);
-  commands_.SetMostBytes(static_cast<size_t>(quarter));
-  WorkerOptions worker_options;
-  worker_options.workers = cpus.size();
-  worker_options.max_packet_bytes = options.max_packet_bytes;
-  // Devices may return under new ids. The rows of devices that left keep their sequence numbers for
-  // a while.
-  worker_options.max_devices = size_t{options.max_devices} * 4;
-  worker_options.max_kept = options.max_devices;
-  worker_options.wake_interval_us = options.wake_interval_us;
-  worker_options.acknowledge_at_once = options.acknowledge == Acknowledge::kReceived;
-  worker_options.odd_topics = options.odd_topics;
-  worker_options.linger_us = save_.linger_us;
-  worker_options.unfinished_us = options.unfinished_us;
-  worker_options.ring_bytes =
-      std::max<size_t>(options.message_ring_mib * kMiB, size_t{options.max_packet_bytes} * 4);
-  exchange_.Start(options, WorkerCapacities(cpus), &workers_);
+}
+
+Status Engine::StartWorkers(const std::vector<int>& cpus) {
+  exchange_.Start(options_, WorkerCapacities(cpus), &workers_);
   sessions_.Start(cpus.size(), [this] {
     for (const auto& worker : workers_) worker->Nudge();
   });
+  const WorkerShared shared = SharedOfWorkers();
   for (size_t i = 0; i < cpus.size(); ++i) {
-    worker_options.index = i;
-    workers_.push_back(std::make_unique<Worker>(worker_options, shared));
-    if (Status status = workers_.back()->Start("seganet-w" + std::to_string(i), cpus[i]);
-        !status.ok()) {
-      Close();
-      return status;
-    }
+    workers_.push_back(std::make_unique<Worker>(OptionsOfWorker(options_, i, cpus.size()), shared));
+    Status status = workers_.back()->Start("seganet-w" + std::to_string(i), cpus[i]);
+    if (!status.ok()) return status;
   }
+  return {};
+}
+
+Status Engine::StartAcceptor() {
   AcceptorOptions acceptor_options;
-  acceptor_options.max_connections = options.max_devices;
+  acceptor_options.max_connections = options_.max_devices;
   // The sweep runs on the acceptor's thread, which has the least to do.
   acceptor_options.on_sweep = [this] { return Sweep(); };
   acceptor_ = std::make_unique<Acceptor>(
@@ -114,9 +132,7 @@ Status Engine::Start(const EngineOptions& options) {
         const uint32_t owner = handoff.desk ? PlaceAtDesk(&handoff) : WorkerOf(handoff.device);
         workers_[owner]->Adopt(std::move(handoff));
       });
-  Status status = acceptor_->Start("seganet-accept", LoopThread::kUnpinned);
-  if (!status.ok()) Close();
-  return status;
+  return acceptor_->Start("seganet-accept", LoopThread::kUnpinned);
 }
 
 Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
@@ -124,17 +140,17 @@ Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
   if (Status status = ValidatePlan(stages); !status.ok()) return status;
   auto plan = std::make_shared<const Plan>(
       std::move(stages), workers_.size(), plan_.get(),
-      [this](uint32_t uplink) { return LanesOf(uplink); },
+      [this](uint32_t uplink) { return lanes_.Get(uplink); },
       [this](const std::string& name) { return store_.ledger()->DiskBytes(name); });
   const SlotExchange::Hold hold(&exchange_);
   // A worker may use the new plan before the waiting batches have moved.
-  const std::vector<std::shared_ptr<Lanes>> gaining = GainingLanes(*plan);
+  const std::vector<std::shared_ptr<Lanes>> gaining = lanes_.Gaining(*plan);
   for (const std::shared_ptr<Lanes>& lanes : gaining) lanes->SetPaused(true);
   // Before any batch waits at a new stage: the log stores it under the stage's name.
   store_.SetPlan(*plan);
   for (const auto& worker : workers_) worker->SetPlan(plan);
   plan_ = plan;
-  FindHomes(*plan);
+  lanes_.Apply(*plan);
   for (const std::shared_ptr<Lanes>& lanes : gaining) lanes->SetPaused(false);
   return {};
 }
@@ -163,7 +179,27 @@ PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
   }
   const auto route = Route();
   Worker& owner = *workers_[WorkerOf(record.device)];
-  return owner.Push(stage, record, assign_seq) ? PushResult::kOk : PushResult::kFull;
+  return owner.pushed().Push(stage, record, assign_seq) ? PushResult::kOk : PushResult::kFull;
+}
+
+PushResult Engine::Command(seganet::Command command, int64_t timeout_us) {
+  if (closed_) return PushResult::kClosed;
+  if (command.device.empty() || command.device.size() > kMaxDeviceBytes || command.topic.empty() ||
+      command.topic.size() > kMaxTopicBytes || command.payload.size() > options_.max_packet_bytes) {
+    return PushResult::kTooLong;
+  }
+  if (!commands_.Open(command)) return PushResult::kFull;
+  command.deadline_us = MonotonicUs() + timeout_us;
+  Worker& owner = *workers_[WorkerOf(command.device)];
+  owner.StartCommand(std::move(command));
+  return PushResult::kOk;
+}
+
+std::vector<AgentInfo> Engine::Agents(const std::string& after, size_t limit) {
+  const SlotExchange::Hold hold(&exchange_);
+  std::vector<std::vector<AgentInfo>> lists;
+  for (const auto& worker : workers_) lists.push_back(worker->Agents(after, limit));
+  return MergeAgents(std::move(lists), limit);
 }
 
 uint8_t Engine::ClassOf(uint32_t stage, std::string_view device, std::string_view topic,
@@ -203,7 +239,7 @@ void Engine::EndDeferrals(const std::vector<Deferral>& ends) {
     if (worker < by_worker.size()) by_worker[worker].push_back(end);
   }
   for (size_t i = 0; i < by_worker.size(); ++i) {
-    if (!by_worker[i].empty()) workers_[i]->EndDeferrals(by_worker[i]);
+    if (!by_worker[i].empty()) workers_[i]->receipts().EndDeferrals(by_worker[i]);
   }
 }
 
@@ -229,37 +265,20 @@ void Engine::Close() {
   exchange_.HoldForever();
   if (acceptor_) acceptor_->Stop();
   for (const auto& worker : workers_) worker->Stop();
-  for (const auto& lanes : AllLanes()) lanes->Clear(Drop::kClosed);
+  for (const auto& lanes : lanes_.All()) lanes->Clear(Drop::kClosed);
 }
 
 void Engine::SaveAll() {
-  for (const auto& lanes : AllLanes()) lanes->SaveAll();
+  for (const auto& lanes : lanes_.All()) lanes->SaveAll();
 }
 
 std::array<int64_t, kClasses + 1> Engine::Unsaved() {
   std::array<int64_t, kClasses + 1> sum{};
-  for (const auto& lanes : AllLanes()) {
+  for (const auto& lanes : lanes_.All()) {
     const auto records = lanes->Unsaved();
     for (size_t c = 0; c < sum.size(); ++c) sum[c] += records[c];
   }
   return sum;
-}
-
-std::vector<std::shared_ptr<Lanes>> Engine::AllLanes() {
-  std::vector<std::shared_ptr<Lanes>> all;
-  const std::lock_guard<std::mutex> lock(lanes_mutex_);
-  for (const auto& [number, lanes] : lanes_) all.push_back(lanes);
-  if (leftovers_) all.push_back(leftovers_);
-  return all;
-}
-
-std::shared_ptr<Lanes> Engine::LanesOf(uint32_t number) {
-  const std::lock_guard<std::mutex> lock(lanes_mutex_);
-  std::shared_ptr<Lanes>& lanes = lanes_[number];
-  if (!lanes) {
-    lanes = std::make_shared<Lanes>(ContextOfLanes());
-  }
-  return lanes;
 }
 
 LanesContext Engine::ContextOfLanes() {
@@ -285,10 +304,6 @@ LanesContext Engine::ContextOfLanes() {
         });
     return (*busiest)->Attend(std::move(session), attendance, fd);
   };
-  context.on_strays = [this](std::vector<BatchPtr> strays) {
-    const std::lock_guard<std::mutex> lock(homes_mutex_);
-    BringHome(std::move(strays));
-  };
   context.save = save_;
   context.limits = limits_;
   context.selection = selection_;
@@ -300,7 +315,7 @@ LanesContext Engine::ContextOfLanes() {
   context.on_due = [this](int64_t due_us) { store_.WakeAt(due_us); };
   context.wake_log = [this] { store_.Wake(); };
   context.wake_log_again = [this] { store_.WakeAgain(); };
-  context.on_full = [this](uint8_t record_class) { MakeRoom(AllLanes(), budget_, record_class); };
+  context.on_full = [this](uint8_t record_class) { MakeRoom(lanes_.All(), budget_, record_class); };
   return context;
 }
 
@@ -317,11 +332,11 @@ void Engine::Complete(const std::vector<Completion>& completions) {
 }
 
 void Engine::Return(size_t worker, std::vector<Receipt> receipts) {
-  if (worker < workers_.size()) workers_[worker]->ReturnReceipts(std::move(receipts));
+  if (worker < workers_.size()) workers_[worker]->receipts().Return(std::move(receipts));
 }
 
 void Engine::Withhold(size_t worker, std::vector<Receipt> receipts) {
-  if (worker < workers_.size()) workers_[worker]->WithholdReceipts(receipts);
+  if (worker < workers_.size()) workers_[worker]->receipts().Withhold(receipts);
 }
 
 void Engine::OnRoom() {
@@ -335,7 +350,7 @@ void Engine::ResumeWorkers() {
 // Returns true if no record waits for a time.
 bool Engine::Sweep() {
   const int64_t now = MonotonicUs();
-  for (const auto& lanes : AllLanes()) lanes->Sweep(now);
+  for (const auto& lanes : lanes_.All()) lanes->Sweep(now);
   exchange_.Tick(now);
   const auto backlog = store_.ledger()->sums().backlog;
   return budget_.held() == 0 && !slowed() &&
@@ -377,7 +392,7 @@ std::vector<WorkerInfo> Engine::Workers() const {
 
 std::array<int64_t, kClasses + 1> Engine::Delivered() {
   std::array<int64_t, kClasses + 1> sums{};
-  for (const auto& lanes : AllLanes()) {
+  for (const auto& lanes : lanes_.All()) {
     const CounterBlock& block = lanes->counters();
     for (size_t c = 0; c < sums.size(); ++c) sums[c] += block.delivered[c].Get();
   }
@@ -407,7 +422,7 @@ void Engine::ReadCounters(std::array<uint64_t, kCounters>* counters,
     add_block(acceptor_->counters());
     add_reasons(acceptor_->close_reasons());
   }
-  for (const auto& lanes : AllLanes()) add_block(lanes->counters());
+  for (const auto& lanes : lanes_.All()) add_block(lanes->counters());
   add_block(store_.counters());
 }
 

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,6 +24,7 @@
 #include "core/queue/lanes.h"
 #include "core/reception/acceptor.h"
 #include "core/runtime/engine_options.h"
+#include "core/runtime/lane_homes.h"
 #include "core/runtime/rebalancer.h"
 #include "core/runtime/store_queue.h"
 #include "core/runtime/worker.h"
@@ -191,7 +191,7 @@ class Engine : private ReceiptSink {
   // REQUIRES: StopReading was called.
   void SaveSessions();
   // The MQTT sessions that the store thread saves.
-  SessionDesk& sessions() { return sessions_; }
+  SessionOutbox& sessions() { return sessions_; }
 
   // Closes the listeners, stops reading devices and publishes their wills; the connections stay
   // open until Close.
@@ -207,7 +207,7 @@ class Engine : private ReceiptSink {
   bool closed() const { return closed_; }
 
   // Returns the lanes of uplink `number`, and creates them if they are new. Any thread.
-  std::shared_ptr<Lanes> LanesOf(uint32_t number);
+  std::shared_ptr<Lanes> LanesOf(uint32_t number) { return lanes_.Get(number); }
 
   // The queue that the store thread serves.
   StoreQueue& store() { return store_; }
@@ -235,6 +235,9 @@ class Engine : private ReceiptSink {
                     std::array<uint64_t, kCloseReasonCount>* close_reasons);
 
  private:
+  WorkerShared SharedOfWorkers();
+  Status StartWorkers(const std::vector<int>& cpus);
+  Status StartAcceptor();
   Status ListenDatagrams(const Stage& source, const ListenSpec& spec, uint16_t* bound_port);
   void OnDone(const Batch& batch, bool delivered);
   void Complete(const std::vector<Completion>& completions);
@@ -252,10 +255,6 @@ class Engine : private ReceiptSink {
   void Return(size_t worker, std::vector<Receipt> receipts) override;
   void Withhold(size_t worker, std::vector<Receipt> receipts) override;
   LanesContext ContextOfLanes();
-  std::vector<std::shared_ptr<Lanes>> GainingLanes(const Plan& plan);
-  void FindHomes(const Plan& plan);
-  void BringHome(std::vector<BatchPtr> strays);
-  std::vector<std::shared_ptr<Lanes>> AllLanes();
 
   Doorbell* const bell_;
   EngineOptions options_;
@@ -279,7 +278,7 @@ class Engine : private ReceiptSink {
 
   std::shared_ptr<const Plan> plan_;
   std::vector<uint32_t> listening_;
-  SessionDesk sessions_;
+  SessionOutbox sessions_;
   Rebalancer exchange_;
   std::vector<std::unique_ptr<Worker>> workers_;
   PendingLogins logins_;
@@ -290,16 +289,9 @@ class Engine : private ReceiptSink {
   SavePolicy save_;
   ClassLimits limits_;
   SelectionOptions selection_;
-  StoreQueue store_{&budget_, this, [this] { return AllLanes(); }};
+  StoreQueue store_{&budget_, this, [this] { return lanes_.All(); }};
 
-  std::mutex lanes_mutex_;
-  std::map<uint32_t, std::shared_ptr<Lanes>> lanes_;
-  std::shared_ptr<Lanes> leftovers_;  // batches of removed stages; guarded by lanes_mutex_
-
-  // The lanes of each uplink stage of the plan. The mutex also guards moves of batches between
-  // lanes and is locked before theirs.
-  std::mutex homes_mutex_;
-  std::map<uint32_t, std::shared_ptr<Lanes>> homes_;
+  LaneHomes lanes_{[this] { return ContextOfLanes(); }};
 
   std::mutex completions_mutex_;
   std::vector<Completion> completions_;

@@ -21,7 +21,7 @@ uint32_t Engine::PlaceAtDesk(Handoff* handoff) {
 
 void Engine::ArriveAtDesk(uint32_t worker, uint64_t connection,
                           const std::shared_ptr<DeskParcel>& parcel) {
-  if (workers_[worker]->ArriveAtDesk(connection, parcel)) return;
+  if (workers_[worker]->desk().Arrive(connection, parcel)) return;
   desk_.Close(connection, {}, "stopped");
 }
 
@@ -29,7 +29,7 @@ bool Engine::AnswerRequest(uint64_t connection, std::string token, uint8_t code,
                            coap::OptionValues options, std::string payload) {
   Worker* const worker = WorkerAtDesk(connection);
   if (worker == nullptr) return false;
-  worker->AnswerAtDesk(connection, std::move(token), code, std::move(options), std::move(payload));
+  worker->desk().Answer(connection, std::move(token), code, std::move(options), std::move(payload));
   return true;
 }
 
@@ -42,22 +42,22 @@ bool Engine::IdentifyConnection(uint64_t connection, DeskIdentity identity) {
   const uint32_t to = WorkerOf(identity.device);
   const std::optional<uint32_t> from = desk_.Move(connection, identity.device, to);
   if (!from) return false;
-  if (*from != to) workers_[to]->ExpectAtDesk(connection);
-  workers_[*from]->IdentifyAtDesk(connection, std::move(identity), to);
+  if (*from != to) workers_[to]->desk().Expect(connection);
+  workers_[*from]->desk().Identify(connection, std::move(identity), to);
   return true;
 }
 
 bool Engine::SettleRequest(uint64_t connection, const std::string& token) {
   Worker* const worker = WorkerAtDesk(connection);
   if (worker == nullptr) return false;
-  worker->SettleAtDesk(connection, token);
+  worker->desk().Settle(connection, token);
   return true;
 }
 
 bool Engine::GrantConnection(uint64_t connection, const std::string& owner, GrantRights rights) {
   Worker* const worker = WorkerAtDesk(connection);
   if (worker == nullptr) return false;
-  worker->GrantAtDesk(connection, owner, rights);
+  worker->desk().Grant(connection, owner, rights);
   return true;
 }
 
@@ -66,14 +66,14 @@ bool Engine::ForgetConnection(uint64_t connection, std::string reason) {
   if (worker == nullptr) return false;
   // At once, so that the next identity may be another one.
   desk_.Forget(connection);
-  worker->ForgetAtDesk(connection, std::move(reason));
+  worker->desk().Forget(connection, std::move(reason));
   return true;
 }
 
 bool Engine::CloseConnection(uint64_t connection, std::string reason) {
   Worker* const worker = WorkerAtDesk(connection);
   if (worker == nullptr) return false;
-  worker->CloseAtDesk(connection, std::move(reason));
+  worker->desk().Close(connection, std::move(reason));
   return true;
 }
 
@@ -90,8 +90,8 @@ PushResult Engine::RecordOfConnection(uint64_t connection, uint64_t handle, std:
   }
   Worker* const worker = WorkerAtDesk(connection);
   if (worker == nullptr) return PushResult::kNoStage;
-  worker->RecordAtDesk(connection, handle, std::move(topic), std::move(payload), record_class,
-                       post);
+  worker->desk().Record(connection, handle, std::move(topic), std::move(payload), record_class,
+                        post);
   return PushResult::kOk;
 }
 
@@ -106,24 +106,24 @@ uint64_t Engine::OpenTopic(DeskTopicSpec spec) {
   }
   spec.id = ++last_topic_;
   topics_.insert(spec.id);
-  for (const auto& worker : workers_) worker->OpenTopic(spec);
+  for (const auto& worker : workers_) worker->desk().posts().Open(spec);
   return spec.id;
 }
 
 void Engine::CloseTopic(uint64_t id) {
   if (closed_ || topics_.erase(id) == 0) return;
-  for (const auto& worker : workers_) worker->CloseTopic(id);
+  for (const auto& worker : workers_) worker->desk().posts().Close(id);
 }
 
 void Engine::FollowTopic(uint64_t id, bool on) {
   if (closed_ || !topics_.contains(id)) return;
-  for (const auto& worker : workers_) worker->FollowTopic(id, on);
+  for (const auto& worker : workers_) worker->desk().posts().Follow(id, on);
 }
 
 void Engine::AskLatest(uint32_t stage, uint64_t handle, uint64_t id) {
   desk_.AskLatest(stage, handle, closed_ ? 1 : workers_.size());
   if (closed_) return desk_.GiveLatest(stage, handle, 0, {});
-  for (const auto& worker : workers_) worker->AskLatest(stage, handle, id);
+  for (const auto& worker : workers_) worker->desk().posts().GiveLatest(stage, handle, id);
 }
 
 uint64_t Engine::AskDevice(uint32_t stage, DeviceAsk ask, int64_t timeout_us) {
@@ -134,7 +134,7 @@ uint64_t Engine::AskDevice(uint32_t stage, DeviceAsk ask, int64_t timeout_us) {
   const uint64_t handle = ask.handle;
   const auto route = Route();
   Worker& owner = *workers_[WorkerOf(ask.device)];
-  owner.AskDevice(std::move(ask));
+  owner.desk().AskDevice(std::move(ask));
   return handle;
 }
 
@@ -143,7 +143,7 @@ void Engine::CancelAsk(uint64_t handle) {
   const std::optional<std::string> device = desk_.Drop(handle);
   if (!device) return;
   const auto route = Route();
-  workers_[WorkerOf(*device)]->CancelAsk(handle);
+  workers_[WorkerOf(*device)]->desk().CancelAsk(handle);
 }
 
 }  // namespace seganet

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kLateMs = SessionSaves::kTouchUs / 1000;
 
 // Returns when a restored session ends, ms since 1970. After a crash, the true end is not known
-// exactly: this is the latest that it can be (Worker::IsCloseEnough).
+// exactly: this is the latest that it can be (IsCloseEnough in session_offers.cc).
 int64_t EndMs(const SessionRow& row, bool exact, int64_t now_ms) {
   const mqtt::KeptSession& session = *row.session;
   // A device that was connected counts as gone since this start.

@@ -27,7 +27,7 @@ void Rebalancer::Tick(int64_t now_us) {
   const std::vector<SlotMove> moves = planner_->Plan(now_us, WorkerLoads(slots), slots);
   if (moves.empty()) return;
   under_way_.store(static_cast<uint32_t>(moves.size()), std::memory_order_relaxed);
-  (*workers_)[moves.front().from]->MoveSlots(moves);
+  (*workers_)[moves.front().from]->mover().Move(moves);
 }
 
 std::vector<SlotLoad> Rebalancer::TakeSlotLoads() {
@@ -56,7 +56,7 @@ std::vector<WorkerLoad> Rebalancer::WorkerLoads(const std::vector<SlotLoad>& slo
 
 void Rebalancer::Deliver(uint32_t worker, std::unique_ptr<SlotParcel> parcel) {
   SEGANET_REQUIRE(!held());
-  (*workers_)[worker]->Arrive(std::move(parcel));
+  (*workers_)[worker]->mover().Arrive(std::move(parcel));
 }
 
 void Rebalancer::Forward(Command command) {

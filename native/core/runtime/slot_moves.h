@@ -54,6 +54,11 @@ class SlotExchange {
   Placement& placement() { return placement_; }
   const Placement& placement() const { return placement_; }
 
+  // A device of this slot has sent a record, which is a part of the slot's load.
+  void CountRecord(uint16_t slot) {
+    if (active_) placement_.Count(slot);
+  }
+
   // Posts a parcel to a worker. REQUIRES: routes() is held, and held() is false.
   virtual void Deliver(uint32_t worker, std::unique_ptr<SlotParcel> parcel) = 0;
   // Forwards a command that reached a worker after its device had left.

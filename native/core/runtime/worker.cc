@@ -8,13 +8,11 @@
 
 #include "core/devices/coap_agent_session.h"
 #include "core/devices/mqtt_agent_session.h"
-#include "core/record/frame.h"
 
 namespace seganet {
 namespace {
 
 constexpr size_t kReadBufferBytes = 16'384;
-constexpr size_t kPushesPerTurn = 1024;
 constexpr size_t kModeratedDevices = 32;
 
 uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle); }
@@ -24,26 +22,24 @@ uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle
 Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
     : options_(options),
       shared_(shared),
-      inbound_(options.ring_bytes),
       messages_(options.ring_bytes),
       devices_(options.max_devices, shared.devices),
-      deferred_(static_cast<uint32_t>(options.index), shared.deferred),
-      window_receipts_(shared.budget, [this] { Wake(); }),
+      receipts_({.thread = this,
+                 .worker = static_cast<uint32_t>(options.index),
+                 .deferred = shared.deferred,
+                 .budget = shared.budget,
+                 .kept_memory = shared.kept,
+                 .kept = &kept_,
+                 .devices = &devices_}),
       pipeline_(PipelineContext{options.index, shared.budget, &counters_, &messages_,
-                                shared.message_bell, shared.devices, options.linger_us, &deferred_,
-                                &window_receipts_, shared.windows, &now_}),
+                                shared.message_bell, shared.devices, options.linger_us,
+                                receipts_.deferred(), receipts_.windows(), shared.windows, &now_}),
+      pauses_(shared.throttle, shared.deferred, &pipeline_, &counters_),
       presence_(
           static_cast<uint32_t>(options.index), shared.events, &counters_,
           [this](Device* device, std::string_view topic, std::string_view payload) {
             Emit({device->id, device->stage, std::string(topic), std::string(payload), kFlagQos1});
           }),
-      device_asks_([this](uint64_t handle, const coap::AskAnswer& answer, bool last) {
-        if (Forwardings::IsHandle(handle)) {
-          if (const auto forwarding = forwardings_.Take(handle)) EndForward(*forwarding, answer);
-          return;
-        }
-        shared_.desk->Give(handle, answer, last);
-      }),
       commands_(shared.commands, (uint64_t{options.index} << 48) + 1),
       wills_(shared.kept, [this](const WillRecord& will) { Emit(will); }),
       kept_(
@@ -51,22 +47,76 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
           [this](const std::string& device) {
             commands_.Gone(device);
             wills_.SessionEnded(device);
-            late_receipts_.Drop(device);
+            receipts_.late().Drop(device);
           },
           [this](uint64_t id) { return !commands_.Has(id); }),
+      offers_({.worker = static_cast<uint32_t>(options.index),
+               .outbox = shared.sessions,
+               .kept = &kept_,
+               .devices = &devices_,
+               .commands = &commands_}),
       setups_(options.max_packet_bytes, options.odd_topics),
+      desk_(this, {.thread = this,
+                   .worker = static_cast<uint32_t>(options.index),
+                   .workers = static_cast<uint32_t>(options.workers),
+                   .max_packet_bytes = options.max_packet_bytes,
+                   .desk = shared.desk,
+                   .counters = &counters_,
+                   .now = &now_,
+                   .devices = &devices_,
+                   .setups = &setups_,
+                   .adopting = &adopting_,
+                   .connections = shared.connections,
+                   .arrive = shared.desk_arrive,
+                   .at_worker = shared.at_forwarding}),
       read_buffer_(kReadBufferBytes),
-      late_receipts_(&receipt_rows_, shared.kept,
-                     [this](const std::string& device, const mqtt::LatePublish& late,
-                            mqtt::LateEnd end) { EndLate(device, late, end); }),
-      tickets_(shared.complete),
+      pushed_({.thread = this,
+               .ring_bytes = options.ring_bytes,
+               .acknowledge_at_once = options.acknowledge_at_once,
+               .complete = shared.complete,
+               .nap = &nap_,
+               .now = &now_,
+               .counters = &counters_,
+               .pipeline = &pipeline_,
+               .pauses = &pauses_,
+               .devices = &devices_,
+               .receipts = &receipts_.table(),
+               .exchange = shared.exchange,
+               .mover = &mover_}),
       wheel_(MonotonicUs()),
       unfinished_(shared.unfinished, options.unfinished_us),
       moderation_(options.wake_interval_us),
-      topics_(DeskTopics::kMostBytes / options.workers) {
-  receipt_rows_.Enroll(&tickets_);
-  receipt_rows_.Enroll(&window_receipts_);
-  commands_.Add(this);
+      mover_({.thread = this,
+              .worker = static_cast<uint32_t>(options.index),
+              .exchange = shared.exchange,
+              .transfer = this,
+              .agents = &agents_,
+              .adopting = &adopting_,
+              .now = &now_,
+              .pushed = &pushed_,
+              .messages = &messages_,
+              .pipeline = &pipeline_,
+              .pauses = &pauses_,
+              .devices = &devices_,
+              .kept = &kept_,
+              .wills = &wills_,
+              .commands = &commands_,
+              .late = &receipts_.late(),
+              .desk = &desk_}),
+      datagrams_({.thread = this,
+                  .loop = loop(),
+                  .options = &options_,
+                  .shared = &shared_,
+                  .counters = &counters_,
+                  .now = &now_,
+                  .pipeline = &pipeline_,
+                  .pauses = &pauses_,
+                  .mover = &mover_,
+                  .devices = &devices_,
+                  .presence = &presence_,
+                  .commands = &commands_,
+                  .receipts = &receipts_.table()}) {
+  commands_.Add(&agent_commands_);
 }
 
 Worker::~Worker() { Stop(); }
@@ -82,13 +132,12 @@ void Worker::OnStart() {
   uv_prepare_start(&before_poll_, [](uv_prepare_t* handle) {
     auto* self = static_cast<Worker*>(handle->data);
     self->clock_reads_ = 0;
-    if (!self->moves_.empty()) self->TryMoves();
+    if (!self->mover_.empty()) self->mover_.Try();
     self->pipeline_.EndTurn(MonotonicUs());
-    if (self->kept_.saves().waiting() > 0) self->OfferSessions();
-    while (std::exchange(self->receipts_due_, false)) self->ServeReceipts();
-    self->late_receipts_.EndTurn();
+    if (self->kept_.saves().waiting() > 0) self->offers_.OfferDue();
+    self->receipts_.EndTurn();
     // Answers and requests that reads of this turn forwarded leave together.
-    self->FlushDesk();
+    self->desk_.Flush();
     self->attended_.EndTurn();
     self->Moderate();
     self->ArmTimer();
@@ -97,20 +146,20 @@ void Worker::OnStart() {
 }
 
 void Worker::OnStop() {
-  DrainPending();
+  pushed_.Drain();
   pipeline_.EndWindows(0, nullptr, MonotonicUs());
   pipeline_.Flush(0, SealReason::kFlush);
   // Devices get the acknowledgements of safe records before their connections end.
-  ServeReceipts();
+  receipts_.Serve();
   attended_.Close();
   // Presence and will records would be dropped, and nothing reads events anymore.
   presence_.Mute();
   wills_.Mute();
-  device_asks_.EndAll();
+  desk_.EndAsks();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
   lingering_.CloseAll();
-  CloseEndpoints(0);
+  datagrams_.Close(0);
   commands_.AllGone();
   uv_close(Handle(&deadline_timer_), nullptr);
   sweep_timer_.Close();
@@ -131,16 +180,17 @@ void Worker::Adopt(Handoff handoff) {
     adopting_.fetch_sub(1, std::memory_order_relaxed);
     now_ = Now::Read();
     // Before the device subscribes.
-    if (shared_.sessions->active() != sessions_active_) ServeSessions();
+    if (offers_.IsOutdated()) offers_.Serve();
     auto* agent = new Agent(this, loop(), handoff.fd, handoff.stage, handoff.device,
                             handoff.address, handoff.proven);
     agents_.insert(agent);
-    receipt_rows_.Enroll(agent);
+    receipts_.table().Enroll(agent);
     Register(agent);
-    agent->SetSession(handoff.desk ? MakeDeskSession(agent, handoff) : MakeSession(agent, handoff));
+    agent->SetSession(handoff.desk ? desk_.MakeSession(agent, handoff)
+                                   : MakeSession(agent, handoff));
     OnRead(handoff.bytes.size());
     wheel_.Add(agent, now_.mono_us);
-    if (!moves_.empty()) Freeze(agent);
+    if (!mover_.empty()) mover_.Freeze(agent);
     agent->Start(handoff.bytes);
   };
   if (!Post(std::move(task))) {
@@ -168,12 +218,12 @@ std::unique_ptr<AgentSession> Worker::MakeSession(Agent* agent, const Handoff& h
 void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
   Call([this, &plan] {
     // Records that push() accepted have stage ids of the old plan.
-    DrainPending();
+    pushed_.Drain();
     // Wills of a stage that leaves have no route in the new plan.
     wills_.PublishOf([&plan](uint32_t stage) { return plan->Find(stage) == nullptr; });
     const std::shared_ptr<const Plan> before = pipeline_.shared_plan();
     pipeline_.SetPlan(std::move(plan), MonotonicUs());
-    ++plan_number_;
+    datagrams_.OnPlan();
     setups_.Clear();
     RegisterAll(*before);
   });
@@ -181,7 +231,7 @@ void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
 
 void Worker::Flush(uint32_t stage) {
   Post([this, stage] {
-    DrainPending();
+    pushed_.Drain();
     pipeline_.EndWindows(stage, nullptr, MonotonicUs());
     pipeline_.Flush(stage, SealReason::kFlush);
   });
@@ -196,44 +246,70 @@ void Worker::CloseStage(uint32_t stage) {
     devices_.Update([stage](Device* device) {
       if (device->proven_at == stage) device->proven_at = 0;
     });
-    CloseEndpoints(stage);
+    datagrams_.Close(stage);
   });
 }
 
 void Worker::StopReading() {
   Call([this] {
-    reading_ = false;
+    pauses_.Stop();
     wills_.PublishAll();
     // [MQTT-3.1.2-8] The gateway is about to close these connections, without a DISCONNECT of the
     // device. Their records need the pipeline, which is gone when the connections end.
     for (Agent* agent : agents_) {
       if (agent->connected()) agent->session().PublishWill();
     }
-    for (const auto& [stage, endpoint] : endpoints_) endpoint->StopReading();
+    datagrams_.StopReading();
   });
 }
 
 void Worker::HoldReading(bool hold) {
   Call([this, hold] {
-    held_ = hold;
-    ResumeAgents();
+    pauses_.Hold(hold);
+    pauses_.Resume();
   });
 }
 
 void Worker::Resume() {
-  Post([this] { ResumeAgents(); });
+  Post([this] { pauses_.Resume(); });
 }
 
-bool Worker::Push(uint32_t stage, const Record& record, bool assign_seq) {
-  char* to = inbound_.Reserve(FrameBytes(record));
-  if (to == nullptr) return false;
-  Record marked = record;
-  if (assign_seq) marked.flags |= kFlagAssignSeq;
-  WriteRecordFrame(marked, stage, to);
-  inbound_.Commit();
-  Wake();
-  if (record.record_class == kCritical) nap_.End();
-  return true;
+void Worker::SaveSessions() {
+  Call([this] {
+    // QoS 2 identifiers whose records are safe by now are part of the sessions.
+    receipts_.Serve();
+    offers_.OfferLast(agents_);
+  });
+}
+
+void Worker::RestoreSessions(std::vector<RestoredSession> sessions) {
+  Post([this, shared = std::make_shared<std::vector<RestoredSession>>(std::move(sessions))] {
+    offers_.Restore(std::move(*shared));
+  });
+}
+
+void Worker::StartCommand(Command command) {
+  const uint32_t ticket = command.ticket;
+  const size_t bytes = command.bytes();
+  if (!Post([this, command = std::move(command)] {
+        // The device moved to another worker while the command was in the queue.
+        if (shared_.exchange->placement().WorkerOf(command.device) != options_.index) {
+          shared_.exchange->Forward(command);
+        } else {
+          commands_.Start(command);
+        }
+      })) {
+    shared_.commands->End(ticket, CommandEnd::kGone, bytes);
+  }
+}
+
+std::vector<AgentInfo> Worker::Agents(const std::string& after, size_t limit) {
+  std::vector<AgentInfo> agents;
+  Call([&] {
+    agents =
+        ListAgents(devices_, after, limit, static_cast<uint32_t>(options_.index), MonotonicUs());
+  });
+  return agents;
 }
 
 size_t Worker::TakeMessages(char* to, size_t capacity) {
@@ -245,8 +321,7 @@ size_t Worker::TakeMessages(char* to, size_t capacity) {
     used += frame.size();
     messages_.Pop();
   }
-  if (used > 0 && waits_for_messages_.load(std::memory_order_relaxed) &&
-      messages_.used() < messages_.capacity() / 4) {
+  if (used > 0 && pauses_.waits_for_messages() && messages_.used() < messages_.capacity() / 4) {
     Wake();
   }
   return used;
@@ -255,107 +330,19 @@ size_t Worker::TakeMessages(char* to, size_t capacity) {
 void Worker::OnWake() {
   moderation_.Count();
   nap_.Begin();
-  ServeReceipts();
-  ServeSessions();
-  ServePushes();
-  ResumeAgents();
-  ResumeAfterFlow();
-}
-
-// While the message ring has no room, pushed records stay in their ring, and push() then returns
-// FULL.
-void Worker::ServePushes() {
-  if (!MessagesHigh()) DrainRing(kPushesPerTurn);
-}
-
-bool Worker::MessagesHigh() {
-  const bool high = pipeline_.MessagesHigh();
-  waits_for_messages_.store(high, std::memory_order_relaxed);
-  return high;
-}
-
-void Worker::DrainRing(size_t most) {
-  now_ = Now::Read();
-  for (size_t i = 0; i < most; ++i) {
-    const std::string_view frame = inbound_.Front();
-    if (frame.data() == nullptr) {
-      tickets_.Flush();
-      return;
-    }
-    // The row of the record's device may still be in a parcel to this worker.
-    if (arriving_.load(std::memory_order_relaxed) != 0) break;
-    RunPushed(frame);
-    inbound_.Pop();
-  }
-  tickets_.Flush();
-  Wake();
-}
-
-// Drains the records that push() added before now; records added meanwhile may wait.
-void Worker::DrainPending() { DrainRing(inbound_.used() / sizeof(FrameHeader) + 1); }
-
-void Worker::RunPushed(std::string_view frame) {
-  Record record = ReadRecordFrame(frame.data());
-  counters_.Add(Counter::kRecordsPushed);
-  // A record that has a number was counted before; it returns from a message wire.
-  if (record.flags & kFlagAssignSeq) counters_.Add(Counter::kRecordsReceived);
-  if (!record.device.empty() && !IdentifyPushed(FrameStage(frame.data()), &record)) {
-    counters_.Add(Drop::kTooManyDevices, record.record_class);
-    if (AsksForSafety(FrameStage(frame.data()), record)) tickets_.Fail(record.ticket);
-    if (record.deferral != 0) tickets_.Fail(record.deferral);
-    return;
-  }
-  record.arrived_us = now_.mono_us;
-  if (record.ts_ms == 0) record.ts_ms = now_.wall_ms;
-  const uint32_t stage = FrameStage(frame.data());
-  uint32_t ticket = AsksForSafety(stage, record) ? std::exchange(record.ticket, 0) : 0;
-  const bool defers = record.deferral != 0;
-  if (defers) ticket = record.deferral;
-  if (ticket == 0) {
-    pipeline_.Run(stage, record);
-    return;
-  }
-  const bool waits = !options_.acknowledge_at_once;
-  const uint64_t handle = tickets_.Open(ticket);
-  if (waits) record.receipt = tickets_.ReceiptFor(handle);
-  if (defers) record.deferred = tickets_.ReceiptFor(handle);
-  const Passage passage = pipeline_.Run(stage, record);
-  if (passage.taken) {
-    tickets_.Expect(handle, (waits ? passage.copies : 0) + passage.deferred);
-  } else {
-    tickets_.Withhold(handle, passage.untaken);
-  }
-}
-
-// True if the record's ticket is completed when the record is safe. A ticket for an uplink stage
-// stays with the record and is completed when the cloud has it.
-bool Worker::AsksForSafety(uint32_t id, const Record& record) const {
-  if (record.ticket == 0) return false;
-  const Stage* stage = pipeline_.plan().Find(id);
-  return stage == nullptr || stage->spec.kind != StageKind::kUplink;
-}
-
-// Counts the device as present and numbers the record. Returns false if there is no room for the
-// device.
-bool Worker::IdentifyPushed(uint32_t stage, Record* record) {
-  Device* device = devices_.Get(record->device, now_.mono_us);
-  if (device == nullptr) return false;
-  devices_.Count(device, now_.mono_us);
-  if (record->flags & kFlagAssignSeq) {
-    record->seq = device->next_seq++;
-    CountRecord(device, stage, *record);
-  }
-  record->flags &= static_cast<uint8_t>(~kFlagAssignSeq);
-  return true;
+  receipts_.Serve();
+  offers_.Serve();
+  pushed_.Serve();
+  pauses_.Resume();
+  pauses_.ResumeAfterFlow();
 }
 
 // Naps if that saves wake-ups. With few devices, no record is delayed. Data of an urgent device
 // ends the nap.
 void Worker::Moderate() {
   // A peer waits for the answer to a forwarded request, and for nothing else.
-  const bool forwards = forwarding_out_ > 0 || forwardings_.size() > 0;
-  const bool may =
-      !std::exchange(unread_, false) && !forwards && agents_.size() >= kModeratedDevices;
+  const bool may = !std::exchange(unread_, false) && !desk_.forwarding().is_busy() &&
+                   agents_.size() >= kModeratedDevices;
   const int64_t now = MonotonicUs();
   const int64_t nap_us = moderation_.NapUs(now, may);
   if (nap_us == 0) return;
@@ -366,7 +353,7 @@ void Worker::Moderate() {
 }
 
 void Worker::ArmTimer() {
-  const int64_t deadline = std::min(pipeline_.NextDeadline(), rate_pauses_.Next());
+  const int64_t deadline = std::min(pipeline_.NextDeadline(), pauses_.NextDeadline());
   if (deadline >= armed_us_) return;
   armed_us_ = deadline;
   const int64_t wait_us = std::max<int64_t>(0, deadline - MonotonicUs());
@@ -379,7 +366,7 @@ void Worker::OnTime() {
   armed_us_ = kNever;
   const int64_t now = MonotonicUs();
   pipeline_.OnTime(now);
-  ResumeRated(now);
+  pauses_.ResumeRated(now);
 }
 
 // Returns true if nothing waits for the next sweep.
@@ -390,32 +377,28 @@ bool Worker::Sweep() {
   lingering_.Sweep(now);
   devices_.Sweep(now);
   commands_.Expire(now);
-  SweepDesk(now);
+  desk_.Sweep(now);
   wills_.OnTime(now);
   kept_.Expire(now);
-  OfferSessions();
-  if (reading_) {
-    for (const auto& [stage, endpoint] : endpoints_) endpoint->KeepReading();
-  }
+  offers_.OfferDue();
+  datagrams_.KeepReading();
   for (Agent* agent : unfinished_.TooSlow(now)) agent->CloseUnfinished();
   urgent_.Sweep(now);
   // If the records that filled a class leave before the class is marked as full, nothing else
   // resumes its devices (Throttle).
   if (shared_.throttle->Relax()) shared_.resume();
-  ServeReceipts();
-  ServePushes();
-  ResumeAgents();
-  ResumeAfterFlow();
+  receipts_.Serve();
+  pushed_.Serve();
+  pauses_.Resume();
+  pauses_.ResumeAfterFlow();
   return IsStill();
 }
 
 // Returns true if no device waits for a time that is shorter than some seconds.
 bool Worker::IsStill() const {
-  const bool is_paused = std::any_of(paused_.begin(), paused_.end(),
-                                     [](const auto& agents) { return !agents.empty(); });
-  return reading_ && !held_ && !is_paused && flow_paused_.empty() && moves_.empty() &&
-         lingering_.waiting() == 0 && unfinished_.bytes() == 0 && endpoints_.empty() &&
-         desk_rows_.empty() && shared_.throttle->slowed_from() == 0;
+  return pauses_.IsStill() && mover_.empty() && lingering_.waiting() == 0 &&
+         unfinished_.bytes() == 0 && datagrams_.empty() && desk_.empty() &&
+         shared_.throttle->slowed_from() == 0;
 }
 
 }  // namespace seganet

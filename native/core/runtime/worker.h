@@ -4,15 +4,13 @@
 #ifndef SEGANET_CORE_RUNTIME_WORKER_H_
 #define SEGANET_CORE_RUNTIME_WORKER_H_
 
-#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -20,23 +18,13 @@
 #include "core/base/counters.h"
 #include "core/base/nap.h"
 #include "core/devices/agent.h"
+#include "core/devices/agent_commands.h"
 #include "core/devices/agent_registry.h"
-#include "core/devices/coap_endpoint.h"
 #include "core/devices/command_table.h"
-#include "core/devices/desk/desk_session.h"
-#include "core/devices/desk/desk_topics.h"
-#include "core/devices/desk/device_asks.h"
-#include "core/devices/desk/forward_table.h"
-#include "core/devices/desk/forwardings.h"
-#include "core/devices/desk/request_desk.h"
 #include "core/devices/device_table.h"
 #include "core/devices/kept_sessions.h"
 #include "core/devices/pending_commands.h"
 #include "core/devices/presence.h"
-#include "core/devices/push_tickets.h"
-#include "core/devices/rate_pauses.h"
-#include "core/devices/receipt_table.h"
-#include "core/devices/receipts/late_receipts.h"
 #include "core/devices/unfinished_packets.h"
 #include "core/devices/urgent/urgent_agents.h"
 #include "core/devices/wills.h"
@@ -44,48 +32,36 @@
 #include "core/loop/sweep_timer.h"
 #include "core/loop/time_wheel.h"
 #include "core/loop/wakeup_moderation.h"
-#include "core/plan/deferred_receipts.h"
 #include "core/plan/pipeline.h"
 #include "core/queue/byte_ring.h"
 #include "core/reception/acceptor.h"
 #include "core/reception/lingering_close.h"
 #include "core/reception/stream_setups.h"
 #include "core/runtime/attended_sessions.h"
+#include "core/runtime/datagram_endpoints.h"
+#include "core/runtime/desk/desk_server.h"
 #include "core/runtime/load_meter.h"
-#include "core/runtime/returned_receipts.h"
+#include "core/runtime/pushed_records.h"
+#include "core/runtime/read_pauses.h"
+#include "core/runtime/receipt_server.h"
+#include "core/runtime/session_offers.h"
 #include "core/runtime/session_row.h"
-#include "core/runtime/slot_moves.h"
-#include "core/runtime/window_receipts.h"
+#include "core/runtime/slot_mover.h"
 #include "core/runtime/worker_options.h"
 
 namespace seganet {
 
-// Thread safety: Push and TakeMessages from the engine's thread; Adopt, OpenDatagrams, RenewDtls,
-// TakeDatagrams, SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, ReturnReceipts,
-// WithholdReceipts, EndDeferrals, SaveSessions, RestoreSessions, StartCommand, the calls of the
-// request desk, Agents, MoveSlots, Arrive, load, unfinished().bytes and the counters from any
-// thread.
-class Worker : public LoopThread,
-               private AgentHost,
-               private CommandCarrier,
-               private CoapHost,
-               private DeskHost {
+// Thread safety: TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage,
+// StopReading, Resume, EndUnfinished, SaveSessions, RestoreSessions, StartCommand, Agents, load,
+// unfinished().bytes and the counters from any thread; pushed(), receipts(), desk(), mover() and
+// datagrams() as their classes say.
+class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
   ~Worker() override;
 
   // Takes ownership of a device's connection.
   void Adopt(Handoff handoff);
-
-  // Takes ownership of a UDP socket of source stage `stage`, whose devices speak CoAP. Returns an
-  // error if the socket cannot be watched; it is closed then.
-  Status OpenDatagrams(uint32_t stage, int fd, const DatagramSpec& spec);
-  // Uses this context for new DTLS handshakes at the source.
-  void RenewDtls(uint32_t stage, std::shared_ptr<const DtlsContext> context);
-
-  // Processes datagrams of this worker's devices that another worker received. Returns false, and
-  // drops them, if too many are in flight already.
-  bool TakeDatagrams(uint32_t stage, CrossedDatagrams datagrams);
 
   // Replaces the plan; returns when that is done.
   void SetPlan(std::shared_ptr<const Plan> plan);
@@ -115,15 +91,11 @@ class Worker : public LoopThread,
   // after Stop.
   bool Attend(std::shared_ptr<DirectSession> session, uint64_t attendance, int fd);
 
-  // Reports that records of this worker's devices are safe. Any thread, also after Stop.
-  void ReturnReceipts(std::vector<Receipt> receipts);
-  // Reports that records of this worker's devices are lost and were never safe. Any thread, also
-  // after Stop.
-  void WithholdReceipts(const std::vector<Receipt>& receipts);
-
-  // Reports what became of messages that this worker kept receipts for. Any thread, also after
-  // Stop.
-  void EndDeferrals(const std::vector<Deferral>& ends);
+  PushedRecords& pushed() { return pushed_; }
+  ReceiptServer& receipts() { return receipts_; }
+  DeskServer& desk() { return desk_; }
+  SlotMover& mover() { return mover_; }
+  DatagramEndpoints& datagrams() { return datagrams_; }
 
   // Saves all MQTT sessions as if their connections ended now, and no change after that. Returns
   // when the sessions are ready for the store thread. REQUIRES: StopReading was called.
@@ -136,47 +108,13 @@ class Worker : public LoopThread,
   // (Open).
   void StartCommand(Command command);
 
-  // The request desk: Engine documents these. No effect for a connection that is closed.
-  void AnswerAtDesk(uint64_t connection, std::string token, uint8_t code,
-                    coap::OptionValues options, std::string payload);
-  // `post`: id of a topic that the record is a post to, 0 = none.
-  void RecordAtDesk(uint64_t connection, uint64_t handle, std::string topic, std::string payload,
-                    uint8_t record_class, uint64_t post);
-  void OpenTopic(DeskTopicSpec spec);
-  void CloseTopic(uint64_t id);
-  void FollowTopic(uint64_t id, bool on);
-  // RequestDesk::GiveLatest() follows, at once if the thread has ended.
-  void AskLatest(uint32_t stage, uint64_t handle, uint64_t id);
-  void ForgetAtDesk(uint64_t connection, std::string reason);
-  void CloseAtDesk(uint64_t connection, std::string reason);
-  void SettleAtDesk(uint64_t connection, const std::string& token);
-  void GrantAtDesk(uint64_t connection, const std::string& owner, GrantRights rights);
-  void AskDevice(DeviceAsk ask);
-  void CancelAsk(uint64_t handle);
-  // Identifies a connection and passes it to worker `to`. REQUIRES: if that is another worker,
-  // ExpectAtDesk was called there.
-  void IdentifyAtDesk(uint64_t connection, DeskIdentity identity, uint32_t to);
-  // Calls for the connection wait until ArriveAtDesk.
-  void ExpectAtDesk(uint64_t connection);
-  // Takes over a connection that was expected; null = it is closed. False if the thread has ended.
-  bool ArriveAtDesk(uint64_t connection, const std::shared_ptr<DeskParcel>& parcel);
-
   // Returns ListAgents of this worker's devices.
   std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
-
-  // Puts a record into the ring to this worker. Returns false if the ring is full.
-  bool Push(uint32_t stage, const Record& record, bool assign_seq);
 
   // Copies whole frames for JavaScript and returns their bytes.
   size_t TakeMessages(char* to, size_t capacity);
   // Returns the size of the next frame; 0 = none.
   size_t NextMessageBytes() { return messages_.Front().size(); }
-
-  // Moves these slots to other workers. A slot moves when nothing of its devices is in flight, or
-  // not at all; SlotExchange::Ended reports which. REQUIRES: this worker owns the slots.
-  void MoveSlots(const std::vector<SlotMove>& moves);
-  // Receives slots of another worker.
-  void Arrive(std::unique_ptr<SlotParcel> parcel);
 
   const LoadMeter& load() const { return load_; }
   const CounterBlock& counters() const { return counters_; }
@@ -189,7 +127,7 @@ class Worker : public LoopThread,
   void OnStop() override;
 
   // AgentHost
-  bool MayRead(Agent* agent) override;
+  bool MayRead(Agent* agent) override { return pauses_.MayRead(agent); }
   std::span<uint8_t> read_buffer(const Agent& agent) override;
   int64_t OnRead(size_t bytes) override;
   void OnBuffered(Agent* agent, size_t bytes, bool is_new) override;
@@ -202,168 +140,50 @@ class Worker : public LoopThread,
   void OnTopicRefused() override { counters_.Add(Counter::kTopicsRefused); }
   void OnControl(Agent* agent) override;
   void OnListening(Agent* agent) override;
-  void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) override;
+  void OnCommandAnswer(Agent*, uint64_t id, bool taken) override { commands_.Answer(id, taken); }
   void OnClosed(Agent* agent, AgentEnd end) override;
   void OnDescriptor(int fd, AgentEnd end) override;
 
-  // CoapHost
-  void OnDatagrams(size_t datagrams, size_t bytes) override;
-  RecordAnswer OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incoming& incoming) override;
-  bool MayObserve(CoapEndpoint* endpoint, std::string_view device) override;
-  void OnObserved(CoapEndpoint* endpoint, std::string_view device, bool on) override;
-  bool IsAt(CoapEndpoint* endpoint, std::string_view device) override;
-  bool IsProven(std::string_view device) override;
-  void OnDatagramCommandAnswer(uint64_t id, uint8_t result) override;
-  uint32_t OwnerOf(std::string_view device) override;
-  void Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) override;
-
-  // DeskHost
-  coap::Taker OnAsked(DeskSession* session, const coap::Asked& asked) override;
-  DeskTopic* OnPost(DeskSession* session, const coap::Asked& asked) override;
-  void OnPostTaken() override { counters_.Add(Counter::kRequestsRecorded); }
-  bool TakeRoom(size_t bytes) override { return topics_.Take(bytes); }
-  void GiveRoom(size_t bytes) override { topics_.Give(bytes); }
-  void OnPosted(DeskTopic* topic, std::string_view payload) override;
-  void OnAskAnswer(uint64_t id, const coap::AskAnswer& answer) override;
-  void OnRecorded(uint32_t stage, uint64_t handle, DeskRecorded result) override;
-  void OnOutput(DeskSession* session) override;
-  void OnExpired(DeskSession* session) override;
-
-  // worker_desk.cc
-  struct DeskRow {
-    Agent* agent = nullptr;
-    DeskSession* session = nullptr;       // of the agent
-    std::list<uint64_t>::iterator place;  // in unidentified_
-    bool is_unidentified = false;
-    int64_t identify_by_us = 0;
-    int64_t set_up_by_us = 0;  // when its observations are set up at the latest, 0 = they are
-  };
-  using DeskOp = std::function<void(DeskRow*)>;
-  std::unique_ptr<AgentSession> MakeDeskSession(Agent* agent, const Handoff& handoff);
-  void AddUnidentified(DeskRow* row);
-  void RemoveUnidentified(DeskRow* row);
-  void Dismiss(const DeskRow& row, const std::string& reason);
-  void AtDesk(uint64_t connection, DeskOp op);
-  void RunAtDesk(uint64_t connection, const DeskOp& op);
-  void QueueOutput(DeskSession* session);
-  void FlushDesk();
-  void Forget(DeskRow* row, const std::string& reason);
-  void Identify(DeskRow* row, const DeskIdentity& identity);
-  void SetUp(DeskRow* row, int64_t now_us);
-  std::shared_ptr<DeskParcel> TakeFromDesk(uint64_t connection, const DeskIdentity& identity);
-  void OnDeskClosed(DeskSession* session, AgentEnd end);
-  void SweepDesk(int64_t now_us);
-
-  // worker_forward.cc
-  void Forward(const DeskSession& session, const coap::Asked& asked, ForwardPlan plan);
-  void StartForward(uint64_t connection, DeviceAsk ask, const Forwarding& forwarding);
-  void EndForward(const Forwarding& forwarding, const coap::AskAnswer& answer);
-  void AnswerForward(const Forwarding& forwarding, const coap::AskAnswer& answer);
-  coap::Taker HoldAtDesk(DeskSession* session, const coap::Asked& asked);
-  void ReleaseHeld(DeskSession* session);
-  void Publish(const DeskRow& row);
-  void Withdraw(const DeskSession& session);
-
-  // worker_topics.cc
-  DeskTopic* TopicOf(const DeskSession& session, const coap::Asked& asked);
-
-  // worker_moves.cc
-  bool Owns(std::string_view device) const;
-  void Freeze(Agent* agent);
-  void Unpause(Agent* agent);
-  void TryMoves();
-  void EndMove(size_t index, bool moved);
-  bool IsQuiet(const SlotMoves::Leaving& leaving) const;
-  bool HandOver(const SlotSet& slots, uint32_t to);
-  // Takes an agent out of this worker's tables, for another worker.
-  MovedAgent TakeOut(Agent* agent);
-  void EndWindowsOf(const SlotSet& slots);
-  SlotSet TiedSlots(const SlotSet& slots) const;
-  void Unpack(SlotParcel* parcel);
-
-  // worker_sessions.cc
-  void ServeSessions();
-  void OfferSessions();
-  SessionSaves::Offer OfferSession(const SessionSaves::Due& due);
-  bool IsCloseEnough(const mqtt::KeptSession& session, int64_t end_ms, int64_t now_ms) const;
-  void AnswerSaved();
-
-  void CloseEndpoints(uint32_t stage);
-  Device* Locate(CoapEndpoint* endpoint, std::string_view id);
-  void Arrive(CoapEndpoint* endpoint, Device* device);
-  bool ObservesElsewhere(const CoapEndpoint* except, std::string_view device) const;
-  bool MayServe(CoapEndpoint* endpoint, Device* device);
-  RecordAnswer Admit(CoapEndpoint* endpoint, Device* device, const SourceSettings& source,
-                     const coap::Incoming& incoming);
-  bool HasRoomFor(uint8_t record_class);
-  // CommandCarrier, for the agents
-  CommandStart SendCommand(uint64_t id, const Command& command) override;
-  void Withdraw(std::string_view device, uint64_t id) override;
+  // DeskServer::Owner
+  MovedAgent TakeOut(Agent* agent) override;
+  Agent* Continue(MovedAgent moved) override;
+  void Enter(Agent* agent) override;
+  void Register(Agent* agent) override;
+  void Disconnected(Agent* agent) override;
 
   std::unique_ptr<AgentSession> MakeSession(Agent* agent, const Handoff& handoff);
-  void ServePushes();
-  void ServeReceipts();
-  void ServeWindows();
-  void EndLate(const std::string& id, const mqtt::LatePublish& late, mqtt::LateEnd end);
-  bool MessagesHigh();
-  void DrainRing(size_t most);
-  void DrainPending();
-  void RunPushed(std::string_view frame);
-  bool IdentifyPushed(uint32_t stage, Record* record);
-  bool AsksForSafety(uint32_t stage, const Record& record) const;
   bool Sweep();
   bool IsStill() const;
   void OnTime();
   void ArmTimer();
   void Moderate();
-  void ResumeAgents();
-  bool AllMustPause();
-  bool WaitsForFlow(const SourceSettings& source) const;
-  void ResumeAfterFlow();
-  bool WaitsForToken(Agent* agent);
-  void ResumeRated(int64_t now_us);
-  void Register(Agent* agent);
   void RegisterAll(const Plan& before);
   void Emit(const WillRecord& made);
-  void CountRecord(Device* device, uint32_t stage, const Record& record);
 
   const WorkerOptions options_;
   const WorkerShared shared_;
   CounterBlock counters_;
   CloseReasonCounters close_reasons_;
-  ByteRing inbound_;
   ByteRing messages_;
   DeviceTable devices_;
-  DeferredReceipts deferred_;
-  WindowReceipts window_receipts_;
+  ReceiptServer receipts_;
   Pipeline pipeline_;
+  ReadPauses pauses_;
   Presence presence_;
-  DeviceAsks device_asks_;
   CommandTable commands_;
   Wills wills_;
   KeptSessions kept_;
+  AgentCommands agent_commands_{&devices_, &kept_};
+  SessionOffers offers_;
 
   StreamSetups setups_;
+  DeskServer desk_;
   std::vector<uint8_t> read_buffer_;
-  ReceiptTable receipt_rows_;
-  LateReceipts late_receipts_;
-  PushTickets tickets_;
+  PushedRecords pushed_;
   std::unordered_set<Agent*> agents_;
-  TimeWheel wheel_;                                       // of agents
-  std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
-  std::vector<Agent*> flow_paused_;                       // Agent::kPausedByFlow
-  RatePauses rate_pauses_;
+  TimeWheel wheel_;  // of agents
   UnfinishedPackets unfinished_;
-  std::unordered_map<uint32_t, CoapEndpoint*> endpoints_;  // by stage
-  std::atomic<size_t> crossed_bytes_{0};                   // in flight from other workers
-  uint32_t plan_number_ = 1;                               // number of the current plan
-  bool reading_ = true;
-  bool held_ = false;  // by HoldReading
-  ReturnedReceipts returned_;
-  ReturnedReceipts::Taken serving_;              // a member to reuse its memory
-  bool receipts_due_ = false;                    // returned by this thread, see ReturnReceipts
-  std::atomic<bool> waits_for_messages_{false};  // read by TakeMessages
-  Now now_;                                      // time of the current read or wake-up
+  Now now_;  // time of the current read or wake-up
   LingeringClose lingering_;
   uv_timer_t deadline_timer_;
   SweepTimer sweep_timer_{[this] { return Sweep(); }};
@@ -373,25 +193,11 @@ class Worker : public LoopThread,
   WakeupModeration moderation_;
   Nap nap_;
   UrgentAgents urgent_{&nap_};
-  int64_t armed_us_ = kNever;                        // due time of deadline_timer_
-  uint64_t committed_sessions_ = 0;                  // SessionDesk::committed, as last read
-  bool sessions_active_ = false;                     // SessionDesk::active, as last read
-  bool desk_is_full_ = false;                        // until the next ServeSessions
-  bool sessions_end_ = false;                        // SaveSessions was called
-  std::unordered_map<uint64_t, DeskRow> desk_rows_;  // by connection
-  std::unordered_map<uint64_t, std::vector<DeskOp>> expected_;  // by connection
-  std::list<uint64_t> unidentified_;                            // connections, oldest first
-  std::vector<uint64_t> desk_output_;                           // connections with output
-  std::vector<uint64_t> to_set_up_;                             // connections, see SetUp
-  DeskTopics topics_;
-  ForwardTable forward_table_;
-  Forwardings forwardings_;    // to devices of this worker
-  size_t forwarding_out_ = 0;  // from peers of this worker, without an answer
-  size_t held_bytes_ = 0;      // DeskSession::held()
-  SlotMoves moves_;
+  int64_t armed_us_ = kNever;  // due time of deadline_timer_
+  SlotMover mover_;
+  DatagramEndpoints datagrams_;
   AttendedSessions attended_{loop()};
   std::atomic<uint32_t> adopting_{0};  // adopted connections without an agent yet
-  std::atomic<uint32_t> arriving_{0};  // parcels in flight to this worker
   LoadMeter load_;
 };
 

@@ -1,4 +1,4 @@
-// Worker: its agents, which of them may be read, and the records that they receive.
+// Worker: its agents, how they connect and end, and the records that they receive.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,8 +19,6 @@ constexpr size_t kReadBytesPerToken = 8;
 constexpr size_t kLeastReadBytes = 64;
 // Discarded before a socket is closed.
 constexpr size_t kDiscardBytes = 65'536;
-
-TokenRate RateOf(const Agent& agent) { return {agent.source().rate, agent.source().burst}; }
 
 // Discards what the device has sent, up to kDiscardBytes.
 void Discard(int fd) {
@@ -51,95 +49,16 @@ DeviceEnd EndOf(AgentEnd end) {
 
 }  // namespace
 
-// True if devices of every class must pause.
-bool Worker::AllMustPause() { return !reading_ || held_ || MessagesHigh(); }
-
-// A device's next record is assumed to have the class of its latest one. A device that has not sent
-// anything is assumed to send class 1, because that may be an alarm.
-bool Worker::MayRead(Agent* agent) {
-  if (agent->paused == Agent::kPausedByMove) return false;
-  if (WaitsForToken(agent)) return false;
-  if (WaitsForFlow(agent->source())) {
-    if (agent->paused == 0) {
-      agent->paused = Agent::kPausedByFlow;
-      flow_paused_.push_back(agent);
-    }
-    return false;
-  }
-  uint8_t c = agent->latest_class;
-  if (c == 0) c = agent->registered_class;
-  if (c == 0) c = kCritical;
-  if (!AllMustPause()) {
-    const Throttle::Verdict verdict = shared_.throttle->MayGoOn(c);
-    if (verdict == Throttle::Verdict::kGoOn) return true;
-    if (verdict == Throttle::Verdict::kBegins) counters_.Add(Counter::kSlowed);
-  }
-  if (agent->paused == 0) {
-    agent->paused = c;
-    paused_[c].push_back(agent);
-  }
-  return false;
-}
-
-// True if too many records of sources like this one wait for a flow.
-bool Worker::WaitsForFlow(const SourceSettings& source) const {
-  return source.delivered && shared_.deferred->load(std::memory_order_relaxed) >= kMostDeferred;
-}
-
-void Worker::ResumeAfterFlow() {
-  if (flow_paused_.empty() || shared_.deferred->load(std::memory_order_relaxed) >= kMostDeferred) {
-    return;
-  }
-  std::vector<Agent*> agents;
-  agents.swap(flow_paused_);
-  for (Agent* agent : agents) agent->paused = 0;
-  for (Agent* agent : agents) agent->Resume();
-}
-
 std::span<uint8_t> Worker::read_buffer(const Agent& agent) {
   size_t bytes = read_buffer_.size();
   // Small packets grow several times when they become messages. If messages are their only output,
   // one read must not produce more than half a ring, because the packets are acknowledged.
   if (pipeline_.message_only()) bytes = kMessageReadBytes;
-  if (const TokenRate rate = RateOf(agent); rate.limited()) {
+  if (const TokenRate rate = agent.rate(); rate.limited()) {
     const size_t tokens = rate.burst != 0 ? rate.burst : rate.per_s;
     bytes = std::min(bytes, std::max(kLeastReadBytes, tokens * kReadBytesPerToken));
   }
   return std::span(read_buffer_).first(bytes);
-}
-
-// A device over its rate is not read until it has a token again; TCP's flow control makes it wait.
-bool Worker::WaitsForToken(Agent* agent) {
-  const TokenRate rate = RateOf(*agent);
-  if (!rate.limited() || agent->device == nullptr) return false;
-  const int64_t now = MonotonicUs();
-  const int64_t wait_us = agent->device->bucket.WaitUs(rate, now);
-  if (wait_us <= 0) return false;
-  if (agent->paused == 0) {
-    counters_.Add(Counter::kThrottled);
-    agent->paused = Agent::kPausedByRate;
-    agent->paused_until_us = now + wait_us;
-    rate_pauses_.Add(agent, agent->paused_until_us);
-  }
-  return true;
-}
-
-void Worker::ResumeRated(int64_t now_us) {
-  const std::vector<Agent*> over = rate_pauses_.Take(now_us);
-  for (Agent* agent : over) agent->paused = 0;
-  for (Agent* agent : over) agent->Resume();
-}
-
-void Worker::ResumeAgents() {
-  for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    if (paused_[c].empty() || shared_.throttle->slowed(c) || AllMustPause()) continue;
-    std::vector<Agent*> agents;
-    agents.swap(paused_[c]);
-    for (Agent* agent : agents) {
-      agent->paused = 0;
-      agent->Resume();
-    }
-  }
 }
 
 // All data of one wake-up was present at its first read. Therefore the clock is read at the first
@@ -208,7 +127,7 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   record.ts_ms = now_.wall_ms;
   record.arrived_us = now_.mono_us;
   agent->device->last_seen_us = now_.mono_us;
-  agent->device->bucket.Pay(RateOf(*agent), now_.mono_us);
+  agent->device->bucket.Pay(agent->rate(), now_.mono_us);
   counters_.Add(Counter::kRecordsReceived);
   const bool waits = !options_.acknowledge_at_once && incoming.handle != 0;
   if (waits) record.receipt = agent->ReceiptFor(incoming.handle);
@@ -219,19 +138,11 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   agent->latest_class = passage.record_class;
   urgent_.OnRecord(agent, passage.record_class, now_.mono_us);
   record.record_class = passage.record_class;
-  CountRecord(agent->device, agent->stage(), record);
+  shared_.exchange->CountRecord(agent->device->slot);
+  agent->device->CountRecord(agent->stage(), record.record_class, record.payload.size(),
+                             now_.mono_us);
   if (!passage.taken) return AnswerOf(passage.untaken, 0);
   return {.copies = (waits ? passage.copies : 0) + passage.deferred};
-}
-
-// Updates the statistics of the agent registry.
-void Worker::CountRecord(Device* device, uint32_t stage, const Record& record) {
-  if (shared_.exchange->active()) shared_.exchange->placement().Count(device->slot);
-  device->stage = stage;
-  device->latest_class = record.record_class;
-  device->meter.Add(now_.mono_us);
-  ++device->records;
-  device->bytes += record.payload.size();
 }
 
 // Runs a record that the gateway makes for a device, at the device's source: presence or a will.
@@ -258,6 +169,12 @@ void Worker::Emit(const WillRecord& made) {
   record.ts_ms = now.wall_ms;
   record.arrived_us = now.mono_us;
   pipeline_.Run(made.stage, record);
+}
+
+void Worker::Disconnected(Agent* agent) {
+  commands_.Gone(agent->device_id());
+  devices_.Disconnected(agent->device);
+  presence_.Disconnected(agent->device, agent->source(), DeviceEnd::kClosed);
 }
 
 // Looks up the device in the registrations of its source: once per connection, and when these
@@ -303,29 +220,49 @@ bool Worker::MaySubscribe(Agent* agent, std::string_view filter) {
   return false;
 }
 
-void Worker::OnControl(Agent* agent) { agent->device->bucket.Pay(RateOf(*agent), now_.mono_us); }
+void Worker::OnControl(Agent* agent) { agent->device->bucket.Pay(agent->rate(), now_.mono_us); }
 
 void Worker::OnListening(Agent* agent) { presence_.Listening(agent->device); }
+
+MovedAgent Worker::TakeOut(Agent* agent) {
+  agents_.erase(agent);
+  receipts_.table().Leave(agent);
+  wheel_.Remove(agent);
+  if (agent->paused != Agent::kPausedByMove) pauses_.Remove(agent);
+  urgent_.Remove(agent);
+  return agent->Leave();
+}
+
+Agent* Worker::Continue(MovedAgent moved) { return new Agent(this, loop(), std::move(moved)); }
+
+void Worker::Enter(Agent* agent) {
+  agent->session().MoveTo(agent->owner(), &kept_, &wills_);
+  agents_.insert(agent);
+  receipts_.table().Enroll(agent);
+  wheel_.Add(agent, now_.mono_us);
+  Register(agent);
+}
 
 void Worker::OnClosed(Agent* agent, AgentEnd end) {
   agents_.erase(agent);
   wheel_.Remove(agent);
-  Unpause(agent);
+  mover_.Unfreeze(agent);
+  pauses_.Remove(agent);
   unfinished_.Remove(agent);
   urgent_.Remove(agent);
   Device* const device = agent->device;
-  if (DeskSession* const session = agent->session().desk()) OnDeskClosed(session, end);
+  if (DeskSession* const session = agent->session().desk()) desk_.OnClosed(session, end);
   const bool kept = agent->session().Finish(end);
   std::vector<mqtt::LatePublish> late = agent->session().TakeLate();
   if (late.empty()) {
-    receipt_rows_.Leave(agent);
+    receipts_.table().Leave(agent);
   } else {
-    late_receipts_.TakeOver(agent, agent->device_id(), std::move(late));
+    receipts_.late().TakeOver(agent, agent->device_id(), std::move(late));
   }
   if (device != nullptr && device->agent == agent) {
     if (!kept) {
       commands_.Gone(device->id);
-      late_receipts_.Drop(device->id);
+      receipts_.late().Drop(device->id);
     }
     devices_.Disconnected(device);
     presence_.Disconnected(device, agent->source(), EndOf(end));

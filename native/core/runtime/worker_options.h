@@ -11,22 +11,17 @@
 #include <vector>
 
 #include "core/base/doorbell.h"
-#include "core/devices/agent.h"
 #include "core/devices/coap_endpoint.h"
-#include "core/devices/desk/desk_session.h"
 #include "core/devices/desk/request_desk.h"
 #include "core/devices/device_events.h"
 #include "core/devices/pending_commands.h"
-#include "core/dtls/client_hello.h"
-#include "core/dtls/dtls_context.h"
-#include "core/dtls/dtls_server.h"
 #include "core/loop/memory_share.h"
 #include "core/plan/windows.h"
 #include "core/queue/budget.h"
-#include "core/queue/selection.h"
 #include "core/queue/throttle.h"
 #include "core/record/receipt.h"
-#include "core/runtime/session_desk.h"
+#include "core/record/record.h"
+#include "core/runtime/session_outbox.h"
 #include "core/runtime/slot_moves.h"
 
 namespace seganet {
@@ -45,13 +40,8 @@ struct WorkerOptions {
   std::array<int64_t, kClasses + 1> linger_us{};  // PipelineContext::linger_us
 };
 
-// A connection of the request desk that moves to the worker of its device.
-struct DeskParcel {
-  MovedAgent agent;
-  DeskIdentity identity;
-};
-
-class Worker;
+class DeskForwarding;
+struct DeskParcel;
 
 // Objects and callbacks that the workers of an engine share. They outlive the workers.
 struct WorkerShared {
@@ -75,23 +65,14 @@ struct WorkerShared {
   std::function<bool(uint32_t worker, uint32_t stage, CrossedDatagrams)> cross;
   SlotExchange* exchange;          // which worker owns which device
   std::atomic<int64_t>* deferred;  // records that wait for a flow (DeferredReceipts)
-  SessionDesk* sessions;           // to and from the disk
+  SessionOutbox* sessions;         // to and from the disk
   WindowTotals* windows;
   RequestDesk* desk;
-  // Passes a connection, or null if it is closed, to the worker that expects it.
+  // DeskServerContext::arrive
   std::function<void(uint32_t worker, uint64_t connection, std::shared_ptr<DeskParcel>)>
       desk_arrive;
-  // Runs a task on another worker, in the order of the calls of one worker. No effect if that
-  // worker has stopped.
-  std::function<void(uint32_t worker, std::function<void(Worker*)> task)> at_worker;
-};
-
-// How a source receives datagrams; the same on all workers.
-struct DatagramSpec {
-  uint64_t seed = 0;  // secret and random, as the next one
-  HelloCookies::Secret cookie_secret{};
-  std::shared_ptr<const DtlsContext> dtls;  // null = without DTLS
-  DtlsLimits dtls_limits;                   // of one worker
+  // DeskForwardingContext::at_worker
+  std::function<void(uint32_t worker, std::function<void(DeskForwarding*)> task)> at_forwarding;
 };
 
 }  // namespace seganet

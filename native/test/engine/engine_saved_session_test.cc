@@ -244,7 +244,7 @@ TEST_F(EngineSavedSession, AFullDeskHoldsTheOthersBack) {
   StartSaved();
   const uint16_t port = Listen();
   std::vector<DeviceClient> devices;
-  const size_t count = SessionDesk::kMostSessions + 50;
+  const size_t count = SessionOutbox::kMostSessions + 50;
   for (size_t i = 0; i < count; ++i) {
     devices.emplace_back(port);
     ASSERT_TRUE(Accepted(LogIn(&devices.back(), {.id = "d" + std::to_string(i), .clean = false})));

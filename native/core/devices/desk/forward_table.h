@@ -46,7 +46,7 @@ struct ForwardRow {
 };
 
 // Each worker has a table of all devices, so that a request needs no lock. The worker of a device
-// makes its rows and tells the other workers; they share the row.
+// makes its rows and passes them to the other workers; they share the row.
 //
 // Thread safety: owned by one worker. Rows do not change.
 class ForwardTable {

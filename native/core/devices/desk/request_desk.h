@@ -136,7 +136,7 @@ class RequestDesk {
   // Takes out the oldest events of a stage, at most `most`. Events that remain do not ring again.
   std::vector<DeskEvent> Take(uint32_t stage, size_t most);
   // Drops the requests and posts of a stage that no longer has a listener. The other events stay:
-  // they tell JavaScript the end of a connection, or the outcome of what it began.
+  // they report to JavaScript the end of a connection, or the outcome of what it began.
   void Clear(uint32_t stage);
 
   DeskFigures figures() const;

@@ -30,8 +30,8 @@
 namespace seganet::coap {
 
 // Split over six files. stream_session.cc: bytes and messages; stream_signals.cc: signals and time;
-// stream_requests.cc: records; stream_commands.cc: discovery, commands and observers;
-// stream_desk.cc: requests for the desk; stream_asks.cc: requests to the device. The public
+// stream_records.cc: records; stream_commands.cc: discovery, commands and observers;
+// stream_requests.cc: requests for the desk; stream_asks.cc: requests to the device. The public
 // functions are documented at StreamSession.
 class StreamImpl {
  public:

@@ -1,15 +1,15 @@
-#include "core/runtime/session_desk.h"
+#include "core/runtime/session_outbox.h"
 
 #include <utility>
 
 namespace seganet {
 
-void SessionDesk::Start(size_t workers, std::function<void()> on_change) {
+void SessionOutbox::Start(size_t workers, std::function<void()> on_change) {
   by_worker_ = std::vector<OfWorker>(workers);
   on_change_ = std::move(on_change);
 }
 
-bool SessionDesk::Offer(SessionWrite write) {
+bool SessionOutbox::Offer(SessionWrite write) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (offered_.size() >= kMostSessions || offered_bytes_ >= kMostBytes) {
     was_full_ = true;
@@ -21,11 +21,11 @@ bool SessionDesk::Offer(SessionWrite write) {
   return true;
 }
 
-void SessionDesk::Report(uint32_t worker, size_t waiting) {
+void SessionOutbox::Report(uint32_t worker, size_t waiting) {
   by_worker_[worker].waiting.store(waiting, std::memory_order_release);
 }
 
-bool SessionDesk::Attach(Doorbell* bell) {
+bool SessionOutbox::Attach(Doorbell* bell) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (bell_ != nullptr) return false;
@@ -37,17 +37,17 @@ bool SessionDesk::Attach(Doorbell* bell) {
   return true;
 }
 
-void SessionDesk::Detach() {
+void SessionOutbox::Detach() {
   const std::lock_guard<std::mutex> lock(mutex_);
   bell_ = nullptr;
 }
 
-void SessionDesk::Disable() {
+void SessionOutbox::Disable() {
   active_.store(false, std::memory_order_release);
   on_change_();
 }
 
-const std::vector<SessionWrite>& SessionDesk::Take() {
+const std::vector<SessionWrite>& SessionOutbox::Take() {
   bool has_room = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -61,7 +61,7 @@ const std::vector<SessionWrite>& SessionDesk::Take() {
   return taken_;
 }
 
-void SessionDesk::Committed() {
+void SessionOutbox::Committed() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const SessionWrite& write : taken_) {
@@ -73,7 +73,7 @@ void SessionDesk::Committed() {
   on_change_();
 }
 
-size_t SessionDesk::waiting() {
+size_t SessionOutbox::waiting() {
   const std::lock_guard<std::mutex> lock(mutex_);
   size_t sum = offered_.size() + taken_.size();
   for (const OfWorker& each : by_worker_) sum += each.waiting.load(std::memory_order_acquire);

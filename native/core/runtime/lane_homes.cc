@@ -1,17 +1,45 @@
-// Engine: moves the waiting batches of uplink nodes when a plan assigns them other lanes, or none.
+#include "core/runtime/lane_homes.h"
 
-#include <map>
 #include <set>
 #include <string>
-#include <utility>
-#include <vector>
-
-#include "core/runtime/engine.h"
 
 namespace seganet {
 
-// Returns the lanes that get a stage of other lanes.
-std::vector<std::shared_ptr<Lanes>> Engine::GainingLanes(const Plan& plan) {
+std::shared_ptr<Lanes> LaneHomes::Make(bool leftovers) {
+  LanesContext context = context_();
+  context.leftovers = leftovers;
+  context.on_strays = [this](std::vector<BatchPtr> strays) {
+    const std::lock_guard<std::mutex> lock(homes_mutex_);
+    BringHome(std::move(strays));
+  };
+  return std::make_shared<Lanes>(std::move(context));
+}
+
+std::shared_ptr<Lanes> LaneHomes::Get(uint32_t number) {
+  const std::lock_guard<std::mutex> lock(lanes_mutex_);
+  std::shared_ptr<Lanes>& lanes = lanes_[number];
+  if (!lanes) lanes = Make(false);
+  return lanes;
+}
+
+std::shared_ptr<Lanes> LaneHomes::Leftovers() {
+  const std::lock_guard<std::mutex> lock(lanes_mutex_);
+  if (!leftovers_) {
+    leftovers_ = Make(true);
+    leftovers_->SaveAll();
+  }
+  return leftovers_;
+}
+
+std::vector<std::shared_ptr<Lanes>> LaneHomes::All() {
+  std::vector<std::shared_ptr<Lanes>> all;
+  const std::lock_guard<std::mutex> lock(lanes_mutex_);
+  for (const auto& [number, lanes] : lanes_) all.push_back(lanes);
+  if (leftovers_) all.push_back(leftovers_);
+  return all;
+}
+
+std::vector<std::shared_ptr<Lanes>> LaneHomes::Gaining(const Plan& plan) {
   const std::lock_guard<std::mutex> lock(homes_mutex_);
   std::vector<std::shared_ptr<Lanes>> gaining;
   for (const Stage& stage : plan.stages()) {
@@ -23,9 +51,7 @@ std::vector<std::shared_ptr<Lanes>> Engine::GainingLanes(const Plan& plan) {
   return gaining;
 }
 
-// Applies the assignment of the new plan: moves all batches to the lanes of their stages. Lanes
-// without a stage stay, empty, because their counters belong to the engine's sums.
-void Engine::FindHomes(const Plan& plan) {
+void LaneHomes::Apply(const Plan& plan) {
   const std::lock_guard<std::mutex> lock(homes_mutex_);
   homes_.clear();
   std::set<uint32_t> all;
@@ -38,28 +64,18 @@ void Engine::FindHomes(const Plan& plan) {
     served[stage.lanes.get()].insert(stage.spec.id);
     if (!stage.spec.name.empty()) names[stage.spec.id] = stage.spec.name;
   }
-  std::shared_ptr<Lanes> leftovers;
-  {
-    const std::lock_guard<std::mutex> lanes_lock(lanes_mutex_);
-    if (!leftovers_) {
-      LanesContext context = ContextOfLanes();
-      context.leftovers = true;
-      leftovers_ = std::make_shared<Lanes>(std::move(context));
-      leftovers_->SaveAll();
-    }
-    leftovers = leftovers_;
-  }
+  const std::shared_ptr<Lanes> leftovers = Leftovers();
   // Leftovers keep the names of stages that are removed later.
   leftovers->SetNodes(std::move(names));
   // Leftovers stay there until their node is back.
   served[leftovers.get()] = std::move(all);
-  for (const std::shared_ptr<Lanes>& lanes : AllLanes()) {
+  for (const std::shared_ptr<Lanes>& lanes : All()) {
     BringHome(lanes->SetStages(std::move(served[lanes.get()])));
   }
 }
 
-// REQUIRES: homes_mutex_ is held.
-void Engine::BringHome(std::vector<BatchPtr> strays) {
+// REQUIRES: homes_mutex_ is held, and the leftovers exist.
+void LaneHomes::BringHome(std::vector<BatchPtr> strays) {
   std::map<Lanes*, std::vector<BatchPtr>> by_home;
   for (BatchPtr& batch : strays) {
     const auto it = homes_.find(batch->stage);

@@ -1,4 +1,4 @@
-// Worker: devices that speak CoAP over UDP.
+#include "core/runtime/datagram_endpoints.h"
 
 #include <unistd.h>
 
@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/base/jenkins.h"
+#include "core/devices/agent.h"
 #include "core/devices/coap_convert.h"
 #include "core/reception/coap_listener_settings.h"
-#include "core/runtime/worker.h"
 
 namespace seganet {
 namespace {
@@ -26,105 +26,116 @@ size_t BytesOf(const CrossedDatagrams& datagrams) {
 
 }  // namespace
 
-Status Worker::OpenDatagrams(uint32_t stage, int fd, const DatagramSpec& spec) {
+Status DatagramEndpoints::Open(uint32_t stage, int fd, const DatagramSpec& spec) {
   int error = UV_ECANCELED;  // the thread has ended
-  const bool runs = Call([&] {
+  const bool runs = context_.thread->Call([&] {
     CoapEndpointOptions options;
     options.stage = stage;
-    options.worker = static_cast<uint32_t>(options_.index);
-    options.workers = static_cast<uint32_t>(options_.workers);
-    options.settings = CoapSettings(pipeline_.plan().SettingsOf(stage), options_.max_packet_bytes,
-                                    options_.odd_topics);
-    options.limits = CoapLimits(options.settings, options_.max_devices / kRowsPerConnection);
+    options.worker = static_cast<uint32_t>(context_.options->index);
+    options.workers = static_cast<uint32_t>(context_.options->workers);
+    options.settings =
+        CoapSettings(context_.pipeline->plan().SettingsOf(stage),
+                     context_.options->max_packet_bytes, context_.options->odd_topics);
+    options.limits =
+        CoapLimits(options.settings, context_.options->max_devices / kRowsPerConnection);
     options.seed = spec.seed;
     options.dtls = spec.dtls;
     options.dtls_limits = spec.dtls_limits;
     options.cookie_secret = spec.cookie_secret;
     options.settings.proven_addresses = spec.dtls != nullptr;
-    auto* endpoint = new CoapEndpoint(this, loop(), fd, &counters_, options);
+    auto* endpoint = new CoapEndpoint(this, context_.loop, fd, context_.counters, options);
     error = endpoint->error();
     if (error != 0) {
       endpoint->Close();
       return;
     }
-    receipt_rows_.Enroll(endpoint);
-    commands_.Add(endpoint);
+    context_.receipts->Enroll(endpoint);
+    context_.commands->Add(endpoint);
     endpoints_[stage] = endpoint;
-    if (!reading_) endpoint->StopReading();
+    if (context_.pauses->stopped()) endpoint->StopReading();
   });
   if (!runs) close(fd);
   if (error == 0) return {};
   return Status::System(std::string("cannot watch the port: ") + uv_strerror(error), -error);
 }
 
-void Worker::RenewDtls(uint32_t stage, std::shared_ptr<const DtlsContext> context) {
-  Post([this, stage, context = std::move(context)] {
+void DatagramEndpoints::RenewDtls(uint32_t stage, std::shared_ptr<const DtlsContext> context) {
+  context_.thread->Post([this, stage, context = std::move(context)] {
     const auto it = endpoints_.find(stage);
     if (it != endpoints_.end()) it->second->RenewDtls(context);
   });
 }
 
-// Closes the endpoints of a stage; 0 = of all stages.
-void Worker::CloseEndpoints(uint32_t stage) {
+void DatagramEndpoints::Close(uint32_t stage) {
   for (auto it = endpoints_.begin(); it != endpoints_.end();) {
     if (stage != 0 && it->first != stage) {
       ++it;
       continue;
     }
     CoapEndpoint* const endpoint = it->second;
-    devices_.Update([&](Device* device) {
+    context_.devices->Update([&](Device* device) {
       if (!device->observing || !endpoint->Listens(device->id)) return;
       device->observing = ObservesElsewhere(endpoint, device->id);
-      commands_.Gone(device->id);
+      context_.commands->Gone(device->id);
     });
-    commands_.Remove(endpoint);
-    receipt_rows_.Leave(endpoint);
+    context_.commands->Remove(endpoint);
+    context_.receipts->Leave(endpoint);
     endpoint->Close();
     it = endpoints_.erase(it);
   }
 }
 
-bool Worker::TakeDatagrams(uint32_t stage, CrossedDatagrams datagrams) {
+void DatagramEndpoints::StopReading() {
+  for (const auto& [stage, endpoint] : endpoints_) endpoint->StopReading();
+}
+
+void DatagramEndpoints::KeepReading() {
+  if (context_.pauses->stopped()) return;
+  for (const auto& [stage, endpoint] : endpoints_) endpoint->KeepReading();
+}
+
+bool DatagramEndpoints::Take(uint32_t stage, CrossedDatagrams datagrams) {
   const size_t bytes = BytesOf(datagrams);
   if (crossed_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes > kMaxCrossedBytes) {
     crossed_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
     return false;
   }
-  const bool runs = Post([this, stage, bytes, datagrams = std::move(datagrams)] {
+  const bool runs = context_.thread->Post([this, stage, bytes, datagrams = std::move(datagrams)] {
     crossed_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
     const auto it = endpoints_.find(stage);
-    if (it != endpoints_.end() && reading_) it->second->OnCrossed(datagrams);
+    if (it != endpoints_.end() && !context_.pauses->stopped()) it->second->OnCrossed(datagrams);
   });
   if (!runs) crossed_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   return runs;
 }
 
-void Worker::Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
+void DatagramEndpoints::Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
   const size_t count = datagrams.entries.size();
-  const bool taken = shared_.cross(worker, stage, std::move(datagrams));
-  counters_.Add(taken ? Counter::kDatagramsCrossed : Counter::kDatagramsLost, count);
+  const bool taken = context_.shared->cross(worker, stage, std::move(datagrams));
+  context_.counters->Add(taken ? Counter::kDatagramsCrossed : Counter::kDatagramsLost, count);
 }
 
-uint32_t Worker::OwnerOf(std::string_view device) {
-  return shared_.exchange->placement().WorkerOf(device);
+uint32_t DatagramEndpoints::OwnerOf(std::string_view device) {
+  return context_.shared->exchange->placement().WorkerOf(device);
 }
 
-void Worker::OnDatagrams(size_t datagrams, size_t bytes) {
-  now_ = Now::Read();
+void DatagramEndpoints::OnDatagrams(size_t datagrams, size_t bytes) {
+  *context_.now = Now::Read();
   if (datagrams == 0) return;
-  counters_.Add(Counter::kReads);
-  counters_.Add(Counter::kDatagrams, datagrams);
-  counters_.Add(Counter::kBytesReceived, bytes);
+  context_.counters->Add(Counter::kReads);
+  context_.counters->Add(Counter::kDatagrams, datagrams);
+  context_.counters->Add(Counter::kBytesReceived, bytes);
 }
 
 // Returns the device's row, with the registration at this source. Returns nullptr if there is no
 // room for the device, or if it is about to arrive from another worker or has just left.
-Device* Worker::Locate(CoapEndpoint* endpoint, std::string_view id) {
-  Device* device = Owns(id) ? devices_.Get(id, now_.mono_us) : nullptr;
+Device* DatagramEndpoints::Locate(CoapEndpoint* endpoint, std::string_view id) {
+  Device* device =
+      context_.mover->Owns(id) ? context_.devices->Get(id, context_.now->mono_us) : nullptr;
   if (device == nullptr) return nullptr;
   const uint32_t stage = endpoint->stage();
   if (device->registered_in != plan_number_ || device->registered_at != stage) {
-    const Plan& plan = pipeline_.plan();
+    const Plan& plan = context_.pipeline->plan();
     const auto registered = plan.DevicesOf(stage);
     device->registered_class = registered == nullptr ? 0 : registered->Of(id);
     const SourceSettings& source = plan.SettingsOf(stage);
@@ -136,9 +147,9 @@ Device* Worker::Locate(CoapEndpoint* endpoint, std::string_view id) {
 }
 
 // Records that the device is present at the current peer address.
-void Worker::Arrive(CoapEndpoint* endpoint, Device* device) {
-  if (!device->counted) counters_.Add(Counter::kDevicesConnected);
-  devices_.Count(device, now_.mono_us);
+void DatagramEndpoints::Arrive(CoapEndpoint* endpoint, Device* device) {
+  if (!device->counted) context_.counters->Add(Counter::kDevicesConnected);
+  context_.devices->Count(device, context_.now->mono_us);
   device->stage = endpoint->stage();
   const coap::Peer* peer = endpoint->at_hand();
   if (peer == nullptr) return;
@@ -149,60 +160,54 @@ void Worker::Arrive(CoapEndpoint* endpoint, Device* device) {
 }
 
 // True if the datagram being processed may use this device id: it has proven it, or nothing has.
-bool Worker::MayServe(CoapEndpoint* endpoint, Device* device) {
+bool DatagramEndpoints::MayServe(CoapEndpoint* endpoint, Device* device) {
   if (!endpoint->proves()) return device->proven_at == 0;
   device->proven_at = endpoint->stage();
-  // A connection that has proven nothing ends, as in OnConnect().
+  // A connection that has proven nothing ends, as in Worker::OnConnect().
   if (device->agent != nullptr && !device->agent->proven()) {
-    counters_.Add(Counter::kTakeOvers);
+    context_.counters->Add(Counter::kTakeOvers);
     device->agent->Close(AgentEnd::kTakenOver);
   }
   return true;
 }
 
-// A datagram socket is always read, because a device without an answer sends again. Records without
-// room are refused instead, with a time to retry.
-RecordAnswer Worker::Admit(CoapEndpoint* endpoint, Device* device, const SourceSettings& source,
-                           const coap::Incoming& incoming) {
+RecordAnswer DatagramEndpoints::Admit(CoapEndpoint* endpoint, Device* device,
+                                      const SourceSettings& source,
+                                      const coap::Incoming& incoming) {
   using Verdict = RecordAnswer::Verdict;
   if (!MayServe(endpoint, device) ||
       (device->permissions && !device->permissions->MayPublish(incoming.topic))) {
-    counters_.Add(Counter::kNotAllowed);
+    context_.counters->Add(Counter::kNotAllowed);
     return {.verdict = Verdict::kNotAllowed};
   }
   const TokenRate rate{source.rate, source.burst};
-  if (const int64_t wait_us = device->bucket.WaitUs(rate, now_.mono_us); wait_us > 0) {
-    counters_.Add(Counter::kThrottled);
+  if (const int64_t wait_us = device->bucket.WaitUs(rate, context_.now->mono_us); wait_us > 0) {
+    context_.counters->Add(Counter::kThrottled);
     return {.verdict = Verdict::kTooFast,
             .retry_s = static_cast<uint32_t>((wait_us + 999'999) / 1'000'000)};
   }
-  // The class that the record will probably get: as in MayRead, unless the device names it.
+  // The class that the record will probably get: as in ReadPauses::MayRead, unless the device names
+  // it.
   uint8_t c = incoming.record_class;
   if (c == 0) c = device->latest_class;
   if (c == 0) c = device->registered_class;
   if (c == 0) c = kCritical;
-  if (!HasRoomFor(c) || WaitsForFlow(source)) {
+  if (!context_.pauses->HasRoomFor(c) || context_.pauses->WaitsForFlow(source)) {
     return {.verdict = Verdict::kFull, .retry_s = kFullRetryS};
   }
-  device->bucket.Pay(rate, now_.mono_us);
+  device->bucket.Pay(rate, context_.now->mono_us);
   return {};
 }
 
-bool Worker::HasRoomFor(uint8_t record_class) {
-  if (AllMustPause()) return false;
-  const Throttle::Verdict verdict = shared_.throttle->MayGoOn(record_class);
-  if (verdict == Throttle::Verdict::kBegins) counters_.Add(Counter::kSlowed);
-  return verdict == Throttle::Verdict::kGoOn;
-}
-
-RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incoming& incoming) {
+RecordAnswer DatagramEndpoints::OnDatagramRecord(CoapEndpoint* endpoint,
+                                                 const coap::Incoming& incoming) {
   Device* device = Locate(endpoint, incoming.device);
   if (device == nullptr) {
-    counters_.Add(Counter::kConnectionsRefused);
-    const uint32_t retry_s = Owns(incoming.device) ? kNoDeviceRetryS : kFullRetryS;
+    context_.counters->Add(Counter::kConnectionsRefused);
+    const uint32_t retry_s = context_.mover->Owns(incoming.device) ? kNoDeviceRetryS : kFullRetryS;
     return {.verdict = RecordAnswer::Verdict::kFull, .retry_s = retry_s};
   }
-  const SourceSettings& source = pipeline_.plan().SettingsOf(endpoint->stage());
+  const SourceSettings& source = context_.pipeline->plan().SettingsOf(endpoint->stage());
   const RecordAnswer admitted = Admit(endpoint, device, source, incoming);
   if (admitted.verdict != RecordAnswer::Verdict::kNotAllowed) Arrive(endpoint, device);
   if (admitted.verdict != RecordAnswer::Verdict::kTaken) return admitted;
@@ -218,69 +223,73 @@ RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incomi
   }
   record.flags = incoming.confirmable ? kFlagQos1 : 0;
   record.seq = device->next_seq++;
-  record.ts_ms = now_.wall_ms;
-  record.arrived_us = now_.mono_us;
-  counters_.Add(Counter::kRecordsReceived);
-  const bool waits = !options_.acknowledge_at_once && incoming.handle != 0;
+  record.ts_ms = context_.now->wall_ms;
+  record.arrived_us = context_.now->mono_us;
+  context_.counters->Add(Counter::kRecordsReceived);
+  const bool waits = !context_.options->acknowledge_at_once && incoming.handle != 0;
   if (waits) record.receipt = endpoint->ReceiptFor(incoming.handle);
   if (source.delivered && incoming.handle != 0) {
     record.deferred = endpoint->ReceiptFor(incoming.handle);
   }
-  const Passage passage = pipeline_.Run(endpoint->stage(), record);
+  const Passage passage = context_.pipeline->Run(endpoint->stage(), record);
   record.record_class = passage.record_class;
-  CountRecord(device, endpoint->stage(), record);
+  context_.shared->exchange->CountRecord(device->slot);
+  device->CountRecord(endpoint->stage(), record.record_class, record.payload.size(),
+                      context_.now->mono_us);
   if (!passage.taken) return AnswerOf(passage.untaken, kNotTakenRetryS);
   return {.copies = (waits ? passage.copies : 0) + passage.deferred};
 }
 
-bool Worker::MayObserve(CoapEndpoint* endpoint, std::string_view id) {
+bool DatagramEndpoints::MayObserve(CoapEndpoint* endpoint, std::string_view id) {
   Device* device = Locate(endpoint, id);
   if (device == nullptr) return false;
   if (MayServe(endpoint, device)) {
     if (!device->permissions) return true;
-    const SourceSettings& source = pipeline_.plan().SettingsOf(endpoint->stage());
+    const SourceSettings& source = context_.pipeline->plan().SettingsOf(endpoint->stage());
     const std::string filter = CoapCommandFilter(NameAt(source, id));
     if (!filter.empty() && device->permissions->MaySubscribe(filter)) return true;
   }
-  counters_.Add(Counter::kNotAllowed);
+  context_.counters->Add(Counter::kNotAllowed);
   return false;
 }
 
-void Worker::OnObserved(CoapEndpoint* endpoint, std::string_view id, bool on) {
-  Device* device = on ? devices_.Get(id, now_.mono_us) : devices_.Find(id);
+void DatagramEndpoints::OnObserved(CoapEndpoint* endpoint, std::string_view id, bool on) {
+  Device* device =
+      on ? context_.devices->Get(id, context_.now->mono_us) : context_.devices->Find(id);
   if (device == nullptr) return;
   if (on) {
     Arrive(endpoint, device);
     device->observing = true;
-    presence_.Listening(device);
+    context_.presence->Listening(device);
     return;
   }
   device->observing = ObservesElsewhere(endpoint, id);
-  device->last_seen_us = now_.mono_us;
+  device->last_seen_us = context_.now->mono_us;
 }
 
-bool Worker::ObservesElsewhere(const CoapEndpoint* except, std::string_view device) const {
+bool DatagramEndpoints::ObservesElsewhere(const CoapEndpoint* except,
+                                          std::string_view device) const {
   for (const auto& [stage, endpoint] : endpoints_) {
     if (endpoint != except && endpoint->Listens(device)) return true;
   }
   return false;
 }
 
-bool Worker::IsAt(CoapEndpoint* endpoint, std::string_view id) {
-  const Device* device = devices_.Find(id);
+bool DatagramEndpoints::IsAt(CoapEndpoint* endpoint, std::string_view id) {
+  const Device* device = context_.devices->Find(id);
   return device != nullptr && device->counted && device->stage == endpoint->stage();
 }
 
-bool Worker::IsProven(std::string_view id) {
-  const Device* device = devices_.Find(id);
+bool DatagramEndpoints::IsProven(std::string_view id) {
+  const Device* device = context_.devices->Find(id);
   return device != nullptr && device->proven_at != 0;
 }
 
-void Worker::OnDatagramCommandAnswer(uint64_t id, uint8_t result) {
+void DatagramEndpoints::OnDatagramCommandAnswer(uint64_t id, uint8_t result) {
   if (result == coap::kCommandLost) {
-    commands_.Lost(id);
+    context_.commands->Lost(id);
   } else {
-    commands_.Answer(id, result == coap::kCommandTaken);
+    context_.commands->Answer(id, result == coap::kCommandTaken);
   }
 }
 

@@ -1,6 +1,6 @@
 // Passes MQTT sessions between the workers that own them and the store thread that writes them.
-#ifndef SEGANET_CORE_RUNTIME_SESSION_DESK_H_
-#define SEGANET_CORE_RUNTIME_SESSION_DESK_H_
+#ifndef SEGANET_CORE_RUNTIME_SESSION_OUTBOX_H_
+#define SEGANET_CORE_RUNTIME_SESSION_OUTBOX_H_
 
 #include <atomic>
 #include <cstddef>
@@ -30,7 +30,7 @@ enum class Restoring : uint8_t { kOpen = 0, kRestored = 1, kGivenUp = 2 };
 //
 // Thread safety: Offer, Report and active from the workers; Attach, Detach, Disable, Take and
 // Committed from the store thread; Start and the others from the engine's thread, too.
-class SessionDesk {
+class SessionOutbox {
  public:
   static constexpr size_t kMostSessions = 1024;
   static constexpr size_t kMostBytes = 1u << 20;
@@ -100,4 +100,4 @@ class SessionDesk {
 
 }  // namespace seganet
 
-#endif  // SEGANET_CORE_RUNTIME_SESSION_DESK_H_
+#endif  // SEGANET_CORE_RUNTIME_SESSION_OUTBOX_H_

@@ -1,33 +1,44 @@
-// Worker: receipts that come back, and the acknowledgements that they release.
+#include "core/runtime/receipt_server.h"
+
 #include <utility>
 
-#include "core/runtime/worker.h"
+#include "core/devices/agent.h"
 
 namespace seganet {
 
-void Worker::ReturnReceipts(std::vector<Receipt> receipts) {
+ReceiptServer::ReceiptServer(const ReceiptServerContext& context)
+    : context_(context),
+      deferred_(context.worker, context.deferred),
+      windows_(context.budget, [thread = context.thread] { thread->Wake(); }),
+      late_(&table_, context.kept_memory,
+            [this](const std::string& device, const mqtt::LatePublish& late, mqtt::LateEnd end) {
+              EndLate(device, late, end);
+            }) {
+  table_.Enroll(&windows_);
+}
+
+void ReceiptServer::Return(std::vector<Receipt> receipts) {
   returned_.AddSafe(std::move(receipts));
   // The worker released the batch itself (AttendedSessions): no wake-up, served at the end of this
   // turn of the loop.
-  if (IsCurrent()) {
-    receipts_due_ = true;
+  if (context_.thread->IsCurrent()) {
+    is_due_ = true;
   } else {
-    Nudge();
+    context_.thread->Nudge();
   }
 }
 
-void Worker::WithholdReceipts(const std::vector<Receipt>& receipts) {
+void ReceiptServer::Withhold(const std::vector<Receipt>& receipts) {
   returned_.AddWithheld(receipts);
-  Nudge();
+  context_.thread->Nudge();
 }
 
-void Worker::EndDeferrals(const std::vector<Deferral>& ends) {
+void ReceiptServer::EndDeferrals(const std::vector<Deferral>& ends) {
   returned_.AddDeferrals(ends);
-  Nudge();
+  context_.thread->Nudge();
 }
 
-// Writes once per device, regardless of how many of its records are safe.
-void Worker::ServeReceipts() {
+void ReceiptServer::Serve() {
   returned_.Take(&serving_);
   auto& [safe, withheld, deferrals] = serving_;
   const std::vector<Receipt> lost = deferred_.TakeLost();
@@ -40,10 +51,9 @@ void Worker::ServeReceipts() {
     const std::vector<Receipt> receipts = deferred_.Take(deferral.id);
     to->insert(to->end(), receipts.begin(), receipts.end());
   }
-  // Closed agents live until the end of the loop's turn.
-  receipt_rows_.Serve(safe);
-  receipt_rows_.Refuse(refused);
-  receipt_rows_.Deny(withheld);
+  table_.Serve(safe);
+  table_.Refuse(refused);
+  table_.Deny(withheld);
   safe.clear();
   withheld.clear();
   deferrals.clear();
@@ -52,24 +62,30 @@ void Worker::ServeReceipts() {
 
 // Serves the receipts of windows whose record has ended. These may be receipts of records that a
 // further window replaced.
-void Worker::ServeWindows() {
+void ReceiptServer::ServeWindows() {
   for (;;) {
-    const WindowReceipts::Ended ended = window_receipts_.TakeEnded();
+    const WindowReceipts::Ended ended = windows_.TakeEnded();
     if (ended.empty()) return;
-    receipt_rows_.Serve(ended.safe);
-    receipt_rows_.Refuse(ended.refused);
-    receipt_rows_.Deny(ended.withheld);
+    table_.Serve(ended.safe);
+    table_.Refuse(ended.refused);
+    table_.Deny(ended.withheld);
   }
+}
+
+void ReceiptServer::EndTurn() {
+  while (std::exchange(is_due_, false)) Serve();
+  late_.EndTurn();
 }
 
 // The record of a QoS 2 packet has ended after its connection. Its identifier is in the session
 // that is kept, or in that of the device's next connection.
-void Worker::EndLate(const std::string& id, const mqtt::LatePublish& late, mqtt::LateEnd end) {
-  if (mqtt::KeptSession* const kept = kept_.Find(id).session) {
+void ReceiptServer::EndLate(const std::string& id, const mqtt::LatePublish& late,
+                            mqtt::LateEnd end) {
+  if (mqtt::KeptSession* const kept = context_.kept->Find(id).session) {
     kept->incoming.EndLate(late.packet_id, late.hash, end == mqtt::LateEnd::kSafe);
     return;
   }
-  const Device* const device = devices_.Find(id);
+  const Device* const device = context_.devices->Find(id);
   Agent* const agent = device == nullptr ? nullptr : device->agent;
   if (agent == nullptr) return;
   if (agent->session().EndLate(late, end)) {
