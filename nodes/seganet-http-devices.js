@@ -70,7 +70,8 @@ module.exports = function (RED) {
       settings.login === 'tokens' ? new TokenFile(settings.tokenFile, (text) => this.warn(text)) : null;
     const known = tokens;
     const engine = {
-      put: (/** @type {any} */ args, /** @type {any} */ done) => member.put(args, done, { delivery: true }),
+      put: (/** @type {any} */ args, /** @type {any} */ done) =>
+        member.inlet.put(args, done, { delivery: true }),
       hasRoom: () => !host.inbox.waits(member.stage),
       maxPayloadBytes: host.maxPacketBytes
     };

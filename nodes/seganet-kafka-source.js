@@ -46,7 +46,7 @@ module.exports = function (RED) {
     const { topics } = /** @type {SourceOptions} */ (options);
     const { host } = member;
     source = new KafkaSource(options, reading, {
-      put: (args, done, how) => member.put(args, done, how),
+      put: (args, done, how) => member.inlet.put(args, done, how),
       warn: (sentence) => this.warn(sentence)
     });
     const running = source;

@@ -57,7 +57,7 @@ module.exports = function (RED) {
     source = new Source(
       reading,
       {
-        put: (args, done, how) => member.put(args, done, how),
+        put: (args, done, how) => member.inlet.put(args, done, how),
         warn: (sentence) => this.warn(sentence)
       },
       parts.native()

@@ -424,7 +424,7 @@ class EngineHost {
   #measure() {
     const stats = this.engine.stats();
     this.rates = this.#meter.read(stats);
-    for (const member of this.#members.values()) member.count(this.rates);
+    for (const member of this.#members.values()) member.inlet.count(this.rates);
     this.history.add(stats);
     return stats;
   }
