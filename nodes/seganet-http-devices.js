@@ -81,7 +81,7 @@ module.exports = function (RED) {
     opener = new PortOpener(server, settings, (sentence) => this.error(sentence), offer);
     const opened = opener;
     let secondOfFile = -1;
-    const unsubscribe = host.onBell(() => {
+    const unsubscribe = host.upkeep.onBell(() => {
       const second = Math.floor(performance.now() / 1000);
       if (second !== secondOfFile) known?.refresh();
       secondOfFile = second;

@@ -53,7 +53,7 @@ module.exports = function (RED) {
     /** @type {unknown} */
     let plan = null;
     let isStarted = false;
-    const unsubscribe = host.onBell(() => {
+    const unsubscribe = host.upkeep.onBell(() => {
       if (!host.plan || host.plan === plan || !member.route) return;
       plan = host.plan;
       // Records have no route before the first plan. Each plan may have other uplinks.

@@ -66,7 +66,7 @@ module.exports = function (RED) {
     /** @type {unknown} */
     let plan = null;
     let isStarted = false;
-    const unsubscribe = host.onBell(() => {
+    const unsubscribe = host.upkeep.onBell(() => {
       running.tick();
       if (!host.plan || host.plan === plan || !member.route) return;
       plan = host.plan;

@@ -138,7 +138,7 @@ class LiveStream {
     // One object of the members of three.
     const members = [head, shared.text, pages].map((json) => json.slice(1, -1));
     viewer.send('snapshot', `{${members.join(',')}}`);
-    const { history } = shared.host;
+    const { history } = shared.host.upkeep;
     const version = `${chosen.id} ${history.written}`;
     if (viewer.history === version) return;
     viewer.history = version;

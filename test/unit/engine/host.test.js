@@ -88,8 +88,8 @@ test('reports an exception at the doorbell or in a tick, and continues', () => {
   const fails = (/** @type {string} */ message) => () => {
     throw new Error(message);
   };
-  host.onBell(fails('a bell failed'));
-  host.onBell(rung);
+  host.upkeep.onBell(fails('a bell failed'));
+  host.upkeep.onBell(rung);
   members[0].tick = fails('a tick failed');
   engines[0].takeEvents = fails('events failed');
   expect(() => engines[0].ring()).not.toThrow();

@@ -17,8 +17,10 @@ function makeHost({ padding = '', sources = [], members = [] } = {}) {
     scans: 0,
     gatewayId: 'gw',
     closing: null,
-    rates: { seconds: 1, stages: new Map(), counters: { recordsReceived: 7 } },
-    history: { written: 0, view: () => ({ stepS: 60, endsAt: 0, series: {} }) },
+    upkeep: {
+      rates: { seconds: 1, stages: new Map(), counters: { recordsReceived: 7 } },
+      history: { written: 0, view: () => ({ stepS: 60, endsAt: 0, series: {} }) }
+    },
     registry: {
       page() {
         host.scans++;
@@ -170,7 +172,7 @@ test('sends the history once, and again when it has a new point', async () => {
   const histories = () => viewer.events.filter(({ event }) => event === 'history').length;
   await until(() => viewer.snapshots.length >= 5);
   expect(histories()).toBe(1);
-  host.history.written++;
+  host.upkeep.history.written++;
   await until(() => histories() === 2);
 });
 
