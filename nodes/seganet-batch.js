@@ -28,7 +28,7 @@ module.exports = function (RED) {
         member.host.engine.flush(member.stage);
         return done();
       }
-      member.put(toRecord(msg), done, { msg });
+      member.inlet.put(toRecord(msg), done, { msg });
     });
   }
 

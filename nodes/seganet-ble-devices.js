@@ -51,7 +51,7 @@ module.exports = function (RED) {
     const process = radio;
     const complaints = new Complaints((sentence) => this.warn(sentence));
     process.on('record', ({ deviceId, topic, payload, ts }, taken) => {
-      member.put({ deviceId, topic, payload, cls, flags: 0, ts, seq: -1 }, (error) => {
+      member.inlet.put({ deviceId, topic, payload, cls, flags: 0, ts, seq: -1 }, (error) => {
         taken();
         if (error) complaints.tell('record', `A record of ${deviceId} was not accepted: ${error.message}`);
       });

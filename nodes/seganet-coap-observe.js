@@ -42,7 +42,7 @@ module.exports = function (RED) {
     const complaints = new Complaints((sentence) => this.warn(sentence));
     /** @param {Resource} resource @param {Buffer} payload @param {(error?: Error) => void} done */
     const put = ({ deviceId, topic, cls }, payload, done) =>
-      member.put({ deviceId, topic, payload, cls, flags: 0, ts: Date.now(), seq: -1 }, done);
+      member.inlet.put({ deviceId, topic, payload, cls, flags: 0, ts: Date.now(), seq: -1 }, done);
 
     for (const resource of resources) {
       const { target, mode, intervalS } = resource;

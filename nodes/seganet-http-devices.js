@@ -2,9 +2,6 @@
 
 require('../native/node/needs-node');
 const { join } = require('./lib/engine/join');
-const { HttpServer } = require('./lib/sources/http/http-server');
-const { RequestHandler } = require('./lib/sources/http/request-handler');
-const { PortOpener } = require('./lib/sources/http/port-opener');
 const { checkSettings, schema, topicRule } = require('./lib/sources/http/http-options');
 const { shown } = require('./lib/sources/http/http-status');
 const { deliveryOf } = require('./lib/settings/delivery');
@@ -12,7 +9,6 @@ const { serverTls } = require('./lib/sources/http/http-tls');
 const { offerOf } = require('./lib/settings/overlay-offer');
 const { partSettings, tenantRule } = require('./lib/settings/tenant-rule');
 const { NO_TENANT } = require('./lib/base/tenant-id');
-const { TokenFile } = require('./lib/login/token-file');
 
 /** @typedef {import('./lib/sources/http/http-options').Settings} Settings */
 
@@ -29,11 +25,11 @@ module.exports = function (RED) {
     let rule = NO_TENANT;
     /** @type {import('./lib/sources/http/http-server').Tls | null} */
     let tls = null;
-    /** @type {HttpServer | null} */
+    /** @type {import('./lib/sources/http/http-server').HttpServer | null} */
     let server = null;
-    /** @type {PortOpener | null} */
+    /** @type {import('./lib/sources/http/port-opener').PortOpener | null} */
     let opener = null;
-    /** @type {TokenFile | null} */
+    /** @type {import('./lib/login/token-file').TokenFile | null} */
     let tokens = null;
     const member = join(RED, this, config, schema, (settings) => {
       const warning = checkSettings(settings);
@@ -66,11 +62,17 @@ module.exports = function (RED) {
 
     const settings = /** @type {Settings} */ (checked);
     const { host } = member;
+    // The server is loaded for the first node of this type.
+    const { TokenFile } = require('./lib/login/token-file');
+    const { HttpServer } = require('./lib/sources/http/http-server');
+    const { PortOpener } = require('./lib/sources/http/port-opener');
+    const { RequestHandler } = require('./lib/sources/http/request-handler');
     tokens =
       settings.login === 'tokens' ? new TokenFile(settings.tokenFile, (text) => this.warn(text)) : null;
     const known = tokens;
     const engine = {
-      put: (/** @type {any} */ args, /** @type {any} */ done) => member.put(args, done, { delivery: true }),
+      put: (/** @type {any} */ args, /** @type {any} */ done) =>
+        member.inlet.put(args, done, { delivery: true }),
       hasRoom: () => !host.inbox.waits(member.stage),
       maxPayloadBytes: host.maxPacketBytes
     };
@@ -80,7 +82,7 @@ module.exports = function (RED) {
     opener = new PortOpener(server, settings, (sentence) => this.error(sentence), offer);
     const opened = opener;
     let secondOfFile = -1;
-    const unsubscribe = host.onBell(() => {
+    const unsubscribe = host.upkeep.onBell(() => {
       const second = Math.floor(performance.now() / 1000);
       if (second !== secondOfFile) known?.refresh();
       secondOfFile = second;

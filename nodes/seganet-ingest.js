@@ -31,7 +31,7 @@ module.exports = function (RED) {
     if (!member) return;
 
     onInput(this, (msg, _send, done) =>
-      member.put(toRecord(msg, { deviceId: deviceIdOf(msg), cls, seq: -1 }), done, { msg })
+      member.inlet.put(toRecord(msg, { deviceId: deviceIdOf(msg), cls, seq: -1 }), done, { msg })
     );
   }
 

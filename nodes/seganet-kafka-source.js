@@ -46,14 +46,14 @@ module.exports = function (RED) {
     const { topics } = /** @type {SourceOptions} */ (options);
     const { host } = member;
     source = new KafkaSource(options, reading, {
-      put: (args, done, how) => member.put(args, done, how),
+      put: (args, done, how) => member.inlet.put(args, done, how),
       warn: (sentence) => this.warn(sentence)
     });
     const running = source;
     /** @type {unknown} */
     let plan = null;
     let isStarted = false;
-    const unsubscribe = host.onBell(() => {
+    const unsubscribe = host.upkeep.onBell(() => {
       if (!host.plan || host.plan === plan || !member.route) return;
       plan = host.plan;
       // Records have no route before the first plan. Each plan may have other uplinks.

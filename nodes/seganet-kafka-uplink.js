@@ -46,7 +46,7 @@ module.exports = function (RED) {
     if (!member) return;
 
     onInput(this, (msg, _send, done) =>
-      member.put(isBatch(msg) ? toEnvelope(msg) : toRecord(msg), done, { delivery: true, msg })
+      member.inlet.put(isBatch(msg) ? toEnvelope(msg) : toRecord(msg), done, { delivery: true, msg })
     );
   }
 

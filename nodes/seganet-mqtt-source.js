@@ -57,7 +57,7 @@ module.exports = function (RED) {
     source = new Source(
       reading,
       {
-        put: (args, done, how) => member.put(args, done, how),
+        put: (args, done, how) => member.inlet.put(args, done, how),
         warn: (sentence) => this.warn(sentence)
       },
       parts.native()
@@ -66,7 +66,7 @@ module.exports = function (RED) {
     /** @type {unknown} */
     let plan = null;
     let isStarted = false;
-    const unsubscribe = host.onBell(() => {
+    const unsubscribe = host.upkeep.onBell(() => {
       running.tick();
       if (!host.plan || host.plan === plan || !member.route) return;
       plan = host.plan;

@@ -66,7 +66,7 @@ module.exports = function (RED) {
         oidc: settings.oidcSettings(values),
         engine: host.engine,
         stage: host.stageOf(this.id),
-        onBell: (fn) => host.onBell(fn),
+        onBell: (fn) => host.upkeep.onBell(fn),
         warn: (sentence) => this.warn(sentence),
         unrecorded: (_di, sentence) => warnings.tell(sentence, sentence),
         report: (sentence) => this.error(sentence),

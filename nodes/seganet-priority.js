@@ -24,7 +24,7 @@ module.exports = function (RED) {
     onInput(this, (msg, send, done) => {
       const record = toRecord(msg);
       // Without the plan, the engine has no rules for this node, or those of the previous deploy.
-      member.whenPlanned(() => {
+      member.inlet.whenPlanned(() => {
         record.cls = member.host.engine.classify(
           member.stage,
           record.deviceId,
@@ -34,7 +34,7 @@ module.exports = function (RED) {
         );
         msg.priority = record.cls;
         send(msg);
-        member.pass(record, done, msg);
+        member.inlet.pass(record, done, msg);
       }, done);
     });
   }

@@ -29,12 +29,12 @@ module.exports = function (RED) {
       // A tap also accepts a batch or a message without a device, but only a record can continue natively.
       if (!member.route?.next.length) {
         send(msg);
-        member.passMessage();
+        member.inlet.passMessage();
         return done();
       }
       const record = toRecord(msg);
       send(msg);
-      member.pass(record, done, msg);
+      member.inlet.pass(record, done, msg);
     });
   }
 

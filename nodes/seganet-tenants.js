@@ -138,7 +138,7 @@ module.exports = function (RED) {
     onInput(this, (msg, _send, done) => {
       if (isBatch(msg)) return done(new Error(BATCH));
       // Complete when the record is safe, Catch when its tenant is unknown or full.
-      member.put(toRecord(msg), done, { delivery: true, msg });
+      member.inlet.put(toRecord(msg), done, { delivery: true, msg });
     });
   }
 

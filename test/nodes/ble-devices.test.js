@@ -40,7 +40,7 @@ async function load(...args) {
 }
 const record = (seq) => ({ deviceId: 'aa', topic: 'ble/aa/x', payload: Buffer.from(String(seq)), ts: seq });
 /** Statuses are shown once a second. */
-const tick = () => helper.getNode('engine').host.tick();
+const tick = () => helper.getNode('engine').host.upkeep.tick();
 const warnings = () => {
   const spy = helper.log();
   return spy.args

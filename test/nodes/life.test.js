@@ -122,7 +122,7 @@ describe('devices', () => {
     const changed = path.map((item) => (item.id === 'devices' ? { ...item, port: '1885' } : item));
     await helper.setFlows(changed, 'nodes');
     expect(calls).toContain('unlisten');
-    host.tick();
+    host.upkeep.tick();
     expect(errors()).toEqual([
       ['devices', expect.stringMatching(/1885 is used by another node or another program\. Stop it/)]
     ]);
@@ -132,7 +132,7 @@ describe('devices', () => {
       text: 'port 1885 in use'
     });
     engines[0].refuseListen = null;
-    host.tick();
+    host.upkeep.tick();
     expect(engines[0].ports.get(1)).toBe(1885);
   });
 });
@@ -164,9 +164,9 @@ describe('messages into the engine', () => {
     engines[0].full = 2;
     const ended = outcome('in', record);
     await until(() => engines[0].full === 1);
-    helper.getNode('engine').host.tick();
+    helper.getNode('engine').host.upkeep.tick();
     expect(shown('in')).toMatchObject({ fill: 'yellow', text: 'slowed' });
-    helper.getNode('engine').host.tick();
+    helper.getNode('engine').host.upkeep.tick();
     expect(await ended).toBeUndefined();
   });
 
@@ -256,11 +256,11 @@ describe('uplink', () => {
     await load(path);
     await until(() => threads.length === 1);
     const { host } = helper.getNode('engine');
-    host.tick();
+    host.upkeep.tick();
     expect(shown('cloud')).toEqual({ fill: 'green', shape: 'dot', text: 'connected · 3 ms' });
     threads[0].emit('state', { state: 'disconnected', code: 'ECONNREFUSED', reason: 'long' });
     engines[0].backlog = 12345;
-    host.tick();
+    host.upkeep.tick();
     await until(() => shown('cloud').fill === 'red');
     expect(shown('cloud').text).toBe('disconnected: ECONNREFUSED · 12.3 k kept');
   });

@@ -106,13 +106,13 @@ describe('status', () => {
     const { host } = helper.getNode('engine');
     const full = { state: 'failing', code: 'ENOSPC', reason: 'The disk is full. Make room.' };
     for (let i = 0; i < 3; i++) stores[0].emit('state', { ...full, chunks: i });
-    host.tick();
+    host.upkeep.tick();
     expect(shown('devices')).toEqual({ fill: 'red', shape: 'ring', text: 'waiting: disk full' });
     expect(errors()).toEqual([['engine', 'The disk is full. Make room.']]);
     const { body } = await helper.request().get('/seganet/engines/engine/stats').expect(200);
     expect(body.log).toMatchObject({ state: 'failing', code: 'ENOSPC', chunks: 2 });
     stores[0].emit('state', { state: 'ready', code: '', reason: '' });
-    host.tick();
+    host.upkeep.tick();
     await until(() => shown('devices').fill === 'green');
   });
 
@@ -120,7 +120,7 @@ describe('status', () => {
     await load(flowPath);
     await until(() => threads.length === 1);
     stores[0].emit('state', { state: 'failing', code: 'EIO', reason: 'The disk fails.' });
-    helper.getNode('engine').host.tick();
+    helper.getNode('engine').host.upkeep.tick();
     expect(shown('devices')).toMatchObject({ fill: 'green' });
   });
 
@@ -198,7 +198,7 @@ describe("certificates from the TLS node's files", () => {
     expect(errors()).toEqual([
       ['engine', expect.stringMatching(/did not start: The certificate is not verified/)]
     ]);
-    helper.getNode('engine').host.tick();
+    helper.getNode('engine').host.upkeep.tick();
     expect(shown('cloud')).toMatchObject({
       fill: 'red',
       text: 'The certificate is not verified. Verify it.'

@@ -211,7 +211,7 @@ describe('a listener that is offered', () => {
       more
     );
     await until(() => {
-      /** @type {any} */ (helper.getNode('engine')).host.tick();
+      /** @type {any} */ (helper.getNode('engine')).host.upkeep.tick();
       return program.services.length === 4;
     });
     expect(program.services).toEqual(

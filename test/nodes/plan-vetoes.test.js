@@ -199,10 +199,10 @@ describe('carries messages', () => {
   test('while Node-RED logs metrics', async () => {
     await runtime.deploy([...base, ...path]);
     const metric = jest.spyOn(log, 'metric').mockReturnValue(true);
-    runtime.host.tick();
+    runtime.host.upkeep.tick();
     expect(wiresOf('in')).toEqual(message('rank', 'Node-RED logs metrics of messages'));
     metric.mockRestore();
-    runtime.host.tick();
+    runtime.host.upkeep.tick();
     await runtime.settle();
     expect(wiresOf('in')).toEqual(native('rank'));
   });
@@ -221,11 +221,11 @@ describe('a messaging hook of another package', () => {
         expect(hooks.has('preRoute')).toBe(devices.length > 0);
         expect(wiresOf('in')).toEqual(native('rank'));
         hooks.add(`${name}.other`, (/** @type {any} */ _event) => {});
-        runtime.host.tick();
+        runtime.host.upkeep.tick();
         await runtime.settle();
         expect(wiresOf('in')).toEqual(message('rank', reason(name)));
         hooks.remove(`${name}.other`);
-        runtime.host.tick();
+        runtime.host.upkeep.tick();
         await runtime.settle();
         expect(wiresOf('in')).toEqual(native('rank'));
         expect(hooks.has('preRoute')).toBe(devices.length > 0);
@@ -244,7 +244,7 @@ describe('a messaging hook of another package', () => {
       if (isOn) hooks.remove('*.other');
       else hooks.add('onSend.other', (/** @type {any} */ _events) => {});
       isOn = !isOn;
-      runtime.host.tick();
+      runtime.host.upkeep.tick();
     });
     await runtime.settle();
     expect(numbers()).toEqual(inOrder(3000));
@@ -286,7 +286,7 @@ test('plans that change while MQTT devices publish keep each record, in order', 
     if (host.isSwapping) continue;
     if (changes++ % 2) hooks.remove('*.other');
     else hooks.add('onSend.other', (/** @type {any} */ _events) => {});
-    host.tick();
+    host.upkeep.tick();
   }
   hooks.remove('*.other');
   /** @type {string[]} */

@@ -18,7 +18,7 @@ afterAll(() => helper.stopServer());
 
 const cloud = node('cloud', 'uplink', { broker: 'broker', topic: 'gw/{gateway}/{class}' });
 const flow = (...nodes) => [tab, engine, broker, cloud, ...nodes];
-const tick = () => helper.getNode('engine').host.tick();
+const tick = () => helper.getNode('engine').host.upkeep.tick();
 
 test('answers 200 in http devices when the cloud has the record, 503 while the engine is full', async () => {
   const port = await freePort();

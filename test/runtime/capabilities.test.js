@@ -63,6 +63,12 @@ test('loads nothing of a capability whose node types are disabled, but the guard
   );
 });
 
+test('loads what only the nodes of one type need with the first of them', () => {
+  const loaded = loadedFiles();
+  for (const file of ['unbatch/running-unbatch', 'sources/http/http-server', 'tls/index'])
+    expect(loaded).not.toContain(`nodes/lib/${file}.js`);
+});
+
 /** @param {number} port @param {string} logDir */
 function flowAt(port, logDir) {
   const node = (/** @type {string} */ id, /** @type {string} */ type, /** @type {object} */ more) => ({

@@ -4,23 +4,34 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { makeFolder, syncDirectory } = require('../store/log-folder');
 const { copyDatabase } = require('../store/database-copy');
-const { DatabaseSync } = require('../store/sqlite');
+const { setAside } = require('../store/log-folder');
+const { isDamage } = require('../store/log-reasons');
+const { closeDatabase, openDatabase, transact } = require('../store/open-database');
 
 const FILE = 'commands.db';
 /** "SGC1": distinguishes our database from those of other programs. */
 const APPLICATION_ID = 0x53474331;
-const USER_VERSION = 1;
 const SCHEMA = `CREATE TABLE command (row INTEGER PRIMARY KEY, id TEXT NOT NULL, device TEXT NOT NULL, topic TEXT NOT NULL,
   qos INTEGER NOT NULL, expires_at INTEGER NOT NULL, origin TEXT, correlation BLOB, payload BLOB NOT NULL)`;
 /** Delay of a removal. After a crash, a row not yet removed causes a second delivery, never a missing one. */
 const REMOVE_LINGER_MS = 50;
 /** Interval of the warning about a full disk. */
 const SAY_AGAIN_MS = 60000;
-/** SQLITE_CORRUPT, SQLITE_NOTADB. */
-const DAMAGE = [11, 26];
 
+/** @type {import('../store/open-database').Kind} */
+const KIND = {
+  applicationId: APPLICATION_ID,
+  versions: [SCHEMA],
+  foreign: () => new Error('it is the database of another program'),
+  newer: () => new Error('a newer version of the gateway wrote it'),
+  isExclusive: true,
+  // The file has at most about 16 MiB. Without the check, a truncated row reads as NULLs.
+  checksPages: true,
+  pragmas: 'PRAGMA journal_size_limit = 1048576'
+};
+
+/** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
 /** @typedef {import('./command').Command} Command */
 /** @typedef {{ command: Command, done: (error: Error | null, row: number) => void }} Addition */
 
@@ -148,11 +159,7 @@ class CommandStore {
   }
 
   #closeDatabase() {
-    try {
-      this.db?.close();
-    } catch {
-      // The connection is not used again in any case.
-    }
+    closeDatabase(this.db);
     this.db = null;
   }
 
@@ -164,21 +171,19 @@ class CommandStore {
   #write(additions, removals) {
     const db = this.#open();
     const first = this.lastRow + 1;
-    db.exec('BEGIN IMMEDIATE');
     try {
-      const remove = db.prepare('DELETE FROM command WHERE row = ?');
-      for (const row of removals) remove.run(row);
-      const insert = db.prepare('INSERT INTO command VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
-      const rows = additions.map(({ command }) => {
-        insert.run(++this.lastRow, ...toRow(command));
-        return this.lastRow;
+      return transact(db, () => {
+        const remove = db.prepare('DELETE FROM command WHERE row = ?');
+        for (const row of removals) remove.run(row);
+        const insert = db.prepare('INSERT INTO command VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
+        return additions.map(({ command }) => {
+          insert.run(++this.lastRow, ...toRow(command));
+          return this.lastRow;
+        });
       });
-      db.exec('COMMIT');
-      return rows;
     } catch (error) {
       for (let row = first; row <= this.lastRow; row++)
         this.#refused.push({ row, id: additions[row - first].command.id });
-      if (db.isTransaction) db.exec('ROLLBACK');
       throw error;
     }
   }
@@ -186,36 +191,28 @@ class CommandStore {
   /** Deletes commands whose senders were told that they are not stored. @param {DatabaseSync} db */
   #deleteRefused(db) {
     if (this.#refused.length === 0) return;
-    db.exec('BEGIN IMMEDIATE');
-    const remove = db.prepare('DELETE FROM command WHERE row = ? AND id = ?');
-    for (const { row, id } of this.#refused) remove.run(row, id);
-    db.exec('COMMIT');
+    transact(db, () => {
+      const remove = db.prepare('DELETE FROM command WHERE row = ? AND id = ?');
+      for (const { row, id } of this.#refused) remove.run(row, id);
+    });
     this.#refused = [];
   }
 
   #open() {
     if (this.db) return this.db;
-    makeFolder(path.resolve(this.#directory));
-    const isNew = !fs.existsSync(this.#file);
-    // Readable by the gateway's user only. SQLite gives the WAL the same mode.
-    if (isNew) fs.closeSync(fs.openSync(this.#file, 'wx', 0o600));
-    const db = new DatabaseSync(this.#file, { timeout: 0 });
-    try {
-      setUp(db);
-      this.#deleteRefused(db);
-      const { row } = db.prepare('SELECT ifnull(max(row), 0) AS row FROM command').get() ?? {};
-      // Never reuse a row number whose removal may be pending.
-      this.lastRow = Math.max(this.lastRow, Number(row));
-      // Before this run adds rows.
-      if (!this.#isRead) this.#found = db.prepare('SELECT * FROM command ORDER BY row').all().map(fromRow);
-      this.#isRead = true;
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-    if (isNew) syncDirectory(this.#directory);
-    this.db = db;
-    return db;
+    this.db = openDatabase(this.#file, KIND, (db) => this.#read(db)).db;
+    return this.db;
+  }
+
+  /** @param {DatabaseSync} db that was just opened */
+  #read(db) {
+    this.#deleteRefused(db);
+    const { row } = db.prepare('SELECT ifnull(max(row), 0) AS row FROM command').get() ?? {};
+    // Never reuse a row number whose removal may be pending.
+    this.lastRow = Math.max(this.lastRow, Number(row));
+    // Before this run adds rows.
+    if (!this.#isRead) this.#found = db.prepare('SELECT * FROM command ORDER BY row').all().map(fromRow);
+    this.#isRead = true;
   }
 
   /**
@@ -241,38 +238,12 @@ class CommandStore {
     // A later attempt could not read it either.
     this.#isRead = true;
     this.#refused = [];
-    const name = `${this.#file}.damaged-${new Date().toISOString().replaceAll(':', '-')}`;
     try {
-      for (const suffix of ['-wal', '-journal', ''])
-        if (fs.existsSync(this.#file + suffix)) fs.renameSync(this.#file + suffix, name + suffix);
-      syncDirectory(this.#directory);
+      return path.basename(setAside(this.#directory, new Date(), FILE));
     } catch {
       return '';
     }
-    return path.basename(name);
   }
-}
-
-/** @param {any} error */
-function isDamage(error) {
-  return DAMAGE.includes(error?.errcode & 0xff);
-}
-
-/** @param {DatabaseSync} db */
-function setUp(db) {
-  db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
-  if (Number(db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n) === 0) {
-    db.exec(`BEGIN EXCLUSIVE; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${USER_VERSION};
-      ${SCHEMA}; COMMIT;`);
-  }
-  const { application_id: application } = db.prepare('PRAGMA application_id').get() ?? {};
-  const { user_version: version } = db.prepare('PRAGMA user_version').get() ?? {};
-  if (application !== APPLICATION_ID) throw new Error('it is the database of another program');
-  if (version !== USER_VERSION) throw new Error('a newer version of the gateway wrote it');
-  // The file has at most about 16 MiB. Without the check, a truncated row reads as NULLs.
-  const check = Object.values(db.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
-  if (check !== 'ok') throw Object.assign(new Error(`it is damaged: ${check}`), { errcode: DAMAGE[0] });
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 1048576;');
 }
 
 /**

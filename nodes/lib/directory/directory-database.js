@@ -4,14 +4,13 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { shown } = require('../base/values');
-const { makeFolder, setAside: setFileAside } = require('../store/log-folder');
+const { prepareFile } = require('../store/log-folder');
 const { isDamage, isFull } = require('../store/log-reasons');
-const { DatabaseSync } = require('../store/sqlite');
+const opening = require('../store/open-database');
 
 const FILE = 'directory.db';
-/** "Ssnd", and the version of the tables. */
+/** "Ssnd". */
 const APPLICATION_ID = 0x53736e64;
-const USER_VERSION = 1;
 
 // thing.origin: 'made' from a device, or 'posted' by the API. thing.source: which source made it. thing.revision: a
 // number that increases with every change of any thing. fact: what questions look for. meta: the revision, and the
@@ -36,6 +35,34 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOU
 /** Why the database is not used: a sentence with a remedy. */
 class DatabaseRefusal extends Error {}
 
+/** @param {string} file @param {string} what @param {string} remedy */
+const refusal = (file, what, remedy) =>
+  new DatabaseRefusal(`${shown(file)} ${what}; it was not changed. ${remedy}`);
+
+/**
+ * @param {number} first what the ids of events, and the revisions, of a new file follow. Clients that know those of a
+ *   file that was set aside must neither wait for them nor take new ones for old ones.
+ * @returns {import('../store/open-database').Kind}
+ */
+const kind = (first) => ({
+  applicationId: APPLICATION_ID,
+  versions: [
+    `${SCHEMA}
+     INSERT INTO sqlite_sequence (name, seq) VALUES ('event', ${first});
+     INSERT INTO meta VALUES ('revision', ${first});`
+  ],
+  foreign: (file) => refusal(file, 'is the database of another program', 'Choose another folder.'),
+  newer: (file, version) =>
+    refusal(
+      file,
+      `was written by a newer version of the gateway (format ${version}, this one reads 1)`,
+      'Use that version, or choose another folder.'
+    ),
+  // For the search thread, and for a backup.
+  busyMs: 2000,
+  pragmas: 'PRAGMA cell_size_check = ON'
+});
+
 /**
  * @param {string} directory absolute
  * @param {number} [least] the numbers of a new file begin above this one
@@ -44,54 +71,18 @@ class DatabaseRefusal extends Error {}
  */
 function openDatabase(directory, least = 0) {
   const file = path.join(directory, FILE);
-  makeFolder(directory);
-  // SQLite gives the WAL the permissions of the database.
-  fs.closeSync(fs.openSync(file, 'a', 0o600));
-  const db = new DatabaseSync(file, { timeout: 2000 });
-  try {
-    setUp(db, file, Math.max(least, Date.now()));
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
-}
-
-/**
- * @param {Database} db
- * @param {string} file
- * @param {number} first what the ids of events, and the revisions, of a new file follow. Clients that know those of a
- *   file that was set aside must neither wait for them nor take new ones for old ones.
- */
-function setUp(db, file, first) {
-  db.exec('PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
-  const isEmpty = db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0;
-  if (isEmpty)
-    db.exec(`BEGIN EXCLUSIVE; PRAGMA application_id = ${APPLICATION_ID};
-      PRAGMA user_version = ${USER_VERSION}; ${SCHEMA}
-      INSERT INTO sqlite_sequence (name, seq) VALUES ('event', ${first});
-      INSERT INTO meta VALUES ('revision', ${first}); COMMIT;`);
-  const [owner, version] = ['application_id', 'user_version'].map((name) =>
-    Number(db.prepare(`PRAGMA ${name}`).get()?.[name])
-  );
-  if (owner !== APPLICATION_ID)
-    throw new DatabaseRefusal(
-      `${shown(file)} is the database of another program; it was not changed. Choose another folder.`
-    );
-  if (version > USER_VERSION)
-    throw new DatabaseRefusal(
-      `${shown(file)} was written by a newer version of the gateway (format ${version}, this one reads ${USER_VERSION}); it was not changed. Use that version, or choose another folder.`
-    );
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON;');
+  prepareFile(file);
+  return opening.openDatabase(file, kind(Math.max(least, Date.now())), () => null).db;
 }
 
 /**
  * Renames a damaged database and its WAL, which may have what the database lacks, so that a new one can be made.
  * @param {string} directory
+ * @param {import('../store/reopening').Reopening} reopening of the file
  * @returns {string} the new name
  */
-function setAside(directory) {
-  const aside = setFileAside(directory, new Date(), FILE);
+function setAside(directory, reopening) {
+  const aside = reopening.setAside();
   // The index of the WAL. The search thread may still use that of the old file, which the new one must not share.
   fs.rmSync(path.join(directory, `${FILE}-shm`), { force: true });
   return aside;

@@ -3,6 +3,7 @@
 // of the directory.
 
 const { randomUUID } = require('node:crypto');
+const { transact } = require('../store/open-database');
 const { check, idProblem, problemsOf } = require('./check-thing');
 const { DirectoryError, isMade, noThing } = require('./directory-error');
 const { prepare } = require('./directory-statements');
@@ -379,17 +380,17 @@ class DirectoryStore {
    */
   #transact(work) {
     this.#events = [];
-    this.#db.exec('BEGIN IMMEDIATE');
     try {
-      const result = work();
-      const last = this.#events.at(-1);
-      if (last) this.#statements.pruneEvents.run(last.id - KEPT_EVENTS);
-      this.#db.exec('COMMIT');
-      if (last) this.#options.report(this.#events);
+      const result = transact(this.#db, () => {
+        const value = work();
+        const last = this.#events.at(-1);
+        if (last) this.#statements.pruneEvents.run(last.id - KEPT_EVENTS);
+        return value;
+      });
+      if (this.#events.length > 0) this.#options.report(this.#events);
       return result;
     } catch (error) {
       this.#counted = null;
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
     }
   }

@@ -5,15 +5,15 @@
 // Out: {type: 'answer', id, value | failure} · {type: 'events', events} · {type: 'state', reason, total, posted}
 //      {type: 'problem', sentence} · {type: 'replaced'} the file was set aside, a new one follows
 
+const path = require('node:path');
 const { parentPort, workerData } = require('node:worker_threads');
-const { explain, isDamage, openDatabase, setAside } = require('./directory-database');
+const { Reopening } = require('../store/reopening');
+const { FILE, explain, isDamage, openDatabase, setAside } = require('./directory-database');
 const { DirectoryError } = require('./directory-error');
 const { DirectoryStore } = require('./directory-store');
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
 const TICK_MS = 10000;
-/** A disk that damages each new file must not be filled with them. */
-const ASIDE_MS = 60000;
 const CALLS = [
   'createAnonymous',
   'put',
@@ -34,8 +34,7 @@ const { directory, ...options } = workerData.options;
 /** @type {DirectoryStore | null} */
 let store = null;
 let reason = '';
-/** When a file was set aside, ms of performance.now(). */
-let asideAt = -Infinity;
+const reopening = new Reopening(path.join(directory, FILE));
 /** Id of the latest event. */
 let lastEvent = 0;
 
@@ -60,9 +59,8 @@ function fault(error) {
   if (!isDamage(error)) return reason;
   store?.close();
   store = null;
-  if (performance.now() - asideAt < ASIDE_MS) return reason;
-  const aside = setAside(directory);
-  asideAt = performance.now();
+  if (reopening.asideInMs > 0) return reason;
+  const aside = setAside(directory, reopening);
   reason = `The directory in ${directory} is damaged. Its file is now ${aside}; the node begins a new one. Post the things of the old one again.`;
   port.postMessage({ type: 'replaced' });
   port.postMessage({ type: 'problem', sentence: reason });

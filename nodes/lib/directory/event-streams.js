@@ -1,6 +1,7 @@
 'use strict';
 // Server-sent events of a directory (WoT Discovery, 7.3.2.4).
 
+const { EVENT_HEADERS, EventStream } = require('../base/event-stream');
 const { DirectoryError } = require('./directory-error');
 
 const TYPES = ['thing_created', 'thing_updated', 'thing_deleted'];
@@ -16,7 +17,7 @@ const HEARTBEAT_MS = 15000;
 /** @typedef {import('./directory-store').Event} Event */
 /**
  * @typedef {object} Stream
- * @property {any} response
+ * @property {InstanceType<typeof EventStream>} events
  * @property {string} type '' = all
  * @property {boolean} hasDiff
  * @property {number} last id of the last event that was read for it; -1 = none
@@ -39,7 +40,7 @@ class EventStreams {
     this.#eventsAfter = eventsAfter;
     this.#stallMs = stallMs;
     this.#timer = setInterval(() => {
-      for (const stream of this.#streams) this.#write(stream, ':\n\n');
+      for (const stream of this.#streams) if (this.#mayWrite(stream)) stream.events.beat();
     }, HEARTBEAT_MS).unref();
   }
 
@@ -61,32 +62,26 @@ class EventStreams {
     if (this.#streams.size >= MAX_STREAMS)
       throw new DirectoryError(503, `${MAX_STREAMS} clients get events already.`);
     const hasDiff = request.query.diff === 'true';
+    response.writeHead(200, EVENT_HEADERS);
+    if (request.method === 'HEAD') return void response.end();
+    const events = new EventStream(response, { onClose: () => this.#streams.delete(stream) });
     /** @type {Stream} */
     const stream = {
-      response,
+      events,
       type,
       hasDiff,
       last: given === '' ? -1 : Number(given),
       isLive: given === '',
       hasMore: false
     };
-    response.writeHead(200, {
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-cache, no-transform',
-      'X-Accel-Buffering': 'no'
-    });
-    if (request.method === 'HEAD') return void response.end();
-    response.flushHeaders();
     this.#streams.add(stream);
-    response.on('close', () => this.#streams.delete(stream));
-    response.on('error', () => this.#streams.delete(stream));
-    this.#write(stream, ':\n\n');
+    events.beat();
     if (stream.isLive) return;
     try {
       await this.#catchUp(stream);
     } catch {
       // The client connects again, with the id of the last event that it got.
-      response.destroy();
+      events.destroy();
     }
   }
 
@@ -102,7 +97,7 @@ class EventStreams {
       for (const event of events) this.#send(stream, event);
       if (!this.#streams.has(stream)) return;
       if (events.length < PAGE && !stream.hasMore) break;
-      if (stream.response.writableNeedDrain) await drained(stream.response, this.#stallMs);
+      if (!stream.events.isReady) await stream.events.drained(this.#stallMs);
     }
     stream.isLive = true;
   }
@@ -120,16 +115,15 @@ class EventStreams {
     stream.last = id;
     if (stream.type !== '' && stream.type !== type) return;
     const shown = stream.hasDiff && type !== 'thing_deleted' ? data : { id: thing };
-    this.#write(stream, `event: ${type}\nid: ${id}\ndata: ${JSON.stringify(shown)}\n\n`);
+    if (this.#mayWrite(stream)) stream.events.send({ id, event: type, data: JSON.stringify(shown) });
   }
 
-  /** @param {Stream} stream @param {string} text */
-  #write(stream, text) {
-    if (stream.response.writableLength > MAX_BEHIND) {
-      this.#streams.delete(stream);
-      return void stream.response.destroy();
-    }
-    stream.response.write(text);
+  /** Closes the connection of a client that is too slow. @param {Stream} stream @returns {boolean} false: it did */
+  #mayWrite(stream) {
+    if (stream.events.waitingBytes <= MAX_BEHIND) return true;
+    this.#streams.delete(stream);
+    stream.events.destroy();
+    return false;
   }
 
   get size() {
@@ -138,32 +132,9 @@ class EventStreams {
 
   close() {
     clearInterval(this.#timer);
-    for (const { response } of this.#streams) response.end();
+    for (const { events } of this.#streams) events.end();
     this.#streams.clear();
   }
-}
-
-/**
- * Waits until a response has sent what waited. Rejects if that takes too long, or if the client has gone.
- * @param {any} response
- * @param {number} limitMs
- * @returns {Promise<void>}
- */
-function drained(response, limitMs) {
-  return new Promise((resolve, reject) => {
-    const end = (/** @type {Error | null} */ error) => {
-      clearTimeout(timer);
-      response.off('drain', onDrain);
-      response.off('close', onClose);
-      if (error) reject(error);
-      else resolve();
-    };
-    const onDrain = () => end(null);
-    const onClose = () => end(new Error('The client has gone.'));
-    const timer = setTimeout(() => end(new Error('The client takes no events.')), limitMs);
-    response.on('drain', onDrain);
-    response.on('close', onClose);
-  });
 }
 
 exports.EventStreams = EventStreams;

@@ -120,7 +120,7 @@ function processView(loopDelayMs) {
  * @returns {{ gateway: string, fastPath: string, refused: string, stages: object[] }} in the order of the stages;
  *   refused: why the plan of the latest deploy is not in use, '' = it is
  */
-function planView({ gatewayId: gateway, fastPath, plan, refused, rates }) {
+function planView({ gatewayId: gateway, fastPath, plan, refused, upkeep: { rates } }) {
   const routes = plan ? [...plan.routes.values()] : [];
   const stages = routes.map(({ id, stage, kind, carriage, wires }) => {
     // Each wire carries the whole output of its node.

@@ -10,14 +10,10 @@
 //   close()            Deliver while there is time, write the rest to the log, and stop uplinks, log and engine.
 
 const { Planner } = require('./planner');
-const { compactAgain } = require('../base/compact-heap');
 const { Complaints } = require('../base/complaints');
-const { eachSecond, hurry } = require('../base/timing/each-second');
-const { guard } = require('../base/guard');
 const { Inbox } = require('./inbox');
 const { Pump } = require('./pump');
 const { Registry } = require('./device-registry');
-const { Meter } = require('./figures/meter');
 const { Uplinks } = require('./broker-links');
 const { LogLink } = require('./log-link');
 const { Commands } = require('../commands');
@@ -26,14 +22,12 @@ const { Deploys } = require('./deploys');
 const { DeployTraffic } = require('./deploy-traffic');
 const { Deliveries } = require('./deliveries');
 const { MessageHooks } = require('./message-hooks');
-const { History } = require('../live');
 const { LoginDispatcher } = require('../login/login-dispatcher');
 const parts = require('./modules');
 const { empty, reportLeft } = require('./ending');
 const { unsafeRecords, sum } = require('./drain');
 const { snapshotOf } = require('./figures/snapshot');
-const { SpareMemory } = require('./spare-memory');
-const { Stillness } = require('./figures/stillness');
+const { Upkeep } = require('./upkeep');
 
 const UPLINK_STOP_MS = 2000;
 const LOG_STOP_MS = 2000;
@@ -50,7 +44,6 @@ const MAX_DEVICES = 10000;
  * @typedef {import('../../../native/index.js').EngineStats} EngineStats
  * @typedef {import('./member').Member} Member
  * @typedef {import('./plan-compiler').Plan} Plan
- * @typedef {import('./figures/meter').Rates} Rates
  *
  * @typedef {object} HostOptions
  * @property {string} id of the engine node
@@ -80,23 +73,15 @@ class EngineHost {
   #members;
   /** @type {Map<string, number>} by node id; a node that is deployed again keeps its stage */
   #stages;
-  /** Reports an error of the doorbell or a timer, which have no caller. @type {(error: Error) => void} */
-  #onFault;
   #pump;
   #hooks;
   #planner;
-  #meter;
   #closed;
-  /** @type {Set<() => void>} */
-  #bells;
   /** @type {import('./modules').TlsThread | null} */
   #tls;
   #deploys;
   #traffic;
   #isReplanning;
-  #spareMemory;
-  #stillness = new Stillness();
-  #endTicks;
 
   /**
    * @param {HostOptions} options
@@ -115,7 +100,7 @@ class EngineHost {
     this.#context = context;
     context.native.shortenTimeSlices?.();
     /** @type {Engine} */
-    this.engine = new context.native.Engine(options.engine, () => this.#ring());
+    this.engine = new context.native.Engine(options.engine, () => this.upkeep.ring());
     this.workers = this.engine.workers();
     this.acknowledge = options.engine.acknowledge ?? 'received';
     this.log = options.log && new LogLink(options.log, context);
@@ -139,42 +124,46 @@ class EngineHost {
       if (kind !== 'disconnected') this.commands.wake(device);
     });
     const complaints = new Complaints((sentence) => context.error(sentence));
-    this.#onFault = ({ message, stack = message }) =>
+    // Errors of the doorbell or a timer, which have no caller.
+    /** @param {Error} error */
+    const onFault = ({ message, stack = message }) =>
       complaints.tell(message, `Internal error; the gateway continues. Please report it: ${stack}`);
-    this.inbox = new Inbox(this.engine, this.#onFault);
+    this.inbox = new Inbox(this.engine, onFault);
     this.deliveries = new Deliveries((ids, end) => this.engine.endDeferrals(ids, end));
-    this.#hooks = new MessageHooks(context.hooks, this.deliveries, this.id, this.#onFault);
+    this.#hooks = new MessageHooks(context.hooks, this.deliveries, this.id, onFault);
     this.#pump = new Pump(
       (into) => this.engine.takeMessages(into),
       (stage) => this.#planner.outletOf(stage),
       FRAME_BYTES,
-      this.#onFault,
+      onFault,
       (deferral) => this.deliveries.withhold(deferral)
     );
-    this.#meter = new Meter();
-    /** Of the last second. @type {Rates} */
-    this.rates = { seconds: 0, stages: new Map(), counters: {} };
-    /** The last hour. */
-    this.history = new History();
     this.#planner = new Planner(this, context, {
       pump: this.#pump,
       hooks: this.#hooks,
       resume: () => {
         this.#traffic.goOn();
-        this.#onDoorbell();
+        this.upkeep.take();
       }
     });
     /** @type {Promise<void> | null} resolves when the host is closed; null = close() was not called */
     this.closing = null;
     this.#closed = false;
-    this.#bells = new Set([
-      () => this.inbox.run(),
-      () => this.#pump.run(),
-      // Results before events, so that a device that reconnected in between is tried again.
-      () => this.commands.ring(),
-      () => this.deviceEvents.take()
-    ]);
-    this.logins = new LoginDispatcher(this.engine, (fn) => this.onBell(fn));
+    this.upkeep = new Upkeep(this, {
+      bells: [
+        () => this.inbox.run(),
+        () => this.#pump.run(),
+        // Results before events, so that a device that reconnected in between is tried again.
+        () => this.commands.ring(),
+        () => this.deviceEvents.take()
+      ],
+      judge: () => {
+        if (!this.#deploys.isUnderWay) this.#planner.tick();
+      },
+      releaseMemory: () => context.native.releaseMemory?.(),
+      onFault
+    });
+    this.logins = new LoginDispatcher(this.engine, (fn) => this.upkeep.onBell(fn));
     this.#tls = null;
     this.#traffic = new DeployTraffic(this, this.#pump, context);
     this.#deploys = new Deploys(context, {
@@ -186,12 +175,6 @@ class EngineHost {
       apply: () => this.#planner.deploy()
     });
     this.#isReplanning = false;
-    this.#spareMemory = new SpareMemory((hadBacklog) => {
-      context.native.releaseMemory?.();
-      // Not after each burst: a collection delays the records that come next.
-      if (hadBacklog) compactAgain();
-    });
-    this.#endTicks = eachSecond(() => this.tick());
   }
 
   /**
@@ -260,16 +243,6 @@ class EngineHost {
     return this.#planner.postpones(call);
   }
 
-  /**
-   * Adds a function that polls the engine, for example for logins.
-   * @param {() => void} fn called at each doorbell, and once a second
-   * @returns {() => void} removes the function
-   */
-  onBell(fn) {
-    this.#bells.add(fn);
-    return () => void this.#bells.delete(fn);
-  }
-
   /** @returns {Member[]} its nodes */
   get members() {
     return [...this.#members.values()];
@@ -330,7 +303,7 @@ class EngineHost {
   /** @returns {ReturnType<Member['view']>[]} its nodes, in the order of their stages */
   nodes() {
     const members = [...this.#members.values()].sort((a, b) => a.stage - b.stage);
-    return members.map((member) => member.view(this.rates));
+    return members.map((member) => member.view(this.upkeep.rates));
   }
 
   /**
@@ -355,7 +328,7 @@ class EngineHost {
     await empty(this, until);
     await this.uplinks.stop(UPLINK_STOP_MS);
     this.commands.close();
-    this.#endTicks();
+    this.upkeep.close();
     this.inbox.run();
     if (this.log) this.engine.saveSessions();
     await this.log?.stop(LOG_STOP_MS);
@@ -382,51 +355,6 @@ class EngineHost {
       if (member.stage === stage) return { id, name: node.name ?? '', protocol };
     }
     return undefined;
-  }
-
-  #onDoorbell() {
-    if (this.#closed) return;
-    for (const fn of this.#bells) guard(fn, this.#onFault);
-  }
-
-  /** @returns {number} number of the next seconds that may skip the call */
-  tick() {
-    const duty = this.#stillness.next(this);
-    if (duty !== 'rest') this.#work(duty);
-    return this.#stillness.skip();
-  }
-
-  /** @param {'work' | 'look'} duty */
-  #work(duty) {
-    const stats = duty === 'work' ? this.#measure() : null;
-    this.#onDoorbell();
-    this.deliveries.tick();
-    this.log?.tick();
-    if (!this.#deploys.isUnderWay) this.#planner.tick();
-    if (!stats) return;
-    this.#spareMemory.tick(stats);
-    for (const member of this.#members.values()) guard(() => member.tick(stats, this.rates), this.#onFault);
-  }
-
-  /** The doorbell of the engine. */
-  #ring() {
-    this.#stillness.stir();
-    hurry();
-    this.#onDoorbell();
-  }
-
-  /** True if memory is returned to the system after some quiet seconds. */
-  get waitsToRelease() {
-    return this.#spareMemory.isWaiting;
-  }
-
-  /** @returns {EngineStats} */
-  #measure() {
-    const stats = this.engine.stats();
-    this.rates = this.#meter.read(stats);
-    for (const member of this.#members.values()) member.count(this.rates);
-    this.history.add(stats);
-    return stats;
   }
 }
 

@@ -138,7 +138,10 @@ function join(RED, node, config, schema, describe, standIn) {
     const { shown = 'wrong setting' } = /** @type {{ shown?: string }} */ (error ?? {});
     const sentence = error instanceof Error ? error.message : String(error);
     // Node-RED does not recreate a node when its config node is added later, so the member tries again.
-    return fail({ shown, sentence }, () => describe(values, host));
+    return fail({ shown, sentence }, () => ({
+      ...describe(values, host),
+      asMessages: common.values.carryAsMessages
+    }));
   }
 }
 

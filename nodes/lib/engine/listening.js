@@ -5,7 +5,6 @@ const dns = require('node:dns');
 const net = require('node:net');
 
 const { shorten } = require('../base/status');
-const { DtlsSecrets } = require('../tls');
 
 const FILES_MS = 5000;
 
@@ -109,7 +108,7 @@ class Listening {
     const parts = this.#parts;
     const { engine, logins } = member.host;
     try {
-      const secrets = parts.dtls && new DtlsSecrets(parts.dtls);
+      const secrets = parts.dtls && dtlsSecrets(parts.dtls);
       const port = engine.listen(member.stage, secrets ? { ...listener, dtls: secrets.read() } : listener);
       if (secrets) this.#watch(secrets);
       const { checkLogin } = parts;
@@ -121,7 +120,7 @@ class Listening {
     }
   }
 
-  /** Uses replaced files for new handshakes. @param {import('../tls/dtls-secrets').DtlsSecrets} secrets */
+  /** Uses replaced files for new handshakes. @param {ReturnType<typeof dtlsSecrets>} secrets */
   #watch(secrets) {
     const { node, stage, host } = this.#member;
     const complain = () => {
@@ -259,6 +258,13 @@ class Listening {
     if (!this.#member.host.closing) this.#unlisten();
     this.open = false;
   }
+}
+
+/** @param {import('../tls/dtls-secrets').DtlsListenerOptions} options */
+function dtlsSecrets(options) {
+  // Loaded for the first listener with DTLS.
+  const { DtlsSecrets } = require('../tls');
+  return new DtlsSecrets(options);
 }
 
 /**

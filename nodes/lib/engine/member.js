@@ -1,12 +1,10 @@
 'use strict';
 // A node of an engine: its stage, its wires, its route in the current plan, and its status.
 
-const { CODES, LIMIT, failure } = require('./inbox');
-const { guard } = require('../base/guard');
+const { Inlet } = require('./inlet');
 const { Wires } = require('./wires');
 const { Listening } = require('./listening');
 const { Status, shorten, rate } = require('../base/status');
-const { isBatch, toEnvelope, toRecord } = require('../base/record');
 
 /**
  * @typedef {import('../../../native/index.js').EngineStats} EngineStats
@@ -15,8 +13,6 @@ const { isBatch, toEnvelope, toRecord } = require('../base/record');
  * @typedef {import('./plan-compiler').Route} Route
  * @typedef {import('./figures/meter').Rates} Rates
  * @typedef {import('./figures/meter').StageRate} StageRate
- * @typedef {import('./inbox').Done} Done
- * @typedef {import('../base/record').RecordArgs} RecordArgs
  *
  * @typedef {Partial<import('./listening').ListenerParts>} ListenerParts
  *
@@ -41,24 +37,15 @@ const { isBatch, toEnvelope, toRecord } = require('../base/record');
  * @typedef {StageParts & ListenerParts} Stage a node's contribution to the plan
  */
 
-/** For messages of stages whose sources are unknown. Their senders have limits of their own. */
-const LONGEST = { timeoutMs: 3600000, acknowledges: false };
 const STILL = { recordsIn: 0, recordsOut: 0, batches: 0, copiesDropped: 0, filtered: 0 };
 
 class Member {
-  #settings;
-  #shown;
-  /** Records that it passed on in JavaScript since count(). */
-  #passed;
-  /** Messages that came before the first plan with this node. @type {{ go: () => void, done: Done }[]} */
-  #early;
+  /** @type {Stage} */
+  #own;
   /** Why the member is shut, as last reported. */
-  #said;
-  /** For a node to which devices connect. */
+  #said = '';
+  /** For a node to which devices connect. @type {InstanceType<typeof Listening> | null} */
   #listening;
-  #isOpen;
-  /** JavaScript brings its records, and knows how that goes. */
-  #isPushed;
 
   /**
    * @param {import('./host').EngineHost} host
@@ -69,58 +56,76 @@ class Member {
     this.host = host;
     this.node = node;
     this.id = node.id;
-    this.kind = stage.kind;
     this.stage = host.stageOf(node.id);
-    this.uplink = stage.uplink;
-    this.delivery = stage.delivery ?? null;
-    /** True: the user wants its output as messages. */
-    this.asMessages = stage.asMessages ?? false;
-    this.tenant = stage.tenant ?? false;
-    this.#settings = stage.settings;
-    this.protocol = stage.protocol ?? (stage.kind === 'source' ? 'mqtt' : 'ingest');
-    this.#shown = stage.shown ?? shownRate;
-    this.#isOpen = stage.isOpen;
-    this.#isPushed = /** @type {{ protocol?: string }} */ (stage.settings).protocol === 'pushed';
-    this.figures = stage.figures ?? null;
-    this.list = stage.list ?? null;
-    this.operator = stage.operator ?? null;
-    this.tenants = stage.tenants ?? null;
-    /** Its stages that are not on the canvas, at present. */
-    this.division = stage.division ?? null;
+    this.#own = stage;
+    this.#listening = listeningOf(this, stage);
     this.wires = new Wires(node);
     this.status = new Status(node);
+    this.inlet = new Inlet(this);
     /** @type {Route | null} */
     this.route = null;
-    this.#said = '';
-    this.#passed = 0;
-    this.#early = [];
     /** Stand-in only: makes the real stage, or throws. @type {(() => Stage) | null} */
     this.again = null;
-    const { listener, ...parts } = stage;
-    this.#listening = listener ? new Listening(this, { listener, ...parts }) : null;
     host.register(this);
   }
 
-  /** Call it before a plan is compiled. Replaces a stand-in by the real stage, if that is possible now. */
+  /**
+   * Call it before a plan is compiled. Replaces a stand-in, which has no listener, by the real stage, if that is
+   * possible now.
+   */
   renew() {
     if (!this.again) return;
     try {
-      const { settings, uplink, delivery, shown, tenant } = this.again();
-      this.#settings = settings;
-      this.tenant = tenant ?? false;
-      this.delivery = delivery ?? null;
-      this.uplink = uplink;
-      this.#shown = shown ?? shownRate;
+      this.#own = this.again();
+      this.#listening = listeningOf(this, this.#own);
       this.again = null;
     } catch {
       // Already reported.
     }
   }
 
+  get kind() {
+    return this.#own.kind;
+  }
+
+  get protocol() {
+    return this.#own.protocol ?? (this.kind === 'source' ? 'mqtt' : 'ingest');
+  }
+
+  get uplink() {
+    return this.#own.uplink;
+  }
+
+  get delivery() {
+    return this.#own.delivery ?? null;
+  }
+
+  get figures() {
+    return this.#own.figures ?? null;
+  }
+
+  get list() {
+    return this.#own.list ?? null;
+  }
+
+  get operator() {
+    return this.#own.operator ?? null;
+  }
+
+  get tenants() {
+    return this.#own.tenants ?? null;
+  }
+
+  /** Its stages that are not on the canvas, at present. */
+  get division() {
+    return this.#own.division ?? null;
+  }
+
   /** @returns {import('./plan-compiler').PlanMember} */
   planMember() {
-    const { id, stage, kind, protocol, wires, asMessages, tenant } = this;
-    const settings = this.delivery ? { ...this.#settings, delivered: true } : this.#settings;
+    const { id, stage, kind, protocol, wires } = this;
+    const { asMessages = false, tenant = false } = this.#own;
+    const settings = this.delivery ? { ...this.#own.settings, delivered: true } : this.#own.settings;
     const division = this.division?.();
     return {
       id,
@@ -146,78 +151,7 @@ class Member {
     if (sentence && sentence !== this.#said) this.node.error(sentence);
     this.#said = sentence;
     this.wires.apply(route.jsWires, route.nativeWires);
-    for (const { go, done } of this.#early.splice(0)) guard(go, done);
-  }
-
-  /**
-   * Handles a message when the engine knows the stage and its settings: now, or, in order, when the first plan with
-   * this node is in use. Node-RED delivers messages to a new node before that, for example from a function node that a
-   * deploy did not touch.
-   * @param {() => void} go
-   * @param {Done} done called with an error if too many messages wait, or if the node closes before
-   */
-  whenPlanned(go, done) {
-    if (this.route) return go();
-    if (this.#early.length >= LIMIT) {
-      const sentence = `The deploy is not finished: ${LIMIT} messages already wait for it. Send the message again.`;
-      return done(failure(CODES.FULL, sentence));
-    }
-    this.#early.push({ go, done });
-  }
-
-  /**
-   * Returns where the engine's messages of this node go.
-   * @param {Plan} plan
-   * @param {import('./plan-swap').Rest} [rest] for messages of the previous plan
-   * @returns {import('./pump').Outlet}
-   */
-  outlet(plan, rest) {
-    const route = /** @type {Route} */ (plan.routes.get(this.id));
-    const [origin] = route.origins.length === 1 ? route.origins : [];
-    const protocol = (origin && plan.routes.get(origin)?.protocol) || 'ingest';
-    const limit = this.#limit(route);
-    const { deliveries } = this.host;
-    const isHeard = rest
-      ? rest.enter.length + rest.send.length > 0
-      : route.jsWires.some((port) => port.length > 0);
-    return {
-      send: (msg) => {
-        for (const stage of rest?.enter ?? []) this.#enter(stage, msg);
-        this.wires.send(msg, rest?.send);
-      },
-      // A message that the previous plan sent may have no wire in this one.
-      follow: (msg, deferral) =>
-        isHeard ? deliveries.start(msg, deferral, this.node, limit) : deliveries.withhold(deferral),
-      origin: origin ? { protocol, nodeId: origin } : undefined
-    };
-  }
-
-  /**
-   * Puts the record or batch of a message into a stage that now follows natively.
-   * @param {number} stage
-   * @param {Record<string, any>} msg
-   */
-  #enter(stage, msg) {
-    const { deliveries, inbox } = this.host;
-    const done = (/** @type {Error | undefined} */ error) => error && this.node.error(error, msg);
-    inbox.put(stage, isBatch(msg) ? toEnvelope(msg) : toRecord(msg), done, {
-      early: true,
-      safe: deliveries.comesBack(msg)
-    });
-  }
-
-  /**
-   * Returns the strictest limit of the sources whose records this node sends.
-   * @param {Route} route
-   * @returns {import('./deliveries').Limit}
-   */
-  #limit({ origins }) {
-    const limits = origins.flatMap((id) => this.host.deliveryOf(id) ?? []);
-    if (limits.length === 0) return LONGEST;
-    return {
-      timeoutMs: Math.min(...limits.map(({ timeoutMs }) => timeoutMs)),
-      acknowledges: limits.every(({ acknowledges }) => acknowledges)
-    };
+    this.inlet.planned();
   }
 
   /** True while this node's device listener is open. */
@@ -227,7 +161,7 @@ class Member {
 
   /** @returns {boolean | null} true while devices can connect to this node; null if none connect to it */
   get accepts() {
-    return this.#listening?.open ?? this.#isOpen?.() ?? null;
+    return this.#listening?.open ?? this.#own.isOpen?.() ?? null;
   }
 
   /** The port on which the node listens. */
@@ -254,81 +188,21 @@ class Member {
   }
 
   /**
-   * @param {Done} done
-   * @returns {boolean} true: called `done` with an error, because this node must not accept records
-   */
-  #refuses(done) {
-    const { shut } = this.route ?? {};
-    if (shut) done(failure(CODES.NO_ROUTE, shut.sentence));
-    return Boolean(shut);
-  }
-
-  /**
-   * Puts a record into this node's own stage.
-   * @param {RecordArgs} args
-   * @param {Done} done
-   * @param {{ delivery?: boolean, msg?: object }} [options] msg: the message that became the record
-   */
-  put(args, done, { delivery = false, msg } = {}) {
-    if (this.#refuses(done)) return;
-    if (delivery && this.delivery) return this.host.inbox.put(this.stage, args, () => {}, { safe: done });
-    this.host.inbox.put(this.stage, args, done, { delivery, safe: this.host.deliveries.comesBack(msg) });
-  }
-
-  /**
-   * Passes a record to every stage that follows natively.
-   * @param {RecordArgs} args
-   * @param {Done} done
-   * @param {object} msg the message that became the record
-   */
-  pass(args, done, msg) {
-    this.#passed++;
-    this.#passOn(args, done, msg);
-  }
-
-  /** Counts a message that it sends on without a record. */
-  passMessage() {
-    this.#passed++;
-  }
-
-  /**
-   * Adds what it passed on in JavaScript to its rates. Call it once for each reading of the counters.
-   * @param {Rates} rates
-   */
-  count({ seconds, stages }) {
-    const perS = this.#passed / Math.max(seconds, 0.001);
-    this.#passed = 0;
-    const row = stages.get(this.stage);
-    if (!row) return;
-    row.recordsIn = hundredths(row.recordsIn + perS);
-    row.recordsOut = hundredths(row.recordsOut + perS);
-  }
-
-  /** @param {RecordArgs} args @param {Done} done @param {object} msg */
-  #passOn(args, done, msg) {
-    if (this.host.postpones(() => this.#passOn(args, done, msg))) return;
-    if (this.#refuses(done)) return;
-    const next = this.route?.next ?? [];
-    if (next.length === 0) return done();
-    const isSafe = this.host.deliveries.comesBack(msg);
-    const each = afterAll(next.length, done);
-    const safe = isSafe && afterAll(next.length, isSafe);
-    for (const stage of next) this.host.inbox.put(stage, args, each, { safe });
-  }
-
-  /**
    * True if the node's status depends on nothing that changes unnoticed: only on the figures of the engine, the plan,
    * and the reports of the uplinks and the log.
    */
   get isSteady() {
     const { figures, list, operator, tenants, tlsState } = this;
-    const isPlain = !figures && !list && !operator && !tenants && !this.#isOpen && !tlsState;
+    const { isOpen, settings } = this.#own;
+    // JavaScript brings the records of such a node, and knows how that goes.
+    const isPushed = /** @type {{ protocol?: string }} */ (settings).protocol === 'pushed';
+    const isPlain = !figures && !list && !operator && !tenants && !isOpen && !tlsState;
     return (
       isPlain &&
-      !this.#isPushed &&
+      !isPushed &&
       !this.#listening?.refused &&
       !this.host.inbox.waits(this.stage) &&
-      this.#passed === 0
+      this.inlet.passed === 0
     );
   }
 
@@ -342,7 +216,8 @@ class Member {
     if (this.#listening?.refused) return this.listen();
     if (this.host.inbox.waits(this.stage))
       return this.status.set({ fill: 'yellow', shape: 'ring', text: 'slowed' });
-    const shown = this.#shown(rates.stages.get(this.stage) ?? STILL, stats, this);
+    const { shown: show = shownRate } = this.#own;
+    const shown = show(rates.stages.get(this.stage) ?? STILL, stats, this);
     this.status.set({ ...shown, text: shorten(shown.text) });
   }
 
@@ -378,8 +253,7 @@ class Member {
 
   /** Call it when the node is closed. */
   async close() {
-    const closed = failure(CODES.CLOSED, 'The node closed before its first plan was in use.');
-    for (const { done } of this.#early.splice(0)) done(closed);
+    this.inlet.close();
     this.status.close();
     this.host.deregister(this);
     await this.#listening?.close();
@@ -387,29 +261,11 @@ class Member {
 }
 
 /**
- * @param {number} count
- * @param {Done} done gets the first error. A stage that leads nowhere, such as a tap that samples, is no error while
- *   another one takes the record
- * @returns {Done} to be called `count` times
+ * @param {Member} member
+ * @param {Stage} stage
  */
-function afterAll(count, done) {
-  let open = count;
-  let isTaken = false;
-  /** @type {(Error & { code?: string }) | undefined} */
-  let noRoute;
-  /** @type {Error | undefined} */
-  let failed;
-  return (/** @type {(Error & { code?: string }) | undefined} */ error) => {
-    if (!error) isTaken = true;
-    else if (error.code === CODES.NO_ROUTE) noRoute ??= error;
-    else failed ??= error;
-    if (--open === 0) done(failed ?? (isTaken ? undefined : noRoute));
-  };
-}
-
-/** @param {number} value */
-function hundredths(value) {
-  return Math.round(value * 100) / 100;
+function listeningOf(member, { listener, ...parts }) {
+  return listener ? new Listening(member, { listener, ...parts }) : null;
 }
 
 /** @type {NonNullable<Stage['shown']>} */

@@ -4,6 +4,7 @@
 
 const { compile, logName } = require('./plan-compiler');
 const { foreignHook } = require('./message-hooks');
+const { outletOf } = require('./outlet');
 const { PlanSwap, restsOf } = require('./plan-swap');
 const { asError } = require('../base/guard');
 
@@ -210,7 +211,7 @@ class Planner {
   #setOutlets(plan, rests) {
     const members = this.#host.members.filter(({ id }) => plan.routes.has(id));
     this.#outlets = new Map(
-      members.map((member) => [member.stage, member.outlet(plan, rests.get(member.stage))])
+      members.map((member) => [member.stage, outletOf(member, plan, rests.get(member.stage))])
     );
   }
 

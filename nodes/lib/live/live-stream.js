@@ -73,12 +73,10 @@ class LiveStream {
    * @param {boolean} [mayWrite] true: the login of the viewer may also change something
    */
   add(response, query, mayWrite = true) {
-    const viewer = new Viewer(response, query, this.#now());
+    const onClose = () => this.#remove(viewer);
+    const viewer = new Viewer(response, query, { now: this.#now, onClose });
     viewer.mayWrite = mayWrite;
     this.#viewers.add(viewer);
-    response.on('close', () => this.#remove(viewer));
-    // A connection that breaks ends with 'close', too.
-    response.on('error', () => {});
     this.#timer ??= setInterval(() => this.#tick(), this.#intervalMs).unref();
     this.#send(viewer, this.#engines());
   }
@@ -94,15 +92,14 @@ class LiveStream {
   }
 
   #tick() {
-    const now = this.#now();
     this.#shared.clear();
     const engines = this.#engines();
     const used = new Set();
     for (const viewer of this.#viewers) {
       const chosen = chosenOf(engines, viewer.query);
       if (chosen) used.add(chosen.id);
-      if (viewer.isReady(now)) this.#send(viewer, engines);
-      if (viewer.isOver(now)) viewer.end(now);
+      if (viewer.isReady) this.#send(viewer, engines);
+      if (viewer.isOver()) viewer.end();
     }
     for (const id of this.#views.keys()) if (!used.has(id)) this.#views.delete(id);
   }
@@ -116,7 +113,7 @@ class LiveStream {
     guard(
       () => this.#write(viewer, engines),
       (error) => {
-        viewer.end(this.#now());
+        viewer.end();
         this.#onFault(error);
       }
     );
@@ -138,7 +135,7 @@ class LiveStream {
     // One object of the members of three.
     const members = [head, shared.text, pages].map((json) => json.slice(1, -1));
     viewer.send('snapshot', `{${members.join(',')}}`);
-    const { history } = shared.host;
+    const { history } = shared.host.upkeep;
     const version = `${chosen.id} ${history.written}`;
     if (viewer.history === version) return;
     viewer.history = version;

@@ -67,7 +67,7 @@ class EngineView {
     const host = this.#host;
     const now = this.#now();
     const stats = host.snapshot();
-    const { counters } = host.rates;
+    const { counters } = host.upkeep.rates;
     const perS = (/** @type {string} */ name) => counters[name] ?? 0;
     const waiting = sum(stats.heldRecords) + sum(stats.backlogRecords);
     const nodes = host.nodes();

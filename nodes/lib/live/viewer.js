@@ -1,73 +1,55 @@
 'use strict';
-// One connection of the live stream (server-sent events).
+// One connection of the live stream. A viewer that has not taken the previous events gets none, so nothing is queued
+// for it, and its next event is the newest.
+
+const { EVENT_HEADERS, EventStream } = require('../base/event-stream');
 
 /** A viewer that takes nothing for this long is disconnected, ms. */
 const MAX_BLOCKED_MS = 30000;
 /** A connection ends after this long, ms. The page connects again, so that a login that ended has an effect. */
 const MAX_AGE_MS = 600000;
 
-const HEADERS = {
-  'Content-Type': 'text/event-stream; charset=utf-8',
-  'Cache-Control': 'no-store',
-  // nginx would collect the events.
-  'X-Accel-Buffering': 'no'
-};
-
-/** @typedef {import('./live-query').LiveQuery} LiveQuery */
-
 class Viewer {
-  #response;
+  #events;
+  #now;
   #since;
-  #blockedAt;
 
   /**
    * @param {import('node:http').ServerResponse} response
-   * @param {LiveQuery} query
-   * @param {number} now ms
+   * @param {import('./live-query').LiveQuery} query
+   * @param {{ now: () => number, onClose?: () => void }} options now: ms
    */
-  constructor(response, query, now) {
-    this.#response = response;
+  constructor(response, query, options) {
     this.query = query;
     /** True: the login may also change something. */
     this.mayWrite = true;
-    this.#since = now;
-    this.#blockedAt = -1;
     /** Points of the history that were sent, by the id of their engine. */
     this.history = '';
-    response.writeHead(200, HEADERS);
-    response.flushHeaders();
+    this.#now = options.now;
+    this.#since = options.now();
+    response.writeHead(200, EVENT_HEADERS);
+    this.#events = new EventStream(response, options);
   }
 
-  /**
-   * Returns whether the viewer can take an event now. One that has not taken the previous events gets none, so nothing
-   * is queued for it, and its next event is the newest.
-   * @param {number} now ms
-   */
-  isReady(now) {
-    if (!this.#response.writableNeedDrain) {
-      this.#blockedAt = -1;
-      return true;
-    }
-    if (this.#blockedAt < 0) this.#blockedAt = now;
-    return false;
+  /** True if the viewer can take an event now. */
+  get isReady() {
+    return this.#events.isReady;
   }
 
-  /** @param {number} now ms @returns {boolean} true if the connection must end */
-  isOver(now) {
-    const isStuck = this.#blockedAt >= 0 && now - this.#blockedAt > MAX_BLOCKED_MS;
-    return isStuck || now - this.#since > MAX_AGE_MS;
+  /** Call it once a second. @returns {boolean} true if the connection must end */
+  isOver() {
+    return this.#events.blockedMs() > MAX_BLOCKED_MS || this.#now() - this.#since > MAX_AGE_MS;
   }
 
-  /** @param {string} event @param {string} json without line feeds, as JSON.stringify makes it */
-  send(event, json) {
-    this.#response.write(`event: ${event}\ndata: ${json}\n\n`);
+  /** @param {string} event @param {string} data JSON */
+  send(event, data) {
+    this.#events.send({ event, data });
   }
 
-  /** @param {number} now ms */
-  end(now) {
+  end() {
     // A viewer that takes nothing would not take the end either.
-    if (this.isReady(now)) this.#response.end();
-    else this.#response.destroy();
+    if (this.isReady) this.#events.end();
+    else this.#events.destroy();
   }
 }
 

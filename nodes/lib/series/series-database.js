@@ -5,15 +5,15 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { shown } = require('../base/values');
-const { makeFolder, rewriteWal, syncDirectory } = require('../store/log-folder');
+const { createFile, makeFolder } = require('../store/log-folder');
 const { Refusal } = require('../store/log-reasons');
+const { checkpoint, closeDatabase, openDatabase, pragma, transact } = require('../store/open-database');
 const { DatabaseSync } = require('../store/sqlite');
 
 const FILE = 'series.db';
 const LOCK_FILE = 'series.lock';
-/** "Ssnr", and the version of the tables. */
+/** "Ssnr". */
 const APPLICATION_ID = 0x53736e72;
-const USER_VERSION = 1;
 /** Pages that a reader of another process, such as a backup, may keep in the WAL before it is large. */
 const AUTO_CHECKPOINT = 2000;
 const JOURNAL_LIMIT = 8 << 20;
@@ -35,6 +35,28 @@ CREATE VIRTUAL TABLE record_text USING fts5(device, topic, payload, content='rec
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
+/** @type {import('../store/open-database').Kind} */
+const KIND = {
+  applicationId: APPLICATION_ID,
+  versions: [SCHEMA],
+  foreign: (file) =>
+    new Refusal(
+      'FOREIGN',
+      `${shown(file)} is the database of another program; it was not changed. Choose another folder for the series.`
+    ),
+  newer: (file, version) =>
+    new Refusal(
+      'NEWER',
+      `${shown(file)} was written by a newer version of the gateway (format ${version}, this one reads 1); it was not changed. Use that version, or choose another folder.`
+    ),
+  // For readers of other processes, such as a backup.
+  busyMs: 2000,
+  rewritesWal: true,
+  needsWal: true,
+  pragmas: `PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = ${AUTO_CHECKPOINT};
+    PRAGMA journal_size_limit = ${JOURNAL_LIMIT};`
+};
+
 class SeriesDatabase {
   /**
    * Throws a Refusal for a file of another program or a folder that is in use, else an error of SQLite or the file
@@ -48,17 +70,11 @@ class SeriesDatabase {
     if (!fs.statSync(directory).isDirectory())
       throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR', syscall: 'stat' });
     this.lock = lockFolder(directory);
-    /** @type {import('node:sqlite').DatabaseSync | null} */
-    let db = null;
     try {
-      createFile(directory, this.file);
-      db = new DatabaseSync(this.file, { timeout: 2000, enableForeignKeyConstraints: false });
-      setUp(db, this.file);
-      rewriteWal(directory, FILE);
+      const { db, made } = openDatabase(this.file, KIND, prepare);
       this.db = db;
-      this.statements = prepare(db);
+      this.statements = made;
     } catch (error) {
-      db?.close();
       this.lock.close();
       throw error;
     }
@@ -71,30 +87,12 @@ class SeriesDatabase {
    * @returns {T}
    */
   transact(work) {
-    this.db.exec('BEGIN IMMEDIATE');
-    try {
-      const result = work();
-      this.db.exec('COMMIT');
-      return result;
-    } catch (error) {
-      this.#rollBack();
-      throw error;
-    }
-  }
-
-  #rollBack() {
-    try {
-      if (this.db.isTransaction) this.db.exec('ROLLBACK');
-    } catch {
-      // The connection is renewed before it is used again.
-    }
+    return transact(this.db, work);
   }
 
   /** Moves the pages of the WAL into the database and syncs it. Throws if that fails. */
   checkpoint() {
-    const result = this.db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
-    if (Number(result?.busy) !== 0)
-      throw Object.assign(new Error('the checkpoint did not finish'), { code: 'CHECKPOINT' });
+    checkpoint(this.db, 'TRUNCATE');
   }
 
   /** @returns {number} bytes of the pages in use */
@@ -114,13 +112,8 @@ class SeriesDatabase {
 
   /** Closes the connection in any case. */
   close() {
-    for (const each of [this.db, this.lock]) {
-      try {
-        each.close();
-      } catch {
-        // already closed
-      }
-    }
+    closeDatabase(this.db);
+    closeDatabase(this.lock);
   }
 }
 
@@ -130,8 +123,9 @@ class SeriesDatabase {
  * @param {string} directory
  */
 function lockFolder(directory) {
-  createFile(directory, path.join(directory, LOCK_FILE));
-  const lock = new DatabaseSync(path.join(directory, LOCK_FILE), { timeout: 0 });
+  const file = path.join(directory, LOCK_FILE);
+  createFile(file);
+  const lock = new DatabaseSync(file, { timeout: 0 });
   try {
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return lock;
@@ -144,48 +138,6 @@ function lockFolder(directory) {
       `The folder ${shown(directory)} is in use by another series node or process. Give each series node its own folder.`
     );
   }
-}
-
-/** @param {string} directory @param {string} file */
-function createFile(directory, file) {
-  try {
-    // SQLite gives the WAL the permissions of the database.
-    fs.closeSync(fs.openSync(file, 'wx', 0o600));
-    syncDirectory(directory);
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error;
-  }
-}
-
-/** @param {import('node:sqlite').DatabaseSync} db @param {string} file */
-function setUp(db, file) {
-  db.exec('PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
-  const isEmpty = db.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.count === 0;
-  const owner = pragma(db, 'application_id');
-  if (isEmpty && owner === 0)
-    db.exec(`BEGIN EXCLUSIVE; PRAGMA application_id = ${APPLICATION_ID};
-      PRAGMA user_version = ${USER_VERSION}; ${SCHEMA} COMMIT;`);
-  else if (owner !== APPLICATION_ID)
-    throw new Refusal(
-      'FOREIGN',
-      `${shown(file)} is the database of another program; it was not changed. Choose another folder for the series.`
-    );
-  const version = pragma(db, 'user_version');
-  if (version > USER_VERSION)
-    throw new Refusal(
-      'NEWER',
-      `${shown(file)} was written by a newer version of the gateway (format ${version}, this one reads ${USER_VERSION}); it was not changed. Use that version, or choose another folder.`
-    );
-  const mode = db.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
-  if (mode !== 'wal')
-    throw Object.assign(new Error(`SQLite keeps the journal mode ${mode}`), { code: 'JOURNAL_MODE' });
-  db.exec(`PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;
-    PRAGMA wal_autocheckpoint = ${AUTO_CHECKPOINT}; PRAGMA journal_size_limit = ${JOURNAL_LIMIT};`);
-}
-
-/** @param {import('node:sqlite').DatabaseSync} db @param {string} name */
-function pragma(db, name) {
-  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
 }
 
 /** @param {import('node:sqlite').DatabaseSync} db */

@@ -4,7 +4,7 @@ const path = require('node:path');
 const { asError } = require('../base/guard');
 const { shown } = require('../base/values');
 const { isDamage, isStorage } = require('../store/log-reasons');
-const { setAside } = require('../store/log-folder');
+const { Reopening } = require('../store/reopening');
 const { BlockError, decodeBlock, encodeBlock, mergePoints } = require('./block');
 const { Staged } = require('./journal');
 const { loadSeries } = require('./series-loading');
@@ -24,10 +24,6 @@ const FLUSH_BLOCKS = 500;
 const FLUSH_MS = 200;
 const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 5000;
-/** A connection that does not recover is given up after this many tries. */
-const TRIES_A_CONNECTION = 8;
-/** A disk that damages each new file must not be filled with them. */
-const ASIDE_MS = 60000;
 
 /**
  * Records with their numbers. Each record has counts[i] of the points, in order.
@@ -97,9 +93,8 @@ class SeriesStore {
     /** Identity of the file that has the rows of the journal that the open blocks come from. */
     this.home = '';
     this.lastJournal = 0;
-    this.tries = 0;
+    this.reopening = new Reopening(path.join(options.directory, FILE), () => clock.monotonic());
     this.retryAt = 0;
-    this.asideAt = -Infinity;
     this.isClosed = false;
     this.retention = new Retention(this);
     this.text = new TextStore(this);
@@ -332,9 +327,7 @@ class SeriesStore {
     const sentence = new Error(this.reason);
     if (isDamage(error)) this.#replace();
     else {
-      this.retryAt =
-        this.clock.monotonic() + Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.tries, 10));
-      this.tries++;
+      this.retryAt = this.clock.monotonic() + this.reopening.failed(RETRY_MIN_MS, RETRY_MAX_MS);
       this.problem(this.reason);
     }
     return sentence;
@@ -349,15 +342,14 @@ class SeriesStore {
     if (this.isClosed) return;
     try {
       if (this.database) {
-        const isHopeless = this.tries % TRIES_A_CONNECTION === 0;
-        if (!isHopeless) this.database.checkpoint();
+        if (!this.reopening.isHopeless) this.database.checkpoint();
         this.database.close();
         this.database = null;
       }
       this.database = new SeriesDatabase(this.options.directory);
       loadSeries(this, this.database);
       this.reason = '';
-      this.tries = 0;
+      this.reopening.succeeded();
     } catch (error) {
       if (!isStorage(error)) throw error;
       this.fault(error);
@@ -370,15 +362,15 @@ class SeriesStore {
     this.database = null;
     const { directory } = this.options;
     const now = this.clock.monotonic();
-    if (now - this.asideAt < ASIDE_MS) {
-      this.retryAt = this.asideAt + ASIDE_MS;
+    const { asideInMs } = this.reopening;
+    if (asideInMs > 0) {
+      this.retryAt = now + asideInMs;
       this.problem(this.reason);
       return;
     }
-    this.asideAt = now;
     this.counters.setAside++;
     try {
-      const name = setAside(directory, new Date(this.clock.wall()), FILE);
+      const name = this.reopening.setAside(new Date(this.clock.wall()));
       this.problem(
         `The series in ${shown(directory)} were damaged. The database was renamed to ${path.basename(name)}, and a new one was started. The points before are only in the renamed file.`
       );

@@ -4,10 +4,19 @@ const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const fs = require('node:fs');
 const { CLASSES } = require('../base/classes');
-const { identity, prepareFolder } = require('./log-folder');
+const { identity, prepareFile } = require('./log-folder');
 const { COST_SQL, Usage, countSql } = require('./log-limits');
-const { Refusal, isDamage } = require('./log-reasons');
-const { APPLICATION_ID, FILE, INSERT, SCHEMA, USER_VERSION } = require('./log-schema');
+const { Refusal, damage, isDamage } = require('./log-reasons');
+const { APPLICATION_ID, FILE, INSERT, SCHEMA, VERSIONS } = require('./log-schema');
+const {
+  checkpoint,
+  closeDatabase,
+  isEmpty,
+  openDatabase,
+  pragma,
+  rollBack,
+  transact
+} = require('./open-database');
 const { DatabaseSync } = require('./sqlite');
 
 /**
@@ -33,41 +42,16 @@ class Database {
    */
   constructor(directory) {
     this.file = path.join(directory, FILE);
-    prepareFolder(directory);
+    prepareFile(this.file);
     checkOwner(this.file);
-    this.db = new DatabaseSync(this.file, { timeout: 0, enableForeignKeyConstraints: false });
     try {
-      this.#setUp();
-      this.statements = prepare(this.db);
+      const { db, made } = openDatabase(this.file, KIND, prepare);
+      this.db = db;
+      this.statements = made;
     } catch (error) {
-      this.db.close();
       throw asDamage(error);
     }
     this.identity = identity(this.file);
-  }
-
-  #setUp() {
-    const { db } = this;
-    // Before any read: with the lock held permanently, the index of the WAL is in memory, and there is no -shm file.
-    db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
-    if (isEmpty(db)) {
-      // In one transaction of a rollback journal: a crash leaves either no table or all. (SQLite writes the first page
-      // before that.)
-      db.exec(`PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; BEGIN EXCLUSIVE;
-        PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${USER_VERSION};
-        ${SCHEMA} COMMIT;`);
-    }
-    checkIds(pragma(db, 'application_id'), pragma(db, 'user_version'), this.file);
-    checkSchema(db);
-    // What is added to an older log may be more than an older program can read.
-    if (pragma(db, 'user_version') < USER_VERSION) db.exec(`PRAGMA user_version = ${USER_VERSION}`);
-    const mode = db.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
-    if (mode !== 'wal') {
-      const message = `SQLite keeps the journal mode ${mode}; the log needs WAL`;
-      throw Object.assign(new Error(message), { code: 'JOURNAL_MODE' });
-    }
-    db.exec(`PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = ${JOURNAL_LIMIT};
-      PRAGMA wal_autocheckpoint = ${AUTO_CHECKPOINT}; PRAGMA mmap_size = 0;`);
   }
 
   /**
@@ -108,8 +92,7 @@ class Database {
       if (isDamage(error)) return;
       throw error;
     }
-    const message = 'a row has a number below 0';
-    throw Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_CORRUPT });
+    throw damage('a row has a number below 0');
   }
 
   /**
@@ -150,13 +133,9 @@ class Database {
     this.db.exec('COMMIT');
   }
 
-  /** Rolls back after a failure; SQLite may have done it already. */
+  /** Rolls back after a failure. */
   rollback() {
-    try {
-      if (this.db.isTransaction) this.db.exec('ROLLBACK');
-    } catch {
-      // The connection is cleaned before it is used again.
-    }
+    rollBack(this.db);
   }
 
   /**
@@ -164,10 +143,7 @@ class Database {
    * @param {'PASSIVE' | 'TRUNCATE'} mode TRUNCATE leaves an empty WAL
    */
   checkpoint(mode) {
-    const result = this.db.prepare(`PRAGMA wal_checkpoint(${mode})`).get();
-    if (Number(result?.busy) !== 0) {
-      throw Object.assign(new Error('the checkpoint did not finish'), { code: 'CHECKPOINT' });
-    }
+    checkpoint(this.db, mode);
   }
 
   /**
@@ -186,17 +162,12 @@ class Database {
    */
   restoreDead(moved) {
     if (moved.length === 0) return;
-    this.begin();
-    try {
+    transact(this.db, () => {
       for (const { from, row, at, code, reason } of moved) {
         this.statements.restoreDead.run(from, at, code, reason, row);
         this.statements.deleteChunk.all(row);
       }
-      this.commit();
-    } catch (error) {
-      this.rollback();
-      throw error;
-    }
+    });
   }
 
   /**
@@ -206,15 +177,10 @@ class Database {
    * @param {number} recordClass
    */
   setLane(row, node, recordClass) {
-    this.begin();
-    try {
+    transact(this.db, () => {
       this.db.exec('REINDEX chunk_lane');
       this.statements.setLane.run(node, recordClass, row);
-      this.commit();
-    } catch (error) {
-      this.rollback();
-      throw error;
-    }
+    });
   }
 
   /** Returns the number of free pages and of pages in use. */
@@ -238,16 +204,9 @@ class Database {
     return identity(`${this.file}-wal`) === '';
   }
 
-  /**
-   * Closes the connection and releases the lock in any case. Never throws. SQLite tries a last checkpoint, and keeps
-   * the WAL if that fails.
-   */
+  /** Closes the connection and releases the lock in any case. */
   close() {
-    try {
-      this.db.close();
-    } catch {
-      // already closed
-    }
+    closeDatabase(this.db);
   }
 }
 
@@ -264,8 +223,7 @@ function checkSchema(db) {
   );
   const missing = SCHEMA.split(';').find((sql) => sql.trim() !== '' && !found.has(sql.trim()));
   if (missing === undefined) return;
-  const message = `the table definition is missing: ${missing.trim()}`;
-  throw asDamage(Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_ERROR }));
+  throw damage(`the table definition is missing: ${missing.trim()}`);
 }
 
 /**
@@ -344,7 +302,7 @@ function prepare(db) {
 
 /**
  * Checks the ids without changing the file: `immutable` takes no lock, reads no WAL and writes nothing. (Reading the
- * header directly would release the locks of another store thread of this process, see prepareFolder.)
+ * header directly would release the locks of another store thread of this process, see createFile.)
  * @param {string} file
  */
 function checkOwner(file) {
@@ -355,7 +313,10 @@ function checkOwner(file) {
   try {
     // Without this, a file looks damaged while a checkpoint fills it (or if its process was killed during one).
     peek.exec('PRAGMA writable_schema = ON');
-    if (!isEmpty(peek)) checkIds(pragma(peek, 'application_id'), pragma(peek, 'user_version'), file);
+    if (isEmpty(peek)) return;
+    const version = pragma(peek, 'user_version');
+    if (pragma(peek, 'application_id') !== APPLICATION_ID) throw foreign(file);
+    if (version > VERSIONS.length) throw newer(file, version);
   } catch (error) {
     // Damage can only be determined together with the WAL.
     if (error instanceof Refusal || !isDamage(asDamage(error))) throw error;
@@ -364,42 +325,32 @@ function checkOwner(file) {
   }
 }
 
-/**
- * True if the database has no owner: no table, and no application id.
- * @param {import('node:sqlite').DatabaseSync} db
- */
-function isEmpty(db) {
-  if (pragma(db, 'application_id') !== 0) return false;
-  return db.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.count === 0;
-}
+/** @param {string} file */
+const foreign = (file) =>
+  new Refusal(
+    'FOREIGN',
+    `${file} is the database of another program; it was not changed. Choose another folder for the log.`
+  );
 
-/**
- * @param {import('node:sqlite').DatabaseSync} db
- * @param {string} name
- * @returns {number}
- */
-function pragma(db, name) {
-  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
-}
+/** @param {string} file @param {number} version */
+const newer = (file, version) =>
+  new Refusal(
+    'NEWER',
+    `${file} was written by a newer version of the gateway (format ${version}, this one reads ${VERSIONS.length}); it was not changed. Use that version, or choose another folder for the log.`
+  );
 
-/**
- * @param {number} applicationId
- * @param {number} version
- * @param {string} file
- */
-function checkIds(applicationId, version, file) {
-  if (applicationId !== APPLICATION_ID) {
-    throw new Refusal(
-      'FOREIGN',
-      `${file} is the database of another program; it was not changed. Choose another folder for the log.`
-    );
-  }
-  if (version > USER_VERSION) {
-    throw new Refusal(
-      'NEWER',
-      `${file} was written by a newer version of the gateway (format ${version}, this one reads ${USER_VERSION}); it was not changed. Use that version, or choose another folder for the log.`
-    );
-  }
-}
+/** @type {import('./open-database').Kind} */
+const KIND = {
+  applicationId: APPLICATION_ID,
+  versions: VERSIONS,
+  foreign,
+  newer,
+  isExclusive: true,
+  layout: 'PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL',
+  check: checkSchema,
+  needsWal: true,
+  pragmas: `PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = ${JOURNAL_LIMIT};
+    PRAGMA wal_autocheckpoint = ${AUTO_CHECKPOINT}; PRAGMA mmap_size = 0;`
+};
 
 exports.Database = Database;

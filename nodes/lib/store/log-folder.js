@@ -41,21 +41,30 @@ function makeFolder(folder) {
 }
 
 /**
- * Creates the folder and an empty file, accessible to the gateway's user only. SQLite gives the WAL the file's
+ * Creates an empty file, accessible to the gateway's user only, if there is none. SQLite gives the WAL the file's
  * permissions.
- * @param {string} directory
+ * @param {string} file
  */
-function prepareFolder(directory) {
-  makeFolder(path.resolve(directory));
+function createFile(file) {
   try {
     // From now on, only SQLite may open the file: closing any descriptor of a file releases the locks of this process
     // on it (POSIX).
-    fs.closeSync(fs.openSync(path.join(directory, FILE), 'wx', 0o600));
-    syncDirectory(directory);
+    fs.closeSync(fs.openSync(file, 'wx', 0o600));
+    syncDirectory(path.dirname(file));
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error;
-    fs.accessSync(path.join(directory, FILE), fs.constants.R_OK | fs.constants.W_OK);
   }
+}
+
+/**
+ * Creates the folder and an empty file, or throws if the gateway's user may not read and write the file: SQLite would
+ * not give the reason.
+ * @param {string} file
+ */
+function prepareFile(file) {
+  makeFolder(path.resolve(path.dirname(file)));
+  createFile(file);
+  fs.accessSync(file, fs.constants.R_OK | fs.constants.W_OK);
 }
 
 /** Returns the size of a file in bytes, 0 = there is none. @param {string} file */
@@ -159,10 +168,11 @@ class Reserve {
 }
 
 exports.Reserve = Reserve;
+exports.createFile = createFile;
 exports.fileBytes = fileBytes;
 exports.identity = identity;
 exports.makeFolder = makeFolder;
-exports.prepareFolder = prepareFolder;
+exports.prepareFile = prepareFile;
 exports.rewriteWal = rewriteWal;
 exports.setAside = setAside;
 exports.syncDirectory = syncDirectory;

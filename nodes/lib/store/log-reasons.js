@@ -153,6 +153,11 @@ function other(error, directory, code) {
   };
 }
 
+/** @param {string} why @returns {Error} that isDamage() recognizes */
+function damage(why) {
+  return Object.assign(new Error(why), { code: 'ERR_SQLITE_ERROR', errcode: CORRUPT });
+}
+
 /** True for damage of this file, as far as SQLite can detect it. @param {any} error */
 const isDamage = (error) => [CORRUPT, NOTADB].includes(primaryCode(error));
 
@@ -174,6 +179,7 @@ const isStorage = (error) =>
 const isFull = (error) => primaryCode(error) === FULL;
 
 exports.Refusal = Refusal;
+exports.damage = damage;
 exports.explain = explain;
 exports.isDamage = isDamage;
 exports.isFull = isFull;

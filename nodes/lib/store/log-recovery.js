@@ -1,22 +1,21 @@
 'use strict';
 
+const path = require('node:path');
 const { Database } = require('./log-database');
-const { Reserve, rewriteWal, setAside } = require('./log-folder');
+const { Reserve, rewriteWal } = require('./log-folder');
 const { explain, isDamage, isFull, isStorage } = require('./log-reasons');
+const { FILE } = require('./log-schema');
+const { Reopening } = require('./reopening');
 
 /** @typedef {import('./log-reasons').Reason} Reason */
 /** @typedef {ReturnType<Database['totals']>} Totals */
 
-/** A connection that does not recover (a disk that returned as another device) is given up after this many tries. */
-const TRIES_A_CONNECTION = 8;
 /**
  * Pages moved in one transaction: more would not fit into SQLite's cache, and would go through the WAL page by page.
  */
 const VACUUM_PAGES = 256;
 const VACUUM_STEPS = 16;
 const MIN_FREE_PAGES = 1024;
-/** A disk that damages each new file must not be filled with them. */
-const ASIDE_MS = 60000;
 
 /**
  * Maintains the connection, and restores it after a failure.
@@ -66,10 +65,9 @@ class LogRecovery {
     this.isDry = false;
     /** The present problem. @type {Reason | null} */
     this.why = null;
-    this.tries = 0;
+    this.reopening = new Reopening(path.join(options.directory, FILE));
     /** Consecutive failures that indicate a damaged file. */
     this.damages = 0;
-    this.asideAt = -Infinity;
     this.lastGoodRow = -1;
     /** Times that free space was returned to the disk. */
     this.shrinks = 0;
@@ -116,8 +114,7 @@ class LogRecovery {
     this.isBroken = true;
     this.isStale = this.database !== null;
     const { retryMinMs, retryMaxMs, refusedMs } = this.options;
-    const wait = Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(this.tries, 20));
-    this.tries++;
+    const wait = this.reopening.failed(retryMinMs, retryMaxMs);
     this.#retryIn(this.why.kind === 'refused' ? refusedMs : wait);
   }
 
@@ -157,8 +154,8 @@ class LogRecovery {
   #giveUp() {
     const { database } = this;
     if (!database) return;
-    const isDamaged = this.damages > 1 && this.#maySetAside();
-    const isHopeless = this.tries % TRIES_A_CONNECTION === 0 && this.why?.code.startsWith('SQLITE_IOERR');
+    const isDamaged = this.damages > 1 && this.reopening.asideInMs === 0;
+    const isHopeless = this.reopening.isHopeless && this.why?.code.startsWith('SQLITE_IOERR');
     const isReplaced = database.isReplaced();
     if (!isDamaged && !isHopeless && !isReplaced) return;
     database.close();
@@ -175,7 +172,7 @@ class LogRecovery {
     try {
       opened = connect(this.directory);
     } catch (error) {
-      if (!isDamage(error) || !this.#maySetAside()) throw error;
+      if (!isDamage(error) || this.reopening.asideInMs > 0) throw error;
       this.why = explain(error, this.directory);
       this.#setAside();
       opened = connect(this.directory);
@@ -222,7 +219,7 @@ class LogRecovery {
       this.reserve.restore();
       this.isDry = false;
       this.why = null;
-      this.tries = 0;
+      this.reopening.succeeded();
     } catch (error) {
       if (!isFull(error)) throw error;
       this.isDry = true;
@@ -231,13 +228,8 @@ class LogRecovery {
     }
   }
 
-  #maySetAside() {
-    return performance.now() - this.asideAt >= ASIDE_MS;
-  }
-
   #setAside() {
-    this.asideAt = performance.now();
-    const name = setAside(this.directory, new Date());
+    const name = this.reopening.setAside();
     this.damages = 0;
     this.problem(
       'LOG_DAMAGED',

@@ -2,11 +2,10 @@
 // The MQTT sessions of devices on disk: <folder of the log>/sessions.db, an SQLite database
 // (docs/reference/log-format.md). SessionFile throws every error, and SessionStore handles it.
 
-const fs = require('node:fs');
 const path = require('node:path');
-const { makeFolder, rewriteWal, setAside, syncDirectory } = require('./log-folder');
-const { Refusal } = require('./log-reasons');
-const { DatabaseSync } = require('./sqlite');
+const { setAside } = require('./log-folder');
+const { Refusal, damage } = require('./log-reasons');
+const { closeDatabase, openDatabase, transact } = require('./open-database');
 
 const FILE = 'sessions.db';
 /** "SGS1": distinguishes our database from those of other programs. */
@@ -18,10 +17,26 @@ const VERSIONS = [
    CREATE TABLE run (key INTEGER PRIMARY KEY CHECK (key = 1), ended_in_order INTEGER NOT NULL);
    INSERT INTO run VALUES (1, 0);`
 ];
-const CORRUPT = 11;
 /** Damaged rows that are kept for an examination; the oldest are deleted. */
 const MOST_DAMAGED = 1000;
 const JOURNAL_LIMIT = 1 << 20;
+
+/** @type {import('./open-database').Kind} */
+const KIND = {
+  applicationId: APPLICATION_ID,
+  versions: VERSIONS,
+  foreign: (file) =>
+    new Refusal(
+      'FOREIGN',
+      `${FILE} in ${path.dirname(file)} is the database of another program; it was not changed.`
+    ),
+  // It is set aside: devices make their sessions again.
+  newer: (_file, version) => damage(`a later version of the gateway wrote it (format ${version})`),
+  isExclusive: true,
+  rewritesWal: true,
+  checksPages: true,
+  pragmas: `PRAGMA journal_size_limit = ${JOURNAL_LIMIT}`
+};
 
 /** @typedef {{ device: string, row: Uint8Array | null }} Write row null: delete the session */
 
@@ -34,34 +49,9 @@ class SessionFile {
    * @param {string} directory absolute
    */
   constructor(directory) {
-    makeFolder(directory);
-    const file = path.join(directory, FILE);
-    const isNew = !fs.existsSync(file);
-    // Readable by the gateway's user only. SQLite gives the WAL the same mode.
-    if (isNew) fs.closeSync(fs.openSync(file, 'wx', 0o600));
-    const db = new DatabaseSync(file, { timeout: 0 });
-    try {
-      setUp(db, directory);
-      this.#statements = {
-        put: db.prepare('INSERT OR REPLACE INTO session VALUES (?, ?)'),
-        remove: db.prepare('DELETE FROM session WHERE device = ?'),
-        clear: db.prepare('DELETE FROM session'),
-        page: db.prepare('SELECT device, row FROM session WHERE device > ? ORDER BY device LIMIT ?'),
-        keep: db.prepare(
-          'INSERT OR REPLACE INTO damaged SELECT device, ?, row FROM session WHERE device = ?'
-        ),
-        trim: db.prepare(
-          'DELETE FROM damaged WHERE device NOT IN (SELECT device FROM damaged ORDER BY at DESC LIMIT ?)'
-        ),
-        order: db.prepare('SELECT ended_in_order AS yes FROM run WHERE key = 1'),
-        setOrder: db.prepare('UPDATE run SET ended_in_order = ? WHERE key = 1')
-      };
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-    if (isNew) syncDirectory(directory);
+    const { db, made } = openDatabase(path.join(directory, FILE), KIND, prepare);
     this.#db = db;
+    this.#statements = made;
   }
 
   /**
@@ -71,7 +61,7 @@ class SessionFile {
    */
   begin() {
     const isExact = Number(this.#statements.order.get()?.yes) === 1;
-    if (isExact) this.#commit(() => this.#statements.setOrder.run(0));
+    if (isExact) transact(this.#db, () => this.#statements.setOrder.run(0));
     return isExact;
   }
 
@@ -91,7 +81,7 @@ class SessionFile {
    */
   write(writes, { isLast = false } = {}) {
     const { put, remove, setOrder } = this.#statements;
-    this.#commit(() => {
+    transact(this.#db, () => {
       for (const { device, row } of writes) row ? put.run(device, row) : remove.run(device);
       if (isLast) setOrder.run(1);
     });
@@ -104,7 +94,7 @@ class SessionFile {
    */
   drop(gone, damaged) {
     const { remove, keep, trim } = this.#statements;
-    this.#commit(() => {
+    transact(this.#db, () => {
       const at = Date.now();
       for (const device of damaged) keep.run(at, device);
       for (const device of [...gone, ...damaged]) remove.run(device);
@@ -114,67 +104,29 @@ class SessionFile {
 
   /** Deletes all sessions. */
   clear() {
-    this.#commit(() => this.#statements.clear.run());
+    transact(this.#db, () => this.#statements.clear.run());
   }
 
   /** Closes the file. Never throws. */
   close() {
-    try {
-      this.#db.close();
-    } catch {
-      // The connection is not used again in any case.
-    }
-  }
-
-  /** @param {() => unknown} change */
-  #commit(change) {
-    const db = this.#db;
-    db.exec('BEGIN IMMEDIATE');
-    try {
-      change();
-      db.exec('COMMIT');
-    } catch (error) {
-      if (db.isTransaction) db.exec('ROLLBACK');
-      throw error;
-    }
+    closeDatabase(this.#db);
   }
 }
 
-/**
- * @param {DatabaseSync} db
- * @param {string} directory
- */
-function setUp(db, directory) {
-  db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
-  const isEmpty = Number(db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n) === 0;
-  // The lock is held now. A commit that failed may have left pages of the WAL that are not on disk.
-  rewriteWal(directory, FILE);
-  const application = pragma(db, 'application_id');
-  if (application !== APPLICATION_ID && !(isEmpty && application === 0)) {
-    const reason = `${FILE} in ${directory} is the database of another program; it was not changed.`;
-    throw new Refusal('FOREIGN', reason);
-  }
-  const version = pragma(db, 'user_version');
-  if (version > VERSIONS.length) throw damage(`a later version of the gateway wrote it (format ${version})`);
-  for (let v = version; v < VERSIONS.length; v++) {
-    db.exec(`BEGIN EXCLUSIVE; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${v + 1};
-      ${VERSIONS[v]} COMMIT;`);
-  }
-  const check = Object.values(db.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
-  if (check !== 'ok') throw damage(String(check));
-  db.exec(
-    `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${JOURNAL_LIMIT};`
-  );
-}
-
-/** @param {string} why @returns {Error} that isDamage() recognizes */
-function damage(why) {
-  return Object.assign(new Error(why), { code: 'ERR_SQLITE_ERROR', errcode: CORRUPT });
-}
-
-/** @param {DatabaseSync} db @param {string} name @returns {number} */
-function pragma(db, name) {
-  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+/** @param {import('node:sqlite').DatabaseSync} db */
+function prepare(db) {
+  return {
+    put: db.prepare('INSERT OR REPLACE INTO session VALUES (?, ?)'),
+    remove: db.prepare('DELETE FROM session WHERE device = ?'),
+    clear: db.prepare('DELETE FROM session'),
+    page: db.prepare('SELECT device, row FROM session WHERE device > ? ORDER BY device LIMIT ?'),
+    keep: db.prepare('INSERT OR REPLACE INTO damaged SELECT device, ?, row FROM session WHERE device = ?'),
+    trim: db.prepare(
+      'DELETE FROM damaged WHERE device NOT IN (SELECT device FROM damaged ORDER BY at DESC LIMIT ?)'
+    ),
+    order: db.prepare('SELECT ended_in_order AS yes FROM run WHERE key = 1'),
+    setOrder: db.prepare('UPDATE run SET ended_in_order = ? WHERE key = 1')
+  };
 }
 
 /** @param {string} directory @returns {string} the new name of the unusable file */

@@ -1,7 +1,9 @@
 'use strict';
 // Searches in their thread, with the packages that users install for them.
 
-const { setAside } = require('../../../nodes/lib/directory/directory-database');
+const path = require('node:path');
+const { FILE, setAside } = require('../../../nodes/lib/directory/directory-database');
+const { Reopening } = require('../../../nodes/lib/store/reopening');
 const { loadPackage } = require('../../../nodes/lib/directory/packages');
 const { Searches } = require('../../../nodes/lib/directory/searches');
 const { checkSparql } = require('../../../nodes/lib/directory/sparql-check');
@@ -162,7 +164,7 @@ test('reads the file again after it was replaced', async () => {
     other.store.put({ id: 'urn:old', td: thermometer('urn:old', '1') });
     expect(await all()).toEqual(['urn:old']);
     other.store.close();
-    setAside(other.directory);
+    setAside(other.directory, new Reopening(path.join(other.directory, FILE)));
     other.open().put({ id: 'urn:new', td: thermometer('urn:new', '1') });
     expect(await all()).toEqual(['urn:old']);
     const running = all();

@@ -118,6 +118,48 @@ test('serves the later stages when a link is requested twice while its thread en
   expect(Object.keys(threads[1].stages)).toEqual(['1', '2']);
 });
 
+test('replaces a stand-in by all of the real stage at the deploy that makes it possible', () => {
+  const { host, events } = start();
+  const node = { id: 'u1', wires: [], updateWires() {}, status() {}, send() {}, error() {} };
+  const member = new Member(host, node, { kind: 'uplink', settings: { uplink: 9 } });
+  const link = new BrokerLink('b', 'cloud', {});
+  const stage = {
+    kind: 'uplink',
+    protocol: 'other',
+    settings: { uplink: host.uplinks.numberOf(link.id) },
+    uplink: { link, topics },
+    delivery: { timeoutMs: 1000, acknowledges: true },
+    asMessages: true,
+    tenant: true,
+    isOpen: () => true,
+    figures: () => ({ count: 1 }),
+    list: { page: () => [] },
+    shown: () => ({ fill: 'green', shape: 'dot', text: 'real' })
+  };
+  member.again = () => {
+    throw new Error('not yet');
+  };
+  deploy(events);
+  expect(member.planMember().settings).toEqual({ uplink: 9 });
+  member.again = () => stage;
+  deploy(events);
+  expect(member.planMember()).toMatchObject({
+    protocol: 'other',
+    settings: { ...stage.settings, delivered: true },
+    asMessages: true,
+    tenant: true
+  });
+  const { uplink: served, delivery, accepts, figures, list, again } = member;
+  expect({ served, delivery, accepts, figures, list, again }).toEqual({
+    served: stage.uplink,
+    delivery: stage.delivery,
+    accepts: true,
+    figures: stage.figures,
+    list: stage.list,
+    again: null
+  });
+});
+
 test('holds no messages after a deploy whose flows do not start', () => {
   const { host, events, logged } = start();
   const member = uplink(host, 'u1', new BrokerLink('b', 'cloud', {}));
@@ -131,7 +173,7 @@ test('holds no messages after a deploy whose flows do not start', () => {
     expect.stringMatching(/^The flows did not start .*node types may be missing/)
   ]);
   const done = jest.fn();
-  member.put(args, done);
+  member.inlet.put(args, done);
   expect(engines[0].held).toHaveLength(1);
 });
 
@@ -156,7 +198,7 @@ test.each([
   const member = uplink(host, 'u1', new BrokerLink('b', 'cloud', {}));
   deploy(events);
   await settled();
-  member.put(args, () => {});
+  member.inlet.put(args, () => {});
   stores[0].emit('state', { state: 'failing', code: 'EIO', reason: 'The disk fails.' });
   let ended = false;
   void host.close().then(() => (ended = true));

@@ -58,7 +58,7 @@ test('closes the engine after ten seconds, and reports how many records are drop
   const { host, members, events, logged } = hostWith(['uplink']);
   events.emit('flows:started');
   const done = jest.fn();
-  for (let i = 0; i < 3; i++) members[0].put(record, done, { delivery: true });
+  for (let i = 0; i < 3; i++) members[0].inlet.put(record, done, { delivery: true });
   const closed = host.close();
   await jest.advanceTimersByTimeAsync(9900);
   expect(calls).not.toContain('engine.close');
@@ -88,8 +88,8 @@ test('reports an exception at the doorbell or in a tick, and continues', () => {
   const fails = (/** @type {string} */ message) => () => {
     throw new Error(message);
   };
-  host.onBell(fails('a bell failed'));
-  host.onBell(rung);
+  host.upkeep.onBell(fails('a bell failed'));
+  host.upkeep.onBell(rung);
   members[0].tick = fails('a tick failed');
   engines[0].takeEvents = fails('events failed');
   expect(() => engines[0].ring()).not.toThrow();
@@ -116,7 +116,7 @@ test('ignores a late doorbell after the end', async () => {
 
 test('holds records until the first plan', () => {
   const { members, events } = hostWith(['uplink']);
-  members[0].put(record, () => {});
+  members[0].inlet.put(record, () => {});
   expect(engines[0].held).toHaveLength(0);
   events.emit('flows:started');
   expect(engines[0].held).toHaveLength(1);
@@ -133,7 +133,7 @@ test('reports a plan that the engine refuses, and keeps the previous plan', () =
   events.emit('flows:started');
   expect(logged.error).toEqual([expect.stringMatching(/more than 1024\)\. The previous plan stays in use/)]);
   expect(host.plan).toBe(before);
-  members[0].put(record, () => {});
+  members[0].inlet.put(record, () => {});
   expect(engines[0].held).toHaveLength(1);
 });
 
@@ -149,7 +149,7 @@ describe('with a log', () => {
   async function holding(count, state) {
     const made = hostWith(['uplink'], log);
     made.events.emit('flows:started');
-    for (let i = 0; i < count; i++) made.members[0].put(record, () => {});
+    for (let i = 0; i < count; i++) made.members[0].inlet.put(record, () => {});
     const link = { state: { state }, stop: async () => calls.push('uplink.stop') };
     made.host.uplinks.links = new Set([link]);
     calls.length = 0;
@@ -243,7 +243,11 @@ describe('with a log', () => {
   test('holds devices for a failing disk only where the cloud does not help', () => {
     const { host, members } = hostWith(['uplink'], log);
     const link = { state: { state: 'connected' } };
-    members[0].uplink = { link };
+    const become = (/** @type {object | undefined} */ uplink) => {
+      members[0].again = () => ({ kind: 'uplink', settings: {}, uplink });
+      members[0].renew();
+    };
+    become({ link });
     host.uplinks.links = new Map([[link, {}]]);
     const stats = { slowed: false };
     expect(host.waitsFor(stats)).toBe('');
@@ -253,9 +257,9 @@ describe('with a log', () => {
     link.state = { state: 'stalled' };
     expect(host.waitsFor(stats)).toBe('disk full');
     link.state = { state: 'connected' };
-    members[0].uplink = undefined;
+    become(undefined);
     expect(host.waitsFor(stats)).toBe('disk full');
-    members[0].uplink = { link };
+    become({ link });
     host.acknowledge = 'stored';
     expect(host.waitsFor(stats)).toBe('disk full');
   });

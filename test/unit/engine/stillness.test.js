@@ -13,7 +13,7 @@ function quietHost() {
     link,
     commands: { isIdle: true },
     deliveries: { size: 0 },
-    waitsToRelease: false,
+    upkeep: { waitsToRelease: false },
     figures: 1,
     engine: { fingerprint: () => host.figures }
   };
@@ -47,7 +47,7 @@ const changes = [
   ['tenants', () => (host.uplinks.tenants = {})],
   ['a command whose time may end', () => (host.commands.isIdle = false)],
   ['a record whose flow may not deliver it in time', () => (host.deliveries.size = 1)],
-  ['memory to release', () => (host.waitsToRelease = true)]
+  ['memory to release', () => (host.upkeep.waitsToRelease = true)]
 ];
 
 test.each(changes)('does the work at the next look after a change: %s', (_name, change) => {

@@ -201,7 +201,7 @@ test('waits at the end for live records only when there is backlog; a stop takes
   expect(isIdle(bench.feeder)).toBe(false);
   bench.pump().sent();
   expect(isIdle(bench.feeder)).toBe(false);
-  bench.feeder.taking = false;
+  bench.feeder.stopTaking();
   bench.ack();
   expect(isIdle(bench.feeder)).toBe(true);
   expect(bench.feeder.taken.size).toBe(0);

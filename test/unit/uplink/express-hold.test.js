@@ -93,7 +93,7 @@ test('never waits on a long round trip', () => {
 test("reports the session's demand to the engine again after it leaves", () => {
   const { bench, wire, express } = begin();
   bench.feeder.reportUp(true);
-  bench.feeder.demand.isTold = true;
+  bench.feeder.demand.isSent = true;
   bench.connect();
   expect(express.isActive).toBe(true);
   wire.onLeave('backlog');

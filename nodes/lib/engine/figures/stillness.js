@@ -38,9 +38,9 @@ class Stillness {
 
   /** @param {import('../host').EngineHost} host @returns {string | number} NaN = something waits for a time */
   #seen(host) {
-    const { uplinks, members, commands, deliveries } = host;
+    const { uplinks, members, commands, deliveries, upkeep } = host;
     const isSteady = members.every((member) => member.isSteady);
-    if (uplinks.tenants || !isSteady || !commands.isIdle || deliveries.size > 0 || host.waitsToRelease)
+    if (uplinks.tenants || !isSteady || !commands.isIdle || deliveries.size > 0 || upkeep.waitsToRelease)
       return NaN;
     const links = [...uplinks.links.keys()];
     const states = [host.log?.state, ...links.map(({ state }) => state)];

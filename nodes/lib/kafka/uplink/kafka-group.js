@@ -128,7 +128,7 @@ class KafkaGroup {
       (channel) =>
         new StallWatch({
           waiting: () => channel.waiting,
-          activity: () => channel.counters.moved,
+          activity: () => channel.open.counters.moved,
           wake: () => channel.wakeAll(),
           now,
           problem: parts.problem
@@ -226,9 +226,9 @@ class KafkaGroup {
   view() {
     const { channels, session } = this;
     const sums = Object.fromEntries(
-      SUMS.map((name) => [name, channels.reduce((sum, channel) => sum + channel.counters[name], 0)])
+      SUMS.map((name) => [name, channels.reduce((sum, channel) => sum + channel.open.counters[name], 0)])
     );
-    const busy = channels.filter(({ rttMs }) => rttMs > 0);
+    const busy = channels.filter(({ open }) => open.rttMs > 0);
     return {
       group: this.index + 1,
       classes: this.classes,
@@ -238,10 +238,10 @@ class KafkaGroup {
       batchBytes: 65536,
       ...this.#shownState(),
       isNote: false,
-      rttMs: busy.length > 0 ? busy[0].rttMs : 0,
+      rttMs: busy.length > 0 ? busy[0].open.rttMs : 0,
       oldestMs: Math.max(...channels.map(({ oldestMs }) => oldestMs)),
-      inflight: channels.reduce((sum, { openRecords }) => sum + openRecords, 0),
-      backlogInflight: channels.reduce((sum, { openBacklog }) => sum + openBacklog, 0),
+      inflight: channels.reduce((sum, { open }) => sum + open.records, 0),
+      backlogInflight: channels.reduce((sum, { open }) => sum + open.backlog, 0),
       express: false,
       quotaWait: 0,
       unmatched: 0,
@@ -257,9 +257,9 @@ class KafkaGroup {
   /** Returns what the metrics have of Kafka beside view(). @returns {GroupFigures} */
   figures() {
     const { channels } = this;
-    const sum = (/** @type {(channel: Channel) => number} */ of) =>
-      channels.reduce((total, channel) => total + of(channel), 0);
-    const topics = channels.flatMap((channel) => [...channel.topics.values()]);
+    const sum = (/** @type {(open: Channel['open']) => number} */ of) =>
+      channels.reduce((total, { open }) => total + of(open), 0);
+    const topics = channels.flatMap(({ open }) => [...open.topics.values()]);
     return {
       group: this.index + 1,
       code: this.#shownState().code,
@@ -270,7 +270,7 @@ class KafkaGroup {
       acknowledged: sum(({ counters }) => counters.acknowledged),
       bytesAcked: sum(({ counters }) => counters.bytesAcked),
       deadLetters: sum(({ counters }) => counters.deadLetters),
-      inflight: sum(({ openRecords }) => openRecords),
+      inflight: sum(({ records }) => records),
       topics: topics.length,
       partitions: topics.reduce((total, { queues }) => total + queues.length, 0),
       partitionsInFlight: topics.reduce(
@@ -286,7 +286,7 @@ class KafkaGroup {
     const { session, channels } = this;
     const { state, why } = session;
     if (state !== 'connected') return { state, code: why?.code ?? '', reason: why?.reason ?? '' };
-    const topic = channels.map(({ trouble }) => trouble).find((each) => each !== null);
+    const topic = channels.map(({ open }) => open.trouble).find((each) => each !== null);
     if (topic) return { state: 'refused', code: topic.code, reason: topic.reason };
     const stalled = channels.find(({ isStalled }) => isStalled);
     if (!stalled) return { state, code: '', reason: '' };

@@ -1,12 +1,13 @@
 'use strict';
 // Observations of devices as streams of events, and their limits.
 
+const { EVENT_HEADERS } = require('../../base/event-stream');
 const { HttpRefusal, retryAfter } = require('../../sources/http/http-refusal');
 const { dotted } = require('../../sources/coap-desk/codes');
 const { OPTION, hasOption } = require('../cloud/coap');
 const { SAFE, eventData, httpAnswer } = require('./answers');
-const { EventStream } = require('./event-stream');
-const { Accepted, EVENTS_TYPE, JSON_TYPE } = require('./media-types');
+const { Accepted, JSON_TYPE } = require('./media-types');
+const { Notifications } = require('./notifications');
 const { statusOf } = require('./statuses');
 
 /** @typedef {import('../../sources/http/request-handler').Answer} Answer */
@@ -46,7 +47,7 @@ class EventStreams {
       throw new HttpRefusal(429, 'There are too many open streams of events.', { headers: retryAfter(60) });
     }
     let drop = () => {};
-    const stream = new EventStream(socket, this.#limits.heartbeatMs, () => {
+    const stream = new Notifications(socket, this.#limits.heartbeatMs, () => {
       stopWaiting();
       own.delete(end);
       this.#size--;
@@ -67,7 +68,7 @@ class EventStreams {
   }
 
   /**
-   * @param {EventStream} stream
+   * @param {Notifications} stream
    * @param {Bearer} bearer
    * @param {string} di
    * @param {import('../cloud/route').Wanted} wanted
@@ -121,7 +122,7 @@ class EventStreams {
   }
 }
 
-/** @param {EventStream} stream @param {DeviceAnswer} answer */
+/** @param {Notifications} stream @param {DeviceAnswer} answer */
 function notify(stream, answer) {
   const code = dotted(answer.code);
   if (!code.startsWith('2')) {
@@ -132,12 +133,11 @@ function notify(stream, answer) {
   if (answer.last || !hasOption(answer, OPTION.OBSERVE)) stream.end(200, 'The resource cannot be observed.');
 }
 
-/** @param {EventStream} stream @returns {Answer} */
+/** @param {Notifications} stream @returns {Answer} */
 function opened(stream) {
   return {
     status: 200,
-    // Without the last one, nginx would collect events.
-    headers: { ...SAFE, 'Content-Type': EVENTS_TYPE, 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' },
+    headers: { ...SAFE, ...EVENT_HEADERS },
     body: null,
     stream: (response) => stream.attach(response)
   };

@@ -1,9 +1,7 @@
 'use strict';
 // Accounts and directory in one SQLite file. Writes are collected for some milliseconds and share a commit.
 
-const fs = require('node:fs');
-const path = require('node:path');
-const { makeFolder, syncDirectory } = require('../../store/log-folder');
+const { openDatabase, rollBack } = require('../../store/open-database');
 const { DatabaseSync } = require('../../store/sqlite');
 const { CallFigures } = require('./call-figures');
 const { GroupCommit, closed } = require('./group-commit');
@@ -17,6 +15,17 @@ const { APPLICATION_ID, VERSIONS } = require('./schema');
 const BUSY_MS = 2000;
 const JOURNAL_LIMIT = 16 << 20;
 
+/** @type {import('../../store/open-database').Kind} */
+const KIND = {
+  applicationId: APPLICATION_ID,
+  versions: VERSIONS.map((sql) => sql.replaceAll('{bytes}', 'BLOB').replaceAll('{keyed}', ' WITHOUT ROWID')),
+  foreign: (file) => new Error(`${file} is the database of another program; it was not changed.`),
+  newer: (file, version) =>
+    new Error(`${file} was written by a later version of the gateway (format ${version}). Update it.`),
+  busyMs: BUSY_MS,
+  pragmas: `PRAGMA journal_size_limit = ${JOURNAL_LIMIT}`
+};
+
 class SqliteStore {
   #db;
   #reader;
@@ -29,22 +38,11 @@ class SqliteStore {
 
   /** Opens the file, and creates it if necessary. @param {string} file absolute */
   constructor(file) {
-    const directory = path.dirname(file);
-    makeFolder(directory);
-    const isNew = !fs.existsSync(file);
-    // Readable by the gateway's user only. SQLite gives the WAL the same mode.
-    if (isNew) fs.closeSync(fs.openSync(file, 'wx', 0o600));
-    const db = new DatabaseSync(file, { timeout: BUSY_MS });
-    try {
-      setUp(db, file);
-      // Reads must not see what is not committed yet, so they have a connection of their own.
-      this.#reader = new Connection(new DatabaseSync(file, { timeout: BUSY_MS, readOnly: true }));
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-    if (isNew) syncDirectory(directory);
+    // Reads must not see what is not committed yet, so they have a connection of their own.
+    const open = () => new Connection(new DatabaseSync(file, { timeout: BUSY_MS, readOnly: true }));
+    const { db, made } = openDatabase(file, KIND, open);
     this.#db = db;
+    this.#reader = made;
     this.tx = new Connection(db);
     this.#version = this.tx.dataVersion();
   }
@@ -103,7 +101,7 @@ class SqliteStore {
       db.exec('COMMIT');
       this.commits++;
     } catch (error) {
-      if (db.isTransaction) db.exec('ROLLBACK');
+      rollBack(db);
       for (const { reject } of jobs) reject(/** @type {Error} */ (error));
       return;
     }
@@ -180,39 +178,6 @@ class Connection {
 /** @param {import('./accounts').Value[]} values @returns {Record<string, import('./accounts').Value>} of $1, $2, … */
 function named(values) {
   return Object.fromEntries(values.map((value, i) => [i + 1, value]));
-}
-
-/**
- * @param {import('node:sqlite').DatabaseSync} db
- * @param {string} file
- */
-function setUp(db, file) {
-  db.exec('PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
-  const isEmpty = Number(db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n) === 0;
-  const application = pragma(db, 'application_id');
-  if (application !== APPLICATION_ID && !(isEmpty && application === 0)) {
-    throw new Error(`${file} is the database of another program; it was not changed.`);
-  }
-  const version = pragma(db, 'user_version');
-  if (version > VERSIONS.length) {
-    throw new Error(`${file} was written by a later version of the gateway (format ${version}). Update it.`);
-  }
-  db.exec(
-    `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${JOURNAL_LIMIT};`
-  );
-  if (version === VERSIONS.length) return;
-  db.exec('BEGIN IMMEDIATE');
-  // Another process may have created the tables while this one waited for the lock.
-  for (let v = pragma(db, 'user_version'); v < VERSIONS.length; v++) {
-    db.exec(VERSIONS[v].replaceAll('{bytes}', 'BLOB').replaceAll('{keyed}', ' WITHOUT ROWID'));
-    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${v + 1};`);
-  }
-  db.exec('COMMIT');
-}
-
-/** @param {import('node:sqlite').DatabaseSync} db @param {string} name @returns {number} */
-function pragma(db, name) {
-  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
 }
 
 exports.SqliteStore = SqliteStore;

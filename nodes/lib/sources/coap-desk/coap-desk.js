@@ -81,7 +81,7 @@ class CoapDesk {
   /**
    * @param {DeskEngine} engine
    * @param {number} stage
-   * @param {(fn: () => void) => () => void} onBell EngineHost.onBell
+   * @param {(fn: () => void) => () => void} onBell Upkeep.onBell
    * @param {Hooks} hooks
    */
   constructor(engine, stage, onBell, hooks) {

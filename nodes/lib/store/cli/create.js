@@ -32,14 +32,4 @@ function createLog(file, fill) {
   }
 }
 
-/** Syncs a folder: a file's name is durable only after that. @param {string} directory */
-function syncDirectory(directory) {
-  const fd = fs.openSync(directory, 'r');
-  try {
-    fs.fsyncSync(fd);
-  } finally {
-    fs.closeSync(fd);
-  }
-}
-
-module.exports = { createLog, syncDirectory };
+module.exports = { createLog };

@@ -3,8 +3,9 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { syncDirectory } = require('../log-folder');
 const { copyAll } = require('./copy');
-const { createLog, syncDirectory } = require('./create');
+const { createLog } = require('./create');
 const { writer } = require('./rows');
 const { EXIT, CliError } = require('./log-error');
 

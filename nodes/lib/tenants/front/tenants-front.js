@@ -17,7 +17,7 @@ function tenantsFront(host, link, file) {
       parts: new Map(host.engine.parts().map(({ name, ...part }) => [name, part])),
       // A tenant's batch stage gets the records that its limits admit.
       perS: (name) =>
-        host.rates.stages.get(host.stageOf(`${TenantsLink.logName(name)} batch`))?.recordsIn ?? null,
+        host.upkeep.rates.stages.get(host.stageOf(`${TenantsLink.logName(name)} batch`))?.recordsIn ?? null,
       names: file.names
     }),
     stored: async () => {

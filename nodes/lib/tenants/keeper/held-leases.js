@@ -3,11 +3,10 @@
 // is open, and given back some seconds after the last one, so that a page with many requests wakes its tenant once.
 
 const http = require('node:http');
+const { RENEW_MS } = require('./keeper-client');
 
 /** Longest wait for a tenant to start. The connections that asked for it give up earlier. */
 const WAKE_MS = 60000;
-/** The keeper ends a lease 30 s after its last renewal. */
-const RENEW_MS = 10000;
 const IDLE_MS = 5000;
 /** Connections to a tenant; the next requests wait. */
 const MAX_SOCKETS = 64;

@@ -15,6 +15,8 @@ const WAKE_MS = 600000;
 const SLEEP_MS = 120000;
 /** A backup, which reads all data of the tenant. */
 const BACKUP_MS = 4 * 3600000;
+/** The keeper ends a lease 30 s after its last renewal. */
+const RENEW_MS = 10000;
 const MAX_RETRY_MS = 3600000;
 const MAX_SENTENCE = 500;
 
@@ -216,3 +218,4 @@ function pathOf(name) {
 }
 
 exports.KeeperClient = KeeperClient;
+exports.RENEW_MS = RENEW_MS;

@@ -1,7 +1,7 @@
 'use strict';
 
-/** The keeper ends a lease that was not renewed for 30 s. */
-const RENEW_MS = 10000;
+const { RENEW_MS } = require('../keeper/keeper-client');
+
 /** An orderly keeper has answered after this time. */
 const ANSWER_MS = 500;
 

@@ -1,6 +1,7 @@
 'use strict';
 
 const { closeKind } = require('../../session/reason-codes');
+const { Proofs } = require('./proofs');
 
 // A broker may close the connection when it reads a certain packet: one larger than it accepts (MQTT 3.1.1 has no
 // other answer), or one with a topic that it does not accept [MQTT-1.5.4]. After each reconnect, such a poison record
@@ -64,13 +65,6 @@ const FORGET_DROPS = 10;
 const SMALLEST_LIMIT = 512;
 const PACKET_TOO_LARGE = 0x95;
 /**
- * Number of convictions that prove the cause for other packets, and for how long: the broker's configuration may
- * change.
- */
-const PROOFS = 2;
-const PROOF_MS = 600000;
-const MAX_TOPICS = 100;
-/**
  * Limits the memory that they hold. When the limit is reached, all suspicions are dropped and all packets are sent
  * again.
  */
@@ -93,11 +87,6 @@ const MAX_ASIDE = 1000;
  * @typedef {Aside & {bySize: boolean, byState: boolean}} Accused
  */
 
-/**
- * size: of the smallest convicted packet; topic: of the last convicted packet.
- * @typedef {{at: number, count: number, size: number, topic: string | null}} Proof
- */
-
 class PoisonRecord {
   /**
    * @param {object} parts
@@ -113,11 +102,7 @@ class PoisonRecord {
     /** Size of the largest packet that was ever acknowledged. */
     this.largestTaken = 0;
     this.ignored = 0;
-    /** Proof for packets that are too large. @type {Proof | null} */
-    this.tooLarge = null;
-    /** @type {Map<string, Proof>} */
-    this.topics = new Map();
-    this.watchUntil = 0;
+    this.proofs = new Proofs(now);
     /** The first one is tried, then the others. @type {Accused[]} */
     this.accused = [];
     /** Packets that are as large as one of these, or have its topic. @type {Aside[]} */
@@ -153,17 +138,17 @@ class PoisonRecord {
 
   /** True if mustHold() and proofOf() need the topic of each packet. */
   get needsTopics() {
-    return this.accused.length > 0 || this.topics.size > 0;
+    return this.accused.length > 0 || this.proofs.hasTopics;
   }
 
   /** True if each packet must be checked: one is suspected, or a topic was convicted recently. */
   get isWatching() {
-    return this.accused.length > 0 || this.now() < this.watchUntil;
+    return this.accused.length > 0 || this.proofs.isWatching;
   }
 
   /** Size in bytes from which packets are given up, or suspected. */
   get limit() {
-    return this.isLimitKnown || !this.tooLarge ? Infinity : this.tooLarge.size;
+    return this.isLimitKnown ? Infinity : this.proofs.limit;
   }
 
   /**
@@ -172,7 +157,7 @@ class PoisonRecord {
    * @param {string | null} topic
    */
   mustHold(size, topic) {
-    if (size >= this.limit || (topic !== null && this.topics.has(topic))) return true;
+    if (size >= this.limit || this.proofs.hasTopic(topic)) return true;
     return this.accused.some((each) => this.#isAlike(each, size, topic));
   }
 
@@ -197,13 +182,8 @@ class PoisonRecord {
    * @returns {'' | 'size' | 'topic'}
    */
   proofOf(size, topic) {
-    if (!this.isLimitKnown && this.#isProven(this.tooLarge, size)) return 'size';
-    return topic !== null && this.#isProven(this.topics.get(topic) ?? null, size) ? 'topic' : '';
-  }
-
-  /** @param {Proof | null} proof @param {number} size */
-  #isProven(proof, size) {
-    return proof !== null && proof.count >= PROOFS && size >= proof.size && this.now() - proof.at < PROOF_MS;
+    if (!this.isLimitKnown && this.proofs.hold(size)) return 'size';
+    return this.proofs.holdTopic(size, topic) ? 'topic' : '';
   }
 
   /**
@@ -296,13 +276,12 @@ class PoisonRecord {
     this.ignored = 0;
     if (size <= this.largestTaken) return;
     this.largestTaken = size;
-    if (this.tooLarge && size >= this.tooLarge.size) this.tooLarge = null;
+    this.proofs.taken(size);
   }
 
   /** The broker answered the first poison record. @returns {Aside[]} all packets that are sent with the others again */
   acquit() {
-    const { topic } = /** @type {Accused} */ (this.first);
-    if (topic !== null) this.topics.delete(topic);
+    this.proofs.acquit(/** @type {Accused} */ (this.first).topic);
     return this.dismiss();
   }
 
@@ -389,7 +368,7 @@ class PoisonRecord {
     const { batch, packet, size, topic } = accused;
     const isPart = batch.drops[packet] === CONVICTED;
     if (this.isByState) return isPart ? UNEXPLAINED_STRIKES : STATE_STRIKES;
-    const isKnown = size >= this.limit || (topic !== null && this.topics.has(topic));
+    const isKnown = size >= this.limit || this.proofs.hasTopic(topic);
     if (isKnown || isPart) return 1;
     return this.isExplained || this.#maySize(accused) ? STRIKES : UNEXPLAINED_STRIKES;
   }
@@ -400,33 +379,11 @@ class PoisonRecord {
    * @param {number} code
    */
   #prove(accused, code) {
-    const { topic } = accused;
     if (this.isByState) return;
-    const isNamed = closeKind(code) === 'packet' && code !== PACKET_TOO_LARGE;
-    if (this.#maySize(accused) && !isNamed) {
-      const before = this.tooLarge;
-      // A second packet of the same topic proves nothing about the size: the topic may be the reason.
-      const isNews = !before || topic === null || topic !== before.topic;
-      const count = code === PACKET_TOO_LARGE ? PROOFS : (before?.count ?? 0) + (isNews ? 1 : 0);
-      this.tooLarge = this.#proof(before, count, accused);
-    }
-    if (topic === null || code === PACKET_TOO_LARGE) return;
-    const before = this.topics.get(topic) ?? null;
-    this.topics.delete(topic);
-    this.topics.set(topic, this.#proof(before, (before?.count ?? 0) + 1, accused));
-    this.watchUntil = this.now() + PROOF_MS;
-    const [oldest] = this.topics.keys();
-    if (this.topics.size > MAX_TOPICS) this.topics.delete(oldest);
-  }
-
-  /**
-   * @param {Proof | null} before
-   * @param {number} count
-   * @param {Accused} accused
-   * @returns {Proof}
-   */
-  #proof(before, count, { size, topic }) {
-    return { at: this.now(), count, size: Math.min(before?.size ?? size, size), topic };
+    const isTooLarge = code === PACKET_TOO_LARGE;
+    const isNamed = closeKind(code) === 'packet' && !isTooLarge;
+    if (this.#maySize(accused) && !isNamed) this.proofs.addSize(accused, isTooLarge);
+    if (!isTooLarge) this.proofs.addTopic(accused);
   }
 
   /**

@@ -1,21 +1,25 @@
 'use strict';
-// Server-sent events (HTML Standard, section 9.2): the notifications of one observation.
+// The notifications of one observation as server-sent events. Only the latest value waits for a slow client.
+
+const { EventStream } = require('../../base/event-stream');
 
 /** A client that takes no bytes for this number of heartbeats has gone. */
 const MOST_STALLED = 3;
 /** Time for the last event to leave. */
 const END_MS = 5000;
 
-class EventStream {
+/** @typedef {import('../../base/event-stream').Event} Event */
+
+class Notifications {
   #socket;
   #onEnd;
   #timer;
-  /** @type {import('node:http').ServerResponse | null} */
-  #response = null;
-  /** An event that waits until the client takes bytes again. Only the latest value counts. */
-  #held = '';
-  #last = '';
-  #stalled = 0;
+  /** @type {InstanceType<typeof EventStream> | null} */
+  #events = null;
+  /** An event that waits until the client takes bytes again. @type {Event | null} */
+  #held = null;
+  /** @type {Event | null} */
+  #last = null;
   #count = 0;
   #isOver = false;
   #gone = () => this.#close();
@@ -39,8 +43,7 @@ class EventStream {
 
   /** Starts to write. @param {import('node:http').ServerResponse} response whose head was written */
   attach(response) {
-    this.#response = response;
-    response.flushHeaders();
+    this.#events = new EventStream(response);
     response.on('drain', () => this.#flush());
     this.#flush();
   }
@@ -48,40 +51,33 @@ class EventStream {
   /** @param {string} data in one line */
   push(data) {
     if (this.#isOver) return;
-    this.#held = `id: ${++this.#count}\ndata: ${data}\n\n`;
+    this.#held = { id: ++this.#count, data };
     this.#flush();
   }
 
   /** Ends the stream with an event that gives the reason. @param {number} status of HTTP @param {string} error */
   end(status, error) {
     if (this.#isOver) return;
-    this.#last = `event: end\ndata: ${JSON.stringify({ status, error })}\n\n`;
+    this.#last = { event: 'end', data: JSON.stringify({ status, error }) };
     this.#close();
     this.#flush();
   }
 
   #flush() {
-    const response = this.#response;
-    if (!response || response.writableEnded) return;
-    if (this.#last) {
-      response.end(this.#held + this.#last);
-      setTimeout(() => response.destroy(), END_MS).unref();
-      return;
+    const [events, held, last] = [this.#events, this.#held, this.#last];
+    if (!events || events.isEnded) return;
+    if (last) {
+      events.end(held ? [held, last] : [last]);
+      setTimeout(() => events.destroy(), END_MS).unref();
+    } else if (held && events.isReady) {
+      this.#held = null;
+      events.send(held);
     }
-    if (this.#held === '' || response.writableNeedDrain) return;
-    const text = this.#held;
-    this.#held = '';
-    response.write(text);
   }
 
-  /** A comment keeps proxies from closing the connection, and finds clients that have gone. */
   #beat() {
-    const response = this.#response;
-    if (!response) return;
-    if (!response.writableNeedDrain) {
-      this.#stalled = 0;
-      response.write(':\n\n');
-    } else if (++this.#stalled >= MOST_STALLED) response.destroy();
+    const events = this.#events;
+    if (events && events.beat() >= MOST_STALLED) events.destroy();
   }
 
   #close() {
@@ -93,4 +89,4 @@ class EventStream {
   }
 }
 
-exports.EventStream = EventStream;
+exports.Notifications = Notifications;

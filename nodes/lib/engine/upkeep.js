@@ -1,0 +1,114 @@
+'use strict';
+// What an engine does in JavaScript at each doorbell, and once a second: it takes what the engine has, reads the
+// counters, and updates the status of its nodes.
+
+const { compactAgain } = require('../base/compact-heap');
+const { eachSecond, hurry } = require('../base/timing/each-second');
+const { guard } = require('../base/guard');
+const { History } = require('../live');
+const { Meter } = require('./figures/meter');
+const { Stillness } = require('./figures/stillness');
+const { SpareMemory } = require('./spare-memory');
+
+/**
+ * @typedef {import('./host').EngineHost} EngineHost
+ * @typedef {import('./figures/meter').Rates} Rates
+ *
+ * @typedef {object} UpkeepParts
+ * @property {(() => void)[]} bells poll the engine, in this order
+ * @property {() => void} judge judges the plan again, once a second
+ * @property {() => void} releaseMemory returns memory to the system
+ * @property {(error: Error) => void} onFault gets what a call throws; the others go on
+ */
+
+class Upkeep {
+  #host;
+  #parts;
+  #bells;
+  #meter = new Meter();
+  #stillness = new Stillness();
+  #spareMemory;
+  #end;
+
+  /** @param {EngineHost} host @param {UpkeepParts} parts */
+  constructor(host, parts) {
+    this.#host = host;
+    this.#parts = parts;
+    this.#bells = new Set(parts.bells);
+    /** Of the last second. @type {Rates} */
+    this.rates = { seconds: 0, stages: new Map(), counters: {} };
+    /** The last hour. */
+    this.history = new History();
+    this.#spareMemory = new SpareMemory((hadBacklog) => {
+      parts.releaseMemory();
+      // Not after each burst: a collection delays the records that come next.
+      if (hadBacklog) compactAgain();
+    });
+    this.#end = eachSecond(() => this.tick());
+  }
+
+  /**
+   * Adds a function that polls the engine, for example for logins.
+   * @param {() => void} fn called at each doorbell, and once a second
+   * @returns {() => void} removes the function
+   */
+  onBell(fn) {
+    this.#bells.add(fn);
+    return () => void this.#bells.delete(fn);
+  }
+
+  /** Takes what the engine has. */
+  take() {
+    if (this.#host.isClosed) return;
+    for (const fn of this.#bells) guard(fn, this.#parts.onFault);
+  }
+
+  /** The doorbell of the engine. */
+  ring() {
+    this.#stillness.stir();
+    hurry();
+    this.take();
+  }
+
+  /** @returns {number} number of the next seconds that may skip the call */
+  tick() {
+    const duty = this.#stillness.next(this.#host);
+    if (duty !== 'rest') this.#work(duty);
+    return this.#stillness.skip();
+  }
+
+  /** @param {'work' | 'look'} duty */
+  #work(duty) {
+    const { deliveries, log, members } = this.#host;
+    const stats = duty === 'work' ? this.#measure() : null;
+    this.take();
+    deliveries.tick();
+    log?.tick();
+    this.#parts.judge();
+    if (!stats) return;
+    this.#spareMemory.tick(stats);
+    for (const member of members) guard(() => member.tick(stats, this.rates), this.#parts.onFault);
+  }
+
+  /** @returns {import('../../../native/index.js').EngineStats} */
+  #measure() {
+    const { engine, members } = this.#host;
+    const stats = engine.stats();
+    this.rates = this.#meter.read(stats);
+    for (const { inlet } of members) inlet.count(this.rates);
+    this.history.add(stats);
+    return stats;
+  }
+
+  /** True if memory is returned to the system after some quiet seconds. */
+  get waitsToRelease() {
+    return this.#spareMemory.isWaiting;
+  }
+
+  /** Ends the work of each second; the doorbell may still ring. */
+  close() {
+    this.#end();
+  }
+}
+
+exports.Upkeep = Upkeep;
