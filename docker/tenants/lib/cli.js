@@ -4,7 +4,7 @@
 const { parseArgs } = require('node:util');
 const { CliError, EXIT, messageOf } = require('./base/errors');
 const { homeOf } = require('./base/home');
-const { page } = require('./base/page');
+const { page } = require('../../../nodes/lib/base/texts/page');
 const { commands, operandsOf } = require('./commands');
 const { driversOf } = require('./drivers');
 

@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { CliError, EXIT, messageOf } = require('../base/errors');
 const { takeLock } = require('../base/lock');
-const { replaceFile } = require('../base/replace-file');
+const { replaceFile } = require('../../../../nodes/lib/base/replace-file');
 const { MAX_FILE_BYTES, checkTenant, parseTenants } = require('./schema');
 
 /** @typedef {import('./schema').Spec} Spec */

@@ -5,7 +5,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError, messageOf } = require('../base/errors');
-const { replaceFile } = require('../base/replace-file');
+const { replaceFile } = require('../../../../nodes/lib/base/replace-file');
 
 const RULES_FILE = '/run/seganet-tenants/rules.json';
 const BOOT_FILE = '/proc/sys/kernel/random/boot_id';
