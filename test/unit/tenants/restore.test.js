@@ -14,7 +14,7 @@ const { hold, isHeld } = require('../../../docker/tenants/lib/life/hold');
 const { namespaceOptions, startOffline } = require('../../../docker/tenants/lib/backup/offline');
 const { processStarter } = require('../../../docker/tenants/lib/backup/offline-process');
 const { checkBackup, recoverVolumes, restoreBackup } = require('../../../docker/tenants/lib/backup/restore');
-const { checkTenant } = require('../../../docker/tenants/lib/file/schema');
+const { checkTenant } = require('../../../nodes/lib/tenants/file/schema');
 
 const PASSPHRASE = 'correct horse battery';
 const isRoot = process.getuid?.() === 0;

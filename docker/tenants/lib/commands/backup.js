@@ -90,7 +90,7 @@ async function run({ values, positionals, env, output }) {
 
 /**
  * @param {import('../base/home').Home} home
- * @param {import('../file/schema').Spec} spec
+ * @param {import('../../../../nodes/lib/tenants/file/schema').Spec} spec
  * @param {{ folder: string, passphrase: string, recipients: string[], keep: { daily: number, weekly: number }, most:
  *   number, hook: string[] }} parts
  *   most: MiB, 0 = twice the limit of the volume

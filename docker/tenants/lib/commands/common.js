@@ -6,7 +6,7 @@ const { readTenants } = require('../file/tenants-file');
 
 /** @typedef {import('./index').Context} Context */
 
-/** @param {import('../base/home').Home} home @param {string} name @returns {import('../file/schema').Spec} */
+/** @param {import('../base/home').Home} home @param {string} name @returns {import('../../../../nodes/lib/tenants/file/schema').Spec} */
 function specOf({ file }, name) {
   const spec = readTenants(file).find((each) => each.name === name);
   if (spec?.driver === 'kubernetes') {

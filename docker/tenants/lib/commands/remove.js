@@ -14,7 +14,7 @@ const GRACE_MS = 30_000;
 
 /**
  * @param {import('../base/home').Home} home
- * @param {import('../file/schema').Spec} spec
+ * @param {import('../../../../nodes/lib/tenants/file/schema').Spec} spec
  * @param {boolean} hasData false: what a restore set aside stays, too
  * @returns {string[]} parts of a sentence: what of the tenant's data no removal deletes
  */

@@ -17,7 +17,7 @@ const { mib, specOf } = require('./common');
 
 /** @typedef {import('./common').Context} Context */
 /** @typedef {import('../base/home').Home} Home */
-/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
 
 const options = /** @type {const} */ ({
   from: { type: 'string' },

@@ -3,7 +3,7 @@
 const { tellKeeper } = require('../api/reload');
 const { request } = require('../api/client');
 const { CliError, EXIT, messageOf } = require('../base/errors');
-const { checkTenant } = require('../file/schema');
+const { checkTenant } = require('../../../../nodes/lib/tenants/file/schema');
 const { changeTenants, readTenants } = require('../file/tenants-file');
 const { numberIn } = require('./common');
 
@@ -53,7 +53,7 @@ async function watch(context, name, seconds) {
 }
 
 /** @param {Context} context @returns {Promise<Program>} */
-async function wanted({ values, operands, driver }, /** @type {import('../file/schema').Spec} */ spec) {
+async function wanted({ values, operands, driver }, /** @type {import('../../../../nodes/lib/tenants/file/schema').Spec} */ spec) {
   const [, ...command] = operands;
   let { image } = values;
   const { digestOf } = image ? driver(spec.driver) : {};

@@ -23,7 +23,7 @@ const { addressIn, rangeOf, STANDARD_RANGE } = require('./networks');
 const { Output, OutputWatch } = require('./output');
 
 /** @typedef {import('./driver').Driver} Driver */
-/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
 
 /** Time that the engine takes for itself beyond a tenant's grace. */
 const STOP_SLACK_MS = 30_000;

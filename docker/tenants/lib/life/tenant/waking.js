@@ -44,7 +44,7 @@ class Waking {
   #parts;
   /** @type {Rising | null} */
   #rising = null;
-  /** Its entry as it was started, which has its ports; null = unknown. @type {import('../../file/schema').Spec | null} */
+  /** Its entry as it was started, which has its ports; null = unknown. @type {import('../../../../../nodes/lib/tenants/file/schema').Spec | null} */
   #started = null;
   /** When it was ready last. */
   readyAt = 0;
