@@ -12,7 +12,7 @@ const zlib = require('node:zlib');
 const { CliError } = require('../base/errors');
 const age = require('./age');
 const { CipherError, decrypt, encrypt, isEncrypted } = require('./encryption');
-const { TarError, readTar } = require('./tar');
+const { TarError, readTar } = require('../../../../nodes/lib/base/tar/tar');
 const { write } = require('./write');
 
 const SUM_BYTES = 32;
