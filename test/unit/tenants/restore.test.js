@@ -115,7 +115,7 @@ test('says that the passphrase is wrong, or missing', async () => {
   fill();
   const { file } = await backup(PASSPHRASE);
   await expect(check({ file, passphrase: 'not the right one' })).rejects.toThrow(
-    'the passphrase is wrong. Nothing was changed.'
+    'the passphrase is wrong, or its header is damaged. Nothing was changed.'
   );
   await expect(check({ file })).rejects.toThrow(/it is encrypted\. Name the file of its passphrase/);
 });
