@@ -119,8 +119,6 @@ async function main(args, env, { out, err, version }) {
     const code = await command.run({
       values,
       operands,
-      positionals: operands,
-      output: { line, note },
       env,
       home,
       isJson: Boolean(values.json),
