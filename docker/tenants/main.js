@@ -2,6 +2,6 @@
 // seganet-tenants: starts, pauses, stops and saves tenants. See seganet-tenants --help.
 'use strict';
 
-require('./lib/base/node-version').start('seganet-tenants', __filename, function () {
+require('../../native/node/command-file').start('seganet-tenants', __filename, function () {
   require('./lib/main').main(require('./package.json').version);
 });

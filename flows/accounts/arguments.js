@@ -2,8 +2,7 @@
 // The command line of the provider.
 
 const path = require('node:path');
-const { CliError } = require('../../nodes/lib/base/cli/cli-error');
-const { parseOptions } = require('../../nodes/lib/base/cli/usage');
+const { readOptions, usageOf } = require('../../nodes/lib/base/cli/command-line');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
 
 const EXIT = { OK: 0, CANNOT: 1, USAGE: 2 };
@@ -49,8 +48,12 @@ docs/use/ocf.md#users describes users of the cloud.`;
  * @property {{ id: string, secret: string, redirectUris: string[] }} client secret '' = a new one
  */
 
-/** @param {string} message */
-const usage = (message) => new CliError(`${message} See npm run accounts -- --help.`, EXIT.USAGE);
+const PROGRAM = {
+  name: 'npm run accounts --',
+  options: ['users', 'store', 'host', 'port', 'issuer', 'cert', 'key', 'client', 'redirect'],
+  repeated: ['redirect']
+};
+const usage = usageOf(PROGRAM.name);
 
 /**
  * @param {string[]} args
@@ -59,14 +62,13 @@ const usage = (message) => new CliError(`${message} See npm run accounts -- --he
  * @throws {CliError}
  */
 function readArguments(args, env = process.env) {
-  /** @type {NonNullable<import('node:util').ParseArgsConfig['options']>} */
-  const specs = { help: { type: 'boolean', short: 'h' }, redirect: { type: 'string', multiple: true } };
-  for (const name of ['users', 'store', 'host', 'port', 'issuer', 'cert', 'key', 'client']) {
-    specs[name] = { type: 'string' };
-  }
-  const values = /** @type {Record<string, any>} */ (parseOptions(args, specs, usage).values);
-  if (values.help) return null;
-  const { users, store, host = '127.0.0.1', issuer = '', cert, key, client = 'seganet-cloud' } = values;
+  const given = readOptions(PROGRAM, args);
+  if (!given) return null;
+  const [users, store, cert, key] = ['users', 'store', 'cert', 'key'].map((name) => given.text(name) ?? '');
+  const host = given.text('host') ?? '127.0.0.1';
+  const issuer = given.text('issuer') ?? '';
+  const client = given.text('client') ?? 'seganet-cloud';
+  const redirectUris = given.all('redirect');
   if (!users) throw usage('--users is missing. Create the file with seganet-passwd.');
   if (!cert !== !key) throw usage('--cert and --key belong together.');
   if (!/^[\w.-]{1,128}$/.test(client))
@@ -83,24 +85,17 @@ function readArguments(args, env = process.env) {
     if (!secret) throw usage(`On ${host}, the client secret must be set: SEGANET_ACCOUNTS_SECRET.`);
     if (!issuer) throw usage(`On ${host}, the address for browsers must be set: --issuer.`);
   }
-  for (const each of values.redirect ?? []) checkRedirect(each);
+  for (const each of redirectUris) checkRedirect(each);
   return {
     users: path.resolve(users),
     store: store ? path.resolve(store) : '',
     host,
-    port: portOf(values.port),
+    port: given.whole('port', { least: 0, most: 65535, initial: DEFAULT_PORT }),
     // As browsers write it in the header Origin.
     issuer: issuer && new URL(issuer).origin,
     tls: cert ? { cert: path.resolve(cert), key: path.resolve(key) } : null,
-    client: { id: client, secret, redirectUris: values.redirect ?? [] }
+    client: { id: client, secret, redirectUris }
   };
-}
-
-/** @param {unknown} value @returns {number} */
-function portOf(value) {
-  const port = value === undefined ? DEFAULT_PORT : Number(value);
-  if (/^\d{1,5}$/.test(String(value ?? port)) && port <= 65535) return port;
-  throw usage('--port takes a whole number from 0 to 65535.');
 }
 
 /** @param {string} text @param {boolean} hasTls */

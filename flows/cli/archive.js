@@ -1,5 +1,5 @@
 'use strict';
-// The file of a backup: a tar archive in gzip.
+// The file of a backup: a tar archive (POSIX pax) in gzip.
 //
 //   seganet-backup.json   { format, version, created, home, logs: [{ engine, directory, name }] }; the first
 //   home/…                files of the gateway's folder
@@ -12,7 +12,8 @@ const path = require('node:path');
 const { once } = require('node:events');
 const { finished, pipeline } = require('node:stream/promises');
 const zlib = require('node:zlib');
-const { END, header, padding, readTar } = require('./tar');
+const { isInside } = require('../../nodes/lib/base/tar/names');
+const { END, MAX_NAME_BYTES, head, padding, readTar } = require('../../nodes/lib/base/tar/tar');
 
 const FORMAT = 1;
 const MANIFEST = 'seganet-backup.json';
@@ -31,6 +32,15 @@ const MOST_FILES = 100_000;
  * @property {{ engine: string, directory: string, name?: string }[]} logs name: of the folder in log/; if missing, the
  *   engine's id
  */
+
+/** @typedef {import('../../nodes/lib/base/tar/tar').Entry} Entry */
+
+/** True for the name of a file of the gateway or of a log. @param {string} name */
+const isExpected = (name) =>
+  /^(home|log)\//.test(name) &&
+  isInside(name) &&
+  !name.includes('\\') &&
+  Buffer.byteLength(name) <= MAX_NAME_BYTES;
 
 /** Writes an archive. Its caller removes the file after a failure. */
 class ArchiveWriter {
@@ -61,15 +71,17 @@ class ArchiveWriter {
   }
 
   /**
-   * @param {import('./tar').Entry} entry
+   * @param {Pick<Entry, 'name' | 'size' | 'mode' | 'mtimeMs'>} entry
    * @param {AsyncIterable<Buffer> | Iterable<Buffer>} body exactly `entry.size` bytes
-   * @throws {Error} if the archive has an entry of that name: unpack() would refuse it
+   * @throws {Error} if the archive has an entry of that name, or may not have one: unpack() would refuse it
    */
   async add(entry, body) {
+    if (![MANIFEST, SUMS].includes(entry.name) && !isExpected(entry.name))
+      throw new Error(`no backup can have the name ${JSON.stringify(entry.name)}. Rename that file.`);
     if (this.#sums.has(entry.name)) throw new Error(`it has an entry with the name ${entry.name} already`);
     if (this.#sums.size > MOST_FILES) throw new Error(`it would have more than ${MOST_FILES} files`);
     const hash = crypto.createHash('sha256');
-    await this.#write(header(entry));
+    await this.#write(head(entry));
     let bytes = 0;
     for await (const chunk of body) {
       bytes += chunk.length;
@@ -127,11 +139,9 @@ async function unpack(file, folder, most = Infinity) {
   const gunzip = zlib.createGunzip();
   const read = pipeline(input, gunzip);
   read.catch(() => {});
-  const onEntry = async (
-    /** @type {import('./tar').Entry} */ entry,
-    /** @type {AsyncIterable<Buffer>} */ body
-  ) => {
-    const { name, size } = entry;
+  const onEntry = async (/** @type {Entry} */ entry, /** @type {AsyncIterable<Buffer>} */ body) => {
+    const { name, type, size } = entry;
+    if (type !== 'file') throw new Error(`${name} is not a regular file`);
     if (sums !== null) throw new Error(`it has the entry ${name} behind its checksums`);
     if (name === SUMS) {
       sums = await textOf(size, body);
@@ -189,18 +199,15 @@ function readManifest(text) {
 }
 
 /**
- * @param {import('./tar').Entry} entry
+ * @param {Entry} entry
  * @param {AsyncIterable<Buffer>} body
  * @param {string} folder
  * @returns {Promise<string>} its checksum
  */
 async function extract({ name, mode, mtimeMs }, body, folder) {
-  const parts = name.split('/');
-  const isInside = parts.length > 1 && parts.every((part) => part !== '' && part !== '.' && part !== '..');
-  if (!isInside || !['home', 'log'].includes(parts[0]) || /[\0\\]/.test(name)) {
+  if (!isExpected(name))
     throw new Error(`it has an entry with the name ${JSON.stringify(name)}, which no backup has`);
-  }
-  const file = path.join(folder, ...parts);
+  const file = path.join(folder, name);
   fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   const hash = crypto.createHash('sha256');
   const out = fs.createWriteStream(file, { flags: 'wx', mode, flush: true });

@@ -10,8 +10,9 @@ const { MANIFEST } = require('./archive');
 /** How an SQLite database begins. */
 const DATABASE = Buffer.from('SQLite format 3\0');
 const GZIP = Buffer.from([0x1f, 0x8b]);
-/** How the archive of a backup begins: the name of its first entry. */
+/** How the archive of a backup begins, behind the pax header of its first entry: with the name of that entry. */
 const BACKUP = Buffer.from(`${MANIFEST}\0`);
+const PAX_BYTES = 1024;
 const START_BYTES = 4096;
 /** What SQLite keeps beside a database. */
 const SIDES = ['-wal', '-shm', '-journal'];
@@ -28,7 +29,9 @@ function kindOf(file) {
   const start = startOf(file);
   if (start.length === 0) return 'empty';
   if (beginsWith(start, DATABASE)) return 'database';
-  return beginsWith(start, GZIP) && beginsWith(unpacked(start), BACKUP) ? 'backup' : 'other';
+  return beginsWith(start, GZIP) && beginsWith(unpacked(start).subarray(PAX_BYTES), BACKUP)
+    ? 'backup'
+    : 'other';
 }
 
 /** @param {string} file @returns {Buffer} */

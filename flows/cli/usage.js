@@ -2,14 +2,13 @@
 // Reads the command line of seganet-gateway.
 
 const path = require('node:path');
-const { CliError } = require('../../nodes/lib/base/cli/cli-error');
-const { readCommandLine } = require('../../nodes/lib/base/cli/usage');
+const { readCommandLine, usageOf } = require('../../nodes/lib/base/cli/command-line');
 
 const EXIT = /** @type {const} */ ({ OK: 0, DEGRADED: 1, USAGE: 2, NOT_RUNNING: 2, CANNOT: 3, CONFIG: 78 });
 
 const DEFAULT_UNITS = '/etc/systemd/system';
 /** Most that a restore unpacks, GiB. */
-const MOST_GIB = { initial: 64, limits: [1, 65_536] };
+const MOST_GIB = { initial: 64, most: 65_536 };
 
 const OPTIONS = {
   home: `  --home DIR         the gateway's folder; default: SEGANET_HOME, else ~/.seganet`,
@@ -22,9 +21,7 @@ const OPTIONS = {
   json: `  --json             print one JSON object`
 };
 
-/** @typedef {keyof typeof OPTIONS} Name */
-
-/** @type {Record<string, { says: string, more: string, options: Name[], operand?: string }>} */
+/** @type {Record<string, { says: string, more: string, options: (keyof typeof OPTIONS)[], operands?: string[] }>} */
 const COMMANDS = {
   init: {
     says: 'creates the folder with settings, starter flow and log folder; overwrites nothing',
@@ -53,14 +50,14 @@ Run it as the gateway's user or as root.`,
 It has every record that was stored before the command. While the gateway runs, the copy of the log needs free space
 beside the log. node_modules, the demo's files, earlier backups, and the data of tenants are not included:
 seganet-tenants backup saves a tenant.`,
-    operand: 'FILE',
+    operands: ['FILE'],
     options: ['home', 'force']
   },
   restore: {
     says: 'restores a backup, completely or not at all',
     more: `Refuses while the gateway runs, and refuses a folder that is not empty without --force. Records of the log that the
 cloud has already are sent again. Refuses a backup whose files are larger together than the free space of the disk.`,
-    operand: 'FILE',
+    operands: ['FILE'],
     options: ['home', 'force', 'most-gib']
   },
   'install-service': {
@@ -76,18 +73,18 @@ const EXITS = `exit codes
   2  wrong usage; status: not running    3  not possible: a sentence says why
   78 check, start: the configuration is wrong`;
 
-/** @param {string} message */
-const usage = (message) => new CliError(`${message} See seganet-gateway --help.`, EXIT.USAGE);
+const usage = usageOf('seganet-gateway');
 
-const MANUAL = {
+const PROGRAM = {
   name: 'seganet-gateway',
-  purpose: 'Sets up, runs, checks and backs up a SegaNet gateway on a machine without a screen.',
-  options: OPTIONS,
-  flags: ['force', 'print', 'json'],
   commands: COMMANDS,
-  exits: EXITS,
-  documents: ['reference/cli.md', 'use/operations.md'],
-  usage
+  flags: ['force', 'print', 'json'],
+  help: {
+    purpose: 'Sets up, runs, checks and backs up a SegaNet gateway on a machine without a screen.',
+    options: OPTIONS,
+    exits: EXITS,
+    documents: ['reference/cli.md', 'use/operations.md']
+  }
 };
 
 /**
@@ -102,37 +99,23 @@ const MANUAL = {
  * @property {string} unitDir
  */
 
-/**
- * @param {string[]} args of the command line
- * @returns {{ command: string, text: string, options: Options | null }} options null: only print the text
- */
-function readArguments(args) {
-  const { command, text: shown, values, operand } = readCommandLine(MANUAL, args);
-  if (!values) return { command, text: shown, options: null };
-  const text = (/** @type {Name} */ name) => /** @type {string | undefined} */ (values[name]);
-  for (const name of /** @type {const} */ (['home', 'unit-dir'])) {
-    const given = text(name);
-    if (given === '' || given?.includes('\0')) throw usage(`--${name} takes a folder.`);
-  }
-  const user = text('user') ?? 'seganet';
-  if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user)) throw usage('--user takes the name of a user of this machine.');
-  const mostGib = Number(text('most-gib') ?? MOST_GIB.initial);
-  const [least, most] = MOST_GIB.limits;
-  if (!Number.isInteger(mostGib) || mostGib < least || mostGib > most) {
-    throw usage(`--most-gib takes a whole number from ${least} to ${most}.`);
-  }
-  const given = text('home');
-  const options = {
-    home: given === undefined ? '' : path.resolve(given),
-    file: operand && path.resolve(operand),
-    force: values.force === true,
-    mostGib,
-    print: values.print === true,
-    json: values.json === true,
-    user,
-    unitDir: path.resolve(text('unit-dir') ?? DEFAULT_UNITS)
-  };
-  return { command, text: '', options };
-}
+/** @param {string[]} args of the command line */
+const readArguments = (args) =>
+  readCommandLine(PROGRAM, args, (given, [file]) => {
+    const [home, unitDir] = [given.folder('home'), given.folder('unit-dir')];
+    const user = given.text('user') ?? 'seganet';
+    if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user))
+      throw usage('--user takes the name of a user of this machine.');
+    return {
+      home: home === undefined ? '' : path.resolve(home),
+      file: file ? path.resolve(file) : '',
+      force: given.flag('force'),
+      mostGib: given.whole('most-gib', MOST_GIB),
+      print: given.flag('print'),
+      json: given.flag('json'),
+      user,
+      unitDir: path.resolve(unitDir ?? DEFAULT_UNITS)
+    };
+  });
 
 module.exports = { COMMANDS, EXIT, readArguments, usage };

@@ -58,7 +58,8 @@ test('loads nothing of a capability whose node types are disabled, but the guard
     [
       'nodes/lib/tenants/exposure.js',
       'nodes/lib/tenants/file/locations.js',
-      'nodes/lib/tenants/file/tenants-schema.js'
+      'nodes/lib/tenants/file/rules-record.js',
+      'nodes/lib/tenants/file/schema.js'
     ]
   );
 });

@@ -7,7 +7,7 @@ const path = require('node:path');
 const zlib = require('node:zlib');
 const { execFileSync } = require('node:child_process');
 const { ArchiveWriter, FORMAT, MANIFEST } = require('../../flows/cli/archive');
-const { header, padding } = require('../../flows/cli/tar');
+const { head: headOf, padding } = require('../../nodes/lib/base/tar/tar');
 const { createLog } = require('../../nodes/lib/store/cli/create');
 const { SqliteStore } = require('../../nodes/lib/ocf/store');
 const { DatabaseSync } = require('../../nodes/lib/store/sqlite');
@@ -276,7 +276,7 @@ describe('seganet-gateway restore', () => {
     const [home, file] = [path.join(stage.user, 'gw'), path.join(stage.stage, 'a.backup')];
     const manifest = JSON.stringify({ format: FORMAT, version: '0', created: '', home, logs: [] });
     const entry = (/** @type {string} */ name, /** @type {number} */ size) =>
-      header({ name, size, mode: 0o600, mtimeMs: 0 });
+      headOf({ name, size, mode: 0o600, mtimeMs: 0 });
     const start = [entry(MANIFEST, manifest.length), Buffer.from(manifest), padding(manifest.length)];
     const zeros = [entry('home/zeros', 2 ** 30 + 1), Buffer.alloc(1 << 20)];
     fs.writeFileSync(file, zlib.gzipSync(Buffer.concat([...start, ...zeros])));
@@ -292,7 +292,7 @@ describe('seganet-gateway restore', () => {
     fs.writeFileSync(file, zlib.gzipSync(Buffer.concat([plain, Buffer.alloc(3 << 20)])));
     expect(asRoot('seganet-gateway', 'restore', file, '--home', home)).toMatchObject({
       code: 3,
-      output: expect.stringMatching(/it has more data behind its end\. Nothing was changed\.\n$/)
+      output: expect.stringMatching(/it has more bytes behind its end\. Nothing was changed\.\n$/)
     });
     expect(fs.readdirSync(stage.user)).toEqual([]);
   });

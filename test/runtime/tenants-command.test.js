@@ -146,27 +146,6 @@ describe('seganet-tenants demo', () => {
     expect((await ended).code).toBe(0);
     expect(all.filter(isAlive)).toEqual([]);
   });
-
-  test('finds an installed gateway, or says that there is none', async () => {
-    const folder = temporaryFolder();
-    const copy = path.join(folder, 'copy');
-    fs.cpSync(path.dirname(COMMAND), copy, { recursive: true });
-    const demo = () =>
-      run(process.execPath, [path.join(copy, 'main.js'), 'demo', '--port', '0'], { cwd: folder });
-    const without = await demo().ended;
-    expect(without).toMatchObject({
-      code: 1,
-      output: expect.stringMatching(/needs the package @seganet\/node-red-gateway, which is not here/)
-    });
-    const scope = path.join(folder, 'node_modules', '@seganet');
-    fs.mkdirSync(scope, { recursive: true });
-    fs.symlinkSync(path.join(__dirname, '..', '..'), path.join(scope, 'node-red-gateway'));
-    const installed = await demo().ended;
-    expect(installed).toMatchObject({
-      code: 2,
-      output: expect.stringMatching(/--port takes a whole number/)
-    });
-  });
 });
 
 test('leaves no process behind, even after kill -9', async () => {

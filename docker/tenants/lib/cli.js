@@ -1,10 +1,10 @@
 'use strict';
 // The command line: finds the command, checks its options, prints help and errors.
 
-const { parseArgs } = require('node:util');
 const { CliError, EXIT, messageOf } = require('./base/errors');
 const { homeOf } = require('./base/home');
-const { page } = require('./base/page');
+const { parseOptions, usageOf } = require('../../../nodes/lib/base/cli/command-line');
+const { page } = require('../../../nodes/lib/base/texts/page');
 const { commands, operandsOf } = require('./commands');
 const { driversOf } = require('./drivers');
 
@@ -23,9 +23,7 @@ const EXITS = `exit codes
   0  done                      1  not possible, or not done
   2  wrong usage               78 the tenants file or a variable is wrong`;
 
-/** @param {string} message @param {string} [command] */
-const usageError = (message, command = '') =>
-  new CliError(`${message} See ${[PROGRAM, command].filter(Boolean).join(' ')} --help.`, EXIT.USAGE);
+const wrong = usageOf(PROGRAM);
 
 /** @param {Command[]} all */
 function helpOfAll(all) {
@@ -77,19 +75,18 @@ ${EXITS}`;
 /** @param {Command} command @param {string[]} args */
 function parse(command, args) {
   const { name, options } = command;
-  let parsed;
-  try {
-    parsed = parseArgs({ args, options: { ...COMMON, ...options }, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw usageError(`${messageOf(error).split('. ')[0].replace(/\.$/, '')}.`, name);
-  }
-  const values = /** @type {Record<string, any>} */ (parsed.values);
+  const usageOfCommand = usageOf(`${PROGRAM} ${name}`);
+  const { values, positionals: operands } = parseOptions(
+    args,
+    { ...COMMON, ...options },
+    usageOfCommand,
+    true
+  );
   if (values.help) return { values, operands: [] };
   const [least, most] = operandsOf(command);
-  const { positionals: operands } = parsed;
-  if (operands.length < least) throw usageError(`An operand is missing: ${name} ${command.usage}.`, name);
+  if (operands.length < least) throw usageOfCommand(`An operand is missing: ${name} ${command.usage}.`);
   if (operands.length > most)
-    throw usageError(`'${operands[most].slice(0, 64)}' is one operand too many.`, name);
+    throw usageOfCommand(`'${operands[most].slice(0, 64)}' is one operand too many.`);
   return { values, operands };
 }
 
@@ -105,12 +102,12 @@ async function main(args, env, { out, err, version }) {
   try {
     const all = commands();
     const [word, ...rest] = args;
-    if (word === undefined) throw usageError('The command is missing.');
+    if (word === undefined) throw wrong('The command is missing.');
     if (word === '--version') return print(out, version);
     const wanted = word === 'help' ? rest[0] : word;
     if (wanted === undefined || wanted === '--help' || wanted === '-h') return print(out, helpOfAll(all));
     const command = all.find(({ name }) => name === wanted);
-    if (!command) throw usageError(`There is no command '${wanted.slice(0, 64)}'.`);
+    if (!command) throw wrong(`There is no command '${wanted.slice(0, 64)}'.`);
     const { values, operands } =
       word === 'help' ? { values: { help: true }, operands: [] } : parse(command, rest);
     if (values.help) return print(out, helpOf(command));
@@ -122,8 +119,6 @@ async function main(args, env, { out, err, version }) {
     const code = await command.run({
       values,
       operands,
-      positionals: operands,
-      output: { line, note },
       env,
       home,
       isJson: Boolean(values.json),

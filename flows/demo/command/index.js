@@ -3,7 +3,7 @@
 // ends.
 
 const { CliError } = require('../../../nodes/lib/base/cli/cli-error');
-const { parseOptions } = require('../../../nodes/lib/base/cli/usage');
+const { readOptions, usageOf } = require('../../../nodes/lib/base/cli/command-line');
 const { SIGNALS, stopWithParent } = require('../../launcher/together');
 const { isFree } = require('../gateway');
 
@@ -26,31 +26,17 @@ const say = (sentence) => print(`${new Date().toTimeString().slice(0, 8)} ${sent
  * @throws {CliError}
  */
 function readNumbers(args, specs, command) {
-  /** @param {string} message */
-  const usage = (message) => new CliError(`${message} See ${command} --help.`, EXIT.USAGE);
   const names = Object.keys(specs);
-  const { values } = parseOptions(
-    args,
-    {
-      help: { type: 'boolean', short: 'h' },
-      ...Object.fromEntries(names.map((name) => [name, { type: /** @type {const} */ ('string') }]))
-    },
-    usage
-  );
-  if (values.help) return null;
+  const given = readOptions({ name: command, options: names }, args);
+  if (!given) return null;
   const numbers = names.map((name) => {
     const { most = MOST_PORT, fallback } = specs[name];
-    if (values[name] === undefined) return fallback;
-    const text = String(values[name]);
-    if (!/^\d{1,6}$/.test(text) || Number(text) < 1 || Number(text) > most) {
-      throw usage(`--${name} takes a whole number from 1 to ${most}.`);
-    }
-    return Number(text);
+    return given.whole(name, { most, initial: fallback });
   });
   const ports = names.filter((name) => specs[name].most === undefined);
   if (new Set(ports.map((name) => numbers[names.indexOf(name)])).size < ports.length) {
     const listed = ports.map((name) => `--${name}`);
-    throw usage(`${listed.slice(0, -1).join(', ')} and ${listed.at(-1)} must differ.`);
+    throw usageOf(command)(`${listed.slice(0, -1).join(', ')} and ${listed.at(-1)} must differ.`);
   }
   return /** @type {any} */ (Object.fromEntries(names.map((name, i) => [name, numbers[i]])));
 }

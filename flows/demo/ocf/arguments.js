@@ -2,8 +2,8 @@
 // The command line of npm run cloud.
 
 const path = require('node:path');
-const { CliError } = require('../../../nodes/lib/base/cli/cli-error');
-const { EXIT, readNumbers } = require('../command');
+const { usageOf } = require('../../../nodes/lib/base/cli/command-line');
+const { readNumbers } = require('../command');
 
 const COMMAND = 'npm run cloud --';
 const DEFAULTS = { port: 5683, editorPort: 1880, loginPort: 3000, everySeconds: 5 };
@@ -64,10 +64,7 @@ function readArguments(args, env = process.env) {
   if (!numbers) return null;
   const kafka = env.SEGANET_KAFKA?.trim() ?? '';
   if (kafka && !BROKERS.test(kafka)) {
-    throw new CliError(
-      `SEGANET_KAFKA must be host:port, or several with commas, not '${kafka}'. See ${COMMAND} --help.`,
-      EXIT.USAGE
-    );
+    throw usageOf(COMMAND)(`SEGANET_KAFKA must be host:port, or several with commas, not '${kafka}'.`);
   }
   return {
     port: numbers.port,

@@ -1,8 +1,8 @@
 'use strict';
 // The command line of npm run overlay.
 
-const { CliError } = require('../../../nodes/lib/base/cli/cli-error');
-const { EXIT, readNumbers } = require('../command');
+const { usageOf } = require('../../../nodes/lib/base/cli/command-line');
+const { readNumbers } = require('../command');
 const { KINDS } = require('./nat-rules');
 
 const COMMAND = 'npm run overlay --';
@@ -60,10 +60,7 @@ function takeNat(args) {
   const text = isJoined ? args[at].slice('--nat='.length) : (args[at + 1] ?? '');
   const [a, b, ...more] = text.split(',');
   if (!KINDS.includes(a) || !KINDS.includes(b) || more.length > 0)
-    throw new CliError(
-      `--nat takes two kinds such as port,symmetric, of ${KINDS.join(', ')}. See ${COMMAND} --help.`,
-      EXIT.USAGE
-    );
+    throw usageOf(COMMAND)(`--nat takes two kinds such as port,symmetric, of ${KINDS.join(', ')}.`);
   return { nat: [a, b], rest: args.toSpliced(at, isJoined ? 1 : 2) };
 }
 

@@ -52,4 +52,4 @@ function syncFolder(folder) {
   }
 }
 
-module.exports = { replaceFile };
+module.exports = { replaceFile, syncFolder };

@@ -5,16 +5,11 @@
 
 const fs = require('node:fs');
 const { isLoopback } = require('../base/loopback');
-const { parseTenants } = require('./file/tenants-schema');
 const { tenantsFile } = require('./file/locations');
+const { readRecord } = require('./file/rules-record');
+const { isContainer, parseTenants } = require('./file/schema');
 
-/** Written by "seganet-tenants net apply": { range, boot }. */
-const RULES_FILE = '/run/seganet-tenants/rules.json';
-const BOOT_FILE = '/proc/sys/kernel/random/boot_id';
-const IN_CONTAINERS = ['docker', 'podman'];
 const HOW = 'by the bridge of their network';
-/** Longest record. */
-const MAX_BYTES = 4096;
 
 /**
  * @param {string} file tenants file
@@ -23,10 +18,9 @@ const MAX_BYTES = 4096;
  */
 function dangerOf(file, isNamed) {
   try {
-    const hasContainers = parseTenants(fs.readFileSync(file)).some(({ driver }) =>
-      IN_CONTAINERS.includes(driver)
-    );
-    return hasContainers ? `the tenants in containers (${file}) would reach this port ${HOW}.` : '';
+    return parseTenants(fs.readFileSync(file)).some(isContainer)
+      ? `the tenants in containers (${file}) would reach this port ${HOW}.`
+      : '';
   } catch (error) {
     // A keeper that runs goes on with the file that it read before.
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
@@ -42,17 +36,9 @@ function dangerOf(file, isNamed) {
  * @param {string} [range] '' = of any
  * @returns {boolean} true if the rules were applied for this range since the machine started
  */
-function areRulesApplied(file = RULES_FILE, range = '') {
-  try {
-    const { uid, mode, size } = fs.statSync(file);
-    const isTrusted = (uid === 0 || uid === process.getuid?.()) && (mode & 0o022) === 0;
-    if (!isTrusted || size > MAX_BYTES) return false;
-    const record = JSON.parse(fs.readFileSync(file, 'utf8'));
-    const isPresent = record.boot === fs.readFileSync(BOOT_FILE, 'utf8').trim();
-    return isPresent && (range === '' || record.range === range);
-  } catch {
-    return false;
-  }
+function areRulesApplied(file, range = '') {
+  const recorded = readRecord(file);
+  return recorded !== '' && (range === '' || recorded === range);
 }
 
 /**

@@ -38,7 +38,7 @@ describe('the command line', () => {
     [[], 'The command is missing'],
     [['look', '/tmp'], "no command 'look'"],
     [['inspect'], 'The directory is missing'],
-    [['inspect', '/tmp', '/usr'], "'/usr' is too many"],
+    [['inspect', '/tmp', '/usr'], "'/usr' is one argument too many"],
     [['inspect', '--frob', '/tmp'], "Unknown option '--frob'"],
     [['verify', '--json', '/tmp'], "Unknown option '--json'"],
     [['dump', '--class', '9', '/tmp'], "not '9'"],

@@ -10,9 +10,9 @@ const { KubernetesDriver } = require('../../../docker/tenants/lib/drivers/kubern
 const { clusterOf } = require('../../../docker/tenants/lib/drivers/kubernetes-client');
 const { manifestOf } = require('../../../docker/tenants/lib/drivers/kubernetes-manifest');
 const { rightsOf } = require('../../../docker/tenants/lib/drivers/kubernetes-rights');
-const { checkTenant } = require('../../../docker/tenants/lib/file/schema');
+const { checkTenant } = require('../../../nodes/lib/tenants/file/schema');
 const { untilAccepts } = require('../../../docker/tenants/lib/life/readiness');
-const { DIGEST } = require('../../fixtures/tenants/files');
+const { DIGEST } = require('../../fixtures/tenants/digest');
 const { ask } = require('../../fixtures/tenants/driver-suite');
 const { KubernetesServer } = require('../../fixtures/tenants/kubernetes-server');
 

@@ -7,8 +7,8 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const zlib = require('node:zlib');
-const { ArchiveWriter, unpack } = require('../../../flows/cli/archive');
-const { END, header, padding } = require('../../../flows/cli/tar');
+const { ArchiveWriter, TooLarge, unpack } = require('../../../flows/cli/archive');
+const { END, head, padding } = require('../../../nodes/lib/base/tar/tar');
 const { needs } = require('../../../bench/harness/tools');
 
 const { test: withTar } = needs('tar', 'sha256sum');
@@ -25,8 +25,8 @@ afterEach(() => fs.rmSync(folder, { recursive: true, force: true }));
 
 const manifest = { format: 1, version: '0.1.0', created: '2026-01-01T00:00:00.000Z', home: '/h', logs: [] };
 
-/** A name that needs tar's prefix field. */
-const LONG = `home/${'a'.repeat(90)}/${'ü'.repeat(45)}.json`;
+/** A name that only a pax header can hold. */
+const LONG = `home/${'a'.repeat(200)}/${'ü'.repeat(100)}.json`;
 
 async function write() {
   const archive = new ArchiveWriter(file);
@@ -50,7 +50,7 @@ async function unpacked() {
 function forge(entries) {
   const blocks = entries.flatMap(([name, text]) => {
     const bytes = Buffer.from(text);
-    return [header({ name, size: bytes.length, mode: 0o600, mtimeMs: 0 }), bytes, padding(bytes.length)];
+    return [head({ name, size: bytes.length, mode: 0o600, mtimeMs: 0 }), bytes, padding(bytes.length)];
   });
   fs.writeFileSync(file, zlib.gzipSync(Buffer.concat([...blocks, END])));
 }
@@ -60,11 +60,11 @@ const sumLine = (name, text) => `${crypto.createHash('sha256').update(text).dige
 
 /** A sound archive with one entry more. @param {string} name @param {string} text */
 function forgeWith(name, text) {
-  const head = JSON.stringify(manifest);
+  const first = JSON.stringify(manifest);
   forge([
-    ['seganet-backup.json', head],
+    ['seganet-backup.json', first],
     [name, text],
-    ['SHA256SUMS', sumLine('seganet-backup.json', head) + sumLine(name, text)]
+    ['SHA256SUMS', sumLine('seganet-backup.json', first) + sumLine(name, text)]
   ]);
 }
 
@@ -110,15 +110,15 @@ test('is refused when a bit is flipped anywhere', async () => {
 });
 
 test('is refused when it was packed again with another content', async () => {
-  const head = JSON.stringify(manifest);
+  const first = JSON.stringify(manifest);
   const entries = /** @type {[string, string][]} */ ([
-    ['seganet-backup.json', head],
+    ['seganet-backup.json', first],
     ['home/gateway.json', '[1]']
   ]);
-  const sums = sumLine('seganet-backup.json', head) + sumLine('home/gateway.json', '[]');
+  const sums = sumLine('seganet-backup.json', first) + sumLine('home/gateway.json', '[]');
   forge([...entries, ['SHA256SUMS', sums]]);
   await expect(unpacked()).rejects.toThrow('the checksum of home/gateway.json is wrong');
-  forge([...entries, ['SHA256SUMS', sumLine('seganet-backup.json', head)]]);
+  forge([...entries, ['SHA256SUMS', sumLine('seganet-backup.json', first)]]);
   await expect(unpacked()).rejects.toThrow('the checksum of home/gateway.json is wrong');
   forge(entries);
   await expect(unpacked()).rejects.toThrow('it is cut short');
@@ -144,7 +144,7 @@ test.each([
 test('is refused with a link, a doubled entry, or an entry behind the checksums', async () => {
   forgeWith('home/a', '');
   const tar = zlib.gunzipSync(fs.readFileSync(file));
-  const at = tar.indexOf('home/a');
+  const at = tar.indexOf('home/a\0');
   tar[at + 156] = '2'.charCodeAt(0);
   const sum = tar
     .subarray(at, at + 512)
@@ -153,8 +153,8 @@ test('is refused with a link, a doubled entry, or an entry behind the checksums'
   fs.writeFileSync(file, zlib.gzipSync(tar));
   await expect(unpacked()).rejects.toThrow('home/a is not a regular file');
 
-  const head = JSON.stringify(manifest);
-  const first = /** @type {[string, string]} */ (['seganet-backup.json', head]);
+  const text = JSON.stringify(manifest);
+  const first = /** @type {[string, string]} */ (['seganet-backup.json', text]);
   forge([first, ['home/a', ''], ['home/a', '']]);
   await expect(unpacked()).rejects.toThrow('it has the entry home/a twice');
   forge([first, ['SHA256SUMS', sumLine(...first)], ['home/a', '']]);
@@ -168,6 +168,10 @@ test('is refused if it is something else, or from a newer gateway', async () => 
     forge([['seganet-backup.json', text]]);
     await expect(unpacked()).rejects.toThrow('it is not a backup of a gateway');
   }
+  // As an older version wrote it: ustar without pax headers.
+  fs.writeFileSync(path.join(folder, 'seganet-backup.json'), JSON.stringify(manifest));
+  execFileSync('tar', ['-czf', file, '--format=ustar', '-C', folder, 'seganet-backup.json']);
+  await expect(unpacked()).rejects.toThrow('another program wrote it, or an older version');
   forge([['seganet-backup.json', JSON.stringify({ ...manifest, format: 2, version: '9.0.0' })]]);
   await expect(unpacked()).rejects.toThrow('a newer gateway (9.0.0) wrote it');
 });
@@ -190,9 +194,30 @@ test('reports a file that changed while it was read', async () => {
   await archive.abort();
 });
 
-test('refuses names and sizes that the format cannot hold', () => {
-  const entry = { name: 'a', size: 0, mode: 0, mtimeMs: 0 };
-  expect(() => header({ ...entry, name: 'x'.repeat(101) })).toThrow(/too long/);
-  expect(() => header({ ...entry, name: `${'x'.repeat(156)}/a` })).toThrow(/too long/);
-  expect(() => header({ ...entry, size: 8 ** 11 })).toThrow(/larger than 8 GiB/);
+test.each(['home/a\\b', 'other/a', `home/${'a/'.repeat(101)}b`, `home/${'a'.repeat(256)}`])(
+  'writes no file with the name %s, which unpack() would refuse',
+  async (name) => {
+    const archive = new ArchiveWriter(file);
+    await expect(archive.addText(name, '')).rejects.toThrow('no backup can have the name');
+    await archive.abort();
+  }
+);
+
+test('has files of more than 8 GiB', async () => {
+  const size = 8 ** 11 + 1;
+  const archive = new ArchiveWriter(file);
+  await archive.addText('seganet-backup.json', JSON.stringify(manifest));
+  const cut = archive.add({ name: 'log/e/log.db', size, mode: 0o600, mtimeMs: 0 }, [Buffer.from('x')]);
+  await expect(cut).rejects.toThrow('log/e/log.db changed while it was read');
+  await archive.abort();
+  const start = JSON.stringify(manifest);
+  const large = head({ name: 'log/e/log.db', size, mode: 0o600, mtimeMs: 0 });
+  const first = head({ name: 'seganet-backup.json', size: start.length, mode: 0o600, mtimeMs: 0 });
+  fs.writeFileSync(
+    file,
+    zlib.gzipSync(Buffer.concat([first, Buffer.from(start), padding(start.length), large]))
+  );
+  const target = fs.mkdtempSync(path.join(folder, 'out-'));
+  await expect(unpack(file, target, size)).rejects.toThrow(TooLarge);
+  await expect(unpack(file, target, size + start.length)).rejects.toThrow('it is cut short');
 });

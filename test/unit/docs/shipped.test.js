@@ -5,7 +5,6 @@ const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { homepage } = require('../../../package.json');
-const { page: pageOfKeeper } = require('../../../docker/tenants/lib/base/page');
 const { page } = require('../../../nodes/lib/base/texts/page');
 
 const root = path.join(__dirname, '..', '..', '..');
@@ -42,7 +41,6 @@ test('names pages of the documentation by their address', () => {
   );
   expect(named.filter((word) => !word.includes(`${PAGES}docs/`))).toEqual([]);
   expect(page('use/ocf.md#users')).toBe(`${PAGES}docs/use/ocf.md#users`);
-  expect(pageOfKeeper('use/ocf.md')).toBe(page('use/ocf.md'));
 });
 
 test('names only pages that exist', () => {

@@ -183,7 +183,7 @@ test('makes, lists and revokes tokens for HTTP', async () => {
 
 test('wrong use and unknown names end with a sentence and their exit code', async () => {
   const cases = [
-    [['code'], 2, /needs a name/],
+    [['code'], 2, /USER is missing/],
     [['code', 'a b'], 2, /user name/],
     [['code', 'carol', '--minutes', '0'], 2, /--minutes takes/],
     [['devices', 'nobody'], 1, /no user or device nobody/],

@@ -7,12 +7,12 @@ const os = require('node:os');
 const path = require('node:path');
 const { execFileSync } = require('node:child_process');
 const { needs } = require('../../../bench/harness/tools');
-const { isInside, isSafeLink } = require('../../../docker/tenants/lib/backup/names');
-const { END, TarError, head, padding, readTar } = require('../../../docker/tenants/lib/backup/tar');
+const { isInside, isSafeLink } = require('../../../nodes/lib/base/tar/names');
+const { END, TarError, head, padding, readTar } = require('../../../nodes/lib/base/tar/tar');
 
 const { test: withTar } = needs('tar');
 
-/** @typedef {import('../../../docker/tenants/lib/backup/tar').Entry} Entry */
+/** @typedef {import('../../../nodes/lib/base/tar/tar').Entry} Entry */
 
 /** @param {Partial<Entry> & { name: string }} entry @param {Buffer} [body] @returns {{ entry: Entry, body: Buffer }} */
 function made(entry, body = Buffer.alloc(0)) {
@@ -129,7 +129,7 @@ test('is refused with what no backup has', async () => {
   for (const type of ['1', '3', '4', '6', '7', 'g', 'L', 'S']) {
     await expect(unpack(withType(type))).rejects.toThrow('"a" is neither a file, a folder nor a link');
   }
-  await expect(unpack(Buffer.concat([header.subarray(-512), END]))).rejects.toThrow(/without a checksum/);
+  await expect(unpack(Buffer.concat([header.subarray(-512), END]))).rejects.toThrow(/without a pax header/);
   await expect(unpack(Buffer.concat([pack([good]), Buffer.from('more')]))).rejects.toThrow(
     /more bytes behind its end/
   );

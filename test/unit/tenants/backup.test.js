@@ -129,7 +129,7 @@ test.each(['', PASSPHRASE])(
     const made = await backup({ passphrase });
     expect(made).toMatchObject({ files: 5, databases: 0, skipped: [], warnings: [], removed: [] });
     expect(path.basename(made.file)).toMatch(
-      passphrase ? /^acme-\d{8}T\d{9}Z\.tar\.zst\.enc$/ : /^acme-\d{8}T\d{9}Z\.tar\.zst$/
+      passphrase ? /^acme-\d{8}T\d{9}Z\.tar\.zst\.age$/ : /^acme-\d{8}T\d{9}Z\.tar\.zst$/
     );
     expect(fs.statSync(made.file).mode & 0o777).toBe(0o600);
     expect(fs.readdirSync(folder)).toEqual([path.basename(made.file)]);

@@ -5,9 +5,9 @@ const crypto = require('node:crypto');
 const { containerOf, MADE_WITH } = require('../../../docker/tenants/lib/drivers/container');
 const { textOfFrames } = require('../../../docker/tenants/lib/drivers/frames');
 const { addressIn, places, rangeOf } = require('../../../docker/tenants/lib/drivers/networks');
-const { checkTenant } = require('../../../docker/tenants/lib/file/schema');
+const { checkTenant } = require('../../../nodes/lib/tenants/file/schema');
 const { rulesFor } = require('../../../docker/tenants/lib/net/rules');
-const { DIGEST } = require('../../fixtures/tenants/files');
+const { DIGEST } = require('../../fixtures/tenants/digest');
 
 /** @param {number} stream @param {string} text */
 function frame(stream, text) {

@@ -10,9 +10,9 @@ const { systemClock } = require('../../../docker/tenants/lib/base/clock');
 const { DockerDriver } = require('../../../docker/tenants/lib/drivers/docker');
 const { unlimitedOf, warningOf } = require('../../../docker/tenants/lib/drivers/engine-limits');
 const { unlimitedWrites } = require('../../../docker/tenants/lib/drivers/block-device');
-const { checkTenant } = require('../../../docker/tenants/lib/file/schema');
+const { checkTenant } = require('../../../nodes/lib/tenants/file/schema');
 const { Keeper } = require('../../../docker/tenants/lib/life/keeper');
-const { DIGEST } = require('../../fixtures/tenants/files');
+const { DIGEST } = require('../../fixtures/tenants/digest');
 
 const LIMITS = { starts: 1, readyMs: 1000, leaseMs: 1000, graceMs: 1000, warmBytes: 0 };
 const WARNING =

@@ -6,10 +6,11 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { exposureOf, openPorts, rangesOf } = require('../../../docker/tenants/lib/net/exposure');
-const { readRecord, removeRecord, saveRecord } = require('../../../docker/tenants/lib/net/record');
+const { removeRecord, saveRecord } = require('../../../docker/tenants/lib/net/record');
+const { readRecord } = require('../../../nodes/lib/tenants/file/rules-record');
 const { readEnvironment } = require('../../../flows/launcher/environment');
 const { areRulesApplied, exposureProblem } = require('../../../nodes/lib/tenants/exposure');
-const { DIGEST } = require('../../fixtures/tenants/files');
+const { DIGEST } = require('../../fixtures/tenants/digest');
 const { rulesFor } = require('../../../docker/tenants/lib/net/rules');
 const { needs } = require('../../../bench/harness/tools');
 

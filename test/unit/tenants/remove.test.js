@@ -48,7 +48,6 @@ const removeAcme = (faults, values = {}) => {
   const context = {
     values,
     operands: ['acme'],
-    positionals: ['acme'],
     home,
     env: {},
     isJson: false,

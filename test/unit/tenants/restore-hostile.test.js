@@ -7,7 +7,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { writeArchive } = require('../../../docker/tenants/lib/backup/archive');
-const { END, head, padding } = require('../../../docker/tenants/lib/backup/tar');
+const { END, head, padding } = require('../../../nodes/lib/base/tar/tar');
 const { unpack } = require('../../../docker/tenants/lib/backup/unpack');
 
 /** @type {string} */
@@ -26,7 +26,7 @@ async function unpacked(file, most = 2 ** 30) {
 
 /**
  * Entries of an archive that another program made.
- * @typedef {Partial<import('../../../docker/tenants/lib/backup/tar').Entry> & { name: string, text?: string }} Forged
+ * @typedef {Partial<import('../../../nodes/lib/base/tar/tar').Entry> & { name: string, text?: string }} Forged
  */
 
 /** @param {Forged[]} entries @param {{ rows?: object[] | null }} [options] rows: of the manifest; null = no manifest */

@@ -14,7 +14,7 @@ const { hold, isHeld } = require('../../../docker/tenants/lib/life/hold');
 const { namespaceOptions, startOffline } = require('../../../docker/tenants/lib/backup/offline');
 const { processStarter } = require('../../../docker/tenants/lib/backup/offline-process');
 const { checkBackup, recoverVolumes, restoreBackup } = require('../../../docker/tenants/lib/backup/restore');
-const { checkTenant } = require('../../../docker/tenants/lib/file/schema');
+const { checkTenant } = require('../../../nodes/lib/tenants/file/schema');
 
 const PASSPHRASE = 'correct horse battery';
 const isRoot = process.getuid?.() === 0;
@@ -115,7 +115,7 @@ test('says that the passphrase is wrong, or missing', async () => {
   fill();
   const { file } = await backup(PASSPHRASE);
   await expect(check({ file, passphrase: 'not the right one' })).rejects.toThrow(
-    'the passphrase is wrong. Nothing was changed.'
+    'the passphrase is wrong, or its header is damaged. Nothing was changed.'
   );
   await expect(check({ file })).rejects.toThrow(/it is encrypted\. Name the file of its passphrase/);
 });

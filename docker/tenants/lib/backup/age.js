@@ -1,11 +1,11 @@
 'use strict';
 // Encryption of a backup for recipients, with the program `age` where it is installed: the machine that makes backups
-// then has no secret with which they can be read.
+// then has no secret with which they can be read. Files with a passphrase need no program: passphrase.js.
 
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const { CliError } = require('../base/errors');
-const { CipherError } = require('./encryption');
+const { CipherError } = require('./passphrase');
 const { MAX_OUTPUT } = require('./output');
 const { write } = require('./write');
 

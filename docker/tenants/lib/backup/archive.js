@@ -1,8 +1,7 @@
 'use strict';
 // The file of a backup: a tar archive in one zstd frame with a checksum, and behind it the SHA-256 of all bytes
-// before, in a frame that zstd skips. `zstd -d < FILE | tar -x` unpacks it, too. One with a passphrase has the same
-// inside, without that last frame, because each of its chunks is authenticated. One for recipients has all of it in
-// an age file.
+// before, in a frame that zstd skips. `zstd -d < FILE | tar -x` unpacks it, too. An encrypted one has all of that in an
+// age file.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
@@ -11,8 +10,8 @@ const { pipeline } = require('node:stream/promises');
 const zlib = require('node:zlib');
 const { CliError } = require('../base/errors');
 const age = require('./age');
-const { CipherError, decrypt, encrypt, isEncrypted } = require('./encryption');
-const { TarError, readTar } = require('./tar');
+const { CipherError, decrypt, encrypt, hasPassphrase } = require('./passphrase');
+const { TarError, readTar } = require('../../../../nodes/lib/base/tar/tar');
 const { write } = require('./write');
 
 const SUM_BYTES = 32;
@@ -41,8 +40,9 @@ async function writeArchive(file, tar, { passphrase = '', recipients = [] } = {}
     params: { [ZSTD_c_compressionLevel]: LEVEL, [ZSTD_c_checksumFlag]: 1 }
   });
   const seal = (/** @type {AsyncIterable<Buffer>} */ source) => {
-    if (passphrase) return encrypt(source, passphrase);
-    return recipients.length > 0 ? age.seal(withTrailer(source), recipients) : withTrailer(source);
+    const whole = withTrailer(source);
+    if (passphrase) return encrypt(whole, passphrase);
+    return recipients.length > 0 ? age.seal(whole, recipients) : whole;
   };
   // Opened first: a stream that fails at once would make the file after its caller has removed it.
   const handle = await fs.promises.open(file, 'wx', 0o600);
@@ -116,7 +116,7 @@ async function* contentOf(file, { passphrase = '', identity = '' }) {
     const start = Buffer.alloc(32);
     await handle.read(start, 0, start.length, 0);
     const stream = handle.createReadStream({ start: 0, autoClose: false });
-    if (isEncrypted(start)) yield* decrypt(stream, passphrase);
+    if (hasPassphrase(start)) yield* checked(decrypt(stream, passphrase));
     else yield* checked(age.isAge(start) ? age.open(stream, identity) : stream);
   } finally {
     await handle.close();

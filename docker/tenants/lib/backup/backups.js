@@ -1,19 +1,19 @@
 'use strict';
 // The folder of backups: names, new backups, and which are kept.
 //
-// TENANT-20261123T021500123Z.tar.zst, with .enc behind it if it has a passphrase, or .age if it has recipients.
+// TENANT-20261123T021500123Z.tar.zst, with .age behind it if it is encrypted.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError, EXIT, messageOf } = require('../base/errors');
 const { takeLock } = require('../base/lock');
-const { syncFolder } = require('../base/replace-file');
+const { syncFolder } = require('../../../../nodes/lib/base/replace-file');
 const { writeArchive } = require('./archive');
-const { CipherError, checkPassphrase } = require('./encryption');
+const { CipherError, checkPassphrase } = require('./passphrase');
 const { nothingSaved, tarOf } = require('./save');
 
-const STAMP = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.tar\.zst(\.enc|\.age)?$/;
+const STAMP = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.tar\.zst(\.age)?$/;
 const DAY_MS = 86_400_000;
 const KEEP = { daily: 7, weekly: 4 };
 /** Bytes of a volume, unless its tenant has a limit. */
@@ -35,7 +35,7 @@ const MOST_BYTES = 64 * 2 ** 30;
  * @property {string[]} removed older backups
  */
 
-/** @param {string} tenant @param {Date} at @param {'' | '.enc' | '.age'} [ending] */
+/** @param {string} tenant @param {Date} at @param {'' | '.age'} [ending] */
 function nameOf(tenant, at, ending = '') {
   return `${tenant}-${at.toISOString().replace(/[-:.]/g, '')}.tar.zst${ending}`;
 }
@@ -120,7 +120,7 @@ async function makeBackup(what) {
   if ('owner' in lock) throw new CliError(`Process ${lock.owner} is making a backup of ${tenant}.`);
   const began = performance.now();
   const at = now();
-  const name = nameOf(tenant, at, passphrase ? '.enc' : recipients.length > 0 ? '.age' : '');
+  const name = nameOf(tenant, at, passphrase || recipients.length > 0 ? '.age' : '');
   const file = path.join(folder, name);
   const draft = path.join(folder, `.${name}.part`);
   removeLeftovers(folder, tenant);

@@ -4,7 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError, messageOf } = require('../base/errors');
-const { syncFolder } = require('../base/replace-file');
+const { syncFolder } = require('../../../../nodes/lib/base/replace-file');
 const { newDraft } = require('./drafts');
 const { refuseAborted, unlessAborted } = require('./interrupt');
 const { unpack } = require('./unpack');

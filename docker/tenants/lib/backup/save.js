@@ -9,8 +9,8 @@ const { DamagedError, LockedError, copyDatabase, faultsOf } = require('./databas
 const { CHUNK, copyTo } = require('./copy-file');
 const { copyFromGateway } = require('./gateway-copies');
 const { ABOUT, FORMAT, MANIFEST, MAX_ENTRIES, MAX_TEXT_BYTES, PREFIX, programVersion } = require('./layout');
-const { isSafeLink } = require('./names');
-const { END, head, padding } = require('./tar');
+const { isSafeLink } = require('../../../../nodes/lib/base/tar/names');
+const { END, head, padding, possibleTime } = require('../../../../nodes/lib/base/tar/tar');
 const { isGone, openFile, startsAsDatabase, walk } = require('./volume');
 
 /** A file up to this size is read into memory; a larger one is copied first, because its checksum precedes it. */
@@ -203,7 +203,7 @@ function savedFile(source, saved, { name }, fd, copy) {
     if (!isSame && tries < TRIES) continue;
     if (!isSame) saved.warnings.push(`${name} changed while it was read.`);
     const { mode } = before;
-    const mtimeMs = Math.round(Math.max(-1e14, Math.min(1e14, before.mtimeMs)));
+    const mtimeMs = possibleTime(before.mtimeMs);
     const whole = content
       ? { size: content.length, sha256: shaOf([content]), body: [content] }
       : fromCopy(source, saved, name, copy);

@@ -4,7 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError, EXIT, messageOf } = require('../base/errors');
-const { page } = require('../base/page');
+const { page } = require('../../../../nodes/lib/base/texts/page');
 const { KEEP } = require('./backups');
 
 const MAX_BYTES = 1 << 20;

@@ -6,18 +6,18 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { finished } = require('node:stream/promises');
 const { CliError } = require('../base/errors');
-const { syncFolder } = require('../base/replace-file');
+const { syncFolder } = require('../../../../nodes/lib/base/replace-file');
 const { readArchive } = require('./archive');
 const { faultsOf } = require('./database');
 const { ABOUT, FORMAT, MANIFEST, MAX_ENTRIES, MAX_TEXT_BYTES, PREFIX } = require('./layout');
-const { isInside, isSafeLink } = require('./names');
+const { isInside, isSafeLink } = require('../../../../nodes/lib/base/tar/names');
 const { write } = require('./write');
 
 /**
  * @typedef {import('./layout').About} About
  * @typedef {import('./layout').Manifest} Manifest
  * @typedef {import('./layout').Row} Row
- * @typedef {import('./tar').Entry} Entry
+ * @typedef {import('../../../../nodes/lib/base/tar/tar').Entry} Entry
  *
  * @typedef {{ about: About, manifest: Manifest, warnings: string[] }} Unpacked
  */

@@ -4,8 +4,8 @@
 
 const fs = require('node:fs');
 const { isUtf8 } = require('node:buffer');
-const { MAX_NAME_BYTES } = require('./tar');
-const { isInside } = require('./names');
+const { MAX_NAME_BYTES, possibleTime } = require('../../../../nodes/lib/base/tar/tar');
+const { isInside } = require('../../../../nodes/lib/base/tar/names');
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 const SIDES = /^(.+)-(wal|shm|journal)$/s;
@@ -21,7 +21,6 @@ const LEFT_OUT = [
 ];
 /** Sessions of MQTT devices are out of date when they are restored: the devices begin new ones. */
 const SESSIONS = /^seganet-log\/[^/]+\/sessions\.db$/s;
-const LARGEST_TIME = 1e14;
 
 /**
  * @typedef {object} Found
@@ -81,7 +80,7 @@ function* walk(volume, skipped, most) {
   function* one(name, path) {
     const stat = fs.lstatSync(path, { throwIfNoEntry: false });
     if (!stat) return;
-    stat.mtimeMs = Math.round(Math.max(-LARGEST_TIME, Math.min(LARGEST_TIME, stat.mtimeMs)));
+    stat.mtimeMs = possibleTime(stat.mtimeMs);
     const found = { name, path, root: `/proc/self/fd/${root}`, stat };
     if (stat.isFile()) yield { ...found, type: 'file' };
     else if (stat.isSymbolicLink()) yield { ...found, type: 'link' };

@@ -1,16 +1,9 @@
 'use strict';
 
+const { CliError } = require('../../../../nodes/lib/base/cli/cli-error');
+
 /** Exit codes of the command. CONFIG is EX_CONFIG of sysexits.h. */
 const EXIT = { OK: 0, CANNOT: 1, USAGE: 2, CONFIG: 78 };
-
-/** An error that ends a command: a sentence with a remedy, and the exit code. */
-class CliError extends Error {
-  /** @param {string} message @param {number} [exitCode] */
-  constructor(message, exitCode = EXIT.CANNOT) {
-    super(message);
-    this.exitCode = exitCode;
-  }
-}
 
 /**
  * Why a request about a tenant failed:

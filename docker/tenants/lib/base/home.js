@@ -2,8 +2,8 @@
 // Where the keeper has its files, and its environment variables.
 
 const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
+const { folderOf, keeperSocket, tenantsFile } = require('../../../../nodes/lib/tenants/file/locations');
 const { CliError, EXIT, messageOf } = require('./errors');
 
 /** Longest path of a Unix socket, bytes. */
@@ -23,10 +23,8 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
 
 /** @param {NodeJS.ProcessEnv} env @returns {Home} nothing is made */
 function homeOf(env) {
-  const base = path.resolve(env.SEGANET_HOME?.trim() || path.join(os.homedir(), '.seganet'));
-  const folder = path.join(base, 'tenants');
-  const file = path.resolve(env.SEGANET_TENANTS?.trim() || path.join(folder, 'tenants.json'));
-  const socket = path.resolve(env.SEGANET_TENANTS_SOCKET?.trim() || path.join(folder, 'keeper.sock'));
+  const folder = folderOf(env);
+  const socket = keeperSocket('', env);
   if (Buffer.byteLength(socket) > MAX_SOCKET_PATH) {
     throw new CliError(
       `${socket} is longer than the ${MAX_SOCKET_PATH} bytes of a socket's path. Set SEGANET_TENANTS_SOCKET to a shorter one.`,
@@ -35,7 +33,7 @@ function homeOf(env) {
   }
   return {
     folder,
-    file,
+    file: tenantsFile('', env),
     socket,
     lock: path.join(folder, 'keeper.lock'),
     volumes: path.join(folder, 'volumes'),

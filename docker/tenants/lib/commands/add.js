@@ -3,7 +3,7 @@
 const { notifyKeeper } = require('../api/reload');
 const { CliError, EXIT, messageOf } = require('../base/errors');
 const { makeHome } = require('../base/home');
-const { checkTenant } = require('../file/schema');
+const { checkTenant } = require('../../../../nodes/lib/tenants/file/schema');
 const { changeTenants, readTenants } = require('../file/tenants-file');
 
 /** Options with a number, and their places in the file. @type {Record<string, { key: string, isLimit?: true, factor?: number, help: string }>} */

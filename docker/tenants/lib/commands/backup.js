@@ -4,7 +4,6 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { ask } = require('../api/client');
 const { CliError, EXIT, messageOf } = require('../base/errors');
-const { homeOf } = require('../base/home');
 const { makeBackup } = require('../backup/backups');
 const { runHook } = require('../backup/hook');
 const { readPassphrase, readSettings } = require('../backup/settings');
@@ -21,8 +20,7 @@ const options = /** @type {const} */ ({
   'passphrase-file': { type: 'string' },
   recipient: { type: 'string', multiple: true },
   'most-mib': { type: 'string' },
-  'no-hook': { type: 'boolean' },
-  json: { type: 'boolean' }
+  'no-hook': { type: 'boolean' }
 });
 
 const usage = `seganet-tenants backup NAME [options]      also while the tenant runs
@@ -39,11 +37,11 @@ seganet-tenants backup --all [options]
  * @param {Context} context
  * @returns {Promise<number>} the exit code
  */
-async function run({ values, positionals, env, output }) {
-  const home = homeOf(env);
+async function run(context) {
+  const { values, operands, home, isJson, print, note } = context;
   const settings = readSettings(home.folder, home.backups);
-  const [name] = positionals;
-  if (positionals.length > 1 || !name === !values.all) {
+  const [name] = operands;
+  if (operands.length > 1 || !name === !values.all) {
     throw new CliError('Name one tenant, or use --all.', EXIT.USAGE);
   }
   const isGiven = values['passphrase-file'] !== undefined || values.recipient !== undefined;
@@ -68,21 +66,19 @@ async function run({ values, positionals, env, output }) {
       if (hookFailure) code = EXIT.CANNOT;
       const failure = hookFailure && `the hook failed: ${hookFailure}`;
       noteBackup(home.state, spec.name, { at: Date.now(), ok: !failure, reason: failure, file: made.file });
-      if (values.json)
-        await output.line(JSON.stringify({ tenant: spec.name, ok: !hookFailure, ...made, hookFailure }));
-      else await report(output, spec.name, made, problems);
+      if (isJson) print(JSON.stringify({ tenant: spec.name, ok: !hookFailure, ...made, hookFailure }));
+      else report(context, spec.name, made, problems);
     } catch (error) {
       noteBackup(home.state, spec.name, { at: Date.now(), ok: false, reason: messageOf(error) });
       if (!(error instanceof CliError) || !values.all) {
-        if (values.json && error instanceof CliError) {
-          await output.line(JSON.stringify({ tenant: spec.name, ok: false, reason: error.message }));
+        if (isJson && error instanceof CliError) {
+          print(JSON.stringify({ tenant: spec.name, ok: false, reason: error.message }));
         }
         throw error;
       }
       code = EXIT.CANNOT;
-      if (values.json)
-        await output.line(JSON.stringify({ tenant: spec.name, ok: false, reason: error.message }));
-      else await output.note(error.message);
+      if (isJson) print(JSON.stringify({ tenant: spec.name, ok: false, reason: error.message }));
+      else note(error.message);
     }
   }
   return code;
@@ -90,7 +86,7 @@ async function run({ values, positionals, env, output }) {
 
 /**
  * @param {import('../base/home').Home} home
- * @param {import('../file/schema').Spec} spec
+ * @param {import('../../../../nodes/lib/tenants/file/schema').Spec} spec
  * @param {{ folder: string, passphrase: string, recipients: string[], keep: { daily: number, weekly: number }, most:
  *   number, hook: string[] }} parts
  *   most: MiB, 0 = twice the limit of the volume
@@ -145,16 +141,16 @@ async function keepAwake({ socket }, name) {
   };
 }
 
-/** @param {Context['output']} output @param {string} name @param {Made} made @param {string[]} problems */
-async function report(output, name, made, problems) {
+/** @param {Context} context @param {string} name @param {Made} made @param {string[]} problems */
+function report({ print, note }, name, made, problems) {
   const { file, files, databases, volumeBytes, bytes, ms, sha256, skipped, warnings, removed } = made;
-  await output.line(
+  print(
     `${name}: ${files} files (${databases} databases), ${mib(volumeBytes)} → ${mib(bytes)} MiB in ${ms} ms: ${file}`
   );
-  await output.line(`SHA-256 ${sha256}`);
-  for (const each of removed) await output.line(`removed ${path.basename(each)}`);
-  for (const { name: entry, why } of skipped) await output.note(`Not in the backup: ${entry}: ${why}.`);
-  for (const sentence of [...warnings, ...problems]) await output.note(sentence);
+  print(`SHA-256 ${sha256}`);
+  for (const each of removed) print(`removed ${path.basename(each)}`);
+  for (const { name: entry, why } of skipped) note(`Not in the backup: ${entry}: ${why}.`);
+  for (const sentence of [...warnings, ...problems]) note(sentence);
 }
 
 module.exports = {

@@ -1,22 +1,28 @@
 'use strict';
-// What the commands around backups share.
+// What the commands share.
 
 const { CliError, EXIT } = require('../base/errors');
 const { readTenants } = require('../file/tenants-file');
 
 /** @typedef {import('./index').Context} Context */
 
-/** @param {import('../base/home').Home} home @param {string} name @returns {import('../file/schema').Spec} */
-function specOf({ file }, name) {
+/** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
+
+/** @param {import('../base/home').Home} home @param {string} name @returns {Spec} */
+function tenantOf({ file }, name) {
   const spec = readTenants(file).find((each) => each.name === name);
-  if (spec?.driver === 'kubernetes') {
-    throw new CliError(
-      `The volume of ${name} is in its cluster. Save it there, for example with VolumeSnapshots.`
-    );
-  }
   if (spec) return spec;
   throw new CliError(
     `There is no tenant '${name.slice(0, 64)}' in ${file}. Add it with "seganet-tenants add".`
+  );
+}
+
+/** @param {import('../base/home').Home} home @param {string} name @returns {Spec} whose volume is on this machine */
+function specOf(home, name) {
+  const spec = tenantOf(home, name);
+  if (spec.driver !== 'kubernetes') return spec;
+  throw new CliError(
+    `The volume of ${name} is in its cluster. Save it there, for example with VolumeSnapshots.`
   );
 }
 
@@ -30,4 +36,4 @@ function numberIn(text, what, min, max) {
 /** @param {number} bytes */
 const mib = (bytes) => (bytes / 2 ** 20).toFixed(1);
 
-module.exports = { mib, numberIn, specOf };
+module.exports = { mib, numberIn, specOf, tenantOf };

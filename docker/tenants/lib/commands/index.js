@@ -8,8 +8,6 @@ const path = require('node:path');
  * @typedef {object} Context what a command gets
  * @property {Record<string, any>} values of its options
  * @property {string[]} operands
- * @property {string[]} positionals the operands by another name
- * @property {{ line: (text: string) => void, note: (text: string) => void }} output print and note by other names
  * @property {NodeJS.ProcessEnv} env
  * @property {import('../base/home').Home} home
  * @property {boolean} isJson --json was given

@@ -1,5 +1,6 @@
 'use strict';
 
+const { table } = require('../../../../nodes/lib/base/cli/cli-output');
 const { request } = require('../api/client');
 
 const MIB = 1 << 20;
@@ -11,17 +12,6 @@ function age(ms) {
   const minutes = Math.round(seconds / 60);
   if (minutes < 120) return `${minutes} min`;
   return minutes < 2880 ? `${Math.round(minutes / 60)} h` : `${Math.round(minutes / 1440)} d`;
-}
-
-/** @param {string[][]} rows @returns {string[]} lines with aligned columns */
-function table(rows) {
-  const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)));
-  return rows.map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i]))
-      .join('  ')
-      .trimEnd()
-  );
 }
 
 /** @param {import('../life/keeper').Row} row @param {number} now */
@@ -50,6 +40,6 @@ module.exports = {
     const head = ['tenant', 'driver', 'state', 'since', 'memory', 'leases', 'last wake', 'reason'];
     const now = Date.now();
     const rows = answer.tenants.map((/** @type {any} */ row) => cells(row, now));
-    for (const line of table([head, ...rows])) print(line);
+    for (const line of table(head, rows)) print(line);
   }
 };

@@ -3,7 +3,7 @@
 const { CliError, EXIT } = require('../base/errors');
 const { manifestOf } = require('../drivers/kubernetes-manifest');
 const { rightsOf } = require('../drivers/kubernetes-rights');
-const { readTenants } = require('../file/tenants-file');
+const { tenantOf } = require('./common');
 
 /** @type {import('./index').Command} */
 module.exports = {
@@ -24,8 +24,7 @@ is SEGANET_TENANTS_NAMESPACE, else default.`,
     }
     if (values.keeper || name === undefined)
       throw new CliError('Name a tenant, or use --keeper.', EXIT.USAGE);
-    const spec = readTenants(home.file).find((each) => each.name === name);
-    if (!spec) throw new CliError(`There is no tenant '${name}' in ${home.file}.`);
+    const spec = tenantOf(home, name);
     if (spec.driver !== 'kubernetes')
       throw new CliError(`${name} has the driver ${spec.driver}, not kubernetes.`);
     if (!spec.image) throw new CliError(`${name} has no image. Remove it and add it with --image.`);

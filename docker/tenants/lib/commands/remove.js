@@ -5,16 +5,16 @@ const { notifyKeeper } = require('../api/reload');
 const { listBackups } = require('../backup/backups');
 const { volumesAside } = require('../backup/restore');
 const { readSettings } = require('../backup/settings');
-const { CliError } = require('../base/errors');
 const { objectName } = require('../drivers/kubernetes-manifest');
-const { changeTenants, readTenants } = require('../file/tenants-file');
+const { changeTenants } = require('../file/tenants-file');
+const { tenantOf } = require('./common');
 
 /** Time for an orderly end when no keeper runs. */
 const GRACE_MS = 30_000;
 
 /**
  * @param {import('../base/home').Home} home
- * @param {import('../file/schema').Spec} spec
+ * @param {import('../../../../nodes/lib/tenants/file/schema').Spec} spec
  * @param {boolean} hasData false: what a restore set aside stays, too
  * @returns {string[]} parts of a sentence: what of the tenant's data no removal deletes
  */
@@ -45,8 +45,7 @@ driver kubernetes. The command says what stays.`,
   options: { 'delete-data': { type: 'boolean', help: 'delete its data, too, and old volumes of restores' } },
   async run({ values, operands, home, isJson, print, note, driver }) {
     const [name] = operands;
-    const spec = readTenants(home.file).find((each) => each.name === name);
-    if (!spec) throw new CliError(`There is no tenant '${name}' in ${home.file}.`);
+    const spec = tenantOf(home, name);
     const engine = driver(spec.driver);
     // Without its engine, its container would stay, and no command would know it.
     await engine.check();

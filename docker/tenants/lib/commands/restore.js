@@ -3,7 +3,6 @@
 const path = require('node:path');
 const { ask } = require('../api/client');
 const { CliError, EXIT, messageOf } = require('../base/errors');
-const { homeOf } = require('../base/home');
 const { listBackups } = require('../backup/backups');
 const { hold } = require('../life/hold');
 const { noteCheck } = require('../life/last-backup');
@@ -17,7 +16,7 @@ const { mib, specOf } = require('./common');
 
 /** @typedef {import('./common').Context} Context */
 /** @typedef {import('../base/home').Home} Home */
-/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
 
 const options = /** @type {const} */ ({
   from: { type: 'string' },
@@ -26,8 +25,7 @@ const options = /** @type {const} */ ({
   'any-tenant': { type: 'boolean' },
   'keep-old': { type: 'boolean' },
   'passphrase-file': { type: 'string' },
-  identity: { type: 'string' },
-  json: { type: 'boolean' }
+  identity: { type: 'string' }
 });
 
 const usage = `seganet-tenants restore NAME --from FILE [options]
@@ -45,16 +43,15 @@ const usage = `seganet-tenants restore NAME --from FILE [options]
  * @param {Context} context
  * @returns {Promise<number>} the exit code
  */
-async function run({ values, positionals, env, output, driver }) {
-  const home = homeOf(env);
-  const [name] = positionals;
-  if (positionals.length !== 1) throw new CliError('Name one tenant.', EXIT.USAGE);
+async function run({ values, operands, home, isJson, print, note, driver }) {
+  const [name] = operands;
+  if (operands.length !== 1) throw new CliError('Name one tenant.', EXIT.USAGE);
   if (!values.from) throw new CliError('--from is missing: the file of the backup, or "latest".', EXIT.USAGE);
   const spec = specOf(home, name);
   const settings = readSettings(home.folder, home.backups);
   const file = values.from === 'latest' ? latest(settings.to, name) : path.resolve(values.from);
   const startOffline = values['no-start'] ? null : starterOf(home, spec, driver);
-  for (const folder of removeDrafts(home.volumes)) await output.note(`Removed what was left: ${folder}.`);
+  for (const folder of removeDrafts(home.volumes)) note(`Removed what was left: ${folder}.`);
   if (startOffline) await driver(spec.driver).removeRests?.();
   const interrupt = onInterrupt();
   const what = {
@@ -70,19 +67,19 @@ async function run({ values, positionals, env, output, driver }) {
   const result = await (values.check ? check(home, what) : restore(home, driver, what, values)).finally(
     interrupt.close
   );
-  if (values.json) {
-    await output.line(JSON.stringify({ tenant: name, ok: true, file, ...result }));
+  if (isJson) {
+    print(JSON.stringify({ tenant: name, ok: true, file, ...result }));
     return EXIT.OK;
   }
   const { about, files, databases, bytes, ms, old, warnings, start } = result;
   const verb = values.check ? 'is sound' : 'was restored';
-  await output.line(
+  print(
     `${name}: the backup of ${about.created} ${verb}: ${files} files (${databases} databases), ${mib(bytes)} MiB, in ${ms} ms`
   );
-  if (start === 'healthy') await output.line('The tenant started from it without a network and was healthy.');
-  else if (!values['no-start']) await output.note(notStarted(spec));
-  if (old) await output.line(`The old volume is ${old}.`);
-  for (const sentence of warnings) await output.note(sentence);
+  if (start === 'healthy') print('The tenant started from it without a network and was healthy.');
+  else if (!values['no-start']) note(notStarted(spec));
+  if (old) print(`The old volume is ${old}.`);
+  for (const sentence of warnings) note(sentence);
   return EXIT.OK;
 }
 

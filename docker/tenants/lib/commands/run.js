@@ -40,9 +40,9 @@ function lineOf({ tenant, event, by, class: priority, how, ms, reason, driver, o
 /**
  * Asks the drivers of tenants. One that cannot be used, or whose engine is away, answers nothing.
  * @template T
- * @param {import('../file/schema').Spec[]} specs
+ * @param {import('../../../../nodes/lib/tenants/file/schema').Spec[]} specs
  * @param {import('./index').Context['driver']} driver
- * @param {(own: import('../drivers/driver').Driver, theirs: import('../file/schema').Spec[]) => Promise<T[] | void> | undefined} ask theirs: its tenants
+ * @param {(own: import('../drivers/driver').Driver, theirs: import('../../../../nodes/lib/tenants/file/schema').Spec[]) => Promise<T[] | void> | undefined} ask theirs: its tenants
  * @returns {Promise<T[]>}
  */
 async function eachDriver(specs, driver, ask) {

@@ -3,7 +3,6 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError, EXIT, messageOf } = require('../base/errors');
-const { homeOf } = require('../base/home');
 const { readSettings } = require('../backup/settings');
 const { describe, differences, isEmpty } = require('../snapshots/difference');
 const { listSnapshots, readSnapshot, writeSnapshot } = require('../snapshots/file');
@@ -16,8 +15,7 @@ const options = /** @type {const} */ ({
   gateway: { type: 'string' },
   'token-file': { type: 'string' },
   to: { type: 'string' },
-  keep: { type: 'string' },
-  json: { type: 'boolean' }
+  keep: { type: 'string' }
 });
 
 const usage = `seganet-tenants snapshots take             saves the state of the gateway's network
@@ -34,10 +32,10 @@ seganet-tenants snapshots diff [A] [B]     what was added, what is gone, what ha
  * @param {Context} context
  * @returns {Promise<number>} the exit code
  */
-async function run({ values, positionals, env, output }) {
-  const home = homeOf(env);
+async function run(context) {
+  const { values, operands, home, isJson, print } = context;
   const { snapshots } = readSettings(home.folder, home.backups);
-  const [what = '', ...files] = positionals;
+  const [what = '', ...files] = operands;
   const folder = path.resolve(values.to ?? snapshots.to);
   if (what === 'take' && files.length === 0) {
     const { file, counts } = await take({
@@ -47,18 +45,18 @@ async function run({ values, positionals, env, output }) {
       keep: values.keep === undefined ? snapshots.keep : numberIn(values.keep, '--keep', 1, 100_000)
     });
     const { device = 0, link = 0, value = 0 } = counts;
-    if (values.json) await output.line(JSON.stringify({ file, counts }));
-    else await output.line(`${file}: ${device} devices, ${link} links, ${value} values`);
+    if (isJson) print(JSON.stringify({ file, counts }));
+    else print(`${file}: ${device} devices, ${link} links, ${value} values`);
     return EXIT.OK;
   }
   if (what === 'list' && files.length === 0) {
     const found = listSnapshots(folder).map((file) => ({ file, bytes: fs.statSync(file).size }));
-    if (values.json) await output.line(JSON.stringify(found));
-    else for (const { file, bytes } of found) await output.line(`${file}  ${bytes} B`);
+    if (isJson) print(JSON.stringify(found));
+    else for (const { file, bytes } of found) print(`${file}  ${bytes} B`);
     return EXIT.OK;
   }
   if (what === 'diff' && files.length !== 1 && files.length <= 2) {
-    await difference(files.length === 2 ? files : latestTwo(folder), values, output);
+    await difference(files.length === 2 ? files : latestTwo(folder), context);
     return EXIT.OK;
   }
   throw new CliError(
@@ -95,17 +93,17 @@ function latestTwo(folder) {
   return [before, newest];
 }
 
-/** @param {string[]} files @param {Record<string, any>} values @param {Context['output']} output */
-async function difference(files, values, output) {
+/** @param {string[]} files @param {Context} context */
+async function difference(files, { isJson, print }) {
   const [before, after] = await Promise.all(files.map((file) => readSnapshot(path.resolve(file))));
   const all = differences(before.lines, after.lines);
-  if (values.json) {
-    await output.line(JSON.stringify({ from: before.at, to: after.at, ...all }));
+  if (isJson) {
+    print(JSON.stringify({ from: before.at, to: after.at, ...all }));
     return;
   }
-  await output.line(`${before.at} → ${after.at}`);
-  for (const line of describe(all)) await output.line(line);
-  if (isEmpty(all)) await output.line('no difference');
+  print(`${before.at} → ${after.at}`);
+  for (const line of describe(all)) print(line);
+  if (isEmpty(all)) print('no difference');
 }
 
 module.exports = {

@@ -3,9 +3,9 @@
 const { notifyKeeper } = require('../api/reload');
 const { request } = require('../api/client');
 const { CliError, EXIT, messageOf } = require('../base/errors');
-const { checkTenant } = require('../file/schema');
-const { changeTenants, readTenants } = require('../file/tenants-file');
-const { numberIn } = require('./common');
+const { checkTenant } = require('../../../../nodes/lib/tenants/file/schema');
+const { changeTenants } = require('../file/tenants-file');
+const { numberIn, tenantOf } = require('./common');
 
 const WATCH_S = { standard: 10, min: 0, max: 3600 };
 const LOOK_MS = 200;
@@ -53,7 +53,10 @@ async function watch(context, name, seconds) {
 }
 
 /** @param {Context} context @returns {Promise<Program>} */
-async function wanted({ values, operands, driver }, /** @type {import('../file/schema').Spec} */ spec) {
+async function wanted(
+  { values, operands, driver },
+  /** @type {import('../../../../nodes/lib/tenants/file/schema').Spec} */ spec
+) {
   const [, ...command] = operands;
   let { image } = values;
   const { digestOf } = image ? driver(spec.driver) : {};
@@ -80,8 +83,7 @@ version changes their form. Records of its devices wait meanwhile. Needs a runni
     const { values, operands, home, isJson, print } = context;
     const [name] = operands;
     const seconds = numberIn(values.watch ?? String(WATCH_S.standard), '--watch', WATCH_S.min, WATCH_S.max);
-    const spec = readTenants(home.file).find((each) => each.name === name);
-    if (!spec) throw new CliError(`There is no tenant '${name.slice(0, 64)}' in ${home.file}.`);
+    const spec = tenantOf(home, name);
     if (spec.driver === 'kubernetes')
       throw new CliError(`${name} is updated by its cluster: change its StatefulSet.`);
     const program = await wanted(context, spec);

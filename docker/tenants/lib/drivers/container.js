@@ -55,7 +55,7 @@ const USER = 1000;
 const MADE_WITH = 'seganet.made-with';
 
 /**
- * @param {import('../file/schema').Spec} spec
+ * @param {import('../../../../nodes/lib/tenants/file/schema').Spec} spec
  * @param {Around} around
  * @returns {any} body of the engine's request
  */

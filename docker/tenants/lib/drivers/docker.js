@@ -7,7 +7,7 @@ const path = require('node:path');
 const { CliError, EXIT } = require('../base/errors');
 const { deletedBytes, descendants } = require('../base/deleted-files');
 const { folderSize } = require('../base/folder-size');
-const { page } = require('../base/page');
+const { page } = require('../../../../nodes/lib/base/texts/page');
 const { secretsOf } = require('../life/secrets');
 const { blockDeviceOf, canLimitWrites, unlimitedWrites } = require('./block-device');
 const { containerOf, MADE_WITH, USER } = require('./container');
@@ -23,7 +23,7 @@ const { addressIn, rangeOf, STANDARD_RANGE } = require('./networks');
 const { Output, OutputWatch } = require('./output');
 
 /** @typedef {import('./driver').Driver} Driver */
-/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
 
 /** Additional time for the engine itself, beyond a tenant's grace. */
 const STOP_SLACK_MS = 30_000;

@@ -3,7 +3,7 @@
 
 const { plainText } = require('../base/plain-text');
 
-/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
 /**
  * @typedef {object} Observed
  * @property {'absent' | 'created' | 'stopped' | 'running' | 'paused'} state created: it exists and never ran

@@ -9,7 +9,7 @@ const { clusterOf } = require('./kubernetes-client');
 const { ProcessDriver } = require('./process');
 
 /** @typedef {import('./driver').Driver} Driver */
-/** @typedef {import('../file/schema').DriverName} DriverName */
+/** @typedef {import('../../../../nodes/lib/tenants/file/schema').DriverName} DriverName */
 /** @typedef {{ home: import('../base/home').Home, env: NodeJS.ProcessEnv }} Parts */
 
 /** @param {'docker' | 'podman'} name @param {Parts} parts @returns {Driver} */

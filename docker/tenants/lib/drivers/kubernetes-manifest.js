@@ -16,7 +16,7 @@ const EPHEMERAL = '128Mi';
 const objectName = ({ name }) => `seganet-tenant-${name}`;
 
 /**
- * @param {import('../file/schema').Spec} spec
+ * @param {import('../../../../nodes/lib/tenants/file/schema').Spec} spec
  * @returns {object} a list: service, StatefulSet with 0 replicas, network policy
  */
 function manifestOf(spec) {

@@ -11,7 +11,7 @@ const { ApiRefusal, KubernetesClient } = require('./kubernetes-client');
 const { isClosing, objectName } = require('./kubernetes-manifest');
 
 /** @typedef {import('./driver').Driver} Driver */
-/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
 
 const APPS = '/apis/apps/v1';
 const CORE = '/api/v1';

@@ -5,7 +5,7 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
-/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
 
 const MIB = 1 << 20;
 

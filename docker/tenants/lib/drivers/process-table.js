@@ -4,7 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { groups, identityOf, livingStat, statOf, variables } = require('../base/processes');
-const { replaceFile } = require('../base/replace-file');
+const { replaceFile } = require('../../../../nodes/lib/base/replace-file');
 
 /** @typedef {import('../base/processes').Identity} Identity */
 const VARIABLE = 'SEGANET_TENANT_STATE';

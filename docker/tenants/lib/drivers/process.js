@@ -21,7 +21,7 @@ const { limiterOf } = require('./process-limits');
 const { ProcessTable } = require('./process-table');
 
 /** @typedef {import('./driver').Driver} Driver */
-/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
 /** @typedef {{ pid: number, ended: Promise<{ reason: string }> }} Child */
 
 /** The gateway of this package: what runs without a command. */

@@ -5,10 +5,10 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { CliError, EXIT, messageOf } = require('../base/errors');
 const { takeLock } = require('../base/lock');
-const { replaceFile } = require('../base/replace-file');
-const { MAX_FILE_BYTES, checkTenant, parseTenants } = require('./schema');
+const { replaceFile } = require('../../../../nodes/lib/base/replace-file');
+const { MAX_FILE_BYTES, checkTenant, parseTenants } = require('../../../../nodes/lib/tenants/file/schema');
 
-/** @typedef {import('./schema').Spec} Spec */
+/** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
 
 /** @param {string} file @returns {string} '' if there is none @throws {Error} it is empty, or cannot be read */
 function textOf(file) {

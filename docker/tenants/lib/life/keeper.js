@@ -13,7 +13,7 @@ const { Starts } = require('./tenant/starts');
 const { Tenant } = require('./tenant/tenant');
 const { unusableDriver } = require('./unusable-driver');
 
-/** @typedef {import('../file/schema').Spec} Spec */
+/** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
 /** @typedef {import('../drivers/driver').Driver} Driver */
 /**
  * @typedef {object} Limits

@@ -4,7 +4,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { replaceFile } = require('../base/replace-file');
+const { replaceFile } = require('../../../../nodes/lib/base/replace-file');
 
 const MAX_BYTES = 16384;
 const MAX_REASON = 1000;

@@ -4,7 +4,7 @@
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
-const { replaceFile } = require('../base/replace-file');
+const { replaceFile } = require('../../../../nodes/lib/base/replace-file');
 
 /** Logins in each tenant: the front delivers records, the keeper checks whether it is ready. */
 const FRONT = 'front';

@@ -3,10 +3,11 @@
 
 const fs = require('node:fs');
 const { STANDARD_RANGE } = require('../drivers/networks');
-const { readRecord, removeRecord } = require('./record');
+const { readRecord } = require('../../../../nodes/lib/tenants/file/rules-record');
+const { isContainer } = require('../../../../nodes/lib/tenants/file/schema');
+const { removeRecord } = require('./record');
 const { current } = require('./rules');
 
-const IN_CONTAINERS = ['docker', 'podman'];
 const LISTEN = '0A';
 /** Most ports that a sentence names. */
 const MOST_SHOWN = 12;
@@ -63,12 +64,12 @@ async function rulesInForce(file) {
 }
 
 /**
- * @param {import('../file/schema').Spec[]} specs
+ * @param {import('../../../../nodes/lib/tenants/file/schema').Spec[]} specs
  * @param {{ env?: NodeJS.ProcessEnv, recordFile?: string }} [where]
  * @returns {Promise<{ fact: string, problem: string }>} '' = nothing to say
  */
 async function exposureOf(specs, { env = process.env, recordFile } = {}) {
-  if (!specs.some(({ driver }) => IN_CONTAINERS.includes(driver))) return { fact: '', problem: '' };
+  if (!specs.some(isContainer)) return { fact: '', problem: '' };
   const range = env.SEGANET_TENANTS_SUBNETS?.trim() || STANDARD_RANGE;
   const { ranges, remark } = await rulesInForce(recordFile);
   if (ranges.includes(range)) {

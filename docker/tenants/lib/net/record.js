@@ -1,16 +1,12 @@
 'use strict';
-// A record that the rules are in force, until the machine restarts. Only root can query nftables; the gateway, which
-// refuses to listen beyond loopback without the rules, reads this file instead.
+// Writes and removes the record that the rules are in force, until the machine starts again. The gateway, which refuses
+// to listen beyond loopback without the rules, reads it.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError, messageOf } = require('../base/errors');
-const { replaceFile } = require('../base/replace-file');
-
-const RULES_FILE = '/run/seganet-tenants/rules.json';
-const BOOT_FILE = '/proc/sys/kernel/random/boot_id';
-
-const bootOf = () => fs.readFileSync(BOOT_FILE, 'utf8').trim();
+const { replaceFile } = require('../../../../nodes/lib/base/replace-file');
+const { RULES_FILE, bootOf } = require('../../../../nodes/lib/tenants/file/rules-record');
 
 /** @param {string} range that the rules are about @param {string} [file] */
 function saveRecord(range, file = RULES_FILE) {
@@ -27,14 +23,4 @@ function removeRecord(file = RULES_FILE) {
   fs.rmSync(file, { force: true });
 }
 
-/** @param {string} [file] @returns {string} the range that the rules are about, '' = there is no record */
-function readRecord(file = RULES_FILE) {
-  try {
-    const { range, boot } = JSON.parse(fs.readFileSync(file, 'utf8'));
-    return boot === bootOf() && typeof range === 'string' ? range : '';
-  } catch {
-    return '';
-  }
-}
-
-module.exports = { readRecord, removeRecord, saveRecord };
+module.exports = { removeRecord, saveRecord };

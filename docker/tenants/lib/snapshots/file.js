@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const readline = require('node:readline');
 const { CliError, messageOf } = require('../base/errors');
-const { syncFolder } = require('../base/replace-file');
+const { syncFolder } = require('../../../../nodes/lib/base/replace-file');
 
 const VERSION = 1;
 const NAME = /^network-(\d{8}T\d{9}Z)\.ndjson$/;

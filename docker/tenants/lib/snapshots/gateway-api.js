@@ -2,7 +2,7 @@
 // Reads the state of a gateway's network from its admin API.
 
 const { CliError, messageOf } = require('../base/errors');
-const { page: pageOf } = require('../base/page');
+const { page: pageOf } = require('../../../../nodes/lib/base/texts/page');
 
 const ANSWER_MS = 15_000;
 const PAGE = 2000;

@@ -1,8 +1,7 @@
 'use strict';
 // The command line of seganet-passwd.
 
-const { CliError } = require('../../base/cli/cli-error');
-const { parseOptions, readCommand } = require('../../base/cli/usage');
+const { readCommandLine, usageOf } = require('../../base/cli/command-line');
 const { DEFAULT_COST, LIMITS } = require('../password-hash');
 
 const EXIT = { OK: 0, NO: 1, USAGE: 2, CANNOT: 3 };
@@ -33,13 +32,19 @@ exit codes
   0  done; the password is right      1  the password is wrong, there is no such user, or a line is invalid
   2  wrong usage                      3  the file cannot be read or written`;
 
-/** @type {Record<string, { names: number, options: NonNullable<import('node:util').ParseArgsConfig['options']> }>} */
-const SPECS = {
-  add: { names: 1, options: { cost: { type: 'string' }, 'password-file': { type: 'string' } } },
-  delete: { names: 1, options: {} },
-  list: { names: 0, options: {} },
-  check: { names: 1, options: { 'password-file': { type: 'string' } } },
-  token: { names: 1, options: { devices: { type: 'string' } } }
+const NAMED = ['The file', 'The name'];
+const PROGRAM = {
+  name: 'seganet-passwd',
+  help: HELP,
+  commands: {
+    add: { operands: NAMED, options: ['cost', 'password-file'] },
+    delete: { operands: NAMED },
+    list: { operands: ['The file'] },
+    check: { operands: NAMED, options: ['password-file'] },
+    token: { operands: NAMED, options: ['devices'] }
+  },
+  // A password.
+  isSecret: true
 };
 
 /**
@@ -52,38 +57,17 @@ const SPECS = {
  * @property {string} devices
  */
 
-/** @param {string} message */
-const usage = (message) => new CliError(`${message} See seganet-passwd --help.`, EXIT.USAGE);
+const [least, most] = LIMITS.ln;
 
-/**
- * @param {string[]} args
- * @returns {{ command: string, text: string, options: Input | null }} options null: only print the text
- */
-function readArguments(args) {
-  const { command, rest, text: shown } = readCommand(args, { help: HELP, commands: SPECS, usage });
-  if (shown !== '') return { command, text: shown, options: null };
-  const { names, options } = SPECS[command];
-  const { values, positionals } = parseOptions(rest, options, usage, true);
-  if (positionals.length === 0) throw usage('The file is missing.');
-  if (positionals.length <= names) throw usage('The name is missing.');
-  // The message does not repeat the argument, which may be a password.
-  if (positionals.length > names + 1) throw usage('There is one argument too many.');
-  const [file, name = ''] = positionals;
-  const text = (/** @type {string} */ option) => String(values[option] ?? '');
-  const cost = values.cost === undefined ? DEFAULT_COST.ln : Number(values.cost);
-  const [least, most] = LIMITS.ln;
-  if (!Number.isInteger(cost) || cost < least || cost > most) {
-    throw usage(`--cost takes a whole number from ${least} to ${most}.`);
-  }
-  const input = {
+/** @param {string[]} args */
+const readArguments = (args) =>
+  readCommandLine(PROGRAM, args, (given, [file, name = '']) => ({
     file,
     name,
-    cost,
-    passwordFile: text('password-file'),
+    cost: given.whole('cost', { least, most, initial: DEFAULT_COST.ln }),
+    passwordFile: given.text('password-file') ?? '',
     passwordFd: -1,
-    devices: text('devices')
-  };
-  return { command, text: '', options: input };
-}
+    devices: given.text('devices') ?? ''
+  }));
 
-module.exports = { EXIT, readArguments, usage };
+module.exports = { EXIT, readArguments, usage: usageOf(PROGRAM.name) };

@@ -3,7 +3,7 @@
 
 const net = require('node:net');
 const { quoted } = require('../common/quoted');
-const { EXIT, CliError } = require('../common/network-error');
+const { usageOf } = require('../../base/cli/command-line');
 const { shownUrl } = require('../../base/shown-url');
 const { MOST_PATHS } = require('./path-numbers');
 
@@ -14,8 +14,7 @@ const { MOST_PATHS } = require('./path-numbers');
  */
 /** @typedef {{ host: string, port: number }} Broker */
 
-/** @param {string} message */
-const usage = (message) => new CliError(`${message} See seganet-paths --help.`, EXIT.USAGE);
+const usage = usageOf('seganet-paths');
 
 /** Mark of a path that costs by the byte. */
 const METERED = 'metered';
@@ -97,4 +96,4 @@ function checkNumber(name, text, least, most, unit = 'milliseconds') {
   throw usage(`--${name} takes ${least} to ${most} ${unit}, not ${quoted(text)}.`);
 }
 
-module.exports = { usage, checkPaths, checkBroker, checkNumber };
+module.exports = { checkPaths, checkBroker, checkNumber };

@@ -4,13 +4,12 @@
 const { quoted } = require('../common/quoted');
 const { LIMITS, parseRate } = require('./link-bitrate');
 const { SCHEMES } = require('./schemes');
-const { EXIT, CliError } = require('../common/network-error');
+const { usageOf } = require('../../base/cli/command-line');
 
 const DEFAULT_SHARE = 10;
 const MOST_SHARE = 45;
 
-/** @param {string} message */
-const usage = (message) => new CliError(`${message} See seganet-net --help.`, EXIT.USAGE);
+const usage = usageOf('seganet-net');
 
 /**
  * The kernel's rule [dev_valid_name: 1 to 15 bytes, no slash, colon or white space, not . or ..], without options,

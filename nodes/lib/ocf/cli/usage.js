@@ -4,8 +4,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { CliError } = require('../../base/cli/cli-error');
-const { parseOptions, readCommand } = require('../../base/cli/usage');
+const { readCommandLine, usageOf } = require('../../base/cli/command-line');
 const { page } = require('../../base/texts/page');
 const { MOST_MINUTES } = require('../cloud/access-codes');
 const { isPostgresUrl } = require('../store/postgres-url');
@@ -59,28 +58,31 @@ exit codes
 What it does and why:
   ${page('use/ocf.md')}`;
 
-/** Least and most names after each command. @type {Record<string, [number, number]>} */
-const NAMES = {
-  code: [1, 1],
-  token: [1, 1],
-  tokens: [0, 1],
-  revoke: [1, 1],
-  users: [0, 0],
-  devices: [0, 1],
-  share: [3, 3],
-  groups: [0, 1],
-  group: [2, 4],
-  delete: [1, 1]
+const PROGRAM = {
+  name: 'seganet-accounts',
+  help: HELP,
+  commands: {
+    code: { operands: ['USER'], options: ['store', 'issuer', 'minutes'] },
+    token: { operands: ['USER'], options: ['store', 'issuer', 'days'] },
+    tokens: { operands: ['[USER]'], options: ['store', 'issuer', 'json'] },
+    revoke: { operands: ['ID'], options: ['store'] },
+    users: { options: ['store', 'json'] },
+    devices: { operands: ['[USER]'], options: ['store', 'issuer', 'json'] },
+    share: { operands: ['DEVICE', 'USER', 'RIGHTS'], options: ['store', 'issuer'] },
+    groups: { operands: ['[USER]'], options: ['store', 'issuer', 'json'] },
+    group: {
+      operands: ['create, add, remove, share or delete', 'GROUP or USER', '[DEVICE]', '[RIGHTS]'],
+      options: ['store', 'issuer']
+    },
+    delete: { operands: ['DEVICE or USER'], options: ['store', 'issuer'] }
+  },
+  flags: ['json']
 };
-/** Commands that name a user. */
-const OF_USER = new Set(['code', 'token', 'tokens', 'devices', 'share', 'groups', 'group', 'delete']);
 const ISSUER = /^https?:\/\/[^\s?#@]{1,1000}$/;
-const LISTS = new Set(['users', 'devices', 'tokens', 'groups']);
 
 /** @typedef {{ names: string[], store: string, issuer: string, minutes: number, days: number, json: boolean }} Input issuer: '' = none */
 
-/** @param {string} message */
-const usage = (message) => new CliError(`${message} See seganet-accounts --help.`, EXIT.USAGE);
+const usage = usageOf(PROGRAM.name);
 
 /**
  * Returns the only database of accounts in the gateway's folder: ocf.db, or seganet-log/<engine id>/ocf.db, where a
@@ -112,43 +114,18 @@ function foldersIn(folder) {
   }
 }
 
-/**
- * @param {string[]} args
- * @returns {{ command: string, text: string, options: Input | null }} options null: only print the text
- */
-function readArguments(args) {
-  const { command, rest, text } = readCommand(args, { help: HELP, commands: NAMES, usage });
-  if (text !== '') return { command, text, options: null };
-  /** @type {NonNullable<import('node:util').ParseArgsConfig['options']>} */
-  const specs = { store: { type: 'string' } };
-  if (command === 'code') specs.minutes = { type: 'string' };
-  if (command === 'token') specs.days = { type: 'string' };
-  if (OF_USER.has(command)) specs.issuer = { type: 'string' };
-  if (LISTS.has(command)) specs.json = { type: 'boolean' };
-  const { values, positionals } = parseOptions(rest, specs, usage, true);
-  const [least, most] = NAMES[command];
-  if (positionals.length < least)
-    throw usage(
-      `'${command}' needs ${least === 1 ? 'a name' : least === 2 ? 'more arguments' : 'three names'}.`
-    );
-  if (positionals.length > most) throw usage(`'${positionals[most]}' is one argument too many.`);
-  const minutes = wholeNumber('minutes', values.minutes, MOST_MINUTES, DEFAULT_MINUTES);
-  const days = wholeNumber('days', values.days, MOST_DAYS, DEFAULT_DAYS);
-  const given = values.store === undefined ? defaultStore() : String(values.store);
-  const store = isPostgresUrl(given) ? given : path.resolve(given);
-  const json = values.json === true;
-  const issuer = values.issuer === undefined ? '' : String(values.issuer);
-  if (values.issuer !== undefined && !ISSUER.test(issuer)) {
-    throw usage('--issuer takes the address of a provider, such as https://accounts.example.');
-  }
-  return { command, text: '', options: { names: positionals, store, issuer, minutes, days, json } };
-}
-
-/** @param {string} name @param {unknown} value @param {number} most @param {number} fallback @returns {number} */
-function wholeNumber(name, value, most, fallback) {
-  const number = value === undefined ? fallback : Number(value);
-  if (Number.isInteger(number) && number >= 1 && number <= most) return number;
-  throw usage(`--${name} takes a whole number from 1 to ${most}.`);
-}
+/** @param {string[]} args */
+const readArguments = (args) =>
+  readCommandLine(PROGRAM, args, (given, names) => {
+    const minutes = given.whole('minutes', { most: MOST_MINUTES, initial: DEFAULT_MINUTES });
+    const days = given.whole('days', { most: MOST_DAYS, initial: DEFAULT_DAYS });
+    const place = given.text('store') ?? defaultStore();
+    const store = isPostgresUrl(place) ? place : path.resolve(place);
+    const issuer = given.text('issuer');
+    if (issuer !== undefined && !ISSUER.test(issuer)) {
+      throw usage('--issuer takes the address of a provider, such as https://accounts.example.');
+    }
+    return { names, store, issuer: issuer ?? '', minutes, days, json: given.flag('json') };
+  });
 
 module.exports = { EXIT, readArguments, usage };

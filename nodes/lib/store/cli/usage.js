@@ -2,12 +2,9 @@
 // Reads the command line of seganet-log.
 
 const { CLASS_WORDS, classOf } = require('../../base/classes');
-const { parseOptions, readCommand } = require('../../base/cli/usage');
+const { readCommandLine, usageOf } = require('../../base/cli/command-line');
 const { page } = require('../../base/texts/page');
-const { EXIT, CliError } = require('./log-error');
 const { TABLES } = require('./walk');
-
-/** @typedef {import('node:util').ParseArgsConfig['options']} OptionSpecs */
 
 const HELP = `seganet-log <command> [options] <directory>
 
@@ -41,28 +38,21 @@ exit codes
 The format:
   ${page('reference/log-format.md')}`;
 
-/** @type {Record<string, OptionSpecs>} */
-const SPECS = {
-  inspect: { json: { type: 'boolean' } },
-  verify: {},
-  dump: {
-    table: { type: 'string' },
-    class: { type: 'string' },
-    node: { type: 'string' },
-    limit: { type: 'string' }
+const operands = ['The directory'];
+const PROGRAM = {
+  name: 'seganet-log',
+  help: HELP,
+  commands: {
+    inspect: { operands, options: ['json'] },
+    verify: { operands },
+    dump: { operands, options: ['table', 'class', 'node', 'limit'] },
+    repair: { operands, options: ['dry-run'] },
+    dead: { operands, options: ['requeue', 'delete', 'class', 'node', 'row'] }
   },
-  repair: { 'dry-run': { type: 'boolean' } },
-  dead: {
-    requeue: { type: 'boolean' },
-    delete: { type: 'boolean' },
-    class: { type: 'string' },
-    node: { type: 'string' },
-    row: { type: 'string' }
-  }
+  flags: ['json', 'dry-run', 'requeue', 'delete']
 };
 
-/** @param {string} message */
-const usage = (message) => new CliError(`${message} See seganet-log --help.`, EXIT.USAGE);
+const usage = usageOf(PROGRAM.name);
 
 /**
  * @param {unknown} value
@@ -89,31 +79,24 @@ function toTable(value = 'chunk') {
   return found;
 }
 
-/**
- * @param {string[]} args of the command line
- * @returns {{ command: string, text: string, options: any }} options null: only print the text
- */
-function readArguments(args) {
-  const { command, rest, text } = readCommand(args, { help: HELP, commands: SPECS, usage });
-  if (text !== '') return { command, text, options: null };
-  const { values, positionals } = parseOptions(rest, SPECS[command], usage, true);
-  if (positionals.length === 0) throw usage('The directory is missing.');
-  if (positionals.length > 1) throw usage(`Only one directory is allowed: '${positionals[1]}' is too many.`);
-  if (values.requeue && values.delete) throw usage('--requeue and --delete are mutually exclusive.');
-  const options = {
-    ...values,
-    directory: positionals[0],
-    class: toClass(values.class),
-    table: toTable(values.table),
-    limit: values.limit === undefined ? Infinity : whole(values.limit, 'limit'),
-    rows:
-      values.row === undefined
-        ? []
-        : String(values.row)
-            .split(',')
-            .map((row) => whole(row, 'row'))
-  };
-  return { command, text: '', options };
-}
+/** @param {string[]} args of the command line */
+const readArguments = (args) =>
+  readCommandLine(PROGRAM, args, (given, [directory]) => {
+    const [requeue, remove] = [given.flag('requeue'), given.flag('delete')];
+    if (requeue && remove) throw usage('--requeue and --delete are mutually exclusive.');
+    const [limit, row] = [given.text('limit'), given.text('row')];
+    return {
+      directory,
+      json: given.flag('json'),
+      'dry-run': given.flag('dry-run'),
+      requeue,
+      delete: remove,
+      node: given.text('node'),
+      class: toClass(given.text('class')),
+      table: toTable(given.text('table')),
+      limit: limit === undefined ? Infinity : whole(limit, 'limit'),
+      rows: row === undefined ? [] : row.split(',').map((each) => whole(each, 'row'))
+    };
+  });
 
 module.exports = { readArguments };

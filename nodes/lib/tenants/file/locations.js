@@ -1,12 +1,12 @@
 'use strict';
-// Where the tenants file and the keeper's socket are, if a node names none.
+// Where the tenants file and the keeper's socket are, for the keeper, and for nodes that name none.
 
 const os = require('node:os');
 const path = require('node:path');
 
 /** @param {NodeJS.ProcessEnv} env @returns {string} the folder that the keeper and the gateway share */
 function folderOf(env) {
-  return path.join(env.SEGANET_HOME?.trim() || path.join(os.homedir(), '.seganet'), 'tenants');
+  return path.resolve(env.SEGANET_HOME?.trim() || path.join(os.homedir(), '.seganet'), 'tenants');
 }
 
 /**
@@ -27,4 +27,4 @@ function keeperSocket(given, env = process.env) {
   return path.resolve(given || env.SEGANET_TENANTS_SOCKET?.trim() || path.join(folderOf(env), 'keeper.sock'));
 }
 
-module.exports = { keeperSocket, tenantsFile };
+module.exports = { folderOf, keeperSocket, tenantsFile };

@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { replaceFile } = require('../../base/replace-file');
 const { WatchedFiles } = require('../../base/watched-files');
-const { MAX_FILE_BYTES, PORT, WAITING_MIB, parseTenants } = require('./tenants-schema');
+const { MAX_FILE_BYTES, SchemaError, parseTenants } = require('./schema');
 
 const CHECK_MS = 1000;
 
@@ -30,7 +30,7 @@ class TenantsFile {
   #isChecking = false;
   #isMissing = false;
   #isClosed = false;
-  /** Of the last valid file. @type {import('./tenants-schema').Tenant[]} */
+  /** Of the last valid file. @type {import('./schema').Spec[]} */
   #all = [];
 
   /** @param {FileOptions} options */
@@ -99,7 +99,7 @@ class TenantsFile {
     } catch (error) {
       const { message } = /** @type {Error} */ (error);
       this.problem =
-        error instanceof RangeError
+        error instanceof SchemaError
           ? `The tenants file ${this.#options.file} is not used. ${message} The last valid one stays in use.`
           : message;
       return false;
@@ -110,7 +110,7 @@ class TenantsFile {
     return true;
   }
 
-  /** @param {import('./tenants-schema').Tenant[]} tenants */
+  /** @param {import('./schema').Spec[]} tenants */
   #use(tenants) {
     this.#all = tenants;
     this.tenants = partsOf(tenants);
@@ -120,12 +120,12 @@ class TenantsFile {
 
   #writeCopy() {
     // Without commands and images, which only the keeper needs.
-    const tenants = this.#all.map(({ name, port, limits: { rate, waitingMiB } = {}, http, tcp }) => ({
+    const tenants = this.#all.map(({ name, port, limits: { rate, waitingMiB }, http, tcp }) => ({
       name,
       driver: 'process',
       port,
       limits: { rate, waitingMiB },
-      http,
+      ...(http > 0 && { http }),
       tcp
     }));
     const text = `${JSON.stringify({ version: 1, tenants })}\n`;
@@ -149,11 +149,11 @@ class TenantsFile {
   }
 }
 
-/** @param {import('./tenants-schema').Tenant[]} tenants of the file @returns {Part[]} those that have an MQTT listener */
+/** @param {import('./schema').Spec[]} tenants of the file @returns {Part[]} those that have an MQTT listener */
 function partsOf(tenants) {
   return tenants
-    .filter(({ port = PORT }) => port !== 0)
-    .map(({ name, limits: { rate = 0, waitingMiB = WAITING_MIB } = {} }) => ({ name, rate, waitingMiB }));
+    .filter(({ port }) => port !== 0)
+    .map(({ name, limits: { rate, waitingMiB } }) => ({ name, rate, waitingMiB }));
 }
 
 exports.TenantsFile = TenantsFile;

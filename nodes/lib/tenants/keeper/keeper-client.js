@@ -3,7 +3,7 @@
 
 const http = require('node:http');
 const { KeeperError, unreachable } = require('./keeper-error');
-const { NAME } = require('../file/tenants-schema');
+const { TENANT } = require('../../base/tenant-id');
 
 /** For requests that the keeper answers at once. */
 const ANSWER_MS = 5000;
@@ -213,7 +213,7 @@ class KeeperClient {
 
 /** @param {string} name @returns {string} path of a tenant @throws {KeeperError} */
 function pathOf(name) {
-  if (!NAME.test(name)) throw new KeeperError('The tenant has no valid name.', { code: 'unknown' });
+  if (!TENANT.test(name)) throw new KeeperError('The tenant has no valid name.', { code: 'unknown' });
   return `/v1/tenants/${name}`;
 }
 

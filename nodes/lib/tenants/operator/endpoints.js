@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const { needsWrite } = require('../../base/permission');
 const { KeeperClient } = require('../keeper/keeper-client');
 const { keeperSocket, tenantsFile } = require('../file/locations');
-const { NAME } = require('../file/tenants-schema');
+const { TENANT } = require('../../base/tenant-id');
 const { TenantsView } = require('./view');
 
 const MAX_LINES = 1000;
@@ -92,7 +92,7 @@ function answer(RED, action, work) {
     if (!request.is('application/json'))
       return refuse(400, { error: 'Content-Type must be application/json.' });
     const { tenant, ...body } = request.body ?? {};
-    if (typeof tenant !== 'string' || !NAME.test(tenant))
+    if (typeof tenant !== 'string' || !TENANT.test(tenant))
       return refuse(400, { error: 'The body must be {"tenant":"…"} with the name of a tenant.' });
     try {
       const value = work(view, tenant, body);

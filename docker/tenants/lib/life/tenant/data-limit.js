@@ -9,7 +9,7 @@ const FULL_GRACE_MS = 5000;
 /**
  * Measures a tenant's data, stores the size in `dataBytes`, and compares it with the limit.
  * @param {import('../../drivers/driver').Driver} driver
- * @param {{ spec: import('../../file/schema').Spec, dataBytes: number }} tenant
+ * @param {{ spec: import('../../../../../nodes/lib/tenants/file/schema').Spec, dataBytes: number }} tenant
  * @returns {Promise<string>} '' = within the limit, or unknown
  */
 async function dataProblem(driver, tenant) {

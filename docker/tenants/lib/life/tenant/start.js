@@ -7,7 +7,7 @@ const { dataProblem } = require('./data-limit');
 /** Grace for a tenant that did not become ready. */
 const KILL_MS = 2000;
 
-/** @typedef {import('../../file/schema').Spec} Spec */
+/** @typedef {import('../../../../../nodes/lib/tenants/file/schema').Spec} Spec */
 /** @typedef {import('./tenant-tools').Tools} Tools */
 
 /**

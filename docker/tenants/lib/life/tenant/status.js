@@ -18,7 +18,7 @@ class Status {
   dataBytes = 0;
 
   /**
-   * @param {import('../../file/schema').Spec} spec its entry in the tenants file
+   * @param {import('../../../../../nodes/lib/tenants/file/schema').Spec} spec its entry in the tenants file
    * @param {Pick<import('./tenant-tools').Tools, 'clock' | 'tell'>} tools
    */
   constructor(spec, { clock, tell }) {

@@ -1,6 +1,6 @@
 'use strict';
 
-/** @typedef {import('../../file/schema').Spec} Spec */
+/** @typedef {import('../../../../../nodes/lib/tenants/file/schema').Spec} Spec */
 /**
  * What a tenant uses of its keeper.
  * @typedef {object} Tools

@@ -14,7 +14,7 @@ const { Status } = require('./status');
 const { Waking } = require('./waking');
 const { EndWatch } = require('./watch');
 
-/** @typedef {import('../../file/schema').Spec} Spec */
+/** @typedef {import('../../../../../nodes/lib/tenants/file/schema').Spec} Spec */
 /** @typedef {import('./tenant-tools').Tools} Tools */
 /** @typedef {import('./waking').Wish} Wish */
 /** @typedef {import('./waking').Woken} Woken */

@@ -44,7 +44,7 @@ class Waking {
   #parts;
   /** @type {Rising | null} */
   #rising = null;
-  /** Its entry at its start, which has its ports; null = unknown. @type {import('../../file/schema').Spec | null} */
+  /** Its entry at its start, which has its ports; null = unknown. @type {import('../../../../../nodes/lib/tenants/file/schema').Spec | null} */
   #started = null;
   /** When it was last ready. */
   readyAt = 0;

@@ -10,7 +10,7 @@ const RETRY_MS = 5000;
 /**
  * Watches until a tenant ends by itself.
  * @param {import('../../drivers/driver').Driver} driver
- * @param {import('../../file/schema').Spec} spec
+ * @param {import('../../../../../nodes/lib/tenants/file/schema').Spec} spec
  * @param {object} told
  * @param {(reason: string) => void} told.ended
  * @param {() => void} told.away the engine does not answer

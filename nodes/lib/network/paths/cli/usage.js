@@ -1,8 +1,8 @@
 'use strict';
 // Reads the command line of seganet-paths.
 
-const { readCommandLine } = require('../../../base/cli/usage');
-const { checkBroker, checkNumber, checkPaths, usage } = require('../path-settings');
+const { readCommandLine } = require('../../../base/cli/command-line');
+const { checkBroker, checkNumber, checkPaths } = require('../path-settings');
 const { defaultDirectory } = require('../paths-state');
 const { DEFAULTS } = require('../path-health');
 const advice = require('../role-advice').DEFAULTS;
@@ -47,11 +47,8 @@ const QUALITY = ['auto-backup', 'backup-below', 'backup-loss', 'backup-rtt', 'ba
 
 const RIGHTS = 'Requires root or CAP_NET_ADMIN.';
 
-const MANUAL = {
+const PROGRAM = {
   name: 'seganet-paths',
-  purpose:
-    'Gives each network interface its own routes and MPTCP endpoint, so that one connection to the broker uses all interfaces\nand survives the loss of any of them.',
-  options: OPTIONS,
   flags: ['auto-backup', 'force', 'json'],
   commands: {
     plan: {
@@ -80,11 +77,15 @@ const MANUAL = {
       options: ['paths', 'broker', 'every', 'timeout', ...QUALITY, 'state-dir', 'force', 'json']
     }
   },
-  exits: `exit codes
+  help: {
+    purpose:
+      'Gives each network interface its own routes and MPTCP endpoint, so that one connection to the broker uses all interfaces\nand survives the loss of any of them.',
+    options: OPTIONS,
+    exits: `exit codes
   0  done, or in order         1  not in order, refused, or failed
   2  wrong usage               3  cannot check or change: ip, privileges or the file are missing`,
-  documents: ['use/paths.md'],
-  usage
+    documents: ['use/paths.md']
+  }
 };
 
 /** @param {(name: string) => string | undefined} text @returns {import('../role-advice').Limits} */
@@ -105,30 +106,22 @@ function readLimits(text) {
   };
 }
 
-/**
- * @param {string[]} args of the command line
- * @param {NodeJS.ProcessEnv} [env]
- * @returns {{ command: string, text: string, options: Options | null }}
- */
-function readArguments(args, env = process.env) {
-  const { command, text: shown, values } = readCommandLine(MANUAL, args);
-  if (!values) return { command, text: shown, options: null };
-  const text = (/** @type {string} */ name) => /** @type {string | undefined} */ (values[name]);
-  const broker = text('broker') ?? (command === 'watch' ? env.SEGANET_UPLINK_URL : '');
-  const directory = text('state-dir') ?? defaultDirectory(env);
-  if (directory === '' || directory.includes('\0')) throw usage('--state-dir takes a folder.');
-  const options = {
-    paths: checkPaths(text('paths') ?? (env.SEGANET_UPLINK_PATHS || 'auto')),
-    broker: broker ? checkBroker(broker) : null,
-    autoBackup: values['auto-backup'] === true,
-    limits: readLimits(text),
-    everyMs: checkNumber('every', text('every') ?? String(DEFAULTS.everyMs), 250, 60000),
-    timeoutMs: checkNumber('timeout', text('timeout') ?? String(DEFAULTS.timeoutMs), 100, 10000),
-    stateDir: directory,
-    force: values.force === true,
-    json: values.json === true
-  };
-  return { command, text: '', options };
-}
+/** @param {string[]} args of the command line @param {NodeJS.ProcessEnv} [env] */
+const readArguments = (args, env = process.env) =>
+  readCommandLine(PROGRAM, args, (given, _operands, command) => {
+    const broker = given.text('broker') ?? (command === 'watch' ? env.SEGANET_UPLINK_URL : '');
+    const { everyMs, timeoutMs } = DEFAULTS;
+    return {
+      paths: checkPaths(given.text('paths') ?? (env.SEGANET_UPLINK_PATHS || 'auto')),
+      broker: broker ? checkBroker(broker) : null,
+      autoBackup: given.flag('auto-backup'),
+      limits: readLimits((name) => given.text(name)),
+      everyMs: checkNumber('every', given.text('every') ?? String(everyMs), 250, 60000),
+      timeoutMs: checkNumber('timeout', given.text('timeout') ?? String(timeoutMs), 100, 10000),
+      stateDir: given.folder('state-dir') ?? defaultDirectory(env),
+      force: given.flag('force'),
+      json: given.flag('json')
+    };
+  });
 
 module.exports = { readArguments };

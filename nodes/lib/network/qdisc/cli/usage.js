@@ -1,15 +1,14 @@
 'use strict';
 // Reads the command line of seganet-net.
 
-const { readCommandLine } = require('../../../base/cli/usage');
+const { readCommandLine } = require('../../../base/cli/command-line');
 const {
   DEFAULT_SHARE,
   MOST_SHARE,
   checkInterface,
   checkRate,
   checkScheme,
-  checkShare,
-  usage
+  checkShare
 } = require('../qdisc-options');
 const { LIMITS } = require('../link-bitrate');
 const { DEFAULT_DIRECTORY } = require('../qdisc-state');
@@ -26,9 +25,7 @@ const OPTIONS = {
   json: `  --json             print one JSON object`
 };
 
-/** @typedef {keyof typeof OPTIONS} Name */
-
-/** @type {Record<string, { says: string, more: string, options: Name[] }>} */
+/** @type {Record<string, { says: string, more: string, options: (keyof typeof OPTIONS)[] }>} */
 const COMMANDS = {
   plan: {
     says: 'prints the commands that apply would run and why, and what undo would do; changes nothing',
@@ -56,39 +53,32 @@ const EXITS = `exit codes
   0  done, or in order         1  not in order, refused, or failed and rolled back
   2  wrong usage               3  cannot check or change: tc, privileges or the interface are missing`;
 
-const MANUAL = {
+const PROGRAM = {
   name: 'seganet-net',
-  purpose:
-    "Lets the gateway's urgent packets overtake others in the queue of the network interface that leads to the cloud.",
-  options: OPTIONS,
-  flags: ['force', 'json'],
   commands: COMMANDS,
-  exits: EXITS,
-  documents: ['use/network.md'],
-  usage
+  flags: ['force', 'json'],
+  help: {
+    purpose:
+      "Lets the gateway's urgent packets overtake others in the queue of the network interface that leads to the cloud.",
+    options: OPTIONS,
+    exits: EXITS,
+    documents: ['use/network.md']
+  }
 };
 
-/**
- * @param {string[]} args of the command line
- * @returns {{ command: string, text: string, options: import('../prepare-qdisc').Options | null }}
- */
-function readArguments(args) {
-  const { command, text: shown, values } = readCommandLine(MANUAL, args);
-  if (!values) return { command, text: shown, options: null };
-  const text = (/** @type {Name} */ name) => /** @type {string | undefined} */ (values[name]);
-  const [name, rate] = [text('interface'), text('rate')];
-  const directory = text('state-dir') ?? DEFAULT_DIRECTORY;
-  if (directory === '' || directory.includes('\0')) throw usage('--state-dir takes a folder.');
-  const options = {
-    interface: name === undefined ? '' : checkInterface(name),
-    rate: rate === undefined ? 0 : checkRate(rate),
-    share: checkShare(text('share') ?? String(DEFAULT_SHARE)),
-    scheme: checkScheme(text('scheme') ?? 'auto'),
-    stateDir: directory,
-    force: values.force === true,
-    json: values.json === true
-  };
-  return { command, text: '', options };
-}
+/** @param {string[]} args of the command line */
+const readArguments = (args) =>
+  readCommandLine(PROGRAM, args, (given) => {
+    const [name, rate] = [given.text('interface'), given.text('rate')];
+    return {
+      interface: name === undefined ? '' : checkInterface(name),
+      rate: rate === undefined ? 0 : checkRate(rate),
+      share: checkShare(given.text('share') ?? String(DEFAULT_SHARE)),
+      scheme: checkScheme(given.text('scheme') ?? 'auto'),
+      stateDir: given.folder('state-dir') ?? DEFAULT_DIRECTORY,
+      force: given.flag('force'),
+      json: given.flag('json')
+    };
+  });
 
 module.exports = { readArguments };

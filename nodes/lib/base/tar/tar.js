@@ -1,6 +1,7 @@
 'use strict';
 // Tar archives (POSIX.1-2001: ustar with pax headers), as far as a backup needs them: files, folders and relative
-// links, each with its SHA-256 in a pax header before it, so that a reader can name the file that is damaged.
+// links, each behind a pax header, which may have the SHA-256 of a file, so that a reader can name the one that is
+// damaged.
 //
 // The reader accepts what the writer makes and nothing else. Every size in it is limited before memory is taken.
 
@@ -13,6 +14,8 @@ const END = Buffer.alloc(2 * BLOCK);
 const MAX_OCTAL = 8 ** 11 - 1;
 const MAX_PAX_BYTES = 64 << 10;
 const MAX_NAME_BYTES = 4096;
+/** Latest and, below zero, earliest time of a file, ms. */
+const LARGEST_TIME = 1e14;
 const TYPES = /** @type {const} */ ({ file: '0', link: '2', folder: '5' });
 const SUM = 'SEGANET.sha256';
 const KEYS = ['path', 'linkpath', 'size', 'mtime', SUM];
@@ -27,15 +30,20 @@ const KEYS = ['path', 'linkpath', 'size', 'mtime', SUM];
  * @property {number} mode 0..0o777
  * @property {number} mtimeMs whole milliseconds
  * @property {string} link target of a link, '' for others
- * @property {string} sha256 of a file in hexadecimal digits, '' for others
+ * @property {string} sha256 of a file in hexadecimal digits; '' = not known, or not a file
  */
 
 /** An archive that is damaged, or that no backup contains. Its message is the rest of a sentence. */
 class TarError extends Error {}
 
-/** @param {Entry} entry @returns {Buffer} what precedes its body */
-function head({ name, type, size, mode, mtimeMs, link, sha256 }) {
+/**
+ * Returns what precedes the body of an entry.
+ * @param {Pick<Entry, 'name' | 'size' | 'mode' | 'mtimeMs'> & Partial<Entry>} entry a file, unless it has another type
+ * @returns {Buffer}
+ */
+function head({ name, type = 'file', size, mode, mtimeMs: time, link = '', sha256 = '' }) {
   const shown = type === 'folder' ? `${name}/` : name;
+  const mtimeMs = possibleTime(time);
   const records = [`mtime=${(mtimeMs / 1000).toFixed(3)}`];
   if (!isShort(shown)) records.push(`path=${shown}`);
   if (link && !isShort(link)) records.push(`linkpath=${link}`);
@@ -57,6 +65,9 @@ function head({ name, type, size, mode, mtimeMs, link, sha256 }) {
     })
   ]);
 }
+
+/** Returns the next time that an archive can have, in whole milliseconds. @param {number} mtimeMs */
+const possibleTime = (mtimeMs) => Math.round(Math.max(-LARGEST_TIME, Math.min(LARGEST_TIME, mtimeMs)));
 
 /** True if a name needs no pax header. @param {string} name */
 const isShort = (name) => name.length <= 100 && /^[\x20-\x7e]*$/.test(name);
@@ -112,7 +123,10 @@ async function readTar(chunks, onEntry, place = { before: '' }) {
     const block = await bytes.exactly(BLOCK);
     if (isZero(block)) break;
     const first = parseHeader(block);
-    if (first.type !== 'x') throw new TarError('it has an entry without a checksum, which no backup has');
+    if (first.type !== 'x')
+      throw new TarError(
+        'it has an entry without a pax header: another program wrote it, or an older version'
+      );
     if (first.size > MAX_PAX_BYTES) throw new TarError('it has a header that is too long');
     const pax = parsePax(await bytes.exactly(first.size));
     checkZero(await bytes.exactly(padding(first.size).length));
@@ -237,7 +251,7 @@ function entryOf(fields, pax) {
   const isSound =
     /^\d{1,15}$/.test(String(size)) &&
     /^-?\d{1,12}\.\d{3}$/.test(pax.get('mtime') ?? '') &&
-    (type === 'file' ? /^[0-9a-f]{64}$/.test(sha256) : sha256 === '' && size === 0) &&
+    (type === 'file' ? /^([0-9a-f]{64})?$/.test(sha256) : sha256 === '' && size === 0) &&
     shown.endsWith('/') === isFolder;
   if (!isSound) throw new TarError(`the header of ${JSON.stringify(shown)} is damaged`);
   const name = isFolder ? shown.slice(0, -1) : shown;
@@ -248,4 +262,4 @@ function entryOf(fields, pax) {
   return { name, type, size, mode: fields.mode, mtimeMs, link, sha256 };
 }
 
-module.exports = { BLOCK, END, MAX_NAME_BYTES, TarError, head, padding, readTar };
+module.exports = { END, MAX_NAME_BYTES, TarError, head, padding, possibleTime, readTar };

@@ -1,5 +1,9 @@
 'use strict';
-// Checks the content of a tenants file. docs/use/tenants-keeper.md describes its keys.
+// Checks the content of a tenants file, for the keeper, which writes it, and for the gateway.
+// docs/use/tenants-keeper.md describes its keys.
+
+const { TENANT } = require('../../base/tenant-id');
+const { shown } = require('../../base/values');
 
 /** @typedef {'process' | 'docker' | 'podman' | 'kubernetes'} DriverName */
 /**
@@ -32,8 +36,8 @@
 const MAX_FILE_BYTES = 4 << 20;
 const MAX_TENANTS = 1000;
 const MAX_MS = 7 * 86_400_000;
-const NAME = /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/;
-const DRIVERS = ['process', 'docker', 'podman', 'kubernetes'];
+const CONTAINERS = ['docker', 'podman'];
+const DRIVERS = ['process', ...CONTAINERS, 'kubernetes'];
 const IMAGE = /^([a-z0-9][A-Za-z0-9._:/-]{0,400}@)?sha256:[0-9a-f]{64}$/;
 const MAX_COMMAND_PARTS = 64;
 const MAX_COMMAND_PART = 4096;
@@ -83,7 +87,7 @@ function objectOf(value, where) {
 function refuseOthers(value, known, where) {
   const unknown = Object.keys(value).find((key) => !known.includes(key));
   if (unknown === undefined) return;
-  refuse(`${where} has the unknown key '${unknown.slice(0, 64)}'. Known keys: ${known.join(', ')}.`);
+  refuse(`${where} has the unknown key '${shown(unknown)}'. Known keys: ${known.join(', ')}.`);
 }
 
 /** @param {unknown} value @param {Range} range @param {string} where @returns {number} */
@@ -130,11 +134,13 @@ function commandOf(value, where) {
   return value;
 }
 
+/** @param {{ driver: DriverName }} tenant @returns {boolean} true if it runs in a container of this machine */
+const isContainer = ({ driver }) => CONTAINERS.includes(driver);
+
 /** @param {unknown} value @param {DriverName} driver @param {string} where @returns {string} */
 function imageOf(value, driver, where) {
-  const isContainer = driver === 'docker' || driver === 'podman';
   if (value === undefined) {
-    return isContainer ? refuse(`${where} is missing: the driver ${driver} needs an image.`) : '';
+    return isContainer({ driver }) ? refuse(`${where} is missing: the driver ${driver} needs an image.`) : '';
   }
   if (driver === 'process') refuse(`${where} is not possible with the driver process, which has no images.`);
   if (typeof value === 'string' && IMAGE.test(value)) return value;
@@ -154,7 +160,7 @@ function checkTenant(value, where = 'the tenant') {
   const tenant = objectOf(value, where);
   refuseOthers(tenant, KEYS, where);
   const { name, driver } = tenant;
-  if (typeof name !== 'string' || !NAME.test(name)) {
+  if (typeof name !== 'string' || !TENANT.test(name)) {
     refuse(
       `${where}.name must have 1 to 32 lower-case letters, digits and dashes, and no dash at its beginning or end.`
     );
@@ -186,21 +192,24 @@ function checkTenant(value, where = 'the tenant') {
 
 /**
  * Checks the text of a tenants file.
- * @param {string} text
- * @returns {Spec[]}
+ * @param {string | Buffer} text
+ * @returns {Spec[]} in the order of the file
  * @throws {SchemaError}
  */
 function parseTenants(text) {
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) refuse(`The file exceeds ${MAX_FILE_BYTES >> 20} MiB.`);
   let value;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text.toString());
   } catch (error) {
-    refuse(`The file is no JSON: ${/** @type {Error} */ (error).message}.`);
+    refuse(`The file is not JSON (${/** @type {Error} */ (error).message}).`);
   }
   const file = objectOf(value, 'The file');
   refuseOthers(file, ['version', 'tenants'], 'The file');
-  if (file.version !== 1) refuse('version must be 1.');
+  if (file.version !== 1)
+    refuse(
+      `version must be 1, not ${shown(JSON.stringify(file.version) ?? 'none')}. The gateway and seganet-tenants must be of the same release.`
+    );
   if (!Array.isArray(file.tenants)) return refuse('tenants must be a list.');
   if (file.tenants.length > MAX_TENANTS) refuse(`tenants has more than ${MAX_TENANTS} entries.`);
   const names = new Set();
@@ -212,4 +221,4 @@ function parseTenants(text) {
   });
 }
 
-module.exports = { SchemaError, checkTenant, parseTenants, NAME, LIMITS, MAX_FILE_BYTES, MAX_TENANTS };
+module.exports = { MAX_FILE_BYTES, SchemaError, checkTenant, isContainer, parseTenants };
