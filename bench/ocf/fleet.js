@@ -117,4 +117,4 @@ async function signUp(stage, count, { ofUser = OF_USER, atOnce } = {}) {
   return { accounts, load };
 }
 
-module.exports = { signUp, signIn, makeTopic, publish, linkOf, hello, nameOf };
+module.exports = { signUp, signIn, makeTopic, publish, linkOf, hello };

@@ -196,4 +196,4 @@ async function settle(stage, { answered, first, devices }) {
   };
 }
 
-module.exports = { Posters, posts, settle, REQUEST_BYTES };
+module.exports = { posts, settle };

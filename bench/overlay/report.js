@@ -201,4 +201,4 @@ function reportText(rounds) {
   return [intro, criteriaTable(rounds), ...sections, goneText(rounds)].filter(Boolean).join('\n\n');
 }
 
-module.exports = { ratios, reportText, roundsOf, table, warnings };
+module.exports = { ratios, reportText, roundsOf, warnings };

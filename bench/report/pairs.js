@@ -2,7 +2,7 @@
 // Evaluates variants that ran in interleaved rounds: medians, and ratios of pairs of the same round, so that other load
 // of the machine affects both.
 
-const { median, spread, fixed } = require('./report');
+const { spread } = require('./report');
 
 /**
  * @typedef {import('../runs/measure').Result & {variant: string, round: number}} VariantRun
@@ -53,17 +53,4 @@ function ratios(runs, variant, base, value) {
 const ratioCells = (runs, variant, base, columns) =>
   columns.map(([, value]) => spread(ratios(runs, variant, base, value), 2));
 
-/**
- * Formats ratios as changes in percent, the median first: `+3.1 (-1.0 +3.1 +5.2)`.
- * @param {number[]} found
- * @returns {string}
- */
-function percentCell(found) {
-  if (found.length === 0) return '–';
-  /** @param {number} ratio */
-  const percent = (ratio) => `${ratio < 1 ? '' : '+'}${fixed((ratio - 1) * 100, 1)}`;
-  const all = found.length > 1 ? ` (${found.map(percent).join(' ')})` : '';
-  return percent(median(found)) + all;
-}
-
-module.exports = { turned, medians, ratios, ratioCells, percentCell };
+module.exports = { turned, medians, ratios, ratioCells };

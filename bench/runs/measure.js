@@ -18,7 +18,6 @@ const { snapshot, usage } = require('../harness/usage');
  * @property {string} datatype @property {Record<string, string>} gatewayEnv
  * @property {boolean} [statistics] the gateway's admin API is open
  * @property {string[]} [within] command prefix of the gateway, such as that of a control group
- * @property {boolean} [relay] a relay counts the traffic between gateway and cloud
  * @property {object[]} [flow] nodes in addition to those of flows/gateway.json
  * @property {Record<string, string | number>} [loadOptions] additional options of loadgen
  * @property {Record<string, string | number>} [sinkOptions] additional options of the sink

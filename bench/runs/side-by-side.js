@@ -190,4 +190,4 @@ function ratio(name, outcomes, [upper, lower], value, target) {
   return [{ name, target, median: median(found), low: Math.min(...found), high: Math.max(...found) }];
 }
 
-module.exports = { caseOf, costTable, latencyTable, shortTable, ratio, resultsOf, latencyMs, cpuUs };
+module.exports = { caseOf, costTable, latencyTable, shortTable, ratio, resultsOf, latencyMs };

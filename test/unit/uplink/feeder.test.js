@@ -1,7 +1,7 @@
 'use strict';
 
 const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-bench');
-const { MemorySource } = require('../../../bench/harness/memory-source');
+const { MemorySource } = require('../../fixtures/uplink/memory-source');
 
 test('sends the most urgent class first, and a class in order', () => {
   const bench = new Bench();
