@@ -7,7 +7,6 @@ const path = require('node:path');
 const { loadChapters } = require('../../../bench/options/chapter');
 const { begin, end, replaceSection, resultsSection } = require('../../../bench/report/results-page');
 const {
-  isMet,
   joinResults,
   readResults,
   reportText,
@@ -149,18 +148,6 @@ describe('the report', () => {
     };
     const [section] = sections(results(), [broken]);
     expect(section.warnings).toContain('This chapter has no report: a missing field');
-  });
-
-  test('knows which targets are met', () => {
-    const of = (/** @type {string | undefined} */ target, /** @type {number} */ median) =>
-      isMet({ name: '', target, median, low: median, high: median });
-    expect([
-      of('≤ 0.25', 0.25),
-      of('≤ 0.25', 0.26),
-      of('≥ 10', 10),
-      of('≥ 10', 9.9),
-      of(undefined, 1)
-    ]).toEqual([...[true, false, true, false, undefined]]);
   });
 
   test('takes ratios within one round only', () => {
