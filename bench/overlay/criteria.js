@@ -305,9 +305,7 @@ const criteria = [
     limit: '≥ 300 Mbit/s',
     prototype: '448..565',
     what: 'TCP without privilege',
-    figures: ofCase('rootless', [
-      { name: 'Mbit/s', target: '≥ 300', digits: 0, value: ({ mbits }) => mbits }
-    ])
+    figures: ofCase('rootless', [{ name: 'Mbit/s', target: '≥ 300', digits: 0, value: ({ mbits }) => mbits }])
   },
   {
     number: 21,

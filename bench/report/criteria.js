@@ -94,7 +94,14 @@ function criteriaTable(set, rounds) {
     const measured = figures.flatMap((figure) => cell(figure, rounds)).join('<br>') || 'not run';
     // A bar in a cell would end it.
     const command = commandOf(set, criterion).replaceAll('|', '\\|');
-    return [number, what, limit, ...set.columns.map(([, text]) => text(criterion)), measured, `\`${command}\``];
+    return [
+      number,
+      what,
+      limit,
+      ...set.columns.map(([, text]) => text(criterion)),
+      measured,
+      `\`${command}\``
+    ];
   });
   const titles = set.columns.map(([title]) => title);
   return markdown(['#', 'criterion', 'limit', ...titles, 'measured', 'command'], rows);

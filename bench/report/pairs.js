@@ -2,11 +2,11 @@
 // Evaluates variants that ran in interleaved rounds: medians, and ratios of pairs of the same round, so that other load
 // of the machine affects both.
 
-const { spread } = require('./report');
+const { cells, spread } = require('./report');
 
 /**
  * @typedef {import('../runs/measure').Result & {variant: string, round: number}} VariantRun
- * @typedef {[string, (run: any) => number | undefined, number][]} Columns title, value, digits
+ * @typedef {import('./report').Columns} Columns
  */
 
 /**
@@ -20,15 +20,11 @@ function turned(all, round) {
 }
 
 /** @param {VariantRun[]} runs @param {string} variant @param {Columns} columns @returns {string[]} median [range] */
-function medians(runs, variant, columns) {
-  const own = runs.filter((run) => run.variant === variant);
-  return columns.map(([, value, digits]) =>
-    spread(
-      own.map((run) => value(run)),
-      digits
-    )
+const medians = (runs, variant, columns) =>
+  cells(
+    runs.filter((run) => run.variant === variant),
+    columns
   );
-}
 
 /**
  * Returns value / base value of each round that has both.

@@ -218,7 +218,8 @@ const criteria = [
         name: 'running, MB',
         target: '≤ 95',
         digits: 0,
-        value: ({ running }) => sum(running.map((/** @type {any} */ each) => each.private)) / running.length / MB
+        value: ({ running }) =>
+          sum(running.map((/** @type {any} */ each) => each.private)) / running.length / MB
       },
       { name: 'sleeping, MB', target: '≤ 0.5', digits: 3, value: sleepingMB },
       {

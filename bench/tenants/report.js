@@ -2,19 +2,13 @@
 // The report of the chapter tenants: the twenty criteria, and tables behind them.
 
 const { criteriaTable, roundsOf } = require('../report/criteria');
-const { markdown, spread } = require('../report/report');
+const { markdown, resultsOf, spread } = require('../report/report');
 const { percentile } = require('../stats/latency');
 const { set } = require('./criteria');
 
 /** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Outcome} Outcome */
 
 const MB = 1e6;
-
-/** @param {Outcome[]} outcomes @param {string} key @returns {any[]} results of the rounds that measured it */
-const resultsOf = (outcomes, key) =>
-  outcomes
-    .filter((each) => each.key === key && each.result && !each.result.isLeftOut)
-    .map(({ result }) => result);
 
 /** @param {Outcome[]} outcomes */
 function wakeTable(outcomes) {
