@@ -10,7 +10,7 @@ const { cells, markdown, median, ratioOf, resultsOf, titles } = require('../repo
 const { SilentFleet } = require('../harness/silent');
 const { Stage, sleep } = require('../runs/stage');
 
-const SYSTEMS = ['seganet-adaptive', 'mosquitto-bridge', 'nodered', 'nanomq'];
+const SYSTEMS = ['seganet-adaptive', 'mosquitto-bridge', 'nodered'];
 const COUNTS = [0, 1, 1000];
 const LONG = 10000;
 const AIM = 1000;

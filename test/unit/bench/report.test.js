@@ -91,7 +91,7 @@ const results = () => ({
   complete: true,
   plan,
   conditions: { machine: 'a made-up one' },
-  notRun: [{ chapter: 'peers', label: 'NanoMQ', why: 'It is not installed.' }],
+  notRun: [{ chapter: 'peers', label: 'Telegraf', why: 'It is not installed.' }],
   warnings: ['The load average was 3.'],
   outcomes: [
     ...[0.2, 0.3, 0.1].map((cores, round) => run('seganet', round, cores)),
@@ -128,7 +128,7 @@ describe('the report', () => {
       'CPU, adaptive / Node-RED and mosquitto, 1,000 devices | 0.20 [0.10..0.30] | ≤ 0.25 | yes |'
     );
     expect(text).toContain('- peers 1,000 devices/bare, round 1: it did not start\n');
-    expect(text).toContain('Not run: NanoMQ. It is not installed.');
+    expect(text).toContain('Not run: Telegraf. It is not installed.');
     expect(text).toContain('**Warning**: The load average was 3.');
     expect(text).not.toContain('at line 7');
   });
