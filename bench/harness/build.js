@@ -38,7 +38,6 @@ const programs = {
     ]
   },
   coapbare: { files: ['coapbare/main.cc'] },
-  coapends: { files: ['coapends/main.cc'] },
   agents: {
     files: ['agents/main.cc', 'agents/agent.cc'],
     libraries: ['-lssl', '-lcrypto', '-pthread'],

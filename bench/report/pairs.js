@@ -2,11 +2,8 @@
 // Evaluates variants that ran in interleaved rounds: medians, and ratios of pairs of the same round, so that other load
 // of the machine affects both.
 
-const { cells, spread } = require('./report');
-
 /**
  * @typedef {import('../runs/measure').Result & {variant: string, round: number}} VariantRun
- * @typedef {import('./report').Columns} Columns
  */
 
 /**
@@ -18,13 +15,6 @@ function turned(all, round) {
   const turn = round % all.length;
   return [...all.slice(turn), ...all.slice(0, turn)];
 }
-
-/** @param {VariantRun[]} runs @param {string} variant @param {Columns} columns @returns {string[]} median [range] */
-const medians = (runs, variant, columns) =>
-  cells(
-    runs.filter((run) => run.variant === variant),
-    columns
-  );
 
 /**
  * Returns value / base value of each round that has both.
@@ -42,11 +32,4 @@ function ratios(runs, variant, base, value) {
     .filter(Number.isFinite);
 }
 
-/**
- * @param {VariantRun[]} runs @param {string} variant @param {string} base @param {Columns} columns
- * @returns {string[]}
- */
-const ratioCells = (runs, variant, base, columns) =>
-  columns.map(([, value]) => spread(ratios(runs, variant, base, value), 2));
-
-module.exports = { turned, medians, ratios, ratioCells };
+module.exports = { turned, ratios };

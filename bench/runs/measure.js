@@ -24,7 +24,6 @@ const { snapshot, usage } = require('../harness/usage');
  * @property {{host: string, within: string[], alsoAt?: string[], sinkWithin?: string[]}} [cloudAt] runs cloud and sink
  *           elsewhere: the cloud's address, and the command prefix that runs a program there
  * @property {number} [openFiles] limit of each process
- * @property {number} [sampleEvery] every n-th normal record of a device is a sample
  * @property {number} [settleMs] the sink is done after this time at the latest
  * @property {(cloud: import('../harness/cloud').Cloud, startMs: number,
  *             stage: Stage) => Promise<void>} [during] events for the cloud and the system under load

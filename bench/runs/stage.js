@@ -84,7 +84,6 @@ class Stage {
       'skip-ms': warmup * 1000,
       out: this.sinkFile,
       samples: this.samplesFile,
-      'sample-every': this.profile.sampleEvery ?? '',
       'history-suffix': (this.profile.gatewayEnv.SEGANET_HISTORY ?? 'suffix') === 'suffix' ? '/history' : '',
       ...this.profile.sinkOptions,
       ...sinkOptions

@@ -13,7 +13,7 @@ const {
   payloadOf,
   readList,
   writeList
-} = require('../../../bench/harness/coap/coap-bytes');
+} = require('../../../bench/ocf/coap-bytes');
 const { kafkaTools } = require('../../../bench/harness/kafka/broker');
 const { needs } = require('../../../bench/harness/tools');
 const chapter = require('../../../bench/chapters/ocf');

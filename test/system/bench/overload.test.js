@@ -8,7 +8,7 @@ const path = require('node:path');
 const { obstacle } = require('../../../bench/harness/netns');
 const { describeOverload, recoverySecond } = require('../../../bench/report/overload-summary');
 const { dropsOf, steady } = require('../../../bench/runs/overload-run');
-const { ratioCells, ratios, turned } = require('../../../bench/report/pairs');
+const { ratios, turned } = require('../../../bench/report/pairs');
 const { toolsForLimits } = require('../../fixtures/network/control-groups');
 const { root } = require('../../../bench/harness/gateway');
 const { needs } = require('../../../bench/harness/tools');
@@ -109,7 +109,6 @@ describe('rotating variants', () => {
   test('are compared with the first of the same round', () => {
     const runs = [run('a', 0, 10), run('b', 0, 11), run('b', 1, 10), run('a', 1, 20), run('b', 2, 5)];
     expect(ratios(runs, 'b', 'a', value)).toEqual([1.1, 0.5]);
-    expect(ratioCells(runs, 'b', 'a', [['x', value, 0]])).toEqual(['0.80 [0.50..1.10]']);
   });
 
   test('have no ratio with a missing or zero value', () => {
