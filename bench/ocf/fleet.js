@@ -28,9 +28,7 @@ const nameOf = (number) => `dev-${String(number).padStart(5, '0')}`;
 function request(where, method, body) {
   const options = where
     .split('/')
-    .map(
-      (segment) => /** @type {import('./coap-bytes').Option} */ ([OPTION.URI_PATH, segment])
-    );
+    .map((segment) => /** @type {import('./coap-bytes').Option} */ ([OPTION.URI_PATH, segment]));
   if (body === undefined) return coapFrame(method, coapBody(options));
   return coapFrame(method, coapBody([...options, [OPTION.CONTENT_FORMAT, uint(FORMAT.OCF)]], encode(body)));
 }

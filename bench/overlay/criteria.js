@@ -94,7 +94,10 @@ const sceneOf = (found, scene, word = '') => {
   return name === undefined ? undefined : found[name];
 };
 
-/** @param {number} scene @param {string} word of its name @param {string} title @param {string} target @returns {Figure} */
+/**
+ * @param {number} scene @param {string} word of its name @param {string} title @param {string} target
+ * @returns {Figure}
+ */
 const silence = (scene, word, title, target) => ({
   name: `${title}: longest pause, 0 = under 0.15 s`,
   target,
@@ -102,7 +105,10 @@ const silence = (scene, word, title, target) => ({
   value: (found) => sceneOf(found, scene, word)?.silence
 });
 
-/** @param {number} number @param {string} what @param {string} limit @param {string} [prototype] @returns {Criterion} */
+/**
+ * @param {number} number @param {string} what @param {string} limit @param {string} [prototype]
+ * @returns {Criterion}
+ */
 const proven = (number, what, limit, prototype = '–') => ({
   number,
   what,

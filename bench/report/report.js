@@ -95,7 +95,10 @@ const resultsOf = (outcomes, key) =>
     .filter((each) => each.key === key && each.result && !each.result.isLeftOut)
     .map(({ result }) => result);
 
-/** Returns a cell for each column: the median over the results, with the range. @param {any[]} results @param {Columns} columns */
+/**
+ * Returns a cell for each column: the median over the results, with the range.
+ * @param {any[]} results @param {Columns} columns
+ */
 const cells = (results, columns) =>
   columns.map(([, value, digits]) =>
     spread(

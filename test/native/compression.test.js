@@ -8,7 +8,7 @@ const { EnvelopeError, MAX_BYTES } = require('../../nodes/lib/unbatch/envelope-e
 const { hashOf } = require('../../nodes/lib/unbatch/dictionaries');
 const { MAGIC, decompress, dictionaryIn, encodingOf } = require('../../nodes/lib/unbatch/payload-encoding');
 const { open } = require('../../nodes/lib/unbatch/unbatch');
-const { seeded } = require('../fixtures/gateway/random');
+const { seeded } = require('../fixtures/random');
 
 const SEED = Number(process.env.SEGANET_TEST_SEED) || 20261124;
 const BATCHES = 1000;

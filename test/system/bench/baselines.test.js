@@ -111,7 +111,7 @@ native.describe('an agent for each device', () => {
       if (!cloud) throw new Error('no cloud');
       const other = path.join(stage.folder, 'other');
       fs.mkdirSync(other);
-      cloud.files = { ...cloud.files, ca: (makeCertificates(other)).ca };
+      cloud.files = { ...cloud.files, ca: makeCertificates(other).ca };
       await stage.startSystem('agents');
       const result = await stage.startLoad({ seconds: 0.2, drain: 1 }).result();
       expect(result.acked).toBe(0);

@@ -15,7 +15,7 @@ const { startGatewayCloud } = require('../../fixtures/ocf/gateway-cloud');
 const { ask, listen } = require('../../fixtures/ocf/http-client');
 const { LIGHT, newUser, scenes } = require('../../fixtures/ocf/scenes');
 const { newUserToken } = require('../../../nodes/lib/ocf/cloud/user-tokens');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 jest.setTimeout(120000);
 const seed = Number(process.env.SEGANET_SEED ?? 1);

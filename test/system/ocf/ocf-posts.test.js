@@ -3,7 +3,7 @@
 
 const { problemOf } = require('../../../nodes/lib/ocf/cloud/cbor-bounds');
 const { CBOR, OCF, encode, uint } = require('../../../flows/demo/ocf/client');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { startGatewayCloud } = require('../../fixtures/ocf/gateway-cloud');
 const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
 

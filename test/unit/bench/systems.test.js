@@ -92,3 +92,15 @@ describe("Telegraf's configuration", () => {
     expect(text).not.toContain('layout = "field"');
   });
 });
+
+describe('openssl speed -mr', () => {
+  test('is read by size', () => {
+    expect(parseSpeed('+H:256:1024\n+F:25:AES-128-GCM:364680533.33:1000000000.00\n')).toEqual([
+      { bytes: 256, perSecond: 364680533.33 },
+      { bytes: 1024, perSecond: 1e9 }
+    ]);
+  });
+  test.each(['', '+H:256\n', '+F:25:AES:1\n', '+H:256:1024\n+F:25:AES:1.0\n'])('fails for %j', (text) => {
+    expect(() => parseSpeed(text)).toThrow('openssl speed -mr');
+  });
+});

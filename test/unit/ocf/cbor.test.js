@@ -5,7 +5,7 @@ const cbor = require('cbor');
 const { decode, encode, mapOf } = require('../../../nodes/lib/ocf/cloud/bodies');
 const { LIMITS, problemOf } = require('../../../nodes/lib/ocf/cloud/cbor-bounds');
 const { encodeFound } = require('../../../nodes/lib/ocf/store/found-links');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const hex = (digits) => Buffer.from(digits.replaceAll(' ', ''), 'hex');
 /** @param {object} [more] */

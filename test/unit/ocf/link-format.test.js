@@ -8,7 +8,7 @@ const {
   parseLinks,
   writeLinks
 } = require('../../../nodes/lib/ocf/cloud/link-format');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const seed = Number(process.env.SEGANET_SEED ?? 1);
 const parse = (/** @type {string} */ text) => parseLinks(Buffer.from(text));

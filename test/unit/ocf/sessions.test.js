@@ -4,7 +4,7 @@
 const { randomUUID } = require('node:crypto');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');
 const { Client } = require('../../../flows/demo/ocf/client');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
 
 jest.setTimeout(120000);

@@ -4,7 +4,7 @@
 // class 1, every caller got an answer, and every tenant wakes.
 // SEGANET_SEED=N repeats one history.
 
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { fakeKeeper } = require('../../fixtures/tenants/fake-keeper');
 
 const HISTORIES = 60;

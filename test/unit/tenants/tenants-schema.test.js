@@ -2,7 +2,7 @@
 
 const { parseTenants } = require('../../../nodes/lib/tenants/file/tenants-schema');
 const { INVALID, VALID } = require('../../fixtures/tenants/files');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 test.each(VALID)('accepts a file with %s', (_name, text) => {
   expect(parseTenants(text)).toEqual(JSON.parse(text).tenants);

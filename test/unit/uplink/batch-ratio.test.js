@@ -6,7 +6,7 @@ const { FeederBench: Bench } = require('../../fixtures/uplink/feeder-bench');
 const { BatchRatio } = require('../../../nodes/lib/uplink/sending/batch-ratio');
 const { checkStage, compileStage } = require('../../../nodes/lib/uplink/sending/uplink-stage');
 const { decompress, encodingOf } = require('../../../nodes/lib/unbatch/payload-encoding');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const ENVELOPE = 1;
 const MIN_BYTES = 1024;

@@ -2,7 +2,7 @@
 
 const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-bench');
 const { MemorySource } = require('../../fixtures/uplink/memory-source');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 test('sends the most urgent class first, and a class in order', () => {
   const bench = new Bench();

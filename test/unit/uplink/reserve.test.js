@@ -5,7 +5,7 @@
 const native = require('../../../native');
 const { FeederBench: Bench } = require('../../fixtures/uplink/feeder-bench');
 const { InFlightWindow } = require('../../../nodes/lib/uplink/sending/in-flight-window');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const fill = (bench, count, batch) => {
   for (let i = 0; i < count; i++) bench.source.push({ topic: `${batch.class}.${i}`, ...batch });

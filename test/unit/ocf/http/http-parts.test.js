@@ -8,7 +8,7 @@ const { conditionsOf, entityTag } = require('../../../../nodes/lib/ocf/http/cond
 const { cborOf } = require('../../../../nodes/lib/ocf/http/json-cbor');
 const { Accepted, formatOf, typeOf } = require('../../../../nodes/lib/ocf/http/media-types');
 const { locationOf, targetOf } = require('../../../../nodes/lib/ocf/http/target');
-const { seeded } = require('../../../fixtures/gateway/random');
+const { seeded } = require('../../../fixtures/random');
 
 const seed = Number(process.env.SEGANET_SEED ?? 1);
 const DI = '11111111-2222-4333-8444-555555555555';

@@ -6,7 +6,7 @@ const { ask, listen, startProxy, tokenFor } = require('../../../fixtures/ocf/htt
 const { LIGHT, eventually, newUser, scenes } = require('../../../fixtures/ocf/scenes');
 const { MOST_FAILURES } = require('../../../../nodes/lib/ocf/cloud/attempts');
 const { MOST_TOKENS, newUserToken } = require('../../../../nodes/lib/ocf/cloud/user-tokens');
-const { seeded } = require('../../../fixtures/gateway/random');
+const { seeded } = require('../../../fixtures/random');
 
 jest.setTimeout(60000);
 const seed = Number(process.env.SEGANET_SEED ?? 1);

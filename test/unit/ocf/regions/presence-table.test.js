@@ -9,7 +9,7 @@ const {
   parseRecord
 } = require('../../../../nodes/lib/ocf/regions/presence-record');
 const { parseAddress } = require('../../../../nodes/lib/ocf/regions/links/address');
-const { draws, seeded } = require('../../../fixtures/gateway/random');
+const { draws, seeded } = require('../../../fixtures/random');
 
 /** SEGANET_SEED=N repeats a run. */
 const SEED = Number(process.env.SEGANET_SEED ?? 1);

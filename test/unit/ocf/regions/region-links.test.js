@@ -17,7 +17,7 @@ const { USER } = require('../../../../nodes/lib/ocf/regions/region-requests');
 const { Authority } = require('../../../fixtures/devices/authority');
 const { RegionRig } = require('../../../fixtures/ocf/region-rig');
 const { eventually, newUser, scenes } = require('../../../fixtures/ocf/scenes');
-const { seeded } = require('../../../fixtures/gateway/random');
+const { seeded } = require('../../../fixtures/random');
 
 /** SEGANET_SEED=N repeats a run. */
 const SEED = Number(process.env.SEGANET_SEED ?? 1);
@@ -33,9 +33,10 @@ describe('messages', () => {
   const message = () => ({
     code: 1 + random.integer(200),
     token: bytes(9),
-    options: Array.from({ length: random.integer(6) }, () => [random.integer(70000) % 65536, bytes(400)]).sort(
-      ([x], [y]) => x - y
-    ),
+    options: Array.from({ length: random.integer(6) }, () => [
+      random.integer(70000) % 65536,
+      bytes(400)
+    ]).sort(([x], [y]) => x - y),
     payload: bytes(400)
   });
 
