@@ -6,29 +6,7 @@ const { decode, encode, mapOf } = require('../../../nodes/lib/ocf/cloud/bodies')
 const { LIMITS, problemOf } = require('../../../nodes/lib/ocf/cloud/cbor-bounds');
 const { encodeFound } = require('../../../nodes/lib/ocf/store/found-links');
 const { seeded } = require('../../fixtures/random');
-
-const hex = (digits) => Buffer.from(digits.replaceAll(' ', ''), 'hex');
-/** @param {object} [more] */
-const request = (more = {}) => ({
-  connection: 1,
-  device: '',
-  peer: { address: '192.0.2.1:9' },
-  method: 'GET',
-  path: [],
-  query: [],
-  options: [],
-  payload: Buffer.alloc(0),
-  token: Buffer.alloc(1),
-  ...more
-});
-const codeOf = (run) => {
-  try {
-    run();
-    return '';
-  } catch (error) {
-    return error.code;
-  }
-};
+const { codeOf, hex, request } = require('../../fixtures/ocf/requests');
 
 describe('bounds of CBOR', () => {
   test('well-formed items of all kinds pass', () => {
