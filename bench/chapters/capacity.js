@@ -4,7 +4,7 @@
 const { adapters } = require('../systems');
 const { loadOf } = require('../runs/load');
 const { ratios } = require('../report/pairs');
-const { markdown, median, spread } = require('../report/report');
+const { markdown, median, ratioOf, resultsOf, spread } = require('../report/report');
 const { isLowerBound, lastGood, limitOf, load, rates, startFrom } = require('../runs/staircase');
 const { climb } = require('../runs/staircase-run');
 
@@ -121,7 +121,7 @@ function report(outcomes) {
   const keys = SYSTEMS.filter((name) => good.some(({ key }) => key === name));
   for (const { key } of good) if (!keys.includes(key)) keys.push(key);
   /** @param {string} key @returns {Found[]} */
-  const runsOf = (key) => good.filter((outcome) => outcome.key === key).map(({ result }) => result);
+  const runsOf = (key) => resultsOf(outcomes, key);
   const values = good.map(({ key, round, result }) => ({ variant: key, round, rate: result.rate }));
   const warnings = new Set(/** @type {string[]} */ ([]));
   const compared = keys
@@ -134,17 +134,8 @@ function report(outcomes) {
           for (const doubt of doubts(key, runsOf(key), runsOf(name), name)) warnings.add(doubt);
           const isFirst = key === 'seganet-adaptive';
           const isMore = isBound(runsOf(key)) && !isBound(runsOf(name));
-          return found.length > 0
-            ? [
-                {
-                  name: `capacity, ${key} / ${name}${isMore ? ' (at least)' : ''}`,
-                  ...(isFirst ? { target } : {}),
-                  median: median(found),
-                  low: Math.min(...found),
-                  high: Math.max(...found)
-                }
-              ]
-            : [];
+          const what = `capacity, ${key} / ${name}${isMore ? ' (at least)' : ''}`;
+          return ratioOf(what, found, isFirst ? target : undefined);
         })
     );
   for (const key of keys) {

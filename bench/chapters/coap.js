@@ -3,9 +3,9 @@
 
 const { runGateway, runServer } = require('../runs/coap-run');
 const { servers } = require('../runs/coap-servers');
-const { markdown, spread } = require('../report/report');
+const { columnTable, resultsOf } = require('../report/report');
 const { ratio } = require('../runs/side-by-side');
-const { limits } = require('../report/warnings');
+const { generatorWarnings, limits } = require('../report/warnings');
 
 /**
  * @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Outcome} Outcome
@@ -115,7 +115,11 @@ function paperCases(plan) {
 /** @param {number | undefined} us */
 const ms = (us) => (us === undefined ? undefined : us / 1000);
 
-/** @type {[string, (result: any) => number | undefined, number][]} */
+/** @param {any} result @param {'refused' | 'retransmitted' | 'connectionLosses'} field */
+const inAll = (result, field) =>
+  result.steps.reduce((/** @type {number} */ sum, /** @type {any} */ load) => sum + load[field], 0);
+
+/** @type {import('../report/report').Columns} */
 const columns = [
   ['max requests/s', ({ steps: [most] }) => perSecond(most), 0],
   ['server CPU µs/request', ({ steps: [most] }) => (most.serverCpuSeconds * 1e6) / most.answered, 1],
@@ -123,76 +127,44 @@ const columns = [
   ['generator cores', ({ steps: [most] }) => most.cpuSeconds / most.seconds, 2],
   ['at 60 %: p50 ms', ({ steps: [, part] }) => ms(part?.answerUs.p50), 2],
   ['p99 ms', ({ steps: [, part] }) => ms(part?.answerUs.p99), 2],
-  [
-    'refused',
-    ({ steps: all }) => all.reduce((/** @type {number} */ n, /** @type {any} */ s) => n + s.refused, 0),
-    0
-  ],
+  ['refused', (result) => inAll(result, 'refused'), 0],
   ['lost', ({ verdict }) => verdict?.lost, 0],
-  [
-    'retransmitted',
-    ({ steps: all }) => all.reduce((/** @type {number} */ n, /** @type {any} */ s) => n + s.retransmitted, 0),
-    0
-  ]
+  ['retransmitted', (result) => inAll(result, 'retransmitted'), 0]
 ];
 
-/** @param {Outcome[]} outcomes @param {string} key @returns {any[]} */
-const resultsOf = (outcomes, key) =>
-  outcomes.filter((each) => each.key === key && each.result).map(({ result }) => result);
+/** @type {import('../report/report').Columns} */
+const paperColumns = [
+  ['answered/s', ({ steps: [load] }) => perSecond(load), 0],
+  ['p50 ms', ({ steps: [load] }) => ms(load.answerUs.p50), 2],
+  ['p99 ms', ({ steps: [load] }) => ms(load.answerUs.p99), 2],
+  ['server cores', ({ steps: [load] }) => load.cores, 2],
+  ['request B', ({ steps: [load] }) => load.requestBytes, 0],
+  ['response B', ({ steps: [load] }) => load.responseBytes, 0],
+  ['lost', ({ verdict }) => verdict?.lost, 0]
+];
 
 /** @param {Outcome[]} outcomes @param {Transport} transport */
-function table(outcomes, transport) {
-  const rows = [...gateways, ...servers].flatMap(({ name, label }) => {
-    const results = resultsOf(outcomes, `${transport}/${name}`);
-    const cells = columns.map(([, value, digits]) => spread(results.map(value), digits));
-    return results.length > 0 ? [[label, ...cells]] : [];
-  });
-  return rows.length > 0 ? markdown(['server', ...columns.map(([title]) => title)], rows) : '';
-}
+const table = (outcomes, transport) =>
+  columnTable(
+    ['server'],
+    [...gateways, ...servers].map(({ name, label }) => ({
+      name: [label],
+      results: resultsOf(outcomes, `${transport}/${name}`)
+    })),
+    columns
+  );
 
 /** @param {Outcome[]} outcomes */
 function paperTable(outcomes) {
-  const rows = paper.connections.concat(outcomes.map(({ key }) => Number(/^paper-(\d+)/.exec(key)?.[1])));
-  const counts = [...new Set(rows.filter(Number.isFinite))].sort((a, b) => a - b);
-  const lines = counts.flatMap((devices) =>
-    ['seganet', 'bare'].flatMap((name) => {
-      const results = resultsOf(outcomes, `paper-${devices}/${name}`);
-      const of = (/** @type {(load: any) => number | undefined} */ value, /** @type {number} */ digits) =>
-        spread(
-          results.map((result) => value(result.steps[0])),
-          digits
-        );
-      if (results.length === 0) return [];
-      return [
-        [
-          String(devices),
-          name,
-          of(perSecond, 0),
-          of((load) => ms(load.answerUs.p50), 2),
-          of((load) => ms(load.answerUs.p99), 2),
-          of((load) => load.cores, 2),
-          of((load) => load.requestBytes, 0),
-          of((load) => load.responseBytes, 0),
-          spread(
-            results.map(({ verdict }) => verdict?.lost),
-            0
-          )
-        ]
-      ];
-    })
+  const found = outcomes.flatMap(({ key }) => /^paper-(\d+)/.exec(key)?.[1] ?? []);
+  const counts = [...new Set(found.map(Number))].sort((a, b) => a - b);
+  const groups = counts.flatMap((devices) =>
+    ['seganet', 'bare'].map((name) => ({
+      name: [devices, name],
+      results: resultsOf(outcomes, `paper-${devices}/${name}`)
+    }))
   );
-  const head = [
-    'connections',
-    'server',
-    'answered/s',
-    'p50 ms',
-    'p99 ms',
-    'server cores',
-    'request B',
-    'response B',
-    'lost'
-  ];
-  return lines.length > 0 ? markdown(head, lines) : '';
+  return columnTable(['connections', 'server'], groups, paperColumns);
 }
 
 /** @param {Outcome[]} outcomes */
@@ -225,19 +197,12 @@ function warnings(outcomes) {
   return outcomes.flatMap(({ key, round, result }) => {
     if (!result) return [];
     const where = `${key}, round ${round + 1}`;
-    const found = [];
-    const busy = result.steps.some(
+    const isBusy = result.steps.some(
       (/** @type {any} */ load) => load.cpuSeconds / load.seconds > limits.harness
     );
-    if (busy)
-      found.push(
-        `${where}: the generator used more than ${limits.harness * 100} % of its core and may have been the limit.`
-      );
+    const found = generatorWarnings(where, isBusy);
     if (result.verdict?.lost > 0) found.push(`${where}: ${result.verdict.lost} answered records were lost.`);
-    const broken = result.steps.reduce(
-      (/** @type {number} */ n, /** @type {any} */ load) => n + load.connectionLosses,
-      0
-    );
+    const broken = inAll(result, 'connectionLosses');
     if (broken > 0) found.push(`${where}: ${broken} connections were lost.`);
     return found;
   });

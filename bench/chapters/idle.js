@@ -6,11 +6,11 @@ const { loadOf } = require('../runs/load');
 const { readMemory } = require('../harness/memory');
 const { ratios } = require('../report/pairs');
 const { readThreads, threadUse } = require('../harness/proc');
-const { markdown, median, spread } = require('../report/report');
+const { cells, markdown, median, ratioOf, resultsOf, titles } = require('../report/report');
 const { SilentFleet } = require('../harness/silent');
 const { Stage, sleep } = require('../runs/stage');
 
-const SYSTEMS = ['seganet-adaptive', 'mosquitto-bridge', 'nodered', 'nanomq'];
+const SYSTEMS = ['seganet-adaptive', 'mosquitto-bridge', 'nodered'];
 const COUNTS = [0, 1, 1000];
 const LONG = 10000;
 const AIM = 1000;
@@ -99,99 +99,56 @@ function bytesEach(counts, devices, kind) {
   return (many.memory[kind] - one.memory[kind]) / (devices - 1);
 }
 
-/** @param {import('../options/chapter').Outcome[]} outcomes of one system */
-const runsOf = (outcomes) => outcomes.flatMap(({ result }) => (result ? [result] : []));
+/** @param {any[]} results @param {number} devices @returns {Idle[]} of all rounds */
+const idlesOf = (results, devices) =>
+  results.flatMap(({ counts }) => counts.filter((/** @type {Idle} */ each) => each.devices === devices));
 
-/** @param {import('../options/chapter').Outcome[]} outcomes @param {string} key @param {number} devices */
-function row(outcomes, key, devices) {
-  const runs = runsOf(outcomes.filter((outcome) => outcome.key === key));
-  const own = runs.flatMap(({ counts }) =>
-    counts.filter((/** @type {Idle} */ each) => each.devices === devices)
-  );
-  /** @param {'rss' | 'pss' | 'privateDirty'} kind */
-  const each = (kind) => runs.map(({ counts }) => bytesEach(counts, devices, kind) / 1024);
-  return [
-    key,
-    devices,
-    spread(
-      own.map(({ cores }) => cores * 100),
-      3
-    ),
-    spread(
-      own.map(({ wakesPerSecond }) => wakesPerSecond),
-      1
-    ),
-    spread(
-      own.map(({ memory }) => memory.rss / 1e6),
-      1
-    ),
-    spread(
-      own.map(({ memory }) => memory.pss / 1e6),
-      1
-    ),
-    spread(each('rss'), 2),
-    spread(each('privateDirty'), 2)
-  ];
-}
+/** @type {import('../report/report').Columns} */
+const useColumns = [
+  ['% of a core', ({ cores }) => cores * 100, 3],
+  ['wake-ups/s', ({ wakesPerSecond }) => wakesPerSecond, 1]
+];
 
-/** @param {import('../options/chapter').Outcome[]} outcomes @param {string} key @param {number} devices */
-function threadRows(outcomes, key, devices) {
-  const runs = runsOf(outcomes.filter((outcome) => outcome.key === key));
-  const idles = runs.flatMap(({ counts }) =>
-    counts.filter((/** @type {Idle} */ each) => each.devices === devices)
-  );
+/** @type {import('../report/report').Columns} */
+const columns = [
+  ...useColumns,
+  ['RSS MB', ({ memory }) => memory.rss / 1e6, 1],
+  ['PSS MB', ({ memory }) => memory.pss / 1e6, 1]
+];
+
+/** @param {number} devices @returns {import('../report/report').Columns} of a whole run */
+const growthColumns = (devices) => [
+  ['RSS KB/conn.', ({ counts }) => bytesEach(counts, devices, 'rss') / 1024, 2],
+  ['private KB/conn.', ({ counts }) => bytesEach(counts, devices, 'privateDirty') / 1024, 2]
+];
+
+/** @param {any[]} results @param {string} key @param {number} devices */
+function threadRows(results, key, devices) {
   /** @type {import('../harness/proc').ThreadUse[]} */
-  const all = idles.flatMap(({ threads }) => threads);
-  const names = [...new Set(all.map(({ name }) => name))];
-  return names
+  const all = idlesOf(results, devices).flatMap(({ threads }) => threads);
+  return [...new Set(all.map(({ name }) => name))]
     .map((name) => {
       const own = all.filter((each) => each.name === name);
       return { name, own, cores: median(own.map(({ cores }) => cores)) };
     })
     .filter(({ cores }) => cores >= 0.00001)
     .sort((a, b) => b.cores - a.cores)
-    .map(({ name, own }) => [
-      key,
-      name,
-      spread(
-        own.map(({ cores }) => cores * 100),
-        3
-      ),
-      spread(
-        own.map(({ wakesPerSecond }) => wakesPerSecond),
-        1
-      )
-    ]);
+    .map(({ name, own }) => [key, name, ...cells(own, useColumns)]);
 }
 
-/**
- * @param {import('../options/chapter').Outcome[]} outcomes @param {string} key @param {number} devices
- * @returns {import('../options/chapter').Ratio[]}
- */
-function targets(outcomes, key, devices) {
-  const runs = runsOf(outcomes.filter((outcome) => outcome.key === key));
-  /** @param {string} name @param {string} target @param {number[]} all @returns {import('../options/chapter').Ratio[]} */
-  const value = (name, target, all) => {
-    const found = all.filter(Number.isFinite);
-    if (found.length === 0) return [];
-    return [{ name, target, median: median(found), low: Math.min(...found), high: Math.max(...found) }];
-  };
-  const many = runs.flatMap(({ counts }) =>
-    counts.filter((/** @type {Idle} */ each) => each.devices === devices)
-  );
-  return [
-    ...value(
-      `${key}, ${devices} silent devices: % of a core`,
-      '≤ 1',
-      many.map(({ cores }) => cores * 100)
-    ),
-    ...value(
-      `${key}: KB of resident memory per silent connection`,
-      '≤ 8',
-      runs.map(({ counts }) => bytesEach(counts, devices, 'rss') / 1024)
-    )
-  ];
-}
+/** @param {any[]} results @param {string} key @param {number} devices */
+const targets = (results, key, devices) => [
+  ...ratioOf(
+    `${key}, ${devices} silent devices: % of a core`,
+    idlesOf(results, devices).map(({ cores }) => cores * 100),
+    '≤ 1'
+  ),
+  ...ratioOf(
+    `${key}: KB of resident memory per silent connection`,
+    results.map(({ counts }) => bytesEach(counts, devices, 'rss') / 1024),
+    '≤ 8'
+  )
+];
 
 /** @type {import('../options/chapter').Chapter} */
 module.exports = {
@@ -218,29 +175,29 @@ module.exports = {
   },
   report: (outcomes) => {
     const keys = [...new Set(outcomes.map(({ key }) => key))].sort((a, b) => rank(a) - rank(b));
-    const counts = runsOf(outcomes)[0]?.counts.map((/** @type {Idle} */ each) => each.devices) ?? [];
+    const all = outcomes.flatMap(({ result }) => result ?? []);
+    const counts = all[0]?.counts.map((/** @type {Idle} */ each) => each.devices) ?? [];
     const most = Math.max(1, ...counts);
     // The targets apply to 1,000 devices.
     const aimed = counts.includes(AIM) ? AIM : most;
-    const head = [
-      'system',
-      'devices',
-      '% of a core',
-      'wake-ups/s',
-      'RSS MB',
-      'PSS MB',
-      'RSS KB/conn.',
-      'private KB/conn.'
-    ];
-    const rows = keys.flatMap((key) => counts.map((/** @type {number} */ n) => row(outcomes, key, n)));
-    const threads = keys.flatMap((key) => threadRows(outcomes, key, most));
-    const losses = runsOf(outcomes)
-      .flatMap((result) => result.counts)
-      .filter((each) => each.losses > 0);
+    const head = ['system', 'devices', ...titles(columns), ...titles(growthColumns(most))];
+    const rows = keys.flatMap((key) => {
+      const results = resultsOf(outcomes, key);
+      return counts.map((/** @type {number} */ devices) => [
+        key,
+        devices,
+        ...cells(idlesOf(results, devices), columns),
+        ...cells(results, growthColumns(devices))
+      ]);
+    });
+    const threads = keys.flatMap((key) => threadRows(resultsOf(outcomes, key), key, most));
+    const hasLosses = all.some((result) =>
+      result.counts.some((/** @type {Idle} */ { losses }) => losses > 0)
+    );
     const text = [
       markdown(head, rows),
       `The same by thread, ${most} devices:`,
-      markdown(['system', 'thread', '% of a core', 'wake-ups/s'], threads),
+      markdown(['system', 'thread', ...titles(useColumns)], threads),
       'Memory per connection is the growth from the first connection to the last, divided by their number, without the kernel memory of the socket. A wake-up is a voluntary context switch.'
     ];
     /** @type {{variant: string, round: number, cores: number}[]} */
@@ -253,23 +210,17 @@ module.exports = {
       heading: 'Idle',
       markdown: text.join('\n\n'),
       ratios: [
-        ...keys.filter((key) => key.startsWith('seganet')).flatMap((key) => targets(outcomes, key, aimed)),
-        ...(beside.length > 0 && keys[0] !== 'mosquitto-bridge'
-          ? [
-              {
-                name: `CPU with ${aimed} silent devices, ${keys[0]} / mosquitto-bridge`,
-                median: median(beside),
-                low: Math.min(...beside),
-                high: Math.max(...beside)
-              }
-            ]
-          : [])
+        ...keys
+          .filter((key) => key.startsWith('seganet'))
+          .flatMap((key) => targets(resultsOf(outcomes, key), key, aimed)),
+        ...(keys[0] === 'mosquitto-bridge'
+          ? []
+          : ratioOf(`CPU with ${aimed} silent devices, ${keys[0]} / mosquitto-bridge`, beside))
       ],
       plots: [],
-      warnings:
-        losses.length > 0
-          ? ['The system closed silent connections, so the memory per connection is too low.']
-          : []
+      warnings: hasLosses
+        ? ['The system closed silent connections, so the memory per connection is too low.']
+        : []
     };
   }
 };

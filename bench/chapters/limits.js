@@ -4,7 +4,7 @@
 const { haveTool } = require('../harness/tools');
 const { needsOpenssl } = require('../harness/lacking');
 const { bare, bareMaximum, crypto, kernel, publisher } = require('../runs/limits');
-const { markdown, spread } = require('../report/report');
+const { cells, markdown, resultsOf } = require('../report/report');
 const { ratio } = require('../runs/side-by-side');
 
 /** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../runs/limits').Step} Step */
@@ -59,6 +59,13 @@ const intro = [
   '`openssl speed -aead` makes records as TLS does. The plain publisher is a C++ program with one TLS 1.3 session and QoS 1.'
 ].join(' ');
 
+/** @param {Step} step @returns {import('../report/report').Columns} */
+const columnsOf = (step) => [
+  ['CPU µs', ({ us }) => us, step.us < 10 ? 3 : 1],
+  ['per second with a whole core', ({ us }) => 1e6 / us, 0],
+  ['measured per second', ({ perSecond }) => perSecond, 0]
+];
+
 /** @type {import('../options/chapter').Chapter} */
 module.exports = {
   name: 'limits',
@@ -76,27 +83,11 @@ module.exports = {
   lacking: () => limits.flatMap(({ label, lacking }) => (lacking() ? [{ label, why: lacking() }] : [])),
   report: (outcomes) => {
     const rows = limits.flatMap(({ key }) => {
-      const found = outcomes.filter((outcome) => outcome.key === key && outcome.result);
       /** @type {Step[][]} */
-      const rounds = found.map(({ result }) => result.steps);
+      const rounds = resultsOf(outcomes, key).map(({ steps }) => steps);
       return (rounds[0] ?? []).map(({ what, note }, i) => {
         const same = rounds.map((steps) => steps[i]);
-        return [
-          what,
-          spread(
-            same.map(({ us }) => us),
-            same[0].us < 10 ? 3 : 1
-          ),
-          spread(
-            same.map(({ us }) => 1e6 / us),
-            0
-          ),
-          spread(
-            same.map(({ perSecond }) => perSecond),
-            0
-          ),
-          note ?? ''
-        ];
+        return [what, ...cells(same, columnsOf(same[0])), note ?? ''];
       });
     });
     /** @param {any} result */

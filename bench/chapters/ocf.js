@@ -5,8 +5,9 @@ const { kafkaTools } = require('../harness/kafka/broker');
 const { needsNode } = require('../harness/lacking');
 const { hardFileLimit } = require('../harness/proc');
 const { haveTool } = require('../harness/tools');
-const { markdown, median, spread } = require('../report/report');
-const { limits } = require('../report/warnings');
+const { partsChapter } = require('../options/parts');
+const { columnTable, ratioOf, resultsOf } = require('../report/report');
+const { generatorWarnings, limits } = require('../report/warnings');
 
 /**
  * @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Outcome} Outcome
@@ -34,9 +35,6 @@ const ways = /** @type {const} */ ({
 });
 /** @typedef {keyof typeof ways} Way */
 const wayNames = /** @type {Way[]} */ (Object.keys(ways));
-
-/** @param {Plan} plan @param {string} name */
-const isChosen = ({ systems }, name) => systems.length === 0 || systems.includes(name);
 
 /** @param {Plan} plan @returns {number[]} */
 const counts = (plan) => (plan.sizes.devices ? [plan.sizes.devices] : plan.all ? paper.devices : usual);
@@ -77,10 +75,6 @@ function filesProblem(plan) {
 
 /** @param {Plan} plan */
 const warmOf = (plan) => Math.min(WARM_SESSIONS, sized(plan, sizes.idle));
-
-/** @param {Plan} plan @param {string} kind */
-const problemOf = (plan, kind) =>
-  needsNode('ocf') || (kind === 'kafka' ? kafkaProblem() : '') || (kind === 'idle' ? filesProblem(plan) : '');
 
 /**
  * @param {Plan} plan @param {object} options of startOcf()
@@ -179,25 +173,30 @@ function discoveryCase(plan) {
   };
 }
 
-/** @param {Plan} plan @returns {Case[]} */
-function cases(plan) {
-  const isAble = (/** @type {string} */ kind) => isChosen(plan, kind) && !problemOf(plan, kind);
-  const poisson = wayNames.filter(isAble).flatMap((way) => counts(plan).map((n) => postCase(plan, way, n)));
-  const burst = plan.quick ? 500 : paper.burst;
-  const bursts = isAble('burst') ? counts(plan).map((n) => postCase(plan, 'mqtt', n, { burst })) : [];
-  return [
-    ...poisson,
-    ...bursts,
-    ...(isAble('storm') ? [stormCase(plan)] : []),
-    ...(isAble('idle') ? [idleCase(plan)] : []),
-    ...(isAble('discovery') ? [discoveryCase(plan)] : [])
-  ];
-}
+/** @param {Way} way @returns {import('../options/parts').Part} */
+const postPart = (way) => ({
+  lacking: () => (ways[way].kafka ? kafkaProblem() : ''),
+  cases: (plan) => counts(plan).map((devices) => postCase(plan, way, devices))
+});
+
+/** @type {Record<string, import('../options/parts').Part>} */
+const parts = {
+  ...Object.fromEntries(wayNames.map((way) => [way, postPart(way)])),
+  burst: {
+    cases: (plan) => {
+      const burst = plan.quick ? 500 : paper.burst;
+      return counts(plan).map((devices) => postCase(plan, 'mqtt', devices, { burst }));
+    }
+  },
+  storm: { cases: (plan) => [stormCase(plan)] },
+  idle: { lacking: filesProblem, cases: (plan) => [idleCase(plan)] },
+  discovery: { cases: (plan) => [discoveryCase(plan)] }
+};
 
 /** @param {number | undefined} us */
 const ms = (us) => (us === undefined ? undefined : us / 1000);
 
-/** @typedef {[string, (result: any) => number | undefined, number][]} Columns title, value, digits */
+/** @typedef {import('../report/report').Columns} Columns */
 
 /** @type {Columns} */
 const postColumns = [
@@ -267,10 +266,6 @@ const discoveryColumns = [
 /** @param {any} load */
 const unanswered = (load) => load.sent + load.unsent - load.answered - load.refused;
 
-/** @param {Outcome[]} outcomes @param {string} key @returns {any[]} */
-const resultsOf = (outcomes, key) =>
-  outcomes.filter((each) => each.key === key && each.result).map(({ result }) => result);
-
 /**
  * @param {Outcome[]} outcomes @param {RegExp} keys the first group is the number in the first column
  * @param {string} first its title @param {Columns} columns
@@ -282,11 +277,8 @@ function table(outcomes, keys, first, columns) {
       return match ? [{ key, count: Number(match[1]) }] : [];
     })
     .sort((a, b) => a.count - b.count);
-  const rows = found.map(({ key, count }) => [
-    String(count),
-    ...columns.map(([, value, digits]) => spread(resultsOf(outcomes, key).map(value), digits))
-  ]);
-  return rows.length > 0 ? markdown([first, ...columns.map(([title]) => title)], rows) : '';
+  const groups = found.map(({ key, count }) => ({ name: [count], results: resultsOf(outcomes, key) }));
+  return columnTable([first], groups, columns);
 }
 
 /** Figures with a goal. @type {[RegExp, string, string, (result: any) => number | undefined][]} */
@@ -328,23 +320,11 @@ function ratios(outcomes) {
   return goals.flatMap(([pattern, name, target, value]) =>
     keys.flatMap((key) => {
       const match = pattern.exec(key);
-      const values = match
-        ? resultsOf(outcomes, key)
-            .map(value)
-            .filter((each) => each !== undefined)
-        : [];
-      if (!match || values.length === 0) return [];
+      if (!match) return [];
       const way = key.split('/')[1];
       const own = way && pattern.source.includes('[') ? ` (${way})` : '';
-      return [
-        {
-          name: `OCF, ${match[1]} devices: ${name}${own}`,
-          target,
-          median: median(values),
-          low: Math.min(...values),
-          high: Math.max(...values)
-        }
-      ];
+      const title = `OCF, ${match[1]} devices: ${name}${own}`;
+      return ratioOf(title, resultsOf(outcomes, key).map(value), target);
     })
   );
 }
@@ -355,15 +335,10 @@ function warnings(outcomes) {
     const load = result?.load;
     if (!load) return [];
     const where = `${key}, round ${round + 1}`;
-    const found = [];
     const { arrived } = result;
     const span = key.startsWith('burst') ? load.lastAnsweredUs / 1e6 : load.seconds;
     const busy = (key.startsWith('burst') ? load.wholeCpuSeconds : load.cpuSeconds) / span;
-    if (busy > limits.harness) {
-      found.push(
-        `${where}: the generator used more than ${limits.harness * 100} % of its core and may have been the limit.`
-      );
-    }
+    const found = generatorWarnings(where, busy > limits.harness);
     const missing = unanswered(load);
     if (load.refused > 0)
       found.push(`${where}: ${load.refused} requests were refused (${load.unavailable} with 5.03).`);
@@ -386,7 +361,7 @@ const intro = [
 ].join('\n');
 
 /** @param {Outcome[]} outcomes */
-function parts(outcomes) {
+function sections(outcomes) {
   /** @type {[string, string][]} */
   const all = [
     ...wayNames.map(
@@ -412,14 +387,10 @@ module.exports = {
   name: 'ocf',
   title: 'OCF cloud',
   what: 'The IoTivity Cloud paper’s experiment with signed-in devices, into mosquitto and into Kafka; bursts, storms of sign-ins, idle sessions, discovery. --systems: mqtt, one-connection, kafka, burst, storm, idle, discovery.',
-  cases,
-  lacking: (plan) =>
-    [...wayNames, 'burst', 'storm', 'idle', 'discovery']
-      .filter((kind) => isChosen(plan, kind) && problemOf(plan, kind))
-      .map((kind) => ({ label: kind, why: problemOf(plan, kind) })),
+  ...partsChapter(parts, { lacking: () => needsNode('ocf') }),
   report: (outcomes) => ({
     heading: 'OCF cloud',
-    markdown: [intro, ...parts(outcomes)].join('\n\n'),
+    markdown: [intro, ...sections(outcomes)].join('\n\n'),
     ratios: ratios(outcomes),
     plots: [],
     warnings: warnings(outcomes)

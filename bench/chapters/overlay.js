@@ -2,11 +2,13 @@
 // The overlay: its 25 criteria, and CYPHONIC's figures 5 to 8, beside wireguard-go, boringtun and Nebula.
 
 const { allowedCores } = require('../harness/proc');
+const { onePart, partsChapter, testsPart } = require('../options/parts');
+const { criteriaRatios, roundsOf } = require('../report/criteria');
 const { lackingGo } = require('../overlay/network/programs');
 const { lackingNamespaces } = require('../overlay/network/star');
 const { systems } = require('../overlay/systems');
 const { adapter } = require('../overlay/adapter');
-const { rateKey } = require('../overlay/criteria');
+const { rateKey, set } = require('../overlay/criteria');
 const {
   chaos,
   chaosMinutes,
@@ -20,10 +22,10 @@ const {
 } = require('../overlay/lab');
 const { proofs, prove } = require('../overlay/proofs');
 const { rates } = require('../overlay/rates');
-const { ratios, reportText, roundsOf, warnings } = require('../overlay/report');
+const { reportText, warnings } = require('../overlay/report');
 const { gone, relayed, rootless, silent } = require('../overlay/scenes');
 
-/** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Case} Case */
+/** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/parts').Part} Part */
 
 const LEAST_PEERS = 1;
 const MOST_PEERS = 10;
@@ -43,18 +45,6 @@ const short = { seconds: 1, settleSeconds: 1, silentSeconds: 4, messages: 20, sc
 
 /** @param {Plan} plan */
 const sizesOf = (plan) => (plan.quick ? short : full);
-
-/**
- * @typedef {object} PartCase
- * @property {string} key @property {string} label @property {number} seconds
- * @property {boolean} [isLong] measured in the first round only
- * @property {() => Promise<any>} run
- *
- * @typedef {object} Part
- * @property {boolean} [isExtra] only if it is chosen by --systems
- * @property {() => string} lacking
- * @property {(plan: Plan) => PartCase[]} cases
- */
 
 /** @param {Plan} plan @param {boolean} isFew @returns {number[]} */
 function peerCounts(plan, isFew) {
@@ -80,16 +70,9 @@ const ratePart = (system) => ({
 
 const lackingHere = () => lackingGo() || lackingNamespaces();
 
-/**
- * @param {string} key @param {string} label @param {(plan: Plan) => number} seconds
- * @param {(plan: Plan) => Promise<any>} run
- * @param {{ isLong?: boolean, lacking?: () => string }} [how]
- * @returns {Part}
- */
-const scene = (key, label, seconds, run, { isLong = false, lacking = lackingHere } = {}) => ({
-  lacking,
-  cases: (plan) => [{ key, label, seconds: seconds(plan), isLong, run: () => run(plan) }]
-});
+/** @param {string} key @param {string} label @param {number} seconds @param {(plan: Plan) => Promise<any>} run */
+const scene = (key, label, seconds, run) =>
+  onePart(key, (plan) => ({ label, seconds, run: () => run(plan) }), { lacking: lackingHere });
 
 /** @param {Plan} plan */
 const silentSizes = (plan) => ({ ...sizesOf(plan), peers: MOST_PEERS });
@@ -102,24 +85,11 @@ const lackingGoLab = () => lackingGo() || lackingLab();
 /** @type {Record<string, Part>} */
 const parts = {
   ...Object.fromEntries(systems.map((system) => [system.name, ratePart(system)])),
-  rootless: scene(
-    'rootless',
-    'without privilege',
-    () => 12,
-    (plan) => rootless(sizesOf(plan))
+  rootless: scene('rootless', 'without privilege', 12, (plan) => rootless(sizesOf(plan))),
+  relayed: scene('relayed', 'by the relay, on one core', 12, (plan) =>
+    relayed({ ...sizesOf(plan), cpus: relayCore() })
   ),
-  relayed: scene(
-    'relayed',
-    'by the relay, on one core',
-    () => 12,
-    (plan) => relayed({ ...sizesOf(plan), cpus: relayCore() })
-  ),
-  adapter: scene(
-    'adapter',
-    '10 ordinary devices behind one node',
-    () => 15,
-    (plan) => adapter(sizesOf(plan))
-  ),
+  adapter: scene('adapter', '10 ordinary devices behind one node', 15, (plan) => adapter(sizesOf(plan))),
   silent: {
     lacking: lackingHere,
     cases: (plan) =>
@@ -142,74 +112,42 @@ const parts = {
         { key: 'wake', label: 'the first packet to a sleeping peer', seconds: 10, run: wake }
       ].filter(({ key }) => hasCommand(key === 'wake' ? 'sleep' : key))
   },
-  chaos: {
-    isExtra: true,
-    lacking: () => lackingGoLab() || (hasCommand('chaos') ? '' : 'The lab of this version has no chaos.'),
-    cases: (plan) => {
+  chaos: onePart(
+    'chaos',
+    (plan) => {
       const sizes = { schedules: sizesOf(plan).schedules, minutes: plan.quick ? 0.3 : (plan.minutes ?? 1) };
-      return [
-        {
-          key: 'chaos',
-          isLong: true,
-          seconds: 60 * chaosMinutes(sizes),
-          label: `${sizes.schedules} schedules of faults, ${sizes.minutes} min each`,
-          run: () => chaos(sizes)
-        }
-      ];
-    }
-  },
-  gone: {
-    isExtra: true,
-    lacking: lackingHere,
-    cases: (plan) => [
-      {
-        key: 'gone',
-        label: 'the hub after its peers have gone',
+      return {
         isLong: true,
-        seconds: 20 + sizesOf(plan).afterSeconds,
-        run: () => gone(silentSizes(plan))
-      }
-    ]
-  },
-  tests: {
-    isExtra: true,
-    lacking: lackingGo,
-    cases: () =>
-      Object.keys(proofs)
-        .map(Number)
-        .map((number) => ({
-          key: `test-${number}`,
-          label: `tests of criterion ${number}`,
-          seconds: 30,
-          isLong: true,
-          run: () => prove(number)
-        }))
-  }
+        seconds: 60 * chaosMinutes(sizes),
+        label: `${sizes.schedules} schedules of faults, ${sizes.minutes} min each`,
+        run: () => chaos(sizes)
+      };
+    },
+    {
+      isExtra: true,
+      lacking: () => lackingGoLab() || (hasCommand('chaos') ? '' : 'The lab of this version has no chaos.')
+    }
+  ),
+  gone: onePart(
+    'gone',
+    (plan) => ({
+      label: 'the hub after its peers have gone',
+      isLong: true,
+      seconds: 20 + sizesOf(plan).afterSeconds,
+      run: () => gone(silentSizes(plan))
+    }),
+    { isExtra: true, lacking: lackingHere }
+  ),
+  tests: testsPart({
+    numbers: () => Object.keys(proofs).map(Number),
+    seconds: 30,
+    run: prove,
+    lacking: lackingGo
+  })
 };
 
 /** Names for --systems that stand for several parts. @type {Record<string, string[]>} */
 const groups = { rates: systems.map(({ name }) => name) };
-
-/** @param {Plan} plan @returns {[string, Part][]} */
-function chosen(plan) {
-  const names = plan.systems.flatMap((name) => groups[name] ?? [name]);
-  return Object.entries(parts).filter(([name, { isExtra }]) => {
-    if (name === 'tests' && plan.tests) return true;
-    return plan.systems.length === 0 ? !isExtra : names.includes(name);
-  });
-}
-
-/** @param {Plan} plan @returns {Case[]} */
-const cases = (plan) =>
-  chosen(plan)
-    .filter(([, part]) => !part.lacking())
-    .flatMap(([, part]) => part.cases(plan))
-    .map(({ key, label, seconds, isLong, run }) => ({
-      key,
-      label,
-      seconds,
-      run: async ({ round }) => (isLong && round > 0 ? { isLeftOut: true } : run())
-    }));
 
 /** @type {import('../options/chapter').Chapter} */
 module.exports = {
@@ -222,17 +160,13 @@ module.exports = {
     .join(
       ', '
     )}; gone, chaos and tests only if they are named. Also --minutes (chaos), --tests. --devices: this number of peers, up to ${MOST_PEERS}.`,
-  cases,
-  lacking: (plan) =>
-    chosen(plan)
-      .map(([label, part]) => ({ label, why: part.lacking() }))
-      .filter(({ why }) => why),
+  ...partsChapter(parts, { groups }),
   report: (outcomes) => {
     const rounds = roundsOf(outcomes);
     return {
       heading: 'Overlay',
       markdown: reportText(rounds),
-      ratios: ratios(rounds),
+      ratios: criteriaRatios(set.criteria, rounds),
       plots: [],
       warnings: warnings(outcomes)
     };

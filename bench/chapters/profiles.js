@@ -3,8 +3,8 @@
 
 const { adaptive, entries, runnable } = require('../options/entries');
 const { profiles } = require('../options/profiles');
-const { markdown, spread } = require('../report/report');
-const { caseOf, latencyMs, resultsOf } = require('../runs/side-by-side');
+const { cells, markdown, resultsOf, titles } = require('../report/report');
+const { caseOf, latencyMs } = require('../runs/side-by-side');
 const { rulesOf } = require('../harness/traffic');
 const { sleep } = require('../runs/stage');
 
@@ -61,6 +61,14 @@ function verdict({ need }, results) {
 const needed = ({ need }) =>
   need ? `p99 of class ${need.ofClass} < ${need.needMs} ms, nothing lost` : 'nothing lost';
 
+/** @type {import('../report/report').Columns} */
+const columns = [
+  ['cores', ({ cores }) => cores, 3],
+  ['class 1 p99 ms', (result) => latencyMs(result, 1, 'p99'), 1],
+  ['class 3 p99 ms', (result) => latencyMs(result, 3, 'p99'), 1],
+  ['lost', ({ verdict: found }) => found?.lost, 0]
+];
+
 /** @type {import('../options/chapter').Chapter} */
 module.exports = {
   name: 'profiles',
@@ -74,36 +82,14 @@ module.exports = {
   report: (outcomes, plan) => {
     const rows = entries(plan, [adaptive], []).flatMap((entry) =>
       names.flatMap((name) => {
-        const results = resultsOf(outcomes, name, entry);
+        const results = resultsOf(outcomes, `${name}/${entry.name}`);
         if (results.length === 0) return [];
-        /** @param {(result: any) => number | undefined} value @param {number} digits */
-        const cell = (value, digits) => spread(results.map(value), digits);
-        return [
-          [
-            entry.label,
-            name,
-            profiles[name].what,
-            cell(({ cores }) => cores, 3),
-            cell((result) => latencyMs(result, 1, 'p99'), 1),
-            cell((result) => latencyMs(result, 3, 'p99'), 1),
-            cell(({ verdict: found }) => found?.lost, 0),
-            needed(profiles[name]),
-            verdict(profiles[name], results)
-          ]
-        ];
+        const profile = profiles[name];
+        const end = [needed(profile), verdict(profile, results)];
+        return [[entry.label, name, profile.what, ...cells(results, columns), ...end]];
       })
     );
-    const head = [
-      'system',
-      'load',
-      'what',
-      'cores',
-      'class 1 p99 ms',
-      'class 3 p99 ms',
-      'lost',
-      'required',
-      'met'
-    ];
+    const head = ['system', 'load', 'what', ...titles(columns), 'required', 'met'];
     return {
       heading: 'Other loads',
       markdown: markdown(head, rows),

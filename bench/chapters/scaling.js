@@ -7,7 +7,7 @@ const fs = require('node:fs');
 const { loadOf } = require('../runs/load');
 const { ratios } = require('../report/pairs');
 const { allowedCores, groupPids } = require('../harness/proc');
-const { markdown, median, spread } = require('../report/report');
+const { cells, markdown, median, ratioOf, resultsOf, spread, titles } = require('../report/report');
 const { isLowerBound, lastGood, limitOf, rates, startFrom } = require('../runs/staircase');
 const { climb } = require('../runs/staircase-run');
 const { haveTool } = require('../harness/tools');
@@ -131,6 +131,14 @@ function verdict(what, values, key, base) {
   return `${what} does not help ${where}: ${range}.`;
 }
 
+/** @type {import('../report/report').Columns} */
+const columns = [
+  ['msg/s', ({ rate }) => rate, 0],
+  ['CPU µs per message', ({ microseconds }) => microseconds, 1],
+  ['cores of the gateway', ({ good }) => good?.system?.cores, 2],
+  ["harness's share of the CPU, %", ({ harnessShare }) => harnessShare * 100, 0]
+];
+
 /** @param {import('../options/chapter').Outcome[]} outcomes @returns {import('../options/chapter').Section} */
 function report(outcomes) {
   const good = outcomes.filter(({ result }) => result);
@@ -143,37 +151,11 @@ function report(outcomes) {
     ratios(/** @type {any} */ (values), key, base, value);
   const counts = [...new Set(keys.map((key) => parseInt(key, 10)))];
   const rows = keys.map((key) => {
-    const runs = good.filter((outcome) => outcome.key === key).map(({ result }) => result);
+    const runs = resultsOf(outcomes, key);
     const bounded = runs.filter(({ limit }) => isLowerBound(limit)).length * 2 > runs.length;
-    return [
-      key,
-      `${bounded ? '≥ ' : ''}${spread(
-        runs.map(({ rate }) => rate),
-        0
-      )}`,
-      spread(
-        runs.map(({ microseconds }) => microseconds),
-        1
-      ),
-      spread(
-        runs.map((each) => each.good?.system?.cores),
-        2
-      ),
-      spread(
-        runs.map(({ harnessShare }) => harnessShare * 100),
-        0
-      ),
-      runs.map(({ limit }) => limit).join(', ')
-    ];
+    const [rate, ...others] = cells(runs, columns);
+    return [key, `${bounded ? '≥ ' : ''}${rate}`, ...others, runs.map(({ limit }) => limit).join(', ')];
   });
-  const head = [
-    'workers',
-    'msg/s',
-    'CPU µs per message',
-    'cores of the gateway',
-    "harness's share of the CPU, %",
-    'limit'
-  ];
   const most = Math.max(1, ...counts);
   const sentences = [
     ...counts
@@ -191,16 +173,11 @@ function report(outcomes) {
     )
   ];
   const bounded = good.some(({ result }) => isLowerBound(result.limit));
-  /** @param {string} name @param {number[]} found */
-  const ratio = (name, found) =>
-    found.length > 0
-      ? [{ name, median: median(found), low: Math.min(...found), high: Math.max(...found) }]
-      : [];
   const cpu = (/** @type {any} */ each) => each.microseconds;
   return {
     heading: 'Scaling',
     markdown: [
-      markdown(head, rows),
+      markdown(['workers', ...titles(columns), 'limit'], rows),
       "Gateway, generator, cloud and sink share all cores of the machine here. CPU µs per message is the gateway's at the last good step: it shows the cost of a variant even if the harness leaves the gateway too little CPU to reach its capacity.",
       ...(bounded
         ? [
@@ -214,18 +191,24 @@ function report(outcomes) {
         ? [
             ...(most > 1
               ? [
-                  ...ratio(
+                  ...ratioOf(
                     `messages per second, ${most} workers / 1 (pinned)`,
                     between(keyOf(most, true), keyOf(1, true))
                   ),
-                  ...ratio(
+                  ...ratioOf(
                     `CPU per message, ${most} workers / 1 (pinned)`,
                     between(keyOf(most, true), keyOf(1, true), cpu)
                   )
                 ]
               : []),
-            ...ratio('messages per second, 1 worker, pinned / not', between(keyOf(1, true), keyOf(1, false))),
-            ...ratio('CPU per message, 1 worker, pinned / not', between(keyOf(1, true), keyOf(1, false), cpu))
+            ...ratioOf(
+              'messages per second, 1 worker, pinned / not',
+              between(keyOf(1, true), keyOf(1, false))
+            ),
+            ...ratioOf(
+              'CPU per message, 1 worker, pinned / not',
+              between(keyOf(1, true), keyOf(1, false), cpu)
+            )
           ]
         : [],
     plots: [],

@@ -6,10 +6,13 @@ const { lackingEngine } = require('../harness/containers');
 const { hardFileLimit } = require('../harness/proc');
 const { haveTool } = require('../harness/tools');
 const { needsNode } = require('../harness/lacking');
-const { hasDirectory, testFiles, tests } = require('../tenants/commands');
-const { ratios, reportText, warnings } = require('../tenants/report');
+const { onePart, partsChapter, testsPart } = require('../options/parts');
+const { criteriaRatios, roundsOf } = require('../report/criteria');
+const { testFiles, tests } = require('../tenants/commands');
+const { set } = require('../tenants/criteria');
+const { reportText, warnings } = require('../tenants/report');
 
-/** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Case} Case */
+/** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/parts').Part} Part */
 
 const HALF = 0.5;
 /** Open files beside those of the devices. */
@@ -111,18 +114,6 @@ function limitProblem() {
   }
 }
 
-/**
- * @typedef {object} PartCase
- * @property {string} key @property {string} label @property {number} seconds
- * @property {boolean} [isLong] measured in the first round only
- * @property {() => Promise<any>} run
- *
- * @typedef {object} Part
- * @property {boolean} [isExtra] only if it is chosen by --systems
- * @property {(plan: Plan) => string} [lacking]
- * @property {(plan: Plan) => PartCase[]} cases
- */
-
 /** @param {Plan} plan @returns {string} */
 const driverProblem = (plan) => {
   const driver = driverOf(plan);
@@ -132,86 +123,80 @@ const driverProblem = (plan) => {
 };
 
 /** @param {boolean} isLight @returns {Part} */
-const scalePart = (isLight) => ({
-  isExtra: true,
-  lacking: (plan) => {
-    const wanted = sizesOf(plan).devices + SPARE_FILES;
-    if (hardFileLimit() < wanted)
-      return `It needs ${wanted} open files: raise the hard limit with ulimit -Hn.`;
-    return isLight && !haveTool('mosquitto') ? 'It needs mosquitto.' : '';
-  },
-  cases: (plan) => {
-    const { defined, awake, devices, probes, seconds, settleMs, everyMs } = sizesOf(plan);
-    const sizes = { defined, awake, devices, probes, seconds, settleMs, everyMs };
-    return [
-      {
-        key: isLight ? 'scale-light' : 'scale',
+const scalePart = (isLight) =>
+  onePart(
+    isLight ? 'scale-light' : 'scale',
+    (plan) => {
+      const { defined, awake, devices, probes, seconds, settleMs, everyMs } = sizesOf(plan);
+      const sizes = { defined, awake, devices, probes, seconds, settleMs, everyMs };
+      return {
         label: `${defined} tenants, ${awake} awake (${isLight ? 'brokers' : 'gateways'}), ${devices} devices`,
         seconds: 150,
         run: () => modules().scale({ ...sizes, isLight })
+      };
+    },
+    {
+      isExtra: true,
+      lacking: (plan) => {
+        const wanted = sizesOf(plan).devices + SPARE_FILES;
+        if (hardFileLimit() < wanted)
+          return `It needs ${wanted} open files: raise the hard limit with ulimit -Hn.`;
+        return isLight && !haveTool('mosquitto') ? 'It needs mosquitto.' : '';
       }
-    ];
-  }
-});
+    }
+  );
+
+const ofDriver = { lacking: driverProblem };
+const ofEngine = { lacking: (/** @type {Plan} */ plan) => lackingEngine(engineOf(plan)) };
 
 /** @type {Record<string, Part>} */
 const parts = {
-  duty: {
-    cases: (plan) => {
-      const minutes = plan.quick ? 0.05 : (plan.minutes ?? 1);
-      return [
-        {
-          key: 'duty',
-          label: `13 bytes each 60 s for ${minutes} min`,
-          seconds: minutes * 60 + 15 + sizesOf(plan).quietMs / 1000,
-          isLong: true,
-          run: () => modules().duty({ minutes, quietMs: sizesOf(plan).quietMs })
-        }
-      ];
-    }
-  },
-  containers: {
-    lacking: (plan) => lackingEngine(engineOf(plan)),
-    cases: (plan) => {
+  duty: onePart('duty', (plan) => {
+    const minutes = plan.quick ? 0.05 : (plan.minutes ?? 1);
+    const { quietMs } = sizesOf(plan);
+    return {
+      label: `13 bytes each 60 s for ${minutes} min`,
+      seconds: minutes * 60 + 15 + quietMs / 1000,
+      isLong: true,
+      run: () => modules().duty({ minutes, quietMs })
+    };
+  }),
+  containers: onePart(
+    'containers',
+    (plan) => {
       const { repeats, ms, mib, threads } = sizesOf(plan);
       const engine = engineOf(plan);
-      return [
-        {
-          key: 'containers',
-          label: `a container of ${engine} and none: processor, memory, disk, UDP`,
-          seconds: 40,
-          run: async () => ({
-            engine,
-            ...(await modules().runInside(engine, 'compare', { repeats, ms, mib, threads }))
-          })
-        }
-      ];
-    }
-  },
-  wake: {
-    lacking: driverProblem,
-    cases: (plan) => [
-      {
-        key: 'wake',
-        label: 'records that wake a stopped tenant',
-        seconds: 22,
-        run: () => withDriver(plan, 'coldWakes', { samples: sizesOf(plan).wakes })
-      }
-    ]
-  },
-  half: {
-    lacking: (plan) => driverProblem(plan) || limitProblem(),
-    cases: (plan) => [
-      {
-        key: 'half',
-        label: 'the same with half a core',
-        seconds: 20,
-        run: () => withDriver(plan, 'coldWakes', { samples: sizesOf(plan).halfWakes, cores: HALF })
-      }
-    ]
-  },
+      return {
+        label: `a container of ${engine} and none: processor, memory, disk, UDP`,
+        seconds: 40,
+        run: async () => ({
+          engine,
+          ...(await modules().runInside(engine, 'compare', { repeats, ms, mib, threads }))
+        })
+      };
+    },
+    ofEngine
+  ),
+  wake: onePart(
+    'wake',
+    (plan) => ({
+      label: 'records that wake a stopped tenant',
+      seconds: 22,
+      run: () => withDriver(plan, 'coldWakes', { samples: sizesOf(plan).wakes })
+    }),
+    ofDriver
+  ),
+  half: onePart(
+    'half',
+    (plan) => ({
+      label: 'the same with half a core',
+      seconds: 20,
+      run: () => withDriver(plan, 'coldWakes', { samples: sizesOf(plan).halfWakes, cores: HALF })
+    }),
+    { lacking: (plan) => driverProblem(plan) || limitProblem() }
+  ),
   pages: {
-    lacking: driverProblem,
+    ...ofDriver,
     cases: (plan) =>
       [false, true].map((isPaused) => ({
         key: `pages-${isPaused ? 'paused' : 'stopped'}`,
@@ -220,148 +205,91 @@ const parts = {
         run: () => withDriver(plan, 'heldPages', { samples: sizesOf(plan).pages, isPaused })
       }))
   },
-  together: {
-    lacking: driverProblem,
-    cases: (plan) => [
-      {
-        key: 'together',
-        label: `${sizesOf(plan).together} tenants woken at once`,
-        seconds: 30,
-        run: () => withDriver(plan, 'together', { tenants: sizesOf(plan).together })
-      }
-    ]
-  },
-  memory: {
-    lacking: driverProblem,
-    cases: (plan) => {
+  together: onePart(
+    'together',
+    (plan) => ({
+      label: `${sizesOf(plan).together} tenants woken at once`,
+      seconds: 30,
+      run: () => withDriver(plan, 'together', { tenants: sizesOf(plan).together })
+    }),
+    ofDriver
+  ),
+  memory: onePart(
+    'memory',
+    (plan) => {
       const { more, settleMs } = sizesOf(plan);
-      return [
-        {
-          key: 'memory',
-          label: '2 tenants that run, 20 and more that sleep',
-          seconds: 20,
-          run: () => withDriver(plan, 'memory', { more, settleMs })
-        }
-      ];
-    }
-  },
-  idle: {
-    lacking: driverProblem,
-    cases: (plan) => {
-      const { rests: samples, busyMs } = sizesOf(plan);
-      return [
-        {
-          key: 'idle',
-          label: 'tenants that nobody uses, and tenants with work',
-          seconds: 28,
-          run: () => withDriver(plan, 'idleStops', { samples, busyMs })
-        }
-      ];
-    }
-  },
-  backup: {
-    cases: (plan) => [
-      {
-        key: 'backup',
-        label: 'backup, restore and check, a changed byte',
-        seconds: 10,
-        run: () => modules().backup(sizesOf(plan).backups)
-      }
-    ]
-  },
-  directory: {
-    lacking: () => (hasDirectory() ? '' : 'This version has no bench/questions/directory.js.'),
-    cases: () => [
-      {
-        key: 'directory',
-        label: 'the temperature of room 105',
+      return {
+        label: '2 tenants that run, 20 and more that sleep',
         seconds: 20,
-        run: () => modules().directory()
-      }
-    ]
-  },
-  series: {
-    cases: (plan) => [
-      {
-        key: 'series',
-        label: 'points of series',
-        seconds: 40,
-        isLong: true,
-        run: () => modules().series(sizesOf(plan).points)
-      }
-    ]
-  },
-  tests: {
-    isExtra: true,
-    cases: () =>
+        run: () => withDriver(plan, 'memory', { more, settleMs })
+      };
+    },
+    ofDriver
+  ),
+  idle: onePart(
+    'idle',
+    (plan) => {
+      const { rests: samples, busyMs } = sizesOf(plan);
+      return {
+        label: 'tenants that nobody uses, and tenants with work',
+        seconds: 28,
+        run: () => withDriver(plan, 'idleStops', { samples, busyMs })
+      };
+    },
+    ofDriver
+  ),
+  backup: onePart('backup', (plan) => ({
+    label: 'backup, restore and check, a changed byte',
+    seconds: 10,
+    run: () => modules().backup(sizesOf(plan).backups)
+  })),
+  directory: onePart('directory', () => ({
+    label: 'the temperature of room 105',
+    seconds: 20,
+    run: () => modules().directory()
+  })),
+  series: onePart('series', (plan) => ({
+    label: 'points of series',
+    seconds: 40,
+    isLong: true,
+    run: () => modules().series(sizesOf(plan).points)
+  })),
+  tests: testsPart({
+    numbers: () =>
       Object.keys(tests)
         .map(Number)
-        .filter((number) => testFiles(number).length > 0)
-        .map((number) => ({
-          key: `test-${number}`,
-          label: `tests of criterion ${number}`,
-          seconds: 120,
-          isLong: true,
-          run: () => modules().runTests(number)
-        }))
-  },
-  neighbors: {
-    isExtra: true,
-    lacking: (plan) => lackingEngine(engineOf(plan)),
-    cases: (plan) => {
+        .filter((number) => testFiles(number).length > 0),
+    seconds: 120,
+    run: (number) => modules().runTests(number)
+  }),
+  neighbors: onePart(
+    'neighbors',
+    (plan) => {
       const seconds = sizesOf(plan).attackS;
       const engine = engineOf(plan);
-      return [
-        {
-          key: 'neighbors',
-          label: `records beside each attack, in containers of ${engine}`,
-          // Five attacks, each in turns with as long without it and rests; a busy tenant takes its time to end.
-          seconds: 15 * seconds + 90,
-          run: () => modules().runInside(engine, 'neighbors', { seconds, cpus: 1 })
-        }
-      ];
-    }
-  },
+      return {
+        label: `records beside each attack, in containers of ${engine}`,
+        // Five attacks, each in turns with as long without it and rests; a busy tenant takes its time to end.
+        seconds: 15 * seconds + 90,
+        run: () => modules().runInside(engine, 'neighbors', { seconds, cpus: 1 })
+      };
+    },
+    { isExtra: true, ...ofEngine }
+  ),
   scale: scalePart(false),
   light: scalePart(true)
 };
-
-/** @param {Plan} plan @returns {[string, Part][]} */
-const chosen = (plan) =>
-  Object.entries(parts).filter(([name, { isExtra }]) => {
-    if (name === 'tests' && plan.tests) return true;
-    return plan.systems.length === 0 ? !isExtra : plan.systems.includes(name);
-  });
-
-/** @param {Plan} plan @param {Part} part */
-const problemOf = (plan, part) => needsNode('tenants') || (part.lacking?.(plan) ?? '');
-
-/** @param {Plan} plan @returns {Case[]} */
-const cases = (plan) =>
-  chosen(plan)
-    .filter(([, part]) => !problemOf(plan, part))
-    .flatMap(([, part]) => part.cases(plan))
-    .map(({ key, label, seconds, isLong, run }) => ({
-      key,
-      label,
-      seconds,
-      run: async ({ round }) => (isLong && round > 0 ? { isLeftOut: true } : run())
-    }));
 
 /** @type {import('../options/chapter').Chapter} */
 module.exports = {
   name: 'tenants',
   title: 'Gateway as a service',
   what: `The twenty criteria of tenants, with the Gateway-as-a-Service paper’s figures. --systems: ${Object.keys(parts).join(', ')}; tests, neighbors, scale and light only if they are named. Also --driver, --minutes, --tests.`,
-  cases,
-  lacking: (plan) =>
-    chosen(plan)
-      .map(([label, part]) => ({ label, why: problemOf(plan, part) }))
-      .filter(({ why }) => why),
+  ...partsChapter(parts, { lacking: () => needsNode('tenants') }),
   report: (outcomes, plan) => ({
     heading: 'Gateway as a service',
     markdown: reportText(outcomes, plan),
-    ratios: ratios(outcomes),
+    ratios: criteriaRatios(set.criteria, roundsOf(outcomes)),
     plots: [],
     warnings: warnings(outcomes)
   })

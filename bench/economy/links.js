@@ -171,4 +171,4 @@ async function runLinks(options) {
   });
 }
 
-module.exports = { beside, casesOf, linkOptions, runLinks, tableOf };
+module.exports = { casesOf, linkOptions, runLinks, tableOf };

@@ -123,4 +123,4 @@ class BenchGateway {
   }
 }
 
-module.exports = { BenchGateway, engineId };
+module.exports = { BenchGateway };

@@ -27,7 +27,6 @@ const programs = {
   },
   sink: { files: ['sink/main.cc', 'sink/tally.cc', 'sink/tally_json.cc'], together: true },
   bare: { files: ['bare/main.cc'] },
-  relay: { files: ['relay/main.cc', 'relay/pair.cc'] },
   coapgen: {
     files: [
       'coapgen/main.cc',
@@ -39,7 +38,6 @@ const programs = {
     ]
   },
   coapbare: { files: ['coapbare/main.cc'] },
-  coapends: { files: ['coapends/main.cc'] },
   agents: {
     files: ['agents/main.cc', 'agents/agent.cc'],
     libraries: ['-lssl', '-lcrypto', '-pthread'],

@@ -67,4 +67,4 @@ class SilentFleet {
   }
 }
 
-module.exports = { SilentFleet, connectPacket };
+module.exports = { SilentFleet };

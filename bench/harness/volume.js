@@ -66,31 +66,6 @@ class Volume {
     run('sync', ['-f', this.folder]);
   }
 
-  /** @returns {number} bytes that can still be written */
-  free() {
-    const { bavail, bsize } = fs.statfsSync(this.folder);
-    return bavail * bsize;
-  }
-
-  /** Occupies the free space except `leaveBytes`. @returns {() => void} releases it */
-  fill(leaveBytes = 0) {
-    const file = path.join(this.folder, 'filler');
-    const descriptor = fs.openSync(file, 'w');
-    const block = Buffer.alloc(1 << 20, 1);
-    try {
-      while (this.free() > leaveBytes) {
-        const length = Math.min(block.length, this.free() - leaveBytes);
-        if (fs.writeSync(descriptor, block, 0, length) < length) break;
-        if (this.kind === 'ext4') fs.fsyncSync(descriptor); // otherwise delayed allocation hides that the volume is full
-      }
-    } catch (error) {
-      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOSPC') throw error;
-    } finally {
-      fs.closeSync(descriptor);
-    }
-    return () => fs.rmSync(file, { force: true });
-  }
-
   remove() {
     if (this.mounted) run('umount', [this.folder]);
     this.mounted = false;

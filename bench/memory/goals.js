@@ -1,6 +1,8 @@
 'use strict';
 // The goals for the gateway's memory, and whether the outcomes of a command meet them.
 
+const { evaluate, isMet } = require('../report/criteria');
+
 /** @typedef {import('./cases').Outcome} Outcome @typedef {Record<string, Outcome>} Outcomes by name of the case */
 
 const MB = 1e6;
@@ -27,35 +29,32 @@ const beyondNodeRed = (name, field) => (outcomes) => {
  */
 const figure = (name, field) => (outcomes) => outcomes[name]?.figures?.[field];
 
-/** @type {{ what: string, most: number, value: (outcomes: Outcomes) => number | undefined }[]} */
+/** @type {import('../report/criteria').Figure[]} */
 const GOALS = [
-  { what: 'at rest, RSS beyond an empty Node-RED, MB', most: 10, value: beyondNodeRed('rest', 'rss') },
-  { what: 'at rest, PSS beyond an empty Node-RED, MB', most: 5, value: beyondNodeRed('rest', 'pss') },
+  { name: 'at rest, RSS beyond an empty Node-RED, MB', target: '≤ 10', value: beyondNodeRed('rest', 'rss') },
+  { name: 'at rest, PSS beyond an empty Node-RED, MB', target: '≤ 5', value: beyondNodeRed('rest', 'pss') },
   {
-    what: 'under load, RSS beyond an empty Node-RED, MB',
-    most: 25,
+    name: 'under load, RSS beyond an empty Node-RED, MB',
+    target: '≤ 25',
     value: beyondNodeRed('load: under load', 'rss')
   },
-  { what: 'load: lost records', most: 0, value: figure('load', 'lost') },
+  { name: 'load: lost records', target: '≤ 0', value: figure('load', 'lost') },
   {
-    what: 'after an outage, RSS beyond an empty Node-RED, MB',
-    most: 25,
+    name: 'after an outage, RSS beyond an empty Node-RED, MB',
+    target: '≤ 25',
     value: beyondNodeRed('outage: afterwards', 'rss')
   },
-  { what: 'outage: lost records', most: 0, value: figure('outage', 'lost') },
-  { what: 'small: lost records', most: 0, value: figure('small', 'lost') },
-  { what: 'small: processes ended for lack of memory', most: 0, value: figure('small', 'kills') }
+  { name: 'outage: lost records', target: '≤ 0', value: figure('outage', 'lost') },
+  { name: 'small: lost records', target: '≤ 0', value: figure('small', 'lost') },
+  { name: 'small: processes ended for lack of memory', target: '≤ 0', value: figure('small', 'kills') }
 ];
 
-/**
- * @param {Outcomes} outcomes
- * @returns {{ what: string, most: number, value: number, isMet: boolean }[]} the goals of the cases that were measured
- */
-function judge(outcomes) {
-  return GOALS.flatMap(({ what, most, value }) => {
-    const measured = value(outcomes);
-    return measured === undefined ? [] : [{ what, most, value: measured, isMet: measured <= most }];
+/** @param {Outcomes} outcomes @returns the goals of the cases that were measured */
+const judge = (outcomes) =>
+  GOALS.flatMap((goal) => {
+    const found = evaluate(goal, [outcomes]);
+    const { name: what, target } = goal;
+    return found ? [{ what, target, value: found.median, isMet: isMet(target, found.median) }] : [];
   });
-}
 
 module.exports = { judge };

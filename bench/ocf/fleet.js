@@ -7,7 +7,7 @@ const { newCode } = require('../../nodes/lib/ocf/cloud');
 const { decode, encode } = require('../../nodes/lib/ocf/cloud/bodies');
 const { FORMAT, OPTION, uint } = require('../../nodes/lib/ocf/cloud/coap');
 const { SqliteStore } = require('../../nodes/lib/ocf/store');
-const { coapBody, coapFrame, payloadOf, readList, writeList } = require('../harness/coap/coap-bytes');
+const { coapBody, coapFrame, payloadOf, readList, writeList } = require('./coap-bytes');
 
 /** @typedef {{ di: string, uid: string, token: string }} Account of a device */
 /** @typedef {import('./ocf-stage').OcfStage} OcfStage */
@@ -28,9 +28,7 @@ const nameOf = (number) => `dev-${String(number).padStart(5, '0')}`;
 function request(where, method, body) {
   const options = where
     .split('/')
-    .map(
-      (segment) => /** @type {import('../harness/coap/coap-bytes').Option} */ ([OPTION.URI_PATH, segment])
-    );
+    .map((segment) => /** @type {import('./coap-bytes').Option} */ ([OPTION.URI_PATH, segment]));
   if (body === undefined) return coapFrame(method, coapBody(options));
   return coapFrame(method, coapBody([...options, [OPTION.CONTENT_FORMAT, uint(FORMAT.OCF)]], encode(body)));
 }
@@ -117,4 +115,4 @@ async function signUp(stage, count, { ofUser = OF_USER, atOnce } = {}) {
   return { accounts, load };
 }
 
-module.exports = { signUp, signIn, makeTopic, publish, linkOf, hello, nameOf };
+module.exports = { signUp, signIn, makeTopic, publish, linkOf, hello };

@@ -3,7 +3,7 @@
 
 const path = require('node:path');
 const { readCpu, readGroup } = require('../harness/proc');
-const { writeList } = require('../harness/coap/coap-bytes');
+const { writeList } = require('./coap-bytes');
 const { FORMAT } = require('../../nodes/lib/ocf/cloud/coap');
 const { hello, makeTopic, signIn, signUp } = require('./fleet');
 const { kafkaArrivals } = require('./kafka-arrivals');
@@ -196,4 +196,4 @@ async function settle(stage, { answered, first, devices }) {
   };
 }
 
-module.exports = { Posters, posts, settle, REQUEST_BYTES };
+module.exports = { posts, settle };

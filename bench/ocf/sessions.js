@@ -2,7 +2,7 @@
 // Sessions of an OCF cloud: many that begin at once, idle ones, and controllers that look for resources.
 
 const path = require('node:path');
-const { writeList } = require('../harness/coap/coap-bytes');
+const { writeList } = require('./coap-bytes');
 const { readMemory } = require('../harness/memory');
 const { readCpu } = require('../harness/proc');
 const { sleep } = require('../runs/stage');

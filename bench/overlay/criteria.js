@@ -1,34 +1,22 @@
 'use strict';
 // The 25 criteria of the overlay: what each demands, and how the results of a round show it.
 
-const { percentile } = require('../stats/latency');
-const { proofCommand, proofs } = require('./proofs');
+const { ofCase, testFigures } = require('../report/criteria');
+const { proofCommand } = require('./proofs');
 
 const MB = 1e6;
 const MIB = 1 << 20;
 
 /**
- * @typedef {Record<string, any>} Round results by the key of the case
+ * @typedef {import('../report/criteria').Round} Round
+ * @typedef {import('../report/criteria').Figure} Figure
  *
- * @typedef {object} Figure
- * @property {string} name with its unit
- * @property {string} [target] such as '≤ 20': the goal if there is one, else the limit
- * @property {(round: Round) => number | undefined} value undefined: not measured in this round
- * @property {number} [digits]
- *
- * @typedef {object} Criterion
- * @property {number} number @property {string} what
- * @property {string} limit @property {string} [goal] a tighter one
- * @property {string} prototype what a prototype showed, – = nothing
- * @property {string} part of the chapter that measures it, for --systems; tests = tests prove it
- * @property {Figure[]} figures
+ * @typedef {import('../report/criteria').Criterion & { goal?: string, prototype: string }} Criterion goal: a tighter
+ *          limit, which is the target of the figures; prototype: what a prototype showed, – = nothing
  */
 
 /** @param {string} system @param {number} peers */
 const rateKey = (system, peers) => `${system}:${peers}`;
-
-/** @param {string} key @param {(result: any) => number | undefined} value @returns {Figure['value']} */
-const of = (key, value) => (round) => round[key] && value(round[key]);
 
 /**
  * @param {string} a key @param {string} b key
@@ -38,19 +26,30 @@ const of = (key, value) => (round) => round[key] && value(round[key]);
 const quotient = (a, b, value) => (round) =>
   round[a] && round[b] ? value(round[a]) / value(round[b]) : undefined;
 
+/** @param {string} system @param {(result: any) => number} value @returns {Figure['value']} 10 peers ÷ 1 */
+const tenToOne = (system, value) => quotient(rateKey(system, 10), rateKey(system, 1), value);
+
 /** @param {any} result */
 const tcpRate = ({ tcp }) => tcp.mbits;
+/** @param {any} result */
+const cpuPerBit = ({ tcp }) => tcp.cores / tcp.mbits;
+/** @param {any} result */
+const rttOfTcp = ({ pacedTcp }) => pacedTcp.rtt.p50;
+/** @param {any} result */
+const rttOfUdp = ({ paced }) => paced.rtt.p50;
+/** @param {any} result */
+const threads = ({ tcp }) => tcp.threads;
 
-/** @param {number} peers @param {string} target @param {string} other @param {string} name @returns {Figure} */
+/**
+ * @param {number} peers @param {string | undefined} target @param {string} other @param {string} name
+ * @returns {Figure}
+ */
 const against = (peers, target, other, name) => ({
   name: `${peers} peer${peers === 1 ? '' : 's'}, ÷ ${name}`,
+  target,
   digits: 2,
-  ...(target && { target }),
   value: quotient(rateKey('seganet', peers), rateKey(other, peers), tcpRate)
 });
-
-/** @param {any} result @returns {number} */
-const cpuPerBit = ({ tcp }) => tcp.cores / tcp.mbits;
 
 /** @param {number} peers @param {string} target @returns {Figure[]} */
 const comparisons = (peers, target) => [
@@ -60,49 +59,63 @@ const comparisons = (peers, target) => [
     digits: 2,
     value: quotient(rateKey('seganet', peers), rateKey('wireguard-go', peers), cpuPerBit)
   },
-  against(peers, '', 'bounded', 'the same with bounded queues'),
-  against(peers, '', 'boringtun', 'boringtun'),
-  against(peers, '', 'nebula', 'Nebula')
+  against(peers, undefined, 'bounded', 'the same with bounded queues'),
+  against(peers, undefined, 'boringtun', 'boringtun'),
+  against(peers, undefined, 'nebula', 'Nebula')
 ];
 
 const PARTS = { tcp: 'TCP', udp: 'UDP' };
 const WAYS = { To: 'to devices', From: 'from devices' };
 
-/** @returns {Figure[]} */
-const deviceFigures = () =>
-  Object.entries(PARTS).flatMap(([protocol, title]) =>
-    Object.entries(WAYS).flatMap(([way, where]) => {
-      const found = (/** @type {any} */ result) => result[`${protocol}${way}`];
-      return [
-        {
-          name: `${title} ${where}: answered`,
-          target: '≥ 10',
-          digits: 0,
-          value: of('adapter', (result) => found(result).answered)
-        },
-        {
-          name: `${title} ${where}: RTT p50, 10 ÷ 1`,
-          target: '≤ 1.5',
-          digits: 2,
-          value: of('adapter', (result) => found(result).all / found(result).one)
-        }
-      ];
-    })
-  );
+/** @type {Figure[]} */
+const deviceFigures = Object.entries(PARTS).flatMap(([protocol, title]) =>
+  Object.entries(WAYS).flatMap(([way, where]) => {
+    const found = (/** @type {any} */ result) => result[`${protocol}${way}`];
+    return [
+      {
+        name: `${title} ${where}: answered`,
+        target: '≥ 10',
+        digits: 0,
+        value: (result) => found(result).answered
+      },
+      {
+        name: `${title} ${where}: RTT p50, 10 ÷ 1`,
+        target: '≤ 1.5',
+        digits: 2,
+        value: (result) => found(result).all / found(result).one
+      }
+    ];
+  })
+);
+
+/** @param {any} found results of the scenes by name @param {number} scene @param {string} [word] of its name */
+const sceneOf = (found, scene, word = '') => {
+  const name = Object.keys(found).find((each) => each.startsWith(`${scene} `) && each.includes(word));
+  return name === undefined ? undefined : found[name];
+};
 
 /**
  * @param {number} scene @param {string} word of its name @param {string} title @param {string} target
- * @param {'faults' | 'relays'} [key]
  * @returns {Figure}
  */
-const silence = (scene, word, title, target, key = 'faults') => ({
+const silence = (scene, word, title, target) => ({
   name: `${title}: longest pause, 0 = under 0.15 s`,
   target,
   digits: 2,
-  value: of(key, (found) => {
-    const name = Object.keys(found).find((each) => each.startsWith(`${scene} `) && each.includes(word));
-    return name ? found[name].silence : undefined;
-  })
+  value: (found) => sceneOf(found, scene, word)?.silence
+});
+
+/**
+ * @param {number} number @param {string} what @param {string} limit @param {string} [prototype]
+ * @returns {Criterion}
+ */
+const proven = (number, what, limit, prototype = '–') => ({
+  number,
+  what,
+  limit,
+  prototype,
+  part: 'tests',
+  figures: testFigures(number, 'missing')
 });
 
 /** @type {Criterion[]} */
@@ -132,32 +145,15 @@ const criteria = [
     prototype: '0.8..1.1',
     what: 'RTT p50, 10 peers ÷ 1, 20 Mbit/s each (the paper’s claim)',
     figures: [
-      {
-        name: 'TCP: RTT p50, 10 ÷ 1',
-        target: '≤ 1.5',
-        digits: 2,
-        value: quotient(rateKey('seganet', 10), rateKey('seganet', 1), ({ pacedTcp }) => pacedTcp.rtt.p50)
-      },
+      { name: 'TCP: RTT p50, 10 ÷ 1', target: '≤ 1.5', digits: 2, value: tenToOne('seganet', rttOfTcp) },
       {
         name: 'UDP of 1,200 B: RTT p50, 10 ÷ 1',
         target: '≤ 1.5',
         digits: 2,
-        value: quotient(rateKey('seganet', 10), rateKey('seganet', 1), ({ paced }) => paced.rtt.p50)
+        value: tenToOne('seganet', rttOfUdp)
       },
-      {
-        name: 'wireguard-go: the same by TCP',
-        digits: 2,
-        value: quotient(
-          rateKey('wireguard-go', 10),
-          rateKey('wireguard-go', 1),
-          ({ pacedTcp }) => pacedTcp.rtt.p50
-        )
-      },
-      {
-        name: 'wireguard-go: by UDP',
-        digits: 2,
-        value: quotient(rateKey('wireguard-go', 10), rateKey('wireguard-go', 1), ({ paced }) => paced.rtt.p50)
-      }
+      { name: 'wireguard-go: the same by TCP', digits: 2, value: tenToOne('wireguard-go', rttOfTcp) },
+      { name: 'wireguard-go: by UDP', digits: 2, value: tenToOne('wireguard-go', rttOfUdp) }
     ]
   },
   {
@@ -175,24 +171,18 @@ const criteria = [
     prototype: '103 MB; –',
     what: 'memory with 10 saturated peers; 10 min after they have gone, with the goroutines of before',
     figures: [
-      {
-        name: 'saturated, MiB at most',
-        target: '≤ 128',
-        digits: 0,
-        value: of(rateKey('seganet', 10), ({ tcp }) => tcp.peak / MIB)
-      },
-      {
-        name: 'after, MiB',
-        target: '≤ 30',
-        digits: 0,
-        value: of('gone', ({ after }) => after.memory / MIB)
-      },
-      {
-        name: 'goroutines more than before',
-        target: '≤ 0',
-        digits: 0,
-        value: of('gone', ({ after, before }) => after.goroutines - before.goroutines)
-      }
+      ...ofCase(rateKey('seganet', 10), [
+        { name: 'saturated, MiB at most', target: '≤ 128', digits: 0, value: ({ tcp }) => tcp.peak / MIB }
+      ]),
+      ...ofCase('gone', [
+        { name: 'after, MiB', target: '≤ 30', digits: 0, value: ({ after }) => after.memory / MIB },
+        {
+          name: 'goroutines more than before',
+          target: '≤ 0',
+          digits: 0,
+          value: ({ after, before }) => after.goroutines - before.goroutines
+        }
+      ])
     ]
   },
   {
@@ -201,14 +191,7 @@ const criteria = [
     limit: '≤ 1.5',
     prototype: '–',
     what: 'OS threads, 10 peers ÷ 1',
-    figures: [
-      {
-        name: 'threads, 10 ÷ 1',
-        target: '≤ 1.5',
-        digits: 2,
-        value: quotient(rateKey('seganet', 10), rateKey('seganet', 1), ({ tcp }) => tcp.threads)
-      }
-    ]
+    figures: [{ name: 'threads, 10 ÷ 1', target: '≤ 1.5', digits: 2, value: tenToOne('seganet', threads) }]
   },
   {
     number: 7,
@@ -216,28 +199,23 @@ const criteria = [
     limit: '15/15; 8/10 ≤ 1 s; relay ≤ 1 s; no UDP ≤ 2 s',
     prototype: 'met',
     what: 'every pair of NATs connects; direct where theory allows',
-    figures: [
-      { name: 'pairs connected', target: '≥ 15', value: of('matrix', (m) => m.connected), digits: 0 },
-      { name: 'direct, of 10 with UDP', target: '≥ 8', value: of('matrix', (m) => m.direct), digits: 0 },
-      {
-        name: 'direct after, s at most',
-        target: '≤ 1',
-        value: of('matrix', (m) => m.directAfter),
-        digits: 2
-      },
+    figures: ofCase('matrix', [
+      { name: 'pairs connected', target: '≥ 15', digits: 0, value: ({ connected }) => connected },
+      { name: 'direct, of 10 with UDP', target: '≥ 8', digits: 0, value: ({ direct }) => direct },
+      { name: 'direct after, s at most', target: '≤ 1', digits: 2, value: ({ directAfter }) => directAfter },
       {
         name: 'first answer, s at most',
         target: '≤ 1',
-        value: of('matrix', (m) => m.firstWithUdp),
-        digits: 2
+        digits: 2,
+        value: ({ firstWithUdp }) => firstWithUdp
       },
       {
         name: 'the same without UDP',
         target: '≤ 2',
         digits: 2,
-        value: of('matrix', (m) => m.firstWithoutUdp)
+        value: ({ firstWithoutUdp }) => firstWithoutUdp
       }
-    ]
+    ])
   },
   {
     number: 8,
@@ -246,7 +224,7 @@ const criteria = [
     goal: '≤ 2 s',
     prototype: '1.1..1.9 s',
     what: 'dead direct path → relay',
-    figures: [silence(8, '', 'dead path', '≤ 2')]
+    figures: ofCase('faults', [silence(8, '', 'dead path', '≤ 2')])
   },
   {
     number: 9,
@@ -254,18 +232,10 @@ const criteria = [
     limit: 'no pause > 0.3 s, none reordered',
     prototype: '0.18 s',
     what: 'back to the direct path',
-    figures: [
+    figures: ofCase('faults', [
       silence(9, '', 'back', '≤ 0.3'),
-      {
-        name: 'out of order',
-        target: '≤ 0',
-        digits: 0,
-        value: of('faults', (found) => {
-          const name = Object.keys(found).find((each) => each.startsWith('9 '));
-          return name ? found[name].outOfOrder : undefined;
-        })
-      }
-    ]
+      { name: 'out of order', target: '≤ 0', digits: 0, value: (found) => sceneOf(found, 9)?.outOfOrder }
+    ])
   },
   {
     number: 10,
@@ -274,7 +244,10 @@ const criteria = [
     goal: '≤ 0.3 s (host)',
     prototype: '0.26 / 0.62 s',
     what: 'new address of the host / of the NAT',
-    figures: [silence(10, 'host', 'host', '≤ 0.3'), silence(10, 'outside', 'outside', '≤ 3')]
+    figures: ofCase('faults', [
+      silence(10, 'host', 'host', '≤ 0.3'),
+      silence(10, 'outside', 'outside', '≤ 3')
+    ])
   },
   {
     number: 11,
@@ -283,20 +256,19 @@ const criteria = [
     prototype: '–',
     what: 'an MQTT session lives through 8 to 10; seeded schedules of faults',
     figures: [
-      { name: 'records lost', target: '≤ 0', value: of('mqtt', ({ lost }) => lost), digits: 0 },
-      {
-        name: 'connections',
-        target: '≤ 1',
-        digits: 0,
-        value: of('mqtt', ({ connections }) => connections)
-      },
-      {
-        name: 'schedules failed',
-        target: '≤ 0',
-        digits: 0,
-        value: of('chaos', ({ schedules, passed }) => schedules - passed)
-      },
-      { name: 'schedules', value: of('chaos', ({ schedules }) => schedules), digits: 0 }
+      ...ofCase('mqtt', [
+        { name: 'records lost', target: '≤ 0', digits: 0, value: ({ lost }) => lost },
+        { name: 'connections', target: '≤ 1', digits: 0, value: ({ connections }) => connections }
+      ]),
+      ...ofCase('chaos', [
+        {
+          name: 'schedules failed',
+          target: '≤ 0',
+          digits: 0,
+          value: ({ schedules, passed }) => schedules - passed
+        },
+        { name: 'schedules', digits: 0, value: ({ schedules }) => schedules }
+      ])
     ]
   },
   proven(12, 'order: numbered datagrams, 2 workers, random delays', '0 reordered within a path', 'echoes: 0'),
@@ -310,10 +282,10 @@ const criteria = [
     limit: 'another ≤ 3 s; direct paths notice nothing',
     prototype: '–',
     what: 'a relay dies',
-    figures: [
-      silence(17, 'relayed', 'relayed peers', '≤ 3', 'relays'),
-      silence(17, 'direct', 'direct peers', '≤ 0.3', 'relays')
-    ]
+    figures: ofCase('relays', [
+      silence(17, 'relayed', 'relayed peers', '≤ 3'),
+      silence(17, 'direct', 'direct peers', '≤ 0.3')
+    ])
   },
   {
     number: 18,
@@ -321,7 +293,9 @@ const criteria = [
     limit: 'answered, ≤ 1 s',
     prototype: '0.01 s',
     what: 'first packet to a sleeping peer',
-    figures: [{ name: 'first answer, s', target: '≤ 1', value: of('wake', ({ first }) => first), digits: 2 }]
+    figures: ofCase('wake', [
+      { name: 'first answer, s', target: '≤ 1', digits: 2, value: ({ first }) => first }
+    ])
   },
   {
     number: 19,
@@ -329,7 +303,7 @@ const criteria = [
     limit: 'all by name; RTT p50 10 ÷ 1 ≤ 1.5',
     prototype: '–',
     what: '10 ordinary devices behind one node, TCP, UDP, both ways',
-    figures: deviceFigures()
+    figures: ofCase('adapter', deviceFigures)
   },
   {
     number: 20,
@@ -337,7 +311,7 @@ const criteria = [
     limit: '≥ 300 Mbit/s',
     prototype: '448..565',
     what: 'TCP without privilege',
-    figures: [{ name: 'Mbit/s', target: '≥ 300', value: of('rootless', ({ mbits }) => mbits), digits: 0 }]
+    figures: ofCase('rootless', [{ name: 'Mbit/s', target: '≥ 300', digits: 0, value: ({ mbits }) => mbits }])
   },
   {
     number: 21,
@@ -345,10 +319,10 @@ const criteria = [
     limit: '≥ 200 Mbit/s on one core of the relay',
     prototype: '310..379',
     what: 'TCP by the relay',
-    figures: [
-      { name: 'Mbit/s', target: '≥ 200', value: of('relayed', ({ mbits }) => mbits), digits: 0 },
-      { name: 'cores of the relay', value: of('relayed', ({ relayCores }) => relayCores), digits: 2 }
-    ]
+    figures: ofCase('relayed', [
+      { name: 'Mbit/s', target: '≥ 200', digits: 0, value: ({ mbits }) => mbits },
+      { name: 'cores of the relay', digits: 2, value: ({ relayCores }) => relayCores }
+    ])
   },
   {
     number: 22,
@@ -357,25 +331,24 @@ const criteria = [
     what: '10 silent peers',
     prototype: '1 peer: 0.3 %, 14 MB',
     figures: [
-      {
-        name: 'hub, % of a core',
-        target: '≤ 0.5',
-        digits: 2,
-        value: of('silent', ({ hubCores }) => 100 * hubCores)
-      },
-      { name: 'hub, MiB', target: '≤ 30', value: of('silent', ({ memory }) => memory / MIB), digits: 0 },
-      { name: 'without the program’s file', value: of('silent', ({ own }) => own / MIB), digits: 0 },
-      {
-        name: 'metered: MB a day and peer',
-        target: '≤ 1',
-        digits: 2,
-        value: of('metered', ({ tunnelPerDay }) => tunnelPerDay / MB)
-      },
-      {
-        name: 'metered: MB a day on the link of a peer, with signaling and relay',
-        digits: 2,
-        value: of('metered', ({ linkPerDay }) => linkPerDay / MB)
-      }
+      ...ofCase('silent', [
+        { name: 'hub, % of a core', target: '≤ 0.5', digits: 2, value: ({ hubCores }) => 100 * hubCores },
+        { name: 'hub, MiB', target: '≤ 30', digits: 0, value: ({ memory }) => memory / MIB },
+        { name: 'without the program’s file', digits: 0, value: ({ own }) => own / MIB }
+      ]),
+      ...ofCase('metered', [
+        {
+          name: 'metered: MB a day and peer',
+          target: '≤ 1',
+          digits: 2,
+          value: ({ tunnelPerDay }) => tunnelPerDay / MB
+        },
+        {
+          name: 'metered: MB a day on the link of a peer, with signaling and relay',
+          digits: 2,
+          value: ({ linkPerDay }) => linkPerDay / MB
+        }
+      ])
     ]
   },
   proven(23, 'policy: port not offered, spoofed source, device of another group', 'refused, counted'),
@@ -396,47 +369,15 @@ const criteria = [
   }
 ];
 
-/**
- * @param {number} number @param {string} what @param {string} limit @param {string} [prototype]
- * @returns {Criterion}
- */
-function proven(number, what, limit, prototype = '–') {
-  const key = `test-${number}`;
-  return {
-    number,
-    what,
-    limit,
-    prototype,
-    part: 'tests',
-    figures: [
-      {
-        name: 'tests failed or missing',
-        target: '≤ 0',
-        digits: 0,
-        value: of(key, ({ failed, missing }) => failed + missing)
-      },
-      { name: 'passed', value: of(key, ({ passed }) => passed), digits: 0 },
-      { name: 'skipped', value: of(key, ({ skipped }) => skipped), digits: 0 }
-    ]
-  };
-}
+/** @type {import('../report/criteria').CriteriaSet<Criterion>} */
+const set = {
+  chapter: 'overlay',
+  criteria,
+  columns: [
+    ['goal', ({ goal = '' }) => goal],
+    ['prototype', ({ prototype }) => prototype]
+  ],
+  testCommand: proofCommand
+};
 
-/**
- * @param {Figure} figure @param {Round[]} rounds
- * @returns {{ median: number, low: number, high: number } | null} over the rounds that measured it
- */
-function evaluate({ value }, rounds) {
-  const values = rounds.map(value).filter((each) => each !== undefined && Number.isFinite(each));
-  const known = /** @type {number[]} */ (values);
-  if (known.length === 0) return null;
-  const median = /** @type {number} */ (percentile(known, 0.5));
-  return { median, low: Math.min(...known), high: Math.max(...known) };
-}
-
-/** @param {Criterion} criterion @returns {string} */
-function commandOf({ number, part }) {
-  if (part !== 'tests') return `seganet-bench --only overlay --systems ${part}`;
-  return proofs[number] ? proofCommand(number) : 'no such test';
-}
-
-module.exports = { commandOf, criteria, evaluate, rateKey };
+module.exports = { rateKey, set };

@@ -1,56 +1,15 @@
 'use strict';
 // The report of the chapter overlay: the 25 criteria, and the paper's figures 5 to 8 as tables.
 
+const { criteriaTable } = require('../report/criteria');
 const { markdown, spread } = require('../report/report');
 const { PACED_MBITS } = require('./rates');
 const { MTU, systems } = require('./systems');
-const { commandOf, criteria, evaluate, rateKey } = require('./criteria');
+const { rateKey, set } = require('./criteria');
 
-/** @typedef {import('../options/chapter').Outcome} Outcome @typedef {import('./criteria').Round} Round */
+/** @typedef {import('../options/chapter').Outcome} Outcome @typedef {import('../report/criteria').Round} Round */
 
 const MIB = 1 << 20;
-
-/** @param {Outcome[]} outcomes @returns {Round[]} */
-function roundsOf(outcomes) {
-  /** @type {Round[]} */
-  const rounds = [];
-  for (const { key, round, result } of outcomes) {
-    if (!result || result.isLeftOut) continue;
-    (rounds[round] ??= {})[key] = result;
-  }
-  return rounds.filter(Boolean);
-}
-
-/** @param {ReturnType<typeof evaluate>} found @param {number} digits */
-function shown(found, digits) {
-  if (!found) return '';
-  const [median, low, high] = [found.median, found.low, found.high].map((each) => each.toFixed(digits));
-  return low === high ? median : `${median} [${low}..${high}]`;
-}
-
-/** @param {Round[]} rounds */
-function criteriaTable(rounds) {
-  const rows = criteria.map((criterion) => {
-    const { number, what, limit, goal = '', prototype, figures } = criterion;
-    const cells = figures.flatMap((figure) => {
-      const text = shown(evaluate(figure, rounds), figure.digits ?? 1);
-      return text ? [`${figure.name}: ${text}`] : [];
-    });
-    // A bar in a cell would end it.
-    const command = commandOf(criterion).replaceAll('|', '\\|');
-    return [number, what, limit, goal, prototype, cells.join('<br>') || 'not run', `\`${command}\``];
-  });
-  return markdown(['#', 'criterion', 'limit', 'goal', 'prototype', 'measured', 'command'], rows);
-}
-
-/** @param {Round[]} rounds @returns {import('../options/chapter').Ratio[]} */
-const ratios = (rounds) =>
-  criteria.flatMap(({ number, figures }) =>
-    figures.flatMap((figure) => {
-      const found = figure.target ? evaluate(figure, rounds) : null;
-      return found ? [{ name: `${number}: ${figure.name}`, target: figure.target, ...found }] : [];
-    })
-  );
 
 /** @param {Round[]} rounds @returns {number[]} numbers of peers that were measured */
 function peerCounts(rounds) {
@@ -198,7 +157,7 @@ function reportText(rounds) {
     const texts = tables.map(([title, value, digits]) => table(rounds, title, value, digits)).filter(Boolean);
     return texts.length > 0 ? [heading, ...texts] : [];
   });
-  return [intro, criteriaTable(rounds), ...sections, goneText(rounds)].filter(Boolean).join('\n\n');
+  return [intro, criteriaTable(set, rounds), ...sections, goneText(rounds)].filter(Boolean).join('\n\n');
 }
 
-module.exports = { ratios, reportText, roundsOf, table, warnings };
+module.exports = { reportText, warnings };

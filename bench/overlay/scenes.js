@@ -155,4 +155,4 @@ const gone = ({ peers, seconds, afterSeconds }) =>
     });
   });
 
-module.exports = { gone, inStar, relayed, rootless, silent, whileRunning };
+module.exports = { gone, inStar, relayed, rootless, silent };

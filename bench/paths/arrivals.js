@@ -68,4 +68,4 @@ function goodput({ samples }, startMs, seconds) {
   return bytes.map((sum) => (sum * 8) / 1e6);
 }
 
-module.exports = { gaps, goodput, longestGap, zeroSeconds };
+module.exports = { gaps, goodput, zeroSeconds };

@@ -121,4 +121,4 @@ class Observer {
   }
 }
 
-module.exports = { Observer, statusOf, carriedOf };
+module.exports = { Observer };

@@ -40,4 +40,4 @@ function texts(statuses) {
 /** @param {Status[]} statuses @param {number} ms since the start @returns {string} '' = unknown yet */
 const textAt = (statuses, ms) => texts(statuses).findLast((each) => each.ms <= ms)?.text ?? '';
 
-module.exports = { textAt, textOf, texts };
+module.exports = { textAt, texts };

@@ -94,8 +94,8 @@ function printLoads(outcomes) {
 /** @param {ReturnType<typeof judge>} goals */
 function printGoals(goals) {
   if (goals.length === 0) return;
-  const rows = goals.map(({ what, most, value, isMet }) => [
-    ...[what, `≤ ${most}`, fixed(value, Number.isInteger(value) ? 0 : 1)],
+  const rows = goals.map(({ what, target, value, isMet }) => [
+    ...[what, target ?? '', fixed(value, Number.isInteger(value) ? 0 : 1)],
     isMet ? 'yes' : 'NO'
   ]);
   console.log(`\n${markdown(['goal', '', 'measured', 'met'], rows)}`);

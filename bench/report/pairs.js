@@ -2,11 +2,8 @@
 // Evaluates variants that ran in interleaved rounds: medians, and ratios of pairs of the same round, so that other load
 // of the machine affects both.
 
-const { median, spread, fixed } = require('./report');
-
 /**
  * @typedef {import('../runs/measure').Result & {variant: string, round: number}} VariantRun
- * @typedef {[string, (run: any) => number | undefined, number][]} Columns title, value, digits
  */
 
 /**
@@ -17,17 +14,6 @@ const { median, spread, fixed } = require('./report');
 function turned(all, round) {
   const turn = round % all.length;
   return [...all.slice(turn), ...all.slice(0, turn)];
-}
-
-/** @param {VariantRun[]} runs @param {string} variant @param {Columns} columns @returns {string[]} median [range] */
-function medians(runs, variant, columns) {
-  const own = runs.filter((run) => run.variant === variant);
-  return columns.map(([, value, digits]) =>
-    spread(
-      own.map((run) => value(run)),
-      digits
-    )
-  );
 }
 
 /**
@@ -46,24 +32,4 @@ function ratios(runs, variant, base, value) {
     .filter(Number.isFinite);
 }
 
-/**
- * @param {VariantRun[]} runs @param {string} variant @param {string} base @param {Columns} columns
- * @returns {string[]}
- */
-const ratioCells = (runs, variant, base, columns) =>
-  columns.map(([, value]) => spread(ratios(runs, variant, base, value), 2));
-
-/**
- * Formats ratios as changes in percent, the median first: `+3.1 (-1.0 +3.1 +5.2)`.
- * @param {number[]} found
- * @returns {string}
- */
-function percentCell(found) {
-  if (found.length === 0) return '–';
-  /** @param {number} ratio */
-  const percent = (ratio) => `${ratio < 1 ? '' : '+'}${fixed((ratio - 1) * 100, 1)}`;
-  const all = found.length > 1 ? ` (${found.map(percent).join(' ')})` : '';
-  return percent(median(found)) + all;
-}
-
-module.exports = { turned, medians, ratios, ratioCells, percentCell };
+module.exports = { turned, ratios };

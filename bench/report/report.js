@@ -84,4 +84,69 @@ function save(file, results) {
 const fixed = (value, digits = 0) =>
   value === undefined || !Number.isFinite(value) ? '–' : value.toFixed(digits);
 
-module.exports = { conditions, markdown, list, save, fixed, spread, median, badLines };
+/**
+ * @typedef {import('../options/chapter').Outcome} Outcome
+ * @typedef {[title: string, value: (result: any) => number | undefined, digits: number][]} Columns
+ */
+
+/** @param {Outcome[]} outcomes @param {string} key @returns {any[]} results of the rounds that have one */
+const resultsOf = (outcomes, key) =>
+  outcomes
+    .filter((each) => each.key === key && each.result && !each.result.isLeftOut)
+    .map(({ result }) => result);
+
+/**
+ * Returns a cell for each column: the median over the results, with the range.
+ * @param {any[]} results @param {Columns} columns
+ */
+const cells = (results, columns) =>
+  columns.map(([, value, digits]) =>
+    spread(
+      results.map((result) => value(result)),
+      digits
+    )
+  );
+
+/** @param {Columns} columns */
+const titles = (columns) => columns.map(([title]) => title);
+
+/**
+ * Returns a table with a row for each group of results.
+ * @param {string[]} first titles of the columns before `columns`
+ * @param {{ name: (string | number)[], results: any[] }[]} groups name: cells of these columns
+ * @param {Columns} columns
+ * @returns {string} Markdown; '' = there are no results
+ */
+function columnTable(first, groups, columns) {
+  const rows = groups
+    .filter(({ results }) => results.length > 0)
+    .map(({ name, results }) => [...name, ...cells(results, columns)]);
+  return rows.length > 0 ? markdown([...first, ...titles(columns)], rows) : '';
+}
+
+/**
+ * Returns the median and the range of some values.
+ * @param {string} name @param {(number | undefined)[]} values of the rounds @param {string} [target]
+ * @returns {import('../options/chapter').Ratio[]} empty: no value is known
+ */
+function ratioOf(name, values, target) {
+  const known = /** @type {number[]} */ (values.filter((value) => Number.isFinite(value)));
+  if (known.length === 0) return [];
+  return [{ name, target, median: median(known), low: Math.min(...known), high: Math.max(...known) }];
+}
+
+module.exports = {
+  badLines,
+  cells,
+  columnTable,
+  conditions,
+  fixed,
+  list,
+  markdown,
+  median,
+  ratioOf,
+  resultsOf,
+  save,
+  spread,
+  titles
+};

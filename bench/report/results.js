@@ -3,6 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { isMet } = require('./criteria');
 const { markdown, list } = require('./report');
 const { faultWarnings, runWarnings } = require('./warnings');
 
@@ -94,19 +95,12 @@ function sections({ outcomes, plan, parts }, chapters) {
 /** @param {number} value */
 const short = (value) => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(2));
 
-/** @param {import('../options/chapter').Ratio} ratio @returns {boolean | undefined} undefined = no target */
-function isMet({ target, median }) {
-  const found = target?.match(/^([≤≥])\s*([\d.]+)/);
-  if (!found) return undefined;
-  return found[1] === '≤' ? median <= Number(found[2]) : median >= Number(found[2]);
-}
-
 /** @param {import('../options/chapter').Ratio[]} ratios @returns {string} Markdown */
 function ratioTable(ratios) {
   const rows = ratios.map((ratio) => {
     const { name, target = '–', median, low, high } = ratio;
     const range = low === high ? '' : ` [${short(low)}..${short(high)}]`;
-    const met = isMet(ratio);
+    const met = isMet(ratio.target, median);
     return [name, `${short(median)}${range}`, target, met === undefined ? '–' : met ? 'yes' : '**no**'];
   });
   return markdown(['ratio', 'measured', 'target', 'met'], rows);
@@ -179,6 +173,5 @@ module.exports = {
   reportText,
   writeReport,
   ratioTable,
-  isMet,
   failures
 };

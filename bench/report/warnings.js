@@ -150,4 +150,15 @@ function faultWarnings(outcomes) {
   });
 }
 
-module.exports = { machineWarnings, runWarnings, faultWarnings, faults, coresOf, limits };
+/**
+ * @param {string} where the case and its round @param {boolean} isBusy
+ * @returns {string[]}
+ */
+const generatorWarnings = (where, isBusy) =>
+  isBusy
+    ? [
+        `${where}: the generator used more than ${limits.harness * 100} % of its core and may have been the limit.`
+      ]
+    : [];
+
+module.exports = { generatorWarnings, machineWarnings, runWarnings, faultWarnings, faults, coresOf, limits };

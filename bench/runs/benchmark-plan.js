@@ -74,9 +74,6 @@ const names = (value) => value.split(',').filter(Boolean);
 
 /** @returns {{plan: import('../options/chapter').Plan, out: string, from: string[], list: boolean, results: boolean}} */
 function readPlan() {
-  if (process.argv.includes('--readme')) {
-    fail('--readme is now --results: the measured figures are in bench/RESULTS.md, no longer in README.md.');
-  }
   const { number, text, flag } = readArguments(intro, { numbers, texts, flags });
   const quick = flag('quick');
   const seconds = quick ? Math.min(5, number('seconds')) : number('seconds');

@@ -2,8 +2,8 @@
 // The chapters' plots of runs.
 
 const { cdf, cumulate, lines } = require('../report/plot');
-const { latencyMs, resultsOf } = require('./side-by-side');
-const { median } = require('../report/report');
+const { latencyMs } = require('./side-by-side');
+const { median, resultsOf } = require('../report/report');
 
 /** @typedef {import('../options/chapter').Outcome} Outcome @typedef {import('./side-by-side').Entry} Entry */
 /** @typedef {{name: string, points: [number, number][]}} Series */
@@ -54,7 +54,7 @@ function figure(draw, name, series, options) {
 function latencyFigure(name, title, outcomes, load, entries, cls) {
   const series = entries.map((entry) => ({
     name: entry.label,
-    points: distribution(resultsOf(outcomes, load, entry), cls)
+    points: distribution(resultsOf(outcomes, `${load}/${entry.name}`), cls)
   }));
   return figure(cdf, name, series, { title, xLabel: 'ms', yLabel: 'fraction of the records', xLog: true });
 }
@@ -69,7 +69,8 @@ function devicesFigure(name, title, outcomes, counts, loadOf, entries, value, op
   const series = entries.map((entry) => ({
     name: entry.label,
     points: counts.flatMap((count) => {
-      const values = resultsOf(outcomes, loadOf(count), entry).flatMap((result) => value(result) ?? []);
+      const results = resultsOf(outcomes, `${loadOf(count)}/${entry.name}`);
+      const values = results.flatMap((result) => value(result) ?? []);
       return values.length > 0 ? [/** @type {[number, number]} */ ([count, median(values)])] : [];
     })
   }));

@@ -27,4 +27,4 @@ function loadOf(plan, { gatewayEnv = {}, ...more }) {
   };
 }
 
-module.exports = { loadOf, farm };
+module.exports = { loadOf };

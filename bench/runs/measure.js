@@ -18,14 +18,12 @@ const { snapshot, usage } = require('../harness/usage');
  * @property {string} datatype @property {Record<string, string>} gatewayEnv
  * @property {boolean} [statistics] the gateway's admin API is open
  * @property {string[]} [within] command prefix of the gateway, such as that of a control group
- * @property {boolean} [relay] a relay counts the traffic between gateway and cloud
  * @property {object[]} [flow] nodes in addition to those of flows/gateway.json
  * @property {Record<string, string | number>} [loadOptions] additional options of loadgen
  * @property {Record<string, string | number>} [sinkOptions] additional options of the sink
  * @property {{host: string, within: string[], alsoAt?: string[], sinkWithin?: string[]}} [cloudAt] runs cloud and sink
  *           elsewhere: the cloud's address, and the command prefix that runs a program there
  * @property {number} [openFiles] limit of each process
- * @property {number} [sampleEvery] every n-th normal record of a device is a sample
  * @property {number} [settleMs] the sink is done after this time at the latest
  * @property {(cloud: import('../harness/cloud').Cloud, startMs: number,
  *             stage: Stage) => Promise<void>} [during] events for the cloud and the system under load

@@ -1,8 +1,8 @@
 'use strict';
 // Tables of the runs under a baseline's quota: delivered records, latency, and the effect of the quota.
 
-const { badLines, fixed, markdown, median, spread } = require('../report/report');
-const { latencyMs, ratio, resultsOf } = require('./side-by-side');
+const { badLines, columnTable, fixed, median, resultsOf, spread } = require('../report/report');
+const { latencyMs, measured, ratio } = require('./side-by-side');
 const { delivered, quotaLoad } = require('./under-quota');
 
 /** @typedef {import('../options/chapter').Outcome} Outcome @typedef {import('./side-by-side').Entry} Entry */
@@ -13,7 +13,7 @@ const THROUGH = 0.97;
 /** @param {number} part @param {number} whole @returns {number | undefined} percent */
 const percent = (part, whole) => (whole > 0 ? (part / whole) * 100 : undefined);
 
-/** @type {import('./side-by-side').Columns} */
+/** @type {import('../report/report').Columns} */
 const columns = [
   ['quota, cores', ({ quota }) => quota.cores, 3],
   ['cores used', ({ cores }) => cores, 3],
@@ -37,17 +37,12 @@ const p99 = (result) => latencyMs(result, 3, 'p99');
  */
 function quotaTable(outcomes, load, base, entries) {
   const under = quotaLoad(load, base);
-  const rows = entries.flatMap((entry) => {
-    const results = resultsOf(outcomes, under, entry);
-    if (results.length === 0) return [];
-    const cells = columns.map(([, value, digits]) => spread(results.map(value), digits));
-    return [[entry.label, ...cells]];
-  });
-  if (rows.length === 0) return '';
+  const table = columnTable(['system'], measured(outcomes, under, entries), columns);
+  if (!table) return '';
   return [
     `### ${load}, each system with the quota of ${base}`,
-    preface(resultsOf(outcomes, under, { name: base, label: '' }), base),
-    markdown(['system', ...columns.map(([title]) => title)], rows)
+    preface(resultsOf(outcomes, `${under}/${base}`), base),
+    table
   ].join('\n\n');
 }
 

@@ -4,7 +4,17 @@
 const { loadOf } = require('./load');
 const { measure } = require('./measure');
 const { ratios } = require('../report/pairs');
-const { markdown, median, spread, badLines } = require('../report/report');
+const {
+  badLines,
+  cells,
+  columnTable,
+  markdown,
+  median,
+  ratioOf,
+  resultsOf,
+  spread,
+  titles
+} = require('../report/report');
 
 /**
  * @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Outcome} Outcome
@@ -51,7 +61,7 @@ const cpuUs = (result) => (result.cores * 1e6 * result.seconds) / result.sent.se
 /** @param {any[]} all @param {string} field @returns {number} */
 const sum = (all, field) => all.reduce((total, each) => total + (each[field] ?? 0), 0);
 
-/** @typedef {[string, (result: any) => number | undefined, number][]} Columns title, value, digits */
+/** @typedef {import('../report/report').Columns} Columns */
 
 /** @type {Columns} */
 const costs = [
@@ -75,18 +85,11 @@ const faults = [
   ['broken', (result) => (result.forwards ? badLines(result) : undefined), 0]
 ];
 
-/** @param {any[]} results @param {Columns} columns @returns {string[]} */
-const cells = (results, columns) =>
-  columns.map(([, value, digits]) =>
-    spread(
-      results.map((result) => value(result)),
-      digits
-    )
-  );
-
-/** @param {Outcome[]} outcomes @param {string} load @param {Entry} entry @returns {any[]} */
-const resultsOf = (outcomes, load, { name }) =>
-  outcomes.filter(({ key, result }) => key === `${load}/${name}` && result).map(({ result }) => result);
+/** @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries those with results */
+const measured = (outcomes, load, entries) =>
+  entries
+    .map(({ label, name }) => ({ name: [label], results: resultsOf(outcomes, `${load}/${name}`) }))
+    .filter(({ results }) => results.length > 0);
 
 /**
  * Formats the cores of each process of the system: `mosquitto 0.31 + node-red 0.63`.
@@ -108,19 +111,14 @@ function byProcess(results) {
  * @returns {string} Markdown, '' without results
  */
 function costTable(outcomes, load, entries) {
-  const rows = entries
-    .map((entry) => ({ entry, results: resultsOf(outcomes, load, entry) }))
-    .filter(({ results }) => results.length > 0)
-    .map(({ entry, results }) => [
-      entry.label,
-      ...cells(results, costs),
-      byProcess(results),
-      ...cells(results, faults)
-    ]);
-  const titles = (/** @type {Columns} */ columns) => columns.map(([title]) => title);
-  return rows.length > 0
-    ? markdown(['system', ...titles(costs), 'cores by process', ...titles(faults)], rows)
-    : '';
+  const rows = measured(outcomes, load, entries).map(({ name, results }) => [
+    ...name,
+    ...cells(results, costs),
+    byProcess(results),
+    ...cells(results, faults)
+  ]);
+  const head = ['system', ...titles(costs), 'cores by process', ...titles(faults)];
+  return rows.length > 0 ? markdown(head, rows) : '';
 }
 
 const quantiles = ['p50', 'p90', 'p99', 'p999', 'max'];
@@ -131,11 +129,10 @@ const quantiles = ['p50', 'p90', 'p99', 'p999', 'max'];
  * @returns {string}
  */
 function latencyTable(outcomes, load, entries) {
-  const rows = entries.flatMap((entry) => {
-    const results = resultsOf(outcomes, load, entry);
+  const rows = measured(outcomes, load, entries).flatMap(({ name, results }) => {
     const classes = [...new Set(results.flatMap(({ arrived }) => Object.keys(arrived.classes)))].sort();
     return classes.map((cls) => [
-      entry.label,
+      ...name,
       cls,
       ...quantiles.map((field) =>
         spread(
@@ -165,13 +162,8 @@ const short = [
  * @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries
  * @returns {string}
  */
-function shortTable(outcomes, load, entries) {
-  const rows = entries
-    .map((entry) => ({ entry, results: resultsOf(outcomes, load, entry) }))
-    .filter(({ results }) => results.length > 0)
-    .map(({ entry, results }) => [entry.label, ...cells(results, short)]);
-  return markdown(['system', ...short.map(([title]) => title)], rows);
-}
+const shortTable = (outcomes, load, entries) =>
+  columnTable(['system'], measured(outcomes, load, entries), short);
 
 /**
  * Returns the ratio of two cases, from pairs of the same round.
@@ -185,9 +177,7 @@ function ratio(name, outcomes, [upper, lower], value, target) {
       .filter(({ result }) => result)
       .map(({ key, round, result }) => ({ ...result, variant: key, round }))
   );
-  const found = ratios(runs, upper, lower, value);
-  if (found.length === 0) return [];
-  return [{ name, target, median: median(found), low: Math.min(...found), high: Math.max(...found) }];
+  return ratioOf(name, ratios(runs, upper, lower, value), target);
 }
 
-module.exports = { caseOf, costTable, latencyTable, shortTable, ratio, resultsOf, latencyMs, cpuUs };
+module.exports = { caseOf, costTable, latencyTable, shortTable, ratio, measured, latencyMs };

@@ -10,7 +10,6 @@ const { build } = require('../harness/build');
 const { compareStreams } = require('../harness/compare');
 const { readCpu } = require('../harness/proc');
 const { readSamples } = require('../stats/latency');
-const { Relay } = require('../harness/relay');
 const { standAside } = require('../harness/stand-aside');
 const { systems } = require('../options/systems');
 
@@ -85,7 +84,6 @@ class Stage {
       'skip-ms': warmup * 1000,
       out: this.sinkFile,
       samples: this.samplesFile,
-      'sample-every': this.profile.sampleEvery ?? '',
       'history-suffix': (this.profile.gatewayEnv.SEGANET_HISTORY ?? 'suffix') === 'suffix' ? '/history' : '',
       ...this.profile.sinkOptions,
       ...sinkOptions
@@ -105,19 +103,7 @@ class Stage {
   async startSystem(name, known = systems) {
     const { profile, openFiles } = this;
     const cloud = /** @type {import('../harness/cloud').Cloud} */ (this.cloud);
-    const gatewayEnv = { ...profile.gatewayEnv };
-    if (profile.relay) {
-      this.relay = await Relay.start(cloud, { cpus: profile.harnessCpus });
-      this.tools.push(this.relay.child);
-      gatewayEnv.SEGANET_UPLINK_URL = this.relay.url;
-    }
-    this.system = await known[name]({
-      ...profile,
-      gatewayEnv,
-      cloud,
-      openFiles,
-      cpus: profile.gatewayCpus
-    });
+    this.system = await known[name]({ ...profile, cloud, openFiles, cpus: profile.gatewayCpus });
     return this.system;
   }
 
@@ -191,7 +177,6 @@ class Stage {
     const sent = [];
     for (const load of this.loads) sent.push(await load.result());
     const { system, sink } = this;
-    const wire = this.relay ? await this.relay.read() : undefined;
     const cleanEnd = system ? await system.stop() : true;
     if (sink) await sink.stop('SIGTERM', 60000);
     const arrived = JSON.parse(fs.readFileSync(this.sinkFile, 'utf8'));
@@ -202,7 +187,7 @@ class Stage {
     const verdicts = sent.map((each) => compareStreams(each.streams, arrived.streams));
     for (const each of [...sent, arrived]) delete each.streams;
     const samples = readSamples(this.samplesFile);
-    return { sent, arrived, verdict, verdicts, cleanEnd, forwards, wire, samples };
+    return { sent, arrived, verdict, verdicts, cleanEnd, forwards, samples };
   }
 
   async close() {

@@ -189,4 +189,4 @@ async function climb(system, profile, rates, stepSeconds, begin = () => {}) {
   }
 }
 
-module.exports = { climb, together, coreCount, laps, groupsOf };
+module.exports = { climb, together, coreCount };

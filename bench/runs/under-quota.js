@@ -6,7 +6,7 @@ const { setTimeout: delay } = require('node:timers/promises');
 const { CpuLimit } = require('../harness/cpu-limit');
 const { loadOf } = require('./load');
 const { measure } = require('./measure');
-const { median } = require('../report/report');
+const { median, resultsOf } = require('../report/report');
 const { SlowCpu } = require('../harness/slow-cpu');
 
 /**
@@ -77,17 +77,13 @@ function delivered({ arrived, sent, seconds, warmup }) {
 /** Returns the CPU of the whole load at this run's cost per message. @param {any} result @returns {number} cores */
 const needOf = (result) => result.cores / Math.min(1, delivered(result));
 
-/** @param {Outcome[]} outcomes @param {string} key */
-const resultsAt = (outcomes, key) =>
-  outcomes.filter((each) => each.key === key && each.result).map(({ result }) => result);
-
 /**
  * Returns a quarter of the baseline's median CPU without a quota so far.
  * @param {Outcome[]} previous @param {string} load @param {string} base
  * @returns {Given}
  */
 function calibrationQuota(previous, load, base) {
-  const taken = resultsAt(previous, `${load}/${base}`).map(({ cores }) => cores);
+  const taken = resultsOf(previous, `${load}/${base}`).map(({ cores }) => cores);
   if (taken.length === 0) throw new Error(`A quota for ${base} needs an earlier run of it without a quota.`);
   return { cores: median(taken) * CALIBRATION, of: median(taken) };
 }
@@ -106,7 +102,7 @@ function quotaFor(previous, round, load, base, share) {
       key !== calibrationKey(load, base)
   );
   if (given) return { cores: given.result.quota.cores, of: given.result.quota.of };
-  const needs = resultsAt(previous, calibrationKey(load, base)).map(needOf);
+  const needs = resultsOf(previous, calibrationKey(load, base)).map(needOf);
   if (needs.length === 0) throw new Error(`The CPU need of ${base} is unknown: its calibration failed.`);
   return { cores: median(needs) * share, of: median(needs) };
 }

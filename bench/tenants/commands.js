@@ -105,9 +105,6 @@ async function series(points) {
   };
 }
 
-/** @returns {boolean} */
-const hasDirectory = () => fs.existsSync(path.join(root, 'bench', 'questions', 'directory.js'));
-
 /** @typedef {Record<string, { p50: number, p99: number }>} Answers ms, by the number of things */
 
 /**
@@ -140,7 +137,6 @@ module.exports = {
   backup,
   series,
   directory,
-  hasDirectory,
   readDirectory,
   runTests,
   testCommand,

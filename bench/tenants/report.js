@@ -1,68 +1,14 @@
 'use strict';
 // The report of the chapter tenants: the twenty criteria, and tables behind them.
 
-const { markdown, spread } = require('../report/report');
+const { criteriaTable, roundsOf } = require('../report/criteria');
+const { markdown, resultsOf, spread } = require('../report/report');
 const { percentile } = require('../stats/latency');
-const { commandOf, criteria, evaluate } = require('./criteria');
+const { set } = require('./criteria');
 
 /** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Outcome} Outcome */
 
 const MB = 1e6;
-
-/** @param {Outcome[]} outcomes @param {string} key @returns {any[]} results of the rounds that measured it */
-const resultsOf = (outcomes, key) =>
-  outcomes
-    .filter((each) => each.key === key && each.result && !each.result.isLeftOut)
-    .map(({ result }) => result);
-
-/** @param {ReturnType<typeof evaluate>} found @param {number} digits */
-function shown(found, digits) {
-  if (!found) return '–';
-  const [value, low, high] = [found.value, found.low, found.high].map((each) => each.toFixed(digits));
-  return low === high ? value : `${value} [${low}..${high}]`;
-}
-
-/** @param {Outcome[]} outcomes */
-function criteriaTable(outcomes) {
-  const rows = criteria.map((criterion) => {
-    const cells = criterion.measured.flatMap(({ key, figures }) => {
-      const results = resultsOf(outcomes, key);
-      if (results.length === 0) return [];
-      return figures.map(
-        (figure) => `${figure.name}: ${shown(evaluate(figure, results), figure.digits ?? 1)}`
-      );
-    });
-    const { number, what, limit, paper } = criterion;
-    return [number, what, limit, paper, cells.join('<br>') || 'not run', `\`${commandOf(criterion)}\``];
-  });
-  return markdown(['#', 'criterion', 'limit', 'paper', 'measured', 'command'], rows);
-}
-
-/** @param {Outcome[]} outcomes @returns {import('../options/chapter').Ratio[]} */
-const ratios = (outcomes) =>
-  criteria.flatMap(({ number, measured }) =>
-    measured.flatMap(({ key, figures }) => {
-      const results = resultsOf(outcomes, key);
-      return figures
-        .filter(({ target }) => target && results.length > 0)
-        .flatMap((figure) => {
-          const found = evaluate(figure, results);
-          const { name, target } = figure;
-          const count = found?.count ? ` (${found.count})` : '';
-          return found
-            ? [
-                {
-                  name: `${number}: ${name}${count}`,
-                  target,
-                  median: found.value,
-                  low: found.low,
-                  high: found.high
-                }
-              ]
-            : [];
-        });
-    })
-  );
 
 /** @param {Outcome[]} outcomes */
 function wakeTable(outcomes) {
@@ -253,7 +199,7 @@ function questionsText(outcomes) {
 function reportText(outcomes, plan) {
   const sections = /** @type {[string, string][]} */ ([
     ['', intro(plan, outcomes)],
-    ['', criteriaTable(outcomes)],
+    ['', criteriaTable(set, roundsOf(outcomes))],
     ['### Wakes', wakeTable(outcomes)],
     ['### Memory', memoryTable(outcomes)],
     ['### A container and none', containersTable(outcomes)],
@@ -267,4 +213,4 @@ function reportText(outcomes, plan) {
     .join('\n\n');
 }
 
-module.exports = { ratios, reportText, warnings };
+module.exports = { reportText, warnings };

@@ -264,4 +264,4 @@ async function onStage(options, work) {
 /** @param {number} count @param {string} [prefix] @returns {string[]} names of tenants */
 const names = (count, prefix = 't') => Array.from({ length: count }, (_, i) => `${prefix}${i + 1}`);
 
-module.exports = { Stage, onStage, names, COLD, HOST, PASSWORD, DEVICE };
+module.exports = { Stage, onStage, names, COLD, HOST, PASSWORD };

@@ -2,7 +2,7 @@
 // OCF clouds and Kafka on the status page and in the sidebar, in a real browser.
 
 const { randomUUID } = require('node:crypto');
-const { makeCertificates } = require('../../bench/harness/certs');
+const { makeCertificates } = require('../../bench/harness/certificates');
 const { freePort, waitForPort } = require('../../bench/harness/net');
 const { needs } = require('../../bench/harness/tools');
 const { Client } = require('../../flows/demo/ocf/client');
@@ -39,7 +39,7 @@ describe('OCF clouds and Kafka', () => {
     const home = newHome();
     place = { ...place, port };
     const box = { z: 'tab', x: 100, y: 300, engine: 'engine' };
-    const { ca, cert, key } = await makeCertificates(home);
+    const { ca, cert, key } = makeCertificates(home);
     const more = [
       { id: 'tls', type: 'tls-config', cert, key, ca, verifyservercert: true },
       { id: 'cluster', type: 'seganet-kafka', name: 'plant', brokers: '127.0.0.1:1' },

@@ -8,6 +8,7 @@ const { EnvelopeError, MAX_BYTES } = require('../../nodes/lib/unbatch/envelope-e
 const { hashOf } = require('../../nodes/lib/unbatch/dictionaries');
 const { MAGIC, decompress, dictionaryIn, encodingOf } = require('../../nodes/lib/unbatch/payload-encoding');
 const { open } = require('../../nodes/lib/unbatch/unbatch');
+const { seeded } = require('../fixtures/random');
 
 const SEED = Number(process.env.SEGANET_TEST_SEED) || 20261124;
 const BATCHES = 1000;
@@ -24,15 +25,6 @@ const STAGE = {
   history: /** @type {const} */ ('none'),
   historySuffix: Buffer.from('/history')
 };
-
-/** Returns pseudo-random whole numbers below `n`. @param {number} seed */
-function randomOf(seed) {
-  let state = seed >>> 0;
-  return (/** @type {number} */ n) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * n);
-  };
-}
 
 /** @param {'zstd' | 'deflate'} compress @param {boolean} isV5 @param {string[]} [neverCompress] */
 function writerOf(compress, isV5, neverCompress) {
@@ -94,8 +86,8 @@ test('this Node.js has both compressions', () => {
   expect(compressions).toEqual(['zstd', 'deflate']);
 });
 
-test(`restores identical records of ${BATCHES} batches, seed ${SEED}`, () => {
-  const random = randomOf(SEED);
+test(`gives back identical records of ${BATCHES} batches, seed ${SEED}`, () => {
+  const { integer: random } = seeded(SEED);
   const kinds = compressions.flatMap((compress) => [true, false].map((isV5) => ({ compress, isV5 })));
   const writers = kinds.map(({ compress, isV5 }) => writerOf(compress, isV5));
   /** @type {Map<string, Buffer>} */
@@ -158,7 +150,7 @@ test('does not change a packet that becomes no smaller, nor one with a topic tha
   expect(sent(writer, small).payload.toString()).toBe(`{"k":"gw/1000/3/1",${small.slice(1)}`);
   const lines = typical(20);
   expect(encodingOf(sent(writer, lines))?.encoding).toBe('zstd');
-  const secret = lines + lineOf(randomOf(1)).replace(/"t":"[^"]*"/, '"t":"login/7"');
+  const secret = lines + lineOf(seeded(1).integer).replace(/"t":"[^"]*"/, '"t":"login/7"');
   expect(sent(writer, secret).payload.toString()).toBe(`{"k":"gw/1000/3/1",${secret.slice(1)}`);
   expect(writer.compression(7)).toMatchObject({ packed: 1, keptOut: 1, larger: 1 });
   writer.setCompressing(7, false);
@@ -214,7 +206,7 @@ test('refuses a decompression bomb, and one of nearly that size passes', () => {
 });
 
 test(`survives damaged payloads: an EnvelopeError, or records, seed ${SEED}`, () => {
-  const random = randomOf(SEED + 1);
+  const { integer: random } = seeded(SEED + 1);
   const writer = writerOf('zstd', false);
   const content = Buffer.from(typical(60));
   writer.setDictionary(7, Buffer.from(hashOf(content), 'hex'), content);

@@ -13,6 +13,7 @@ const {
   until,
   errors,
   warnings,
+  outcomeOf,
   shown,
   engines,
   threads,
@@ -32,15 +33,6 @@ const rank = (properties = {}) => node('rank', 'priority', { name: 'ranks', ...p
 const good = [tab, engine, broker, devices, ingest, rank(), pack, cloud];
 const bad = good.map((each) => (each.id === 'rank' ? rank({ rulesJson: '{' }) : each));
 
-/** Resolves with the error that the node's message ended in, undefined when it was done. */
-function outcome(id, msg) {
-  const target = helper.getNode(id);
-  return new Promise((resolve) => {
-    target._complete = (_msg, error) => resolve(error);
-    target.receive(msg);
-  });
-}
-
 const stageOf = (id) => {
   const { host } = helper.getNode('engine');
   return engines[0].plan.stages.find((stage) => stage.id === host.stageOf(id));
@@ -55,7 +47,7 @@ test("does not listen when a source's records would reach a node with a wrong se
     'devices',
     expect.stringMatching(/No records are taken, because the node "ranks" in their path cannot take them/)
   ]);
-  expect((await outcome('in', record)).message).toMatch(/"ranks" in their path cannot take them/);
+  expect((await outcomeOf('in', record)).message).toMatch(/"ranks" in their path cannot take them/);
 });
 
 test('closes before a plan with such a node, and opens when the node is repaired', async () => {
@@ -68,7 +60,7 @@ test('closes before a plan with such a node, and opens when the node is repaired
   calls.length = 0;
   await helper.setFlows(good, 'nodes');
   expect(calls.filter((call) => /listen|applyPlan/.test(call))).toEqual(['applyPlan', 'listen']);
-  expect(await outcome('in', record)).toBeUndefined();
+  expect(await outcomeOf('in', record)).toBeUndefined();
   await until(() => shown('devices')?.fill === 'green', 'status');
 });
 
@@ -98,20 +90,20 @@ test('keeps other sources of the engine running', async () => {
   ];
   await load([...bad, ...other]);
   expect([...engines[0].ports.values()]).toEqual([1885]);
-  expect(await outcome('direct', record)).toBeUndefined();
+  expect(await outcomeOf('direct', record)).toBeUndefined();
 });
 
 test('reports a source without a target', async () => {
   await load([tab, engine, node('devices', 'mqtt-devices', { port: '1884' }), node('in', 'ingest')]);
   expect(calls).not.toContain('listen');
   await until(() => shown('devices')?.text === 'no route: wired to nothing', 'status');
-  expect((await outcome('in', record)).message).toMatch(/the node is wired to nothing/);
+  expect((await outcomeOf('in', record)).message).toMatch(/the node is wired to nothing/);
 });
 
 test('finds a broker that is deployed after its uplink node', async () => {
   await load(good.filter(({ id }) => id !== 'broker'));
   await until(() => shown('cloud')?.text.startsWith('no broker'), 'status');
-  expect(await outcome('in', record)).toBeUndefined();
+  expect(await outcomeOf('in', record)).toBeUndefined();
   const before = helper.getNode('cloud');
   await helper.setFlows(good, 'nodes');
   await until(() => shown('cloud')?.fill === 'green', 'status');
@@ -137,7 +129,7 @@ test.each([
   await load(wrong);
   expect(calls).toContain('listen');
   expect(errors()).toContainEqual(['cloud', expect.stringMatching(sentence)]);
-  expect(await outcome('in', record)).toBeUndefined();
+  expect(await outcomeOf('in', record)).toBeUndefined();
   expect(engines[0].held).toHaveLength(1);
   expect(stageOf('cloud')).toMatchObject({ kind: 'uplink', name: 'cloud' });
   await until(() => shown('cloud')?.text.startsWith(text), 'status');

@@ -6,7 +6,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { eventually } = require('../../bench/harness/net');
 const { DeliveryFlow, helper, node, until } = require('./support/delivery-flow');
-const { errors, inbox, modules, shown, tab } = require('./support/gateway');
+const { errors, inbox, modules, outcomeOf, shown, tab } = require('./support/gateway');
 
 const find = require('../../nodes/seganet-find');
 const RULES = [
@@ -32,14 +32,7 @@ async function load(properties = {}) {
   return inbox('out');
 }
 
-/** Resolves when the node has completed the message, with its error if any. */
-function outcome(msg) {
-  const target = helper.getNode('find');
-  return new Promise((resolve) => {
-    target._complete = (_msg, error) => resolve(error);
-    target.receive(msg);
-  });
-}
+const outcome = (msg) => outcomeOf('find', msg);
 
 const ask = async (query) => (await helper.request().get(`/seganet/q?${query}`)).body;
 const record = (deviceId, payload, more = {}) => ({

@@ -10,6 +10,7 @@ const {
   unload,
   until,
   errors,
+  outcomeOf,
   shown,
   engines,
   threads,
@@ -28,15 +29,6 @@ afterAll(() => helper.stopServer());
 const cloud = node('cloud', 'uplink', { broker: 'broker' });
 const path = [tab, engine, broker, node('devices', 'mqtt-devices', { port: '1884' }, 'cloud'), cloud];
 const record = { deviceId: 'd1', topic: 't', payload: 'x' };
-
-/** Resolves with the error that the node's message ended in, undefined when it was done. */
-function outcome(id, msg) {
-  const target = helper.getNode(id);
-  return new Promise((resolve) => {
-    target._complete = (_msg, error) => resolve(error);
-    target.receive(msg);
-  });
-}
 
 describe('start', () => {
   test('applies the plan before devices may connect', async () => {
@@ -82,7 +74,7 @@ describe('start', () => {
     expect(errors()).toEqual([
       ['engine', 'The engine did not start: No addon for this platform. Try npm rebuild.']
     ]);
-    expect((await outcome('in', record)).message).toBe('engine not started');
+    expect((await outcomeOf('in', record)).message).toBe('engine not started');
     await helper.request().get('/seganet/engines/engine/plan').expect(503);
   });
 
@@ -91,7 +83,7 @@ describe('start', () => {
     expect(errors()).toEqual([
       ['bad', expect.stringMatching(/^"maxBytes" must be a whole number from 64 to/)]
     ]);
-    expect((await outcome('bad', record)).message).toMatch(/maxBytes/);
+    expect((await outcomeOf('bad', record)).message).toMatch(/maxBytes/);
     expect(engines[0].plan.stages).toHaveLength(2);
   });
 
@@ -146,15 +138,15 @@ describe('messages into the engine', () => {
 
   test('completes an ingested message when the engine has it', async () => {
     await load(flow);
-    expect(await outcome('in', record)).toBeUndefined();
-    expect(await outcome('named', { payload: 1 })).toBeUndefined();
+    expect(await outcomeOf('in', record)).toBeUndefined();
+    expect(await outcomeOf('named', { payload: 1 })).toBeUndefined();
     expect(engines[0].pushes[1]).toMatchObject({ deviceId: 'pump', cls: 1, payload: '1' });
   });
 
   test('fails a message that is not a record with a sentence', async () => {
     await load(flow);
-    expect((await outcome('in', { payload: 1 })).message).toMatch(/Set msg.deviceId/);
-    expect((await outcome('in', { ...record, payload: Buffer.alloc(262145) })).message).toMatch(
+    expect((await outcomeOf('in', { payload: 1 })).message).toMatch(/Set msg.deviceId/);
+    expect((await outcomeOf('in', { ...record, payload: Buffer.alloc(262145) })).message).toMatch(
       /packet limit/
     );
   });
@@ -162,7 +154,7 @@ describe('messages into the engine', () => {
   test('holds a message while the engine is full, shows "slowed" in the status, and enters it later', async () => {
     await load(flow);
     engines[0].full = 2;
-    const ended = outcome('in', record);
+    const ended = outcomeOf('in', record);
     await until(() => engines[0].full === 1);
     helper.getNode('engine').host.upkeep.tick();
     expect(shown('in')).toMatchObject({ fill: 'yellow', text: 'slowed' });
@@ -172,12 +164,12 @@ describe('messages into the engine', () => {
 
   test('completes an uplink message when the cloud has acknowledged it', async () => {
     await load(flow);
-    const good = outcome('cloud', record);
+    const good = outcomeOf('cloud', record);
     await until(() => engines[0].held.length === 1);
     expect(engines[0].pushes[0].ticket).toBeGreaterThan(0);
     engines[0].acknowledge();
     expect(await good).toBeUndefined();
-    const refused = outcome('cloud', record);
+    const refused = outcomeOf('cloud', record);
     await until(() => engines[0].held.length === 1);
     engines[0].acknowledge(0);
     expect((await refused).message).toMatch(/refused the record/);
@@ -185,14 +177,14 @@ describe('messages into the engine', () => {
 
   test('sends a batch message as an envelope of its class', async () => {
     await load(flow);
-    outcome('cloud', { topic: 'up', payload: '{}\n', batch: { priority: 1, firstTs: 5 } });
+    outcomeOf('cloud', { topic: 'up', payload: '{}\n', batch: { priority: 1, firstTs: 5 } });
     await until(() => engines[0].held.length === 1);
     expect(engines[0].pushes[0]).toMatchObject({ topic: 'up', cls: 1, flags: 5, ts: 5 });
   });
 
   test('seals the batches of one node on flush', async () => {
     await load([tab, engine, node('batch', 'batch')]);
-    expect(await outcome('batch', { flush: true })).toBeUndefined();
+    expect(await outcomeOf('batch', { flush: true })).toBeUndefined();
     expect(calls).toContain('flush 1');
   });
 });

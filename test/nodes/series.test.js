@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { DeliveryFlow, ended, helper, node, publish, until } = require('./support/delivery-flow');
-const { errors, inbox, modules, shown, tab } = require('./support/gateway');
+const { errors, inbox, modules, outcomeOf, shown, tab } = require('./support/gateway');
 
 const series = require('../../nodes/seganet-series');
 const START = Date.now() - 600000;
@@ -28,14 +28,7 @@ async function load(properties = {}) {
   return inbox('out');
 }
 
-/** Resolves when the node has completed the message, with its error if any. */
-function outcome(msg) {
-  const target = helper.getNode('kept');
-  return new Promise((resolve) => {
-    target._complete = (_msg, error) => resolve(error);
-    target.receive(msg);
-  });
-}
+const outcome = (msg) => outcomeOf('kept', msg);
 
 const get = async (url) => (await helper.request().get(`/seganet/series${url}`)).body;
 const ask = (url) => helper.request().get(`/seganet/series/kept/${url}`);

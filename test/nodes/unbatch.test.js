@@ -3,7 +3,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { helper, node, inbox, shown, until, modules } = require('./support/gateway');
+const { helper, node, inbox, outcomeOf, shown, until, modules } = require('./support/gateway');
 const sparkplug = require('../fixtures/unbatch/sparkplug-bytes');
 const join = require('@node-red/nodes/core/sequence/17-split.js');
 
@@ -29,14 +29,7 @@ async function load(properties = {}, next = 'helper', more = {}) {
   return inbox(next === 'helper' ? 'out' : 'end');
 }
 
-/** Resolves when the node has completed the message, with its error if any. */
-function outcome(msg) {
-  const target = helper.getNode('un');
-  return new Promise((resolve) => {
-    target._complete = (_msg, error) => resolve(error);
-    target.receive(msg);
-  });
-}
+const outcome = (msg) => outcomeOf('un', msg);
 
 test('its messages belong to the record that a source follows, also behind nodes that give them another id', async () => {
   const arrived = await load();

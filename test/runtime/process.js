@@ -3,10 +3,10 @@
 // Child processes for tests: their output as text, waiting for a line with a deadline, and an end in every case.
 
 const fs = require('fs');
-const net = require('net');
 const os = require('os');
 const path = require('path');
 const { spawn } = require('child_process');
+const { accepts, eventually } = require('../../bench/harness/net');
 
 const ROOT = path.join(__dirname, '..', '..');
 
@@ -20,17 +20,8 @@ const cleanups = [];
  * @param {{ within?: number, what?: string | (() => string) }} [options] ms
  * @returns {Promise<NonNullable<T>>} its value
  */
-async function until(condition, { within = 20000, what = 'the condition' } = {}) {
-  const end = performance.now() + within;
-  for (;;) {
-    const value = await condition();
-    if (value) return value;
-    if (performance.now() > end) {
-      throw new Error(`Not within ${within} ms: ${typeof what === 'function' ? what() : what}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
+const until = (condition, { within = 20000, what } = {}) =>
+  eventually(condition, { timeoutMs: within, what });
 
 /** A fresh folder, removed after the test. */
 function temporaryFolder() {
@@ -91,15 +82,6 @@ function isAlive(pid) {
   } catch {
     return false;
   }
-}
-
-/** @param {number} port @returns {Promise<boolean>} */
-function accepts(port) {
-  return new Promise((resolve) => {
-    const socket = net.connect(port, '127.0.0.1');
-    socket.once('connect', () => socket.destroy() && resolve(true));
-    socket.once('error', () => resolve(false));
-  });
 }
 
 /** Ends started processes and removes created files: `afterEach(cleanUp)`. */

@@ -78,7 +78,7 @@ test('passes suites that mix tests with and without tools', () => {
   const suites = [
     ...['unit/bench/tools', 'unit/uplink/express-ends', 'unit/uplink/session', 'unit/login/passwd'],
     ...['nodes/sources', 'native/socket-open', 'native/build', 'editor/editor'],
-    ...['system/mqtt-source', 'system/mqtt-clients', 'system/bench/relay']
+    ...['system/mqtt-source', 'system/mqtt-clients', 'system/bench/faults']
   ].map((name) => path.join('test', `${name}.test.js`));
   expect(suites.filter((name) => !fs.existsSync(path.join(root, name)))).toEqual([]);
   const { failures, sums } = runBare('--runTestsByPath', ...suites);

@@ -7,7 +7,7 @@ const { startCloud } = require('../../bench/harness/cloud');
 const { connectDevice, receive } = require('../fixtures/devices/device');
 const { startGateway } = require('../../bench/harness/gateway');
 const { eventually } = require('../../bench/harness/net');
-const { seeded } = require('../fixtures/gateway/random');
+const { seeded } = require('../fixtures/random');
 const { needs } = require('../../bench/harness/tools');
 
 const { describe } = needs('mosquitto');

@@ -8,7 +8,7 @@
 const { execFile, execFileSync } = require('node:child_process');
 const path = require('node:path');
 const { promisify } = require('node:util');
-const { makeCertificates } = require('../../bench/harness/certificates');
+const { temporaryCertificates } = require('../../bench/harness/certificates');
 const { needs } = require('../../bench/harness/tools');
 const { TARGETS } = require('../../native/prebuild/targets');
 const { NODE_VERSION } = require('../../native/prebuild/wheels');
@@ -66,7 +66,7 @@ describe.each(Object.keys(TARGETS))('%s', (target) => {
   testRun(
     'carries a record from a device over the log to a broker with TLS',
     async () => {
-      const certificates = makeCertificates();
+      const certificates = temporaryCertificates();
       try {
         const env = { ...process.env, SEGANET_NATIVE: prebuilt(target) };
         const [program, ...args] = [...command, CARRY, certificates.folder];

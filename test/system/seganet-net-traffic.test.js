@@ -1,7 +1,7 @@
 'use strict';
 // The effect of the bands on packets: the band of a mark, and the waiting packets when the line is full.
 
-const { Lab } = require('../../bench/harness/net-lab');
+const { Lab } = require('../fixtures/network/net-lab');
 const { needs } = require('../../bench/harness/tools');
 
 // Creating a network needs root.

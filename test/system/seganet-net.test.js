@@ -3,7 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { Lab } = require('../../bench/harness/net-lab');
+const { Lab } = require('../fixtures/network/net-lab');
 const { needs } = require('../../bench/harness/tools');
 
 // Creating a network needs root.

@@ -57,4 +57,4 @@ async function during(programs, work) {
   return { cores: programs.map((each, i) => (cpuOf([each]) - before[i]) / seconds), result };
 }
 
-module.exports = { cpuOf, during, resetPeak, sizeOf };
+module.exports = { during, resetPeak, sizeOf };

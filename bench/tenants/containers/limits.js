@@ -66,4 +66,4 @@ class Limits {
   }
 }
 
-module.exports = { Limits, memoryRoot };
+module.exports = { Limits };

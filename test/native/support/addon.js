@@ -4,6 +4,7 @@
 
 const { spawn } = require('node:child_process');
 const net = require('node:net');
+const { eventually } = require('../../../bench/harness/net');
 
 /** Stages of the usual plan: devices and ingest → batch (m = 1024, t = 1 s) → uplink 0. */
 const stage = Object.freeze({ source: 1, ingest: 2, batch: 3, uplink: 4 });
@@ -35,15 +36,8 @@ function usualPlan() {
  * Polls until `done` is truthy and returns its value; throws when patience ends.
  * @template T @param {() => T} done @param {string} what @param {number} [patienceMs] @returns {Promise<T>}
  */
-async function until(done, what, patienceMs = 20_000) {
-  const end = Date.now() + patienceMs;
-  for (;;) {
-    const result = done();
-    if (result) return result;
-    if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
+const until = (done, what, patienceMs = 20_000) =>
+  eventually(done, { timeoutMs: patienceMs, everyMs: 2, what });
 
 /** An MQTT 3.1.1 CONNECT. @param {string} id @returns {Buffer} */
 function connectPacket(id) {

@@ -2,6 +2,7 @@
 // Loads seganet nodes into the test helper, with the parts in memory.
 
 const helper = require('node-red-node-test-helper');
+const { eventually } = require('../../../bench/harness/net');
 const { replaceModules } = require('../../../nodes/lib/engine/modules');
 const fake = require('./fake-parts');
 
@@ -68,12 +69,16 @@ function inbox(id) {
 }
 
 /** Waits for a condition; fails after two seconds. */
-async function until(condition, what = String(condition)) {
-  const deadline = Date.now() + 2000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`not in time: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+const until = (condition, what = String(condition)) =>
+  eventually(condition, { timeoutMs: 2000, everyMs: 5, what });
+
+/** Resolves with the error that the node's message ended in, undefined when it was done. */
+function outcomeOf(id, msg) {
+  const target = helper.getNode(id);
+  return new Promise((resolve) => {
+    target._complete = (_msg, error) => resolve(error);
+    target.receive(msg);
+  });
 }
 
 /** The status that a node showed last. */
@@ -113,6 +118,7 @@ module.exports = {
   unload,
   inbox,
   until,
+  outcomeOf,
   errors,
   warnings,
   shown,

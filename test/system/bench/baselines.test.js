@@ -7,7 +7,7 @@ const path = require('node:path');
 const { build } = require('../../../bench/harness/build');
 const { compareStreams } = require('../../../bench/harness/compare');
 const { Stage } = require('../../../bench/runs/stage');
-const { makeCertificates } = require('../../../bench/harness/certs');
+const { makeCertificates } = require('../../../bench/harness/certificates');
 const { Child } = require('../../../bench/harness/child');
 const { needs } = require('../../../bench/harness/tools');
 
@@ -111,7 +111,7 @@ native.describe('an agent for each device', () => {
       if (!cloud) throw new Error('no cloud');
       const other = path.join(stage.folder, 'other');
       fs.mkdirSync(other);
-      cloud.files = { ...cloud.files, ca: (await makeCertificates(other)).ca };
+      cloud.files = { ...cloud.files, ca: makeCertificates(other).ca };
       await stage.startSystem('agents');
       const result = await stage.startLoad({ seconds: 0.2, drain: 1 }).result();
       expect(result.acked).toBe(0);

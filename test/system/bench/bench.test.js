@@ -8,7 +8,6 @@ const mqtt = require('mqtt');
 const { build } = require('../../../bench/harness/build');
 const { compareStreams } = require('../../../bench/harness/compare');
 const { readSamples } = require('../../../bench/stats/latency');
-const { line: madeLine } = require('../../../bench/harness/make-log');
 const { Child } = require('../../../bench/harness/child');
 const { startCloud } = require('../../../bench/harness/cloud');
 const { acknowledge, runLoad: run, serve } = require('../../fixtures/uplink/load-server');
@@ -156,15 +155,6 @@ describe('the sink', () => {
     expect(result.streams[0].missing).toEqual([[4, 4]]);
     expect(result.historicalLatencyUs.normal.count).toBe(5);
     expect(result.latencyUs.normal.count).toBe(5);
-  });
-
-  test('takes the lines of a log that was written directly for those of the generator', async () => {
-    const us = Date.now() * 1000;
-    const made = [0, 1].map((seq) => madeLine({ device: 12, seq, kind: 0, us }, 300));
-    const result = await receive(() => batch(made.join('')).then(() => {}), 2);
-    expect(result).toMatchObject({ unique: 2, badLines: 0, badRecords: 0, topicMismatches: 0 });
-    const generated = String(JSON.stringify(JSON.parse(made[0]).p));
-    expect(generated).toHaveLength(300);
   });
 
   test('keeps the times of each alarm and of some normal records', async () => {

@@ -7,13 +7,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { Child } = require('../../../bench/harness/child');
 const { build } = require('../../../bench/harness/build');
-const {
-  coapBody,
-  coapFrame,
-  payloadOf,
-  readList,
-  writeList
-} = require('../../../bench/harness/coap/coap-bytes');
+const { coapBody, coapFrame, payloadOf, readList, writeList } = require('../../../bench/ocf/coap-bytes');
 const { kafkaTools } = require('../../../bench/harness/kafka/broker');
 const { needs } = require('../../../bench/harness/tools');
 const chapter = require('../../../bench/chapters/ocf');

@@ -3,7 +3,7 @@
 // node native/node/run.js test/system/broker-refusals/run.js --help
 
 const { parseArgs } = require('node:util');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { runScenario } = require('./scenario');
 
 const HELP = `node native/node/run.js test/system/broker-refusals/run.js [--runs N] [--seed N] [--parallel N]

@@ -30,7 +30,7 @@ const DRAIN_MS = 60000;
 /** Numbers of the bad records, for the engine; the others count from 1. */
 const BAD_NUMBERS = 1000000;
 
-/** @typedef {ReturnType<typeof import('../../fixtures/gateway/random').seeded>} Random */
+/** @typedef {ReturnType<typeof import('../../fixtures/random').seeded>} Random */
 
 /** Chooses the broker, and the record that it never takes. @param {any} random */
 function plan(random) {

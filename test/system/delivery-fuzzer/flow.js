@@ -3,7 +3,7 @@
 // records, and core nodes between and beside them.
 
 const path = require('node:path');
-const { draws, seeded } = require('../../fixtures/gateway/random');
+const { draws, seeded } = require('../../fixtures/random');
 const { codeOf } = require('./programs');
 
 /**

@@ -8,7 +8,7 @@
 //   tN     continue in a timer of N ms          i       continue in setImmediate()
 //   p      continue in a promise                bN      block the event loop for N ms
 
-/** @typedef {ReturnType<typeof import('../../fixtures/gateway/random').draws>} Draws */
+/** @typedef {ReturnType<typeof import('../../fixtures/random').draws>} Draws */
 /** @typedef {'sends' | 'drops' | 'fails' | 'never' | 'late'} Meaning of a program for its message */
 
 /** The usual ways to write an asynchronous function, each of which must be right. */

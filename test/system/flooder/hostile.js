@@ -4,7 +4,7 @@
 
 const dgram = require('node:dgram');
 const net = require('node:net');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { colliding, ofOneWorker } = require('./ids');
 const packets = require('./packets');
 

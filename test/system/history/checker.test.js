@@ -1,7 +1,7 @@
 'use strict';
 // The checker is checked before it is trusted: it must find every planted fault, and nothing in a valid history.
 
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { check } = require('./checker');
 const { nameOf } = require('./history');
 const { madeUp, settings } = require('./made-up');

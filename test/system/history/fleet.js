@@ -2,7 +2,7 @@
 // Devices that publish at a rate, each record once, repeated until it is acknowledged.
 
 const { eventually } = require('../../../bench/harness/net');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { Device } = require('./devices/device');
 const { hashOf, payloadOf } = require('./devices/payload');
 

@@ -2,7 +2,7 @@
 // A valid history from a seed: that of a faultless gateway after a lost connection and a crash in an outage. The tests
 // of the checker plant their faults in it.
 
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 /**
  * @typedef {import('./history').History} History

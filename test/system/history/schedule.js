@@ -1,7 +1,7 @@
 'use strict';
 // The plan of a run, drawn from its seed: the load, the gateway's settings, and which faults when and for how long.
 
-const { draws, seeded } = require('../../fixtures/gateway/random');
+const { draws, seeded } = require('../../fixtures/random');
 const { EDITS } = require('./faults/flow-edits');
 
 /**

@@ -1,7 +1,7 @@
 'use strict';
 // The thread of a Kafka cluster between the real engine and a real broker.
 
-const { makeCertificates } = require('../../../bench/harness/certificates');
+const { temporaryCertificates } = require('../../../bench/harness/certificates');
 const { KafkaBroker, kafkaTools } = require('../../../bench/harness/kafka/broker');
 const { createTopics, readTopics, recreateTopic } = require('../../../bench/harness/kafka/client');
 const { eventually } = require('../../../bench/harness/net');
@@ -326,7 +326,7 @@ describe('the kafka uplink with a login', () => {
 
 /** A certificate of localhost as Kafka reads it: the key in PKCS 8, and the chain, in one file. */
 function certificates() {
-  const { folder, caFile, certFile, keyFile, ca, remove } = makeCertificates();
+  const { folder, caFile, certFile, keyFile, ca, remove } = temporaryCertificates();
   const pem = path.join(folder, 'kafka.pem');
   const parts = [keyFile, certFile, caFile].map((file) => fs.readFileSync(file, 'utf8'));
   fs.writeFileSync(pem, parts.join(''));

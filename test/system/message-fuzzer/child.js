@@ -5,7 +5,7 @@
 const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { makeFlow, inputTypes } = require('./flow');
 const { tame, wild } = require('./messages');
 

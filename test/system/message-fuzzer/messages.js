@@ -3,7 +3,7 @@
 
 const vm = require('node:vm');
 
-/** @typedef {ReturnType<typeof import('../../fixtures/gateway/random').seeded>} Random */
+/** @typedef {ReturnType<typeof import('../../fixtures/random').seeded>} Random */
 
 /** The fields that the nodes read from a message. */
 const FIELDS = [

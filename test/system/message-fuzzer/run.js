@@ -9,7 +9,7 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 const mqtt = require('mqtt');
 const { Broker, until } = require('../../../bench/harness/broker');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const HELP = `node native/node/run.js test/system/message-fuzzer/run.js [--seconds N] [--seed N]
 

@@ -7,7 +7,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const https = require('node:https');
-const { makeCertificates } = require('../../../bench/harness/certs');
+const { makeCertificates } = require('../../../bench/harness/certificates');
 const { eventually, freePort, waitForPort } = require('../../../bench/harness/net');
 const { needs, python } = require('../../../bench/harness/tools');
 const { encode } = require('../../../flows/demo/ocf/client');
@@ -15,6 +15,7 @@ const { startGatewayCloud } = require('../../fixtures/ocf/gateway-cloud');
 const { ask, listen } = require('../../fixtures/ocf/http-client');
 const { LIGHT, newUser, scenes } = require('../../fixtures/ocf/scenes');
 const { newUserToken } = require('../../../nodes/lib/ocf/cloud/user-tokens');
+const { seeded } = require('../../fixtures/random');
 
 jest.setTimeout(120000);
 const seed = Number(process.env.SEGANET_SEED ?? 1);
@@ -58,11 +59,7 @@ test(`the engine takes any address that the proxy passes on (seed ${seed})`, asy
   const user = newUser();
   const device = await lamp(user);
   const token = await tokenFor(user);
-  let state = seed;
-  const random = (/** @type {number} */ n) => {
-    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
-    return (state >> 8) % n;
-  };
+  const { integer: random } = seeded(seed);
   const pieces = [
     '/',
     '//',
@@ -93,7 +90,7 @@ needs('openssl').test(
   'serves HTTPS with the certificate of a TLS node, and says why a port is not open',
   async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-ocf-'));
-    const { ca, cert, key } = await makeCertificates(folder);
+    const { ca, cert, key } = makeCertificates(folder);
     const { flow, gateway } = cloud;
     const tls = { id: 'tls', type: 'tls-config', cert, key, ca, verifyservercert: true };
     const changed = (/** @type {object} */ node) =>

@@ -7,7 +7,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const cbor = require('cbor');
-const { makeCertificates } = require('../../../bench/harness/certs');
+const { makeCertificates } = require('../../../bench/harness/certificates');
 const { Child } = require('../../../bench/harness/child');
 const { eventually, freePort, waitForPort } = require('../../../bench/harness/net');
 const { needs } = require('../../../bench/harness/tools');
@@ -43,7 +43,7 @@ let shared;
 
 beforeAll(async () => {
   if (!canRun) return;
-  files = await makeCertificates(folder);
+  files = makeCertificates(folder);
   const port = await freePort();
   const storeFile = path.join(folder, 'tls.db');
   const secure = { id: 'secure', type: 'seganet-ocf-cloud', version: 1, port: String(port), storeFile };

@@ -3,7 +3,7 @@
 
 const { problemOf } = require('../../../nodes/lib/ocf/cloud/cbor-bounds');
 const { CBOR, OCF, encode, uint } = require('../../../flows/demo/ocf/client');
-const { random } = require('../../fixtures/ocf/acceptance-hostile');
+const { seeded } = require('../../fixtures/random');
 const { startGatewayCloud } = require('../../fixtures/ocf/gateway-cloud');
 const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
 
@@ -145,7 +145,7 @@ describe('a post to a topic', () => {
 
   test('has the same bodies, whether the engine or JavaScript checks them', async () => {
     const seed = Number(process.env.SEGANET_SEED ?? Date.now() % 1e9);
-    const next = random(seed);
+    const { next } = seeded(seed);
     const pick = (count) => Math.floor(next() * count);
     const value = (depth) => {
       const kinds = [

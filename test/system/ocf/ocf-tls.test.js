@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const tls = require('node:tls');
-const { makeCertificates } = require('../../../bench/harness/certs');
+const { makeCertificates } = require('../../../bench/harness/certificates');
 const { needs } = require('../../../bench/harness/tools');
 const { Client } = require('../../../flows/demo/ocf/client');
 const { startGatewayCloud } = require('../../fixtures/ocf/gateway-cloud');
@@ -17,7 +17,7 @@ jest.setTimeout(120000);
 
 test('signs a device in over TLS without a certificate, and names coaps+tcp in its links', async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-ocf-'));
-  const { ca, cert, key } = await makeCertificates(folder);
+  const { ca, cert, key } = makeCertificates(folder);
   const files = { id: 'tls', type: 'tls-config', cert, key, ca, verifyservercert: true };
   const cloud = await startGatewayCloud({
     node: { transport: 'tls', tls: 'tls', clientCert: 'wanted' },

@@ -2,7 +2,7 @@
 // Ends the commands that start other processes in every way, and looks for processes that are left. See --help.
 
 const { parseArgs } = require('node:util');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { commands, possible } = require('./commands');
 const { LIMIT_MS, runRound } = require('./round');
 

@@ -111,7 +111,7 @@ const OTHERS = [
   ...[[{ device: 5, class: {} }], [{ topic: [], class: 1 }], [{ url: {}, mode: 'observe' }]]
 ];
 
-/** @typedef {ReturnType<typeof import('../../fixtures/gateway/random').seeded>} Random */
+/** @typedef {ReturnType<typeof import('../../fixtures/random').seeded>} Random */
 
 /** @template T @param {Random} random @param {readonly T[]} list @returns {T} */
 const pick = (random, list) => list[random.integer(list.length)];

@@ -2,7 +2,7 @@
 // Small faults of a long run, drawn from a seed. Each ends its own effect.
 
 /** @typedef {import('./soak').Soak} Soak */
-/** @typedef {ReturnType<typeof import('../../fixtures/gateway/random').draws>} Draws */
+/** @typedef {ReturnType<typeof import('../../fixtures/random').draws>} Draws */
 
 /** @param {number} ms */
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -4,7 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { eventually } = require('../../../bench/harness/net');
-const { draws, seeded } = require('../../fixtures/gateway/random');
+const { draws, seeded } = require('../../fixtures/random');
 const { CloudBroker } = require('../history/cloud');
 const { Fleet } = require('../history/fleet');
 const { takePorts } = require('../history/ports');

@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { seganetLog } = require('../../fixtures/store/log-command');
 const { LogDatabase, sample, TS } = require('../../fixtures/store/log-database');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { readChunk } = require('../../../nodes/lib/store/log-chunk');
 
 const PAGE = 4096;

@@ -9,7 +9,7 @@ const { StoreThread } = require('../../../nodes/lib/store');
 const { Child } = require('../../../bench/harness/child');
 const { StoreEngine } = require('../../fixtures/store/memory-store-native');
 const { Promises } = require('../../fixtures/store/power-cut');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { Rig, inspect, temporaryFolder, until } = require('../../fixtures/store/store-files');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 

@@ -12,7 +12,7 @@ const {
   encode,
   problemOf
 } = require('../../../nodes/lib/base/cbor');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const SEED = Number(process.env.SEGANET_SEED ?? 1);
 

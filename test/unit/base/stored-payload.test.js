@@ -1,7 +1,7 @@
 'use strict';
 
 const { splitStored } = require('../../../nodes/lib/base/stored-payload');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 /** The bytes of native/test/record/stored_payload_test.cc. */

@@ -1,7 +1,7 @@
 'use strict';
 
 const { splitTrace, traceFields, traceOf } = require('../../../nodes/lib/base/trace-context');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 // The example of W3C Trace Context, 3.2.3.
 const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';

@@ -2,7 +2,8 @@
 // The chapter overlay: what it reads and computes, on synthetic results.
 
 const chapter = require('../../../bench/chapters/overlay');
-const { commandOf, criteria, evaluate } = require('../../../bench/overlay/criteria');
+const { commandOf } = require('../../../bench/report/criteria');
+const { set } = require('../../../bench/overlay/criteria');
 const {
   hasCommand,
   matrixFigures,
@@ -15,6 +16,8 @@ const {
 const { proofCommand, proofs, readTests, testsOf } = require('../../../bench/overlay/proofs');
 const { systems } = require('../../../bench/overlay/systems');
 const { sizeOf, during } = require('../../../bench/overlay/network/engines');
+
+const { criteria } = set;
 
 const plan = /** @type {any} */ ({
   rounds: 2,
@@ -67,7 +70,7 @@ test('has the 25 criteria, each with a limit and a command', () => {
   for (const criterion of criteria) {
     expect(criterion.limit).not.toBe('');
     expect(criterion.prototype).not.toBe('');
-    expect(commandOf(criterion)).not.toBe('');
+    expect(commandOf(set, criterion)).not.toBe('');
   }
 });
 
@@ -237,16 +240,6 @@ test('counts tests of Go, not their parts', () => {
   const output =
     '=== RUN   TestA\n    --- PASS: TestA/x (0.0s)\n--- PASS: TestA (0.00s)\n--- SKIP: TestB (0.0s)\n--- FAIL: TestC (1s)\n';
   expect(readTests(output)).toEqual({ passed: 1, failed: 1, skipped: 1 });
-});
-
-test('evaluates only known values', () => {
-  const figure = { name: 'f', value: (/** @type {any} */ { a }) => a };
-  expect(evaluate(figure, [{ a: 3 }, {}, { a: NaN }, { a: 1 }, { a: 2 }])).toEqual({
-    median: 2,
-    low: 1,
-    high: 3
-  });
-  expect(evaluate(figure, [])).toBeNull();
 });
 
 test('takes the numbers of peers from the plan', () => {

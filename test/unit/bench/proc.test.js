@@ -3,7 +3,6 @@
 
 const { Child } = require('../../../bench/harness/child');
 const { eventually } = require('../../../bench/harness/net');
-const { lacking, parseCount } = require('../../../bench/harness/instructions');
 const { parseRollup, readMemory } = require('../../../bench/harness/memory');
 const { parseStat, readCpu, readGroup, readThreads, threadUse } = require('../../../bench/harness/proc');
 
@@ -99,13 +98,4 @@ test('read fields correctly after a name with spaces and parentheses', () => {
 
 test('counts 0 for a sum of mappings without a field', () => {
   expect(parseRollup('Rss:    12 kB\nPss:   3 kB\n')).toEqual({ rss: 12288, pss: 3072, privateDirty: 0 });
-});
-
-test('reports instructions as a number where the machine counts them, and nothing elsewhere', () => {
-  expect(parseCount('123456,,instructions:u,1000,100.00,,\n')).toBe(123456);
-  expect(parseCount('<not supported>,,instructions,0,100.00,,\n')).toBeUndefined();
-  expect(parseCount('')).toBeUndefined();
-  expect(['', 'this machine does not count instructions', 'not counted: perf is not installed']).toContain(
-    lacking()
-  );
 });

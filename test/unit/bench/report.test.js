@@ -7,7 +7,6 @@ const path = require('node:path');
 const { loadChapters } = require('../../../bench/options/chapter');
 const { begin, end, replaceSection, resultsSection } = require('../../../bench/report/results-page');
 const {
-  isMet,
   joinResults,
   readResults,
   reportText,
@@ -92,7 +91,7 @@ const results = () => ({
   complete: true,
   plan,
   conditions: { machine: 'a made-up one' },
-  notRun: [{ chapter: 'peers', label: 'NanoMQ', why: 'It is not installed.' }],
+  notRun: [{ chapter: 'peers', label: 'Telegraf', why: 'It is not installed.' }],
   warnings: ['The load average was 3.'],
   outcomes: [
     ...[0.2, 0.3, 0.1].map((cores, round) => run('seganet', round, cores)),
@@ -129,7 +128,7 @@ describe('the report', () => {
       'CPU, adaptive / Node-RED and mosquitto, 1,000 devices | 0.20 [0.10..0.30] | ≤ 0.25 | yes |'
     );
     expect(text).toContain('- peers 1,000 devices/bare, round 1: it did not start\n');
-    expect(text).toContain('Not run: NanoMQ. It is not installed.');
+    expect(text).toContain('Not run: Telegraf. It is not installed.');
     expect(text).toContain('**Warning**: The load average was 3.');
     expect(text).not.toContain('at line 7');
   });
@@ -149,18 +148,6 @@ describe('the report', () => {
     };
     const [section] = sections(results(), [broken]);
     expect(section.warnings).toContain('This chapter has no report: a missing field');
-  });
-
-  test('knows which targets are met', () => {
-    const of = (/** @type {string | undefined} */ target, /** @type {number} */ median) =>
-      isMet({ name: '', target, median, low: median, high: median });
-    expect([
-      of('≤ 0.25', 0.25),
-      of('≤ 0.25', 0.26),
-      of('≥ 10', 10),
-      of('≥ 10', 9.9),
-      of(undefined, 1)
-    ]).toEqual([...[true, false, true, false, undefined]]);
   });
 
   test('takes ratios within one round only', () => {
@@ -223,16 +210,10 @@ describe('the section of bench/RESULTS.md', () => {
     expect(replaceSection(page, 'new')).toContain(`${begin}\nnew\n${end}`);
   });
 
-  test('is written by --results; --readme, its former name, says so', () => {
+  test('is written by --results', () => {
     const main = path.join(__dirname, '..', '..', '..', 'bench', 'main.js');
-    const start = (/** @type {string} */ option) =>
-      spawnSync(process.execPath, [main, option], { encoding: 'utf8' });
-    expect(start('--help').stdout).toContain('--results');
-    expect(start('--readme')).toMatchObject({
-      status: 2,
-      stdout: '',
-      stderr: expect.stringContaining('--results')
-    });
+    const { stdout } = spawnSync(process.execPath, [main, '--help'], { encoding: 'utf8' });
+    expect(stdout).toContain('--results');
   });
 });
 

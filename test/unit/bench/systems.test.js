@@ -8,7 +8,6 @@ const { adapters, load } = require('../../../bench/systems');
 const { systems } = require('../../../bench/options/systems');
 const { parseSpeed } = require('../../../bench/harness/openssl-speed');
 const { telegrafConfig } = require('../../../bench/systems/telegraf');
-const { nanomqConfig } = require('../../../bench/systems/nanomq');
 
 const cloud = { host: '127.0.0.2', tlsPort: 8883, files: { ca: '/tmp/c "a".pem' } };
 
@@ -16,7 +15,7 @@ test('has the systems that commands and reports name, in the order of the tables
   expect(adapters.map(({ name }) => name)).toEqual([
     ...['seganet', 'seganet-adaptive', 'seganet-paper', 'seganet-records', 'nodered', 'nodered-persistent'],
     ...['mosquitto-bridge', 'mosquitto-bridge-persistent', 'mosquitto-bridge-saved', 'bare'],
-    ...['agents', 'agents-processes', 'agents-paho', 'nanomq', 'telegraf', 'telegraf-batch']
+    ...['agents', 'agents-processes', 'agents-paho', 'telegraf', 'telegraf-batch']
   ]);
   for (const { lacking } of adapters) expect(lacking()).toMatch(/^$|\.$/);
 });
@@ -92,23 +91,6 @@ describe("Telegraf's configuration", () => {
     }
     expect(text).not.toContain('layout = "field"');
   });
-});
-
-test("keeps topics in NanoMQ's configuration, over TLS, with room for pending messages", () => {
-  const text = nanomqConfig({ port: 1883, cloud });
-  for (const line of [
-    'bind = "127.0.0.1:1883"',
-    'server = "tls+mqtt-tcp://127.0.0.2:8883"',
-    'cacertfile = "/tmp/c \\"a\\".pem"',
-    'remote_topic = ""',
-    'local_topic = "d/#"',
-    'qos = 1',
-    'clean_start = false'
-  ]) {
-    expect(text).toContain(line);
-  }
-  const count = (/** @type {RegExp} */ sign) => text.match(sign)?.length;
-  expect(count(/{/g)).toBe(count(/}/g));
 });
 
 describe('openssl speed -mr', () => {

@@ -2,8 +2,11 @@
 // The chapter tenants: its criteria and its report, on synthetic results.
 
 const chapter = require('../../../bench/chapters/tenants');
-const { commandOf, criteria, evaluate } = require('../../../bench/tenants/criteria');
+const { commandOf } = require('../../../bench/report/criteria');
 const { readDirectory, testCommand } = require('../../../bench/tenants/commands');
+const { set } = require('../../../bench/tenants/criteria');
+
+const { criteria } = set;
 
 const plan = /** @type {any} */ ({
   rounds: 2,
@@ -43,18 +46,11 @@ test('has the twenty criteria, each with a limit and a command', () => {
   expect(criteria.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
   for (const criterion of criteria) {
     expect(criterion.limit).not.toBe('');
-    expect(commandOf(criterion)).not.toBe('');
-    expect(criterion.measured.flatMap(({ figures }) => figures).some(({ target }) => target)).toBe(true);
+    expect(commandOf(set, criterion)).not.toBe('');
+    expect(criterion.figures.some(({ target }) => target)).toBe(true);
   }
   expect(testCommand(20)).toContain('container-drivers.test.js');
   expect(testCommand(99)).toBe('');
-});
-
-test('takes a percentile of the samples of all rounds, and its range over the rounds', () => {
-  const figure = { name: 'f', samples: ({ a }) => a, fraction: 0.99 };
-  expect(evaluate(figure, [{ a: [1, 2, 3] }, { a: [9] }])).toEqual({ value: 9, low: 3, high: 9, count: 4 });
-  expect(evaluate(figure, [{ a: [] }])).toBeNull();
-  expect(evaluate({ name: 'f', value: ({ b }) => b }, [{}, { b: NaN }])).toBeNull();
 });
 
 test('compares the container with the native program of the same round', () => {
@@ -170,10 +166,4 @@ test('runs the parts that are chosen, and the large and the tests only on reques
   for (const extra of ['scale', 'neighbors']) expect(keys({})).not.toContain(extra);
   expect(keys({ systems: ['scale', 'wake'] })).toContain('wake');
   expect(keys({ systems: ['wake'], tests: true })).toEqual(expect.arrayContaining(['wake', 'test-20']));
-});
-
-test('says what is missing', () => {
-  const lacking = chapter.lacking?.({ ...plan, systems: ['directory', 'wake'] }) ?? [];
-  for (const { label, why } of lacking)
-    expect([label, why]).toEqual(['directory', expect.stringMatching(/\.$/)]);
 });

@@ -8,7 +8,7 @@ const {
   unescapeName,
   validateNameTemplate
 } = require('../../../nodes/lib/kafka/settings/kafka-names');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 test('keeps letters, digits and hyphens, makes a slash a dot, and escapes every other byte', () => {
   expect(escapeName('hall/meter-7')).toBe('hall.meter-7');

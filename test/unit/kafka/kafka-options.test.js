@@ -8,7 +8,7 @@ const {
   parseBrokers
 } = require('../../../nodes/lib/kafka/settings/kafka-options');
 const { parseTopics } = require('../../../nodes/lib/kafka/source/kafka-source-options');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const optionsOf = (settings, tls = { node: null, files: undefined }) =>
   clusterOptions(parseOptions({ brokers: 'k:1', ...settings }, schema).values, tls);

@@ -1,7 +1,7 @@
 'use strict';
 
 const { Offsets } = require('../../../nodes/lib/kafka/source/offsets');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 test('commits up to the first record that is not safe', () => {
   const offsets = new Offsets();

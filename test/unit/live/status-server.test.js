@@ -8,7 +8,7 @@ const os = require('node:os');
 const { join } = require('node:path');
 const net = require('node:net');
 const { once } = require('node:events');
-const { makeCertificates } = require('../../../bench/harness/certs');
+const { makeCertificates } = require('../../../bench/harness/certificates');
 const { needs } = require('../../../bench/harness/tools');
 const {
   StatusServer,
@@ -222,7 +222,7 @@ describe('the port of the status page', () => {
   withOpenssl('has the certificate that it is given, and ends handshakes that are no TLS', async () => {
     const folder = fs.mkdtempSync(join(os.tmpdir(), 'seganet-status-'));
     try {
-      const files = await makeCertificates(folder);
+      const files = makeCertificates(folder);
       const [key, cert, ca] = [files.key, files.cert, files.ca].map((file) => fs.readFileSync(file));
       const port = await start({ tls: { key, cert } });
       const request = https.get({

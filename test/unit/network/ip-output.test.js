@@ -4,7 +4,7 @@
 const parse = require('../../../nodes/lib/network/paths/ip-output');
 const { Lines, MOST_LINE, parseLine } = require('../../../nodes/lib/network/paths/monitor-lines');
 const { isDisabled } = require('../../../nodes/lib/network/paths/network-manager');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 /** Link down and up, a route, a new address, the old one gone, the interface gone. */
 const RECORDED = [

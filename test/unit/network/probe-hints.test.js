@@ -17,7 +17,7 @@ const {
 const { FastProbe } = require('../../../nodes/lib/network/paths/fast-probe');
 const { PathHints } = require('../../../nodes/lib/uplink/paths/path-hints');
 const { eventually } = require('../../../bench/harness/net');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 describe('a hint line', () => {
   test.each([

@@ -9,7 +9,7 @@ const {
   checkShare
 } = require('../../../nodes/lib/network/qdisc/qdisc-options');
 const { formatRate, parseRate, readRate } = require('../../../nodes/lib/network/qdisc/link-bitrate');
-const { script } = require('../../../bench/harness/net-lab');
+const { script } = require('../../fixtures/network/net-lab');
 
 describe('rates', () => {
   test.each([

@@ -2,7 +2,7 @@
 // Which path should be backup. The clock is the test's.
 
 const { Advice, complaintOf } = require('../../../nodes/lib/network/paths/role-advice');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const LIMITS = {
   belowPercent: 40,

@@ -6,7 +6,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { Wireless, parseIw, parseWireless } = require('../../../nodes/lib/network/paths/wireless');
 const { parseCounters, readCounters } = require('../../../nodes/lib/network/paths/byte-counters');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const HEAD = `Inter-| sta-|   Quality        |   Discarded packets               | Missed | WE
  face | tus | link level noise |  nwid  crypt   frag  retry   misc | beacon | 22

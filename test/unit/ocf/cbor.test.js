@@ -5,30 +5,8 @@ const cbor = require('cbor');
 const { decode, encode, mapOf } = require('../../../nodes/lib/ocf/cloud/bodies');
 const { LIMITS, problemOf } = require('../../../nodes/lib/ocf/cloud/cbor-bounds');
 const { encodeFound } = require('../../../nodes/lib/ocf/store/found-links');
-const { random } = require('../../fixtures/ocf/acceptance-hostile');
-
-const hex = (digits) => Buffer.from(digits.replaceAll(' ', ''), 'hex');
-/** @param {object} [more] */
-const request = (more = {}) => ({
-  connection: 1,
-  device: '',
-  peer: { address: '192.0.2.1:9' },
-  method: 'GET',
-  path: [],
-  query: [],
-  options: [],
-  payload: Buffer.alloc(0),
-  token: Buffer.alloc(1),
-  ...more
-});
-const codeOf = (run) => {
-  try {
-    run();
-    return '';
-  } catch (error) {
-    return error.code;
-  }
-};
+const { seeded } = require('../../fixtures/random');
+const { codeOf, hex, request } = require('../../fixtures/ocf/requests');
 
 describe('bounds of CBOR', () => {
   test('well-formed items of all kinds pass', () => {
@@ -96,7 +74,7 @@ describe('bounds of CBOR', () => {
   });
 
   test('what passes is decoded, and random bytes never throw anything but a refusal', () => {
-    const next = random(7);
+    const { next } = seeded(7);
     let passed = 0;
     for (let i = 0; i < 20000; i++) {
       const bytes = Buffer.from(
@@ -165,7 +143,7 @@ describe('found links', () => {
   });
 
   test('are encoded in any size', () => {
-    const next = random(Number(process.env.SEGANET_SEED) || 7);
+    const { next } = seeded(Number(process.env.SEGANET_SEED) || 7);
     for (let round = 0; round < 50; round++) {
       const size = () => Math.floor(next() * 400);
       const links = Array.from({ length: 1 + (size() % 20) }, (_, i) => ({

@@ -4,7 +4,7 @@
 const { randomUUID } = require('node:crypto');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');
 const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 let cloud;
 beforeAll(async () => {

@@ -8,20 +8,10 @@ const {
   parseLinks,
   writeLinks
 } = require('../../../nodes/lib/ocf/cloud/link-format');
+const { seeded } = require('../../fixtures/random');
 
 const seed = Number(process.env.SEGANET_SEED ?? 1);
 const parse = (/** @type {string} */ text) => parseLinks(Buffer.from(text));
-
-/** Numbers from 0 to n - 1 (mulberry32). @param {number} start */
-function randomOf(start) {
-  let state = start;
-  return (/** @type {number} */ n) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % n;
-  };
-}
 
 test('reads the examples of RFC 6690', () => {
   expect(
@@ -109,7 +99,7 @@ test('finds values in lists, and beginnings', () => {
 });
 
 test(`reads what it wrote, and survives broken bytes (seed ${seed})`, () => {
-  const random = randomOf(seed);
+  const { integer: random } = seeded(seed);
   const alphabet = ['a', 'Z', '0', '"', '\\', ',', ';', '<', '>', ' ', '=', 'ä', '€', '😀', '*', '/', '.'];
   const text = (/** @type {string[]} */ from) =>
     Array.from({ length: random(12) }, () => from[random(from.length)]).join('');

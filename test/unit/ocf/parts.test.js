@@ -12,29 +12,7 @@ const { checkCritical, forController, forDevice } = require('../../../nodes/lib/
 const { Sessions } = require('../../../nodes/lib/ocf/cloud/sessions');
 const { expiresIn, newPair, userId, uuid5 } = require('../../../nodes/lib/ocf/cloud/tokens');
 const { newCode, userProblem } = require('../../../nodes/lib/ocf/cloud/access-codes');
-
-const hex = (digits) => Buffer.from(digits.replaceAll(' ', ''), 'hex');
-/** @param {object} [more] */
-const request = (more = {}) => ({
-  connection: 1,
-  device: '',
-  peer: { address: '192.0.2.1:9' },
-  method: 'GET',
-  path: [],
-  query: [],
-  options: [],
-  payload: Buffer.alloc(0),
-  token: Buffer.alloc(1),
-  ...more
-});
-const codeOf = (run) => {
-  try {
-    run();
-    return '';
-  } catch (error) {
-    return error.code;
-  }
-};
+const { codeOf, hex, request } = require('../../fixtures/ocf/requests');
 
 test('numbers in options have no leading zeros', () => {
   for (const [value, digits] of [

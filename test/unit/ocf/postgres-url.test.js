@@ -7,7 +7,7 @@ const path = require('node:path');
 const tls = require('node:tls');
 const { once } = require('node:events');
 const { generate } = require('selfsigned');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { isPostgresUrl, parsePostgresUrl, tlsOf } = require('../../../nodes/lib/ocf/store/postgres-url');
 const { loadPg, passwordOf } = require('../../../nodes/lib/ocf/store/postgres-client');
 

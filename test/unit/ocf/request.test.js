@@ -3,7 +3,7 @@
 
 const { LIMITS: REQUESTING, Requesting } = require('../../../nodes/lib/ocf/request/requesting');
 const { LIMITS, readMessage } = require('../../../nodes/lib/ocf/request/request-message');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const DI = '00000000-0000-4000-8000-000000000001';
 const SETTINGS = { timeoutMs: 1000, observe: false };

@@ -4,7 +4,7 @@
 const { randomUUID } = require('node:crypto');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');
 const { Client } = require('../../../flows/demo/ocf/client');
-const { random } = require('../../fixtures/ocf/acceptance-hostile');
+const { seeded } = require('../../fixtures/random');
 const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
 
 jest.setTimeout(120000);
@@ -110,7 +110,7 @@ test('a deleted device ends what controllers observe with 4.04', async () => {
 
 test('clients that vanish at any moment leave no session, observation or error', async () => {
   const user = newUser();
-  const next = random(3);
+  const { next } = seeded(3);
   const device = await lamp(user);
   const known = await signedIn(user);
   await known.request('PUT', '/oic/ps/a');

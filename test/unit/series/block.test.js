@@ -3,7 +3,7 @@
 const { crc32 } = require('node:zlib');
 const { BlockError, decodeBlock, encodeBlock, mergePoints } = require('../../../nodes/lib/series/block');
 const { Staged, readJournal } = require('../../../nodes/lib/series/journal');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const START = Date.UTC(2026, 10, 23, 12);
 const points = (times, values) => ({ times: Float64Array.from(times), values: Float64Array.from(values) });

@@ -3,7 +3,7 @@
 const { parsePath, sqlPath, valueAt } = require('../../../nodes/lib/series/json-path');
 const { numbersOf } = require('../../../nodes/lib/series/numbers');
 const { parseChoices, schema } = require('../../../nodes/lib/series/series-settings');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const all = { choices: [], maxValues: 64, byTopic: false };
 const pairs = ({ names, values }) => Object.fromEntries(names.map((name, at) => [name, values[at]]));

@@ -9,7 +9,7 @@ const {
   readRange
 } = require('../../../nodes/lib/series/parameters');
 const { textOf } = require('../../../nodes/lib/series/range-text');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const NOW = Date.UTC(2026, 10, 23, 12);
 

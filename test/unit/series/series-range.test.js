@@ -5,7 +5,7 @@ const { Pacer } = require('../../../nodes/lib/series/pacer');
 const { textOf } = require('../../../nodes/lib/series/range-text');
 const { list, range } = require('../../../nodes/lib/series/series-reader');
 const { HOUR_MS, START, batchOf, rigs } = require('../../fixtures/series/series-rig');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const DAY_MS = 24 * HOUR_MS;
 const rig = rigs();

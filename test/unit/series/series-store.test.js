@@ -6,7 +6,7 @@ const { list } = require('../../../nodes/lib/series/series-reader');
 const { FUTURE_MS } = require('../../../nodes/lib/series/series-store');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 const { HOUR_MS, START, batchOf, rigs } = require('../../fixtures/series/series-rig');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const DAY_MS = 24 * HOUR_MS;
 const rig = rigs();

@@ -5,7 +5,7 @@ const { parsePath } = require('../../../nodes/lib/series/json-path');
 const { searchText } = require('../../../nodes/lib/series/text-search');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 const { START, batchOf, rigs } = require('../../fixtures/series/series-rig');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const rig = rigs();
 

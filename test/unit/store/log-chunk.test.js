@@ -3,7 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { batchKey, splitEntries, splitLines, splitSingle } = require('../../../nodes/lib/store/batch-records');
 const { joinChunk, readChunk, writeChunk, HEAD_BYTES } = require('../../../nodes/lib/store/log-chunk');
 const { crc32c } = require('../../../nodes/lib/store/crc32c');

@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { Rig, inspect, temporaryFolder, until } = require('../../fixtures/store/store-files');
 const { body } = require('../../fixtures/store/memory-store-source');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { USER_VERSION } = require('../../../nodes/lib/store/log-schema');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 

@@ -4,6 +4,7 @@
 // class 1, every caller got an answer, and every tenant wakes.
 // SEGANET_SEED=N repeats one history.
 
+const { seeded } = require('../../fixtures/random');
 const { fakeKeeper } = require('../../fixtures/tenants/fake-keeper');
 
 const HISTORIES = 60;
@@ -13,23 +14,12 @@ const STARTS = 2;
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 const never = new AbortController().signal;
 
-/** @param {number} seed @returns {() => number} from 0 to 1 (mulberry32) */
-function randomOf(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** What a caller may be refused with. */
 const CODES = ['busy', 'failed', 'leased', 'engine', 'unknown', undefined];
 
 /** @param {number} seed */
 async function history(seed) {
-  const random = randomOf(seed);
+  const { next: random } = seeded(seed);
   const pick = (/** @type {any[]} */ list) => list[Math.floor(random() * list.length)];
   const world = fakeKeeper({ limits: { starts: STARTS, readyMs: 5000 } });
   const { clock, driver, keeper, ready } = world;

@@ -8,6 +8,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { once } = require('node:events');
 const WebSocket = require('ws');
+const { eventually } = require('../../../bench/harness/net');
 const { hashPassword } = require('../../../nodes/lib/login/password-hash');
 const { PasswordVerifier } = require('../../../nodes/lib/login/password-verifier');
 const { KeeperError } = require('../../../nodes/lib/tenants/keeper/keeper-error');
@@ -90,13 +91,7 @@ const basic = (user, password = PASSWORDS[user]) =>
 const alice = { host: 'acme.localhost', authorization: basic('acme/alice') };
 
 /** Waits for a condition; fails after two seconds. */
-async function until(condition) {
-  const deadline = Date.now() + 2000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`not in time: ${condition}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
+const until = (condition) => eventually(condition, { timeoutMs: 2000, everyMs: 5, what: String(condition) });
 
 /** @returns {Promise<{status: number, headers: object, text: string}>} */
 function ask(headers, { method = 'GET', url = '/', body } = {}) {

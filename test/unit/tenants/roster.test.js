@@ -2,7 +2,7 @@
 // Who is awake: with a keeper, sessions and a clock in memory.
 
 const { KeeperError } = require('../../../nodes/lib/tenants/keeper/keeper-error');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 const { Lab, turn } = require('../../fixtures/tenants/roster-lab');
 
 test('wakes a tenant at its first batch, and lets it sleep when nothing has waited for a while', async () => {

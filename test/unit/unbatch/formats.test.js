@@ -3,7 +3,7 @@
 
 const { readEnvelope, open, faultSentence, MAX_BYTES } = require('../../../nodes/lib/unbatch/unbatch');
 const { CborReader } = require('../../../nodes/lib/unbatch/formats/cbor-reader');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const hex = (/** @type {string} */ text) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const KEY = 'gw/1/3/7';

@@ -2,7 +2,7 @@
 
 const { KeyWindow } = require('../../../nodes/lib/unbatch/key-window');
 const { parseKey, keyBytes } = require('../../../nodes/lib/unbatch/record-key');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const key = (text) => parseKey(text);
 

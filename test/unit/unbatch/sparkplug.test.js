@@ -18,7 +18,7 @@ const {
   record,
   value
 } = require('../../fixtures/unbatch/sparkplug-bytes');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const data = (/** @type {Buffer[]} */ ...parts) => ({
   topic: 'spBv1.0/g/DDATA/e/m%2F7',

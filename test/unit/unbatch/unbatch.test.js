@@ -1,7 +1,7 @@
 'use strict';
 
 const { open, readEnvelope, faultSentence, MAX_BYTES } = require('../../../nodes/lib/unbatch/unbatch');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const line = (fields) => ({
   d: 'm-7',

@@ -6,18 +6,11 @@ const { FeederBench: Bench } = require('../../fixtures/uplink/feeder-bench');
 const { BatchRatio } = require('../../../nodes/lib/uplink/sending/batch-ratio');
 const { checkStage, compileStage } = require('../../../nodes/lib/uplink/sending/uplink-stage');
 const { decompress, encodingOf } = require('../../../nodes/lib/unbatch/payload-encoding');
+const { seeded } = require('../../fixtures/random');
 
 const ENVELOPE = 1;
 const MIN_BYTES = 1024;
 const MAX_BYTES = 65536;
-
-/** @param {number} seed @returns {(n: number) => number} pseudo-random whole numbers below n */
-function randomOf(seed) {
-  return (n) => {
-    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-    return Math.floor((seed / 2 ** 32) * n);
-  };
-}
 
 describe('the ratio', () => {
   test('is 1 without compression, and before anything was sent', () => {
@@ -50,7 +43,7 @@ describe('the ratio', () => {
   });
 
   test.each([1, 2, 3])('is never above the last second, seed %i', (seed) => {
-    const random = randomOf(seed);
+    const { integer: random } = seeded(seed);
     const ratio = new BatchRatio();
     const wrong = [];
     for (let second = 0; second < 2000; second++) {
@@ -71,7 +64,7 @@ class SlowLink {
   constructor(bytesPerS, maximumPacketSize, seed) {
     this.bytesPerMs = bytesPerS / 1000;
     this.limit = maximumPacketSize;
-    this.random = randomOf(seed);
+    this.random = seeded(seed).integer;
     this.bench = /** @type {any} */ (new Bench({ maximumPacketSize, stages: false }));
     this.bench.feeder.setStages(
       new Map([[1, compileStage(checkStage({ compress: 'zstd' }), 'g', ['zstd'])]])

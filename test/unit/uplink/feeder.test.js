@@ -1,7 +1,8 @@
 'use strict';
 
 const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-bench');
-const { MemorySource } = require('../../../bench/harness/memory-source');
+const { MemorySource } = require('../../fixtures/uplink/memory-source');
+const { seeded } = require('../../fixtures/random');
 
 test('sends the most urgent class first, and a class in order', () => {
   const bench = new Bench();
@@ -211,8 +212,7 @@ test('returns the old batches on another engine; their late acknowledgements rel
 test('loses nothing and keeps first deliveries in order with random acknowledgements and broken connections (seeded)', () => {
   const seed = Number(process.env.SEED ?? Date.now() % 1e9);
   process.stdout.write(`seed ${seed}\n`);
-  let state = seed;
-  const random = (n) => ((state = (Math.imul(state, 1103515245) + 12345) >>> 0) >>> 8) % n;
+  const { integer: random } = seeded(seed);
   const bench = new Bench({ inflight: 7 });
   bench.connect();
   const seen = new Map();

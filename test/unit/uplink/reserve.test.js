@@ -5,6 +5,7 @@
 const native = require('../../../native');
 const { FeederBench: Bench } = require('../../fixtures/uplink/feeder-bench');
 const { InFlightWindow } = require('../../../nodes/lib/uplink/sending/in-flight-window');
+const { seeded } = require('../../fixtures/random');
 
 const fill = (bench, count, batch) => {
   for (let i = 0; i < count; i++) bench.source.push({ topic: `${batch.class}.${i}`, ...batch });
@@ -93,8 +94,7 @@ test('does not block the window permanently for temporary refusals', () => {
 test('never gives the others more than their places, whatever happens (seeded)', () => {
   const seed = Number(process.env.SEED ?? Date.now() % 1e9);
   process.stdout.write(`seed ${seed}\n`);
-  let state = seed;
-  const random = (n) => ((state = (Math.imul(state, 1103515245) + 12345) >>> 0) >>> 8) % n;
+  const { integer: random } = seeded(seed);
   const window = new InFlightWindow(native, 9, 0.3);
   const slot = (isUrgent) => /** @type {any} */ ({ id: 1, isUrgent, isBacklog: false });
   const open = [];

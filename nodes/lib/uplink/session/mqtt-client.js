@@ -45,7 +45,7 @@ function makeClient({ options, stream, native, timeoutMs, onError, onPuback, onP
     const { BrokerReader } = /** @type {typeof import('../../../../native')} */ (native);
     // mqtt.js reads its stream with pipe(), and receives everything but the PUBACKs. A PUBACK on its way through a
     // pipe, a list of buffers, a parser, a queue and a turn of nextTick would cost more than all other work for a
-    // PUBLISH (bench/questions/uplink-publish.js).
+    // PUBLISH.
     stream.pipe = (destination) => {
       const reader = new BrokerReader(
         (pairs) => passEach(pairs, onPuback),

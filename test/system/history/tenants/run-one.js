@@ -4,7 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { eventually } = require('../../../../bench/harness/net');
-const { seeded } = require('../../../fixtures/gateway/random');
+const { seeded } = require('../../../fixtures/random');
 const { Device } = require('../devices/device');
 const { payloadOf } = require('../devices/payload');
 const { check, nameOf } = require('./checker');

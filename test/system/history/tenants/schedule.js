@@ -1,7 +1,7 @@
 'use strict';
 // The plan of a run with tenants, drawn from its seed: bursts of records on tenants that sleep, and faults meanwhile.
 
-const { draws, seeded } = require('../../../fixtures/gateway/random');
+const { draws, seeded } = require('../../../fixtures/random');
 
 /**
  * @typedef {{kind: string, at: number, tenant: string, for: number, [detail: string]: any}} Fault times in ms after the

@@ -4,7 +4,7 @@ const { LeaderRequests } = require('../../../../nodes/lib/kafka/uplink/leader-re
 const { Leaders } = require('../../../../nodes/lib/kafka/uplink/leaders');
 const { PartitionQueue } = require('../../../../nodes/lib/kafka/uplink/partition-queue');
 const { nameOf } = require('../../../../nodes/lib/kafka/uplink/produce-api');
-const { seeded } = require('../../../fixtures/gateway/random');
+const { seeded } = require('../../../fixtures/random');
 
 const names = {
   NOT_LEADER_OR_FOLLOWER: 6,

@@ -1,7 +1,7 @@
 'use strict';
 
 const { PartitionQueue } = require('../../../../nodes/lib/kafka/uplink/partition-queue');
-const { seeded } = require('../../../fixtures/gateway/random');
+const { seeded } = require('../../../fixtures/random');
 
 const protocol = (/** @type {string} */ apiId, apiCode = 1) =>
   Object.assign(new Error(apiId), { apiId, apiCode });

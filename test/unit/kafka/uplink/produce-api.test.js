@@ -6,7 +6,7 @@ const { Worker } = require('node:worker_threads');
 const { isSupported } = require('../../../../nodes/lib/kafka/uplink/client');
 const { ProduceApi } = require('../../../../nodes/lib/kafka/uplink/produce-api');
 const { needs } = require('../../../../bench/harness/tools');
-const { seeded } = require('../../../fixtures/gateway/random');
+const { seeded } = require('../../../fixtures/random');
 
 const WORKER = path.join(__dirname, '../../../fixtures/kafka/protocol-worker.js');
 const { describe } = needs(...(isSupported(process.versions.node) ? [] : ['Node.js 22.22 or 24.6']));

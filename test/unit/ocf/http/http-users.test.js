@@ -6,6 +6,7 @@ const { ask, listen, startProxy, tokenFor } = require('../../../fixtures/ocf/htt
 const { LIGHT, eventually, newUser, scenes } = require('../../../fixtures/ocf/scenes');
 const { MOST_FAILURES } = require('../../../../nodes/lib/ocf/cloud/attempts');
 const { MOST_TOKENS, newUserToken } = require('../../../../nodes/lib/ocf/cloud/user-tokens');
+const { seeded } = require('../../../fixtures/random');
 
 jest.setTimeout(60000);
 const seed = Number(process.env.SEGANET_SEED ?? 1);
@@ -218,11 +219,7 @@ test('cuts off a client that does not read for three heartbeats', async () => {
 test(`survives any address, and shows no user another user's device (seed ${seed})`, async () => {
   const { client, token } = await scene();
   const victim = await lamp(newUser());
-  let state = seed;
-  const random = (/** @type {number} */ n) => {
-    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
-    return (state >> 8) % n;
-  };
+  const { integer: random } = seeded(seed);
   const pieces = [
     ...[
       '/',

@@ -17,22 +17,26 @@ const { USER } = require('../../../../nodes/lib/ocf/regions/region-requests');
 const { Authority } = require('../../../fixtures/devices/authority');
 const { RegionRig } = require('../../../fixtures/ocf/region-rig');
 const { eventually, newUser, scenes } = require('../../../fixtures/ocf/scenes');
-const { seeded } = require('../../../fixtures/ocf/seeded');
+const { seeded } = require('../../../fixtures/random');
+
+/** SEGANET_SEED=N repeats a run. */
+const SEED = Number(process.env.SEGANET_SEED ?? 1);
 
 const { describe } = needs('openssl');
 
 jest.setTimeout(120000);
 
 describe('messages', () => {
-  const random = seeded();
+  const random = seeded(SEED);
   const bytes = (/** @type {number} */ most) =>
-    Buffer.from(Array.from({ length: random.below(most) }, () => random.below(256)));
+    Buffer.from(Array.from({ length: random.integer(most) }, () => random.integer(256)));
   const message = () => ({
-    code: 1 + random.below(200),
+    code: 1 + random.integer(200),
     token: bytes(9),
-    options: Array.from({ length: random.below(6) }, () => [random.below(70000) % 65536, bytes(400)]).sort(
-      ([x], [y]) => x - y
-    ),
+    options: Array.from({ length: random.integer(6) }, () => [
+      random.integer(70000) % 65536,
+      bytes(400)
+    ]).sort(([x], [y]) => x - y),
     payload: bytes(400)
   });
 
@@ -43,7 +47,7 @@ describe('messages', () => {
       const reader = new MessageReader();
       const found = [];
       for (let at = 0; at < stream.length;) {
-        const size = 1 + random.below(round % 3 ? 2000 : 3);
+        const size = 1 + random.integer(round % 3 ? 2000 : 3);
         found.push(...reader.feed(stream.subarray(at, at + size)));
         at += size;
       }
@@ -58,8 +62,8 @@ describe('messages', () => {
     let errors = 0;
     for (let round = 0; round < 1000; round++) {
       const stream = round % 2 ? bytes(60) : encodeMessage(message());
-      for (let n = random.below(4); n > 0 && stream.length > 0; n--)
-        stream[random.below(Math.min(20, stream.length))] = random.below(256);
+      for (let n = random.integer(4); n > 0 && stream.length > 0; n--)
+        stream[random.integer(Math.min(20, stream.length))] = random.integer(256);
       try {
         new MessageReader().feed(stream);
       } catch (error) {

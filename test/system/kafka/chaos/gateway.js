@@ -1,16 +1,16 @@
 'use strict';
 // Entry of a process: an engine with an MQTT listener, a log and a kafka uplink, without Node-RED.
-//   node bench/harness/kafka/gateway.js BROKERS DIRECTORY MODE [SETTINGS of the cluster node, as JSON]
+//   node test/system/kafka/chaos/gateway.js BROKERS DIRECTORY MODE [SETTINGS of the cluster node, as JSON]
 // Standard output, one JSON object per line: {"port":…} when devices can connect and the uplink is connected; then for
 // each line on standard input {"cpu":{user,system} in µs,"rssKiB":…,"state":…,"counters":…}. It ends with its input.
 
 const readline = require('node:readline');
-const native = require('../../../native');
-const { parseOptions } = require('../../../nodes/lib/base/options');
-const { schema } = require('../../../nodes/lib/kafka/settings/kafka');
-const { clusterOptions } = require('../../../nodes/lib/kafka/settings/kafka-options');
-const { StoreThread } = require('../../../nodes/lib/store');
-const { UplinkThread } = require('../../../nodes/lib/kafka/uplink');
+const native = require('../../../../native');
+const { parseOptions } = require('../../../../nodes/lib/base/options');
+const { schema } = require('../../../../nodes/lib/kafka/settings/kafka');
+const { clusterOptions } = require('../../../../nodes/lib/kafka/settings/kafka-options');
+const { StoreThread } = require('../../../../nodes/lib/store');
+const { UplinkThread } = require('../../../../nodes/lib/kafka/uplink');
 
 const [brokers, directory, mode, settings = '{}'] = process.argv.slice(2);
 const SOURCE = 1;

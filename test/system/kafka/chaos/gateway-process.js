@@ -1,11 +1,11 @@
 'use strict';
-// The gateway of a benchmark or a test of Kafka, and its devices, each a process.
+// The gateway and its devices, each a process.
 
 const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const readline = require('node:readline');
-const { build } = require('../build');
+const { build } = require('../../../../bench/harness/build');
 
 /** @typedef {{ cpu: { user: number, system: number }, rssKiB: number, state: any, counters: any }} Reading */
 
