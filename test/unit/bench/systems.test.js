@@ -14,7 +14,13 @@ const cloud = { host: '127.0.0.2', tlsPort: 8883, files: { ca: '/tmp/c "a".pem' 
 test('has the systems that commands and reports name, in the order of the tables', () => {
   expect(adapters.map(({ name }) => name)).toEqual([
     ...['seganet', 'seganet-adaptive', 'seganet-paper', 'seganet-records', 'nodered', 'nodered-persistent'],
-    ...['mosquitto-bridge', 'mosquitto-bridge-persistent', 'mosquitto-bridge-saved', 'mosquitto-bridge-sqlite', 'bare'],
+    ...[
+      'mosquitto-bridge',
+      'mosquitto-bridge-persistent',
+      'mosquitto-bridge-saved',
+      'mosquitto-bridge-sqlite',
+      'bare'
+    ],
     ...['agents', 'agents-processes', 'agents-paho', 'telegraf', 'telegraf-batch']
   ]);
   for (const { lacking } of adapters) expect(lacking()).toMatch(/^$|\.$/);
