@@ -6,6 +6,7 @@ const { Complaints } = require('../base/complaints');
 const { addLive } = require('../live');
 const { CONTENT_TYPE, metricsText } = require('../metrics');
 const { additions } = require('./additions');
+const { addBrokerTest } = require('./broker-test-endpoint');
 const { addDeadLetterEndpoints } = require('./dead-letter-endpoints');
 const { addHealthEndpoints } = require('./health-endpoints');
 const { openStatusPort } = require('./status-port');
@@ -64,6 +65,7 @@ function addEndpoints(RED, engines) {
     }
   );
   addDeadLetterEndpoints(RED);
+  addBrokerTest(RED, engines);
   const complaints = new Complaints((sentence) => RED.log.error(sentence));
   addLive(RED.httpAdmin, mayRead, () => [...engines].map(liveEngine), {
     additions: () => additions('live'),
