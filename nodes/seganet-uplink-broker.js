@@ -8,8 +8,8 @@ const { Complaints } = require('./lib/base/complaints');
 const STOP_MS = 2000;
 
 /**
- * failure: why the node has no link.
- * @typedef {import('node-red').Node & { link?: BrokerLink | null, failure?: string }} BrokerNode
+ * failure: why the node has no link; shown: the same for a status.
+ * @typedef {import('node-red').Node & { link?: BrokerLink | null, failure?: string, shown?: string }} BrokerNode
  */
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -30,7 +30,7 @@ module.exports = function (RED) {
       this.link = link;
       this.on('close', (/** @type {() => void} */ done) => void link.close(STOP_MS).finally(done));
     } catch (error) {
-      fail(this, error instanceof Error ? error.message : String(error));
+      fail(this, error);
     }
   }
 
@@ -42,9 +42,10 @@ module.exports = function (RED) {
 /**
  * Reports a failure. A config node has no status, so the uplink nodes that use it repeat the sentence.
  * @param {BrokerNode} node
- * @param {string} sentence
+ * @param {any} error with a sentence
  */
-function fail(node, sentence) {
-  node.failure = sentence;
-  node.error(sentence);
+function fail(node, { message, shown }) {
+  node.failure = message;
+  node.shown = shown;
+  node.error(message);
 }

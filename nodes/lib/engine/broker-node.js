@@ -10,6 +10,9 @@ const { parseCongestion } = require('../settings/congestion');
 const { checkReconnect } = require('../settings/uplink-options');
 const { parsePaths } = require('../settings/path-options');
 
+/** Node-RED leaves a reference to a variable that is not set as it is. */
+const VARIABLE = /^\$[{(](\S+)[})]$/;
+
 /**
  * @param {import('node-red').NodeAPI} RED
  * @param {import('node-red').Node} node in whose scope variables are looked up
@@ -17,7 +20,7 @@ const { parsePaths } = require('../settings/path-options');
  * @param {Record<string, unknown> | undefined} credentials
  * @returns {{ options: import('../settings/uplink-options').UplinkOptions, warning: string }} options without the
  *   gateway id
- * @throws {Error} with a sentence
+ * @throws {Error & { shown?: string }} with a sentence; shown: for the status
  */
 function readBroker(RED, node, config, credentials) {
   const { values, problems } = readSettings({ ...config, ...given(credentials) }, schema);
@@ -28,6 +31,8 @@ function readBroker(RED, node, config, credentials) {
   parseCongestion(options.congestion);
   parsePaths(options.paths);
   checkReconnect(options.reconnectMinMs, options.reconnectMaxMs);
+  const [, unset] = VARIABLE.exec(String(config.url ?? '').trim()) ?? [];
+  if (unset) throw notSet(unset);
   const dialer = overlay ? dialerOf(RED.nodes.getNode(overlay), rest.paths) : null;
   const { url, warning } = brokerAddress(values.url);
   const files = tlsFiles(configOf(RED, tlsId), (name) =>
@@ -49,6 +54,12 @@ function readBroker(RED, node, config, credentials) {
     // The overlay encrypts to the node behind which the broker is.
     warning: overlay ? '' : warning
   };
+}
+
+/** @param {string} name of the variable with the address */
+function notSet(name) {
+  const sentence = `${name}, the address of the uplink broker, is not set in the environment of Node-RED. Set it, such as ${name}=mqtts://broker.example.com:8883.`;
+  return Object.assign(new Error(sentence), { shown: `not set: ${name}` });
 }
 
 /**

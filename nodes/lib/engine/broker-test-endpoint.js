@@ -74,7 +74,7 @@ function bodyOf(body) {
 function variablesReplaced(RED, node, config) {
   const value = (/** @type {unknown} */ each) => {
     const [, name] = /^\$\{(\S+)\}$/.exec(typeof each === 'string' ? each : '') ?? [];
-    return name ? (RED.util.evaluateNodeProperty(name, 'env', node, {}) ?? '') : each;
+    return (name && RED.util.evaluateNodeProperty(name, 'env', node, {})) || each;
   };
   return Object.fromEntries(Object.entries(config).map(([name, each]) => [name, value(each)]));
 }
