@@ -101,8 +101,12 @@ function uplinkProblems({ SEGANET_BATCH_FORMAT: format, SEGANET_SPARKPLUG_GROUP:
 
 /** @param {Values} values @returns {string[]} */
 function logProblems({ SEGANET_LOG_DIR: folder }) {
-  const stat = folder ? fs.statSync(folder, { throwIfNoEntry: false }) : undefined;
-  if (!stat || stat.isDirectory()) return [];
+  try {
+    if (!folder || fs.statSync(folder).isDirectory()) return [];
+  } catch (error) {
+    // It may not exist yet. Other errors are those of the log.
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOTDIR') return [];
+  }
   return [`SEGANET_LOG_DIR names ${folder}, which is no folder. Set a folder; it may not exist yet.`];
 }
 
