@@ -18,8 +18,7 @@ const VARIABLE = /^\$[{(](\S+)[})]$/;
  * @param {import('node-red').Node} node in whose scope variables are looked up
  * @param {Record<string, any>} config
  * @param {Record<string, unknown> | undefined} credentials
- * @returns {{ options: import('../settings/uplink-options').UplinkOptions, warning: string }} options without the
- *   gateway id
+ * @returns {{ options: Omit<import('../settings/uplink-options').UplinkOptions, 'gateway'>, warning: string }}
  * @throws {Error & { shown?: string }} with a sentence; shown: for the status
  */
 function readBroker(RED, node, config, credentials) {

@@ -59,8 +59,7 @@ function addBrokerTest(RED, engines) {
  */
 function bodyOf(body) {
   const { config, credentials = {} } = /** @type {any} */ (body ?? {});
-  const isObject = (/** @type {unknown} */ value) => typeof value === 'object' && value !== null;
-  if (!isObject(config) || !isObject(credentials))
+  if (![config, credentials].every((each) => typeof each === 'object' && each !== null))
     throw new Error('The body must be {"config": …, "credentials": …} of an uplink broker node.');
   return { config: { ...config, id: String(config.id ?? ''), type: 'seganet-uplink-broker' }, credentials };
 }

@@ -1,5 +1,5 @@
 'use strict';
-// The test of a broker's address, credentials and rights, against a real mosquitto and brokers that are wrong in one way.
+// The test of a broker, against a real mosquitto and brokers that are wrong in one way.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');

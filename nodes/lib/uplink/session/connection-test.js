@@ -4,7 +4,6 @@
 
 const net = require('node:net');
 const dns = require('node:dns');
-const { once } = require('node:events');
 const { watchTlsFiles } = require('../../base/tls-files');
 const { secure, secureContext, socketOptions } = require('./connection-options');
 const { Dial } = require('./dial');
@@ -205,7 +204,7 @@ class ConnectionTest {
     for (const topic of topics) {
       const end = await Promise.race([
         published(client, topic),
-        once(client, 'close').then(() => 'closed'),
+        new Promise((resolve) => client.once('close', () => resolve('closed'))),
         new Promise((resolve) => setTimeout(resolve, this.leftMs, 'late').unref())
       ]);
       if (end === 'closed') throw new Failure(closedAt(topic, why));
