@@ -162,8 +162,6 @@ describe('the editor', () => {
     expect(await page.isVisible(groups)).toBe(true);
     await page.selectOption('#seganet-sessions', 'all');
     expect([await page.inputValue(groups), await page.isVisible(groups)]).toEqual(['all', false]);
-    expect(await page.isVisible('#node-config-input-dscp')).toBe(false);
-    await page.click('.seganet-sockets summary');
     expect(await page.isVisible('#node-config-input-dscp')).toBe(true);
     await closeDialog(page, broker, 'cancel');
   }, 60000);
@@ -272,6 +270,58 @@ describe('the editor', () => {
     });
     for (const { type, engine, asked } of await drag()) expect([type, engine, asked]).toEqual([type, '', 1]);
     await page.evaluate(() => /** @type {any} */ (window).RED.nodes.remove('second-engine'));
+  }, 60000);
+
+  test.each(TYPES)(
+    'shows %s in one screen, with its other settings folded, and "none" for what it does not need',
+    async (type) => {
+      const { page } = editor;
+      await page.setViewportSize({ width: 1400, height: 900 });
+      const config = CONFIG_TYPES.includes(type);
+      const id = await page.evaluate(([nodeType, isConfig]) => {
+        const { RED } = /** @type {any} */ (window);
+        if (isConfig) return '_ADD_';
+        return RED.nodes.add(RED.view.createNode(nodeType, 100, 100).node).id;
+      }, /** @type {const} */ ([type, config]));
+      const node = { id, type, config };
+      await openDialog(page, node, { unfolds: false });
+      const form = config ? '#node-config-dialog-edit-form' : '#dialog-form';
+      expect(await page.$eval(form, ({ scrollHeight }) => scrollHeight)).toBeLessThanOrEqual(700);
+      expect(
+        await page.$$eval(`${form} .seganet-fold[open] h4`, (all) =>
+          all.map(({ textContent }) => textContent)
+        )
+      ).toEqual([]);
+      const optional = Object.entries(
+        await page.evaluate((name) => /** @type {any} */ (window).RED.nodes.getType(name).defaults, type)
+      ).filter(([, { type: of, required }]) => of && !required);
+      const none = await page.$$eval(`${form} option[value="_ADD_"]`, (all) =>
+        all
+          .filter(({ textContent }) => textContent === 'none')
+          .map((each) => each.parentElement?.id.replace(/^.*-/, ''))
+      );
+      expect(none).toEqual(expect.arrayContaining(optional.map(([name]) => name)));
+      await closeDialog(page, node, 'cancel');
+      if (!config) await page.evaluate((added) => /** @type {any} */ (window).RED.nodes.remove(added), id);
+    },
+    60000
+  );
+
+  test('opens a fold whose values are not the defaults', async () => {
+    const { page } = editor;
+    const id = await page.evaluate(() => {
+      const { RED } = /** @type {any} */ (window);
+      const { node } = RED.view.createNode('seganet-mqtt-devices', 100, 100);
+      return RED.nodes.add(Object.assign(node, { rate: '7', devices: [{ device: 'pump', class: 1 }] })).id;
+    });
+    const node = { id, type: 'seganet-mqtt-devices', config: false };
+    await openDialog(page, node, { unfolds: false });
+    expect(
+      await page.$$eval('.seganet-fold[open] h4', (all) => all.map(({ textContent }) => textContent))
+    ).toEqual(['Registered devices', 'Limits']);
+    expect(await page.inputValue('.seganet-device')).toBe('pump');
+    await closeDialog(page, node, 'cancel');
+    await page.evaluate((added) => /** @type {any} */ (window).RED.nodes.remove(added), id);
   }, 60000);
 
   test('gives a first engine that a dialog makes to all nodes without one, in one step to undo', async () => {
