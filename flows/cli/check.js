@@ -2,11 +2,11 @@
 
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
 const { workAsOwnerOf } = require('../../nodes/lib/base/cli/rights');
-const { missing } = require('../demo/demo');
+const demo = require('../demo/demo');
 const { checkFlow } = require('./check-flow');
 const { checkHost } = require('./check-host');
 const { isRunning } = require('./gateway-client');
-const { environmentOf, homeOf, settingsFileProblems, settingsOf } = require('./home-settings');
+const { environmentOf, homeOf, missingHome, settingsFileProblems, settingsOf } = require('./home-settings');
 const { EXIT } = require('./usage');
 
 /**
@@ -23,6 +23,13 @@ const { EXIT } = require('./usage');
  */
 async function check({ home: given, json }, output) {
   const home = homeOf(given);
+  const missing = missingHome(given);
+  if (missing)
+    return report(
+      [{ about: 'folder', result: 'problem', text: missing }],
+      { home, json, runs: false },
+      output
+    );
   const { isDropped, closed } = dropTo(home);
   if (closed)
     return report(
@@ -79,7 +86,7 @@ function report(findings, { home, json, runs }, output) {
 /** @param {Record<string, string>} values @returns {Finding} */
 function settingsFinding({ SEGANET_UPLINK_URL: url, SEGANET_GATEWAY_ID: id }) {
   if (url) return { about: 'settings', result: 'ok', text: `Gateway ${id}, uplink ${url}.` };
-  const lacks = missing();
+  const lacks = demo.missing();
   if (lacks) return { about: 'settings', result: 'problem', text: lacks };
   const text = 'SEGANET_UPLINK_URL is not set: the gateway starts its demo. Set it in gateway.env.';
   return { about: 'settings', result: 'note', text };

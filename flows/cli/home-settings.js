@@ -25,6 +25,30 @@ function homeOf(given, env = process.env) {
 }
 
 /**
+ * Returns why a gateway must not start in this folder, '' = it may. A folder that somebody named exists: a gateway that
+ * created it would run its demo in the wrong place. The default folder is created at the first start.
+ * @param {string} given --home, '' = not given
+ * @param {NodeJS.ProcessEnv} [env]
+ * @returns {string} a sentence
+ */
+function missingHome(given, env = process.env) {
+  const home = homeOf(given, env);
+  const isNamed = Boolean(given || env.SEGANET_HOME?.trim());
+  if (!isNamed || !isMissing(home)) return '';
+  return `${home} does not exist. Correct the name, or create it: seganet-gateway init --home ${home}`;
+}
+
+/** True if there is no such folder; false also if this user cannot see it. @param {string} folder */
+function isMissing(folder) {
+  try {
+    fs.statSync(folder);
+    return false;
+  } catch (error) {
+    return ['ENOENT', 'ENOTDIR'].includes(String(/** @type {NodeJS.ErrnoException} */ (error).code));
+  }
+}
+
+/**
  * Returns the environment of a gateway in this folder: gateway.env, and over it the environment.
  * @param {string} home
  * @param {NodeJS.ProcessEnv} [env] of the process; not changed
@@ -110,4 +134,12 @@ ${blocks.join('\n\n')}
 `;
 }
 
-module.exports = { SETTINGS_FILE, environmentOf, homeOf, settingsFileProblems, settingsOf, settingsTemplate };
+module.exports = {
+  SETTINGS_FILE,
+  environmentOf,
+  homeOf,
+  missingHome,
+  settingsFileProblems,
+  settingsOf,
+  settingsTemplate
+};

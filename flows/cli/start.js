@@ -1,7 +1,9 @@
 'use strict';
 
 const { ConfigError } = require('../launcher/config-error');
-const { environmentOf, homeOf, settingsFileProblems } = require('./home-settings');
+const { CliError } = require('../../nodes/lib/base/cli/cli-error');
+const { environmentOf, homeOf, missingHome, settingsFileProblems } = require('./home-settings');
+const { EXIT } = require('./usage');
 
 /**
  * Runs the gateway in this process. The process ends with the gateway, so this never resolves.
@@ -10,6 +12,8 @@ const { environmentOf, homeOf, settingsFileProblems } = require('./home-settings
  */
 function start({ home }) {
   const folder = homeOf(home);
+  const missing = missingHome(home);
+  if (missing) throw new CliError(missing, EXIT.CONFIG);
   Object.assign(process.env, environmentOf(folder));
   // The launcher reads its own arguments, and has none here.
   process.argv = process.argv.slice(0, 2);

@@ -29,6 +29,8 @@ function problemsTogether(values, env) {
     ...editorProblems(values, passwordsOfTenant(env) !== ''),
     ...deviceProblems(values),
     ...certificateProblems(values),
+    ...uplinkProblems(values),
+    ...logProblems(values),
     ...exposureProblems(values, env)
   ];
 }
@@ -89,6 +91,23 @@ function exposureProblems(values, { SEGANET_TENANTS_SUBNETS }) {
     const problem = exposureProblem(values[name], { env: { ...values, SEGANET_TENANTS_SUBNETS } });
     return problem ? [`${name}: ${problem}`] : [];
   });
+}
+
+/** @param {Values} values @returns {string[]} */
+function uplinkProblems({ SEGANET_BATCH_FORMAT: format, SEGANET_SPARKPLUG_GROUP: group }) {
+  if (format !== 'sparkplug' || group) return [];
+  return ['SEGANET_BATCH_FORMAT sparkplug needs a group id of Sparkplug. Set SEGANET_SPARKPLUG_GROUP.'];
+}
+
+/** @param {Values} values @returns {string[]} */
+function logProblems({ SEGANET_LOG_DIR: folder }) {
+  try {
+    if (!folder || fs.statSync(folder).isDirectory()) return [];
+  } catch (error) {
+    // It may not exist yet. Other errors are those of the log.
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOTDIR') return [];
+  }
+  return [`SEGANET_LOG_DIR names ${folder}, which is no folder. Set a folder; it may not exist yet.`];
 }
 
 /** @param {Values} values @returns {string[]} */

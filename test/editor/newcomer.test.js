@@ -112,6 +112,11 @@ test('leads from an empty Node-RED to records in the cloud, and to figures of th
         await sees('a connected uplink', async () =>
           (await column(opened.page, 'uplinks', 2)).every((state) => state === 'connected')
         );
+        await sees(
+          'that everything works',
+          async () =>
+            (await opened.page.textContent('.health')) === 'Everything works: records reach the cloud.'
+        );
         await sees('delivered records', async () =>
           (await column(opened.page, 'classes', 2)).some((rate) => Number(rate) > 50)
         );

@@ -107,6 +107,28 @@ describe('with hostile device ids', () => {
     return opened;
   }
 
+  test('names at the top why records do not reach the cloud, and how many wait', async () => {
+    const { page } = await openPage();
+    const line = page.locator('.seganet-live .health');
+    const records = HOSTILE.length + 40;
+    await page.waitForFunction(
+      (count) =>
+        document.querySelector('.seganet-live .health')?.textContent?.includes(`, ${count} of them safe`),
+      records
+    );
+    expect(await line.getAttribute('data-state')).toBe('bad');
+    expect(await line.textContent()).toMatch(
+      new RegExp(
+        `^127.0.0.1:1: Nothing listens at .*${records} records wait, ${records} of them safe on disk\\.$`
+      )
+    );
+    // Behind it come the charts, of the last five minutes.
+    expect(
+      await page.$eval('.seganet-live details', (first) => /** @type {any} */ (first).dataset.section)
+    ).toBe('charts');
+    expect(await page.textContent('figure .axis')).toBe('5 min agonow');
+  });
+
   test('shows ids and names as text, with the invisible characters in them as codes', async () => {
     const { page, errors } = await openPage();
     for (const [id, shown] of [

@@ -313,6 +313,15 @@ describe('uplink', () => {
     ]);
     await until(() => shown('cloud')?.text === 'broker: wrong setting', 'status');
   });
+
+  test('names the variable of a broker whose address is not set', async () => {
+    await load([tab, engine, { ...broker, url: '${NO_SUCH_URL}' }, cloud]);
+    expect(errors()[0]).toEqual([
+      'broker',
+      expect.stringMatching(/^NO_SUCH_URL, the address of the uplink broker, is not set in the environment/)
+    ]);
+    await until(() => shown('cloud')?.text === 'not set: NO_SUCH_URL', 'status');
+  });
 });
 
 describe('end', () => {

@@ -72,6 +72,18 @@ const CASES = [
       SEGANET_TENANTS: withContainer()
     }
   ],
+  [
+    'Sparkplug has no group',
+    78,
+    /^SEGANET_BATCH_FORMAT sparkplug needs a group id of Sparkplug\. Set SEGANET_SPARKPLUG_GROUP\./,
+    { SEGANET_BATCH_FORMAT: 'sparkplug' }
+  ],
+  [
+    'the folder of the log is a file',
+    78,
+    /^SEGANET_LOG_DIR names \S+, which is no folder\. Set a folder/,
+    { SEGANET_LOG_DIR: __filename }
+  ],
   ['the flow names a missing core', 78, /"cpus" names core 1023/, {}, withEngine({ cpus: '1023' })],
   ['the flow is no JSON', 78, /^The flow \S+gateway.json cannot be read \(.*\)\. Restore it/, {}, '[{'],
   ['the flow is no list', 78, /^The flow \S+gateway.json is not a list of nodes\./, {}, '{}'],

@@ -156,6 +156,19 @@ describe('check', () => {
     });
   });
 
+  test('reports a named folder that does not exist, as start does, which creates nothing', async () => {
+    const { home } = await newHome();
+    const typo = `${home}-typo`;
+    const reason = new RegExp(
+      `${typo} does not exist. Correct the name, or create it: seganet-gateway init --home`
+    );
+    for (const name of ['check', 'start']) {
+      const ended = await command([name, '--home', typo]);
+      expect(ended).toMatchObject({ code: 78, output: expect.stringMatching(reason) });
+    }
+    expect(fs.existsSync(typo)).toBe(false);
+  });
+
   test('reports a folder that others may write to', async () => {
     const { home } = await newHome();
     fs.chmodSync(home, 0o777);

@@ -19,6 +19,7 @@ class Status {
   #next;
   /** @type {NodeJS.Timeout | null} */
   #timer;
+  #isClosed;
 
   /**
    * @param {{ status(shown: object): void }} node
@@ -31,10 +32,12 @@ class Status {
     this.#sent = '';
     this.#next = null;
     this.#timer = null;
+    this.#isClosed = false;
   }
 
-  /** @param {Shown} shown */
+  /** Has no effect after close(). @param {Shown} shown */
   set(shown) {
+    if (this.#isClosed) return;
     this.#next = shown;
     if (this.#timer) return;
     const wait = this.#sentAt + INTERVAL_MS - this.#now();
@@ -57,6 +60,7 @@ class Status {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     this.#next = null;
+    this.#isClosed = true;
   }
 
   #send() {

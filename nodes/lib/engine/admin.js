@@ -4,10 +4,12 @@
 
 const { Complaints } = require('../base/complaints');
 const { addLive } = require('../live');
+const { readiness } = require('../health');
 const { CONTENT_TYPE, metricsText } = require('../metrics');
 const { additions } = require('./additions');
+const { addBrokerTest } = require('./broker-test-endpoint');
 const { addDeadLetterEndpoints } = require('./dead-letter-endpoints');
-const { addHealthEndpoints } = require('./health-endpoints');
+const { addHealthEndpoints, healthOf } = require('./health-endpoints');
 const { openStatusPort } = require('./status-port');
 const parts = require('./modules');
 
@@ -64,6 +66,7 @@ function addEndpoints(RED, engines) {
     }
   );
   addDeadLetterEndpoints(RED);
+  addBrokerTest(RED, engines);
   const complaints = new Complaints((sentence) => RED.log.error(sentence));
   addLive(RED.httpAdmin, mayRead, () => [...engines].map(liveEngine), {
     additions: () => additions('live'),
@@ -79,7 +82,8 @@ function addEndpoints(RED, engines) {
  */
 function liveEngine({ id, name = '', host = null, failure = '' }) {
   const runs = host && !host.closing;
-  return { id, name, host: runs ? host : null, reason: runs ? '' : failure || 'stopped' };
+  const health = () => readiness([healthOf({ host })]);
+  return { id, name, host: runs ? host : null, reason: runs ? '' : failure || 'stopped', health };
 }
 
 /**

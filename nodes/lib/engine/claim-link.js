@@ -21,18 +21,15 @@
  */
 function claimLink(RED, node, id, host, { type, word, noun }) {
   const cloud =
-    /** @type {import('node-red').Node & { link?: BrokerLink | null, failure?: string } | null} */ (
+    /** @type {import('node-red').Node & { link?: BrokerLink | null, failure?: string, shown?: string } | null} */ (
       id ? RED.nodes.getNode(id) : null
     );
   if (cloud?.type !== type) {
     throw trouble(`no ${word}`, `No ${noun} is chosen, or it is disabled. Choose one in the node.`);
   }
-  const { link, failure } = cloud;
+  const { link, failure, shown = `${word}: wrong setting` } = cloud;
   if (!link) {
-    throw trouble(
-      `${word}: wrong setting`,
-      `The ${noun} "${cloud.name || id}" has a wrong setting. ${failure}`
-    );
+    throw trouble(shown, `The ${noun} "${cloud.name || id}" has a wrong setting. ${failure}`);
   }
   if (!link.claim(host, node)) {
     throw trouble(

@@ -19,6 +19,7 @@ const MAX_VIEWERS = 16;
  * @property {string} name
  * @property {EngineHost | null} host null = not running
  * @property {string} reason why it is not running, '' = it runs
+ * @property {() => { ok: boolean, reason: string }} health as /seganet/readyz, for this engine alone
  *
  * @typedef {{ text: string, host: EngineHost }} Shared text: JSON object of the engine's snapshot, without devices
  */
@@ -128,7 +129,7 @@ class LiveStream {
     const chosen = chosenOf(engines, viewer.query);
     const { mayWrite } = viewer;
     const head = JSON.stringify({ at: Date.now(), engines: list, engine: chosen?.id ?? null, mayWrite });
-    const shared = chosen?.host ? this.#sharedOf(chosen.id, chosen.host) : null;
+    const shared = chosen?.host ? this.#sharedOf(chosen, chosen.host) : null;
     if (!chosen || !shared) return viewer.send('snapshot', head);
     const view = /** @type {EngineView} */ (this.#views.get(chosen.id));
     const pages = JSON.stringify(view.pages(viewer.query));
@@ -143,11 +144,11 @@ class LiveStream {
   }
 
   /**
-   * @param {string} id
-   * @param {EngineHost} host
+   * @param {LiveEngine} engine
+   * @param {EngineHost} host of it
    * @returns {Shared}
    */
-  #sharedOf(id, host) {
+  #sharedOf({ id, health }, host) {
     const done = this.#shared.get(id);
     if (done?.host === host) return done;
     let view = this.#views.get(id);
@@ -155,7 +156,8 @@ class LiveStream {
       view = new EngineView(host, this.#now, this.#additions());
       this.#views.set(id, view);
     }
-    const shared = { text: JSON.stringify(view.read()), host };
+    const { ok, reason } = health();
+    const shared = { text: JSON.stringify({ health: { ok, reason }, ...view.read() }), host };
     this.#shared.set(id, shared);
     return shared;
   }

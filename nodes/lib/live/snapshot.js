@@ -82,6 +82,8 @@ class EngineView {
         pushed: stats.counters.recordsPushed ?? 0,
         delivered: stats.counters.recordsDelivered ?? 0,
         dropped: sum(Object.values(stats.drops).map(sum)),
+        waiting,
+        safe: sum(stats.storedRecords),
         memoryBytes: stats.heldBytes,
         memoryLimitBytes: stats.budgetBytes,
         slowedFrom: stats.slowedFrom ?? 0,

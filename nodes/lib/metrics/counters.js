@@ -17,7 +17,6 @@ const COUNTERS = {
   recordsReceived: ['records_received', 'Records received, each counted once.'],
   recordsPushed: ['records_pushed', 'Records pushed by JavaScript, including returns from message wires.'],
   recordsQueued: ['records_queued', 'Records queued for an uplink.'],
-  recordsDelivered: ['records_delivered', 'Records acknowledged by the cloud.'],
   recordsFiltered: ['records_filtered', 'Records that filter nodes left out, by each of them.'],
   windowsEnded: ['windows_ended', 'Windows of filter nodes that ended; each became a record.'],
   windowsEndedEarly: ['windows_ended_early', 'Of these, windows that ended before their time.'],
@@ -77,6 +76,9 @@ const COUNTERS = {
   napsEnded: ['naps_ended', 'Sleeps of busy workers that urgent devices ended.']
 };
 
+/** Shown by class, see engine.js. */
+const BY_CLASS = ['recordsDelivered'];
+
 /**
  * @param {import('./text').Exposition} out
  * @param {import('./text').Labels} labels
@@ -84,6 +86,7 @@ const COUNTERS = {
  */
 function addCounters(out, labels, counters) {
   for (const [name, value] of Object.entries(counters)) {
+    if (BY_CLASS.includes(name)) continue;
     const snake = name.replace(/[^a-zA-Z0-9]/g, '_').replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
     const [short, help] = COUNTERS[name] ?? [snake, `Counter ${name} of the engine.`];
     out.counter(`seganet_${short}_total`, help).add(labels, value);

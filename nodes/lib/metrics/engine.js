@@ -69,6 +69,8 @@ function addRecords(out, labels, stats) {
     const family = out.gauge(`seganet_records_${name}`, help);
     for (const [of, count] of byClass(stats[field])) family.add({ ...labels, class: of }, count);
   }
+  const delivered = out.counter('seganet_records_delivered_total', 'Records acknowledged by the cloud.');
+  for (const [of, count] of byClass(stats.deliveredRecords)) delivered.add({ ...labels, class: of }, count);
   const drops = out.counter('seganet_records_dropped_total', 'Dropped records, by class and reason.');
   for (const [reason, counts] of Object.entries(stats.drops)) {
     for (const [of, count] of byClass(counts)) drops.add({ ...labels, class: of, reason }, count);

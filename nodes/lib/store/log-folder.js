@@ -150,7 +150,8 @@ class Reserve {
     if (sizeOf(this.file) === RESERVE_BYTES) return;
     const { bavail, bsize } = fs.statfsSync(this.directory);
     if (bavail * bsize < RESERVE_BYTES + HEADROOM_BYTES) {
-      throw Object.assign(new Error('no space for the reserve of the log'), { code: 'ENOSPC' });
+      const neededMiB = (RESERVE_BYTES + HEADROOM_BYTES) >> 20;
+      throw Object.assign(new Error('no space for the reserve of the log'), { code: 'ENOSPC', neededMiB });
     }
     try {
       const fd = fs.openSync(this.file, 'w', 0o600);

@@ -103,7 +103,7 @@ function explain(error, directory) {
       );
     case FULL:
       return say(
-        `The disk of the log (${directory}) is full. Free space on it; the log then continues on its own. If this gateway filled it, lower the log's limit.`
+        `The disk of the log (${directory}) ${error.neededMiB ? `has less than ${error.neededMiB} MiB free` : 'is full'}. Free space on it; the log then continues on its own. If this gateway filled it, lower the log's limit.`
       );
     case READONLY:
       return say(

@@ -23,6 +23,15 @@ const SUMS = /** @type {const} */ ([
   'bytesAcked',
   'stalls'
 ]);
+/** No broker answered, which says nothing about client ids: the broker or the network is starting. */
+const NOT_REACHED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH'
+]);
 const ONE_SESSION =
   ' Another session of this gateway is connected: if the broker allows one client id only, choose one session ("Sessions: all") in the broker node.';
 
@@ -70,7 +79,9 @@ function reasonOf(view, views, mayBeOne) {
  */
 function adviceOn(view, views) {
   if (view.code.startsWith('PUBACK')) return '';
-  const isTurnedAway = view.state === 'refused' || (view.state === 'disconnected' && !view.everConnected);
+  const isTurnedAway =
+    view.state === 'refused' ||
+    (view.state === 'disconnected' && !view.everConnected && !NOT_REACHED.has(view.code));
   return isTurnedAway && views.some(isConnected) ? ONE_SESSION : '';
 }
 

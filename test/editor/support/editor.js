@@ -100,11 +100,12 @@ function nodesOf(page) {
 }
 
 /**
- * Opens a node's dialog and waits until its slide has ended.
+ * Opens a node's dialog, and its folds, and waits until its slide has ended.
  * @param {Page} page
  * @param {{ id: string, type: string, config: boolean }} node
+ * @param {{ unfolds?: boolean }} [options]
  */
-async function openDialog(page, { id, type, config }) {
+async function openDialog(page, { id, type, config }, { unfolds = true } = {}) {
   await page.evaluate(([nodeId, nodeType, isConfig]) => {
     const { RED } = /** @type {any} */ (window);
     if (isConfig) RED.editor.editConfig('', nodeType, nodeId);
@@ -112,6 +113,14 @@ async function openDialog(page, { id, type, config }) {
   }, /** @type {const} */ ([id, type, config]));
   await page.waitForSelector(config ? '#node-config-dialog-edit-form' : '#dialog-form', { state: 'visible' });
   await settled(page, '.red-ui-tray');
+  if (unfolds) await unfold(page);
+}
+
+/** Opens all folds of the dialogs. @param {Page} page */
+function unfold(page) {
+  return page.$$eval('.seganet-fold', (all) => {
+    for (const each of all) /** @type {HTMLDetailsElement} */ (each).open = true;
+  });
 }
 
 /**

@@ -54,6 +54,9 @@ test('shows nothing after close', () => {
     status.set(green('b'));
     status.close();
     jest.advanceTimersByTime(5000);
+    // A thread that ends reports its last state.
+    status.red('The series are closed.');
+    jest.advanceTimersByTime(5000);
   });
   expect(texts).toEqual(['a']);
 });

@@ -93,7 +93,7 @@ describe('the dashboard', () => {
   test('has a panel for each of these', () => {
     const text = JSON.stringify(charts);
     const shown = [
-      ...['seganet_devices', 'records_received_total', 'delivery_latency_seconds_count', 'records_in_memory'],
+      ...['seganet_devices', 'records_received_total', 'records_delivered_total', 'records_in_memory'],
       ...['delivery_latency_seconds', 'records_dropped_total', 'session_state', 'records_backlog'],
       ...['log_bytes', 'log_dead_letters', 'worker_busy_ratio', 'resident_memory_bytes', 'cpu_seconds_total'],
       ...['deferred_records', 'deliveries_total'],

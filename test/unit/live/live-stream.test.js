@@ -87,7 +87,13 @@ async function follow(url) {
   return viewer;
 }
 
-const engineOf = (host, id = 'e1') => ({ id, name: id, host, reason: '' });
+const engineOf = (host, id = 'e1') => ({
+  id,
+  name: id,
+  host,
+  reason: '',
+  health: () => ({ ok: true, reason: '' })
+});
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test('reads nothing without a viewer, neither before the first nor after the last one', async () => {

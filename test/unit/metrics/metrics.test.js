@@ -34,7 +34,8 @@ const stats = (more) => ({
   heldBytes: 2048,
   budgetBytes: 67108864,
   slowedFrom: 0,
-  counters: { recordsReceived: 1000, recordsDelivered: 990, bytesReceived: 300_000 },
+  counters: { recordsReceived: 1000, bytesReceived: 300_000 },
+  deliveredRecords: [0, 3, 0, 987, 0, 0, 0, 0, 0],
   heldRecords: [0, 1, 0, 7, 0, 0, 0, 0, 0],
   unsavedRecords: zeros,
   storedRecords: zeros,
@@ -68,7 +69,8 @@ test("has the engine's counters, with class and reason", () => {
   const of = (name, labels) => valueOf(families, name, { engine: 'engine-1', ...labels });
   expect(of('seganet_engine_up')).toBe(1);
   expect(of('seganet_records_received_total')).toBe(1000);
-  expect(of('seganet_records_delivered_total')).toBe(990);
+  expect(of('seganet_records_delivered_total', { class: '1' })).toBe(3);
+  expect(of('seganet_records_delivered_total', { class: '3' })).toBe(987);
   expect(of('seganet_received_bytes_total')).toBe(300_000);
   expect(of('seganet_records_in_memory', { class: '3' })).toBe(7);
   expect(of('seganet_records_on_disk', { class: '3' })).toBe(0);

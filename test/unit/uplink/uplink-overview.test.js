@@ -71,6 +71,10 @@ test('gives the advice of one session for one that never came up beside one that
   expect(of(['connected'], ['disconnected', 'CLOSED', 'Closed.', never]).reason).toMatch(/"Sessions: all"/);
   expect(of(['connected'], ['refused', 'CONNACK 133', 'No.']).reason).toMatch(/"Sessions: all"/);
   expect(of(['connected'], ['disconnected', 'CLOSED', 'Closed.']).reason).not.toMatch(/Sessions/);
+  // The broker restarts: its port is closed for a moment.
+  expect(of(['connected'], ['disconnected', 'ECONNREFUSED', 'No.', never]).reason).toBe(
+    'Classes 3, 5–6 wait: No.'
+  );
   expect(of(['disconnected', 'X', 'No.', never], ['refused', 'X', 'No.', never]).reason).toBe('No.');
 });
 

@@ -36,8 +36,8 @@ export class Charts {
     this.#range = h(
       'select',
       { id, onchange: () => this.draw() },
-      h('option', { value: 'hour' }, t('charts.hour')),
-      h('option', { value: 'minutes' }, t('charts.minutes'))
+      h('option', { value: 'minutes' }, t('charts.minutes')),
+      h('option', { value: 'hour' }, t('charts.hour'))
     );
     this.#charts = CHARTS.map(({ name, show }) => this.#chart(name, show));
     this.element = h(
@@ -57,8 +57,16 @@ export class Charts {
     );
     const value = h('strong');
     const top = h('span', { class: 'top' });
+    const from = h('span');
+    const axis = h(
+      'span',
+      { class: 'axis', 'aria-hidden': 'true' },
+      from,
+      h('span', {}, this.#t('charts.now'))
+    );
     const caption = h('figcaption', {}, h('span', {}, this.#t(`charts.${name}`)), ' ', value);
-    return { name, show, line, picture, value, top, figure: h('figure', {}, caption, picture, top) };
+    const figure = h('figure', {}, caption, picture, top, axis);
+    return { name, show, line, picture, value, top, from, figure };
   }
 
   /** Adds a snapshot of the last second. */
@@ -112,13 +120,14 @@ export class Charts {
     }
   }
 
-  #draw({ name, show, line, picture, value, top }, points, places) {
+  #draw({ name, show, line, picture, value, top, from }, points, places) {
     const most = Math.max(...points, 0);
     const x = (index) => (((places - points.length + index) * WIDTH) / (places - 1)).toFixed(1);
     const y = (each) => (HEIGHT - 2 - (each / (most || 1)) * (HEIGHT - 4)).toFixed(1);
     setAttribute(line, 'points', points.map((each, index) => `${x(index)},${y(each)}`).join(' '));
     setText(value, show(points.at(-1)));
     setText(top, points.length > 0 ? this.#t('charts.top', { value: show(most) }) : '');
+    setText(from, this.#t(this.#range.value === 'hour' ? 'charts.hourAgo' : 'charts.minutesAgo'));
     const range = this.#t(this.#range.value === 'hour' ? 'charts.hour' : 'charts.minutes');
     const least = Math.min(...points);
     const told = {

@@ -7,6 +7,7 @@ import { DeadLetters } from './dead-letters.mjs';
 import { Devices } from './devices.mjs';
 import { h, setText } from './dom.mjs';
 import { count, visible } from './format.mjs';
+import { healthLine } from './health.mjs';
 import { kafka } from './kafka.mjs';
 import { overlay } from './overlay.mjs';
 import { SECTIONS, markOf, nodeText, summary } from './sections.mjs';
@@ -29,6 +30,7 @@ export class Panel {
   #announcer;
   #selected;
   #selection = null;
+  #health;
   #summary;
   #parts;
   #devices;
@@ -64,6 +66,7 @@ export class Panel {
     this.#state = h('span', { class: 'state' });
     this.#announcer = h('p', { class: 'unseen', role: 'status', 'aria-live': 'polite' });
     this.#selected = h('p', { class: 'selected', hidden: true });
+    this.#health = healthLine(t);
     this.#summary = summary(t);
     this.#parts = PARTS.map(([name, make]) => ({ name, ...make(t) }));
     this.#devices = new Devices(t, id('search'), () => this.#restart());
@@ -85,10 +88,10 @@ export class Panel {
     this.#charts = new Charts(t, id('range'));
     const [uplinks, ...others] = this.#parts;
     const tenants = { name: 'tenants', element: this.#tenants.element };
-    const all = [uplinks, tenants, ...others, { name: 'deadLetters', element: this.#deadLetters.element }];
+    const all = [{ name: 'charts', element: this.#charts.element }, uplinks, tenants, ...others];
+    all.push({ name: 'deadLetters', element: this.#deadLetters.element });
     all.push({ name: 'devices', element: this.#devices.element });
     all.push({ name: 'ocf', element: this.#clouds.element });
-    all.push({ name: 'charts', element: this.#charts.element });
     this.#details = new Map(
       all.map(({ name, element }) => {
         const open = !isSidebar || OPEN_IN_SIDEBAR.includes(name);
@@ -106,7 +109,7 @@ export class Panel {
     head.append(h('label', { for: id('engine') }, t('engine')), this.#engines, this.#state);
     this.#body = h('div', { hidden: true }, this.#summary.element, ...this.#details.values());
     this.element = h('div', { class: 'seganet-live' });
-    this.element.append(head, this.#announcer, this.#selected, this.#told, this.#body);
+    this.element.append(head, this.#health.element, this.#announcer, this.#selected, this.#told, this.#body);
   }
 
   /** Starts or stops the stream. Call it when the panel becomes visible or hidden. */
@@ -154,7 +157,9 @@ export class Panel {
 
   #showState(state) {
     setText(this.#state, this.#t(`connection.${state}`));
-    this.#state.dataset.state = { live: 'ok', connecting: 'warn' }[state] ?? 'bad';
+    // A live stream says nothing about the gateway: the line below does.
+    this.#state.dataset.state = { live: 'off', connecting: 'warn' }[state] ?? 'bad';
+    if (state !== 'live') this.#health.update(null);
     if (state !== 'connecting') this.#announce('connection', state, this.#t(`connection.${state}`));
   }
 
@@ -169,6 +174,7 @@ export class Panel {
     this.#showEngines(snapshot);
     const isRunning = snapshot.summary !== undefined;
     this.#body.hidden = !isRunning;
+    this.#health.update(isRunning ? snapshot : null);
     const { engines, engine } = snapshot;
     const { reason = '' } = engines.find(({ id }) => id === engine) ?? {};
     const trouble =

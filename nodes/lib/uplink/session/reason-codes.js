@@ -120,6 +120,14 @@ const DISCONNECT = {
   0x98: 'An administrator of the broker closed the connection.'
 };
 
+/** The connection ended before the CONNACK, without a reason. @type {Reason} */
+const NOT_ACCEPTED = {
+  code: 'CLOSED',
+  reason:
+    'The broker closed the connection before it accepted this client. Check that the port is for MQTT, and check the certificate and key in the TLS node if the broker requires them.',
+  refused: false
+};
+
 /**
  * @param {any} error
  * @param {Target} target
@@ -299,6 +307,7 @@ function refusalName(code) {
 }
 
 module.exports = {
+  NOT_ACCEPTED,
   closeCode,
   closeKind,
   closeName,

@@ -4,7 +4,14 @@ const { readable } = require('../../base/readable');
 const { Backoff } = require('../../base/backoff');
 const { makeClient, openStream } = require('./mqtt-client');
 const { Dial } = require('./dial');
-const { closeCode, explain, explainConnected, explainDisconnect, movedTo } = require('./reason-codes');
+const {
+  NOT_ACCEPTED,
+  closeCode,
+  explain,
+  explainConnected,
+  explainDisconnect,
+  movedTo
+} = require('./reason-codes');
 const { canWire, lacking, secureContext, socketOptions, wireSecurity } = require('./connection-options');
 const { watchTlsFiles } = require('../../base/tls-files');
 const { ConnectionStream } = require('./connection-stream');
@@ -62,14 +69,6 @@ const CLOSES = ['CLOSED', ...RESETS];
 const UNREADABLE = 'ERROR';
 /** @type {Reason} */
 const CLOSED = { code: 'CLOSED', reason: 'The broker closed the connection.', refused: false };
-/** @type {Reason} */
-const NOT_ACCEPTED = {
-  code: 'CLOSED',
-  reason:
-    'The broker closed the connection before it accepted this client. Check that the port is for MQTT, and check the certificate and key in the TLS node if the broker requires them.',
-  refused: false
-};
-
 /**
  * Maintains one connection to the broker. mqtt.js handles the CONNECT, the parsing and the keep-alive of a connection.
  * Each attempt uses a new MqttClient, so no state of an old one survives. (mqtt.js also stops permanently after a

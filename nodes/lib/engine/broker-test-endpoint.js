@@ -1,0 +1,112 @@
+'use strict';
+// Admin endpoint that tries an uplink broker with the values that its dialog shows, deployed or not.
+
+const os = require('node:os');
+const { configOf } = require('../base/node-config');
+const { needsWrite } = require('../base/permission');
+const { fill } = require('../base/templates');
+const { checkOptions } = require('../settings/uplink-options');
+const { rows } = require('../settings/uplink');
+const { readBroker } = require('./broker-node');
+
+/** What the editor has in place of a password that was not changed. */
+const UNCHANGED = '__PWRD__';
+/** Other levels of the topics of a test. */
+const NAMES = { class: 'normal', device: 'seganet-test', topic: 'seganet-test' };
+const MOST_TOPICS = 4;
+/** Tests at a time: each holds a connection for up to 15 s. */
+const MOST_TESTS = 4;
+
+/**
+ * Adds POST /seganet/uplink-brokers/test. Body: {config, credentials} of the node, as its dialog has them. Answer:
+ * {ok, steps}, see connection-test.js; {ok: false, error} for a wrong setting.
+ * @param {import('node-red').NodeAPI} RED
+ * @param {Set<import('./join').EngineNode>} engines
+ */
+function addBrokerTest(RED, engines) {
+  let running = 0;
+  RED.httpAdmin.post('/seganet/uplink-brokers/test', needsWrite(RED), async (request, response) => {
+    if (running >= MOST_TESTS)
+      return void response.status(503).json({ error: 'Other tests are running. Try again in some seconds.' });
+    running++;
+    try {
+      const { config, credentials } = bodyOf(request.body);
+      const gateway = [...engines].map(({ host }) => host?.gatewayId).find(Boolean) ?? os.hostname();
+      const node = /** @type {import('node-red').Node} */ (RED.nodes.getNode(config.id) ?? {});
+      const { options } = readBroker(
+        RED,
+        node,
+        variablesReplaced(RED, node, config),
+        passwordKept(RED, config.id, credentials)
+      );
+      const checked = checkOptions({ ...options, gateway }, '');
+      // Loaded when it is needed: it brings the MQTT client.
+      const { testConnection } = require('../uplink/session/connection-test');
+      const steps = await testConnection(checked, topicsOf(RED, node, config.id, gateway));
+      response.json({ ok: steps.every(({ ok }) => ok), steps });
+    } catch (error) {
+      response.json({ ok: false, error: /** @type {Error} */ (error).message });
+    } finally {
+      running--;
+    }
+  });
+}
+
+/**
+ * @param {unknown} body
+ * @returns {{ config: Record<string, any>, credentials: Record<string, any> }}
+ * @throws {Error} with a sentence
+ */
+function bodyOf(body) {
+  const { config, credentials = {} } = /** @type {any} */ (body ?? {});
+  if (![config, credentials].every((each) => typeof each === 'object' && each !== null))
+    throw new Error('The body must be {"config": …, "credentials": …} of an uplink broker node.');
+  return { config: { ...config, id: String(config.id ?? ''), type: 'seganet-uplink-broker' }, credentials };
+}
+
+/**
+ * Node-RED replaces variables when it makes a node; these values come from a dialog.
+ * @param {import('node-red').NodeAPI} RED
+ * @param {import('node-red').Node} node
+ * @param {Record<string, any>} config
+ */
+function variablesReplaced(RED, node, config) {
+  const value = (/** @type {unknown} */ each) => {
+    const [, name] = /^\$\{(\S+)\}$/.exec(typeof each === 'string' ? each : '') ?? [];
+    return (name && RED.util.evaluateNodeProperty(name, 'env', node, {})) || each;
+  };
+  return Object.fromEntries(Object.entries(config).map(([name, each]) => [name, value(each)]));
+}
+
+/**
+ * @param {import('node-red').NodeAPI} RED
+ * @param {string} id of the node
+ * @param {Record<string, any>} credentials
+ */
+function passwordKept(RED, id, credentials) {
+  if (credentials.password !== UNCHANGED) return credentials;
+  const { password } = /** @type {any} */ (RED.nodes).getCredentials(id) ?? {};
+  return { ...credentials, password };
+}
+
+/**
+ * @param {import('node-red').NodeAPI} RED
+ * @param {import('node-red').Node} node
+ * @param {string} id of the broker node
+ * @param {string} gateway
+ * @returns {string[]} topics to which deployed uplink nodes publish there
+ */
+function topicsOf(RED, node, id, gateway) {
+  /** @type {Set<string>} */
+  const topics = new Set();
+  RED.nodes.eachNode((each) => {
+    const { type, broker, d, format } = /** @type {any} */ (each);
+    // Brokers check the form of Sparkplug's topics and payloads.
+    if (type !== 'seganet-uplink' || broker !== id || d || format === 'sparkplug') return;
+    const { topic } = variablesReplaced(RED, node, configOf(RED, each.id) ?? {});
+    topics.add(fill(topic || rows.topic.default, { ...NAMES, gateway }));
+  });
+  return [...topics].slice(0, MOST_TOPICS);
+}
+
+exports.addBrokerTest = addBrokerTest;
