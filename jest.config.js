@@ -6,6 +6,7 @@ const SMOKE = ['gateway', 'commands', 'front-gateway', 'http-devices', 'coap-cli
 /** Suites of other folders that take a quarter of a minute or more: they run with the system suites. */
 const LONG = [
   'editor/dead-letters',
+  'editor/dialogs',
   'editor/directory-page',
   'editor/german',
   'editor/newcomer',
