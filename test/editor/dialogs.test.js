@@ -2,7 +2,6 @@
 
 // What the dialogs ask and do: one screen, folded sections, an engine for all nodes, a test of the broker.
 
-const { lockInterfaces } = require('../fixtures/network/interfaces-lock');
 const { needs } = require('../../bench/harness/tools');
 const { cleanUp } = require('../runtime/process');
 const { browserPath, openEditor, nodesOf, openDialog, closeDialog } = require('./support/editor');
@@ -16,18 +15,14 @@ const CONFIG_TYPES = ['seganet-engine', 'seganet-uplink-broker', 'seganet-kafka'
 describe('the dialogs', () => {
   /** @type {Awaited<ReturnType<typeof openEditor>>} */
   let editor;
-  /** @type {() => void} */
-  let unlock = () => {};
 
   beforeAll(async () => {
-    unlock = await lockInterfaces();
     const { url } = await startDemo();
     editor = await openEditor(url, { executablePath: browserPath() });
   }, 200000);
 
   afterAll(async () => {
     await editor?.browser.close();
-    unlock();
     await cleanUp();
   });
 
@@ -53,15 +48,21 @@ describe('the dialogs', () => {
           all.map(({ textContent }) => textContent)
         )
       ).toEqual([]);
-      const optional = Object.entries(
-        await page.evaluate((name) => /** @type {any} */ (window).RED.nodes.getType(name).defaults, type)
-      ).filter(([, { type: of, required }]) => of && !required);
-      const none = await page.$$eval(`${form} option[value="_ADD_"]`, (all) =>
-        all
-          .filter(({ textContent }) => textContent === 'none')
-          .map((each) => each.parentElement?.id.replace(/^.*-/, ''))
+      // What is chosen from config nodes: name, text of the choice that chooses none, and whether one is needed.
+      const choices = await page.evaluate(
+        ([name, selector]) => {
+          const { defaults } = /** @type {any} */ (window).RED.nodes.getType(name);
+          return [...document.querySelectorAll(`${selector} option[value="_ADD_"]`)].map(
+            ({ parentElement, textContent }) => {
+              const property = parentElement?.id.replace(/^node-(config-)?input-/, '') ?? '';
+              return [property, textContent === 'none', Boolean(defaults[property].required)];
+            }
+          );
+        },
+        [type, form]
       );
-      expect(none).toEqual(expect.arrayContaining(optional.map(([name]) => name)));
+      for (const [property, isNone, isRequired] of choices)
+        expect([property, isNone || isRequired]).toEqual([property, true]);
       await closeDialog(page, node, 'cancel');
       if (!config) await page.evaluate((added) => /** @type {any} */ (window).RED.nodes.remove(added), id);
     },

@@ -3,7 +3,7 @@
 
 const { SchemaError, parseTenants } = require('../../../nodes/lib/tenants/file/schema');
 const { DIGEST } = require('../../fixtures/tenants/digest');
-const { seeded } = require('../../fixtures/gateway/random');
+const { seeded } = require('../../fixtures/random');
 
 const acme = { name: 'acme', driver: 'process' };
 
