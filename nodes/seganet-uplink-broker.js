@@ -2,7 +2,7 @@
 
 require('../native/node/needs-node');
 const { BrokerLink } = require('./lib/engine/broker-link');
-const { readBroker } = require('./lib/engine/broker-node');
+const { readBroker } = require('./lib/settings/broker-node');
 const { Complaints } = require('./lib/base/complaints');
 
 const STOP_MS = 2000;

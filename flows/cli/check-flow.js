@@ -1,7 +1,6 @@
 'use strict';
 // Checks of the gateway's folder, its flow, and the ports that the flow needs.
 
-const crypto = require('node:crypto');
 const dgram = require('node:dgram');
 const fs = require('node:fs');
 const net = require('node:net');
@@ -10,6 +9,7 @@ const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { page } = require('../../nodes/lib/base/texts/page');
 const { missingClient } = require('../../nodes/lib/kafka/uplink/client');
 const { hasCapability } = require('./capabilities');
+const { credentialsOf, filesOf } = require('./flow-credentials');
 const { wantedPorts } = require('./flow-ports');
 
 /** @typedef {import('./check').Finding} Finding */
@@ -130,18 +130,12 @@ function checkKafka(flow) {
 
 /** @param {string} home @returns {Finding[]} */
 function checkCredentials(home) {
-  const [secretFile, file] = ['credential-secret', 'gateway_cred.json'].map((name) => path.join(home, name));
-  if (!fs.existsSync(secretFile) || !fs.existsSync(file)) return [];
   const about = 'passwords';
   try {
-    const secret = readRegular(secretFile).trim();
-    if (!/^[0-9a-f]{64}$/.test(secret)) throw new Error(`${secretFile} is damaged`);
-    const { $: sealed } = JSON.parse(readRegular(file));
-    const key = crypto.createHash('sha256').update(secret).digest();
-    const decipher = crypto.createDecipheriv('aes-256-ctr', key, Buffer.from(sealed.slice(0, 32), 'hex'));
-    JSON.parse(decipher.update(sealed.slice(32), 'base64', 'utf8') + decipher.final('utf8'));
+    if (!credentialsOf(home)) return [];
     return [{ about, result: 'ok', text: 'The passwords of the flow can be decrypted.' }];
   } catch (error) {
+    const { secretFile, file } = filesOf(home);
     const text =
       `The passwords of the flow cannot be decrypted (${/** @type {Error} */ (error).message}). ` +
       `Restore ${secretFile} and ${file} from the same backup, or remove both and enter the passwords again.`;

@@ -3,6 +3,7 @@
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
 const { workAsOwnerOf } = require('../../nodes/lib/base/cli/rights');
 const demo = require('../demo/demo');
+const { checkConnections } = require('./check-connect');
 const { checkFlow } = require('./check-flow');
 const { checkHost } = require('./check-host');
 const { isRunning } = require('./gateway-client');
@@ -21,7 +22,7 @@ const { EXIT } = require('./usage');
  * @param {import('../../nodes/lib/base/cli/cli-output').Output} output
  * @returns {Promise<number>} the exit code
  */
-async function check({ home: given, json }, output) {
+async function check({ home: given, json, connect }, output) {
   const home = homeOf(given);
   const missing = missingHome(given);
   if (missing)
@@ -50,6 +51,7 @@ async function check({ home: given, json }, output) {
     ...(await checkFlow(home, { ...env, ...values }, { runs, isDropped })),
     ...checkHost(home, values)
   );
+  if (connect) findings.push(...(await checkConnections(home, { ...env, ...values })));
   return report(findings, { home, json, runs }, output);
 }
 

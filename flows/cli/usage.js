@@ -12,6 +12,7 @@ const MOST_GIB = { initial: 64, most: 65_536 };
 
 const OPTIONS = {
   home: `  --home DIR         the gateway's folder; default: SEGANET_HOME, else ~/.seganet`,
+  connect: `  --connect          check: also connect to each uplink broker and send an empty message to its topics`,
   force: `  --force            backup, install-service: replace the existing file;
                      restore: set the existing folder aside as DIR.before-<time>`,
   'most-gib': `  --most-gib N       restore: refuse a backup whose files have more than N GiB together; default ${MOST_GIB.initial}`,
@@ -36,7 +37,7 @@ const COMMANDS = {
   check: {
     says: 'checks settings, flow, engine, ports, rights, disk and clock without starting',
     more: `Exit code 0: the gateway can start. 78: a sentence for each problem says what to change.`,
-    options: ['home', 'json']
+    options: ['home', 'connect', 'json']
   },
   status: {
     says: 'shows what the running gateway does',
@@ -78,7 +79,7 @@ const usage = usageOf('seganet-gateway');
 const PROGRAM = {
   name: 'seganet-gateway',
   commands: COMMANDS,
-  flags: ['force', 'print', 'json'],
+  flags: ['connect', 'force', 'print', 'json'],
   help: {
     purpose: 'Sets up, runs, checks and backs up a SegaNet gateway on a machine without a screen.',
     options: OPTIONS,
@@ -95,6 +96,7 @@ const PROGRAM = {
  * @property {number} mostGib
  * @property {boolean} print
  * @property {boolean} json
+ * @property {boolean} connect
  * @property {string} user
  * @property {string} unitDir
  */
@@ -113,6 +115,7 @@ const readArguments = (args) =>
       mostGib: given.whole('most-gib', MOST_GIB),
       print: given.flag('print'),
       json: given.flag('json'),
+      connect: given.flag('connect'),
       user,
       unitDir: path.resolve(unitDir ?? DEFAULT_UNITS)
     };

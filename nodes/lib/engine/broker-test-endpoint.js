@@ -2,18 +2,12 @@
 // Admin endpoint that tries an uplink broker with the values that its dialog shows, deployed or not.
 
 const os = require('node:os');
-const { configOf } = require('../base/node-config');
 const { needsWrite } = require('../base/permission');
-const { fill } = require('../base/templates');
 const { checkOptions } = require('../settings/uplink-options');
-const { rows } = require('../settings/uplink');
-const { readBroker } = require('./broker-node');
+const { readBroker, topicsAt, withVariables } = require('../settings/broker-node');
 
 /** What the editor has in place of a password that was not changed. */
 const UNCHANGED = '__PWRD__';
-/** Other levels of the topics of a test. */
-const NAMES = { class: 'normal', device: 'seganet-test', topic: 'seganet-test' };
-const MOST_TOPICS = 4;
 /** Tests at a time: each holds a connection for up to 15 s. */
 const MOST_TESTS = 4;
 
@@ -33,16 +27,20 @@ function addBrokerTest(RED, engines) {
       const { config, credentials } = bodyOf(request.body);
       const gateway = [...engines].map(({ host }) => host?.gatewayId).find(Boolean) ?? os.hostname();
       const node = /** @type {import('node-red').Node} */ (RED.nodes.getNode(config.id) ?? {});
+      const variable = (/** @type {string} */ name) => RED.util.evaluateNodeProperty(name, 'env', node, {});
       const { options } = readBroker(
         RED,
         node,
-        variablesReplaced(RED, node, config),
+        withVariables(config, variable),
         passwordKept(RED, config.id, credentials)
       );
       const checked = checkOptions({ ...options, gateway }, '');
       // Loaded when it is needed: it brings the MQTT client.
       const { testConnection } = require('../uplink/session/connection-test');
-      const steps = await testConnection(checked, topicsOf(RED, node, config.id, gateway));
+      /** @type {Record<string, any>[]} */
+      const nodes = [];
+      RED.nodes.eachNode((each) => void nodes.push(withVariables(each, variable)));
+      const steps = await testConnection(checked, topicsAt(nodes, config.id, gateway));
       response.json({ ok: steps.every(({ ok }) => ok), steps });
     } catch (error) {
       response.json({ ok: false, error: /** @type {Error} */ (error).message });
@@ -65,20 +63,6 @@ function bodyOf(body) {
 }
 
 /**
- * Node-RED replaces variables when it makes a node; these values come from a dialog.
- * @param {import('node-red').NodeAPI} RED
- * @param {import('node-red').Node} node
- * @param {Record<string, any>} config
- */
-function variablesReplaced(RED, node, config) {
-  const value = (/** @type {unknown} */ each) => {
-    const [, name] = /^\$\{(\S+)\}$/.exec(typeof each === 'string' ? each : '') ?? [];
-    return (name && RED.util.evaluateNodeProperty(name, 'env', node, {})) || each;
-  };
-  return Object.fromEntries(Object.entries(config).map(([name, each]) => [name, value(each)]));
-}
-
-/**
  * @param {import('node-red').NodeAPI} RED
  * @param {string} id of the node
  * @param {Record<string, any>} credentials
@@ -87,26 +71,6 @@ function passwordKept(RED, id, credentials) {
   if (credentials.password !== UNCHANGED) return credentials;
   const { password } = /** @type {any} */ (RED.nodes).getCredentials(id) ?? {};
   return { ...credentials, password };
-}
-
-/**
- * @param {import('node-red').NodeAPI} RED
- * @param {import('node-red').Node} node
- * @param {string} id of the broker node
- * @param {string} gateway
- * @returns {string[]} topics to which deployed uplink nodes publish there
- */
-function topicsOf(RED, node, id, gateway) {
-  /** @type {Set<string>} */
-  const topics = new Set();
-  RED.nodes.eachNode((each) => {
-    const { type, broker, d, format } = /** @type {any} */ (each);
-    // Brokers check the form of Sparkplug's topics and payloads.
-    if (type !== 'seganet-uplink' || broker !== id || d || format === 'sparkplug') return;
-    const { topic } = variablesReplaced(RED, node, configOf(RED, each.id) ?? {});
-    topics.add(fill(topic || rows.topic.default, { ...NAMES, gateway }));
-  });
-  return [...topics].slice(0, MOST_TOPICS);
 }
 
 exports.addBrokerTest = addBrokerTest;

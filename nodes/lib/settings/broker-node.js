@@ -2,14 +2,19 @@
 // The options of a broker, from the configuration of its node: deployed, or as its dialog shows it.
 
 const { configOf, given } = require('../base/node-config');
-const { readSettings } = require('../settings/migrations');
-const { schema } = require('../settings/broker');
-const { brokerAddress, tlsOptions, tlsFiles } = require('../settings/broker-options');
-const { parseGroups, parseSockets } = require('../settings/group-options');
-const { parseCongestion } = require('../settings/congestion');
-const { checkReconnect } = require('../settings/uplink-options');
-const { parsePaths } = require('../settings/path-options');
+const { fill } = require('../base/templates');
+const { readSettings } = require('./migrations');
+const { schema } = require('./broker');
+const { brokerAddress, tlsOptions, tlsFiles } = require('./broker-options');
+const { parseGroups, parseSockets } = require('./group-options');
+const { parseCongestion } = require('./congestion');
+const { checkReconnect } = require('./uplink-options');
+const { parsePaths } = require('./path-options');
+const { rows } = require('./uplink');
 
+/** Other levels of the topics of a test. */
+const NAMES = { class: 'normal', device: 'seganet-test', topic: 'seganet-test' };
+const MOST_TOPICS = 4;
 /** Node-RED leaves a reference to a variable that is not set as it is. */
 const VARIABLE = /^\$[{(](\S+)[})]$/;
 
@@ -18,7 +23,7 @@ const VARIABLE = /^\$[{(](\S+)[})]$/;
  * @param {import('node-red').Node} node in whose scope variables are looked up
  * @param {Record<string, any>} config
  * @param {Record<string, unknown> | undefined} credentials
- * @returns {{ options: Omit<import('../settings/uplink-options').UplinkOptions, 'gateway'>, warning: string }}
+ * @returns {{ options: Omit<import('./uplink-options').UplinkOptions, 'gateway'>, warning: string }}
  * @throws {Error & { shown?: string }} with a sentence; shown: for the status
  */
 function readBroker(RED, node, config, credentials) {
@@ -64,13 +69,11 @@ function notSet(name) {
 /**
  * @param {import('node-red').Node | null} node the overlay network that leads to the broker
  * @param {string} paths of the broker node
- * @returns {import('../settings/uplink-options').Dialer}
+ * @returns {import('./uplink-options').Dialer}
  * @throws {Error} with a sentence
  */
 function dialerOf(node, paths) {
-  const { link } = /** @type {{ link?: { dialer: import('../settings/uplink-options').Dialer } }} */ (
-    node ?? {}
-  );
+  const { link } = /** @type {{ link?: { dialer: import('./uplink-options').Dialer } }} */ (node ?? {});
   if (!link) throw new Error('The overlay network of this broker is missing, disabled or not started.');
   if (paths)
     throw new Error(
@@ -79,4 +82,35 @@ function dialerOf(node, paths) {
   return link.dialer;
 }
 
-exports.readBroker = readBroker;
+/**
+ * Returns a configuration with the values of its variables. Node-RED replaces them when it makes a node.
+ * @param {Record<string, any>} config
+ * @param {(name: string) => unknown} variable its value
+ * @returns {Record<string, any>} a reference to a variable without a value stays
+ */
+function withVariables(config, variable) {
+  const value = (/** @type {unknown} */ each) => {
+    const [, name] = /^\$\{(\S+)\}$/.exec(typeof each === 'string' ? each : '') ?? [];
+    return (name && variable(name)) || each;
+  };
+  return Object.fromEntries(Object.entries(config).map(([name, each]) => [name, value(each)]));
+}
+
+/**
+ * Returns topics to which uplink nodes publish at a broker, for a test of it.
+ * @param {Record<string, any>[]} nodes of the flow, with the values of their variables
+ * @param {string} broker id of its node
+ * @param {string} gateway
+ * @returns {string[]}
+ */
+function topicsAt(nodes, broker, gateway) {
+  // Brokers check the form of Sparkplug's topics and payloads.
+  const uplinks = nodes.filter(
+    (each) =>
+      each.type === 'seganet-uplink' && each.broker === broker && !each.d && each.format !== 'sparkplug'
+  );
+  const topics = uplinks.map(({ topic }) => fill(topic || rows.topic.default, { ...NAMES, gateway }));
+  return [...new Set(topics)].slice(0, MOST_TOPICS);
+}
+
+module.exports = { readBroker, topicsAt, withVariables };
