@@ -25,6 +25,7 @@ const { Status, shorten, rate } = require('../base/status');
  * @property {import('./deliveries').Limit | null} [delivery] of a source that acknowledges a record when the flow has
  *   delivered it; null: when Node-RED has its message
  * @property {boolean} [asMessages] true: the user wants its output as messages
+ * @property {(msg: Record<string, any>) => void} [shape] changes a message before the node sends it
  * @property {boolean} [tenant] of a source: true: its device ids begin with a tenant that was proven
  * @property {(rates: StageRate, stats: EngineStats, member: Member) => import('../base/status').Shown} [shown]
  * @property {() => object | null} [figures] the node's own figures, for the metrics and the live view; null = none at
@@ -102,6 +103,10 @@ class Member {
 
   get figures() {
     return this.#own.figures ?? null;
+  }
+
+  get shape() {
+    return this.#own.shape ?? null;
   }
 
   get list() {

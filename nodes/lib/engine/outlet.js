@@ -19,7 +19,7 @@ const LONGEST = { timeoutMs: 3600000, acknowledges: false };
  * @returns {import('./pump').Outlet}
  */
 function outletOf(member, plan, rest) {
-  const { host, node, wires } = member;
+  const { host, node, wires, shape } = member;
   const { deliveries } = host;
   const route = /** @type {Route} */ (plan.routes.get(member.id));
   const [origin] = route.origins.length === 1 ? route.origins : [];
@@ -31,6 +31,7 @@ function outletOf(member, plan, rest) {
   return {
     send: (msg) => {
       for (const stage of rest?.enter ?? []) enter(member, stage, msg);
+      shape?.(msg);
       wires.send(msg, rest?.send);
     },
     // A message that the previous plan sent may have no wire in this one.
