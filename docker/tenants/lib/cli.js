@@ -3,7 +3,8 @@
 
 const { CliError, EXIT, messageOf } = require('./base/errors');
 const { homeOf } = require('./base/home');
-const { parseOptions, usageOf } = require('../../../nodes/lib/base/cli/command-line');
+const { MOST_EDITS, parseOptions, usageOf } = require('../../../nodes/lib/base/cli/command-line');
+const { meant } = require('../../../nodes/lib/base/texts/meant');
 const { page } = require('../../../nodes/lib/base/texts/page');
 const { commands, operandsOf } = require('./commands');
 const { driversOf } = require('./drivers');
@@ -107,7 +108,10 @@ async function main(args, env, { out, err, version }) {
     const wanted = word === 'help' ? rest[0] : word;
     if (wanted === undefined || wanted === '--help' || wanted === '-h') return print(out, helpOfAll(all));
     const command = all.find(({ name }) => name === wanted);
-    if (!command) throw wrong(`There is no command '${wanted.slice(0, 64)}'.`);
+    if (!command) {
+      const names = all.map(({ name }) => name);
+      throw wrong(`There is no command '${wanted.slice(0, 64)}'.${meant(wanted, names, MOST_EDITS)}`);
+    }
     const { values, operands } =
       word === 'help' ? { values: { help: true }, operands: [] } : parse(command, rest);
     if (values.help) return print(out, helpOf(command));

@@ -52,7 +52,9 @@ test('gives the options and operands of a command', () => {
 
 test.each([
   [[], 'The command is missing.'],
-  [['lst'], "There is no command 'lst'."],
+  [['lst'], "There is no command 'lst'. Did you mean list?"],
+  [['co'], "There is no command 'co'. Did you mean copy?"],
+  [['restore'], "There is no command 'restore'."],
   [['constructor'], "There is no command 'constructor'."],
   [['list', '--jsn'], "Unknown option '--jsn'."],
   [['copy', '--json', 'a'], "Unknown option '--json'."],

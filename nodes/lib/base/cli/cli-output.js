@@ -3,6 +3,7 @@
 
 const CHUNK_BYTES = 1 << 16;
 const PROGRESS_MS = 200;
+const GIB = 2 ** 30;
 
 class Output {
   /** @param {NodeJS.WriteStream} [stdout] @param {NodeJS.WriteStream} [stderr] */
@@ -70,7 +71,8 @@ class Output {
 function size(bytes) {
   if (bytes < 1024) return `${bytes} B`;
   if (bytes < 1 << 20) return `${(bytes / 1024).toFixed(1)} KiB`;
-  return `${(bytes / (1 << 20)).toFixed(1)} MiB`;
+  if (bytes < GIB) return `${(bytes / (1 << 20)).toFixed(1)} MiB`;
+  return `${(bytes / GIB).toFixed(1)} GiB`;
 }
 
 /** @param {number} count @param {string} word @param {string} [words] */

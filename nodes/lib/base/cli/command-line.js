@@ -4,11 +4,14 @@
 
 const { parseArgs } = require('node:util');
 const { version } = require('../../../../package.json');
+const { meant } = require('../texts/meant');
 const { page } = require('../texts/page');
 const { CliError } = require('./cli-error');
 
 /** Exit code after a wrong command line. */
 const USAGE = 2;
+/** Of a misspelled command. */
+const MOST_EDITS = 2;
 
 /** @typedef {(message: string) => CliError} Usage makes the error for a wrong command line */
 /** @typedef {import('node:util').ParseArgsConfig['options']} OptionSpecs */
@@ -171,7 +174,8 @@ function readCommandLine(program, args, toInput) {
     const text = Object.hasOwn(commands, topic) ? helpOf(program, manual, topic) : help(program, manual);
     return { command: 'help', text, options: null };
   }
-  if (!Object.hasOwn(commands, command)) throw usage(`There is no command '${command}'.`);
+  if (!Object.hasOwn(commands, command))
+    throw usage(`There is no command '${command}'.${meant(command, Object.keys(commands), MOST_EDITS)}`);
   const names = commands[command].options ?? [];
   const specs = names.map((each) => [each, { type: flags.includes(each) ? 'boolean' : 'string' }]);
   const { values, positionals } = parseOptions(rest, Object.fromEntries(specs), usage, true);
@@ -194,4 +198,10 @@ function readOptions({ name, options, repeated = [] }, args) {
   return values.help ? null : new Given(values, usage);
 }
 
-module.exports = { parseOptions, readCommandLine, readOptions, usageOf };
+module.exports = {
+  MOST_EDITS,
+  parseOptions,
+  readCommandLine,
+  readOptions,
+  usageOf
+};
