@@ -2,6 +2,7 @@
 
 require('../native/node/needs-node');
 const { isLoopback } = require('./lib/base/loopback');
+const { parseCommandTopics } = require('./lib/settings/command-topics');
 const { parseDevices } = require('./lib/settings/device-classes');
 const { parsePermissions } = require('./lib/settings/permissions');
 const { listenerParts } = require('./lib/settings/listener-settings');
@@ -20,7 +21,7 @@ module.exports = function (RED) {
    */
   function MqttDevices(config) {
     RED.nodes.createNode(this, config);
-    join(RED, this, config, schema, (values) => {
+    join(RED, this, config, schema, (values, host) => {
       const registered = parseDevices(values.devices, values.devicesJson);
       const permissions = parsePermissions(values.permissions, values.permissionsJson);
       const { presenceTopic, rate, burst, receiveMaximum, keepAliveMaxS, sessionExpiryMaxS } = values;
@@ -39,7 +40,10 @@ module.exports = function (RED) {
         sessionExpiryMaxS
       };
       warnOfOlder(this, config, values);
-      return { kind: 'source', ...listenerParts(RED, this, values, 'mqtt', settings), shown };
+      const topics = parseCommandTopics(values.commandTopics);
+      const parts = listenerParts(RED, this, values, 'mqtt', settings);
+      if (topics.length > 0) this.on('close', host.commands.mapTopics(topics));
+      return { kind: 'source', ...parts, shown };
     });
   }
 

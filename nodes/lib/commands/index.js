@@ -6,6 +6,7 @@ const { matchesGlob } = require('../base/glob');
 const { Carriers } = require('./command-carriers');
 const { DEFAULT_EXPIRY_S, commandProblem, deviceTopic, restOf } = require('./command');
 const { CommandQueues } = require('./command-queues');
+const { DeviceTopics } = require('./device-topics');
 const { NativeCarrier } = require('./native-carrier');
 const { Reports } = require('./command-reports');
 const { CommandStore } = require('./command-store');
@@ -42,6 +43,7 @@ class Commands {
   #wall;
   #native;
   #carriers;
+  #topics = new DeviceTopics();
   #store;
   #reports;
   #desk;
@@ -53,7 +55,7 @@ class Commands {
   constructor({ engine, directory, warn, now = () => performance.now(), wall = Date.now }) {
     this.#now = now;
     this.#wall = wall;
-    this.#native = new NativeCarrier(engine, TIMEOUT_MS);
+    this.#native = new NativeCarrier(engine, TIMEOUT_MS, (command) => this.#topics.of(command));
     this.#carriers = new Carriers(this.#native, (pattern) => this.wake(pattern));
     this.#store = new CommandStore(directory, warn);
     this.#reports = new Reports();
@@ -94,6 +96,18 @@ class Commands {
    */
   carry(pattern, fn) {
     return this.#carriers.carry(pattern, fn);
+  }
+
+  /**
+   * Sends commands to devices at topics of their own. Of several rules for a device, the one that was added first
+   * applies.
+   * @param {readonly import('./device-topics').TopicRule[]} rules
+   * @returns {() => void} removes them
+   */
+  mapTopics(rules) {
+    const remove = this.#topics.add(rules);
+    this.wake('*');
+    return remove;
   }
 
   /**

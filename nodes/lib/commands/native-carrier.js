@@ -28,6 +28,7 @@ const MAX_TICKET = 0xffffffff;
 class NativeCarrier {
   #engine;
   #timeoutMs;
+  #topicOf;
   /** @type {Map<number, (outcome: import('./command-queues').Outcome) => void>} by ticket */
   #out;
   #last;
@@ -35,10 +36,12 @@ class NativeCarrier {
   /**
    * @param {CommandEngine} engine
    * @param {number} timeoutMs for the device's acknowledgement
+   * @param {(command: import('./command').Command) => string} [topicOf] returns the topic for the device
    */
-  constructor(engine, timeoutMs) {
+  constructor(engine, timeoutMs, topicOf = ({ topic }) => topic) {
     this.#engine = engine;
     this.#timeoutMs = timeoutMs;
+    this.#topicOf = topicOf;
     this.#out = new Map();
     this.#last = 0;
   }
@@ -47,9 +50,11 @@ class NativeCarrier {
    * @param {import('./command').Command} command
    * @param {(outcome: import('./command-queues').Outcome) => void} done called once, possibly before send() returns
    */
-  send({ device, topic, payload, qos }, done) {
+  send(command, done) {
+    const { device, payload, qos } = command;
     if (!this.#engine.command) return done(OUTCOMES[1]);
     const ticket = this.#ticket();
+    const topic = this.#topicOf(command);
     const answer = ANSWERS[this.#engine.command(ticket, device, topic, payload, qos, this.#timeoutMs)];
     if (answer) return done(answer);
     this.#out.set(ticket, done);

@@ -37,6 +37,13 @@ const rows = /** @type {const} */ ({
       '`[{"device":"*","publish":["d/#"],"subscribe":["cmd/#"]}]`.'
   },
   presenceTopic: { type: 'text', default: '', pattern: /^[^+#\0]+$/, shape: 'a topic without + and #' },
+  commandTopics: {
+    type: 'text',
+    default: '',
+    variable: 'SEGANET_COMMAND_TOPICS',
+    shown: '`cmd/{device}/{rest}`',
+    help: 'Topics at which devices take commands: `DEVICES=TOPIC`, comma-separated, such as `tasmota_*=cmnd/{device}/{rest}`.'
+  },
   classProperty: {
     type: 'text',
     default: 'priority',
