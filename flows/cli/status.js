@@ -84,8 +84,8 @@ function engineLines({ id, name, running, reason, devices, records, log, uplinks
   if (!running) return [`${called}: not running: ${reason}`];
   const rows = [
     `${called}: running, ${plural(devices, 'device')} connected`,
-    `  records: ${records.delivered} delivered since the start, ${records.held} in memory, ${records.stored} on disk ` +
-      `(backlog ${records.backlog}), ${records.dropped} dropped`,
+    `  records: ${records.delivered} delivered since the start, ${records.held + records.backlog} wait ` +
+      `(${records.stored} of them safe on disk), ${records.dropped} dropped`,
     ...uplinks.map(
       (uplink) =>
         `  uplink ${uplink.name || uplink.id}: ${uplink.state}${uplink.reason || uplink.code ? ` (${uplink.reason || uplink.code})` : ''}`

@@ -241,6 +241,12 @@ describe('a running gateway', () => {
         log: { state: 'ready', dead: 0 }
       });
       expect(outage.engines[0].records.stored).toBeGreaterThan(100);
+      expect(await command(['status', '--home', home])).toMatchObject({
+        code: 1,
+        output: expect.stringMatching(
+          /^ {2}records: 0 delivered since the start, \d{3,} wait \(\d{3,} of them safe on disk\), /m
+        )
+      });
 
       const file = path.join(path.dirname(home), 'a.backup');
       const before = new Set(acknowledged);
