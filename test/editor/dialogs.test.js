@@ -86,6 +86,24 @@ describe('the dialogs', () => {
     await page.evaluate((added) => /** @type {any} */ (window).RED.nodes.remove(added), id);
   }, 60000);
 
+  test('shows the value of a variable below its field, but not that of a password', async () => {
+    const { page } = editor;
+    const nodes = await nodesOf(page);
+    const of = (/** @type {string} */ wanted) =>
+      /** @type {any} */ (nodes.find(({ type }) => type === wanted));
+    const listener = of('seganet-mqtt-devices');
+    await openDialog(page, listener);
+    const below = (/** @type {string} */ field) =>
+      page.textContent(`.form-row:has(#${field}) + .seganet-now`);
+    expect(await below('node-input-host')).toBe('= 127.0.0.1');
+    await closeDialog(page, listener, 'cancel');
+    const broker = of('seganet-uplink-broker');
+    await openDialog(page, broker);
+    expect(await below('node-config-input-url')).toMatch(/^= mqtts:\/\/127\.0\.0\.1:\d+$/);
+    expect(await page.$$('.form-row:has(#node-config-input-password) + .seganet-now')).toEqual([]);
+    await closeDialog(page, broker, 'cancel');
+  }, 60000);
+
   test('gives a first engine that a dialog makes to all nodes without one, in one step to undo', async () => {
     const { page } = editor;
     const before = await page.evaluate(() => {

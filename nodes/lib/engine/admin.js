@@ -11,6 +11,7 @@ const { addBrokerTest } = require('./broker-test-endpoint');
 const { addDeadLetterEndpoints } = require('./dead-letter-endpoints');
 const { addHealthEndpoints, healthOf } = require('./health-endpoints');
 const { openStatusPort } = require('./status-port');
+const { addVariables } = require('./variable-endpoint');
 const parts = require('./modules');
 
 const MAX_AGENTS = 10000;
@@ -67,6 +68,7 @@ function addEndpoints(RED, engines) {
   );
   addDeadLetterEndpoints(RED);
   addBrokerTest(RED, engines);
+  addVariables(RED);
   const complaints = new Complaints((sentence) => RED.log.error(sentence));
   addLive(RED.httpAdmin, mayRead, () => [...engines].map(liveEngine), {
     additions: () => additions('live'),
