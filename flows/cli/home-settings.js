@@ -25,16 +25,15 @@ function homeOf(given, env = process.env) {
 }
 
 /**
- * Returns why a gateway must not start in this folder, '' = it may. A folder that somebody named exists: a gateway that
- * created it would run its demo in the wrong place. The default folder is created at the first start.
+ * Returns why a gateway must not start in this folder, '' = it may. The folder of --home exists: a gateway that created
+ * it would run its demo in the wrong place. The default folder, and that of SEGANET_HOME, are created at the first
+ * start, as by npm start.
  * @param {string} given --home, '' = not given
- * @param {NodeJS.ProcessEnv} [env]
  * @returns {string} a sentence
  */
-function missingHome(given, env = process.env) {
-  const home = homeOf(given, env);
-  const isNamed = Boolean(given || env.SEGANET_HOME?.trim());
-  if (!isNamed || !isMissing(home)) return '';
+function missingHome(given) {
+  const home = homeOf(given);
+  if (!given || !isMissing(home)) return '';
   return `${home} does not exist. Correct the name, or create it: seganet-gateway init --home ${home}`;
 }
 
