@@ -21,6 +21,7 @@ const stats = (more) => ({
   unsavedRecords: [],
   storedRecords: [],
   backlogRecords: [],
+  deliveredRecords: [],
   deferredRecords: 0,
   log: null,
   uplinks: [],
