@@ -1,11 +1,10 @@
 'use strict';
 // The topics at which devices take commands, where a device has its own: Tasmota, Shelly, ESPHome and others.
 
-const { badCharacter } = require('../base/topic-template');
+const { checkTemplate } = require('../base/templates');
 const { shown } = require('../base/values');
 
 const MAX_RULES = 64;
-const PLACEHOLDER = /\{(\w*)\}/g;
 
 /**
  * For devices that match the glob, {device} and {rest} of the template give the topic.
@@ -34,15 +33,9 @@ function ruleOf(text) {
   const where = `Command topics: "${shown(text)}"`;
   if (!pattern)
     throw new RangeError(`${where} must be DEVICES=TOPIC, such as tasmota_*=cmnd/{device}/{rest}.`);
-  const names = [...template.matchAll(PLACEHOLDER)].map(([, name]) => name);
-  const unknown = names.find((name) => name !== 'device' && name !== 'rest');
-  if (unknown !== undefined)
-    throw new RangeError(`${where} has an unknown placeholder {${unknown}}. Use {device} and {rest}.`);
-  if (!names.includes('rest'))
+  checkTemplate('commandTopics', template, ['device', 'rest']);
+  if (!template.includes('{rest}'))
     throw new RangeError(`${where} lacks {rest}, the part of the topic after the device.`);
-  const literal = template.replace(PLACEHOLDER, '');
-  const bad = /[{}]/.test(literal) ? 'has an unmatched brace' : badCharacter(literal);
-  if (bad) throw new RangeError(`${where} ${bad}.`);
   return { pattern, template };
 }
 

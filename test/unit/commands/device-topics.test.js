@@ -39,9 +39,9 @@ test.each([
   ['=cmnd/{rest}', 'must be DEVICES=TOPIC'],
   ['a b=cmnd/{rest}', 'must be DEVICES=TOPIC'],
   ['*=cmnd/{device}', 'lacks {rest}'],
-  ['*=cmnd/{topic}/{rest}', 'unknown placeholder {topic}'],
+  ['*=cmnd/{topic}/{rest}', '{topic}. Use {device}, {rest}.'],
   ['*=cmnd/{/{rest}', 'unmatched brace'],
-  ['*=cmnd/#/{rest}', 'must not contain + or #'],
+  ['*=cmnd/#/{rest}', 'contains + or #'],
   [Array(65).fill('*={rest}').join(','), 'there may be 64 at most']
 ])('refuses %j with a sentence', (text, reason) => {
   expect(() => parseCommandTopics(text)).toThrow(reason);
