@@ -1,9 +1,9 @@
 'use strict';
 
 /** System suites that tell in a minute that the product works: `npm test` runs them, too. */
-const SMOKE = ['gateway', 'commands', 'front-gateway', 'http-devices', 'coap-clients'];
+const SMOKE = ['gateway', 'front-gateway', 'http-devices', 'coap-clients'];
 
-/** Suites of other folders that take a quarter of a minute or more: they run with the system suites. */
+/** Suites of other folders that take eight seconds or more: they run with the system suites. */
 const LONG = [
   'editor/dead-letters',
   'editor/dialogs',
@@ -16,15 +16,19 @@ const LONG = [
   'editor/status-page',
   'editor/tenants',
   'native/build',
+  'nodes/command-acks',
+  'nodes/deliveries',
   'nodes/find',
   'nodes/plan-random',
   'nodes/tenants',
   'runtime/capabilities',
   'runtime/dead-letters',
+  'runtime/deploys',
   'runtime/gateway-backup',
   'runtime/gateway-command',
   'runtime/gateway-install',
   'runtime/health',
+  'runtime/live',
   'runtime/metrics',
   'runtime/old-node',
   'runtime/overlay-command',
@@ -34,8 +38,12 @@ const LONG = [
   'runtime/service-manager',
   'runtime/start',
   'runtime/tenants-command',
+  'unit/live/status-server',
+  'unit/ocf/accounts-command',
   'unit/ocf/postgres',
   'unit/tenants/backup',
+  'unit/tenants/restore',
+  'unit/tls/tls-files',
   'unit/uplink/blackhole',
   'unit/uplink/compression/compression',
   'unit/uplink/connection-stream',
@@ -43,6 +51,7 @@ const LONG = [
   'unit/uplink/express-leaves',
   'unit/uplink/refusals',
   'unit/uplink/refused/close-reasons',
+  'unit/uplink/refused/quota-broker',
   'unit/uplink/refused/quota-order',
   'unit/uplink/sessions',
   'unit/uplink/stalls/stall',
