@@ -16,10 +16,10 @@ const SCOPE = 'openid offline_access';
  * @property {string[]} redirectUris
  */
 
-/** @returns {Promise<any>} the class of oidc-provider */
-async function loadProvider() {
+/** @returns {Promise<{ Provider: any, interactionPolicy: any }>} what oidc-provider exports */
+async function loadPackage() {
   try {
-    return (await import(PACKAGE)).Provider;
+    return await import(PACKAGE);
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
     if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
@@ -27,6 +27,19 @@ async function loadProvider() {
       cause: error
     });
   }
+}
+
+/**
+ * Returns the steps of a login. A session outlives its user in the password file: without an account, the consent that
+ * comes next has no grant to look at, so the session must log in again.
+ * @param {any} interactionPolicy of oidc-provider
+ */
+function policyOf({ base, Check }) {
+  const policy = base();
+  const isGone = (/** @type {any} */ { oidc }) => Boolean(oidc.session.accountId && !oidc.account);
+  const check = new Check('unknown_user', 'the user is no longer known', 'login_required', isGone);
+  policy.get('login').checks.add(check);
+  return policy;
 }
 
 /**
@@ -39,7 +52,7 @@ async function loadProvider() {
  * @returns {Promise<any>}
  */
 async function makeProvider({ issuer, client, storage, isKnown, problem }) {
-  const Provider = await loadProvider();
+  const { Provider, interactionPolicy } = await loadPackage();
   const { Adapter } = storage;
   const provider = new Provider(issuer, {
     adapter: (/** @type {string} */ model) => new Adapter(model),
@@ -79,6 +92,7 @@ async function makeProvider({ issuer, client, storage, isKnown, problem }) {
     },
     cookies: { keys: [storage.cookieKey] },
     interactions: {
+      policy: policyOf(interactionPolicy),
       url: (/** @type {unknown} */ _ctx, /** @type {{ uid: string }} */ { uid }) => `/interaction/${uid}`
     },
     renderError: (/** @type {any} */ ctx, /** @type {any} */ out, /** @type {Error} */ error) => {

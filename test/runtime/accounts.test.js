@@ -241,6 +241,10 @@ describe('the pages', () => {
   });
 
   test('a user who is no longer in the file cannot log in', async () => {
+    const old = new Browser();
+    expect(
+      shownCode(await old.submit(await form(old), { user: 'bob', password: passwordOf('bob') }))
+    ).not.toBe('');
     await provider.setUsers(['alice']);
     await eventually(
       async () => {
@@ -250,6 +254,13 @@ describe('the pages', () => {
       },
       { timeoutMs: 20000, what: 'the file is read again' }
     );
+    // The session of the removed user gets the form again, in which another user can log in.
+    const again = await form(old);
+    expect([again.status, /<label for="password">/.test(again.html)]).toEqual([200, true]);
+    const end = await old.submit(again, alice);
+    const hidden = [...end.html.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)];
+    const fields = Object.fromEntries(hidden.map(([, name, value]) => [name, value]));
+    expect(shownCode(await old.submit(end, fields))).not.toBe('');
     expect(await logIn(provider.issuer, 'alice', passwordOf('alice'))).not.toBe('');
   });
 
