@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"seganet.internal/overlay/internal/audit"
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/wire"
 )
@@ -117,7 +118,7 @@ func (s *Service) Rotate(immediately bool) error {
 	if err != nil {
 		return err
 	}
-	return s.update(func(tx *bbolt.Tx) error {
+	err = s.update(func(tx *bbolt.Tx) error {
 		ring, _, err := readKeyring(tx, now)
 		if err != nil {
 			return err
@@ -131,6 +132,10 @@ func (s *Service) Rotate(immediately bool) error {
 		}
 		return addAuthority(tx, a, from, now)
 	})
+	if err == nil {
+		s.audit.Add(audit.Entry{Event: audit.Rotated, Text: "the new root is " + identity.Fingerprint(a.Root().Raw)})
+	}
+	return err
 }
 
 // IssueServer signs a certificate for the key of identity.AuthService or identity.NodeService. It signs under the

@@ -7,10 +7,14 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"path"
 	"strconv"
+	"strings"
 	"time"
 
+	"seganet.internal/overlay/internal/audit"
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/quota"
 	"seganet.internal/overlay/internal/wire"
@@ -33,10 +37,12 @@ func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	failed := newFailures(failuresEach, time.Minute, s.now)
 	reads := quota.New(maxReads, maxReadsEach)
-	mux.HandleFunc("POST /v1/join", limited(maxJoins, reads, failed, stranger, func(w http.ResponseWriter, r *http.Request, q wire.JoinRequest) error {
+	mux.HandleFunc("POST /v1/join", limited(maxJoins, reads, failed, stranger, s.refused, func(w http.ResponseWriter, r *http.Request, q wire.JoinRequest) error {
 		m, err := s.Join(r.Context(), q, clientChain(r))
 		if err == nil {
 			slog.Info("a node joined", "node", m.FQDN, "from", r.RemoteAddr)
+			s.counts.joins.Add(1)
+			s.audit.Add(audit.Entry{Event: audit.Joined, Node: m.Name, From: clientHost(r), Text: strings.Join(m.Groups, " ")})
 			answer(w, &m)
 		}
 		return err
@@ -53,13 +59,15 @@ func (s *Service) Handler() http.Handler {
 		}
 		return stranger(r)
 	}
-	mux.HandleFunc("POST /v1/renew", limited(maxRenewals, reads, failed, node, func(w http.ResponseWriter, r *http.Request, q wire.RenewRequest) error {
+	mux.HandleFunc("POST /v1/renew", limited(maxRenewals, reads, failed, node, s.refused, func(w http.ResponseWriter, r *http.Request, q wire.RenewRequest) error {
 		peer, err := verify(r)
 		if err != nil {
 			return &wire.Error{Code: wire.CodeDenied, Text: clip(err.Error())}
 		}
 		m, err := s.Renew(q, peer)
 		if err == nil {
+			s.counts.renewals.Add(1)
+			s.audit.Add(audit.Entry{Event: audit.Renewed, Node: m.Name, From: clientHost(r)})
 			answer(w, &m)
 		}
 		return err
@@ -71,15 +79,30 @@ func (s *Service) Handler() http.Handler {
 	return mux
 }
 
+// refused records a join or renewal that was refused. The sender is a stranger, so the entry has no name.
+func (s *Service) refused(r *http.Request, err error) {
+	s.counts.refused.Add(1)
+	s.audit.Add(audit.Entry{Event: audit.Refused, From: clientHost(r), Text: clip(path.Base(r.URL.Path) + ": " + err.Error())})
+}
+
+// clientHost returns the client's address without its port.
+func clientHost(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
 // stranger names the client of a request by its address.
 func stranger(r *http.Request) string { return quota.ClientOf(r.RemoteAddr).String() }
 
 // limited bounds the requests that run at once. A request counts only once its body has arrived, so that slow senders
-// do not use up the limit. who returns the client whose refused requests are counted.
+// do not use up the limit. who returns the client whose refused requests are counted, and refused reports each of them.
 func limited[T any, V interface {
 	*T
 	wire.Validator
-}](most int, reads *quota.Quota, failed *failures, who func(*http.Request) string, f func(http.ResponseWriter, *http.Request, T) error) http.HandlerFunc {
+}](most int, reads *quota.Quota, failed *failures, who func(*http.Request) string, refused func(*http.Request, error), f func(http.ResponseWriter, *http.Request, T) error) http.HandlerFunc {
 	slots := make(chan struct{}, most)
 	return func(w http.ResponseWriter, r *http.Request) {
 		client := who(r)
@@ -107,6 +130,7 @@ func limited[T any, V interface {
 		}
 		if err != nil {
 			failed.add(client)
+			refused(r, err)
 			fail(w, err)
 		}
 	}

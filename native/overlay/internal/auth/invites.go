@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"seganet.internal/overlay/internal/audit"
 	"seganet.internal/overlay/internal/wire"
 )
 
@@ -54,6 +55,7 @@ func (s *Service) Invite(r wire.InviteRequest) (wire.Invite, error) {
 	if err != nil {
 		return wire.Invite{}, err
 	}
+	s.audit.Add(audit.Entry{Event: audit.Invited, Node: r.Name, Text: strings.Join(r.Groups, " ")})
 	return wire.Invite{Token: token, Name: r.Name, Expires: rec.Expires, Root: s.Fingerprint(), Auth: s.opts.AuthURLs}, nil
 }
 

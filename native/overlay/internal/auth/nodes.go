@@ -13,6 +13,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"seganet.internal/overlay/internal/audit"
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/wire"
 )
@@ -311,7 +312,8 @@ func (s *Service) Revoke(r wire.RevokeRequest) error {
 	if err := r.Validate(); err != nil {
 		return invalid(err)
 	}
-	return s.update(func(tx *bbolt.Tx) error {
+	isNew := false
+	err := s.update(func(tx *bbolt.Tx) error {
 		now := s.now()
 		n, err := readNode(tx, r.Name)
 		if err != nil {
@@ -336,7 +338,7 @@ func (s *Service) Revoke(r wire.RevokeRequest) error {
 				return err
 			}
 		}
-		n.Revoked, n.Reason = now, r.Reason
+		n.Revoked, n.Reason, isNew = now, r.Reason, true
 		if err := errors.Join(burnKeys(tx, n.Name), setCounter(tx, metaLive, counter(tx, metaLive)-1)); err != nil {
 			return err
 		}
@@ -350,6 +352,10 @@ func (s *Service) Revoke(r wire.RevokeRequest) error {
 		}
 		return errors.Join(putJSON(tx.Bucket(bucketNodes), []byte(n.Name), n), advance(tx, now, metaRevNo, metaVersion))
 	})
+	if err == nil && isNew {
+		s.audit.Add(audit.Entry{Event: audit.Revoked, Node: r.Name, Text: r.Reason})
+	}
+	return err
 }
 
 // Nodes lists all nodes in the order of their names.

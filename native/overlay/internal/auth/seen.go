@@ -2,11 +2,13 @@ package auth
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
 
+	"seganet.internal/overlay/internal/audit"
 	"seganet.internal/overlay/internal/wire"
 )
 
@@ -53,6 +55,7 @@ func (s *Service) Seen(r wire.SeenReport) error {
 		return invalid(err)
 	}
 	now := s.now()
+	var events []audit.Entry
 	s.seen.mu.Lock()
 	for _, n := range r.Nodes {
 		old := s.seen.nodes[n.Name]
@@ -63,6 +66,7 @@ func (s *Service) Seen(r wire.SeenReport) error {
 			n.Twice, n.TwiceFrom = old.Twice, old.TwiceFrom
 		}
 		next := &seenRecord{Seen: n, Service: r.Service, told: now}
+		events = append(events, sessionEvents(old, n)...)
 		if old == nil || old.Online != n.Online || !old.At.Equal(n.At) || !old.Twice.Equal(n.Twice) {
 			s.seen.unsaved[n.Name] = struct{}{}
 		}
@@ -70,10 +74,33 @@ func (s *Service) Seen(r wire.SeenReport) error {
 	}
 	late := len(s.seen.unsaved) > 0 && now.Sub(s.seen.written) >= seenWrite
 	s.seen.mu.Unlock()
+	for _, e := range events {
+		s.audit.Add(e)
+	}
 	if late {
 		return s.writeSeen()
 	}
 	return nil
+}
+
+// sessionEvents returns what a report adds to the previous one about the node, which may be nil.
+func sessionEvents(old *seenRecord, n wire.Seen) (list []audit.Entry) {
+	name, _, _ := strings.Cut(n.Name, ".")
+	e := audit.Entry{Node: name, From: n.From, Version: n.Version}
+	was := old != nil && old.Online
+	switch {
+	case n.Online && (!was || !old.At.Equal(n.At)):
+		e.Event = audit.Connected
+		list = append(list, e)
+	case !n.Online && was:
+		e.Event = audit.Disconnected
+		list = append(list, e)
+	}
+	if !n.Twice.IsZero() && (old == nil || n.Twice.After(old.Twice)) {
+		e.Event, e.From, e.Text = audit.Twice, strings.Join(n.TwiceFrom, " "), "two programs use the identity of this node"
+		list = append(list, e)
+	}
+	return list
 }
 
 // writeSeen saves the changed records in the database.

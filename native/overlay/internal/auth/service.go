@@ -12,6 +12,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"seganet.internal/overlay/internal/audit"
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/wire"
 )
@@ -40,6 +41,8 @@ type Service struct {
 	state   atomic.Pointer[published]
 	publish sync.Mutex // serializes refresh
 	seen    seen
+	audit   *audit.Log
+	counts  counts
 }
 
 // published is the state that readers use without access to the database.
@@ -65,6 +68,10 @@ func Open(o Options) (*Service, error) {
 		return nil, err
 	}
 	s.db = db
+	if s.audit, err = audit.Open(o.Dir, s.now); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("the audit log cannot be opened: %w", err)
+	}
 	err = db.Update(func(tx *bbolt.Tx) error {
 		s.network = string(tx.Bucket(bucketMeta).Get(metaNetwork))
 		if err := s.seen.load(tx); err != nil {
@@ -87,6 +94,7 @@ func Open(o Options) (*Service, error) {
 		err = s.Maintain()
 	}
 	if err != nil {
+		s.audit.Close()
 		db.Close()
 		return nil, err
 	}
@@ -94,7 +102,10 @@ func Open(o Options) (*Service, error) {
 }
 
 // Close closes the database. Requests after it fail.
-func (s *Service) Close() error { return errors.Join(s.writeSeen(), s.db.Close()) }
+func (s *Service) Close() error {
+	defer s.audit.Close()
+	return errors.Join(s.writeSeen(), s.db.Close())
+}
 
 // Network returns the network's name.
 func (s *Service) Network() string { return s.network }
@@ -255,6 +266,9 @@ func (s *Service) SetPolicy(p wire.Policy) (wire.Policy, error) {
 		}
 		return errors.Join(tx.Bucket(bucketMeta).Put(metaPolicy, text), advance(tx, now, metaVersion))
 	})
+	if err == nil {
+		s.audit.Add(audit.Entry{Event: audit.Policy, Text: fmt.Sprintf("version %d, %d rules", p.Version, len(p.Allow))})
+	}
 	return p, err
 }
 
