@@ -13,7 +13,7 @@ import (
 // requests.
 const AdminSocket = "admin.sock"
 
-// AdminHandler returns the API of the administration: invite, revoke, nodes, policy, rotate. It does not check
+// AdminHandler returns the API of the administration: invite, revoke, nodes, policy and its check, rotate. It does not check
 // permissions: the mode of the socket restricts access.
 func (s *Service) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
@@ -49,6 +49,13 @@ func (s *Service) AdminHandler() http.Handler {
 			return nil, err
 		}
 		return s.SetPolicy(p)
+	})
+	handle("POST /v1/policy/check", func(r *http.Request) (any, error) {
+		var q wire.PolicyQuestion
+		if err := read(r, &q); err != nil {
+			return nil, err
+		}
+		return s.Check(q)
 	})
 	handle("POST /v1/rotate", func(r *http.Request) (any, error) {
 		return struct{}{}, s.Rotate(r.URL.Query().Get("now") == "true")

@@ -169,6 +169,11 @@ func (c *Client) SetPolicy(ctx context.Context, p wire.Policy) (n wire.Policy, e
 	return n, c.do(ctx, http.MethodPut, "/v1/policy", &p, &n)
 }
 
+// CheckPolicy tells which rules let one side reach the other.
+func (c *Client) CheckPolicy(ctx context.Context, q wire.PolicyQuestion) (a wire.PolicyAnswer, err error) {
+	return a, c.do(ctx, http.MethodPost, "/v1/policy/check", &q, &a)
+}
+
 // Rotate makes a new CA.
 func (c *Client) Rotate(ctx context.Context, immediately bool) error {
 	return c.do(ctx, http.MethodPost, fmt.Sprintf("/v1/rotate?now=%t", immediately), nil, nil)

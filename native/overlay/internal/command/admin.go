@@ -146,13 +146,9 @@ func runPolicy(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return printJSON(out, p)
 	}
-	text, err := readSmall(*set, wire.MaxPolicyBytes)
+	p, err := readPolicy(*set)
 	if err != nil {
-		return wrongConfig(err)
-	}
-	var p wire.Policy
-	if err := wire.Decode(text, wire.MaxPolicyBytes, &p); err != nil {
-		return wrongConfig(fmt.Errorf("%s: %w", *set, err))
+		return err
 	}
 	if p, err = admin.SetPolicy(ctx, p); err != nil {
 		return explain(err, *state)

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -28,7 +29,7 @@ const (
 
 // Command is one command of the program.
 type Command struct {
-	Name    string
+	Name    string // one word, or two: such a command comes before the one of its first word
 	Summary string // one line
 	Example string // a line that a user can copy
 	// Run parses the arguments with its own flags, by parse, and runs until it is done or ctx ends.
@@ -69,10 +70,11 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		args[0] = "version"
 	}
 	for _, c := range all() {
-		if c.Name != args[0] {
+		words := strings.Fields(c.Name)
+		if len(args) < len(words) || !slices.Equal(args[:len(words)], words) {
 			continue
 		}
-		err := c.Run(ctx, args[1:], out)
+		err := c.Run(ctx, args[len(words):], out)
 		if err != nil && !errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintf(errs, "seganet-overlay %s: %v\n", c.Name, err)
 		}
@@ -142,7 +144,7 @@ func parse(f *flag.FlagSet, args []string, max int, out io.Writer) error {
 func help(out io.Writer) {
 	fmt.Fprint(out, "seganet-overlay connects gateways and devices by name, encrypted end to end.\n\nCommands:\n")
 	for _, c := range all() {
-		fmt.Fprintf(out, "  %-8s %s\n", c.Name, c.Summary)
+		fmt.Fprintf(out, "  %-12s %s\n", c.Name, c.Summary)
 	}
 	fmt.Fprint(out, "\nEach command explains itself: seganet-overlay <command> --help\n")
 }

@@ -101,7 +101,7 @@ func TestFromInvitationToRevocation(t *testing.T) {
 		t.Fatal(out)
 	}
 	// The previous attempt did not use its keys, so this one can.
-	if code, out, errs = try(append(strings.Fields(line[1]), "--state", node, "--again")...); code != exitOK {
+	if code, out, errs = try(append(strings.Fields(line[1]), "--state", node, "--device", "pump", "--again")...); code != exitOK {
 		t.Fatal(code, out, errs)
 	}
 	if _, err := os.Stat(filepath.Join(node, joiningFolder)); !os.IsNotExist(err) {
@@ -115,6 +115,30 @@ func TestFromInvitationToRevocation(t *testing.T) {
 		t.Error(code, out, errs)
 	}
 	if code, out, _ = try("policy", "--state", services); code != exitOK || !strings.Contains(out, `"tcp/8883"`) {
+		t.Error(code, out)
+	}
+	for line, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"hall-3 hall-3 tcp/8883":               {exitOK, "rule 1  group:gateways -> *  tcp/8883"},
+		"hall-3 -> pump.hall-3":                {exitOK, "Yes: "},
+		"group:hall hall-3 tcp/8883":           {exitFailure, "No: none of the 1 rules"},
+		"hall-3 group:new tcp/8000-9000":       {exitFailure, "No: "},
+		"hall-3 hall-9":                        {exitFailure, ""},
+		"hall-3 valve.hall-3":                  {exitFailure, ""},
+		"hall-3 hall-3.plant.seganet.internal": {exitOK, "Yes: "},
+	} {
+		args := append([]string{"policy", "check", "--state", services}, strings.Fields(line)...)
+		if code, out, errs := try(args...); code != want.code || !strings.Contains(out, want.text) {
+			t.Errorf("policy check %s: %d %s%s", line, code, out, errs)
+		}
+	}
+	draft := filepath.Join(node, "draft.json")
+	if err := os.WriteFile(draft, []byte(`{"version":0,"allow":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, _ := try("policy", "check", "--state", services, "--file", draft, "hall-3 -> hall-3"); code != exitFailure || !strings.Contains(out, "none of the 0 rules") {
 		t.Error(code, out)
 	}
 	if err := os.WriteFile(policy, []byte(`{"allow":[{"from":"everyone","to":"*","ports":["tcp/8883"]}]}`), 0o600); err != nil {
@@ -131,6 +155,21 @@ func TestFromInvitationToRevocation(t *testing.T) {
 	}
 	if code, _, errs = try("revoke", "--state", services, "hall-4"); code != exitFailure || !strings.Contains(errs, "no node") {
 		t.Error(code, errs)
+	}
+	if code, out, _ = try("policy", "check", "--state", services, "hall-3", "hall-3"); code != exitFailure || !strings.Contains(out, "is revoked") {
+		t.Error(code, out)
+	}
+	code, out, errs = try("audit", "--state", services, "--node", "hall-3")
+	for _, event := range []string{"invited .* gateways hall", "joined .*127.0.0.1", "revoked .*stolen"} {
+		if code != exitOK || !regexp.MustCompile(event).MatchString(out) {
+			t.Errorf("%s is not in the audit log: %s%s", event, out, errs)
+		}
+	}
+	if _, out, _ := try("audit", "--state", services); !strings.Contains(out, "join: The token") || !strings.Contains(out, "1 rules") {
+		t.Errorf("a refusal or the policy is not in the audit log: %s", out)
+	}
+	if _, out, _ := try("audit", "--state", services, "--json", "--last", "1"); strings.Count(out, "\n") != 1 || !strings.Contains(out, `"event":"revoked"`) {
+		t.Errorf("the newest entry: %s", out)
 	}
 	if code, out, errs = try("rotate", "--state", services); code != exitOK || !strings.Contains(out, "7 days") {
 		t.Error(code, out, errs)
@@ -155,14 +194,22 @@ func TestUsageErrors(t *testing.T) {
 		"join --url https://x":                 exitUsage,
 		"join --url https://x --root sha256:x": exitUsage,
 		"join --url https://x --root sha256:x --token-file /nowhere": exitConfiguration,
-		"policy --set /nowhere": exitConfiguration,
+		"policy --set /nowhere":       exitConfiguration,
+		"policy check":                exitUsage,
+		"policy check a":              exitUsage,
+		"policy check a b tcp/1 x":    exitUsage,
+		"policy check a b web":        exitUsage,
+		"policy check A b":            exitUsage,
+		"policy check --file /no a b": exitConfiguration,
+		"audit --last 0":              exitUsage,
+		"audit --state " + dir:        exitOK,
 	} {
 		if code, out, errs := try(strings.Fields(line)...); code != want {
 			t.Errorf("%q ends with %d, not %d: %s %s", line, code, want, out, errs)
 		}
 	}
 	for _, c := range all() {
-		if code, out, _ := try(c.Name, "--help"); code != exitOK || !strings.Contains(out, "Example:") || !strings.Contains(out, c.Name) {
+		if code, out, _ := try(append(strings.Fields(c.Name), "--help")...); code != exitOK || !strings.Contains(out, "Example:") || !strings.Contains(out, c.Name) {
 			t.Errorf("%s --help: %d %s", c.Name, code, out)
 		}
 	}
